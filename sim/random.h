@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Counter-based random streams: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy
+ * as 1, 2, 3", SC'11), keyed by (seed, entity, purpose) and indexed by a counter: the k-th number of a stream does
+ * not depend on the order of events or on other streams.
+ */
+#ifndef RLT_RANDOM_H
+#define RLT_RANDOM_H
+
+#include <stdint.h>
+
+#include "sim/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The ten-round block function, exposed for the known-answer test. */
+RLT_API void rlt_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+/* k-th 64-bit number of the stream. */
+RLT_API uint64_t rlt_random_u64(uint64_t seed, uint32_t entity, uint32_t purpose, uint64_t k);
+/* Uniform in [0, 1), 53 bits. */
+RLT_API double rlt_random_unit(uint64_t seed, uint32_t entity, uint32_t purpose, uint64_t k);
+/* Uniform in [0, n), n > 0, without modulo bias worth naming (multiply-shift on 64 bits). */
+RLT_API uint64_t rlt_random_below(uint64_t seed, uint32_t entity, uint32_t purpose, uint64_t k, uint64_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

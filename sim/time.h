@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Simulated time: signed 64-bit picoseconds. The event queue keeps two bits of a key for the event class, so
+ * the horizon is 2^61 ps (26 days). Arithmetic saturates at RLT_TIME_MAX instead of wrapping, and the
+ * simulation refuses an event there: an overflow is an error with a place, never a wrong time.
+ */
+#ifndef RLT_TIME_H
+#define RLT_TIME_H
+
+#include <stdint.h>
+
+typedef int64_t rlt_time;
+
+#define RLT_PS         ((rlt_time)1)
+#define RLT_NS         ((rlt_time)1000)
+#define RLT_US         ((rlt_time)1000000)
+#define RLT_MS         ((rlt_time)1000000000)
+#define RLT_S          ((rlt_time)1000000000000)
+#define RLT_TIME_MAX   ((rlt_time)1 << 61)
+#define RLT_NONE       UINT32_MAX
+
+/* a + b for a, b in [0, RLT_TIME_MAX], saturating. */
+static inline rlt_time rlt_time_add(rlt_time a, rlt_time b)
+{
+    rlt_time sum = a + b;
+    return sum > RLT_TIME_MAX ? RLT_TIME_MAX : sum;
+}
+
+/* Picoseconds that `bytes` take at `bw_Bps` bytes a second, rounded to nearest (half up), saturating.
+ * bw_Bps > 0. */
+static inline rlt_time rlt_transfer_time(uint64_t bytes, uint64_t bw_Bps)
+{
+    const uint64_t ps_per_s = 1000000000000u;
+    if (ps_per_s % bw_Bps == 0 && bytes < (1u << 31)) {
+        uint64_t per_byte = ps_per_s / bw_Bps;
+        if (per_byte < (1u << 29))
+            return (rlt_time)(bytes * per_byte);
+    }
+    unsigned __int128 t = ((unsigned __int128)bytes * ps_per_s + bw_Bps / 2) / bw_Bps;
+    return t > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)t;
+}
+
+#endif
