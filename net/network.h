@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Network models behind one interface with three verbs: send one-to-one, reduce-to, multicast. A network belongs to
+ * one simulation; it routes each message, charges its endpoint costs, and tells its client when the message is
+ * injected (serialised at the sender) and delivered (last byte at the receiver).
+ *
+ *   alpha-beta  a message occupies the first and the last link of its path (the ranks' send and receive ports) for its
+ *               serialisation there; messages queue at a send port in order of issue and at a receive port in order
+ *               of the arrival of their last byte unimpeded. Nothing is shared in between: inner links above
+ *               capacity are reported in the usage, not failed. delivery = start + latency + wire bytes / path bandwidth.
+ *   flow        max-min fair sharing of every link on the path from the instant of issue; the last byte
+ *               arrives the path's latency after it left. Isolated, both give the same times.
+ *
+ * A verb that a model lacks is NULL in its table (reduce-to and multicast need an aggregating or replicating switch).
+ */
+#ifndef RLT_NETWORK_H
+#define RLT_NETWORK_H
+
+#include <stdint.h>
+
+#include "net/endpoint.h"
+#include "net/route.h"
+#include "net/usage.h"
+#include "sim/sim.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rlt_message {
+    uint32_t src, dst; /* ranks */
+    uint64_t bytes;
+    uint64_t route_key; /* distinguishes flows of one pair */
+    uint64_t tx, rx;    /* the client's cookies */
+} rlt_message;
+
+/* Called from within the simulation, in class RLT_COMPLETE. */
+typedef struct rlt_net_client {
+    void *ctx;
+    void (*injected)(void *ctx, uint64_t tx);
+    void (*delivered)(void *ctx, uint64_t tx, uint64_t rx);
+} rlt_net_client;
+
+typedef struct rlt_net_config {
+    rlt_sim *sim;
+    rlt_router *router;    /* borrowed */
+    rlt_endpoint endpoint; /* copied */
+    rlt_net_client client;
+    double bandwidth_scale; /* multiplies every link's bandwidth; 1 = as built */
+    double latency_scale;   /* multiplies link latencies and endpoint delays */
+    rlt_time series_bin_ps; /* resolution of the usage time series; 0 = none */
+} rlt_net_config;
+
+typedef struct rlt_net rlt_net;
+
+/* A tree-shaped transfer: `n` members to or from `root`, aggregated or replicated inside the network. */
+typedef struct rlt_tree_message {
+    const uint32_t *ranks;
+    uint32_t n, root;
+    uint64_t bytes, tx, rx;
+} rlt_tree_message;
+
+typedef struct rlt_net_model {
+    const char *name, *summary;
+    int (*create)(const rlt_net_config *cfg, rlt_net **out, rlt_error *err);
+    void (*destroy)(rlt_net *net);
+    /* Issues a message now. Returns the time at which it will be injected where that is known at issue (then
+     * client.injected is not called), or -1 (client.injected will be called). Failures go to rlt_sim_fail. */
+    rlt_time (*send)(rlt_net *net, const rlt_message *m);
+    void (*reduce_to)(rlt_net *net, const rlt_tree_message *m);
+    void (*multicast)(rlt_net *net, const rlt_tree_message *m);
+    void (*settle)(rlt_net *net); /* see rlt_net_settle */
+} rlt_net_model;
+
+/* Every model's struct begins with this. */
+struct rlt_net {
+    const rlt_net_model *model;
+    rlt_usage *usage;
+    uint64_t messages, bytes_offered, bytes_delivered; /* payload, without protocol overhead */
+};
+
+extern const rlt_net_model rlt_net_alpha_beta;
+extern const rlt_net_model rlt_net_flow;
+
+/* Models by number (NULL past the end) and by name (error lists the known ones). */
+RLT_API const rlt_net_model *rlt_net_model_at(uint32_t i);
+RLT_API const rlt_net_model *rlt_net_model_find(const char *name, rlt_error *err);
+
+static inline rlt_time rlt_net_send(rlt_net *net, const rlt_message *m)
+{
+    return net->model->send(net, m);
+}
+/* Closes the accounts at the present instant (active intervals still open, bytes carried so far). Call once, after the
+ * run and before reading usage. */
+RLT_API void rlt_net_settle(rlt_net *net);
+RLT_API void rlt_net_free(rlt_net *net);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
