@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a collective is: kind, members, bytes. Members are 0 .. n-1; ranks[] maps them to ranks.
+ *
+ * `bytes` follows nccl-tests: all-reduce, broadcast, reduce, all-to-all: the buffer of one rank; all-gather: the total
+ * output; reduce-scatter: the total input; barrier: 0; point-to-point: the message (member 0 sends to member 1).
+ * Bus bandwidth = bytes / time * factor: all-reduce 2(n-1)/n; all-gather, reduce-scatter, all-to-all (n-1)/n; others 1
+ * (NVIDIA nccl-tests, doc/PERFORMANCE.md).
+ */
+#ifndef RLT_COLLECTIVE_H
+#define RLT_COLLECTIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/placement.h"
+#include "net/topology.h"
+#include "sim/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(enumerator, name) */
+#define RLT_COLLECTIVE_LIST(X)                                                                                \
+    X(RLT_ALL_REDUCE, "all_reduce")                                                                           \
+    X(RLT_REDUCE_SCATTER, "reduce_scatter")                                                                   \
+    X(RLT_ALL_GATHER, "all_gather")                                                                           \
+    X(RLT_ALL_TO_ALL, "all_to_all")                                                                           \
+    X(RLT_BROADCAST, "broadcast")                                                                             \
+    X(RLT_REDUCE, "reduce")                                                                                   \
+    X(RLT_BARRIER, "barrier")                                                                                 \
+    X(RLT_SEND_RECV, "send_recv")
+
+typedef enum rlt_coll_kind {
+#define RLT_X(e, name) e,
+    RLT_COLLECTIVE_LIST(RLT_X)
+#undef RLT_X
+        RLT_COLL_KINDS
+} rlt_coll_kind;
+
+enum { RLT_MAX_MEMBERS = 1 << 24 };
+
+typedef struct rlt_coll_request {
+    rlt_coll_kind kind;
+    uint32_t n;             /* members */
+    uint32_t root;          /* member, for broadcast and reduce */
+    const uint32_t *ranks;  /* rank of a member, borrowed; NULL: member i is rank i */
+    uint64_t bytes;
+    const uint64_t *counts; /* all-to-all-v: bytes from member i to j at [i * n + j], borrowed; NULL: even */
+    /* The group's own dimensions, innermost first, for hierarchical algorithms: product of sizes = n, member index
+     * is mixed radix. shape[] tells which pattern suits a dimension ("ring", "switch", "fully-connected", ...). */
+    uint32_t n_dims;
+    uint32_t dims[RLT_MAX_DIMS];
+    const char *shapes[RLT_MAX_DIMS];
+    /* Ring orders along real links, each a permutation of the members, borrowed; 0: natural order. */
+    uint32_t n_rings;
+    const uint32_t *const *rings;
+    /* Parameters; 0 means the algorithm's default. */
+    uint32_t channels, chunks, window, directions;
+} rlt_coll_request;
+
+RLT_API const char *rlt_coll_name(rlt_coll_kind kind);
+/* By name, dashes and case do not matter ("AllReduce", "all-reduce"); the error lists the known ones. */
+RLT_API int rlt_coll_parse(const char *name, rlt_coll_kind *kind, rlt_error *err) RLT_MUST_USE;
+/* Bus bandwidth factor. */
+RLT_API double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n);
+/* Rank of a member. */
+static inline uint32_t rlt_member_rank(const rlt_coll_request *r, uint32_t member)
+{
+    return r->ranks ? r->ranks[member] : member;
+}
+
+/*
+ * What the topology tells about a group: fills n_dims, dims, shapes when the group's accelerators form a sub-grid of a product
+ * (or the file's logical dimensions), else one dimension; and rings, by restricting the topology's recommended ring orders to
+ * the group. The arrays belong to the rlt_group.
+ */
+typedef struct rlt_group {
+    uint32_t n;
+    uint32_t *ranks; /* owned; NULL: identity */
+    uint32_t n_dims;
+    uint32_t dims[RLT_MAX_DIMS];
+    const char *shapes[RLT_MAX_DIMS]; /* borrowed from the topology */
+    uint32_t n_rings;
+    uint32_t **rings; /* owned */
+} rlt_group;
+/* ranks NULL: 0 .. n-1. RLT_ERANGE for a rank outside the placement, RLT_ESCHEMA for one named twice. */
+RLT_API int rlt_group_create(const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks, uint32_t n, rlt_group *out,
+                             rlt_error *err) RLT_MUST_USE;
+RLT_API void rlt_group_free(rlt_group *g);
+/* A request over the group (borrowing from it). */
+RLT_API rlt_coll_request rlt_group_request(const rlt_group *g, rlt_coll_kind kind, uint64_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
