@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Collective algorithms as step generators: nothing is materialised. A plan has lanes (channel x chunk slot); every
- * member runs the steps 0, 1, 2, ... of each lane in order; a step may send one message, wait for messages, and wait
- * for a step of another lane of the same member. The same generator feeds the executor, the symbolic checker, exporters and
- * the bound.
+ * Collective algorithms as step generators: nothing is materialised. A plan has lanes (channel x chunk slot);
+ * every member runs the steps 0, 1, 2, ... of each lane in order; a step may send one message, wait for
+ * messages, and wait for a step of another lane of the same member. The same generator feeds the executor,
+ * the symbolic checker, exporters and the bound.
  *
- * A lane owns a contiguous share of the collective's bytes, cut into `blocks` blocks (sizes differ by at most one byte:
- * the first bytes % blocks are larger). A span names blocks: `reps` runs of `run` blocks, `stride` blocks apart.
+ * A lane owns a contiguous share of the collective's bytes, cut into `blocks` blocks (sizes differ by at most
+ * one byte: the first bytes % blocks are larger). A span names blocks: `reps` runs of `run` blocks, `stride`
+ * blocks apart.
  *
  * Buffers: every member has buffers 0 .. plan->buffers-1 with the lane's blocks. At the start buffer 0 holds
  *   all-reduce, reduce, reduce-scatter: the member's own contribution to every block
  *   all-gather: the member's own share (block b belongs to member b * n / blocks), nothing else
  *   broadcast: the root's blocks;   all-to-all: block range j holds what goes to member j.
- * At the end buffer plan->result holds: the sum of all contributions (all-reduce; reduce: at the root; reduce-scatter: of the
- * member's own share), all shares (all-gather), the root's blocks (broadcast), range j from member j (all-to-all).
+ * At the end buffer plan->result holds: the sum of all contributions (all-reduce; reduce: at the root;
+ * reduce-scatter: of the member's own share), all shares (all-gather), the root's blocks (broadcast), range j
+ * from member j (all-to-all).
  *
  * A new algorithm is one file with one const struct, entered in the table of algorithm.c.
  */
@@ -34,18 +36,20 @@ typedef struct rlt_span {
 
 /* One step of one member in one lane. */
 typedef struct rlt_step {
-    uint32_t send_to;    /* member, or RLT_NONE */
-    uint32_t peer_step;  /* the step of send_to, same lane, that waits for this message */
+    uint32_t send_to;   /* member, or RLT_NONE */
+    uint32_t peer_step; /* the step of send_to, same lane, that waits for this message */
     uint64_t send_bytes;
-    uint32_t recv_from;  /* member, or RLT_NONE (none, or several: see recv_count) */
-    uint32_t recv_count; /* messages addressed to this step before it is done */
-    uint32_t wait_lane, wait_step; /* start only after that lane of this member has finished that step; lane RLT_NONE: no wait */
-    uint8_t nowait;      /* the lane goes on without waiting for this send's injection (the lane's end does wait) */
-    uint8_t reduce;      /* what is sent is added at its destination, else it replaces */
-    uint8_t copy;        /* local: `send` is moved to `land` within this member; no message */
+    uint32_t recv_from;            /* member, or RLT_NONE (none, or several: see recv_count) */
+    uint32_t recv_count;           /* messages addressed to this step before it is done */
+    uint32_t wait_lane, wait_step; /* start only after that lane of this member has finished that step; lane
+                                      RLT_NONE: no wait */
+    uint8_t
+        nowait; /* the lane goes on without waiting for this send's injection (the lane's end does wait) */
+    uint8_t reduce; /* what is sent is added at its destination, else it replaces */
+    uint8_t copy;   /* local: `send` is moved to `land` within this member; no message */
     uint8_t send_buffer, land_buffer;
-    rlt_span send;       /* blocks sent */
-    rlt_span land;       /* where they land at send_to (or here, for copy) */
+    rlt_span send; /* blocks sent */
+    rlt_span land; /* where they land at send_to (or here, for copy) */
 } rlt_step;
 
 typedef struct rlt_algorithm rlt_algorithm;
@@ -54,22 +58,24 @@ typedef struct rlt_plan {
     const rlt_algorithm *algorithm;
     rlt_coll_request req; /* its arrays are borrowed and must outlive the plan */
     uint32_t lanes;
-    uint32_t blocks;      /* of a lane */
+    uint32_t blocks; /* of a lane */
     uint8_t buffers, result;
     uint32_t chunks, channels, directions, window; /* in force */
-    uint32_t words[8];    /* the algorithm's own few numbers */
-    void *data;           /* the algorithm's own, freed by rlt_plan_free with free() */
+    uint32_t words[8];                             /* the algorithm's own few numbers */
+    void *data; /* the algorithm's own, freed by rlt_plan_free with free() */
 } rlt_plan;
 
 struct rlt_algorithm {
     const char *name, *summary;
     const char *parameters; /* "channels, chunks, directions" */
     uint32_t kinds;         /* bit 1 << rlt_coll_kind for each that it does */
-    /* Refuses a request that it cannot do with a reason, and fills lanes, blocks, buffers, ... of the plan. */
+    /* Refuses a request that it cannot do with a reason, and fills lanes, blocks, buffers, ... of the plan.
+     */
     int (*plan)(rlt_plan *plan, rlt_error *err);
     /* Number of steps of a member in a lane; O(1). */
     uint32_t (*steps)(const rlt_plan *plan, uint32_t member, uint32_t lane);
-    /* Fills all fields of *out (which comes zeroed but for the RLT_NONEs set by rlt_step_clear). Pure; O(dims). */
+    /* Fills all fields of *out (which comes zeroed but for the RLT_NONEs set by rlt_step_clear). Pure;
+     * O(dims). */
     void (*step)(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);
 };
 
@@ -77,11 +83,13 @@ extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_
 
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err);
-/* The default for a request: hierarchical where the group has several dimensions, direct for all-to-all, else ring. */
+/* The default for a request: hierarchical where the group has several dimensions, direct for all-to-all, else
+ * ring. */
 RLT_API const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req);
 
 /* algorithm NULL: rlt_algorithm_choose. RLT_EUNSUPPORTED, RLT_ETOPOLOGY with a reason. */
-RLT_API int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out, rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
+                            rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_plan_free(rlt_plan *plan);
 
 static inline void rlt_step_clear(rlt_step *s)

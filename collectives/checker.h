@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Symbolic check of a plan: runs it without time, tracking for every (member, lane, buffer, block) which contributions it
- * holds, as a set of members in which none may appear twice. Refuses a lost, doubled or misplaced contribution, a message that no
- * step waits for, a step that waits for a message nobody sends, and a deadlock, naming member, lane and step.
- * Memory n^2 * blocks * lanes / 8 bytes: meant for n up to a few hundred (RLT_ERANGE above its limit).
+ * Symbolic check of a plan: runs it without time, tracking for every (member, lane, buffer, block) which
+ * contributions it holds, as a set of members in which none may appear twice. Refuses a lost, doubled or
+ * misplaced contribution, a message that no step waits for, a step that waits for a message nobody sends, and
+ * a deadlock, naming member, lane and step. Memory n^2 * blocks * lanes / 8 bytes: meant for n up to a few
+ * hundred (RLT_ERANGE above its limit).
  */
 #ifndef RLT_CHECKER_H
 #define RLT_CHECKER_H

@@ -2,10 +2,10 @@
 /*
  * What a collective is: kind, members, bytes. Members are 0 .. n-1; ranks[] maps them to ranks.
  *
- * `bytes` follows nccl-tests: all-reduce, broadcast, reduce, all-to-all: the buffer of one rank; all-gather: the total
- * output; reduce-scatter: the total input; barrier: 0; point-to-point: the message (member 0 sends to member 1).
- * Bus bandwidth = bytes / time * factor: all-reduce 2(n-1)/n; all-gather, reduce-scatter, all-to-all (n-1)/n; others 1
- * (NVIDIA nccl-tests, doc/PERFORMANCE.md).
+ * `bytes` follows nccl-tests: all-reduce, broadcast, reduce, all-to-all: the buffer of one rank; all-gather:
+ * the total output; reduce-scatter: the total input; barrier: 0; point-to-point: the message (member 0 sends
+ * to member 1). Bus bandwidth = bytes / time * factor: all-reduce 2(n-1)/n; all-gather, reduce-scatter,
+ * all-to-all (n-1)/n; others 1 (NVIDIA nccl-tests, doc/PERFORMANCE.md).
  */
 #ifndef RLT_COLLECTIVE_H
 #define RLT_COLLECTIVE_H
@@ -22,14 +22,14 @@ extern "C" {
 #endif
 
 /* X(enumerator, name) */
-#define RLT_COLLECTIVE_LIST(X)                                                                                \
-    X(RLT_ALL_REDUCE, "all_reduce")                                                                           \
-    X(RLT_REDUCE_SCATTER, "reduce_scatter")                                                                   \
-    X(RLT_ALL_GATHER, "all_gather")                                                                           \
-    X(RLT_ALL_TO_ALL, "all_to_all")                                                                           \
-    X(RLT_BROADCAST, "broadcast")                                                                             \
-    X(RLT_REDUCE, "reduce")                                                                                   \
-    X(RLT_BARRIER, "barrier")                                                                                 \
+#define RLT_COLLECTIVE_LIST(X)                                                                               \
+    X(RLT_ALL_REDUCE, "all_reduce")                                                                          \
+    X(RLT_REDUCE_SCATTER, "reduce_scatter")                                                                  \
+    X(RLT_ALL_GATHER, "all_gather")                                                                          \
+    X(RLT_ALL_TO_ALL, "all_to_all")                                                                          \
+    X(RLT_BROADCAST, "broadcast")                                                                            \
+    X(RLT_REDUCE, "reduce")                                                                                  \
+    X(RLT_BARRIER, "barrier")                                                                                \
     X(RLT_SEND_RECV, "send_recv")
 
 typedef enum rlt_coll_kind {
@@ -43,13 +43,14 @@ enum { RLT_MAX_MEMBERS = 1 << 24 };
 
 typedef struct rlt_coll_request {
     rlt_coll_kind kind;
-    uint32_t n;             /* members */
-    uint32_t root;          /* member, for broadcast and reduce */
-    const uint32_t *ranks;  /* rank of a member, borrowed; NULL: member i is rank i */
+    uint32_t n;            /* members */
+    uint32_t root;         /* member, for broadcast and reduce */
+    const uint32_t *ranks; /* rank of a member, borrowed; NULL: member i is rank i */
     uint64_t bytes;
     const uint64_t *counts; /* all-to-all-v: bytes from member i to j at [i * n + j], borrowed; NULL: even */
-    /* The group's own dimensions, innermost first, for hierarchical algorithms: product of sizes = n, member index
-     * is mixed radix. shape[] tells which pattern suits a dimension ("ring", "switch", "fully-connected", ...). */
+    /* The group's own dimensions, innermost first, for hierarchical algorithms: product of sizes = n, member
+     * index is mixed radix. shape[] tells which pattern suits a dimension ("ring", "switch",
+     * "fully-connected", ...). */
     uint32_t n_dims;
     uint32_t dims[RLT_MAX_DIMS];
     const char *shapes[RLT_MAX_DIMS];
@@ -72,9 +73,9 @@ static inline uint32_t rlt_member_rank(const rlt_coll_request *r, uint32_t membe
 }
 
 /*
- * What the topology tells about a group: fills n_dims, dims, shapes when the group's accelerators form a sub-grid of a product
- * (or the file's logical dimensions), else one dimension; and rings, by restricting the topology's recommended ring orders to
- * the group. The arrays belong to the rlt_group.
+ * What the topology tells about a group: fills n_dims, dims, shapes when the group's accelerators form a
+ * sub-grid of a product (or the file's logical dimensions), else one dimension; and rings, by restricting the
+ * topology's recommended ring orders to the group. The arrays belong to the rlt_group.
  */
 typedef struct rlt_group {
     uint32_t n;
@@ -86,8 +87,8 @@ typedef struct rlt_group {
     uint32_t **rings; /* owned */
 } rlt_group;
 /* ranks NULL: 0 .. n-1. RLT_ERANGE for a rank outside the placement, RLT_ESCHEMA for one named twice. */
-RLT_API int rlt_group_create(const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks, uint32_t n, rlt_group *out,
-                             rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_group_create(const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks, uint32_t n,
+                             rlt_group *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_group_free(rlt_group *g);
 /* A request over the group (borrowing from it). */
 RLT_API rlt_coll_request rlt_group_request(const rlt_group *g, rlt_coll_kind kind, uint64_t bytes);

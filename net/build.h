@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Building topologies: what the readers (JSON, GraphML, YAML, compact form) hand over. Internal to net/.
- * All checks that do not depend on the file format are made here: sizes, positive finite bandwidth, connectedness of
- * the accelerators, duplicate names, ring orders that are permutations.
+ * All checks that do not depend on the file format are made here: sizes, positive finite bandwidth,
+ * connectedness of the accelerators, duplicate names, ring orders that are permutations.
  */
 #ifndef RLT_BUILD_H
 #define RLT_BUILD_H
@@ -13,11 +13,12 @@ enum { RLT_MAX_DIM_PARAMS = 8 };
 
 typedef struct rlt_dim_spec {
     const char *shape;
-    uint32_t size;         /* accelerators in the dimension */
-    uint64_t bw_Bps;       /* of one accelerator into the dimension, or 0 if link_bw_Bps is given */
-    uint64_t link_bw_Bps;  /* of one link, or 0 */
-    rlt_time latency_ps;   /* of one link */
-    uint32_t n_params;     /* shape's own: "sizes=4x4x4", "levels=3", "oversubscription=2", "hosts_per_leaf=16", ... */
+    uint32_t size;        /* accelerators in the dimension */
+    uint64_t bw_Bps;      /* of one accelerator into the dimension, or 0 if link_bw_Bps is given */
+    uint64_t link_bw_Bps; /* of one link, or 0 */
+    rlt_time latency_ps;  /* of one link */
+    uint32_t
+        n_params; /* shape's own: "sizes=4x4x4", "levels=3", "oversubscription=2", "hosts_per_leaf=16", ... */
     struct {
         const char *name, *value;
     } params[RLT_MAX_DIM_PARAMS];
@@ -39,8 +40,8 @@ typedef struct rlt_graph_link {
 } rlt_graph_link;
 
 typedef struct rlt_static_route {
-    uint32_t src, dst;     /* nodes */
-    uint32_t n;            /* nodes on the way, without the ends */
+    uint32_t src, dst; /* nodes */
+    uint32_t n;        /* nodes on the way, without the ends */
     const uint32_t *via;
     const char *where;
 } rlt_static_route;
@@ -55,8 +56,8 @@ typedef struct rlt_topology_spec {
     /* a product: */
     uint32_t n_dims;
     const rlt_dim_spec *dims;
-    /* or a graph (n_nodes > 0), directed links; `logical` gives its dimensions for hierarchical collectives, innermost first,
-     * product = number of accelerators (0: one dimension of all) */
+    /* or a graph (n_nodes > 0), directed links; `logical` gives its dimensions for hierarchical collectives,
+     * innermost first, product = number of accelerators (0: one dimension of all) */
     uint32_t n_nodes, n_links, n_routes, n_logical;
     const rlt_graph_node *nodes; /* accelerators are renumbered to come first, in order of appearance */
     const rlt_graph_link *links;
@@ -67,9 +68,12 @@ typedef struct rlt_topology_spec {
 int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 
 /* Readers: text to topology. `name` is the file's name for messages. */
-int rlt_topology_from_json(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
-int rlt_topology_from_graphml(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
-int rlt_topology_from_astra(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+int rlt_topology_from_json(const char *name, const char *text, size_t length, rlt_topology **out,
+                           rlt_error *err) RLT_MUST_USE;
+int rlt_topology_from_graphml(const char *name, const char *text, size_t length, rlt_topology **out,
+                              rlt_error *err) RLT_MUST_USE;
+int rlt_topology_from_astra(const char *name, const char *text, size_t length, rlt_topology **out,
+                            rlt_error *err) RLT_MUST_USE;
 int rlt_topology_from_compact(const char *text, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Endpoints: what a message costs at its two ends, and when its sender may go on. One table of settings, filled from
- * the topology file's "endpoint" object and overridden from the command line (--set name=value). The output names the
- * rule in force.
+ * Endpoints: what a message costs at its two ends, and when its sender may go on. One table of settings,
+ * filled from the topology file's "endpoint" object and overridden from the command line (--set name=value).
+ * The output names the rule in force.
  *
- * A message of m bytes from a rank over a path costs: message_ps + m * byte_fs/1000 of delay before its last byte is
- * delivered (delays of different messages overlap), and m * wire_num / wire_den bytes on each link (rounded up): LL
- * carries 8 B of data in 16 B, LL128 120 in 128 (NCCL). With protocol "auto" each message takes the protocol with
- * the smallest message_ps + wire bytes / path bandwidth.
+ * A message of m bytes from a rank over a path costs: message_ps + m * byte_fs/1000 of delay before its last
+ * byte is delivered (delays of different messages overlap), and m * wire_num / wire_den bytes on each link
+ * (rounded up): LL carries 8 B of data in 16 B, LL128 120 in 128 (NCCL). With protocol "auto" each message
+ * takes the protocol with the smallest message_ps + wire bytes / path bandwidth.
  */
 #ifndef RLT_ENDPOINT_H
 #define RLT_ENDPOINT_H
@@ -36,19 +36,21 @@ enum { RLT_MAX_PROTOCOLS = 4, RLT_PROTOCOL_AUTO = -1 };
 
 typedef struct rlt_endpoint {
     rlt_injection injection;
-    rlt_time launch_ps;  /* once per rank and collective, before its first step */
-    rlt_time message_ps; /* per message */
-    uint32_t byte_fs;    /* per byte, femtoseconds */
-    int protocol;        /* index, or RLT_PROTOCOL_AUTO */
+    rlt_time launch_ps;   /* once per rank and collective, before its first step */
+    rlt_time message_ps;  /* per message */
+    uint32_t byte_fs;     /* per byte, femtoseconds */
+    int protocol;         /* index, or RLT_PROTOCOL_AUTO */
     uint32_t n_protocols; /* 0: plain messages, no protocol cost */
     rlt_protocol protocols[RLT_MAX_PROTOCOLS];
 } rlt_endpoint;
 
 /* nic, all costs zero, no protocols. */
 RLT_API rlt_endpoint rlt_endpoint_default(void);
-/* One setting by name ("injection", "launch", "message", "byte", "protocol") with its unit ("nic|blocking", "6.6us", "1us",
- * "0.5ps", protocol name or "auto"). RLT_EUSAGE for an unknown name, listing the known ones. */
-RLT_API int rlt_endpoint_set(rlt_endpoint *e, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;
+/* One setting by name ("injection", "launch", "message", "byte", "protocol") with its unit ("nic|blocking",
+ * "6.6us", "1us", "0.5ps", protocol name or "auto"). RLT_EUSAGE for an unknown name, listing the known ones.
+ */
+RLT_API int rlt_endpoint_set(rlt_endpoint *e, const char *name, const char *value,
+                             rlt_error *err) RLT_MUST_USE;
 
 /* Delay and wire bytes of a message of `bytes` over a path of bandwidth bw_Bps. */
 typedef struct rlt_message_cost {

@@ -3,9 +3,9 @@
  * Reading small JSON files strictly, and writing JSON. The only user of cJSON.
  *
  * A document keeps its text, so that every complaint carries file:line:column and the path of the value
- * ("fabric.json:12:7: dims[1].bandwidth"). Duplicate keys, trailing text, depth above 64, and files above 64 MiB are
- * refused. Integers are taken from the raw digits, never through a double. Objects are strict: rlt_json_only() refuses keys not
- * listed and suggests the nearest.
+ * ("fabric.json:12:7: dims[1].bandwidth"). Duplicate keys, trailing text, depth above 64, and files above 64
+ * MiB are refused. Integers are taken from the raw digits, never through a double. Objects are strict:
+ * rlt_json_only() refuses keys not listed and suggests the nearest.
  */
 #ifndef RLT_JSON_H
 #define RLT_JSON_H
@@ -63,17 +63,25 @@ RLT_API int rlt_json_fail(rlt_json v, int code, rlt_error *err, const char *fmt,
 RLT_API int rlt_json_only(rlt_json v, const char *const *keys, rlt_error *err) RLT_MUST_USE;
 
 /* Typed members: 0 when read, and when absent and `required` is false (then *out keeps its value). */
-RLT_API int rlt_json_get_string(rlt_json v, const char *key, bool required, const char **out, rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_u64(rlt_json v, const char *key, bool required, uint64_t max, uint64_t *out, rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_double(rlt_json v, const char *key, bool required, double *out, rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_bool(rlt_json v, const char *key, bool required, bool *out, rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_rate(rlt_json v, const char *key, bool required, uint64_t *bw_Bps, rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_duration(rlt_json v, const char *key, bool required, rlt_time *out, rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_size(rlt_json v, const char *key, bool required, uint64_t *out, rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_json_get_string(rlt_json v, const char *key, bool required, const char **out,
+                                rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_json_get_u64(rlt_json v, const char *key, bool required, uint64_t max, uint64_t *out,
+                             rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_json_get_double(rlt_json v, const char *key, bool required, double *out,
+                                rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_json_get_bool(rlt_json v, const char *key, bool required, bool *out,
+                              rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_json_get_rate(rlt_json v, const char *key, bool required, uint64_t *bw_Bps,
+                              rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_json_get_duration(rlt_json v, const char *key, bool required, rlt_time *out,
+                                  rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_json_get_size(rlt_json v, const char *key, bool required, uint64_t *out,
+                              rlt_error *err) RLT_MUST_USE;
 /* The value itself as an integer in [0, max]. */
 RLT_API int rlt_json_u64(rlt_json v, uint64_t max, uint64_t *out, rlt_error *err) RLT_MUST_USE;
 
-/* Writer: appends to a growing malloc'ed text. A failed allocation is remembered and told by rlt_jw_finish. */
+/* Writer: appends to a growing malloc'ed text. A failed allocation is remembered and told by rlt_jw_finish.
+ */
 typedef struct rlt_jw {
     char *text;
     size_t length, capacity;

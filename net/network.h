@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Network models behind one interface with three verbs: send one-to-one, reduce-to, multicast. A network belongs to
- * one simulation; it routes each message, charges its endpoint costs, and tells its client when the message is
- * injected (serialised at the sender) and delivered (last byte at the receiver).
+ * Network models behind one interface with three verbs: send one-to-one, reduce-to, multicast. A network
+ * belongs to one simulation; it routes each message, charges its endpoint costs, and tells its client when
+ * the message is injected (serialised at the sender) and delivered (last byte at the receiver).
  *
- *   alpha-beta  a message occupies the first and the last link of its path (the ranks' send and receive ports) for its
- *               serialisation there; messages queue at a send port in order of issue and at a receive port in order
- *               of the arrival of their last byte unimpeded. Nothing is shared in between: inner links above
- *               capacity are reported in the usage, not failed. delivery = start + latency + wire bytes / path bandwidth.
- *   flow        max-min fair sharing of every link on the path from the instant of issue; the last byte
- *               arrives the path's latency after it left. Isolated, both give the same times.
+ *   alpha-beta  a message occupies the first and the last link of its path (the ranks' send and receive
+ * ports) for its serialisation there; messages queue at a send port in order of issue and at a receive port
+ * in order of the arrival of their last byte unimpeded. Nothing is shared in between: inner links above
+ *               capacity are reported in the usage, not failed. delivery = start + latency + wire bytes /
+ * path bandwidth. flow        max-min fair sharing of every link on the path from the instant of issue; the
+ * last byte arrives the path's latency after it left. Isolated, both give the same times.
  *
- * A verb that a model lacks is NULL in its table (reduce-to and multicast need an aggregating or replicating switch).
+ * A verb that a model lacks is NULL in its table (reduce-to and multicast need an aggregating or replicating
+ * switch).
  */
 #ifndef RLT_NETWORK_H
 #define RLT_NETWORK_H
@@ -90,8 +91,8 @@ static inline rlt_time rlt_net_send(rlt_net *net, const rlt_message *m)
 {
     return net->model->send(net, m);
 }
-/* Closes the accounts at the present instant (active intervals still open, bytes carried so far). Call once, after the
- * run and before reading usage. */
+/* Closes the accounts at the present instant (active intervals still open, bytes carried so far). Call once,
+ * after the run and before reading usage. */
 RLT_API void rlt_net_settle(rlt_net *net);
 RLT_API void rlt_net_free(rlt_net *net);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Placement: which accelerator a rank runs on, and, in graphs, which NIC it uses. Default: rank r on accelerator r.
- * File: JSON {"ranks": [0, 2, "gpu5", {"accelerator": "gpu7", "nic": "mlx5_1"}, ...]}: ids or node names, each accelerator at most
- * once; fewer ranks than accelerators is a fragmented or partial allocation.
+ * Placement: which accelerator a rank runs on, and, in graphs, which NIC it uses. Default: rank r on
+ * accelerator r. File: JSON {"ranks": [0, 2, "gpu5", {"accelerator": "gpu7", "nic": "mlx5_1"}, ...]}: ids or
+ * node names, each accelerator at most once; fewer ranks than accelerators is a fragmented or partial
+ * allocation.
  */
 #ifndef RLT_PLACEMENT_H
 #define RLT_PLACEMENT_H
@@ -22,8 +23,10 @@ typedef struct rlt_placement {
 } rlt_placement;
 
 /* Ranks 0 .. n-1 on accelerators in order; RLT_ERANGE when the topology has fewer. */
-RLT_API int rlt_placement_identity(const rlt_topology *t, uint32_t n, rlt_placement *out, rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_placement_load(const char *path, const rlt_topology *t, rlt_placement *out, rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_placement_identity(const rlt_topology *t, uint32_t n, rlt_placement *out,
+                                   rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_placement_load(const char *path, const rlt_topology *t, rlt_placement *out,
+                               rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_placement_free(rlt_placement *p);
 
 static inline uint32_t rlt_placed(const rlt_placement *p, uint32_t rank)

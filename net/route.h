@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Routes between ranks. A router belongs to one simulation (it keeps caches); the topology and placement it reads
- * are borrowed and frozen.
+ * Routes between ranks. A router belongs to one simulation (it keeps caches); the topology and placement it
+ * reads are borrowed and frozen.
  *
- * Products: dimension order, innermost first; inside a dimension in closed form per shape (ring: shorter way round, ties
- * upwards; torus and mesh: dimension order; fat-tree: up to the lowest common level, then down). Graphs: fewest
- * links, then lowest latency, over nodes that forward; next hops are found by a lazy breadth-first search per
- * destination, kept in a bounded cache, never an N^2 table. A static route in the file wins over all of these.
+ * Products: dimension order, innermost first; inside a dimension in closed form per shape (ring: shorter way
+ * round, ties upwards; torus and mesh: dimension order; fat-tree: up to the lowest common level, then down).
+ * Graphs: fewest links, then lowest latency, over nodes that forward; next hops are found by a lazy
+ * breadth-first search per destination, kept in a bounded cache, never an N^2 table. A static route in the
+ * file wins over all of these.
  *
  * Where several up links or equal-cost next hops exist, the policy chooses:
- *   dmodk   by destination modulo the choices (Zahavi: "D-Mod-K routing", contention-free shift permutations); in
- *           graphs by destination id modulo the choices in link order; the default
- *   ecmp    by a hash of (source, destination, flow key): a flow stays on its path
- *   spray   round robin over the choices, message by message
+ *   dmodk   by destination modulo the choices (Zahavi: "D-Mod-K routing", contention-free shift
+ * permutations); in graphs by destination id modulo the choices in link order; the default ecmp    by a hash
+ * of (source, destination, flow key): a flow stays on its path spray   round robin over the choices, message
+ * by message
  */
 #ifndef RLT_ROUTE_H
 #define RLT_ROUTE_H
@@ -29,7 +30,8 @@ extern "C" {
 typedef enum rlt_routing { RLT_ROUTE_DMODK, RLT_ROUTE_ECMP, RLT_ROUTE_SPRAY } rlt_routing;
 
 typedef struct rlt_path {
-    const uint32_t *links; /* in order from source to destination; n == 0 when both ranks share an accelerator */
+    const uint32_t
+        *links; /* in order from source to destination; n == 0 when both ranks share an accelerator */
     uint32_t n;
     rlt_time latency_ps; /* sum over links */
     uint64_t bw_Bps;     /* smallest on the path; UINT64_MAX when n == 0 */
@@ -37,12 +39,14 @@ typedef struct rlt_path {
 
 typedef struct rlt_router rlt_router;
 
-RLT_API int rlt_router_create(const rlt_topology *t, const rlt_placement *p, rlt_routing routing, rlt_router **out,
-                              rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_router_create(const rlt_topology *t, const rlt_placement *p, rlt_routing routing,
+                              rlt_router **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_router_free(rlt_router *r);
-/* The path of a message; valid until the next call. Repeats of a rank's last destination are O(1) except under spray.
- * `key` distinguishes flows of one pair (a channel number). RLT_ETOPOLOGY where there is no path, RLT_ENOMEM. */
-RLT_API int rlt_route(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, uint64_t key, rlt_path *path) RLT_MUST_USE;
+/* The path of a message; valid until the next call. Repeats of a rank's last destination are O(1) except
+ * under spray. `key` distinguishes flows of one pair (a channel number). RLT_ETOPOLOGY where there is no
+ * path, RLT_ENOMEM. */
+RLT_API int rlt_route(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, uint64_t key,
+                      rlt_path *path) RLT_MUST_USE;
 RLT_API const rlt_topology *rlt_router_topology(const rlt_router *r);
 RLT_API const rlt_placement *rlt_router_placement(const rlt_router *r);
 RLT_API int rlt_routing_parse(const char *name, rlt_routing *out, rlt_error *err) RLT_MUST_USE;

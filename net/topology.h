@@ -3,17 +3,18 @@
  * Topologies: built once, checked, then frozen; a const rlt_topology may be shared by any number of threads.
  *
  * Two kinds behind one interface:
- *   product  a list of dimensions, innermost first, each a shape (ring, switch, fat-tree, ...) over n accelerators;
- *            accelerator id is mixed radix, dimension 0 fastest. Only the factors are stored: links and routes of
- *            the product are computed in closed form.
- *   graph    any nodes and links, as CSR arrays: from JSON node/link lists or GraphML.
+ *   product  a list of dimensions, innermost first, each a shape (ring, switch, fat-tree, ...) over n
+ * accelerators; accelerator id is mixed radix, dimension 0 fastest. Only the factors are stored: links and
+ * routes of the product are computed in closed form. graph    any nodes and links, as CSR arrays: from JSON
+ * node/link lists or GraphML.
  *
- * Links are directed; a full-duplex cable is two links. Link ids are dense, 0 .. rlt_topology_links()-1. In a product
- * the links of dimension d are contiguous: base(d) + group * links_of_factor(d) + local link, where group is the
- * mixed-radix index of the other coordinates.
+ * Links are directed; a full-duplex cable is two links. Link ids are dense, 0 .. rlt_topology_links()-1. In a
+ * product the links of dimension d are contiguous: base(d) + group * links_of_factor(d) + local link, where
+ * group is the mixed-radix index of the other coordinates.
  *
- * Bandwidth of a dimension is what one accelerator can send into it in one direction: a ring link carries half of
- * it, a fully-connected link 1/(n-1), a switch link all of it; `link_bandwidth` gives a link's own instead.
+ * Bandwidth of a dimension is what one accelerator can send into it in one direction: a ring link carries
+ * half of it, a fully-connected link 1/(n-1), a switch link all of it; `link_bandwidth` gives a link's own
+ * instead.
  *
  * Units: bytes a second, picoseconds. Ownership: rlt_topology_free frees everything reached from a topology.
  */
@@ -53,21 +54,23 @@ typedef struct rlt_link {
     rlt_time latency_ps;
 } rlt_link;
 
-/* What a dimension looks like from outside. For a graph: the logical dimensions its file states (at least one). */
+/* What a dimension looks like from outside. For a graph: the logical dimensions its file states (at least
+ * one). */
 typedef struct rlt_dim {
     const char *shape; /* "ring", "switch", ...; "graph" */
     uint32_t size;
-    uint64_t bw_Bps;     /* one accelerator into this dimension, one direction; 0 where it differs between them */
+    uint64_t bw_Bps; /* one accelerator into this dimension, one direction; 0 where it differs between them */
     rlt_time latency_ps; /* of one link; 0 where links differ */
 } rlt_dim;
 
 typedef struct rlt_topology rlt_topology;
 
 /*
- * Loads `spec`: a file (JSON, GraphML, ASTRA-sim network YAML; told apart by content), "-" for standard input, a name of
- * one in `search_dir` (may be NULL; tried as search_dir/spec.json), or a compact product of dimensions, innermost first:
- *   ring:4@200GB/s,500ns*switch:8@50GB/s,500ns     shape:size@bandwidth,latency[,key=value...]
- * RLT_EMALFORMED/RLT_ESCHEMA with file:line:column, RLT_ETOPOLOGY (disconnected, no accelerator), RLT_EIO.
+ * Loads `spec`: a file (JSON, GraphML, ASTRA-sim network YAML; told apart by content), "-" for standard
+ * input, a name of one in `search_dir` (may be NULL; tried as search_dir/spec.json), or a compact product of
+ * dimensions, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns
+ * shape:size@bandwidth,latency[,key=value...] RLT_EMALFORMED/RLT_ESCHEMA with file:line:column, RLT_ETOPOLOGY
+ * (disconnected, no accelerator), RLT_EIO.
  */
 RLT_API int rlt_topology_load(const char *spec, const char *search_dir, rlt_topology **out,
                               rlt_error *err) RLT_MUST_USE;
@@ -82,7 +85,8 @@ RLT_API uint32_t rlt_topology_nodes(const rlt_topology *t); /* accelerators are 
 RLT_API uint32_t rlt_topology_links(const rlt_topology *t);
 RLT_API rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id); /* O(dimensions) */
 RLT_API rlt_node_kind rlt_topology_node_kind(const rlt_topology *t, uint32_t node);
-/* "acc3", "sw1.0.2" (dimension, group, local), or the name in the file. Writes at most size bytes, returns buffer. */
+/* "acc3", "sw1.0.2" (dimension, group, local), or the name in the file. Writes at most size bytes, returns
+ * buffer. */
 RLT_API const char *rlt_topology_node_name(const rlt_topology *t, uint32_t node, char *buffer, size_t size);
 /* Node of that name, or RLT_NONE. */
 RLT_API uint32_t rlt_topology_find_node(const rlt_topology *t, const char *name);
@@ -93,25 +97,29 @@ RLT_API rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d);
 RLT_API uint64_t rlt_topology_egress_Bps(const rlt_topology *t, uint32_t accelerator);
 RLT_API uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accelerator);
 
-/* Ring orders that the file recommends for ring algorithms, one a channel (accelerator ids, each a permutation). */
+/* Ring orders that the file recommends for ring algorithms, one a channel (accelerator ids, each a
+ * permutation). */
 RLT_API uint32_t rlt_topology_rings(const rlt_topology *t);
 RLT_API const uint32_t *rlt_topology_ring(const rlt_topology *t, uint32_t i);
 
 /* Endpoint settings that the file states, or the defaults. */
 RLT_API const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t);
 
-/* Analysis, by igraph on the materialised graph (product factors where the answer multiplies). Loading thread only. */
+/* Analysis, by igraph on the materialised graph (product factors where the answer multiplies). Loading thread
+ * only. */
 typedef struct rlt_topology_facts {
-    uint32_t diameter_hops;          /* over accelerator pairs */
-    rlt_time diameter_ps;            /* largest zero-load latency between two accelerators */
-    uint64_t bisection_Bps;          /* min cut between the lower and the upper half of the accelerators */
+    uint32_t diameter_hops; /* over accelerator pairs */
+    rlt_time diameter_ps;   /* largest zero-load latency between two accelerators */
+    uint64_t bisection_Bps; /* min cut between the lower and the upper half of the accelerators */
     uint64_t min_egress_Bps, max_egress_Bps;
     uint32_t links_by_dim[RLT_MAX_DIMS];
 } rlt_topology_facts;
-RLT_API int rlt_topology_analyse(const rlt_topology *t, rlt_topology_facts *facts, rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_topology_analyse(const rlt_topology *t, rlt_topology_facts *facts,
+                                 rlt_error *err) RLT_MUST_USE;
 
 /* Writes the whole graph: format "graphml", "dot", "json". *text is malloc'ed, owned by the caller. */
-RLT_API int rlt_topology_export(const rlt_topology *t, const char *format, char **text, rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_topology_export(const rlt_topology *t, const char *format, char **text,
+                                rlt_error *err) RLT_MUST_USE;
 
 /* The shapes a dimension may have, for `ringlet list`: name and one line. NULL past the end. */
 typedef struct rlt_shape_info {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Link usage: per directed link the bytes carried, busy time = bytes / capacity, active time = some transfer present;
- * and, when asked for, bytes per bin of a time series. Exact integers; bytes of a transfer count when its last
- * byte has left (a cancelled run counts what has been carried).
+ * Link usage: per directed link the bytes carried, busy time = bytes / capacity, active time = some transfer
+ * present; and, when asked for, bytes per bin of a time series. Exact integers; bytes of a transfer count
+ * when its last byte has left (a cancelled run counts what has been carried).
  */
 #ifndef RLT_USAGE_H
 #define RLT_USAGE_H
@@ -25,8 +25,10 @@ typedef struct rlt_link_usage {
 
 typedef struct rlt_usage rlt_usage;
 
-/* bin_ps == 0: no time series. The number of bins is bounded; beyond it neighbouring bins are merged and bin_ps doubles. */
-RLT_API int rlt_usage_create(const rlt_topology *t, rlt_time bin_ps, rlt_usage **out, rlt_error *err) RLT_MUST_USE;
+/* bin_ps == 0: no time series. The number of bins is bounded; beyond it neighbouring bins are merged and
+ * bin_ps doubles. */
+RLT_API int rlt_usage_create(const rlt_topology *t, rlt_time bin_ps, rlt_usage **out,
+                             rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_usage_free(rlt_usage *u);
 RLT_API rlt_link_usage rlt_usage_link(const rlt_usage *u, uint32_t link);
 /* The time series: width of a bin now, number of bins in use, bytes of a link in a bin. */

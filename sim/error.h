@@ -23,17 +23,17 @@ extern "C" {
 #endif
 
 /* X(name, number, text) */
-#define RLT_ERROR_LIST(X)                                                                                     \
-    X(NOMEM, -1, "out of memory")                                                                             \
-    X(MALFORMED, -2, "malformed input")                                                                       \
-    X(SCHEMA, -3, "well-formed input that breaks a rule")                                                     \
-    X(TOPOLOGY, -4, "impossible topology, route or group")                                                    \
-    X(STALL, -5, "simulation ended with work pending")                                                        \
-    X(IO, -6, "input/output error")                                                                           \
-    X(RANGE, -7, "value out of range")                                                                        \
-    X(CANCELLED, -8, "stopped on request")                                                                    \
-    X(UNSUPPORTED, -9, "not supported")                                                                       \
-    X(CHECK, -10, "a check failed")                                                                           \
+#define RLT_ERROR_LIST(X)                                                                                    \
+    X(NOMEM, -1, "out of memory")                                                                            \
+    X(MALFORMED, -2, "malformed input")                                                                      \
+    X(SCHEMA, -3, "well-formed input that breaks a rule")                                                    \
+    X(TOPOLOGY, -4, "impossible topology, route or group")                                                   \
+    X(STALL, -5, "simulation ended with work pending")                                                       \
+    X(IO, -6, "input/output error")                                                                          \
+    X(RANGE, -7, "value out of range")                                                                       \
+    X(CANCELLED, -8, "stopped on request")                                                                   \
+    X(UNSUPPORTED, -9, "not supported")                                                                      \
+    X(CHECK, -10, "a check failed")                                                                          \
     X(USAGE, -11, "wrong use")
 
 enum {

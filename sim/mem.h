@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Memory: an arena for what lives as long as a job, a pool of same-size objects addressed by 32-bit index,
- * growing arrays with a stated maximum, and reading of whole files with a limit. Not thread-safe; each belongs
- * to one job.
+ * growing arrays with a stated maximum, and reading of whole files with a limit. Not thread-safe; each
+ * belongs to one job.
  */
 #ifndef RLT_MEM_H
 #define RLT_MEM_H
@@ -36,8 +36,8 @@ RLT_API void rlt_arena_free(rlt_arena *a);
  * (the error says which limit, with `what` naming the things). Returns 0, RLT_ENOMEM or RLT_ERANGE; on
  * failure *items is unchanged and still owned by the caller. Grows by doubling.
  */
-RLT_API int rlt_grow(void *items, uint32_t *capacity, size_t size, uint64_t need, uint64_t max, const char *what,
-                     rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_grow(void *items, uint32_t *capacity, size_t size, uint64_t need, uint64_t max,
+                     const char *what, rlt_error *err) RLT_MUST_USE;
 
 /* Pool: objects of one size, addressed by index, freed into a list. Zero-initialise with rlt_pool_init. */
 typedef struct rlt_pool {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Counter-based random streams: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy
- * as 1, 2, 3", SC'11), keyed by (seed, entity, purpose) and indexed by a counter: the k-th number of a stream does
- * not depend on the order of events or on other streams.
+ * as 1, 2, 3", SC'11), keyed by (seed, entity, purpose) and indexed by a counter: the k-th number of a stream
+ * does not depend on the order of events or on other streams.
  */
 #ifndef RLT_RANDOM_H
 #define RLT_RANDOM_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A simulation: a clock and its event queue. It is a value: no globals, one thread each, any number at a time.
+ * A simulation: a clock and its event queue. It is a value: no globals, one thread each, any number at a
+ * time.
  *
- * An event is (time, class, handler, payload). At one instant, completions run before starts, and starts before
- * the solve, so that a model sees every change of an instant before it computes rates once. Within a class
- * events run in the order in which they were scheduled. An event scheduled for the present in a class that has
- * passed runs in the class that is running.
+ * An event is (time, class, handler, payload). At one instant, completions run before starts, and starts
+ * before the solve, so that a model sees every change of an instant before it computes rates once. Within a
+ * class events run in the order in which they were scheduled. An event scheduled for the present in a class
+ * that has passed runs in the class that is running.
  *
  * Handlers are registered once and named by a small number; scheduling allocates nothing (slots are reused).
  * A handler that fails calls rlt_sim_fail; the run then stops and returns that error.
@@ -45,8 +46,8 @@ RLT_API void rlt_sim_free(rlt_sim *sim);
 RLT_API int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx) RLT_MUST_USE;
 
 RLT_API rlt_time rlt_sim_now(const rlt_sim *sim);
-/* Schedules; a time in the past, at or beyond RLT_TIME_MAX, or no memory fails the simulation (see rlt_sim_fail)
- * and returns {0}. */
+/* Schedules; a time in the past, at or beyond RLT_TIME_MAX, or no memory fails the simulation (see
+ * rlt_sim_fail) and returns {0}. */
 RLT_API rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int handler, uint64_t payload);
 /* True if the event was still to come. */
 RLT_API bool rlt_sim_cancel(rlt_sim *sim, rlt_event ev);
@@ -58,12 +59,14 @@ RLT_API bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev);
 RLT_API int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err) RLT_MUST_USE;
 /* From a handler: record the error and stop. The first one stays. Returns code. */
 RLT_API int rlt_sim_fail(rlt_sim *sim, int code, const char *where, const char *fmt, ...) RLT_PRINTF(4);
-/* From a handler, or (async-signal-safe, other threads too) from outside: stop before the next event. rlt_sim_run
- * then returns RLT_ECANCELLED with the state of that instant intact: partial results can be read. */
+/* From a handler, or (async-signal-safe, other threads too) from outside: stop before the next event.
+ * rlt_sim_run then returns RLT_ECANCELLED with the state of that instant intact: partial results can be read.
+ */
 RLT_API void rlt_sim_stop(rlt_sim *sim);
 
 /* Called about every `every` events with ctx, for progress; not part of the simulated state. */
-RLT_API void rlt_sim_on_progress(rlt_sim *sim, uint64_t every, void (*fn)(void *ctx, const rlt_sim *sim), void *ctx);
+RLT_API void rlt_sim_on_progress(rlt_sim *sim, uint64_t every, void (*fn)(void *ctx, const rlt_sim *sim),
+                                 void *ctx);
 
 RLT_API uint64_t rlt_sim_events(const rlt_sim *sim); /* handled so far */
 

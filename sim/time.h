@@ -11,13 +11,13 @@
 
 typedef int64_t rlt_time;
 
-#define RLT_PS         ((rlt_time)1)
-#define RLT_NS         ((rlt_time)1000)
-#define RLT_US         ((rlt_time)1000000)
-#define RLT_MS         ((rlt_time)1000000000)
-#define RLT_S          ((rlt_time)1000000000000)
-#define RLT_TIME_MAX   ((rlt_time)1 << 61)
-#define RLT_NONE       UINT32_MAX
+#define RLT_PS       ((rlt_time)1)
+#define RLT_NS       ((rlt_time)1000)
+#define RLT_US       ((rlt_time)1000000)
+#define RLT_MS       ((rlt_time)1000000000)
+#define RLT_S        ((rlt_time)1000000000000)
+#define RLT_TIME_MAX ((rlt_time)1 << 61)
+#define RLT_NONE     UINT32_MAX
 
 /* a + b for a, b in [0, RLT_TIME_MAX], saturating. */
 static inline rlt_time rlt_time_add(rlt_time a, rlt_time b)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Timing modes that stand in for the network: the duration of a communication in closed form, once all its
+ * members have arrived. For agreement with other simulators (`--timing astra`); links carry nothing and the
+ * result says so.
+ */
+#ifndef RLT_TIMING_H
+#define RLT_TIMING_H
+
+#include "collectives/collective.h"
+#include "net/topology.h"
+#include "workload/reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rlt_timing rlt_timing;
+struct rlt_timing {
+    const char *name;
+    /* Duration from the last arrival to the end, equal for all members. */
+    int (*duration)(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration_ps, rlt_error *err);
+    void (*destroy)(rlt_timing *t);
+};
+
+/*
+ * ASTRA-sim 2.0's congestion-unaware analytical back-end (its system JSON and the topology from its network
+ * YAML): chunk rounding, integer nanoseconds, endpoint delay, local reduction. Sets in `opts` what the system
+ * file says about reading (serial communication, roofline).
+ */
+RLT_API int rlt_timing_astra(const char *system_json, const rlt_topology *t, rlt_read_options *opts,
+                             rlt_timing **out, rlt_error *err) RLT_MUST_USE;
+
+static inline void rlt_timing_free(rlt_timing *t)
+{
+    if (t)
+        t->destroy(t);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
