@@ -43,8 +43,21 @@ RLT_API void rlt_queue_free(rlt_queue *q);
 RLT_API int rlt_queue_push(rlt_queue *q, rlt_entry e) RLT_MUST_USE;
 /* False when empty (or, with *error set to RLT_ENOMEM, when memory ran out). */
 RLT_API bool rlt_queue_pop(rlt_queue *q, rlt_entry *e, int *error);
+/* The next key, without moving the queue's clock. False when empty. */
+RLT_API bool rlt_queue_peek(const rlt_queue *q, uint64_t *key);
 /* Drops every entry for which keep() is false, in place. For compaction of cancelled events. */
 RLT_API void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e), void *ctx);
+
+/* Takes the next entry if it has the last key popped: the usual case when many events share an instant. */
+static inline bool rlt_queue_pop_tie(rlt_queue *q, rlt_entry *e)
+{
+    rlt_bucket *b = &q->buckets[0];
+    if (b->head == b->n)
+        return false;
+    *e = b->items[b->head++];
+    q->pending--;
+    return true;
+}
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Errors: filling, prefixing and naming them. */
+#include "sim/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What is quoted comes from input files: control characters must not reach a terminal. */
+static void make_printable(char *s)
+{
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            *s = '?';
+    }
+}
+
+int rlt_fail(rlt_error *err, int code, const char *where, const char *fmt, ...)
+{
+    if (!err || err->code != 0 || code == 0)
+        return code;
+    err->code = code;
+    snprintf(err->where, sizeof err->where, "%s", where ? where : "");
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->what, sizeof err->what, fmt, ap);
+    va_end(ap);
+    make_printable(err->where);
+    make_printable(err->what);
+    return code;
+}
+
+void rlt_error_prefix(rlt_error *err, const char *prefix)
+{
+    if (!err || err->code == 0)
+        return;
+    char place[sizeof err->where];
+    size_t used = 0;
+    const char *parts[] = {prefix, err->where[0] ? ": " : "", err->where};
+    for (size_t i = 0; i < 3; i++) {
+        size_t n = strlen(parts[i]);
+        if (n > sizeof place - 1 - used)
+            n = sizeof place - 1 - used;
+        memcpy(place + used, parts[i], n);
+        used += n;
+    }
+    place[used] = '\0';
+    make_printable(place);
+    memcpy(err->where, place, used + 1);
+}
+
+int rlt_nomem(rlt_error *err)
+{
+    return rlt_fail(err, RLT_ENOMEM, NULL, "%s", rlt_strerror(RLT_ENOMEM));
+}
+
+const char *rlt_strerror(int code)
+{
+    switch (code) {
+#define RLT_X(name, number, text)                                                                            \
+    case number:                                                                                             \
+        return text;
+        RLT_ERROR_LIST(RLT_X)
+#undef RLT_X
+    default:
+        return code == 0 ? "success" : "unknown error";
+    }
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The clock and the events. An event owns a slot, which holds its handler and payload; the queue holds a key
+ * and the slot's number and generation. Firing or cancelling an event raises the slot's generation and frees
+ * it, so a handle or a queue entry of an earlier generation is stale. A slot whose generations are used up is
+ * not reused.
+ */
+#include "sim/sim.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/mem.h"
+#include "sim/queue.h"
+
+#define CLASS_BITS   2
+#define CLASS_MASK   ((1u << CLASS_BITS) - 1)
+#define MAX_HANDLERS 255
+/* Fewer stale entries than this are not worth a compaction. */
+#define STALE_MIN 64
+/* A generation that is never given to an event: the slot's last. */
+#define RETIRED UINT32_MAX
+
+typedef struct slot {
+    uint64_t payload;
+    uint32_t generation;
+    uint32_t handler; /* while free: the next free slot, or RLT_NONE */
+} slot;
+
+typedef struct handler {
+    rlt_handler fn;
+    void *ctx;
+} handler;
+
+struct rlt_sim {
+    rlt_time now;
+    uint32_t free_slot, slots_used, slots_capacity;
+    int handlers_used;
+    slot *slots;
+    uint64_t events, progress_at;
+    atomic_int halt; /* HALT_* */
+    bool running;
+    uint64_t stale;    /* entries in the queue whose event was cancelled */
+    uint64_t last_key; /* of the last event handled */
+    uint64_t progress_every;
+    void (*progress)(void *ctx, const rlt_sim *sim);
+    void *progress_ctx;
+    rlt_queue queue;
+    handler handlers[MAX_HANDLERS];
+    rlt_error error;
+};
+
+enum { HALT_NO, HALT_YES };
+
+int rlt_sim_create(rlt_sim **out, rlt_error *err)
+{
+    *out = NULL;
+    rlt_sim *sim = calloc(1, sizeof *sim);
+    if (!sim)
+        return rlt_nomem(err);
+    sim->free_slot = RLT_NONE;
+    sim->progress_at = UINT64_MAX;
+    atomic_init(&sim->halt, HALT_NO);
+    rlt_queue_init(&sim->queue);
+    *out = sim;
+    return 0;
+}
+
+void rlt_sim_free(rlt_sim *sim)
+{
+    if (!sim)
+        return;
+    rlt_queue_free(&sim->queue);
+    free(sim->slots);
+    free(sim);
+}
+
+int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx)
+{
+    if (!fn)
+        return RLT_EUSAGE;
+    if (sim->handlers_used == MAX_HANDLERS)
+        return RLT_ERANGE;
+    sim->handlers[sim->handlers_used] = (handler){fn, ctx};
+    return sim->handlers_used++;
+}
+
+rlt_time rlt_sim_now(const rlt_sim *sim)
+{
+    return sim->now;
+}
+
+uint64_t rlt_sim_events(const rlt_sim *sim)
+{
+    return sim->events;
+}
+
+static uint32_t new_slot(rlt_sim *sim)
+{
+    if (sim->slots_used == sim->slots_capacity &&
+        rlt_grow(&sim->slots, &sim->slots_capacity, sizeof *sim->slots, (uint64_t)sim->slots_used + 1,
+                 UINT32_MAX - 1, "events", NULL) < 0)
+        return RLT_NONE;
+    sim->slots[sim->slots_used].generation = 1;
+    return sim->slots_used++;
+}
+
+static inline void free_slot(rlt_sim *sim, uint32_t i)
+{
+    slot *s = &sim->slots[i];
+    if (++s->generation == RETIRED)
+        return;
+    s->handler = sim->free_slot;
+    sim->free_slot = i;
+}
+
+/* Why rlt_sim_at refused: out of the way of those that succeed. */
+static rlt_event refuse(rlt_sim *sim, rlt_time when, rlt_class cls, int number)
+{
+    if ((unsigned)number >= (unsigned)sim->handlers_used)
+        rlt_sim_fail(sim, RLT_EUSAGE, NULL, "no event handler has the number %d", number);
+    else if ((unsigned)cls > CLASS_MASK)
+        rlt_sim_fail(sim, RLT_EUSAGE, NULL, "no event class has the number %u", (unsigned)cls);
+    else if (when < sim->now)
+        rlt_sim_fail(sim, RLT_ERANGE, NULL, "an event at %lld ps, before the present of %lld ps",
+                     (long long)when, (long long)sim->now);
+    else
+        rlt_sim_fail(
+            sim, RLT_ERANGE, NULL,
+            "an event at or beyond the end of simulated time (2^61 ps, 26 days); the present is %lld ps",
+            (long long)sim->now);
+    return (rlt_event){0};
+}
+
+rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uint64_t payload)
+{
+    if ((uint64_t)when - (uint64_t)sim->now >= (uint64_t)(RLT_TIME_MAX - sim->now) ||
+        (unsigned)number >= (unsigned)sim->handlers_used || (unsigned)cls > CLASS_MASK)
+        return refuse(sim, when, cls, number);
+    uint32_t i = sim->free_slot;
+    if (i != RLT_NONE)
+        sim->free_slot = sim->slots[i].handler;
+    else if ((i = new_slot(sim)) == RLT_NONE)
+        goto no_memory;
+    slot *s = &sim->slots[i];
+    s->payload = payload;
+    s->handler = (uint32_t)number;
+    uint64_t key = (uint64_t)when << CLASS_BITS | (unsigned)cls;
+    if (key < sim->queue.last) /* for the present, in a class that has passed */
+        key = sim->queue.last;
+    rlt_event ev = {i, s->generation};
+    if (rlt_queue_push(&sim->queue, (rlt_entry){key, ev.slot, ev.generation}) == 0)
+        return ev;
+    free_slot(sim, i);
+no_memory:
+    rlt_sim_fail(sim, RLT_ENOMEM, NULL, "no memory for one more event; %llu are pending",
+                 (unsigned long long)sim->queue.pending);
+    return (rlt_event){0};
+}
+
+bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev)
+{
+    /* A free slot's generation has not been given to any event yet. */
+    return ev.slot < sim->slots_used && ev.generation != 0 && ev.generation != RETIRED &&
+           sim->slots[ev.slot].generation == ev.generation;
+}
+
+static bool is_live(void *ctx, const rlt_entry *e)
+{
+    const rlt_sim *sim = ctx;
+    return sim->slots[e->index].generation == e->generation;
+}
+
+bool rlt_sim_cancel(rlt_sim *sim, rlt_event ev)
+{
+    if (!rlt_sim_pending(sim, ev))
+        return false;
+    free_slot(sim, ev.slot);
+    sim->stale++;
+    if (sim->stale > STALE_MIN && sim->stale * 2 > sim->queue.pending) {
+        rlt_queue_filter(&sim->queue, is_live, sim);
+        sim->stale = 0;
+    }
+    return true;
+}
+
+int rlt_sim_fail(rlt_sim *sim, int code, const char *where, const char *fmt, ...)
+{
+    if (sim->error.code == 0) {
+        char what[sizeof sim->error.what];
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(what, sizeof what, fmt, ap);
+        va_end(ap);
+        rlt_fail(&sim->error, code, where, "%s", what);
+    }
+    if (sim->error.code != 0)
+        atomic_store_explicit(&sim->halt, HALT_YES, memory_order_relaxed);
+    return code;
+}
+
+void rlt_sim_stop(rlt_sim *sim)
+{
+    atomic_store_explicit(&sim->halt, HALT_YES, memory_order_relaxed);
+}
+
+void rlt_sim_on_progress(rlt_sim *sim, uint64_t every, void (*fn)(void *ctx, const rlt_sim *sim), void *ctx)
+{
+    sim->progress = fn;
+    sim->progress_ctx = ctx;
+    sim->progress_every = every;
+    sim->progress_at = fn && every && every <= UINT64_MAX - sim->events ? sim->events + every : UINT64_MAX;
+}
+
+static void report_progress(rlt_sim *sim)
+{
+    sim->progress_at += sim->progress_every;
+    sim->progress(sim->progress_ctx, sim);
+}
+
+/* Moves the clock to the next instant and class and takes their first entry. False when there is none to run.
+ */
+static bool advance(rlt_sim *sim, rlt_time until, rlt_entry *e)
+{
+    rlt_queue *q = &sim->queue;
+    do {
+        if (q->pending == sim->stale) {
+            /* Nothing is left but cancelled events, whose times must not move the clock. */
+            rlt_queue_filter(q, is_live, sim);
+            sim->stale = 0;
+            q->last = sim->last_key;
+            return false;
+        }
+        uint64_t key;
+        if (until < RLT_TIME_MAX && rlt_queue_peek(q, &key) && (rlt_time)(key >> CLASS_BITS) > until) {
+            if (until > sim->now)
+                sim->now = until;
+            return false;
+        }
+        int error;
+        if (!rlt_queue_pop(q, e, &error)) {
+            rlt_sim_fail(sim, error, NULL, "no memory to sort %llu pending events",
+                         (unsigned long long)q->pending);
+            return false;
+        }
+    } while (!is_live(sim, e) && sim->stale-- > 0);
+    sim->last_key = e->key;
+    sim->now = (rlt_time)(e->key >> CLASS_BITS);
+    return true;
+}
+
+static inline void handle(rlt_sim *sim, const rlt_entry *e)
+{
+    slot *s = &sim->slots[e->index];
+    if (s->generation != e->generation) {
+        sim->stale--;
+        return;
+    }
+    const handler *h = &sim->handlers[s->handler];
+    uint64_t payload = s->payload;
+    free_slot(sim, e->index);
+    h->fn(h->ctx, payload);
+    if (++sim->events == sim->progress_at)
+        report_progress(sim);
+}
+
+static bool is_halted(const rlt_sim *sim)
+{
+    return atomic_load_explicit(&sim->halt, memory_order_relaxed) != HALT_NO;
+}
+
+int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err)
+{
+    if (sim->running)
+        return rlt_fail(err, RLT_EUSAGE, NULL, "the simulation is already running");
+    sim->running = true;
+    rlt_entry e;
+    while (until >= sim->now && !is_halted(sim)) {
+        if (!rlt_queue_pop_tie(&sim->queue, &e) && !advance(sim, until, &e))
+            break;
+        handle(sim, &e);
+    }
+    sim->running = false;
+    if (sim->error.code != 0)
+        return rlt_fail(err, sim->error.code, sim->error.where, "%s", sim->error.what);
+    if (atomic_exchange_explicit(&sim->halt, HALT_NO, memory_order_relaxed) != HALT_NO)
+        return rlt_fail(err, RLT_ECANCELLED, NULL, "stopped on request at %lld ps", (long long)sim->now);
+    return 0;
+}
