@@ -97,6 +97,11 @@ uint64_t rlt_sim_events(const rlt_sim *sim)
     return sim->events;
 }
 
+bool rlt_sim_more(const rlt_sim *sim)
+{
+    return sim->queue.pending > sim->stale;
+}
+
 static uint32_t new_slot(rlt_sim *sim)
 {
     if (sim->slots_used == sim->slots_capacity &&

@@ -55,8 +55,8 @@ RLT_API bool rlt_sim_cancel(rlt_sim *sim, rlt_event ev);
 RLT_API bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev);
 
 /* Runs until nothing is pending, a handler failed, rlt_sim_stop was called, or the next event lies beyond
- * `until` (RLT_TIME_MAX: no limit). In that last case the clock is then at `until`; else at the last event handled.
- * 0, or the error. */
+ * `until` (RLT_TIME_MAX: no limit). In that last case the clock is then at `until`; else at the last event
+ * handled. 0, or the error. */
 RLT_API int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err) RLT_MUST_USE;
 /* From a handler: record the error and stop. The first one stays. Returns code. */
 RLT_API int rlt_sim_fail(rlt_sim *sim, int code, const char *where, const char *fmt, ...) RLT_PRINTF(4);
@@ -70,6 +70,7 @@ RLT_API void rlt_sim_on_progress(rlt_sim *sim, uint64_t every, void (*fn)(void *
                                  void *ctx);
 
 RLT_API uint64_t rlt_sim_events(const rlt_sim *sim); /* handled so far */
+RLT_API bool rlt_sim_more(const rlt_sim *sim);       /* events are still to come */
 
 #ifdef __cplusplus
 }

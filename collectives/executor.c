@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Runs plans. A message's cookies say all there is to know about it: tx = collective and the sender's lane,
+ * rx = the receiver's lane and the step it is addressed to. Lanes of a collective are numbered member *
+ * plan->lanes + lane.
+ *
+ * Messages that arrive before their receiver has reached the step they are addressed to are remembered in a
+ * 64-step window of bits; what does not fit there (several messages for one step, or far ahead) is counted in
+ * a map.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/executor.h"
+#include "sim/map.h"
+#include "sim/mem.h"
+
+typedef struct lane {
+    uint64_t early;       /* bit i: one message for step `step + 1 + i` is here */
+    rlt_time injected_ps; /* when the last send that told its time at issue is injected */
+    uint32_t step, n_steps;
+    uint32_t received, expected;   /* messages of the current step */
+    uint32_t unsent;               /* sends whose end the network will tell */
+    uint32_t waiters, next_waiter; /* lanes of this member that wait for a step of this one */
+    uint8_t issued, nowait, waiting, done;
+} lane;
+
+typedef struct collective {
+    const rlt_plan *plan;
+    const rlt_exec_client *client;
+    uint64_t cookie;
+    lane *lanes;          /* n * plan->lanes */
+    uint32_t *lanes_left; /* of a member; UINT32_MAX: not begun */
+    rlt_map crowd;        /* (lane << 32 | step) -> messages that the window cannot hold */
+    uint32_t n_lanes, capacity, members_capacity;
+    uint32_t arrived, members_left;
+    uint32_t next_free;
+    uint8_t flags, live;
+} collective;
+
+struct rlt_exec {
+    rlt_sim *sim;
+    rlt_net *net;
+    collective *all;
+    uint32_t n, capacity, free_head, pending;
+    uint32_t *ready; /* stack of (collective, lane) pairs whose step may have become complete */
+    uint32_t n_ready, ready_capacity;
+    rlt_time launch_ps;
+    int on_launch, on_member_launch, on_wake;
+    uint8_t blocking;
+};
+
+static void settle(rlt_exec *x);
+
+static bool push_ready(rlt_exec *x, uint32_t id, uint32_t lane_index)
+{
+    if (x->n_ready + 2 > x->ready_capacity) {
+        rlt_error e = {0};
+        int rc = rlt_grow(&x->ready, &x->ready_capacity, sizeof *x->ready, (uint64_t)x->n_ready + 2,
+                          UINT32_MAX, "lanes ready at once", &e);
+        if (rc < 0) {
+            rlt_sim_fail(x->sim, rc, e.where, "%s", e.what);
+            return false;
+        }
+    }
+    x->ready[x->n_ready++] = id;
+    x->ready[x->n_ready++] = lane_index;
+    return true;
+}
+
+/* Moves the bits of the window on by one step and returns how many messages of the new step are already here.
+ */
+static uint32_t take_early(collective *c, uint32_t lane_index)
+{
+    lane *l = &c->lanes[lane_index];
+    uint32_t count = (uint32_t)(l->early & 1);
+    l->early >>= 1;
+    if (c->crowd.n) {
+        uint64_t key = (uint64_t)lane_index << 32 | l->step;
+        uint32_t more = rlt_map_get(&c->crowd, key);
+        if (more != RLT_NONE) {
+            count += more;
+            rlt_map_remove(&c->crowd, key);
+        }
+    }
+    return count;
+}
+
+static void note_arrival(rlt_exec *x, collective *c, uint32_t lane_index, uint32_t step)
+{
+    lane *l = &c->lanes[lane_index];
+    uint32_t ahead = step - l->step; /* a plan never addresses a finished step: the checker sees to it */
+    if (ahead == 0) {
+        l->received++;
+        return;
+    }
+    if (ahead <= 64 && !(l->early >> (ahead - 1) & 1)) {
+        l->early |= (uint64_t)1 << (ahead - 1);
+        return;
+    }
+    uint64_t key = (uint64_t)lane_index << 32 | step;
+    uint32_t more = rlt_map_get(&c->crowd, key);
+    if (rlt_map_put(&c->crowd, key, more == RLT_NONE ? 1 : more + 1) < 0)
+        rlt_sim_fail(x->sim, RLT_ENOMEM, "collective", "out of memory");
+}
+
+static void finish_member(rlt_exec *x, uint32_t id, uint32_t member)
+{
+    collective *c = &x->all[id];
+    const rlt_exec_client *client = c->client;
+    uint64_t cookie = c->cookie;
+    bool last = --c->members_left == 0;
+    if (last) {
+        c->live = 0;
+        c->plan = NULL;
+        rlt_map_free(&c->crowd);
+        c->next_free = x->free_head;
+        x->free_head = id;
+        x->pending--;
+    }
+    if (client->member_done)
+        client->member_done(client->ctx, cookie, member);
+    if (last && client->done)
+        client->done(client->ctx, cookie);
+}
+
+/* Wakes the lanes of this member that waited for a step that lane_index has now finished. */
+static void wake_waiters(rlt_exec *x, uint32_t id, uint32_t lane_index)
+{
+    collective *c = &x->all[id];
+    uint32_t w = c->lanes[lane_index].waiters;
+    c->lanes[lane_index].waiters = RLT_NONE;
+    while (w != RLT_NONE) {
+        uint32_t next = c->lanes[w].next_waiter;
+        c->lanes[w].waiting = 0;
+        if (!push_ready(x, id, w))
+            return;
+        w = next;
+    }
+}
+
+/* Starts the current step of a lane; false if it has to wait for another lane. */
+static bool issue(rlt_exec *x, uint32_t id, uint32_t member, uint32_t lane_number, uint32_t lane_index)
+{
+    collective *c = &x->all[id];
+    const rlt_plan *plan = c->plan;
+    lane *l = &c->lanes[lane_index];
+    rlt_step s;
+    rlt_step_clear(&s);
+    plan->algorithm->step(plan, member, lane_number, l->step, &s);
+    if (s.wait_lane != RLT_NONE) {
+        lane *other = &c->lanes[member * plan->lanes + s.wait_lane];
+        if (other->step <= s.wait_step && !other->done) {
+            l->waiting = 1;
+            l->next_waiter = other->waiters;
+            other->waiters = lane_index;
+            return false;
+        }
+    }
+    l->issued = 1;
+    l->expected = s.recv_count;
+    l->nowait = s.nowait;
+    if (s.send_to == RLT_NONE)
+        return true;
+    rlt_message m = {
+        .src = rlt_member_rank(&plan->req, member),
+        .dst = rlt_member_rank(&plan->req, s.send_to),
+        .bytes = s.send_bytes,
+        .route_key = lane_number,
+        .tx = (uint64_t)id << 32 | lane_index,
+        .rx = (uint64_t)(s.send_to * plan->lanes + lane_number) << 32 | s.peer_step,
+    };
+    if (x->blocking)
+        l->unsent++;
+    rlt_time injected = rlt_net_send(x->net, &m);
+    if (!x->blocking) {
+        l = &x->all[id].lanes[lane_index];
+        if (injected < 0)
+            l->unsent++;
+        else if (injected > l->injected_ps)
+            l->injected_ps = injected;
+    }
+    return true;
+}
+
+static void end_lane(rlt_exec *x, uint32_t id, uint32_t member, uint32_t lane_index)
+{
+    collective *c = &x->all[id];
+    c->lanes[lane_index].done = 1;
+    if (--c->lanes_left[member] == 0)
+        finish_member(x, id, member);
+}
+
+/* Runs a lane as far as it goes. */
+static void advance(rlt_exec *x, uint32_t id, uint32_t lane_index)
+{
+    collective *c = &x->all[id];
+    if (!c->live)
+        return;
+    uint32_t n_lanes = c->plan->lanes, member = lane_index, number = 0;
+    if (n_lanes > 1) {
+        member = lane_index / n_lanes;
+        number = lane_index - member * n_lanes;
+    }
+    lane *l = &c->lanes[lane_index];
+    if (l->waiting || l->done || c->lanes_left[member] == UINT32_MAX)
+        return;
+    for (;;) {
+        bool last = l->step == l->n_steps;
+        if (!last && !l->issued && !issue(x, id, member, number, lane_index))
+            return;
+        if (!last && l->received < l->expected)
+            return;
+        if (!l->nowait || last) {
+            if (l->unsent)
+                return;
+            if (l->injected_ps > rlt_sim_now(x->sim)) {
+                rlt_sim_at(x->sim, l->injected_ps, RLT_COMPLETE, x->on_wake, (uint64_t)id << 32 | lane_index);
+                l->injected_ps = 0;
+                l->unsent = 1;
+                return;
+            }
+        }
+        if (last) {
+            end_lane(x, id, member, lane_index);
+            return;
+        }
+        l->step++;
+        l->issued = l->nowait = 0;
+        l->expected = 0;
+        l->received = take_early(c, lane_index);
+        if (l->waiters != RLT_NONE)
+            wake_waiters(x, id, lane_index);
+    }
+}
+
+static void settle(rlt_exec *x)
+{
+    while (x->n_ready) {
+        uint32_t lane_index = x->ready[--x->n_ready];
+        uint32_t id = x->ready[--x->n_ready];
+        advance(x, id, lane_index);
+    }
+}
+
+/* The network's callbacks and our own events. */
+
+static void on_injected(void *ctx, uint64_t tx)
+{
+    rlt_exec *x = ctx;
+    if (x->blocking)
+        return;
+    uint32_t id = (uint32_t)(tx >> 32), li = (uint32_t)tx;
+    x->all[id].lanes[li].unsent--;
+    advance(x, id, li);
+    settle(x);
+}
+
+static void on_delivered(void *ctx, uint64_t tx, uint64_t rx)
+{
+    rlt_exec *x = ctx;
+    uint32_t id = (uint32_t)(tx >> 32), to = (uint32_t)(rx >> 32);
+    note_arrival(x, &x->all[id], to, (uint32_t)rx);
+    if (x->blocking) {
+        uint32_t from = (uint32_t)tx;
+        x->all[id].lanes[from].unsent--;
+        advance(x, id, from);
+    }
+    advance(x, id, to);
+    settle(x);
+}
+
+static void on_wake(void *ctx, uint64_t payload)
+{
+    rlt_exec *x = ctx;
+    uint32_t id = (uint32_t)(payload >> 32), li = (uint32_t)payload;
+    x->all[id].lanes[li].unsent--;
+    advance(x, id, li);
+    settle(x);
+}
+
+static void begin_member(rlt_exec *x, uint32_t id, uint32_t member)
+{
+    collective *c = &x->all[id];
+    const rlt_plan *plan = c->plan;
+    uint32_t n_lanes = plan->lanes;
+    c->lanes_left[member] = n_lanes;
+    for (uint32_t i = n_lanes; i-- > 0;)
+        if (!push_ready(x, id, member * n_lanes + i))
+            return;
+    settle(x);
+}
+
+static void on_member_launch(void *ctx, uint64_t payload)
+{
+    begin_member(ctx, (uint32_t)(payload >> 32), (uint32_t)payload);
+}
+
+static void on_launch(void *ctx, uint64_t payload)
+{
+    rlt_exec *x = ctx;
+    uint32_t id = (uint32_t)payload, n = x->all[id].plan->req.n;
+    /* The members' lanes are entered before any runs, so that a message finds its receiver begun. */
+    for (uint32_t m = 0; m < n; m++)
+        x->all[id].lanes_left[m] = x->all[id].plan->lanes;
+    for (uint32_t m = 0; m < n && x->all[id].live; m++)
+        begin_member(x, id, m);
+}
+
+int rlt_exec_create(const rlt_net_model *model, const rlt_net_config *cfg, rlt_exec **out, rlt_error *err)
+{
+    rlt_exec *x = calloc(1, sizeof *x);
+    int rc;
+    if (!x)
+        return rlt_nomem(err);
+    x->sim = cfg->sim;
+    x->free_head = RLT_NONE;
+    x->blocking = cfg->endpoint.injection == RLT_INJECT_BLOCKING;
+    x->launch_ps = cfg->endpoint.launch_ps;
+    rlt_net_config c = *cfg;
+    c.client = (rlt_net_client){.ctx = x, .injected = on_injected, .delivered = on_delivered};
+    if ((rc = x->on_launch = rlt_sim_handler(x->sim, on_launch, x)) < 0 ||
+        (rc = x->on_member_launch = rlt_sim_handler(x->sim, on_member_launch, x)) < 0 ||
+        (rc = x->on_wake = rlt_sim_handler(x->sim, on_wake, x)) < 0) {
+        rlt_fail(err, rc, "executor", "too many event handlers in one simulation");
+        goto fail;
+    }
+    rc = model->create(&c, &x->net, err);
+    if (rc < 0)
+        goto fail;
+    *out = x;
+    return 0;
+fail:
+    free(x);
+    return rc;
+}
+
+void rlt_exec_free(rlt_exec *x)
+{
+    if (!x)
+        return;
+    for (uint32_t i = 0; i < x->n; i++) {
+        rlt_map_free(&x->all[i].crowd);
+        free(x->all[i].lanes);
+        free(x->all[i].lanes_left);
+    }
+    rlt_net_free(x->net);
+    free(x->all);
+    free(x->ready);
+    free(x);
+}
+
+rlt_net *rlt_exec_net(rlt_exec *x)
+{
+    return x->net;
+}
+
+/* Room for the lanes of a plan in a collective record, kept for its next user. */
+static int reserve(collective *c, const rlt_plan *plan, rlt_error *err)
+{
+    uint64_t need = (uint64_t)plan->req.n * plan->lanes;
+    int rc = rlt_grow(&c->lanes, &c->capacity, sizeof *c->lanes, need, (uint64_t)1 << 31,
+                      "lanes of a collective", err);
+    if (rc == 0)
+        rc = rlt_grow(&c->lanes_left, &c->members_capacity, sizeof *c->lanes_left, plan->req.n,
+                      RLT_MAX_MEMBERS, "members of a collective", err);
+    return rc;
+}
+
+static uint32_t new_collective(rlt_exec *x, rlt_error *err)
+{
+    uint32_t id = x->free_head;
+    if (id != RLT_NONE) {
+        x->free_head = x->all[id].next_free;
+        return id;
+    }
+    if (rlt_grow(&x->all, &x->capacity, sizeof *x->all, (uint64_t)x->n + 1, (uint64_t)1 << 31,
+                 "collectives in flight", err) < 0)
+        return RLT_NONE;
+    memset(&x->all[x->n], 0, sizeof *x->all);
+    return x->n++;
+}
+
+uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *client, uint64_t cookie,
+                      int flags)
+{
+    rlt_error e = {0};
+    uint32_t id = new_collective(x, &e);
+    if (id == RLT_NONE)
+        goto fail;
+    collective *c = &x->all[id];
+    if (reserve(c, plan, &e) < 0) {
+        c->next_free = x->free_head;
+        x->free_head = id;
+        goto fail;
+    }
+    c->plan = plan;
+    c->client = client;
+    c->cookie = cookie;
+    c->flags = (uint8_t)flags;
+    c->n_lanes = plan->req.n * plan->lanes;
+    c->arrived = 0;
+    c->members_left = plan->req.n;
+    c->live = 1;
+    memset(&c->crowd, 0, sizeof c->crowd);
+    for (uint32_t m = 0, i = 0; m < plan->req.n; m++) {
+        c->lanes_left[m] = UINT32_MAX;
+        for (uint32_t k = 0; k < plan->lanes; k++, i++)
+            c->lanes[i] = (lane){.n_steps = plan->algorithm->steps(plan, m, k), .waiters = RLT_NONE};
+    }
+    x->pending++;
+    return id;
+fail:
+    rlt_sim_fail(x->sim, e.code, e.where, "%s", e.what);
+    return RLT_NONE;
+}
+
+void rlt_exec_arrive(rlt_exec *x, uint32_t id, uint32_t member)
+{
+    collective *c = &x->all[id];
+    bool last = ++c->arrived == c->plan->req.n;
+    rlt_time at = rlt_time_add(rlt_sim_now(x->sim), x->launch_ps);
+    if (last && c->client->begun)
+        c->client->begun(c->client->ctx, c->cookie);
+    if (c->flags & RLT_EXEC_EAGER)
+        rlt_sim_at(x->sim, at, RLT_START, x->on_member_launch, (uint64_t)id << 32 | member);
+    else if (last)
+        rlt_sim_at(x->sim, at, RLT_START, x->on_launch, id);
+}
+
+void rlt_exec_arrive_all(rlt_exec *x, uint32_t id)
+{
+    uint32_t n = x->all[id].plan->req.n;
+    for (uint32_t m = 0; m < n; m++)
+        rlt_exec_arrive(x, id, m);
+}
+
+/* Who member's lane waits for, in words. */
+static void describe(const collective *c, char *text, size_t size)
+{
+    const rlt_plan *plan = c->plan;
+    for (uint32_t i = 0; i < c->n_lanes; i++) {
+        const lane *l = &c->lanes[i];
+        uint32_t member = i / plan->lanes, number = i % plan->lanes;
+        if (l->done || l->step >= l->n_steps || c->lanes_left[member] == UINT32_MAX)
+            continue;
+        rlt_step s;
+        rlt_step_clear(&s);
+        plan->algorithm->step(plan, member, number, l->step, &s);
+        int n = snprintf(text, size, "%s of %u ranks: rank %u waits in lane %u step %u",
+                         rlt_coll_name(plan->req.kind), plan->req.n, rlt_member_rank(&plan->req, member),
+                         number, l->step);
+        if (n > 0 && (size_t)n < size && s.recv_from != RLT_NONE)
+            snprintf(text + n, size - (size_t)n, " for rank %u", rlt_member_rank(&plan->req, s.recv_from));
+        return;
+    }
+    snprintf(text, size, "%s of %u ranks: %u have arrived", rlt_coll_name(plan->req.kind), plan->req.n,
+             c->arrived);
+}
+
+uint32_t rlt_exec_pending(const rlt_exec *x, char *text, size_t size)
+{
+    if (size)
+        text[0] = '\0';
+    for (uint32_t i = 0; i < x->n && size; i++)
+        if (x->all[i].live) {
+            describe(&x->all[i], text, size);
+            break;
+        }
+    return x->pending;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * State of a replay, shared by replay.c (the run), replay_result.c (what it tells) and replay_stall.c (why it
+ * stopped).
+ */
+#ifndef RLT_REPLAY_INTERNAL_H
+#define RLT_REPLAY_INTERNAL_H
+
+#include "workload/replay.h"
+
+typedef struct op_state {
+    rlt_time ready_ps, start_ps, end_ps; /* -1: not yet */
+    uint32_t cause;                      /* see rlt_op_result */
+    uint32_t missing;                    /* dependencies not ended; the rank's start counts as one */
+} op_state;
+
+typedef struct resource_state {
+    uint32_t *heap; /* ready operations, smallest index first */
+    uint32_t n, capacity;
+    uint32_t running, last; /* operations, or RLT_NONE */
+    bool dispatching;       /* a dispatch event is on its way */
+} resource_state;
+
+enum { RANK_COMPUTE, RANK_COMM, RANK_HOST, RANK_IDLE, RANK_STATES };
+
+typedef struct rank_state {
+    uint32_t active[RANK_IDLE]; /* operations under way of each kind */
+    rlt_time since_ps;          /* accounted up to here */
+    rlt_time spent_ps[RANK_STATES];
+    rlt_time comm_ps;
+    rlt_time start_ps, end_ps; /* start_ps -1: not begun */
+    rlt_time wait_ps, transfer_ps;
+} rank_state;
+
+typedef struct comm_state {
+    rlt_plan plan;
+    uint32_t exec_id;
+    uint32_t arrived, ended;
+    rlt_comm_result result;
+} comm_state;
+
+struct rlt_replay {
+    const rlt_program *program;
+    rlt_replay_options options;
+    rlt_placement placement; /* identity when none was given */
+    rlt_sim *sim;
+    rlt_router *router;
+    rlt_exec *exec;
+    rlt_group *groups;
+    op_state *ops;
+    uint32_t *fan_first, *fan; /* operations that depend on one */
+    resource_state *resources;
+    rank_state *ranks;
+    comm_state *comms;
+    rlt_exec_client exec_client;
+    rlt_time *step_end_ps;
+    uint64_t done;
+    rlt_time end_ps;
+    int on_rank_start, on_start, on_end, on_dispatch, on_comm_end;
+    bool own_placement, ran;
+};
+
+/* Fills err with the wait-for chain of the first pending operation; returns RLT_ESTALL. */
+int rlt__replay_stall(const rlt_replay *r, rlt_error *err);
+
+#endif
