@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Endpoint settings and message costs, against numbers worked out by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/endpoint.h"
+
+/* NCCL's protocols on NVLink: latency of a step in us, and wire bytes per data bytes. */
+static rlt_endpoint nccl(void)
+{
+    rlt_endpoint e = rlt_endpoint_default();
+    e.n_protocols = 3;
+    e.protocols[0] = (rlt_protocol){"LL", 600000, 16, 8};
+    e.protocols[1] = (rlt_protocol){"LL128", 1900000, 128, 120};
+    e.protocols[2] = (rlt_protocol){"Simple", 3400000, 1, 1};
+    return e;
+}
+
+static void defaults_cost_nothing(void **state)
+{
+    (void)state;
+    rlt_endpoint e = rlt_endpoint_default();
+    assert_int_equal(e.injection, RLT_INJECT_NIC);
+    rlt_message_cost c = rlt_endpoint_cost(&e, 123456789, 50000000000u);
+    assert_int_equal(c.delay_ps, 0);
+    assert_int_equal(c.wire_bytes, 123456789);
+}
+
+static void settings_by_name(void **state)
+{
+    (void)state;
+    rlt_endpoint e = nccl();
+    assert_int_equal(rlt_endpoint_set(&e, "injection", "blocking", NULL), 0);
+    assert_int_equal(e.injection, RLT_INJECT_BLOCKING);
+    assert_int_equal(rlt_endpoint_set(&e, "launch", "6.6us", NULL), 0);
+    assert_int_equal(e.launch_ps, 6600000);
+    assert_int_equal(rlt_endpoint_set(&e, "message", "1us", NULL), 0);
+    assert_int_equal(e.message_ps, 1000000);
+    assert_int_equal(rlt_endpoint_set(&e, "protocol", "ll128", NULL), 0);
+    assert_int_equal(e.protocol, 1);
+    assert_int_equal(rlt_endpoint_set(&e, "protocol", "auto", NULL), 0);
+    assert_int_equal(e.protocol, RLT_PROTOCOL_AUTO);
+    static const struct {
+        const char *text;
+        uint32_t fs;
+    } bytes[] = {{"0.5ps", 500}, {"0", 0},        {"2.5 ps", 2500}, {"1ns", 1000000},
+                 {"7fs", 7},     {"0.0004ps", 0}, {"0.0006ps", 1}};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        assert_int_equal(rlt_endpoint_set(&e, "byte", bytes[i].text, NULL), 0);
+        assert_int_equal(e.byte_fs, bytes[i].fs);
+    }
+}
+
+static void wrong_settings_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value;
+        int rc;
+    } table[] = {
+        {"lunch", "1us", RLT_EUSAGE},        {"injection", "NIC", RLT_EUSAGE},
+        {"protocol", "LL64", RLT_EUSAGE},    {"byte", "1", RLT_EMALFORMED},
+        {"byte", "ps", RLT_EMALFORMED},      {"byte", "-1ps", RLT_EMALFORMED},
+        {"byte", "1.2.3ps", RLT_EMALFORMED}, {"byte", "5us", RLT_ERANGE},
+        {"byte", "", RLT_EMALFORMED},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rlt_endpoint e = nccl(), before = e;
+        rlt_error err = {0};
+        assert_int_equal(rlt_endpoint_set(&e, table[i].name, table[i].value, &err), table[i].rc);
+        assert_true(err.what[0] != 0);
+        assert_int_equal(memcmp(&e, &before, sizeof e), 0);
+    }
+    rlt_endpoint e = nccl();
+    rlt_error err = {0};
+    assert_true(rlt_endpoint_set(&e, "launch", "5", &err) < 0);
+    assert_true(rlt_endpoint_set(&e, "message", "-5us", NULL) < 0);
+    err = (rlt_error){0};
+    assert_int_equal(rlt_endpoint_set(&e, "colour", "red", &err), RLT_EUSAGE);
+    assert_non_null(strstr(err.what, "injection, launch, message, byte, protocol"));
+    err = (rlt_error){0};
+    assert_int_equal(rlt_endpoint_set(&e, "protocol", "x", &err), RLT_EUSAGE);
+    assert_non_null(strstr(err.what, "auto, LL, LL128, Simple"));
+}
+
+static void costs_by_hand(void **state)
+{
+    (void)state;
+    rlt_endpoint e = nccl();
+    e.protocol = 0;
+    rlt_message_cost c = rlt_endpoint_cost(&e, 1001, 1);
+    assert_int_equal(c.wire_bytes, 2002);
+    assert_int_equal(c.delay_ps, 600000);
+    e.protocol = 1;
+    e.message_ps = 100;
+    e.byte_fs = 2500;
+    c = rlt_endpoint_cost(&e, 121, 1);
+    assert_int_equal(c.wire_bytes, 130);               /* 129.07 rounded up */
+    assert_int_equal(c.delay_ps, 1900000 + 100 + 303); /* 302.5 ps rounded up */
+}
+
+/* On 1 GB/s (1000 ps a byte) LL costs 0.6 us + 2000 m, LL128 1.9 us + 1066.7 m, Simple 3.4 us + 1000 m: LL is
+ * best below 1392 B, LL128 up to 22500 B. */
+static void auto_takes_the_cheapest(void **state)
+{
+    (void)state;
+    rlt_endpoint e = nccl();
+    static const struct {
+        uint64_t bytes;
+        rlt_time delay_ps;
+    } table[] = {{0, 600000},      {1390, 600000},   {1395, 1900000},
+                 {22440, 1900000}, {22560, 3400000}, {1u << 30, 3400000}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        assert_int_equal(rlt_endpoint_cost(&e, table[i].bytes, 1000000000).delay_ps, table[i].delay_ps);
+}
+
+static void extremes_saturate(void **state)
+{
+    (void)state;
+    rlt_endpoint e = nccl();
+    e.byte_fs = UINT32_MAX;
+    e.protocol = 0;
+    rlt_message_cost c = rlt_endpoint_cost(&e, UINT64_MAX, 1);
+    assert_true(c.delay_ps == RLT_TIME_MAX);
+    assert_true(c.wire_bytes == UINT64_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_cost_nothing),      cmocka_unit_test(settings_by_name),
+        cmocka_unit_test(wrong_settings_are_refused), cmocka_unit_test(costs_by_hand),
+        cmocka_unit_test(auto_takes_the_cheapest),    cmocka_unit_test(extremes_saturate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
