@@ -9,6 +9,7 @@
 #   DEPS=no                        never try to install missing packages
 #
 # Targets: all (default) demo test bench install uninstall deps format check-format clean
+# all needs the packages there; demo, test and bench install what is missing (as root or through sudo) first.
 
 CC         ?= gcc
 CFLAGS     ?= -O2 -g
@@ -31,7 +32,6 @@ endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 PKGS := igraph libcjson zlib
-# Recipes that need the packages come after deps has run, so these are expanded late.
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 UV_LIBS    = $(shell $(PKG_CONFIG) --libs libuv 2>/dev/null)
@@ -78,7 +78,66 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
 
+# What a program may include, gathered under ringlet/ by install.
+PUBLIC := sim/error.h sim/time.h sim/units.h sim/random.h sim/queue.h sim/sim.h \
+          net/topology.h net/endpoint.h net/placement.h net/route.h net/usage.h net/network.h \
+          collectives/collective.h collectives/algorithm.h collectives/checker.h collectives/bound.h collectives/executor.h \
+          workload/program.h workload/reader.h workload/generator.h workload/timing.h workload/replay.h
+SONAME := libringlet.so.$(SOVERSION)
+
+$(BUILD)/$(SONAME): $(LIB_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--as-needed -o $@ $(LIB_OBJ) $(PKG_LIBS) -lm -lpthread
+
+$(BUILD)/ringlet.1: $(BUILD)/ringlet
+	$(Q)$(BUILD)/ringlet --generate-man > $@.tmp && mv $@.tmp $@
+$(BUILD)/ringlet.bash: $(BUILD)/ringlet
+	$(Q)$(BUILD)/ringlet --generate-completion > $@.tmp && mv $@.tmp $@
+$(BUILD)/ringlet.pc: FORCE
+	@mkdir -p $(BUILD)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include/ringlet' '' 'Name: ringlet' \
+	    'Description: discrete-event simulator of distributed deep-learning training' 'Version: $(VERSION)' \
+	    'Requires.private: $(PKGS)' 'Libs: -L$${libdir} -lringlet' 'Libs.private: -lm -lpthread' 'Cflags: -I$${includedir}' > $@
+
+D = $(DESTDIR)$(PREFIX)
+install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD)/ringlet.pc
+	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions \
+	    $(D)/share/ringlet/topologies $(D)/share/ringlet/traces $(addprefix $(D)/include/ringlet/,sim net collectives workload)
+	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
+	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
+	$(Q)install -m 644 $(BUILD)/$(SONAME) $(D)/lib/libringlet.so.$(SOVERSION).$(VERSION)
+	$(Q)ln -sf libringlet.so.$(SOVERSION).$(VERSION) $(D)/lib/$(SONAME)
+	$(Q)ln -sf $(SONAME) $(D)/lib/libringlet.so
+	$(Q)for h in $(PUBLIC); do install -m 644 $$h $(D)/include/ringlet/$$h || exit 1; done
+	$(Q)install -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc
+	$(Q)install -m 644 $(BUILD)/ringlet.1 $(D)/share/man/man1/ringlet.1
+	$(Q)install -m 644 $(BUILD)/ringlet.bash $(D)/share/bash-completion/completions/ringlet
+	$(Q)install -m 644 topologies/* $(D)/share/ringlet/topologies/
+	$(Q)cp -R traces/. $(D)/share/ringlet/traces/
+
+uninstall:
+	rm -rf $(D)/bin/ringlet $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \
+	    $(D)/lib/pkgconfig/ringlet.pc $(D)/share/man/man1/ringlet.1 $(D)/share/bash-completion/completions/ringlet $(D)/share/ringlet
+
+deps:
+	@if [ '$(DEPS)' != no ]; then tools/deps.sh; fi
+
+# These begin on a bare machine, so what they build is made by a second make, after the packages are there.
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@echo
+	$(BUILD)/ringlet run --trace traces/transformer-8 --topology topologies/hgx-h100-8.json --explain
+
+test: deps
+	@$(MAKE) --no-print-directory all tests
+	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh $(sort $(wildcard test/test_*.sh))
+
+bench: deps
+	@$(MAKE) --no-print-directory all benches
+	@BUILD=$(BUILD) test/bench.sh
+
 tests: $(TESTS)
+benches: $(BUILD)/test/bench_queue
 
 format:
 	clang-format -i $(wildcard */*.c */*.h)
@@ -89,7 +148,8 @@ check-format:
 clean:
 	rm -rf build build-*
 
-.PHONY: all tests format check-format clean FORCE
+
+.PHONY: all demo test tests bench benches deps install uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

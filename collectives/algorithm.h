@@ -79,7 +79,7 @@ struct rlt_algorithm {
     void (*step)(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);
 };
 
-extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_point;
+RLT_API extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_point;
 
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err);

@@ -80,8 +80,8 @@ struct rlt_net {
     uint64_t messages, bytes_offered, bytes_delivered; /* payload, without protocol overhead */
 };
 
-extern const rlt_net_model rlt_net_alpha_beta;
-extern const rlt_net_model rlt_net_flow;
+RLT_API extern const rlt_net_model rlt_net_alpha_beta;
+RLT_API extern const rlt_net_model rlt_net_flow;
 
 /* Models by number (NULL past the end) and by name (error lists the known ones). */
 RLT_API const rlt_net_model *rlt_net_model_at(uint32_t i);

@@ -49,7 +49,7 @@ typedef struct rlt_reader {
                  rlt_error *err);
 } rlt_reader;
 
-extern const rlt_reader rlt_reader_chakra, rlt_reader_kineto;
+RLT_API extern const rlt_reader rlt_reader_chakra, rlt_reader_kineto;
 
 RLT_API const rlt_reader *rlt_reader_at(uint32_t i); /* NULL past the end */
 /* Expands a directory or PREFIX into the list of files (sorted by rank, then name). *paths: one malloc'ed

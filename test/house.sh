@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The rules of the house, read from the compiler's dependency files and the sources:
+# includes point down only (tools -> workload -> collectives -> net -> sim), igraph.h, uv.h and cJSON.h have one place each,
+# nothing else stands at the top, no extern in a .c file, the library neither prints nor exits.
+set -u
+build=${BUILD:-build}
+bad=0 n=0
+verdict() { # name, offending lines
+    n=$((n + 1))
+    if [ -z "$2" ]; then
+        echo "ok $n - $1"
+    else
+        echo "not ok $n - $1"
+        echo "$2" | sed 's/^/# /' | head -20
+        bad=1
+    fi
+}
+words_of() { tr -s ' \\' '\n\n' <"$1"; }
+
+arrows=""
+for d in $(find "$build"/sim "$build"/net "$build"/collectives "$build"/workload "$build"/tools -name '*.d'); do
+    src=${d#"$build"/}
+    floor=${src%%/*}
+    case $floor in
+    sim) banned='net|collectives|workload|tools' ;;
+    net) banned='collectives|workload|tools' ;;
+    collectives) banned='workload|tools' ;;
+    workload) banned='tools' ;;
+    *) continue ;;
+    esac
+    up=$(words_of "$d" | grep -E "^($banned)/" | head -1)
+    [ -n "$up" ] && arrows="$arrows $src->$up"
+done
+verdict "includes point down the floors" "$arrows"
+
+only() { # header pattern, allowed pattern
+    for d in $(find "$build"/sim "$build"/net "$build"/collectives "$build"/workload "$build"/tools -name '*.d'); do
+        src=${d#"$build"/}
+        echo "$src" | grep -qE "$2" && continue
+        words_of "$d" | grep -q "$1" && echo "$src includes $1"
+    done
+}
+# System headers are not in -MMD files, so the sources are read.
+sources() { git ls-files -- '*.c' '*.h' 2>/dev/null | grep -v '^test/'; }
+verdict "igraph.h only in net/graph.c" "$(sources | xargs grep -l '<igraph' | grep -v '^net/graph\.c$')"
+verdict "uv.h only in tools/" "$(sources | xargs grep -l '<uv\.h>' | grep -v '^tools/')"
+verdict "cJSON.h only in net/json.c" "$(sources | xargs grep -l 'cJSON\.h' | grep -vE '^net/json(_write)?\.c$')"
+verdict "no extern in a .c file" "$(sources | grep '\.c$' | xargs grep -nE '^extern ')"
+verdict "the library neither prints nor exits" \
+    "$(sources | grep -v '^tools/' | xargs grep -nE '\b(printf|puts|exit|abort|perror)\(' | grep -vE 'snprintf|_printf|^[^:]*:[0-9]*: *(/\*|\*|//)|RLT_PRINTF|vsnprintf|format\(printf')"
+verdict "files stay under 700 lines" "$(sources | xargs wc -l | awk '$2 != "total" && $1 > 700')"
+verdict "nothing but the fixed names stands at the top" \
+    "$(git ls-tree --name-only HEAD 2>/dev/null | grep -vE '^(\..*|Makefile|README\.md|LICENSE|sim|net|workload|collectives|topologies|traces|test|tools)$')"
+headers=""
+for h in $(sources | grep '\.h$'); do
+    ${CC:-gcc} -std=c11 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra -Wshadow -fsyntax-only -x c "$h" 2>/dev/null || headers="$headers $h"
+done
+verdict "every header compiles alone" "$headers"
+exit $bad

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Installs the Debian packages that ringlet builds with, where that is possible; else prints the one line that does it.
+# deps.sh check: only say what is missing.
+set -u
+wanted="gcc:gcc pkg-config:pkg-config ar:binutils"
+libraries="igraph:libigraph-dev libcjson:libcjson-dev libuv:libuv1-dev cmocka:libcmocka-dev zlib:zlib1g-dev"
+missing=""
+for w in $wanted; do
+    command -v "${w%%:*}" >/dev/null 2>&1 || missing="$missing ${w##*:}"
+done
+for l in $libraries; do
+    pkg-config --exists "${l%%:*}" 2>/dev/null || missing="$missing ${l##*:}"
+done
+[ -z "$missing" ] && exit 0
+line="apt-get install -y --no-install-recommends$missing libc6-dev"
+if [ "${1:-}" = check ] || ! command -v apt-get >/dev/null 2>&1; then
+    echo "ringlet needs packages that are missing; as root: $line" >&2
+    exit 1
+fi
+if [ "$(id -u)" = 0 ]; then
+    run=""
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    run="sudo"
+else
+    echo "ringlet needs packages that are missing; as root: $line" >&2
+    exit 1
+fi
+echo "installing:$missing" >&2
+$run apt-get update -qq && DEBIAN_FRONTEND=noninteractive $run $line >/dev/null
