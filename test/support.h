@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What several test programs share: CMocka's includes, and one collective run on a network given in compact
+ * form. */
+#ifndef RLT_TEST_SUPPORT_H
+#define RLT_TEST_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectives/bound.h"
+#include "collectives/executor.h"
+
+typedef struct test_run {
+    rlt_time time_ps, bound_ps;
+    uint64_t messages, offered, delivered, events;
+    double max_utilization;
+    int rc;
+    rlt_error err;
+} test_run;
+
+typedef struct test_net {
+    const char *topology;
+    const rlt_net_model *model;
+    rlt_routing routing;
+    rlt_injection injection;
+    const char *algorithm; /* NULL: chosen */
+    uint32_t ranks;        /* 0: all accelerators */
+    uint32_t channels, chunks, window, directions;
+} test_net;
+
+/* Runs `kind` of `bytes` to its end; every account that must balance is asserted. */
+static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, uint64_t bytes,
+                                       const uint64_t *counts)
+{
+    test_run out = {0};
+    rlt_topology *t = NULL;
+    rlt_placement place = {0};
+    rlt_router *router = NULL;
+    rlt_sim *sim = NULL;
+    rlt_exec *x = NULL;
+    rlt_group group = {0};
+    rlt_plan plan = {0};
+    rlt_bound bound = {0};
+    rlt_exec_client client = {0};
+    const rlt_algorithm *algorithm = NULL;
+    if (rlt_topology_load(n->topology, "topologies", &t, &out.err) < 0)
+        fail_msg("%s: %s", out.err.where, out.err.what);
+    uint32_t ranks = n->ranks ? n->ranks : rlt_topology_accelerators(t);
+    assert_int_equal(rlt_placement_identity(t, ranks, &place, &out.err), 0);
+    assert_int_equal(rlt_router_create(t, &place, n->routing, &router, &out.err), 0);
+    assert_int_equal(rlt_sim_create(&sim, &out.err), 0);
+    rlt_net_config cfg = {.sim = sim,
+                          .router = router,
+                          .endpoint = *rlt_topology_endpoint(t),
+                          .bandwidth_scale = 1,
+                          .latency_scale = 1};
+    cfg.endpoint.injection = n->injection;
+    if (rlt_exec_create(n->model, &cfg, &x, &out.err) < 0)
+        fail_msg("%s: %s", out.err.where, out.err.what);
+    assert_int_equal(rlt_group_create(t, &place, NULL, ranks, &group, &out.err), 0);
+    rlt_coll_request req = rlt_group_request(&group, kind, bytes);
+    req.counts = counts;
+    req.channels = n->channels;
+    req.chunks = n->chunks;
+    req.window = n->window;
+    req.directions = n->directions;
+    if (n->algorithm) {
+        algorithm = rlt_algorithm_find(n->algorithm, &out.err);
+        assert_non_null(algorithm);
+    }
+    if (rlt_plan_create(algorithm, &req, &plan, &out.err) < 0)
+        fail_msg("%s: %s", out.err.where, out.err.what);
+    uint32_t id = rlt_exec_add(x, &plan, &client, 0, 0);
+    assert_int_not_equal(id, RLT_NONE);
+    rlt_exec_arrive_all(x, id);
+    out.rc = rlt_sim_run(sim, RLT_TIME_MAX, &out.err);
+    assert_int_equal(out.rc, 0);
+    char text[200];
+    assert_int_equal(rlt_exec_pending(x, text, sizeof text), 0);
+    rlt_net *net = rlt_exec_net(x);
+    rlt_net_settle(net);
+    out.time_ps = rlt_sim_now(sim);
+    out.messages = net->messages;
+    out.offered = net->bytes_offered;
+    out.delivered = net->bytes_delivered;
+    out.events = rlt_sim_events(sim);
+    assert_int_equal(out.offered, out.delivered);
+    assert_int_equal(rlt_coll_bound(&req, router, 1, 1, &bound, &out.err), 0);
+    out.bound_ps = bound.time_ps;
+    assert_true(out.time_ps >= out.bound_ps);
+    for (uint32_t i = 0; i < rlt_topology_links(t); i++) {
+        rlt_link_usage u = rlt_usage_link(net->usage, i);
+        assert_true(u.active_ps <= out.time_ps);
+        double utilization = out.time_ps ? (double)u.busy_ps / (double)out.time_ps : 0;
+        if (utilization > out.max_utilization)
+            out.max_utilization = utilization;
+    }
+    if (n->model == &rlt_net_flow)
+        assert_true(out.max_utilization <= 1.0);
+    rlt_plan_free(&plan);
+    rlt_group_free(&group);
+    rlt_exec_free(x);
+    rlt_sim_free(sim);
+    rlt_router_free(router);
+    rlt_placement_free(&place);
+    rlt_topology_free(t);
+    return out;
+}
+
+#endif
