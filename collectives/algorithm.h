@@ -7,7 +7,7 @@
  *
  * A lane owns a contiguous share of the collective's bytes, cut into `blocks` blocks (sizes differ by at most
  * one byte: the first bytes % blocks are larger). A span names blocks: `reps` runs of `run` blocks, `stride`
- * blocks apart.
+ * blocks apart; block indices count modulo `blocks`: a run may wrap round, a stride of blocks - 1 goes backwards.
  *
  * Buffers: every member has buffers 0 .. plan->buffers-1 with the lane's blocks. At the start buffer 0 holds
  *   all-reduce, reduce, reduce-scatter: the member's own contribution to every block

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of algorithms, plans, and the arithmetic of lanes and spans. */
+#include "collectives/algorithm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/lanes.h"
+#include "sim/time.h"
+
+/* Keeps sums over members and products with small counts inside 64 bits. */
+#define MAX_BYTES ((uint64_t)1 << 48)
+
+static const rlt_algorithm *const table[] = {&rlt_ring, &rlt_hierarchical, &rlt_direct, &rlt_point_to_point};
+enum { N_ALGORITHMS = sizeof table / sizeof table[0] };
+
+const rlt_algorithm *rlt_algorithm_at(uint32_t i)
+{
+    return i < N_ALGORITHMS ? table[i] : NULL;
+}
+
+const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err)
+{
+    char known[256] = "";
+    for (uint32_t i = 0; i < N_ALGORITHMS; i++) {
+        if (strcmp(name, table[i]->name) == 0)
+            return table[i];
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", table[i]->name);
+    }
+    rlt_fail(err, RLT_ESCHEMA, NULL, "unknown algorithm '%s'; known: %s", name, known);
+    return NULL;
+}
+
+const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req)
+{
+    if (req->kind == RLT_SEND_RECV)
+        return &rlt_point_to_point;
+    if (req->kind == RLT_ALL_TO_ALL && req->counts)
+        return &rlt_direct;
+    uint32_t dims = 0;
+    for (uint32_t d = 0; d < req->n_dims && d < RLT_MAX_DIMS; d++)
+        dims += req->dims[d] > 1;
+    if (dims > 1)
+        return &rlt_hierarchical;
+    return req->kind == RLT_ALL_TO_ALL ? &rlt_direct : &rlt_ring;
+}
+
+static int check_request(const rlt_coll_request *req, rlt_error *err)
+{
+    const char *name = rlt_coll_name(req->kind);
+    if ((unsigned)req->kind >= RLT_COLL_KINDS)
+        return rlt_fail(err, RLT_ERANGE, NULL, "unknown kind of collective %d", (int)req->kind);
+    if (req->n == 0 || req->n > RLT_MAX_MEMBERS)
+        return rlt_fail(err, RLT_ERANGE, name, "expected 1 to %d members, got %u", RLT_MAX_MEMBERS, req->n);
+    if (req->bytes > MAX_BYTES)
+        return rlt_fail(err, RLT_ERANGE, name, "%llu bytes are above the limit of 256 TiB",
+                        (unsigned long long)req->bytes);
+    if ((req->kind == RLT_BROADCAST || req->kind == RLT_REDUCE) && req->root >= req->n)
+        return rlt_fail(err, RLT_ERANGE, name, "root %u of %u members", req->root, req->n);
+    if (req->kind == RLT_SEND_RECV && req->n != 2)
+        return rlt_fail(err, RLT_ETOPOLOGY, name, "expected 2 members, got %u", req->n);
+    if (req->directions > 2)
+        return rlt_fail(err, RLT_ERANGE, name, "expected 1 or 2 directions, got %u", req->directions);
+    if (req->n_dims > RLT_MAX_DIMS)
+        return rlt_fail(err, RLT_ERANGE, name, "%u dimensions, at most %d", req->n_dims, RLT_MAX_DIMS);
+    uint64_t product = 1;
+    for (uint32_t d = 0; d < req->n_dims; d++) {
+        product *= req->dims[d];
+        if (product == 0 || product > req->n)
+            break;
+    }
+    if (req->n_dims > 0 && product != req->n)
+        return rlt_fail(err, RLT_ETOPOLOGY, name, "the group's dimensions do not multiply to its %u members",
+                        req->n);
+    return 0;
+}
+
+int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
+                    rlt_error *err)
+{
+    *out = (rlt_plan){0};
+    int rc = check_request(req, err);
+    if (rc)
+        return rc;
+    if (!algorithm)
+        algorithm = rlt_algorithm_choose(req);
+    if (!(algorithm->kinds & 1u << req->kind))
+        return rlt_fail(err, RLT_EUNSUPPORTED, algorithm->name, "does not do %s", rlt_coll_name(req->kind));
+    out->algorithm = algorithm;
+    out->req = *req;
+    if (req->kind == RLT_BARRIER)
+        out->req.bytes = 0;
+    rc = algorithm->plan(out, err);
+    if (rc)
+        rlt_plan_free(out);
+    return rc;
+}
+
+void rlt_plan_free(rlt_plan *plan)
+{
+    if (!plan)
+        return;
+    free(plan->data);
+    *plan = (rlt_plan){0};
+}
+
+int rlt_lanes_set(rlt_plan *plan, uint32_t channels, uint32_t directions, uint32_t chunks, rlt_error *err)
+{
+    uint64_t per_channel = (uint64_t)directions * chunks; /* directions <= 2 */
+    if (channels > RLT_MAX_LANES || per_channel > RLT_MAX_LANES || channels * per_channel > RLT_MAX_LANES)
+        return rlt_fail(err, RLT_ERANGE, plan->algorithm->name,
+                        "%u channels x %u directions x %u chunks are more than %d lanes", channels,
+                        directions, chunks, RLT_MAX_LANES);
+    plan->channels = channels;
+    plan->directions = directions;
+    plan->chunks = chunks;
+    plan->lanes = (uint32_t)(channels * per_channel);
+    return 0;
+}
+
+rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks)
+{
+    uint64_t bytes = rlt_lane_bytes(plan, lane);
+    return (rlt_lane){
+        .base = bytes / plan->blocks,
+        .rest = (uint32_t)(bytes % plan->blocks),
+        .channel = lane / chunks / plan->directions,
+        .chunk = lane % chunks,
+        .reverse = (uint8_t)(lane / chunks % plan->directions),
+    };
+}
+
+uint64_t rlt_lane_bytes(const rlt_plan *plan, uint32_t lane)
+{
+    return rlt_part_size(plan->req.bytes, plan->lanes, lane);
+}
+
+/* How many of the indices first, first + stride, ... (reps of them) lie below `limit`. */
+static uint64_t count_below(uint64_t first, uint64_t stride, uint64_t reps, uint64_t limit)
+{
+    if (first >= limit)
+        return 0;
+    if (stride == 0)
+        return reps;
+    uint64_t count = (limit - first + stride - 1) / stride;
+    return count < reps ? count : reps;
+}
+
+uint64_t rlt_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_span span)
+{
+    uint64_t bytes = rlt_lane_bytes(plan, lane), rest = bytes % plan->blocks;
+    uint64_t count = (uint64_t)span.run * span.reps, total = count * (bytes / plan->blocks);
+    if (rest == 0 || count == 0)
+        return total;
+    if (span.run == 1 && span.first + (uint64_t)(span.reps - 1) * span.stride < plan->blocks)
+        return total + count_below(span.first, span.stride, span.reps, rest);
+    for (uint32_t r = 0; r < span.reps; r++) {
+        uint64_t first = (span.first + (uint64_t)r * span.stride) % plan->blocks, end = first + span.run;
+        total += count_below(first, 1, span.run, rest);
+        if (end > plan->blocks)
+            total += count_below(0, 1, end - plan->blocks, rest);
+    }
+    return total;
+}

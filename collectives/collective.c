@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of the collectives and the bus bandwidth factors of nccl-tests. */
+#include "collectives/collective.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const char *const names[RLT_COLL_KINDS] = {
+#define RLT_X(e, name) [e] = name,
+    RLT_COLLECTIVE_LIST(RLT_X)
+#undef RLT_X
+};
+
+const char *rlt_coll_name(rlt_coll_kind kind)
+{
+    return (unsigned)kind < RLT_COLL_KINDS ? names[kind] : "unknown";
+}
+
+/* Equal but for case and separators. */
+static bool same_name(const char *a, const char *b)
+{
+    for (;;) {
+        while (*a == '_' || *a == '-' || *a == ' ')
+            a++;
+        while (*b == '_' || *b == '-' || *b == ' ')
+            b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (*a == '\0')
+            return true;
+        a++;
+        b++;
+    }
+}
+
+int rlt_coll_parse(const char *name, rlt_coll_kind *kind, rlt_error *err)
+{
+    for (int k = 0; k < RLT_COLL_KINDS; k++) {
+        if (same_name(name, names[k])) {
+            *kind = (rlt_coll_kind)k;
+            return 0;
+        }
+    }
+    char known[256] = "";
+    for (int k = 0; k < RLT_COLL_KINDS; k++) {
+        size_t used = strlen(known), left = sizeof known - used;
+        if (used + strlen(names[k]) + 3 > sizeof known)
+            break;
+        strncat(known, k ? ", " : "", left - 1);
+        strncat(known, names[k], sizeof known - strlen(known) - 1);
+    }
+    return rlt_fail(err, RLT_ESCHEMA, NULL, "unknown collective '%s'; known: %s", name, known);
+}
+
+double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n)
+{
+    double share = n > 0 ? (double)(n - 1) / (double)n : 0.0;
+    switch (kind) {
+    case RLT_ALL_REDUCE:
+        return 2.0 * share;
+    case RLT_REDUCE_SCATTER:
+    case RLT_ALL_GATHER:
+    case RLT_ALL_TO_ALL:
+        return share;
+    default:
+        return 1.0;
+    }
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the algorithms share: the lanes of a plan numbered (channel, direction, chunk) with the chunk fastest,
+ * and the size of each lane's blocks, looked up instead of divided out in every step. Internal to
+ * collectives/.
+ */
+#ifndef RLT_LANES_H
+#define RLT_LANES_H
+
+#include "collectives/algorithm.h"
+
+typedef struct rlt_lane {
+    uint64_t base; /* bytes of a block; the first `rest` blocks have one more */
+    uint32_t rest;
+    uint32_t channel, chunk;
+    uint8_t reverse; /* runs the other way round */
+} rlt_lane;
+
+/* Sets channels, directions, chunks and lanes = their product of the plan; RLT_ERANGE above RLT_MAX_LANES. */
+int rlt_lanes_set(rlt_plan *plan, uint32_t channels, uint32_t directions, uint32_t chunks,
+                  rlt_error *err) RLT_MUST_USE;
+/* The lane's numbers, once plan->blocks is known. `chunks` is the number of lanes of one channel and
+ * direction. */
+rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks);
+
+static inline uint64_t rlt_block_bytes(const rlt_lane *l, uint32_t block)
+{
+    return l->base + (block < l->rest);
+}
+
+/* A run of blocks. */
+static inline rlt_span rlt_span_run(uint32_t first, uint32_t run)
+{
+    return (rlt_span){.first = first, .run = run, .stride = 0, .reps = 1};
+}
+
+/* (a + 1) mod n and (a - 1) mod n without a division. */
+static inline uint32_t rlt_next(uint32_t a, uint32_t n)
+{
+    return a + 1 == n ? 0 : a + 1;
+}
+static inline uint32_t rlt_previous(uint32_t a, uint32_t n)
+{
+    return a == 0 ? n - 1 : a - 1;
+}
+/* (a + b) mod n and (a - b) mod n for a, b in [0, n); n <= 2^31. */
+static inline uint32_t rlt_plus(uint32_t a, uint32_t b, uint32_t n)
+{
+    uint32_t c = a + b;
+    return c >= n ? c - n : c;
+}
+static inline uint32_t rlt_minus(uint32_t a, uint32_t b, uint32_t n)
+{
+    return a >= b ? a - b : a + n - b;
+}
+
+#endif
