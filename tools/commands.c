@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of subcommands, in the order in which users meet them. */
+#include "tools/commands.h"
+
+static const rlt_command *const table[] = {
+    &rlt_cmd_coll, &rlt_cmd_topo, &rlt_cmd_trace, &rlt_cmd_list, &rlt_cmd_check,
+};
+
+const rlt_command *rlt_command_at(uint32_t i)
+{
+    return i < sizeof table / sizeof *table ? table[i] : NULL;
+}

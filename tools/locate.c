@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finding the topology that the user means. */
+#include "tools/settings.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/message.h"
+
+static const char *const endings[] = {"", ".json", ".graphml", ".yml", ".yaml"};
+enum { N_ENDINGS = sizeof endings / sizeof *endings };
+
+const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size)
+{
+    ssize_t length;
+    char *slash;
+    if (i == 0)
+        snprintf(buffer, size, "topologies");
+    else if (i == 1) {
+        length = readlink("/proc/self/exe", buffer, size - 1);
+        buffer[length < 0 ? 0 : length] = '\0';
+        slash = strrchr(buffer, '/');
+        if (!slash || (size_t)(slash - buffer) + sizeof "/../topologies" > size)
+            return rlt_topology_dir(2, buffer, size); /* no /proc: the next one, twice, does no harm */
+        memcpy(slash, "/../topologies", sizeof "/../topologies");
+    } else if (i == 2)
+        snprintf(buffer, size, "%s/topologies", RLT_DATADIR);
+    else
+        return NULL;
+    return buffer;
+}
+
+/* The path of a name in the searched directories. */
+static bool find_name(const char *name, char *path, size_t size)
+{
+    char dir[PATH_MAX];
+    for (uint32_t d = 0; rlt_topology_dir(d, dir, sizeof dir); d++)
+        for (int e = 0; e < N_ENDINGS; e++) {
+            int n = snprintf(path, size, "%s/%s%s", dir, name, endings[e]);
+            if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)
+                return true;
+        }
+    return false;
+}
+
+/* Offers the names in a directory; a match is kept in `best`, whose text outlives the directory's. */
+static void near_names(const char *dir, rlt_nearest *near, char *best, size_t size)
+{
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+    while (d && (entry = readdir(d))) {
+        char name[NAME_MAX + 1];
+        rlt_nearest before = *near;
+        snprintf(name, sizeof name, "%s", entry->d_name);
+        if (name[0] == '.' || !strrchr(name, '.'))
+            continue;
+        *strrchr(name, '.') = '\0';
+        rlt_nearest_try(near, name);
+        /* Directory order is not stable: among equals the first by name. */
+        if (near->best == name && before.best && near->distance == before.distance && strcmp(name, best) > 0)
+            *near = before;
+        if (near->best == name) {
+            snprintf(best, size, "%s", name);
+            near->best = best;
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
+static int not_found(const char *spec, rlt_error *err)
+{
+    char dir[PATH_MAX], best[NAME_MAX + 1] = "";
+    rlt_nearest near = rlt_nearest_to(spec);
+    for (uint32_t i = 0; rlt_topology_dir(i, dir, sizeof dir); i++)
+        near_names(dir, &near, best, sizeof best);
+    if (near.best)
+        return rlt_fail(err, RLT_EIO, spec, "no such file, and no topology of that name; did you mean '%s'?",
+                        near.best);
+    return rlt_fail(err, RLT_EIO, spec,
+                    "no such file, and no topology of that name ('ringlet list topologies' shows them; "
+                    "dimensions are written ring:4@200GB/s,500ns*switch:8@50GB/s,500ns)");
+}
+
+int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
+{
+    char path[PATH_MAX];
+    if (strcmp(spec, "-") == 0 || access(spec, F_OK) == 0 || strchr(spec, ':') || strchr(spec, '@'))
+        return rlt_topology_load(spec, NULL, out, err);
+    if (!strchr(spec, '/') && find_name(spec, path, sizeof path))
+        return rlt_topology_load(path, NULL, out, err);
+    return not_found(spec, err);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shared simulation settings: their option tables, and turning them into loaded things. */
+#include "tools/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/units.h"
+#include "tools/message.h"
+
+const char *rlt_network_word(uint32_t i)
+{
+    const rlt_net_model *m = rlt_net_model_at(i);
+    return m ? m->name : NULL;
+}
+
+const char *rlt_algorithm_word(uint32_t i)
+{
+    const rlt_algorithm *a = rlt_algorithm_at(i);
+    return a ? a->name : NULL;
+}
+
+#define AT(field) .offset = offsetof(rlt_settings, field)
+const rlt_option rlt_settings_options[] = {
+    {"topology", 't', RLT_OPT_TEXT, "T",
+     "The network: a file (JSON, GraphML, ASTRA-sim YAML), a name that 'ringlet list topologies' shows, or "
+     "dimensions written out, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns "
+     "(shape:size@bandwidth,latency of each link).",
+     AT(topology), .required = true},
+    {"placement", 0, RLT_OPT_TEXT, "FILE",
+     "JSON file that says which accelerator each rank runs on: {\"ranks\": [0, 2, \"gpu5\"]}. Otherwise rank "
+     "r runs on accelerator r.",
+     AT(placement)},
+    {"network", 'n', RLT_OPT_WORD, "MODEL",
+     "How transfers share the network: flow (max-min fair sharing of every link) or alpha-beta (only the "
+     "send and receive ports of ranks are shared; fastest).",
+     AT(network), .preset = "flow", .word_at = rlt_network_word},
+    {"routing", 0, RLT_OPT_WORD, "POLICY",
+     "Choice among equal paths: by destination, by a hash of each flow, or message by message.", AT(routing),
+     .preset = "dmodk", .words = "dmodk|ecmp|spray"},
+    {"injection", 0, RLT_OPT_WORD, "RULE",
+     "When a sender goes on: once its message is on the wire (nic) or once it has arrived (blocking). "
+     "Default: what the topology file says, else nic.",
+     AT(injection), .words = "nic|blocking"},
+    {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
+     "Override a parameter; may be repeated. Endpoint: launch=6.6us (once per collective), message=1us, "
+     "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2.",
+     AT(set)},
+    {0}};
+#undef AT
+
+#define AT(field) .offset = offsetof(rlt_report_settings, field)
+const rlt_option rlt_format_options[] = {
+    {"format", 'f', RLT_OPT_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
+     .preset = "table", .words = "table|csv|json", .unrecorded = true},
+    {"output", 'o', RLT_OPT_TEXT, "FILE",
+     "Write the result there instead of standard output; it appears under this name when complete.",
+     AT(output), .preset = "-", .unrecorded = true},
+    {0}};
+
+const rlt_option rlt_link_options[] = {
+    {"links", 0, RLT_OPT_FLAG, NULL,
+     "Add what each link carried: bytes, busy time (bytes / bandwidth), active time and utilization.",
+     AT(links), .unrecorded = true},
+    {"links-csv", 0, RLT_OPT_TEXT, "FILE", "Write the links as CSV to a file of their own.", AT(links_csv),
+     .unrecorded = true},
+    {"series", 0, RLT_OPT_DURATION, "DURATION",
+     "Record the bytes of each link over time in bins of this width, such as 10us; JSON and --links-csv show "
+     "them with the links.",
+     AT(series_ps)},
+    {0}};
+#undef AT
+
+int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    const struct {
+        const char *name;
+        uint32_t *field, max;
+    } own[] = {{"channels", &s->channels, 1024},
+               {"chunks", &s->chunks, 4096},
+               {"window", &s->window, 4096},
+               {"directions", &s->directions, 2}};
+    static const char *const endpoint[] = {"injection", "launch", "message", "byte", "protocol"};
+    rlt_nearest near = rlt_nearest_to(name);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        uint64_t n = 0;
+        rlt_nearest_try(&near, own[i].name);
+        if (strcmp(name, own[i].name) != 0)
+            continue;
+        int rc = rlt_parse_count(value, &n, name, err);
+        if (rc)
+            return rc;
+        if (n < 1 || n > own[i].max)
+            return rlt_fail(err, RLT_EUSAGE, name, "expected 1 to %u, got '%s'", own[i].max, value);
+        *own[i].field = (uint32_t)n;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof endpoint / sizeof *endpoint; i++) {
+        rlt_nearest_try(&near, endpoint[i]);
+        if (strcmp(name, endpoint[i]) == 0)
+            return rlt_endpoint_set(&s->endpoint, name, value, err);
+    }
+    return rlt_fail(err, RLT_EUSAGE, name,
+                    "unknown setting%s%s%s (endpoints have injection, launch, message, byte, protocol; "
+                    "algorithms have channels, chunks, window, directions)",
+                    near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+}
+
+/* What the unit parsers refuse on the command line is wrong use, not bad input. */
+static int as_usage(int rc, rlt_error *err)
+{
+    if (rc == RLT_EMALFORMED || rc == RLT_ERANGE || rc == RLT_ESCHEMA || rc == RLT_EUNSUPPORTED) {
+        rc = RLT_EUSAGE;
+        if (err)
+            err->code = rc;
+    }
+    return rc;
+}
+
+static int apply_sets(rlt_setup *s, const rlt_settings *from, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < from->set.n && !rc; i++) {
+        char name[64];
+        const char *value;
+        rc = rlt_split_setting(from->set.items[i], name, sizeof name, &value, "--set", err);
+        if (rc)
+            return rc;
+        rc = rlt_setup_set(s, name, value, err);
+        if (rc)
+            rlt_error_prefix(err, "--set");
+    }
+    if (!rc && from->injection)
+        rc = rlt_endpoint_set(&s->endpoint, "injection", from->injection, err);
+    return as_usage(rc, err);
+}
+
+static int place(rlt_setup *s, const rlt_settings *from, uint64_t n_ranks, rlt_error *err)
+{
+    uint32_t accelerators = rlt_topology_accelerators(s->topology);
+    int rc;
+    if (!from->placement) {
+        if (n_ranks > accelerators)
+            return rlt_fail(err, RLT_ERANGE, NULL, "%llu ranks on the %u accelerators of %s",
+                            (unsigned long long)n_ranks, accelerators, rlt_topology_name(s->topology));
+        return rlt_placement_identity(s->topology, n_ranks ? (uint32_t)n_ranks : accelerators, &s->placement,
+                                      err);
+    }
+    rc = rlt_placement_load(from->placement, s->topology, &s->placement, err);
+    if (!rc)
+        rc = rlt_inputs_add_file(&s->inputs, "placement", from->placement, err);
+    if (!rc && n_ranks > s->placement.n)
+        rc = rlt_fail(err, RLT_ERANGE, from->placement, "has %u ranks, %llu are wanted", s->placement.n,
+                      (unsigned long long)n_ranks);
+    return rc;
+}
+
+int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err)
+{
+    int rc;
+    *out = (rlt_setup){0};
+    out->model = rlt_net_model_find(s->network, err);
+    if (!out->model)
+        return as_usage(err && err->code ? err->code : RLT_EUSAGE, err);
+    if ((rc = rlt_routing_parse(s->routing, &out->routing, err)))
+        return as_usage(rc, err);
+    if ((rc = rlt_find_topology(s->topology, &out->topology, err)))
+        return rc;
+    rlt_inputs_add(&out->inputs, "topology", s->topology, rlt_topology_hash(out->topology));
+    out->endpoint = *rlt_topology_endpoint(out->topology);
+    if ((rc = apply_sets(out, s, err)) || (rc = place(out, s, n_ranks, err)))
+        rlt_setup_free(out);
+    return rc;
+}
+
+void rlt_setup_free(rlt_setup *s)
+{
+    rlt_placement_free(&s->placement);
+    rlt_topology_free(s->topology);
+    *s = (rlt_setup){0};
+}
+
+void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req)
+{
+    req->channels = s->channels;
+    req->chunks = s->chunks;
+    req->window = s->window;
+    req->directions = s->directions;
+}
+
+rlt_net_config rlt_setup_net(const rlt_setup *s, rlt_sim *sim, rlt_router *router, rlt_time series_ps)
+{
+    return (rlt_net_config){.sim = sim,
+                            .router = router,
+                            .endpoint = s->endpoint,
+                            .bandwidth_scale = 1,
+                            .latency_scale = 1,
+                            .series_bin_ps = series_ps};
+}
+
+static const char *injection_name(const rlt_setup *s)
+{
+    return s->endpoint.injection == RLT_INJECT_BLOCKING ? "blocking" : "nic";
+}
+
+void rlt_setup_json(const rlt_setup *s, rlt_jw *w)
+{
+    rlt_jw_string(w, "topology", rlt_topology_name(s->topology));
+    rlt_jw_u64(w, "accelerators", rlt_topology_accelerators(s->topology));
+    rlt_jw_string(w, "network", s->model->name);
+    rlt_jw_string(w, "routing", rlt_routing_name(s->routing));
+    rlt_jw_string(w, "injection", injection_name(s));
+}
+
+void rlt_setup_line(const rlt_setup *s, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s, %u accelerators; network %s, routing %s, injection %s",
+             rlt_topology_name(s->topology), rlt_topology_accelerators(s->topology), s->model->name,
+             rlt_routing_name(s->routing), injection_name(s));
+}
+
+static const rlt_algorithm *find_algorithm(const char *name, rlt_error *err)
+{
+    rlt_nearest near = rlt_nearest_to(name);
+    const char *word;
+    for (uint32_t i = 0; (word = rlt_algorithm_word(i)); i++) {
+        if (strcmp(word, name) == 0)
+            return rlt_algorithm_at(i);
+        rlt_nearest_try(&near, word);
+    }
+    if (near.best)
+        rlt_fail(err, RLT_EUSAGE, "--algorithm", "unknown algorithm '%s'; did you mean '%s'?", name,
+                 near.best);
+    else
+        rlt_fail(err, RLT_EUSAGE, "--algorithm",
+                 "unknown algorithm '%s'; 'ringlet list algorithms' shows them", name);
+    return NULL;
+}
+
+int rlt_parse_algorithms(const char *text, const rlt_algorithm *table[RLT_COLL_KINDS], rlt_error *err)
+{
+    const char *cursor = text, *item;
+    size_t length;
+    memset(table, 0, RLT_COLL_KINDS * sizeof *table);
+    while ((item = rlt_next_item(&cursor, ',', &length))) {
+        char word[64], *equals;
+        rlt_coll_kind kind = RLT_COLL_KINDS;
+        snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), item);
+        equals = strchr(word, '=');
+        if (equals) {
+            *equals = '\0';
+            if (rlt_coll_parse(word, &kind, err)) {
+                rlt_error_prefix(err, "--algorithm");
+                return as_usage(RLT_ESCHEMA, err);
+            }
+        }
+        const rlt_algorithm *a = find_algorithm(equals ? equals + 1 : word, err);
+        if (!a)
+            return RLT_EUSAGE;
+        if (kind != RLT_COLL_KINDS && !(a->kinds & 1u << kind))
+            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s does no %s", a->name, word);
+        for (int k = 0; k < RLT_COLL_KINDS; k++)
+            if (equals ? k == (int)kind : (a->kinds >> k & 1) != 0)
+                table[k] = a;
+    }
+    return 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What every simulating command takes: where (topology, placement), how (network model, routing, endpoint),
+ * and how to report it. The option tables are shared; a command embeds the structs in its settings and enters
+ * the tables as groups.
+ */
+#ifndef RLT_SETTINGS_H
+#define RLT_SETTINGS_H
+
+#include "collectives/algorithm.h"
+#include "net/network.h"
+#include "tools/manifest.h"
+#include "tools/options.h"
+#include "tools/output.h"
+
+typedef struct rlt_settings {
+    const char *topology, *placement, *network, *routing, *injection;
+    rlt_texts set; /* name=value */
+} rlt_settings;
+extern const rlt_option rlt_settings_options[]; /* offsets in rlt_settings */
+
+typedef struct rlt_report_settings {
+    const char *format, *output;
+    bool links;
+    const char *links_csv;
+    rlt_time series_ps;
+} rlt_report_settings;
+extern const rlt_option rlt_format_options[]; /* --format and --output, in rlt_report_settings */
+extern const rlt_option rlt_link_options[];   /* --links, --links-csv, --series, in rlt_report_settings */
+
+/* The settings resolved. */
+typedef struct rlt_setup {
+    rlt_topology *topology;
+    rlt_placement placement;
+    rlt_routing routing;
+    const rlt_net_model *model;
+    rlt_endpoint endpoint;
+    uint32_t channels, chunks, window, directions; /* 0: the algorithm's default */
+    rlt_inputs inputs;                             /* for the manifest */
+} rlt_setup;
+
+/* Loads and checks everything. n_ranks 0: one for each accelerator, or as many as the placement file has;
+ * otherwise ranks 0 .. n_ranks - 1 (a placement file must have at least as many). */
+int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err) RLT_MUST_USE;
+void rlt_setup_free(rlt_setup *s);
+/* One --set by name and value: settings of endpoints (net/endpoint.h) and channels, chunks, window,
+ * directions of algorithms. RLT_EUSAGE. */
+int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;
+/* The same into a request. */
+void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req);
+/* The models' configuration, for the given simulation and router. */
+rlt_net_config rlt_setup_net(const rlt_setup *s, rlt_sim *sim, rlt_router *router, rlt_time series_ps);
+/* "network": ..., "routing": ..., "injection": ... into an open JSON object, and topology's name and size. */
+void rlt_setup_json(const rlt_setup *s, rlt_jw *w);
+/* "dgx-h100, 8 ranks; network flow, routing dmodk, injection nic". */
+void rlt_setup_line(const rlt_setup *s, char *buffer, size_t size);
+
+/*
+ * A topology by what the user typed: a file, "-", a compact product of dimensions, or a name looked for in
+ * ./topologies, in ../topologies beside the executable, and in the installed data directory; a name not
+ * found is RLT_EIO with the nearest one there is.
+ */
+int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+/* Directories that are searched: i-th in `buffer`, NULL past the end. */
+const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size);
+
+/* "ring" (for every kind that it does) or "all_reduce=ring,all_to_all=direct" into a table by kind; NULL
+ * entries are chosen. `text` NULL: all chosen. RLT_EUSAGE. */
+int rlt_parse_algorithms(const char *text, const rlt_algorithm *table[RLT_COLL_KINDS],
+                         rlt_error *err) RLT_MUST_USE;
+/* Words for option tables. */
+const char *rlt_network_word(uint32_t i);
+const char *rlt_algorithm_word(uint32_t i);
+
+#endif
