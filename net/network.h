@@ -4,12 +4,14 @@
  * belongs to one simulation; it routes each message, charges its endpoint costs, and tells its client when
  * the message is injected (serialised at the sender) and delivered (last byte at the receiver).
  *
- *   alpha-beta  a message occupies the first and the last link of its path (the ranks' send and receive
+ *   alpha-beta: a message occupies the first and the last link of its path (the ranks' send and receive
  * ports) for its serialisation there; messages queue at a send port in order of issue and at a receive port
  * in order of the arrival of their last byte unimpeded. Nothing is shared in between: inner links above
- *               capacity are reported in the usage, not failed. delivery = start + latency + wire bytes /
- * path bandwidth. flow        max-min fair sharing of every link on the path from the instant of issue; the
- * last byte arrives the path's latency after it left. Isolated, both give the same times.
+ * capacity are reported in the usage, not failed. delivery = start + latency + wire bytes / path bandwidth.
+ *   flow: max-min fair sharing of every link on the path. Under the nic rule the message drains from the
+ * instant of issue and its last byte arrives the path's latency after it left; under the blocking rule the
+ * latency comes first, as a start-up delay without a share (as in SimGrid). Isolated, all of these give the
+ * same times.
  *
  * A verb that a model lacks is NULL in its table (reduce-to and multicast need an aggregating or replicating
  * switch).
