@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `ringlet run`: replays a trace or a generated workload over a topology. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/mem.h"
+#include "sim/units.h"
+#include "tools/commands.h"
+#include "tools/interrupt.h"
+#include "tools/message.h"
+#include "tools/progress.h"
+#include "tools/run.h"
+
+#define AT(field) .offset = offsetof(rlt_run_settings, field)
+static const rlt_option workload_options[] = {
+    {"trace", 'T', RLT_OPT_LIST, "TRACE",
+     "The recording: a directory, files (one a rank), or a PREFIX whose files are PREFIX.<rank>.et. Chakra "
+     "(.et) and "
+     "PyTorch profiler (Kineto .json, .json.gz) files are recognised by content.",
+     AT(trace)},
+    {"host-trace", 0, RLT_OPT_TEXT, "DIR",
+     "PyTorch host execution traces recorded beside it: they supply the sizes of collectives that the "
+     "profiler left out.",
+     AT(host_trace)},
+    {"model", 'm', RLT_OPT_TEXT, "MODEL",
+     "Instead of a trace, a generated workload: transformer, or transformer:layers=24,hidden=1024,... "
+     "('ringlet list models' shows the settings). One rank for each accelerator unless ranks=N.",
+     AT(model)},
+    {"replicate", 0, RLT_OPT_LIST, "RANK=FROM",
+     "A missing rank is played by the recording of another: 1=0, or all=0 for every missing one.",
+     AT(replicate)},
+    {"steps", 0, RLT_OPT_TEXT, "A[:B]",
+     "Replay only these steps of the recording, counted from 0, both included.", AT(steps)},
+    {"step-mark", 0, RLT_OPT_TEXT, "TEXT", "Annotation whose spans are the steps; by default ProfilerStep#N.",
+     AT(step_mark)},
+    {"keep-waits", 0, RLT_OPT_FLAG, NULL,
+     "Replay communication with its recorded durations, waiting included, instead of simulating it.",
+     AT(keep_waits)},
+    {0}};
+
+static const rlt_option what_if_options[] = {
+    {"algorithm", 'a', RLT_OPT_TEXT, "LIST",
+     "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. "
+     "Default: hierarchical where a "
+     "group spans several dimensions, direct for all-to-all, else ring.",
+     AT(algorithm)},
+    {"compute-scale", 0, RLT_OPT_NUMBER, "X", "Accelerators X times as fast as recorded.", AT(compute_scale),
+     .preset = "1"},
+    {"host-scale", 0, RLT_OPT_NUMBER, "X", "Hosts X times as fast as recorded.", AT(host_scale),
+     .preset = "1"},
+    {"network-scale", 0, RLT_OPT_NUMBER, "X",
+     "A network X times as fast as the topology says: bandwidths times X, latencies divided by X.",
+     AT(network_scale), .preset = "1"},
+    {"rank-scale", 0, RLT_OPT_LIST, "RANK:host|compute=X",
+     "The same for one rank, such as a straggler: 3:compute=0.5.", AT(rank_scale)},
+    {"no-skew", 0, RLT_OPT_FLAG, NULL, "All ranks start at the same instant, whatever was recorded.",
+     AT(no_skew)},
+    {"until", 0, RLT_OPT_DURATION, "TIME", "Stop at this simulated time and report what there is.",
+     AT(until_ps)},
+    {"timing", 0, RLT_OPT_WORD, "MODE",
+     "astra: durations of communication in closed form as ASTRA-sim's congestion-unaware back-end has them, "
+     "in place of the network "
+     "(with --astra-system; links then carry nothing).",
+     AT(timing), .words = "network|astra", .preset = "network"},
+    {"astra-system", 0, RLT_OPT_TEXT, "FILE", "ASTRA-sim's system JSON, for --timing astra.",
+     AT(astra_system)},
+    {0}};
+
+static const rlt_option run_report_options[] = {
+    {"explain", 'e', RLT_OPT_FLAG, NULL,
+     "Say what bounds the run: the critical path, the links, who waits for whom.", AT(explain),
+     .unrecorded = true},
+    {"timeline", 0, RLT_OPT_TEXT, "FILE", "Write the timeline as Chrome trace JSON (opens in Perfetto).",
+     AT(timeline), .unrecorded = true},
+    {"quiet", 'q', RLT_OPT_FLAG, NULL, "No progress bar.", AT(quiet), .unrecorded = true},
+    {0}};
+#undef AT
+
+static const rlt_option_group groups[] = {{"Workload", workload_options, 0},
+                                          {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
+                                          {"What if", what_if_options, 0},
+                                          {"Report", rlt_format_options, offsetof(rlt_run_settings, report)},
+                                          {"Links", rlt_link_options, offsetof(rlt_run_settings, report)},
+                                          {"More", run_report_options, 0},
+                                          {0}};
+
+static int parse_steps(const char *text, rlt_read_options *o, rlt_error *err)
+{
+    char first[32];
+    uint64_t a, b;
+    const char *colon = strchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : strlen(text);
+    if (n >= sizeof first)
+        return rlt_fail(err, RLT_EUSAGE, "--steps", "expected A or A:B, got '%s'", text);
+    memcpy(first, text, n);
+    first[n] = '\0';
+    if (rlt_parse_count(first, &a, "--steps", err) ||
+        rlt_parse_count(colon ? colon + 1 : first, &b, "--steps", err) || a > b || b > UINT16_MAX) {
+        if (err && !err->code)
+            rlt_fail(err, RLT_EUSAGE, "--steps", "expected A or A:B with A <= B, got '%s'", text);
+        return RLT_EUSAGE;
+    }
+    o->first_step = (int)a;
+    o->last_step = (int)b;
+    return 0;
+}
+
+/* "1=0" or "all=0". */
+static int parse_replicate(const rlt_texts *texts, rlt_replicate **out, rlt_error *err)
+{
+    rlt_replicate *list = calloc((size_t)texts->n + 1, sizeof *list);
+    if (!list)
+        return rlt_nomem(err);
+    *out = list;
+    for (uint32_t i = 0; i < texts->n; i++) {
+        char name[64];
+        const char *value;
+        uint64_t rank = RLT_NONE, from;
+        if (rlt_split_setting(texts->items[i], name, sizeof name, &value, "--replicate", err) ||
+            (strcmp(name, "all") != 0 && rlt_parse_count(name, &rank, "--replicate", err)) ||
+            rlt_parse_count(value, &from, "--replicate", err))
+            return RLT_EUSAGE;
+        if (from >= RLT_MAX_RANKS || (rank != RLT_NONE && rank >= RLT_MAX_RANKS))
+            return rlt_fail(err, RLT_EUSAGE, "--replicate", "rank out of range in '%s'", texts->items[i]);
+        list[i] = (rlt_replicate){(uint32_t)rank, (uint32_t)from};
+    }
+    return 0;
+}
+
+static int read_trace(rlt_run *r, rlt_read_options *o, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    uint32_t n = s->trace.n + (uint32_t)r->args->n_operands, k = 0;
+    const char **specs = calloc((size_t)n + 1, sizeof *specs);
+    rlt_replicate *replicate = NULL;
+    int rc;
+    if (!specs)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < s->trace.n; i++)
+        specs[k++] = s->trace.items[i];
+    for (int i = 0; i < r->args->n_operands; i++)
+        specs[k++] = r->args->operands[i];
+    o->host_trace_dir = s->host_trace;
+    o->step_mark = s->step_mark;
+    o->keep_waits = s->keep_waits;
+    o->n_dims = rlt_topology_dims(r->setup.topology);
+    for (uint32_t d = 0; d < o->n_dims; d++)
+        o->dims[d] = rlt_topology_dim(r->setup.topology, d).size;
+    if ((s->steps && (rc = parse_steps(s->steps, o, err))) ||
+        (rc = parse_replicate(&s->replicate, &replicate, err)))
+        goto out;
+    o->replicate = replicate;
+    o->n_replicate = s->replicate.n;
+    rc = rlt_trace_read(specs, n, o, &r->program, err);
+    if (!rc)
+        rlt_inputs_add(&r->setup.inputs, "trace", specs[0], r->program->hash);
+out:
+    free(replicate);
+    free(specs);
+    return rc;
+}
+
+/* "transformer:layers=24,hidden=1024" */
+static int generate(rlt_run *r, rlt_error *err)
+{
+    const char *text = r->settings->model, *colon = strchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : strlen(text);
+    rlt_transformer m = rlt_transformer_default();
+    if (n != strlen("transformer") || memcmp(text, "transformer", n) != 0)
+        return rlt_fail(err, RLT_EUSAGE, "--model", "unknown model '%.*s'; 'ringlet list models' shows them",
+                        (int)n, text);
+    m.ranks = r->setup.placement.n;
+    const char *cursor = colon ? colon + 1 : NULL, *item;
+    size_t length;
+    while (cursor && (item = rlt_next_item(&cursor, ',', &length))) {
+        char setting[128], name[64];
+        const char *value;
+        snprintf(setting, sizeof setting, "%.*s", (int)(length < 127 ? length : 127), item);
+        if (rlt_split_setting(setting, name, sizeof name, &value, "--model", err) ||
+            rlt_transformer_set(&m, name, value, err)) {
+            rlt_error_prefix(err, "--model");
+            return RLT_EUSAGE;
+        }
+    }
+    return rlt_transformer_program(&m, &r->program, err);
+}
+
+static int rank_scales(rlt_run *r, rlt_error *err)
+{
+    const rlt_texts *t = &r->settings->rank_scale;
+    uint32_t n = r->program->n_ranks;
+    if (!t->n)
+        return 0;
+    r->host_scale = calloc(n, sizeof(double));
+    r->compute_scale = calloc(n, sizeof(double));
+    if (!r->host_scale || !r->compute_scale)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < n; i++)
+        r->host_scale[i] = r->compute_scale[i] = 1;
+    for (uint32_t i = 0; i < t->n; i++) {
+        char name[64], *what;
+        const char *value;
+        uint64_t rank;
+        double x;
+        if (rlt_split_setting(t->items[i], name, sizeof name, &value, "--rank-scale", err))
+            return RLT_EUSAGE;
+        what = strchr(name, ':');
+        if (!what || (strcmp(what + 1, "host") != 0 && strcmp(what + 1, "compute") != 0))
+            return rlt_fail(err, RLT_EUSAGE, "--rank-scale",
+                            "expected RANK:host=X or RANK:compute=X, got '%s'", t->items[i]);
+        *what++ = '\0';
+        if (rlt_parse_count(name, &rank, "--rank-scale", err) ||
+            rlt_parse_number(value, 0, &x, "--rank-scale", err))
+            return RLT_EUSAGE;
+        if (rank >= n || x <= 0)
+            return rlt_fail(err, RLT_EUSAGE, "--rank-scale",
+                            rank >= n ? "rank %llu of %u" : "expected a speed above 0 for rank %llu (of %u)",
+                            (unsigned long long)rank, n);
+        (what[0] == 'h' ? r->host_scale : r->compute_scale)[rank] = x;
+    }
+    return 0;
+}
+
+static int load(rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    rlt_read_options o = {.first_step = -1, .last_step = -1};
+    bool astra = strcmp(s->timing, "astra") == 0;
+    bool traced = s->trace.n || r->args->n_operands;
+    int rc;
+    if (traced == (s->model != NULL))
+        return rlt_fail(err, RLT_EUSAGE, NULL,
+                        traced ? "give either --trace or --model" : "expected --trace or --model");
+    if (astra != (s->astra_system != NULL))
+        return rlt_fail(err, RLT_EUSAGE, astra ? "--timing astra" : "--astra-system",
+                        astra ? "needs --astra-system" : "goes with --timing astra");
+    if (s->host_scale <= 0 || s->compute_scale <= 0 || s->network_scale <= 0)
+        return rlt_fail(err, RLT_EUSAGE, NULL,
+                        "expected speeds above 0 for --host-scale, --compute-scale and --network-scale");
+    if ((rc = rlt_setup_open(&s->sim, 0, &r->setup, err)))
+        return rc;
+    if (astra && ((rc = rlt_timing_astra(s->astra_system, r->setup.topology, &o, &r->timing, err)) ||
+                  (rc = rlt_inputs_add_file(&r->setup.inputs, "astra-system", s->astra_system, err))))
+        return rc;
+    if ((rc = traced ? read_trace(r, &o, err) : generate(r, err)))
+        return rc;
+    return rank_scales(r, err);
+}
+
+static int prepare(rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    rlt_replay_options *o = &r->options;
+    int rc;
+    *o = rlt_replay_options_default();
+    o->topology = r->setup.topology;
+    o->placement = &r->setup.placement;
+    o->routing = r->setup.routing;
+    o->model = r->setup.model;
+    o->endpoint = r->setup.endpoint;
+    if ((rc = rlt_parse_algorithms(s->algorithm, o->algorithm, err)))
+        return rc;
+    o->channels = r->setup.channels;
+    o->chunks = r->setup.chunks;
+    o->window = r->setup.window;
+    o->directions = r->setup.directions;
+    o->timing = r->timing;
+    o->host_scale = s->host_scale;
+    o->compute_scale = s->compute_scale;
+    o->network_scale = s->network_scale;
+    o->rank_host_scale = r->host_scale;
+    o->rank_compute_scale = r->compute_scale;
+    o->no_skew = s->no_skew;
+    o->series_bin_ps = s->report.series_ps;
+    if (s->until_ps)
+        o->until_ps = s->until_ps;
+    return rlt_replay_create(r->program, o, &r->replay, err);
+}
+
+static void measure(void *ctx, uint64_t *done, uint64_t *total)
+{
+    const rlt_run *r = ctx;
+    *done = rlt_replay_done_ops(r->replay);
+    *total = r->program->n_ops;
+}
+
+static int simulate(rlt_run *r, rlt_error *err)
+{
+    rlt_progress bar;
+    int rc;
+    if (!r->settings->quiet) {
+        rlt_progress_start(&bar, "replaying");
+        rlt_progress_watch(&bar, rlt_replay_sim(r->replay), measure, r);
+    }
+    rlt_interrupt_watch(rlt_replay_sim(r->replay));
+    rc = rlt_replay_run(r->replay, err);
+    rlt_interrupt_watch(NULL);
+    if (!r->settings->quiet)
+        rlt_progress_end(&bar);
+    r->partial = rc != 0;
+    for (uint32_t i = 1; i < r->program->n_ranks; i++)
+        if (rlt_replay_rank(r->replay, i).end_ps > rlt_replay_rank(r->replay, r->last_rank).end_ps)
+            r->last_rank = i;
+    return rc;
+}
+
+/* Every account that must balance, for a run that came to its end. */
+static int check_accounts(const rlt_run *r, rlt_error *err)
+{
+    const rlt_net *net = rlt_replay_net(r->replay);
+    for (uint32_t i = 0; i < r->program->n_ranks; i++) {
+        rlt_rank_result k = rlt_replay_rank(r->replay, i);
+        if (k.compute_ps + k.exposed_comm_ps + k.host_ps + k.idle_ps != k.end_ps - k.start_ps)
+            return rlt_fail(err, RLT_ECHECK, "accounts",
+                            "rank %u: compute + exposed communication + host + idle is not its span", i);
+    }
+    if (!net)
+        return 0;
+    if (net->bytes_offered != net->bytes_delivered)
+        return rlt_fail(err, RLT_ECHECK, "accounts", "%llu bytes were offered to the network, %llu delivered",
+                        (unsigned long long)net->bytes_offered, (unsigned long long)net->bytes_delivered);
+    for (uint32_t i = 0; i < r->program->n_comms; i++) {
+        rlt_comm_result c = rlt_replay_comm(r->replay, i);
+        if (c.end_ps - c.last_arrival_ps < c.bound_ps)
+            return rlt_fail(err, RLT_ECHECK, "accounts",
+                            "communication %u (%s) took less than its lower bound", i,
+                            rlt_coll_name(r->program->comms[i].kind));
+    }
+    rlt_time end = rlt_sim_now(rlt_replay_sim(r->replay));
+    for (uint32_t i = 0; i < rlt_topology_links(r->setup.topology); i++) {
+        rlt_link_usage u = rlt_usage_link(net->usage, i);
+        if (r->options.model == &rlt_net_flow && u.busy_ps > end)
+            return rlt_fail(err, RLT_ECHECK, "accounts", "link %u carried more than its capacity", i);
+    }
+    return 0;
+}
+
+static int report(rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    rlt_format format = rlt_format_of(s->report.format);
+    rlt_file f = {0};
+    int rc = 0;
+    if (s->timeline && (rc = rlt_run_timeline(r, s->timeline, err)))
+        return rc;
+    if (s->report.links_csv && (rc = rlt_run_links_csv(r, s->report.links_csv, err)))
+        return rc;
+    if (format == RLT_FORMAT_JSON)
+        return rlt_run_json(r, s->report.output, err);
+    if ((rc = rlt_file_open(&f, s->report.output, err)))
+        return rc;
+    rc = format == RLT_FORMAT_CSV ? rlt_run_csv(r, f.stream, err) : rlt_run_table(r, f.stream, err);
+    if (!rc && s->explain && format == RLT_FORMAT_TABLE)
+        rc = rlt_run_explain(r, f.stream, err);
+    if (rc)
+        rlt_file_discard(&f);
+    return rc ? rc : rlt_file_close(&f, err);
+}
+
+static void close_run(rlt_run *r)
+{
+    rlt_replay_free(r->replay);
+    rlt_timing_free(r->timing);
+    rlt_program_free(r->program);
+    rlt_setup_free(&r->setup);
+    free(r->host_scale);
+    free(r->compute_scale);
+}
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    rlt_run r = {.args = args, .settings = settings};
+    rlt_error second = {0};
+    int rc, rc2;
+    if ((rc = load(&r, err)) || (rc = prepare(&r, err)))
+        goto out;
+    rc = simulate(&r, err);
+    /* What was asked to stop tells what it has; what failed tells only why. */
+    if (rc && rc != RLT_ECANCELLED)
+        goto out;
+    if (!rc)
+        rc = check_accounts(&r, err);
+    bool asked = rc == RLT_ECANCELLED && r.settings->until_ps && !rlt_interrupted();
+    if ((!rc || rc == RLT_ECANCELLED) && (rc2 = report(&r, &second)) && err) {
+        rc = rc2;
+        *err = second;
+    } else if (asked) {
+        rc = 0;
+        *err = (rlt_error){0};
+    }
+out:
+    close_run(&r);
+    return rc;
+}
+
+const rlt_command rlt_cmd_run = {
+    .name = "run",
+    .summary = "replay a trace or a generated workload over a topology",
+    .operands = "[TRACE...]",
+    .max_operands = -1,
+    .description = "Replays a recorded training step (or a generated one) over a network and tells how long "
+                   "it takes, what bounds it, and how busy "
+                   "every link is. Recorded waiting is not replayed: ranks wait for each other again, over "
+                   "the network given.\n\n"
+                   "Of every rank's span, compute is time with device work running, exposed communication "
+                   "time with a communication under way and "
+                   "nothing computing, host time with only host threads at work, idle the rest; they add up "
+                   "to the span.",
+    .example = "ringlet run --trace traces/transformer-8 --topology hgx-h100-8 --explain",
+    .options = groups,
+    .settings_size = sizeof(rlt_run_settings),
+    .run = run,
+};

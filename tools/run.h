@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * `ringlet run`, in parts: cmd_run.c reads the options, loads and replays; run_table.c, run_json.c,
+ * run_links.c, run_timeline.c and run_explain.c report the finished (or stopped) replay.
+ */
+#ifndef RLT_RUN_H
+#define RLT_RUN_H
+
+#include "tools/file.h"
+#include "tools/settings.h"
+#include "workload/generator.h"
+#include "workload/reader.h"
+#include "workload/replay.h"
+
+typedef struct rlt_run_settings {
+    rlt_settings sim;
+    rlt_report_settings report;
+    rlt_texts trace, replicate, rank_scale;
+    const char *model, *host_trace, *timing, *astra_system, *algorithm, *steps, *step_mark, *timeline;
+    double host_scale, compute_scale, network_scale;
+    bool no_skew, keep_waits, explain, quiet;
+    rlt_time until_ps;
+} rlt_run_settings;
+
+typedef struct rlt_run {
+    const rlt_parsed *args;
+    const rlt_run_settings *settings;
+    rlt_setup setup;
+    rlt_program *program;
+    rlt_replay_options options;
+    rlt_replay *replay;
+    rlt_timing *timing;
+    double *host_scale, *compute_scale; /* per rank, or NULL */
+    bool partial;                       /* stopped before its end */
+    uint32_t last_rank;                 /* the one that ends last: totals are its own */
+} rlt_run;
+
+/* One class of links: the same dimension, bytes, busy and active time. */
+typedef struct rlt_link_class {
+    uint32_t first, count; /* lowest id, how many */
+    rlt_link link;         /* of the first */
+    rlt_link_usage usage;  /* of each */
+    double utilization;
+} rlt_link_class;
+
+/* All links folded into classes, most utilized first; `folded` false: every link its own. *classes malloc'ed;
+ * none under a timing mode. */
+int rlt_run_links(const rlt_run *r, bool folded, rlt_link_class **classes, uint32_t *n,
+                  rlt_error *err) RLT_MUST_USE;
+/* "gpu0->gpu3", or "dim 0 ring x 64" for a class. */
+void rlt_run_link_name(const rlt_run *r, const rlt_link_class *c, char *buffer, size_t size);
+/* Per-link CSV, and with --series the bins as rows. */
+int rlt_run_links_csv(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
+
+int rlt_run_table(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
+int rlt_run_json(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
+/* One row a rank. */
+int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
+/* What bounds the run, for people, from the critical path. */
+int rlt_run_explain(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
+/* The same as an object "explain" inside an open JSON object. */
+int rlt_run_explain_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
+/* Chrome/Perfetto JSON. */
+int rlt_run_timeline(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
+
+/* The critical path summed up. Times of its stretches by kind add up to the end of the run. */
+typedef struct rlt_path_sum {
+    rlt_path_item *items; /* as rlt_replay_critical_path gives them; freed by rlt_path_sum_free */
+    uint32_t n;
+    rlt_time total_ps, by_kind_ps[RLT_PATH_START + 1];
+    rlt_time by_coll_ps[RLT_COLL_KINDS]; /* of the transfers */
+    uint32_t by_coll[RLT_COLL_KINDS];    /* how many */
+} rlt_path_sum;
+int rlt_run_path(const rlt_run *r, rlt_path_sum *out, rlt_error *err) RLT_MUST_USE;
+void rlt_path_sum_free(rlt_path_sum *p);
+/* "transfer", "compute", ... */
+const char *rlt_path_name(rlt_path_kind kind);
+/* One line: what share of the run is what, and the busiest link. */
+int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err) RLT_MUST_USE;
+
+/* Bandwidth that nccl-tests would print for a communication of this duration, bytes a second. */
+double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps);
+uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A finished run as JSON (the names are a promise: see the README) and its ranks as CSV. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tools/run.h"
+
+uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm)
+{
+    uint32_t g = r->program->comms[comm].group;
+    return r->program->group_first[g + 1] - r->program->group_first[g];
+}
+
+double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps)
+{
+    const rlt_comm *c = &r->program->comms[comm];
+    if (transfer_ps <= 0)
+        return 0;
+    return (double)c->bytes * rlt_busbw_factor(c->kind, rlt_run_comm_ranks(r, comm)) /
+           ((double)transfer_ps * 1e-12);
+}
+
+static void totals(const rlt_run *r, rlt_jw *w)
+{
+    rlt_rank_result k = rlt_replay_rank(r->replay, r->last_rank);
+    rlt_jw_i64(w, "time_ps", rlt_replay_time(r->replay));
+    rlt_jw_array(w, "iteration_time_ps");
+    for (uint32_t i = 0; i < rlt_replay_iterations(r->replay); i++)
+        rlt_jw_i64(w, NULL, rlt_replay_iteration_ps(r->replay, i));
+    rlt_jw_end_array(w);
+    rlt_jw_u64(w, "rank_of_totals", r->last_rank);
+    rlt_jw_i64(w, "compute_ps", k.compute_ps);
+    rlt_jw_i64(w, "exposed_comm_ps", k.exposed_comm_ps);
+    rlt_jw_i64(w, "host_ps", k.host_ps);
+    rlt_jw_i64(w, "idle_ps", k.idle_ps);
+    rlt_jw_u64(w, "events", rlt_sim_events(rlt_replay_sim(r->replay)));
+    rlt_jw_u64(w, "messages", rlt_replay_net(r->replay) ? rlt_replay_net(r->replay)->messages : 0);
+    rlt_jw_u64(w, "operations", r->program->n_ops);
+    rlt_jw_bool(w, "partial", r->partial);
+}
+
+static void ranks(const rlt_run *r, rlt_jw *w)
+{
+    rlt_jw_array(w, "ranks");
+    for (uint32_t i = 0; i < r->program->n_ranks; i++) {
+        rlt_rank_result k = rlt_replay_rank(r->replay, i);
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "rank", i);
+        rlt_jw_i64(w, "start_ps", k.start_ps);
+        rlt_jw_i64(w, "span_ps", k.end_ps - k.start_ps);
+        rlt_jw_i64(w, "compute_ps", k.compute_ps);
+        rlt_jw_i64(w, "comm_ps", k.comm_ps);
+        rlt_jw_i64(w, "exposed_comm_ps", k.exposed_comm_ps);
+        rlt_jw_i64(w, "host_ps", k.host_ps);
+        rlt_jw_i64(w, "idle_ps", k.idle_ps);
+        rlt_jw_i64(w, "comm_wait_ps", k.comm_wait_ps);
+        rlt_jw_i64(w, "comm_transfer_ps", k.comm_transfer_ps);
+        if (r->program->rank_recorded_ps[i] >= 0)
+            rlt_jw_i64(w, "recorded_span_ps", r->program->rank_recorded_ps[i]);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+}
+
+static void collectives(const rlt_run *r, rlt_jw *w)
+{
+    rlt_jw_array(w, "collectives");
+    for (uint32_t i = 0; i < r->program->n_comms; i++) {
+        const rlt_comm *c = &r->program->comms[i];
+        rlt_comm_result res = rlt_replay_comm(r->replay, i);
+        const rlt_op *last = &r->program->ops[r->program->comm_ops[c->first_op + res.last_member]];
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "index", i);
+        rlt_jw_string(w, "collective", rlt_coll_name(c->kind));
+        rlt_jw_string(w, "algorithm", res.algorithm ? res.algorithm : "");
+        rlt_jw_u64(w, "ranks", rlt_run_comm_ranks(r, i));
+        rlt_jw_u64(w, "step", c->step);
+        rlt_jw_u64(w, "bytes", c->bytes);
+        if (res.end_ps >= 0) {
+            rlt_time transfer = res.end_ps - res.last_arrival_ps;
+            rlt_jw_i64(w, "first_arrival_ps", res.first_arrival_ps);
+            rlt_jw_i64(w, "last_arrival_ps", res.last_arrival_ps);
+            rlt_jw_i64(w, "end_ps", res.end_ps);
+            rlt_jw_i64(w, "wait_ps", res.last_arrival_ps - res.first_arrival_ps);
+            rlt_jw_i64(w, "transfer_ps", transfer);
+            rlt_jw_i64(w, "bound_ps", res.bound_ps);
+            rlt_jw_double(w, "busbw_GBps", rlt_run_busbw(r, i, transfer) / 1e9, 6);
+            rlt_jw_u64(w, "last_rank", last->rank);
+        }
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+}
+
+static void series(const rlt_net *net, uint32_t link, rlt_jw *w)
+{
+    uint32_t bins = rlt_usage_bins(net->usage);
+    rlt_jw_array(w, "bin_bytes");
+    for (uint32_t b = 0; b < bins; b++)
+        rlt_jw_double(w, NULL, rlt_usage_bin_bytes(net->usage, link, b), 3);
+    rlt_jw_end_array(w);
+}
+
+static int links(const rlt_run *r, rlt_jw *w, rlt_error *err)
+{
+    rlt_link_class *list;
+    uint32_t n;
+    const rlt_net *net = rlt_replay_net(r->replay);
+    bool bins = r->settings->report.series_ps && net;
+    int rc = rlt_run_links(r, !r->settings->report.links && !bins, &list, &n, err);
+    if (rc)
+        return rc;
+    if (bins)
+        rlt_jw_i64(w, "bin_ps", rlt_usage_bin_ps(net->usage));
+    rlt_jw_array(w, "links");
+    for (uint32_t i = 0; i < n; i++) {
+        char src[64], dst[64];
+        const rlt_link_class *c = &list[i];
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "id", c->first);
+        rlt_jw_string(w, "src", rlt_topology_node_name(r->setup.topology, c->link.src, src, sizeof src));
+        rlt_jw_string(w, "dst", rlt_topology_node_name(r->setup.topology, c->link.dst, dst, sizeof dst));
+        rlt_jw_u64(w, "dim", c->link.dim);
+        rlt_jw_u64(w, "count", c->count);
+        rlt_jw_u64(w, "bytes", c->usage.bytes);
+        rlt_jw_i64(w, "busy_ps", c->usage.busy_ps);
+        rlt_jw_i64(w, "active_ps", c->usage.active_ps);
+        rlt_jw_double(w, "utilization", c->utilization, 9);
+        if (bins)
+            series(net, c->first, w);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+    free(list);
+    return 0;
+}
+
+int rlt_run_json(const rlt_run *r, const char *path, rlt_error *err)
+{
+    rlt_jw w;
+    int rc;
+    rlt_document_begin(&w, "run", r->args, &r->setup.inputs);
+    rlt_setup_json(&r->setup, &w);
+    rlt_jw_string(&w, "timing", r->timing ? r->timing->name : "network");
+    rlt_jw_string(&w, "workload", r->program->reader);
+    totals(r, &w);
+    ranks(r, &w);
+    collectives(r, &w);
+    if ((rc = links(r, &w, err)) || (r->settings->explain && (rc = rlt_run_explain_json(r, &w, err)))) {
+        rlt_document_drop(&w);
+        return rc;
+    }
+    rlt_jw_array(&w, "notes");
+    for (uint32_t i = 0; i < r->program->n_notes; i++) {
+        rlt_jw_object(&w, NULL);
+        rlt_jw_u64(&w, "count", r->program->notes[i].count);
+        rlt_jw_string(&w, "text", r->program->notes[i].text);
+        rlt_jw_end_object(&w);
+    }
+    rlt_jw_end_array(&w);
+    return rlt_document_write(&w, path, err);
+}
+
+int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err)
+{
+    (void)err;
+    fprintf(out, "rank,start_ps,span_ps,compute_ps,comm_ps,exposed_comm_ps,host_ps,idle_ps,comm_wait_ps,comm_"
+                 "transfer_ps,recorded_span_ps\n");
+    for (uint32_t i = 0; i < r->program->n_ranks; i++) {
+        rlt_rank_result k = rlt_replay_rank(r->replay, i);
+        fprintf(out,
+                "%u,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+                ",%" PRId64 ",%" PRId64 ",",
+                i, k.start_ps, k.end_ps - k.start_ps, k.compute_ps, k.comm_ps, k.exposed_comm_ps, k.host_ps,
+                k.idle_ps, k.comm_wait_ps, k.comm_transfer_ps);
+        if (r->program->rank_recorded_ps[i] >= 0)
+            fprintf(out, "%" PRId64, r->program->rank_recorded_ps[i]);
+        fputc('\n', out);
+    }
+    return 0;
+}

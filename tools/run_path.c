@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The critical path of a run, summed up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/run.h"
+
+const char *rlt_path_name(rlt_path_kind kind)
+{
+    static const char *const names[] = {"compute", "host", "delay", "transfer", "start skew"};
+    return names[kind];
+}
+
+int rlt_run_path(const rlt_run *r, rlt_path_sum *out, rlt_error *err)
+{
+    *out = (rlt_path_sum){0};
+    int rc = rlt_replay_critical_path(r->replay, &out->items, &out->n, err);
+    for (uint32_t i = 0; !rc && i < out->n; i++) {
+        const rlt_path_item *it = &out->items[i];
+        rlt_time t = it->end_ps - it->begin_ps;
+        out->total_ps += t;
+        out->by_kind_ps[it->kind] += t;
+        if (it->kind == RLT_PATH_TRANSFER) {
+            rlt_coll_kind kind = r->program->comms[r->program->ops[it->op].comm].kind;
+            out->by_coll_ps[kind] += t;
+            out->by_coll[kind]++;
+        }
+    }
+    return rc;
+}
+
+void rlt_path_sum_free(rlt_path_sum *p)
+{
+    free(p->items);
+    *p = (rlt_path_sum){0};
+}
+
+int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
+{
+    rlt_path_sum p;
+    rlt_link_class *links = NULL;
+    uint32_t n_links;
+    int rc = rlt_run_path(r, &p, err);
+    if (!rc)
+        rc = rlt_run_links(r, true, &links, &n_links, err);
+    if (rc)
+        goto out;
+    uint32_t best = 0;
+    for (uint32_t k = 1; k <= RLT_PATH_START; k++)
+        if (p.by_kind_ps[k] > p.by_kind_ps[best])
+            best = k;
+    double total = p.total_ps > 0 ? (double)p.total_ps : 1;
+    int used = snprintf(buffer, size, "%s takes %.1f %% of the critical path",
+                        rlt_path_name((rlt_path_kind)best), 100 * (double)p.by_kind_ps[best] / total);
+    if (used > 0 && (size_t)used < size && best != RLT_PATH_TRANSFER)
+        used += snprintf(buffer + used, size - (size_t)used, ", transfers %.1f %%",
+                         100 * (double)p.by_kind_ps[RLT_PATH_TRANSFER] / total);
+    if (used > 0 && (size_t)used < size && n_links && links[0].usage.bytes) {
+        char name[160];
+        rlt_run_link_name(r, &links[0], name, sizeof name);
+        snprintf(buffer + used, size - (size_t)used, "; the busiest link, %s, is used to %.1f %%", name,
+                 100 * links[0].utilization);
+    }
+out:
+    rlt_path_sum_free(&p);
+    free(links);
+    return rc;
+}
