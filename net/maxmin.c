@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Flows, the links' lists of them, and the two kinds of heaps: own flows of a link by virtual finish (the
+ * front of the link's list), and links by next completion. The levels are computed in maxmin_solve.c.
+ */
+#include "net/maxmin.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out, rlt_error *err)
+{
+    rlt_maxmin *mm = calloc(1, sizeof(*mm));
+    if (!mm)
+        return rlt_nomem(err);
+    mm->n_links = n_links;
+    mm->free_flow = RLT_NONE;
+    for (int i = 0; i < RLT_MM_CLASSES; i++)
+        mm->free_long[i] = RLT_NONE;
+    mm->links = calloc(n_links ? n_links : 1, sizeof(*mm->links));
+    mm->levels = calloc(n_links ? n_links : 1, sizeof(*mm->levels));
+    if (!mm->links || !mm->levels) {
+        rlt_maxmin_free(mm);
+        return rlt_nomem(err);
+    }
+    for (uint32_t i = 0; i < n_links; i++) {
+        mm->links[i].bw_Bps = bw_Bps[i];
+        mm->links[i].heap = RLT_NONE;
+        mm->levels[i].level = INFINITY;
+    }
+    *out = mm;
+    return 0;
+}
+
+void rlt_maxmin_free(rlt_maxmin *mm)
+{
+    if (!mm)
+        return;
+    for (uint32_t i = 0; mm->links && i < mm->n_links; i++)
+        free(mm->links[i].flows);
+    free(mm->links);
+    free(mm->levels);
+    free(mm->flows);
+    free(mm->finish);
+    free(mm->long_hops);
+    free(mm->completions);
+    free(mm->touched.items);
+    free(mm->started.items);
+    free(mm->drained.items);
+    free(mm->scratch.items);
+    free(mm->component.items);
+    free(mm->moves.items);
+    free(mm->groups.items);
+    free(mm->candidates);
+    free(mm);
+}
+
+/* Records of flows */
+
+static uint32_t size_class(uint32_t n)
+{
+    uint32_t c = 2;
+    while ((1u << c) < n)
+        c++;
+    return c;
+}
+
+/* A run of 1 << c hops, or RLT_NONE. */
+static uint32_t long_get(rlt_maxmin *mm, uint32_t c)
+{
+    uint32_t i = mm->free_long[c];
+    if (i != RLT_NONE) {
+        mm->free_long[c] = mm->long_hops[i].link;
+        return i;
+    }
+    uint64_t need = (uint64_t)mm->n_long + (1u << c);
+    if (need > mm->long_room && rlt_grow(&mm->long_hops, &mm->long_room, sizeof(*mm->long_hops), need,
+                                         UINT32_MAX - 1, "links of paths", NULL))
+        return RLT_NONE;
+    i = mm->n_long;
+    mm->n_long = (uint32_t)need;
+    return i;
+}
+
+static uint32_t flow_get(rlt_maxmin *mm)
+{
+    uint32_t f = mm->free_flow;
+    if (f != RLT_NONE) {
+        mm->free_flow = mm->flows[f].user;
+        return f;
+    }
+    uint64_t need = (uint64_t)mm->n_flows + 1;
+    if (need > mm->flow_room &&
+        rlt_grow(&mm->flows, &mm->flow_room, sizeof(*mm->flows), need, UINT32_MAX - 1, "flows", NULL))
+        return RLT_NONE;
+    if (need > mm->finish_room &&
+        rlt_grow(&mm->finish, &mm->finish_room, sizeof(*mm->finish), need, UINT32_MAX - 1, "flows", NULL))
+        return RLT_NONE;
+    return mm->n_flows++;
+}
+
+void rlt_maxmin_release(rlt_maxmin *mm, uint32_t flow)
+{
+    rlt_mm_flow *f = &mm->flows[flow];
+    if (f->n > 2) {
+        mm->long_hops[f->hop[0].link].link = mm->free_long[f->hop[0].pos];
+        mm->free_long[f->hop[0].pos] = f->hop[0].link;
+    }
+    f->user = mm->free_flow;
+    mm->free_flow = flow;
+}
+
+/* Links' lists */
+
+static void set_pos(rlt_maxmin *mm, uint32_t flow, uint32_t link, uint32_t pos)
+{
+    rlt_mm_flow *f = &mm->flows[flow];
+    rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    while (h->link != link)
+        h++;
+    h->pos = pos;
+}
+
+static uint32_t get_pos(const rlt_maxmin *mm, uint32_t flow, uint32_t link)
+{
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
+    while (h->link != link)
+        h++;
+    return h->pos;
+}
+
+static inline void put_entry(rlt_maxmin *mm, uint32_t link, uint32_t pos, rlt_mm_entry e)
+{
+    mm->links[link].flows[pos] = e;
+    set_pos(mm, e.flow, link, pos);
+}
+
+/* Lists grow by a quarter: a burst holds millions of short ones. */
+static int list_room(rlt_mm_link *l)
+{
+    uint32_t room = l->room + l->room / 4 + 2;
+    rlt_mm_entry *flows = room > l->room ? realloc(l->flows, (size_t)room * sizeof(*flows)) : NULL;
+    if (!flows)
+        return RLT_ENOMEM;
+    l->flows = flows;
+    l->room = room;
+    return 0;
+}
+
+static int touch(rlt_maxmin *mm, uint32_t link, uint32_t how)
+{
+    rlt_mm_link *l = &mm->links[link];
+    if (!l->touched) {
+        int rc = rlt__mm_append(&mm->touched, link);
+        if (rc)
+            return rc;
+    }
+    l->touched |= how;
+    return 0;
+}
+
+static bool earlier(const rlt_maxmin *mm, uint32_t a, uint32_t b)
+{
+    return mm->finish[a] < mm->finish[b] || (mm->finish[a] == mm->finish[b] && a < b);
+}
+
+static void own_up(rlt_maxmin *mm, uint32_t link, uint32_t i)
+{
+    rlt_mm_entry *a = mm->links[link].flows;
+    rlt_mm_entry e = a[i];
+    while (i) {
+        uint32_t parent = (i - 1) / 2;
+        if (!earlier(mm, e.flow, a[parent].flow))
+            break;
+        put_entry(mm, link, i, a[parent]);
+        i = parent;
+    }
+    put_entry(mm, link, i, e);
+}
+
+static void own_down(rlt_maxmin *mm, uint32_t link, uint32_t i)
+{
+    rlt_mm_entry *a = mm->links[link].flows;
+    uint32_t n = mm->links[link].own;
+    rlt_mm_entry e = a[i];
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && earlier(mm, a[child + 1].flow, a[child].flow))
+            child++;
+        if (!earlier(mm, a[child].flow, e.flow))
+            break;
+        put_entry(mm, link, i, a[child]);
+        i = child;
+    }
+    put_entry(mm, link, i, e);
+}
+
+/* The flow, already in the list, joins the own ones. */
+void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow)
+{
+    rlt_mm_link *l = &mm->links[link];
+    uint32_t pos = get_pos(mm, flow, link), last = l->own++;
+    l->own_weight += mm->flows[flow].weight;
+    rlt_mm_entry e = l->flows[pos];
+    if (pos != last)
+        put_entry(mm, link, pos, l->flows[last]);
+    put_entry(mm, link, last, e);
+    own_up(mm, link, last);
+}
+
+void rlt__mm_own_remove(rlt_maxmin *mm, uint32_t link, uint32_t flow)
+{
+    rlt_mm_link *l = &mm->links[link];
+    uint32_t pos = get_pos(mm, flow, link), last = --l->own;
+    l->own_weight -= mm->flows[flow].weight;
+    if (pos == last)
+        return;
+    rlt_mm_entry e = l->flows[pos], moved = l->flows[last];
+    put_entry(mm, link, last, e);
+    put_entry(mm, link, pos, moved);
+    if (pos && earlier(mm, moved.flow, l->flows[(pos - 1) / 2].flow))
+        own_up(mm, link, pos);
+    else
+        own_down(mm, link, pos);
+}
+
+/* Heap of links by (next completion, id) */
+
+static inline bool sooner(rlt_mm_completion a, rlt_mm_completion b)
+{
+    return a.when < b.when || (a.when == b.when && a.link < b.link);
+}
+
+static void completion_up(rlt_maxmin *mm, uint32_t i, rlt_mm_completion c)
+{
+    rlt_mm_completion *a = mm->completions;
+    while (i) {
+        uint32_t parent = (i - 1) / 2;
+        if (!sooner(c, a[parent]))
+            break;
+        a[i] = a[parent];
+        mm->links[a[i].link].heap = i;
+        i = parent;
+    }
+    a[i] = c;
+    mm->links[c.link].heap = i;
+}
+
+static void completion_down(rlt_maxmin *mm, uint32_t i, rlt_mm_completion c)
+{
+    rlt_mm_completion *a = mm->completions;
+    uint32_t n = mm->n_completions;
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && sooner(a[child + 1], a[child]))
+            child++;
+        if (!sooner(a[child], c))
+            break;
+        a[i] = a[child];
+        mm->links[a[i].link].heap = i;
+        i = child;
+    }
+    a[i] = c;
+    mm->links[c.link].heap = i;
+}
+
+int rlt__mm_completion(rlt_maxmin *mm, uint32_t link, rlt_time when)
+{
+    uint32_t i = mm->links[link].heap;
+    rlt_mm_completion c = {when, link};
+    if (when < 0) {
+        if (i == RLT_NONE)
+            return 0;
+        mm->links[link].heap = RLT_NONE;
+        if (i == --mm->n_completions)
+            return 0;
+        c = mm->completions[mm->n_completions];
+    } else if (i == RLT_NONE) {
+        i = mm->n_completions;
+        if (i == mm->completions_room && rlt_grow(&mm->completions, &mm->completions_room, sizeof(c),
+                                                  (uint64_t)i + 1, UINT32_MAX, "links", NULL))
+            return RLT_ENOMEM;
+        mm->n_completions++;
+    }
+    if (i && sooner(c, mm->completions[(i - 1) / 2]))
+        completion_up(mm, i, c);
+    else
+        completion_down(mm, i, c);
+    return 0;
+}
+
+/*
+ * A span rounded to the nearest picosecond, halves up. Doubles carry about 2^-50 of noise relative to the
+ * span; what lies that near below a half counts as the half, so that equal flows on different links end
+ * together.
+ */
+static rlt_time nearest(double span_ps)
+{
+    double x = span_ps + (0.5 + 0x1p-12 + span_ps * 0x1p-49);
+    return x <= 0 ? 0 : x >= (double)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)x;
+}
+
+/* When an own flow of the link ends. */
+static rlt_time own_end(const rlt_maxmin *mm, uint32_t link, uint32_t flow)
+{
+    const rlt_mm_link *l = &mm->links[link];
+    return rlt_time_add(l->at, nearest((mm->finish[flow] - l->served) / mm->levels[link].level));
+}
+
+/* Next completion of a link, after `now`: what is nearer than that is less than a picosecond of service. */
+rlt_time rlt__mm_link_next(const rlt_maxmin *mm, uint32_t link, rlt_time now)
+{
+    if (!mm->links[link].own)
+        return -1;
+    rlt_time t = own_end(mm, link, mm->links[link].flows[0].flow);
+    return t > now ? t : now + 1;
+}
+
+/* Starts */
+
+void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow)
+{
+    const rlt_mm_flow *f = &mm->flows[flow];
+    if (f->n != 2)
+        return;
+    const rlt_mm_hop *h = f->hop;
+    bool plain = f->weight == 1 && f->bottleneck != RLT_NONE;
+    mm->links[h[0].link].flows[h[0].pos].other = plain ? h[1].link : RLT_NONE;
+    mm->links[h[1].link].flows[h[1].pos].other = plain ? h[0].link : RLT_NONE;
+}
+
+int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone)
+{
+    rlt_mm_flow *f = &mm->flows[flow];
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    uint32_t best = h[0].link;
+    *alone = false;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const rlt_mm_link *l = &mm->links[h[i].link];
+        if (l->n != 1)
+            return 0;
+        uint64_t bw = mm->links[best].bw_Bps;
+        if (l->bw_Bps < bw || (l->bw_Bps == bw && h[i].link < best))
+            best = h[i].link;
+    }
+    *alone = true;
+    for (uint32_t i = 0; i < f->n; i++) {
+        mm->levels[h[i].link].level = INFINITY;
+        mm->links[h[i].link].own = mm->links[h[i].link].own_weight = 0;
+    }
+    rlt_mm_link *l = &mm->links[best];
+    mm->levels[best].level = (double)l->bw_Bps * 1e-12 / f->weight;
+    l->own = 1;
+    l->own_weight = f->weight;
+    l->served = 0;
+    l->at = now;
+    f->bottleneck = best;
+    rlt__mm_set_other(mm, flow);
+    /* In integers, so that an undisturbed flow takes exactly what rlt_transfer_time says. */
+    uint64_t bytes;
+    rlt_time span = RLT_TIME_MAX;
+    if (!__builtin_mul_overflow((uint64_t)mm->finish[flow], (uint64_t)f->weight, &bytes))
+        span = rlt_transfer_time(bytes, l->bw_Bps);
+    return rlt__mm_completion(mm, best, rlt_time_add(now, span ? span : 1));
+}
+
+/* True if flow g, not yet served, has that path and size. */
+static bool same_flow(const rlt_maxmin *mm, uint32_t g, rlt_time now, const uint32_t *links, uint32_t n,
+                      uint64_t bytes)
+{
+    rlt_mm_flow *f = &mm->flows[g];
+    if (f->n != n || mm->finish[g] != (double)bytes || f->weight == UINT32_MAX)
+        return false;
+    if (f->bottleneck != RLT_NONE) {
+        const rlt_mm_link *b = &mm->links[f->bottleneck];
+        if (b->own != 1 || b->served != 0 || b->at != now)
+            return false;
+    }
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    for (uint32_t i = 0; i < n; i++)
+        if (h[i].link != links[i])
+            return false;
+    return true;
+}
+
+/* Gives a flow without a rate one, now if it can be, else at the next solve. */
+static int begin(rlt_maxmin *mm, uint32_t flow, rlt_time now)
+{
+    bool alone;
+    int rc = rlt__mm_try_alone(mm, flow, now, &alone);
+    if (rc || (alone && !mm->note_idle))
+        return rc;
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
+    for (uint32_t i = 0; i < mm->flows[flow].n && !rc; i++)
+        rc = touch(mm, h[i].link, alone ? RLT_MM_NOTED : RLT_MM_JOINED);
+    return rc || alone ? rc : rlt__mm_append(&mm->started, flow);
+}
+
+/* One more message of an equal flow. */
+static int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
+{
+    rlt_mm_flow *f = &mm->flows[flow];
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    f->weight++;
+    for (uint32_t i = 0; i < f->n; i++)
+        mm->links[h[i].link].weight++;
+    if (f->bottleneck == RLT_NONE)
+        return 0;
+    mm->links[f->bottleneck].own_weight++;
+    bool alone;
+    int rc = rlt__mm_try_alone(mm, flow, now, &alone);
+    if (rc || alone)
+        return rc;
+    rlt__mm_set_other(mm, flow);
+    for (uint32_t i = 0; i < f->n && !rc; i++)
+        rc = touch(mm, h[i].link, RLT_MM_JOINED);
+    return rc;
+}
+
+uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
+                          bool *merged)
+{
+    /* Equal messages usually come one after another: look at the latest flow of the first link only. */
+    const rlt_mm_link *first = &mm->links[links[0]];
+    *merged = first->n && same_flow(mm, first->flows[first->n - 1].flow, now, links, n, bytes);
+    if (*merged) {
+        uint32_t flow = first->flows[first->n - 1].flow;
+        return join(mm, flow, now) ? RLT_NONE : flow;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (mm->links[links[i]].n == mm->links[links[i]].room && list_room(&mm->links[links[i]]))
+            return RLT_NONE;
+    uint32_t flow = flow_get(mm), c = 0, run = 0;
+    if (flow == RLT_NONE)
+        return RLT_NONE;
+    if (n > 2) {
+        c = size_class(n);
+        run = long_get(mm, c);
+        if (run == RLT_NONE)
+            return RLT_NONE;
+    }
+    rlt_mm_flow *f = &mm->flows[flow];
+    *f = (rlt_mm_flow){.n = n, .weight = 1, .bottleneck = RLT_NONE, .hop[0] = {run, c}};
+    mm->finish[flow] = (double)bytes;
+    rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_mm_link *l = &mm->links[links[i]];
+        h[i] = (rlt_mm_hop){links[i], l->n};
+        l->flows[l->n++] = (rlt_mm_entry){flow, RLT_NONE};
+        l->weight++;
+    }
+    mm->live++;
+    return begin(mm, flow, now) ? RLT_NONE : flow;
+}
+
+/* Ends */
+
+/* Takes a flow, no longer among its bottleneck's own, off its links. */
+static int unlist(rlt_maxmin *mm, uint32_t flow)
+{
+    rlt_mm_flow *f = &mm->flows[flow];
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    for (uint32_t i = 0; i < f->n; i++) {
+        rlt_mm_link *l = &mm->links[h[i].link];
+        uint32_t last = --l->n;
+        if (h[i].pos != last)
+            put_entry(mm, h[i].link, h[i].pos, l->flows[last]);
+        l->weight -= f->weight;
+        if (!l->n)
+            mm->levels[h[i].link].level = INFINITY;
+        if (l->n || mm->note_idle) {
+            int rc = touch(mm, h[i].link, l->n ? RLT_MM_LEFT : RLT_MM_NOTED);
+            if (rc)
+                return rc;
+        }
+    }
+    mm->live--;
+    return 0;
+}
+
+/* True if all own flows of the link end now. Visits those that do, from the top of the heap down. */
+static int all_end(rlt_maxmin *mm, uint32_t link, rlt_time now, bool *all)
+{
+    const rlt_mm_link *l = &mm->links[link];
+    rlt_mm_list *queue = &mm->scratch;
+    queue->n = 0;
+    int rc = rlt__mm_append(queue, 0);
+    for (uint32_t i = 0; i < queue->n && !rc; i++) {
+        uint32_t child = 2 * queue->items[i] + 1;
+        for (uint32_t k = child; k < child + 2 && k < l->own && !rc; k++)
+            if (own_end(mm, link, l->flows[k].flow) <= now)
+                rc = rlt__mm_append(queue, k);
+    }
+    *all = queue->n == l->own;
+    return rc;
+}
+
+/* Takes the flows that end now off the link's own, and carries the rounding: what they were served too little
+ * or too much is taken from or given to the own flows that stay. */
+static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
+{
+    rlt_mm_link *l = &mm->links[link];
+    double served = rlt__mm_served(mm, link, now), owed = 0;
+    bool all = true;
+    int rc = l->own > 1 ? all_end(mm, link, now, &all) : 0;
+    if (!rc && all) {
+        for (uint32_t i = 0; i < l->own && !rc; i++)
+            rc = rlt__mm_append(&mm->drained, l->flows[i].flow);
+        l->own = l->own_weight = 0;
+    }
+    while (!rc && l->own) {
+        uint32_t flow = l->flows[0].flow;
+        if (own_end(mm, link, flow) > now)
+            break;
+        owed += (mm->finish[flow] - served) * mm->flows[flow].weight;
+        rlt__mm_own_remove(mm, link, flow);
+        rc = rlt__mm_append(&mm->drained, flow);
+    }
+    l->served = l->own ? served - owed / l->own_weight : 0;
+    l->at = now;
+    return rc ? rc : rlt__mm_completion(mm, link, -1);
+}
+
+int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now)
+{
+    mm->drained.n = 0;
+    while (mm->n_completions && mm->completions[0].when <= now) {
+        uint32_t link = mm->completions[0].link, from = mm->drained.n;
+        int rc = drain_link(mm, link, now);
+        for (uint32_t i = from; i < mm->drained.n && !rc; i++)
+            rc = unlist(mm, mm->drained.items[i]);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+double rlt_maxmin_remaining(const rlt_maxmin *mm, uint32_t flow, rlt_time now)
+{
+    uint32_t b = mm->flows[flow].bottleneck;
+    double left = b == RLT_NONE ? mm->finish[flow] : mm->finish[flow] - rlt__mm_served(mm, b, now);
+    return left > 0 ? left : 0;
+}
+
+double rlt_maxmin_link_rate(const rlt_maxmin *mm, uint32_t link)
+{
+    const rlt_mm_link *l = &mm->links[link];
+    double sum = 0;
+    for (uint32_t i = 0; i < l->n; i++)
+        sum += rlt_maxmin_rate(mm, l->flows[i].flow) * mm->flows[l->flows[i].flow].weight;
+    return sum;
+}

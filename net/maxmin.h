@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Exact max-min fair sharing of links by flows, over time. Internal to net/; knows nothing of events or
+ * ranks.
+ *
+ * A link that is saturated by the flows it limits is their bottleneck: all of them ("own" flows) have one
+ * rate, the link's level. So they share a virtual time: V, the bytes served to each of them; a flow ends when
+ * V reaches its virtual finish. A link's next completion is then (lowest finish - V) / level away, whatever
+ * happened to its other flows meanwhile, and a change of level touches no flow. Flows of equal path and
+ * remaining bytes are one flow of a weight.
+ *
+ * Sequence at one instant: drain what ends, start what begins, then solve once. Bytes and times are exact up
+ * to the rounding of doubles; a completion is rounded once, to the nearest picosecond (see rlt_maxmin_drain).
+ *
+ * Flow ids are reused after rlt_maxmin_release. A path names no link twice.
+ */
+#ifndef RLT_MAXMIN_H
+#define RLT_MAXMIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "sim/mem.h"
+#include "sim/time.h"
+
+/* One link of a flow's path, and where the flow stands in that link's list. */
+typedef struct rlt_mm_hop {
+    uint32_t link, pos;
+} rlt_mm_hop;
+
+typedef struct rlt_mm_flow {
+    uint32_t n;          /* links of its path */
+    uint32_t weight;     /* equal messages it stands for; each has the link's level as its rate */
+    uint32_t bottleneck; /* link, or RLT_NONE until solved */
+    uint32_t user;       /* the caller's */
+    rlt_mm_hop hop[2];   /* the path if n <= 2; else hop[0] = {index into long_hops, size class} */
+} rlt_mm_flow;
+
+/* A flow in a link's list. `other` is the other link of a flow of two links and weight one that has a
+ * bottleneck, else RLT_NONE: the solver's inner loops then need not look at the flow. */
+typedef struct rlt_mm_entry {
+    uint32_t flow, other;
+} rlt_mm_entry;
+
+typedef struct rlt_mm_link {
+    rlt_mm_entry *flows; /* the first `own` are its own, a binary heap by virtual finish */
+    uint32_t n, room, own;
+    uint32_t weight, own_weight; /* sums over flows, over own flows */
+    uint32_t heap;               /* place in the heap of completions, or RLT_NONE */
+    uint64_t bw_Bps;
+    double served; /* V: bytes served to each own flow up to `at` */
+    rlt_time at;
+    uint32_t touched; /* RLT_MM_LEFT | ... */
+} rlt_mm_link;
+
+/* What the solver's inner loops read of a link. */
+typedef struct rlt_mm_level {
+    double level; /* bytes a picosecond of each own flow; infinite without own flows */
+    double left;  /* scratch: capacity not yet given away; the new level once frozen */
+    uint32_t count, mark;
+} rlt_mm_level;
+
+typedef struct rlt_mm_completion {
+    rlt_time when;
+    uint32_t link;
+} rlt_mm_completion;
+
+typedef struct rlt_mm_candidate {
+    double key;
+    uint32_t link;
+} rlt_mm_candidate;
+
+typedef struct rlt_mm_list {
+    uint32_t *items;
+    uint32_t n, room;
+} rlt_mm_list;
+
+enum {
+    RLT_MM_LEFT = 1,   /* a flow left the link since the last solve */
+    RLT_MM_JOINED = 2, /* a flow joined */
+    RLT_MM_STALE = 4,  /* its next completion must be computed again */
+    RLT_MM_NOTED = 8,  /* its rate changed, but there is nothing to solve */
+    RLT_MM_CLASSES = 30,
+};
+
+typedef struct rlt_maxmin {
+    uint32_t n_links;
+    rlt_mm_link *links;
+    rlt_mm_level *levels;
+    rlt_mm_flow *flows;
+    double *finish; /* virtual finish of each flow; its size while it has no bottleneck */
+    uint32_t n_flows, flow_room, finish_room, free_flow;
+    uint64_t live; /* flows not yet drained */
+    rlt_mm_hop *long_hops;
+    uint32_t n_long, long_room, free_long[RLT_MM_CLASSES];
+    rlt_mm_completion *completions; /* heap of links by (next completion, id) */
+    uint32_t n_completions, completions_room;
+    rlt_mm_list touched, started, drained, scratch;
+    rlt_mm_list
+        component; /* links that the last solve looked at; with note_idle, all whose rate may have changed */
+    rlt_mm_list moves;            /* flows that change their bottleneck, grouped by the new one */
+    rlt_mm_list groups;           /* pairs: new bottleneck, end of its group in moves */
+    rlt_mm_candidate *candidates; /* heap of links by the level they would have, see rlt_maxmin_solve */
+    uint32_t n_candidates, candidates_room;
+    uint32_t epoch;
+    bool note_idle; /* also touch links that fall idle (someone follows every change of a rate) */
+} rlt_maxmin;
+
+/* Capacities in bytes a second, all > 0. */
+int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out,
+                      rlt_error *err) RLT_MUST_USE;
+void rlt_maxmin_free(rlt_maxmin *mm);
+/* A flow of bytes > 0 over n > 0 links begins now. Its id; *merged tells that it joined an equal flow that
+ * has this id already. RLT_NONE when out of memory. */
+uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
+                          bool *merged);
+/* Gives every flow its rate. RLT_ENOMEM. */
+int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
+/* Takes the flows that end now (`now` = rlt_maxmin_next()) off their links; mm->drained lists them in a fixed
+ * order. Their paths stay readable until each is released. What rounding to whole picoseconds gave or took is
+ * carried into the bottleneck's V, so that a link's bytes do not drift. RLT_ENOMEM. */
+int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
+void rlt_maxmin_release(rlt_maxmin *mm, uint32_t flow);
+/* Bytes of each of the flow's messages not yet served. */
+double rlt_maxmin_remaining(const rlt_maxmin *mm, uint32_t flow, rlt_time now);
+/* Sum of the rates on a link, bytes a picosecond. O(flows on it). */
+double rlt_maxmin_link_rate(const rlt_maxmin *mm, uint32_t link);
+
+/* Time of the next completion, or -1 when no flow is live. Valid after a solve. */
+static inline rlt_time rlt_maxmin_next(const rlt_maxmin *mm)
+{
+    return mm->n_completions ? mm->completions[0].when : -1;
+}
+
+/* True if rates are out of date. */
+static inline bool rlt_maxmin_needs_solve(const rlt_maxmin *mm)
+{
+    return mm->touched.n != 0;
+}
+
+static inline rlt_mm_hop *rlt_maxmin_hops(const rlt_maxmin *mm, rlt_mm_flow *f)
+{
+    return f->n <= 2 ? f->hop : mm->long_hops + f->hop[0].link;
+}
+
+/* Rate of each message of a solved flow, bytes a picosecond. */
+static inline double rlt_maxmin_rate(const rlt_maxmin *mm, uint32_t flow)
+{
+    uint32_t b = mm->flows[flow].bottleneck;
+    return b == RLT_NONE ? 0 : mm->levels[b].level;
+}
+
+/* Between the two halves of the solver: maxmin.c (flows, lists, heaps) and maxmin_solve.c (levels). */
+void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow);
+void rlt__mm_own_remove(rlt_maxmin *mm, uint32_t link, uint32_t flow);
+/* Sets a link's next completion, or takes it out of the heap (when < 0). */
+int rlt__mm_completion(rlt_maxmin *mm, uint32_t link, rlt_time when) RLT_MUST_USE;
+rlt_time rlt__mm_link_next(const rlt_maxmin *mm, uint32_t link, rlt_time now);
+/* If nothing else uses the links of a new flow: gives it its rate at once. */
+int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone) RLT_MUST_USE;
+void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow);
+
+static inline int rlt__mm_append(rlt_mm_list *list, uint32_t item)
+{
+    if (list->n == list->room) {
+        int rc = rlt_grow(&list->items, &list->room, sizeof(uint32_t), (uint64_t)list->n + 1, UINT32_MAX,
+                          "flows", NULL);
+        if (rc)
+            return rc;
+    }
+    list->items[list->n++] = item;
+    return 0;
+}
+
+/* V of a link now. */
+static inline double rlt__mm_served(const rlt_maxmin *mm, uint32_t link, rlt_time now)
+{
+    const rlt_mm_link *l = &mm->links[link];
+    return now == l->at ? l->served : l->served + mm->levels[link].level * (double)(now - l->at);
+}
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Levels after a change, by water filling (Bertsekas, Gallager: "Data Networks", 6.5.2) from the lowest level
+ * that the change can move, over the links it can reach.
+ *
+ * Why there is such a level: below it no link that a flow left was a bottleneck, and no link that a flow
+ * joined can be one (it gives each flow at least capacity / flows). So filling up to there goes as it went
+ * before, and all flows of lower rate keep it. From there on, only links count that share an unsettled flow,
+ * directly or in a chain, with a touched one.
+ */
+#include <math.h>
+
+#include "net/maxmin.h"
+
+/* Marks of a link in this solve: epoch = in the component, epoch + 1 = frozen at its new level. */
+static int reach(rlt_maxmin *mm, uint32_t link)
+{
+    if (mm->levels[link].mark == mm->epoch)
+        return 0;
+    mm->levels[link].mark = mm->epoch;
+    return rlt__mm_append(&mm->component, link);
+}
+
+static void next_epoch(rlt_maxmin *mm)
+{
+    if (mm->epoch > UINT32_MAX - 4) {
+        for (uint32_t i = 0; i < mm->n_links; i++)
+            mm->levels[i].mark = 0;
+        mm->epoch = 0;
+    }
+    mm->epoch += 2;
+}
+
+static bool changed(const rlt_mm_link *l)
+{
+    return l->n && (l->touched & (RLT_MM_LEFT | RLT_MM_JOINED));
+}
+
+/* The lowest level that the touched links can move; a little less, for the noise of levels that are equal in
+ * theory. */
+static double floor_level(const rlt_maxmin *mm)
+{
+    double x = INFINITY;
+    for (uint32_t i = 0; i < mm->touched.n; i++) {
+        const rlt_mm_link *l = &mm->links[mm->touched.items[i]];
+        double level = mm->levels[mm->touched.items[i]].level;
+        if (!changed(l))
+            continue;
+        if (level < x)
+            x = level;
+        double share = (double)l->bw_Bps * 1e-12 / l->weight;
+        if ((l->touched & RLT_MM_JOINED) && share < x)
+            x = share;
+    }
+    return x * (1 - 1e-12);
+}
+
+/* Adds to `left` and `count` of a link what one of its flows means there, if it is not of the common kind. */
+static int look_at(rlt_maxmin *mm, rlt_mm_flow *f, double x0, double *left, uint32_t *count)
+{
+    double rate = f->bottleneck == RLT_NONE ? INFINITY : mm->levels[f->bottleneck].level;
+    if (rate < x0) {
+        *left -= rate * f->weight;
+        return 0;
+    }
+    *count += f->weight;
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    int rc = 0;
+    for (uint32_t i = 0; i < f->n && !rc; i++)
+        rc = reach(mm, h[i].link);
+    return rc;
+}
+
+/* Splits a link's flows into those that keep a rate below x0 and those to be settled; reaches the latter's
+ * links. */
+static int open_link(rlt_maxmin *mm, uint32_t link, double x0)
+{
+    const rlt_mm_link *l = &mm->links[link];
+    rlt_mm_level *levels = mm->levels;
+    double left = (double)l->bw_Bps * 1e-12;
+    uint32_t count = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < l->n && !rc; i++) {
+        uint32_t other = l->flows[i].other;
+        if (other == RLT_NONE) {
+            rc = look_at(mm, &mm->flows[l->flows[i].flow], x0, &left, &count);
+            continue;
+        }
+        /* Owned by this link, whose level is not below x0, or by the other. */
+        if (i >= l->own && levels[other].level < x0) {
+            left -= levels[other].level;
+            continue;
+        }
+        count++;
+        if (levels[other].mark != mm->epoch)
+            rc = reach(mm, other);
+    }
+    levels[link].left = left;
+    levels[link].count = count;
+    return rc;
+}
+
+/* Collects the component above x0. A link in it may lie below x0 by the noise of equal levels: then x0 gives
+ * way. */
+static int open_component(rlt_maxmin *mm, double *floor)
+{
+    double x0 = *floor;
+    int rc = 0;
+    bool again;
+    do {
+        again = false;
+        next_epoch(mm);
+        mm->component.n = 0;
+        for (uint32_t i = 0; i < mm->touched.n && !rc; i++)
+            if (changed(&mm->links[mm->touched.items[i]]))
+                rc = reach(mm, mm->touched.items[i]);
+        for (uint32_t i = 0; i < mm->component.n && !rc && !again; i++) {
+            uint32_t link = mm->component.items[i];
+            again = mm->levels[link].level < x0;
+            if (again)
+                x0 = mm->levels[link].level * (1 - 1e-12);
+            else
+                rc = open_link(mm, link, x0);
+        }
+    } while (again && !rc);
+    *floor = x0;
+    return rc;
+}
+
+/* Heap of candidates by (key, link). A key is a link's level as it was when last computed: links freeze in
+ * ascending order, so that what is left for the others only grows, and an old key is a lower bound. */
+
+static inline bool lower(rlt_mm_candidate a, rlt_mm_candidate b)
+{
+    return a.key < b.key || (a.key == b.key && a.link < b.link);
+}
+
+static void candidate_down(rlt_mm_candidate *a, uint32_t n, uint32_t i, rlt_mm_candidate c)
+{
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && lower(a[child + 1], a[child]))
+            child++;
+        if (!lower(a[child], c))
+            break;
+        a[i] = a[child];
+        i = child;
+    }
+    a[i] = c;
+}
+
+static int open_candidates(rlt_maxmin *mm)
+{
+    if (mm->component.n > mm->candidates_room) {
+        int rc = rlt_grow(&mm->candidates, &mm->candidates_room, sizeof(*mm->candidates), mm->component.n,
+                          UINT32_MAX, "links", NULL);
+        if (rc)
+            return rc;
+    }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < mm->component.n; i++) {
+        uint32_t link = mm->component.items[i];
+        const rlt_mm_level *v = &mm->levels[link];
+        if (v->count)
+            mm->candidates[n++] = (rlt_mm_candidate){v->left / v->count, link};
+    }
+    for (uint32_t i = n / 2; i-- > 0;)
+        candidate_down(mm->candidates, n, i, mm->candidates[i]);
+    mm->n_candidates = n;
+    return 0;
+}
+
+/* Takes the link of the lowest level off the heap. RLT_NONE when no flow is left to settle. */
+static uint32_t next_bottleneck(rlt_maxmin *mm, double *level)
+{
+    rlt_mm_candidate *a = mm->candidates;
+    while (mm->n_candidates) {
+        rlt_mm_candidate c = a[0];
+        const rlt_mm_level *v = &mm->levels[c.link];
+        double key = v->count ? v->left / v->count : c.key;
+        if (key > c.key) {
+            c.key = key;
+            candidate_down(a, mm->n_candidates, 0, c);
+            if (a[0].link != c.link)
+                continue;
+        }
+        if (--mm->n_candidates)
+            candidate_down(a, mm->n_candidates, 0, a[mm->n_candidates]);
+        if (!v->count)
+            continue;
+        if (key > *level) /* else below only by noise */
+            *level = key;
+        return c.link;
+    }
+    return RLT_NONE;
+}
+
+/* Freezes a flow of the uncommon kind at `link`, unless it is settled. */
+static int freeze_flow(rlt_maxmin *mm, uint32_t link, uint32_t flow, double x)
+{
+    rlt_mm_flow *f = &mm->flows[flow];
+    if (f->bottleneck != RLT_NONE && mm->levels[f->bottleneck].mark != mm->epoch)
+        return 0;
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (mm->levels[h[i].link].mark == mm->epoch + 1)
+            return 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        mm->levels[h[i].link].left -= x * f->weight;
+        mm->levels[h[i].link].count -= f->weight;
+    }
+    return f->bottleneck == link ? 0 : rlt__mm_append(&mm->moves, flow);
+}
+
+/* All unsettled flows of the link get x. */
+static int freeze(rlt_maxmin *mm, uint32_t link, double x)
+{
+    const rlt_mm_link *l = &mm->links[link];
+    rlt_mm_level *levels = mm->levels;
+    uint32_t before = mm->moves.n;
+    int rc = 0;
+    for (uint32_t i = 0; i < l->n && !rc; i++) {
+        uint32_t other = l->flows[i].other;
+        if (other == RLT_NONE) {
+            rc = freeze_flow(mm, link, l->flows[i].flow, x);
+            continue;
+        }
+        /* Outside the component the other link keeps the flow at its level; frozen, it has just given it one.
+         */
+        if (levels[other].mark != mm->epoch)
+            continue;
+        levels[other].left -= x;
+        levels[other].count--;
+        if (i >= l->own)
+            rc = rlt__mm_append(&mm->moves, l->flows[i].flow);
+    }
+    levels[link].mark = mm->epoch + 1;
+    levels[link].left = x;
+    if (!rc && mm->moves.n != before) {
+        rc = rlt__mm_append(&mm->groups, link);
+        if (!rc)
+            rc = rlt__mm_append(&mm->groups, mm->moves.n);
+    }
+    return rc;
+}
+
+/* Brings V of the links whose level changes up to now, then gives them the new level. */
+static void set_levels(rlt_maxmin *mm, rlt_time now)
+{
+    for (uint32_t i = 0; i < mm->component.n; i++) {
+        uint32_t link = mm->component.items[i];
+        rlt_mm_link *l = &mm->links[link];
+        rlt_mm_level *v = &mm->levels[link];
+        double level = v->mark == mm->epoch + 1 ? v->left : INFINITY;
+        if (level == v->level)
+            continue;
+        l->served = l->own ? rlt__mm_served(mm, link, now) : 0;
+        l->at = now;
+        l->touched |= RLT_MM_STALE;
+        v->level = level;
+    }
+}
+
+/* Flows go over to their new bottlenecks with the bytes they have left. */
+static void move_flows(rlt_maxmin *mm, rlt_time now)
+{
+    uint32_t i = 0;
+    for (uint32_t g = 0; g < mm->groups.n; g += 2) {
+        uint32_t link = mm->groups.items[g];
+        double served = rlt__mm_served(mm, link, now);
+        for (; i < mm->groups.items[g + 1]; i++) {
+            uint32_t flow = mm->moves.items[i], old = mm->flows[flow].bottleneck;
+            if (old != RLT_NONE) {
+                mm->finish[flow] -= rlt__mm_served(mm, old, now);
+                rlt__mm_own_remove(mm, old, flow);
+                mm->links[old].touched |= RLT_MM_STALE;
+            }
+            mm->finish[flow] += served;
+            mm->flows[flow].bottleneck = link;
+            rlt__mm_own_insert(mm, link, flow);
+            if (old == RLT_NONE)
+                rlt__mm_set_other(mm, flow);
+        }
+        mm->links[link].touched |= RLT_MM_STALE;
+    }
+}
+
+static int fill(rlt_maxmin *mm, double x, rlt_time now)
+{
+    int rc = open_component(mm, &x);
+    if (!rc)
+        rc = open_candidates(mm);
+    mm->moves.n = mm->groups.n = 0;
+    for (uint32_t link; !rc && (link = next_bottleneck(mm, &x)) != RLT_NONE;)
+        rc = freeze(mm, link, x);
+    if (rc)
+        return rc;
+    set_levels(mm, now);
+    move_flows(mm, now);
+    for (uint32_t i = 0; i < mm->component.n && !rc; i++) {
+        uint32_t link = mm->component.items[i];
+        if (mm->links[link].touched)
+            rc = rlt__mm_completion(mm, link, rlt__mm_link_next(mm, link, now));
+        mm->links[link].touched = 0;
+    }
+    return rc;
+}
+
+/* New flows that turned out to be alone on their links need no filling. */
+static int start_alone(rlt_maxmin *mm, rlt_time now)
+{
+    for (uint32_t i = 0; i < mm->started.n; i++) {
+        uint32_t flow = mm->started.items[i];
+        bool alone;
+        int rc = rlt__mm_try_alone(mm, flow, now, &alone);
+        if (rc)
+            return rc;
+        const rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
+        for (uint32_t k = 0; alone && k < mm->flows[flow].n; k++)
+            mm->links[h[k].link].touched = RLT_MM_NOTED;
+    }
+    mm->started.n = 0;
+    return 0;
+}
+
+int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now)
+{
+    mm->component.n = 0;
+    int rc = start_alone(mm, now);
+    if (rc)
+        return rc;
+    double x0 = floor_level(mm);
+    if (x0 < INFINITY)
+        rc = fill(mm, x0, now);
+    for (uint32_t i = 0; i < mm->touched.n; i++) {
+        rlt_mm_link *l = &mm->links[mm->touched.items[i]];
+        if (l->touched && mm->note_idle && !rc)
+            rc = rlt__mm_append(&mm->component, mm->touched.items[i]);
+        l->touched = 0;
+    }
+    mm->touched.n = 0;
+    return rc;
+}
