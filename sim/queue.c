@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The radix heap. */
+/* The radix heap: growing, redistributing, compacting. */
 #include "sim/queue.h"
 
 #include <stdlib.h>
@@ -7,10 +7,11 @@
 
 #include "sim/mem.h"
 
-/* Arrays up to this many entries (16 KiB) are kept whatever the number pending. */
-#define SMALL_CAPACITY 1024u
-/* Beyond that, all arrays together hold at most this many times the entries pending. */
+/* The arrays together hold at most about SLACK times the entries pending and SPARE more (1 MiB). */
 #define SLACK 4u
+#define SPARE 65536u
+/* Arrays up to this many entries are kept: all of them hardly exceed SPARE. */
+#define SMALL_CAPACITY 256u
 
 void rlt_queue_init(rlt_queue *q)
 {
@@ -19,176 +20,185 @@ void rlt_queue_init(rlt_queue *q)
 
 void rlt_queue_free(rlt_queue *q)
 {
-    for (int b = 0; b <= 64; b++)
-        free(q->buckets[b].items);
+    for (unsigned i = 0; i < RLT_QUEUE_BUCKETS; i++)
+        free(q->buckets[i].items);
     rlt_queue_init(q);
 }
 
-/* Bucket of a key that differs from the last one in `diff`. */
-static inline unsigned bucket_of(uint64_t diff)
+static unsigned current_bucket(const rlt_queue *q)
 {
-    return diff ? 64u - (unsigned)__builtin_clzll(diff) : 0u;
+    return (unsigned)(q->last % RLT_QUEUE_VALUES);
 }
 
-/* Room for one more at the end. Popped entries at the start are squeezed out rather than carried along. */
-static int make_room(rlt_bucket *b)
+/* Room for one more entry in a bucket. Popped entries are squeezed out rather than carried along. */
+static int make_room(rlt_queue *q, unsigned number)
 {
-    if (b->head > 0 && b->head >= b->n / 2) {
-        b->n -= b->head;
-        memmove(b->items, b->items + b->head, (size_t)b->n * sizeof *b->items);
-        b->head = 0;
+    rlt_bucket *b = &q->buckets[number];
+    if (q->head > 0 && q->head >= b->n / 2 && number == current_bucket(q)) {
+        b->n -= q->head;
+        memmove(b->items, b->items + q->head, (size_t)b->n * sizeof *b->items);
+        q->head = 0;
         return 0;
     }
-    return rlt_grow(&b->items, &b->capacity, sizeof *b->items, (uint64_t)b->n + 1, UINT32_MAX, "events",
-                    NULL);
+    uint32_t before = b->capacity;
+    int rc =
+        rlt_grow(&b->items, &b->capacity, sizeof *b->items, (uint64_t)b->n + 1, UINT32_MAX, "events", NULL);
+    q->room += b->capacity - before;
+    return rc;
 }
 
 int rlt_queue_push(rlt_queue *q, rlt_entry e)
 {
     if (e.key < q->last)
         return RLT_ERANGE;
-    unsigned number = bucket_of(e.key ^ q->last);
-    rlt_bucket *b = &q->buckets[number];
-    if (b->n == b->capacity && make_room(b) < 0)
+    if (rlt_queue_push_fast(q, e))
+        return 0;
+    if (make_room(q, rlt_queue_bucket(e.key, q->last)) < 0)
         return RLT_ENOMEM;
-    b->items[b->n++] = e;
-    if (number > 0)
-        q->occupied |= UINT64_C(1) << (number - 1);
-    q->pending++;
+    rlt_queue_push_fast(q, e);
     return 0;
 }
 
-static void release(rlt_bucket *b)
+static void release(rlt_queue *q, rlt_bucket *b)
 {
+    q->room -= b->capacity;
     free(b->items);
     b->items = NULL;
     b->capacity = 0;
 }
 
-/*
- * Empties a bucket that held `used` entries, and gives a large array back if little of it was used or if the
- * arrays together have grown out of proportion. The sum over all of them is paid for by the entries just
- * moved.
- */
-static void clear(rlt_queue *q, rlt_bucket *b, uint32_t used)
+/* Empties a bucket, and gives its array back if the arrays together have grown out of proportion. */
+static void empty(rlt_queue *q, unsigned number)
 {
-    b->head = b->n = 0;
-    if (b->capacity <= SMALL_CAPACITY)
-        return;
-    bool excess = used < b->capacity / SLACK;
-    if (!excess) {
-        uint64_t total = 0;
-        for (int i = 0; i <= 64; i++)
-            total += q->buckets[i].capacity;
-        excess = total > SLACK * q->pending;
-    }
-    if (excess)
-        release(b);
+    rlt_bucket *b = &q->buckets[number];
+    if (b->capacity > SMALL_CAPACITY && q->room > SLACK * q->pending + SPARE)
+        release(q, b);
+    b->n = 0;
+    q->occupied[number / 64] &= ~(UINT64_C(1) << (number % 64));
 }
 
-/* The least key of a bucket, and in *differs the bits in which its keys differ from the first. */
-static uint64_t least_key(const rlt_bucket *b, uint64_t *differs)
+/* The lowest bucket that is not empty, leaving out the current one. RLT_QUEUE_BUCKETS if there is none. */
+static unsigned lowest_bucket(const rlt_queue *q)
 {
-    uint64_t first = b->items[b->head].key, least = first, bits = 0;
-    for (uint32_t i = b->head + 1; i < b->n; i++) {
-        uint64_t key = b->items[i].key;
-        least = key < least ? key : least;
-        bits |= key ^ first;
+    uint64_t word = q->occupied[0] & ~(UINT64_C(1) << current_bucket(q));
+    for (unsigned i = 0;;) {
+        if (word)
+            return i * 64 + (unsigned)__builtin_ctzll(word);
+        if (++i == RLT_QUEUE_BUCKETS / 64)
+            return RLT_QUEUE_BUCKETS;
+        word = q->occupied[i];
     }
-    *differs = bits;
+}
+
+/* The least key of a bucket; *all_tie says whether the others are equal to it. */
+static uint64_t least_key(const rlt_bucket *b, bool *all_tie)
+{
+    const rlt_entry *items = b->items, *end = items + b->n;
+    uint64_t first = items->key, least = first, differs = 0;
+    for (const rlt_entry *e = items + 1; e < end; e++) {
+        least = e->key < least ? e->key : least;
+        differs |= e->key ^ first;
+    }
+    *all_tie = differs == 0;
     return least;
 }
 
-/*
- * Spreads the lowest occupied bucket over those below it, in order, so that the entries with the least key
- * come to lie in bucket 0. Those below are empty, so running out of memory is undone by emptying them again.
- */
-static int redistribute(rlt_queue *q, unsigned from)
+/* Puts the entries of a bucket, in order, where they belong once `least` is the last key. */
+static int spread(rlt_queue *q, const rlt_bucket *source, uint64_t least)
 {
-    rlt_bucket *source = &q->buckets[from], *zero = &q->buckets[0];
-    uint64_t differs, least = least_key(source, &differs), occupied = 0;
-    if (differs == 0) { /* all tie: the array changes hands */
-        rlt_bucket ties = *source;
-        *source = *zero;
-        *zero = ties;
-    } else {
-        for (uint32_t i = 0; i < source->n; i++) {
-            rlt_entry e = source->items[i];
-            unsigned to = bucket_of(e.key ^ least);
-            rlt_bucket *b = &q->buckets[to];
-            if (b->n == b->capacity && make_room(b) < 0) {
-                for (unsigned k = 0; k < from; k++)
-                    q->buckets[k].n = 0;
+    const rlt_entry *items = source->items, *end = items + source->n;
+    for (const rlt_entry *e = items; e < end; e++)
+        while (!rlt_queue_place(q, *e, least))
+            if (make_room(q, rlt_queue_bucket(e->key, least)) < 0)
                 return RLT_ENOMEM;
-            }
-            b->items[b->n++] = e;
-            occupied |= (UINT64_C(1) << to) >> 1;
-        }
-        clear(q, source, source->n);
-    }
-    q->occupied = (q->occupied & (q->occupied - 1)) | occupied;
-    q->last = least;
     return 0;
+}
+
+/* Undoes a spread: the buckets it filled, all below `number`, were empty. */
+static void unspread(rlt_queue *q, unsigned number)
+{
+    for (unsigned i = 0; i < number / RLT_QUEUE_VALUES * RLT_QUEUE_VALUES; i++) {
+        q->buckets[i].n = 0;
+        q->occupied[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    }
+}
+
+int rlt_queue_advance(rlt_queue *q)
+{
+    if (rlt_queue_tie(q))
+        return 1;
+    q->head = 0;
+    empty(q, current_bucket(q));
+    unsigned number = lowest_bucket(q);
+    if (number == RLT_QUEUE_BUCKETS)
+        return 0;
+    rlt_bucket *source = &q->buckets[number];
+    bool all_tie = true;
+    uint64_t least = number < RLT_QUEUE_VALUES ? source->items->key : least_key(source, &all_tie);
+    if (number >= RLT_QUEUE_VALUES) {
+        unsigned to = (unsigned)(least % RLT_QUEUE_VALUES);
+        if (all_tie) { /* the array changes hands */
+            rlt_bucket ties = *source;
+            *source = q->buckets[to];
+            q->buckets[to] = ties;
+            q->occupied[0] |= UINT64_C(1) << to;
+        } else if (spread(q, source, least) < 0) {
+            unspread(q, number);
+            return RLT_ENOMEM;
+        }
+        empty(q, number);
+    }
+    q->last = least;
+    return 1;
 }
 
 bool rlt_queue_pop(rlt_queue *q, rlt_entry *e, int *error)
 {
+    int rc = rlt_queue_advance(q);
     if (error)
-        *error = 0;
-    if (rlt_queue_pop_tie(q, e))
-        return true;
-    rlt_bucket *zero = &q->buckets[0];
-    clear(q, zero, zero->n);
-    if (q->occupied == 0)
+        *error = rc < 0 ? rc : 0;
+    if (rc <= 0)
         return false;
-    unsigned from = (unsigned)__builtin_ctzll(q->occupied) + 1;
-    rlt_bucket *source = &q->buckets[from];
-    if (source->n == 1) {
-        *e = source->items[0];
-        q->last = e->key;
-        q->occupied &= q->occupied - 1;
-        q->pending--;
-        clear(q, source, 1);
-        return true;
-    }
-    int rc = redistribute(q, from);
-    if (rc < 0) {
-        if (error)
-            *error = rc;
-        return false;
-    }
-    return rlt_queue_pop_tie(q, e);
+    *e = *rlt_queue_tie(q);
+    rlt_queue_take(q);
+    return true;
 }
 
 bool rlt_queue_peek(const rlt_queue *q, uint64_t *key)
 {
-    if (q->buckets[0].head < q->buckets[0].n) {
+    if (rlt_queue_tie(q)) {
         *key = q->last;
         return true;
     }
-    if (q->occupied == 0)
+    unsigned number = lowest_bucket(q);
+    if (number == RLT_QUEUE_BUCKETS)
         return false;
-    uint64_t differs;
-    *key = least_key(&q->buckets[__builtin_ctzll(q->occupied) + 1], &differs);
+    bool all_tie;
+    *key =
+        number < RLT_QUEUE_VALUES ? q->buckets[number].items->key : least_key(&q->buckets[number], &all_tie);
     return true;
 }
 
 void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e), void *ctx)
 {
     q->pending = 0;
-    q->occupied = 0;
-    for (unsigned number = 0; number <= 64; number++) {
+    for (unsigned number = 0; number < RLT_QUEUE_BUCKETS; number++) {
         rlt_bucket *b = &q->buckets[number];
         uint32_t kept = 0;
-        for (uint32_t i = b->head; i < b->n; i++)
+        for (uint32_t i = number == current_bucket(q) ? q->head : 0; i < b->n; i++)
             if (keep(ctx, &b->items[i]))
                 b->items[kept++] = b->items[i];
-        b->head = 0;
         b->n = kept;
         q->pending += kept;
-        if (kept == 0 && b->capacity > SMALL_CAPACITY)
-            release(b);
-        if (kept > 0 && number > 0)
-            q->occupied |= UINT64_C(1) << (number - 1);
+        if (kept == 0)
+            empty(q, number);
     }
+    q->head = 0;
+}
+
+void rlt_queue_rewind(rlt_queue *q, uint64_t key)
+{
+    q->head = 0;
+    empty(q, current_bucket(q));
+    q->last = key;
 }

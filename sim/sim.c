@@ -121,7 +121,19 @@ static inline void free_slot(rlt_sim *sim, uint32_t i)
     sim->free_slot = i;
 }
 
-/* Why rlt_sim_at refused: out of the way of those that succeed. */
+static uint64_t key_of(const rlt_sim *sim, rlt_time when, rlt_class cls)
+{
+    uint64_t key = (uint64_t)when << CLASS_BITS | (unsigned)cls;
+    return key < sim->queue.last ? sim->queue.last : key; /* for the present, in a class that has passed */
+}
+
+static bool is_allowed(const rlt_sim *sim, rlt_time when, rlt_class cls, int number)
+{
+    return __builtin_expect((uint64_t)when - (uint64_t)sim->now < (uint64_t)(RLT_TIME_MAX - sim->now), 1) &&
+           __builtin_expect((unsigned)number < (unsigned)sim->handlers_used, 1) &&
+           __builtin_expect((unsigned)cls <= CLASS_MASK, 1);
+}
+
 static rlt_event refuse(rlt_sim *sim, rlt_time when, rlt_class cls, int number)
 {
     if ((unsigned)number >= (unsigned)sim->handlers_used)
@@ -132,37 +144,50 @@ static rlt_event refuse(rlt_sim *sim, rlt_time when, rlt_class cls, int number)
         rlt_sim_fail(sim, RLT_ERANGE, NULL, "an event at %lld ps, before the present of %lld ps",
                      (long long)when, (long long)sim->now);
     else
-        rlt_sim_fail(
-            sim, RLT_ERANGE, NULL,
-            "an event at or beyond the end of simulated time (2^61 ps, 26 days); the present is %lld ps",
-            (long long)sim->now);
+        rlt_sim_fail(sim, RLT_ERANGE, NULL,
+                     "an event beyond the end of simulated time (2^61 ps, 26 days); the present is %lld ps",
+                     (long long)sim->now);
+    return (rlt_event){0};
+}
+
+/* rlt_sim_at where a slot or room in the queue must be made first, or the event be refused. */
+__attribute__((noinline)) static rlt_event at_slow(rlt_sim *sim, rlt_time when, rlt_class cls, int number,
+                                                   uint64_t payload)
+{
+    if (!is_allowed(sim, when, cls, number))
+        return refuse(sim, when, cls, number);
+    uint32_t i = sim->free_slot;
+    if (i != RLT_NONE)
+        sim->free_slot = sim->slots[i].handler;
+    else
+        i = new_slot(sim);
+    if (i != RLT_NONE) {
+        slot *s = &sim->slots[i];
+        s->payload = payload;
+        s->handler = (uint32_t)number;
+        rlt_event ev = {i, s->generation};
+        if (rlt_queue_push(&sim->queue, (rlt_entry){key_of(sim, when, cls), i, s->generation}) == 0)
+            return ev;
+        free_slot(sim, i);
+    }
+    rlt_sim_fail(sim, RLT_ENOMEM, NULL, "no memory for one more event; %llu are pending",
+                 (unsigned long long)sim->queue.pending);
     return (rlt_event){0};
 }
 
 rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uint64_t payload)
 {
-    if ((uint64_t)when - (uint64_t)sim->now >= (uint64_t)(RLT_TIME_MAX - sim->now) ||
-        (unsigned)number >= (unsigned)sim->handlers_used || (unsigned)cls > CLASS_MASK)
-        return refuse(sim, when, cls, number);
     uint32_t i = sim->free_slot;
-    if (i != RLT_NONE)
-        sim->free_slot = sim->slots[i].handler;
-    else if ((i = new_slot(sim)) == RLT_NONE)
-        goto no_memory;
+    if (!is_allowed(sim, when, cls, number) || i == RLT_NONE)
+        return at_slow(sim, when, cls, number, payload);
     slot *s = &sim->slots[i];
+    rlt_event ev = {i, s->generation};
+    if (!rlt_queue_push_fast(&sim->queue, (rlt_entry){key_of(sim, when, cls), i, ev.generation}))
+        return at_slow(sim, when, cls, number, payload);
+    sim->free_slot = s->handler;
     s->payload = payload;
     s->handler = (uint32_t)number;
-    uint64_t key = (uint64_t)when << CLASS_BITS | (unsigned)cls;
-    if (key < sim->queue.last) /* for the present, in a class that has passed */
-        key = sim->queue.last;
-    rlt_event ev = {i, s->generation};
-    if (rlt_queue_push(&sim->queue, (rlt_entry){key, ev.slot, ev.generation}) == 0)
-        return ev;
-    free_slot(sim, i);
-no_memory:
-    rlt_sim_fail(sim, RLT_ENOMEM, NULL, "no memory for one more event; %llu are pending",
-                 (unsigned long long)sim->queue.pending);
-    return (rlt_event){0};
+    return ev;
 }
 
 bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev)
@@ -225,47 +250,53 @@ static void report_progress(rlt_sim *sim)
     sim->progress(sim->progress_ctx, sim);
 }
 
-/* Moves the clock to the next instant and class and takes their first entry. False when there is none to run.
- */
-static bool advance(rlt_sim *sim, rlt_time until, rlt_entry *e)
+/* Moves the clock to the next instant and class that has a live event. False when there is none to run. */
+static bool advance(rlt_sim *sim, rlt_time until)
 {
     rlt_queue *q = &sim->queue;
-    do {
+    for (;;) {
         if (q->pending == sim->stale) {
             /* Nothing is left but cancelled events, whose times must not move the clock. */
             rlt_queue_filter(q, is_live, sim);
             sim->stale = 0;
-            q->last = sim->last_key;
+            rlt_queue_rewind(q, sim->last_key);
             return false;
         }
         uint64_t key;
         if (until < RLT_TIME_MAX && rlt_queue_peek(q, &key) && (rlt_time)(key >> CLASS_BITS) > until) {
-            if (until > sim->now)
-                sim->now = until;
+            sim->now = until;
             return false;
         }
-        int error;
-        if (!rlt_queue_pop(q, e, &error)) {
-            rlt_sim_fail(sim, error, NULL, "no memory to sort %llu pending events",
+        int rc = rlt_queue_advance(q);
+        if (rc < 0) {
+            rlt_sim_fail(sim, rc, NULL, "no memory to sort %llu pending events",
                          (unsigned long long)q->pending);
             return false;
         }
-    } while (!is_live(sim, e) && sim->stale-- > 0);
-    sim->last_key = e->key;
-    sim->now = (rlt_time)(e->key >> CLASS_BITS);
+        if (is_live(sim, rlt_queue_tie(q)))
+            break;
+        rlt_queue_take(q);
+        sim->stale--;
+    }
+    sim->last_key = q->last;
+    sim->now = (rlt_time)(q->last >> CLASS_BITS);
     return true;
 }
 
+/* Takes and handles the queue's next entry, e. */
 static inline void handle(rlt_sim *sim, const rlt_entry *e)
 {
-    slot *s = &sim->slots[e->index];
-    if (s->generation != e->generation) {
+    uint32_t i = e->index;
+    slot *s = &sim->slots[i];
+    bool live = s->generation == e->generation;
+    rlt_queue_take(&sim->queue);
+    if (!live) {
         sim->stale--;
         return;
     }
     const handler *h = &sim->handlers[s->handler];
     uint64_t payload = s->payload;
-    free_slot(sim, e->index);
+    free_slot(sim, i);
     h->fn(h->ctx, payload);
     if (++sim->events == sim->progress_at)
         report_progress(sim);
@@ -281,11 +312,12 @@ int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err)
     if (sim->running)
         return rlt_fail(err, RLT_EUSAGE, NULL, "the simulation is already running");
     sim->running = true;
-    rlt_entry e;
-    while (until >= sim->now && !is_halted(sim)) {
-        if (!rlt_queue_pop_tie(&sim->queue, &e) && !advance(sim, until, &e))
-            break;
-        handle(sim, &e);
+    if (until >= sim->now) {
+        do {
+            const rlt_entry *e;
+            while (!is_halted(sim) && (e = rlt_queue_tie(&sim->queue)))
+                handle(sim, e);
+        } while (!is_halted(sim) && advance(sim, until));
     }
     sim->running = false;
     if (sim->error.code != 0)
