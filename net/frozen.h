@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a topology holds once it is built. Nothing changes it until it is freed. Internal to net/. */
+#ifndef RLT_FROZEN_H
+#define RLT_FROZEN_H
+
+#include "net/factor.h"
+#include "sim/map.h"
+
+/* A dimension of a product. Group = mixed radix of the other coordinates; local node x of group g is
+ * accelerator g % stride + x * stride + g / stride * stride * n, or switch first_switch + g * switches + (x -
+ * n). */
+typedef struct rlt_product_dim {
+    rlt_factor f;
+    uint32_t stride, groups, first_link, first_switch;
+} rlt_product_dim;
+
+/* A graph in the order of ids; nodes' links as compressed rows. */
+typedef struct rlt_frozen_graph {
+    rlt_link *links;
+    uint8_t *kind;             /* rlt_node_kind of node */
+    uint8_t *forwards;         /* 1 or 0 */
+    uint32_t *out_first, *out; /* links that leave node v: out[out_first[v] .. out_first[v + 1]), ascending */
+    uint32_t *in_first, *in;
+    rlt_strings names; /* index = node */
+    rlt_map route_of;  /* source << 32 | destination -> static route */
+    uint32_t n_routes;
+    uint32_t *route_first, *route_links; /* route r: route_links[route_first[r] .. route_first[r + 1]) */
+    uint32_t n_logical, logical[RLT_MAX_DIMS];
+} rlt_frozen_graph;
+
+struct rlt_topology {
+    char *name, *source;
+    uint64_t hash;
+    rlt_endpoint endpoint;
+    uint32_t accelerators, nodes, links;
+    uint32_t n_rings, *rings; /* one after the other */
+    uint32_t n_dims;          /* 0: a graph */
+    rlt_product_dim dims[RLT_MAX_DIMS];
+    rlt_frozen_graph graph;
+};
+
+/* net/build_graph.c: fills the graph of a topology whose common part is set. */
+int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err) RLT_MUST_USE;
+
+#endif

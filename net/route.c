@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Routes between ranks. Each source rank remembers its last route: up to four links in its entry, longer ones
+ * in a block of its own while those fit a budget. Product routes are computed in closed form, graph routes
+ * looked up.
+ */
+#include "net/route.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/route_graph.h"
+#include "sim/mem.h"
+
+enum { INLINE_LINKS = 4 };
+static const size_t long_budget_bytes = (size_t)64 << 20;
+static const size_t reach_budget_bytes = (size_t)256 << 20;
+
+/* A rank's last route. 48 bytes: a million ranks take 48 MB. */
+typedef struct last_route {
+    uint32_t dst; /* rank; RLT_NONE: none */
+    uint32_t n;
+    uint64_t key;
+    rlt_time latency_ps;
+    uint64_t bw_Bps;
+    uint32_t links[INLINE_LINKS];
+} last_route;
+
+struct rlt_router {
+    last_route *last; /* of source rank */
+    uint32_t ranks;
+    uint64_t key_mask;    /* D-mod-k does not look at the key */
+    uint32_t **long_last; /* of source rank: capacity, then links; NULL until a long route is met */
+    size_t long_bytes;
+    uint32_t *sprayed; /* messages so far, of source rank */
+    rlt_walk walk;
+    const rlt_topology *t;
+    const rlt_placement *p;
+    rlt_routing routing;
+    rlt_reach *reach;
+};
+
+static int check_placement(const rlt_topology *t, const rlt_placement *p, rlt_error *err)
+{
+    if (p->n < 1 || p->n > t->accelerators)
+        return rlt_fail(err, RLT_ERANGE, "placement", "%u ranks on %u accelerators", p->n, t->accelerators);
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (rlt_placed(p, i) >= t->accelerators)
+            return rlt_fail(err, RLT_ERANGE, "placement", "rank %u is on node %u, which is no accelerator", i,
+                            rlt_placed(p, i));
+        if (p->nic && p->nic[i] != RLT_NONE &&
+            (p->nic[i] >= t->nodes || rlt_topology_node_kind(t, p->nic[i]) != RLT_NIC))
+            return rlt_fail(err, RLT_ERANGE, "placement", "rank %u: node %u is no NIC", i, p->nic[i]);
+    }
+    return 0;
+}
+
+static int reserve_walk(rlt_router *r, rlt_error *err)
+{
+    uint64_t longest = 1;
+    for (uint32_t i = 0; i < r->t->n_dims; i++)
+        longest += r->t->dims[i].f.max_hops;
+    return rlt_grow(&r->walk.links, &r->walk.capacity, sizeof *r->walk.links, longest, RLT_MAX_LINKS,
+                    "links of a route", err);
+}
+
+int rlt_router_create(const rlt_topology *t, const rlt_placement *p, rlt_routing routing, rlt_router **out,
+                      rlt_error *err)
+{
+    *out = NULL;
+    int rc = check_placement(t, p, err);
+    if (rc)
+        return rc;
+    rlt_router *r = calloc(1, sizeof *r);
+    if (!r)
+        return rlt_nomem(err);
+    r->t = t;
+    r->p = p;
+    r->ranks = p->n;
+    r->routing = routing;
+    r->key_mask = routing == RLT_ROUTE_ECMP ? UINT64_MAX : 0;
+    r->last = malloc(p->n * sizeof *r->last);
+    if (routing == RLT_ROUTE_SPRAY)
+        r->sprayed = calloc(p->n, sizeof *r->sprayed);
+    if (!r->last || (routing == RLT_ROUTE_SPRAY && !r->sprayed))
+        rc = rlt_nomem(err);
+    if (!rc)
+        rc = reserve_walk(r, err);
+    if (!rc && !t->n_dims)
+        rc = rlt_reach_create(t, reach_budget_bytes, &r->reach, err);
+    if (rc) {
+        rlt_router_free(r);
+        return rc;
+    }
+    for (uint32_t i = 0; i < p->n; i++)
+        r->last[i].dst = RLT_NONE;
+    *out = r;
+    return 0;
+}
+
+void rlt_router_free(rlt_router *r)
+{
+    if (!r)
+        return;
+    rlt_reach_free(r->reach);
+    for (uint32_t i = 0; r->long_last && i < r->ranks; i++)
+        free(r->long_last[i]);
+    free(r->long_last);
+    free(r->walk.links);
+    free(r->sprayed);
+    free(r->last);
+    free(r);
+}
+
+/* Dimension order: dimensions below the present one have the coordinates of the destination, those above the
+ * source's. */
+static void route_product(rlt_router *r, uint32_t src, uint32_t dst, rlt_pick pick)
+{
+    const rlt_topology *t = r->t;
+    rlt_walk *w = &r->walk;
+    uint32_t low = 0, high = src, to = dst;
+    for (uint32_t i = 0; i < t->n_dims; i++) {
+        const rlt_product_dim *d = &t->dims[i];
+        const rlt_factor *f = &d->f;
+        uint32_t x = high % f->n, y = to % f->n;
+        high /= f->n;
+        to /= f->n;
+        if (x != y) {
+            uint32_t *links = w->links + w->n, base = d->first_link + (low + high * d->stride) * f->links;
+            uint32_t n = f->shape->route(f, x, y, pick, links);
+            const rlt_link_class *cls = rlt_factor_class(f, links[0]);
+            /* The links of one class lie together, and no route mixes classes. */
+            for (uint32_t k = 0; k < n; k++)
+                links[k] += base;
+            w->n += n;
+            w->latency_ps += cls->latency_ps * (rlt_time)n;
+            if (cls->bw_Bps < w->bw_Bps)
+                w->bw_Bps = cls->bw_Bps;
+        }
+        low += y * d->stride;
+    }
+}
+
+static bool crosses_nic(const rlt_router *r)
+{
+    const rlt_frozen_graph *g = &r->t->graph;
+    for (uint32_t i = 0; i + 1 < r->walk.n; i++)
+        if (g->kind[g->links[r->walk.links[i]].dst] == RLT_NIC)
+            return true;
+    return false;
+}
+
+/* A route that leaves the host does so by the NICs that the placement names, unless the file fixes this
+ * route. */
+static int route_graph(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, rlt_graph_pick pick)
+{
+    const rlt_placement *p = r->p;
+    uint32_t src = rlt_placed(p, src_rank), dst = rlt_placed(p, dst_rank);
+    int rc = rlt_reach_route(r->reach, src, dst, pick, &r->walk);
+    if (rc || !p->nic || (p->nic[src_rank] == RLT_NONE && p->nic[dst_rank] == RLT_NONE))
+        return rc;
+    if (!crosses_nic(r) || rlt_map_get(&r->t->graph.route_of, (uint64_t)src << 32 | dst) != RLT_NONE)
+        return 0;
+    uint32_t at = src, stops[3] = {p->nic[src_rank], p->nic[dst_rank], dst};
+    rlt_walk_clear(&r->walk);
+    for (int i = 0; i < 3; i++) {
+        if (stops[i] == RLT_NONE || stops[i] == at)
+            continue;
+        if ((rc = rlt_reach_route(r->reach, at, stops[i], pick, &r->walk)) != 0)
+            return rc;
+        at = stops[i];
+    }
+    return 0;
+}
+
+static uint64_t flow_hash(uint32_t src, uint32_t dst, uint64_t key)
+{
+    return rlt_mix64(rlt_mix64((uint64_t)src << 32 | dst) + rlt_mix64(key + 0x9e3779b97f4a7c15u));
+}
+
+/* Room for n links that outlives the call, or NULL when the budget is spent. */
+static uint32_t *long_block(rlt_router *r, uint32_t rank, uint32_t n)
+{
+    if (!r->long_last && !(r->long_last = calloc(r->ranks, sizeof *r->long_last)))
+        return NULL;
+    uint32_t *block = r->long_last[rank], capacity = 8;
+    if (block && block[0] >= n)
+        return block + 1;
+    while (capacity < n)
+        capacity *= 2;
+    size_t more = (capacity + 1 - (block ? block[0] + 1 : 0)) * sizeof *block;
+    if (more > long_budget_bytes - r->long_bytes)
+        return NULL;
+    block = realloc(block, ((size_t)capacity + 1) * sizeof *block);
+    if (!block)
+        return NULL;
+    r->long_bytes += more;
+    block[0] = capacity;
+    r->long_last[rank] = block;
+    return block + 1;
+}
+
+static void remember(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key)
+{
+    const rlt_walk *w = &r->walk;
+    last_route *e = &r->last[src];
+    uint32_t *links = w->n <= INLINE_LINKS ? e->links : long_block(r, src, w->n);
+    e->dst = RLT_NONE;
+    if (!links)
+        return;
+    memcpy(links, w->links, w->n * sizeof *links);
+    *e = (last_route){.dst = dst, .n = w->n, .key = key, .latency_ps = w->latency_ps, .bw_Bps = w->bw_Bps};
+    if (w->n <= INLINE_LINKS)
+        memcpy(e->links, w->links, w->n * sizeof *links);
+}
+
+static int find(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key, rlt_path *path)
+{
+    rlt_walk *w = &r->walk;
+    if (src >= r->ranks || dst >= r->ranks)
+        return RLT_ERANGE;
+    rlt_walk_clear(w);
+    uint32_t from = rlt_placed(r->p, src), to = rlt_placed(r->p, dst);
+    uint64_t value = 0;
+    bool by_destination = r->routing == RLT_ROUTE_DMODK;
+    if (r->routing == RLT_ROUTE_ECMP)
+        value = flow_hash(from, to, key);
+    else if (r->routing == RLT_ROUTE_SPRAY)
+        value = r->sprayed[src]++;
+    if (from != to && r->t->n_dims) {
+        route_product(r, from, to, (rlt_pick){.by_destination = by_destination, .value = (uint32_t)value});
+    } else if (from != to) {
+        int rc = route_graph(r, src, dst, (rlt_graph_pick){by_destination, by_destination ? to : value});
+        if (rc)
+            return rc;
+    }
+    if (r->routing != RLT_ROUTE_SPRAY)
+        remember(r, src, dst, key & r->key_mask);
+    *path = (rlt_path){.links = w->links, .n = w->n, .latency_ps = w->latency_ps, .bw_Bps = w->bw_Bps};
+    return 0;
+}
+
+int rlt_route(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, uint64_t key, rlt_path *path)
+{
+    if (src_rank >= r->ranks)
+        return RLT_ERANGE;
+    const last_route *e = &r->last[src_rank];
+    if (e->dst != dst_rank || e->key != (key & r->key_mask) || dst_rank == RLT_NONE)
+        return find(r, src_rank, dst_rank, key, path);
+    path->links = e->n <= INLINE_LINKS ? e->links : r->long_last[src_rank] + 1;
+    path->n = e->n;
+    path->latency_ps = e->latency_ps;
+    path->bw_Bps = e->bw_Bps;
+    return 0;
+}
+
+const rlt_topology *rlt_router_topology(const rlt_router *r)
+{
+    return r->t;
+}
+
+const rlt_placement *rlt_router_placement(const rlt_router *r)
+{
+    return r->p;
+}
+
+static const char *const routing_names[] = {"dmodk", "ecmp", "spray"};
+
+int rlt_routing_parse(const char *name, rlt_routing *out, rlt_error *err)
+{
+    for (int i = 0; i < 3; i++)
+        if (strcmp(routing_names[i], name) == 0) {
+            *out = (rlt_routing)i;
+            return 0;
+        }
+    return rlt_fail(err, RLT_EUSAGE, NULL, "unknown routing '%.40s'; known are dmodk, ecmp, spray", name);
+}
+
+const char *rlt_routing_name(rlt_routing r)
+{
+    return routing_names[r];
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of shapes. */
+#include "net/shape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const rlt_shape *const shapes[] = {
+    &rlt_shape_ring,  &rlt_shape_fully_connected, &rlt_shape_switch,    &rlt_shape_mesh,
+    &rlt_shape_torus, &rlt_shape_fat_tree,        &rlt_shape_dragonfly, &rlt_shape_rail_optimised,
+};
+
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+const rlt_shape_info *rlt_shape_list(uint32_t i)
+{
+    return i < SHAPES ? &shapes[i]->info : NULL;
+}
+
+const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *err)
+{
+    char known[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < SHAPES; i++) {
+        if (name && strcmp(shapes[i]->info.name, name) == 0)
+            return shapes[i];
+        int n = snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", shapes[i]->info.name);
+        if (n > 0 && (size_t)n < sizeof known - used)
+            used += (size_t)n;
+    }
+    (void)rlt_fail(err, RLT_ESCHEMA, where, "unknown shape '%.40s'; known are %s", name ? name : "", known);
+    return NULL;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The frozen topology: nodes, links, dimensions and names. */
+#include "net/topology.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/frozen.h"
+#include "net/shape.h"
+
+static void free_graph(rlt_frozen_graph *g)
+{
+    free(g->links);
+    free(g->kind);
+    free(g->forwards);
+    free(g->out_first);
+    free(g->out);
+    free(g->in_first);
+    free(g->in);
+    free(g->route_first);
+    free(g->route_links);
+    rlt_strings_free(&g->names);
+    rlt_map_free(&g->route_of);
+}
+
+void rlt_topology_free(rlt_topology *t)
+{
+    if (!t)
+        return;
+    free_graph(&t->graph);
+    free(t->rings);
+    free(t->source);
+    free(t->name);
+    free(t);
+}
+
+const char *rlt_topology_name(const rlt_topology *t)
+{
+    return t->name;
+}
+
+const char *rlt_topology_source(const rlt_topology *t)
+{
+    return t->source;
+}
+
+uint64_t rlt_topology_hash(const rlt_topology *t)
+{
+    return t->hash;
+}
+
+bool rlt_topology_is_product(const rlt_topology *t)
+{
+    return t->n_dims > 0;
+}
+
+uint32_t rlt_topology_accelerators(const rlt_topology *t)
+{
+    return t->accelerators;
+}
+
+uint32_t rlt_topology_nodes(const rlt_topology *t)
+{
+    return t->nodes;
+}
+
+uint32_t rlt_topology_links(const rlt_topology *t)
+{
+    return t->links;
+}
+
+static uint32_t global_node(const rlt_product_dim *d, uint32_t group, uint32_t local)
+{
+    if (local >= d->f.n)
+        return d->first_switch + group * d->f.switches + (local - d->f.n);
+    return group % d->stride + local * d->stride + group / d->stride * d->stride * d->f.n;
+}
+
+rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id)
+{
+    if (!t->n_dims)
+        return t->graph.links[id];
+    uint32_t i = t->n_dims - 1;
+    while (i && id < t->dims[i].first_link)
+        i--;
+    const rlt_product_dim *d = &t->dims[i];
+    uint32_t group = (id - d->first_link) / d->f.links, local = (id - d->first_link) % d->f.links, src, dst;
+    d->f.shape->ends(&d->f, local, &src, &dst);
+    const rlt_link_class *cls = rlt_factor_class(&d->f, local);
+    return (rlt_link){.src = global_node(d, group, src),
+                      .dst = global_node(d, group, dst),
+                      .dim = i,
+                      .bw_Bps = cls->bw_Bps,
+                      .latency_ps = cls->latency_ps};
+}
+
+rlt_node_kind rlt_topology_node_kind(const rlt_topology *t, uint32_t node)
+{
+    if (!t->n_dims)
+        return (rlt_node_kind)t->graph.kind[node];
+    return node < t->accelerators ? RLT_ACCELERATOR : RLT_SWITCH;
+}
+
+const char *rlt_topology_node_name(const rlt_topology *t, uint32_t node, char *buffer, size_t size)
+{
+    if (!t->n_dims) {
+        snprintf(buffer, size, "%s", rlt_interned(&t->graph.names, node));
+    } else if (node < t->accelerators) {
+        snprintf(buffer, size, "acc%" PRIu32, node);
+    } else {
+        uint32_t i = t->n_dims - 1;
+        while (i && (node < t->dims[i].first_switch || !t->dims[i].f.switches))
+            i--;
+        const rlt_product_dim *d = &t->dims[i];
+        uint32_t k = node - d->first_switch;
+        snprintf(buffer, size, "sw%" PRIu32 ".%" PRIu32 ".%" PRIu32, i, k / d->f.switches, k % d->f.switches);
+    }
+    return buffer;
+}
+
+/* Reads a canonical decimal number below `limit`; returns the text after it, or NULL. */
+static const char *read_number(const char *text, uint32_t limit, uint32_t *out)
+{
+    if (!text || *text < '0' || *text > '9' || (text[0] == '0' && text[1] >= '0' && text[1] <= '9'))
+        return NULL;
+    uint64_t value = 0;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        value = 10 * value + (uint64_t)(*text - '0');
+        if (value >= limit)
+            return NULL;
+    }
+    *out = (uint32_t)value;
+    return text;
+}
+
+static uint32_t find_in_product(const rlt_topology *t, const char *name)
+{
+    uint32_t i, group, local;
+    if (strncmp(name, "acc", 3) == 0) {
+        const char *end = read_number(name + 3, t->accelerators, &i);
+        return end && !*end ? i : RLT_NONE;
+    }
+    if (strncmp(name, "sw", 2) != 0)
+        return RLT_NONE;
+    const char *p = read_number(name + 2, t->n_dims, &i);
+    if (!p || *p++ != '.' || !(p = read_number(p, t->dims[i].groups, &group)) || *p++ != '.' ||
+        !(p = read_number(p, t->dims[i].f.switches, &local)) || *p)
+        return RLT_NONE;
+    return t->dims[i].first_switch + group * t->dims[i].f.switches + local;
+}
+
+uint32_t rlt_topology_find_node(const rlt_topology *t, const char *name)
+{
+    if (t->n_dims)
+        return find_in_product(t, name);
+    return rlt_intern_find(&t->graph.names, name, strlen(name));
+}
+
+uint32_t rlt_topology_dims(const rlt_topology *t)
+{
+    return t->n_dims ? t->n_dims : t->graph.n_logical;
+}
+
+rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d)
+{
+    if (!t->n_dims)
+        return (rlt_dim){.shape = "graph", .size = t->graph.logical[d]};
+    const rlt_factor *f = &t->dims[d].f;
+    bool one_latency = f->split == UINT32_MAX || f->cls[0].latency_ps == f->cls[1].latency_ps;
+    return (rlt_dim){.shape = f->shape->info.name,
+                     .size = f->n,
+                     .bw_Bps = f->bw_Bps,
+                     .latency_ps = one_latency ? f->cls[0].latency_ps : 0};
+}
+
+static uint64_t sum_of(const rlt_topology *t, const uint32_t *first, const uint32_t *ids, uint32_t node)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = first[node]; i < first[node + 1]; i++)
+        sum += t->graph.links[ids[i]].bw_Bps;
+    return sum;
+}
+
+uint64_t rlt_topology_egress_Bps(const rlt_topology *t, uint32_t accelerator)
+{
+    if (!t->n_dims)
+        return sum_of(t, t->graph.out_first, t->graph.out, accelerator);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < t->n_dims; i++)
+        sum += rlt_factor_egress(&t->dims[i].f, accelerator / t->dims[i].stride % t->dims[i].f.n);
+    return sum;
+}
+
+uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accelerator)
+{
+    if (!t->n_dims)
+        return sum_of(t, t->graph.in_first, t->graph.in, accelerator);
+    return rlt_topology_egress_Bps(t, accelerator);
+}
+
+uint32_t rlt_topology_rings(const rlt_topology *t)
+{
+    return t->n_rings;
+}
+
+const uint32_t *rlt_topology_ring(const rlt_topology *t, uint32_t i)
+{
+    return i < t->n_rings ? t->rings + (size_t)i * t->accelerators : NULL;
+}
+
+const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t)
+{
+    return &t->endpoint;
+}
