@@ -137,7 +137,7 @@ bench: deps
 	@BUILD=$(BUILD) test/bench.sh
 
 tests: $(TESTS)
-benches: $(BUILD)/test/bench_queue
+benches: $(BUILD)/test/bench_queue $(BUILD)/test/bench_spawn
 
 format:
 	clang-format -i $(wildcard */*.c */*.h)

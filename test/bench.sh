@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What the work costs: instructions (callgrind: repeatable under any load), CPU seconds (best of five) and peak memory, start-up
+# subtracted. The work is the one in common use for such comparisons: ring all-reduce of 64 MiB over a crossbar of 50 GB/s
+# and 500 ns links, every message simulated.
+set -u
+build=${BUILD:-build}
+ringlet=$build/ringlet
+command -v valgrind >/dev/null 2>&1 || { echo "valgrind is missing: apt-get install valgrind" >&2; exit 1; }
+
+coll() { # ranks, model, more
+    n=$1 model=$2
+    shift 2
+    echo "$ringlet coll --topology switch:$n@50GB/s,500ns --network $model --bytes 64MiB $*"
+}
+instructions() { # command
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null $1 2>&1 >/dev/null | sed -n 's/.*Collected : *//p'
+}
+measure() { $build/test/bench_spawn 5 $1; }
+
+echo "# $(git describe --always --dirty 2>/dev/null), $($ringlet --version | head -1), $(gcc -dumpfullversion), load $(cut -d' ' -f1 /proc/loadavg)"
+echo
+echo "ring all-reduce, 64 MiB, crossbar: instructions per message (start-up of a 2-rank run subtracted)"
+printf '%-12s %6s %10s %16s %14s %10s %12s\n' model ranks messages instructions per-message goal time_ps
+for model in alpha-beta flow; do
+    goal=540
+    [ $model = flow ] && goal=1500
+    base=$(instructions "$(coll 2 $model --collective all_reduce --algorithm ring)")
+    for n in 16 256; do
+        messages=$((2 * n * (n - 1)))
+        total=$(instructions "$(coll $n $model --collective all_reduce --algorithm ring)")
+        time=$($(coll $n $model --collective all_reduce --algorithm ring --format csv) | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "time_ps") c = i } NR == 2 { print $c }')
+        printf '%-12s %6d %10d %16d %14d %10s %12s\n' $model $n $messages "$total" $(((total - base) / messages)) "<= $goal" "$time"
+    done
+done
+echo
+echo "CPU seconds and peak memory of the whole process (start-up: the 2-rank run)"
+printf '%-34s %10s %12s %10s\n' work CPU_s peak_KiB goal
+row() { # label, goal, command
+    set -- "$1" "$2" $(measure "$3")
+    printf '%-34s %10s %12s %10s\n' "$1" "$3" "$4" "$2"
+}
+for model in alpha-beta flow; do
+    row "start-up, $model" "" "$(coll 2 $model --collective all_reduce --algorithm ring)"
+    row "ring 256, $model" "" "$(coll 256 $model --collective all_reduce --algorithm ring)"
+    row "ring 1024, $model" "<= 32 MB" "$(coll 1024 $model --collective all_reduce --algorithm ring)"
+done
+row "all-to-all burst 256, flow" "" "$(coll 256 flow --collective all_to_all --algorithm direct)"
+echo
+echo "event queue, ns of CPU per hold (goal: <= 40 at 1e5 pending with ties)"
+$build/test/bench_queue
