@@ -50,6 +50,13 @@ void rlt_say(const rlt_error *err)
     fputc('\n', stderr);
 }
 
+void rlt_say_and_keep(rlt_error *err, const rlt_error *why)
+{
+    if (err->code)
+        rlt_say(err);
+    *err = *why;
+}
+
 static void say_with(const char *kind, const char *fmt, va_list args)
 {
     char text[2048];
@@ -83,7 +90,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) from a to b, ignoring case is left to the caller. */
+/* Edits (insert, delete, replace, swap of neighbours) that turn a into b. */
 static uint32_t edits(const char *a, size_t n, const char *b, size_t m)
 {
     uint32_t rows[3][MAX_WORD + 1];

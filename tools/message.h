@@ -27,6 +27,8 @@ int rlt_exit_status(int code);
 
 /* "ringlet: where: what". */
 void rlt_say(const rlt_error *err);
+/* For commands that go on after an error: the one already in err is said, `why` takes its place. */
+void rlt_say_and_keep(rlt_error *err, const rlt_error *why);
 /* "ringlet: warning: ..." and "ringlet: note: ...". */
 void rlt_warn(const char *fmt, ...) RLT_PRINTF(1);
 void rlt_note(const char *fmt, ...) RLT_PRINTF(1);

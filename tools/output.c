@@ -90,39 +90,37 @@ static void csv_text(FILE *out, const char *s)
     fputc('"', out);
 }
 
-static void csv_row(const rlt_table *t, const rlt_value *values)
+void rlt_csv_row(FILE *out, const rlt_column *columns, uint32_t n, const rlt_value *values)
 {
     const char *separator = "";
-    for (uint32_t i = 0; i < t->n; i++) {
-        const rlt_column *c = &t->columns[i];
+    for (uint32_t i = 0; i < n; i++) {
+        const rlt_column *c = &columns[i];
         const rlt_value *v = &values[i];
         if (!c->name)
             continue;
-        fputs(separator, t->out);
+        fputs(separator, out);
         separator = ",";
         if (v->absent || ((c->kind == RLT_COL_REAL || c->kind == RLT_COL_PERCENT) && !isfinite(v->real)))
             continue;
         if (c->kind == RLT_COL_TEXT)
-            csv_text(t->out, v->text);
+            csv_text(out, v->text);
         else if (c->kind == RLT_COL_TIME)
-            fprintf(t->out, "%lld", (long long)v->time);
+            fprintf(out, "%lld", (long long)v->time);
         else if (c->kind == RLT_COL_REAL || c->kind == RLT_COL_PERCENT)
-            fprintf(t->out, "%.6f", v->real);
+            fprintf(out, "%.6f", v->real);
         else
-            fprintf(t->out, "%llu", (unsigned long long)v->count);
+            fprintf(out, "%llu", (unsigned long long)v->count);
     }
-    fputc('\n', t->out);
 }
 
-static void csv_heading(const rlt_table *t)
+void rlt_csv_heading(FILE *out, const rlt_column *columns, uint32_t n)
 {
     const char *separator = "";
-    for (uint32_t i = 0; i < t->n; i++)
-        if (t->columns[i].name) {
-            fprintf(t->out, "%s%s", separator, t->columns[i].name);
+    for (uint32_t i = 0; i < n; i++)
+        if (columns[i].name) {
+            fprintf(out, "%s%s", separator, columns[i].name);
             separator = ",";
         }
-    fputc('\n', t->out);
 }
 
 /* One line of cells: texts to the left, numbers to the right, no blanks at the end. Index i of `cells` is
@@ -200,8 +198,10 @@ void rlt_table_begin(rlt_table *t, rlt_format format, const rlt_column *columns,
                      rlt_jw *json)
 {
     *t = (rlt_table){.format = format, .columns = columns, .n = n, .out = out, .json = json};
-    if (format == RLT_FORMAT_CSV)
-        csv_heading(t);
+    if (format == RLT_FORMAT_CSV) {
+        rlt_csv_heading(out, columns, n);
+        fputc('\n', out);
+    }
     if (format != RLT_FORMAT_TABLE)
         return;
     for (uint32_t i = 0; i < n; i++)
@@ -252,9 +252,10 @@ void rlt_table_row(rlt_table *t, const rlt_value *values)
         rlt_jw_object(t->json, NULL);
         rlt_row_json(t->json, t->columns, t->n, values);
         rlt_jw_end_object(t->json);
-    } else if (t->format == RLT_FORMAT_CSV)
-        csv_row(t, values);
-    else
+    } else if (t->format == RLT_FORMAT_CSV) {
+        rlt_csv_row(t->out, t->columns, t->n, values);
+        fputc('\n', t->out);
+    } else
         table_row(t, values);
 }
 

@@ -92,6 +92,10 @@ int rlt_table_end(rlt_table *t, rlt_error *err) RLT_MUST_USE;
 /* The members of a row inside an open JSON object. */
 void rlt_row_json(rlt_jw *w, const rlt_column *columns, uint32_t n, const rlt_value *values);
 
+/* One line of CSV without its end, so that a caller may append cells. */
+void rlt_csv_heading(FILE *out, const rlt_column *columns, uint32_t n);
+void rlt_csv_row(FILE *out, const rlt_column *columns, uint32_t n, const rlt_value *values);
+
 /* A bold line for people where the stream is a terminal that may show it, else plain. */
 void rlt_heading(FILE *out, const char *fmt, ...) RLT_PRINTF(2);
 

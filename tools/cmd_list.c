@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ringlet list: what is built in. */
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/mem.h"
+#include "tools/commands.h"
+#include "tools/file.h"
+#include "tools/message.h"
+#include "tools/settings.h"
+#include "workload/reader.h"
+
+enum { MAX_NAMES = 4096 };
+
+static const rlt_column columns[] = {
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
+    {"summary", "", NULL, RLT_COL_TEXT, 0, 0},
+    {"parameters", "parameters", NULL, RLT_COL_TEXT, 0, 0},
+};
+static const rlt_column topology_columns[] = {
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
+    {"accelerators", "accelerators", NULL, RLT_COL_COUNT, 0, 0},
+    {"dims", "dimensions", NULL, RLT_COL_TEXT, 0, 0},
+};
+
+static void put(rlt_table *t, const char *name, const char *summary, const char *parameters)
+{
+    rlt_value v[] = {rlt_text(name), rlt_text(summary ? summary : ""),
+                     rlt_text(parameters ? parameters : "")};
+    rlt_table_row(t, v);
+}
+
+static void list_collectives(rlt_table *t)
+{
+    for (int k = 0; k < RLT_COLL_KINDS; k++) {
+        char by[256] = "";
+        const rlt_algorithm *a;
+        for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++) {
+            size_t used = strlen(by);
+            if (a->kinds >> k & 1)
+                snprintf(by + used, sizeof by - used, "%s%s", used ? ", " : "by ", a->name);
+        }
+        put(t, rlt_coll_name((rlt_coll_kind)k), by, NULL);
+    }
+}
+
+static void list_algorithms(rlt_table *t)
+{
+    const rlt_algorithm *a;
+    for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++)
+        put(t, a->name, a->summary, a->parameters);
+}
+
+static void list_networks(rlt_table *t)
+{
+    const rlt_net_model *m;
+    for (uint32_t i = 0; (m = rlt_net_model_at(i)); i++)
+        put(t, m->name, m->summary, NULL);
+}
+
+static void list_shapes(rlt_table *t)
+{
+    const rlt_shape_info *s;
+    for (uint32_t i = 0; (s = rlt_shape_list(i)); i++)
+        put(t, s->name, s->summary, s->parameters);
+}
+
+static void list_readers(rlt_table *t)
+{
+    const rlt_reader *r;
+    for (uint32_t i = 0; (r = rlt_reader_at(i)); i++)
+        put(t, r->name, r->summary, NULL);
+}
+
+static void list_settings(rlt_table *t)
+{
+    put(t, "injection", "when a sender goes on: message serialised (nic) or delivered (blocking)",
+        "nic|blocking");
+    put(t, "launch", "once for each rank and collective", "duration, such as 6.6us");
+    put(t, "message", "delay of each message", "duration, such as 1us");
+    put(t, "byte", "delay of each byte", "duration, such as 0.5ps");
+    put(t, "protocol", "of those that the topology file has", "name or auto");
+    put(t, "channels", "independent shares of the data", "count");
+    put(t, "chunks", "pieces of a share under way at a time", "count");
+    put(t, "window", "messages that a rank keeps under way", "count");
+    put(t, "directions", "ways round a ring", "1 or 2");
+}
+
+typedef struct names {
+    char **items;
+    uint32_t n, capacity;
+} names;
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names of topology files in a directory; one that cannot be opened has none. */
+static int add_names(names *found, const char *dir, rlt_error *err)
+{
+    static const char *const endings[] = {".json", ".graphml", ".yml", ".yaml"};
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+    int rc = 0;
+    while (d && !rc && (entry = readdir(d))) {
+        const char *dot = strrchr(entry->d_name, '.');
+        bool known = false;
+        for (size_t e = 0; dot && e < sizeof endings / sizeof *endings; e++)
+            known = known || strcmp(dot, endings[e]) == 0;
+        if (!known || dot == entry->d_name)
+            continue;
+        rc = rlt_grow(&found->items, &found->capacity, sizeof *found->items, (uint64_t)found->n + 1,
+                      MAX_NAMES, "topologies", err);
+        if (!rc && !(found->items[found->n] = strndup(entry->d_name, (size_t)(dot - entry->d_name))))
+            rc = rlt_nomem(err);
+        if (!rc)
+            found->n++;
+    }
+    if (d)
+        closedir(d);
+    return rc;
+}
+
+static void put_topology(rlt_table *table, const char *name)
+{
+    char dims[256] = "";
+    rlt_topology *t = NULL;
+    rlt_error why = {0};
+    if (rlt_find_topology(name, &t, &why)) {
+        rlt_warn("%s: %s", why.where, why.what);
+        return;
+    }
+    for (uint32_t d = 0; d < rlt_topology_dims(t); d++) {
+        size_t used = strlen(dims);
+        rlt_dim dim = rlt_topology_dim(t, d);
+        snprintf(dims + used, sizeof dims - used, "%s%s %u", d ? " x " : "", dim.shape, dim.size);
+    }
+    rlt_value v[] = {rlt_text(name), rlt_count(rlt_topology_accelerators(t)), rlt_text(dims)};
+    rlt_table_row(table, v);
+    rlt_topology_free(t);
+}
+
+static int list_topologies(rlt_table *table, rlt_error *err)
+{
+    char dir[PATH_MAX];
+    names found = {0};
+    int rc = 0;
+    for (uint32_t i = 0; !rc && rlt_topology_dir(i, dir, sizeof dir); i++)
+        rc = add_names(&found, dir, err);
+    if (found.n)
+        qsort(found.items, found.n, sizeof *found.items, compare);
+    for (uint32_t i = 0; i < found.n && !rc; i++)
+        if (i == 0 || strcmp(found.items[i], found.items[i - 1]) != 0)
+            put_topology(table, found.items[i]);
+    for (uint32_t i = 0; i < found.n; i++)
+        free(found.items[i]);
+    free(found.items);
+    return rc;
+}
+
+static const struct {
+    const char *name;
+    void (*list)(rlt_table *t); /* NULL: the topologies */
+} sections[] = {
+    {"topologies", NULL},        {"collectives", list_collectives}, {"algorithms", list_algorithms},
+    {"networks", list_networks}, {"shapes", list_shapes},           {"readers", list_readers},
+    {"settings", list_settings},
+};
+enum { N_SECTIONS = sizeof sections / sizeof *sections };
+
+static int put_section(int i, rlt_format format, FILE *out, rlt_jw *json, rlt_error *err)
+{
+    rlt_table table;
+    int rc = 0, end;
+    bool topologies = !sections[i].list;
+    rlt_table_begin(&table, format, topologies ? topology_columns : columns, 3, out, json);
+    if (topologies)
+        rc = list_topologies(&table, err);
+    else
+        sections[i].list(&table);
+    end = rlt_table_end(&table, err);
+    return rc ? rc : end;
+}
+
+static int list_json(const rlt_parsed *args, int only, const char *path, rlt_error *err)
+{
+    rlt_jw w;
+    int rc = 0;
+    rlt_document_begin(&w, "list", args, NULL);
+    for (int i = 0; i < N_SECTIONS && !rc; i++)
+        if (only < 0 || only == i) {
+            rlt_jw_array(&w, sections[i].name);
+            rc = put_section(i, RLT_FORMAT_JSON, NULL, &w, err);
+            rlt_jw_end_array(&w);
+        }
+    if (rc) {
+        rlt_document_drop(&w);
+        return rc;
+    }
+    return rlt_document_write(&w, path, err);
+}
+
+static int list_text(int only, rlt_format format, const char *path, rlt_error *err)
+{
+    rlt_file f;
+    int rc = rlt_file_open(&f, path, err);
+    for (int i = 0; i < N_SECTIONS && !rc; i++)
+        if (only < 0 || only == i) {
+            if (only < 0)
+                rlt_heading(f.stream, "%s%s", i ? "\n" : "", sections[i].name);
+            rc = put_section(i, format, f.stream, NULL, err);
+        }
+    if (rc) {
+        rlt_file_discard(&f);
+        return rc;
+    }
+    return rlt_file_close(&f, err);
+}
+
+static int find_section(const char *name, rlt_error *err)
+{
+    rlt_nearest near = rlt_nearest_to(name);
+    for (int i = 0; i < N_SECTIONS; i++) {
+        if (strcmp(name, sections[i].name) == 0)
+            return i;
+        rlt_nearest_try(&near, sections[i].name);
+    }
+    if (near.best)
+        return rlt_fail(err, RLT_EUSAGE, name, "nothing of that kind; did you mean '%s'?", near.best);
+    return rlt_fail(err, RLT_EUSAGE, name,
+                    "expected topologies, collectives, algorithms, networks, shapes, readers or settings");
+}
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    const rlt_report_settings *s = settings;
+    rlt_format format = rlt_format_of(s->format);
+    int only = -1;
+    if (args->n_operands && (only = find_section(args->operands[0], err)) < 0)
+        return only;
+    if (format == RLT_FORMAT_CSV && only < 0)
+        return rlt_fail(err, RLT_EUSAGE, "--format",
+                        "csv needs one of the lists: ringlet list algorithms -f csv");
+    return format == RLT_FORMAT_JSON ? list_json(args, only, s->output, err)
+                                     : list_text(only, format, s->output, err);
+}
+
+static const rlt_option_group options[] = {{"Output", rlt_format_options, 0}, {0}};
+
+const rlt_command rlt_cmd_list = {
+    .name = "list",
+    .summary = "what is built in: topologies, algorithms, models, readers",
+    .operands = "[WHAT]",
+    .min_operands = 0,
+    .max_operands = 1,
+    .description = "Lists what can be named elsewhere. WHAT is topologies (found in ./topologies and where "
+                   "ringlet is installed), collectives, algorithms, networks, shapes, readers or settings; "
+                   "without it all are listed.",
+    .example = "ringlet list algorithms",
+    .options = options,
+    .settings_size = sizeof(rlt_report_settings),
+    .run = run,
+};

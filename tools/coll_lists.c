@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lists of sizes and ranks on the command line, and the file of counts. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/mem.h"
+#include "sim/units.h"
+#include "tools/coll.h"
+#include "tools/message.h"
+
+enum { MAX_SIZES = 1 << 16, MAX_COUNTS_BYTES = 1 << 30 };
+#define MAX_COUNT ((uint64_t)1 << 48)
+
+typedef struct sizes {
+    uint64_t *items;
+    uint32_t n, capacity;
+} sizes;
+
+static int add_size(sizes *s, uint64_t bytes, rlt_error *err)
+{
+    int rc = rlt_grow(&s->items, &s->capacity, sizeof *s->items, (uint64_t)s->n + 1, MAX_SIZES, "sizes", err);
+    if (!rc)
+        s->items[s->n++] = bytes;
+    return rc;
+}
+
+static int add_range(sizes *s, uint64_t low, uint64_t high, uint64_t factor, uint64_t step, rlt_error *err)
+{
+    int rc = 0;
+    for (uint64_t b = low; b <= high && !rc;) {
+        rc = add_size(s, b, err);
+        if (factor ? b > UINT64_MAX / factor : b > UINT64_MAX - step)
+            break;
+        b = factor ? b * factor : b + step;
+    }
+    return rc;
+}
+
+/* LOW:HIGH[:xN|:+STEP] or one size. */
+static int read_item(sizes *s, char *text, rlt_error *err)
+{
+    uint64_t low, high, factor = 2, step = 0;
+    char *second = strchr(text, ':'), *third = second ? strchr(second + 1, ':') : NULL;
+    int rc;
+    if (second)
+        *second++ = '\0';
+    if (third)
+        *third++ = '\0';
+    if ((rc = rlt_parse_size(text, &low, "--bytes", err)))
+        return rc;
+    if (!second)
+        return add_size(s, low, err);
+    if ((rc = rlt_parse_size(second, &high, "--bytes", err)))
+        return rc;
+    if (high < low)
+        return rlt_fail(err, RLT_EUSAGE, "--bytes", "%s is below %s", second, text);
+    if (third && *third == '+') {
+        factor = 0;
+        if ((rc = rlt_parse_size(third + 1, &step, "--bytes", err)))
+            return rc;
+    } else if (third) {
+        rlt_error ignored = {0};
+        if (*third != 'x' || rlt_parse_count(third + 1, &factor, NULL, &ignored))
+            return rlt_fail(err, RLT_EUSAGE, "--bytes", "expected a step such as x2 or +64KiB, got '%s'",
+                            third);
+    }
+    if (factor ? factor < 2 || low == 0 : step == 0)
+        return rlt_fail(err, RLT_EUSAGE, "--bytes", "the range from %s to %s never ends", text, second);
+    return add_range(s, low, high, factor, step, err);
+}
+
+int rlt_parse_sizes(const char *text, uint64_t **out, uint32_t *n, rlt_error *err)
+{
+    sizes s = {0};
+    const char *cursor = text, *item;
+    size_t length;
+    int rc = 0;
+    while (!rc && (item = rlt_next_item(&cursor, ',', &length))) {
+        char part[160];
+        if (length >= sizeof part)
+            rc = rlt_fail(err, RLT_EUSAGE, "--bytes", "'%.40s...' is no size", item);
+        else {
+            memcpy(part, item, length);
+            part[length] = '\0';
+            rc = read_item(&s, part, err);
+        }
+    }
+    if (rc) {
+        free(s.items);
+        if (rc != RLT_ENOMEM)
+            rc = RLT_EUSAGE;
+        return rc;
+    }
+    *out = s.items;
+    *n = s.n;
+    return 0;
+}
+
+static int read_rank(const char *item, size_t length, uint64_t *low, uint64_t *high, rlt_error *err)
+{
+    char text[48], *dash;
+    rlt_error ignored = {0};
+    snprintf(text, sizeof text, "%.*s", (int)(length < 47 ? length : 47), item);
+    dash = strchr(text, '-');
+    if (dash)
+        *dash = '\0';
+    if (length > 47 || rlt_parse_count(text, low, NULL, &ignored) ||
+        (dash && rlt_parse_count(dash + 1, high, NULL, &ignored)))
+        return rlt_fail(err, RLT_EUSAGE, "--group", "expected ranks such as 0-3,8, got '%.*s'", (int)length,
+                        item);
+    if (!dash)
+        *high = *low;
+    if (*high < *low || *high >= RLT_MAX_MEMBERS)
+        return rlt_fail(err, RLT_EUSAGE, "--group", "'%.*s' is no range of ranks", (int)length, item);
+    return 0;
+}
+
+int rlt_parse_ranks(const char *text, uint32_t **ranks, uint32_t *n, rlt_error *err)
+{
+    const char *cursor = text, *item;
+    size_t length;
+    uint32_t capacity = 0;
+    int rc = 0;
+    *ranks = NULL;
+    *n = 0;
+    while (!rc && (item = rlt_next_item(&cursor, ',', &length))) {
+        uint64_t low = 0, high = 0;
+        rc = read_rank(item, length, &low, &high, err);
+        for (uint64_t r = low; r <= high && !rc; r++) {
+            rc = rlt_grow(ranks, &capacity, sizeof **ranks, (uint64_t)*n + 1, RLT_MAX_MEMBERS, "ranks", err);
+            if (!rc)
+                (*ranks)[(*n)++] = (uint32_t)r;
+        }
+    }
+    if (rc) {
+        free(*ranks);
+        *ranks = NULL;
+        return rc == RLT_ENOMEM ? rc : RLT_EUSAGE;
+    }
+    return 0;
+}
+
+/* Where text[at] is, as "path:line:column". */
+static void place_of(const char *path, const char *text, const char *at, char *where, size_t size)
+{
+    uint32_t line = 1;
+    const char *start = text;
+    for (const char *c = text; c < at; c++)
+        if (*c == '\n') {
+            line++;
+            start = c + 1;
+        }
+    snprintf(where, size, "%s:%u:%u", path, line, (unsigned)(at - start) + 1);
+}
+
+static int fill_counts(const char *path, const char *text, uint32_t n, uint64_t *counts, rlt_error *err)
+{
+    uint64_t wanted = (uint64_t)n * n, got = 0;
+    char where[300];
+    for (const char *p = text;;) {
+        char word[32];
+        size_t length;
+        rlt_error ignored = {0};
+        uint64_t value;
+        p += strspn(p, " \t\r\n");
+        length = strcspn(p, " \t\r\n");
+        if (length == 0)
+            break;
+        snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), p);
+        if (length > 31 || rlt_parse_count(word, &value, NULL, &ignored) || value > MAX_COUNT) {
+            place_of(path, text, p, where, sizeof where);
+            return rlt_fail(err, RLT_EMALFORMED, where, "expected a number of bytes up to 2^48, got '%s'",
+                            word);
+        }
+        if (got == wanted) {
+            place_of(path, text, p, where, sizeof where);
+            return rlt_fail(err, RLT_ESCHEMA, where, "more than %u x %u numbers", n, n);
+        }
+        counts[got++] = value;
+        p += length;
+    }
+    if (got < wanted)
+        return rlt_fail(err, RLT_ESCHEMA, path,
+                        "expected %u x %u numbers, one for each pair of ranks, got %llu", n, n,
+                        (unsigned long long)got);
+    return 0;
+}
+
+int rlt_read_counts(const char *path, uint32_t n, uint64_t **counts, rlt_error *err)
+{
+    char *text = NULL;
+    size_t length;
+    int rc = rlt_read_file(path, MAX_COUNTS_BYTES, &text, &length, err);
+    if (rc)
+        return rc;
+    /* A number and its blank are two characters at least: larger groups cannot be in the file. */
+    if ((uint64_t)n * n > (length + 1) / 2)
+        rc = rlt_fail(err, RLT_ESCHEMA, path, "expected %u x %u numbers, one for each pair of ranks", n, n);
+    if (!rc && !(*counts = calloc((size_t)n * n, sizeof **counts)))
+        rc = rlt_nomem(err);
+    if (!rc && (rc = fill_counts(path, text, n, *counts, err))) {
+        free(*counts);
+        *counts = NULL;
+    }
+    free(text);
+    return rc;
+}
