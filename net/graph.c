@@ -435,9 +435,18 @@ static igraph_error_t set_attributes(igraph_t *graph, bool nodes, const rlt_attr
     return code;
 }
 
-static int write_text(const rlt_edges *g, bool graphml, const rlt_attribute *node_attributes,
-                      uint32_t n_node_attributes, const rlt_attribute *edge_attributes,
-                      uint32_t n_edge_attributes, char **text, rlt_error *err)
+static igraph_error_t set_all_attributes(igraph_t *graph, const rlt_graph_text *g)
+{
+    igraph_error_t code =
+        set_attributes(graph, true, g->node_attributes, g->n_node_attributes, g->edges.n_nodes);
+    if (!code)
+        code = set_attributes(graph, false, g->edge_attributes, g->n_edge_attributes, g->edges.n_edges);
+    for (uint32_t i = 0; !code && i < g->n_graph_attributes; i++)
+        code = igraph_cattribute_GAS_set(graph, g->graph_attributes[i].name, g->graph_attributes[i].texts[0]);
+    return code;
+}
+
+static int write_text(const rlt_graph_text *g, bool graphml, char **text, rlt_error *err)
 {
     igraph_t graph;
     size_t length = 0;
@@ -446,11 +455,9 @@ static int write_text(const rlt_edges *g, bool graphml, const rlt_attribute *nod
     if (!out)
         return rlt_nomem(err);
     session s = enter();
-    igraph_error_t code = make_graph(g, &graph);
+    igraph_error_t code = make_graph(&g->edges, &graph);
     if (!code) {
-        code = set_attributes(&graph, true, node_attributes, n_node_attributes, g->n_nodes);
-        if (!code)
-            code = set_attributes(&graph, false, edge_attributes, n_edge_attributes, g->n_edges);
+        code = set_all_attributes(&graph, g);
         if (!code)
             code =
                 graphml ? igraph_write_graph_graphml(&graph, out, true) : igraph_write_graph_dot(&graph, out);
@@ -466,18 +473,12 @@ static int write_text(const rlt_edges *g, bool graphml, const rlt_attribute *nod
     return rc;
 }
 
-int rlt_graphml_write(const rlt_edges *g, const rlt_attribute *node_attributes, uint32_t n_node_attributes,
-                      const rlt_attribute *edge_attributes, uint32_t n_edge_attributes, char **text,
-                      rlt_error *err)
+int rlt_graphml_write(const rlt_graph_text *g, char **text, rlt_error *err)
 {
-    return write_text(g, true, node_attributes, n_node_attributes, edge_attributes, n_edge_attributes, text,
-                      err);
+    return write_text(g, true, text, err);
 }
 
-int rlt_dot_write(const rlt_edges *g, const rlt_attribute *node_attributes, uint32_t n_node_attributes,
-                  const rlt_attribute *edge_attributes, uint32_t n_edge_attributes, char **text,
-                  rlt_error *err)
+int rlt_dot_write(const rlt_graph_text *g, char **text, rlt_error *err)
 {
-    return write_text(g, false, node_attributes, n_node_attributes, edge_attributes, n_edge_attributes, text,
-                      err);
+    return write_text(g, false, text, err);
 }

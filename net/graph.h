@@ -78,13 +78,15 @@ void rlt_graphml_free(rlt_graphml *g);
 /* The attribute of that name, or NULL. */
 const rlt_attribute *rlt_attribute_find(const rlt_attribute *list, uint32_t n, const char *name);
 
-/* Writes a directed graph with attributes of nodes and edges. *text is malloc'ed. */
-int rlt_graphml_write(const rlt_edges *g, const rlt_attribute *node_attributes, uint32_t n_node_attributes,
-                      const rlt_attribute *edge_attributes, uint32_t n_edge_attributes, char **text,
-                      rlt_error *err) RLT_MUST_USE;
-int rlt_dot_write(const rlt_edges *g, const rlt_attribute *node_attributes, uint32_t n_node_attributes,
-                  const rlt_attribute *edge_attributes, uint32_t n_edge_attributes, char **text,
-                  rlt_error *err) RLT_MUST_USE;
+/* A directed graph with attributes, to be written. Graph attributes are texts. */
+typedef struct rlt_graph_text {
+    rlt_edges edges;
+    const rlt_attribute *node_attributes, *edge_attributes, *graph_attributes;
+    uint32_t n_node_attributes, n_edge_attributes, n_graph_attributes;
+} rlt_graph_text;
+/* *text is malloc'ed, owned by the caller. */
+int rlt_graphml_write(const rlt_graph_text *g, char **text, rlt_error *err) RLT_MUST_USE;
+int rlt_dot_write(const rlt_graph_text *g, char **text, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }
