@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of `ringlet trace` that its files and `ringlet check` share. */
+#ifndef RLT_TRACE_H
+#define RLT_TRACE_H
+
+#include "tools/command.h"
+#include "tools/trace_options.h"
+
+/* Reads the trace that the operands name. */
+int rlt_trace_open(const rlt_parsed *args, const rlt_trace_settings *s, rlt_program **out,
+                   rlt_error *err) RLT_MUST_USE;
+/* Prints what a trace has and lacks. RLT_ECHECK if it lacks something. */
+int rlt_trace_check(const char *const *specs, uint32_t n, const rlt_trace_settings *s,
+                    rlt_error *err) RLT_MUST_USE;
+
+extern const rlt_command rlt_trace_info;
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How traces are read, from the command line. */
+#include "tools/trace_options.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/units.h"
+
+#define AT(field) .offset = offsetof(rlt_trace_settings, field)
+const rlt_option rlt_trace_option_table[] = {
+    {"host-trace", 0, RLT_OPT_TEXT, "DIR",
+     "PyTorch host execution traces of the same run, which complete the recording (who waited for what, "
+     "sizes "
+     "of collectives).",
+     AT(host_trace)},
+    {"steps", 0, RLT_OPT_TEXT, "A[:B]", "Only steps (iterations) A to B of those found, counted from 0.",
+     AT(steps)},
+    {"step-mark", 0, RLT_OPT_TEXT, "TEXT",
+     "The annotation that marks a step, where it is not ProfilerStep#N.", AT(step_mark)},
+    {"replicate", 0, RLT_OPT_LIST, "FROM|RANK=FROM",
+     "Let the recording of rank FROM play every missing rank, or rank RANK; may be repeated.", AT(replicate)},
+    {"trace-ranks", 0, RLT_OPT_COUNT, "N", "How many ranks there are, where the trace does not tell.",
+     AT(trace_ranks), .min = 1, .max = RLT_MAX_RANKS},
+    {0}};
+#undef AT
+
+static int read_steps(const char *text, rlt_read_options *out, rlt_error *err)
+{
+    char first[24], *colon;
+    uint64_t a, b;
+    rlt_error ignored = {0};
+    snprintf(first, sizeof first, "%s", text);
+    colon = strchr(first, ':');
+    if (colon)
+        *colon = '\0';
+    if (strlen(text) >= sizeof first || rlt_parse_count(first, &a, NULL, &ignored) ||
+        rlt_parse_count(colon ? colon + 1 : first, &b, NULL, &ignored) || b < a || b > INT_MAX)
+        return rlt_fail(err, RLT_EUSAGE, "--steps", "expected a step or a range such as 2:5, got '%s'", text);
+    out->first_step = (int)a;
+    out->last_step = (int)b;
+    return 0;
+}
+
+static int read_replicate(const char *text, rlt_replicate *out, rlt_error *err)
+{
+    const char *equals = strchr(text, '=');
+    char left[24];
+    uint64_t rank = RLT_NONE, from;
+    rlt_error ignored = {0};
+    snprintf(left, sizeof left, "%.*s", equals ? (int)(equals - text < 23 ? equals - text : 23) : 0, text);
+    if ((equals && (rlt_parse_count(left, &rank, NULL, &ignored) || rank >= RLT_MAX_RANKS)) ||
+        rlt_parse_count(equals ? equals + 1 : text, &from, NULL, &ignored) || from >= RLT_MAX_RANKS)
+        return rlt_fail(err, RLT_EUSAGE, "--replicate", "expected a rank, or RANK=FROM, got '%s'", text);
+    *out = (rlt_replicate){(uint32_t)rank, (uint32_t)from};
+    return 0;
+}
+
+int rlt_trace_read_options(const rlt_trace_settings *s, rlt_read_options *out, rlt_replicate **replicate,
+                           rlt_error *err)
+{
+    int rc = 0;
+    *out = (rlt_read_options){.host_trace_dir = s->host_trace,
+                              .n_ranks = (uint32_t)s->trace_ranks,
+                              .first_step = -1,
+                              .last_step = -1,
+                              .step_mark = s->step_mark,
+                              .n_replicate = s->replicate.n};
+    *replicate = calloc((size_t)s->replicate.n + 1, sizeof **replicate);
+    if (!*replicate)
+        return rlt_nomem(err);
+    out->replicate = *replicate;
+    if (s->steps)
+        rc = read_steps(s->steps, out, err);
+    for (uint32_t i = 0; i < s->replicate.n && !rc; i++)
+        rc = read_replicate(s->replicate.items[i], &(*replicate)[i], err);
+    if (rc) {
+        free(*replicate);
+        *replicate = NULL;
+    }
+    return rc;
+}

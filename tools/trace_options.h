@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How traces are read: one option group for every command that reads them. */
+#ifndef RLT_TRACE_OPTIONS_H
+#define RLT_TRACE_OPTIONS_H
+
+#include "tools/options.h"
+#include "workload/reader.h"
+
+typedef struct rlt_trace_settings {
+    const char *host_trace, *steps, *step_mark;
+    rlt_texts replicate;
+    uint64_t trace_ranks;
+} rlt_trace_settings;
+extern const rlt_option rlt_trace_option_table[]; /* offsets in rlt_trace_settings */
+
+/* Fills what the settings say; *replicate is malloc'ed and must outlive the reading. RLT_EUSAGE. */
+int rlt_trace_read_options(const rlt_trace_settings *s, rlt_read_options *out, rlt_replicate **replicate,
+                           rlt_error *err) RLT_MUST_USE;
+
+#endif
