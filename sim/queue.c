@@ -7,11 +7,10 @@
 
 #include "sim/mem.h"
 
-/* The arrays together hold at most about SLACK times the entries pending and SPARE more (1 MiB). */
+/* At each new instant the arrays together hold at most SLACK times the entries pending and SPARE more (1
+ * MiB). */
 #define SLACK 4u
 #define SPARE 65536u
-/* Arrays up to this many entries are kept: all of them hardly exceed SPARE. */
-#define SMALL_CAPACITY 256u
 
 void rlt_queue_init(rlt_queue *q)
 {
@@ -59,22 +58,36 @@ int rlt_queue_push(rlt_queue *q, rlt_entry e)
     return 0;
 }
 
-static void release(rlt_queue *q, rlt_bucket *b)
-{
-    q->room -= b->capacity;
-    free(b->items);
-    b->items = NULL;
-    b->capacity = 0;
-}
-
-/* Empties a bucket, and gives its array back if the arrays together have grown out of proportion. */
 static void empty(rlt_queue *q, unsigned number)
 {
-    rlt_bucket *b = &q->buckets[number];
-    if (b->capacity > SMALL_CAPACITY && q->room > SLACK * q->pending + SPARE)
-        release(q, b);
-    b->n = 0;
+    q->buckets[number].n = 0;
     q->occupied[number / 64] &= ~(UINT64_C(1) << (number % 64));
+}
+
+/*
+ * Gives memory back when the arrays have grown out of proportion: those that are empty, and what others use
+ * little of. What stays is within the limit, so the next time comes only after as much growth as this costs.
+ * The current bucket's popped entries must have been dropped.
+ */
+static void trim(rlt_queue *q)
+{
+    if (q->room <= SLACK * q->pending + SPARE)
+        return;
+    q->room = 0;
+    for (unsigned i = 0; i < RLT_QUEUE_BUCKETS; i++) {
+        rlt_bucket *b = &q->buckets[i];
+        if (b->n == 0) {
+            free(b->items);
+            *b = (rlt_bucket){0};
+        } else if (b->n < b->capacity / SLACK) {
+            rlt_entry *less = realloc(b->items, (size_t)b->n * sizeof *less);
+            if (less) {
+                b->items = less;
+                b->capacity = b->n;
+            }
+        }
+        q->room += b->capacity;
+    }
 }
 
 /* The lowest bucket that is not empty, leaving out the current one. RLT_QUEUE_BUCKETS if there is none. */
@@ -129,6 +142,7 @@ int rlt_queue_advance(rlt_queue *q)
         return 1;
     q->head = 0;
     empty(q, current_bucket(q));
+    trim(q);
     unsigned number = lowest_bucket(q);
     if (number == RLT_QUEUE_BUCKETS)
         return 0;
@@ -194,6 +208,7 @@ void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e),
             empty(q, number);
     }
     q->head = 0;
+    trim(q);
 }
 
 void rlt_queue_rewind(rlt_queue *q, uint64_t key)

@@ -203,16 +203,20 @@ static bool is_live(void *ctx, const rlt_entry *e)
     return sim->slots[e->index].generation == e->generation;
 }
 
+static void drop_cancelled(rlt_sim *sim)
+{
+    rlt_queue_filter(&sim->queue, is_live, sim);
+    sim->stale = 0;
+}
+
 bool rlt_sim_cancel(rlt_sim *sim, rlt_event ev)
 {
     if (!rlt_sim_pending(sim, ev))
         return false;
     free_slot(sim, ev.slot);
     sim->stale++;
-    if (sim->stale > STALE_MIN && sim->stale * 2 > sim->queue.pending) {
-        rlt_queue_filter(&sim->queue, is_live, sim);
-        sim->stale = 0;
-    }
+    if (sim->stale > STALE_MIN && sim->stale * 2 > sim->queue.pending)
+        drop_cancelled(sim);
     return true;
 }
 
@@ -250,6 +254,18 @@ static void report_progress(rlt_sim *sim)
     sim->progress(sim->progress_ctx, sim);
 }
 
+/* True, with the clock at `until`, when the next event lies beyond. */
+static bool is_at_limit(rlt_sim *sim, rlt_time until)
+{
+    uint64_t key = 0;
+    if (sim->stale > 0 && rlt_queue_peek(&sim->queue, &key) && (rlt_time)(key >> CLASS_BITS) == until)
+        drop_cancelled(sim); /* or their classes would count as passed when the run goes on from here */
+    if (!rlt_queue_peek(&sim->queue, &key) || (rlt_time)(key >> CLASS_BITS) <= until)
+        return false;
+    sim->now = until;
+    return true;
+}
+
 /* Moves the clock to the next instant and class that has a live event. False when there is none to run. */
 static bool advance(rlt_sim *sim, rlt_time until)
 {
@@ -257,16 +273,12 @@ static bool advance(rlt_sim *sim, rlt_time until)
     for (;;) {
         if (q->pending == sim->stale) {
             /* Nothing is left but cancelled events, whose times must not move the clock. */
-            rlt_queue_filter(q, is_live, sim);
-            sim->stale = 0;
+            drop_cancelled(sim);
             rlt_queue_rewind(q, sim->last_key);
             return false;
         }
-        uint64_t key;
-        if (until < RLT_TIME_MAX && rlt_queue_peek(q, &key) && (rlt_time)(key >> CLASS_BITS) > until) {
-            sim->now = until;
+        if (until < RLT_TIME_MAX && is_at_limit(sim, until))
             return false;
-        }
         int rc = rlt_queue_advance(q);
         if (rc < 0) {
             rlt_sim_fail(sim, rc, NULL, "no memory to sort %llu pending events",
