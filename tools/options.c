@@ -236,7 +236,7 @@ static int refuse(const rlt_parsed *p, int what, const char *word, rlt_error *er
 static int finish(const rlt_parsed *p, rlt_error *err)
 {
     char where[64];
-    size_t base;
+    size_t base = 0;
     for (uint32_t i = 0; i < p->n_options; i++) {
         const rlt_option *o = rlt_option_at(p->groups, i, &base);
         if (p->given[i])
@@ -268,7 +268,7 @@ int rlt_options_parse(const rlt_option_group *groups, int argc, char **argv, voi
     opterr = 0;
     optind = 0; /* GNU: start afresh */
     while ((c = getopt_long(argc, argv, view.shorts, view.longs, NULL)) != -1) {
-        size_t base;
+        size_t base = 0;
         if (c == 'h' || c == HELP) {
             out->help = true;
             return 0;
@@ -288,7 +288,7 @@ int rlt_options_parse(const rlt_option_group *groups, int argc, char **argv, voi
 
 void rlt_parsed_free(rlt_parsed *p)
 {
-    size_t base;
+    size_t base = 0;
     for (uint32_t i = 0; p->given && i < p->n_options; i++) {
         const rlt_option *o = rlt_option_at(p->groups, i, &base);
         if (o->kind == RLT_OPT_LIST)

@@ -152,7 +152,7 @@ static void put_line(const rlt_table *t, const int *widths, const char *const *c
 
 static void table_heading(const rlt_table *t, const int *widths)
 {
-    const char *titles[RLT_MAX_COLUMNS], *units[RLT_MAX_COLUMNS];
+    const char *titles[RLT_MAX_COLUMNS] = {0}, *units[RLT_MAX_COLUMNS] = {0};
     char bracketed[RLT_MAX_COLUMNS][24];
     uint32_t k = 0, with_unit = 0;
     bool bold = t->out == stdout && rlt_may_colour(1);
@@ -228,7 +228,7 @@ static void keep_cell(rlt_table *t, const char *cell)
 static void table_row(rlt_table *t, const rlt_value *values)
 {
     char text[RLT_MAX_COLUMNS][CELL];
-    const char *cells[RLT_MAX_COLUMNS];
+    const char *cells[RLT_MAX_COLUMNS] = {0};
     int widths[RLT_MAX_COLUMNS];
     uint32_t k = 0;
     for (uint32_t i = 0; i < t->n; i++)
