@@ -12,7 +12,7 @@
 #include "tools/settings.h"
 #include "workload/reader.h"
 
-enum { MAX_NAMES = 4096 };
+enum { MAX_NAMES = 4096, NAME_WIDTH = 17 };
 
 static const rlt_column columns[] = {
     {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
@@ -25,8 +25,25 @@ static const rlt_column topology_columns[] = {
     {"dims", "dimensions", NULL, RLT_COL_TEXT, 0, 0},
 };
 
+/* People get lines that fit the terminal, with the parameters below, instead of a table. */
+static void put_text(FILE *out, const char *name, const char *summary, const char *parameters)
+{
+    char text[512];
+    int column = fprintf(out, "%-16s ", name);
+    rlt_wrap(out, summary ? summary : "", column, NAME_WIDTH);
+    if (parameters && *parameters) {
+        snprintf(text, sizeof text, "[%s]", parameters);
+        fprintf(out, "%*s", NAME_WIDTH, "");
+        rlt_wrap(out, text, NAME_WIDTH, NAME_WIDTH);
+    }
+}
+
 static void put(rlt_table *t, const char *name, const char *summary, const char *parameters)
 {
+    if (t->format == RLT_FORMAT_TABLE) {
+        put_text(t->out, name, summary, parameters);
+        return;
+    }
     rlt_value v[] = {rlt_text(name), rlt_text(summary ? summary : ""),
                      rlt_text(parameters ? parameters : "")};
     rlt_table_row(t, v);
@@ -176,7 +193,10 @@ static int put_section(int i, rlt_format format, FILE *out, rlt_jw *json, rlt_er
     rlt_table table;
     int rc = 0, end;
     bool topologies = !sections[i].list;
-    rlt_table_begin(&table, format, topologies ? topology_columns : columns, 3, out, json);
+    if (topologies || format != RLT_FORMAT_TABLE)
+        rlt_table_begin(&table, format, topologies ? topology_columns : columns, 3, out, json);
+    else
+        table = (rlt_table){.format = format, .out = out};
     if (topologies)
         rc = list_topologies(&table, err);
     else

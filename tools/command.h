@@ -38,4 +38,7 @@ void rlt_print_overview(FILE *out);
 void rlt_print_man(FILE *out);
 void rlt_print_completion(FILE *out);
 
+/* Prints text from column `column` on, broken at blanks to stay within a line, later lines indented. */
+void rlt_wrap(FILE *out, const char *text, int column, int indent);
+
 #endif

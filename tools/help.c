@@ -7,8 +7,7 @@
 
 enum { WIDTH = 80, INDENT = 26 };
 
-/* Prints text from column `column` on, broken at blanks to stay within WIDTH, later lines indented. */
-static void wrap(FILE *out, const char *text, int column, int indent)
+void rlt_wrap(FILE *out, const char *text, int column, int indent)
 {
     int at = column;
     while (*text) {
@@ -38,7 +37,7 @@ static void paragraphs(FILE *out, const char *text)
         if (part[0] == ' ' || !part[0])
             fprintf(out, "%s\n", part);
         else
-            wrap(out, part, 0, 0);
+            rlt_wrap(out, part, 0, 0);
         text += length;
         text += *text == '\n';
     }
@@ -67,7 +66,7 @@ static void print_option(FILE *out, const rlt_option *o)
         column = 0;
     }
     fprintf(out, "%*s", INDENT - column, "");
-    wrap(out, help, INDENT, INDENT);
+    rlt_wrap(out, help, INDENT, INDENT);
 }
 
 static void usage_line(FILE *out, const char *name, const rlt_command *c)
@@ -115,10 +114,10 @@ void rlt_print_overview(FILE *out)
 {
     const rlt_command *c;
     fputs("usage: ringlet COMMAND [arguments]\n\n", out);
-    wrap(out,
-         "Simulates distributed deep-learning training: how long an iteration or a collective takes on a "
-         "network, what bounds it, and how busy every link is.",
-         0, 0);
+    rlt_wrap(out,
+             "Simulates distributed deep-learning training: how long an iteration or a collective takes on a "
+             "network, what bounds it, and how busy every link is.",
+             0, 0);
     fputc('\n', out);
     rlt_heading(out, "Commands:");
     for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
