@@ -5,9 +5,10 @@
  * messages, and wait for a step of another lane of the same member. The same generator feeds the executor,
  * the symbolic checker, exporters and the bound.
  *
- * A lane owns a contiguous share of the collective's bytes, cut into `blocks` blocks (sizes differ by at most
- * one byte: the first bytes % blocks are larger). A span names blocks: `reps` runs of `run` blocks, `stride`
- * blocks apart; block indices count modulo `blocks`: a run may wrap round, a stride of blocks - 1 goes backwards.
+ * The collective's bytes are cut into `blocks` blocks (sizes differ by at most one byte: the first
+ * bytes % blocks are larger), and each block over the lanes in the same way; so the first blocks of a lane, too,
+ * are larger by one byte or none. A span names blocks of a lane: `reps` runs of `run` blocks, `stride` blocks
+ * apart; indices count modulo `blocks`: a run may wrap round, a stride of blocks - 1 goes backwards.
  *
  * Buffers: every member has buffers 0 .. plan->buffers-1 with the lane's blocks. At the start buffer 0 holds
  *   all-reduce, reduce, reduce-scatter: the member's own contribution to every block
@@ -107,7 +108,7 @@ static inline uint64_t rlt_part_begin(uint64_t total, uint64_t parts, uint64_t i
     uint64_t rest = total % parts;
     return i * (total / parts) + (i < rest ? i : rest);
 }
-/* Bytes of the lane, and of a span in it. O(1) when the blocks are even, else O(reps). */
+/* Bytes of the lane, and of a span in it. O(1) when the blocks are even or run is 1, else O(reps). */
 RLT_API uint64_t rlt_lane_bytes(const rlt_plan *plan, uint32_t lane);
 RLT_API uint64_t rlt_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_span span);
 

@@ -261,33 +261,30 @@ static void count_larger(const uint32_t *order, uint32_t n, uint32_t rest, uint3
         larger[i + 1] = larger[i] + (order[i] < rest);
 }
 
-/* Lanes, then a table of positions per ring, then (all-to-all) two tables of larger blocks per ring: lanes
- * come in two sizes only, and a lane's size decides how many larger blocks it has. */
+/* Lanes, then for each given ring a table of positions and (all-to-all) one of larger blocks: bytes % n of
+ * them in a lane that has any. */
 static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
     bool given = !natural_order(req), counted = given && req->kind == RLT_ALL_TO_ALL;
     uint32_t rings = given ? req->n_rings : 0;
-    size_t per_ring = req->n + (counted ? 2 * ((size_t)req->n + 1) : 0);
+    size_t per_ring = req->n + (counted ? (size_t)req->n + 1 : 0);
     if (rings > RLT_MAX_LANES)
         return rlt_fail(err, RLT_ERANGE, "ring", "%u ring orders, at most %d", rings, RLT_MAX_LANES);
-    if (rings && per_ring > (SIZE_MAX / 2) / sizeof(uint32_t) / rings)
+    if (rings && per_ring > SIZE_MAX / 2 / sizeof(uint32_t) / rings)
         return rlt_nomem(err);
     ring_lane *lanes = malloc(plan->lanes * sizeof *lanes + rings * per_ring * sizeof(uint32_t));
     if (!lanes)
         return rlt_nomem(err);
     plan->data = lanes;
     uint32_t *tables = (uint32_t *)(void *)(lanes + plan->lanes);
-    uint32_t rest[2];
-    for (uint32_t i = 0; i < 2; i++)
-        rest[i] = rlt_lane_at(plan, i * (plan->lanes - 1), chunks).rest;
     for (uint32_t r = 0; r < rings; r++) {
         uint32_t *t = tables + r * per_ring;
         int rc = invert(req->rings[r], req->n, t, r, err);
         if (rc)
             return rc;
-        for (uint32_t i = 0; counted && i < 2; i++)
-            count_larger(req->rings[r], req->n, rest[i], t + req->n + i * ((size_t)req->n + 1));
+        if (counted)
+            count_larger(req->rings[r], req->n, (uint32_t)(req->bytes % req->n), t + req->n);
     }
     for (uint32_t i = 0; i < plan->lanes; i++) {
         lanes[i] = (ring_lane){.lane = rlt_lane_at(plan, i, chunks)};
@@ -296,9 +293,7 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
         uint32_t r = lanes[i].lane.channel % rings;
         lanes[i].order = req->rings[r];
         lanes[i].position = tables + r * per_ring;
-        if (counted)
-            lanes[i].larger =
-                lanes[i].position + req->n + (lanes[i].lane.rest == rest[0] ? 0 : (size_t)req->n + 1);
+        lanes[i].larger = counted ? lanes[i].position + req->n : NULL;
     }
     return 0;
 }
@@ -330,7 +325,7 @@ static int ring_plan(rlt_plan *plan, rlt_error *err)
     if (is_chain(req->kind)) {
         if (req->chunks > MAX_PIECES)
             return rlt_fail(err, RLT_ERANGE, "ring", "%u chunks, at most %d", req->chunks, MAX_PIECES);
-        plan->chunks = req->chunks ? req->chunks : default_pieces(rlt_lane_bytes(plan, 0));
+        plan->chunks = req->chunks ? req->chunks : default_pieces(req->bytes / plan->lanes);
         plan->blocks = plan->chunks;
     } else if (req->kind == RLT_ALL_TO_ALL && req->n > 1) {
         bool sorted = !natural_order(req);

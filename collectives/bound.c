@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lower bounds from what must cross the members' own links; the sources of the counts are named in bound.h.
+ */
+#include "collectives/bound.h"
+
+#include "collectives/algorithm.h"
+#include "sim/time.h"
+
+/* Above this many members, pairs are not tried one by one. */
+enum { MAX_PAIRED_MEMBERS = 64 };
+
+typedef unsigned __int128 wide;
+
+/* Bytes that one member must send and receive, whatever the algorithm. */
+typedef struct share {
+    wide out, in;
+} share;
+
+/* Rounded down; at another scale than 1 through a double, a hair below so that its rounding cannot lift the
+ * bound. */
+static rlt_time time_of(wide bytes, wide bw_Bps, double scale)
+{
+    const uint64_t ps_per_s = 1000000000000u;
+    if (bw_Bps == 0)
+        return bytes ? RLT_TIME_MAX : 0;
+    if (scale == 1.0 && bytes < (wide)1 << 87)
+        bytes = bytes * ps_per_s / bw_Bps;
+    else {
+        double t = (double)bytes * (double)ps_per_s / ((double)bw_Bps * scale) * (1.0 - 1e-14);
+        return t < (double)RLT_TIME_MAX ? (rlt_time)t : RLT_TIME_MAX;
+    }
+    return bytes > (wide)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)bytes;
+}
+
+/* All-to-all with counts: row and column sums without the diagonal. */
+static share counted_share(const rlt_coll_request *req, uint32_t m)
+{
+    share s = {0, 0};
+    for (uint32_t j = 0; j < req->n; j++) {
+        if (j == m)
+            continue;
+        s.out += req->counts[(uint64_t)m * req->n + j];
+        s.in += req->counts[(uint64_t)j * req->n + m];
+    }
+    return s;
+}
+
+/*
+ * All-reduce: a member's own contribution must leave it and the others' must reach it, summed or not: one
+ * buffer each. Reduce-scatter: all but its own share leaves, a sum of the size of its share comes in;
+ * all-gather is the mirror image.
+ */
+static share member_share(const rlt_coll_request *req, uint32_t m)
+{
+    uint64_t bytes = req->bytes, own = rlt_part_size(bytes, req->n, m);
+    switch (req->kind) {
+    case RLT_ALL_REDUCE:
+        return (share){bytes, bytes};
+    case RLT_REDUCE_SCATTER:
+        return (share){bytes - own, own};
+    case RLT_ALL_GATHER:
+        return (share){own, bytes - own};
+    case RLT_ALL_TO_ALL:
+        if (req->counts)
+            return counted_share(req, m);
+        return (share){bytes - own, (wide)(req->n - 1) * own};
+    case RLT_BROADCAST:
+        return m == req->root ? (share){bytes, 0} : (share){0, bytes};
+    case RLT_REDUCE:
+        return m == req->root ? (share){0, bytes} : (share){bytes, 0};
+    case RLT_SEND_RECV:
+        return m == 0 ? (share){bytes, 0} : m == 1 ? (share){0, bytes} : (share){0, 0};
+    default:
+        return (share){0, 0};
+    }
+}
+
+/* Bytes that must leave the members taken together. */
+static wide total_bytes(const rlt_coll_request *req)
+{
+    wide others = req->n - 1, total = 0;
+    switch (req->kind) {
+    case RLT_ALL_REDUCE:
+        return 2 * others * req->bytes;
+    case RLT_SEND_RECV:
+        return req->bytes;
+    case RLT_BARRIER:
+        return 0;
+    case RLT_ALL_TO_ALL:
+        for (uint32_t m = 0; req->counts && m < req->n; m++)
+            total += member_share(req, m).out;
+        return req->counts ? total : others * req->bytes;
+    default:
+        return others * req->bytes;
+    }
+}
+
+static rlt_time later(rlt_time a, rlt_time b)
+{
+    return a > b ? a : b;
+}
+
+static int traffic(const rlt_coll_request *req, const rlt_topology *t, const rlt_placement *place,
+                   double scale, rlt_time *out, rlt_error *err)
+{
+    wide egress = 0, ingress = 0;
+    rlt_time longest = 0;
+    for (uint32_t m = 0; m < req->n; m++) {
+        uint32_t rank = rlt_member_rank(req, m);
+        if (rank >= place->n)
+            return rlt_fail(err, RLT_ERANGE, rlt_coll_name(req->kind), "rank %u of %u", rank, place->n);
+        uint32_t a = rlt_placed(place, rank);
+        uint64_t member_out = rlt_topology_egress_Bps(t, a), member_in = rlt_topology_ingress_Bps(t, a);
+        share s = member_share(req, m);
+        longest = later(longest, time_of(s.out, member_out, scale));
+        longest = later(longest, time_of(s.in, member_in, scale));
+        egress += member_out;
+        ingress += member_in;
+    }
+    wide total = total_bytes(req);
+    longest = later(longest, time_of(total, egress, scale));
+    *out = later(longest, time_of(total, ingress, scale));
+    return 0;
+}
+
+static rlt_time smaller(rlt_time a, rlt_time b)
+{
+    return a < b ? a : b;
+}
+
+/* The smallest latency of any link: no path is faster. */
+static rlt_time fastest_link(const rlt_topology *t)
+{
+    rlt_time least = RLT_TIME_MAX;
+    bool all_known = true;
+    for (uint32_t d = 0; d < rlt_topology_dims(t); d++) {
+        rlt_dim dim = rlt_topology_dim(t, d);
+        all_known = all_known && dim.latency_ps > 0;
+        least = smaller(least, dim.latency_ps);
+    }
+    if (all_known)
+        return least;
+    least = RLT_TIME_MAX;
+    for (uint32_t i = 0; i < rlt_topology_links(t); i++)
+        least = smaller(least, rlt_topology_link(t, i).latency_ps);
+    return least;
+}
+
+static int latency(const rlt_coll_request *req, rlt_router *router, rlt_time *out, rlt_error *err)
+{
+    rlt_time least = RLT_TIME_MAX;
+    if (req->n > MAX_PAIRED_MEMBERS)
+        least = fastest_link(rlt_router_topology(router));
+    for (uint32_t i = 0; req->n <= MAX_PAIRED_MEMBERS && i < req->n; i++) {
+        for (uint32_t j = 0; j < req->n; j++) {
+            uint32_t from = rlt_member_rank(req, i), to = rlt_member_rank(req, j);
+            if (i == j || (req->kind == RLT_SEND_RECV && (i != 0 || j != 1)))
+                continue;
+            rlt_path path;
+            int rc = rlt_route(router, from, to, 0, &path);
+            if (rc)
+                return rlt_fail(err, rc, rlt_coll_name(req->kind), "no path from rank %u to rank %u", from,
+                                to);
+            least = smaller(least, path.latency_ps);
+        }
+    }
+    *out = least == RLT_TIME_MAX ? 0 : least;
+    return 0;
+}
+
+int rlt_coll_bound(const rlt_coll_request *req, rlt_router *router, double bandwidth_scale,
+                   double latency_scale, rlt_bound *out, rlt_error *err)
+{
+    *out = (rlt_bound){0};
+    if (!(bandwidth_scale > 0.0) || !(latency_scale >= 0.0))
+        return rlt_fail(err, RLT_ERANGE, "bound", "scales of %g and %g", bandwidth_scale, latency_scale);
+    if (req->n < 2)
+        return 0;
+    const rlt_topology *t = rlt_router_topology(router);
+    int rc = traffic(req, t, rlt_router_placement(router), bandwidth_scale, &out->traffic_ps, err);
+    if (rc)
+        return rc;
+    rlt_time least = 0;
+    rc = latency(req, router, &least, err);
+    if (rc)
+        return rc;
+    double scaled = (double)least * latency_scale;
+    out->latency_ps = latency_scale == 1.0            ? least
+                      : scaled < (double)RLT_TIME_MAX ? (rlt_time)scaled
+                                                      : RLT_TIME_MAX;
+    out->time_ps = later(out->traffic_ps, out->latency_ps);
+    return 0;
+}

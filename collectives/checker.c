@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Symbolic run of a plan. A cell is one block in one buffer of one member's lane: which original block its
+ * bytes are (tag) and whose contributions are summed in it (a set of members). A message is a copy of cells
+ * taken when its step starts; it lands when the step that it is addressed to has started. Lanes advance until
+ * they block, in no particular order: whatever would depend on the order is refused.
+ */
+#include "collectives/checker.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/time.h"
+
+#define MAX_STATE_BYTES ((uint64_t)1 << 30)
+
+typedef struct cell {
+    uint32_t tag;         /* original block, or RLT_NONE: nothing there */
+    uint32_t written;     /* last step that wrote it + 1; 0: as it was at the start */
+    uint32_t by_addition; /* that write was a sum */
+} cell;
+
+/* Sets lie beside the cells: `words` 64-bit words each. */
+typedef struct cells {
+    cell *c;
+    uint64_t *sets;
+} cells;
+
+typedef struct message {
+    struct message *next;
+    uint32_t from, from_step, to_step, count;
+    uint8_t reduce, land_buffer;
+    rlt_span land;
+    cells content;
+    uint64_t memory[]; /* of content */
+} message;
+
+/* Where a member stands in a lane. Places are numbered member * lanes + lane. */
+typedef struct place {
+    uint32_t step, steps, got;
+    bool started, queued, waits_for_lane;
+    message *mail; /* for this step and later ones */
+} place;
+
+typedef struct checker {
+    const rlt_plan *plan;
+    rlt_error *err;
+    uint32_t n, lanes, blocks, words;
+    cells state;
+    place *places;
+    uint32_t *queue; /* a ring of places that may be able to advance */
+    uint32_t queue_head, queue_length, n_places;
+} checker;
+
+static int refuse(checker *x, uint32_t p, uint32_t step, const char *fmt, ...) RLT_PRINTF(4);
+
+static int refuse(checker *x, uint32_t p, uint32_t step, const char *fmt, ...)
+{
+    char where[96], what[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    snprintf(where, sizeof where, "%s: member %u, lane %u, step %u", x->plan->algorithm->name, p / x->lanes,
+             p % x->lanes, step);
+    return rlt_fail(x->err, RLT_ECHECK, where, "%s", what);
+}
+
+static size_t cell_index(const checker *x, uint32_t p, uint32_t buffer, uint32_t block)
+{
+    return ((size_t)p * x->plan->buffers + buffer) * x->blocks + block;
+}
+
+static uint64_t *set_of(const checker *x, cells c, size_t i)
+{
+    return c.sets + i * x->words;
+}
+
+static void set_add(uint64_t *set, uint32_t member)
+{
+    set[member / 64] |= (uint64_t)1 << member % 64;
+}
+
+/* The first member of a that is, as `in_b` says, in b or not in b; RLT_NONE if there is none. */
+static uint32_t set_find(const checker *x, const uint64_t *a, const uint64_t *b, bool in_b)
+{
+    for (uint32_t w = 0; w < x->words; w++) {
+        uint64_t found = a[w] & (in_b ? b[w] : ~b[w]);
+        for (uint32_t bit = 0; found && bit < 64; bit++) {
+            if (found >> bit & 1)
+                return w * 64 + bit;
+        }
+    }
+    return RLT_NONE;
+}
+
+/* Block number i of a span. */
+static uint32_t span_block(const checker *x, rlt_span s, uint32_t i)
+{
+    return (uint32_t)((s.first + (uint64_t)(i / s.run) * s.stride + i % s.run) % x->blocks);
+}
+
+static void read_step(const checker *x, uint32_t p, uint32_t k, rlt_step *out)
+{
+    rlt_step_clear(out);
+    x->plan->algorithm->step(x->plan, p / x->lanes, p % x->lanes, k, out);
+}
+
+static void push(checker *x, uint32_t p)
+{
+    if (x->places[p].queued)
+        return;
+    x->places[p].queued = true;
+    x->queue[(x->queue_head + x->queue_length++) % x->n_places] = p;
+}
+
+static uint32_t pop(checker *x)
+{
+    uint32_t p = x->queue[x->queue_head];
+    x->queue_head = (x->queue_head + 1) % x->n_places;
+    x->queue_length--;
+    x->places[p].queued = false;
+    return p;
+}
+
+/* Bytes of what a cell holds: a block is as large as where it comes from says, wherever it rests. */
+static uint64_t content_bytes(const checker *x, uint32_t lane, cells c, uint32_t i)
+{
+    const rlt_coll_request *req = &x->plan->req;
+    if (!req->counts || req->kind != RLT_ALL_TO_ALL)
+        return rlt_part_size(rlt_lane_bytes(x->plan, lane), x->blocks, c.c[i].tag);
+    const uint64_t *set = set_of(x, c, i);
+    uint32_t from = set_find(x, set, set, true);
+    return rlt_part_size(req->counts[(uint64_t)from * x->n + c.c[i].tag], x->plan->lanes, lane);
+}
+
+static int check_spans(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
+{
+    uint64_t count = (uint64_t)s->send.run * s->send.reps;
+    if (count != (uint64_t)s->land.run * s->land.reps)
+        return refuse(x, p, k, "sends %u x %u blocks that land as %u x %u", s->send.reps, s->send.run,
+                      s->land.reps, s->land.run);
+    if (count == 0 || count > x->blocks || s->send.first >= x->blocks || s->land.first >= x->blocks)
+        return refuse(x, p, k, "%u x %u blocks from %u to %u are not 1 to %u of the lane's", s->send.reps,
+                      s->send.run, s->send.first, s->land.first, x->blocks);
+    if (s->send_buffer >= x->plan->buffers || s->land_buffer >= x->plan->buffers)
+        return refuse(x, p, k, "names buffers %u and %u of %u", s->send_buffer, s->land_buffer,
+                      x->plan->buffers);
+    return 0;
+}
+
+/* Copies what a step sends. */
+static int take(checker *x, uint32_t p, uint32_t k, const rlt_step *s, message **out)
+{
+    int rc = check_spans(x, p, k, s);
+    if (rc)
+        return rc;
+    uint32_t count = s->send.run * s->send.reps;
+    message *m = malloc(sizeof *m + count * (sizeof(uint64_t) * x->words + sizeof(cell)));
+    if (!m)
+        return rlt_nomem(x->err);
+    *m = (message){.from = p, .from_step = k, .to_step = s->peer_step, .count = count, .reduce = s->reduce};
+    m->land_buffer = s->land_buffer;
+    m->land = s->land;
+    m->content.sets = m->memory;
+    m->content.c = (cell *)(void *)(m->memory + (size_t)count * x->words);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t block = span_block(x, s->send, i);
+        size_t from = cell_index(x, p, s->send_buffer, block);
+        if (x->state.c[from].tag == RLT_NONE) {
+            free(m);
+            return refuse(x, p, k, "sends block %u of buffer %u, where it holds nothing", block,
+                          s->send_buffer);
+        }
+        m->content.c[i] = x->state.c[from];
+        memcpy(set_of(x, m->content, i), set_of(x, x->state, from), sizeof(uint64_t) * x->words);
+        bytes += content_bytes(x, p % x->lanes, m->content, i);
+    }
+    *out = m;
+    if (!s->copy && bytes != s->send_bytes) {
+        free(m);
+        return refuse(x, p, k, "states %llu bytes for a message of %llu", (unsigned long long)s->send_bytes,
+                      (unsigned long long)bytes);
+    }
+    return 0;
+}
+
+/* What is wrong with content i of a message that lands on a cell, if anything. */
+static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, uint32_t i, uint32_t block,
+                         size_t to)
+{
+    const cell *c = &x->state.c[to];
+    uint32_t tag = m->content.c[i].tag, sender = m->from / x->lanes;
+    const uint64_t *old = set_of(x, x->state, to), *new = set_of(x, m->content, i);
+    if (c->written == k + 1 && !(m->reduce && c->by_addition))
+        return refuse(x, p, k,
+                      "block %u is written twice in this step, the second time by member %u step %u: the "
+                      "outcome depends on which comes first",
+                      block, sender, m->from_step);
+    if (c->tag == RLT_NONE)
+        return 0;
+    if (m->reduce && c->tag != tag)
+        return refuse(x, p, k, "block %u from member %u step %u is added to block %u", tag, sender,
+                      m->from_step, c->tag);
+    if (m->reduce) {
+        uint32_t twice = set_find(x, new, old, true);
+        if (twice != RLT_NONE)
+            return refuse(
+                x, p, k,
+                "the contribution of member %u to block %u comes a second time, from member %u step %u",
+                twice, tag, sender, m->from_step);
+    } else if (m->land_buffer == x->plan->result && c->tag == tag) {
+        uint32_t lost = set_find(x, old, new, false);
+        if (lost != RLT_NONE)
+            return refuse(x, p, k, "block %u from member %u step %u replaces the contribution of member %u",
+                          tag, sender, m->from_step, lost);
+    }
+    return 0;
+}
+
+static int land(checker *x, uint32_t p, uint32_t k, const message *m)
+{
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t block = span_block(x, m->land, i);
+        size_t to = cell_index(x, p, m->land_buffer, block);
+        int rc = check_landing(x, p, k, m, i, block, to);
+        if (rc)
+            return rc;
+        uint64_t *old = set_of(x, x->state, to), *new = set_of(x, m->content, i);
+        for (uint32_t w = 0; w < x->words; w++)
+            old[w] = m->reduce ? old[w] | new[w] : new[w];
+        x->state.c[to] = (cell){.tag = m->content.c[i].tag, .written = k + 1, .by_addition = m->reduce};
+    }
+    return 0;
+}
+
+static int send(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
+{
+    uint32_t lane = p % x->lanes;
+    if (s->send_to >= x->n || s->send_to == p / x->lanes)
+        return refuse(x, p, k, "sends to member %u", s->send_to);
+    uint32_t q = s->send_to * x->lanes + lane;
+    place *to = &x->places[q];
+    if (s->peer_step >= to->steps)
+        return refuse(x, p, k, "sends to step %u of member %u, which has %u", s->peer_step, s->send_to,
+                      to->steps);
+    if (s->peer_step < to->step)
+        return refuse(x, q, s->peer_step,
+                      "is over when a message from member %u step %u comes: no step waits for it",
+                      p / x->lanes, k);
+    message *m = NULL;
+    int rc = take(x, p, k, s, &m);
+    if (rc)
+        return rc;
+    m->next = to->mail;
+    to->mail = m;
+    push(x, q);
+    return 0;
+}
+
+static int copy(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
+{
+    message *m = NULL;
+    int rc = s->send_to != RLT_NONE ? refuse(x, p, k, "copies and sends") : take(x, p, k, s, &m);
+    if (rc)
+        return rc;
+    rc = land(x, p, k, m);
+    free(m);
+    return rc;
+}
+
+/* Lands the mail addressed to the step that has started. */
+static int receive(checker *x, uint32_t p, const rlt_step *s)
+{
+    place *here = &x->places[p];
+    message **link = &here->mail;
+    while (*link) {
+        message *m = *link;
+        if (m->to_step != here->step) {
+            link = &m->next;
+            continue;
+        }
+        uint32_t sender = m->from / x->lanes;
+        if (here->got == s->recv_count)
+            return refuse(x, p, here->step, "waits for %u messages and gets one more, from member %u step %u",
+                          s->recv_count, sender, m->from_step);
+        if (s->recv_from != RLT_NONE && s->recv_from != sender)
+            return refuse(x, p, here->step, "waits for member %u and gets a message from member %u step %u",
+                          s->recv_from, sender, m->from_step);
+        int rc = land(x, p, here->step, m);
+        if (rc)
+            return rc;
+        here->got++;
+        *link = m->next;
+        free(m);
+    }
+    return 0;
+}
+
+/* 1: started; 0: waits for another lane; or an error. */
+static int start(checker *x, uint32_t p, const rlt_step *s)
+{
+    place *here = &x->places[p];
+    if (s->wait_lane != RLT_NONE) {
+        uint32_t other = p - p % x->lanes + s->wait_lane;
+        if (s->wait_lane >= x->lanes || s->wait_step >= x->places[other].steps)
+            return refuse(x, p, here->step, "waits for step %u of lane %u, which is not there", s->wait_step,
+                          s->wait_lane);
+        here->waits_for_lane = x->places[other].step <= s->wait_step;
+        if (here->waits_for_lane)
+            return 0;
+    }
+    int rc = s->copy ? copy(x, p, here->step, s) : s->send_to != RLT_NONE ? send(x, p, here->step, s) : 0;
+    if (rc)
+        return rc;
+    here->started = true;
+    here->got = 0;
+    return 1;
+}
+
+/* Runs a lane of a member as far as it goes. */
+static int advance(checker *x, uint32_t p)
+{
+    place *here = &x->places[p];
+    bool moved = false;
+    while (here->step < here->steps) {
+        rlt_step s;
+        read_step(x, p, here->step, &s);
+        int rc = here->started ? 1 : start(x, p, &s);
+        if (rc < 0)
+            return rc;
+        if (rc == 0)
+            break;
+        rc = receive(x, p, &s);
+        if (rc)
+            return rc;
+        if (here->got < s.recv_count)
+            break;
+        here->started = false;
+        here->step++;
+        moved = true;
+    }
+    for (uint32_t l = 0, first = p - p % x->lanes; moved && l < x->lanes; l++) {
+        if (x->places[first + l].waits_for_lane)
+            push(x, first + l);
+    }
+    return 0;
+}
+
+/* Messages to step k of place p that place q has still to send. */
+static uint32_t still_to_send(const checker *x, uint32_t q, uint32_t p)
+{
+    const place *from = &x->places[q];
+    uint32_t count = 0;
+    for (uint32_t k = from->step + from->started; k < from->steps; k++) {
+        rlt_step s;
+        read_step(x, q, k, &s);
+        count += s.send_to == p / x->lanes && s.peer_step == x->places[p].step;
+    }
+    return count;
+}
+
+/* The place that p waits for; RLT_NONE after recording that nobody will ever send what it waits for. */
+static uint32_t waits_for(checker *x, uint32_t p)
+{
+    const place *here = &x->places[p];
+    uint32_t lane = p % x->lanes, next = RLT_NONE, coming = here->got;
+    rlt_step s;
+    read_step(x, p, here->step, &s);
+    if (here->waits_for_lane)
+        return p - lane + s.wait_lane;
+    for (uint32_t m = 0; m < x->n; m++) {
+        uint32_t more =
+            s.recv_from == RLT_NONE || s.recv_from == m ? still_to_send(x, m * x->lanes + lane, p) : 0;
+        if (more && next == RLT_NONE)
+            next = m * x->lanes + lane;
+        coming += more;
+    }
+    if (coming >= s.recv_count)
+        return next;
+    refuse(x, p, here->step, "waits for %u messages, but only %u are sent to it", s.recv_count, coming);
+    return RLT_NONE;
+}
+
+/* Names a step that waits for nothing, or else one circle of waits. */
+static int explain_deadlock(checker *x)
+{
+    uint32_t p = RLT_NONE;
+    for (uint32_t i = x->n_places; i-- > 0;) {
+        if (x->places[i].step == x->places[i].steps)
+            continue;
+        p = i;
+        if (waits_for(x, i) == RLT_NONE)
+            return RLT_ECHECK;
+    }
+    for (uint32_t i = 0; i < x->n_places; i++) /* now p is on the circle */
+        p = waits_for(x, p);
+    char text[400];
+    size_t used = 0;
+    uint32_t q = p, length = 0;
+    do {
+        q = waits_for(x, q);
+        if (length++ < 8)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%smember %u lane %u step %u",
+                                     length > 1 ? ", " : "", q / x->lanes, q % x->lanes, x->places[q].step);
+    } while (q != p);
+    return refuse(x, p, x->places[p].step, "deadlock: waits in a circle of %u for %s%s", length, text,
+                  length > 8 ? ", ..." : "");
+}
+
+/* What block b of member m's result must be; false where nothing is asked. all: everybody's contribution,
+ * else `one`. */
+static bool expected(const checker *x, uint32_t m, uint32_t b, uint32_t *tag, bool *all, uint32_t *one)
+{
+    uint32_t owner = (uint32_t)((uint64_t)b * x->n / x->blocks), per_member = x->blocks / x->n;
+    *tag = b;
+    *all = false;
+    *one = owner;
+    switch (x->plan->req.kind) {
+    case RLT_ALL_REDUCE:
+    case RLT_BARRIER:
+        *all = true;
+        return true;
+    case RLT_REDUCE:
+        *all = true;
+        return m == x->plan->req.root;
+    case RLT_REDUCE_SCATTER:
+        *all = true;
+        return owner == m;
+    case RLT_ALL_GATHER:
+        return true;
+    case RLT_ALL_TO_ALL:
+        *tag = m * per_member + b % per_member;
+        return true;
+    case RLT_BROADCAST:
+        *one = x->plan->req.root;
+        return true;
+    default:
+        *one = 0;
+        return m == 1;
+    }
+}
+
+static int check_result(checker *x, uint32_t p, uint32_t b, uint64_t *want)
+{
+    uint32_t tag, one;
+    bool all;
+    if (!expected(x, p / x->lanes, b, &tag, &all, &one))
+        return 0;
+    memset(want, 0, sizeof *want * x->words);
+    for (uint32_t m = 0; m < x->n; m++) {
+        if (all || m == one)
+            set_add(want, m);
+    }
+    size_t i = cell_index(x, p, x->plan->result, b);
+    const cell *c = &x->state.c[i];
+    const uint64_t *has = set_of(x, x->state, i);
+    uint32_t step = c->written ? c->written - 1 : 0;
+    const char *last = c->written ? "" : " and was never written";
+    if (c->tag == RLT_NONE)
+        return refuse(x, p, step, "block %u of the result is empty", b);
+    if (c->tag != tag)
+        return refuse(x, p, step, "block %u of the result should be block %u, is block %u%s", b, tag, c->tag,
+                      last);
+    uint32_t lost = set_find(x, want, has, false), extra = set_find(x, has, want, false);
+    if (lost != RLT_NONE)
+        return refuse(x, p, step, "block %u of the result lacks the contribution of member %u%s", b, lost,
+                      last);
+    if (extra != RLT_NONE)
+        return refuse(x, p, step, "block %u of the result contains a contribution of member %u%s", b, extra,
+                      last);
+    return 0;
+}
+
+/* Whether member m's buffer 0 holds block b at the start. */
+static bool holds_at_start(const checker *x, uint32_t m, uint32_t b)
+{
+    switch (x->plan->req.kind) {
+    case RLT_ALL_GATHER:
+        return (uint64_t)b * x->n / x->blocks == m;
+    case RLT_BROADCAST:
+        return m == x->plan->req.root;
+    case RLT_SEND_RECV:
+        return m == 0;
+    default:
+        return true;
+    }
+}
+
+static void fill(checker *x)
+{
+    for (uint32_t p = 0; p < x->n_places; p++) {
+        uint32_t m = p / x->lanes;
+        x->places[p].steps = x->plan->algorithm->steps(x->plan, m, p % x->lanes);
+        push(x, p);
+        for (uint32_t buffer = 0; buffer < x->plan->buffers; buffer++) {
+            for (uint32_t b = 0; b < x->blocks; b++) {
+                size_t i = cell_index(x, p, buffer, b);
+                bool held = buffer == 0 && holds_at_start(x, m, b);
+                x->state.c[i] = (cell){.tag = held ? b : RLT_NONE};
+                if (held)
+                    set_add(set_of(x, x->state, i), m);
+            }
+        }
+    }
+}
+
+static int check_plan(checker *x)
+{
+    const rlt_plan *plan = x->plan;
+    if (plan->result >= plan->buffers || x->blocks == 0 || x->lanes == 0 || x->lanes > RLT_MAX_LANES)
+        return rlt_fail(x->err, RLT_ECHECK, plan->algorithm->name,
+                        "a plan with %u lanes, %u blocks, result %u of %u buffers", x->lanes, x->blocks,
+                        plan->result, plan->buffers);
+    if (plan->req.kind == RLT_ALL_TO_ALL &&
+        (x->blocks % x->n != 0 || (plan->req.counts && x->blocks != x->n)))
+        return rlt_fail(x->err, RLT_ECHECK, plan->algorithm->name,
+                        "an all-to-all of %u members with %u blocks", x->n, x->blocks);
+    double n_cells = (double)x->n * x->lanes * plan->buffers * x->blocks;
+    if (n_cells * (double)(sizeof(cell) + x->words * sizeof(uint64_t)) > (double)MAX_STATE_BYTES)
+        return rlt_fail(x->err, RLT_ERANGE, plan->algorithm->name,
+                        "%u members x %u lanes x %u buffers x %u blocks are too many to check", x->n,
+                        x->lanes, plan->buffers, x->blocks);
+    return 0;
+}
+
+static int run(checker *x, uint64_t *want)
+{
+    int rc = 0;
+    while (rc == 0 && x->queue_length > 0)
+        rc = advance(x, pop(x));
+    for (uint32_t p = 0; rc == 0 && p < x->n_places; p++) {
+        if (x->places[p].step < x->places[p].steps)
+            rc = explain_deadlock(x);
+    }
+    for (uint32_t p = 0; rc == 0 && p < x->n_places; p++) {
+        for (uint32_t b = 0; rc == 0 && b < x->blocks; b++)
+            rc = check_result(x, p, b, want);
+    }
+    return rc;
+}
+
+int rlt_plan_check(const rlt_plan *plan, rlt_error *err)
+{
+    checker x = {.plan = plan, .err = err, .n = plan->req.n, .lanes = plan->lanes, .blocks = plan->blocks};
+    x.words = (x.n + 63) / 64;
+    int rc = check_plan(&x);
+    if (rc)
+        return rc;
+    x.n_places = x.n * x.lanes;
+    size_t n_cells = (size_t)x.n_places * plan->buffers * x.blocks;
+    uint64_t *want = malloc(sizeof *want * x.words);
+    x.state.c = malloc(n_cells * sizeof *x.state.c);
+    x.state.sets = calloc(n_cells * x.words, sizeof *x.state.sets);
+    x.places = calloc(x.n_places, sizeof *x.places);
+    x.queue = malloc(x.n_places * sizeof *x.queue);
+    if (!want || !x.state.c || !x.state.sets || !x.places || !x.queue) {
+        rc = rlt_nomem(err);
+        goto out;
+    }
+    fill(&x);
+    rc = run(&x, want);
+out:
+    for (uint32_t p = 0; x.places && p < x.n_places; p++) {
+        for (message *m = x.places[p].mail, *next; m; m = next) {
+            next = m->next;
+            free(m);
+        }
+    }
+    free(x.queue);
+    free(x.places);
+    free(x.state.sets);
+    free(x.state.c);
+    free(want);
+    return rc;
+}
