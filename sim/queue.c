@@ -210,10 +210,3 @@ void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e),
     q->head = 0;
     trim(q);
 }
-
-void rlt_queue_rewind(rlt_queue *q, uint64_t key)
-{
-    q->head = 0;
-    empty(q, current_bucket(q));
-    q->last = key;
-}

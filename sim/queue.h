@@ -58,8 +58,6 @@ RLT_API bool rlt_queue_peek(const rlt_queue *q, uint64_t *key);
 RLT_API int rlt_queue_advance(rlt_queue *q) RLT_MUST_USE;
 /* Drops every entry for which keep() is false, in place. For compaction of cancelled events. */
 RLT_API void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e), void *ctx);
-/* Sets the clock of an empty queue to any key, also an earlier one. */
-RLT_API void rlt_queue_rewind(rlt_queue *q, uint64_t key);
 
 static inline unsigned rlt_queue_bucket(uint64_t key, uint64_t last)
 {

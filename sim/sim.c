@@ -20,6 +20,9 @@
 #define MAX_HANDLERS 255
 /* Fewer stale entries than this are not worth a compaction. */
 #define STALE_MIN 64
+/* Slots up to this many (256 KiB) stay in a core's cache by themselves. */
+#define CACHED_SLOTS 16384
+#define FETCH_AHEAD  8
 /* A generation that is never given to an event: the slot's last. */
 #define RETIRED UINT32_MAX
 
@@ -42,8 +45,7 @@ struct rlt_sim {
     uint64_t events, progress_at;
     atomic_int halt; /* HALT_* */
     bool running;
-    uint64_t stale;    /* entries in the queue whose event was cancelled */
-    uint64_t last_key; /* of the last event handled */
+    uint64_t stale; /* entries in the queue whose event was cancelled */
     uint64_t progress_every;
     void (*progress)(void *ctx, const rlt_sim *sim);
     void *progress_ctx;
@@ -274,7 +276,6 @@ static bool advance(rlt_sim *sim, rlt_time until)
         if (q->pending == sim->stale) {
             /* Nothing is left but cancelled events, whose times must not move the clock. */
             drop_cancelled(sim);
-            rlt_queue_rewind(q, sim->last_key);
             return false;
         }
         if (until < RLT_TIME_MAX && is_at_limit(sim, until))
@@ -290,7 +291,6 @@ static bool advance(rlt_sim *sim, rlt_time until)
         rlt_queue_take(q);
         sim->stale--;
     }
-    sim->last_key = q->last;
     sim->now = (rlt_time)(q->last >> CLASS_BITS);
     return true;
 }
@@ -300,6 +300,13 @@ static inline void handle(rlt_sim *sim, const rlt_entry *e)
 {
     uint32_t i = e->index;
     slot *s = &sim->slots[i];
+    if (sim->slots_used > CACHED_SLOTS) {
+        /* The slots of one instant's events lie anywhere. (In a function of its own gcc drops the prefetch.)
+         */
+        const rlt_bucket *b = &sim->queue.buckets[sim->queue.last % RLT_QUEUE_VALUES];
+        if (b->items + b->n - e > FETCH_AHEAD)
+            __builtin_prefetch(&sim->slots[e[FETCH_AHEAD].index]);
+    }
     bool live = s->generation == e->generation;
     rlt_queue_take(&sim->queue);
     if (!live) {
