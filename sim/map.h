@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "sim/error.h"
+#include "sim/time.h"
 
 #ifdef __cplusplus
 extern "C" {

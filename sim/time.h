@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 typedef int64_t rlt_time;
+__extension__ typedef unsigned __int128 rlt_wide; /* for products that pass 64 bits */
 
 #define RLT_PS       ((rlt_time)1)
 #define RLT_NS       ((rlt_time)1000)
@@ -36,8 +37,8 @@ static inline rlt_time rlt_transfer_time(uint64_t bytes, uint64_t bw_Bps)
         if (per_byte < (1u << 29))
             return (rlt_time)(bytes * per_byte);
     }
-    unsigned __int128 t = ((unsigned __int128)bytes * ps_per_s + bw_Bps / 2) / bw_Bps;
-    return t > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)t;
+    rlt_wide t = ((rlt_wide)bytes * ps_per_s + bw_Bps / 2) / bw_Bps;
+    return t > (rlt_wide)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)t;
 }
 
 #endif

@@ -123,8 +123,8 @@ static void print_path(const rlt_run *r, const rlt_path_sum *p, FILE *out)
 
 static int print_names(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind kind, FILE *out, rlt_error *err)
 {
-    share *list;
-    uint32_t n;
+    share *list = NULL;
+    uint32_t n = 0;
     int rc = by_name(r, p, kind, &list, &n, err);
     if (rc)
         return rc;
@@ -142,8 +142,8 @@ static int print_names(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind ki
 
 static int print_links(const rlt_run *r, FILE *out, rlt_error *err)
 {
-    rlt_link_class *links;
-    uint32_t n;
+    rlt_link_class *links = NULL;
+    uint32_t n = 0;
     int rc = rlt_run_links(r, true, &links, &n, err);
     if (rc)
         return rc;
@@ -163,8 +163,8 @@ static int print_links(const rlt_run *r, FILE *out, rlt_error *err)
 
 static int print_waits(const rlt_run *r, FILE *out, rlt_error *err)
 {
-    share *list;
-    uint32_t n;
+    share *list = NULL;
+    uint32_t n = 0;
     int rc = waited_for(r, &list, &n, err);
     if (rc)
         return rc;
@@ -216,8 +216,8 @@ int rlt_run_explain_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
 {
     static const char *const keys[] = {"compute_ps", "host_ps", "delay_ps", "transfer_ps", "start_skew_ps"};
     rlt_path_sum p;
-    share *waits;
-    uint32_t n;
+    share *waits = NULL;
+    uint32_t n = 0;
     char verdict[512];
     int rc = rlt_run_path(r, &p, err);
     if (rc)

@@ -103,8 +103,8 @@ static void series(const rlt_net *net, uint32_t link, rlt_jw *w)
 
 static int links(const rlt_run *r, rlt_jw *w, rlt_error *err)
 {
-    rlt_link_class *list;
-    uint32_t n;
+    rlt_link_class *list = NULL;
+    uint32_t n = 0;
     const rlt_net *net = rlt_replay_net(r->replay);
     bool bins = r->settings->report.series_ps && net;
     int rc = rlt_run_links(r, !r->settings->report.links && !bins, &list, &n, err);

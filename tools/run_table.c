@@ -193,9 +193,9 @@ static const rlt_column link_columns[] = {
 
 static int links(const rlt_run *r, FILE *out, rlt_error *err)
 {
-    rlt_link_class *list;
+    rlt_link_class *list = NULL;
     rlt_table t;
-    uint32_t n, shown;
+    uint32_t n = 0, shown;
     int rc = rlt_run_links(r, !r->settings->report.links, &list, &n, err);
     if (rc || !n) {
         if (!rc)

@@ -172,8 +172,8 @@ static void names(writer *w, const rlt_run *r)
 static int counters(writer *w, const rlt_run *r, rlt_error *err)
 {
     const rlt_net *net = rlt_replay_net(r->replay);
-    rlt_link_class *list;
-    uint32_t n, pid = r->program->n_ranks;
+    rlt_link_class *list = NULL;
+    uint32_t n = 0, pid = r->program->n_ranks;
     rlt_time bin = net ? rlt_usage_bin_ps(net->usage) : 0;
     int rc;
     if (!bin)
