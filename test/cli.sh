@@ -212,7 +212,7 @@ printf '{\n  "name": "x",\n  "dims": [\n    {"shape": "ring", "size": 4, "bandwi
 t "a bad topology: line, column, path" 3 '' 'bad.json:4:[0-9]*: .*dims\[0\].*bandwidth' topo check "$tmp/bad.json"
 
 # ---- list
-for what in topologies collectives algorithms networks shapes readers settings; do
+for what in topologies collectives algorithms networks shapes readers models settings; do
     t "list $what" 0 '[a-z]' '' list $what
     t "list $what as json" 0 "\"$what\": *\[" '' list $what -f json
     t "list $what as csv" 0 '^name,' '' list $what -f csv
@@ -245,7 +245,7 @@ printf '{\n  "scheduling-policy": "LIFO",\n  "endpoint-delay": 10,\n  "active-ch
 t "check of an ASTRA-sim system" 0 'ok: ASTRA-sim system' '' check "$tmp/system.json"
 
 # ---- trace
-t "trace without a verb" 2 '' 'ringlet trace: expected a command' trace
+t "trace without a verb" 2 '' 'ringlet: trace: expected a command' trace
 t "trace with a wrong verb" 2 '' "unknown command 'inof'; did you mean 'info'?" trace inof
 t "trace generate" 0 'trace.<rank>.et: 4 ranks' 'million parameters' trace generate --set ranks=4 --set layers=2 -o "$tmp/gen"
 expect "trace generate: a file a rank" "$(find "$tmp/gen" -name 'trace.*.et' | wc -l | tr -d ' ')" 4

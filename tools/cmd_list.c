@@ -10,6 +10,7 @@
 #include "tools/file.h"
 #include "tools/message.h"
 #include "tools/settings.h"
+#include "workload/generator.h"
 #include "workload/reader.h"
 
 enum { MAX_NAMES = 4096, NAME_WIDTH = 17 };
@@ -89,6 +90,19 @@ static void list_readers(rlt_table *t)
     const rlt_reader *r;
     for (uint32_t i = 0; (r = rlt_reader_at(i)); i++)
         put(t, r->name, r->summary, NULL);
+}
+
+/* The names come from the generator itself: its complaint about an unknown setting lists them. */
+static void list_models(rlt_table *t)
+{
+    rlt_transformer m = rlt_transformer_default();
+    rlt_error err = {0};
+    const char *names = "";
+    if (rlt_transformer_set(&m, "?", "", &err) && strchr(err.what, ':'))
+        names = strchr(err.what, ':') + 1;
+    put(t, "transformer",
+        "data-parallel training of a transformer, gradients all-reduced in buckets during the backward pass",
+        names + strspn(names, " "));
 }
 
 static void list_settings(rlt_table *t)
@@ -184,7 +198,7 @@ static const struct {
 } sections[] = {
     {"topologies", NULL},        {"collectives", list_collectives}, {"algorithms", list_algorithms},
     {"networks", list_networks}, {"shapes", list_shapes},           {"readers", list_readers},
-    {"settings", list_settings},
+    {"models", list_models},     {"settings", list_settings},
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
@@ -250,8 +264,9 @@ static int find_section(const char *name, rlt_error *err)
     }
     if (near.best)
         return rlt_fail(err, RLT_EUSAGE, name, "nothing of that kind; did you mean '%s'?", near.best);
-    return rlt_fail(err, RLT_EUSAGE, name,
-                    "expected topologies, collectives, algorithms, networks, shapes, readers or settings");
+    return rlt_fail(
+        err, RLT_EUSAGE, name,
+        "expected topologies, collectives, algorithms, networks, shapes, readers, models or settings");
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -276,9 +291,10 @@ const rlt_command rlt_cmd_list = {
     .operands = "[WHAT]",
     .min_operands = 0,
     .max_operands = 1,
-    .description = "Lists what can be named elsewhere. WHAT is topologies (found in ./topologies and where "
-                   "ringlet is installed), collectives, algorithms, networks, shapes, readers or settings; "
-                   "without it all are listed.",
+    .description =
+        "Lists what can be named elsewhere. WHAT is topologies (found in ./topologies and where "
+        "ringlet is installed), collectives, algorithms, networks, shapes, readers, models or settings; "
+        "without it all are listed.",
     .example = "ringlet list algorithms",
     .options = options,
     .settings_size = sizeof(rlt_report_settings),

@@ -68,7 +68,7 @@ static const rlt_command *find_verb(const rlt_command *c, int *argc, char ***arg
 static int check_operands(const rlt_command *c, const rlt_parsed *p, const char *name, rlt_error *err)
 {
     if (p->n_operands < c->min_operands)
-        return rlt_fail(err, RLT_EUSAGE, name, "expected %s", c->operands);
+        return rlt_fail(err, RLT_EUSAGE, name + strlen("ringlet "), "expected %s", c->operands);
     if (c->max_operands < 0 || p->n_operands <= c->max_operands)
         return 0;
     return c->operands ? rlt_fail(err, RLT_EUSAGE, p->operands[c->max_operands],
@@ -83,7 +83,7 @@ static int need_verb(const rlt_command *c, int argc, char **argv, const char *na
     rlt_nearest near;
     if (argc < 2 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
         rlt_print_help(argc < 2 ? stderr : stdout, name, c);
-        return argc < 2 ? rlt_fail(err, RLT_EUSAGE, name, "expected a command") : 0;
+        return argc < 2 ? rlt_fail(err, RLT_EUSAGE, c->name, "expected a command") : 0;
     }
     near = rlt_nearest_to(argv[1]);
     for (const rlt_command *const *v = c->verbs; *v; v++) {
@@ -92,9 +92,9 @@ static int need_verb(const rlt_command *c, int argc, char **argv, const char *na
         snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", (*v)->name);
     }
     if (near.best)
-        return rlt_fail(err, RLT_EUSAGE, name, "unknown command '%s'; did you mean '%s'?", argv[1],
+        return rlt_fail(err, RLT_EUSAGE, c->name, "unknown command '%s'; did you mean '%s'?", argv[1],
                         near.best);
-    return rlt_fail(err, RLT_EUSAGE, name, "unknown command '%s'; expected one of %s", argv[1], known);
+    return rlt_fail(err, RLT_EUSAGE, c->name, "unknown command '%s'; expected one of %s", argv[1], known);
 }
 
 static int run_command(const rlt_command *c, int argc, char **argv, rlt_error *err)

@@ -20,8 +20,9 @@ const rlt_option rlt_trace_option_table[] = {
      AT(steps)},
     {"step-mark", 0, RLT_OPT_TEXT, "TEXT",
      "The annotation that marks a step, where it is not ProfilerStep#N.", AT(step_mark)},
-    {"replicate", 0, RLT_OPT_LIST, "FROM|RANK=FROM",
-     "Let the recording of rank FROM play every missing rank, or rank RANK; may be repeated.", AT(replicate)},
+    {"replicate", 0, RLT_OPT_LIST, "RANK=FROM",
+     "A missing rank is played by the recording of another: 1=0, or all=0 for every missing one.",
+     AT(replicate)},
     {"trace-ranks", 0, RLT_OPT_COUNT, "N", "How many ranks there are, where the trace does not tell.",
      AT(trace_ranks), .min = 1, .max = RLT_MAX_RANKS},
     {0}};
@@ -46,14 +47,15 @@ static int read_steps(const char *text, rlt_read_options *out, rlt_error *err)
 
 static int read_replicate(const char *text, rlt_replicate *out, rlt_error *err)
 {
-    const char *equals = strchr(text, '=');
     char left[24];
+    const char *right;
     uint64_t rank = RLT_NONE, from;
     rlt_error ignored = {0};
-    snprintf(left, sizeof left, "%.*s", equals ? (int)(equals - text < 23 ? equals - text : 23) : 0, text);
-    if ((equals && (rlt_parse_count(left, &rank, NULL, &ignored) || rank >= RLT_MAX_RANKS)) ||
-        rlt_parse_count(equals ? equals + 1 : text, &from, NULL, &ignored) || from >= RLT_MAX_RANKS)
-        return rlt_fail(err, RLT_EUSAGE, "--replicate", "expected a rank, or RANK=FROM, got '%s'", text);
+    if (rlt_split_setting(text, left, sizeof left, &right, NULL, &ignored) ||
+        (strcmp(left, "all") != 0 &&
+         (rlt_parse_count(left, &rank, NULL, &ignored) || rank >= RLT_MAX_RANKS)) ||
+        rlt_parse_count(right, &from, NULL, &ignored) || from >= RLT_MAX_RANKS)
+        return rlt_fail(err, RLT_EUSAGE, "--replicate", "expected RANK=FROM or all=FROM, got '%s'", text);
     *out = (rlt_replicate){(uint32_t)rank, (uint32_t)from};
     return 0;
 }
