@@ -98,11 +98,11 @@ static void list_models(rlt_table *t)
     rlt_transformer m = rlt_transformer_default();
     rlt_error err = {0};
     const char *names = "";
-    if (rlt_transformer_set(&m, "?", "", &err) && strchr(err.what, ':'))
-        names = strchr(err.what, ':') + 1;
+    if (rlt_transformer_set(&m, "?", "", &err) && strstr(err.what, " has "))
+        names = strstr(err.what, " has ") + strlen(" has ");
     put(t, "transformer",
         "data-parallel training of a transformer, gradients all-reduced in buckets during the backward pass",
-        names + strspn(names, " "));
+        names);
 }
 
 static void list_settings(rlt_table *t)
