@@ -57,7 +57,7 @@ static int check_placement(const rlt_topology *t, const rlt_placement *p, rlt_er
 
 static int reserve_walk(rlt_router *r, rlt_error *err)
 {
-    uint64_t longest = 1;
+    uint64_t longest = INLINE_LINKS;
     for (uint32_t i = 0; i < r->t->n_dims; i++)
         longest += r->t->dims[i].f.max_hops;
     return rlt_grow(&r->walk.links, &r->walk.capacity, sizeof *r->walk.links, longest, RLT_MAX_LINKS,
@@ -118,27 +118,31 @@ static void route_product(rlt_router *r, uint32_t src, uint32_t dst, rlt_pick pi
 {
     const rlt_topology *t = r->t;
     rlt_walk *w = &r->walk;
-    uint32_t low = 0, high = src, to = dst;
-    for (uint32_t i = 0; i < t->n_dims; i++) {
+    uint32_t low = 0, high = src, to = dst, used = 0;
+    rlt_time latency = 0;
+    uint64_t bw = UINT64_MAX;
+    for (uint32_t i = 0, n_dims = t->n_dims; i < n_dims; i++) {
         const rlt_product_dim *d = &t->dims[i];
         const rlt_factor *f = &d->f;
         uint32_t x = high % f->n, y = to % f->n;
         high /= f->n;
         to /= f->n;
         if (x != y) {
-            uint32_t *links = w->links + w->n, base = d->first_link + (low + high * d->stride) * f->links;
+            uint32_t *links = w->links + used, base = d->first_link + (low + high * d->stride) * f->links;
             uint32_t n = f->shape->route(f, x, y, pick, links);
-            const rlt_link_class *cls = rlt_factor_class(f, links[0]);
             /* The links of one class lie together, and no route mixes classes. */
-            for (uint32_t k = 0; k < n; k++)
+            const rlt_link_class *cls = rlt_factor_class(f, links[0]);
+            for (uint32_t k = 0; base && k < n; k++)
                 links[k] += base;
-            w->n += n;
-            w->latency_ps += cls->latency_ps * (rlt_time)n;
-            if (cls->bw_Bps < w->bw_Bps)
-                w->bw_Bps = cls->bw_Bps;
+            used += n;
+            latency += cls->latency_ps * (rlt_time)n;
+            bw = cls->bw_Bps < bw ? cls->bw_Bps : bw;
         }
         low += y * d->stride;
     }
+    w->n = used;
+    w->latency_ps = latency;
+    w->bw_Bps = bw;
 }
 
 static bool crosses_nic(const rlt_router *r)
@@ -204,17 +208,29 @@ static void remember(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key)
 {
     const rlt_walk *w = &r->walk;
     last_route *e = &r->last[src];
-    uint32_t *links = w->n <= INLINE_LINKS ? e->links : long_block(r, src, w->n);
-    e->dst = RLT_NONE;
-    if (!links)
-        return;
-    memcpy(links, w->links, w->n * sizeof *links);
-    *e = (last_route){.dst = dst, .n = w->n, .key = key, .latency_ps = w->latency_ps, .bw_Bps = w->bw_Bps};
-    if (w->n <= INLINE_LINKS)
-        memcpy(e->links, w->links, w->n * sizeof *links);
+    if (w->n <= INLINE_LINKS) {
+        memcpy(e->links, w->links, sizeof e->links); /* the walk has room for as many */
+    } else {
+        uint32_t *links = long_block(r, src, w->n);
+        if (!links) {
+            e->dst = RLT_NONE;
+            return;
+        }
+        memcpy(links, w->links, w->n * sizeof *links);
+    }
+    e->dst = dst;
+    e->n = w->n;
+    e->key = key;
+    e->latency_ps = w->latency_ps;
+    e->bw_Bps = w->bw_Bps;
 }
 
-static int find(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key, rlt_path *path)
+/* Out of line, so that a repeat saves no registers. */
+#if defined(__GNUC__)
+__attribute__((noinline))
+#endif
+static int
+find(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key, rlt_path *path)
 {
     rlt_walk *w = &r->walk;
     if (src >= r->ranks || dst >= r->ranks)
