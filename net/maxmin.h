@@ -115,6 +115,8 @@ void rlt_maxmin_free(rlt_maxmin *mm);
  * has this id already. RLT_NONE when out of memory. */
 uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
                           bool *merged);
+/* True if the path names no link twice. */
+bool rlt_maxmin_is_simple(rlt_maxmin *mm, const uint32_t *links, uint32_t n);
 /* Gives every flow its rate. RLT_ENOMEM. */
 int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
 /* Takes the flows that end now (`now` = rlt_maxmin_next()) off their links; mm->drained lists them in a fixed

@@ -31,6 +31,17 @@ static void next_epoch(rlt_maxmin *mm)
     mm->epoch += 2;
 }
 
+bool rlt_maxmin_is_simple(rlt_maxmin *mm, const uint32_t *links, uint32_t n)
+{
+    next_epoch(mm);
+    for (uint32_t i = 0; i < n; i++) {
+        if (mm->levels[links[i]].mark == mm->epoch)
+            return false;
+        mm->levels[links[i]].mark = mm->epoch;
+    }
+    return true;
+}
+
 static bool changed(const rlt_mm_link *l)
 {
     return l->n && (l->touched & (RLT_MM_LEFT | RLT_MM_JOINED));

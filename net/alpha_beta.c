@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The alpha-beta model: a message is serialised at its first link (send port) and at its last one (receive
+ * port), and is delivered latency + bytes / path bandwidth after it started, unless the receive port is still
+ * taking in others. One event a message, and a second one only if it had to wait for the receive port.
+ *
+ * Accounts: the send port and the links in between carry a message from its start for bytes / their
+ * bandwidth; the receive port carries it for that long up to its delivery.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "net/network_internal.h"
+
+typedef struct port {
+    rlt_time tx_free, rx_free;
+    uint64_t bw_Bps, ps_per_byte; /* 0: not a whole number */
+} port;
+
+/* One cache line. */
+typedef struct message {
+    uint64_t tx, rx, bytes, wire_bytes;
+    rlt_time start, rx_span;
+    uint32_t first, last; /* send and receive port; last is RLT_NONE where there is no receive port */
+    uint32_t inner;       /* links in between, as a kept path */
+    uint32_t live;
+} message;
+
+typedef struct alpha_beta {
+    rlt_net_core core;
+    port *ports;
+    rlt_pool messages;
+    int arrive, deliver;
+} alpha_beta;
+
+static rlt_time span(const port *p, uint64_t bytes)
+{
+    if (p->ps_per_byte && bytes < (1u << 31))
+        return (rlt_time)(bytes * p->ps_per_byte);
+    return rlt_transfer_time(bytes, p->bw_Bps);
+}
+
+static int no_memory(alpha_beta *ab)
+{
+    return rlt_sim_fail(ab->core.sim, RLT_ENOMEM, NULL, "no memory for one more message");
+}
+
+static void on_deliver(void *ctx, uint64_t payload)
+{
+    alpha_beta *ab = ctx;
+    const message *m = rlt_pool_at(&ab->messages, (uint32_t)payload);
+    uint64_t tx = m->tx, rx = m->rx;
+    ab->core.base.bytes_delivered += m->bytes;
+    ((message *)rlt_pool_at(&ab->messages, (uint32_t)payload))->live = 0;
+    rlt_pool_put(&ab->messages, (uint32_t)payload);
+    ab->core.client.delivered(ab->core.client.ctx, tx, rx);
+}
+
+/* The receive port takes the message in during the span before `end`. */
+static int receive(alpha_beta *ab, const message *m, rlt_time end)
+{
+    rlt_usage *u = ab->core.base.usage;
+    rlt_account *a = &u->links[m->last];
+    a->bytes += m->wire_bytes;
+    a->messages++;
+    a->active += m->rx_span;
+    return u->series ? rlt__usage_spread(u, m->last, end - m->rx_span, end, (double)m->wire_bytes) : 0;
+}
+
+/* The last byte has come as far as the receive port. */
+static void on_arrive(void *ctx, uint64_t payload)
+{
+    alpha_beta *ab = ctx;
+    message *m = rlt_pool_at(&ab->messages, (uint32_t)payload);
+    if (m->inner != RLT_NONE) {
+        rlt__path_drop(&ab->core, m->inner);
+        m->inner = RLT_NONE;
+    }
+    if (m->last != RLT_NONE) {
+        rlt_time now = rlt_sim_now(ab->core.sim);
+        port *p = &ab->ports[m->last];
+        rlt_time end = rlt_time_add(p->rx_free, m->rx_span);
+        if (end < now)
+            end = now;
+        p->rx_free = end;
+        if (receive(ab, m, end) != 0) {
+            no_memory(ab);
+            return;
+        }
+        if (end > now) {
+            rlt_sim_at(ab->core.sim, end, RLT_COMPLETE, ab->deliver, payload);
+            return;
+        }
+    }
+    on_deliver(ctx, payload);
+}
+
+/* Accounts of the links in between. */
+static int carry_inner(alpha_beta *ab, message *m, const rlt_path *p, rlt_time now)
+{
+    rlt_usage *u = ab->core.base.usage;
+    for (uint32_t i = 1; i + 1 < p->n; i++) {
+        rlt_time end = rlt_time_add(m->start, span(&ab->ports[p->links[i]], m->wire_bytes));
+        u->links[p->links[i]].bytes += m->wire_bytes;
+        u->links[p->links[i]].messages++;
+        int rc = rlt__usage_span(u, p->links[i], now, m->start, end);
+        if (!rc && u->series)
+            rc = rlt__usage_spread(u, p->links[i], m->start, end, (double)m->wire_bytes);
+        if (rc)
+            return rc;
+    }
+    return rlt__path_keep(&ab->core, p->links + 1, p->n - 2, &m->inner);
+}
+
+static rlt_time send_local(alpha_beta *ab, message *m, uint32_t index, const rlt_leg *leg)
+{
+    m->first = m->last = RLT_NONE;
+    rlt_time now = rlt_sim_now(ab->core.sim);
+    rlt_sim_at(ab->core.sim, rlt_time_add(now, leg->tail_ps), RLT_COMPLETE, ab->arrive, index);
+    return now;
+}
+
+static rlt_time send(rlt_net *net, const rlt_message *msg)
+{
+    alpha_beta *ab = (alpha_beta *)net;
+    rlt_leg leg;
+    if (rlt__net_leg(&ab->core, msg, &leg) != 0)
+        return -1;
+    uint32_t index = rlt_pool_get(&ab->messages);
+    if (index == RLT_NONE) {
+        no_memory(ab);
+        return -1;
+    }
+    message *m = rlt_pool_at(&ab->messages, index);
+    m->tx = msg->tx;
+    m->rx = msg->rx;
+    m->bytes = msg->bytes;
+    m->wire_bytes = leg.wire_bytes;
+    m->inner = RLT_NONE;
+    m->live = 1;
+    const rlt_path *p = &leg.path;
+    if (p->n == 0)
+        return send_local(ab, m, index, &leg);
+
+    rlt_time now = rlt_sim_now(ab->core.sim);
+    port *first = &ab->ports[p->links[0]], *last = &ab->ports[p->links[p->n - 1]];
+    rlt_time tx_span = span(first, leg.wire_bytes);
+    m->start = first->tx_free > now ? first->tx_free : now;
+    rlt_time tx_end = first->tx_free = rlt_time_add(m->start, tx_span);
+    m->first = p->links[0];
+    m->last = p->n > 1 ? p->links[p->n - 1] : RLT_NONE;
+    m->rx_span = last->bw_Bps == first->bw_Bps ? tx_span : span(last, leg.wire_bytes);
+    rlt_time path_span = p->bw_Bps == first->bw_Bps  ? tx_span
+                         : p->bw_Bps == last->bw_Bps ? m->rx_span
+                                                     : rlt_transfer_time(leg.wire_bytes, p->bw_Bps);
+
+    rlt_usage *u = ab->core.base.usage;
+    rlt_account *a = &u->links[m->first];
+    a->bytes += leg.wire_bytes;
+    a->messages++;
+    int rc = rlt__usage_span(u, m->first, now, m->start, tx_end);
+    if (!rc && u->series)
+        rc = rlt__usage_spread(u, m->first, m->start, tx_end, (double)leg.wire_bytes);
+    if (!rc && p->n > 2)
+        rc = carry_inner(ab, m, p, now);
+    if (rc) {
+        no_memory(ab);
+        return -1;
+    }
+    rlt_time tail = rlt_time_add(rlt_time_add(m->start, leg.tail_ps), path_span);
+    rlt_sim_at(ab->core.sim, tail, RLT_COMPLETE, ab->arrive, index);
+    return tx_end;
+}
+
+/* Takes back what a message has not yet put on a link that it began to use at its start. */
+static void take_back(alpha_beta *ab, const message *m, uint32_t link, rlt_time now)
+{
+    rlt_account *a = &ab->core.base.usage->links[link];
+    rlt_time end = rlt_time_add(m->start, span(&ab->ports[link], m->wire_bytes));
+    if (end <= now)
+        return;
+    double carried = now <= m->start ? 0 : (double)(now - m->start) / (double)(end - m->start);
+    a->bytes -= m->wire_bytes - (uint64_t)nearbyint(carried * (double)m->wire_bytes);
+    a->messages--;
+}
+
+static void settle(rlt_net *net)
+{
+    alpha_beta *ab = (alpha_beta *)net;
+    rlt_time now = rlt_sim_now(ab->core.sim);
+    for (uint32_t i = 0; i < ab->messages.n; i++) {
+        const message *m = rlt_pool_at(&ab->messages, i);
+        if (!m->live || m->first == RLT_NONE)
+            continue;
+        take_back(ab, m, m->first, now);
+        for (uint32_t r = m->inner; r != RLT_NONE; r = rlt__path_run(&ab->core, r)->next)
+            for (uint32_t k = 0; k < rlt__path_run(&ab->core, r)->n; k++)
+                take_back(ab, m, rlt__path_run(&ab->core, r)->links[k], now);
+    }
+}
+
+static void destroy(rlt_net *net)
+{
+    alpha_beta *ab = (alpha_beta *)net;
+    rlt_pool_free(&ab->messages);
+    free(ab->ports);
+    rlt__net_fini(&ab->core);
+    free(ab);
+}
+
+static int create_ports(alpha_beta *ab, const uint64_t *bw, rlt_error *err)
+{
+    uint32_t n = ab->core.base.usage->n;
+    ab->ports = calloc(n ? n : 1, sizeof(*ab->ports));
+    if (!ab->ports)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < n; i++) {
+        ab->ports[i].bw_Bps = bw[i];
+        uint64_t per_byte = (uint64_t)RLT_S / bw[i];
+        if ((uint64_t)RLT_S % bw[i] == 0 && per_byte < (1u << 29))
+            ab->ports[i].ps_per_byte = per_byte;
+    }
+    return 0;
+}
+
+static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
+{
+    *out = NULL;
+    alpha_beta *ab = calloc(1, sizeof(*ab));
+    uint64_t *bw = NULL;
+    if (!ab)
+        return rlt_nomem(err);
+    rlt_pool_init(&ab->messages, sizeof(message));
+    int rc = rlt__net_init(&ab->core, &rlt_net_alpha_beta, cfg, &bw, err);
+    if (!rc)
+        rc = create_ports(ab, bw, err);
+    free(bw);
+    if (!rc) {
+        ab->arrive = rlt_sim_handler(cfg->sim, on_arrive, ab);
+        ab->deliver = rlt_sim_handler(cfg->sim, on_deliver, ab);
+        if (ab->arrive < 0 || ab->deliver < 0)
+            rc = rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
+    }
+    if (rc) {
+        destroy(&ab->core.base);
+        return rc;
+    }
+    *out = &ab->core.base;
+    return 0;
+}
+
+const rlt_net_model rlt_net_alpha_beta = {
+    .name = "alpha-beta",
+    .summary = "latency + bytes / bandwidth, serialised at the ranks' send and receive ports only",
+    .create = create,
+    .destroy = destroy,
+    .send = send,
+    .settle = settle,
+};

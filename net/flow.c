@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The flow model: messages share every link of their paths max-min fairly. At one instant what ends is taken
+ * off, then what begins is put on, then rates are computed once.
+ *
+ * Messages of equal path and size that begin together are one flow of the solver; the flow names the last of
+ * them, and each the next, in a ring.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "net/maxmin.h"
+#include "net/network_internal.h"
+
+typedef struct message {
+    uint64_t tx, rx, bytes, wire_bytes;
+    rlt_time tail_ps; /* from drained to delivered */
+    uint32_t next;    /* message of the same flow */
+    uint32_t path;    /* kept until the flow begins */
+} message;
+
+typedef struct flow_net {
+    rlt_net_core core;
+    rlt_maxmin *mm;
+    rlt_pool messages;
+    int drain, solve, begin, deliver;
+    rlt_event wake; /* the next drain, at wake_at */
+    rlt_time wake_at;
+    bool solve_pending;
+    bool latency_first;
+    bool may_loop; /* routes are not simple by construction */
+} flow_net;
+
+static message *message_at(const flow_net *net, uint32_t i)
+{
+    return rlt_pool_at(&net->messages, i);
+}
+
+static int no_memory(flow_net *net)
+{
+    return rlt_sim_fail(net->core.sim, RLT_ENOMEM, NULL, "no memory for one more flow");
+}
+
+/* Has the next drain happen when the solver says. */
+static void wake(flow_net *net)
+{
+    rlt_time next = rlt_maxmin_next(net->mm);
+    if (next == net->wake_at)
+        return;
+    rlt_sim_cancel(net->core.sim, net->wake);
+    net->wake_at = next;
+    if (next >= 0)
+        net->wake = rlt_sim_at(net->core.sim, next, RLT_COMPLETE, net->drain, 0);
+}
+
+/* After flows began or ended. */
+static void update(flow_net *net)
+{
+    if (net->solve_pending)
+        return;
+    if (!rlt_maxmin_needs_solve(net->mm)) {
+        wake(net);
+        return;
+    }
+    net->solve_pending = true;
+    rlt_sim_at(net->core.sim, rlt_sim_now(net->core.sim), RLT_SOLVE, net->solve, 0);
+}
+
+static void on_solve(void *ctx, uint64_t payload)
+{
+    (void)payload;
+    flow_net *net = ctx;
+    rlt_time now = rlt_sim_now(net->core.sim);
+    net->solve_pending = false;
+    int rc = rlt_maxmin_solve(net->mm, now);
+    rlt_usage *u = net->core.base.usage;
+    for (uint32_t i = 0; u->series && i < net->mm->component.n && !rc; i++) {
+        uint32_t link = net->mm->component.items[i];
+        rc = rlt__usage_rate(u, link, now, rlt_maxmin_link_rate(net->mm, link));
+    }
+    if (rc)
+        no_memory(net);
+    else
+        wake(net);
+}
+
+static void on_deliver(void *ctx, uint64_t payload)
+{
+    flow_net *net = ctx;
+    const message *m = message_at(net, (uint32_t)payload);
+    uint64_t tx = m->tx, rx = m->rx;
+    net->core.base.bytes_delivered += m->bytes;
+    rlt_pool_put(&net->messages, (uint32_t)payload);
+    net->core.client.delivered(net->core.client.ctx, tx, rx);
+}
+
+/* Tells the client of the messages of a flow that has drained. */
+static void drained(flow_net *net, uint32_t flow, rlt_time now)
+{
+    rlt_mm_flow *f = &net->mm->flows[flow];
+    uint32_t last = f->user, i = message_at(net, last)->next;
+    const rlt_mm_hop *h = rlt_maxmin_hops(net->mm, f);
+    uint64_t wire_bytes = message_at(net, last)->wire_bytes;
+    for (uint32_t k = 0; k < f->n; k++)
+        rlt__usage_leave(net->core.base.usage, h[k].link, now, wire_bytes, f->weight);
+    rlt_maxmin_release(net->mm, flow);
+    for (bool more = true; more;) {
+        const message *m = message_at(net, i);
+        uint32_t next = m->next;
+        uint64_t tx = m->tx;
+        rlt_sim_at(net->core.sim, rlt_time_add(now, net->latency_first ? 0 : m->tail_ps), RLT_COMPLETE,
+                   net->deliver, i);
+        more = i != last;
+        net->core.client.injected(net->core.client.ctx, tx);
+        i = next;
+    }
+}
+
+static void on_drain(void *ctx, uint64_t payload)
+{
+    (void)payload;
+    flow_net *net = ctx;
+    rlt_time now = rlt_sim_now(net->core.sim);
+    net->wake_at = -1;
+    net->wake = (rlt_event){0};
+    if (rlt_maxmin_drain(net->mm, now) != 0) {
+        no_memory(net);
+        return;
+    }
+    for (uint32_t i = 0; i < net->mm->drained.n; i++)
+        drained(net, net->mm->drained.items[i], now);
+    update(net);
+}
+
+/* The message's flow begins now. */
+static int start(flow_net *net, uint32_t index, const uint32_t *links, uint32_t n)
+{
+    rlt_time now = rlt_sim_now(net->core.sim);
+    message *m = message_at(net, index);
+    bool merged;
+    uint32_t flow = rlt_maxmin_start(net->mm, now, links, n, m->wire_bytes, &merged);
+    if (flow == RLT_NONE)
+        return RLT_ENOMEM;
+    rlt_mm_flow *f = &net->mm->flows[flow];
+    if (merged) {
+        message *last = message_at(net, f->user);
+        m->next = last->next;
+        last->next = index;
+    } else {
+        m->next = index;
+    }
+    f->user = index;
+    for (uint32_t i = 0; i < n; i++)
+        rlt__usage_join(net->core.base.usage, links[i], now);
+    update(net);
+    return 0;
+}
+
+/* A kept path as an array, in the solver's scratch space. */
+static int unpack(flow_net *net, uint32_t first, rlt_mm_list *path)
+{
+    int rc = 0;
+    path->n = 0;
+    for (uint32_t r = first; r != RLT_NONE; r = rlt__path_run(&net->core, r)->next)
+        for (uint32_t k = 0; k < rlt__path_run(&net->core, r)->n && !rc; k++)
+            rc = rlt__mm_append(path, rlt__path_run(&net->core, r)->links[k]);
+    return rc;
+}
+
+static void on_begin(void *ctx, uint64_t payload)
+{
+    flow_net *net = ctx;
+    uint32_t index = (uint32_t)payload, first = message_at(net, index)->path;
+    rlt_mm_list *path = &net->mm->scratch;
+    int rc = unpack(net, first, path);
+    rlt__path_drop(&net->core, first);
+    if (!rc)
+        rc = start(net, index, path->items, path->n);
+    if (rc)
+        no_memory(net);
+}
+
+static int loops(flow_net *net, const rlt_message *m)
+{
+    char where[64];
+    snprintf(where, sizeof(where), "message from rank %u to rank %u", m->src, m->dst);
+    return rlt_sim_fail(net->core.sim, RLT_ETOPOLOGY, where, "its route crosses a link twice");
+}
+
+static rlt_time send(rlt_net *base, const rlt_message *msg)
+{
+    flow_net *net = (flow_net *)base;
+    rlt_leg leg;
+    if (rlt__net_leg(&net->core, msg, &leg) != 0)
+        return -1;
+    const rlt_path *p = &leg.path;
+    if (net->may_loop && p->n > 2 && !rlt_maxmin_is_simple(net->mm, p->links, p->n)) {
+        loops(net, msg);
+        return -1;
+    }
+    uint32_t index = rlt_pool_get(&net->messages);
+    if (index == RLT_NONE) {
+        no_memory(net);
+        return -1;
+    }
+    message *m = message_at(net, index);
+    m->tx = msg->tx;
+    m->rx = msg->rx;
+    m->bytes = msg->bytes;
+    m->wire_bytes = leg.wire_bytes;
+    m->tail_ps = leg.tail_ps;
+    bool nothing = p->n == 0 || leg.wire_bytes == 0;
+    if (nothing || net->latency_first) {
+        rlt_time now = rlt_sim_now(net->core.sim), then = rlt_time_add(now, leg.tail_ps);
+        if (nothing) {
+            for (uint32_t i = 0; i < p->n; i++)
+                net->core.base.usage->links[p->links[i]].messages++;
+            rlt_sim_at(net->core.sim, then, RLT_COMPLETE, net->deliver, index);
+            return now;
+        }
+        if (rlt__path_keep(&net->core, p->links, p->n, &m->path) != 0)
+            no_memory(net);
+        else
+            rlt_sim_at(net->core.sim, then, RLT_START, net->begin, index);
+        return -1;
+    }
+    if (start(net, index, p->links, p->n) != 0)
+        no_memory(net);
+    return -1;
+}
+
+/* Counts what the flow has carried of each of its messages. */
+static void count_partial(flow_net *net, uint32_t flow, rlt_time now)
+{
+    rlt_mm_flow *f = &net->mm->flows[flow];
+    const rlt_mm_hop *h = rlt_maxmin_hops(net->mm, f);
+    double left = rlt_maxmin_remaining(net->mm, flow, now);
+    uint64_t wire_bytes = message_at(net, f->user)->wire_bytes;
+    double carried = (double)wire_bytes - left;
+    if (carried <= 0)
+        return;
+    for (uint32_t k = 0; k < f->n; k++)
+        net->core.base.usage->links[h[k].link].bytes += (uint64_t)nearbyint(carried * f->weight);
+}
+
+static void settle(rlt_net *base)
+{
+    flow_net *net = (flow_net *)base;
+    rlt_time now = rlt_sim_now(net->core.sim);
+    for (uint32_t i = 0; i < net->mm->n_links; i++)
+        for (uint32_t k = 0; k < net->mm->links[i].own; k++)
+            count_partial(net, net->mm->links[i].flows[k].flow, now);
+}
+
+static void destroy(rlt_net *base)
+{
+    flow_net *net = (flow_net *)base;
+    rlt_maxmin_free(net->mm);
+    rlt_pool_free(&net->messages);
+    rlt__net_fini(&net->core);
+    free(net);
+}
+
+static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
+{
+    *out = NULL;
+    flow_net *net = calloc(1, sizeof(*net));
+    uint64_t *bw = NULL;
+    if (!net)
+        return rlt_nomem(err);
+    rlt_pool_init(&net->messages, sizeof(message));
+    int rc = rlt__net_init(&net->core, &rlt_net_flow, cfg, &bw, err);
+    if (!rc)
+        rc = rlt_maxmin_create(net->core.base.usage->n, bw, &net->mm, err);
+    free(bw);
+    if (!rc) {
+        net->wake_at = -1;
+        net->latency_first = cfg->endpoint.injection == RLT_INJECT_BLOCKING;
+        net->may_loop = !rlt_topology_is_product(rlt_router_topology(cfg->router));
+        net->mm->note_idle = cfg->series_bin_ps != 0;
+        net->drain = rlt_sim_handler(cfg->sim, on_drain, net);
+        net->solve = rlt_sim_handler(cfg->sim, on_solve, net);
+        net->begin = rlt_sim_handler(cfg->sim, on_begin, net);
+        net->deliver = rlt_sim_handler(cfg->sim, on_deliver, net);
+        if (net->drain < 0 || net->solve < 0 || net->begin < 0 || net->deliver < 0)
+            rc = rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
+    }
+    if (rc) {
+        destroy(&net->core.base);
+        return rc;
+    }
+    *out = &net->core.base;
+    return 0;
+}
+
+const rlt_net_model rlt_net_flow = {
+    .name = "flow",
+    .summary = "max-min fair sharing of every link",
+    .create = create,
+    .destroy = destroy,
+    .send = send,
+    .settle = settle,
+};

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of network models, and what they share. */
+#include "net/network_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const rlt_net_model *const models[] = {&rlt_net_alpha_beta, &rlt_net_flow};
+enum { N_MODELS = sizeof(models) / sizeof(models[0]) };
+
+const rlt_net_model *rlt_net_model_at(uint32_t i)
+{
+    return i < N_MODELS ? models[i] : NULL;
+}
+
+const rlt_net_model *rlt_net_model_find(const char *name, rlt_error *err)
+{
+    for (uint32_t i = 0; i < N_MODELS; i++)
+        if (strcmp(models[i]->name, name) == 0)
+            return models[i];
+    char known[128] = "";
+    for (uint32_t i = 0; i < N_MODELS; i++) {
+        strncat(known, i ? ", " : "", sizeof(known) - strlen(known) - 1);
+        strncat(known, models[i]->name, sizeof(known) - strlen(known) - 1);
+    }
+    rlt_fail(err, RLT_EUSAGE, NULL, "unknown network model '%.40s'; known are %s", name, known);
+    return NULL;
+}
+
+void rlt_net_settle(rlt_net *net)
+{
+    rlt_net_core *c = (rlt_net_core *)net;
+    if (net->usage->horizon >= 0)
+        return;
+    net->model->settle(net);
+    rlt__usage_settle(net->usage, rlt_sim_now(c->sim));
+}
+
+void rlt_net_free(rlt_net *net)
+{
+    if (net)
+        net->model->destroy(net);
+}
+
+static bool is_scale(double x)
+{
+    return x > 0 && x <= 1e9;
+}
+
+static rlt_time scaled_time(rlt_time t, double scale)
+{
+    if (scale == 1.0)
+        return t;
+    double x = nearbyint((double)t * scale);
+    return x >= (double)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)x;
+}
+
+static int scaled_bandwidths(const rlt_topology *t, double scale, uint64_t **out, rlt_error *err)
+{
+    uint32_t n = rlt_topology_links(t);
+    uint64_t *bw = malloc((n ? (size_t)n : 1) * sizeof(*bw));
+    if (!bw)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < n; i++)
+        bw[i] = rlt__scaled_bw(rlt_topology_link(t, i).bw_Bps, scale);
+    *out = bw;
+    return 0;
+}
+
+int rlt__net_init(rlt_net_core *c, const rlt_net_model *model, const rlt_net_config *cfg, uint64_t **bw,
+                  rlt_error *err)
+{
+    if (!is_scale(cfg->bandwidth_scale) || !(cfg->latency_scale == 0 || is_scale(cfg->latency_scale)))
+        return rlt_fail(err, RLT_ERANGE, NULL,
+                        "a scale of bandwidth (%g) or latency (%g) that is not in (0, 1e9]",
+                        cfg->bandwidth_scale, cfg->latency_scale);
+    const rlt_topology *t = rlt_router_topology(cfg->router);
+    int rc = rlt_usage_create(t, cfg->series_bin_ps, &c->base.usage, err);
+    if (rc)
+        return rc;
+    c->base.usage->bandwidth_scale = cfg->bandwidth_scale;
+    c->base.model = model;
+    c->sim = cfg->sim;
+    c->router = cfg->router;
+    c->client = cfg->client;
+    c->endpoint = cfg->endpoint;
+    c->bandwidth_scale = cfg->bandwidth_scale;
+    c->latency_scale = cfg->latency_scale;
+    c->scaled = c->bandwidth_scale != 1.0 || c->latency_scale != 1.0;
+    c->plain = c->endpoint.n_protocols == 0 && c->endpoint.byte_fs == 0;
+    c->plain_ps = c->endpoint.message_ps;
+    rlt_pool_init(&c->path_runs, sizeof(rlt_path_run));
+    return scaled_bandwidths(t, cfg->bandwidth_scale, bw, err);
+}
+
+void rlt__net_fini(rlt_net_core *c)
+{
+    rlt_usage_free(c->base.usage);
+    rlt_pool_free(&c->path_runs);
+}
+
+int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg)
+{
+    rlt_path *p = &leg->path;
+    if (p->n)
+        p->bw_Bps = rlt__scaled_bw(p->bw_Bps, c->bandwidth_scale);
+    rlt_message_cost cost = rlt_endpoint_cost(&c->endpoint, m->bytes, p->bw_Bps);
+    leg->wire_bytes = cost.wire_bytes;
+    leg->tail_ps = rlt_time_add(scaled_time(p->latency_ps, c->latency_scale),
+                                scaled_time(cost.delay_ps, c->latency_scale));
+    return 0;
+}
+
+int rlt__net_no_route(rlt_net_core *c, const rlt_message *m, int code)
+{
+    char where[64];
+    snprintf(where, sizeof(where), "message from rank %u to rank %u", m->src, m->dst);
+    return rlt_sim_fail(c->sim, code, where, "no route: %s", rlt_strerror(code));
+}
+
+int rlt__path_keep(rlt_net_core *c, const uint32_t *links, uint32_t n, uint32_t *first)
+{
+    uint32_t next = RLT_NONE;
+    /* From the end, so that each run knows its successor. */
+    while (n) {
+        uint32_t k = (n - 1) % RLT_RUN_LINKS + 1, i = rlt_pool_get(&c->path_runs);
+        if (i == RLT_NONE) {
+            rlt__path_drop(c, next);
+            return RLT_ENOMEM;
+        }
+        rlt_path_run *r = rlt__path_run(c, i);
+        n -= k;
+        r->next = next;
+        r->n = k;
+        memcpy(r->links, links + n, k * sizeof(*links));
+        next = i;
+    }
+    *first = next;
+    return 0;
+}
+
+void rlt__path_drop(rlt_net_core *c, uint32_t first)
+{
+    while (first != RLT_NONE) {
+        uint32_t next = rlt__path_run(c, first)->next;
+        rlt_pool_put(&c->path_runs, first);
+        first = next;
+    }
+}

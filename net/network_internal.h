@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the network models share: the start of every struct, and the way from a message to a path and a cost.
+ * Internal. */
+#ifndef RLT_NETWORK_INTERNAL_H
+#define RLT_NETWORK_INTERNAL_H
+
+#include "net/network.h"
+#include "net/usage_internal.h"
+#include "sim/mem.h"
+
+typedef struct rlt_net_core {
+    rlt_net base;
+    rlt_sim *sim;
+    rlt_router *router;
+    rlt_net_client client;
+    rlt_endpoint endpoint;
+    double bandwidth_scale, latency_scale;
+    bool scaled;        /* one of the two is not 1 */
+    bool plain;         /* a message's cost does not depend on its size */
+    rlt_time plain_ps;  /* that cost */
+    rlt_pool path_runs; /* copies of paths, see rlt__path_keep */
+} rlt_net_core;
+
+/* A message on its way out: the path with scaled numbers, and all that the message costs beyond its
+ * serialisation. */
+typedef struct rlt_leg {
+    rlt_path path;
+    uint64_t wire_bytes;
+    rlt_time tail_ps; /* endpoint's delay + path's latency */
+} rlt_leg;
+
+/* Fills the part that models share; *bw is malloc'ed: each link's scaled capacity. */
+int rlt__net_init(rlt_net_core *c, const rlt_net_model *model, const rlt_net_config *cfg, uint64_t **bw,
+                  rlt_error *err) RLT_MUST_USE;
+void rlt__net_fini(rlt_net_core *c);
+int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg) RLT_MUST_USE;
+int rlt__net_no_route(rlt_net_core *c, const rlt_message *m, int code);
+
+/* Route and cost of a message. A failure has been told to the simulation. */
+static inline int rlt__net_leg(rlt_net_core *c, const rlt_message *m, rlt_leg *leg)
+{
+    int rc = rlt_route(c->router, m->src, m->dst, m->route_key, &leg->path);
+    if (__builtin_expect(rc != 0, 0))
+        return rlt__net_no_route(c, m, rc);
+    c->base.messages++;
+    c->base.bytes_offered += m->bytes;
+    if (!c->plain || c->scaled)
+        return rlt__net_leg_slow(c, m, leg);
+    leg->wire_bytes = m->bytes;
+    leg->tail_ps = rlt_time_add(leg->path.latency_ps, c->plain_ps);
+    return 0;
+}
+
+/* Copies of paths that must outlive the next call of the router: chains of small runs. */
+enum { RLT_RUN_LINKS = 6 };
+typedef struct rlt_path_run {
+    uint32_t next, n, links[RLT_RUN_LINKS];
+} rlt_path_run;
+/* First run, RLT_NONE for n == 0; 0, or RLT_ENOMEM. */
+int rlt__path_keep(rlt_net_core *c, const uint32_t *links, uint32_t n, uint32_t *first) RLT_MUST_USE;
+void rlt__path_drop(rlt_net_core *c, uint32_t first);
+
+static inline rlt_path_run *rlt__path_run(const rlt_net_core *c, uint32_t i)
+{
+    return rlt_pool_at(&c->path_runs, i);
+}
+
+#endif

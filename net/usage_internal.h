@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How network models keep a link's account. Internal to net/. A model uses one of two ways on a network:
+ *   spans   a transfer's interval is known at issue; intervals may overlap and begin in the future, never in
+ * the past live    a count of transfers present, for models that learn of an end when it happens
+ */
+#ifndef RLT_USAGE_INTERNAL_H
+#define RLT_USAGE_INTERNAL_H
+
+#include <math.h>
+
+#include "net/usage.h"
+#include "sim/mem.h"
+
+/* Bins of a time series; a run that outgrows them gets bins of twice the width. */
+enum { RLT_MAX_BINS = 1024 };
+
+typedef struct rlt_account {
+    uint64_t bytes, messages;
+    rlt_time active; /* of what is over */
+    rlt_time from,
+        to; /* spans: the earliest interval not yet in `active`; live: from = when the link became busy */
+    uint32_t live;
+    uint32_t later; /* spans: later disjoint intervals, ascending, or RLT_NONE */
+} rlt_account;
+
+typedef struct rlt_span {
+    rlt_time from, to;
+    uint32_t next;
+} rlt_span;
+
+typedef struct rlt_bins {
+    double *bytes;
+    uint32_t room;
+    double rate; /* live: bytes a picosecond since `since` */
+    rlt_time since;
+} rlt_bins;
+
+struct rlt_usage {
+    rlt_account *links;
+    const rlt_topology *topology;
+    double bandwidth_scale;
+    rlt_time horizon; /* when the accounts were closed, or -1 */
+    uint32_t n, bins;
+    rlt_time bin_ps;
+    rlt_bins *series; /* of each link, or NULL */
+    rlt_pool spans;
+};
+
+static inline uint64_t rlt__scaled_bw(uint64_t bw_Bps, double scale)
+{
+    if (scale == 1.0)
+        return bw_Bps;
+    double bw = nearbyint((double)bw_Bps * scale);
+    return bw < 1 ? 1 : bw >= 0x1p63 ? (uint64_t)1 << 63 : (uint64_t)bw;
+}
+
+int rlt__usage_span_slow(rlt_usage *u, uint32_t link, rlt_time now, rlt_time from, rlt_time to) RLT_MUST_USE;
+
+/* A transfer is present in [from, to), from >= now. RLT_ENOMEM. */
+static inline int rlt__usage_span(rlt_usage *u, uint32_t link, rlt_time now, rlt_time from, rlt_time to)
+{
+    rlt_account *a = &u->links[link];
+    if (a->later != RLT_NONE)
+        return rlt__usage_span_slow(u, link, now, from, to);
+    if (from >= a->from && from <= a->to) {
+        if (to > a->to)
+            a->to = to;
+        return 0;
+    }
+    if (a->to > now)
+        return rlt__usage_span_slow(u, link, now, from, to);
+    a->active += a->to - a->from;
+    a->from = from;
+    a->to = to;
+    return 0;
+}
+
+static inline void rlt__usage_join(rlt_usage *u, uint32_t link, rlt_time now)
+{
+    rlt_account *a = &u->links[link];
+    if (a->live++ == 0)
+        a->from = now;
+}
+
+/* `messages` that joined leave together, each of so many bytes. */
+static inline void rlt__usage_leave(rlt_usage *u, uint32_t link, rlt_time now, uint64_t bytes,
+                                    uint32_t messages)
+{
+    rlt_account *a = &u->links[link];
+    a->bytes += bytes * messages;
+    a->messages += messages;
+    a->live -= messages;
+    if (a->live == 0)
+        a->active += now - a->from;
+}
+
+/* Closes what is open at `now`: intervals are cut there. */
+void rlt__usage_settle(rlt_usage *u, rlt_time now);
+
+/* Time series (u->series is not NULL): bytes evenly over [from, to); a link's rate from now on. RLT_ENOMEM.
+ */
+int rlt__usage_spread(rlt_usage *u, uint32_t link, rlt_time from, rlt_time to, double bytes) RLT_MUST_USE;
+int rlt__usage_rate(rlt_usage *u, uint32_t link, rlt_time now, double rate) RLT_MUST_USE;
+
+#endif
