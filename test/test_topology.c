@@ -290,6 +290,8 @@ static void impossible_products_are_refused(void **state)
         {"ring:16777216@1GB/s,1ns*ring:2@1GB/s,1ns", "16777216 accelerators", RLT_ERANGE},
         {"ring:65536@1GB/s,0*ring:65536@1GB/s,0*ring:65536@1GB/s,0", "16777216 accelerators", RLT_ERANGE},
         {"fully-connected:100000@100GB/s,1ns", "links", RLT_ERANGE},
+        /* n (n - 1) is 111214 modulo 2^32. */
+        {"fully-connected:92683@100GB/s,1ns", "links", RLT_ERANGE},
         {"fully-connected:1024@100GB/s,0*ring:1024@1GB/s,0", "links", RLT_ERANGE},
         {"ring:8@1B/s,1ns", "less than 1 B/s", RLT_ERANGE},
         {"hypercube:8@1GB/s,1ns", "unknown shape", RLT_ESCHEMA},
@@ -432,6 +434,10 @@ static void impossible_graphs_are_refused(void **state)
     assert_non_null(strstr(err.what, "'gpu2'"));
     g = graph(names, star, 3); /* gpu2 cannot send */
     g.links[4].src = 0;
+    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_non_null(strstr(err.what, "'gpu2'"));
+    g = graph(names, star, 3); /* gpu2 cannot receive */
+    g.links[5].dst = 0;
     assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "'gpu2'"));
 
