@@ -207,6 +207,13 @@ static void ring_ties_go_up(void **state)
             assert_int_equal(rlt_topology_link(b.t, path.links[i]).dst, (s + i + 1) % 8);
     }
     teardown(&b);
+    b = setup("torus:12@100GB/s,10ns,sizes=3x4", RLT_ROUTE_DMODK);
+    for (uint32_t s = 0; s < 12; s++) {
+        assert_int_equal(rlt_route(b.r, s, (s + 6) % 12, 0, &path), 0);
+        assert_int_equal(path.n, 2);
+        assert_int_equal(rlt_topology_link(b.t, path.links[0]).dst, (s + 3) % 12);
+    }
+    teardown(&b);
 }
 
 /* Zahavi: D-mod-k carries every shift permutation of a full-bisection fat tree with one flow a link. */
