@@ -45,8 +45,9 @@ static void sums(void **state)
     rlt_program_free(p);
 }
 
-/* With a network so fast that it hides, a step is its compute and its optimiser; exposed is the tail of the
- * last bucket only. */
+/* Buckets go out one after the other, each once its gradients are there; exposed is what of them outlasts the
+ * backward pass. Ring of 8 over 450 GB/s without latency: a bucket of M bytes takes 14 steps of M / 8 bytes.
+ */
 static void overlap(void **state)
 {
     rlt_transformer m = rlt_transformer_default();
@@ -61,16 +62,22 @@ static void overlap(void **state)
     o.topology = t;
     assert_int_equal(rlt_replay_create(p, &o, &r, &err), 0);
     assert_int_equal(rlt_replay_run(r, &err), 0);
-    rlt_time last_bucket = 0, all = 0;
-    for (uint32_t i = 0; i < p->n_comms; i++) {
-        rlt_comm_result c = rlt_replay_comm(r, i);
-        last_bucket = c.end_ps - c.last_arrival_ps;
-        all += last_bucket;
-    }
     rlt_rank_result k = rlt_replay_rank(r, 0);
+    rlt_time backward_end = 0, free_at = 0;
+    uint32_t bucket = 0;
+    for (uint32_t i = 0; i < p->rank_first[1]; i++) {
+        const rlt_op *op = &p->ops[i];
+        if (op->kind == RLT_OP_COMPUTE)
+            backward_end += op->duration_ps;
+        if (op->kind != RLT_OP_COLLECTIVE)
+            continue;
+        rlt_time begin = backward_end > free_at ? backward_end : free_at;
+        free_at = begin + 14 * rlt_transfer_time((p->comms[bucket++].bytes + 7) / 8, 450000000000u);
+    }
+    assert_true(bucket > 3);
     assert_int_equal(k.compute_ps + k.exposed_comm_ps, k.end_ps);
-    assert_int_equal(k.exposed_comm_ps, last_bucket);
-    assert_true(all > last_bucket);
+    assert_true(llabs(k.exposed_comm_ps - (free_at - backward_end)) <=
+                14 * 3 * bucket); /* a byte of rounding a step */
     rlt_replay_free(r);
     rlt_topology_free(t);
     rlt_program_free(p);
