@@ -52,7 +52,7 @@ typedef struct rlt_topology_spec {
     uint64_t hash; /* of the text it was read from */
     rlt_endpoint endpoint;
     uint32_t n_rings;
-    const uint32_t *const *rings; /* each of n accelerators */
+    const uint32_t *const *rings; /* each of n accelerator ids (in a graph: in order of appearance) */
     /* a product: */
     uint32_t n_dims;
     const rlt_dim_spec *dims;
