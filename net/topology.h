@@ -3,18 +3,24 @@
  * Topologies: built once, checked, then frozen; a const rlt_topology may be shared by any number of threads.
  *
  * Two kinds behind one interface:
- *   product  a list of dimensions, innermost first, each a shape (ring, switch, fat-tree, ...) over n
+ *
+ * product: a list of dimensions, innermost first, each a shape (ring, switch, fat-tree, ...) over n
  * accelerators; accelerator id is mixed radix, dimension 0 fastest. Only the factors are stored: links and
- * routes of the product are computed in closed form. graph    any nodes and links, as CSR arrays: from JSON
- * node/link lists or GraphML.
+ * routes of the product are computed in closed form. Nodes: the accelerators, then the switches of dimension
+ * 0 group by group, of dimension 1, and so on. Accelerators relay along rings, meshes and tori and from one
+ * dimension to the next.
+ *
+ * graph: any nodes and links, as CSR arrays: from JSON node/link lists or GraphML. Accelerators relay only
+ * where the file says so.
  *
  * Links are directed; a full-duplex cable is two links. Link ids are dense, 0 .. rlt_topology_links()-1. In a
  * product the links of dimension d are contiguous: base(d) + group * links_of_factor(d) + local link, where
  * group is the mixed-radix index of the other coordinates.
  *
  * Bandwidth of a dimension is what one accelerator can send into it in one direction: a ring link carries
- * half of it, a fully-connected link 1/(n-1), a switch link all of it; `link_bandwidth` gives a link's own
- * instead.
+ * half of it, a fully-connected link 1/(n-1), a mesh or torus link of k sub-dimensions 1/(2k), a switch,
+ * fat-tree or dragonfly link all of it; `link_bandwidth` gives a link's own instead. rail-optimised: both its
+ * networks together.
  *
  * Units: bytes a second, picoseconds. Ownership: rlt_topology_free frees everything reached from a topology.
  */
