@@ -10,10 +10,16 @@
  * file wins over all of these.
  *
  * Where several up links or equal-cost next hops exist, the policy chooses:
- *   dmodk   by destination modulo the choices (Zahavi: "D-Mod-K routing", contention-free shift
- * permutations); in graphs by destination id modulo the choices in link order; the default ecmp    by a hash
- * of (source, destination, flow key): a flow stays on its path spray   round robin over the choices, message
- * by message
+ *
+ * dmodk, the default: by destination modulo the choices (Zahavi: "D-Mod-K routing", contention-free shift
+ * permutations; on rails by the node of the destination); in graphs by destination id modulo the choices in
+ * link order.
+ *
+ * ecmp: by a hash of (source, destination, flow key): a flow stays on its path.
+ *
+ * spray: round robin over the choices, message by message.
+ *
+ * Under ecmp and spray a tie between the two ways round a ring is such a choice too.
  */
 #ifndef RLT_ROUTE_H
 #define RLT_ROUTE_H

@@ -111,8 +111,11 @@ RLT_API const uint32_t *rlt_topology_ring(const rlt_topology *t, uint32_t i);
 /* Endpoint settings that the file states, or the defaults. */
 RLT_API const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t);
 
-/* Analysis, by igraph on the materialised graph (product factors where the answer multiplies). Loading thread
- * only. */
+/*
+ * Analysis: the longest routes from the shapes of a product, or by searching a graph from every accelerator
+ * (0 when that would take more than 4e9 steps); the smallest cut by igraph, with each half drawn together
+ * into one node (0: not computed, above 2^22 links, or 2^18 between switches). Loading thread only.
+ */
 typedef struct rlt_topology_facts {
     uint32_t diameter_hops; /* over accelerator pairs */
     rlt_time diameter_ps;   /* largest zero-load latency between two accelerators */
