@@ -109,6 +109,9 @@ done
 t "coll --links adds links" 0 '"utilization"' '' coll -t switch:4@100GB/s,0ns -a ring -b 4MB -f json --links
 expect "a send port is busy all the time" "$(value utilization "$tmp/out" | cut -c1-5)" 1.000
 expect "and carries 2 (n-1)/n of the bytes" "$(grep -o '"links".*' "$tmp/out" | grep -o '"bytes": *[0-9]*' | head -1)" '"bytes": 6000000'
+expect "a link is active all that time" "$(grep -o '"links".*' "$tmp/out" | grep -o '"active_ps": *[-0-9]*' | head -1)" '"active_ps": 60000000'
+t "coll with start-up costs" 0 '"links"' '' coll -t hgx-h100-8 -b 1MB -f json --links
+expect "no account is negative" "$(grep -c ': *-[0-9]' "$tmp/out")" 0
 for key in id src dst dim count bytes busy_ps active_ps utilization; do
     expect "a link has $key" "$(grep -o '"links".*' "$tmp/out" | grep -c "\"$key\":" | sed 's/^[1-9].*/some/')" some
 done

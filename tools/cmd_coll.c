@@ -36,8 +36,8 @@ static const rlt_option own_options[] = {
     {"ranks", 'r', RLT_OPT_COUNT, "N", "Only ranks 0 to N-1 take part (default: one on each accelerator).",
      AT(ranks), .min = 1, .max = RLT_MAX_MEMBERS},
     {"group", 'g', RLT_OPT_TEXT, "LIST", "Only these ranks take part, in this order: 0-3,8.", AT(group)},
-    {"root", 0, RLT_OPT_COUNT, "R", "The rank that broadcasts, or that reduces to itself.", AT(root),
-     .preset = "0"},
+    {"root", 0, RLT_OPT_COUNT, "R",
+     "The rank that broadcasts, or that is reduced to (default: the group's first).", AT(root)},
     {"counts", 0, RLT_OPT_TEXT, "FILE",
      "For all_to_all: how many bytes each rank sends to each other, as rows of numbers, one row a sender.",
      AT(counts)},
@@ -59,23 +59,23 @@ static const rlt_option_group options[] = {
 enum { MAX_NAMED = 16, N_COLUMNS = 15 };
 
 static const rlt_column columns[N_COLUMNS] = {
-    {"collective", "collective", NULL, RLT_COL_TEXT, 14, 0},
+    {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0}, /* or as wide as the longest asked for */
     {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0},
-    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 14, 0},
+    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 12, 0},
     {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0},
-    {"time_ps", "time", "us", RLT_COL_TIME, 12, 0},
+    {"time_ps", "time", "us", RLT_COL_TIME, 10, 0},
     {NULL, "", NULL, RLT_COL_TEXT, 1, 0}, /* the fastest of its size */
     {"algbw_GBps", "algbw", "GB/s", RLT_COL_REAL, 8, 2},
     {"busbw_GBps", "busbw", "GB/s", RLT_COL_REAL, 8, 2},
-    {"bound_ps", "bound", "us", RLT_COL_TIME, 12, 0},
-    {NULL, "bound/time", "%", RLT_COL_PERCENT, 10, 1},
-    {"bottleneck_utilization", "busy", "%", RLT_COL_PERCENT, 6, 1},
+    {"bound_ps", "bound", "us", RLT_COL_TIME, 10, 0},
+    {NULL, "eff.", "%", RLT_COL_PERCENT, 5, 1},
+    {"bottleneck_utilization", "busy", "%", RLT_COL_PERCENT, 5, 1},
     {"bottleneck", "bottleneck", NULL, RLT_COL_TEXT, 10, 0},
     {"bus_factor", NULL, NULL, RLT_COL_REAL, 0, 0},
     {"events", NULL, NULL, RLT_COL_COUNT, 0, 0},
     {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
 };
-enum { MARK = 5 };
+enum { COLLECTIVE = 0, MARK = 5 };
 
 typedef struct coll_row {
     rlt_value values[N_COLUMNS];
@@ -104,6 +104,7 @@ typedef struct coll_job {
     rlt_file file;
     rlt_jw json;
     bool json_open;
+    rlt_column columns[N_COLUMNS];
     rlt_table table;
     rlt_progress progress;
 } coll_job;
@@ -172,9 +173,11 @@ static int read_algorithms(coll_job *j, rlt_error *err)
     return 0;
 }
 
-/* Root by rank, as the user says it, to member. */
-static int find_root(coll_job *j, rlt_error *err)
+/* Root by rank, as the user says it, to member; the first one if he says none. */
+static int find_root(coll_job *j, const rlt_parsed *args, rlt_error *err)
 {
+    if (!rlt_given(args, "root"))
+        return 0;
     for (uint32_t m = 0; m < j->group.n; m++)
         if ((j->group.ranks ? j->group.ranks[m] : m) == j->s->root) {
             j->root = m;
@@ -221,13 +224,13 @@ static int make_groups(coll_job *j, rlt_error *err)
     return rc;
 }
 
-static int prepare(coll_job *j, rlt_error *err)
+static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
 {
     int rc;
     if ((rc = read_kinds(j, err)) || (rc = read_algorithms(j, err)) ||
         (rc = rlt_parse_sizes(j->s->bytes, &j->sizes, &j->n_sizes, err)) ||
         (rc = rlt_setup_open(&j->s->sim, j->s->ranks, &j->setup, err)) || (rc = make_groups(j, err)) ||
-        (rc = find_root(j, err)) || (j->s->counts && (rc = read_counts(j, err))))
+        (rc = find_root(j, args, err)) || (j->s->counts && (rc = read_counts(j, err))))
         return rc;
     j->rows_expected = (uint64_t)j->n_kinds * j->n_sizes * j->n_algorithms;
     if (j->s->report.links_csv && j->rows_expected > 1)
@@ -439,7 +442,13 @@ static int begin_output(coll_job *j, const rlt_parsed *args, rlt_error *err)
         rlt_setup_line(&j->setup, line, sizeof line);
         fprintf(j->file.stream, "# %s\n", line);
     }
-    rlt_table_begin(&j->table, j->format, columns, N_COLUMNS, j->file.stream, NULL);
+    memcpy(j->columns, columns, sizeof columns);
+    for (uint32_t k = 0; k < j->n_kinds; k++) {
+        int length = (int)strlen(rlt_coll_name(j->kinds[k]));
+        int *width = &j->columns[COLLECTIVE].width;
+        *width = length > *width ? length : *width;
+    }
+    rlt_table_begin(&j->table, j->format, j->columns, N_COLUMNS, j->file.stream, NULL);
     return 0;
 }
 
@@ -457,8 +466,9 @@ static int end_output(coll_job *j, rlt_error *err)
         return rc;
     if (j->format == RLT_FORMAT_TABLE)
         fprintf(j->file.stream,
-                "%s# algbw = bytes / time; busbw = algbw x the collective's factor "
-                "(all_reduce 2(n-1)/n; all_gather, reduce_scatter, all_to_all (n-1)/n; others 1)\n",
+                "%s# algbw = bytes / time; busbw = algbw x factor (all_reduce 2(n-1)/n; all_gather, "
+                "reduce_scatter,\n# all_to_all (n-1)/n; others 1); eff. = bound / time; busy: of the "
+                "bottleneck, the busiest link\n",
                 j->n_algorithms > 1 ? "# * the fastest algorithm of its size\n" : "");
     return rlt_file_close(&j->file, err);
 }
@@ -482,15 +492,17 @@ static int run_all(coll_job *j, rlt_error *err)
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     coll_job j = {.s = settings};
-    int rc = prepare(&j, err), ended = 0;
+    int rc = prepare(&j, args, err), ended = 0;
     if (!rc)
         rc = begin_output(&j, args, err);
     if (!rc) {
         rc = run_all(&j, err);
-        if (!rc || rc == RLT_ECANCELLED) {
-            ended = end_output(&j, rc ? NULL : err);
+        if (rc == RLT_ECANCELLED) {
+            *err = (rlt_error){0};
             rlt_fail(err, rc, NULL, "interrupted: the results are partial");
         }
+        if (!rc || rc == RLT_ECANCELLED)
+            ended = end_output(&j, rc ? NULL : err);
     }
     if (j.json_open)
         rlt_document_drop(&j.json);
