@@ -91,8 +91,10 @@ static inline void rlt__usage_leave(rlt_usage *u, uint32_t link, rlt_time now, u
     a->bytes += bytes * messages;
     a->messages += messages;
     a->live -= messages;
-    if (a->live == 0)
+    if (a->live == 0) {
         a->active += now - a->from;
+        a->from = 0; /* = to: no interval is open */
+    }
 }
 
 /* Closes what is open at `now`: intervals are cut there. */
