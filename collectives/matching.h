@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The part of the checker that needs no run: every step waits for exactly the messages that are addressed to
+ * it. Internal to collectives/. */
+#ifndef RLT_MATCHING_H
+#define RLT_MATCHING_H
+
+#include "collectives/algorithm.h"
+
+/* 0; RLT_ECHECK with the step that waits for too few or too many, or that addresses none; RLT_ERANGE,
+ * RLT_ENOMEM. */
+int rlt_plan_match(const rlt_plan *plan, rlt_error *err) RLT_MUST_USE;
+
+#endif
