@@ -23,15 +23,19 @@ typedef struct lane {
     uint32_t received, expected;   /* messages of the current step */
     uint32_t unsent;               /* sends whose end the network will tell */
     uint32_t waiters, next_waiter; /* lanes of this member that wait for a step of this one */
-    uint8_t issued, nowait, waiting, done;
+    uint32_t member;
+    uint8_t issued, nowait;
+    uint8_t asleep; /* why it must not run: 0, or the reasons below */
 } lane;
+
+enum { NOT_BEGUN = 1, WAITING = 2, DONE = 4 };
 
 typedef struct collective {
     const rlt_plan *plan;
     const rlt_exec_client *client;
     uint64_t cookie;
     lane *lanes;          /* n * plan->lanes */
-    uint32_t *lanes_left; /* of a member; UINT32_MAX: not begun */
+    uint32_t *lanes_left; /* of a member */
     rlt_map crowd;        /* (lane << 32 | step) -> messages that the window cannot hold */
     uint32_t n_lanes, capacity, members_capacity;
     uint32_t arrived, members_left;
@@ -87,14 +91,12 @@ static uint32_t take_early(collective *c, uint32_t lane_index)
     return count;
 }
 
-static void note_arrival(rlt_exec *x, collective *c, uint32_t lane_index, uint32_t step)
+/* A message for a later step than the lane is at; a plan never addresses a finished one: the checker sees to
+ * it. */
+static void note_early(rlt_exec *x, collective *c, uint32_t lane_index, uint32_t step)
 {
     lane *l = &c->lanes[lane_index];
-    uint32_t ahead = step - l->step; /* a plan never addresses a finished step: the checker sees to it */
-    if (ahead == 0) {
-        l->received++;
-        return;
-    }
+    uint32_t ahead = step - l->step;
     if (ahead <= 64 && !(l->early >> (ahead - 1) & 1)) {
         l->early |= (uint64_t)1 << (ahead - 1);
         return;
@@ -133,7 +135,7 @@ static void wake_waiters(rlt_exec *x, uint32_t id, uint32_t lane_index)
     c->lanes[lane_index].waiters = RLT_NONE;
     while (w != RLT_NONE) {
         uint32_t next = c->lanes[w].next_waiter;
-        c->lanes[w].waiting = 0;
+        c->lanes[w].asleep = 0;
         if (!push_ready(x, id, w))
             return;
         w = next;
@@ -151,8 +153,8 @@ static bool issue(rlt_exec *x, uint32_t id, uint32_t member, uint32_t lane_numbe
     plan->algorithm->step(plan, member, lane_number, l->step, &s);
     if (s.wait_lane != RLT_NONE) {
         lane *other = &c->lanes[member * plan->lanes + s.wait_lane];
-        if (other->step <= s.wait_step && !other->done) {
-            l->waiting = 1;
+        if (other->step <= s.wait_step && !(other->asleep & DONE)) {
+            l->asleep = WAITING;
             l->next_waiter = other->waiters;
             other->waiters = lane_index;
             return false;
@@ -187,9 +189,22 @@ static bool issue(rlt_exec *x, uint32_t id, uint32_t member, uint32_t lane_numbe
 static void end_lane(rlt_exec *x, uint32_t id, uint32_t member, uint32_t lane_index)
 {
     collective *c = &x->all[id];
-    c->lanes[lane_index].done = 1;
+    c->lanes[lane_index].asleep = DONE;
     if (--c->lanes_left[member] == 0)
         finish_member(x, id, member);
+}
+
+/* The lane's own send still holds it: told later by the network, or known and waited for. */
+static bool held_by_send(rlt_exec *x, uint32_t id, uint32_t lane_index, lane *l)
+{
+    if (l->unsent)
+        return true;
+    if (l->injected_ps <= rlt_sim_now(x->sim))
+        return false;
+    rlt_sim_at(x->sim, l->injected_ps, RLT_COMPLETE, x->on_wake, (uint64_t)id << 32 | lane_index);
+    l->injected_ps = 0;
+    l->unsent = 1;
+    return true;
 }
 
 /* Runs a lane as far as it goes. */
@@ -198,38 +213,22 @@ static void advance(rlt_exec *x, uint32_t id, uint32_t lane_index)
     collective *c = &x->all[id];
     if (!c->live)
         return;
-    uint32_t n_lanes = c->plan->lanes, member = lane_index, number = 0;
-    if (n_lanes > 1) {
-        member = lane_index / n_lanes;
-        number = lane_index - member * n_lanes;
-    }
     lane *l = &c->lanes[lane_index];
-    if (l->waiting || l->done || c->lanes_left[member] == UINT32_MAX)
-        return;
-    for (;;) {
-        bool last = l->step == l->n_steps;
-        if (!last && !l->issued && !issue(x, id, member, number, lane_index))
-            return;
-        if (!last && l->received < l->expected)
-            return;
-        if (!l->nowait || last) {
-            if (l->unsent)
-                return;
-            if (l->injected_ps > rlt_sim_now(x->sim)) {
-                rlt_sim_at(x->sim, l->injected_ps, RLT_COMPLETE, x->on_wake, (uint64_t)id << 32 | lane_index);
-                l->injected_ps = 0;
-                l->unsent = 1;
-                return;
-            }
-        }
-        if (last) {
-            end_lane(x, id, member, lane_index);
+    uint32_t member = l->member;
+    while (!l->asleep) {
+        if (l->step == l->n_steps) {
+            if (!held_by_send(x, id, lane_index, l))
+                end_lane(x, id, member, lane_index);
             return;
         }
+        if (!l->issued && !issue(x, id, member, lane_index - member * c->plan->lanes, lane_index))
+            return;
+        if (l->received < l->expected || (!l->nowait && held_by_send(x, id, lane_index, l)))
+            return;
         l->step++;
         l->issued = l->nowait = 0;
         l->expected = 0;
-        l->received = take_early(c, lane_index);
+        l->received = (l->early | c->crowd.n) ? take_early(c, lane_index) : 0;
         if (l->waiters != RLT_NONE)
             wake_waiters(x, id, lane_index);
     }
@@ -254,21 +253,28 @@ static void on_injected(void *ctx, uint64_t tx)
     uint32_t id = (uint32_t)(tx >> 32), li = (uint32_t)tx;
     x->all[id].lanes[li].unsent--;
     advance(x, id, li);
-    settle(x);
+    if (x->n_ready)
+        settle(x);
 }
 
 static void on_delivered(void *ctx, uint64_t tx, uint64_t rx)
 {
     rlt_exec *x = ctx;
     uint32_t id = (uint32_t)(tx >> 32), to = (uint32_t)(rx >> 32);
-    note_arrival(x, &x->all[id], to, (uint32_t)rx);
+    collective *c = &x->all[id];
+    lane *l = &c->lanes[to];
+    if (l->step == (uint32_t)rx)
+        l->received++;
+    else
+        note_early(x, c, to, (uint32_t)rx);
     if (x->blocking) {
         uint32_t from = (uint32_t)tx;
-        x->all[id].lanes[from].unsent--;
+        c->lanes[from].unsent--;
         advance(x, id, from);
     }
     advance(x, id, to);
-    settle(x);
+    if (x->n_ready)
+        settle(x);
 }
 
 static void on_wake(void *ctx, uint64_t payload)
@@ -286,6 +292,8 @@ static void begin_member(rlt_exec *x, uint32_t id, uint32_t member)
     const rlt_plan *plan = c->plan;
     uint32_t n_lanes = plan->lanes;
     c->lanes_left[member] = n_lanes;
+    for (uint32_t i = 0; i < n_lanes; i++)
+        c->lanes[member * n_lanes + i].asleep &= (uint8_t)~NOT_BEGUN;
     for (uint32_t i = n_lanes; i-- > 0;)
         if (!push_ready(x, id, member * n_lanes + i))
             return;
@@ -301,9 +309,6 @@ static void on_launch(void *ctx, uint64_t payload)
 {
     rlt_exec *x = ctx;
     uint32_t id = (uint32_t)payload, n = x->all[id].plan->req.n;
-    /* The members' lanes are entered before any runs, so that a message finds its receiver begun. */
-    for (uint32_t m = 0; m < n; m++)
-        x->all[id].lanes_left[m] = x->all[id].plan->lanes;
     for (uint32_t m = 0; m < n && x->all[id].live; m++)
         begin_member(x, id, m);
 }
@@ -405,9 +410,11 @@ uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *
     c->live = 1;
     memset(&c->crowd, 0, sizeof c->crowd);
     for (uint32_t m = 0, i = 0; m < plan->req.n; m++) {
-        c->lanes_left[m] = UINT32_MAX;
         for (uint32_t k = 0; k < plan->lanes; k++, i++)
-            c->lanes[i] = (lane){.n_steps = plan->algorithm->steps(plan, m, k), .waiters = RLT_NONE};
+            c->lanes[i] = (lane){.n_steps = plan->algorithm->steps(plan, m, k),
+                                 .waiters = RLT_NONE,
+                                 .member = m,
+                                 .asleep = NOT_BEGUN};
     }
     x->pending++;
     return id;
@@ -443,7 +450,7 @@ static void describe(const collective *c, char *text, size_t size)
     for (uint32_t i = 0; i < c->n_lanes; i++) {
         const lane *l = &c->lanes[i];
         uint32_t member = i / plan->lanes, number = i % plan->lanes;
-        if (l->done || l->step >= l->n_steps || c->lanes_left[member] == UINT32_MAX)
+        if ((l->asleep & (DONE | NOT_BEGUN)) || l->step >= l->n_steps)
             continue;
         rlt_step s;
         rlt_step_clear(&s);

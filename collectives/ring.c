@@ -25,6 +25,7 @@ enum { MAX_PIECES = 1 << 16 };
 
 typedef struct ring_lane {
     rlt_lane lane;
+    bool upwards;                     /* natural order, not reversed */
     const uint32_t *order, *position; /* member at a place of the ring, and back; NULL: natural order */
     const uint32_t
         *larger; /* all-to-all on given rings: of the members at places [0, i), those with a larger block */
@@ -206,8 +207,27 @@ static uint32_t ring_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
     }
 }
 
+/* circulate() for members in natural order going upwards, which is what most runs spend their time in. */
+static void circulate_upwards(const ring_lane *l, uint32_t n, uint32_t e, uint32_t k, rlt_step *out)
+{
+    uint32_t block = e + 2 * n - 1 - k; /* of e - 1 - k, modulo n; k <= 2n - 3 */
+    block -= block >= 2 * n ? 2 * n : block >= n ? n : 0;
+    out->send_to = rlt_next(e, n);
+    out->recv_from = rlt_previous(e, n);
+    out->recv_count = 1;
+    out->peer_step = k;
+    out->reduce = k < n - 1;
+    out->send_bytes = rlt_block_bytes(&l->lane, block);
+    out->send = out->land = rlt_span_run(block, 1);
+}
+
 static void ring_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
+    const ring_lane *l = (const ring_lane *)plan->data + lane;
+    if (l->upwards && plan->req.kind <= RLT_REDUCE_SCATTER) {
+        circulate_upwards(l, plan->req.n, member, k, out);
+        return;
+    }
     view v = look(plan, member, lane);
     switch (plan->req.kind) {
     case RLT_ALL_REDUCE:
@@ -288,6 +308,7 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
     }
     for (uint32_t i = 0; i < plan->lanes; i++) {
         lanes[i] = (ring_lane){.lane = rlt_lane_at(plan, i, chunks)};
+        lanes[i].upwards = !given && !lanes[i].lane.reverse;
         if (!given)
             continue;
         uint32_t r = lanes[i].lane.channel % rings;

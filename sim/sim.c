@@ -38,7 +38,7 @@ typedef struct handler {
 } handler;
 
 struct rlt_sim {
-    rlt_time now;
+    rlt_time now; /* first: rlt_sim_now relies on it */
     uint32_t free_slot, slots_used, slots_capacity;
     int handlers_used;
     slot *slots;
@@ -87,11 +87,6 @@ int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx)
         return RLT_ERANGE;
     sim->handlers[sim->handlers_used] = (handler){fn, ctx};
     return sim->handlers_used++;
-}
-
-rlt_time rlt_sim_now(const rlt_sim *sim)
-{
-    return sim->now;
 }
 
 uint64_t rlt_sim_events(const rlt_sim *sim)
