@@ -77,7 +77,7 @@ static int describe_text(const rlt_topology *t, const rlt_topology_facts *facts,
         return rc;
     rlt_heading(f.stream, "%s", rlt_topology_name(t));
     if (*rlt_topology_source(t))
-        fprintf(f.stream, "%s\n", rlt_topology_source(t));
+        rlt_wrap(f.stream, rlt_topology_source(t), 0, 0);
     fprintf(f.stream, "\n%u accelerators, %u nodes, %u links (one a direction)\n\n",
             rlt_topology_accelerators(t), rlt_topology_nodes(t), rlt_topology_links(t));
     rc = put_dims(t, facts, RLT_FORMAT_TABLE, f.stream, NULL, err);

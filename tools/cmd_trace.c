@@ -112,9 +112,9 @@ static int check_paths(const char *const *paths, uint32_t n, const rlt_read_opti
         lacks = put_lines(text ? text : "");
     free(text);
     if (!rc && !(rc = reader->read(paths, n, opts, &p, err))) {
-        printf("ok: %u ranks, %u operations, %u communications, %u steps; all dependencies and collectives "
+        printf("ok: %u ranks, %u operations, %u communications, %u step%s; all dependencies and collectives "
                "match\n",
-               p->n_ranks, p->n_ops, p->n_comms, p->n_steps);
+               p->n_ranks, p->n_ops, p->n_comms, p->n_steps, p->n_steps == 1 ? "" : "s");
         rlt_program_free(p);
     }
     if (!rc && lacks)
