@@ -207,8 +207,9 @@ static bool held_by_send(rlt_exec *x, uint32_t id, uint32_t lane_index, lane *l)
     return true;
 }
 
-/* Runs a lane as far as it goes. */
-static void advance(rlt_exec *x, uint32_t id, uint32_t lane_index)
+/* Runs a lane as far as it goes. Inlined where a message is delivered: most of a run's time is spent there.
+ */
+static inline __attribute__((always_inline)) void run_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
     collective *c = &x->all[id];
     if (!c->live)
@@ -232,6 +233,11 @@ static void advance(rlt_exec *x, uint32_t id, uint32_t lane_index)
         if (l->waiters != RLT_NONE)
             wake_waiters(x, id, lane_index);
     }
+}
+
+static void advance(rlt_exec *x, uint32_t id, uint32_t lane_index)
+{
+    run_lane(x, id, lane_index);
 }
 
 static void settle(rlt_exec *x)
@@ -272,7 +278,7 @@ static void on_delivered(void *ctx, uint64_t tx, uint64_t rx)
         c->lanes[from].unsent--;
         advance(x, id, from);
     }
-    advance(x, id, to);
+    run_lane(x, id, to);
     if (x->n_ready)
         settle(x);
 }

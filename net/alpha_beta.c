@@ -79,7 +79,7 @@ static void on_arrive(void *ctx, uint64_t payload)
     if (m->last != RLT_NONE) {
         rlt_time now = rlt_sim_now(ab->core.sim);
         port *p = &ab->ports[m->last];
-        rlt_time end = rlt_time_add(p->rx_free, m->rx_span);
+        rlt_time end = p->rx_free + m->rx_span;
         if (end < now)
             end = now;
         p->rx_free = end;
@@ -88,7 +88,7 @@ static void on_arrive(void *ctx, uint64_t payload)
             return;
         }
         if (end > now) {
-            rlt_sim_at(ab->core.sim, end, RLT_COMPLETE, ab->deliver, payload);
+            rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->deliver, (uint32_t)payload);
             return;
         }
     }
@@ -116,7 +116,7 @@ static rlt_time send_local(alpha_beta *ab, message *m, uint32_t index, const rlt
 {
     m->first = m->last = RLT_NONE;
     rlt_time now = rlt_sim_now(ab->core.sim);
-    rlt_sim_at(ab->core.sim, rlt_time_add(now, leg->tail_ps), RLT_COMPLETE, ab->arrive, index);
+    rlt_sim_post(ab->core.sim, rlt_time_add(now, leg->tail_ps), RLT_COMPLETE, ab->arrive, index);
     return now;
 }
 
@@ -146,7 +146,7 @@ static rlt_time send(rlt_net *net, const rlt_message *msg)
     port *first = &ab->ports[p->links[0]], *last = &ab->ports[p->links[p->n - 1]];
     rlt_time tx_span = span(first, leg.wire_bytes);
     m->start = first->tx_free > now ? first->tx_free : now;
-    rlt_time tx_end = first->tx_free = rlt_time_add(m->start, tx_span);
+    rlt_time tx_end = first->tx_free = m->start + tx_span;
     m->first = p->links[0];
     m->last = p->n > 1 ? p->links[p->n - 1] : RLT_NONE;
     m->rx_span = last->bw_Bps == first->bw_Bps ? tx_span : span(last, leg.wire_bytes);
@@ -167,8 +167,9 @@ static rlt_time send(rlt_net *net, const rlt_message *msg)
         no_memory(ab);
         return -1;
     }
-    rlt_time tail = rlt_time_add(rlt_time_add(m->start, leg.tail_ps), path_span);
-    rlt_sim_at(ab->core.sim, tail, RLT_COMPLETE, ab->arrive, index);
+    /* Three times below the horizon do not pass 63 bits, and the queue refuses what lies beyond it. */
+    rlt_time tail = m->start + leg.tail_ps + path_span;
+    rlt_sim_post(ab->core.sim, tail, RLT_COMPLETE, ab->arrive, index);
     return tx_end;
 }
 

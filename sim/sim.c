@@ -23,8 +23,10 @@
 /* Slots up to this many (256 KiB) stay in a core's cache by themselves. */
 #define CACHED_SLOTS 16384
 #define FETCH_AHEAD  8
+/* Entries with these generations own no slot: the low byte is their handler, the index their payload. */
+#define POSTED 0xffffff00u
 /* A generation that is never given to an event: the slot's last. */
-#define RETIRED UINT32_MAX
+#define RETIRED POSTED
 
 typedef struct slot {
     uint64_t payload;
@@ -147,6 +149,12 @@ static rlt_event refuse(rlt_sim *sim, rlt_time when, rlt_class cls, int number)
     return (rlt_event){0};
 }
 
+static void no_memory_for_event(rlt_sim *sim)
+{
+    rlt_sim_fail(sim, RLT_ENOMEM, NULL, "no memory for one more event; %llu are pending",
+                 (unsigned long long)sim->queue.pending);
+}
+
 /* rlt_sim_at where a slot or room in the queue must be made first, or the event be refused. */
 __attribute__((noinline)) static rlt_event at_slow(rlt_sim *sim, rlt_time when, rlt_class cls, int number,
                                                    uint64_t payload)
@@ -167,8 +175,7 @@ __attribute__((noinline)) static rlt_event at_slow(rlt_sim *sim, rlt_time when, 
             return ev;
         free_slot(sim, i);
     }
-    rlt_sim_fail(sim, RLT_ENOMEM, NULL, "no memory for one more event; %llu are pending",
-                 (unsigned long long)sim->queue.pending);
+    no_memory_for_event(sim);
     return (rlt_event){0};
 }
 
@@ -187,6 +194,15 @@ rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uin
     return ev;
 }
 
+void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uint32_t payload)
+{
+    rlt_entry e = {key_of(sim, when, cls), payload, POSTED | (unsigned)number};
+    if (__builtin_expect(!is_allowed(sim, when, cls, number), 0))
+        refuse(sim, when, cls, number);
+    else if (__builtin_expect(!rlt_queue_push_fast(&sim->queue, e), 0) && rlt_queue_push(&sim->queue, e) != 0)
+        no_memory_for_event(sim);
+}
+
 bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev)
 {
     /* A free slot's generation has not been given to any event yet. */
@@ -197,7 +213,7 @@ bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev)
 static bool is_live(void *ctx, const rlt_entry *e)
 {
     const rlt_sim *sim = ctx;
-    return sim->slots[e->index].generation == e->generation;
+    return e->generation >= POSTED || sim->slots[e->index].generation == e->generation;
 }
 
 static void drop_cancelled(rlt_sim *sim)
@@ -247,7 +263,7 @@ void rlt_sim_on_progress(rlt_sim *sim, uint64_t every, void (*fn)(void *ctx, con
 
 static void report_progress(rlt_sim *sim)
 {
-    sim->progress_at += sim->progress_every;
+    sim->progress_at = sim->events + sim->progress_every;
     sim->progress(sim->progress_ctx, sim);
 }
 
@@ -290,8 +306,8 @@ static bool advance(rlt_sim *sim, rlt_time until)
     return true;
 }
 
-/* Takes and handles the queue's next entry, e. */
-static inline void handle(rlt_sim *sim, const rlt_entry *e)
+/* Takes and handles the queue's next entry, e, which owns a slot. */
+static inline void handle_slot(rlt_sim *sim, const rlt_entry *e)
 {
     uint32_t i = e->index;
     slot *s = &sim->slots[i];
@@ -311,8 +327,22 @@ static inline void handle(rlt_sim *sim, const rlt_entry *e)
     const handler *h = &sim->handlers[s->handler];
     uint64_t payload = s->payload;
     free_slot(sim, i);
+    sim->events++;
     h->fn(h->ctx, payload);
-    if (++sim->events == sim->progress_at)
+}
+
+static inline void handle(rlt_sim *sim, const rlt_entry *e)
+{
+    if (e->generation >= POSTED) {
+        const handler *h = &sim->handlers[e->generation - POSTED];
+        uint32_t payload = e->index;
+        rlt_queue_take(&sim->queue);
+        sim->events++;
+        h->fn(h->ctx, payload);
+    } else {
+        handle_slot(sim, e);
+    }
+    if (sim->events >= sim->progress_at)
         report_progress(sim);
 }
 

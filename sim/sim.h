@@ -53,6 +53,9 @@ static inline rlt_time rlt_sim_now(const rlt_sim *sim)
 /* Schedules; a time in the past, at or beyond RLT_TIME_MAX, or no memory fails the simulation (see
  * rlt_sim_fail) and returns {0}. */
 RLT_API rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int handler, uint64_t payload);
+/* The same for an event that is never cancelled and whose payload has 32 bits: cheaper, as it needs no slot.
+ */
+RLT_API void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int handler, uint32_t payload);
 /* True if the event was still to come. */
 RLT_API bool rlt_sim_cancel(rlt_sim *sim, rlt_event ev);
 /* True while the event is still to come. */
