@@ -400,8 +400,9 @@ static int run_size(coll_job *j, rlt_coll_kind kind, uint64_t bytes, rlt_error *
     }
     for (uint32_t i = 1; i < n; i++)
         best = rows[i].time_ps < rows[best].time_ps ? i : best;
-    if (n > 1)
-        rows[best].values[MARK] = rlt_text("*");
+    for (uint32_t i = 0; n > 1 && i < n; i++)
+        if (rows[i].time_ps == rows[best].time_ps)
+            rows[i].values[MARK] = rlt_text("*");
     for (uint32_t i = 0; i < n; i++) {
         int flushed = put_row(j, &rows[i], rc ? NULL : err);
         rc = rc ? rc : flushed;
