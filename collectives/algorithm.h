@@ -6,9 +6,9 @@
  * the symbolic checker, exporters and the bound.
  *
  * The collective's bytes are cut into `blocks` blocks (sizes differ by at most one byte: the first
- * bytes % blocks are larger), and each block over the lanes in the same way; so the first blocks of a lane, too,
- * are larger by one byte or none. A span names blocks of a lane: `reps` runs of `run` blocks, `stride` blocks
- * apart; indices count modulo `blocks`: a run may wrap round, a stride of blocks - 1 goes backwards.
+ * bytes % blocks are larger), and each block over the lanes in the same way; so the first blocks of a lane,
+ * too, are larger by one byte or none. A span names blocks of a lane: `reps` runs of `run` blocks, `stride`
+ * blocks apart; indices count modulo `blocks`: a run may wrap round, a stride of blocks - 1 goes backwards.
  *
  * Buffers: every member has buffers 0 .. plan->buffers-1 with the lane's blocks. At the start buffer 0 holds
  *   all-reduce, reduce, reduce-scatter: the member's own contribution to every block
