@@ -362,7 +362,9 @@ static int run_one(coll_job *j, const rlt_coll_request *req, uint32_t a, coll_ro
                         .algorithm = j->algorithms[a],
                         .check = j->s->check,
                         .series_ps = j->s->report.series_ps,
-                        .progress = &j->progress};
+                        .progress = &j->progress,
+                        .rows_done = j->rows_done + a,
+                        .rows = j->rows_expected};
     rlt_coll_run run = {0};
     int rc = try_plan(j, &run, &how, req, served, err);
     if (!rc && *served && !(rc = rlt_coll_simulate(&run, &how, err))) {

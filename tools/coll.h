@@ -24,7 +24,8 @@ typedef struct rlt_coll_run {
     bool planned;
     rlt_time time_ps, bound_ps;
     rlt_busiest busiest;
-    rlt_busiest over; /* a link over capacity under alpha-beta; RLT_NONE: none */
+    rlt_busiest over;                            /* a link over capacity under alpha-beta; RLT_NONE: none */
+    uint64_t expected_messages, rows_done, rows; /* for progress */
 } rlt_coll_run;
 
 typedef struct rlt_coll_how {
@@ -33,6 +34,7 @@ typedef struct rlt_coll_how {
     bool check;                     /* run the symbolic checker first */
     rlt_time series_ps;
     rlt_progress *progress;
+    uint64_t rows_done, rows; /* of the whole table, for progress */
 } rlt_coll_how;
 
 /* Plans only: tells whether the algorithm can do the request (RLT_EUNSUPPORTED, RLT_ETOPOLOGY). */

@@ -57,6 +57,32 @@ static int check_bound(const rlt_coll_run *run, rlt_error *err)
                     (long long)run->bound_ps);
 }
 
+/* About one message a step: near enough for a progress bar. */
+static uint64_t expect_messages(const rlt_plan *p)
+{
+    uint64_t steps = 0;
+    for (uint32_t lane = 0; lane < p->lanes; lane++)
+        steps += p->algorithm->steps(p, 0, lane);
+    return steps * p->req.n;
+}
+
+static void measure(void *ctx, uint64_t *done, uint64_t *total)
+{
+    enum { ROW = 1000 };
+    const rlt_coll_run *run = ctx;
+    uint64_t sent = rlt_exec_net(run->exec)->messages, all = run->expected_messages;
+    *done = run->rows_done * ROW + (all && sent < all ? sent * ROW / all : ROW);
+    *total = run->rows * ROW;
+}
+
+static void watch(rlt_coll_run *run, const rlt_coll_how *how)
+{
+    run->expected_messages = expect_messages(&run->plan);
+    run->rows_done = how->rows_done;
+    run->rows = how->rows;
+    rlt_progress_watch(how->progress, run->sim, measure, run);
+}
+
 int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     rlt_exec_client client = {.ctx = run, .done = note_end};
@@ -67,7 +93,7 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
     if (rc)
         return rc;
     if (how->progress)
-        rlt_progress_watch(how->progress, run->sim, how->progress->measure, how->progress->ctx);
+        watch(run, how);
     run->time_ps = -1;
     rlt_interrupt_watch(run->sim);
     id = rlt_exec_add(run->exec, &run->plan, &client, 0, 0);
