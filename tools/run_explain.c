@@ -99,12 +99,12 @@ static double percent(rlt_time part, rlt_time whole)
 static void print_path(const rlt_run *r, const rlt_path_sum *p, FILE *out)
 {
     char a[32], b[32];
-    rlt_heading(out, "\nwhat bounds it: the critical path, %s",
-                rlt_format_duration(a, sizeof a, p->total_ps));
+    rlt_heading(out, "\ncritical path, %s", rlt_format_duration(a, sizeof a, p->total_ps));
     for (int k = 0; k <= RLT_PATH_START; k++)
         if (p->by_kind_ps[k])
-            fprintf(out, "  %-12s %12s us  %5.1f %%\n", rlt_path_name((rlt_path_kind)k),
-                    rlt_format_us(a, sizeof a, p->by_kind_ps[k]), percent(p->by_kind_ps[k], p->total_ps));
+            fprintf(out, "  %-12s %10s  %5.1f %%\n", rlt_path_name((rlt_path_kind)k),
+                    rlt_format_duration(a, sizeof a, p->by_kind_ps[k]),
+                    percent(p->by_kind_ps[k], p->total_ps));
     for (int k = 0; k < RLT_COLL_KINDS; k++) {
         rlt_time bound = 0;
         for (uint32_t i = 0; i < p->n; i++)
@@ -133,7 +133,7 @@ static int print_names(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind ki
     for (uint32_t i = 0; i < n && i < SHOWN; i++) {
         char a[32];
         const char *name = rlt_program_string(r->program, list[i].id);
-        fprintf(out, "    %12s us in %4u x %.90s\n", rlt_format_us(a, sizeof a, list[i].time_ps),
+        fprintf(out, "    %10s in %4u x %.90s\n", rlt_format_duration(a, sizeof a, list[i].time_ps),
                 list[i].count, name[0] ? name : "(unnamed)");
     }
     free(list);

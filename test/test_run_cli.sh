@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `ringlet run` as a user types it: its forms, what follows from a change, wrong arguments, broken files, what is left behind.
+set -u
+ringlet=${RINGLET:-build/ringlet}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+n=0 bad=0
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+no() { n=$((n + 1)); bad=1; echo "not ok $n - $1"; sed 's/^/# /' "$dir/out" "$dir/err" 2>/dev/null | head -12; }
+# status, text expected on standard error (or out), then the arguments
+expect() {
+    want=$1 text=$2
+    shift 2
+    "$ringlet" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    got=$?
+    if [ $got = "$want" ] && cat "$dir/err" "$dir/out" | grep -qF -- "$text"; then ok "exit $want: $*"; else
+        echo "# exit $got, wanted $want and '$text'"
+        no "exit $want: $*"
+    fi
+}
+field() { sed -n "s/^ *\"$1\": *\\([0-9]*\\).*/\\1/p" "$2" | head -1; }
+json() { # file, arguments
+    f=$1
+    shift
+    "$ringlet" run "$@" --format json -o "$f" 2>"$dir/err"
+}
+
+m="--model transformer:layers=4,hidden=256,heads=4,vocabulary=1000"
+t="--topology switch:8@50GB/s,500ns"
+
+expect 0 "what bounds it" run $m $t
+expect 0 "critical path" run $m $t --explain
+expect 0 "rank,start_ps,span_ps" run $m $t --format csv
+expect 0 "\"schema_version\": 1" run $m $t --format json
+expect 0 "network alpha-beta" run $m $t --network alpha-beta
+
+# A network of a tenth, faster accelerators, a straggler: what the numbers must do.
+json "$dir/a" $m $t && json "$dir/b" $m $t --network-scale 0.1 && json "$dir/c" $m $t --compute-scale 2 &&
+    json "$dir/d" $m $t --rank-scale 3:compute=0.5
+a=$(field time_ps "$dir/a") b=$(field time_ps "$dir/b") c=$(field time_ps "$dir/c") d=$(field time_ps "$dir/d")
+[ "${a:-0}" -gt 0 ] && [ "$b" -gt "$a" ] && ok "a slower network takes longer" || no "a slower network takes longer"
+[ "$c" -lt "$a" ] && ok "faster accelerators take less" || no "faster accelerators take less"
+[ "$d" -gt "$a" ] && ok "a straggler delays all" || no "a straggler delays all"
+json "$dir/a2" $m $t && cmp -s "$dir/a" "$dir/a2" && ok "two runs give the same bytes" || no "two runs give the same bytes"
+for key in time_ps iteration_time_ps compute_ps exposed_comm_ps host_ps idle_ps links ranks events messages utilization span_ps busy_ps active_ps; do
+    grep -q "\"$key\"" "$dir/a" || { no "JSON has $key"; continue; }
+    ok "JSON has $key"
+done
+
+# Chakra, written and read back, takes the same time.
+mkdir "$dir/et"
+"$ringlet" trace generate --set ranks=8 --set layers=4 --set hidden=256 --set heads=4 --set vocabulary=1000 -o "$dir/et" --prefix t >/dev/null 2>"$dir/err"
+if ls "$dir"/et/*.0.et >/dev/null 2>&1; then
+    json "$dir/e" --trace "$dir/et" $t
+    e=$(field time_ps "$dir/e")
+    [ "${e:-0}" -gt 0 ] && ok "a generated trace is replayed" || no "a generated trace is replayed"
+    expect 0 "what bounds it" run --trace "$dir/et/t" $t
+    rm "$dir/et/t.3.et"
+    expect 3 "3" run --trace "$dir/et/t" $t
+    expect 0 "what bounds it" run --trace "$dir/et/t" $t --replicate 3=0
+    head -c 200 "$dir/et/t.0.et" >"$dir/et/x" && mv "$dir/et/x" "$dir/et/t.0.et"
+    expect 3 "t.0.et" run --trace "$dir/et/t" $t --replicate 3=1
+    : >"$dir/et/t.0.et"
+    expect 3 "t.0.et" run --trace "$dir/et/t" $t --replicate 3=1
+else
+    no "a trace is generated"
+fi
+
+# The timeline and the links are files of their own, complete or not there.
+"$ringlet" run $m $t --timeline "$dir/timeline.json" --links-csv "$dir/links.csv" --series 100us >/dev/null 2>"$dir/err"
+grep -q '"traceEvents"' "$dir/timeline.json" && tail -1 "$dir/timeline.json" | grep -q '}}' && ok "timeline" || no "timeline"
+head -1 "$dir/links.csv" | grep -q 'link,from_ps,to_ps,bytes' && ok "links over time" || no "links over time"
+expect 5 "/nowhere/x" run $m $t -o /nowhere/x
+expect 5 "/dev/full" run $m $t -o /dev/full
+expect 5 "nothing" run --trace "$dir/nothing" $t -o "$dir/left"
+[ ! -e "$dir/left" ] && ok "a failed run leaves no file" || no "a failed run leaves no file"
+
+# Wrong use: one clear line, status 2.
+expect 2 "--trace" run $t
+expect 2 "--model" run --model resnet $t
+expect 2 "did you mean" run $m $t --explian
+expect 2 "unknown setting" run --model transformer:depth=3 $t
+expect 2 "flow" run $m $t --network fow
+expect 2 "--compute-scale" run $m $t --compute-scale 0
+expect 2 "--compute-scale" run $m $t --compute-scale -1
+expect 2 "--rank-scale" run $m $t --rank-scale 3=0.5
+expect 2 "rank 99" run $m $t --rank-scale 99:host=2
+expect 2 "--astra-system" run $m $t --timing astra
+expect 2 "unknown algorithm" run $m $t --algorithm rnig
+expect 5 "did you mean 'hgx-h100-8'" run $m --topology hgx-h100
+expect 3 "unit" run $m --topology "switch:8@50,500ns"
+expect 3 "9" run $m $t --topology "switch:8@50GB/s,500ns" --model transformer:ranks=9
+expect 0 "partial" run $m $t --until 1us
+
+exit $bad
