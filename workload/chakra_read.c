@@ -322,12 +322,12 @@ static int fill_communication(rank_reader *r, const rlt_chakra_node *n, rlt_op_d
     if (rc < 0)
         return rc;
     bool has = n->has_duration && recorded > 0;
-    if (has)
+    if (has && d->recorded_duration_ps < 0) /* our writer states it exactly */
         d->recorded_duration_ps = recorded;
     d->resource = comm_resource(r, n);
     if (r->t->opts->keep_waits && has) {
         d->kind = RLT_OP_DELAY;
-        d->duration_ps = recorded;
+        d->duration_ps = d->recorded_duration_ps;
         return 0;
     }
     d->kind = n->type == RLT_CHAKRA_SEND   ? RLT_OP_SEND
