@@ -262,7 +262,7 @@ static bool find_inputs(const char *name, char *system, char *network, size_t si
 static int compare(char **row)
 {
     char system[256], network[256];
-    rlt_coll_kind kind;
+    rlt_coll_kind kind = RLT_ALL_REDUCE;
     rlt_error err = {0};
     rlt_time time = -1;
     uint64_t bytes = strtoull(row[5], NULL, 10);
