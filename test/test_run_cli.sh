@@ -57,7 +57,7 @@ if ls "$dir"/et/*.0.et >/dev/null 2>&1; then
     [ "${e:-0}" -gt 0 ] && ok "a generated trace is replayed" || no "a generated trace is replayed"
     expect 0 "what bounds it" run --trace "$dir/et/t" $t
     rm "$dir/et/t.3.et"
-    expect 3 "3" run --trace "$dir/et/t" $t
+    expect 3 "7 files for 8 ranks" run --trace "$dir/et/t" $t --trace-ranks 8
     expect 0 "what bounds it" run --trace "$dir/et/t" $t --replicate 3=0
     head -c 200 "$dir/et/t.0.et" >"$dir/et/x" && mv "$dir/et/x" "$dir/et/t.0.et"
     expect 3 "t.0.et" run --trace "$dir/et/t" $t --replicate 3=1

@@ -18,21 +18,10 @@ static const rlt_option workload_options[] = {
      "(.et) and "
      "PyTorch profiler (Kineto .json, .json.gz) files are recognised by content.",
      AT(trace)},
-    {"host-trace", 0, RLT_OPT_TEXT, "DIR",
-     "PyTorch host execution traces recorded beside it: they supply the sizes of collectives that the "
-     "profiler left out.",
-     AT(host_trace)},
     {"model", 'm', RLT_OPT_TEXT, "MODEL",
      "Instead of a trace, a generated workload: transformer, or transformer:layers=24,hidden=1024,... "
      "('ringlet list models' shows the settings). One rank for each accelerator unless ranks=N.",
      AT(model)},
-    {"replicate", 0, RLT_OPT_LIST, "RANK=FROM",
-     "A missing rank is played by the recording of another: 1=0, or all=0 for every missing one.",
-     AT(replicate)},
-    {"steps", 0, RLT_OPT_TEXT, "A[:B]",
-     "Replay only these steps of the recording, counted from 0, both included.", AT(steps)},
-    {"step-mark", 0, RLT_OPT_TEXT, "TEXT", "Annotation whose spans are the steps; by default ProfilerStep#N.",
-     AT(step_mark)},
     {"keep-waits", 0, RLT_OPT_FLAG, NULL,
      "Replay communication with its recorded durations, waiting included, instead of simulating it.",
      AT(keep_waits)},
@@ -84,79 +73,23 @@ static const rlt_option_group groups[] = {{"Workload", workload_options, 0},
                                           {"More", run_report_options, 0},
                                           {0}};
 
-static int parse_steps(const char *text, rlt_read_options *o, rlt_error *err)
+static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
-    char first[32];
-    uint64_t a, b;
-    const char *colon = strchr(text, ':');
-    size_t n = colon ? (size_t)(colon - text) : strlen(text);
-    if (n >= sizeof first)
-        return rlt_fail(err, RLT_EUSAGE, "--steps", "expected A or A:B, got '%s'", text);
-    memcpy(first, text, n);
-    first[n] = '\0';
-    if (rlt_parse_count(first, &a, "--steps", err) ||
-        rlt_parse_count(colon ? colon + 1 : first, &b, "--steps", err) || a > b || b > UINT16_MAX) {
-        if (err && !err->code)
-            rlt_fail(err, RLT_EUSAGE, "--steps", "expected A or A:B with A <= B, got '%s'", text);
-        return RLT_EUSAGE;
-    }
-    o->first_step = (int)a;
-    o->last_step = (int)b;
-    return 0;
-}
-
-/* "1=0" or "all=0". */
-static int parse_replicate(const rlt_texts *texts, rlt_replicate **out, rlt_error *err)
-{
-    rlt_replicate *list = calloc((size_t)texts->n + 1, sizeof *list);
-    if (!list)
-        return rlt_nomem(err);
-    *out = list;
-    for (uint32_t i = 0; i < texts->n; i++) {
-        char name[64];
-        const char *value;
-        uint64_t rank = RLT_NONE, from;
-        if (rlt_split_setting(texts->items[i], name, sizeof name, &value, "--replicate", err) ||
-            (strcmp(name, "all") != 0 && rlt_parse_count(name, &rank, "--replicate", err)) ||
-            rlt_parse_count(value, &from, "--replicate", err))
-            return RLT_EUSAGE;
-        if (from >= RLT_MAX_RANKS || (rank != RLT_NONE && rank >= RLT_MAX_RANKS))
-            return rlt_fail(err, RLT_EUSAGE, "--replicate", "rank out of range in '%s'", texts->items[i]);
-        list[i] = (rlt_replicate){(uint32_t)rank, (uint32_t)from};
-    }
-    return 0;
-}
-
-static int read_trace(rlt_run *r, rlt_read_options *o, rlt_error *err)
-{
-    const rlt_run_settings *s = r->settings;
-    uint32_t n = s->trace.n + (uint32_t)r->args->n_operands, k = 0;
+    const rlt_texts *given = &r->settings->trace;
+    uint32_t n = given->n + (uint32_t)r->args->n_operands, k = 0;
     const char **specs = calloc((size_t)n + 1, sizeof *specs);
-    rlt_replicate *replicate = NULL;
     int rc;
     if (!specs)
         return rlt_nomem(err);
-    for (uint32_t i = 0; i < s->trace.n; i++)
-        specs[k++] = s->trace.items[i];
+    for (uint32_t i = 0; i < given->n; i++)
+        specs[k++] = given->items[i];
     for (int i = 0; i < r->args->n_operands; i++)
         specs[k++] = r->args->operands[i];
-    o->host_trace_dir = s->host_trace;
-    o->step_mark = s->step_mark;
-    o->keep_waits = s->keep_waits;
-    o->n_dims = rlt_topology_dims(r->setup.topology);
-    for (uint32_t d = 0; d < o->n_dims; d++)
-        o->dims[d] = rlt_topology_dim(r->setup.topology, d).size;
-    if ((s->steps && (rc = parse_steps(s->steps, o, err))) ||
-        (rc = parse_replicate(&s->replicate, &replicate, err)))
-        goto out;
-    o->replicate = replicate;
-    o->n_replicate = s->replicate.n;
     rc = rlt_trace_read(specs, n, o, &r->program, err);
-    if (!rc)
-        rlt_inputs_add(&r->setup.inputs, "trace", specs[0], r->program->hash);
-out:
-    free(replicate);
     free(specs);
+    if (!rc)
+        rlt_inputs_add(&r->setup.inputs, "trace", given->n ? given->items[0] : r->args->operands[0],
+                       r->program->hash);
     return rc;
 }
 
@@ -221,13 +154,10 @@ static int rank_scales(rlt_run *r, rlt_error *err)
     return 0;
 }
 
-static int load(rlt_run *r, rlt_error *err)
+static int check_forms(const rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
-    rlt_read_options o = {.first_step = -1, .last_step = -1};
-    bool astra = strcmp(s->timing, "astra") == 0;
-    bool traced = s->trace.n || r->args->n_operands;
-    int rc;
+    bool astra = strcmp(s->timing, "astra") == 0, traced = s->trace.n || r->args->n_operands;
     if (traced == (s->model != NULL))
         return rlt_fail(err, RLT_EUSAGE, NULL,
                         traced ? "give either --trace or --model" : "expected --trace or --model");
@@ -237,14 +167,37 @@ static int load(rlt_run *r, rlt_error *err)
     if (s->host_scale <= 0 || s->compute_scale <= 0 || s->network_scale <= 0)
         return rlt_fail(err, RLT_EUSAGE, NULL,
                         "expected speeds above 0 for --host-scale, --compute-scale and --network-scale");
-    if ((rc = rlt_setup_open(&s->sim, 0, &r->setup, err)))
-        return rc;
-    if (astra && ((rc = rlt_timing_astra(s->astra_system, r->setup.topology, &o, &r->timing, err)) ||
-                  (rc = rlt_inputs_add_file(&r->setup.inputs, "astra-system", s->astra_system, err))))
-        return rc;
-    if ((rc = traced ? read_trace(r, &o, err) : generate(r, err)))
-        return rc;
-    return rank_scales(r, err);
+    return 0;
+}
+
+static int load_astra(rlt_run *r, rlt_read_options *o, rlt_error *err)
+{
+    const char *system = r->settings->astra_system;
+    int rc = rlt_timing_astra(system, r->setup.topology, o, &r->timing, err);
+    return rc ? rc : rlt_inputs_add_file(&r->setup.inputs, "astra-system", system, err);
+}
+
+static int load(rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    rlt_read_options o;
+    rlt_replicate *replicate = NULL;
+    int rc;
+    if ((rc = check_forms(r, err)) || (rc = rlt_trace_read_options(&s->recording, &o, &replicate, err)) ||
+        (rc = rlt_setup_open(&s->sim, 0, &r->setup, err)))
+        goto out;
+    o.keep_waits = s->keep_waits;
+    o.n_dims = rlt_topology_dims(r->setup.topology);
+    for (uint32_t d = 0; d < o.n_dims; d++)
+        o.dims[d] = rlt_topology_dim(r->setup.topology, d).size;
+    if (s->astra_system && (rc = load_astra(r, &o, err)))
+        goto out;
+    rc = s->model ? generate(r, err) : read_trace(r, &o, err);
+    if (!rc)
+        rc = rank_scales(r, err);
+out:
+    free(replicate);
+    return rc;
 }
 
 static int prepare(rlt_run *r, rlt_error *err)

@@ -8,6 +8,7 @@
 
 #include "tools/file.h"
 #include "tools/settings.h"
+#include "tools/trace_options.h"
 #include "workload/generator.h"
 #include "workload/reader.h"
 #include "workload/replay.h"
@@ -15,8 +16,9 @@
 typedef struct rlt_run_settings {
     rlt_settings sim;
     rlt_report_settings report;
-    rlt_texts trace, replicate, rank_scale;
-    const char *model, *host_trace, *timing, *astra_system, *algorithm, *steps, *step_mark, *timeline;
+    rlt_trace_settings recording;
+    rlt_texts trace, rank_scale;
+    const char *model, *timing, *astra_system, *algorithm, *timeline;
     double host_scale, compute_scale, network_scale;
     bool no_skew, keep_waits, explain, quiet;
     rlt_time until_ps;

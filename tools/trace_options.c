@@ -12,9 +12,8 @@
 #define AT(field) .offset = offsetof(rlt_trace_settings, field)
 const rlt_option rlt_trace_option_table[] = {
     {"host-trace", 0, RLT_OPT_TEXT, "DIR",
-     "PyTorch host execution traces of the same run, which complete the recording (who waited for what, "
-     "sizes "
-     "of collectives).",
+     "PyTorch host execution traces of the same run: they supply the sizes of collectives where the profiler "
+     "left them out.",
      AT(host_trace)},
     {"steps", 0, RLT_OPT_TEXT, "A[:B]", "Only steps (iterations) A to B of those found, counted from 0.",
      AT(steps)},
