@@ -226,19 +226,15 @@ void rlt__mm_own_remove(rlt_maxmin *mm, uint32_t link, uint32_t flow)
         own_down(mm, link, pos);
 }
 
-/* Heap of links by (next completion, id) */
-
-static inline bool sooner(rlt_mm_completion a, rlt_mm_completion b)
-{
-    return a.when < b.when || (a.when == b.when && a.link < b.link);
-}
+/* Heap of links by next completion. Ties keep the order of the heap's history, which is the same in every
+ * run. */
 
 static void completion_up(rlt_maxmin *mm, uint32_t i, rlt_mm_completion c)
 {
     rlt_mm_completion *a = mm->completions;
     while (i) {
         uint32_t parent = (i - 1) / 2;
-        if (!sooner(c, a[parent]))
+        if (c.when >= a[parent].when)
             break;
         a[i] = a[parent];
         mm->links[a[i].link].heap = i;
@@ -256,9 +252,9 @@ static void completion_down(rlt_maxmin *mm, uint32_t i, rlt_mm_completion c)
         uint32_t child = 2 * i + 1;
         if (child >= n)
             break;
-        if (child + 1 < n && sooner(a[child + 1], a[child]))
+        if (child + 1 < n && a[child + 1].when < a[child].when)
             child++;
-        if (!sooner(a[child], c))
+        if (a[child].when >= c.when)
             break;
         a[i] = a[child];
         mm->links[a[i].link].heap = i;
@@ -286,7 +282,7 @@ int rlt__mm_completion(rlt_maxmin *mm, uint32_t link, rlt_time when)
             return RLT_ENOMEM;
         mm->n_completions++;
     }
-    if (i && sooner(c, mm->completions[(i - 1) / 2]))
+    if (i && c.when < mm->completions[(i - 1) / 2].when)
         completion_up(mm, i, c);
     else
         completion_down(mm, i, c);
@@ -333,6 +329,32 @@ void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow)
     mm->links[h[1].link].flows[h[1].pos].other = plain ? h[0].link : RLT_NONE;
 }
 
+/* A flow that nothing else meets: only its narrowest link matters. */
+static int set_alone(rlt_maxmin *mm, uint32_t flow, uint32_t narrowest, rlt_time now)
+{
+    rlt_mm_flow *f = &mm->flows[flow];
+    rlt_mm_link *l = &mm->links[narrowest];
+    mm->levels[narrowest].level = (double)l->bw_Bps * 1e-12 / f->weight;
+    l->own = 1;
+    l->own_weight = f->weight;
+    l->served = 0;
+    l->at = now;
+    f->bottleneck = narrowest;
+    rlt__mm_set_other(mm, flow);
+    /* In integers, so that an undisturbed flow takes exactly what rlt_transfer_time says. */
+    uint64_t bytes = (uint64_t)mm->finish[flow];
+    rlt_time span = RLT_TIME_MAX;
+    if (f->weight == 1 || !__builtin_mul_overflow(bytes, (uint64_t)f->weight, &bytes))
+        span = rlt_transfer_time(bytes, l->bw_Bps);
+    return rlt__mm_completion(mm, narrowest, rlt_time_add(now, span ? span : 1));
+}
+
+static inline uint32_t narrower(const rlt_maxmin *mm, uint32_t a, uint32_t b)
+{
+    uint64_t x = mm->links[a].bw_Bps, y = mm->links[b].bw_Bps;
+    return x < y || (x == y && a < b) ? a : b;
+}
+
 int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone)
 {
     rlt_mm_flow *f = &mm->flows[flow];
@@ -340,32 +362,16 @@ int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone)
     uint32_t best = h[0].link;
     *alone = false;
     for (uint32_t i = 0; i < f->n; i++) {
-        const rlt_mm_link *l = &mm->links[h[i].link];
-        if (l->n != 1)
+        if (mm->links[h[i].link].n != 1)
             return 0;
-        uint64_t bw = mm->links[best].bw_Bps;
-        if (l->bw_Bps < bw || (l->bw_Bps == bw && h[i].link < best))
-            best = h[i].link;
+        best = narrower(mm, h[i].link, best);
     }
     *alone = true;
     for (uint32_t i = 0; i < f->n; i++) {
         mm->levels[h[i].link].level = INFINITY;
         mm->links[h[i].link].own = mm->links[h[i].link].own_weight = 0;
     }
-    rlt_mm_link *l = &mm->links[best];
-    mm->levels[best].level = (double)l->bw_Bps * 1e-12 / f->weight;
-    l->own = 1;
-    l->own_weight = f->weight;
-    l->served = 0;
-    l->at = now;
-    f->bottleneck = best;
-    rlt__mm_set_other(mm, flow);
-    /* In integers, so that an undisturbed flow takes exactly what rlt_transfer_time says. */
-    uint64_t bytes;
-    rlt_time span = RLT_TIME_MAX;
-    if (!__builtin_mul_overflow((uint64_t)mm->finish[flow], (uint64_t)f->weight, &bytes))
-        span = rlt_transfer_time(bytes, l->bw_Bps);
-    return rlt__mm_completion(mm, best, rlt_time_add(now, span ? span : 1));
+    return set_alone(mm, flow, best, now);
 }
 
 /* True if flow g, not yet served, has that path and size. */
@@ -387,17 +393,14 @@ static bool same_flow(const rlt_maxmin *mm, uint32_t g, rlt_time now, const uint
     return true;
 }
 
-/* Gives a flow without a rate one, now if it can be, else at the next solve. */
-static int begin(rlt_maxmin *mm, uint32_t flow, rlt_time now)
+static int touch_path(rlt_maxmin *mm, uint32_t flow, uint32_t how)
 {
-    bool alone;
-    int rc = rlt__mm_try_alone(mm, flow, now, &alone);
-    if (rc || (alone && !mm->note_idle))
-        return rc;
-    const rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
-    for (uint32_t i = 0; i < mm->flows[flow].n && !rc; i++)
-        rc = touch(mm, h[i].link, alone ? RLT_MM_NOTED : RLT_MM_JOINED);
-    return rc || alone ? rc : rlt__mm_append(&mm->started, flow);
+    rlt_mm_flow *f = &mm->flows[flow];
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    int rc = 0;
+    for (uint32_t i = 0; i < f->n && !rc; i++)
+        rc = touch(mm, h[i].link, how);
+    return rc;
 }
 
 /* One more message of an equal flow. */
@@ -416,9 +419,23 @@ static int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
     if (rc || alone)
         return rc;
     rlt__mm_set_other(mm, flow);
-    for (uint32_t i = 0; i < f->n && !rc; i++)
-        rc = touch(mm, h[i].link, RLT_MM_JOINED);
-    return rc;
+    return touch_path(mm, flow, RLT_MM_JOINED);
+}
+
+/* A record with room for a path of n links. */
+static uint32_t new_flow(rlt_maxmin *mm, uint32_t n)
+{
+    uint32_t flow = flow_get(mm), c = 0, run = 0;
+    if (flow == RLT_NONE)
+        return RLT_NONE;
+    if (n > 2) {
+        c = size_class(n);
+        run = long_get(mm, c);
+        if (run == RLT_NONE)
+            return RLT_NONE;
+    }
+    mm->flows[flow] = (rlt_mm_flow){.n = n, .weight = 1, .bottleneck = RLT_NONE, .hop[0] = {run, c}};
+    return flow;
 }
 
 uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
@@ -434,27 +451,30 @@ uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, u
     for (uint32_t i = 0; i < n; i++)
         if (mm->links[links[i]].n == mm->links[links[i]].room && list_room(&mm->links[links[i]]))
             return RLT_NONE;
-    uint32_t flow = flow_get(mm), c = 0, run = 0;
+    uint32_t flow = new_flow(mm, n), narrowest = links[0], others = 0;
     if (flow == RLT_NONE)
         return RLT_NONE;
-    if (n > 2) {
-        c = size_class(n);
-        run = long_get(mm, c);
-        if (run == RLT_NONE)
-            return RLT_NONE;
-    }
-    rlt_mm_flow *f = &mm->flows[flow];
-    *f = (rlt_mm_flow){.n = n, .weight = 1, .bottleneck = RLT_NONE, .hop[0] = {run, c}};
     mm->finish[flow] = (double)bytes;
-    rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
     for (uint32_t i = 0; i < n; i++) {
         rlt_mm_link *l = &mm->links[links[i]];
+        narrowest = narrower(mm, links[i], narrowest);
+        others += l->weight;
         h[i] = (rlt_mm_hop){links[i], l->n};
         l->flows[l->n++] = (rlt_mm_entry){flow, RLT_NONE};
         l->weight++;
     }
     mm->live++;
-    return begin(mm, flow, now) ? RLT_NONE : flow;
+    int rc;
+    if (others) {
+        rc = touch_path(mm, flow, RLT_MM_JOINED);
+        rc = rc ? rc : rlt__mm_append(&mm->started, flow);
+    } else {
+        rc = set_alone(mm, flow, narrowest, now);
+        if (mm->note_idle && !rc)
+            rc = touch_path(mm, flow, RLT_MM_NOTED);
+    }
+    return rc ? RLT_NONE : flow;
 }
 
 /* Ends */
@@ -522,21 +542,56 @@ static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
     }
     l->served = l->own ? served - owed / l->own_weight : 0;
     l->at = now;
-    return rc ? rc : rlt__mm_completion(mm, link, -1);
+    return rc;
+}
+
+/* Lists the links whose completion is due, in mm->component: from the top of the heap down. */
+static int due_links(rlt_maxmin *mm, rlt_time now)
+{
+    rlt_mm_list *due = &mm->component; /* holds places in the heap first */
+    int rc = 0;
+    due->n = 0;
+    if (mm->n_completions && mm->completions[0].when <= now)
+        rc = rlt__mm_append(due, 0);
+    for (uint32_t i = 0; i < due->n && !rc; i++) {
+        uint32_t child = 2 * due->items[i] + 1;
+        for (uint32_t k = child; k < child + 2 && k < mm->n_completions && !rc; k++)
+            if (mm->completions[k].when <= now)
+                rc = rlt__mm_append(due, k);
+    }
+    for (uint32_t i = 0; i < due->n; i++)
+        due->items[i] = mm->completions[due->items[i]].link;
+    return rc;
+}
+
+/* Takes the due links out of the heap: all at once where they are all there are, as in lockstep traffic. */
+static int drop_due(rlt_maxmin *mm)
+{
+    const rlt_mm_list *due = &mm->component;
+    bool all = due->n == mm->n_completions;
+    int rc = 0;
+    if (all)
+        mm->n_completions = 0;
+    for (uint32_t i = 0; i < due->n && !rc; i++) {
+        if (all)
+            mm->links[due->items[i]].heap = RLT_NONE;
+        else
+            rc = rlt__mm_completion(mm, due->items[i], -1);
+    }
+    return rc;
 }
 
 int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now)
 {
     mm->drained.n = 0;
-    while (mm->n_completions && mm->completions[0].when <= now) {
-        uint32_t link = mm->completions[0].link, from = mm->drained.n;
-        int rc = drain_link(mm, link, now);
-        for (uint32_t i = from; i < mm->drained.n && !rc; i++)
-            rc = unlist(mm, mm->drained.items[i]);
-        if (rc)
-            return rc;
-    }
-    return 0;
+    int rc = due_links(mm, now);
+    if (!rc)
+        rc = drop_due(mm);
+    for (uint32_t i = 0; i < mm->component.n && !rc; i++)
+        rc = drain_link(mm, mm->component.items[i], now);
+    for (uint32_t i = 0; i < mm->drained.n && !rc; i++)
+        rc = unlist(mm, mm->drained.items[i]);
+    return rc;
 }
 
 double rlt_maxmin_remaining(const rlt_maxmin *mm, uint32_t flow, rlt_time now)

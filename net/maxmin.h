@@ -94,7 +94,7 @@ typedef struct rlt_maxmin {
     uint64_t live; /* flows not yet drained */
     rlt_mm_hop *long_hops;
     uint32_t n_long, long_room, free_long[RLT_MM_CLASSES];
-    rlt_mm_completion *completions; /* heap of links by (next completion, id) */
+    rlt_mm_completion *completions; /* heap of links by next completion */
     uint32_t n_completions, completions_room;
     rlt_mm_list touched, started, drained, scratch;
     rlt_mm_list

@@ -12,13 +12,14 @@
 
 #include "net/maxmin.h"
 
-/* Marks of a link in this solve: epoch = in the component, epoch + 1 = frozen at its new level. */
-static int reach(rlt_maxmin *mm, uint32_t link)
+/* Marks of a link in this solve: epoch = in the component, epoch + 1 = frozen at its new level. The list has
+ * room. */
+static inline void reach(rlt_maxmin *mm, uint32_t link)
 {
     if (mm->levels[link].mark == mm->epoch)
-        return 0;
+        return;
     mm->levels[link].mark = mm->epoch;
-    return rlt__mm_append(&mm->component, link);
+    mm->component.items[mm->component.n++] = link;
 }
 
 static void next_epoch(rlt_maxmin *mm)
@@ -66,76 +67,76 @@ static double floor_level(const rlt_maxmin *mm)
     return x * (1 - 1e-12);
 }
 
-/* Adds to `left` and `count` of a link what one of its flows means there, if it is not of the common kind. */
-static int look_at(rlt_maxmin *mm, rlt_mm_flow *f, double x0, double *left, uint32_t *count)
+/* What a flow of the uncommon kind means for a link: its rate if that stays, else one more to be settled. */
+static void look_at(rlt_maxmin *mm, rlt_mm_flow *f, double x0, double *left, uint32_t *count)
 {
     double rate = f->bottleneck == RLT_NONE ? INFINITY : mm->levels[f->bottleneck].level;
     if (rate < x0) {
         *left -= rate * f->weight;
-        return 0;
+        return;
     }
     *count += f->weight;
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
-    int rc = 0;
-    for (uint32_t i = 0; i < f->n && !rc; i++)
-        rc = reach(mm, h[i].link);
-    return rc;
+    for (uint32_t i = 0; i < f->n; i++)
+        reach(mm, h[i].link);
 }
 
 /* Splits a link's flows into those that keep a rate below x0 and those to be settled; reaches the latter's
  * links. */
-static int open_link(rlt_maxmin *mm, uint32_t link, double x0)
+static void open_link(rlt_maxmin *mm, uint32_t link, double x0)
 {
     const rlt_mm_link *l = &mm->links[link];
-    rlt_mm_level *levels = mm->levels;
+    const rlt_mm_entry *e = l->flows, *own_end = e + l->own, *end = e + l->n;
+    const rlt_mm_level *levels = mm->levels;
     double left = (double)l->bw_Bps * 1e-12;
     uint32_t count = 0;
-    int rc = 0;
-    for (uint32_t i = 0; i < l->n && !rc; i++) {
-        uint32_t other = l->flows[i].other;
-        if (other == RLT_NONE) {
-            rc = look_at(mm, &mm->flows[l->flows[i].flow], x0, &left, &count);
-            continue;
-        }
-        /* Owned by this link, whose level is not below x0, or by the other. */
-        if (i >= l->own && levels[other].level < x0) {
-            left -= levels[other].level;
+    for (; e < own_end; e++) { /* at this link's level, which is not below x0 */
+        if (e->other == RLT_NONE) {
+            look_at(mm, &mm->flows[e->flow], x0, &left, &count);
             continue;
         }
         count++;
-        if (levels[other].mark != mm->epoch)
-            rc = reach(mm, other);
+        reach(mm, e->other);
     }
-    levels[link].left = left;
-    levels[link].count = count;
-    return rc;
+    for (; e < end; e++) { /* at the other link's level */
+        if (e->other == RLT_NONE) {
+            look_at(mm, &mm->flows[e->flow], x0, &left, &count);
+            continue;
+        }
+        double rate = levels[e->other].level;
+        if (rate < x0) {
+            left -= rate;
+            continue;
+        }
+        count++;
+        reach(mm, e->other);
+    }
+    mm->levels[link].left = left;
+    mm->levels[link].count = count;
 }
 
 /* Collects the component above x0. A link in it may lie below x0 by the noise of equal levels: then x0 gives
  * way. */
-static int open_component(rlt_maxmin *mm, double *floor)
+static double open_component(rlt_maxmin *mm, double x0)
 {
-    double x0 = *floor;
-    int rc = 0;
     bool again;
     do {
         again = false;
         next_epoch(mm);
         mm->component.n = 0;
-        for (uint32_t i = 0; i < mm->touched.n && !rc; i++)
+        for (uint32_t i = 0; i < mm->touched.n; i++)
             if (changed(&mm->links[mm->touched.items[i]]))
-                rc = reach(mm, mm->touched.items[i]);
-        for (uint32_t i = 0; i < mm->component.n && !rc && !again; i++) {
+                reach(mm, mm->touched.items[i]);
+        for (uint32_t i = 0; i < mm->component.n && !again; i++) {
             uint32_t link = mm->component.items[i];
             again = mm->levels[link].level < x0;
             if (again)
                 x0 = mm->levels[link].level * (1 - 1e-12);
             else
-                rc = open_link(mm, link, x0);
+                open_link(mm, link, x0);
         }
-    } while (again && !rc);
-    *floor = x0;
-    return rc;
+    } while (again);
+    return x0;
 }
 
 /* Heap of candidates by (key, link). A key is a link's level as it was when last computed: links freeze in
@@ -162,14 +163,8 @@ static void candidate_down(rlt_mm_candidate *a, uint32_t n, uint32_t i, rlt_mm_c
     a[i] = c;
 }
 
-static int open_candidates(rlt_maxmin *mm)
+static void open_candidates(rlt_maxmin *mm)
 {
-    if (mm->component.n > mm->candidates_room) {
-        int rc = rlt_grow(&mm->candidates, &mm->candidates_room, sizeof(*mm->candidates), mm->component.n,
-                          UINT32_MAX, "links", NULL);
-        if (rc)
-            return rc;
-    }
     uint32_t n = 0;
     for (uint32_t i = 0; i < mm->component.n; i++) {
         uint32_t link = mm->component.items[i];
@@ -180,7 +175,6 @@ static int open_candidates(rlt_maxmin *mm)
     for (uint32_t i = n / 2; i-- > 0;)
         candidate_down(mm->candidates, n, i, mm->candidates[i]);
     mm->n_candidates = n;
-    return 0;
 }
 
 /* Takes the link of the lowest level off the heap. RLT_NONE when no flow is left to settle. */
@@ -209,52 +203,55 @@ static uint32_t next_bottleneck(rlt_maxmin *mm, double *level)
 }
 
 /* Freezes a flow of the uncommon kind at `link`, unless it is settled. */
-static int freeze_flow(rlt_maxmin *mm, uint32_t link, uint32_t flow, double x)
+static void freeze_flow(rlt_maxmin *mm, uint32_t link, uint32_t flow, double x)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     if (f->bottleneck != RLT_NONE && mm->levels[f->bottleneck].mark != mm->epoch)
-        return 0;
+        return;
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     for (uint32_t i = 0; i < f->n; i++)
         if (mm->levels[h[i].link].mark == mm->epoch + 1)
-            return 0;
+            return;
     for (uint32_t i = 0; i < f->n; i++) {
         mm->levels[h[i].link].left -= x * f->weight;
         mm->levels[h[i].link].count -= f->weight;
     }
-    return f->bottleneck == link ? 0 : rlt__mm_append(&mm->moves, flow);
+    if (f->bottleneck != link)
+        mm->moves.items[mm->moves.n++] = flow;
 }
 
 /* All unsettled flows of the link get x. */
-static int freeze(rlt_maxmin *mm, uint32_t link, double x)
+static void freeze(rlt_maxmin *mm, uint32_t link, double x)
 {
     const rlt_mm_link *l = &mm->links[link];
+    const rlt_mm_entry *e = l->flows, *own_end = e + l->own, *end = e + l->n;
     rlt_mm_level *levels = mm->levels;
-    uint32_t before = mm->moves.n;
-    int rc = 0;
-    for (uint32_t i = 0; i < l->n && !rc; i++) {
-        uint32_t other = l->flows[i].other;
-        if (other == RLT_NONE) {
-            rc = freeze_flow(mm, link, l->flows[i].flow, x);
+    const uint32_t epoch = mm->epoch;
+    uint32_t before = mm->moves.n, waiting = levels[link].count;
+    for (; e < end && waiting; e++) {
+        if (e->other == RLT_NONE) {
+            uint32_t was = levels[link].count;
+            freeze_flow(mm, link, e->flow, x);
+            waiting -= was - levels[link].count;
             continue;
         }
         /* Outside the component the other link keeps the flow at its level; frozen, it has just given it one.
          */
-        if (levels[other].mark != mm->epoch)
+        rlt_mm_level *v = &levels[e->other];
+        if (v->mark != epoch)
             continue;
-        levels[other].left -= x;
-        levels[other].count--;
-        if (i >= l->own)
-            rc = rlt__mm_append(&mm->moves, l->flows[i].flow);
+        v->left -= x;
+        v->count--;
+        waiting--;
+        if (e >= own_end)
+            mm->moves.items[mm->moves.n++] = e->flow;
     }
-    levels[link].mark = mm->epoch + 1;
+    levels[link].mark = epoch + 1;
     levels[link].left = x;
-    if (!rc && mm->moves.n != before) {
-        rc = rlt__mm_append(&mm->groups, link);
-        if (!rc)
-            rc = rlt__mm_append(&mm->groups, mm->moves.n);
+    if (mm->moves.n != before) {
+        mm->groups.items[mm->groups.n++] = link;
+        mm->groups.items[mm->groups.n++] = mm->moves.n;
     }
-    return rc;
 }
 
 /* Brings V of the links whose level changes up to now, then gives them the new level. */
@@ -298,18 +295,38 @@ static void move_flows(rlt_maxmin *mm, rlt_time now)
     }
 }
 
+static int reserve(rlt_mm_list *list, uint64_t room)
+{
+    return room <= list->room
+               ? 0
+               : rlt_grow(&list->items, &list->room, sizeof(uint32_t), room, UINT32_MAX, "flows", NULL);
+}
+
+/* Room for whatever a solve may list, so that its inner loops cannot fail. Memory never written to costs
+ * nothing. */
+static int reserve_all(rlt_maxmin *mm)
+{
+    int rc = reserve(&mm->component, mm->n_links);
+    if (!rc)
+        rc = reserve(&mm->groups, (uint64_t)mm->n_links * 2);
+    if (!rc)
+        rc = reserve(&mm->moves, mm->live);
+    if (!rc && mm->candidates_room < mm->n_links)
+        rc = rlt_grow(&mm->candidates, &mm->candidates_room, sizeof(*mm->candidates), mm->n_links, UINT32_MAX,
+                      "links", NULL);
+    return rc;
+}
+
 static int fill(rlt_maxmin *mm, double x, rlt_time now)
 {
-    int rc = open_component(mm, &x);
-    if (!rc)
-        rc = open_candidates(mm);
+    x = open_component(mm, x);
+    open_candidates(mm);
     mm->moves.n = mm->groups.n = 0;
-    for (uint32_t link; !rc && (link = next_bottleneck(mm, &x)) != RLT_NONE;)
-        rc = freeze(mm, link, x);
-    if (rc)
-        return rc;
+    for (uint32_t link; (link = next_bottleneck(mm, &x)) != RLT_NONE;)
+        freeze(mm, link, x);
     set_levels(mm, now);
     move_flows(mm, now);
+    int rc = 0;
     for (uint32_t i = 0; i < mm->component.n && !rc; i++) {
         uint32_t link = mm->component.items[i];
         if (mm->links[link].touched)
@@ -339,7 +356,9 @@ static int start_alone(rlt_maxmin *mm, rlt_time now)
 int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now)
 {
     mm->component.n = 0;
-    int rc = start_alone(mm, now);
+    int rc = reserve_all(mm);
+    if (!rc)
+        rc = start_alone(mm, now);
     if (rc)
         return rc;
     double x0 = floor_level(mm);
