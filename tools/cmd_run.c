@@ -65,13 +65,15 @@ static const rlt_option run_report_options[] = {
     {0}};
 #undef AT
 
-static const rlt_option_group groups[] = {{"Workload", workload_options, 0},
-                                          {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
-                                          {"What if", what_if_options, 0},
-                                          {"Report", rlt_format_options, offsetof(rlt_run_settings, report)},
-                                          {"Links", rlt_link_options, offsetof(rlt_run_settings, report)},
-                                          {"More", run_report_options, 0},
-                                          {0}};
+static const rlt_option_group groups[] = {
+    {"Workload", workload_options, 0},
+    {"Recording", rlt_trace_option_table, offsetof(rlt_run_settings, recording)},
+    {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
+    {"What if", what_if_options, 0},
+    {"Report", rlt_format_options, offsetof(rlt_run_settings, report)},
+    {"Links", rlt_link_options, offsetof(rlt_run_settings, report)},
+    {"More", run_report_options, 0},
+    {0}};
 
 static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
