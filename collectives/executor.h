@@ -4,8 +4,8 @@
  * addressed to (lane, step) of their receiver. It owns its network and is the network's only client.
  *
  * A collective begins when its last member has arrived (a NCCL kernel that is early spins until its peers are
- * there), or, with RLT_EXEC_EAGER, each member when it arrives itself. A member is done when all its lanes
- * are: everything received, and every send injected (nic) or delivered (blocking).
+ * there), or, with RLT_EXEC_EAGER (messages), each member when it arrives itself. A member is done when all
+ * its lanes are: everything received, and every send injected (nic) or delivered (blocking).
  */
 #ifndef RLT_EXECUTOR_H
 #define RLT_EXECUTOR_H

@@ -243,7 +243,16 @@ static void iterations_end_with_their_last_operation(void **state)
     close_fixture(&f);
 }
 
-/* A message of 1 MiB: 1 048 576 * 20 ps + 1 us from the later of its two ends. */
+static int fixed_duration(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration, rlt_error *err)
+{
+    (void)t;
+    (void)err;
+    *duration = (rlt_time)req->bytes * RLT_NS;
+    return 0;
+}
+
+/* A message of 1 MiB leaves when it is sent and takes 1 048 576 * 20 ps + 1 us; its receive ends no earlier
+ * than that, and no earlier than it is posted. */
 static void messages_meet(void **state)
 {
     fixture f;
@@ -254,7 +263,13 @@ static void messages_meet(void **state)
     rlt_build_dep(f.b, message(&f, RLT_OP_RECV, 1, 0, MIB, 5), c);
     assert_int_equal(go(&f), 0);
     check_accounts(&f);
-    assert_int_equal(rlt_replay_time(f.r), 4 * RLT_US + MIB * 20 + 1000000);
+    assert_int_equal(rlt_replay_time(f.r), MIB * 20 + 1000000);
+    assert_int_equal(rlt_replay_rank(f.r, 1).comm_wait_ps, 0);
+    assert_int_equal(rlt_replay_rank(f.r, 1).comm_transfer_ps, MIB * 20 + 1000000 - 4 * RLT_US);
+    f.o.compute_scale = 0.1; /* posted at 40 us: the message is there */
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_time(f.r), 40 * RLT_US);
     close_fixture(&f);
 }
 
@@ -274,6 +289,26 @@ static void deadlock_is_named(void **state)
     assert_non_null(strstr(
         f.err.what, "rank 0 'recv' waits for rank 1 'send' waits for rank 1 'recv' waits for rank 0 'send'"));
     close_fixture(&f);
+}
+
+/* Both send first and receive then: messages leave without waiting, so nobody waits in a circle. */
+static void sends_do_not_wait(void **state)
+{
+    fixture f;
+    (void)state;
+    for (int timed_mode = 0; timed_mode < 2; timed_mode++) {
+        rlt_timing timing = {.name = "fixed", .duration = fixed_duration};
+        open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+        for (uint32_t r = 0; r < 2; r++) {
+            uint32_t out = message(&f, RLT_OP_SEND, r, 1 - r, 700, 0);
+            rlt_build_dep(f.b, message(&f, RLT_OP_RECV, r, 1 - r, 700, 0), out);
+        }
+        f.o.timing = timed_mode ? &timing : NULL;
+        assert_int_equal(go(&f), 0);
+        check_accounts(&f);
+        assert_int_equal(rlt_replay_time(f.r), timed_mode ? 700 * RLT_NS : 700 * 20 + 1000000);
+        close_fixture(&f);
+    }
 }
 
 static void lonely_send_is_named(void **state)
@@ -302,14 +337,6 @@ static void time_limit_leaves_partial_results(void **state)
     assert_int_equal(k.end_ps, 5 * RLT_US);
     assert_int_equal(k.compute_ps, 5 * RLT_US);
     close_fixture(&f);
-}
-
-static int fixed_duration(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration, rlt_error *err)
-{
-    (void)t;
-    (void)err;
-    *duration = (rlt_time)req->bytes * RLT_NS;
-    return 0;
 }
 
 static void timing_stands_in_for_the_network(void **state)
@@ -343,6 +370,7 @@ int main(void)
         cmocka_unit_test(iterations_end_with_their_last_operation),
         cmocka_unit_test(messages_meet),
         cmocka_unit_test(deadlock_is_named),
+        cmocka_unit_test(sends_do_not_wait),
         cmocka_unit_test(lonely_send_is_named),
         cmocka_unit_test(time_limit_leaves_partial_results),
         cmocka_unit_test(timing_stands_in_for_the_network),

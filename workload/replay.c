@@ -224,7 +224,8 @@ static int open_comm(rlt_replay *r, uint32_t index, rlt_error *err)
     if (rc < 0)
         return rc;
     cs->result.algorithm = cs->plan.algorithm->name;
-    cs->exec_id = rlt_exec_add(r->exec, &cs->plan, &r->exec_client, index, 0);
+    cs->exec_id = rlt_exec_add(r->exec, &cs->plan, &r->exec_client, index,
+                               comm->kind == RLT_SEND_RECV ? RLT_EXEC_EAGER : 0);
     return 0;
 }
 
@@ -234,9 +235,11 @@ static void end_member(rlt_replay *r, uint32_t index, uint32_t member)
     uint32_t op = r->program->comm_ops[comm->first_op + member];
     comm_state *cs = &r->comms[index];
     rank_state *rk = &r->ranks[r->program->ops[op].rank];
-    rlt_time now = rlt_sim_now(r->sim);
-    rk->wait_ps += cs->result.last_arrival_ps - r->ops[op].start_ps;
-    rk->transfer_ps += now - cs->result.last_arrival_ps;
+    rlt_time now = rlt_sim_now(r->sim), begun = cs->result.last_arrival_ps, own = r->ops[op].start_ps;
+    if (begun < own)
+        begun = own; /* a receive posted after its message left */
+    rk->wait_ps += begun - own;
+    rk->transfer_ps += now - begun;
     if (++cs->ended == cs->plan.req.n)
         cs->result.end_ps = now;
     end_op(r, op);
@@ -258,20 +261,29 @@ static void on_comm_done(void *ctx, uint64_t cookie)
     rlt_plan_free(&cs->plan);
 }
 
+/* Under a timing mode: the duration is over. Of a message, the receive may be posted only later. */
 static void on_comm_end(void *ctx, uint64_t payload)
 {
     rlt_replay *r = ctx;
+    const rlt_comm *comm = &r->program->comms[payload];
     uint32_t n = r->comms[payload].plan.req.n;
-    for (uint32_t m = 0; m < n; m++)
-        end_member(r, (uint32_t)payload, m);
+    r->comms[payload].delivered = true;
+    for (uint32_t m = 0; m < n; m++) {
+        const op_state *st = &r->ops[r->program->comm_ops[comm->first_op + m]];
+        if (st->start_ps >= 0 && st->end_ps < 0)
+            end_member(r, (uint32_t)payload, m);
+    }
 }
 
-static void close_arrivals(rlt_replay *r, uint32_t index)
+static void start_timed(rlt_replay *r, uint32_t index, uint32_t member)
 {
     comm_state *cs = &r->comms[index];
-    rlt_time duration;
+    bool message = cs->plan.req.kind == RLT_SEND_RECV;
+    rlt_time duration = 0;
     rlt_error e = {0};
-    if (r->options.timing->duration(r->options.timing, &cs->plan.req, &duration, &e) < 0) {
+    if (message ? member != 0 && !cs->delivered : cs->arrived < cs->plan.req.n)
+        return;
+    if (!cs->delivered && r->options.timing->duration(r->options.timing, &cs->plan.req, &duration, &e) < 0) {
         sim_fail(r, &e);
         return;
     }
@@ -291,14 +303,19 @@ static void arrive(rlt_replay *r, const rlt_op *op)
     if (!r->options.timing && cs->exec_id == RLT_NONE)
         return;
     cs->arrived++;
-    /* Of several that arrive at one instant the lowest member is named: the order of events must not show. */
-    if (now > cs->result.last_arrival_ps || op->member < cs->result.last_member)
+    /* A message begins when it is sent. A collective begins when its last member arrives; of several that
+     * arrive at one instant the lowest is named: the order of events must not show. */
+    bool begins = cs->plan.req.kind == RLT_SEND_RECV
+                      ? op->member == 0
+                      : now > cs->result.last_arrival_ps || op->member < cs->result.last_member;
+    if (begins)
         cs->result.last_member = op->member;
-    cs->result.last_arrival_ps = now;
-    if (!r->options.timing)
+    if (begins || cs->plan.req.kind != RLT_SEND_RECV)
+        cs->result.last_arrival_ps = now;
+    if (r->options.timing)
+        start_timed(r, op->comm, op->member);
+    else
         rlt_exec_arrive(r->exec, cs->exec_id, op->member);
-    else if (cs->arrived == cs->plan.req.n)
-        close_arrivals(r, op->comm);
 }
 
 /* Starts of operations */

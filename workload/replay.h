@@ -8,7 +8,9 @@
  * included), host (host work runs), idle. Over its span, from its start to the end of its last operation:
  * compute + exposed communication + host + idle = span.
  *
- * A communication waits until its last member arrives, then transfers; wait and transfer are reported apart.
+ * A collective waits until its last member arrives, then transfers; a message leaves when it is sent, whether
+ * or not its receive is posted (buffers at the receiver are not bounded), and the receive ends when both have
+ * happened. Wait and transfer are reported apart.
  */
 #ifndef RLT_REPLAY_H
 #define RLT_REPLAY_H
@@ -49,7 +51,8 @@ typedef struct rlt_rank_result {
 } rlt_rank_result;
 
 typedef struct rlt_comm_result {
-    rlt_time first_arrival_ps, last_arrival_ps, end_ps; /* -1: did not happen */
+    rlt_time first_arrival_ps, last_arrival_ps,
+        end_ps; /* -1: did not happen; of a message, last_arrival is its sending */
     rlt_time bound_ps;
     uint32_t last_member; /* who was waited for */
     const char *algorithm;

@@ -36,6 +36,7 @@ typedef struct comm_state {
     rlt_plan plan;
     uint32_t exec_id;
     uint32_t arrived, ended;
+    bool delivered; /* timing modes */
     rlt_comm_result result;
 } comm_state;
 

@@ -100,9 +100,10 @@ int rlt_replay_critical_path(const rlt_replay *r, rlt_path_item **items, uint32_
                             .op = op,
                             .begin_ps = r->ops[op].start_ps,
                             .end_ps = r->ops[op].end_ps};
-        /* A communication hangs on the member that came last. */
+        /* A communication hangs on the member that came last, a message on its sender; a receive that found
+         * its message there hangs on itself. */
         uint32_t from = op;
-        if (it.kind == RLT_PATH_TRANSFER) {
+        if (it.kind == RLT_PATH_TRANSFER && it.end_ps > it.begin_ps) {
             const rlt_comm *comm = &p->comms[p->ops[op].comm];
             const rlt_comm_result *res = &r->comms[p->ops[op].comm].result;
             it.begin_ps = res->last_arrival_ps;
