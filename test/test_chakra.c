@@ -504,9 +504,35 @@ static void roofline_and_memory(void **state)
     assert_int_equal(op_named(p, "strange")->n_deps, 1);
     assert_int_equal(noted(p, "unknown type 42"), 1);
     rlt_program_free(p);
+    opts.serial_communication = true; /* ASTRA-sim without remote memory */
+    rlt_error err = {0};
+    assert_int_equal(try_read("t.0.et", &opts, &p, &err), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(err.where, "node 3 'load'"));
     p = read_trace("t.0.et");
     assert_int_equal(op_named(p, "bound by compute")->duration_ps, 0);
     assert_int_equal(noted(p, "without a duration"), 3);
+    rlt_program_free(p);
+    clean();
+}
+
+/* A recorded duration goes before the roofline, unless the roofline is told to replace it. */
+static void roofline_and_durations(void **state)
+{
+    (void)state;
+    file f;
+    begin(&f);
+    work(&f, 1, "g", 7, false);
+    number(&f, "num_ops", RLT_CHAKRA_INT64, 900000000000u);
+    message(&f);
+    end(&f, "t.0.et");
+    rlt_read_options opts = plain_options();
+    opts.peak_Flops = 900000000000000u;
+    rlt_program *p = read_with("t.0.et", &opts);
+    assert_int_equal(p->ops[0].duration_ps, 7 * RLT_US);
+    rlt_program_free(p);
+    opts.roofline_replaces = true;
+    p = read_with("t.0.et", &opts);
+    assert_int_equal(p->ops[0].duration_ps, RLT_MS);
     rlt_program_free(p);
     clean();
 }
@@ -904,6 +930,7 @@ int main(void)
         cmocka_unit_test(collectives_and_their_bytes),
         cmocka_unit_test(process_groups),
         cmocka_unit_test(roofline_and_memory),
+        cmocka_unit_test(roofline_and_durations),
         cmocka_unit_test(ranks_and_files),
         cmocka_unit_test(round_trip),
         cmocka_unit_test(steps_are_cut),

@@ -59,5 +59,8 @@ int rlt__astra_phase(const rlt_astra *a, uint32_t dim, int kind, uint64_t chunk,
 /* A whole collective over a list of ranks as one dimension. */
 int rlt__astra_listed(const rlt_astra_ranks *r, int kind, uint8_t algorithm, uint64_t chunk, uint32_t chunks,
                       uint64_t *end, rlt_error *err) RLT_MUST_USE;
+/* doubleBinaryTree, all-reduce only; n a power of two. */
+int rlt__astra_tree(const rlt_astra_ranks *r, uint64_t chunk, uint32_t chunks, uint64_t *end,
+                    rlt_error *err) RLT_MUST_USE;
 
 #endif

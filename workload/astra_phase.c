@@ -121,9 +121,11 @@ int rlt__astra_unsupported(int kind, const char *why, rlt_error *err)
 
 int rlt__astra_check(int kind, uint8_t algorithm, uint64_t n, rlt_error *err)
 {
-    if (algorithm == RLT_ASTRA_TREE)
+    if (algorithm == RLT_ASTRA_TREE && kind != RLT_ASTRA_ALL_REDUCE)
+        return rlt__astra_unsupported(kind, "doubleBinaryTree is for all-reduce only", err);
+    if (algorithm == RLT_ASTRA_TREE && rlt__astra_log2(n) < 0)
         return rlt__astra_unsupported(
-            kind, "doubleBinaryTree has no closed form; use ring, direct or halvingDoubling", err);
+            kind, "doubleBinaryTree needs a power of two of ranks (ASTRA-sim crashes)", err);
     if (algorithm == RLT_ASTRA_HALVING_DOUBLING && kind == RLT_ASTRA_ALL_TO_ALL)
         return rlt__astra_unsupported(kind, "halvingDoubling has no all-to-all; use ring or direct", err);
     if (algorithm == RLT_ASTRA_HALVING_DOUBLING && rlt__astra_log2(n) < 0)
@@ -139,6 +141,9 @@ int rlt__astra_phase(const rlt_astra *a, uint32_t dim, int kind, uint64_t chunk,
     int rc = rlt__astra_check(kind, algorithm, d->size, err);
     if (rc < 0)
         return rc;
+    if (algorithm == RLT_ASTRA_TREE)
+        return rlt__astra_unsupported(
+            kind, "doubleBinaryTree in one of several dimensions has no stated form", err);
     if (algorithm == RLT_ASTRA_RING)
         *ns = rlt__astra_bound(ring_ns(a, d, kind, chunk));
     else if (algorithm == RLT_ASTRA_DIRECT)

@@ -155,6 +155,8 @@ int rlt__astra_listed(const rlt_astra_ranks *r, int kind, uint8_t algorithm, uin
     int rc = rlt__astra_check(kind, algorithm, r->n, err);
     if (rc < 0)
         return rc;
+    if (algorithm == RLT_ASTRA_TREE)
+        return rlt__astra_tree(r, chunk, chunks, end, err);
     if (algorithm == RLT_ASTRA_RING) {
         walk w = ring_walk(kind, r->n, chunk);
         uint64_t cost = 0;

@@ -14,7 +14,7 @@ typedef enum rlt_astra_algorithm {
     RLT_ASTRA_RING,
     RLT_ASTRA_DIRECT,
     RLT_ASTRA_HALVING_DOUBLING,
-    RLT_ASTRA_TREE, /* doubleBinaryTree: no closed form */
+    RLT_ASTRA_TREE, /* doubleBinaryTree */
 } rlt_astra_algorithm;
 
 enum {

@@ -164,7 +164,8 @@ static int collective(const rlt_astra *a, const rlt_coll_request *req, int kind,
     uint64_t chunk;
     uint32_t chunks, n_phases;
     cut(a, kind, bytes, &chunk, &chunks);
-    if (group || impl->one) {
+    bool tree = a->n_dims == 1 && impl->algorithm[0] == RLT_ASTRA_TREE;
+    if (group || impl->one || tree) {
         rlt_astra_ranks r = {.a = a, .list = req->ranks, .n = req->n};
         return rlt__astra_listed(&r, kind, group && a->n_dims > 1 ? RLT_ASTRA_RING : impl->algorithm[0],
                                  chunk, chunks, ns, err);
@@ -295,6 +296,7 @@ int rlt_timing_astra(const char *system_json, const rlt_topology *t, rlt_read_op
     if (opts) {
         opts->serial_communication = true; /* ASTRA-sim: one collective in flight for each rank */
         if (a->system.roofline) {
+            opts->roofline_replaces = true;
             opts->peak_Flops = a->system.peak_Flops;
             opts->memory_Bps = a->system.memory_Bps;
         }

@@ -86,9 +86,12 @@ static int estimate(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d, rl
     int rc = integer(n, RLT_CHAKRA_ATTR_NUM_OPS, INT64_MAX, &operations, err);
     if (rc == 0)
         rc = integer(n, RLT_CHAKRA_ATTR_TENSOR_SIZE, INT64_MAX, &bytes, err);
-    if (rc < 0 || d->duration_ps > 0)
-        return rc;
     bool can = memory ? o->memory_Bps > 0 : o->peak_Flops > 0 && rlt__chakra_has(n, RLT_CHAKRA_ATTR_NUM_OPS);
+    if (rc < 0 || (d->duration_ps > 0 && (memory || !can || !o->roofline_replaces)))
+        return rc;
+    if (memory && o->serial_communication) /* ASTRA-sim's own word for it */
+        return node_error(n, RLT_EUNSUPPORTED, err,
+                          "a memory node without a duration, and no remote memory is described");
     if (!can) {
         if (!n->has_duration && !rlt__chakra_has(n, RLT_CHAKRA_ATTR_DURATION))
             rlt_build_note(r->t->builder, 1, "%s without a duration takes no time",

@@ -33,6 +33,8 @@ typedef struct rlt_read_options {
     uint64_t
         peak_Flops; /* roofline for operations without a duration: FLOP/s and bytes/s; 0: replay durations */
     uint64_t memory_Bps;
+    bool
+        roofline_replaces; /* the roofline also takes the place of durations (ASTRA-sim's roofline-enabled) */
 } rlt_read_options;
 
 typedef struct rlt_reader {
