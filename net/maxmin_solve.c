@@ -9,6 +9,7 @@
  * directly or in a chain, with a touched one.
  */
 #include <math.h>
+#include <string.h>
 
 #include "net/maxmin.h"
 
@@ -67,18 +68,37 @@ static double floor_level(const rlt_maxmin *mm)
     return x * (1 - 1e-12);
 }
 
-/* What a flow of the uncommon kind means for a link: its rate if that stays, else one more to be settled. */
-static void look_at(rlt_maxmin *mm, rlt_mm_flow *f, double x0, double *left, uint32_t *count)
+/* What a flow means for a link: a rate that stays, or so many more to be settled. */
+typedef struct rlt_mm_part {
+    double kept;
+    uint32_t open;
+} rlt_mm_part;
+
+/* A flow of the uncommon kind. */
+static rlt_mm_part look_at(rlt_maxmin *mm, uint32_t flow, double x0)
 {
+    rlt_mm_flow *f = &mm->flows[flow];
     double rate = f->bottleneck == RLT_NONE ? INFINITY : mm->levels[f->bottleneck].level;
-    if (rate < x0) {
-        *left -= rate * f->weight;
-        return;
-    }
-    *count += f->weight;
+    if (rate < x0)
+        return (rlt_mm_part){rate * f->weight, 0};
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     for (uint32_t i = 0; i < f->n; i++)
         reach(mm, h[i].link);
+    return (rlt_mm_part){0, f->weight};
+}
+
+/* One at the level of `other`. Which side of x0 that is cannot be foreseen: no branch on it. */
+static inline rlt_mm_part look_through(rlt_maxmin *mm, uint32_t other, double x0)
+{
+    const rlt_mm_level *v = &mm->levels[other];
+    uint64_t below = -(uint64_t)(v->level < x0), bits;
+    rlt_mm_part part = {0, 1 + (uint32_t)below};
+    memcpy(&bits, &v->level, sizeof(bits));
+    bits &= below;
+    memcpy(&part.kept, &bits, sizeof(bits));
+    if (__builtin_expect(!below & (v->mark != mm->epoch), 0))
+        reach(mm, other);
+    return part;
 }
 
 /* Splits a link's flows into those that keep a rate below x0 and those to be settled; reaches the latter's
@@ -87,32 +107,31 @@ static void open_link(rlt_maxmin *mm, uint32_t link, double x0)
 {
     const rlt_mm_link *l = &mm->links[link];
     const rlt_mm_entry *e = l->flows, *own_end = e + l->own, *end = e + l->n;
-    const rlt_mm_level *levels = mm->levels;
-    double left = (double)l->bw_Bps * 1e-12;
-    uint32_t count = 0;
+    double kept[2] = {0, 0}; /* two sums, as each addition waits for the one before */
+    uint32_t open = 0;
+    rlt_mm_part p, q;
     for (; e < own_end; e++) { /* at this link's level, which is not below x0 */
         if (e->other == RLT_NONE) {
-            look_at(mm, &mm->flows[e->flow], x0, &left, &count);
+            open += look_at(mm, e->flow, x0).open;
             continue;
         }
-        count++;
+        open++;
         reach(mm, e->other);
     }
-    for (; e < end; e++) { /* at the other link's level */
-        if (e->other == RLT_NONE) {
-            look_at(mm, &mm->flows[e->flow], x0, &left, &count);
-            continue;
-        }
-        double rate = levels[e->other].level;
-        if (rate < x0) {
-            left -= rate;
-            continue;
-        }
-        count++;
-        reach(mm, e->other);
+    for (; e + 1 < end; e += 2) {
+        p = e[0].other == RLT_NONE ? look_at(mm, e[0].flow, x0) : look_through(mm, e[0].other, x0);
+        q = e[1].other == RLT_NONE ? look_at(mm, e[1].flow, x0) : look_through(mm, e[1].other, x0);
+        kept[0] += p.kept;
+        kept[1] += q.kept;
+        open += p.open + q.open;
     }
-    mm->levels[link].left = left;
-    mm->levels[link].count = count;
+    if (e < end) {
+        p = e->other == RLT_NONE ? look_at(mm, e->flow, x0) : look_through(mm, e->other, x0);
+        kept[0] += p.kept;
+        open += p.open;
+    }
+    mm->levels[link].left = (double)l->bw_Bps * 1e-12 - (kept[0] + kept[1]);
+    mm->levels[link].count = open;
 }
 
 /* Collects the component above x0. A link in it may lie below x0 by the noise of equal levels: then x0 gives
@@ -139,28 +158,34 @@ static double open_component(rlt_maxmin *mm, double x0)
     return x0;
 }
 
-/* Heap of candidates by (key, link). A key is a link's level as it was when last computed: links freeze in
+/* Heap of candidates by key. A key is a link's level as it was when last computed: links freeze in
  * ascending order, so that what is left for the others only grows, and an old key is a lower bound. */
 
-static inline bool lower(rlt_mm_candidate a, rlt_mm_candidate b)
-{
-    return a.key < b.key || (a.key == b.key && a.link < b.link);
-}
-
-static void candidate_down(rlt_mm_candidate *a, uint32_t n, uint32_t i, rlt_mm_candidate c)
+/* The item c takes the place i or one below. Behind the heap stands an infinite key. */
+static inline void candidate_down(rlt_mm_candidate *a, uint32_t n, uint32_t i, rlt_mm_candidate c)
 {
     for (;;) {
         uint32_t child = 2 * i + 1;
         if (child >= n)
             break;
-        if (child + 1 < n && lower(a[child + 1], a[child]))
-            child++;
-        if (!lower(a[child], c))
+        child += (uint32_t)(a[child + 1].key < a[child].key);
+        if (a[child].key >= c.key)
             break;
         a[i] = a[child];
         i = child;
     }
     a[i] = c;
+}
+
+/* Takes the first item away. */
+static inline void candidate_pop(rlt_maxmin *mm)
+{
+    rlt_mm_candidate *a = mm->candidates;
+    uint32_t n = --mm->n_candidates;
+    rlt_mm_candidate c = a[n];
+    a[n].key = INFINITY;
+    if (n)
+        candidate_down(a, n, 0, c);
 }
 
 static void open_candidates(rlt_maxmin *mm)
@@ -172,6 +197,7 @@ static void open_candidates(rlt_maxmin *mm)
         if (v->count)
             mm->candidates[n++] = (rlt_mm_candidate){v->left / v->count, link};
     }
+    mm->candidates[n].key = INFINITY;
     for (uint32_t i = n / 2; i-- > 0;)
         candidate_down(mm->candidates, n, i, mm->candidates[i]);
     mm->n_candidates = n;
@@ -191,8 +217,7 @@ static uint32_t next_bottleneck(rlt_maxmin *mm, double *level)
             if (a[0].link != c.link)
                 continue;
         }
-        if (--mm->n_candidates)
-            candidate_down(a, mm->n_candidates, 0, a[mm->n_candidates]);
+        candidate_pop(mm);
         if (!v->count)
             continue;
         if (key > *level) /* else below only by noise */
@@ -227,25 +252,29 @@ static void freeze(rlt_maxmin *mm, uint32_t link, double x)
     const rlt_mm_entry *e = l->flows, *own_end = e + l->own, *end = e + l->n;
     rlt_mm_level *levels = mm->levels;
     const uint32_t epoch = mm->epoch;
-    uint32_t before = mm->moves.n, waiting = levels[link].count;
+    const double share[2] = {0, x};
+    uint32_t *moves = mm->moves.items;
+    uint32_t before = mm->moves.n, n_moves = before, waiting = levels[link].count;
     for (; e < end && waiting; e++) {
         if (e->other == RLT_NONE) {
             uint32_t was = levels[link].count;
+            mm->moves.n = n_moves;
             freeze_flow(mm, link, e->flow, x);
+            n_moves = mm->moves.n;
             waiting -= was - levels[link].count;
             continue;
         }
         /* Outside the component the other link keeps the flow at its level; frozen, it has just given it one.
-         */
+         * There is no telling which: no branches on it. */
         rlt_mm_level *v = &levels[e->other];
-        if (v->mark != epoch)
-            continue;
-        v->left -= x;
-        v->count--;
-        waiting--;
-        if (e >= own_end)
-            mm->moves.items[mm->moves.n++] = e->flow;
+        uint32_t open = v->mark == epoch;
+        v->left -= share[open];
+        v->count -= open;
+        waiting -= open;
+        moves[n_moves] = e->flow;
+        n_moves += open & (e >= own_end);
     }
+    mm->moves.n = n_moves;
     levels[link].mark = epoch + 1;
     levels[link].left = x;
     if (mm->moves.n != before) {
@@ -310,10 +339,10 @@ static int reserve_all(rlt_maxmin *mm)
     if (!rc)
         rc = reserve(&mm->groups, (uint64_t)mm->n_links * 2);
     if (!rc)
-        rc = reserve(&mm->moves, mm->live);
-    if (!rc && mm->candidates_room < mm->n_links)
-        rc = rlt_grow(&mm->candidates, &mm->candidates_room, sizeof(*mm->candidates), mm->n_links, UINT32_MAX,
-                      "links", NULL);
+        rc = reserve(&mm->moves, mm->live + 1); /* the last is written before it is known to be one */
+    if (!rc && mm->candidates_room <= mm->n_links)
+        rc = rlt_grow(&mm->candidates, &mm->candidates_room, sizeof(*mm->candidates),
+                      (uint64_t)mm->n_links + 1, UINT32_MAX, "links", NULL);
     return rc;
 }
 
