@@ -36,7 +36,7 @@ PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null | sed 's/-I\([^ 
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 UV_LIBS    = $(shell $(PKG_CONFIG) --libs libuv 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
-             -DRLT_VERSION='"$(VERSION)"' -DRLT_DATADIR='"$(PREFIX)/share/ringlet"' $(WARN) $(CFLAGS) $(SANFLAGS)
+             -DRLT_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS) $(SANFLAGS)
 
 SIM_SRC := sim/error.c sim/mem.c sim/map.c sim/units.c sim/random.c sim/queue.c sim/sim.c
 NET_SRC := $(sort $(wildcard net/*.c))
@@ -72,6 +72,13 @@ $(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
+
+# Only this file knows where things get installed.
+$(BUILD)/tools/locate.o: ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'
+$(BUILD)/tools/locate.o: $(BUILD)/prefix
+$(BUILD)/prefix: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
 
 # Everything is rebuilt when the compiler or its flags change.
 $(BUILD)/flags: FORCE
