@@ -74,7 +74,7 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
 
 # Only this file knows where things get installed.
-$(BUILD)/tools/locate.o: ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'
+$(BUILD)/tools/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'
 $(BUILD)/tools/locate.o: $(BUILD)/prefix
 $(BUILD)/prefix: FORCE
 	@mkdir -p $(BUILD)
