@@ -907,6 +907,31 @@ static void microbenchmarks(void **state)
     }
 }
 
+/* The samples of traces/: each step reduces each gradient once, 2 bytes a parameter. GPT-2 has 12 h^2 + 13 h
+ * parameters a layer, (50257 + 1024) h of embeddings and 2 h of the last normalisation. */
+static void sample_traces(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        uint64_t ranks, layers, hidden, steps;
+    } samples[] = {{"./traces/transformer-8", 8, 12, 768, 1}, {"./traces/transformer-16", 16, 24, 1024, 2}};
+    need("traces");
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        rlt_program *p = read_trace(samples[i].path);
+        uint64_t h = samples[i].hidden, bytes = 0;
+        uint64_t parameters = samples[i].layers * (12 * h * h + 13 * h) + (50257 + 1024) * h + 2 * h;
+        assert_int_equal(p->n_ranks, samples[i].ranks);
+        assert_int_equal(p->n_steps, samples[i].steps);
+        for (uint32_t c = 0; c < p->n_comms; c++) {
+            assert_int_equal(p->comms[c].kind, RLT_ALL_REDUCE);
+            bytes += p->comms[c].bytes;
+        }
+        assert_int_equal(bytes, samples[i].steps * 2 * parameters);
+        rlt_program_free(p);
+    }
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -940,6 +965,7 @@ int main(void)
         cmocka_unit_test(recorded_feeder_test),
         cmocka_unit_test(custom_collective),
         cmocka_unit_test(microbenchmarks),
+        cmocka_unit_test(sample_traces),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
