@@ -101,6 +101,8 @@ static int estimate(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d, rl
     rlt_time compute = memory ? 0 : ratio_time(operations, o->peak_Flops),
              move = ratio_time(bytes, o->memory_Bps);
     d->duration_ps = compute > move ? compute : move;
+    if (o->roofline_replaces) /* ASTRA-sim counts whole nanoseconds */
+        d->duration_ps -= d->duration_ps % RLT_NS;
     return 0;
 }
 
