@@ -336,7 +336,7 @@ static bool is_number(const char *t)
         return true;
     t += *t == '-';
     size_t digits = strspn(t, "0123456789");
-    if (digits == 0)
+    if (digits == 0 || (t[0] == '0' && digits > 1))
         return false;
     t += digits;
     if (*t == '.') {
