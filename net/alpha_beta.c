@@ -26,11 +26,28 @@ typedef struct message {
     uint32_t live;
 } message;
 
+/* What a rank's last message learnt of its way, where the next to the same rank can go without asking: at
+ * most two links, equal in bandwidth, a whole number of picoseconds a byte, costs that do not depend on the
+ * size. */
+typedef struct memo {
+    uint32_t dst; /* RLT_NONE: nothing */
+    uint32_t first, last, ps_per_byte;
+    uint64_t key;
+    rlt_time tail_ps;
+} memo;
+
+/* Sizes below this times a memo's ps_per_byte stay below the horizon. */
+#define MEMO_BYTES ((uint64_t)1 << 31)
+
 typedef struct alpha_beta {
     rlt_net_core core;
+    memo *memos; /* of each rank */
+    uint32_t ranks;
+    bool remembers;
+    uint64_t key_mask;
     port *ports;
     rlt_pool messages;
-    int arrive, deliver;
+    int arrival, delivery; /* event handlers */
 } alpha_beta;
 
 static rlt_time span(const port *p, uint64_t bytes)
@@ -45,15 +62,24 @@ static int no_memory(alpha_beta *ab)
     return rlt_sim_fail(ab->core.sim, RLT_ENOMEM, NULL, "no memory for one more message");
 }
 
+static inline message *message_at(const alpha_beta *ab, uint32_t i)
+{
+    return (message *)(void *)ab->messages.items + i;
+}
+
+static inline void deliver(alpha_beta *ab, message *m, uint32_t index)
+{
+    uint64_t tx = m->tx, rx = m->rx;
+    ab->core.base.bytes_delivered += m->bytes;
+    m->live = 0;
+    rlt_pool_put(&ab->messages, index);
+    ab->core.client.delivered(ab->core.client.ctx, tx, rx);
+}
+
 static void on_deliver(void *ctx, uint64_t payload)
 {
     alpha_beta *ab = ctx;
-    const message *m = rlt_pool_at(&ab->messages, (uint32_t)payload);
-    uint64_t tx = m->tx, rx = m->rx;
-    ab->core.base.bytes_delivered += m->bytes;
-    ((message *)rlt_pool_at(&ab->messages, (uint32_t)payload))->live = 0;
-    rlt_pool_put(&ab->messages, (uint32_t)payload);
-    ab->core.client.delivered(ab->core.client.ctx, tx, rx);
+    deliver(ab, message_at(ab, (uint32_t)payload), (uint32_t)payload);
 }
 
 /* The receive port takes the message in during the span before `end`. */
@@ -64,14 +90,16 @@ static int receive(alpha_beta *ab, const message *m, rlt_time end)
     a->bytes += m->wire_bytes;
     a->messages++;
     a->active += m->rx_span;
-    return u->series ? rlt__usage_spread(u, m->last, end - m->rx_span, end, (double)m->wire_bytes) : 0;
+    return __builtin_expect(u->series != NULL, 0)
+               ? rlt__usage_spread(u, m->last, end - m->rx_span, end, (double)m->wire_bytes)
+               : 0;
 }
 
 /* The last byte has come as far as the receive port. */
 static void on_arrive(void *ctx, uint64_t payload)
 {
     alpha_beta *ab = ctx;
-    message *m = rlt_pool_at(&ab->messages, (uint32_t)payload);
+    message *m = message_at(ab, (uint32_t)payload);
     if (m->inner != RLT_NONE) {
         rlt__path_drop(&ab->core, m->inner);
         m->inner = RLT_NONE;
@@ -88,11 +116,11 @@ static void on_arrive(void *ctx, uint64_t payload)
             return;
         }
         if (end > now) {
-            rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->deliver, (uint32_t)payload);
+            rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->delivery, (uint32_t)payload);
             return;
         }
     }
-    on_deliver(ctx, payload);
+    deliver(ab, m, (uint32_t)payload);
 }
 
 /* Accounts of the links in between. */
@@ -116,60 +144,118 @@ static rlt_time send_local(alpha_beta *ab, message *m, uint32_t index, const rlt
 {
     m->first = m->last = RLT_NONE;
     rlt_time now = rlt_sim_now(ab->core.sim);
-    rlt_sim_post(ab->core.sim, rlt_time_add(now, leg->tail_ps), RLT_COMPLETE, ab->arrive, index);
+    rlt_sim_post(ab->core.sim, rlt_time_add(now, leg->tail_ps), RLT_COMPLETE, ab->arrival, index);
     return now;
 }
 
-static rlt_time send(rlt_net *net, const rlt_message *msg)
+/* A record of the message, or NULL. */
+static inline message *new_message(alpha_beta *ab, const rlt_message *msg, uint64_t wire_bytes,
+                                   uint32_t *index)
 {
-    alpha_beta *ab = (alpha_beta *)net;
-    rlt_leg leg;
-    if (rlt__net_leg(&ab->core, msg, &leg) != 0)
-        return -1;
-    uint32_t index = rlt_pool_get(&ab->messages);
-    if (index == RLT_NONE) {
+    *index = rlt_pool_get(&ab->messages);
+    if (__builtin_expect(*index == RLT_NONE, 0)) {
         no_memory(ab);
-        return -1;
+        return NULL;
     }
-    message *m = rlt_pool_at(&ab->messages, index);
+    message *m = message_at(ab, *index);
     m->tx = msg->tx;
     m->rx = msg->rx;
     m->bytes = msg->bytes;
-    m->wire_bytes = leg.wire_bytes;
+    m->wire_bytes = wire_bytes;
     m->inner = RLT_NONE;
     m->live = 1;
+    return m;
+}
+
+/* Puts the message on its send port. The end of that, or -1. */
+static inline rlt_time occupy(alpha_beta *ab, message *m, rlt_time now, rlt_time tx_span)
+{
+    port *first = &ab->ports[m->first];
+    m->start = first->tx_free > now ? first->tx_free : now;
+    rlt_time end = first->tx_free = rlt_time_add(m->start, tx_span);
+    rlt_usage *u = ab->core.base.usage;
+    rlt_account *a = &u->links[m->first];
+    a->bytes += m->wire_bytes;
+    a->messages++;
+    int rc = rlt__usage_span(u, m->first, now, m->start, end);
+    if (__builtin_expect(u->series != NULL, 0) && !rc)
+        rc = rlt__usage_spread(u, m->first, m->start, end, (double)m->wire_bytes);
+    return rc ? -1 : end;
+}
+
+static void remember(alpha_beta *ab, const rlt_message *msg, const rlt_leg *leg)
+{
+    const rlt_path *p = &leg->path;
+    const port *first = &ab->ports[p->links[0]], *last = &ab->ports[p->links[p->n - 1]];
+    if (!ab->remembers || p->n > 2 || !first->ps_per_byte || first->bw_Bps != last->bw_Bps)
+        return;
+    ab->memos[msg->src] = (memo){.dst = msg->dst,
+                                 .first = p->links[0],
+                                 .last = p->n == 2 ? p->links[1] : RLT_NONE,
+                                 .ps_per_byte = (uint32_t)first->ps_per_byte,
+                                 .key = msg->route_key & ab->key_mask,
+                                 .tail_ps = leg->tail_ps};
+}
+
+/* Any message. */
+__attribute__((noinline)) static rlt_time send_anew(alpha_beta *ab, const rlt_message *msg)
+{
+    rlt_leg leg;
+    if (rlt__net_leg(&ab->core, msg, &leg) != 0)
+        return -1;
+    uint32_t index;
+    message *m = new_message(ab, msg, leg.wire_bytes, &index);
+    if (!m)
+        return -1;
     const rlt_path *p = &leg.path;
     if (p->n == 0)
         return send_local(ab, m, index, &leg);
+    remember(ab, msg, &leg);
 
     rlt_time now = rlt_sim_now(ab->core.sim);
-    port *first = &ab->ports[p->links[0]], *last = &ab->ports[p->links[p->n - 1]];
+    const port *first = &ab->ports[p->links[0]], *last = &ab->ports[p->links[p->n - 1]];
     rlt_time tx_span = span(first, leg.wire_bytes);
-    m->start = first->tx_free > now ? first->tx_free : now;
-    rlt_time tx_end = first->tx_free = m->start + tx_span;
     m->first = p->links[0];
     m->last = p->n > 1 ? p->links[p->n - 1] : RLT_NONE;
     m->rx_span = last->bw_Bps == first->bw_Bps ? tx_span : span(last, leg.wire_bytes);
     rlt_time path_span = p->bw_Bps == first->bw_Bps  ? tx_span
                          : p->bw_Bps == last->bw_Bps ? m->rx_span
                                                      : rlt_transfer_time(leg.wire_bytes, p->bw_Bps);
+    rlt_time tx_end = occupy(ab, m, now, tx_span);
+    if (tx_end < 0 || (p->n > 2 && carry_inner(ab, m, p, now) != 0)) {
+        no_memory(ab);
+        return -1;
+    }
+    rlt_time tail = rlt_time_add(rlt_time_add(m->start, leg.tail_ps), path_span);
+    rlt_sim_post(ab->core.sim, tail, RLT_COMPLETE, ab->arrival, index);
+    return tx_end;
+}
 
-    rlt_usage *u = ab->core.base.usage;
-    rlt_account *a = &u->links[m->first];
-    a->bytes += leg.wire_bytes;
-    a->messages++;
-    int rc = rlt__usage_span(u, m->first, now, m->start, tx_end);
-    if (!rc && u->series)
-        rc = rlt__usage_spread(u, m->first, m->start, tx_end, (double)leg.wire_bytes);
-    if (!rc && p->n > 2)
-        rc = carry_inner(ab, m, p, now);
-    if (rc) {
+static rlt_time send(rlt_net *net, const rlt_message *msg)
+{
+    alpha_beta *ab = (alpha_beta *)net;
+    if (msg->src >= ab->ranks)
+        return send_anew(ab, msg);
+    const memo *way = &ab->memos[msg->src];
+    if (way->dst != msg->dst || way->key != (msg->route_key & ab->key_mask) || msg->bytes >= MEMO_BYTES)
+        return send_anew(ab, msg);
+    net->messages++;
+    net->bytes_offered += msg->bytes;
+    uint32_t index;
+    message *m = new_message(ab, msg, msg->bytes, &index);
+    if (!m)
+        return -1;
+    rlt_time port_span = (rlt_time)(msg->bytes * way->ps_per_byte);
+    m->first = way->first;
+    m->last = way->last;
+    m->rx_span = port_span;
+    rlt_time tx_end = occupy(ab, m, rlt_sim_now(ab->core.sim), port_span);
+    if (tx_end < 0) {
         no_memory(ab);
         return -1;
     }
     /* Three times below the horizon do not pass 63 bits, and the queue refuses what lies beyond it. */
-    rlt_time tail = m->start + leg.tail_ps + path_span;
-    rlt_sim_post(ab->core.sim, tail, RLT_COMPLETE, ab->arrive, index);
+    rlt_sim_post(ab->core.sim, m->start + port_span + way->tail_ps, RLT_COMPLETE, ab->arrival, index);
     return tx_end;
 }
 
@@ -190,7 +276,7 @@ static void settle(rlt_net *net)
     alpha_beta *ab = (alpha_beta *)net;
     rlt_time now = rlt_sim_now(ab->core.sim);
     for (uint32_t i = 0; i < ab->messages.n; i++) {
-        const message *m = rlt_pool_at(&ab->messages, i);
+        const message *m = message_at(ab, i);
         if (!m->live || m->first == RLT_NONE)
             continue;
         take_back(ab, m, m->first, now);
@@ -205,6 +291,7 @@ static void destroy(rlt_net *net)
     alpha_beta *ab = (alpha_beta *)net;
     rlt_pool_free(&ab->messages);
     free(ab->ports);
+    free(ab->memos);
     rlt__net_fini(&ab->core);
     free(ab);
 }
@@ -224,6 +311,20 @@ static int create_ports(alpha_beta *ab, const uint64_t *bw, rlt_error *err)
     return 0;
 }
 
+static int create_memos(alpha_beta *ab, rlt_error *err)
+{
+    rlt_routing routing = rlt_router_routing(ab->core.router);
+    ab->ranks = rlt_router_placement(ab->core.router)->n;
+    ab->remembers = ab->core.plain && routing != RLT_ROUTE_SPRAY;
+    ab->key_mask = routing == RLT_ROUTE_DMODK ? 0 : UINT64_MAX;
+    ab->memos = malloc((ab->ranks ? (size_t)ab->ranks : 1) * sizeof(*ab->memos));
+    if (!ab->memos)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < ab->ranks; i++)
+        ab->memos[i].dst = RLT_NONE;
+    return 0;
+}
+
 static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
 {
     *out = NULL;
@@ -235,11 +336,13 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     int rc = rlt__net_init(&ab->core, &rlt_net_alpha_beta, cfg, &bw, err);
     if (!rc)
         rc = create_ports(ab, bw, err);
+    if (!rc)
+        rc = create_memos(ab, err);
     free(bw);
     if (!rc) {
-        ab->arrive = rlt_sim_handler(cfg->sim, on_arrive, ab);
-        ab->deliver = rlt_sim_handler(cfg->sim, on_deliver, ab);
-        if (ab->arrive < 0 || ab->deliver < 0)
+        ab->arrival = rlt_sim_handler(cfg->sim, on_arrive, ab);
+        ab->delivery = rlt_sim_handler(cfg->sim, on_deliver, ab);
+        if (ab->arrival < 0 || ab->delivery < 0)
             rc = rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
     }
     if (rc) {

@@ -66,10 +66,9 @@ typedef struct rlt_mm_completion {
     uint32_t link;
 } rlt_mm_completion;
 
-typedef struct rlt_mm_candidate {
-    double key;
-    uint32_t link;
-} rlt_mm_candidate;
+/* A level and, in the low half, the link that would have it: one number, so that comparing takes no branch.
+ */
+typedef unsigned __int128 rlt_mm_candidate;
 
 typedef struct rlt_mm_list {
     uint32_t *items;

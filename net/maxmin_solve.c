@@ -158,18 +158,31 @@ static double open_component(rlt_maxmin *mm, double x0)
     return x0;
 }
 
-/* Heap of candidates by key. A key is a link's level as it was when last computed: links freeze in
- * ascending order, so that what is left for the others only grows, and an old key is a lower bound. */
+/*
+ * Heap of candidates by (level, link). The level is as it was when last computed: links freeze in ascending
+ * order, so that what is left for the others only grows, and an old level is a lower bound. Levels are
+ * compared to 40 of their 52 bits: those equal in theory, but for the noise of sums in another order, must go
+ * by link, as it matters to the last picosecond whose own a flow is.
+ */
+static inline rlt_mm_candidate candidate(double level, uint32_t link)
+{
+    uint64_t bits;
+    if (level <= 0)
+        level = 0;
+    memcpy(&bits, &level, sizeof(bits)); /* of positive numbers: ordered as they are */
+    bits = (bits + 0x800) & ~(uint64_t)0xfff;
+    return (rlt_mm_candidate)bits << 64 | link;
+}
 
-/* The item c takes the place i or one below. Behind the heap stands an infinite key. */
+/* The item c takes the place i or one below. Behind the heap stands the largest number. */
 static inline void candidate_down(rlt_mm_candidate *a, uint32_t n, uint32_t i, rlt_mm_candidate c)
 {
     for (;;) {
         uint32_t child = 2 * i + 1;
         if (child >= n)
             break;
-        child += (uint32_t)(a[child + 1].key < a[child].key);
-        if (a[child].key >= c.key)
+        child += (uint32_t)(a[child + 1] < a[child]);
+        if (a[child] >= c)
             break;
         a[i] = a[child];
         i = child;
@@ -183,7 +196,7 @@ static inline void candidate_pop(rlt_maxmin *mm)
     rlt_mm_candidate *a = mm->candidates;
     uint32_t n = --mm->n_candidates;
     rlt_mm_candidate c = a[n];
-    a[n].key = INFINITY;
+    a[n] = ~(rlt_mm_candidate)0;
     if (n)
         candidate_down(a, n, 0, c);
 }
@@ -195,34 +208,35 @@ static void open_candidates(rlt_maxmin *mm)
         uint32_t link = mm->component.items[i];
         const rlt_mm_level *v = &mm->levels[link];
         if (v->count)
-            mm->candidates[n++] = (rlt_mm_candidate){v->left / v->count, link};
+            mm->candidates[n++] = candidate(v->left / v->count, link);
     }
-    mm->candidates[n].key = INFINITY;
+    mm->candidates[n] = ~(rlt_mm_candidate)0;
     for (uint32_t i = n / 2; i-- > 0;)
         candidate_down(mm->candidates, n, i, mm->candidates[i]);
     mm->n_candidates = n;
 }
 
-/* Takes the link of the lowest level off the heap. RLT_NONE when no flow is left to settle. */
-static uint32_t next_bottleneck(rlt_maxmin *mm, double *level)
+/* Takes the link of the lowest level, and not below `least`, off the heap. RLT_NONE when no flow is left to
+ * settle. */
+static uint32_t next_bottleneck(rlt_maxmin *mm, double least, double *level)
 {
     rlt_mm_candidate *a = mm->candidates;
     while (mm->n_candidates) {
-        rlt_mm_candidate c = a[0];
-        const rlt_mm_level *v = &mm->levels[c.link];
-        double key = v->count ? v->left / v->count : c.key;
-        if (key > c.key) {
-            c.key = key;
-            candidate_down(a, mm->n_candidates, 0, c);
-            if (a[0].link != c.link)
-                continue;
+        uint32_t link = (uint32_t)a[0];
+        const rlt_mm_level *v = &mm->levels[link];
+        if (v->count) {
+            double now = v->left / v->count;
+            rlt_mm_candidate c = candidate(now, link);
+            if (c > a[0]) {
+                candidate_down(a, mm->n_candidates, 0, c);
+                if ((uint32_t)a[0] != link)
+                    continue;
+            }
+            *level = now > least ? now : least; /* below only by noise */
         }
         candidate_pop(mm);
-        if (!v->count)
-            continue;
-        if (key > *level) /* else below only by noise */
-            *level = key;
-        return c.link;
+        if (v->count)
+            return link;
     }
     return RLT_NONE;
 }
@@ -348,10 +362,10 @@ static int reserve_all(rlt_maxmin *mm)
 
 static int fill(rlt_maxmin *mm, double x, rlt_time now)
 {
-    x = open_component(mm, x);
+    const double least = open_component(mm, x);
     open_candidates(mm);
     mm->moves.n = mm->groups.n = 0;
-    for (uint32_t link; (link = next_bottleneck(mm, &x)) != RLT_NONE;)
+    for (uint32_t link; (link = next_bottleneck(mm, least, &x)) != RLT_NONE;)
         freeze(mm, link, x);
     set_levels(mm, now);
     move_flows(mm, now);

@@ -280,6 +280,11 @@ const rlt_placement *rlt_router_placement(const rlt_router *r)
     return r->p;
 }
 
+rlt_routing rlt_router_routing(const rlt_router *r)
+{
+    return r->routing;
+}
+
 static const char *const routing_names[] = {"dmodk", "ecmp", "spray"};
 
 int rlt_routing_parse(const char *name, rlt_routing *out, rlt_error *err)

@@ -55,6 +55,7 @@ RLT_API int rlt_route(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, uint6
                       rlt_path *path) RLT_MUST_USE;
 RLT_API const rlt_topology *rlt_router_topology(const rlt_router *r);
 RLT_API const rlt_placement *rlt_router_placement(const rlt_router *r);
+RLT_API rlt_routing rlt_router_routing(const rlt_router *r);
 RLT_API int rlt_routing_parse(const char *name, rlt_routing *out, rlt_error *err) RLT_MUST_USE;
 RLT_API const char *rlt_routing_name(rlt_routing r);
 

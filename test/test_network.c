@@ -23,7 +23,7 @@ static const rlt_injection rules[] = {RLT_INJECT_NIC, RLT_INJECT_BLOCKING};
 
 typedef struct bench {
     rlt_topology *t;
-    rlt_placement place;
+    rlt_placement *place; /* borrowed by the router: must not move */
     rlt_router *router;
     rlt_sim *sim;
     rlt_net *net;
@@ -63,9 +63,10 @@ static rlt_topology *load(const char *spec)
 /* A network over all accelerators of a topology, with plain endpoints. */
 static bench open_bench(const char *spec)
 {
-    bench b = {.t = load(spec)};
-    assert_int_equal(rlt_placement_identity(b.t, rlt_topology_accelerators(b.t), &b.place, NULL), 0);
-    assert_int_equal(rlt_router_create(b.t, &b.place, RLT_ROUTE_DMODK, &b.router, NULL), 0);
+    bench b = {.t = load(spec), .place = calloc(1, sizeof(rlt_placement))};
+    assert_non_null(b.place);
+    assert_int_equal(rlt_placement_identity(b.t, rlt_topology_accelerators(b.t), b.place, NULL), 0);
+    assert_int_equal(rlt_router_create(b.t, b.place, RLT_ROUTE_DMODK, &b.router, NULL), 0);
     assert_int_equal(rlt_sim_create(&b.sim, NULL), 0);
     b.cfg = (rlt_net_config){.sim = b.sim,
                              .router = b.router,
@@ -130,7 +131,8 @@ static void close_bench(bench *b)
     rlt_net_free(b->net);
     rlt_sim_free(b->sim);
     rlt_router_free(b->router);
-    rlt_placement_free(&b->place);
+    rlt_placement_free(b->place);
+    free(b->place);
     rlt_topology_free(b->t);
     free(b->injected);
     free(b->delivered);
@@ -398,7 +400,7 @@ static void ring_go(ring *r, uint32_t rank)
 static rlt_time ring_time(const char *spec, const rlt_net_model *model, rlt_injection rule, uint64_t total)
 {
     ring r = {.b = open_bench(spec), .blocking = rule == RLT_INJECT_BLOCKING};
-    r.n = r.b.place.n;
+    r.n = r.b.place->n;
     r.bytes = total / r.n;
     r.received = calloc(3 * (size_t)r.n, sizeof(uint32_t));
     assert_non_null(r.received);
