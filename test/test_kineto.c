@@ -395,6 +395,38 @@ static void two_ranks(void **state)
     rlt_program_free(p);
 }
 
+/* Three collectives; the second host's clock is 5 ms ahead, which is no waiting. */
+#define THREE                                                                                                \
+    STEP(0, 0, 900)                                                                                          \
+    LAUNCH(1, 100, 5, 1) KERNEL("ncclDevKernel_AllReduce_A", 20, 106, 50, 1) LAUNCH(1, 300, 5, 2)            \
+        KERNEL("ncclDevKernel_AllReduce_A", 20, 306, 50, 2) LAUNCH(1, 500, 5, 3)                             \
+            KERNEL("ncclDevKernel_AllReduce_A", 20, 506, 50, 3) "{\"ph\":\"i\"}]}"
+
+static void clocks(void **state)
+{
+    const char *names[] = {"a.json", "b.json"};
+    static const struct {
+        const char *base;
+        rlt_time start;
+    } cases[] = {{"5000000", 0}, {"40000", 40 * RLT_US}}; /* 40 us may be real */
+    rlt_read_options o = options();
+    rlt_program *p;
+    (void)state;
+    o.keep_waits = true;
+    write_file("a.json", "{" INFO(0) ",\"traceEvents\":[" THREE);
+    for (int i = 0; i < 2; i++) {
+        char text[2000];
+        snprintf(text, sizeof text, "{%s,\"baseTimeNanoseconds\":%s,\"traceEvents\":[%s", INFO(1),
+                 cases[i].base, THREE);
+        write_file("b.json", text);
+        if (read_files(2, names, &o, &p) < 0)
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(p->rank_start_ps[1], cases[i].start);
+        assert_int_equal(noted(p, "whose clock was set"), i == 0);
+        rlt_program_free(p);
+    }
+}
+
 static void missing_ranks(void **state)
 {
     const char *name = "a.json";
@@ -827,6 +859,7 @@ int main(void)
         cmocka_unit_test(recorded_stream_wait),
         cmocka_unit_test(inferred_stream_wait),
         cmocka_unit_test(two_ranks),
+        cmocka_unit_test(clocks),
         cmocka_unit_test(missing_ranks),
         cmocka_unit_test(splits),
         cmocka_unit_test(host_trace_sizes),

@@ -238,6 +238,10 @@ static void note_files(const rlt_kin_run *run, rlt_builder *b)
         if (k->n_steps == 0)
             rlt_build_note(b, 1, "recordings without step marks: taken as one step");
     }
+    if (run->n_aligned)
+        rlt_build_note(b, run->n_aligned,
+                       "recordings whose clock was set by the ends of collectives (by up to %" PRId64 " us)",
+                       run->largest_offset / 1000);
     for (uint32_t i = 0; i < run->n_host_traces; i++)
         hash = rlt_mix64(hash ^ run->host_traces[i].hash) + i;
     rlt_build_hash(b, hash);
@@ -272,6 +276,7 @@ static int read_kineto(const char *const *paths, uint32_t n, const rlt_read_opti
     *out = NULL;
     int rc = rlt__kin_run_open(paths, n, opts, &run, err);
     rc = rc ? rc : replicate_ranks(&run, err);
+    rc = rc ? rc : rlt__kin_align_clocks(&run, err);
     rc = rc ? rc : find_epoch(&run, err);
     rc = rc ? rc : build(&run, out, err);
     rlt__kin_run_close(&run);

@@ -121,7 +121,9 @@ typedef struct rlt_kin_run {
     uint32_t *by_rank;           /* recording that plays a rank */
     rlt_host_trace *host_traces; /* n_host_traces */
     uint32_t n_host_traces;
-    int64_t epoch; /* begin of the earliest rank's first step, ns */
+    int64_t epoch;          /* begin of the earliest rank's first step, ns */
+    uint32_t n_aligned;     /* recordings whose clock was set by the others' */
+    int64_t largest_offset; /* of them */
 } rlt_kin_run;
 
 /* The window of one recording that is replayed, and its steps inside. */
@@ -164,6 +166,8 @@ int rlt__kin_graph(const rlt_kin_run *run, const rlt_kin_recording *k, uint32_t 
 
 int rlt__kin_run_open(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_kin_run *run,
                       rlt_error *err) RLT_MUST_USE;
+/* Takes differences between the hosts' clocks off the recordings' times. */
+int rlt__kin_align_clocks(rlt_kin_run *run, rlt_error *err) RLT_MUST_USE;
 void rlt__kin_run_close(rlt_kin_run *run);
 /* `trace check`. */
 int rlt__kin_check(const char *const *paths, uint32_t n, const rlt_read_options *opts, char **text,

@@ -11,6 +11,9 @@
 #include "workload/json_stream.h"
 #include "workload/kineto.h"
 
+/* Moments, in Unix time or since a base, reach to the year 2033; sums and differences of them fit. */
+#define EARLIEST_NS (-1000000000000000000)
+#define LATEST_NS   2000000000000000000
 /* 26 days: the horizon of simulated time. */
 #define MAX_DURATION_NS (RLT_TIME_MAX / RLT_NS)
 
@@ -252,7 +255,7 @@ static int read_times(parse *p, rlt_kin_event *e)
         p->k->no_time++;
         return 0;
     }
-    if (!rlt_decimal_i64(ts, 3, &e->ts))
+    if (!rlt_decimal_i64(ts, 3, &e->ts) || e->ts < EARLIEST_NS || e->ts > LATEST_NS)
         return rlt_jstream_fail(p->stream, p->piece, RLT_EMALFORMED, p->err,
                                 "\"ts\" is no time in microseconds: '%.40s'", ts);
     if (dur && !rlt_decimal_i64(dur, 3, &e->dur))
@@ -408,7 +411,7 @@ static int read_distributed(parse *p)
 static int read_base(parse *p)
 {
     const char *text = rlt_jpiece_text(p->piece, 0);
-    if (!text || !rlt_decimal_i64(text, 0, &p->k->base))
+    if (!text || !rlt_decimal_i64(text, 0, &p->k->base) || p->k->base < 0 || p->k->base > LATEST_NS)
         return rlt_jstream_fail(p->stream, p->piece, RLT_EMALFORMED, p->err,
                                 "\"baseTimeNanoseconds\" is no number of nanoseconds");
     return 0;
