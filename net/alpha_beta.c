@@ -23,12 +23,12 @@ typedef struct message {
     rlt_time start, rx_span;
     uint32_t first, last; /* send and receive port; last is RLT_NONE where there is no receive port */
     uint32_t inner;       /* links in between, as a kept path */
-    uint32_t live;
+    bool live, plain;     /* plain: two links and no time series */
 } message;
 
 /* What a rank's last message learnt of its way, where the next to the same rank can go without asking: at
  * most two links, equal in bandwidth, a whole number of picoseconds a byte, costs that do not depend on the
- * size. */
+ * size, no time series. */
 typedef struct memo {
     uint32_t dst; /* RLT_NONE: nothing */
     uint32_t first, last, ps_per_byte;
@@ -46,6 +46,7 @@ typedef struct alpha_beta {
     bool remembers;
     uint64_t key_mask;
     port *ports;
+    rlt_account *accounts; /* of links, in the usage */
     rlt_pool messages;
     int arrival, delivery; /* event handlers */
 } alpha_beta;
@@ -71,7 +72,7 @@ static inline void deliver(alpha_beta *ab, message *m, uint32_t index)
 {
     uint64_t tx = m->tx, rx = m->rx;
     ab->core.base.bytes_delivered += m->bytes;
-    m->live = 0;
+    m->live = false;
     rlt_pool_put(&ab->messages, index);
     ab->core.client.delivered(ab->core.client.ctx, tx, rx);
 }
@@ -82,45 +83,58 @@ static void on_deliver(void *ctx, uint64_t payload)
     deliver(ab, message_at(ab, (uint32_t)payload), (uint32_t)payload);
 }
 
-/* The receive port takes the message in during the span before `end`. */
-static int receive(alpha_beta *ab, const message *m, rlt_time end)
+/* The rank's receive port takes the message in; the end of that. */
+static inline rlt_time receive_until(alpha_beta *ab, const message *m, rlt_time now)
 {
-    rlt_usage *u = ab->core.base.usage;
-    rlt_account *a = &u->links[m->last];
+    port *p = &ab->ports[m->last];
+    rlt_time end = p->rx_free + m->rx_span;
+    if (end < now)
+        end = now;
+    p->rx_free = end;
+    rlt_account *a = &ab->accounts[m->last];
     a->bytes += m->wire_bytes;
     a->messages++;
     a->active += m->rx_span;
-    return __builtin_expect(u->series != NULL, 0)
-               ? rlt__usage_spread(u, m->last, end - m->rx_span, end, (double)m->wire_bytes)
-               : 0;
+    return end;
+}
+
+/* Arrival of any message. */
+__attribute__((noinline)) static void arrive_anyhow(alpha_beta *ab, message *m, uint32_t index)
+{
+    rlt_usage *u = ab->core.base.usage;
+    if (m->inner != RLT_NONE) {
+        rlt__path_drop(&ab->core, m->inner);
+        m->inner = RLT_NONE;
+    }
+    if (m->last != RLT_NONE) {
+        rlt_time now = rlt_sim_now(ab->core.sim), end = receive_until(ab, m, now);
+        if (u->series && rlt__usage_spread(u, m->last, end - m->rx_span, end, (double)m->wire_bytes) != 0) {
+            no_memory(ab);
+            return;
+        }
+        if (end > now) {
+            rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->delivery, index);
+            return;
+        }
+    }
+    deliver(ab, m, index);
 }
 
 /* The last byte has come as far as the receive port. */
 static void on_arrive(void *ctx, uint64_t payload)
 {
     alpha_beta *ab = ctx;
-    message *m = message_at(ab, (uint32_t)payload);
-    if (m->inner != RLT_NONE) {
-        rlt__path_drop(&ab->core, m->inner);
-        m->inner = RLT_NONE;
+    uint32_t index = (uint32_t)payload;
+    message *m = message_at(ab, index);
+    if (!m->plain) {
+        arrive_anyhow(ab, m, index);
+        return;
     }
-    if (m->last != RLT_NONE) {
-        rlt_time now = rlt_sim_now(ab->core.sim);
-        port *p = &ab->ports[m->last];
-        rlt_time end = p->rx_free + m->rx_span;
-        if (end < now)
-            end = now;
-        p->rx_free = end;
-        if (receive(ab, m, end) != 0) {
-            no_memory(ab);
-            return;
-        }
-        if (end > now) {
-            rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->delivery, (uint32_t)payload);
-            return;
-        }
-    }
-    deliver(ab, m, (uint32_t)payload);
+    rlt_time now = rlt_sim_now(ab->core.sim), end = receive_until(ab, m, now);
+    if (end > now)
+        rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->delivery, index);
+    else
+        deliver(ab, m, index);
 }
 
 /* Accounts of the links in between. */
@@ -140,47 +154,17 @@ static int carry_inner(alpha_beta *ab, message *m, const rlt_path *p, rlt_time n
     return rlt__path_keep(&ab->core, p->links + 1, p->n - 2, &m->inner);
 }
 
-static rlt_time send_local(alpha_beta *ab, message *m, uint32_t index, const rlt_leg *leg)
+static inline void fill_in(message *m, const rlt_message *msg, uint64_t wire_bytes, rlt_time start,
+                           rlt_time rx_span)
 {
-    m->first = m->last = RLT_NONE;
-    rlt_time now = rlt_sim_now(ab->core.sim);
-    rlt_sim_post(ab->core.sim, rlt_time_add(now, leg->tail_ps), RLT_COMPLETE, ab->arrival, index);
-    return now;
-}
-
-/* A record of the message, or NULL. */
-static inline message *new_message(alpha_beta *ab, const rlt_message *msg, uint64_t wire_bytes,
-                                   uint32_t *index)
-{
-    *index = rlt_pool_get(&ab->messages);
-    if (__builtin_expect(*index == RLT_NONE, 0)) {
-        no_memory(ab);
-        return NULL;
-    }
-    message *m = message_at(ab, *index);
     m->tx = msg->tx;
     m->rx = msg->rx;
     m->bytes = msg->bytes;
     m->wire_bytes = wire_bytes;
+    m->start = start;
+    m->rx_span = rx_span;
     m->inner = RLT_NONE;
-    m->live = 1;
-    return m;
-}
-
-/* Puts the message on its send port. The end of that, or -1. */
-static inline rlt_time occupy(alpha_beta *ab, message *m, rlt_time now, rlt_time tx_span)
-{
-    port *first = &ab->ports[m->first];
-    m->start = first->tx_free > now ? first->tx_free : now;
-    rlt_time end = first->tx_free = rlt_time_add(m->start, tx_span);
-    rlt_usage *u = ab->core.base.usage;
-    rlt_account *a = &u->links[m->first];
-    a->bytes += m->wire_bytes;
-    a->messages++;
-    int rc = rlt__usage_span(u, m->first, now, m->start, end);
-    if (__builtin_expect(u->series != NULL, 0) && !rc)
-        rc = rlt__usage_spread(u, m->first, m->start, end, (double)m->wire_bytes);
-    return rc ? -1 : end;
+    m->live = true;
 }
 
 static void remember(alpha_beta *ab, const rlt_message *msg, const rlt_leg *leg)
@@ -197,65 +181,95 @@ static void remember(alpha_beta *ab, const rlt_message *msg, const rlt_leg *leg)
                                  .tail_ps = leg->tail_ps};
 }
 
+/* Puts a message on the links of its path. -1 when out of memory. */
+static int carry(alpha_beta *ab, message *m, const rlt_path *p, rlt_time now, rlt_time tx_end)
+{
+    rlt_usage *u = ab->core.base.usage;
+    m->first = p->links[0];
+    m->last = p->n > 1 ? p->links[p->n - 1] : RLT_NONE;
+    m->plain = p->n == 2 && !u->series;
+    ab->accounts[m->first].bytes += m->wire_bytes;
+    ab->accounts[m->first].messages++;
+    int rc = rlt__usage_span(u, m->first, now, m->start, tx_end);
+    if (!rc && u->series)
+        rc = rlt__usage_spread(u, m->first, m->start, tx_end, (double)m->wire_bytes);
+    return rc || p->n <= 2 ? rc : carry_inner(ab, m, p, now);
+}
+
 /* Any message. */
-__attribute__((noinline)) static rlt_time send_anew(alpha_beta *ab, const rlt_message *msg)
+__attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_message *msg)
 {
     rlt_leg leg;
     if (rlt__net_leg(&ab->core, msg, &leg) != 0)
         return -1;
-    uint32_t index;
-    message *m = new_message(ab, msg, leg.wire_bytes, &index);
-    if (!m)
-        return -1;
-    const rlt_path *p = &leg.path;
-    if (p->n == 0)
-        return send_local(ab, m, index, &leg);
-    remember(ab, msg, &leg);
-
-    rlt_time now = rlt_sim_now(ab->core.sim);
-    const port *first = &ab->ports[p->links[0]], *last = &ab->ports[p->links[p->n - 1]];
-    rlt_time tx_span = span(first, leg.wire_bytes);
-    m->first = p->links[0];
-    m->last = p->n > 1 ? p->links[p->n - 1] : RLT_NONE;
-    m->rx_span = last->bw_Bps == first->bw_Bps ? tx_span : span(last, leg.wire_bytes);
-    rlt_time path_span = p->bw_Bps == first->bw_Bps  ? tx_span
-                         : p->bw_Bps == last->bw_Bps ? m->rx_span
-                                                     : rlt_transfer_time(leg.wire_bytes, p->bw_Bps);
-    rlt_time tx_end = occupy(ab, m, now, tx_span);
-    if (tx_end < 0 || (p->n > 2 && carry_inner(ab, m, p, now) != 0)) {
+    uint32_t index = rlt_pool_get(&ab->messages);
+    if (index == RLT_NONE) {
         no_memory(ab);
         return -1;
     }
-    rlt_time tail = rlt_time_add(rlt_time_add(m->start, leg.tail_ps), path_span);
+    message *m = message_at(ab, index);
+    rlt_time now = rlt_sim_now(ab->core.sim);
+    const rlt_path *p = &leg.path;
+    if (p->n == 0) {
+        fill_in(m, msg, leg.wire_bytes, now, 0);
+        m->first = m->last = RLT_NONE;
+        m->plain = false;
+        rlt_sim_post(ab->core.sim, rlt_time_add(now, leg.tail_ps), RLT_COMPLETE, ab->arrival, index);
+        return now;
+    }
+    remember(ab, msg, &leg);
+
+    port *first = &ab->ports[p->links[0]];
+    const port *last = &ab->ports[p->links[p->n - 1]];
+    rlt_time tx_span = span(first, leg.wire_bytes);
+    rlt_time rx_span = last->bw_Bps == first->bw_Bps ? tx_span : span(last, leg.wire_bytes);
+    rlt_time path_span = p->bw_Bps == first->bw_Bps  ? tx_span
+                         : p->bw_Bps == last->bw_Bps ? rx_span
+                                                     : rlt_transfer_time(leg.wire_bytes, p->bw_Bps);
+    rlt_time start = first->tx_free > now ? first->tx_free : now, tx_end = rlt_time_add(start, tx_span);
+    first->tx_free = tx_end;
+    fill_in(m, msg, leg.wire_bytes, start, rx_span);
+    if (carry(ab, m, p, now, tx_end) != 0) {
+        no_memory(ab);
+        return -1;
+    }
+    rlt_time tail = rlt_time_add(rlt_time_add(start, leg.tail_ps), path_span);
     rlt_sim_post(ab->core.sim, tail, RLT_COMPLETE, ab->arrival, index);
     return tx_end;
 }
 
+/* The same for a message that goes the way of its rank's last one, where nothing out of the ordinary can
+ * happen. */
 static rlt_time send(rlt_net *net, const rlt_message *msg)
 {
     alpha_beta *ab = (alpha_beta *)net;
     if (msg->src >= ab->ranks)
-        return send_anew(ab, msg);
+        return send_anyhow(ab, msg);
     const memo *way = &ab->memos[msg->src];
-    if (way->dst != msg->dst || way->key != (msg->route_key & ab->key_mask) || msg->bytes >= MEMO_BYTES)
-        return send_anew(ab, msg);
-    net->messages++;
-    net->bytes_offered += msg->bytes;
-    uint32_t index;
-    message *m = new_message(ab, msg, msg->bytes, &index);
-    if (!m)
-        return -1;
-    rlt_time port_span = (rlt_time)(msg->bytes * way->ps_per_byte);
+    uint32_t index = ab->messages.free_head;
+    if (way->dst != msg->dst || way->key != (msg->route_key & ab->key_mask) || msg->bytes >= MEMO_BYTES ||
+        index == RLT_NONE)
+        return send_anyhow(ab, msg);
+    port *first = &ab->ports[way->first];
+    rlt_account *a = &ab->accounts[way->first];
+    rlt_time now = rlt_sim_now(ab->core.sim), start = first->tx_free > now ? first->tx_free : now;
+    if (!rlt__usage_is_easy(a, now, start))
+        return send_anyhow(ab, msg);
+    index = rlt_pool_get(&ab->messages);
+    message *m = message_at(ab, index);
+    rlt_time port_span = (rlt_time)(msg->bytes * way->ps_per_byte), tx_end = rlt_time_add(start, port_span);
+    first->tx_free = tx_end;
+    fill_in(m, msg, msg->bytes, start, port_span);
     m->first = way->first;
     m->last = way->last;
-    m->rx_span = port_span;
-    rlt_time tx_end = occupy(ab, m, rlt_sim_now(ab->core.sim), port_span);
-    if (tx_end < 0) {
-        no_memory(ab);
-        return -1;
-    }
+    m->plain = way->last != RLT_NONE;
+    net->messages++;
+    net->bytes_offered += msg->bytes;
+    a->bytes += msg->bytes;
+    a->messages++;
+    rlt__usage_span_easy(a, start, tx_end);
     /* Three times below the horizon do not pass 63 bits, and the queue refuses what lies beyond it. */
-    rlt_sim_post(ab->core.sim, m->start + port_span + way->tail_ps, RLT_COMPLETE, ab->arrival, index);
+    rlt_sim_post(ab->core.sim, start + port_span + way->tail_ps, RLT_COMPLETE, ab->arrival, index);
     return tx_end;
 }
 
@@ -302,6 +316,7 @@ static int create_ports(alpha_beta *ab, const uint64_t *bw, rlt_error *err)
     ab->ports = calloc(n ? n : 1, sizeof(*ab->ports));
     if (!ab->ports)
         return rlt_nomem(err);
+    ab->accounts = ab->core.base.usage->links;
     for (uint32_t i = 0; i < n; i++) {
         ab->ports[i].bw_Bps = bw[i];
         uint64_t per_byte = (uint64_t)RLT_S / bw[i];
@@ -315,7 +330,7 @@ static int create_memos(alpha_beta *ab, rlt_error *err)
 {
     rlt_routing routing = rlt_router_routing(ab->core.router);
     ab->ranks = rlt_router_placement(ab->core.router)->n;
-    ab->remembers = ab->core.plain && routing != RLT_ROUTE_SPRAY;
+    ab->remembers = ab->core.plain && routing != RLT_ROUTE_SPRAY && !ab->core.base.usage->series;
     ab->key_mask = routing == RLT_ROUTE_DMODK ? 0 : UINT64_MAX;
     ab->memos = malloc((ab->ranks ? (size_t)ab->ranks : 1) * sizeof(*ab->memos));
     if (!ab->memos)

@@ -57,22 +57,34 @@ static inline uint64_t rlt__scaled_bw(uint64_t bw_Bps, double scale)
 
 int rlt__usage_span_slow(rlt_usage *u, uint32_t link, rlt_time now, rlt_time from, rlt_time to) RLT_MUST_USE;
 
+static inline bool rlt__usage_extends(const rlt_account *a, rlt_time from)
+{
+    return from >= a->from && from <= a->to;
+}
+
+/* True if an interval that begins at `from` can go in without a list. */
+static inline bool rlt__usage_is_easy(const rlt_account *a, rlt_time now, rlt_time from)
+{
+    return a->later == RLT_NONE && (rlt__usage_extends(a, from) || a->to <= now);
+}
+
+static inline void rlt__usage_span_easy(rlt_account *a, rlt_time from, rlt_time to)
+{
+    if (!rlt__usage_extends(a, from)) {
+        a->active += a->to - a->from;
+        a->from = from;
+        a->to = to;
+    } else if (to > a->to) {
+        a->to = to;
+    }
+}
+
 /* A transfer is present in [from, to), from >= now. RLT_ENOMEM. */
 static inline int rlt__usage_span(rlt_usage *u, uint32_t link, rlt_time now, rlt_time from, rlt_time to)
 {
-    rlt_account *a = &u->links[link];
-    if (a->later != RLT_NONE)
+    if (!rlt__usage_is_easy(&u->links[link], now, from))
         return rlt__usage_span_slow(u, link, now, from, to);
-    if (from >= a->from && from <= a->to) {
-        if (to > a->to)
-            a->to = to;
-        return 0;
-    }
-    if (a->to > now)
-        return rlt__usage_span_slow(u, link, now, from, to);
-    a->active += a->to - a->from;
-    a->from = from;
-    a->to = to;
+    rlt__usage_span_easy(&u->links[link], from, to);
     return 0;
 }
 
