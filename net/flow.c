@@ -64,7 +64,7 @@ static void update(flow_net *net)
         return;
     }
     net->solve_pending = true;
-    rlt_sim_at(net->core.sim, rlt_sim_now(net->core.sim), RLT_SOLVE, net->solve, 0);
+    rlt_sim_post(net->core.sim, rlt_sim_now(net->core.sim), RLT_SOLVE, net->solve, 0);
 }
 
 static void on_solve(void *ctx, uint64_t payload)
@@ -109,8 +109,8 @@ static void drained(flow_net *net, uint32_t flow, rlt_time now)
         const message *m = message_at(net, i);
         uint32_t next = m->next;
         uint64_t tx = m->tx;
-        rlt_sim_at(net->core.sim, rlt_time_add(now, net->latency_first ? 0 : m->tail_ps), RLT_COMPLETE,
-                   net->deliver, i);
+        rlt_sim_post(net->core.sim, rlt_time_add(now, net->latency_first ? 0 : m->tail_ps), RLT_COMPLETE,
+                     net->deliver, i);
         more = i != last;
         net->core.client.injected(net->core.client.ctx, tx);
         i = next;
@@ -216,13 +216,13 @@ static rlt_time send(rlt_net *base, const rlt_message *msg)
         if (nothing) {
             for (uint32_t i = 0; i < p->n; i++)
                 net->core.base.usage->links[p->links[i]].messages++;
-            rlt_sim_at(net->core.sim, then, RLT_COMPLETE, net->deliver, index);
+            rlt_sim_post(net->core.sim, then, RLT_COMPLETE, net->deliver, index);
             return now;
         }
         if (rlt__path_keep(&net->core, p->links, p->n, &m->path) != 0)
             no_memory(net);
         else
-            rlt_sim_at(net->core.sim, then, RLT_START, net->begin, index);
+            rlt_sim_post(net->core.sim, then, RLT_START, net->begin, index);
         return -1;
     }
     if (start(net, index, p->links, p->n) != 0)

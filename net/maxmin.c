@@ -524,23 +524,24 @@ static int all_end(rlt_maxmin *mm, uint32_t link, rlt_time now, bool *all)
 static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
 {
     rlt_mm_link *l = &mm->links[link];
-    double served = rlt__mm_served(mm, link, now), owed = 0;
     bool all = true;
     int rc = l->own > 1 ? all_end(mm, link, now, &all) : 0;
     if (!rc && all) {
         for (uint32_t i = 0; i < l->own && !rc; i++)
             rc = rlt__mm_append(&mm->drained, l->flows[i].flow);
         l->own = l->own_weight = 0;
+        l->served = 0;
+        l->at = now;
+        return rc;
     }
-    while (!rc && l->own) {
+    double served = rlt__mm_served(mm, link, now), owed = 0;
+    while (!rc && own_end(mm, link, l->flows[0].flow) <= now) { /* at least one will stay */
         uint32_t flow = l->flows[0].flow;
-        if (own_end(mm, link, flow) > now)
-            break;
         owed += (mm->finish[flow] - served) * mm->flows[flow].weight;
         rlt__mm_own_remove(mm, link, flow);
         rc = rlt__mm_append(&mm->drained, flow);
     }
-    l->served = l->own ? served - owed / l->own_weight : 0;
+    l->served = served - owed / l->own_weight;
     l->at = now;
     return rc;
 }
