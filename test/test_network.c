@@ -259,6 +259,32 @@ static void test_shared_ports(void **state)
             }
 }
 
+/* One rank's messages to changing destinations, with and without a series: each is injected when those before
+ * it are. */
+static void test_one_sender(void **state)
+{
+    (void)state;
+    static const uint32_t dst[] = {1, 1, 2, 2, 1, 3, 3, 3, 1};
+    static const uint64_t bytes[] = {5, 7, 1000, 0, ((uint64_t)1 << 31) + 5, 1, 1, 12345, 9};
+    for (int series = 0; series < 2; series++) {
+        bench b = open_bench(xbar4);
+        b.cfg.series_bin_ps = series ? 1000000 : 0;
+        make_net(&b, &rlt_net_alpha_beta);
+        rlt_time free = 0;
+        for (int i = 0; i < 9; i++)
+            post(&b, 0, dst[i], bytes[i]);
+        run(&b);
+        for (int i = 0; i < 9; i++) {
+            free += 20 * (rlt_time)bytes[i];
+            assert_int_equal(b.injected[i], free);
+            assert_int_equal(b.delivered[i], free + 1000000);
+        }
+        assert_int_equal(usage_between(&b, "acc0", "sw0.0.0").active_ps, free);
+        assert_int_equal(usage_between(&b, "sw0.0.0", "acc3").bytes, 12347);
+        close_bench(&b);
+    }
+}
+
 /* Equal messages of one pair are one weighted flow, and still each is told of. */
 static void test_equal_messages(void **state)
 {
@@ -668,15 +694,15 @@ static void test_models_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_message),    cmocka_unit_test(test_models_agree_alone),
-        cmocka_unit_test(test_two_bandwidths), cmocka_unit_test(test_shared_ports),
-        cmocka_unit_test(test_equal_messages), cmocka_unit_test(test_inner_link),
-        cmocka_unit_test(test_endpoint_costs), cmocka_unit_test(test_same_accelerator),
-        cmocka_unit_test(test_ring),           cmocka_unit_test(test_all_to_all),
-        cmocka_unit_test(test_order_of_issue), cmocka_unit_test(test_cancelled_run),
-        cmocka_unit_test(test_latency_first),  cmocka_unit_test(test_overflow_is_an_error),
-        cmocka_unit_test(test_time_series),    cmocka_unit_test(test_union_of_spans),
-        cmocka_unit_test(test_models_by_name),
+        cmocka_unit_test(test_one_message),          cmocka_unit_test(test_models_agree_alone),
+        cmocka_unit_test(test_two_bandwidths),       cmocka_unit_test(test_shared_ports),
+        cmocka_unit_test(test_equal_messages),       cmocka_unit_test(test_inner_link),
+        cmocka_unit_test(test_one_sender),           cmocka_unit_test(test_endpoint_costs),
+        cmocka_unit_test(test_same_accelerator),     cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_all_to_all),           cmocka_unit_test(test_order_of_issue),
+        cmocka_unit_test(test_cancelled_run),        cmocka_unit_test(test_latency_first),
+        cmocka_unit_test(test_overflow_is_an_error), cmocka_unit_test(test_time_series),
+        cmocka_unit_test(test_union_of_spans),       cmocka_unit_test(test_models_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
