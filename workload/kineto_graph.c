@@ -278,6 +278,7 @@ static uint32_t add_work(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t ho
     const rlt_kin_event *work = &g->k->events[l->work];
     int64_t called = l->call == RLT_NONE ? item->t : g->k->events[l->call].ts;
     int64_t start = work->ts > g->w.begin ? work->ts : g->w.begin, end = rlt__kin_end(work);
+    end = end > start ? end : start; /* clocks of host and device may contradict each other */
     rlt_kin_stream *s = &g->streams[work->row];
     rlt_op_desc d;
     int rc = describe(g, work, nccl, &d);
