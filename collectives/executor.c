@@ -20,15 +20,20 @@ typedef struct lane {
     uint64_t early;       /* bit i: one message for step `step + 1 + i` is here */
     rlt_time injected_ps; /* when the last send that told its time at issue is injected */
     uint32_t step, n_steps;
-    uint32_t received, expected;   /* messages of the current step */
+    int32_t missing;               /* messages that the current step waits for; below 0: not yet issued */
     uint32_t unsent;               /* sends whose end the network will tell */
     uint32_t waiters, next_waiter; /* lanes of this member that wait for a step of this one */
     uint32_t member;
-    uint8_t issued, nowait;
-    uint8_t asleep; /* why it must not run: 0, or the reasons below */
+    uint16_t number; /* of the lane */
+    uint8_t state;   /* of the current step: ISSUED, NOWAIT */
+    uint8_t asleep;  /* why it must not run: 0, or NOT_BEGUN, ... */
 } lane;
 
+enum { ISSUED = 1, NOWAIT = 2 };
 enum { NOT_BEGUN = 1, WAITING = 2, DONE = 4 };
+
+/* Out of the way of the common case, so that it saves no registers. */
+#define SELDOM __attribute__((noinline))
 
 typedef struct collective {
     const rlt_plan *plan;
@@ -55,8 +60,6 @@ struct rlt_exec {
     uint8_t blocking;
 };
 
-static void settle(rlt_exec *x);
-
 static bool push_ready(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
     if (x->n_ready + 2 > x->ready_capacity) {
@@ -75,7 +78,7 @@ static bool push_ready(rlt_exec *x, uint32_t id, uint32_t lane_index)
 
 /* Moves the bits of the window on by one step and returns how many messages of the new step are already here.
  */
-static uint32_t take_early(collective *c, uint32_t lane_index)
+static SELDOM uint32_t take_early(collective *c, uint32_t lane_index)
 {
     lane *l = &c->lanes[lane_index];
     uint32_t count = (uint32_t)(l->early & 1);
@@ -93,7 +96,7 @@ static uint32_t take_early(collective *c, uint32_t lane_index)
 
 /* A message for a later step than the lane is at; a plan never addresses a finished one: the checker sees to
  * it. */
-static void note_early(rlt_exec *x, collective *c, uint32_t lane_index, uint32_t step)
+static SELDOM void note_early(rlt_exec *x, collective *c, uint32_t lane_index, uint32_t step)
 {
     lane *l = &c->lanes[lane_index];
     uint32_t ahead = step - l->step;
@@ -128,7 +131,7 @@ static void finish_member(rlt_exec *x, uint32_t id, uint32_t member)
 }
 
 /* Wakes the lanes of this member that waited for a step that lane_index has now finished. */
-static void wake_waiters(rlt_exec *x, uint32_t id, uint32_t lane_index)
+static SELDOM void wake_waiters(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
     collective *c = &x->all[id];
     uint32_t w = c->lanes[lane_index].waiters;
@@ -142,69 +145,79 @@ static void wake_waiters(rlt_exec *x, uint32_t id, uint32_t lane_index)
     }
 }
 
-/* Starts the current step of a lane; false if it has to wait for another lane. */
-static bool issue(rlt_exec *x, uint32_t id, uint32_t member, uint32_t lane_number, uint32_t lane_index)
+/* True if the lane has to wait for that step of another lane of its member. */
+static SELDOM bool waits(collective *c, lane *l, uint32_t wait_lane, uint32_t wait_step)
 {
-    collective *c = &x->all[id];
+    uint32_t first = l->member * c->plan->lanes;
+    lane *other = &c->lanes[first + wait_lane];
+    if (other->step > wait_step || (other->asleep & DONE))
+        return false;
+    l->asleep = WAITING;
+    l->next_waiter = other->waiters;
+    other->waiters = first + l->number;
+    return true;
+}
+
+/* Starts the current step of a lane; false if it has to wait for another lane. */
+static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective *c, uint32_t id, lane *l,
+                                                        uint32_t lane_index)
+{
     const rlt_plan *plan = c->plan;
-    lane *l = &c->lanes[lane_index];
+    uint32_t member = l->member, number = l->number;
     rlt_step s;
     rlt_step_clear(&s);
-    plan->algorithm->step(plan, member, lane_number, l->step, &s);
-    if (s.wait_lane != RLT_NONE) {
-        lane *other = &c->lanes[member * plan->lanes + s.wait_lane];
-        if (other->step <= s.wait_step && !(other->asleep & DONE)) {
-            l->asleep = WAITING;
-            l->next_waiter = other->waiters;
-            other->waiters = lane_index;
-            return false;
-        }
-    }
-    l->issued = 1;
-    l->expected = s.recv_count;
-    l->nowait = s.nowait;
+    plan->algorithm->step(plan, member, number, l->step, &s);
+    if (s.wait_lane != RLT_NONE && waits(c, l, s.wait_lane, s.wait_step))
+        return false;
+    l->state = s.nowait ? ISSUED | NOWAIT : ISSUED;
+    l->missing += (int32_t)s.recv_count;
     if (s.send_to == RLT_NONE)
         return true;
     rlt_message m = {
         .src = rlt_member_rank(&plan->req, member),
         .dst = rlt_member_rank(&plan->req, s.send_to),
         .bytes = s.send_bytes,
-        .route_key = lane_number,
+        .route_key = number,
         .tx = (uint64_t)id << 32 | lane_index,
-        .rx = (uint64_t)(s.send_to * plan->lanes + lane_number) << 32 | s.peer_step,
+        .rx = (uint64_t)(s.send_to * plan->lanes + number) << 32 | s.peer_step,
     };
-    if (x->blocking)
-        l->unsent++;
     rlt_time injected = rlt_net_send(x->net, &m);
-    if (!x->blocking) {
-        l = &x->all[id].lanes[lane_index];
-        if (injected < 0)
-            l->unsent++;
-        else if (injected > l->injected_ps)
-            l->injected_ps = injected;
-    }
+    if (injected < 0 || x->blocking)
+        l->unsent++;
+    else if (injected > l->injected_ps)
+        l->injected_ps = injected;
     return true;
 }
 
-static void end_lane(rlt_exec *x, uint32_t id, uint32_t member, uint32_t lane_index)
+/* The lane's own send still holds it although the network told its end at issue: waits for that. */
+static SELDOM void await_injection(rlt_exec *x, uint32_t id, uint32_t lane_index, lane *l)
 {
-    collective *c = &x->all[id];
-    c->lanes[lane_index].asleep = DONE;
-    if (--c->lanes_left[member] == 0)
-        finish_member(x, id, member);
+    rlt_sim_at(x->sim, l->injected_ps, RLT_COMPLETE, x->on_wake, (uint64_t)id << 32 | lane_index);
+    l->injected_ps = 0;
+    l->unsent = 1;
 }
 
 /* The lane's own send still holds it: told later by the network, or known and waited for. */
-static bool held_by_send(rlt_exec *x, uint32_t id, uint32_t lane_index, lane *l)
+static inline bool held_by_send(rlt_exec *x, uint32_t id, uint32_t lane_index, lane *l)
 {
     if (l->unsent)
         return true;
     if (l->injected_ps <= rlt_sim_now(x->sim))
         return false;
-    rlt_sim_at(x->sim, l->injected_ps, RLT_COMPLETE, x->on_wake, (uint64_t)id << 32 | lane_index);
-    l->injected_ps = 0;
-    l->unsent = 1;
+    await_injection(x, id, lane_index, l);
     return true;
+}
+
+/* All steps of a lane are done: so is the lane, once its sends are. */
+static SELDOM void end_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
+{
+    collective *c = &x->all[id];
+    lane *l = &c->lanes[lane_index];
+    if (held_by_send(x, id, lane_index, l))
+        return;
+    l->asleep = DONE;
+    if (--c->lanes_left[l->member] == 0)
+        finish_member(x, id, l->member);
 }
 
 /* Runs a lane as far as it goes. Inlined where a message is delivered: most of a run's time is spent there.
@@ -212,24 +225,21 @@ static bool held_by_send(rlt_exec *x, uint32_t id, uint32_t lane_index, lane *l)
 static inline __attribute__((always_inline)) void run_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
     collective *c = &x->all[id];
-    if (!c->live)
-        return;
     lane *l = &c->lanes[lane_index];
-    uint32_t member = l->member;
     while (!l->asleep) {
         if (l->step == l->n_steps) {
-            if (!held_by_send(x, id, lane_index, l))
-                end_lane(x, id, member, lane_index);
+            end_lane(x, id, lane_index);
             return;
         }
-        if (!l->issued && !issue(x, id, member, lane_index - member * c->plan->lanes, lane_index))
+        if (!l->state && !issue(x, c, id, l, lane_index))
             return;
-        if (l->received < l->expected || (!l->nowait && held_by_send(x, id, lane_index, l)))
+        if (l->missing > 0 || (!(l->state & NOWAIT) && held_by_send(x, id, lane_index, l)))
             return;
         l->step++;
-        l->issued = l->nowait = 0;
-        l->expected = 0;
-        l->received = (l->early | c->crowd.n) ? take_early(c, lane_index) : 0;
+        l->state = 0;
+        l->missing = 0;
+        if (l->early | c->crowd.n)
+            l->missing = -(int32_t)take_early(c, lane_index);
         if (l->waiters != RLT_NONE)
             wake_waiters(x, id, lane_index);
     }
@@ -240,7 +250,8 @@ static void advance(rlt_exec *x, uint32_t id, uint32_t lane_index)
     run_lane(x, id, lane_index);
 }
 
-static void settle(rlt_exec *x)
+/* Runs the lanes that others have woken. */
+static SELDOM void settle(rlt_exec *x)
 {
     while (x->n_ready) {
         uint32_t lane_index = x->ready[--x->n_ready];
@@ -257,10 +268,21 @@ static void on_injected(void *ctx, uint64_t tx)
     if (x->blocking)
         return;
     uint32_t id = (uint32_t)(tx >> 32), li = (uint32_t)tx;
-    x->all[id].lanes[li].unsent--;
+    lane *l = &x->all[id].lanes[li];
+    l->unsent--;
+    if (l->missing > 0)
+        return;
     advance(x, id, li);
     if (x->n_ready)
         settle(x);
+}
+
+/* A blocking sender goes on when its message is delivered. */
+static SELDOM void release_sender(rlt_exec *x, uint64_t tx)
+{
+    uint32_t id = (uint32_t)(tx >> 32), from = (uint32_t)tx;
+    x->all[id].lanes[from].unsent--;
+    advance(x, id, from);
 }
 
 static void on_delivered(void *ctx, uint64_t tx, uint64_t rx)
@@ -270,14 +292,11 @@ static void on_delivered(void *ctx, uint64_t tx, uint64_t rx)
     collective *c = &x->all[id];
     lane *l = &c->lanes[to];
     if (l->step == (uint32_t)rx)
-        l->received++;
+        l->missing--;
     else
         note_early(x, c, to, (uint32_t)rx);
-    if (x->blocking) {
-        uint32_t from = (uint32_t)tx;
-        c->lanes[from].unsent--;
-        advance(x, id, from);
-    }
+    if (x->blocking)
+        release_sender(x, tx);
     run_lane(x, id, to);
     if (x->n_ready)
         settle(x);
@@ -420,6 +439,7 @@ uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *
             c->lanes[i] = (lane){.n_steps = plan->algorithm->steps(plan, m, k),
                                  .waiters = RLT_NONE,
                                  .member = m,
+                                 .number = (uint16_t)k,
                                  .asleep = NOT_BEGUN};
     }
     x->pending++;
