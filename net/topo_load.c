@@ -11,25 +11,6 @@
 
 #include "net/topo_read.h"
 
-char *rlt__topo_stem(rlt_arena *arena, const char *path)
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-    return rlt_arena_strndup(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
-}
-
-bool rlt__topo_kind(const char *word, rlt_node_kind *kind)
-{
-    static const char *const words[] = {"accelerator", "nic", "pcie", "cpu", "switch"};
-    static const rlt_node_kind kinds[] = {RLT_ACCELERATOR, RLT_NIC, RLT_PCIE, RLT_CPU, RLT_SWITCH};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(word, words[i]) == 0) {
-            *kind = kinds[i];
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The first byte tells: JSON starts with a brace, GraphML with '<', YAML with a letter, a comment or a dash.
  */
 static int read_text(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err)

@@ -5,21 +5,6 @@
 
 #include "tools/run.h"
 
-uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm)
-{
-    uint32_t g = r->program->comms[comm].group;
-    return r->program->group_first[g + 1] - r->program->group_first[g];
-}
-
-double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps)
-{
-    const rlt_comm *c = &r->program->comms[comm];
-    if (transfer_ps <= 0)
-        return 0;
-    return (double)c->bytes * rlt_busbw_factor(c->kind, rlt_run_comm_ranks(r, comm)) /
-           ((double)transfer_ps * 1e-12);
-}
-
 static void totals(const rlt_run *r, rlt_jw *w)
 {
     rlt_rank_result k = rlt_replay_rank(r->replay, r->last_rank);

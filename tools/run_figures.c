@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The critical path of a run, summed up. */
+/* Figures that several reports of a run share: its communications, and its critical path summed up. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/run.h"
+
+uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm)
+{
+    uint32_t g = r->program->comms[comm].group;
+    return r->program->group_first[g + 1] - r->program->group_first[g];
+}
+
+double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps)
+{
+    const rlt_comm *c = &r->program->comms[comm];
+    if (transfer_ps <= 0)
+        return 0;
+    return (double)c->bytes * rlt_busbw_factor(c->kind, rlt_run_comm_ranks(r, comm)) /
+           ((double)transfer_ps * 1e-12);
+}
 
 const char *rlt_path_name(rlt_path_kind kind)
 {

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the readers of topology files share: the words of node kinds, and a name for what states none. */
+#include "net/topo_read.h"
+
+#include <string.h>
+
+char *rlt__topo_stem(rlt_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    return rlt_arena_strndup(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+}
+
+bool rlt__topo_kind(const char *word, rlt_node_kind *kind)
+{
+    static const char *const words[] = {"accelerator", "nic", "pcie", "cpu", "switch"};
+    static const rlt_node_kind kinds[] = {RLT_ACCELERATOR, RLT_NIC, RLT_PCIE, RLT_CPU, RLT_SWITCH};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            *kind = kinds[i];
+            return true;
+        }
+    }
+    return false;
+}
