@@ -121,4 +121,12 @@ static inline uint64_t noted(const rlt_program *p, const char *part)
     return 0;
 }
 
+static inline rlt_time total(const rlt_program *p, rlt_op_kind kind)
+{
+    rlt_time sum = 0;
+    for (uint32_t i = 0; i < p->n_ops; i++)
+        sum += p->ops[i].kind == kind ? p->ops[i].duration_ps : 0;
+    return sum;
+}
+
 #endif

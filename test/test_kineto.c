@@ -55,14 +55,6 @@ static rlt_time span_of(const rlt_program *p)
     return span;
 }
 
-static rlt_time total(const rlt_program *p, rlt_op_kind kind)
-{
-    rlt_time sum = 0;
-    for (uint32_t i = 0; i < p->n_ops; i++)
-        sum += p->ops[i].kind == kind ? p->ops[i].duration_ps : 0;
-    return sum;
-}
-
 /* The operation named so: mutable, to ask what another duration does. */
 static rlt_op *named(const rlt_program *p, const char *name)
 {
@@ -260,10 +252,18 @@ static void two_ranks(void **state)
     v = play(p, 10 * RLT_US, false);
     assert_int_equal(v.wait[0], 1022750 * RLT_NS - 132 * RLT_US);
     played_free(&v);
+    /* the collective waits for the work before it: 500 us more of that end at 610 us, 2 us before it comes */
+    named(p, "a")->duration_ps += 500 * RLT_US;
+    v = play(p, 10 * RLT_US, false);
+    assert_int_equal(v.wait[0], 1022750 * RLT_NS - 612 * RLT_US);
+    named(p, "a")->duration_ps -= 500 * RLT_US;
+    played_free(&v);
     /* the kernel after it waits for the collective, and the host for that: 500 us more are 500 more */
     v = play(p, 510 * RLT_US, true);
     played w = play(p, 1010 * RLT_US, true);
     assert_int_equal(w.rank_end[0] - v.rank_end[0], 500 * RLT_US);
+    const rlt_op *comm = &p->ops[p->comm_ops[p->comms[0].first_op]];
+    assert_int_equal(w.start[named(p, "after") - p->ops], w.end[comm - p->ops] + RLT_US);
     played_free(&v);
     played_free(&w);
     rlt_program_free(p);
@@ -279,9 +279,10 @@ static void two_ranks(void **state)
 #define THREE                                                                                                \
     STEP(0, 0, 900)                                                                                          \
     LAUNCH(1, 100, 5, 1)                                                                                     \
-    KERNEL("ncclDevKernel_AllReduce_A", 20, 106, 50, 1) LAUNCH(1, 300, 5, 2)                                 \
-        KERNEL("ncclDevKernel_AllReduce_A", 20, 306, 50, 2) LAUNCH(1, 500, 5, 3)                             \
-            KERNEL("ncclDevKernel_AllReduce_A", 20, 506, 50, 3) "{\"ph\":\"i\"}]}"
+    KERNEL("ncclDevKernel_AllReduce_A", 20, 106, 50, 1)                                                      \
+    LAUNCH(1, 300, 5, 2)                                                                                     \
+    KERNEL("ncclDevKernel_AllReduce_A", 20, 306, 50, 2)                                                      \
+    LAUNCH(1, 500, 5, 3) KERNEL("ncclDevKernel_AllReduce_A", 20, 506, 50, 3) "{\"ph\":\"i\"}]}"
 
 static void clocks(void **state)
 {
