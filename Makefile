@@ -32,9 +32,9 @@ endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 PKGS := igraph libcjson zlib
+TOOL_PKGS := libuv
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
-UV_LIBS    = $(shell $(PKG_CONFIG) --libs libuv 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
              -DRLT_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS) $(SANFLAGS)
 
@@ -67,11 +67,14 @@ $(BUILD)/libringlet.a: $(LIB_OBJ)
 
 $(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) $(UV_LIBS) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) -lm -lpthread
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
+
+# What the command needs and the library does not.
+$(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/test/test_pool.o $(BUILD)/test/test_pool: private PKGS += $(TOOL_PKGS)
 
 # Only this file knows where things get installed.
 $(BUILD)/tools/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'

@@ -482,3 +482,10 @@ int rlt_dot_write(const rlt_graph_text *g, char **text, rlt_error *err)
 {
     return write_text(g, false, text, err);
 }
+
+const char *rlt_graph_version(void)
+{
+    const char *version;
+    igraph_version(&version, NULL, NULL, NULL);
+    return version;
+}

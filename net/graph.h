@@ -88,6 +88,9 @@ typedef struct rlt_graph_text {
 int rlt_graphml_write(const rlt_graph_text *g, char **text, rlt_error *err) RLT_MUST_USE;
 int rlt_dot_write(const rlt_graph_text *g, char **text, rlt_error *err) RLT_MUST_USE;
 
+/* Version of igraph. */
+const char *rlt_graph_version(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -522,3 +522,8 @@ int rlt_json_get_size(rlt_json v, const char *key, bool required, uint64_t *out,
     rlt_json_where(m, where, sizeof where);
     return rlt_parse_size(text, out, where, err);
 }
+
+const char *rlt_json_version(void)
+{
+    return cJSON_Version();
+}

@@ -105,6 +105,9 @@ RLT_API void rlt_jw_raw(rlt_jw *w, const char *key, const char *json);
 /* The text (caller frees), or NULL when memory ran out. */
 RLT_API char *rlt_jw_finish(rlt_jw *w, size_t *length);
 
+/* Version of cJSON. Main thread only. */
+RLT_API const char *rlt_json_version(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of `ringlet coll`: what the user's lists mean, and one simulated collective. */
+/* The parts of `ringlet coll`: what the user's lists mean, one simulated collective, and the table of all. */
 #ifndef RLT_COLL_H
 #define RLT_COLL_H
 
 #include "collectives/executor.h"
 #include "tools/links.h"
-#include "tools/progress.h"
+#include "tools/pool.h"
 #include "tools/settings.h"
 
 /* "1KiB,4MiB", "1KiB:1GiB:x2", "0:1MiB:+64KiB", and mixtures. *sizes is malloc'ed. RLT_EUSAGE. */
@@ -24,8 +24,9 @@ typedef struct rlt_coll_run {
     bool planned;
     rlt_time time_ps, bound_ps;
     rlt_busiest busiest;
-    rlt_busiest over;                            /* a link over capacity under alpha-beta; RLT_NONE: none */
-    uint64_t expected_messages, rows_done, rows; /* for progress */
+    rlt_busiest over;           /* a link over capacity under alpha-beta; RLT_NONE: none */
+    rlt_job *job;               /* borrowed while it simulates */
+    uint64_t expected_messages; /* for progress */
 } rlt_coll_run;
 
 typedef struct rlt_coll_how {
@@ -33,8 +34,7 @@ typedef struct rlt_coll_how {
     const rlt_algorithm *algorithm; /* NULL: chosen */
     bool check;                     /* run the symbolic checker first */
     rlt_time series_ps;
-    rlt_progress *progress;
-    uint64_t rows_done, rows; /* of the whole table, for progress */
+    rlt_job *job; /* of which this is the work */
 } rlt_coll_how;
 
 /* Plans only: tells whether the algorithm can do the request (RLT_EUNSUPPORTED, RLT_ETOPOLOGY). */
@@ -43,5 +43,28 @@ int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_req
 /* Simulates the plan and checks the accounts and the bound. */
 int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err) RLT_MUST_USE;
 void rlt_coll_end(rlt_coll_run *run);
+
+/* What the command was asked for: each case by each algorithm is a row. */
+enum { RLT_COLL_ALGORITHMS = 16 };
+typedef struct rlt_coll_case {
+    rlt_coll_kind kind;
+    uint64_t bytes;
+} rlt_coll_case;
+typedef struct rlt_coll_ask {
+    rlt_setup setup;
+    const rlt_report_settings *report;
+    rlt_group group, pair; /* pair: of send_recv; empty in a group of one */
+    uint32_t root;         /* member */
+    uint64_t *counts;      /* of all_to_all; NULL: even */
+    rlt_coll_case *cases;
+    uint32_t n_cases, n_kinds, n_algorithms;
+    const rlt_algorithm *algorithms[RLT_COLL_ALGORITHMS]; /* NULL: chosen */
+    bool all_algorithms, check;
+    uint32_t jobs;          /* threads */
+    const char *collective; /* as the user wrote it */
+} rlt_coll_ask;
+/* Simulates them all, on several threads, and writes the rows in order: the same ones for any number of
+ * threads. */
+int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *err) RLT_MUST_USE;
 
 #endif

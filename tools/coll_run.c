@@ -3,7 +3,6 @@
 #include "collectives/bound.h"
 #include "collectives/checker.h"
 #include "tools/coll.h"
-#include "tools/interrupt.h"
 
 int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_request *req, rlt_error *err)
 {
@@ -66,21 +65,20 @@ static uint64_t expect_messages(const rlt_plan *p)
     return steps * p->req.n;
 }
 
-static void measure(void *ctx, uint64_t *done, uint64_t *total)
+static void tell_progress(void *ctx, const rlt_sim *sim)
 {
-    enum { ROW = 1000 };
     const rlt_coll_run *run = ctx;
-    uint64_t sent = rlt_exec_net(run->exec)->messages, all = run->expected_messages;
-    *done = run->rows_done * ROW + (all && sent < all ? sent * ROW / all : ROW);
-    *total = run->rows * ROW;
+    (void)sim;
+    rlt_job_progress(run->job, rlt_exec_net(run->exec)->messages, run->expected_messages);
 }
 
-static void watch(rlt_coll_run *run, const rlt_coll_how *how)
+static void watch(rlt_coll_run *run, rlt_job *job)
 {
+    enum { EVENTS = 1 << 15 };
+    run->job = job;
     run->expected_messages = expect_messages(&run->plan);
-    run->rows_done = how->rows_done;
-    run->rows = how->rows;
-    rlt_progress_watch(how->progress, run->sim, measure, run);
+    rlt_sim_on_progress(run->sim, EVENTS, tell_progress, run);
+    rlt_job_watch(job, run->sim);
 }
 
 int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
@@ -92,15 +90,13 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
     int rc = prepare(run, how, err);
     if (rc)
         return rc;
-    if (how->progress)
-        watch(run, how);
     run->time_ps = -1;
-    rlt_interrupt_watch(run->sim);
+    watch(run, how->job);
     id = rlt_exec_add(run->exec, &run->plan, &client, 0, 0);
     if (id != RLT_NONE)
         rlt_exec_arrive_all(run->exec, id);
     rc = rlt_sim_run(run->sim, RLT_TIME_MAX, err);
-    rlt_interrupt_watch(NULL);
+    rlt_job_watch(how->job, NULL);
     if (rc)
         return rc;
     if (rlt_exec_pending(run->exec, waits, sizeof waits) > 0 || run->time_ps < 0)

@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include "collectives/algorithm.h"
+#include "net/graph.h"
+#include "net/json.h"
 #include "net/network.h"
 #include "tools/command.h"
 #include "tools/file.h"
 #include "tools/interrupt.h"
 #include "tools/message.h"
+#include "tools/pool.h"
+#include "workload/inflate.h"
 #include "workload/reader.h"
 
 static void print_version(void)
@@ -26,7 +30,9 @@ static void print_version(void)
     printf("\nreaders:    ");
     for (uint32_t i = 0; rlt_reader_at(i); i++)
         printf(" %s", rlt_reader_at(i)->name);
-    printf("\nlibraries:   igraph cJSON zlib\nlicence:     GPL-3.0-or-later\n");
+    printf("\nlibraries:   igraph %s, cJSON %s, libuv %s, zlib %s\n", rlt_graph_version(), rlt_json_version(),
+           rlt_pool_version(), rlt__inflate_version());
+    printf("licence:     GPL-3.0-or-later\n");
 }
 
 static const rlt_command *find(const char *name)

@@ -97,3 +97,8 @@ int rlt__read_inflated(const char *path, size_t max_bytes, char **text, size_t *
     *length = used;
     return 0;
 }
+
+const char *rlt__inflate_version(void)
+{
+    return zlibVersion();
+}

@@ -14,5 +14,7 @@ int rlt__read_inflated(const char *path, size_t max_bytes, char **text, size_t *
                        rlt_error *err) RLT_MUST_USE;
 /* The first bytes only: up to `size` into buffer. */
 int rlt__read_head(const char *path, char *buffer, size_t size, size_t *length, rlt_error *err) RLT_MUST_USE;
+/* Version of zlib. */
+const char *rlt__inflate_version(void);
 
 #endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of `ringlet coll`: its rows simulated on several threads, written in order by one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/coll.h"
+#include "tools/file.h"
+#include "tools/message.h"
+
+enum { N_COLUMNS = 15 };
+
+static const rlt_column columns[N_COLUMNS] = {
+    {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0}, /* or as wide as the longest asked for */
+    {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0},
+    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 12, 0},
+    {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0},
+    {"time_ps", "time", "us", RLT_COL_TIME, 10, 0},
+    {NULL, "", NULL, RLT_COL_TEXT, 1, 0}, /* the fastest of its size */
+    {"algbw_GBps", "algbw", "GB/s", RLT_COL_REAL, 8, 2},
+    {"busbw_GBps", "busbw", "GB/s", RLT_COL_REAL, 8, 2},
+    {"bound_ps", "bound", "us", RLT_COL_TIME, 10, 0},
+    {NULL, "eff.", "%", RLT_COL_PERCENT, 5, 1},
+    {"bottleneck_utilization", "busy", "%", RLT_COL_PERCENT, 5, 1},
+    {"bottleneck", "bottleneck", NULL, RLT_COL_TEXT, 10, 0},
+    {"bus_factor", NULL, NULL, RLT_COL_REAL, 0, 0},
+    {"events", NULL, NULL, RLT_COL_COUNT, 0, 0},
+    {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
+};
+enum { COLLECTIVE = 0, MARK = 5, BOTTLENECK = 11 };
+/* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
+enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };
+
+typedef struct coll_row {
+    rlt_value values[N_COLUMNS];
+    char bottleneck[sizeof((rlt_busiest *)0)->name];
+    rlt_time time_ps;
+} coll_row;
+
+/* What a thread found. */
+typedef struct coll_result {
+    bool served;      /* the algorithm can do it: the rest is there */
+    rlt_coll_run run; /* kept where links are wanted */
+    coll_row row;
+    rlt_coll_kind kind;
+    const rlt_algorithm *algorithm;
+    rlt_busiest over;
+} coll_result;
+
+typedef struct coll_table {
+    const rlt_coll_ask *ask;
+    rlt_format format;
+    bool keeps_links;
+    coll_result *results;               /* by slot */
+    coll_row rows[RLT_COLL_ALGORITHMS]; /* of the size at hand */
+    uint32_t n_rows;
+    uint64_t rows_done;
+    uint32_t warned_over, noted_unused; /* once is enough; bits by algorithm */
+    rlt_file file;
+    rlt_jw json;
+    bool json_open;
+    rlt_column columns[N_COLUMNS];
+    rlt_table table;
+} coll_table;
+
+static rlt_coll_request make_request(const rlt_coll_ask *ask, const rlt_coll_case *c)
+{
+    rlt_coll_request r =
+        rlt_group_request(c->kind == RLT_SEND_RECV ? &ask->pair : &ask->group, c->kind, c->bytes);
+    r.root = ask->root;
+    if (c->kind != RLT_BROADCAST && c->kind != RLT_REDUCE)
+        r.root = 0;
+    r.counts = ask->counts;
+    rlt_setup_parameters(&ask->setup, &r);
+    return r;
+}
+
+static void fill_row(coll_row *row, const rlt_coll_run *run)
+{
+    const rlt_coll_request *r = &run->plan.req;
+    double seconds = (double)run->time_ps * 1e-12, factor = rlt_busbw_factor(r->kind, r->n);
+    double algbw = (double)r->bytes / seconds * 1e-9;
+    bool timed = run->time_ps > 0;
+    uint32_t i = 0;
+    row->time_ps = run->time_ps;
+    snprintf(row->bottleneck, sizeof row->bottleneck, "%s",
+             run->busiest.link == RLT_NONE ? "none" : run->busiest.name);
+    row->values[i++] = rlt_text(rlt_coll_name(r->kind));
+    row->values[i++] = rlt_count(r->bytes);
+    row->values[i++] = rlt_text(run->plan.algorithm->name);
+    row->values[i++] = rlt_count(r->n);
+    row->values[i++] = rlt_ps(run->time_ps);
+    row->values[i++] = rlt_text("");
+    row->values[i++] = timed ? rlt_real(algbw) : rlt_absent();
+    row->values[i++] = timed ? rlt_real(algbw * factor) : rlt_absent();
+    row->values[i++] = rlt_ps(run->bound_ps);
+    row->values[i++] = timed ? rlt_real((double)run->bound_ps / (double)run->time_ps) : rlt_absent();
+    row->values[i++] = rlt_real(run->busiest.utilization);
+    row->values[i++] = rlt_absent(); /* the bottleneck: filled when the row stays where it is */
+    row->values[i++] = rlt_real(factor);
+    row->values[i++] = rlt_count(rlt_sim_events(run->sim));
+    row->values[i++] = rlt_count(rlt_exec_net(run->exec)->messages);
+}
+
+/* Things a user should know about a row, said once. */
+static void remark(coll_table *t, const coll_result *r)
+{
+    const rlt_algorithm *a = r->algorithm;
+    const rlt_setup *s = &t->ask->setup;
+    const struct {
+        const char *name;
+        uint32_t value;
+    } set[] = {{"channels", s->channels},
+               {"chunks", s->chunks},
+               {"window", s->window},
+               {"directions", s->directions}};
+    uint32_t bit = 0;
+    while (bit < 31 && rlt_algorithm_at(bit) && rlt_algorithm_at(bit) != a)
+        bit++;
+    for (size_t i = 0; i < sizeof set / sizeof *set && !(t->noted_unused >> bit & 1); i++)
+        if (set[i].value && !(a->parameters && strstr(a->parameters, set[i].name)))
+            rlt_note("%s has no parameter %s: --set %s=%u does nothing there", a->name, set[i].name,
+                     set[i].name, set[i].value);
+    t->noted_unused |= 1u << bit;
+    if (r->over.link != RLT_NONE && !(t->warned_over >> bit & 1)) {
+        t->warned_over |= 1u << bit;
+        rlt_warn("%s by %s loads link %u (%s) to %.0f %% of its capacity: alpha-beta does not share links "
+                 "inside the network; --network flow does",
+                 rlt_coll_name(r->kind), a->name, r->over.link, r->over.name, r->over.utilization * 100);
+    }
+}
+
+/* Does this algorithm serve this request? 0: *served tells; else an error that ends the command. */
+static int try_plan(const rlt_coll_ask *ask, rlt_coll_run *run, const rlt_coll_how *how,
+                    const rlt_coll_request *req, bool *served, rlt_error *err)
+{
+    bool several = ask->all_algorithms || ask->n_algorithms > 1;
+    rlt_error why = {0};
+    int rc;
+    *served = false;
+    if (how->algorithm && !(how->algorithm->kinds & 1u << req->kind)) {
+        if (!several && ask->n_kinds == 1)
+            return rlt_fail(err, RLT_EUSAGE, "--algorithm",
+                            "%s does no %s; 'ringlet list algorithms' shows "
+                            "what each can do",
+                            how->algorithm->name, rlt_coll_name(req->kind));
+        return 0;
+    }
+    rc = rlt_coll_plan(run, how, req, &why);
+    *served = rc == 0;
+    if (!rc || ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && several))
+        return 0;
+    return rlt_fail(err, rc, why.where, "%s", why.what);
+}
+
+/* In a thread: reads what was asked for, and writes to its slot alone. */
+static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    const coll_table *t = ctx;
+    const rlt_coll_ask *ask = t->ask;
+    coll_result *r = &t->results[slot];
+    rlt_coll_request req = make_request(ask, &ask->cases[i / ask->n_algorithms]);
+    rlt_coll_how how = {.setup = &ask->setup,
+                        .algorithm = ask->algorithms[i % ask->n_algorithms],
+                        .check = ask->check,
+                        .series_ps = ask->report->series_ps,
+                        .job = job};
+    int rc = try_plan(ask, &r->run, &how, &req, &r->served, err);
+    if (!rc && r->served && !(rc = rlt_coll_simulate(&r->run, &how, err))) {
+        fill_row(&r->row, &r->run);
+        r->kind = req.kind;
+        r->algorithm = r->run.plan.algorithm;
+        r->over = r->run.over;
+        if (t->keeps_links)
+            return 0;
+    }
+    rlt_coll_end(&r->run);
+    return rc;
+}
+
+static int write_links(coll_table *t, const rlt_coll_run *run, rlt_error *err)
+{
+    const rlt_report_settings *report = t->ask->report;
+    const rlt_topology *topology = t->ask->setup.topology;
+    const rlt_usage *u;
+    int rc = 0;
+    if (!t->keeps_links)
+        return 0;
+    u = rlt_exec_net(run->exec)->usage;
+    if (report->links && t->format == RLT_FORMAT_JSON)
+        rlt_links_json(&t->json, topology, u, run->time_ps);
+    if (report->links && t->format == RLT_FORMAT_TABLE)
+        rc = rlt_links_table(t->file.stream, topology, u, run->time_ps, err);
+    if (!rc && report->links_csv)
+        rc = rlt_links_csv(report->links_csv, topology, u, run->time_ps, err);
+    return rc;
+}
+
+/* Rows with links are written while the run is at hand; the others wait for the mark of the fastest. */
+static bool row_comes_with_links(const coll_table *t)
+{
+    return t->format == RLT_FORMAT_JSON || (t->format == RLT_FORMAT_TABLE && t->ask->report->links);
+}
+
+/* The rows of a size, the fastest marked when there are several. */
+static int put_rows(coll_table *t, rlt_error *err)
+{
+    uint32_t n = t->n_rows, best = 0;
+    t->n_rows = 0;
+    t->rows_done += n;
+    if (row_comes_with_links(t))
+        return 0;
+    for (uint32_t i = 1; i < n; i++)
+        best = t->rows[i].time_ps < t->rows[best].time_ps ? i : best;
+    for (uint32_t i = 0; i < n; i++) {
+        if (n > 1 && t->rows[i].time_ps == t->rows[best].time_ps)
+            t->rows[i].values[MARK] = rlt_text("*");
+        rlt_table_row(&t->table, t->rows[i].values);
+    }
+    return rlt_file_flush(&t->file, err);
+}
+
+static int take_row(coll_table *t, coll_result *r, rlt_error *err)
+{
+    coll_row *row = &t->rows[t->n_rows++];
+    int rc;
+    *row = r->row;
+    row->values[BOTTLENECK] = rlt_text(row->bottleneck);
+    remark(t, r);
+    if (t->format == RLT_FORMAT_JSON) {
+        rlt_jw_object(&t->json, NULL);
+        rlt_row_json(&t->json, columns, N_COLUMNS, row->values);
+    } else if (row_comes_with_links(t))
+        rlt_table_row(&t->table, row->values);
+    rc = write_links(t, &r->run, err);
+    if (t->format == RLT_FORMAT_JSON)
+        rlt_jw_end_object(&t->json);
+    rlt_coll_end(&r->run);
+    return rc;
+}
+
+static int take_result(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    coll_table *t = ctx;
+    coll_result *r = &t->results[slot];
+    int rc = r->served ? take_row(t, r, err) : 0;
+    if (!rc && (i + 1) % t->ask->n_algorithms == 0)
+        rc = put_rows(t, err);
+    return rc;
+}
+
+static int run_all(coll_table *t, rlt_error *err)
+{
+    const rlt_coll_ask *ask = t->ask;
+    rlt_progress progress;
+    rlt_pool_work work = {.n = ask->n_cases * ask->n_algorithms,
+                          .slots = t->keeps_links ? WAITING_LINKS * ask->jobs : WAITING_ROWS,
+                          .ctx = t,
+                          .run = simulate_row,
+                          .take = take_result,
+                          .progress = &progress};
+    int rc;
+    work.slots = work.slots < work.n ? work.slots : work.n;
+    t->results = calloc(work.slots, sizeof *t->results);
+    if (!t->results)
+        return rlt_nomem(err);
+    rlt_progress_start(&progress, "simulating");
+    rc = rlt_pool_run(&work, ask->jobs, err);
+    if (rc)
+        (void)put_rows(t, NULL);
+    rlt_progress_end(&progress);
+    for (uint32_t i = 0; i < work.slots; i++)
+        rlt_coll_end(&t->results[i].run);
+    free(t->results);
+    if (!rc && t->rows_done == 0)
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm",
+                        "none of these can do %s here; 'ringlet list "
+                        "algorithms' shows what each can do",
+                        ask->collective);
+    return rc;
+}
+
+static int begin_output(coll_table *t, const rlt_parsed *args, rlt_error *err)
+{
+    const rlt_coll_ask *ask = t->ask;
+    char line[400];
+    int rc;
+    t->format = rlt_format_of(ask->report->format);
+    t->keeps_links = ask->report->links_csv || (ask->report->links && t->format != RLT_FORMAT_CSV);
+    if (t->format == RLT_FORMAT_JSON) {
+        rlt_document_begin(&t->json, "coll", args, &ask->setup.inputs);
+        rlt_setup_json(&ask->setup, &t->json);
+        rlt_jw_array(&t->json, "results");
+        t->json_open = true;
+        return 0;
+    }
+    if ((rc = rlt_file_open(&t->file, ask->report->output, err)))
+        return rc;
+    if (t->format == RLT_FORMAT_TABLE) {
+        rlt_setup_line(&ask->setup, line, sizeof line);
+        fprintf(t->file.stream, "# %s\n", line);
+    }
+    memcpy(t->columns, columns, sizeof columns);
+    for (uint32_t k = 0; k < ask->n_cases; k++) {
+        int length = (int)strlen(rlt_coll_name(ask->cases[k].kind));
+        int *width = &t->columns[COLLECTIVE].width;
+        *width = length > *width ? length : *width;
+    }
+    rlt_table_begin(&t->table, t->format, t->columns, N_COLUMNS, t->file.stream, NULL);
+    return 0;
+}
+
+static int end_output(coll_table *t, bool partial, rlt_error *err)
+{
+    int rc;
+    if (t->format == RLT_FORMAT_JSON) {
+        rlt_jw_end_array(&t->json);
+        if (partial)
+            rlt_jw_bool(&t->json, "partial", true);
+        t->json_open = false;
+        return rlt_document_write(&t->json, t->ask->report->output, err);
+    }
+    if ((rc = rlt_table_end(&t->table, err)))
+        return rc;
+    if (t->format == RLT_FORMAT_TABLE)
+        fprintf(t->file.stream,
+                "%s# algbw = bytes / time; busbw = algbw x factor (all_reduce 2(n-1)/n; all_gather, "
+                "reduce_scatter,\n# all_to_all (n-1)/n; others 1); eff. = bound / time; busy: of the "
+                "bottleneck, the busiest link\n",
+                t->ask->n_algorithms > 1 ? "# * the fastest algorithm of its size\n" : "");
+    return rlt_file_close(&t->file, err);
+}
+
+int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *err)
+{
+    coll_table t = {.ask = ask};
+    int rc = begin_output(&t, args, err), ended = 0;
+    if (!rc) {
+        rc = run_all(&t, err);
+        if (rc == RLT_ECANCELLED) {
+            *err = (rlt_error){0};
+            rlt_fail(err, rc, NULL, "interrupted: the results are partial");
+        }
+        if (!rc || rc == RLT_ECANCELLED)
+            ended = end_output(&t, rc != 0, rc ? NULL : err);
+    }
+    if (t.json_open)
+        rlt_document_drop(&t.json);
+    if (t.file.stream)
+        rlt_file_discard(&t.file);
+    return rc ? rc : ended;
+}
