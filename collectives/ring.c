@@ -221,13 +221,10 @@ static void circulate_upwards(const ring_lane *l, uint32_t n, uint32_t e, uint32
     out->send = out->land = rlt_span_run(block, 1);
 }
 
-static void ring_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+/* Any step. Out of line, so that the usual one saves no registers. */
+__attribute__((noinline)) static void any_step(const rlt_plan *plan, uint32_t member, uint32_t lane,
+                                               uint32_t k, rlt_step *out)
 {
-    const ring_lane *l = (const ring_lane *)plan->data + lane;
-    if (l->upwards && plan->req.kind <= RLT_REDUCE_SCATTER) {
-        circulate_upwards(l, plan->req.n, member, k, out);
-        return;
-    }
     view v = look(plan, member, lane);
     switch (plan->req.kind) {
     case RLT_ALL_REDUCE:
@@ -245,6 +242,15 @@ static void ring_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint
         chain(plan, &v, k, out);
         break;
     }
+}
+
+static void ring_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    const ring_lane *l = (const ring_lane *)plan->data + lane;
+    if (l->upwards && plan->req.kind <= RLT_REDUCE_SCATTER)
+        circulate_upwards(l, plan->req.n, member, k, out);
+    else
+        any_step(plan, member, lane, k, out);
 }
 
 static bool natural_order(const rlt_coll_request *req)

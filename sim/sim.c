@@ -194,13 +194,22 @@ rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uin
     return ev;
 }
 
+__attribute__((noinline)) static void post_slow(rlt_sim *sim, rlt_time when, rlt_class cls, int number,
+                                                uint32_t payload)
+{
+    if (!is_allowed(sim, when, cls, number))
+        refuse(sim, when, cls, number);
+    else if (rlt_queue_push(&sim->queue,
+                            (rlt_entry){key_of(sim, when, cls), payload, POSTED | (unsigned)number}) != 0)
+        no_memory_for_event(sim);
+}
+
 void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uint32_t payload)
 {
-    rlt_entry e = {key_of(sim, when, cls), payload, POSTED | (unsigned)number};
-    if (__builtin_expect(!is_allowed(sim, when, cls, number), 0))
-        refuse(sim, when, cls, number);
-    else if (__builtin_expect(!rlt_queue_push_fast(&sim->queue, e), 0) && rlt_queue_push(&sim->queue, e) != 0)
-        no_memory_for_event(sim);
+    if (!is_allowed(sim, when, cls, number) ||
+        !rlt_queue_push_fast(&sim->queue,
+                             (rlt_entry){key_of(sim, when, cls), payload, POSTED | (unsigned)number}))
+        post_slow(sim, when, cls, number, payload);
 }
 
 bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev)
