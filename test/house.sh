@@ -52,6 +52,11 @@ verdict "the library neither prints nor exits" \
 verdict "files stay under 700 lines" "$(sources | xargs wc -l | awk '$2 != "total" && $1 > 700')"
 verdict "nothing but the fixed names stands at the top" \
     "$(git ls-tree --name-only HEAD 2>/dev/null | grep -vE '^(\..*|Makefile|README\.md|LICENSE|sim|net|workload|collectives|topologies|traces|test|tools)$')"
+if command -v clang-format >/dev/null 2>&1; then
+    verdict "clang-format is content" "$(git ls-files -- '*.c' '*.h' 2>/dev/null | xargs clang-format --dry-run 2>&1 | grep 'warning:' | head -5)"
+else
+    verdict "clang-format is not here to ask" ""
+fi
 headers=""
 for h in $(sources | grep '\.h$'); do
     ${CC:-gcc} -std=c11 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra -Wshadow -fsyntax-only -x c "$h" 2>/dev/null || headers="$headers $h"

@@ -220,6 +220,12 @@ static void start_offsets(void **state)
     f.o.no_skew = true;
     assert_int_equal(go(&f), 0);
     assert_int_equal(rlt_replay_time(f.r), 10 * RLT_US);
+    rlt_time delay[] = {3 * RLT_US, 0};
+    f.o.rank_delay_ps = delay;
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_rank(f.r, 0).start_ps, 3 * RLT_US);
+    assert_int_equal(rlt_replay_time(f.r), 13 * RLT_US);
     close_fixture(&f);
 }
 

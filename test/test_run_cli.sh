@@ -41,6 +41,8 @@ json "$dir/a" $m $t && json "$dir/b" $m $t --network-scale 0.1 && json "$dir/c" 
 a=$(field time_ps "$dir/a") b=$(field time_ps "$dir/b") c=$(field time_ps "$dir/c") d=$(field time_ps "$dir/d")
 [ "${a:-0}" -gt 0 ] && [ "$b" -gt "$a" ] && ok "a slower network takes longer" || no "a slower network takes longer"
 [ "$c" -lt "$a" ] && ok "faster accelerators take less" || no "faster accelerators take less"
+json "$dir/f" $m $t --rank-delay 5=700us && f=$(field time_ps "$dir/f")
+[ "$f" = $((a + 700000000)) ] && ok "a late rank delays all by its delay" || no "a late rank delays all by its delay"
 [ "$d" -gt "$a" ] && ok "a straggler delays all" || no "a straggler delays all"
 json "$dir/a2" $m $t && cmp -s "$dir/a" "$dir/a2" && ok "two runs give the same bytes" || no "two runs give the same bytes"
 for key in time_ps iteration_time_ps compute_ps exposed_comm_ps host_ps idle_ps links ranks events messages utilization span_ps busy_ps active_ps; do
@@ -86,6 +88,8 @@ expect 2 "--compute-scale" run $m $t --compute-scale 0
 expect 2 "--compute-scale" run $m $t --compute-scale -1
 expect 2 "--rank-scale" run $m $t --rank-scale 3=0.5
 expect 2 "rank 99" run $m $t --rank-scale 99:host=2
+expect 2 "--rank-delay" run $m $t --rank-delay 3=5
+expect 2 "rank 8 of 8" run $m $t --rank-delay 8=5us
 expect 2 "--astra-system" run $m $t --timing astra
 expect 2 "unknown algorithm" run $m $t --algorithm rnig
 expect 5 "did you mean 'hgx-h100-8'" run $m --topology hgx-h100

@@ -42,6 +42,8 @@ static const rlt_option what_if_options[] = {
      AT(network_scale), .preset = "1"},
     {"rank-scale", 0, RLT_OPT_LIST, "RANK:host|compute=X",
      "The same for one rank, such as a straggler: 3:compute=0.5.", AT(rank_scale)},
+    {"rank-delay", 0, RLT_OPT_LIST, "RANK=TIME",
+     "A rank starts that much later, such as 3=5ms; may be repeated.", AT(rank_delay)},
     {"no-skew", 0, RLT_OPT_FLAG, NULL, "All ranks start at the same instant, whatever was recorded.",
      AT(no_skew)},
     {"until", 0, RLT_OPT_DURATION, "TIME", "Stop at this simulated time and report what there is.",
@@ -156,6 +158,31 @@ static int rank_scales(rlt_run *r, rlt_error *err)
     return 0;
 }
 
+static int rank_delays(rlt_run *r, rlt_error *err)
+{
+    const rlt_texts *t = &r->settings->rank_delay;
+    if (!t->n)
+        return 0;
+    r->delay_ps = calloc(r->program->n_ranks, sizeof *r->delay_ps);
+    if (!r->delay_ps)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < t->n; i++) {
+        char name[64];
+        const char *value;
+        uint64_t rank;
+        rlt_time delay;
+        if (rlt_split_setting(t->items[i], name, sizeof name, &value, "--rank-delay", err) ||
+            rlt_parse_count(name, &rank, "--rank-delay", err) ||
+            rlt_parse_duration(value, &delay, "--rank-delay", err))
+            return RLT_EUSAGE;
+        if (rank >= r->program->n_ranks)
+            return rlt_fail(err, RLT_EUSAGE, "--rank-delay", "rank %llu of %u", (unsigned long long)rank,
+                            r->program->n_ranks);
+        r->delay_ps[rank] = delay;
+    }
+    return 0;
+}
+
 static int check_forms(const rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
@@ -195,8 +222,8 @@ static int load(rlt_run *r, rlt_error *err)
     if (s->astra_system && (rc = load_astra(r, &o, err)))
         goto out;
     rc = s->model ? generate(r, err) : read_trace(r, &o, err);
-    if (!rc)
-        rc = rank_scales(r, err);
+    if (!rc && !(rc = rank_scales(r, err)))
+        rc = rank_delays(r, err);
 out:
     free(replicate);
     return rc;
@@ -226,6 +253,7 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->rank_host_scale = r->host_scale;
     o->rank_compute_scale = r->compute_scale;
     o->no_skew = s->no_skew;
+    o->rank_delay_ps = r->delay_ps;
     o->series_bin_ps = s->report.series_ps;
     if (s->until_ps)
         o->until_ps = s->until_ps;
@@ -320,6 +348,7 @@ static void close_run(rlt_run *r)
     rlt_setup_free(&r->setup);
     free(r->host_scale);
     free(r->compute_scale);
+    free(r->delay_ps);
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)

@@ -17,7 +17,7 @@ typedef struct rlt_run_settings {
     rlt_settings sim;
     rlt_report_settings report;
     rlt_trace_settings recording;
-    rlt_texts trace, rank_scale;
+    rlt_texts trace, rank_scale, rank_delay;
     const char *model, *timing, *astra_system, *algorithm, *timeline;
     double host_scale, compute_scale, network_scale;
     bool no_skew, keep_waits, explain, quiet;
@@ -33,8 +33,9 @@ typedef struct rlt_run {
     rlt_replay *replay;
     rlt_timing *timing;
     double *host_scale, *compute_scale; /* per rank, or NULL */
-    bool partial;                       /* stopped before its end */
-    uint32_t last_rank;                 /* the one that ends last: totals are its own */
+    rlt_time *delay_ps;
+    bool partial;       /* stopped before its end */
+    uint32_t last_rank; /* the one that ends last: totals are its own */
 } rlt_run;
 
 /* One class of links: the same dimension, bytes, busy and active time. */

@@ -477,8 +477,12 @@ int rlt_replay_run(rlt_replay *r, rlt_error *err)
     if (r->ran)
         return rlt_fail(err, RLT_EUSAGE, "replay", "a replay runs once");
     r->ran = true;
-    for (uint32_t i = 0; i < p->n_ranks; i++)
-        rlt_sim_at(r->sim, r->options.no_skew ? 0 : p->rank_start_ps[i], RLT_START, r->on_rank_start, i);
+    for (uint32_t i = 0; i < p->n_ranks; i++) {
+        rlt_time at = r->options.no_skew ? 0 : p->rank_start_ps[i];
+        if (r->options.rank_delay_ps)
+            at = rlt_time_add(at, r->options.rank_delay_ps[i]);
+        rlt_sim_at(r->sim, at, RLT_START, r->on_rank_start, i);
+    }
     int rc = rlt_sim_run(r->sim, r->options.until_ps, err);
     bool all = r->done == p->n_ops;
     for (uint32_t i = 0; i < p->n_ranks && !all; i++)
