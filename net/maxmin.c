@@ -8,6 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Whole picoseconds a byte, and bytes, whose product stays below the horizon. */
+#define WHOLE_LIMIT (1u << 29)
+#define WHOLE_BYTES (1u << 31)
+
 int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out, rlt_error *err)
 {
     rlt_maxmin *mm = calloc(1, sizeof(*mm));
@@ -19,12 +23,17 @@ int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out
         mm->free_long[i] = RLT_NONE;
     mm->links = calloc(n_links ? n_links : 1, sizeof(*mm->links));
     mm->levels = calloc(n_links ? n_links : 1, sizeof(*mm->levels));
-    if (!mm->links || !mm->levels) {
+    mm->bw_Bps = malloc((n_links ? (size_t)n_links : 1) * sizeof(*mm->bw_Bps));
+    if (!mm->links || !mm->levels || !mm->bw_Bps) {
         rlt_maxmin_free(mm);
         return rlt_nomem(err);
     }
     for (uint32_t i = 0; i < n_links; i++) {
-        mm->links[i].bw_Bps = bw_Bps[i];
+        uint64_t ps_per_byte = (uint64_t)RLT_S / bw_Bps[i];
+        mm->bw_Bps[i] = bw_Bps[i];
+        mm->links[i].capacity = (double)bw_Bps[i] * 1e-12;
+        if ((uint64_t)RLT_S % bw_Bps[i] == 0 && ps_per_byte < WHOLE_LIMIT)
+            mm->links[i].ps_per_byte = (uint32_t)ps_per_byte;
         mm->links[i].heap = RLT_NONE;
         mm->levels[i].level = INFINITY;
     }
@@ -40,6 +49,7 @@ void rlt_maxmin_free(rlt_maxmin *mm)
         free(mm->links[i].flows);
     free(mm->links);
     free(mm->levels);
+    free(mm->bw_Bps);
     free(mm->flows);
     free(mm->finish);
     free(mm->long_hops);
@@ -277,11 +287,15 @@ int rlt__mm_completion(rlt_maxmin *mm, uint32_t link, rlt_time when)
         c = mm->completions[mm->n_completions];
     } else if (i == RLT_NONE) {
         i = mm->n_completions;
+        if (i == 0)
+            mm->latest = when;
         if (i == mm->completions_room && rlt_grow(&mm->completions, &mm->completions_room, sizeof(c),
                                                   (uint64_t)i + 1, UINT32_MAX, "links", NULL))
             return RLT_ENOMEM;
         mm->n_completions++;
     }
+    if (c.when > mm->latest)
+        mm->latest = c.when;
     if (i && c.when < mm->completions[(i - 1) / 2].when)
         completion_up(mm, i, c);
     else
@@ -329,29 +343,48 @@ void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow)
     mm->links[h[1].link].flows[h[1].pos].other = plain ? h[0].link : RLT_NONE;
 }
 
-/* A flow that nothing else meets: only its narrowest link matters. */
-static int set_alone(rlt_maxmin *mm, uint32_t flow, uint32_t narrowest, rlt_time now)
+/* rlt__mm_completion for a link that is not in the heap: in lockstep traffic it goes to the end. */
+static inline int add_completion(rlt_maxmin *mm, uint32_t link, rlt_time when)
 {
-    rlt_mm_flow *f = &mm->flows[flow];
+    uint32_t i = mm->n_completions;
+    if (!i || i == mm->completions_room || when < mm->latest)
+        return rlt__mm_completion(mm, link, when);
+    mm->latest = when;
+    mm->completions[i] = (rlt_mm_completion){when, link};
+    mm->links[link].heap = i;
+    mm->n_completions = i + 1;
+    return 0;
+}
+
+/* How long an undisturbed flow takes: in integers, so that it is exactly what rlt_transfer_time says. */
+static inline rlt_time whole_span(const rlt_maxmin *mm, uint32_t link, uint64_t bytes)
+{
+    uint32_t ps_per_byte = mm->links[link].ps_per_byte;
+    if (ps_per_byte && bytes < WHOLE_BYTES)
+        return (rlt_time)(bytes * ps_per_byte);
+    rlt_time span = rlt_transfer_time(bytes, mm->bw_Bps[link]);
+    return span ? span : 1;
+}
+
+/* A flow that nothing else meets: only its narrowest link matters. When it ends. */
+static inline rlt_time set_alone(rlt_maxmin *mm, uint32_t flow, uint32_t weight, uint64_t bytes,
+                                 uint32_t narrowest, rlt_time now)
+{
     rlt_mm_link *l = &mm->links[narrowest];
-    mm->levels[narrowest].level = (double)l->bw_Bps * 1e-12 / f->weight;
+    mm->levels[narrowest].level = weight == 1 ? l->capacity : l->capacity / weight;
     l->own = 1;
-    l->own_weight = f->weight;
+    l->own_weight = weight;
     l->served = 0;
     l->at = now;
-    f->bottleneck = narrowest;
-    rlt__mm_set_other(mm, flow);
-    /* In integers, so that an undisturbed flow takes exactly what rlt_transfer_time says. */
-    uint64_t bytes = (uint64_t)mm->finish[flow];
-    rlt_time span = RLT_TIME_MAX;
-    if (f->weight == 1 || !__builtin_mul_overflow(bytes, (uint64_t)f->weight, &bytes))
-        span = rlt_transfer_time(bytes, l->bw_Bps);
-    return rlt__mm_completion(mm, narrowest, rlt_time_add(now, span ? span : 1));
+    mm->flows[flow].bottleneck = narrowest;
+    if (weight != 1 && __builtin_mul_overflow(bytes, (uint64_t)weight, &bytes))
+        return RLT_TIME_MAX;
+    return now + whole_span(mm, narrowest, bytes); /* both at most RLT_TIME_MAX */
 }
 
 static inline uint32_t narrower(const rlt_maxmin *mm, uint32_t a, uint32_t b)
 {
-    uint64_t x = mm->links[a].bw_Bps, y = mm->links[b].bw_Bps;
+    double x = mm->links[a].capacity, y = mm->links[b].capacity;
     return x < y || (x == y && a < b) ? a : b;
 }
 
@@ -371,7 +404,9 @@ int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone)
         mm->levels[h[i].link].level = INFINITY;
         mm->links[h[i].link].own = mm->links[h[i].link].own_weight = 0;
     }
-    return set_alone(mm, flow, best, now);
+    rlt_time end = set_alone(mm, flow, f->weight, (uint64_t)mm->finish[flow], best, now);
+    rlt__mm_set_other(mm, flow);
+    return rlt__mm_completion(mm, best, end);
 }
 
 /* True if flow g, not yet served, has that path and size. */
@@ -438,6 +473,13 @@ static uint32_t new_flow(rlt_maxmin *mm, uint32_t n)
     return flow;
 }
 
+/* The flow, new on its links, meets others there. */
+static int begin_shared(rlt_maxmin *mm, uint32_t flow)
+{
+    int rc = touch_path(mm, flow, RLT_MM_JOINED);
+    return rc ? rc : rlt__mm_append(&mm->started, flow);
+}
+
 uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
                           bool *merged)
 {
@@ -448,29 +490,32 @@ uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, u
         uint32_t flow = first->flows[first->n - 1].flow;
         return join(mm, flow, now) ? RLT_NONE : flow;
     }
-    for (uint32_t i = 0; i < n; i++)
-        if (mm->links[links[i]].n == mm->links[links[i]].room && list_room(&mm->links[links[i]]))
+    uint32_t narrowest = links[0];
+    bool alone = true;
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_mm_link *l = &mm->links[links[i]];
+        if (l->n == l->room && list_room(l))
             return RLT_NONE;
-    uint32_t flow = new_flow(mm, n), narrowest = links[0], others = 0;
+        alone &= l->n == 0;
+        narrowest = narrower(mm, links[i], narrowest);
+    }
+    uint32_t flow = new_flow(mm, n);
     if (flow == RLT_NONE)
         return RLT_NONE;
     mm->finish[flow] = (double)bytes;
     rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
     for (uint32_t i = 0; i < n; i++) {
         rlt_mm_link *l = &mm->links[links[i]];
-        narrowest = narrower(mm, links[i], narrowest);
-        others += l->weight;
         h[i] = (rlt_mm_hop){links[i], l->n};
-        l->flows[l->n++] = (rlt_mm_entry){flow, RLT_NONE};
+        l->flows[l->n++] = (rlt_mm_entry){flow, alone && n == 2 ? links[1 - i] : RLT_NONE};
         l->weight++;
     }
     mm->live++;
     int rc;
-    if (others) {
-        rc = touch_path(mm, flow, RLT_MM_JOINED);
-        rc = rc ? rc : rlt__mm_append(&mm->started, flow);
+    if (!alone) {
+        rc = begin_shared(mm, flow);
     } else {
-        rc = set_alone(mm, flow, narrowest, now);
+        rc = add_completion(mm, narrowest, set_alone(mm, flow, 1, bytes, narrowest, now));
         if (mm->note_idle && !rc)
             rc = touch_path(mm, flow, RLT_MM_NOTED);
     }
@@ -546,12 +591,11 @@ static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
     return rc;
 }
 
-/* Lists the links whose completion is due, in mm->component: from the top of the heap down. */
-static int due_links(rlt_maxmin *mm, rlt_time now)
+/* Lists the places in the heap whose completion is due, in mm->component: from the top down. */
+static int due_places(rlt_maxmin *mm, rlt_time now)
 {
-    rlt_mm_list *due = &mm->component; /* holds places in the heap first */
+    rlt_mm_list *due = &mm->component;
     int rc = 0;
-    due->n = 0;
     if (mm->n_completions && mm->completions[0].when <= now)
         rc = rlt__mm_append(due, 0);
     for (uint32_t i = 0; i < due->n && !rc; i++) {
@@ -560,34 +604,36 @@ static int due_links(rlt_maxmin *mm, rlt_time now)
             if (mm->completions[k].when <= now)
                 rc = rlt__mm_append(due, k);
     }
-    for (uint32_t i = 0; i < due->n; i++)
-        due->items[i] = mm->completions[due->items[i]].link;
     return rc;
 }
 
-/* Takes the due links out of the heap: all at once where they are all there are, as in lockstep traffic. */
-static int drop_due(rlt_maxmin *mm)
+/* Takes the links whose completion is due out of the heap and lists them in mm->component: all at once where
+ * they are all there are, as in lockstep traffic. */
+static int take_due(rlt_maxmin *mm, rlt_time now)
 {
-    const rlt_mm_list *due = &mm->component;
-    bool all = due->n == mm->n_completions;
+    rlt_mm_list *due = &mm->component;
     int rc = 0;
-    if (all)
+    due->n = 0;
+    if (mm->latest <= now) {
+        for (uint32_t i = 0; i < mm->n_completions && !rc; i++) {
+            mm->links[mm->completions[i].link].heap = RLT_NONE;
+            rc = rlt__mm_append(due, mm->completions[i].link);
+        }
         mm->n_completions = 0;
-    for (uint32_t i = 0; i < due->n && !rc; i++) {
-        if (all)
-            mm->links[due->items[i]].heap = RLT_NONE;
-        else
-            rc = rlt__mm_completion(mm, due->items[i], -1);
+        return rc;
     }
+    rc = due_places(mm, now);
+    for (uint32_t i = 0; i < due->n; i++)
+        due->items[i] = mm->completions[due->items[i]].link;
+    for (uint32_t i = 0; i < due->n && !rc; i++)
+        rc = rlt__mm_completion(mm, due->items[i], -1);
     return rc;
 }
 
 int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now)
 {
     mm->drained.n = 0;
-    int rc = due_links(mm, now);
-    if (!rc)
-        rc = drop_due(mm);
+    int rc = take_due(mm, now);
     for (uint32_t i = 0; i < mm->component.n && !rc; i++)
         rc = drain_link(mm, mm->component.items[i], now);
     for (uint32_t i = 0; i < mm->drained.n && !rc; i++)

@@ -43,15 +43,17 @@ typedef struct rlt_mm_entry {
     uint32_t flow, other;
 } rlt_mm_entry;
 
+/* One cache line. */
 typedef struct rlt_mm_link {
     rlt_mm_entry *flows; /* the first `own` are its own, a binary heap by virtual finish */
+    double capacity;     /* bytes a picosecond */
+    double served;       /* V: bytes served to each own flow up to `at` */
+    rlt_time at;
     uint32_t n, room, own;
     uint32_t weight, own_weight; /* sums over flows, over own flows */
     uint32_t heap;               /* place in the heap of completions, or RLT_NONE */
-    uint64_t bw_Bps;
-    double served; /* V: bytes served to each own flow up to `at` */
-    rlt_time at;
-    uint32_t touched; /* RLT_MM_LEFT | ... */
+    uint32_t touched;            /* RLT_MM_LEFT | ... */
+    uint32_t ps_per_byte;        /* 0: not a whole number */
 } rlt_mm_link;
 
 /* What the solver's inner loops read of a link. */
@@ -87,6 +89,7 @@ typedef struct rlt_maxmin {
     uint32_t n_links;
     rlt_mm_link *links;
     rlt_mm_level *levels;
+    uint64_t *bw_Bps; /* of each link, as given */
     rlt_mm_flow *flows;
     double *finish; /* virtual finish of each flow; its size while it has no bottleneck */
     uint32_t n_flows, flow_room, finish_room, free_flow;
@@ -95,6 +98,7 @@ typedef struct rlt_maxmin {
     uint32_t n_long, long_room, free_long[RLT_MM_CLASSES];
     rlt_mm_completion *completions; /* heap of links by next completion */
     uint32_t n_completions, completions_room;
+    rlt_time latest; /* none of them is later */
     rlt_mm_list touched, started, drained, scratch;
     rlt_mm_list
         component; /* links that the last solve looked at; with note_idle, all whose rate may have changed */

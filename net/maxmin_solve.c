@@ -61,7 +61,7 @@ static double floor_level(const rlt_maxmin *mm)
             continue;
         if (level < x)
             x = level;
-        double share = (double)l->bw_Bps * 1e-12 / l->weight;
+        double share = l->capacity / l->weight;
         if ((l->touched & RLT_MM_JOINED) && share < x)
             x = share;
     }
@@ -130,7 +130,7 @@ static void open_link(rlt_maxmin *mm, uint32_t link, double x0)
         kept[0] += p.kept;
         open += p.open;
     }
-    mm->levels[link].left = (double)l->bw_Bps * 1e-12 - (kept[0] + kept[1]);
+    mm->levels[link].left = l->capacity - (kept[0] + kept[1]);
     mm->levels[link].count = open;
 }
 
