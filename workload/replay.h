@@ -36,6 +36,7 @@ typedef struct rlt_replay_options {
     double host_scale, compute_scale, network_scale;
     const double *rank_host_scale, *rank_compute_scale; /* per rank, multiply the above; NULL: 1 */
     bool no_skew;                                       /* all ranks start at 0 */
+    const rlt_time *rank_delay_ps;                      /* per rank, added to its start; NULL: 0 */
     rlt_time series_bin_ps;
     rlt_time until_ps; /* stop there with partial results; RLT_TIME_MAX: never */
 } rlt_replay_options;
