@@ -32,9 +32,9 @@ typedef struct flow_net {
     bool may_loop; /* routes are not simple by construction */
 } flow_net;
 
-static message *message_at(const flow_net *net, uint32_t i)
+static inline message *message_at(const flow_net *net, uint32_t i)
 {
-    return rlt_pool_at(&net->messages, i);
+    return (message *)(void *)net->messages.items + i;
 }
 
 static int no_memory(flow_net *net)
@@ -43,28 +43,36 @@ static int no_memory(flow_net *net)
 }
 
 /* Has the next drain happen when the solver says. */
-static void wake(flow_net *net)
+__attribute__((noinline)) static void wake_then(flow_net *net, rlt_time next)
 {
-    rlt_time next = rlt_maxmin_next(net->mm);
-    if (next == net->wake_at)
-        return;
     rlt_sim_cancel(net->core.sim, net->wake);
     net->wake_at = next;
     if (next >= 0)
         net->wake = rlt_sim_at(net->core.sim, next, RLT_COMPLETE, net->drain, 0);
 }
 
-/* After flows began or ended. */
-static void update(flow_net *net)
+static inline void wake(flow_net *net)
+{
+    rlt_time next = rlt_maxmin_next(net->mm);
+    if (next != net->wake_at)
+        wake_then(net, next);
+}
+
+__attribute__((noinline)) static void solve_soon(flow_net *net)
 {
     if (net->solve_pending)
         return;
-    if (!rlt_maxmin_needs_solve(net->mm)) {
-        wake(net);
-        return;
-    }
     net->solve_pending = true;
     rlt_sim_post(net->core.sim, rlt_sim_now(net->core.sim), RLT_SOLVE, net->solve, 0);
+}
+
+/* After flows began or ended. */
+static inline void update(flow_net *net)
+{
+    if (rlt_maxmin_needs_solve(net->mm))
+        solve_soon(net);
+    else
+        wake(net);
 }
 
 static void on_solve(void *ctx, uint64_t payload)

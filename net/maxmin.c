@@ -8,6 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Out of the way of the common case, so that it saves no registers. */
+#define SELDOM __attribute__((noinline))
+
 /* Whole picoseconds a byte, and bytes, whose product stays below the horizon. */
 #define WHOLE_LIMIT (1u << 29)
 #define WHOLE_BYTES (1u << 31)
@@ -92,13 +95,8 @@ static uint32_t long_get(rlt_maxmin *mm, uint32_t c)
     return i;
 }
 
-static uint32_t flow_get(rlt_maxmin *mm)
+static SELDOM uint32_t flow_get_slow(rlt_maxmin *mm)
 {
-    uint32_t f = mm->free_flow;
-    if (f != RLT_NONE) {
-        mm->free_flow = mm->flows[f].user;
-        return f;
-    }
     uint64_t need = (uint64_t)mm->n_flows + 1;
     if (need > mm->flow_room &&
         rlt_grow(&mm->flows, &mm->flow_room, sizeof(*mm->flows), need, UINT32_MAX - 1, "flows", NULL))
@@ -107,6 +105,15 @@ static uint32_t flow_get(rlt_maxmin *mm)
         rlt_grow(&mm->finish, &mm->finish_room, sizeof(*mm->finish), need, UINT32_MAX - 1, "flows", NULL))
         return RLT_NONE;
     return mm->n_flows++;
+}
+
+static inline uint32_t flow_get(rlt_maxmin *mm)
+{
+    uint32_t f = mm->free_flow;
+    if (f == RLT_NONE)
+        return flow_get_slow(mm);
+    mm->free_flow = mm->flows[f].user;
+    return f;
 }
 
 void rlt_maxmin_release(rlt_maxmin *mm, uint32_t flow)
@@ -146,7 +153,7 @@ static inline void put_entry(rlt_maxmin *mm, uint32_t link, uint32_t pos, rlt_mm
 }
 
 /* Lists grow by a quarter: a burst holds millions of short ones. */
-static int list_room(rlt_mm_link *l)
+static SELDOM int list_room(rlt_mm_link *l)
 {
     uint32_t room = l->room + l->room / 4 + 2;
     rlt_mm_entry *flows = room > l->room ? realloc(l->flows, (size_t)room * sizeof(*flows)) : NULL;
@@ -157,7 +164,7 @@ static int list_room(rlt_mm_link *l)
     return 0;
 }
 
-static int touch(rlt_maxmin *mm, uint32_t link, uint32_t how)
+static SELDOM int touch(rlt_maxmin *mm, uint32_t link, uint32_t how)
 {
     rlt_mm_link *l = &mm->links[link];
     if (!l->touched) {
@@ -428,7 +435,7 @@ static bool same_flow(const rlt_maxmin *mm, uint32_t g, rlt_time now, const uint
     return true;
 }
 
-static int touch_path(rlt_maxmin *mm, uint32_t flow, uint32_t how)
+static SELDOM int touch_path(rlt_maxmin *mm, uint32_t flow, uint32_t how)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
@@ -439,7 +446,7 @@ static int touch_path(rlt_maxmin *mm, uint32_t flow, uint32_t how)
 }
 
 /* One more message of an equal flow. */
-static int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
+static SELDOM int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
@@ -457,24 +464,29 @@ static int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
     return touch_path(mm, flow, RLT_MM_JOINED);
 }
 
-/* A record with room for a path of n links. */
-static uint32_t new_flow(rlt_maxmin *mm, uint32_t n)
+/* Room for a path of n links in the record of a flow. */
+static SELDOM int long_path(rlt_maxmin *mm, rlt_mm_flow *f, uint32_t n)
 {
-    uint32_t flow = flow_get(mm), c = 0, run = 0;
+    uint32_t c = size_class(n), run = long_get(mm, c);
+    f->hop[0] = (rlt_mm_hop){run, c};
+    return run == RLT_NONE ? RLT_ENOMEM : 0;
+}
+
+/* A record with room for a path of n links. */
+static inline uint32_t new_flow(rlt_maxmin *mm, uint32_t n)
+{
+    uint32_t flow = flow_get(mm);
     if (flow == RLT_NONE)
         return RLT_NONE;
-    if (n > 2) {
-        c = size_class(n);
-        run = long_get(mm, c);
-        if (run == RLT_NONE)
-            return RLT_NONE;
-    }
-    mm->flows[flow] = (rlt_mm_flow){.n = n, .weight = 1, .bottleneck = RLT_NONE, .hop[0] = {run, c}};
-    return flow;
+    rlt_mm_flow *f = &mm->flows[flow];
+    f->n = n;
+    f->weight = 1;
+    f->bottleneck = RLT_NONE;
+    return n > 2 && long_path(mm, f, n) ? RLT_NONE : flow;
 }
 
 /* The flow, new on its links, meets others there. */
-static int begin_shared(rlt_maxmin *mm, uint32_t flow)
+static SELDOM int begin_shared(rlt_maxmin *mm, uint32_t flow)
 {
     int rc = touch_path(mm, flow, RLT_MM_JOINED);
     return rc ? rc : rlt__mm_append(&mm->started, flow);
@@ -490,13 +502,12 @@ uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, u
         uint32_t flow = first->flows[first->n - 1].flow;
         return join(mm, flow, now) ? RLT_NONE : flow;
     }
-    uint32_t narrowest = links[0];
-    bool alone = true;
+    uint32_t narrowest = links[0], others = 0;
     for (uint32_t i = 0; i < n; i++) {
         rlt_mm_link *l = &mm->links[links[i]];
         if (l->n == l->room && list_room(l))
             return RLT_NONE;
-        alone &= l->n == 0;
+        others |= l->n;
         narrowest = narrower(mm, links[i], narrowest);
     }
     uint32_t flow = new_flow(mm, n);
@@ -507,18 +518,15 @@ uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, u
     for (uint32_t i = 0; i < n; i++) {
         rlt_mm_link *l = &mm->links[links[i]];
         h[i] = (rlt_mm_hop){links[i], l->n};
-        l->flows[l->n++] = (rlt_mm_entry){flow, alone && n == 2 ? links[1 - i] : RLT_NONE};
+        l->flows[l->n++] = (rlt_mm_entry){flow, !others && n == 2 ? links[1 - i] : RLT_NONE};
         l->weight++;
     }
     mm->live++;
-    int rc;
-    if (!alone) {
-        rc = begin_shared(mm, flow);
-    } else {
-        rc = add_completion(mm, narrowest, set_alone(mm, flow, 1, bytes, narrowest, now));
-        if (mm->note_idle && !rc)
-            rc = touch_path(mm, flow, RLT_MM_NOTED);
-    }
+    if (others)
+        return begin_shared(mm, flow) ? RLT_NONE : flow;
+    int rc = add_completion(mm, narrowest, set_alone(mm, flow, 1, bytes, narrowest, now));
+    if (mm->note_idle && !rc)
+        rc = touch_path(mm, flow, RLT_MM_NOTED);
     return rc ? RLT_NONE : flow;
 }
 
@@ -548,7 +556,7 @@ static int unlist(rlt_maxmin *mm, uint32_t flow)
 }
 
 /* True if all own flows of the link end now. Visits those that do, from the top of the heap down. */
-static int all_end(rlt_maxmin *mm, uint32_t link, rlt_time now, bool *all)
+static SELDOM int all_end(rlt_maxmin *mm, uint32_t link, rlt_time now, bool *all)
 {
     const rlt_mm_link *l = &mm->links[link];
     rlt_mm_list *queue = &mm->scratch;
