@@ -20,7 +20,10 @@
 #include "collectives/lanes.h"
 #include "sim/time.h"
 
-enum { DEFAULT_CHUNKS = 4, MAX_PHASES = 2 * RLT_MAX_DIMS };
+/* Pieces of a broadcast or reduce, as the ring algorithm has them; every one is a lane of every member, so
+ * they are bounded. */
+#define PIECE_BYTES ((uint64_t)512 << 10)
+enum { DEFAULT_CHUNKS = 4, MAX_PIECES = 256, MAX_PHASES = 2 * RLT_MAX_DIMS };
 
 typedef enum operation { SCATTER, GATHER, EXCHANGE } operation;
 
@@ -372,6 +375,24 @@ static bool add_dims(hierarchy *h, const rlt_coll_request *req)
     return ring;
 }
 
+static bool is_tree(rlt_coll_kind kind)
+{
+    return kind == RLT_BROADCAST || kind == RLT_REDUCE;
+}
+
+/* A chain carries its data as often as it has links: only small pieces keep all of them at work at once. */
+static uint32_t default_chunks(const rlt_coll_request *req, uint32_t n_dims, uint32_t ways)
+{
+    uint32_t chunks = n_dims > 1 && req->kind != RLT_BARRIER ? DEFAULT_CHUNKS : 1;
+    if (!is_tree(req->kind))
+        return chunks;
+    uint64_t pieces = req->bytes / ways / PIECE_BYTES;
+    uint32_t most = RLT_MAX_LANES / ways < MAX_PIECES ? RLT_MAX_LANES / ways : MAX_PIECES;
+    if (pieces > most)
+        pieces = most;
+    return pieces > chunks ? (uint32_t)pieces : chunks;
+}
+
 static int hierarchical_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
@@ -379,14 +400,14 @@ static int hierarchical_plan(rlt_plan *plan, rlt_error *err)
         return rlt_fail(err, RLT_EUNSUPPORTED, "hierarchical", "does no all-to-all with counts; direct does");
     hierarchy shape = {0};
     bool ring = add_dims(&shape, req);
-    uint32_t chunks = req->chunks                                    ? req->chunks
-                      : shape.n_dims > 1 && req->kind != RLT_BARRIER ? DEFAULT_CHUNKS
-                                                                     : 1;
+    uint32_t channels = req->channels ? req->channels : 1;
     uint32_t directions = req->directions ? req->directions : ring && req->kind != RLT_BARRIER ? 2 : 1;
-    int rc = rlt_lanes_set(plan, req->channels ? req->channels : 1, directions, chunks, err);
+    uint32_t ways = channels < RLT_MAX_LANES ? channels * directions : channels;
+    uint32_t chunks = req->chunks ? req->chunks : default_chunks(req, shape.n_dims, ways);
+    int rc = rlt_lanes_set(plan, channels, directions, chunks, err);
     if (rc)
         return rc;
-    plan->blocks = req->kind == RLT_BROADCAST || req->kind == RLT_REDUCE ? 1 : req->n;
+    plan->blocks = is_tree(req->kind) ? 1 : req->n;
     plan->buffers = req->kind == RLT_ALL_TO_ALL && req->n > 1 ? 2 : 1;
     plan->result = req->kind == RLT_ALL_TO_ALL ? shape.n_dims % 2 : 0;
     hierarchy *h = malloc(sizeof *h + plan->lanes * sizeof h->lanes[0]);
@@ -404,8 +425,9 @@ const rlt_algorithm rlt_hierarchical = {
     .name = "hierarchical",
     .summary =
         "dimension by dimension, chunks following each other: reduce-scatter inwards-out, all-gather back",
-    .parameters = "channels (1), chunks (4; 1 in one dimension), directions (2 where a dimension is a ring "
-                  "or torus, else 1)",
+    .parameters =
+        "channels (1), chunks (4; 1 in one dimension; broadcast and reduce: pieces of 512 KiB, at most "
+        "256), directions (2 where a dimension is a ring or torus, else 1)",
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_ALL_TO_ALL |
              1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER,
     .plan = hierarchical_plan,

@@ -187,6 +187,23 @@ static void hierarchical_chunks_overlap(void **state)
     assert_true((double)many < 1.35 * (double)floor_ps);
 }
 
+/* A chain of n members whose C pieces follow each other: the last piece leaves after C - 1 others and takes
+ * n - 1 hops, (n-1)(p + L) + (C-1) p; two dimensions in a row cost the hops of both. */
+static void chains_are_pipelined(void **state)
+{
+    static const rlt_coll_kind kinds[] = {RLT_BROADCAST, RLT_REDUCE};
+    (void)state;
+    rlt_time piece = 512 * 1024 * 20, hop = piece + 1000000; /* 20 ps a byte, two links of 500 ns */
+    for (int k = 0; k < 2; k++) {
+        test_net net = {
+            .topology = "switch:32@50GB/s,500ns", .model = &rlt_net_flow, .algorithm = "hierarchical"};
+        assert_int_equal(test_collective(&net, kinds[k], 64 * MIB, NULL).time_ps, 31 * hop + 127 * piece);
+        net.topology = "switch:4@50GB/s,500ns*switch:8@50GB/s,500ns";
+        rlt_time two = test_collective(&net, kinds[k], 64 * MIB, NULL).time_ps;
+        assert_int_equal(two, (3 + 7) * hop + 127 * piece);
+    }
+}
+
 /* Every collective ends on every network, keeps its bound and its accounts (asserted by the runner). */
 static void every_collective_everywhere(void **state)
 {
@@ -229,6 +246,7 @@ int main(void)
         cmocka_unit_test(all_to_all_jittered),
         cmocka_unit_test(hierarchical_phases_add_up),
         cmocka_unit_test(hierarchical_chunks_overlap),
+        cmocka_unit_test(chains_are_pipelined),
         cmocka_unit_test(every_collective_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
