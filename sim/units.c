@@ -344,11 +344,36 @@ char *rlt_format_duration(char *buffer, size_t size, rlt_time time_ps)
                          sizeof steps / sizeof *steps, 1000);
 }
 
+/* At most three digits before the zeros, of which there are three or, after two digits, two: 1 MB, 2.5 kB. */
+static bool is_round_decimal(uint64_t value)
+{
+    uint64_t digits = value;
+    unsigned zeros = 0;
+    for (; digits >= 10 && digits % 10 == 0; digits /= 10)
+        zeros++;
+    return value >= 1000 && (digits < 100 || (digits < 1000 && zeros >= 3));
+}
+
+static bool is_whole_binary(uint64_t value)
+{
+    uint64_t step = 1;
+    while (step < PI && value >= step * KI)
+        step *= KI;
+    return step > 1 && value % step == 0;
+}
+
 char *rlt_format_size(char *buffer, size_t size, uint64_t bytes)
 {
     static const scale_step steps[] = {
         {"B", 1}, {"KiB", KI}, {"MiB", MI}, {"GiB", GI}, {"TiB", TI}, {"PiB", PI},
     };
+    static const scale_step decimal_steps[] = {
+        {"B", 1},           {"kB", 1000},          {"MB", 1000000},
+        {"GB", 1000000000}, {"TB", 1000000000000}, {"PB", 1000000000000000},
+    };
+    if (is_round_decimal(bytes) && !is_whole_binary(bytes))
+        return format_scaled(buffer, size, "", bytes, decimal_steps,
+                             sizeof decimal_steps / sizeof *decimal_steps, 1000);
     return format_scaled(buffer, size, "", bytes, steps, sizeof steps / sizeof *steps, 1024);
 }
 

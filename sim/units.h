@@ -40,7 +40,8 @@ RLT_API int rlt_parse_number(const char *text, double minimum, double *number, c
  * Accepts an exponent and a sign. Reads [text, text + length). */
 RLT_API int rlt_parse_decimal(const char *text, size_t length, int64_t scale, int64_t *value) RLT_MUST_USE;
 
-/* For people: three or four significant digits and the unit that fits: "2.547 ms", "64 MiB", "50 GB/s".
+/* For people: three or four significant digits and the unit that fits: "2.547 ms", "64 MiB", "50 GB/s";
+ * sizes in binary units, unless they are a round number of decimal ones: "1 MB".
  * Write into buffer (at least 32 bytes) and return it. */
 RLT_API char *rlt_format_duration(char *buffer, size_t size, rlt_time time_ps);
 RLT_API char *rlt_format_size(char *buffer, size_t size, uint64_t bytes);

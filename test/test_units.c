@@ -307,7 +307,14 @@ static void formats(void **state)
     assert_string_equal(rlt_format_size(b, 32, 0), "0 B");
     assert_string_equal(rlt_format_size(b, 32, 1023), "1023 B");
     assert_string_equal(rlt_format_size(b, 32, 1536), "1.5 KiB");
-    assert_string_equal(rlt_format_size(b, 32, 1000000000), "953.7 MiB");
+    assert_string_equal(rlt_format_size(b, 32, 1000000000), "1 GB");
+    assert_string_equal(rlt_format_size(b, 32, 1000000001), "953.7 MiB");
+    assert_string_equal(rlt_format_size(b, 32, 1000), "1 kB");
+    assert_string_equal(rlt_format_size(b, 32, 2500), "2.5 kB");
+    assert_string_equal(rlt_format_size(b, 32, 2530), "2.471 KiB");
+    assert_string_equal(rlt_format_size(b, 32, 125000000), "125 MB");
+    assert_string_equal(rlt_format_size(b, 32, 64000), "64 kB");
+    assert_string_equal(rlt_format_size(b, 32, 512000), "500 KiB");
     assert_string_equal(rlt_format_size(b, 32, (UINT64_C(1) << 20) - 1), "1 MiB");
     assert_string_equal(rlt_format_size(b, 32, 1010 * 1024), "1010 KiB");
     assert_string_equal(rlt_format_size(b, 32, UINT64_MAX), "16384 PiB");
