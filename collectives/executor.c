@@ -226,13 +226,17 @@ static inline __attribute__((always_inline)) void run_lane(rlt_exec *x, uint32_t
 {
     collective *c = &x->all[id];
     lane *l = &c->lanes[lane_index];
-    while (!l->asleep) {
-        if (l->step == l->n_steps) {
-            end_lane(x, id, lane_index);
-            return;
+    if (l->asleep)
+        return;
+    for (;;) {
+        if (!l->state) {
+            if (l->step == l->n_steps) {
+                end_lane(x, id, lane_index);
+                return;
+            }
+            if (!issue(x, c, id, l, lane_index))
+                return;
         }
-        if (!l->state && !issue(x, c, id, l, lane_index))
-            return;
         if (l->missing > 0 || (!(l->state & NOWAIT) && held_by_send(x, id, lane_index, l)))
             return;
         l->step++;
