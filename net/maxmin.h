@@ -156,7 +156,8 @@ static inline double rlt_maxmin_rate(const rlt_maxmin *mm, uint32_t flow)
     return b == RLT_NONE ? 0 : mm->levels[b].level;
 }
 
-/* Between the two halves of the solver: maxmin.c (flows, lists, heaps) and maxmin_solve.c (levels). */
+/* Between the parts of the solver: maxmin.c (flows, lists), maxmin_completions.c and maxmin_solve.c (levels).
+ */
 void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow);
 void rlt__mm_own_remove(rlt_maxmin *mm, uint32_t link, uint32_t flow);
 /* Sets a link's next completion, or takes it out of the heap (when < 0). */
