@@ -48,7 +48,7 @@ rlt_link_usage rlt_usage_link(const rlt_usage *u, uint32_t link)
 {
     const rlt_account *a = &u->links[link];
     uint64_t bw = rlt__scaled_bw(rlt_topology_link(u->topology, link).bw_Bps, u->bandwidth_scale);
-    return (rlt_link_usage){a->bytes, rlt_transfer_time(a->bytes, bw), a->active, a->messages};
+    return (rlt_link_usage){a->bytes, rlt_transfer_time(a->bytes, bw), a->active, a->messages, bw};
 }
 
 /* Spans */

@@ -21,6 +21,7 @@ typedef struct rlt_link_usage {
     rlt_time busy_ps;   /* bytes / capacity, rounded once */
     rlt_time active_ps; /* union of the intervals in which a transfer was present */
     uint64_t messages;
+    uint64_t bw_Bps; /* capacity in force, a scale included */
 } rlt_link_usage;
 
 typedef struct rlt_usage rlt_usage;

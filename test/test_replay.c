@@ -365,6 +365,35 @@ static void timing_stands_in_for_the_network(void **state)
     close_fixture(&f);
 }
 
+/* Uneven all-to-alls are beyond the ring: refused where it was asked for, left to the choice where able. */
+static void algorithm_where_able(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    static const uint64_t counts[2][2] = {{0, 1000}, {3000, 0}};
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    uint32_t g = rlt_build_group(f.b, "", both, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, r);
+        d.coll = RLT_ALL_TO_ALL;
+        d.group = g;
+        d.bytes = counts[r][1 - r];
+        d.send_counts = counts[r];
+        rlt_build_op(f.b, &d);
+    }
+    for (int k = 0; k < RLT_COLL_KINDS; k++)
+        f.o.algorithm[k] = &rlt_ring;
+    assert_int_equal(go(&f), RLT_EUNSUPPORTED);
+    f.o.algorithm_where_able = true;
+    f.err = (rlt_error){0};
+    assert_int_equal(go(&f), 0);
+    assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "direct");
+    assert_int_equal(rlt_replay_time(f.r), 3000 * 20 + 2 * 500000); /* the larger message */
+    check_accounts(&f);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +403,7 @@ int main(void)
         cmocka_unit_test(streams_serialise),
         cmocka_unit_test(start_offsets),
         cmocka_unit_test(iterations_end_with_their_last_operation),
+        cmocka_unit_test(algorithm_where_able),
         cmocka_unit_test(messages_meet),
         cmocka_unit_test(deadlock_is_named),
         cmocka_unit_test(sends_do_not_wait),

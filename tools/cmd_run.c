@@ -242,6 +242,7 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->endpoint = r->setup.endpoint;
     if ((rc = rlt_parse_algorithms(s->algorithm, o->algorithm, err)))
         return rc;
+    o->algorithm_where_able = s->algorithm && !strchr(s->algorithm, '=');
     o->channels = r->setup.channels;
     o->chunks = r->setup.chunks;
     o->window = r->setup.window;

@@ -12,6 +12,8 @@ static rlt_link_class link_of(const rlt_run *r, const rlt_net *net, uint32_t id,
                         .count = 1,
                         .link = rlt_topology_link(r->setup.topology, id),
                         .usage = rlt_usage_link(net->usage, id)};
+    c.link.bw_Bps = c.usage.bw_Bps;
+    c.link.latency_ps = (rlt_time)((double)c.link.latency_ps / r->options.network_scale + 0.5);
     c.utilization = end > 0 ? (double)c.usage.busy_ps / (double)end : 0;
     return c;
 }

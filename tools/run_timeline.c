@@ -184,7 +184,7 @@ static int counters(writer *w, const rlt_run *r, rlt_error *err)
     for (uint32_t i = 0; i < n && i < MAX_TRACKS && list[i].usage.bytes; i++) {
         char name[160], ts[32];
         rlt_run_link_name(r, &list[i], name, sizeof name);
-        double full = (double)list[i].link.bw_Bps * r->options.network_scale * (double)bin * 1e-12;
+        double full = (double)list[i].link.bw_Bps * (double)bin * 1e-12;
         for (uint32_t b = 0; b < rlt_usage_bins(net->usage); b++) {
             begin(w);
             fprintf(w->out, "{\"ph\":\"C\",\"pid\":%u,\"tid\":0,\"ts\":%s,\"name\":", pid,

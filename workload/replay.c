@@ -221,6 +221,8 @@ static int open_comm(rlt_replay *r, uint32_t index, rlt_error *err)
     }
     const rlt_algorithm *a = r->options.algorithm[comm->kind];
     rc = rlt_plan_create(a && (a->kinds >> comm->kind & 1) ? a : NULL, &req, &cs->plan, err);
+    if (rc == RLT_EUNSUPPORTED && a && r->options.algorithm_where_able)
+        rc = rlt_plan_create(NULL, &req, &cs->plan, err);
     if (rc < 0)
         return rc;
     cs->result.algorithm = cs->plan.algorithm->name;
