@@ -193,6 +193,8 @@ static int check_forms(const rlt_run *r, rlt_error *err)
     if (astra != (s->astra_system != NULL))
         return rlt_fail(err, RLT_EUSAGE, astra ? "--timing astra" : "--astra-system",
                         astra ? "needs --astra-system" : "goes with --timing astra");
+    if (s->until_ps == 0 && rlt_given(r->args, "until"))
+        return rlt_fail(err, RLT_EUSAGE, "--until", "expected a time above 0");
     if (s->host_scale <= 0 || s->compute_scale <= 0 || s->network_scale <= 0)
         return rlt_fail(err, RLT_EUSAGE, NULL,
                         "expected speeds above 0 for --host-scale, --compute-scale and --network-scale");
@@ -256,7 +258,7 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->no_skew = s->no_skew;
     o->rank_delay_ps = r->delay_ps;
     o->series_bin_ps = s->report.series_ps;
-    if (s->until_ps)
+    if (s->until_ps > 0)
         o->until_ps = s->until_ps;
     return rlt_replay_create(r->program, o, &r->replay, err);
 }

@@ -58,7 +58,7 @@ static void put_endpoint(FILE *out, const rlt_endpoint *e)
 static void put_facts(FILE *out, const rlt_topology_facts *f)
 {
     char a[LINE], b[LINE];
-    fprintf(out, "diameter    %u links, %s\n", f->diameter_hops,
+    fprintf(out, "diameter    %u link%s, %s\n", f->diameter_hops, rlt_s(f->diameter_hops),
             rlt_format_duration(a, sizeof a, f->diameter_ps));
     fprintf(out, "bisection   %s\n", rlt_format_rate(a, sizeof a, f->bisection_Bps));
     if (f->min_egress_Bps == f->max_egress_Bps)
@@ -264,7 +264,8 @@ static int put_route(const rlt_parsed *args, const route_settings *s, const rlt_
     if (format == RLT_FORMAT_TABLE && path->n == 0)
         fputs("# the same accelerator: nothing crosses the network\n", f.stream);
     else if (format == RLT_FORMAT_TABLE)
-        fprintf(f.stream, "# %u links, %s, %s\n", path->n, rlt_format_duration(a, sizeof a, path->latency_ps),
+        fprintf(f.stream, "# %u link%s, %s, %s\n", path->n, rlt_s(path->n),
+                rlt_format_duration(a, sizeof a, path->latency_ps),
                 rlt_format_rate(b, sizeof b, path->bw_Bps));
     return rlt_file_close(&f, err);
 }

@@ -8,6 +8,7 @@
 #include "sim/units.h"
 #include "tools/commands.h"
 #include "tools/message.h"
+#include "tools/output.h"
 #include "tools/trace.h"
 #include "tools/trace_options.h"
 #include "workload/generator.h"
@@ -51,8 +52,8 @@ static int write_chakra(const rlt_program *p, const write_settings *w, rlt_error
         return rlt_fail(err, RLT_EUSAGE, "--prefix", "expected a name without folders, got '%s'", w->prefix);
     rc = rlt_chakra_write(p, w->output, w->prefix, err);
     if (!rc)
-        printf("%s/%s.<rank>.et: %u ranks, %u operations, %u communications\n", w->output, w->prefix,
-               p->n_ranks, p->n_ops, p->n_comms);
+        printf("%s/%s.<rank>.et: %u rank%s, %u operation%s, %u communication%s\n", w->output, w->prefix,
+               p->n_ranks, rlt_s(p->n_ranks), p->n_ops, rlt_s(p->n_ops), p->n_comms, rlt_s(p->n_comms));
     return rc;
 }
 
@@ -112,9 +113,11 @@ static int check_paths(const char *const *paths, uint32_t n, const rlt_read_opti
         lacks = put_lines(text ? text : "");
     free(text);
     if (!rc && !(rc = reader->read(paths, n, opts, &p, err))) {
-        printf("ok: %u ranks, %u operations, %u communications, %u step%s; all dependencies and collectives "
-               "match\n",
-               p->n_ranks, p->n_ops, p->n_comms, p->n_steps, p->n_steps == 1 ? "" : "s");
+        printf(
+            "ok: %u rank%s, %u operation%s, %u communication%s, %u step%s; all dependencies and collectives "
+            "match\n",
+            p->n_ranks, rlt_s(p->n_ranks), p->n_ops, rlt_s(p->n_ops), p->n_comms, rlt_s(p->n_comms),
+            p->n_steps, rlt_s(p->n_steps));
         rlt_program_free(p);
     }
     if (!rc && lacks)

@@ -71,6 +71,8 @@ static void human(const rlt_column *c, const rlt_value *v, char *cell)
         break;
     case RLT_COL_PERCENT:
         snprintf(cell, CELL, "%.*f", c->decimals, v->real * 100);
+        if (cell[0] == '-' && strspn(cell + 1, "0.") == strlen(cell + 1))
+            memmove(cell, cell + 1, strlen(cell)); /* no zero below zero */
         break;
     }
 }

@@ -96,6 +96,12 @@ void rlt_row_json(rlt_jw *w, const rlt_column *columns, uint32_t n, const rlt_va
 void rlt_csv_heading(FILE *out, const rlt_column *columns, uint32_t n);
 void rlt_csv_row(FILE *out, const rlt_column *columns, uint32_t n, const rlt_value *values);
 
+/* The ending of a plural. */
+static inline const char *rlt_s(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 /* A bold line for people where the stream is a terminal that may show it, else plain. */
 void rlt_heading(FILE *out, const char *fmt, ...) RLT_PRINTF(2);
 

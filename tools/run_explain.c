@@ -128,6 +128,8 @@ static int print_names(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind ki
     int rc = by_name(r, p, kind, &list, &n, err);
     if (rc)
         return rc;
+    if (n == 1 && strcmp(rlt_program_string(r->program, list[0].id), rlt_path_name(kind)) == 0)
+        n = 0; /* unnamed: nothing that the line above does not say */
     if (n)
         fprintf(out, "  most of its %s:\n", rlt_path_name(kind));
     for (uint32_t i = 0; i < n && i < SHOWN; i++) {

@@ -52,9 +52,11 @@ void rlt_path_sum_free(rlt_path_sum *p)
 
 int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
 {
+    static const char *const subjects[] = {"compute takes", "host work takes", "recorded gaps take",
+                                           "transfers take", "start skew takes"};
     rlt_path_sum p;
     rlt_link_class *links = NULL;
-    uint32_t n_links;
+    uint32_t n_links = 0;
     int rc = rlt_run_path(r, &p, err);
     if (!rc)
         rc = rlt_run_links(r, true, &links, &n_links, err);
@@ -65,8 +67,8 @@ int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
         if (p.by_kind_ps[k] > p.by_kind_ps[best])
             best = k;
     double total = p.total_ps > 0 ? (double)p.total_ps : 1;
-    int used = snprintf(buffer, size, "%s takes %.1f %% of the critical path",
-                        rlt_path_name((rlt_path_kind)best), 100 * (double)p.by_kind_ps[best] / total);
+    int used = snprintf(buffer, size, "%s %.1f %% of the critical path", subjects[best],
+                        100 * (double)p.by_kind_ps[best] / total);
     if (used > 0 && (size_t)used < size && best != RLT_PATH_TRANSFER)
         used += snprintf(buffer + used, size - (size_t)used, ", transfers %.1f %%",
                          100 * (double)p.by_kind_ps[RLT_PATH_TRANSFER] / total);

@@ -13,8 +13,9 @@ static void intro(const rlt_run *r, FILE *out)
     const rlt_program *p = r->program;
     char line[512], launch[32];
     rlt_setup_line(&r->setup, line, sizeof line);
-    fprintf(out, "%s workload: %u ranks, %u operations, %u collectives, %u iteration%s\n", p->reader,
-            p->n_ranks, p->n_ops, p->n_comms, p->n_steps, p->n_steps == 1 ? "" : "s");
+    fprintf(out, "%s workload: %u rank%s, %u operation%s, %u communication%s, %u iteration%s\n", p->reader,
+            p->n_ranks, rlt_s(p->n_ranks), p->n_ops, rlt_s(p->n_ops), p->n_comms, rlt_s(p->n_comms),
+            p->n_steps, rlt_s(p->n_steps));
     if (r->timing)
         fprintf(out, "%s; timing %s in closed form: links carry nothing\n",
                 rlt_topology_name(r->setup.topology), r->timing->name);
@@ -30,7 +31,7 @@ static void intro(const rlt_run *r, FILE *out)
 }
 
 static const rlt_column rank_columns[] = {
-    {"rank", "rank", NULL, RLT_COL_TEXT, 6, 0},
+    {"rank", "rank", NULL, RLT_COL_TEXT, 0, 0},
     {"span_ps", "span", "us", RLT_COL_TIME, 11, 1},
     {"compute_ps", "compute", "us", RLT_COL_TIME, 11, 1},
     {"exposed_comm_ps", "exposed comm", "us", RLT_COL_TIME, 13, 1},
@@ -39,23 +40,97 @@ static const rlt_column rank_columns[] = {
     {"comm_wait_ps", "comm wait", "us", RLT_COL_TIME, 11, 1},
     {"comm_transfer_ps", "transfer", "us", RLT_COL_TIME, 11, 1},
     {"recorded_span_ps", "recorded", "us", RLT_COL_TIME, 11, 1},
-    {"error", "error", "%", RLT_COL_PERCENT, 7, 1},
+    {"error", "error", "%", RLT_COL_PERCENT, 7, 2},
 };
 
-static void rank_row(const rlt_run *r, rlt_table *t, uint32_t rank, const char *label)
+/* Ranks of which every figure is the same. */
+typedef struct rank_class {
+    rlt_rank_result k;
+    rlt_time recorded;
+    uint32_t first, last, count;
+} rank_class;
+
+enum { FIGURES = 8 };
+
+static void figures(const rank_class *c, rlt_time v[FIGURES])
 {
-    rlt_rank_result k = rlt_replay_rank(r->replay, rank);
-    rlt_time span = k.end_ps - k.start_ps, recorded = r->program->rank_recorded_ps[rank];
+    v[0] = c->k.end_ps - c->k.start_ps;
+    v[1] = c->k.compute_ps;
+    v[2] = c->k.exposed_comm_ps;
+    v[3] = c->k.host_ps;
+    v[4] = c->k.idle_ps;
+    v[5] = c->k.comm_wait_ps;
+    v[6] = c->k.comm_transfer_ps;
+    v[7] = c->recorded;
+}
+
+static int by_figures(const void *a, const void *b)
+{
+    rlt_time u[FIGURES], v[FIGURES];
+    figures(a, u);
+    figures(b, v);
+    for (size_t i = 0; i < FIGURES; i++)
+        if (u[i] != v[i])
+            return u[i] < v[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_figures_and_rank(const void *a, const void *b)
+{
+    const rank_class *x = a, *y = b;
+    int c = by_figures(a, b);
+    return c ? c : (x->first > y->first) - (x->first < y->first);
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const rank_class *x = a, *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Longest span last; *out malloc'ed. */
+static int rank_classes(const rlt_run *r, rank_class **out, uint32_t *n, rlt_error *err)
+{
+    uint32_t ranks = r->program->n_ranks, k = 0;
+    rank_class *list = malloc(ranks * sizeof *list);
+    if (!list)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < ranks; i++)
+        list[i] = (rank_class){rlt_replay_rank(r->replay, i), r->program->rank_recorded_ps[i], i, i, 1};
+    qsort(list, ranks, sizeof *list, by_figures_and_rank);
+    for (uint32_t i = 0; i < ranks; i++)
+        if (k && by_figures(&list[k - 1], &list[i]) == 0) {
+            list[k - 1].last = list[i].first;
+            list[k - 1].count++;
+        } else {
+            list[k++] = list[i];
+        }
+    *out = list;
+    *n = k;
+    return 0;
+}
+
+static void rank_row(const rlt_run *r, rlt_table *t, const rank_class *c)
+{
+    char label[48];
+    rlt_time span = c->k.end_ps - c->k.start_ps;
+    if (c->count == 1)
+        snprintf(label, sizeof label, "%u", c->first);
+    else if (c->last - c->first + 1 == c->count)
+        snprintf(label, sizeof label, "%u-%u", c->first, c->last);
+    else
+        snprintf(label, sizeof label, "%u and %u like it", c->first, c->count - 1);
+    bool compare = c->recorded > 0 && !r->partial;
     rlt_value v[] = {rlt_text(label),
                      rlt_ps(span),
-                     rlt_ps(k.compute_ps),
-                     rlt_ps(k.exposed_comm_ps),
-                     rlt_ps(k.host_ps),
-                     rlt_ps(k.idle_ps),
-                     rlt_ps(k.comm_wait_ps),
-                     rlt_ps(k.comm_transfer_ps),
-                     recorded >= 0 ? rlt_ps(recorded) : rlt_absent(),
-                     recorded > 0 ? rlt_real((double)(span - recorded) / (double)recorded) : rlt_absent()};
+                     rlt_ps(c->k.compute_ps),
+                     rlt_ps(c->k.exposed_comm_ps),
+                     rlt_ps(c->k.host_ps),
+                     rlt_ps(c->k.idle_ps),
+                     rlt_ps(c->k.comm_wait_ps),
+                     rlt_ps(c->k.comm_transfer_ps),
+                     c->recorded >= 0 ? rlt_ps(c->recorded) : rlt_absent(),
+                     compare ? rlt_real((double)(span - c->recorded) / (double)c->recorded) : rlt_absent()};
     rlt_table_row(t, v);
 }
 
@@ -70,32 +145,26 @@ static bool any_recorded(const rlt_run *r)
 static int ranks(const rlt_run *r, FILE *out, rlt_error *err)
 {
     rlt_table t;
-    uint32_t n = r->program->n_ranks, shortest = 0, longest = 0;
-    uint32_t columns = sizeof rank_columns / sizeof *rank_columns;
+    rank_class *list = NULL;
+    uint32_t n = 0, columns = sizeof rank_columns / sizeof *rank_columns;
+    int rc = rank_classes(r, &list, &n, err);
+    if (rc)
+        return rc;
+    rank_class shortest = list[0], longest = list[n - 1];
+    qsort(list, n, sizeof *list, by_first);
     rlt_heading(out, "\nranks");
     rlt_table_begin(&t, RLT_FORMAT_TABLE, rank_columns, any_recorded(r) ? columns : columns - 2, out, NULL);
-    for (uint32_t i = 0; i < n; i++) {
-        char label[16];
-        rlt_rank_result k = rlt_replay_rank(r->replay, i), s = rlt_replay_rank(r->replay, shortest),
-                        l = rlt_replay_rank(r->replay, longest);
-        if (k.end_ps - k.start_ps < s.end_ps - s.start_ps)
-            shortest = i;
-        if (k.end_ps - k.start_ps > l.end_ps - l.start_ps)
-            longest = i;
-        snprintf(label, sizeof label, "%u", i);
-        if (n <= MANY_RANKS || i < MANY_RANKS / 2)
-            rank_row(r, &t, i, label);
-    }
+    for (uint32_t i = 0; i < n && (n <= MANY_RANKS || i < MANY_RANKS / 2); i++)
+        rank_row(r, &t, &list[i]);
     if (n > MANY_RANKS) {
-        char label[32];
-        snprintf(label, sizeof label, "%u", shortest);
-        rank_row(r, &t, shortest, label);
-        snprintf(label, sizeof label, "%u", longest);
-        rank_row(r, &t, longest, label);
+        rank_row(r, &t, &shortest);
+        rank_row(r, &t, &longest);
     }
-    int rc = rlt_table_end(&t, err);
+    free(list);
+    rc = rlt_table_end(&t, err);
     if (n > MANY_RANKS)
-        fprintf(out, "(the first %d of %u ranks, the shortest and the longest; --format csv lists all)\n",
+        fprintf(out,
+                "(the first %d of %u kinds of rank, the shortest and the longest; --format csv lists all)\n",
                 MANY_RANKS / 2, n);
     return rc;
 }

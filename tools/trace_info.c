@@ -157,8 +157,8 @@ static int info_text(const rlt_program *p, const classes *c, rlt_format format, 
     if (rc)
         return rc;
     if (format == RLT_FORMAT_TABLE) {
-        fprintf(f.stream, "%s: %u ranks, %u step%s, %u operations, %u dependencies, %u resources\n\n",
-                p->reader, p->n_ranks, p->n_steps, p->n_steps == 1 ? "" : "s", p->n_ops, p->n_deps,
+        fprintf(f.stream, "%s: %u rank%s, %u step%s, %u operations, %u dependencies, %u resources\n\n",
+                p->reader, p->n_ranks, rlt_s(p->n_ranks), p->n_steps, rlt_s(p->n_steps), p->n_ops, p->n_deps,
                 p->n_resources);
         rc = put_kinds(p, format, f.stream, NULL, err);
         fputc('\n', f.stream);

@@ -129,7 +129,8 @@ int rlt__kin_window(const rlt_kin_run *run, const rlt_kin_recording *k, rlt_kin_
     uint32_t last = o->last_step < 0 ? found - 1 : (uint32_t)o->last_step;
     if (first > last || last >= found)
         return rlt_fail(err, RLT_ERANGE, k->path,
-                        "steps %" PRIu32 " to %" PRIu32 " are asked for, of %" PRIu32, first, last, found);
+                        "expected steps of those recorded, 0:%" PRIu32 ", got %" PRIu32 ":%" PRIu32,
+                        found - 1, first, last);
     if (k->n_steps > 0)
         *w = (rlt_kin_window){.begin = k->steps[first].begin,
                               .end = k->steps[last].end,
