@@ -151,6 +151,10 @@ static void steps_are_cut(void **state)
     assert_int_equal(p->n_steps, 1);
     assert_int_equal(p->n_deps, 3);
     rlt_program_free(p);
+    opts.last_step = 3; /* the trace has 0 to 2 */
+    rlt_error err = {0};
+    assert_int_equal(try_read("w", &opts, &p, &err), RLT_ERANGE);
+    assert_non_null(strstr(err.what, "0:2, got 1:3"));
     clean();
 }
 

@@ -414,6 +414,8 @@ static int read_node(rank_reader *r, const rlt_chakra_node *n, rlt_error *err)
         return node_error(n, RLT_ESCHEMA, err, "another node has the same id");
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_DELAY, r->rank);
     int rc = fill_recorded(r, n, &d, err);
+    if (d.step >= r->t->n_steps)
+        r->t->n_steps = d.step + 1u;
     bool skipped = (n->type == RLT_CHAKRA_METADATA && n->n_deps == 0) || !in_steps(r->t->opts, &d);
     if (rc == 0 && !skipped) {
         if (n->name.at)
@@ -562,6 +564,10 @@ static int read_chakra(const char *const *paths, uint32_t n, const rlt_read_opti
         rc = rlt__chakra_scan(&t, &own);
     for (uint32_t r = 0; r < t.n_ranks && rc == 0; r++)
         rc = read_rank(&t, r, &node, &own);
+    if (rc == 0 && opts->last_step >= 0 && (uint32_t)opts->last_step >= t.n_steps)
+        rc = rlt_fail(
+            &own, RLT_ERANGE, paths[0], "expected steps of those recorded, 0:%" PRIu32 ", got %d:%d",
+            t.n_steps ? t.n_steps - 1 : 0, opts->first_step < 0 ? 0 : opts->first_step, opts->last_step);
     if (t.builder) {
         if (rc < 0 && own.code == 0)
             (void)rlt_fail(&own, rc, NULL, "%s", rlt_strerror(rc));
