@@ -115,8 +115,8 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD
 	    $(D)/share/ringlet/topologies $(D)/share/ringlet/traces $(addprefix $(D)/include/ringlet/,sim net collectives workload)
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
 	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
-	$(Q)install -m 644 $(BUILD)/$(SONAME) $(D)/lib/libringlet.so.$(SOVERSION).$(VERSION)
-	$(Q)ln -sf libringlet.so.$(SOVERSION).$(VERSION) $(D)/lib/$(SONAME)
+	$(Q)install -m 644 $(BUILD)/$(SONAME) $(D)/lib/libringlet.so.$(VERSION)
+	$(Q)ln -sf libringlet.so.$(VERSION) $(D)/lib/$(SONAME)
 	$(Q)ln -sf $(SONAME) $(D)/lib/libringlet.so
 	$(Q)for h in $(PUBLIC); do install -m 644 $$h $(D)/include/ringlet/$$h || exit 1; done
 	$(Q)install -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc

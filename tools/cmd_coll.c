@@ -21,7 +21,7 @@ static const rlt_option own_options[] = {
     {"collective", 'c', RLT_OPT_TEXT, "NAME[,...]",
      "all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, reduce, barrier, send_recv (from the "
      "group's first rank to its second), several separated by commas, or all.",
-     AT(collective), .preset = "all_reduce"},
+     AT(collective), .preset = "all_reduce", .word_at = rlt_collective_word},
     {"algorithm", 'a', RLT_OPT_TEXT, "NAME[,...]",
      "Algorithms to compare, those that 'ringlet list algorithms' shows; all: each that can do the "
      "collective; auto: the one ringlet would choose.",

@@ -202,6 +202,11 @@ static const struct {
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
+static const char *section_word(uint32_t i)
+{
+    return i < N_SECTIONS ? sections[i].name : NULL;
+}
+
 static int put_section(int i, rlt_format format, FILE *out, rlt_jw *json, rlt_error *err)
 {
     rlt_table table;
@@ -289,6 +294,7 @@ const rlt_command rlt_cmd_list = {
     .name = "list",
     .summary = "what is built in: topologies, algorithms, models, readers",
     .operands = "[WHAT]",
+    .operand_at = section_word,
     .min_operands = 0,
     .max_operands = 1,
     .description =

@@ -32,7 +32,7 @@ static const rlt_option what_if_options[] = {
      "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. "
      "Default: hierarchical where a "
      "group spans several dimensions, direct for all-to-all, else ring.",
-     AT(algorithm)},
+     AT(algorithm), .word_at = rlt_algorithm_word},
     {"compute-scale", 0, RLT_OPT_NUMBER, "X", "Accelerators X times as fast as recorded.", AT(compute_scale),
      .preset = "1"},
     {"host-scale", 0, RLT_OPT_NUMBER, "X", "Hosts X times as fast as recorded.", AT(host_scale),

@@ -17,13 +17,14 @@
 
 typedef struct rlt_command rlt_command;
 struct rlt_command {
-    const char *name, *summary;      /* one line, no full stop */
-    const char *operands;            /* as shown in the usage line: "T SRC DST"; NULL: none */
-    int min_operands;                /* checked before run */
-    int max_operands;                /* -1: any number */
-    const char *description;         /* paragraphs for --help, separated by "\n\n" */
-    const char *example;             /* the last lines of --help: a command that works */
-    const rlt_option_group *options; /* NULL: none but --help */
+    const char *name, *summary;            /* one line, no full stop */
+    const char *operands;                  /* as shown in the usage line: "T SRC DST"; NULL: none */
+    const char *(*operand_at)(uint32_t i); /* words that an operand can be; NULL: none are known */
+    int min_operands;                      /* checked before run */
+    int max_operands;                      /* -1: any number */
+    const char *description;               /* paragraphs for --help, separated by "\n\n" */
+    const char *example;                   /* the last lines of --help: a command that works */
+    const rlt_option_group *options;       /* NULL: none but --help */
     size_t settings_size;
     int (*run)(const rlt_parsed *args, void *settings, rlt_error *err);
     const rlt_command *const *verbs; /* NULL-terminated; NULL: none */

@@ -102,10 +102,29 @@ void rlt_print_man(FILE *out)
         out);
 }
 
+static bool is_topology(const char *arg)
+{
+    return arg && (strcmp(arg, "T") == 0 || strncmp(arg, "T ", 2) == 0);
+}
+
 static bool is_file(const rlt_option *o)
 {
-    return o->arg && (strcmp(o->arg, "FILE") == 0 || strcmp(o->arg, "DIR") == 0 || strcmp(o->arg, "T") == 0 ||
-                      strncmp(o->arg, "DIR|", 4) == 0);
+    return o->arg && (strcmp(o->arg, "FILE") == 0 || strcmp(o->arg, "DIR") == 0 ||
+                      strcmp(o->arg, "TRACE") == 0 || strncmp(o->arg, "DIR|", 4) == 0);
+}
+
+/* The words that are no options: of verbs and of operands. Where there are none, files are completed. */
+static void completion_operands(FILE *out, const rlt_command *c)
+{
+    const char *w;
+    if (!c->operands && !c->verbs)
+        return;
+    fputs("        [[ $cur == -* ]] || words='", out);
+    for (const rlt_command *const *v = c->verbs; v && *v; v++)
+        fprintf(out, "%s%s", v == c->verbs ? "" : " ", (*v)->name);
+    for (uint32_t i = 0; c->operand_at && (w = c->operand_at(i)); i++)
+        fprintf(out, "%s%s", i ? " " : "", w);
+    fputs(is_topology(c->operands) ? " '$(_ringlet_topologies)\n" : "'\n", out);
 }
 
 /* The lines of a `case` on "command verb" that set the words to offer. */
@@ -115,14 +134,14 @@ static void completion_case(FILE *out, const char *name, const rlt_command *c)
     char word[64];
     const char *w;
     fprintf(out, "    '%s')\n        words='--help", name);
-    for (const rlt_command *const *v = c->verbs; v && *v; v++)
-        fprintf(out, " %s", (*v)->name);
     for (uint32_t i = 0; (o = rlt_option_at(c->options, i, NULL)); i++)
         fprintf(out, " --%s", o->name);
-    fputs("'\n        case $prev in\n", out);
+    fputs("'\n", out);
+    completion_operands(out, c);
+    fputs("        case $prev in\n", out);
     for (uint32_t i = 0; (o = rlt_option_at(c->options, i, NULL)); i++) {
         bool words = o->words || o->word_at;
-        if (o->kind == RLT_OPT_FLAG || (!words && !is_file(o)))
+        if (o->kind == RLT_OPT_FLAG || (!words && !is_file(o) && !is_topology(o->arg)))
             continue;
         if (o->letter)
             fprintf(out, "        -%c|--%s) words='", o->letter, o->name);
@@ -130,7 +149,7 @@ static void completion_case(FILE *out, const char *name, const rlt_command *c)
             fprintf(out, "        --%s) words='", o->name);
         for (uint32_t k = 0; words && (w = rlt_option_word(o, k, word)); k++)
             fprintf(out, "%s%s", k ? " " : "", w);
-        fputs("' ;;\n", out);
+        fputs(is_topology(o->arg) ? "'$(_ringlet_topologies) ;;\n" : "' ;;\n", out);
     }
     fputs("        esac ;;\n", out);
     for (const rlt_command *const *v = c->verbs; v && *v; v++) {
@@ -144,6 +163,9 @@ void rlt_print_completion(FILE *out)
 {
     const rlt_command *c;
     fputs("# bash completion for ringlet\n"
+          "_ringlet_topologies()\n{\n"
+          "    \"${COMP_WORDS[0]}\" list topologies --format csv 2>/dev/null | sed '1d;s/,.*//'\n"
+          "}\n"
           "_ringlet()\n{\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words='' at=''\n"
           "    COMPREPLY=()\n"
@@ -165,7 +187,9 @@ void rlt_print_completion(FILE *out)
     for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
         completion_case(out, c->name, c);
     fputs("    esac\n"
-          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+          "    local before=''\n" /* of a list, the items that are complete */
+          "    [[ $cur == *,* ]] && before=${cur%,*},\n"
+          "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$words\" -- \"${cur##*,}\")\n"
           "}\n"
           "complete -o default -F _ringlet ringlet\n",
           out);

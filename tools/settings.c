@@ -20,6 +20,11 @@ const char *rlt_algorithm_word(uint32_t i)
     return a ? a->name : NULL;
 }
 
+const char *rlt_collective_word(uint32_t i)
+{
+    return i < RLT_COLL_KINDS ? rlt_coll_name((rlt_coll_kind)i) : i == RLT_COLL_KINDS ? "all" : NULL;
+}
+
 #define AT(field) .offset = offsetof(rlt_settings, field)
 const rlt_option rlt_settings_options[] = {
     {"topology", 't', RLT_OPT_TEXT, "T",

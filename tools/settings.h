@@ -71,5 +71,6 @@ int rlt_parse_algorithms(const char *text, const rlt_algorithm *table[RLT_COLL_K
 /* Words for option tables. */
 const char *rlt_network_word(uint32_t i);
 const char *rlt_algorithm_word(uint32_t i);
+const char *rlt_collective_word(uint32_t i); /* "all" at the end */
 
 #endif
