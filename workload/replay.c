@@ -443,8 +443,9 @@ static int place(rlt_replay *r, rlt_error *err)
         return rlt_placement_identity(r->options.topology, n, &r->placement, err);
     }
     if (given->n < n)
-        return rlt_fail(err, RLT_ERANGE, "placement", "the workload has %u ranks, but only %u are placed", n,
-                        given->n);
+        return rlt_fail(err, RLT_ERANGE, "placement",
+                        "the workload has %u ranks, but only %u are placed; the topology has %u accelerators",
+                        n, given->n, rlt_topology_accelerators(r->options.topology));
     r->placement = *given;
     return 0;
 }
