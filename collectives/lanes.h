@@ -54,4 +54,13 @@ static inline uint32_t rlt_minus(uint32_t a, uint32_t b, uint32_t n)
     return a >= b ? a - b : a + n - b;
 }
 
+/* floor(log2(n)), n > 0. */
+static inline uint32_t rlt_log2(uint32_t n)
+{
+    uint32_t rounds = 0;
+    while (n >>= 1)
+        rounds++;
+    return rounds;
+}
+
 #endif

@@ -16,12 +16,19 @@
 #include "collectives/checker.h"
 #include "sim/time.h"
 
-enum { MAX_N = 32 };
+enum { MAX_N = 48 };
 
-static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 32};
+static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 32, 48};
 enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
-static const rlt_algorithm *const algorithms[] = {&rlt_ring, &rlt_direct, &rlt_hierarchical};
+static const rlt_algorithm *const algorithms[] = {&rlt_ring, &rlt_direct, &rlt_hierarchical,
+                                                  &rlt_halving_doubling};
+enum { N_ALGORITHMS = sizeof algorithms / sizeof algorithms[0] };
 static const char *const kinds_of_shape[] = {"ring", "fully-connected", "switch"};
+
+static bool does(const rlt_algorithm *a, int kind)
+{
+    return a->kinds >> kind & 1;
+}
 
 static rlt_plan make(const rlt_algorithm *a, const rlt_coll_request *req)
 {
@@ -118,6 +125,8 @@ static void every_combination(const rlt_algorithm *a, uint64_t bytes, uint32_t m
 {
     for (uint32_t i = 0; i < N_SIZES && sizes[i] <= max_n; i++) {
         for (int kind = 0; kind < RLT_SEND_RECV; kind++) {
+            if (!does(a, kind))
+                continue;
             rlt_coll_request req = {.kind = (rlt_coll_kind)kind, .n = sizes[i], .bytes = bytes};
             req.root = kind == RLT_BROADCAST ? sizes[i] / 2 : sizes[i] - 1;
             if (bytes == UINT64_MAX)
@@ -136,7 +145,7 @@ static void every_combination(const rlt_algorithm *a, uint64_t bytes, uint32_t m
 static void all_sizes_pass(void **state)
 {
     (void)state;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < N_ALGORITHMS; a++)
         every_combination(algorithms[a], 1000003, MAX_N);
 }
 
@@ -145,7 +154,7 @@ static void odd_byte_counts_pass(void **state)
 {
     (void)state;
     static const uint64_t bytes[] = {0, 1, 7, UINT64_MAX};
-    for (int a = 0; a < 3; a++) {
+    for (int a = 0; a < N_ALGORITHMS; a++) {
         for (int b = 0; b < 4; b++)
             every_combination(algorithms[a], bytes[b], 12);
     }
@@ -179,10 +188,11 @@ static void given_rings_pass(void **state)
 static void single_members_pass(void **state)
 {
     (void)state;
-    for (int a = 0; a < 3; a++) {
+    for (int a = 0; a < N_ALGORITHMS; a++) {
         for (int kind = 0; kind < RLT_SEND_RECV; kind++) {
             rlt_coll_request req = {.kind = (rlt_coll_kind)kind, .n = 1, .bytes = 10};
-            check(algorithms[a], &req);
+            if (does(algorithms[a], kind))
+                check(algorithms[a], &req);
         }
     }
     rlt_coll_request req = {.kind = RLT_SEND_RECV, .n = 2, .bytes = 1001, .channels = 3};
@@ -245,10 +255,12 @@ static uint64_t expected_total(const rlt_algorithm *a, const rlt_coll_request *r
 static void totals_are_exact(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < 3 * N_SIZES; i++) {
-        const rlt_algorithm *a = algorithms[i % 3];
+    for (uint32_t i = 0; i < N_ALGORITHMS * N_SIZES; i++) {
+        const rlt_algorithm *a = algorithms[i % N_ALGORITHMS];
         for (int kind = 0; kind < RLT_SEND_RECV; kind++) {
-            uint32_t n = sizes[i / 3];
+            if (!does(a, kind))
+                continue;
+            uint32_t n = sizes[i / N_ALGORITHMS];
             rlt_coll_request req = {
                 .kind = (rlt_coll_kind)kind, .n = n, .bytes = 1000003, .channels = 2, .chunks = 3};
             if (kind == RLT_ALL_TO_ALL && a == &rlt_hierarchical)
@@ -266,15 +278,18 @@ static void totals_are_exact(void **state)
     }
 }
 
-/* With a multiple of n bytes each member sends the same: 2(n-1)/n, (n-1)/n of the buffer. */
+/* With a multiple of n bytes each member sends the same: 2(n-1)/n, (n-1)/n of the buffer; halving and
+ * doubling at powers of two. */
 static void members_send_equally(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < 3 * N_SIZES; i++) {
+    for (uint32_t i = 0; i < 4 * N_SIZES; i++) {
         for (int kind = 0; kind <= RLT_ALL_TO_ALL; kind++) {
-            const rlt_algorithm *a = algorithms[i % 3];
-            uint64_t n = sizes[i / 3], block = 1001;
+            const rlt_algorithm *a = algorithms[i % 4];
+            uint64_t n = sizes[i / 4], block = 1001;
             if (kind == RLT_ALL_TO_ALL && a != &rlt_direct)
+                continue;
+            if (a == &rlt_halving_doubling && (n & (n - 1)) != 0)
                 continue;
             rlt_coll_request req = {.kind = (rlt_coll_kind)kind,
                                     .n = (uint32_t)n,

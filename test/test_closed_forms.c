@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Logarithmic algorithms on a crossbar of 20 ps a byte and 1 us, to the picosecond: rounds of an exchange
+ * cost alpha + bytes * beta each, whatever they carry (R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 2005).
+ */
+#include <stdio.h>
+
+#include "test/support.h"
+
+static const rlt_time alpha_ps = 1000000, beta_ps = 20; /* 1 us; 50 GB/s */
+static const uint32_t powers[] = {2, 4, 8, 16, 32, 64};
+enum { N_POWERS = sizeof powers / sizeof powers[0] };
+
+static rlt_time run(const rlt_net_model *model, rlt_injection injection, const char *algorithm,
+                    rlt_coll_kind kind, uint32_t n, uint64_t bytes)
+{
+    char topology[64];
+    snprintf(topology, sizeof topology, "switch:%u@50GB/s,500ns", n); /* a link up and one down */
+    test_net net = {.topology = topology, .model = model, .algorithm = algorithm, .injection = injection};
+    return test_collective(&net, kind, bytes, NULL).time_ps;
+}
+
+/* Whatever the model and the injection rule. */
+static void takes(rlt_time expected, const char *algorithm, rlt_coll_kind kind, uint32_t n, uint64_t bytes)
+{
+    for (int i = 0; i < 4; i++) {
+        rlt_time t = run(i / 2 ? &rlt_net_flow : &rlt_net_alpha_beta, (rlt_injection)(i % 2), algorithm, kind,
+                         n, bytes);
+        if (t != expected)
+            fail_msg("%s %s of %u: %lld ps, expected %lld", algorithm, rlt_coll_name(kind), n, (long long)t,
+                     (long long)expected);
+    }
+}
+
+static rlt_time log2_of(uint32_t n)
+{
+    rlt_time rounds = 0;
+    while (1u << rounds < n)
+        rounds++;
+    return rounds;
+}
+
+/* 2 log2(n) alpha + 2 (n-1)/n M beta; each half of it half. */
+static void halving_doubling(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_POWERS; i++) {
+        uint32_t n = powers[i];
+        uint64_t bytes = (uint64_t)n * 65536;
+        rlt_time half = log2_of(n) * alpha_ps + (rlt_time)(n - 1) * 65536 * beta_ps;
+        takes(2 * half, "halving_doubling", RLT_ALL_REDUCE, n, bytes);
+        takes(half, "halving_doubling", RLT_REDUCE_SCATTER, n, bytes);
+        takes(half, "halving_doubling", RLT_ALL_GATHER, n, bytes);
+        takes(2 * log2_of(n) * alpha_ps, "halving_doubling", RLT_BARRIER, n, 0);
+    }
+}
+
+/* Three members: the third one's bytes go to the first, which meanwhile gets half a vector from the second;
+ * an exchange of halves each way; and all bytes back. 4 alpha + (3/2 + 1/2 + 1/2 + 1) M beta. */
+static void extra_member(void **state)
+{
+    (void)state;
+    for (uint64_t half = 1; half < 1 << 24; half = 5 * half + 3)
+        takes(4 * alpha_ps + 7 * (rlt_time)half * beta_ps, "halving_doubling", RLT_ALL_REDUCE, 3, 2 * half);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(halving_doubling),
+        cmocka_unit_test(extra_member),
+    };
+    return cmocka_run_group_tests_name("closed forms", tests, NULL, NULL);
+}
