@@ -185,13 +185,14 @@ static int counters(writer *w, const rlt_run *r, rlt_error *err)
         char name[160], ts[32];
         rlt_run_link_name(r, &list[i], name, sizeof name);
         double full = (double)list[i].link.bw_Bps * (double)bin * 1e-12;
-        for (uint32_t b = 0; b < rlt_usage_bins(net->usage); b++) {
+        uint32_t bins = rlt_usage_bins(net->usage);
+        for (uint32_t b = 0; b <= bins; b++) { /* a last zero: a counter keeps its value for ever */
             begin(w);
             fprintf(w->out, "{\"ph\":\"C\",\"pid\":%u,\"tid\":0,\"ts\":%s,\"name\":", pid,
                     rlt_format_us(ts, sizeof ts, (rlt_time)b * bin));
             quote(w->out, name);
             fprintf(w->out, ",\"args\":{\"utilization\":%.4f}}",
-                    rlt_usage_bin_bytes(net->usage, list[i].first, b) / full);
+                    b < bins ? rlt_usage_bin_bytes(net->usage, list[i].first, b) / full : 0);
         }
     }
     free(list);
