@@ -21,7 +21,7 @@ enum { MAX_N = 48 };
 static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 32, 48};
 enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
 static const rlt_algorithm *const algorithms[] = {&rlt_ring, &rlt_direct, &rlt_hierarchical,
-                                                  &rlt_halving_doubling};
+                                                  &rlt_halving_doubling, &rlt_recursive_doubling};
 enum { N_ALGORITHMS = sizeof algorithms / sizeof algorithms[0] };
 static const char *const kinds_of_shape[] = {"ring", "fully-connected", "switch"};
 
@@ -238,6 +238,12 @@ static uint64_t expected_total(const rlt_algorithm *a, const rlt_coll_request *r
     uint64_t n = req->n, others = (n - 1) * req->bytes, total = 0;
     switch (req->kind) {
     case RLT_ALL_REDUCE:
+        if (a == &rlt_recursive_doubling) {
+            uint64_t p = 1, rounds = 0;
+            for (; 2 * p <= n; p *= 2)
+                rounds++;
+            return (p * rounds + 2 * (n - p)) * req->bytes;
+        }
         return 2 * others;
     case RLT_ALL_TO_ALL:
         if (a == &rlt_ring)

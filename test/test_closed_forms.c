@@ -64,11 +64,27 @@ static void extra_member(void **state)
         takes(4 * alpha_ps + 7 * (rlt_time)half * beta_ps, "halving_doubling", RLT_ALL_REDUCE, 3, 2 * half);
 }
 
+/* log2(n) (alpha + M beta); messages that double: log2(n) alpha + (n-1)/n M beta. */
+static void recursive_doubling(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_POWERS; i++) {
+        uint32_t n = powers[i];
+        uint64_t bytes = 1000003, share = 65537;
+        takes(log2_of(n) * (alpha_ps + (rlt_time)bytes * beta_ps), "recursive_doubling", RLT_ALL_REDUCE, n,
+              bytes);
+        takes(log2_of(n) * alpha_ps + (rlt_time)((n - 1) * share) * beta_ps, "recursive_doubling",
+              RLT_ALL_GATHER, n, n * share);
+        takes(log2_of(n) * alpha_ps, "recursive_doubling", RLT_BARRIER, n, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halving_doubling),
         cmocka_unit_test(extra_member),
+        cmocka_unit_test(recursive_doubling),
     };
     return cmocka_run_group_tests_name("closed forms", tests, NULL, NULL);
 }
