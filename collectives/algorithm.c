@@ -14,7 +14,8 @@
 
 static const rlt_algorithm *const table[] = {
     &rlt_ring,           &rlt_hierarchical,     &rlt_direct,
-    &rlt_point_to_point, &rlt_halving_doubling, &rlt_recursive_doubling};
+    &rlt_point_to_point, &rlt_halving_doubling, &rlt_recursive_doubling,
+    &rlt_bruck};
 enum { N_ALGORITHMS = sizeof table / sizeof table[0] };
 
 const rlt_algorithm *rlt_algorithm_at(uint32_t i)

@@ -20,8 +20,8 @@ enum { MAX_N = 48 };
 
 static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 32, 48};
 enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
-static const rlt_algorithm *const algorithms[] = {&rlt_ring, &rlt_direct, &rlt_hierarchical,
-                                                  &rlt_halving_doubling, &rlt_recursive_doubling};
+static const rlt_algorithm *const algorithms[] = {
+    &rlt_ring, &rlt_direct, &rlt_hierarchical, &rlt_halving_doubling, &rlt_recursive_doubling, &rlt_bruck};
 enum { N_ALGORITHMS = sizeof algorithms / sizeof algorithms[0] };
 static const char *const kinds_of_shape[] = {"ring", "fully-connected", "switch"};
 
@@ -248,6 +248,11 @@ static uint64_t expected_total(const rlt_algorithm *a, const rlt_coll_request *r
     case RLT_ALL_TO_ALL:
         if (a == &rlt_ring)
             return n * (n - 1) / 2 * req->bytes;
+        if (a == &rlt_bruck) {
+            for (uint64_t d = 1; d < n; d++)
+                total += (uint64_t)__builtin_popcountll(d) * req->bytes;
+            return total;
+        }
         for (uint32_t d = 0; a == &rlt_hierarchical && d < req->n_dims; d++)
             total += n / req->dims[d] * (req->dims[d] - 1) * req->bytes;
         return a == &rlt_hierarchical ? total : others;
@@ -535,6 +540,7 @@ static void impossible_requests_are_refused(void **state)
     r = ok, r.n_rings = 1, r.rings = bad[1], refused(&rlt_ring, r, RLT_ETOPOLOGY);
     r = ok, r.kind = RLT_ALL_TO_ALL, r.counts = counts, refused(&rlt_ring, r, RLT_EUNSUPPORTED);
     refused(&rlt_hierarchical, r, RLT_EUNSUPPORTED);
+    refused(&rlt_bruck, r, RLT_EUNSUPPORTED);
     r = ok, r.kind = RLT_BROADCAST, r.chunks = 1 << 30, refused(&rlt_ring, r, RLT_ERANGE);
 }
 

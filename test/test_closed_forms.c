@@ -79,12 +79,35 @@ static void recursive_doubling(void **state)
     }
 }
 
+/* All-to-all: half of all blocks a round, log2(n) (alpha + M/2 beta); at any n ceil(log2(n)) rounds, in round
+ * k those whose distance has bit k set; a barrier costs those rounds alone; an all-gather all but the own
+ * share. */
+static void bruck(void **state)
+{
+    (void)state;
+    const uint64_t share = 12345;
+    for (int i = 0; i < N_POWERS; i++) {
+        rlt_time half = (rlt_time)(powers[i] / 2 * share) * beta_ps;
+        takes(log2_of(powers[i]) * (alpha_ps + half), "bruck", RLT_ALL_TO_ALL, powers[i], powers[i] * share);
+    }
+    for (uint32_t n = 2; n <= 40; n++) {
+        uint64_t hops = 0;
+        for (uint32_t d = 1; d < n; d++)
+            hops += (uint32_t)__builtin_popcount(d);
+        rlt_time rounds = log2_of(n) * alpha_ps;
+        takes(rounds + (rlt_time)(hops * share) * beta_ps, "bruck", RLT_ALL_TO_ALL, n, n * share);
+        takes(rounds + (rlt_time)((n - 1) * share) * beta_ps, "bruck", RLT_ALL_GATHER, n, n * share);
+        takes(rounds, "bruck", RLT_BARRIER, n, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halving_doubling),
         cmocka_unit_test(extra_member),
         cmocka_unit_test(recursive_doubling),
+        cmocka_unit_test(bruck),
     };
     return cmocka_run_group_tests_name("closed forms", tests, NULL, NULL);
 }
