@@ -248,7 +248,16 @@ static void note_files(const rlt_kin_run *run, rlt_builder *b)
     rlt_build_hash(b, hash);
 }
 
-static int build(const rlt_kin_run *run, rlt_program **out, rlt_error *err)
+static bool played_later(const rlt_kin_run *run, uint32_t rank)
+{
+    for (uint32_t r = rank + 1; r < run->n_ranks; r++)
+        if (run->by_rank[r] == run->by_rank[rank])
+            return true;
+    return false;
+}
+
+/* A recording goes as soon as no further rank needs it: its events are as large as the program. */
+static int build(rlt_kin_run *run, rlt_program **out, rlt_error *err)
 {
     rlt_builder *b;
     int rc = rlt_builder_create(run->n_ranks, &b, err);
@@ -258,10 +267,12 @@ static int build(const rlt_kin_run *run, rlt_program **out, rlt_error *err)
     for (uint32_t r = 0; r < run->n_ranks && rc == 0 && !rlt_build_failed(b); r++) {
         if (run->by_rank[r] == RLT_NONE)
             continue;
-        const rlt_kin_recording *k = &run->recordings[run->by_rank[r]];
+        rlt_kin_recording *k = &run->recordings[run->by_rank[r]];
         rc = rlt__kin_graph(run, k, r, b, err);
         if (k->rank != r)
             rlt_build_note(b, 1, "ranks played by the recording of another");
+        if (!played_later(run, r))
+            rlt__kin_recording_free(k);
     }
     if (rc < 0) {
         rlt_builder_free(b);

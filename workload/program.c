@@ -47,13 +47,26 @@ void rlt__op_place(const rlt_builder *b, uint32_t op, char *buffer, size_t size)
              rlt_interned(&b->store->strings, o->name));
 }
 
-/* Sorts the operations by rank, each rank's in the order built; *position tells where each one went. */
+static bool is_by_rank(const rlt_builder *b)
+{
+    const rlt_op *ops = b->store->ops;
+    for (uint32_t i = 1; i < b->n_ops; i++)
+        if (ops[i].rank < ops[i - 1].rank)
+            return false;
+    return true;
+}
+
+/*
+ * Sorts the operations by rank, each rank's in the order built; *position tells where each one went. Readers
+ * build rank after rank: then they stay where they are, without a copy of what is most of the memory.
+ */
 static int order_by_rank(rlt_builder *b, uint32_t **position, rlt_error *err)
 {
     rlt_program_store *s = b->store;
+    bool in_place = b->n_ops > 0 && is_by_rank(b);
     uint32_t *to = malloc(((size_t)b->n_ops + 1) * sizeof *to);
     uint32_t *next = calloc((size_t)b->n_ranks + 1, sizeof *next);
-    rlt_op *sorted = malloc(((size_t)b->n_ops + 1) * sizeof *sorted);
+    rlt_op *sorted = in_place ? s->ops : malloc(((size_t)b->n_ops + 1) * sizeof *sorted);
     s->rank_first = calloc((size_t)b->n_ranks + 1, sizeof *s->rank_first);
     int rc = 0;
     if (!to || !next || !sorted || !s->rank_first) {
@@ -68,9 +81,11 @@ static int order_by_rank(rlt_builder *b, uint32_t **position, rlt_error *err)
     }
     for (uint32_t i = 0; i < b->n_ops; i++) {
         to[i] = next[s->ops[i].rank]++;
-        sorted[to[i]] = s->ops[i];
+        if (!in_place)
+            sorted[to[i]] = s->ops[i];
     }
-    free(s->ops);
+    if (!in_place)
+        free(s->ops);
     s->ops = sorted;
     sorted = NULL;
     *position = to;
@@ -78,7 +93,8 @@ static int order_by_rank(rlt_builder *b, uint32_t **position, rlt_error *err)
 out:
     free(to);
     free(next);
-    free(sorted);
+    if (!in_place)
+        free(sorted);
     return rc;
 }
 
@@ -116,6 +132,9 @@ static int gather_deps(rlt_builder *b, const uint32_t *position, rlt_error *err)
     }
     s->program.n_deps = used;
     free(next);
+    free(b->deps);
+    b->deps = NULL;
+    b->n_deps = b->deps_capacity = 0;
     return 0;
 }
 
