@@ -23,7 +23,8 @@ static const rlt_option workload_options[] = {
      "('ringlet list models' shows the settings). One rank for each accelerator unless ranks=N.",
      AT(model)},
     {"keep-waits", 0, RLT_OPT_FLAG, NULL,
-     "Replay communication with its recorded durations, waiting included, instead of simulating it.",
+     "Replay communication with its recorded durations, waiting included, instead of simulating it; it then "
+     "counts as compute.",
      AT(keep_waits)},
     {0}};
 
