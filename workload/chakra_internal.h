@@ -27,7 +27,7 @@ typedef struct rlt_chakra_exchange {
 typedef struct rlt_chakra_trace {
     const rlt_read_options *opts;
     uint32_t n_ranks;
-    uint32_t n_steps; /* of the trace, whatever is asked for */
+    uint32_t n_steps;       /* of the trace, whatever is asked for */
     const char **rank_path; /* by rank; NULL: none */
     rlt_builder *builder;
     rlt_strings names; /* of process groups; indices are those of groups */
