@@ -12,10 +12,14 @@
 /* Keeps sums over members and products with small counts inside 64 bits. */
 #define MAX_BYTES ((uint64_t)1 << 48)
 
-static const rlt_algorithm *const table[] = {
-    &rlt_ring,           &rlt_hierarchical,     &rlt_direct,
-    &rlt_point_to_point, &rlt_halving_doubling, &rlt_recursive_doubling,
-    &rlt_bruck};
+static const rlt_algorithm *const table[] = {&rlt_ring,
+                                             &rlt_hierarchical,
+                                             &rlt_direct,
+                                             &rlt_point_to_point,
+                                             &rlt_halving_doubling,
+                                             &rlt_recursive_doubling,
+                                             &rlt_bruck,
+                                             &rlt_tree};
 enum { N_ALGORITHMS = sizeof table / sizeof table[0] };
 
 const rlt_algorithm *rlt_algorithm_at(uint32_t i)

@@ -21,7 +21,8 @@ enum { MAX_N = 48 };
 static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 32, 48};
 enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
 static const rlt_algorithm *const algorithms[] = {
-    &rlt_ring, &rlt_direct, &rlt_hierarchical, &rlt_halving_doubling, &rlt_recursive_doubling, &rlt_bruck};
+    &rlt_ring,  &rlt_direct, &rlt_hierarchical, &rlt_halving_doubling, &rlt_recursive_doubling,
+    &rlt_bruck, &rlt_tree};
 enum { N_ALGORITHMS = sizeof algorithms / sizeof algorithms[0] };
 static const char *const kinds_of_shape[] = {"ring", "fully-connected", "switch"};
 

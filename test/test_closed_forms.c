@@ -11,21 +11,29 @@ static const rlt_time alpha_ps = 1000000, beta_ps = 20; /* 1 us; 50 GB/s */
 static const uint32_t powers[] = {2, 4, 8, 16, 32, 64};
 enum { N_POWERS = sizeof powers / sizeof powers[0] };
 
-static rlt_time run(const rlt_net_model *model, rlt_injection injection, const char *algorithm,
-                    rlt_coll_kind kind, uint32_t n, uint64_t bytes)
+static rlt_time run(test_net net, rlt_coll_kind kind, uint32_t n, uint64_t bytes)
 {
     char topology[64];
     snprintf(topology, sizeof topology, "switch:%u@50GB/s,500ns", n); /* a link up and one down */
-    test_net net = {.topology = topology, .model = model, .algorithm = algorithm, .injection = injection};
+    net.topology = topology;
     return test_collective(&net, kind, bytes, NULL).time_ps;
+}
+
+static rlt_time chunked(const char *algorithm, rlt_coll_kind kind, uint32_t n, uint64_t bytes,
+                        uint32_t chunks)
+{
+    test_net net = {.model = &rlt_net_flow, .algorithm = algorithm, .chunks = chunks};
+    return run(net, kind, n, bytes);
 }
 
 /* Whatever the model and the injection rule. */
 static void takes(rlt_time expected, const char *algorithm, rlt_coll_kind kind, uint32_t n, uint64_t bytes)
 {
     for (int i = 0; i < 4; i++) {
-        rlt_time t = run(i / 2 ? &rlt_net_flow : &rlt_net_alpha_beta, (rlt_injection)(i % 2), algorithm, kind,
-                         n, bytes);
+        test_net net = {.model = i / 2 ? &rlt_net_flow : &rlt_net_alpha_beta,
+                        .injection = (rlt_injection)(i % 2),
+                        .algorithm = algorithm};
+        rlt_time t = run(net, kind, n, bytes);
         if (t != expected)
             fail_msg("%s %s of %u: %lld ps, expected %lld", algorithm, rlt_coll_name(kind), n, (long long)t,
                      (long long)expected);
@@ -101,13 +109,49 @@ static void bruck(void **state)
     }
 }
 
+/* Nothing to send: as many hops as the trees are deep, floor(log2(n - 1)) + 1, and twice that up and down. */
+static void trees_are_shallow(void **state)
+{
+    (void)state;
+    for (uint32_t n = 2; n <= 40; n++) {
+        rlt_time depth = log2_of(n);
+        takes(depth * alpha_ps, "tree", RLT_BROADCAST, n, 0);
+        takes(depth * alpha_ps, "tree", RLT_REDUCE, n, 0);
+        takes(2 * depth * alpha_ps, "tree", RLT_ALL_REDUCE, n, 0);
+    }
+}
+
+/*
+ * c chunks follow each other through d levels, each a stage of M/c beta: whoever passes chunks on does so at
+ * half its bandwidth to each of two children. (c + d - 1) M/c beta + d alpha; and both ways, with both
+ * directions of all links at work, 2 M beta at most 5 % short (the bytes that most members must send).
+ */
+static void trees_have_full_bandwidth(void **state)
+{
+    (void)state;
+    const uint64_t bytes = 1 << 24;
+    for (uint32_t chunks = 1; chunks <= 64; chunks *= 4) {
+        for (int i = 0; i < N_POWERS - 1; i++) {
+            rlt_time d = log2_of(powers[i]), stage = (rlt_time)(bytes / chunks) * beta_ps;
+            for (int kind = RLT_BROADCAST; kind <= RLT_REDUCE; kind++)
+                assert_int_equal(chunked("tree", (rlt_coll_kind)kind, powers[i], bytes, chunks),
+                                 (chunks + d - 1) * stage + d * alpha_ps);
+        }
+    }
+    for (uint32_t n = 4; n <= 20; n++) {
+        rlt_time least = 2 * (rlt_time)(16 * bytes) * beta_ps;
+        rlt_time t = chunked("tree", RLT_ALL_REDUCE, n, 16 * bytes, 128);
+        assert_true(t >= least);
+        assert_true(t - least <= least / 20);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halving_doubling),
-        cmocka_unit_test(extra_member),
-        cmocka_unit_test(recursive_doubling),
-        cmocka_unit_test(bruck),
+        cmocka_unit_test(halving_doubling),   cmocka_unit_test(extra_member),
+        cmocka_unit_test(recursive_doubling), cmocka_unit_test(bruck),
+        cmocka_unit_test(trees_are_shallow),  cmocka_unit_test(trees_have_full_bandwidth),
     };
     return cmocka_run_group_tests_name("closed forms", tests, NULL, NULL);
 }
