@@ -60,6 +60,9 @@ t "-h is --help" 0 '^usage: ringlet COMMAND' '' -h
 t "help COMMAND is COMMAND --help" 0 '^usage: ringlet coll' '' help coll
 t "no command is wrong use" 2 '' 'ringlet: expected a command'
 t "an unknown command is named, and the nearest" 2 '' "^ringlet: cool: unknown command; did you mean 'coll'?" cool
+t "an unknown verb is named, and the nearest" 2 '' "^ringlet: topo: unknown command 'rout'; did you mean 'route'?" topo rout x 0 1
+t "an unknown model is named, and the nearest" 2 '' "unknown model 'transfomer'; did you mean 'transformer'?" run -m transfomer -t hgx-h100-8
+t "wrong use of a verb points to its help" 2 '' "^'ringlet trace generate --help' explains its use" trace generate
 t "an unknown command without a near one" 2 '' "unknown command; 'ringlet --help' lists them" quux
 t "an unknown option is named, and the nearest" 2 '' "^ringlet: --versoin: unknown option; did you mean '--version'?" --versoin
 t "the man page is made from the tables" 0 '\\-\\-collective' '' --generate-man

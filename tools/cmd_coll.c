@@ -172,8 +172,8 @@ static int make_groups(coll_job *j, rlt_error *err)
         rc = rlt_parse_ranks(j->s->group, &ranks, &n, err);
     if (!rc) {
         rc = rlt_group_create(j->ask.setup.topology, &j->ask.setup.placement, ranks, n, &j->ask.group, err);
-        if (rc && j->s->group)
-            rlt_error_prefix(err, "--group");
+        if (rc && j->s->group && err)
+            snprintf(err->where, sizeof err->where, "--group");
     }
     free(ranks);
     if (!rc && j->ask.group.n >= 2) {

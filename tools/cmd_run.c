@@ -104,9 +104,16 @@ static int generate(rlt_run *r, rlt_error *err)
     const char *text = r->settings->model, *colon = strchr(text, ':');
     size_t n = colon ? (size_t)(colon - text) : strlen(text);
     rlt_transformer m = rlt_transformer_default();
-    if (n != strlen("transformer") || memcmp(text, "transformer", n) != 0)
-        return rlt_fail(err, RLT_EUSAGE, "--model", "unknown model '%.*s'; 'ringlet list models' shows them",
-                        (int)n, text);
+    if (n != strlen("transformer") || memcmp(text, "transformer", n) != 0) {
+        char word[32];
+        snprintf(word, sizeof word, "%.*s", (int)n, text);
+        rlt_nearest near = rlt_nearest_to(word);
+        rlt_nearest_try(&near, "transformer");
+        return near.best ? rlt_fail(err, RLT_EUSAGE, "--model", "unknown model '%s'; did you mean '%s'?",
+                                    word, near.best)
+                         : rlt_fail(err, RLT_EUSAGE, "--model",
+                                    "unknown model '%s'; 'ringlet list models' shows them", word);
+    }
     m.ranks = r->setup.placement.n;
     const char *cursor = colon ? colon + 1 : NULL, *item;
     size_t length;

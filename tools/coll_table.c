@@ -12,7 +12,7 @@ enum { N_COLUMNS = 15 };
 static const rlt_column columns[N_COLUMNS] = {
     {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0}, /* or as wide as the longest asked for */
     {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0},
-    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 12, 0},
+    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 12, 0}, /* the same */
     {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0},
     {"time_ps", "time", "us", RLT_COL_TIME, 10, 0},
     {NULL, "", NULL, RLT_COL_TEXT, 1, 0}, /* the fastest of its size */
@@ -26,7 +26,7 @@ static const rlt_column columns[N_COLUMNS] = {
     {"events", NULL, NULL, RLT_COL_COUNT, 0, 0},
     {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
 };
-enum { COLLECTIVE = 0, MARK = 5, BOTTLENECK = 11 };
+enum { COLLECTIVE = 0, ALGORITHM = 2, MARK = 5, BOTTLENECK = 11 };
 /* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
 enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };
 
@@ -300,11 +300,11 @@ static int begin_output(coll_table *t, const rlt_parsed *args, rlt_error *err)
         fprintf(t->file.stream, "# %s\n", line);
     }
     memcpy(t->columns, columns, sizeof columns);
-    for (uint32_t k = 0; k < ask->n_cases; k++) {
-        int length = (int)strlen(rlt_coll_name(ask->cases[k].kind));
-        int *width = &t->columns[COLLECTIVE].width;
-        *width = length > *width ? length : *width;
-    }
+    for (uint32_t k = 0; k < ask->n_cases; k++)
+        rlt_column_widen(&t->columns[COLLECTIVE], rlt_coll_name(ask->cases[k].kind));
+    for (uint32_t a = 0; a < ask->n_algorithms; a++)
+        if (ask->algorithms[a])
+            rlt_column_widen(&t->columns[ALGORITHM], ask->algorithms[a]->name);
     rlt_table_begin(&t->table, t->format, t->columns, N_COLUMNS, t->file.stream, NULL);
     return 0;
 }

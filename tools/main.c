@@ -77,6 +77,12 @@ static int check_operands(const rlt_command *c, const rlt_parsed *p, const char 
         return rlt_fail(err, RLT_EUSAGE, name + strlen("ringlet "), "expected %s", c->operands);
     if (c->max_operands < 0 || p->n_operands <= c->max_operands)
         return 0;
+    rlt_nearest near = rlt_nearest_to(p->operands[0]); /* perhaps a verb was meant */
+    for (const rlt_command *const *v = c->verbs; v && *v; v++)
+        rlt_nearest_try(&near, (*v)->name);
+    if (near.best)
+        return rlt_fail(err, RLT_EUSAGE, c->name, "unknown command '%s'; did you mean '%s'?", p->operands[0],
+                        near.best);
     return c->operands ? rlt_fail(err, RLT_EUSAGE, p->operands[c->max_operands],
                                   "one argument too many; expected %s", c->operands)
                        : rlt_fail(err, RLT_EUSAGE, p->operands[0], "unexpected argument");
@@ -159,6 +165,16 @@ static int dispatch(int argc, char **argv, rlt_error *err)
     return 0;
 }
 
+static void explain_use(int argc, char **argv)
+{
+    const rlt_command *c = find(argv[1]);
+    --argc;
+    ++argv;
+    const rlt_command *verb = find_verb(c, &argc, &argv);
+    fprintf(stderr, "'ringlet %s%s%s --help' explains its use\n", c->name, verb ? " " : "",
+            verb ? verb->name : "");
+}
+
 int main(int argc, char **argv)
 {
     rlt_error err = {0}, end = {0};
@@ -169,7 +185,7 @@ int main(int argc, char **argv)
         err.code = rc;
         rlt_say(&err);
         if (rc == RLT_EUSAGE && find(argc > 1 ? argv[1] : ""))
-            fprintf(stderr, "'ringlet %s --help' explains its use\n", argv[1]);
+            explain_use(argc, argv);
     }
     if (rlt_stdout_finish(&end) && rc != RLT_EIO) {
         rlt_say(&end);

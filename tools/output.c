@@ -40,6 +40,12 @@ void rlt_row_json(rlt_jw *w, const rlt_column *columns, uint32_t n, const rlt_va
     }
 }
 
+void rlt_column_widen(rlt_column *c, const char *cell)
+{
+    int length = (int)strlen(cell);
+    c->width = length > c->width ? length : c->width;
+}
+
 /* A cell for people. */
 static void human(const rlt_column *c, const rlt_value *v, char *cell)
 {

@@ -37,6 +37,9 @@ typedef struct rlt_column {
     int decimals; /* of REAL and PERCENT in tables; CSV and JSON have six */
 } rlt_column;
 
+/* At least as wide as this cell. */
+void rlt_column_widen(rlt_column *c, const char *cell);
+
 typedef struct rlt_value {
     union {
         const char *text;

@@ -113,7 +113,8 @@ static void print_path(const rlt_run *r, const rlt_path_sum *p, FILE *out)
                 bound += rlt_replay_comm(r->replay, r->program->ops[p->items[i].op].comm).bound_ps;
         if (p->by_coll[k])
             fprintf(out,
-                    "  transfers: %u x %s, %s; the wires alone need %s of it, the rest is latency and the "
+                    "  transfers: %u x %s, %s; the wires alone need %s of it, the rest is launch, latency "
+                    "and the "
                     "algorithm\n",
                     p->by_coll[k], rlt_coll_name((rlt_coll_kind)k),
                     rlt_format_duration(a, sizeof a, p->by_coll_ps[k]),

@@ -183,6 +183,8 @@ static const rlt_column comm_columns[] = {
     {"last_rank", "last", "rank", RLT_COL_COUNT, 6, 0},
 };
 
+enum { ALGORITHM = 2 };
+
 typedef struct ranked {
     uint32_t comm;
     rlt_time key;
@@ -239,9 +241,14 @@ static int collectives(const rlt_run *r, FILE *out, rlt_error *err)
     }
     qsort(list, n, sizeof *list, longest_first);
     qsort(list, shown, sizeof *list, by_index);
+    rlt_column columns[sizeof comm_columns / sizeof *comm_columns];
+    memcpy(columns, comm_columns, sizeof columns);
+    for (uint32_t i = 0; i < shown; i++) {
+        const char *name = rlt_replay_comm(r->replay, list[i].comm).algorithm;
+        rlt_column_widen(&columns[ALGORITHM], name ? name : "");
+    }
     rlt_heading(out, "\ncommunication%s", shown < n ? " (the longest transfers)" : "");
-    rlt_table_begin(&t, RLT_FORMAT_TABLE, comm_columns, sizeof comm_columns / sizeof *comm_columns, out,
-                    NULL);
+    rlt_table_begin(&t, RLT_FORMAT_TABLE, columns, sizeof columns / sizeof *columns, out, NULL);
     for (uint32_t i = 0; i < shown; i++)
         comm_row(r, &t, list[i].comm);
     free(list);
