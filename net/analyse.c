@@ -23,9 +23,21 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
+/* Two halves of the accelerators, by one digit of their number: the lower and the upper half of its values.
+ */
+typedef struct halves {
+    uint32_t stride, size;
+} halves;
+
+static bool is_lower(const halves *h, uint32_t accelerator)
+{
+    return accelerator / h->stride % h->size < h->size / 2;
+}
+
 /* The graph of a cut: node 0 is the lower half of the accelerators, node 1 the upper half, then the other
  * nodes. */
 typedef struct cut {
+    halves h;
     uint64_t direct;        /* bandwidth of the links from half to half */
     uint64_t *from, *to;    /* of other node: bandwidth from the lower half and to the upper half */
     uint32_t *src, *dst, n; /* links between other nodes, then those of the halves */
@@ -36,11 +48,10 @@ typedef struct cut {
 /* False when there are too many links between other nodes. */
 static bool collect(const rlt_topology *t, cut *c)
 {
-    uint32_t half = t->accelerators / 2;
     for (uint32_t i = 0; i < t->links; i++) {
         rlt_link l = rlt_topology_link(t, i);
         bool a = l.src < t->accelerators, b = l.dst < t->accelerators;
-        bool lower = l.src < half, upper = l.dst >= half;
+        bool lower = a && is_lower(&c->h, l.src), upper = b && !is_lower(&c->h, l.dst);
         if (a && b && lower && upper)
             c->direct = add(c->direct, l.bw_Bps);
         else if (a && !b && lower)
@@ -85,10 +96,10 @@ static int solve_cut(cut *c, uint32_t others, uint64_t *value, rlt_error *err)
     return rc;
 }
 
-static int bisect(const rlt_topology *t, uint64_t *value, rlt_error *err)
+static int bisect(const rlt_topology *t, halves h, uint64_t *value, rlt_error *err)
 {
     uint32_t others = t->nodes - t->accelerators;
-    cut c = {0};
+    cut c = {.h = h};
     int rc = 0;
     *value = 0;
     if (t->accelerators < 2 || t->links > MAX_CUT_LINKS || others > MAX_CUT_LINKS)
@@ -110,6 +121,38 @@ static int bisect(const rlt_topology *t, uint64_t *value, rlt_error *err)
     free(c.src);
     free(c.to);
     free(c.from);
+    return rc;
+}
+
+/* The smaller of *least and the cut into halves by this digit; odd digits have no halves. */
+static int try_halves(const rlt_topology *t, uint32_t stride, uint32_t size, uint64_t *least, rlt_error *err)
+{
+    uint64_t value = 0;
+    if (size % 2)
+        return 0;
+    int rc = bisect(t, (halves){stride, size}, &value, err);
+    if (value < *least)
+        *least = value;
+    return rc;
+}
+
+/* Halves by number, and in a product those of every dimension and sub-dimension. */
+static int least_bisection(const rlt_topology *t, uint64_t *value, rlt_error *err)
+{
+    uint32_t stride = 1;
+    int rc = bisect(t, (halves){1, t->accelerators}, value, err);
+    for (uint32_t d = 0; d < t->n_dims && rc == 0; d++) {
+        const rlt_factor *f = &t->dims[d].f;
+        bool grid = f->shape == &rlt_shape_torus || f->shape == &rlt_shape_mesh;
+        uint32_t inner = stride;
+        for (uint32_t s = 1; grid && s <= f->number[0] && rc == 0; s++) {
+            rc = try_halves(t, inner, f->number[s], value, err);
+            inner *= f->number[s];
+        }
+        if (!grid && t->n_dims > 1 && rc == 0)
+            rc = try_halves(t, stride, f->n, value, err);
+        stride *= f->n;
+    }
     return rc;
 }
 
@@ -196,5 +239,5 @@ int rlt_topology_analyse(const rlt_topology *t, rlt_topology_facts *facts, rlt_e
         if (rc)
             return rc;
     }
-    return bisect(t, &facts->bisection_Bps, err);
+    return least_bisection(t, &facts->bisection_Bps, err);
 }

@@ -119,7 +119,7 @@ RLT_API const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t);
 typedef struct rlt_topology_facts {
     uint32_t diameter_hops; /* over accelerator pairs */
     rlt_time diameter_ps;   /* largest zero-load latency between two accelerators */
-    uint64_t bisection_Bps; /* min cut between the lower and the upper half of the accelerators */
+    uint64_t bisection_Bps; /* least min cut between halves: by number, and by each coordinate of a product */
     uint64_t min_egress_Bps, max_egress_Bps;
     uint32_t links_by_dim[RLT_MAX_DIMS];
 } rlt_topology_facts;

@@ -259,6 +259,12 @@ static void bisection_by_min_cut(void **state)
         {"fat-tree:16@50GB/s,0,hosts_per_leaf=4,oversubscription=2", 2 * 2 * 50},
         {"ring:4@100GB/s,0*ring:8@20GB/s,0", 4 * 2 * 10},
         {"ring:1@100GB/s,0", 0},
+        /* Across the longest sub-dimension, eight rings of 2 x 100/6 GB/s; across the slower dimension. */
+        {"torus:32@600GB/s,0,sizes=4x4x2", 8 * 2 * 100},
+        {"torus:32@600GB/s,0,sizes=2x4x4", 8 * 2 * 100},
+        {"ring:8@20GB/s,0*ring:4@100GB/s,0", 4 * 2 * 10},
+        {"mesh:12@40GB/s,0,sizes=4x3", 3 * 10},
+        {"switch:3@50GB/s,0*switch:4@20GB/s,0", 6 * 20},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         rlt_topology *t = load(cases[i].spec);

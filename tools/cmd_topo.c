@@ -370,7 +370,8 @@ static const rlt_command cmd_describe = {
     .description =
         "Describes a topology: its dimensions, nodes and links, and, found on the graph itself, the "
         "diameter, "
-        "the bisection bandwidth (the minimum cut between the lower and the upper half of the accelerators) "
+        "the bisection bandwidth (the minimum cut between two halves of the accelerators, by number or by "
+        "one coordinate of a product) "
         "and what an accelerator can send.",
     .example = "ringlet topo 'ring:4@200GB/s,500ns*switch:8@50GB/s,500ns'",
     .options = describe_options,
