@@ -97,7 +97,7 @@ done
 "$ringlet" --help >/dev/full 2>"$tmp/err"
 expect "a full disk is exit status 5" "$?" 5
 "$ringlet" --help 2>"$tmp/err" | head -0 >/dev/null
-expect "a closed pipe is no crash" "$(grep -c 'egmentation\|Sanitizer' "$tmp/err")" 0
+expect "a closed pipe is no crash, and no complaint" "$(cat "$tmp/err")" ""
 
 # ---- coll: the closed form of ring all-reduce, 2 (n-1)/n bytes / bandwidth, without latency
 # 4 ranks, 4 MB, 100 GB/s: 1.5 x 4e6 / 1e11 s = 60 us; busbw = 100 GB/s

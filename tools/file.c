@@ -3,6 +3,7 @@
 #include "tools/file.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,11 +77,21 @@ int rlt_file_open(rlt_file *f, const char *path, rlt_error *err)
     return rc;
 }
 
+/* Why writing failed, where an earlier write met it and its errno is gone: the other end of a pipe, or EIO.
+ */
+static int cause(FILE *stream, int number)
+{
+    struct pollfd out = {.fd = fileno(stream), .events = POLLOUT};
+    if (number)
+        return number;
+    return poll(&out, 1, 0) == 1 && out.revents & POLLERR ? EPIPE : EIO;
+}
+
 int rlt_file_flush(rlt_file *f, rlt_error *err)
 {
     errno = 0;
     if (fflush(f->stream) || ferror(f->stream))
-        return io_error(f, "write", errno ? errno : EIO, err);
+        return io_error(f, "write", cause(f->stream, errno), err);
     return 0;
 }
 
@@ -134,11 +145,11 @@ int rlt_stdout_finish(rlt_error *err)
     bool failed = ferror(stdout) != 0;
     if (fflush(stdout))
         failed = true;
-    int number = errno;
+    int number = failed ? cause(stdout, errno) : 0;
     /* A closed standard output is no error when nothing was written to it. */
     if (fclose(stdout) && errno != EBADF)
         failed = true, number = errno;
     if (failed)
-        return rlt_fail(err, RLT_EIO, "standard output", "cannot write: %s", strerror(number ? number : EIO));
+        return rlt_fail(err, RLT_EIO, "standard output", "cannot write: %s", strerror(number));
     return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The `ringlet` command: finds the subcommand, parses its options, runs it, reports how it went. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,6 +166,12 @@ static int dispatch(int argc, char **argv, rlt_error *err)
     return 0;
 }
 
+/* `ringlet ... | head`: who reads has had enough, and needs no telling. */
+static bool reader_left(const rlt_error *e)
+{
+    return e->code == RLT_EIO && strcmp(e->where, "standard output") == 0 && strstr(e->what, strerror(EPIPE));
+}
+
 static void explain_use(int argc, char **argv)
 {
     const rlt_command *c = find(argv[1]);
@@ -183,12 +190,14 @@ int main(int argc, char **argv)
     rc = dispatch(argc, argv, &err);
     if (rc) {
         err.code = rc;
-        rlt_say(&err);
+        if (!reader_left(&err))
+            rlt_say(&err);
         if (rc == RLT_EUSAGE && find(argc > 1 ? argv[1] : ""))
             explain_use(argc, argv);
     }
     if (rlt_stdout_finish(&end) && rc != RLT_EIO) {
-        rlt_say(&end);
+        if (!reader_left(&end))
+            rlt_say(&end);
         rc = rc ? rc : RLT_EIO;
     }
     return rlt_exit_status(rc);
