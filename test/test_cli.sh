@@ -124,7 +124,7 @@ for key in id src dst dim count bytes busy_ps active_ps utilization; do
 done
 t "coll --links-csv" 0 '' '' coll -t switch:4@100GB/s,0ns -a ring -b 4MB --links-csv "$tmp/links.csv"
 expect "links as csv: a row a link and the heading" "$(wc -l <"$tmp/links.csv" | tr -d ' ')" 9
-expect "links as csv: heading" "$(head -1 "$tmp/links.csv")" id,src,dst,dim,count,bytes,busy_ps,active_ps,utilization
+expect "links as csv: heading" "$(head -1 "$tmp/links.csv")" id,src,dst,dim,count,bandwidth_Bps,bytes,messages,busy_ps,active_ps,utilization
 t "coll --links-csv is for one row" 2 '' '^ringlet: --links-csv: is for one' coll -t switch:4@100GB/s,0ns -b 1KiB,2KiB --links-csv "$tmp/x"
 t "coll --series adds bytes over time" 0 '"series_bytes"' '' coll -t switch:4@100GB/s,0ns -a ring -b 4MB -f json --links --series 10us
 t "coll --links as a table" 0 'acc0  *sw0.0.0' '' coll -t switch:4@100GB/s,0ns -a ring -b 4MB --links

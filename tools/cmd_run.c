@@ -310,21 +310,15 @@ static int check_accounts(const rlt_run *r, rlt_error *err)
     }
     if (!net)
         return 0;
-    if (net->bytes_offered != net->bytes_delivered)
-        return rlt_fail(err, RLT_ECHECK, "accounts", "%llu bytes were offered to the network, %llu delivered",
-                        (unsigned long long)net->bytes_offered, (unsigned long long)net->bytes_delivered);
+    int rc = rlt_accounts_check(net, r->setup.topology, rlt_run_end(r), NULL, err);
+    if (rc)
+        return rc;
     for (uint32_t i = 0; i < r->program->n_comms; i++) {
         rlt_comm_result c = rlt_replay_comm(r->replay, i);
         if (c.end_ps - c.last_arrival_ps < c.bound_ps)
             return rlt_fail(err, RLT_ECHECK, "accounts",
                             "communication %u (%s) took less than its lower bound", i,
                             rlt_coll_name(r->program->comms[i].kind));
-    }
-    rlt_time end = rlt_sim_now(rlt_replay_sim(r->replay));
-    for (uint32_t i = 0; i < rlt_topology_links(r->setup.topology); i++) {
-        rlt_link_usage u = rlt_usage_link(net->usage, i);
-        if (r->options.model == &rlt_net_flow && u.busy_ps > end)
-            return rlt_fail(err, RLT_ECHECK, "accounts", "link %u carried more than its capacity", i);
     }
     return 0;
 }
@@ -337,7 +331,9 @@ static int report(rlt_run *r, rlt_error *err)
     int rc = 0;
     if (s->timeline && (rc = rlt_run_timeline(r, s->timeline, err)))
         return rc;
-    if (s->report.links_csv && (rc = rlt_run_links_csv(r, s->report.links_csv, err)))
+    const rlt_net *net = rlt_replay_net(r->replay);
+    if (s->report.links_csv && net &&
+        (rc = rlt_links_csv(s->report.links_csv, r->setup.topology, net->usage, rlt_run_end(r), err)))
         return rc;
     if (format == RLT_FORMAT_JSON)
         return rlt_run_json(r, s->report.output, err);

@@ -2,6 +2,7 @@
 /* Link usage, written and checked. */
 #include "tools/links.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/file.h"
@@ -11,13 +12,19 @@ static double part(rlt_time busy_ps, rlt_time time_ps)
     return time_ps > 0 ? (double)busy_ps / (double)time_ps : 0;
 }
 
-enum { N_COLUMNS = 9 };
+enum { N_COLUMNS = 11 };
 static const rlt_column columns[N_COLUMNS] = {
-    {"id", "link", NULL, RLT_COL_COUNT, 0, 0},         {"src", "from", NULL, RLT_COL_TEXT, 0, 0},
-    {"dst", "to", NULL, RLT_COL_TEXT, 0, 0},           {"dim", "dim", NULL, RLT_COL_COUNT, 0, 0},
+    {"id", "link", NULL, RLT_COL_COUNT, 0, 0},
+    {"src", "from", NULL, RLT_COL_TEXT, 0, 0},
+    {"dst", "to", NULL, RLT_COL_TEXT, 0, 0},
+    {"dim", "dim", NULL, RLT_COL_COUNT, 0, 0},
     {"count", NULL, NULL, RLT_COL_COUNT, 0, 0}, /* links that this row stands for */
-    {"bytes", "bytes", NULL, RLT_COL_COUNT, 0, 0},     {"busy_ps", "busy", "us", RLT_COL_TIME, 0, 0},
-    {"active_ps", "active", "us", RLT_COL_TIME, 0, 0}, {"utilization", "util", "%", RLT_COL_PERCENT, 0, 1},
+    {"bandwidth_Bps", NULL, NULL, RLT_COL_COUNT, 0, 0},
+    {"bytes", "bytes", NULL, RLT_COL_COUNT, 0, 0},
+    {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
+    {"busy_ps", "busy", "us", RLT_COL_TIME, 0, 0},
+    {"active_ps", "active", "us", RLT_COL_TIME, 0, 0},
+    {"utilization", "util", "%", RLT_COL_PERCENT, 0, 1},
 };
 
 typedef struct link_row {
@@ -25,42 +32,140 @@ typedef struct link_row {
     char src[128], dst[128];
 } link_row;
 
-static void fill_row(link_row *r, const rlt_topology *t, const rlt_usage *u, uint32_t id, rlt_time time_ps)
+static int compare_u64(uint64_t a, uint64_t b)
 {
-    rlt_link l = rlt_topology_link(t, id);
-    rlt_link_usage c = rlt_usage_link(u, id);
-    uint32_t i = 0;
-    r->values[i++] = rlt_count(id);
-    r->values[i++] = rlt_text(rlt_topology_node_name(t, l.src, r->src, sizeof r->src));
-    r->values[i++] = rlt_text(rlt_topology_node_name(t, l.dst, r->dst, sizeof r->dst));
-    r->values[i++] = rlt_count(l.dim);
-    r->values[i++] = rlt_count(1);
-    r->values[i++] = rlt_count(c.bytes);
-    r->values[i++] = rlt_ps(c.busy_ps);
-    r->values[i++] = rlt_ps(c.active_ps);
-    r->values[i++] = rlt_real(part(c.busy_ps, time_ps));
+    return (a > b) - (a < b);
 }
 
-void rlt_links_json(rlt_jw *w, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps)
+/* Members of one class become neighbours, in order of id. */
+static int by_class(const void *a, const void *b)
+{
+    const rlt_link_class *x = a, *y = b;
+    int c = compare_u64(x->link.dim, y->link.dim);
+    if (!c)
+        c = compare_u64(x->usage.bytes, y->usage.bytes);
+    if (!c)
+        c = compare_u64((uint64_t)x->usage.busy_ps, (uint64_t)y->usage.busy_ps);
+    if (!c)
+        c = compare_u64((uint64_t)x->usage.active_ps, (uint64_t)y->usage.active_ps);
+    return c ? c : compare_u64(x->first, y->first);
+}
+
+static int by_utilization(const void *a, const void *b)
+{
+    const rlt_link_class *x = a, *y = b;
+    if (x->utilization != y->utilization)
+        return x->utilization < y->utilization ? 1 : -1;
+    return compare_u64(x->first, y->first);
+}
+
+static bool same_class(const rlt_link_class *x, const rlt_link_class *y)
+{
+    return x->link.dim == y->link.dim && x->usage.bytes == y->usage.bytes &&
+           x->usage.busy_ps == y->usage.busy_ps && x->usage.active_ps == y->usage.active_ps;
+}
+
+static rlt_link_class class_of(const rlt_topology *t, const rlt_usage *u, uint32_t id, rlt_time time_ps)
+{
+    rlt_link_class c = {
+        .first = id, .count = 1, .link = rlt_topology_link(t, id), .usage = rlt_usage_link(u, id)};
+    c.link.bw_Bps = c.usage.bw_Bps;
+    c.utilization = part(c.usage.busy_ps, time_ps);
+    return c;
+}
+
+/* Sorts and merges; returns how many classes remain. */
+static uint32_t fold(rlt_link_class *list, uint32_t n)
+{
+    uint32_t k = 0;
+    qsort(list, n, sizeof *list, by_class);
+    for (uint32_t i = 0; i < n; i++)
+        if (k && same_class(&list[k - 1], &list[i]))
+            list[k - 1].count++;
+        else
+            list[k++] = list[i];
+    qsort(list, k, sizeof *list, by_utilization);
+    return k;
+}
+
+int rlt_links_list(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
+                   rlt_link_class **list, uint32_t *n, rlt_error *err)
+{
+    uint32_t links = rlt_topology_links(t);
+    rlt_link_class *all = malloc(((size_t)links + 1) * sizeof *all);
+    if (!all)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < links; i++)
+        all[i] = class_of(t, u, i, time_ps);
+    *n = folded ? fold(all, links) : links;
+    *list = all;
+    return 0;
+}
+
+void rlt_link_class_name(const rlt_topology *t, const rlt_link_class *c, char *buffer, size_t size)
+{
+    char src[64], dst[64];
+    if (c->count > 1 && rlt_topology_is_product(t)) {
+        snprintf(buffer, size, "dim %u %s x %u", c->link.dim, rlt_topology_dim(t, c->link.dim).shape,
+                 c->count);
+        return;
+    }
+    snprintf(buffer, size, "%s->%s", rlt_topology_node_name(t, c->link.src, src, sizeof src),
+             rlt_topology_node_name(t, c->link.dst, dst, sizeof dst));
+    if (c->count > 1) {
+        size_t used = strlen(buffer);
+        snprintf(buffer + used, size - used, " and %u like it", c->count - 1);
+    }
+}
+
+static void fill_row(link_row *r, const rlt_topology *t, const rlt_link_class *c)
+{
+    uint32_t i = 0;
+    r->values[i++] = rlt_count(c->first);
+    r->values[i++] = rlt_text(rlt_topology_node_name(t, c->link.src, r->src, sizeof r->src));
+    r->values[i++] = rlt_text(rlt_topology_node_name(t, c->link.dst, r->dst, sizeof r->dst));
+    r->values[i++] = rlt_count(c->link.dim);
+    r->values[i++] = rlt_count(c->count);
+    r->values[i++] = rlt_count(c->link.bw_Bps);
+    r->values[i++] = rlt_count(c->usage.bytes);
+    r->values[i++] = rlt_count(c->usage.messages);
+    r->values[i++] = rlt_ps(c->usage.busy_ps);
+    r->values[i++] = rlt_ps(c->usage.active_ps);
+    r->values[i++] = rlt_real(c->utilization);
+}
+
+static void series_json(rlt_jw *w, const rlt_usage *u, uint32_t link)
+{
+    rlt_jw_array(w, "series_bytes");
+    for (uint32_t b = 0; b < rlt_usage_bins(u); b++)
+        rlt_jw_double(w, NULL, rlt_usage_bin_bytes(u, link, b), 0);
+    rlt_jw_end_array(w);
+}
+
+int rlt_links_json(rlt_jw *w, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
+                   rlt_error *err)
 {
     link_row row;
-    uint32_t bins = rlt_usage_bin_ps(u) > 0 ? rlt_usage_bins(u) : 0;
-    if (rlt_usage_bin_ps(u) > 0)
+    rlt_link_class *list;
+    uint32_t n;
+    bool series = rlt_usage_bin_ps(u) > 0;
+    int rc = rlt_links_list(t, u, time_ps, folded && !series, &list, &n, err);
+    if (rc)
+        return rc;
+    if (series)
         rlt_jw_i64(w, "series_bin_ps", rlt_usage_bin_ps(u));
     rlt_jw_array(w, "links");
-    for (uint32_t id = 0; id < rlt_topology_links(t); id++) {
-        fill_row(&row, t, u, id, time_ps);
+    for (uint32_t i = 0; i < n; i++) {
+        fill_row(&row, t, &list[i]);
         rlt_jw_object(w, NULL);
         rlt_row_json(w, columns, N_COLUMNS, row.values);
-        if (rlt_usage_bin_ps(u) > 0) {
-            rlt_jw_array(w, "series_bytes");
-            for (uint32_t b = 0; b < bins; b++)
-                rlt_jw_double(w, NULL, rlt_usage_bin_bytes(u, id, b), 0);
-            rlt_jw_end_array(w);
-        }
+        if (series)
+            series_json(w, u, list[i].first);
         rlt_jw_end_object(w);
     }
     rlt_jw_end_array(w);
+    free(list);
+    return 0;
 }
 
 int rlt_links_csv(const char *path, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps,
@@ -78,7 +183,8 @@ int rlt_links_csv(const char *path, const rlt_topology *t, const rlt_usage *u, r
         fprintf(f.stream, ",bytes_from_%lld_ps", (long long)(b * bin_ps));
     fputc('\n', f.stream);
     for (uint32_t id = 0; id < rlt_topology_links(t); id++) {
-        fill_row(&row, t, u, id, time_ps);
+        rlt_link_class c = class_of(t, u, id, time_ps);
+        fill_row(&row, t, &c);
         rlt_csv_row(f.stream, columns, N_COLUMNS, row.values);
         for (uint32_t b = 0; b < bins; b++)
             fprintf(f.stream, ",%.0f", rlt_usage_bin_bytes(u, id, b));
@@ -99,7 +205,8 @@ int rlt_links_table(FILE *out, const rlt_topology *t, const rlt_usage *u, rlt_ti
             idle++;
             continue;
         }
-        fill_row(&row, t, u, id, time_ps);
+        rlt_link_class c = class_of(t, u, id, time_ps);
+        fill_row(&row, t, &c);
         rlt_table_row(&table, row.values);
     }
     rc = rlt_table_end(&table, err);

@@ -7,6 +7,7 @@
 #define RLT_RUN_H
 
 #include "tools/file.h"
+#include "tools/links.h"
 #include "tools/settings.h"
 #include "tools/trace_options.h"
 #include "workload/generator.h"
@@ -38,22 +39,12 @@ typedef struct rlt_run {
     uint32_t last_rank; /* the one that ends last: totals are its own */
 } rlt_run;
 
-/* One class of links: the same dimension, bytes, busy and active time. */
-typedef struct rlt_link_class {
-    uint32_t first, count; /* lowest id, how many */
-    rlt_link link;         /* of the first */
-    rlt_link_usage usage;  /* of each */
-    double utilization;
-} rlt_link_class;
-
 /* All links folded into classes, most utilized first; `folded` false: every link its own. *classes malloc'ed;
  * none under a timing mode. */
 int rlt_run_links(const rlt_run *r, bool folded, rlt_link_class **classes, uint32_t *n,
                   rlt_error *err) RLT_MUST_USE;
-/* "gpu0->gpu3", or "dim 0 ring x 64" for a class. */
-void rlt_run_link_name(const rlt_run *r, const rlt_link_class *c, char *buffer, size_t size);
-/* Per-link CSV, and with --series the bins as rows. */
-int rlt_run_links_csv(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
+/* The instant at which the simulation ended: what utilization is relative to. */
+rlt_time rlt_run_end(const rlt_run *r);
 
 int rlt_run_table(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
 int rlt_run_json(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;

@@ -155,7 +155,7 @@ static int print_links(const rlt_run *r, FILE *out, rlt_error *err)
         rlt_heading(out, "busiest links");
     for (uint32_t i = 0; used && i < n && i < 3 && links[i].usage.bytes; i++) {
         char name[160], rate[32];
-        rlt_run_link_name(r, &links[i], name, sizeof name);
+        rlt_link_class_name(r->setup.topology, &links[i], name, sizeof name);
         fprintf(out, "  %-30s %s, %.2f %% of the run; while something was on it, %.1f %%\n", name,
                 rlt_format_rate(rate, sizeof rate, links[i].link.bw_Bps), 100 * links[i].utilization,
                 percent(links[i].usage.busy_ps, links[i].usage.active_ps));

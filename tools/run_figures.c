@@ -74,7 +74,7 @@ int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
                          100 * (double)p.by_kind_ps[RLT_PATH_TRANSFER] / total);
     if (used > 0 && (size_t)used < size && n_links && links[0].usage.bytes) {
         char name[160];
-        rlt_run_link_name(r, &links[0], name, sizeof name);
+        rlt_link_class_name(r->setup.topology, &links[0], name, sizeof name);
         snprintf(buffer + used, size - (size_t)used, "; the busiest link, %s, is used to %.1f %%", name,
                  100 * links[0].utilization);
     }

@@ -77,46 +77,14 @@ static void collectives(const rlt_run *r, rlt_jw *w)
     rlt_jw_end_array(w);
 }
 
-static void series(const rlt_net *net, uint32_t link, rlt_jw *w)
-{
-    uint32_t bins = rlt_usage_bins(net->usage);
-    rlt_jw_array(w, "bin_bytes");
-    for (uint32_t b = 0; b < bins; b++)
-        rlt_jw_double(w, NULL, rlt_usage_bin_bytes(net->usage, link, b), 3);
-    rlt_jw_end_array(w);
-}
-
 static int links(const rlt_run *r, rlt_jw *w, rlt_error *err)
 {
-    rlt_link_class *list = NULL;
-    uint32_t n = 0;
     const rlt_net *net = rlt_replay_net(r->replay);
-    bool bins = r->settings->report.series_ps && net;
-    int rc = rlt_run_links(r, !r->settings->report.links && !bins, &list, &n, err);
-    if (rc)
-        return rc;
-    if (bins)
-        rlt_jw_i64(w, "bin_ps", rlt_usage_bin_ps(net->usage));
+    if (net)
+        return rlt_links_json(w, r->setup.topology, net->usage, rlt_run_end(r), !r->settings->report.links,
+                              err);
     rlt_jw_array(w, "links");
-    for (uint32_t i = 0; i < n; i++) {
-        char src[64], dst[64];
-        const rlt_link_class *c = &list[i];
-        rlt_jw_object(w, NULL);
-        rlt_jw_u64(w, "id", c->first);
-        rlt_jw_string(w, "src", rlt_topology_node_name(r->setup.topology, c->link.src, src, sizeof src));
-        rlt_jw_string(w, "dst", rlt_topology_node_name(r->setup.topology, c->link.dst, dst, sizeof dst));
-        rlt_jw_u64(w, "dim", c->link.dim);
-        rlt_jw_u64(w, "count", c->count);
-        rlt_jw_u64(w, "bytes", c->usage.bytes);
-        rlt_jw_i64(w, "busy_ps", c->usage.busy_ps);
-        rlt_jw_i64(w, "active_ps", c->usage.active_ps);
-        rlt_jw_double(w, "utilization", c->utilization, 9);
-        if (bins)
-            series(net, c->first, w);
-        rlt_jw_end_object(w);
-    }
     rlt_jw_end_array(w);
-    free(list);
     return 0;
 }
 

@@ -285,7 +285,7 @@ static int links(const rlt_run *r, FILE *out, rlt_error *err)
     for (uint32_t i = 0; i < shown; i++) {
         char name[160], bar[21];
         size_t filled = (size_t)(list[i].utilization * 20 + 0.5);
-        rlt_run_link_name(r, &list[i], name, sizeof name);
+        rlt_link_class_name(r->setup.topology, &list[i], name, sizeof name);
         memset(bar, '#', sizeof bar);
         bar[filled > 20 ? 20 : filled] = '\0';
         rlt_value v[] = {rlt_text(name),

@@ -183,7 +183,7 @@ static int counters(writer *w, const rlt_run *r, rlt_error *err)
     metadata(w, "process_name", pid, 0, "name", "links: utilization", 0);
     for (uint32_t i = 0; i < n && i < MAX_TRACKS && list[i].usage.bytes; i++) {
         char name[160], ts[32];
-        rlt_run_link_name(r, &list[i], name, sizeof name);
+        rlt_link_class_name(r->setup.topology, &list[i], name, sizeof name);
         double full = (double)list[i].link.bw_Bps * (double)bin * 1e-12;
         uint32_t bins = rlt_usage_bins(net->usage);
         for (uint32_t b = 0; b <= bins; b++) { /* a last zero: a counter keeps its value for ever */
