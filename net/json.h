@@ -86,7 +86,7 @@ typedef struct rlt_jw {
     char *text;
     size_t length, capacity;
     int depth, failed;
-    bool comma, pretty; /* pretty: objects at depth <= 2 one member a line */
+    bool comma, pretty; /* pretty: objects at depth <= 2 one member a line, and a line's end */
 } rlt_jw;
 RLT_API void rlt_jw_init(rlt_jw *w, bool pretty);
 RLT_API void rlt_jw_object(rlt_jw *w, const char *key); /* key NULL inside arrays and at the top */

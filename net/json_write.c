@@ -121,6 +121,8 @@ static void close_container(rlt_jw *w, const char *bracket)
     if (w->pretty && w->comma && lines && w->depth < 2)
         new_line(w);
     put_text(w, bracket);
+    if (w->pretty && w->depth == 0)
+        put_text(w, "\n");
     w->comma = true;
 }
 

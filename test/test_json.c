@@ -320,7 +320,7 @@ static void writer_pretty(void **state)
     rlt_jw_end_object(&w);
     rlt_jw_end_array(&w);
     rlt_jw_end_object(&w);
-    expect_text(&w, "{\n  \"a\": 1,\n  \"n\": [1, 2],\n  \"o\": [\n    {\"x\": 1, \"y\": 2}\n  ]\n}");
+    expect_text(&w, "{\n  \"a\": 1,\n  \"n\": [1, 2],\n  \"o\": [\n    {\"x\": 1, \"y\": 2}\n  ]\n}\n");
 }
 
 /* What is written is read back, for a string of all the bytes a C string can hold. */

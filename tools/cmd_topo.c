@@ -245,7 +245,9 @@ static int put_route(const rlt_parsed *args, const route_settings *s, const rlt_
     rlt_jw w;
     int rc;
     if (format == RLT_FORMAT_JSON) {
-        rlt_document_begin(&w, "topo route", args, NULL);
+        rlt_inputs in = {0};
+        rlt_inputs_add(&in, "topology", args->operands[0], rlt_topology_hash(t));
+        rlt_document_begin(&w, "topo route", args, &in);
         rlt_jw_i64(&w, "latency_ps", path->latency_ps);
         rlt_jw_array(&w, "hops");
         rc = put_hops(t, path, format, NULL, &w, err);
