@@ -13,7 +13,7 @@
 #include "workload/generator.h"
 #include "workload/reader.h"
 
-enum { MAX_NAMES = 4096, NAME_WIDTH = 17 };
+enum { MAX_NAMES = 4096, NAME_WIDTH = 20 };
 
 static const rlt_column columns[] = {
     {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
@@ -30,7 +30,7 @@ static const rlt_column topology_columns[] = {
 static void put_text(FILE *out, const char *name, const char *summary, const char *parameters)
 {
     char text[512];
-    int column = fprintf(out, "%-16s ", name);
+    int column = fprintf(out, "%-*s ", NAME_WIDTH - 1, name);
     rlt_wrap(out, summary ? summary : "", column, NAME_WIDTH);
     if (parameters && *parameters) {
         snprintf(text, sizeof text, "[%s]", parameters);
