@@ -65,16 +65,36 @@ static bool scan_escape(rlt__json_scanner *s)
     return true;
 }
 
+/* One character of UTF-8 outside ASCII: in its shortest form, no surrogate, at most U+10FFFF (RFC 3629). */
+static bool scan_utf8(rlt__json_scanner *s)
+{
+    const unsigned char *p = (const unsigned char *)s->p;
+    int n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    unsigned least = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned most = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    bool good = p[0] >= 0xc2 && p[0] <= 0xf4 && s->end - s->p >= n && p[1] >= least && p[1] <= most;
+    for (int i = 2; good && i < n; i++)
+        good = p[i] >= 0x80 && p[i] <= 0xbf;
+    if (!good)
+        return bad(s, "a string that is not UTF-8");
+    s->p += n;
+    return true;
+}
+
 bool rlt__json_scan_string(rlt__json_scanner *s)
 {
     s->p++;
     while (s->p < s->end && *s->p != '"') {
         if ((unsigned char)*s->p < 0x20)
             return bad(s, "a control character in a string");
-        if (*s->p != '\\')
+        if ((unsigned char)*s->p >= 0x80) {
+            if (!scan_utf8(s))
+                return false;
+        } else if (*s->p != '\\') {
             s->p++;
-        else if (!scan_escape(s))
+        } else if (!scan_escape(s)) {
             return false;
+        }
     }
     if (s->p >= s->end)
         return bad(s, "the text ends inside a string");

@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is quoted comes from input files: control characters must not reach a terminal. */
+/* What is quoted comes from input files: control characters (those of Latin-1 too, as UTF-8) must not reach a
+ * terminal, and an error is one line. */
 static void make_printable(char *s)
 {
     for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+        unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+        if (c < 0x20 || c == 0x7f)
             *s = '?';
+        else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+            s[0] = s[1] = '?';
     }
 }
 

@@ -50,6 +50,12 @@ static void malformed_texts_name_line_and_column(void **state)
         {"[\"\\u0000\"]", "t:1:9"},
         {"[\"\\ud800\"]", "t:1:9"},
         {"[\"abc", "t:1:6"},
+        {"[\"a\xff\"]",
+         "t:1:4"}, /* RFC 3629: no such byte, too long a form, a surrogate, cut short, past the end */
+        {"[\"a\xc0\xaf\"]", "t:1:4"},
+        {"[\"a\xed\xa0\x80\"]", "t:1:4"},
+        {"[\"a\xe2\x82\"]", "t:1:4"},
+        {"[\"a\xf4\x90\x80\x80\"]", "t:1:4"},
         {"{} {}", "t:1:4"},
         {"{\"a\":1,\n \"b\":2,\n \"a\":3}", "t:3:6: a"},
         {"{\"x\":[{\"a\":1},{\"b\":2, \"\\u0062\":3}]}", "t:1:32: x[1].b"},

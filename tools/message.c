@@ -34,7 +34,7 @@ static void put_clean(const char *text)
 {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        fputc((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : c, stderr);
+        fputc(c < 0x20 || c == 0x7f ? '?' : c, stderr);
     }
 }
 

@@ -543,8 +543,8 @@ static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t 
     for (uint32_t r = 0; r < t->n_ranks; r++) {
         uint32_t from = t->rank_path[r] ? r : stand_in(t->opts, r);
         if (from >= t->n_ranks || !t->rank_path[from])
-            return rlt_fail(err, RLT_ESCHEMA, NULL, "no file for rank %" PRIu32 ", and no recording plays it",
-                            r);
+            return rlt_fail(err, RLT_ESCHEMA, paths[0],
+                            "there is no file for rank %" PRIu32 ", and no recording plays it", r);
         t->rank_path[r] = t->rank_path[from];
     }
     return 0;
@@ -554,6 +554,7 @@ static int read_chakra(const char *const *paths, uint32_t n, const rlt_read_opti
                        rlt_error *err)
 {
     rlt_error own = {0}; /* kept apart: the builder's reason goes first */
+    const char *path = NULL;
     rlt_chakra_trace t = {.opts = opts};
     rlt_chakra_node node = {0};
     *out = NULL;
@@ -562,8 +563,11 @@ static int read_chakra(const char *const *paths, uint32_t n, const rlt_read_opti
         rc = rlt_builder_create(t.n_ranks, &t.builder, &own);
     if (rc == 0)
         rc = rlt__chakra_scan(&t, &own);
-    for (uint32_t r = 0; r < t.n_ranks && rc == 0; r++)
+    for (uint32_t r = 0; r < t.n_ranks && rc == 0; r++) {
         rc = read_rank(&t, r, &node, &own);
+        if (!path && rlt_build_failed(t.builder))
+            path = t.rank_path[r];
+    }
     if (rc == 0 && opts->last_step >= 0 && (uint32_t)opts->last_step >= t.n_steps)
         rc = rlt_fail(
             &own, RLT_ERANGE, paths[0], "expected steps of those recorded, 0:%" PRIu32 ", got %d:%d",
@@ -573,6 +577,8 @@ static int read_chakra(const char *const *paths, uint32_t n, const rlt_read_opti
             (void)rlt_fail(&own, rc, NULL, "%s", rlt_strerror(rc));
         rlt_build_fail(t.builder, &own);
         rc = rlt_builder_finish(t.builder, "chakra", out, err);
+        if (rc < 0 && path)
+            rlt_error_prefix(err, path);
     } else if (err && err->code == 0) {
         *err = own;
     }

@@ -260,6 +260,7 @@ static bool played_later(const rlt_kin_run *run, uint32_t rank)
 static int build(rlt_kin_run *run, rlt_program **out, rlt_error *err)
 {
     rlt_builder *b;
+    const char *path = NULL;
     int rc = rlt_builder_create(run->n_ranks, &b, err);
     if (rc < 0)
         return rc;
@@ -269,6 +270,7 @@ static int build(rlt_kin_run *run, rlt_program **out, rlt_error *err)
             continue;
         rlt_kin_recording *k = &run->recordings[run->by_rank[r]];
         rc = rlt__kin_graph(run, k, r, b, err);
+        path = rlt_build_failed(b) ? k->path : NULL;
         if (k->rank != r)
             rlt_build_note(b, 1, "ranks played by the recording of another");
         if (!played_later(run, r))
@@ -278,7 +280,10 @@ static int build(rlt_kin_run *run, rlt_program **out, rlt_error *err)
         rlt_builder_free(b);
         return rc;
     }
-    return rlt_builder_finish(b, "kineto", out, err);
+    rc = rlt_builder_finish(b, "kineto", out, err);
+    if (rc < 0 && path)
+        rlt_error_prefix(err, path);
+    return rc;
 }
 
 static int read_kineto(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_program **out,
