@@ -66,7 +66,7 @@ static void hash_dim(rlt_topology *t, const rlt_factor *f)
 static int build_product(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
 {
     if (spec->n_dims > RLT_MAX_DIMS)
-        return rlt_fail(err, RLT_ERANGE, spec->name, "%" PRIu32 " dimensions; at most %d", spec->n_dims,
+        return rlt_fail(err, RLT_ERANGE, spec->where, "%" PRIu32 " dimensions; at most %d", spec->n_dims,
                         RLT_MAX_DIMS);
     rlt_time longest = 0;
     for (uint32_t i = 0; i < spec->n_dims; i++) {
@@ -77,7 +77,8 @@ static int build_product(const rlt_topology_spec *spec, rlt_topology *t, rlt_err
         hash_dim(t, &t->dims[i].f);
     }
     if (longest >= RLT_TIME_MAX)
-        return rlt_fail(err, RLT_ERANGE, spec->name, "latencies too large: their sum over a route overflows");
+        return rlt_fail(err, RLT_ERANGE, spec->where,
+                        "latencies too large: their sum over a route overflows");
     t->n_dims = spec->n_dims;
     return lay_out(spec, t, err);
 }
@@ -91,7 +92,7 @@ static int copy_rings(const rlt_topology_spec *spec, rlt_topology *t, rlt_error 
     if (!spec->n_rings)
         return 0;
     if (spec->n_rings > MAX_RINGS)
-        return rlt_fail(err, RLT_ERANGE, spec->name, "%" PRIu32 " rings; at most %d", spec->n_rings,
+        return rlt_fail(err, RLT_ERANGE, spec->where, "%" PRIu32 " rings; at most %d", spec->n_rings,
                         MAX_RINGS);
     t->rings = calloc((size_t)spec->n_rings * n, sizeof *t->rings);
     seen = calloc(n, sizeof *seen);
@@ -105,7 +106,7 @@ static int copy_rings(const rlt_topology_spec *spec, rlt_topology *t, rlt_error 
         for (uint32_t i = 0; i < n; i++) {
             uint32_t a = spec->rings[r][i];
             if (a >= n || seen[a] == r + 1) {
-                rc = rlt_fail(err, RLT_ESCHEMA, spec->name,
+                rc = rlt_fail(err, RLT_ESCHEMA, spec->where,
                               "ring %" PRIu32 " is not a permutation of the accelerators: %s %" PRIu32
                               " at position %" PRIu32,
                               r, a >= n ? "no accelerator" : "repeats", a, i);
@@ -151,18 +152,20 @@ int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_er
     t->endpoint = spec->endpoint;
     hash_endpoint(t);
     if (spec->n_nodes && spec->n_dims)
-        rc = rlt_fail(err, RLT_ESCHEMA, spec->name, "dimensions and nodes exclude each other");
+        rc = rlt_fail(err, RLT_ESCHEMA, spec->where, "dimensions and nodes exclude each other");
     else if (spec->n_nodes)
         rc = rlt_build_graph(spec, t, err);
     else if (spec->n_dims)
         rc = build_product(spec, t, err);
     else
-        rc = rlt_fail(err, RLT_ETOPOLOGY, spec->name, "no accelerator: neither dimensions nor nodes");
+        rc = rlt_fail(err, RLT_ETOPOLOGY, spec->where, "no accelerator: neither dimensions nor nodes");
     if (rc || (rc = copy_rings(spec, t, err)) != 0)
         goto fail;
     *out = t;
     return 0;
 fail:
+    if (err && !err->where[0] && spec->where)
+        rlt_error_prefix(err, spec->where); /* readers do not keep the place of every link */
     rlt_topology_free(t);
     return rc;
 }

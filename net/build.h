@@ -49,7 +49,8 @@ typedef struct rlt_static_route {
 /* All strings and arrays are borrowed and copied. */
 typedef struct rlt_topology_spec {
     const char *name, *source;
-    uint64_t hash; /* of the text it was read from */
+    const char *where; /* the place of errors that have no other: the file */
+    uint64_t hash;     /* of the text it was read from */
     rlt_endpoint endpoint;
     uint32_t n_rings;
     const uint32_t *const *rings; /* each of n accelerator ids (in a graph: in order of appearance) */

@@ -44,7 +44,7 @@ static int number_nodes(const rlt_topology_spec *spec, rlt_topology *t, uint32_t
     }
     t->nodes = next;
     if (!t->accelerators)
-        return rlt_fail(err, RLT_ETOPOLOGY, spec->name, "no accelerator among %" PRIu32 " nodes", t->nodes);
+        return rlt_fail(err, RLT_ETOPOLOGY, spec->where, "no accelerator among %" PRIu32 " nodes", t->nodes);
     return 0;
 }
 
@@ -132,7 +132,7 @@ static int copy_routes(const rlt_topology_spec *spec, rlt_topology *t, const uin
     for (uint32_t i = 0; i < spec->n_routes; i++)
         total += (uint64_t)spec->routes[i].n + 1;
     if (total > MAX_ROUTE_LINKS)
-        return rlt_fail(err, RLT_ERANGE, spec->name, "static routes of %" PRIu64 " links; at most %d", total,
+        return rlt_fail(err, RLT_ERANGE, spec->where, "static routes of %" PRIu64 " links; at most %d", total,
                         MAX_ROUTE_LINKS);
     t->graph.route_links = calloc((size_t)total, sizeof *t->graph.route_links);
     t->graph.route_first = calloc((size_t)spec->n_routes + 1, sizeof *t->graph.route_first);
@@ -155,7 +155,7 @@ static int copy_logical(const rlt_topology_spec *spec, rlt_topology *t, rlt_erro
         return 0;
     }
     if (spec->n_logical > RLT_MAX_DIMS)
-        return rlt_fail(err, RLT_ERANGE, spec->name, "%" PRIu32 " dimensions; at most %d", spec->n_logical,
+        return rlt_fail(err, RLT_ERANGE, spec->where, "%" PRIu32 " dimensions; at most %d", spec->n_logical,
                         RLT_MAX_DIMS);
     uint64_t product = 1;
     for (uint32_t i = 0; i < spec->n_logical && product && product <= t->accelerators; i++) {
@@ -164,7 +164,7 @@ static int copy_logical(const rlt_topology_spec *spec, rlt_topology *t, rlt_erro
     }
     g->n_logical = spec->n_logical;
     if (product != t->accelerators)
-        return rlt_fail(err, RLT_ESCHEMA, spec->name,
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "the sizes of the dimensions do not multiply to the number of accelerators, %" PRIu32,
                         t->accelerators);
     return 0;
@@ -201,7 +201,7 @@ static int refuse(const rlt_topology_spec *spec, const rlt_topology *t, uint32_t
     uint32_t v = 0;
     while (mark[v])
         v++;
-    return rlt_fail(err, RLT_ETOPOLOGY, spec->name, "accelerator '%.80s' %s '%.80s'", name_of(t, v),
+    return rlt_fail(err, RLT_ETOPOLOGY, spec->where, "accelerator '%.80s' %s '%.80s'", name_of(t, v),
                     forward ? "cannot be reached from" : "cannot reach", name_of(t, src));
 }
 
@@ -298,7 +298,7 @@ int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *e
     rlt_frozen_graph *g = &t->graph;
     int rc;
     if (spec->n_nodes > MAX_NODES || spec->n_links > RLT_MAX_LINKS)
-        return rlt_fail(err, RLT_ERANGE, spec->name,
+        return rlt_fail(err, RLT_ERANGE, spec->where,
                         "%" PRIu32 " nodes and %" PRIu32 " links; at most %d and %d", spec->n_nodes,
                         spec->n_links, MAX_NODES, RLT_MAX_LINKS);
     size_t nodes = spec->n_nodes, links = (size_t)spec->n_links + 1;

@@ -234,7 +234,8 @@ int rlt_topology_from_astra(const char *name, const char *text, size_t length, r
     reader r = {.name = name, .p = text, .end = text + length, .line_start = text, .line = 1, .err = err};
     rlt_dim_spec dims[RLT_MAX_DIMS] = {{0}};
     rlt_arena arena = {0};
-    rlt_topology_spec spec = {.source = "", .hash = rlt_hash_bytes(text, length, 0), .dims = dims};
+    rlt_topology_spec spec = {
+        .where = name, .source = "", .hash = rlt_hash_bytes(text, length, 0), .dims = dims};
     *out = NULL;
     int rc = read_entries(&r);
     for (uint32_t d = 0; rc == 0 && d < r.lists[0].n; d++)

@@ -167,7 +167,8 @@ int rlt_topology_from_compact(const char *text, rlt_topology **out, rlt_error *e
     *out = NULL;
     int rc = read_dims(&r);
     if (rc == 0) {
-        rlt_topology_spec spec = {.name = text, .source = "", .hash = rlt_hash_bytes(text, strlen(text), 0)};
+        rlt_topology_spec spec = {
+            .name = text, .where = text, .source = "", .hash = rlt_hash_bytes(text, strlen(text), 0)};
         spec.endpoint = rlt_endpoint_default();
         spec.n_dims = r.n_dims;
         spec.dims = r.dims;

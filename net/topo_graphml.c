@@ -211,16 +211,15 @@ int rlt_topology_from_graphml(const char *name, const char *text, size_t length,
                               rlt_error *err)
 {
     rlt_graphml g;
-    rlt_error why = {0};
     reader r = {.name = name, .g = &g, .err = err};
-    rlt_topology_spec spec = {.hash = rlt_hash_bytes(text, length, 0)};
+    rlt_topology_spec spec = {.where = name, .hash = rlt_hash_bytes(text, length, 0)};
     *out = NULL;
     int rc = rlt_graphml_parse(name, text, length, &g, err);
     if (rc < 0)
         return rc;
     rc = read_graph(&r, &spec);
-    if (rc == 0 && (rc = rlt_topology_build(&spec, out, &why)) < 0)
-        rlt_fail(err, rc, why.where[0] ? why.where : name, "%s", why.what);
+    if (rc == 0)
+        rc = rlt_topology_build(&spec, out, err);
     rlt_strings_free(&r.names);
     rlt_arena_free(&r.arena);
     rlt_graphml_free(&g);

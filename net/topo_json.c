@@ -286,19 +286,15 @@ int rlt_topology_from_json(const char *name, const char *text, size_t length, rl
 {
     rlt_arena arena = {0};
     rlt__json_graph graph = {0};
-    rlt_topology_spec spec = {.hash = rlt_hash_bytes(text, length, 0), .source = ""};
+    rlt_topology_spec spec = {.where = name, .hash = rlt_hash_bytes(text, length, 0), .source = ""};
     rlt_json_doc *doc;
-    rlt_error why = {0};
     *out = NULL;
     int rc = rlt_json_parse(name, text, length, &doc, err);
     if (rc < 0)
         return rc;
     rc = read_all(rlt_json_root(doc), name, &arena, &graph, &spec, err);
-    if (rc == 0 && (rc = rlt_topology_build(&spec, out, &why)) < 0) {
-        /* The builder knows places of dimensions, but a graph as a whole has none: then the file's name must
-         * do. */
-        rlt_fail(err, rc, why.where[0] ? why.where : name, "%s", why.what);
-    }
+    if (rc == 0)
+        rc = rlt_topology_build(&spec, out, err);
     rlt_strings_free(&graph.ids);
     rlt_arena_free(&arena);
     rlt_json_free(doc);

@@ -165,6 +165,11 @@ void rlt_pool_free(rlt_pool *p)
     rlt_pool_init(p, p->size);
 }
 
+static int too_long(const char *where, size_t max_bytes, rlt_error *err)
+{
+    return rlt_fail(err, RLT_ERANGE, where, "longer than the limit of %zu bytes", max_bytes);
+}
+
 static int io_error(const char *where, const char *verb, int number, rlt_error *err)
 {
     char text[256];
@@ -184,7 +189,7 @@ static int read_all(int fd, const char *where, size_t max_bytes, size_t guess, c
     for (;;) {
         if (used == capacity) {
             if (capacity > max_bytes) {
-                rc = rlt_fail(err, RLT_ERANGE, where, "longer than the limit of %zu bytes", max_bytes);
+                rc = too_long(where, max_bytes, err);
                 break;
             }
             size_t wanted = capacity == 0 ? guess : capacity > SIZE_MAX / 2 ? SIZE_MAX : capacity * 2;
@@ -237,10 +242,12 @@ int rlt_read_file(const char *path, size_t max_bytes, char **text, size_t *lengt
             rc = io_error(where, "read", EISDIR, err);
             goto out;
         }
-        if (S_ISREG(st.st_mode) && st.st_size > 0) {
-            /* +1: the end of the file is then seen without growing */
-            guess = (uintmax_t)st.st_size > max_bytes ? max_bytes + 1 : (size_t)st.st_size + 1;
+        if (S_ISREG(st.st_mode) && (uintmax_t)st.st_size > max_bytes) {
+            rc = too_long(where, max_bytes, err);
+            goto out;
         }
+        if (S_ISREG(st.st_mode) && st.st_size > 0)
+            guess = (size_t)st.st_size + 1; /* the end of the file is then seen without growing */
     }
     rc = read_all(fd, where, max_bytes, guess, text, length, err);
 out:

@@ -188,6 +188,13 @@ static void judge(int rc, const rlt_error *err)
         assert_true((unsigned char)*s >= 0x20);
 }
 
+/* The same, and the place is in the file. */
+static void judge_file(int rc, const rlt_error *err)
+{
+    judge(rc, err);
+    assert_true(rc == 0 || strstr(err->where, at));
+}
+
 typedef void attempt(const bytes *b);
 
 static uint64_t setting(const char *name, uint64_t otherwise)
@@ -275,7 +282,7 @@ static void try_topology(const bytes *b)
     rlt_error err = {0};
     (void)b;
     int rc = rlt_topology_load(at, NULL, &t, &err);
-    judge(rc, &err);
+    judge_file(rc, &err);
     assert_int_equal(rc == 0, t != NULL);
     if (t)
         use_topology(t);
@@ -367,7 +374,7 @@ static void try_placement(const bytes *b)
     rlt_error err = {0};
     (void)b;
     int rc = rlt_placement_load(at, network, &p, &err);
-    judge(rc, &err);
+    judge_file(rc, &err);
     for (uint32_t r = 0; rc == 0 && r < p.n; r++)
         assert_true(rlt_placed(&p, r) < rlt_topology_accelerators(network));
     rlt_placement_free(&p);
@@ -391,7 +398,7 @@ static void try_system(const bytes *b)
     rlt_error err = {0};
     (void)b;
     int rc = rlt_timing_astra(at, network, &opts, &timing, &err);
-    judge(rc, &err);
+    judge_file(rc, &err);
     for (int kind = 0; rc == 0 && kind < 4; kind++) {
         rlt_coll_request req = {
             .kind = kind ? RLT_ALL_TO_ALL : RLT_ALL_REDUCE, .n = 16, .bytes = draw(1u << 30)};
@@ -549,7 +556,7 @@ static void try_host_trace(const bytes *b)
     rlt_host_trace h = {0};
     rlt_error err = {0};
     (void)b;
-    judge(rlt_host_trace_load(at, &h, &err), &err);
+    judge_file(rlt_host_trace_load(at, &h, &err), &err);
     rlt_host_trace_free(&h);
 }
 

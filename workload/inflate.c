@@ -3,6 +3,7 @@
 #include "workload/inflate.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,12 +66,17 @@ int rlt__read_inflated(const char *path, size_t max_bytes, char **text, size_t *
     *text = NULL;
     *length = 0;
     gzFile file = NULL;
+    struct stat st;
     char *buffer = NULL;
     size_t capacity = 1 << 16, used = 0;
     int rc = open_file(path, &file, err);
     if (rc < 0)
         return rc;
     gzbuffer(file, 1 << 16);
+    if (gzdirect(file) && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (uintmax_t)st.st_size > max_bytes) {
+        gzclose_r(file);
+        return rlt_fail(err, RLT_ERANGE, path, "longer than the limit of %zu bytes", max_bytes);
+    }
     for (;;) {
         char *grown = realloc(buffer, capacity + 1);
         if (!grown) {

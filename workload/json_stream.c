@@ -368,6 +368,8 @@ static int scalar(rlt_jstream *s, int c, bool keep)
     }
     if (s->failed)
         return s->failed;
+    if (n == 0)
+        return malformed(s, c, "a value");
     back(s, c);
     word[n] = '\0';
     rlt_jtype type = !strcmp(word, "null")    ? RLT_J_NULL
