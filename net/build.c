@@ -135,6 +135,14 @@ static void hash_endpoint(rlt_topology *t)
     }
 }
 
+static char *copy_printable(const char *text)
+{
+    char *copy = strdup(text ? text : "");
+    if (copy)
+        rlt_make_printable(copy);
+    return copy;
+}
+
 int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_error *err)
 {
     int rc = 0;
@@ -142,8 +150,8 @@ int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_er
     *out = NULL;
     if (!t)
         return rlt_nomem(err);
-    t->name = strdup(spec->name ? spec->name : "");
-    t->source = strdup(spec->source ? spec->source : "");
+    t->name = copy_printable(spec->name);
+    t->source = copy_printable(spec->source);
     if (!t->name || !t->source) {
         rc = rlt_nomem(err);
         goto fail;

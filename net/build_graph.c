@@ -17,6 +17,14 @@ static const char *name_of(const rlt_topology *t, uint32_t node)
     return rlt_interned(&t->graph.names, node);
 }
 
+static bool has_control(const char *name)
+{
+    for (; *name; name++)
+        if ((unsigned char)*name < 0x20 || *name == 0x7f)
+            return true;
+    return false;
+}
+
 /* id[i] = final id of the specification's node i: accelerators first, each kind in order of appearance. */
 static int number_nodes(const rlt_topology_spec *spec, rlt_topology *t, uint32_t *id, rlt_error *err)
 {
@@ -28,6 +36,9 @@ static int number_nodes(const rlt_topology_spec *spec, rlt_topology *t, uint32_t
                 continue;
             if (!node->name || !*node->name)
                 return rlt_fail(err, RLT_ESCHEMA, node->where, "a node without a name");
+            if (has_control(node->name))
+                return rlt_fail(err, RLT_ESCHEMA, node->where,
+                                "a control character in the name of node '%.80s'", node->name);
             uint32_t k = rlt_intern(&t->graph.names, node->name, strlen(node->name));
             if (k == RLT_NONE)
                 return rlt_nomem(err);

@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is quoted comes from input files: control characters (those of Latin-1 too, as UTF-8) must not reach a
- * terminal, and an error is one line. */
-static void make_printable(char *s)
+/* C0 and DEL, and C1 as it is in UTF-8: some terminals obey those too. */
+void rlt_make_printable(char *text)
 {
-    for (; *s; s++) {
+    for (char *s = text; *s; s++) {
         unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
         if (c < 0x20 || c == 0x7f)
             *s = '?';
@@ -29,8 +28,9 @@ int rlt_fail(rlt_error *err, int code, const char *where, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(err->what, sizeof err->what, fmt, ap);
     va_end(ap);
-    make_printable(err->where);
-    make_printable(err->what);
+    /* What is quoted comes from input files, and an error is one line. */
+    rlt_make_printable(err->where);
+    rlt_make_printable(err->what);
     return code;
 }
 
@@ -49,7 +49,7 @@ void rlt_error_prefix(rlt_error *err, const char *prefix)
         used += n;
     }
     place[used] = '\0';
-    make_printable(place);
+    rlt_make_printable(place);
     memcpy(err->where, place, used + 1);
 }
 

@@ -54,6 +54,8 @@ RLT_API int rlt_fail(rlt_error *err, int code, const char *where, const char *fm
 RLT_API void rlt_error_prefix(rlt_error *err, const char *prefix);
 /* Shorthand for RLT_ENOMEM. */
 RLT_API int rlt_nomem(rlt_error *err);
+/* Makes text from an input file fit to be shown on a terminal: control characters become '?'. */
+RLT_API void rlt_make_printable(char *text);
 /* Constant text of a code; "unknown error" for others. Never NULL. */
 RLT_API const char *rlt_strerror(int code);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The `ringlet` command: finds the subcommand, parses its options, runs it, reports how it went. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,10 +183,20 @@ static void explain_use(int argc, char **argv)
             verb ? verb->name : "");
 }
 
+/* A standard stream that was closed is held open in the direction in which it cannot be used: else the next
+ * file opened would take its number, and messages would go into an output file. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+            return;
+}
+
 int main(int argc, char **argv)
 {
     rlt_error err = {0}, end = {0};
     int rc;
+    hold_standard_streams();
     rlt_interrupt_init();
     rc = dispatch(argc, argv, &err);
     if (rc) {

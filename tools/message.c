@@ -29,25 +29,13 @@ int rlt_exit_status(int code)
     }
 }
 
-/* Prints text with control characters shown as '?': input files must not steer the terminal. */
-static void put_clean(const char *text)
-{
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        fputc(c < 0x20 || c == 0x7f ? '?' : c, stderr);
-    }
-}
-
 void rlt_say(const rlt_error *err)
 {
     rlt_progress_clear();
     fputs("ringlet: ", stderr);
-    if (err->where[0]) {
-        put_clean(err->where);
-        fputs(": ", stderr);
-    }
-    put_clean(err->what[0] ? err->what : rlt_strerror(err->code));
-    fputc('\n', stderr);
+    if (err->where[0])
+        fprintf(stderr, "%s: ", err->where);
+    fprintf(stderr, "%s\n", err->what[0] ? err->what : rlt_strerror(err->code));
 }
 
 void rlt_say_and_keep(rlt_error *err, const rlt_error *why)
@@ -62,9 +50,8 @@ static void say_with(const char *kind, const char *fmt, va_list args)
     char text[2048];
     rlt_progress_clear();
     vsnprintf(text, sizeof text, fmt, args);
-    fprintf(stderr, "ringlet: %s: ", kind);
-    put_clean(text);
-    fputc('\n', stderr);
+    rlt_make_printable(text);
+    fprintf(stderr, "ringlet: %s: %s\n", kind, text);
 }
 
 void rlt_warn(const char *fmt, ...)

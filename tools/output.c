@@ -56,6 +56,7 @@ static void human(const rlt_column *c, const rlt_value *v, char *cell)
     switch (c->kind) {
     case RLT_COL_TEXT:
         snprintf(cell, CELL, "%s", v->text);
+        rlt_make_printable(cell);
         break;
     case RLT_COL_COUNT:
         snprintf(cell, CELL, "%llu", (unsigned long long)v->count);

@@ -134,9 +134,10 @@ static int print_names(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind ki
     if (n)
         fprintf(out, "  most of its %s:\n", rlt_path_name(kind));
     for (uint32_t i = 0; i < n && i < SHOWN; i++) {
-        char a[32];
-        const char *name = rlt_program_string(r->program, list[i].id);
-        fprintf(out, "    %10s in %4u x %.90s\n", rlt_format_duration(a, sizeof a, list[i].time_ps),
+        char a[32], name[91];
+        snprintf(name, sizeof name, "%s", rlt_program_string(r->program, list[i].id));
+        rlt_make_printable(name);
+        fprintf(out, "    %10s in %4u x %s\n", rlt_format_duration(a, sizeof a, list[i].time_ps),
                 list[i].count, name[0] ? name : "(unnamed)");
     }
     free(list);

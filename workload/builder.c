@@ -374,6 +374,7 @@ void rlt_build_note(rlt_builder *b, uint64_t count, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    rlt_make_printable(text);
     if (rlt_build_failed(b) ||
         (b->n_notes == MAX_NOTES && rlt_intern_find(&b->note_keys, text, strlen(text)) == RLT_NONE))
         return;

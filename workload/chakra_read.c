@@ -577,7 +577,7 @@ static int read_chakra(const char *const *paths, uint32_t n, const rlt_read_opti
             (void)rlt_fail(&own, rc, NULL, "%s", rlt_strerror(rc));
         rlt_build_fail(t.builder, &own);
         rc = rlt_builder_finish(t.builder, "chakra", out, err);
-        if (rc < 0 && path)
+        if (rc < 0 && path && err && !err->where[0])
             rlt_error_prefix(err, path);
     } else if (err && err->code == 0) {
         *err = own;

@@ -54,23 +54,33 @@ static uint32_t child(const rlt_jpiece *p, uint32_t list, uint32_t index)
     return c;
 }
 
-/* Elements of a tensor [id, storage, offset, elements, bytes, device], or of a list of them. */
-static void tensor(const rlt_jpiece *p, uint32_t value, uint64_t *elems, uint32_t *bytes)
+static bool is_negative(const rlt_jpiece *p, uint32_t token)
+{
+    const char *text = rlt_jpiece_text(p, token);
+    int64_t v;
+    return text && rlt_decimal_i64(text, 0, &v) && v < 0;
+}
+
+/* Elements of a tensor [id, storage, offset, elements, bytes, device], or of a list of them. False if a
+ * tensor has less than none. */
+static bool tensor(const rlt_jpiece *p, uint32_t value, uint64_t *elems, uint32_t *bytes)
 {
     uint32_t first = child(p, value, 0);
     if (first == RLT_NONE)
-        return;
+        return true;
     if (is_list(p, first)) {
-        for (uint32_t t = first; t != RLT_NONE; t = rlt_jpiece_after(p, value, t))
+        bool good = true;
+        for (uint32_t t = first; good && t != RLT_NONE; t = rlt_jpiece_after(p, value, t))
             if (!is_list(p, child(p, t, 0))) /* a list of lists of lists is no tensor list */
-                tensor(p, t, elems, bytes);
-        return;
+                good = tensor(p, t, elems, bytes);
+        return good;
     }
     uint64_t n = number(p, child(p, value, 3), 0), size = number(p, child(p, value, 4), 0);
     if (n < (uint64_t)1 << 50 && size <= 64) {
         *elems += n;
         *bytes = (uint32_t)size;
     }
+    return !is_negative(p, child(p, value, 3));
 }
 
 static int add_splits(rlt_host_trace *t, const rlt_jpiece *p, uint32_t list, rlt_host_comm *c, rlt_error *err)
@@ -116,8 +126,10 @@ static int add_comm(rlt_host_trace *t, const rlt_jstream *s, const node *n, rlt_
         return 0;
     }
     rlt_host_comm c = {.order = number(p, attribute(n, "rf_id"), 0), .recorded_rank = -1};
-    tensor(p, child(p, n->values, 0), &c.in_elems, &c.elem_bytes);
-    tensor(p, child(p, n->outputs, 0), &c.out_elems, &c.elem_bytes);
+    if (!tensor(p, child(p, n->values, 0), &c.in_elems, &c.elem_bytes) ||
+        !tensor(p, child(p, n->outputs, 0), &c.out_elems, &c.elem_bytes) ||
+        is_negative(p, attribute(n, "in_msg_nelems")) || is_negative(p, attribute(n, "out_msg_nelems")))
+        return rlt_jstream_fail(s, p, RLT_ESCHEMA, err, "a buffer of less than no elements");
     c.in_elems = number(p, attribute(n, "in_msg_nelems"), c.in_elems);
     c.out_elems = number(p, attribute(n, "out_msg_nelems"), c.out_elems);
     c.group_size = small_number(p, attribute(n, "pg_size"));

@@ -281,7 +281,7 @@ static int build(rlt_kin_run *run, rlt_program **out, rlt_error *err)
         return rc;
     }
     rc = rlt_builder_finish(b, "kineto", out, err);
-    if (rc < 0 && path)
+    if (rc < 0 && path && err && !err->where[0])
         rlt_error_prefix(err, path);
     return rc;
 }

@@ -43,10 +43,19 @@ static int64_t arg_i64(const parse *p, const char *key, int64_t otherwise)
     return text && rlt_decimal_i64(text, 0, &v) ? v : otherwise;
 }
 
-static uint64_t arg_count(const parse *p, const char *key)
+/* A number of elements, 0 if there is none. */
+static int arg_elements(const parse *p, const char *key, uint64_t *out)
 {
-    int64_t v = arg_i64(p, key, 0);
-    return v > 0 && v < (int64_t)1 << 50 ? (uint64_t)v : 0;
+    const char *text = arg(p, key);
+    int64_t v = 0;
+    *out = 0;
+    if (!text || !text[0])
+        return 0;
+    if (!rlt_decimal_i64(text, 0, &v) || v < 0 || v >= (int64_t)1 << 50)
+        return rlt_jstream_fail(p->stream, p->piece, RLT_ESCHEMA, p->err,
+                                "\"%s\" is no number of elements: '%.40s'", key, text);
+    *out = (uint64_t)v;
+    return 0;
 }
 
 static uint32_t arg_ranks(const parse *p, const char *key)
@@ -118,9 +127,7 @@ static rlt_kin_role runtime_role(const char *name)
 static int add_comm(parse *p, uint32_t *index)
 {
     rlt_kin_recording *k = p->k;
-    rlt_kin_comm c = {.in_elems = arg_count(p, "In msg nelems"),
-                      .out_elems = arg_count(p, "Out msg nelems"),
-                      .name = intern_arg(p, "Collective name"),
+    rlt_kin_comm c = {.name = intern_arg(p, "Collective name"),
                       .dtype = intern_arg(p, "dtype"),
                       .ranks = intern_arg(p, "Process Group Ranks"),
                       .in_split = intern_arg(p, "In split size"),
@@ -134,8 +141,11 @@ static int add_comm(parse *p, uint32_t *index)
     if (c.name == RLT_NONE || c.dtype == RLT_NONE || c.ranks == RLT_NONE || c.in_split == RLT_NONE ||
         c.group == RLT_NONE)
         return rlt_nomem(p->err);
-    int rc = rlt_grow(&k->comms, &k->comms_capacity, sizeof *k->comms, (uint64_t)k->n_comms + 1,
-                      RLT_KIN_MAX_EVENTS, "collectives", p->err);
+    int rc = arg_elements(p, "In msg nelems", &c.in_elems);
+    if (rc < 0 || (rc = arg_elements(p, "Out msg nelems", &c.out_elems)) < 0)
+        return rc;
+    rc = rlt_grow(&k->comms, &k->comms_capacity, sizeof *k->comms, (uint64_t)k->n_comms + 1,
+                  RLT_KIN_MAX_EVENTS, "collectives", p->err);
     if (rc < 0)
         return rc;
     *index = k->n_comms;
