@@ -31,12 +31,17 @@ BUILD ?= build
 endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion
-PKGS := igraph libcjson zlib
+PKGS := igraph libcjson expat zlib
 TOOL_PKGS := libuv
+# Found or not: what is in shows in ringlet --version.
+ifeq ($(shell $(PKG_CONFIG) --exists nlopt 2>/dev/null && echo yes),yes)
+TOOL_PKGS += nlopt
+OPTIONAL := -DRLT_WITH_NLOPT
+endif
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
-             -DRLT_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS) $(SANFLAGS)
+             -DRLT_VERSION='"$(VERSION)"' $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
 
 SIM_SRC := sim/error.c sim/mem.c sim/map.c sim/units.c sim/random.c sim/queue.c sim/sim.c
 NET_SRC := $(sort $(wildcard net/*.c))

@@ -141,6 +141,8 @@ rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks)
 
 uint64_t rlt_lane_bytes(const rlt_plan *plan, uint32_t lane)
 {
+    if (plan->shared)
+        return plan->req.bytes;
     uint64_t block = plan->req.bytes / plan->blocks, larger = plan->req.bytes % plan->blocks;
     uint64_t base = rlt_part_size(block, plan->lanes, lane);
     return base * plan->blocks + (rlt_part_size(block + 1, plan->lanes, lane) - base) * larger;

@@ -12,11 +12,16 @@
  *
  * Buffers: every member has buffers 0 .. plan->buffers-1 with the lane's blocks. At the start buffer 0 holds
  *   all-reduce, reduce, reduce-scatter: the member's own contribution to every block
- *   all-gather: the member's own share (block b belongs to member b * n / blocks), nothing else
- *   broadcast: the root's blocks;   all-to-all: block range j holds what goes to member j.
+ *   all-gather, gather: the member's own share (block b belongs to member b * n / blocks), nothing else
+ *   broadcast, scatter: the root's blocks;   all-to-all: block range j holds what goes to member j.
  * At the end buffer plan->result holds: the sum of all contributions (all-reduce; reduce: at the root;
- * reduce-scatter: of the member's own share), all shares (all-gather), the root's blocks (broadcast), range j
- * from member j (all-to-all).
+ * reduce-scatter: of the member's own share), all shares (all-gather; gather: at the root), the root's blocks
+ * (broadcast; scatter: the member's own share of them), range j from member j (all-to-all). Where the request
+ * has counts (all-gather, reduce-scatter, gather, scatter), blocks = n and block i has counts[i] bytes, cut
+ * over the lanes.
+ *
+ * A plan with `shared` set has lanes that are threads over one set of blocks: its blocks are cut from the
+ * whole collective, every lane sees all of them, and lanes order their writes by waiting for each other.
  *
  * A new algorithm is one file with one const struct, entered in the table of algorithm.c.
  */
@@ -35,10 +40,19 @@ typedef struct rlt_span {
     uint32_t first, run, stride, reps; /* reps == 0: nothing */
 } rlt_span;
 
+/*
+ * What the network does. REDUCE: it fetches `send` (of send_buffer) from all members at once and adds it up
+ * on the way: the sum lands at send_to, which may be the member itself; the sources must not change before.
+ * MULTICAST: `send` lands at every member, the sender included, each of which waits for it in peer_step;
+ * send_to = n. Both need switches that can (see rlt_net_model).
+ */
+typedef enum rlt_verb { RLT_VERB_SEND, RLT_VERB_REDUCE, RLT_VERB_MULTICAST } rlt_verb;
+
 /* One step of one member in one lane. */
 typedef struct rlt_step {
-    uint32_t send_to;   /* member, or RLT_NONE */
-    uint32_t peer_step; /* the step of send_to, same lane, that waits for this message */
+    uint32_t send_to;    /* member, or RLT_NONE */
+    uint32_t peer_step;  /* the step of send_to that waits for this message, in the lane peer_shift on */
+    uint32_t peer_shift; /* 0: the same lane; else lane (own + peer_shift) mod plan->lanes */
     uint64_t send_bytes;
     uint32_t recv_from;            /* member, or RLT_NONE (none, or several: see recv_count) */
     uint32_t recv_count;           /* messages addressed to this step before it is done */
@@ -49,6 +63,7 @@ typedef struct rlt_step {
     uint8_t reduce; /* what is sent is added at its destination, else it replaces */
     uint8_t copy;   /* local: `send` is moved to `land` within this member; no message */
     uint8_t send_buffer, land_buffer;
+    uint8_t verb;  /* rlt_verb: what the network does with the message */
     rlt_span send; /* blocks sent */
     rlt_span land; /* where they land at send_to (or here, for copy) */
 } rlt_step;
@@ -61,6 +76,8 @@ typedef struct rlt_plan {
     uint32_t lanes;
     uint32_t blocks; /* of a lane */
     uint8_t buffers, result;
+    bool shared;              /* see above */
+    bool reduces, multicasts; /* some step uses these verbs: bounds and checks must know */
     uint32_t chunks, channels, directions, window; /* in force */
     uint32_t words[8];                             /* the algorithm's own few numbers */
     void *data; /* the algorithm's own, freed by rlt_plan_free with free() */

@@ -61,6 +61,8 @@ double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n)
     case RLT_REDUCE_SCATTER:
     case RLT_ALL_GATHER:
     case RLT_ALL_TO_ALL:
+    case RLT_GATHER:
+    case RLT_SCATTER:
         return share;
     default:
         return 1.0;

@@ -2,10 +2,10 @@
 /*
  * What a collective is: kind, members, bytes. Members are 0 .. n-1; ranks[] maps them to ranks.
  *
- * `bytes` follows nccl-tests: all-reduce, broadcast, reduce, all-to-all: the buffer of one rank; all-gather:
- * the total output; reduce-scatter: the total input; barrier: 0; point-to-point: the message (member 0 sends
- * to member 1). Bus bandwidth = bytes / time * factor: all-reduce 2(n-1)/n; all-gather, reduce-scatter,
- * all-to-all (n-1)/n; others 1 (NVIDIA nccl-tests, doc/PERFORMANCE.md).
+ * `bytes` follows nccl-tests: all-reduce, broadcast, reduce, all-to-all: the buffer of one rank; all-gather,
+ * gather: the total output; reduce-scatter, scatter: the total input; barrier: 0; point-to-point: the message
+ * (member 0 sends to member 1). Bus bandwidth = bytes / time * factor: all-reduce 2(n-1)/n; all-gather,
+ * reduce-scatter, all-to-all, gather, scatter (n-1)/n; others 1 (NVIDIA nccl-tests, doc/PERFORMANCE.md).
  */
 #ifndef RLT_COLLECTIVE_H
 #define RLT_COLLECTIVE_H
@@ -30,7 +30,9 @@ extern "C" {
     X(RLT_BROADCAST, "broadcast")                                                                            \
     X(RLT_REDUCE, "reduce")                                                                                  \
     X(RLT_BARRIER, "barrier")                                                                                \
-    X(RLT_SEND_RECV, "send_recv")
+    X(RLT_SEND_RECV, "send_recv")                                                                            \
+    X(RLT_GATHER, "gather")                                                                                  \
+    X(RLT_SCATTER, "scatter")
 
 typedef enum rlt_coll_kind {
 #define RLT_X(e, name) e,
@@ -44,10 +46,12 @@ enum { RLT_MAX_MEMBERS = 1 << 24 };
 typedef struct rlt_coll_request {
     rlt_coll_kind kind;
     uint32_t n;            /* members */
-    uint32_t root;         /* member, for broadcast and reduce */
+    uint32_t root;         /* member, for broadcast, reduce, gather and scatter */
     const uint32_t *ranks; /* rank of a member, borrowed; NULL: member i is rank i */
     uint64_t bytes;
-    const uint64_t *counts; /* all-to-all-v: bytes from member i to j at [i * n + j], borrowed; NULL: even */
+    /* The v-collectives' counts, borrowed; NULL: even. All-to-all: bytes from member i to j at [i * n + j].
+     * All-gather, reduce-scatter, gather, scatter: bytes of member i's share at [i], whose sum is `bytes`. */
+    const uint64_t *counts;
     /* The group's own dimensions, innermost first, for hierarchical algorithms: product of sizes = n, member
      * index is mixed radix. shape[] tells which pattern suits a dimension ("ring", "switch",
      * "fully-connected", ...). */
@@ -59,6 +63,10 @@ typedef struct rlt_coll_request {
     const uint32_t *const *rings;
     /* Parameters; 0 means the algorithm's default. */
     uint32_t channels, chunks, window, directions;
+    uint32_t servers; /* parameter servers: the last members of the group also serve */
+    /* Pattern inside each dimension, by name, borrowed; NULL: the algorithm chooses by shape. */
+    const char *patterns[RLT_MAX_DIMS];
+    const struct rlt_listed *listed; /* steps made elsewhere, for the algorithm "custom"; borrowed */
 } rlt_coll_request;
 
 RLT_API const char *rlt_coll_name(rlt_coll_kind kind);

@@ -158,6 +158,33 @@ static SELDOM bool waits(collective *c, lane *l, uint32_t wait_lane, uint32_t wa
     return true;
 }
 
+/* Where a message goes that does not go to the sender's own lane of one member. */
+static SELDOM uint64_t other_address(const rlt_plan *plan, const rlt_step *s, uint32_t number)
+{
+    uint32_t there = (number + s->peer_shift) % plan->lanes;
+    return (uint64_t)(s->send_to * plan->lanes + there) << 32 | s->peer_step;
+}
+
+/* A message between one member and all, by the network's own means. */
+static SELDOM rlt_time send_tree(rlt_exec *x, const rlt_plan *plan, const rlt_step *s, const rlt_message *m)
+{
+    const rlt_net_model *model = x->net->model;
+    bool reduce = s->verb == RLT_VERB_REDUCE;
+    rlt_tree_message t = {.ranks = plan->req.ranks,
+                          .n = plan->req.n,
+                          .root = reduce ? rlt_member_rank(&plan->req, s->send_to) : m->src,
+                          .bytes = m->bytes,
+                          .route_key = m->route_key,
+                          .tx = m->tx,
+                          .rx = m->rx};
+    if (reduce ? !model->reduce_to : !model->multicast) {
+        rlt_sim_fail(x->sim, RLT_EUNSUPPORTED, plan->algorithm->name, "the network model '%s' has no %s",
+                     model->name, reduce ? "reduction on the way" : "multicast");
+        return 0;
+    }
+    return reduce ? model->reduce_to(x->net, &t) : model->multicast(x->net, &t);
+}
+
 /* Starts the current step of a lane; false if it has to wait for another lane. */
 static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective *c, uint32_t id, lane *l,
                                                         uint32_t lane_index)
@@ -175,13 +202,15 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective 
         return true;
     rlt_message m = {
         .src = rlt_member_rank(&plan->req, member),
-        .dst = rlt_member_rank(&plan->req, s.send_to),
+        .dst = s.verb ? 0 : rlt_member_rank(&plan->req, s.send_to),
         .bytes = s.send_bytes,
         .route_key = number,
         .tx = (uint64_t)id << 32 | lane_index,
         .rx = (uint64_t)(s.send_to * plan->lanes + number) << 32 | s.peer_step,
     };
-    rlt_time injected = rlt_net_send(x->net, &m);
+    if (s.peer_shift | s.verb)
+        m.rx = other_address(plan, &s, number);
+    rlt_time injected = s.verb ? send_tree(x, plan, &s, &m) : rlt_net_send(x->net, &m);
     if (injected < 0 || x->blocking)
         l->unsent++;
     else if (injected > l->injected_ps)
@@ -289,16 +318,40 @@ static SELDOM void release_sender(rlt_exec *x, uint64_t tx)
     advance(x, id, from);
 }
 
+static inline void note_arrival(rlt_exec *x, collective *c, uint32_t to, uint32_t step)
+{
+    if (c->lanes[to].step == step)
+        c->lanes[to].missing--;
+    else
+        note_early(x, c, to, step);
+}
+
+/* A multicast reaches every member. The collective cannot end before the last of them has run. */
+static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uint32_t step)
+{
+    uint32_t id = (uint32_t)(tx >> 32);
+    collective *c = &x->all[id];
+    const rlt_plan *plan = c->plan;
+    uint32_t lanes = plan->lanes, n = plan->req.n, first = lane_of_all - n * lanes;
+    for (uint32_t m = 0; m < n; m++)
+        note_arrival(x, c, m * lanes + first, step);
+    if (x->blocking)
+        release_sender(x, tx);
+    for (uint32_t m = 0; m < n && x->all[id].plan == plan; m++)
+        advance(x, id, m * lanes + first);
+    settle(x);
+}
+
 static void on_delivered(void *ctx, uint64_t tx, uint64_t rx)
 {
     rlt_exec *x = ctx;
     uint32_t id = (uint32_t)(tx >> 32), to = (uint32_t)(rx >> 32);
     collective *c = &x->all[id];
-    lane *l = &c->lanes[to];
-    if (l->step == (uint32_t)rx)
-        l->missing--;
-    else
-        note_early(x, c, to, (uint32_t)rx);
+    if (__builtin_expect(to >= c->n_lanes, 0)) {
+        reach_all(x, tx, to, (uint32_t)rx);
+        return;
+    }
+    note_arrival(x, c, to, (uint32_t)rx);
     if (x->blocking)
         release_sender(x, tx);
     run_lane(x, id, to);

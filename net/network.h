@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "net/endpoint.h"
+#include "net/fold.h"
 #include "net/route.h"
 #include "net/usage.h"
 #include "sim/sim.h"
@@ -35,6 +36,8 @@ typedef struct rlt_message {
     uint64_t bytes;
     uint64_t route_key; /* distinguishes flows of one pair */
     uint64_t tx, rx;    /* the client's cookies */
+    /* In a folded network, see net/fold.h; 0 means 1. */
+    uint32_t count, fan_in;
 } rlt_message;
 
 /* Called from within the simulation, in class RLT_COMPLETE. */
@@ -49,18 +52,25 @@ typedef struct rlt_net_config {
     rlt_router *router;    /* borrowed */
     rlt_endpoint endpoint; /* copied */
     rlt_net_client client;
-    double bandwidth_scale; /* multiplies every link's bandwidth; 1 = as built */
-    double latency_scale;   /* multiplies link latencies and endpoint delays */
-    rlt_time series_bin_ps; /* resolution of the usage time series; 0 = none */
+    double bandwidth_scale;   /* multiplies every link's bandwidth; 1 = as built */
+    double latency_scale;     /* multiplies link latencies and endpoint delays */
+    rlt_time series_bin_ps;   /* resolution of the usage time series; 0 = none */
+    const rlt_net_fold *fold; /* borrowed; NULL: not folded */
 } rlt_net_config;
 
 typedef struct rlt_net rlt_net;
 
-/* A tree-shaped transfer: `n` members to or from `root`, aggregated or replicated inside the network. */
+/*
+ * A tree-shaped transfer: one message between `root` and all `n` ranks (root among them or not), added up
+ * (reduce_to) or replicated (multicast) in the switches where the paths part: each link of the union of the
+ * paths carries the bytes once, at one rate. RLT_EUNSUPPORTED, through rlt_sim_fail, where a node at which
+ * paths part cannot do it. Delivered, told once, is when the last byte is everywhere; injected when it has
+ * left its source(s).
+ */
 typedef struct rlt_tree_message {
-    const uint32_t *ranks;
+    const uint32_t *ranks; /* n of them, borrowed during the call; NULL: 0 .. n-1 */
     uint32_t n, root;
-    uint64_t bytes, tx, rx;
+    uint64_t bytes, route_key, tx, rx;
 } rlt_tree_message;
 
 typedef struct rlt_net_model {
@@ -70,8 +80,9 @@ typedef struct rlt_net_model {
     /* Issues a message now. Returns the time at which it will be injected where that is known at issue (then
      * client.injected is not called), or -1 (client.injected will be called). Failures go to rlt_sim_fail. */
     rlt_time (*send)(rlt_net *net, const rlt_message *m);
-    void (*reduce_to)(rlt_net *net, const rlt_tree_message *m);
-    void (*multicast)(rlt_net *net, const rlt_tree_message *m);
+    /* Both like send. */
+    rlt_time (*reduce_to)(rlt_net *net, const rlt_tree_message *m);
+    rlt_time (*multicast)(rlt_net *net, const rlt_tree_message *m);
     void (*settle)(rlt_net *net); /* see rlt_net_settle */
 } rlt_net_model;
 

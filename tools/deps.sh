@@ -4,7 +4,7 @@
 # deps.sh check: only say what is missing.
 set -u
 wanted="gcc:gcc pkg-config:pkg-config ar:binutils"
-libraries="igraph:libigraph-dev libcjson:libcjson-dev libuv:libuv1-dev cmocka:libcmocka-dev zlib:zlib1g-dev"
+libraries="igraph:libigraph-dev libcjson:libcjson-dev libuv:libuv1-dev cmocka:libcmocka-dev zlib:zlib1g-dev expat:libexpat1-dev nlopt:libnlopt-dev"
 missing=""
 for w in $wanted; do
     command -v "${w%%:*}" >/dev/null 2>&1 || missing="$missing ${w##*:}"
