@@ -67,6 +67,9 @@ typedef struct rlt_coll_request {
     /* Pattern inside each dimension, by name, borrowed; NULL: the algorithm chooses by shape. */
     const char *patterns[RLT_MAX_DIMS];
     const struct rlt_listed *listed; /* steps made elsewhere, for the algorithm "custom"; borrowed */
+    /* Where the ranks are, for algorithms that look at the network; borrowed; NULL: unknown. */
+    const rlt_topology *topology;
+    const rlt_placement *placement;
 } rlt_coll_request;
 
 RLT_API const char *rlt_coll_name(rlt_coll_kind kind);
@@ -92,7 +95,9 @@ typedef struct rlt_group {
     uint32_t dims[RLT_MAX_DIMS];
     const char *shapes[RLT_MAX_DIMS]; /* borrowed from the topology */
     uint32_t n_rings;
-    uint32_t **rings; /* owned */
+    uint32_t **rings;             /* owned */
+    const rlt_topology *topology; /* borrowed */
+    const rlt_placement *placement;
 } rlt_group;
 /* ranks NULL: 0 .. n-1. RLT_ERANGE for a rank outside the placement, RLT_ESCHEMA for one named twice. */
 RLT_API int rlt_group_create(const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks, uint32_t n,

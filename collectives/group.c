@@ -160,7 +160,7 @@ static int place_ranks(rlt_group *group, const rlt_topology *t, const rlt_placem
 int rlt_group_create(const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks, uint32_t n,
                      rlt_group *out, rlt_error *err)
 {
-    *out = (rlt_group){.n = n};
+    *out = (rlt_group){.n = n, .topology = t, .placement = p};
     if (n == 0 || n > RLT_MAX_MEMBERS)
         return rlt_fail(err, RLT_ERANGE, "group", "expected 1 to %d ranks, got %u", RLT_MAX_MEMBERS, n);
     uint32_t *acc = malloc(n * sizeof *acc);
@@ -195,7 +195,9 @@ rlt_coll_request rlt_group_request(const rlt_group *g, rlt_coll_kind kind, uint6
                             .ranks = g->ranks,
                             .bytes = bytes,
                             .n_dims = g->n_dims,
-                            .n_rings = g->n_rings};
+                            .n_rings = g->n_rings,
+                            .topology = g->topology,
+                            .placement = g->placement};
     memcpy(req.dims, g->dims, sizeof req.dims);
     memcpy(req.shapes, g->shapes, sizeof req.shapes);
     req.rings = (const uint32_t *const *)g->rings;
