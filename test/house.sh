@@ -46,6 +46,7 @@ sources() { git ls-files -- '*.c' '*.h' 2>/dev/null | grep -v '^test/'; }
 verdict "igraph.h only in net/graph.c" "$(sources | xargs grep -l '<igraph' | grep -v '^net/graph\.c$')"
 verdict "uv.h only in tools/" "$(sources | xargs grep -l '<uv\.h>' | grep -v '^tools/')"
 verdict "cJSON.h only in net/json.c" "$(sources | xargs grep -l 'cJSON\.h' | grep -vE '^net/json(_write)?\.c$')"
+verdict "expat.h only in net/xml.c" "$(sources | xargs grep -l '<expat' | grep -v '^net/xml\.c$')"
 verdict "no extern in a .c file" "$(sources | grep '\.c$' | xargs grep -nE '^extern ')"
 verdict "the library neither prints nor exits" \
     "$(sources | grep -v '^tools/' | xargs grep -nE '\b(printf|puts|exit|abort|perror)\(' | grep -vE 'snprintf|_printf|^[^:]*:[0-9]*: *(/\*|\*|//)|RLT_PRINTF|vsnprintf|format\(printf')"

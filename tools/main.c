@@ -9,6 +9,7 @@
 #include "net/graph.h"
 #include "net/json.h"
 #include "net/network.h"
+#include "net/xml.h"
 #include "tools/command.h"
 #include "tools/file.h"
 #include "tools/interrupt.h"
@@ -32,8 +33,8 @@ static void print_version(void)
     printf("\nreaders:    ");
     for (uint32_t i = 0; rlt_reader_at(i); i++)
         printf(" %s", rlt_reader_at(i)->name);
-    printf("\nlibraries:   igraph %s, cJSON %s, libuv %s, zlib %s\n", rlt_graph_version(), rlt_json_version(),
-           rlt_pool_version(), rlt__inflate_version());
+    printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, zlib %s\n", rlt_graph_version(),
+           rlt_json_version(), rlt_xml_version(), rlt_pool_version(), rlt__inflate_version());
     printf("licence:     GPL-3.0-or-later\n");
 }
 
