@@ -7,7 +7,7 @@
  * class carries m.count * h / s of them (a whole number) at the same time. m.fan_in of them reach one
  * receiver.
  *
- * Models keep their state and the usage by class instead of by link; `fold` NULL: every link is a class of
+ * Models keep their state and the usage by class instead of by link; without a fold every link is a class of
  * its own.
  */
 #ifndef RLT_NET_FOLD_H
@@ -23,17 +23,25 @@ extern "C" {
 
 typedef struct rlt_net_fold {
     uint32_t n_classes;
-    const uint32_t *size;    /* links in each class */
-    const uint32_t *link;    /* one link of each: the lowest id */
-    const uint32_t *of_link; /* class of each link, or NULL: the topology is a product whose links fall into
-                                classes by dimension and part, see rlt_net_fold_class */
-    const rlt_topology *topology;
+    uint32_t *size;    /* links in each class */
+    uint32_t *link;    /* one link of each: the lowest id */
+    uint32_t *of_link; /* class of each link, or NULL: links of a product fall into classes by dimension and
+                          by their place in it */
+    const rlt_topology *topology;       /* borrowed */
     uint32_t first_class[RLT_MAX_DIMS]; /* of each dimension, where of_link is NULL */
-    uint32_t split[RLT_MAX_DIMS]; /* local links of a dimension's factor below it are of its first class, the
-                                     others of the next */
 } rlt_net_fold;
 
+/* Class of a link; O(dimensions). */
 RLT_API uint32_t rlt_net_fold_class(const rlt_net_fold *f, uint32_t link);
+/*
+ * The fold of a product under all translations: links that a translation along the dimensions takes into each
+ * other are one class. sizes[0 .. n): what the translations are along, innermost first (a torus counts with
+ * each of its sub-dimensions), sizes of 1 left out. RLT_EUNSUPPORTED with a reason where the topology is not
+ * such a product of rings, tori, switches and fully connected dimensions. Memory O(classes).
+ */
+RLT_API int rlt_net_fold_translations(const rlt_topology *t, const uint32_t *sizes, uint32_t n,
+                                      rlt_net_fold *out, rlt_error *err) RLT_MUST_USE;
+RLT_API void rlt_net_fold_free(rlt_net_fold *f);
 
 #ifdef __cplusplus
 }

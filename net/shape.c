@@ -31,3 +31,21 @@ const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *
     (void)rlt_fail(err, RLT_ESCHEMA, where, "unknown shape '%.40s'; known are %s", name ? name : "", known);
     return NULL;
 }
+
+uint32_t rlt_shape_one_cycle(const rlt_factor *f, uint32_t *sizes)
+{
+    sizes[0] = f->n;
+    return 1;
+}
+
+uint32_t rlt_shape_two_orbits(const rlt_factor *f)
+{
+    (void)f;
+    return 2;
+}
+
+uint32_t rlt_shape_parity(const rlt_factor *f, uint32_t link)
+{
+    (void)f;
+    return link % 2;
+}

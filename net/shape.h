@@ -15,6 +15,8 @@ typedef struct rlt_pick {
     uint32_t value;      /* a hash or a running number: choice = value % choices */
 } rlt_pick;
 
+enum { RLT_MAX_SUBDIMS = 6 };
+
 typedef struct rlt_shape {
     rlt_shape_info info;
     /* Fills f, of which n and shape are set; spec was checked for size, bandwidth and latency. */
@@ -26,6 +28,13 @@ typedef struct rlt_shape {
     uint32_t (*route)(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick pick, uint32_t *links);
     /* Links that leave local accelerator a (all of class 0); NULL: f->degree. */
     uint32_t (*degree)(const rlt_factor *f, uint32_t a);
+    /* Symmetry, NULL where there is none: the sizes of the cyclic translations of the accelerators that map
+     * the links and the routes onto themselves (at most RLT_MAX_SUBDIMS, their product = n; returns how
+     * many), and which links they take into each other: orbits of equal size, of which the first `orbits`
+     * links have one each. */
+    uint32_t (*translations)(const rlt_factor *f, uint32_t *sizes);
+    uint32_t (*orbits)(const rlt_factor *f);
+    uint32_t (*orbit)(const rlt_factor *f, uint32_t link);
 } rlt_shape;
 
 extern const rlt_shape rlt_shape_ring, rlt_shape_fully_connected, rlt_shape_switch, rlt_shape_mesh,
@@ -34,8 +43,12 @@ extern const rlt_shape rlt_shape_ring, rlt_shape_fully_connected, rlt_shape_swit
 /* NULL, with an error that lists the known ones. */
 const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *err);
 
+/* Symmetry of shapes with two kinds of links, even and odd ones, and one cyclic translation. */
+uint32_t rlt_shape_one_cycle(const rlt_factor *f, uint32_t *sizes);
+uint32_t rlt_shape_two_orbits(const rlt_factor *f);
+uint32_t rlt_shape_parity(const rlt_factor *f, uint32_t link);
+
 /* Mesh and torus: "sizes=4x4x4" into number[0] = count and number[1 ..] = sizes. */
 int rlt_shape_sizes(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err) RLT_MUST_USE;
-enum { RLT_MAX_SUBDIMS = 6 };
 
 #endif

@@ -31,9 +31,25 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
     return 1;
 }
 
+static uint32_t orbits(const rlt_factor *f)
+{
+    return f->n - 1;
+}
+
+/* By how far the link leads round. */
+static uint32_t orbit(const rlt_factor *f, uint32_t link)
+{
+    uint32_t src, dst;
+    ends(f, link, &src, &dst);
+    return (dst > src ? dst - src : dst + f->n - src) - 1;
+}
+
 const rlt_shape rlt_shape_fully_connected = {
     .info = {"fully-connected", "a link between every two; a link carries 1/(n-1) of the bandwidth", ""},
     .build = build,
     .ends = ends,
     .route = route,
+    .translations = rlt_shape_one_cycle,
+    .orbits = orbits,
+    .orbit = orbit,
 };

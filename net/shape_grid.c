@@ -181,12 +181,32 @@ static uint32_t degree_mesh(const rlt_factor *f, uint32_t a)
     return degree;
 }
 
+static uint32_t translations_torus(const rlt_factor *f, uint32_t *sizes)
+{
+    for (uint32_t s = 0; s < count(f); s++)
+        sizes[s] = size(f, s);
+    return count(f);
+}
+
+static uint32_t orbits_torus(const rlt_factor *f)
+{
+    return 2 * count(f);
+}
+
+static uint32_t orbit_torus(const rlt_factor *f, uint32_t link)
+{
+    return link % (2 * count(f));
+}
+
 const rlt_shape rlt_shape_torus = {
     .info = {"torus", "rings in several sub-dimensions; dimension-order routes, the shorter way round",
              "sizes=4x4x4 (default: one ring)"},
     .build = build_torus,
     .ends = ends_torus,
     .route = route_torus,
+    .translations = translations_torus,
+    .orbits = orbits_torus,
+    .orbit = orbit_torus,
 };
 
 const rlt_shape rlt_shape_mesh = {

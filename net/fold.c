@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Classes of links: from a table, or in closed form for a product under translations. */
+#include "net/fold.h"
+
+#include <stdlib.h>
+
+#include "net/frozen.h"
+#include "net/shape.h"
+#include "sim/time.h"
+
+static uint32_t dim_of_link(const rlt_topology *t, uint32_t link)
+{
+    uint32_t d = t->n_dims - 1;
+    while (link < t->dims[d].first_link)
+        d--;
+    return d;
+}
+
+uint32_t rlt_net_fold_class(const rlt_net_fold *f, uint32_t link)
+{
+    if (f->of_link)
+        return f->of_link[link];
+    const rlt_topology *t = f->topology;
+    uint32_t d = dim_of_link(t, link);
+    const rlt_product_dim *p = &t->dims[d];
+    return f->first_class[d] + p->f.shape->orbit(&p->f, (link - p->first_link) % p->f.links);
+}
+
+/* Takes the sizes of dimension d off the list; how many they are, or RLT_NONE when it does not match. */
+static uint32_t match_dim(const rlt_factor *f, const uint32_t *sizes, uint32_t n)
+{
+    uint32_t own[RLT_MAX_SUBDIMS], k = f->shape->translations(f, own), used = 0;
+    for (uint32_t i = 0; i < k; i++) {
+        if (own[i] == 1)
+            continue;
+        if (used == n || sizes[used] != own[i])
+            return RLT_NONE;
+        used++;
+    }
+    return used;
+}
+
+/* Checks the shapes against the sizes and counts the classes. */
+static int count_classes(const rlt_topology *t, const uint32_t *sizes, uint32_t n, rlt_net_fold *out,
+                         rlt_error *err)
+{
+    uint32_t used = 0;
+    if (t->n_dims == 0)
+        return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "the topology is a graph, not a product");
+    for (uint32_t d = 0; d < t->n_dims; d++) {
+        const rlt_factor *f = &t->dims[d].f;
+        if (!f->shape->orbit)
+            return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "a %s dimension is not the same everywhere",
+                            f->shape->info.name);
+        uint32_t taken = match_dim(f, sizes + used, n - used);
+        if (taken == RLT_NONE)
+            return rlt_fail(err, RLT_EUNSUPPORTED, "fold",
+                            "the algorithm does not follow the topology's dimension %u", d);
+        used += taken;
+        out->first_class[d] = out->n_classes;
+        out->n_classes += f->links ? f->shape->orbits(f) : 0;
+    }
+    if (used != n)
+        return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "the algorithm has more dimensions than the topology");
+    return 0;
+}
+
+/* Sizes and lowest links: orbits appear in the first links of a group, those that leave its accelerator 0. */
+static void fill_classes(const rlt_topology *t, rlt_net_fold *out)
+{
+    for (uint32_t d = 0; d < t->n_dims; d++) {
+        const rlt_product_dim *p = &t->dims[d];
+        uint32_t orbits = p->f.links ? p->f.shape->orbits(&p->f) : 0;
+        for (uint32_t local = 0; local < orbits; local++) {
+            uint32_t c = out->first_class[d] + p->f.shape->orbit(&p->f, local);
+            out->size[c] = p->f.links / orbits * p->groups;
+            out->link[c] = p->first_link + local;
+        }
+    }
+}
+
+int rlt_net_fold_translations(const rlt_topology *t, const uint32_t *sizes, uint32_t n, rlt_net_fold *out,
+                              rlt_error *err)
+{
+    *out = (rlt_net_fold){.topology = t};
+    int rc = count_classes(t, sizes, n, out, err);
+    if (rc)
+        return rc;
+    out->size = malloc((out->n_classes + 1) * sizeof *out->size);
+    out->link = malloc((out->n_classes + 1) * sizeof *out->link);
+    if (!out->size || !out->link) {
+        rlt_net_fold_free(out);
+        return rlt_nomem(err);
+    }
+    fill_classes(t, out);
+    return 0;
+}
+
+void rlt_net_fold_free(rlt_net_fold *f)
+{
+    if (!f)
+        return;
+    free(f->size);
+    free(f->link);
+    free(f->of_link);
+    *f = (rlt_net_fold){0};
+}
