@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "collectives/matching.h"
+#include "collectives/states.h"
 #include "sim/time.h"
 
 #define MAX_STATE_BYTES ((uint64_t)1 << 30)
@@ -20,7 +21,8 @@
 typedef struct cell {
     uint32_t tag;         /* original block, or RLT_NONE: nothing there */
     uint32_t written;     /* last step that wrote it + 1; 0: as it was at the start */
-    uint32_t by_addition; /* that write was a sum */
+    uint16_t lane;        /* of that step */
+    uint16_t by_addition; /* that write was a sum */
 } cell;
 
 /* Sets lie beside the cells: `words` 64-bit words each. */
@@ -38,7 +40,8 @@ typedef struct message {
     uint64_t memory[]; /* of content */
 } message;
 
-/* Where a member stands in a lane. Places are numbered member * lanes + lane. */
+/* Where a member stands in a lane. Places are numbered member * lanes + lane. A place has cells of its own,
+ * or shares those of its member's first place with the member's other lanes. */
 typedef struct place {
     uint32_t step, steps, got;
     bool started, queued, waits_for_lane;
@@ -71,7 +74,8 @@ static int refuse(checker *x, uint32_t p, uint32_t step, const char *fmt, ...)
 
 static size_t cell_index(const checker *x, uint32_t p, uint32_t buffer, uint32_t block)
 {
-    return ((size_t)p * x->plan->buffers + buffer) * x->blocks + block;
+    uint32_t owner = x->plan->shared ? p / x->lanes : p;
+    return ((size_t)owner * x->plan->buffers + buffer) * x->blocks + block;
 }
 
 static uint64_t *set_of(const checker *x, cells c, size_t i)
@@ -126,15 +130,11 @@ static uint32_t pop(checker *x)
     return p;
 }
 
-/* Bytes of what a cell holds: a block is as large as where it comes from says, wherever it rests. */
+/* Bytes of what a cell holds. */
 static uint64_t content_bytes(const checker *x, uint32_t lane, cells c, uint32_t i)
 {
-    const rlt_coll_request *req = &x->plan->req;
-    if (!req->counts || req->kind != RLT_ALL_TO_ALL)
-        return rlt_part_size(rlt_lane_bytes(x->plan, lane), x->blocks, c.c[i].tag);
     const uint64_t *set = set_of(x, c, i);
-    uint32_t from = set_find(x, set, set, true);
-    return rlt_part_size(req->counts[(uint64_t)from * x->n + c.c[i].tag], x->plan->lanes, lane);
+    return rlt_block_size(x->plan, lane, set_find(x, set, set, true), c.c[i].tag);
 }
 
 static int check_spans(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
@@ -202,7 +202,7 @@ static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, u
     const cell *c = &x->state.c[to];
     uint32_t tag = m->content.c[i].tag, sender = m->from / x->lanes;
     const uint64_t *old = set_of(x, x->state, to), *new = set_of(x, m->content, i);
-    if (c->written == k + 1 && !(m->reduce && c->by_addition))
+    if (c->written == k + 1 && c->lane == p % x->lanes && !(m->reduce && c->by_addition))
         return refuse(x, p, k,
                       "block %u is written twice in this step, the second time by member %u step %u: the "
                       "outcome depends on which comes first",
@@ -239,15 +239,17 @@ static int land(checker *x, uint32_t p, uint32_t k, const message *m)
         uint64_t *old = set_of(x, x->state, to), *new = set_of(x, m->content, i);
         for (uint32_t w = 0; w < x->words; w++)
             old[w] = m->reduce ? old[w] | new[w] : new[w];
-        x->state.c[to] = (cell){.tag = m->content.c[i].tag, .written = k + 1, .by_addition = m->reduce};
+        x->state.c[to] = (cell){.tag = m->content.c[i].tag,
+                                .written = k + 1,
+                                .lane = (uint16_t)(p % x->lanes),
+                                .by_addition = m->reduce};
     }
     return 0;
 }
 
 static int send(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 {
-    uint32_t lane = p % x->lanes;
-    uint32_t q = s->send_to * x->lanes + lane;
+    uint32_t q = s->send_to * x->lanes + (p % x->lanes + s->peer_shift) % x->lanes;
     place *to = &x->places[q];
     message *m = NULL;
     int rc = take(x, p, k, s, &m);
@@ -356,7 +358,8 @@ static uint32_t still_to_send(const checker *x, uint32_t q, uint32_t p)
     for (uint32_t k = from->step + from->started; k < from->steps; k++) {
         rlt_step s;
         read_step(x, q, k, &s);
-        count += s.send_to == p / x->lanes && s.peer_step == x->places[p].step;
+        count += s.send_to == p / x->lanes && s.peer_step == x->places[p].step &&
+                 (q + s.peer_shift) % x->lanes == p % x->lanes;
     }
     return count;
 }
@@ -365,14 +368,13 @@ static uint32_t still_to_send(const checker *x, uint32_t q, uint32_t p)
 static uint32_t waits_for(const checker *x, uint32_t p)
 {
     const place *here = &x->places[p];
-    uint32_t lane = p % x->lanes;
     rlt_step s;
     read_step(x, p, here->step, &s);
     if (here->waits_for_lane)
-        return p - lane + s.wait_lane;
-    for (uint32_t m = 0; m < x->n; m++) {
-        if (still_to_send(x, m * x->lanes + lane, p))
-            return m * x->lanes + lane;
+        return p - p % x->lanes + s.wait_lane;
+    for (uint32_t q = 0; q < x->n_places; q++) {
+        if (still_to_send(x, q, p))
+            return q;
     }
     return p; /* not reached: as many messages are sent to a step as it waits for */
 }
@@ -395,59 +397,26 @@ static int explain_deadlock(checker *x, uint32_t p)
                   length > 8 ? ", ..." : "");
 }
 
-/* What block b of member m's result must be; false where nothing is asked. all: everybody's contribution,
- * else `one`. */
-static bool expected(const checker *x, uint32_t m, uint32_t b, uint32_t *tag, bool *all, uint32_t *one)
-{
-    uint32_t owner = (uint32_t)((uint64_t)b * x->n / x->blocks), per_member = x->blocks / x->n;
-    *tag = b;
-    *all = false;
-    *one = owner;
-    switch (x->plan->req.kind) {
-    case RLT_ALL_REDUCE:
-    case RLT_BARRIER:
-        *all = true;
-        return true;
-    case RLT_REDUCE:
-        *all = true;
-        return m == x->plan->req.root;
-    case RLT_REDUCE_SCATTER:
-        *all = true;
-        return owner == m;
-    case RLT_ALL_GATHER:
-        return true;
-    case RLT_ALL_TO_ALL:
-        *tag = m * per_member + b % per_member;
-        return true;
-    case RLT_BROADCAST:
-        *one = x->plan->req.root;
-        return true;
-    default:
-        *one = 0;
-        return m == 1;
-    }
-}
-
 static int check_result(checker *x, uint32_t p, uint32_t b, bool contributions, uint64_t *want)
 {
-    uint32_t tag, one;
-    bool all;
-    if (!expected(x, p / x->lanes, b, &tag, &all, &one))
+    rlt_wanted w;
+    if (!rlt_block_wanted(x->plan, p / x->lanes, b, &w))
         return 0;
     size_t i = cell_index(x, p, x->plan->result, b);
     const cell *c = &x->state.c[i];
     uint32_t step = c->written ? c->written - 1 : 0;
+    p += x->plan->shared ? c->lane : 0;
     const char *last = c->written ? "" : " and was never written";
     if (c->tag == RLT_NONE)
         return refuse(x, p, step, "block %u of the result is empty", b);
-    if (c->tag != tag)
-        return refuse(x, p, step, "block %u of the result should be block %u, is block %u%s", b, tag, c->tag,
-                      last);
+    if (c->tag != w.tag)
+        return refuse(x, p, step, "block %u of the result should be block %u, is block %u%s", b, w.tag,
+                      c->tag, last);
     if (!contributions)
         return 0;
     memset(want, 0, sizeof *want * x->words);
     for (uint32_t m = 0; m < x->n; m++) {
-        if (all || m == one)
+        if (w.all || m == w.one)
             set_add(want, m);
     }
     const uint64_t *has = set_of(x, x->state, i);
@@ -461,31 +430,24 @@ static int check_result(checker *x, uint32_t p, uint32_t b, bool contributions, 
     return 0;
 }
 
-/* Whether member m's buffer 0 holds block b at the start. */
-static bool holds_at_start(const checker *x, uint32_t m, uint32_t b)
+/* Places with cells: each, or the first of each member where they are shared. */
+static uint32_t next_owner(const checker *x, uint32_t p)
 {
-    switch (x->plan->req.kind) {
-    case RLT_ALL_GATHER:
-        return (uint64_t)b * x->n / x->blocks == m;
-    case RLT_BROADCAST:
-        return m == x->plan->req.root;
-    case RLT_SEND_RECV:
-        return m == 0;
-    default:
-        return true;
-    }
+    return p + (x->plan->shared ? x->lanes : 1);
 }
 
 static void fill(checker *x)
 {
     for (uint32_t p = 0; p < x->n_places; p++) {
-        uint32_t m = p / x->lanes;
-        x->places[p].steps = x->plan->algorithm->steps(x->plan, m, p % x->lanes);
+        x->places[p].steps = x->plan->algorithm->steps(x->plan, p / x->lanes, p % x->lanes);
         push(x, p);
+    }
+    for (uint32_t p = 0; p < x->n_places; p = next_owner(x, p)) {
+        uint32_t m = p / x->lanes;
         for (uint32_t buffer = 0; buffer < x->plan->buffers; buffer++) {
             for (uint32_t b = 0; b < x->blocks; b++) {
                 size_t i = cell_index(x, p, buffer, b);
-                bool held = buffer == 0 && holds_at_start(x, m, b);
+                bool held = buffer == 0 && rlt_block_held(x->plan, m, b);
                 x->state.c[i] = (cell){.tag = held ? b : RLT_NONE};
                 if (held)
                     set_add(set_of(x, x->state, i), m);
@@ -501,11 +463,10 @@ static int check_plan(checker *x)
         return rlt_fail(x->err, RLT_ECHECK, plan->algorithm->name,
                         "a plan with %u lanes, %u blocks, result %u of %u buffers", x->lanes, x->blocks,
                         plan->result, plan->buffers);
-    if (plan->req.kind == RLT_ALL_TO_ALL &&
-        (x->blocks % x->n != 0 || (plan->req.counts && x->blocks != x->n)))
-        return rlt_fail(x->err, RLT_ECHECK, plan->algorithm->name,
-                        "an all-to-all of %u members with %u blocks", x->n, x->blocks);
-    double n_cells = (double)x->n * x->lanes * plan->buffers * x->blocks;
+    int rc = rlt_states_check(plan, x->err);
+    if (rc)
+        return rc;
+    double n_cells = (double)x->n * (plan->shared ? 1 : x->lanes) * plan->buffers * x->blocks;
     if (n_cells * (double)(sizeof(cell) + x->words * sizeof(uint64_t)) > (double)MAX_STATE_BYTES)
         return rlt_fail(x->err, RLT_ERANGE, plan->algorithm->name,
                         "%u members x %u lanes x %u buffers x %u blocks are too many to check", x->n,
@@ -524,7 +485,7 @@ static int run(checker *x, uint64_t *want)
     }
     /* Blocks in wrong places first: they explain what is missing elsewhere. */
     for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t p = 0; rc == 0 && p < x->n_places; p++) {
+        for (uint32_t p = 0; rc == 0 && p < x->n_places; p = next_owner(x, p)) {
             for (uint32_t b = 0; rc == 0 && b < x->blocks; b++)
                 rc = check_result(x, p, b, pass == 1, want);
         }
@@ -540,7 +501,7 @@ int rlt_plan_check(const rlt_plan *plan, rlt_error *err)
     if (rc)
         return rc;
     x.n_places = x.n * x.lanes;
-    size_t n_cells = (size_t)x.n_places * plan->buffers * x.blocks;
+    size_t n_cells = (size_t)(plan->shared ? x.n : x.n_places) * plan->buffers * x.blocks;
     uint64_t *want = malloc(sizeof *want * x.words);
     x.state.c = malloc(n_cells * sizeof *x.state.c);
     x.state.sets = calloc(n_cells * x.words, sizeof *x.state.sets);

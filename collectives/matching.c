@@ -43,7 +43,7 @@ static int count_message(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)
         return 0;
     if (s->send_to >= x->n || s->send_to == p / x->lanes)
         return refuse(x, p, k, "sends to member %u", s->send_to);
-    uint32_t q = s->send_to * x->lanes + (p + s->peer_shift) % x->lanes;
+    uint32_t q = s->send_to * x->lanes + (p % x->lanes + s->peer_shift) % x->lanes;
     size_t steps = x->begin[q + 1] - x->begin[q];
     if (s->peer_step >= steps)
         return refuse(x, p, k, "sends to step %u of member %u, which has %zu", s->peer_step, s->send_to,
