@@ -20,7 +20,7 @@ typedef struct rlt_graphml_scan {
     bool directed;
 } rlt_graphml_scan;
 
-/* Text that is not well-formed is left for the parser to complain about. Always rlt_graphml_scan_free. */
+/* Errors have file:line:column. Always rlt_graphml_scan_free. */
 int rlt_graphml_scan_text(const char *name, const char *text, size_t length, rlt_graphml_scan *s,
                           rlt_error *err) RLT_MUST_USE;
 void rlt_graphml_scan_free(rlt_graphml_scan *s);

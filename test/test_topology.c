@@ -577,18 +577,18 @@ static void strange_graphml_is_refused(void **state)
     } cases[] = {
         {HEAD "<graph edgedefault=\"directed\">\n" NODES
               "<edge source=\"a\" target=\"ghost\"/></graph></graphml>",
-         "f.graphml:7", "'ghost'"},
-        {HEAD "<graph edgedefault=\"directed\">\n" NODES "<node id=\"a\"/></graph></graphml>", "f.graphml:7",
-         "twice"},
-        {HEAD "<graph edgedefault=\"directed\">\n" NODES "<hyperedge/></graph></graphml>", "f.graphml:7",
-         "hyperedges"},
+         "f.graphml:7:", "'ghost'"},
+        {HEAD "<graph edgedefault=\"directed\">\n" NODES "<node id=\"a\"/></graph></graphml>",
+         "f.graphml:7:", "twice"},
+        {HEAD "<graph edgedefault=\"directed\">\n" NODES "<hyperedge/></graph></graphml>",
+         "f.graphml:7:", "hyperedges"},
         {HEAD "<graph edgedefault=\"directed\">\n" NODES
               "</graph><graph edgedefault=\"directed\"/></graphml>",
-         "f.graphml:7", "second <graph>"},
+         "f.graphml:7:", "second <graph>"},
         {HEAD "<graph edgedefault=\"directed\">\n" NODES
               "<edge directed=\"false\" source=\"a\" target=\"a\"/></graph></graphml>",
-         "f.graphml:7", "directed"},
-        {"<!DOCTYPE x [<!ENTITY a \"b\">]>\n" HEAD "</graphml>", "f.graphml:1", "entity"},
+         "f.graphml:7:", "directed"},
+        {"<!DOCTYPE x [<!ENTITY a \"b\">]>\n" HEAD "</graphml>", "f.graphml:1:", "entity"},
         {HEAD "<graph edgedefault=\"directed\">\n" NODES "</grap></graphml>", "f.graphml", ""},
         {HEAD "<graph edgedefault=\"directed\">\n" NODES, "f.graphml", ""},
         {"", "f.graphml", "no <node>"},
@@ -600,8 +600,8 @@ static void strange_graphml_is_refused(void **state)
         rlt_graphml g;
         rlt_error err;
         int rc = parse(cases[i].text, &g, &err);
-        if (rc >= 0 || strcmp(err.where, cases[i].where) != 0 || !strstr(err.what, cases[i].says) ||
-            !err.what[0])
+        if (rc >= 0 || strncmp(err.where, cases[i].where, strlen(cases[i].where)) != 0 ||
+            !strstr(err.what, cases[i].says) || !err.what[0])
             fail_msg("case %zu: %d %s: %s", i, rc, err.where, err.what);
     }
 }
