@@ -26,10 +26,17 @@ uint32_t rlt_net_fold_class(const rlt_net_fold *f, uint32_t link)
     return f->first_class[d] + p->f.shape->orbit(&p->f, (link - p->first_link) % p->f.links);
 }
 
-/* Takes the sizes of dimension d off the list; how many they are, or RLT_NONE when it does not match. */
+/* How many of the sizes belong to the dimension; RLT_NONE when they do not match it. */
 static uint32_t match_dim(const rlt_factor *f, const uint32_t *sizes, uint32_t n)
 {
-    uint32_t own[RLT_MAX_SUBDIMS], k = f->shape->translations(f, own), used = 0;
+    uint32_t own[RLT_MAX_SUBDIMS], used = 0;
+    if (!f->shape->translations) { /* any sizes whose product it is */
+        uint64_t product = 1;
+        while (product < f->n && used < n)
+            product *= sizes[used++];
+        return product == f->n ? used : RLT_NONE;
+    }
+    uint32_t k = f->shape->translations(f, own);
     for (uint32_t i = 0; i < k; i++) {
         if (own[i] == 1)
             continue;

@@ -28,10 +28,12 @@ typedef struct rlt_shape {
     uint32_t (*route)(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick pick, uint32_t *links);
     /* Links that leave local accelerator a (all of class 0); NULL: f->degree. */
     uint32_t (*degree)(const rlt_factor *f, uint32_t a);
-    /* Symmetry, NULL where there is none: the sizes of the cyclic translations of the accelerators that map
-     * the links and the routes onto themselves (at most RLT_MAX_SUBDIMS, their product = n; returns how
-     * many), and which links they take into each other: orbits of equal size, of which the first `orbits`
-     * links have one each. */
+    /*
+     * Symmetry; orbit NULL: none. translations: the sizes of the cyclic translations of the accelerators that
+     * map links and routes onto themselves (at most RLT_MAX_SUBDIMS, their product = n; returns how many);
+     * NULL: every permutation does. orbit: which links they take into each other; orbits are of equal size,
+     * and the first `orbits` links are of one each.
+     */
     uint32_t (*translations)(const rlt_factor *f, uint32_t *sizes);
     uint32_t (*orbits)(const rlt_factor *f);
     uint32_t (*orbit)(const rlt_factor *f, uint32_t link);
@@ -50,5 +52,7 @@ uint32_t rlt_shape_parity(const rlt_factor *f, uint32_t link);
 
 /* Mesh and torus: "sizes=4x4x4" into number[0] = count and number[1 ..] = sizes. */
 int rlt_shape_sizes(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err) RLT_MUST_USE;
+/* And back; returns the count. */
+uint32_t rlt_shape_sub_sizes(const rlt_factor *f, uint32_t *sizes);
 
 #endif

@@ -33,7 +33,6 @@ const rlt_shape rlt_shape_switch = {
     .build = build,
     .ends = ends,
     .route = route,
-    .translations = rlt_shape_one_cycle,
     .orbits = rlt_shape_two_orbits,
     .orbit = rlt_shape_parity,
 };
