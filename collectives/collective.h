@@ -58,6 +58,7 @@ typedef struct rlt_coll_request {
     uint32_t n_dims;
     uint32_t dims[RLT_MAX_DIMS];
     const char *shapes[RLT_MAX_DIMS];
+    uint32_t axes[RLT_MAX_DIMS]; /* the topology's dimension that each lies in; RLT_NONE: in none alone */
     /* Ring orders along real links, each a permutation of the members, borrowed; 0: natural order. */
     uint32_t n_rings;
     const uint32_t *const *rings;
@@ -94,6 +95,7 @@ typedef struct rlt_group {
     uint32_t n_dims;
     uint32_t dims[RLT_MAX_DIMS];
     const char *shapes[RLT_MAX_DIMS]; /* borrowed from the topology */
+    uint32_t axes[RLT_MAX_DIMS];      /* the topology's dimensions that they lie in */
     uint32_t n_rings;
     uint32_t **rings;             /* owned */
     const rlt_topology *topology; /* borrowed */

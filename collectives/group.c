@@ -73,6 +73,7 @@ static bool find_subgrid(rlt_group *group, const rlt_topology *t, const uint32_t
         if (size == 1 || group->n % ((uint64_t)filled * size) != 0)
             return false;
         group->dims[group->n_dims] = size;
+        group->axes[group->n_dims] = d;
         group->shapes[group->n_dims++] = rlt_topology_dim(t, d).shape;
         filled *= size;
     }
@@ -86,6 +87,7 @@ static void find_dims(rlt_group *group, const rlt_topology *t, const uint32_t *a
     group->n_dims = 1;
     group->dims[0] = group->n;
     group->shapes[0] = rlt_topology_dims(t) == 1 ? rlt_topology_dim(t, 0).shape : "switch";
+    group->axes[0] = RLT_NONE;
 }
 
 /* Keeps of each recommended ring the group's members, in its order. */
@@ -200,6 +202,7 @@ rlt_coll_request rlt_group_request(const rlt_group *g, rlt_coll_kind kind, uint6
                             .placement = g->placement};
     memcpy(req.dims, g->dims, sizeof req.dims);
     memcpy(req.shapes, g->shapes, sizeof req.shapes);
+    memcpy(req.axes, g->axes, sizeof req.axes);
     req.rings = (const uint32_t *const *)g->rings;
     return req;
 }

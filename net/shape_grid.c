@@ -60,6 +60,13 @@ int rlt_shape_sizes(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
     return 0;
 }
 
+uint32_t rlt_shape_sub_sizes(const rlt_factor *f, uint32_t *sizes)
+{
+    for (uint32_t s = 0; s < count(f); s++)
+        sizes[s] = size(f, s);
+    return count(f);
+}
+
 static int build(const rlt_dim_spec *spec, rlt_factor *f, bool torus, rlt_error *err)
 {
     static const char *const known[] = {"sizes", NULL};

@@ -175,6 +175,15 @@ rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d)
                      .latency_ps = one_latency ? f->cls[0].latency_ps : 0};
 }
 
+uint32_t rlt_topology_sub_sizes(const rlt_topology *t, uint32_t d, uint32_t sizes[RLT_MAX_DIMS])
+{
+    const rlt_factor *f = t->n_dims ? &t->dims[d].f : NULL;
+    if (f && f->n > 1 && (f->shape == &rlt_shape_torus || f->shape == &rlt_shape_mesh))
+        return rlt_shape_sub_sizes(f, sizes);
+    sizes[0] = rlt_topology_dim(t, d).size;
+    return 1;
+}
+
 static uint64_t sum_of(const rlt_topology *t, const uint32_t *first, const uint32_t *ids, uint32_t node)
 {
     uint64_t sum = 0;

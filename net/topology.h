@@ -99,6 +99,9 @@ RLT_API uint32_t rlt_topology_find_node(const rlt_topology *t, const char *name)
 
 RLT_API uint32_t rlt_topology_dims(const rlt_topology *t);
 RLT_API rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d);
+/* The sub-dimensions of a torus or mesh, the first fastest, into sizes[]; of any other shape its size alone.
+ * Returns how many. */
+RLT_API uint32_t rlt_topology_sub_sizes(const rlt_topology *t, uint32_t d, uint32_t sizes[RLT_MAX_DIMS]);
 /* Sum of bandwidths of the links that leave (enter) an accelerator. */
 RLT_API uint64_t rlt_topology_egress_Bps(const rlt_topology *t, uint32_t accelerator);
 RLT_API uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accelerator);

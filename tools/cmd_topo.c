@@ -22,8 +22,20 @@ static const rlt_column dim_columns[] = {
     {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0},
     {"latency_ps", "link latency", NULL, RLT_COL_TIME, 0, 0},
     {"links", "links", NULL, RLT_COL_COUNT, 0, 0},
+    {"sizes", "sizes", NULL, RLT_COL_TEXT, 0, 0},
 };
 enum { N_DIM_COLUMNS = sizeof dim_columns / sizeof *dim_columns };
+
+/* "4x4x4" of a torus or mesh, "" of what has no sub-dimensions. */
+static const char *sub_sizes(const rlt_topology *t, uint32_t d, char *text, size_t size)
+{
+    uint32_t sizes[RLT_MAX_DIMS], count = rlt_topology_sub_sizes(t, d, sizes);
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t s = 0; count > 1 && s < count && used < size; s++)
+        used += (size_t)snprintf(text + used, size - used, "%s%u", s ? "x" : "", sizes[s]);
+    return text;
+}
 
 static int put_dims(const rlt_topology *t, const rlt_topology_facts *facts, rlt_format format, FILE *out,
                     rlt_jw *json, rlt_error *err)
@@ -31,13 +43,15 @@ static int put_dims(const rlt_topology *t, const rlt_topology_facts *facts, rlt_
     rlt_table table;
     rlt_table_begin(&table, format, dim_columns, N_DIM_COLUMNS, out, json);
     for (uint32_t d = 0; d < rlt_topology_dims(t); d++) {
+        char text[LINE];
         rlt_dim dim = rlt_topology_dim(t, d);
         rlt_value v[] = {rlt_count(d),
                          rlt_text(dim.shape),
                          rlt_count(dim.size),
                          dim.bw_Bps ? rlt_count(dim.bw_Bps) : rlt_absent(),
                          rlt_topology_is_product(t) ? rlt_ps(dim.latency_ps) : rlt_absent(),
-                         facts ? rlt_count(facts->links_by_dim[d]) : rlt_absent()};
+                         facts ? rlt_count(facts->links_by_dim[d]) : rlt_absent(),
+                         rlt_text(sub_sizes(t, d, text, sizeof text))};
         rlt_table_row(&table, v);
     }
     return rlt_table_end(&table, err);
