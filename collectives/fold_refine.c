@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The coarsest equitable partition of members and links: colours are refined by the colours around until
+ * their number stays. A member's surroundings are its messages out and in (where in the plan they stand,
+ * size, the colour of the other end and of the links on the way); a link's are the messages over it. Sets of
+ * messages are compared by sums of 64-bit hashes of their elements.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/fold.h"
+#include "sim/map.h"
+#include "sim/mem.h"
+#include "sim/time.h"
+
+typedef struct record {
+    uint64_t key; /* place in the plan, size, latency */
+    uint32_t src, dst;
+    uint32_t path, n; /* links[path .. path + n) */
+} record;
+
+typedef struct refinement {
+    const rlt_plan *plan;
+    rlt_router *router;
+    const rlt_topology *topology;
+    record *records;
+    uint32_t n_records, record_room;
+    uint32_t *links;
+    uint32_t n_links_on_paths, links_room;
+    uint32_t members, n_links;
+    uint64_t *hash;   /* members, then links */
+    uint32_t *colour; /* likewise */
+    uint32_t n_colours;
+} refinement;
+
+static inline uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t x = (a ^ b * 0x9e3779b97f4a7c15u) + 0x7f4a7c15u;
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+    return x ^ x >> 32;
+}
+
+static int note_message(refinement *f, uint32_t member, uint32_t lane, uint32_t k, const rlt_step *s,
+                        rlt_error *err)
+{
+    const rlt_coll_request *req = &f->plan->req;
+    rlt_path path;
+    int rc =
+        rlt_route(f->router, rlt_member_rank(req, member), rlt_member_rank(req, s->send_to), lane, &path);
+    if (rc)
+        return rlt_fail(err, rc, f->plan->algorithm->name, "no route from member %u to %u", member,
+                        s->send_to);
+    if ((rc = rlt_grow(&f->records, &f->record_room, sizeof *f->records, (uint64_t)f->n_records + 1,
+                       UINT32_MAX, "messages", err)) ||
+        (rc = rlt_grow(&f->links, &f->links_room, sizeof *f->links, (uint64_t)f->n_links_on_paths + path.n,
+                       UINT32_MAX, "links on paths", err)))
+        return rc;
+    uint64_t key = mix((uint64_t)lane << 32 | k, s->send_bytes);
+    key = mix(key, (uint64_t)s->peer_shift << 32 | s->peer_step);
+    key = mix(key, (uint64_t)path.latency_ps);
+    f->records[f->n_records++] =
+        (record){.key = key, .src = member, .dst = s->send_to, .path = f->n_links_on_paths, .n = path.n};
+    if (path.n)
+        memcpy(f->links + f->n_links_on_paths, path.links, path.n * sizeof *path.links);
+    f->n_links_on_paths += path.n;
+    return 0;
+}
+
+/* All messages of a member, and the hash of its steps without their peers. */
+static int note_member(refinement *f, uint32_t member, uint64_t *own, rlt_error *err)
+{
+    const rlt_plan *plan = f->plan;
+    uint64_t sum = 0;
+    for (uint32_t lane = 0; lane < plan->lanes; lane++) {
+        uint32_t steps = plan->algorithm->steps(plan, member, lane);
+        for (uint32_t k = 0; k < steps; k++) {
+            rlt_step s;
+            rlt_step_clear(&s);
+            plan->algorithm->step(plan, member, lane, k, &s);
+            uint64_t h = mix((uint64_t)lane << 32 | k, (uint64_t)s.recv_count << 1 | s.nowait);
+            sum += mix(h, (uint64_t)s.wait_lane << 32 | s.wait_step);
+            int rc = s.send_to == RLT_NONE ? 0 : note_message(f, member, lane, k, &s, err);
+            if (rc)
+                return rc;
+        }
+        sum += mix(lane, steps);
+    }
+    *own = sum;
+    return 0;
+}
+
+typedef struct hashed {
+    uint64_t hash;
+    uint32_t index;
+} hashed;
+
+static int by_hash(const void *a, const void *b)
+{
+    const hashed *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Gives equal hashes one colour, in order of the lowest index that has it. Members and links never share one.
+ */
+static int colour(refinement *f, rlt_error *err)
+{
+    uint32_t total = f->members + f->n_links, first = 0;
+    hashed *h = malloc((total + 1) * sizeof *h);
+    if (!h)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < total; i++)
+        h[i] = (hashed){mix(f->hash[i], i < f->members), i};
+    qsort(h, total, sizeof *h, by_hash);
+    for (uint32_t i = 0; i < total; i++) { /* the first of a run stands for it */
+        if (h[i].hash != h[first].hash)
+            first = i;
+        f->colour[h[i].index] = h[first].index;
+    }
+    free(h);
+    f->n_colours = 0;
+    for (uint32_t i = 0; i < total; i++) /* representatives come before those they stand for */
+        f->colour[i] = f->colour[i] == i ? f->n_colours++ : f->colour[f->colour[i]];
+    return 0;
+}
+
+/* One round: each member and link adds what is around it to its own colour. */
+static void look_around(refinement *f)
+{
+    const uint32_t *of_member = f->colour, *of_link = f->colour + f->members;
+    for (uint32_t i = 0; i < f->members + f->n_links; i++)
+        f->hash[i] = mix(f->colour[i], 1);
+    for (uint32_t i = 0; i < f->n_records; i++) {
+        const record *r = &f->records[i];
+        const uint32_t *links = f->links + r->path;
+        uint64_t way = r->key;
+        for (uint32_t k = 0; k < r->n; k++)
+            way = mix(way, of_link[links[k]]);
+        uint64_t ends = (uint64_t)of_member[r->src] << 32 | of_member[r->dst];
+        uint64_t all = mix(way, ends);
+        f->hash[r->src] += mix(all, 2);
+        f->hash[r->dst] += mix(all, 3);
+        for (uint32_t k = 0; k < r->n; k++)
+            f->hash[f->members + links[k]] += mix(all, 4 + k);
+    }
+}
+
+static int refine(refinement *f, rlt_error *err)
+{
+    int rc = colour(f, err);
+    while (!rc) {
+        uint32_t before = f->n_colours;
+        look_around(f);
+        if ((rc = colour(f, err)) || f->n_colours == before)
+            break;
+    }
+    return rc;
+}
+
+/* Numbers the colours of count things from 0 in order of appearance, with their sizes and lowest elements. */
+static int number(const uint32_t *colour_of, uint32_t count, uint32_t n_colours, uint32_t **of,
+                  uint32_t **size, uint32_t **rep, uint32_t *n, rlt_error *err)
+{
+    uint32_t *id = malloc(((size_t)n_colours + 1) * sizeof *id);
+    *of = malloc(((size_t)count + 1) * sizeof **of);
+    *size = calloc((size_t)count + 1, sizeof **size);
+    *rep = malloc(((size_t)count + 1) * sizeof **rep);
+    if (!id || !*of || !*size || !*rep) {
+        free(id);
+        return rlt_nomem(err);
+    }
+    for (uint32_t i = 0; i < n_colours; i++)
+        id[i] = RLT_NONE;
+    *n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *c = &id[colour_of[i]];
+        if (*c == RLT_NONE) {
+            (*rep)[*n] = i;
+            *c = (*n)++;
+        }
+        (*of)[i] = *c;
+        (*size)[*c]++;
+    }
+    free(id);
+    return 0;
+}
+
+/* What the partition promises, looked at once more: whole numbers of messages at every receiver and link. */
+static int check_whole(const refinement *f, const rlt_fold *out, const rlt_fold_options *how, rlt_error *err)
+{
+    for (uint32_t i = 0; i < f->n_records; i++) {
+        const record *r = &f->records[i];
+        uint32_t from = out->size[out->of_member[r->src]], to = out->size[out->of_member[r->dst]];
+        if (from % to)
+            return rlt_fail(err, RLT_EUNSUPPORTED, f->plan->algorithm->name, "classes do not match");
+        if (from > to && how->blocking && how->serialises)
+            return rlt_fail(err, RLT_EUNSUPPORTED, f->plan->algorithm->name,
+                            "blocked senders wait their turn at a receiver's port");
+    }
+    return 0;
+}
+
+static int collect(refinement *f, rlt_error *err)
+{
+    for (uint32_t m = 0; m < f->members; m++) {
+        int rc = note_member(f, m, &f->hash[m], err);
+        if (rc)
+            return rc;
+    }
+    for (uint32_t i = 0; i < f->n_links; i++) {
+        rlt_link l = rlt_topology_link(f->topology, i);
+        f->hash[f->members + i] = mix(mix(l.bw_Bps, (uint64_t)l.latency_ps), (uint64_t)(uint32_t)l.dim);
+    }
+    return 0;
+}
+
+static bool too_many(const rlt_plan *plan, uint64_t most)
+{
+    uint64_t steps = 0;
+    for (uint32_t m = 0; m < plan->req.n && steps <= most; m++) {
+        for (uint32_t lane = 0; lane < plan->lanes; lane++)
+            steps += plan->algorithm->steps(plan, m, lane);
+    }
+    return steps > most;
+}
+
+int rlt__fold_refine(const rlt_plan *plan, rlt_router *router, const rlt_fold_options *how, rlt_fold *out,
+                     rlt_error *err)
+{
+    refinement f = {
+        .plan = plan, .router = router, .topology = rlt_router_topology(router), .members = plan->req.n};
+    f.n_links = rlt_topology_links(f.topology);
+    if (too_many(plan, how->max_messages) || (uint64_t)f.members + f.n_links > UINT32_MAX / 4)
+        return RLT_EUNSUPPORTED; /* the reason that translations gave stands */
+    size_t total = (size_t)f.members + f.n_links;
+    f.hash = malloc((total + 1) * sizeof *f.hash);
+    f.colour = malloc((total + 1) * sizeof *f.colour);
+    int rc = f.hash && f.colour ? collect(&f, err) : rlt_nomem(err);
+    if (!rc)
+        rc = refine(&f, err);
+    if (!rc)
+        rc = number(f.colour, f.members, f.n_colours, &out->of_member, &out->size, &out->rep, &out->n_classes,
+                    err);
+    if (!rc && out->n_classes == f.members)
+        rc = rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "no two members are alike");
+    if (!rc)
+        rc = number(f.colour + f.members, f.n_links, f.n_colours, &out->net.of_link, &out->net.size,
+                    &out->net.link, &out->net.n_classes, err);
+    if (!rc)
+        rc = check_whole(&f, out, how, err);
+    out->net.topology = f.topology;
+    free(f.records);
+    free(f.links);
+    free(f.hash);
+    free(f.colour);
+    return rc;
+}
