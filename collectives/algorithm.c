@@ -19,7 +19,9 @@ static const rlt_algorithm *const table[] = {&rlt_ring,
                                              &rlt_halving_doubling,
                                              &rlt_recursive_doubling,
                                              &rlt_bruck,
-                                             &rlt_tree};
+                                             &rlt_tree,
+                                             &rlt_pairwise,
+                                             &rlt_parameter_server};
 enum { N_ALGORITHMS = sizeof table / sizeof table[0] };
 
 const rlt_algorithm *rlt_algorithm_at(uint32_t i)
@@ -29,7 +31,7 @@ const rlt_algorithm *rlt_algorithm_at(uint32_t i)
 
 const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err)
 {
-    char known[256] = "";
+    char known[512] = "";
     for (uint32_t i = 0; i < N_ALGORITHMS; i++) {
         if (strcmp(name, table[i]->name) == 0)
             return table[i];
@@ -44,7 +46,7 @@ const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req)
 {
     if (req->kind == RLT_SEND_RECV)
         return &rlt_point_to_point;
-    if (req->kind == RLT_ALL_TO_ALL && req->counts)
+    if (req->counts || req->kind == RLT_GATHER || req->kind == RLT_SCATTER)
         return &rlt_direct;
     uint32_t dims = 0;
     for (uint32_t d = 0; d < req->n_dims && d < RLT_MAX_DIMS; d++)
@@ -52,6 +54,32 @@ const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req)
     if (dims > 1)
         return &rlt_hierarchical;
     return req->kind == RLT_ALL_TO_ALL ? &rlt_direct : &rlt_ring;
+}
+
+static bool rooted(rlt_coll_kind kind)
+{
+    return kind == RLT_BROADCAST || kind == RLT_REDUCE || kind == RLT_GATHER || kind == RLT_SCATTER;
+}
+
+/* Shares of the members; the counts of an all-to-all say all there is to say. */
+static int check_counts(const rlt_coll_request *req, rlt_error *err)
+{
+    const char *name = rlt_coll_name(req->kind);
+    uint64_t sum = 0;
+    if (!req->counts || req->kind == RLT_ALL_TO_ALL)
+        return 0;
+    if (!rlt_shares_counted(req))
+        return rlt_fail(err, RLT_EUNSUPPORTED, name, "takes no counts");
+    for (uint32_t i = 0; i < req->n; i++) {
+        if (req->counts[i] > MAX_BYTES)
+            return rlt_fail(err, RLT_ERANGE, name, "a share of %llu bytes is above the limit of 256 TiB",
+                            (unsigned long long)req->counts[i]);
+        sum += req->counts[i]; /* 2^24 times 2^48 at most: no wrap */
+    }
+    if (sum == req->bytes)
+        return 0;
+    return rlt_fail(err, RLT_ESCHEMA, name, "the counts sum to %llu bytes, not to the collective's %llu",
+                    (unsigned long long)sum, (unsigned long long)req->bytes);
 }
 
 static int check_request(const rlt_coll_request *req, rlt_error *err)
@@ -64,7 +92,7 @@ static int check_request(const rlt_coll_request *req, rlt_error *err)
     if (req->bytes > MAX_BYTES)
         return rlt_fail(err, RLT_ERANGE, name, "%llu bytes are above the limit of 256 TiB",
                         (unsigned long long)req->bytes);
-    if ((req->kind == RLT_BROADCAST || req->kind == RLT_REDUCE) && req->root >= req->n)
+    if (rooted(req->kind) && req->root >= req->n)
         return rlt_fail(err, RLT_ERANGE, name, "root %u of %u members", req->root, req->n);
     if (req->kind == RLT_SEND_RECV && req->n != 2)
         return rlt_fail(err, RLT_ETOPOLOGY, name, "expected 2 members, got %u", req->n);
@@ -81,7 +109,7 @@ static int check_request(const rlt_coll_request *req, rlt_error *err)
     if (req->n_dims > 0 && product != req->n)
         return rlt_fail(err, RLT_ETOPOLOGY, name, "the group's dimensions do not multiply to its %u members",
                         req->n);
-    return 0;
+    return check_counts(req, err);
 }
 
 int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
@@ -95,6 +123,9 @@ int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req,
         algorithm = rlt_algorithm_choose(req);
     if (!(algorithm->kinds & 1u << req->kind))
         return rlt_fail(err, RLT_EUNSUPPORTED, algorithm->name, "does not do %s", rlt_coll_name(req->kind));
+    if (req->counts && !(algorithm->counted & 1u << req->kind))
+        return rlt_fail(err, RLT_EUNSUPPORTED, algorithm->name, "does no %s with counts; direct does",
+                        rlt_coll_name(req->kind));
     out->algorithm = algorithm;
     out->req = *req;
     if (req->kind == RLT_BARRIER)
@@ -143,6 +174,12 @@ uint64_t rlt_lane_bytes(const rlt_plan *plan, uint32_t lane)
 {
     if (plan->shared)
         return plan->req.bytes;
+    if (rlt_shares_counted(&plan->req)) {
+        uint64_t sum = 0;
+        for (uint32_t b = 0; b < plan->req.n; b++)
+            sum += rlt_counted_bytes(plan, lane, b);
+        return sum;
+    }
     uint64_t block = plan->req.bytes / plan->blocks, larger = plan->req.bytes % plan->blocks;
     uint64_t base = rlt_part_size(block, plan->lanes, lane);
     return base * plan->blocks + (rlt_part_size(block + 1, plan->lanes, lane) - base) * larger;
@@ -159,8 +196,22 @@ static uint64_t count_below(uint64_t first, uint64_t stride, uint64_t reps, uint
     return count < reps ? count : reps;
 }
 
+static uint64_t counted_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_span span)
+{
+    uint32_t n = plan->req.n;
+    uint64_t total = 0;
+    for (uint32_t r = 0; r < span.reps; r++) {
+        uint32_t block = (uint32_t)((span.first + (uint64_t)r * span.stride) % n);
+        for (uint32_t i = 0; i < span.run; i++, block = rlt_next(block, n))
+            total += rlt_counted_bytes(plan, lane, block);
+    }
+    return total;
+}
+
 uint64_t rlt_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_span span)
 {
+    if (rlt_shares_counted(&plan->req))
+        return counted_span_bytes(plan, lane, span);
     uint64_t bytes = rlt_lane_bytes(plan, lane), rest = bytes % plan->blocks;
     uint64_t count = (uint64_t)span.run * span.reps, total = count * (bytes / plan->blocks);
     if (rest == 0 || count == 0)

@@ -34,7 +34,7 @@
 extern "C" {
 #endif
 
-enum { RLT_MAX_LANES = 4096 };
+enum { RLT_MAX_LANES = 4096, RLT_MAX_TRANSLATIONS = 32 };
 
 typedef struct rlt_span {
     uint32_t first, run, stride, reps; /* reps == 0: nothing */
@@ -61,7 +61,7 @@ typedef struct rlt_step {
     uint8_t
         nowait; /* the lane goes on without waiting for this send's injection (the lane's end does wait) */
     uint8_t reduce; /* what is sent is added at its destination, else it replaces */
-    uint8_t copy;   /* local: `send` is moved to `land` within this member; no message */
+    uint8_t copy;   /* local: `send` is moved to `land` within this member (reduce: added); no message */
     uint8_t send_buffer, land_buffer;
     uint8_t verb;  /* rlt_verb: what the network does with the message */
     rlt_span send; /* blocks sent */
@@ -77,6 +77,7 @@ typedef struct rlt_plan {
     uint32_t blocks; /* of a lane */
     uint8_t buffers, result;
     bool shared;              /* see above */
+    bool untracked;           /* only messages are known, not what is in them: see listed.h */
     bool reduces, multicasts; /* some step uses these verbs: bounds and checks must know */
     uint32_t chunks, channels, directions, window; /* in force */
     uint32_t words[8];                             /* the algorithm's own few numbers */
@@ -87,6 +88,7 @@ struct rlt_algorithm {
     const char *name, *summary;
     const char *parameters; /* "channels, chunks, directions" */
     uint32_t kinds;         /* bit 1 << rlt_coll_kind for each that it does */
+    uint32_t counted;       /* and of these, those that it does with counts too */
     /* Refuses a request that it cannot do with a reason, and fills lanes, blocks, buffers, ... of the plan.
      */
     int (*plan)(rlt_plan *plan, rlt_error *err);
@@ -95,15 +97,21 @@ struct rlt_algorithm {
     /* Fills all fields of *out (which comes zeroed but for the RLT_NONEs set by rlt_step_clear). Pure;
      * O(dims). */
     void (*step)(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);
+    /* Which renumberings of the members leave the plan as it is, when all blocks are of one size:
+     * translations along dimensions of sizes[0 .. return value) whose product is n, members being mixed radix
+     * in them, innermost first (2, 2, ..., 2 is the group of exclusive-or). At most RLT_MAX_TRANSLATIONS; 0:
+     * none. NULL: none is known. */
+    uint32_t (*symmetry)(const rlt_plan *plan, uint32_t *sizes);
 };
 
 RLT_API extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_point;
 RLT_API extern const rlt_algorithm rlt_halving_doubling, rlt_recursive_doubling, rlt_bruck, rlt_tree;
+RLT_API extern const rlt_algorithm rlt_pairwise, rlt_parameter_server;
 
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err);
-/* The default for a request: hierarchical where the group has several dimensions, direct for all-to-all, else
- * ring. */
+/* The default for a request: direct for gather, scatter and whatever has counts; else hierarchical where the
+ * group has several dimensions; else direct for all-to-all and ring for the rest. */
 RLT_API const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req);
 
 /* algorithm NULL: rlt_algorithm_choose. RLT_EUNSUPPORTED, RLT_ETOPOLOGY with a reason. */
@@ -126,7 +134,8 @@ static inline uint64_t rlt_part_begin(uint64_t total, uint64_t parts, uint64_t i
     uint64_t rest = total % parts;
     return i * (total / parts) + (i < rest ? i : rest);
 }
-/* Bytes of the lane, and of a span in it. O(1) when the blocks are even or run is 1, else O(reps). */
+/* Bytes of the lane, and of a span in it. O(1) when the blocks are even or run is 1, else O(reps); with
+ * counts O(n), O(blocks of the span). */
 RLT_API uint64_t rlt_lane_bytes(const rlt_plan *plan, uint32_t lane);
 RLT_API uint64_t rlt_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_span span);
 

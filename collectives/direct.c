@@ -4,10 +4,13 @@
  * from r-j-1. window = 0 (default)  all sends at once, then one step that waits for all n-1 messages window =
  * w            step j sends round j and waits for what round j-(w-1) brought, so at most w rounds are under
  * way; w = 1 is strict rounds of exchanges All-reduce is a reduce-scatter followed by an all-gather.
- * Broadcast and reduce go straight from and to the root. Lanes are channels x chunks, side by side.
+ * Broadcast, scatter, reduce and gather go straight from and to the root, whatever the window. Lanes are
+ * channels x chunks, side by side. With words[RLT_DIRECT_XOR] set the partner of round j is r ^ (j + 1) both
+ * ways, for powers of two.
  */
 #include <stdlib.h>
 
+#include "collectives/direct.h"
 #include "collectives/lanes.h"
 #include "sim/time.h"
 
@@ -48,21 +51,31 @@ static void fill_message(const rlt_plan *plan, uint32_t r, uint32_t d, uint32_t 
         land = r;
     out->send = rlt_span_run(block, 1);
     out->land = rlt_span_run(land, 1);
-    if (req->counts) {
+    if (req->counts && req->kind == RLT_ALL_TO_ALL) {
         uint64_t bytes = req->counts[(uint64_t)r * req->n + d];
         out->send_bytes = plan->lanes == 1 ? bytes : rlt_part_size(bytes, plan->lanes, lane);
     } else {
-        out->send_bytes = rlt_block_bytes(l, block);
+        out->send_bytes = rlt_share_bytes(plan, l, lane, block);
     }
+}
+
+/* Whom member r sends to in round j, and whom it hears from. */
+static inline uint32_t receiver(const rlt_plan *plan, uint32_t r, uint32_t j)
+{
+    return plan->words[RLT_DIRECT_XOR] ? r ^ (j + 1) : rlt_plus(r, j + 1, plan->req.n);
+}
+static inline uint32_t sender(const rlt_plan *plan, uint32_t r, uint32_t j)
+{
+    return plan->words[RLT_DIRECT_XOR] ? r ^ (j + 1) : rlt_minus(r, j + 1, plan->req.n);
 }
 
 /* Step j of a pass that begins at step `begin` of the lane. */
 static void pass(const rlt_plan *plan, uint32_t r, uint32_t lane, uint32_t begin, uint32_t j, bool reduce,
                  rlt_step *out)
 {
-    uint32_t n = plan->req.n, rounds = n - 1, w = plan->window;
+    uint32_t rounds = plan->req.n - 1, w = plan->window;
     if (j < rounds) {
-        fill_message(plan, r, rlt_plus(r, j + 1, n), lane, reduce, out);
+        fill_message(plan, r, receiver(plan, r, j), lane, reduce, out);
         out->nowait = w != 1;
         out->peer_step = begin + (w ? j + w - 1 : rounds);
     }
@@ -70,24 +83,30 @@ static void pass(const rlt_plan *plan, uint32_t r, uint32_t lane, uint32_t begin
         out->recv_count = rounds;
     } else if (w && j + 1 >= w) {
         out->recv_count = 1;
-        out->recv_from = rlt_minus(r, j + 1 - (w - 1), n);
+        out->recv_from = sender(plan, r, j - (w - 1));
     }
+}
+
+static inline bool from_root(rlt_coll_kind kind)
+{
+    return kind == RLT_BROADCAST || kind == RLT_SCATTER;
 }
 
 static void rooted(const rlt_plan *plan, uint32_t r, uint32_t lane, uint32_t k, rlt_step *out)
 {
     uint32_t n = plan->req.n, root = plan->req.root;
-    bool sends = (r == root) == (plan->req.kind == RLT_BROADCAST);
-    if (sends) {
-        out->send_to = r == root ? rlt_plus(root, k + 1, n) : root;
-        out->nowait = plan->window != 1;
-        out->reduce = plan->req.kind == RLT_REDUCE;
-        out->send = out->land = rlt_span_run(0, 1);
-        out->send_bytes = rlt_block_bytes(lane_of(plan, lane), 0);
-    } else {
+    rlt_coll_kind kind = plan->req.kind;
+    if ((r == root) != from_root(kind)) {
         out->recv_count = r == root ? n - 1 : 1;
         out->recv_from = r == root ? RLT_NONE : root;
+        return;
     }
+    out->send_to = r == root ? rlt_plus(root, k + 1, n) : root;
+    out->nowait = plan->window != 1;
+    out->reduce = kind == RLT_REDUCE;
+    uint32_t block = kind == RLT_SCATTER ? out->send_to : kind == RLT_GATHER ? r : 0;
+    out->send = out->land = rlt_span_run(block, 1);
+    out->send_bytes = rlt_share_bytes(plan, lane_of(plan, lane), lane, block);
 }
 
 static uint32_t direct_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
@@ -102,8 +121,10 @@ static uint32_t direct_steps(const rlt_plan *plan, uint32_t member, uint32_t lan
     case RLT_BARRIER:
         return 1 + pass_steps(plan);
     case RLT_BROADCAST:
+    case RLT_SCATTER:
         return member == plan->req.root ? plan->req.n - 1 : 1;
     case RLT_REDUCE:
+    case RLT_GATHER:
         return 1;
     default:
         return pass_steps(plan);
@@ -167,10 +188,13 @@ static int direct_plan(rlt_plan *plan, rlt_error *err)
 
 const rlt_algorithm rlt_direct = {
     .name = "direct",
-    .summary = "every member exchanges with every other; all-to-all with counts too",
+    .summary = "every member exchanges with every other, at once or in rounds; with counts too",
     .parameters = "channels (1), chunks (1), window (0: everything at once; w: at most w rounds under way)",
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_ALL_TO_ALL |
-             1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER,
+             1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER | 1u << RLT_GATHER |
+             1u << RLT_SCATTER,
+    .counted = 1u << RLT_ALL_TO_ALL | 1u << RLT_ALL_GATHER | 1u << RLT_REDUCE_SCATTER | 1u << RLT_GATHER |
+               1u << RLT_SCATTER,
     .plan = direct_plan,
     .steps = direct_steps,
     .step = direct_step,

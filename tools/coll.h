@@ -45,7 +45,7 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
 void rlt_coll_end(rlt_coll_run *run);
 
 /* What the command was asked for: each case by each algorithm is a row. */
-enum { RLT_COLL_ALGORITHMS = 16 };
+enum { RLT_COLL_ALGORITHMS = 64 };
 typedef struct rlt_coll_case {
     rlt_coll_kind kind;
     uint64_t bytes;
