@@ -45,14 +45,22 @@ static share counted_share(const rlt_coll_request *req, uint32_t m)
     return s;
 }
 
+/* Size of member m's share, where a share belongs to each. */
+static uint64_t own_bytes(const rlt_coll_request *req, uint32_t m)
+{
+    if (req->counts && req->kind != RLT_ALL_TO_ALL)
+        return req->counts[m];
+    return rlt_part_size(req->bytes, req->n, m);
+}
+
 /*
  * All-reduce: a member's own contribution must leave it and the others' must reach it, summed or not: one
  * buffer each. Reduce-scatter: all but its own share leaves, a sum of the size of its share comes in;
- * all-gather is the mirror image.
+ * all-gather is the mirror image. Gather: all shares but the root's own enter it; scatter mirrors that.
  */
 static share member_share(const rlt_coll_request *req, uint32_t m)
 {
-    uint64_t bytes = req->bytes, own = rlt_part_size(bytes, req->n, m);
+    uint64_t bytes = req->bytes, own = own_bytes(req, m);
     switch (req->kind) {
     case RLT_ALL_REDUCE:
         return (share){bytes, bytes};
@@ -64,6 +72,10 @@ static share member_share(const rlt_coll_request *req, uint32_t m)
         if (req->counts)
             return counted_share(req, m);
         return (share){bytes - own, (wide)(req->n - 1) * own};
+    case RLT_GATHER:
+        return m == req->root ? (share){0, bytes - own} : (share){own, 0};
+    case RLT_SCATTER:
+        return m == req->root ? (share){bytes - own, 0} : (share){0, own};
     case RLT_BROADCAST:
         return m == req->root ? (share){bytes, 0} : (share){0, bytes};
     case RLT_REDUCE:
@@ -86,6 +98,9 @@ static wide total_bytes(const rlt_coll_request *req)
         return req->bytes;
     case RLT_BARRIER:
         return 0;
+    case RLT_GATHER:
+    case RLT_SCATTER:
+        return req->bytes - own_bytes(req, req->root);
     case RLT_ALL_TO_ALL:
         for (uint32_t m = 0; req->counts && m < req->n; m++)
             total += member_share(req, m).out;

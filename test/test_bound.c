@@ -63,6 +63,8 @@ static void kinds_by_hand(void **state)
         {RLT_BROADCAST, 20 * RLT_MS}, /* the root's M; all together 3/4 M each */
         {RLT_REDUCE, 20 * RLT_MS},
         {RLT_BARRIER, 0},
+        {RLT_GATHER, 15 * RLT_MS}, /* three quarters of M into the root */
+        {RLT_SCATTER, 15 * RLT_MS},
     };
     setting s;
     open_network(&s, "switch:4@50GB/s,500ns", 4);
@@ -107,6 +109,14 @@ static void counts_by_hand(void **state)
     assert_int_equal(bound_of(&s, &req).traffic_ps, 600 * RLT_NS);
     req.counts = column;
     assert_int_equal(bound_of(&s, &req).traffic_ps, 620 * RLT_NS);
+    /* Shares of 5, 15 and 40 kB at 20 ps a byte: member 0 needs 55 kB of others; root 2 only 20 kB. */
+    uint64_t shares[3] = {5000, 15000, 40000};
+    static const rlt_coll_kind kinds[] = {RLT_ALL_GATHER, RLT_REDUCE_SCATTER, RLT_GATHER, RLT_SCATTER};
+    static const rlt_time expected[] = {1100 * RLT_NS, 1100 * RLT_NS, 400 * RLT_NS, 400 * RLT_NS};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        rlt_coll_request v = {.kind = kinds[i], .n = 3, .root = 2, .bytes = 60000, .counts = shares};
+        assert_int_equal(bound_of(&s, &v).traffic_ps, expected[i]);
+    }
     close_network(&s);
 }
 
