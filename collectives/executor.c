@@ -23,27 +23,31 @@ typedef struct lane {
     int32_t missing;               /* messages that the current step waits for; below 0: not yet issued */
     uint32_t unsent;               /* sends whose end the network will tell */
     uint32_t waiters, next_waiter; /* lanes of this member that wait for a step of this one */
-    uint32_t member;
-    uint16_t number; /* of the lane */
-    uint8_t state;   /* of the current step: ISSUED, NOWAIT */
-    uint8_t asleep;  /* why it must not run: 0, or NOT_BEGUN, ... */
+    uint32_t member;               /* its place among those that run */
+    uint16_t number;               /* of the lane */
+    uint8_t state;                 /* of the current step: ISSUED, NOWAIT */
+    uint8_t asleep;                /* why it must not run: 0, or NOT_BEGUN, ... */
 } lane;
 
 enum { ISSUED = 1, NOWAIT = 2 };
-enum { NOT_BEGUN = 1, WAITING = 2, DONE = 4 };
+enum { NOT_BEGUN = 1, WAITING = 2, DONE = 4, LEAPING = 8 };
 
 /* Out of the way of the common case, so that it saves no registers. */
 #define SELDOM __attribute__((noinline))
 
 typedef struct collective {
     const rlt_plan *plan;
+    const rlt_fold *fold; /* one member of each class runs; NULL: all do */
     const rlt_exec_client *client;
     uint64_t cookie;
     lane *lanes;          /* n * plan->lanes */
     uint32_t *lanes_left; /* of a member */
     rlt_map crowd;        /* (lane << 32 | step) -> messages that the window cannot hold */
     uint32_t n_lanes, capacity, members_capacity;
-    uint32_t arrived, members_left;
+    uint32_t arrived, members, members_left; /* members that run */
+    rlt_step steady;                         /* folded to one lane: its last step, */
+    rlt_time steady_ps;                      /* and when that began */
+    bool leaping;
     uint32_t next_free;
     uint8_t flags, live;
 } collective;
@@ -56,7 +60,7 @@ struct rlt_exec {
     uint32_t *ready; /* stack of (collective, lane) pairs whose step may have become complete */
     uint32_t n_ready, ready_capacity;
     rlt_time launch_ps;
-    int on_launch, on_member_launch, on_wake;
+    int on_launch, on_member_launch, on_wake, on_leap;
     uint8_t blocking;
 };
 
@@ -96,17 +100,17 @@ static SELDOM uint32_t take_early(collective *c, uint32_t lane_index)
 
 /* A message for a later step than the lane is at; a plan never addresses a finished one: the checker sees to
  * it. */
-static SELDOM void note_early(rlt_exec *x, collective *c, uint32_t lane_index, uint32_t step)
+static SELDOM void note_early(rlt_exec *x, collective *c, uint32_t lane_index, uint32_t step, uint32_t count)
 {
     lane *l = &c->lanes[lane_index];
     uint32_t ahead = step - l->step;
-    if (ahead <= 64 && !(l->early >> (ahead - 1) & 1)) {
+    if (count == 1 && ahead <= 64 && !(l->early >> (ahead - 1) & 1)) {
         l->early |= (uint64_t)1 << (ahead - 1);
         return;
     }
     uint64_t key = (uint64_t)lane_index << 32 | step;
     uint32_t more = rlt_map_get(&c->crowd, key);
-    if (rlt_map_put(&c->crowd, key, more == RLT_NONE ? 1 : more + 1) < 0)
+    if (rlt_map_put(&c->crowd, key, more == RLT_NONE ? count : more + count) < 0)
         rlt_sim_fail(x->sim, RLT_ENOMEM, "collective", "out of memory");
 }
 
@@ -158,11 +162,18 @@ static SELDOM bool waits(collective *c, lane *l, uint32_t wait_lane, uint32_t wa
     return true;
 }
 
-/* Where a message goes that does not go to the sender's own lane of one member. */
-static SELDOM uint64_t other_address(const rlt_plan *plan, const rlt_step *s, uint32_t number)
+/* Where a message goes that does not go to the sender's own lane of one member, or that stands for several.
+ */
+static SELDOM void address(const collective *c, const rlt_step *s, const lane *l, rlt_message *m)
 {
-    uint32_t there = (number + s->peer_shift) % plan->lanes;
-    return (uint64_t)(s->send_to * plan->lanes + there) << 32 | s->peer_step;
+    const rlt_plan *plan = c->plan;
+    uint32_t there = (l->number + s->peer_shift) % plan->lanes, place = s->send_to;
+    if (c->fold) {
+        place = rlt_fold_class(c->fold, s->send_to);
+        m->count = c->fold->size[l->member];
+        m->fan_in = m->count / c->fold->size[place];
+    }
+    m->rx = (uint64_t)(place * plan->lanes + there) << 32 | s->peer_step;
 }
 
 /* A message between one member and all, by the network's own means. */
@@ -190,7 +201,7 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective 
                                                         uint32_t lane_index)
 {
     const rlt_plan *plan = c->plan;
-    uint32_t member = l->member, number = l->number;
+    uint32_t member = c->fold ? c->fold->rep[l->member] : l->member, number = l->number;
     rlt_step s;
     rlt_step_clear(&s);
     plan->algorithm->step(plan, member, number, l->step, &s);
@@ -208,8 +219,8 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective 
         .tx = (uint64_t)id << 32 | lane_index,
         .rx = (uint64_t)(s.send_to * plan->lanes + number) << 32 | s.peer_step,
     };
-    if (s.peer_shift | s.verb)
-        m.rx = other_address(plan, &s, number);
+    if (s.peer_shift | s.verb || c->fold)
+        address(c, &s, l, &m);
     rlt_time injected = s.verb ? send_tree(x, plan, &s, &m) : rlt_net_send(x->net, &m);
     if (injected < 0 || x->blocking)
         l->unsent++;
@@ -235,6 +246,65 @@ static inline bool held_by_send(rlt_exec *x, uint32_t id, uint32_t lane_index, l
         return false;
     await_injection(x, id, lane_index, l);
     return true;
+}
+
+/* Whether step k + 1 of a lane does what step k did. */
+static bool repeats(const rlt_step *a, const rlt_step *b)
+{
+    return a->send_to == b->send_to && a->send_bytes == b->send_bytes && a->recv_from == b->recv_from &&
+           a->recv_count == b->recv_count && a->peer_step + 1 == b->peer_step &&
+           a->peer_shift == b->peer_shift && a->nowait == b->nowait && a->copy == b->copy &&
+           a->wait_lane == RLT_NONE && b->wait_lane == RLT_NONE;
+}
+
+static rlt_step step_of(const collective *c, const lane *l, uint32_t k)
+{
+    rlt_step s;
+    rlt_step_clear(&s);
+    c->plan->algorithm->step(c->plan, c->fold->rep[l->member], l->number, k, &s);
+    return s;
+}
+
+/*
+ * A collective that is folded to one lane stands still between steps: nothing is under way. So if the step
+ * just done is followed by equal ones, they take as long and carry as much, and time leaps over them. The
+ * step before was chosen for that, its begin and the accounts then were noted.
+ */
+static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
+{
+    collective *c = &x->all[id];
+    lane *l = &c->lanes[lane_index];
+    rlt_time now = rlt_sim_now(x->sim);
+    if (c->n_lanes > 1 || x->pending > 1 || l->missing < 0)
+        return false;
+    rlt_step first = {0}, next;
+    if (c->leaping) {
+        uint32_t times = 0;
+        for (next = c->steady; l->step + times < l->n_steps; times++) {
+            first = next;
+            next = step_of(c, l, l->step + times);
+            if (!repeats(&first, &next))
+                break;
+        }
+        c->leaping = false;
+        rlt_time period = now - c->steady_ps;
+        if (times && period <= (RLT_TIME_MAX - now) / times) {
+            rlt_net_repeat(x->net, times, period);
+            l->step += times;
+            l->asleep = LEAPING;
+            rlt_sim_post(x->sim, now + period * (rlt_time)times, RLT_COMPLETE, x->on_leap,
+                         (uint64_t)id << 32 | lane_index);
+            return true;
+        }
+    }
+    if (l->step + 2 >= l->n_steps)
+        return false;
+    first = step_of(c, l, l->step);
+    next = step_of(c, l, l->step + 1);
+    c->leaping = repeats(&first, &next) && rlt_net_mark(x->net) == 0;
+    c->steady = first;
+    c->steady_ps = now;
+    return false;
 }
 
 /* All steps of a lane are done: so is the lane, once its sends are. */
@@ -275,12 +345,22 @@ static inline __attribute__((always_inline)) void run_lane(rlt_exec *x, uint32_t
             l->missing = -(int32_t)take_early(c, lane_index);
         if (l->waiters != RLT_NONE)
             wake_waiters(x, id, lane_index);
+        if (c->fold && leap(x, id, lane_index))
+            return;
     }
 }
 
 static void advance(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
     run_lane(x, id, lane_index);
+}
+
+static void on_leap(void *ctx, uint64_t payload)
+{
+    rlt_exec *x = ctx;
+    uint32_t id = (uint32_t)(payload >> 32), lane_index = (uint32_t)payload;
+    x->all[id].lanes[lane_index].asleep = 0;
+    advance(x, id, lane_index);
 }
 
 /* Runs the lanes that others have woken. */
@@ -323,7 +403,18 @@ static inline void note_arrival(rlt_exec *x, collective *c, uint32_t to, uint32_
     if (c->lanes[to].step == step)
         c->lanes[to].missing--;
     else
-        note_early(x, c, to, step);
+        note_early(x, c, to, step, 1);
+}
+
+/* A message that stands for one from each member of the sender's class reaches the receiver's class. */
+static SELDOM void note_arrivals(rlt_exec *x, collective *c, uint32_t from, uint32_t to, uint32_t step)
+{
+    const uint32_t *size = c->fold->size;
+    uint32_t count = size[c->lanes[from].member] / size[c->lanes[to].member];
+    if (c->lanes[to].step == step)
+        c->lanes[to].missing -= (int32_t)count;
+    else
+        note_early(x, c, to, step, count);
 }
 
 /* A multicast reaches every member. The collective cannot end before the last of them has run. */
@@ -351,7 +442,10 @@ static void on_delivered(void *ctx, uint64_t tx, uint64_t rx)
         reach_all(x, tx, to, (uint32_t)rx);
         return;
     }
-    note_arrival(x, c, to, (uint32_t)rx);
+    if (c->fold)
+        note_arrivals(x, c, (uint32_t)tx, to, (uint32_t)rx);
+    else
+        note_arrival(x, c, to, (uint32_t)rx);
     if (x->blocking)
         release_sender(x, tx);
     run_lane(x, id, to);
@@ -390,7 +484,7 @@ static void on_member_launch(void *ctx, uint64_t payload)
 static void on_launch(void *ctx, uint64_t payload)
 {
     rlt_exec *x = ctx;
-    uint32_t id = (uint32_t)payload, n = x->all[id].plan->req.n;
+    uint32_t id = (uint32_t)payload, n = x->all[id].members;
     for (uint32_t m = 0; m < n && x->all[id].live; m++)
         begin_member(x, id, m);
 }
@@ -409,7 +503,8 @@ int rlt_exec_create(const rlt_net_model *model, const rlt_net_config *cfg, rlt_e
     c.client = (rlt_net_client){.ctx = x, .injected = on_injected, .delivered = on_delivered};
     if ((rc = x->on_launch = rlt_sim_handler(x->sim, on_launch, x)) < 0 ||
         (rc = x->on_member_launch = rlt_sim_handler(x->sim, on_member_launch, x)) < 0 ||
-        (rc = x->on_wake = rlt_sim_handler(x->sim, on_wake, x)) < 0) {
+        (rc = x->on_wake = rlt_sim_handler(x->sim, on_wake, x)) < 0 ||
+        (rc = x->on_leap = rlt_sim_handler(x->sim, on_leap, x)) < 0) {
         rlt_fail(err, rc, "executor", "too many event handlers in one simulation");
         goto fail;
     }
@@ -444,14 +539,14 @@ rlt_net *rlt_exec_net(rlt_exec *x)
 }
 
 /* Room for the lanes of a plan in a collective record, kept for its next user. */
-static int reserve(collective *c, const rlt_plan *plan, rlt_error *err)
+static int reserve(collective *c, const rlt_plan *plan, uint32_t members, rlt_error *err)
 {
-    uint64_t need = (uint64_t)plan->req.n * plan->lanes;
+    uint64_t need = (uint64_t)members * plan->lanes;
     int rc = rlt_grow(&c->lanes, &c->capacity, sizeof *c->lanes, need, (uint64_t)1 << 31,
                       "lanes of a collective", err);
     if (rc == 0)
-        rc = rlt_grow(&c->lanes_left, &c->members_capacity, sizeof *c->lanes_left, plan->req.n,
-                      RLT_MAX_MEMBERS, "members of a collective", err);
+        rc = rlt_grow(&c->lanes_left, &c->members_capacity, sizeof *c->lanes_left, members, RLT_MAX_MEMBERS,
+                      "members of a collective", err);
     return rc;
 }
 
@@ -472,12 +567,18 @@ static uint32_t new_collective(rlt_exec *x, rlt_error *err)
 uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *client, uint64_t cookie,
                       int flags)
 {
+    return rlt_exec_add_folded(x, plan, NULL, client, cookie, flags);
+}
+
+uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *fold,
+                             const rlt_exec_client *client, uint64_t cookie, int flags)
+{
     rlt_error e = {0};
-    uint32_t id = new_collective(x, &e);
+    uint32_t id = new_collective(x, &e), members = fold ? fold->n_classes : plan->req.n;
     if (id == RLT_NONE)
         goto fail;
     collective *c = &x->all[id];
-    if (reserve(c, plan, &e) < 0) {
+    if (reserve(c, plan, members, &e) < 0) {
         c->next_free = x->free_head;
         x->free_head = id;
         goto fail;
@@ -486,14 +587,16 @@ uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *
     c->client = client;
     c->cookie = cookie;
     c->flags = (uint8_t)flags;
-    c->n_lanes = plan->req.n * plan->lanes;
+    c->fold = fold;
+    c->leaping = false;
+    c->n_lanes = members * plan->lanes;
     c->arrived = 0;
-    c->members_left = plan->req.n;
+    c->members = c->members_left = members;
     c->live = 1;
     memset(&c->crowd, 0, sizeof c->crowd);
-    for (uint32_t m = 0, i = 0; m < plan->req.n; m++) {
+    for (uint32_t m = 0, i = 0; m < members; m++) {
         for (uint32_t k = 0; k < plan->lanes; k++, i++)
-            c->lanes[i] = (lane){.n_steps = plan->algorithm->steps(plan, m, k),
+            c->lanes[i] = (lane){.n_steps = plan->algorithm->steps(plan, fold ? fold->rep[m] : m, k),
                                  .waiters = RLT_NONE,
                                  .member = m,
                                  .number = (uint16_t)k,
@@ -521,9 +624,12 @@ void rlt_exec_arrive(rlt_exec *x, uint32_t id, uint32_t member)
 
 void rlt_exec_arrive_all(rlt_exec *x, uint32_t id)
 {
-    uint32_t n = x->all[id].plan->req.n;
-    for (uint32_t m = 0; m < n; m++)
+    collective *c = &x->all[id];
+    uint32_t n = c->plan->req.n;
+    for (uint32_t m = 0; m + 1 < n && (c->flags & RLT_EXEC_EAGER); m++)
         rlt_exec_arrive(x, id, m);
+    c->arrived = n - 1;
+    rlt_exec_arrive(x, id, n - 1);
 }
 
 /* Who member's lane waits for, in words. */
@@ -533,6 +639,8 @@ static void describe(const collective *c, char *text, size_t size)
     for (uint32_t i = 0; i < c->n_lanes; i++) {
         const lane *l = &c->lanes[i];
         uint32_t member = i / plan->lanes, number = i % plan->lanes;
+        if (c->fold)
+            member = c->fold->rep[member];
         if ((l->asleep & (DONE | NOT_BEGUN)) || l->step >= l->n_steps)
             continue;
         rlt_step s;

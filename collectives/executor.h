@@ -10,7 +10,7 @@
 #ifndef RLT_EXECUTOR_H
 #define RLT_EXECUTOR_H
 
-#include "collectives/algorithm.h"
+#include "collectives/fold.h"
 #include "net/network.h"
 #include "sim/sim.h"
 
@@ -39,6 +39,10 @@ RLT_API rlt_net *rlt_exec_net(rlt_exec *x);
  * rlt_sim_fail. */
 RLT_API uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *client,
                               uint64_t cookie, int flags);
+/* The same, folded: `fold` is of this plan, borrowed until done, and its net part is in the network's
+ * configuration. Members arrive all at once; member_done tells of the members that ran. */
+RLT_API uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *fold,
+                                     const rlt_exec_client *client, uint64_t cookie, int flags);
 /* A member reaches the collective now. Members arrive once. */
 RLT_API void rlt_exec_arrive(rlt_exec *x, uint32_t id, uint32_t member);
 /* All members arrive now. */

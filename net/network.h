@@ -86,11 +86,16 @@ typedef struct rlt_net_model {
     void (*settle)(rlt_net *net); /* see rlt_net_settle */
 } rlt_net_model;
 
+typedef struct rlt_net_totals {
+    uint64_t messages, bytes_offered, bytes_delivered;
+} rlt_net_totals;
+
 /* Every model's struct begins with this. */
 struct rlt_net {
     const rlt_net_model *model;
     rlt_usage *usage;
     uint64_t messages, bytes_offered, bytes_delivered; /* payload, without protocol overhead */
+    rlt_net_totals marked;                             /* see rlt_net_mark */
 };
 
 RLT_API extern const rlt_net_model rlt_net_alpha_beta;
@@ -107,6 +112,11 @@ static inline rlt_time rlt_net_send(rlt_net *net, const rlt_message *m)
 /* Closes the accounts at the present instant (active intervals still open, bytes carried so far). Call once,
  * after the run and before reading usage. */
 RLT_API void rlt_net_settle(rlt_net *net);
+/* For a client that knows that a stretch of the run repeats itself: mark remembers the accounts now; repeat
+ * adds what was carried since, `times` times more, each a period later. Nothing may be under way at either.
+ * mark refuses with RLT_EUNSUPPORTED where a time series is kept. */
+RLT_API int rlt_net_mark(rlt_net *net) RLT_MUST_USE;
+RLT_API void rlt_net_repeat(rlt_net *net, uint64_t times, rlt_time period_ps);
 RLT_API void rlt_net_free(rlt_net *net);
 
 #ifdef __cplusplus

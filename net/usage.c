@@ -40,6 +40,7 @@ void rlt_usage_free(rlt_usage *u)
         free(u->series[i].bytes);
     free(u->series);
     free(u->links);
+    free(u->marked);
     rlt_pool_free(&u->spans);
     free(u);
 }

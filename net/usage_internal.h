@@ -38,6 +38,7 @@ typedef struct rlt_bins {
 
 struct rlt_usage {
     rlt_account *links;
+    rlt_account *marked; /* see rlt_net_mark; NULL until then */
     const rlt_topology *topology;
     double bandwidth_scale;
     rlt_time horizon; /* when the accounts were closed, or -1 */
