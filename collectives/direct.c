@@ -186,6 +186,20 @@ static int direct_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
+/* With a root members differ. */
+static uint32_t direct_symmetry(const rlt_plan *plan, uint32_t *sizes)
+{
+    switch (plan->req.kind) {
+    case RLT_BROADCAST:
+    case RLT_REDUCE:
+    case RLT_GATHER:
+    case RLT_SCATTER:
+        return 0;
+    default:
+        return plan->words[RLT_DIRECT_XOR] ? rlt_exclusive_or(plan, sizes) : rlt_one_cycle(plan, sizes);
+    }
+}
+
 const rlt_algorithm rlt_direct = {
     .name = "direct",
     .summary = "every member exchanges with every other, at once or in rounds; with counts too",
@@ -198,4 +212,5 @@ const rlt_algorithm rlt_direct = {
     .plan = direct_plan,
     .steps = direct_steps,
     .step = direct_step,
+    .symmetry = direct_symmetry,
 };

@@ -70,6 +70,23 @@ static inline uint32_t rlt_minus(uint32_t a, uint32_t b, uint32_t n)
     return a >= b ? a - b : a + n - b;
 }
 
+/* Symmetries, see rlt_algorithm. One translation of all members: */
+static inline uint32_t rlt_one_cycle(const rlt_plan *plan, uint32_t *sizes)
+{
+    sizes[0] = plan->req.n;
+    return 1;
+}
+/* exclusive-or of their numbers, where these are a power of two: */
+static inline uint32_t rlt_exclusive_or(const rlt_plan *plan, uint32_t *sizes)
+{
+    uint32_t n = 0;
+    if (plan->req.n & (plan->req.n - 1))
+        return 0;
+    for (uint32_t m = plan->req.n; m > 1; m /= 2)
+        sizes[n++] = 2;
+    return n;
+}
+
 /* floor(log2(n)), n > 0. */
 static inline uint32_t rlt_log2(uint32_t n)
 {

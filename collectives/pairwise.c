@@ -26,6 +26,11 @@ static void pairwise_step(const rlt_plan *plan, uint32_t member, uint32_t lane, 
     rlt_direct.step(plan, member, lane, k, out);
 }
 
+static uint32_t pairwise_symmetry(const rlt_plan *plan, uint32_t *sizes)
+{
+    return rlt_direct.symmetry(plan, sizes);
+}
+
 const rlt_algorithm rlt_pairwise = {
     .name = "pairwise",
     .summary = "n - 1 strict rounds of exchanges between pairs; with counts too",
@@ -36,4 +41,5 @@ const rlt_algorithm rlt_pairwise = {
     .plan = pairwise_plan,
     .steps = pairwise_steps,
     .step = pairwise_step,
+    .symmetry = pairwise_symmetry,
 };
