@@ -4,6 +4,8 @@
  * bytes are (tag) and whose contributions are summed in it (a set of members). A message is a copy of cells
  * taken when its step starts; it lands when the step that it is addressed to has started. Lanes advance until
  * they block, in no particular order: whatever would depend on the order is refused.
+ *
+ * Of an untracked plan only messages and waits are run: there are no cells.
  */
 #include "collectives/checker.h"
 
@@ -12,11 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/listed.h"
 #include "collectives/matching.h"
+#include "collectives/observe.h"
+#include "collectives/races.h"
 #include "collectives/states.h"
 #include "sim/time.h"
 
 #define MAX_STATE_BYTES ((uint64_t)1 << 30)
+#define MAX_MOVES       ((uint64_t)1 << 32) /* cells copied in all: about a minute */
 
 typedef struct cell {
     uint32_t tag;         /* original block, or RLT_NONE: nothing there */
@@ -37,7 +43,8 @@ typedef struct message {
     uint8_t reduce, land_buffer;
     rlt_span land;
     cells content;
-    uint64_t memory[]; /* of content */
+    const uint32_t *clock; /* of the sender, where lanes share their cells */
+    uint64_t memory[];     /* of content and clock */
 } message;
 
 /* Where a member stands in a lane. Places are numbered member * lanes + lane. A place has cells of its own,
@@ -56,19 +63,25 @@ typedef struct checker {
     place *places;
     uint32_t *queue; /* a ring of places that may be able to advance */
     uint32_t queue_head, queue_length, n_places;
+    rlt_races *races;    /* where lanes share their cells */
+    bool patient;        /* a sum may be replaced by a smaller one: perhaps it is not needed any more */
+    bool lost;           /* what is wrong is that a contribution is lost */
+    uint64_t mail_bytes; /* of messages on their way */
+    uint64_t moves;
+    rlt_send_observer *observer;
+    void *observer_ctx;
 } checker;
 
 static int refuse(checker *x, uint32_t p, uint32_t step, const char *fmt, ...) RLT_PRINTF(4);
 
 static int refuse(checker *x, uint32_t p, uint32_t step, const char *fmt, ...)
 {
-    char where[96], what[512];
+    char where[384], what[512];
     va_list args;
     va_start(args, fmt);
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
-    snprintf(where, sizeof where, "%s: member %u, lane %u, step %u", x->plan->algorithm->name, p / x->lanes,
-             p % x->lanes, step);
+    rlt_step_place(x->plan, p / x->lanes, p % x->lanes, step, where, sizeof where);
     return rlt_fail(x->err, RLT_ECHECK, where, "%s", what);
 }
 
@@ -152,14 +165,27 @@ static int check_spans(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
     return 0;
 }
 
-/* Copies what a step sends. */
-static int take(checker *x, uint32_t p, uint32_t k, const rlt_step *s, message **out)
+static size_t message_bytes(const checker *x, uint32_t count)
 {
-    int rc = check_spans(x, p, k, s);
-    if (rc)
-        return rc;
-    uint32_t count = s->send.run * s->send.reps;
-    message *m = malloc(sizeof *m + count * (sizeof(uint64_t) * x->words + sizeof(cell)));
+    size_t clock = x->races ? rlt_races_width(x->races) : 0;
+    return sizeof(message) + count * (sizeof(uint64_t) * x->words + sizeof(cell)) + clock * sizeof(uint32_t);
+}
+
+static void free_message(checker *x, message *m)
+{
+    x->mail_bytes -= message_bytes(x, m->count);
+    free(m);
+}
+
+/* A message with room for its content; the content of an untracked one is not known. */
+static int new_message(checker *x, uint32_t p, uint32_t k, const rlt_step *s, message **out)
+{
+    uint32_t count = x->plan->untracked ? 0 : s->send.run * s->send.reps;
+    size_t bytes = message_bytes(x, count), width = x->races ? rlt_races_width(x->races) : 0;
+    if (x->mail_bytes + bytes > MAX_STATE_BYTES || x->moves + count > MAX_MOVES)
+        return rlt_fail(x->err, RLT_ERANGE, x->plan->algorithm->name,
+                        "more messages and blocks than can be checked");
+    message *m = malloc(bytes);
     if (!m)
         return rlt_nomem(x->err);
     *m = (message){.from = p, .from_step = k, .to_step = s->peer_step, .count = count, .reduce = s->reduce};
@@ -167,26 +193,72 @@ static int take(checker *x, uint32_t p, uint32_t k, const rlt_step *s, message *
     m->land = s->land;
     m->content.sets = m->memory;
     m->content.c = (cell *)(void *)(m->memory + (size_t)count * x->words);
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t block = span_block(x, s->send, i);
-        size_t from = cell_index(x, p, s->send_buffer, block);
-        if (x->state.c[from].tag == RLT_NONE) {
-            free(m);
-            return refuse(x, p, k, "sends block %u of buffer %u, where it holds nothing", block,
-                          s->send_buffer);
-        }
-        m->content.c[i] = x->state.c[from];
-        memcpy(set_of(x, m->content, i), set_of(x, x->state, from), sizeof(uint64_t) * x->words);
-        bytes += content_bytes(x, p % x->lanes, m->content, i);
+    if (width) {
+        uint32_t *clock = (uint32_t *)(void *)(m->content.c + count);
+        memcpy(clock, rlt_races_clock(x->races, p), width * sizeof *clock);
+        m->clock = clock;
     }
+    x->mail_bytes += bytes;
+    x->moves += count;
     *out = m;
-    if (!s->copy && bytes != s->send_bytes) {
-        free(m);
-        return refuse(x, p, k, "states %llu bytes for a message of %llu", (unsigned long long)s->send_bytes,
-                      (unsigned long long)bytes);
-    }
     return 0;
+}
+
+/* Copies cell i of what a step sends. */
+static int take_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint32_t i, message *m)
+{
+    uint32_t block = span_block(x, s->send, i), lane, step;
+    size_t from = cell_index(x, p, s->send_buffer, block);
+    if (x->state.c[from].tag == RLT_NONE)
+        return refuse(x, p, k, "sends block %u of buffer %u, where it holds nothing", block, s->send_buffer);
+    if (x->races && !rlt_races_read(x->races, from, p, k, &lane, &step))
+        return refuse(
+            x, p, k, "reads block %u of buffer %u, which lane %u step %u writes: neither waits for the other",
+            block, s->send_buffer, lane, step);
+    m->content.c[i] = x->state.c[from];
+    memcpy(set_of(x, m->content, i), set_of(x, x->state, from), sizeof(uint64_t) * x->words);
+    return 0;
+}
+
+static int observe(checker *x, uint32_t p, uint32_t k, const rlt_step *s, const message *m)
+{
+    bool moved = false;
+    for (uint32_t i = 0; i < m->count && !moved; i++)
+        moved = m->content.c[i].tag != span_block(x, s->send, i);
+    if (!moved)
+        return 0;
+    uint32_t *tags = malloc(m->count * sizeof *tags);
+    if (!tags)
+        return rlt_nomem(x->err);
+    for (uint32_t i = 0; i < m->count; i++)
+        tags[i] = m->content.c[i].tag;
+    int rc = x->observer(x->observer_ctx, p / x->lanes, p % x->lanes, k, tags, m->count, x->err);
+    free(tags);
+    return rc;
+}
+
+/* Copies what a step sends. */
+static int take(checker *x, uint32_t p, uint32_t k, const rlt_step *s, message **out)
+{
+    message *m = NULL;
+    uint64_t bytes = 0;
+    int rc = x->plan->untracked ? 0 : check_spans(x, p, k, s);
+    if (!rc)
+        rc = new_message(x, p, k, s, &m);
+    for (uint32_t i = 0; !rc && i < m->count; i++) {
+        rc = take_cell(x, p, k, s, i, m);
+        if (!rc)
+            bytes += content_bytes(x, p % x->lanes, m->content, i);
+    }
+    if (!rc && !s->copy && !x->plan->untracked && bytes != s->send_bytes)
+        rc = refuse(x, p, k, "states %llu bytes for a message of %llu", (unsigned long long)s->send_bytes,
+                    (unsigned long long)bytes);
+    if (!rc && !s->copy && x->observer)
+        rc = observe(x, p, k, s, m);
+    if (rc && m)
+        free_message(x, m);
+    *out = rc ? NULL : m;
+    return rc;
 }
 
 /* Kinds whose result is a sum: there, a block of the result may only be replaced by a larger sum of it. */
@@ -207,6 +279,11 @@ static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, u
                       "block %u is written twice in this step, the second time by member %u step %u: the "
                       "outcome depends on which comes first",
                       block, sender, m->from_step);
+    uint32_t lane, step;
+    if (x->races && !rlt_races_write(x->races, to, p, k, &lane, &step))
+        return refuse(x, p, k,
+                      "writes block %u of buffer %u, which lane %u step %u uses: neither waits for the other",
+                      block, m->land_buffer, lane, step);
     if (c->tag == RLT_NONE)
         return 0;
     if (m->reduce && c->tag != tag)
@@ -219,7 +296,7 @@ static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, u
                 x, p, k,
                 "the contribution of member %u to block %u comes a second time, from member %u step %u",
                 twice, tag, sender, m->from_step);
-    } else if (m->land_buffer == x->plan->result && c->tag == tag && sums(x->plan->req.kind)) {
+    } else if (!x->patient && m->land_buffer == x->plan->result && c->tag == tag && sums(x->plan->req.kind)) {
         uint32_t lost = set_find(x, old, new, false);
         if (lost != RLT_NONE)
             return refuse(x, p, k, "block %u from member %u step %u replaces the contribution of member %u",
@@ -271,7 +348,7 @@ static int copy(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
     if (rc)
         return rc;
     rc = land(x, p, k, m);
-    free(m);
+    free_message(x, m);
     return rc;
 }
 
@@ -290,12 +367,14 @@ static int receive(checker *x, uint32_t p, const rlt_step *s)
         if (s->recv_from != RLT_NONE && s->recv_from != sender)
             return refuse(x, p, here->step, "waits for member %u and gets a message from member %u step %u",
                           s->recv_from, sender, m->from_step);
+        if (m->clock)
+            rlt_races_join(x->races, p, m->clock);
         int rc = land(x, p, here->step, m);
         if (rc)
             return rc;
         here->got++;
         *link = m->next;
-        free(m);
+        free_message(x, m);
     }
     return 0;
 }
@@ -312,7 +391,11 @@ static int start(checker *x, uint32_t p, const rlt_step *s)
         here->waits_for_lane = x->places[other].step <= s->wait_step;
         if (here->waits_for_lane)
             return 0;
+        if (x->races)
+            rlt_races_wait(x->races, p, other, s->wait_step);
     }
+    if (x->races)
+        rlt_races_start(x->races, p, here->step);
     int rc = s->copy ? copy(x, p, here->step, s) : s->send_to != RLT_NONE ? send(x, p, here->step, s) : 0;
     if (rc)
         return rc;
@@ -339,6 +422,8 @@ static int advance(checker *x, uint32_t p)
             return rc;
         if (here->got < s.recv_count)
             break;
+        if (x->races && (rc = rlt_races_done(x->races, p, here->step, x->err)))
+            return rc;
         here->started = false;
         here->step++;
         moved = true;
@@ -382,8 +467,8 @@ static uint32_t waits_for(const checker *x, uint32_t p)
 /* Whoever is stuck waits for somebody who is: names one circle of waits. */
 static int explain_deadlock(checker *x, uint32_t p)
 {
-    for (uint32_t i = 0; i < x->n_places; i++) /* then p is on the circle */
-        p = waits_for(x, p);
+    for (; !x->places[p].queued; p = waits_for(x, p)) /* the queue is empty: marks who has been seen */
+        x->places[p].queued = true;
     char text[400];
     size_t used = 0;
     uint32_t q = p, length = 0;
@@ -421,6 +506,7 @@ static int check_result(checker *x, uint32_t p, uint32_t b, bool contributions, 
     }
     const uint64_t *has = set_of(x, x->state, i);
     uint32_t lost = set_find(x, want, has, false), extra = set_find(x, has, want, false);
+    x->lost = lost != RLT_NONE;
     if (lost != RLT_NONE)
         return refuse(x, p, step, "block %u of the result lacks the contribution of member %u%s", b, lost,
                       last);
@@ -442,7 +528,7 @@ static void fill(checker *x)
         x->places[p].steps = x->plan->algorithm->steps(x->plan, p / x->lanes, p % x->lanes);
         push(x, p);
     }
-    for (uint32_t p = 0; p < x->n_places; p = next_owner(x, p)) {
+    for (uint32_t p = 0; p < x->n_places && !x->plan->untracked; p = next_owner(x, p)) {
         uint32_t m = p / x->lanes;
         for (uint32_t buffer = 0; buffer < x->plan->buffers; buffer++) {
             for (uint32_t b = 0; b < x->blocks; b++) {
@@ -463,11 +549,13 @@ static int check_plan(checker *x)
         return rlt_fail(x->err, RLT_ECHECK, plan->algorithm->name,
                         "a plan with %u lanes, %u blocks, result %u of %u buffers", x->lanes, x->blocks,
                         plan->result, plan->buffers);
+    if (plan->untracked)
+        return 0;
     int rc = rlt_states_check(plan, x->err);
     if (rc)
         return rc;
     double n_cells = (double)x->n * (plan->shared ? 1 : x->lanes) * plan->buffers * x->blocks;
-    if (n_cells * (double)(sizeof(cell) + x->words * sizeof(uint64_t)) > (double)MAX_STATE_BYTES)
+    if (n_cells * (double)(sizeof(cell) + (x->n + 63) / 64 * sizeof(uint64_t)) > (double)MAX_STATE_BYTES)
         return rlt_fail(x->err, RLT_ERANGE, plan->algorithm->name,
                         "%u members x %u lanes x %u buffers x %u blocks are too many to check", x->n,
                         x->lanes, plan->buffers, x->blocks);
@@ -483,6 +571,8 @@ static int run(checker *x, uint64_t *want)
         if (x->places[p].step < x->places[p].steps)
             rc = explain_deadlock(x, p);
     }
+    if (x->plan->untracked)
+        return rc;
     /* Blocks in wrong places first: they explain what is missing elsewhere. */
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t p = 0; rc == 0 && p < x->n_places; p = next_owner(x, p)) {
@@ -493,37 +583,71 @@ static int run(checker *x, uint64_t *want)
     return rc;
 }
 
-int rlt_plan_check(const rlt_plan *plan, rlt_error *err)
+static int run_all(checker *x)
 {
-    checker x = {.plan = plan, .err = err, .n = plan->req.n, .lanes = plan->lanes, .blocks = plan->blocks};
-    x.words = (x.n + 63) / 64;
-    int rc = check_plan(&x);
+    const rlt_plan *plan = x->plan;
+    int rc = check_plan(x);
     if (rc)
         return rc;
-    x.n_places = x.n * x.lanes;
-    size_t n_cells = (size_t)(plan->shared ? x.n : x.n_places) * plan->buffers * x.blocks;
-    uint64_t *want = malloc(sizeof *want * x.words);
-    x.state.c = malloc(n_cells * sizeof *x.state.c);
-    x.state.sets = calloc(n_cells * x.words, sizeof *x.state.sets);
-    x.places = calloc(x.n_places, sizeof *x.places);
-    x.queue = malloc(x.n_places * sizeof *x.queue);
-    if (!want || !x.state.c || !x.state.sets || !x.places || !x.queue) {
-        rc = rlt_nomem(err);
-        goto out;
+    x->words = plan->untracked ? 0 : (x->n + 63) / 64;
+    x->n_places = x->n * x->lanes;
+    size_t n_cells =
+        plan->untracked ? 0 : (size_t)(plan->shared ? x->n : x->n_places) * plan->buffers * x->blocks;
+    uint64_t *want = malloc(sizeof *want * (x->words + 1));
+    x->state.c = malloc((n_cells + 1) * sizeof *x->state.c);
+    x->state.sets = calloc(n_cells * x->words + 1, sizeof *x->state.sets);
+    x->places = calloc(x->n_places, sizeof *x->places);
+    x->queue = malloc(x->n_places * sizeof *x->queue);
+    if (!want || !x->state.c || !x->state.sets || !x->places || !x->queue)
+        rc = rlt_nomem(x->err);
+    if (!rc && plan->shared && !plan->untracked && x->lanes > 1)
+        rc = rlt_races_create(plan, &x->races, x->err);
+    if (!rc) {
+        fill(x);
+        rc = run(x, want);
     }
-    fill(&x);
-    rc = run(&x, want);
-out:
-    for (uint32_t p = 0; x.places && p < x.n_places; p++) {
-        for (message *m = x.places[p].mail, *next; m; m = next) {
+    for (uint32_t p = 0; x->places && p < x->n_places; p++) {
+        for (message *m = x->places[p].mail, *next; m; m = next) {
             next = m->next;
             free(m);
         }
     }
-    free(x.queue);
-    free(x.places);
-    free(x.state.sets);
-    free(x.state.c);
+    rlt_races_free(x->races);
+    free(x->queue);
+    free(x->places);
+    free(x->state.sets);
+    free(x->state.c);
     free(want);
     return rc;
+}
+
+/*
+ * Plans from files may use the result as a place to work in, so that there a smaller sum may replace a larger
+ * one. Only where in the end a contribution is lost, the first such step is what went wrong.
+ */
+int rlt_plan_check_observed(const rlt_plan *plan, rlt_send_observer *observer, void *ctx, rlt_error *err)
+{
+    rlt_error first = {0}, second = {0};
+    checker x = {.plan = plan,
+                 .err = &first,
+                 .n = plan->req.n,
+                 .lanes = plan->lanes,
+                 .blocks = plan->blocks,
+                 .patient = plan->algorithm == &rlt_custom,
+                 .observer = observer,
+                 .observer_ctx = ctx};
+    int rc = run_all(&x);
+    if (rc == 0)
+        return 0;
+    if (x.lost && x.patient) {
+        checker again = {.plan = plan, .err = &second, .n = x.n, .lanes = x.lanes, .blocks = x.blocks};
+        if (run_all(&again) == RLT_ECHECK)
+            first = second;
+    }
+    return rlt_fail(err, rc, first.where, "%s", first.what);
+}
+
+int rlt_plan_check(const rlt_plan *plan, rlt_error *err)
+{
+    return rlt_plan_check_observed(plan, NULL, NULL, err);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectives/listed.h"
 #include "sim/time.h"
 
 #define MAX_STEPS ((size_t)1 << 26)
@@ -27,13 +28,12 @@ static int refuse(const matcher *x, uint32_t p, uint32_t step, const char *fmt, 
 
 static int refuse(const matcher *x, uint32_t p, uint32_t step, const char *fmt, ...)
 {
-    char where[96], what[256];
+    char where[384], what[256];
     va_list args;
     va_start(args, fmt);
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
-    snprintf(where, sizeof where, "%s: member %u, lane %u, step %u", x->plan->algorithm->name, p / x->lanes,
-             p % x->lanes, step);
+    rlt_step_place(x->plan, p / x->lanes, p % x->lanes, step, where, sizeof where);
     return rlt_fail(x->err, RLT_ECHECK, where, "%s", what);
 }
 
