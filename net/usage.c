@@ -45,6 +45,11 @@ void rlt_usage_free(rlt_usage *u)
     free(u);
 }
 
+const rlt_net_fold *rlt_usage_fold(const rlt_usage *u)
+{
+    return u->fold;
+}
+
 rlt_link_usage rlt_usage_link(const rlt_usage *u, uint32_t link)
 {
     const rlt_account *a = &u->links[link];

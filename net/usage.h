@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "net/fold.h"
 #include "net/topology.h"
 
 #ifdef __cplusplus
@@ -32,6 +33,8 @@ RLT_API int rlt_usage_create(const rlt_topology *t, rlt_time bin_ps, rlt_usage *
                              rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_usage_free(rlt_usage *u);
 RLT_API rlt_link_usage rlt_usage_link(const rlt_usage *u, uint32_t link);
+/* How the network was folded; NULL: not. Links of a class have one usage. */
+RLT_API const rlt_net_fold *rlt_usage_fold(const rlt_usage *u);
 /* The time series: width of a bin now, number of bins in use, bytes of a link in a bin. */
 RLT_API rlt_time rlt_usage_bin_ps(const rlt_usage *u);
 RLT_API uint32_t rlt_usage_bins(const rlt_usage *u);

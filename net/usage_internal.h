@@ -40,6 +40,7 @@ struct rlt_usage {
     rlt_account *links;
     rlt_account *marked; /* see rlt_net_mark; NULL until then */
     const rlt_topology *topology;
+    const rlt_net_fold *fold; /* links[] are classes; NULL: links */
     double bandwidth_scale;
     rlt_time horizon; /* when the accounts were closed, or -1 */
     uint32_t n, bins;

@@ -187,9 +187,9 @@ static int write_links(coll_table *t, const rlt_coll_run *run, rlt_error *err)
         return 0;
     u = rlt_exec_net(run->exec)->usage;
     if (report->links && t->format == RLT_FORMAT_JSON)
-        rc = rlt_links_json(&t->json, topology, u, run->time_ps, false, err);
+        rc = rlt_links_json(&t->json, topology, u, run->time_ps, !report->expand_links, err);
     if (!rc && report->links && t->format == RLT_FORMAT_TABLE)
-        rc = rlt_links_table(t->file.stream, topology, u, run->time_ps, err);
+        rc = rlt_links_table(t->file.stream, topology, u, run->time_ps, !report->expand_links, err);
     if (!rc && report->links_csv)
         rc = rlt_links_csv(report->links_csv, topology, u, run->time_ps, err);
     return rc;

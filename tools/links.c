@@ -18,7 +18,7 @@ static const rlt_column columns[N_COLUMNS] = {
     {"src", "from", NULL, RLT_COL_TEXT, 0, 0},
     {"dst", "to", NULL, RLT_COL_TEXT, 0, 0},
     {"dim", "dim", NULL, RLT_COL_COUNT, 0, 0},
-    {"count", NULL, NULL, RLT_COL_COUNT, 0, 0}, /* links that this row stands for */
+    {"count", "count", NULL, RLT_COL_COUNT, 0, 0}, /* links that this row stands for */
     {"bandwidth_Bps", NULL, NULL, RLT_COL_COUNT, 0, 0},
     {"bytes", "bytes", NULL, RLT_COL_COUNT, 0, 0},
     {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
@@ -81,7 +81,7 @@ static uint32_t fold(rlt_link_class *list, uint32_t n)
     qsort(list, n, sizeof *list, by_class);
     for (uint32_t i = 0; i < n; i++)
         if (k && same_class(&list[k - 1], &list[i]))
-            list[k - 1].count++;
+            list[k - 1].count += list[i].count;
         else
             list[k++] = list[i];
     qsort(list, k, sizeof *list, by_utilization);
@@ -91,12 +91,15 @@ static uint32_t fold(rlt_link_class *list, uint32_t n)
 int rlt_links_list(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
                    rlt_link_class **list, uint32_t *n, rlt_error *err)
 {
-    uint32_t links = rlt_topology_links(t);
+    const rlt_net_fold *f = folded ? rlt_usage_fold(u) : NULL;
+    uint32_t links = f ? f->n_classes : rlt_topology_links(t);
     rlt_link_class *all = malloc(((size_t)links + 1) * sizeof *all);
     if (!all)
         return rlt_nomem(err);
-    for (uint32_t i = 0; i < links; i++)
-        all[i] = class_of(t, u, i, time_ps);
+    for (uint32_t i = 0; i < links; i++) {
+        all[i] = class_of(t, u, f ? f->link[i] : i, time_ps);
+        all[i].count = f ? f->size[i] : 1;
+    }
     *n = folded ? fold(all, links) : links;
     *list = all;
     return 0;
@@ -193,22 +196,26 @@ int rlt_links_csv(const char *path, const rlt_topology *t, const rlt_usage *u, r
     return rlt_file_close(&f, err);
 }
 
-int rlt_links_table(FILE *out, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, rlt_error *err)
+int rlt_links_table(FILE *out, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
+                    rlt_error *err)
 {
     rlt_table table;
     link_row row;
-    uint32_t idle = 0;
-    int rc;
+    rlt_link_class *list;
+    uint32_t idle = 0, n;
+    int rc = rlt_links_list(t, u, time_ps, folded, &list, &n, err);
+    if (rc)
+        return rc;
     rlt_table_begin(&table, RLT_FORMAT_TABLE, columns, N_COLUMNS, out, NULL);
-    for (uint32_t id = 0; id < rlt_topology_links(t); id++) {
-        if (rlt_usage_link(u, id).bytes == 0) {
-            idle++;
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i].usage.bytes == 0) {
+            idle += list[i].count;
             continue;
         }
-        rlt_link_class c = class_of(t, u, id, time_ps);
-        fill_row(&row, t, &c);
+        fill_row(&row, t, &list[i]);
         rlt_table_row(&table, row.values);
     }
+    free(list);
     rc = rlt_table_end(&table, err);
     if (!rc && idle)
         fprintf(out, "# %u of %u links carried nothing\n", idle, rlt_topology_links(t));
@@ -237,7 +244,10 @@ rlt_busiest rlt_links_busiest(const rlt_topology *t, const rlt_usage *u, rlt_tim
 {
     rlt_busiest b = {.link = RLT_NONE};
     rlt_time most = 0;
-    for (uint32_t id = 0; id < rlt_topology_links(t); id++) {
+    const rlt_net_fold *f = rlt_usage_fold(u);
+    uint32_t n = f ? f->n_classes : rlt_topology_links(t);
+    for (uint32_t i = 0; i < n; i++) { /* classes come in order of their lowest link */
+        uint32_t id = f ? f->link[i] : i;
         rlt_link_usage c = rlt_usage_link(u, id);
         if (c.busy_ps > most) {
             most = c.busy_ps;

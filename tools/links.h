@@ -32,7 +32,7 @@ int rlt_links_json(rlt_jw *w, const rlt_topology *t, const rlt_usage *u, rlt_tim
 int rlt_links_csv(const char *path, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps,
                   rlt_error *err) RLT_MUST_USE;
 /* For people: links that carried something. */
-int rlt_links_table(FILE *out, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps,
+int rlt_links_table(FILE *out, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
                     rlt_error *err) RLT_MUST_USE;
 
 /* The link of the greatest utilization (the lowest id among equals) and its name: its class in a product

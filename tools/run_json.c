@@ -81,8 +81,8 @@ static int links(const rlt_run *r, rlt_jw *w, rlt_error *err)
 {
     const rlt_net *net = rlt_replay_net(r->replay);
     if (net)
-        return rlt_links_json(w, r->setup.topology, net->usage, rlt_run_end(r), !r->settings->report.links,
-                              err);
+        return rlt_links_json(w, r->setup.topology, net->usage, rlt_run_end(r),
+                              !r->settings->report.links && !r->settings->report.expand_links, err);
     rlt_jw_array(w, "links");
     rlt_jw_end_array(w);
     return 0;

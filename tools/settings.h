@@ -21,12 +21,12 @@ extern const rlt_option rlt_settings_options[]; /* offsets in rlt_settings */
 
 typedef struct rlt_report_settings {
     const char *format, *output;
-    bool links;
+    bool links, expand_links;
     const char *links_csv;
     rlt_time series_ps;
 } rlt_report_settings;
 extern const rlt_option rlt_format_options[]; /* --format and --output, in rlt_report_settings */
-extern const rlt_option rlt_link_options[];   /* --links, --links-csv, --series, in rlt_report_settings */
+extern const rlt_option rlt_link_options[];   /* --links, --expand-links, --links-csv, --series, in rlt_report_settings */
 
 /* The settings resolved. */
 typedef struct rlt_setup {
@@ -61,6 +61,8 @@ void rlt_setup_line(const rlt_setup *s, char *buffer, size_t size);
  * found is RLT_EIO with the nearest one there is.
  */
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+/* The file that holds it: false for "-", for a product written out, and where there is none. */
+bool rlt_topology_path(const char *spec, char *path, size_t size);
 /* Directories that are searched: i-th in `buffer`, NULL past the end. */
 const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size);
 
