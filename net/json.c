@@ -170,6 +170,19 @@ void rlt_json_where(rlt_json v, char *buffer, size_t size)
             buffer[start] = '?';
 }
 
+void rlt_json_extent(rlt_json v, size_t *begin, size_t *end)
+{
+    const cJSON *node = v.node;
+    *begin = *end = 0;
+    if (!node)
+        return;
+    *begin = (size_t)node->valueint;
+    rlt__json_scanner s = {
+        .text = v.doc->text, .p = v.doc->text + *begin, .end = v.doc->text + v.doc->length};
+    rlt__json_scan(&s, 0);
+    *end = (size_t)(s.p - v.doc->text);
+}
+
 int rlt_json_fail(rlt_json v, int code, rlt_error *err, const char *fmt, ...)
 {
     char where[sizeof err->where], what[sizeof err->what];

@@ -13,8 +13,9 @@
 
 /* The first byte tells: JSON starts with a brace, GraphML with '<', YAML with a letter, a comment or a dash.
  */
-static int read_text(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err)
+int rlt_topology_parse(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err)
 {
+    *out = NULL;
     size_t i = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     while (i < length && strchr(" \t\r\n", text[i]) && text[i])
         i++;
@@ -37,7 +38,7 @@ static int load_file(const char *path, rlt_topology **out, rlt_error *err)
     int rc = rlt_read_file(path, RLT_MAX_FILE_BYTES, &text, &length, err);
     if (rc < 0)
         return rc;
-    rc = read_text(strcmp(path, "-") == 0 ? "standard input" : path, text, length, out, err);
+    rc = rlt_topology_parse(strcmp(path, "-") == 0 ? "standard input" : path, text, length, out, err);
     free(text);
     return rc;
 }

@@ -80,6 +80,9 @@ typedef struct rlt_topology rlt_topology;
  */
 RLT_API int rlt_topology_load(const char *spec, const char *search_dir, rlt_topology **out,
                               rlt_error *err) RLT_MUST_USE;
+/* The same from the text of a file; `name` is what messages call it. */
+RLT_API int rlt_topology_parse(const char *name, const char *text, size_t length, rlt_topology **out,
+                               rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_topology_free(rlt_topology *t);
 
 RLT_API const char *rlt_topology_name(const rlt_topology *t);   /* never NULL */

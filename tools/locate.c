@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finding the topology that the user means. */
-#include "tools/settings.h"
+#include "tools/locate.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/message.h"
+#include "tools/settings.h"
 
 static const char *const endings[] = {"", ".json", ".graphml", ".yml", ".yaml"};
 enum { N_ENDINGS = sizeof endings / sizeof *endings };
@@ -84,6 +85,14 @@ static int not_found(const char *spec, rlt_error *err)
     return rlt_fail(err, RLT_EIO, spec,
                     "no such file, and no topology of that name ('ringlet list topologies' shows them; "
                     "dimensions are written ring:4@200GB/s,500ns*switch:8@50GB/s,500ns)");
+}
+
+bool rlt_topology_path(const char *spec, char *path, size_t size)
+{
+    int n = snprintf(path, size, "%s", spec);
+    if (strcmp(spec, "-") == 0 || n < 0 || (size_t)n >= size)
+        return false;
+    return access(spec, F_OK) == 0 || (!strpbrk(spec, "/:@") && find_name(spec, path, size));
 }
 
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
