@@ -284,6 +284,10 @@ static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, u
         return refuse(x, p, k,
                       "writes block %u of buffer %u, which lane %u step %u uses: neither waits for the other",
                       block, m->land_buffer, lane, step);
+    if (c->tag == RLT_NONE && m->reduce && x->plan->shared)
+        return refuse(x, p, k,
+                      "block %u from member %u step %u is added to nothing: buffer %u is empty there", tag,
+                      sender, m->from_step, m->land_buffer);
     if (c->tag == RLT_NONE)
         return 0;
     if (m->reduce && c->tag != tag)
