@@ -7,7 +7,9 @@
  *
  * Steps are rlt_step with send_bytes left 0: the plan fills them in from the blocks sent and the request's
  * bytes. Lanes share one set of `blocks` blocks (plan->shared), or, if `separate`, each has `blocks` of its
- * own as in a plan that is not shared. Members may have fewer steps in a lane than others, or none.
+ * own as in a plan that is not shared. Where they share, the checker also refuses blocks that two lanes touch
+ * in no order, and adding to a block that holds nothing. Members may have fewer steps in a lane than others,
+ * or none.
  *
  * Untracked: only messages are known, not what is in them. Steps keep their own send_bytes, which are those
  * of a collective of `bytes` bytes; for other sizes they are scaled in proportion and rounded down. The
