@@ -220,8 +220,6 @@ static void bruck_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uin
 static int bruck_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    if (req->counts)
-        return rlt_fail(err, RLT_EUNSUPPORTED, "bruck", "does no all-to-all with counts; direct does");
     int rc = rlt_lanes_set(plan, req->channels ? req->channels : 1, 1, req->chunks ? req->chunks : 1, err);
     if (rc)
         return rc;
@@ -241,7 +239,9 @@ const rlt_algorithm rlt_bruck = {
         "ceil(log2(n)) rounds at any n: all-to-all of small messages, all-gather, dissemination barrier",
     .parameters = "channels (1), chunks (1)",
     .kinds = 1u << RLT_ALL_TO_ALL | 1u << RLT_ALL_GATHER | 1u << RLT_BARRIER,
+    .counted = 1u << RLT_ALL_GATHER,
     .plan = bruck_plan,
     .steps = bruck_steps,
     .step = bruck_step,
+    .symmetry = rlt_one_cycle,
 };

@@ -143,7 +143,9 @@ const rlt_algorithm rlt_halving_doubling = {
     .summary = "exchanges at doubling distance with halving size, and back; 2 log2(n) rounds, all bandwidth",
     .parameters = "channels (1), chunks (1)",
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_BARRIER,
+    .counted = 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER,
     .plan = halving_doubling_plan,
     .steps = halving_doubling_steps,
     .step = halving_doubling_step,
+    .symmetry = rlt_exclusive_or,
 };

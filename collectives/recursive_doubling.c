@@ -104,7 +104,9 @@ const rlt_algorithm rlt_recursive_doubling = {
     .summary = "exchanges of everything at doubling distance; log2(n) rounds, for small sizes",
     .parameters = "channels (1), chunks (1)",
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_ALL_GATHER | 1u << RLT_BARRIER,
+    .counted = 1u << RLT_ALL_GATHER,
     .plan = recursive_doubling_plan,
     .steps = recursive_doubling_steps,
     .step = recursive_doubling_step,
+    .symmetry = rlt_exclusive_or,
 };

@@ -9,6 +9,8 @@
  * comes from the left; the first n-1 add, the others replace (Patarasuk, Yuan, JPDC 2009) reduce-scatter,
  * all-gather   its first and its second half broadcast       a chain from the root in `chunks` pieces: a
  * member passes piece k-1 on while piece k arrives reduce          the same chain, ending at the root
+ *   scatter         the chain from the root, the block of the farthest member first: all but its own pass on
+ *   gather          the chain to the root: a member's own block first, then those that come from behind it
  *   all-to-all      n-1 phases: what a member has for others moves one place on, one block less each time
  *   barrier         an all-reduce of zero bytes
  */
@@ -25,7 +27,7 @@ enum { MAX_PIECES = 1 << 16 };
 
 typedef struct ring_lane {
     rlt_lane lane;
-    bool upwards;                     /* natural order, not reversed */
+    bool upwards;                     /* natural order, not reversed, no counts */
     const uint32_t *order, *position; /* member at a place of the ring, and back; NULL: natural order */
     const uint32_t
         *larger; /* all-to-all on given rings: of the members at places [0, i), those with a larger block */
@@ -66,7 +68,8 @@ static inline uint32_t left_of(const view *v)
 
 /* Step k of an all-reduce, also of its halves: a reduce-scatter is steps 0 .. n-2, an all-gather n-1 .. 2n-3.
  */
-static void circulate(const view *v, uint32_t k, uint32_t first_k, rlt_step *out)
+static void circulate(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t k, uint32_t first_k,
+                      rlt_step *out)
 {
     uint32_t n = v->n;
     int64_t q = (int64_t)v->e - 1 - (int64_t)k; /* >= -(2n - 2) */
@@ -78,21 +81,27 @@ static void circulate(const view *v, uint32_t k, uint32_t first_k, rlt_step *out
     out->recv_count = 1;
     out->peer_step = k - first_k;
     out->reduce = k < n - 1;
-    out->send_bytes = rlt_block_bytes(&v->lane->lane, block);
+    out->send_bytes = rlt_share_bytes(plan, &v->lane->lane, lane, block);
     out->send = out->land = rlt_span_run(block, 1);
 }
 
-/* Place of a member in the chain of a broadcast (root first) or a reduce (root last). */
+/* Place of a member in the chain of a broadcast or scatter (root first), of a reduce or gather (root last).
+ */
 static uint32_t chain_place(const rlt_plan *plan, const view *v)
 {
     uint32_t root = position_of(v->lane, v->n, plan->req.root);
     uint32_t distance = rlt_minus(v->e, root, v->n);
-    return plan->req.kind == RLT_BROADCAST ? distance : rlt_previous(distance, v->n);
+    bool out = plan->req.kind == RLT_BROADCAST || plan->req.kind == RLT_SCATTER;
+    return out ? distance : rlt_previous(distance, v->n);
 }
 
 static uint32_t chain_steps(const rlt_plan *plan, const view *v)
 {
     uint32_t place = chain_place(plan, v);
+    if (plan->req.kind == RLT_SCATTER)
+        return place == 0 ? v->n - 1 : v->n - place;
+    if (plan->req.kind == RLT_GATHER)
+        return place == v->n - 1 ? place : place + 1;
     return place == 0 || place == v->n - 1 ? plan->blocks : plan->blocks + 1;
 }
 
@@ -112,6 +121,40 @@ static void chain(const rlt_plan *plan, const view *v, uint32_t k, rlt_step *out
     out->reduce = plan->req.kind == RLT_REDUCE;
     out->send_bytes = rlt_block_bytes(&v->lane->lane, piece);
     out->send = out->land = rlt_span_run(piece, 1);
+}
+
+/* Step k: block k from the far end comes, block k - 1 goes on; at the root, block k goes. */
+static void scatter(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    uint32_t place = chain_place(plan, v), back = place ? 1 : 0;
+    if (place) {
+        out->recv_from = left_of(v);
+        out->recv_count = 1;
+    }
+    if (k < back)
+        return;
+    out->send_to = right_of(v);
+    out->peer_step = k - back; /* block e + n-1-place is the farthest one's */
+    uint32_t to = rlt_plus(v->e, v->n - 1 - place - (k - back), v->n), block = member_at(v->lane, v->n, to);
+    out->send = out->land = rlt_span_run(block, 1);
+    out->send_bytes = rlt_share_bytes(plan, &v->lane->lane, lane, block);
+}
+
+/* Step k: the block of the member k places behind goes on, and that of the next one comes. */
+static void gather(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    uint32_t place = chain_place(plan, v);
+    if (k < place) {
+        out->recv_from = left_of(v);
+        out->recv_count = 1;
+    }
+    if (place == v->n - 1)
+        return;
+    uint32_t block = member_at(v->lane, v->n, rlt_minus(v->e, k, v->n));
+    out->send_to = right_of(v);
+    out->peer_step = k;
+    out->send = out->land = rlt_span_run(block, 1);
+    out->send_bytes = rlt_share_bytes(plan, &v->lane->lane, lane, block);
 }
 
 /* Of the blocks for `count` members from place `first` on (round the ring), those that are one byte larger.
@@ -230,10 +273,16 @@ __attribute__((noinline)) static void any_step(const rlt_plan *plan, uint32_t me
     case RLT_ALL_REDUCE:
     case RLT_BARRIER:
     case RLT_REDUCE_SCATTER:
-        circulate(&v, k, 0, out);
+        circulate(plan, &v, lane, k, 0, out);
         break;
     case RLT_ALL_GATHER:
-        circulate(&v, k + v.n - 1, v.n - 1, out);
+        circulate(plan, &v, lane, k + v.n - 1, v.n - 1, out);
+        break;
+    case RLT_SCATTER:
+        scatter(plan, &v, lane, k, out);
+        break;
+    case RLT_GATHER:
+        gather(plan, &v, lane, k, out);
         break;
     case RLT_ALL_TO_ALL:
         all_to_all(plan, &v, k, out);
@@ -314,7 +363,7 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
     }
     for (uint32_t i = 0; i < plan->lanes; i++) {
         lanes[i] = (ring_lane){.lane = rlt_lane_at(plan, i, chunks)};
-        lanes[i].upwards = !given && !lanes[i].lane.reverse;
+        lanes[i].upwards = !given && !lanes[i].lane.reverse && !req->counts;
         if (!given)
             continue;
         uint32_t r = lanes[i].lane.channel % rings;
@@ -339,8 +388,6 @@ static uint32_t default_pieces(uint64_t lane_bytes)
 static int ring_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    if (req->counts)
-        return rlt_fail(err, RLT_EUNSUPPORTED, "ring", "does no all-to-all with counts; direct does");
     uint32_t channels = req->channels ? req->channels : req->n_rings ? req->n_rings : 1;
     uint32_t directions = req->directions ? req->directions : 1;
     uint32_t chunks = req->chunks && !is_chain(req->kind) ? req->chunks : 1;
@@ -362,6 +409,15 @@ static int ring_plan(rlt_plan *plan, rlt_error *err)
     return make_lanes(plan, chunks, err);
 }
 
+/* Along given rings, or with a root, members differ. */
+static uint32_t ring_symmetry(const rlt_plan *plan, uint32_t *sizes)
+{
+    const ring_lane *l = plan->data;
+    bool rooted = plan->req.kind == RLT_BROADCAST || plan->req.kind == RLT_REDUCE ||
+                  plan->req.kind == RLT_GATHER || plan->req.kind == RLT_SCATTER;
+    return rooted || l->order ? 0 : rlt_one_cycle(plan, sizes);
+}
+
 const rlt_algorithm rlt_ring = {
     .name = "ring",
     .summary = "neighbours along a ring only; bandwidth-optimal, latency grows with the members",
@@ -369,8 +425,11 @@ const rlt_algorithm rlt_ring = {
         "channels (1, or one per recommended ring), directions (1, 2: half the bytes each way), chunks (1; "
         "broadcast and reduce: pieces of 512 KiB)",
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_ALL_TO_ALL |
-             1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER,
+             1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER | 1u << RLT_GATHER |
+             1u << RLT_SCATTER,
+    .counted = 1u << RLT_ALL_GATHER | 1u << RLT_REDUCE_SCATTER | 1u << RLT_GATHER | 1u << RLT_SCATTER,
     .plan = ring_plan,
     .steps = ring_steps,
     .step = ring_step,
+    .symmetry = ring_symmetry,
 };
