@@ -11,145 +11,41 @@
 /* Out of the way of the common case, so that it saves no registers. */
 #define SELDOM __attribute__((noinline))
 
-/* Whole picoseconds a byte, and bytes, whose product stays below the horizon. */
-#define WHOLE_LIMIT (1u << 29)
+/* Times whole picoseconds a byte: below the horizon. */
 #define WHOLE_BYTES (1u << 31)
-
-int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out, rlt_error *err)
-{
-    rlt_maxmin *mm = calloc(1, sizeof(*mm));
-    if (!mm)
-        return rlt_nomem(err);
-    mm->n_links = n_links;
-    mm->free_flow = RLT_NONE;
-    for (int i = 0; i < RLT_MM_CLASSES; i++)
-        mm->free_long[i] = RLT_NONE;
-    mm->links = calloc(n_links ? n_links : 1, sizeof(*mm->links));
-    mm->levels = calloc(n_links ? n_links : 1, sizeof(*mm->levels));
-    mm->bw_Bps = malloc((n_links ? (size_t)n_links : 1) * sizeof(*mm->bw_Bps));
-    if (!mm->links || !mm->levels || !mm->bw_Bps) {
-        rlt_maxmin_free(mm);
-        return rlt_nomem(err);
-    }
-    for (uint32_t i = 0; i < n_links; i++) {
-        uint64_t ps_per_byte = (uint64_t)RLT_S / bw_Bps[i];
-        mm->bw_Bps[i] = bw_Bps[i];
-        mm->links[i].capacity = (double)bw_Bps[i] * 1e-12;
-        if ((uint64_t)RLT_S % bw_Bps[i] == 0 && ps_per_byte < WHOLE_LIMIT)
-            mm->links[i].ps_per_byte = (uint32_t)ps_per_byte;
-        mm->links[i].heap = RLT_NONE;
-        mm->levels[i].level = INFINITY;
-    }
-    *out = mm;
-    return 0;
-}
-
-void rlt_maxmin_free(rlt_maxmin *mm)
-{
-    if (!mm)
-        return;
-    for (uint32_t i = 0; mm->links && i < mm->n_links; i++)
-        free(mm->links[i].flows);
-    free(mm->links);
-    free(mm->levels);
-    free(mm->bw_Bps);
-    free(mm->flows);
-    free(mm->finish);
-    free(mm->long_hops);
-    free(mm->completions);
-    free(mm->touched.items);
-    free(mm->started.items);
-    free(mm->drained.items);
-    free(mm->scratch.items);
-    free(mm->component.items);
-    free(mm->moves.items);
-    free(mm->groups.items);
-    free(mm->candidates);
-    free(mm);
-}
-
-/* Records of flows */
-
-static uint32_t size_class(uint32_t n)
-{
-    uint32_t c = 2;
-    while ((1u << c) < n)
-        c++;
-    return c;
-}
-
-/* A run of 1 << c hops, or RLT_NONE. */
-static uint32_t long_get(rlt_maxmin *mm, uint32_t c)
-{
-    uint32_t i = mm->free_long[c];
-    if (i != RLT_NONE) {
-        mm->free_long[c] = mm->long_hops[i].link;
-        return i;
-    }
-    uint64_t need = (uint64_t)mm->n_long + (1u << c);
-    if (need > mm->long_room && rlt_grow(&mm->long_hops, &mm->long_room, sizeof(*mm->long_hops), need,
-                                         UINT32_MAX - 1, "links of paths", NULL))
-        return RLT_NONE;
-    i = mm->n_long;
-    mm->n_long = (uint32_t)need;
-    return i;
-}
-
-static SELDOM uint32_t flow_get_slow(rlt_maxmin *mm)
-{
-    uint64_t need = (uint64_t)mm->n_flows + 1;
-    if (need > mm->flow_room &&
-        rlt_grow(&mm->flows, &mm->flow_room, sizeof(*mm->flows), need, UINT32_MAX - 1, "flows", NULL))
-        return RLT_NONE;
-    if (need > mm->finish_room &&
-        rlt_grow(&mm->finish, &mm->finish_room, sizeof(*mm->finish), need, UINT32_MAX - 1, "flows", NULL))
-        return RLT_NONE;
-    return mm->n_flows++;
-}
-
-static inline uint32_t flow_get(rlt_maxmin *mm)
-{
-    uint32_t f = mm->free_flow;
-    if (f == RLT_NONE)
-        return flow_get_slow(mm);
-    mm->free_flow = mm->flows[f].user;
-    return f;
-}
-
-void rlt_maxmin_release(rlt_maxmin *mm, uint32_t flow)
-{
-    rlt_mm_flow *f = &mm->flows[flow];
-    if (f->n > 2) {
-        mm->long_hops[f->hop[0].link].link = mm->free_long[f->hop[0].pos];
-        mm->free_long[f->hop[0].pos] = f->hop[0].link;
-    }
-    f->user = mm->free_flow;
-    mm->free_flow = flow;
-}
 
 /* Links' lists */
 
-static void set_pos(rlt_maxmin *mm, uint32_t flow, uint32_t link, uint32_t pos)
+/* A wide flow's hops are in the order of their links. */
+static SELDOM rlt_mm_hop *find_wide(rlt_mm_hop *h, uint32_t n, uint32_t link)
 {
-    rlt_mm_flow *f = &mm->flows[flow];
-    rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
-    while (h->link != link)
-        h++;
-    h->pos = pos;
+    while (n > 1) {
+        uint32_t half = n / 2;
+        if (h[half].link <= link)
+            h += half, n -= half;
+        else
+            n = half;
+    }
+    return h;
 }
 
-static uint32_t get_pos(const rlt_maxmin *mm, uint32_t flow, uint32_t link)
+static inline rlt_mm_hop *hop_on(const rlt_maxmin *mm, uint32_t flow, uint32_t link)
 {
-    const rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
+    rlt_mm_flow *f = &mm->flows[flow];
+    if (f->n <= 2)
+        return &f->hop[f->hop[0].link != link];
+    rlt_mm_hop *h = mm->long_hops + f->hop[0].link;
+    if (f->n > RLT_MM_WIDE)
+        return find_wide(h, f->n, link);
     while (h->link != link)
         h++;
-    return h->pos;
+    return h;
 }
 
 static inline void put_entry(rlt_maxmin *mm, uint32_t link, uint32_t pos, rlt_mm_entry e)
 {
     mm->links[link].flows[pos] = e;
-    set_pos(mm, e.flow, link, pos);
+    hop_on(mm, e.flow, link)->pos = pos;
 }
 
 /* Lists grow by a quarter: a burst holds millions of short ones. */
@@ -218,9 +114,9 @@ static void own_down(rlt_maxmin *mm, uint32_t link, uint32_t i)
 void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow)
 {
     rlt_mm_link *l = &mm->links[link];
-    uint32_t pos = get_pos(mm, flow, link), last = l->own++;
-    l->own_weight += mm->flows[flow].weight;
+    uint32_t pos = hop_on(mm, flow, link)->pos, last = l->own++;
     rlt_mm_entry e = l->flows[pos];
+    l->own_weight += mm->flows[flow].weight * (mm->has_times ? rlt__mm_times(e) : 1);
     if (pos != last)
         put_entry(mm, link, pos, l->flows[last]);
     put_entry(mm, link, last, e);
@@ -230,8 +126,8 @@ void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow)
 void rlt__mm_own_remove(rlt_maxmin *mm, uint32_t link, uint32_t flow)
 {
     rlt_mm_link *l = &mm->links[link];
-    uint32_t pos = get_pos(mm, flow, link), last = --l->own;
-    l->own_weight -= mm->flows[flow].weight;
+    uint32_t pos = hop_on(mm, flow, link)->pos, last = --l->own;
+    l->own_weight -= mm->flows[flow].weight * (mm->has_times ? rlt__mm_times(l->flows[pos]) : 1);
     if (pos == last)
         return;
     rlt_mm_entry e = l->flows[pos], moved = l->flows[last];
@@ -278,9 +174,10 @@ void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow)
     if (f->n != 2)
         return;
     const rlt_mm_hop *h = f->hop;
-    bool plain = f->weight == 1 && f->bottleneck != RLT_NONE;
-    mm->links[h[0].link].flows[h[0].pos].other = plain ? h[1].link : RLT_NONE;
-    mm->links[h[1].link].flows[h[1].pos].other = plain ? h[0].link : RLT_NONE;
+    uint32_t times[2] = {rlt__mm_hop_times(mm, &h[0]), rlt__mm_hop_times(mm, &h[1])};
+    bool plain = f->weight == 1 && f->bottleneck != RLT_NONE && times[0] == 1 && times[1] == 1;
+    mm->links[h[0].link].flows[h[0].pos].other = plain ? h[1].link : RLT_MM_MANY | times[0];
+    mm->links[h[1].link].flows[h[1].pos].other = plain ? h[0].link : RLT_MM_MANY | times[1];
 }
 
 /* rlt__mm_completion for a link that is not in the heap: in lockstep traffic it goes to the end. */
@@ -328,32 +225,57 @@ static inline uint32_t narrower(const rlt_maxmin *mm, uint32_t a, uint32_t b)
     return x < y || (x == y && a < b) ? a : b;
 }
 
+/* The hop whose link gives each message least, when the flow is alone. */
+static SELDOM const rlt_mm_hop *narrowest_hop(const rlt_maxmin *mm, const rlt_mm_hop *h, uint32_t n)
+{
+    const rlt_mm_hop *best = h;
+    for (uint32_t i = 1; i < n; i++) {
+        unsigned __int128 a = (unsigned __int128)mm->bw_Bps[h[i].link] * rlt__mm_hop_times(mm, best),
+                          b = (unsigned __int128)mm->bw_Bps[best->link] * rlt__mm_hop_times(mm, &h[i]);
+        if (a < b || (a == b && h[i].link < best->link))
+            best = &h[i];
+    }
+    return best;
+}
+
 int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
-    uint32_t best = h[0].link;
     *alone = false;
-    for (uint32_t i = 0; i < f->n; i++) {
+    for (uint32_t i = 0; i < f->n; i++)
         if (mm->links[h[i].link].n != 1)
             return 0;
-        best = narrower(mm, h[i].link, best);
-    }
     *alone = true;
+    const rlt_mm_hop *best = narrowest_hop(mm, h, f->n);
     for (uint32_t i = 0; i < f->n; i++) {
         mm->levels[h[i].link].level = INFINITY;
         mm->links[h[i].link].own = mm->links[h[i].link].own_weight = 0;
     }
-    rlt_time end = set_alone(mm, flow, f->weight, (uint64_t)mm->finish[flow], best, now);
+    rlt_time end = set_alone(mm, flow, f->weight * rlt__mm_hop_times(mm, best), (uint64_t)mm->finish[flow],
+                             best->link, now);
     rlt__mm_set_other(mm, flow);
-    return rlt__mm_completion(mm, best, end);
+    return rlt__mm_completion(mm, best->link, end);
+}
+
+static SELDOM bool same_path(const rlt_maxmin *mm, uint32_t g, const uint32_t *links, const uint32_t *times,
+                             uint32_t n)
+{
+    rlt_mm_hop *first = rlt_maxmin_hops(mm, &mm->flows[g]), *h = first;
+    for (uint32_t i = 0; i < n; i++, h++) {
+        if (n > RLT_MM_WIDE)
+            h = find_wide(first, n, links[i]);
+        if (h->link != links[i] || rlt__mm_hop_times(mm, h) != (times ? times[i] : 1))
+            return false;
+    }
+    return true;
 }
 
 /* True if flow g, not yet served, has that path and size. */
-static bool same_flow(const rlt_maxmin *mm, uint32_t g, rlt_time now, const uint32_t *links, uint32_t n,
-                      uint64_t bytes)
+static inline bool same_flow(const rlt_maxmin *mm, uint32_t g, rlt_time now, const uint32_t *links,
+                             const uint32_t *times, uint32_t n, uint64_t bytes)
 {
-    rlt_mm_flow *f = &mm->flows[g];
+    const rlt_mm_flow *f = &mm->flows[g];
     if (f->n != n || mm->finish[g] != (double)bytes || f->weight == UINT32_MAX)
         return false;
     if (f->bottleneck != RLT_NONE) {
@@ -361,7 +283,9 @@ static bool same_flow(const rlt_maxmin *mm, uint32_t g, rlt_time now, const uint
         if (b->own != 1 || b->served != 0 || b->at != now)
             return false;
     }
-    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    if (n > RLT_MM_WIDE || mm->has_times)
+        return same_path(mm, g, links, times, n);
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[g]);
     for (uint32_t i = 0; i < n; i++)
         if (h[i].link != links[i])
             return false;
@@ -378,6 +302,11 @@ static SELDOM int touch_path(rlt_maxmin *mm, uint32_t flow, uint32_t how)
     return rc;
 }
 
+static int add_weight(rlt_mm_link *l, uint32_t times)
+{
+    return __builtin_add_overflow(l->weight, times, &l->weight) ? RLT_ERANGE : 0;
+}
+
 /* One more message of an equal flow. */
 static SELDOM int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
 {
@@ -385,10 +314,11 @@ static SELDOM int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     f->weight++;
     for (uint32_t i = 0; i < f->n; i++)
-        mm->links[h[i].link].weight++;
+        if (add_weight(&mm->links[h[i].link], rlt__mm_hop_times(mm, &h[i])))
+            return RLT_ERANGE;
     if (f->bottleneck == RLT_NONE)
         return 0;
-    mm->links[f->bottleneck].own_weight++;
+    mm->links[f->bottleneck].own_weight += rlt__mm_hop_times(mm, hop_on(mm, flow, f->bottleneck));
     bool alone;
     int rc = rlt__mm_try_alone(mm, flow, now, &alone);
     if (rc || alone)
@@ -397,12 +327,13 @@ static SELDOM int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
     return touch_path(mm, flow, RLT_MM_JOINED);
 }
 
-/* Room for a path of n links in the record of a flow. */
-static SELDOM int long_path(rlt_maxmin *mm, rlt_mm_flow *f, uint32_t n)
+static inline uint32_t flow_get(rlt_maxmin *mm)
 {
-    uint32_t c = size_class(n), run = long_get(mm, c);
-    f->hop[0] = (rlt_mm_hop){run, c};
-    return run == RLT_NONE ? RLT_ENOMEM : 0;
+    uint32_t f = mm->free_flow;
+    if (f == RLT_NONE)
+        return rlt__mm_new_record(mm);
+    mm->free_flow = mm->flows[f].user;
+    return f;
 }
 
 /* A record with room for a path of n links. */
@@ -415,7 +346,7 @@ static inline uint32_t new_flow(rlt_maxmin *mm, uint32_t n)
     f->n = n;
     f->weight = 1;
     f->bottleneck = RLT_NONE;
-    return n > 2 && long_path(mm, f, n) ? RLT_NONE : flow;
+    return n > 2 && rlt__mm_long_path(mm, flow, n) ? RLT_NONE : flow;
 }
 
 /* The flow, new on its links, meets others there. */
@@ -425,12 +356,34 @@ static SELDOM int begin_shared(rlt_maxmin *mm, uint32_t flow)
     return rc ? rc : rlt__mm_append(&mm->started, flow);
 }
 
+static int by_link(const void *a, const void *b)
+{
+    uint32_t x = ((const rlt_mm_hop *)a)->link, y = ((const rlt_mm_hop *)b)->link;
+    return (x > y) - (x < y);
+}
+
+/* Puts a flow that is not of the plain kind on the lists of its links, which have room. */
+static SELDOM void enlist(rlt_maxmin *mm, uint32_t flow, const uint32_t *links, const uint32_t *times)
+{
+    rlt_mm_flow *f = &mm->flows[flow];
+    rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    for (uint32_t i = 0; i < f->n; i++) {
+        rlt_mm_link *l = &mm->links[links[i]];
+        uint32_t k = times ? times[i] : 1;
+        h[i] = (rlt_mm_hop){links[i], l->n};
+        l->flows[l->n++] = (rlt_mm_entry){flow, RLT_MM_MANY | k};
+        l->weight += k;
+    }
+    if (f->n > RLT_MM_WIDE)
+        qsort(h, f->n, sizeof(*h), by_link);
+}
+
 uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
                           bool *merged)
 {
     /* Equal messages usually come one after another: look at the latest flow of the first link only. */
     const rlt_mm_link *first = &mm->links[links[0]];
-    *merged = first->n && same_flow(mm, first->flows[first->n - 1].flow, now, links, n, bytes);
+    *merged = first->n && same_flow(mm, first->flows[first->n - 1].flow, now, links, NULL, n, bytes);
     if (*merged) {
         uint32_t flow = first->flows[first->n - 1].flow;
         return join(mm, flow, now) ? RLT_NONE : flow;
@@ -447,11 +400,12 @@ uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, u
     if (flow == RLT_NONE)
         return RLT_NONE;
     mm->finish[flow] = (double)bytes;
-    rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
-    for (uint32_t i = 0; i < n; i++) {
+    if (n != 2)
+        enlist(mm, flow, links, NULL);
+    for (uint32_t i = 0; n == 2 && i < 2; i++) {
         rlt_mm_link *l = &mm->links[links[i]];
-        h[i] = (rlt_mm_hop){links[i], l->n};
-        l->flows[l->n++] = (rlt_mm_entry){flow, !others && n == 2 ? links[1 - i] : RLT_NONE};
+        mm->flows[flow].hop[i] = (rlt_mm_hop){links[i], l->n};
+        l->flows[l->n++] = (rlt_mm_entry){flow, others ? RLT_MM_MANY | 1 : links[1 - i]};
         l->weight++;
     }
     mm->live++;
@@ -463,6 +417,40 @@ uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, u
     return rc ? RLT_NONE : flow;
 }
 
+/* A flow that takes more than once its rate of a link: its entry there says so, see rlt__mm_times. */
+static uint32_t start_times(rlt_maxmin *mm, rlt_time now, const uint32_t *links, const uint32_t *times,
+                            uint32_t n, uint64_t bytes, bool *merged)
+{
+    const rlt_mm_link *first = &mm->links[links[0]];
+    mm->has_times = true;
+    *merged = first->n && same_flow(mm, first->flows[first->n - 1].flow, now, links, times, n, bytes);
+    if (*merged) {
+        uint32_t flow = first->flows[first->n - 1].flow;
+        return join(mm, flow, now) ? RLT_NONE : flow;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_mm_link *l = &mm->links[links[i]];
+        if ((l->n == l->room && list_room(l)) || (uint64_t)l->weight + times[i] >= RLT_MM_MANY)
+            return RLT_NONE;
+    }
+    uint32_t flow = new_flow(mm, n);
+    if (flow == RLT_NONE)
+        return RLT_NONE;
+    mm->finish[flow] = (double)bytes;
+    enlist(mm, flow, links, times);
+    mm->live++;
+    return begin_shared(mm, flow) ? RLT_NONE : flow;
+}
+
+uint32_t rlt_maxmin_start_times(rlt_maxmin *mm, rlt_time now, const uint32_t *links, const uint32_t *times,
+                                uint32_t n, uint64_t bytes, bool *merged)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (times[i] != 1)
+            return start_times(mm, now, links, times, n, bytes, merged);
+    return rlt_maxmin_start(mm, now, links, n, bytes, merged);
+}
+
 /* Ends */
 
 /* Takes a flow, no longer among its bottleneck's own, off its links. */
@@ -470,12 +458,13 @@ static int unlist(rlt_maxmin *mm, uint32_t flow)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    const bool has_times = mm->has_times;
     for (uint32_t i = 0; i < f->n; i++) {
         rlt_mm_link *l = &mm->links[h[i].link];
         uint32_t last = --l->n;
+        l->weight -= has_times ? f->weight * rlt__mm_times(l->flows[h[i].pos]) : f->weight;
         if (h[i].pos != last)
             put_entry(mm, h[i].link, h[i].pos, l->flows[last]);
-        l->weight -= f->weight;
         if (!l->n)
             mm->levels[h[i].link].level = INFINITY;
         if (l->n || mm->note_idle) {
@@ -523,7 +512,7 @@ static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
     double served = rlt__mm_served(mm, link, now), owed = 0;
     while (!rc && own_end(mm, link, l->flows[0].flow) <= now) { /* at least one will stay */
         uint32_t flow = l->flows[0].flow;
-        owed += (mm->finish[flow] - served) * mm->flows[flow].weight;
+        owed += (mm->finish[flow] - served) * (mm->flows[flow].weight * rlt__mm_times(l->flows[0]));
         rlt__mm_own_remove(mm, link, flow);
         rc = rlt__mm_append(&mm->drained, flow);
     }
@@ -594,6 +583,7 @@ double rlt_maxmin_link_rate(const rlt_maxmin *mm, uint32_t link)
     const rlt_mm_link *l = &mm->links[link];
     double sum = 0;
     for (uint32_t i = 0; i < l->n; i++)
-        sum += rlt_maxmin_rate(mm, l->flows[i].flow) * mm->flows[l->flows[i].flow].weight;
+        sum += rlt_maxmin_rate(mm, l->flows[i].flow) *
+               (mm->flows[l->flows[i].flow].weight * rlt__mm_times(l->flows[i]));
     return sum;
 }

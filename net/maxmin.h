@@ -7,7 +7,7 @@
  * rate, the link's level. So they share a virtual time: V, the bytes served to each of them; a flow ends when
  * V reaches its virtual finish. A link's next completion is then (lowest finish - V) / level away, whatever
  * happened to its other flows meanwhile, and a change of level touches no flow. Flows of equal path and
- * remaining bytes are one flow of a weight.
+ * remaining bytes are one flow of a weight. A flow may take a whole number of times its rate of a link.
  *
  * Sequence at one instant: drain what ends, start what begins, then solve once. Bytes and times are exact up
  * to the rounding of doubles; a completion is rounded once, to the nearest picosecond (see rlt_maxmin_drain).
@@ -38,7 +38,8 @@ typedef struct rlt_mm_flow {
 } rlt_mm_flow;
 
 /* A flow in a link's list. `other` is the other link of a flow of two links and weight one that has a
- * bottleneck, else RLT_NONE: the solver's inner loops then need not look at the flow. */
+ * bottleneck and takes its rate of each: the solver's inner loops then need not look at the flow. Else it is
+ * RLT_MM_MANY | how many times its rate the flow takes of this link. */
 typedef struct rlt_mm_entry {
     uint32_t flow, other;
 } rlt_mm_entry;
@@ -50,7 +51,7 @@ typedef struct rlt_mm_link {
     double served;       /* V: bytes served to each own flow up to `at` */
     rlt_time at;
     uint32_t n, room, own;
-    uint32_t weight, own_weight; /* sums over flows, over own flows */
+    uint32_t weight, own_weight; /* sums over flows, over own flows, of weight x times */
     uint32_t heap;               /* place in the heap of completions, or RLT_NONE */
     uint32_t touched;            /* RLT_MM_LEFT | ... */
     uint32_t ps_per_byte;        /* 0: not a whole number */
@@ -83,7 +84,9 @@ enum {
     RLT_MM_STALE = 4,  /* its next completion must be computed again */
     RLT_MM_NOTED = 8,  /* its rate changed, but there is nothing to solve */
     RLT_MM_CLASSES = 30,
+    RLT_MM_WIDE = 16, /* hops of flows of more links are in the order of links */
 };
+#define RLT_MM_MANY (1u << 31)
 
 typedef struct rlt_maxmin {
     uint32_t n_links;
@@ -93,7 +96,10 @@ typedef struct rlt_maxmin {
     rlt_mm_flow *flows;
     double *finish; /* virtual finish of each flow; its size while it has no bottleneck */
     uint32_t n_flows, flow_room, finish_room, free_flow;
-    uint64_t live; /* flows not yet drained */
+    uint32_t *seen; /* epoch in which a wide flow's links were all reached */
+    uint32_t seen_room;
+    bool has_times; /* a flow has taken more than once its rate of a link */
+    uint64_t live;  /* flows not yet drained */
     rlt_mm_hop *long_hops;
     uint32_t n_long, long_room, free_long[RLT_MM_CLASSES];
     rlt_mm_completion *completions; /* heap of links by next completion */
@@ -118,6 +124,10 @@ void rlt_maxmin_free(rlt_maxmin *mm);
  * has this id already. RLT_NONE when out of memory. */
 uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
                           bool *merged);
+/* The same, taking times[i] > 0 times the flow's rate of links[i]. RLT_NONE also when a link would carry 2^31
+ * messages at once. */
+uint32_t rlt_maxmin_start_times(rlt_maxmin *mm, rlt_time now, const uint32_t *links, const uint32_t *times,
+                                uint32_t n, uint64_t bytes, bool *merged);
 /* True if the path names no link twice. */
 bool rlt_maxmin_is_simple(rlt_maxmin *mm, const uint32_t *links, uint32_t n);
 /* Gives every flow its rate. RLT_ENOMEM. */
@@ -156,8 +166,21 @@ static inline double rlt_maxmin_rate(const rlt_maxmin *mm, uint32_t flow)
     return b == RLT_NONE ? 0 : mm->levels[b].level;
 }
 
-/* Between the parts of the solver: maxmin.c (flows, lists), maxmin_completions.c and maxmin_solve.c (levels).
- */
+/* How many times its rate the flow takes of the link whose entry that is, or of a hop's. */
+static inline uint32_t rlt__mm_times(rlt_mm_entry e)
+{
+    return e.other & RLT_MM_MANY ? e.other & ~RLT_MM_MANY : 1;
+}
+
+static inline uint32_t rlt__mm_hop_times(const rlt_maxmin *mm, const rlt_mm_hop *h)
+{
+    return mm->has_times ? rlt__mm_times(mm->links[h->link].flows[h->pos]) : 1;
+}
+
+/* Between the parts of the solver: maxmin.c (flows, lists), maxmin_store.c (records of flows),
+ * maxmin_completions.c and maxmin_solve.c (levels). */
+uint32_t rlt__mm_new_record(rlt_maxmin *mm);
+int rlt__mm_long_path(rlt_maxmin *mm, uint32_t flow, uint32_t n) RLT_MUST_USE;
 void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow);
 void rlt__mm_own_remove(rlt_maxmin *mm, uint32_t link, uint32_t flow);
 /* Sets a link's next completion, or takes it out of the heap (when < 0). */

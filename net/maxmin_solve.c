@@ -28,6 +28,8 @@ static void next_epoch(rlt_maxmin *mm)
     if (mm->epoch > UINT32_MAX - 4) {
         for (uint32_t i = 0; i < mm->n_links; i++)
             mm->levels[i].mark = 0;
+        for (uint32_t i = 0; i < mm->seen_room; i++)
+            mm->seen[i] = 0;
         mm->epoch = 0;
     }
     mm->epoch += 2;
@@ -75,16 +77,22 @@ typedef struct rlt_mm_part {
 } rlt_mm_part;
 
 /* A flow of the uncommon kind. */
-static rlt_mm_part look_at(rlt_maxmin *mm, uint32_t flow, double x0)
+static rlt_mm_part look_at(rlt_maxmin *mm, rlt_mm_entry e, double x0)
 {
-    rlt_mm_flow *f = &mm->flows[flow];
+    rlt_mm_flow *f = &mm->flows[e.flow];
+    uint32_t messages = f->weight * (e.other & ~RLT_MM_MANY);
     double rate = f->bottleneck == RLT_NONE ? INFINITY : mm->levels[f->bottleneck].level;
     if (rate < x0)
-        return (rlt_mm_part){rate * f->weight, 0};
+        return (rlt_mm_part){rate * messages, 0};
+    if (f->n > RLT_MM_WIDE) {
+        if (mm->seen[e.flow] == mm->epoch)
+            return (rlt_mm_part){0, messages};
+        mm->seen[e.flow] = mm->epoch;
+    }
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     for (uint32_t i = 0; i < f->n; i++)
         reach(mm, h[i].link);
-    return (rlt_mm_part){0, f->weight};
+    return (rlt_mm_part){0, messages};
 }
 
 /* One at the level of `other`. Which side of x0 that is cannot be foreseen: no branch on it. */
@@ -111,22 +119,22 @@ static void open_link(rlt_maxmin *mm, uint32_t link, double x0)
     uint32_t open = 0;
     rlt_mm_part p, q;
     for (; e < own_end; e++) { /* at this link's level, which is not below x0 */
-        if (e->other == RLT_NONE) {
-            open += look_at(mm, e->flow, x0).open;
+        if (e->other & RLT_MM_MANY) {
+            open += look_at(mm, *e, x0).open;
             continue;
         }
         open++;
         reach(mm, e->other);
     }
     for (; e + 1 < end; e += 2) {
-        p = e[0].other == RLT_NONE ? look_at(mm, e[0].flow, x0) : look_through(mm, e[0].other, x0);
-        q = e[1].other == RLT_NONE ? look_at(mm, e[1].flow, x0) : look_through(mm, e[1].other, x0);
+        p = e[0].other & RLT_MM_MANY ? look_at(mm, e[0], x0) : look_through(mm, e[0].other, x0);
+        q = e[1].other & RLT_MM_MANY ? look_at(mm, e[1], x0) : look_through(mm, e[1].other, x0);
         kept[0] += p.kept;
         kept[1] += q.kept;
         open += p.open + q.open;
     }
     if (e < end) {
-        p = e->other == RLT_NONE ? look_at(mm, e->flow, x0) : look_through(mm, e->other, x0);
+        p = e->other & RLT_MM_MANY ? look_at(mm, *e, x0) : look_through(mm, e->other, x0);
         kept[0] += p.kept;
         open += p.open;
     }
@@ -252,8 +260,9 @@ static void freeze_flow(rlt_maxmin *mm, uint32_t link, uint32_t flow, double x)
         if (mm->levels[h[i].link].mark == mm->epoch + 1)
             return;
     for (uint32_t i = 0; i < f->n; i++) {
-        mm->levels[h[i].link].left -= x * f->weight;
-        mm->levels[h[i].link].count -= f->weight;
+        uint32_t messages = f->weight * rlt__mm_hop_times(mm, &h[i]);
+        mm->levels[h[i].link].left -= x * messages;
+        mm->levels[h[i].link].count -= messages;
     }
     if (f->bottleneck != link)
         mm->moves.items[mm->moves.n++] = flow;
@@ -270,7 +279,7 @@ static void freeze(rlt_maxmin *mm, uint32_t link, double x)
     uint32_t *moves = mm->moves.items;
     uint32_t before = mm->moves.n, n_moves = before, waiting = levels[link].count;
     for (; e < end && waiting; e++) {
-        if (e->other == RLT_NONE) {
+        if (e->other & RLT_MM_MANY) {
             uint32_t was = levels[link].count;
             mm->moves.n = n_moves;
             freeze_flow(mm, link, e->flow, x);

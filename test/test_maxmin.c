@@ -15,10 +15,10 @@
 #include "net/maxmin.h"
 #include "sim/random.h"
 
-enum { MAX_LINKS = 24, MAX_FLOWS = 4096, MAX_PATH = 6 };
+enum { MAX_LINKS = 24, MAX_FLOWS = 4096, MAX_PATH = MAX_LINKS };
 
 typedef struct flow {
-    uint32_t links[MAX_PATH], n, weight, id;
+    uint32_t links[MAX_PATH], times[MAX_PATH], n, weight, id;
     uint64_t bytes;
     rlt_time start;
     double rate, served;
@@ -32,6 +32,8 @@ typedef struct world {
     flow flows[MAX_FLOWS];
     rlt_time last;
     uint64_t seed, k;
+    int multiplicities; /* flows take up to so many times their rate of a link */
+    int wide;           /* paths of up to all links */
 } world;
 
 static uint64_t below(world *w, uint64_t n)
@@ -53,7 +55,7 @@ static void naive(world *w)
         uint32_t at = 0;
         for (uint32_t f = 0; f < w->n_flows; f++)
             for (uint32_t i = 0; w->flows[f].live && w->flows[f].rate < 0 && i < w->flows[f].n; i++)
-                count[w->flows[f].links[i]] += w->flows[f].weight;
+                count[w->flows[f].links[i]] += (double)w->flows[f].weight * w->flows[f].times[i];
         for (uint32_t l = 0; l < w->n_links; l++)
             if (count[l] > 0 && left[l] / count[l] < best) {
                 best = left[l] / count[l];
@@ -70,7 +72,7 @@ static void naive(world *w)
                 continue;
             x->rate = best;
             for (uint32_t i = 0; i < x->n; i++)
-                left[x->links[i]] -= best * x->weight;
+                left[x->links[i]] -= best * x->weight * x->times[i];
         }
     }
 }
@@ -89,7 +91,7 @@ static void check_rates(world *w)
                      (unsigned long long)w->seed, f, rate, x->rate);
         assert_int_equal(w->mm->flows[x->id].weight, x->weight);
         for (uint32_t i = 0; i < x->n; i++) {
-            sum[x->links[i]] += rate * x->weight;
+            sum[x->links[i]] += rate * x->weight * x->times[i];
             top[x->links[i]] = fmax(top[x->links[i]], rate);
         }
     }
@@ -134,9 +136,9 @@ static void drain(world *w, rlt_time now)
     for (uint32_t i = 0; i < w->mm->drained.n; i++) {
         flow *x = &w->flows[find(w, w->mm->drained.items[i])];
         /* It ends with its bytes served, within a picosecond of service and what neighbours' roundings handed
-         * on. */
+         * on: a picosecond of one that takes k times its rate is k picoseconds of another. */
         double error = fabs(x->served - (double)x->bytes);
-        if (error > 3 * x->rate + 1e-6 * (double)x->bytes)
+        if (error > (3 + w->multiplicities) * x->rate + 1e-6 * (double)x->bytes)
             fail_msg("seed %llu: a flow of %llu bytes ended %g bytes off (rate %g)",
                      (unsigned long long)w->seed, (unsigned long long)x->bytes, error, x->rate);
         x->live = 0;
@@ -153,9 +155,11 @@ static void drain(world *w, rlt_time now)
 static void start(world *w, rlt_time now)
 {
     flow x = {.weight = 1, .live = 1, .start = now};
-    x.n = 1 + (uint32_t)below(w, w->n_links < MAX_PATH ? w->n_links : MAX_PATH);
+    x.n = 1 + (uint32_t)below(w, w->n_links < 6 ? w->n_links : 6);
     if (below(w, 2) && w->n_links > 1)
         x.n = 2;
+    if (w->wide && below(w, 2))
+        x.n = 1 + (uint32_t)below(w, w->n_links);
     for (uint32_t i = 0; i < x.n; i++) {
         int again;
         do {
@@ -164,12 +168,16 @@ static void start(world *w, rlt_time now)
             for (uint32_t k = 0; k < i; k++)
                 again |= x.links[k] == x.links[i];
         } while (again);
+        x.times[i] =
+            w->multiplicities && below(w, 2) ? 1 + (uint32_t)below(w, (uint64_t)w->multiplicities) : 1;
     }
     x.bytes = below(w, 3) ? 1 + below(w, 1000000) : 1000 * (1 + below(w, 3));
     uint32_t copies = below(w, 8) ? 1 : 1 + (uint32_t)below(w, 4);
     for (uint32_t c = 0; c < copies; c++) {
         bool merged;
-        uint32_t id = rlt_maxmin_start(w->mm, now, x.links, x.n, x.bytes, &merged);
+        uint32_t id = w->multiplicities
+                          ? rlt_maxmin_start_times(w->mm, now, x.links, x.times, x.n, x.bytes, &merged)
+                          : rlt_maxmin_start(w->mm, now, x.links, x.n, x.bytes, &merged);
         assert_int_not_equal(id, RLT_NONE);
         if (merged) {
             w->flows[find(w, id)].weight++;
@@ -181,10 +189,12 @@ static void start(world *w, rlt_time now)
     }
 }
 
-static void run_world(world *w, uint64_t seed)
+static void run_world(world *w, uint64_t seed, int multiplicities, int wide)
 {
     memset(w, 0, sizeof(*w));
     w->seed = seed;
+    w->multiplicities = multiplicities;
+    w->wide = wide;
     w->n_links = 1 + (uint32_t)below(w, MAX_LINKS);
     uint64_t kinds = 1 + below(w, 3);
     for (uint32_t l = 0; l < w->n_links; l++)
@@ -220,8 +230,48 @@ static void test_random_graphs(void **state)
     world *w = malloc(sizeof(*w));
     assert_non_null(w);
     for (uint64_t seed = 1; seed <= 3000; seed++)
-        run_world(w, seed);
+        run_world(w, seed, 0, 0);
     free(w);
+}
+
+/* Trees and folded networks: flows that take their rate several times, and paths of many links. */
+static void test_multiplicities(void **state)
+{
+    (void)state;
+    world *w = malloc(sizeof(*w));
+    assert_non_null(w);
+    for (uint64_t seed = 1; seed <= 1500; seed++)
+        run_world(w, seed, seed % 3 ? 3 : 1000, seed % 2 != 0);
+    for (uint64_t seed = 1; seed <= 500; seed++)
+        run_world(w, seed, 0, 1);
+    free(w);
+}
+
+/* A flow that crosses a link k times takes k times as long as one that does so once; one of weight w and k on
+ * a shared link leaves the others what w x k flows would. */
+static void test_multiplicity_times(void **state)
+{
+    (void)state;
+    const uint64_t bw[3] = {50000000000u, 50000000000u, 200000000000u};
+    rlt_maxmin *mm;
+    bool merged;
+    assert_int_equal(rlt_maxmin_create(3, bw, &mm, NULL), 0);
+    uint32_t links[3] = {0, 1, 2}, times[3] = {1, 3, 7}; /* 50/3 of link 1, 200/7 of link 2 */
+    uint32_t one = rlt_maxmin_start_times(mm, 0, links, times, 3, 1000, &merged);
+    assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+    assert_int_equal(rlt_maxmin_next(mm), 1000 * 3 * 20);
+    assert_int_equal(rlt_maxmin_start_times(mm, 0, links, times, 3, 1000, &merged), one);
+    assert_true(merged);
+    times[1] = 1; /* not an equal flow */
+    assert_int_not_equal(rlt_maxmin_start_times(mm, 0, links, times, 3, 1000, &merged), one);
+    assert_false(merged);
+    assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+    /* Link 1 carries 3 + 3 + 1 times the rate, link 2 three times 7 at 4 times the capacity. */
+    assert_int_equal(rlt_maxmin_next(mm), 1000 * 7 * 20);
+    assert_int_equal(rlt_maxmin_drain(mm, 1000 * 7 * 20), 0);
+    assert_int_equal(mm->drained.n, 2);
+    assert_int_equal(mm->links[0].weight + mm->links[1].weight + mm->links[2].weight, 0);
+    rlt_maxmin_free(mm);
 }
 
 /* Crossbars with sizes that all differ: the common case of two links, with large components. */
@@ -239,6 +289,7 @@ static void test_crossbar(void **state)
         for (uint32_t j = 0; j < N; j++) {
             bool merged;
             flow x = {.links = {i, N + j},
+                      .times = {1, 1},
                       .n = 2,
                       .weight = 1,
                       .live = 1,
@@ -366,9 +417,10 @@ static void test_locality(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_crossbar),
-        cmocka_unit_test(test_equal_shares),  cmocka_unit_test(test_staggered_ends),
-        cmocka_unit_test(test_no_drift),      cmocka_unit_test(test_locality),
+        cmocka_unit_test(test_random_graphs),  cmocka_unit_test(test_crossbar),
+        cmocka_unit_test(test_multiplicities), cmocka_unit_test(test_multiplicity_times),
+        cmocka_unit_test(test_equal_shares),   cmocka_unit_test(test_staggered_ends),
+        cmocka_unit_test(test_no_drift),       cmocka_unit_test(test_locality),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
