@@ -13,11 +13,14 @@
 #include "sim/mem.h"
 #include "sim/time.h"
 
+/* Messages of consecutive steps that go the same way are one record. */
 typedef struct record {
-    uint64_t key; /* place in the plan, size, latency */
+    uint64_t key; /* places in the plan, sizes, latency */
     uint32_t src, dst;
     uint32_t path, n; /* links[path .. path + n) */
 } record;
+
+enum { MAX_RECORDS = 1 << 20, MAX_THINGS = 1 << 21 };
 
 typedef struct refinement {
     const rlt_plan *plan;
@@ -41,26 +44,25 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
     return x ^ x >> 32;
 }
 
-static int note_message(refinement *f, uint32_t member, uint32_t lane, uint32_t k, const rlt_step *s,
-                        rlt_error *err)
+static int new_record(refinement *f, uint32_t member, uint32_t lane, uint32_t to, rlt_error *err)
 {
     const rlt_coll_request *req = &f->plan->req;
     rlt_path path;
-    int rc =
-        rlt_route(f->router, rlt_member_rank(req, member), rlt_member_rank(req, s->send_to), lane, &path);
+    int rc = rlt_route(f->router, rlt_member_rank(req, member), rlt_member_rank(req, to), lane, &path);
     if (rc)
-        return rlt_fail(err, rc, f->plan->algorithm->name, "no route from member %u to %u", member,
-                        s->send_to);
+        return rlt_fail(err, rc, f->plan->algorithm->name, "no route from member %u to %u", member, to);
+    if (f->n_records == MAX_RECORDS)
+        return rlt_fail(err, RLT_EUNSUPPORTED, f->plan->algorithm->name, "too many messages to compare");
     if ((rc = rlt_grow(&f->records, &f->record_room, sizeof *f->records, (uint64_t)f->n_records + 1,
-                       UINT32_MAX, "messages", err)) ||
+                       MAX_RECORDS, "messages", err)) ||
         (rc = rlt_grow(&f->links, &f->links_room, sizeof *f->links, (uint64_t)f->n_links_on_paths + path.n,
                        UINT32_MAX, "links on paths", err)))
         return rc;
-    uint64_t key = mix((uint64_t)lane << 32 | k, s->send_bytes);
-    key = mix(key, (uint64_t)s->peer_shift << 32 | s->peer_step);
-    key = mix(key, (uint64_t)path.latency_ps);
-    f->records[f->n_records++] =
-        (record){.key = key, .src = member, .dst = s->send_to, .path = f->n_links_on_paths, .n = path.n};
+    f->records[f->n_records++] = (record){.key = mix((uint64_t)path.latency_ps, lane),
+                                          .src = member,
+                                          .dst = to,
+                                          .path = f->n_links_on_paths,
+                                          .n = path.n};
     if (path.n)
         memcpy(f->links + f->n_links_on_paths, path.links, path.n * sizeof *path.links);
     f->n_links_on_paths += path.n;
@@ -73,16 +75,21 @@ static int note_member(refinement *f, uint32_t member, uint64_t *own, rlt_error 
     const rlt_plan *plan = f->plan;
     uint64_t sum = 0;
     for (uint32_t lane = 0; lane < plan->lanes; lane++) {
-        uint32_t steps = plan->algorithm->steps(plan, member, lane);
+        uint32_t steps = plan->algorithm->steps(plan, member, lane), to = RLT_NONE;
         for (uint32_t k = 0; k < steps; k++) {
             rlt_step s;
             rlt_step_clear(&s);
             plan->algorithm->step(plan, member, lane, k, &s);
             uint64_t h = mix((uint64_t)lane << 32 | k, (uint64_t)s.recv_count << 1 | s.nowait);
             sum += mix(h, (uint64_t)s.wait_lane << 32 | s.wait_step);
-            int rc = s.send_to == RLT_NONE ? 0 : note_message(f, member, lane, k, &s, err);
+            if (s.send_to == RLT_NONE)
+                continue;
+            int rc = s.send_to == to ? 0 : new_record(f, member, lane, s.send_to, err);
             if (rc)
                 return rc;
+            to = s.send_to;
+            uint64_t *key = &f->records[f->n_records - 1].key;
+            *key = mix(*key, mix((uint64_t)k << 32 | s.peer_step, s.send_bytes << 12 ^ s.peer_shift));
         }
         sum += mix(lane, steps);
     }
@@ -232,7 +239,7 @@ int rlt__fold_refine(const rlt_plan *plan, rlt_router *router, const rlt_fold_op
     refinement f = {
         .plan = plan, .router = router, .topology = rlt_router_topology(router), .members = plan->req.n};
     f.n_links = rlt_topology_links(f.topology);
-    if (too_many(plan, how->max_messages) || (uint64_t)f.members + f.n_links > UINT32_MAX / 4)
+    if (too_many(plan, how->max_messages) || (uint64_t)f.members + f.n_links > MAX_THINGS)
         return RLT_EUNSUPPORTED; /* the reason that translations gave stands */
     size_t total = (size_t)f.members + f.n_links;
     f.hash = malloc((total + 1) * sizeof *f.hash);
