@@ -61,8 +61,6 @@ void rlt_setup_line(const rlt_setup *s, char *buffer, size_t size);
  * found is RLT_EIO with the nearest one there is.
  */
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
-/* The file that holds it: false for "-", for a product written out, and where there is none. */
-bool rlt_topology_path(const char *spec, char *path, size_t size);
 /* Directories that are searched: i-th in `buffer`, NULL past the end. */
 const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size);
 
