@@ -13,7 +13,7 @@ typedef struct coll_settings {
     rlt_report_settings report;
     const char *collective, *algorithm, *bytes, *group, *counts;
     uint64_t ranks, root, jobs;
-    bool no_fold, check;
+    bool no_fold, verify_fold, check;
 } coll_settings;
 
 #define AT(field) .offset = offsetof(coll_settings, field)
@@ -47,7 +47,15 @@ static const rlt_option own_options[] = {
      "are processors). The output is the same for any number.",
      AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
     {"no-fold", 0, RLT_OPT_FLAG, NULL,
-     "Simulate every rank. This is what happens anyway: symmetry is not exploited yet.", AT(no_fold)},
+     "Simulate every rank. Otherwise one rank of each class of ranks that do the same is simulated where "
+     "there are "
+     "such classes: the results are the same.",
+     AT(no_fold), .unrecorded = true},
+    {"verify-fold", 0, RLT_OPT_FLAG, NULL,
+     "Where ranks are folded, also simulate every one, and fail (exit status 1) unless times and links are "
+     "the same to "
+     "the picosecond.",
+     AT(verify_fold), .unrecorded = true},
     {0}};
 #undef AT
 
@@ -214,6 +222,10 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
     ask->report = &j->s->report;
     ask->collective = j->s->collective;
     ask->check = j->s->check;
+    ask->fold = j->s->verify_fold;
+    ask->verify_fold = j->s->verify_fold;
+    if (j->s->no_fold && j->s->verify_fold)
+        return rlt_fail(err, RLT_EUSAGE, "--verify-fold", "does not go with --no-fold");
     ask->jobs = rlt_pool_threads(j->s->jobs);
     if ((rc = read_kinds(j, err)) || (rc = read_algorithms(j, err)) ||
         (rc = rlt_parse_sizes(j->s->bytes, &j->sizes, &j->n_sizes, err)) ||

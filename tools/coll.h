@@ -22,6 +22,9 @@ typedef struct rlt_coll_run {
     rlt_exec *exec;
     rlt_plan plan;
     bool planned;
+    rlt_fold fold;
+    uint32_t simulated; /* members: one of each class of the fold, or all */
+    uint64_t bytes;     /* as asked for; the plan's are more where its blocks were made even */
     rlt_time time_ps, bound_ps;
     rlt_busiest busiest;
     rlt_busiest over;           /* a link over capacity under alpha-beta; RLT_NONE: none */
@@ -33,6 +36,7 @@ typedef struct rlt_coll_how {
     const rlt_setup *setup;
     const rlt_algorithm *algorithm; /* NULL: chosen */
     bool check;                     /* run the symbolic checker first */
+    bool fold, verify_fold;         /* by symmetry; then also simulate all, and compare */
     rlt_time series_ps;
     rlt_job *job; /* of which this is the work */
 } rlt_coll_how;
@@ -59,7 +63,7 @@ typedef struct rlt_coll_ask {
     rlt_coll_case *cases;
     uint32_t n_cases, n_kinds, n_algorithms;
     const rlt_algorithm *algorithms[RLT_COLL_ALGORITHMS]; /* NULL: chosen */
-    bool all_algorithms, check;
+    bool all_algorithms, check, fold, verify_fold;
     uint32_t jobs;          /* threads */
     const char *collective; /* as the user wrote it */
 } rlt_coll_ask;

@@ -4,9 +4,40 @@
 #include "collectives/checker.h"
 #include "tools/coll.h"
 
+/* Above this many messages a plan of uneven blocks gets even ones where it can then be folded. */
+#define TOO_MANY_MESSAGES ((uint64_t)1 << 27)
+#define MAX_REFINED       ((uint64_t)1 << 23)
+
+/* About one message a step: near enough. */
+static uint64_t expect_messages(const rlt_plan *p)
+{
+    uint64_t steps = 0;
+    for (uint32_t lane = 0; lane < p->lanes; lane++)
+        steps += p->algorithm->steps(p, 0, lane);
+    return steps * p->req.n;
+}
+
+/* Rounds the bytes up to whole blocks where that alone lets a collective be folded that is too large
+ * otherwise. */
+static int make_even(rlt_plan *plan, rlt_error *err)
+{
+    uint32_t sizes[RLT_MAX_TRANSLATIONS];
+    const rlt_algorithm *a = plan->algorithm;
+    if (plan->req.counts || rlt_plan_is_even(plan) || expect_messages(plan) < TOO_MANY_MESSAGES ||
+        !a->symmetry || a->symmetry(plan, sizes) == 0)
+        return 0;
+    rlt_coll_request req = plan->req;
+    req.bytes += plan->blocks - req.bytes % plan->blocks;
+    rlt_plan_free(plan);
+    return rlt_plan_create(a, &req, plan, err);
+}
+
 int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_request *req, rlt_error *err)
 {
     int rc = rlt_plan_create(how->algorithm, req, &run->plan, err);
+    run->bytes = rc ? 0 : run->plan.req.bytes;
+    if (!rc && how->fold && !how->series_ps)
+        rc = make_even(&run->plan, err);
     run->planned = rc == 0;
     return rc;
 }
@@ -33,6 +64,22 @@ static int find_bound(rlt_coll_run *run, const rlt_setup *s, rlt_error *err)
     return rc;
 }
 
+/* That nothing can be folded is no error. */
+static int find_fold(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+{
+    const rlt_setup *s = how->setup;
+    rlt_fold_options options = {.blocking = s->endpoint.injection == RLT_INJECT_BLOCKING,
+                                .serialises = s->model == &rlt_net_alpha_beta,
+                                .max_messages = MAX_REFINED};
+    rlt_error why = {0};
+    if (how->series_ps)
+        return 0;
+    int rc = rlt_fold_create(&run->plan, run->router, &options, &run->fold, &why);
+    if (rc == 0)
+        run->simulated = run->fold.n_classes;
+    return rc == 0 || rc == RLT_EUNSUPPORTED ? 0 : rlt_fail(err, rc, why.where, "%s", why.what);
+}
+
 static int prepare(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     const rlt_setup *s = how->setup;
@@ -42,6 +89,10 @@ static int prepare(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
         (rc = rlt_router_create(s->topology, &s->placement, s->routing, &run->router, err)))
         return rc;
     rlt_net_config cfg = rlt_setup_net(s, run->sim, run->router, how->series_ps);
+    run->simulated = run->plan.req.n;
+    if (how->fold && (rc = find_fold(run, how, err)))
+        return rc;
+    cfg.fold = run->fold.n_classes ? &run->fold.net : NULL;
     return rlt_exec_create(s->model, &cfg, &run->exec, err);
 }
 
@@ -54,15 +105,6 @@ static int check_bound(const rlt_coll_run *run, rlt_error *err)
     return rlt_fail(err, RLT_ECHECK, "bound", "%s by %s took %lld ps, below the bound of %lld ps",
                     rlt_coll_name(run->plan.req.kind), run->plan.algorithm->name, (long long)run->time_ps,
                     (long long)run->bound_ps);
-}
-
-/* About one message a step: near enough for a progress bar. */
-static uint64_t expect_messages(const rlt_plan *p)
-{
-    uint64_t steps = 0;
-    for (uint32_t lane = 0; lane < p->lanes; lane++)
-        steps += p->algorithm->steps(p, 0, lane);
-    return steps * p->req.n;
 }
 
 static void tell_progress(void *ctx, const rlt_sim *sim)
@@ -81,6 +123,36 @@ static void watch(rlt_coll_run *run, rlt_job *job)
     rlt_job_watch(job, run->sim);
 }
 
+/* The same, every member simulated: times and the accounts of all links must be equal. */
+static int verify(const rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+{
+    const rlt_topology *t = how->setup->topology;
+    const char *name = run->plan.algorithm->name;
+    rlt_coll_how whole = *how;
+    rlt_coll_run other = {0};
+    whole.fold = whole.verify_fold = whole.check = false;
+    int rc = rlt_plan_create(run->plan.algorithm, &run->plan.req, &other.plan, err);
+    other.planned = rc == 0;
+    if (!rc)
+        rc = rlt_coll_simulate(&other, &whole, err);
+    if (!rc && other.time_ps != run->time_ps)
+        rc = rlt_fail(err, RLT_ECHECK, "fold", "%s took %lld ps folded, %lld ps whole", name,
+                      (long long)run->time_ps, (long long)other.time_ps);
+    for (uint32_t i = 0; !rc && i < rlt_topology_links(t); i++) {
+        rlt_link_usage a = rlt_usage_link(rlt_exec_net(run->exec)->usage, i);
+        rlt_link_usage b = rlt_usage_link(rlt_exec_net(other.exec)->usage, i);
+        if (a.bytes != b.bytes || a.messages != b.messages || a.active_ps != b.active_ps)
+            rc = rlt_fail(
+                err, RLT_ECHECK, "fold",
+                "%s: link %u carried %llu bytes in %llu messages, active %lld ps, folded; %llu, %llu, "
+                "%lld whole",
+                name, i, (unsigned long long)a.bytes, (unsigned long long)a.messages, (long long)a.active_ps,
+                (unsigned long long)b.bytes, (unsigned long long)b.messages, (long long)b.active_ps);
+    }
+    rlt_coll_end(&other);
+    return rc;
+}
+
 int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     rlt_exec_client client = {.ctx = run, .done = note_end};
@@ -92,7 +164,7 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
         return rc;
     run->time_ps = -1;
     watch(run, how->job);
-    id = rlt_exec_add(run->exec, &run->plan, &client, 0, 0);
+    id = rlt_exec_add_folded(run->exec, &run->plan, run->fold.n_classes ? &run->fold : NULL, &client, 0, 0);
     if (id != RLT_NONE)
         rlt_exec_arrive_all(run->exec, id);
     rc = rlt_sim_run(run->sim, RLT_TIME_MAX, err);
@@ -104,7 +176,9 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
     rlt_net_settle(rlt_exec_net(run->exec));
     run->busiest = rlt_links_busiest(t, rlt_exec_net(run->exec)->usage, run->time_ps);
     rc = rlt_accounts_check(rlt_exec_net(run->exec), t, run->time_ps, &run->over, err);
-    return rc ? rc : check_bound(run, err);
+    if (!rc)
+        rc = check_bound(run, err);
+    return rc || !how->verify_fold || !run->fold.n_classes ? rc : verify(run, how, err);
 }
 
 void rlt_coll_end(rlt_coll_run *run)
@@ -112,6 +186,7 @@ void rlt_coll_end(rlt_coll_run *run)
     rlt_exec_free(run->exec);
     rlt_router_free(run->router);
     rlt_sim_free(run->sim);
+    rlt_fold_free(&run->fold);
     if (run->planned)
         rlt_plan_free(&run->plan);
     *run = (rlt_coll_run){0};

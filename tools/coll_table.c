@@ -7,7 +7,7 @@
 #include "tools/file.h"
 #include "tools/message.h"
 
-enum { N_COLUMNS = 15 };
+enum { N_COLUMNS = 16 };
 
 static const rlt_column columns[N_COLUMNS] = {
     {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0}, /* or as wide as the longest asked for */
@@ -25,6 +25,7 @@ static const rlt_column columns[N_COLUMNS] = {
     {"bus_factor", NULL, NULL, RLT_COL_REAL, 0, 0},
     {"events", NULL, NULL, RLT_COL_COUNT, 0, 0},
     {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
+    {"simulated_ranks", NULL, NULL, RLT_COL_COUNT, 0, 0}, /* one of each class, when folded */
 };
 enum { COLLECTIVE = 0, ALGORITHM = 2, MARK = 5, BOTTLENECK = 11 };
 /* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
@@ -44,6 +45,7 @@ typedef struct coll_result {
     rlt_coll_kind kind;
     const rlt_algorithm *algorithm;
     rlt_busiest over;
+    uint64_t rounded; /* bytes added to make the blocks even */
 } coll_result;
 
 typedef struct coll_table {
@@ -78,14 +80,14 @@ static void fill_row(coll_row *row, const rlt_coll_run *run)
 {
     const rlt_coll_request *r = &run->plan.req;
     double seconds = (double)run->time_ps * 1e-12, factor = rlt_busbw_factor(r->kind, r->n);
-    double algbw = (double)r->bytes / seconds * 1e-9;
+    double algbw = (double)run->bytes / seconds * 1e-9;
     bool timed = run->time_ps > 0;
     uint32_t i = 0;
     row->time_ps = run->time_ps;
     snprintf(row->bottleneck, sizeof row->bottleneck, "%s",
              run->busiest.link == RLT_NONE ? "none" : run->busiest.name);
     row->values[i++] = rlt_text(rlt_coll_name(r->kind));
-    row->values[i++] = rlt_count(r->bytes);
+    row->values[i++] = rlt_count(run->bytes);
     row->values[i++] = rlt_text(run->plan.algorithm->name);
     row->values[i++] = rlt_count(r->n);
     row->values[i++] = rlt_ps(run->time_ps);
@@ -99,6 +101,7 @@ static void fill_row(coll_row *row, const rlt_coll_run *run)
     row->values[i++] = rlt_real(factor);
     row->values[i++] = rlt_count(rlt_sim_events(run->sim));
     row->values[i++] = rlt_count(rlt_exec_net(run->exec)->messages);
+    row->values[i++] = rlt_count(run->simulated);
 }
 
 /* Things a user should know about a row, said once. */
@@ -121,6 +124,11 @@ static void remark(coll_table *t, const coll_result *r)
             rlt_note("%s has no parameter %s: --set %s=%u does nothing there", a->name, set[i].name,
                      set[i].name, set[i].value);
     t->noted_unused |= 1u << bit;
+    if (r->rounded)
+        rlt_note("%s by %s: simulated with %llu bytes more, so that all its blocks are of one size; it is "
+                 "too large "
+                 "to simulate every rank",
+                 rlt_coll_name(r->kind), a->name, (unsigned long long)r->rounded);
     if (r->over.link != RLT_NONE && !(t->warned_over >> bit & 1)) {
         t->warned_over |= 1u << bit;
         rlt_warn("%s by %s loads link %u (%s) to %.0f %% of its capacity: alpha-beta does not share links "
@@ -162,6 +170,8 @@ static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_
     rlt_coll_how how = {.setup = &ask->setup,
                         .algorithm = ask->algorithms[i % ask->n_algorithms],
                         .check = ask->check,
+                        .fold = ask->fold,
+                        .verify_fold = ask->verify_fold,
                         .series_ps = ask->report->series_ps,
                         .job = job};
     int rc = try_plan(ask, &r->run, &how, &req, &r->served, err);
@@ -170,6 +180,7 @@ static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_
         r->kind = req.kind;
         r->algorithm = r->run.plan.algorithm;
         r->over = r->run.over;
+        r->rounded = r->run.plan.req.bytes - r->run.bytes;
         if (t->keeps_links)
             return 0;
     }
