@@ -74,6 +74,8 @@ typedef struct rlt_coll_request {
 } rlt_coll_request;
 
 RLT_API const char *rlt_coll_name(rlt_coll_kind kind);
+/* The patterns inside a dimension; NULL past the end. */
+RLT_API const char *rlt_pattern_name(uint32_t i);
 /* By name, dashes and case do not matter ("AllReduce", "all-reduce"); the error lists the known ones. */
 RLT_API int rlt_coll_parse(const char *name, rlt_coll_kind *kind, rlt_error *err) RLT_MUST_USE;
 /* Bus bandwidth factor. */

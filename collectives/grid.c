@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Steps of the phases in which all members do the same. */
+#include "collectives/grid.h"
+
+#include "sim/time.h"
+
+typedef struct view {
+    const rlt_grid *g;
+    const rlt_grid_dim *d;
+    const rlt_lane *l;
+    const rlt_phase *p;
+    uint32_t member, lane;
+    uint32_t own; /* block of the member's digits */
+} view;
+
+/* Neighbour `forward` or back along the lane's way round. */
+static inline uint32_t neighbour(const rlt_grid_dim *d, uint32_t x, bool up)
+{
+    return up ? rlt_next(x, d->size) : rlt_previous(x, d->size);
+}
+
+/*
+ * Blocks whose digits in the dimensions of the lane's order before this one are the member's and whose digit
+ * in this one, which counts `stride` to `step`, is `digit`. Free are the digits from `step` on and, in an
+ * order that does not begin with the lowest dimension, those below its origin; or, once it has come round,
+ * those between.
+ */
+static inline rlt_span digit_span(const view *v, uint32_t stride, uint32_t step, uint32_t digit)
+{
+    uint32_t origin = v->p->origin, own = v->own, blocks = v->g->blocks;
+    if (origin == 1)
+        return (rlt_span){
+            .first = own % stride + digit * stride, .run = 1, .stride = step, .reps = blocks / step};
+    if (v->p->wrapped)
+        return (rlt_span){.first = own / origin * origin + own % stride + digit * stride,
+                          .run = 1,
+                          .stride = step,
+                          .reps = origin / step};
+    return (rlt_span){.first = own % stride / origin * origin + digit * stride,
+                      .run = origin,
+                      .stride = step,
+                      .reps = blocks / step};
+}
+
+/* Blocks whose digit in the dimension is `digit`, whatever the others. */
+static inline rlt_span slice_span(const rlt_grid_dim *d, uint32_t n, uint32_t digit)
+{
+    uint32_t step = d->stride * d->size;
+    return (rlt_span){.first = digit * d->stride, .run = d->stride, .stride = step, .reps = n / step};
+}
+
+/* Of a span that does not go past the last block. */
+static inline uint64_t even_bytes(const rlt_lane *l, rlt_span s)
+{
+    uint64_t bytes = (uint64_t)s.reps * s.run * l->base;
+    if (l->rest > s.first) {
+        uint32_t before = l->rest - s.first, whole = before / s.stride, part = before % s.stride;
+        if (whole >= s.reps)
+            bytes += (uint64_t)s.reps * s.run;
+        else
+            bytes += (uint64_t)whole * s.run + (part < s.run ? part : s.run);
+    }
+    return bytes;
+}
+
+/* Of the digit_span of those numbers. Sums of counts lie level by level; levels of a dimension have two,
+ * four,
+ * ... times its stride, or all of it. */
+static inline uint64_t digit_bytes(const view *v, uint32_t step, rlt_span s)
+{
+    if (!v->g->sums)
+        return even_bytes(v->l, s);
+    const rlt_grid_dim *d = v->d;
+    uint64_t level = d->inside == RLT_IN_HALVING ? step - 2 * d->block_stride : 0;
+    return v->g->sums[v->lane * v->g->sums_lane + d->sums + level + s.first];
+}
+
+static inline void send_digit(const view *v, uint32_t stride, uint32_t step, uint32_t digit, rlt_step *out)
+{
+    out->send = out->land = digit_span(v, stride, step, digit);
+    out->send_bytes = digit_bytes(v, step, out->send);
+}
+
+/* As in the ring algorithm. */
+static inline void ring_in(const view *v, uint32_t j, rlt_step *out)
+{
+    const rlt_grid_dim *d = v->d;
+    bool scatter = v->p->op == RLT_OP_SCATTER;
+    uint32_t x = rlt_coordinate(d, v->member), back = scatter ? j + 1 : j; /* < size */
+    uint32_t digit = v->l->reverse ? rlt_plus(x, back, d->size) : rlt_minus(x, back, d->size);
+    out->send_to = rlt_with_coordinate(d, v->member, x, neighbour(d, x, !v->l->reverse));
+    out->recv_from = rlt_with_coordinate(d, v->member, x, neighbour(d, x, v->l->reverse));
+    out->recv_count = 1;
+    out->peer_step = v->p->first + j;
+    out->reduce = scatter;
+    send_digit(v, d->block_stride, d->block_stride * d->size, digit, out);
+}
+
+/* Step j < size-1 sends to the peer j+1 places on, the last step waits for all. */
+static void direct_in(const view *v, uint32_t j, rlt_step *out)
+{
+    const rlt_grid_dim *d = v->d;
+    const rlt_phase *p = v->p;
+    uint32_t x = rlt_coordinate(d, v->member);
+    if (j == d->size - 1) {
+        out->recv_count = d->size - 1;
+        return;
+    }
+    uint32_t to = v->l->reverse ? rlt_minus(x, j + 1, d->size) : rlt_plus(x, j + 1, d->size);
+    out->send_to = rlt_with_coordinate(d, v->member, x, to);
+    out->nowait = 1;
+    out->peer_step = p->first + p->steps - 1;
+    out->reduce = p->op == RLT_OP_SCATTER;
+    if (p->op == RLT_OP_EXCHANGE) {
+        /* For each way in which the digits below can have been filled by sources, one set of blocks for `to`.
+         */
+        out->send = slice_span(d, v->g->blocks, to);
+        out->land = slice_span(d, v->g->blocks, x);
+        out->send_buffer = p->from;
+        out->land_buffer = p->to;
+        out->send_bytes = d->stride * even_bytes(v->l, digit_span(v, d->stride, d->stride * d->size, to));
+    } else {
+        send_digit(v, d->block_stride, d->block_stride * d->size, out->reduce ? to : x, out);
+    }
+}
+
+/* Step j of an exchange: first its own blocks change buffers, then the direct pattern. */
+static void exchange_in(const view *v, uint32_t j, rlt_step *out)
+{
+    if (j > 0) {
+        direct_in(v, j - 1, out);
+        return;
+    }
+    out->copy = 1;
+    out->send_buffer = v->p->from;
+    out->land_buffer = v->p->to;
+    out->send = out->land = slice_span(v->d, v->g->blocks, rlt_coordinate(v->d, v->member));
+}
+
+/* A member outside the core hands over to one in it all that it works on, or gets it back. */
+static void fold_in(const view *v, uint32_t j, bool back, rlt_step *out)
+{
+    const rlt_grid_dim *d = v->d;
+    uint32_t x = rlt_coordinate(d, v->member);
+    bool extra = x >= d->core;
+    if (!extra && x >= d->size - d->core)
+        return;
+    uint32_t peer = rlt_with_coordinate(d, v->member, x, extra ? x - d->core : x + d->core);
+    if (extra == back) {
+        out->recv_from = peer;
+        out->recv_count = 1;
+        return;
+    }
+    out->send_to = peer;
+    out->peer_step = v->p->first + j;
+    out->reduce = !back;
+    send_digit(v, d->block_stride, d->block_stride, 0, out);
+}
+
+/* An exchange at distance 2^s: by halves, as between two members of a dimension of their own, or of all. */
+static void swap_in(const view *v, uint32_t j, uint32_t s, rlt_step *out)
+{
+    const rlt_grid_dim *d = v->d;
+    uint32_t x = rlt_coordinate(d, v->member), bit = x >> s & 1, stride = d->block_stride << s;
+    if (x >= d->core)
+        return;
+    out->send_to = out->recv_from = rlt_with_coordinate(d, v->member, x, x ^ 1u << s);
+    out->recv_count = 1;
+    out->peer_step = v->p->first + j;
+    out->reduce = v->p->op != RLT_OP_GATHER;
+    if (d->inside == RLT_IN_RECURSIVE)
+        send_digit(v, d->block_stride, d->block_stride, 0, out);
+    else
+        send_digit(v, stride, 2 * stride, out->reduce ? 1 - bit : bit, out);
+}
+
+static void logarithmic_in(const view *v, uint32_t j, rlt_step *out)
+{
+    const rlt_grid_dim *d = v->d;
+    bool folds = d->core < d->size, in = folds && v->p->op != RLT_OP_GATHER,
+         back = folds && v->p->op != RLT_OP_SCATTER;
+    if (in && j == 0)
+        fold_in(v, j, false, out);
+    else if (back && j == v->p->steps - 1)
+        fold_in(v, j, true, out);
+    else
+        swap_in(v, j, v->p->op == RLT_OP_GATHER ? d->rounds - 1 - j : j - in, out);
+}
+
+/* Whether the member has handed over in a dimension below, so that it is out of this one. */
+static bool idle(const view *v)
+{
+    for (uint32_t i = 0; i < v->p->dim; i++) {
+        const rlt_grid_dim *d = &v->g->dims[i];
+        if (d->inside == RLT_IN_HALVING && rlt_coordinate(d, v->member) >= d->core)
+            return true;
+    }
+    return false;
+}
+
+/* The member's digits where blocks have others than members; of one that is out of a dimension, those below.
+ */
+static uint32_t own_block(const rlt_grid *g, uint32_t member)
+{
+    uint32_t block = 0;
+    for (uint32_t i = 0; i < g->n_dims; i++) {
+        uint32_t x = rlt_coordinate(&g->dims[i], member);
+        block += x < g->dims[i].digits ? x * g->dims[i].block_stride : 0;
+    }
+    return block;
+}
+
+uint32_t rlt_grid_steps(const rlt_grid *g, uint32_t lane)
+{
+    return g->orders[g->n_orders > 1 ? g->lanes[lane].channel % g->n_orders : 0].n_steps;
+}
+
+void rlt_grid_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    const rlt_grid *g = plan->data;
+    const rlt_lane *l = &g->lanes[lane];
+    const rlt_phase *p = g->orders[g->n_orders > 1 ? l->channel % g->n_orders : 0].phases;
+    while (k >= p->first + p->steps)
+        p++;
+    view v = {.g = g, .d = &g->dims[p->dim], .l = l, .p = p, .member = member, .lane = lane, .own = member};
+    if (k == p->first && l->chunk > 0) {
+        out->wait_lane = lane - 1;
+        out->wait_step = p->first + p->steps - 1;
+    }
+    if (g->recoded) {
+        if (idle(&v))
+            return;
+        v.own = own_block(g, member);
+    }
+    if (p->op == RLT_OP_EXCHANGE)
+        exchange_in(&v, k - p->first, out);
+    else if (v.d->inside == RLT_IN_RING)
+        ring_in(&v, k - p->first, out);
+    else if (v.d->inside == RLT_IN_DIRECT)
+        direct_in(&v, k - p->first, out);
+    else
+        logarithmic_in(&v, k - p->first, out);
+}

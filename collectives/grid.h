@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Members as a grid: dimensions, a pattern inside each, and phases that run one dimension after the other.
+ * Shared by the algorithms that work dimension by dimension. Internal to collectives/.
+ *
+ * Blocks are mixed radix as members are. A lane takes the dimensions in an order: from one of them on,
+ * upwards and round. After a scatter in some dimensions a member works on the blocks whose digits there are
+ * its own, the others are free; in such an order these blocks are always one span.
+ *
+ * Patterns inside a dimension of g members, in which a message carries all blocks of the digits it is for:
+ *   ring                g - 1 steps between neighbours (rooted kinds: a chain; gather, scatter: direct)
+ *   direct              all g - 1 messages at once
+ *   halving_doubling    log2(g) exchanges: distances double while what is exchanged halves, and back (R.
+ *                       Thakur, R. Rabenseifner, W. Gropp, IJHPCA 2005); rooted kinds: a binomial tree
+ *   recursive_doubling  all-reduce, barrier: log2(g) exchanges of all that the member works on, and no share
+ * of it for the dimensions above; else as halving_doubling Where g is no power of two, the last g - p members
+ * (p: the largest power below) hand what they have to the first ones before the exchanges and get the outcome
+ * back from them at the end, in all-reduce and barrier; the others need a power of two.
+ */
+#ifndef RLT_GRID_H
+#define RLT_GRID_H
+
+#include "collectives/lanes.h"
+
+/* Sizes above 1 multiply to at most 2^24. */
+enum { RLT_GRID_DIMS = 24, RLT_GRID_PHASES = 2 * RLT_GRID_DIMS };
+
+typedef enum rlt_inside { RLT_IN_RING, RLT_IN_DIRECT, RLT_IN_HALVING, RLT_IN_RECURSIVE } rlt_inside;
+typedef enum rlt_grid_op { RLT_OP_SCATTER, RLT_OP_GATHER, RLT_OP_EXCHANGE, RLT_OP_REDUCE } rlt_grid_op;
+
+typedef struct rlt_grid_dim {
+    uint32_t size, stride;         /* of members; stride: product of the sizes below */
+    uint32_t digits, block_stride; /* of blocks */
+    uint32_t core;                 /* largest power of two up to the size */
+    uint8_t rounds, inside;        /* log2(core); rlt_inside */
+    uint64_t sums;                 /* where its sums of counts begin */
+} rlt_grid_dim;
+
+typedef struct rlt_phase {
+    uint8_t op, dim;
+    uint8_t from, to; /* buffers of an exchange */
+    bool wrapped;     /* the dimension lies below the lane's first */
+    uint32_t origin;  /* block stride of the lane's first dimension */
+    uint32_t first, steps;
+} rlt_phase;
+
+/* The phases of the lanes that begin with the same dimension. */
+typedef struct rlt_order {
+    uint32_t n_phases, n_steps;
+    rlt_phase phases[RLT_GRID_PHASES];
+} rlt_order;
+
+typedef struct rlt_grid {
+    uint32_t n_dims, blocks, n_orders;
+    bool recoded, ring; /* some dimension has other digits in blocks; is a real ring of more than two */
+    rlt_grid_dim dims[RLT_GRID_DIMS];
+    rlt_order *orders;  /* order i begins with dimension i */
+    rlt_lane *lanes;    /* lane's order: channel mod n_orders */
+    uint64_t *sums;     /* with counts: of each lane; else NULL */
+    uint64_t sums_lane; /* how many a lane has */
+} rlt_grid;
+
+static inline uint32_t rlt_coordinate(const rlt_grid_dim *d, uint32_t member)
+{
+    return member / d->stride % d->size;
+}
+
+/* The member with another coordinate in that dimension. */
+static inline uint32_t rlt_with_coordinate(const rlt_grid_dim *d, uint32_t member, uint32_t from, uint32_t to)
+{
+    return member - from * d->stride + to * d->stride;
+}
+
+/* Appends a dimension (none for a size of 1). shape, pattern: of the request, may be NULL. `shares`: an
+ * all-reduce, too, must leave a share to each member. RLT_ESCHEMA, RLT_EUNSUPPORTED. */
+int rlt_grid_add(const rlt_plan *plan, rlt_grid *g, uint32_t size, const char *shape, const char *pattern,
+                 bool shares, rlt_error *err) RLT_MUST_USE;
+/* Makes plan->data a copy of the grid with the lanes, `orders` orders, and the phases of the plan's kind.
+ * Needs plan->lanes, plan->blocks. */
+int rlt_grid_create(rlt_plan *plan, const rlt_grid *shape, uint32_t orders, uint32_t chunks,
+                    rlt_error *err) RLT_MUST_USE;
+
+uint32_t rlt_grid_steps(const rlt_grid *g, uint32_t lane);
+void rlt_grid_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);
+
+/* Broadcast, reduce, gather and scatter over the grid in plan->data. */
+uint32_t rlt_grid_rooted_steps(const rlt_plan *plan, uint32_t member, uint32_t lane);
+void rlt_grid_rooted_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);
+
+#endif

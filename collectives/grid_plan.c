@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Making a grid: its dimensions and their patterns, the phases of its lanes, sums of counts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/grid.h"
+#include "sim/time.h"
+
+static const char *const patterns[] = {
+    [RLT_IN_RING] = "ring",
+    [RLT_IN_DIRECT] = "direct",
+    [RLT_IN_HALVING] = "halving_doubling",
+    [RLT_IN_RECURSIVE] = "recursive_doubling",
+};
+enum { N_PATTERNS = sizeof patterns / sizeof patterns[0] };
+
+const char *rlt_pattern_name(uint32_t i)
+{
+    return i < N_PATTERNS ? patterns[i] : NULL;
+}
+
+static bool is(const char *shape, const char *name)
+{
+    return shape && strcmp(shape, name) == 0;
+}
+
+static int find_pattern(const rlt_plan *plan, const char *shape, const char *name, uint8_t *inside,
+                        rlt_error *err)
+{
+    *inside = is(shape, "fully-connected") ? RLT_IN_DIRECT : RLT_IN_RING;
+    for (uint32_t i = 0; name && i < N_PATTERNS; i++) {
+        if (strcmp(name, patterns[i]) == 0) {
+            *inside = (uint8_t)i;
+            return 0;
+        }
+    }
+    if (!name)
+        return 0;
+    return rlt_fail(err, RLT_ESCHEMA, plan->algorithm->name,
+                    "unknown pattern '%.40s'; known: ring, direct, halving_doubling, recursive_doubling",
+                    name);
+}
+
+static bool needs_power_of_two(rlt_coll_kind kind, bool shares)
+{
+    return shares ? kind != RLT_ALL_TO_ALL : kind == RLT_GATHER || kind == RLT_SCATTER;
+}
+
+int rlt_grid_add(const rlt_plan *plan, rlt_grid *g, uint32_t size, const char *shape, const char *pattern,
+                 bool shares, rlt_error *err)
+{
+    rlt_coll_kind kind = plan->req.kind;
+    rlt_grid_dim d = {.size = size, .stride = 1, .digits = size, .block_stride = 1};
+    int rc = find_pattern(plan, shape, pattern, &d.inside, err);
+    if (rc || size == 1)
+        return rc;
+    if (g->n_dims == RLT_GRID_DIMS)
+        return rlt_fail(err, RLT_ERANGE, plan->algorithm->name, "more than %d dimensions", RLT_GRID_DIMS);
+    d.rounds = (uint8_t)rlt_log2(size);
+    d.core = 1u << d.rounds;
+    if (g->n_dims) {
+        const rlt_grid_dim *below = &g->dims[g->n_dims - 1];
+        d.stride = below->stride * below->size;
+        d.block_stride = below->block_stride * below->digits;
+    }
+    bool sums = kind == RLT_ALL_REDUCE || kind == RLT_BARRIER;
+    if (d.inside == RLT_IN_RECURSIVE && (shares || !sums))
+        d.inside = RLT_IN_HALVING;
+    if (d.inside == RLT_IN_HALVING && d.core < size && needs_power_of_two(kind, shares))
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
+                        "the pattern %s needs a power of two in %s, and a dimension has %u members", pattern,
+                        rlt_coll_name(kind), size);
+    if (sums && d.inside == RLT_IN_HALVING)
+        d.digits = d.core;
+    if (d.inside == RLT_IN_RECURSIVE)
+        d.digits = 1;
+    g->recoded = g->recoded || d.digits < size;
+    g->ring = g->ring || (size > 2 && (is(shape, "ring") || is(shape, "torus")));
+    g->blocks = d.block_stride * d.digits;
+    g->dims[g->n_dims++] = d;
+    return 0;
+}
+
+static uint32_t phase_steps(const rlt_grid_dim *d, rlt_grid_op op)
+{
+    if (op == RLT_OP_EXCHANGE)
+        return d->size + 1;
+    switch (d->inside) {
+    case RLT_IN_RING:
+        return d->size - 1;
+    case RLT_IN_DIRECT:
+        return d->size;
+    case RLT_IN_HALVING:
+        return d->rounds + (uint32_t)(d->digits < d->size);
+    default:
+        return d->rounds + 2 * (uint32_t)(d->core < d->size);
+    }
+}
+
+static void add_phase(const rlt_grid *g, rlt_order *o, rlt_grid_op op, uint32_t dim, uint32_t origin)
+{
+    rlt_phase *p = &o->phases[o->n_phases];
+    *p = (rlt_phase){.op = (uint8_t)op,
+                     .dim = (uint8_t)dim,
+                     .wrapped = dim < origin,
+                     .origin = g->dims[origin].block_stride,
+                     .first = o->n_steps,
+                     .steps = phase_steps(&g->dims[dim], op)};
+    if (op == RLT_OP_EXCHANGE) {
+        p->from = o->n_phases % 2;
+        p->to = (uint8_t)(1 - p->from);
+    }
+    o->n_phases++;
+    o->n_steps += p->steps;
+}
+
+/* From dimension `origin` upwards and round, and back. */
+static void add_phases(const rlt_grid *g, rlt_order *o, rlt_coll_kind kind, uint32_t origin)
+{
+    bool sums = kind == RLT_ALL_REDUCE || kind == RLT_BARRIER, up = sums || kind == RLT_REDUCE_SCATTER,
+         down = sums || kind == RLT_ALL_GATHER;
+    *o = (rlt_order){0};
+    for (uint32_t i = 0; up && i < g->n_dims; i++) {
+        uint32_t d = (origin + i) % g->n_dims;
+        add_phase(g, o, g->dims[d].inside == RLT_IN_RECURSIVE ? RLT_OP_REDUCE : RLT_OP_SCATTER, d, origin);
+    }
+    for (uint32_t i = g->n_dims; down && i-- > 0;) {
+        uint32_t d = (origin + i) % g->n_dims;
+        if (g->dims[d].inside != RLT_IN_RECURSIVE)
+            add_phase(g, o, RLT_OP_GATHER, d, origin);
+    }
+    for (uint32_t d = 0; kind == RLT_ALL_TO_ALL && d < g->n_dims; d++)
+        add_phase(g, o, RLT_OP_EXCHANGE, d, origin);
+}
+
+static bool rooted_shares(rlt_coll_kind kind)
+{
+    return kind == RLT_GATHER || kind == RLT_SCATTER;
+}
+
+/* Sums of counts that a lane needs: over runs of blocks (up to each), or over the blocks that are equal
+ * modulo each step of the dimensions. */
+static uint64_t lay_sums(rlt_grid *g, const rlt_coll_request *req)
+{
+    uint64_t total = 0;
+    if (rooted_shares(req->kind))
+        return (uint64_t)req->n + 1;
+    for (uint32_t i = 0; i < g->n_dims; i++) {
+        rlt_grid_dim *d = &g->dims[i];
+        d->sums = total;
+        uint64_t step = (uint64_t)d->block_stride * d->digits;
+        total += d->inside == RLT_IN_HALVING ? 2 * step - 2 * d->block_stride : step;
+    }
+    return total;
+}
+
+/* Blocks that are equal modulo `step`, from those of the next step above, which is a multiple of it. */
+static void fold_level(uint64_t *sums, const uint64_t *above, uint64_t step, uint64_t above_step)
+{
+    memset(sums, 0, step * sizeof *sums);
+    for (uint64_t b = 0, low = 0; b < above_step; b++, low = low + 1 == step ? 0 : low + 1)
+        sums[low] += above[b];
+}
+
+static void fill_levels(const rlt_grid *g, uint64_t *sums, const uint64_t *blocks)
+{
+    const uint64_t *above = blocks;
+    uint64_t above_step = g->blocks;
+    for (uint32_t i = g->n_dims; i-- > 0;) {
+        const rlt_grid_dim *d = &g->dims[i];
+        uint64_t stride = d->block_stride, lowest = d->inside == RLT_IN_HALVING ? 2 : d->digits;
+        for (uint64_t digits = d->digits; digits >= lowest && digits > 1; digits /= 2) {
+            uint64_t *level =
+                sums + d->sums + (d->inside == RLT_IN_HALVING ? stride * digits - 2 * stride : 0);
+            fold_level(level, above, stride * digits, above_step);
+            above = level;
+            above_step = stride * digits;
+        }
+    }
+}
+
+static void fill_sums(const rlt_plan *plan, rlt_grid *g, uint64_t *blocks)
+{
+    for (uint32_t lane = 0; lane < plan->lanes; lane++) {
+        uint64_t *sums = g->sums + lane * g->sums_lane;
+        for (uint32_t b = 0; b < plan->req.n; b++)
+            blocks[b] = rlt_counted_bytes(plan, lane, b);
+        if (!rooted_shares(plan->req.kind)) {
+            fill_levels(g, sums, blocks);
+            continue;
+        }
+        sums[0] = 0;
+        for (uint32_t b = 0; b < plan->req.n; b++)
+            sums[b + 1] = sums[b] + blocks[b];
+    }
+}
+
+int rlt_grid_create(rlt_plan *plan, const rlt_grid *shape, uint32_t orders, uint32_t chunks, rlt_error *err)
+{
+    rlt_grid lay = *shape;
+    bool counted = rlt_shares_counted(&plan->req);
+    lay.sums_lane = counted ? lay_sums(&lay, &plan->req) : 0; /* below 2^26, for at most 2^12 lanes */
+    size_t sums = sizeof *lay.sums * plan->lanes * lay.sums_lane, lanes = sizeof *lay.lanes * plan->lanes;
+    uint64_t *blocks = counted ? malloc(sizeof *blocks * plan->req.n) : NULL;
+    rlt_grid *g = malloc(sizeof *g + sums + lanes + sizeof *lay.orders * orders);
+    if (!g || (counted && !blocks)) {
+        free(blocks);
+        free(g);
+        return rlt_nomem(err);
+    }
+    *g = lay;
+    g->n_orders = orders;
+    g->sums = (uint64_t *)(g + 1);
+    g->lanes = (rlt_lane *)(void *)((char *)(g + 1) + sums);
+    g->orders = (rlt_order *)(void *)(g->lanes + plan->lanes);
+    for (uint32_t i = 0; i < orders; i++)
+        add_phases(g, &g->orders[i], plan->req.kind, i);
+    for (uint32_t i = 0; i < plan->lanes; i++)
+        g->lanes[i] = rlt_lane_at(plan, i, chunks);
+    if (counted)
+        fill_sums(plan, g, blocks);
+    else
+        g->sums = NULL;
+    free(blocks);
+    plan->data = g;
+    return 0;
+}
