@@ -68,3 +68,9 @@ double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n)
         return 1.0;
     }
 }
+
+void rlt_request_patterns(rlt_coll_request *req, const char *const by_dimension[RLT_MAX_DIMS])
+{
+    for (uint32_t i = 0; i < req->n_dims; i++)
+        req->patterns[i] = req->axes[i] < RLT_MAX_DIMS ? by_dimension[req->axes[i]] : NULL;
+}

@@ -80,6 +80,8 @@ RLT_API const char *rlt_pattern_name(uint32_t i);
 RLT_API int rlt_coll_parse(const char *name, rlt_coll_kind *kind, rlt_error *err) RLT_MUST_USE;
 /* Bus bandwidth factor. */
 RLT_API double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n);
+/* Patterns by dimension of the topology into those by dimension of the group. */
+RLT_API void rlt_request_patterns(rlt_coll_request *req, const char *const by_dimension[RLT_MAX_DIMS]);
 /* Rank of a member. */
 static inline uint32_t rlt_member_rank(const rlt_coll_request *r, uint32_t member)
 {

@@ -117,6 +117,8 @@ static void list_settings(rlt_table *t)
     put(t, "chunks", "pieces of a share under way at a time", "count");
     put(t, "window", "messages that a rank keeps under way", "count");
     put(t, "directions", "ways round a ring", "1 or 2");
+    put(t, "patterns", "inside each dimension, innermost first",
+        "ring, direct, halving_doubling, recursive_doubling, with commas");
 }
 
 typedef struct names {

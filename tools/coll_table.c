@@ -123,6 +123,11 @@ static void remark(coll_table *t, const coll_result *r)
         if (set[i].value && !(a->parameters && strstr(a->parameters, set[i].name)))
             rlt_note("%s has no parameter %s: --set %s=%u does nothing there", a->name, set[i].name,
                      set[i].name, set[i].value);
+    for (uint32_t d = 0; d < RLT_MAX_DIMS && !(t->noted_unused >> bit & 1); d++)
+        if (s->patterns[d] && !(a->parameters && strstr(a->parameters, "patterns"))) {
+            rlt_note("%s has no parameter patterns: --set patterns does nothing there", a->name);
+            break;
+        }
     t->noted_unused |= 1u << bit;
     if (r->rounded)
         rlt_note("%s by %s: simulated with %llu bytes more, so that all its blocks are of one size; it is "

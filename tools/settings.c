@@ -49,7 +49,8 @@ const rlt_option rlt_settings_options[] = {
      AT(injection), .words = "nic|blocking"},
     {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
      "Override a parameter; may be repeated. Endpoint: launch=6.6us (once per collective), message=1us, "
-     "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2.",
+     "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2, "
+     "patterns=ring,direct (inside each dimension, innermost first).",
      AT(set)},
     {0}};
 #undef AT
@@ -79,6 +80,37 @@ const rlt_option rlt_link_options[] = {
     {0}};
 #undef AT
 
+/* "ring,direct": names by dimension of the topology, innermost first. */
+static int set_patterns(rlt_setup *s, const char *value, rlt_error *err)
+{
+    const char *cursor = value, *item;
+    size_t length;
+    uint32_t d = 0;
+    memset(s->patterns, 0, sizeof s->patterns);
+    for (; (item = rlt_next_item(&cursor, ',', &length)); d++) {
+        char word[32];
+        const char *known;
+        snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), item);
+        rlt_nearest near = rlt_nearest_to(word);
+        if (d == RLT_MAX_DIMS || (s->topology && d >= rlt_topology_dims(s->topology)))
+            return rlt_fail(err, RLT_EUSAGE, "patterns", "'%s' is for dimension %u, and %s has %u", word, d,
+                            s->topology ? rlt_topology_name(s->topology) : "a topology",
+                            s->topology ? rlt_topology_dims(s->topology) : (unsigned)RLT_MAX_DIMS);
+        for (uint32_t i = 0; (known = rlt_pattern_name(i)) && !s->patterns[d]; i++) {
+            rlt_nearest_try(&near, known);
+            if (strcmp(word, known) == 0)
+                s->patterns[d] = known;
+        }
+        if (!s->patterns[d])
+            return rlt_fail(err, RLT_EUSAGE, "patterns",
+                            "unknown pattern '%s'%s%s%s (ring, direct, "
+                            "halving_doubling, recursive_doubling)",
+                            word, near.best ? "; did you mean '" : "", near.best ? near.best : "",
+                            near.best ? "'?" : "");
+    }
+    return 0;
+}
+
 int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
     const struct {
@@ -103,6 +135,9 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
         *own[i].field = (uint32_t)n;
         return 0;
     }
+    rlt_nearest_try(&near, "patterns");
+    if (strcmp(name, "patterns") == 0)
+        return set_patterns(s, value, err);
     for (size_t i = 0; i < sizeof endpoint / sizeof *endpoint; i++) {
         rlt_nearest_try(&near, endpoint[i]);
         if (strcmp(name, endpoint[i]) == 0)
@@ -110,7 +145,7 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
     }
     return rlt_fail(err, RLT_EUSAGE, name,
                     "unknown setting%s%s%s (endpoints have injection, launch, message, byte, protocol; "
-                    "algorithms have channels, chunks, window, directions)",
+                    "algorithms have channels, chunks, window, directions, patterns)",
                     near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
 
@@ -194,6 +229,7 @@ void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req)
     req->chunks = s->chunks;
     req->window = s->window;
     req->directions = s->directions;
+    rlt_request_patterns(req, s->patterns);
 }
 
 rlt_net_config rlt_setup_net(const rlt_setup *s, rlt_sim *sim, rlt_router *router, rlt_time series_ps)
