@@ -397,7 +397,7 @@ static void try_system(const bytes *b)
     rlt_timing *timing = NULL;
     rlt_error err = {0};
     (void)b;
-    int rc = rlt_timing_astra(at, network, &opts, &timing, &err);
+    int rc = rlt_timing_astra(at, false, network, &opts, &timing, &err);
     judge_file(rc, &err);
     for (int kind = 0; rc == 0 && kind < 4; kind++) {
         rlt_coll_request req = {

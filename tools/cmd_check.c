@@ -120,7 +120,7 @@ static int check_system(const char *path, const char *topology, rlt_error *err)
     int rc = topology ? rlt_find_topology(topology, &t, err) : stand_in(path, &t, err);
     if (rc)
         return rc;
-    rc = rlt_timing_astra(path, t, &opts, &timing, err);
+    rc = rlt_timing_astra(path, false, t, &opts, &timing, err);
     if (!rc)
         printf("%s: ok: ASTRA-sim system%s%s\n", path, topology ? " for " : "",
                topology ? rlt_topology_name(t) : "");

@@ -51,9 +51,10 @@ static const rlt_option what_if_options[] = {
      AT(until_ps)},
     {"timing", 0, RLT_OPT_WORD, "MODE",
      "astra: durations of communication in closed form as ASTRA-sim's congestion-unaware back-end has them, "
+     "astra-aware: as its congestion-aware one has them where messages do not meet, "
      "in place of the network "
      "(with --astra-system; links then carry nothing).",
-     AT(timing), .words = "network|astra", .preset = "network"},
+     AT(timing), .words = "network|astra|astra-aware", .preset = "network"},
     {"astra-system", 0, RLT_OPT_TEXT, "FILE", "ASTRA-sim's system JSON, for --timing astra.",
      AT(astra_system)},
     {0}};
@@ -194,7 +195,7 @@ static int rank_delays(rlt_run *r, rlt_error *err)
 static int check_forms(const rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
-    bool astra = strcmp(s->timing, "astra") == 0, traced = s->trace.n || r->args->n_operands;
+    bool astra = strcmp(s->timing, "network") != 0, traced = s->trace.n || r->args->n_operands;
     if (traced == (s->model != NULL))
         return rlt_fail(err, RLT_EUSAGE, NULL,
                         traced ? "give either --trace or --model" : "expected --trace or --model");
@@ -212,7 +213,8 @@ static int check_forms(const rlt_run *r, rlt_error *err)
 static int load_astra(rlt_run *r, rlt_read_options *o, rlt_error *err)
 {
     const char *system = r->settings->astra_system;
-    int rc = rlt_timing_astra(system, r->setup.topology, o, &r->timing, err);
+    int rc = rlt_timing_astra(system, strcmp(s->timing, "astra-aware") == 0, r->setup.topology, o, &r->timing,
+                              err);
     return rc ? rc : rlt_inputs_add_file(&r->setup.inputs, "astra-system", system, err);
 }
 
@@ -257,6 +259,7 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->chunks = r->setup.chunks;
     o->window = r->setup.window;
     o->directions = r->setup.directions;
+    memcpy(o->patterns, r->setup.patterns, sizeof o->patterns);
     o->timing = r->timing;
     o->host_scale = s->host_scale;
     o->compute_scale = s->compute_scale;

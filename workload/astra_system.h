@@ -37,6 +37,7 @@ typedef struct rlt_astra_system {
     uint64_t memory_Bps; /* of local reductions; 0: they are free */
     bool baseline;       /* full-size all-reduce in each dimension */
     bool roofline;
+    bool shares_links; /* the congestion-aware back-end; not from the file */
     uint64_t peak_Flops;
     rlt_astra_implementation implementation[RLT_ASTRA_KINDS];
 } rlt_astra_system;

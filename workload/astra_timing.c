@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * ASTRA-sim 2.0's congestion-unaware analytical back-end in closed form, in whole nanoseconds.
+ * ASTRA-sim 2.0's analytical back-ends in closed form, in whole nanoseconds.
  *
  * A collective of D bytes is cut into chunks of c = D / splits bytes, the last one charged like a full one. A
  * chunk passes through phases, each in one dimension; a dimension admits `active chunks` phases at a time,
  * first come first served, and its reduce-scatter and all-gather share it. A message of m bytes over h hops
- * takes floor(h latency + m / bandwidth); links are never shared. Formulas of the phases: see astra_phase.c.
+ * takes floor(h latency + m / bandwidth); links are never shared, unless by the congestion-aware back-end.
+ * Formulas of the phases: see astra_phase.c.
  *
  * Beside what ASTRA-sim has: it charges a broadcast 1 ns and refuses reduce and barrier. Here a broadcast
  * costs what a scatter and an all-gather do (an all-reduce without its reductions), a reduce what an
@@ -165,7 +166,10 @@ static int collective(const rlt_astra *a, const rlt_coll_request *req, int kind,
     uint32_t chunks, n_phases;
     cut(a, kind, bytes, &chunk, &chunks);
     bool tree = a->n_dims == 1 && impl->algorithm[0] == RLT_ASTRA_TREE;
-    if (group || impl->one || tree) {
+    if (a->system.shares_links && (group || tree || (impl->one && a->n_dims > 1)))
+        return rlt__astra_unsupported(
+            kind, "trees, and groups of some of the ranks, have no stated form where links are shared", err);
+    if (!a->system.shares_links && (group || impl->one || tree)) {
         rlt_astra_ranks r = {.a = a, .list = req->ranks, .n = req->n};
         return rlt__astra_listed(&r, kind, group && a->n_dims > 1 ? RLT_ASTRA_RING : impl->algorithm[0],
                                  chunk, chunks, ns, err);
@@ -278,15 +282,17 @@ static int read_dims(const rlt_topology *t, rlt_astra *a, rlt_error *err)
     return 0;
 }
 
-int rlt_timing_astra(const char *system_json, const rlt_topology *t, rlt_read_options *opts, rlt_timing **out,
-                     rlt_error *err)
+int rlt_timing_astra(const char *system_json, bool aware, const rlt_topology *t, rlt_read_options *opts,
+                     rlt_timing **out, rlt_error *err)
 {
     *out = NULL;
     rlt_astra *a = calloc(1, sizeof *a);
     if (!a)
         return rlt_nomem(err);
-    a->timing = (rlt_timing){.name = "astra", .duration = duration, .destroy = destroy};
+    a->timing =
+        (rlt_timing){.name = aware ? "astra-aware" : "astra", .duration = duration, .destroy = destroy};
     int rc = rlt__astra_system_load(system_json, &a->system, err);
+    a->system.shares_links = aware;
     if (rc == 0)
         rc = read_dims(t, a, err);
     if (rc < 0) {

@@ -24,12 +24,13 @@ struct rlt_timing {
 };
 
 /*
- * ASTRA-sim 2.0's congestion-unaware analytical back-end (its system JSON and the topology from its network
- * YAML): chunk rounding, integer nanoseconds, endpoint delay, local reduction. Sets in `opts` what the system
- * file says about reading (serial communication, roofline).
+ * ASTRA-sim 2.0's analytical back-ends (its system JSON and the topology from its network YAML): chunk
+ * rounding, integer nanoseconds, endpoint delay, local reduction. `aware`: the congestion-aware one, where
+ * its times have a closed form. Sets in `opts` what the system file says about reading (serial communication,
+ * roofline).
  */
-RLT_API int rlt_timing_astra(const char *system_json, const rlt_topology *t, rlt_read_options *opts,
-                             rlt_timing **out, rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_timing_astra(const char *system_json, bool aware, const rlt_topology *t,
+                             rlt_read_options *opts, rlt_timing **out, rlt_error *err) RLT_MUST_USE;
 
 static inline void rlt_timing_free(rlt_timing *t)
 {
