@@ -138,6 +138,11 @@ uint32_t rlt_listing_steps(const rlt_listing *l, uint32_t member, uint32_t lane)
     return l->err.code ? 0 : l->members[member].lanes[lane].n;
 }
 
+bool rlt_listing_failed(const rlt_listing *l)
+{
+    return l->err.code != 0;
+}
+
 void rlt_listing_free(rlt_listing *l)
 {
     if (!l)

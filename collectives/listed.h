@@ -83,6 +83,8 @@ RLT_API void rlt_listing_connect(rlt_listing *l, uint32_t member, uint32_t lane,
 /* Number of lanes of a member so far, and of steps in a lane. */
 RLT_API uint32_t rlt_listing_lanes(const rlt_listing *l, uint32_t member);
 RLT_API uint32_t rlt_listing_steps(const rlt_listing *l, uint32_t member, uint32_t lane);
+/* Whether something went wrong that finish will tell; step numbers mean nothing from then on. */
+RLT_API bool rlt_listing_failed(const rlt_listing *l);
 RLT_API int rlt_listing_finish(rlt_listing *l, rlt_listed *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_listing_free(rlt_listing *l);
 
