@@ -14,6 +14,7 @@
 
 static const rlt_algorithm *const table[] = {&rlt_ring,
                                              &rlt_hierarchical,
+                                             &rlt_torus,
                                              &rlt_direct,
                                              &rlt_point_to_point,
                                              &rlt_halving_doubling,

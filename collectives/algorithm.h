@@ -104,7 +104,7 @@ struct rlt_algorithm {
     uint32_t (*symmetry)(const rlt_plan *plan, uint32_t *sizes);
 };
 
-RLT_API extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_point;
+RLT_API extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_point, rlt_torus;
 RLT_API extern const rlt_algorithm rlt_halving_doubling, rlt_recursive_doubling, rlt_bruck, rlt_tree;
 RLT_API extern const rlt_algorithm rlt_pairwise, rlt_parameter_server;
 
