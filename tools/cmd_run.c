@@ -213,8 +213,8 @@ static int check_forms(const rlt_run *r, rlt_error *err)
 static int load_astra(rlt_run *r, rlt_read_options *o, rlt_error *err)
 {
     const char *system = r->settings->astra_system;
-    int rc = rlt_timing_astra(system, strcmp(s->timing, "astra-aware") == 0, r->setup.topology, o, &r->timing,
-                              err);
+    int rc = rlt_timing_astra(system, strcmp(r->settings->timing, "astra-aware") == 0, r->setup.topology, o,
+                              &r->timing, err);
     return rc ? rc : rlt_inputs_add_file(&r->setup.inputs, "astra-system", system, err);
 }
 
