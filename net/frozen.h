@@ -28,6 +28,12 @@ typedef struct rlt_frozen_graph {
     uint32_t n_logical, logical[RLT_MAX_DIMS];
 } rlt_frozen_graph;
 
+/* A link of a product whose bandwidth is not its class's, see rlt_topology_scale_links. */
+typedef struct rlt_changed_link {
+    uint32_t src, dst;
+    uint64_t bw_Bps, was_Bps;
+} rlt_changed_link;
+
 struct rlt_topology {
     char *name, *source;
     uint64_t hash;
@@ -36,8 +42,18 @@ struct rlt_topology {
     uint32_t n_rings, *rings; /* one after the other */
     uint32_t n_dims;          /* 0: a graph */
     rlt_product_dim dims[RLT_MAX_DIMS];
+    uint32_t n_changed, changed_room;
+    rlt_changed_link *changed;
+    rlt_map changed_at; /* link -> index into changed */
     rlt_frozen_graph graph;
 };
+
+/* Bandwidth of a link in a product some of whose links were changed; `bw` is its class's. */
+static inline uint64_t rlt_changed_bw(const rlt_topology *t, uint32_t link, uint64_t bw)
+{
+    uint32_t i = rlt_map_get(&t->changed_at, link);
+    return i == RLT_NONE ? bw : t->changed[i].bw_Bps;
+}
 
 /* net/build_graph.c: fills the graph of a topology whose common part is set. */
 int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err) RLT_MUST_USE;

@@ -112,6 +112,17 @@ void rlt_router_free(rlt_router *r)
     free(r);
 }
 
+__attribute__((noinline)) static uint64_t slowest_link(const rlt_topology *t, const uint32_t *links,
+                                                       uint32_t n, uint64_t class_Bps)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t bw = rlt_changed_bw(t, links[k], class_Bps);
+        least = bw < least ? bw : least;
+    }
+    return least;
+}
+
 /* Dimension order: dimensions below the present one have the coordinates of the destination, those above the
  * source's. */
 static void route_product(rlt_router *r, uint32_t src, uint32_t dst, rlt_pick pick)
@@ -136,7 +147,8 @@ static void route_product(rlt_router *r, uint32_t src, uint32_t dst, rlt_pick pi
                 links[k] += base;
             used += n;
             latency += cls->latency_ps * (rlt_time)n;
-            bw = cls->bw_Bps < bw ? cls->bw_Bps : bw;
+            uint64_t slowest = t->n_changed ? slowest_link(t, links, n, cls->bw_Bps) : cls->bw_Bps;
+            bw = slowest < bw ? slowest : bw;
         }
         low += y * d->stride;
     }

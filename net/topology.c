@@ -30,6 +30,8 @@ void rlt_topology_free(rlt_topology *t)
     if (!t)
         return;
     free_graph(&t->graph);
+    free(t->changed);
+    rlt_map_free(&t->changed_at);
     free(t->rings);
     free(t->source);
     free(t->name);
@@ -92,7 +94,7 @@ rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id)
     return (rlt_link){.src = global_node(d, group, src),
                       .dst = global_node(d, group, dst),
                       .dim = i,
-                      .bw_Bps = cls->bw_Bps,
+                      .bw_Bps = t->n_changed ? rlt_changed_bw(t, id, cls->bw_Bps) : cls->bw_Bps,
                       .latency_ps = cls->latency_ps};
 }
 
@@ -192,13 +194,24 @@ static uint64_t sum_of(const rlt_topology *t, const uint32_t *first, const uint3
     return sum;
 }
 
+/* Of a product before any of its links was changed; as much enters as leaves. */
+static uint64_t regular_egress(const rlt_topology *t, uint32_t accelerator)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < t->n_dims; i++)
+        sum += rlt_factor_egress(&t->dims[i].f, accelerator / t->dims[i].stride % t->dims[i].f.n);
+    return sum;
+}
+
 uint64_t rlt_topology_egress_Bps(const rlt_topology *t, uint32_t accelerator)
 {
     if (!t->n_dims)
         return sum_of(t, t->graph.out_first, t->graph.out, accelerator);
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < t->n_dims; i++)
-        sum += rlt_factor_egress(&t->dims[i].f, accelerator / t->dims[i].stride % t->dims[i].f.n);
+    uint64_t sum = regular_egress(t, accelerator);
+    for (uint32_t i = 0; i < t->n_changed; i++) {
+        if (t->changed[i].src == accelerator)
+            sum += t->changed[i].bw_Bps - t->changed[i].was_Bps;
+    }
     return sum;
 }
 
@@ -206,7 +219,12 @@ uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accelerator)
 {
     if (!t->n_dims)
         return sum_of(t, t->graph.in_first, t->graph.in, accelerator);
-    return rlt_topology_egress_Bps(t, accelerator);
+    uint64_t sum = regular_egress(t, accelerator);
+    for (uint32_t i = 0; i < t->n_changed; i++) {
+        if (t->changed[i].dst == accelerator)
+            sum += t->changed[i].bw_Bps - t->changed[i].was_Bps;
+    }
+    return sum;
 }
 
 uint32_t rlt_topology_rings(const rlt_topology *t)

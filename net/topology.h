@@ -84,6 +84,11 @@ RLT_API int rlt_topology_load(const char *spec, const char *search_dir, rlt_topo
 RLT_API int rlt_topology_parse(const char *name, const char *text, size_t length, rlt_topology **out,
                                rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_topology_free(rlt_topology *t);
+/* What if: multiplies the bandwidth of some links, before anything else is made from the topology. `which`:
+ * the number of a link, "FROM->TO" (names of nodes: all links from one to the other), or a node (all links to
+ * and from it). */
+RLT_API int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor,
+                                     rlt_error *err) RLT_MUST_USE;
 
 RLT_API const char *rlt_topology_name(const rlt_topology *t);   /* never NULL */
 RLT_API const char *rlt_topology_source(const rlt_topology *t); /* where its numbers come from; may be "" */

@@ -47,6 +47,11 @@ const rlt_option rlt_settings_options[] = {
      "When a sender goes on: once its message is on the wire (nic) or once it has arrived (blocking). "
      "Default: what the topology file says, else nic.",
      AT(injection), .words = "nic|blocking"},
+    {"link-scale", 0, RLT_OPT_LIST, "LINK=X",
+     "What if a link had X times its bandwidth? LINK is its number, FROM->TO (names of nodes), or a node "
+     "(all its links): "
+     "acc3=0.5. May be repeated.",
+     AT(link_scale)},
     {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
      "Override a parameter; may be repeated. Endpoint: launch=6.6us (once per collective), message=1us, "
      "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2, "
@@ -198,6 +203,26 @@ static int place(rlt_setup *s, const rlt_settings *from, uint64_t n_ranks, rlt_e
     return rc;
 }
 
+static int scale_links(rlt_topology *t, const rlt_settings *from, rlt_error *err)
+{
+    for (uint32_t i = 0; i < from->link_scale.n; i++) {
+        char which[300];
+        const char *value;
+        double factor;
+        int rc =
+            rlt_split_setting(from->link_scale.items[i], which, sizeof which, &value, "--link-scale", err);
+        if (rc)
+            return rc;
+        if ((rc = rlt_parse_number(value, 0, &factor, "--link-scale", err)))
+            return rc;
+        if ((rc = rlt_topology_scale_links(t, which, factor, err))) {
+            rlt_error_prefix(err, "--link-scale");
+            return rc;
+        }
+    }
+    return 0;
+}
+
 int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err)
 {
     int rc;
@@ -209,6 +234,10 @@ int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_
         return as_usage(rc, err);
     if ((rc = rlt_find_topology(s->topology, &out->topology, err)))
         return rc;
+    if ((rc = scale_links(out->topology, s, err))) {
+        rlt_setup_free(out);
+        return as_usage(rc, err);
+    }
     rlt_inputs_add(&out->inputs, "topology", s->topology, rlt_topology_hash(out->topology));
     out->endpoint = *rlt_topology_endpoint(out->topology);
     if ((rc = apply_sets(out, s, err)) || (rc = place(out, s, n_ranks, err)))

@@ -15,7 +15,7 @@
 
 typedef struct rlt_settings {
     const char *topology, *placement, *network, *routing, *injection;
-    rlt_texts set; /* name=value */
+    rlt_texts set, link_scale; /* name=value */
 } rlt_settings;
 extern const rlt_option rlt_settings_options[]; /* offsets in rlt_settings */
 

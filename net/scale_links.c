@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What if some links were slower, or faster? */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/frozen.h"
+#include "net/usage_internal.h"
+#include "sim/units.h"
+
+static int scale_one(rlt_topology *t, uint32_t link, double factor, rlt_error *err)
+{
+    rlt_link l = rlt_topology_link(t, link);
+    uint64_t bw = rlt__scaled_bw(l.bw_Bps, factor);
+    if (bw > RLT_MAX_LINK_Bps)
+        return rlt_fail(err, RLT_ERANGE, NULL, "link %u would be faster than 1 PB/s", link);
+    if (!t->n_dims) {
+        t->graph.links[link].bw_Bps = bw;
+        return 0;
+    }
+    uint32_t i = rlt_map_get(&t->changed_at, link);
+    if (i == RLT_NONE) {
+        int rc = rlt_grow(&t->changed, &t->changed_room, sizeof *t->changed, (uint64_t)t->n_changed + 1,
+                          UINT32_MAX, "changed links", err);
+        if (rc)
+            return rc;
+        i = t->n_changed;
+        if (rlt_map_put(&t->changed_at, link, i) < 0)
+            return rlt_nomem(err);
+        t->n_changed++;
+        t->changed[i] = (rlt_changed_link){.src = l.src, .dst = l.dst, .was_Bps = l.bw_Bps};
+    }
+    t->changed[i].bw_Bps = bw;
+    return 0;
+}
+
+/* Nodes named "from->to", or one node: RLT_NONE stands for any. */
+static bool find_ends(const rlt_topology *t, const char *which, uint32_t *from, uint32_t *to)
+{
+    const char *arrow = strstr(which, "->");
+    char name[256];
+    if (!arrow) {
+        *from = *to = rlt_topology_find_node(t, which);
+        return *from != RLT_NONE;
+    }
+    size_t length = (size_t)(arrow - which);
+    if (length >= sizeof name)
+        return false;
+    memcpy(name, which, length);
+    name[length] = '\0';
+    *from = rlt_topology_find_node(t, name);
+    *to = rlt_topology_find_node(t, arrow + 2);
+    return *from != RLT_NONE && *to != RLT_NONE;
+}
+
+int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor, rlt_error *err)
+{
+    uint64_t id;
+    uint32_t from, to, n = 0;
+    int rc = 0;
+    if (!(factor > 0) || factor > 1e6)
+        return rlt_fail(err, RLT_ERANGE, which, "expected a factor above 0, at most 1e6");
+    if (rlt_parse_count(which, &id, which, NULL) == 0) {
+        if (id >= t->links)
+            return rlt_fail(err, RLT_ERANGE, which, "there are links 0 to %u", t->links - 1);
+        return scale_one(t, (uint32_t)id, factor, err);
+    }
+    if (!find_ends(t, which, &from, &to))
+        return rlt_fail(err, RLT_ERANGE, which, "expected the number of a link, a node, or FROM->TO");
+    bool either = strstr(which, "->") == NULL;
+    for (uint32_t i = 0; i < t->links && !rc; i++) {
+        rlt_link l = rlt_topology_link(t, i);
+        if (either ? l.src != from && l.dst != from : l.src != from || l.dst != to)
+            continue;
+        rc = scale_one(t, i, factor, err);
+        n++;
+    }
+    return rc || n ? rc : rlt_fail(err, RLT_ERANGE, which, "there is no such link");
+}
