@@ -32,6 +32,7 @@ typedef struct test_net {
     const char *algorithm; /* NULL: chosen */
     uint32_t ranks;        /* 0: all accelerators */
     uint32_t channels, chunks, window, directions;
+    uint32_t root, servers;
 } test_net;
 
 /* Runs `kind` of `bytes` to its end; every account that must balance is asserted. */
@@ -70,6 +71,8 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
     req.chunks = n->chunks;
     req.window = n->window;
     req.directions = n->directions;
+    req.root = n->root;
+    req.servers = n->servers;
     if (n->algorithm) {
         algorithm = rlt_algorithm_find(n->algorithm, &out.err);
         assert_non_null(algorithm);
