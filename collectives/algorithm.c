@@ -22,7 +22,8 @@ static const rlt_algorithm *const table[] = {&rlt_ring,
                                              &rlt_bruck,
                                              &rlt_tree,
                                              &rlt_pairwise,
-                                             &rlt_parameter_server};
+                                             &rlt_parameter_server,
+                                             &rlt_tacos};
 enum { N_ALGORITHMS = sizeof table / sizeof table[0] };
 
 const rlt_algorithm *rlt_algorithm_at(uint32_t i)
