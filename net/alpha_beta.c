@@ -8,6 +8,7 @@
  * bandwidth; the receive port carries it for that long up to its delivery.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "net/network_internal.h"
@@ -22,7 +23,7 @@ typedef struct message {
     uint64_t tx, rx, bytes, wire_bytes;
     rlt_time start, rx_span;
     uint32_t first, last; /* send and receive port; last is RLT_NONE where there is no receive port */
-    uint32_t inner;       /* links in between, as a kept path */
+    uint32_t inner;       /* links in between, as a kept path; folded: see carry_classes */
     bool live, plain;     /* plain: two links and no time series */
 } message;
 
@@ -98,17 +99,47 @@ static inline rlt_time receive_until(alpha_beta *ab, const message *m, rlt_time 
     return end;
 }
 
+/* So many equal messages more, which came at the same time. The end of the last of them. */
+static rlt_time receive_more(alpha_beta *ab, const message *m, rlt_time end, uint32_t n)
+{
+    rlt_account *a = &ab->accounts[m->last];
+    rlt_time more;
+    if (__builtin_mul_overflow(m->rx_span, (rlt_time)n, &more))
+        more = RLT_TIME_MAX;
+    a->bytes += m->wire_bytes * n;
+    a->messages += n;
+    a->active = rlt_time_add(a->active, more);
+    return ab->ports[m->last].rx_free = rlt_time_add(end, more);
+}
+
+/* Forgets the links in between. How many messages that m stands for come to one port. */
+static uint32_t pass_inner(alpha_beta *ab, message *m)
+{
+    const rlt_shares *s = &ab->core.shares;
+    uint32_t fan_in = 1;
+    if (m->inner == RLT_NONE)
+        return 1;
+    if (ab->core.fold)
+        fan_in = rlt__shares_load(&ab->core, m->inner) == 0 ? s->times[s->n - 1] : 0;
+    rlt__path_drop(&ab->core, m->inner);
+    m->inner = RLT_NONE;
+    return fan_in;
+}
+
 /* Arrival of any message. */
 __attribute__((noinline)) static void arrive_anyhow(alpha_beta *ab, message *m, uint32_t index)
 {
     rlt_usage *u = ab->core.base.usage;
-    if (m->inner != RLT_NONE) {
-        rlt__path_drop(&ab->core, m->inner);
-        m->inner = RLT_NONE;
+    uint32_t fan_in = pass_inner(ab, m);
+    if (fan_in == 0) {
+        no_memory(ab);
+        return;
     }
     if (m->last != RLT_NONE) {
-        rlt_time now = rlt_sim_now(ab->core.sim), end = receive_until(ab, m, now);
-        if (u->series && rlt__usage_spread(u, m->last, end - m->rx_span, end, (double)m->wire_bytes) != 0) {
+        rlt_time now = rlt_sim_now(ab->core.sim), end = receive_until(ab, m, now), from = end - m->rx_span;
+        if (fan_in > 1)
+            end = receive_more(ab, m, end, fan_in - 1);
+        if (u->series && rlt__usage_spread(u, m->last, from, end, (double)m->wire_bytes * fan_in) != 0) {
             no_memory(ab);
             return;
         }
@@ -181,19 +212,68 @@ static void remember(alpha_beta *ab, const rlt_message *msg, const rlt_leg *leg)
                                  .tail_ps = leg->tail_ps};
 }
 
-/* Puts a message on the links of its path. -1 when out of memory. */
-static int carry(alpha_beta *ab, message *m, const rlt_path *p, rlt_time now, rlt_time tx_end)
+/* Puts a message on its ports and, where it is the only one, on the links in between. -1 when out of memory.
+ */
+static int carry(alpha_beta *ab, message *m, const rlt_path *p, const uint32_t *ends, rlt_time now,
+                 rlt_time tx_end)
 {
     rlt_usage *u = ab->core.base.usage;
-    m->first = p->links[0];
-    m->last = p->n > 1 ? p->links[p->n - 1] : RLT_NONE;
-    m->plain = p->n == 2 && !u->series;
+    m->first = ends[0];
+    m->last = p->n > 1 ? ends[1] : RLT_NONE;
+    m->plain = p->n == 2 && !u->series && !ab->core.fold;
     ab->accounts[m->first].bytes += m->wire_bytes;
     ab->accounts[m->first].messages++;
     int rc = rlt__usage_span(u, m->first, now, m->start, tx_end);
     if (!rc && u->series)
         rc = rlt__usage_spread(u, m->first, m->start, tx_end, (double)m->wire_bytes);
-    return rc || p->n <= 2 ? rc : carry_inner(ab, m, p, now);
+    return rc || p->n <= 2 || ab->core.fold ? rc : carry_inner(ab, m, p, now);
+}
+
+/* The class of a port, which so many of the messages that msg stands for use at once. */
+static int port_class(alpha_beta *ab, const rlt_message *msg, uint32_t link, uint32_t times, uint32_t *class)
+{
+    int rc = rlt__net_shares(&ab->core, msg, &link, 1);
+    char where[64];
+    if (rc)
+        return rc;
+    *class = ab->core.shares.links[0];
+    if (ab->core.shares.times[0] == times)
+        return 0;
+    snprintf(where, sizeof(where), "message from rank %u to rank %u", msg->src, msg->dst);
+    return rlt_sim_fail(ab->core.sim, RLT_EUNSUPPORTED, where,
+                        "%u messages are on a port of the folded network at once, not %u",
+                        ab->core.shares.times[0], times);
+}
+
+/* Accounts of the classes in between, kept with what comes to the receive port at once behind them. */
+static int carry_classes(alpha_beta *ab, message *m, const rlt_message *msg, const rlt_path *p, rlt_time now)
+{
+    const rlt_shares *s = &ab->core.shares;
+    rlt_usage *u = ab->core.base.usage;
+    int rc = rlt__net_shares(&ab->core, msg, p->links + 1, p->n > 2 ? p->n - 2 : 0);
+    for (uint32_t i = 0; !rc && i < s->n; i++) {
+        uint32_t class = s->links[i];
+        rlt_time end = rlt_time_add(m->start, span(&ab->ports[class], m->wire_bytes));
+        u->links[class].bytes += m->wire_bytes * s->times[i];
+        u->links[class].messages += s->times[i];
+        rc = rlt__usage_span(u, class, now, m->start, end);
+        if (!rc && u->series)
+            rc = rlt__usage_spread(u, class, m->start, end, (double)m->wire_bytes * s->times[i]);
+    }
+    if (!rc)
+        rc = rlt__shares_push(&ab->core, RLT_NONE, msg->fan_in ? msg->fan_in : 1);
+    return rc ? rc : rlt__shares_keep(&ab->core, &m->inner);
+}
+
+/* Send and receive port of a path that is not empty. */
+static int find_ports(alpha_beta *ab, const rlt_message *msg, const rlt_path *p, uint32_t *ends)
+{
+    ends[0] = p->links[0];
+    ends[1] = p->links[p->n - 1];
+    if (!ab->core.fold)
+        return 0;
+    int rc = port_class(ab, msg, ends[0], 1, &ends[0]);
+    return rc || p->n == 1 ? rc : port_class(ab, msg, ends[1], msg->fan_in ? msg->fan_in : 1, &ends[1]);
 }
 
 /* Any message. */
@@ -212,6 +292,7 @@ __attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_
     const rlt_path *p = &leg.path;
     if (p->n == 0) {
         fill_in(m, msg, leg.wire_bytes, now, 0);
+        m->bytes *= rlt__message_count(msg);
         m->first = m->last = RLT_NONE;
         m->plain = false;
         rlt_sim_post(ab->core.sim, rlt_time_add(now, leg.tail_ps), RLT_COMPLETE, ab->arrival, index);
@@ -219,8 +300,11 @@ __attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_
     }
     remember(ab, msg, &leg);
 
-    port *first = &ab->ports[p->links[0]];
-    const port *last = &ab->ports[p->links[p->n - 1]];
+    uint32_t ends[2];
+    if (find_ports(ab, msg, p, ends) != 0)
+        return -1;
+    port *first = &ab->ports[ends[0]];
+    const port *last = &ab->ports[ends[1]];
     rlt_time tx_span = span(first, leg.wire_bytes);
     rlt_time rx_span = last->bw_Bps == first->bw_Bps ? tx_span : span(last, leg.wire_bytes);
     rlt_time path_span = p->bw_Bps == first->bw_Bps  ? tx_span
@@ -229,7 +313,9 @@ __attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_
     rlt_time start = first->tx_free > now ? first->tx_free : now, tx_end = rlt_time_add(start, tx_span);
     first->tx_free = tx_end;
     fill_in(m, msg, leg.wire_bytes, start, rx_span);
-    if (carry(ab, m, p, now, tx_end) != 0) {
+    m->bytes *= rlt__message_count(msg);
+    if (carry(ab, m, p, ends, now, tx_end) != 0 ||
+        (ab->core.fold && carry_classes(ab, m, msg, p, now) != 0)) {
         no_memory(ab);
         return -1;
     }
@@ -273,16 +359,16 @@ static rlt_time send(rlt_net *net, const rlt_message *msg)
     return tx_end;
 }
 
-/* Takes back what a message has not yet put on a link that it began to use at its start. */
-static void take_back(alpha_beta *ab, const message *m, uint32_t link, rlt_time now)
+/* Takes back what `times` messages have not yet put on a link that they began to use at their start. */
+static void take_back(alpha_beta *ab, const message *m, uint32_t link, uint32_t times, rlt_time now)
 {
     rlt_account *a = &ab->core.base.usage->links[link];
     rlt_time end = rlt_time_add(m->start, span(&ab->ports[link], m->wire_bytes));
     if (end <= now)
         return;
     double carried = now <= m->start ? 0 : (double)(now - m->start) / (double)(end - m->start);
-    a->bytes -= m->wire_bytes - (uint64_t)nearbyint(carried * (double)m->wire_bytes);
-    a->messages--;
+    a->bytes -= (m->wire_bytes - (uint64_t)nearbyint(carried * (double)m->wire_bytes)) * times;
+    a->messages -= times;
 }
 
 static void settle(rlt_net *net)
@@ -293,10 +379,18 @@ static void settle(rlt_net *net)
         const message *m = message_at(ab, i);
         if (!m->live || m->first == RLT_NONE)
             continue;
-        take_back(ab, m, m->first, now);
+        take_back(ab, m, m->first, 1, now);
+        if (ab->core.fold) {
+            const rlt_shares *s = &ab->core.shares;
+            if (rlt__shares_load(&ab->core, m->inner) != 0)
+                continue;
+            for (uint32_t k = 0; k + 1 < s->n; k++)
+                take_back(ab, m, s->links[k], s->times[k], now);
+            continue;
+        }
         for (uint32_t r = m->inner; r != RLT_NONE; r = rlt__path_run(&ab->core, r)->next)
             for (uint32_t k = 0; k < rlt__path_run(&ab->core, r)->n; k++)
-                take_back(ab, m, rlt__path_run(&ab->core, r)->links[k], now);
+                take_back(ab, m, rlt__path_run(&ab->core, r)->links[k], 1, now);
     }
 }
 
@@ -329,8 +423,8 @@ static int create_ports(alpha_beta *ab, const uint64_t *bw, rlt_error *err)
 static int create_memos(alpha_beta *ab, rlt_error *err)
 {
     rlt_routing routing = rlt_router_routing(ab->core.router);
-    ab->ranks = rlt_router_placement(ab->core.router)->n;
-    ab->remembers = ab->core.plain && routing != RLT_ROUTE_SPRAY && !ab->core.base.usage->series;
+    ab->ranks = ab->core.fold ? 0 : rlt_router_placement(ab->core.router)->n;
+    ab->remembers = ab->ranks && ab->core.plain && routing != RLT_ROUTE_SPRAY && !ab->core.base.usage->series;
     ab->key_mask = routing == RLT_ROUTE_DMODK ? 0 : UINT64_MAX;
     ab->memos = malloc((ab->ranks ? (size_t)ab->ranks : 1) * sizeof(*ab->memos));
     if (!ab->memos)

@@ -7,11 +7,13 @@
  * them, and each the next, in a ring.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "net/maxmin.h"
 #include "net/network_internal.h"
+
+/* Out of the way of the common case, so that it saves no registers. */
+#define SELDOM __attribute__((noinline))
 
 typedef struct message {
     uint64_t tx, rx, bytes, wire_bytes;
@@ -29,7 +31,7 @@ typedef struct flow_net {
     rlt_time wake_at;
     bool solve_pending;
     bool latency_first;
-    bool may_loop; /* routes are not simple by construction */
+    bool by_shares; /* folded, or latency first */
 } flow_net;
 
 static inline message *message_at(const flow_net *net, uint32_t i)
@@ -43,7 +45,7 @@ static int no_memory(flow_net *net)
 }
 
 /* Has the next drain happen when the solver says. */
-__attribute__((noinline)) static void wake_then(flow_net *net, rlt_time next)
+static SELDOM void wake_then(flow_net *net, rlt_time next)
 {
     rlt_sim_cancel(net->core.sim, net->wake);
     net->wake_at = next;
@@ -58,7 +60,7 @@ static inline void wake(flow_net *net)
         wake_then(net, next);
 }
 
-__attribute__((noinline)) static void solve_soon(flow_net *net)
+static SELDOM void solve_soon(flow_net *net)
 {
     if (net->solve_pending)
         return;
@@ -103,6 +105,14 @@ static void on_deliver(void *ctx, uint64_t payload)
     net->core.client.delivered(net->core.client.ctx, tx, rx);
 }
 
+static SELDOM void leave_times(flow_net *net, rlt_mm_flow *f, rlt_time now, uint64_t wire_bytes)
+{
+    const rlt_mm_hop *h = rlt_maxmin_hops(net->mm, f);
+    for (uint32_t k = 0; k < f->n; k++)
+        rlt__usage_leave(net->core.base.usage, h[k].link, now, wire_bytes,
+                         f->weight * rlt_maxmin_drained_times(net->mm, &h[k]));
+}
+
 /* Tells the client of the messages of a flow that has drained. */
 static void drained(flow_net *net, uint32_t flow, rlt_time now)
 {
@@ -110,8 +120,11 @@ static void drained(flow_net *net, uint32_t flow, rlt_time now)
     uint32_t last = f->user, i = message_at(net, last)->next;
     const rlt_mm_hop *h = rlt_maxmin_hops(net->mm, f);
     uint64_t wire_bytes = message_at(net, last)->wire_bytes;
-    for (uint32_t k = 0; k < f->n; k++)
-        rlt__usage_leave(net->core.base.usage, h[k].link, now, wire_bytes, f->weight);
+    if (net->mm->drained_times)
+        leave_times(net, f, now, wire_bytes);
+    else
+        for (uint32_t k = 0; k < f->n; k++)
+            rlt__usage_leave(net->core.base.usage, h[k].link, now, wire_bytes, f->weight);
     rlt_maxmin_release(net->mm, flow);
     for (bool more = true; more;) {
         const message *m = message_at(net, i);
@@ -141,16 +154,11 @@ static void on_drain(void *ctx, uint64_t payload)
     update(net);
 }
 
-/* The message's flow begins now. */
-static int start(flow_net *net, uint32_t index, const uint32_t *links, uint32_t n)
+/* The message is one of the flow's. */
+static inline void belongs(flow_net *net, uint32_t index, uint32_t flow, bool merged)
 {
-    rlt_time now = rlt_sim_now(net->core.sim);
-    message *m = message_at(net, index);
-    bool merged;
-    uint32_t flow = rlt_maxmin_start(net->mm, now, links, n, m->wire_bytes, &merged);
-    if (flow == RLT_NONE)
-        return RLT_ENOMEM;
     rlt_mm_flow *f = &net->mm->flows[flow];
+    message *m = message_at(net, index);
     if (merged) {
         message *last = message_at(net, f->user);
         m->next = last->next;
@@ -159,41 +167,102 @@ static int start(flow_net *net, uint32_t index, const uint32_t *links, uint32_t 
         m->next = index;
     }
     f->user = index;
+}
+
+/* The message's flow begins now. */
+static int start(flow_net *net, uint32_t index, const uint32_t *links, uint32_t n)
+{
+    rlt_time now = rlt_sim_now(net->core.sim);
+    bool merged;
+    uint32_t flow = rlt_maxmin_start(net->mm, now, links, n, message_at(net, index)->wire_bytes, &merged);
+    if (flow == RLT_NONE)
+        return RLT_ENOMEM;
+    belongs(net, index, flow, merged);
     for (uint32_t i = 0; i < n; i++)
-        rlt__usage_join(net->core.base.usage, links[i], now);
+        rlt__usage_join(net->core.base.usage, links[i], now, 1);
     update(net);
     return 0;
 }
 
-/* A kept path as an array, in the solver's scratch space. */
-static int unpack(flow_net *net, uint32_t first, rlt_mm_list *path)
+/* The same, on each link so many times. */
+static SELDOM int start_times(flow_net *net, uint32_t index, const uint32_t *links, const uint32_t *times,
+                              uint32_t n)
 {
-    int rc = 0;
-    path->n = 0;
-    for (uint32_t r = first; r != RLT_NONE; r = rlt__path_run(&net->core, r)->next)
-        for (uint32_t k = 0; k < rlt__path_run(&net->core, r)->n && !rc; k++)
-            rc = rlt__mm_append(path, rlt__path_run(&net->core, r)->links[k]);
-    return rc;
+    rlt_time now = rlt_sim_now(net->core.sim);
+    bool merged;
+    uint32_t flow =
+        rlt_maxmin_start_times(net->mm, now, links, times, n, message_at(net, index)->wire_bytes, &merged);
+    if (flow == RLT_NONE)
+        return RLT_ENOMEM;
+    belongs(net, index, flow, merged);
+    for (uint32_t i = 0; i < n; i++)
+        rlt__usage_join(net->core.base.usage, links[i], now, times[i]);
+    update(net);
+    return 0;
 }
 
 static void on_begin(void *ctx, uint64_t payload)
 {
     flow_net *net = ctx;
     uint32_t index = (uint32_t)payload, first = message_at(net, index)->path;
-    rlt_mm_list *path = &net->mm->scratch;
-    int rc = unpack(net, first, path);
+    const rlt_shares *s = &net->core.shares;
+    int rc = rlt__shares_load(&net->core, first);
     rlt__path_drop(&net->core, first);
     if (!rc)
-        rc = start(net, index, path->items, path->n);
+        rc = start_times(net, index, s->links, s->times, s->n);
     if (rc)
         no_memory(net);
 }
 
-static int loops(flow_net *net, const rlt_message *m)
+/* A message without bytes, or of a network where the latency comes first. When it is injected, or -1. */
+static SELDOM rlt_time start_later(flow_net *net, uint32_t index, const rlt_shares *s)
 {
-    char where[64];
-    snprintf(where, sizeof(where), "message from rank %u to rank %u", m->src, m->dst);
-    return rlt_sim_fail(net->core.sim, RLT_ETOPOLOGY, where, "its route crosses a link twice");
+    message *m = message_at(net, index);
+    rlt_time now = rlt_sim_now(net->core.sim), then = rlt_time_add(now, m->tail_ps);
+    if (s->n == 0 || m->wire_bytes == 0) {
+        for (uint32_t i = 0; i < s->n; i++)
+            net->core.base.usage->links[s->links[i]].messages += s->times[i];
+        rlt_sim_post(net->core.sim, then, RLT_COMPLETE, net->deliver, index);
+        return now;
+    }
+    if (rlt__shares_keep(&net->core, &m->path) != 0)
+        no_memory(net);
+    else
+        rlt_sim_post(net->core.sim, then, RLT_START, net->begin, index);
+    return -1;
+}
+
+static inline uint32_t new_message(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
+{
+    uint32_t index = rlt_pool_get(&net->messages);
+    if (index == RLT_NONE) {
+        no_memory(net);
+        return RLT_NONE;
+    }
+    message *m = message_at(net, index);
+    m->tx = msg->tx;
+    m->rx = msg->rx;
+    m->bytes = msg->bytes;
+    m->wire_bytes = leg->wire_bytes;
+    m->tail_ps = leg->tail_ps;
+    return index;
+}
+
+/* A message that is not on its links at once, or of a folded network, or whose route crosses a link twice. */
+static SELDOM rlt_time send_shares(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
+{
+    const rlt_shares *s = &net->core.shares;
+    if (rlt__net_shares(&net->core, msg, leg->path.links, leg->path.n) != 0)
+        return -1;
+    uint32_t index = new_message(net, msg, leg);
+    if (index == RLT_NONE)
+        return -1;
+    message_at(net, index)->bytes *= rlt__message_count(msg);
+    if (s->n == 0 || leg->wire_bytes == 0 || net->latency_first)
+        return start_later(net, index, s);
+    if (start_times(net, index, s->links, s->times, s->n) != 0)
+        no_memory(net);
+    return -1;
 }
 
 static rlt_time send(rlt_net *base, const rlt_message *msg)
@@ -203,36 +272,12 @@ static rlt_time send(rlt_net *base, const rlt_message *msg)
     if (rlt__net_leg(&net->core, msg, &leg) != 0)
         return -1;
     const rlt_path *p = &leg.path;
-    if (net->may_loop && p->n > 2 && !rlt_maxmin_is_simple(net->mm, p->links, p->n)) {
-        loops(net, msg);
+    if (p->n == 0 || leg.wire_bytes == 0 || net->by_shares ||
+        (net->core.may_loop && p->n > 2 && !rlt_maxmin_is_simple(net->mm, p->links, p->n)))
+        return send_shares(net, msg, &leg);
+    uint32_t index = new_message(net, msg, &leg);
+    if (index == RLT_NONE)
         return -1;
-    }
-    uint32_t index = rlt_pool_get(&net->messages);
-    if (index == RLT_NONE) {
-        no_memory(net);
-        return -1;
-    }
-    message *m = message_at(net, index);
-    m->tx = msg->tx;
-    m->rx = msg->rx;
-    m->bytes = msg->bytes;
-    m->wire_bytes = leg.wire_bytes;
-    m->tail_ps = leg.tail_ps;
-    bool nothing = p->n == 0 || leg.wire_bytes == 0;
-    if (nothing || net->latency_first) {
-        rlt_time now = rlt_sim_now(net->core.sim), then = rlt_time_add(now, leg.tail_ps);
-        if (nothing) {
-            for (uint32_t i = 0; i < p->n; i++)
-                net->core.base.usage->links[p->links[i]].messages++;
-            rlt_sim_post(net->core.sim, then, RLT_COMPLETE, net->deliver, index);
-            return now;
-        }
-        if (rlt__path_keep(&net->core, p->links, p->n, &m->path) != 0)
-            no_memory(net);
-        else
-            rlt_sim_post(net->core.sim, then, RLT_START, net->begin, index);
-        return -1;
-    }
     if (start(net, index, p->links, p->n) != 0)
         no_memory(net);
     return -1;
@@ -248,8 +293,9 @@ static void count_partial(flow_net *net, uint32_t flow, rlt_time now)
     double carried = (double)wire_bytes - left;
     if (carried <= 0)
         return;
+    uint64_t bytes = (uint64_t)nearbyint(carried);
     for (uint32_t k = 0; k < f->n; k++)
-        net->core.base.usage->links[h[k].link].bytes += (uint64_t)nearbyint(carried * f->weight);
+        net->core.base.usage->links[h[k].link].bytes += bytes * f->weight * rlt_maxmin_times(net->mm, &h[k]);
 }
 
 static void settle(rlt_net *base)
@@ -285,7 +331,7 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     if (!rc) {
         net->wake_at = -1;
         net->latency_first = cfg->endpoint.injection == RLT_INJECT_BLOCKING;
-        net->may_loop = !rlt_topology_is_product(rlt_router_topology(cfg->router));
+        net->by_shares = cfg->fold || net->latency_first;
         net->mm->note_idle = cfg->series_bin_ps != 0;
         net->drain = rlt_sim_handler(cfg->sim, on_drain, net);
         net->solve = rlt_sim_handler(cfg->sim, on_solve, net);

@@ -174,7 +174,7 @@ void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow)
     if (f->n != 2)
         return;
     const rlt_mm_hop *h = f->hop;
-    uint32_t times[2] = {rlt__mm_hop_times(mm, &h[0]), rlt__mm_hop_times(mm, &h[1])};
+    uint32_t times[2] = {rlt_maxmin_times(mm, &h[0]), rlt_maxmin_times(mm, &h[1])};
     bool plain = f->weight == 1 && f->bottleneck != RLT_NONE && times[0] == 1 && times[1] == 1;
     mm->links[h[0].link].flows[h[0].pos].other = plain ? h[1].link : RLT_MM_MANY | times[0];
     mm->links[h[1].link].flows[h[1].pos].other = plain ? h[0].link : RLT_MM_MANY | times[1];
@@ -230,8 +230,8 @@ static SELDOM const rlt_mm_hop *narrowest_hop(const rlt_maxmin *mm, const rlt_mm
 {
     const rlt_mm_hop *best = h;
     for (uint32_t i = 1; i < n; i++) {
-        unsigned __int128 a = (unsigned __int128)mm->bw_Bps[h[i].link] * rlt__mm_hop_times(mm, best),
-                          b = (unsigned __int128)mm->bw_Bps[best->link] * rlt__mm_hop_times(mm, &h[i]);
+        unsigned __int128 a = (unsigned __int128)mm->bw_Bps[h[i].link] * rlt_maxmin_times(mm, best),
+                          b = (unsigned __int128)mm->bw_Bps[best->link] * rlt_maxmin_times(mm, &h[i]);
         if (a < b || (a == b && h[i].link < best->link))
             best = &h[i];
     }
@@ -252,7 +252,7 @@ int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone)
         mm->levels[h[i].link].level = INFINITY;
         mm->links[h[i].link].own = mm->links[h[i].link].own_weight = 0;
     }
-    rlt_time end = set_alone(mm, flow, f->weight * rlt__mm_hop_times(mm, best), (uint64_t)mm->finish[flow],
+    rlt_time end = set_alone(mm, flow, f->weight * rlt_maxmin_times(mm, best), (uint64_t)mm->finish[flow],
                              best->link, now);
     rlt__mm_set_other(mm, flow);
     return rlt__mm_completion(mm, best->link, end);
@@ -265,7 +265,7 @@ static SELDOM bool same_path(const rlt_maxmin *mm, uint32_t g, const uint32_t *l
     for (uint32_t i = 0; i < n; i++, h++) {
         if (n > RLT_MM_WIDE)
             h = find_wide(first, n, links[i]);
-        if (h->link != links[i] || rlt__mm_hop_times(mm, h) != (times ? times[i] : 1))
+        if (h->link != links[i] || rlt_maxmin_times(mm, h) != (times ? times[i] : 1))
             return false;
     }
     return true;
@@ -314,11 +314,11 @@ static SELDOM int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     f->weight++;
     for (uint32_t i = 0; i < f->n; i++)
-        if (add_weight(&mm->links[h[i].link], rlt__mm_hop_times(mm, &h[i])))
+        if (add_weight(&mm->links[h[i].link], rlt_maxmin_times(mm, &h[i])))
             return RLT_ERANGE;
     if (f->bottleneck == RLT_NONE)
         return 0;
-    mm->links[f->bottleneck].own_weight += rlt__mm_hop_times(mm, hop_on(mm, flow, f->bottleneck));
+    mm->links[f->bottleneck].own_weight += rlt_maxmin_times(mm, hop_on(mm, flow, f->bottleneck));
     bool alone;
     int rc = rlt__mm_try_alone(mm, flow, now, &alone);
     if (rc || alone)
@@ -457,14 +457,19 @@ uint32_t rlt_maxmin_start_times(rlt_maxmin *mm, rlt_time now, const uint32_t *li
 static int unlist(rlt_maxmin *mm, uint32_t flow)
 {
     rlt_mm_flow *f = &mm->flows[flow];
-    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     const bool has_times = mm->has_times;
     for (uint32_t i = 0; i < f->n; i++) {
         rlt_mm_link *l = &mm->links[h[i].link];
-        uint32_t last = --l->n;
-        l->weight -= has_times ? f->weight * rlt__mm_times(l->flows[h[i].pos]) : f->weight;
-        if (h[i].pos != last)
-            put_entry(mm, h[i].link, h[i].pos, l->flows[last]);
+        uint32_t pos = h[i].pos, last = --l->n;
+        if (__builtin_expect(has_times, 0)) {
+            h[i].pos = rlt__mm_times(l->flows[pos]);
+            l->weight -= f->weight * h[i].pos;
+        } else {
+            l->weight -= f->weight;
+        }
+        if (pos != last)
+            put_entry(mm, h[i].link, pos, l->flows[last]);
         if (!l->n)
             mm->levels[h[i].link].level = INFINITY;
         if (l->n || mm->note_idle) {
@@ -563,6 +568,7 @@ static int take_due(rlt_maxmin *mm, rlt_time now)
 int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now)
 {
     mm->drained.n = 0;
+    mm->drained_times = mm->has_times;
     int rc = take_due(mm, now);
     for (uint32_t i = 0; i < mm->component.n && !rc; i++)
         rc = drain_link(mm, mm->component.items[i], now);

@@ -98,8 +98,9 @@ typedef struct rlt_maxmin {
     uint32_t n_flows, flow_room, finish_room, free_flow;
     uint32_t *seen; /* epoch in which a wide flow's links were all reached */
     uint32_t seen_room;
-    bool has_times; /* a flow has taken more than once its rate of a link */
-    uint64_t live;  /* flows not yet drained */
+    bool has_times;     /* a flow has taken more than once its rate of a link */
+    bool drained_times; /* so it had when mm->drained was filled */
+    uint64_t live;      /* flows not yet drained */
     rlt_mm_hop *long_hops;
     uint32_t n_long, long_room, free_long[RLT_MM_CLASSES];
     rlt_mm_completion *completions; /* heap of links by next completion */
@@ -154,6 +155,23 @@ static inline bool rlt_maxmin_needs_solve(const rlt_maxmin *mm)
     return mm->touched.n != 0;
 }
 
+/* How many times its rate the flow takes of the link whose entry that is, or of a hop's. */
+static inline uint32_t rlt__mm_times(rlt_mm_entry e)
+{
+    return e.other & RLT_MM_MANY ? e.other & ~RLT_MM_MANY : 1;
+}
+
+static inline uint32_t rlt_maxmin_times(const rlt_maxmin *mm, const rlt_mm_hop *h)
+{
+    return mm->has_times ? rlt__mm_times(mm->links[h->link].flows[h->pos]) : 1;
+}
+
+/* How many times its rate a flow in mm->drained took of the hop's link. */
+static inline uint32_t rlt_maxmin_drained_times(const rlt_maxmin *mm, const rlt_mm_hop *h)
+{
+    return mm->drained_times ? h->pos : 1;
+}
+
 static inline rlt_mm_hop *rlt_maxmin_hops(const rlt_maxmin *mm, rlt_mm_flow *f)
 {
     return f->n <= 2 ? f->hop : mm->long_hops + f->hop[0].link;
@@ -164,17 +182,6 @@ static inline double rlt_maxmin_rate(const rlt_maxmin *mm, uint32_t flow)
 {
     uint32_t b = mm->flows[flow].bottleneck;
     return b == RLT_NONE ? 0 : mm->levels[b].level;
-}
-
-/* How many times its rate the flow takes of the link whose entry that is, or of a hop's. */
-static inline uint32_t rlt__mm_times(rlt_mm_entry e)
-{
-    return e.other & RLT_MM_MANY ? e.other & ~RLT_MM_MANY : 1;
-}
-
-static inline uint32_t rlt__mm_hop_times(const rlt_maxmin *mm, const rlt_mm_hop *h)
-{
-    return mm->has_times ? rlt__mm_times(mm->links[h->link].flows[h->pos]) : 1;
 }
 
 /* Between the parts of the solver: maxmin.c (flows, lists), maxmin_store.c (records of flows),

@@ -260,7 +260,7 @@ static void freeze_flow(rlt_maxmin *mm, uint32_t link, uint32_t flow, double x)
         if (mm->levels[h[i].link].mark == mm->epoch + 1)
             return;
     for (uint32_t i = 0; i < f->n; i++) {
-        uint32_t messages = f->weight * rlt__mm_hop_times(mm, &h[i]);
+        uint32_t messages = f->weight * rlt_maxmin_times(mm, &h[i]);
         mm->levels[h[i].link].left -= x * messages;
         mm->levels[h[i].link].count -= messages;
     }

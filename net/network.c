@@ -56,14 +56,15 @@ static rlt_time scaled_time(rlt_time t, double scale)
     return x >= (double)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)x;
 }
 
-static int scaled_bandwidths(const rlt_topology *t, double scale, uint64_t **out, rlt_error *err)
+static int scaled_bandwidths(const rlt_topology *t, const rlt_net_fold *fold, double scale, uint64_t **out,
+                             rlt_error *err)
 {
-    uint32_t n = rlt_topology_links(t);
+    uint32_t n = fold ? fold->n_classes : rlt_topology_links(t);
     uint64_t *bw = malloc((n ? (size_t)n : 1) * sizeof(*bw));
     if (!bw)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < n; i++)
-        bw[i] = rlt__scaled_bw(rlt_topology_link(t, i).bw_Bps, scale);
+        bw[i] = rlt__scaled_bw(rlt_topology_link(t, fold ? fold->link[i] : i).bw_Bps, scale);
     *out = bw;
     return 0;
 }
@@ -76,7 +77,7 @@ int rlt__net_init(rlt_net_core *c, const rlt_net_model *model, const rlt_net_con
                         "a scale of bandwidth (%g) or latency (%g) that is not in (0, 1e9]",
                         cfg->bandwidth_scale, cfg->latency_scale);
     const rlt_topology *t = rlt_router_topology(cfg->router);
-    int rc = rlt_usage_create(t, cfg->series_bin_ps, &c->base.usage, err);
+    int rc = rlt__usage_create(t, cfg->fold, cfg->series_bin_ps, &c->base.usage, err);
     if (rc)
         return rc;
     c->base.usage->bandwidth_scale = cfg->bandwidth_scale;
@@ -87,22 +88,29 @@ int rlt__net_init(rlt_net_core *c, const rlt_net_model *model, const rlt_net_con
     c->endpoint = cfg->endpoint;
     c->bandwidth_scale = cfg->bandwidth_scale;
     c->latency_scale = cfg->latency_scale;
-    c->scaled = c->bandwidth_scale != 1.0 || c->latency_scale != 1.0;
+    c->fold = cfg->fold;
+    c->may_loop = !rlt_topology_is_product(t);
+    c->scaled = c->bandwidth_scale != 1.0 || c->latency_scale != 1.0 || c->fold;
     c->plain = c->endpoint.n_protocols == 0 && c->endpoint.byte_fs == 0;
     c->plain_ps = c->endpoint.message_ps;
     rlt_pool_init(&c->path_runs, sizeof(rlt_path_run));
-    return scaled_bandwidths(t, cfg->bandwidth_scale, bw, err);
+    return scaled_bandwidths(t, cfg->fold, cfg->bandwidth_scale, bw, err);
 }
 
 void rlt__net_fini(rlt_net_core *c)
 {
     rlt_usage_free(c->base.usage);
     rlt_pool_free(&c->path_runs);
+    free(c->shares.links);
+    free(c->shares.times);
 }
 
 int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg)
 {
     rlt_path *p = &leg->path;
+    uint64_t others = rlt__message_count(m) - 1;
+    c->base.messages += others;
+    c->base.bytes_offered += others * m->bytes;
     if (p->n)
         p->bw_Bps = rlt__scaled_bw(p->bw_Bps, c->bandwidth_scale);
     rlt_message_cost cost = rlt_endpoint_cost(&c->endpoint, m->bytes, p->bw_Bps);

@@ -8,6 +8,12 @@
 #include "net/usage_internal.h"
 #include "sim/mem.h"
 
+/* Links, or classes of links in a folded network, and how many messages are on each at once. */
+typedef struct rlt_shares {
+    uint32_t *links, *times;
+    uint32_t n, room;
+} rlt_shares;
+
 typedef struct rlt_net_core {
     rlt_net base;
     rlt_sim *sim;
@@ -15,7 +21,10 @@ typedef struct rlt_net_core {
     rlt_net_client client;
     rlt_endpoint endpoint;
     double bandwidth_scale, latency_scale;
-    bool scaled;        /* one of the two is not 1 */
+    const rlt_net_fold *fold;
+    rlt_shares shares;  /* see rlt__net_shares */
+    bool may_loop;      /* routes may cross a link twice */
+    bool scaled;        /* one of the two is not 1, or messages stand for several */
     bool plain;         /* a message's cost does not depend on its size */
     rlt_time plain_ps;  /* that cost */
     rlt_pool path_runs; /* copies of paths, see rlt__path_keep */
@@ -29,7 +38,7 @@ typedef struct rlt_leg {
     rlt_time tail_ps; /* endpoint's delay + path's latency */
 } rlt_leg;
 
-/* Fills the part that models share; *bw is malloc'ed: each link's scaled capacity. */
+/* Fills the part that models share; *bw is malloc'ed: each link's (or class's) scaled capacity. */
 int rlt__net_init(rlt_net_core *c, const rlt_net_model *model, const rlt_net_config *cfg, uint64_t **bw,
                   rlt_error *err) RLT_MUST_USE;
 void rlt__net_fini(rlt_net_core *c);
@@ -50,6 +59,21 @@ static inline int rlt__net_leg(rlt_net_core *c, const rlt_message *m, rlt_leg *l
     leg->tail_ps = rlt_time_add(leg->path.latency_ps, c->plain_ps);
     return 0;
 }
+
+static inline uint32_t rlt__message_count(const rlt_message *m)
+{
+    return m->count ? m->count : 1;
+}
+
+/* Fills c->shares with what the messages that m stands for put on each class of those links together (not
+ * folded: how often the path crosses each link). A failure has been told to the simulation. */
+int rlt__net_shares(rlt_net_core *c, const rlt_message *m, const uint32_t *links, uint32_t n) RLT_MUST_USE;
+
+/* Adds a link to c->shares, not looking whether it is there. RLT_ENOMEM. */
+int rlt__shares_push(rlt_net_core *c, uint32_t link, uint32_t times) RLT_MUST_USE;
+/* Copies c->shares, to be dropped like a path, and brings a copy back there. RLT_ENOMEM. */
+int rlt__shares_keep(rlt_net_core *c, uint32_t *first) RLT_MUST_USE;
+int rlt__shares_load(rlt_net_core *c, uint32_t first) RLT_MUST_USE;
 
 /* Copies of paths that must outlive the next call of the router: chains of small runs. */
 enum { RLT_RUN_LINKS = 6 };

@@ -7,6 +7,12 @@
 
 int rlt_usage_create(const rlt_topology *t, rlt_time bin_ps, rlt_usage **out, rlt_error *err)
 {
+    return rlt__usage_create(t, NULL, bin_ps, out, err);
+}
+
+int rlt__usage_create(const rlt_topology *t, const rlt_net_fold *fold, rlt_time bin_ps, rlt_usage **out,
+                      rlt_error *err)
+{
     *out = NULL;
     if (bin_ps < 0 || bin_ps > RLT_TIME_MAX / RLT_MAX_BINS)
         return rlt_fail(err, RLT_ERANGE, NULL, "a bin of the time series of %lld ps", (long long)bin_ps);
@@ -14,7 +20,8 @@ int rlt_usage_create(const rlt_topology *t, rlt_time bin_ps, rlt_usage **out, rl
     if (!u)
         return rlt_nomem(err);
     u->topology = t;
-    u->n = rlt_topology_links(t);
+    u->fold = fold;
+    u->n = fold ? fold->n_classes : rlt_topology_links(t);
     u->bandwidth_scale = 1;
     u->bin_ps = bin_ps;
     u->horizon = -1;
@@ -50,9 +57,14 @@ const rlt_net_fold *rlt_usage_fold(const rlt_usage *u)
     return u->fold;
 }
 
+static uint32_t place_of(const rlt_usage *u, uint32_t link)
+{
+    return u->fold ? rlt_net_fold_class(u->fold, link) : link;
+}
+
 rlt_link_usage rlt_usage_link(const rlt_usage *u, uint32_t link)
 {
-    const rlt_account *a = &u->links[link];
+    const rlt_account *a = &u->links[place_of(u, link)];
     uint64_t bw = rlt__scaled_bw(rlt_topology_link(u->topology, link).bw_Bps, u->bandwidth_scale);
     return (rlt_link_usage){a->bytes, rlt_transfer_time(a->bytes, bw), a->active, a->messages, bw};
 }
@@ -259,5 +271,8 @@ uint32_t rlt_usage_bins(const rlt_usage *u)
 
 double rlt_usage_bin_bytes(const rlt_usage *u, uint32_t link, uint32_t bin)
 {
-    return u->series && bin < u->bins && bin < u->series[link].room ? u->series[link].bytes[bin] : 0;
+    if (!u->series || bin >= u->bins)
+        return 0;
+    const rlt_bins *s = &u->series[place_of(u, link)];
+    return bin < s->room ? s->bytes[bin] : 0;
 }

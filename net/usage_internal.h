@@ -49,6 +49,10 @@ struct rlt_usage {
     rlt_pool spans;
 };
 
+/* As rlt_usage_create, with an account for each class of a fold (NULL: for each link). */
+int rlt__usage_create(const rlt_topology *t, const rlt_net_fold *fold, rlt_time bin_ps, rlt_usage **out,
+                      rlt_error *err) RLT_MUST_USE;
+
 static inline uint64_t rlt__scaled_bw(uint64_t bw_Bps, double scale)
 {
     if (scale == 1.0)
@@ -90,11 +94,12 @@ static inline int rlt__usage_span(rlt_usage *u, uint32_t link, rlt_time now, rlt
     return 0;
 }
 
-static inline void rlt__usage_join(rlt_usage *u, uint32_t link, rlt_time now)
+static inline void rlt__usage_join(rlt_usage *u, uint32_t link, rlt_time now, uint32_t messages)
 {
     rlt_account *a = &u->links[link];
-    if (a->live++ == 0)
+    if (a->live == 0)
         a->from = now;
+    a->live += messages;
 }
 
 /* `messages` that joined leave together, each of so many bytes. */

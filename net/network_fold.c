@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a message puts on the links of its path, where that may not be once its rate on each: in a folded
+ * network, and where a route crosses a link twice. */
+#include <stdio.h>
+
+#include "net/network_internal.h"
+
+int rlt__shares_push(rlt_net_core *c, uint32_t link, uint32_t times)
+{
+    rlt_shares *s = &c->shares;
+    if (s->n == s->room) {
+        uint32_t room = s->room;
+        int rc = rlt_grow(&s->times, &room, sizeof(*s->times), (uint64_t)s->n + 1, UINT32_MAX, "links", NULL);
+        if (!rc)
+            rc = rlt_grow(&s->links, &s->room, sizeof(*s->links), (uint64_t)s->n + 1, UINT32_MAX, "links",
+                          NULL);
+        if (rc)
+            return rc;
+    }
+    s->links[s->n] = link;
+    s->times[s->n++] = times;
+    return 0;
+}
+
+static int add(rlt_net_core *c, uint32_t link)
+{
+    rlt_shares *s = &c->shares;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->links[i] == link) {
+            s->times[i]++;
+            return 0;
+        }
+    }
+    return rlt__shares_push(c, link, 1);
+}
+
+/* In runs of pairs; from the end, so that each run knows its successor. */
+int rlt__shares_keep(rlt_net_core *c, uint32_t *first)
+{
+    enum { PAIRS = RLT_RUN_LINKS / 2 };
+    const rlt_shares *s = &c->shares;
+    uint32_t next = RLT_NONE, n = s->n;
+    while (n) {
+        uint32_t k = (n - 1) % PAIRS + 1, i = rlt_pool_get(&c->path_runs);
+        if (i == RLT_NONE) {
+            rlt__path_drop(c, next);
+            return RLT_ENOMEM;
+        }
+        rlt_path_run *r = rlt__path_run(c, i);
+        n -= k;
+        r->next = next;
+        r->n = 2 * k;
+        for (uint32_t p = 0; p < k; p++) {
+            r->links[2 * p] = s->links[n + p];
+            r->links[2 * p + 1] = s->times[n + p];
+        }
+        next = i;
+    }
+    *first = next;
+    return 0;
+}
+
+int rlt__shares_load(rlt_net_core *c, uint32_t first)
+{
+    int rc = 0;
+    c->shares.n = 0;
+    for (uint32_t i = first; i != RLT_NONE && !rc; i = rlt__path_run(c, i)->next) {
+        const rlt_path_run *r = rlt__path_run(c, i);
+        for (uint32_t p = 0; p < r->n && !rc; p += 2)
+            rc = rlt__shares_push(c, r->links[p], r->links[p + 1]);
+    }
+    return rc;
+}
+
+static int uneven(rlt_net_core *c, const rlt_message *m, uint32_t class, uint64_t messages)
+{
+    char where[64];
+    snprintf(where, sizeof(where), "message from rank %u to rank %u", m->src, m->dst);
+    return rlt_sim_fail(c->sim, RLT_ETOPOLOGY, where,
+                        "%llu messages do not fall evenly on the %u links of class %u of the folded network",
+                        (unsigned long long)messages, c->fold->size[class], class);
+}
+
+int rlt__net_shares(rlt_net_core *c, const rlt_message *m, const uint32_t *links, uint32_t n)
+{
+    rlt_shares *s = &c->shares;
+    s->n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (c->fold || c->may_loop ? add(c, c->fold ? rlt_net_fold_class(c->fold, links[i]) : links[i])
+                                   : rlt__shares_push(c, links[i], 1))
+            return rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for one more message");
+    for (uint32_t i = 0; c->fold && i < s->n; i++) {
+        uint64_t messages = (uint64_t)s->times[i] * rlt__message_count(m), size = c->fold->size[s->links[i]];
+        if (messages % size || messages / size > UINT32_MAX)
+            return uneven(c, m, s->links[i], messages);
+        s->times[i] = (uint32_t)(messages / size);
+    }
+    return 0;
+}
