@@ -60,11 +60,6 @@ const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req)
     return req->kind == RLT_ALL_TO_ALL ? &rlt_direct : &rlt_ring;
 }
 
-static bool rooted(rlt_coll_kind kind)
-{
-    return kind == RLT_BROADCAST || kind == RLT_REDUCE || kind == RLT_GATHER || kind == RLT_SCATTER;
-}
-
 /* Shares of the members; the counts of an all-to-all say all there is to say. */
 static int check_counts(const rlt_coll_request *req, rlt_error *err)
 {
@@ -78,7 +73,9 @@ static int check_counts(const rlt_coll_request *req, rlt_error *err)
         if (req->counts[i] > MAX_BYTES)
             return rlt_fail(err, RLT_ERANGE, name, "a share of %llu bytes is above the limit of 256 TiB",
                             (unsigned long long)req->counts[i]);
-        sum += req->counts[i]; /* 2^24 times 2^48 at most: no wrap */
+        sum += req->counts[i];
+        if (sum > MAX_BYTES)
+            return rlt_fail(err, RLT_ERANGE, name, "the counts sum to more than 256 TiB");
     }
     if (sum == req->bytes)
         return 0;
@@ -96,7 +93,7 @@ static int check_request(const rlt_coll_request *req, rlt_error *err)
     if (req->bytes > MAX_BYTES)
         return rlt_fail(err, RLT_ERANGE, name, "%llu bytes are above the limit of 256 TiB",
                         (unsigned long long)req->bytes);
-    if (rooted(req->kind) && req->root >= req->n)
+    if (rlt_coll_rooted(req->kind) && req->root >= req->n)
         return rlt_fail(err, RLT_ERANGE, name, "root %u of %u members", req->root, req->n);
     if (req->kind == RLT_SEND_RECV && req->n != 2)
         return rlt_fail(err, RLT_ETOPOLOGY, name, "expected 2 members, got %u", req->n);

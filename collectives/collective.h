@@ -78,6 +78,11 @@ RLT_API const char *rlt_coll_name(rlt_coll_kind kind);
 RLT_API const char *rlt_pattern_name(uint32_t i);
 /* By name, dashes and case do not matter ("AllReduce", "all-reduce"); the error lists the known ones. */
 RLT_API int rlt_coll_parse(const char *name, rlt_coll_kind *kind, rlt_error *err) RLT_MUST_USE;
+/* Whether one member is the root: broadcast, reduce, gather, scatter. */
+static inline bool rlt_coll_rooted(rlt_coll_kind kind)
+{
+    return kind == RLT_BROADCAST || kind == RLT_REDUCE || kind == RLT_GATHER || kind == RLT_SCATTER;
+}
 /* Bus bandwidth factor. */
 RLT_API double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n);
 /* Patterns by dimension of the topology into those by dimension of the group. */

@@ -19,8 +19,8 @@ typedef struct coll_settings {
 #define AT(field) .offset = offsetof(coll_settings, field)
 static const rlt_option own_options[] = {
     {"collective", 'c', RLT_OPT_TEXT, "NAME[,...]",
-     "all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, reduce, barrier, send_recv (from the "
-     "group's first rank to its second), several separated by commas, or all.",
+     "all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, reduce, gather, scatter, barrier, "
+     "send_recv (from the group's first rank to its second), several separated by commas, or all.",
      AT(collective), .preset = "all_reduce", .word_at = rlt_collective_word},
     {"algorithm", 'a', RLT_OPT_TEXT, "NAME[,...]",
      "Algorithms to compare, those that 'ringlet list algorithms' shows; all: each that can do the "
@@ -28,16 +28,19 @@ static const rlt_option own_options[] = {
      AT(algorithm), .preset = "auto", .word_at = rlt_algorithm_word},
     {"bytes", 'b', RLT_OPT_TEXT, "SIZES",
      "Sizes: 64MiB, a list 1KiB,1MiB, or a range LOW:HIGH:xN or LOW:HIGH:+STEP such as 1KiB:1GiB:x4. "
-     "all_reduce, broadcast, reduce, all_to_all: the buffer of a rank; all_gather: the whole result; "
-     "reduce_scatter: the whole input.",
+     "all_reduce, broadcast, reduce, all_to_all: the buffer of a rank; all_gather, gather: the whole result; "
+     "reduce_scatter, scatter: the whole input.",
      AT(bytes), .preset = "1KiB:1GiB:x4"},
     {"ranks", 'r', RLT_OPT_COUNT, "N", "Only ranks 0 to N-1 take part (default: one on each accelerator).",
      AT(ranks), .min = 1, .max = RLT_MAX_MEMBERS},
     {"group", 'g', RLT_OPT_TEXT, "LIST", "Only these ranks take part, in this order: 0-3,8.", AT(group)},
     {"root", 0, RLT_OPT_COUNT, "R",
-     "The rank that broadcasts, or that is reduced to (default: the group's first).", AT(root)},
+     "The rank that broadcasts or scatters, or to which is reduced or gathered (default: the group's first).",
+     AT(root)},
     {"counts", 0, RLT_OPT_TEXT, "FILE",
-     "For all_to_all: how many bytes each rank sends to each other, as rows of numbers, one row a sender.",
+     "File of numbers. all_to_all: how many bytes each rank sends to each other, one row a sender; "
+     "all_gather, "
+     "reduce_scatter, gather, scatter: the bytes of each rank's share.",
      AT(counts)},
     {"check", 0, RLT_OPT_FLAG, NULL,
      "First verify each plan symbolically: every rank ends with every contribution exactly once.", AT(check),
@@ -72,7 +75,7 @@ typedef struct coll_job {
     rlt_coll_kind kinds[RLT_COLL_KINDS];
     uint64_t *sizes;
     uint32_t n_sizes;
-    uint64_t largest; /* of the counts: a rank's buffer */
+    uint64_t counted; /* bytes by the counts */
 } coll_job;
 
 static int read_kinds(coll_job *j, rlt_error *err)
@@ -153,22 +156,33 @@ static int find_root(coll_job *j, const rlt_parsed *args, rlt_error *err)
                     (unsigned long long)j->s->root, j->ask.group.n);
 }
 
+/* Bytes of a collective with counts: of an all-to-all, what a rank sends at most; else all shares. */
+static uint64_t counted_bytes(const coll_job *j, uint32_t rows, uint32_t n)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t sum = 0;
+        for (uint32_t k = 0; k < n && sum >> 62 == 0; k++) /* counts are below 2^49 */
+            sum += j->ask.counts[(size_t)i * n + k];
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
 static int read_counts(coll_job *j, rlt_error *err)
 {
-    uint32_t n = j->ask.group.n;
+    uint32_t n = j->ask.group.n, taken = 1u << RLT_ALL_TO_ALL | 1u << RLT_ALL_GATHER |
+                                         1u << RLT_REDUCE_SCATTER | 1u << RLT_GATHER | 1u << RLT_SCATTER;
     int rc;
-    if (j->ask.n_kinds != 1 || j->kinds[0] != RLT_ALL_TO_ALL)
-        return rlt_fail(err, RLT_EUSAGE, "--counts", "is for --collective all_to_all alone");
-    if ((rc = rlt_read_counts(j->s->counts, n, &j->ask.counts, err)) ||
+    if (j->ask.n_kinds != 1 || !(taken & 1u << j->kinds[0]))
+        return rlt_fail(
+            err, RLT_EUSAGE, "--counts",
+            "is for --collective all_to_all, all_gather, reduce_scatter, gather or scatter alone");
+    uint32_t rows = j->kinds[0] == RLT_ALL_TO_ALL ? n : 1;
+    if ((rc = rlt_read_counts(j->s->counts, rows, n, &j->ask.counts, err)) ||
         (rc = rlt_inputs_add_file(&j->ask.setup.inputs, "counts", j->s->counts, err)))
         return rc;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t sum = 0;
-        for (uint32_t k = 0; k < n; k++)
-            sum +=
-                j->ask.counts[(size_t)i * n + k]; /* 2^15 members (a file of 1 GiB) of 2^48 bytes at most */
-        j->largest = sum > j->largest ? sum : j->largest;
-    }
+    j->counted = counted_bytes(j, rows, n);
     return 0;
 }
 
@@ -209,7 +223,7 @@ static int list_cases(coll_job *j, rlt_error *err)
         }
         for (uint32_t i = 0; i < (one ? 1 : j->n_sizes); i++)
             ask->cases[ask->n_cases++] = (rlt_coll_case){kind, kind == RLT_BARRIER ? 0
-                                                               : ask->counts       ? j->largest
+                                                               : ask->counts       ? j->counted
                                                                                    : j->sizes[i]};
     }
     return 0;

@@ -53,7 +53,7 @@ static void put(rlt_table *t, const char *name, const char *summary, const char 
 static void list_collectives(rlt_table *t)
 {
     for (int k = 0; k < RLT_COLL_KINDS; k++) {
-        char by[256] = "";
+        char by[512] = "";
         const rlt_algorithm *a;
         for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++) {
             size_t used = strlen(by);
@@ -90,6 +90,9 @@ static void list_readers(rlt_table *t)
     const rlt_reader *r;
     for (uint32_t i = 0; (r = rlt_reader_at(i)); i++)
         put(t, r->name, r->summary, NULL);
+    const rlt_topology_format *f;
+    for (uint32_t i = 0; (f = rlt_topology_format_at(i)); i++)
+        put(t, f->name, f->summary, f->settings);
 }
 
 /* The names come from the generator itself: its complaint about an unknown setting lists them. */
@@ -117,6 +120,7 @@ static void list_settings(rlt_table *t)
     put(t, "chunks", "pieces of a share under way at a time", "count");
     put(t, "window", "messages that a rank keeps under way", "count");
     put(t, "directions", "ways round a ring", "1 or 2");
+    put(t, "servers", "members that also serve, of parameter servers", "count");
     put(t, "patterns", "inside each dimension, innermost first",
         "ring, direct, halving_doubling, recursive_doubling, with commas");
 }

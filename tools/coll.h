@@ -12,8 +12,9 @@
 int rlt_parse_sizes(const char *text, uint64_t **sizes, uint32_t *n, rlt_error *err) RLT_MUST_USE;
 /* "0-3,8,12-15" into ranks; *ranks is malloc'ed. RLT_EUSAGE. */
 int rlt_parse_ranks(const char *text, uint32_t **ranks, uint32_t *n, rlt_error *err) RLT_MUST_USE;
-/* n * n numbers of bytes separated by blanks; *counts is malloc'ed. Errors name line and column. */
-int rlt_read_counts(const char *path, uint32_t n, uint64_t **counts, rlt_error *err) RLT_MUST_USE;
+/* rows * n numbers of bytes separated by blanks; *counts is malloc'ed. Errors name line and column. */
+int rlt_read_counts(const char *path, uint32_t rows, uint32_t n, uint64_t **counts,
+                    rlt_error *err) RLT_MUST_USE;
 
 /* One collective, from plan to end. Zero-initialise; rlt_coll_end frees what is there. */
 typedef struct rlt_coll_run {

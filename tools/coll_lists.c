@@ -154,9 +154,21 @@ static void place_of(const char *path, const char *text, const char *at, char *w
     snprintf(where, size, "%s:%u:%u", path, line, (unsigned)(at - start) + 1);
 }
 
-static int fill_counts(const char *path, const char *text, uint32_t n, uint64_t *counts, rlt_error *err)
+/* "7 numbers, one for each rank" or "7 x 7 numbers, one for each pair of ranks". */
+static const char *wanted_text(uint32_t rows, uint32_t n, char *text, size_t size)
 {
-    uint64_t wanted = (uint64_t)n * n, got = 0;
+    if (rows == 1)
+        snprintf(text, size, "%u numbers, one for each rank", n);
+    else
+        snprintf(text, size, "%u x %u numbers, one for each pair of ranks", rows, n);
+    return text;
+}
+
+static int fill_counts(const char *path, const char *text, uint32_t rows, uint32_t n, uint64_t *counts,
+                       rlt_error *err)
+{
+    uint64_t wanted = (uint64_t)rows * n, got = 0;
+    char table[80];
     char where[300];
     for (const char *p = text;;) {
         char word[32];
@@ -175,31 +187,31 @@ static int fill_counts(const char *path, const char *text, uint32_t n, uint64_t 
         }
         if (got == wanted) {
             place_of(path, text, p, where, sizeof where);
-            return rlt_fail(err, RLT_ESCHEMA, where, "more than %u x %u numbers", n, n);
+            return rlt_fail(err, RLT_ESCHEMA, where, "more than %s",
+                            wanted_text(rows, n, table, sizeof table));
         }
         counts[got++] = value;
         p += length;
     }
     if (got < wanted)
-        return rlt_fail(err, RLT_ESCHEMA, path,
-                        "expected %u x %u numbers, one for each pair of ranks, got %llu", n, n,
-                        (unsigned long long)got);
+        return rlt_fail(err, RLT_ESCHEMA, path, "expected %s, got %llu",
+                        wanted_text(rows, n, table, sizeof table), (unsigned long long)got);
     return 0;
 }
 
-int rlt_read_counts(const char *path, uint32_t n, uint64_t **counts, rlt_error *err)
+int rlt_read_counts(const char *path, uint32_t rows, uint32_t n, uint64_t **counts, rlt_error *err)
 {
-    char *text = NULL;
+    char *text = NULL, table[80];
     size_t length;
     int rc = rlt_read_file(path, MAX_COUNTS_BYTES, &text, &length, err);
     if (rc)
         return rc;
     /* A number and its blank are two characters at least: larger groups cannot be in the file. */
-    if ((uint64_t)n * n > (length + 1) / 2)
-        rc = rlt_fail(err, RLT_ESCHEMA, path, "expected %u x %u numbers, one for each pair of ranks", n, n);
-    if (!rc && !(*counts = calloc((size_t)n * n, sizeof **counts)))
+    if (rows > 1 && (uint64_t)rows * n > (length + 1) / 2)
+        rc = rlt_fail(err, RLT_ESCHEMA, path, "expected %s", wanted_text(rows, n, table, sizeof table));
+    if (!rc && !(*counts = calloc((size_t)rows * n, sizeof **counts)))
         rc = rlt_nomem(err);
-    if (!rc && (rc = fill_counts(path, text, n, *counts, err))) {
+    if (!rc && (rc = fill_counts(path, text, rows, n, *counts, err))) {
         free(*counts);
         *counts = NULL;
     }

@@ -69,7 +69,7 @@ static rlt_coll_request make_request(const rlt_coll_ask *ask, const rlt_coll_cas
     rlt_coll_request r =
         rlt_group_request(c->kind == RLT_SEND_RECV ? &ask->pair : &ask->group, c->kind, c->bytes);
     r.root = ask->root;
-    if (c->kind != RLT_BROADCAST && c->kind != RLT_REDUCE)
+    if (!rlt_coll_rooted(c->kind))
         r.root = 0;
     r.counts = ask->counts;
     rlt_setup_parameters(&ask->setup, &r);
@@ -115,7 +115,8 @@ static void remark(coll_table *t, const coll_result *r)
     } set[] = {{"channels", s->channels},
                {"chunks", s->chunks},
                {"window", s->window},
-               {"directions", s->directions}};
+               {"directions", s->directions},
+               {"servers", s->servers}};
     uint32_t bit = 0;
     while (bit < 31 && rlt_algorithm_at(bit) && rlt_algorithm_at(bit) != a)
         bit++;
@@ -340,7 +341,8 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
     if (t->format == RLT_FORMAT_TABLE)
         fprintf(t->file.stream,
                 "%s# algbw = bytes / time; busbw = algbw x factor (all_reduce 2(n-1)/n; all_gather, "
-                "reduce_scatter,\n# all_to_all (n-1)/n; others 1); eff. = bound / time; busy: of the "
+                "reduce_scatter,\n# all_to_all, gather, scatter (n-1)/n; others 1); eff. = bound / time; "
+                "busy: of the "
                 "bottleneck, the busiest link\n",
                 t->ask->n_algorithms > 1 ? "# * the fastest algorithm of its size\n" : "");
     return rlt_file_close(&t->file, err);

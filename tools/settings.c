@@ -54,7 +54,7 @@ const rlt_option rlt_settings_options[] = {
      AT(link_scale)},
     {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
      "Override a parameter; may be repeated. Endpoint: launch=6.6us (once per collective), message=1us, "
-     "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2, "
+     "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2, servers=2, "
      "patterns=ring,direct (inside each dimension, innermost first).",
      AT(set)},
     {0}};
@@ -124,7 +124,8 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
     } own[] = {{"channels", &s->channels, 1024},
                {"chunks", &s->chunks, 4096},
                {"window", &s->window, 4096},
-               {"directions", &s->directions, 2}};
+               {"directions", &s->directions, 2},
+               {"servers", &s->servers, RLT_MAX_MEMBERS}};
     static const char *const endpoint[] = {"injection", "launch", "message", "byte", "protocol"};
     rlt_nearest near = rlt_nearest_to(name);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
@@ -150,7 +151,7 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
     }
     return rlt_fail(err, RLT_EUSAGE, name,
                     "unknown setting%s%s%s (endpoints have injection, launch, message, byte, protocol; "
-                    "algorithms have channels, chunks, window, directions, patterns)",
+                    "algorithms have channels, chunks, window, directions, servers, patterns)",
                     near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
 
@@ -258,6 +259,7 @@ void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req)
     req->chunks = s->chunks;
     req->window = s->window;
     req->directions = s->directions;
+    req->servers = s->servers;
     rlt_request_patterns(req, s->patterns);
 }
 
