@@ -32,6 +32,7 @@ typedef struct test_net {
     const char *algorithm; /* NULL: chosen */
     uint32_t ranks;        /* 0: all accelerators */
     uint32_t channels, chunks, window, directions;
+    const char *patterns[RLT_MAX_DIMS]; /* by dimension of the topology */
     uint32_t root, servers;
 } test_net;
 
@@ -71,6 +72,7 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
     req.chunks = n->chunks;
     req.window = n->window;
     req.directions = n->directions;
+    rlt_request_patterns(&req, n->patterns);
     req.root = n->root;
     req.servers = n->servers;
     if (n->algorithm) {
