@@ -152,7 +152,16 @@ bench: deps
 	@BUILD=$(BUILD) test/bench.sh
 
 tests: $(TESTS)
-benches: $(BUILD)/test/bench_queue $(BUILD)/test/bench_spawn
+# Compared with where it is installed (apt-get install libsimgrid-dev).
+ifeq ($(shell $(PKG_CONFIG) --exists simgrid 2>/dev/null && echo yes),yes)
+PEERS := $(BUILD)/test/bench_simgrid
+endif
+benches: $(BUILD)/test/bench_queue $(BUILD)/test/bench_spawn $(PEERS)
+
+$(BUILD)/test/bench_simgrid: test/bench_simgrid.c
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARN) $(CFLAGS) $$($(PKG_CONFIG) --cflags simgrid | sed 's/-I/-isystem /g') -o $@ $< $$($(PKG_CONFIG) --libs simgrid)
 
 format:
 	clang-format -i $(wildcard */*.c */*.h)

@@ -49,3 +49,9 @@ row "all-to-all burst 256, flow" "" "$(coll 256 flow --collective all_to_all --a
 echo
 echo "event queue, ns of CPU per hold (goal: <= 40 at 1e5 pending with ties)"
 $build/test/bench_queue
+echo
+if [ -x "$build/test/bench_simgrid" ]; then
+    test/bench_peers.sh
+else
+    echo "SimGrid is not installed (apt-get install libsimgrid-dev): nothing to compare with"
+fi
