@@ -9,26 +9,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "net/import.h"
 #include "net/topo_read.h"
 
-/* The first byte tells: JSON starts with a brace, GraphML with '<', YAML with a letter, a comment or a dash.
- */
 int rlt_topology_parse(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err)
 {
-    *out = NULL;
-    size_t i = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    while (i < length && strchr(" \t\r\n", text[i]) && text[i])
-        i++;
-    if (i == length)
-        return rlt_fail(err, RLT_EMALFORMED, name, "the file is empty");
-    char c = text[i];
-    if (c == '{' || c == '[')
-        return rlt_topology_from_json(name, text, length, out, err);
-    if (c == '<')
-        return rlt_topology_from_graphml(name, text, length, out, err);
-    if (c == '#' || c == '-' || c == '"' || c == '\'' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
-        return rlt_topology_from_astra(name, text, length, out, err);
-    return rlt_fail(err, RLT_EMALFORMED, name, "neither JSON, GraphML nor an ASTRA-sim network file");
+    return rlt_topology_import(name, text, length, NULL, out, err);
 }
 
 static int load_file(const char *path, rlt_topology **out, rlt_error *err)

@@ -53,6 +53,9 @@ typedef enum rlt_node_kind {
     RLT_SWITCH,
 } rlt_node_kind;
 
+/* What a switch can do with data on its way: add up what comes in, send one message out on several links. */
+enum { RLT_CAN_REDUCE = 1, RLT_CAN_MULTICAST = 2 };
+
 typedef struct rlt_link {
     uint32_t src, dst; /* node ids */
     uint32_t dim;      /* dimension of a product; 0 in a graph */
@@ -72,7 +75,7 @@ typedef struct rlt_dim {
 typedef struct rlt_topology rlt_topology;
 
 /*
- * Loads `spec`: a file (JSON, GraphML, ASTRA-sim network YAML; told apart by content), "-" for standard
+ * Loads `spec`: a file (told apart by content: net/import.h lists the formats), "-" for standard
  * input, a name of one in `search_dir` (may be NULL; tried as search_dir/spec.json), or a compact product of
  * dimensions, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns
  * shape:size@bandwidth,latency[,key=value...] RLT_EMALFORMED/RLT_ESCHEMA with file:line:column, RLT_ETOPOLOGY
@@ -99,6 +102,10 @@ RLT_API uint32_t rlt_topology_nodes(const rlt_topology *t); /* accelerators are 
 RLT_API uint32_t rlt_topology_links(const rlt_topology *t);
 RLT_API rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id); /* O(dimensions) */
 RLT_API rlt_node_kind rlt_topology_node_kind(const rlt_topology *t, uint32_t node);
+RLT_API uint32_t rlt_topology_in_network(const rlt_topology *t, uint32_t node); /* RLT_CAN_... */
+/* The link the other way between the same two nodes, the other half of a cable where there are several; or
+ * RLT_NONE. */
+RLT_API uint32_t rlt_topology_reverse(const rlt_topology *t, uint32_t link);
 /* "acc3", "sw1.0.2" (dimension, group, local), or the name in the file. Writes at most size bytes, returns
  * buffer. */
 RLT_API const char *rlt_topology_node_name(const rlt_topology *t, uint32_t node, char *buffer, size_t size);

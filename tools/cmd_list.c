@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/import.h"
 #include "sim/mem.h"
 #include "tools/commands.h"
 #include "tools/file.h"

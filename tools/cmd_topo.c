@@ -6,6 +6,7 @@
 #include "sim/units.h"
 #include "tools/commands.h"
 #include "tools/file.h"
+#include "tools/locate.h"
 #include "tools/message.h"
 #include "tools/settings.h"
 
@@ -340,18 +341,13 @@ typedef struct export_settings {
     const char *as, *output;
 } export_settings;
 
-static int write_as(const char *spec, const char *format, const char *output, rlt_error *err)
+static int write_as(const rlt_topology *t, const char *format, const char *output, rlt_error *err)
 {
-    rlt_topology *t = NULL;
     char *text = NULL;
-    int rc = rlt_find_topology(spec, &t, err);
-    if (rc)
-        return rc;
-    rc = rlt_topology_export(t, format, &text, err);
+    int rc = rlt_topology_export(t, format, &text, err);
     if (!rc)
         rc = rlt_file_write(output, text, strlen(text), err);
     free(text);
-    rlt_topology_free(t);
     return rc;
 }
 
@@ -366,15 +362,62 @@ static const rlt_option_group export_options[] = {{"Options", export_own, 0}, {0
 static int export(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     const export_settings *s = settings;
-    return write_as(args->operands[0], s->as, s->output, err);
+    rlt_topology *t = NULL;
+    int rc = rlt_find_topology(args->operands[0], &t, err);
+    if (!rc)
+        rc = write_as(t, s->as, s->output, err);
+    rlt_topology_free(t);
+    return rc;
 }
 
-static const rlt_option_group import_options[] = {{"Options", export_own + 1, 0}, {0}};
+typedef struct import_settings {
+    const char *output, *graph;
+    rlt_texts set;
+} import_settings;
 
+static const rlt_option import_own[] = {
+    {"set", 's', RLT_OPT_LIST, "NAME=RATE",
+     "A bandwidth that the file leaves open, in one direction: nvlink (one NVLink), pcie, cpu (between two "
+     "CPUs), network (a NIC), link_bandwidth (what a ring's channel gets between two GPUs). May be repeated.",
+     .offset = offsetof(import_settings, set)},
+    {"graph", 0, RLT_OPT_TEXT, "FILE", "NCCL's graph dump of the same machine: its rings are recommended.",
+     .offset = offsetof(import_settings, graph)},
+    {"output", 'o', RLT_OPT_TEXT, "FILE", "Write there instead of standard output.",
+     .offset = offsetof(import_settings, output), .preset = "-", .unrecorded = true},
+    {0}};
+static const rlt_option_group import_options[] = {{"Options", import_own, 0}, {0}};
+
+static bool describes_a_machine(const char *source)
+{
+    return strncmp(source, "NCCL ", strlen("NCCL ")) == 0 ||
+           strncmp(source, "nvidia-smi ", strlen("nvidia-smi ")) == 0;
+}
+
+/* What the file left to assume is in the source, which goes with the topology; said here as well. */
 static int import(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    const export_settings *s = settings;
-    return write_as(args->operands[0], "json", s->output, err);
+    const import_settings *s = settings;
+    rlt_import with = {0};
+    rlt_topology *t = NULL;
+    char *graph = NULL;
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < s->set.n; i++)
+        if ((rc = rlt_import_set(&with, s->set.items[i], err))) {
+            rlt_error_prefix(err, "--set");
+            return rc == RLT_ENOMEM ? rc : RLT_EUSAGE;
+        }
+    if (s->graph && (rc = rlt_read_text(s->graph, &graph, &with.graph_length, err)))
+        return rc;
+    with.graph_name = s->graph;
+    with.graph_text = graph;
+    rc = rlt_import_topology(args->operands[0], s->set.n || graph ? &with : NULL, &t, err);
+    if (!rc)
+        rc = write_as(t, "json", s->output, err);
+    if (!rc && describes_a_machine(rlt_topology_source(t)))
+        rlt_note("%s", rlt_topology_source(t));
+    rlt_topology_free(t);
+    free(graph);
+    return rc;
 }
 
 static const rlt_command cmd_describe = {
@@ -437,11 +480,15 @@ static const rlt_command cmd_import = {
     .operands = "FILE",
     .min_operands = 1,
     .max_operands = 1,
-    .description = "Reads GraphML, an ASTRA-sim network file, JSON or written-out dimensions, and writes "
-                   "ringlet's JSON, to be edited further.",
-    .example = "ringlet topo import 'fully-connected:4@90GB/s,1us' -o mesh.json",
+    .description =
+        "Reads a topology in any format that 'ringlet list readers' shows, and writes ringlet's JSON, to be "
+        "edited further. What describes your own machine: NCCL's topology file "
+        "(NCCL_TOPO_DUMP_FILE=FILE), its log (NCCL_DEBUG=INFO, of all ranks; gzip too), or the output of "
+        "nvidia-smi topo -m. What such a file leaves open is assumed, said in \"source\" and here, and given "
+        "by --set.",
+    .example = "ringlet topo import nccl-topo.xml --graph nccl-graph.xml --set nvlink=25GB/s -o machine.json",
     .options = import_options,
-    .settings_size = sizeof(export_settings),
+    .settings_size = sizeof(import_settings),
     .run = import,
 };
 static const rlt_command cmd_export = {
@@ -467,7 +514,8 @@ const rlt_command rlt_cmd_topo = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "T is a file (JSON, GraphML, ASTRA-sim network YAML), a name that 'ringlet list topologies' shows, - "
+        "T is a file ('ringlet list readers' shows the formats), a name that 'ringlet list topologies' "
+        "shows, - "
         "for standard input, or dimensions written out, innermost first: "
         "shape:size@bandwidth,latency*shape:size@... The bandwidth is what one accelerator can send into the "
         "dimension in one direction; the latency is of one link. 'ringlet list shapes' shows the shapes.",

@@ -9,8 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/import.h"
+#include "sim/mem.h"
 #include "tools/message.h"
 #include "tools/settings.h"
+#include "workload/inflate.h"
 
 static const char *const endings[] = {"", ".json", ".graphml", ".yml", ".yaml"};
 enum { N_ENDINGS = sizeof endings / sizeof *endings };
@@ -95,12 +98,52 @@ bool rlt_topology_path(const char *spec, char *path, size_t size)
     return access(spec, F_OK) == 0 || (!strpbrk(spec, "/:@") && find_name(spec, path, size));
 }
 
-int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
+static bool is_gzip(const char *path)
+{
+    unsigned char head[2] = {0};
+    FILE *f = strcmp(path, "-") != 0 ? fopen(path, "rb") : NULL;
+    bool yes = f && fread(head, 1, 2, f) == 2 && head[0] == 0x1f && head[1] == 0x8b;
+    if (f)
+        fclose(f);
+    return yes;
+}
+
+int rlt_read_text(const char *path, char **text, size_t *length, rlt_error *err)
+{
+    enum { MAX_BYTES = 256 << 20 };
+    return is_gzip(path) ? rlt__read_inflated(path, MAX_BYTES, text, length, err)
+                         : rlt_read_file(path, MAX_BYTES, text, length, err);
+}
+
+static int load_file(const char *path, const rlt_import *import, rlt_topology **out, rlt_error *err)
+{
+    char *text = NULL;
+    size_t length;
+    int rc = rlt_read_text(path, &text, &length, err);
+    if (!rc)
+        rc = rlt_topology_import(strcmp(path, "-") == 0 ? "standard input" : path, text, length, import, out,
+                                 err);
+    free(text);
+    return rc;
+}
+
+int rlt_import_topology(const char *spec, const rlt_import *import, rlt_topology **out, rlt_error *err)
 {
     char path[PATH_MAX];
-    if (strcmp(spec, "-") == 0 || access(spec, F_OK) == 0 || strchr(spec, ':') || strchr(spec, '@'))
+    *out = NULL;
+    if (strcmp(spec, "-") == 0 || access(spec, F_OK) == 0)
+        return load_file(spec, import, out, err);
+    if (strchr(spec, ':') || strchr(spec, '@')) {
+        if (import)
+            return rlt_fail(err, RLT_EUSAGE, spec, "written-out dimensions take neither --set nor --graph");
         return rlt_topology_load(spec, NULL, out, err);
+    }
     if (!strchr(spec, '/') && find_name(spec, path, sizeof path))
-        return rlt_topology_load(path, NULL, out, err);
+        return load_file(path, import, out, err);
     return not_found(spec, err);
+}
+
+int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
+{
+    return rlt_import_topology(spec, NULL, out, err);
 }
