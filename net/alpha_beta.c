@@ -229,24 +229,20 @@ static int carry(alpha_beta *ab, message *m, const rlt_path *p, const uint32_t *
     return rc || p->n <= 2 || ab->core.fold ? rc : carry_inner(ab, m, p, now);
 }
 
-/* The class of a port, which so many of the messages that msg stands for use at once. */
-static int port_class(alpha_beta *ab, const rlt_message *msg, uint32_t link, uint32_t times, uint32_t *class)
+/* The class of a port, and how many of the messages that msg stands for use each such port at once. */
+static int port_class(alpha_beta *ab, const rlt_message *msg, uint32_t link, uint32_t *class, uint32_t *times)
 {
     int rc = rlt__net_shares(&ab->core, msg, &link, 1);
-    char where[64];
     if (rc)
         return rc;
     *class = ab->core.shares.links[0];
-    if (ab->core.shares.times[0] == times)
-        return 0;
-    snprintf(where, sizeof(where), "message from rank %u to rank %u", msg->src, msg->dst);
-    return rlt_sim_fail(ab->core.sim, RLT_EUNSUPPORTED, where,
-                        "%u messages are on a port of the folded network at once, not %u",
-                        ab->core.shares.times[0], times);
+    *times = ab->core.shares.times[0];
+    return 0;
 }
 
 /* Accounts of the classes in between, kept with what comes to the receive port at once behind them. */
-static int carry_classes(alpha_beta *ab, message *m, const rlt_message *msg, const rlt_path *p, rlt_time now)
+static int carry_classes(alpha_beta *ab, message *m, const rlt_message *msg, const rlt_path *p,
+                         uint32_t arriving, rlt_time now)
 {
     const rlt_shares *s = &ab->core.shares;
     rlt_usage *u = ab->core.base.usage;
@@ -261,19 +257,29 @@ static int carry_classes(alpha_beta *ab, message *m, const rlt_message *msg, con
             rc = rlt__usage_spread(u, class, m->start, end, (double)m->wire_bytes * s->times[i]);
     }
     if (!rc)
-        rc = rlt__shares_push(&ab->core, RLT_NONE, msg->fan_in ? msg->fan_in : 1);
+        rc = rlt__shares_push(&ab->core, RLT_NONE, arriving);
     return rc ? rc : rlt__shares_keep(&ab->core, &m->inner);
 }
 
-/* Send and receive port of a path that is not empty. */
-static int find_ports(alpha_beta *ab, const rlt_message *msg, const rlt_path *p, uint32_t *ends)
+/* Send and receive port of a path that is not empty, and how many messages come to the latter at once. */
+static int find_ports(alpha_beta *ab, const rlt_message *msg, const rlt_path *p, uint32_t *ends,
+                      uint32_t *arriving)
 {
+    uint32_t leaving = 1;
     ends[0] = p->links[0];
     ends[1] = p->links[p->n - 1];
+    *arriving = 1;
     if (!ab->core.fold)
         return 0;
-    int rc = port_class(ab, msg, ends[0], 1, &ends[0]);
-    return rc || p->n == 1 ? rc : port_class(ab, msg, ends[1], msg->fan_in ? msg->fan_in : 1, &ends[1]);
+    int rc = port_class(ab, msg, ends[1], &ends[1], arriving);
+    if (!rc)
+        rc = port_class(ab, msg, ends[0], &ends[0], &leaving);
+    if (rc || leaving == 1)
+        return rc;
+    char where[64];
+    snprintf(where, sizeof(where), "message from rank %u to rank %u", msg->src, msg->dst);
+    return rlt_sim_fail(ab->core.sim, RLT_EUNSUPPORTED, where,
+                        "%u messages are on a send port of the folded network at once", leaving);
 }
 
 /* Any message. */
@@ -300,8 +306,8 @@ __attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_
     }
     remember(ab, msg, &leg);
 
-    uint32_t ends[2];
-    if (find_ports(ab, msg, p, ends) != 0)
+    uint32_t ends[2], arriving;
+    if (find_ports(ab, msg, p, ends, &arriving) != 0)
         return -1;
     port *first = &ab->ports[ends[0]];
     const port *last = &ab->ports[ends[1]];
@@ -315,7 +321,7 @@ __attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_
     fill_in(m, msg, leg.wire_bytes, start, rx_span);
     m->bytes *= rlt__message_count(msg);
     if (carry(ab, m, p, ends, now, tx_end) != 0 ||
-        (ab->core.fold && carry_classes(ab, m, msg, p, now) != 0)) {
+        (ab->core.fold && carry_classes(ab, m, msg, p, arriving, now) != 0)) {
         no_memory(ab);
         return -1;
     }

@@ -236,7 +236,7 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
     ask->report = &j->s->report;
     ask->collective = j->s->collective;
     ask->check = j->s->check;
-    ask->fold = j->s->verify_fold;
+    ask->fold = !j->s->no_fold;
     ask->verify_fold = j->s->verify_fold;
     if (j->s->no_fold && j->s->verify_fold)
         return rlt_fail(err, RLT_EUSAGE, "--verify-fold", "does not go with --no-fold");
