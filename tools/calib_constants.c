@@ -151,11 +151,15 @@ static int find_numbers(finder *f, rlt_json v, const char *prefix, int depth, rl
     return rc;
 }
 
-static int no_such(const finder *f, const char *name, rlt_error *err)
+static int no_such(const finder *f, rlt_json root, const char *name, rlt_error *err)
 {
+    rlt_constant list[RLT_MAX_CONSTANTS];
+    finder all = {.list = list, .machine = f->machine};
+    rlt_error ignored = {0};
     rlt_nearest near = rlt_nearest_to(name);
-    for (uint32_t i = 0; i < f->n; i++)
-        rlt_nearest_try(&near, f->list[i].name);
+    (void)find_numbers(&all, rlt_json_get(root, "endpoint"), "", 0, &ignored);
+    for (uint32_t i = 0; i < all.n; i++)
+        rlt_nearest_try(&near, all.list[i].name);
     return rlt_fail(err, RLT_EUSAGE, "--fit",
                     "%s has no number '%s'%s%s%s; %s=VALUE puts one into its endpoint", f->machine->path,
                     name, near.best ? "; did you mean '" : "", near.best ? near.best : "",
@@ -177,7 +181,7 @@ static int find_named(finder *f, rlt_json root, const char *item, rlt_error *err
                         equals + 1);
     bool there = find_path(root, name, path, &v);
     if (!there && !equals)
-        return no_such(f, name, err);
+        return no_such(f, root, name, err);
     if (there && !read_value(f->machine, v, &value, unit, sizeof unit, &whole))
         return rlt_json_fail(v, RLT_EUSAGE, err, "'%s' is no number to fit", name);
     if (there && value <= 0 && !equals)

@@ -63,7 +63,7 @@ static int seek(rlt_calibration *c, rlt_error *err)
         int rc = rlt_fit_run(&fit, err);
         if (rc)
             return rc;
-        if (!isfinite(fit.least))
+        if (!isfinite(fit.least) && !isfinite(c->misfit))
             return rlt_fail(err, s.rc, s.why.where, "%s", s.why.what);
         in_vain = fit.least < c->misfit * 0.999 ? 0 : in_vain + 1;
         c->misfit = fit.least < c->misfit ? fit.least : c->misfit;
