@@ -8,7 +8,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench install uninstall deps format check-format clean
+# Targets: all (default) demo test bench validate install uninstall deps format check-format clean
 # all needs the packages there; demo, test and bench install what is missing (as root or through sudo) first.
 
 CC         ?= gcc
@@ -151,6 +151,12 @@ bench: deps
 	@$(MAKE) --no-print-directory all benches
 	@BUILD=$(BUILD) test/bench.sh
 
+# How far simulations are from measured collectives, with the constants shipped in topologies/.
+MEASURED ?= ../shared/data/collectives/measured_collectives.csv
+validate: all
+	@if [ -r $(MEASURED) ]; then $(BUILD)/ringlet calibrate --check $(MEASURED); \
+	else echo 'validate: skipped, $(MEASURED) is not here (MEASURED=FILE names another table)'; fi
+
 tests: $(TESTS)
 # Compared with where it is installed (apt-get install libsimgrid-dev).
 ifeq ($(shell $(PKG_CONFIG) --exists simgrid 2>/dev/null && echo yes),yes)
@@ -173,7 +179,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests bench benches deps install uninstall format check-format clean FORCE
+.PHONY: all demo test tests bench benches validate deps install uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 
