@@ -180,6 +180,11 @@ static void collectives_and_their_bytes(void **state)
         collective(&f, 3, RLT_CHAKRA_ALL_TO_ALL, r ? 30 : 10, NULL);
         collective(&f, 4, RLT_CHAKRA_BARRIER, 0, NULL);
         collective(&f, 5, RLT_CHAKRA_GATHER, 50, NULL);
+        head(&f, 8, "sc", RLT_CHAKRA_COLL);
+        number(&f, "comm_type", RLT_CHAKRA_INT64, RLT_CHAKRA_SCATTER);
+        number(&f, "comm_size", RLT_CHAKRA_INT64, 70);
+        number(&f, "root_rank", RLT_CHAKRA_INT64, 1);
+        message(&f);
         head(&f, 6, "c10d::allreduce_", RLT_CHAKRA_COLL); /* the host's record of a collective */
         rlt__pb_put_uint(&f.node, 7, 12);
         number(&f, "is_cpu_op", RLT_CHAKRA_INT32, 1);
@@ -196,8 +201,8 @@ static void collectives_and_their_bytes(void **state)
         end(&f, name);
     }
     rlt_program *p = read_trace("t");
-    assert_int_equal(p->n_ops, 14);
-    assert_int_equal(p->n_comms, 6);
+    assert_int_equal(p->n_ops, 16);
+    assert_int_equal(p->n_comms, 7);
     for (uint32_t c = 0; c < p->n_comms; c++) {
         const rlt_comm *m = &p->comms[c];
         const rlt_op *first = &p->ops[p->comm_ops[m->first_op]];
@@ -205,13 +210,19 @@ static void collectives_and_their_bytes(void **state)
             assert_int_equal(m->bytes, 200);
         if (m->kind == RLT_REDUCE_SCATTER)
             assert_int_equal(m->bytes, 64);
-        if (m->kind == RLT_ALL_TO_ALL && m->counts[3] != 0) { /* 10 and 30 bytes, each spread evenly */
+        if (m->kind == RLT_ALL_TO_ALL) { /* 10 and 30 bytes, each spread evenly */
             const uint64_t uneven[] = {5, 5, 15, 15};
             assert_memory_equal(m->counts, uneven, sizeof uneven);
             assert_int_equal(m->bytes, 30);
-        } else if (m->kind == RLT_ALL_TO_ALL) { /* the gather: rank 1 sends 50 to the root */
-            const uint64_t gather[] = {0, 0, 50, 0};
-            assert_memory_equal(m->counts, gather, sizeof gather);
+        }
+        if (m->kind == RLT_GATHER) { /* 50 from each to the root that is not named */
+            assert_int_equal(m->bytes, 100);
+            assert_int_equal(m->root, 0);
+            assert_null(m->counts);
+        }
+        if (m->kind == RLT_SCATTER) { /* 70 to each of what rank 1 has */
+            assert_int_equal(m->bytes, 140);
+            assert_int_equal(m->root, 1);
         }
         if (m->kind == RLT_BROADCAST) {
             assert_int_equal(m->root, 1);

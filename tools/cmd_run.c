@@ -259,6 +259,7 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->chunks = r->setup.chunks;
     o->window = r->setup.window;
     o->directions = r->setup.directions;
+    o->servers = r->setup.servers;
     memcpy(o->patterns, r->setup.patterns, sizeof o->patterns);
     o->timing = r->timing;
     o->host_scale = s->host_scale;

@@ -205,7 +205,8 @@ static int request_ns(rlt_astra *a, const rlt_coll_request *req, uint64_t *ns, r
         *ns = rlt__astra_pair(a, rlt_member_rank(req, 0), rlt_member_rank(req, 1), req->bytes);
         return 0;
     default:
-        return rlt_fail(err, RLT_EUNSUPPORTED, "--timing astra", "unknown collective");
+        return rlt_fail(err, RLT_EUNSUPPORTED, "--timing astra", "%s has no closed form there",
+                        rlt_coll_name(req->kind));
     }
 }
 

@@ -252,7 +252,7 @@ static int check_communication(rlt_builder *b, const rlt_op_desc *d, const char 
         if (d->group >= b->n_groups)
             return rlt_fail(&b->error, RLT_EUSAGE, where, "a collective without a group");
         uint32_t n = b->store->group_first[d->group + 1] - b->store->group_first[d->group];
-        if ((d->coll == RLT_BROADCAST || d->coll == RLT_REDUCE) && d->root >= n)
+        if (rlt_coll_rooted(d->coll) && d->root >= n)
             return rlt_fail(&b->error, RLT_ESCHEMA, where,
                             "root %" PRIu32 " of a group of %" PRIu32 " members", d->root, n);
         if (d->send_counts && d->coll != RLT_ALL_TO_ALL)

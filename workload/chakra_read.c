@@ -5,7 +5,7 @@
  *   - control and data dependencies both hold back a node, except in traces converted from PyTorch, whose
  *     control dependencies are the call tree (a node may even be its own parent) and are not used;
  *   - a collective's or message's duration holds its waiting: kept as recorded, not replayed;
- *   - comm_size of all-gather is what each rank contributes, of scatter what each receives;
+ *   - comm_size of all-gather and gather is what each rank contributes, of scatter what each receives;
  *   - an all-to-all whose size differs between ranks is uneven: each rank spreads its own bytes evenly;
  *   - COMM_COLL without comm_size on the host is the host's record of a collective: host work.
  */
@@ -194,8 +194,8 @@ static const struct collective_kind {
     [RLT_CHAKRA_ALL_REDUCE] = {RLT_ALL_REDUCE, true},
     [RLT_CHAKRA_REDUCE] = {RLT_REDUCE, true},
     [RLT_CHAKRA_ALL_GATHER] = {RLT_ALL_GATHER, true},
-    [RLT_CHAKRA_GATHER] = {RLT_ALL_TO_ALL, true},
-    [RLT_CHAKRA_SCATTER] = {RLT_ALL_TO_ALL, true},
+    [RLT_CHAKRA_GATHER] = {RLT_GATHER, true},
+    [RLT_CHAKRA_SCATTER] = {RLT_SCATTER, true},
     [RLT_CHAKRA_BROADCAST] = {RLT_BROADCAST, true},
     [RLT_CHAKRA_ALL_TO_ALL] = {RLT_ALL_TO_ALL, true},
     [RLT_CHAKRA_REDUCE_SCATTER] = {RLT_REDUCE_SCATTER, true},
@@ -203,35 +203,27 @@ static const struct collective_kind {
     [RLT_CHAKRA_BARRIER] = {RLT_BARRIER, true},
 };
 
-/* The row of bytes to each member of an uneven all-to-all, a gather or a scatter; NULL in d when even. */
-static int fill_counts(rank_reader *r, const rlt_chakra_node *n, uint64_t type, bool uneven, uint32_t members,
+/* The row of bytes to each member of an uneven all-to-all; NULL in d when even. */
+static int fill_counts(rank_reader *r, const rlt_chakra_node *n, bool uneven, uint32_t members,
                        rlt_op_desc *d, rlt_error *err)
 {
-    bool listed = rlt__chakra_has(n, RLT_CHAKRA_ATTR_COUNTS), rooted = type != RLT_CHAKRA_ALL_TO_ALL;
-    if (!listed && !rooted && !uneven)
+    bool listed = rlt__chakra_has(n, RLT_CHAKRA_ATTR_COUNTS);
+    if (!listed && !uneven)
         return 0;
     int rc = rlt_grow(&r->counts, &r->counts_capacity, sizeof *r->counts, members, RLT_MAX_MEMBERS, "members",
                       err);
     if (rc < 0)
         return rc;
-    uint32_t own = rlt__group_member(r->t->builder, d->group, r->rank), found;
+    uint32_t found;
     if (listed) {
         rc = rlt__chakra_integers(n, RLT_CHAKRA_ATTR_COUNTS, r->counts, members, &found, err);
         if (rc == 0 && found != members)
             rc = node_error(n, RLT_ESCHEMA, err, "not as many ringlet_counts as members of the group");
     } else {
-        for (uint32_t m = 0; m < members; m++) {
-            if (type == RLT_CHAKRA_GATHER)
-                r->counts[m] = m == d->root && m != own ? d->bytes : 0;
-            else if (type == RLT_CHAKRA_SCATTER)
-                r->counts[m] = own == d->root && m != own ? d->bytes : 0;
-            else
-                r->counts[m] = d->bytes / members + (m < d->bytes % members);
-        }
-        d->root = 0;
-        if (!rooted)
-            rlt_build_note(r->t->builder, 1,
-                           "all-to-all whose size differs between ranks: each spreads its own evenly");
+        for (uint32_t m = 0; m < members; m++)
+            r->counts[m] = d->bytes / members + (m < d->bytes % members);
+        rlt_build_note(r->t->builder, 1,
+                       "all-to-all whose size differs between ranks: each spreads its own evenly");
     }
     d->send_counts = r->counts;
     return rc;
@@ -270,16 +262,16 @@ static int fill_collective(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc
     const uint32_t *first = t->builder->store->group_first + d->group;
     uint32_t members = first[1] - first[0], k = rlt__chakra_count(t, name);
     rc = root_of(r, n, d, err);
-    if (rc == 0 && type == RLT_CHAKRA_ALL_GATHER) {
+    if (rc == 0 && (d->coll == RLT_ALL_GATHER || d->coll == RLT_GATHER || d->coll == RLT_SCATTER)) {
         if (d->bytes > INT64_MAX / members)
-            return node_error(n, RLT_ERANGE, err, "an all-gather of more than 2^63 bytes");
+            return node_error(n, RLT_ERANGE, err, "shares of more than 2^63 bytes in all");
         d->bytes *= members;
     }
     if (rc == 0)
         rc = integer(n, RLT_CHAKRA_ATTR_BYTES, INT64_MAX, &d->bytes, err);
     uint32_t exchange = rlt_map_get(&t->exchange_at, (uint64_t)name << 32 | k);
     if (rc == 0 && d->coll == RLT_ALL_TO_ALL)
-        rc = fill_counts(r, n, type, exchange != RLT_NONE && t->exchanges[exchange].differs, members, d, err);
+        rc = fill_counts(r, n, exchange != RLT_NONE && t->exchanges[exchange].differs, members, d, err);
     return rc;
 }
 

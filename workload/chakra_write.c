@@ -19,7 +19,8 @@ static const uint8_t chakra_kinds[RLT_COLL_KINDS] = {
     [RLT_ALL_REDUCE] = RLT_CHAKRA_ALL_REDUCE, [RLT_REDUCE_SCATTER] = RLT_CHAKRA_REDUCE_SCATTER,
     [RLT_ALL_GATHER] = RLT_CHAKRA_ALL_GATHER, [RLT_ALL_TO_ALL] = RLT_CHAKRA_ALL_TO_ALL,
     [RLT_BROADCAST] = RLT_CHAKRA_BROADCAST,   [RLT_REDUCE] = RLT_CHAKRA_REDUCE,
-    [RLT_BARRIER] = RLT_CHAKRA_BARRIER,
+    [RLT_BARRIER] = RLT_CHAKRA_BARRIER,       [RLT_GATHER] = RLT_CHAKRA_GATHER,
+    [RLT_SCATTER] = RLT_CHAKRA_SCATTER,
 };
 
 typedef struct writer {
@@ -97,11 +98,17 @@ static void put_counts(writer *w, const rlt_comm *c, uint32_t member)
     put_attr(w, &w->node, 10, RLT_CHAKRA_ATTR_COUNTS);
 }
 
+/* Kinds whose comm_size is a member's share. */
+static bool in_shares(rlt_coll_kind kind)
+{
+    return kind == RLT_ALL_GATHER || kind == RLT_GATHER || kind == RLT_SCATTER;
+}
+
 static uint64_t own_bytes(const rlt_program *p, const rlt_comm *c, uint32_t member)
 {
     uint32_t n = group_members(p, c->group);
-    if (c->kind == RLT_ALL_GATHER)
-        return c->bytes / n;
+    if (in_shares(c->kind))
+        return c->counts ? c->counts[member] : c->bytes / n;
     if (!c->counts)
         return c->bytes;
     uint64_t sum = 0;
@@ -126,13 +133,13 @@ static void put_communication(writer *w, const rlt_op *op, uint32_t world)
         group_name(world, c->group, name, sizeof name);
         put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_COMM_TYPE, RLT_CHAKRA_INT64, chakra_kinds[c->kind]);
         put_string(w, &w->node, 10, RLT_CHAKRA_ATTR_PG_NAME, name);
-        if (c->kind == RLT_BROADCAST || c->kind == RLT_REDUCE)
+        if (rlt_coll_rooted(c->kind))
             put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_ROOT_RANK, RLT_CHAKRA_INT64, ranks[c->root]);
     }
     put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_COMM_SIZE, RLT_CHAKRA_INT64, bytes);
-    if (c->kind == RLT_ALL_GATHER && bytes * group_members(p, c->group) != c->bytes)
+    if (in_shares(c->kind) && !c->counts && bytes * group_members(p, c->group) != c->bytes)
         put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_BYTES, RLT_CHAKRA_UINT64, c->bytes);
-    if (c->counts)
+    if (c->counts && c->kind == RLT_ALL_TO_ALL)
         put_counts(w, c, op->member);
 }
 

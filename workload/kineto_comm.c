@@ -65,7 +65,7 @@ int rlt__kin_coll_kind(const char *name)
         {"allreduce", RLT_ALL_REDUCE}, {"allgather", RLT_ALL_GATHER}, {"reducescatter", RLT_REDUCE_SCATTER},
         {"alltoall", RLT_ALL_TO_ALL},  {"broadcast", RLT_BROADCAST},  {"barrier", RLT_BARRIER},
         {"sendrecv", RLT_SEND_RECV},   {"send", RLT_SEND_RECV},       {"recv", RLT_SEND_RECV},
-        {"gather", RLT_ALL_TO_ALL},    {"scatter", RLT_ALL_TO_ALL},   {"reduce", RLT_REDUCE},
+        {"gather", RLT_GATHER},        {"scatter", RLT_SCATTER},      {"reduce", RLT_REDUCE},
     };
     char plain[80];
     plain_name(name, plain, sizeof plain);
@@ -277,9 +277,8 @@ static facts facts_of(const rlt_kin_comms *c, uint32_t i)
     f.rank_stride = h->rank_stride;
     f.splits = h->n_splits ? c->host->splits + h->first_split : NULL;
     f.n_splits = h->n_splits;
-    f.root = rlt__kin_coll_kind(f.name) == RLT_BROADCAST || rlt__kin_coll_kind(f.name) == RLT_REDUCE
-                 ? h->recorded_rank
-                 : -1;
+    int kind = rlt__kin_coll_kind(f.name);
+    f.root = kind >= 0 && rlt_coll_rooted((rlt_coll_kind)kind) ? h->recorded_rank : -1;
     f.group_key = (uint64_t)h->group << 32 | UINT32_MAX;
     return f;
 }
@@ -442,21 +441,6 @@ static int send_counts(rlt_kin_comms *c, const facts *f, uint32_t n, rlt_op_desc
     return 0;
 }
 
-/* Gather and scatter, which have no kind of their own: all-to-alls in which one side is the root only. */
-static int rooted_counts(rlt_kin_comms *c, bool gather, uint64_t bytes, const group *g, rlt_op_desc *d,
-                         rlt_error *err)
-{
-    int rc =
-        rlt_grow(&c->counts, &c->counts_capacity, sizeof *c->counts, g->n, RLT_MAX_RANKS, "split sizes", err);
-    if (rc < 0)
-        return rc;
-    for (uint32_t i = 0; i < g->n; i++)
-        c->counts[i] = gather ? (i == d->root && i != g->self ? bytes : 0)
-                              : (g->self == d->root && i != d->root ? bytes / g->n : 0);
-    d->send_counts = c->counts;
-    return 0;
-}
-
 static void set_root(rlt_kin_comms *c, const facts *f, const group *g, rlt_op_desc *d)
 {
     d->root = 0;
@@ -499,20 +483,15 @@ int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op
     int rc = find_group(c, &f, d->rank, b, &g, err);
     if (rc < 0)
         return rc;
-    char plain[40];
-    plain_name(f.name, plain, sizeof plain);
     d->kind = RLT_OP_COLLECTIVE;
     d->coll = (rlt_coll_kind)kind;
     d->group = g.id;
     d->bytes = (kind == RLT_BROADCAST ? most : f.in_elems) * f.elem_bytes;
-    if (kind == RLT_ALL_GATHER)
+    if (kind == RLT_ALL_GATHER || kind == RLT_GATHER)
         d->bytes = f.in_elems ? d->bytes * g.n : f.out_elems * f.elem_bytes;
-    if (kind == RLT_ALL_TO_ALL && strstr(plain, "alltoall"))
-        return send_counts(c, &f, g.n, d, err);
-    if (kind == RLT_BROADCAST || kind == RLT_REDUCE || kind == RLT_ALL_TO_ALL)
+    if (rlt_coll_rooted(d->coll))
         set_root(c, &f, &g, d);
-    return kind == RLT_ALL_TO_ALL ? rooted_counts(c, strstr(plain, "gather") != NULL, d->bytes, &g, d, err)
-                                  : 0;
+    return kind == RLT_ALL_TO_ALL ? send_counts(c, &f, g.n, d, err) : 0;
 }
 
 void rlt__kin_comms_note(const rlt_kin_comms *c, rlt_builder *b)
@@ -521,7 +500,7 @@ void rlt__kin_comms_note(const rlt_kin_comms *c, rlt_builder *b)
         rlt_build_note(b, c->assumed_groups, "process groups without a list of ranks: all ranks assumed");
     if (c->assumed_roots)
         rlt_build_note(b, c->assumed_roots,
-                       "broadcasts and reduces whose root is not recorded: the first member assumed");
+                       "collectives with a root that is not recorded: the first member assumed");
     if (c->bad_splits)
         rlt_build_note(b, c->bad_splits, "all-to-alls whose split sizes do not add up: even splits assumed");
 }

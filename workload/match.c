@@ -176,6 +176,23 @@ static int assemble_counts(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_e
     return rc;
 }
 
+/* A gather in which members differ: each contributes its own share. */
+static int assemble_shares(rlt_builder *b, rlt_comm *comm, rlt_error *err)
+{
+    rlt_program_store *s = b->store;
+    uint32_t n = members(b, comm->group);
+    uint64_t *shares = rlt_arena_array(&s->arena, n, sizeof *shares);
+    if (!shares)
+        return rlt_nomem(err);
+    comm->bytes = 0;
+    for (uint32_t m = 0; m < n; m++) {
+        shares[m] = b->comms[s->ops[s->comm_ops[comm->first_op + m]].comm].bytes / n;
+        comm->bytes += shares[m]; /* n shares below 2^64 / n */
+    }
+    comm->counts = shares;
+    return 0;
+}
+
 /* Compares the members' requests; the first member's becomes the collective's. */
 static int agree(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_error *err)
 {
@@ -183,7 +200,7 @@ static int agree(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_error *err)
     uint32_t n = members(b, comm->group);
     const uint32_t *ops = s->comm_ops + comm->first_op;
     const rlt_build_comm *first = &b->comms[s->ops[ops[0]].comm];
-    bool counts = false, rooted = first->kind == RLT_BROADCAST || first->kind == RLT_REDUCE;
+    bool counts = false, rooted = rlt_coll_rooted(first->kind);
     comm->kind = first->kind;
     comm->bytes = first->bytes;
     comm->root = rooted ? first->root : 0;
@@ -200,8 +217,12 @@ static int agree(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_error *err)
         counts = counts || own->counts;
         comm->step = s->ops[ops[m]].step > comm->step ? s->ops[ops[m]].step : comm->step;
     }
-    for (uint32_t m = 0; m < n && !counts; m++) {
+    if (comm->kind == RLT_SCATTER) /* what the root has to give */
+        comm->bytes = b->comms[s->ops[ops[comm->root]].comm].bytes;
+    for (uint32_t m = 0; m < n && !counts && comm->kind != RLT_SCATTER; m++) {
         const rlt_build_comm *own = &b->comms[s->ops[ops[m]].comm];
+        if (own->bytes != first->bytes && comm->kind == RLT_GATHER)
+            return assemble_shares(b, comm, err);
         if (own->bytes != first->bytes) {
             char mine[64], other[64];
             snprintf(mine, sizeof mine, "%s of %" PRIu64 " bytes", rlt_coll_name(own->kind), own->bytes);

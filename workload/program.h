@@ -77,7 +77,7 @@ typedef struct rlt_comm {
     uint32_t first_op; /* comm_ops[first_op + member] is member's operation */
     uint32_t step;
     uint64_t bytes;         /* convention of collective.h; all-to-all-v: the largest buffer of a member */
-    const uint64_t *counts; /* n * n, or NULL */
+    const uint64_t *counts; /* n * n; of a gather whose members differ, n shares; or NULL */
 } rlt_comm;
 
 typedef struct rlt_program {

@@ -196,6 +196,8 @@ static int request_of(rlt_replay *r, const rlt_comm *comm, rlt_coll_request *req
     req->chunks = r->options.chunks;
     req->window = r->options.window;
     req->directions = r->options.directions;
+    req->endpoint = &r->options.endpoint;
+    req->servers = r->options.servers;
     rlt_request_patterns(req, r->options.patterns);
     return 0;
 }

@@ -31,9 +31,9 @@ typedef struct rlt_replay_options {
     rlt_endpoint endpoint;
     const rlt_algorithm *algorithm[RLT_COLL_KINDS]; /* NULL: chosen */
     bool algorithm_where_able; /* a collective that the algorithm does not do is left to the choice */
-    uint32_t channels, chunks, window, directions; /* 0: the algorithm's default */
-    const char *patterns[RLT_MAX_DIMS];            /* inside each dimension of the topology; NULL: by shape */
-    rlt_timing *timing;                            /* NULL: the network is simulated */
+    uint32_t channels, chunks, window, directions, servers; /* 0: the algorithm's default */
+    const char *patterns[RLT_MAX_DIMS]; /* inside each dimension of the topology; NULL: by shape */
+    rlt_timing *timing;                 /* NULL: the network is simulated */
     /* Speeds relative to the recording: 2 = twice as fast. */
     double host_scale, compute_scale, network_scale;
     const double *rank_host_scale, *rank_compute_scale; /* per rank, multiply the above; NULL: 1 */
