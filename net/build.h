@@ -28,9 +28,14 @@ typedef struct rlt_dim_spec {
 typedef struct rlt_graph_node {
     const char *name;
     rlt_node_kind kind;
-    int8_t forwards;   /* 1, 0, or -1: the kind's default (accelerators do not relay, all others do) */
-    const char *where; /* may be NULL */
+    int8_t forwards;    /* 1, 0, or -1: the kind's default (accelerators do not relay, all others do) */
+    uint8_t in_network; /* RLT_CAN_... */
+    const char *where;  /* may be NULL */
 } rlt_graph_node;
+
+/* "reduce+multicast" to RLT_CAN_... */
+bool rlt_in_network_parse(const char *text, uint8_t *out);
+#define RLT_IN_NETWORK_WORDS "reduce, multicast or reduce+multicast"
 
 typedef struct rlt_graph_link {
     uint32_t src, dst; /* indices of nodes */

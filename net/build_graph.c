@@ -46,6 +46,7 @@ static int number_nodes(const rlt_topology_spec *spec, rlt_topology *t, uint32_t
                 return rlt_fail(err, RLT_ESCHEMA, node->where, "two nodes are named '%.80s'", node->name);
             id[i] = next;
             t->graph.kind[next] = (uint8_t)node->kind;
+            t->graph.in_network[next] = node->in_network;
             t->graph.forwards[next] =
                 node->forwards < 0 ? node->kind != RLT_ACCELERATOR : node->forwards != 0;
             next++;
@@ -316,12 +317,14 @@ int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *e
     uint32_t *id = calloc(nodes, sizeof *id);
     g->kind = calloc(nodes, 1);
     g->forwards = calloc(nodes, 1);
+    g->in_network = calloc(nodes, 1);
     g->links = calloc(links, sizeof *g->links);
     g->out_first = calloc(nodes + 1, sizeof *g->out_first);
     g->in_first = calloc(nodes + 1, sizeof *g->in_first);
     g->out = calloc(links, sizeof *g->out);
     g->in = calloc(links, sizeof *g->in);
-    if (!id || !g->kind || !g->forwards || !g->links || !g->out_first || !g->in_first || !g->out || !g->in)
+    if (!id || !g->kind || !g->forwards || !g->in_network || !g->links || !g->out_first || !g->in_first ||
+        !g->out || !g->in)
         rc = rlt_nomem(err);
     else if ((rc = number_nodes(spec, t, id, err)) == 0 && (rc = copy_links(spec, t, id, err)) == 0) {
         make_rows(t, true, g->out_first, g->out);

@@ -16,6 +16,12 @@
 
 enum { MAX_ELEMENTS = 1 << 22 };
 
+static const char *in_network_name(uint32_t can)
+{
+    static const char *const names[] = {"none", "reduce", "multicast", "reduce+multicast"};
+    return names[can];
+}
+
 static const char *kind_name(rlt_node_kind kind)
 {
     static const char *const names[] = {"accelerator", "nic", "pcie", "cpu", "switch"};
@@ -46,8 +52,9 @@ static const char *dims_text(const rlt_topology *t, char *buffer, size_t size)
 typedef struct columns {
     rlt_arena arena;
     uint32_t *src, *dst;
-    const char **name, **kind, **bandwidth, **latency;
+    const char **name, **kind, **in_network, **bandwidth, **latency;
     double *forwards, *dim;
+    bool some_in_network;
 } columns;
 
 static int make_columns(const rlt_topology *t, columns *c, rlt_error *err)
@@ -58,15 +65,19 @@ static int make_columns(const rlt_topology *t, columns *c, rlt_error *err)
     c->dst = rlt_arena_array(a, t->links + 1ull, sizeof *c->dst);
     c->name = rlt_arena_array(a, t->nodes, sizeof *c->name);
     c->kind = rlt_arena_array(a, t->nodes, sizeof *c->kind);
+    c->in_network = rlt_arena_array(a, t->nodes, sizeof *c->in_network);
     c->forwards = rlt_arena_array(a, t->nodes, sizeof *c->forwards);
     c->bandwidth = rlt_arena_array(a, t->links + 1ull, sizeof *c->bandwidth);
     c->latency = rlt_arena_array(a, t->links + 1ull, sizeof *c->latency);
     c->dim = rlt_arena_array(a, t->links + 1ull, sizeof *c->dim);
-    if (!c->src || !c->dst || !c->name || !c->kind || !c->forwards || !c->bandwidth || !c->latency || !c->dim)
+    if (!c->src || !c->dst || !c->name || !c->kind || !c->in_network || !c->forwards || !c->bandwidth ||
+        !c->latency || !c->dim)
         return rlt_nomem(err);
     for (uint32_t v = 0; v < t->nodes; v++) {
         c->name[v] = rlt_arena_strdup(a, rlt_topology_node_name(t, v, name, sizeof name));
         c->kind[v] = kind_name(rlt_topology_node_kind(t, v));
+        c->in_network[v] = in_network_name(rlt_topology_in_network(t, v));
+        c->some_in_network |= rlt_topology_in_network(t, v) != 0;
         c->forwards[v] = forwards(t, v);
         if (!c->name[v])
             return rlt_nomem(err);
@@ -95,6 +106,7 @@ static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_err
             {.name = graphml ? "name" : "label", .type = RLT_ATTRIBUTE_TEXT, .texts = c.name},
             {.name = "kind", .type = RLT_ATTRIBUTE_TEXT, .texts = c.kind},
             {.name = "forwards", .type = RLT_ATTRIBUTE_BOOL, .numbers = c.forwards},
+            {.name = "in_network", .type = RLT_ATTRIBUTE_TEXT, .texts = c.in_network},
         };
         const rlt_attribute edges[] = {
             {.name = "bandwidth", .type = RLT_ATTRIBUTE_TEXT, .texts = c.bandwidth},
@@ -108,7 +120,7 @@ static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_err
         };
         rlt_graph_text g = {.edges = {.n_nodes = t->nodes, .n_edges = t->links, .src = c.src, .dst = c.dst},
                             .node_attributes = nodes,
-                            .n_node_attributes = 3,
+                            .n_node_attributes = c.some_in_network ? 4 : 3,
                             .edge_attributes = edges,
                             .n_edge_attributes = 3,
                             .graph_attributes = graph,
@@ -160,6 +172,8 @@ static void json_nodes_and_links(rlt_jw *w, const rlt_topology *t, const columns
         rlt_jw_string(w, "id", c->name[v]);
         rlt_jw_string(w, "kind", c->kind[v]);
         rlt_jw_bool(w, "forwards", c->forwards[v] > 0);
+        if (rlt_topology_in_network(t, v))
+            rlt_jw_string(w, "in_network", c->in_network[v]);
         rlt_jw_end_object(w);
     }
     rlt_jw_end_array(w);

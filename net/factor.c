@@ -9,6 +9,8 @@
 #include "net/shape.h"
 #include "sim/units.h"
 
+static const char in_network[] = "in_network";
+
 static int check_spec(const rlt_dim_spec *spec, rlt_error *err)
 {
     if (spec->size < 1 || spec->size > RLT_MAX_ACCELERATORS)
@@ -27,6 +29,31 @@ static int check_spec(const rlt_dim_spec *spec, rlt_error *err)
     return 0;
 }
 
+bool rlt_in_network_parse(const char *text, uint8_t *out)
+{
+    static const char *const words[] = {"none", "reduce", "multicast", "reduce+multicast"};
+    for (uint8_t i = 0; i < 4; i++)
+        if (strcmp(text, words[i]) == 0) {
+            *out = i;
+            return true;
+        }
+    return false;
+}
+
+/* A parameter of every shape that has switches. */
+static int read_in_network(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+{
+    const char *text = rlt_dim_param(spec, in_network);
+    if (!text)
+        return 0;
+    if (!rlt_in_network_parse(text, &f->in_network))
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "expected in_network to be " RLT_IN_NETWORK_WORDS ", got '%.40s'", text);
+    if (f->in_network && !f->switches)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where, "in_network: a %s has no switches", spec->shape);
+    return 0;
+}
+
 int rlt_factor_build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
     *f = (rlt_factor){.n = spec->size};
@@ -37,7 +64,8 @@ int rlt_factor_build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
     if (!f->shape)
         return RLT_ESCHEMA;
     f->split = UINT32_MAX;
-    return f->shape->build(spec, f, err);
+    rc = f->shape->build(spec, f, err);
+    return rc ? rc : read_in_network(spec, f, err);
 }
 
 uint64_t rlt_factor_egress(const rlt_factor *f, uint32_t a)
@@ -78,7 +106,7 @@ int rlt_dim_only(const rlt_dim_spec *spec, const char *const *known, rlt_error *
         const char *const *k = known;
         while (*k && strcmp(*k, spec->params[i].name) != 0)
             k++;
-        if (*k)
+        if (*k || strcmp(spec->params[i].name, in_network) == 0)
             continue;
         char list[256] = "";
         size_t used = 0;

@@ -31,10 +31,11 @@ typedef struct rlt_link_class {
 typedef struct rlt_factor {
     const struct rlt_shape *shape;
     uint32_t n, switches, links;
-    uint32_t max_hops; /* links on its longest route */
-    rlt_time max_ps;   /* latency of its slowest route */
-    uint64_t bw_Bps;   /* one accelerator into the dimension; 0 where it differs between accelerators */
-    uint32_t split;    /* links below it are of cls[0], the others of cls[1] */
+    uint8_t in_network; /* RLT_CAN_..., of all its switches */
+    uint32_t max_hops;  /* links on its longest route */
+    rlt_time max_ps;    /* latency of its slowest route */
+    uint64_t bw_Bps;    /* one accelerator into the dimension; 0 where it differs between accelerators */
+    uint32_t split;     /* links below it are of cls[0], the others of cls[1] */
     rlt_link_class cls[2];
     uint32_t
         degree[2]; /* links of each class that leave an accelerator, unless the shape has its own function */

@@ -19,6 +19,7 @@ typedef struct rlt_frozen_graph {
     rlt_link *links;
     uint8_t *kind;             /* rlt_node_kind of node */
     uint8_t *forwards;         /* 1 or 0 */
+    uint8_t *in_network;       /* RLT_CAN_... */
     uint32_t *out_first, *out; /* links that leave node v: out[out_first[v] .. out_first[v + 1]), ascending */
     uint32_t *in_first, *in;
     rlt_strings names; /* index = node */

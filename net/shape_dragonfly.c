@@ -139,7 +139,8 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
 
 const rlt_shape rlt_shape_dragonfly = {
     .info = {"dragonfly", "fully connected groups of routers, fully connected to each other; minimal routes",
-             "groups=9 routers=4 hosts=2 global=2 arrangement=palmtree|absolute"},
+             "groups=9 routers=4 hosts=2 global=2 arrangement=palmtree|absolute "
+             "in_network=reduce+multicast"},
     .build = build,
     .ends = ends,
     .route = route,

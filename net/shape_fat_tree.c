@@ -142,7 +142,8 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
 
 const rlt_shape rlt_shape_fat_tree = {
     .info = {"fat-tree", "leaf and spine switches, or three levels; up to the lowest common level, then down",
-             "levels=2|3 hosts_per_leaf=16 oversubscription=1 spines=16 leaves_per_pod=16 cores=16"},
+             "levels=2|3 hosts_per_leaf=16 oversubscription=1 spines=16 leaves_per_pod=16 cores=16 "
+             "in_network=reduce+multicast"},
     .build = build,
     .ends = ends,
     .route = route,

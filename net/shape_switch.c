@@ -29,7 +29,8 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
 }
 
 const rlt_shape rlt_shape_switch = {
-    .info = {"switch", "one ideal switch; a link up and a link down carry all of the bandwidth", ""},
+    .info = {"switch", "one ideal switch; a link up and a link down carry all of the bandwidth",
+             "in_network=reduce+multicast"},
     .build = build,
     .ends = ends,
     .route = route,

@@ -51,7 +51,7 @@ static int known_only(reader *r, const rlt_attribute *list, uint32_t n, const ch
 
 static int check_attributes(reader *r)
 {
-    static const char *const node[] = {"kind", "forwards", "name", "id", "label", NULL};
+    static const char *const node[] = {"kind", "forwards", "in_network", "name", "id", "label", NULL};
     static const char *const edge[] = {"bandwidth", "latency", "id", "label", "dim", NULL};
     static const char *const graph[] = {"name", "source", "dims", "id", "label", NULL};
     static const char *const quantities[] = {"bandwidth", "latency"};
@@ -96,6 +96,8 @@ static int read_nodes(reader *r, rlt_topology_spec *spec)
     const rlt_attribute *kind = rlt_attribute_find(g->node_attributes, g->n_node_attributes, "kind");
     const rlt_attribute *forwards = rlt_attribute_find(g->node_attributes, g->n_node_attributes, "forwards");
     const rlt_attribute *name = rlt_attribute_find(g->node_attributes, g->n_node_attributes, "name");
+    const rlt_attribute *in_network =
+        rlt_attribute_find(g->node_attributes, g->n_node_attributes, "in_network");
     if (g->n_nodes > RLT_MAX_FILE_NODES)
         return rlt_fail(r->err, RLT_ERANGE, r->name, "more than %d nodes", RLT_MAX_FILE_NODES);
     rlt_graph_node *nodes = rlt_arena_array(&r->arena, (size_t)g->n_nodes + 1, sizeof *nodes);
@@ -113,6 +115,9 @@ static int read_nodes(reader *r, rlt_topology_spec *spec)
             return rlt_nomem(r->err);
         if (index != i)
             return fail_line(r, g->node_line[i], "two nodes have the name", nodes[i].name);
+        const char *can = text_of(in_network, i);
+        if (can[0] && !rlt_in_network_parse(can, &nodes[i].in_network))
+            return fail_line(r, g->node_line[i], "expected " RLT_IN_NETWORK_WORDS ", got in_network", can);
         int rc = read_forwards(r, forwards, i, &nodes[i].forwards);
         if (rc < 0)
             return rc;

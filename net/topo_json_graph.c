@@ -60,8 +60,9 @@ static int add_id(rlt_json v, rlt__json_graph *graph, const char *id, uint32_t i
 static int read_node(rlt_json v, rlt_arena *arena, rlt__json_graph *graph, rlt_graph_node *nodes,
                      uint32_t *at, rlt_error *err)
 {
-    static const char *const keys[] = {"id", "kind", "forwards", "count", NULL};
-    const char *id = NULL, *word = NULL;
+    static const char *const keys[] = {"id", "kind", "forwards", "count", "in_network", NULL};
+    const char *id = NULL, *word = NULL, *can = "none";
+    uint8_t in_network;
     rlt_node_kind kind;
     uint64_t count = 1;
     bool forwards = false;
@@ -69,6 +70,7 @@ static int read_node(rlt_json v, rlt_arena *arena, rlt__json_graph *graph, rlt_g
     if ((rc = rlt_json_only(v, keys, err)) < 0 || (rc = rlt_json_get_string(v, "id", true, &id, err)) < 0 ||
         (rc = rlt_json_get_string(v, "kind", true, &word, err)) < 0 ||
         (rc = rlt_json_get_bool(v, "forwards", false, &forwards, err)) < 0 ||
+        (rc = rlt_json_get_string(v, "in_network", false, &can, err)) < 0 ||
         (rc = rlt_json_get_u64(v, "count", false, RLT_MAX_FILE_NODES, &count, err)) < 0)
         return rc;
     if (id[0] == 0 || strlen(id) > 200)
@@ -76,6 +78,9 @@ static int read_node(rlt_json v, rlt_arena *arena, rlt__json_graph *graph, rlt_g
     if (!rlt__topo_kind(word, &kind))
         return rlt_json_fail(rlt_json_get(v, "kind"), RLT_ESCHEMA, err,
                              "unknown kind '%.40s', expected one of: %s", word, RLT__KINDS);
+    if (!rlt_in_network_parse(can, &in_network))
+        return rlt_json_fail(rlt_json_get(v, "in_network"), RLT_ESCHEMA, err,
+                             "expected " RLT_IN_NETWORK_WORDS ", got '%.40s'", can);
     bool numbered = rlt_json_is(rlt_json_get(v, "count"));
     int8_t relays = rlt_json_is(rlt_json_get(v, "forwards")) ? (int8_t)forwards : -1;
     for (uint64_t i = 0; i < count; i++, (*at)++) {
@@ -84,7 +89,8 @@ static int read_node(rlt_json v, rlt_arena *arena, rlt__json_graph *graph, rlt_g
             return rlt_nomem(err);
         if ((rc = add_id(v, graph, own, *at, err)) < 0)
             return rc;
-        nodes[*at] = (rlt_graph_node){.name = own, .kind = kind, .forwards = relays};
+        nodes[*at] =
+            (rlt_graph_node){.name = own, .kind = kind, .forwards = relays, .in_network = in_network};
         graph->accelerator[*at] = kind == RLT_ACCELERATOR ? graph->n_accelerators++ : RLT_NONE;
     }
     return 0;

@@ -15,6 +15,7 @@ static void free_graph(rlt_frozen_graph *g)
     free(g->links);
     free(g->kind);
     free(g->forwards);
+    free(g->in_network);
     free(g->out_first);
     free(g->out);
     free(g->in_first);
@@ -105,6 +106,37 @@ rlt_node_kind rlt_topology_node_kind(const rlt_topology *t, uint32_t node)
     return node < t->accelerators ? RLT_ACCELERATOR : RLT_SWITCH;
 }
 
+static const rlt_product_dim *dim_of_switch(const rlt_topology *t, uint32_t node)
+{
+    uint32_t i = t->n_dims - 1;
+    while (i && (node < t->dims[i].first_switch || !t->dims[i].f.switches))
+        i--;
+    return &t->dims[i];
+}
+
+uint32_t rlt_topology_in_network(const rlt_topology *t, uint32_t node)
+{
+    if (!t->n_dims)
+        return t->graph.in_network[node];
+    return node < t->accelerators ? 0 : dim_of_switch(t, node)->f.in_network;
+}
+
+uint32_t rlt_topology_reverse(const rlt_topology *t, uint32_t link)
+{
+    rlt_link l = rlt_topology_link(t, link), back;
+    uint32_t other = link ^ 1;
+    if (other < t->links) { /* the halves of a cable mostly stand next to each other */
+        back = rlt_topology_link(t, other);
+        if (back.src == l.dst && back.dst == l.src)
+            return other;
+    }
+    const rlt_frozen_graph *g = &t->graph;
+    for (uint32_t i = t->n_dims ? 0 : g->out_first[l.dst]; !t->n_dims && i < g->out_first[l.dst + 1]; i++)
+        if (g->links[g->out[i]].dst == l.src)
+            return g->out[i];
+    return RLT_NONE;
+}
+
 const char *rlt_topology_node_name(const rlt_topology *t, uint32_t node, char *buffer, size_t size)
 {
     if (!t->n_dims) {
@@ -112,12 +144,10 @@ const char *rlt_topology_node_name(const rlt_topology *t, uint32_t node, char *b
     } else if (node < t->accelerators) {
         snprintf(buffer, size, "acc%" PRIu32, node);
     } else {
-        uint32_t i = t->n_dims - 1;
-        while (i && (node < t->dims[i].first_switch || !t->dims[i].f.switches))
-            i--;
-        const rlt_product_dim *d = &t->dims[i];
+        const rlt_product_dim *d = dim_of_switch(t, node);
         uint32_t k = node - d->first_switch;
-        snprintf(buffer, size, "sw%" PRIu32 ".%" PRIu32 ".%" PRIu32, i, k / d->f.switches, k % d->f.switches);
+        snprintf(buffer, size, "sw%" PRIu32 ".%" PRIu32 ".%" PRIu32, (uint32_t)(d - t->dims),
+                 k / d->f.switches, k % d->f.switches);
     }
     return buffer;
 }
