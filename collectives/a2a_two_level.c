@@ -198,6 +198,14 @@ static void two_level_step(const rlt_plan *plan, uint32_t member, uint32_t lane,
         inside_first(&w, k, out);
 }
 
+static uint32_t two_level_symmetry(const rlt_plan *plan, uint32_t *sizes)
+{
+    const levels *v = plan->data;
+    sizes[0] = v->inner;
+    sizes[1] = v->outer;
+    return 2;
+}
+
 static void fill_sums(const rlt_plan *plan, levels *v)
 {
     const rlt_coll_request *req = &plan->req;
@@ -269,6 +277,7 @@ const rlt_algorithm rlt_two_level = {
     .plan = two_level_plan,
     .steps = two_level_steps,
     .step = two_level_step,
+    .symmetry = two_level_symmetry,
 };
 
 const rlt_algorithm rlt_rail = {
@@ -281,4 +290,5 @@ const rlt_algorithm rlt_rail = {
     .plan = rail_plan,
     .steps = two_level_steps,
     .step = two_level_step,
+    .symmetry = two_level_symmetry,
 };

@@ -83,6 +83,9 @@ int rlt_grid_create(rlt_plan *plan, const rlt_grid *shape, uint32_t orders, uint
 uint32_t rlt_grid_steps(const rlt_grid *g, uint32_t lane);
 void rlt_grid_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);
 
+/* Of those phases, as rlt_algorithm has it. */
+uint32_t rlt_grid_symmetry(const rlt_plan *plan, uint32_t *sizes);
+
 /* Broadcast, reduce, gather and scatter over the grid in plan->data. */
 uint32_t rlt_grid_rooted_steps(const rlt_plan *plan, uint32_t member, uint32_t lane);
 void rlt_grid_rooted_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);

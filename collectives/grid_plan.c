@@ -225,3 +225,21 @@ int rlt_grid_create(rlt_plan *plan, const rlt_grid *shape, uint32_t orders, uint
     plan->data = g;
     return 0;
 }
+
+/* Rings and direct exchanges are the same from every member, exchanges of pairs under exclusive-or. */
+uint32_t rlt_grid_symmetry(const rlt_plan *plan, uint32_t *sizes)
+{
+    const rlt_grid *g = plan->data;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_dims; i++) {
+        const rlt_grid_dim *d = &g->dims[i];
+        bool pairs = d->inside == RLT_IN_HALVING || d->inside == RLT_IN_RECURSIVE;
+        if (plan->req.kind == RLT_ALL_TO_ALL || !pairs)
+            sizes[n++] = d->size;
+        else if (d->core < d->size)
+            return 0;
+        for (uint32_t s = 0; plan->req.kind != RLT_ALL_TO_ALL && pairs && s < d->rounds; s++)
+            sizes[n++] = 2;
+    }
+    return n;
+}

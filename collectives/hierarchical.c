@@ -47,6 +47,11 @@ static void hierarchical_step(const rlt_plan *plan, uint32_t member, uint32_t la
         rlt_grid_step(plan, member, lane, k, out);
 }
 
+static uint32_t hierarchical_symmetry(const rlt_plan *plan, uint32_t *sizes)
+{
+    return is_rooted(plan->req.kind) ? 0 : rlt_grid_symmetry(plan, sizes);
+}
+
 /* The dimensions of more than one member; without any given, one of all. */
 static int add_dims(const rlt_plan *plan, rlt_grid *g, rlt_error *err)
 {
@@ -108,4 +113,5 @@ const rlt_algorithm rlt_hierarchical = {
     .plan = hierarchical_plan,
     .steps = hierarchical_steps,
     .step = hierarchical_step,
+    .symmetry = hierarchical_symmetry,
 };

@@ -80,4 +80,5 @@ const rlt_algorithm rlt_torus = {
     .plan = torus_plan,
     .steps = torus_steps,
     .step = rlt_grid_step,
+    .symmetry = rlt_grid_symmetry,
 };

@@ -501,6 +501,78 @@ static void sub_sizes(void **state)
     }
 }
 
+/* Member m moved by `by` along the dimensions of a symmetry. */
+static uint32_t moved(uint32_t m, uint32_t by, const uint32_t *sizes, uint32_t n)
+{
+    uint32_t to = 0, stride = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        to += (m / stride % sizes[i] + by / stride % sizes[i]) % sizes[i] * stride;
+        stride *= sizes[i];
+    }
+    return to;
+}
+
+static rlt_step step_of(const rlt_plan *plan, uint32_t m, uint32_t lane, uint32_t k)
+{
+    rlt_step s;
+    rlt_step_clear(&s);
+    plan->algorithm->step(plan, m, lane, k, &s);
+    return s;
+}
+
+/* Moved members do the same with moved peers, as far as a network can tell. */
+static void same_when_moved(const rlt_plan *plan, uint32_t by, const uint32_t *sizes, uint32_t n)
+{
+    for (uint32_t i = 0; i < plan->req.n * plan->lanes; i++) {
+        uint32_t m = i / plan->lanes, lane = i % plan->lanes, other = moved(m, by, sizes, n);
+        uint32_t steps = plan->algorithm->steps(plan, m, lane);
+        assert_int_equal(plan->algorithm->steps(plan, other, lane), steps);
+        for (uint32_t k = 0; k < steps; k++) {
+            rlt_step a = step_of(plan, m, lane, k), b = step_of(plan, other, lane, k);
+            assert_int_equal(b.send_to, a.send_to == RLT_NONE ? RLT_NONE : moved(a.send_to, by, sizes, n));
+            assert_int_equal(b.recv_from,
+                             a.recv_from == RLT_NONE ? RLT_NONE : moved(a.recv_from, by, sizes, n));
+            assert_int_equal(b.peer_step, a.peer_step);
+            assert_int_equal(b.send_bytes, a.send_bytes);
+            assert_int_equal(b.recv_count, a.recv_count);
+            assert_int_equal(b.nowait, a.nowait);
+            assert_int_equal(b.wait_lane, a.wait_lane);
+            assert_int_equal(b.wait_step, a.wait_step);
+        }
+    }
+}
+
+static void symmetries_hold(void **state)
+{
+    (void)state;
+    static const rlt_algorithm *const algorithms[] = {&rlt_hierarchical, &rlt_torus, &rlt_two_level,
+                                                      &rlt_rail};
+    static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_REDUCE_SCATTER, RLT_ALL_GATHER, RLT_ALL_TO_ALL,
+                                          RLT_BROADCAST};
+    uint32_t tried = 0;
+    for (uint32_t i = 0; i < N_GRIDS * 4 * 5; i++) {
+        const rlt_algorithm *a = algorithms[i / 5 % 4];
+        rlt_coll_request req = over(grids[i / 20], kinds[i % 5], 0);
+        req.bytes = 1000ull * req.n;
+        for (uint32_t c = 0; c < 16 && (a->kinds >> req.kind & 1); c++) {
+            rlt_plan plan;
+            uint32_t sizes[RLT_MAX_TRANSLATIONS], product = 1;
+            choose(&req, c * 37 % combinations(&req));
+            if (rlt_plan_create(a, &req, &plan, NULL) < 0)
+                continue;
+            uint32_t n = a->symmetry(&plan, sizes);
+            assert_true(n <= RLT_MAX_TRANSLATIONS && (req.kind != RLT_BROADCAST || n == 0));
+            for (uint32_t s = 0; s < n; s++)
+                product *= sizes[s];
+            assert_int_equal(product, n ? req.n : 1);
+            for (uint32_t by = 1; n && by < req.n; by++, tried++)
+                same_when_moved(&plan, by, sizes, n);
+            rlt_plan_free(&plan);
+        }
+    }
+    assert_true(tried > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,6 +590,7 @@ int main(void)
         cmocka_unit_test(rails_in_closed_form),
         cmocka_unit_test(groups_know_their_dimensions),
         cmocka_unit_test(sub_sizes),
+        cmocka_unit_test(symmetries_hold),
     };
     return cmocka_run_group_tests_name("multidim", tests, NULL, NULL);
 }
