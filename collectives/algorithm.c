@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collectives/lanes.h"
+#include "collectives/selector.h"
 #include "sim/time.h"
 
 /* Keeps sums over members and products with small counts inside 64 bits. */
@@ -47,6 +48,12 @@ const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err)
 }
 
 const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req)
+{
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    return rlt_candidates(req, all) && !all[0].excluded ? all[0].algorithm : rlt_algorithm_usual(req);
+}
+
+const rlt_algorithm *rlt_algorithm_usual(const rlt_coll_request *req)
 {
     if (req->kind == RLT_SEND_RECV)
         return &rlt_point_to_point;
@@ -134,6 +141,8 @@ int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req,
     rc = algorithm->plan(out, err);
     if (rc)
         rlt_plan_free(out);
+    else
+        rlt_tuning_choose(out, &out->tuning);
     return rc;
 }
 

@@ -29,6 +29,7 @@
 #define RLT_ALGORITHM_H
 
 #include "collectives/collective.h"
+#include "net/endpoint.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -81,6 +82,7 @@ typedef struct rlt_plan {
     bool reduces, multicasts; /* some step uses these verbs: bounds and checks must know */
     uint32_t chunks, channels, directions, window; /* in force */
     uint32_t words[8];                             /* the algorithm's own few numbers */
+    rlt_tuning tuning;                             /* what its messages cost, see collectives/selector.h */
     void *data; /* the algorithm's own, freed by rlt_plan_free with free() */
 } rlt_plan;
 
@@ -114,6 +116,9 @@ RLT_API const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err
 /* The default for a request: direct for gather, scatter and whatever has counts; else hierarchical where the
  * group has several dimensions; else direct for all-to-all and ring for the rest. */
 RLT_API const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req);
+
+/* The same but for what a tuned endpoint would rather take (collectives/selector.h). */
+RLT_API const rlt_algorithm *rlt_algorithm_usual(const rlt_coll_request *req);
 
 /* algorithm NULL: rlt_algorithm_choose. RLT_EUNSUPPORTED, RLT_ETOPOLOGY with a reason. */
 RLT_API int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,

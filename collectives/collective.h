@@ -68,6 +68,9 @@ typedef struct rlt_coll_request {
     /* Pattern inside each dimension, by name, borrowed; NULL: the algorithm chooses by shape. */
     const char *patterns[RLT_MAX_DIMS];
     const struct rlt_listed *listed; /* steps made elsewhere, for the algorithm "custom"; borrowed */
+    uint32_t element;                /* bytes of an element; 0: 2 or more */
+    /* Costs in force, borrowed until the plan is made; NULL: the topology's. */
+    const rlt_endpoint *endpoint;
     /* Where the ranks are, for algorithms that look at the network; borrowed; NULL: unknown. */
     const rlt_topology *topology;
     const rlt_placement *placement;

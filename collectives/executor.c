@@ -187,7 +187,8 @@ static SELDOM rlt_time send_tree(rlt_exec *x, const rlt_plan *plan, const rlt_st
                           .bytes = m->bytes,
                           .route_key = m->route_key,
                           .tx = m->tx,
-                          .rx = m->rx};
+                          .rx = m->rx,
+                          .tuning = m->tuning};
     if (reduce ? !model->reduce_to : !model->multicast) {
         rlt_sim_fail(x->sim, RLT_EUNSUPPORTED, plan->algorithm->name, "the network model '%s' has no %s",
                      model->name, reduce ? "reduction on the way" : "multicast");
@@ -218,6 +219,7 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective 
         .route_key = number,
         .tx = (uint64_t)id << 32 | lane_index,
         .rx = (uint64_t)(s.send_to * plan->lanes + number) << 32 | s.peer_step,
+        .tuning = plan->tuning.on ? &plan->tuning : NULL,
     };
     if (s.peer_shift | s.verb || c->fold)
         address(c, &s, l, &m);
@@ -257,12 +259,23 @@ static bool repeats(const rlt_step *a, const rlt_step *b)
            a->wait_lane == RLT_NONE && b->wait_lane == RLT_NONE;
 }
 
-static rlt_step step_of(const collective *c, const lane *l, uint32_t k)
+static inline void read_step(const collective *c, const lane *l, uint32_t k, rlt_step *out)
 {
-    rlt_step s;
-    rlt_step_clear(&s);
-    c->plan->algorithm->step(c->plan, c->fold->rep[l->member], l->number, k, &s);
-    return s;
+    rlt_step_clear(out);
+    c->plan->algorithm->step(c->plan, c->fold->rep[l->member], l->number, k, out);
+}
+
+/* How many steps from the lane's next one on repeat the one before, which *s is. */
+static uint32_t count_repeats(const collective *c, const lane *l, const rlt_step *s)
+{
+    rlt_step pair[2] = {*s};
+    uint32_t times = 0;
+    for (; l->step + times < l->n_steps; times++) {
+        read_step(c, l, l->step + times, &pair[(times + 1) & 1]);
+        if (!repeats(&pair[times & 1], &pair[(times + 1) & 1]))
+            break;
+    }
+    return times;
 }
 
 /*
@@ -277,15 +290,8 @@ static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
     rlt_time now = rlt_sim_now(x->sim);
     if (c->n_lanes > 1 || x->pending > 1 || l->missing < 0)
         return false;
-    rlt_step first = {0}, next;
     if (c->leaping) {
-        uint32_t times = 0;
-        for (next = c->steady; l->step + times < l->n_steps; times++) {
-            first = next;
-            next = step_of(c, l, l->step + times);
-            if (!repeats(&first, &next))
-                break;
-        }
+        uint32_t times = count_repeats(c, l, &c->steady);
         c->leaping = false;
         rlt_time period = now - c->steady_ps;
         if (times && period <= (RLT_TIME_MAX - now) / times) {
@@ -299,10 +305,10 @@ static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
     }
     if (l->step + 2 >= l->n_steps)
         return false;
-    first = step_of(c, l, l->step);
-    next = step_of(c, l, l->step + 1);
-    c->leaping = repeats(&first, &next) && rlt_net_mark(x->net) == 0;
-    c->steady = first;
+    rlt_step next;
+    read_step(c, l, l->step, &c->steady);
+    read_step(c, l, l->step + 1, &next);
+    c->leaping = repeats(&c->steady, &next) && rlt_net_mark(x->net) == 0;
     c->steady_ps = now;
     return false;
 }
@@ -613,7 +619,7 @@ void rlt_exec_arrive(rlt_exec *x, uint32_t id, uint32_t member)
 {
     collective *c = &x->all[id];
     bool last = ++c->arrived == c->plan->req.n;
-    rlt_time at = rlt_time_add(rlt_sim_now(x->sim), x->launch_ps);
+    rlt_time at = rlt_time_add(rlt_sim_now(x->sim), rlt_time_add(x->launch_ps, c->plan->tuning.setup_ps));
     if (last && c->client->begun)
         c->client->begun(c->client->ctx, c->cookie);
     if (c->flags & RLT_EXEC_EAGER)

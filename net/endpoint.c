@@ -84,6 +84,58 @@ static int set_protocol(rlt_endpoint *e, const char *value, rlt_error *err)
                     known);
 }
 
+static int set_count(uint32_t *out, const char *value, const char *name, rlt_error *err)
+{
+    uint64_t n = 0;
+    int rc = rlt_parse_count(value, &n, name, err);
+    if (rc < 0)
+        return rc;
+    if (n > RLT_MAX_CHANNELS)
+        return rlt_fail(err, RLT_ERANGE, name, "at most %d, got %.64s", RLT_MAX_CHANNELS, value);
+    *out = (uint32_t)n;
+    return 0;
+}
+
+static int set_ppm(uint32_t *out, const char *value, const char *name, rlt_error *err)
+{
+    int64_t ppm = -1;
+    if (value[0] == 0 || rlt_parse_decimal(value, strlen(value), 1000000, &ppm) < 0 || ppm < 0 ||
+        ppm > 1000000000)
+        return rlt_fail(err, RLT_EMALFORMED, name, "expected a number from 0 to 1000, got '%.64s'", value);
+    *out = (uint32_t)ppm;
+    return 0;
+}
+
+static int set_channels(rlt_endpoint *e, const char *value, rlt_error *err)
+{
+    return set_count(&e->channels, value, "thread_blocks", err);
+}
+
+static int set_peer_channels(rlt_endpoint *e, const char *value, rlt_error *err)
+{
+    return set_count(&e->peer_channels, value, "peer_blocks", err);
+}
+
+static int set_copy(rlt_endpoint *e, const char *value, rlt_error *err)
+{
+    return rlt_parse_rate(value, &e->copy_Bps, "copy", err);
+}
+
+static int set_narrow(rlt_endpoint *e, const char *value, rlt_error *err)
+{
+    return rlt_parse_rate(value, &e->narrow_Bps, "narrow", err);
+}
+
+static int set_copy_lines(rlt_endpoint *e, const char *value, rlt_error *err)
+{
+    return set_ppm(&e->copy_lines_ppm, value, "copy_lines", err);
+}
+
+static int set_reduce_lines(rlt_endpoint *e, const char *value, rlt_error *err)
+{
+    return set_ppm(&e->reduce_lines_ppm, value, "reduce_lines", err);
+}
+
 static const struct setting {
     const char *name;
     int (*set)(rlt_endpoint *e, const char *value, rlt_error *err);
@@ -91,16 +143,47 @@ static const struct setting {
                 {"launch", set_launch},
                 {"message", set_message},
                 {"byte", set_byte},
-                {"protocol", set_protocol}};
+                {"protocol", set_protocol},
+                {"thread_blocks", set_channels},
+                {"peer_blocks", set_peer_channels},
+                {"copy", set_copy},
+                {"narrow", set_narrow},
+                {"copy_lines", set_copy_lines},
+                {"reduce_lines", set_reduce_lines}};
+enum { N_SETTINGS = sizeof settings / sizeof *settings };
+
+const char *rlt_endpoint_setting(uint32_t i)
+{
+    return i < N_SETTINGS ? settings[i].name : NULL;
+}
+
+/* "LL.message": a setting of a protocol that the endpoint has. */
+static int set_of_protocol(rlt_endpoint *e, const char *name, const char *dot, const char *value,
+                           rlt_error *err)
+{
+    for (uint32_t i = 0; i < e->n_protocols; i++) {
+        const char *own = e->protocols[i].name;
+        if (strlen(own) == (size_t)(dot - name) && strncasecmp(name, own, (size_t)(dot - name)) == 0)
+            return rlt_protocol_set(&e->protocols[i], dot + 1, value, err);
+    }
+    return rlt_fail(err, RLT_EUSAGE, NULL, "this topology has no protocol '%.*s'", (int)(dot - name), name);
+}
 
 int rlt_endpoint_set(rlt_endpoint *e, const char *name, const char *value, rlt_error *err)
 {
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+    char known[256] = "";
+    const char *dot;
+    if (strncmp(name, "protocols.", 10) == 0)
+        name += 10;
+    if ((dot = strchr(name, '.')))
+        return set_of_protocol(e, name, dot, value, err);
+    for (size_t i = 0; i < N_SETTINGS; i++) {
         if (strcmp(name, settings[i].name) == 0)
             return settings[i].set(e, value, err);
-    return rlt_fail(err, RLT_EUSAGE, NULL,
-                    "unknown setting '%.64s': endpoints have injection, launch, message, byte, protocol",
-                    name);
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", settings[i].name);
+    }
+    return rlt_fail(err, RLT_EUSAGE, NULL, "unknown setting '%.64s': endpoints have %s", name, known);
 }
 
 static uint64_t wire_bytes(const rlt_protocol *p, uint64_t bytes)
@@ -115,6 +198,8 @@ static const rlt_protocol *cheapest(const rlt_endpoint *e, uint64_t bytes, uint6
     rlt_time least = 0;
     for (uint32_t i = 0; i < e->n_protocols; i++) {
         const rlt_protocol *p = &e->protocols[i];
+        if (p->serves && !(p->serves & RLT_FOR_STEPS))
+            continue;
         rlt_time t =
             rlt_time_add(p->message_ps, bw_Bps ? rlt_transfer_time(wire_bytes(p, bytes), bw_Bps) : 0);
         if (!best || t < least) {
@@ -133,6 +218,8 @@ rlt_message_cost rlt_endpoint_cost(const rlt_endpoint *e, uint64_t bytes, uint64
     if (e->n_protocols == 0)
         return cost;
     const rlt_protocol *p = e->protocol >= 0 ? &e->protocols[e->protocol] : cheapest(e, bytes, bw_Bps);
+    if (!p)
+        return cost;
     cost.delay_ps = rlt_time_add(cost.delay_ps, p->message_ps);
     cost.wire_bytes = wire_bytes(p, bytes);
     return cost;

@@ -8,10 +8,21 @@
  * byte is delivered (delays of different messages overlap), and m * wire_num / wire_den bytes on each link
  * (rounded up): LL carries 8 B of data in 16 B, LL128 120 in 128 (NCCL). With protocol "auto" each message
  * takes the protocol with the smallest message_ps + wire bytes / path bandwidth.
+ *
+ * Where the endpoint has `channels` (thread blocks that a collective may use), whole collectives are tuned: a
+ * protocol is chosen for all messages of one (collectives/selector.h), and these are its costs. A message
+ * goes over `channels` of them, w is the time of its wire bytes on the path (of all those that its sender has
+ * under way together), and it is there after
+ *     max(w + fill * min(w, time of fill_bytes a channel), message + lines + share * w)
+ * where `lines` is line_ps for each line_bytes that a channel carries. `share` below 1: one channel's latency
+ * hides behind the transfers of others. `fill`: what the receiver copies out cannot begin before a whole
+ * buffer is there. Once for each collective: start_ps, member_ps for each other member, and the copy of the
+ * own share, at copy_Bps or, where there are lines, at copy_lines lines for each.
  */
 #ifndef RLT_ENDPOINT_H
 #define RLT_ENDPOINT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/error.h"
@@ -26,13 +37,31 @@ typedef enum rlt_injection {
     RLT_INJECT_BLOCKING, /* the sender goes on when the message is delivered */
 } rlt_injection;
 
+/* Which algorithms a protocol is for; 0: as RLT_FOR_STEPS. */
+enum {
+    RLT_FOR_STEPS = 1,  /* rings, trees, and all whose steps wait for each other */
+    RLT_FOR_DIRECT = 2, /* every member to every other at once */
+    RLT_FOR_NVLS = 4,   /* added up and replicated in the switch */
+};
+
 typedef struct rlt_protocol {
     char name[16];
     rlt_time message_ps;
     uint32_t wire_num, wire_den; /* wire bytes = bytes * num / den; num >= den >= 1 */
+    /* The rest counts for tuned collectives only. */
+    uint32_t serves; /* RLT_FOR_... */
+    rlt_time start_ps, member_ps, line_ps;
+    uint64_t line_bytes;          /* 0: no lines */
+    uint64_t channel_bytes;       /* of a message, for each channel; 0: all channels */
+    uint64_t limit_bytes;         /* of a message; 0: none */
+    uint32_t share_ppm, fill_ppm; /* millionths */
+    uint64_t fill_bytes;
+    /* What the tuner believes: base + step for each step, and a ring's bus bandwidth; not used for timing. */
+    rlt_time tuner_base_ps, tuner_step_ps;
+    uint64_t tuner_Bps;
 } rlt_protocol;
 
-enum { RLT_MAX_PROTOCOLS = 4, RLT_PROTOCOL_AUTO = -1 };
+enum { RLT_MAX_PROTOCOLS = 8, RLT_PROTOCOL_AUTO = -1, RLT_MAX_CHANNELS = 1024 };
 
 typedef struct rlt_endpoint {
     rlt_injection injection;
@@ -42,14 +71,26 @@ typedef struct rlt_endpoint {
     int protocol;         /* index, or RLT_PROTOCOL_AUTO */
     uint32_t n_protocols; /* 0: plain messages, no protocol cost */
     rlt_protocol protocols[RLT_MAX_PROTOCOLS];
+    uint32_t channels, peer_channels; /* at most; for one peer of n: peer_channels / n. 0: not tuned */
+    uint64_t copy_Bps;                /* of a local copy; 0: free */
+    uint64_t narrow_Bps;              /* what adding elements of one byte costs more; 0: nothing */
+    uint32_t copy_lines_ppm, reduce_lines_ppm; /* lines for each line copied; time of a line that is added */
 } rlt_endpoint;
 
 /* nic, all costs zero, no protocols. */
 RLT_API rlt_endpoint rlt_endpoint_default(void);
-/* One setting by name ("injection", "launch", "message", "byte", "protocol") with its unit ("nic|blocking",
- * "6.6us", "1us", "0.5ps", protocol name or "auto"). RLT_EUSAGE for an unknown name, listing the known ones.
+/* One setting by name ("injection", "launch", "message", "byte", "protocol", ...) with its unit
+ * ("nic|blocking", "6.6us", "1us", "0.5ps", protocol name or "auto"); "LL.message" is one of a protocol.
+ * RLT_EUSAGE for an unknown name, listing the known ones.
  */
 RLT_API int rlt_endpoint_set(rlt_endpoint *e, const char *name, const char *value,
+                             rlt_error *err) RLT_MUST_USE;
+/* Names by number, NULL past the end: of the endpoint's settings, and of a protocol's. */
+RLT_API const char *rlt_endpoint_setting(uint32_t i);
+RLT_API const char *rlt_protocol_setting(uint32_t i);
+/* A protocol without a name and cost. */
+RLT_API rlt_protocol rlt_protocol_default(void);
+RLT_API int rlt_protocol_set(rlt_protocol *p, const char *name, const char *value,
                              rlt_error *err) RLT_MUST_USE;
 
 /* Delay and wire bytes of a message of `bytes` over a path of bandwidth bw_Bps. */
@@ -58,6 +99,21 @@ typedef struct rlt_message_cost {
     uint64_t wire_bytes;
 } rlt_message_cost;
 RLT_API rlt_message_cost rlt_endpoint_cost(const rlt_endpoint *e, uint64_t bytes, uint64_t bw_Bps);
+
+/* What was chosen for one collective. */
+typedef struct rlt_tuning {
+    bool on;               /* false: each message for itself */
+    rlt_protocol protocol; /* as this collective sees it */
+    uint32_t index;        /* of the endpoint's protocols */
+    uint32_t channels;     /* in use */
+    uint32_t together;     /* messages of one sender under way at once */
+    rlt_time setup_ps;     /* once, beside the endpoint's launch */
+} rlt_tuning;
+/* Of a message under a tuning. */
+RLT_API rlt_message_cost rlt_tuning_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes,
+                                         uint64_t bw_Bps);
+/* Time that `bytes` take in lines over `channels`. */
+RLT_API rlt_time rlt_protocol_lines(const rlt_protocol *p, uint64_t bytes, uint32_t channels);
 
 #ifdef __cplusplus
 }

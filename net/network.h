@@ -38,6 +38,7 @@ typedef struct rlt_message {
     uint64_t tx, rx;    /* the client's cookies */
     /* In a folded network, see net/fold.h; 0 means 1. */
     uint32_t count, fan_in;
+    const rlt_tuning *tuning; /* of the collective, borrowed during the call; NULL: none */
 } rlt_message;
 
 /* Called from within the simulation, in class RLT_COMPLETE. */
@@ -71,6 +72,7 @@ typedef struct rlt_tree_message {
     const uint32_t *ranks; /* n of them, borrowed during the call; NULL: 0 .. n-1 */
     uint32_t n, root;
     uint64_t bytes, route_key, tx, rx;
+    const rlt_tuning *tuning; /* as in rlt_message */
 } rlt_tree_message;
 
 typedef struct rlt_net_model {

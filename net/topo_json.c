@@ -23,42 +23,61 @@ const char *rlt__json_place(rlt_arena *arena, rlt_json v)
 
 /* ---- endpoint ---- */
 
-static int read_wire(rlt_json v, rlt_protocol *p, rlt_error *err)
+/* A setting's text: a string, or a number as it is written. */
+static const char *setting_text(rlt_json of, const char *key, char *number, size_t size)
 {
-    const char *text = NULL, *slash;
-    uint64_t num, den;
-    char left[32];
-    int rc = rlt_json_get_string(v, "wire", true, &text, err);
-    if (rc < 0)
-        return rc;
-    slash = strchr(text, '/');
-    if (slash && (size_t)(slash - text) < sizeof left) {
-        snprintf(left, sizeof left, "%.*s", (int)(slash - text), text);
-        if (rlt_parse_count(left, &num, NULL, NULL) == 0 &&
-            rlt_parse_count(slash + 1, &den, NULL, NULL) == 0 && den >= 1 && num >= den && num <= MAX_WIRE) {
-            p->wire_num = (uint32_t)num;
-            p->wire_den = (uint32_t)den;
-            return 0;
-        }
+    rlt_json v = rlt_json_get(of, key);
+    double x = 0;
+    if (rlt_json_is_string(v))
+        return rlt_json_string(v);
+    if (!rlt_json_is_number(v) || rlt_json_get_double(of, key, true, &x, NULL) < 0)
+        return NULL;
+    snprintf(number, size, "%.9g", x);
+    return number;
+}
+
+static bool is_protocol_setting(const char *key)
+{
+    const char *name;
+    for (uint32_t i = 0; (name = rlt_protocol_setting(i)); i++)
+        if (strcmp(name, key) == 0)
+            return true;
+    return false;
+}
+
+/* Settings one by one; what is wrong with one is told at its place. */
+static int read_settings(rlt_json v, rlt_protocol *p, rlt_error *err)
+{
+    for (rlt_json m = rlt_json_first(v); rlt_json_is(m); m = rlt_json_next(m)) {
+        char number[32];
+        rlt_error why = {0};
+        int rc;
+        if (!is_protocol_setting(rlt_json_key(m)))
+            continue;
+        const char *text = setting_text(v, rlt_json_key(m), number, sizeof number);
+        if (!text)
+            return rlt_json_fail(m, RLT_ESCHEMA, err, "expected a string or a number");
+        if ((rc = rlt_protocol_set(p, rlt_json_key(m), text, &why)) < 0)
+            return rlt_json_fail(m, rc == RLT_EUSAGE ? RLT_ESCHEMA : rc, err, "%s", why.what);
     }
-    return rlt_json_fail(rlt_json_get(v, "wire"), RLT_ESCHEMA, err,
-                         "expected wire bytes over data bytes, at least 1, such as 16/8, got '%.40s'", text);
+    return 0;
 }
 
 static int read_protocol(rlt_json v, rlt_endpoint *e, rlt_error *err)
 {
-    static const char *const keys[] = {"name", "message", "wire", NULL};
+    enum { MOST = 32 };
+    const char *keys[MOST] = {"name"}, *name = NULL;
     rlt_protocol *p = &e->protocols[e->n_protocols];
-    const char *name = NULL;
     int rc;
+    for (uint32_t i = 0; i + 2 < MOST && rlt_protocol_setting(i); i++)
+        keys[i + 1] = rlt_protocol_setting(i);
     if (e->n_protocols == RLT_MAX_PROTOCOLS)
         return rlt_json_fail(v, RLT_ERANGE, err, "at most %d protocols", RLT_MAX_PROTOCOLS);
+    *p = rlt_protocol_default();
     if ((rc = rlt_json_only(v, keys, err)) < 0 ||
-        (rc = rlt_json_get_string(v, "name", true, &name, err)) < 0 ||
-        (rc = rlt_json_get_duration(v, "message", true, &p->message_ps, err)) < 0 ||
-        (rc = read_wire(v, p, err)) < 0)
+        (rc = rlt_json_get_string(v, "name", true, &name, err)) < 0 || (rc = read_settings(v, p, err)) < 0)
         return rc;
-    if (strlen(name) >= sizeof p->name || name[0] == 0 || strcmp(name, "auto") == 0)
+    if (strlen(name) >= sizeof p->name || name[0] == 0 || strchr(name, '.') || strcmp(name, "auto") == 0)
         return rlt_json_fail(rlt_json_get(v, "name"), RLT_ESCHEMA, err,
                              "expected a name of 1 to 15 letters, not 'auto'");
     for (uint32_t i = 0; i < e->n_protocols; i++)
@@ -72,21 +91,27 @@ static int read_protocol(rlt_json v, rlt_endpoint *e, rlt_error *err)
 
 static int read_endpoint(rlt_json v, rlt_endpoint *e, rlt_error *err)
 {
-    static const char *const keys[] = {"injection", "launch",    "message", "byte",
-                                       "protocol",  "protocols", NULL};
+    enum { MOST = 32 };
+    const char *keys[MOST] = {"protocols"}, *name;
     rlt_json list = rlt_json_get(v, "protocols");
+    for (uint32_t i = 0; i + 2 < MOST && (name = rlt_endpoint_setting(i)); i++)
+        keys[i + 1] = name;
     int rc = rlt_json_only(v, keys, err);
     if (rc == 0 && rlt_json_is(list) && !rlt_json_is_array(list))
         return rlt_json_fail(list, RLT_ESCHEMA, err, "expected a list of protocols");
     for (rlt_json p = rlt_json_first(list); rc == 0 && rlt_json_is(p); p = rlt_json_next(p))
         rc = read_protocol(p, e, err);
-    for (size_t i = 0; rc == 0 && i < 5; i++) { /* all but the list, which "protocol" needs */
-        const char *text = NULL;
+    for (size_t i = 1; rc == 0 && keys[i]; i++) { /* all but the list, which "protocol" needs */
+        rlt_json member = rlt_json_get(v, keys[i]);
+        char number[32];
         rlt_error why = {0};
-        rc = rlt_json_get_string(v, keys[i], false, &text, err);
-        if (rc == 0 && text && (rc = rlt_endpoint_set(e, keys[i], text, &why)) < 0)
-            rc = rlt_json_fail(rlt_json_get(v, keys[i]), rc == RLT_EUSAGE ? RLT_ESCHEMA : rc, err, "%s",
-                               why.what);
+        if (!rlt_json_is(member))
+            continue;
+        const char *text = setting_text(v, keys[i], number, sizeof number);
+        if (!text)
+            rc = rlt_json_fail(member, RLT_ESCHEMA, err, "expected a string");
+        else if ((rc = rlt_endpoint_set(e, keys[i], text, &why)) < 0)
+            rc = rlt_json_fail(member, rc == RLT_EUSAGE ? RLT_ESCHEMA : rc, err, "%s", why.what);
     }
     return rc;
 }

@@ -10,14 +10,24 @@
 
 #include "net/endpoint.h"
 
+static rlt_protocol protocol(const char *name, rlt_time message_ps, uint32_t num, uint32_t den)
+{
+    rlt_protocol p = rlt_protocol_default();
+    strncpy(p.name, name, sizeof p.name - 1);
+    p.message_ps = message_ps;
+    p.wire_num = num;
+    p.wire_den = den;
+    return p;
+}
+
 /* NCCL's protocols on NVLink: latency of a step in us, and wire bytes per data bytes. */
 static rlt_endpoint nccl(void)
 {
     rlt_endpoint e = rlt_endpoint_default();
     e.n_protocols = 3;
-    e.protocols[0] = (rlt_protocol){"LL", 600000, 16, 8};
-    e.protocols[1] = (rlt_protocol){"LL128", 1900000, 128, 120};
-    e.protocols[2] = (rlt_protocol){"Simple", 3400000, 1, 1};
+    e.protocols[0] = protocol("LL", 600000, 16, 8);
+    e.protocols[1] = protocol("LL128", 1900000, 128, 120);
+    e.protocols[2] = protocol("Simple", 3400000, 1, 1);
     return e;
 }
 

@@ -126,7 +126,7 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
                {"window", &s->window, 4096},
                {"directions", &s->directions, 2},
                {"servers", &s->servers, RLT_MAX_MEMBERS}};
-    static const char *const endpoint[] = {"injection", "launch", "message", "byte", "protocol"};
+    const char *endpoint;
     rlt_nearest near = rlt_nearest_to(name);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         uint64_t n = 0;
@@ -144,11 +144,13 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
     rlt_nearest_try(&near, "patterns");
     if (strcmp(name, "patterns") == 0)
         return set_patterns(s, value, err);
-    for (size_t i = 0; i < sizeof endpoint / sizeof *endpoint; i++) {
-        rlt_nearest_try(&near, endpoint[i]);
-        if (strcmp(name, endpoint[i]) == 0)
+    for (uint32_t i = 0; (endpoint = rlt_endpoint_setting(i)); i++) {
+        rlt_nearest_try(&near, endpoint);
+        if (strcmp(name, endpoint) == 0)
             return rlt_endpoint_set(&s->endpoint, name, value, err);
     }
+    if (strchr(name, '.')) /* of one protocol */
+        return rlt_endpoint_set(&s->endpoint, name, value, err);
     return rlt_fail(err, RLT_EUSAGE, name,
                     "unknown setting%s%s%s (endpoints have injection, launch, message, byte, protocol; "
                     "algorithms have channels, chunks, window, directions, servers, patterns)",
@@ -259,6 +261,7 @@ void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req)
     req->chunks = s->chunks;
     req->window = s->window;
     req->directions = s->directions;
+    req->endpoint = &s->endpoint;
     req->servers = s->servers;
     rlt_request_patterns(req, s->patterns);
 }

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* NCCL's choice of algorithm, protocol and channels, and what follows from it for the costs. */
+#include "collectives/selector.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/units.h"
+
+enum { MILLION = 1000000 };
+
+const rlt_endpoint *rlt_request_endpoint(const rlt_coll_request *req)
+{
+    const rlt_endpoint *e = req->endpoint;
+    if (!e && req->topology)
+        e = rlt_topology_endpoint(req->topology);
+    return e && e->channels && e->n_protocols && req->n > 1 ? e : NULL;
+}
+
+/* All that one member tells another at once: the share of one member, or all of it. */
+static uint64_t message_bytes(const rlt_coll_request *req)
+{
+    bool whole = req->kind == RLT_BROADCAST || req->kind == RLT_REDUCE || req->kind == RLT_SEND_RECV;
+    return whole ? req->bytes : req->bytes / req->n + (req->bytes % req->n != 0);
+}
+
+static uint32_t ring_steps(const rlt_coll_request *req)
+{
+    switch (req->kind) {
+    case RLT_ALL_REDUCE:
+        return 2 * (req->n - 1);
+    case RLT_BROADCAST:
+    case RLT_REDUCE:
+        return req->n;
+    default:
+        return req->n - 1;
+    }
+}
+
+static bool adds(rlt_coll_kind kind)
+{
+    return kind == RLT_ALL_REDUCE || kind == RLT_REDUCE_SCATTER || kind == RLT_REDUCE;
+}
+
+static uint32_t served_by(const rlt_algorithm *a)
+{
+    if (strcmp(a->name, "nvls") == 0)
+        return RLT_FOR_NVLS;
+    return a == &rlt_direct || a == &rlt_point_to_point ? RLT_FOR_DIRECT : RLT_FOR_STEPS;
+}
+
+/* A ring has a channel for each channel_bytes that are there; messages to all peers at once share the
+ * endpoint's, and take one more for each that is begun. */
+static uint32_t channels_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p)
+{
+    bool direct = p->serves & RLT_FOR_DIRECT;
+    uint64_t bytes = message_bytes(req), most = e->channels, want;
+    if (direct && e->peer_channels)
+        most = req->kind == RLT_SEND_RECV ? e->peer_channels / 2 : e->peer_channels / req->n;
+    want = p->channel_bytes == 0 ? most
+           : direct              ? (bytes + p->channel_bytes - 1) / p->channel_bytes
+                                 : bytes / p->channel_bytes;
+    want = want > most ? most : want;
+    return want ? (uint32_t)want : 1;
+}
+
+/* The believed time. In the switch, (members - 1) / members of the bandwidth counts, as NCCL has it. */
+static rlt_time believed(const rlt_coll_request *req, const rlt_protocol *p)
+{
+    uint32_t steps = ring_steps(req);
+    unsigned __int128 ps = (unsigned __int128)req->bytes * 1000000000000u * steps;
+    unsigned __int128 rate = (unsigned __int128)p->tuner_Bps * req->n;
+    unsigned __int128 latency = (unsigned __int128)steps * (uint64_t)p->tuner_step_ps;
+    if (p->serves & RLT_FOR_NVLS) {
+        ps *= req->n;
+        rate *= req->n - 1;
+    }
+    ps = ps / rate + latency + (uint64_t)p->tuner_base_ps;
+    return ps > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)ps;
+}
+
+static bool serves(const rlt_protocol *p, uint32_t what)
+{
+    return (p->serves ? p->serves : RLT_FOR_STEPS) & what;
+}
+
+static const char *why_not(const rlt_coll_request *req, const rlt_endpoint *e, uint32_t i,
+                           const rlt_algorithm *a)
+{
+    const rlt_protocol *p = &e->protocols[i];
+    if (e->protocol >= 0 && e->protocol != (int)i && serves(&e->protocols[e->protocol], served_by(a)))
+        return "another protocol is set";
+    if (p->limit_bytes && message_bytes(req) > p->limit_bytes)
+        return "messages above its limit";
+    if (serves(p, RLT_FOR_NVLS) && req->element == 1)
+        return "the switch does not add elements of one byte";
+    return NULL;
+}
+
+/* Fills the candidates of one algorithm. */
+static uint32_t add_candidates(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_algorithm *a,
+                               rlt_candidate *out, uint32_t n)
+{
+    uint32_t what = served_by(a);
+    for (uint32_t i = 0; i < e->n_protocols && n < RLT_MAX_CANDIDATES; i++) {
+        const rlt_protocol *p = &e->protocols[i];
+        if (!serves(p, what))
+            continue;
+        out[n++] = (rlt_candidate){.algorithm = a,
+                                   .protocol = i,
+                                   .channels = channels_of(req, e, p),
+                                   .estimate_ps = p->tuner_Bps ? believed(req, p) : RLT_TIME_MAX,
+                                   .excluded = why_not(req, e, i, a)};
+    }
+    return n;
+}
+
+/* The first that is not excluded and has the least estimate comes first; the others keep their order. */
+static void put_best_first(rlt_candidate *all, uint32_t n)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < n; i++)
+        if (!all[i].excluded && (all[best].excluded || all[i].estimate_ps < all[best].estimate_ps))
+            best = i;
+    rlt_candidate first = n ? all[best] : (rlt_candidate){0};
+    for (uint32_t i = best; i > 0; i--)
+        all[i] = all[i - 1];
+    if (n)
+        all[0] = first;
+}
+
+static bool can_plan(const rlt_algorithm *a, const rlt_coll_request *req)
+{
+    rlt_plan plan;
+    bool can = rlt_plan_create(a, req, &plan, NULL) == 0;
+    if (can)
+        rlt_plan_free(&plan);
+    return can;
+}
+
+uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_CANDIDATES])
+{
+    const rlt_endpoint *e = rlt_request_endpoint(req);
+    const rlt_algorithm *usual = rlt_algorithm_usual(req), *a;
+    uint32_t n = 0;
+    if (!e)
+        return 0;
+    n = add_candidates(req, e, usual, out, n);
+    for (uint32_t i = 0; usual == &rlt_ring && req->kind == RLT_ALL_REDUCE && (a = rlt_algorithm_at(i)); i++)
+        if (served_by(a) == RLT_FOR_NVLS && can_plan(a, req))
+            n = add_candidates(req, e, a, out, n);
+    put_best_first(out, n);
+    return n;
+}
+
+/* What the kernel does once, whatever the messages: it starts, and copies the own share out of place. */
+static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p,
+                         uint32_t channels)
+{
+    rlt_time t = p->start_ps, copy = 0;
+    uint64_t own = message_bytes(req);
+    unsigned __int128 members = (unsigned __int128)(uint64_t)p->member_ps * (req->n - 1);
+    bool copies = req->kind == RLT_ALL_REDUCE || req->kind == RLT_REDUCE_SCATTER ||
+                  req->kind == RLT_ALL_GATHER || req->kind == RLT_ALL_TO_ALL;
+    t = rlt_time_add(t, members > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)members);
+    if (copies && p->line_bytes && serves(p, RLT_FOR_STEPS))
+        copy = (rlt_time)((unsigned __int128)(uint64_t)rlt_protocol_lines(p, own, channels) *
+                          e->copy_lines_ppm / MILLION);
+    else if (copies && !p->line_bytes && !serves(p, RLT_FOR_NVLS) && e->copy_Bps)
+        copy = rlt_transfer_time(own, e->copy_Bps);
+    t = rlt_time_add(t, copy);
+    if (adds(req->kind) && req->element == 1 && e->narrow_Bps)
+        t = rlt_time_add(t, rlt_transfer_time(req->bytes / req->n * (req->n - 1), e->narrow_Bps));
+    return t;
+}
+
+void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out)
+{
+    const rlt_coll_request *req = &plan->req;
+    const rlt_endpoint *e = rlt_request_endpoint(req);
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    *out = (rlt_tuning){0};
+    if (!e)
+        return;
+    uint32_t n = add_candidates(req, e, plan->algorithm, all, 0);
+    put_best_first(all, n);
+    if (n == 0 || all[0].excluded)
+        return;
+    const rlt_protocol *p = &e->protocols[all[0].protocol];
+    *out = (rlt_tuning){.on = true,
+                        .protocol = *p,
+                        .index = all[0].protocol,
+                        .channels = all[0].channels,
+                        .together = 1,
+                        .setup_ps = setup_of(req, e, p, all[0].channels)};
+    if (plan->algorithm == &rlt_direct)
+        out->together = req->n - 1;
+    if (adds(req->kind) && e->reduce_lines_ppm)
+        out->protocol.line_ps =
+            (rlt_time)((unsigned __int128)(uint64_t)p->line_ps * e->reduce_lines_ppm / MILLION);
+}
+
+void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)
+{
+    size_t used = 0;
+    if (size)
+        text[0] = 0;
+    for (uint32_t i = 0; i < n && used < size; i++) {
+        char time[32];
+        const rlt_candidate *c = &all[i];
+        used += (size_t)snprintf(text + used, size - used, "%s%s, %s, %u channel%s", i ? "; " : "",
+                                 c->algorithm->name, e->protocols[c->protocol].name, c->channels,
+                                 c->channels == 1 ? "" : "s");
+        if (used < size && (c->excluded || c->estimate_ps < RLT_TIME_MAX))
+            used += (size_t)snprintf(text + used, size - used, ": %s",
+                                     c->excluded ? c->excluded
+                                                 : rlt_format_duration(time, sizeof time, c->estimate_ps));
+    }
+}
