@@ -159,12 +159,35 @@ static int place_ranks(rlt_group *group, const rlt_topology *t, const rlt_placem
     return 0;
 }
 
+/* All of a product's accelerators in order: nothing to look up, however many they are. */
+static bool is_whole_product(const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks, uint32_t n)
+{
+    return !ranks && !p->accelerator && n > 1 && n == p->n && n == rlt_topology_accelerators(t) &&
+           rlt_topology_is_product(t) && rlt_topology_rings(t) == 0;
+}
+
+static void whole_dims(rlt_group *group, const rlt_topology *t)
+{
+    for (uint32_t d = 0; d < rlt_topology_dims(t); d++) {
+        rlt_dim dim = rlt_topology_dim(t, d);
+        if (dim.size == 1)
+            continue;
+        group->dims[group->n_dims] = dim.size;
+        group->axes[group->n_dims] = d;
+        group->shapes[group->n_dims++] = dim.shape;
+    }
+}
+
 int rlt_group_create(const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks, uint32_t n,
                      rlt_group *out, rlt_error *err)
 {
     *out = (rlt_group){.n = n, .topology = t, .placement = p};
     if (n == 0 || n > RLT_MAX_MEMBERS)
         return rlt_fail(err, RLT_ERANGE, "group", "expected 1 to %d ranks, got %u", RLT_MAX_MEMBERS, n);
+    if (is_whole_product(t, p, ranks, n)) {
+        whole_dims(out, t);
+        return 0;
+    }
     uint32_t *acc = malloc(n * sizeof *acc);
     if (!acc)
         return rlt_nomem(err);

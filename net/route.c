@@ -18,7 +18,7 @@ static const size_t reach_budget_bytes = (size_t)256 << 20;
 
 /* A rank's last route. 48 bytes: a million ranks take 48 MB. */
 typedef struct last_route {
-    uint32_t dst; /* rank; RLT_NONE: none */
+    uint32_t to; /* rank + 1; 0: none, so that ranks that send nothing cost nothing */
     uint32_t n;
     uint64_t key;
     rlt_time latency_ps;
@@ -44,7 +44,7 @@ static int check_placement(const rlt_topology *t, const rlt_placement *p, rlt_er
 {
     if (p->n < 1 || p->n > t->accelerators)
         return rlt_fail(err, RLT_ERANGE, "placement", "%u ranks on %u accelerators", p->n, t->accelerators);
-    for (uint32_t i = 0; i < p->n; i++) {
+    for (uint32_t i = 0; (p->accelerator || p->nic) && i < p->n; i++) {
         if (rlt_placed(p, i) >= t->accelerators)
             return rlt_fail(err, RLT_ERANGE, "placement", "rank %u is on node %u, which is no accelerator", i,
                             rlt_placed(p, i));
@@ -79,7 +79,7 @@ int rlt_router_create(const rlt_topology *t, const rlt_placement *p, rlt_routing
     r->ranks = p->n;
     r->routing = routing;
     r->key_mask = routing == RLT_ROUTE_ECMP ? UINT64_MAX : 0;
-    r->last = malloc(p->n * sizeof *r->last);
+    r->last = calloc(p->n, sizeof *r->last);
     if (routing == RLT_ROUTE_SPRAY)
         r->sprayed = calloc(p->n, sizeof *r->sprayed);
     if (!r->last || (routing == RLT_ROUTE_SPRAY && !r->sprayed))
@@ -92,8 +92,6 @@ int rlt_router_create(const rlt_topology *t, const rlt_placement *p, rlt_routing
         rlt_router_free(r);
         return rc;
     }
-    for (uint32_t i = 0; i < p->n; i++)
-        r->last[i].dst = RLT_NONE;
     *out = r;
     return 0;
 }
@@ -225,12 +223,12 @@ static void remember(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key)
     } else {
         uint32_t *links = long_block(r, src, w->n);
         if (!links) {
-            e->dst = RLT_NONE;
+            e->to = 0;
             return;
         }
         memcpy(links, w->links, w->n * sizeof *links);
     }
-    e->dst = dst;
+    e->to = dst + 1;
     e->n = w->n;
     e->key = key;
     e->latency_ps = w->latency_ps;
@@ -273,7 +271,7 @@ int rlt_route(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, uint64_t key,
     if (src_rank >= r->ranks)
         return RLT_ERANGE;
     const last_route *e = &r->last[src_rank];
-    if (e->dst != dst_rank || e->key != (key & r->key_mask) || dst_rank == RLT_NONE)
+    if (e->to != dst_rank + 1 || e->key != (key & r->key_mask) || dst_rank == RLT_NONE)
         return find(r, src_rank, dst_rank, key, path);
     path->links = e->n <= INLINE_LINKS ? e->links : r->long_last[src_rank] + 1;
     path->n = e->n;
