@@ -3,7 +3,9 @@
  */
 #include "collectives/bound.h"
 
-#include "collectives/algorithm.h"
+#include <stdlib.h>
+
+#include "net/cut.h"
 #include "sim/time.h"
 
 /* Above this many members, pairs are not tried one by one. */
@@ -87,27 +89,50 @@ static share member_share(const rlt_coll_request *req, uint32_t m)
     }
 }
 
-/* Bytes that must leave the members taken together. */
-static wide total_bytes(const rlt_coll_request *req)
+/* What the network itself may do: verbs in use. */
+typedef struct verbs {
+    bool reduces, multicasts;
+} verbs;
+
+/* Bytes that must leave, and enter, `parts` sets of members taken together, each of which has something that
+ * all the others want: the members themselves, or groups of them. */
+static share all_parts(const rlt_coll_request *req, uint64_t parts, verbs v)
 {
-    wide others = req->n - 1, total = 0;
+    wide others = (wide)(parts - 1) * req->bytes, once = req->bytes;
     switch (req->kind) {
     case RLT_ALL_REDUCE:
-        return 2 * others * req->bytes;
-    case RLT_SEND_RECV:
-        return req->bytes;
-    case RLT_BARRIER:
-        return 0;
-    case RLT_GATHER:
-    case RLT_SCATTER:
-        return req->bytes - own_bytes(req, req->root);
+        if (v.reduces || v.multicasts) /* each sends its own and gets the sum */
+            return (share){parts * once, parts * once};
+        return (share){2 * others, 2 * others};
+    case RLT_ALL_GATHER:
+    case RLT_BROADCAST:
+        return (share){v.multicasts ? once : others, others};
+    case RLT_REDUCE_SCATTER:
+    case RLT_REDUCE:
+        return (share){others, v.reduces ? once : others};
     case RLT_ALL_TO_ALL:
-        for (uint32_t m = 0; req->counts && m < req->n; m++)
-            total += member_share(req, m).out;
-        return req->counts ? total : others * req->bytes;
+        once = (wide)(req->n - req->n / parts) * (req->bytes / req->n) * req->n;
+        return (share){once, once};
     default:
-        return others * req->bytes;
+        return (share){0, 0};
     }
+}
+
+/* Bytes that must leave and enter the members taken together. */
+static share total_bytes(const rlt_coll_request *req, verbs v)
+{
+    wide total = 0;
+    if (req->kind == RLT_GATHER || req->kind == RLT_SCATTER)
+        total = req->bytes - own_bytes(req, req->root);
+    else if (req->kind == RLT_SEND_RECV)
+        total = req->bytes;
+    else if (req->kind == RLT_ALL_TO_ALL && !req->counts)
+        total = (wide)(req->n - 1) * req->bytes;
+    else if (req->kind != RLT_ALL_TO_ALL)
+        return all_parts(req, req->n, v);
+    for (uint32_t m = 0; req->kind == RLT_ALL_TO_ALL && req->counts && m < req->n; m++)
+        total += member_share(req, m).out;
+    return (share){total, total};
 }
 
 static rlt_time later(rlt_time a, rlt_time b)
@@ -115,7 +140,7 @@ static rlt_time later(rlt_time a, rlt_time b)
     return a > b ? a : b;
 }
 
-static int traffic(const rlt_coll_request *req, const rlt_topology *t, const rlt_placement *place,
+static int traffic(const rlt_coll_request *req, const rlt_topology *t, const rlt_placement *place, verbs v,
                    double scale, rlt_time *out, rlt_error *err)
 {
     wide egress = 0, ingress = 0;
@@ -132,10 +157,118 @@ static int traffic(const rlt_coll_request *req, const rlt_topology *t, const rlt
         egress += member_out;
         ingress += member_in;
     }
-    wide total = total_bytes(req);
-    longest = later(longest, time_of(total, egress, scale));
-    *out = later(longest, time_of(total, ingress, scale));
+    share total = total_bytes(req, v);
+    longest = later(longest, time_of(total.out, egress, scale));
+    *out = later(longest, time_of(total.in, ingress, scale));
     return 0;
+}
+
+/*
+ * Members of a whole product with equal coordinates in some of its dimensions are one part; what leaves and
+ * enters the parts goes by the links of those dimensions. Every choice of dimensions gives a bound.
+ */
+static rlt_time across_dimensions(const rlt_coll_request *req, const rlt_topology *t, verbs v, double scale)
+{
+    rlt_time longest = 0;
+    uint32_t n_dims = rlt_topology_dims(t);
+    if (!rlt_topology_is_product(t) || req->n != rlt_topology_accelerators(t) || req->counts)
+        return 0;
+    for (uint32_t chosen = 1; chosen < 1u << n_dims; chosen++) {
+        uint64_t parts = 1, each = 0;
+        bool known = true;
+        for (uint32_t d = 0; d < n_dims; d++) {
+            rlt_dim dim = rlt_topology_dim(t, d);
+            if (!(chosen >> d & 1))
+                continue;
+            parts *= dim.size;
+            each += dim.bw_Bps;
+            known = known && (dim.bw_Bps || dim.size == 1);
+        }
+        if (!known || parts < 2)
+            continue;
+        share s = all_parts(req, parts, v);
+        longest = later(longest, time_of(s.out > s.in ? s.out : s.in, (wide)each * req->n, scale));
+    }
+    return longest;
+}
+
+/* The time that so many bytes for each member inside need over a cut. */
+static int over_cut(const rlt_topology *t, rlt_cut_question q, wide each, double scale, rlt_time *longest,
+                    rlt_error *err)
+{
+    rlt_cut c;
+    int rc = rlt_cut_find(t, &q, &c, err);
+    if (rc == 0 && c.inside)
+        *longest = later(*longest, time_of(each * c.inside, c.bw_Bps, scale));
+    return rc;
+}
+
+/* To all others goes what is inside the cut, by each of its members; all-to-all: a piece of it to each. */
+static int to_others(const rlt_topology *t, rlt_cut_question q, wide piece, double scale, rlt_time *longest,
+                     rlt_error *err)
+{
+    rlt_cut c;
+    int rc = rlt_cut_find(t, &q, &c, err);
+    if (rc == 0 && c.inside)
+        *longest = later(*longest, time_of(piece * c.inside * (q.n - c.inside), c.bw_Bps, scale));
+    return rc;
+}
+
+static int over_cuts(const rlt_coll_request *req, const rlt_topology *t, rlt_cut_question q, double scale,
+                     rlt_time *longest, rlt_error *err)
+{
+    wide own = req->bytes / req->n;
+    rlt_cut_question in = q;
+    int rc;
+    switch (req->kind) {
+    case RLT_ALL_REDUCE: /* whatever is summed up on one side, one buffer crosses each way */
+        q.source = 0;
+        in = q;
+        in.inwards = true;
+        rc = over_cut(t, q, req->bytes, scale, longest, err);
+        return rc ? rc : over_cut(t, in, req->bytes, scale, longest, err);
+    case RLT_SEND_RECV:
+        q.source = 0;
+        q.sink = 1;
+        return over_cut(t, q, req->bytes, scale, longest, err);
+    case RLT_BROADCAST:
+    case RLT_REDUCE:
+        q.source = req->root;
+        q.inwards = req->kind == RLT_REDUCE;
+        return over_cut(t, q, req->bytes, scale, longest, err);
+    case RLT_GATHER:
+    case RLT_SCATTER:
+        q.sink = req->root;
+        q.inwards = req->kind == RLT_SCATTER;
+        return over_cut(t, q, own, scale, longest, err);
+    case RLT_ALL_GATHER:
+    case RLT_REDUCE_SCATTER:
+        q.inwards = req->kind == RLT_REDUCE_SCATTER;
+        return over_cut(t, q, own, scale, longest, err);
+    case RLT_ALL_TO_ALL:
+        in.inwards = true;
+        rc = to_others(t, q, own, scale, longest, err);
+        return rc ? rc : to_others(t, in, own, scale, longest, err);
+    default:
+        return 0;
+    }
+}
+
+static int cuts(const rlt_coll_request *req, const rlt_topology *t, const rlt_placement *place, double scale,
+                rlt_time *longest, rlt_error *err)
+{
+    uint32_t links = rlt_topology_links(t);
+    if (req->counts || links > RLT_CUT_LINKS || (uint64_t)req->n * links > RLT_CUT_WORK)
+        return 0;
+    uint32_t *accelerators = malloc(req->n * sizeof *accelerators);
+    if (!accelerators)
+        return rlt_nomem(err);
+    for (uint32_t m = 0; m < req->n; m++)
+        accelerators[m] = rlt_placed(place, rlt_member_rank(req, m));
+    rlt_cut_question q = {.accelerators = accelerators, .n = req->n, .source = RLT_NONE, .sink = RLT_NONE};
+    int rc = over_cuts(req, t, q, scale, longest, err);
+    free(accelerators);
+    return rc;
 }
 
 static rlt_time smaller(rlt_time a, rlt_time b)
@@ -183,8 +316,8 @@ static int latency(const rlt_coll_request *req, rlt_router *router, rlt_time *ou
     return 0;
 }
 
-int rlt_coll_bound(const rlt_coll_request *req, rlt_router *router, double bandwidth_scale,
-                   double latency_scale, rlt_bound *out, rlt_error *err)
+static int bound(const rlt_coll_request *req, rlt_router *router, verbs v, double bandwidth_scale,
+                 double latency_scale, rlt_bound *out, rlt_error *err)
 {
     *out = (rlt_bound){0};
     if (!(bandwidth_scale > 0.0) || !(latency_scale >= 0.0))
@@ -192,17 +325,32 @@ int rlt_coll_bound(const rlt_coll_request *req, rlt_router *router, double bandw
     if (req->n < 2)
         return 0;
     const rlt_topology *t = rlt_router_topology(router);
-    int rc = traffic(req, t, rlt_router_placement(router), bandwidth_scale, &out->traffic_ps, err);
+    const rlt_placement *place = rlt_router_placement(router);
+    int rc = traffic(req, t, place, v, bandwidth_scale, &out->traffic_ps, err);
     if (rc)
         return rc;
+    out->cut_ps = across_dimensions(req, t, v, bandwidth_scale);
     rlt_time least = 0;
-    rc = latency(req, router, &least, err);
-    if (rc)
+    if ((rc = cuts(req, t, place, bandwidth_scale, &out->cut_ps, err)) ||
+        (rc = latency(req, router, &least, err)))
         return rc;
     double scaled = (double)least * latency_scale;
     out->latency_ps = latency_scale == 1.0            ? least
                       : scaled < (double)RLT_TIME_MAX ? (rlt_time)scaled
                                                       : RLT_TIME_MAX;
-    out->time_ps = later(out->traffic_ps, out->latency_ps);
+    out->time_ps = later(later(out->traffic_ps, out->cut_ps), out->latency_ps);
     return 0;
+}
+
+int rlt_coll_bound(const rlt_coll_request *req, rlt_router *router, double bandwidth_scale,
+                   double latency_scale, rlt_bound *out, rlt_error *err)
+{
+    return bound(req, router, (verbs){false, false}, bandwidth_scale, latency_scale, out, err);
+}
+
+int rlt_plan_bound(const rlt_plan *plan, rlt_router *router, double bandwidth_scale, double latency_scale,
+                   rlt_bound *out, rlt_error *err)
+{
+    verbs v = {.reduces = plan->reduces, .multicasts = plan->multicasts};
+    return bound(&plan->req, router, v, bandwidth_scale, latency_scale, out, err);
 }

@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Lower bound on a collective's time on a topology, without aggregation or replication in the network. The
- * larger of traffic   all-reduce: 2(n-1) M bytes must leave the members in all (each of the other n-1 copies
- * of every byte is sent towards its sum and back), reduce-scatter, all-gather, reduce, broadcast: (n-1) M;
- * over the members' total egress (ingress) bandwidth; for each member what it alone must send or receive over
- * its own (Patarasuk, Yuan: "Bandwidth optimal all-reduce algorithms", JPDC 2009; Chan et al., CCPE 2007);
- *   latency   the smallest zero-load latency between two members, times the hops any algorithm needs
- *             (1 for every kind with n >= 2; 2 for barrier-free reductions to all is NOT assumed: direct
- * exchange needs 1). Endpoint delays and protocol overheads only add to it. Picoseconds, rounded down.
+ * Lower bounds on a collective's time on a topology: the largest of
+ *   traffic   for each member what it alone must send or receive over its own links; for all together what
+ *             must leave them (all-reduce 2(n-1) M bytes, each of the other n-1 copies of every byte is sent
+ *             towards its sum and back; reduce-scatter, all-gather, reduce, broadcast (n-1) M) over their
+ *             total bandwidth (Patarasuk, Yuan: "Bandwidth optimal all-reduce algorithms", JPDC 2009; Chan et
+ *             al., CCPE 2007)
+ *   cut       the same with groups of members in place of members: the parts of a product with equal
+ *             coordinates in some dimensions; and the tightest cut between members (net/cut.h; Zhao et al.,
+ *             arXiv 2402.06787): all-gather |S| M/n bytes leave S, reduce-scatter enter it; broadcast, reduce
+ *             M; all-reduce M both ways (its sum must reach the other side); all-to-all |S| (n - |S|) M/n,
+ *             over the all-gather's cut. No cuts with counts
+ *   latency   the smallest zero-load latency between two members: one message is the least.
+ * Endpoint delays and protocol overheads only add to it. Picoseconds, rounded down.
+ *
+ * Where the network adds up and replicates, copies cross a link once: of sums over members only what no
+ * network can save is claimed. Cuts hold there too: what is computed on the far side cannot cross.
  */
 #ifndef RLT_BOUND_H
 #define RLT_BOUND_H
 
-#include "collectives/collective.h"
+#include "collectives/algorithm.h"
 #include "net/route.h"
 
 #ifdef __cplusplus
@@ -21,13 +29,16 @@ extern "C" {
 
 typedef struct rlt_bound {
     rlt_time time_ps;
-    rlt_time traffic_ps, latency_ps;
+    rlt_time traffic_ps, cut_ps, latency_ps;
 } rlt_bound;
 
 /* scale multiplies every bandwidth. `router` is used for latencies (a bounded sample of pairs on large
  * groups: minimum over neighbours in member order is not a bound, so large groups use the smallest link
  * latency instead). */
 RLT_API int rlt_coll_bound(const rlt_coll_request *req, rlt_router *router, double bandwidth_scale,
+                           double latency_scale, rlt_bound *out, rlt_error *err) RLT_MUST_USE;
+/* The same for a plan, which may have the network reduce and multicast. */
+RLT_API int rlt_plan_bound(const rlt_plan *plan, rlt_router *router, double bandwidth_scale,
                            double latency_scale, rlt_bound *out, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus

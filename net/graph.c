@@ -162,8 +162,26 @@ int rlt_graph_diameter(const rlt_edges *g, uint32_t *hops, rlt_error *err)
     return leave(s, code, "graph", err);
 }
 
-int rlt_graph_max_flow(const rlt_edges *g, const double *capacity, uint32_t source, uint32_t sink,
-                       double *value, rlt_error *err)
+/* The value of a smallest cut and, unless side is NULL, which nodes are on the source's side of it. */
+static igraph_error_t cut_of(const igraph_t *graph, const igraph_vector_t *capacities, uint32_t source,
+                             uint32_t sink, double *value, uint8_t *side)
+{
+    igraph_vector_int_t near;
+    igraph_error_t code;
+    if (!side)
+        return igraph_maxflow_value(graph, value, source, sink, capacities, NULL);
+    if ((code = igraph_vector_int_init(&near, 0)) != 0)
+        return code;
+    code = igraph_maxflow(graph, value, NULL, NULL, &near, NULL, source, sink, capacities, NULL);
+    memset(side, 0, (size_t)igraph_vcount(graph));
+    for (igraph_integer_t i = 0; !code && i < igraph_vector_int_size(&near); i++)
+        side[VECTOR(near)[i]] = 1;
+    igraph_vector_int_destroy(&near);
+    return code;
+}
+
+int rlt_graph_min_cut(const rlt_edges *g, const double *capacity, uint32_t source, uint32_t sink,
+                      double *value, uint8_t *side, rlt_error *err)
 {
     session s = enter();
     igraph_t graph;
@@ -175,12 +193,18 @@ int rlt_graph_max_flow(const rlt_edges *g, const double *capacity, uint32_t sour
     if ((code = igraph_vector_init(&capacities, g->n_edges)) == 0) {
         for (uint32_t i = 0; i < g->n_edges; i++)
             VECTOR(capacities)[i] = capacity[i];
-        code = igraph_maxflow_value(&graph, &flow, source, sink, &capacities, NULL);
+        code = cut_of(&graph, &capacities, source, sink, &flow, side);
         igraph_vector_destroy(&capacities);
     }
     *value = flow;
     igraph_destroy(&graph);
     return leave(s, code, "graph", err);
+}
+
+int rlt_graph_max_flow(const rlt_edges *g, const double *capacity, uint32_t source, uint32_t sink,
+                       double *value, rlt_error *err)
+{
+    return rlt_graph_min_cut(g, capacity, source, sink, value, NULL, err);
 }
 
 /* Copies one attribute of all nodes or edges (or of the graph) into the arena. */

@@ -37,6 +37,10 @@ int rlt_graph_diameter(const rlt_edges *g, uint32_t *hops, rlt_error *err) RLT_M
 int rlt_graph_max_flow(const rlt_edges *g, const double *capacity, uint32_t source, uint32_t sink,
                        double *value, rlt_error *err) RLT_MUST_USE;
 
+/* The same, and side[node] = 1 on the source's side of a smallest cut, else 0. */
+int rlt_graph_min_cut(const rlt_edges *g, const double *capacity, uint32_t source, uint32_t sink,
+                      double *value, uint8_t *side, rlt_error *err) RLT_MUST_USE;
+
 /* An attribute of all nodes or all edges of a file. Where one lacks it: NaN in numbers, "" in texts. */
 typedef enum rlt_attribute_type {
     RLT_ATTRIBUTE_NUMBER,

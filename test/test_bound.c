@@ -44,7 +44,8 @@ static rlt_bound bound_of(const setting *s, const rlt_coll_request *req)
     rlt_error err = {0};
     if (rlt_coll_bound(req, s->router, 1.0, 1.0, &b, &err) < 0)
         fail_msg("%s: %s", err.where, err.what);
-    assert_int_equal(b.time_ps, b.traffic_ps > b.latency_ps ? b.traffic_ps : b.latency_ps);
+    rlt_time bytes = b.traffic_ps > b.cut_ps ? b.traffic_ps : b.cut_ps;
+    assert_int_equal(b.time_ps, bytes > b.latency_ps ? bytes : b.latency_ps);
     return b;
 }
 
