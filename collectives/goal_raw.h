@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A GOAL file as it stands: operations of ranks and their dependencies. Internal to the reader. */
+#ifndef RLT_GOAL_RAW_H
+#define RLT_GOAL_RAW_H
+
+#include "collectives/plan_file.h"
+
+enum { RLT_GOAL_MAX_RANKS = 1 << 16, RLT_GOAL_MAX_OPS = 1 << 23 };
+
+typedef enum rlt_goal_type { RLT_GOAL_SEND, RLT_GOAL_RECV, RLT_GOAL_NOP } rlt_goal_type;
+
+typedef struct rlt_goal_op {
+    uint8_t type;
+    uint32_t rank, peer, tag, line;
+    uint64_t bytes;
+    uint32_t match;      /* the other end; found later */
+    uint32_t lane, step; /* of the plan; found later */
+} rlt_goal_op;
+
+/* `op` begins when `needs` is over; `early`: when `needs` begins. */
+typedef struct rlt_goal_edge {
+    uint32_t op, needs;
+    bool early;
+} rlt_goal_edge;
+
+typedef struct rlt_goal {
+    const char *file;
+    char name[64];
+    rlt_coll_kind kind;
+    uint32_t root, ranks;
+    uint64_t bytes;
+    rlt_goal_op *ops;
+    rlt_goal_edge *edges;
+    uint32_t n_ops, op_capacity, n_edges, edge_capacity;
+} rlt_goal;
+
+int rlt_goal_fail(const rlt_goal *g, uint32_t line, int code, rlt_error *err, const char *fmt, ...)
+    RLT_PRINTF(5);
+/* Matches messages, orders operations into lanes; a plan of it still to be checked. */
+int rlt_goal_build(rlt_goal *g, rlt_listed *out, rlt_error *err) RLT_MUST_USE;
+
+#endif
