@@ -89,6 +89,9 @@ static void csv_rows(void **state)
     assert_int_equal(t.rows[0].time_ps, 12500000);
     assert_int_equal(t.rows[0].buffers, RLT_OUT_OF_PLACE);
     assert_string_equal(t.rows[0].dtype, "half");
+    assert_int_equal(t.rows[0].element, 2);
+    assert_int_equal(t.rows[1].element, 0);
+    assert_int_equal(t.rows[2].element, 1);
     assert_int_equal(t.rows[0].line, 2);
     assert_string_equal(t.rows[1].system, strrchr(path, '/') + 1); /* named after the file */
     assert_int_equal(t.rows[1].time_ps, 1);

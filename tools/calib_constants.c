@@ -124,7 +124,16 @@ static rlt_constant *enter(finder *f, const char *name, const char *unit, bool w
     return c;
 }
 
-/* All numbers below `v`, but whole ones, which count things, and zero, which says that it is not there. */
+/* Facts are no constants to fit: plain whole numbers count things, sizes are of buffers; and what the tuner
+ * believes of the machine need not be true. Zero says that something is not there. */
+static bool is_fact(const char *key, double value, const char *unit, bool whole)
+{
+    size_t n = strlen(unit);
+    bool size = n > 0 && unit[n - 1] == 'B';
+    return whole || size || value <= 0 || strncmp(key, "tuner_", 6) == 0;
+}
+
+/* All numbers below `v` that are no facts. */
 static int find_numbers(finder *f, rlt_json v, const char *prefix, int depth, rlt_error *err)
 {
     uint32_t i = 0;
@@ -140,7 +149,8 @@ static int find_numbers(finder *f, rlt_json v, const char *prefix, int depth, rl
             continue;
         if (rlt_json_is_object(m) || rlt_json_is_array(m)) {
             rc = depth < MAX_DEPTH ? find_numbers(f, m, name, depth + 1, err) : 0;
-        } else if (read_value(f->machine, m, &value, unit, sizeof unit, &whole) && !whole && value > 0) {
+        } else if (read_value(f->machine, m, &value, unit, sizeof unit, &whole) &&
+                   !is_fact(key ? key : number, value, unit, whole)) {
             rlt_constant *c = enter(f, name, unit, false, err);
             if (!c)
                 return RLT_ERANGE;
@@ -209,6 +219,15 @@ static int find_list(finder *f, rlt_json root, const char *list, rlt_error *err)
     return rc;
 }
 
+/* Wire bytes over data bytes are at least 1, and a fraction stays one. */
+static void set_bounds(rlt_constant *c)
+{
+    const char *dot = strrchr(c->name, '.'), *key = dot ? dot + 1 : c->name;
+    bool bare = !c->unit[0] && !c->whole, wire = bare && strcmp(key, "wire") == 0;
+    c->low = wire ? 1 : c->value / REACH;
+    c->high = bare && !wire && c->value <= 1 ? 1 : c->value * REACH;
+}
+
 int rlt_constants_find(rlt_machine *machines, uint32_t n, const char *list, rlt_constant *out,
                        uint32_t *n_out, rlt_error *err)
 {
@@ -227,8 +246,7 @@ int rlt_constants_find(rlt_machine *machines, uint32_t n, const char *list, rlt_
     for (uint32_t i = 0; i < f.n && !rc; i++) {
         rlt_constant *c = &out[i];
         c->value = c->before = exp(c->before / f.count[i]);
-        c->low = c->value / REACH;
-        c->high = !c->unit[0] && !c->whole && c->value <= 1 ? 1 : c->value * REACH;
+        set_bounds(c);
     }
     *n_out = f.n;
     if (!rc && f.n == 0)

@@ -36,12 +36,15 @@ static int by_request(const void *a, const void *b)
         return x->kind < y->kind ? -1 : 1;
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? -1 : 1;
+    if (x->element != y->element)
+        return x->element < y->element ? -1 : 1;
     return (x->row > y->row) - (x->row < y->row);
 }
 
 static bool same_request(const rlt_trial_case *x, const rlt_trial_case *y)
 {
-    return x->machine == y->machine && x->group == y->group && x->kind == y->kind && x->bytes == y->bytes;
+    return x->machine == y->machine && x->group == y->group && x->kind == y->kind && x->bytes == y->bytes &&
+           x->element == y->element;
 }
 
 int rlt_trial_freeze(rlt_trial *t, rlt_error *err)
@@ -55,8 +58,12 @@ int rlt_trial_freeze(rlt_trial *t, rlt_error *err)
     }
     for (uint32_t i = 0; i < t->n_rows; i++) {
         const rlt_trial_row *r = &t->rows[i];
-        all[i] = (rlt_trial_case){
-            .machine = r->machine, .group = r->group, .kind = r->m->kind, .bytes = r->m->bytes, .row = i};
+        all[i] = (rlt_trial_case){.machine = r->machine,
+                                  .group = r->group,
+                                  .kind = r->m->kind,
+                                  .bytes = r->m->bytes,
+                                  .element = r->m->element,
+                                  .row = i};
     }
     qsort(all, t->n_rows, sizeof *all, by_request);
     for (uint32_t i = 0; i < t->n_rows; i++) {
@@ -75,7 +82,7 @@ static int simulate(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_erro
     rlt_trial_case *c = &t->cases[t->todo[i]];
     const rlt_machine *m = &t->machines[c->machine];
     rlt_coll_request req = rlt_group_request(&m->groups[c->group].group, c->kind, c->bytes);
-    rlt_coll_how how = {.setup = &m->setup, .algorithm = t->algorithms[c->kind], .job = job};
+    rlt_coll_how how = {.setup = &m->setup, .algorithm = t->algorithms[c->kind], .fold = true, .job = job};
     rlt_coll_run run = {0};
     int rc;
     (void)slot;

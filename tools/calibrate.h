@@ -62,8 +62,9 @@ typedef struct rlt_constant {
 /* As a file writes it, to `digits` digits. */
 void rlt_constant_text(const rlt_constant *c, double value, const char *unit, int digits, char *buffer,
                        size_t size);
-/* The constants that `list` names, "launch,protocols.LL.message=1us", or, with NULL, all numbers of the
- * endpoint but whole ones and zero. Starting values are the geometric means over the machines. */
+/* The constants that `list` names, "launch,protocols.LL.message=1us", or, with NULL, all
+ * durations, rates and fractions of the endpoint but zeros and what its tuner believes ("tuner_..."). They
+ * begin with the geometric means over the machines. */
 int rlt_constants_find(rlt_machine *machines, uint32_t n, const char *list, rlt_constant *out,
                        uint32_t *n_out, rlt_error *err) RLT_MUST_USE;
 /* Writes the values into the machine's text and rebuilds it. */
@@ -72,7 +73,7 @@ int rlt_constants_apply(rlt_machine *m, const rlt_constant *c, uint32_t n, int d
 
 /* Measurements beside simulations. Equal requests are simulated once. */
 typedef struct rlt_trial_case {
-    uint32_t machine, group;
+    uint32_t machine, group, element;
     rlt_coll_kind kind;
     uint64_t bytes;
     uint32_t row;     /* one that asks for it, for messages */

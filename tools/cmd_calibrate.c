@@ -28,9 +28,8 @@ static const rlt_option fit_options[] = {
     {"fit", 0, RLT_OPT_TEXT, "NAME[=START],...",
      "The constants to fit, numbers of the topology file: launch, protocols.LL.message, dims.0.bandwidth "
      "(looked "
-     "for in the endpoint first). START is needed where there is none yet, or zero. Default: all numbers of "
-     "the "
-     "endpoint but whole ones and zeros.",
+     "for in the endpoint first). START is needed where there is none yet, or zero. Default: all "
+     "durations, rates and fractions of the endpoint but zeros and what its tuner believes (tuner_...).",
      AT(fit)},
     {"hold-out", 0, RLT_OPT_TEXT, "SIZES",
      "Not fitted to; errors are shown apart. every-other: every second size that was measured; none; or "
@@ -398,6 +397,30 @@ static int find_shared(job *j, const char *system, rlt_calibration *c, rlt_error
     return rc;
 }
 
+/* What the machine left out has and the others do not is still its own: that is to be known. */
+static void tell_own(const job *j, const char *system, const rlt_calibration *c)
+{
+    rlt_constant own[RLT_MAX_CONSTANTS];
+    char names[512] = "";
+    uint32_t n = 0, row = 0, machine;
+    rlt_error ignored = {0};
+    while (row < j->trial.n_rows && strcmp(j->trial.rows[row].m->system, system) != 0)
+        row++;
+    machine = row < j->trial.n_rows ? j->trial.rows[row].machine : 0;
+    if (j->s->fit || rlt_constants_find(&j->machines[machine], 1, NULL, own, &n, &ignored))
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t used = strlen(names);
+        bool shared = false;
+        for (uint32_t k = 0; k < c->n_constants && !shared; k++)
+            shared = strcmp(c->constants[k].name, own[i].name) == 0;
+        if (!shared)
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", own[i].name);
+    }
+    if (names[0])
+        rlt_note("%.100s: no other machine has %s: as its file says", system, names);
+}
+
 static int leave_out(job *j, const char *system, rlt_error *err)
 {
     rlt_calibration c = {0};
@@ -410,6 +433,7 @@ static int leave_out(job *j, const char *system, rlt_error *err)
         rlt_calibration_free(&c);
         return rc;
     }
+    tell_own(j, system, &c);
     held = c.after;
     for (uint32_t i = 0; i < c.n_after; i++)
         if (c.after[i].held_out == 1)

@@ -39,6 +39,7 @@ typedef struct rlt_measurement {
     uint32_t line;                              /* in JSON: which of the results, from 1 */
     rlt_coll_kind kind;
     uint32_t ranks, nodes;
+    uint32_t element; /* bytes of one element of this dtype; 0: unknown */
     uint64_t bytes;
     rlt_time time_ps; /* > 0 */
     rlt_buffers buffers;
