@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Every algorithm, kind and parameter through the symbolic checker; what each member sends against closed
- * forms; the shape of the steps (neighbours only, exchanges, windows); names, choices and refusals.
+ * Splits into dimensions, given rings and windows through the symbolic checker (all else: test_grid.c); what
+ * each member sends against closed forms; the shape of the steps (neighbours only, exchanges, windows);
+ * names, choices and refusals.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@ static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
 enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
 static const rlt_algorithm *const algorithms[] = {
     &rlt_ring,  &rlt_direct, &rlt_hierarchical, &rlt_halving_doubling, &rlt_recursive_doubling,
-    &rlt_bruck, &rlt_tree};
+    &rlt_bruck, &rlt_tree,   &rlt_pairwise,     &rlt_parameter_server};
 enum { N_ALGORITHMS = sizeof algorithms / sizeof algorithms[0] };
 static const char *const kinds_of_shape[] = {"ring", "fully-connected", "switch"};
 
@@ -125,13 +126,11 @@ static void check_parameters(const rlt_algorithm *a, rlt_coll_request req)
 static void every_combination(const rlt_algorithm *a, uint64_t bytes, uint32_t max_n)
 {
     for (uint32_t i = 0; i < N_SIZES && sizes[i] <= max_n; i++) {
-        for (int kind = 0; kind < RLT_SEND_RECV; kind++) {
+        for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
             if (!does(a, kind))
                 continue;
             rlt_coll_request req = {.kind = (rlt_coll_kind)kind, .n = sizes[i], .bytes = bytes};
-            req.root = kind == RLT_BROADCAST ? sizes[i] / 2 : sizes[i] - 1;
-            if (bytes == UINT64_MAX)
-                req.bytes = sizes[i];
+            req.root = kind == RLT_BROADCAST || kind == RLT_SCATTER ? sizes[i] / 2 : sizes[i] - 1;
             for (uint32_t s = 0; s == 0 || a == &rlt_hierarchical; s++) {
                 if (!split(sizes[i], s, &req))
                     break;
@@ -143,22 +142,18 @@ static void every_combination(const rlt_algorithm *a, uint64_t bytes, uint32_t m
     }
 }
 
-static void all_sizes_pass(void **state)
+static void all_dimensions_pass(void **state)
 {
     (void)state;
-    for (int a = 0; a < N_ALGORITHMS; a++)
-        every_combination(algorithms[a], 1000003, MAX_N);
+    every_combination(&rlt_hierarchical, 1000003, MAX_N);
+    every_combination(&rlt_hierarchical, 1, 12);
 }
 
-/* UINT64_MAX stands for as many bytes as members. */
-static void odd_byte_counts_pass(void **state)
+/* Every window, also wider than there are rounds. */
+static void all_windows_pass(void **state)
 {
     (void)state;
-    static const uint64_t bytes[] = {0, 1, 7, UINT64_MAX};
-    for (int a = 0; a < N_ALGORITHMS; a++) {
-        for (int b = 0; b < 4; b++)
-            every_combination(algorithms[a], bytes[b], 12);
-    }
+    every_combination(&rlt_direct, 1000003, MAX_N);
 }
 
 /* Ring orders other than the natural one: backwards, evens before odds, and a stride. */
@@ -173,7 +168,9 @@ static void given_rings_pass(void **state)
             orders[1][i] = i < (n + 1) / 2 ? 2 * i : 2 * (i - (n + 1) / 2) + 1;
             orders[2][i] = n % 5 ? i * 5 % n : i;
         }
-        for (int kind = 0; kind < RLT_SEND_RECV; kind++) {
+        for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
+            if (!does(&rlt_ring, kind))
+                continue;
             rlt_coll_request req = {.kind = (rlt_coll_kind)kind,
                                     .n = n,
                                     .root = n / 3,
@@ -184,20 +181,6 @@ static void given_rings_pass(void **state)
             check_parameters(&rlt_ring, req);
         }
     }
-}
-
-static void single_members_pass(void **state)
-{
-    (void)state;
-    for (int a = 0; a < N_ALGORITHMS; a++) {
-        for (int kind = 0; kind < RLT_SEND_RECV; kind++) {
-            rlt_coll_request req = {.kind = (rlt_coll_kind)kind, .n = 1, .bytes = 10};
-            if (does(algorithms[a], kind))
-                check(algorithms[a], &req);
-        }
-    }
-    rlt_coll_request req = {.kind = RLT_SEND_RECV, .n = 2, .bytes = 1001, .channels = 3};
-    check(&rlt_point_to_point, &req);
 }
 
 /* All-to-all with counts: every pair gets exactly what the table says, empty entries included. */
@@ -226,6 +209,23 @@ static void counts_are_kept(void **state)
             assert_int_equal(got[i], i % (N + 1) == 0 ? 0 : counts[i]);
         rlt_plan_free(&plan);
     }
+}
+
+/* How often a share crosses the network between the root, member 0, and member m. */
+static uint32_t hops(const rlt_algorithm *a, rlt_coll_kind kind, uint32_t n, uint32_t m)
+{
+    uint32_t count = 0;
+    if (a == &rlt_ring)
+        return kind == RLT_SCATTER ? m : n - m;
+    if (a != &rlt_tree)
+        return 1;
+    for (uint32_t size = n; size > 1;) { /* a message whenever it is in the latter half */
+        uint32_t kept = size - size / 2;
+        count += m >= kept;
+        size = m >= kept ? size / 2 : kept;
+        m -= m >= kept ? kept : 0;
+    }
+    return count;
 }
 
 /*
@@ -257,8 +257,15 @@ static uint64_t expected_total(const rlt_algorithm *a, const rlt_coll_request *r
         for (uint32_t d = 0; a == &rlt_hierarchical && d < req->n_dims; d++)
             total += n / req->dims[d] * (req->dims[d] - 1) * req->bytes;
         return a == &rlt_hierarchical ? total : others;
+    case RLT_GATHER:
+    case RLT_SCATTER:
+        for (uint32_t m = 1; m < n; m++)
+            total += rlt_part_size(req->bytes, n, m) * hops(a, req->kind, (uint32_t)n, m);
+        return total;
     case RLT_BARRIER:
         return 0;
+    case RLT_REDUCE: /* by way of the server, and to the root */
+        return others + (a == &rlt_parameter_server ? req->bytes : 0);
     default:
         return others;
     }
@@ -269,8 +276,9 @@ static void totals_are_exact(void **state)
     (void)state;
     for (uint32_t i = 0; i < N_ALGORITHMS * N_SIZES; i++) {
         const rlt_algorithm *a = algorithms[i % N_ALGORITHMS];
-        for (int kind = 0; kind < RLT_SEND_RECV; kind++) {
-            if (!does(a, kind))
+        for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
+            bool over_dims = a == &rlt_hierarchical && (kind == RLT_GATHER || kind == RLT_SCATTER);
+            if (!does(a, kind) || over_dims)
                 continue;
             uint32_t n = sizes[i / N_ALGORITHMS];
             rlt_coll_request req = {
@@ -505,6 +513,8 @@ static void names_and_choices(void **state)
     assert_ptr_equal(rlt_algorithm_choose(&req), &rlt_hierarchical);
     req.counts = counts;
     assert_ptr_equal(rlt_algorithm_choose(&req), &rlt_direct);
+    req = (rlt_coll_request){.kind = RLT_GATHER, .n = 4};
+    assert_ptr_equal(rlt_algorithm_choose(&req), &rlt_direct);
 }
 
 static void refused(const rlt_algorithm *a, rlt_coll_request req, int code)
@@ -542,16 +552,32 @@ static void impossible_requests_are_refused(void **state)
     r = ok, r.kind = RLT_ALL_TO_ALL, r.counts = counts, refused(&rlt_ring, r, RLT_EUNSUPPORTED);
     refused(&rlt_hierarchical, r, RLT_EUNSUPPORTED);
     refused(&rlt_bruck, r, RLT_EUNSUPPORTED);
+    r = ok, r.counts = counts, refused(&rlt_ring, r, RLT_EUNSUPPORTED);
+    r = ok, r.kind = RLT_GATHER, r.counts = counts, refused(&rlt_direct, r, RLT_ESCHEMA); /* of 100 bytes */
+    counts[0] = 100, counts[3] = 1, refused(&rlt_direct, r, RLT_ESCHEMA);
+    counts[3] = 0, counts[1] = (uint64_t)1 << 49, refused(&rlt_direct, r, RLT_ERANGE);
+    for (int i = 0; i < 4; i++)
+        counts[i] = (uint64_t)1 << 48;
+    refused(&rlt_direct, r, RLT_ERANGE);
+    r = ok, r.kind = RLT_GATHER, r.root = 4, refused(&rlt_tree, r, RLT_ERANGE);
+    r.kind = RLT_SCATTER, refused(&rlt_ring, r, RLT_ERANGE);
+    r = ok, r.servers = 5, refused(&rlt_parameter_server, r, RLT_ERANGE);
+    r = ok, r.chunks = UINT32_MAX;
+    refused(&rlt_parameter_server, r, RLT_ERANGE);
+    refused(&rlt_tree, r, RLT_ERANGE);
+    refused(&rlt_pairwise, r, RLT_ERANGE);
+    refused(&rlt_bruck, r, RLT_EUNSUPPORTED); /* all-reduce */
+    r.kind = RLT_SCATTER, refused(&rlt_tree, r, RLT_ERANGE);
+    refused(&rlt_ring, r, RLT_ERANGE);
     r = ok, r.kind = RLT_BROADCAST, r.chunks = 1 << 30, refused(&rlt_ring, r, RLT_ERANGE);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_sizes_pass),
-        cmocka_unit_test(odd_byte_counts_pass),
+        cmocka_unit_test(all_dimensions_pass),
+        cmocka_unit_test(all_windows_pass),
         cmocka_unit_test(given_rings_pass),
-        cmocka_unit_test(single_members_pass),
         cmocka_unit_test(counts_are_kept),
         cmocka_unit_test(totals_are_exact),
         cmocka_unit_test(members_send_equally),

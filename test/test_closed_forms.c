@@ -295,8 +295,7 @@ static bool holds(const struct closed_form *f, uint32_t n, uint64_t bytes)
 {
     bool known = false;
     for (int i = 0; i < 4; i++) {
-        bool flow = i / 2, rooted = f->kind == RLT_BROADCAST || f->kind == RLT_REDUCE ||
-                                    f->kind == RLT_GATHER || f->kind == RLT_SCATTER;
+        bool flow = i / 2;
         input x = {.n = n, .bytes = f->kind == RLT_BARRIER ? 0 : bytes, .blocking = i % 2};
         x.servers = f->servers < n ? f->servers : n;
         rlt_time expected = f->form(&x);
@@ -306,7 +305,7 @@ static bool holds(const struct closed_form *f, uint32_t n, uint64_t bytes)
                         .injection = (rlt_injection)x.blocking,
                         .algorithm = f->algorithm,
                         .servers = x.servers,
-                        .root = rooted && any_root(f) ? n / 2 : 0};
+                        .root = rlt_coll_rooted(f->kind) && any_root(f) ? n / 2 : 0};
         if (f->form == chain)
             net.chunks = CHUNKS;
         rlt_time t = run(net, f->kind, n, x.bytes);

@@ -68,11 +68,6 @@ static bool does(const rlt_algorithm *a, int kind)
     return a->kinds >> kind & 1;
 }
 
-static bool is_rooted(int kind)
-{
-    return kind == RLT_BROADCAST || kind == RLT_REDUCE || kind == RLT_GATHER || kind == RLT_SCATTER;
-}
-
 static bool is_refusal(int rc)
 {
     return rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY;
@@ -143,7 +138,7 @@ static uint32_t prove_all(const rlt_algorithm *a, rlt_coll_request req, bool tho
     const uint64_t bytes[] = {(uint64_t)req.n * 12, 100003, 0, 1, req.n};
     const uint32_t roots[] = {0, req.n - 1, req.n / 2};
     uint32_t done = 0, n_bytes = req.kind == RLT_BARRIER ? 1 : thorough ? 5 : 2;
-    for (uint32_t r = 0; r < (is_rooted(req.kind) ? 3 : 1); r++) {
+    for (uint32_t r = 0; r < (rlt_coll_rooted(req.kind) ? 3 : 1); r++) {
         req.root = roots[r];
         req.counts = NULL;
         for (uint32_t b = 0; b < n_bytes; b++) {
@@ -302,7 +297,7 @@ static void simulate_at(const site *s, uint32_t index, tally *t)
         for (uint32_t i = 0; i < (n <= SMALL_N ? 8 : 2); i++) {
             rlt_coll_request req = rlt_group_request(&s->group, (rlt_coll_kind)kind, 100003);
             set_parameters(&req, i % 4 / 2);
-            req.root = is_rooted(kind) ? n / 3 : 0;
+            req.root = rlt_coll_rooted((rlt_coll_kind)kind) ? n / 3 : 0;
             if (i >= 4) {
                 if (!(a->counted >> kind & 1))
                     continue;
