@@ -31,7 +31,8 @@ typedef struct rlt_import {
 /* "nvlink=25GB/s"; RLT_EUSAGE for an unknown name, listing the known ones. */
 RLT_API int rlt_import_set(rlt_import *import, const char *setting, rlt_error *err) RLT_MUST_USE;
 
-/* Reads text[0..length) in whatever format its content shows. `name` is what messages call it; `import` may be NULL. RLT_EUSAGE for a setting that the format has no use for. */
+/* Reads text[0..length) in whatever format its content shows. `name` is what messages call it; `import` may
+ * be NULL. RLT_EUSAGE for a setting that the format has no use for. */
 RLT_API int rlt_topology_import(const char *name, const char *text, size_t length, const rlt_import *import,
                                 rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 

@@ -104,12 +104,17 @@ static bool gpu_name(const token *t)
     return t->n > 3 && memcmp(t->p, "GPU", 3) == 0 && t->p[3] >= '0' && t->p[3] <= '9';
 }
 
+static bool begins(const token *t, const char *text)
+{
+    size_t n = strlen(text);
+    return t->n >= n && memcmp(t->p, text, n) == 0;
+}
+
 /* The head: a GPU, then another device or the affinities, never "X". */
 static bool is_head(const token *t, uint32_t n)
 {
     return n >= 2 && gpu_name(&t[0]) &&
-           (gpu_name(&t[1]) || is(&t[1], "CPU") || memcmp(t[1].p, "NIC", 3) == 0 ||
-            memcmp(t[1].p, "mlx", 3) == 0);
+           (gpu_name(&t[1]) || is(&t[1], "CPU") || begins(&t[1], "NIC") || begins(&t[1], "mlx"));
 }
 
 static const char *end_of_line(const char *p, const char *end)
