@@ -308,7 +308,7 @@ static void wrong_topology_files(void **state)
     /* Two hosts without a network between them. */
     expect_wrong("<system><cpu host_hash=\"1\" numaid=\"0\"><pci busid=\"1\" class=\"0x03\"/></cpu><cpu "
                  "host_hash=\"2\" numaid=\"0\"><pci busid=\"1\" class=\"0x03\"/></cpu></system>",
-                 "f", "cannot be reached");
+                 "f", "cannot reach");
 }
 
 /* ---- NCCL's graph dump ---- */
