@@ -151,6 +151,8 @@ typedef struct rlt_fit {
 } rlt_fit;
 int rlt_fit_run(rlt_fit *fit, rlt_error *err) RLT_MUST_USE;
 bool rlt_fit_available(void);
+/* NLopt's version, or "none". */
+const char *rlt_fit_version(char *buffer, size_t size);
 
 /* A trial fitted: the constants that leave the least misfit over the rows that are not held out. */
 typedef struct rlt_calibration {

@@ -2,6 +2,7 @@
 /* The least of a function of few variables: NLopt's SBPLX (Rowan's subplex), which needs no derivatives and
  * draws no random numbers. The only user of NLopt. */
 #include <math.h>
+#include <stdio.h>
 
 #include "tools/calibrate.h"
 
@@ -34,6 +35,14 @@ bool rlt_fit_available(void)
     return true;
 }
 
+const char *rlt_fit_version(char *buffer, size_t size)
+{
+    int major, minor, patch;
+    nlopt_version(&major, &minor, &patch);
+    snprintf(buffer, size, "%d.%d.%d", major, minor, patch);
+    return buffer;
+}
+
 int rlt_fit_run(rlt_fit *fit, rlt_error *err)
 {
     search s = {fit, nlopt_create(NLOPT_LN_SBPLX, fit->n)};
@@ -57,6 +66,12 @@ int rlt_fit_run(rlt_fit *fit, rlt_error *err)
 bool rlt_fit_available(void)
 {
     return false;
+}
+
+const char *rlt_fit_version(char *buffer, size_t size)
+{
+    snprintf(buffer, size, "none");
+    return buffer;
 }
 
 int rlt_fit_run(rlt_fit *fit, rlt_error *err)

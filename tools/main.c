@@ -10,6 +10,7 @@
 #include "net/json.h"
 #include "net/network.h"
 #include "net/xml.h"
+#include "tools/calibrate.h"
 #include "tools/command.h"
 #include "tools/file.h"
 #include "tools/interrupt.h"
@@ -20,6 +21,7 @@
 
 static void print_version(void)
 {
+    char nlopt[32];
     printf("ringlet %s\n", RLT_VERSION);
     printf("networks:   ");
     for (uint32_t i = 0; rlt_net_model_at(i); i++)
@@ -33,8 +35,9 @@ static void print_version(void)
     printf("\nreaders:    ");
     for (uint32_t i = 0; rlt_reader_at(i); i++)
         printf(" %s", rlt_reader_at(i)->name);
-    printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, zlib %s\n", rlt_graph_version(),
-           rlt_json_version(), rlt_xml_version(), rlt_pool_version(), rlt__inflate_version());
+    printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, zlib %s, NLopt %s\n", rlt_graph_version(),
+           rlt_json_version(), rlt_xml_version(), rlt_pool_version(), rlt__inflate_version(),
+           rlt_fit_version(nlopt, sizeof nlopt));
     printf("licence:     GPL-3.0-or-later\n");
 }
 
