@@ -52,6 +52,21 @@ int rlt_coll_parse(const char *name, rlt_coll_kind *kind, rlt_error *err)
     return rlt_fail(err, RLT_ESCHEMA, NULL, "unknown collective '%s'; known: %s", name, known);
 }
 
+uint32_t rlt_dtype_bytes(const char *name)
+{
+    static const struct {
+        const char *name;
+        uint32_t bytes;
+    } types[] = {{"int8", 1},  {"uint8", 1},    {"char", 1},   {"fp8", 1},     {"f8e4m3", 1},  {"f8e5m2", 1},
+                 {"half", 2},  {"bfloat16", 2}, {"fp16", 2},   {"bf16", 2},    {"float16", 2}, {"float", 4},
+                 {"int32", 4}, {"uint32", 4},   {"fp32", 4},   {"float32", 4}, {"int", 4},     {"double", 8},
+                 {"int64", 8}, {"uint64", 8},   {"float64", 8}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (same_name(name, types[i].name))
+            return types[i].bytes;
+    return 0;
+}
+
 double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n)
 {
     double share = n > 0 ? (double)(n - 1) / (double)n : 0.0;

@@ -86,6 +86,8 @@ static inline bool rlt_coll_rooted(rlt_coll_kind kind)
 {
     return kind == RLT_BROADCAST || kind == RLT_REDUCE || kind == RLT_GATHER || kind == RLT_SCATTER;
 }
+/* Bytes of an element of a type as NCCL and its tests name them; 0: unknown. */
+RLT_API uint32_t rlt_dtype_bytes(const char *name);
 /* Bus bandwidth factor. */
 RLT_API double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n);
 /* Patterns by dimension of the topology into those by dimension of the group. */

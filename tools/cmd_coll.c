@@ -11,9 +11,10 @@
 typedef struct coll_settings {
     rlt_settings sim;
     rlt_report_settings report;
-    const char *collective, *algorithm, *bytes, *group, *counts;
+    const char *collective, *algorithm, *bytes, *group, *counts, *plot;
     uint64_t ranks, root, jobs;
-    bool no_fold, verify_fold, check;
+    const char *dtype;
+    bool no_fold, verify_fold, check, why;
 } coll_settings;
 
 #define AT(field) .offset = offsetof(coll_settings, field)
@@ -42,6 +43,20 @@ static const rlt_option own_options[] = {
      "all_gather, "
      "reduce_scatter, gather, scatter: the bytes of each rank's share.",
      AT(counts)},
+    {"dtype", 0, RLT_OPT_TEXT, "NAME",
+     "What is added: half, bfloat16, float, int8, ... Tuned endpoints add elements of one byte more slowly, "
+     "and "
+     "switches do not.",
+     AT(dtype)},
+    {"why", 0, RLT_OPT_FLAG, NULL,
+     "Say which algorithms, protocols and channels a tuned endpoint chose from, and what it believed of "
+     "each: not "
+     "always the fastest is taken, as on the machines.",
+     AT(why), .unrecorded = true},
+    {"plot", 0, RLT_OPT_TEXT, "FILE",
+     "Also draw time and bus bandwidth over size as SVG: a line an algorithm, logarithmic axes, the bound "
+     "dashed.",
+     AT(plot), .unrecorded = true},
     {"check", 0, RLT_OPT_FLAG, NULL,
      "First verify each plan symbolically: every rank ends with every contribution exactly once.", AT(check),
      .unrecorded = true},
@@ -236,6 +251,13 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
     ask->report = &j->s->report;
     ask->collective = j->s->collective;
     ask->check = j->s->check;
+    ask->plot = j->s->plot;
+    ask->why = j->s->why;
+    if (j->s->dtype && (ask->element = rlt_dtype_bytes(j->s->dtype)) == 0)
+        return rlt_fail(err, RLT_EUSAGE, "--dtype",
+                        "unknown type '%s'; known are int8, uint8, fp8, half, bfloat16, int32, float, int64, "
+                        "double",
+                        j->s->dtype);
     ask->fold = !j->s->no_fold;
     ask->verify_fold = j->s->verify_fold;
     if (j->s->no_fold && j->s->verify_fold)

@@ -49,6 +49,35 @@ int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_req
 int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err) RLT_MUST_USE;
 void rlt_coll_end(rlt_coll_run *run);
 
+/* The rows, for what they say together. Names are borrowed. */
+typedef struct rlt_coll_point {
+    rlt_coll_kind kind;
+    const char *algorithm;
+    uint64_t bytes;
+    rlt_time time_ps, bound_ps;
+    double bus_factor;
+} rlt_coll_point;
+typedef struct rlt_coll_points {
+    rlt_coll_point *items;
+    uint32_t n, capacity;
+} rlt_coll_points;
+int rlt_coll_note_point(rlt_coll_points *p, const rlt_coll_point *point, rlt_error *err) RLT_MUST_USE;
+void rlt_coll_points_free(rlt_coll_points *p);
+/* Between two neighbouring sizes another algorithm becomes the fastest: at about `bytes`, where straight
+ * lines on logarithmic axes meet. The next such place above size `from`; false: none. */
+typedef struct rlt_coll_crossing {
+    const char *below, *above;
+    uint64_t from, to;
+    double bytes;
+} rlt_coll_crossing;
+bool rlt_coll_crossing_after(const rlt_coll_points *p, rlt_coll_kind kind, uint64_t from,
+                             rlt_coll_crossing *out);
+/* All of them, as lines of comment and as "crossovers": [...]. */
+void rlt_coll_put_crossings(FILE *out, const rlt_coll_points *p);
+void rlt_coll_json_crossings(rlt_jw *w, const rlt_coll_points *p);
+/* Time and bus bandwidth over size for each collective, one line an algorithm, the bound dashed: SVG. */
+int rlt_coll_plot(const char *path, const char *title, const rlt_coll_points *p, rlt_error *err) RLT_MUST_USE;
+
 /* What the command was asked for: each case by each algorithm is a row. */
 enum { RLT_COLL_ALGORITHMS = 64 };
 typedef struct rlt_coll_case {
@@ -64,8 +93,10 @@ typedef struct rlt_coll_ask {
     rlt_coll_case *cases;
     uint32_t n_cases, n_kinds, n_algorithms;
     const rlt_algorithm *algorithms[RLT_COLL_ALGORITHMS]; /* NULL: chosen */
-    bool all_algorithms, check, fold, verify_fold;
+    bool all_algorithms, check, fold, verify_fold, why;
+    uint32_t element;       /* bytes; 0: not said */
     uint32_t jobs;          /* threads */
+    const char *plot;       /* file, or NULL */
     const char *collective; /* as the user wrote it */
 } rlt_coll_ask;
 /* Simulates them all, on several threads, and writes the rows in order: the same ones for any number of

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/selector.h"
+#include "sim/units.h"
 #include "tools/coll.h"
 #include "tools/file.h"
 #include "tools/message.h"
@@ -27,7 +29,7 @@ static const rlt_column columns[N_COLUMNS] = {
     {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
     {"simulated_ranks", NULL, NULL, RLT_COL_COUNT, 0, 0}, /* one of each class, when folded */
 };
-enum { COLLECTIVE = 0, ALGORITHM = 2, MARK = 5, BOTTLENECK = 11 };
+enum { COLLECTIVE = 0, BYTES = 1, ALGORITHM = 2, MARK = 5, BOUND = 8, BOTTLENECK = 11, FACTOR = 12 };
 /* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
 enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };
 
@@ -46,6 +48,7 @@ typedef struct coll_result {
     const rlt_algorithm *algorithm;
     rlt_busiest over;
     uint64_t rounded; /* bytes added to make the blocks even */
+    char why[768];    /* what a tuned endpoint chose from */
 } coll_result;
 
 typedef struct coll_table {
@@ -56,6 +59,7 @@ typedef struct coll_table {
     coll_row rows[RLT_COLL_ALGORITHMS]; /* of the size at hand */
     uint32_t n_rows;
     uint64_t rows_done;
+    rlt_coll_points points;
     uint32_t warned_over, noted_unused; /* once is enough; bits by algorithm */
     rlt_file file;
     rlt_jw json;
@@ -73,6 +77,7 @@ static rlt_coll_request make_request(const rlt_coll_ask *ask, const rlt_coll_cas
         r.root = 0;
     r.counts = ask->counts;
     rlt_setup_parameters(&ask->setup, &r);
+    r.element = ask->element;
     return r;
 }
 
@@ -130,6 +135,8 @@ static void remark(coll_table *t, const coll_result *r)
             break;
         }
     t->noted_unused |= 1u << bit;
+    if (t->ask->why)
+        rlt_note("%s", r->why);
     if (r->rounded)
         rlt_note("%s by %s: simulated with %llu bytes more, so that all its blocks are of one size; it is "
                  "too large "
@@ -166,6 +173,21 @@ static int try_plan(const rlt_coll_ask *ask, rlt_coll_run *run, const rlt_coll_h
     return rlt_fail(err, rc, why.where, "%s", why.what);
 }
 
+/* For --why: the endpoint is still the plan's. */
+static void explain(coll_result *r, const rlt_coll_request *req)
+{
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    uint32_t n = rlt_candidates(req, all);
+    char size[32];
+    int used = snprintf(r->why, sizeof r->why, "%s of %s: ", rlt_coll_name(req->kind),
+                        rlt_format_size(size, sizeof size, req->bytes));
+    if (n)
+        rlt_candidates_text(all, n, rlt_request_endpoint(req), r->why + used, sizeof r->why - (size_t)used);
+    else
+        snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, the usual one: this endpoint has no tuner",
+                 rlt_algorithm_usual(req)->name);
+}
+
 /* In a thread: reads what was asked for, and writes to its slot alone. */
 static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
 {
@@ -185,6 +207,8 @@ static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_
         fill_row(&r->row, &r->run);
         r->kind = req.kind;
         r->algorithm = r->run.plan.algorithm;
+        if (ask->why)
+            explain(r, &req);
         r->over = r->run.over;
         r->rounded = r->run.plan.req.bytes - r->run.bytes;
         if (t->keeps_links)
@@ -243,6 +267,16 @@ static int take_row(coll_table *t, coll_result *r, rlt_error *err)
     *row = r->row;
     row->values[BOTTLENECK] = rlt_text(row->bottleneck);
     remark(t, r);
+    rc = rlt_coll_note_point(&t->points,
+                             &(rlt_coll_point){.kind = r->kind,
+                                               .algorithm = row->values[ALGORITHM].text,
+                                               .bytes = row->values[BYTES].count,
+                                               .time_ps = row->time_ps,
+                                               .bound_ps = row->values[BOUND].time,
+                                               .bus_factor = row->values[FACTOR].real},
+                             err);
+    if (rc)
+        return rc;
     if (t->format == RLT_FORMAT_JSON) {
         rlt_jw_object(&t->json, NULL);
         rlt_row_json(&t->json, columns, N_COLUMNS, row->values);
@@ -331,6 +365,7 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
     int rc;
     if (t->format == RLT_FORMAT_JSON) {
         rlt_jw_end_array(&t->json);
+        rlt_coll_json_crossings(&t->json, &t->points);
         if (partial)
             rlt_jw_bool(&t->json, "partial", true);
         t->json_open = false;
@@ -338,6 +373,8 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
     }
     if ((rc = rlt_table_end(&t->table, err)))
         return rc;
+    if (t->format == RLT_FORMAT_TABLE)
+        rlt_coll_put_crossings(t->file.stream, &t->points);
     if (t->format == RLT_FORMAT_TABLE)
         fprintf(t->file.stream,
                 "%s# algbw = bytes / time; busbw = algbw x factor (all_reduce 2(n-1)/n; all_gather, "
@@ -360,7 +397,13 @@ int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *e
         }
         if (!rc || rc == RLT_ECANCELLED)
             ended = end_output(&t, rc != 0, rc ? NULL : err);
+        if (!rc && !ended && ask->plot) {
+            char title[400];
+            rlt_setup_line(&ask->setup, title, sizeof title);
+            ended = rlt_coll_plot(ask->plot, title, &t.points, err);
+        }
     }
+    rlt_coll_points_free(&t.points);
     if (t.json_open)
         rlt_document_drop(&t.json);
     if (t.file.stream)
