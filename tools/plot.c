@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Charts as SVG. Ten colours that colour-blind people tell apart (Okabe and Ito 2008, and greys). */
+#include "tools/plot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/file.h"
+
+enum {
+    WIDTH = 520,
+    HEIGHT = 320,
+    LEFT = 74,
+    TOP = 44,
+    BOTTOM = 48,
+    RIGHT = 16,
+    LEGEND_ROW = 18,
+    HEAD = 34,
+    COLOURS = 9,
+    MARKERS = 6
+};
+static const char *const colours[COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
+                                             "#56b4e9", "#7a5c00", "#5b3fa0", "#333333"};
+static const char *const dashes[] = {"", "7 3", "2 3", "9 3 2 3"};
+
+typedef struct axis {
+    double low, high; /* logarithms to base 10 */
+    double from, to;  /* where they are drawn */
+} axis;
+
+typedef struct frame {
+    FILE *out;
+    const rlt_plot_panel *panel;
+    double left, top; /* of the plotting area */
+    axis x, y;
+} frame;
+
+static void text(FILE *out, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '&')
+            fputs("&amp;", out);
+        else if (*s == '<')
+            fputs("&lt;", out);
+        else if (*s == '>')
+            fputs("&gt;", out);
+        else if ((unsigned char)*s >= ' ')
+            fputc(*s, out);
+    }
+}
+
+static double at(const axis *a, double value)
+{
+    double part = a->high > a->low ? (log10(value) - a->low) / (a->high - a->low) : 0.5;
+    return a->from + part * (a->to - a->from);
+}
+
+static bool shown(const rlt_plot_line *l, uint32_t i)
+{
+    return l->x[i] > 0 && l->y[i] > 0 && isfinite(l->x[i]) && isfinite(l->y[i]);
+}
+
+/* Limits that hold all points, with a little room above and below. */
+static void find_limits(frame *f)
+{
+    f->x.low = f->y.low = HUGE_VAL;
+    f->x.high = f->y.high = -HUGE_VAL;
+    for (uint32_t k = 0; k < f->panel->n_lines; k++) {
+        const rlt_plot_line *l = &f->panel->lines[k];
+        for (uint32_t i = 0; i < l->n; i++) {
+            if (!shown(l, i))
+                continue;
+            f->x.low = fmin(f->x.low, log10(l->x[i]));
+            f->x.high = fmax(f->x.high, log10(l->x[i]));
+            f->y.low = fmin(f->y.low, log10(l->y[i]));
+            f->y.high = fmax(f->y.high, log10(l->y[i]));
+        }
+    }
+    if (f->x.low > f->x.high)
+        f->x.low = f->x.high = f->y.low = f->y.high = 0;
+    double room = 0.05 * (f->y.high - f->y.low) + 0.02;
+    f->y.low -= room;
+    f->y.high += room;
+    room = 0.02 * (f->x.high - f->x.low) + 0.01;
+    f->x.low -= room;
+    f->x.high += room;
+}
+
+static void label(FILE *out, rlt_plot_unit unit, double value)
+{
+    static const char *const binary[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    static const char *const seconds[] = {"s", "ms", "us", "ns", "ps"};
+    int i = 0;
+    if (unit == RLT_PLOT_BYTES) {
+        for (; i < 5 && value >= 1024; i++)
+            value /= 1024;
+        fprintf(out, "%.4g %s", value, binary[i]);
+    } else if (unit == RLT_PLOT_SECONDS) {
+        for (; i < 4 && value < 0.9999; i++)
+            value *= 1000;
+        fprintf(out, "%.4g %s", value, seconds[i]);
+    } else {
+        fprintf(out, "%.4g", value);
+    }
+}
+
+static void tick(const frame *f, bool is_x, double value, bool strong)
+{
+    double p = at(is_x ? &f->x : &f->y, value);
+    const char *grey = strong ? "#cfcfcf" : "#ececec";
+    if (is_x)
+        fprintf(f->out, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"%s\"/>", p, f->y.to, f->y.from, grey);
+    else
+        fprintf(f->out, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"%s\"/>", f->x.from, p, f->x.to, grey);
+    if (!strong)
+        return;
+    if (is_x)
+        fprintf(f->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", p, f->y.from + 16);
+    else
+        fprintf(f->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", f->x.from - 6, p + 4);
+    label(f->out, is_x ? f->panel->x_unit : f->panel->y_unit, value);
+    fputs("</text>\n", f->out);
+}
+
+/* Powers of two, as many as there is room to label. */
+static void binary_ticks(const frame *f, bool is_x)
+{
+    const axis *a = is_x ? &f->x : &f->y;
+    double two = log10(2), first = ceil(a->low / two), last = floor(a->high / two), step = 1;
+    while ((last - first) / step > 7)
+        step *= 2;
+    for (double e = ceil(first / step) * step; e <= last; e += step)
+        tick(f, is_x, pow(2, e), true);
+}
+
+/* Decades; between them 2 to 9 as thin lines, and 2 and 5 labelled where there are few decades. */
+static void decimal_ticks(const frame *f, bool is_x)
+{
+    const axis *a = is_x ? &f->x : &f->y;
+    bool few = a->high - a->low < 2;
+    double step = 1;
+    while ((a->high - a->low) / step > 8)
+        step++;
+    for (double e = floor(a->low); e <= a->high; e++) {
+        for (int m = 1; m < 10; m++) {
+            double value = pow(10, e) * m, log_value = e + log10(m);
+            if (log_value < a->low || log_value > a->high)
+                continue;
+            bool strong = m == 1 ? fmod(e, step) == 0 : few && (m == 2 || m == 5);
+            if (strong || step < 2)
+                tick(f, is_x, value, strong);
+        }
+    }
+}
+
+static void marker(FILE *out, uint32_t kind, double x, double y)
+{
+    static const char *const shapes[MARKERS] = {"m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0",
+                                                "m-3 -3h6v6h-6z",
+                                                "m0 -4l3.8 6.6h-7.6z",
+                                                "m0 -4.4l4.4 4.4l-4.4 4.4l-4.4 -4.4z",
+                                                "m-3.8 -2.6h7.6l-3.8 6.6z",
+                                                "m-4 -1.2h2.8v-2.8h2.4v2.8h2.8v2.4h-2.8v2.8h-2.4v-2.8h-2.8z"};
+    fprintf(out, "<path d=\"M%.1f %.1f%s\"/>", x, y, shapes[kind % MARKERS]);
+}
+
+static void line_style(FILE *out, const rlt_plot_line *l, uint32_t i)
+{
+    const char *dash = l->reference ? "4 4" : dashes[i / COLOURS % (sizeof dashes / sizeof *dashes)];
+    fprintf(out, "stroke=\"%s\" stroke-width=\"%s\"%s%s%s", l->reference ? "#777777" : colours[i % COLOURS],
+            l->reference ? "1.6" : "1.8", *dash ? " stroke-dasharray=\"" : "", dash, *dash ? "\"" : "");
+}
+
+static void line(const frame *f, uint32_t index)
+{
+    const rlt_plot_line *l = &f->panel->lines[index];
+    char command = 'M';
+    fputs("<path fill=\"none\" ", f->out);
+    line_style(f->out, l, index);
+    fputs(" d=\"", f->out);
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (!shown(l, i))
+            continue;
+        fprintf(f->out, "%c%.1f %.1f", command, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
+        command = 'L';
+    }
+    fputs("\"><title>", f->out);
+    text(f->out, l->name);
+    fputs("</title></path>\n", f->out);
+    if (l->reference)
+        return;
+    fprintf(f->out, "<g fill=\"%s\">", colours[index % COLOURS]);
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (shown(l, i))
+            marker(f->out, index, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
+    }
+    fputs("</g>\n", f->out);
+}
+
+/* Rows of the legend, three names in each. */
+static uint32_t legend_rows(const rlt_plot_panel *p)
+{
+    return (p->n_lines + 2) / 3;
+}
+
+static void legend(const frame *f, double top)
+{
+    for (uint32_t i = 0; i < f->panel->n_lines; i++) {
+        const rlt_plot_line *l = &f->panel->lines[i];
+        double x = f->x.from + (i % 3) * (f->x.to - f->x.from) / 3, y = top + (i / 3) * LEGEND_ROW;
+        fprintf(f->out, "<path fill=\"none\" d=\"M%.1f %.1fh26\" ", x, y);
+        line_style(f->out, l, i);
+        fputs("/>", f->out);
+        if (!l->reference) {
+            fprintf(f->out, "<g fill=\"%s\">", colours[i % COLOURS]);
+            marker(f->out, i, x + 13, y);
+            fputs("</g>", f->out);
+        }
+        fprintf(f->out, "<text x=\"%.1f\" y=\"%.1f\">", x + 32, y + 4);
+        text(f->out, l->name);
+        fputs("</text>\n", f->out);
+    }
+}
+
+static void panel(FILE *out, const rlt_plot_panel *p, double left, double top)
+{
+    frame f = {.out = out, .panel = p};
+    find_limits(&f);
+    f.x.from = left + LEFT;
+    f.x.to = left + WIDTH - RIGHT;
+    f.y.to = top + TOP;
+    f.y.from = top + HEIGHT - BOTTOM;
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" font-weight=\"bold\">", f.x.from, top + 24);
+    text(out, p->title);
+    fputs("</text>\n<g stroke-width=\"1\">", out);
+    for (int is_x = 0; is_x < 2; is_x++) {
+        if ((is_x ? p->x_unit : p->y_unit) == RLT_PLOT_BYTES)
+            binary_ticks(&f, is_x);
+        else
+            decimal_ticks(&f, is_x);
+    }
+    fprintf(out, "<path fill=\"none\" stroke=\"#555555\" d=\"M%.1f %.1fV%.1fH%.1f\"/></g>\n", f.x.from,
+            f.y.to, f.y.from, f.x.to);
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", (f.x.from + f.x.to) / 2,
+            f.y.from + 36);
+    text(out, p->x_label);
+    fprintf(out, "</text><text transform=\"translate(%.1f %.1f) rotate(-90)\" text-anchor=\"middle\">",
+            left + 14, (f.y.from + f.y.to) / 2);
+    text(out, p->y_label);
+    fputs("</text>\n", out);
+    for (uint32_t i = 0; i < p->n_lines; i++)
+        line(&f, i);
+    legend(&f, top + HEIGHT + 4);
+}
+
+int rlt_plot_write(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
+                   uint32_t columns, rlt_error *err)
+{
+    rlt_file file = {0};
+    uint32_t most = 0, rows = (n + columns - 1) / columns;
+    int rc = rlt_file_open(&file, path, err);
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < n; i++)
+        most = legend_rows(&panels[i]) > most ? legend_rows(&panels[i]) : most;
+    uint32_t pitch = HEIGHT + LEGEND_ROW * most + 20, width = WIDTH * (n < columns ? n : columns),
+             height = HEAD + pitch * rows;
+    fprintf(file.stream,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" "
+            "font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"#222222\">\n"
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"16\" y=\"22\" "
+            "font-size=\"14\">",
+            width, height, width, height);
+    text(file.stream, title);
+    fputs("</text>\n", file.stream);
+    for (uint32_t i = 0; i < n; i++)
+        panel(file.stream, &panels[i], i % columns * (double)WIDTH, HEAD + i / columns * (double)pitch);
+    fputs("</svg>\n", file.stream);
+    return rlt_file_close(&file, err);
+}

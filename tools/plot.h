@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Line charts as SVG, in one self-contained file that reads in black and white too: each line has a colour, a
+ * marker and a dash pattern of its own, and is named in the legend. Axes are logarithmic; points that are not
+ * above zero are left out.
+ */
+#ifndef RLT_PLOT_H
+#define RLT_PLOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+
+typedef enum rlt_plot_unit {
+    RLT_PLOT_NUMBER,
+    RLT_PLOT_BYTES,   /* labelled 1 KiB, 4 KiB, ... */
+    RLT_PLOT_SECONDS, /* labelled 1 us, 10 us, ... */
+} rlt_plot_unit;
+
+typedef struct rlt_plot_line {
+    const char *name;
+    const double *x, *y;
+    uint32_t n;
+    bool reference; /* grey, dashed, without markers: a bound */
+} rlt_plot_line;
+
+typedef struct rlt_plot_panel {
+    const char *title, *x_label, *y_label;
+    rlt_plot_unit x_unit, y_unit;
+    const rlt_plot_line *lines;
+    uint32_t n_lines;
+} rlt_plot_panel;
+
+/* Panels in rows of `columns`. RLT_EIO. */
+int rlt_plot_write(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
+                   uint32_t columns, rlt_error *err) RLT_MUST_USE;
+
+#endif
