@@ -34,6 +34,8 @@ typedef struct test_net {
     uint32_t channels, chunks, window, directions;
     const char *patterns[RLT_MAX_DIMS]; /* by dimension of the topology */
     uint32_t root, servers;
+    const rlt_endpoint *endpoint; /* NULL: the topology's; its injection does not count */
+    uint32_t element;
 } test_net;
 
 /* Runs `kind` of `bytes` to its end; every account that must balance is asserted. */
@@ -62,6 +64,8 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
                           .endpoint = *rlt_topology_endpoint(t),
                           .bandwidth_scale = 1,
                           .latency_scale = 1};
+    if (n->endpoint)
+        cfg.endpoint = *n->endpoint;
     cfg.endpoint.injection = n->injection;
     if (rlt_exec_create(n->model, &cfg, &x, &out.err) < 0)
         fail_msg("%s: %s", out.err.where, out.err.what);
@@ -75,6 +79,8 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
     rlt_request_patterns(&req, n->patterns);
     req.root = n->root;
     req.servers = n->servers;
+    req.element = n->element;
+    req.endpoint = n->endpoint;
     if (n->algorithm) {
         algorithm = rlt_algorithm_find(n->algorithm, &out.err);
         assert_non_null(algorithm);
