@@ -32,6 +32,11 @@ int64_t rlt__machine_node(rlt__machine *m, rlt_node_kind kind, bool relays, cons
     return m->n_nodes++;
 }
 
+void rlt__machine_nvls(rlt__machine *m, uint32_t nvswitch)
+{
+    m->nodes[nvswitch].in_network = RLT_CAN_REDUCE | RLT_CAN_MULTICAST;
+}
+
 int rlt__machine_link(rlt__machine *m, uint32_t src, uint32_t dst, uint64_t bw_Bps, rlt_time latency_ps)
 {
     uint64_t key = (uint64_t)src << 32 | dst;

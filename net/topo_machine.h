@@ -38,6 +38,8 @@ typedef struct rlt__machine {
 /* The node's index, or a negative code. `place` (may be NULL) is borrowed and must outlive the machine. */
 int64_t rlt__machine_node(rlt__machine *m, rlt_node_kind kind, bool relays, const char *place,
                           const char *name, ...) RLT_PRINTF(5);
+/* NVSwitches from Hopper on add up and replicate data (NVLink SHARP; NCCL's NVLS from sm 90). */
+void rlt__machine_nvls(rlt__machine *m, uint32_t nvswitch);
 int rlt__machine_link(rlt__machine *m, uint32_t src, uint32_t dst, uint64_t bw_Bps,
                       rlt_time latency_ps) RLT_MUST_USE;
 int rlt__machine_duplex(rlt__machine *m, uint32_t a, uint32_t b, uint64_t bw_Bps,

@@ -18,8 +18,9 @@ enum {
     MAX_DEVICES = 1 << 14,
     MAX_CPUS = 1024,
     MAX_NVLINKS = 1 << 20,
-    MAX_COUNT = 1024, /* NVLinks in one element */
-    LOCAL_GBps = 5000 /* NCCL's LOC_BW: no limit */
+    MAX_COUNT = 1024,  /* NVLinks in one element */
+    LOCAL_GBps = 5000, /* NCCL's LOC_BW: no limit */
+    NVLS_SM = 90,
 };
 
 typedef enum kind { CPU, PCI, GPU, NIC, NET } kind;
@@ -52,6 +53,7 @@ typedef struct reader {
     const char *element[RLT_XML_MAX_DEPTH];
     rlt_strings hosts, buses; /* "host/busid" */
     rlt_map device_of_bus;
+    bool nvls;
     uint32_t missing; /* NVLinks to GPUs that are not listed */
     uint64_t hash;
 } reader;
@@ -449,6 +451,10 @@ static int join_nvlinks(reader *r)
             if (nvswitch < 0 &&
                 (nvswitch = rlt__machine_node(&r->m, RLT_SWITCH, true, gpu->place, "nvswitch")) < 0)
                 return (int)nvswitch;
+            if (gpu->sm >= NVLS_SM) {
+                rlt__machine_nvls(&r->m, (uint32_t)nvswitch);
+                r->nvls = true;
+            }
             rc = rlt__machine_duplex(&r->m, gpu->node, (uint32_t)nvswitch, bw, 0);
         } else if (target == RLT_NONE || r->devices[target].kind != GPU) {
             r->missing += l->count;
@@ -514,8 +520,8 @@ static const char *describe(reader *r, uint32_t relayed, const char *rings)
         "NCCL topology file: %s; PCIe and CPU bandwidths as NCCL's src/graph/topo.cc takes them (Gen3 x16 "
         "12 GB/s). Latencies: NCCL's ring constants for LL (tuning.cc), NVLink 0.6 us a step in the "
         "endpoint, "
-        "PCIe 0.4 us more.%s%s%s",
-        links, through, missing, rings);
+        "PCIe 0.4 us more.%s%s%s%s",
+        links, r->nvls ? " NVSwitches add up and replicate (NVLink SHARP)." : "", through, missing, rings);
 }
 
 static int build(reader *r, rlt_topology **out)

@@ -19,7 +19,8 @@
 enum {
     MAX_DEVICES = 1024,
     MAX_TOKENS = MAX_DEVICES + 16,
-    MAX_NVLINKS = 18, /* of a GPU: Hopper and Blackwell */
+    MAX_NVLINKS = 18, /* of a GPU */
+    HOPPER_NVLINKS = 18,
     NVLINK_GBps = 25,
 };
 
@@ -438,6 +439,8 @@ static int add_nvlinks(reader *r)
     int rc = 0;
     if (r->nvswitch && (nvswitch = rlt__machine_node(&r->m, RLT_SWITCH, true, NULL, "nvswitch")) < 0)
         return (int)nvswitch;
+    if (r->nvswitch && r->links_of_gpu == HOPPER_NVLINKS)
+        rlt__machine_nvls(&r->m, (uint32_t)nvswitch);
     for (uint32_t i = 0; !rc && i < r->n_gpus; i++) {
         if (r->nvswitch) {
             rc = rlt__machine_duplex(&r->m, r->devices[i].node, (uint32_t)nvswitch,
@@ -477,14 +480,16 @@ static const char *describe(reader *r, uint32_t relayed, const char *rings)
                              r->strange);
     if (!nvlinks || !through || !strange)
         return NULL;
-    return rlt_arena_printf(a,
-                            "nvidia-smi topo -m: %s; PCIe %s, between CPUs %s (%s). Latencies: NCCL's ring "
-                            "constants for LL (tuning.cc), NVLink 0.6 us a step in the endpoint, PCIe 0.4 us "
-                            "more.%s%s%s",
-                            nvlinks, rlt__rate(&r->m, r->pcie_Bps), rlt__rate(&r->m, r->cpu_Bps),
-                            r->import->pcie_Bps && r->import->cpu_Bps ? "given"
-                                                                      : "ASSUMED for the generation",
-                            through, strange, rings);
+    return rlt_arena_printf(
+        a,
+        "nvidia-smi topo -m: %s; PCIe %s, between CPUs %s (%s). Latencies: NCCL's ring "
+        "constants for LL (tuning.cc), NVLink 0.6 us a step in the endpoint, PCIe 0.4 us "
+        "more.%s%s%s%s",
+        nvlinks, rlt__rate(&r->m, r->pcie_Bps), rlt__rate(&r->m, r->cpu_Bps),
+        r->import->pcie_Bps && r->import->cpu_Bps ? "given" : "ASSUMED for the generation",
+        r->nvswitch && r->links_of_gpu == HOPPER_NVLINKS ? " NVSwitches add up and replicate (NVLink SHARP)."
+                                                         : "",
+        through, strange, rings);
 }
 
 static int add_rings(reader *r, const char **said)

@@ -221,7 +221,11 @@ int rlt_topology_import(const char *name, const char *text, size_t length, const
         if (!formats[k].is(text + i, length - i))
             continue;
         int rc = check_import(&formats[k], import ? import : &none, err);
-        return rc ? rc : formats[k].read(name, text, length, import ? import : &none, out, err);
+        if (!rc)
+            rc = formats[k].read(name, text, length, import ? import : &none, out, err);
+        if (rc && err && !err->where[0]) /* limits that a place in the file does not explain */
+            rlt_error_prefix(err, name);
+        return rc;
     }
     return rlt_fail(
         err, RLT_EMALFORMED, name,

@@ -663,20 +663,49 @@ static void matrix_of_pcie(void **state)
     rlt_topology_free(t);
 }
 
+/* Eight GPUs with as many NVLinks to each other: more than a GPU has, so they lead to switches. */
 static void eight_of_eight(void **state)
 {
-    char text[4096] = "GPU0 GPU1 GPU2 GPU3 GPU4 GPU5 GPU6 GPU7 CPU Affinity\n";
+    static const struct {
+        int links;
+        uint64_t GBps, pcie_GBps;
+        uint32_t in_network;
+    } table[] = {{8, 200, 24, 0}, {18, 450, 48, RLT_CAN_REDUCE | RLT_CAN_MULTICAST}};
     (void)state;
-    for (int i = 0; i < 8; i++) {
-        snprintf(text + strlen(text), sizeof text - strlen(text), "GPU%d", i);
-        for (int k = 0; k < 8; k++)
-            strcat(text, i == k ? " X" : " NV8");
-        strcat(text, " 0-7\n");
+    for (size_t c = 0; c < 2; c++) {
+        char text[4096] = "GPU0 GPU1 GPU2 GPU3 GPU4 GPU5 GPU6 GPU7 CPU Affinity\n";
+        for (int i = 0; i < 8; i++) {
+            snprintf(text + strlen(text), sizeof text - strlen(text), "GPU%d", i);
+            for (int k = 0; k < 8; k++)
+                snprintf(text + strlen(text), sizeof text - strlen(text), i == k ? " X" : " NV%d",
+                         table[c].links);
+            strcat(text, " 0-7\n");
+        }
+        rlt_topology *t = import(text);
+        both_ways(t, "gpu7", "nvswitch", table[c].GBps * GB);
+        both_ways(t, "gpu7", "cpu0", table[c].pcie_GBps * GB);
+        assert_int_equal(between(t, "gpu0", "gpu1"), 0);
+        assert_int_equal(rlt_topology_in_network(t, node(t, "nvswitch")), table[c].in_network);
+        rlt_topology_free(t);
     }
-    rlt_topology *t = import(text);
-    both_ways(t, "gpu7", "nvswitch", 200 * GB);
-    assert_int_equal(between(t, "gpu0", "gpu1"), 0);
-    rlt_topology_free(t);
+}
+
+static void hopper_switches_add_up(void **state)
+{
+    (void)state;
+    for (int sm = 80; sm <= 100; sm += 10) {
+        char text[1024];
+        snprintf(
+            text, sizeof text,
+            "<system><cpu numaid=\"0\"><pci busid=\"1\" class=\"0x0302\"><gpu dev=\"0\" sm=\"%d\"><nvlink "
+            "target=\"9\" count=\"10\" tclass=\"0x068000\"/></gpu></pci></cpu></system>",
+            sm);
+        rlt_topology *t = import(text);
+        assert_int_equal(rlt_topology_in_network(t, node(t, "nvswitch")),
+                         sm < 90 ? 0 : RLT_CAN_REDUCE | RLT_CAN_MULTICAST);
+        both_ways(t, "gpu0", "nvswitch", sm == 80 ? 200 * GB : sm == 90 ? 206 * GB : 401 * GB);
+        rlt_topology_free(t);
+    }
 }
 
 static void wrong_matrices(void **state)
@@ -825,6 +854,7 @@ int main(void)
         cmocka_unit_test(matrix_of_nvlinks),
         cmocka_unit_test(matrix_of_pcie),
         cmocka_unit_test(eight_of_eight),
+        cmocka_unit_test(hopper_switches_add_up),
         cmocka_unit_test(wrong_matrices),
         cmocka_unit_test(settings),
         cmocka_unit_test(damaged_descriptions_never_crash),
