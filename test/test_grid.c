@@ -54,7 +54,8 @@ static uint32_t open_sites(uint32_t n, site *s)
         a++;
     snprintf(s[count++].name, sizeof s->name, "switch:%u@50GB/s,500ns", n);
     snprintf(s[count++].name, sizeof s->name, "ring:%u@100GB/s,700ns", n);
-    snprintf(s[count++].name, sizeof s->name, "fully-connected:%u@%uGB/s,300ns", n, 10 * (n - 1));
+    if (n <= MAX_N / 2) /* n^2 links */
+        snprintf(s[count++].name, sizeof s->name, "fully-connected:%u@%uGB/s,300ns", n, 10 * (n - 1));
     if (a < n)
         snprintf(s[count++].name, sizeof s->name, "%s:%u@40GB/s,500ns*switch:%u@20GB/s,1us", inner[n % 3], a,
                  n / a);
@@ -135,9 +136,9 @@ static uint64_t fill_counts(uint64_t *counts, uint32_t n, uint32_t which)
 static uint32_t prove_all(const rlt_algorithm *a, rlt_coll_request req, bool thorough, const char *where)
 {
     static uint64_t pairs[MAX_N * MAX_N], shares[MAX_N];
-    const uint64_t bytes[] = {(uint64_t)req.n * 12, 100003, 0, 1, req.n};
+    const uint64_t bytes[] = {100003, (uint64_t)req.n * 12, 0, 1, req.n};
     const uint32_t roots[] = {0, req.n - 1, req.n / 2};
-    uint32_t done = 0, n_bytes = req.kind == RLT_BARRIER ? 1 : thorough ? 5 : 2;
+    uint32_t done = 0, n_bytes = req.kind == RLT_BARRIER || req.n > MAX_N / 2 ? 1 : thorough ? 5 : 2;
     for (uint32_t r = 0; r < (rlt_coll_rooted(req.kind) ? 3 : 1); r++) {
         req.root = roots[r];
         req.counts = NULL;
@@ -161,7 +162,8 @@ static uint32_t prove_all(const rlt_algorithm *a, rlt_coll_request req, bool tho
 static void prove_at(const site *s, uint32_t index, bool first, tally *t)
 {
     const rlt_algorithm *a = rlt_algorithm_at(index);
-    uint32_t n = s->group.n, sets = n > SMALL_N ? 1u + first : first ? (uint32_t)N_PARAMETERS : 2;
+    uint32_t n = s->group.n;
+    uint32_t sets = first ? n <= SMALL_N ? (uint32_t)N_PARAMETERS : 2 : n <= SMALL_N / 2 ? 2 : 1;
     for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
         if (!does(a, kind) || (kind == RLT_SEND_RECV && n != 2))
             continue;
