@@ -4,13 +4,6 @@
 #include "collectives/text.h"
 #include "collectives/unroll.h"
 
-static void write_deps(rlt_growing *t, const rlt_unrolled *u, uint32_t label, uint32_t first, uint32_t list,
-                       uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        rlt_growing_add(t, "l%u requires l%u\n", label, u->lists[list + i] - first + 1);
-}
-
 static void write_member(rlt_growing *t, const rlt_plan *plan, const rlt_unrolled *u, uint32_t member)
 {
     uint32_t first = u->first[member];
@@ -31,8 +24,10 @@ static void write_member(rlt_growing *t, const rlt_plan *plan, const rlt_unrolle
                             (unsigned long long)s.send_bytes, other->member, i - first);
         else
             rlt_growing_add(t, "l%u: calc 0\n", i - first + 1);
-        write_deps(t, u, i - first + 1, first, o->deps, o->n_deps);
-        write_deps(t, u, i - first + 1, first, o->wait_deps, o->n_wait_deps);
+        if (o->after != RLT_NONE)
+            rlt_growing_add(t, "l%u requires l%u\n", i - first + 1, o->after - first + 1);
+        if (o->wait != RLT_NONE)
+            rlt_growing_add(t, "l%u requires l%u\n", i - first + 1, o->wait - first + 1);
     }
     rlt_growing_add(t, "}\n");
 }
@@ -42,7 +37,7 @@ int rlt_goal_write(const rlt_plan *plan, const char *name, char **text, size_t *
     rlt_growing t = {0};
     rlt_unrolled u;
     char plain[64];
-    int rc = rlt_unroll(plan, &u, err);
+    int rc = rlt_unroll(plan, false, &u, err);
     if (rc)
         return rc;
     rlt_plain_name(name, plain, sizeof plain);

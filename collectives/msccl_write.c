@@ -3,6 +3,10 @@
  * Plans as MSCCL XML. A lane that talks to one member and listens to one becomes a thread block; any other
  * becomes several, one for each member it talks or listens to, with dependencies between them. A channel is a
  * lane. A message of blocks that are not side by side becomes several steps.
+ *
+ * In a plan a message is what its blocks held when its step began, even if the lane goes on without waiting;
+ * in MSCCL a block must not change while it is sent. So what was written is read back and proven, and where
+ * that fails the sends are waited for.
  */
 #include <stdlib.h>
 
@@ -25,8 +29,8 @@ typedef struct writer {
     rlt_unrolled u;
     rlt_error *err;
     rlt_growing t;
-    uint32_t chunks;      /* per loop */
-    bool in_place, pairs; /* pairs: a channel is a pair of lanes */
+    uint32_t chunks;                /* per loop */
+    bool in_place, pairs, wait_all; /* pairs: a channel is a pair of lanes */
     tb *tbs;
     uint32_t n_tbs, tb_capacity;
     rlt_map keys;       /* (what, lane, peer) of the member at hand -> thread block */
@@ -122,7 +126,7 @@ static bool is_simple(const writer *w, uint32_t first, uint32_t end)
         transfer t = transfer_of(w, o);
         uint32_t *peer = o->type == RLT_OP_SEND ? &send : &recv, other = w->u.ops[o->other].member;
         if ((*peer != RLT_NONE && *peer != other) || (channel != RLT_NONE && channel != channel_of(w, &t)) ||
-            (o->type == RLT_OP_SEND && t.s.nowait))
+            (o->type == RLT_OP_SEND && t.s.nowait && !w->wait_all))
             return false;
         *peer = other;
         channel = channel_of(w, &t);
@@ -212,18 +216,17 @@ static void write_ref(rlt_growing *t, const char *what, rlt_msccl_ref r)
     rlt_growing_add(t, " %sbuf=\"%c\" %soff=\"%u\"", what, r.buffer, what, r.offset);
 }
 
-/* Operations to wait for, each in another thread block, later ones of a block standing for the earlier: kept
- * in order in `list`, which has room. */
+/* Operations of other thread blocks to wait for, as far as what has been waited for does not stand for them:
+ * at most two. */
 static uint32_t find_waits(writer *w, uint32_t i, uint32_t *list, uint32_t first_tb)
 {
-    const rlt_op *o = &w->u.ops[i];
+    const uint32_t needs[2] = {w->u.ops[i].after, w->u.ops[i].wait};
     uint32_t n = 0;
-    for (uint32_t k = 0; k < o->n_deps + o->n_wait_deps; k++) {
-        uint32_t d = w->u.lists[k < o->n_deps ? o->deps + k : o->wait_deps + k - o->n_deps];
-        uint32_t b = w->tb_of[d] - first_tb;
-        if (w->tb_of[d] == w->tb_of[i] || w->waited[b] > w->place_of[d])
+    for (int k = 0; k < 2; k++) {
+        uint32_t d = needs[k];
+        if (d == RLT_NONE || w->tb_of[d] == w->tb_of[i] || w->waited[w->tb_of[d] - first_tb] > w->place_of[d])
             continue;
-        w->waited[b] = w->place_of[d] + 1;
+        w->waited[w->tb_of[d] - first_tb] = w->place_of[d] + 1;
         list[n++] = d;
     }
     return n;
@@ -282,17 +285,7 @@ static void write_op(writer *w, tb *b, uint32_t i, const uint32_t *waits, uint32
     w->last[i] = b->steps - 1;
 }
 
-static uint32_t most_waits(const writer *w)
-{
-    uint32_t most = 1;
-    for (uint32_t i = 0; i < w->u.n_ops; i++) {
-        uint32_t n = w->u.ops[i].n_deps + w->u.ops[i].n_wait_deps;
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
-static int write_tb(writer *w, uint32_t id, uint32_t first_tb, uint32_t n_tbs, uint32_t *waits, bool print)
+static int write_tb(writer *w, uint32_t id, uint32_t first_tb, uint32_t n_tbs, bool print)
 {
     tb *b = &w->tbs[id];
     int rc = rlt_grow(&w->waited, &w->waited_capacity, sizeof *w->waited, n_tbs, RLT_MSCCL_MAX_STEPS,
@@ -307,7 +300,7 @@ static int write_tb(writer *w, uint32_t id, uint32_t first_tb, uint32_t n_tbs, u
                         b->channel == RLT_NONE ? 0 : (int)b->channel);
     b->steps = 0;
     for (uint32_t i = b->first_op; i != RLT_NONE; i = w->next_op[i]) {
-        uint32_t n = find_waits(w, i, waits, first_tb);
+        uint32_t waits[2], n = find_waits(w, i, waits, first_tb);
         for (uint32_t k = 0; k < n; k++)
             w->needed[waits[k]] = 1;
         write_op(w, b, i, waits, n, print);
@@ -317,8 +310,7 @@ static int write_tb(writer *w, uint32_t id, uint32_t first_tb, uint32_t n_tbs, u
     return 0;
 }
 
-static int write_gpu(writer *w, uint32_t member, uint32_t first_tb, uint32_t n_tbs, uint32_t *waits,
-                     bool print)
+static int write_gpu(writer *w, uint32_t member, uint32_t first_tb, uint32_t n_tbs, bool print)
 {
     const rlt_plan *p = w->plan;
     bool gathers = p->req.kind == RLT_ALL_GATHER || p->req.kind == RLT_GATHER;
@@ -331,7 +323,7 @@ static int write_gpu(writer *w, uint32_t member, uint32_t first_tb, uint32_t n_t
                         p->buffers > 1 ? p->buffers * w->chunks : 0);
     for (uint32_t k = 0; k < n_tbs && !rc; k++) {
         w->ids[first_tb + k] = k;
-        rc = write_tb(w, first_tb + k, first_tb, n_tbs, waits, print);
+        rc = write_tb(w, first_tb + k, first_tb, n_tbs, print);
     }
     if (print)
         rlt_growing_add(&w->t, "  </gpu>\n");
@@ -340,15 +332,14 @@ static int write_gpu(writer *w, uint32_t member, uint32_t first_tb, uint32_t n_t
 
 static int write_gpus(writer *w, bool print)
 {
-    uint32_t *waits = malloc(most_waits(w) * sizeof *waits), at = 0;
-    int rc = waits ? 0 : rlt_nomem(w->err);
+    uint32_t at = 0;
+    int rc = 0;
     for (uint32_t m = 0; m < w->plan->req.n && !rc; m++) {
         uint32_t first = at;
         while (at < w->n_tbs && w->tbs[at].member == m)
             at++;
-        rc = write_gpu(w, m, first, at - first, waits, print);
+        rc = write_gpu(w, m, first, at - first, print);
     }
-    free(waits);
     return rc;
 }
 
@@ -403,10 +394,11 @@ static int write_all(writer *w, const char *name)
     return 0;
 }
 
-int rlt_msccl_write(const rlt_plan *plan, const char *name, char **text, size_t *length, rlt_error *err)
+static int try_write(const rlt_plan *plan, const char *name, bool wait_all, char **text, size_t *length,
+                     rlt_error *err)
 {
-    writer w = {.plan = plan, .err = err};
-    int rc = rlt_unroll(plan, &w.u, err);
+    writer w = {.plan = plan, .err = err, .wait_all = wait_all};
+    int rc = rlt_unroll(plan, wait_all, &w.u, err);
     if (rc)
         return rc;
     size_t n = (size_t)w.u.n_ops + 1;
@@ -431,4 +423,32 @@ int rlt_msccl_write(const rlt_plan *plan, const char *name, char **text, size_t 
         return rc;
     }
     return rlt_growing_finish(&w.t, text, length, err);
+}
+
+static int try_read(const char *name, const char *text, size_t length, rlt_error *err)
+{
+    rlt_listed l;
+    int rc = rlt_msccl_parse(name, text, length, &l, err);
+    if (!rc)
+        rlt_listed_free(&l);
+    return rc;
+}
+
+int rlt_msccl_write(const rlt_plan *plan, const char *name, char **text, size_t *length, rlt_error *err)
+{
+    rlt_error why = {0};
+    int rc = try_write(plan, name, false, text, length, err);
+    if (rc || !(rc = try_read(name, *text, *length, &why)))
+        return rc;
+    free(*text);
+    *text = NULL;
+    if (rc == RLT_ECHECK) {
+        rc = try_write(plan, name, true, text, length, err);
+        if (rc || !(rc = try_read(name, *text, *length, err)))
+            return rc;
+        free(*text);
+        *text = NULL;
+        return rc;
+    }
+    return rlt_fail(err, rc, why.where, "%s", why.what);
 }

@@ -20,11 +20,11 @@ typedef struct unroller {
     rlt_unrolled *u;
     rlt_error *err;
     uint32_t lanes, n_places;
-    uint32_t *begin;   /* steps of a place, all counted through */
-    uint32_t *mail;    /* of a step: its last arrival */
-    arrival *arrivals; /* of a step that sends: its message */
-    uint32_t *done;    /* of a step: lists[done .. + n_done) are over when it is */
-    uint32_t *n_done;
+    bool wait_all;
+    uint32_t *begin;    /* steps of a place, all counted through */
+    uint32_t *mail;     /* of a step: its last arrival */
+    arrival *arrivals;  /* of a step that sends: its message */
+    uint32_t *done;     /* of a step: the operation that is over when it is */
     uint32_t *send_ops; /* of a step: the operation that sends */
 } unroller;
 
@@ -36,8 +36,7 @@ static rlt_step step_of(const unroller *x, uint32_t p, uint32_t k)
     return s;
 }
 
-static int new_op(unroller *x, uint8_t type, uint32_t p, uint32_t k, uint32_t deps, uint32_t n_deps,
-                  uint32_t *id)
+static int new_op(unroller *x, uint8_t type, uint32_t p, uint32_t k, uint32_t after, uint32_t *id)
 {
     rlt_unrolled *u = x->u;
     int rc = rlt_grow(&u->ops, &u->op_capacity, sizeof *u->ops, (uint64_t)u->n_ops + 1, MAX_OPS,
@@ -49,63 +48,34 @@ static int new_op(unroller *x, uint8_t type, uint32_t p, uint32_t k, uint32_t de
                                 .lane = p % x->lanes,
                                 .step = k,
                                 .other = RLT_NONE,
-                                .deps = deps,
-                                .n_deps = n_deps};
+                                .after = after,
+                                .wait = RLT_NONE};
     *id = u->n_ops++;
     return 0;
 }
 
-/* Appends to the list being made at the end of `lists`. */
-static int append(unroller *x, uint32_t op)
-{
-    rlt_unrolled *u = x->u;
-    int rc = rlt_grow(&u->lists, &u->list_capacity, sizeof *u->lists, (uint64_t)u->n_lists + 1, 2 * MAX_OPS,
-                      "dependencies of a plan", x->err);
-    if (!rc)
-        u->lists[u->n_lists++] = op;
-    return rc;
-}
-
-/* What the next step of the lane depends on. */
-typedef struct current {
-    uint32_t list, n;
-} current;
-
-static int unroll_wait(unroller *x, uint32_t p, uint32_t k, current *c)
-{
-    uint32_t op, list = x->u->n_lists;
-    int rc = new_op(x, RLT_OP_NOP, p, k, c->list, c->n, &op);
-    if (!rc)
-        rc = append(x, op);
-    *c = (current){list, 1};
-    return rc;
-}
-
-static int unroll_step(unroller *x, uint32_t p, uint32_t k, current *c)
+/* *last: what the lane's next operation depends on. */
+static int unroll_step(unroller *x, uint32_t p, uint32_t k, uint32_t *last)
 {
     rlt_step s = step_of(x, p, k);
-    uint32_t g = x->begin[p] + k, op, list;
-    int rc = s.wait_lane != RLT_NONE ? unroll_wait(x, p, k, c) : 0;
-    list = x->u->n_lists;
+    uint32_t g = x->begin[p] + k, op;
+    int rc = 0;
     if (s.verb)
         return rlt_fail(x->err, RLT_EUNSUPPORTED, x->plan->algorithm->name,
                         "the network's own reductions and multicasts cannot be written in this format");
-    if (!rc && s.copy && !(rc = new_op(x, RLT_OP_COPY, p, k, c->list, c->n, &op)))
-        rc = append(x, op);
-    if (!rc && s.send_to != RLT_NONE && !(rc = new_op(x, RLT_OP_SEND, p, k, c->list, c->n, &op))) {
+    if (s.wait_lane != RLT_NONE)
+        rc = new_op(x, RLT_OP_NOP, p, k, *last, last);
+    if (!rc && s.copy)
+        rc = new_op(x, RLT_OP_COPY, p, k, *last, last);
+    if (!rc && s.send_to != RLT_NONE && !(rc = new_op(x, RLT_OP_SEND, p, k, *last, &op))) {
         x->send_ops[g] = op;
-        rc = s.nowait ? 0 : append(x, op);
+        *last = s.nowait && !x->wait_all ? *last : op;
     }
     for (uint32_t a = x->mail[g]; a != RLT_NONE && !rc; a = x->arrivals[a].next) {
-        rc = new_op(x, RLT_OP_RECV, p, k, c->list, c->n, &op);
-        x->arrivals[a].op = op;
-        if (!rc)
-            rc = append(x, op);
+        rc = new_op(x, RLT_OP_RECV, p, k, *last, last);
+        x->arrivals[a].op = *last;
     }
-    if (x->u->n_lists > list)
-        *c = (current){list, x->u->n_lists - list};
-    x->done[g] = c->list;
-    x->n_done[g] = c->n;
+    x->done[g] = *last;
     return rc;
 }
 
@@ -142,9 +112,7 @@ static void link_ops(unroller *x)
         if (o->type != RLT_OP_NOP)
             continue;
         rlt_step s = step_of(x, o->member * x->lanes + o->lane, o->step);
-        uint32_t g = x->begin[o->member * x->lanes + s.wait_lane] + s.wait_step;
-        o->wait_deps = x->done[g];
-        o->n_wait_deps = x->n_done[g];
+        o->wait = x->done[x->begin[o->member * x->lanes + s.wait_lane] + s.wait_step];
     }
 }
 
@@ -155,11 +123,11 @@ static int unroll(unroller *x)
         x->mail[i] = x->send_ops[i] = RLT_NONE;
     post(x);
     for (uint32_t p = 0; p < x->n_places; p++) {
-        current c = {0, 0};
+        uint32_t last = RLT_NONE;
         if (p % x->lanes == 0)
             x->u->first[p / x->lanes] = x->u->n_ops;
         for (uint32_t k = 0; k < x->begin[p + 1] - x->begin[p]; k++) {
-            int rc = unroll_step(x, p, k, &c);
+            int rc = unroll_step(x, p, k, &last);
             if (rc)
                 return rc;
         }
@@ -169,9 +137,9 @@ static int unroll(unroller *x)
     return 0;
 }
 
-int rlt_unroll(const rlt_plan *plan, rlt_unrolled *out, rlt_error *err)
+int rlt_unroll(const rlt_plan *plan, bool wait_all, rlt_unrolled *out, rlt_error *err)
 {
-    unroller x = {.plan = plan, .u = out, .err = err, .lanes = plan->lanes};
+    unroller x = {.plan = plan, .u = out, .err = err, .lanes = plan->lanes, .wait_all = wait_all};
     *out = (rlt_unrolled){0};
     int rc = rlt_plan_match(plan, err);
     if (rc)
@@ -192,9 +160,8 @@ int rlt_unroll(const rlt_plan *plan, rlt_unrolled *out, rlt_error *err)
     x.mail = malloc((total + 1) * sizeof *x.mail);
     x.arrivals = malloc((total + 1) * sizeof *x.arrivals);
     x.done = malloc((total + 1) * sizeof *x.done);
-    x.n_done = malloc((total + 1) * sizeof *x.n_done);
     x.send_ops = malloc((total + 1) * sizeof *x.send_ops);
-    if (!x.begin || !out->first || !x.mail || !x.arrivals || !x.done || !x.n_done || !x.send_ops)
+    if (!x.begin || !out->first || !x.mail || !x.arrivals || !x.done || !x.send_ops)
         rc = rlt_nomem(err);
     else
         rc = unroll(&x);
@@ -203,7 +170,6 @@ out:
     free(x.mail);
     free(x.arrivals);
     free(x.done);
-    free(x.n_done);
     free(x.send_ops);
     if (rc)
         rlt_unrolled_free(out);
@@ -214,6 +180,5 @@ void rlt_unrolled_free(rlt_unrolled *u)
 {
     free(u->ops);
     free(u->first);
-    free(u->lists);
     *u = (rlt_unrolled){0};
 }
