@@ -150,6 +150,8 @@ void rlt_plan_free(rlt_plan *plan)
 {
     if (!plan)
         return;
+    if (plan->data && plan->algorithm->release)
+        plan->algorithm->release(plan);
     free(plan->data);
     *plan = (rlt_plan){0};
 }

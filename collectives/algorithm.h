@@ -83,7 +83,7 @@ typedef struct rlt_plan {
     uint32_t chunks, channels, directions, window; /* in force */
     uint32_t words[8];                             /* the algorithm's own few numbers */
     rlt_tuning tuning;                             /* what its messages cost, see collectives/selector.h */
-    void *data; /* the algorithm's own, freed by rlt_plan_free with free() */
+    void *data; /* the algorithm's own, freed by rlt_plan_free with free(), after release() */
 } rlt_plan;
 
 struct rlt_algorithm {
@@ -104,6 +104,8 @@ struct rlt_algorithm {
      * in them, innermost first (2, 2, ..., 2 is the group of exclusive-or). At most RLT_MAX_TRANSLATIONS; 0:
      * none. NULL: none is known. */
     uint32_t (*symmetry)(const rlt_plan *plan, uint32_t *sizes);
+    /* Frees what plan->data owns beside itself; NULL: nothing. */
+    void (*release)(rlt_plan *plan);
 };
 
 RLT_API extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_point, rlt_torus;
