@@ -140,11 +140,33 @@ static rlt_time later(rlt_time a, rlt_time b)
     return a > b ? a : b;
 }
 
+/* Where all accelerators have the same bandwidth, members differ by their shares alone, of which the first,
+ * the last and the root have every size there is. */
+static rlt_time traffic_alike(const rlt_coll_request *req, uint64_t bw_Bps, verbs v, double scale)
+{
+    const uint32_t members[] = {0, 1, req->n - 1, req->root};
+    share total = total_bytes(req, v);
+    wide all = (wide)bw_Bps * req->n;
+    rlt_time longest = time_of(total.out > total.in ? total.out : total.in, all, scale);
+    for (uint32_t i = 0; i < sizeof members / sizeof *members; i++) {
+        if (members[i] >= req->n)
+            continue;
+        share s = member_share(req, members[i]);
+        longest = later(longest, time_of(s.out > s.in ? s.out : s.in, bw_Bps, scale));
+    }
+    return longest;
+}
+
 static int traffic(const rlt_coll_request *req, const rlt_topology *t, const rlt_placement *place, verbs v,
                    double scale, rlt_time *out, rlt_error *err)
 {
     wide egress = 0, ingress = 0;
     rlt_time longest = 0;
+    uint64_t bw_Bps;
+    if (!req->ranks && !req->counts && req->n <= place->n && rlt_topology_uniform_Bps(t, &bw_Bps)) {
+        *out = traffic_alike(req, bw_Bps, v, scale);
+        return 0;
+    }
     for (uint32_t m = 0; m < req->n; m++) {
         uint32_t rank = rlt_member_rank(req, m);
         if (rank >= place->n)

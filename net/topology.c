@@ -258,6 +258,20 @@ uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accelerator)
     return sum;
 }
 
+bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps)
+{
+    *bw_Bps = 0;
+    if (!t->n_dims || t->n_changed)
+        return false;
+    for (uint32_t i = 0; i < t->n_dims; i++) {
+        const rlt_factor *f = &t->dims[i].f;
+        if (f->n > 1 && f->bw_Bps == 0)
+            return false;
+        *bw_Bps += rlt_factor_egress(f, 0);
+    }
+    return true;
+}
+
 uint32_t rlt_topology_rings(const rlt_topology *t)
 {
     return t->n_rings;

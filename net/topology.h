@@ -120,6 +120,9 @@ RLT_API uint32_t rlt_topology_sub_sizes(const rlt_topology *t, uint32_t d, uint3
 /* Sum of bandwidths of the links that leave (enter) an accelerator. */
 RLT_API uint64_t rlt_topology_egress_Bps(const rlt_topology *t, uint32_t accelerator);
 RLT_API uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accelerator);
+/* Whether that is one and the same, in and out, for every accelerator without looking at each: products
+ * without borders. */
+RLT_API bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps);
 
 /* Ring orders that the file recommends for ring algorithms, one a channel (accelerator ids, each a
  * permutation). */
