@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "net/network_internal.h"
+#include "net/network_tree.h"
 
 typedef struct port {
     rlt_time tx_free, rx_free;
@@ -25,6 +26,7 @@ typedef struct message {
     uint32_t first, last; /* send and receive port; last is RLT_NONE where there is no receive port */
     uint32_t inner;       /* links in between, as a kept path; folded: see carry_classes */
     bool live, plain;     /* plain: two links and no time series */
+    bool tree;            /* `inner` has all links of a tree, each with its role */
 } message;
 
 /* What a rank's last message learnt of its way, where the next to the same rank can go without asking: at
@@ -99,6 +101,40 @@ static inline rlt_time receive_until(alpha_beta *ab, const message *m, rlt_time 
     return end;
 }
 
+/* Every rank's receive port takes in what a tree brings; the end of the last. */
+static int receive_tree(alpha_beta *ab, message *m, rlt_time now, rlt_time *end)
+{
+    const rlt_shares *s = &ab->core.shares;
+    rlt_usage *u = ab->core.base.usage;
+    int rc = rlt__shares_load(&ab->core, m->inner);
+    rlt__path_drop(&ab->core, m->inner);
+    m->inner = RLT_NONE;
+    *end = now;
+    for (uint32_t i = 0; i < s->n && !rc; i++) {
+        if (s->times[i] != RLT_TREE_LAST)
+            continue;
+        m->last = s->links[i];
+        m->rx_span = span(&ab->ports[m->last], m->wire_bytes);
+        rlt_time then = receive_until(ab, m, now);
+        if (u->series)
+            rc = rlt__usage_spread(u, m->last, then - m->rx_span, then, (double)m->wire_bytes);
+        if (then > *end)
+            *end = then;
+    }
+    return rc;
+}
+
+static void arrive_tree(alpha_beta *ab, message *m, uint32_t index)
+{
+    rlt_time now = rlt_sim_now(ab->core.sim), end;
+    if (receive_tree(ab, m, now, &end) != 0)
+        no_memory(ab);
+    else if (end > now)
+        rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->delivery, index);
+    else
+        deliver(ab, m, index);
+}
+
 /* So many equal messages more, which came at the same time. The end of the last of them. */
 static rlt_time receive_more(alpha_beta *ab, const message *m, rlt_time end, uint32_t n)
 {
@@ -130,6 +166,10 @@ static uint32_t pass_inner(alpha_beta *ab, message *m)
 __attribute__((noinline)) static void arrive_anyhow(alpha_beta *ab, message *m, uint32_t index)
 {
     rlt_usage *u = ab->core.base.usage;
+    if (m->tree) {
+        arrive_tree(ab, m, index);
+        return;
+    }
     uint32_t fan_in = pass_inner(ab, m);
     if (fan_in == 0) {
         no_memory(ab);
@@ -168,17 +208,23 @@ static void on_arrive(void *ctx, uint64_t payload)
         deliver(ab, m, index);
 }
 
+/* A message on a link from `start` on, for as long as it takes there. */
+static int carry_link(alpha_beta *ab, const message *m, uint32_t link, rlt_time now, rlt_time *end)
+{
+    rlt_usage *u = ab->core.base.usage;
+    *end = rlt_time_add(m->start, span(&ab->ports[link], m->wire_bytes));
+    u->links[link].bytes += m->wire_bytes;
+    u->links[link].messages++;
+    int rc = rlt__usage_span(u, link, now, m->start, *end);
+    return rc || !u->series ? rc : rlt__usage_spread(u, link, m->start, *end, (double)m->wire_bytes);
+}
+
 /* Accounts of the links in between. */
 static int carry_inner(alpha_beta *ab, message *m, const rlt_path *p, rlt_time now)
 {
-    rlt_usage *u = ab->core.base.usage;
+    rlt_time end;
     for (uint32_t i = 1; i + 1 < p->n; i++) {
-        rlt_time end = rlt_time_add(m->start, span(&ab->ports[p->links[i]], m->wire_bytes));
-        u->links[p->links[i]].bytes += m->wire_bytes;
-        u->links[p->links[i]].messages++;
-        int rc = rlt__usage_span(u, p->links[i], now, m->start, end);
-        if (!rc && u->series)
-            rc = rlt__usage_spread(u, p->links[i], m->start, end, (double)m->wire_bytes);
+        int rc = carry_link(ab, m, p->links[i], now, &end);
         if (rc)
             return rc;
     }
@@ -196,6 +242,7 @@ static inline void fill_in(message *m, const rlt_message *msg, uint64_t wire_byt
     m->rx_span = rx_span;
     m->inner = RLT_NONE;
     m->live = true;
+    m->tree = false;
 }
 
 static void remember(alpha_beta *ab, const rlt_message *msg, const rlt_leg *leg)
@@ -365,6 +412,66 @@ static rlt_time send(rlt_net *net, const rlt_message *msg)
     return tx_end;
 }
 
+/* Puts a tree's message on all but its last links, once all its send ports are free. */
+static int carry_tree(alpha_beta *ab, message *m, rlt_time now, rlt_time *tx_end)
+{
+    const rlt_shares *s = &ab->core.shares;
+    rlt_time end;
+    int rc = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->times[i] == RLT_TREE_FIRST && ab->ports[s->links[i]].tx_free > m->start)
+            m->start = ab->ports[s->links[i]].tx_free;
+    *tx_end = m->start;
+    for (uint32_t i = 0; i < s->n && !rc; i++) {
+        if (s->times[i] == RLT_TREE_LAST)
+            continue;
+        rc = carry_link(ab, m, s->links[i], now, &end);
+        if (s->times[i] != RLT_TREE_FIRST)
+            continue;
+        ab->ports[s->links[i]].tx_free = end;
+        if (end > *tx_end)
+            *tx_end = end;
+    }
+    return rc ? rc : rlt__shares_keep(&ab->core, &m->inner);
+}
+
+static rlt_time send_tree(alpha_beta *ab, const rlt_tree_message *tree, bool reduce)
+{
+    rlt_leg leg;
+    if (rlt__net_tree(&ab->core, tree, reduce, &leg) != 0)
+        return -1;
+    uint32_t index = rlt_pool_get(&ab->messages);
+    if (index == RLT_NONE) {
+        no_memory(ab);
+        return -1;
+    }
+    const rlt_message msg = {.bytes = rlt__tree_bytes(tree, reduce), .tx = tree->tx, .rx = tree->rx};
+    message *m = message_at(ab, index);
+    rlt_time now = rlt_sim_now(ab->core.sim), tx_end;
+    fill_in(m, &msg, leg.wire_bytes, now, 0);
+    m->first = m->last = RLT_NONE;
+    m->plain = false;
+    m->tree = true;
+    if (carry_tree(ab, m, now, &tx_end) != 0) {
+        no_memory(ab);
+        return -1;
+    }
+    rlt_time path_span = leg.path.n ? rlt_transfer_time(leg.wire_bytes, leg.path.bw_Bps) : 0;
+    rlt_sim_post(ab->core.sim, rlt_time_add(rlt_time_add(m->start, leg.tail_ps), path_span), RLT_COMPLETE,
+                 ab->arrival, index);
+    return tx_end;
+}
+
+static rlt_time reduce_to(rlt_net *net, const rlt_tree_message *m)
+{
+    return send_tree((alpha_beta *)net, m, true);
+}
+
+static rlt_time multicast(rlt_net *net, const rlt_tree_message *m)
+{
+    return send_tree((alpha_beta *)net, m, false);
+}
+
 /* Takes back what `times` messages have not yet put on a link that they began to use at their start. */
 static void take_back(alpha_beta *ab, const message *m, uint32_t link, uint32_t times, rlt_time now)
 {
@@ -383,14 +490,18 @@ static void settle(rlt_net *net)
     rlt_time now = rlt_sim_now(ab->core.sim);
     for (uint32_t i = 0; i < ab->messages.n; i++) {
         const message *m = message_at(ab, i);
-        if (!m->live || m->first == RLT_NONE)
+        const rlt_shares *s = &ab->core.shares;
+        if (!m->live || (m->first == RLT_NONE && !m->tree))
             continue;
-        take_back(ab, m, m->first, 1, now);
-        if (ab->core.fold) {
-            const rlt_shares *s = &ab->core.shares;
+        if (!m->tree)
+            take_back(ab, m, m->first, 1, now);
+        if (m->tree || ab->core.fold) {
             if (rlt__shares_load(&ab->core, m->inner) != 0)
                 continue;
-            for (uint32_t k = 0; k + 1 < s->n; k++)
+            for (uint32_t k = 0; m->tree && k < s->n; k++)
+                if (s->times[k] != RLT_TREE_LAST)
+                    take_back(ab, m, s->links[k], 1, now);
+            for (uint32_t k = 0; !m->tree && k + 1 < s->n; k++)
                 take_back(ab, m, s->links[k], s->times[k], now);
             continue;
         }
@@ -474,5 +585,7 @@ const rlt_net_model rlt_net_alpha_beta = {
     .create = create,
     .destroy = destroy,
     .send = send,
+    .reduce_to = reduce_to,
+    .multicast = multicast,
     .settle = settle,
 };

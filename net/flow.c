@@ -11,6 +11,7 @@
 
 #include "net/maxmin.h"
 #include "net/network_internal.h"
+#include "net/network_tree.h"
 
 /* Out of the way of the common case, so that it saves no registers. */
 #define SELDOM __attribute__((noinline))
@@ -232,7 +233,8 @@ static SELDOM rlt_time start_later(flow_net *net, uint32_t index, const rlt_shar
     return -1;
 }
 
-static inline uint32_t new_message(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
+static inline __attribute__((always_inline)) uint32_t new_message(flow_net *net, const rlt_message *msg,
+                                                                  const rlt_leg *leg)
 {
     uint32_t index = rlt_pool_get(&net->messages);
     if (index == RLT_NONE) {
@@ -281,6 +283,36 @@ static rlt_time send(rlt_net *base, const rlt_message *msg)
     if (start(net, index, p->links, p->n) != 0)
         no_memory(net);
     return -1;
+}
+
+/* One flow over all links of a tree. */
+static SELDOM rlt_time send_tree(flow_net *net, const rlt_tree_message *tree, bool reduce)
+{
+    const rlt_shares *s = &net->core.shares;
+    rlt_leg leg;
+    if (rlt__net_tree(&net->core, tree, reduce, &leg) != 0)
+        return -1;
+    const rlt_message msg = {.bytes = rlt__tree_bytes(tree, reduce), .tx = tree->tx, .rx = tree->rx};
+    uint32_t index = new_message(net, &msg, &leg);
+    if (index == RLT_NONE)
+        return -1;
+    for (uint32_t i = 0; i < s->n; i++)
+        s->times[i] = 1;
+    if (s->n == 0 || leg.wire_bytes == 0 || net->latency_first)
+        return start_later(net, index, s);
+    if (start_times(net, index, s->links, s->times, s->n) != 0)
+        no_memory(net);
+    return -1;
+}
+
+static rlt_time reduce_to(rlt_net *net, const rlt_tree_message *m)
+{
+    return send_tree((flow_net *)net, m, true);
+}
+
+static rlt_time multicast(rlt_net *net, const rlt_tree_message *m)
+{
+    return send_tree((flow_net *)net, m, false);
 }
 
 /* Counts what the flow has carried of each of its messages. */
@@ -354,5 +386,7 @@ const rlt_net_model rlt_net_flow = {
     .create = create,
     .destroy = destroy,
     .send = send,
+    .reduce_to = reduce_to,
+    .multicast = multicast,
     .settle = settle,
 };

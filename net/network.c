@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of network models, and what they share. */
 #include "net/network_internal.h"
+#include "net/network_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +102,7 @@ void rlt__net_fini(rlt_net_core *c)
 {
     rlt_usage_free(c->base.usage);
     rlt_pool_free(&c->path_runs);
+    rlt__net_tree_free(c);
     free(c->shares.links);
     free(c->shares.times);
 }

@@ -13,8 +13,9 @@
  * latency comes first, as a start-up delay without a share (as in SimGrid). Isolated, all of these give the
  * same times.
  *
- * A verb that a model lacks is NULL in its table (reduce-to and multicast need an aggregating or replicating
- * switch).
+ * A verb that a model lacks is NULL in its table.
+ *
+ * Accounts balance: offered + replicated = delivered + absorbed, once nothing is under way.
  */
 #ifndef RLT_NETWORK_H
 #define RLT_NETWORK_H
@@ -63,10 +64,14 @@ typedef struct rlt_net rlt_net;
 
 /*
  * A tree-shaped transfer: one message between `root` and all `n` ranks (root among them or not), added up
- * (reduce_to) or replicated (multicast) in the switches where the paths part: each link of the union of the
- * paths carries the bytes once, at one rate. RLT_EUNSUPPORTED, through rlt_sim_fail, where a node at which
- * paths part cannot do it. Delivered, told once, is when the last byte is everywhere; injected when it has
- * left its source(s).
+ * (reduce_to) or replicated (multicast) where the paths meet. The tree is made of the routes from all ranks
+ * to the root, each link once; a multicast takes the same cables the other way. Where the root is one of the
+ * ranks, its own part goes to the first switch that can, and back with the rest. Each link carries the bytes
+ * once: in flow at one rate over the whole tree, in alpha-beta once all send ports of the tree are free.
+ * latency: of the longest way. RLT_EUNSUPPORTED, through rlt_sim_fail, where a node at which paths meet
+ * cannot do it (rlt_topology_in_network), or where routes are no tree. Delivered, told once, is when the last
+ * byte is everywhere; injected when it has left its source(s). A reduction counts as n messages, a multicast
+ * as one.
  */
 typedef struct rlt_tree_message {
     const uint32_t *ranks; /* n of them, borrowed during the call; NULL: 0 .. n-1 */
@@ -89,7 +94,7 @@ typedef struct rlt_net_model {
 } rlt_net_model;
 
 typedef struct rlt_net_totals {
-    uint64_t messages, bytes_offered, bytes_delivered;
+    uint64_t messages, bytes_offered, bytes_delivered, bytes_absorbed, bytes_replicated;
 } rlt_net_totals;
 
 /* Every model's struct begins with this. */
@@ -97,6 +102,7 @@ struct rlt_net {
     const rlt_net_model *model;
     rlt_usage *usage;
     uint64_t messages, bytes_offered, bytes_delivered; /* payload, without protocol overhead */
+    uint64_t bytes_absorbed, bytes_replicated;         /* by reductions and multicasts on the way */
     rlt_net_totals marked;                             /* see rlt_net_mark */
 };
 

@@ -14,6 +14,8 @@ typedef struct rlt_shares {
     uint32_t n, room;
 } rlt_shares;
 
+typedef struct rlt_tree rlt_tree; /* see network_tree.h */
+
 typedef struct rlt_net_core {
     rlt_net base;
     rlt_sim *sim;
@@ -22,6 +24,7 @@ typedef struct rlt_net_core {
     rlt_endpoint endpoint;
     double bandwidth_scale, latency_scale;
     const rlt_net_fold *fold;
+    rlt_tree *tree;     /* scratch space, NULL until needed */
     rlt_shares shares;  /* see rlt__net_shares */
     bool may_loop;      /* routes may cross a link twice */
     bool scaled;        /* one of the two is not 1, or messages stand for several */

@@ -16,7 +16,8 @@ int rlt_net_mark(rlt_net *net)
     if (!u->marked)
         return RLT_ENOMEM;
     memcpy(u->marked, u->links, u->n * sizeof *u->marked);
-    net->marked = (rlt_net_totals){net->messages, net->bytes_offered, net->bytes_delivered};
+    net->marked = (rlt_net_totals){net->messages, net->bytes_offered, net->bytes_delivered,
+                                   net->bytes_absorbed, net->bytes_replicated};
     return 0;
 }
 
@@ -46,4 +47,6 @@ void rlt_net_repeat(rlt_net *net, uint64_t times, rlt_time period_ps)
     net->messages += (net->messages - net->marked.messages) * times;
     net->bytes_offered += (net->bytes_offered - net->marked.bytes_offered) * times;
     net->bytes_delivered += (net->bytes_delivered - net->marked.bytes_delivered) * times;
+    net->bytes_absorbed += (net->bytes_absorbed - net->marked.bytes_absorbed) * times;
+    net->bytes_replicated += (net->bytes_replicated - net->marked.bytes_replicated) * times;
 }

@@ -268,9 +268,13 @@ int rlt_accounts_check(const rlt_net *net, const rlt_topology *t, rlt_time time_
     rlt_busiest worst = rlt_links_busiest(t, net->usage, time_ps);
     if (over)
         over->link = RLT_NONE;
-    if (net->bytes_offered != net->bytes_delivered)
-        return rlt_fail(err, RLT_ECHECK, "accounts", "%llu bytes were offered to the network, %llu delivered",
-                        (unsigned long long)net->bytes_offered, (unsigned long long)net->bytes_delivered);
+    if (net->bytes_offered + net->bytes_replicated != net->bytes_delivered + net->bytes_absorbed)
+        return rlt_fail(
+            err, RLT_ECHECK, "accounts",
+            "%llu bytes were offered to the network and %llu replicated there, %llu delivered and "
+            "%llu added up there",
+            (unsigned long long)net->bytes_offered, (unsigned long long)net->bytes_replicated,
+            (unsigned long long)net->bytes_delivered, (unsigned long long)net->bytes_absorbed);
     if (worst.link == RLT_NONE)
         return 0;
     rlt_link_usage c = rlt_usage_link(net->usage, worst.link);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The links of a tree-shaped transfer. */
+#include "net/network_tree.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tree_node {
+    uint32_t epoch;
+    uint32_t inputs;  /* links of the tree that enter it, and ranks on it */
+    uint32_t in, out; /* one of the links that enter it, the one that leaves it; towards the root */
+} tree_node;
+
+struct rlt_tree {
+    tree_node *nodes;
+    uint32_t *link_epoch;
+    uint32_t epoch;
+    uint32_t *visited; /* nodes of the tree */
+    uint32_t n_visited, room;
+    /* of the present tree: */
+    const rlt_tree_message *message;
+    bool reduce;
+    bool root_sends; /* a rank is where the root is */
+    rlt_time latency_ps;
+    uint64_t bw_Bps;
+};
+
+static int tree_create(const rlt_topology *t, rlt_tree **out)
+{
+    rlt_tree *x = *out = calloc(1, sizeof(*x));
+    if (!x)
+        return RLT_ENOMEM;
+    x->nodes = calloc(rlt_topology_nodes(t), sizeof(*x->nodes));
+    x->link_epoch = calloc((size_t)rlt_topology_links(t) + 1, sizeof(*x->link_epoch));
+    return x->nodes && x->link_epoch ? 0 : RLT_ENOMEM;
+}
+
+void rlt__net_tree_free(rlt_net_core *c)
+{
+    if (!c->tree)
+        return;
+    free(c->tree->nodes);
+    free(c->tree->link_epoch);
+    free(c->tree->visited);
+    free(c->tree);
+    c->tree = NULL;
+}
+
+static void next_epoch(rlt_tree *x, const rlt_topology *t)
+{
+    if (x->epoch == UINT32_MAX) {
+        memset(x->nodes, 0, rlt_topology_nodes(t) * sizeof(*x->nodes));
+        memset(x->link_epoch, 0, rlt_topology_links(t) * sizeof(*x->link_epoch));
+        x->epoch = 0;
+    }
+    x->epoch++;
+    x->n_visited = 0;
+    x->root_sends = false;
+    x->latency_ps = 0;
+    x->bw_Bps = UINT64_MAX;
+}
+
+static tree_node *node_at(rlt_tree *x, uint32_t v)
+{
+    tree_node *n = &x->nodes[v];
+    if (n->epoch != x->epoch)
+        *n = (tree_node){.epoch = x->epoch, .in = RLT_NONE, .out = RLT_NONE};
+    return n;
+}
+
+static int fail(rlt_net_core *c, int code, const char *text, uint32_t node)
+{
+    const rlt_tree *x = c->tree;
+    char where[64], name[200];
+    snprintf(where, sizeof(where), x->reduce ? "reduction to rank %u" : "multicast from rank %u",
+             x->message->root);
+    return rlt_sim_fail(c->sim, code, where, text,
+                        rlt_topology_node_name(rlt_router_topology(c->router), node, name, sizeof(name)));
+}
+
+static int cannot(rlt_net_core *c, uint32_t node)
+{
+    return fail(c, RLT_EUNSUPPORTED,
+                c->tree->reduce
+                    ? "%s cannot add up what comes together there: switches need in_network=reduce"
+                    : "%s cannot replicate: switches need in_network=multicast",
+                node);
+}
+
+static bool can(const rlt_net_core *c, uint32_t node)
+{
+    uint32_t needed = c->tree->reduce ? RLT_CAN_REDUCE : RLT_CAN_MULTICAST;
+    return rlt_topology_in_network(rlt_router_topology(c->router), node) & needed;
+}
+
+/* Adds a link in the direction of travel. */
+static int use(rlt_net_core *c, uint32_t link, uint32_t role)
+{
+    rlt_link l = rlt_topology_link(rlt_router_topology(c->router), link);
+    if (l.bw_Bps < c->tree->bw_Bps)
+        c->tree->bw_Bps = l.bw_Bps;
+    return rlt__shares_push(c, link, role)
+               ? rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for one more message")
+               : 0;
+}
+
+static int visit(rlt_net_core *c, uint32_t node)
+{
+    rlt_tree *x = c->tree;
+    if (x->n_visited == x->room && rlt_grow(&x->visited, &x->room, sizeof(*x->visited),
+                                            (uint64_t)x->n_visited + 1, UINT32_MAX, "nodes", NULL))
+        return rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for one more message");
+    x->visited[x->n_visited++] = node;
+    return 0;
+}
+
+/* The same cable, the other way. */
+static int turn(rlt_net_core *c, uint32_t link, uint32_t *back)
+{
+    const rlt_topology *t = rlt_router_topology(c->router);
+    *back = rlt_topology_reverse(t, link);
+    return *back != RLT_NONE
+               ? 0
+               : fail(c, RLT_EUNSUPPORTED, "a link from %s has no counterpart in the other direction",
+                      rlt_topology_link(t, link).src);
+}
+
+/* A link of the route from a rank, towards the root; ends: is it the first and the last of the route. */
+static int add_link(rlt_net_core *c, uint32_t link, bool first, bool last, rlt_time *latency)
+{
+    const rlt_topology *t = rlt_router_topology(c->router);
+    rlt_tree *x = c->tree;
+    rlt_link l = rlt_topology_link(t, link);
+    tree_node *from = node_at(x, l.src);
+    uint32_t travel = link, role = (x->reduce ? first : last)   ? RLT_TREE_FIRST
+                                   : (x->reduce ? last : first) ? RLT_TREE_LAST
+                                                                : RLT_TREE_INNER;
+    int rc;
+    if (from->out != RLT_NONE && from->out != link)
+        return fail(c, RLT_EUNSUPPORTED, "routes part at %s: they are no tree (try the routing dmodk)",
+                    l.src);
+    from->out = link;
+    if (!x->reduce && (rc = turn(c, link, &travel)) != 0)
+        return rc;
+    *latency =
+        rlt_time_add(*latency, travel == link ? l.latency_ps : rlt_topology_link(t, travel).latency_ps);
+    if (x->link_epoch[link] == x->epoch)
+        return 0;
+    x->link_epoch[link] = x->epoch;
+    tree_node *to = node_at(x, l.dst);
+    to->inputs++;
+    to->in = link;
+    rc = visit(c, l.dst);
+    return rc ? rc : use(c, travel, role);
+}
+
+static int add_rank(rlt_net_core *c, uint32_t rank)
+{
+    rlt_tree *x = c->tree;
+    rlt_path p;
+    rlt_time latency = 0;
+    int rc = rlt_route(c->router, rank, x->message->root, x->message->route_key, &p);
+    if (rc)
+        return rlt__net_no_route(c, &(rlt_message){.src = rank, .dst = x->message->root}, rc);
+    if (p.n == 0) {
+        x->root_sends = true;
+        return 0;
+    }
+    uint32_t here = rlt_topology_link(rlt_router_topology(c->router), p.links[0]).src;
+    node_at(x, here)->inputs++;
+    rc = visit(c, here);
+    for (uint32_t i = 0; i < p.n && !rc; i++)
+        rc = add_link(c, p.links[i], i == 0, i + 1 == p.n, &latency);
+    if (latency > x->latency_ps)
+        x->latency_ps = latency;
+    return rc;
+}
+
+/* The first node from the root on that can; *top. */
+static int find_top(rlt_net_core *c, uint32_t root, uint32_t *top)
+{
+    const rlt_topology *t = rlt_router_topology(c->router);
+    uint32_t v = root, blame = RLT_NONE;
+    do {
+        uint32_t in = node_at(c->tree, v)->in;
+        if (in == RLT_NONE)
+            return cannot(c, blame != RLT_NONE ? blame : v);
+        v = rlt_topology_link(t, in).src;
+        if (rlt_topology_node_kind(t, v) == RLT_SWITCH)
+            blame = v;
+    } while (!can(c, v));
+    *top = v;
+    return 0;
+}
+
+/* The root's own part: from the root to the first node that can, and back. */
+static int add_root(rlt_net_core *c)
+{
+    const rlt_topology *t = rlt_router_topology(c->router);
+    rlt_tree *x = c->tree;
+    uint32_t root = rlt_placed(rlt_router_placement(c->router), x->message->root), top = root, back;
+    rlt_time latency = 0;
+    int rc = find_top(c, root, &top);
+    for (uint32_t v = root; !rc && v != top;) {
+        uint32_t in = node_at(x, v)->in, role = v != root   ? RLT_TREE_INNER
+                                                : x->reduce ? RLT_TREE_FIRST
+                                                            : RLT_TREE_LAST;
+        rlt_link l = rlt_topology_link(t, in);
+        if ((rc = turn(c, in, &back)) != 0)
+            return rc;
+        latency = rlt_time_add(latency, rlt_time_add(l.latency_ps, rlt_topology_link(t, back).latency_ps));
+        rc = use(c, x->reduce ? back : in, role);
+        v = l.src;
+    }
+    if (latency > x->latency_ps)
+        x->latency_ps = latency;
+    return rc;
+}
+
+int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_leg *leg)
+{
+    const rlt_topology *t = rlt_router_topology(c->router);
+    int rc = 0;
+    if (c->fold)
+        return rlt_sim_fail(c->sim, RLT_EUNSUPPORTED, NULL, "no trees in a folded network");
+    if (!c->tree && tree_create(t, &c->tree) != 0)
+        return rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for a tree");
+    rlt_tree *x = c->tree;
+    next_epoch(x, t);
+    x->message = m;
+    x->reduce = reduce;
+    c->shares.n = 0;
+    for (uint32_t i = 0; i < m->n && !rc; i++)
+        rc = add_rank(c, m->ranks ? m->ranks[i] : i);
+    for (uint32_t i = 0; i < x->n_visited && !rc; i++)
+        if (node_at(x, x->visited[i])->inputs > 1 && !can(c, x->visited[i]))
+            rc = cannot(c, x->visited[i]);
+    if (!rc && x->root_sends && c->shares.n)
+        rc = add_root(c);
+    if (rc)
+        return rc;
+    uint64_t others = m->n ? m->bytes * (m->n - 1) : 0;
+    c->base.messages += reduce ? m->n : 1;
+    c->base.bytes_offered += reduce ? m->bytes + others : m->bytes;
+    *(reduce ? &c->base.bytes_absorbed : &c->base.bytes_replicated) += others;
+    leg->path = (rlt_path){.n = c->shares.n, .latency_ps = x->latency_ps, .bw_Bps = x->bw_Bps};
+    return rlt__net_leg_slow(
+        c, &(rlt_message){.src = m->root, .dst = m->root, .bytes = m->bytes, .tuning = m->tuning}, leg);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Tree-shaped transfers: the links of one reduction or multicast. The tree is made of the routes from all
+ * ranks to the root, each link once; a multicast goes the other way on the same cables. Where the root is one
+ * of the ranks, its own part too goes to the first switch that can, and comes back with the sum (or copy).
+ * Internal to net/.
+ */
+#ifndef RLT_NETWORK_TREE_H
+#define RLT_NETWORK_TREE_H
+
+#include "net/network_internal.h"
+
+/* What a link of the tree is, in c->shares.times. */
+enum { RLT_TREE_INNER, RLT_TREE_FIRST, RLT_TREE_LAST };
+
+/* Fills c->shares with the links of the tree, in the direction of travel, each INNER, or FIRST (it leaves a
+ * rank that has something to send), or LAST (it enters a rank that gets something); and the cost of the
+ * transfer, the longest way being its path. Counts what is offered. A failure has been told to the
+ * simulation. */
+int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_leg *leg) RLT_MUST_USE;
+/* Bytes that arrive in all. */
+static inline uint64_t rlt__tree_bytes(const rlt_tree_message *m, bool reduce)
+{
+    return reduce ? m->bytes : m->bytes * m->n;
+}
+void rlt__net_tree_free(rlt_net_core *c);
+
+#endif
