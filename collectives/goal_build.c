@@ -50,7 +50,7 @@ static int add_beginnings(rlt_goal *g, rlt_error *err)
 }
 
 /* Sends and receives of one (sender, receiver, tag), in the order of the file. */
-static int match(rlt_goal *g, rlt_error *err)
+int rlt_goal_match(rlt_goal *g, rlt_error *err)
 {
     rlt_map first = {0}, last = {0};
     uint32_t *after = malloc(((size_t)g->n_ops + 1) * sizeof *after);
@@ -199,10 +199,10 @@ static void list_op(rlt_goal *g, rlt_listing *l, const graph *x, uint32_t i, uin
         s.wait_lane = g->ops[needs[k]].lane;
         s.wait_step = g->ops[needs[k]].step;
         if (--left > 0)
-            rlt_listing_step(l, o->rank, o->lane, &s, o->line);
+            rlt_listing_step(l, o->rank, o->lane, &s, g->nodes ? 0 : o->line);
     }
     s.send_bytes = o->type == RLT_GOAL_SEND ? o->bytes : 0;
-    o->step = rlt_listing_step(l, o->rank, o->lane, &s, o->line);
+    o->step = rlt_listing_step(l, o->rank, o->lane, &s, g->nodes ? 0 : o->line);
     tails[i] = 1;
 }
 
@@ -228,7 +228,7 @@ int rlt_goal_build(rlt_goal *g, rlt_listed *out, rlt_error *err)
     rlt_listing *l = NULL;
     graph x = {0};
     int rc;
-    if ((rc = match(g, err)) || (rc = add_beginnings(g, err)) || (rc = make_graph(g, &x, err)) ||
+    if ((rc = rlt_goal_match(g, err)) || (rc = add_beginnings(g, err)) || (rc = make_graph(g, &x, err)) ||
         (rc = sort_ops(g, &x, err)) ||
         (rc = rlt_listing_create(g->name, g->kind, g->ranks, g->root, 1, 1, 0, &l, err)))
         goto out;

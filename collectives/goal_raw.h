@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A GOAL file as it stands: operations of ranks and their dependencies. Internal to the reader. */
+/* Operations of ranks and their dependencies, as they stand in a GOAL file or in another trace of messages;
+ * internal to the readers of such files. */
 #ifndef RLT_GOAL_RAW_H
 #define RLT_GOAL_RAW_H
 
@@ -28,6 +29,7 @@ typedef struct rlt_goal {
     char name[64];
     rlt_coll_kind kind;
     uint32_t root, ranks;
+    bool nodes; /* no lines: what stands in their place are the numbers of nodes */
     uint64_t bytes;
     rlt_goal_op *ops;
     rlt_goal_edge *edges;
@@ -36,6 +38,8 @@ typedef struct rlt_goal {
 
 int rlt_goal_fail(const rlt_goal *g, uint32_t line, int code, rlt_error *err, const char *fmt, ...)
     RLT_PRINTF(5);
+/* The k-th send of a (sender, receiver, tag) with the k-th receive; they must be of one size. */
+int rlt_goal_match(rlt_goal *g, rlt_error *err) RLT_MUST_USE;
 /* Matches messages, orders operations into lanes; a plan of it still to be checked. */
 int rlt_goal_build(rlt_goal *g, rlt_listed *out, rlt_error *err) RLT_MUST_USE;
 

@@ -36,7 +36,7 @@ int rlt_goal_fail(const rlt_goal *g, uint32_t line, int code, rlt_error *err, co
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
     rlt_make_printable(what);
-    snprintf(where, sizeof where, "%s:%u", g->file, line);
+    snprintf(where, sizeof where, g->nodes ? "%s: node %u" : "%s:%u", g->file, line);
     return rlt_fail(err, code, where, "%s", what);
 }
 
