@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/units.h"
 
@@ -17,14 +18,19 @@ int64_t rlt__machine_node(rlt__machine *m, rlt_node_kind kind, bool relays, cons
     char text[256];
     va_list args;
     va_start(args, name);
-    vsnprintf(text, sizeof text, name, args);
+    vsnprintf(text, sizeof text - 16, name, args);
     va_end(args);
     int rc = rlt_grow(&m->nodes, &m->node_capacity, sizeof *m->nodes, m->n_nodes + 1ull, RLT_MAX_FILE_NODES,
                       "nodes", m->err);
     if (rc)
         return rc;
+    /* A socket's NIC is listed under every CPU, and where the kernel does not know, all are CPU 0. */
+    size_t length = strlen(text);
+    uint32_t times = 1, k;
+    while ((k = rlt_intern(&m->names, text, strlen(text))) != RLT_NONE && k != m->n_nodes && times < 1000)
+        snprintf(text + length, sizeof text - length, "#%" PRIu32, ++times);
     char *copy = rlt_arena_strdup(&m->arena, text);
-    if (!copy)
+    if (!copy || k == RLT_NONE)
         return rlt_nomem(m->err);
     m->nodes[m->n_nodes] =
         (rlt_graph_node){.name = copy, .kind = kind, .forwards = relays, .where = place ? place : m->file};
@@ -204,6 +210,7 @@ int rlt__machine_build(rlt__machine *m, const char *source, uint64_t hash, rlt_t
 
 void rlt__machine_free(rlt__machine *m)
 {
+    rlt_strings_free(&m->names);
     rlt_map_free(&m->pair);
     free(m->routes);
     free(m->rings);

@@ -23,6 +23,7 @@ typedef struct rlt__machine {
     rlt_static_route *routes;
     uint32_t n_nodes, n_links, n_rings, n_routes, n_accelerators;
     uint32_t node_capacity, link_capacity, ring_capacity, route_capacity;
+    rlt_strings names;
     rlt_map pair; /* src << 32 | dst -> link */
     uint32_t n_logical, logical[2];
 } rlt__machine;
@@ -35,7 +36,8 @@ typedef struct rlt__machine {
 #define RLT__PCIE_END_PS    ((rlt_time)200000)
 #define RLT__NETWORK_END_PS ((rlt_time)1050000)
 
-/* The node's index, or a negative code. `place` (may be NULL) is borrowed and must outlive the machine. */
+/* The node's index, or a negative code. A name given before gets a number: "net eth0#2". `place` (may be
+ * NULL) is borrowed and must outlive the machine. */
 int64_t rlt__machine_node(rlt__machine *m, rlt_node_kind kind, bool relays, const char *place,
                           const char *name, ...) RLT_PRINTF(5);
 /* NVSwitches from Hopper on add up and replicate data (NVLink SHARP; NCCL's NVLS from sm 90). */

@@ -54,7 +54,7 @@ typedef struct reader {
     rlt_strings hosts, buses; /* "host/busid" */
     rlt_map device_of_bus;
     bool nvls;
-    uint32_t missing; /* NVLinks to GPUs that are not listed */
+    uint32_t missing; /* NVLinks that lead to no other GPU in the list */
     uint64_t hash;
 } reader;
 
@@ -456,12 +456,9 @@ static int join_nvlinks(reader *r)
                 r->nvls = true;
             }
             rc = rlt__machine_duplex(&r->m, gpu->node, (uint32_t)nvswitch, bw, 0);
-        } else if (target == RLT_NONE || r->devices[target].kind != GPU) {
+        } else if (target == RLT_NONE || target == l->gpu || r->devices[target].kind != GPU) {
             r->missing += l->count;
             rc = 0;
-        } else if (target == l->gpu) {
-            return rlt_fail(r->m.err, RLT_ESCHEMA, gpu->place, "an NVLink from PCI device %s to itself",
-                            gpu->name);
         } else {
             rc = rlt__machine_link(&r->m, gpu->node, r->devices[target].node, bw, 0);
         }
@@ -502,7 +499,9 @@ static int add_rings(reader *r, const char **said)
 static const char *describe(reader *r, uint32_t relayed, const char *rings)
 {
     rlt_arena *a = &r->m.arena;
-    const char *links = "no NVLinks are listed", *through = "", *missing = "";
+    const char
+        *links = "no NVLinks are listed (NCCL adds them where it finds them: NCCL_TOPO_DUMP_FILE writes all)",
+        *through = "", *missing = "";
     if (r->n_nvlinks)
         links = rlt_arena_printf(a, "%s per NVLink%s",
                                  rlt__rate(&r->m, nvlink_Bps(r, r->devices[r->nvlinks[0].gpu].sm)),
@@ -512,7 +511,7 @@ static const char *describe(reader *r, uint32_t relayed, const char *rings)
                                    relayed);
     if (r->missing)
         missing = rlt_arena_printf(
-            a, " %" PRIu32 " NVLinks lead to GPUs that are not listed and were left out.", r->missing);
+            a, " %" PRIu32 " NVLinks lead to no other GPU that is listed, and were left out.", r->missing);
     if (!links || !through || !missing)
         return NULL;
     return rlt_arena_printf(

@@ -267,14 +267,28 @@ static void hosts_meet_in_a_network(void **state)
     rlt_topology_free(t);
 }
 
+/* As NCCL lists a socket's NIC, and virtual machines their CPUs. */
+static void names_that_repeat(void **state)
+{
+#define ETH0 "<nic><net name=\"eth0\" dev=\"0\" speed=\"10000\"/></nic>"
+    (void)state;
+    rlt_topology *t = import("<system><cpu numaid=\"-1\">" PCI("01", "0x03", "") ETH0
+                             "</cpu><cpu numaid=\"-1\">" PCI("02", "0x03", "") ETH0 "</cpu></system>");
+    both_ways(t, "gpu0", "cpu0", 12 * GB);
+    both_ways(t, "gpu1", "cpu0#2", 12 * GB);
+    assert_int_equal(rlt_topology_node_kind(t, node(t, "net eth0#2")), RLT_SWITCH);
+    rlt_topology_free(t);
+}
+
 static void links_to_what_is_not_listed(void **state)
 {
     (void)state;
-    rlt_topology *t = import("<system>" BROADWELL("0", V100("01", "0", NVLINK("99", "2") NVLINK("02", "1"))
-                                                           V100("02", "1", "")) "</system>");
+    rlt_topology *t = import(
+        "<system>" BROADWELL("0", V100("01", "0", NVLINK("99", "2") NVLINK("01", "4") NVLINK("02", "1"))
+                                      V100("02", "1", "")) "</system>");
     assert_int_equal(between(t, "gpu0", "gpu1"), 20 * GB);
     assert_int_equal(between(t, "gpu1", "gpu0"), 0); /* each GPU lists its own direction */
-    assert_non_null(strstr(rlt_topology_source(t), "2 NVLinks lead to GPUs that are not listed"));
+    assert_non_null(strstr(rlt_topology_source(t), "6 NVLinks lead to no other GPU"));
     rlt_topology_free(t);
 }
 
@@ -286,7 +300,6 @@ static void wrong_topology_files(void **state)
     expect_wrong(CPU0 V100("0a", "0", "") V100("0A", "1", "") "</cpu></system>", "f:4:1", "is listed twice");
     expect_wrong(CPU0 V100("01", "0", "") V100("02", "0", "") "</cpu></system>", "f:4:1",
                  "rank 0 is given to two GPUs");
-    expect_wrong(CPU0 V100("01", "0", NVLINK("01", "1")) "</cpu></system>", "f:3:1", "to itself");
     expect_wrong(CPU0 "<pci class=\"0x03\"/></cpu></system>", "f:3:1", "<pci> has no 'busid'");
     expect_wrong(CPU0 "<pci busid=\"\" class=\"0x03\"/></cpu></system>", "f:3:1", "a PCI address");
     expect_wrong(CPU0 "<pci busid=\"1\" class=\"0x03\" link_width=\"-1\"/></cpu></system>", "f:3:1",
@@ -838,6 +851,7 @@ int main(void)
         cmocka_unit_test(pcie_only),
         cmocka_unit_test(inter_cpu_bandwidths),
         cmocka_unit_test(hosts_meet_in_a_network),
+        cmocka_unit_test(names_that_repeat),
         cmocka_unit_test(links_to_what_is_not_listed),
         cmocka_unit_test(wrong_topology_files),
         cmocka_unit_test(rings_of_a_graph),
