@@ -192,7 +192,7 @@ static int place_row(rlt_trial *t, const rlt_measurement *m, bool any, bool *cla
     return rc;
 }
 
-int rlt_select_rows(rlt_trial *t, const rlt_measurements *from, bool any, rlt_error *err)
+int rlt_select_rows(rlt_trial *t, const rlt_measurements *from, bool any, bool quiet, rlt_error *err)
 {
     unclaimed u = {0};
     int rc = 0;
@@ -210,7 +210,7 @@ int rlt_select_rows(rlt_trial *t, const rlt_measurements *from, bool any, rlt_er
             u.rows ? "no measurement is of a system that the topology claims (its calibration.systems)"
                    : "no measurement fits into the topology: %u have too many ranks or nodes",
             t->left_out);
-    if (!rc)
+    if (!rc && !quiet)
         tell(t, &u);
     return rc ? rc : rlt_trial_freeze(t, err);
 }

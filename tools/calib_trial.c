@@ -86,6 +86,7 @@ static int simulate(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_erro
     rlt_coll_run run = {0};
     int rc;
     (void)slot;
+    req.element = c->element;
     rlt_setup_parameters(&m->setup, &req);
     rc = rlt_coll_plan(&run, &how, &req, err);
     if (!rc)

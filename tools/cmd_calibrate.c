@@ -188,12 +188,12 @@ static int check_claims(const job *j, bool *any, rlt_error *err)
     return 0;
 }
 
-static int start_trial(job *j, bool any, rlt_error *err)
+static int start_trial(job *j, bool any, bool quiet, rlt_error *err)
 {
     j->trial.machines = j->machines;
     j->trial.n_machines = j->n_machines;
     j->trial.threads = rlt_pool_threads(j->s->jobs);
-    return rlt_select_rows(&j->trial, &j->measured, any, err);
+    return rlt_select_rows(&j->trial, &j->measured, any, quiet, err);
 }
 
 /* ---- report ---- */
@@ -257,7 +257,8 @@ static int check(job *j, rlt_error *err)
     uint32_t n = 0;
     bool any = false;
     int rc = j->s->sim.topology ? open_one(j, err) : open_claiming(j, NULL, err);
-    if (rc || (j->s->sim.topology && (rc = check_claims(j, &any, err))) || (rc = start_trial(j, any, err)))
+    if (rc || (j->s->sim.topology && (rc = check_claims(j, &any, err))) ||
+        (rc = start_trial(j, any, false, err)))
         return rc;
     rlt_progress_start(&j->progress, "simulating");
     j->trial.progress = &j->progress;
@@ -342,7 +343,7 @@ static int fit(job *j, rlt_error *err)
     char source[2048];
     bool any, to_stdout = j->s->output && strcmp(j->s->output, "-") == 0;
     int rc = open_one(j, err);
-    if (rc || (rc = check_claims(j, &any, err)) || (rc = start_trial(j, any, err)) ||
+    if (rc || (rc = check_claims(j, &any, err)) || (rc = start_trial(j, any, false, err)) ||
         (rc = rlt_select_held_out(&j->trial, j->s->hold_out, err)) ||
         (rc = rlt_constants_find(j->machines, 1, j->s->fit, c.constants, &c.n_constants, err)))
         return rc;
@@ -461,7 +462,7 @@ static int leave_each_out(job *j, rlt_error *err)
     const char *family = j->s->leave_one_out, **systems = NULL;
     uint32_t n = 0;
     int rc = open_claiming(j, family, err);
-    if (rc || (rc = start_trial(j, false, err)) || (rc = list_systems(&j->trial, &systems, &n, err)))
+    if (rc || (rc = start_trial(j, false, false, err)) || (rc = list_systems(&j->trial, &systems, &n, err)))
         goto done;
     if (n < 2) {
         rc = rlt_fail(err, RLT_ESCHEMA, "--leave-one-out",
@@ -474,7 +475,7 @@ static int leave_each_out(job *j, rlt_error *err)
         rlt_jw_array(&j->json, "systems");
     for (uint32_t i = 0; i < n && !rc && !j->partial; i++) {
         close_machines(j); /* the constants as they are shipped */
-        if (!(rc = open_claiming(j, family, err)) && !(rc = start_trial(j, false, err)))
+        if (!(rc = open_claiming(j, family, err)) && !(rc = start_trial(j, false, true, err)))
             rc = leave_out(j, systems[i], err);
     }
     if (j->report.format == RLT_FORMAT_JSON)

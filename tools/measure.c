@@ -42,22 +42,6 @@ int rlt_measure_kind(const char *name, rlt_coll_kind *kind, rlt_error *err)
     return rlt_coll_parse(word, kind, err);
 }
 
-/* "half", "bfloat16", "int8", "fp8_e4m3": nccl-tests' names, and those that others use. */
-static uint32_t element_of(const char *dtype)
-{
-    static const struct {
-        const char *name;
-        uint32_t bytes;
-    } types[] = {{"half", 2},     {"bfloat16", 2}, {"bf16", 2},   {"float16", 2}, {"fp16", 2},  {"float", 4},
-                 {"float32", 4},  {"fp32", 4},     {"double", 8}, {"float64", 8}, {"int8", 1},  {"uint8", 1},
-                 {"char", 1},     {"int32", 4},    {"uint32", 4}, {"int", 4},     {"int64", 8}, {"uint64", 8},
-                 {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"f8e4m3", 1}, {"f8e5m2", 1}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].name, dtype) == 0)
-            return types[i].bytes;
-    return 0;
-}
-
 int rlt_measure_add(rlt_measurements *t, const rlt_measurement *row, const char *where, rlt_error *err)
 {
     int rc;
@@ -75,7 +59,7 @@ int rlt_measure_add(rlt_measurements *t, const rlt_measurement *row, const char 
                   "measurements", err);
     if (!rc) {
         t->rows[t->n] = *row;
-        t->rows[t->n++].element = element_of(row->dtype);
+        t->rows[t->n++].element = rlt_dtype_bytes(row->dtype);
     }
     return rc;
 }
