@@ -26,7 +26,8 @@ static const rlt_algorithm *const table[] = {&rlt_ring,
                                              &rlt_tree,
                                              &rlt_pairwise,
                                              &rlt_parameter_server,
-                                             &rlt_tacos};
+                                             &rlt_tacos,
+                                             &rlt_rings};
 enum { N_ALGORITHMS = sizeof table / sizeof table[0] };
 
 const rlt_algorithm *rlt_algorithm_at(uint32_t i)
