@@ -332,7 +332,8 @@ int rlt_goal_parse(const char *file, const char *text, size_t length, const rlt_
     int rc = read_all(&r);
     if (!rc && !r.described && !hint)
         rc = rlt_fail(err, RLT_EUNSUPPORTED, file,
-                      "the file does not say which collective it is, nor of how many bytes");
+                      "the file does not say which collective it is, nor of how many bytes: one collective "
+                      "and one size must be given with it");
     if (!rc && !r.described) {
         g.kind = hint->kind;
         g.bytes = hint->bytes;

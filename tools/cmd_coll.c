@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "tools/coll.h"
+#include "tools/coll_plan.h"
 #include "tools/commands.h"
 #include "tools/message.h"
 
 typedef struct coll_settings {
     rlt_settings sim;
     rlt_report_settings report;
+    rlt_plan_settings plan;
     const char *collective, *algorithm, *bytes, *group, *counts, *plot;
     uint64_t ranks, root, jobs;
     const char *dtype;
@@ -79,6 +81,7 @@ static const rlt_option own_options[] = {
 
 static const rlt_option_group options[] = {
     {"What to run", own_options, 0},
+    {"Plans in files", rlt_plan_options, offsetof(coll_settings, plan)},
     {"Where and how", rlt_settings_options, offsetof(coll_settings, sim)},
     {"Output", rlt_format_options, offsetof(coll_settings, report)},
     {"Links", rlt_link_options, offsetof(coll_settings, report)},
@@ -269,6 +272,10 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
         (rc = find_root(j, args, err)) || (j->s->counts && (rc = read_counts(j, err))) ||
         (rc = list_cases(j, err)))
         return rc;
+    if (j->s->plan.plans.n && !rlt_given(args, "algorithm"))
+        ask->n_algorithms = 0;
+    if ((rc = rlt_coll_plans_load(ask, &j->s->plan, j->n_sizes, err)))
+        return rc;
     if (j->s->report.links_csv && (uint64_t)ask->n_cases * ask->n_algorithms > 1)
         return rlt_fail(err, RLT_EUSAGE, "--links-csv", "is for one collective, size and algorithm");
     return 0;
@@ -278,8 +285,11 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     coll_job j = {.s = settings};
     int rc = prepare(&j, args, err);
-    if (!rc)
+    if (!rc && j.s->plan.export)
+        rc = rlt_coll_plan_export(&j.ask, &j.s->plan, err);
+    if (!rc && !(j.s->plan.export && strcmp(j.s->plan.export, "-") == 0))
         rc = rlt_coll_table(&j.ask, args, err);
+    rlt_coll_plans_free(&j.ask);
     free(j.ask.cases);
     free(j.ask.counts);
     free(j.sizes);

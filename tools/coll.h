@@ -4,6 +4,7 @@
 #define RLT_COLL_H
 
 #include "collectives/executor.h"
+#include "collectives/listed.h"
 #include "tools/links.h"
 #include "tools/pool.h"
 #include "tools/settings.h"
@@ -93,12 +94,17 @@ typedef struct rlt_coll_ask {
     rlt_coll_case *cases;
     uint32_t n_cases, n_kinds, n_algorithms;
     const rlt_algorithm *algorithms[RLT_COLL_ALGORITHMS]; /* NULL: chosen */
+    const rlt_listed *listed[RLT_COLL_ALGORITHMS];        /* of those that are plans from files */
+    rlt_listed *plans;                                    /* owned */
+    uint32_t n_plans;
     bool all_algorithms, check, fold, verify_fold, why;
     uint32_t element;       /* bytes; 0: not said */
     uint32_t jobs;          /* threads */
     const char *plot;       /* file, or NULL */
     const char *collective; /* as the user wrote it */
 } rlt_coll_ask;
+/* The request of row i, borrowing from the ask. */
+rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i);
 /* Simulates them all, on several threads, and writes the rows in order: the same ones for any number of
  * threads. */
 int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *err) RLT_MUST_USE;

@@ -68,8 +68,9 @@ typedef struct coll_table {
     rlt_table table;
 } coll_table;
 
-static rlt_coll_request make_request(const rlt_coll_ask *ask, const rlt_coll_case *c)
+rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i)
 {
+    const rlt_coll_case *c = &ask->cases[i / ask->n_algorithms];
     rlt_coll_request r =
         rlt_group_request(c->kind == RLT_SEND_RECV ? &ask->pair : &ask->group, c->kind, c->bytes);
     r.root = ask->root;
@@ -78,6 +79,7 @@ static rlt_coll_request make_request(const rlt_coll_ask *ask, const rlt_coll_cas
     r.counts = ask->counts;
     rlt_setup_parameters(&ask->setup, &r);
     r.element = ask->element;
+    r.listed = ask->listed[i % ask->n_algorithms];
     return r;
 }
 
@@ -93,7 +95,7 @@ static void fill_row(coll_row *row, const rlt_coll_run *run)
              run->busiest.link == RLT_NONE ? "none" : run->busiest.name);
     row->values[i++] = rlt_text(rlt_coll_name(r->kind));
     row->values[i++] = rlt_count(run->bytes);
-    row->values[i++] = rlt_text(run->plan.algorithm->name);
+    row->values[i++] = rlt_text(r->listed ? r->listed->name : run->plan.algorithm->name);
     row->values[i++] = rlt_count(r->n);
     row->values[i++] = rlt_ps(run->time_ps);
     row->values[i++] = rlt_text("");
@@ -194,7 +196,7 @@ static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_
     const coll_table *t = ctx;
     const rlt_coll_ask *ask = t->ask;
     coll_result *r = &t->results[slot];
-    rlt_coll_request req = make_request(ask, &ask->cases[i / ask->n_algorithms]);
+    rlt_coll_request req = rlt_coll_request_of(ask, i);
     rlt_coll_how how = {.setup = &ask->setup,
                         .algorithm = ask->algorithms[i % ask->n_algorithms],
                         .check = ask->check,
@@ -355,7 +357,8 @@ static int begin_output(coll_table *t, const rlt_parsed *args, rlt_error *err)
         rlt_column_widen(&t->columns[COLLECTIVE], rlt_coll_name(ask->cases[k].kind));
     for (uint32_t a = 0; a < ask->n_algorithms; a++)
         if (ask->algorithms[a])
-            rlt_column_widen(&t->columns[ALGORITHM], ask->algorithms[a]->name);
+            rlt_column_widen(&t->columns[ALGORITHM],
+                             ask->listed[a] ? ask->listed[a]->name : ask->algorithms[a]->name);
     rlt_table_begin(&t->table, t->format, t->columns, N_COLUMNS, t->file.stream, NULL);
     return 0;
 }
