@@ -110,7 +110,7 @@ static int receive_tree(alpha_beta *ab, message *m, rlt_time now, rlt_time *end)
     rlt__path_drop(&ab->core, m->inner);
     m->inner = RLT_NONE;
     *end = now;
-    for (uint32_t i = 0; i < s->n && !rc; i++) {
+    for (uint32_t i = 0, n = s->n ? s->links[s->n - 1] : 0; i < n && !rc; i++) {
         if (s->times[i] != RLT_TREE_LAST)
             continue;
         m->last = s->links[i];
@@ -209,14 +209,15 @@ static void on_arrive(void *ctx, uint64_t payload)
 }
 
 /* A message on a link from `start` on, for as long as it takes there. */
-static int carry_link(alpha_beta *ab, const message *m, uint32_t link, rlt_time now, rlt_time *end)
+static int carry_link(alpha_beta *ab, const message *m, uint32_t link, rlt_time now, rlt_time start,
+                      rlt_time *end)
 {
     rlt_usage *u = ab->core.base.usage;
-    *end = rlt_time_add(m->start, span(&ab->ports[link], m->wire_bytes));
+    *end = rlt_time_add(start, span(&ab->ports[link], m->wire_bytes));
     u->links[link].bytes += m->wire_bytes;
     u->links[link].messages++;
-    int rc = rlt__usage_span(u, link, now, m->start, *end);
-    return rc || !u->series ? rc : rlt__usage_spread(u, link, m->start, *end, (double)m->wire_bytes);
+    int rc = rlt__usage_span(u, link, now, start, *end);
+    return rc || !u->series ? rc : rlt__usage_spread(u, link, start, *end, (double)m->wire_bytes);
 }
 
 /* Accounts of the links in between. */
@@ -224,7 +225,7 @@ static int carry_inner(alpha_beta *ab, message *m, const rlt_path *p, rlt_time n
 {
     rlt_time end;
     for (uint32_t i = 1; i + 1 < p->n; i++) {
-        int rc = carry_link(ab, m, p->links[i], now, &end);
+        int rc = carry_link(ab, m, p->links[i], now, m->start, &end);
         if (rc)
             return rc;
     }
@@ -412,26 +413,32 @@ static rlt_time send(rlt_net *net, const rlt_message *msg)
     return tx_end;
 }
 
-/* Puts a tree's message on all but its last links, once all its send ports are free. */
+/* Each send port of a tree begins when it is free; the links in between when the last one does. What a link
+ * that is not the last has begun when is kept behind the links, as pairs of its number's and time's halves.
+ */
 static int carry_tree(alpha_beta *ab, message *m, rlt_time now, rlt_time *tx_end)
 {
     const rlt_shares *s = &ab->core.shares;
+    const uint32_t n = s->n;
     rlt_time end;
     int rc = 0;
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->times[i] == RLT_TREE_FIRST && ab->ports[s->links[i]].tx_free > m->start)
-            m->start = ab->ports[s->links[i]].tx_free;
-    *tx_end = m->start;
-    for (uint32_t i = 0; i < s->n && !rc; i++) {
-        if (s->times[i] == RLT_TREE_LAST)
-            continue;
-        rc = carry_link(ab, m, s->links[i], now, &end);
+    *tx_end = now;
+    for (uint32_t i = 0; i < n && !rc; i++) {
         if (s->times[i] != RLT_TREE_FIRST)
             continue;
-        ab->ports[s->links[i]].tx_free = end;
-        if (end > *tx_end)
-            *tx_end = end;
+        port *p = &ab->ports[s->links[i]];
+        rlt_time start = p->tx_free > now ? p->tx_free : now;
+        rc = carry_link(ab, m, s->links[i], now, start, &p->tx_free);
+        *tx_end = p->tx_free > *tx_end ? p->tx_free : *tx_end;
+        m->start = start > m->start ? start : m->start;
+        if (!rc)
+            rc = rlt__shares_push(&ab->core, (uint32_t)((uint64_t)start >> 32), (uint32_t)start);
     }
+    for (uint32_t i = 0; i < n && !rc; i++)
+        if (s->times[i] == RLT_TREE_INNER)
+            rc = carry_link(ab, m, s->links[i], now, m->start, &end);
+    if (!rc)
+        rc = rlt__shares_push(&ab->core, n, 0);
     return rc ? rc : rlt__shares_keep(&ab->core, &m->inner);
 }
 
@@ -473,15 +480,52 @@ static rlt_time multicast(rlt_net *net, const rlt_tree_message *m)
 }
 
 /* Takes back what `times` messages have not yet put on a link that they began to use at their start. */
-static void take_back(alpha_beta *ab, const message *m, uint32_t link, uint32_t times, rlt_time now)
+static void take_back(alpha_beta *ab, const message *m, rlt_time start, uint32_t link, uint32_t times,
+                      rlt_time now)
 {
     rlt_account *a = &ab->core.base.usage->links[link];
-    rlt_time end = rlt_time_add(m->start, span(&ab->ports[link], m->wire_bytes));
+    rlt_time end = rlt_time_add(start, span(&ab->ports[link], m->wire_bytes));
     if (end <= now)
         return;
-    double carried = now <= m->start ? 0 : (double)(now - m->start) / (double)(end - m->start);
+    double carried = now <= start ? 0 : (double)(now - start) / (double)(end - start);
     a->bytes -= (m->wire_bytes - (uint64_t)nearbyint(carried * (double)m->wire_bytes)) * times;
     a->messages -= times;
+}
+
+/* Takes back what a tree has not carried; c->shares is as carry_tree kept it. */
+static void take_back_tree(alpha_beta *ab, const message *m, rlt_time now)
+{
+    const rlt_shares *s = &ab->core.shares;
+    if (s->n == 0) /* it has arrived */
+        return;
+    uint32_t n = s->links[s->n - 1], k = n;
+    for (uint32_t i = 0; i < n; i++) {
+        if (s->times[i] == RLT_TREE_FIRST) {
+            take_back(ab, m, (rlt_time)((uint64_t)s->links[k] << 32 | s->times[k]), s->links[i], 1, now);
+            k++;
+        } else if (s->times[i] == RLT_TREE_INNER) {
+            take_back(ab, m, m->start, s->links[i], 1, now);
+        }
+    }
+}
+
+static void take_back_message(alpha_beta *ab, const message *m, rlt_time now)
+{
+    const rlt_shares *s = &ab->core.shares;
+    if (!m->tree)
+        take_back(ab, m, m->start, m->first, 1, now);
+    if (m->tree || ab->core.fold) {
+        if (rlt__shares_load(&ab->core, m->inner) != 0)
+            return;
+        if (m->tree)
+            take_back_tree(ab, m, now);
+        for (uint32_t k = 0; !m->tree && k + 1 < s->n; k++)
+            take_back(ab, m, m->start, s->links[k], s->times[k], now);
+        return;
+    }
+    for (uint32_t r = m->inner; r != RLT_NONE; r = rlt__path_run(&ab->core, r)->next)
+        for (uint32_t k = 0; k < rlt__path_run(&ab->core, r)->n; k++)
+            take_back(ab, m, m->start, rlt__path_run(&ab->core, r)->links[k], 1, now);
 }
 
 static void settle(rlt_net *net)
@@ -490,24 +534,8 @@ static void settle(rlt_net *net)
     rlt_time now = rlt_sim_now(ab->core.sim);
     for (uint32_t i = 0; i < ab->messages.n; i++) {
         const message *m = message_at(ab, i);
-        const rlt_shares *s = &ab->core.shares;
-        if (!m->live || (m->first == RLT_NONE && !m->tree))
-            continue;
-        if (!m->tree)
-            take_back(ab, m, m->first, 1, now);
-        if (m->tree || ab->core.fold) {
-            if (rlt__shares_load(&ab->core, m->inner) != 0)
-                continue;
-            for (uint32_t k = 0; m->tree && k < s->n; k++)
-                if (s->times[k] != RLT_TREE_LAST)
-                    take_back(ab, m, s->links[k], 1, now);
-            for (uint32_t k = 0; !m->tree && k + 1 < s->n; k++)
-                take_back(ab, m, s->links[k], s->times[k], now);
-            continue;
-        }
-        for (uint32_t r = m->inner; r != RLT_NONE; r = rlt__path_run(&ab->core, r)->next)
-            for (uint32_t k = 0; k < rlt__path_run(&ab->core, r)->n; k++)
-                take_back(ab, m, rlt__path_run(&ab->core, r)->links[k], 1, now);
+        if (m->live && (m->first != RLT_NONE || m->tree))
+            take_back_message(ab, m, now);
     }
 }
 

@@ -67,7 +67,7 @@ typedef struct rlt_net rlt_net;
  * (reduce_to) or replicated (multicast) where the paths meet. The tree is made of the routes from all ranks
  * to the root, each link once; a multicast takes the same cables the other way. Where the root is one of the
  * ranks, its own part goes to the first switch that can, and back with the rest. Each link carries the bytes
- * once: in flow at one rate over the whole tree, in alpha-beta once all send ports of the tree are free.
+ * once: in flow at one rate over the whole tree; in alpha-beta each send port when it is free.
  * latency: of the longest way. RLT_EUNSUPPORTED, through rlt_sim_fail, where a node at which paths meet
  * cannot do it (rlt_topology_in_network), or where routes are no tree. Delivered, told once, is when the last
  * byte is everywhere; injected when it has left its source(s). A reduction counts as n messages, a multicast

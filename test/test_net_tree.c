@@ -327,6 +327,7 @@ static void test_stopped(void **state)
         assert_true(rlt_sim_run(b.sim, 5000000, &b.err) >= 0);
         rlt_net_settle(b.net);
         assert_int_equal(carried(&b, "acc5", "sw0.0.0"), 250000);
+        assert_int_equal(carried(&b, "acc0", "sw0.0.0"), 250000);
         end(&b);
     }
 }
