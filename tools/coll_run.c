@@ -57,7 +57,7 @@ static int find_bound(rlt_coll_run *run, const rlt_setup *s, rlt_error *err)
     int rc = rlt_router_create(s->topology, &s->placement, s->routing, &router, err);
     if (rc)
         return rc;
-    rc = rlt_coll_bound(&run->plan.req, router, 1, 1, &bound, err);
+    rc = rlt_plan_bound(&run->plan, router, 1, 1, &bound, err);
     if (!rc)
         run->bound_ps = bound.time_ps;
     rlt_router_free(router);
