@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collectives/goal_raw.h"
+#include "collectives/text.h"
 #include "sim/map.h"
 #include "sim/mem.h"
 #include "sim/time.h"
@@ -327,7 +328,7 @@ static int read_all(reader *r)
 int rlt_goal_parse(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,
                    rlt_listed *out, rlt_error *err)
 {
-    rlt_goal g = {.file = file, .name = "goal"};
+    rlt_goal g = {.file = file};
     reader r = {.g = &g, .at = text, .end = text + length, .line = 1, .err = err};
     int rc = read_all(&r);
     if (!rc && !r.described && !hint)
@@ -335,6 +336,8 @@ int rlt_goal_parse(const char *file, const char *text, size_t length, const rlt_
                       "the file does not say which collective it is, nor of how many bytes: one collective "
                       "and one size must be given with it");
     if (!rc && !r.described) {
+        const char *slash = strrchr(file, '/');
+        rlt_plain_name(slash ? slash + 1 : file, g.name, sizeof g.name);
         g.kind = hint->kind;
         g.bytes = hint->bytes;
     }

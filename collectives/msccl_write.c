@@ -372,6 +372,21 @@ static int check(writer *w)
     return 0;
 }
 
+/* As the run-time calls them. */
+static const char *coll_of(rlt_coll_kind kind)
+{
+    switch (kind) {
+    case RLT_ALL_REDUCE:
+        return "allreduce";
+    case RLT_ALL_GATHER:
+        return "allgather";
+    case RLT_ALL_TO_ALL:
+        return "alltoall";
+    default:
+        return rlt_coll_name(kind);
+    }
+}
+
 static int write_all(writer *w, const char *name)
 {
     const rlt_plan *p = w->plan;
@@ -387,7 +402,7 @@ static int write_all(writer *w, const char *name)
                     "<algo name=\"%s\" proto=\"Simple\" nchannels=\"%u\" nchunksperloop=\"%u\" ngpus=\"%u\" "
                     "coll=\"%s\" inplace=\"%d\" outofplace=\"%d\" root=\"%u\">\n",
                     plain, w->pairs ? p->lanes * p->lanes : p->lanes, w->chunks, p->req.n,
-                    rlt_coll_name(p->req.kind), w->in_place, !w->in_place, p->req.root);
+                    coll_of(p->req.kind), w->in_place, !w->in_place, p->req.root);
     if ((rc = write_gpus(w, false)) || (rc = write_gpus(w, true)))
         return rc;
     rlt_growing_add(&w->t, "</algo>\n");
