@@ -26,6 +26,7 @@ static const rlt_algorithm *const table[] = {&rlt_ring,
                                              &rlt_tree,
                                              &rlt_pairwise,
                                              &rlt_parameter_server,
+                                             &rlt_nvls,
                                              &rlt_tacos,
                                              &rlt_rings};
 enum { N_ALGORITHMS = sizeof table / sizeof table[0] };

@@ -111,7 +111,7 @@ struct rlt_algorithm {
 RLT_API extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_point, rlt_torus;
 RLT_API extern const rlt_algorithm rlt_halving_doubling, rlt_recursive_doubling, rlt_bruck, rlt_tree;
 RLT_API extern const rlt_algorithm rlt_two_level, rlt_rail;
-RLT_API extern const rlt_algorithm rlt_pairwise, rlt_parameter_server, rlt_tacos, rlt_rings;
+RLT_API extern const rlt_algorithm rlt_nvls, rlt_pairwise, rlt_parameter_server, rlt_tacos, rlt_rings;
 
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err);

@@ -5,7 +5,8 @@
  * taken when its step starts; it lands when the step that it is addressed to has started. Lanes advance until
  * they block, in no particular order: whatever would depend on the order is refused.
  *
- * Of an untracked plan only messages and waits are run: there are no cells.
+ * Of an untracked plan only messages and waits are run: there are no cells. What the network fetches from
+ * other members, it may fetch at any time: there it must be as it was at the start, and stay so.
  */
 #include "collectives/checker.h"
 
@@ -25,10 +26,11 @@
 #define MAX_MOVES       ((uint64_t)1 << 32) /* cells copied in all: about a minute */
 
 typedef struct cell {
-    uint32_t tag;         /* original block, or RLT_NONE: nothing there */
-    uint32_t written;     /* last step that wrote it + 1; 0: as it was at the start */
-    uint16_t lane;        /* of that step */
-    uint16_t by_addition; /* that write was a sum */
+    uint32_t tag;        /* original block, or RLT_NONE: nothing there */
+    uint32_t written;    /* last step that wrote it + 1; 0: as it was at the start */
+    uint16_t lane;       /* of that step */
+    uint8_t by_addition; /* that write was a sum */
+    uint8_t fetched;     /* by the network, for another member */
 } cell;
 
 /* Sets lie beside the cells: `words` 64-bit words each. */
@@ -153,6 +155,8 @@ static uint64_t content_bytes(const checker *x, uint32_t lane, cells c, uint32_t
 static int check_spans(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 {
     uint64_t count = (uint64_t)s->send.run * s->send.reps;
+    if (s->verb == RLT_VERB_MULTICAST && s->send.reps == 0 && s->land.reps == 0)
+        return 0; /* a flag */
     if (count != (uint64_t)s->land.run * s->land.reps)
         return refuse(x, p, k, "sends %u x %u blocks that land as %u x %u", s->send.reps, s->send.run,
                       s->land.reps, s->land.run);
@@ -220,6 +224,30 @@ static int take_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint
     return 0;
 }
 
+/* Adds the same cell of the other members to what a reduction in the network fetches. */
+static int fetch_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint32_t i, message *m)
+{
+    uint32_t block = span_block(x, s->send, i);
+    uint64_t *sum = set_of(x, m->content, i);
+    for (uint32_t member = 0; member < x->n; member++) {
+        size_t from = cell_index(x, member * x->lanes + p % x->lanes, s->send_buffer, block);
+        cell *c = &x->state.c[from];
+        const uint64_t *set = set_of(x, x->state, from);
+        if (member == p / x->lanes)
+            continue;
+        c->fetched = 1;
+        if (c->tag != m->content.c[i].tag || c->written)
+            return refuse(x, p, k, "fetches block %u from member %u, where it %s", block, member,
+                          c->written ? "is written too: neither waits for the other" : "is another one");
+        uint32_t twice = set_find(x, set, sum, true);
+        if (twice != RLT_NONE)
+            return refuse(x, p, k, "fetches member %u's part of block %u twice", twice, block);
+        for (uint32_t w = 0; w < x->words; w++)
+            sum[w] |= set[w];
+    }
+    return 0;
+}
+
 static int observe(checker *x, uint32_t p, uint32_t k, const rlt_step *s, const message *m)
 {
     bool moved = false;
@@ -247,6 +275,8 @@ static int take(checker *x, uint32_t p, uint32_t k, const rlt_step *s, message *
         rc = new_message(x, p, k, s, &m);
     for (uint32_t i = 0; !rc && i < m->count; i++) {
         rc = take_cell(x, p, k, s, i, m);
+        if (!rc && s->verb == RLT_VERB_REDUCE)
+            rc = fetch_cell(x, p, k, s, i, m);
         if (!rc)
             bytes += content_bytes(x, p % x->lanes, m->content, i);
     }
@@ -280,6 +310,9 @@ static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, u
                       "outcome depends on which comes first",
                       block, sender, m->from_step);
     uint32_t lane, step;
+    if (c->fetched)
+        return refuse(x, p, k, "writes block %u of buffer %u, which the network fetches", block,
+                      m->land_buffer);
     if (x->races && !rlt_races_write(x->races, to, p, k, &lane, &step))
         return refuse(x, p, k,
                       "writes block %u of buffer %u, which lane %u step %u uses: neither waits for the other",
@@ -328,9 +361,9 @@ static int land(checker *x, uint32_t p, uint32_t k, const message *m)
     return 0;
 }
 
-static int send(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
+static int send_one(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint32_t member)
 {
-    uint32_t q = s->send_to * x->lanes + (p % x->lanes + s->peer_shift) % x->lanes;
+    uint32_t q = member * x->lanes + (p % x->lanes + s->peer_shift) % x->lanes;
     place *to = &x->places[q];
     message *m = NULL;
     int rc = take(x, p, k, s, &m);
@@ -343,6 +376,16 @@ static int send(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
     *end = m;
     push(x, q);
     return 0;
+}
+
+static int send(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
+{
+    int rc = 0;
+    if (s->verb != RLT_VERB_MULTICAST)
+        return send_one(x, p, k, s, s->send_to);
+    for (uint32_t m = 0; m < x->n && !rc; m++)
+        rc = send_one(x, p, k, s, m);
+    return rc;
 }
 
 static int copy(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
@@ -447,8 +490,8 @@ static uint32_t still_to_send(const checker *x, uint32_t q, uint32_t p)
     for (uint32_t k = from->step + from->started; k < from->steps; k++) {
         rlt_step s;
         read_step(x, q, k, &s);
-        count += s.send_to == p / x->lanes && s.peer_step == x->places[p].step &&
-                 (q + s.peer_shift) % x->lanes == p % x->lanes;
+        bool here = s.send_to == p / x->lanes || s.verb == RLT_VERB_MULTICAST;
+        count += here && s.peer_step == x->places[p].step && (q + s.peer_shift) % x->lanes == p % x->lanes;
     }
     return count;
 }

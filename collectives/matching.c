@@ -37,20 +37,30 @@ static int refuse(const matcher *x, uint32_t p, uint32_t step, const char *fmt, 
     return rlt_fail(x->err, RLT_ECHECK, where, "%s", what);
 }
 
-static int count_message(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)
+static int count_at(matcher *x, uint32_t p, uint32_t k, const rlt_step *s, uint32_t member)
 {
-    if (s->send_to == RLT_NONE)
-        return 0;
-    if (s->send_to >= x->n || s->send_to == p / x->lanes)
-        return refuse(x, p, k, "sends to member %u", s->send_to);
-    uint32_t q = s->send_to * x->lanes + (p % x->lanes + s->peer_shift) % x->lanes;
+    uint32_t q = member * x->lanes + (p % x->lanes + s->peer_shift) % x->lanes;
     size_t steps = x->begin[q + 1] - x->begin[q];
     if (s->peer_step >= steps)
-        return refuse(x, p, k, "sends to step %u of member %u, which has %zu", s->peer_step, s->send_to,
-                      steps);
+        return refuse(x, p, k, "sends to step %u of member %u, which has %zu", s->peer_step, member, steps);
     arrivals *a = &x->arrivals[x->begin[q] + s->peer_step];
     *a = (arrivals){.count = a->count + 1, .from = p / x->lanes, .from_step = k};
     return 0;
+}
+
+static int count_message(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)
+{
+    int rc = 0;
+    if (s->send_to == RLT_NONE)
+        return 0;
+    if (s->verb == RLT_VERB_MULTICAST && s->send_to == x->n) {
+        for (uint32_t m = 0; m < x->n && !rc; m++)
+            rc = count_at(x, p, k, s, m);
+        return rc;
+    }
+    if (s->send_to >= x->n || (s->send_to == p / x->lanes && s->verb != RLT_VERB_REDUCE))
+        return refuse(x, p, k, "sends to member %u", s->send_to);
+    return count_at(x, p, k, s, s->send_to);
 }
 
 static int compare_count(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)

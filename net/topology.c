@@ -122,6 +122,16 @@ uint32_t rlt_topology_in_network(const rlt_topology *t, uint32_t node)
     return node < t->accelerators ? 0 : dim_of_switch(t, node)->f.in_network;
 }
 
+uint32_t rlt_topology_in_networks(const rlt_topology *t)
+{
+    uint32_t can = 0;
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        can |= t->dims[d].f.in_network;
+    for (uint32_t v = t->accelerators; !t->n_dims && v < t->nodes; v++)
+        can |= t->graph.in_network[v];
+    return can;
+}
+
 uint32_t rlt_topology_reverse(const rlt_topology *t, uint32_t link)
 {
     rlt_link l = rlt_topology_link(t, link), back;
