@@ -504,7 +504,7 @@ int rlt_exec_create(const rlt_net_model *model, const rlt_net_config *cfg, rlt_e
     x->sim = cfg->sim;
     x->free_head = RLT_NONE;
     x->blocking = cfg->endpoint.injection == RLT_INJECT_BLOCKING;
-    x->launch_ps = cfg->endpoint.launch_ps;
+    x->launch_ps = rlt_endpoint_kernel(&cfg->endpoint, cfg->endpoint.launch_ps);
     rlt_net_config c = *cfg;
     c.client = (rlt_net_client){.ctx = x, .injected = on_injected, .delivered = on_delivered};
     if ((rc = x->on_launch = rlt_sim_handler(x->sim, on_launch, x)) < 0 ||

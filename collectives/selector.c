@@ -153,22 +153,38 @@ uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_C
     return n;
 }
 
-/* What the kernel does once, whatever the messages: it starts, and copies the own share out of place. */
+/* What the link of a member carries; 0 where the network is not known. */
+static uint64_t link_Bps(const rlt_coll_request *req)
+{
+    uint32_t rank = rlt_member_rank(req, 0);
+    if (!req->topology || !req->placement || rank >= req->placement->n)
+        return 0;
+    return rlt_topology_egress_Bps(req->topology, rlt_placed(req->placement, rank));
+}
+
+/* The local copy of the own share, out of place. */
+static rlt_time copy_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p,
+                        uint32_t channels)
+{
+    uint64_t own = message_bytes(req), bw = link_Bps(req);
+    unsigned __int128 t = 0;
+    if (req->kind != RLT_ALL_REDUCE && req->kind != RLT_REDUCE_SCATTER && req->kind != RLT_ALL_GATHER &&
+        req->kind != RLT_ALL_TO_ALL)
+        return 0;
+    if (p->line_bytes && serves(p, RLT_FOR_STEPS))
+        t = (unsigned __int128)(uint64_t)rlt_protocol_lines(p, own, channels) * e->copy_lines_ppm / MILLION;
+    else if (!p->line_bytes && !serves(p, RLT_FOR_NVLS) && bw)
+        t = (unsigned __int128)(uint64_t)rlt_transfer_time(own, bw) * e->copy_ppm / MILLION;
+    return t > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)t;
+}
+
+/* What the kernel does once, whatever the messages; p has its times under the endpoint's clock. */
 static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p,
                          uint32_t channels)
 {
-    rlt_time t = p->start_ps, copy = 0;
-    uint64_t own = message_bytes(req);
     unsigned __int128 members = (unsigned __int128)(uint64_t)p->member_ps * (req->n - 1);
-    bool copies = req->kind == RLT_ALL_REDUCE || req->kind == RLT_REDUCE_SCATTER ||
-                  req->kind == RLT_ALL_GATHER || req->kind == RLT_ALL_TO_ALL;
-    t = rlt_time_add(t, members > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)members);
-    if (copies && p->line_bytes && serves(p, RLT_FOR_STEPS))
-        copy = (rlt_time)((unsigned __int128)(uint64_t)rlt_protocol_lines(p, own, channels) *
-                          e->copy_lines_ppm / MILLION);
-    else if (copies && !p->line_bytes && !serves(p, RLT_FOR_NVLS) && e->copy_Bps)
-        copy = rlt_transfer_time(own, e->copy_Bps);
-    t = rlt_time_add(t, copy);
+    rlt_time t = members > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)members;
+    t = rlt_time_add(rlt_time_add(t, p->start_ps), copy_of(req, e, p, channels));
     if (adds(req->kind) && req->element == 1 && e->narrow_Bps)
         t = rlt_time_add(t, rlt_transfer_time(req->bytes / req->n * (req->n - 1), e->narrow_Bps));
     return t;
@@ -186,18 +202,20 @@ void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out)
     put_best_first(all, n);
     if (n == 0 || all[0].excluded)
         return;
-    const rlt_protocol *p = &e->protocols[all[0].protocol];
+    rlt_protocol p = e->protocols[all[0].protocol];
+    p.message_ps = rlt_endpoint_kernel(e, p.message_ps);
+    p.start_ps = rlt_endpoint_kernel(e, p.start_ps);
+    p.member_ps = rlt_endpoint_kernel(e, p.member_ps);
+    p.line_ps = rlt_endpoint_kernel(e, p.line_ps);
     *out = (rlt_tuning){.on = true,
-                        .protocol = *p,
+                        .protocol = p,
                         .index = all[0].protocol,
                         .channels = all[0].channels,
-                        .together = 1,
-                        .setup_ps = setup_of(req, e, p, all[0].channels)};
-    if (plan->algorithm == &rlt_direct)
-        out->together = req->n - 1;
+                        .together = plan->algorithm == &rlt_direct ? req->n - 1 : 1,
+                        .setup_ps = setup_of(req, e, &p, all[0].channels)};
     if (adds(req->kind) && e->reduce_lines_ppm)
         out->protocol.line_ps =
-            (rlt_time)((unsigned __int128)(uint64_t)p->line_ps * e->reduce_lines_ppm / MILLION);
+            (rlt_time)((unsigned __int128)(uint64_t)p.line_ps * e->reduce_lines_ppm / MILLION);
 }
 
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)

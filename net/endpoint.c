@@ -118,7 +118,12 @@ static int set_peer_channels(rlt_endpoint *e, const char *value, rlt_error *err)
 
 static int set_copy(rlt_endpoint *e, const char *value, rlt_error *err)
 {
-    return rlt_parse_rate(value, &e->copy_Bps, "copy", err);
+    return set_ppm(&e->copy_ppm, value, "copy", err);
+}
+
+static int set_clock(rlt_endpoint *e, const char *value, rlt_error *err)
+{
+    return set_ppm(&e->clock_ppm, value, "clock", err);
 }
 
 static int set_narrow(rlt_endpoint *e, const char *value, rlt_error *err)
@@ -146,6 +151,7 @@ static const struct setting {
                 {"protocol", set_protocol},
                 {"thread_blocks", set_channels},
                 {"peer_blocks", set_peer_channels},
+                {"clock", set_clock},
                 {"copy", set_copy},
                 {"narrow", set_narrow},
                 {"copy_lines", set_copy_lines},
@@ -210,6 +216,15 @@ static const rlt_protocol *cheapest(const rlt_endpoint *e, uint64_t bytes, uint6
     return best;
 }
 
+rlt_time rlt_endpoint_kernel(const rlt_endpoint *e, rlt_time at_1GHz_ps)
+{
+    if (!e->clock_ppm)
+        return at_1GHz_ps;
+    unsigned __int128 t =
+        ((unsigned __int128)(uint64_t)at_1GHz_ps * 1000000 + e->clock_ppm / 2) / e->clock_ppm;
+    return t > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)t;
+}
+
 rlt_message_cost rlt_endpoint_cost(const rlt_endpoint *e, uint64_t bytes, uint64_t bw_Bps)
 {
     unsigned __int128 per_byte = ((unsigned __int128)bytes * e->byte_fs + 500) / 1000;
@@ -220,7 +235,7 @@ rlt_message_cost rlt_endpoint_cost(const rlt_endpoint *e, uint64_t bytes, uint64
     const rlt_protocol *p = e->protocol >= 0 ? &e->protocols[e->protocol] : cheapest(e, bytes, bw_Bps);
     if (!p)
         return cost;
-    cost.delay_ps = rlt_time_add(cost.delay_ps, p->message_ps);
+    cost.delay_ps = rlt_time_add(cost.delay_ps, rlt_endpoint_kernel(e, p->message_ps));
     cost.wire_bytes = wire_bytes(p, bytes);
     return cost;
 }

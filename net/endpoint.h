@@ -17,7 +17,10 @@
  * where `lines` is line_ps for each line_bytes that a channel carries. `share` below 1: one channel's latency
  * hides behind the transfers of others. `fill`: what the receiver copies out cannot begin before a whole
  * buffer is there. Once for each collective: start_ps, member_ps for each other member, and the copy of the
- * own share, at copy_Bps or, where there are lines, at copy_lines lines for each.
+ * own share: `copy` times what it would take on the links or, where there are lines, copy_lines for each.
+ *
+ * A kernel's times are instructions: with `clock`, in GHz, launch and the times of protocols are those of a
+ * clock of 1 GHz and shrink with it, so that machines of one family can share them.
  */
 #ifndef RLT_ENDPOINT_H
 #define RLT_ENDPOINT_H
@@ -72,7 +75,8 @@ typedef struct rlt_endpoint {
     uint32_t n_protocols; /* 0: plain messages, no protocol cost */
     rlt_protocol protocols[RLT_MAX_PROTOCOLS];
     uint32_t channels, peer_channels; /* at most; for one peer of n: peer_channels / n. 0: not tuned */
-    uint64_t copy_Bps;                /* of a local copy; 0: free */
+    uint32_t clock_ppm;               /* GHz in millionths, see above; 0: as 1 GHz */
+    uint32_t copy_ppm;                /* of the time on the links: a local copy */
     uint64_t narrow_Bps;              /* what adding elements of one byte costs more; 0: nothing */
     uint32_t copy_lines_ppm, reduce_lines_ppm; /* lines for each line copied; time of a line that is added */
 } rlt_endpoint;
@@ -99,6 +103,8 @@ typedef struct rlt_message_cost {
     uint64_t wire_bytes;
 } rlt_message_cost;
 RLT_API rlt_message_cost rlt_endpoint_cost(const rlt_endpoint *e, uint64_t bytes, uint64_t bw_Bps);
+/* What a time of a kernel is under the endpoint's clock. */
+RLT_API rlt_time rlt_endpoint_kernel(const rlt_endpoint *e, rlt_time at_1GHz_ps);
 
 /* What was chosen for one collective. */
 typedef struct rlt_tuning {

@@ -57,11 +57,16 @@ static rlt_topology *load_ok(const char *spec)
 static const struct sample {
     const char *name;
     uint32_t accelerators, nodes, links, rings, dims;
-    uint64_t egress_GBps;
+    double egress_GBps;
 } samples[] = {
     {"dgx1-v100-8", 8, 8, 2 * 24, 6, 1, 6 * 25},
     {"dgx-a100-8", 8, 9, 16, 0, 1, 300},
     {"hgx-h100-8", 8, 9, 16, 0, 1, 450},
+    {"gb300-tray-4", 4, 5, 8, 0, 1, 900},
+    {"v100-sxm2-4", 4, 4, 4 * 3, 6, 1, 6 * 25},
+    {"a100-nc96-4", 4, 5, 2 * (2 + 4), 1, 1, 300 + 31.5},
+    {"l40s-pcie-8", 8, 10, 2 * (8 + 1), 0, 1, 31.5},
+    {"p4de-2x8", 16, 16 + 2 + 8, 2 * (16 + 16), 0, 2, 300 + 6.25},
     {"pod-512-rail", 512, 512 + 64 + 16 + 32, 2 * (512 + 512 + 16 * 32), 0, 1, 450 + 50},
     {"fat-tree-3l-1024", 1024, 1024 + 128 + 128 + 64, 2 * (1024 + 1024 + 1024), 0, 1, 50},
     {"tpu-v4-4x4x4", 64, 64, 64 * 6, 0, 1, 300},
@@ -87,7 +92,8 @@ static void samples_have_the_right_counts(void **state)
     for (size_t i = 0; i < SAMPLES; i++) {
         const struct sample *s = &samples[i];
         rlt_topology *t = load_ok(s->name);
-        uint64_t egress = rlt_topology_egress_Bps(t, s->accelerators - 1), want = s->egress_GBps * GB;
+        uint64_t egress = rlt_topology_egress_Bps(t, s->accelerators - 1),
+                 want = (uint64_t)(s->egress_GBps * 1e9);
         if (rlt_topology_accelerators(t) != s->accelerators || rlt_topology_nodes(t) != s->nodes ||
             rlt_topology_links(t) != s->links || rlt_topology_rings(t) != s->rings ||
             rlt_topology_dims(t) != s->dims)

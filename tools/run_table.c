@@ -22,8 +22,10 @@ static void intro(const rlt_run *r, FILE *out)
     else
         fprintf(out, "%s\n", line);
     if (r->options.endpoint.launch_ps && !r->timing)
-        fprintf(out, "endpoint: %s for each collective's launch\n",
-                rlt_format_duration(launch, sizeof launch, r->options.endpoint.launch_ps));
+        fprintf(
+            out, "endpoint: %s for each collective's launch\n",
+            rlt_format_duration(launch, sizeof launch,
+                                rlt_endpoint_kernel(&r->options.endpoint, r->options.endpoint.launch_ps)));
     for (uint32_t i = 0; i < p->n_notes; i++)
         fprintf(out, "note: %s (%llu)\n", p->notes[i].text, (unsigned long long)p->notes[i].count);
     if (r->partial)
