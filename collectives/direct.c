@@ -189,15 +189,9 @@ static int direct_plan(rlt_plan *plan, rlt_error *err)
 /* With a root members differ. */
 static uint32_t direct_symmetry(const rlt_plan *plan, uint32_t *sizes)
 {
-    switch (plan->req.kind) {
-    case RLT_BROADCAST:
-    case RLT_REDUCE:
-    case RLT_GATHER:
-    case RLT_SCATTER:
+    if (rlt_coll_rooted(plan->req.kind))
         return 0;
-    default:
-        return plan->words[RLT_DIRECT_XOR] ? rlt_exclusive_or(plan, sizes) : rlt_one_cycle(plan, sizes);
-    }
+    return plan->words[RLT_DIRECT_XOR] ? rlt_exclusive_or(plan, sizes) : rlt_one_cycle(plan, sizes);
 }
 
 const rlt_algorithm rlt_direct = {

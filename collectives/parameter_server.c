@@ -118,6 +118,13 @@ static void ps_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32
         out->recv_count = p.m - serves(&p);
 }
 
+/* Where all serve alike, nobody is special. */
+static uint32_t ps_symmetry(const rlt_plan *plan, uint32_t *sizes)
+{
+    bool alike = plan->blocks == plan->req.n && !rlt_coll_rooted(plan->req.kind);
+    return alike ? rlt_one_cycle(plan, sizes) : 0;
+}
+
 static int ps_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
@@ -147,4 +154,5 @@ const rlt_algorithm rlt_parameter_server = {
     .plan = ps_plan,
     .steps = ps_steps,
     .step = ps_step,
+    .symmetry = ps_symmetry,
 };

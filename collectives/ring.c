@@ -413,9 +413,7 @@ static int ring_plan(rlt_plan *plan, rlt_error *err)
 static uint32_t ring_symmetry(const rlt_plan *plan, uint32_t *sizes)
 {
     const ring_lane *l = plan->data;
-    bool rooted = plan->req.kind == RLT_BROADCAST || plan->req.kind == RLT_REDUCE ||
-                  plan->req.kind == RLT_GATHER || plan->req.kind == RLT_SCATTER;
-    return rooted || l->order ? 0 : rlt_one_cycle(plan, sizes);
+    return rlt_coll_rooted(plan->req.kind) || l->order ? 0 : rlt_one_cycle(plan, sizes);
 }
 
 const rlt_algorithm rlt_ring = {

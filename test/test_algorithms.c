@@ -496,7 +496,7 @@ static void names_and_choices(void **state)
 
     memset(&err, 0, sizeof err);
     assert_ptr_equal(rlt_algorithm_find("direct", &err), &rlt_direct);
-    assert_null(rlt_algorithm_find("rings", &err));
+    assert_null(rlt_algorithm_find("round", &err));
     assert_non_null(strstr(err.what, "hierarchical"));
     uint32_t count = 0;
     while (rlt_algorithm_at(count))

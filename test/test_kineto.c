@@ -359,6 +359,40 @@ static void splits(void **state)
     rlt_program_free(p);
 }
 
+/* 40 elements of 8 bytes from each of two ranks, and to each of them: 640 in all. */
+static void gathers_and_scatters(void **state)
+{
+    static const struct {
+        const char *recorded;
+        rlt_coll_kind kind;
+    } cases[] = {{"\"gather\",\"In msg nelems\":40,\"Out msg nelems\":80,", RLT_GATHER},
+                 {"\"scatter\",\"In msg nelems\":80,\"Out msg nelems\":40,", RLT_SCATTER}};
+    const char *name = "one.json";
+    rlt_read_options o = options();
+    rlt_replicate every = {RLT_NONE, 0};
+    (void)state;
+    o.replicate = &every;
+    o.n_replicate = 1;
+    for (int i = 0; i < 2; i++) {
+        char text[1200];
+        rlt_program *p;
+        snprintf(text, sizeof text,
+                 "{" INFO(0) ",\"traceEvents\":[" STEP(0, 0, 100) LAUNCH(1, 10, 5, 8)
+                     EVENT("kernel", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", 0, 20, 17, 9,
+                           ON(20, 8) ",\"Collective name\":%s\"dtype\":\"Long\",\"Group size\":2,"
+                                     "\"Global rank start\":0,\"Global rank stride\":1") "{\"ph\":\"i\"}]}",
+                 cases[i].recorded);
+        write_file(name, text);
+        if (read_files(1, &name, &o, &p) < 0)
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(p->comms[0].kind, cases[i].kind);
+        assert_int_equal(p->comms[0].bytes, 640);
+        assert_int_equal(p->comms[0].root, 0);
+        assert_int_equal(noted(p, "root that is not recorded"), 2);
+        rlt_program_free(p);
+    }
+}
+
 static void host_trace_sizes(void **state)
 {
     static const char *const traces[] = {
@@ -539,6 +573,7 @@ int main(void)
         cmocka_unit_test(clocks),
         cmocka_unit_test(missing_ranks),
         cmocka_unit_test(splits),
+        cmocka_unit_test(gathers_and_scatters),
         cmocka_unit_test(host_trace_sizes),
         cmocka_unit_test(steps),
         cmocka_unit_test(bare_recording),
