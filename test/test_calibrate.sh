@@ -149,7 +149,7 @@ done
 expect "the topologies that claim a system are found" $? 0
 { cat "$tmp/double.csv" && echo "stranger,all_reduce,8,1024,5" && echo "synthetic,all_reduce,16,1024,5"; } >"$tmp/more.csv"
 "$ringlet" calibrate --check -t "$tmp/half.json" -a ring "$tmp/more.csv" -f csv >"$tmp/out" 2>"$tmp/err"
-expect "what is left out is said" "$?-$(grep -c 'no topology claims: stranger' "$tmp/err")-$(grep -c '1 row left out' "$tmp/err")" 0-1-1
+expect "what is left out is said" "$?-$(grep -c 'does not claim: stranger' "$tmp/err")-$(grep -c '1 row left out' "$tmp/err")" 0-1-1
 
 # Two nodes of four: ranks are spread over the nodes, so two ranks on two nodes use the outer dimension.
 cat >"$tmp/two.json" <<'END'

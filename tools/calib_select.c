@@ -169,7 +169,8 @@ static void tell(const rlt_trial *t, const unclaimed *u)
     }
     rlt_make_printable(names);
     if (u->rows)
-        rlt_note("%u row%s of systems that no topology claims: %s%s", u->rows, rlt_s(u->rows), names,
+        rlt_note("%u row%s of systems that %s: %s%s", u->rows, rlt_s(u->rows),
+                 t->n_machines == 1 ? "the topology does not claim" : "no topology claims", names,
                  u->n > 8 ? ", and others" : "");
     if (t->left_out)
         rlt_note(
@@ -207,7 +208,7 @@ int rlt_select_rows(rlt_trial *t, const rlt_measurements *from, bool any, bool q
     if (!rc && t->n_rows == 0)
         return rlt_fail(
             err, RLT_ESCHEMA, from->n ? from->rows[0].file : NULL,
-            u.rows ? "no measurement is of a system that the topology claims (its calibration.systems)"
+            u.rows ? "no measurement is of a system that the topology claims (its _calibration.systems)"
                    : "no measurement fits into the topology: %u have too many ranks or nodes",
             t->left_out);
     if (!rc && !quiet)

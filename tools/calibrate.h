@@ -7,7 +7,7 @@
  * it again, so that what is tried is what will be written, and any number of the file can be fitted. Names
  * are looked up in "endpoint" first: "launch", "protocols.LL.message"; then from the top: "dims.1.bandwidth".
  *
- * The file's "calibration" (or "_calibration") says which measured systems it stands for and what ties it to
+ * The file's "_calibration" (or "calibration") says which measured systems it stands for and what ties it to
  * other files: {"systems": ["8x H100-SXM NVSwitch"], "family": "nvswitch", "node": 8}. "node": accelerators
  * of a machine (default: the first dimension's size), for measurements that are spread over several.
  */

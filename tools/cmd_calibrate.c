@@ -23,7 +23,7 @@ static const rlt_option fit_options[] = {
     {"topology", 't', RLT_OPT_TEXT, "T",
      "The machine: a topology file in JSON, or a name that 'ringlet list topologies' shows. Needed for a "
      "fit; "
-     "--check without it takes every topology that claims measured systems in its 'calibration'.",
+     "--check without it takes every topology that claims measured systems in its '_calibration'.",
      AT(sim.topology)},
     {"fit", 0, RLT_OPT_TEXT, "NAME[=START],...",
      "The constants to fit, numbers of the topology file: launch, protocols.LL.message, dims.0.bandwidth "
@@ -63,7 +63,8 @@ static const rlt_option check_options[] = {
     {"check", 0, RLT_OPT_FLAG, NULL,
      "Fit nothing: the errors with the constants as they are, by system, collective and size.", AT(check)},
     {"leave-one-out", 0, RLT_OPT_TEXT, "FAMILY",
-     "For each measured system of the topologies whose calibration names this family: fit the constants that "
+     "For each measured system of the topologies whose '_calibration' names this family: fit the constants "
+     "that "
      "they share to all others, and show the errors for the one left out.",
      AT(leave_one_out)},
     {"rows", 0, RLT_OPT_FLAG, NULL,
@@ -167,10 +168,11 @@ static int open_claiming(job *j, const char *family, rlt_error *err)
 {
     int rc = rlt_select_machines(&j->s->sim, family, &j->machines, &j->n_machines, err);
     if (!rc && j->n_machines == 0)
-        return rlt_fail(err, RLT_ESCHEMA, family ? "--leave-one-out" : NULL,
-                        "no topology%s%s claims measured systems ({\"calibration\": {\"systems\": [...]}}%s)",
-                        family ? " of the family " : "", family ? family : "",
-                        family ? "" : "; --topology takes one that does not");
+        return rlt_fail(
+            err, RLT_ESCHEMA, family ? "--leave-one-out" : NULL,
+            "no topology%s%s claims measured systems ({\"_calibration\": {\"systems\": [...]}}%s)",
+            family ? " of the family " : "", family ? family : "",
+            family ? "" : "; --topology takes one that does not");
     return rc;
 }
 
