@@ -153,6 +153,12 @@ uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_C
     return n;
 }
 
+static rlt_time part_of(rlt_time t, uint32_t ppm)
+{
+    unsigned __int128 part = (unsigned __int128)(uint64_t)t * ppm / MILLION;
+    return part > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)part;
+}
+
 /* What the link of a member carries; 0 where the network is not known. */
 static uint64_t link_Bps(const rlt_coll_request *req)
 {
@@ -167,15 +173,14 @@ static rlt_time copy_of(const rlt_coll_request *req, const rlt_endpoint *e, cons
                         uint32_t channels)
 {
     uint64_t own = message_bytes(req), bw = link_Bps(req);
-    unsigned __int128 t = 0;
     if (req->kind != RLT_ALL_REDUCE && req->kind != RLT_REDUCE_SCATTER && req->kind != RLT_ALL_GATHER &&
         req->kind != RLT_ALL_TO_ALL)
         return 0;
     if (p->line_bytes && serves(p, RLT_FOR_STEPS))
-        t = (unsigned __int128)(uint64_t)rlt_protocol_lines(p, own, channels) * e->copy_lines_ppm / MILLION;
-    else if (!p->line_bytes && !serves(p, RLT_FOR_NVLS) && bw)
-        t = (unsigned __int128)(uint64_t)rlt_transfer_time(own, bw) * e->copy_ppm / MILLION;
-    return t > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)t;
+        return part_of(rlt_protocol_lines(p, own, channels), e->copy_lines_ppm);
+    if (!p->line_bytes && !serves(p, RLT_FOR_NVLS) && bw)
+        return part_of(rlt_transfer_time(own, bw), e->copy_ppm);
+    return 0;
 }
 
 /* What the kernel does once, whatever the messages; p has its times under the endpoint's clock. */
@@ -183,8 +188,11 @@ static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, con
                          uint32_t channels)
 {
     unsigned __int128 members = (unsigned __int128)(uint64_t)p->member_ps * (req->n - 1);
+    uint64_t first = req->bytes < p->fill_bytes ? req->bytes : p->fill_bytes, bw = link_Bps(req);
     rlt_time t = members > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)members;
     t = rlt_time_add(rlt_time_add(t, p->start_ps), copy_of(req, e, p, channels));
+    if (serves(p, RLT_FOR_NVLS) && bw) /* its chunks are small until there are many */
+        t = rlt_time_add(t, part_of(rlt_transfer_time(first, bw), p->fill_ppm));
     if (adds(req->kind) && req->element == 1 && e->narrow_Bps)
         t = rlt_time_add(t, rlt_transfer_time(req->bytes / req->n * (req->n - 1), e->narrow_Bps));
     return t;
@@ -214,8 +222,9 @@ void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out)
                         .together = plan->algorithm == &rlt_direct ? req->n - 1 : 1,
                         .setup_ps = setup_of(req, e, &p, all[0].channels)};
     if (adds(req->kind) && e->reduce_lines_ppm)
-        out->protocol.line_ps =
-            (rlt_time)((unsigned __int128)(uint64_t)p.line_ps * e->reduce_lines_ppm / MILLION);
+        out->protocol.line_ps = part_of(p.line_ps, e->reduce_lines_ppm);
+    if (serves(&p, RLT_FOR_NVLS))
+        out->protocol.fill_ppm = 0; /* told once, above */
 }
 
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)
