@@ -157,7 +157,13 @@ validate: all
 	@if [ -r $(MEASURED) ]; then $(BUILD)/ringlet calibrate --check $(MEASURED); \
 	else echo 'validate: skipped, $(MEASURED) is not here (MEASURED=FILE names another table)'; fi
 
-tests: $(TESTS)
+# A shared object that makes the k-th allocation fail, for tests that preload it.
+tests: $(TESTS) $(if $(SANITIZE),,$(BUILD)/test/fail_malloc.so)
+$(BUILD)/test/fail_malloc.so: test/fail_malloc.c
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 $(WARN) $(CFLAGS) -fPIC -shared -o $@ $<
+
 # Compared with where it is installed (apt-get install libsimgrid-dev).
 ifeq ($(shell $(PKG_CONFIG) --exists simgrid 2>/dev/null && echo yes),yes)
 PEERS := $(BUILD)/test/bench_simgrid

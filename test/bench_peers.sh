@@ -9,21 +9,22 @@ ringlet=$build/ringlet
 peer=$build/test/bench_simgrid
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-bytes=67108864
+total=67108864
 bad=0
 
 # Counts of the jittered all-to-all, a row a sender; its diagonal is empty.
-jitter() { awk -v n="$1" -v b=$bytes 'BEGIN { m = int(b / n); for (i = 0; i < n; i++) { row = ""; for (j = 0; j < n; j++)
+whole() { echo $((total / $1 * $1)); } # bytes of a rank in equal parts
+jitter() { awk -v n="$1" -v b=$total 'BEGIN { m = int(b / n); for (i = 0; i < n; i++) { row = ""; for (j = 0; j < n; j++)
     row = row (i == j ? 0 : int(m * (1 + 0.5 * (((i * n + j) * 7919) % 1000) / 1000))) " "; print row } }'; }
 ours() { # work ranks
     case $1 in
-    ring) more="-c all_reduce -a ring --injection blocking -b $bytes"B ;;
-    burst) more="-c all_to_all -a direct -b $bytes"B ;;
+    ring) more="-c all_reduce -a ring -b $(whole "$2")B" ;;
+    burst) more="-c all_to_all -a direct -b $(whole "$2")B" ;;
     jitter) more="-c all_to_all -a direct --counts $tmp/counts.$2" ;;
     esac
     echo "$ringlet coll -t switch:$2@50GB/s,500ns -j 1 --no-fold $more"
 }
-theirs() { echo "$peer $tmp/platform.$2 $1 $2 $bytes"; }
+theirs() { echo "$peer $tmp/platform.$2 $1 $2 $total"; }
 instructions() { valgrind --tool=callgrind --callgrind-out-file=/dev/null $1 2>&1 >/dev/null | sed -n 's/.*Collected : *//p'; }
 cpu() { $build/test/bench_spawn "$1" $2 | cut -d' ' -f1; }
 peak() { $build/test/bench_spawn 1 $1 | cut -d' ' -f2; }

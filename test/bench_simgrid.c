@@ -95,10 +95,9 @@ int main(int argc, char **argv)
                        "--cfg=network/model:CM02",
                        "--cfg=network/TCP-gamma:0",
                        "--cfg=network/crosstraffic:0",
-                       "--cfg=contexts/stack-size:64",
                        "--log=root.thresh:error",
                        NULL};
-    int n_options = 6;
+    int n_options = 5;
     simgrid_init(&n_options, options);
     if (argc != 5) {
         fprintf(stderr, "usage: bench_simgrid PLATFORM ring|burst|jitter RANKS BYTES\n");

@@ -260,8 +260,11 @@ static void on_comm_done(void *ctx, uint64_t cookie)
     rlt_replay *r = ctx;
     comm_state *cs = &r->comms[cookie];
     rlt_bound bound;
+    rlt_error e = {0};
     if (rlt_plan_bound(&cs->plan, r->router, r->options.network_scale, 1 / r->options.network_scale, &bound,
-                       NULL) == 0)
+                       &e) < 0)
+        sim_fail(r, &e);
+    else
         cs->result.bound_ps = bound.time_ps;
     rlt_plan_free(&cs->plan);
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Preloaded: the allocation number FAIL_MALLOC (from 1; malloc, calloc, realloc) fails, and, with
+ * FAIL_MALLOC_ALL set, all after it. FAIL_MALLOC_COUNT names a file for the number of allocations there were.
+ * Allocations before main, by the loader and the C library, are not counted.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+
+static unsigned long fail_at, count;
+static int all, counting;
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *at = getenv("FAIL_MALLOC");
+    fail_at = at ? strtoul(at, NULL, 10) : 0;
+    all = getenv("FAIL_MALLOC_ALL") != NULL;
+    counting = 1;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    const char *path = getenv("FAIL_MALLOC_COUNT");
+    counting = 0;
+    FILE *f = path ? fopen(path, "w") : NULL;
+    if (f) {
+        fprintf(f, "%lu\n", count);
+        fclose(f);
+    }
+}
+
+static int fails(void)
+{
+    if (!counting)
+        return 0;
+    unsigned long i = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+    if (fail_at == 0 || i < fail_at || (i > fail_at && !all))
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+void *malloc(size_t size)
+{
+    return fails() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+    return fails() ? NULL : __libc_realloc(p, size);
+}

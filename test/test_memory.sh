@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The k-th allocation fails, for k = 1, 2, ... over whole commands: an error of one line and its exit status, never a crash, a silent
+# failure, or a result that lacks something without saying so. Once with that allocation failing alone, once with all after it.
+set -u
+ringlet=${BUILD:-build}/ringlet
+fail=${BUILD:-build}/test/fail_malloc.so
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+n=0 bad=0 failed=0
+if [ ! -e "$fail" ]; then
+    echo "ok 1 - not under a sanitizer # SKIP"
+    echo "1 passed, 0 failed"
+    exit 0
+fi
+
+try() { # label, command
+    label=$1
+    shift
+    n=$((n + 1)) wrong=""
+    LD_PRELOAD=$fail FAIL_MALLOC_COUNT="$tmp/count" "$ringlet" "$@" >"$tmp/whole" 2>/dev/null
+    count=$(cat "$tmp/count") k=1 ran=0
+    while [ "$k" -le "$count" ]; do
+        for all in FAIL_MALLOC_ALL NOTHING; do
+            env "$all=1" FAIL_MALLOC=$k LD_PRELOAD="$fail" timeout 60 "$ringlet" "$@" >"$tmp/out" 2>"$tmp/err"
+            status=$? ran=$((ran + 1))
+            case $status in
+            0) cmp -s "$tmp/whole" "$tmp/out" || grep -q 'out of memory' "$tmp/err" || wrong="$wrong k=$k: status 0 with another result;" ;;
+            1 | 2 | 3 | 4 | 5) grep -q '^ringlet: ' "$tmp/err" || wrong="$wrong k=$k: status $status without a word;" ;;
+            *) wrong="$wrong k=$k: status $status;" ;;
+            esac
+        done
+        if [ $k -lt 32 ]; then k=$((k + 1)); else k=$((k + k / 6)); fi
+    done
+    if [ -z "$wrong" ]; then
+        echo "ok $n - $label: $ran runs, $count allocations"
+    else
+        echo "not ok $n - $label:$wrong"
+        bad=1 failed=$((failed + 1))
+    fi
+}
+
+try "coll" coll -t hgx-h100-8 -b 1MiB -c all_reduce -a ring,direct,tree -j 1
+try "coll as JSON, with links" coll -t dgx1-v100-8 -b 1MiB -a ring -f json --links -j 1
+try "coll on a fat tree, folded" coll -t fat-tree:16@50GB/s,500ns -b 1MiB -a direct -j 1
+try "topo" topo dgx1-v100-8
+try "run of a trace" run --trace traces/transformer-8 -t hgx-h100-8
+try "run of a model, explained" run --model transformer:layers=2,hidden=256,heads=4 -t switch:4@50GB/s,1us --explain -f json
+try "check" check topologies/dgx1-v100-8.json topologies/hgx-h100-8.json
+try "trace info" trace info traces/transformer-8
+echo "$((n - failed)) passed, $failed failed"
+exit $bad
