@@ -155,8 +155,6 @@ static uint64_t content_bytes(const checker *x, uint32_t lane, cells c, uint32_t
 static int check_spans(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 {
     uint64_t count = (uint64_t)s->send.run * s->send.reps;
-    if (s->verb == RLT_VERB_MULTICAST && s->send.reps == 0 && s->land.reps == 0)
-        return 0; /* a flag */
     if (count != (uint64_t)s->land.run * s->land.reps)
         return refuse(x, p, k, "sends %u x %u blocks that land as %u x %u", s->send.reps, s->send.run,
                       s->land.reps, s->land.run);

@@ -9,9 +9,9 @@
  *   reduce-scatter  the first half: M out, M/n in;  all-gather  the second half: M/n out, M in
  *   broadcast       the root stores to all;  reduce  the root fetches the sum
  *
- * What fetches first waits for a flag from every member that its data are there. Lanes are channels x chunks.
- * Of a channel, `window` chunks are being fetched at a time, while those before are being stored: then the
- * two halves overlap, both ways of each link being busy. Results do not overwrite what is fetched.
+ * Lanes are channels x chunks. Of a channel, `window` chunks are being fetched at a time, while those before
+ * are being stored: then the two halves overlap, both ways of each link being busy. Results do not overwrite
+ * what is fetched.
  */
 #include <stdlib.h>
 
@@ -37,52 +37,22 @@ static bool rooted(const rlt_plan *plan)
     return rlt_coll_rooted(plan->req.kind);
 }
 
-/* In lane 0 flags come first. Then the fetch, where there is one, then the store. */
-static uint32_t fetch_step(const rlt_plan *plan, uint32_t lane)
-{
-    return lane == 0 && fetches(plan->req.kind);
-}
-
+/* The fetch, where there is one, then the store. */
 static uint32_t nvls_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
 {
     rlt_coll_kind kind = plan->req.kind;
-    bool out_of_it = kind == RLT_REDUCE && member != plan->req.root;
-    if (plan->req.n == 1)
+    (void)lane;
+    if (plan->req.n == 1 || (kind == RLT_REDUCE && member != plan->req.root))
         return 0;
-    return fetch_step(plan, lane) + (out_of_it ? 0 : fetches(kind)) + stores(kind);
-}
-
-/* A flag to all. */
-static void flag(const rlt_plan *plan, rlt_step *out)
-{
-    out->verb = RLT_VERB_MULTICAST;
-    out->send_to = out->recv_count = plan->req.n;
-    out->nowait = 1;
-}
-
-/* What fetches waits for the flags, or for an earlier chunk of the same channel to have been fetched. */
-static void wait_turn(const rlt_plan *plan, uint32_t lane, rlt_step *out)
-{
-    uint32_t chunk = lane % plan->chunks;
-    if (chunk >= plan->window) {
-        out->wait_lane = lane - plan->window;
-        out->wait_step = fetch_step(plan, out->wait_lane);
-    } else if (lane > 0) {
-        out->wait_lane = 0;
-        out->wait_step = 0;
-    }
+    return (uint32_t)fetches(kind) + stores(kind);
 }
 
 static void nvls_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
     const rlt_lane *l = (const rlt_lane *)plan->data + lane;
     rlt_coll_kind kind = plan->req.kind;
-    uint32_t first = fetch_step(plan, lane), block = rooted(plan) ? 0 : member;
-    bool fetching = fetches(kind) && k == first;
-    if (k < first) {
-        flag(plan, out);
-        return;
-    }
+    uint32_t block = rooted(plan) ? 0 : member;
+    bool fetching = fetches(kind) && k == 0;
     out->peer_step = k;
     out->recv_count = fetching || rooted(plan) ? 1 : plan->req.n;
     if (kind == RLT_BROADCAST && member != plan->req.root)
@@ -93,18 +63,22 @@ static void nvls_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint
     out->verb = fetching ? RLT_VERB_REDUCE : RLT_VERB_MULTICAST;
     out->send_buffer = !fetching && plan->result;
     out->land_buffer = plan->result;
-    if (fetching)
-        wait_turn(plan, lane, out);
+    if (fetching && lane % plan->chunks >= plan->window) {
+        out->wait_lane = lane - plan->window;
+        out->wait_step = 0;
+    }
 }
 
 static int check_topology(const rlt_coll_request *req, rlt_error *err)
 {
-    uint32_t needed = (fetches(req->kind) ? RLT_CAN_REDUCE : 0) | RLT_CAN_MULTICAST;
+    uint32_t needed = (fetches(req->kind) ? RLT_CAN_REDUCE : 0) | (stores(req->kind) ? RLT_CAN_MULTICAST : 0);
     if (!req->topology || (rlt_topology_in_networks(req->topology) & needed) == needed)
         return 0;
     return rlt_fail(err, RLT_EUNSUPPORTED, "nvls", "no switch of '%s' can %s: see in_network",
                     rlt_topology_name(req->topology),
-                    fetches(req->kind) ? "add up and replicate" : "replicate");
+                    needed == RLT_CAN_REDUCE      ? "add up"
+                    : needed == RLT_CAN_MULTICAST ? "replicate"
+                                                  : "add up and replicate");
 }
 
 /* As many as have something to overlap, of the usual size or larger. */
@@ -132,7 +106,7 @@ static int nvls_plan(rlt_plan *plan, rlt_error *err)
         plan->result = 1;
     }
     plan->reduces = fetches(req->kind);
-    plan->multicasts = true;
+    plan->multicasts = stores(req->kind);
     rlt_lane *lanes = malloc(plan->lanes * sizeof *lanes);
     if (!lanes)
         return rlt_nomem(err);
