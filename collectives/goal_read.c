@@ -134,10 +134,11 @@ static int number(reader *r, const char *what, char suffix, uint64_t max, uint64
     if (*p < '0' || *p > '9')
         return expected(r, what);
     for (; *p >= '0' && *p <= '9'; p++) {
-        if (value > (max - (uint64_t)(*p - '0')) / 10)
+        uint64_t digit = (uint64_t)(*p - '0');
+        if (digit > max || value > (max - digit) / 10)
             return rlt_goal_fail(r->g, r->word_line, RLT_ERANGE, r->err, "%s: '%s' is above %llu", what,
                                  r->word, (unsigned long long)max);
-        value = value * 10 + (uint64_t)(*p - '0');
+        value = value * 10 + digit;
     }
     if (suffix && *p == suffix)
         p++;
@@ -308,12 +309,13 @@ static int read_all(reader *r)
     int rc = next(r);
     if (rc)
         return rc;
+    uint32_t line = r->word_line;
     if (!is(r, "num_ranks"))
         return expected(r, "'num_ranks'");
     if ((rc = next(r)) || (rc = number(r, "a number of ranks", 0, RLT_GOAL_MAX_RANKS, &ranks)))
         return rc;
     if (ranks == 0)
-        return rlt_goal_fail(r->g, r->line, RLT_ESCHEMA, r->err, "num_ranks 0");
+        return rlt_goal_fail(r->g, line, RLT_ESCHEMA, r->err, "num_ranks 0");
     r->g->ranks = (uint32_t)ranks;
     r->seen = calloc(ranks, 1);
     if (!r->seen)
