@@ -236,8 +236,43 @@ static int to_others(const rlt_topology *t, rlt_cut_question q, wide piece, doub
     return rc;
 }
 
-static int over_cuts(const rlt_coll_request *req, const rlt_topology *t, rlt_cut_question q, double scale,
-                     rlt_time *longest, rlt_error *err)
+/* The members of the lower half of a coordinate, then the others; returns how many the first are. */
+static uint32_t split_by(const rlt_cut_question *q, uint32_t stride, uint32_t size, uint32_t *order)
+{
+    uint32_t at = 0, below = 0;
+    for (int upper = 0; upper < 2; upper++) {
+        for (uint32_t i = 0; i < q->n; i++)
+            if ((q->accelerators[i] / stride % size >= size / 2) == upper)
+                order[at++] = q->accelerators[i];
+        below = upper ? below : at;
+    }
+    return below;
+}
+
+/* All-to-all between halves of the members: by number, and by their coordinate in each dimension of a
+ * product. `order` has room for the members. */
+static int between_halves(const rlt_topology *t, rlt_cut_question q, wide piece, uint32_t *order,
+                          double scale, rlt_time *longest, rlt_error *err)
+{
+    uint32_t stride = 1, dims = rlt_topology_is_product(t) ? rlt_topology_dims(t) : 0;
+    rlt_cut_question h = q;
+    h.split = q.n / 2;
+    int rc = to_others(t, h, piece, scale, longest, err);
+    h.accelerators = order;
+    for (uint32_t d = 0; d < dims; d++) {
+        uint32_t sizes[RLT_MAX_DIMS], subs = rlt_topology_sub_sizes(t, d, sizes);
+        for (uint32_t s = 0; s < subs && rc == 0; s++) {
+            h.split = split_by(&q, stride, sizes[s], order);
+            stride *= sizes[s];
+            if (h.split && h.split < q.n)
+                rc = to_others(t, h, piece, scale, longest, err);
+        }
+    }
+    return rc;
+}
+
+static int over_cuts(const rlt_coll_request *req, const rlt_topology *t, rlt_cut_question q, uint32_t *room,
+                     double scale, rlt_time *longest, rlt_error *err)
 {
     wide own = req->bytes / req->n;
     rlt_cut_question in = q;
@@ -270,7 +305,9 @@ static int over_cuts(const rlt_coll_request *req, const rlt_topology *t, rlt_cut
     case RLT_ALL_TO_ALL:
         in.inwards = true;
         rc = to_others(t, q, own, scale, longest, err);
-        return rc ? rc : to_others(t, in, own, scale, longest, err);
+        if (rc == 0)
+            rc = to_others(t, in, own, scale, longest, err);
+        return rc ? rc : between_halves(t, q, own, room, scale, longest, err);
     default:
         return 0;
     }
@@ -282,13 +319,13 @@ static int cuts(const rlt_coll_request *req, const rlt_topology *t, const rlt_pl
     uint32_t links = rlt_topology_links(t);
     if (req->counts || links > RLT_CUT_LINKS || (uint64_t)req->n * links > RLT_CUT_WORK)
         return 0;
-    uint32_t *accelerators = malloc(req->n * sizeof *accelerators);
+    uint32_t *accelerators = malloc(2 * (size_t)req->n * sizeof *accelerators);
     if (!accelerators)
         return rlt_nomem(err);
     for (uint32_t m = 0; m < req->n; m++)
         accelerators[m] = rlt_placed(place, rlt_member_rank(req, m));
     rlt_cut_question q = {.accelerators = accelerators, .n = req->n, .source = RLT_NONE, .sink = RLT_NONE};
-    int rc = over_cuts(req, t, q, scale, longest, err);
+    int rc = over_cuts(req, t, q, accelerators + req->n, scale, longest, err);
     free(accelerators);
     return rc;
 }

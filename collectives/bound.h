@@ -10,9 +10,9 @@
  *             coordinates in some dimensions; and the tightest cut between members (net/cut.h; Zhao et al.,
  *             arXiv 2402.06787): all-gather |S| M/n bytes leave S, reduce-scatter enter it; broadcast, reduce
  *             M; all-reduce M both ways (its sum must reach the other side); all-to-all |S| (n - |S|) M/n,
- *             over the all-gather's cut. No cuts with counts
- *   latency   the smallest zero-load latency between two members: one message is the least.
- * Endpoint delays and protocol overheads only add to it. Picoseconds, rounded down.
+ *             over the all-gather's cut and those between halves, by number and by coordinate. No cuts with
+ * counts latency   the smallest zero-load latency between two members: one message is the least. Endpoint
+ * delays and protocol overheads only add to it. Picoseconds, rounded down.
  *
  * Where the network adds up and replicates, copies cross a link once: of sums over members only what no
  * network can save is claimed. Cuts hold there too: what is computed on the far side cannot cross.

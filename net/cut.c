@@ -44,7 +44,7 @@ void rlt_cut_memo_free(struct rlt_cut_memo *m)
 
 static void key_of(const rlt_cut_question *q, bool inwards, uint64_t key[2])
 {
-    uint32_t numbers[] = {q->n, q->source, q->sink, inwards};
+    uint32_t numbers[] = {q->n, q->source, q->sink, q->split, inwards};
     for (uint64_t i = 0; i < 2; i++) {
         key[i] = rlt_hash_bytes(numbers, sizeof numbers, i);
         key[i] = rlt_hash_bytes(q->accelerators, q->n * sizeof *q->accelerators, key[i] + i);
@@ -120,7 +120,7 @@ static int draw_links(const rlt_topology *t, bool inwards, flow_graph *g)
 static int draw(const rlt_topology *t, const rlt_cut_question *q, bool inwards, flow_graph *g, rlt_error *err)
 {
     size_t room = (size_t)t->links + q->n;
-    *g = (flow_graph){.q = q, .n_nodes = t->nodes + 1, .source = t->nodes};
+    *g = (flow_graph){.q = q, .n_nodes = t->nodes + 2, .source = t->nodes};
     g->src = malloc(room * sizeof *g->src);
     g->dst = malloc(room * sizeof *g->dst);
     g->bw_Bps = calloc(room, sizeof *g->bw_Bps);
@@ -129,8 +129,9 @@ static int draw(const rlt_topology *t, const rlt_cut_question *q, bool inwards, 
     if (!g->src || !g->dst || !g->bw_Bps || !g->capacity || !g->side || draw_links(t, inwards, g))
         return rlt_nomem(err);
     for (uint32_t i = 0; i < q->n; i++) {
-        g->src[g->n_links + i] = g->source;
-        g->dst[g->n_links + i] = q->accelerators[i];
+        bool out = q->split && i >= q->split;
+        g->src[g->n_links + i] = out ? q->accelerators[i] : g->source;
+        g->dst[g->n_links + i] = out ? g->source + 1 : q->accelerators[i];
     }
     return 0;
 }
@@ -191,8 +192,26 @@ static rlt_cut guess(flow_graph *g)
     return best;
 }
 
+/* One smallest cut between the members inside and those outside, which arcs without limit hold there. */
+static int cut_given(flow_graph *g, rlt_cut *out, rlt_error *err)
+{
+    const rlt_cut_question *q = g->q;
+    rlt_edges edges = {.n_nodes = g->n_nodes, .n_edges = g->n_links + q->n, .src = g->src, .dst = g->dst};
+    double all = 1, value;
+    for (uint32_t e = 0; e < g->n_links; e++)
+        all += g->capacity[e];
+    for (uint32_t i = 0; i < q->n; i++)
+        g->capacity[g->n_links + i] = all;
+    int rc = rlt_graph_min_cut(&edges, g->capacity, g->source, g->source + 1, &value, g->side, err);
+    if (rc == 0)
+        *out = measure(g);
+    return rc;
+}
+
 static int search(flow_graph *g, rlt_cut *out, rlt_error *err)
 {
+    if (g->q->split)
+        return cut_given(g, out, err);
     const rlt_cut_question *q = g->q;
     rlt_cut best = guess(g);
     int rc = 0;
@@ -226,7 +245,7 @@ static int find(const rlt_topology *t, const rlt_cut_question *q, bool inwards, 
 int rlt_cut_find(const rlt_topology *t, const rlt_cut_question *q, rlt_cut *out, rlt_error *err)
 {
     *out = (rlt_cut){0};
-    if (q->n < 2 || t->links > RLT_CUT_LINKS || (uint64_t)q->n * t->links > RLT_CUT_WORK)
+    if (q->n < 2 || q->split >= q->n || t->links > RLT_CUT_LINKS || (uint64_t)q->n * t->links > RLT_CUT_WORK)
         return 0;
     pthread_mutex_lock(&t->cuts->lock);
     int rc = find(t, q, q->inwards, out, err);

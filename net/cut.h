@@ -30,6 +30,7 @@ typedef struct rlt_cut_question {
     uint32_t n;
     uint32_t source; /* the one member that counts in S, or RLT_NONE: all count */
     uint32_t sink;   /* the one member that must be outside, or RLT_NONE: any */
+    uint32_t split;  /* not 0: S has exactly the first `split` members; only the other nodes are to choose */
     bool inwards;    /* bandwidth that enters S instead */
 } rlt_cut_question;
 
