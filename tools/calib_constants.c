@@ -124,13 +124,13 @@ static rlt_constant *enter(finder *f, const char *name, const char *unit, bool w
     return c;
 }
 
-/* Facts are no constants to fit: plain whole numbers count things, sizes are of buffers; and what the tuner
- * believes of the machine need not be true. Zero says that something is not there. */
+/* Facts are no constants to fit: plain whole numbers count things, sizes are of buffers, the clock is in the
+ * data sheet; and what the tuner believes of the machine need not be true. Zero: something is not there. */
 static bool is_fact(const char *key, double value, const char *unit, bool whole)
 {
     size_t n = strlen(unit);
     bool size = n > 0 && unit[n - 1] == 'B';
-    return whole || size || value <= 0 || strncmp(key, "tuner_", 6) == 0;
+    return whole || size || value <= 0 || strcmp(key, "clock") == 0 || strncmp(key, "tuner_", 6) == 0;
 }
 
 /* All numbers below `v` that are no facts. */

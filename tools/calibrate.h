@@ -63,8 +63,8 @@ typedef struct rlt_constant {
 void rlt_constant_text(const rlt_constant *c, double value, const char *unit, int digits, char *buffer,
                        size_t size);
 /* The constants that `list` names, "launch,protocols.LL.message=1us", or, with NULL, all
- * durations, rates and fractions of the endpoint but zeros and what its tuner believes ("tuner_..."). They
- * begin with the geometric means over the machines. */
+ * durations, rates and fractions of the endpoint but zeros, its clock, and what its tuner believes
+ * ("tuner_..."). They begin with the geometric means over the machines. */
 int rlt_constants_find(rlt_machine *machines, uint32_t n, const char *list, rlt_constant *out,
                        uint32_t *n_out, rlt_error *err) RLT_MUST_USE;
 /* Writes the values into the machine's text and rebuilds it. */

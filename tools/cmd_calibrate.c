@@ -29,7 +29,8 @@ static const rlt_option fit_options[] = {
      "The constants to fit, numbers of the topology file: launch, protocols.LL.message, dims.0.bandwidth "
      "(looked "
      "for in the endpoint first). START is needed where there is none yet, or zero. Default: all "
-     "durations, rates and fractions of the endpoint but zeros and what its tuner believes (tuner_...).",
+     "durations, rates and fractions of the endpoint but zeros, its clock, and what its tuner believes "
+     "(tuner_...).",
      AT(fit)},
     {"hold-out", 0, RLT_OPT_TEXT, "SIZES",
      "Not fitted to; errors are shown apart. every-other: every second size that was measured; none; or "
