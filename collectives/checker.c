@@ -502,10 +502,11 @@ static uint32_t waits_for(const checker *x, uint32_t p)
     read_step(x, p, here->step, &s);
     if (here->waits_for_lane)
         return p - p % x->lanes + s.wait_lane;
-    for (uint32_t q = 0; q < x->n_places; q++) {
+    bool known = s.recv_from < x->n; /* else anybody */
+    uint32_t q = known ? s.recv_from * x->lanes : 0, end = known ? q + x->lanes : x->n_places;
+    for (; q < end; q++)
         if (still_to_send(x, q, p))
             return q;
-    }
     return p; /* not reached: as many messages are sent to a step as it waits for */
 }
 
