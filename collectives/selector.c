@@ -68,14 +68,11 @@ static uint32_t channels_of(const rlt_coll_request *req, const rlt_endpoint *e, 
 static rlt_time believed(const rlt_coll_request *req, const rlt_protocol *p)
 {
     uint32_t steps = ring_steps(req);
-    unsigned __int128 ps = (unsigned __int128)req->bytes * 1000000000000u * steps;
-    unsigned __int128 rate = (unsigned __int128)p->tuner_Bps * req->n;
-    unsigned __int128 latency = (unsigned __int128)steps * (uint64_t)p->tuner_step_ps;
-    if (p->serves & RLT_FOR_NVLS) {
-        ps *= req->n;
-        rate *= req->n - 1;
-    }
-    ps = ps / rate + latency + (uint64_t)p->tuner_base_ps;
+    /* At most 2^48 bytes, 2^25 steps: below 2^114. */
+    unsigned __int128 ps = (unsigned __int128)req->bytes * 1000000000000u / p->tuner_Bps * steps / req->n;
+    if (p->serves & RLT_FOR_NVLS)
+        ps = ps * req->n / (req->n - 1);
+    ps += (unsigned __int128)steps * (uint64_t)p->tuner_step_ps + (uint64_t)p->tuner_base_ps;
     return ps > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)ps;
 }
 
