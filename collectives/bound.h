@@ -21,7 +21,7 @@
 #define RLT_BOUND_H
 
 #include "collectives/algorithm.h"
-#include "net/route.h"
+#include "net/network.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +31,14 @@ typedef struct rlt_bound {
     rlt_time time_ps;
     rlt_time traffic_ps, cut_ps, latency_ps;
 } rlt_bound;
+
+/* The bound that holds under a network model: alpha-beta shares nothing but the ranks' own ports, so that
+ * cuts inside do not hold it up. */
+static inline rlt_time rlt_bound_under(const rlt_bound *b, const rlt_net_model *model)
+{
+    rlt_time ports = b->traffic_ps > b->latency_ps ? b->traffic_ps : b->latency_ps;
+    return model == &rlt_net_alpha_beta ? ports : b->time_ps;
+}
 
 /* scale multiplies every bandwidth. `router` is used for latencies (a bounded sample of pairs on large
  * groups: minimum over neighbours in member order is not a bound, so large groups use the smallest link

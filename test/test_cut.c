@@ -266,6 +266,21 @@ static void against_every_set(void **state)
     }
 }
 
+/* Two leaves of four hosts reach the other two by 100 GB/s each: 64 MB have to cross under flow. Alpha-beta
+ * lets links inside carry more than they can: 15 MB by each host's own port are its bound. */
+static void models_that_share_ports_only(void **state)
+{
+    (void)state;
+    test_net net = {.topology = "fat-tree:16@100GB/s,0ns,hosts_per_leaf=4,oversubscription=4",
+                    .model = &rlt_net_flow,
+                    .algorithm = "direct"};
+    assert_int_equal(test_collective(&net, RLT_ALL_TO_ALL, 16000000, NULL).bound_ps, 320 * RLT_US);
+    net.model = &rlt_net_alpha_beta;
+    test_run run = test_collective(&net, RLT_ALL_TO_ALL, 16000000, NULL);
+    assert_int_equal(run.bound_ps, 150 * RLT_US);
+    assert_in_range(run.time_ps, 150 * RLT_US, 300 * RLT_US);
+}
+
 static void limits(void **state)
 {
     (void)state;
@@ -314,9 +329,13 @@ static void no_run_beats_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),           cmocka_unit_test(a_thin_link_decides),
-        cmocka_unit_test(dimensions_apart),  cmocka_unit_test(networks_that_reduce),
-        cmocka_unit_test(against_every_set), cmocka_unit_test(limits),
+        cmocka_unit_test(by_hand),
+        cmocka_unit_test(a_thin_link_decides),
+        cmocka_unit_test(dimensions_apart),
+        cmocka_unit_test(networks_that_reduce),
+        cmocka_unit_test(against_every_set),
+        cmocka_unit_test(models_that_share_ports_only),
+        cmocka_unit_test(limits),
         cmocka_unit_test(no_run_beats_it),
     };
     return cmocka_run_group_tests_name("cut", tests, NULL, NULL);

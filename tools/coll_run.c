@@ -59,7 +59,7 @@ static int find_bound(rlt_coll_run *run, const rlt_setup *s, rlt_error *err)
         return rc;
     rc = rlt_plan_bound(&run->plan, router, 1, 1, &bound, err);
     if (!rc)
-        run->bound_ps = bound.time_ps;
+        run->bound_ps = rlt_bound_under(&bound, s->model);
     rlt_router_free(router);
     return rc;
 }

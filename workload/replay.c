@@ -265,7 +265,7 @@ static void on_comm_done(void *ctx, uint64_t cookie)
                        &e) < 0)
         sim_fail(r, &e);
     else
-        cs->result.bound_ps = bound.time_ps;
+        cs->result.bound_ps = rlt_bound_under(&bound, r->options.model);
     rlt_plan_free(&cs->plan);
 }
 
