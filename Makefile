@@ -153,8 +153,10 @@ bench: deps
 
 # How far simulations are from measured collectives, with the constants shipped in topologies/.
 MEASURED ?= ../shared/data/collectives/measured_collectives.csv
+validate: EVALUATIONS ?= 600
 validate: all
-	@if [ -r $(MEASURED) ]; then $(BUILD)/ringlet calibrate --check $(MEASURED); \
+	@if [ -r $(MEASURED) ]; then $(BUILD)/ringlet calibrate --check $(MEASURED) && \
+	    $(BUILD)/ringlet calibrate --leave-one-out nvswitch -w inplace=out -w dtype=half --max-evaluations $(EVALUATIONS) $(MEASURED); \
 	else echo 'validate: skipped, $(MEASURED) is not here (MEASURED=FILE names another table)'; fi
 
 # A shared object that makes the k-th allocation fail, for tests that preload it.

@@ -81,11 +81,12 @@ static bool serves(const rlt_protocol *p, uint32_t what)
     return (p->serves ? p->serves : RLT_FOR_STEPS) & what;
 }
 
-static const char *why_not(const rlt_coll_request *req, const rlt_endpoint *e, uint32_t i,
-                           const rlt_algorithm *a)
+static const char *why_not(const rlt_coll_request *req, const rlt_endpoint *e, uint32_t i)
 {
     const rlt_protocol *p = &e->protocols[i];
-    if (e->protocol >= 0 && e->protocol != (int)i && serves(&e->protocols[e->protocol], served_by(a)))
+    /* As NCCL_PROTO: for collectives, not for what goes directly. */
+    if (e->protocol >= 0 && e->protocol != (int)i &&
+        serves(p, RLT_FOR_DIRECT) == serves(&e->protocols[e->protocol], RLT_FOR_DIRECT))
         return "another protocol is set";
     if (p->limit_bytes && message_bytes(req) > p->limit_bytes)
         return "messages above its limit";
@@ -107,7 +108,7 @@ static uint32_t add_candidates(const rlt_coll_request *req, const rlt_endpoint *
                                    .protocol = i,
                                    .channels = channels_of(req, e, p),
                                    .estimate_ps = p->tuner_Bps ? believed(req, p) : RLT_TIME_MAX,
-                                   .excluded = why_not(req, e, i, a)};
+                                   .excluded = why_not(req, e, i)};
     }
     return n;
 }
