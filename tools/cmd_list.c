@@ -117,6 +117,11 @@ static void list_settings(rlt_table *t)
     put(t, "message", "delay of each message", "duration, such as 1us");
     put(t, "byte", "delay of each byte", "duration, such as 0.5ps");
     put(t, "protocol", "of those that the topology file has", "name or auto");
+    put(t, "NAME.message", "and start, member, line_time, share, wire, ...: of the protocol NAME",
+        "as in the topology file");
+    put(t, "thread_blocks", "channels of a tuned endpoint; 0: not tuned", "count");
+    put(t, "clock", "GHz; launch and the times of protocols shrink with it", "number, such as 1.98");
+    put(t, "copy", "of the own share, in times of what the links would take", "number, such as 0.55");
     put(t, "channels", "independent shares of the data", "count");
     put(t, "chunks", "pieces of a share under way at a time", "count");
     put(t, "window", "messages that a rank keeps under way", "count");

@@ -151,10 +151,11 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
     }
     if (strchr(name, '.')) /* of one protocol */
         return rlt_endpoint_set(&s->endpoint, name, value, err);
-    return rlt_fail(err, RLT_EUSAGE, name,
-                    "unknown setting%s%s%s (endpoints have injection, launch, message, byte, protocol; "
-                    "algorithms have channels, chunks, window, directions, servers, patterns)",
-                    near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+    return rlt_fail(
+        err, RLT_EUSAGE, name,
+        "unknown setting%s%s%s (endpoints have injection, launch, message, byte, protocol, clock, ...; "
+        "algorithms have channels, chunks, window, directions, servers, patterns)",
+        near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
 
 /* What the unit parsers refuse on the command line is wrong use, not bad input. */
