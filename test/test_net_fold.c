@@ -112,7 +112,10 @@ static void make_fold(world *w)
 static void play(world *w, const scene *s, const rlt_net_model *model, rlt_injection rule, bool folded)
 {
     *w = (world){.s = s, .folded = folded};
-    if (rlt_topology_from_compact(s->topology, &w->t, &w->err))
+    int rc = s->topology[0] == '{'
+                 ? rlt_topology_from_json("test", s->topology, strlen(s->topology), &w->t, &w->err)
+                 : rlt_topology_from_compact(s->topology, &w->t, &w->err);
+    if (rc)
         fail_msg("%s", w->err.what);
     w->ranks = rlt_topology_accelerators(w->t);
     assert_int_equal(rlt_placement_identity(w->t, w->ranks, &w->place, NULL), 0);
@@ -303,6 +306,38 @@ static void test_fan_in(void **state)
     }
 }
 
+/* A static route that takes the cable between two switches there, back, and there again: twice the bytes on
+ * it at once, so half the rate, and thrice the latency. */
+static void test_twice(void **state)
+{
+    (void)state;
+    scene s = {.topology = "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\"},{\"id\":\"b\",\"kind\":"
+                           "\"accelerator\"},{\"id\":\"s\",\"kind\":\"switch\"},{\"id\":\"t\",\"kind\":"
+                           "\"switch\"}],\"links\":[{\"src\":\"a\",\"dst\":\"s\",\"bandwidth\":\"50GB/s\","
+                           "\"latency\":\"100ns\"},{\"src\":\"s\",\"dst\":\"t\",\"bandwidth\":\"50GB/s\","
+                           "\"latency\":\"100ns\"},{\"src\":\"t\",\"dst\":\"b\",\"bandwidth\":\"50GB/s\","
+                           "\"latency\":\"100ns\"}],\"routes\":[{\"src\":\"a\",\"dst\":\"b\",\"via\":"
+                           "[\"s\",\"t\",\"s\",\"t\"]}]}",
+               .n_posts = 2,
+               .posts = {{0, 0, 1, 1, EACH, 1000}, {10000000, 0, 1, 1, EACH, 0}}};
+    static world w;
+    for (int r = 0; r < 2; r++) {
+        play(&w, &s, &rlt_net_flow, rules[r], false);
+        assert_int_equal(w.rc, 0);
+        assert_int_equal(w.delivered[0], 1000 * 40 + 5 * 100000);
+        assert_int_equal(w.delivered[1], 10000000 + 5 * 100000);
+        uint64_t most = 0, all = 0;
+        for (uint32_t i = 0; i < rlt_topology_links(w.t); i++) {
+            uint64_t bytes = rlt_usage_link(w.net->usage, i).bytes;
+            all += bytes;
+            most = bytes > most ? bytes : most;
+        }
+        assert_int_equal(all, 5000);
+        assert_int_equal(most, 2000);
+        end(&w);
+    }
+}
+
 /* Three messages over the eight links of a class: whoever folded was wrong. */
 static void test_uneven(void **state)
 {
@@ -364,7 +399,7 @@ int main(void)
         cmocka_unit_test(test_ring_exchange), cmocka_unit_test(test_oversubscribed),
         cmocka_unit_test(test_around_a_ring), cmocka_unit_test(test_product),
         cmocka_unit_test(test_fan_in),        cmocka_unit_test(test_uneven),
-        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_twice),         cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -316,6 +316,45 @@ static void test_refusals(void **state)
             "they are no tree");
 }
 
+/* What switches can do is read from every form, refused where it makes no sense, and survives being written.
+ */
+static void test_read_and_written(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"switch:8@50GB/s,500ns,in_network=add", "reduce+multicast, got 'add'"},
+        {"ring:8@50GB/s,500ns,in_network=reduce", "has no switches"},
+        {BOX(",\"in_network\":\"sum\""), "got 'sum'"},
+        {"{\"dims\":[{\"shape\":\"torus\",\"sizes\":[2,2],\"bandwidth\":\"1GB/s\",\"latency\":\"0ns\","
+         "\"in_network\":\"multicast\"}]}",
+         "has no switches"}};
+    for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        rlt_topology *t = NULL;
+        rlt_error err = {0};
+        int rc = bad[i][0][0] == '{' ? rlt_topology_from_json("x", bad[i][0], strlen(bad[i][0]), &t, &err)
+                                     : rlt_topology_from_compact(bad[i][0], &t, &err);
+        assert_int_equal(rc, RLT_ESCHEMA);
+        if (!strstr(err.what, bad[i][1]))
+            fail_msg("'%s' does not say '%s'", err.what, bad[i][1]);
+    }
+    rlt_topology *t = NULL, *again = NULL;
+    assert_int_equal(rlt_topology_from_compact("switch:3@50GB/s,500ns,in_network=multicast", &t, NULL), 0);
+    for (int graphml = 0; graphml < 2; graphml++) {
+        char *text = NULL;
+        assert_int_equal(rlt_topology_export(t, graphml ? "graphml" : "json", &text, NULL), 0);
+        assert_int_equal(graphml ? rlt_topology_from_graphml("x", text, strlen(text), &again, NULL)
+                                 : rlt_topology_from_json("x", text, strlen(text), &again, NULL),
+                         0);
+        assert_int_equal(rlt_topology_in_network(again, rlt_topology_find_node(again, "sw0.0.0")),
+                         RLT_CAN_MULTICAST);
+        assert_int_equal(rlt_topology_in_network(again, 0), 0);
+        assert_int_equal(rlt_topology_in_networks(again), RLT_CAN_MULTICAST);
+        rlt_topology_free(again);
+        free(text);
+    }
+    rlt_topology_free(t);
+}
+
 /* Stopped half-way: what has been carried by then. */
 static void test_stopped(void **state)
 {
@@ -335,9 +374,10 @@ static void test_stopped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_switch), cmocka_unit_test(test_some_ranks), cmocka_unit_test(test_together),
-        cmocka_unit_test(test_fat_tree),   cmocka_unit_test(test_unequal),    cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_one_switch),       cmocka_unit_test(test_some_ranks),
+        cmocka_unit_test(test_together),         cmocka_unit_test(test_fat_tree),
+        cmocka_unit_test(test_unequal),          cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_read_and_written), cmocka_unit_test(test_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
