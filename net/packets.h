@@ -8,8 +8,9 @@
  * what is sent, again, and in answer.
  *
  * Time is integer picoseconds; b / bandwidth is rounded to nearest once per packet. At one instant packets
- * are handled in the order in which they were sent (a running number), so that a run repeats itself bit for
- * bit.
+ * are handled in the order in which they were put on their last links, so that a run repeats itself bit for
+ * bit. A queue is what has not left the port yet: the part of the packet on the wire that is still to go
+ * included, without back-pressure; the whole of it with.
  */
 #ifndef RLT_PACKETS_H
 #define RLT_PACKETS_H
@@ -55,8 +56,9 @@ typedef struct rlt_packets_config {
     bool cut_through; /* waits for `header_bytes` instead of the whole packet, unless the next port is faster
                        */
     uint32_t header_bytes;
-    uint64_t buffer_bytes; /* of a port of a switch; 0: without limit. What does not fit is dropped, or held
-                              back. */
+    uint64_t buffer_bytes; /* of a port of a switch (any node but an accelerator); 0: without limit. What does
+                              not fit is dropped; credits: of what came by one link, what does not fit is held
+                              back; PFC: not used, as pauses keep what waits near pause_bytes */
     uint64_t ecn_min_bytes,
         ecn_max_bytes; /* marks with a probability rising from 0 to ecn_probability; max 0: never */
     double ecn_probability;
@@ -72,7 +74,7 @@ typedef struct rlt_packets_config {
     /* At each switch on the way of a PROBE packet, after its latency: true takes it off the network. NULL:
      * never. */
     bool (*pass)(void *ctx, uint32_t node, const rlt_packet *p);
-    /* Dropped or lost (for tests and counters); may be NULL. link: where. */
+    /* Dropped, or lost on a link (told when it is put there); may be NULL. link: where. */
     void (*dropped)(void *ctx, const rlt_packet *p, uint32_t link);
     /* Injected: its last byte has left its source; may be NULL. */
     void (*left)(void *ctx, const rlt_packet *p);
@@ -91,12 +93,14 @@ RLT_API void rlt_packets_send(rlt_packets *p, const rlt_packet *packet);
 /* When a packet of so many bytes that is sent now would leave the first port of that route. */
 RLT_API rlt_time rlt_packets_leaves(const rlt_packets *p, uint32_t route, uint32_t bytes);
 RLT_API rlt_usage *rlt_packets_usage(rlt_packets *p);
+/* Takes what waits out of the accounts of a run that ended early; once, before the usage is read. */
+RLT_API void rlt_packets_settle(rlt_packets *p);
 
 /* What happened at a link's port. */
 typedef struct rlt_port_counts {
     uint64_t packets, marks, drops, losses, pauses;
     rlt_time paused_ps;
-    uint64_t peak_bytes; /* most that waited */
+    uint64_t peak_bytes; /* the longest queue, with what was on the wire */
 } rlt_port_counts;
 RLT_API rlt_port_counts rlt_packets_port(const rlt_packets *p, uint32_t link);
 /* Packets under way, for the report of a stall; text names one that waits and for what. */
