@@ -65,6 +65,7 @@ typedef struct rlt_step {
     uint8_t copy;   /* local: `send` is moved to `land` within this member (reduce: added); no message */
     uint8_t send_buffer, land_buffer;
     uint8_t verb;  /* rlt_verb: what the network does with the message */
+    uint16_t turn; /* of several parallel links to send_to, which one: modulo their number */
     rlt_span send; /* blocks sent */
     rlt_span land; /* where they land at send_to (or here, for copy) */
 } rlt_step;

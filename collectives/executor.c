@@ -216,7 +216,7 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective 
         .src = rlt_member_rank(&plan->req, member),
         .dst = s.verb ? 0 : rlt_member_rank(&plan->req, s.send_to),
         .bytes = s.send_bytes,
-        .route_key = number,
+        .route_key = rlt_route_key(number, s.turn),
         .tx = (uint64_t)id << 32 | lane_index,
         .rx = (uint64_t)(s.send_to * plan->lanes + number) << 32 | s.peer_step,
         .tuning = plan->tuning.on ? &plan->tuning : NULL,

@@ -44,11 +44,13 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
     return x ^ x >> 32;
 }
 
-static int new_record(refinement *f, uint32_t member, uint32_t lane, uint32_t to, rlt_error *err)
+static int new_record(refinement *f, uint32_t member, uint32_t lane, const rlt_step *s, rlt_error *err)
 {
     const rlt_coll_request *req = &f->plan->req;
     rlt_path path;
-    int rc = rlt_route(f->router, rlt_member_rank(req, member), rlt_member_rank(req, to), lane, &path);
+    uint32_t to = s->send_to;
+    int rc = rlt_route(f->router, rlt_member_rank(req, member), rlt_member_rank(req, to),
+                       rlt_route_key(lane, s->turn), &path);
     if (rc)
         return rlt_fail(err, rc, f->plan->algorithm->name, "no route from member %u to %u", member, to);
     if (f->n_records == MAX_RECORDS)
@@ -75,7 +77,7 @@ static int note_member(refinement *f, uint32_t member, uint64_t *own, rlt_error 
     const rlt_plan *plan = f->plan;
     uint64_t sum = 0;
     for (uint32_t lane = 0; lane < plan->lanes; lane++) {
-        uint32_t steps = plan->algorithm->steps(plan, member, lane), to = RLT_NONE;
+        uint32_t steps = plan->algorithm->steps(plan, member, lane), to = RLT_NONE, turn = 0;
         for (uint32_t k = 0; k < steps; k++) {
             rlt_step s;
             rlt_step_clear(&s);
@@ -84,10 +86,11 @@ static int note_member(refinement *f, uint32_t member, uint64_t *own, rlt_error 
             sum += mix(h, (uint64_t)s.wait_lane << 32 | s.wait_step);
             if (s.send_to == RLT_NONE)
                 continue;
-            int rc = s.send_to == to ? 0 : new_record(f, member, lane, s.send_to, err);
+            int rc = s.send_to == to && s.turn == turn ? 0 : new_record(f, member, lane, &s, err);
             if (rc)
                 return rc;
             to = s.send_to;
+            turn = s.turn;
             uint64_t *key = &f->records[f->n_records - 1].key;
             *key = mix(*key, mix((uint64_t)k << 32 | s.peer_step, s.send_bytes << 12 ^ s.peer_shift));
         }

@@ -23,12 +23,14 @@
 /* NCCL moves pieces of 512 KiB under its Simple protocol: a buffer of 4 MiB in 8 slots
  * (src/include/device.h). */
 #define PIECE_BYTES ((uint64_t)512 << 10)
-enum { MAX_PIECES = 1 << 16 };
+enum { MAX_PIECES = 1 << 16, MAX_TURNS = 128 };
 
 typedef struct ring_lane {
     rlt_lane lane;
     bool upwards;                     /* natural order, not reversed, no counts */
     const uint32_t *order, *position; /* member at a place of the ring, and back; NULL: natural order */
+    const uint32_t
+        *turn; /* of a member: rings before this one that step to the same next member; NULL: none */
     const uint32_t
         *larger; /* all-to-all on given rings: of the members at places [0, i), those with a larger block */
 } ring_lane;
@@ -300,6 +302,8 @@ static void ring_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint
         circulate_upwards(l, plan->req.n, member, k, out);
     else
         any_step(plan, member, lane, k, out);
+    if (l->turn)
+        out->turn = (uint16_t)l->turn[member];
 }
 
 static bool natural_order(const rlt_coll_request *req)
@@ -336,6 +340,32 @@ static void count_larger(const uint32_t *order, uint32_t n, uint32_t rest, uint3
         larger[i + 1] = larger[i] + (order[i] < rest);
 }
 
+static uint32_t next_on(const uint32_t *order, const uint32_t *position, uint32_t n, uint32_t member,
+                        bool reverse)
+{
+    uint32_t place = position[member];
+    return order[reverse ? rlt_previous(place, n) : rlt_next(place, n)];
+}
+
+/* Directed ring d is ring d / directions, backwards where d is odd of two. turns[d * n + member]: how many
+ * directed rings before d step from the member to the same one, so that they can take parallel links in turn.
+ */
+static void count_turns(const rlt_coll_request *req, const uint32_t *tables, size_t per_ring,
+                        uint32_t directions, uint32_t *turns)
+{
+    uint32_t n = req->n;
+    for (uint32_t d = 0; d < req->n_rings * directions; d++) {
+        for (uint32_t m = 0; m < n; m++) {
+            uint32_t r = d / directions,
+                     to = next_on(req->rings[r], tables + r * per_ring, n, m, d % directions), turn = 0;
+            for (uint32_t e = 0; e < d; e++)
+                turn += next_on(req->rings[e / directions], tables + e / directions * per_ring, n, m,
+                                e % directions) == to;
+            turns[(size_t)d * n + m] = turn;
+        }
+    }
+}
+
 /* Lanes, then for each given ring a table of positions and (all-to-all) one of larger blocks: bytes % n of
  * them in a lane that has any. */
 static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
@@ -348,7 +378,10 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
         return rlt_fail(err, RLT_ERANGE, "ring", "%u ring orders, at most %d", rings, RLT_MAX_LANES);
     if (rings && per_ring > SIZE_MAX / 2 / sizeof(uint32_t) / rings)
         return rlt_nomem(err);
-    ring_lane *lanes = malloc(plan->lanes * sizeof *lanes + rings * per_ring * sizeof(uint32_t));
+    uint32_t directed = rings * plan->directions;
+    bool turned = rings && directed <= MAX_TURNS;
+    ring_lane *lanes = malloc(plan->lanes * sizeof *lanes + rings * per_ring * sizeof(uint32_t) +
+                              (turned ? (size_t)directed * req->n * sizeof(uint32_t) : 0));
     if (!lanes)
         return rlt_nomem(err);
     plan->data = lanes;
@@ -361,6 +394,9 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
         if (counted)
             count_larger(req->rings[r], req->n, (uint32_t)(req->bytes % req->n), t + req->n);
     }
+    uint32_t *turns = tables + rings * per_ring;
+    if (turned)
+        count_turns(req, tables, per_ring, plan->directions, turns);
     for (uint32_t i = 0; i < plan->lanes; i++) {
         lanes[i] = (ring_lane){.lane = rlt_lane_at(plan, i, chunks)};
         lanes[i].upwards = !given && !lanes[i].lane.reverse && !req->counts;
@@ -369,6 +405,8 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
         uint32_t r = lanes[i].lane.channel % rings;
         lanes[i].order = req->rings[r];
         lanes[i].position = tables + r * per_ring;
+        if (turned)
+            lanes[i].turn = turns + (size_t)(r * plan->directions + lanes[i].lane.reverse) * req->n;
         lanes[i].larger = counted ? lanes[i].position + req->n : NULL;
     }
     return 0;

@@ -570,7 +570,7 @@ static int create_memos(alpha_beta *ab, rlt_error *err)
     rlt_routing routing = rlt_router_routing(ab->core.router);
     ab->ranks = ab->core.fold ? 0 : rlt_router_placement(ab->core.router)->n;
     ab->remembers = ab->ranks && ab->core.plain && routing != RLT_ROUTE_SPRAY && !ab->core.base.usage->series;
-    ab->key_mask = routing == RLT_ROUTE_DMODK ? 0 : UINT64_MAX;
+    ab->key_mask = rlt_router_key_mask(ab->core.router);
     ab->memos = malloc((ab->ranks ? (size_t)ab->ranks : 1) * sizeof(*ab->memos));
     if (!ab->memos)
         return rlt_nomem(err);

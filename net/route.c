@@ -29,7 +29,7 @@ typedef struct last_route {
 struct rlt_router {
     last_route *last; /* of source rank */
     uint32_t ranks;
-    uint64_t key_mask;    /* D-mod-k does not look at the key */
+    uint64_t key_mask;    /* D-mod-k looks at the turn alone, and that in graphs */
     uint32_t **long_last; /* of source rank: capacity, then links; NULL until a long route is met */
     size_t long_bytes;
     uint32_t *sprayed; /* messages so far, of source rank */
@@ -78,7 +78,7 @@ int rlt_router_create(const rlt_topology *t, const rlt_placement *p, rlt_routing
     r->p = p;
     r->ranks = p->n;
     r->routing = routing;
-    r->key_mask = routing == RLT_ROUTE_ECMP ? UINT64_MAX : 0;
+    r->key_mask = routing == RLT_ROUTE_ECMP ? UINT64_MAX : t->n_dims ? 0 : UINT64_MAX << 32;
     r->last = calloc(p->n, sizeof *r->last);
     if (routing == RLT_ROUTE_SPRAY)
         r->sprayed = calloc(p->n, sizeof *r->sprayed);
@@ -256,7 +256,9 @@ find(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key, rlt_path *path)
     if (from != to && r->t->n_dims) {
         route_product(r, from, to, (rlt_pick){.by_destination = by_destination, .value = (uint32_t)value});
     } else if (from != to) {
-        int rc = route_graph(r, src, dst, (rlt_graph_pick){by_destination, by_destination ? to : value});
+        int rc =
+            route_graph(r, src, dst,
+                        (rlt_graph_pick){by_destination, by_destination ? to : value, (uint32_t)(key >> 32)});
         if (rc)
             return rc;
     }
@@ -278,6 +280,11 @@ int rlt_route(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, uint64_t key,
     path->latency_ps = e->latency_ps;
     path->bw_Bps = e->bw_Bps;
     return 0;
+}
+
+uint64_t rlt_router_key_mask(const rlt_router *r)
+{
+    return r->key_mask;
 }
 
 const rlt_topology *rlt_router_topology(const rlt_router *r)

@@ -19,6 +19,9 @@
  *
  * spray: round robin over the choices, message by message.
  *
+ * Parallel links between the same two nodes are taken by the turn in the flow's key (rlt_route_key), so that
+ * channels that know of each other share them out.
+ *
  * Under ecmp and spray a tie between the two ways round a ring is such a choice too.
  */
 #ifndef RLT_ROUTE_H
@@ -48,6 +51,13 @@ typedef struct rlt_router rlt_router;
 RLT_API int rlt_router_create(const rlt_topology *t, const rlt_placement *p, rlt_routing routing,
                               rlt_router **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_router_free(rlt_router *r);
+/* A flow's key: its number, and its turn among flows between the same two nodes. */
+static inline uint64_t rlt_route_key(uint32_t flow, uint32_t turn)
+{
+    return (uint64_t)turn << 32 | flow;
+}
+/* Keys that differ outside these bits have one route. */
+RLT_API uint64_t rlt_router_key_mask(const rlt_router *r);
 /* The path of a message; valid until the next call. Repeats of a rank's last destination are O(1) except
  * under spray. `key` distinguishes flows of one pair (a channel number). RLT_ETOPOLOGY where there is no
  * path, RLT_ENOMEM. */

@@ -137,6 +137,26 @@ static bool leads_on(const table *b, const rlt_link *l)
            rlt_time_add(b->latency_ps[l->dst], l->latency_ps) == b->latency_ps[l->src];
 }
 
+/* Among the links parallel to out[i], which leads on too, the one `turn` places on. */
+static uint32_t parallel(const rlt_frozen_graph *g, const table *b, uint32_t at, uint32_t chosen,
+                         uint32_t turn)
+{
+    uint32_t n = 0, place = 0, dst = g->links[g->out[chosen]].dst;
+    for (uint32_t i = g->out_first[at]; i < g->out_first[at + 1]; i++) {
+        const rlt_link *l = &g->links[g->out[i]];
+        if (l->dst != dst || !leads_on(b, l))
+            continue;
+        place = i == chosen ? n : place;
+        n++;
+    }
+    place = (place + turn) % n;
+    for (uint32_t i = g->out_first[at];; i++) {
+        const rlt_link *l = &g->links[g->out[i]];
+        if (l->dst == dst && leads_on(b, l) && place-- == 0)
+            return g->out[i];
+    }
+}
+
 /* The next link from `at`: among those that keep to a shortest route, in link order, the one that pick says.
  */
 static uint32_t next_link(const rlt_topology *t, const table *b, uint32_t at, rlt_graph_pick *pick)
@@ -156,7 +176,7 @@ static uint32_t next_link(const rlt_topology *t, const table *b, uint32_t at, rl
         pick->value /= choices;
     for (uint32_t i = first;; i++)
         if (leads_on(b, &g->links[g->out[i]]) && chosen-- == 0)
-            return g->out[i];
+            return pick->turn && pick->by_destination ? parallel(g, b, at, i, pick->turn) : g->out[i];
 }
 
 int rlt_reach_route(rlt_reach *r, uint32_t src, uint32_t dst, rlt_graph_pick pick, rlt_walk *walk)

@@ -29,6 +29,7 @@ static inline void rlt_walk_clear(rlt_walk *w)
 typedef struct rlt_graph_pick {
     bool by_destination;
     uint64_t value;
+    uint32_t turn; /* by destination: among parallel links, so many on */
 } rlt_graph_pick;
 
 typedef struct rlt_reach rlt_reach;

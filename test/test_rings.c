@@ -246,6 +246,21 @@ static void refusals(void **state)
     }
 }
 
+/* Six rings that share a double NVLink take one each: 14 steps of an eighth of a sixth at 25 GB/s a link;
+ * what the protocol adds to a step is the same at any size. */
+static void parallel_links_in_turn(void **state)
+{
+    (void)state;
+    test_net net = {.topology = "dgx1-v100-8", .algorithm = "ring"};
+    for (int flow = 0; flow < 2; flow++) {
+        net.model = flow ? &rlt_net_flow : &rlt_net_alpha_beta;
+        uint64_t bytes = (uint64_t)48 << 20;
+        test_run one = test_collective(&net, RLT_ALL_REDUCE, bytes, NULL),
+                 two = test_collective(&net, RLT_ALL_REDUCE, 2 * bytes, NULL);
+        assert_int_equal(two.time_ps - one.time_ps, 14 * (rlt_time)(bytes / 48) * 40);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +271,7 @@ int main(void)
         cmocka_unit_test(bandwidth_in_closed_form),
         cmocka_unit_test(plans_are_proven),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(parallel_links_in_turn),
     };
     return cmocka_run_group_tests_name("rings", tests, NULL, NULL);
 }

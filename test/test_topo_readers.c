@@ -152,12 +152,12 @@ static void dgx1_is_the_published_cube_mesh(void **state)
     assert_memory_equal(used, dgx1v, sizeof used);
     const rlt_endpoint *e = rlt_topology_endpoint(t);
     assert_int_equal(e->launch_ps, 6600000);
-    assert_int_equal(e->n_protocols, 3);
+    assert_int_equal(e->n_protocols, 5);
     assert_int_equal(e->protocol, RLT_PROTOCOL_AUTO);
     assert_string_equal(e->protocols[1].name, "LL128");
     assert_int_equal(e->protocols[1].message_ps, 1900000);
-    assert_int_equal(e->protocols[1].wire_num, 128);
-    assert_int_equal(e->protocols[1].wire_den, 120);
+    assert_int_equal(e->protocols[1].wire_num, 25);
+    assert_int_equal(e->protocols[1].wire_den, 20);
     rlt_topology_free(t);
 }
 
