@@ -31,12 +31,12 @@ refused() {
 }
 
 echo 1000 0 3000 500 >"$dir/shares"
-verdict "gather: all but the root's share in a burst" "$(time_of -c gather --root 0 -b 4000B)" 1030000
+verdict "gather: all but the root's share in a burst" "$(time_of -a auto -c gather --root 0 -b 4000B)" 1030000
 verdict "scatter by a tree: two rounds" "$(time_of -c scatter -a tree -b 4000B)" 2030000
-verdict "gather with counts: to rank 2, 1500 bytes" "$(time_of -c gather --root 2 --counts "$dir/shares")" 1015000
-verdict "scatter with counts: from rank 0, 3500 bytes" "$(time_of -c scatter --counts "$dir/shares")" 1035000
-verdict "all-gather with counts: rank 2 sends 3 x 3000" "$(time_of -c all_gather --counts "$dir/shares")" 1090000
-verdict "reduce-scatter with counts: rank 2 hears as much" "$(time_of -c reduce_scatter --counts "$dir/shares")" 1090000
+verdict "gather with counts: to rank 2, 1500 bytes" "$(time_of -a auto -c gather --root 2 --counts "$dir/shares")" 1015000
+verdict "scatter with counts: from rank 0, 3500 bytes" "$(time_of -a auto -c scatter --counts "$dir/shares")" 1035000
+verdict "all-gather with counts: rank 2 sends 3 x 3000" "$(time_of -a auto -c all_gather --counts "$dir/shares")" 1090000
+verdict "reduce-scatter with counts: rank 2 hears as much" "$(time_of -a auto -c reduce_scatter --counts "$dir/shares")" 1090000
 verdict "one parameter server: 3 x 4000 bytes in, and out" "$(time_of -c all_reduce -a ps -b 4000B)" 2240000
 verdict "four: a quarter of it" "$(time_of -c all_reduce -a ps -b 4000B -s servers=4)" 2060000
 verdict "all collectives, all algorithms" "$(time_of -c all -a all -b 4KiB | wc -l | awk '{ print ($1 > 30) }')" 1

@@ -27,8 +27,8 @@ static const rlt_option own_options[] = {
      AT(collective), .preset = "all_reduce", .word_at = rlt_collective_word},
     {"algorithm", 'a', RLT_OPT_TEXT, "NAME[,...]",
      "Algorithms to compare, those that 'ringlet list algorithms' shows; all: each that can do the "
-     "collective; auto: the one ringlet would choose.",
-     AT(algorithm), .preset = "auto", .word_at = rlt_algorithm_word},
+     "collective; auto: the one ringlet would choose. Default: all, in groups of more than 128 ranks auto.",
+     AT(algorithm), .word_at = rlt_algorithm_word},
     {"bytes", 'b', RLT_OPT_TEXT, "SIZES",
      "Sizes: 64MiB, a list 1KiB,1MiB, or a range LOW:HIGH:xN or LOW:HIGH:+STEP such as 1KiB:1GiB:x4. "
      "all_reduce, broadcast, reduce, all_to_all: the buffer of a rank; all_gather, gather: the whole result; "
@@ -128,11 +128,20 @@ static int read_kinds(coll_job *j, rlt_error *err)
     return 0;
 }
 
+/* Without a word from the user: a comparison where it takes moments, and where rows are not asked for one by
+ * one. */
+static const char *default_algorithms(const coll_job *j)
+{
+    enum { COMPARED = 128 };
+    bool one = j->s->report.links_csv || j->s->plan.export;
+    return one || j->ask.group.n > COMPARED ? "auto" : "all";
+}
+
 static int read_algorithms(coll_job *j, rlt_error *err)
 {
-    const char *cursor = j->s->algorithm, *item;
+    const char *text = j->s->algorithm ? j->s->algorithm : default_algorithms(j), *cursor = text, *item;
     size_t length;
-    if (strcmp(j->s->algorithm, "all") == 0) {
+    if (strcmp(text, "all") == 0) {
         j->ask.all_algorithms = true;
         while (j->ask.n_algorithms < RLT_COLL_ALGORITHMS && rlt_algorithm_at(j->ask.n_algorithms)) {
             j->ask.algorithms[j->ask.n_algorithms] = rlt_algorithm_at(j->ask.n_algorithms);
@@ -266,14 +275,14 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
     if (j->s->no_fold && j->s->verify_fold)
         return rlt_fail(err, RLT_EUSAGE, "--verify-fold", "does not go with --no-fold");
     ask->jobs = rlt_pool_threads(j->s->jobs);
-    if ((rc = read_kinds(j, err)) || (rc = read_algorithms(j, err)) ||
+    if ((rc = read_kinds(j, err)) || (j->s->algorithm && (rc = read_algorithms(j, err))) ||
         (rc = rlt_parse_sizes(j->s->bytes, &j->sizes, &j->n_sizes, err)) ||
         (rc = rlt_setup_open(&j->s->sim, j->s->ranks, &ask->setup, err)) || (rc = make_groups(j, err)) ||
         (rc = find_root(j, args, err)) || (j->s->counts && (rc = read_counts(j, err))) ||
         (rc = list_cases(j, err)))
         return rc;
-    if (j->s->plan.plans.n && !rlt_given(args, "algorithm"))
-        ask->n_algorithms = 0;
+    if (!j->s->algorithm && !j->s->plan.plans.n && (rc = read_algorithms(j, err)))
+        return rc;
     if ((rc = rlt_coll_plans_load(ask, &j->s->plan, j->n_sizes, err)))
         return rc;
     if (j->s->report.links_csv && (uint64_t)ask->n_cases * ask->n_algorithms > 1)
