@@ -93,7 +93,7 @@ RLT_API void rlt_packets_send(rlt_packets *p, const rlt_packet *packet);
 /* When a packet of so many bytes that is sent now would leave the first port of that route. */
 RLT_API rlt_time rlt_packets_leaves(const rlt_packets *p, uint32_t route, uint32_t bytes);
 RLT_API rlt_usage *rlt_packets_usage(rlt_packets *p);
-/* Takes what waits out of the accounts of a run that ended early; once, before the usage is read. */
+/* Closes the accounts at the present instant; once, after the run and before the usage is read. */
 RLT_API void rlt_packets_settle(rlt_packets *p);
 
 /* What happened at a link's port. */

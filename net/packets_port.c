@@ -168,6 +168,8 @@ static uint64_t queued_bytes(const rlt__port *p, rlt_time span)
 void rlt_packets_settle(rlt_packets *n)
 {
     rlt_time now = rlt_sim_now(n->cfg.sim);
+    if (n->usage->horizon >= 0)
+        return;
     for (uint32_t i = 0; i < n->n; i++) {
         rlt_account *a = &n->usage->links[i];
         if (n->ports[i].free_ps <= now)
@@ -175,6 +177,7 @@ void rlt_packets_settle(rlt_packets *n)
         uint64_t left = queued_bytes(&n->ports[i], n->ports[i].free_ps - now);
         a->bytes -= left < a->bytes ? left : a->bytes;
     }
+    rlt__usage_settle(n->usage, now);
 }
 
 rlt_port_counts rlt_packets_port(const rlt_packets *n, uint32_t link)
