@@ -163,6 +163,43 @@ const char *rlt_endpoint_setting(uint32_t i)
     return i < N_SETTINGS ? settings[i].name : NULL;
 }
 
+static void ppm_text(uint32_t ppm, char *text, size_t size)
+{
+    snprintf(text, size, "%u.%06u", ppm / 1000000, ppm % 1000000);
+}
+
+bool rlt_endpoint_get(const rlt_endpoint *e, uint32_t i, char *text, size_t size)
+{
+    const char *name = rlt_endpoint_setting(i);
+    const struct {
+        const char *name;
+        uint32_t ppm;
+    } numbers[] = {{"clock", e->clock_ppm},
+                   {"copy", e->copy_ppm},
+                   {"copy_lines", e->copy_lines_ppm},
+                   {"reduce_lines", e->reduce_lines_ppm}};
+    const struct {
+        const char *name;
+        uint32_t n;
+    } counts[] = {{"thread_blocks", e->channels}, {"peer_blocks", e->peer_channels}};
+    text[0] = 0;
+    for (size_t k = 0; name && k < sizeof numbers / sizeof *numbers; k++)
+        if (strcmp(name, numbers[k].name) == 0) {
+            ppm_text(numbers[k].ppm, text, size);
+            return numbers[k].ppm != 0;
+        }
+    for (size_t k = 0; name && k < sizeof counts / sizeof *counts; k++)
+        if (strcmp(name, counts[k].name) == 0) {
+            snprintf(text, size, "%u", counts[k].n);
+            return counts[k].n != 0;
+        }
+    if (name && strcmp(name, "narrow") == 0) {
+        snprintf(text, size, "%lluB/s", (unsigned long long)e->narrow_Bps);
+        return e->narrow_Bps != 0;
+    }
+    return false; /* those that are always written */
+}
+
 /* "LL.message": a setting of a protocol that the endpoint has. */
 static int set_of_protocol(rlt_endpoint *e, const char *name, const char *dot, const char *value,
                            rlt_error *err)

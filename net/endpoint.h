@@ -26,6 +26,7 @@
 #define RLT_ENDPOINT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/error.h"
@@ -92,6 +93,9 @@ RLT_API int rlt_endpoint_set(rlt_endpoint *e, const char *name, const char *valu
 /* Names by number, NULL past the end: of the endpoint's settings, and of a protocol's. */
 RLT_API const char *rlt_endpoint_setting(uint32_t i);
 RLT_API const char *rlt_protocol_setting(uint32_t i);
+/* Value of setting i as the reader takes it; false where it is what it is by default. */
+RLT_API bool rlt_endpoint_get(const rlt_endpoint *e, uint32_t i, char *text, size_t size);
+RLT_API bool rlt_protocol_get(const rlt_protocol *p, uint32_t i, char *text, size_t size);
 /* A protocol without a name and cost. */
 RLT_API rlt_protocol rlt_protocol_default(void);
 RLT_API int rlt_protocol_set(rlt_protocol *p, const char *name, const char *value,

@@ -147,15 +147,17 @@ static void json_endpoint(rlt_jw *w, const rlt_endpoint *e)
     json_duration(w, "message", e->message_ps);
     snprintf(text, sizeof text, "%" PRIu32 ".%03" PRIu32 "ps", e->byte_fs / 1000, e->byte_fs % 1000);
     rlt_jw_string(w, "byte", text);
+    for (uint32_t k = 0; rlt_endpoint_setting(k); k++)
+        if (rlt_endpoint_get(e, k, text, sizeof text))
+            rlt_jw_string(w, rlt_endpoint_setting(k), text);
     if (e->n_protocols) {
         rlt_jw_array(w, "protocols");
         for (uint32_t i = 0; i < e->n_protocols; i++) {
             rlt_jw_object(w, NULL);
             rlt_jw_string(w, "name", e->protocols[i].name);
-            json_duration(w, "message", e->protocols[i].message_ps);
-            snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu32, e->protocols[i].wire_num,
-                     e->protocols[i].wire_den);
-            rlt_jw_string(w, "wire", text);
+            for (uint32_t k = 0; rlt_protocol_setting(k); k++)
+                if (rlt_protocol_get(&e->protocols[i], k, text, sizeof text))
+                    rlt_jw_string(w, rlt_protocol_setting(k), text);
             rlt_jw_end_object(w);
         }
         rlt_jw_end_array(w);

@@ -121,6 +121,46 @@ int rlt_protocol_set(rlt_protocol *p, const char *name, const char *value, rlt_e
     return rlt_fail(err, RLT_EUSAGE, NULL, "unknown setting '%.64s' of a protocol: it has %s", name, known);
 }
 
+static void field_text(const rlt_protocol *p, uint32_t i, char *text, size_t size)
+{
+    const void *at = (const char *)p + fields[i].at;
+    uint32_t ppm = 0;
+    switch (fields[i].kind) {
+    case TIME:
+        snprintf(text, size, "%lldps", (long long)*(const rlt_time *)at);
+        break;
+    case SIZE:
+        snprintf(text, size, "%lluB", (unsigned long long)*(const uint64_t *)at);
+        break;
+    case RATE:
+        snprintf(text, size, "%lluB/s", (unsigned long long)*(const uint64_t *)at);
+        break;
+    default:
+        ppm = *(const uint32_t *)at;
+        snprintf(text, size, "%u.%06u", ppm / MILLION, ppm % MILLION);
+    }
+}
+
+bool rlt_protocol_get(const rlt_protocol *p, uint32_t i, char *text, size_t size)
+{
+    const rlt_protocol usual = rlt_protocol_default();
+    char without[64];
+    if (i < N_FIELDS) {
+        field_text(p, i, text, size);
+        field_text(&usual, i, without, sizeof without);
+        return strcmp(text, without) != 0;
+    }
+    if (i == N_FIELDS) {
+        snprintf(text, size, "%u/%u", p->wire_num, p->wire_den);
+        return p->wire_num != p->wire_den;
+    }
+    snprintf(text, size, "%s",
+             p->serves & RLT_FOR_NVLS     ? "nvls"
+             : p->serves & RLT_FOR_DIRECT ? "direct"
+                                          : "steps");
+    return p->serves && p->serves != usual.serves;
+}
+
 /* ---- costs ---- */
 
 static rlt_time clamp(unsigned __int128 t)

@@ -207,6 +207,93 @@ static void a_whole_collective(void **state)
     }
 }
 
+/* Every setting of every protocol, as text. */
+static void same_endpoints(const rlt_endpoint *a, const rlt_endpoint *b)
+{
+    char x[64], y[64];
+    assert_int_equal(a->n_protocols, b->n_protocols);
+    assert_int_equal(a->launch_ps, b->launch_ps);
+    for (uint32_t k = 0; rlt_endpoint_setting(k); k++) {
+        assert_int_equal(rlt_endpoint_get(a, k, x, sizeof x), rlt_endpoint_get(b, k, y, sizeof y));
+        assert_string_equal(x, y);
+    }
+    for (uint32_t i = 0; i < a->n_protocols; i++) {
+        assert_string_equal(a->protocols[i].name, b->protocols[i].name);
+        for (uint32_t k = 0; rlt_protocol_setting(k); k++) {
+            rlt_protocol_get(&a->protocols[i], k, x, sizeof x);
+            rlt_protocol_get(&b->protocols[i], k, y, sizeof y);
+            assert_string_equal(x, y);
+        }
+    }
+}
+
+static void exported_endpoints_read_back(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"hgx-h100-8", "dgx-a100-8", "gb300-tray-4", "dgx1-v100-8"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rlt_topology *a, *b;
+        char *text;
+        rlt_error err = {0};
+        assert_int_equal(rlt_topology_load(names[i], "topologies", &a, &err), 0);
+        assert_int_equal(rlt_topology_export(a, "json", &text, &err), 0);
+        if (rlt_topology_parse("f", text, strlen(text), &b, &err) < 0)
+            fail_msg("%s: %s", err.where, err.what);
+        assert_true(rlt_topology_endpoint(a)->n_protocols >= 3);
+        same_endpoints(rlt_topology_endpoint(a), rlt_topology_endpoint(b));
+        free(text);
+        rlt_topology_free(a);
+        rlt_topology_free(b);
+    }
+}
+
+static void wrong_settings_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value, *says;
+    } table[] = {
+        {"LL.mesage", "1us", "message"},   {"LL.message", "1", "unit"},
+        {"LL.share", "-1", "from 0"},      {"LL.share", "", "from 0"},
+        {"LL.share", "1001", "from 0"},    {"LL.wire", "0.9", "at least 1"},
+        {"LL.wire", "8/16", "at least 1"}, {"LL.wire", "1/0", "at least 1"},
+        {"LL.wire", "x", "at least 1"},    {"LL.for", "trees", "direct"},
+        {"LL64.message", "1us", "LL64"},   {"thread_blocks", "1025", "at most"},
+        {"thread_blocks", "-1", "thread"}, {"clock", "fast", "number"},
+        {"copy", "GB/s", "number"},        {"narrow", "1", "unit"},
+        {"LL.line", "4", "unit"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rlt_endpoint e = a100();
+        rlt_error err = {0};
+        assert_true(rlt_endpoint_set(&e, table[i].name, table[i].value, &err) < 0);
+        if (!strstr(err.what, table[i].says) && !strstr(err.where, table[i].says))
+            fail_msg("%s = %s: %s: %s", table[i].name, table[i].value, err.where, err.what);
+    }
+}
+
+/* The largest that can be asked for does not wrap round. */
+static void extremes_saturate(void **state)
+{
+    (void)state;
+    rlt_endpoint e = a100();
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    e.protocols[0].tuner_Bps = e.protocols[1].tuner_Bps = e.protocols[2].tuner_Bps = 1;
+    rlt_coll_request req = {
+        .kind = RLT_ALL_REDUCE, .n = RLT_MAX_MEMBERS, .bytes = (uint64_t)1 << 48, .endpoint = &e};
+    assert_true(rlt_candidates(&req, all) >= 3);
+    for (int i = 0; i < 3; i++)
+        assert_true(all[i].estimate_ps == RLT_TIME_MAX);
+    rlt_tuning t = {.on = true, .protocol = rlt_protocol_default(), .channels = 1, .together = UINT32_MAX};
+    t.protocol.message_ps = t.protocol.line_ps = RLT_TIME_MAX;
+    t.protocol.line_bytes = 1;
+    t.protocol.fill_ppm = t.protocol.share_ppm = 1000000000;
+    t.protocol.fill_bytes = UINT64_MAX;
+    rlt_message_cost c = rlt_tuning_cost(&e, &t, UINT64_MAX, 1);
+    assert_true(c.delay_ps == RLT_TIME_MAX);
+    assert_true(c.wire_bytes == UINT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +303,9 @@ int main(void)
         cmocka_unit_test(without_a_tuner_all_is_as_usual),
         cmocka_unit_test(costs_of_a_tuned_message),
         cmocka_unit_test(a_whole_collective),
+        cmocka_unit_test(exported_endpoints_read_back),
+        cmocka_unit_test(wrong_settings_are_refused),
+        cmocka_unit_test(extremes_saturate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
