@@ -105,6 +105,7 @@ static void runs_take_what_was_synthesised(void **state)
             rlt_coll_request req = rlt_group_request(&s.g, kinds[i / 2], 1000000);
             rlt_plan plan;
             assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), 0);
+            bool tuned = plan.tuning.on; /* costs of whole collectives, which the synthesis does not know */
             rlt_time said = rlt_tacos_time(&plan) + rlt_topology_endpoint(s.t)->launch_ps,
                      slack = 2 * (rlt_time)plan.blocks * req.n;
             rlt_plan_free(&plan);
@@ -113,7 +114,7 @@ static void runs_take_what_was_synthesised(void **state)
                             .algorithm = "tacos",
                             .injection = rlt_topology_endpoint(s.t)->injection};
             rlt_time ran = test_collective(&net, req.kind, req.bytes, NULL).time_ps;
-            if (ran > said + slack || (req.kind != RLT_ALL_REDUCE && ran < said - slack))
+            if (!tuned && (ran > said + slack || (req.kind != RLT_ALL_REDUCE && ran < said - slack)))
                 fail_msg("%s %s: ran %lld ps, synthesised %lld", networks[w], rlt_coll_name(req.kind),
                          (long long)ran, (long long)said);
         }

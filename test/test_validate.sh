@@ -34,7 +34,7 @@ verdict "two and two A100 on bridges and PCIe, not fitted to" \
 
 # The tuner's choices, as the jumps in the measurements show them: 2 A100 leave LL between 512 KiB and 1 MiB in an all-reduce, 8 take
 # LL128 from 4 to 16 MiB; 8 H100 go through the switch from 2 MiB on, but not with elements of one byte.
-chosen() { "$ringlet" coll "$@" --why 2>&1 >/dev/null | sed -n 's/.*: note: [^:]*: \([a-z]*, [-A-Za-z0-9]*\),.*/\1/p' | tr '\n' ';'; }
+chosen() { "$ringlet" coll -a auto "$@" --why 2>&1 >/dev/null | sed -n 's/.*: note: [^:]*: \([a-z]*, [-A-Za-z0-9]*\),.*/\1/p' | tr '\n' ';'; }
 verdict "2 A100" "$(chosen -t dgx-a100-8 -r 2 -b 512KiB,1MiB)" "ring, LL;ring, Simple;"
 verdict "8 A100" "$(chosen -t dgx-a100-8 -b 2MiB,4MiB,16MiB,32MiB)" "ring, LL;ring, LL128;ring, LL128;ring, Simple;"
 verdict "8 H100" "$(chosen -t hgx-h100-8 -b 1MiB,2MiB)" "ring, LL;nvls, NVLS;"

@@ -137,7 +137,7 @@ static void remark(coll_table *t, const coll_result *r)
             break;
         }
     t->noted_unused |= 1u << bit;
-    if (t->ask->why)
+    if (r->why[0])
         rlt_note("%s", r->why);
     if (r->rounded)
         rlt_note("%s by %s: simulated with %llu bytes more, so that all its blocks are of one size; it is "
@@ -204,12 +204,13 @@ static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_
                         .verify_fold = ask->verify_fold,
                         .series_ps = ask->report->series_ps,
                         .job = job};
+    r->why[0] = '\0';
     int rc = try_plan(ask, &r->run, &how, &req, &r->served, err);
     if (!rc && r->served && !(rc = rlt_coll_simulate(&r->run, &how, err))) {
         fill_row(&r->row, &r->run);
         r->kind = req.kind;
         r->algorithm = r->run.plan.algorithm;
-        if (ask->why)
+        if (ask->why && (!how.algorithm || i % ask->n_algorithms == 0))
             explain(r, &req);
         r->over = r->run.over;
         r->rounded = r->run.plan.req.bytes - r->run.bytes;
