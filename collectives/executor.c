@@ -672,5 +672,9 @@ uint32_t rlt_exec_pending(const rlt_exec *x, char *text, size_t size)
             describe(&x->all[i], text, size);
             break;
         }
+    size_t used = size ? strlen(text) : 0;
+    if (x->net->model->waits && used + 3 < size &&
+        x->net->model->waits(x->net, text + used + 2, size - used - 2))
+        memcpy(text + used, "; ", 2);
     return x->pending;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const rlt_net_model *const models[] = {&rlt_net_alpha_beta, &rlt_net_flow};
+static const rlt_net_model *const models[] = {&rlt_net_alpha_beta, &rlt_net_flow, &rlt_net_packet};
 enum { N_MODELS = sizeof(models) / sizeof(models[0]) };
 
 const rlt_net_model *rlt_net_model_at(uint32_t i)

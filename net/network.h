@@ -13,6 +13,8 @@
  * latency comes first, as a start-up delay without a share (as in SimGrid). Isolated, all of these give the
  * same times.
  *
+ *   packet: see net/packet.h. What is lost is sent again; a message is delivered once.
+ *
  * A verb that a model lacks is NULL in its table.
  *
  * Accounts balance: offered + replicated = delivered + absorbed, once nothing is under way.
@@ -24,6 +26,7 @@
 
 #include "net/endpoint.h"
 #include "net/fold.h"
+#include "net/packet.h"
 #include "net/route.h"
 #include "net/usage.h"
 #include "sim/sim.h"
@@ -54,10 +57,11 @@ typedef struct rlt_net_config {
     rlt_router *router;    /* borrowed */
     rlt_endpoint endpoint; /* copied */
     rlt_net_client client;
-    double bandwidth_scale;   /* multiplies every link's bandwidth; 1 = as built */
-    double latency_scale;     /* multiplies link latencies and endpoint delays */
-    rlt_time series_bin_ps;   /* resolution of the usage time series; 0 = none */
-    const rlt_net_fold *fold; /* borrowed; NULL: not folded */
+    double bandwidth_scale;            /* multiplies every link's bandwidth; 1 = as built */
+    double latency_scale;              /* multiplies link latencies and endpoint delays */
+    rlt_time series_bin_ps;            /* resolution of the usage time series; 0 = none */
+    const rlt_net_fold *fold;          /* borrowed; NULL: not folded */
+    const rlt_packet_settings *packet; /* copied; NULL: the defaults */
 } rlt_net_config;
 
 typedef struct rlt_net rlt_net;
@@ -91,6 +95,8 @@ typedef struct rlt_net_model {
     rlt_time (*reduce_to)(rlt_net *net, const rlt_tree_message *m);
     rlt_time (*multicast)(rlt_net *net, const rlt_tree_message *m);
     void (*settle)(rlt_net *net); /* see rlt_net_settle */
+    /* For the report of a stall: how many transfers wait inside the network, and one of them; may be NULL. */
+    uint64_t (*waits)(const rlt_net *net, char *text, size_t size);
 } rlt_net_model;
 
 typedef struct rlt_net_totals {
@@ -104,10 +110,12 @@ struct rlt_net {
     uint64_t messages, bytes_offered, bytes_delivered; /* payload, without protocol overhead */
     uint64_t bytes_absorbed, bytes_replicated;         /* by reductions and multicasts on the way */
     rlt_net_totals marked;                             /* see rlt_net_mark */
+    bool unique; /* its state does not repeat itself (random streams): rlt_net_mark refuses */
 };
 
 RLT_API extern const rlt_net_model rlt_net_alpha_beta;
 RLT_API extern const rlt_net_model rlt_net_flow;
+RLT_API extern const rlt_net_model rlt_net_packet;
 
 /* Models by number (NULL past the end) and by name (error lists the known ones). */
 RLT_API const rlt_net_model *rlt_net_model_at(uint32_t i);
@@ -122,7 +130,7 @@ static inline rlt_time rlt_net_send(rlt_net *net, const rlt_message *m)
 RLT_API void rlt_net_settle(rlt_net *net);
 /* For a client that knows that a stretch of the run repeats itself: mark remembers the accounts now; repeat
  * adds what was carried since, `times` times more, each a period later. Nothing may be under way at either.
- * mark refuses with RLT_EUNSUPPORTED where a time series is kept. */
+ * mark refuses with RLT_EUNSUPPORTED where a time series is kept, or under packet. */
 RLT_API int rlt_net_mark(rlt_net *net) RLT_MUST_USE;
 RLT_API void rlt_net_repeat(rlt_net *net, uint64_t times, rlt_time period_ps);
 RLT_API void rlt_net_free(rlt_net *net);

@@ -190,6 +190,8 @@ int rlt_packet_check(rlt_packet_settings *s, rlt_error *err)
     if (s->ack == 0 && (s->loss > 0 || s->window || (s->buffer && s->pause == RLT_PAUSE_NONE)))
         return rlt_fail(err, RLT_EUSAGE, "ack",
                         "packets that can be lost, and windows, need acknowledgements");
+    if (s->window && s->ack > s->window)
+        return rlt_fail(err, RLT_EUSAGE, "ack", "an acknowledgement for more packets than the window has");
     if (s->ecn_max < s->ecn_min)
         return rlt_fail(err, RLT_EUSAGE, "ecn_max", "is less than ecn_min");
     if (s->resume_at > s->pause_at)

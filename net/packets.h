@@ -90,6 +90,7 @@ RLT_API uint32_t rlt_packets_route(rlt_packets *p, const uint32_t *links, uint32
 /* Queues a packet now at the first port of its route (hop 0). A route of no links arrives at once. Failures
  * go to rlt_sim_fail. */
 RLT_API void rlt_packets_send(rlt_packets *p, const rlt_packet *packet);
+RLT_API uint32_t rlt_packets_first_link(const rlt_packets *p, uint32_t route); /* RLT_NONE: no links */
 /* When a packet of so many bytes that is sent now would leave the first port of that route. */
 RLT_API rlt_time rlt_packets_leaves(const rlt_packets *p, uint32_t route, uint32_t bytes);
 RLT_API rlt_usage *rlt_packets_usage(rlt_packets *p);
@@ -103,6 +104,8 @@ typedef struct rlt_port_counts {
     uint64_t peak_bytes; /* the longest queue, with what was on the wire */
 } rlt_port_counts;
 RLT_API rlt_port_counts rlt_packets_port(const rlt_packets *p, uint32_t link);
+/* The same from the accounts of a network; false where they are not of packets. */
+RLT_API bool rlt_usage_port(const rlt_usage *u, uint32_t link, rlt_port_counts *out);
 /* Packets under way, for the report of a stall; text names one that waits and for what. */
 RLT_API uint64_t rlt_packets_pending(const rlt_packets *p, char *text, size_t size);
 

@@ -89,6 +89,7 @@ int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_err
     rc = rlt_usage_create(cfg->topology, cfg->series_bin_ps, &n->usage, err);
     if (!rc) {
         n->usage->bandwidth_scale = cfg->bandwidth_scale;
+        n->usage->packets = n;
         rc = create_ports(n, err);
     }
     if (!rc)
@@ -189,6 +190,19 @@ rlt_port_counts rlt_packets_port(const rlt_packets *n, uint32_t link)
     if (n->queues && n->queues[link].paused)
         c.paused_ps += rlt_sim_now(n->cfg.sim) - n->queues[link].paused_at;
     return c;
+}
+
+bool rlt_usage_port(const rlt_usage *u, uint32_t link, rlt_port_counts *out)
+{
+    if (!u->packets)
+        return false;
+    *out = rlt_packets_port(u->packets, link);
+    return true;
+}
+
+uint32_t rlt_packets_first_link(const rlt_packets *n, uint32_t route)
+{
+    return n->routes[route].n ? n->links[n->routes[route].first] : RLT_NONE;
 }
 
 uint64_t rlt_packets_pending(const rlt_packets *n, char *text, size_t size)

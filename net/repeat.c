@@ -9,7 +9,7 @@
 int rlt_net_mark(rlt_net *net)
 {
     rlt_usage *u = net->usage;
-    if (u->series)
+    if (u->series || net->unique)
         return RLT_EUNSUPPORTED;
     if (!u->marked)
         u->marked = malloc((u->n + 1) * sizeof *u->marked);

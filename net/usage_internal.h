@@ -47,6 +47,7 @@ struct rlt_usage {
     rlt_time bin_ps;
     rlt_bins *series; /* of each link, or NULL */
     rlt_pool spans;
+    const struct rlt_packets *packets; /* whose accounts these are, or NULL */
 };
 
 /* As rlt_usage_create, with an account for each class of a fold (NULL: for each link). */

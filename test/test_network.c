@@ -686,9 +686,9 @@ static void test_models_by_name(void **state)
     assert_ptr_equal(rlt_net_model_find("alpha-beta", &err), &rlt_net_alpha_beta);
     assert_null(rlt_net_model_find("beta", &err));
     assert_int_equal(err.code, RLT_EUSAGE);
-    assert_non_null(strstr(err.what, "alpha-beta, flow"));
-    assert_non_null(rlt_net_model_at(1));
-    assert_null(rlt_net_model_at(2));
+    assert_non_null(strstr(err.what, "alpha-beta, flow, packet"));
+    assert_non_null(rlt_net_model_at(2));
+    assert_null(rlt_net_model_at(3));
 }
 
 int main(void)

@@ -32,11 +32,16 @@ static int make_even(rlt_plan *plan, rlt_error *err)
     return rlt_plan_create(a, &req, plan, err);
 }
 
+static bool may_fold(const rlt_coll_how *how)
+{
+    return how->fold && !how->series_ps && how->setup->model != &rlt_net_packet;
+}
+
 int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_request *req, rlt_error *err)
 {
     int rc = rlt_plan_create(how->algorithm, req, &run->plan, err);
     run->bytes = rc ? 0 : run->plan.req.bytes;
-    if (!rc && how->fold && !how->series_ps)
+    if (!rc && may_fold(how))
         rc = make_even(&run->plan, err);
     run->planned = rc == 0;
     return rc;
@@ -72,8 +77,6 @@ static int find_fold(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
                                 .serialises = s->model == &rlt_net_alpha_beta,
                                 .max_messages = MAX_REFINED};
     rlt_error why = {0};
-    if (how->series_ps)
-        return 0;
     int rc = rlt_fold_create(&run->plan, run->router, &options, &run->fold, &why);
     if (rc == 0)
         run->simulated = run->fold.n_classes;
@@ -90,7 +93,7 @@ static int prepare(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
         return rc;
     rlt_net_config cfg = rlt_setup_net(s, run->sim, run->router, how->series_ps);
     run->simulated = run->plan.req.n;
-    if (how->fold && (rc = find_fold(run, how, err)))
+    if (may_fold(how) && (rc = find_fold(run, how, err)))
         return rc;
     cfg.fold = run->fold.n_classes ? &run->fold.net : NULL;
     return rlt_exec_create(s->model, &cfg, &run->exec, err);

@@ -37,8 +37,8 @@ const rlt_option rlt_settings_options[] = {
      "r runs on accelerator r.",
      AT(placement)},
     {"network", 'n', RLT_OPT_WORD, "MODEL",
-     "How transfers share the network: flow (max-min fair sharing of every link) or alpha-beta (only the "
-     "send and receive ports of ranks are shared; fastest).",
+     "How transfers share the network: flow (max-min fair sharing of every link), alpha-beta (only the "
+     "send and receive ports of ranks are shared; fastest) or packet (queues, losses, congestion).",
      AT(network), .preset = "flow", .word_at = rlt_network_word},
     {"routing", 0, RLT_OPT_WORD, "POLICY",
      "Choice among equal paths: by destination, by a hash of each flow, or message by message.", AT(routing),
@@ -55,7 +55,8 @@ const rlt_option rlt_settings_options[] = {
     {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
      "Override a parameter; may be repeated. Endpoint: launch=6.6us (once per collective), message=1us, "
      "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2, servers=2, "
-     "patterns=ring,direct (inside each dimension, innermost first).",
+     "patterns=ring,direct (inside each dimension, innermost first). Network packet: mtu=4096B, buffer=1MB, "
+     "loss=0.1%, congestion=dcqcn and what 'ringlet list networks' shows.",
      AT(set)},
     {0}};
 #undef AT
@@ -126,7 +127,7 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
                {"window", &s->window, 4096},
                {"directions", &s->directions, 2},
                {"servers", &s->servers, RLT_MAX_MEMBERS}};
-    const char *endpoint;
+    const char *endpoint, *packet;
     rlt_nearest near = rlt_nearest_to(name);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         uint64_t n = 0;
@@ -149,12 +150,22 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
         if (strcmp(name, endpoint) == 0)
             return rlt_endpoint_set(&s->endpoint, name, value, err);
     }
+    for (uint32_t i = 0; (packet = rlt_packet_setting(i)); i++) {
+        const char *bare = strncmp(name, "packet.", 7) == 0 ? name + 7 : name;
+        rlt_nearest_try(&near, packet);
+        if (strcmp(bare, packet) != 0)
+            continue;
+        if (s->model != &rlt_net_packet)
+            return rlt_fail(err, RLT_EUSAGE, name, "is a setting of --network packet");
+        return rlt_packet_set(&s->packet, packet, value, err);
+    }
     if (strchr(name, '.')) /* of one protocol */
         return rlt_endpoint_set(&s->endpoint, name, value, err);
     return rlt_fail(
         err, RLT_EUSAGE, name,
         "unknown setting%s%s%s (endpoints have injection, launch, message, byte, protocol, clock, ...; "
-        "algorithms have channels, chunks, window, directions, servers, patterns)",
+        "algorithms have channels, chunks, window, directions, servers, patterns; 'ringlet list networks' "
+        "shows those of packets)",
         near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
 
@@ -184,6 +195,8 @@ static int apply_sets(rlt_setup *s, const rlt_settings *from, rlt_error *err)
     }
     if (!rc && from->injection)
         rc = rlt_endpoint_set(&s->endpoint, "injection", from->injection, err);
+    if (!rc && (rc = rlt_packet_check(&s->packet, err)))
+        rlt_error_prefix(err, "--set");
     return as_usage(rc, err);
 }
 
@@ -244,6 +257,7 @@ int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_
     }
     rlt_inputs_add(&out->inputs, "topology", s->topology, rlt_topology_hash(out->topology));
     out->endpoint = *rlt_topology_endpoint(out->topology);
+    out->packet = rlt_packet_default();
     if ((rc = apply_sets(out, s, err)) || (rc = place(out, s, n_ranks, err)))
         rlt_setup_free(out);
     return rc;
@@ -274,7 +288,8 @@ rlt_net_config rlt_setup_net(const rlt_setup *s, rlt_sim *sim, rlt_router *route
                             .endpoint = s->endpoint,
                             .bandwidth_scale = 1,
                             .latency_scale = 1,
-                            .series_bin_ps = series_ps};
+                            .series_bin_ps = series_ps,
+                            .packet = &s->packet};
 }
 
 static const char *injection_name(const rlt_setup *s)

@@ -36,6 +36,7 @@ typedef struct rlt_setup {
     rlt_routing routing;
     const rlt_net_model *model;
     rlt_endpoint endpoint;
+    rlt_packet_settings packet; /* of the packet model */
     uint32_t channels, chunks, window, directions, servers; /* 0: the algorithm's default */
     const char *patterns[RLT_MAX_DIMS]; /* inside each dimension of the topology; NULL: by shape */
     rlt_inputs inputs;                  /* for the manifest */
@@ -45,8 +46,9 @@ typedef struct rlt_setup {
  * otherwise ranks 0 .. n_ranks - 1 (a placement file must have at least as many). */
 int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err) RLT_MUST_USE;
 void rlt_setup_free(rlt_setup *s);
-/* One --set by name and value: settings of endpoints (net/endpoint.h) and channels, chunks, window,
- * directions, servers, patterns of algorithms. RLT_EUSAGE. */
+/* One --set by name and value: settings of endpoints (net/endpoint.h), of the packet model where that is the
+ * network (net/packet.h; with or without "packet." in front), and channels, chunks, window, directions,
+ * servers, patterns of algorithms. RLT_EUSAGE. */
 int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;
 /* The same into a request. */
 void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req);
