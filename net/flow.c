@@ -19,7 +19,7 @@
 typedef struct message {
     uint64_t tx, rx, bytes, wire_bytes;
     rlt_time tail_ps; /* from drained to delivered */
-    uint32_t next;    /* message of the same flow */
+    uint32_t next;    /* message of the same flow; once drained: of the same delivery, or RLT_NONE */
     uint32_t path;    /* kept until the flow begins */
 } message;
 
@@ -30,6 +30,7 @@ typedef struct flow_net {
     int drain, solve, begin, deliver;
     rlt_event wake; /* the next drain, at wake_at */
     rlt_time wake_at;
+    rlt_batch batch; /* messages that drained last, to be delivered together */
     bool solve_pending;
     bool latency_first;
     bool by_shares; /* folded, or latency first */
@@ -99,11 +100,31 @@ static void on_solve(void *ctx, uint64_t payload)
 static void on_deliver(void *ctx, uint64_t payload)
 {
     flow_net *net = ctx;
-    const message *m = message_at(net, (uint32_t)payload);
-    uint64_t tx = m->tx, rx = m->rx;
-    net->core.base.bytes_delivered += m->bytes;
-    rlt_pool_put(&net->messages, (uint32_t)payload);
-    net->core.client.delivered(net->core.client.ctx, tx, rx);
+    uint32_t i = (uint32_t)payload;
+    rlt__batch_close(&net->batch);
+    for (;;) {
+        const message *m = message_at(net, i);
+        uint64_t tx = m->tx, rx = m->rx;
+        uint32_t next = m->next;
+        net->core.base.bytes_delivered += m->bytes;
+        rlt_pool_put(&net->messages, i);
+        net->core.client.delivered(net->core.client.ctx, tx, rx);
+        if (next == RLT_NONE)
+            return;
+        i = next;
+        rlt_sim_also(net->core.sim);
+    }
+}
+
+/* Has the message, on no flow, be delivered then. */
+static inline void deliver_at(flow_net *net, uint32_t index, rlt_time then)
+{
+    message_at(net, index)->next = RLT_NONE;
+    if (rlt__batch_takes(&net->batch, net->core.sim, then))
+        message_at(net, net->batch.last)->next = index;
+    else
+        rlt_sim_post(net->core.sim, then, RLT_COMPLETE, net->deliver, index);
+    rlt__batch_note(&net->batch, net->core.sim, then, index);
 }
 
 static SELDOM void leave_times(flow_net *net, rlt_mm_flow *f, rlt_time now, uint64_t wire_bytes)
@@ -131,8 +152,7 @@ static void drained(flow_net *net, uint32_t flow, rlt_time now)
         const message *m = message_at(net, i);
         uint32_t next = m->next;
         uint64_t tx = m->tx;
-        rlt_sim_post(net->core.sim, rlt_time_add(now, net->latency_first ? 0 : m->tail_ps), RLT_COMPLETE,
-                     net->deliver, i);
+        deliver_at(net, i, rlt_time_add(now, net->latency_first ? 0 : m->tail_ps));
         more = i != last;
         net->core.client.injected(net->core.client.ctx, tx);
         i = next;
@@ -223,7 +243,7 @@ static SELDOM rlt_time start_later(flow_net *net, uint32_t index, const rlt_shar
     if (s->n == 0 || m->wire_bytes == 0) {
         for (uint32_t i = 0; i < s->n; i++)
             net->core.base.usage->links[s->links[i]].messages += s->times[i];
-        rlt_sim_post(net->core.sim, then, RLT_COMPLETE, net->deliver, index);
+        deliver_at(net, index, then);
         return now;
     }
     if (rlt__shares_keep(&net->core, &m->path) != 0)

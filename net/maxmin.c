@@ -378,8 +378,8 @@ static SELDOM void enlist(rlt_maxmin *mm, uint32_t flow, const uint32_t *links, 
         qsort(h, f->n, sizeof(*h), by_link);
 }
 
-uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
-                          bool *merged)
+static SELDOM uint32_t start_any(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n,
+                                 uint64_t bytes, bool *merged)
 {
     /* Equal messages usually come one after another: look at the latest flow of the first link only. */
     const rlt_mm_link *first = &mm->links[links[0]];
@@ -415,6 +415,47 @@ uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, u
     if (mm->note_idle && !rc)
         rc = touch_path(mm, flow, RLT_MM_NOTED);
     return rc ? RLT_NONE : flow;
+}
+
+/* The most common case by itself: two links, nothing on them, and room for all that is written down. */
+uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
+                          bool *merged)
+{
+    uint32_t flow = mm->free_flow, place = mm->n_completions, narrowest = links[0];
+    rlt_mm_link *a = &mm->links[narrowest];
+    if (n != 2 || a->n || !a->room || flow == RLT_NONE || place == mm->completions_room || mm->note_idle)
+        return start_any(mm, now, links, n, bytes, merged);
+    uint32_t other = links[1];
+    rlt_mm_link *b = &mm->links[other];
+    uint32_t ps_per_byte = a->ps_per_byte;
+    if (b->n || !b->room || !ps_per_byte || ps_per_byte != b->ps_per_byte || bytes >= WHOLE_BYTES)
+        return start_any(mm, now, links, n, bytes, merged);
+    rlt_time end = now + (rlt_time)(bytes * ps_per_byte);
+    if (place && end < mm->latest)
+        return start_any(mm, now, links, n, bytes, merged);
+    *merged = false;
+    if (other < narrowest) { /* equally narrow: the first of them counts */
+        rlt_mm_link *swap = a;
+        a = b, b = swap;
+        narrowest = other;
+    }
+    rlt_mm_flow *f = &mm->flows[flow];
+    mm->free_flow = f->user;
+    *f = (rlt_mm_flow){.n = 2, .weight = 1, .bottleneck = narrowest, .hop = {{links[0], 0}, {other, 0}}};
+    mm->finish[flow] = (double)bytes;
+    mm->links[links[0]].flows[0] = (rlt_mm_entry){flow, other};
+    mm->links[other].flows[0] = (rlt_mm_entry){flow, links[0]};
+    a->load = (rlt_mm_load){1, 1, 1, 1};
+    b->load = (rlt_mm_load){.n = 1, .weight = 1};
+    a->served = 0;
+    a->at = now;
+    a->heap = place;
+    mm->levels[narrowest].level = a->capacity;
+    mm->live++;
+    mm->latest = end;
+    mm->completions[place] = (rlt_mm_completion){end, narrowest};
+    mm->n_completions = place + 1;
+    return flow;
 }
 
 /* A flow that takes more than once its rate of a link: its entry there says so, see rlt__mm_times. */
@@ -565,15 +606,59 @@ static int take_due(rlt_maxmin *mm, rlt_time now)
     return rc;
 }
 
+/* The flow that alone is on its links, of which `link` is the bottleneck, leaves them. */
+static inline void leave_alone(rlt_maxmin *mm, uint32_t link, rlt_mm_entry e, rlt_time now)
+{
+    rlt_mm_link *l = &mm->links[link];
+    l->load = mm->links[e.other].load = (rlt_mm_load){0};
+    l->served = 0;
+    l->at = now;
+    mm->levels[link].level = INFINITY; /* as that of the other link is already */
+    mm->flows[e.flow].bottleneck = RLT_NONE;
+}
+
+/* Lists the flows of all links in the heap, which are all due, and takes the plain ones that are alone off
+ * their links: in lockstep traffic all of them. How many. */
+static int drain_all(rlt_maxmin *mm, rlt_time now, uint32_t *gone)
+{
+    const rlt_mm_completion *c = mm->completions;
+    uint32_t alone = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < mm->n_completions && !rc; i++) {
+        uint32_t link = c[i].link;
+        rlt_mm_link *l = &mm->links[link];
+        rlt_mm_entry e = l->flows[0];
+        l->heap = RLT_NONE;
+        if (l->n != 1 || e.other & RLT_MM_MANY || mm->links[e.other].n != 1) {
+            rc = drain_link(mm, link, now);
+            continue;
+        }
+        leave_alone(mm, link, e, now);
+        alone++;
+        rc = rlt__mm_append(&mm->drained, e.flow);
+    }
+    mm->n_completions = 0;
+    mm->live -= alone;
+    *gone = alone;
+    return rc;
+}
+
 int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now)
 {
+    uint32_t gone = 0;
+    int rc;
     mm->drained.n = 0;
     mm->drained_times = mm->has_times;
-    int rc = take_due(mm, now);
-    for (uint32_t i = 0; i < mm->component.n && !rc; i++)
-        rc = drain_link(mm, mm->component.items[i], now);
-    for (uint32_t i = 0; i < mm->drained.n && !rc; i++)
-        rc = unlist(mm, mm->drained.items[i]);
+    if (mm->latest <= now && !mm->has_times && !mm->note_idle) {
+        rc = drain_all(mm, now, &gone);
+    } else {
+        rc = take_due(mm, now);
+        for (uint32_t i = 0; i < mm->component.n && !rc; i++)
+            rc = drain_link(mm, mm->component.items[i], now);
+    }
+    for (uint32_t i = 0; gone < mm->drained.n && i < mm->drained.n && !rc; i++)
+        if (mm->flows[mm->drained.items[i]].bottleneck != RLT_NONE)
+            rc = unlist(mm, mm->drained.items[i]);
     return rc;
 }
 

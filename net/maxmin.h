@@ -44,17 +44,28 @@ typedef struct rlt_mm_entry {
     uint32_t flow, other;
 } rlt_mm_entry;
 
+/* What is on a link: written at once where a flow comes alone or goes. */
+typedef struct rlt_mm_load {
+    uint32_t n, own;
+    uint32_t weight, own_weight; /* sums over flows, over own flows, of weight x times */
+} rlt_mm_load;
+
 /* One cache line. */
 typedef struct rlt_mm_link {
     rlt_mm_entry *flows; /* the first `own` are its own, a binary heap by virtual finish */
     double capacity;     /* bytes a picosecond */
     double served;       /* V: bytes served to each own flow up to `at` */
     rlt_time at;
-    uint32_t n, room, own;
-    uint32_t weight, own_weight; /* sums over flows, over own flows, of weight x times */
-    uint32_t heap;               /* place in the heap of completions, or RLT_NONE */
-    uint32_t touched;            /* RLT_MM_LEFT | ... */
-    uint32_t ps_per_byte;        /* 0: not a whole number */
+    union {
+        rlt_mm_load load;
+        struct {
+            uint32_t n, own, weight, own_weight;
+        };
+    };
+    uint32_t room;
+    uint32_t heap;        /* place in the heap of completions, or RLT_NONE */
+    uint32_t touched;     /* RLT_MM_LEFT | ... */
+    uint32_t ps_per_byte; /* 0: not a whole number */
 } rlt_mm_link;
 
 /* What the solver's inner loops read of a link. */
@@ -137,7 +148,6 @@ int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
  * order. Their paths stay readable until each is released. What rounding to whole picoseconds gave or took is
  * carried into the bottleneck's V, so that a link's bytes do not drift. RLT_ENOMEM. */
 int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
-void rlt_maxmin_release(rlt_maxmin *mm, uint32_t flow);
 /* Bytes of each of the flow's messages not yet served. */
 double rlt_maxmin_remaining(const rlt_maxmin *mm, uint32_t flow, rlt_time now);
 /* Sum of the rates on a link, bytes a picosecond. O(flows on it). */
@@ -175,6 +185,17 @@ static inline uint32_t rlt_maxmin_drained_times(const rlt_maxmin *mm, const rlt_
 static inline rlt_mm_hop *rlt_maxmin_hops(const rlt_maxmin *mm, rlt_mm_flow *f)
 {
     return f->n <= 2 ? f->hop : mm->long_hops + f->hop[0].link;
+}
+
+static inline void rlt_maxmin_release(rlt_maxmin *mm, uint32_t flow)
+{
+    rlt_mm_flow *f = &mm->flows[flow];
+    if (f->n > 2) {
+        mm->long_hops[f->hop[0].link].link = mm->free_long[f->hop[0].pos];
+        mm->free_long[f->hop[0].pos] = f->hop[0].link;
+    }
+    f->user = mm->free_flow;
+    mm->free_flow = flow;
 }
 
 /* Rate of each message of a solved flow, bytes a picosecond. */

@@ -121,14 +121,3 @@ int rlt__mm_long_path(rlt_maxmin *mm, uint32_t flow, uint32_t n)
         return RLT_ENOMEM;
     return n > RLT_MM_WIDE && flow >= mm->seen_room ? more_seen(mm) : 0;
 }
-
-void rlt_maxmin_release(rlt_maxmin *mm, uint32_t flow)
-{
-    rlt_mm_flow *f = &mm->flows[flow];
-    if (f->n > 2) {
-        mm->long_hops[f->hop[0].link].link = mm->free_long[f->hop[0].pos];
-        mm->free_long[f->hop[0].pos] = f->hop[0].link;
-    }
-    f->user = mm->free_flow;
-    mm->free_flow = flow;
-}

@@ -78,6 +78,36 @@ int rlt__shares_push(rlt_net_core *c, uint32_t link, uint32_t times) RLT_MUST_US
 int rlt__shares_keep(rlt_net_core *c, uint32_t *first) RLT_MUST_USE;
 int rlt__shares_load(rlt_net_core *c, uint32_t first) RLT_MUST_USE;
 
+/*
+ * Messages that reach their next event at one time, one right after the other: they share that event and run
+ * in the order in which they came, as their own events would have.
+ */
+typedef struct rlt_batch {
+    rlt_time when;
+    uint64_t scheduled; /* by the simulation, right after the batch's last message; 0: closed */
+    uint32_t last;
+} rlt_batch;
+
+/* True if a message at `then` may go behind the batch's last one instead of having an event of its own. */
+static inline bool rlt__batch_takes(const rlt_batch *b, const rlt_sim *sim, rlt_time then)
+{
+    return b->scheduled == rlt_sim_scheduled(sim) && b->when == then;
+}
+
+/* The message is now the batch's last. */
+static inline void rlt__batch_note(rlt_batch *b, const rlt_sim *sim, rlt_time then, uint32_t message)
+{
+    b->when = then;
+    b->scheduled = rlt_sim_scheduled(sim);
+    b->last = message;
+}
+
+/* Its event has come. */
+static inline void rlt__batch_close(rlt_batch *b)
+{
+    b->scheduled = 0;
+}
+
 /* Copies of paths that must outlive the next call of the router: chains of small runs. */
 enum { RLT_RUN_LINKS = 6 };
 typedef struct rlt_path_run {

@@ -40,11 +40,11 @@ typedef struct handler {
 } handler;
 
 struct rlt_sim {
-    rlt_time now; /* first: rlt_sim_now relies on it */
+    rlt_sim_head head; /* first: sim.h relies on it */
     uint32_t free_slot, slots_used, slots_capacity;
     int handlers_used;
     slot *slots;
-    uint64_t events, progress_at;
+    uint64_t progress_at;
     atomic_int halt; /* HALT_* */
     bool running;
     uint64_t stale; /* entries in the queue whose event was cancelled */
@@ -65,6 +65,7 @@ int rlt_sim_create(rlt_sim **out, rlt_error *err)
     if (!sim)
         return rlt_nomem(err);
     sim->free_slot = RLT_NONE;
+    sim->head.scheduled = 1;
     sim->progress_at = UINT64_MAX;
     atomic_init(&sim->halt, HALT_NO);
     rlt_queue_init(&sim->queue);
@@ -93,7 +94,7 @@ int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx)
 
 uint64_t rlt_sim_events(const rlt_sim *sim)
 {
-    return sim->events;
+    return sim->head.events;
 }
 
 bool rlt_sim_more(const rlt_sim *sim)
@@ -128,7 +129,8 @@ static uint64_t key_of(const rlt_sim *sim, rlt_time when, rlt_class cls)
 
 static bool is_allowed(const rlt_sim *sim, rlt_time when, rlt_class cls, int number)
 {
-    return __builtin_expect((uint64_t)when - (uint64_t)sim->now < (uint64_t)(RLT_TIME_MAX - sim->now), 1) &&
+    return __builtin_expect(
+               (uint64_t)when - (uint64_t)sim->head.now < (uint64_t)(RLT_TIME_MAX - sim->head.now), 1) &&
            __builtin_expect((unsigned)number < (unsigned)sim->handlers_used, 1) &&
            __builtin_expect((unsigned)cls <= CLASS_MASK, 1);
 }
@@ -139,13 +141,13 @@ static rlt_event refuse(rlt_sim *sim, rlt_time when, rlt_class cls, int number)
         rlt_sim_fail(sim, RLT_EUSAGE, NULL, "no event handler has the number %d", number);
     else if ((unsigned)cls > CLASS_MASK)
         rlt_sim_fail(sim, RLT_EUSAGE, NULL, "no event class has the number %u", (unsigned)cls);
-    else if (when < sim->now)
+    else if (when < sim->head.now)
         rlt_sim_fail(sim, RLT_ERANGE, NULL, "an event at %lld ps, before the present of %lld ps",
-                     (long long)when, (long long)sim->now);
+                     (long long)when, (long long)sim->head.now);
     else
         rlt_sim_fail(sim, RLT_ERANGE, NULL,
                      "an event beyond the end of simulated time (2^61 ps, 26 days); the present is %lld ps",
-                     (long long)sim->now);
+                     (long long)sim->head.now);
     return (rlt_event){0};
 }
 
@@ -171,6 +173,7 @@ __attribute__((noinline)) static rlt_event at_slow(rlt_sim *sim, rlt_time when, 
         s->payload = payload;
         s->handler = (uint32_t)number;
         rlt_event ev = {i, s->generation};
+        sim->head.scheduled++;
         if (rlt_queue_push(&sim->queue, (rlt_entry){key_of(sim, when, cls), i, s->generation}) == 0)
             return ev;
         free_slot(sim, i);
@@ -188,6 +191,7 @@ rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uin
     rlt_event ev = {i, s->generation};
     if (!rlt_queue_push_fast(&sim->queue, (rlt_entry){key_of(sim, when, cls), i, ev.generation}))
         return at_slow(sim, when, cls, number, payload);
+    sim->head.scheduled++;
     sim->free_slot = s->handler;
     s->payload = payload;
     s->handler = (uint32_t)number;
@@ -197,6 +201,7 @@ rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uin
 __attribute__((noinline)) static void post_slow(rlt_sim *sim, rlt_time when, rlt_class cls, int number,
                                                 uint32_t payload)
 {
+    sim->head.scheduled++;
     if (!is_allowed(sim, when, cls, number))
         refuse(sim, when, cls, number);
     else if (rlt_queue_push(&sim->queue,
@@ -210,6 +215,8 @@ void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uint32
         !rlt_queue_push_fast(&sim->queue,
                              (rlt_entry){key_of(sim, when, cls), payload, POSTED | (unsigned)number}))
         post_slow(sim, when, cls, number, payload);
+    else
+        sim->head.scheduled++;
 }
 
 bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev)
@@ -267,12 +274,13 @@ void rlt_sim_on_progress(rlt_sim *sim, uint64_t every, void (*fn)(void *ctx, con
     sim->progress = fn;
     sim->progress_ctx = ctx;
     sim->progress_every = every;
-    sim->progress_at = fn && every && every <= UINT64_MAX - sim->events ? sim->events + every : UINT64_MAX;
+    sim->progress_at =
+        fn && every && every <= UINT64_MAX - sim->head.events ? sim->head.events + every : UINT64_MAX;
 }
 
 static void report_progress(rlt_sim *sim)
 {
-    sim->progress_at = sim->events + sim->progress_every;
+    sim->progress_at = sim->head.events + sim->progress_every;
     sim->progress(sim->progress_ctx, sim);
 }
 
@@ -284,7 +292,7 @@ static bool is_at_limit(rlt_sim *sim, rlt_time until)
         drop_cancelled(sim); /* or their classes would count as passed when the run goes on from here */
     if (!rlt_queue_peek(&sim->queue, &key) || (rlt_time)(key >> CLASS_BITS) <= until)
         return false;
-    sim->now = until;
+    sim->head.now = until;
     return true;
 }
 
@@ -311,7 +319,7 @@ static bool advance(rlt_sim *sim, rlt_time until)
         rlt_queue_take(q);
         sim->stale--;
     }
-    sim->now = (rlt_time)(q->last >> CLASS_BITS);
+    sim->head.now = (rlt_time)(q->last >> CLASS_BITS);
     return true;
 }
 
@@ -336,7 +344,7 @@ static inline void handle_slot(rlt_sim *sim, const rlt_entry *e)
     const handler *h = &sim->handlers[s->handler];
     uint64_t payload = s->payload;
     free_slot(sim, i);
-    sim->events++;
+    sim->head.events++;
     h->fn(h->ctx, payload);
 }
 
@@ -346,12 +354,12 @@ static inline void handle(rlt_sim *sim, const rlt_entry *e)
         const handler *h = &sim->handlers[e->generation - POSTED];
         uint32_t payload = e->index;
         rlt_queue_take(&sim->queue);
-        sim->events++;
+        sim->head.events++;
         h->fn(h->ctx, payload);
     } else {
         handle_slot(sim, e);
     }
-    if (sim->events >= sim->progress_at)
+    if (sim->head.events >= sim->progress_at)
         report_progress(sim);
 }
 
@@ -365,7 +373,7 @@ int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err)
     if (sim->running)
         return rlt_fail(err, RLT_EUSAGE, NULL, "the simulation is already running");
     sim->running = true;
-    if (until >= sim->now) {
+    if (until >= sim->head.now) {
         do {
             const rlt_entry *e;
             while (!is_halted(sim) && (e = rlt_queue_tie(&sim->queue)))
@@ -376,6 +384,6 @@ int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err)
     if (sim->error.code != 0)
         return rlt_fail(err, sim->error.code, sim->error.where, "%s", sim->error.what);
     if (atomic_exchange_explicit(&sim->halt, HALT_NO, memory_order_relaxed) != HALT_NO)
-        return rlt_fail(err, RLT_ECANCELLED, NULL, "stopped on request at %lld ps", (long long)sim->now);
+        return rlt_fail(err, RLT_ECANCELLED, NULL, "stopped on request at %lld ps", (long long)sim->head.now);
     return 0;
 }

@@ -45,10 +45,26 @@ RLT_API void rlt_sim_free(rlt_sim *sim);
 /* A number for rlt_sim_at, or a negative code (at most 255 handlers). ctx is borrowed. */
 RLT_API int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx) RLT_MUST_USE;
 
-/* A simulation begins with its clock, so that reading it costs no call. */
+/* What a simulation begins with, so that reading it costs no call; not for changing. */
+typedef struct rlt_sim_head {
+    rlt_time now;
+    uint64_t scheduled, events;
+} rlt_sim_head;
+
 static inline rlt_time rlt_sim_now(const rlt_sim *sim)
 {
-    return *(const rlt_time *)(const void *)sim;
+    return ((const rlt_sim_head *)(const void *)sim)->now;
+}
+/* Grows with each event scheduled, and is never 0. Who has just scheduled one knows by it that nothing came
+ * after, and may have that event stand for one more at the same time and class: see rlt_sim_also. */
+static inline uint64_t rlt_sim_scheduled(const rlt_sim *sim)
+{
+    return ((const rlt_sim_head *)(const void *)sim)->scheduled;
+}
+/* From a handler whose event stands for several: one more of them is being handled. */
+static inline void rlt_sim_also(rlt_sim *sim)
+{
+    ((rlt_sim_head *)(void *)sim)->events++;
 }
 /* Schedules; a time in the past, at or beyond RLT_TIME_MAX, or no memory fails the simulation (see
  * rlt_sim_fail) and returns {0}. */
