@@ -36,7 +36,7 @@ typedef struct rlt_setup {
     rlt_routing routing;
     const rlt_net_model *model;
     rlt_endpoint endpoint;
-    rlt_packet_settings packet; /* of the packet model */
+    rlt_packet_settings packet;                             /* of the packet model */
     uint32_t channels, chunks, window, directions, servers; /* 0: the algorithm's default */
     const char *patterns[RLT_MAX_DIMS]; /* inside each dimension of the topology; NULL: by shape */
     rlt_inputs inputs;                  /* for the manifest */
