@@ -82,17 +82,29 @@ static void ask_for(rlt__packet_net *net, uint32_t flow, uint64_t first, uint64_
                                   .aux = (uint32_t)(end - first) << 1 | asks});
 }
 
-/* To a packet that asks: the first run of missing packets, or that there is nothing beyond. */
+/* To a packet that asks: the runs of missing packets, of which the last asks again; or that there is nothing
+ * beyond. */
 static void tell_missing(rlt__packet_net *net, uint32_t flow)
 {
+    enum { MOST_RUNS = 64 };
     const rlt__flow *f = &net->flows[flow];
-    uint64_t end = f->expected;
-    while (end < f->high && !is_seen(f, end))
-        end++;
-    if (f->expected < f->high)
-        ask_for(net, flow, f->expected, end, true);
-    else
+    uint64_t first = f->expected;
+    if (first == f->high) {
         rlt__flow_answer(net, flow, (rlt_packet){.kind = RLT__ACK_ALL});
+        return;
+    }
+    for (uint32_t run = 1; first < f->high; run++) {
+        uint64_t end = first + 1, next;
+        while (end < f->high && !is_seen(f, end))
+            end++;
+        for (next = end; next < f->high && is_seen(f, next);)
+            next++;
+        bool last = next >= f->high || run == MOST_RUNS;
+        ask_for(net, flow, first, end, last);
+        if (last)
+            return;
+        first = next;
+    }
 }
 
 static void data_selective(rlt__packet_net *net, uint32_t flow, const rlt_packet *p)

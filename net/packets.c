@@ -7,9 +7,6 @@
 
 #include "net/packets_internal.h"
 
-/* Purposes of random streams; the entity is the link, the counter its packets so far. */
-enum { RANDOM_LOSS = 0x706b6c00, RANDOM_MARK = 0x706b6d00 };
-
 void rlt__packets_no_memory(rlt_packets *n)
 {
     rlt_sim_fail(n->cfg.sim, RLT_ENOMEM, NULL, "no memory for one more packet; %llu are under way",
@@ -61,7 +58,7 @@ void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time 
 bool rlt__packet_is_lost(rlt_packets *n, uint32_t link)
 {
     if (n->cfg.loss <= 0 ||
-        rlt_random_unit(n->cfg.seed, link, RANDOM_LOSS, n->usage->links[link].messages) >= n->cfg.loss)
+        rlt_random_unit(n->cfg.seed, link, RLT_RANDOM_LOSS, n->usage->links[link].messages) >= n->cfg.loss)
         return false;
     n->counts[link].losses++;
     return true;
@@ -72,8 +69,9 @@ void rlt__packet_mark(rlt_packets *n, rlt__slot *s, uint32_t link, double bytes)
     double low = (double)n->cfg.ecn_min_bytes, high = (double)n->cfg.ecn_max_bytes;
     if (n->cfg.ecn_max_bytes == 0 || !(s->p.flags & RLT_PACKET_ECT) || bytes <= low)
         return;
-    if (bytes <= high && rlt_random_unit(n->cfg.seed, link, RANDOM_MARK, n->usage->links[link].messages) >=
-                             n->cfg.ecn_probability * (bytes - low) / (high - low))
+    if (bytes <= high &&
+        rlt_random_unit(n->cfg.seed, link, RLT_RANDOM_MARK, n->usage->links[link].messages) >=
+            n->cfg.ecn_probability * (bytes - low) / (high - low))
         return;
     s->p.flags |= RLT_PACKET_CE;
     n->counts[link].marks++;

@@ -47,6 +47,9 @@ typedef enum rlt_packet_flag {
     RLT_PACKET_PROBE = 8,  /* shown to the `pass` of switches on its way */
 } rlt_packet_flag;
 
+/* Purposes of random streams (sim/random.h): the entity is the link, the counter its packets so far. */
+enum { RLT_RANDOM_LOSS = 0x706b6c00, RLT_RANDOM_MARK = 0x706b6d00 };
+
 typedef enum rlt_pause { RLT_PAUSE_NONE, RLT_PAUSE_PFC, RLT_PAUSE_CREDIT } rlt_pause;
 
 typedef struct rlt_packets_config {

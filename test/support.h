@@ -36,6 +36,7 @@ typedef struct test_net {
     uint32_t root, servers;
     const rlt_endpoint *endpoint; /* NULL: the topology's; its injection does not count */
     uint32_t element;
+    const rlt_packet_settings *packet; /* NULL: the defaults */
 } test_net;
 
 /* Runs `kind` of `bytes` to its end; every account that must balance is asserted. */
@@ -63,7 +64,8 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
                           .router = router,
                           .endpoint = *rlt_topology_endpoint(t),
                           .bandwidth_scale = 1,
-                          .latency_scale = 1};
+                          .latency_scale = 1,
+                          .packet = n->packet};
     if (n->endpoint)
         cfg.endpoint = *n->endpoint;
     cfg.endpoint.injection = n->injection;
