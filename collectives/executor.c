@@ -32,24 +32,27 @@ typedef struct lane {
 enum { ISSUED = 1, NOWAIT = 2 };
 enum { NOT_BEGUN = 1, WAITING = 2, DONE = 4, LEAPING = 8 };
 
-/* Out of the way of the common case, so that it saves no registers. */
-#define SELDOM __attribute__((noinline))
+/* Out of the way of the common case, so that it saves no registers, and no jump. */
+#define SELDOM    __attribute__((noinline))
+#define seldom(x) __builtin_expect((x) != 0, 0)
 
 typedef struct collective {
     const rlt_plan *plan;
     const rlt_fold *fold; /* one member of each class runs; NULL: all do */
     const rlt_exec_client *client;
     uint64_t cookie;
-    lane *lanes;          /* n * plan->lanes */
-    uint32_t *lanes_left; /* of a member */
-    rlt_map crowd;        /* (lane << 32 | step) -> messages that the window cannot hold */
+    lane *lanes;              /* n * plan->lanes */
+    uint32_t *lanes_left;     /* of a member */
+    rlt_map crowd;            /* (lane << 32 | step) -> messages that the window cannot hold */
+    const rlt_tuning *tuning; /* the plan's, or NULL */
     uint32_t n_lanes, capacity, members_capacity;
+    uint32_t direct;                         /* lanes that a message reaches by itself: n_lanes, folded 0 */
     uint32_t arrived, members, members_left; /* members that run */
     rlt_step steady;                         /* folded to one lane: its last step, */
     rlt_time steady_ps;                      /* and when that began */
     bool leaping;
     uint32_t next_free;
-    uint8_t flags, live;
+    uint8_t flags, live, folded;
 } collective;
 
 struct rlt_exec {
@@ -202,11 +205,13 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective 
                                                         uint32_t lane_index)
 {
     const rlt_plan *plan = c->plan;
-    uint32_t member = c->fold ? c->fold->rep[l->member] : l->member, number = l->number;
+    uint32_t member = l->member, number = l->number;
     rlt_step s;
+    if (seldom(c->folded))
+        member = c->fold->rep[member];
     rlt_step_clear(&s);
     plan->algorithm->step(plan, member, number, l->step, &s);
-    if (s.wait_lane != RLT_NONE && waits(c, l, s.wait_lane, s.wait_step))
+    if (seldom(s.wait_lane != RLT_NONE) && waits(c, l, s.wait_lane, s.wait_step))
         return false;
     l->state = s.nowait ? ISSUED | NOWAIT : ISSUED;
     l->missing += (int32_t)s.recv_count;
@@ -219,11 +224,13 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective 
         .route_key = rlt_route_key(number, s.turn),
         .tx = (uint64_t)id << 32 | lane_index,
         .rx = (uint64_t)(s.send_to * plan->lanes + number) << 32 | s.peer_step,
-        .tuning = plan->tuning.on ? &plan->tuning : NULL,
+        .count = 0,
+        .fan_in = 0,
+        .tuning = c->tuning,
     };
-    if (s.peer_shift | s.verb || c->fold)
+    if (seldom(s.peer_shift | s.verb | c->folded))
         address(c, &s, l, &m);
-    rlt_time injected = s.verb ? send_tree(x, plan, &s, &m) : rlt_net_send(x->net, &m);
+    rlt_time injected = seldom(s.verb) ? send_tree(x, plan, &s, &m) : rlt_net_send(x->net, &m);
     if (injected < 0 || x->blocking)
         l->unsent++;
     else if (injected > l->injected_ps)
@@ -347,11 +354,11 @@ static inline __attribute__((always_inline)) void run_lane(rlt_exec *x, uint32_t
         l->step++;
         l->state = 0;
         l->missing = 0;
-        if (l->early | c->crowd.n)
+        if (seldom(l->early | c->crowd.n))
             l->missing = -(int32_t)take_early(c, lane_index);
-        if (l->waiters != RLT_NONE)
+        if (seldom(l->waiters != RLT_NONE))
             wake_waiters(x, id, lane_index);
-        if (c->fold && leap(x, id, lane_index))
+        if (seldom(c->folded) && leap(x, id, lane_index))
             return;
     }
 }
@@ -406,10 +413,10 @@ static SELDOM void release_sender(rlt_exec *x, uint64_t tx)
 
 static inline void note_arrival(rlt_exec *x, collective *c, uint32_t to, uint32_t step)
 {
-    if (c->lanes[to].step == step)
-        c->lanes[to].missing--;
-    else
+    if (seldom(c->lanes[to].step != step))
         note_early(x, c, to, step, 1);
+    else
+        c->lanes[to].missing--;
 }
 
 /* A message that stands for one from each member of the sender's class reaches the receiver's class. */
@@ -439,23 +446,36 @@ static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uin
     settle(x);
 }
 
+/* What is delivered is a multicast, or of a folded collective. */
+static SELDOM void deliver_anyhow(rlt_exec *x, uint64_t tx, uint64_t rx)
+{
+    uint32_t id = (uint32_t)(tx >> 32), to = (uint32_t)(rx >> 32);
+    collective *c = &x->all[id];
+    if (to >= c->n_lanes) {
+        reach_all(x, tx, to, (uint32_t)rx);
+        return;
+    }
+    note_arrivals(x, c, (uint32_t)tx, to, (uint32_t)rx);
+    if (x->blocking)
+        release_sender(x, tx);
+    advance(x, id, to);
+    settle(x);
+}
+
 static void on_delivered(void *ctx, uint64_t tx, uint64_t rx)
 {
     rlt_exec *x = ctx;
     uint32_t id = (uint32_t)(tx >> 32), to = (uint32_t)(rx >> 32);
     collective *c = &x->all[id];
-    if (__builtin_expect(to >= c->n_lanes, 0)) {
-        reach_all(x, tx, to, (uint32_t)rx);
+    if (seldom(to >= c->direct)) {
+        deliver_anyhow(x, tx, rx);
         return;
     }
-    if (c->fold)
-        note_arrivals(x, c, (uint32_t)tx, to, (uint32_t)rx);
-    else
-        note_arrival(x, c, to, (uint32_t)rx);
+    note_arrival(x, c, to, (uint32_t)rx);
     if (x->blocking)
         release_sender(x, tx);
     run_lane(x, id, to);
-    if (x->n_ready)
+    if (seldom(x->n_ready))
         settle(x);
 }
 
@@ -595,7 +615,10 @@ uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *
     c->flags = (uint8_t)flags;
     c->fold = fold;
     c->leaping = false;
+    c->folded = fold != NULL;
+    c->tuning = plan->tuning.on ? &plan->tuning : NULL;
     c->n_lanes = members * plan->lanes;
+    c->direct = fold ? 0 : c->n_lanes;
     c->arrived = 0;
     c->members = c->members_left = members;
     c->live = 1;

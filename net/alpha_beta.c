@@ -24,7 +24,8 @@ typedef struct message {
     uint64_t tx, rx, bytes, wire_bytes;
     rlt_time start, rx_span;
     uint32_t first, last; /* send and receive port; last is RLT_NONE where there is no receive port */
-    uint32_t inner;       /* links in between, as a kept path; folded: see carry_classes */
+    uint32_t inner;       /* links in between, as a kept path; folded: see carry_classes; plain: the message
+                             behind it in its batch, or RLT_NONE */
     bool live, plain;     /* plain: two links and no time series */
     bool tree;            /* `inner` has all links of a tree, each with its role */
 } message;
@@ -51,6 +52,7 @@ typedef struct alpha_beta {
     port *ports;
     rlt_account *accounts; /* of links, in the usage */
     rlt_pool messages;
+    rlt_batch batch;       /* of plain messages that arrive together */
     int arrival, delivery; /* event handlers */
 } alpha_beta;
 
@@ -191,7 +193,7 @@ __attribute__((noinline)) static void arrive_anyhow(alpha_beta *ab, message *m, 
     deliver(ab, m, index);
 }
 
-/* The last byte has come as far as the receive port. */
+/* The last byte has come as far as the receive port, and so have those of all messages of the batch. */
 static void on_arrive(void *ctx, uint64_t payload)
 {
     alpha_beta *ab = ctx;
@@ -201,11 +203,32 @@ static void on_arrive(void *ctx, uint64_t payload)
         arrive_anyhow(ab, m, index);
         return;
     }
-    rlt_time now = rlt_sim_now(ab->core.sim), end = receive_until(ab, m, now);
-    if (end > now)
-        rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->delivery, index);
+    rlt_time now = rlt_sim_now(ab->core.sim);
+    rlt__batch_close(&ab->batch);
+    for (;;) {
+        uint32_t next = m->inner;
+        rlt_time end = receive_until(ab, m, now);
+        if (end > now)
+            rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->delivery, index);
+        else
+            deliver(ab, m, index);
+        if (next == RLT_NONE)
+            return;
+        index = next;
+        m = message_at(ab, index);
+        rlt_sim_also(ab->core.sim);
+    }
+}
+
+/* Has the message arrive then. */
+static inline void arrive_at(alpha_beta *ab, message *m, uint32_t index, rlt_time then)
+{
+    if (m->plain && rlt__batch_takes(&ab->batch, ab->core.sim, then))
+        message_at(ab, ab->batch.last)->inner = index;
     else
-        deliver(ab, m, index);
+        rlt_sim_post(ab->core.sim, then, RLT_COMPLETE, ab->arrival, index);
+    if (m->plain)
+        rlt__batch_note(&ab->batch, ab->core.sim, then, index);
 }
 
 /* A message on a link from `start` on, for as long as it takes there. */
@@ -374,7 +397,7 @@ __attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_
         return -1;
     }
     rlt_time tail = rlt_time_add(rlt_time_add(start, leg.tail_ps), path_span);
-    rlt_sim_post(ab->core.sim, tail, RLT_COMPLETE, ab->arrival, index);
+    arrive_at(ab, m, index, tail);
     return tx_end;
 }
 
@@ -409,7 +432,7 @@ static rlt_time send(rlt_net *net, const rlt_message *msg)
     a->messages++;
     rlt__usage_span_easy(a, start, tx_end);
     /* Three times below the horizon do not pass 63 bits, and the queue refuses what lies beyond it. */
-    rlt_sim_post(ab->core.sim, start + port_span + way->tail_ps, RLT_COMPLETE, ab->arrival, index);
+    arrive_at(ab, m, index, start + port_span + way->tail_ps);
     return tx_end;
 }
 
@@ -523,7 +546,7 @@ static void take_back_message(alpha_beta *ab, const message *m, rlt_time now)
             take_back(ab, m, m->start, s->links[k], s->times[k], now);
         return;
     }
-    for (uint32_t r = m->inner; r != RLT_NONE; r = rlt__path_run(&ab->core, r)->next)
+    for (uint32_t r = m->plain ? RLT_NONE : m->inner; r != RLT_NONE; r = rlt__path_run(&ab->core, r)->next)
         for (uint32_t k = 0; k < rlt__path_run(&ab->core, r)->n; k++)
             take_back(ab, m, m->start, rlt__path_run(&ab->core, r)->links[k], 1, now);
 }
