@@ -34,6 +34,17 @@ for model in alpha-beta flow; do
     done
 done
 echo
+echo "ring all-reduce, 64 MiB, leaf-spine of 16, packet model: instructions per packet of 4096 B (start-up subtracted)"
+packets="$ringlet coll --topology leaf-spine-16 --network packet --collective all_reduce --algorithm ring"
+printf '%-12s %10s %16s %14s %10s\n' ack packets instructions per-packet goal
+for ack in 1 8; do
+    base=$(instructions "$packets --bytes 1KiB --set ack=$ack")
+    total=$(instructions "$packets --bytes 64MiB --set ack=$ack")
+    goal=2300
+    [ $ack = 8 ] && goal=1460
+    printf '%-12s %10d %16d %14d %10s\n' $ack 491520 "$total" $(((total - base) / 491520)) "<= $goal"
+done
+echo
 echo "CPU seconds and peak memory of the whole process (start-up: the 2-rank run)"
 printf '%-34s %10s %12s %10s\n' work CPU_s peak_KiB goal
 row() { # label, goal, command

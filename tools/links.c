@@ -12,8 +12,8 @@ static double part(rlt_time busy_ps, rlt_time time_ps)
     return time_ps > 0 ? (double)busy_ps / (double)time_ps : 0;
 }
 
-enum { N_COLUMNS = 11 };
-static const rlt_column columns[N_COLUMNS] = {
+enum { N_COLUMNS = 11, N_WITH_PACKETS = 17 };
+static const rlt_column columns[N_WITH_PACKETS] = {
     {"id", "link", NULL, RLT_COL_COUNT, 0, 0},
     {"src", "from", NULL, RLT_COL_TEXT, 0, 0},
     {"dst", "to", NULL, RLT_COL_TEXT, 0, 0},
@@ -25,16 +25,42 @@ static const rlt_column columns[N_COLUMNS] = {
     {"busy_ps", "busy", "us", RLT_COL_TIME, 0, 0},
     {"active_ps", "active", "us", RLT_COL_TIME, 0, 0},
     {"utilization", "util", "%", RLT_COL_PERCENT, 0, 1},
+    {"drops", "drops", NULL, RLT_COL_COUNT, 0, 0},
+    {"losses", "losses", NULL, RLT_COL_COUNT, 0, 0},
+    {"marks", "marks", NULL, RLT_COL_COUNT, 0, 0},
+    {"pauses", "pauses", NULL, RLT_COL_COUNT, 0, 0},
+    {"paused_ps", NULL, NULL, RLT_COL_TIME, 0, 0},
+    {"peak_bytes", "peak", NULL, RLT_COL_COUNT, 0, 0}, /* of the queue */
 };
 
+static uint32_t columns_of(const rlt_usage *u)
+{
+    rlt_port_counts ignored;
+    return rlt_usage_port(u, 0, &ignored) ? N_WITH_PACKETS : N_COLUMNS;
+}
+
 typedef struct link_row {
-    rlt_value values[N_COLUMNS];
+    rlt_value values[N_WITH_PACKETS];
     char src[128], dst[128];
 } link_row;
 
 static int compare_u64(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
+}
+
+static int compare_ports(const rlt_port_counts *a, const rlt_port_counts *b)
+{
+    const uint64_t pairs[][2] = {{a->drops, b->drops},
+                                 {a->losses, b->losses},
+                                 {a->marks, b->marks},
+                                 {a->pauses, b->pauses},
+                                 {(uint64_t)a->paused_ps, (uint64_t)b->paused_ps},
+                                 {a->peak_bytes, b->peak_bytes}};
+    int c = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && !c; i++)
+        c = compare_u64(pairs[i][0], pairs[i][1]);
+    return c;
 }
 
 /* Members of one class become neighbours, in order of id. */
@@ -48,6 +74,8 @@ static int by_class(const void *a, const void *b)
         c = compare_u64((uint64_t)x->usage.busy_ps, (uint64_t)y->usage.busy_ps);
     if (!c)
         c = compare_u64((uint64_t)x->usage.active_ps, (uint64_t)y->usage.active_ps);
+    if (!c)
+        c = compare_ports(&x->port, &y->port);
     return c ? c : compare_u64(x->first, y->first);
 }
 
@@ -62,7 +90,8 @@ static int by_utilization(const void *a, const void *b)
 static bool same_class(const rlt_link_class *x, const rlt_link_class *y)
 {
     return x->link.dim == y->link.dim && x->usage.bytes == y->usage.bytes &&
-           x->usage.busy_ps == y->usage.busy_ps && x->usage.active_ps == y->usage.active_ps;
+           x->usage.busy_ps == y->usage.busy_ps && x->usage.active_ps == y->usage.active_ps &&
+           compare_ports(&x->port, &y->port) == 0;
 }
 
 static rlt_link_class class_of(const rlt_topology *t, const rlt_usage *u, uint32_t id, rlt_time time_ps)
@@ -71,6 +100,7 @@ static rlt_link_class class_of(const rlt_topology *t, const rlt_usage *u, uint32
         .first = id, .count = 1, .link = rlt_topology_link(t, id), .usage = rlt_usage_link(u, id)};
     c.link.bw_Bps = c.usage.bw_Bps;
     c.utilization = part(c.usage.busy_ps, time_ps);
+    c.packets = rlt_usage_port(u, id, &c.port);
     return c;
 }
 
@@ -135,6 +165,14 @@ static void fill_row(link_row *r, const rlt_topology *t, const rlt_link_class *c
     r->values[i++] = rlt_ps(c->usage.busy_ps);
     r->values[i++] = rlt_ps(c->usage.active_ps);
     r->values[i++] = rlt_real(c->utilization);
+    if (!c->packets)
+        return;
+    r->values[i++] = rlt_count(c->port.drops);
+    r->values[i++] = rlt_count(c->port.losses);
+    r->values[i++] = rlt_count(c->port.marks);
+    r->values[i++] = rlt_count(c->port.pauses);
+    r->values[i++] = rlt_ps(c->port.paused_ps);
+    r->values[i++] = rlt_count(c->port.peak_bytes);
 }
 
 static void series_json(rlt_jw *w, const rlt_usage *u, uint32_t link)
@@ -161,7 +199,7 @@ int rlt_links_json(rlt_jw *w, const rlt_topology *t, const rlt_usage *u, rlt_tim
     for (uint32_t i = 0; i < n; i++) {
         fill_row(&row, t, &list[i]);
         rlt_jw_object(w, NULL);
-        rlt_row_json(w, columns, N_COLUMNS, row.values);
+        rlt_row_json(w, columns, columns_of(u), row.values);
         if (series)
             series_json(w, u, list[i].first);
         rlt_jw_end_object(w);
@@ -181,14 +219,14 @@ int rlt_links_csv(const char *path, const rlt_topology *t, const rlt_usage *u, r
     int rc = rlt_file_open(&f, path, err);
     if (rc)
         return rc;
-    rlt_csv_heading(f.stream, columns, N_COLUMNS);
+    rlt_csv_heading(f.stream, columns, columns_of(u));
     for (uint32_t b = 0; b < bins; b++)
         fprintf(f.stream, ",bytes_from_%lld_ps", (long long)(b * bin_ps));
     fputc('\n', f.stream);
     for (uint32_t id = 0; id < rlt_topology_links(t); id++) {
         rlt_link_class c = class_of(t, u, id, time_ps);
         fill_row(&row, t, &c);
-        rlt_csv_row(f.stream, columns, N_COLUMNS, row.values);
+        rlt_csv_row(f.stream, columns, columns_of(u), row.values);
         for (uint32_t b = 0; b < bins; b++)
             fprintf(f.stream, ",%.0f", rlt_usage_bin_bytes(u, id, b));
         fputc('\n', f.stream);
@@ -206,7 +244,7 @@ int rlt_links_table(FILE *out, const rlt_topology *t, const rlt_usage *u, rlt_ti
     int rc = rlt_links_list(t, u, time_ps, folded, &list, &n, err);
     if (rc)
         return rc;
-    rlt_table_begin(&table, RLT_FORMAT_TABLE, columns, N_COLUMNS, out, NULL);
+    rlt_table_begin(&table, RLT_FORMAT_TABLE, columns, columns_of(u), out, NULL);
     for (uint32_t i = 0; i < n; i++) {
         if (list[i].usage.bytes == 0) {
             idle += list[i].count;

@@ -7,14 +7,17 @@
 #define RLT_LINKS_H
 
 #include "net/network.h"
+#include "net/packets.h"
 #include "net/usage.h"
 #include "tools/output.h"
 
-/* Links of the same dimension, bytes, busy and active time stand in one class. */
+/* Links of the same dimension, bytes, busy and active time, and events of packets, stand in one class. */
 typedef struct rlt_link_class {
     uint32_t first, count; /* lowest id, how many */
     rlt_link link;         /* of the first; bw_Bps as scaled for the run */
     rlt_link_usage usage;  /* of each */
+    bool packets;          /* whether `port` is known */
+    rlt_port_counts port;
     double utilization;
 } rlt_link_class;
 
@@ -24,8 +27,9 @@ int rlt_links_list(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, 
 /* "gpu0->gpu3", or "dim 0 switch x 64" for a class. */
 void rlt_link_class_name(const rlt_topology *t, const rlt_link_class *c, char *buffer, size_t size);
 
-/* "links": [{id, src, dst, dim, count, bytes, busy_ps, active_ps, utilization, [series_bytes]}] into an open
- * object, and "series_bin_ps" where a series was recorded (links are then not folded). */
+/* "links": [{id, src, dst, dim, count, bytes, busy_ps, active_ps, utilization, [drops, losses, marks,
+ * pauses, paused_ps, peak_bytes], [series_bytes]}] into an open object, and "series_bin_ps" where a series
+ * was recorded (links are then not folded). */
 int rlt_links_json(rlt_jw *w, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
                    rlt_error *err) RLT_MUST_USE;
 /* The same as CSV, every link, with a column for each bin of the series. */
