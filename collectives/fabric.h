@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A fabric inside: between its account (fabric.c), its switches (fabric_switch.c) and its jobs (reactor.c).
+ */
+#ifndef RLT_FABRIC_H
+#define RLT_FABRIC_H
+
+#include "collectives/reactor.h"
+#include "net/route.h"
+
+/* A packet that the lose hook took: it travels, and is not there at the end. */
+enum { RLT_PK_LOST = 0x80 };
+
+/* Whose an aggregator's job is. */
+typedef struct rlt_agg_owner {
+    uint32_t job, tree, stop;
+} rlt_agg_owner;
+
+typedef struct rlt_fabric_switch_ {
+    uint32_t node;
+    rlt_aggregator *agg;
+    rlt_slot_mode mode;
+    uint32_t payload;
+    rlt_agg_owner *owners; /* by the aggregator's job */
+    uint32_t n_owners, owners_room;
+} rlt_fabric_switch_;
+
+struct rlt_fabric {
+    rlt_fabric_config cfg;
+    rlt_sim *sim;
+    rlt_packets *packets;
+    rlt_router *router;
+    int on_timer, on_begin;
+    rlt_job **jobs;
+    uint32_t n_jobs, jobs_room;
+    rlt_fabric_switch_ *switches;
+    uint32_t n_switches, switches_room;
+    rlt_map switch_of; /* node */
+};
+
+/* Sends a packet of a job, unless the lose hook takes it; `member` is the host at one of its ends. */
+void rlt__fabric_send(rlt_job *j, rlt_packet *p, uint32_t member);
+/* A packet at a switch that is a stop of its tree. */
+void rlt__fabric_stop(rlt_job *j, const rlt_packet *p);
+/* Frees trees, and the slots that they hold. */
+void rlt__fabric_uproot(rlt_job *j);
+/* A way of a tree as a route of packets; RLT_NONE when out of memory. */
+uint32_t rlt__fabric_route(const rlt_job *j, const rlt_reduction *r, rlt_way way);
+
+#endif

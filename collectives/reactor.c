@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Jobs of protocols that react: what they send, and the account of what they get. */
+#include "collectives/reactor.h"
+
+#include "collectives/fabric.h"
+#include "sim/mem.h"
+
+uint64_t rlt_contribution(const rlt_job *j, uint32_t chunk, uint32_t worker)
+{
+    return rlt_mix64(((uint64_t)chunk << 32 | worker) ^ rlt_mix64(j->number + 1));
+}
+
+void rlt__fabric_send(rlt_job *j, rlt_packet *p, uint32_t member)
+{
+    rlt_fabric *f = j->fabric;
+    p->flow = j->number;
+    if (f->cfg.lose && f->cfg.lose(f->cfg.lose_ctx, j->number, p, member))
+        p->kind |= RLT_PK_LOST;
+    rlt_packets_send(j->packets, p);
+}
+
+rlt_time rlt_job_contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again)
+{
+    const rlt_job_tree *t = &j->trees[chunk % j->n_trees];
+    const rlt_reduction *r = t->map;
+    const rlt_stop *x = &r->stops[r->member_stop[worker]];
+    uint32_t child = r->member_child[worker];
+    rlt_packet p = {.bytes = j->wire_bytes,
+                    .src = j->nodes[worker],
+                    .dst = x->node,
+                    .route = t->up[x->first_contributor + child],
+                    .kind = RLT_PK_DATA,
+                    .flags = again ? RLT_PACKET_RESEND : 0,
+                    .key = chunk,
+                    .aux = RLT_AUX(child, slot),
+                    .data = rlt_contribution(j, chunk, worker)};
+    rlt_time leaves = rlt_packets_leaves(j->packets, p.route, p.bytes);
+    j->result.packets++;
+    j->result.retransmissions += again;
+    rlt__fabric_send(j, &p, worker);
+    return leaves;
+}
+
+void rlt_job_reply(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t slot, uint64_t sum)
+{
+    const rlt_job_tree *t = &j->trees[chunk % j->n_trees];
+    rlt_packet p = {.bytes = j->wire_bytes,
+                    .src = j->nodes[j->first_server + server],
+                    .dst = t->map->stops[0].node,
+                    .route = t->from_server[server],
+                    .kind = RLT_PK_REPLY,
+                    .key = chunk,
+                    .aux = RLT_AUX(0, slot),
+                    .data = sum};
+    j->result.packets++;
+    rlt__fabric_send(j, &p, RLT_NONE);
+}
+
+rlt_time rlt_job_send(rlt_job *j, uint8_t kind, uint32_t from, uint32_t to, uint32_t bytes, uint32_t chunk,
+                      uint32_t aux, uint64_t data)
+{
+    const uint32_t *ranks = j->req.ranks;
+    rlt_path path;
+    rlt_packet p = {.bytes = bytes,
+                    .src = j->nodes[from],
+                    .dst = j->nodes[to],
+                    .kind = kind,
+                    .key = chunk,
+                    .aux = aux,
+                    .data = data};
+    int rc = rlt_route(j->fabric->router, ranks[from], ranks[to], chunk, &path);
+    if (rc) {
+        rlt_sim_fail(j->sim, rc, j->req.protocol->name, "no way from rank %u to rank %u", ranks[from],
+                     ranks[to]);
+        return rlt_sim_now(j->sim);
+    }
+    if ((p.route = rlt_packets_route(j->packets, path.links, path.n)) == RLT_NONE) {
+        rlt_sim_fail(j->sim, RLT_ENOMEM, NULL, "no memory for one more route");
+        return rlt_sim_now(j->sim);
+    }
+    rlt_time leaves = rlt_packets_leaves(j->packets, p.route, bytes);
+    j->result.packets++;
+    rlt__fabric_send(j, &p, kind == RLT_PK_ANSWER ? to : from);
+    return leaves;
+}
+
+static uint64_t expected(rlt_job *j, uint32_t chunk)
+{
+    uint64_t *sum = &j->expected[chunk];
+    if (*sum == 0)
+        for (uint32_t w = 0; w < j->workers; w++)
+            *sum += rlt_contribution(j, chunk, w);
+    return *sum;
+}
+
+bool rlt_job_receive(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
+{
+    if (chunk >= j->chunks || sum != expected(j, chunk)) {
+        rlt_sim_fail(j->sim, RLT_ECHECK, j->req.protocol->name,
+                     "worker %u got something else than the sum of all workers for chunk %u", worker, chunk);
+        return false;
+    }
+    uint64_t at = (uint64_t)worker * j->chunks + chunk, bit = UINT64_C(1) << (at % 64);
+    if (j->received[at / 64] & bit) {
+        j->result.duplicates++;
+        return false;
+    }
+    j->received[at / 64] |= bit;
+    if (--j->missing == 0) {
+        j->done = true;
+        j->result.end_ps = rlt_sim_now(j->sim);
+        j->result.time_ps = j->result.end_ps - j->req.start_ps;
+    }
+    return true;
+}
+
+rlt_event rlt_job_timer(rlt_job *j, rlt_time when, uint64_t what)
+{
+    return rlt_sim_at(j->sim, when, RLT_START, j->fabric->on_timer, (uint64_t)j->number << 48 | what);
+}
+
+const uint64_t *rlt_job_note(const rlt_job *j, uint32_t note)
+{
+    return rlt_pool_at(&j->notes, note);
+}
+
+void rlt_job_take_note(rlt_job *j, uint32_t note)
+{
+    rlt_pool_put(&j->notes, note);
+}
