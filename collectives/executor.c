@@ -305,8 +305,8 @@ static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
             rlt_net_repeat(x->net, times, period);
             l->step += times;
             l->asleep = LEAPING;
-            rlt_sim_post(x->sim, now + period * (rlt_time)times, RLT_COMPLETE, x->on_leap,
-                         (uint64_t)id << 32 | lane_index);
+            rlt_sim_at(x->sim, now + period * (rlt_time)times, RLT_COMPLETE, x->on_leap,
+                       (uint64_t)id << 32 | lane_index);
             return true;
         }
     }
@@ -403,7 +403,7 @@ static void on_injected(void *ctx, uint64_t tx)
         settle(x);
 }
 
-/* A blocking sender goes on when its message is delivered. */
+/* A blocking sender goes on when its message is delivered; one told so at issue, when it is injected. */
 static SELDOM void release_sender(rlt_exec *x, uint64_t tx)
 {
     uint32_t id = (uint32_t)(tx >> 32), from = (uint32_t)tx;
@@ -481,18 +481,14 @@ static void on_delivered(void *ctx, uint64_t tx, uint64_t rx)
 
 static void on_wake(void *ctx, uint64_t payload)
 {
-    rlt_exec *x = ctx;
-    uint32_t id = (uint32_t)(payload >> 32), li = (uint32_t)payload;
-    x->all[id].lanes[li].unsent--;
-    advance(x, id, li);
-    settle(x);
+    release_sender(ctx, payload);
+    settle(ctx);
 }
 
 static void begin_member(rlt_exec *x, uint32_t id, uint32_t member)
 {
     collective *c = &x->all[id];
-    const rlt_plan *plan = c->plan;
-    uint32_t n_lanes = plan->lanes;
+    uint32_t n_lanes = c->plan->lanes;
     c->lanes_left[member] = n_lanes;
     for (uint32_t i = 0; i < n_lanes; i++)
         c->lanes[member * n_lanes + i].asleep &= (uint8_t)~NOT_BEGUN;
@@ -695,9 +691,6 @@ uint32_t rlt_exec_pending(const rlt_exec *x, char *text, size_t size)
             describe(&x->all[i], text, size);
             break;
         }
-    size_t used = size ? strlen(text) : 0;
-    if (x->net->model->waits && used + 3 < size &&
-        x->net->model->waits(x->net, text + used + 2, size - used - 2))
-        memcpy(text + used, "; ", 2);
+    rlt_net_waits(x->net, text, size);
     return x->pending;
 }

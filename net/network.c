@@ -38,6 +38,13 @@ void rlt_net_settle(rlt_net *net)
     rlt__usage_settle(net->usage, rlt_sim_now(c->sim));
 }
 
+void rlt_net_waits(const rlt_net *net, char *text, size_t size)
+{
+    size_t used = size ? strlen(text) : 0;
+    if (net->model->waits && used + 3 < size && net->model->waits(net, text + used + 2, size - used - 2))
+        memcpy(text + used, "; ", 2);
+}
+
 void rlt_net_free(rlt_net *net)
 {
     if (net)

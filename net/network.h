@@ -128,6 +128,8 @@ static inline rlt_time rlt_net_send(rlt_net *net, const rlt_message *m)
 /* Closes the accounts at the present instant (active intervals still open, bytes carried so far). Call once,
  * after the run and before reading usage. */
 RLT_API void rlt_net_settle(rlt_net *net);
+/* Adds "; " and what waits inside the network to a text, where the model knows. */
+RLT_API void rlt_net_waits(const rlt_net *net, char *text, size_t size);
 /* For a client that knows that a stretch of the run repeats itself: mark remembers the accounts now; repeat
  * adds what was carried since, `times` times more, each a period later. Nothing may be under way at either.
  * mark refuses with RLT_EUNSUPPORTED where a time series is kept, or under packet. */
