@@ -117,5 +117,7 @@ int rlt__replay_stall(const rlt_replay *r, rlt_error *err)
         }
     }
     free(seen);
+    if (r->exec)
+        rlt_net_waits(rlt_exec_net(r->exec), buffer, sizeof buffer);
     return rlt_fail(err, RLT_ESTALL, place, "%s", buffer);
 }
