@@ -266,6 +266,7 @@ static void send(const visit *v, uint8_t kind, uint32_t dst, uint32_t route, uin
 {
     rlt_packet p = *v->p;
     p.kind = kind;
+    p.flags &= (uint8_t)~RLT_PACKET_RESEND;
     p.src = v->t->map->stops[v->stop].node;
     p.dst = dst;
     p.route = route;
@@ -333,26 +334,50 @@ static void mark_workers(const rlt_reduction *r, uint32_t contributor, uint64_t 
         mark_workers(r, x->first_contributor + i, bits);
 }
 
-/* A partial sum lost its slot: it goes to the server of whose it is, with a note of who is in it. */
+/* The sum of some workers goes to the server with a note of who is in it: of the stop's contributors, those
+ * with a bit. */
+static void send_partial(const visit *v, uint32_t chunk, const uint64_t *of, uint64_t sum)
+{
+    rlt_job *j = v->j;
+    const rlt_stop *x = &v->t->map->stops[v->stop];
+    uint32_t note = j->n_servers ? rlt_pool_get(&j->notes) : RLT_NONE;
+    if (note == RLT_NONE) {
+        rlt_sim_fail(j->sim, j->n_servers ? RLT_ENOMEM : RLT_EUSAGE, j->req.protocol->name,
+                     "no place for a partial sum");
+        return;
+    }
+    uint64_t *bits = rlt_pool_at(&j->notes, note);
+    memset(bits, 0, j->note_words * sizeof *bits);
+    for (uint32_t i = 0; i < x->need; i++)
+        if (of[i / 64] >> (i % 64) & 1)
+            mark_workers(v->t->map, x->first_contributor + i, bits);
+    send_to_server(v, RLT_PK_PARTIAL, chunk, note, sum);
+}
+
+/* A partial sum lost its slot: it goes to the server of whose it is. */
 static void send_evicted(const visit *at, const rlt_agg_sum *sum)
 {
     rlt_fabric *f = at->j->fabric;
     const rlt_agg_owner *o = &f->switches[at->t->agg[at->stop]].owners[sum->job];
     visit v = {.j = f->jobs[o->job], .stop = o->stop, .p = at->p};
     v.t = &v.j->trees[o->tree];
-    const rlt_stop *x = &v.t->map->stops[v.stop];
-    uint32_t note = v.j->n_servers ? rlt_pool_get(&v.j->notes) : RLT_NONE;
-    if (note == RLT_NONE) {
-        rlt_sim_fail(v.j->sim, v.j->n_servers ? RLT_ENOMEM : RLT_EUSAGE, v.j->req.protocol->name,
-                     "no place for a partial sum");
+    send_partial(&v, sum->chunk, sum->bits, (uint64_t)sum->values[0].i);
+}
+
+/* What is not added up goes on to the server: a worker's contribution, or the sum of those below a stop. */
+static void send_on(const visit *v)
+{
+    const rlt_reduction *r = v->t->map;
+    uint32_t child = rlt_aux_child(v->p->aux);
+    if (v->j->n_servers == 0)
+        return;
+    if (r->contributors[r->stops[v->stop].first_contributor + child].stop == RLT_NONE) {
+        send_to_server(v, RLT_PK_ALONE, v->p->key, v->p->aux, v->p->data);
         return;
     }
-    uint64_t *bits = rlt_pool_at(&v.j->notes, note);
-    memset(bits, 0, v.j->note_words * sizeof *bits);
-    for (uint32_t i = 0; i < x->need; i++)
-        if (sum->bits[i / 64] >> (i % 64) & 1)
-            mark_workers(v.t->map, x->first_contributor + i, bits);
-    send_to_server(&v, RLT_PK_PARTIAL, sum->chunk, note, (uint64_t)sum->values[0].i);
+    uint64_t of[RLT_MAX_AGG_WIDTH / 64] = {0};
+    of[child / 64] = UINT64_C(1) << (child % 64);
+    send_partial(v, v->p->key, of, v->p->data);
 }
 
 static void obey(const visit *v, const rlt_agg_verdict *d)
@@ -372,8 +397,7 @@ static void obey(const visit *v, const rlt_agg_verdict *d)
         send_to_server(v, RLT_PK_SUM, v->p->key, RLT_AUX(0, d->slot), sum);
         break;
     case RLT_AGG_FORWARD:
-        if (v->j->n_servers)
-            send_to_server(v, RLT_PK_ALONE, v->p->key, v->p->aux, v->p->data);
+        send_on(v);
         break;
     case RLT_AGG_BUSY:
         rlt_sim_fail(v->j->sim, RLT_ECHECK, v->j->req.protocol->name,

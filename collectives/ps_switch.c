@@ -67,13 +67,21 @@ static bool is_added(const ps *s, uint32_t chunk)
     return floor((chunk + 1.0) * s->share) > floor(chunk * s->share);
 }
 
+/* Servers take turns on the chunks that are added up, and on the others. */
+static uint32_t ps_server(const rlt_job *j, uint32_t chunk)
+{
+    const ps *s = j->state;
+    uint32_t added = (uint32_t)floor(chunk * s->share);
+    return (is_added(s, chunk) ? added : chunk - added) % j->n_servers;
+}
+
 static void send(rlt_job *j, uint32_t worker, place *p, bool again)
 {
     const ps *s = j->state;
     uint32_t c = p->chunk;
     rlt_time leaves;
     if (is_added(s, c))
-        leaves = rlt_job_contribute(j, worker, c, rlt_job_slot(j, c), again);
+        leaves = rlt_job_contribute(j, worker, c, rlt_job_hashed_slot(j, c), again);
     else
         leaves = rlt_job_send(j, RLT_PK_ALONE, worker, j->first_server + rlt_job_server(j, c), j->wire_bytes,
                               c, 0, rlt_contribution(j, c, worker));
@@ -119,7 +127,7 @@ static void answer_all(rlt_job *j, uint32_t server, uint32_t chunk)
     const ps *s = j->state;
     s->chunks[chunk].replied = rlt_sim_now(j->sim);
     if (s->answers == BY_SWITCH) {
-        rlt_job_reply(j, server, chunk, rlt_job_slot(j, chunk), s->chunks[chunk].sum);
+        rlt_job_reply(j, server, chunk, rlt_job_hashed_slot(j, chunk), s->chunks[chunk].sum);
         return;
     }
     for (uint32_t w = 0; w < j->workers; w++)
@@ -278,5 +286,6 @@ const rlt_reactive rlt_ps_switch = {
     .begin = ps_begin,
     .packet = ps_packet,
     .timer = ps_timer,
+    .server = ps_server,
     .release = ps_release,
 };

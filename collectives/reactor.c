@@ -19,6 +19,14 @@ void rlt__fabric_send(rlt_job *j, rlt_packet *p, uint32_t member)
     rlt_packets_send(j->packets, p);
 }
 
+uint32_t rlt_job_hashed_slot(const rlt_job *j, uint32_t chunk)
+{
+    uint32_t slots = j->result.slots;
+    if (j->fabric->cfg.aggregator.sharing != RLT_SHARE_DYNAMIC && slots >= j->window / j->n_trees)
+        return rlt_job_slot(j, chunk);
+    return slots ? rlt_slot_hash(j->number, chunk, 0, slots) : 0;
+}
+
 rlt_time rlt_job_contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again)
 {
     const rlt_job_tree *t = &j->trees[chunk % j->n_trees];

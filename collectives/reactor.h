@@ -55,8 +55,9 @@ struct rlt_reactive {
     /* At a host: of kinds RESULT and ANSWER, `who` is the worker; of SUM, PARTIAL and ALONE the server; of
      * OWN the member. */
     void (*packet)(rlt_job *j, const rlt_packet *p, uint32_t who);
-    void (*timer)(rlt_job *j, uint64_t what); /* NULL: sets none */
-    void (*release)(rlt_job *j);              /* frees what `state` owns, then free(state); NULL: nothing */
+    void (*timer)(rlt_job *j, uint64_t what);             /* NULL: sets none */
+    uint32_t (*server)(const rlt_job *j, uint32_t chunk); /* which one's; NULL: they take turns */
+    void (*release)(rlt_job *j); /* frees what `state` owns, then free(state); NULL: nothing */
 };
 
 /* A tree of a job: chunk c uses tree c mod n_trees. */
@@ -135,6 +136,8 @@ static inline uint32_t rlt_job_slot(const rlt_job *j, uint32_t chunk)
 {
     return chunk / j->n_trees % (j->window / j->n_trees);
 }
+/* HASH: the same where every chunk of the window has a slot of its own; else slots are hit by chance. */
+uint32_t rlt_job_hashed_slot(const rlt_job *j, uint32_t chunk);
 static inline uint8_t rlt_job_version(const rlt_job *j, uint32_t chunk)
 {
     return chunk / j->n_trees / (j->window / j->n_trees) & 1;
@@ -142,7 +145,9 @@ static inline uint8_t rlt_job_version(const rlt_job *j, uint32_t chunk)
 /* The server of a chunk. */
 static inline uint32_t rlt_job_server(const rlt_job *j, uint32_t chunk)
 {
-    return j->n_servers ? chunk % j->n_servers : 0;
+    if (j->n_servers < 2)
+        return 0;
+    return j->req.protocol->server ? j->req.protocol->server(j, chunk) : chunk % j->n_servers;
 }
 
 #ifdef __cplusplus
