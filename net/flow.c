@@ -23,10 +23,23 @@ typedef struct message {
     uint32_t path;    /* kept until the flow begins */
 } message;
 
+/* What a rank's last message learnt of its way, where the next to the same rank can go without asking: two
+ * links, costs that do not depend on the size. */
+typedef struct memo {
+    uint32_t dst; /* RLT_NONE: nothing */
+    uint32_t links[2];
+    uint64_t key;
+    rlt_time tail_ps;
+} memo;
+
 typedef struct flow_net {
     rlt_net_core core;
     rlt_maxmin *mm;
     rlt_pool messages;
+    memo *memos; /* of each rank */
+    uint32_t ranks;
+    bool remembers;
+    uint64_t key_mask;
     int drain, solve, begin, deliver;
     rlt_event wake; /* the next drain, at wake_at */
     rlt_time wake_at;
@@ -191,11 +204,11 @@ static inline void belongs(flow_net *net, uint32_t index, uint32_t flow, bool me
 }
 
 /* The message's flow begins now. */
-static int start(flow_net *net, uint32_t index, const uint32_t *links, uint32_t n)
+static inline int start(flow_net *net, uint32_t index, const uint32_t *links, uint32_t n, uint64_t bytes)
 {
     rlt_time now = rlt_sim_now(net->core.sim);
     bool merged;
-    uint32_t flow = rlt_maxmin_start(net->mm, now, links, n, message_at(net, index)->wire_bytes, &merged);
+    uint32_t flow = rlt_maxmin_start(net->mm, now, links, n, bytes, &merged);
     if (flow == RLT_NONE)
         return RLT_ENOMEM;
     belongs(net, index, flow, merged);
@@ -253,20 +266,22 @@ static SELDOM rlt_time start_later(flow_net *net, uint32_t index, const rlt_shar
     return -1;
 }
 
-static inline __attribute__((always_inline)) uint32_t new_message(flow_net *net, const rlt_message *msg,
-                                                                  const rlt_leg *leg)
+static inline void fill_in(message *m, const rlt_message *msg, uint64_t wire_bytes, rlt_time tail_ps)
 {
-    uint32_t index = rlt_pool_get(&net->messages);
-    if (index == RLT_NONE) {
-        no_memory(net);
-        return RLT_NONE;
-    }
-    message *m = message_at(net, index);
     m->tx = msg->tx;
     m->rx = msg->rx;
     m->bytes = msg->bytes;
-    m->wire_bytes = leg->wire_bytes;
-    m->tail_ps = leg->tail_ps;
+    m->wire_bytes = wire_bytes;
+    m->tail_ps = tail_ps;
+}
+
+static SELDOM uint32_t new_message(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
+{
+    uint32_t index = rlt_pool_get(&net->messages);
+    if (index == RLT_NONE)
+        no_memory(net);
+    else
+        fill_in(message_at(net, index), msg, leg->wire_bytes, leg->tail_ps);
     return index;
 }
 
@@ -287,9 +302,18 @@ static SELDOM rlt_time send_shares(flow_net *net, const rlt_message *msg, const 
     return -1;
 }
 
-static rlt_time send(rlt_net *base, const rlt_message *msg)
+static void remember(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
 {
-    flow_net *net = (flow_net *)base;
+    if (net->remembers && leg->path.n == 2)
+        net->memos[msg->src] = (memo){.dst = msg->dst,
+                                      .links = {leg->path.links[0], leg->path.links[1]},
+                                      .key = msg->route_key & net->key_mask,
+                                      .tail_ps = leg->tail_ps};
+}
+
+/* Any message. */
+static SELDOM rlt_time send_anyhow(flow_net *net, const rlt_message *msg)
+{
     rlt_leg leg;
     if (rlt__net_leg(&net->core, msg, &leg) != 0)
         return -1;
@@ -297,10 +321,30 @@ static rlt_time send(rlt_net *base, const rlt_message *msg)
     if (p->n == 0 || leg.wire_bytes == 0 || net->by_shares ||
         (net->core.may_loop && p->n > 2 && !rlt_maxmin_is_simple(net->mm, p->links, p->n)))
         return send_shares(net, msg, &leg);
+    remember(net, msg, &leg);
     uint32_t index = new_message(net, msg, &leg);
     if (index == RLT_NONE)
         return -1;
-    if (start(net, index, p->links, p->n) != 0)
+    if (start(net, index, p->links, p->n, leg.wire_bytes) != 0)
+        no_memory(net);
+    return -1;
+}
+
+/* The same for a message that goes the way of its rank's last one. */
+static rlt_time send(rlt_net *base, const rlt_message *msg)
+{
+    flow_net *net = (flow_net *)base;
+    if (msg->src >= net->ranks)
+        return send_anyhow(net, msg);
+    const memo *way = &net->memos[msg->src];
+    if (way->dst != msg->dst || way->key != (msg->route_key & net->key_mask) || msg->bytes == 0 ||
+        net->messages.free_head == RLT_NONE)
+        return send_anyhow(net, msg);
+    uint32_t index = rlt_pool_get(&net->messages);
+    fill_in(message_at(net, index), msg, msg->bytes, way->tail_ps);
+    base->messages++;
+    base->bytes_offered += msg->bytes;
+    if (start(net, index, way->links, 2, msg->bytes) != 0)
         no_memory(net);
     return -1;
 }
@@ -363,9 +407,24 @@ static void destroy(rlt_net *base)
 {
     flow_net *net = (flow_net *)base;
     rlt_maxmin_free(net->mm);
+    free(net->memos);
     rlt_pool_free(&net->messages);
     rlt__net_fini(&net->core);
     free(net);
+}
+
+static int create_memos(flow_net *net, rlt_error *err)
+{
+    const rlt_net_core *c = &net->core;
+    net->ranks = net->by_shares ? 0 : rlt_router_placement(c->router)->n;
+    net->remembers = net->ranks && c->plain && !c->scaled && rlt_router_routing(c->router) != RLT_ROUTE_SPRAY;
+    net->key_mask = rlt_router_key_mask(c->router);
+    net->memos = malloc((net->ranks ? (size_t)net->ranks : 1) * sizeof(*net->memos));
+    if (!net->memos)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < net->ranks; i++)
+        net->memos[i].dst = RLT_NONE;
+    return 0;
 }
 
 static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
@@ -380,10 +439,12 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     if (!rc)
         rc = rlt_maxmin_create(net->core.base.usage->n, bw, &net->mm, err);
     free(bw);
+    net->latency_first = cfg->endpoint.injection == RLT_INJECT_BLOCKING;
+    net->by_shares = cfg->fold || net->latency_first;
+    if (!rc)
+        rc = create_memos(net, err);
     if (!rc) {
         net->wake_at = -1;
-        net->latency_first = cfg->endpoint.injection == RLT_INJECT_BLOCKING;
-        net->by_shares = cfg->fold || net->latency_first;
         net->mm->note_idle = cfg->series_bin_ps != 0;
         net->drain = rlt_sim_handler(cfg->sim, on_drain, net);
         net->solve = rlt_sim_handler(cfg->sim, on_solve, net);
