@@ -318,17 +318,19 @@ static rlt_topology *random_network(uint64_t seed, uint32_t *workers)
 {
     static const char *const cans[] = {"", "reduce", "multicast", BOTH};
     static const char *const rates[] = {"10GB/s", "25GB/s", "100GB/s"};
-    uint64_t k = 0;
-#define DRAW(n) ((uint32_t)rlt_random_below(seed, 1, 1, k++, (n)))
-    return *workers = 2 + DRAW(20), test_leaves_build(&(test_leaves){.workers = *workers,
-                                                                     .leaves = DRAW(5),
-                                                                     .spines = 1 + DRAW(3),
-                                                                     .leaf_can = cans[DRAW(4)],
-                                                                     .spine_can = cans[DRAW(4)],
-                                                                     .odd_can = cans[DRAW(4)],
-                                                                     .bandwidth = rates[DRAW(3)],
-                                                                     .uplink = rates[DRAW(3)]});
-#undef DRAW
+    static const uint32_t below[8] = {20, 5, 3, 4, 4, 4, 3, 3};
+    uint32_t d[8];
+    for (uint32_t i = 0; i < 8; i++)
+        d[i] = (uint32_t)rlt_random_below(seed, 1, 1, i, below[i]);
+    *workers = 2 + d[0];
+    return test_leaves_build(&(test_leaves){.workers = *workers,
+                                            .leaves = d[1],
+                                            .spines = 1 + d[2],
+                                            .leaf_can = cans[d[3]],
+                                            .spine_can = cans[d[4]],
+                                            .odd_can = cans[d[5]],
+                                            .bandwidth = rates[d[6]],
+                                            .uplink = rates[d[7]]});
 }
 
 static void test_random(void **state)
