@@ -27,8 +27,9 @@ static const rlt_option own_options[] = {
      AT(collective), .preset = "all_reduce", .word_at = rlt_collective_word},
     {"algorithm", 'a', RLT_OPT_TEXT, "NAME[,...]",
      "Algorithms to compare, those that 'ringlet list algorithms' shows; all: each that can do the "
-     "collective; auto: the one ringlet would choose. Default: all, in groups of more than 128 ranks auto.",
-     AT(algorithm), .word_at = rlt_algorithm_word},
+     "collective, with the protocols that react where a switch adds up; auto: the one ringlet would choose. "
+     "Default: all without those protocols, in groups of more than 128 ranks auto.",
+     AT(algorithm), .word_at = rlt_any_algorithm_word},
     {"bytes", 'b', RLT_OPT_TEXT, "SIZES",
      "Sizes: 64MiB, a list 1KiB,1MiB, or a range LOW:HIGH:xN or LOW:HIGH:+STEP such as 1KiB:1GiB:x4. "
      "all_reduce, broadcast, reduce, all_to_all: the buffer of a rank; all_gather, gather: the whole result; "
@@ -93,7 +94,10 @@ typedef struct coll_job {
     rlt_coll_kind kinds[RLT_COLL_KINDS];
     uint64_t *sizes;
     uint32_t n_sizes;
-    uint64_t counted; /* bytes by the counts */
+    uint64_t counted;                                   /* bytes by the counts */
+    const rlt_reactive *protocols[RLT_COLL_ALGORITHMS]; /* asked for */
+    uint32_t n_protocols;
+    const rlt_reactive *named[RLT_COLL_ALGORITHMS]; /* by place in the list; NULL: steps */
 } coll_job;
 
 static int read_kinds(coll_job *j, rlt_error *err)
@@ -137,25 +141,64 @@ static const char *default_algorithms(const coll_job *j)
     return one || j->ask.group.n > COMPARED ? "auto" : "all";
 }
 
+/* Protocols only where the user says all himself, and a switch adds up. */
+static int take_all(coll_job *j, rlt_error *err)
+{
+    const rlt_reactive *r;
+    uint32_t n = 0;
+    j->ask.all_algorithms = true;
+    for (; rlt_algorithm_at(n) && n < RLT_COLL_ALGORITHMS; n++)
+        j->ask.algorithms[n] = rlt_algorithm_at(n);
+    j->ask.n_algorithms = n;
+    for (uint32_t i = 0; j->s->algorithm && (r = rlt_reactive_at(i)); i++) {
+        if (n + i >= RLT_COLL_ALGORITHMS)
+            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "more than %d", RLT_COLL_ALGORITHMS);
+        j->protocols[j->n_protocols++] = r;
+    }
+    return 0;
+}
+
+/* The topology is known: protocols asked for by name have their places; of all, they come last. */
+static void place_protocols(coll_job *j)
+{
+    rlt_coll_ask *ask = &j->ask;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < ask->n_algorithms && !ask->all_algorithms; i++)
+        if (j->named[i])
+            ask->reacting[i] = &ask->setup.protocols[next++];
+    for (; next < ask->setup.n_protocols; next++)
+        ask->reacting[ask->n_algorithms++] = &ask->setup.protocols[next];
+}
+
+static int open_setup(coll_job *j, rlt_error *err)
+{
+    rlt_settings sim = j->s->sim;
+    sim.protocols = j->protocols;
+    sim.n_protocols = j->n_protocols;
+    sim.protocols_where_able = j->ask.all_algorithms;
+    int rc = rlt_setup_open(&sim, j->s->ranks, &j->ask.setup, err);
+    if (!rc)
+        place_protocols(j);
+    return rc;
+}
+
 static int read_algorithms(coll_job *j, rlt_error *err)
 {
     const char *text = j->s->algorithm ? j->s->algorithm : default_algorithms(j), *cursor = text, *item;
     size_t length;
-    if (strcmp(text, "all") == 0) {
-        j->ask.all_algorithms = true;
-        while (j->ask.n_algorithms < RLT_COLL_ALGORITHMS && rlt_algorithm_at(j->ask.n_algorithms)) {
-            j->ask.algorithms[j->ask.n_algorithms] = rlt_algorithm_at(j->ask.n_algorithms);
-            j->ask.n_algorithms++;
-        }
-        return 0;
-    }
+    if (strcmp(text, "all") == 0)
+        return take_all(j, err);
     while ((item = rlt_next_item(&cursor, ',', &length))) {
         char word[48];
         const rlt_algorithm *table[RLT_COLL_KINDS], *found = NULL;
         snprintf(word, sizeof word, "%.*s", (int)(length < 47 ? length : 47), item);
         if (j->ask.n_algorithms == RLT_COLL_ALGORITHMS)
             return rlt_fail(err, RLT_EUSAGE, "--algorithm", "more than %d", RLT_COLL_ALGORITHMS);
-        if (strcmp(word, "auto") != 0) {
+        const rlt_reactive *protocol = rlt_find_protocol(word, strlen(word));
+        if (protocol)
+            j->protocols[j->n_protocols++] = protocol;
+        j->named[j->ask.n_algorithms] = protocol;
+        if (strcmp(word, "auto") != 0 && !protocol) {
             int rc = strchr(word, '=')
                          ? rlt_fail(err, RLT_EUSAGE, "--algorithm", "expected a name, got '%s'", word)
                          : rlt_parse_algorithms(word, table, err);
@@ -276,10 +319,9 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
         return rlt_fail(err, RLT_EUSAGE, "--verify-fold", "does not go with --no-fold");
     ask->jobs = rlt_pool_threads(j->s->jobs);
     if ((rc = read_kinds(j, err)) || (j->s->algorithm && (rc = read_algorithms(j, err))) ||
-        (rc = rlt_parse_sizes(j->s->bytes, &j->sizes, &j->n_sizes, err)) ||
-        (rc = rlt_setup_open(&j->s->sim, j->s->ranks, &ask->setup, err)) || (rc = make_groups(j, err)) ||
-        (rc = find_root(j, args, err)) || (j->s->counts && (rc = read_counts(j, err))) ||
-        (rc = list_cases(j, err)))
+        (rc = rlt_parse_sizes(j->s->bytes, &j->sizes, &j->n_sizes, err)) || (rc = open_setup(j, err)) ||
+        (rc = make_groups(j, err)) || (rc = find_root(j, args, err)) ||
+        (j->s->counts && (rc = read_counts(j, err))) || (rc = list_cases(j, err)))
         return rc;
     if (!j->s->algorithm && !j->s->plan.plans.n && (rc = read_algorithms(j, err)))
         return rc;

@@ -30,7 +30,7 @@ static const rlt_column topology_columns[] = {
 /* People get lines that fit the terminal, with the parameters below, instead of a table. */
 static void put_text(FILE *out, const char *name, const char *summary, const char *parameters)
 {
-    char text[512];
+    char text[1200];
     int column = fprintf(out, "%-*s ", NAME_WIDTH - 1, name);
     rlt_wrap(out, summary ? summary : "", column, NAME_WIDTH);
     if (parameters && *parameters) {
@@ -65,11 +65,51 @@ static void list_collectives(rlt_table *t)
     }
 }
 
+/* "window=256, rto=10ms, place=all|tor|spine": with presets, but for words. */
+static void protocol_settings(const rlt_reactive *r, char *text, size_t size)
+{
+    const rlt_setting *s;
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; (s = rlt_reactive_setting(r, i)) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s=%s", i ? ", " : "", s->name,
+                                 s->words ? s->words : s->preset);
+}
+
+static void list_protocols(rlt_table *t)
+{
+    const rlt_reactive *r;
+    char text[1024];
+    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++) {
+        protocol_settings(r, text, sizeof text);
+        put(t, rlt_reactive_name(r), rlt_reactive_summary(r), text);
+    }
+}
+
+/* Each by PROTOCOL.NAME. */
+static void list_protocol_settings(rlt_table *t)
+{
+    const rlt_reactive *r;
+    const rlt_setting *s;
+    char name[128], values[256];
+    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++)
+        for (uint32_t k = 0; (s = rlt_reactive_setting(r, k)); k++) {
+            snprintf(name, sizeof name, "%s.%s", rlt_reactive_name(r), s->name);
+            snprintf(values, sizeof values, "%s%s%s", s->words ? s->words : "",
+                     s->words ? ", preset " : "preset ", s->preset);
+            put(t, name, s->summary, values);
+        }
+    put(t, "switch.slots", "of every switch that adds up; otherwise as many as are asked for", "count");
+    put(t, "switch.memory", "of its sums, in place of switch.slots", "size, such as 4MiB");
+    put(t, "switch.width", "contributors to a slot, at most", "count");
+}
+
 static void list_algorithms(rlt_table *t)
 {
     const rlt_algorithm *a;
     for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++)
         put(t, a->name, a->summary, a->parameters);
+    list_protocols(t);
 }
 
 static void list_networks(rlt_table *t)
@@ -135,6 +175,7 @@ static void list_settings(rlt_table *t)
     put(t, "servers", "members that also serve, of parameter servers", "count");
     put(t, "patterns", "inside each dimension, innermost first",
         "ring, direct, halving_doubling, recursive_doubling, with commas");
+    list_protocol_settings(t);
 }
 
 typedef struct names {

@@ -94,6 +94,7 @@ typedef struct rlt_coll_ask {
     rlt_coll_case *cases;
     uint32_t n_cases, n_kinds, n_algorithms;
     const rlt_algorithm *algorithms[RLT_COLL_ALGORITHMS]; /* NULL: chosen */
+    const rlt_reacting *reacting[RLT_COLL_ALGORITHMS];    /* in place of steps; NULL: steps */
     const rlt_listed *listed[RLT_COLL_ALGORITHMS];        /* of those that are plans from files */
     rlt_listed *plans;                                    /* owned */
     uint32_t n_plans;

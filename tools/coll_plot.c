@@ -155,7 +155,7 @@ static void add_line(curves *c, const rlt_coll_points *p, rlt_coll_kind kind, co
     for (uint32_t i = 0; i < p->n; i++) {
         const rlt_coll_point *q = &p->items[i];
         if (q->kind != kind || (name && strcmp(q->algorithm, name) != 0) ||
-            (!name && n && x[n - 1] == (double)q->bytes))
+            (!name && (q->bound_ps <= 0 || (n && x[n - 1] == (double)q->bytes))))
             continue;
         x[n] = (double)q->bytes;
         y[n++] = value_of(q, what, !name);

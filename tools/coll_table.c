@@ -6,10 +6,11 @@
 #include "collectives/selector.h"
 #include "sim/units.h"
 #include "tools/coll.h"
+#include "tools/coll_react.h"
 #include "tools/file.h"
 #include "tools/message.h"
 
-enum { N_COLUMNS = 16 };
+enum { N_COLUMNS = 20, N_OF_STEPS = 16 }; /* the last ones where protocols react */
 
 static const rlt_column columns[N_COLUMNS] = {
     {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0}, /* or as wide as the longest asked for */
@@ -28,10 +29,16 @@ static const rlt_column columns[N_COLUMNS] = {
     {"events", NULL, NULL, RLT_COL_COUNT, 0, 0},
     {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
     {"simulated_ranks", NULL, NULL, RLT_COL_COUNT, 0, 0}, /* one of each class, when folded */
+    {"retransmissions", "resent", NULL, RLT_COL_COUNT, 6, 0},
+    {"fallback_share", "to srv", "%", RLT_COL_PERCENT, 6, 1}, /* not added up on the way to a server */
+    {"peak_occupancy", "slots", NULL, RLT_COL_COUNT, 6, 0},
+    {"server_bytes", NULL, NULL, RLT_COL_COUNT, 0, 0},
 };
 enum { COLLECTIVE = 0, BYTES = 1, ALGORITHM = 2, MARK = 5, BOUND = 8, BOTTLENECK = 11, FACTOR = 12 };
 /* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
 enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };
+/* Ranks x bytes from which protocols that react are not in `all`: some seconds. */
+#define MOST_OF_ALL ((uint64_t)1 << 33)
 
 typedef struct coll_row {
     rlt_value values[N_COLUMNS];
@@ -41,8 +48,10 @@ typedef struct coll_row {
 
 /* What a thread found. */
 typedef struct coll_result {
-    bool served;      /* the algorithm can do it: the rest is there */
-    rlt_coll_run run; /* kept where links are wanted */
+    bool served;         /* the algorithm can do it: the rest is there */
+    rlt_coll_run run;    /* kept where links are wanted */
+    rlt_react_run react; /* the same of a protocol that reacts */
+    char refused[1700];  /* why it cannot */
     coll_row row;
     rlt_coll_kind kind;
     const rlt_algorithm *algorithm;
@@ -54,13 +63,16 @@ typedef struct coll_result {
 typedef struct coll_table {
     const rlt_coll_ask *ask;
     rlt_format format;
-    bool keeps_links;
+    bool keeps_links, keeps_runs;       /* keeps_runs: of protocols */
     coll_result *results;               /* by slot */
     coll_row rows[RLT_COLL_ALGORITHMS]; /* of the size at hand */
     uint32_t n_rows;
     uint64_t rows_done;
     rlt_coll_points points;
     uint32_t warned_over, noted_unused; /* once is enough; bits by algorithm */
+    uint64_t noted_refused;             /* by place among the algorithms asked for */
+    bool noted_packets;
+    uint32_t n_columns;
     rlt_file file;
     rlt_jw json;
     bool json_open;
@@ -109,6 +121,50 @@ static void fill_row(coll_row *row, const rlt_coll_run *run)
     row->values[i++] = rlt_count(rlt_sim_events(run->sim));
     row->values[i++] = rlt_count(rlt_exec_net(run->exec)->messages);
     row->values[i++] = rlt_count(run->simulated);
+    while (i < N_COLUMNS)
+        row->values[i++] = rlt_absent();
+}
+
+static void fill_react_row(coll_row *row, const rlt_react_run *run, const rlt_coll_request *req,
+                           const rlt_reacting *reacting)
+{
+    const rlt_react_result *r = &run->result;
+    double seconds = (double)r->time_ps * 1e-12, factor = rlt_busbw_factor(req->kind, r->workers);
+    double algbw = (double)req->bytes / seconds * 1e-9;
+    bool timed = r->time_ps > 0;
+    uint32_t i = 0;
+    row->time_ps = r->time_ps;
+    snprintf(row->bottleneck, sizeof row->bottleneck, "%s",
+             run->busiest.link == RLT_NONE ? "none" : run->busiest.name);
+    row->values[i++] = rlt_text(rlt_coll_name(req->kind));
+    row->values[i++] = rlt_count(req->bytes);
+    row->values[i++] = rlt_text(rlt_reactive_name(reacting->protocol));
+    row->values[i++] = rlt_count(req->n);
+    row->values[i++] = rlt_ps(r->time_ps);
+    row->values[i++] = rlt_text("");
+    row->values[i++] = timed ? rlt_real(algbw) : rlt_absent();
+    row->values[i++] = timed ? rlt_real(algbw * factor) : rlt_absent();
+    row->values[i++] = rlt_ps(run->bound_ps);
+    row->values[i++] = timed ? rlt_real((double)run->bound_ps / (double)r->time_ps) : rlt_absent();
+    row->values[i++] = rlt_real(run->busiest.utilization);
+    row->values[i++] = rlt_absent();
+    row->values[i++] = rlt_real(factor);
+    row->values[i++] = rlt_count(run->events);
+    row->values[i++] = rlt_count(r->packets);
+    row->values[i++] = rlt_count(req->n);
+    row->values[i++] = rlt_count(r->retransmissions);
+    row->values[i++] = rlt_react_fallback(r);
+    row->values[i++] = run->node == RLT_NONE ? rlt_absent() : rlt_count(run->peak);
+    row->values[i++] = r->servers ? rlt_count(r->server_bytes) : rlt_absent();
+}
+
+/* A parameter that a protocol asked for has may do nothing for steps. */
+static bool is_of_protocol(const rlt_setup *s, const char *name)
+{
+    for (uint32_t i = 0; i < s->n_protocols; i++)
+        if (rlt_has_setting(s->protocols[i].protocol, name))
+            return true;
+    return false;
 }
 
 /* Things a user should know about a row, said once. */
@@ -128,7 +184,8 @@ static void remark(coll_table *t, const coll_result *r)
     while (bit < 31 && rlt_algorithm_at(bit) && rlt_algorithm_at(bit) != a)
         bit++;
     for (size_t i = 0; i < sizeof set / sizeof *set && !(t->noted_unused >> bit & 1); i++)
-        if (set[i].value && !(a->parameters && strstr(a->parameters, set[i].name)))
+        if (set[i].value && !(a->parameters && strstr(a->parameters, set[i].name)) &&
+            !is_of_protocol(s, set[i].name))
             rlt_note("%s has no parameter %s: --set %s=%u does nothing there", a->name, set[i].name,
                      set[i].name, set[i].value);
     for (uint32_t d = 0; d < RLT_MAX_DIMS && !(t->noted_unused >> bit & 1); d++)
@@ -175,6 +232,41 @@ static int try_plan(const rlt_coll_ask *ask, rlt_coll_run *run, const rlt_coll_h
     return rlt_fail(err, rc, why.where, "%s", why.what);
 }
 
+/* A row of a protocol that reacts. What is too large to be simulated beside all others is left out of them.
+ */
+static int simulate_react(const coll_table *t, rlt_job *job, coll_result *r, const rlt_coll_request *req,
+                          const rlt_reacting *reacting, rlt_error *err)
+{
+    const rlt_coll_ask *ask = t->ask;
+    const char *name = rlt_reactive_name(reacting->protocol);
+    bool several = ask->n_algorithms > 1 || ask->n_kinds > 1;
+    rlt_react_ask how = {
+        .setup = &ask->setup, .reacting = reacting, .req = req, .series_ps = ask->report->series_ps};
+    rlt_error why = {0};
+    r->served = false;
+    if (ask->all_algorithms && req->bytes > MOST_OF_ALL / req->n) {
+        snprintf(r->refused, sizeof r->refused,
+                 "%s is left out of 'all' from %u ranks x %llu bytes on: its packets take long; name it to "
+                 "have it",
+                 name, req->n, (unsigned long long)req->bytes);
+        return 0;
+    }
+    int rc = rlt_react_open(&r->react, &how, &why);
+    if (rc && rc != RLT_ENOMEM && several) {
+        snprintf(r->refused, sizeof r->refused, "%s is left out: %s%s%s", name, why.where,
+                 why.where[0] ? ": " : "", why.what);
+        return 0;
+    }
+    if (rc)
+        return rlt_fail(err, rc, why.where, "%s", why.what);
+    rc = rlt_react_simulate(&r->react, &how, job, err);
+    if (rc)
+        return rc;
+    fill_react_row(&r->row, &r->react, req, reacting);
+    r->served = true;
+    return 0;
+}
+
 /* For --why: the endpoint is still the plan's. */
 static void explain(coll_result *r, const rlt_coll_request *req)
 {
@@ -204,11 +296,19 @@ static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_
                         .verify_fold = ask->verify_fold,
                         .series_ps = ask->report->series_ps,
                         .job = job};
-    r->why[0] = '\0';
+    const rlt_reacting *reacting = ask->reacting[i % ask->n_algorithms];
+    r->why[0] = r->refused[0] = '\0';
+    r->kind = req.kind;
+    r->algorithm = NULL;
+    if (reacting) {
+        int failed = simulate_react(t, job, r, &req, reacting, err);
+        if (failed || !r->served || !t->keeps_runs)
+            rlt_react_end(&r->react);
+        return failed;
+    }
     int rc = try_plan(ask, &r->run, &how, &req, &r->served, err);
     if (!rc && r->served && !(rc = rlt_coll_simulate(&r->run, &how, err))) {
         fill_row(&r->row, &r->run);
-        r->kind = req.kind;
         r->algorithm = r->run.plan.algorithm;
         if (ask->why && (!how.algorithm || i % ask->n_algorithms == 0))
             explain(r, &req);
@@ -221,7 +321,7 @@ static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_
     return rc;
 }
 
-static int write_links(coll_table *t, const rlt_coll_run *run, rlt_error *err)
+static int write_links(coll_table *t, const coll_result *r, rlt_error *err)
 {
     const rlt_report_settings *report = t->ask->report;
     const rlt_topology *topology = t->ask->setup.topology;
@@ -229,13 +329,15 @@ static int write_links(coll_table *t, const rlt_coll_run *run, rlt_error *err)
     int rc = 0;
     if (!t->keeps_links)
         return 0;
-    u = rlt_exec_net(run->exec)->usage;
+    u = r->react.fabric ? rlt_packets_usage(rlt_fabric_packets(r->react.fabric))
+                        : rlt_exec_net(r->run.exec)->usage;
+    rlt_time time_ps = r->row.time_ps;
     if (report->links && t->format == RLT_FORMAT_JSON)
-        rc = rlt_links_json(&t->json, topology, u, run->time_ps, !report->expand_links, err);
+        rc = rlt_links_json(&t->json, topology, u, time_ps, !report->expand_links, err);
     if (!rc && report->links && t->format == RLT_FORMAT_TABLE)
-        rc = rlt_links_table(t->file.stream, topology, u, run->time_ps, !report->expand_links, err);
+        rc = rlt_links_table(t->file.stream, topology, u, time_ps, !report->expand_links, err);
     if (!rc && report->links_csv)
-        rc = rlt_links_csv(report->links_csv, topology, u, run->time_ps, err);
+        rc = rlt_links_csv(report->links_csv, topology, u, time_ps, err);
     return rc;
 }
 
@@ -269,7 +371,8 @@ static int take_row(coll_table *t, coll_result *r, rlt_error *err)
     int rc;
     *row = r->row;
     row->values[BOTTLENECK] = rlt_text(row->bottleneck);
-    remark(t, r);
+    if (r->algorithm)
+        remark(t, r);
     rc = rlt_coll_note_point(&t->points,
                              &(rlt_coll_point){.kind = r->kind,
                                                .algorithm = row->values[ALGORITHM].text,
@@ -282,20 +385,40 @@ static int take_row(coll_table *t, coll_result *r, rlt_error *err)
         return rc;
     if (t->format == RLT_FORMAT_JSON) {
         rlt_jw_object(&t->json, NULL);
-        rlt_row_json(&t->json, columns, N_COLUMNS, row->values);
+        rlt_row_json(&t->json, columns, t->n_columns, row->values);
+        if (r->react.fabric)
+            rlt_react_json(&t->json, &r->react, t->ask->setup.topology);
     } else if (row_comes_with_links(t))
         rlt_table_row(&t->table, row->values);
-    rc = write_links(t, &r->run, err);
+    rc = write_links(t, r, err);
     if (t->format == RLT_FORMAT_JSON)
         rlt_jw_end_object(&t->json);
     rlt_coll_end(&r->run);
+    rlt_react_end(&r->react);
     return rc;
+}
+
+/* What protocols that react are to be read with. */
+static void remark_react(coll_table *t, const coll_result *r, uint32_t algorithm)
+{
+    const rlt_setup *s = &t->ask->setup;
+    if (r->refused[0] && !(t->noted_refused >> algorithm & 1))
+        rlt_note("%s", r->refused);
+    if (r->refused[0])
+        t->noted_refused |= UINT64_C(1) << algorithm;
+    if (r->served && !t->noted_packets && (s->model != &rlt_net_packet || s->endpoint.message_ps))
+        rlt_note("%s is simulated on packets, with headers of its own and without costs of endpoints, "
+                 "whatever --network says (%s)",
+                 rlt_reactive_name(t->ask->reacting[algorithm]->protocol), s->model->name);
+    t->noted_packets |= r->served;
 }
 
 static int take_result(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     coll_table *t = ctx;
     coll_result *r = &t->results[slot];
+    if (t->ask->reacting[i % t->ask->n_algorithms] && (t->ask->n_kinds == 1 || r->served))
+        remark_react(t, r, i % t->ask->n_algorithms);
     int rc = r->served ? take_row(t, r, err) : 0;
     if (!rc && (i + 1) % t->ask->n_algorithms == 0)
         rc = put_rows(t, err);
@@ -307,7 +430,7 @@ static int run_all(coll_table *t, rlt_error *err)
     const rlt_coll_ask *ask = t->ask;
     rlt_progress progress;
     rlt_pool_work work = {.n = ask->n_cases * ask->n_algorithms,
-                          .slots = t->keeps_links ? WAITING_LINKS * ask->jobs : WAITING_ROWS,
+                          .slots = t->keeps_links || t->keeps_runs ? WAITING_LINKS * ask->jobs : WAITING_ROWS,
                           .ctx = t,
                           .run = simulate_row,
                           .take = take_result,
@@ -322,8 +445,10 @@ static int run_all(coll_table *t, rlt_error *err)
     if (rc)
         (void)put_rows(t, NULL);
     rlt_progress_end(&progress);
-    for (uint32_t i = 0; i < work.slots; i++)
+    for (uint32_t i = 0; i < work.slots; i++) {
         rlt_coll_end(&t->results[i].run);
+        rlt_react_end(&t->results[i].react);
+    }
     free(t->results);
     if (!rc && t->rows_done == 0)
         return rlt_fail(err, RLT_EUSAGE, "--algorithm",
@@ -340,6 +465,9 @@ static int begin_output(coll_table *t, const rlt_parsed *args, rlt_error *err)
     int rc;
     t->format = rlt_format_of(ask->report->format);
     t->keeps_links = ask->report->links_csv || (ask->report->links && t->format != RLT_FORMAT_CSV);
+    for (uint32_t a = 0; a < ask->n_algorithms; a++)
+        t->n_columns = ask->reacting[a] ? N_COLUMNS : t->n_columns;
+    t->keeps_runs = t->keeps_links || (t->format == RLT_FORMAT_JSON && t->n_columns == N_COLUMNS);
     if (t->format == RLT_FORMAT_JSON) {
         rlt_document_begin(&t->json, "coll", args, &ask->setup.inputs);
         rlt_setup_json(&ask->setup, &t->json);
@@ -357,10 +485,12 @@ static int begin_output(coll_table *t, const rlt_parsed *args, rlt_error *err)
     for (uint32_t k = 0; k < ask->n_cases; k++)
         rlt_column_widen(&t->columns[COLLECTIVE], rlt_coll_name(ask->cases[k].kind));
     for (uint32_t a = 0; a < ask->n_algorithms; a++)
-        if (ask->algorithms[a])
+        if (ask->reacting[a])
+            rlt_column_widen(&t->columns[ALGORITHM], rlt_reactive_name(ask->reacting[a]->protocol));
+        else if (ask->algorithms[a])
             rlt_column_widen(&t->columns[ALGORITHM],
                              ask->listed[a] ? ask->listed[a]->name : ask->algorithms[a]->name);
-    rlt_table_begin(&t->table, t->format, t->columns, N_COLUMNS, t->file.stream, NULL);
+    rlt_table_begin(&t->table, t->format, t->columns, t->n_columns, t->file.stream, NULL);
     return 0;
 }
 
@@ -391,7 +521,7 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
 
 int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *err)
 {
-    coll_table t = {.ask = ask};
+    coll_table t = {.ask = ask, .n_columns = N_OF_STEPS};
     int rc = begin_output(&t, args, err), ended = 0;
     if (!rc) {
         rc = run_all(&t, err);

@@ -3,6 +3,7 @@
 #include "tools/settings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/units.h"
@@ -18,6 +19,15 @@ const char *rlt_algorithm_word(uint32_t i)
 {
     const rlt_algorithm *a = rlt_algorithm_at(i);
     return a ? a->name : NULL;
+}
+
+const char *rlt_any_algorithm_word(uint32_t i)
+{
+    uint32_t n = 0;
+    while (rlt_algorithm_at(n))
+        n++;
+    const rlt_reactive *r = i < n ? NULL : rlt_reactive_at(i - n);
+    return i < n ? rlt_algorithm_at(i)->name : r ? rlt_reactive_name(r) : NULL;
 }
 
 const char *rlt_collective_word(uint32_t i)
@@ -117,7 +127,80 @@ static int set_patterns(rlt_setup *s, const char *value, rlt_error *err)
     return 0;
 }
 
-int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+static bool same_name(const char *a, const char *b, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (a[i] != b[i] && !(strchr("-_", a[i]) && a[i] && strchr("-_", b[i]) && b[i]))
+            return false;
+    return strlen(a) == length;
+}
+
+const rlt_reactive *rlt_find_protocol(const char *name, size_t length)
+{
+    const rlt_reactive *r;
+    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++)
+        if (same_name(rlt_reactive_name(r), name, length))
+            return r;
+    return NULL;
+}
+
+bool rlt_has_setting(const rlt_reactive *r, const char *name)
+{
+    const rlt_setting *s;
+    for (uint32_t i = 0; (s = rlt_reactive_setting(r, i)); i++)
+        if (strcmp(s->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A setting of protocols that react: 1 where one has it, 0 where none has. */
+static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    const char *dot = strchr(name, '.');
+    const rlt_reactive *only = dot ? rlt_find_protocol(name, (size_t)(dot - name)) : NULL;
+    const char *bare = only ? dot + 1 : name;
+    int taken = 0;
+    if (dot && !only)
+        return 0;
+    for (uint32_t i = 0; i < s->n_protocols; i++) {
+        const rlt_reactive *r = s->protocols[i].protocol;
+        if (only ? r != only : !rlt_has_setting(r, bare))
+            continue;
+        int rc = rlt_settings_set(r, s->protocols[i].values, bare, value, err);
+        if (rc)
+            return rc;
+        taken = 1;
+    }
+    if (only && !taken)
+        return rlt_fail(err, RLT_EUSAGE, name, "%s is not among the algorithms asked for",
+                        rlt_reactive_name(only));
+    return taken;
+}
+
+/* What every switch that adds has. 1: set, 0: not of that kind. */
+static int set_switch(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    uint64_t n = 0;
+    int rc;
+    if (strcmp(name, "switch.memory") == 0) {
+        rc = rlt_parse_size(value, &s->aggregator.memory_bytes, name, err);
+        return rc ? rc : 1;
+    }
+    bool slots = strcmp(name, "switch.slots") == 0;
+    if (!slots && strcmp(name, "switch.width") != 0)
+        return 0;
+    uint64_t most = slots ? RLT_MAX_SLOTS : RLT_MAX_AGG_WIDTH;
+    if ((rc = rlt_parse_count(value, &n, name, err)))
+        return rc;
+    if (n < 1 || n > most)
+        return rlt_fail(err, RLT_EUSAGE, name, "expected 1 to %llu, got '%s'", (unsigned long long)most,
+                        value);
+    *(slots ? &s->aggregator.slots : &s->aggregator.width) = (uint32_t)n;
+    return 1;
+}
+
+/* Settings of algorithms of steps, endpoints and packets. */
+static int set_other(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
     const struct {
         const char *name;
@@ -155,11 +238,16 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
         rlt_nearest_try(&near, packet);
         if (strcmp(bare, packet) != 0)
             continue;
-        if (s->model != &rlt_net_packet)
+        if (s->model != &rlt_net_packet && !s->n_protocols)
             return rlt_fail(err, RLT_EUSAGE, name, "is a setting of --network packet");
         return rlt_packet_set(&s->packet, packet, value, err);
     }
-    if (strchr(name, '.')) /* of one protocol */
+    for (uint32_t i = 0; i < s->n_protocols; i++) {
+        const rlt_setting *known;
+        for (uint32_t k = 0; (known = rlt_reactive_setting(s->protocols[i].protocol, k)); k++)
+            rlt_nearest_try(&near, known->name);
+    }
+    if (strchr(name, '.')) /* of one protocol of the endpoint */
         return rlt_endpoint_set(&s->endpoint, name, value, err);
     return rlt_fail(
         err, RLT_EUSAGE, name,
@@ -167,6 +255,19 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
         "algorithms have channels, chunks, window, directions, servers, patterns; 'ringlet list networks' "
         "shows those of packets)",
         near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+}
+
+int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    int rc = set_switch(s, name, value, err);
+    if (rc)
+        return rc < 0 ? rc : 0;
+    if ((rc = set_reacting(s, name, value, err)) < 0)
+        return rc;
+    /* The same name may be one of steps or packets, whose limits are their own. */
+    if (rc && !strchr(name, '.'))
+        (void)set_other(s, name, value, NULL);
+    return rc ? 0 : set_other(s, name, value, err);
 }
 
 /* What the unit parsers refuse on the command line is wrong use, not bad input. */
@@ -240,6 +341,27 @@ static int scale_links(rlt_topology *t, const rlt_settings *from, rlt_error *err
     return 0;
 }
 
+/* Those asked for, with their presets. */
+static int open_protocols(rlt_setup *s, const rlt_settings *from, rlt_error *err)
+{
+    int rc = 0;
+    if (from->n_protocols == 0 || (from->protocols_where_able && !rlt_setup_adds(s)))
+        return 0;
+    if (!(s->protocols = calloc(from->n_protocols, sizeof *s->protocols)))
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < from->n_protocols && !rc; i++) {
+        s->protocols[i].protocol = from->protocols[i];
+        rc = rlt_settings_preset(from->protocols[i], s->protocols[i].values, err);
+        s->n_protocols++;
+    }
+    return rc;
+}
+
+bool rlt_setup_adds(const rlt_setup *s)
+{
+    return (rlt_topology_in_networks(s->topology) & RLT_CAN_REDUCE) && s->endpoint.channels == 0;
+}
+
 int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err)
 {
     int rc;
@@ -258,7 +380,8 @@ int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_
     rlt_inputs_add(&out->inputs, "topology", s->topology, rlt_topology_hash(out->topology));
     out->endpoint = *rlt_topology_endpoint(out->topology);
     out->packet = rlt_packet_default();
-    if ((rc = apply_sets(out, s, err)) || (rc = place(out, s, n_ranks, err)))
+    if ((rc = open_protocols(out, s, err)) || (rc = apply_sets(out, s, err)) ||
+        (rc = place(out, s, n_ranks, err)))
         rlt_setup_free(out);
     return rc;
 }
@@ -267,6 +390,7 @@ void rlt_setup_free(rlt_setup *s)
 {
     rlt_placement_free(&s->placement);
     rlt_topology_free(s->topology);
+    free(s->protocols);
     *s = (rlt_setup){0};
 }
 
@@ -322,7 +446,14 @@ static const rlt_algorithm *find_algorithm(const char *name, rlt_error *err)
             return rlt_algorithm_at(i);
         rlt_nearest_try(&near, word);
     }
-    if (near.best)
+    for (uint32_t i = 0; rlt_reactive_at(i); i++)
+        rlt_nearest_try(&near, rlt_reactive_name(rlt_reactive_at(i)));
+    if (rlt_find_protocol(name, strlen(name)))
+        rlt_fail(
+            err, RLT_EUSAGE, "--algorithm",
+            "%s reacts to what arrives, and is simulated on packets of its own: only 'ringlet coll' has it",
+            name);
+    else if (near.best)
         rlt_fail(err, RLT_EUSAGE, "--algorithm", "unknown algorithm '%s'; did you mean '%s'?", name,
                  near.best);
     else

@@ -8,14 +8,25 @@
 #define RLT_SETTINGS_H
 
 #include "collectives/algorithm.h"
+#include "collectives/reactive.h"
 #include "net/network.h"
 #include "tools/manifest.h"
 #include "tools/options.h"
 #include "tools/output.h"
 
+/* A protocol that reacts, with the values of its settings. */
+typedef struct rlt_reacting {
+    const rlt_reactive *protocol;
+    rlt_setting_value values[RLT_MAX_SETTINGS];
+} rlt_reacting;
+
 typedef struct rlt_settings {
     const char *topology, *placement, *network, *routing, *injection;
     rlt_texts set, link_scale; /* name=value */
+    /* Protocols that react, asked for: --set knows their names too. Not an option of its own. */
+    const rlt_reactive *const *protocols;
+    uint32_t n_protocols;
+    bool protocols_where_able; /* only where a switch adds up; else there are none */
 } rlt_settings;
 extern const rlt_option rlt_settings_options[]; /* offsets in rlt_settings */
 
@@ -39,16 +50,23 @@ typedef struct rlt_setup {
     rlt_packet_settings packet;                             /* of the packet model */
     uint32_t channels, chunks, window, directions, servers; /* 0: the algorithm's default */
     const char *patterns[RLT_MAX_DIMS]; /* inside each dimension of the topology; NULL: by shape */
-    rlt_inputs inputs;                  /* for the manifest */
+    rlt_reacting *protocols;            /* owned; in the order asked for */
+    uint32_t n_protocols;
+    rlt_aggregator_config aggregator; /* slots, memory and width of every switch that adds; 0: as needed */
+    rlt_inputs inputs;                /* for the manifest */
 } rlt_setup;
 
 /* Loads and checks everything. n_ranks 0: one for each accelerator, or as many as the placement file has;
  * otherwise ranks 0 .. n_ranks - 1 (a placement file must have at least as many). */
 int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err) RLT_MUST_USE;
 void rlt_setup_free(rlt_setup *s);
+/* Whether a switch adds up, and not as part of a machine whose endpoint is tuned: protocols that react know
+ * nothing of what that costs. */
+bool rlt_setup_adds(const rlt_setup *s);
 /* One --set by name and value: settings of endpoints (net/endpoint.h), of the packet model where that is the
- * network (net/packet.h; with or without "packet." in front), and channels, chunks, window, directions,
- * servers, patterns of algorithms. RLT_EUSAGE. */
+ * network or protocols react (net/packet.h; with or without "packet." in front), channels, chunks, window,
+ * directions, servers, patterns of algorithms, switch.slots, switch.memory, switch.width, and those of the
+ * protocols: NAME of all that have it, PROTOCOL.NAME of one. RLT_EUSAGE. */
 int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;
 /* The same into a request. */
 void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req);
@@ -72,9 +90,14 @@ const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size);
  * entries are chosen. `text` NULL: all chosen. RLT_EUSAGE. */
 int rlt_parse_algorithms(const char *text, const rlt_algorithm *table[RLT_COLL_KINDS],
                          rlt_error *err) RLT_MUST_USE;
+/* A protocol that reacts, by name; dashes are underscores. NULL: there is none of that name. */
+const rlt_reactive *rlt_find_protocol(const char *name, size_t length);
+/* Whether a protocol has a setting of that name. */
+bool rlt_has_setting(const rlt_reactive *r, const char *name);
 /* Words for option tables. */
 const char *rlt_network_word(uint32_t i);
-const char *rlt_algorithm_word(uint32_t i);
-const char *rlt_collective_word(uint32_t i); /* "all" at the end */
+const char *rlt_algorithm_word(uint32_t i);     /* of steps */
+const char *rlt_any_algorithm_word(uint32_t i); /* and protocols that react */
+const char *rlt_collective_word(uint32_t i);    /* "all" at the end */
 
 #endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One collective by a protocol that reacts. */
+#include "tools/coll_react.h"
+
+#include "collectives/bound.h"
+
+static rlt_fabric_config config_of(const rlt_react_ask *ask)
+{
+    const rlt_setup *s = ask->setup;
+    const rlt_packet_settings *p = &s->packet;
+    rlt_fabric_config cfg = {.packets = {.topology = s->topology,
+                                         .switch_ps = p->switch_ps,
+                                         .cut_through = p->cut_through,
+                                         .header_bytes = (uint32_t)p->header,
+                                         .buffer_bytes = p->buffer,
+                                         .ecn_min_bytes = p->ecn_min,
+                                         .ecn_max_bytes = p->ecn_max,
+                                         .ecn_probability = p->ecn_probability,
+                                         .pause = (rlt_pause)p->pause,
+                                         .pause_bytes = p->pause_at,
+                                         .resume_bytes = p->resume_at,
+                                         .loss = p->loss,
+                                         .seed = p->seed,
+                                         .bandwidth_scale = 1,
+                                         .latency_scale = 1,
+                                         .series_bin_ps = ask->series_ps},
+                             .placement = &s->placement,
+                             .aggregator = s->aggregator};
+    cfg.aggregator.series_bin_ps = ask->series_ps;
+    return cfg;
+}
+
+/* A fabric with one job of n members. */
+static int open_with(rlt_react_run *run, const rlt_react_ask *ask, uint32_t n, rlt_error *err)
+{
+    rlt_fabric_config cfg = config_of(ask);
+    rlt_react_request q = {.protocol = ask->reacting->protocol,
+                           .kind = ask->req->kind,
+                           .n = n,
+                           .ranks = ask->req->ranks,
+                           .bytes = ask->req->bytes,
+                           .late_ps = ask->late_ps};
+    for (uint32_t i = 0; i < RLT_MAX_SETTINGS; i++)
+        q.settings[i] = ask->reacting->values[i];
+    int rc = rlt_fabric_create(&cfg, &run->fabric, err);
+    if (rc || (rc = rlt_fabric_add(run->fabric, &q, &run->job, err)) != 0)
+        return rc;
+    run->result = rlt_fabric_result(run->fabric, run->job);
+    return 0;
+}
+
+int rlt_react_open(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err)
+{
+    uint32_t n = ask->req->n, most = ask->setup->placement.n, asked = n;
+    rlt_error why = {0};
+    int rc = open_with(run, ask, n, &why);
+    if (rc == RLT_ERANGE && ask->exact_workers && most > n) { /* more servers than members: how many? */
+        rlt_react_end(run);
+        if (open_with(run, ask, asked = most, NULL) == 0)
+            rc = 0;
+    }
+    if (rc)
+        return rlt_fail(err, rc, why.where, "%s", why.what);
+    if (!ask->exact_workers || run->result.workers == n)
+        return 0;
+    uint32_t apart = asked - run->result.workers;
+    if (n + apart > most)
+        return rlt_fail(err, RLT_ERANGE, rlt_reactive_name(ask->reacting->protocol),
+                        "%u workers and %u server%s apart are more than %u ranks", n, apart, rlt_s(apart),
+                        most);
+    rlt_react_end(run);
+    return open_with(run, ask, n + apart, err);
+}
+
+/* What no network that adds up and replicates can beat, for the members that contribute. */
+static int find_bound(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err)
+{
+    const rlt_setup *s = ask->setup;
+    rlt_plan plan = {.req = *ask->req, .reduces = true, .multicasts = true};
+    rlt_router *router;
+    rlt_bound bound;
+    plan.req.n = run->result.workers;
+    if (plan.req.n < 2)
+        return 0;
+    int rc = rlt_router_create(s->topology, &s->placement, s->routing, &router, err);
+    if (rc)
+        return rc;
+    rc = rlt_plan_bound(&plan, router, 1, 1, &bound, err);
+    if (!rc)
+        run->bound_ps = bound.time_ps;
+    rlt_router_free(router);
+    return rc;
+}
+
+static void look_at_switches(rlt_react_run *run)
+{
+    const rlt_aggregator *a;
+    uint32_t node;
+    run->node = RLT_NONE;
+    for (uint32_t i = 0; (a = rlt_fabric_switch(run->fabric, i, &node)); i++) {
+        rlt_agg_occupancy o = rlt_aggregator_occupancy(a, run->result.end_ps);
+        if (run->node != RLT_NONE && o.peak <= run->peak)
+            continue;
+        run->node = node;
+        run->peak = o.peak;
+        run->mean = o.mean;
+        run->fullest = a;
+    }
+}
+
+typedef struct watcher {
+    rlt_react_run *run;
+    rlt_job *job;
+} watcher;
+
+static void tell_progress(void *ctx, const rlt_sim *sim)
+{
+    const watcher *w = ctx;
+    (void)sim;
+    rlt_job_progress(w->job, rlt_fabric_result(w->run->fabric, w->run->job).packets, w->run->expected);
+}
+
+int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, rlt_job *job, rlt_error *err)
+{
+    enum { EVENTS = 1 << 15 };
+    watcher w = {run, job};
+    rlt_sim *sim = rlt_fabric_sim(run->fabric);
+    int rc = find_bound(run, ask, err);
+    if (rc)
+        return rc;
+    run->expected = run->result.chunks * run->result.workers;
+    rlt_sim_on_progress(sim, EVENTS, tell_progress, &w);
+    rlt_job_watch(job, sim);
+    rc = rlt_fabric_run(run->fabric, err);
+    rlt_job_watch(job, NULL);
+    rlt_sim_on_progress(sim, EVENTS, NULL, NULL);
+    if (rc)
+        return rc;
+    rlt_packets_settle(rlt_fabric_packets(run->fabric));
+    run->result = rlt_fabric_result(run->fabric, run->job);
+    run->events = rlt_sim_events(sim);
+    run->busiest = rlt_links_busiest(ask->setup->topology, rlt_packets_usage(rlt_fabric_packets(run->fabric)),
+                                     run->result.time_ps);
+    look_at_switches(run);
+    if (run->result.time_ps < run->bound_ps)
+        return rlt_fail(err, RLT_ECHECK, "bound", "%s took %lld ps, below the bound of %lld ps",
+                        rlt_reactive_name(ask->reacting->protocol), (long long)run->result.time_ps,
+                        (long long)run->bound_ps);
+    return 0;
+}
+
+void rlt_react_end(rlt_react_run *run)
+{
+    rlt_fabric_free(run->fabric);
+    *run = (rlt_react_run){0};
+}
+
+rlt_value rlt_react_fallback(const rlt_react_result *r)
+{
+    double all = (double)r->chunks * r->workers;
+    if (r->servers == 0 || all <= 0)
+        return rlt_absent();
+    return rlt_real((double)r->unaggregated < all ? (double)r->unaggregated / all : 1);
+}
+
+void rlt_react_occupancy_json(rlt_jw *w, const rlt_aggregator *a)
+{
+    rlt_time bin_ps = 0;
+    uint32_t bins = a ? rlt_aggregator_bins(a, &bin_ps) : 0;
+    if (bins == 0)
+        return;
+    rlt_jw_object(w, "occupancy");
+    rlt_jw_i64(w, "bin_ps", bin_ps);
+    rlt_jw_array(w, "slots");
+    for (uint32_t i = 0; i < bins; i++)
+        rlt_jw_double(w, NULL, rlt_aggregator_bin(a, i), 3);
+    rlt_jw_end_array(w);
+    rlt_jw_end_object(w);
+}
+
+static void put_counts(rlt_jw *w, const rlt_agg_counts *c)
+{
+    rlt_jw_u64(w, "sums", c->completions);
+    rlt_jw_u64(w, "contributions", c->contributions);
+    rlt_jw_u64(w, "duplicates", c->duplicates);
+    rlt_jw_u64(w, "unicasts", c->unicasts);
+    rlt_jw_u64(w, "collisions", c->collisions);
+    rlt_jw_u64(w, "fallbacks", c->fallbacks);
+    rlt_jw_u64(w, "preemptions", c->preemptions);
+    rlt_jw_u64(w, "evictions", c->evictions);
+}
+
+void rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t)
+{
+    const rlt_react_result *r = &run->result;
+    char name[200];
+    rlt_jw_object(w, "in_network");
+    rlt_jw_u64(w, "workers", r->workers);
+    rlt_jw_u64(w, "servers", r->servers);
+    rlt_jw_u64(w, "chunks", r->chunks);
+    rlt_jw_u64(w, "window", r->window);
+    rlt_jw_u64(w, "slots", r->slots);
+    rlt_jw_u64(w, "adders", r->adders);
+    rlt_jw_u64(w, "levels", r->levels);
+    rlt_jw_u64(w, "packets", r->packets);
+    rlt_jw_u64(w, "timeouts", r->timeouts);
+    rlt_jw_u64(w, "lost", r->lost);
+    put_counts(w, &r->switches);
+    if (run->node != RLT_NONE) {
+        rlt_jw_string(w, "fullest_switch", rlt_topology_node_name(t, run->node, name, sizeof name));
+        rlt_jw_double(w, "mean_occupancy", run->mean, 3);
+        rlt_agg_memory m = rlt_aggregator_memory(run->fullest);
+        rlt_jw_u64(w, "memory_bytes", m.value_bytes + (m.state_bits + 7) / 8);
+        rlt_react_occupancy_json(w, run->fullest);
+    }
+    rlt_jw_end_object(w);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Protocols that react as rows of `ringlet coll`: a fabric of packets with one job, run to its end, and what
+ * switches and servers did in it.
+ */
+#ifndef RLT_COLL_REACT_H
+#define RLT_COLL_REACT_H
+
+#include "collectives/reactive.h"
+#include "sim/sim.h"
+#include "tools/links.h"
+#include "tools/pool.h"
+#include "tools/settings.h"
+
+typedef struct rlt_react_ask {
+    const rlt_setup *setup; /* its packets, losses and switches are the fabric's */
+    const rlt_reacting *reacting;
+    const rlt_coll_request *req;
+    const rlt_time *late_ps; /* by member; NULL: none */
+    bool exact_workers;      /* req->n is that of workers: servers apart are the ranks after them */
+    rlt_time series_ps;      /* of links and slots; 0: none */
+} rlt_react_ask;
+
+/* Zero-initialise; rlt_react_end frees what is there. */
+typedef struct rlt_react_run {
+    rlt_fabric *fabric;
+    uint32_t job;
+    rlt_react_result result;
+    rlt_time bound_ps;
+    rlt_busiest busiest;
+    uint32_t node;                 /* the switch with most slots in use; RLT_NONE: none adds */
+    uint32_t peak;                 /* its slots in use, at most */
+    double mean;                   /* and on average, until the end */
+    const rlt_aggregator *fullest; /* the same switch */
+    uint64_t events, expected;     /* packets expected, for progress */
+} rlt_react_run;
+
+/* Enters the job: RLT_EUNSUPPORTED, RLT_ETOPOLOGY and RLT_ERANGE tell why it cannot be. */
+int rlt_react_open(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err) RLT_MUST_USE;
+/* Runs it. RLT_ECHECK for a wrong sum, or a time below the bound. */
+int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, rlt_job *job,
+                       rlt_error *err) RLT_MUST_USE;
+void rlt_react_end(rlt_react_run *run);
+
+/* Share of the contributions that reached a server without having been added up; absent without servers. */
+rlt_value rlt_react_fallback(const rlt_react_result *r);
+/* "in_network": {...} into an open object; with the occupancy over time where it was recorded. */
+void rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t);
+/* "occupancy": {bin_ps, slots: [...]} of the fullest switch; nothing without a series. */
+void rlt_react_occupancy_json(rlt_jw *w, const rlt_aggregator *a);
+
+#endif
