@@ -60,14 +60,17 @@ static SELDOM int list_room(rlt_mm_link *l)
     return 0;
 }
 
-static SELDOM int touch(rlt_maxmin *mm, uint32_t link, uint32_t how)
+static SELDOM int touch_first(rlt_maxmin *mm, uint32_t link, uint32_t how)
+{
+    mm->links[link].touched = how;
+    return rlt__mm_append(&mm->touched, link);
+}
+
+static inline int touch(rlt_maxmin *mm, uint32_t link, uint32_t how)
 {
     rlt_mm_link *l = &mm->links[link];
-    if (!l->touched) {
-        int rc = rlt__mm_append(&mm->touched, link);
-        if (rc)
-            return rc;
-    }
+    if (!l->touched)
+        return touch_first(mm, link, how);
     l->touched |= how;
     return 0;
 }
@@ -117,9 +120,13 @@ void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow)
     uint32_t pos = hop_on(mm, flow, link)->pos, last = l->own++;
     rlt_mm_entry e = l->flows[pos];
     l->own_weight += mm->flows[flow].weight * (mm->has_times ? rlt__mm_times(e) : 1);
-    if (pos != last)
+    if (pos == last) { /* as flows that began together come, one after the other */
+        if (!last || !earlier(mm, flow, l->flows[(last - 1) / 2].flow))
+            return;
+    } else {
         put_entry(mm, link, pos, l->flows[last]);
-    put_entry(mm, link, last, e);
+        put_entry(mm, link, last, e);
+    }
     own_up(mm, link, last);
 }
 
@@ -292,7 +299,7 @@ static inline bool same_flow(const rlt_maxmin *mm, uint32_t g, rlt_time now, con
     return true;
 }
 
-static SELDOM int touch_path(rlt_maxmin *mm, uint32_t flow, uint32_t how)
+static inline int touch_path(rlt_maxmin *mm, uint32_t flow, uint32_t how)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
@@ -350,7 +357,7 @@ static inline uint32_t new_flow(rlt_maxmin *mm, uint32_t n)
 }
 
 /* The flow, new on its links, meets others there. */
-static SELDOM int begin_shared(rlt_maxmin *mm, uint32_t flow)
+static inline int begin_shared(rlt_maxmin *mm, uint32_t flow)
 {
     int rc = touch_path(mm, flow, RLT_MM_JOINED);
     return rc ? rc : rlt__mm_append(&mm->started, flow);

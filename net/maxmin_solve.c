@@ -393,11 +393,13 @@ static int start_alone(rlt_maxmin *mm, rlt_time now)
 {
     for (uint32_t i = 0; i < mm->started.n; i++) {
         uint32_t flow = mm->started.items[i];
+        const rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
+        if (mm->links[h->link].n != 1)
+            continue;
         bool alone;
         int rc = rlt__mm_try_alone(mm, flow, now, &alone);
         if (rc)
             return rc;
-        const rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
         for (uint32_t k = 0; alone && k < mm->flows[flow].n; k++)
             mm->links[h[k].link].touched = RLT_MM_NOTED;
     }
