@@ -69,11 +69,15 @@ int rlt_fabric_create(const rlt_fabric_config *cfg, rlt_fabric **out, rlt_error 
     if (!f)
         return rlt_nomem(err);
     f->cfg = *cfg;
+    rlt_pool_init(&f->held, sizeof(rlt_packet));
+    rlt_pool_init(&f->clocks, sizeof(rlt_slot_clock));
     int rc = rlt_sim_create(&f->sim, err);
     if (rc)
         goto fail;
     f->on_timer = rlt_sim_handler(f->sim, on_timer, f);
     f->on_begin = rlt_sim_handler(f->sim, on_begin, f);
+    f->on_held = rlt_sim_handler(f->sim, rlt__fabric_on_held, f);
+    f->on_clock = rlt_sim_handler(f->sim, rlt__fabric_on_clock, f);
     rlt_packets_config *p = &f->cfg.packets;
     p->sim = f->sim;
     p->ctx = f;
@@ -121,6 +125,8 @@ void rlt_fabric_free(rlt_fabric *f)
         rlt_aggregator_free(f->switches[i].agg);
         free(f->switches[i].owners);
     }
+    rlt_pool_free(&f->held);
+    rlt_pool_free(&f->clocks);
     free(f->jobs);
     free(f->switches);
     rlt_map_free(&f->switch_of);

@@ -15,6 +15,13 @@ typedef struct rlt_agg_owner {
     uint32_t job, tree, stop;
 } rlt_agg_owner;
 
+/* A slot that holds a chunk since a while. */
+typedef struct rlt_slot_clock {
+    rlt_agg_owner owner;
+    uint32_t chunk, slot;
+    uint8_t version;
+} rlt_slot_clock;
+
 typedef struct rlt_fabric_switch_ {
     uint32_t node;
     rlt_aggregator *agg;
@@ -35,10 +42,19 @@ struct rlt_fabric {
     rlt_fabric_switch_ *switches;
     uint32_t n_switches, switches_room;
     rlt_map switch_of; /* node */
+    /* Packets held back, and how many have been drawn for; slots whose time runs: */
+    rlt_pool held, clocks;
+    uint64_t drawn;
+    int on_held, on_clock;
 };
 
 /* Sends a packet of a job, unless the lose hook takes it; `member` is the host at one of its ends. */
 void rlt__fabric_send(rlt_job *j, rlt_packet *p, uint32_t member);
+/* The same, now and then twice or later. */
+void rlt__fabric_disturb(rlt_job *j, const rlt_packet *p);
+/* Events of packets held back, and of slots whose time is over. */
+void rlt__fabric_on_held(void *ctx, uint64_t payload);
+void rlt__fabric_on_clock(void *ctx, uint64_t payload);
 /* A packet at a switch that is a stop of its tree. */
 void rlt__fabric_stop(rlt_job *j, const rlt_packet *p);
 /* Frees trees, and the slots that they hold. */

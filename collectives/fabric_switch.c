@@ -20,7 +20,7 @@ static int create_switch(rlt_fabric *f, const rlt_job *j, uint32_t node, uint32_
         return rc;
     cfg.mode = j->mode;
     cfg.payload = payload;
-    cfg.values = 1;
+    cfg.values = 2; /* the sum, and how many packets in it were marked */
     if (cfg.width == 0)
         cfg.width = need > USUAL_WIDTH ? need : USUAL_WIDTH;
     if (cfg.slots == 0 && cfg.memory_bytes == 0) {
@@ -49,6 +49,25 @@ static int refuse(const rlt_job *j, uint32_t node, const char *why, rlt_error *e
                     rlt_topology_node_name(j->fabric->cfg.packets.topology, node, name, sizeof name), why);
 }
 
+/* The ports of a stop towards its contributors, a bit each; beyond 64 they share bits. */
+static uint64_t ports_of(const rlt_job *j, const rlt_reduction *r, const rlt_stop *x)
+{
+    const rlt_topology *topo = j->fabric->cfg.packets.topology;
+    uint64_t ports = 0;
+    uint32_t ordinal = 0;
+    for (uint32_t l = 0; j->streaming && l < rlt_topology_links(topo); l++) {
+        if (rlt_topology_link(topo, l).src != x->node)
+            continue;
+        for (uint32_t i = 0; i < x->need; i++) {
+            rlt_way down = r->contributors[x->first_contributor + i].down;
+            if (down.n && r->links[down.first] == l)
+                ports |= UINT64_C(1) << (ordinal % 64);
+        }
+        ordinal++;
+    }
+    return ports;
+}
+
 /* Takes slots at one adder; granted 0: refused, for `why`. */
 static int admit(rlt_job *j, uint32_t tree, uint32_t stop, uint32_t slots, uint32_t payload,
                  uint32_t *granted, const char **why, rlt_error *err)
@@ -67,8 +86,12 @@ static int admit(rlt_job *j, uint32_t tree, uint32_t stop, uint32_t slots, uint3
         *why = s->mode != j->mode ? "adds up in another way for another job" : "has smaller slots";
         return 0;
     }
-    rlt_agg_job want = {
-        .need = x->need, .slots = slots, .root = x->parent == RLT_NONE, .priority = j->req.priority};
+    rlt_agg_job want = {.need = x->need,
+                        .slots = slots,
+                        .root = x->parent == RLT_NONE,
+                        .priority = j->req.priority,
+                        .streaming = j->streaming,
+                        .ports = ports_of(j, t->map, x)};
     rc = rlt_grow(&s->owners, &s->owners_room, sizeof *s->owners, (uint64_t)s->n_owners + 1, UINT32_MAX,
                   "jobs on a switch", err);
     if (!rc)
@@ -79,6 +102,12 @@ static int admit(rlt_job *j, uint32_t tree, uint32_t stop, uint32_t slots, uint3
     if (job == RLT_NONE)
         return 0;
     s->owners[s->n_owners++] = (rlt_agg_owner){j->number, tree, stop};
+    if (j->streaming && !rlt_aggregator_lock(s->agg, job)) {
+        (void)rlt_aggregator_release(s->agg, job, rlt_sim_now(j->sim));
+        *granted = 0;
+        *why = rlt_agg_refusal_text(RLT_AGG_LOCKED);
+        return 0;
+    }
     t->agg[stop] = (uint32_t)(s - f->switches);
     t->agg_job[stop] = job;
     return 0;
@@ -410,6 +439,39 @@ static void obey(const visit *v, const rlt_agg_verdict *d)
     }
 }
 
+/* The slot's time begins. */
+static void wind_clock(const visit *v, const rlt_agg_packet *a, uint32_t slot)
+{
+    rlt_fabric *f = v->j->fabric;
+    uint32_t i = rlt_pool_get(&f->clocks);
+    if (i == RLT_NONE) {
+        rlt_sim_fail(f->sim, RLT_ENOMEM, NULL, "no memory for one more timer");
+        return;
+    }
+    *(rlt_slot_clock *)rlt_pool_at(&f->clocks, i) =
+        (rlt_slot_clock){.owner = {v->j->number, v->p->key % v->j->n_trees, v->stop},
+                         .chunk = a->chunk,
+                         .slot = slot,
+                         .version = a->version};
+    rlt_sim_post(f->sim, rlt_time_add(rlt_sim_now(f->sim), v->j->ttl_ps), RLT_START, f->on_clock, i);
+}
+
+void rlt__fabric_on_clock(void *ctx, uint64_t payload)
+{
+    rlt_fabric *f = ctx;
+    rlt_slot_clock c = *(const rlt_slot_clock *)rlt_pool_at(&f->clocks, (uint32_t)payload);
+    rlt_pool_put(&f->clocks, (uint32_t)payload);
+    rlt_job *j = f->jobs[c.owner.job];
+    rlt_packet p = {
+        .bytes = j->wire_bytes, .flags = (uint8_t)(j->packet_flags | RLT_PACKET_EXPIRED), .key = c.chunk};
+    visit v = {.j = j, .t = &j->trees[c.owner.tree], .stop = c.owner.stop, .p = &p};
+    rlt_agg_verdict d;
+    rlt_aggregator_expire(f->switches[v.t->agg[v.stop]].agg, v.t->agg_job[v.stop], c.chunk, c.slot, c.version,
+                          rlt_sim_now(f->sim), &d);
+    if (d.action != RLT_AGG_DROP)
+        send_partial(&v, c.chunk, d.sum.bits, (uint64_t)d.sum.values[0].i);
+}
+
 void rlt__fabric_stop(rlt_job *j, const rlt_packet *p)
 {
     visit v = {.j = j, .t = &j->trees[p->key % j->n_trees], .p = p};
@@ -422,7 +484,7 @@ void rlt__fabric_stop(rlt_job *j, const rlt_packet *p)
         multicast(&v, p->data);
         return;
     }
-    rlt_agg_value value = {.i = (int64_t)p->data};
+    rlt_agg_value value[2] = {{.i = (int64_t)p->data}, {.i = (p->flags & RLT_PACKET_CE) != 0}};
     rlt_agg_packet a = {.kind = p->kind == RLT_PK_DATA ? RLT_AGG_DATA : RLT_AGG_RESULT,
                         .job = v.t->agg_job[v.stop],
                         .chunk = p->key,
@@ -430,10 +492,17 @@ void rlt__fabric_stop(rlt_job *j, const rlt_packet *p)
                         .version = rlt_job_version(j, p->key),
                         .resend = (p->flags & RLT_PACKET_RESEND) != 0,
                         .child = rlt_aux_child(p->aux),
-                        .values = &value};
+                        .values = value};
     rlt_agg_verdict d;
     rlt_aggregator_packet(j->fabric->switches[v.t->agg[v.stop]].agg, &a, rlt_sim_now(j->sim), &d);
     if (d.evicts)
         send_evicted(&v, &d.evicted);
+    if (d.claimed && j->ttl_ps > 0)
+        wind_clock(&v, &a, d.slot);
+    rlt_packet marked = *p;
+    if (d.sum.values && d.sum.values[1].i != 0) {
+        marked.flags |= RLT_PACKET_CE;
+        v.p = &marked;
+    }
     obey(&v, &d);
 }

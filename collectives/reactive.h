@@ -52,7 +52,7 @@ typedef union rlt_setting_value {
 
 typedef struct rlt_reactive rlt_reactive;
 
-RLT_API extern const rlt_reactive rlt_switchml, rlt_ps_switch;
+RLT_API extern const rlt_reactive rlt_switchml, rlt_ps_switch, rlt_atp, rlt_sharp, rlt_host_ring;
 
 RLT_API const rlt_reactive *rlt_reactive_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_reactive *rlt_reactive_find(const char *name, rlt_error *err);
@@ -75,6 +75,10 @@ typedef struct rlt_fabric_config {
     /* For tests and studies: true loses this packet on its way, wherever that is. NULL: none. */
     bool (*lose)(void *ctx, uint32_t job, const rlt_packet *p, uint32_t member);
     void *lose_ctx;
+    /* Likewise: probabilities that a packet is there twice, and that it is held back for up to `hold_ps`, so
+     * that others overtake it; drawn with the packets' seed. */
+    double twice, held;
+    rlt_time hold_ps;
 } rlt_fabric_config;
 
 typedef struct rlt_react_request {
@@ -104,6 +108,8 @@ typedef struct rlt_react_result {
     uint64_t lost;                     /* packets lost or dropped, of this job */
     uint64_t aggregated, unaggregated; /* reached a server: sums, and packets that were not added up */
     uint64_t server_bytes;             /* into servers */
+    uint64_t left_out;                 /* contributions that came too late for their sums */
+    char fallback[120];                /* why another protocol ran instead; "": it did not */
     rlt_agg_counts switches;           /* of all its switches together */
 } rlt_react_result;
 

@@ -16,7 +16,10 @@ void rlt__fabric_send(rlt_job *j, rlt_packet *p, uint32_t member)
     p->flow = j->number;
     if (f->cfg.lose && f->cfg.lose(f->cfg.lose_ctx, j->number, p, member))
         p->kind |= RLT_PK_LOST;
-    rlt_packets_send(j->packets, p);
+    if (f->cfg.twice > 0 || f->cfg.held > 0)
+        rlt__fabric_disturb(j, p);
+    else
+        rlt_packets_send(j->packets, p);
 }
 
 uint32_t rlt_job_hashed_slot(const rlt_job *j, uint32_t chunk)
@@ -38,7 +41,7 @@ rlt_time rlt_job_contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_
                     .dst = x->node,
                     .route = t->up[x->first_contributor + child],
                     .kind = RLT_PK_DATA,
-                    .flags = again ? RLT_PACKET_RESEND : 0,
+                    .flags = (uint8_t)(j->packet_flags | (again ? RLT_PACKET_RESEND : 0)),
                     .key = chunk,
                     .aux = RLT_AUX(child, slot),
                     .data = rlt_contribution(j, chunk, worker)};
@@ -57,6 +60,7 @@ void rlt_job_reply(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t slot, u
                     .dst = t->map->stops[0].node,
                     .route = t->from_server[server],
                     .kind = RLT_PK_REPLY,
+                    .flags = j->packet_flags,
                     .key = chunk,
                     .aux = RLT_AUX(0, slot),
                     .data = sum};
@@ -120,6 +124,17 @@ bool rlt_job_receive(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
         j->result.time_ps = j->result.end_ps - j->req.start_ps;
     }
     return true;
+}
+
+void rlt_job_settle(rlt_job *j, uint32_t chunk, const uint64_t *bits)
+{
+    uint64_t sum = 0;
+    for (uint32_t w = 0; w < j->workers; w++) {
+        bool in = bits[w / 64] >> (w % 64) & 1;
+        sum += in ? rlt_contribution(j, chunk, w) : 0;
+        j->result.left_out += !in;
+    }
+    j->expected[chunk] = sum;
 }
 
 rlt_event rlt_job_timer(rlt_job *j, rlt_time when, uint64_t what)

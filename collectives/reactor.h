@@ -42,6 +42,9 @@ static inline uint32_t rlt_aux_slot(uint32_t aux)
     return aux & 0xfffffu;
 }
 
+/* Flag of a PARTIAL: its slot's time was over. */
+enum { RLT_PACKET_EXPIRED = 16 };
+
 typedef struct rlt_job rlt_job;
 
 struct rlt_reactive {
@@ -89,6 +92,9 @@ struct rlt_job {
     uint32_t chunks, window; /* the window a multiple of n_trees */
     uint32_t wire_bytes;     /* of a packet with a chunk */
     rlt_slot_mode mode;
+    bool streaming;       /* CREDIT: streaming trees, locked */
+    uint8_t packet_flags; /* of contributions and replies: RLT_PACKET_ECT */
+    rlt_time ttl_ps;      /* switches send partial sums to a server after that time; 0: never */
     uint32_t n_trees;
     rlt_job_tree *trees;
     void *state;
@@ -126,6 +132,8 @@ rlt_time rlt_job_send(rlt_job *j, uint8_t kind, uint32_t from, uint32_t to, uint
                       uint32_t aux, uint64_t data);
 /* A worker has a chunk's result. True: its first copy. A wrong sum fails the run. */
 bool rlt_job_receive(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum);
+/* From now on the sum of a chunk is that of these workers. */
+void rlt_job_settle(rlt_job *j, uint32_t chunk, const uint64_t *bits);
 /* timer(what) at that time; what < 2^48. */
 rlt_event rlt_job_timer(rlt_job *j, rlt_time when, uint64_t what);
 /* The bits of a PARTIAL's workers (valid until the next packet is sent); take() frees the note. */
