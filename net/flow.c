@@ -18,9 +18,17 @@
 
 typedef struct message {
     uint64_t tx, rx, bytes, wire_bytes;
-    rlt_time tail_ps; /* from drained to delivered */
-    uint32_t next;    /* message of the same flow; once drained: of the same delivery, or RLT_NONE */
-    uint32_t path;    /* kept until the flow begins */
+    union {
+        rlt_time tail_ps; /* from drained to delivered, or, latency first, from sent to begun */
+        uint32_t behind;  /* waiting to begin, see begin_later: the one behind it, or RLT_NONE */
+    };
+    union {
+        struct {
+            uint32_t next; /* of the same flow; once drained: of the same delivery, or RLT_NONE */
+            uint32_t path; /* kept until the flow begins */
+        };
+        uint32_t links[2]; /* until it begins, see begin_later */
+    };
 } message;
 
 /* What a rank's last message learnt of its way, where the next to the same rank can go without asking: two
@@ -40,10 +48,11 @@ typedef struct flow_net {
     uint32_t ranks;
     bool remembers;
     uint64_t key_mask;
-    int drain, solve, begin, deliver;
+    int drain, solve, begin, begin_pairs, deliver;
     rlt_event wake; /* the next drain, at wake_at */
     rlt_time wake_at;
-    rlt_batch batch; /* messages that drained last, to be delivered together */
+    rlt_batch batch;    /* messages that drained last, to be delivered together */
+    rlt_batch starting; /* messages that were sent last, to begin together */
     bool solve_pending;
     bool latency_first;
     bool by_shares; /* folded, or latency first */
@@ -248,6 +257,39 @@ static void on_begin(void *ctx, uint64_t payload)
         no_memory(net);
 }
 
+/* Messages that begin together, each on two links. */
+static void on_begin_pairs(void *ctx, uint64_t payload)
+{
+    flow_net *net = ctx;
+    uint32_t i = (uint32_t)payload;
+    rlt__batch_close(&net->starting);
+    for (;;) {
+        const message *m = message_at(net, i);
+        uint32_t behind = m->behind, links[2] = {m->links[0], m->links[1]};
+        if (start(net, i, links, 2, m->wire_bytes) != 0)
+            no_memory(net);
+        if (behind == RLT_NONE)
+            return;
+        i = behind;
+        rlt_sim_also(net->core.sim);
+    }
+}
+
+/* A message whose latency comes first. */
+static inline void begin_later(flow_net *net, uint32_t index, const uint32_t *links)
+{
+    message *m = message_at(net, index);
+    rlt_time then = rlt_time_add(rlt_sim_now(net->core.sim), m->tail_ps);
+    m->links[0] = links[0];
+    m->links[1] = links[1];
+    m->behind = RLT_NONE;
+    if (rlt__batch_takes(&net->starting, net->core.sim, then))
+        message_at(net, net->starting.last)->behind = index;
+    else
+        rlt_sim_post(net->core.sim, then, RLT_START, net->begin_pairs, index);
+    rlt__batch_note(&net->starting, net->core.sim, then, index);
+}
+
 /* A message without bytes, or of a network where the latency comes first. When it is injected, or -1. */
 static SELDOM rlt_time start_later(flow_net *net, uint32_t index, const rlt_shares *s)
 {
@@ -318,10 +360,10 @@ static SELDOM rlt_time send_anyhow(flow_net *net, const rlt_message *msg)
     if (rlt__net_leg(&net->core, msg, &leg) != 0)
         return -1;
     const rlt_path *p = &leg.path;
+    remember(net, msg, &leg);
     if (p->n == 0 || leg.wire_bytes == 0 || net->by_shares ||
         (net->core.may_loop && p->n > 2 && !rlt_maxmin_is_simple(net->mm, p->links, p->n)))
         return send_shares(net, msg, &leg);
-    remember(net, msg, &leg);
     uint32_t index = new_message(net, msg, &leg);
     if (index == RLT_NONE)
         return -1;
@@ -344,7 +386,9 @@ static rlt_time send(rlt_net *base, const rlt_message *msg)
     fill_in(message_at(net, index), msg, msg->bytes, way->tail_ps);
     base->messages++;
     base->bytes_offered += msg->bytes;
-    if (start(net, index, way->links, 2, msg->bytes) != 0)
+    if (net->latency_first)
+        begin_later(net, index, way->links);
+    else if (start(net, index, way->links, 2, msg->bytes) != 0)
         no_memory(net);
     return -1;
 }
@@ -416,7 +460,7 @@ static void destroy(rlt_net *base)
 static int create_memos(flow_net *net, rlt_error *err)
 {
     const rlt_net_core *c = &net->core;
-    net->ranks = net->by_shares ? 0 : rlt_router_placement(c->router)->n;
+    net->ranks = c->fold ? 0 : rlt_router_placement(c->router)->n;
     net->remembers = net->ranks && c->plain && !c->scaled && rlt_router_routing(c->router) != RLT_ROUTE_SPRAY;
     net->key_mask = rlt_router_key_mask(c->router);
     net->memos = malloc((net->ranks ? (size_t)net->ranks : 1) * sizeof(*net->memos));
@@ -449,8 +493,9 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
         net->drain = rlt_sim_handler(cfg->sim, on_drain, net);
         net->solve = rlt_sim_handler(cfg->sim, on_solve, net);
         net->begin = rlt_sim_handler(cfg->sim, on_begin, net);
+        net->begin_pairs = rlt_sim_handler(cfg->sim, on_begin_pairs, net);
         net->deliver = rlt_sim_handler(cfg->sim, on_deliver, net);
-        if (net->drain < 0 || net->solve < 0 || net->begin < 0 || net->deliver < 0)
+        if (net->drain < 0 || net->solve < 0 || net->begin < 0 || net->begin_pairs < 0 || net->deliver < 0)
             rc = rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
     }
     if (rc) {
