@@ -3,6 +3,7 @@
 #include "collectives/fabric.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,16 +203,8 @@ static void schedule(rlt_job *j)
                    (uint64_t)j->number << 32 | i);
 }
 
-int rlt_fabric_add(rlt_fabric *f, const rlt_react_request *req, uint32_t *job, rlt_error *err)
+static int make_job(rlt_fabric *f, const rlt_react_request *req, rlt_job **out, rlt_error *err)
 {
-    *job = RLT_NONE;
-    int rc = check_request(f, req, err);
-    if (rc)
-        return rc;
-    rc = rlt_grow(&f->jobs, &f->jobs_room, sizeof *f->jobs, (uint64_t)f->n_jobs + 1, RLT_MAX_JOBS, "jobs",
-                  err);
-    if (rc)
-        return rc;
     rlt_job *j = calloc(1, sizeof *j);
     if (!j)
         return rlt_nomem(err);
@@ -223,17 +216,55 @@ int rlt_fabric_add(rlt_fabric *f, const rlt_react_request *req, uint32_t *job, r
     j->n_trees = 1;
     j->note_words = (req->n + 63) / 64;
     rlt_pool_init(&j->notes, j->note_words * sizeof(uint64_t));
-    rc = place_members(j, err);
+    int rc = place_members(j, err);
     if (!rc) {
         j->workers = req->n;
         rc = req->protocol->start(j, err);
     }
     if (!rc)
         rc = open_books(j, err);
-    if (rc) {
+    if (rc)
         job_free(j);
+    else
+        *out = j;
+    return rc;
+}
+
+/* Refused by switches, the job runs as its fallback, and remembers why. */
+static int make_fallback(rlt_fabric *f, const rlt_react_request *req, const rlt_error *why, rlt_job **out,
+                         rlt_error *err)
+{
+    rlt_react_request other = *req;
+    other.protocol = req->fallback;
+    other.fallback = NULL;
+    memcpy(other.settings, req->fallback_settings, sizeof other.settings);
+    int rc = check_request(f, &other, err);
+    if (!rc)
+        rc = make_job(f, &other, out, err);
+    if (!rc)
+        snprintf((*out)->fell_back, sizeof(*out)->fell_back, "%.255s", why->what);
+    return rc;
+}
+
+int rlt_fabric_add(rlt_fabric *f, const rlt_react_request *req, uint32_t *job, rlt_error *err)
+{
+    rlt_job *j = NULL;
+    rlt_error why = {0};
+    *job = RLT_NONE;
+    int rc = check_request(f, req, err);
+    if (rc)
         return rc;
-    }
+    rc = rlt_grow(&f->jobs, &f->jobs_room, sizeof *f->jobs, (uint64_t)f->n_jobs + 1, RLT_MAX_JOBS, "jobs",
+                  err);
+    if (rc)
+        return rc;
+    rc = make_job(f, req, &j, &why);
+    if (req->fallback && (rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY))
+        rc = make_fallback(f, req, &why, &j, err);
+    else if (rc)
+        rlt_fail(err, rc, why.where, "%s", why.what);
+    if (rc)
+        return rc;
     f->jobs[f->n_jobs++] = j;
     *job = j->number;
     schedule(j);
@@ -272,6 +303,7 @@ rlt_react_result rlt_fabric_result(const rlt_fabric *f, uint32_t job)
     r.servers = j->n_servers;
     r.chunks = j->chunks;
     r.window = j->window;
+    r.fell_back = j->fell_back[0] ? j->fell_back : NULL;
     for (uint32_t i = 0; i < j->n_trees && j->trees; i++)
         for (uint32_t s = 0; s < j->trees[i].map->n_stops; s++)
             if (j->trees[i].agg_job[s] != RLT_NONE) {

@@ -91,6 +91,9 @@ typedef struct rlt_react_request {
     rlt_time start_ps;
     const rlt_time *late_ps; /* by member, besides; NULL: none; borrowed while adding */
     uint8_t priority;
+    /* What runs instead, with these settings, where switches refuse the job; NULL: nothing. */
+    const rlt_reactive *fallback;
+    rlt_setting_value fallback_settings[RLT_MAX_SETTINGS];
 } rlt_react_request;
 
 typedef struct rlt_react_result {
@@ -111,14 +114,15 @@ typedef struct rlt_react_result {
     uint64_t left_out;                 /* contributions that came too late for their sums */
     char fallback[120];                /* why another protocol ran instead; "": it did not */
     rlt_agg_counts switches;           /* of all its switches together */
+    const char *fell_back; /* why the fallback ran instead (until the fabric is freed); NULL: it did not */
 } rlt_react_result;
 
 typedef struct rlt_fabric rlt_fabric;
 
 RLT_API int rlt_fabric_create(const rlt_fabric_config *cfg, rlt_fabric **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_fabric_free(rlt_fabric *f);
-/* Enters a job. RLT_EUNSUPPORTED, with a reason, where switches refuse it (no slots, no tree, too wide): the
- * fabric is then as before. */
+/* Enters a job. RLT_EUNSUPPORTED or RLT_ETOPOLOGY, with a reason, where switches refuse it (no slots, too
+ * wide, none that can) and it has no fallback: the fabric is then as before. */
 RLT_API int rlt_fabric_add(rlt_fabric *f, const rlt_react_request *req, uint32_t *job,
                            rlt_error *err) RLT_MUST_USE;
 /* Runs all jobs to their end. RLT_ESTALL names what waits for what, RLT_ECHECK a wrong sum. */

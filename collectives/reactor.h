@@ -103,6 +103,7 @@ struct rlt_job {
     uint64_t *expected; /* sum of a chunk */
     uint64_t *received; /* a bit for each (worker, chunk) */
     uint64_t missing;
+    char fell_back[256]; /* why this is the fallback; "": it is not */
     bool done;
     /* Notes of whom partial sums are of: */
     rlt_pool notes;

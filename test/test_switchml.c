@@ -298,6 +298,47 @@ static void test_jobs(void **state)
     test_fabric_close(&x);
 }
 
+/* Slots go to whom comes first; the others run over servers on their members, and say why. */
+static void test_fallback(void **state)
+{
+    (void)state;
+    rlt_fabric_config cfg = test_fabric_config();
+    cfg.aggregator.slots = 300;
+    cfg.aggregator.sharing = RLT_SHARE_FIRST_COME;
+    test_fabric x = test_fabric_open(&star, cfg);
+    rlt_react_request q = test_request("switchml", "window=256", 8, 512 * P);
+    rlt_react_request servers =
+        test_request("ps-switch", "share=0 answers=server servers=8 servers_at=members", 8, 0);
+    q.fallback = servers.protocol;
+    memcpy(q.fallback_settings, servers.settings, sizeof servers.settings);
+    static const uint32_t slots[] = {256, 44, 0, 0};
+    uint32_t job[4];
+    for (uint32_t i = 0; i < 4; i++)
+        job[i] = test_add(&x, &q);
+    test_finish(&x);
+    for (uint32_t i = 0; i < 4; i++) {
+        rlt_react_result r = rlt_fabric_result(x.fabric, job[i]);
+        assert_int_equal(r.slots, slots[i]);
+        assert_int_equal(r.chunks, 512);
+        if (slots[i]) {
+            assert_null(r.fell_back);
+            assert_int_equal(r.switches.completions, 512);
+        } else {
+            assert_non_null(strstr(r.fell_back, "no slots left"));
+            assert_int_equal(r.unaggregated, 512 * 8);
+        }
+    }
+    test_fabric_close(&x);
+    /* No switch that can: the same. */
+    test_leaves dull = star;
+    dull.leaf_can = "";
+    x = test_fabric_open(&dull, test_fabric_config());
+    job[0] = test_add(&x, &q);
+    test_finish(&x);
+    assert_non_null(strstr(rlt_fabric_result(x.fabric, job[0]).fell_back, "in_network"));
+    test_fabric_close(&x);
+}
+
 /* Trees over two spines; a window of exponents ahead; the last chunk is a whole packet. */
 static void test_settings(void **state)
 {
@@ -341,7 +382,7 @@ int main(void)
         cmocka_unit_test(test_knee),        cmocka_unit_test(test_ceiling),
         cmocka_unit_test(test_dumb_leaf),   cmocka_unit_test(test_random_loss),
         cmocka_unit_test(test_stall),       cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_fallback),    cmocka_unit_test(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
