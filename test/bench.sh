@@ -11,7 +11,7 @@ command -v valgrind >/dev/null 2>&1 || { echo "valgrind is missing: apt-get inst
 coll() { # ranks, model, more
     n=$1 model=$2
     shift 2
-    echo "$ringlet coll --topology switch:$n@50GB/s,500ns --network $model --bytes 64MiB $*"
+    echo "$ringlet coll --topology switch:$n@50GB/s,500ns --network $model --bytes 64MiB --no-fold -j 1 $*"
 }
 instructions() { # command
     valgrind --tool=callgrind --callgrind-out-file=/dev/null $1 2>&1 >/dev/null | sed -n 's/.*Collected : *//p'
@@ -23,8 +23,8 @@ echo
 echo "ring all-reduce, 64 MiB, crossbar: instructions per message (start-up of a 2-rank run subtracted)"
 printf '%-12s %6s %10s %16s %14s %10s %12s\n' model ranks messages instructions per-message goal time_ps
 for model in alpha-beta flow; do
-    goal=540
-    [ $model = flow ] && goal=1500
+    goal=452
+    [ $model = flow ] && goal=900
     base=$(instructions "$(coll 2 $model --collective all_reduce --algorithm ring)")
     for n in 16 256; do
         messages=$((2 * n * (n - 1)))
@@ -57,6 +57,27 @@ for model in alpha-beta flow; do
     row "ring 1024, $model" "<= 32 MB" "$(coll 1024 $model --collective all_reduce --algorithm ring)"
 done
 row "all-to-all burst 256, flow" "" "$(coll 256 flow --collective all_to_all --algorithm direct)"
+echo
+echo "ring all-reduce, 64 MiB, crossbar: ns of CPU per message as ranks grow (start-up subtracted)"
+printf '%-12s %6s %14s %10s\n' model ranks ns-per-message growth
+for model in alpha-beta flow; do
+    start=$(measure "$(coll 2 $model --collective all_reduce --algorithm ring)" | cut -d' ' -f1)
+    first=0
+    for n in 256 1024 4096; do
+        all=$(measure "$(coll $n $model --collective all_reduce --algorithm ring)" | cut -d' ' -f1)
+        ns=$(awk -v a="$all" -v s="$start" -v n=$n 'BEGIN { printf "%.1f", (a - s) * 1e9 / (2 * n * (n - 1)) }')
+        [ $n = 256 ] && first=$ns
+        awk -v m=$model -v n=$n -v a="$ns" -v f="$first" 'BEGIN { printf "%-12s %6d %14.1f %10.2f\n", m, n, a, a / (f > 0 ? f : 1e-9) }'
+    done
+done
+echo "goal: <= 1.6 from 256 to 4096 ranks"
+echo
+echo "all-to-all burst, flow: bytes of memory a flow at the peak (that of a 2-rank run subtracted; goal: <= 130)"
+least=$(measure "$(coll 2 flow --collective all_to_all --algorithm direct)" | cut -d' ' -f2)
+for n in 256 384; do
+    peak=$(measure "$(coll $n flow --collective all_to_all --algorithm direct)" | cut -d' ' -f2)
+    echo "$n ranks $(((peak - least) * 1024 / (n * (n - 1))))"
+done
 echo
 echo "event queue, ns of CPU per hold (goal: <= 40 at 1e5 pending with ties)"
 $build/test/bench_queue
