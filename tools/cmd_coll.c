@@ -6,6 +6,7 @@
 
 #include "tools/coll.h"
 #include "tools/coll_plan.h"
+#include "tools/coll_study.h"
 #include "tools/commands.h"
 #include "tools/message.h"
 
@@ -13,6 +14,7 @@ typedef struct coll_settings {
     rlt_settings sim;
     rlt_report_settings report;
     rlt_plan_settings plan;
+    rlt_study_settings study;
     const char *collective, *algorithm, *bytes, *group, *counts, *plot;
     uint64_t ranks, root, jobs;
     const char *dtype;
@@ -82,6 +84,7 @@ static const rlt_option own_options[] = {
 
 static const rlt_option_group options[] = {
     {"What to run", own_options, 0},
+    {"Study", rlt_study_options, offsetof(coll_settings, study)},
     {"Plans in files", rlt_plan_options, offsetof(coll_settings, plan)},
     {"Where and how", rlt_settings_options, offsetof(coll_settings, sim)},
     {"Output", rlt_format_options, offsetof(coll_settings, report)},
@@ -332,9 +335,53 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
     return 0;
 }
 
+/* Options of the study without it, or of rows with it, are a mistake. */
+static int check_study(const coll_settings *s, const rlt_parsed *args, rlt_error *err)
+{
+    static const char *const own[] = {"workers", "slots", "loss", "straggler", "place"};
+    static const char *const others[] = {"ranks",       "group", "root",      "counts", "plan",
+                                         "export-plan", "links", "links-csv", "why",    "verify-fold"};
+    for (size_t i = 0; !s->study.study && i < sizeof own / sizeof *own; i++)
+        if (rlt_given(args, own[i]))
+            return rlt_fail(err, RLT_EUSAGE, NULL, "--%s is for --study ina", own[i]);
+    for (size_t i = 0; s->study.study && i < sizeof others / sizeof *others; i++)
+        if (rlt_given(args, others[i]))
+            return rlt_fail(err, RLT_EUSAGE, NULL, "--%s does not go with --study", others[i]);
+    return 0;
+}
+
+static int study(coll_job *j, const rlt_parsed *args, rlt_error *err)
+{
+    const coll_settings *s = j->s;
+    bool sized = rlt_given(args, "bytes");
+    int rc = read_kinds(j, err);
+    if (!rc && j->ask.n_kinds != 1)
+        rc = rlt_fail(err, RLT_EUSAGE, "--collective", "--study is of one collective");
+    if (!rc && sized)
+        rc = rlt_parse_sizes(s->bytes, &j->sizes, &j->n_sizes, err);
+    if (rc)
+        return rc;
+    rlt_study_ask ask = {.settings = &s->study,
+                         .sim = &s->sim,
+                         .report = &s->report,
+                         .kind = j->kinds[0],
+                         .sizes = j->sizes,
+                         .n_sizes = j->n_sizes,
+                         .algorithms = s->algorithm,
+                         .plot = s->plot,
+                         .network_given = rlt_given(args, "network"),
+                         .jobs = rlt_pool_threads(s->jobs)};
+    rc = rlt_study_run(&ask, args, err);
+    free(j->sizes);
+    return rc;
+}
+
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     coll_job j = {.s = settings};
+    int bad = check_study(j.s, args, err);
+    if (bad || j.s->study.study)
+        return bad ? bad : study(&j, args, err);
     int rc = prepare(&j, args, err);
     if (!rc && j.s->plan.export)
         rc = rlt_coll_plan_export(&j.ask, &j.s->plan, err);

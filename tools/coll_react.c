@@ -2,6 +2,8 @@
 /* One collective by a protocol that reacts. */
 #include "tools/coll_react.h"
 
+#include <stdlib.h>
+
 #include "collectives/bound.h"
 
 static rlt_fabric_config config_of(const rlt_react_ask *ask)
@@ -26,7 +28,7 @@ static rlt_fabric_config config_of(const rlt_react_ask *ask)
                                          .series_bin_ps = ask->series_ps},
                              .placement = &s->placement,
                              .aggregator = s->aggregator};
-    cfg.aggregator.series_bin_ps = ask->series_ps;
+    cfg.aggregator.series_bin_ps = ask->occupancy_ps;
     return cfg;
 }
 
@@ -163,17 +165,27 @@ rlt_value rlt_react_fallback(const rlt_react_result *r)
     return rlt_real((double)r->unaggregated < all ? (double)r->unaggregated / all : 1);
 }
 
-void rlt_react_occupancy_json(rlt_jw *w, const rlt_aggregator *a)
+int rlt_occupancy_of(const rlt_aggregator *a, rlt_time *bin_ps, double **slots, uint32_t *bins,
+                     rlt_error *err)
 {
-    rlt_time bin_ps = 0;
-    uint32_t bins = a ? rlt_aggregator_bins(a, &bin_ps) : 0;
-    if (bins == 0)
-        return;
+    *bins = a ? rlt_aggregator_bins(a, bin_ps) : 0;
+    *slots = NULL;
+    if (*bins == 0)
+        return 0;
+    if (!(*slots = calloc(*bins, sizeof **slots)))
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < *bins; i++)
+        (*slots)[i] = rlt_aggregator_bin(a, i);
+    return 0;
+}
+
+void rlt_occupancy_json(rlt_jw *w, rlt_time bin_ps, const double *slots, uint32_t bins)
+{
     rlt_jw_object(w, "occupancy");
     rlt_jw_i64(w, "bin_ps", bin_ps);
     rlt_jw_array(w, "slots");
     for (uint32_t i = 0; i < bins; i++)
-        rlt_jw_double(w, NULL, rlt_aggregator_bin(a, i), 3);
+        rlt_jw_double(w, NULL, slots[i], 3);
     rlt_jw_end_array(w);
     rlt_jw_end_object(w);
 }
@@ -190,10 +202,29 @@ static void put_counts(rlt_jw *w, const rlt_agg_counts *c)
     rlt_jw_u64(w, "evictions", c->evictions);
 }
 
-void rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t)
+static int put_fullest(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t, rlt_error *err)
 {
-    const rlt_react_result *r = &run->result;
     char name[200];
+    double *slots;
+    uint32_t bins;
+    rlt_time bin_ps = 0;
+    rlt_agg_memory m = rlt_aggregator_memory(run->fullest);
+    int rc = rlt_occupancy_of(run->fullest, &bin_ps, &slots, &bins, err);
+    if (rc)
+        return rc;
+    rlt_jw_string(w, "fullest_switch", rlt_topology_node_name(t, run->node, name, sizeof name));
+    rlt_jw_double(w, "mean_occupancy", run->mean, 3);
+    rlt_jw_u64(w, "memory_bytes", m.value_bytes + (m.state_bits + 7) / 8);
+    if (bins)
+        rlt_occupancy_json(w, bin_ps, slots, bins);
+    free(slots);
+    return 0;
+}
+
+int rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t, rlt_error *err)
+{
+    int rc = 0;
+    const rlt_react_result *r = &run->result;
     rlt_jw_object(w, "in_network");
     rlt_jw_u64(w, "workers", r->workers);
     rlt_jw_u64(w, "servers", r->servers);
@@ -206,12 +237,8 @@ void rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t)
     rlt_jw_u64(w, "timeouts", r->timeouts);
     rlt_jw_u64(w, "lost", r->lost);
     put_counts(w, &r->switches);
-    if (run->node != RLT_NONE) {
-        rlt_jw_string(w, "fullest_switch", rlt_topology_node_name(t, run->node, name, sizeof name));
-        rlt_jw_double(w, "mean_occupancy", run->mean, 3);
-        rlt_agg_memory m = rlt_aggregator_memory(run->fullest);
-        rlt_jw_u64(w, "memory_bytes", m.value_bytes + (m.state_bits + 7) / 8);
-        rlt_react_occupancy_json(w, run->fullest);
-    }
+    if (run->node != RLT_NONE)
+        rc = put_fullest(w, run, t, err);
     rlt_jw_end_object(w);
+    return rc;
 }

@@ -18,7 +18,8 @@ typedef struct rlt_react_ask {
     const rlt_coll_request *req;
     const rlt_time *late_ps; /* by member; NULL: none */
     bool exact_workers;      /* req->n is that of workers: servers apart are the ranks after them */
-    rlt_time series_ps;      /* of links and slots; 0: none */
+    rlt_time series_ps;      /* of links; 0: none */
+    rlt_time occupancy_ps;   /* of slots */
 } rlt_react_ask;
 
 /* Zero-initialise; rlt_react_end frees what is there. */
@@ -45,8 +46,11 @@ void rlt_react_end(rlt_react_run *run);
 /* Share of the contributions that reached a server without having been added up; absent without servers. */
 rlt_value rlt_react_fallback(const rlt_react_result *r);
 /* "in_network": {...} into an open object; with the occupancy over time where it was recorded. */
-void rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t);
-/* "occupancy": {bin_ps, slots: [...]} of the fullest switch; nothing without a series. */
-void rlt_react_occupancy_json(rlt_jw *w, const rlt_aggregator *a);
+int rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
+/* "occupancy": {bin_ps, slots: [...]}. */
+void rlt_occupancy_json(rlt_jw *w, rlt_time bin_ps, const double *slots, uint32_t bins);
+/* What was recorded of an aggregator: the mean of slots in use in each bin, malloc'ed; *bins 0: nothing. */
+int rlt_occupancy_of(const rlt_aggregator *a, rlt_time *bin_ps, double **slots, uint32_t *bins,
+                     rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -240,8 +240,11 @@ static int simulate_react(const coll_table *t, rlt_job *job, coll_result *r, con
     const rlt_coll_ask *ask = t->ask;
     const char *name = rlt_reactive_name(reacting->protocol);
     bool several = ask->n_algorithms > 1 || ask->n_kinds > 1;
-    rlt_react_ask how = {
-        .setup = &ask->setup, .reacting = reacting, .req = req, .series_ps = ask->report->series_ps};
+    rlt_react_ask how = {.setup = &ask->setup,
+                         .reacting = reacting,
+                         .req = req,
+                         .series_ps = ask->report->series_ps,
+                         .occupancy_ps = ask->report->series_ps};
     rlt_error why = {0};
     r->served = false;
     if (ask->all_algorithms && req->bytes > MOST_OF_ALL / req->n) {
@@ -387,10 +390,11 @@ static int take_row(coll_table *t, coll_result *r, rlt_error *err)
         rlt_jw_object(&t->json, NULL);
         rlt_row_json(&t->json, columns, t->n_columns, row->values);
         if (r->react.fabric)
-            rlt_react_json(&t->json, &r->react, t->ask->setup.topology);
+            rc = rlt_react_json(&t->json, &r->react, t->ask->setup.topology, err);
     } else if (row_comes_with_links(t))
         rlt_table_row(&t->table, row->values);
-    rc = write_links(t, r, err);
+    if (!rc)
+        rc = write_links(t, r, err);
     if (t->format == RLT_FORMAT_JSON)
         rlt_jw_end_object(&t->json);
     rlt_coll_end(&r->run);
