@@ -452,7 +452,7 @@ static void wind_clock(const visit *v, const rlt_agg_packet *a, uint32_t slot)
         (rlt_slot_clock){.owner = {v->j->number, v->p->key % v->j->n_trees, v->stop},
                          .chunk = a->chunk,
                          .slot = slot,
-                         .version = a->version};
+                         .version = v->j->mode == RLT_SLOTS_POOL ? a->version : 0};
     rlt_sim_post(f->sim, rlt_time_add(rlt_sim_now(f->sim), v->j->ttl_ps), RLT_START, f->on_clock, i);
 }
 
