@@ -354,6 +354,34 @@ static void outsiders_stop_the_run(void **state)
     assert_true(rlt_sim_events(w->sim) > events);
 }
 
+static void stands_for_three(void *ctx, uint64_t payload)
+{
+    world *w = ctx;
+    (void)payload;
+    rlt_sim_also(w->sim);
+    rlt_sim_also(w->sim);
+}
+
+/* Who shares events relies on it that every event scheduled shows, of whichever kind, and nothing else does.
+ */
+static void what_is_scheduled_shows(void **state)
+{
+    world *w = *state;
+    int h = rlt_sim_handler(w->sim, stands_for_three, w);
+    uint64_t before = rlt_sim_scheduled(w->sim);
+    assert_true(before > 0);
+    rlt_sim_post(w->sim, 5, RLT_COMPLETE, h, 0);
+    assert_true(rlt_sim_scheduled(w->sim) > before);
+    before = rlt_sim_scheduled(w->sim);
+    rlt_event ev = rlt_sim_at(w->sim, 5, RLT_COMPLETE, h, 0);
+    assert_true(rlt_sim_scheduled(w->sim) > before);
+    before = rlt_sim_scheduled(w->sim);
+    rlt_sim_cancel(w->sim, ev);
+    assert_int_equal(run_all(w), 0);
+    assert_int_equal(rlt_sim_scheduled(w->sim), before);
+    assert_int_equal(rlt_sim_events(w->sim), 3);
+}
+
 static void count_progress(void *ctx, const rlt_sim *sim)
 {
     uint64_t *calls = ctx;
@@ -488,6 +516,7 @@ int main(void)
 {
 #define WORLD(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        WORLD(what_is_scheduled_shows),
         WORLD(classes_order_an_instant),
         WORLD(passed_classes_run_in_the_present_one),
         WORLD(cancelled_events_never_run),
