@@ -323,6 +323,18 @@ rlt_time rlt_fabric_end(const rlt_fabric *f)
     return end;
 }
 
+double rlt_fabric_fairness(const rlt_fabric *f)
+{
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < f->n_jobs; i++) {
+        const rlt_job *j = f->jobs[i];
+        double rate = j->result.time_ps > 0 ? (double)j->req.bytes / (double)j->result.time_ps : 0;
+        sum += rate;
+        squares += rate * rate;
+    }
+    return squares > 0 ? sum * sum / (f->n_jobs * squares) : 1;
+}
+
 rlt_sim *rlt_fabric_sim(rlt_fabric *f)
 {
     return f->sim;

@@ -8,6 +8,7 @@
  *
  * Where packets can be lost, every one is acknowledged by who gets it and sent again after `rto`.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "collectives/fabric.h"
@@ -150,6 +151,24 @@ static void ring_timer(rlt_job *j, uint64_t what)
     }
     j->result.retransmissions++;
     send(j, worker, chunk, what & 1 ? PK_GATHER : PK_REDUCE, sum_until(j, worker, chunk, what & 1));
+}
+
+int rlt_job_fall_back(rlt_job *j, const rlt_error *why, rlt_error *err)
+{
+    snprintf(j->result.fallback, sizeof j->result.fallback, "%.40s%s%.70s", why->where,
+             why->where[0] ? ": " : "", why->what);
+    if (j->req.protocol->release)
+        j->req.protocol->release(j);
+    free(j->state);
+    j->state = NULL;
+    rlt__fabric_uproot(j);
+    j->n_trees = 1;
+    j->streaming = false;
+    j->packet_flags = 0;
+    j->result.slots = j->result.adders = j->result.levels = 0;
+    j->req.protocol = &rlt_host_ring;
+    int rc = rlt_settings_preset(&rlt_host_ring, j->req.settings, err);
+    return rc ? rc : rlt_host_ring.start(j, err);
 }
 
 static int ring_start(rlt_job *j, rlt_error *err)

@@ -129,6 +129,8 @@ RLT_API int rlt_fabric_add(rlt_fabric *f, const rlt_react_request *req, uint32_t
 RLT_API int rlt_fabric_run(rlt_fabric *f, rlt_error *err) RLT_MUST_USE;
 RLT_API rlt_react_result rlt_fabric_result(const rlt_fabric *f, uint32_t job);
 RLT_API rlt_time rlt_fabric_end(const rlt_fabric *f); /* of the last job */
+/* Jain's index of the jobs' rates (bytes over time): 1 where all are equal, 1 / jobs where one has all. */
+RLT_API double rlt_fabric_fairness(const rlt_fabric *f);
 RLT_API rlt_sim *rlt_fabric_sim(rlt_fabric *f);
 RLT_API rlt_packets *rlt_fabric_packets(rlt_fabric *f); /* its usage: bytes and busy time of links */
 /* Switches that add, in order of first use: node, aggregator. NULL past the end. */

@@ -121,6 +121,9 @@ static inline rlt_setting_value rlt_job_setting(const rlt_job *j, uint32_t i)
  * granted in POOL and CREDIT. */
 int rlt_job_plant(rlt_job *j, rlt_add_place place, uint32_t trees, uint32_t slots, uint32_t payload,
                   rlt_error *err) RLT_MUST_USE;
+/* In start(), of a protocol without servers: its switches refused, so the job is a ring's between its hosts,
+ * and its result says why. */
+int rlt_job_fall_back(rlt_job *j, const rlt_error *why, rlt_error *err) RLT_MUST_USE;
 /* What worker w gives to a chunk. */
 uint64_t rlt_contribution(const rlt_job *j, uint32_t chunk, uint32_t worker);
 /* Sends a worker's packet of a chunk to its adder; returns when its last bit will have left. */

@@ -15,14 +15,13 @@
  * with links of 25 ns and switches of 90 ns.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "collectives/fabric.h"
+#include "collectives/reactor.h"
 
 enum { MODE, THRESHOLD, OSTS, PAYLOAD, HEADER, SEGMENT, ETA, STREAM, HOST, ADD, PLACE, REFUSED };
 enum { MODE_AUTO, MODE_LLT, MODE_SAT };
-enum { REFUSED_RING, REFUSED_FAIL };
+enum { REFUSED_RING };
 
 static const rlt_setting settings[] = {
     [MODE] = {"mode", RLT_SETTING_WORD, "auto", 0, 0, "auto|llt|sat",
@@ -105,22 +104,6 @@ static void sharp_timer(rlt_job *j, uint64_t what)
         take(j, (uint32_t)(what / j->window), s->arrivals[what].chunk, s->arrivals[what].sum);
 }
 
-/* The group is refused: the job is a ring's from now on. */
-static int fall_back(rlt_job *j, rlt_error *why, rlt_error *err)
-{
-    snprintf(j->result.fallback, sizeof j->result.fallback, "%.40s%s%.70s", why->where,
-             why->where[0] ? ": " : "", why->what);
-    free(j->state);
-    j->state = NULL;
-    rlt__fabric_uproot(j);
-    j->n_trees = 1;
-    j->streaming = false;
-    j->result.slots = j->result.adders = j->result.levels = 0;
-    j->req.protocol = &rlt_host_ring;
-    int rc = rlt_settings_preset(&rlt_host_ring, j->req.settings, err);
-    return rc ? rc : rlt_host_ring.start(j, err);
-}
-
 static int reserve(rlt_job *j, rlt_error *err)
 {
     uint64_t mode = rlt_job_setting(j, MODE).u, payload = rlt_job_setting(j, PAYLOAD).u;
@@ -151,7 +134,7 @@ static int sharp_start(rlt_job *j, rlt_error *err)
         return rlt_nomem(err);
     int rc = reserve(j, &why);
     if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_job_setting(j, REFUSED).u == REFUSED_RING)
-        return fall_back(j, &why, err);
+        return rlt_job_fall_back(j, &why, err);
     if (rc) {
         if (err)
             *err = why;

@@ -16,7 +16,7 @@
 
 #include "collectives/reactor.h"
 
-enum { WINDOW, PAYLOAD, HEADER, RTO, BACKOFF, TRIES, PLACE, TREES, EXPONENTS };
+enum { WINDOW, PAYLOAD, HEADER, RTO, BACKOFF, TRIES, PLACE, TREES, EXPONENTS, REFUSED };
 
 static const rlt_setting settings[] = {
     [WINDOW] = {"window", RLT_SETTING_COUNT, "256", 1, 1 << 18, NULL,
@@ -34,6 +34,8 @@ static const rlt_setting settings[] = {
     [TREES] = {"trees", RLT_SETTING_COUNT, "1", 1, 64, NULL, "trees that chunks take turns on"},
     [EXPONENTS] = {"exponents", RLT_SETTING_WORD, "off", 0, 0, "off|on",
                    "a window of packets ahead that agrees on the scale"},
+    [REFUSED] = {"refused", RLT_SETTING_WORD, "fail", 0, 0, "fail|ring",
+                 "what happens where switches refuse the job: an error, or a ring between hosts"},
 };
 
 /* What a worker waits for in one place of its window. */
@@ -118,6 +120,7 @@ static int switchml_start(rlt_job *j, rlt_error *err)
 {
     uint64_t payload = rlt_job_setting(j, PAYLOAD).u;
     uint32_t trees = (uint32_t)rlt_job_setting(j, TREES).u, window = (uint32_t)rlt_job_setting(j, WINDOW).u;
+    rlt_error why = {0};
     switchml *s = j->state = calloc(1, sizeof *s);
     if (!s)
         return rlt_nomem(err);
@@ -128,7 +131,11 @@ static int switchml_start(rlt_job *j, rlt_error *err)
     j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, HEADER).u);
     j->window = window < trees ? trees : window - window % trees;
     int rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, trees, j->window / trees,
-                           (uint32_t)payload, err);
+                           (uint32_t)payload, &why);
+    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_job_setting(j, REFUSED).u != 0)
+        return rlt_job_fall_back(j, &why, err);
+    if (rc && err)
+        *err = why;
     if (!rc)
         rc = plan_chunks(j, payload, err);
     if (rc)
