@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/libra.h"
 #include "collectives/reactor.h"
 #include "sim/units.h"
 
-static const rlt_reactive *const table[] = {&rlt_switchml, &rlt_ps_switch, &rlt_atp, &rlt_sharp,
-                                            &rlt_host_ring};
+static const rlt_reactive *const table[] = {&rlt_switchml, &rlt_ps_switch, &rlt_atp,
+                                            &rlt_sharp,    &rlt_host_ring, &rlt_libra};
 enum { N_PROTOCOLS = sizeof table / sizeof table[0] };
 
 const rlt_reactive *rlt_reactive_at(uint32_t i)
