@@ -30,8 +30,10 @@ static const rlt_option workload_options[] = {
 
 static const rlt_option what_if_options[] = {
     {"algorithm", 'a', RLT_OPT_TEXT, "LIST",
-     "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. "
-     "Default: hierarchical where a "
+     "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. By "
+     "size: all_reduce=ring:1MiB:nvls is nvls from 1 MiB on, where it can; by group: all_reduce@8=direct is "
+     "for "
+     "groups of 8; the last that applies and can. Default: hierarchical where a "
      "group spans several dimensions, direct for all-to-all, else ring.",
      AT(algorithm), .word_at = rlt_algorithm_word},
     {"compute-scale", 0, RLT_OPT_NUMBER, "X", "Accelerators X times as fast as recorded.", AT(compute_scale),
@@ -252,8 +254,9 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->routing = r->setup.routing;
     o->model = r->setup.model;
     o->endpoint = r->setup.endpoint;
-    if ((rc = rlt_parse_algorithms(s->algorithm, o->algorithm, err)))
+    if ((rc = rlt_parse_rules(s->algorithm, o->algorithm, &r->rules, &o->n_rules, err)))
         return rc;
+    o->rules = r->rules;
     o->algorithm_where_able = s->algorithm && !strchr(s->algorithm, '=');
     o->channels = r->setup.channels;
     o->chunks = r->setup.chunks;
@@ -360,6 +363,7 @@ static void close_run(rlt_run *r)
     free(r->host_scale);
     free(r->compute_scale);
     free(r->delay_ps);
+    free(r->rules);
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)

@@ -10,7 +10,7 @@
 #include "tools/coll_study.h"
 #include "tools/plot.h"
 
-enum { PANELS = 6, LINES = 40, OCCUPANCY_LINES = 8, NAME = 80 };
+enum { PANELS = 6, LINES = 40, OCCUPANCY_LINES = 12, NAME = 80 };
 
 typedef struct curves {
     const rlt_study *s;
@@ -98,7 +98,19 @@ static void add_panel(curves *c, rlt_study_axis axis, const char *x_label, bool 
     c->n_panels++;
 }
 
-/* Slots in use in the course of the largest reductions, with each loss and straggler. */
+/* What its line stands for, short: the legend has room for some twenty letters. */
+static void name_occupancy(const rlt_study *s, uint32_t algorithm, uint32_t loss, uint32_t late, char *name)
+{
+    const char *of = s->algorithms[algorithm].name;
+    if (loss)
+        snprintf(name, NAME, "%s, loss %s", of, s->axes[RLT_AXIS_LOSS].text[loss]);
+    else if (late)
+        snprintf(name, NAME, "%s, +%s", of, s->axes[RLT_AXIS_STRAGGLER].text[late]);
+    else
+        snprintf(name, NAME, "%s", of);
+}
+
+/* Slots in use in the course of the largest reductions, with each loss and each straggler. */
 static void add_occupancy(curves *c)
 {
     const rlt_study *s = c->s;
@@ -115,7 +127,7 @@ static void add_occupancy(curves *c)
                 p.at[RLT_AXIS_LOSS] = l;
                 p.at[RLT_AXIS_STRAGGLER] = d;
                 const rlt_study_result *r = rlt_study_at(s, a, &p);
-                if (!s->algorithms[a].adds || r->bins == 0 || panel->n_lines == OCCUPANCY_LINES)
+                if (!s->algorithms[a].adds || (l && d) || r->bins == 0 || panel->n_lines == OCCUPANCY_LINES)
                     continue;
                 double *x = c->numbers + c->used, *y = x + r->bins;
                 char *name = c->names[c->n_panels][panel->n_lines];
@@ -124,8 +136,7 @@ static void add_occupancy(curves *c)
                     y[i] = r->occupancy[i];
                 }
                 c->used += 2 * (size_t)r->bins;
-                snprintf(name, NAME, "%s, loss %s, straggler %s", s->algorithms[a].name,
-                         s->axes[RLT_AXIS_LOSS].text[l], s->axes[RLT_AXIS_STRAGGLER].text[d]);
+                name_occupancy(s, a, l, d, name);
                 c->lines[c->n_panels][panel->n_lines++] =
                     (rlt_plot_line){.name = name, .x = x, .y = y, .n = r->bins};
             }

@@ -35,6 +35,7 @@ typedef struct rlt_run {
     rlt_timing *timing;
     double *host_scale, *compute_scale; /* per rank, or NULL */
     rlt_time *delay_ps;
+    rlt_algorithm_rule *rules;
     bool partial;       /* stopped before its end */
     uint32_t last_rank; /* the one that ends last: totals are its own */
 } rlt_run;

@@ -13,6 +13,7 @@
 #include "tools/manifest.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "workload/replay.h"
 
 /* A protocol that reacts, with the values of its settings. */
 typedef struct rlt_reacting {
@@ -90,6 +91,10 @@ const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size);
  * entries are chosen. `text` NULL: all chosen. RLT_EUSAGE. */
 int rlt_parse_algorithms(const char *text, const rlt_algorithm *table[RLT_COLL_KINDS],
                          rlt_error *err) RLT_MUST_USE;
+/* The same with rules: "all_reduce=ring:1MiB:nvls" is ring below 1 MiB and nvls from there on,
+ * "all_reduce@8=direct" is for groups of 8. *rules malloc'ed. RLT_EUSAGE. */
+int rlt_parse_rules(const char *text, const rlt_algorithm *table[RLT_COLL_KINDS], rlt_algorithm_rule **rules,
+                    uint32_t *n, rlt_error *err) RLT_MUST_USE;
 /* A protocol that reacts, by name; dashes are underscores. NULL: there is none of that name. */
 const rlt_reactive *rlt_find_protocol(const char *name, size_t length);
 /* Whether a protocol has a setting of that name. */

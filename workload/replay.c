@@ -207,6 +207,27 @@ static void sim_fail(rlt_replay *r, const rlt_error *e)
     rlt_sim_fail(r->sim, e->code, e->where, "%s", e->what);
 }
 
+/* By the last rule that applies and can: 0; none applies: 1; else why the first of them cannot. */
+static int plan_by_rule(rlt_replay *r, const rlt_coll_request *req, rlt_plan *plan, rlt_error *err)
+{
+    int rc = 1;
+    for (uint32_t i = r->options.n_rules; i-- > 0;) {
+        const rlt_algorithm_rule *rule = &r->options.rules[i];
+        rlt_error why = {0};
+        if (rule->kind != req->kind || (rule->members && rule->members != req->n) ||
+            req->bytes < rule->from_bytes)
+            continue;
+        int failed = rlt_plan_create(rule->algorithm, req, plan, &why);
+        if (failed == 0)
+            return 0;
+        if (rc == 1 || (failed != RLT_EUNSUPPORTED && failed != RLT_ETOPOLOGY))
+            rc = rlt_fail(err, failed, why.where, "%s", why.what);
+        if (failed != RLT_EUNSUPPORTED && failed != RLT_ETOPOLOGY)
+            return rc;
+    }
+    return rc;
+}
+
 /* The first arrival of a communication plans it. */
 static int open_comm(rlt_replay *r, uint32_t index, rlt_error *err)
 {
@@ -223,7 +244,9 @@ static int open_comm(rlt_replay *r, uint32_t index, rlt_error *err)
         return 0;
     }
     const rlt_algorithm *a = r->options.algorithm[comm->kind];
-    rc = rlt_plan_create(a && (a->kinds >> comm->kind & 1) ? a : NULL, &req, &cs->plan, err);
+    rc = plan_by_rule(r, &req, &cs->plan, err);
+    if (rc == 1)
+        rc = rlt_plan_create(a && (a->kinds >> comm->kind & 1) ? a : NULL, &req, &cs->plan, err);
     if (rc == RLT_EUNSUPPORTED && a && r->options.algorithm_where_able)
         rc = rlt_plan_create(NULL, &req, &cs->plan, err);
     if (rc < 0)

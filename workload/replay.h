@@ -23,6 +23,14 @@
 extern "C" {
 #endif
 
+/* Which algorithm does collectives of a kind, in groups of so many members, from so many bytes on. */
+typedef struct rlt_algorithm_rule {
+    rlt_coll_kind kind;
+    uint32_t members; /* 0: any number */
+    uint64_t from_bytes;
+    const rlt_algorithm *algorithm; /* NULL: chosen */
+} rlt_algorithm_rule;
+
 typedef struct rlt_replay_options {
     const rlt_topology *topology;
     const rlt_placement *placement; /* NULL: identity */
@@ -30,6 +38,9 @@ typedef struct rlt_replay_options {
     const rlt_net_model *model;
     rlt_endpoint endpoint;
     const rlt_algorithm *algorithm[RLT_COLL_KINDS]; /* NULL: chosen */
+    /* Before those: the last rule that applies and whose algorithm can do it; borrowed. */
+    const rlt_algorithm_rule *rules;
+    uint32_t n_rules;
     bool algorithm_where_able; /* a collective that the algorithm does not do is left to the choice */
     uint32_t channels, chunks, window, directions, servers; /* 0: the algorithm's default */
     const char *patterns[RLT_MAX_DIMS]; /* inside each dimension of the topology; NULL: by shape */
