@@ -79,6 +79,7 @@ int rlt_fabric_create(const rlt_fabric_config *cfg, rlt_fabric **out, rlt_error 
     f->on_begin = rlt_sim_handler(f->sim, on_begin, f);
     f->on_held = rlt_sim_handler(f->sim, rlt__fabric_on_held, f);
     f->on_clock = rlt_sim_handler(f->sim, rlt__fabric_on_clock, f);
+    f->on_pass = rlt_sim_handler(f->sim, rlt__fabric_on_pass, f);
     rlt_packets_config *p = &f->cfg.packets;
     p->sim = f->sim;
     p->ctx = f;

@@ -29,6 +29,7 @@ typedef struct rlt_fabric_switch_ {
     uint32_t payload;
     rlt_agg_owner *owners; /* by the aggregator's job */
     uint32_t n_owners, owners_room;
+    rlt_time passes_free; /* when its recirculation ports are */
 } rlt_fabric_switch_;
 
 struct rlt_fabric {
@@ -45,7 +46,7 @@ struct rlt_fabric {
     /* Packets held back, and how many have been drawn for; slots whose time runs: */
     rlt_pool held, clocks;
     uint64_t drawn;
-    int on_held, on_clock;
+    int on_held, on_clock, on_pass;
 };
 
 /* Sends a packet of a job, unless the lose hook takes it; `member` is the host at one of its ends. */
@@ -55,8 +56,13 @@ void rlt__fabric_disturb(rlt_job *j, const rlt_packet *p);
 /* Events of packets held back, and of slots whose time is over. */
 void rlt__fabric_on_held(void *ctx, uint64_t payload);
 void rlt__fabric_on_clock(void *ctx, uint64_t payload);
-/* A packet at a switch that is a stop of its tree. */
+/* A packet at a switch that is a stop of its tree: what takes more passes is handled after them. */
 void rlt__fabric_stop(rlt_job *j, const rlt_packet *p);
+/* True: a packet with values is on its way through the recirculation ports, and will be handled later. */
+bool rlt__fabric_recirculates(rlt_job *j, rlt_fabric_switch_ *s, const rlt_packet *p);
+void rlt__fabric_on_pass(void *ctx, uint64_t payload);
+/* A packet after its last pass. */
+void rlt__fabric_handle(rlt_job *j, const rlt_packet *p);
 /* Frees trees, and the slots that they hold. */
 void rlt__fabric_uproot(rlt_job *j);
 /* A way of a tree as a route of packets; RLT_NONE when out of memory. */

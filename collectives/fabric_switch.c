@@ -6,7 +6,7 @@
 #include "collectives/fabric.h"
 #include "sim/mem.h"
 
-enum { USUAL_WIDTH = 1024 };
+enum { USUAL_WIDTH = 1024, MOST_NAMED = 1 << 20 /* slots that aux has room for */ };
 
 /* Planting */
 
@@ -207,7 +207,8 @@ static int plant_one(rlt_job *j, uint32_t tree, rlt_reduction_request *q, uint8_
     const char *why = "";
     rlt_job_tree *t = &j->trees[tree];
     for (;;) {
-        uint32_t refused = RLT_NONE, least = slots;
+        bool all = j->fabric->cfg.aggregator.sharing == RLT_SHARE_DYNAMIC; /* whatever is asked */
+        uint32_t refused = RLT_NONE, least = all ? MOST_NAMED : slots;
         int rc = rlt_reduction_create(q, &t->map, err);
         if (rc)
             return rc;
@@ -472,7 +473,7 @@ void rlt__fabric_on_clock(void *ctx, uint64_t payload)
         send_partial(&v, c.chunk, d.sum.bits, (uint64_t)d.sum.values[0].i);
 }
 
-void rlt__fabric_stop(rlt_job *j, const rlt_packet *p)
+void rlt__fabric_handle(rlt_job *j, const rlt_packet *p)
 {
     visit v = {.j = j, .t = &j->trees[p->key % j->n_trees], .p = p};
     v.stop = rlt_map_get(&v.t->stop_of, p->dst);
@@ -505,4 +506,13 @@ void rlt__fabric_stop(rlt_job *j, const rlt_packet *p)
         v.p = &marked;
     }
     obey(&v, &d);
+}
+
+void rlt__fabric_stop(rlt_job *j, const rlt_packet *p)
+{
+    const rlt_job_tree *t = &j->trees[p->key % j->n_trees];
+    uint32_t stop = j->pass_ports ? rlt_map_get(&t->stop_of, p->dst) : RLT_NONE;
+    if (stop == RLT_NONE || t->agg_job[stop] == RLT_NONE ||
+        !rlt__fabric_recirculates(j, &j->fabric->switches[t->agg[stop]], p))
+        rlt__fabric_handle(j, p);
 }

@@ -51,6 +51,9 @@ static const rlt_setting settings[] = {
                            "register arrays, each used once a pass"},
     [RLT__LIBRA_ORDER] = {"order", RLT_SETTING_WORD, "heat", 0, 0, "heat|random",
                           "how hot parameters are placed on them"},
+    [RLT__LIBRA_RECIRCULATION] =
+        {"recirculation", RLT_SETTING_COUNT, "0", 0, 1024, NULL,
+         "ports for passes beyond the first, as fast as a worker's link; 0: passes cost nothing"},
     [RLT__LIBRA_ENTRY] = {"entry", RLT_SETTING_SIZE, "4B", 1, 64, NULL, "bytes of a hot update"},
     [RLT__LIBRA_COLD_ENTRY] = {"cold_entry", RLT_SETTING_SIZE, "4B", 1, 256, NULL,
                                "bytes of a cold update: its key is among them, where that counts"},
@@ -248,6 +251,18 @@ static void count_connections(const rlt_job *j, rlt_libra_report *r)
     r->connections = hot * ((uint64_t)j->workers + j->n_servers) + cold * r->connections_plain;
 }
 
+/* What passes beyond the first cost: a port takes as long for a packet as the link of a worker. */
+static void charge_passes(rlt_job *j, const rlt__libra *s)
+{
+    const rlt_reduction *r = j->trees[0].map;
+    const rlt_packets_config *p = &j->fabric->cfg.packets;
+    uint32_t link = r->links[r->contributors[0].up.first];
+    double bw = (double)rlt_topology_link(p->topology, link).bw_Bps * p->bandwidth_scale;
+    j->pass_ports = (uint32_t)rlt_job_setting(j, RLT__LIBRA_RECIRCULATION).u;
+    j->more_passes = s->report.passes > 1 ? s->report.passes - 1 : 0;
+    j->pass_ps = (rlt_time)(j->wire_bytes * 1e12 / bw + 0.5);
+}
+
 static int libra_start(rlt_job *j, rlt_error *err)
 {
     rlt__libra *s = j->state = calloc(1, sizeof *s);
@@ -269,6 +284,7 @@ static int libra_start(rlt_job *j, rlt_error *err)
     if (rc)
         return rc;
     s->report.register_bytes = s->report.hot_packets ? j->result.slots * payload : 0;
+    charge_passes(j, s);
     count_connections(j, &s->report);
     return make_state(j, s, err);
 }

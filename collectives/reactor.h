@@ -95,6 +95,11 @@ struct rlt_job {
     bool streaming;       /* CREDIT: streaming trees, locked */
     uint8_t packet_flags; /* of contributions and replies: RLT_PACKET_ECT */
     rlt_time ttl_ps;      /* switches send partial sums to a server after that time; 0: never */
+    /* Contributions pass a switch more than once: passes beyond the first (a mean), through how many
+     * recirculation ports, each of which takes so long for a packet; 0 ports: nothing is charged. */
+    double more_passes;
+    uint32_t pass_ports;
+    rlt_time pass_ps;
     uint32_t n_trees;
     rlt_job_tree *trees;
     void *state;
