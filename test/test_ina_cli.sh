@@ -8,6 +8,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 ringlet=${RINGLET:-build/ringlet}
 case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
+[ -x "$ringlet" ] || { echo "not ok 1 - no $ringlet"; exit 1; }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0 number=0
