@@ -8,64 +8,14 @@
  * 64-step window of bits; what does not fit there (several messages for one step, or far ahead) is counted in
  * a map.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/executor.h"
-#include "sim/map.h"
-#include "sim/mem.h"
-
-typedef struct lane {
-    uint64_t early;       /* bit i: one message for step `step + 1 + i` is here */
-    rlt_time injected_ps; /* when the last send that told its time at issue is injected */
-    uint32_t step, n_steps;
-    int32_t missing;               /* messages that the current step waits for; below 0: not yet issued */
-    uint32_t unsent;               /* sends whose end the network will tell */
-    uint32_t waiters, next_waiter; /* lanes of this member that wait for a step of this one */
-    uint32_t member;               /* its place among those that run */
-    uint16_t number;               /* of the lane */
-    uint8_t state;                 /* of the current step: ISSUED, NOWAIT */
-    uint8_t asleep;                /* why it must not run: 0, or NOT_BEGUN, ... */
-} lane;
-
-enum { ISSUED = 1, NOWAIT = 2 };
-enum { NOT_BEGUN = 1, WAITING = 2, DONE = 4, LEAPING = 8 };
+#include "collectives/executor_internal.h"
 
 /* Out of the way of the common case, so that it saves no registers, and no jump. */
 #define SELDOM    __attribute__((noinline))
 #define seldom(x) __builtin_expect((x) != 0, 0)
-
-typedef struct collective {
-    const rlt_plan *plan;
-    const rlt_fold *fold; /* one member of each class runs; NULL: all do */
-    const rlt_exec_client *client;
-    uint64_t cookie;
-    lane *lanes;              /* n * plan->lanes */
-    uint32_t *lanes_left;     /* of a member */
-    rlt_map crowd;            /* (lane << 32 | step) -> messages that the window cannot hold */
-    const rlt_tuning *tuning; /* the plan's, or NULL */
-    uint32_t n_lanes, capacity, members_capacity;
-    uint32_t direct;                         /* lanes that a message reaches by itself: n_lanes, folded 0 */
-    uint32_t arrived, members, members_left; /* members that run */
-    rlt_step steady;                         /* folded to one lane: its last step, */
-    rlt_time steady_ps;                      /* and when that began */
-    bool leaping;
-    uint32_t next_free;
-    uint8_t flags, live, folded;
-} collective;
-
-struct rlt_exec {
-    rlt_sim *sim;
-    rlt_net *net;
-    collective *all;
-    uint32_t n, capacity, free_head, pending;
-    uint32_t *ready; /* stack of (collective, lane) pairs whose step may have become complete */
-    uint32_t n_ready, ready_capacity;
-    rlt_time launch_ps;
-    int on_launch, on_member_launch, on_wake, on_leap;
-    uint8_t blocking;
-};
 
 static bool push_ready(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
@@ -85,9 +35,9 @@ static bool push_ready(rlt_exec *x, uint32_t id, uint32_t lane_index)
 
 /* Moves the bits of the window on by one step and returns how many messages of the new step are already here.
  */
-static SELDOM uint32_t take_early(collective *c, uint32_t lane_index)
+static SELDOM uint32_t take_early(rlt_exec_collective *c, uint32_t lane_index)
 {
-    lane *l = &c->lanes[lane_index];
+    rlt_exec_lane *l = &c->lanes[lane_index];
     uint32_t count = (uint32_t)(l->early & 1);
     l->early >>= 1;
     if (c->crowd.n) {
@@ -103,9 +53,10 @@ static SELDOM uint32_t take_early(collective *c, uint32_t lane_index)
 
 /* A message for a later step than the lane is at; a plan never addresses a finished one: the checker sees to
  * it. */
-static SELDOM void note_early(rlt_exec *x, collective *c, uint32_t lane_index, uint32_t step, uint32_t count)
+static SELDOM void note_early(rlt_exec *x, rlt_exec_collective *c, uint32_t lane_index, uint32_t step,
+                              uint32_t count)
 {
-    lane *l = &c->lanes[lane_index];
+    rlt_exec_lane *l = &c->lanes[lane_index];
     uint32_t ahead = step - l->step;
     if (count == 1 && ahead <= 64 && !(l->early >> (ahead - 1) & 1)) {
         l->early |= (uint64_t)1 << (ahead - 1);
@@ -119,7 +70,7 @@ static SELDOM void note_early(rlt_exec *x, collective *c, uint32_t lane_index, u
 
 static void finish_member(rlt_exec *x, uint32_t id, uint32_t member)
 {
-    collective *c = &x->all[id];
+    rlt_exec_collective *c = &x->all[id];
     const rlt_exec_client *client = c->client;
     uint64_t cookie = c->cookie;
     bool last = --c->members_left == 0;
@@ -140,7 +91,7 @@ static void finish_member(rlt_exec *x, uint32_t id, uint32_t member)
 /* Wakes the lanes of this member that waited for a step that lane_index has now finished. */
 static SELDOM void wake_waiters(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
-    collective *c = &x->all[id];
+    rlt_exec_collective *c = &x->all[id];
     uint32_t w = c->lanes[lane_index].waiters;
     c->lanes[lane_index].waiters = RLT_NONE;
     while (w != RLT_NONE) {
@@ -153,13 +104,13 @@ static SELDOM void wake_waiters(rlt_exec *x, uint32_t id, uint32_t lane_index)
 }
 
 /* True if the lane has to wait for that step of another lane of its member. */
-static SELDOM bool waits(collective *c, lane *l, uint32_t wait_lane, uint32_t wait_step)
+static SELDOM bool waits(rlt_exec_collective *c, rlt_exec_lane *l, uint32_t wait_lane, uint32_t wait_step)
 {
     uint32_t first = l->member * c->plan->lanes;
-    lane *other = &c->lanes[first + wait_lane];
-    if (other->step > wait_step || (other->asleep & DONE))
+    rlt_exec_lane *other = &c->lanes[first + wait_lane];
+    if (other->step > wait_step || (other->asleep & RLT_LANE_DONE))
         return false;
-    l->asleep = WAITING;
+    l->asleep = RLT_LANE_WAITING;
     l->next_waiter = other->waiters;
     other->waiters = first + l->number;
     return true;
@@ -167,7 +118,8 @@ static SELDOM bool waits(collective *c, lane *l, uint32_t wait_lane, uint32_t wa
 
 /* Where a message goes that does not go to the sender's own lane of one member, or that stands for several.
  */
-static SELDOM void address(const collective *c, const rlt_step *s, const lane *l, rlt_message *m)
+static SELDOM void address(const rlt_exec_collective *c, const rlt_step *s, const rlt_exec_lane *l,
+                           rlt_message *m)
 {
     const rlt_plan *plan = c->plan;
     uint32_t there = (l->number + s->peer_shift) % plan->lanes, place = s->send_to;
@@ -201,8 +153,8 @@ static SELDOM rlt_time send_tree(rlt_exec *x, const rlt_plan *plan, const rlt_st
 }
 
 /* Starts the current step of a lane; false if it has to wait for another lane. */
-static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective *c, uint32_t id, lane *l,
-                                                        uint32_t lane_index)
+static inline __attribute__((always_inline)) bool issue(rlt_exec *x, rlt_exec_collective *c, uint32_t id,
+                                                        rlt_exec_lane *l, uint32_t lane_index)
 {
     const rlt_plan *plan = c->plan;
     uint32_t member = l->member, number = l->number;
@@ -213,7 +165,7 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective 
     plan->algorithm->step(plan, member, number, l->step, &s);
     if (seldom(s.wait_lane != RLT_NONE) && waits(c, l, s.wait_lane, s.wait_step))
         return false;
-    l->state = s.nowait ? ISSUED | NOWAIT : ISSUED;
+    l->state = s.nowait ? RLT_STEP_ISSUED | RLT_STEP_NOWAIT : RLT_STEP_ISSUED;
     l->missing += (int32_t)s.recv_count;
     if (s.send_to == RLT_NONE)
         return true;
@@ -239,7 +191,7 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, collective 
 }
 
 /* The lane's own send still holds it although the network told its end at issue: waits for that. */
-static SELDOM void await_injection(rlt_exec *x, uint32_t id, uint32_t lane_index, lane *l)
+static SELDOM void await_injection(rlt_exec *x, uint32_t id, uint32_t lane_index, rlt_exec_lane *l)
 {
     rlt_sim_at(x->sim, l->injected_ps, RLT_COMPLETE, x->on_wake, (uint64_t)id << 32 | lane_index);
     l->injected_ps = 0;
@@ -247,7 +199,7 @@ static SELDOM void await_injection(rlt_exec *x, uint32_t id, uint32_t lane_index
 }
 
 /* The lane's own send still holds it: told later by the network, or known and waited for. */
-static inline bool held_by_send(rlt_exec *x, uint32_t id, uint32_t lane_index, lane *l)
+static inline bool held_by_send(rlt_exec *x, uint32_t id, uint32_t lane_index, rlt_exec_lane *l)
 {
     if (l->unsent)
         return true;
@@ -266,14 +218,14 @@ static bool repeats(const rlt_step *a, const rlt_step *b)
            a->wait_lane == RLT_NONE && b->wait_lane == RLT_NONE;
 }
 
-static inline void read_step(const collective *c, const lane *l, uint32_t k, rlt_step *out)
+static inline void read_step(const rlt_exec_collective *c, const rlt_exec_lane *l, uint32_t k, rlt_step *out)
 {
     rlt_step_clear(out);
     c->plan->algorithm->step(c->plan, c->fold->rep[l->member], l->number, k, out);
 }
 
 /* How many steps from the lane's next one on repeat the one before, which *s is. */
-static uint32_t count_repeats(const collective *c, const lane *l, const rlt_step *s)
+static uint32_t count_repeats(const rlt_exec_collective *c, const rlt_exec_lane *l, const rlt_step *s)
 {
     rlt_step pair[2] = {*s};
     uint32_t times = 0;
@@ -292,8 +244,8 @@ static uint32_t count_repeats(const collective *c, const lane *l, const rlt_step
  */
 static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
-    collective *c = &x->all[id];
-    lane *l = &c->lanes[lane_index];
+    rlt_exec_collective *c = &x->all[id];
+    rlt_exec_lane *l = &c->lanes[lane_index];
     rlt_time now = rlt_sim_now(x->sim);
     if (c->n_lanes > 1 || x->pending > 1 || l->missing < 0)
         return false;
@@ -304,7 +256,7 @@ static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
         if (times && period <= (RLT_TIME_MAX - now) / times) {
             rlt_net_repeat(x->net, times, period);
             l->step += times;
-            l->asleep = LEAPING;
+            l->asleep = RLT_LANE_LEAPING;
             rlt_sim_at(x->sim, now + period * (rlt_time)times, RLT_COMPLETE, x->on_leap,
                        (uint64_t)id << 32 | lane_index);
             return true;
@@ -323,11 +275,11 @@ static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
 /* All steps of a lane are done: so is the lane, once its sends are. */
 static SELDOM void end_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
-    collective *c = &x->all[id];
-    lane *l = &c->lanes[lane_index];
+    rlt_exec_collective *c = &x->all[id];
+    rlt_exec_lane *l = &c->lanes[lane_index];
     if (held_by_send(x, id, lane_index, l))
         return;
-    l->asleep = DONE;
+    l->asleep = RLT_LANE_DONE;
     if (--c->lanes_left[l->member] == 0)
         finish_member(x, id, l->member);
 }
@@ -336,8 +288,8 @@ static SELDOM void end_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
  */
 static inline __attribute__((always_inline)) void run_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
-    collective *c = &x->all[id];
-    lane *l = &c->lanes[lane_index];
+    rlt_exec_collective *c = &x->all[id];
+    rlt_exec_lane *l = &c->lanes[lane_index];
     if (l->asleep)
         return;
     for (;;) {
@@ -349,7 +301,7 @@ static inline __attribute__((always_inline)) void run_lane(rlt_exec *x, uint32_t
             if (!issue(x, c, id, l, lane_index))
                 return;
         }
-        if (l->missing > 0 || (!(l->state & NOWAIT) && held_by_send(x, id, lane_index, l)))
+        if (l->missing > 0 || (!(l->state & RLT_STEP_NOWAIT) && held_by_send(x, id, lane_index, l)))
             return;
         l->step++;
         l->state = 0;
@@ -394,7 +346,7 @@ static void on_injected(void *ctx, uint64_t tx)
     if (x->blocking)
         return;
     uint32_t id = (uint32_t)(tx >> 32), li = (uint32_t)tx;
-    lane *l = &x->all[id].lanes[li];
+    rlt_exec_lane *l = &x->all[id].lanes[li];
     l->unsent--;
     if (l->missing > 0)
         return;
@@ -411,7 +363,7 @@ static SELDOM void release_sender(rlt_exec *x, uint64_t tx)
     advance(x, id, from);
 }
 
-static inline void note_arrival(rlt_exec *x, collective *c, uint32_t to, uint32_t step)
+static inline void note_arrival(rlt_exec *x, rlt_exec_collective *c, uint32_t to, uint32_t step)
 {
     if (seldom(c->lanes[to].step != step))
         note_early(x, c, to, step, 1);
@@ -420,7 +372,8 @@ static inline void note_arrival(rlt_exec *x, collective *c, uint32_t to, uint32_
 }
 
 /* A message that stands for one from each member of the sender's class reaches the receiver's class. */
-static SELDOM void note_arrivals(rlt_exec *x, collective *c, uint32_t from, uint32_t to, uint32_t step)
+static SELDOM void note_arrivals(rlt_exec *x, rlt_exec_collective *c, uint32_t from, uint32_t to,
+                                 uint32_t step)
 {
     const uint32_t *size = c->fold->size;
     uint32_t count = size[c->lanes[from].member] / size[c->lanes[to].member];
@@ -434,7 +387,7 @@ static SELDOM void note_arrivals(rlt_exec *x, collective *c, uint32_t from, uint
 static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uint32_t step)
 {
     uint32_t id = (uint32_t)(tx >> 32);
-    collective *c = &x->all[id];
+    rlt_exec_collective *c = &x->all[id];
     const rlt_plan *plan = c->plan;
     uint32_t lanes = plan->lanes, n = plan->req.n, first = lane_of_all - n * lanes;
     for (uint32_t m = 0; m < n; m++)
@@ -450,7 +403,7 @@ static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uin
 static SELDOM void deliver_anyhow(rlt_exec *x, uint64_t tx, uint64_t rx)
 {
     uint32_t id = (uint32_t)(tx >> 32), to = (uint32_t)(rx >> 32);
-    collective *c = &x->all[id];
+    rlt_exec_collective *c = &x->all[id];
     if (to >= c->n_lanes) {
         reach_all(x, tx, to, (uint32_t)rx);
         return;
@@ -466,7 +419,7 @@ static void on_delivered(void *ctx, uint64_t tx, uint64_t rx)
 {
     rlt_exec *x = ctx;
     uint32_t id = (uint32_t)(tx >> 32), to = (uint32_t)(rx >> 32);
-    collective *c = &x->all[id];
+    rlt_exec_collective *c = &x->all[id];
     if (seldom(to >= c->direct)) {
         deliver_anyhow(x, tx, rx);
         return;
@@ -487,11 +440,11 @@ static void on_wake(void *ctx, uint64_t payload)
 
 static void begin_member(rlt_exec *x, uint32_t id, uint32_t member)
 {
-    collective *c = &x->all[id];
+    rlt_exec_collective *c = &x->all[id];
     uint32_t n_lanes = c->plan->lanes;
     c->lanes_left[member] = n_lanes;
     for (uint32_t i = 0; i < n_lanes; i++)
-        c->lanes[member * n_lanes + i].asleep &= (uint8_t)~NOT_BEGUN;
+        c->lanes[member * n_lanes + i].asleep &= (uint8_t)~RLT_LANE_NOT_BEGUN;
     for (uint32_t i = n_lanes; i-- > 0;)
         if (!push_ready(x, id, member * n_lanes + i))
             return;
@@ -558,139 +511,4 @@ void rlt_exec_free(rlt_exec *x)
 rlt_net *rlt_exec_net(rlt_exec *x)
 {
     return x->net;
-}
-
-/* Room for the lanes of a plan in a collective record, kept for its next user. */
-static int reserve(collective *c, const rlt_plan *plan, uint32_t members, rlt_error *err)
-{
-    uint64_t need = (uint64_t)members * plan->lanes;
-    int rc = rlt_grow(&c->lanes, &c->capacity, sizeof *c->lanes, need, (uint64_t)1 << 31,
-                      "lanes of a collective", err);
-    if (rc == 0)
-        rc = rlt_grow(&c->lanes_left, &c->members_capacity, sizeof *c->lanes_left, members, RLT_MAX_MEMBERS,
-                      "members of a collective", err);
-    return rc;
-}
-
-static uint32_t new_collective(rlt_exec *x, rlt_error *err)
-{
-    uint32_t id = x->free_head;
-    if (id != RLT_NONE) {
-        x->free_head = x->all[id].next_free;
-        return id;
-    }
-    if (rlt_grow(&x->all, &x->capacity, sizeof *x->all, (uint64_t)x->n + 1, (uint64_t)1 << 31,
-                 "collectives in flight", err) < 0)
-        return RLT_NONE;
-    memset(&x->all[x->n], 0, sizeof *x->all);
-    return x->n++;
-}
-
-uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *client, uint64_t cookie,
-                      int flags)
-{
-    return rlt_exec_add_folded(x, plan, NULL, client, cookie, flags);
-}
-
-uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *fold,
-                             const rlt_exec_client *client, uint64_t cookie, int flags)
-{
-    rlt_error e = {0};
-    uint32_t id = new_collective(x, &e), members = fold ? fold->n_classes : plan->req.n;
-    if (id == RLT_NONE)
-        goto fail;
-    collective *c = &x->all[id];
-    if (reserve(c, plan, members, &e) < 0) {
-        c->next_free = x->free_head;
-        x->free_head = id;
-        goto fail;
-    }
-    c->plan = plan;
-    c->client = client;
-    c->cookie = cookie;
-    c->flags = (uint8_t)flags;
-    c->fold = fold;
-    c->leaping = false;
-    c->folded = fold != NULL;
-    c->tuning = plan->tuning.on ? &plan->tuning : NULL;
-    c->n_lanes = members * plan->lanes;
-    c->direct = fold ? 0 : c->n_lanes;
-    c->arrived = 0;
-    c->members = c->members_left = members;
-    c->live = 1;
-    memset(&c->crowd, 0, sizeof c->crowd);
-    for (uint32_t m = 0, i = 0; m < members; m++) {
-        for (uint32_t k = 0; k < plan->lanes; k++, i++)
-            c->lanes[i] = (lane){.n_steps = plan->algorithm->steps(plan, fold ? fold->rep[m] : m, k),
-                                 .waiters = RLT_NONE,
-                                 .member = m,
-                                 .number = (uint16_t)k,
-                                 .asleep = NOT_BEGUN};
-    }
-    x->pending++;
-    return id;
-fail:
-    rlt_sim_fail(x->sim, e.code, e.where, "%s", e.what);
-    return RLT_NONE;
-}
-
-void rlt_exec_arrive(rlt_exec *x, uint32_t id, uint32_t member)
-{
-    collective *c = &x->all[id];
-    bool last = ++c->arrived == c->plan->req.n;
-    rlt_time at = rlt_time_add(rlt_sim_now(x->sim), rlt_time_add(x->launch_ps, c->plan->tuning.setup_ps));
-    if (last && c->client->begun)
-        c->client->begun(c->client->ctx, c->cookie);
-    if (c->flags & RLT_EXEC_EAGER)
-        rlt_sim_at(x->sim, at, RLT_START, x->on_member_launch, (uint64_t)id << 32 | member);
-    else if (last)
-        rlt_sim_at(x->sim, at, RLT_START, x->on_launch, id);
-}
-
-void rlt_exec_arrive_all(rlt_exec *x, uint32_t id)
-{
-    collective *c = &x->all[id];
-    uint32_t n = c->plan->req.n;
-    for (uint32_t m = 0; m + 1 < n && (c->flags & RLT_EXEC_EAGER); m++)
-        rlt_exec_arrive(x, id, m);
-    c->arrived = n - 1;
-    rlt_exec_arrive(x, id, n - 1);
-}
-
-/* Who member's lane waits for, in words. */
-static void describe(const collective *c, char *text, size_t size)
-{
-    const rlt_plan *plan = c->plan;
-    for (uint32_t i = 0; i < c->n_lanes; i++) {
-        const lane *l = &c->lanes[i];
-        uint32_t member = i / plan->lanes, number = i % plan->lanes;
-        if (c->fold)
-            member = c->fold->rep[member];
-        if ((l->asleep & (DONE | NOT_BEGUN)) || l->step >= l->n_steps)
-            continue;
-        rlt_step s;
-        rlt_step_clear(&s);
-        plan->algorithm->step(plan, member, number, l->step, &s);
-        int n = snprintf(text, size, "%s of %u ranks: rank %u waits in lane %u step %u",
-                         rlt_coll_name(plan->req.kind), plan->req.n, rlt_member_rank(&plan->req, member),
-                         number, l->step);
-        if (n > 0 && (size_t)n < size && s.recv_from != RLT_NONE)
-            snprintf(text + n, size - (size_t)n, " for rank %u", rlt_member_rank(&plan->req, s.recv_from));
-        return;
-    }
-    snprintf(text, size, "%s of %u ranks: %u have arrived", rlt_coll_name(plan->req.kind), plan->req.n,
-             c->arrived);
-}
-
-uint32_t rlt_exec_pending(const rlt_exec *x, char *text, size_t size)
-{
-    if (size)
-        text[0] = '\0';
-    for (uint32_t i = 0; i < x->n && size; i++)
-        if (x->all[i].live) {
-            describe(&x->all[i], text, size);
-            break;
-        }
-    rlt_net_waits(x->net, text, size);
-    return x->pending;
 }
