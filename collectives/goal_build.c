@@ -12,8 +12,7 @@
 #include "sim/mem.h"
 #include "sim/time.h"
 
-/* An operation that others wait to begin is preceded by one that does nothing: they wait for its end. */
-static int add_beginnings(rlt_goal *g, rlt_error *err)
+int rlt_goal_beginnings(rlt_goal *g, rlt_error *err)
 {
     uint32_t n = g->n_ops, n_edges = g->n_edges;
     uint32_t *begins = malloc(((size_t)n + 1) * sizeof *begins);
@@ -33,8 +32,11 @@ static int add_beginnings(rlt_goal *g, rlt_error *err)
         if (rc)
             break;
         uint32_t of = g->edges[i].needs;
-        g->ops[g->n_ops] = (rlt_goal_op){
-            .type = RLT_GOAL_NOP, .rank = g->ops[of].rank, .line = g->ops[of].line, .match = RLT_NONE};
+        g->ops[g->n_ops] = (rlt_goal_op){.type = RLT_GOAL_NOP,
+                                         .rank = g->ops[of].rank,
+                                         .cpu = g->ops[of].cpu,
+                                         .line = g->ops[of].line,
+                                         .match = RLT_NONE};
         begins[of] = g->n_ops++;
         g->edges[g->n_edges++] = (rlt_goal_edge){.op = of, .needs = begins[of]};
     }
@@ -228,8 +230,8 @@ int rlt_goal_build(rlt_goal *g, rlt_listed *out, rlt_error *err)
     rlt_listing *l = NULL;
     graph x = {0};
     int rc;
-    if ((rc = rlt_goal_match(g, err)) || (rc = add_beginnings(g, err)) || (rc = make_graph(g, &x, err)) ||
-        (rc = sort_ops(g, &x, err)) ||
+    if ((rc = rlt_goal_match(g, err)) || (rc = rlt_goal_beginnings(g, err)) ||
+        (rc = make_graph(g, &x, err)) || (rc = sort_ops(g, &x, err)) ||
         (rc = rlt_listing_create(g->name, g->kind, g->ranks, g->root, 1, 1, 0, &l, err)))
         goto out;
     rlt_listing_source(l, g->file);

@@ -12,6 +12,7 @@
 #include "sim/time.h"
 
 #define MAX_MESSAGE_BYTES ((uint64_t)1 << 48)
+#define MAX_CALC_NS       ((uint64_t)1000000000000000) /* 11 days */
 enum { MAX_WORD = 64 };
 
 typedef struct reader {
@@ -171,19 +172,23 @@ static int label(reader *r, uint32_t *index)
     return next(r);
 }
 
-/* "cpu 0", "nic 0": where in LogGOPSim's node an operation runs; there is one of each here. */
+/* "cpu 0", "nic 0": where in LogGOPSim's node an operation runs; plans do not look at it. */
 static int read_options(reader *r, rlt_goal_op *op)
 {
     for (;;) {
-        bool tag = is(r, "tag");
+        bool tag = is(r, "tag"), cpu = is(r, "cpu");
         uint64_t value = 0;
-        if (!tag && !is(r, "cpu") && !is(r, "nic"))
+        if (!tag && !cpu && !is(r, "nic"))
             return 0;
         int rc = next(r);
-        if (rc || (rc = number(r, tag ? "a tag" : "a number", 0, UINT32_MAX - 1, &value)))
+        if (rc || (rc = number(r, tag ? "a tag" : "a number", 0, tag ? UINT32_MAX - 1 : UINT16_MAX, &value)))
             return rc;
         if (tag)
             op->tag = (uint32_t)value;
+        else if (cpu)
+            op->cpu = (uint16_t)value;
+        else
+            op->nic = (uint16_t)value;
     }
 }
 
@@ -208,10 +213,11 @@ static int read_message(reader *r, rlt_goal_op *op)
 static int read_calc(reader *r, rlt_goal_op *op)
 {
     uint64_t ns = 0;
-    int rc = number(r, "a time in ns", 0, UINT64_MAX / 16, &ns);
+    int rc = number(r, "a time in ns", 0, MAX_CALC_NS, &ns);
     if (rc)
         return rc;
-    if (ns)
+    op->bytes = ns;
+    if (ns && !r->g->computes)
         return rlt_goal_fail(r->g, op->line, RLT_EUNSUPPORTED, r->err,
                              "calc %llu: a plan has no computation, only calc 0 can be taken",
                              (unsigned long long)ns);
@@ -327,17 +333,29 @@ static int read_all(reader *r)
     return rc;
 }
 
+int rlt_goal_scan(rlt_goal *g, const char *text, size_t length, bool *described, rlt_error *err)
+{
+    reader r = {.g = g, .at = text, .end = text + length, .line = 1, .err = err};
+    int rc = read_all(&r);
+    *described = r.described;
+    rlt_strings_free(&r.labels);
+    free(r.label_op);
+    free(r.label_line);
+    free(r.seen);
+    return rc;
+}
+
 int rlt_goal_parse(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,
                    rlt_listed *out, rlt_error *err)
 {
     rlt_goal g = {.file = file};
-    reader r = {.g = &g, .at = text, .end = text + length, .line = 1, .err = err};
-    int rc = read_all(&r);
-    if (!rc && !r.described && !hint)
+    bool described = false;
+    int rc = rlt_goal_scan(&g, text, length, &described, err);
+    if (!rc && !described && !hint)
         rc = rlt_fail(err, RLT_EUNSUPPORTED, file,
                       "the file does not say which collective it is, nor of how many bytes: one collective "
                       "and one size must be given with it");
-    if (!rc && !r.described) {
+    if (!rc && !described) {
         const char *slash = strrchr(file, '/');
         rlt_plain_name(slash ? slash + 1 : file, g.name, sizeof g.name);
         g.kind = hint->kind;
@@ -347,10 +365,6 @@ int rlt_goal_parse(const char *file, const char *text, size_t length, const rlt_
         rc = rlt_goal_build(&g, out, err);
     if (!rc && (rc = rlt_listed_check(out, err)))
         rlt_listed_free(out);
-    rlt_strings_free(&r.labels);
-    free(r.label_op);
-    free(r.label_line);
-    free(r.seen);
     free(g.ops);
     free(g.edges);
     return rc;

@@ -27,6 +27,7 @@
 #include "sim/random.h"
 #include "workload/generator.h"
 #include "workload/host_trace.h"
+#include "workload/loggops.h"
 #include "workload/reader.h"
 #include "workload/replay.h"
 #include "workload/timing.h"
@@ -578,6 +579,54 @@ static void host_traces(void **unused)
     torture(good, strlen(good), 2000, try_host_trace);
 }
 
+/* Readers of text name the file, and in most cases the line. */
+static void try_text(const bytes *b)
+{
+    rlt_read_options o = {.first_step = -1, .last_step = -1, .n_ranks = 4, .n_dims = 2, .dims = {2, 2}};
+    const char *path = at;
+    rlt_program *p = NULL;
+    rlt_error err = {0};
+    int rc = reader->read(&path, 1, &o, &p, &err);
+    judge_file(rc, &err);
+    assert_int_equal(rc == 0, p != NULL);
+    assert_true(reader->probe(path, b->at, b->n) <= 100);
+    if (p)
+        use_program(p, network);
+}
+
+static void torture_text(const rlt_reader *r, const char *good, uint32_t rounds)
+{
+    rlt_error err = {0};
+    assert_int_equal(rlt_topology_load("switch:4@50GB/s,500ns", NULL, &network, &err), 0);
+    reader = r;
+    torture(good, strlen(good), rounds, try_text);
+    rlt_topology_free(network);
+    network = NULL;
+}
+
+static const char goal_text[] =
+    "num_ranks 4\n\nrank 0 {\nl1: calc 100\nl2: send 800b to 1 tag 3\nl2 requires l1\nl3: send 70000b to 2 "
+    "tag 4 cpu 1 nic 1\nl3 irequires l1\n}\nrank 1 {\n/* late */\nr: recv 800b from 0 tag 3\nc: calc 20\nc "
+    "requires r\ns: send 9b to 3\ns requires c\n}\nrank 2 {\nl1: recv 70000b from 0 tag 4\n}\nrank 3 {\nl1: "
+    "recv 9b from 1\nl2: calc 0\nl2 requires l1\n}\n";
+
+static void try_loggops(const bytes *b)
+{
+    rlt_loggops p = rlt_loggops_default();
+    rlt_loggops_result r;
+    rlt_error err = {0};
+    (void)b;
+    judge_file(rlt_loggops_run(at, &p, &r, &err), &err);
+    rlt_loggops_free(&r);
+}
+
+static void goal(void **unused)
+{
+    (void)unused;
+    torture_text(&rlt_reader_goal, goal_text, 2000);
+    torture(goal_text, strlen(goal_text), 2000, try_loggops);
+}
+
 static int set_up(void **unused)
 {
     (void)unused;
@@ -598,7 +647,7 @@ int main(void)
         cmocka_unit_test(json_graphs),    cmocka_unit_test(json_products), cmocka_unit_test(graphml),
         cmocka_unit_test(astra_networks), cmocka_unit_test(compact_forms), cmocka_unit_test(placements),
         cmocka_unit_test(astra_systems),  cmocka_unit_test(chakra),        cmocka_unit_test(kineto),
-        cmocka_unit_test(host_traces),
+        cmocka_unit_test(host_traces),    cmocka_unit_test(goal),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

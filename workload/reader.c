@@ -16,7 +16,7 @@
 
 enum { HEAD_BYTES = 1 << 16, MAX_FILES = RLT_MAX_RANKS, MAX_PATH_BYTES = 1 << 14 };
 
-static const rlt_reader *const readers[] = {&rlt_reader_chakra, &rlt_reader_kineto};
+static const rlt_reader *const readers[] = {&rlt_reader_chakra, &rlt_reader_kineto, &rlt_reader_goal};
 
 const rlt_reader *rlt_reader_at(uint32_t i)
 {
@@ -268,8 +268,8 @@ int rlt_reader_for(const char *path, const rlt_reader **out, rlt_error *err)
         }
     }
     if (rc == 0 && !*out)
-        rc = rlt_fail(err, RLT_EMALFORMED, path, "not a trace that a reader knows (chakra, kineto): %s",
-                      looks_like(head, n));
+        rc = rlt_fail(err, RLT_EMALFORMED, path,
+                      "not a trace that a reader knows ('ringlet list' names them): %s", looks_like(head, n));
     free(head);
     return rc;
 }
