@@ -74,11 +74,13 @@ int rlt_react_open(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err)
     return open_with(run, ask, n + apart, err);
 }
 
-/* What no network that adds up and replicates can beat, for the members that contribute. */
+/* For the members that contribute: what no network that adds up and replicates can beat, nor servers apart;
+ * between hosts alone, what these cannot. */
 static int find_bound(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err)
 {
     const rlt_setup *s = ask->setup;
-    rlt_plan plan = {.req = *ask->req, .reduces = true, .multicasts = true};
+    bool helped = run->result.adders || run->result.servers;
+    rlt_plan plan = {.req = *ask->req, .reduces = helped, .multicasts = helped};
     rlt_router *router;
     rlt_bound bound;
     plan.req.n = run->result.workers;
