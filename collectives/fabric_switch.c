@@ -250,15 +250,16 @@ int rlt_job_plant(rlt_job *j, rlt_add_place place, uint32_t trees, uint32_t slot
     const rlt_topology *topo = j->fabric->cfg.packets.topology;
     uint32_t *load = NULL;
     uint8_t *barred = calloc(rlt_topology_nodes(topo), 1);
+    uint32_t *nodes = malloc(j->workers * sizeof *nodes);
     rlt_reduction_request q = {.topology = topo,
-                               .n = j->workers,
-                               .nodes = j->nodes,
+                               .n = j->stride ? j->workers / j->stride : j->workers,
+                               .nodes = nodes,
                                .n_servers = j->n_servers,
                                .servers = j->nodes + j->first_server,
                                .place = place,
                                .width = j->fabric->cfg.aggregator.width,
                                .root = RLT_NONE};
-    int rc = barred ? 0 : rlt_nomem(err);
+    int rc = barred && nodes ? 0 : rlt_nomem(err);
     j->n_trees = trees;
     j->trees = calloc(trees, sizeof *j->trees);
     if (trees > 1 && !(load = calloc((size_t)rlt_topology_links(topo) + 1, sizeof *load)))
@@ -267,6 +268,8 @@ int rlt_job_plant(rlt_job *j, rlt_add_place place, uint32_t trees, uint32_t slot
         rc = rlt_nomem(err);
     q.load = load;
     for (uint32_t i = 0; i < trees && !rc; i++) {
+        for (uint32_t k = 0; k < q.n; k++)
+            nodes[k] = j->nodes[rlt_job_tree_worker(j, i, k)];
         rc = plant_one(j, i, &q, barred, slots, payload, err);
         if (!rc && load)
             rlt_reduction_load(j->trees[i].map, load);
@@ -278,6 +281,7 @@ int rlt_job_plant(rlt_job *j, rlt_add_place place, uint32_t trees, uint32_t slot
     if (!rc && j->mode != RLT_SLOTS_HASH && j->result.slots * trees < j->window)
         j->window = j->result.slots * trees;
     free(barred);
+    free(nodes);
     free(load);
     return rc;
 }
@@ -305,6 +309,12 @@ static void send(const visit *v, uint8_t kind, uint32_t dst, uint32_t route, uin
     rlt__fabric_send(v->j, &p, member);
 }
 
+/* The worker that is a member of the tree; RLT_NONE stays. */
+static uint32_t worker_of(const visit *v, uint32_t member)
+{
+    return member == RLT_NONE ? RLT_NONE : rlt_job_tree_worker(v->j, (uint32_t)(v->t - v->j->trees), member);
+}
+
 /* Copies to all branches. */
 static void multicast(const visit *v, uint64_t sum)
 {
@@ -312,9 +322,10 @@ static void multicast(const visit *v, uint64_t sum)
     const rlt_stop *x = &r->stops[v->stop];
     for (uint32_t i = 0; i < x->n_branches; i++) {
         const rlt_branch *b = &r->branches[x->first_branch + i];
-        uint32_t dst = b->stop != RLT_NONE ? r->stops[b->stop].node : v->j->nodes[b->member];
+        uint32_t member = worker_of(v, b->member);
+        uint32_t dst = b->stop != RLT_NONE ? r->stops[b->stop].node : v->j->nodes[member];
         send(v, RLT_PK_RESULT, dst, v->t->branch[x->first_branch + i], RLT_AUX(0, rlt_aux_slot(v->p->aux)),
-             sum, b->member);
+             sum, member);
     }
 }
 
@@ -323,9 +334,10 @@ static void unicast(const visit *v, uint64_t sum)
     const rlt_reduction *r = v->t->map;
     uint32_t i = r->stops[v->stop].first_contributor + rlt_aux_child(v->p->aux);
     const rlt_contributor *c = &r->contributors[i];
+    uint32_t member = worker_of(v, c->member);
     bool below = c->stop != RLT_NONE;
-    send(v, below ? RLT_PK_RESULT : RLT_PK_ANSWER, below ? r->stops[c->stop].node : v->j->nodes[c->member],
-         v->t->down[i], RLT_AUX(0, rlt_aux_slot(v->p->aux)), sum, c->member);
+    send(v, below ? RLT_PK_RESULT : RLT_PK_ANSWER, below ? r->stops[c->stop].node : v->j->nodes[member],
+         v->t->down[i], RLT_AUX(0, rlt_aux_slot(v->p->aux)), sum, member);
 }
 
 static void send_up(const visit *v, uint64_t sum)

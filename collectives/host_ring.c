@@ -164,6 +164,7 @@ int rlt_job_fall_back(rlt_job *j, const rlt_error *why, rlt_error *err)
     rlt__fabric_uproot(j);
     j->n_trees = 1;
     j->streaming = false;
+    j->stride = 0;
     j->packet_flags = 0;
     j->result.slots = j->result.adders = j->result.levels = 0;
     j->req.protocol = &rlt_host_ring;

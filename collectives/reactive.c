@@ -9,8 +9,8 @@
 #include "collectives/reactor.h"
 #include "sim/units.h"
 
-static const rlt_reactive *const table[] = {&rlt_switchml, &rlt_ps_switch, &rlt_atp,
-                                            &rlt_sharp,    &rlt_host_ring, &rlt_libra};
+static const rlt_reactive *const table[] = {
+    &rlt_switchml, &rlt_ps_switch, &rlt_atp, &rlt_sharp, &rlt_host_ring, &rlt_libra, &rlt_hierarchical_ina};
 enum { N_PROTOCOLS = sizeof table / sizeof table[0] };
 
 const rlt_reactive *rlt_reactive_at(uint32_t i)

@@ -52,7 +52,8 @@ typedef union rlt_setting_value {
 
 typedef struct rlt_reactive rlt_reactive;
 
-RLT_API extern const rlt_reactive rlt_switchml, rlt_ps_switch, rlt_atp, rlt_sharp, rlt_host_ring;
+RLT_API extern const rlt_reactive rlt_switchml, rlt_ps_switch, rlt_atp, rlt_sharp, rlt_host_ring,
+    rlt_hierarchical_ina;
 
 RLT_API const rlt_reactive *rlt_reactive_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_reactive *rlt_reactive_find(const char *name, rlt_error *err);

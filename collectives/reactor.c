@@ -30,12 +30,13 @@ uint32_t rlt_job_hashed_slot(const rlt_job *j, uint32_t chunk)
     return slots ? rlt_slot_hash(j->number, chunk, 0, slots) : 0;
 }
 
-rlt_time rlt_job_contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again)
+static rlt_time contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again,
+                           uint64_t data)
 {
     const rlt_job_tree *t = &j->trees[chunk % j->n_trees];
     const rlt_reduction *r = t->map;
-    const rlt_stop *x = &r->stops[r->member_stop[worker]];
-    uint32_t child = r->member_child[worker];
+    uint32_t member = j->stride ? worker / j->stride : worker, child = r->member_child[member];
+    const rlt_stop *x = &r->stops[r->member_stop[member]];
     rlt_packet p = {.bytes = j->wire_bytes,
                     .src = j->nodes[worker],
                     .dst = x->node,
@@ -44,12 +45,22 @@ rlt_time rlt_job_contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_
                     .flags = (uint8_t)(j->packet_flags | (again ? RLT_PACKET_RESEND : 0)),
                     .key = chunk,
                     .aux = RLT_AUX(child, slot),
-                    .data = rlt_contribution(j, chunk, worker)};
+                    .data = data};
     rlt_time leaves = rlt_packets_leaves(j->packets, p.route, p.bytes);
     j->result.packets++;
     j->result.retransmissions += again;
     rlt__fabric_send(j, &p, worker);
     return leaves;
+}
+
+rlt_time rlt_job_contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again)
+{
+    return contribute(j, worker, chunk, slot, again, rlt_contribution(j, chunk, worker));
+}
+
+rlt_time rlt_job_contribute_sum(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, uint64_t sum)
+{
+    return contribute(j, worker, chunk, slot, false, sum);
 }
 
 void rlt_job_reply(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t slot, uint64_t sum)

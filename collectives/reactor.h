@@ -90,6 +90,7 @@ struct rlt_job {
     uint32_t n_servers; /* members first_server .. + n_servers-1 serve */
     uint32_t first_server;
     uint32_t chunks, window; /* the window a multiple of n_trees */
+    uint32_t stride;         /* 0: every tree is of all workers; else tree t of t, t + stride, ... */
     uint32_t wire_bytes;     /* of a packet with a chunk */
     rlt_slot_mode mode;
     bool streaming;       /* CREDIT: streaming trees, locked */
@@ -131,8 +132,15 @@ int rlt_job_plant(rlt_job *j, rlt_add_place place, uint32_t trees, uint32_t slot
 int rlt_job_fall_back(rlt_job *j, const rlt_error *why, rlt_error *err) RLT_MUST_USE;
 /* What worker w gives to a chunk. */
 uint64_t rlt_contribution(const rlt_job *j, uint32_t chunk, uint32_t worker);
+/* The worker that is member i of a tree. */
+static inline uint32_t rlt_job_tree_worker(const rlt_job *j, uint32_t tree, uint32_t i)
+{
+    return j->stride ? i * j->stride + tree : i;
+}
 /* Sends a worker's packet of a chunk to its adder; returns when its last bit will have left. */
 rlt_time rlt_job_contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again);
+/* The same with another value than the worker's own: that of a group. */
+rlt_time rlt_job_contribute_sum(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, uint64_t sum);
 /* A server's answer to all, through the root of the chunk's tree. */
 void rlt_job_reply(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t slot, uint64_t sum);
 /* A packet from member to member past the aggregators: ALONE, ANSWER, or of the protocol's own; returns when
