@@ -137,6 +137,17 @@ static void refusals(void **state)
     assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 5 cpu 64\n}", ":3", "CPUs"), RLT_ERANGE);
     assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc -5\n}", ":3", "expected a time"),
                      RLT_EMALFORMED);
+    assert_int_equal(refused("num_ranks 2\nrank 0 {\na: send 281474976710656b to 1\n}\nrank 1 {\na: recv "
+                             "281474976710656b from 0\n}\n",
+                             "goal", ""),
+                     0);
+    assert_int_equal(
+        refused("num_ranks 1\nrank 0 { a: calc 1000000000000000 b: calc 1000000000000000 c: calc "
+                "1000000000000000 d: calc 1000000000000000 e: calc 1000000000000000 f: calc "
+                "1000000000000000 g: calc 1000000000000000 h: calc 1000000000000000 i: calc "
+                "1000000000000000 j: calc 1000000000000000 }",
+                "goal", "106 days"),
+        RLT_ERANGE);
     static const char *const bad[] = {"", "L", "L=", "L=x", "Z=1", "L=1,,", "L=1;o=2", "L=-1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         err = (rlt_error){0};

@@ -55,8 +55,12 @@ static const rlt_option what_if_options[] = {
      "astra: durations of communication in closed form as ASTRA-sim's congestion-unaware back-end has them, "
      "astra-aware: as its congestion-aware one has them where messages do not meet, "
      "in place of the network "
-     "(with --astra-system; links then carry nothing).",
-     AT(timing), .words = "network|astra|astra-aware", .preset = "network"},
+     "(with --astra-system; links then carry nothing). loggops: a GOAL file by LogGOPSim's costs, set by "
+     "--set "
+     "L=2500 (latency), o, g (CPU, NIC per message), G, O (NIC, CPU per byte), all in ns, and S (bytes that "
+     "go "
+     "without waiting); no topology.",
+     AT(timing), .words = "network|astra|astra-aware|loggops", .preset = "network"},
     {"astra-system", 0, RLT_OPT_TEXT, "FILE", "ASTRA-sim's system JSON, for --timing astra.",
      AT(astra_system)},
     {0}};
@@ -371,6 +375,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_run r = {.args = args, .settings = settings};
     rlt_error second = {0};
     int rc, rc2;
+    if (strcmp(r.settings->timing, "loggops") == 0)
+        return rlt_run_loggops(args, settings, err);
     if ((rc = load(&r, err)) || (rc = prepare(&r, err)))
         goto out;
     rc = simulate(&r, err);

@@ -232,6 +232,18 @@ static int refuse(const rlt_parsed *p, int what, const char *word, rlt_error *er
     return rlt_fail(err, RLT_EUSAGE, name, "unknown option");
 }
 
+static bool spared(const rlt_parsed *p, const rlt_option *o)
+{
+    for (uint32_t i = 0; o->spared_by && i < p->n_options; i++) {
+        const char *name = rlt_option_at(p->groups, i, NULL)->name;
+        size_t n = strlen(name);
+        if (p->given[i] && strncmp(o->spared_by, name, n) == 0 && o->spared_by[n] == '=' &&
+            strcmp(o->spared_by + n + 1, p->given[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Presets for what was not given, and complaints about what had to be. */
 static int finish(const rlt_parsed *p, rlt_error *err)
 {
@@ -241,7 +253,7 @@ static int finish(const rlt_parsed *p, rlt_error *err)
         const rlt_option *o = rlt_option_at(p->groups, i, &base);
         if (p->given[i])
             continue;
-        if (o->required) {
+        if (o->required && !spared(p, o)) {
             snprintf(where, sizeof where, "--%s", o->name);
             return rlt_fail(err, RLT_EUSAGE, where, "is required: %s", o->arg ? o->arg : "a value");
         }

@@ -40,6 +40,9 @@ typedef struct rlt_run {
     uint32_t last_rank; /* the one that ends last: totals are its own */
 } rlt_run;
 
+/* `--timing loggops`: a GOAL file by LogGOPSim's cost model; no topology, no replay. */
+int rlt_run_loggops(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
+
 /* All links folded into classes, most utilized first; `folded` false: every link its own. *classes malloc'ed;
  * none under a timing mode. */
 int rlt_run_links(const rlt_run *r, bool folded, rlt_link_class **classes, uint32_t *n,

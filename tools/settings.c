@@ -41,7 +41,7 @@ const rlt_option rlt_settings_options[] = {
      "The network: a file (JSON, GraphML, ASTRA-sim YAML), a name that 'ringlet list topologies' shows, or "
      "dimensions written out, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns "
      "(shape:size@bandwidth,latency of each link).",
-     AT(topology), .required = true},
+     AT(topology), .required = true, .spared_by = "timing=loggops"},
     {"placement", 0, RLT_OPT_TEXT, "FILE",
      "JSON file that says which accelerator each rank runs on: {\"ranks\": [0, 2, \"gpu5\"]}. Otherwise rank "
      "r runs on accelerator r.",
@@ -167,6 +167,8 @@ static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_e
         if (only ? r != only : !rlt_has_setting(r, bare))
             continue;
         int rc = rlt_settings_set(r, s->protocols[i].values, bare, value, err);
+        if (rc && !only) /* several may have it */
+            rlt_error_prefix(err, rlt_reactive_name(r));
         if (rc)
             return rc;
         taken = 1;

@@ -132,8 +132,8 @@ static uint64_t busy_to(model *m, uint64_t t, uint64_t a, uint64_t s, uint64_t b
 {
     uint64_t cost;
     if (__builtin_mul_overflow(s ? s - 1 : 0, b, &cost) || __builtin_add_overflow(cost, t + a, &cost) ||
-        cost > (uint64_t)INT64_MAX)
-        *rc = rlt_fail(m->err, RLT_ERANGE, m->g->file, "ends after more than 292 years");
+        cost > (uint64_t)INT64_MAX / 1000) /* of ps */
+        *rc = rlt_fail(m->err, RLT_ERANGE, m->g->file, "ends after more than 106 days");
     else
         return cost;
     return t;
