@@ -8,12 +8,12 @@
  *   phases=pipelined   max(2 (k-1)/k M / B_i, M / (k B_nic)), chunks following each other
  *
  * besides the way of one chunk. Switches are SwitchML's pool, or SHARP's reserved operations at `eta` of the
- * link. Nothing is sent again: networks that lose packets are refused.
+ * link. Nothing is sent again: where the network loses packets, or switches refuse, a ring runs instead.
  */
 #include <math.h>
 #include <stdlib.h>
 
-#include "collectives/fabric.h"
+#include "collectives/reactor.h"
 
 enum { NODE, PHASES, BETWEEN, WINDOW, AHEAD, PAYLOAD, HEADER, INNER, ETA, PLACE, REFUSED };
 enum { APART, PIPELINED };
@@ -169,16 +169,11 @@ static void ina_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
 
 static int plan_nodes(rlt_job *j, inside *s, rlt_error *err)
 {
-    const rlt_fabric_config *c = &j->fabric->cfg;
     uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
     s->k = (uint32_t)rlt_job_setting(j, NODE).u;
     if (j->workers % s->k != 0)
         return rlt_fail(err, RLT_ERANGE, "hierarchical-ina", "%u members are no nodes of %u", j->workers,
                         s->k);
-    if (c->packets.loss > 0 || c->lose || c->twice > 0 ||
-        (c->packets.buffer_bytes && c->packets.pause == RLT_PAUSE_NONE))
-        return rlt_fail(err, RLT_ESCHEMA, "hierarchical-ina",
-                        "sends nothing again: it needs a network that loses nothing");
     s->nodes = j->workers / s->k;
     s->apart = rlt_job_setting(j, PHASES).u == APART;
     s->ahead = (uint32_t)rlt_job_setting(j, AHEAD).u;
@@ -204,7 +199,8 @@ static int ina_start(rlt_job *j, rlt_error *err)
     int rc = s ? plan_nodes(j, s, err) : rlt_nomem(err);
     if (rc)
         return rc;
-    if (s->nodes > 1)
+    rc = rlt_job_needs_all(j, &why);
+    if (!rc && s->nodes > 1)
         rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, s->k, s->window,
                            (uint32_t)rlt_job_setting(j, PAYLOAD).u, &why);
     if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_job_setting(j, REFUSED).u == REFUSED_RING)

@@ -174,7 +174,6 @@ int rlt_job_fall_back(rlt_job *j, const rlt_error *why, rlt_error *err)
 
 static int ring_start(rlt_job *j, rlt_error *err)
 {
-    const rlt_fabric_config *c = &j->fabric->cfg;
     uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
     ring *s = j->state = calloc(1, sizeof *s);
     if (!s)
@@ -183,8 +182,7 @@ static int ring_start(rlt_job *j, rlt_error *err)
         chunks = j->workers;
     if (chunks > UINT32_MAX / 2 || chunks * j->workers > (uint64_t)1 << 34)
         return rlt_fail(err, RLT_ERANGE, "host-ring", "too many chunks: %llu", (unsigned long long)chunks);
-    s->lossy = c->packets.loss > 0 || c->lose || c->twice > 0 ||
-               (c->packets.buffer_bytes && c->packets.pause == RLT_PAUSE_NONE);
+    s->lossy = rlt_job_lossy(j);
     uint64_t data = j->req.bytes < payload ? j->req.bytes : payload;
     j->wire_bytes = (uint32_t)(data + rlt_job_setting(j, HEADER).u);
     if (j->wire_bytes == 0)

@@ -137,6 +137,21 @@ bool rlt_job_receive(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
     return true;
 }
 
+bool rlt_job_lossy(const rlt_job *j)
+{
+    const rlt_fabric_config *c = &j->fabric->cfg;
+    return c->packets.loss > 0 || c->lose || c->twice > 0 ||
+           (c->packets.buffer_bytes && c->packets.pause == RLT_PAUSE_NONE);
+}
+
+int rlt_job_needs_all(const rlt_job *j, rlt_error *err)
+{
+    if (!rlt_job_lossy(j))
+        return 0;
+    return rlt_fail(err, RLT_EUNSUPPORTED, j->req.protocol->name,
+                    "sends nothing again: the network must lose nothing (loss, buffers without pauses)");
+}
+
 void rlt_job_settle(rlt_job *j, uint32_t chunk, const uint64_t *bits)
 {
     uint64_t sum = 0;

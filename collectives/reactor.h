@@ -127,6 +127,10 @@ static inline rlt_setting_value rlt_job_setting(const rlt_job *j, uint32_t i)
  * granted in POOL and CREDIT. */
 int rlt_job_plant(rlt_job *j, rlt_add_place place, uint32_t trees, uint32_t slots, uint32_t payload,
                   rlt_error *err) RLT_MUST_USE;
+/* Whether packets of this fabric can be lost, or be there twice. */
+bool rlt_job_lossy(const rlt_job *j);
+/* RLT_EUNSUPPORTED where they can: for protocols that send nothing again. */
+int rlt_job_needs_all(const rlt_job *j, rlt_error *err) RLT_MUST_USE;
 /* In start(), of a protocol without servers: its switches refused, so the job is a ring's between its hosts,
  * and its result says why. */
 int rlt_job_fall_back(rlt_job *j, const rlt_error *why, rlt_error *err) RLT_MUST_USE;

@@ -7,8 +7,8 @@
  *   throughput <= OSTs payload / RTT,  RTT = 2 L tau + 2 L d + (2 L - 1) s + L add
  *
  * Streaming (SAT): the tree's switches, or their ports, are locked, and segments stream at `eta` of the link.
- * Requests above `threshold` stream. Nothing may be lost on the way. What is refused (no tree, no OSTs, a
- * lock that another job holds) runs as a ring between the hosts, and the result says why.
+ * Requests above `threshold` stream. What is refused (no tree, no OSTs, a lock that
+ * another job holds, a network that loses packets) runs as a ring between the hosts, and the result says why.
  *
  * `host` (twice a collective: to post and to complete) and `add` (in every switch on the way up) are fitted
  * to one published pair: 8 B over 128 hosts take 6.01 us between hosts, 2.83 us with SHARP (COMHPC 2016),
@@ -132,7 +132,9 @@ static int sharp_start(rlt_job *j, rlt_error *err)
     sharp *s = j->state = calloc(1, sizeof *s);
     if (!s)
         return rlt_nomem(err);
-    int rc = reserve(j, &why);
+    int rc = rlt_job_needs_all(j, &why);
+    if (!rc)
+        rc = reserve(j, &why);
     if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_job_setting(j, REFUSED).u == REFUSED_RING)
         return rlt_job_fall_back(j, &why, err);
     if (rc) {

@@ -171,11 +171,15 @@ static void test_ring_loss(void **state)
     assert_int_equal(rlt_fabric_run(x.fabric, &err), RLT_ESTALL);
     assert_true(rlt_sim_now(rlt_fabric_sim(x.fabric)) < 30 * RLT_MS);
     test_fabric_close(&x);
-    /* SHARP has nothing to send again with: it says so instead of hanging. */
+    /* SHARP has nothing to send again with: the ring runs, and the result says why. */
+    cfg.packets.loss = 0.01;
     x = test_fabric_open(&two, cfg);
     q = test_request("sharp", "", 8, 1 << 20);
-    (void)test_add(&x, &q);
-    assert_int_equal(rlt_fabric_run(x.fabric, &err), RLT_ESTALL);
+    uint32_t job = test_add(&x, &q);
+    test_finish(&x);
+    assert_non_null(strstr(rlt_fabric_result(x.fabric, job).fallback, "lose nothing"));
+    q = test_request("sharp", "refused=fail", 8, 1 << 20);
+    assert_int_equal(rlt_fabric_add(x.fabric, &q, &job, &err), RLT_EUNSUPPORTED);
     test_fabric_close(&x);
 }
 
