@@ -115,6 +115,11 @@ coll "$star" -a switchml --set loss=0.001 --set rto=100us --set seed=1 -f csv >"
 expect "what is lost is sent again" "$(field retransmissions <"$tmp/loss" | awk '{ print ($1 > 20 && $1 < 2000) }')" 1
 expect "the same seed, the same losses" "$(coll "$star" -a switchml --set loss=0.001 --set rto=100us --set seed=1 -f csv | cksum)" \
     "$(cksum <"$tmp/loss")"
+for seed in 1 2 3 4 5; do
+    expect "losses between switches are made up for, seed $seed" \
+        "$(coll "$tmp/leaves.json" -a switchml --set loss=0.002 --set rto=100us --set tries=50 --set seed=$seed -f csv |
+            field retransmissions | awk '{ print ($1 > 100) }')" 1
+done
 
 # all: with them where a switch adds up.
 "$ringlet" coll -t "$star" -a all -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
@@ -175,6 +180,13 @@ study -a switchml,ring --slots 64 --straggler 0us --place tor,spine,all -f csv >
 expect "a placement that no switch has is left out with its reason" \
     "$(field time_ps <"$tmp/study" | cut -d' ' -f2-) $(awk -F, '$6 == "spine" && $NF != ""' "$tmp/study" | wc -l | tr -d ' ')" \
     "365002560  365002560 1"
+# Four workers a leaf, one uplink: without the leaves' sums it carries 4 x 4096 packets, 1 449 656 320 ps and a way through.
+"$ringlet" coll --study ina -t 'fat-tree:16@100Gbps,1us,hosts_per_leaf=4,oversubscription=4,in_network=reduce+multicast' \
+    -a switchml,ring --workers 16 -b 4MiB --slots 256 --set window=256 --place all,spine --loss 0 --straggler 0us \
+    --set switch_latency=500ns -f csv >"$tmp/study" 2>"$tmp/err"
+expect "sums at all levels: (C - 1) tau + RTT" "$(field time_ps <"$tmp/study" | cut -d' ' -f2)" 368179520
+expect "at the spine alone, four times the packets" \
+    "$(field time_ps <"$tmp/study" | awk '{ print ($3 > 1449656320 && $3 < 1449656320 + 12000000) }')" 1
 "$ringlet" coll --study ina -t "$star9" -b 64KiB,1MiB --slots 64 --plot "$tmp/ina.svg" --series 1us -f json -j 1 >"$tmp/one" 2>"$tmp/err"
 expect "the usual study ends well" "$?" 0
 "$ringlet" coll --study ina -t "$star9" -b 64KiB,1MiB --slots 64 --series 1us -f json -j 3 >"$tmp/three" 2>"$tmp/err"

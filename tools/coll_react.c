@@ -29,6 +29,8 @@ static rlt_fabric_config config_of(const rlt_react_ask *ask)
                              .placement = &s->placement,
                              .aggregator = s->aggregator};
     cfg.aggregator.series_bin_ps = ask->occupancy_ps;
+    /* Sums may be lost between switches. */
+    cfg.aggregator.reemit = p->loss > 0 || (p->buffer && !p->pause);
     return cfg;
 }
 

@@ -548,6 +548,8 @@ int rlt_study_run(const rlt_study_ask *ask, const rlt_parsed *args, rlt_error *e
         cancelled = rc;
         s->partial = true;
         rc = 0;
+        if (err)
+            *err = (rlt_error){0};
     }
     if (!rc && !cancelled)
         rc = check_any(s, err);

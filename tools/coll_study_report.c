@@ -284,9 +284,9 @@ static int report_json(report *t, const rlt_parsed *args, rlt_error *err)
 static void remark(const rlt_study *s)
 {
     for (uint32_t i = 0; i < s->n_reasons && i < TOLD; i++)
-        rlt_note("left out: %s", s->reasons[i]);
+        rlt_note("no result: %s", s->reasons[i]);
     if (s->n_reasons > TOLD)
-        rlt_note("and for %u reasons more, which csv and json tell", s->n_reasons - TOLD);
+        rlt_note("and none for %u reasons more, which csv and json tell", s->n_reasons - TOLD);
     for (uint32_t i = 0; i < s->axes[RLT_AXIS_LOSS].n && s->setup->model != &rlt_net_packet; i++)
         if (s->axes[RLT_AXIS_LOSS].real[i] > 0) {
             rlt_note("the baselines run on --network %s, which loses nothing", s->setup->model->name);
