@@ -20,6 +20,7 @@
 #include "collectives/libra.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "collectives/fabric.h"
@@ -117,10 +118,17 @@ static void push(rlt_job *j, uint32_t worker, uint32_t step)
         send_first(j, worker, step * s->per_step + i);
 }
 
-/* Connections of a worker: one to the switch, one to each server that it sends cold packets to. */
+/* Servers that get packets of a kind: they take turns. */
+static uint32_t in_turn(const rlt_job *j, uint64_t packets)
+{
+    return packets < j->n_servers ? (uint32_t)packets : j->n_servers;
+}
+
+/* Active connections of a worker: one to the switch, one to each server that gets cold packets; of a server:
+ * one to the switch, one to each worker. */
 static uint32_t of_worker(const rlt_job *j, const rlt_libra_report *r)
 {
-    return (r->hot_packets > 0) + (r->cold_packets > 0) * j->n_servers;
+    return (r->hot_packets > 0) + in_turn(j, r->cold_packets);
 }
 
 static uint32_t of_server(const rlt_job *j, const rlt_libra_report *r)
@@ -245,10 +253,33 @@ static int place_servers(rlt_job *j, rlt_error *err)
 
 static void count_connections(const rlt_job *j, rlt_libra_report *r)
 {
-    bool hot = r->hot_packets > 0, cold = r->cold_packets > 0;
+    uint32_t hot = in_turn(j, r->hot_packets), all = in_turn(j, r->hot_packets + r->cold_packets);
     r->server_connections = of_server(j, r);
-    r->connections_plain = (uint64_t)j->workers * j->n_servers;
-    r->connections = hot * ((uint64_t)j->workers + j->n_servers) + cold * r->connections_plain;
+    r->connections_plain = (uint64_t)j->workers * all;
+    r->connections = (uint64_t)j->workers * of_worker(j, r) + hot;
+}
+
+/* Slots of the hot parameters: of their packets; or, where only a share is given, of all hot packets of a
+ * step, which are then different ones. */
+static uint32_t slots_wanted(const rlt_job *j, const rlt_libra_report *r)
+{
+    uint64_t values = rlt_job_setting(j, RLT__LIBRA_PAYLOAD).u / rlt_job_setting(j, RLT__LIBRA_ENTRY).u;
+    uint64_t packets = r->hot ? (r->hot + values - 1) / values : r->hot_packets;
+    if (packets > r->hot_packets)
+        packets = r->hot_packets;
+    return packets < 1 ? 1 : packets > MAX_HOT_SLOTS ? MAX_HOT_SLOTS : (uint32_t)packets;
+}
+
+/* A packet of hot parameters is sent again in a step only after its answer: no more of them are under way
+ * than there are slots. */
+static void limit_window(rlt_job *j, const rlt__libra *s)
+{
+    uint32_t slots = j->result.slots;
+    if (slots == 0 || slots >= s->report.hot_packets)
+        return;
+    double most = floor(slots / s->hot);
+    if (most < j->window)
+        j->window = (uint32_t)most;
 }
 
 /* What passes beyond the first cost: a port takes as long for a packet as the link of a worker. */
@@ -272,18 +303,18 @@ static int libra_start(rlt_job *j, rlt_error *err)
     read_settings(j, s);
     if ((rc = rlt__libra_plan(j, s, err)) != 0)
         return rc;
-    uint64_t payload = rlt_job_setting(j, RLT__LIBRA_PAYLOAD).u, slots = s->report.hot_packets;
+    uint64_t payload = rlt_job_setting(j, RLT__LIBRA_PAYLOAD).u;
     j->chunks = s->per_step * s->report.steps;
     j->mode = RLT_SLOTS_HASH;
     j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, RLT__LIBRA_HEADER).u);
     j->window = (uint32_t)rlt_job_setting(j, RLT__LIBRA_WINDOW).u;
     j->ttl_ps = s->async ? s->flush : 0;
-    slots = slots < 1 ? 1 : slots > MAX_HOT_SLOTS ? MAX_HOT_SLOTS : slots;
-    rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, RLT__LIBRA_PLACE).u, 1, (uint32_t)slots,
-                       (uint32_t)payload, err);
+    rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, RLT__LIBRA_PLACE).u, 1,
+                       slots_wanted(j, &s->report), (uint32_t)payload, err);
     if (rc)
         return rc;
     s->report.register_bytes = s->report.hot_packets ? j->result.slots * payload : 0;
+    limit_window(j, s);
     charge_passes(j, s);
     count_connections(j, &s->report);
     return make_state(j, s, err);

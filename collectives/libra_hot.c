@@ -8,6 +8,8 @@
 #include "collectives/libra_workload.h"
 #include "sim/map.h"
 
+enum { POPULAR = 1 << 18 };
+
 typedef struct tally {
     uint64_t rank;
     uint32_t count;
@@ -52,24 +54,45 @@ static int check(const rlt_hot_request *q, uint64_t *wanted, uint64_t *counted, 
     return 0;
 }
 
-/* Samples by rank, one after the other: sorted, equal ones are together. */
-static int count(const rlt_skew *k, const rlt_hot_request *q, uint64_t total, tally **out, uint64_t *seen,
-                 rlt_error *err)
+/* The most popular ranks are counted where they are; the others, of which there may be any number, sorted:
+ * then equal ones are together. */
+static uint64_t gather(tally *t, uint64_t n)
 {
-    tally *t = malloc((size_t)total * sizeof *t);
-    if (!t)
-        return rlt_nomem(err);
-    uint64_t each = total / q->workers, kept = 0;
-    for (uint64_t i = 0; i < total; i++)
-        t[i] = (tally){rlt_skew_draw(k, q->seed, (uint32_t)(i / each), i % each), 1};
-    qsort(t, (size_t)total, sizeof *t, by_rank);
-    for (uint64_t i = 0; i < total; i++) {
+    uint64_t kept = 0;
+    qsort(t, (size_t)n, sizeof *t, by_rank);
+    for (uint64_t i = 0; i < n; i++) {
         if (kept && t[kept - 1].rank == t[i].rank)
             t[kept - 1].count++;
         else
             t[kept++] = t[i];
     }
+    return kept;
+}
+
+static int count(const rlt_skew *k, const rlt_hot_request *q, uint64_t total, tally **out, uint64_t *seen,
+                 rlt_error *err)
+{
+    uint64_t each = total / q->workers, rare = 0;
+    uint32_t *popular = calloc(POPULAR, sizeof *popular);
+    tally *t = malloc(((size_t)total + POPULAR) * sizeof *t);
+    if (!popular || !t) {
+        free(popular);
+        free(t);
+        return rlt_nomem(err);
+    }
+    for (uint64_t i = 0; i < total; i++) {
+        uint64_t rank = rlt_skew_draw(k, q->seed, (uint32_t)(i / each), i % each);
+        if (rank < POPULAR)
+            popular[rank]++;
+        else
+            t[rare++] = (tally){rank, 1};
+    }
+    uint64_t kept = gather(t, rare);
+    for (uint32_t rank = 0; rank < POPULAR; rank++)
+        if (popular[rank])
+            t[kept++] = (tally){rank, popular[rank]};
     qsort(t, (size_t)kept, sizeof *t, hotter);
+    free(popular);
     *out = t;
     *seen = kept;
     return 0;

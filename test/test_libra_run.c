@@ -112,6 +112,10 @@ static void connections(void **state)
     o = run(8, 2, "share=0 servers=2", 64);
     assert_int_equal(o.l.connections, 16);
     assert_int_equal(o.l.server_connections, 8);
+    /* One cold packet goes to one of the servers only. */
+    o = run(8, 2, "share=0.99 servers=2", 64);
+    assert_int_equal(o.l.cold_packets, 1);
+    assert_int_equal(o.l.connections, 8 + 2 + 8);
     static const char *const shares[] = {"0", "0.5", "1"};
     static const rlt_time many[] = {8, 9, 1};
     for (uint32_t i = 0; i < 3; i++)
@@ -176,10 +180,20 @@ static void sought(void **state)
     assert_true(fabs(o.l.law - 8 / (8 - 7 * o.l.share)) < 1e-9);
     double law = (8 - 7 * o.l.share) * 1024 * TAU + 3 * TAU + 4 * D + 2 * S;
     assert_true(fabs((double)o.r.time_ps / law - 1) < 0.005);
+    /* The registers hold all the hot parameters, in packets of 256; no packet found its slot taken. */
+    assert_int_equal(o.l.register_bytes, 118 * P);
+    assert_int_equal(o.r.switches.collisions, 0);
+    assert_int_equal(o.r.window, (uint32_t)(118 / o.l.packet_share));
     /* 256 values on 30 arrays. */
     assert_true(fabs(o.l.passes - (117 * 9 + 2) / 118.0) < 1e-9 && o.l.passes_random > 13);
     o = run(8, 1, "share=0.5 order=random arrays=30", 64);
     assert_true(fabs(o.l.passes - o.l.passes_random) < 1);
+    /* Registers for two packets: f small, and never more of them under way: RTT / tau = 30.3 + 4 at the
+     * server, and little to add up. */
+    o = run(8, 1, "parameters=1000000 zipf=1.3 memory=2KiB training_steps=1 sampled=1", 256);
+    assert_int_equal(o.r.slots, 2);
+    assert_int_equal(o.r.window, (uint32_t)(2 / o.l.packet_share));
+    assert_int_equal(o.r.switches.collisions, 0);
     /* Keys of 8 bytes beside 4 of value: three cold packets where there was one. */
     o = run(8, 1, "share=0.75 cold_entry=12B", 1024);
     assert_int_equal(o.r.chunks, 1536);
