@@ -127,7 +127,7 @@ static const char *usual_place(const rlt_settings *sim)
 
 static int read_axes(rlt_study *s, const rlt_study_ask *ask, rlt_error *err)
 {
-    static const uint64_t usual_sizes[] = {16 << 10, 512 << 10, 16 << 20};
+    static const uint64_t usual_sizes[] = {16 << 10, 256 << 10, 4 << 20};
     const rlt_study_settings *o = ask->settings;
     rlt_study_values *sizes = &s->axes[RLT_AXIS_SIZE];
     char workers[64], loss[32];
