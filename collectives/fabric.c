@@ -50,7 +50,10 @@ static void on_arrived(void *ctx, const rlt_packet *p)
         return;
     }
     if (p->dst >= rlt_topology_accelerators(f->cfg.packets.topology)) {
-        rlt__fabric_stop(j, p);
+        if (p->kind >= RLT_PK_OWN && j->req.protocol->at_switch)
+            j->req.protocol->at_switch(j, p);
+        else
+            rlt__fabric_stop(j, p);
         return;
     }
     uint32_t who = rlt_map_get(&j->member_of, p->dst);

@@ -6,6 +6,8 @@
  *
  *   phases=apart       (k-1)/k M / B_i + INA(M/k) / B_nic + (k-1)/k M / B_i, one after another
  *   phases=pipelined   max(2 (k-1)/k M / B_i, M / (k B_nic)), chunks following each other
+ *   inside=nvls        the node's switch adds up and replicates: M / B_i each way apart, and pipelined
+ *                      max((k+1)/k M / B_i, M / (k B_nic))
  *
  * besides the way of one chunk. Switches are SwitchML's pool, or SHARP's reserved operations at `eta` of the
  * link. Nothing is sent again: where the network loses packets, or switches refuse, a ring runs instead.
@@ -13,24 +15,27 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "collectives/reactor.h"
+#include "collectives/fabric.h"
 
-enum { NODE, PHASES, BETWEEN, WINDOW, AHEAD, PAYLOAD, HEADER, INNER, ETA, PLACE, REFUSED };
+enum { NODE, INSIDE, PHASES, BETWEEN, WINDOW, AHEAD, PAYLOAD, HEADER, INNER, ETA, PLACE, REFUSED };
 enum { APART, PIPELINED };
 enum { BY_SWITCHML, BY_SHARP };
 enum { REFUSED_RING };
-enum { PK_SHARE = RLT_PK_OWN, PK_RESULT_INSIDE };
-enum { MAX_NODE = 255 };
+enum { BY_MEMBERS, BY_NVLS };
+enum { PK_SHARE = RLT_PK_OWN, PK_RESULT_INSIDE, PK_NODE_SUM, PK_STORE };
+enum { MAX_NODE = 254 };
 
 static const rlt_setting settings[] = {
     [NODE] = {"node", RLT_SETTING_COUNT, "8", 1, MAX_NODE, NULL, "members of a node: k consecutive ones"},
+    [INSIDE] = {"inside", RLT_SETTING_WORD, "direct", 0, 0, "direct|nvls",
+                "members send to each other, or the node's switch adds up and replicates"},
     [PHASES] = {"phases", RLT_SETTING_WORD, "pipelined", 0, 0, "apart|pipelined",
                 "one after another, or chunks follow each other"},
     [BETWEEN] = {"between", RLT_SETTING_WORD, "switchml", 0, 0, "switchml|sharp",
                  "whose slots add up between nodes"},
     [WINDOW] = {"window", RLT_SETTING_COUNT, "256", 1, 1 << 18, NULL,
                 "chunks of a member under way between nodes: slots of each tree"},
-    [AHEAD] = {"ahead", RLT_SETTING_COUNT, "8192", 1, 1 << 30, NULL,
+    [AHEAD] = {"ahead", RLT_SETTING_COUNT, "4096", 1, 1 << 30, NULL,
                "pipelined: chunks that a member sends inside before their results are there"},
     [PAYLOAD] = {"payload", RLT_SETTING_SIZE, "1KiB", 1, 1 << 20, NULL, "bytes of gradient in a packet"},
     [HEADER] = {"header", RLT_SETTING_SIZE, "82B", 0, 4096, NULL, "bytes beside them between nodes"},
@@ -53,10 +58,12 @@ typedef struct member {
 
 typedef struct inside {
     uint32_t k, nodes, window, ahead, inner_bytes;
-    bool apart;
+    bool apart, nvls;
     member *members;
     uint64_t *sums; /* of a node, by (node, chunk) */
     uint8_t *count;
+    /* nvls: the switch of each node, and the routes of each member to it and back. */
+    uint32_t *hub, *to_hub, *from_hub;
 } inside;
 
 /* Chunks that a member owns: r, r + k, ... */
@@ -82,7 +89,10 @@ static void send_out(rlt_job *j, uint32_t worker)
         uint32_t c = m->out, owner = first + c % s->k;
         if (!s->apart && c >= m->done + s->ahead)
             return;
-        if (owner != worker)
+        if (s->nvls)
+            rlt_job_send_on(j, PK_SHARE, j->nodes[worker], s->hub[worker / s->k], s->to_hub[worker],
+                            s->inner_bytes, c, worker, rlt_contribution(j, c, worker));
+        else if (owner != worker)
             rlt_job_send(j, PK_SHARE, worker, owner, s->inner_bytes, c, 0, rlt_contribution(j, c, worker));
     }
 }
@@ -91,6 +101,11 @@ static void hand_out(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
 {
     const inside *s = j->state;
     uint32_t first = worker - worker % s->k;
+    if (s->nvls) {
+        rlt_job_send_on(j, PK_STORE, j->nodes[worker], s->hub[worker / s->k], s->to_hub[worker],
+                        s->inner_bytes, chunk, worker, sum);
+        return;
+    }
     for (uint32_t i = 1; i < s->k; i++)
         rlt_job_send(j, PK_RESULT_INSIDE, worker, first + (worker % s->k + i) % s->k, s->inner_bytes, chunk,
                      0, sum);
@@ -123,7 +138,7 @@ static void send_up(rlt_job *j, uint32_t worker)
     for (; m->up < mine; m->up++) {
         uint32_t c = r + m->up * s->k;
         uint64_t at = (uint64_t)(worker / s->k) * j->chunks + c;
-        if (s->count[at] < s->k)
+        if (s->count[at] < s->k + s->nvls)
             return;
         if (s->nodes == 1)
             complete(j, worker, c, s->sums[at]);
@@ -139,15 +154,42 @@ static void add(rlt_job *j, uint32_t owner, uint32_t chunk, uint64_t data)
     const inside *s = j->state;
     uint64_t at = (uint64_t)(owner / s->k) * j->chunks + chunk;
     s->sums[at] += data;
-    if (++s->count[at] == s->k)
+    if (++s->count[at] < s->k)
+        return;
+    if (s->nvls)
+        rlt_job_send_on(j, PK_NODE_SUM, s->hub[owner / s->k], j->nodes[owner], s->from_hub[owner],
+                        s->inner_bytes, chunk, owner, s->sums[at]);
+    else
         s->members[owner].ready++;
+}
+
+/* At the switch of a node: shares are added up, what is stored goes to all. */
+static void ina_at_switch(rlt_job *j, const rlt_packet *p)
+{
+    const inside *s = j->state;
+    uint32_t first = p->aux - p->aux % s->k;
+    if (p->kind == PK_SHARE) {
+        add(j, first + p->key % s->k, p->key, p->data);
+        return;
+    }
+    for (uint32_t i = first; i < first + s->k; i++)
+        rlt_job_send_on(j, PK_RESULT_INSIDE, p->dst, j->nodes[i], s->from_hub[i], s->inner_bytes, p->key, i,
+                        p->data);
+}
+
+/* The sum of its node is with the owner of a chunk. */
+static void at_owner(const rlt_job *j, const rlt_packet *p, uint32_t owner)
+{
+    const inside *s = j->state;
+    s->count[(uint64_t)(owner / s->k) * j->chunks + p->key]++;
+    s->members[owner].ready++;
 }
 
 static void ina_begin(rlt_job *j, uint32_t worker)
 {
     const inside *s = j->state;
     s->members[worker].begun = true;
-    for (uint32_t c = worker % s->k; c < j->chunks; c += s->k)
+    for (uint32_t c = worker % s->k; !s->nvls && c < j->chunks; c += s->k)
         add(j, worker, c, rlt_contribution(j, c, worker));
     send_out(j, worker);
     send_up(j, worker);
@@ -158,13 +200,65 @@ static void ina_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
     const inside *s = j->state;
     if (p->kind == PK_SHARE)
         add(j, worker, p->key, p->data);
+    else if (p->kind == PK_NODE_SUM)
+        at_owner(j, p, worker);
     else if (p->kind != PK_RESULT_INSIDE)
         complete(j, worker, p->key, p->data);
-    else if (rlt_job_receive(j, worker, p->key, p->data))
+    else if (p->key % s->k != worker % s->k && rlt_job_receive(j, worker, p->key, p->data))
         s->members[worker].done++;
     send_up(j, worker);
     if (!s->apart)
         send_out(j, worker);
+}
+
+/* The route of one link between two nodes; RLT_NONE: there is none. */
+static uint32_t one_link(const rlt_job *j, uint32_t src, uint32_t dst)
+{
+    const rlt_topology *t = j->fabric->cfg.packets.topology;
+    for (uint32_t l = 0; l < rlt_topology_links(t); l++) {
+        rlt_link e = rlt_topology_link(t, l);
+        if (e.src == src && e.dst == dst)
+            return rlt_packets_route(j->packets, &l, 1);
+    }
+    return RLT_NONE;
+}
+
+static bool is_hub(const rlt_job *j, const inside *s, uint32_t node, uint32_t hub)
+{
+    const rlt_topology *t = j->fabric->cfg.packets.topology;
+    uint32_t can = rlt_topology_in_network(t, hub), first = node * s->k;
+    if (!(can & RLT_CAN_REDUCE) || !(can & RLT_CAN_MULTICAST))
+        return false;
+    for (uint32_t i = first; i < first + s->k; i++) {
+        s->to_hub[i] = one_link(j, j->nodes[i], hub);
+        s->from_hub[i] = one_link(j, hub, j->nodes[i]);
+        if (s->to_hub[i] == RLT_NONE || s->from_hub[i] == RLT_NONE)
+            return false;
+    }
+    s->hub[node] = hub;
+    return true;
+}
+
+/* For nvls: a switch next to all members of a node, that adds up and replicates. */
+static int find_hubs(rlt_job *j, inside *s, rlt_error *err)
+{
+    const rlt_topology *t = j->fabric->cfg.packets.topology;
+    s->hub = malloc(s->nodes * sizeof *s->hub);
+    s->to_hub = malloc(j->workers * sizeof *s->to_hub);
+    s->from_hub = malloc(j->workers * sizeof *s->from_hub);
+    if (!s->hub || !s->to_hub || !s->from_hub)
+        return rlt_nomem(err);
+    for (uint32_t n = 0; n < s->nodes; n++) {
+        bool found = false;
+        for (uint32_t l = 0; l < rlt_topology_links(t) && !found; l++) {
+            rlt_link e = rlt_topology_link(t, l);
+            found = e.src == j->nodes[n * s->k] && is_hub(j, s, n, e.dst);
+        }
+        if (!found)
+            return rlt_fail(err, RLT_ETOPOLOGY, "hierarchical-ina",
+                            "inside=nvls: no switch adds up for all %u members of node %u", s->k, n);
+    }
+    return 0;
 }
 
 static int plan_nodes(rlt_job *j, inside *s, rlt_error *err)
@@ -175,6 +269,7 @@ static int plan_nodes(rlt_job *j, inside *s, rlt_error *err)
         return rlt_fail(err, RLT_ERANGE, "hierarchical-ina", "%u members are no nodes of %u", j->workers,
                         s->k);
     s->nodes = j->workers / s->k;
+    s->nvls = rlt_job_setting(j, INSIDE).u == BY_NVLS;
     s->apart = rlt_job_setting(j, PHASES).u == APART;
     s->ahead = (uint32_t)rlt_job_setting(j, AHEAD).u;
     s->inner_bytes = (uint32_t)(payload + rlt_job_setting(j, INNER).u);
@@ -200,6 +295,8 @@ static int ina_start(rlt_job *j, rlt_error *err)
     if (rc)
         return rc;
     rc = rlt_job_needs_all(j, &why);
+    if (!rc && s->nvls)
+        rc = find_hubs(j, s, &why);
     if (!rc && s->nodes > 1)
         rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, s->k, s->window,
                            (uint32_t)rlt_job_setting(j, PAYLOAD).u, &why);
@@ -226,6 +323,9 @@ static void ina_release(rlt_job *j)
     free(s->members);
     free(s->sums);
     free(s->count);
+    free(s->hub);
+    free(s->to_hub);
+    free(s->from_hub);
 }
 
 const rlt_reactive rlt_hierarchical_ina = {
@@ -237,5 +337,6 @@ const rlt_reactive rlt_hierarchical_ina = {
     .start = ina_start,
     .begin = ina_begin,
     .packet = ina_packet,
+    .at_switch = ina_at_switch,
     .release = ina_release,
 };

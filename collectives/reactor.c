@@ -107,6 +107,21 @@ rlt_time rlt_job_send(rlt_job *j, uint8_t kind, uint32_t from, uint32_t to, uint
     return leaves;
 }
 
+void rlt_job_send_on(rlt_job *j, uint8_t kind, uint32_t src, uint32_t dst, uint32_t route, uint32_t bytes,
+                     uint32_t chunk, uint32_t aux, uint64_t data)
+{
+    rlt_packet p = {.bytes = bytes,
+                    .src = src,
+                    .dst = dst,
+                    .route = route,
+                    .kind = kind,
+                    .key = chunk,
+                    .aux = aux,
+                    .data = data};
+    j->result.packets++;
+    rlt__fabric_send(j, &p, RLT_NONE);
+}
+
 static uint64_t expected(rlt_job *j, uint32_t chunk)
 {
     uint64_t *sum = &j->expected[chunk];

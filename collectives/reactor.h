@@ -58,6 +58,8 @@ struct rlt_reactive {
     /* At a host: of kinds RESULT and ANSWER, `who` is the worker; of SUM, PARTIAL and ALONE the server; of
      * OWN the member. */
     void (*packet)(rlt_job *j, const rlt_packet *p, uint32_t who);
+    /* One of its OWN at a switch; NULL: sends none there. */
+    void (*at_switch)(rlt_job *j, const rlt_packet *p);
     void (*timer)(rlt_job *j, uint64_t what);             /* NULL: sets none */
     uint32_t (*server)(const rlt_job *j, uint32_t chunk); /* which one's; NULL: they take turns */
     void (*release)(rlt_job *j); /* frees what `state` owns, then free(state); NULL: nothing */
@@ -151,6 +153,9 @@ void rlt_job_reply(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t slot, u
  * its last bit will have left. */
 rlt_time rlt_job_send(rlt_job *j, uint8_t kind, uint32_t from, uint32_t to, uint32_t bytes, uint32_t chunk,
                       uint32_t aux, uint64_t data);
+/* One of OWN between any two nodes, on a route of rlt_packets_route; aux and key are the protocol's. */
+void rlt_job_send_on(rlt_job *j, uint8_t kind, uint32_t src, uint32_t dst, uint32_t route, uint32_t bytes,
+                     uint32_t chunk, uint32_t aux, uint64_t data);
 /* A worker has a chunk's result. True: its first copy. A wrong sum fails the run. */
 bool rlt_job_receive(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum);
 /* From now on the sum of a chunk is that of these workers. */

@@ -22,7 +22,7 @@ static rlt_topology *build(uint32_t nodes, uint32_t k, const char *rail_can)
     for (uint32_t i = 0; i < nodes * k; i++)
         PUT("{\"id\": \"g%u\", \"kind\": \"accelerator\"},\n", i);
     for (uint32_t i = 0; i < nodes; i++)
-        PUT("{\"id\": \"inner%u\", \"kind\": \"switch\"},\n", i);
+        PUT("{\"id\": \"inner%u\", \"kind\": \"switch\", \"in_network\": \"reduce+multicast\"},\n", i);
     for (uint32_t i = 0; i < k; i++)
         PUT("{\"id\": \"rail%u\", \"kind\": \"switch\", \"in_network\": \"%s\"},\n", i, rail_can);
     PUT("{\"id\": \"spine\", \"kind\": \"switch\"}],\n\"links\": [");
@@ -121,6 +121,26 @@ static void test_pipelined(void **state)
     assert_true(fabs((double)o.r.time_ps - 8192 / 4 * rtt) < 0.01 * 8192 / 4 * rtt);
 }
 
+/* The node's own switch adds up and replicates. */
+static void test_nvls(void **state)
+{
+    (void)state;
+    static const uint32_t shapes[][2] = {{2, 2}, {4, 4}, {2, 8}, {1, 8}};
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t nodes = shapes[i][0], k = shapes[i][1];
+        double m = (double)k * 2048 * P, between = nodes > 1 ? m / k / 12.5e9 * 1e12 : 0;
+        outcome o = run(nodes, k, "phases=apart inside=nvls header=0B", (uint64_t)m, NULL);
+        double law = 2 * m / 400e9 * 1e12 + between;
+        assert_true((double)o.r.time_ps > law && (double)o.r.time_ps < law + 1.05 * way);
+        assert_true(fabs(o.inner_bytes - (k + 1) / (double)k * m) < 1);
+        assert_int_equal(o.r.duplicates, 0);
+        o = run(nodes, k, "inside=nvls header=0B ahead=3072", (uint64_t)m, NULL);
+        double inside = (k + 1) / (double)k * m / 400e9 * 1e12;
+        law = inside > between ? inside : between;
+        assert_true((double)o.r.time_ps > law && (double)o.r.time_ps < 1.03 * law + 1.2 * way);
+    }
+}
+
 static void test_corners(void **state)
 {
     (void)state;
@@ -166,6 +186,9 @@ static void test_refusals(void **state)
             assert_int_equal(rlt_fabric_add(x.fabric, &q, &job, &err), i ? RLT_EUNSUPPORTED : RLT_ETOPOLOGY);
         } else {
             assert_int_equal(rlt_fabric_add(x.fabric, &q, &job, &err), RLT_ERANGE);
+            /* Eight are not next to one switch. */
+            q = test_request("hierarchical-ina", "node=8 inside=nvls refused=fail", 8, 1 << 20);
+            assert_int_equal(rlt_fabric_add(x.fabric, &q, &job, &err), RLT_ETOPOLOGY);
         }
         test_fabric_close(&x);
     }
@@ -174,10 +197,8 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_apart),
-        cmocka_unit_test(test_pipelined),
-        cmocka_unit_test(test_corners),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_apart),   cmocka_unit_test(test_pipelined), cmocka_unit_test(test_nvls),
+        cmocka_unit_test(test_corners), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
