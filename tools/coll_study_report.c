@@ -174,7 +174,8 @@ static void put_summary_row(report *t, rlt_table *table, uint32_t axis, uint32_t
                               rlt_count(g->n),
                               rlt_count(g->wins),
                               any ? rlt_real(g->list[0]) : rlt_absent(),
-                              any ? rlt_real(g->list[g->n / 2]) : rlt_absent(),
+                              any ? rlt_real((g->list[(g->n - 1) / 2] + g->list[g->n / 2]) / 2)
+                                  : rlt_absent(),
                               any ? rlt_real(g->list[g->n - 1]) : rlt_absent()};
     if (!t->json) {
         rlt_table_row(table, v);
