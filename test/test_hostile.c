@@ -627,6 +627,28 @@ static void goal(void **unused)
     torture(goal_text, strlen(goal_text), 2000, try_loggops);
 }
 
+static void layers(void **unused)
+{
+    (void)unused;
+    torture_text(
+        &rlt_reader_astra1,
+        "HYBRID_DLRM\t1\r\n3\t\r\ne -1 300 ALLTOALL 98304 300 ALLTOALL 98304 300 NONE 0 98\nb -1 1280 "
+        "NONE 0 794 NONE 0 896 ALLREDUCE 13312 13\nt -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 1000 1\n",
+        1500);
+    torture_text(
+        &rlt_reader_astra1,
+        "HYBRID_DATA_MODEL\n2\na -1 32 ALLGATHER 37632 32 ALLREDUCE 37632 32 ALLREDUCE 37632 3\nb -1 "
+        "7 ALLGATHER 655 7 REDUCESCATTER 655 7 ALLREDUCE 655 749\n",
+        1000);
+    torture_text(
+        &rlt_reader_simai,
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 8 ga: 1 all_gpus: "
+        "4 checkpoints: 1 0 checkpoint_initiates: 1 1\n2\nn\t-1\t0\tBROADCAST\t16384\t1\tALLREDUCE\t"
+        "99\t1\tREDUCESCATTER\t900\t100\nm -1 556000 ALLTOALL_EP 16777216 1 NONE 0 1 "
+        "ALLREDUCE_DP_EP 77 1 \n",
+        2000);
+}
+
 static int set_up(void **unused)
 {
     (void)unused;
@@ -647,7 +669,7 @@ int main(void)
         cmocka_unit_test(json_graphs),    cmocka_unit_test(json_products), cmocka_unit_test(graphml),
         cmocka_unit_test(astra_networks), cmocka_unit_test(compact_forms), cmocka_unit_test(placements),
         cmocka_unit_test(astra_systems),  cmocka_unit_test(chakra),        cmocka_unit_test(kineto),
-        cmocka_unit_test(host_traces),    cmocka_unit_test(goal),
+        cmocka_unit_test(host_traces),    cmocka_unit_test(goal),          cmocka_unit_test(layers),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

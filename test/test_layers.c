@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables of layers (ASTRA-sim 1.0, SimAI): times by hand on two ranks, and totals of published files, whose
+ * columns were added up by awk. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "test/support.h"
+#include "workload/reader.h"
+#include "workload/replay.h"
+
+#define DATA "../shared/data/"
+
+static int load(const char *path, uint32_t ranks, const uint32_t *dims, rlt_program **out, rlt_error *err)
+{
+    rlt_read_options o = {.first_step = -1, .last_step = -1, .n_ranks = ranks, .n_dims = dims ? 2 : 0};
+    for (int d = 0; dims && d < 2; d++)
+        o.dims[d] = dims[d];
+    *err = (rlt_error){0};
+    return rlt_trace_read(&path, 1, &o, out, err);
+}
+
+static int load_text(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err)
+{
+    char path[] = "/tmp/ringlet-layers-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    int rc = load(path, ranks, NULL, out, err);
+    unlink(path);
+    return rc;
+}
+
+static rlt_time replay(const rlt_program *p, const char *network)
+{
+    rlt_topology *t = NULL;
+    rlt_placement place = {0};
+    rlt_replay *x = NULL;
+    rlt_error err = {0};
+    rlt_time end = 0;
+    assert_int_equal(rlt_topology_load(network, "topologies", &t, &err), 0);
+    assert_int_equal(rlt_placement_identity(t, p->n_ranks, &place, &err), 0);
+    rlt_replay_options o = rlt_replay_options_default();
+    o.topology = t;
+    o.placement = &place;
+    if (rlt_replay_create(p, &o, &x, &err) || rlt_replay_run(x, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    for (uint32_t r = 0; r < p->n_ranks; r++)
+        end = rlt_replay_rank(x, r).end_ps > end ? rlt_replay_rank(x, r).end_ps : end;
+    rlt_replay_free(x);
+    rlt_placement_free(&place);
+    rlt_topology_free(t);
+    return end;
+}
+
+static void expect_ns(const char *text, const char *reader, int64_t ns)
+{
+    rlt_program *p = NULL;
+    rlt_error err;
+    if (load_text(text, 2, &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_string_equal(p->reader, reader);
+    /* At 1 B/ns behind 2 x 500 ns a ring all-reduce of b bytes on two ranks takes b + 2000 ns. */
+    assert_int_equal(replay(p, "switch:2@1GB/s,500ns"), ns * 1000);
+    rlt_program_free(p);
+}
+
+#define TWO "a -1 100 NONE 0 50 NONE 0 30 ALLREDUCE 2000 7\nb -1 200 NONE 0 60 NONE 0 40 ALLREDUCE 4000 9\n"
+
+static void by_hand(void **state)
+{
+    (void)state;
+    /* b's gradient is reduced from 340 to 6340, a's behind it to 10340; then the update of a. */
+    expect_ns("DATA\r\n2\t\t\r\n" TWO "\r\n\n", "astra1", 10347);
+    expect_ns(TWO, "astra1", 10347);
+    expect_ns("HYBRID_CUSTOMIZED\n1\na -1 100 NONE 0 50 NONE 0 30 ALLREDUCE 2000 7 MODEL\n", "astra1", 187);
+    expect_ns("HYBRID_CUSTOMIZED\n1\na -1 100 NONE 0 50 NONE 0 30 ALLREDUCE 2000 7 DATA\n", "astra1", 4137);
+    expect_ns("MODEL\n2\n" TWO, "astra1", 496);
+    /* Forward 100, its all-reduce to 4100, input gradient to 4150, its all-reduce to 7150, 30, 5. */
+    expect_ns(
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 2 "
+        "checkpoints: 0 checkpoint_initiates: 0\n1\na -1 100 ALLREDUCE 2000 50 ALLREDUCE 1000 30 ALLREDUCE "
+        "900 5\n",
+        "simai", 7185);
+    /* Layer 0 again before layer 1 goes back: 300 + 100 + 180 + 16. */
+    expect_ns("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 checkpoints: 1 0 "
+              "checkpoint_initiates: 1 1\n2\n" TWO,
+              "simai", 596);
+    /* Over the data-parallel group of two. */
+    expect_ns(
+        "HYBRID_TRANSFORMER model_parallel_NPU_group: 1\n1\na -1 100 ALLREDUCE 5000 50 NONE 0 30 ALLREDUCE "
+        "2000 7\n",
+        "simai", 100 + 50 + 30 + 4000 + 7);
+    /* Expert group of two inside it; nothing is left for _DP_EP. */
+    expect_ns(
+        "HYBRID_TRANSFORMER model_parallel_NPU_group: 1 ep: 2\n1\na -1 100 ALLTOALL_EP 2000 50 NONE 0 30 "
+        "ALLREDUCE_DP_EP 2000 7\n",
+        "simai", 100 + 2000 + 50 + 30 + 7);
+}
+
+/* The embedding's exchange (2000 ns of 2 x 1000 B) goes on beside layer 1, which is the last bottom layer;
+ * its gradients go back once layer 2 is done. */
+static void exchanges(void **state)
+{
+    (void)state;
+    expect_ns(
+        "HYBRID_DLRM 1\n3\ne -1 100 ALLTOALL 2000 50 ALLTOALL 2000 40 NONE 0 0\nb -1 300 NONE 0 30 NONE 0 20 "
+        "NONE 0 0\nt -1 200 NONE 0 10 NONE 0 0 NONE 0 0\n",
+        "astra1", 4400);
+}
+
+static void refuse(const char *text, int code, const char *place, const char *what)
+{
+    rlt_program *p = NULL;
+    rlt_error err;
+    int rc = load_text(text, 2, &p, &err);
+    if (rc != code || !strstr(err.where, place) || !strstr(err.what, what))
+        fail_msg("%d: %s: %s", rc, err.where, err.what);
+}
+
+#define ROW "a -1 100 NONE 0 50 NONE 0 30 NONE 0 7\n"
+
+static void refusals(void **state)
+{
+    (void)state;
+    refuse("DATA\n1\na -1 100 NONE 0 50 NONE 0 30 ALLREDUCE x 7\n", RLT_EMALFORMED, ":3", "a size");
+    refuse("DATA\n1\na -1 100 NONE 0 50 NONE 0 30 ALLREDUCE 5\n", RLT_EMALFORMED, ":3", "12 columns");
+    refuse("DATA\n1\n" ROW "a -1 100 SHUFFLE 5 50 NONE 0 30 NONE 0 7\n", RLT_ESCHEMA, ":4", "SHUFFLE");
+    refuse("DATA\n1\na -1 -5 NONE 0 50 NONE 0 30 NONE 0 7\n", RLT_EMALFORMED, ":3", "-5");
+    refuse("DATA\n1\na -1 5 NONE 281474976710657 50 NONE 0 30 NONE 0 7\n", RLT_ERANGE, ":3", "above");
+    refuse("DATA\nx\n" ROW, RLT_EMALFORMED, ":2", "number of layers");
+    refuse("DATA\n1\n", RLT_ESCHEMA, ":2", "no layers");
+    refuse("HYBRID_CUSTOMIZED\n1\n" ROW, RLT_EMALFORMED, ":3", "13 columns");
+    refuse("HYBRID_TRANSFORMER model_parallel_NPU_group: 0\n1\n" ROW, RLT_ESCHEMA, ":1", "0");
+    refuse("HYBRID_TRANSFORMER model_parallel_NPU_group: 3\n1\n" ROW, RLT_ESCHEMA, "layers-", "divide");
+    refuse("HYBRID_TRANSFORMER size: 3\n1\n" ROW, RLT_ESCHEMA, ":1", "size:");
+    refuse("HYBRID_TRANSFORMER checkpoints: 2 0\n1\n" ROW, RLT_EMALFORMED, ":1", "layer");
+    refuse("HYBRID_TRANSFORMER checkpoints: 1 5\n1\n" ROW, RLT_ESCHEMA, ":1", "layer 5 of 1");
+}
+
+/* Of rank 0, on 8 ranks of dimensions 4 x 2. */
+static const struct total {
+    const char *file, *reader;
+    uint64_t compute_ns;
+    uint32_t comms;
+    uint64_t bytes;
+} totals[] = {
+    {"astra1/DLRM.txt", "astra1", 3359425, 3, 4194304 + 4194304 + 114823168},
+    {"astra1/DLRM_HybridParallel.txt", "astra1", 54966, 9, 98304 + 98304 + 3191808},
+    /* Each rank of four gives what the file says to the all-gathers. */
+    {"astra1/MLP_HybridParallel_Data_Model.txt", "astra1", 244537, 18, 447232 * 4 + 447232 + 447232},
+    {"astra1/ResNet_50.txt", "astra1", 1098543, 1, 51005824},
+    {"astra1/Resnet50_DataParallel.txt", "astra1", 1129103, 54, 102011648},
+    {"astra1/microAllReduce.txt", "astra1", 20, 1, 1048576},
+    /* Groups of 8 of 8 ranks: none is left to reduce weight gradients with. */
+    {"simai/G13B-M1-C01_GPT13B_megatron_tp8_pp1_mbs1_A100.txt", "simai", 208205233, 91 + 82,
+     5275033616 + 4947312640},
+    /* Groups of one rank: nothing but the weight gradients. */
+    {"simai/L7B-D1-C02_Llama7B_deepspeed_zero3_A100.txt", "simai", 322663712, 1, 1889785610},
+    {"simai/L7B-M1-C04_Llama7B_megatron_tp2_pp1_mbs1_A100.txt", "simai", 104625747, 75 + 66 + 1,
+     8107630608 + 7845445632 + 13509853184},
+    {"simai/all_gather.txt", "simai", 76, 19, 2147479552},
+    {"simai/all_reduce.txt", "simai", 76, 19, 2147479552},
+    {"simai/microAllReduce.txt", "simai", 1112006, 2, 83886080},
+};
+
+static void published(void **state)
+{
+    (void)state;
+    static const uint32_t dims[] = {4, 2};
+    if (access(DATA "astra1/DLRM.txt", R_OK)) {
+        print_message("# no ../shared: published files are not here\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof totals / sizeof *totals; i++) {
+        const struct total *w = &totals[i];
+        rlt_program *p = NULL;
+        rlt_error err;
+        char path[256];
+        uint64_t ps = 0, bytes = 0;
+        uint32_t comms = 0;
+        snprintf(path, sizeof path, DATA "%s", w->file);
+        if (load(path, 8, dims, &p, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        assert_string_equal(p->reader, w->reader);
+        for (uint32_t k = p->rank_first[0]; k < p->rank_first[1]; k++) {
+            ps += (uint64_t)p->ops[k].duration_ps;
+            comms += p->ops[k].kind == RLT_OP_COLLECTIVE;
+            bytes += p->ops[k].kind == RLT_OP_COLLECTIVE ? p->comms[p->ops[k].comm].bytes : 0;
+        }
+        if (ps != w->compute_ns * 1000 || comms != w->comms || bytes != w->bytes)
+            fail_msg("%s: %" PRIu64 " ps, %" PRIu32 " communications of %" PRIu64 " B", w->file, ps, comms,
+                     bytes);
+        /* No faster than its compute. */
+        assert_true(replay(p, "switch:4@100GB/s,500ns*switch:2@25GB/s,1us") >= (rlt_time)ps);
+        rlt_program_free(p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_hand),
+        cmocka_unit_test(exchanges),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(published),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
