@@ -45,8 +45,7 @@ static int check(const rlt_hot_request *q, uint64_t *wanted, uint64_t *counted, 
     if (*wanted > RLT_MAX_HOT)
         return rlt_fail(err, RLT_ERANGE, "hot set", "%" PRIu64 " hot parameters; the most is %d", *wanted,
                         RLT_MAX_HOT);
-    double steps = fmax(1, floor(q->sampled * q->steps));
-    double all = steps * q->workers * (double)q->updates;
+    double all = fmax(q->workers, floor(q->sampled * q->steps * q->workers * (double)q->updates + 0.5));
     if (all > RLT_MAX_SAMPLED)
         return rlt_fail(err, RLT_ERANGE, "hot set",
                         "%.0f updates to count; the most is %d: sample fewer steps", all, RLT_MAX_SAMPLED);

@@ -58,7 +58,7 @@ typedef struct rlt_hot_request {
     uint32_t workers;
     uint64_t updates; /* a worker and step */
     uint32_t steps;
-    double sampled;        /* share of the steps that is looked at, in (0, 1]; one step at least */
+    double sampled;        /* share of the steps that is looked at, in (0, 1]; of one step, a part */
     uint64_t hot;          /* parameters; 0: as many as fit */
     uint64_t memory_bytes; /* of registers, spread evenly over */
     uint32_t arrays;

@@ -179,6 +179,12 @@ static void hot_set(void **state)
     assert_true(fabs(h.touched - 100 * (1 - pow(0.99, 100))) < 1e-9);
     assert_true(fabs(h.share - 1) < 1e-12);
     rlt_hot_free(&h);
+    /* A part of one step. */
+    q.sampled = 0.001;
+    assert_int_equal(rlt_hot_find(&even, &q, &h, &err), 0);
+    assert_int_equal(h.counted, 10);
+    assert_true(h.n <= 10 && h.n == h.seen);
+    rlt_hot_free(&h);
     q.sampled = 1.5;
     assert_int_equal(rlt_hot_find(&even, &q, &h, NULL), RLT_ERANGE);
     q.sampled = 1;
