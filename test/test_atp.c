@@ -95,7 +95,8 @@ static void test_collisions(void **state)
         assert_true(r.end_ps < 10 * RLT_S);
         double p = 1 - pow(1 - 1.0 / A, x), share = (double)r.switches.collisions / 2 / CHUNKS;
         /* The slots taken are themselves by chance: balls into bins. */
-        double bins = p * (1 - p) / A, error = sqrt(p * (1 - p) / CHUNKS + bins) + 1e-9;
+        double l = (double)x / A, bins = (exp(-l) - (1 + l) * exp(-2 * l)) / A;
+        double error = sqrt(p * (1 - p) / CHUNKS + bins);
         assert_true(fabs(share - p) <= 3 * error);
         assert_int_equal(r.switches.fallbacks, r.switches.collisions);
         assert_int_equal(r.unaggregated, r.switches.fallbacks);
