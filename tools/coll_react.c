@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "collectives/bound.h"
+#include "collectives/libra.h"
 
 static rlt_fabric_config config_of(const rlt_react_ask *ask)
 {
@@ -225,10 +226,35 @@ static int put_fullest(rlt_jw *w, const rlt_react_run *run, const rlt_topology *
     return 0;
 }
 
+/* What only Libra knows of itself. */
+static void put_libra(rlt_jw *w, const rlt_libra_report *l)
+{
+    rlt_jw_object(w, "libra");
+    rlt_jw_double(w, "hot_share", l->share, 6);
+    rlt_jw_double(w, "packet_share", l->packet_share, 6);
+    rlt_jw_u64(w, "hot_parameters", l->hot);
+    rlt_jw_u64(w, "updates_counted", l->counted);
+    rlt_jw_double(w, "hot_touched", l->touched, 1);
+    rlt_jw_u64(w, "register_bytes", l->register_bytes);
+    rlt_jw_double(w, "passes", l->passes, 4);
+    rlt_jw_double(w, "passes_random", l->passes_random, 4);
+    rlt_jw_double(w, "gain_by_law", l->law, 4);
+    rlt_jw_u64(w, "connections", l->connections);
+    rlt_jw_u64(w, "connections_without_switch", l->connections_plain);
+    rlt_jw_u64(w, "connections_of_a_server", l->server_connections);
+    rlt_jw_u64(w, "incast", l->incast);
+    rlt_jw_u64(w, "steps", l->steps);
+    rlt_jw_u64(w, "flushes", l->flushes);
+    rlt_jw_double(w, "staleness_mean", l->staleness_mean, 3);
+    rlt_jw_u64(w, "staleness_worst", l->staleness_worst);
+    rlt_jw_end_object(w);
+}
+
 int rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t, rlt_error *err)
 {
     int rc = 0;
     const rlt_react_result *r = &run->result;
+    rlt_libra_report libra;
     rlt_jw_object(w, "in_network");
     rlt_jw_u64(w, "workers", r->workers);
     rlt_jw_u64(w, "servers", r->servers);
@@ -240,9 +266,14 @@ int rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t, r
     rlt_jw_u64(w, "packets", r->packets);
     rlt_jw_u64(w, "timeouts", r->timeouts);
     rlt_jw_u64(w, "lost", r->lost);
+    rlt_jw_u64(w, "left_out", r->left_out);
+    if (r->fallback[0])
+        rlt_jw_string(w, "fallback", r->fallback);
     put_counts(w, &r->switches);
     if (run->node != RLT_NONE)
         rc = put_fullest(w, run, t, err);
+    if (!rc && rlt_libra_report_of(run->fabric, run->job, &libra, NULL) == 0)
+        put_libra(w, &libra);
     rlt_jw_end_object(w);
     return rc;
 }
