@@ -198,13 +198,68 @@ static void published(void **state)
     }
 }
 
+#define HEADING "[rank0 ~ rank3]\ncomm_type,comm_group,comm_group_size,msg_size,stage,_elapsed_time\n"
+
+/* Groups, order and steps of AICB's lists. */
+static void aicb(void **state)
+{
+    (void)state;
+    rlt_program *p = NULL;
+    rlt_error err;
+    if (load_text(HEADING
+                  "CommType.all_reduce,CommGroup.tp_group,2,2000,a,None\nCommType.epoch_end,None,None,0,,"
+                  "None\nCommType.computation,None,None,0,c,0.5\nCommType.all_gather,CommGroup.dp_group,2,"
+                  "4000,b,0.25\nCommType.all_reduce,CommGroup.dp_group,2,0,z,None\n",
+                  0, &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_string_equal(p->reader, "aicb");
+    assert_int_equal(p->n_ranks, 4);
+    assert_int_equal(p->n_steps, 2);
+    assert_int_equal(p->n_comms, 4);
+    for (uint32_t i = 0; i < p->n_comms; i++) {
+        const uint32_t *ranks = &p->group_ranks[p->group_first[p->comms[i].group]];
+        assert_int_equal(ranks[1] - ranks[0], p->comms[i].kind == RLT_ALL_REDUCE ? 1 : 2);
+        assert_int_equal(p->comms[i].bytes, p->comms[i].kind == RLT_ALL_REDUCE ? 2000 : 4000);
+    }
+    /* 2000 + 2000 ns, 0.5 ms, and half of 4000 B in 2000 + 1000 ns. */
+    assert_int_equal(replay(p, "switch:4@1GB/s,500ns"), INT64_C(507000000));
+    rlt_program_free(p);
+    refuse(HEADING "CommType.isend,CommGroup.pp_group,2,8,a,None\n", RLT_EUNSUPPORTED, ":3", "pipeline");
+    refuse(HEADING "CommType.shuffle,CommGroup.pp_group,2,8,a,None\n", RLT_ESCHEMA, ":3", "shuffle");
+    refuse(HEADING "CommType.all_reduce,CommGroup.tp_group,2,x,a,None\n", RLT_EMALFORMED, ":3", "msg_size");
+    refuse(HEADING "CommType.all_reduce,CommGroup.tp_group,2,8,a\n", RLT_EMALFORMED, ":3", "6 cells");
+    refuse(HEADING "CommType.all_reduce,CommGroup.tp_group,3,8,a,None\n", RLT_ESCHEMA, ":3", "divide");
+    refuse(HEADING "CommType.all_reduce,CommGroup.tp_group,2,8,a,-1\n", RLT_EMALFORMED, ":3", "ms");
+    refuse(HEADING, RLT_ESCHEMA, ":2", "no communication");
+    refuse("[rank0 ~ rank3]\ncomm_type,comm_group\n", RLT_ESCHEMA, ":2", "comm_group_size");
+}
+
+/* The published list: 128 ranks, tensor groups of 8; sums by awk over the lines that have bytes. */
+static void published_aicb(void **state)
+{
+    (void)state;
+    const char *path = DATA "simai/aicb_G13B-M1-C01_GPT13B_megatron_tp8_pp1_mbs1.csv";
+    rlt_program *p = NULL;
+    rlt_error err;
+    uint64_t bytes = 0;
+    uint32_t comms = 0;
+    if (access(path, R_OK))
+        skip();
+    if (load(path, 0, NULL, &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(p->n_ranks, 128);
+    for (uint32_t k = p->rank_first[0]; k < p->rank_first[1]; k++, comms++)
+        bytes += p->comms[p->ops[k].comm].bytes;
+    assert_int_equal(comms, 178);
+    assert_int_equal(bytes, 13031865544);
+    rlt_program_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(exchanges),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(published),
+        cmocka_unit_test(by_hand),   cmocka_unit_test(exchanges), cmocka_unit_test(refusals),
+        cmocka_unit_test(published), cmocka_unit_test(aicb),      cmocka_unit_test(published_aicb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

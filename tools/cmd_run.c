@@ -14,9 +14,8 @@
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 static const rlt_option workload_options[] = {
     {"trace", 'T', RLT_OPT_LIST, "TRACE",
-     "The recording: a directory, files (one a rank), or a PREFIX whose files are PREFIX.<rank>.et. Chakra "
-     "(.et) and "
-     "PyTorch profiler (Kineto .json, .json.gz) files are recognised by content.",
+     "The recording: a directory, files (one a rank), or a PREFIX whose files are PREFIX.<rank>.et. The "
+     "format is recognised by content; 'ringlet list readers' shows what is read.",
      AT(trace)},
     {"model", 'm', RLT_OPT_TEXT, "MODEL",
      "Instead of a trace, a generated workload: transformer, or transformer:layers=24,hidden=1024,... "
