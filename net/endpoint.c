@@ -123,7 +123,14 @@ static int set_copy(rlt_endpoint *e, const char *value, rlt_error *err)
 
 static int set_clock(rlt_endpoint *e, const char *value, rlt_error *err)
 {
-    return set_ppm(&e->clock_ppm, value, "clock", err);
+    uint32_t ppm = 0;
+    int rc = set_ppm(&ppm, value, "clock", err);
+    if (rc < 0)
+        return rc;
+    if (!ppm)
+        return rlt_fail(err, RLT_ERANGE, "clock", "expected at least 0.000001 (GHz), got '%.64s'", value);
+    e->clock_ppm = ppm;
+    return 0;
 }
 
 static int set_narrow(rlt_endpoint *e, const char *value, rlt_error *err)

@@ -33,7 +33,7 @@ static int scale_one(rlt_topology *t, uint32_t link, double factor, rlt_error *e
     return 0;
 }
 
-/* Nodes named "from->to", or one node: RLT_NONE stands for any. */
+/* Nodes named "from->to", also "from -> to" as tables print it, or one node: RLT_NONE stands for any. */
 static bool find_ends(const rlt_topology *t, const char *which, uint32_t *from, uint32_t *to)
 {
     const char *arrow = strstr(which, "->");
@@ -43,12 +43,16 @@ static bool find_ends(const rlt_topology *t, const char *which, uint32_t *from, 
         return *from != RLT_NONE;
     }
     size_t length = (size_t)(arrow - which);
+    const char *last = arrow + 2;
+    while (length && which[length - 1] == ' ')
+        length--;
+    last += strspn(last, " ");
     if (length >= sizeof name)
         return false;
     memcpy(name, which, length);
     name[length] = '\0';
     *from = rlt_topology_find_node(t, name);
-    *to = rlt_topology_find_node(t, arrow + 2);
+    *to = rlt_topology_find_node(t, last);
     return *from != RLT_NONE && *to != RLT_NONE;
 }
 

@@ -141,6 +141,10 @@ t "coll --routing spray" 0 'routing spray' '' coll -t switch:4@100GB/s,0ns -b 1M
 t "coll --set" 0 'all_reduce' '' coll -t switch:4@100GB/s,0ns -b 1MB -a ring --set message=1us --set channels=2
 t "coll --set of a parameter that an algorithm lacks is told" 0 'all_reduce' 'note: ring has no parameter window' \
     coll -t switch:4@100GB/s,0ns -b 1MB -a ring --set window=2
+t "coll --link-scale takes FROM->TO as tables print it" 0 '^  *0  *acc0  *sw0.0.0 .* 30\.00 ' '' \
+    coll -t switch:4@100GB/s,0ns -b 1MB -a ring --link-scale 'acc0 -> sw0.0.0=0.5' --expand-links --links
+t "coll --link-scale of no link" 2 '' 'there is no such link' coll -t switch:4@100GB/s,0ns -b 1MB --link-scale 'acc0->acc1=0.5'
+t "a clock of 0 is refused" 2 '' 'clock: expected at least 0.000001' coll -t switch:4@100GB/s,0ns -b 1MB --set clock=0
 t "coll --ranks" 0 '"ranks": *3' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json --ranks 3
 t "coll --group" 0 '"ranks": *2' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json --group 1,3
 t "coll --root" 0 'broadcast' '' coll -t switch:4@100GB/s,0ns -b 1MB -c broadcast --root 2
