@@ -145,6 +145,9 @@ t "coll --link-scale takes FROM->TO as tables print it" 0 '^  *0  *acc0  *sw0.0.
     coll -t switch:4@100GB/s,0ns -b 1MB -a ring --link-scale 'acc0 -> sw0.0.0=0.5' --expand-links --links
 t "coll --link-scale of no link" 2 '' 'there is no such link' coll -t switch:4@100GB/s,0ns -b 1MB --link-scale 'acc0->acc1=0.5'
 t "a clock of 0 is refused" 2 '' 'clock: expected at least 0.000001' coll -t switch:4@100GB/s,0ns -b 1MB --set clock=0
+t "coll --plot" 0 'all_gather' '' coll -t ring:4@50GB/s,500ns -c all_reduce,all_gather -b 1KiB,1MiB --plot "$tmp/p.svg"
+expect "tacos is drawn on four charts, alike, though other algorithms stand before it" \
+    "$(grep -o 'stroke=.*<title>tacos<' "$tmp/p.svg" | sed 's/ d=.*//' | uniq -c | sed 's/^ *\([0-9]*\) .*/\1/')" 4
 t "coll --ranks" 0 '"ranks": *3' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json --ranks 3
 t "coll --group" 0 '"ranks": *2' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json --group 1,3
 t "coll --root" 0 'broadcast' '' coll -t switch:4@100GB/s,0ns -b 1MB -c broadcast --root 2

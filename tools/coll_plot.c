@@ -131,9 +131,10 @@ void rlt_coll_json_crossings(rlt_jw *w, const rlt_coll_points *p)
 /* ---- the plot */
 
 typedef struct curves {
+    const char **all; /* algorithms of all panels: each looks the same in every one */
     rlt_plot_line *lines;
     double *numbers;
-    uint32_t n_lines, n_numbers;
+    uint32_t n_all, n_lines, n_numbers;
 } curves;
 
 enum { TIME, BUSBW };
@@ -151,7 +152,9 @@ static void add_line(curves *c, const rlt_coll_points *p, rlt_coll_kind kind, co
 {
     rlt_plot_line *l = &c->lines[c->n_lines++];
     double *x = c->numbers + c->n_numbers, *y = x + p->n;
-    uint32_t n = 0;
+    uint32_t n = 0, look = 0;
+    for (uint32_t i = 0; i < c->n_all && name && !look; i++)
+        look = strcmp(c->all[i], name) == 0 ? i + 1 : 0;
     for (uint32_t i = 0; i < p->n; i++) {
         const rlt_coll_point *q = &p->items[i];
         if (q->kind != kind || (name && strcmp(q->algorithm, name) != 0) ||
@@ -161,18 +164,19 @@ static void add_line(curves *c, const rlt_coll_points *p, rlt_coll_kind kind, co
         y[n++] = value_of(q, what, !name);
     }
     c->n_numbers += 2 * p->n;
-    *l = (rlt_plot_line){.name = name ? name : "bound", .x = x, .y = y, .n = n, .reference = !name};
+    *l = (rlt_plot_line){
+        .name = name ? name : "bound", .x = x, .y = y, .n = n, .reference = !name, .look = look};
 }
 
-/* The algorithms of a kind in order of appearance; *n of them. */
-static void list_names(const rlt_coll_points *p, rlt_coll_kind kind, const char **names, uint32_t *n)
+/* The algorithms of a kind (RLT_COLL_KINDS: of all) in order of appearance; *n of them. */
+static void list_names(const rlt_coll_points *p, int kind, const char **names, uint32_t *n)
 {
     *n = 0;
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t k = 0;
         while (k < *n && strcmp(names[k], p->items[i].algorithm) != 0)
             k++;
-        if (p->items[i].kind == kind && k == *n)
+        if (k == *n && (kind == RLT_COLL_KINDS || (int)p->items[i].kind == kind))
             names[(*n)++] = p->items[i].algorithm;
     }
 }
@@ -182,7 +186,7 @@ static void add_panels(curves *c, const rlt_coll_points *p, rlt_coll_kind kind, 
 {
     static const char *const y_labels[] = {"time", "bus bandwidth (GB/s)"};
     uint32_t n;
-    list_names(p, kind, names, &n);
+    list_names(p, (int)kind, names, &n);
     for (int what = TIME; what <= BUSBW && n; what++) {
         rlt_plot_panel *panel = &panels[(*n_panels)++];
         *panel = (rlt_plot_panel){.title = rlt_coll_name(kind),
@@ -204,21 +208,24 @@ int rlt_coll_plot(const char *path, const char *title, const rlt_coll_points *p,
     rlt_plot_panel panels[PANELS];
     const char **names = calloc((size_t)p->n + 1, sizeof *names);
     uint32_t n = 0, lines = 0;
-    curves c = {0};
+    curves c = {.all = calloc((size_t)p->n + 1, sizeof *c.all)};
+    if (c.all)
+        list_names(p, RLT_COLL_KINDS, c.all, &c.n_all);
     for (int kind = 0; kind < RLT_COLL_KINDS && names; kind++) {
         uint32_t more;
-        list_names(p, (rlt_coll_kind)kind, names, &more);
+        list_names(p, kind, names, &more);
         lines += more ? 2 * (more + 1) : 0;
     }
     c.lines = calloc((size_t)lines + 1, sizeof *c.lines);
     c.numbers = calloc((size_t)lines * 2 * p->n + 1, sizeof *c.numbers);
-    int rc = names && c.lines && c.numbers ? 0 : rlt_nomem(err);
+    int rc = names && c.all && c.lines && c.numbers ? 0 : rlt_nomem(err);
     for (int kind = 0; kind < RLT_COLL_KINDS && !rc; kind++)
         add_panels(&c, p, (rlt_coll_kind)kind, names, panels, &n);
     if (!rc)
         rc = rlt_plot_write(path, title, panels, n, 2, err);
     free(c.numbers);
     free(c.lines);
+    free(c.all);
     free(names);
     return rc;
 }

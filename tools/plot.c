@@ -165,6 +165,11 @@ static void marker(FILE *out, uint32_t kind, double x, double y)
     fprintf(out, "<path d=\"M%.1f %.1f%s\"/>", x, y, shapes[kind % MARKERS]);
 }
 
+static uint32_t look(const rlt_plot_line *l, uint32_t place)
+{
+    return l->look ? l->look - 1 : place;
+}
+
 static void line_style(FILE *out, const rlt_plot_line *l, uint32_t i)
 {
     const char *dash = l->reference ? "4 4" : dashes[i / COLOURS % (sizeof dashes / sizeof *dashes)];
@@ -175,9 +180,10 @@ static void line_style(FILE *out, const rlt_plot_line *l, uint32_t i)
 static void line(const frame *f, uint32_t index)
 {
     const rlt_plot_line *l = &f->panel->lines[index];
+    uint32_t kind = look(l, index);
     char command = 'M';
     fputs("<path fill=\"none\" ", f->out);
-    line_style(f->out, l, index);
+    line_style(f->out, l, kind);
     fputs(" d=\"", f->out);
     for (uint32_t i = 0; i < l->n; i++) {
         if (!shown(l, i))
@@ -190,10 +196,10 @@ static void line(const frame *f, uint32_t index)
     fputs("</title></path>\n", f->out);
     if (l->reference)
         return;
-    fprintf(f->out, "<g fill=\"%s\">", colours[index % COLOURS]);
+    fprintf(f->out, "<g fill=\"%s\">", colours[kind % COLOURS]);
     for (uint32_t i = 0; i < l->n; i++) {
         if (shown(l, i))
-            marker(f->out, index, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
+            marker(f->out, kind, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
     }
     fputs("</g>\n", f->out);
 }
@@ -208,13 +214,14 @@ static void legend(const frame *f, double top)
 {
     for (uint32_t i = 0; i < f->panel->n_lines; i++) {
         const rlt_plot_line *l = &f->panel->lines[i];
+        uint32_t kind = look(l, i);
         double x = f->x.from + (i % 3) * (f->x.to - f->x.from) / 3, y = top + (i / 3) * LEGEND_ROW;
         fprintf(f->out, "<path fill=\"none\" d=\"M%.1f %.1fh26\" ", x, y);
-        line_style(f->out, l, i);
+        line_style(f->out, l, kind);
         fputs("/>", f->out);
         if (!l->reference) {
-            fprintf(f->out, "<g fill=\"%s\">", colours[i % COLOURS]);
-            marker(f->out, i, x + 13, y);
+            fprintf(f->out, "<g fill=\"%s\">", colours[kind % COLOURS]);
+            marker(f->out, kind, x + 13, y);
             fputs("</g>", f->out);
         }
         fprintf(f->out, "<text x=\"%.1f\" y=\"%.1f\">", x + 32, y + 4);

@@ -23,6 +23,7 @@ typedef struct rlt_plot_line {
     const double *x, *y;
     uint32_t n;
     bool reference; /* grey, dashed, without markers: a bound */
+    uint32_t look;  /* number of its colour, marker and dashes, from 1; 0: by its place in the panel */
 } rlt_plot_line;
 
 typedef struct rlt_plot_panel {
