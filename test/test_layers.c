@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of layers (ASTRA-sim 1.0, SimAI): times by hand on two ranks, and totals of published files, whose
- * columns were added up by awk. */
+/* Tables of layers (ASTRA-sim 1.0, SimAI, AICB, PipeDream): times by hand on two ranks, and totals of
+ * published files, whose columns were added up by awk. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -255,11 +255,102 @@ static void published_aicb(void **state)
     rlt_program_free(p);
 }
 
+#define NODE(n, name, f, b, a, p)                                                                            \
+    "node" #n " -- " name " -- forward_compute_time=" #f ", backward_compute_time=" #b                       \
+    ", activation_size=" a ", parameter_size=" #p
+#define STAGE(s) " -- stage_id=" #s "\n"
+
+static void pipedream(void **state)
+{
+    (void)state;
+    /* Input's time does not count; node 3's 4000 B are reduced from 11 us to 17 us, node 2's behind it. */
+    expect_ns("\tnode2 -- node3\n\tnode1 -- node2\n" NODE(
+                  3, "Linear(a -- b, c=(3, 3))", 0.003, 0.004, "1.0",
+                  4000.000) "\n" NODE(1, "Input", 9.5, 0.0, "8.0", 0.0) "\n" NODE(2, "Conv", 0.004, 0.001,
+                                                                                  "[1.0; 2.0]", 2000.000),
+              "pipedream", 21000);
+    /* Stage 0 (4 us), 3 kB and 1 us over, stage 1 (3 and 4 us), and back (1 us): node 2's list is summed. */
+    expect_ns("\tnode2 -- node3\n\tnode1 -- node2\n\tnode2 -- node4\n\tnode3 -- node4\n" NODE(
+                  3, "Linear", 0.003, 0.004, "1.0", 4000.0) STAGE(1) NODE(1, "Input", 9.5, 0.0, "8.0", 0.0)
+                  STAGE(0) NODE(4, "Add", 0.0, 0.0, "7.0", 0.0) STAGE(1)
+                      NODE(2, "Conv", 0.004, 0.001, "[1000.0; 2000.0]", 2000.0) STAGE(0),
+              "pipedream", 4000 + 4000 + 7000 + 4000 + 1000);
+    refuse(NODE(1, "A", 0.1, 0.1, "1", 1) "\n\tnode1 -- node2\n", RLT_ESCHEMA, ":2", "not described");
+    refuse(NODE(1, "A", 0.1, 0.1, "1", 1) "\n\tnode1 -- node1\n", RLT_ESCHEMA, ":1", "circle");
+    refuse(NODE(1, "A", 0.1, 0.1, "1", 1) "\n" NODE(1, "A", 0.1, 0.1, "1", 1), RLT_ESCHEMA, ":2", "second");
+    refuse(NODE(1, "A", 0.1, x, "1", 1) "\n", RLT_EMALFORMED, ":1", "backward_compute_time");
+    refuse(NODE(1, "A", 0.1, 0.1, "[1; 2", 1) "\n", RLT_EMALFORMED, ":1", "]");
+    refuse(NODE(1, "A", 0.1, 0.1, "1e9", 1) "\n", RLT_EMALFORMED, ":1", "");
+    refuse(NODE(1, "A", 0.1, 0.1, "1", 1) STAGE(1), RLT_ESCHEMA, ":1", "no nodes");
+    refuse(NODE(1, "A", 0.1, 0.1, "1", 1) STAGE(0) NODE(2, "A", 0.1, 0.1, "1", 1), RLT_ESCHEMA, ":2",
+           "stage_id");
+    refuse(NODE(1, "A", 0.1, 0.1, "1", 1) STAGE(0) NODE(2, "A", 0.1, 0.1, "1", 1) STAGE(1)
+               NODE(3, "A", 0, 0, "1", 1) STAGE(2),
+           RLT_ESCHEMA, "layers-", "copies");
+}
+
+/* Forward without Input and backward in us; nodes with parameters and their bytes: sums by awk. */
+static const struct profile {
+    const char *file;
+    uint64_t compute_us;
+    uint32_t reduced;
+    uint64_t bytes;
+} profiles[] = {
+    {"alexnet", 680703 - 635902 + 40520, 8, 244403360},
+    {"gnmt", 33533 + 55883, 11, 775063808},
+    {"resnet18", 581071 - 473625 + 152296, 41, 46758048},
+    {"resnet50", 201450 - 18962 + 260931, 107, 102228128},
+    {"squeezenet1_0", 587884 - 474637 + 172119, 26, 4993696},
+    {"vgg16", 251874 - 17972 + 438633, 16, 553430176},
+};
+
+static void published_pipedream(void **state)
+{
+    (void)state;
+    rlt_program *p = NULL;
+    rlt_error err;
+    char path[256];
+    if (access(DATA "pipedream/alexnet.graph.txt", R_OK))
+        skip();
+    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
+        uint64_t ps = 0, bytes = 0;
+        snprintf(path, sizeof path, DATA "pipedream/%s.graph.txt", profiles[i].file);
+        if (load(path, 4, NULL, &p, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        for (uint32_t k = p->rank_first[0]; k < p->rank_first[1]; k++)
+            ps += (uint64_t)p->ops[k].duration_ps;
+        for (uint32_t k = 0; k < p->n_comms; k++)
+            bytes += p->comms[k].bytes;
+        assert_int_equal(ps, profiles[i].compute_us * 1000000);
+        assert_int_equal(p->n_comms, profiles[i].reduced);
+        assert_int_equal(bytes, profiles[i].bytes);
+        rlt_program_free(p);
+    }
+    /* Three stages in a chain: compute (473.106, 6.846, 183.509 ms) and both cuts, there and back, add up. */
+    if (load(DATA "pipedream/test_graphs_vgg16_partitioned.txt", 3, NULL, &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(p->n_comms, 4);
+    assert_int_equal(replay(p, "switch:3@1GB/s,500ns"),
+                     (INT64_C(473106000) + 6846000 + 183509000 + 2 * (51380224 + 2097152) + 4 * 1000) * 1000);
+    rlt_program_free(p);
+    /* Two copies of each: parameters are reduced between them. */
+    if (load(DATA "pipedream/test_graphs_vgg16_partitioned.txt", 6, NULL, &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    uint64_t reduced = 0;
+    for (uint32_t k = 0; k < p->n_comms; k++)
+        reduced += p->comms[k].kind == RLT_ALL_REDUCE ? p->comms[k].bytes : 0;
+    assert_int_equal(p->n_comms, 2 * 4 + 16);
+    assert_int_equal(reduced, 553430176);
+    rlt_program_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),   cmocka_unit_test(exchanges), cmocka_unit_test(refusals),
-        cmocka_unit_test(published), cmocka_unit_test(aicb),      cmocka_unit_test(published_aicb),
+        cmocka_unit_test(by_hand),   cmocka_unit_test(exchanges),
+        cmocka_unit_test(refusals),  cmocka_unit_test(published),
+        cmocka_unit_test(aicb),      cmocka_unit_test(published_aicb),
+        cmocka_unit_test(pipedream), cmocka_unit_test(published_pipedream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

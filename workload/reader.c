@@ -16,8 +16,9 @@
 
 enum { HEAD_BYTES = 1 << 16, MAX_FILES = RLT_MAX_RANKS, MAX_PATH_BYTES = 1 << 14 };
 
-static const rlt_reader *const readers[] = {&rlt_reader_chakra, &rlt_reader_kineto, &rlt_reader_goal,
-                                            &rlt_reader_astra1, &rlt_reader_simai,  &rlt_reader_aicb};
+static const rlt_reader *const readers[] = {&rlt_reader_chakra,   &rlt_reader_kineto, &rlt_reader_goal,
+                                            &rlt_reader_astra1,   &rlt_reader_simai,  &rlt_reader_aicb,
+                                            &rlt_reader_pipedream};
 
 const rlt_reader *rlt_reader_at(uint32_t i)
 {

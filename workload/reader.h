@@ -52,7 +52,7 @@ typedef struct rlt_reader {
 } rlt_reader;
 
 RLT_API extern const rlt_reader rlt_reader_chakra, rlt_reader_kineto, rlt_reader_goal, rlt_reader_astra1,
-    rlt_reader_simai, rlt_reader_aicb;
+    rlt_reader_simai, rlt_reader_aicb, rlt_reader_pipedream;
 
 RLT_API const rlt_reader *rlt_reader_at(uint32_t i); /* NULL past the end */
 /* Expands a directory or PREFIX into the list of files (sorted by rank, then name). *paths: one malloc'ed
