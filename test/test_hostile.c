@@ -647,6 +647,22 @@ static void layers(void **unused)
         "99\t1\tREDUCESCATTER\t900\t100\nm -1 556000 ALLTOALL_EP 16777216 1 NONE 0 1 "
         "ALLREDUCE_DP_EP 77 1 \n",
         2000);
+    torture_text(
+        &rlt_reader_aicb,
+        "[rank0 ~ rank3]\ncomm_type,comm_group,comm_group_size,msg_size,stage,dst,src,additional,_elapsed_"
+        "time,algbw,busbw,count\nCommType.all_reduce,CommGroup.dp_group,2,8,init,None,None,,None,None,None,"
+        "1\nCommType.epoch_end,None,None,0,,None,None,,None,None,None,1\nCommType.broadcast,CommGroup.tp_"
+        "group,2,40,forward,None,None,,0.25,None,None,1\nCommType.computation,None,None,0,c,None,None,,1.5,"
+        "None,None,1\n",
+        2000);
+    torture_text(
+        &rlt_reader_pipedream,
+        "node1 -- Input -- forward_compute_time=9.5, backward_compute_time=0.0, activation_size=8.0, "
+        "parameter_size=0.0 -- stage_id=0\nnode2 -- Conv(3, (1, 1)) -- forward_compute_time=0.004, "
+        "backward_compute_time=0.001, activation_size=[1000.0; 2000.0], parameter_size=64.0 -- "
+        "stage_id=0\nnode3 -- Add -- forward_compute_time=0.1, backward_compute_time=0.2, "
+        "activation_size=5, parameter_size=99.0 -- stage_id=1\n\tnode1 -- node2\n\tnode2 -- node3\n",
+        2000);
 }
 
 static int set_up(void **unused)
