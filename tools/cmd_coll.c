@@ -30,7 +30,7 @@ static const rlt_option own_options[] = {
     {"algorithm", 'a', RLT_OPT_TEXT, "NAME[,...]",
      "Algorithms to compare, those that 'ringlet list algorithms' shows; all: each that can do the "
      "collective, with the protocols that react where a switch adds up; auto: the one ringlet would choose. "
-     "Default: all without those protocols, in groups of more than 128 ranks auto.",
+     "Default: all without those protocols, in groups of more than 64 ranks auto.",
      AT(algorithm), .word_at = rlt_any_algorithm_word},
     {"bytes", 'b', RLT_OPT_TEXT, "SIZES",
      "Sizes: 64MiB, a list 1KiB,1MiB, or a range LOW:HIGH:xN or LOW:HIGH:+STEP such as 1KiB:1GiB:x4. "
@@ -139,7 +139,7 @@ static int read_kinds(coll_job *j, rlt_error *err)
  * one. */
 static const char *default_algorithms(const coll_job *j)
 {
-    enum { COMPARED = 128 };
+    enum { COMPARED = 64 };
     bool one = j->s->report.links_csv || j->s->plan.export;
     return one || j->ask.group.n > COMPARED ? "auto" : "all";
 }
