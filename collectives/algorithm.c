@@ -42,8 +42,7 @@ const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err)
     for (uint32_t i = 0; i < N_ALGORITHMS; i++) {
         if (strcmp(name, table[i]->name) == 0)
             return table[i];
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", table[i]->name);
+        rlt_list_name(known, sizeof known, table[i]->name);
     }
     rlt_fail(err, RLT_ESCHEMA, NULL, "unknown algorithm '%s'; known: %s", name, known);
     return NULL;

@@ -65,31 +65,6 @@ static void finish(rlt_job *j, rlt__atp_place *x)
     reply(j, c, x);
 }
 
-static void merge_one(const rlt_job *j, const rlt_packet *p, rlt__atp_place *x, uint64_t *seen)
-{
-    uint32_t worker = rlt_map_get(&j->member_of, p->src);
-    uint64_t bit = UINT64_C(1) << (worker % 64);
-    if (seen[worker / 64] & bit)
-        return;
-    seen[worker / 64] |= bit;
-    x->sum += p->data;
-    x->count++;
-}
-
-/* What has somebody in it who is known cannot be told apart: the others will send again. */
-static void merge_some(const rlt_job *j, const rlt_packet *p, rlt__atp_place *x, uint64_t *seen)
-{
-    const uint64_t *bits = rlt_job_note(j, p->aux);
-    for (uint32_t i = 0; i < j->note_words; i++)
-        if (seen[i] & bits[i])
-            return;
-    for (uint32_t i = 0; i < j->note_words; i++) {
-        seen[i] |= bits[i];
-        x->count += (uint32_t)__builtin_popcountll(bits[i]);
-    }
-    x->sum += p->data;
-}
-
 /* Who lacks the answer gets it, or all do where none has been sent for long: that frees aggregators, too. */
 static void answer_again(rlt_job *j, const rlt_packet *p, rlt__atp_place *x)
 {
@@ -116,10 +91,10 @@ static void merge(rlt_job *j, const rlt_packet *p, rlt__atp_place *x)
         x->count = j->workers;
     } else {
         x->collided |= !(p->flags & (RLT_PACKET_RESEND | RLT_PACKET_EXPIRED));
-        if (p->kind == RLT_PK_PARTIAL)
-            merge_some(j, p, x, seen);
-        else
-            merge_one(j, p, x, seen);
+        uint32_t n = p->kind == RLT_PK_PARTIAL ? rlt_seen_merge(seen, rlt_job_note(j, p->aux), j->note_words)
+                                               : rlt_seen_add(seen, rlt_map_get(&j->member_of, p->src));
+        x->sum += n ? p->data : 0;
+        x->count += n;
     }
     if (x->count == j->workers || (s->leave && (p->flags & RLT_PACKET_EXPIRED) && j->result.adders == 1)) {
         finish(j, x);

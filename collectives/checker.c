@@ -78,13 +78,13 @@ static int refuse(checker *x, uint32_t p, uint32_t step, const char *fmt, ...) R
 
 static int refuse(checker *x, uint32_t p, uint32_t step, const char *fmt, ...)
 {
-    char where[384], what[512];
+    char where[384];
     va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
     rlt_step_place(x->plan, p / x->lanes, p % x->lanes, step, where, sizeof where);
-    return rlt_fail(x->err, RLT_ECHECK, where, "%s", what);
+    va_start(args, fmt);
+    rlt_vfail(x->err, RLT_ECHECK, where, fmt, args);
+    va_end(args);
+    return RLT_ECHECK;
 }
 
 static size_t cell_index(const checker *x, uint32_t p, uint32_t buffer, uint32_t block)

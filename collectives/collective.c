@@ -43,11 +43,7 @@ int rlt_coll_parse(const char *name, rlt_coll_kind *kind, rlt_error *err)
     }
     char known[256] = "";
     for (int k = 0; k < RLT_COLL_KINDS; k++) {
-        size_t used = strlen(known), left = sizeof known - used;
-        if (used + strlen(names[k]) + 3 > sizeof known)
-            break;
-        strncat(known, k ? ", " : "", left - 1);
-        strncat(known, names[k], sizeof known - strlen(known) - 1);
+        rlt_list_name(known, sizeof known, names[k]);
     }
     return rlt_fail(err, RLT_ESCHEMA, NULL, "unknown collective '%s'; known: %s", name, known);
 }

@@ -16,17 +16,11 @@ static int refuse(const rlt_listed *l, int code, rlt_error *err, const char *fmt
 
 static int refuse(const rlt_listed *l, int code, rlt_error *err, const char *fmt, ...)
 {
-    char what[400];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
+    rlt_vfail(err, code, l->source[0] ? l->source : l->name, fmt, args);
     va_end(args);
-    return rlt_fail(err, code, l->source[0] ? l->source : l->name, "%s", what);
-}
-
-static bool has_root(rlt_coll_kind kind)
-{
-    return kind == RLT_BROADCAST || kind == RLT_REDUCE || kind == RLT_GATHER || kind == RLT_SCATTER;
+    return code;
 }
 
 static int custom_plan(rlt_plan *plan, rlt_error *err)
@@ -40,7 +34,7 @@ static int custom_plan(rlt_plan *plan, rlt_error *err)
     if (plan->req.n != l->n)
         return refuse(l, RLT_ETOPOLOGY, err, "'%s' is a plan for %u ranks, the group has %u", l->name, l->n,
                       plan->req.n);
-    if (has_root(l->kind) && plan->req.root != l->root)
+    if (rlt_coll_rooted(l->kind) && plan->req.root != l->root)
         return refuse(l, RLT_EUNSUPPORTED, err, "'%s' has member %u as its root, not %u", l->name, l->root,
                       plan->req.root);
     if (l->untracked && l->bytes == 0 && plan->req.bytes != 0)

@@ -32,14 +32,13 @@ typedef struct reader {
 
 int rlt_goal_fail(const rlt_goal *g, uint32_t line, int code, rlt_error *err, const char *fmt, ...)
 {
-    char where[384], what[512];
+    char where[384];
     va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
-    rlt_make_printable(what);
     snprintf(where, sizeof where, g->nodes ? "%s: node %u" : "%s:%u", g->file, line);
-    return rlt_fail(err, code, where, "%s", what);
+    va_start(args, fmt);
+    rlt_vfail(err, code, where, fmt, args);
+    va_end(args);
+    return code;
 }
 
 /* What our writer says about the plan. */

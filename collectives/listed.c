@@ -128,11 +128,6 @@ void rlt_listing_connect(rlt_listing *l, uint32_t member, uint32_t lane, uint32_
     to->recv_from = to->recv_count++ == 0 || to->recv_from == member ? member : RLT_NONE;
 }
 
-uint32_t rlt_listing_lanes(const rlt_listing *l, uint32_t member)
-{
-    return l->members[member].n;
-}
-
 uint32_t rlt_listing_steps(const rlt_listing *l, uint32_t member, uint32_t lane)
 {
     return l->err.code ? 0 : l->members[member].lanes[lane].n;

@@ -80,8 +80,7 @@ RLT_API rlt_step *rlt_listing_at(rlt_listing *l, uint32_t member, uint32_t lane,
  * of the one; recv_count and recv_from of the other. */
 RLT_API void rlt_listing_connect(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step,
                                  uint32_t to_member, uint32_t to_lane, uint32_t to_step);
-/* Number of lanes of a member so far, and of steps in a lane. */
-RLT_API uint32_t rlt_listing_lanes(const rlt_listing *l, uint32_t member);
+/* Number of steps in a lane so far. */
 RLT_API uint32_t rlt_listing_steps(const rlt_listing *l, uint32_t member, uint32_t lane);
 /* Whether something went wrong that finish will tell; step numbers mean nothing from then on. */
 RLT_API bool rlt_listing_failed(const rlt_listing *l);

@@ -28,13 +28,13 @@ static int refuse(const matcher *x, uint32_t p, uint32_t step, const char *fmt, 
 
 static int refuse(const matcher *x, uint32_t p, uint32_t step, const char *fmt, ...)
 {
-    char where[384], what[256];
+    char where[384];
     va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
     rlt_step_place(x->plan, p / x->lanes, p % x->lanes, step, where, sizeof where);
-    return rlt_fail(x->err, RLT_ECHECK, where, "%s", what);
+    va_start(args, fmt);
+    rlt_vfail(x->err, RLT_ECHECK, where, fmt, args);
+    va_end(args);
+    return RLT_ECHECK;
 }
 
 static int count_at(matcher *x, uint32_t p, uint32_t k, const rlt_step *s, uint32_t member)

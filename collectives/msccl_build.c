@@ -12,13 +12,13 @@ static int refuse(const rlt_msccl *m, uint32_t line, rlt_error *err, const char 
 
 static int refuse(const rlt_msccl *m, uint32_t line, rlt_error *err, const char *fmt, ...)
 {
-    char where[384], what[512];
+    char where[384];
     va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
     snprintf(where, sizeof where, "%s:%u", m->file, line);
-    return rlt_fail(err, RLT_ESCHEMA, where, "%s", what);
+    va_start(args, fmt);
+    rlt_vfail(err, RLT_ESCHEMA, where, fmt, args);
+    va_end(args);
+    return RLT_ESCHEMA;
 }
 
 static const rlt_msccl_tb *tb_of(const rlt_msccl *m, const rlt_msccl_step *s)

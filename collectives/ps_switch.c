@@ -144,31 +144,11 @@ static void answer_again(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t w
         answer(j, server, chunk, worker);
 }
 
-/* Adds what there is nothing of yet. */
-static void merge(rlt_job *j, const rlt_packet *p, served *x, uint64_t *seen, const uint64_t *bits)
+/* So many contributions, in one packet. */
+static void merge(const rlt_packet *p, served *x, uint32_t n)
 {
-    uint32_t n = 0;
-    bool known = false;
-    for (uint32_t i = 0; i < j->note_words; i++) {
-        n += (uint32_t)__builtin_popcountll(bits[i]);
-        known |= (seen[i] & bits[i]) != 0;
-    }
-    if (known)
-        return;
-    for (uint32_t i = 0; i < j->note_words; i++)
-        seen[i] |= bits[i];
-    x->sum += p->data;
+    x->sum += n ? p->data : 0;
     x->count += n;
-}
-
-static void merge_one(const rlt_packet *p, served *x, uint64_t *seen, uint32_t worker)
-{
-    uint64_t bit = UINT64_C(1) << (worker % 64);
-    if (seen[worker / 64] & bit)
-        return;
-    seen[worker / 64] |= bit;
-    x->sum += p->data;
-    x->count++;
 }
 
 static void at_server(rlt_job *j, const rlt_packet *p, uint32_t server)
@@ -184,9 +164,9 @@ static void at_server(rlt_job *j, const rlt_packet *p, uint32_t server)
         x->sum = p->data;
         x->count = j->workers;
     } else if (p->kind == RLT_PK_PARTIAL) {
-        merge(j, p, x, seen, rlt_job_note(j, p->aux));
+        merge(p, x, rlt_seen_merge(seen, rlt_job_note(j, p->aux), j->note_words));
     } else {
-        merge_one(p, x, seen, worker);
+        merge(p, x, rlt_seen_add(seen, worker));
     }
     if (p->kind == RLT_PK_PARTIAL)
         rlt_job_take_note(j, p->aux);

@@ -24,8 +24,7 @@ const rlt_reactive *rlt_reactive_find(const char *name, rlt_error *err)
     for (uint32_t i = 0; i < N_PROTOCOLS; i++) {
         if (strcmp(name, table[i]->name) == 0)
             return table[i];
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", table[i]->name);
+        rlt_list_name(known, sizeof known, table[i]->name);
     }
     rlt_fail(err, RLT_ESCHEMA, NULL, "unknown protocol '%.64s'; known: %s", name, known);
     return NULL;
@@ -111,8 +110,7 @@ int rlt_settings_set(const rlt_reactive *r, rlt_setting_value values[RLT_MAX_SET
     for (uint32_t i = 0; i < r->n_settings; i++) {
         if (strcmp(r->settings[i].name, name) == 0)
             return parse(&r->settings[i], text, &values[i], err);
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", r->settings[i].name);
+        rlt_list_name(known, sizeof known, r->settings[i].name);
     }
     return rlt_fail(err, RLT_EUSAGE, r->name, "no setting '%.64s'; known: %s", name, known);
 }

@@ -172,6 +172,30 @@ static inline uint32_t rlt_job_slot(const rlt_job *j, uint32_t chunk)
 }
 /* HASH: the same where every chunk of the window has a slot of its own; else slots are hit by chance. */
 uint32_t rlt_job_hashed_slot(const rlt_job *j, uint32_t chunk);
+/* Who is in a sum, a bit each. A worker comes in; false: it was there. */
+static inline bool rlt_seen_add(uint64_t *seen, uint32_t worker)
+{
+    uint64_t bit = UINT64_C(1) << (worker % 64);
+    bool new = (seen[worker / 64] & bit) == 0;
+    seen[worker / 64] |= bit;
+    return new;
+}
+
+/* Several come in at once: how many, or 0 where one of them was there, since their sum cannot be told apart.
+ */
+static inline uint32_t rlt_seen_merge(uint64_t *seen, const uint64_t *some, uint32_t words)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < words; i++)
+        if (seen[i] & some[i])
+            return 0;
+    for (uint32_t i = 0; i < words; i++) {
+        seen[i] |= some[i];
+        n += (uint32_t)__builtin_popcountll(some[i]);
+    }
+    return n;
+}
+
 static inline uint8_t rlt_job_version(const rlt_job *j, uint32_t chunk)
 {
     return chunk / j->n_trees / (j->window / j->n_trees) & 1;

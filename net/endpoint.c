@@ -68,7 +68,6 @@ static int set_byte(rlt_endpoint *e, const char *value, rlt_error *err)
 static int set_protocol(rlt_endpoint *e, const char *value, rlt_error *err)
 {
     char known[RLT_MAX_PROTOCOLS * 18 + 8] = "auto";
-    size_t used = strlen(known);
     if (strcmp(value, "auto") == 0) {
         e->protocol = RLT_PROTOCOL_AUTO;
         return 0;
@@ -78,7 +77,7 @@ static int set_protocol(rlt_endpoint *e, const char *value, rlt_error *err)
             e->protocol = (int)i;
             return 0;
         }
-        used += (size_t)snprintf(known + used, sizeof known - used, ", %.15s", e->protocols[i].name);
+        rlt_list_name(known, sizeof known, e->protocols[i].name);
     }
     return rlt_fail(err, RLT_EUSAGE, "protocol", "unknown protocol '%.64s': this topology has %s", value,
                     known);
@@ -230,8 +229,7 @@ int rlt_endpoint_set(rlt_endpoint *e, const char *name, const char *value, rlt_e
     for (size_t i = 0; i < N_SETTINGS; i++) {
         if (strcmp(name, settings[i].name) == 0)
             return settings[i].set(e, value, err);
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", settings[i].name);
+        rlt_list_name(known, sizeof known, settings[i].name);
     }
     return rlt_fail(err, RLT_EUSAGE, NULL, "unknown setting '%.64s': endpoints have %s", name, known);
 }

@@ -109,14 +109,10 @@ int rlt_dim_only(const rlt_dim_spec *spec, const char *const *known, rlt_error *
         if (*k || strcmp(spec->params[i].name, in_network) == 0)
             continue;
         char list[256] = "";
-        size_t used = 0;
-        for (k = known; *k; k++) {
-            int n = snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", *k);
-            if (n > 0 && (size_t)n < sizeof list - used)
-                used += (size_t)n;
-        }
+        for (k = known; *k; k++)
+            rlt_list_name(list, sizeof list, *k);
         return rlt_fail(err, RLT_ESCHEMA, spec->where, "shape %s has no parameter '%.40s'; it has %s",
-                        spec->shape, spec->params[i].name, used ? list : "none");
+                        spec->shape, spec->params[i].name, list[0] ? list : "none");
     }
     for (uint32_t i = 0; i < spec->n_params; i++)
         for (uint32_t j = 0; j < i; j++)

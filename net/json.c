@@ -185,15 +185,15 @@ void rlt_json_extent(rlt_json v, size_t *begin, size_t *end)
 
 int rlt_json_fail(rlt_json v, int code, rlt_error *err, const char *fmt, ...)
 {
-    char where[sizeof err->where], what[sizeof err->what];
+    char where[sizeof err->where];
     va_list args;
     if (!err)
         return code;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
     rlt_json_where(v, where, sizeof where);
-    return rlt_fail(err, code, where, "%s", what);
+    va_start(args, fmt);
+    rlt_vfail(err, code, where, fmt, args);
+    va_end(args);
+    return code;
 }
 
 /* ---- documents ---- */
@@ -366,15 +366,14 @@ static int unknown_key(rlt_json member, const char *const *keys, rlt_error *err)
 {
     const char *key = rlt_json_key(member), *nearest = NULL;
     char list[512] = "";
-    size_t least = SIZE_MAX, used = 0;
+    size_t least = SIZE_MAX;
     for (; *keys; keys++) {
         size_t d = edits(key, *keys);
         if (d < least) {
             least = d;
             nearest = *keys;
         }
-        int n = snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", *keys);
-        used = n > 0 && (size_t)n < sizeof list - used ? used + (size_t)n : used;
+        rlt_list_name(list, sizeof list, *keys);
     }
     if (nearest && least * 2 <= strlen(nearest))
         return rlt_json_fail(member, RLT_ESCHEMA, err, "unknown key '%.64s', did you mean '%s'?", key,

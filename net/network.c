@@ -22,8 +22,7 @@ const rlt_net_model *rlt_net_model_find(const char *name, rlt_error *err)
             return models[i];
     char known[128] = "";
     for (uint32_t i = 0; i < N_MODELS; i++) {
-        strncat(known, i ? ", " : "", sizeof(known) - strlen(known) - 1);
-        strncat(known, models[i]->name, sizeof(known) - strlen(known) - 1);
+        rlt_list_name(known, sizeof(known), models[i]->name);
     }
     rlt_fail(err, RLT_EUSAGE, NULL, "unknown network model '%.40s'; known are %s", name, known);
     return NULL;

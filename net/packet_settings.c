@@ -117,7 +117,7 @@ static int set_word(const setting *d, const char *value, int *out, rlt_error *er
             *out = i;
             return 0;
         }
-        snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i ? ", " : "", d->words[i]);
+        rlt_list_name(known, sizeof(known), d->words[i]);
     }
     return rlt_fail(err, RLT_EUSAGE, d->name, "expected one of %s, got '%.40s'", known, value);
 }

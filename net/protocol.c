@@ -115,8 +115,7 @@ int rlt_protocol_set(rlt_protocol *p, const char *name, const char *value, rlt_e
     for (uint32_t i = 0; i < N_FIELDS; i++) {
         if (strcmp(name, fields[i].name) == 0)
             return set_field(p, i, value, err);
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, ", %s", fields[i].name);
+        rlt_list_name(known, sizeof known, fields[i].name);
     }
     return rlt_fail(err, RLT_EUSAGE, NULL, "unknown setting '%.64s' of a protocol: it has %s", name, known);
 }

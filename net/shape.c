@@ -20,13 +20,10 @@ const rlt_shape_info *rlt_shape_list(uint32_t i)
 const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *err)
 {
     char known[256] = "";
-    size_t used = 0;
     for (size_t i = 0; i < SHAPES; i++) {
         if (name && strcmp(shapes[i]->info.name, name) == 0)
             return shapes[i];
-        int n = snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", shapes[i]->info.name);
-        if (n > 0 && (size_t)n < sizeof known - used)
-            used += (size_t)n;
+        rlt_list_name(known, sizeof known, shapes[i]->info.name);
     }
     (void)rlt_fail(err, RLT_ESCHEMA, where, "unknown shape '%.40s'; known are %s", name ? name : "", known);
     return NULL;

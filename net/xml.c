@@ -139,13 +139,13 @@ int rlt_xml_read(const char *file, const char *text, size_t length, const rlt_xm
 
 int rlt_xml_fail(const rlt_xml_tag *tag, int code, rlt_error *err, const char *fmt, ...)
 {
-    char where[sizeof err->where], what[sizeof err->what];
+    char where[sizeof err->where];
     va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
     snprintf(where, sizeof where, "%.450s:%" PRIu32 ":%" PRIu32, tag->file, tag->line, tag->column);
-    return rlt_fail(err, code, where, "%s", what);
+    va_start(args, fmt);
+    rlt_vfail(err, code, where, fmt, args);
+    va_end(args);
+    return code;
 }
 
 const char *rlt_xml_get(const rlt_xml_tag *tag, const char *name)

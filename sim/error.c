@@ -20,14 +20,27 @@ void rlt_make_printable(char *text)
 
 int rlt_fail(rlt_error *err, int code, const char *where, const char *fmt, ...)
 {
+    va_list args;
+    va_start(args, fmt);
+    rlt_vfail(err, code, where, fmt, args);
+    va_end(args);
+    return code;
+}
+
+void rlt_list_name(char *list, size_t size, const char *name)
+{
+    size_t used = strlen(list);
+    if (used + strlen(name) + 3 <= size)
+        snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+}
+
+int rlt_vfail(rlt_error *err, int code, const char *where, const char *fmt, va_list args)
+{
     if (!err || err->code != 0 || code == 0)
         return code;
     err->code = code;
     snprintf(err->where, sizeof err->where, "%s", where ? where : "");
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(err->what, sizeof err->what, fmt, ap);
-    va_end(ap);
+    vsnprintf(err->what, sizeof err->what, fmt, args);
     /* What is quoted comes from input files, and an error is one line. */
     rlt_make_printable(err->where);
     rlt_make_printable(err->what);

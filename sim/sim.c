@@ -252,12 +252,10 @@ bool rlt_sim_cancel(rlt_sim *sim, rlt_event ev)
 int rlt_sim_fail(rlt_sim *sim, int code, const char *where, const char *fmt, ...)
 {
     if (sim->error.code == 0) {
-        char what[sizeof sim->error.what];
-        va_list ap;
-        va_start(ap, fmt);
-        vsnprintf(what, sizeof what, fmt, ap);
-        va_end(ap);
-        rlt_fail(&sim->error, code, where, "%s", what);
+        va_list args;
+        va_start(args, fmt);
+        rlt_vfail(&sim->error, code, where, fmt, args);
+        va_end(args);
     }
     if (sim->error.code != 0)
         atomic_store_explicit(&sim->halt, HALT_YES, memory_order_relaxed);

@@ -414,12 +414,11 @@ static void tell_own(const job *j, const char *system, const rlt_calibration *c)
     if (j->s->fit || rlt_constants_find(&j->machines[machine], 1, NULL, own, &n, &ignored))
         return;
     for (uint32_t i = 0; i < n; i++) {
-        size_t used = strlen(names);
         bool shared = false;
         for (uint32_t k = 0; k < c->n_constants && !shared; k++)
             shared = strcmp(c->constants[k].name, own[i].name) == 0;
         if (!shared)
-            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", own[i].name);
+            rlt_list_name(names, sizeof names, own[i].name);
     }
     if (names[0])
         rlt_note("%.100s: no other machine has %s: as its file says", system, names);

@@ -105,9 +105,8 @@ static int need_verb(const rlt_command *c, int argc, char **argv, const char *na
     }
     near = rlt_nearest_to(argv[1]);
     for (const rlt_command *const *v = c->verbs; *v; v++) {
-        size_t used = strlen(known);
         rlt_nearest_try(&near, (*v)->name);
-        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", (*v)->name);
+        rlt_list_name(known, sizeof known, (*v)->name);
     }
     if (near.best)
         return rlt_fail(err, RLT_EUSAGE, c->name, "unknown command '%s'; did you mean '%s'?", argv[1],

@@ -14,14 +14,13 @@
 int rlt_measure_fail(const rlt_measure_text *in, uint32_t line, int code, rlt_error *err, const char *fmt,
                      ...)
 {
-    char where[sizeof err->where], what[sizeof err->what];
+    char where[sizeof err->where];
     va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
-    rlt_make_printable(what);
     snprintf(where, sizeof where, "%.400s:%u", in->path, line);
-    return rlt_fail(err, code, where, "%s", what);
+    va_start(args, fmt);
+    rlt_vfail(err, code, where, fmt, args);
+    va_end(args);
+    return code;
 }
 
 int rlt_measure_us(const char *text, size_t length, rlt_time *time_ps)

@@ -71,7 +71,6 @@ static int check_word(const rlt_option *o, const char *text, const char *where, 
     rlt_nearest near = rlt_nearest_to(text);
     for (uint32_t i = 0; (word = rlt_option_word(o, i, buffer)); i++) {
         const char *before = near.best;
-        size_t used = strlen(list);
         if (strcmp(word, text) == 0)
             return 0;
         rlt_nearest_try(&near, word);
@@ -79,7 +78,7 @@ static int check_word(const rlt_option *o, const char *text, const char *where, 
             snprintf(near_buffer, sizeof near_buffer, "%s", word);
             near.best = near_buffer;
         }
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", word);
+        rlt_list_name(list, sizeof list, word);
     }
     if (near.best)
         return rlt_fail(err, RLT_EUSAGE, where, "expected one of %s, got '%s'; did you mean '%s'?", list,

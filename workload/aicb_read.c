@@ -68,14 +68,9 @@ static int fail_line(const reading *r, int code, const char *what, const char *c
 /* The next line in cells; 0 cells at the end. Quotes are not used in these files. */
 static int next_line(reading *r)
 {
+    const char *from, *to;
     r->n_cells = 0;
-    while (r->at < r->end && r->n_cells == 0) {
-        const char *from = r->at, *to = memchr(from, '\n', (size_t)(r->end - from));
-        to = to ? to : r->end;
-        r->at = to < r->end ? to + 1 : to;
-        r->line++;
-        while (to > from && (to[-1] == '\r' || to[-1] == ' '))
-            to--;
+    while (r->n_cells == 0 && rlt__text_line(&r->at, r->end, &r->line, &from, &to)) {
         if (memchr(from, '\0', (size_t)(to - from)))
             return rlt__layer_fail(&r->t, r->line, RLT_EMALFORMED, r->err, "a zero byte");
         while (from < to || (r->n_cells && from == to && from[-1] == ',')) {

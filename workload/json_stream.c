@@ -45,13 +45,12 @@ static uint64_t offset(const rlt_jstream *s)
 
 static int fail_at(rlt_jstream *s, int code, uint64_t where, const char *fmt, ...)
 {
-    char place[512], what[512];
+    char place[512];
     va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
     snprintf(place, sizeof place, "%.440s: byte %" PRIu64, s->path, where);
-    s->failed = rlt_fail(s->err, code, place, "%s", what);
+    va_start(args, fmt);
+    s->failed = rlt_vfail(s->err, code, place, fmt, args);
+    va_end(args);
     return s->failed;
 }
 
@@ -70,13 +69,13 @@ static int malformed(rlt_jstream *s, int c, const char *expected)
 int rlt_jstream_fail(const rlt_jstream *s, const rlt_jpiece *piece, int code, rlt_error *err, const char *fmt,
                      ...)
 {
-    char place[512], what[512];
+    char place[512];
     va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
     snprintf(place, sizeof place, "%.440s: byte %" PRIu64, s->path, piece->offset);
-    return rlt_fail(err, code, place, "%s", what);
+    va_start(args, fmt);
+    rlt_vfail(err, code, place, fmt, args);
+    va_end(args);
+    return code;
 }
 
 int rlt_jstream_open(const char *path, const char *const *members, rlt_jstream **out, rlt_error *err)

@@ -16,19 +16,32 @@ enum { COLUMNS = 12, MAX_NAME = 200 };
 
 int rlt__layer_fail(const rlt_layer_table *t, uint32_t line, int code, rlt_error *err, const char *fmt, ...)
 {
-    char where[384], what[512];
+    char where[384];
     va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
-    rlt_make_printable(what);
     snprintf(where, sizeof where, "%.360s:%" PRIu32, t->file, line);
-    return rlt_fail(err, code, where, "%s", what);
+    va_start(args, fmt);
+    rlt_vfail(err, code, where, fmt, args);
+    va_end(args);
+    return code;
 }
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
+}
+
+bool rlt__text_line(const char **text, const char *end, uint32_t *line, const char **from, const char **to)
+{
+    if (*text >= end)
+        return false;
+    *from = *text;
+    *to = memchr(*from, '\n', (size_t)(end - *from));
+    *to = *to ? *to : end;
+    *text = *to < end ? *to + 1 : *to;
+    ++*line;
+    while (*to > *from && ((*to)[-1] == '\r' || (*to)[-1] == ' '))
+        --*to;
+    return true;
 }
 
 int rlt__layer_line(const rlt_layer_table *t, const char **text, const char *end, uint32_t *line,

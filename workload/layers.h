@@ -64,6 +64,8 @@ typedef struct rlt_layer_line {
 
 int rlt__layer_fail(const rlt_layer_table *t, uint32_t line, int code, rlt_error *err, const char *fmt, ...)
     RLT_PRINTF(5);
+/* The next line of a text, without blanks at its end: [*from, *to); false: there is none. */
+bool rlt__text_line(const char **text, const char *end, uint32_t *line, const char **from, const char **to);
 /* The next line that has words; n == 0: there is none. */
 int rlt__layer_line(const rlt_layer_table *t, const char **text, const char *end, uint32_t *line,
                     rlt_layer_line *out, rlt_error *err) RLT_MUST_USE;

@@ -103,6 +103,15 @@ static void follow(maker *m, uint32_t op)
         rlt_build_dep(m->b, op, m->last);
 }
 
+/* And what holds up the next operation. */
+static void follow_held(maker *m, uint32_t op)
+{
+    follow(m, op);
+    for (int i = 0; i < 2; i++)
+        if (m->held[i] != RLT_NONE)
+            rlt_build_dep(m->b, op, m->held[i]);
+}
+
 /* Compute, after what came before and what holds it up; none if it takes no time. */
 static uint32_t compute(maker *m, const rlt_layer *l, const char *what, uint64_t ns)
 {
@@ -113,10 +122,7 @@ static uint32_t compute(maker *m, const rlt_layer *l, const char *what, uint64_t
     d.duration_ps = (rlt_time)ns * PS_PER_NS;
     d.name = name_of(m, l, what);
     uint32_t op = rlt_build_op(m->b, &d);
-    follow(m, op);
-    for (int i = 0; i < 2; i++)
-        if (m->held[i] != RLT_NONE)
-            rlt_build_dep(m->b, op, m->held[i]);
+    follow_held(m, op);
     m->held[0] = m->held[1] = RLT_NONE;
     m->last = op;
     return op;
@@ -150,10 +156,7 @@ static uint32_t communicate(maker *m, const rlt_layer *l, rlt_layer_phase phase,
     d.bytes = bytes;
     d.name = name_of(m, l, what);
     uint32_t op = rlt_build_op(m->b, &d);
-    follow(m, op);
-    for (int i = 0; i < 2; i++)
-        if (m->held[i] != RLT_NONE)
-            rlt_build_dep(m->b, op, m->held[i]);
+    follow_held(m, op);
     return op;
 }
 

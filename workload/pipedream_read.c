@@ -213,14 +213,9 @@ static int read_node(reading *r, span line)
 
 static int read_lines(reading *r)
 {
+    const char *from, *to;
     int rc = 0;
-    while (r->at < r->end && !rc) {
-        const char *from = r->at, *to = memchr(from, '\n', (size_t)(r->end - from));
-        to = to ? to : r->end;
-        r->at = to < r->end ? to + 1 : to;
-        r->line++;
-        while (to > from && (to[-1] == '\r' || to[-1] == ' '))
-            to--;
+    while (!rc && rlt__text_line(&r->at, r->end, &r->line, &from, &to)) {
         if (from == to)
             continue;
         if (memchr(from, '\0', (size_t)(to - from)))
