@@ -2,29 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ringlet calibrate: constants come back from times made by a closed form, held-out sizes are predicted, all else of the
 # file stays; damaged tables end with a place. Speaks TAP; the last line is "N passed, N failed".
-set -u
-cd "$(dirname "$0")/.." || exit 1
-ringlet=${RINGLET:-build/ringlet}
-case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 number=0
-unset NO_COLOR COLUMNS POSIXLY_CORRECT
-
-verdict() { # name, complaint or ""
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        passed=$((passed + 1))
-        echo "ok $number - $1"
-    else
-        failed=$((failed + 1))
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-    fi
-}
-expect() { # NAME, actual, expected
-    [ "$2" = "$3" ] && verdict "$1" "" || verdict "$1" "got '$2', expected '$3'"
-}
+. "$(dirname "$0")/tap.sh"
 skip() {
     number=$((number + 1))
     echo "ok $number - $1 # SKIP $2"
@@ -209,5 +187,4 @@ else
     skip "the public table" "../shared is not here"
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish

@@ -2,27 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The command line as documented: every command and every documented error text, with its exit status.
 # Speaks TAP; the last line is "N passed, N failed".
-set -u
-cd "$(dirname "$0")/.." || exit 1
-ringlet=${RINGLET:-build/ringlet}
-case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 number=0
-unset NO_COLOR COLUMNS POSIXLY_CORRECT
-
-verdict() { # name, complaint or ""
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        passed=$((passed + 1))
-        echo "ok $number - $1"
-    else
-        failed=$((failed + 1))
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-        head -c 2000 "$tmp/out" "$tmp/err" 2>/dev/null | sed 's/^/# /'
-    fi
-}
+. "$(dirname "$0")/tap.sh"
 
 # t NAME STATUS OUT-PATTERN ERR-PATTERN ARGUMENTS...   Patterns are basic regular expressions; "" means empty
 # standard error for ERR, anything for OUT; "." means anything for ERR.
@@ -42,9 +22,6 @@ standard error is not empty"
 standard error lacks '$err'"
     fi
     verdict "$name" "$why"
-}
-expect() { # NAME, actual, expected
-    [ "$2" = "$3" ] && verdict "$1" "" || verdict "$1" "got '$2', expected '$3'"
 }
 value() { # key FILE: first number or word after "key":
     grep -o "\"$1\": *[^,}]*" "$2" | head -1 | sed 's/^[^:]*: *//'
@@ -284,5 +261,4 @@ t "trace of something else" 3 '' '^ringlet: .*x.0.et' trace info "$tmp/odd"
 head -c 60 "$tmp/gen/trace.0.et" >"$tmp/odd/cut.0.et"
 t "trace cut short" 3 '' '^ringlet: .*cut.0.et' trace info "$tmp/odd/cut.0.et"
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish

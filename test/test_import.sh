@@ -2,27 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A user's own machine on the command line: what describes it goes into topo, check, coll and topo import.
 # Speaks TAP; the last line is "N passed, N failed".
-set -u
-cd "$(dirname "$0")/.." || exit 1
-ringlet=${RINGLET:-${BUILD:-build}/ringlet}
-case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 number=0
+. "$(dirname "$0")/tap.sh"
 logs=../shared/data/nccl_logs
-
-verdict() { # name, complaint or ""
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        passed=$((passed + 1))
-        echo "ok $number - $1"
-    else
-        failed=$((failed + 1))
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-        head -c 2000 "$tmp/out" "$tmp/err" 2>/dev/null | sed 's/^/# /'
-    fi
-}
 
 # t NAME STATUS OUT-PATTERN ERR-PATTERN ARGUMENTS...   An empty pattern is not looked for.
 t() {
@@ -98,5 +79,4 @@ else
     echo "# no $logs: logs of real runs are not read"
 fi
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+finish

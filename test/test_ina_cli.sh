@@ -4,30 +4,7 @@
 # algorithms by size in run. Times are of an independent packet model and of closed forms: packets of 1024 + 82 B at
 # 100 Gb/s (tau = 88 480 ps), links of 1 us, switches of 500 ns, 4 MiB = 4096 packets; RTT = 2 676 960 ps on a star.
 # Speaks TAP; the last line is "N passed, N failed".
-set -u
-cd "$(dirname "$0")/.." || exit 1
-ringlet=${RINGLET:-build/ringlet}
-case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
-[ -x "$ringlet" ] || { echo "not ok 1 - no $ringlet"; exit 1; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 number=0
-unset NO_COLOR COLUMNS POSIXLY_CORRECT
-
-verdict() { # name, complaint or ""
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        passed=$((passed + 1))
-        echo "ok $number - $1"
-    else
-        failed=$((failed + 1))
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-    fi
-}
-expect() { # NAME, actual, expected
-    [ "$2" = "$3" ] && verdict "$1" "" || verdict "$1" "got '$2', expected '$3'; $(cat "$tmp/err")"
-}
+. "$(dirname "$0")/tap.sh"
 star='switch:8@100Gbps,1us,in_network=reduce+multicast'
 star9='switch:9@100Gbps,1us,in_network=reduce+multicast'
 coll() { # TOPOLOGY ARGUMENTS...
@@ -220,5 +197,4 @@ for wrong in all_reduce=ring:64MiB all_reduce=ring:64MiB:nosuch ring:64MiB:nvls 
     expect "--algorithm $wrong is wrong use" "$? $(grep -c '^ringlet: --algorithm' "$tmp/err")" "2 1"
 done
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+finish

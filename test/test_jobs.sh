@@ -2,29 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ringlet coll on several threads: the same bytes for any --jobs, the same error, and Ctrl-C.
 # Speaks TAP; the last line is "N passed, N failed".
-set -u
-cd "$(dirname "$0")/.." || exit 1
-ringlet=${RINGLET:-build/ringlet}
-case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 number=0
-unset NO_COLOR COLUMNS POSIXLY_CORRECT UV_THREADPOOL_SIZE
-
-verdict() { # name, complaint or ""
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        passed=$((passed + 1))
-        echo "ok $number - $1"
-    else
-        failed=$((failed + 1))
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-    fi
-}
-expect() { # NAME, actual, expected
-    [ "$2" = "$3" ] && verdict "$1" "" || verdict "$1" "got '$2', expected '$3'"
-}
+. "$(dirname "$0")/tap.sh"
 
 # same NAME STATUS ROWS ARGUMENTS...   --jobs 1 ends with STATUS and has at least ROWS lines; 2, 4 and the default give
 # the same bytes, messages and status.
@@ -114,5 +92,4 @@ done
 interrupt "interrupt in the first rows" -t switch:4096@100GB/s,1us -c all_reduce,all_gather -a ring -b 1GB -j 2 -f csv
 expect "the heading stands alone" "$(wc -l <"$tmp/out" | tr -d ' ')" 1
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish

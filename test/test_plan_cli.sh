@@ -2,29 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ringlet coll --plan, --export-plan, --as: plans to files and back give the same rows; what is wrong with a file is one
 # line with its place. Speaks TAP; the last line is "N passed, N failed".
-set -u
-cd "$(dirname "$0")/.." || exit 1
-ringlet=${RINGLET:-build/ringlet}
-case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 number=0
-unset NO_COLOR COLUMNS POSIXLY_CORRECT
-
-verdict() { # name, complaint or ""
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        passed=$((passed + 1))
-        echo "ok $number - $1"
-    else
-        failed=$((failed + 1))
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-    fi
-}
-expect() { # NAME, actual, expected
-    [ "$2" = "$3" ] && verdict "$1" "" || verdict "$1" "got '$2', expected '$3'"
-}
+. "$(dirname "$0")/tap.sh"
 coll() {
     "$ringlet" coll -t 'ring:8@50GB/s,500ns' --network alpha-beta -f csv "$@" 2>"$tmp/err" </dev/null
 }
@@ -71,5 +49,4 @@ refused "a lost contribution" 1 "lost.xml:9: " -b 1MiB --plan "$tmp/lost.xml"
 sed '8s/cnt="1"/cnt="x"/' "$tmp/ring.msccl" >"$tmp/bad.xml"
 refused "an attribute that is no number" 3 "bad.xml:8:" -b 1MiB --plan "$tmp/bad.xml"
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish
