@@ -16,6 +16,30 @@
 #include "collectives/bound.h"
 #include "collectives/executor.h"
 
+/* The first `ranks` ranks (0: all) of a topology by name or text. */
+typedef struct test_group {
+    rlt_topology *t;
+    rlt_placement p;
+    rlt_group g;
+} test_group;
+
+static inline void test_group_open(test_group *s, const char *topology, uint32_t ranks)
+{
+    rlt_error err = {0};
+    if (rlt_topology_load(topology, "topologies", &s->t, &err) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    uint32_t n = ranks ? ranks : rlt_topology_accelerators(s->t);
+    assert_int_equal(rlt_placement_identity(s->t, n, &s->p, &err), 0);
+    assert_int_equal(rlt_group_create(s->t, &s->p, NULL, n, &s->g, &err), 0);
+}
+
+static inline void test_group_close(test_group *s)
+{
+    rlt_group_free(&s->g);
+    rlt_placement_free(&s->p);
+    rlt_topology_free(s->t);
+}
+
 typedef struct test_run {
     rlt_time time_ps, bound_ps;
     uint64_t messages, offered, delivered, events;
@@ -44,25 +68,20 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
                                        const uint64_t *counts)
 {
     test_run out = {0};
-    rlt_topology *t = NULL;
-    rlt_placement place = {0};
+    test_group s;
     rlt_router *router = NULL;
     rlt_sim *sim = NULL;
     rlt_exec *x = NULL;
-    rlt_group group = {0};
     rlt_plan plan = {0};
     rlt_bound bound = {0};
     rlt_exec_client client = {0};
     const rlt_algorithm *algorithm = NULL;
-    if (rlt_topology_load(n->topology, "topologies", &t, &out.err) < 0)
-        fail_msg("%s: %s", out.err.where, out.err.what);
-    uint32_t ranks = n->ranks ? n->ranks : rlt_topology_accelerators(t);
-    assert_int_equal(rlt_placement_identity(t, ranks, &place, &out.err), 0);
-    assert_int_equal(rlt_router_create(t, &place, n->routing, &router, &out.err), 0);
+    test_group_open(&s, n->topology, n->ranks);
+    assert_int_equal(rlt_router_create(s.t, &s.p, n->routing, &router, &out.err), 0);
     assert_int_equal(rlt_sim_create(&sim, &out.err), 0);
     rlt_net_config cfg = {.sim = sim,
                           .router = router,
-                          .endpoint = *rlt_topology_endpoint(t),
+                          .endpoint = *rlt_topology_endpoint(s.t),
                           .bandwidth_scale = 1,
                           .latency_scale = 1,
                           .packet = n->packet};
@@ -71,8 +90,7 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
     cfg.endpoint.injection = n->injection;
     if (rlt_exec_create(n->model, &cfg, &x, &out.err) < 0)
         fail_msg("%s: %s", out.err.where, out.err.what);
-    assert_int_equal(rlt_group_create(t, &place, NULL, ranks, &group, &out.err), 0);
-    rlt_coll_request req = rlt_group_request(&group, kind, bytes);
+    rlt_coll_request req = rlt_group_request(&s.g, kind, bytes);
     req.counts = counts;
     req.channels = n->channels;
     req.chunks = n->chunks;
@@ -107,7 +125,7 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
     assert_int_equal(rlt_plan_bound(&plan, router, 1, 1, &bound, &out.err), 0);
     out.bound_ps = rlt_bound_under(&bound, n->model);
     assert_true(out.time_ps >= out.bound_ps);
-    for (uint32_t i = 0; i < rlt_topology_links(t); i++) {
+    for (uint32_t i = 0; i < rlt_topology_links(s.t); i++) {
         rlt_link_usage u = rlt_usage_link(net->usage, i);
         assert_true(u.active_ps <= out.time_ps);
         double utilization = out.time_ps ? (double)u.busy_ps / (double)out.time_ps : 0;
@@ -117,12 +135,10 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
     if (n->model == &rlt_net_flow)
         assert_true(out.max_utilization <= 1.0);
     rlt_plan_free(&plan);
-    rlt_group_free(&group);
     rlt_exec_free(x);
     rlt_sim_free(sim);
     rlt_router_free(router);
-    rlt_placement_free(&place);
-    rlt_topology_free(t);
+    test_group_close(&s);
     return out;
 }
 

@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "test/support.h"
+#include "test/support_replay.h"
 #include "workload/loggops.h"
 #include "workload/reader.h"
-#include "workload/replay.h"
 
 #define DATA "../shared/data/goal/"
 
@@ -168,28 +167,6 @@ static rlt_program *read_program(const char *path)
     return p;
 }
 
-static rlt_time replay(const rlt_program *p, const char *network)
-{
-    rlt_topology *t = NULL;
-    rlt_placement place = {0};
-    rlt_replay *x = NULL;
-    rlt_error err = {0};
-    rlt_time end = 0;
-    assert_int_equal(rlt_topology_load(network, "topologies", &t, &err), 0);
-    assert_int_equal(rlt_placement_identity(t, p->n_ranks, &place, &err), 0);
-    rlt_replay_options o = rlt_replay_options_default();
-    o.topology = t;
-    o.placement = &place;
-    if (rlt_replay_create(p, &o, &x, &err) || rlt_replay_run(x, &err))
-        fail_msg("%s: %s", err.where, err.what);
-    for (uint32_t r = 0; r < p->n_ranks; r++)
-        end = rlt_replay_rank(x, r).end_ps > end ? rlt_replay_rank(x, r).end_ps : end;
-    rlt_replay_free(x);
-    rlt_placement_free(&place);
-    rlt_topology_free(t);
-    return end;
-}
-
 /* Over a network: the ring's 14 steps one after another, each of 131072 B at 1 B/ns behind 2 x 500 ns. */
 static void programs(void **state)
 {
@@ -200,7 +177,7 @@ static void programs(void **state)
     p = read_program(DATA "allreduce_ring_n8_d1048576.goal");
     assert_int_equal(p->n_ranks, 8);
     assert_int_equal(p->n_comms, 112);
-    assert_int_equal(replay(p, "switch:8@1GB/s,500ns"), INT64_C(14) * (131072 + 500 * 2) * 1000);
+    assert_int_equal(test_replay(p, "switch:8@1GB/s,500ns"), INT64_C(14) * (131072 + 500 * 2) * 1000);
     rlt_program_free(p);
     p = read_program(DATA "resnet_dp_n4.goal");
     uint64_t bytes = 0, compute = 0;
@@ -211,7 +188,7 @@ static void programs(void **state)
     /* Sums of the file's columns. */
     assert_int_equal(bytes, 1926169856);
     assert_int_equal(compute, 1428000);
-    assert_true(replay(p, "switch:4@1GB/s,500ns") >= (rlt_time)compute / 4 * 1000);
+    assert_true(test_replay(p, "switch:4@1GB/s,500ns") >= (rlt_time)compute / 4 * 1000);
     rlt_program_free(p);
 }
 
@@ -227,7 +204,7 @@ static void early(void **state)
     assert_int_equal(p->n_ranks, 2);
     assert_int_equal(p->n_comms, 1);
     /* The message leaves at once: 1000 B at 1 B/ns and 2 x 500 ns, then 10 ns. */
-    assert_int_equal(replay(p, "switch:2@1GB/s,500ns"), INT64_C(2010000));
+    assert_int_equal(test_replay(p, "switch:2@1GB/s,500ns"), INT64_C(2010000));
     rlt_program_free(p);
 }
 

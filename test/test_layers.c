@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "test/support.h"
+#include "test/support_replay.h"
 #include "workload/reader.h"
-#include "workload/replay.h"
 
 #define DATA "../shared/data/"
 
@@ -32,28 +31,6 @@ static int load_text(const char *text, uint32_t ranks, rlt_program **out, rlt_er
     return rc;
 }
 
-static rlt_time replay(const rlt_program *p, const char *network)
-{
-    rlt_topology *t = NULL;
-    rlt_placement place = {0};
-    rlt_replay *x = NULL;
-    rlt_error err = {0};
-    rlt_time end = 0;
-    assert_int_equal(rlt_topology_load(network, "topologies", &t, &err), 0);
-    assert_int_equal(rlt_placement_identity(t, p->n_ranks, &place, &err), 0);
-    rlt_replay_options o = rlt_replay_options_default();
-    o.topology = t;
-    o.placement = &place;
-    if (rlt_replay_create(p, &o, &x, &err) || rlt_replay_run(x, &err))
-        fail_msg("%s: %s", err.where, err.what);
-    for (uint32_t r = 0; r < p->n_ranks; r++)
-        end = rlt_replay_rank(x, r).end_ps > end ? rlt_replay_rank(x, r).end_ps : end;
-    rlt_replay_free(x);
-    rlt_placement_free(&place);
-    rlt_topology_free(t);
-    return end;
-}
-
 static void expect_ns(const char *text, const char *reader, int64_t ns)
 {
     rlt_program *p = NULL;
@@ -62,7 +39,7 @@ static void expect_ns(const char *text, const char *reader, int64_t ns)
         fail_msg("%s: %s", err.where, err.what);
     assert_string_equal(p->reader, reader);
     /* At 1 B/ns behind 2 x 500 ns a ring all-reduce of b bytes on two ranks takes b + 2000 ns. */
-    assert_int_equal(replay(p, "switch:2@1GB/s,500ns"), ns * 1000);
+    assert_int_equal(test_replay(p, "switch:2@1GB/s,500ns"), ns * 1000);
     rlt_program_free(p);
 }
 
@@ -193,7 +170,7 @@ static void published(void **state)
             fail_msg("%s: %" PRIu64 " ps, %" PRIu32 " communications of %" PRIu64 " B", w->file, ps, comms,
                      bytes);
         /* No faster than its compute. */
-        assert_true(replay(p, "switch:4@100GB/s,500ns*switch:2@25GB/s,1us") >= (rlt_time)ps);
+        assert_true(test_replay(p, "switch:4@100GB/s,500ns*switch:2@25GB/s,1us") >= (rlt_time)ps);
         rlt_program_free(p);
     }
 }
@@ -222,7 +199,7 @@ static void aicb(void **state)
         assert_int_equal(p->comms[i].bytes, p->comms[i].kind == RLT_ALL_REDUCE ? 2000 : 4000);
     }
     /* 2000 + 2000 ns, 0.5 ms, and half of 4000 B in 2000 + 1000 ns. */
-    assert_int_equal(replay(p, "switch:4@1GB/s,500ns"), INT64_C(507000000));
+    assert_int_equal(test_replay(p, "switch:4@1GB/s,500ns"), INT64_C(507000000));
     rlt_program_free(p);
     refuse(HEADING "CommType.isend,CommGroup.pp_group,2,8,a,None\n", RLT_EUNSUPPORTED, ":3", "pipeline");
     refuse(HEADING "CommType.shuffle,CommGroup.pp_group,2,8,a,None\n", RLT_ESCHEMA, ":3", "shuffle");
@@ -330,7 +307,7 @@ static void published_pipedream(void **state)
     if (load(DATA "pipedream/test_graphs_vgg16_partitioned.txt", 3, NULL, &p, &err))
         fail_msg("%s: %s", err.where, err.what);
     assert_int_equal(p->n_comms, 4);
-    assert_int_equal(replay(p, "switch:3@1GB/s,500ns"),
+    assert_int_equal(test_replay(p, "switch:3@1GB/s,500ns"),
                      (INT64_C(473106000) + 6846000 + 183509000 + 2 * (51380224 + 2097152) + 4 * 1000) * 1000);
     rlt_program_free(p);
     /* Two copies of each: parameters are reduced between them. */

@@ -109,28 +109,10 @@ static void meshes_and_graphs_without(void **state)
     assert_int_equal(cycles(7), 0);
 }
 
-typedef struct setting {
-    rlt_topology *t;
-    rlt_placement p;
-    rlt_group g;
-} setting;
-
-static rlt_coll_request open_group(setting *s, const char *text, rlt_coll_kind kind, uint64_t bytes)
+static rlt_coll_request open_group(test_group *s, const char *text, rlt_coll_kind kind, uint64_t bytes)
 {
-    rlt_error err = {0};
-    if (rlt_topology_load(text, "topologies", &s->t, &err) < 0)
-        fail_msg("%s: %s", err.where, err.what);
-    uint32_t n = rlt_topology_accelerators(s->t);
-    assert_int_equal(rlt_placement_identity(s->t, n, &s->p, &err), 0);
-    assert_int_equal(rlt_group_create(s->t, &s->p, NULL, n, &s->g, &err), 0);
+    test_group_open(s, text, 0);
     return rlt_group_request(&s->g, kind, bytes);
-}
-
-static void close_group(setting *s)
-{
-    rlt_group_free(&s->g);
-    rlt_placement_free(&s->p);
-    rlt_topology_free(s->t);
 }
 
 /* Lanes that send from u to v are no more than direct links from u to v; and the number of lanes. */
@@ -148,7 +130,7 @@ static void lanes_follow_links(void **state)
                  {"ring:6@50GB/s,1us", 2},
                  {"mesh:4x3@200GB/s,1us", 2}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        setting s;
+        test_group s;
         rlt_plan plan;
         rlt_coll_request req = open_group(&s, cases[i].topology, RLT_ALL_REDUCE, 1000000);
         uint32_t n = req.n;
@@ -170,7 +152,7 @@ static void lanes_follow_links(void **state)
             }
         }
         rlt_plan_free(&plan);
-        close_group(&s);
+        test_group_close(&s);
     }
 }
 
@@ -211,7 +193,7 @@ static void plans_are_proven(void **state)
                                            "ring:2@50GB/s,1us", "fully-connected:6@50GB/s,1us"};
     for (size_t w = 0; w < sizeof networks / sizeof networks[0]; w++) {
         for (uint32_t k = 0; k < RLT_COLL_KINDS; k++) {
-            setting s;
+            test_group s;
             rlt_plan plan;
             rlt_error err = {0};
             rlt_coll_request req = open_group(&s, networks[w], (rlt_coll_kind)k, 100003);
@@ -221,7 +203,7 @@ static void plans_are_proven(void **state)
                     fail_msg("%s %s: %s: %s", networks[w], rlt_coll_name(req.kind), err.where, err.what);
                 rlt_plan_free(&plan);
             }
-            close_group(&s);
+            test_group_close(&s);
         }
     }
 }
@@ -236,13 +218,13 @@ static void refusals(void **state)
                  {"mesh:3x3@50GB/s,1us", RLT_ETOPOLOGY},
                  {"ring:257@50GB/s,1us", RLT_EUNSUPPORTED}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        setting s;
+        test_group s;
         rlt_plan plan;
         rlt_coll_request req = open_group(&s, cases[i].topology, RLT_ALL_REDUCE, 1000);
         assert_int_equal(rlt_plan_create(&rlt_rings, &req, &plan, NULL), cases[i].code);
         req.topology = NULL;
         assert_int_equal(rlt_plan_create(&rlt_rings, &req, &plan, NULL), RLT_EUNSUPPORTED);
-        close_group(&s);
+        test_group_close(&s);
     }
 }
 

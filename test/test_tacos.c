@@ -5,29 +5,6 @@
 #include "collectives/tacos.h"
 #include "test/support.h"
 
-typedef struct setting {
-    rlt_topology *t;
-    rlt_placement p;
-    rlt_group g;
-} setting;
-
-static void open_group(setting *s, const char *text)
-{
-    rlt_error err = {0};
-    if (rlt_topology_load(text, "topologies", &s->t, &err) < 0)
-        fail_msg("%s: %s", err.where, err.what);
-    uint32_t n = rlt_topology_accelerators(s->t);
-    assert_int_equal(rlt_placement_identity(s->t, n, &s->p, &err), 0);
-    assert_int_equal(rlt_group_create(s->t, &s->p, NULL, n, &s->g, &err), 0);
-}
-
-static void close_group(setting *s)
-{
-    rlt_group_free(&s->g);
-    rlt_placement_free(&s->p);
-    rlt_topology_free(s->t);
-}
-
 /* All-gather of 1 GiB, one chunk of each member, links of 50 GiB/s and 0.5 us: 9606.000 us on a mesh of 5 x 5
  * and 3706.204 us on a torus of 3 x 3 x 3 (results of the paper's authors), where a link serves one transfer
  * until it has arrived: `blocking`. The corner of the mesh takes in 24 chunks by two links: 12 x (chunk/B +
@@ -76,8 +53,8 @@ static void plans_are_proven(void **state)
 {
     (void)state;
     for (size_t w = 0; w < NETWORKS; w++) {
-        setting s;
-        open_group(&s, networks[w]);
+        test_group s;
+        test_group_open(&s, networks[w], 0);
         for (uint32_t i = 0; i < 5 * 3; i++) {
             rlt_coll_request req = rlt_group_request(&s.g, kinds[i / 3], i % 3 == 0 ? 1 : 1000003);
             rlt_plan plan;
@@ -88,7 +65,7 @@ static void plans_are_proven(void **state)
                 fail_msg("%s %s: %s: %s", networks[w], rlt_coll_name(req.kind), err.where, err.what);
             rlt_plan_free(&plan);
         }
-        close_group(&s);
+        test_group_close(&s);
     }
 }
 
@@ -99,8 +76,8 @@ static void runs_take_what_was_synthesised(void **state)
 {
     (void)state;
     for (size_t w = 0; w < NETWORKS; w++) {
-        setting s;
-        open_group(&s, networks[w]);
+        test_group s;
+        test_group_open(&s, networks[w], 0);
         for (uint32_t i = 0; i < 5 * 2; i++) {
             rlt_coll_request req = rlt_group_request(&s.g, kinds[i / 2], 1000000);
             rlt_plan plan;
@@ -118,7 +95,7 @@ static void runs_take_what_was_synthesised(void **state)
                 fail_msg("%s %s: ran %lld ps, synthesised %lld", networks[w], rlt_coll_name(req.kind),
                          (long long)ran, (long long)said);
         }
-        close_group(&s);
+        test_group_close(&s);
     }
 }
 
@@ -170,8 +147,8 @@ static void same_request_same_plan(void **state)
     enum { ROOM = 4096 };
     static rlt_step a[ROOM], b[ROOM];
     uint32_t n_a, n_b;
-    setting s;
-    open_group(&s, "torus:4x4@40GB/s,1us");
+    test_group s;
+    test_group_open(&s, "torus:4x4@40GB/s,1us", 0);
     rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_GATHER, 1000000);
     memset(a, 0, sizeof a);
     memset(b, 0, sizeof b);
@@ -185,28 +162,28 @@ static void same_request_same_plan(void **state)
         assert_int_equal(a[i].send.first, b[i].send.first);
         assert_int_equal(a[i].wait_step, b[i].wait_step);
     }
-    close_group(&s);
+    test_group_close(&s);
 }
 
 static void refusals(void **state)
 {
     (void)state;
-    setting s;
+    test_group s;
     rlt_plan plan;
     rlt_error err = {0};
-    open_group(&s, "ring:600@40GB/s,1us");
+    test_group_open(&s, "ring:600@40GB/s,1us", 0);
     rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_GATHER, 1000000);
     assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, &err), RLT_EUNSUPPORTED);
     assert_non_null(strstr(err.what, "512"));
-    close_group(&s);
-    open_group(&s, "ring:300@40GB/s,1us");
+    test_group_close(&s);
+    test_group_open(&s, "ring:300@40GB/s,1us", 0);
     req = rlt_group_request(&s.g, RLT_ALL_GATHER, 1000000);
     req.chunks = 64;
     assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), RLT_EUNSUPPORTED);
     req.chunks = 1;
     req.topology = NULL;
     assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), RLT_EUNSUPPORTED);
-    close_group(&s);
+    test_group_close(&s);
 }
 
 int main(void)
