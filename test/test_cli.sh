@@ -261,4 +261,38 @@ t "trace of something else" 3 '' '^ringlet: .*x.0.et' trace info "$tmp/odd"
 head -c 60 "$tmp/gen/trace.0.et" >"$tmp/odd/cut.0.et"
 t "trace cut short" 3 '' '^ringlet: .*cut.0.et' trace info "$tmp/odd/cut.0.et"
 
+# Where another algorithm becomes the fastest. On a switch of 10 ps a byte and 1 us a message, an all-reduce of m bytes over 4 ranks in
+# alpha-beta takes 6 (1 us + 2.5 m ps) by the ring and 2 (1 us + 10 m ps) by recursive doubling: equal at 4 us / 5 ps = 800 kB.
+cross="coll -t switch:4@100GB/s,500ns -n alpha-beta -a ring,recursive_doubling -b 400kB,800kB,1600kB"
+t "coll tells where the fastest changes" 0 '^# all_reduce: recursive_doubling is fastest up to about ' '' $cross
+t "coll tells it in JSON" 0 '"below": "recursive_doubling", "above": "ring"' '' $cross -f json
+t "at the size where they are equal" 0 '"bytes": 800000,' '' $cross -f json
+t "one algorithm, no change" 0 '"crossovers": \[\]' '' coll -t switch:4@100GB/s,500ns -a ring -b 1KB,1MB -f json
+
+# Folding: one rank of each class, the same times; it can be checked, and switched off.
+fold="coll -t ring:4@200GB/s,500ns*switch:8@50GB/s,500ns -a hierarchical -b 96KiB"
+t "coll folds" 0 '"simulated_ranks": 1}' '' $fold -f json
+t "coll --no-fold" 0 '"simulated_ranks": 32}' '' $fold -f json --no-fold
+t "coll --verify-fold" 0 'hierarchical' '' $fold --verify-fold
+t "not both" 2 '' '^ringlet: --verify-fold: does not go with --no-fold' $fold --verify-fold --no-fold
+folded=$("$ringlet" $fold -f csv | cut -d, -f1-11) whole=$("$ringlet" $fold -f csv --no-fold | cut -d, -f1-11)
+[ -n "$folded" ] && [ "$folded" = "$whole" ] && why="" || why="folded: $folded; whole: $whole"
+verdict "folded rows are the whole ones" "$why"
+t "too large and uneven: rounded, and said" 0 ',2002717997280,' 'note: all_reduce by ring: simulated with 891136 bytes more' \
+    coll -t switch:1000000@50GB/s,500ns -a ring -b 64MiB -n alpha-beta -f csv
+t "a million ranks, even" 0 ',2002677997320,' '' coll -t switch:1000000@50GB/s,500ns -a ring -b 67MB -n alpha-beta -f csv
+
+# ASTRA-sim's two back-ends: 2 (n - 1) steps of two hops of 1 us through a switch, stored and forwarded in the aware one.
+cat >"$tmp/astra.json" <<'EOF'
+{"scheduling-policy": "LIFO", "endpoint-delay": 10, "preferred-dataset-splits": 1, "active-chunks-per-dimension": 1,
+ "all-reduce-implementation": ["ring"], "all-gather-implementation": ["ring"], "reduce-scatter-implementation": ["ring"],
+ "all-to-all-implementation": ["direct"]}
+EOF
+sed 's/\["ring"\]/["ring", "ring"]/; s/\["direct"\]/["direct", "direct"]/' "$tmp/astra.json" >"$tmp/astra2.json"
+astra="run --trace traces/transformer-8 -t switch:8@50GB/s,500ns --astra-system $tmp/astra.json"
+t "run --timing astra" 0 'timing astra in closed form' '' $astra --timing astra
+t "run --timing astra-aware" 0 'timing astra-aware in closed form' '' $astra --timing astra-aware
+t "astra-aware has one dimension" 3 '' 'congestion-aware back-end has one dimension' run --trace traces/transformer-8 \
+    -t 'switch:4@50GB/s,500ns*switch:2@50GB/s,500ns' --astra-system "$tmp/astra2.json" --timing astra-aware
+
 finish
