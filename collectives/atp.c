@@ -217,22 +217,16 @@ static void atp_timer(rlt_job *j, uint64_t what)
         arm(j, worker);
 }
 
-static int place_servers(rlt_job *j, rlt_error *err)
+static uint32_t servers_apart(const rlt_setting_value *values)
 {
-    uint64_t servers = rlt_job_setting(j, SERVERS).u;
-    if (servers >= j->req.n)
-        return rlt_fail(err, RLT_ERANGE, "atp", "%llu servers among %u members leave no worker",
-                        (unsigned long long)servers, j->req.n);
-    j->n_servers = (uint32_t)servers;
-    j->first_server = j->workers = j->req.n - j->n_servers;
-    return 0;
+    return (uint32_t)values[SERVERS].u;
 }
 
 static int atp_start(rlt_job *j, rlt_error *err)
 {
     uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
     rlt__atp *s = j->state = calloc(1, sizeof *s);
-    int rc = s ? place_servers(j, err) : rlt_nomem(err);
+    int rc = s ? rlt_job_serve(j, rlt_job_setting(j, SERVERS).u, err) : rlt_nomem(err);
     if (rc)
         return rc;
     if (chunks > UINT32_MAX / 2)
@@ -274,6 +268,7 @@ const rlt_reactive rlt_atp = {
     .kinds = 1u << RLT_ALL_REDUCE,
     .settings = settings,
     .n_settings = sizeof settings / sizeof settings[0],
+    .servers = servers_apart,
     .start = atp_start,
     .begin = atp_begin,
     .packet = atp_packet,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/bound.h"
 #include "sim/mem.h"
 
 #define MAX_CHUNKS   UINT32_MAX
@@ -16,6 +17,8 @@ static void on_timer(void *ctx, uint64_t payload)
 {
     const rlt_fabric *f = ctx;
     rlt_job *j = f->jobs[payload >> 48];
+    if (j->closed)
+        return;
     j->req.protocol->timer(j, payload & ((UINT64_C(1) << 48) - 1));
 }
 
@@ -26,11 +29,31 @@ static void on_begin(void *ctx, uint64_t payload)
     j->req.protocol->begin(j, (uint32_t)payload);
 }
 
+void rlt__fabric_worker_done(rlt_job *j, uint32_t worker)
+{
+    const rlt_fabric_client *c = &j->fabric->cfg.client;
+    if (c->worker_done)
+        c->worker_done(c->ctx, j->req.cookie, worker);
+}
+
+void rlt__fabric_job_done(rlt_job *j)
+{
+    const rlt_fabric_client *c = &j->fabric->cfg.client;
+    j->done = true;
+    if (!c->done)
+        return;
+    /* Its protocol is at work: what it uses is given up afterwards. */
+    rlt_sim_post(j->sim, rlt_sim_now(j->sim), RLT_START, j->fabric->on_close, j->number);
+    c->done(c->ctx, j->req.cookie);
+}
+
 static void on_dropped(void *ctx, const rlt_packet *p, uint32_t link)
 {
     const rlt_fabric *f = ctx;
     rlt_job *j = f->jobs[p->flow];
     (void)link;
+    if (j->closed)
+        return;
     j->result.lost++;
     if ((p->kind & ~(unsigned)RLT_PK_LOST) == RLT_PK_PARTIAL)
         rlt_job_take_note(j, p->aux);
@@ -45,6 +68,8 @@ static void on_arrived(void *ctx, const rlt_packet *p)
 {
     const rlt_fabric *f = ctx;
     rlt_job *j = f->jobs[p->flow];
+    if (j->closed)
+        return;
     if (p->kind & RLT_PK_LOST) {
         on_dropped(ctx, p, RLT_NONE);
         return;
@@ -66,6 +91,51 @@ static void on_arrived(void *ctx, const rlt_packet *p)
     j->req.protocol->packet(j, p, who);
 }
 
+static rlt_agg_counts switch_counts(const rlt_job *j)
+{
+    rlt_agg_counts sum = {0};
+    for (uint32_t i = 0; i < j->n_trees && j->trees; i++)
+        for (uint32_t s = 0; s < j->trees[i].map->n_stops; s++)
+            if (j->trees[i].agg_job[s] != RLT_NONE) {
+                rlt_agg_counts c = rlt_aggregator_counts(j->fabric->switches[j->trees[i].agg[s]].agg,
+                                                         j->trees[i].agg_job[s]);
+                rlt_agg_counts_add(&sum, &c);
+            }
+    return sum;
+}
+
+/* Frees what a job needs while it runs. */
+static void empty(rlt_job *j)
+{
+    if (j->req.protocol->release)
+        j->req.protocol->release(j);
+    rlt__fabric_uproot(j);
+    rlt_map_free(&j->member_of);
+    rlt_pool_free(&j->notes);
+    free(j->state);
+    free(j->nodes);
+    free(j->late);
+    free((void *)(uintptr_t)j->req.ranks);
+    free(j->expected);
+    free(j->received);
+    free(j->lacks);
+}
+
+static void on_close(void *ctx, uint64_t payload)
+{
+    const rlt_fabric *f = ctx;
+    rlt_job *j = f->jobs[payload];
+    j->result.switches = switch_counts(j);
+    empty(j);
+    j->state = NULL;
+    j->nodes = NULL;
+    j->late = NULL;
+    j->req.ranks = NULL;
+    j->expected = j->received = NULL;
+    j->lacks = NULL;
+    j->closed = true;
+}
+
 int rlt_fabric_create(const rlt_fabric_config *cfg, rlt_fabric **out, rlt_error *err)
 {
     *out = NULL;
@@ -75,22 +145,27 @@ int rlt_fabric_create(const rlt_fabric_config *cfg, rlt_fabric **out, rlt_error 
     f->cfg = *cfg;
     rlt_pool_init(&f->held, sizeof(rlt_packet));
     rlt_pool_init(&f->clocks, sizeof(rlt_slot_clock));
-    int rc = rlt_sim_create(&f->sim, err);
+    int rc = 0;
+    if (cfg->host)
+        f->sim = cfg->packets.sim;
+    else
+        rc = rlt_sim_create(&f->sim, err);
     if (rc)
         goto fail;
     f->on_timer = rlt_sim_handler(f->sim, on_timer, f);
     f->on_begin = rlt_sim_handler(f->sim, on_begin, f);
+    f->on_close = rlt_sim_handler(f->sim, on_close, f);
     f->on_held = rlt_sim_handler(f->sim, rlt__fabric_on_held, f);
     f->on_clock = rlt_sim_handler(f->sim, rlt__fabric_on_clock, f);
     f->on_pass = rlt_sim_handler(f->sim, rlt__fabric_on_pass, f);
     rlt_packets_config *p = &f->cfg.packets;
     p->sim = f->sim;
-    p->ctx = f;
-    p->arrived = on_arrived;
-    p->dropped = on_dropped;
-    p->pass = NULL;
-    p->left = NULL;
-    rc = rlt_packets_create(p, &f->packets, err);
+    p->client = (rlt_packets_client){.ctx = f, .arrived = on_arrived, .dropped = on_dropped};
+    f->packets = cfg->host;
+    if (cfg->host)
+        rlt_packets_guest(cfg->host, &p->client);
+    else
+        rc = rlt_packets_create(p, &f->packets, err);
     if (!rc)
         rc = rlt_router_create(p->topology, cfg->placement, RLT_ROUTE_DMODK, &f->router, err);
     if (rc)
@@ -106,17 +181,8 @@ static void job_free(rlt_job *j)
 {
     if (!j)
         return;
-    if (j->req.protocol->release)
-        j->req.protocol->release(j);
-    rlt__fabric_uproot(j);
-    rlt_map_free(&j->member_of);
-    rlt_pool_free(&j->notes);
-    free(j->state);
-    free(j->nodes);
-    free(j->late);
-    free((void *)(uintptr_t)j->req.ranks);
-    free(j->expected);
-    free(j->received);
+    if (!j->closed)
+        empty(j);
     free(j);
 }
 
@@ -136,8 +202,10 @@ void rlt_fabric_free(rlt_fabric *f)
     free(f->switches);
     rlt_map_free(&f->switch_of);
     rlt_router_free(f->router);
-    rlt_packets_free(f->packets);
-    rlt_sim_free(f->sim);
+    if (!f->cfg.host) {
+        rlt_packets_free(f->packets);
+        rlt_sim_free(f->sim);
+    }
     free(f);
 }
 
@@ -173,7 +241,7 @@ static int place_members(rlt_job *j, rlt_error *err)
 static int check_request(const rlt_fabric *f, const rlt_react_request *req, rlt_error *err)
 {
     const char *name = req->protocol->name;
-    if ((unsigned)req->kind >= RLT_COLL_KINDS || !(req->protocol->kinds >> req->kind & 1))
+    if (!rlt_reactive_does(req->protocol, req->kind))
         return rlt_fail(err, RLT_EUNSUPPORTED, name, "does no %s",
                         (unsigned)req->kind < RLT_COLL_KINDS ? rlt_coll_name(req->kind) : "such collective");
     if (req->n == 0 || req->n > f->cfg.placement->n)
@@ -193,18 +261,26 @@ static int open_books(rlt_job *j, rlt_error *err)
                         j->chunks, j->workers);
     j->expected = calloc((size_t)j->chunks + 1, sizeof *j->expected);
     j->received = calloc((size_t)(receipts / 64 + 1), sizeof *j->received);
+    j->lacks = malloc(((size_t)j->workers + 1) * sizeof *j->lacks);
+    for (uint32_t w = 0; w < j->workers && j->lacks; w++)
+        j->lacks[w] = j->chunks;
     j->missing = receipts;
     j->done = receipts == 0;
     if (j->done)
         j->result.end_ps = j->req.start_ps;
-    return j->expected && j->received ? 0 : rlt_nomem(err);
+    return j->expected && j->received && j->lacks ? 0 : rlt_nomem(err);
 }
 
 static void schedule(rlt_job *j)
 {
-    for (uint32_t i = 0; i < j->workers && !j->done; i++)
+    for (uint32_t i = 0; i < j->workers && !j->done && !j->req.arrives; i++)
         rlt_sim_at(j->sim, rlt_time_add(j->req.start_ps, j->late[i]), RLT_START, j->fabric->on_begin,
                    (uint64_t)j->number << 32 | i);
+}
+
+void rlt_fabric_arrive(rlt_fabric *f, uint32_t job, uint32_t worker)
+{
+    rlt_sim_at(f->sim, rlt_sim_now(f->sim), RLT_START, f->on_begin, (uint64_t)job << 32 | worker);
 }
 
 static int make_job(rlt_fabric *f, const rlt_react_request *req, rlt_job **out, rlt_error *err)
@@ -275,19 +351,40 @@ int rlt_fabric_add(rlt_fabric *f, const rlt_react_request *req, uint32_t *job, r
     return 0;
 }
 
-/* What the first job that is not done waits for. */
+/* The first worker that lacks a chunk, and which. */
+static void say_waits(const rlt_job *j, char *text, size_t size)
+{
+    uint32_t w = 0, c = 0;
+    while (w + 1 < j->workers && j->lacks[w] == 0)
+        w++;
+    for (; c + 1 < j->chunks; c++) {
+        uint64_t at = (uint64_t)w * j->chunks + c;
+        if (!(j->received[at / 64] >> (at % 64) & 1))
+            break;
+    }
+    snprintf(text, size,
+             "rank %u waits for chunk %u of %u, and nothing is under way (%" PRIu64 " packets were lost)",
+             j->req.ranks[w], c, j->chunks, j->result.lost);
+}
+
+bool rlt_fabric_waits(const rlt_fabric *f, char *text, size_t size)
+{
+    for (uint32_t i = 0; i < f->n_jobs; i++) {
+        char what[200];
+        if (f->jobs[i]->done)
+            continue;
+        say_waits(f->jobs[i], what, sizeof what);
+        snprintf(text, size, "%s: %s", f->jobs[i]->req.protocol->name, what);
+        return true;
+    }
+    return false;
+}
+
 static int stalled(const rlt_job *j, rlt_error *err)
 {
-    for (uint32_t w = 0; w < j->workers; w++)
-        for (uint32_t c = 0; c < j->chunks; c++) {
-            uint64_t at = (uint64_t)w * j->chunks + c;
-            if (!(j->received[at / 64] >> (at % 64) & 1))
-                return rlt_fail(err, RLT_ESTALL, j->req.protocol->name,
-                                "rank %u waits for chunk %u of %u, and nothing is under way (%" PRIu64
-                                " packets were lost)",
-                                j->req.ranks[w], c, j->chunks, j->result.lost);
-        }
-    return rlt_fail(err, RLT_ESTALL, j->req.protocol->name, "nothing is under way");
+    char what[200];
+    say_waits(j, what, sizeof what);
+    return rlt_fail(err, RLT_ESTALL, j->req.protocol->name, "%s", what);
 }
 
 int rlt_fabric_run(rlt_fabric *f, rlt_error *err)
@@ -308,14 +405,30 @@ rlt_react_result rlt_fabric_result(const rlt_fabric *f, uint32_t job)
     r.chunks = j->chunks;
     r.window = j->window;
     r.fell_back = j->fell_back[0] ? j->fell_back : NULL;
-    for (uint32_t i = 0; i < j->n_trees && j->trees; i++)
-        for (uint32_t s = 0; s < j->trees[i].map->n_stops; s++)
-            if (j->trees[i].agg_job[s] != RLT_NONE) {
-                rlt_agg_counts c =
-                    rlt_aggregator_counts(f->switches[j->trees[i].agg[s]].agg, j->trees[i].agg_job[s]);
-                rlt_agg_counts_add(&r.switches, &c);
-            }
+    if (!j->closed)
+        r.switches = switch_counts(j);
     return r;
+}
+
+uint32_t rlt_fabric_jobs(const rlt_fabric *f)
+{
+    return f->n_jobs;
+}
+
+int rlt_react_bound(const rlt_react_result *r, const rlt_coll_request *req, rlt_router *router,
+                    double bandwidth_scale, rlt_time *bound_ps, rlt_error *err)
+{
+    bool helped = r->adders || r->servers;
+    rlt_plan plan = {.req = *req, .reduces = helped, .multicasts = helped};
+    rlt_bound bound;
+    plan.req.n = r->workers;
+    *bound_ps = 0;
+    if (plan.req.n < 2)
+        return 0;
+    int rc = rlt_plan_bound(&plan, router, bandwidth_scale, 1 / bandwidth_scale, &bound, err);
+    if (!rc)
+        *bound_ps = bound.time_ps;
+    return rc;
 }
 
 rlt_time rlt_fabric_end(const rlt_fabric *f)

@@ -37,7 +37,7 @@ struct rlt_fabric {
     rlt_sim *sim;
     rlt_packets *packets;
     rlt_router *router;
-    int on_timer, on_begin;
+    int on_timer, on_begin, on_close;
     rlt_job **jobs;
     uint32_t n_jobs, jobs_room;
     rlt_fabric_switch_ *switches;
@@ -53,6 +53,9 @@ struct rlt_fabric {
 void rlt__fabric_send(rlt_job *j, rlt_packet *p, uint32_t member);
 /* The same, now and then twice or later. */
 void rlt__fabric_disturb(rlt_job *j, const rlt_packet *p);
+/* The client is told. */
+void rlt__fabric_worker_done(rlt_job *j, uint32_t worker);
+void rlt__fabric_job_done(rlt_job *j);
 /* Events of packets held back, and of slots whose time is over. */
 void rlt__fabric_on_held(void *ctx, uint64_t payload);
 void rlt__fabric_on_clock(void *ctx, uint64_t payload);

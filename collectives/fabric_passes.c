@@ -28,5 +28,6 @@ void rlt__fabric_on_pass(void *ctx, uint64_t payload)
     rlt_fabric *f = ctx;
     rlt_packet p = *(const rlt_packet *)rlt_pool_at(&f->held, (uint32_t)payload);
     rlt_pool_put(&f->held, (uint32_t)payload);
-    rlt__fabric_handle(f->jobs[p.flow], &p);
+    if (!f->jobs[p.flow]->closed)
+        rlt__fabric_handle(f->jobs[p.flow], &p);
 }

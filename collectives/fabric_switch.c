@@ -101,7 +101,8 @@ static int admit(rlt_job *j, uint32_t tree, uint32_t stop, uint32_t slots, uint3
     *why = rlt_agg_refusal_text(refusal);
     if (job == RLT_NONE)
         return 0;
-    s->owners[s->n_owners++] = (rlt_agg_owner){j->number, tree, stop};
+    s->owners[job] = (rlt_agg_owner){j->number, tree, stop};
+    s->n_owners += job == s->n_owners;
     if (j->streaming && !rlt_aggregator_lock(s->agg, job)) {
         (void)rlt_aggregator_release(s->agg, job, rlt_sim_now(j->sim));
         *granted = 0;
@@ -117,7 +118,7 @@ static void release(rlt_job *j, rlt_job_tree *t)
 {
     for (uint32_t s = 0; t->map && t->agg_job && s < t->map->n_stops; s++)
         if (t->agg_job[s] != RLT_NONE)
-            rlt_aggregator_release(j->fabric->switches[t->agg[s]].agg, t->agg_job[s], rlt_sim_now(j->sim));
+            rlt_aggregator_forget(j->fabric->switches[t->agg[s]].agg, t->agg_job[s], rlt_sim_now(j->sim));
 }
 
 static void uproot(rlt_job *j, rlt_job_tree *t)
@@ -475,6 +476,8 @@ void rlt__fabric_on_clock(void *ctx, uint64_t payload)
     rlt_slot_clock c = *(const rlt_slot_clock *)rlt_pool_at(&f->clocks, (uint32_t)payload);
     rlt_pool_put(&f->clocks, (uint32_t)payload);
     rlt_job *j = f->jobs[c.owner.job];
+    if (j->closed)
+        return;
     rlt_packet p = {
         .bytes = j->wire_bytes, .flags = (uint8_t)(j->packet_flags | RLT_PACKET_EXPIRED), .key = c.chunk};
     visit v = {.j = j, .t = &j->trees[c.owner.tree], .stop = c.owner.stop, .p = &p};

@@ -240,15 +240,9 @@ static int make_state(const rlt_job *j, rlt__libra *s, rlt_error *err)
     return 0;
 }
 
-static int place_servers(rlt_job *j, rlt_error *err)
+static uint32_t servers_apart(const rlt_setting_value *values)
 {
-    uint64_t servers = rlt_job_setting(j, RLT__LIBRA_SERVERS).u;
-    if (servers >= j->req.n)
-        return rlt_fail(err, RLT_ERANGE, "libra", "%" PRIu64 " servers among %u members leave no worker",
-                        servers, j->req.n);
-    j->n_servers = (uint32_t)servers;
-    j->first_server = j->workers = j->req.n - j->n_servers;
-    return 0;
+    return (uint32_t)values[RLT__LIBRA_SERVERS].u;
 }
 
 static void count_connections(const rlt_job *j, rlt_libra_report *r)
@@ -297,7 +291,7 @@ static void charge_passes(rlt_job *j, const rlt__libra *s)
 static int libra_start(rlt_job *j, rlt_error *err)
 {
     rlt__libra *s = j->state = calloc(1, sizeof *s);
-    int rc = s ? place_servers(j, err) : rlt_nomem(err);
+    int rc = s ? rlt_job_serve(j, rlt_job_setting(j, RLT__LIBRA_SERVERS).u, err) : rlt_nomem(err);
     if (rc)
         return rc;
     read_settings(j, s);
@@ -351,6 +345,7 @@ const rlt_reactive rlt_libra = {
     .kinds = 1u << RLT_ALL_REDUCE,
     .settings = settings,
     .n_settings = sizeof settings / sizeof settings[0],
+    .servers = servers_apart,
     .start = libra_start,
     .begin = libra_begin,
     .packet = libra_packet,

@@ -196,16 +196,9 @@ static void ps_timer(rlt_job *j, uint64_t what)
         send(j, worker, p, true);
 }
 
-static int place_servers(rlt_job *j, rlt_error *err)
+static uint32_t servers_apart(const rlt_setting_value *values)
 {
-    uint64_t servers = rlt_job_setting(j, SERVERS).u, apart = rlt_job_setting(j, SERVERS_AT).u == 0;
-    if (servers + apart > j->req.n)
-        return rlt_fail(err, RLT_ERANGE, "ps-switch", "%llu servers among %u members leave no worker",
-                        (unsigned long long)servers, j->req.n);
-    j->n_servers = (uint32_t)servers;
-    j->first_server = j->req.n - j->n_servers;
-    j->workers = apart ? j->first_server : j->req.n;
-    return 0;
+    return values[SERVERS_AT].u == 0 ? (uint32_t)values[SERVERS].u : 0;
 }
 
 static int make_state(rlt_job *j, uint64_t chunks, rlt_error *err)
@@ -225,7 +218,7 @@ static int ps_start(rlt_job *j, rlt_error *err)
 {
     uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
     ps *s = j->state = calloc(1, sizeof *s);
-    int rc = s ? place_servers(j, err) : rlt_nomem(err);
+    int rc = s ? rlt_job_serve(j, rlt_job_setting(j, SERVERS).u, err) : rlt_nomem(err);
     if (rc)
         return rc;
     s->rto = rlt_job_setting(j, RTO).t;
@@ -262,6 +255,7 @@ const rlt_reactive rlt_ps_switch = {
     .kinds = 1u << RLT_ALL_REDUCE,
     .settings = settings,
     .n_settings = sizeof settings / sizeof settings[0],
+    .servers = servers_apart,
     .start = ps_start,
     .begin = ps_begin,
     .packet = ps_packet,

@@ -45,6 +45,16 @@ const rlt_setting *rlt_reactive_setting(const rlt_reactive *r, uint32_t i)
     return i < r->n_settings ? &r->settings[i] : NULL;
 }
 
+bool rlt_reactive_does(const rlt_reactive *r, rlt_coll_kind kind)
+{
+    return (unsigned)kind < RLT_COLL_KINDS && (r->kinds >> kind & 1);
+}
+
+uint32_t rlt_reacting_servers(const rlt_reacting *r)
+{
+    return r->protocol->servers ? r->protocol->servers(r->values) : 0;
+}
+
 static int parse_word(const rlt_setting *s, const char *text, uint64_t *out, rlt_error *err)
 {
     const char *word = s->words;

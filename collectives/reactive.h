@@ -19,12 +19,13 @@
 #include "net/aggregation_tree.h"
 #include "net/aggregator.h"
 #include "net/packets.h"
+#include "net/route.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { RLT_MAX_SETTINGS = 32, RLT_MAX_JOBS = 1024 };
+enum { RLT_MAX_SETTINGS = 32, RLT_MAX_JOBS = 65535 };
 
 /* Settings have names, and values with units: "window", "256"; "rto", "1ms"; "place", "tor". */
 typedef enum rlt_setting_kind {
@@ -52,6 +53,12 @@ typedef union rlt_setting_value {
 
 typedef struct rlt_reactive rlt_reactive;
 
+/* A protocol with the values of its settings. */
+typedef struct rlt_reacting {
+    const rlt_reactive *protocol;
+    rlt_setting_value values[RLT_MAX_SETTINGS];
+} rlt_reacting;
+
 RLT_API extern const rlt_reactive rlt_switchml, rlt_ps_switch, rlt_atp, rlt_sharp, rlt_host_ring,
     rlt_hierarchical_ina;
 
@@ -61,14 +68,30 @@ RLT_API const char *rlt_reactive_name(const rlt_reactive *r);
 RLT_API const char *rlt_reactive_summary(const rlt_reactive *r);
 RLT_API const rlt_setting *rlt_reactive_setting(const rlt_reactive *r, uint32_t i); /* NULL past the end */
 
+/* Whether it does a kind of collective. */
+RLT_API bool rlt_reactive_does(const rlt_reactive *r, rlt_coll_kind kind);
+/* How many members it needs beside those that contribute: they serve, and come last. */
+RLT_API uint32_t rlt_reacting_servers(const rlt_reacting *r);
+
 /* The presets of a protocol, and one value by name and text. */
 RLT_API int rlt_settings_preset(const rlt_reactive *r, rlt_setting_value values[RLT_MAX_SETTINGS],
                                 rlt_error *err) RLT_MUST_USE;
 RLT_API int rlt_settings_set(const rlt_reactive *r, rlt_setting_value values[RLT_MAX_SETTINGS],
                              const char *name, const char *text, rlt_error *err) RLT_MUST_USE;
 
+/* Called from within the simulation. With a `done`, jobs give up slots and books once they are done; their
+ * results stay. */
+typedef struct rlt_fabric_client {
+    void *ctx;
+    void (*worker_done)(void *ctx, uint64_t cookie, uint32_t worker); /* has every chunk; may be NULL */
+    void (*done)(void *ctx, uint64_t cookie);                         /* all workers; may be NULL */
+} rlt_fabric_client;
+
 typedef struct rlt_fabric_config {
-    rlt_packets_config packets; /* its sim, ctx and functions are the fabric's own */
+    rlt_packets_config packets; /* its sim and client are the fabric's own */
+    /* Inside another simulation (packets.sim), as a guest on its links; borrowed. NULL: on its own. */
+    rlt_packets *host;
+    rlt_fabric_client client;
     const rlt_placement *placement;
     /* Of every switch that adds; mode and payload follow the protocol; slots 0 without a memory: what the
      * first job asks for, times `jobs` or 1. */
@@ -91,6 +114,8 @@ typedef struct rlt_react_request {
     uint64_t bytes;
     rlt_time start_ps;
     const rlt_time *late_ps; /* by member, besides; NULL: none; borrowed while adding */
+    bool arrives;            /* workers begin when rlt_fabric_arrive says so, instead */
+    uint64_t cookie;         /* for the fabric's client */
     uint8_t priority;
     /* What runs instead, with these settings, where switches refuse the job; NULL: nothing. */
     const rlt_reactive *fallback;
@@ -126,9 +151,19 @@ RLT_API void rlt_fabric_free(rlt_fabric *f);
  * wide, none that can) and it has no fallback: the fabric is then as before. */
 RLT_API int rlt_fabric_add(rlt_fabric *f, const rlt_react_request *req, uint32_t *job,
                            rlt_error *err) RLT_MUST_USE;
-/* Runs all jobs to their end. RLT_ESTALL names what waits for what, RLT_ECHECK a wrong sum. */
+/* A worker of a job with `arrives` begins now. */
+RLT_API void rlt_fabric_arrive(rlt_fabric *f, uint32_t job, uint32_t worker);
+/* Runs all jobs to their end, of a fabric on its own. RLT_ESTALL names what waits for what, RLT_ECHECK a
+ * wrong sum. */
 RLT_API int rlt_fabric_run(rlt_fabric *f, rlt_error *err) RLT_MUST_USE;
+/* What a job that is not done waits for. Returns whether there is one. */
+RLT_API bool rlt_fabric_waits(const rlt_fabric *f, char *text, size_t size);
 RLT_API rlt_react_result rlt_fabric_result(const rlt_fabric *f, uint32_t job);
+RLT_API uint32_t rlt_fabric_jobs(const rlt_fabric *f);
+/* What no network that adds up and replicates as this job's did, nor servers apart, can beat for its workers,
+ * who are the first of the request's members; of a job between hosts alone, what these cannot. */
+RLT_API int rlt_react_bound(const rlt_react_result *r, const rlt_coll_request *req, rlt_router *router,
+                            double bandwidth_scale, rlt_time *bound_ps, rlt_error *err) RLT_MUST_USE;
 RLT_API rlt_time rlt_fabric_end(const rlt_fabric *f); /* of the last job */
 /* Jain's index of the jobs' rates (bytes over time): 1 where all are equal, 1 / jobs where one has all. */
 RLT_API double rlt_fabric_fairness(const rlt_fabric *f);

@@ -5,6 +5,19 @@
 #include "collectives/fabric.h"
 #include "sim/mem.h"
 
+int rlt_job_serve(rlt_job *j, uint64_t servers, rlt_error *err)
+{
+    const rlt_reactive *r = j->req.protocol;
+    bool apart = r->servers && r->servers(j->req.settings) > 0;
+    if (servers + apart > j->req.n)
+        return rlt_fail(err, RLT_ERANGE, r->name, "%llu servers among %u members leave no worker",
+                        (unsigned long long)servers, j->req.n);
+    j->n_servers = (uint32_t)servers;
+    j->first_server = j->req.n - j->n_servers;
+    j->workers = apart ? j->first_server : j->req.n;
+    return 0;
+}
+
 uint64_t rlt_contribution(const rlt_job *j, uint32_t chunk, uint32_t worker)
 {
     return rlt_mix64(((uint64_t)chunk << 32 | worker) ^ rlt_mix64(j->number + 1));
@@ -14,6 +27,8 @@ void rlt__fabric_send(rlt_job *j, rlt_packet *p, uint32_t member)
 {
     rlt_fabric *f = j->fabric;
     p->flow = j->number;
+    if (f->cfg.host)
+        p->flags |= RLT_PACKET_GUEST;
     if (f->cfg.lose && f->cfg.lose(f->cfg.lose_ctx, j->number, p, member))
         p->kind |= RLT_PK_LOST;
     if (f->cfg.twice > 0 || f->cfg.held > 0)
@@ -144,10 +159,12 @@ bool rlt_job_receive(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
         return false;
     }
     j->received[at / 64] |= bit;
+    if (--j->lacks[worker] == 0)
+        rlt__fabric_worker_done(j, worker);
     if (--j->missing == 0) {
-        j->done = true;
         j->result.end_ps = rlt_sim_now(j->sim);
         j->result.time_ps = j->result.end_ps - j->req.start_ps;
+        rlt__fabric_job_done(j);
     }
     return true;
 }

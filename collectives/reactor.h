@@ -62,6 +62,7 @@ struct rlt_reactive {
     void (*at_switch)(rlt_job *j, const rlt_packet *p);
     void (*timer)(rlt_job *j, uint64_t what);             /* NULL: sets none */
     uint32_t (*server)(const rlt_job *j, uint32_t chunk); /* which one's; NULL: they take turns */
+    uint32_t (*servers)(const rlt_setting_value *values); /* apart from the workers; NULL: none */
     void (*release)(rlt_job *j); /* frees what `state` owns, then free(state); NULL: nothing */
 };
 
@@ -111,8 +112,10 @@ struct rlt_job {
     uint64_t *expected; /* sum of a chunk */
     uint64_t *received; /* a bit for each (worker, chunk) */
     uint64_t missing;
+    uint32_t *lacks;     /* chunks, of each worker */
     char fell_back[256]; /* why this is the fallback; "": it is not */
     bool done;
+    bool closed; /* nothing is left but the result: packets and timers of it are nothing */
     /* Notes of whom partial sums are of: */
     rlt_pool notes;
     uint32_t note_words;
@@ -124,6 +127,9 @@ static inline rlt_setting_value rlt_job_setting(const rlt_job *j, uint32_t i)
     return j->req.settings[i];
 }
 
+/* In start(): the last members serve, the others contribute, or all where the protocol has no servers apart.
+ */
+int rlt_job_serve(rlt_job *j, uint64_t servers, rlt_error *err) RLT_MUST_USE;
 /* In start(), once workers, servers, chunks, wire_bytes and mode are set: n trees over the workers, each
  * with `slots` slots at each of its adders, or an error with their reason. j->window is lowered to what is
  * granted in POOL and CREDIT. */

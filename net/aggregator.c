@@ -174,6 +174,19 @@ static rlt_agg_refusal grant(const rlt_aggregator *a, rlt_agg_tenant *t)
     return t->slots ? RLT_AGG_GRANTED : RLT_AGG_NO_SLOTS;
 }
 
+/* A number for one more job: that of one forgotten, or a new one. */
+static int take_number(rlt_aggregator *a, uint32_t *number, rlt_error *err)
+{
+    if (a->n_forgotten == 0) {
+        *number = a->n_jobs;
+        return rlt_grow(&a->jobs, &a->jobs_room, sizeof *a->jobs, (uint64_t)a->n_jobs + 1, RLT_MAX_AGG_JOBS,
+                        "jobs on a switch", err);
+    }
+    for (*number = 0; !a->jobs[*number].forgotten;)
+        ++*number;
+    return 0;
+}
+
 int rlt_aggregator_admit(rlt_aggregator *a, const rlt_agg_job *want, uint32_t *job, rlt_agg_refusal *refusal,
                          uint32_t *slots, rlt_error *err)
 {
@@ -182,8 +195,8 @@ int rlt_aggregator_admit(rlt_aggregator *a, const rlt_agg_job *want, uint32_t *j
     *refusal = RLT_AGG_GRANTED;
     if (want->need == 0)
         return rlt_fail(err, RLT_ERANGE, "aggregator", "a job without contributors");
-    int rc = rlt_grow(&a->jobs, &a->jobs_room, sizeof *a->jobs, (uint64_t)a->n_jobs + 1, RLT_MAX_AGG_JOBS,
-                      "jobs on a switch", err);
+    uint32_t number;
+    int rc = take_number(a, &number, err);
     if (rc)
         return rc;
     rlt_agg_tenant t = {.want = *want, .live = true};
@@ -191,8 +204,14 @@ int rlt_aggregator_admit(rlt_aggregator *a, const rlt_agg_job *want, uint32_t *j
     if (*refusal != RLT_AGG_GRANTED && (*refusal != RLT_AGG_NO_SLOTS || a->cfg.mode != RLT_SLOTS_HASH))
         return 0;
     *slots = t.slots;
-    *job = a->n_jobs;
-    a->jobs[a->n_jobs++] = t;
+    *job = number;
+    if (number == a->n_jobs) {
+        a->n_jobs++;
+    } else {
+        a->n_forgotten--;
+        rlt_agg_counts_add(&a->past, &a->jobs[number].counts);
+    }
+    a->jobs[number] = t;
     return 0;
 }
 
@@ -212,6 +231,15 @@ uint32_t rlt_aggregator_release(rlt_aggregator *a, uint32_t job, rlt_time now)
     }
     t->live = t->locks = false;
     return unfinished;
+}
+
+void rlt_aggregator_forget(rlt_aggregator *a, uint32_t job, rlt_time now)
+{
+    (void)rlt_aggregator_release(a, job, now);
+    if (job < a->n_jobs && !a->jobs[job].forgotten) {
+        a->jobs[job].forgotten = true;
+        a->n_forgotten++;
+    }
 }
 
 bool rlt_aggregator_lock(rlt_aggregator *a, uint32_t job)
@@ -338,6 +366,8 @@ void rlt_agg_counts_add(rlt_agg_counts *sum, const rlt_agg_counts *more)
 rlt_agg_counts rlt_aggregator_counts(const rlt_aggregator *a, uint32_t job)
 {
     rlt_agg_counts sum = {0};
+    if (job == RLT_NONE)
+        sum = a->past;
     for (uint32_t i = 0; i < a->n_jobs; i++)
         if (job == RLT_NONE || i == job)
             rlt_agg_counts_add(&sum, &a->jobs[i].counts);

@@ -170,6 +170,8 @@ RLT_API int rlt_aggregator_admit(rlt_aggregator *a, const rlt_agg_job *want, uin
                                  rlt_agg_refusal *refusal, uint32_t *slots, rlt_error *err) RLT_MUST_USE;
 /* The job is over: its slots and locks are free. Returns how many held something unfinished. */
 RLT_API uint32_t rlt_aggregator_release(rlt_aggregator *a, uint32_t job, rlt_time now);
+/* The same, and its number may be another's from now on: what it counted stays in the sum of all. */
+RLT_API void rlt_aggregator_forget(rlt_aggregator *a, uint32_t job, rlt_time now);
 /* Times must not decrease. */
 RLT_API void rlt_aggregator_packet(rlt_aggregator *a, const rlt_agg_packet *p, rlt_time now,
                                    rlt_agg_verdict *v);

@@ -19,7 +19,7 @@ typedef struct rlt_bank {
 typedef struct rlt_agg_tenant {
     rlt_agg_job want;
     uint32_t first, slots;
-    bool live, locks;
+    bool live, locks, forgotten;
     rlt_agg_counts counts;
 } rlt_agg_tenant;
 
@@ -35,7 +35,8 @@ struct rlt_aggregator {
     uint64_t *kept_bits;   /* of what was evicted, and of a single contribution */
     rlt_agg_value *kept_values;
     rlt_agg_tenant *jobs;
-    uint32_t n_jobs, jobs_room;
+    uint32_t n_jobs, jobs_room, n_forgotten;
+    rlt_agg_counts past; /* of jobs whose numbers others have */
     /* occupancy: */
     uint32_t now, peak;
     rlt_time last;

@@ -135,6 +135,8 @@ RLT_API void rlt_net_waits(const rlt_net *net, char *text, size_t size);
  * mark refuses with RLT_EUNSUPPORTED where a time series is kept, or under packet. */
 RLT_API int rlt_net_mark(rlt_net *net) RLT_MUST_USE;
 RLT_API void rlt_net_repeat(rlt_net *net, uint64_t times, rlt_time period_ps);
+/* The links of a network of the packet model, for guests; NULL: of another model. */
+RLT_API rlt_packets *rlt_net_packets(rlt_net *net);
 RLT_API void rlt_net_free(rlt_net *net);
 
 #ifdef __cplusplus

@@ -464,27 +464,14 @@ static void destroy(rlt_net *base)
 
 static int create_packets(rlt__packet_net *net, const rlt_net_config *cfg, rlt_error *err)
 {
-    const rlt_packet_settings *s = &net->set;
-    rlt_packets_config c = {.sim = cfg->sim,
-                            .topology = rlt_router_topology(cfg->router),
-                            .switch_ps = s->switch_ps,
-                            .cut_through = s->cut_through,
-                            .header_bytes = (uint32_t)s->header,
-                            .buffer_bytes = s->buffer,
-                            .ecn_min_bytes = s->ecn_min,
-                            .ecn_max_bytes = s->ecn_max,
-                            .ecn_probability = s->ecn_probability,
-                            .pause = (rlt_pause)s->pause,
-                            .pause_bytes = s->pause_at,
-                            .resume_bytes = s->resume_at,
-                            .loss = s->loss,
-                            .seed = s->seed,
-                            .bandwidth_scale = cfg->bandwidth_scale,
-                            .latency_scale = cfg->latency_scale,
-                            .series_bin_ps = cfg->series_bin_ps,
-                            .ctx = net,
-                            .arrived = rlt__packet_arrived,
-                            .left = net->back_pressure ? on_left : NULL};
+    rlt_packets_config c = rlt_packet_links(&net->set);
+    c.sim = cfg->sim;
+    c.topology = rlt_router_topology(cfg->router);
+    c.bandwidth_scale = cfg->bandwidth_scale;
+    c.latency_scale = cfg->latency_scale;
+    c.series_bin_ps = cfg->series_bin_ps;
+    c.client = (rlt_packets_client){
+        .ctx = net, .arrived = rlt__packet_arrived, .left = net->back_pressure ? on_left : NULL};
     int rc = rlt_packets_create(&c, &net->packets, err);
     if (rc)
         return rc;
@@ -546,6 +533,11 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     }
     *out = &net->core.base;
     return 0;
+}
+
+rlt_packets *rlt_net_packets(rlt_net *net)
+{
+    return net->model == &rlt_net_packet ? ((rlt__packet_net *)net)->packets : NULL;
 }
 
 const rlt_net_model rlt_net_packet = {

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "net/packets.h"
 #include "sim/error.h"
 #include "sim/time.h"
 
@@ -38,6 +39,8 @@ RLT_API int rlt_packet_set(rlt_packet_settings *s, const char *name, const char 
 /* Names by number and what they mean, NULL past the end. */
 RLT_API const char *rlt_packet_setting(uint32_t i);
 RLT_API const char *rlt_packet_setting_help(uint32_t i);
+/* Links under these settings, at full speed; whose packets they carry is the caller's to add. */
+RLT_API rlt_packets_config rlt_packet_links(const rlt_packet_settings *s);
 /* Whether all of them go together, and what follows from others. */
 RLT_API int rlt_packet_check(rlt_packet_settings *s, rlt_error *err) RLT_MUST_USE;
 

@@ -200,3 +200,21 @@ int rlt_packet_check(rlt_packet_settings *s, rlt_error *err)
         return rlt_fail(err, RLT_EUSAGE, "pause", "credit needs a buffer of a known size");
     return 0;
 }
+
+rlt_packets_config rlt_packet_links(const rlt_packet_settings *s)
+{
+    return (rlt_packets_config){.switch_ps = s->switch_ps,
+                                .cut_through = s->cut_through,
+                                .header_bytes = (uint32_t)s->header,
+                                .buffer_bytes = s->buffer,
+                                .ecn_min_bytes = s->ecn_min,
+                                .ecn_max_bytes = s->ecn_max,
+                                .ecn_probability = s->ecn_probability,
+                                .pause = (rlt_pause)s->pause,
+                                .pause_bytes = s->pause_at,
+                                .resume_bytes = s->resume_at,
+                                .loss = s->loss,
+                                .seed = s->seed,
+                                .bandwidth_scale = 1,
+                                .latency_scale = 1};
+}

@@ -81,8 +81,9 @@ void rlt__packet_drop(rlt_packets *n, uint32_t i, uint32_t link)
 {
     rlt_packet p = rlt__slot_at(n, i)->p;
     rlt__packet_done(n, i);
-    if (n->cfg.dropped)
-        n->cfg.dropped(n->cfg.ctx, &p, link);
+    const rlt_packets_client *c = rlt__client_of(n, &p);
+    if (c->dropped)
+        c->dropped(c->ctx, &p, link);
 }
 
 static inline void arrive(rlt_packets *n, uint32_t i)
@@ -91,7 +92,8 @@ static inline void arrive(rlt_packets *n, uint32_t i)
     if (n->queues)
         rlt__pause_consumed(n, rlt__slot_at(n, i));
     rlt__packet_done(n, i);
-    n->cfg.arrived(n->cfg.ctx, &p);
+    const rlt_packets_client *c = rlt__client_of(n, &p);
+    c->arrived(c->ctx, &p);
 }
 
 /* Tells when the last byte has left the source. The packet itself may be gone by then. */
@@ -111,7 +113,8 @@ static void on_left(void *ctx, uint64_t payload)
     rlt_packets *n = ctx;
     rlt_packet p = *(const rlt_packet *)rlt_pool_at(&n->copies, (uint32_t)payload);
     rlt_pool_put(&n->copies, (uint32_t)payload);
-    n->cfg.left(n->cfg.ctx, &p);
+    const rlt_packets_client *c = rlt__client_of(n, &p);
+    c->left(c->ctx, &p);
 }
 
 /* A port of a switch drops what does not fit and marks the rest. False: dropped. */
@@ -143,7 +146,7 @@ __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i
         p->deepest_ps = end - now;
     bool lost = rlt__packet_is_lost(n, link);
     rlt__packet_charge(n, link, s->p.bytes, start, end);
-    if (n->cfg.left && s->p.hop == 0)
+    if (s->p.hop == 0 && rlt__client_of(n, &s->p)->left)
         tell_left(n, &s->p, end);
     if (lost) {
         rlt__packet_drop(n, i, link);
@@ -185,7 +188,8 @@ static bool is_taken(rlt_packets *n, uint32_t i)
     uint32_t came_by = n->links[rlt__slot_at(n, i)->at - 1];
     if (!(n->ports[came_by].flags & RLT__PORT_TO_SWITCH))
         return false;
-    if (!n->cfg.pass(n->cfg.ctx, rlt_topology_link(n->cfg.topology, came_by).dst, &p))
+    const rlt_packets_client *c = rlt__client_of(n, &p);
+    if (!c->pass || !c->pass(c->ctx, rlt_topology_link(n->cfg.topology, came_by).dst, &p))
         return false;
     if (n->queues)
         rlt__pause_consumed(n, rlt__slot_at(n, i));
@@ -203,7 +207,7 @@ static void on_hop(void *ctx, uint64_t payload)
         arrive(n, i);
         return;
     }
-    if (__builtin_expect((s->p.flags & RLT_PACKET_PROBE) != 0, 0) && n->cfg.pass && is_taken(n, i))
+    if (__builtin_expect((s->p.flags & RLT_PACKET_PROBE) != 0, 0) && is_taken(n, i))
         return;
     transmit(n, i);
 }
@@ -239,6 +243,12 @@ rlt_time rlt_packets_leaves(const rlt_packets *n, uint32_t route, uint32_t bytes
         return now;
     rlt__port *p = &n->ports[n->links[n->routes[route].first]];
     return rlt_time_add(p->free_ps > now ? p->free_ps : now, rlt__port_span(p, bytes));
+}
+
+void rlt_packets_guest(rlt_packets *n, const rlt_packets_client *guest)
+{
+    n->guest = *guest;
+    n->plain &= !guest->left;
 }
 
 int rlt__packets_handlers(rlt_packets *n, rlt_error *err)

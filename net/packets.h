@@ -45,10 +45,25 @@ typedef enum rlt_packet_flag {
     RLT_PACKET_CE = 2,     /* was marked: congestion experienced */
     RLT_PACKET_RESEND = 4, /* sent again */
     RLT_PACKET_PROBE = 8,  /* shown to the `pass` of switches on its way */
+    RLT_PACKET_GUEST = 32, /* the guest's: see rlt_packets_guest */
 } rlt_packet_flag;
 
 /* Purposes of random streams (sim/random.h): the entity is the link, the counter its packets so far. */
 enum { RLT_RANDOM_LOSS = 0x706b6c00, RLT_RANDOM_MARK = 0x706b6d00 };
+
+/* Who sends packets, and is told of them. */
+typedef struct rlt_packets_client {
+    void *ctx;
+    /* At its destination (a host, or the switch it was sent to). The packet is gone afterwards. */
+    void (*arrived)(void *ctx, const rlt_packet *p);
+    /* At each switch on the way of a PROBE packet, after its latency: true takes it off the network. NULL:
+     * never. */
+    bool (*pass)(void *ctx, uint32_t node, const rlt_packet *p);
+    /* Dropped, or lost on a link (told when it is put there); may be NULL. link: where. */
+    void (*dropped)(void *ctx, const rlt_packet *p, uint32_t link);
+    /* Injected: its last byte has left its source; may be NULL. */
+    void (*left)(void *ctx, const rlt_packet *p);
+} rlt_packets_client;
 
 typedef enum rlt_pause { RLT_PAUSE_NONE, RLT_PAUSE_PFC, RLT_PAUSE_CREDIT } rlt_pause;
 
@@ -71,22 +86,15 @@ typedef struct rlt_packets_config {
     uint64_t seed;
     double bandwidth_scale, latency_scale;
     rlt_time series_bin_ps;
-    void *ctx;
-    /* At its destination (a host, or the switch it was sent to). The packet is gone afterwards. */
-    void (*arrived)(void *ctx, const rlt_packet *p);
-    /* At each switch on the way of a PROBE packet, after its latency: true takes it off the network. NULL:
-     * never. */
-    bool (*pass)(void *ctx, uint32_t node, const rlt_packet *p);
-    /* Dropped, or lost on a link (told when it is put there); may be NULL. link: where. */
-    void (*dropped)(void *ctx, const rlt_packet *p, uint32_t link);
-    /* Injected: its last byte has left its source; may be NULL. */
-    void (*left)(void *ctx, const rlt_packet *p);
+    rlt_packets_client client;
 } rlt_packets_config;
 
 typedef struct rlt_packets rlt_packets;
 
 RLT_API int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_packets_free(rlt_packets *p);
+/* A second client of the same links, once: its packets have RLT_PACKET_GUEST. */
+RLT_API void rlt_packets_guest(rlt_packets *p, const rlt_packets_client *guest);
 /* A route, kept until the end: `links` lead from one node to the next. Equal routes share a number. RLT_NONE:
  * out of memory. */
 RLT_API uint32_t rlt_packets_route(rlt_packets *p, const uint32_t *links, uint32_t n);

@@ -60,6 +60,7 @@ typedef struct rlt__route {
 
 struct rlt_packets {
     rlt_packets_config cfg;
+    rlt_packets_client guest;
     rlt_usage *usage;
     rlt__port *ports;
     rlt_port_counts *counts; /* packets, peak_bytes: see rlt_packets_port */
@@ -75,6 +76,11 @@ struct rlt_packets {
     bool plain;                                     /* nothing but to send: no marks, drops, losses, series */
     int hop, left, departed, pause, resume, credit; /* event handlers */
 };
+
+static inline const rlt_packets_client *rlt__client_of(const rlt_packets *n, const rlt_packet *p)
+{
+    return p->flags & RLT_PACKET_GUEST ? &n->guest : &n->cfg.client;
+}
 
 static inline rlt__slot *rlt__slot_at(const rlt_packets *n, uint32_t i)
 {

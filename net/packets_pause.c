@@ -154,8 +154,9 @@ static void on_departed(void *ctx, uint64_t payload)
     if (!at_source)
         release(n, q->leaving_by, q->leaving_bytes);
     try_to_send(n, link);
-    if (at_source && n->cfg.left)
-        n->cfg.left(n->cfg.ctx, &p);
+    const rlt_packets_client *c = rlt__client_of(n, &p);
+    if (at_source && c->left)
+        c->left(c->ctx, &p);
 }
 
 static void on_pause(void *ctx, uint64_t payload)

@@ -96,8 +96,8 @@ int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_err
         rc = rlt__packets_handlers(n, err);
     if (!rc && cfg->pause != RLT_PAUSE_NONE)
         rc = rlt__pause_create(n, err);
-    n->plain = !n->queues && !cfg->buffer_bytes && !cfg->ecn_max_bytes && cfg->loss <= 0 && !cfg->left &&
-               !cfg->series_bin_ps && !cfg->cut_through;
+    n->plain = !n->queues && !cfg->buffer_bytes && !cfg->ecn_max_bytes && cfg->loss <= 0 &&
+               !cfg->client.left && !cfg->series_bin_ps && !cfg->cut_through;
     if (rc) {
         rlt_packets_free(n);
         return rc;

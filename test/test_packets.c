@@ -85,14 +85,13 @@ static bench open_bench(const char *spec)
                                  .topology = b.t,
                                  .bandwidth_scale = 1,
                                  .latency_scale = 1,
-                                 .arrived = on_arrived,
-                                 .dropped = on_dropped};
+                                 .client = {.arrived = on_arrived, .dropped = on_dropped}};
     return b;
 }
 
 static void make(bench *b)
 {
-    b->cfg.ctx = b;
+    b->cfg.client.ctx = b;
     if (rlt_packets_create(&b->cfg, &b->net, &b->err))
         fail_msg("%s", b->err.what);
 }
@@ -486,8 +485,8 @@ static void switches_see_probes(void **state)
     for (int taken = 0; taken < 2; taken++) {
         bench b = open_line(2, rate, "500ns");
         b.cfg.switch_ps = 200 * NS;
-        b.cfg.pass = on_pass;
-        b.cfg.left = on_left;
+        b.cfg.client.pass = on_pass;
+        b.cfg.client.left = on_left;
         b.take_at = taken ? 3 : RLT_NONE;
         make(&b);
         uint32_t whole = ROUTE(&b, 0, 2, 3, 1);

@@ -4,31 +4,16 @@
 
 #include <stdlib.h>
 
-#include "collectives/bound.h"
 #include "collectives/libra.h"
 
 static rlt_fabric_config config_of(const rlt_react_ask *ask)
 {
     const rlt_setup *s = ask->setup;
     const rlt_packet_settings *p = &s->packet;
-    rlt_fabric_config cfg = {.packets = {.topology = s->topology,
-                                         .switch_ps = p->switch_ps,
-                                         .cut_through = p->cut_through,
-                                         .header_bytes = (uint32_t)p->header,
-                                         .buffer_bytes = p->buffer,
-                                         .ecn_min_bytes = p->ecn_min,
-                                         .ecn_max_bytes = p->ecn_max,
-                                         .ecn_probability = p->ecn_probability,
-                                         .pause = (rlt_pause)p->pause,
-                                         .pause_bytes = p->pause_at,
-                                         .resume_bytes = p->resume_at,
-                                         .loss = p->loss,
-                                         .seed = p->seed,
-                                         .bandwidth_scale = 1,
-                                         .latency_scale = 1,
-                                         .series_bin_ps = ask->series_ps},
-                             .placement = &s->placement,
-                             .aggregator = s->aggregator};
+    rlt_fabric_config cfg = {
+        .packets = rlt_packet_links(p), .placement = &s->placement, .aggregator = s->aggregator};
+    cfg.packets.topology = s->topology;
+    cfg.packets.series_bin_ps = ask->series_ps;
     cfg.aggregator.series_bin_ps = ask->occupancy_ps;
     /* Sums may be lost between switches. */
     cfg.aggregator.reemit = p->loss > 0 || (p->buffer && !p->pause);
@@ -77,24 +62,14 @@ int rlt_react_open(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err)
     return open_with(run, ask, n + apart, err);
 }
 
-/* For the members that contribute: what no network that adds up and replicates can beat, nor servers apart;
- * between hosts alone, what these cannot. */
 static int find_bound(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err)
 {
     const rlt_setup *s = ask->setup;
-    bool helped = run->result.adders || run->result.servers;
-    rlt_plan plan = {.req = *ask->req, .reduces = helped, .multicasts = helped};
     rlt_router *router;
-    rlt_bound bound;
-    plan.req.n = run->result.workers;
-    if (plan.req.n < 2)
-        return 0;
     int rc = rlt_router_create(s->topology, &s->placement, s->routing, &router, err);
     if (rc)
         return rc;
-    rc = rlt_plan_bound(&plan, router, 1, 1, &bound, err);
-    if (!rc)
-        run->bound_ps = bound.time_ps;
+    rc = rlt_react_bound(&run->result, ask->req, router, 1, &run->bound_ps, err);
     rlt_router_free(router);
     return rc;
 }

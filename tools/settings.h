@@ -15,12 +15,6 @@
 #include "tools/output.h"
 #include "workload/replay.h"
 
-/* A protocol that reacts, with the values of its settings. */
-typedef struct rlt_reacting {
-    const rlt_reactive *protocol;
-    rlt_setting_value values[RLT_MAX_SETTINGS];
-} rlt_reacting;
-
 typedef struct rlt_settings {
     const char *topology, *placement, *network, *routing, *injection;
     rlt_texts set, link_scale; /* name=value */
