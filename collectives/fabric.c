@@ -42,8 +42,8 @@ void rlt__fabric_job_done(rlt_job *j)
     j->done = true;
     if (!c->done)
         return;
-    /* Its protocol is at work: what it uses is given up afterwards. */
-    rlt_sim_post(j->sim, rlt_sim_now(j->sim), RLT_START, j->fabric->on_close, j->number);
+    /* Its protocol is at work: what it uses is given up afterwards, and before anything begins. */
+    rlt_sim_post(j->sim, rlt_sim_now(j->sim), RLT_COMPLETE, j->fabric->on_close, j->number);
     c->done(c->ctx, j->req.cookie);
 }
 
@@ -404,6 +404,7 @@ rlt_react_result rlt_fabric_result(const rlt_fabric *f, uint32_t job)
     r.servers = j->n_servers;
     r.chunks = j->chunks;
     r.window = j->window;
+    r.protocol = j->req.protocol->name;
     r.fell_back = j->fell_back[0] ? j->fell_back : NULL;
     if (!j->closed)
         r.switches = switch_counts(j);

@@ -123,6 +123,7 @@ typedef struct rlt_react_request {
 } rlt_react_request;
 
 typedef struct rlt_react_result {
+    const char *protocol; /* the one that ran */
     rlt_time time_ps; /* from start_ps to the last receipt of the last member */
     rlt_time end_ps;  /* on the clock */
     uint32_t workers; /* members that contribute */

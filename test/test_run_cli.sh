@@ -84,6 +84,22 @@ expect 5 "/dev/full" run $m $t -o /dev/full
 expect 5 "nothing" run --trace "$dir/nothing" $t -o "$dir/left"
 [ ! -e "$dir/left" ] && ok "a failed run leaves no file" || no "a failed run leaves no file"
 
+# Collectives by switches that add up: from a size on, beside a ring, in groups that have a server to spare.
+star="--topology switch:9@100Gbps,1us,in_network=reduce+multicast --model transformer:layers=2,hidden=768,ranks=8"
+expect 0 "all_reduce       switchml            8    75.12 MiB" run $star -a all_reduce=ring:64MiB:switchml
+expect 0 "1 by switchml; 615400 packets from hosts, 0 sent again" run $star -a all_reduce=ring:64MiB:switchml
+expect 0 "2 by ps-switch" run $star -a ps-switch --set ps_switch.share=0.5
+expect 0 '"jobs": {"sharp": 2}' run $star -a sharp --format json
+expect 0 "2 by switchml" run $star -a switchml --set loss=0.0001 --set rto=100us
+expect 3 "of 9 ranks placed, 9 train" run $star -a atp --model transformer:layers=2,hidden=768
+expect 3 "no switch of" run $star -a all_reduce=switchml --topology "switch:9@100Gbps,1us"
+expect 0 "ring " run $star -a switchml --topology "switch:9@100Gbps,1us"
+expect 4 "in vain" run $star -a switchml --set loss=1 --set tries=2
+expect 2 "needs --network packet" run $star -a switchml --network flow
+expect 2 "switchml does no all_gather" run $star -a all_gather=switchml
+expect 2 "window: expected 1" run $star -a switchml --set switchml.window=0
+expect 2 "unknown setting" run $star -a switchml --set aggregators=3
+
 # Wrong use: one clear line, status 2.
 expect 2 "--trace" run $t
 expect 2 "--model" run --model resnet $t

@@ -32,9 +32,10 @@ static const rlt_option what_if_options[] = {
      "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. By "
      "size: all_reduce=ring:1MiB:nvls is nvls from 1 MiB on, where it can; by group: all_reduce@8=direct is "
      "for "
-     "groups of 8; the last that applies and can. Default: hierarchical where a "
+     "groups of 8; the last that applies and can. With protocols that react, such as "
+     "all_reduce=ring:1MiB:switchml, the network is of packets. Default: hierarchical where a "
      "group spans several dimensions, direct for all-to-all, else ring.",
-     AT(algorithm), .word_at = rlt_algorithm_word},
+     AT(algorithm), .word_at = rlt_any_algorithm_word},
     {"compute-scale", 0, RLT_OPT_NUMBER, "X", "Accelerators X times as fast as recorded.", AT(compute_scale),
      .preset = "1"},
     {"host-scale", 0, RLT_OPT_NUMBER, "X", "Hosts X times as fast as recorded.", AT(host_scale),
@@ -223,6 +224,22 @@ static int load_astra(rlt_run *r, rlt_read_options *o, rlt_error *err)
     return rc ? rc : rlt_inputs_add_file(&r->setup.inputs, "astra-system", system, err);
 }
 
+/* Protocols that react have settings of their own, and are made of packets. */
+static int open_setup(rlt_run *r, rlt_error *err)
+{
+    enum { MOST = 16 };
+    const rlt_reactive *protocols[MOST];
+    rlt_settings sim = r->settings->sim;
+    sim.protocols = protocols;
+    sim.n_protocols = rlt_named_protocols(r->settings->algorithm, protocols, MOST);
+    if (sim.n_protocols && !rlt_given(r->args, "network"))
+        sim.network = "packet";
+    if (sim.n_protocols && strcmp(sim.network, "packet") != 0)
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s is made of packets: it needs --network packet",
+                        rlt_reactive_name(protocols[0]));
+    return rlt_setup_open(&sim, 0, &r->setup, err);
+}
+
 static int load(rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
@@ -230,7 +247,7 @@ static int load(rlt_run *r, rlt_error *err)
     rlt_replicate *replicate = NULL;
     int rc;
     if ((rc = check_forms(r, err)) || (rc = rlt_trace_read_options(&s->recording, &o, &replicate, err)) ||
-        (rc = rlt_setup_open(&s->sim, 0, &r->setup, err)))
+        (rc = open_setup(r, err)))
         goto out;
     o.keep_waits = s->keep_waits;
     o.n_dims = rlt_topology_dims(r->setup.topology);
@@ -257,9 +274,10 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->routing = r->setup.routing;
     o->model = r->setup.model;
     o->endpoint = r->setup.endpoint;
-    if ((rc = rlt_parse_rules(s->algorithm, o->algorithm, &r->rules, &o->n_rules, err)))
+    o->packet = &r->setup.packet;
+    o->aggregator = &r->setup.aggregator;
+    if ((rc = rlt_parse_rules(s->algorithm, &r->setup, o, &r->rules, err)))
         return rc;
-    o->rules = r->rules;
     o->algorithm_where_able = s->algorithm && !strchr(s->algorithm, '=');
     o->channels = r->setup.channels;
     o->chunks = r->setup.chunks;

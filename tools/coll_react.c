@@ -170,7 +170,7 @@ void rlt_occupancy_json(rlt_jw *w, rlt_time bin_ps, const double *slots, uint32_
     rlt_jw_end_object(w);
 }
 
-static void put_counts(rlt_jw *w, const rlt_agg_counts *c)
+void rlt_agg_counts_json(rlt_jw *w, const rlt_agg_counts *c)
 {
     rlt_jw_u64(w, "sums", c->completions);
     rlt_jw_u64(w, "contributions", c->contributions);
@@ -244,7 +244,7 @@ int rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t, r
     rlt_jw_u64(w, "left_out", r->left_out);
     if (r->fallback[0])
         rlt_jw_string(w, "fallback", r->fallback);
-    put_counts(w, &r->switches);
+    rlt_agg_counts_json(w, &r->switches);
     if (run->node != RLT_NONE)
         rc = put_fullest(w, run, t, err);
     if (!rc && rlt_libra_report_of(run->fabric, run->job, &libra, NULL) == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * `ringlet run`, in parts: cmd_run.c reads the options, loads and replays; run_table.c, run_json.c,
- * run_links.c, run_timeline.c and run_explain.c report the finished (or stopped) replay.
+ * run_links.c, run_react.c, run_timeline.c and run_explain.c report the finished (or stopped) replay.
  */
 #ifndef RLT_RUN_H
 #define RLT_RUN_H
@@ -75,6 +75,11 @@ void rlt_path_sum_free(rlt_path_sum *p);
 const char *rlt_path_name(rlt_path_kind kind);
 /* One line: what share of the run is what, and the busiest link. */
 int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err) RLT_MUST_USE;
+
+/* What switches that add up did: nothing where no protocol reacts. */
+void rlt_run_react_table(const rlt_run *r, FILE *out);
+/* "in_network": {...} into an open object. */
+void rlt_run_react_json(const rlt_run *r, rlt_jw *w);
 
 /* Bandwidth that nccl-tests would print for a communication of this duration, bytes a second. */
 double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps);

@@ -23,22 +23,51 @@ static int add_rule(rule_list *l, const rlt_algorithm_rule *rule, rlt_error *err
     return rc;
 }
 
-static int find_algorithm(const char *name, rlt_coll_kind kind, const rlt_algorithm **out, rlt_error *err)
+uint32_t rlt_named_protocols(const char *text, const rlt_reactive **out, uint32_t most)
+{
+    uint32_t n = 0;
+    while (text && *text) {
+        size_t length = strcspn(text, ",:=");
+        const rlt_reactive *r = rlt_find_protocol(text, length);
+        bool known = false;
+        for (uint32_t i = 0; i < n; i++)
+            known |= out[i] == r;
+        if (r && !known && n < most)
+            out[n++] = r;
+        text += length + (text[length] != '\0');
+    }
+    return n;
+}
+
+static const rlt_reacting *find_reacting(const rlt_setup *s, const char *name, size_t length)
+{
+    const rlt_reactive *r = rlt_find_protocol(name, length);
+    for (uint32_t i = 0; r && i < s->n_protocols; i++)
+        if (s->protocols[i].protocol == r)
+            return &s->protocols[i];
+    return NULL;
+}
+
+static int find_algorithm(const rlt_setup *s, const char *name, rlt_algorithm_rule *rule, rlt_error *err)
 {
     const rlt_algorithm *table[RLT_COLL_KINDS];
     char item[128];
-    *out = NULL;
-    if (strcmp(name, "auto") == 0)
+    rule->algorithm = NULL;
+    rule->reacting = find_reacting(s, name, strlen(name));
+    if (rule->reacting && !rlt_reactive_does(rule->reacting->protocol, rule->kind))
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s does no %s", name, rlt_coll_name(rule->kind));
+    if (rule->reacting || strcmp(name, "auto") == 0)
         return 0;
-    snprintf(item, sizeof item, "%s=%.60s", rlt_coll_name(kind), name);
+    snprintf(item, sizeof item, "%s=%.60s", rlt_coll_name(rule->kind), name);
     int rc = rlt_parse_algorithms(item, table, err);
     if (!rc)
-        *out = table[kind];
+        rule->algorithm = table[rule->kind];
     return rc;
 }
 
 /* "ring:1MiB:nvls:1GiB:direct" */
-static int read_chain(rule_list *l, rlt_algorithm_rule rule, const char *text, rlt_error *err)
+static int read_chain(const rlt_setup *s, rule_list *l, rlt_algorithm_rule rule, const char *text,
+                      rlt_error *err)
 {
     const char *item;
     size_t length;
@@ -48,7 +77,7 @@ static int read_chain(rule_list *l, rlt_algorithm_rule rule, const char *text, r
         uint64_t from = rule.from_bytes;
         snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), item);
         if (k % 2 == 0) {
-            rc = find_algorithm(word, rule.kind, &rule.algorithm, err);
+            rc = find_algorithm(s, word, &rule, err);
             if (!rc)
                 rc = add_rule(l, &rule, err);
             continue;
@@ -64,7 +93,7 @@ static int read_chain(rule_list *l, rlt_algorithm_rule rule, const char *text, r
 }
 
 /* "all_reduce@8=ring:1MiB:nvls", cut at its '='. */
-static int read_rule(rule_list *l, char *text, rlt_error *err)
+static int read_rule(const rlt_setup *s, rule_list *l, char *text, rlt_error *err)
 {
     rlt_algorithm_rule rule = {0};
     char *equals = strchr(text, '='), *at;
@@ -85,29 +114,69 @@ static int read_rule(rule_list *l, char *text, rlt_error *err)
     if (at && (members < 1 || members > RLT_MAX_MEMBERS))
         return rlt_fail(err, RLT_EUSAGE, "--algorithm", "no group has %s members", at);
     rule.members = (uint32_t)members;
-    return read_chain(l, rule, equals + 1, err);
+    return read_chain(s, l, rule, equals + 1, err);
 }
 
-int rlt_parse_rules(const char *text, const rlt_algorithm *table[RLT_COLL_KINDS], rlt_algorithm_rule **rules,
-                    uint32_t *n, rlt_error *err)
+/* "switchml" for all that it can do, or "all_reduce=switchml". 1: is of steps. */
+static int read_reacting(const rlt_setup *s, const char *item, size_t length, rlt_replay_options *o,
+                         rlt_error *err)
+{
+    const char *equals = memchr(item, '=', length);
+    const char *name = equals ? equals + 1 : item;
+    const rlt_reacting *r = find_reacting(s, name, length - (size_t)(name - item));
+    rlt_coll_kind kind;
+    char word[48];
+    if (!r)
+        return 1;
+    if (!equals) {
+        for (int k = 0; k < RLT_COLL_KINDS; k++)
+            if (rlt_reactive_does(r->protocol, (rlt_coll_kind)k))
+                o->reacting[k] = r;
+        return 0;
+    }
+    snprintf(word, sizeof word, "%.*s", (int)(equals - item < 47 ? equals - item : 47), item);
+    int rc = rlt_coll_parse(word, &kind, err);
+    if (rc) {
+        rlt_error_prefix(err, "--algorithm");
+        return rc;
+    }
+    if (!rlt_reactive_does(r->protocol, kind))
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s does no %s", rlt_reactive_name(r->protocol),
+                        word);
+    o->reacting[kind] = r;
+    return 0;
+}
+
+static int read_item(const rlt_setup *s, rule_list *l, const char *item, size_t length, char *plain,
+                     rlt_replay_options *o, rlt_error *err)
+{
+    char rule[256];
+    if (memchr(item, ':', length) || memchr(item, '@', length)) {
+        if (length >= sizeof rule)
+            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "'%.60s...' is too long", item);
+        snprintf(rule, sizeof rule, "%.*s", (int)length, item);
+        return read_rule(s, l, rule, err);
+    }
+    int rc = read_reacting(s, item, length, o, err);
+    if (rc == 1) {
+        sprintf(plain + strlen(plain), "%s%.*s", plain[0] ? "," : "", (int)length, item);
+        rc = 0;
+    }
+    return rc;
+}
+
+int rlt_parse_rules(const char *text, const rlt_setup *setup, rlt_replay_options *o,
+                    rlt_algorithm_rule **rules, rlt_error *err)
 {
     const char *cursor = text, *item;
-    char *plain = calloc(text ? strlen(text) + 1 : 1, 1), rule[256];
+    char *plain = calloc(text ? strlen(text) + 1 : 1, 1);
     rule_list l = {0};
-    size_t length, used = 0;
+    size_t length;
     int rc = plain ? 0 : rlt_nomem(err);
-    while (!rc && (item = rlt_next_item(&cursor, ',', &length))) {
-        if (!memchr(item, ':', length) && !memchr(item, '@', length)) {
-            used += (size_t)sprintf(plain + used, "%s%.*s", used ? "," : "", (int)length, item);
-        } else if (length >= sizeof rule) {
-            rc = rlt_fail(err, RLT_EUSAGE, "--algorithm", "'%.60s...' is too long", item);
-        } else {
-            snprintf(rule, sizeof rule, "%.*s", (int)length, item);
-            rc = read_rule(&l, rule, err);
-        }
-    }
+    while (!rc && (item = rlt_next_item(&cursor, ',', &length)))
+        rc = read_item(setup, &l, item, length, plain, o, err);
     if (!rc)
-        rc = rlt_parse_algorithms(used ? plain : NULL, table, err);
+        rc = rlt_parse_algorithms(plain[0] ? plain : NULL, o->algorithm, err);
     free(plain);
     if (rc && rc != RLT_ENOMEM) {
         rc = RLT_EUSAGE;
@@ -118,7 +187,7 @@ int rlt_parse_rules(const char *text, const rlt_algorithm *table[RLT_COLL_KINDS]
         free(l.items);
         return rc;
     }
-    *rules = l.items;
-    *n = l.n;
+    o->rules = *rules = l.items;
+    o->n_rules = l.n;
     return 0;
 }

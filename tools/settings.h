@@ -85,10 +85,14 @@ const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size);
  * entries are chosen. `text` NULL: all chosen. RLT_EUSAGE. */
 int rlt_parse_algorithms(const char *text, const rlt_algorithm *table[RLT_COLL_KINDS],
                          rlt_error *err) RLT_MUST_USE;
-/* The same with rules: "all_reduce=ring:1MiB:nvls" is ring below 1 MiB and nvls from there on,
- * "all_reduce@8=direct" is for groups of 8. *rules malloc'ed. RLT_EUSAGE. */
-int rlt_parse_rules(const char *text, const rlt_algorithm *table[RLT_COLL_KINDS], rlt_algorithm_rule **rules,
-                    uint32_t *n, rlt_error *err) RLT_MUST_USE;
+/* The same with protocols that react (of the setup, which must have those that rlt_named_protocols finds) and
+ * with rules, into options of a replay: "all_reduce=ring:1MiB:switchml" is ring below 1 MiB and switchml from
+ * there on, "all_reduce@8=direct" is for groups of 8. *rules malloc'ed, borrowed by the options. RLT_EUSAGE.
+ */
+int rlt_parse_rules(const char *text, const rlt_setup *setup, rlt_replay_options *o,
+                    rlt_algorithm_rule **rules, rlt_error *err) RLT_MUST_USE;
+/* The protocols that a text of algorithms names, each once: how many, at most `most`. */
+uint32_t rlt_named_protocols(const char *text, const rlt_reactive **out, uint32_t most);
 /* A protocol that reacts, by name; dashes are underscores. NULL: there is none of that name. */
 const rlt_reactive *rlt_find_protocol(const char *name, size_t length);
 /* Whether a protocol has a setting of that name. */

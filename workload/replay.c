@@ -202,13 +202,29 @@ static int request_of(rlt_replay *r, const rlt_comm *comm, rlt_coll_request *req
     return 0;
 }
 
-static void sim_fail(rlt_replay *r, const rlt_error *e)
+void rlt__replay_fail(rlt_replay *r, const rlt_error *e)
 {
     rlt_sim_fail(r->sim, e->code, e->where, "%s", e->what);
 }
 
+/* Enters a communication by a protocol or an algorithm (NULL, NULL: the one chosen). */
+static int enter(rlt_replay *r, uint32_t index, const rlt_coll_request *req, const rlt_algorithm *algorithm,
+                 const rlt_reacting *reacting, rlt_error *err)
+{
+    comm_state *cs = &r->comms[index];
+    if (reacting && req->bytes > 0 && req->n > 1)
+        return rlt__replay_enter(r, index, reacting, req, err);
+    int rc = rlt_plan_create(algorithm, req, &cs->plan, err);
+    if (rc < 0)
+        return rc;
+    cs->result.algorithm = cs->plan.algorithm->name;
+    cs->exec_id = rlt_exec_add(r->exec, &cs->plan, &r->exec_client, index,
+                               req->kind == RLT_SEND_RECV ? RLT_EXEC_EAGER : 0);
+    return 0;
+}
+
 /* By the last rule that applies and can: 0; none applies: 1; else why the first of them cannot. */
-static int plan_by_rule(rlt_replay *r, const rlt_coll_request *req, rlt_plan *plan, rlt_error *err)
+static int enter_by_rule(rlt_replay *r, uint32_t index, const rlt_coll_request *req, rlt_error *err)
 {
     int rc = 1;
     for (uint32_t i = r->options.n_rules; i-- > 0;) {
@@ -217,7 +233,7 @@ static int plan_by_rule(rlt_replay *r, const rlt_coll_request *req, rlt_plan *pl
         if (rule->kind != req->kind || (rule->members && rule->members != req->n) ||
             req->bytes < rule->from_bytes)
             continue;
-        int failed = rlt_plan_create(rule->algorithm, req, plan, &why);
+        int failed = enter(r, index, req, rule->algorithm, rule->reacting, &why);
         if (failed == 0)
             return 0;
         if (rc == 1 || (failed != RLT_EUNSUPPORTED && failed != RLT_ETOPOLOGY))
@@ -228,36 +244,33 @@ static int plan_by_rule(rlt_replay *r, const rlt_coll_request *req, rlt_plan *pl
     return rc;
 }
 
-/* The first arrival of a communication plans it. */
+/* Enters a communication by what the options say. */
 static int open_comm(rlt_replay *r, uint32_t index, rlt_error *err)
 {
+    const rlt_replay_options *o = &r->options;
     const rlt_comm *comm = &r->program->comms[index];
     comm_state *cs = &r->comms[index];
     rlt_coll_request req;
     int rc = request_of(r, comm, &req, err);
     if (rc < 0)
         return rc;
-    cs->result.first_arrival_ps = rlt_sim_now(r->sim);
-    if (r->options.timing) {
+    if (o->timing) {
         cs->plan.req = req;
-        cs->result.algorithm = r->options.timing->name;
+        cs->result.algorithm = o->timing->name;
         return 0;
     }
-    const rlt_algorithm *a = r->options.algorithm[comm->kind];
-    rc = plan_by_rule(r, &req, &cs->plan, err);
+    const rlt_algorithm *a = o->algorithm[comm->kind];
+    const rlt_reacting *reacting = o->reacting[comm->kind];
+    rc = enter_by_rule(r, index, &req, err);
     if (rc == 1)
-        rc = rlt_plan_create(a && (a->kinds >> comm->kind & 1) ? a : NULL, &req, &cs->plan, err);
-    if (rc == RLT_EUNSUPPORTED && a && r->options.algorithm_where_able)
-        rc = rlt_plan_create(NULL, &req, &cs->plan, err);
-    if (rc < 0)
-        return rc;
-    cs->result.algorithm = cs->plan.algorithm->name;
-    cs->exec_id = rlt_exec_add(r->exec, &cs->plan, &r->exec_client, index,
-                               comm->kind == RLT_SEND_RECV ? RLT_EXEC_EAGER : 0);
-    return 0;
+        rc = enter(r, index, &req, a && (a->kinds >> comm->kind & 1) ? a : NULL, reacting, err);
+    if ((rc == RLT_EUNSUPPORTED || (rc == RLT_ETOPOLOGY && reacting)) && (a || reacting) &&
+        o->algorithm_where_able)
+        rc = enter(r, index, &req, NULL, NULL, err);
+    return rc;
 }
 
-static void end_member(rlt_replay *r, uint32_t index, uint32_t member)
+void rlt__replay_end_member(rlt_replay *r, uint32_t index, uint32_t member)
 {
     const rlt_comm *comm = &r->program->comms[index];
     uint32_t op = r->program->comm_ops[comm->first_op + member];
@@ -275,7 +288,7 @@ static void end_member(rlt_replay *r, uint32_t index, uint32_t member)
 
 static void on_member_done(void *ctx, uint64_t cookie, uint32_t member)
 {
-    end_member(ctx, (uint32_t)cookie, member);
+    rlt__replay_end_member(ctx, (uint32_t)cookie, member);
 }
 
 static void on_comm_done(void *ctx, uint64_t cookie)
@@ -286,7 +299,7 @@ static void on_comm_done(void *ctx, uint64_t cookie)
     rlt_error e = {0};
     if (rlt_plan_bound(&cs->plan, r->router, r->options.network_scale, 1 / r->options.network_scale, &bound,
                        &e) < 0)
-        sim_fail(r, &e);
+        rlt__replay_fail(r, &e);
     else
         cs->result.bound_ps = rlt_bound_under(&bound, r->options.model);
     rlt_plan_free(&cs->plan);
@@ -302,7 +315,7 @@ static void on_comm_end(void *ctx, uint64_t payload)
     for (uint32_t m = 0; m < n; m++) {
         const op_state *st = &r->ops[r->program->comm_ops[comm->first_op + m]];
         if (st->start_ps >= 0 && st->end_ps < 0)
-            end_member(r, (uint32_t)payload, m);
+            rlt__replay_end_member(r, (uint32_t)payload, m);
     }
 }
 
@@ -315,24 +328,39 @@ static void start_timed(rlt_replay *r, uint32_t index, uint32_t member)
     if (message ? member != 0 && !cs->delivered : cs->arrived < cs->plan.req.n)
         return;
     if (!cs->delivered && r->options.timing->duration(r->options.timing, &cs->plan.req, &duration, &e) < 0) {
-        sim_fail(r, &e);
+        rlt__replay_fail(r, &e);
         return;
     }
     rlt_sim_at(r->sim, rlt_time_add(rlt_sim_now(r->sim), duration), RLT_COMPLETE, r->on_comm_end, index);
 }
 
-static void arrive(rlt_replay *r, const rlt_op *op)
+static void open_named(rlt_replay *r, uint32_t index, uint32_t name)
 {
     rlt_error e = {0};
+    if (open_comm(r, index, &e) == 0)
+        return;
+    rlt_error_prefix(&e, rlt_program_string(r->program, name));
+    rlt__replay_fail(r, &e);
+}
+
+/* A member is there. */
+static void join(rlt_replay *r, uint32_t index, uint32_t member)
+{
+    const comm_state *cs = &r->comms[index];
+    if (cs->result.job != RLT_NONE)
+        rlt_fabric_arrive(r->fabric, cs->result.job, member);
+    else if (!cs->waits && cs->exec_id != RLT_NONE)
+        rlt_exec_arrive(r->exec, cs->exec_id, member);
+}
+
+static void arrive(rlt_replay *r, const rlt_op *op)
+{
     comm_state *cs = &r->comms[op->comm];
     rlt_time now = rlt_sim_now(r->sim);
-    if (cs->arrived == 0 && open_comm(r, op->comm, &e) < 0) {
-        rlt_error_prefix(&e, rlt_program_string(r->program, op->name));
-        sim_fail(r, &e);
-        return;
+    if (cs->arrived == 0) {
+        cs->result.first_arrival_ps = now;
+        open_named(r, op->comm, op->name);
     }
-    if (!r->options.timing && cs->exec_id == RLT_NONE)
-        return;
     cs->arrived++;
     /* A message begins when it is sent. A collective begins when its last member arrives; of several that
      * arrive at one instant the lowest is named: the order of events must not show. */
@@ -346,7 +374,18 @@ static void arrive(rlt_replay *r, const rlt_op *op)
     if (r->options.timing)
         start_timed(r, op->comm, op->member);
     else
-        rlt_exec_arrive(r->exec, cs->exec_id, op->member);
+        join(r, op->comm, op->member);
+}
+
+void rlt__replay_reopen(rlt_replay *r, uint32_t index)
+{
+    const rlt_comm *comm = &r->program->comms[index];
+    const uint32_t *ops = &r->program->comm_ops[comm->first_op];
+    r->comms[index].waits = false;
+    open_named(r, index, r->program->ops[ops[0]].name);
+    for (uint32_t m = 0; m < r->comms[index].plan.req.n; m++)
+        if (r->ops[ops[m]].start_ps >= 0)
+            join(r, index, m);
 }
 
 /* Starts of operations */
@@ -432,7 +471,10 @@ static int allocate(rlt_replay *r)
     for (uint32_t i = 0; i < p->n_ranks; i++)
         r->ranks[i].start_ps = -1;
     for (uint32_t i = 0; i < p->n_comms; i++)
-        r->comms[i].result = (rlt_comm_result){.first_arrival_ps = -1, .last_arrival_ps = -1, .end_ps = -1};
+        r->comms[i].exec_id = r->comms[i].next = RLT_NONE;
+    for (uint32_t i = 0; i < p->n_comms; i++)
+        r->comms[i].result =
+            (rlt_comm_result){.first_arrival_ps = -1, .last_arrival_ps = -1, .end_ps = -1, .job = RLT_NONE};
     return build_fan(r);
 }
 
@@ -455,12 +497,16 @@ static int open_network(rlt_replay *r, rlt_error *err)
                           .endpoint = o->endpoint,
                           .bandwidth_scale = o->network_scale,
                           .latency_scale = 1 / o->network_scale,
-                          .series_bin_ps = o->series_bin_ps};
+                          .series_bin_ps = o->series_bin_ps,
+                          .packet = o->packet};
     int rc = rlt_router_create(o->topology, &r->placement, o->routing, &r->router, err);
     if (rc < 0 || o->timing)
         return rc;
     cfg.router = r->router;
-    return rlt_exec_create(o->model, &cfg, &r->exec, err);
+    rc = rlt_exec_create(o->model, &cfg, &r->exec, err);
+    if (!rc && rlt__replay_reacts(o))
+        rc = rlt__replay_fabric(r, err);
+    return rc;
 }
 
 static int place(rlt_replay *r, rlt_error *err)
@@ -543,6 +589,7 @@ void rlt_replay_free(rlt_replay *r)
     for (uint32_t i = 0; r->comms && i < r->program->n_comms; i++)
         if (r->comms[i].plan.algorithm)
             rlt_plan_free(&r->comms[i].plan);
+    rlt_fabric_free(r->fabric);
     rlt_exec_free(r->exec);
     rlt_router_free(r->router);
     rlt_sim_free(r->sim);
@@ -555,6 +602,7 @@ void rlt_replay_free(rlt_replay *r)
     free(r->ranks);
     free(r->comms);
     free(r->groups);
+    free(r->lanes);
     free(r->step_end_ps);
     free(r);
 }

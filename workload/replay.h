@@ -16,6 +16,7 @@
 #define RLT_REPLAY_H
 
 #include "collectives/executor.h"
+#include "collectives/reactive.h"
 #include "workload/program.h"
 #include "workload/timing.h"
 
@@ -29,6 +30,7 @@ typedef struct rlt_algorithm_rule {
     uint32_t members; /* 0: any number */
     uint64_t from_bytes;
     const rlt_algorithm *algorithm; /* NULL: chosen */
+    const rlt_reacting *reacting;   /* instead: a protocol that reacts */
 } rlt_algorithm_rule;
 
 typedef struct rlt_replay_options {
@@ -37,7 +39,13 @@ typedef struct rlt_replay_options {
     rlt_routing routing;
     const rlt_net_model *model;
     rlt_endpoint endpoint;
+    const rlt_packet_settings *packet;              /* of the packet model, borrowed; NULL: the defaults */
     const rlt_algorithm *algorithm[RLT_COLL_KINDS]; /* NULL: chosen */
+    /* In place of those: protocols that react, on the packet model alone; borrowed. A member begins when it
+     * arrives. Servers apart are placed ranks that the program lacks. Bytes of nothing, and groups of one,
+     * are left to algorithms. */
+    const rlt_reacting *reacting[RLT_COLL_KINDS];
+    const rlt_aggregator_config *aggregator; /* of every switch that adds; NULL: as needed */
     /* Before those: the last rule that applies and whose algorithm can do it; borrowed. */
     const rlt_algorithm_rule *rules;
     uint32_t n_rules;
@@ -70,6 +78,7 @@ typedef struct rlt_comm_result {
     rlt_time bound_ps;
     uint32_t last_member; /* who was waited for */
     const char *algorithm;
+    uint32_t job; /* of the fabric, for protocols that react; else RLT_NONE */
 } rlt_comm_result;
 
 typedef struct rlt_op_result {
@@ -110,6 +119,8 @@ RLT_API rlt_rank_result rlt_replay_rank(const rlt_replay *r, uint32_t rank);
 RLT_API rlt_comm_result rlt_replay_comm(const rlt_replay *r, uint32_t comm);
 RLT_API rlt_op_result rlt_replay_op(const rlt_replay *r, uint32_t op);
 RLT_API const rlt_net *rlt_replay_net(const rlt_replay *r); /* NULL under a timing mode */
+/* The jobs of protocols that react; NULL: there are none. */
+RLT_API const rlt_fabric *rlt_replay_fabric(const rlt_replay *r);
 /* The critical path, latest stretch first; *items malloc'ed. Adjacent stretches touch; it begins at time 0
  * and ends at the end. */
 RLT_API int rlt_replay_critical_path(const rlt_replay *r, rlt_path_item **items, uint32_t *n,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * State of a replay, shared by replay.c (the run), replay_result.c (what it tells) and replay_stall.c (why it
- * stopped).
+ * State of a replay, shared by replay.c (the run), replay_react.c (protocols that react), replay_result.c
+ * (what it tells) and replay_stall.c (why it stopped).
  */
 #ifndef RLT_REPLAY_INTERNAL_H
 #define RLT_REPLAY_INTERNAL_H
@@ -37,8 +37,16 @@ typedef struct comm_state {
     uint32_t exec_id;
     uint32_t arrived, ended;
     bool delivered; /* timing modes */
+    bool waits;     /* for an earlier job of its group */
+    uint32_t next;  /* that waits for the same group, or RLT_NONE */
     rlt_comm_result result;
 } comm_state;
+
+/* A group's jobs run one after the other: the one under way, and those that wait. */
+typedef struct rlt__lane {
+    bool busy;
+    uint32_t first, last;
+} rlt__lane;
 
 struct rlt_replay {
     const rlt_program *program;
@@ -47,6 +55,8 @@ struct rlt_replay {
     rlt_sim *sim;
     rlt_router *router;
     rlt_exec *exec;
+    rlt_fabric *fabric; /* NULL: no protocol reacts */
+    rlt__lane *lanes;   /* of groups, for jobs of the fabric */
     rlt_group *groups;
     op_state *ops;
     uint32_t *fan_first, *fan; /* operations that depend on one */
@@ -57,10 +67,23 @@ struct rlt_replay {
     rlt_time *step_end_ps;
     uint64_t done;
     rlt_time end_ps;
-    int on_rank_start, on_start, on_end, on_dispatch, on_comm_end;
+    int on_rank_start, on_start, on_end, on_dispatch, on_comm_end, on_next;
     bool own_placement, ran;
 };
 
+/* A member of a communication is done. */
+void rlt__replay_end_member(rlt_replay *r, uint32_t comm, uint32_t member);
+void rlt__replay_fail(rlt_replay *r, const rlt_error *e);
+/* Whether any collective may be done by a protocol that reacts. */
+bool rlt__replay_reacts(const rlt_replay_options *o);
+/* Its fabric, on the links of the network. */
+int rlt__replay_fabric(rlt_replay *r, rlt_error *err);
+/* A communication that waited is entered, and the members that are there arrive. */
+void rlt__replay_reopen(rlt_replay *r, uint32_t comm);
+/* Enters a communication as a job of its protocol, or has it wait. RLT_EUNSUPPORTED and RLT_ETOPOLOGY:
+ * switches refuse. */
+int rlt__replay_enter(rlt_replay *r, uint32_t comm, const rlt_reacting *reacting, const rlt_coll_request *req,
+                      rlt_error *err);
 /* Fills err with the wait-for chain of the first pending operation; returns RLT_ESTALL. */
 int rlt__replay_stall(const rlt_replay *r, rlt_error *err);
 

@@ -60,6 +60,11 @@ const rlt_net *rlt_replay_net(const rlt_replay *r)
     return r->exec ? rlt_exec_net(r->exec) : NULL;
 }
 
+const rlt_fabric *rlt_replay_fabric(const rlt_replay *r)
+{
+    return r->fabric;
+}
+
 uint64_t rlt_replay_done_ops(const rlt_replay *r)
 {
     return r->done;

@@ -74,7 +74,7 @@ static uint32_t first_pending(const rlt_replay *r)
 int rlt__replay_stall(const rlt_replay *r, rlt_error *err)
 {
     enum { MAX_SHOWN = 12 };
-    char buffer[1000] = "", place[96];
+    char buffer[1000] = "", place[96], waits[300];
     text t = {buffer, sizeof buffer};
     uint8_t *seen = calloc((size_t)r->program->n_ops + 1, 1);
     uint32_t op = first_pending(r), shown = 0;
@@ -119,5 +119,7 @@ int rlt__replay_stall(const rlt_replay *r, rlt_error *err)
     free(seen);
     if (r->exec)
         rlt_net_waits(rlt_exec_net(r->exec), buffer, sizeof buffer);
+    if (r->fabric && rlt_fabric_waits(r->fabric, waits, sizeof waits))
+        return rlt_fail(err, RLT_ESTALL, place, "%s; %s", buffer, waits);
     return rlt_fail(err, RLT_ESTALL, place, "%s", buffer);
 }
