@@ -303,6 +303,7 @@ static int make_job(rlt_fabric *f, const rlt_react_request *req, rlt_job **out, 
     }
     if (!rc)
         rc = open_books(j, err);
+    j->req.updates = NULL;
     if (rc)
         job_free(j);
     else
@@ -450,7 +451,7 @@ double rlt_fabric_fairness(const rlt_fabric *f)
         sum += rate;
         squares += rate * rate;
     }
-    return squares > 0 ? sum * sum / (f->n_jobs * squares) : 1;
+    return rlt_jain(sum, squares, f->n_jobs);
 }
 
 rlt_sim *rlt_fabric_sim(rlt_fabric *f)

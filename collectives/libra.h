@@ -20,6 +20,7 @@ typedef struct rlt_libra_report {
     double share;                       /* f: of all updates, what is hot */
     double packet_share;                /* of the packets */
     uint64_t updates;                   /* of a worker in a step */
+    uint64_t parameters;                /* among which the hot ones were sought; 0: the share was given */
     uint64_t hot;                       /* parameters; 0: the share was given */
     uint64_t counted;                   /* updates looked at to find them */
     double touched;                     /* E[u_H] in a step */

@@ -4,10 +4,22 @@
 
 #include "collectives/libra_internal.h"
 
+/* How often each parameter is updated: as recorded, or as the settings say. `own` is to be freed. */
+static int find_skew(const rlt_job *j, rlt_skew *own, const rlt_skew **out, rlt_error *err)
+{
+    *own = (rlt_skew){0};
+    *out = j->req.updates ? j->req.updates : own;
+    if (j->req.updates)
+        return 0;
+    return rlt_skew_zipf(rlt_job_setting(j, RLT__LIBRA_ZIPF).d, rlt_job_setting(j, RLT__LIBRA_PARAMETERS).u,
+                         own, err);
+}
+
 static int find_hot(const rlt_job *j, rlt__libra *s, rlt_error *err)
 {
     rlt_libra_report *r = &s->report;
-    rlt_skew skew;
+    rlt_skew own;
+    const rlt_skew *skew;
     rlt_hot_set hot;
     rlt_hot_request q = {.workers = j->workers,
                          .updates = r->updates,
@@ -17,19 +29,19 @@ static int find_hot(const rlt_job *j, rlt__libra *s, rlt_error *err)
                          .arrays = (uint32_t)rlt_job_setting(j, RLT__LIBRA_ARRAYS).u,
                          .entry_bytes = (uint32_t)rlt_job_setting(j, RLT__LIBRA_ENTRY).u,
                          .seed = s->seed};
-    int rc = rlt_skew_zipf(rlt_job_setting(j, RLT__LIBRA_ZIPF).d, rlt_job_setting(j, RLT__LIBRA_PARAMETERS).u,
-                           &skew, err);
+    int rc = find_skew(j, &own, &skew, err);
     if (rc)
         return rc;
-    rc = rlt_hot_find(&skew, &q, &hot, err);
+    rc = rlt_hot_find(skew, &q, &hot, err);
     if (!rc) {
+        r->parameters = skew->n;
         r->share = hot.share;
         r->hot = hot.n;
         r->counted = hot.counted;
         r->touched = hot.touched;
         rlt_hot_free(&hot);
     }
-    rlt_skew_free(&skew);
+    rlt_skew_free(&own);
     return rc;
 }
 
@@ -62,7 +74,7 @@ int rlt__libra_plan(rlt_job *j, rlt__libra *s, rlt_error *err)
     r->updates = bytes / rlt_job_setting(j, RLT__LIBRA_ENTRY).u;
     r->share = rlt_job_setting(j, RLT__LIBRA_SHARE).d;
     int rc = 0;
-    if (rlt_job_setting(j, RLT__LIBRA_PARAMETERS).u && r->updates)
+    if ((j->req.updates || rlt_job_setting(j, RLT__LIBRA_PARAMETERS).u) && r->updates)
         rc = find_hot(j, s, err);
     if (!rc)
         rc = place(j, s, payload / rlt_job_setting(j, RLT__LIBRA_ENTRY).u, err);

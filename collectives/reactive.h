@@ -52,6 +52,7 @@ typedef union rlt_setting_value {
 } rlt_setting_value;
 
 typedef struct rlt_reactive rlt_reactive;
+struct rlt_skew;
 
 /* A protocol with the values of its settings. */
 typedef struct rlt_reacting {
@@ -120,6 +121,9 @@ typedef struct rlt_react_request {
     /* What runs instead, with these settings, where switches refuse the job; NULL: nothing. */
     const rlt_reactive *fallback;
     rlt_setting_value fallback_settings[RLT_MAX_SETTINGS];
+    /* Recorded popularity of the parameters that are updated (collectives/libra_workload.h), for Libra, in
+     * place of what its settings say of them; NULL: none. Borrowed while adding. */
+    const struct rlt_skew *updates;
 } rlt_react_request;
 
 typedef struct rlt_react_result {
@@ -166,7 +170,13 @@ RLT_API uint32_t rlt_fabric_jobs(const rlt_fabric *f);
 RLT_API int rlt_react_bound(const rlt_react_result *r, const rlt_coll_request *req, rlt_router *router,
                             double bandwidth_scale, rlt_time *bound_ps, rlt_error *err) RLT_MUST_USE;
 RLT_API rlt_time rlt_fabric_end(const rlt_fabric *f); /* of the last job */
-/* Jain's index of the jobs' rates (bytes over time): 1 where all are equal, 1 / jobs where one has all. */
+/* Jain's index of n rates, by their sum and that of their squares: 1 where all are equal, 1 / n where one has
+ * all. */
+static inline double rlt_jain(double sum, double squares, uint32_t n)
+{
+    return squares > 0 ? sum * sum / (n * squares) : 1;
+}
+/* Of the jobs' rates (bytes over time). */
 RLT_API double rlt_fabric_fairness(const rlt_fabric *f);
 RLT_API rlt_sim *rlt_fabric_sim(rlt_fabric *f);
 RLT_API rlt_packets *rlt_fabric_packets(rlt_fabric *f); /* its usage: bytes and busy time of links */
