@@ -425,7 +425,8 @@ int rlt_react_bound(const rlt_react_result *r, const rlt_coll_request *req, rlt_
     rlt_bound bound;
     plan.req.n = r->workers;
     *bound_ps = 0;
-    if (plan.req.n < 2)
+    if (plan.req.n < 2 ||
+        plan.req.n > req->n) /* a fallback works with the servers as well: nothing is known */
         return 0;
     int rc = rlt_plan_bound(&plan, router, bandwidth_scale, 1 / bandwidth_scale, &bound, err);
     if (!rc)

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/units.h"
 #include "tools/coll.h"
 #include "tools/coll_plan.h"
 #include "tools/coll_study.h"
+#include "tools/coll_tenants.h"
 #include "tools/commands.h"
 #include "tools/message.h"
 
@@ -15,7 +17,7 @@ typedef struct coll_settings {
     rlt_report_settings report;
     rlt_plan_settings plan;
     rlt_study_settings study;
-    const char *collective, *algorithm, *bytes, *group, *counts, *plot;
+    const char *collective, *algorithm, *bytes, *group, *counts, *plot, *tenants;
     uint64_t ranks, root, jobs;
     const char *dtype;
     bool no_fold, verify_fold, check, why;
@@ -48,6 +50,22 @@ static const rlt_option own_options[] = {
      "all_gather, "
      "reduce_scatter, gather, scatter: the bytes of each rank's share.",
      AT(counts)},
+    {"tenants", 0, RLT_OPT_TEXT, "J",
+     "So many equal jobs at once on one network, each with the algorithm and the size of its row. Their "
+     "ranks "
+     "are interleaved: job j has the group's ranks j, j+J, j+2J, ..., so that every job crosses the switches "
+     "that all of them cross. A row is that of the slowest job, with the fairness of all; below the table, "
+     "and "
+     "in JSON in tenants[], stands what each one did. How they share the slots of switches that add up "
+     "(--set "
+     "switch.slots) says --set switch.sharing=static|dynamic|first_come; what a job runs as that switches "
+     "refuse, --set switch.fallback=PROTOCOL. Of --study: a list of such numbers (default: 1).",
+     AT(tenants)},
+    {"updates", 0, RLT_OPT_TEXT, "FILE",
+     "Of libra: how often each parameter was updated, one number a line, or its id and the number; '#' "
+     "begins "
+     "a comment. In place of --set parameters and zipf: there are as many as were ever updated.",
+     AT(sim.updates)},
     {"dtype", 0, RLT_OPT_TEXT, "NAME",
      "What is added: half, bfloat16, float, int8, ... Tuned endpoints add elements of one byte more slowly, "
      "and "
@@ -279,6 +297,25 @@ static int make_groups(coll_job *j, rlt_error *err)
     return rc;
 }
 
+/* The number of jobs at once; what is of one group alone does not go with them. */
+static int read_tenants(coll_job *j, const rlt_parsed *args, rlt_error *err)
+{
+    static const char *const others[] = {"root", "counts", "plan", "export-plan", "verify-fold"};
+    rlt_coll_ask *ask = &j->ask;
+    uint64_t n = 0;
+    if (rlt_parse_count(j->s->tenants, &n, NULL, NULL) || n < 1 || n > RLT_MAX_JOBS)
+        return rlt_fail(err, RLT_EUSAGE, "--tenants", "expected 1 to %d, got '%s'", RLT_MAX_JOBS,
+                        j->s->tenants);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (rlt_given(args, others[i]))
+            return rlt_fail(err, RLT_EUSAGE, NULL, "--%s does not go with --tenants", others[i]);
+    if (ask->n_kinds == 1 && j->kinds[0] == RLT_SEND_RECV)
+        return rlt_fail(err, RLT_EUSAGE, "--tenants", "does not go with --collective send_recv");
+    ask->n_tenants = (uint32_t)n;
+    return rlt_tenant_groups(ask->setup.topology, &ask->setup.placement, ask->group.ranks, ask->group.n,
+                             ask->n_tenants, &ask->tenants, err);
+}
+
 /* Sizes apply to kinds that have a choice. */
 static int list_cases(coll_job *j, rlt_error *err)
 {
@@ -289,7 +326,7 @@ static int list_cases(coll_job *j, rlt_error *err)
     for (uint32_t k = 0; k < ask->n_kinds; k++) {
         rlt_coll_kind kind = j->kinds[k];
         bool one = kind == RLT_BARRIER || ask->counts;
-        if (kind == RLT_SEND_RECV && ask->group.n < 2) {
+        if (kind == RLT_SEND_RECV && (ask->group.n < 2 || ask->tenants)) {
             if (ask->n_kinds == 1)
                 return rlt_fail(err, RLT_EUSAGE, "--collective", "send_recv needs two ranks");
             continue;
@@ -324,6 +361,7 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
     if ((rc = read_kinds(j, err)) || (j->s->algorithm && (rc = read_algorithms(j, err))) ||
         (rc = rlt_parse_sizes(j->s->bytes, &j->sizes, &j->n_sizes, err)) || (rc = open_setup(j, err)) ||
         (rc = make_groups(j, err)) || (rc = find_root(j, args, err)) ||
+        (j->s->tenants && (rc = read_tenants(j, args, err))) ||
         (j->s->counts && (rc = read_counts(j, err))) || (rc = list_cases(j, err)))
         return rc;
     if (!j->s->algorithm && !j->s->plan.plans.n && (rc = read_algorithms(j, err)))
@@ -368,6 +406,7 @@ static int study(coll_job *j, const rlt_parsed *args, rlt_error *err)
                          .sizes = j->sizes,
                          .n_sizes = j->n_sizes,
                          .algorithms = s->algorithm,
+                         .tenants = s->tenants,
                          .plot = s->plot,
                          .network_given = rlt_given(args, "network"),
                          .jobs = rlt_pool_threads(s->jobs)};
@@ -391,6 +430,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     free(j.ask.cases);
     free(j.ask.counts);
     free(j.sizes);
+    rlt_tenant_groups_free(j.ask.tenants, j.ask.n_tenants);
     rlt_group_free(&j.ask.pair);
     rlt_group_free(&j.ask.group);
     rlt_setup_free(&j.ask.setup);

@@ -102,6 +102,12 @@ static void list_protocol_settings(rlt_table *t)
     put(t, "switch.slots", "of every switch that adds up; otherwise as many as are asked for", "count");
     put(t, "switch.memory", "of its sums, in place of switch.slots", "size, such as 4MiB");
     put(t, "switch.width", "contributors to a slot, at most", "count");
+    put(t, "switch.sharing",
+        "how jobs share the slots: equal parts, all of them hashed by all, or as asked for until none are "
+        "left",
+        "static|dynamic|first_come, preset static");
+    put(t, "switch.fallback", "protocol that a job runs as which switches refuse, in place of refused=",
+        "a protocol, such as host_ring");
 }
 
 static void list_algorithms(rlt_table *t)

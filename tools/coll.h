@@ -17,17 +17,25 @@ int rlt_parse_ranks(const char *text, uint32_t **ranks, uint32_t *n, rlt_error *
 int rlt_read_counts(const char *path, uint32_t rows, uint32_t n, uint64_t **counts,
                     rlt_error *err) RLT_MUST_USE;
 
-/* One collective, from plan to end. Zero-initialise; rlt_coll_end frees what is there. */
+/* When one of several tenants' collectives ended. */
+typedef struct rlt_coll_ended {
+    rlt_time time_ps, bound_ps;
+} rlt_coll_ended;
+
+/* One collective, or those of several tenants at once, from plan to end. Zero-initialise; rlt_coll_end frees
+ * what is there. */
 typedef struct rlt_coll_run {
     rlt_sim *sim;
     rlt_router *router;
     rlt_exec *exec;
-    rlt_plan plan;
-    bool planned;
+    rlt_plan plan;           /* of the first tenant */
+    rlt_plan *others;        /* of the others */
+    uint32_t planned;        /* tenants that have one */
+    rlt_coll_ended *tenants; /* by tenant */
     rlt_fold fold;
-    uint32_t simulated; /* members: one of each class of the fold, or all */
-    uint64_t bytes;     /* as asked for; the plan's are more where its blocks were made even */
-    rlt_time time_ps, bound_ps;
+    uint32_t simulated;         /* members: one of each class of the fold, or all */
+    uint64_t bytes;             /* as asked for; the plan's are more where its blocks were made even */
+    rlt_time time_ps, bound_ps; /* the longest of all tenants */
     rlt_busiest busiest;
     rlt_busiest over;           /* a link over capacity under alpha-beta; RLT_NONE: none */
     rlt_job *job;               /* borrowed while it simulates */
@@ -38,12 +46,14 @@ typedef struct rlt_coll_how {
     const rlt_setup *setup;
     const rlt_algorithm *algorithm; /* NULL: chosen */
     bool check;                     /* run the symbolic checker first */
-    bool fold, verify_fold;         /* by symmetry; then also simulate all, and compare */
+    uint32_t tenants;               /* collectives at once; 0: 1 */
+    bool fold, verify_fold;         /* by symmetry; then also simulate all, and compare; of one tenant */
     rlt_time series_ps;
     rlt_job *job; /* of which this is the work */
 } rlt_coll_how;
 
-/* Plans only: tells whether the algorithm can do the request (RLT_EUNSUPPORTED, RLT_ETOPOLOGY). */
+/* Plans only: tells whether the algorithm can do the request (RLT_EUNSUPPORTED, RLT_ETOPOLOGY). `req` points
+ * to the request of each tenant. */
 int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_request *req,
                   rlt_error *err) RLT_MUST_USE;
 /* Simulates the plan and checks the accounts and the bound. */
@@ -89,8 +99,10 @@ typedef struct rlt_coll_ask {
     rlt_setup setup;
     const rlt_report_settings *report;
     rlt_group group, pair; /* pair: of send_recv; empty in a group of one */
-    uint32_t root;         /* member */
-    uint64_t *counts;      /* of all_to_all; NULL: even */
+    rlt_group *tenants;    /* of the group's ranks; NULL: it was not asked for tenants */
+    uint32_t n_tenants;
+    uint32_t root;    /* member */
+    uint64_t *counts; /* of all_to_all; NULL: even */
     rlt_coll_case *cases;
     uint32_t n_cases, n_kinds, n_algorithms;
     const rlt_algorithm *algorithms[RLT_COLL_ALGORITHMS]; /* NULL: chosen */
@@ -104,8 +116,8 @@ typedef struct rlt_coll_ask {
     const char *plot;       /* file, or NULL */
     const char *collective; /* as the user wrote it */
 } rlt_coll_ask;
-/* The request of row i, borrowing from the ask. */
-rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i);
+/* The request of row i, borrowing from the ask; with tenants that of one of them. */
+rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i, uint32_t tenant);
 /* Simulates them all, on several threads, and writes the rows in order: the same ones for any number of
  * threads. */
 int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *err) RLT_MUST_USE;

@@ -132,7 +132,7 @@ int rlt_coll_plan_export(const rlt_coll_ask *ask, const rlt_plan_settings *s, rl
         return rlt_fail(err, RLT_EUNSUPPORTED, "--export-plan",
                         "%s reacts to what arrives: there is no plan that could be written",
                         rlt_reactive_name(ask->reacting[0]->protocol));
-    rlt_coll_request req = rlt_coll_request_of(ask, 0);
+    rlt_coll_request req = rlt_coll_request_of(ask, 0, 0);
     int rc = rlt_plan_create(ask->algorithms[0], &req, &plan, err);
     if (rc)
         return rc;

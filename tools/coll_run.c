@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One simulated collective. */
+/* One simulated collective, or several at once. */
+#include <stdlib.h>
+
 #include "collectives/bound.h"
 #include "collectives/checker.h"
 #include "tools/coll.h"
@@ -32,39 +34,58 @@ static int make_even(rlt_plan *plan, rlt_error *err)
     return rlt_plan_create(a, &req, plan, err);
 }
 
+static uint32_t tenants_of(const rlt_coll_how *how)
+{
+    return how->tenants ? how->tenants : 1;
+}
+
+static const rlt_plan *plan_of(const rlt_coll_run *run, uint32_t tenant)
+{
+    return tenant ? &run->others[tenant - 1] : &run->plan;
+}
+
 static bool may_fold(const rlt_coll_how *how)
 {
-    return how->fold && !how->series_ps && how->setup->model != &rlt_net_packet;
+    return how->fold && !how->series_ps && how->setup->model != &rlt_net_packet && tenants_of(how) == 1;
 }
 
 int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_request *req, rlt_error *err)
 {
+    uint32_t n = tenants_of(how);
+    run->tenants = calloc(n, sizeof *run->tenants);
+    run->others = calloc(n, sizeof *run->others);
+    if (!run->tenants || !run->others)
+        return rlt_nomem(err);
     int rc = rlt_plan_create(how->algorithm, req, &run->plan, err);
     run->bytes = rc ? 0 : run->plan.req.bytes;
     if (!rc && may_fold(how))
         rc = make_even(&run->plan, err);
     run->planned = rc == 0;
+    for (; run->planned < n && !rc; run->planned += rc == 0)
+        rc = rlt_plan_create(how->algorithm, &req[run->planned], &run->others[run->planned - 1], err);
     return rc;
 }
 
 static void note_end(void *ctx, uint64_t cookie)
 {
     rlt_coll_run *run = ctx;
-    (void)cookie;
-    run->time_ps = rlt_sim_now(run->sim);
+    run->tenants[cookie].time_ps = run->time_ps = rlt_sim_now(run->sim);
 }
 
 /* With a router of its own: asking for routes must not move the choices that spraying makes. */
-static int find_bound(rlt_coll_run *run, const rlt_setup *s, rlt_error *err)
+static int find_bounds(rlt_coll_run *run, const rlt_setup *s, rlt_error *err)
 {
     rlt_router *router;
     rlt_bound bound;
     int rc = rlt_router_create(s->topology, &s->placement, s->routing, &router, err);
     if (rc)
         return rc;
-    rc = rlt_plan_bound(&run->plan, router, 1, 1, &bound, err);
-    if (!rc)
-        run->bound_ps = rlt_bound_under(&bound, s->model);
+    for (uint32_t i = 0; i < run->planned && !rc; i++) {
+        rc = rlt_plan_bound(plan_of(run, i), router, 1, 1, &bound, err);
+        rlt_time bound_ps = rc ? 0 : rlt_bound_under(&bound, s->model);
+        run->tenants[i].bound_ps = bound_ps;
+        run->bound_ps = bound_ps > run->bound_ps ? bound_ps : run->bound_ps;
+    }
     rlt_router_free(router);
     return rc;
 }
@@ -86,13 +107,14 @@ static int find_fold(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 static int prepare(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     const rlt_setup *s = how->setup;
-    int rc;
-    if ((how->check && (rc = rlt_plan_check(&run->plan, err))) || (rc = find_bound(run, s, err)) ||
-        (rc = rlt_sim_create(&run->sim, err)) ||
+    int rc = 0;
+    for (uint32_t i = 0; i < run->planned && how->check && !rc; i++)
+        rc = rlt_plan_check(plan_of(run, i), err);
+    if (rc || (rc = find_bounds(run, s, err)) || (rc = rlt_sim_create(&run->sim, err)) ||
         (rc = rlt_router_create(s->topology, &s->placement, s->routing, &run->router, err)))
         return rc;
     rlt_net_config cfg = rlt_setup_net(s, run->sim, run->router, how->series_ps);
-    run->simulated = run->plan.req.n;
+    run->simulated = run->plan.req.n * run->planned;
     if (may_fold(how) && (rc = find_fold(run, how, err)))
         return rc;
     cfg.fold = run->fold.n_classes ? &run->fold.net : NULL;
@@ -102,12 +124,16 @@ static int prepare(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 /* No run may beat the bound, but for the rounding of each message's end to a picosecond. */
 static int check_bound(const rlt_coll_run *run, rlt_error *err)
 {
-    rlt_time rounding = (rlt_time)(rlt_exec_net(run->exec)->messages / run->plan.req.n) + 1;
-    if (run->time_ps + rounding >= run->bound_ps)
-        return 0;
-    return rlt_fail(err, RLT_ECHECK, "bound", "%s by %s took %lld ps, below the bound of %lld ps",
-                    rlt_coll_name(run->plan.req.kind), run->plan.algorithm->name, (long long)run->time_ps,
-                    (long long)run->bound_ps);
+    uint64_t members = (uint64_t)run->plan.req.n * run->planned;
+    rlt_time rounding = (rlt_time)(rlt_exec_net(run->exec)->messages / members) + 1;
+    for (uint32_t i = 0; i < run->planned; i++) {
+        const rlt_coll_ended *t = &run->tenants[i];
+        if (t->time_ps + rounding < t->bound_ps)
+            return rlt_fail(err, RLT_ECHECK, "bound", "%s by %s took %lld ps, below the bound of %lld ps",
+                            rlt_coll_name(run->plan.req.kind), run->plan.algorithm->name,
+                            (long long)t->time_ps, (long long)t->bound_ps);
+    }
+    return 0;
 }
 
 static void tell_progress(void *ctx, const rlt_sim *sim)
@@ -121,7 +147,7 @@ static void watch(rlt_coll_run *run, rlt_job *job)
 {
     enum { EVENTS = 1 << 15 };
     run->job = job;
-    run->expected_messages = expect_messages(&run->plan);
+    run->expected_messages = expect_messages(&run->plan) * run->planned;
     rlt_sim_on_progress(run->sim, EVENTS, tell_progress, run);
     rlt_job_watch(job, run->sim);
 }
@@ -134,8 +160,8 @@ static int verify(const rlt_coll_run *run, const rlt_coll_how *how, rlt_error *e
     rlt_coll_how whole = *how;
     rlt_coll_run other = {0};
     whole.fold = whole.verify_fold = whole.check = false;
-    int rc = rlt_plan_create(run->plan.algorithm, &run->plan.req, &other.plan, err);
-    other.planned = rc == 0;
+    whole.algorithm = run->plan.algorithm;
+    int rc = rlt_coll_plan(&other, &whole, &run->plan.req, err);
     if (!rc)
         rc = rlt_coll_simulate(&other, &whole, err);
     if (!rc && other.time_ps != run->time_ps)
@@ -161,15 +187,18 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
     rlt_exec_client client = {.ctx = run, .done = note_end};
     const rlt_topology *t = how->setup->topology;
     char waits[900];
-    uint32_t id;
     int rc = prepare(run, how, err);
     if (rc)
         return rc;
     run->time_ps = -1;
     watch(run, how->job);
-    id = rlt_exec_add_folded(run->exec, &run->plan, run->fold.n_classes ? &run->fold : NULL, &client, 0, 0);
-    if (id != RLT_NONE)
+    for (uint32_t i = 0; i < run->planned; i++) {
+        uint32_t id = rlt_exec_add_folded(run->exec, plan_of(run, i), run->fold.n_classes ? &run->fold : NULL,
+                                          &client, i, 0);
+        if (id == RLT_NONE)
+            break;
         rlt_exec_arrive_all(run->exec, id);
+    }
     rc = rlt_sim_run(run->sim, RLT_TIME_MAX, err);
     rlt_job_watch(how->job, NULL);
     if (rc)
@@ -190,7 +219,9 @@ void rlt_coll_end(rlt_coll_run *run)
     rlt_router_free(run->router);
     rlt_sim_free(run->sim);
     rlt_fold_free(&run->fold);
-    if (run->planned)
-        rlt_plan_free(&run->plan);
+    for (uint32_t i = 0; i < run->planned; i++)
+        rlt_plan_free(i ? &run->others[i - 1] : &run->plan);
+    free(run->others);
+    free(run->tenants);
     *run = (rlt_coll_run){0};
 }

@@ -1,164 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The study of aggregation in the network: its axes, and the simulations. */
+/* The study of aggregation in the network: its points, and their simulations. */
 #include "tools/coll_study.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/units.h"
-#include "tools/coll.h"
+#include "tools/coll_tenants.h"
 #include "tools/message.h"
 
-#define AT(field) .offset = offsetof(rlt_study_settings, field)
-const rlt_option rlt_study_options[] = {
-    {"study", 0, RLT_OPT_WORD, "WHAT",
-     "ina: where switches that add up win, and by how much. Every combination of size, workers, loss, "
-     "straggler, "
-     "slots and placement is simulated by packets, by the protocols and the baselines of --algorithm "
-     "(default: all protocols that react; ring and ps).",
-     AT(study), .words = "ina"},
-    {"workers", 0, RLT_OPT_TEXT, "LIST", "Of --study: ranks that take part (default: 2,4,8,... up to 32).",
-     AT(workers)},
-    {"slots", 0, RLT_OPT_TEXT, "LIST", "Of --study: slots of each switch that adds up (default: 64,256).",
-     AT(slots)},
-    {"loss", 0, RLT_OPT_TEXT, "LIST",
-     "Of --study: probability that a link loses a packet (default: what --set loss says, else 0,0.0001).",
-     AT(loss)},
-    {"straggler", 0, RLT_OPT_TEXT, "LIST",
-     "Of --study: how much later than the others the last worker begins (default: 0us,100us).",
-     AT(straggler)},
-    {"place", 0, RLT_OPT_TEXT, "LIST",
-     "Of --study: which switches add up: tor, spine, all (default: what --set place says, else all).",
-     AT(place)},
-    {0}};
-#undef AT
+enum { MAX_POINTS = 1 << 20 };
 
-enum { MAX_POINTS = 1 << 20, USUAL_WORKERS = 32 };
-
-/* Axes */
-
-static int add_value(rlt_study_values *v, const char *text, size_t length, const char *where, rlt_error *err)
-{
-    if (v->n == RLT_STUDY_VALUES)
-        return rlt_fail(err, RLT_EUSAGE, where, "more than %d values", RLT_STUDY_VALUES);
-    if (length == 0 || length >= RLT_STUDY_WORD)
-        return rlt_fail(err, RLT_EUSAGE, where, "'%.*s' is no value", (int)(length < 40 ? length : 40), text);
-    memcpy(v->text[v->n], text, length);
-    v->text[v->n++][length] = '\0';
-    return 0;
-}
-
-static int read_value(rlt_study_axis axis, rlt_study_values *v, uint32_t i, const char *where, rlt_error *err)
-{
-    const char *text = v->text[i];
-    rlt_time late = 0;
-    int rc = 0;
-    switch (axis) {
-    case RLT_AXIS_WORKERS:
-    case RLT_AXIS_SLOTS:
-        rc = rlt_parse_count(text, &v->count[i], where, err);
-        if (!rc && (v->count[i] < (axis == RLT_AXIS_WORKERS ? 2 : 1) ||
-                    v->count[i] > (axis == RLT_AXIS_WORKERS ? RLT_MAX_MEMBERS : RLT_MAX_SLOTS)))
-            rc = rlt_fail(err, RLT_EUSAGE, where, "'%s' is too %s", text, v->count[i] < 2 ? "few" : "many");
-        break;
-    case RLT_AXIS_STRAGGLER:
-        rc = rlt_parse_duration(text, &late, where, err);
-        v->count[i] = (uint64_t)late;
-        break;
-    case RLT_AXIS_LOSS:
-        rc = rlt_parse_number(text, 0, &v->real[i], where, err);
-        if (!rc && v->real[i] > 1)
-            rc = rlt_fail(err, RLT_EUSAGE, where, "expected probabilities from 0 to 1, got '%s'", text);
-        break;
-    case RLT_AXIS_PLACE: {
-        rlt_add_place place;
-        rc = rlt_add_place_parse(text, &place, err);
-        if (rc)
-            rlt_error_prefix(err, where);
-        break;
-    }
-    case RLT_AXIS_SIZE:
-    case RLT_AXES:
-        break;
-    }
-    return rc;
-}
-
-static int read_axis(rlt_study *s, rlt_study_axis axis, const char *text, const char *where, rlt_error *err)
-{
-    rlt_study_values *v = &s->axes[axis];
-    const char *item;
-    size_t length;
-    int rc = 0;
-    while (!rc && (item = rlt_next_item(&text, ',', &length))) {
-        rc = add_value(v, item, length, where, err);
-        if (!rc)
-            rc = read_value(axis, v, v->n - 1, where, err);
-    }
-    if (rc && rc != RLT_ENOMEM) {
-        rc = RLT_EUSAGE;
-        if (err)
-            err->code = rc;
-    }
-    return rc;
-}
-
-/* 2, 4, 8, ... and all of them, as far as that is quick. */
-static void usual_workers(const rlt_study *s, char *text, size_t size)
-{
-    uint32_t n = s->setup->placement.n, most = n < USUAL_WORKERS ? n : USUAL_WORKERS;
-    size_t used = 0;
-    text[0] = '\0';
-    for (uint32_t w = 2; w <= most; w *= 2)
-        used += (size_t)snprintf(text + used, size - used, "%s%u", used ? "," : "", w);
-    if (most >= 2 && (most & (most - 1)))
-        snprintf(text + used, size - used, "%s%u", used ? "," : "", most);
-}
-
-/* The value that --set gave to every protocol's placement, as it was written; else all. */
-static const char *usual_place(const rlt_settings *sim)
-{
-    const char *place = "all";
-    for (uint32_t i = 0; i < sim->set.n; i++)
-        if (strncmp(sim->set.items[i], "place=", strlen("place=")) == 0)
-            place = sim->set.items[i] + strlen("place=");
-    return place;
-}
-
-static int read_axes(rlt_study *s, const rlt_study_ask *ask, rlt_error *err)
-{
-    static const uint64_t usual_sizes[] = {16 << 10, 256 << 10, 4 << 20};
-    const rlt_study_settings *o = ask->settings;
-    rlt_study_values *sizes = &s->axes[RLT_AXIS_SIZE];
-    char workers[64], loss[32];
-    uint32_t n = ask->sizes ? ask->n_sizes : sizeof usual_sizes / sizeof *usual_sizes;
-    int rc;
-    if (n > RLT_STUDY_VALUES)
-        return rlt_fail(err, RLT_EUSAGE, "--bytes", "more than %d sizes", RLT_STUDY_VALUES);
-    for (sizes->n = 0; sizes->n < n; sizes->n++) {
-        uint64_t bytes = ask->sizes ? ask->sizes[sizes->n] : usual_sizes[sizes->n];
-        sizes->count[sizes->n] = bytes;
-        rlt_format_size(sizes->text[sizes->n], RLT_STUDY_WORD, bytes);
-    }
-    usual_workers(s, workers, sizeof workers);
-    snprintf(loss, sizeof loss, s->setup->packet.loss > 0 ? "%.9g" : "0,0.0001", s->setup->packet.loss);
-    if ((rc = read_axis(s, RLT_AXIS_WORKERS, o->workers ? o->workers : workers, "--workers", err)) ||
-        (rc = read_axis(s, RLT_AXIS_LOSS, o->loss ? o->loss : loss, "--loss", err)) ||
-        (rc = read_axis(s, RLT_AXIS_STRAGGLER, o->straggler ? o->straggler : "0us,100us", "--straggler",
-                        err)) ||
-        (rc = read_axis(s, RLT_AXIS_SLOTS, o->slots ? o->slots : "64,256", "--slots", err)) ||
-        (rc = read_axis(s, RLT_AXIS_PLACE, o->place ? o->place : usual_place(ask->sim), "--place", err)))
-        return rc;
-    for (uint32_t i = 0; i < s->axes[RLT_AXIS_WORKERS].n; i++)
-        if (s->axes[RLT_AXIS_WORKERS].count[i] > s->setup->placement.n)
-            return rlt_fail(err, RLT_EUSAGE, "--workers", "%s workers on the %u ranks of %s",
-                            s->axes[RLT_AXIS_WORKERS].text[i], s->setup->placement.n,
-                            rlt_topology_name(s->setup->topology));
-    for (int a = 0; a < RLT_AXES; a++)
-        if (s->axes[a].n == 0)
-            return rlt_fail(err, RLT_EUSAGE, "--study", "a list without values, or fewer than two ranks");
-    return 0;
-}
+/* Points */
 
 uint32_t rlt_study_points(const rlt_study *s)
 {
@@ -218,6 +71,46 @@ static double busbw(rlt_coll_kind kind, uint32_t n, uint64_t bytes, rlt_time tim
     return time_ps > 0 ? (double)bytes / (double)time_ps * 1e3 * rlt_busbw_factor(kind, n) : 0;
 }
 
+/* The request of each tenant at a point, malloc'ed. RLT_ERANGE where there are not so many ranks. */
+static int make_requests(const rlt_study *s, const rlt_study_point *p, const rlt_setup *setup,
+                         rlt_coll_request **out, uint32_t *n, rlt_error *err)
+{
+    const rlt_study_values *w = &s->axes[RLT_AXIS_WORKERS], *t = &s->axes[RLT_AXIS_TENANTS];
+    uint32_t at = p->at[RLT_AXIS_WORKERS] * t->n + p->at[RLT_AXIS_TENANTS];
+    const rlt_group *g = s->groups[at];
+    *n = (uint32_t)t->count[p->at[RLT_AXIS_TENANTS]];
+    *out = NULL;
+    if (!g)
+        return rlt_fail(err, RLT_ERANGE, NULL, "%s tenants of %s workers are more than %u ranks",
+                        t->text[p->at[RLT_AXIS_TENANTS]], w->text[p->at[RLT_AXIS_WORKERS]],
+                        s->setup->placement.n);
+    if (!(*out = calloc(*n, sizeof **out)))
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < *n; i++) {
+        (*out)[i] = rlt_group_request(&g[i], s->kind, s->axes[RLT_AXIS_SIZE].count[p->at[RLT_AXIS_SIZE]]);
+        rlt_setup_parameters(setup, &(*out)[i]);
+    }
+    return 0;
+}
+
+static int take_run(const rlt_study *s, const rlt_react_run *run, uint64_t bytes, rlt_study_result *r,
+                    rlt_error *err)
+{
+    const rlt_react_result *x = &run->result;
+    *r = (rlt_study_result){.there = true,
+                            .time_ps = x->time_ps,
+                            .busbw_GBps = busbw(s->kind, x->workers, bytes, x->time_ps),
+                            .fairness = run->fairness,
+                            .adds = run->node != RLT_NONE,
+                            .retransmissions = x->retransmissions,
+                            .server_bytes = x->server_bytes,
+                            .servers = run->servers,
+                            .fallback = rlt_react_fallback(run->results, run->tenants),
+                            .peak = run->peak,
+                            .mean = run->mean};
+    return rlt_occupancy_of(run->fullest, &r->bin_ps, &r->occupancy, &r->bins, err);
+}
+
 static int run_protocol(const rlt_study *s, uint32_t place, rlt_job *job, rlt_study_result *r, rlt_error *err)
 {
     const rlt_study_algorithm *a = &s->algorithms[place % s->n_algorithms];
@@ -225,43 +118,33 @@ static int run_protocol(const rlt_study *s, uint32_t place, rlt_job *job, rlt_st
     rlt_setup setup;
     rlt_reacting reacting = *a->reacting;
     rlt_react_run run = {0};
+    rlt_coll_request *reqs;
     simulate_point(s, place, &setup, &p);
-    const rlt_group *g = &s->groups[p.at[RLT_AXIS_WORKERS]];
-    rlt_coll_request req = rlt_group_request(g, s->kind, s->axes[RLT_AXIS_SIZE].count[p.at[RLT_AXIS_SIZE]]);
     rlt_time *late = calloc(setup.placement.n, sizeof *late);
     rlt_react_ask how = {.setup = &setup,
                          .reacting = &reacting,
-                         .req = &req,
                          .late_ps = late,
                          .exact_workers = true,
                          .occupancy_ps = s->report->series_ps ? s->report->series_ps
                                          : s->plot            ? RLT_US
                                                               : 0};
-    int rc = late ? 0 : rlt_nomem(err);
+    int rc = make_requests(s, &p, &setup, &reqs, &how.tenants, err);
+    how.req = reqs;
+    if (!rc && !late)
+        rc = rlt_nomem(err);
     if (!rc && a->placed)
         rc = rlt_settings_set(a->reacting->protocol, reacting.values, "place",
                               s->axes[RLT_AXIS_PLACE].text[p.at[RLT_AXIS_PLACE]], err);
     if (!rc) {
-        late[req.n - 1] = (rlt_time)s->axes[RLT_AXIS_STRAGGLER].count[p.at[RLT_AXIS_STRAGGLER]];
+        late[reqs->n - 1] = (rlt_time)s->axes[RLT_AXIS_STRAGGLER].count[p.at[RLT_AXIS_STRAGGLER]];
         rc = rlt_react_open(&run, &how, err);
     }
     if (!rc)
         rc = rlt_react_simulate(&run, &how, job, err);
-    if (!rc) {
-        const rlt_react_result *x = &run.result;
-        *r = (rlt_study_result){.there = true,
-                                .time_ps = x->time_ps,
-                                .busbw_GBps = busbw(s->kind, x->workers, req.bytes, x->time_ps),
-                                .adds = run.node != RLT_NONE,
-                                .retransmissions = x->retransmissions,
-                                .server_bytes = x->server_bytes,
-                                .servers = x->servers > 0,
-                                .fallback = rlt_react_fallback(x),
-                                .peak = run.peak,
-                                .mean = run.mean};
-        rc = rlt_occupancy_of(run.fullest, &r->bin_ps, &r->occupancy, &r->bins, err);
-    }
+    if (!rc)
+        rc = take_run(s, &run, reqs->bytes, r, err);
     rlt_react_end(&run);
+    free(reqs);
     free(late);
     return rc;
 }
@@ -272,19 +155,25 @@ static int run_steps(const rlt_study *s, uint32_t place, rlt_job *job, rlt_study
     rlt_study_point p;
     rlt_setup setup;
     rlt_coll_run run = {0};
+    rlt_tenants tenants = {0};
+    rlt_coll_request *reqs;
     simulate_point(s, place, &setup, &p);
-    rlt_coll_request req = rlt_group_request(&s->groups[p.at[RLT_AXIS_WORKERS]], s->kind,
-                                             s->axes[RLT_AXIS_SIZE].count[p.at[RLT_AXIS_SIZE]]);
     rlt_coll_how how = {.setup = &setup, .algorithm = a->steps, .fold = true, .job = job};
-    rlt_setup_parameters(&setup, &req);
-    int rc = rlt_coll_plan(&run, &how, &req, err);
+    int rc = make_requests(s, &p, &setup, &reqs, &how.tenants, err);
+    if (!rc)
+        rc = rlt_coll_plan(&run, &how, reqs, err);
     if (!rc)
         rc = rlt_coll_simulate(&run, &how, err);
     if (!rc)
+        rc = rlt_tenants_of_steps(&run, &tenants, err);
+    if (!rc)
         *r = (rlt_study_result){.there = true,
                                 .time_ps = run.time_ps,
-                                .busbw_GBps = busbw(s->kind, req.n, req.bytes, run.time_ps)};
+                                .busbw_GBps = busbw(s->kind, reqs->n, reqs->bytes, run.time_ps),
+                                .fairness = tenants.fairness};
+    rlt_tenants_free(&tenants);
     rlt_coll_end(&run);
+    free(reqs);
     return rc;
 }
 
@@ -459,10 +348,25 @@ static int open_setup(rlt_study *s, const rlt_study_ask *ask, rlt_setup *setup, 
     return rc;
 }
 
+/* Groups of the most workers that fit; NULL: none do. */
+static const rlt_group *largest_group(const rlt_study *s)
+{
+    uint32_t n = s->axes[RLT_AXIS_WORKERS].n * s->axes[RLT_AXIS_TENANTS].n;
+    const rlt_group *best = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (s->groups[i] && (!best || s->groups[i]->n > best->n))
+            best = s->groups[i];
+    return best;
+}
+
 /* Whether a protocol has switches add up: one that cannot be tried is taken to. */
 static int find_adders(rlt_study *s, rlt_error *err)
 {
-    const rlt_group *g = &s->groups[s->axes[RLT_AXIS_WORKERS].n - 1];
+    const rlt_group *g = largest_group(s);
+    if (!g)
+        return rlt_fail(err, RLT_EUSAGE, "--tenants",
+                        "no number of tenants and workers fits the %u ranks of %s", s->setup->placement.n,
+                        rlt_topology_name(s->setup->topology));
     rlt_coll_request req = rlt_group_request(g, s->kind, 1);
     for (uint32_t a = 0; a < s->n_algorithms; a++) {
         rlt_react_ask how = {
@@ -483,14 +387,17 @@ static int find_adders(rlt_study *s, rlt_error *err)
 
 static int make_groups(rlt_study *s, rlt_error *err)
 {
-    const rlt_study_values *w = &s->axes[RLT_AXIS_WORKERS];
+    const rlt_study_values *w = &s->axes[RLT_AXIS_WORKERS], *t = &s->axes[RLT_AXIS_TENANTS];
     int rc = 0;
-    s->groups = calloc(w->n, sizeof *s->groups);
+    s->groups = calloc((size_t)w->n * t->n, sizeof *s->groups);
     if (!s->groups)
         return rlt_nomem(err);
-    for (uint32_t i = 0; i < w->n && !rc; i++)
-        rc = rlt_group_create(s->setup->topology, &s->setup->placement, NULL, (uint32_t)w->count[i],
-                              &s->groups[i], err);
+    for (uint32_t i = 0; i < w->n * t->n && !rc; i++) {
+        uint64_t workers = w->count[i / t->n], tenants = t->count[i % t->n];
+        if (workers * tenants <= s->setup->placement.n)
+            rc = rlt_tenant_groups(s->setup->topology, &s->setup->placement, NULL,
+                                   (uint32_t)(workers * tenants), (uint32_t)tenants, &s->groups[i], err);
+    }
     return rc;
 }
 
@@ -524,8 +431,9 @@ static void close_study(rlt_study *s)
     for (uint32_t i = 0; i < s->n_results && s->results; i++)
         free(s->results[i].occupancy);
     free(s->results);
-    for (uint32_t i = 0; i < s->axes[RLT_AXIS_WORKERS].n && s->groups; i++)
-        rlt_group_free(&s->groups[i]);
+    uint32_t tenants = s->axes[RLT_AXIS_TENANTS].n;
+    for (uint32_t i = 0; i < s->axes[RLT_AXIS_WORKERS].n * tenants && s->groups; i++)
+        rlt_tenant_groups_free(s->groups[i], (uint32_t)s->axes[RLT_AXIS_TENANTS].count[i % tenants]);
     free(s->groups);
     for (uint32_t i = 0; i < s->n_reasons; i++)
         free(s->reasons[i]);
@@ -538,9 +446,13 @@ int rlt_study_run(const rlt_study_ask *ask, const rlt_parsed *args, rlt_error *e
     int rc = RLT_ENOMEM, cancelled = 0;
     if (!s)
         return rlt_nomem(err);
-    *s = (rlt_study){
-        .setup = &setup, .report = ask->report, .kind = ask->kind, .plot = ask->plot, .jobs = ask->jobs};
-    if ((rc = open_setup(s, ask, &setup, err)) || (rc = read_axes(s, ask, err)) ||
+    *s = (rlt_study){.setup = &setup,
+                     .report = ask->report,
+                     .kind = ask->kind,
+                     .plot = ask->plot,
+                     .jobs = ask->jobs,
+                     .shared = ask->tenants != NULL};
+    if ((rc = open_setup(s, ask, &setup, err)) || (rc = rlt_study_read_axes(s, ask, err)) ||
         (rc = make_groups(s, err)) || (rc = find_adders(s, err)) || (rc = allocate(s, err)))
         goto out;
     rc = simulate_all(s, err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * `ringlet coll --study ina`: where aggregation in the network wins, and by how much. A case is a size, a
- * number of workers, a loss and a straggler; it has a row for each baseline (algorithms of steps on the
- * packet model, and protocols between hosts) and, for each protocol that adds up in switches, one for each
- * number of slots and placement. A point is a case with slots and a placement: its gain is the time of the
- * best baseline over that of the best protocol.
+ * number of workers, of tenants that each have so many, a loss and a straggler; it has a row for each
+ * baseline (algorithms of steps on the packet model, and protocols between hosts) and, for each protocol that
+ * adds up in switches, one for each number of slots and placement. A point is a case with slots and a
+ * placement: its gain is the time of the best baseline over that of the best protocol.
  */
 #ifndef RLT_COLL_STUDY_H
 #define RLT_COLL_STUDY_H
@@ -19,7 +19,8 @@ extern const rlt_option rlt_study_options[]; /* offsets in rlt_study_settings */
 enum { RLT_STUDY_VALUES = 64, RLT_STUDY_WORD = 24 };
 typedef enum rlt_study_axis {
     RLT_AXIS_SIZE,
-    RLT_AXIS_WORKERS,
+    RLT_AXIS_WORKERS, /* of each tenant */
+    RLT_AXIS_TENANTS,
     RLT_AXIS_LOSS,
     RLT_AXIS_STRAGGLER,
     RLT_AXIS_SLOTS, /* from here on: of protocols alone */
@@ -30,7 +31,7 @@ typedef enum rlt_study_axis {
 /* What an axis takes, and as text. */
 typedef struct rlt_study_values {
     uint32_t n;
-    uint64_t count[RLT_STUDY_VALUES]; /* size, workers, slots, straggler in picoseconds */
+    uint64_t count[RLT_STUDY_VALUES]; /* size, workers, tenants, slots, straggler in picoseconds */
     double real[RLT_STUDY_VALUES];    /* loss */
     char text[RLT_STUDY_VALUES][RLT_STUDY_WORD];
 } rlt_study_values;
@@ -44,11 +45,12 @@ typedef struct rlt_study_algorithm {
 } rlt_study_algorithm;
 
 typedef struct rlt_study_result {
-    bool there;   /* else `why` tells, or it has not been run */
-    uint32_t why; /* of the study's reasons, from 1 */
-    rlt_time time_ps;
+    bool there;       /* else `why` tells, or it has not been run */
+    uint32_t why;     /* of the study's reasons, from 1 */
+    rlt_time time_ps; /* of the slowest tenant */
     double busbw_GBps;
-    bool adds; /* some switch did */
+    double fairness; /* Jain's index of the tenants' rates */
+    bool adds;       /* some switch did */
     uint64_t retransmissions, server_bytes;
     rlt_value fallback;
     bool servers;
@@ -67,7 +69,8 @@ typedef struct rlt_study {
     const char *plot;
     uint32_t jobs;
     rlt_study_values axes[RLT_AXES];
-    rlt_group *groups; /* by number of workers */
+    bool shared;        /* tenants were asked for, be it one */
+    rlt_group **groups; /* by [workers * values of tenants + tenants]: of each tenant; NULL: too many ranks */
     rlt_study_algorithm algorithms[RLT_STUDY_ALGORITHMS];
     uint32_t n_algorithms;
     rlt_study_result *results; /* see rlt_study_at */
@@ -102,10 +105,12 @@ typedef struct rlt_study_ask {
     rlt_coll_kind kind;
     const uint64_t *sizes; /* NULL: the usual ones */
     uint32_t n_sizes;
-    const char *algorithms, *plot;
+    const char *algorithms, *plot, *tenants; /* NULL: the usual ones, none, one */
     bool network_given;
     uint32_t jobs;
 } rlt_study_ask;
+/* The lists given, and the usual ones; the setup is there. RLT_EUSAGE. */
+int rlt_study_read_axes(rlt_study *s, const rlt_study_ask *ask, rlt_error *err) RLT_MUST_USE;
 int rlt_study_run(const rlt_study_ask *ask, const rlt_parsed *args, rlt_error *err) RLT_MUST_USE;
 /* Writes table, CSV or JSON, and the plot (coll_study_report.c, coll_study_plot.c). */
 int rlt_study_report(const rlt_study *s, const rlt_parsed *args, rlt_error *err) RLT_MUST_USE;

@@ -2,7 +2,7 @@
 /*
  * The study as curves: time over size, gain over each axis of numbers that has several values, and the slots
  * in use over time. What a panel does not vary is the largest size, the most workers and slots, the first
- * loss, straggler and placement.
+ * number of tenants, loss, straggler and placement.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "tools/coll_study.h"
 #include "tools/plot.h"
 
-enum { PANELS = 6, LINES = 40, OCCUPANCY_LINES = 12, NAME = 80 };
+enum { PANELS = 7, LINES = 40, OCCUPANCY_LINES = 12, NAME = 80 };
 
 typedef struct curves {
     const rlt_study *s;
@@ -168,6 +168,8 @@ int rlt_study_plot(const rlt_study *s, rlt_error *err)
     add_panel(c, RLT_AXIS_SIZE, "size", true);
     if (s->axes[RLT_AXIS_WORKERS].n > 1)
         add_panel(c, RLT_AXIS_WORKERS, "workers", true);
+    if (s->axes[RLT_AXIS_TENANTS].n > 1)
+        add_panel(c, RLT_AXIS_TENANTS, "tenants at once", true);
     if (s->axes[RLT_AXIS_SLOTS].n > 1)
         add_panel(c, RLT_AXIS_SLOTS, "slots", true);
     if (s->axes[RLT_AXIS_STRAGGLER].n > 2)

@@ -7,12 +7,13 @@
 #include "tools/file.h"
 #include "tools/message.h"
 
-enum { N_COLUMNS = 17, N_SUMMARY = 7 };
-enum { ALGORITHM = 6 };
-enum { TOLD = 4 }; /* reasons, on standard error */
+enum { N_COLUMNS = 19, N_SUMMARY = 7 };
+enum { TENANTS = 2, ALGORITHM = 7, FAIRNESS = 17 }; /* the first and the last of tenants */
+enum { TOLD = 4 };                                  /* reasons, on standard error */
 static const rlt_column columns[N_COLUMNS] = {
     {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0},
     {"workers", "workers", NULL, RLT_COL_COUNT, 7, 0},
+    {"tenants", "tenants", NULL, RLT_COL_COUNT, 7, 0},
     {"loss", "loss", "%", RLT_COL_PERCENT, 6, 3},
     {"straggler_ps", "straggler", "us", RLT_COL_TIME, 9, 0},
     {"slots", "slots", NULL, RLT_COL_COUNT, 6, 0},
@@ -27,6 +28,7 @@ static const rlt_column columns[N_COLUMNS] = {
     {"peak_occupancy", "peak", NULL, RLT_COL_COUNT, 6, 0},
     {"mean_occupancy", "mean", NULL, RLT_COL_REAL, 7, 1},
     {"server_bytes", NULL, NULL, RLT_COL_COUNT, 0, 0},
+    {"fairness", "Jain", NULL, RLT_COL_REAL, 6, 3},
     {"reason", NULL, NULL, RLT_COL_TEXT, 0, 0}, /* why there is none */
 };
 static const rlt_column summary_columns[N_SUMMARY] = {
@@ -35,14 +37,29 @@ static const rlt_column summary_columns[N_SUMMARY] = {
     {"least", "least", "x", RLT_COL_REAL, 8, 2},     {"median", "median", "x", RLT_COL_REAL, 8, 2},
     {"most", "most", "x", RLT_COL_REAL, 8, 2},
 };
-static const char *const axis_names[RLT_AXES] = {"size", "workers", "loss", "straggler", "slots", "place"};
+static const char *const axis_names[RLT_AXES] = {
+    [RLT_AXIS_SIZE] = "size",  [RLT_AXIS_WORKERS] = "workers",     [RLT_AXIS_TENANTS] = "tenants",
+    [RLT_AXIS_LOSS] = "loss",  [RLT_AXIS_STRAGGLER] = "straggler", [RLT_AXIS_SLOTS] = "slots",
+    [RLT_AXIS_PLACE] = "place"};
 
 typedef struct report {
     const rlt_study *s;
     rlt_table table;
     rlt_jw *json; /* NULL: table or CSV */
     rlt_column columns[N_COLUMNS];
+    uint32_t n_columns;
 } report;
+
+/* What is of tenants is there where they were asked for. Returns how many of n are left. */
+static uint32_t without_tenants(const rlt_study *s, void *all, size_t size)
+{
+    char *c = all;
+    if (s->shared)
+        return N_COLUMNS;
+    memmove(c + FAIRNESS * size, c + (FAIRNESS + 1) * size, (N_COLUMNS - FAIRNESS - 1) * size);
+    memmove(c + TENANTS * size, c + (TENANTS + 1) * size, (N_COLUMNS - TENANTS - 2) * size);
+    return N_COLUMNS - 2;
+}
 
 /* The fastest of a case, protocols with whatever slots and placement. */
 static rlt_time fastest_of_case(const rlt_study *s, rlt_study_point p)
@@ -71,6 +88,7 @@ static void put_row(report *t, uint32_t algorithm, const rlt_study_point *p, rlt
     rlt_value v[N_COLUMNS];
     v[i++] = rlt_count(bytes);
     v[i++] = rlt_count(s->axes[RLT_AXIS_WORKERS].count[p->at[RLT_AXIS_WORKERS]]);
+    v[i++] = rlt_count(s->axes[RLT_AXIS_TENANTS].count[p->at[RLT_AXIS_TENANTS]]);
     v[i++] = rlt_real(s->axes[RLT_AXIS_LOSS].real[p->at[RLT_AXIS_LOSS]]);
     v[i++] = rlt_ps((rlt_time)s->axes[RLT_AXIS_STRAGGLER].count[p->at[RLT_AXIS_STRAGGLER]]);
     v[i++] = !a->adds ? rlt_absent() : rlt_count(s->axes[RLT_AXIS_SLOTS].count[p->at[RLT_AXIS_SLOTS]]);
@@ -90,13 +108,15 @@ static void put_row(report *t, uint32_t algorithm, const rlt_study_point *p, rlt
     v[i++] = in && r->adds ? rlt_count(r->peak) : rlt_absent();
     v[i++] = in && r->adds ? rlt_real(r->mean) : rlt_absent();
     v[i++] = in && r->servers ? rlt_count(r->server_bytes) : rlt_absent();
+    v[i++] = r->there ? rlt_real(r->fairness) : rlt_absent();
     v[i++] = r->why ? rlt_text(s->reasons[r->why - 1]) : rlt_absent();
+    without_tenants(s, v, sizeof *v);
     if (!t->json) {
         rlt_table_row(&t->table, v);
         return;
     }
     rlt_jw_object(t->json, NULL);
-    rlt_row_json(t->json, columns, N_COLUMNS, v);
+    rlt_row_json(t->json, t->columns, t->n_columns, v);
     if (s->report->series_ps && r->bins)
         rlt_occupancy_json(t->json, r->bin_ps, r->occupancy, r->bins);
     rlt_jw_end_object(t->json);
@@ -194,9 +214,11 @@ static void tell_point(const rlt_study *s, uint32_t i, char *text, size_t size)
     const char *w[RLT_AXES];
     for (int a = 0; a < RLT_AXES; a++)
         w[a] = s->axes[a].text[p.at[a]];
-    snprintf(text, size, "%s, %s workers, loss %s, straggler %s, %s slots, place %s: %s against %s",
-             w[RLT_AXIS_SIZE], w[RLT_AXIS_WORKERS], w[RLT_AXIS_LOSS], w[RLT_AXIS_STRAGGLER],
-             w[RLT_AXIS_SLOTS], w[RLT_AXIS_PLACE], s->algorithms[rlt_study_best(s, &p, true)].name,
+    snprintf(text, size, "%s, %s workers%s%s%s, loss %s, straggler %s, %s slots, place %s: %s against %s",
+             w[RLT_AXIS_SIZE], w[RLT_AXIS_WORKERS], s->shared ? " x " : "",
+             s->shared ? w[RLT_AXIS_TENANTS] : "", s->shared ? " tenants" : "", w[RLT_AXIS_LOSS],
+             w[RLT_AXIS_STRAGGLER], w[RLT_AXIS_SLOTS], w[RLT_AXIS_PLACE],
+             s->algorithms[rlt_study_best(s, &p, true)].name,
              s->algorithms[rlt_study_best(s, &p, false)].name);
 }
 
@@ -223,7 +245,7 @@ static void put_axes(report *t, FILE *out, gains *g, rlt_error *err, int *rc)
     else
         rlt_table_begin(&table, RLT_FORMAT_TABLE, summary_columns, N_SUMMARY, out, NULL);
     for (uint32_t axis = 0; axis < RLT_AXES; axis++)
-        for (uint32_t v = 0; v < s->axes[axis].n; v++) {
+        for (uint32_t v = 0; v < s->axes[axis].n && (axis != RLT_AXIS_TENANTS || s->shared); v++) {
             gather(s, axis, v, g);
             put_summary_row(t, &table, axis, v, g);
         }
@@ -303,18 +325,19 @@ int rlt_study_report(const rlt_study *s, const rlt_parsed *args, rlt_error *err)
     char line[400];
     int rc, ended;
     remark(s);
+    memcpy(t.columns, columns, sizeof columns);
+    for (uint32_t a = 0; a < s->n_algorithms; a++)
+        rlt_column_widen(&t.columns[ALGORITHM], s->algorithms[a].name);
+    t.n_columns = without_tenants(s, t.columns, sizeof *t.columns);
     if (format == RLT_FORMAT_JSON)
         return report_json(&t, args, err);
     if ((rc = rlt_file_open(&f, s->report->output, err)))
         return rc;
-    memcpy(t.columns, columns, sizeof columns);
-    for (uint32_t a = 0; a < s->n_algorithms; a++)
-        rlt_column_widen(&t.columns[ALGORITHM], s->algorithms[a].name);
     if (format == RLT_FORMAT_TABLE) {
         rlt_setup_line(s->setup, line, sizeof line);
         fprintf(f.stream, "# %s; %s\n", line, rlt_coll_name(s->kind));
     }
-    rlt_table_begin(&t.table, format, t.columns, N_COLUMNS, f.stream, NULL);
+    rlt_table_begin(&t.table, format, t.columns, t.n_columns, f.stream, NULL);
     put_rows(&t);
     ended = rlt_table_end(&t.table, err);
     if (!ended && format == RLT_FORMAT_TABLE) {
@@ -323,6 +346,11 @@ int rlt_study_report(const rlt_study *s, const rlt_parsed *args, rlt_error *err)
             "its own; to srv:\n# contributions that were not added up on their way; peak, mean: slots in "
             "use at the fullest switch\n",
             f.stream);
+        if (s->shared)
+            fputs(
+                "# tenants: jobs at once, each with the workers; time, busbw: of the slowest; Jain: index of "
+                "their rates\n",
+                f.stream);
         ended = put_summary(&t, f.stream, err);
     }
     if (ended) {

@@ -6,45 +6,14 @@
 #include "collectives/selector.h"
 #include "sim/units.h"
 #include "tools/coll.h"
-#include "tools/coll_react.h"
+#include "tools/coll_row.h"
 #include "tools/file.h"
 #include "tools/message.h"
 
-enum { N_COLUMNS = 20, N_OF_STEPS = 16 }; /* the last ones where protocols react */
-
-static const rlt_column columns[N_COLUMNS] = {
-    {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0}, /* or as wide as the longest asked for */
-    {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0},
-    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 12, 0}, /* the same */
-    {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0},
-    {"time_ps", "time", "us", RLT_COL_TIME, 10, 0},
-    {NULL, "", NULL, RLT_COL_TEXT, 1, 0}, /* the fastest of its size */
-    {"algbw_GBps", "algbw", "GB/s", RLT_COL_REAL, 8, 2},
-    {"busbw_GBps", "busbw", "GB/s", RLT_COL_REAL, 8, 2},
-    {"bound_ps", "bound", "us", RLT_COL_TIME, 10, 0},
-    {NULL, "eff.", "%", RLT_COL_PERCENT, 5, 1},
-    {"bottleneck_utilization", "busy", "%", RLT_COL_PERCENT, 5, 1},
-    {"bottleneck", "bottleneck", NULL, RLT_COL_TEXT, 10, 0},
-    {"bus_factor", NULL, NULL, RLT_COL_REAL, 0, 0},
-    {"events", NULL, NULL, RLT_COL_COUNT, 0, 0},
-    {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
-    {"simulated_ranks", NULL, NULL, RLT_COL_COUNT, 0, 0}, /* one of each class, when folded */
-    {"retransmissions", "resent", NULL, RLT_COL_COUNT, 6, 0},
-    {"fallback_share", "to srv", "%", RLT_COL_PERCENT, 6, 1}, /* not added up on the way to a server */
-    {"peak_occupancy", "slots", NULL, RLT_COL_COUNT, 6, 0},
-    {"server_bytes", NULL, NULL, RLT_COL_COUNT, 0, 0},
-};
-enum { COLLECTIVE = 0, BYTES = 1, ALGORITHM = 2, MARK = 5, BOUND = 8, BOTTLENECK = 11, FACTOR = 12 };
 /* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
 enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };
 /* Ranks x bytes from which protocols that react are not in `all`: some seconds. */
 #define MOST_OF_ALL ((uint64_t)1 << 33)
-
-typedef struct coll_row {
-    rlt_value values[N_COLUMNS];
-    char bottleneck[sizeof((rlt_busiest *)0)->name];
-    rlt_time time_ps;
-} coll_row;
 
 /* What a thread found. */
 typedef struct coll_result {
@@ -52,7 +21,9 @@ typedef struct coll_result {
     rlt_coll_run run;    /* kept where links are wanted */
     rlt_react_run react; /* the same of a protocol that reacts */
     char refused[1700];  /* why it cannot */
-    coll_row row;
+    char fell_back[400]; /* what ran instead, and why; of tenants their lines tell */
+    rlt_tenants tenants;
+    rlt_coll_row row;
     rlt_coll_kind kind;
     const rlt_algorithm *algorithm;
     rlt_busiest over;
@@ -63,28 +34,30 @@ typedef struct coll_result {
 typedef struct coll_table {
     const rlt_coll_ask *ask;
     rlt_format format;
-    bool keeps_links, keeps_runs;       /* keeps_runs: of protocols */
-    coll_result *results;               /* by slot */
-    coll_row rows[RLT_COLL_ALGORITHMS]; /* of the size at hand */
+    bool keeps_links, keeps_runs;           /* keeps_runs: of protocols */
+    coll_result *results;                   /* by slot */
+    rlt_coll_row rows[RLT_COLL_ALGORITHMS]; /* of the size at hand */
     uint32_t n_rows;
     uint64_t rows_done;
     rlt_coll_points points;
     uint32_t warned_over, noted_unused; /* once is enough; bits by algorithm */
-    uint64_t noted_refused;             /* by place among the algorithms asked for */
+    uint64_t noted_refused, noted_back; /* by place among the algorithms asked for */
     bool noted_packets;
     uint32_t n_columns;
     rlt_file file;
     rlt_jw json;
     bool json_open;
-    rlt_column columns[N_COLUMNS];
+    rlt_column columns[RLT_ROW_COLUMNS];
     rlt_table table;
+    rlt_table tenants; /* below it: a line each */
+    bool tenants_open;
 } coll_table;
 
-rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i)
+rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i, uint32_t tenant)
 {
     const rlt_coll_case *c = &ask->cases[i / ask->n_algorithms];
-    rlt_coll_request r =
-        rlt_group_request(c->kind == RLT_SEND_RECV ? &ask->pair : &ask->group, c->kind, c->bytes);
+    const rlt_group *g = ask->tenants ? &ask->tenants[tenant] : &ask->group;
+    rlt_coll_request r = rlt_group_request(c->kind == RLT_SEND_RECV ? &ask->pair : g, c->kind, c->bytes);
     r.root = ask->root;
     if (!rlt_coll_rooted(c->kind))
         r.root = 0;
@@ -93,69 +66,6 @@ rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i)
     r.element = ask->element;
     r.listed = ask->listed[i % ask->n_algorithms];
     return r;
-}
-
-static void fill_row(coll_row *row, const rlt_coll_run *run)
-{
-    const rlt_coll_request *r = &run->plan.req;
-    double seconds = (double)run->time_ps * 1e-12, factor = rlt_busbw_factor(r->kind, r->n);
-    double algbw = (double)run->bytes / seconds * 1e-9;
-    bool timed = run->time_ps > 0;
-    uint32_t i = 0;
-    row->time_ps = run->time_ps;
-    snprintf(row->bottleneck, sizeof row->bottleneck, "%s",
-             run->busiest.link == RLT_NONE ? "none" : run->busiest.name);
-    row->values[i++] = rlt_text(rlt_coll_name(r->kind));
-    row->values[i++] = rlt_count(run->bytes);
-    row->values[i++] = rlt_text(r->listed ? r->listed->name : run->plan.algorithm->name);
-    row->values[i++] = rlt_count(r->n);
-    row->values[i++] = rlt_ps(run->time_ps);
-    row->values[i++] = rlt_text("");
-    row->values[i++] = timed ? rlt_real(algbw) : rlt_absent();
-    row->values[i++] = timed ? rlt_real(algbw * factor) : rlt_absent();
-    row->values[i++] = rlt_ps(run->bound_ps);
-    row->values[i++] = timed ? rlt_real((double)run->bound_ps / (double)run->time_ps) : rlt_absent();
-    row->values[i++] = rlt_real(run->busiest.utilization);
-    row->values[i++] = rlt_absent(); /* the bottleneck: filled when the row stays where it is */
-    row->values[i++] = rlt_real(factor);
-    row->values[i++] = rlt_count(rlt_sim_events(run->sim));
-    row->values[i++] = rlt_count(rlt_exec_net(run->exec)->messages);
-    row->values[i++] = rlt_count(run->simulated);
-    while (i < N_COLUMNS)
-        row->values[i++] = rlt_absent();
-}
-
-static void fill_react_row(coll_row *row, const rlt_react_run *run, const rlt_coll_request *req,
-                           const rlt_reacting *reacting)
-{
-    const rlt_react_result *r = &run->result;
-    double seconds = (double)r->time_ps * 1e-12, factor = rlt_busbw_factor(req->kind, r->workers);
-    double algbw = (double)req->bytes / seconds * 1e-9;
-    bool timed = r->time_ps > 0;
-    uint32_t i = 0;
-    row->time_ps = r->time_ps;
-    snprintf(row->bottleneck, sizeof row->bottleneck, "%s",
-             run->busiest.link == RLT_NONE ? "none" : run->busiest.name);
-    row->values[i++] = rlt_text(rlt_coll_name(req->kind));
-    row->values[i++] = rlt_count(req->bytes);
-    row->values[i++] = rlt_text(rlt_reactive_name(reacting->protocol));
-    row->values[i++] = rlt_count(req->n);
-    row->values[i++] = rlt_ps(r->time_ps);
-    row->values[i++] = rlt_text("");
-    row->values[i++] = timed ? rlt_real(algbw) : rlt_absent();
-    row->values[i++] = timed ? rlt_real(algbw * factor) : rlt_absent();
-    row->values[i++] = rlt_ps(run->bound_ps);
-    row->values[i++] = timed ? rlt_real((double)run->bound_ps / (double)r->time_ps) : rlt_absent();
-    row->values[i++] = rlt_real(run->busiest.utilization);
-    row->values[i++] = rlt_absent();
-    row->values[i++] = rlt_real(factor);
-    row->values[i++] = rlt_count(run->events);
-    row->values[i++] = rlt_count(r->packets);
-    row->values[i++] = rlt_count(req->n);
-    row->values[i++] = rlt_count(r->retransmissions);
-    row->values[i++] = rlt_react_fallback(r);
-    row->values[i++] = run->node == RLT_NONE ? rlt_absent() : rlt_count(run->peak);
-    row->values[i++] = r->servers ? rlt_count(r->server_bytes) : rlt_absent();
 }
 
 /* A parameter that a protocol asked for has may do nothing for steps. */
@@ -238,20 +148,22 @@ static int simulate_react(const coll_table *t, rlt_job *job, coll_result *r, con
                           const rlt_reacting *reacting, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;
-    const char *name = rlt_reactive_name(reacting->protocol);
+    const char *name = rlt_reactive_name(reacting->protocol), *reason;
+    char size[32];
     bool several = ask->n_algorithms > 1 || ask->n_kinds > 1;
     rlt_react_ask how = {.setup = &ask->setup,
                          .reacting = reacting,
                          .req = req,
+                         .tenants = ask->n_tenants,
                          .series_ps = ask->report->series_ps,
                          .occupancy_ps = ask->report->series_ps};
     rlt_error why = {0};
     r->served = false;
-    if (ask->all_algorithms && req->bytes > MOST_OF_ALL / req->n) {
+    if (ask->all_algorithms && req->bytes > MOST_OF_ALL / ask->group.n) {
         snprintf(r->refused, sizeof r->refused,
                  "%s is left out of 'all' from %u ranks x %llu bytes on: its packets take long; name it to "
                  "have it",
-                 name, req->n, (unsigned long long)req->bytes);
+                 name, ask->group.n, (unsigned long long)req->bytes);
         return 0;
     }
     int rc = rlt_react_open(&r->react, &how, &why);
@@ -263,9 +175,15 @@ static int simulate_react(const coll_table *t, rlt_job *job, coll_result *r, con
     if (rc)
         return rlt_fail(err, rc, why.where, "%s", why.what);
     rc = rlt_react_simulate(&r->react, &how, job, err);
+    if (!rc && ask->tenants)
+        rc = rlt_tenants_of_protocol(&r->react, &how, &r->tenants, err);
     if (rc)
         return rc;
-    fill_react_row(&r->row, &r->react, req, reacting);
+    if (!ask->tenants && (reason = rlt_react_reason(&r->react.result)))
+        snprintf(r->fell_back, sizeof r->fell_back, "%s of %s ran as %s: %.256s", name,
+                 rlt_format_size(size, sizeof size, req->bytes), rlt_react_ran(&r->react.result, &how),
+                 reason);
+    rlt_row_of_protocol(&r->row, &r->react, &how, &r->tenants);
     r->served = true;
     return 0;
 }
@@ -285,42 +203,56 @@ static void explain(coll_result *r, const rlt_coll_request *req)
                  rlt_algorithm_usual(req)->name);
 }
 
-/* In a thread: reads what was asked for, and writes to its slot alone. */
-static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
+/* A row of an algorithm of steps. */
+static int simulate_steps(const coll_table *t, rlt_job *job, coll_result *r, uint32_t i,
+                          const rlt_coll_request *req, rlt_error *err)
 {
-    const coll_table *t = ctx;
     const rlt_coll_ask *ask = t->ask;
-    coll_result *r = &t->results[slot];
-    rlt_coll_request req = rlt_coll_request_of(ask, i);
     rlt_coll_how how = {.setup = &ask->setup,
                         .algorithm = ask->algorithms[i % ask->n_algorithms],
+                        .tenants = ask->n_tenants,
                         .check = ask->check,
                         .fold = ask->fold,
                         .verify_fold = ask->verify_fold,
                         .series_ps = ask->report->series_ps,
                         .job = job};
+    int rc = try_plan(ask, &r->run, &how, req, &r->served, err);
+    if (rc || !r->served || (rc = rlt_coll_simulate(&r->run, &how, err)) != 0)
+        return rc;
+    if (ask->tenants && (rc = rlt_tenants_of_steps(&r->run, &r->tenants, err)) != 0)
+        return rc;
+    rlt_row_of_steps(&r->row, &r->run, &r->tenants);
+    r->algorithm = r->run.plan.algorithm;
+    if (ask->why && (!how.algorithm || i % ask->n_algorithms == 0))
+        explain(r, req);
+    r->over = r->run.over;
+    r->rounded = r->run.plan.req.bytes - r->run.bytes;
+    return 0;
+}
+
+/* In a thread: reads what was asked for, and writes to its slot alone. */
+static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    const coll_table *t = ctx;
+    const rlt_coll_ask *ask = t->ask;
     const rlt_reacting *reacting = ask->reacting[i % ask->n_algorithms];
-    r->why[0] = r->refused[0] = '\0';
-    r->kind = req.kind;
+    coll_result *r = &t->results[slot];
+    uint32_t n = ask->tenants ? ask->n_tenants : 1;
+    rlt_coll_request *reqs = calloc(n, sizeof *reqs);
+    if (!reqs)
+        return rlt_nomem(err);
+    for (uint32_t k = 0; k < n; k++)
+        reqs[k] = rlt_coll_request_of(ask, i, k);
+    r->why[0] = r->refused[0] = r->fell_back[0] = '\0';
+    r->kind = reqs[0].kind;
     r->algorithm = NULL;
-    if (reacting) {
-        int failed = simulate_react(t, job, r, &req, reacting, err);
-        if (failed || !r->served || !t->keeps_runs)
-            rlt_react_end(&r->react);
-        return failed;
+    int rc =
+        reacting ? simulate_react(t, job, r, reqs, reacting, err) : simulate_steps(t, job, r, i, reqs, err);
+    free(reqs);
+    if (rc || !r->served || !(reacting ? t->keeps_runs : t->keeps_links)) {
+        rlt_react_end(&r->react);
+        rlt_coll_end(&r->run);
     }
-    int rc = try_plan(ask, &r->run, &how, &req, &r->served, err);
-    if (!rc && r->served && !(rc = rlt_coll_simulate(&r->run, &how, err))) {
-        fill_row(&r->row, &r->run);
-        r->algorithm = r->run.plan.algorithm;
-        if (ask->why && (!how.algorithm || i % ask->n_algorithms == 0))
-            explain(r, &req);
-        r->over = r->run.over;
-        r->rounded = r->run.plan.req.bytes - r->run.bytes;
-        if (t->keeps_links)
-            return 0;
-    }
-    rlt_coll_end(&r->run);
     return rc;
 }
 
@@ -362,7 +294,7 @@ static int put_rows(coll_table *t, rlt_error *err)
         best = t->rows[i].time_ps < t->rows[best].time_ps ? i : best;
     for (uint32_t i = 0; i < n; i++) {
         if (n > 1 && t->rows[i].time_ps == t->rows[best].time_ps)
-            t->rows[i].values[MARK] = rlt_text("*");
+            t->rows[i].values[RLT_ROW_MARK] = rlt_text("*");
         rlt_table_row(&t->table, t->rows[i].values);
     }
     return rlt_file_flush(&t->file, err);
@@ -370,33 +302,39 @@ static int put_rows(coll_table *t, rlt_error *err)
 
 static int take_row(coll_table *t, coll_result *r, rlt_error *err)
 {
-    coll_row *row = &t->rows[t->n_rows++];
+    rlt_coll_row *row = &t->rows[t->n_rows++];
     int rc;
     *row = r->row;
-    row->values[BOTTLENECK] = rlt_text(row->bottleneck);
+    row->values[RLT_ROW_BOTTLENECK] = rlt_text(row->bottleneck);
     if (r->algorithm)
         remark(t, r);
     rc = rlt_coll_note_point(&t->points,
                              &(rlt_coll_point){.kind = r->kind,
-                                               .algorithm = row->values[ALGORITHM].text,
-                                               .bytes = row->values[BYTES].count,
+                                               .algorithm = row->values[RLT_ROW_ALGORITHM].text,
+                                               .bytes = row->values[RLT_ROW_BYTES].count,
                                                .time_ps = row->time_ps,
-                                               .bound_ps = row->values[BOUND].time,
-                                               .bus_factor = row->values[FACTOR].real},
+                                               .bound_ps = row->values[RLT_ROW_BOUND].time,
+                                               .bus_factor = row->values[RLT_ROW_FACTOR].real},
                              err);
     if (rc)
         return rc;
     if (t->format == RLT_FORMAT_JSON) {
         rlt_jw_object(&t->json, NULL);
-        rlt_row_json(&t->json, columns, t->n_columns, row->values);
+        rlt_row_json(&t->json, rlt_row_columns, t->n_columns, row->values);
         if (r->react.fabric)
             rc = rlt_react_json(&t->json, &r->react, t->ask->setup.topology, err);
+        if (r->tenants.list)
+            rlt_tenants_json(&t->json, &r->tenants);
     } else if (row_comes_with_links(t))
         rlt_table_row(&t->table, row->values);
     if (!rc)
         rc = write_links(t, r, err);
     if (t->format == RLT_FORMAT_JSON)
         rlt_jw_end_object(&t->json);
+    if (t->tenants_open)
+        rlt_tenants_rows(&t->tenants, &r->tenants, r->kind, row->values[RLT_ROW_BYTES].count,
+                         row->values[RLT_ROW_ALGORITHM].text);
+    rlt_tenants_free(&r->tenants);
     rlt_coll_end(&r->run);
     rlt_react_end(&r->react);
     return rc;
@@ -410,6 +348,10 @@ static void remark_react(coll_table *t, const coll_result *r, uint32_t algorithm
         rlt_note("%s", r->refused);
     if (r->refused[0])
         t->noted_refused |= UINT64_C(1) << algorithm;
+    if (r->served && r->fell_back[0] && !(t->noted_back >> algorithm & 1)) {
+        rlt_note("%s", r->fell_back);
+        t->noted_back |= UINT64_C(1) << algorithm;
+    }
     if (r->served && !t->noted_packets && (s->model != &rlt_net_packet || s->endpoint.message_ps))
         rlt_note("%s is simulated on packets, with headers of its own and without costs of endpoints, "
                  "whatever --network says (%s)",
@@ -452,6 +394,7 @@ static int run_all(coll_table *t, rlt_error *err)
     for (uint32_t i = 0; i < work.slots; i++) {
         rlt_coll_end(&t->results[i].run);
         rlt_react_end(&t->results[i].react);
+        rlt_tenants_free(&t->results[i].tenants);
     }
     free(t->results);
     if (!rc && t->rows_done == 0)
@@ -470,8 +413,9 @@ static int begin_output(coll_table *t, const rlt_parsed *args, rlt_error *err)
     t->format = rlt_format_of(ask->report->format);
     t->keeps_links = ask->report->links_csv || (ask->report->links && t->format != RLT_FORMAT_CSV);
     for (uint32_t a = 0; a < ask->n_algorithms; a++)
-        t->n_columns = ask->reacting[a] ? N_COLUMNS : t->n_columns;
-    t->keeps_runs = t->keeps_links || (t->format == RLT_FORMAT_JSON && t->n_columns == N_COLUMNS);
+        t->n_columns = ask->reacting[a] ? RLT_ROW_OF_PROTOCOLS : t->n_columns;
+    t->keeps_runs = t->keeps_links || (t->format == RLT_FORMAT_JSON && t->n_columns == RLT_ROW_OF_PROTOCOLS);
+    t->n_columns = ask->tenants ? RLT_ROW_COLUMNS : t->n_columns;
     if (t->format == RLT_FORMAT_JSON) {
         rlt_document_begin(&t->json, "coll", args, &ask->setup.inputs);
         rlt_setup_json(&ask->setup, &t->json);
@@ -485,17 +429,36 @@ static int begin_output(coll_table *t, const rlt_parsed *args, rlt_error *err)
         rlt_setup_line(&ask->setup, line, sizeof line);
         fprintf(t->file.stream, "# %s\n", line);
     }
-    memcpy(t->columns, columns, sizeof columns);
+    memcpy(t->columns, rlt_row_columns, sizeof rlt_row_columns);
     for (uint32_t k = 0; k < ask->n_cases; k++)
-        rlt_column_widen(&t->columns[COLLECTIVE], rlt_coll_name(ask->cases[k].kind));
+        rlt_column_widen(&t->columns[RLT_ROW_COLLECTIVE], rlt_coll_name(ask->cases[k].kind));
     for (uint32_t a = 0; a < ask->n_algorithms; a++)
         if (ask->reacting[a])
-            rlt_column_widen(&t->columns[ALGORITHM], rlt_reactive_name(ask->reacting[a]->protocol));
+            rlt_column_widen(&t->columns[RLT_ROW_ALGORITHM], rlt_reactive_name(ask->reacting[a]->protocol));
         else if (ask->algorithms[a])
-            rlt_column_widen(&t->columns[ALGORITHM],
+            rlt_column_widen(&t->columns[RLT_ROW_ALGORITHM],
                              ask->listed[a] ? ask->listed[a]->name : ask->algorithms[a]->name);
     rlt_table_begin(&t->table, t->format, t->columns, t->n_columns, t->file.stream, NULL);
+    t->tenants_open = ask->tenants && t->format == RLT_FORMAT_TABLE;
+    if (t->tenants_open)
+        rlt_tenants_table(&t->tenants, t->file.stream);
     return 0;
+}
+
+/* Below the table: what each tenant did. */
+static int end_tenants(coll_table *t, rlt_error *err)
+{
+    const rlt_coll_ask *ask = t->ask;
+    if (!t->tenants_open || t->rows_done == 0)
+        return 0;
+    t->tenants_open = false;
+    fprintf(
+        t->file.stream,
+        "\n# %u tenants at once, tenant j with the group's ranks j, j + %u, ...; above, time is that of the "
+        "slowest,\n# ranks, size and bandwidths are of one; Jain: index of their rates, 1 where all are "
+        "equal\n",
+        ask->n_tenants, ask->n_tenants);
+    return rlt_table_end(&t->tenants, err);
 }
 
 static int end_output(coll_table *t, bool partial, rlt_error *err)
@@ -511,6 +474,8 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
     }
     if ((rc = rlt_table_end(&t->table, err)))
         return rc;
+    if ((rc = end_tenants(t, err)))
+        return rc;
     if (t->format == RLT_FORMAT_TABLE)
         rlt_coll_put_crossings(t->file.stream, &t->points);
     if (t->format == RLT_FORMAT_TABLE)
@@ -525,7 +490,7 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
 
 int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *err)
 {
-    coll_table t = {.ask = ask, .n_columns = N_OF_STEPS};
+    coll_table t = {.ask = ask, .n_columns = RLT_ROW_OF_STEPS};
     int rc = begin_output(&t, args, err), ended = 0;
     if (!rc) {
         rc = run_all(&t, err);
@@ -544,6 +509,8 @@ int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *e
     rlt_coll_points_free(&t.points);
     if (t.json_open)
         rlt_document_drop(&t.json);
+    if (end_tenants(&t, NULL) && !ended)
+        ended = rlt_nomem(err);
     if (t.file.stream)
         rlt_file_discard(&t.file);
     return rc ? rc : ended;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/libra.h"
 #include "sim/units.h"
 #include "tools/message.h"
 
@@ -173,10 +174,41 @@ static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_e
             return rc;
         taken = 1;
     }
+    if (only && only == s->fallback.protocol) {
+        int rc = rlt_settings_set(only, s->fallback.values, bare, value, err);
+        return rc ? rc : 1;
+    }
     if (only && !taken)
         return rlt_fail(err, RLT_EUSAGE, name, "%s is not among the algorithms asked for",
                         rlt_reactive_name(only));
     return taken;
+}
+
+static int set_sharing(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    static const char *const words[] = {[RLT_SHARE_STATIC] = "static",
+                                        [RLT_SHARE_DYNAMIC] = "dynamic",
+                                        [RLT_SHARE_FIRST_COME] = "first_come"};
+    for (uint32_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (same_name(words[i], value, strlen(value))) {
+            s->aggregator.sharing = (rlt_slot_sharing)i;
+            return 1;
+        }
+    return rlt_fail(err, RLT_EUSAGE, name, "expected static, dynamic or first_come, got '%s'", value);
+}
+
+static int set_fallback(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    const rlt_reactive *r;
+    char known[512] = "";
+    s->fallback.protocol = rlt_find_protocol(value, strlen(value));
+    if (s->fallback.protocol) {
+        int rc = rlt_settings_preset(s->fallback.protocol, s->fallback.values, err);
+        return rc ? rc : 1;
+    }
+    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++)
+        rlt_list_name(known, sizeof known, rlt_reactive_name(r));
+    return rlt_fail(err, RLT_EUSAGE, name, "unknown protocol '%s'; known: %s", value, known);
 }
 
 /* What every switch that adds has. 1: set, 0: not of that kind. */
@@ -184,6 +216,10 @@ static int set_switch(rlt_setup *s, const char *name, const char *value, rlt_err
 {
     uint64_t n = 0;
     int rc;
+    if (strcmp(name, "switch.sharing") == 0)
+        return set_sharing(s, name, value, err);
+    if (strcmp(name, "switch.fallback") == 0)
+        return set_fallback(s, name, value, err);
     if (strcmp(name, "switch.memory") == 0) {
         rc = rlt_parse_size(value, &s->aggregator.memory_bytes, name, err);
         return rc ? rc : 1;
@@ -343,6 +379,42 @@ static int scale_links(rlt_topology *t, const rlt_settings *from, rlt_error *err
     return 0;
 }
 
+/* A fallback that is named takes the place of what protocols would do themselves where they are refused. */
+static int prefer_fallback(rlt_setup *s, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < s->n_protocols && s->fallback.protocol && !rc; i++)
+        if (rlt_has_setting(s->protocols[i].protocol, "refused"))
+            rc = rlt_settings_set(s->protocols[i].protocol, s->protocols[i].values, "refused", "fail", err);
+    return rc;
+}
+
+static int read_updates(rlt_setup *s, const rlt_settings *from, rlt_error *err)
+{
+    bool libra = false;
+    if (!from->updates)
+        return 0;
+    for (uint32_t i = 0; i < s->n_protocols; i++)
+        libra |= s->protocols[i].protocol == &rlt_libra;
+    if (!libra)
+        return rlt_fail(err, RLT_EUSAGE, "--updates", "is for libra, which is not among the algorithms");
+    for (uint32_t i = 0; i < from->set.n; i++) {
+        const char *set = from->set.items[i], *bare = strncmp(set, "libra.", 6) == 0 ? set + 6 : set;
+        if (strncmp(bare, "parameters=", 11) == 0 || strncmp(bare, "zipf=", 5) == 0)
+            return rlt_fail(err, RLT_EUSAGE, "--updates",
+                            "the file says how many parameters there are and how popular each is: it does "
+                            "not go with --set %s",
+                            set);
+    }
+    rlt_skew *skew = calloc(1, sizeof *skew);
+    int rc = skew ? rlt_skew_read(from->updates, skew, err) : rlt_nomem(err);
+    if (rc)
+        free(skew);
+    else
+        s->updates = skew;
+    return rc ? rc : rlt_inputs_add_file(&s->inputs, "updates", from->updates, err);
+}
+
 /* Those asked for, with their presets. */
 static int open_protocols(rlt_setup *s, const rlt_settings *from, rlt_error *err)
 {
@@ -383,6 +455,7 @@ int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_
     out->endpoint = *rlt_topology_endpoint(out->topology);
     out->packet = rlt_packet_default();
     if ((rc = open_protocols(out, s, err)) || (rc = apply_sets(out, s, err)) ||
+        (rc = prefer_fallback(out, err)) || (rc = read_updates(out, s, err)) ||
         (rc = place(out, s, n_ranks, err)))
         rlt_setup_free(out);
     return rc;
@@ -393,6 +466,9 @@ void rlt_setup_free(rlt_setup *s)
     rlt_placement_free(&s->placement);
     rlt_topology_free(s->topology);
     free(s->protocols);
+    if (s->updates)
+        rlt_skew_free(s->updates);
+    free(s->updates);
     *s = (rlt_setup){0};
 }
 

@@ -22,6 +22,7 @@ typedef struct rlt_settings {
     const rlt_reactive *const *protocols;
     uint32_t n_protocols;
     bool protocols_where_able; /* only where a switch adds up; else there are none */
+    const char *updates;       /* file of recorded counts; the same */
 } rlt_settings;
 extern const rlt_option rlt_settings_options[]; /* offsets in rlt_settings */
 
@@ -47,7 +48,10 @@ typedef struct rlt_setup {
     const char *patterns[RLT_MAX_DIMS]; /* inside each dimension of the topology; NULL: by shape */
     rlt_reacting *protocols;            /* owned; in the order asked for */
     uint32_t n_protocols;
-    rlt_aggregator_config aggregator; /* slots, memory and width of every switch that adds; 0: as needed */
+    rlt_aggregator_config aggregator; /* slots, memory, width and sharing of every switch that adds; 0: as
+                                         needed, static */
+    rlt_reacting fallback;            /* what runs where switches refuse; protocol NULL: none */
+    struct rlt_skew *updates;         /* recorded, of Libra's parameters; owned; NULL: none */
     rlt_inputs inputs;                /* for the manifest */
 } rlt_setup;
 
@@ -60,8 +64,9 @@ void rlt_setup_free(rlt_setup *s);
 bool rlt_setup_adds(const rlt_setup *s);
 /* One --set by name and value: settings of endpoints (net/endpoint.h), of the packet model where that is the
  * network or protocols react (net/packet.h; with or without "packet." in front), channels, chunks, window,
- * directions, servers, patterns of algorithms, switch.slots, switch.memory, switch.width, and those of the
- * protocols: NAME of all that have it, PROTOCOL.NAME of one. RLT_EUSAGE. */
+ * directions, servers, patterns of algorithms, switch.slots, switch.memory, switch.width, switch.sharing,
+ * switch.fallback, and those of the protocols: NAME of all that have it, PROTOCOL.NAME of one (that of the
+ * fallback, too, once it is named). RLT_EUSAGE. */
 int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;
 /* The same into a request. */
 void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req);
