@@ -192,7 +192,7 @@ expect "groups of 4: there are none" "$(run -a all_reduce=ring,all_reduce@4=nvls
 star='switch:8@100Gbps,1us'
 expect "where no switch adds up, what stands before it" "$(run -a all_reduce=ring:64MiB:nvls | cut -d' ' -f1,3)" "ring ring"
 for wrong in all_reduce=ring:64MiB all_reduce=ring:64MiB:nosuch ring:64MiB:nvls all_reduce@0=ring all_reduce=ring:2MiB:nvls:1MiB:ring \
-    all_reduce=ring:1:nvls all_gather=ring:1MiB:tree all_reduce=ring:1MiB:switchml; do
+    all_reduce=ring:1:nvls all_gather=ring:1MiB:tree all_gather=ring:1MiB:switchml; do
     "$ringlet" run -m transformer:layers=2,hidden=768 -t "$star" -a $wrong >"$tmp/out" 2>"$tmp/err" </dev/null
     expect "--algorithm $wrong is wrong use" "$? $(grep -c '^ringlet: --algorithm' "$tmp/err")" "2 1"
 done

@@ -192,7 +192,7 @@ expect "list names what is set" "$("$ringlet" list settings -f csv | grep -c '^s
 
 # Wrong arguments.
 star=$(plain 8)
-refused "tenants of a word" 2 "--tenants: expected 1 to 1024, got 'two'" -t "$star" -b 1MiB --tenants two
+refused "tenants of a word" 2 "--tenants: expected 1 to 65535, got 'two'" -t "$star" -b 1MiB --tenants two
 refused "no tenants" 2 "--tenants: expected 1 to" -t "$star" -b 1MiB --tenants 0
 refused "a list of them without the study" 2 "got '1,2'" -t "$star" -b 1MiB --tenants 1,2
 refused "ranks that cannot be shared out" 2 "8 ranks are not 3 equal jobs" -t "$star" -b 1MiB --tenants 3
