@@ -128,9 +128,9 @@ typedef struct rlt_react_request {
 
 typedef struct rlt_react_result {
     const char *protocol; /* the one that ran */
-    rlt_time time_ps; /* from start_ps to the last receipt of the last member */
-    rlt_time end_ps;  /* on the clock */
-    uint32_t workers; /* members that contribute */
+    rlt_time time_ps;     /* from start_ps to the last receipt of the last member */
+    rlt_time end_ps;      /* on the clock */
+    uint32_t workers;     /* members that contribute */
     uint32_t servers;
     uint64_t chunks;
     uint32_t window; /* in force */
