@@ -47,4 +47,18 @@ for d in $data/astra/et/*; do
     p=$(ls "$d" | head -1 | sed 's/\..*//') k=$(ls "$d" | wc -l)
     try "Chakra $(basename "$d")" "$ringlet" run --trace "$d/$p" --topology "switch:$k@50GB/s,500ns"
 done
+for f in $data/goal/*.goal; do
+    try "GOAL $(basename "$f" .goal)" "$ringlet" run --trace "$f" --topology "switch:32@50GB/s,500ns"
+done
+for f in $data/astra1/*.txt; do
+    try "ASTRA-sim 1.0 $(basename "$f" .txt)" "$ringlet" run --trace "$f" --topology "switch:16@50GB/s,500ns"
+done
+for f in $data/simai/*.txt $data/simai/*.csv; do
+    try "SimAI $(basename "$f")" "$ringlet" run --trace "$f" --topology "switch:128@50GB/s,500ns"
+done
+for f in $data/pipedream/*.txt; do
+    try "PipeDream $(basename "$f" .txt)" "$ringlet" run --trace "$f" --topology "switch:3@50GB/s,500ns"
+done
+try "timeline ST" "$ringlet" run --trace $data/pipeline_timelines/ST --topology "switch:8@50GB/s,500ns"
+try "timeline ST, ideal" "$ringlet" run --trace $data/pipeline_timelines/ST --ideal --topology "switch:8@50GB/s,500ns"
 exit $failed

@@ -205,6 +205,9 @@ static int check_forms(const rlt_run *r, rlt_error *err)
     if (traced == (s->model != NULL))
         return rlt_fail(err, RLT_EUSAGE, NULL,
                         traced ? "give either --trace or --model" : "expected --trace or --model");
+    if (s->model && s->recording.ideal)
+        return rlt_fail(err, RLT_EUSAGE, "--ideal",
+                        "goes with --trace: a generated workload has no stragglers");
     if (astra != (s->astra_system != NULL))
         return rlt_fail(err, RLT_EUSAGE, astra ? "--timing astra" : "--astra-system",
                         astra ? "needs --astra-system" : "goes with --timing astra");

@@ -81,6 +81,8 @@ void rlt_run_react_table(const rlt_run *r, FILE *out);
 /* "in_network": {...} into an open object. */
 void rlt_run_react_json(const rlt_run *r, rlt_jw *w);
 
+/* Recorded time over that of the run, which is as if without stragglers; 0: neither is known. */
+double rlt_run_slowdown(const rlt_run *r);
 /* Bandwidth that nccl-tests would print for a communication of this duration, bytes a second. */
 double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps);
 uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm);

@@ -20,6 +20,15 @@ double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps)
            ((double)transfer_ps * 1e-12);
 }
 
+double rlt_run_slowdown(const rlt_run *r)
+{
+    rlt_time recorded = 0, run = rlt_replay_time(r->replay);
+    for (uint32_t i = 0; i < r->program->n_ranks; i++)
+        if (r->program->rank_recorded_ps[i] > recorded)
+            recorded = r->program->rank_recorded_ps[i];
+    return r->settings->recording.ideal && !r->partial && run > 0 ? (double)recorded / (double)run : 0;
+}
+
 const char *rlt_path_name(rlt_path_kind kind)
 {
     static const char *const names[] = {"compute", "host", "delay", "transfer", "start skew"};

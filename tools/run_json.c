@@ -13,6 +13,8 @@ static void totals(const rlt_run *r, rlt_jw *w)
     for (uint32_t i = 0; i < rlt_replay_iterations(r->replay); i++)
         rlt_jw_i64(w, NULL, rlt_replay_iteration_ps(r->replay, i));
     rlt_jw_end_array(w);
+    if (rlt_run_slowdown(r) > 0)
+        rlt_jw_double(w, "slowdown", rlt_run_slowdown(r), 6);
     rlt_jw_u64(w, "rank_of_totals", r->last_rank);
     rlt_jw_i64(w, "compute_ps", k.compute_ps);
     rlt_jw_i64(w, "exposed_comm_ps", k.exposed_comm_ps);

@@ -321,6 +321,9 @@ static int summary(const rlt_run *r, FILE *out, rlt_error *err)
     if (n > 8)
         fprintf(out, "... %u iterations in all\n", n);
     fprintf(out, "total time    %s\n", rlt_format_duration(a, sizeof a, rlt_replay_time(r->replay)));
+    if (rlt_run_slowdown(r) > 0)
+        fprintf(out, "slowdown      %.4f: what was recorded, over this run without stragglers\n",
+                rlt_run_slowdown(r));
     fprintf(out,
             "rank %u, the last to end: compute %.1f %%, exposed communication %.1f %%, host %.1f %%, idle "
             "%.1f %%\n",

@@ -24,6 +24,11 @@ const rlt_option rlt_trace_option_table[] = {
      AT(replicate)},
     {"trace-ranks", 0, RLT_OPT_COUNT, "N", "How many ranks there are, where the trace does not tell.",
      AT(trace_ranks), .min = 1, .max = RLT_MAX_RANKS},
+    {"ideal", 0, RLT_OPT_FLAG, NULL,
+     "As the job would run without stragglers (timelines only): every computation takes the mean of its kind "
+     "over all ranks and steps, every communication the median without waiting, and nothing is launched "
+     "late.",
+     AT(ideal)},
     {0}};
 #undef AT
 
@@ -68,6 +73,7 @@ int rlt_trace_read_options(const rlt_trace_settings *s, rlt_read_options *out, r
                               .first_step = -1,
                               .last_step = -1,
                               .step_mark = s->step_mark,
+                              .ideal = s->ideal,
                               .n_replicate = s->replicate.n};
     *replicate = calloc((size_t)s->replicate.n + 1, sizeof **replicate);
     if (!*replicate)

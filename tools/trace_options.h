@@ -10,6 +10,7 @@ typedef struct rlt_trace_settings {
     const char *host_trace, *steps, *step_mark;
     rlt_texts replicate;
     uint64_t trace_ranks;
+    bool ideal;
 } rlt_trace_settings;
 extern const rlt_option rlt_trace_option_table[]; /* offsets in rlt_trace_settings */
 

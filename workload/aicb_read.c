@@ -13,13 +13,14 @@
 #include <string.h>
 
 #include "sim/mem.h"
+#include "workload/csv.h"
 #include "workload/inflate.h"
 #include "workload/layers.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)
 #define MAX_BYTES      (UINT64_C(1) << 48)
 #define PS_PER_MS      1000000000.0
-enum { MAX_ROWS = 1 << 20, MAX_OPS = 1 << 26, MAX_CELLS = 32, MAX_CLASSES = 16, MAX_CELL = 200 };
+enum { MAX_ROWS = 1 << 20, MAX_OPS = 1 << 26, MAX_CLASSES = 16 };
 
 enum { TYPE, GROUP, SIZE, BYTES, STAGE, ELAPSED, N_COLUMNS };
 static const char *const column_names[] = {"comm_type", "comm_group", "comm_group_size",
@@ -46,10 +47,7 @@ typedef struct class
 
 typedef struct reading {
     rlt_layer_table t; /* for its file, names and ranks */
-    const char *at, *end;
-    uint32_t line;
-    char text[MAX_CELLS][MAX_CELL + 1]; /* cells of the line */
-    uint32_t n_cells;
+    rlt_csv csv;
     int column[N_COLUMNS];
     row *rows;
     uint32_t n, capacity, steps;
@@ -62,38 +60,12 @@ typedef struct reading {
 
 static int fail_line(const reading *r, int code, const char *what, const char *cell)
 {
-    return rlt__layer_fail(&r->t, r->line ? r->line : 1, code, r->err, "%s, got '%s'", what, cell);
-}
-
-/* The next line in cells; 0 cells at the end. Quotes are not used in these files. */
-static int next_line(reading *r)
-{
-    const char *from, *to;
-    r->n_cells = 0;
-    while (r->n_cells == 0 && rlt__text_line(&r->at, r->end, &r->line, &from, &to)) {
-        if (memchr(from, '\0', (size_t)(to - from)))
-            return rlt__layer_fail(&r->t, r->line, RLT_EMALFORMED, r->err, "a zero byte");
-        while (from < to || (r->n_cells && from == to && from[-1] == ',')) {
-            const char *comma = from < to ? memchr(from, ',', (size_t)(to - from)) : NULL;
-            size_t length = (size_t)((comma ? comma : to) - from);
-            if (r->n_cells == MAX_CELLS || length > MAX_CELL)
-                return rlt__layer_fail(&r->t, r->line, RLT_EMALFORMED, r->err,
-                                       "more than %d cells, or one of more than %d characters", MAX_CELLS,
-                                       MAX_CELL);
-            memcpy(r->text[r->n_cells], from, length);
-            r->text[r->n_cells++][length] = '\0';
-            if (!comma)
-                break;
-            from = comma + 1;
-        }
-    }
-    return 0;
+    return rlt__csv_fail(&r->csv, code, r->err, "%s, got '%s'", what, cell);
 }
 
 static const char *cell(const reading *r, int column)
 {
-    int at = r->column[column];
-    return at >= 0 && (uint32_t)at < r->n_cells ? r->text[at] : "";
+    return rlt__csv_cell(&r->csv, r->column[column]);
 }
 
 static bool is_none(const char *text)
@@ -103,21 +75,7 @@ static bool is_none(const char *text)
 
 static int whole(reading *r, int column, uint64_t max, uint64_t *out)
 {
-    const char *s = cell(r, column);
-    uint64_t v = 0;
-    size_t n = strspn(s, "0123456789");
-    if (n == 0 || (s[n] && strcmp(s + n, ".0") != 0))
-        return rlt__layer_fail(&r->t, r->line, RLT_EMALFORMED, r->err,
-                               "%s: expected a whole number, got '%s'", column_names[column], s);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t digit = (uint64_t)(s[i] - '0');
-        if (v > (max - digit) / 10)
-            return rlt__layer_fail(&r->t, r->line, RLT_ERANGE, r->err, "%s: '%s' is above %" PRIu64,
-                                   column_names[column], s, max);
-        v = v * 10 + digit;
-    }
-    *out = v;
-    return 0;
+    return rlt__csv_whole(&r->csv, r->column[column], column_names[column], max, out, r->err);
 }
 
 static int elapsed(reading *r, rlt_time *out)
@@ -188,12 +146,12 @@ static int read_group(reading *r, row *x)
 
 static int read_row(reading *r)
 {
-    row x = {.line = r->line, .step = (uint16_t)r->steps};
+    row x = {.line = r->csv.line, .step = (uint16_t)r->steps};
     int rc = 0;
     if (strcmp(cell(r, TYPE), "CommType.epoch_end") == 0 || strcmp(cell(r, TYPE), "epoch_end") == 0)
-        return ++r->steps < UINT16_MAX ? 0
-                                       : rlt__layer_fail(&r->t, r->line, RLT_ERANGE, r->err,
-                                                         "more than %d steps", UINT16_MAX - 1);
+        return ++r->steps < UINT16_MAX
+                   ? 0
+                   : rlt__csv_fail(&r->csv, RLT_ERANGE, r->err, "more than %d steps", UINT16_MAX - 1);
     if ((rc = read_type(r, &x)) || (rc = elapsed(r, &x.duration_ps)))
         return rc;
     if (x.kind == RLT_OP_COLLECTIVE &&
@@ -215,24 +173,20 @@ static int read_row(reading *r)
 static int read_heading(reading *r, uint32_t n_ranks)
 {
     unsigned first = 1, last = 0;
-    int length = 0, rc = next_line(r);
+    int length = 0, rc = rlt__csv_next(&r->csv, r->err);
     if (rc)
         return rc;
-    const char *text = r->n_cells ? r->text[0] : "";
+    const char *text = r->csv.n ? r->csv.text[0] : "";
     if (sscanf(text, "[rank%7u ~ rank%8u]%n", &first, &last, &length) != 2 || text[length] || first != 0 ||
         last >= RLT_MAX_RANKS)
         return fail_line(r, RLT_EMALFORMED, "expected [rank0 ~ rankN]", text);
     r->t.ranks = n_ranks ? n_ranks : last + 1;
-    if ((rc = next_line(r)))
+    if ((rc = rlt__csv_next(&r->csv, r->err)))
         return rc;
     for (int k = 0; k < N_COLUMNS; k++) {
-        r->column[k] = -1;
-        for (uint32_t i = 0; i < r->n_cells; i++)
-            if (strcmp(r->text[i], column_names[k]) == 0)
-                r->column[k] = (int)i;
+        r->column[k] = rlt__csv_find(&r->csv, column_names[k]);
         if (r->column[k] < 0 && k <= BYTES)
-            return rlt__layer_fail(&r->t, r->line, RLT_ESCHEMA, r->err, "there is no column %s",
-                                   column_names[k]);
+            return rlt__csv_fail(&r->csv, RLT_ESCHEMA, r->err, "there is no column %s", column_names[k]);
     }
     return 0;
 }
@@ -240,15 +194,15 @@ static int read_heading(reading *r, uint32_t n_ranks)
 static int read_rows(reading *r, uint32_t n_ranks)
 {
     int rc = read_heading(r, n_ranks);
-    uint32_t cells = r->n_cells;
-    while (!rc && !(rc = next_line(r)) && r->n_cells) {
-        if (r->n_cells != cells)
-            return rlt__layer_fail(&r->t, r->line, RLT_EMALFORMED, r->err,
-                                   "expected %" PRIu32 " cells, got %" PRIu32, cells, r->n_cells);
+    uint32_t cells = r->csv.n;
+    while (!rc && !(rc = rlt__csv_next(&r->csv, r->err)) && r->csv.n) {
+        if (r->csv.n != cells)
+            return rlt__csv_fail(&r->csv, RLT_EMALFORMED, r->err, "expected %" PRIu32 " cells, got %" PRIu32,
+                                 cells, r->csv.n);
         rc = read_row(r);
     }
     if (!rc && r->n == 0)
-        rc = rlt__layer_fail(&r->t, r->line, RLT_ESCHEMA, r->err, "there is no communication");
+        rc = rlt__csv_fail(&r->csv, RLT_ESCHEMA, r->err, "there is no communication");
     return rc;
 }
 
@@ -402,8 +356,7 @@ static int read_aicb(const char *const *paths, uint32_t n, const rlt_read_option
     r->t.file = paths[0];
     r->err = err;
     int rc = rlt__read_inflated(paths[0], MAX_FILE_BYTES, &text, &length, err);
-    r->at = text;
-    r->end = text ? text + length : NULL;
+    r->csv = (rlt_csv){.file = paths[0], .at = text, .end = text ? text + length : NULL};
     if (!rc && !(rc = read_rows(r, opts->n_ranks)))
         rc = build(r, opts, rlt_hash_bytes(text, length, 0), out);
     for (uint32_t k = 0; k < r->n_classes; k++)

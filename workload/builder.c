@@ -246,6 +246,8 @@ uint32_t rlt_build_group(rlt_builder *b, const char *label, const uint32_t *rank
 
 static int check_communication(rlt_builder *b, const rlt_op_desc *d, const char *where)
 {
+    if (d->timed && (d->bytes || d->send_counts))
+        return rlt_fail(&b->error, RLT_EUSAGE, where, "has both bytes and a time of its own");
     if (d->kind == RLT_OP_COLLECTIVE) {
         if ((unsigned)d->coll >= RLT_COLL_KINDS || d->coll == RLT_SEND_RECV)
             return rlt_fail(&b->error, RLT_EUSAGE, where, "no such collective: %d", (int)d->coll);
@@ -281,7 +283,8 @@ static int add_communication(rlt_builder *b, const rlt_op_desc *d, const char *w
                         .root = d->root,
                         .peer = d->peer,
                         .tag = d->tag,
-                        .bytes = d->bytes};
+                        .bytes = d->bytes,
+                        .timed = d->timed};
     if (d->kind == RLT_OP_COLLECTIVE && d->coll == RLT_BARRIER)
         c.bytes = 0;
     if (d->kind == RLT_OP_COLLECTIVE && d->send_counts) {
@@ -319,7 +322,7 @@ uint32_t rlt_build_op(rlt_builder *b, const rlt_op_desc *d)
         (communicates && add_communication(b, d, where) < 0))
         return RLT_NONE;
     s->ops[b->n_ops] = (rlt_op){
-        .duration_ps = communicates ? 0 : d->duration_ps,
+        .duration_ps = communicates && !d->timed ? 0 : d->duration_ps,
         .recorded_ps = d->recorded_ps < 0 ? -1 : d->recorded_ps,
         .recorded_duration_ps = d->recorded_duration_ps < 0 ? -1 : d->recorded_duration_ps,
         .rank = d->rank,

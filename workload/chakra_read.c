@@ -319,6 +319,11 @@ static int fill_communication(rank_reader *r, const rlt_chakra_node *n, rlt_op_d
     if (rc < 0)
         return rc;
     bool has = n->has_duration && recorded > 0;
+    if (rlt__chakra_has(n, RLT_CHAKRA_ATTR_DURATION)) { /* our writer's, of a communication of known time */
+        d->timed = true;
+        d->duration_ps = recorded;
+        has = has && d->recorded_duration_ps > 0;
+    }
     if (has && d->recorded_duration_ps < 0) /* our writer states it exactly */
         d->recorded_duration_ps = recorded;
     d->resource = comm_resource(r, n);

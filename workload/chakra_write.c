@@ -171,9 +171,8 @@ static void put_resource(writer *w, const rlt_op *op)
 static void put_times(writer *w, const rlt_op *op)
 {
     bool communicates = op->kind >= RLT_OP_COLLECTIVE;
-    rlt_time duration = communicates ? op->recorded_duration_ps : op->duration_ps;
-    if (!communicates && duration % RLT_US != 0)
-        put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_DURATION, RLT_CHAKRA_UINT64, (uint64_t)duration);
+    if (communicates ? w->p->comms[op->comm].timed : op->duration_ps % RLT_US != 0)
+        put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_DURATION, RLT_CHAKRA_UINT64, (uint64_t)op->duration_ps);
     if (op->recorded_ps >= 0)
         put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_RECORDED, RLT_CHAKRA_UINT64, (uint64_t)op->recorded_ps);
     if (op->recorded_duration_ps >= 0)

@@ -203,11 +203,15 @@ static int agree(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_error *err)
     bool counts = false, rooted = rlt_coll_rooted(first->kind);
     comm->kind = first->kind;
     comm->bytes = first->bytes;
+    comm->timed = first->timed;
     comm->root = rooted ? first->root : 0;
     for (uint32_t m = 0; m < n; m++) {
         const rlt_build_comm *own = &b->comms[s->ops[ops[m]].comm];
         if (own->kind != first->kind)
             return disagree(b, comm, m, rlt_coll_name(own->kind), rlt_coll_name(first->kind), err);
+        if (own->timed != first->timed)
+            return disagree(b, comm, m, own->timed ? "one of a known time" : "one of known bytes",
+                            first->timed ? "one of a known time" : "one of known bytes", err);
         if (rooted && own->root != first->root) {
             char mine[48], other[48];
             snprintf(mine, sizeof mine, "root %" PRIu32, own->root);
@@ -295,6 +299,14 @@ static int join(rlt_builder *b, collectives *c, const message *send, const messa
                         in->bytes, send->source, out->bytes,
                         rlt_interned(&s->strings, s->ops[send->op].name));
     }
+    if (out->timed != in->timed) {
+        char where[200];
+        rlt__op_place(b, receive->op, where, sizeof where);
+        return rlt_fail(err, RLT_ESCHEMA, where,
+                        "of a message, rank %" PRIu32 " knows the time and rank %" PRIu32 " only the bytes",
+                        out->timed ? send->source : send->destination,
+                        out->timed ? send->destination : send->source);
+    }
     uint32_t ranks[2] = {send->source, send->destination};
     uint32_t group = rlt_build_group(b, "", ranks, 2);
     if (group == RLT_NONE)
@@ -306,7 +318,8 @@ static int join(rlt_builder *b, collectives *c, const message *send, const messa
                                 .sequence = k,
                                 .first_op = first,
                                 .step = s->ops[send->op].step,
-                                .bytes = out->bytes};
+                                .bytes = out->bytes,
+                                .timed = out->timed};
     uint32_t ops[2] = {send->op, receive->op};
     for (uint32_t m = 0; m < 2; m++) {
         s->comm_ops[first + m] = ops[m];

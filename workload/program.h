@@ -56,8 +56,8 @@ typedef struct rlt_resource {
 } rlt_resource;
 
 typedef struct rlt_op {
-    rlt_time duration_ps;          /* of compute, memory, host, delay at scale 1; 0 for communication */
-    rlt_time recorded_ps;          /* recorded start since the program's epoch, or -1 */
+    rlt_time duration_ps; /* of compute, memory, host, delay at scale 1; of communication 0, or see timed */
+    rlt_time recorded_ps; /* recorded start since the program's epoch, or -1 */
     rlt_time recorded_duration_ps; /* as recorded (with waiting, for communication), or -1 */
     uint32_t rank, resource;       /* resource RLT_NONE: none, starts when ready */
     uint32_t first_dep, n_deps;
@@ -76,7 +76,10 @@ typedef struct rlt_comm {
     uint32_t sequence; /* k-th on its group */
     uint32_t first_op; /* comm_ops[first_op + member] is member's operation */
     uint32_t step;
-    uint64_t bytes;         /* convention of collective.h; all-to-all-v: the largest buffer of a member */
+    uint64_t bytes; /* convention of collective.h; all-to-all-v: the largest buffer of a member */
+    /* A recording told how long it takes and not its bytes: once all members are there, messages too, each
+     * member's operation takes its own duration_ps (over the network's scale); no link carries anything. */
+    bool timed;
     const uint64_t *counts; /* n * n; of a gather whose members differ, n shares; or NULL */
 } rlt_comm;
 
@@ -132,6 +135,7 @@ typedef struct rlt_op_desc {
     uint32_t group, root;
     uint64_t bytes;
     const uint64_t *send_counts; /* all-to-all-v: bytes to each member, copied; NULL: even */
+    bool timed;                  /* of communication: see rlt_comm; bytes are then 0 */
     /* send and receive */
     uint32_t peer, tag;
 } rlt_op_desc;

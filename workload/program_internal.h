@@ -16,6 +16,7 @@ typedef struct rlt_build_comm {
     uint32_t group, root; /* collectives */
     uint32_t peer, tag;   /* send and receive */
     uint64_t bytes;
+    bool timed;
     const uint64_t *counts; /* one row, in the store's arena */
 } rlt_build_comm;
 

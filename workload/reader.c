@@ -16,9 +16,9 @@
 
 enum { HEAD_BYTES = 1 << 16, MAX_FILES = RLT_MAX_RANKS, MAX_PATH_BYTES = 1 << 14 };
 
-static const rlt_reader *const readers[] = {&rlt_reader_chakra,   &rlt_reader_kineto, &rlt_reader_goal,
-                                            &rlt_reader_astra1,   &rlt_reader_simai,  &rlt_reader_aicb,
-                                            &rlt_reader_pipedream};
+static const rlt_reader *const readers[] = {&rlt_reader_chakra,    &rlt_reader_kineto,  &rlt_reader_goal,
+                                            &rlt_reader_astra1,    &rlt_reader_simai,   &rlt_reader_aicb,
+                                            &rlt_reader_pipedream, &rlt_reader_timeline};
 
 const rlt_reader *rlt_reader_at(uint32_t i)
 {
@@ -28,7 +28,7 @@ const rlt_reader *rlt_reader_at(uint32_t i)
 typedef struct trace_file {
     char *path;
     uint32_t rank;
-    bool is_et;
+    int kind;
 } trace_file;
 
 typedef struct file_list {
@@ -49,14 +49,19 @@ static size_t inflated_length(const char *name)
     return ends_with(name, length, ".gz") ? length - 3 : length;
 }
 
-static bool is_et_name(const char *name)
-{
-    return ends_with(name, inflated_length(name), ".et");
-}
+/* Names by what they end in; of those in a directory only the first kind there is are its trace: beside
+ * execution traces and timelines, JSON is settings or results. */
+enum { NAME_ET, NAME_TIMELINE, NAME_JSON, NAME_OTHER };
 
-static bool is_trace_name(const char *name)
+static int kind_of_name(const char *name)
 {
-    return name[0] != '.' && (is_et_name(name) || ends_with(name, inflated_length(name), ".json"));
+    size_t length = inflated_length(name);
+    if (name[0] == '.')
+        return NAME_OTHER;
+    return ends_with(name, length, ".et")                                           ? NAME_ET
+           : ends_with(name, length, ".csv") && strncasecmp(name, "trace-", 6) == 0 ? NAME_TIMELINE
+           : ends_with(name, length, ".json")                                       ? NAME_JSON
+                                                                                    : NAME_OTHER;
 }
 
 /* Digits count as a rank after a separator or a word that says so: "dlrm.3.et", "rank3.json", not
@@ -105,14 +110,14 @@ static int add_file(file_list *l, const char *directory, const char *name, rlt_e
         return rlt_nomem(err);
     bool slash = directory && directory[0] && directory[strlen(directory) - 1] == '/';
     snprintf(path, size, "%s%s%s", directory ? directory : "", directory && !slash ? "/" : "", name);
-    l->files[l->n++] = (trace_file){.path = path, .rank = rlt_rank_in_name(path), .is_et = is_et_name(name)};
+    l->files[l->n++] = (trace_file){.path = path, .rank = rlt_rank_in_name(path), .kind = kind_of_name(name)};
     return 0;
 }
 
 /* Whether `name` is BASE.<digits>.et or .json, maybe .gz; with base NULL any trace file will do. */
 static bool belongs(const char *name, const char *base)
 {
-    if (!is_trace_name(name))
+    if (kind_of_name(name) == NAME_OTHER)
         return false;
     if (!base)
         return true;
@@ -126,32 +131,29 @@ static bool belongs(const char *name, const char *base)
            strcmp(name + i, ".json") == 0 || strcmp(name + i, ".json.gz") == 0;
 }
 
-/* Adds a directory's trace files. Where there are both, execution traces go before JSON, which is often
- * settings. */
+/* Adds a directory's trace files. */
 static int scan(file_list *l, const char *directory, const char *base, rlt_error *err)
 {
     DIR *d = opendir(directory[0] ? directory : ".");
     if (!d)
         return rlt_fail(err, RLT_EIO, directory, "cannot read the directory: %s", strerror(errno));
     uint32_t before = l->n;
-    bool any_et = false;
-    int rc = 0;
+    int best = NAME_OTHER, rc = 0;
     for (const struct dirent *e; rc == 0 && (e = readdir(d));) {
         if (!belongs(e->d_name, base))
             continue;
         rc = add_file(l, directory[0] ? directory : NULL, e->d_name, err);
-        any_et = any_et || is_et_name(e->d_name);
+        best = kind_of_name(e->d_name) < best ? kind_of_name(e->d_name) : best;
     }
     closedir(d);
     uint32_t kept = before;
-    for (uint32_t i = before; i < l->n && any_et; i++) {
-        if (l->files[i].is_et)
+    for (uint32_t i = before; i < l->n; i++) {
+        if (l->files[i].kind == best)
             l->files[kept++] = l->files[i];
         else
             free(l->files[i].path);
     }
-    if (any_et)
-        l->n = kept;
+    l->n = kept;
     return rc;
 }
 
@@ -185,7 +187,8 @@ static int add_spec(file_list *l, const char *spec, rlt_error *err)
     uint32_t before = l->n;
     int rc = scan(l, spec, NULL, err);
     if (rc == 0 && l->n == before)
-        rc = rlt_fail(err, RLT_EIO, spec, "the directory has no trace files (*.et, *.json, also .gz)");
+        rc = rlt_fail(err, RLT_EIO, spec,
+                      "the directory has no trace files (*.et, *.json, trace-*.csv, also .gz)");
     return rc;
 }
 
@@ -286,6 +289,9 @@ int rlt_trace_read(const char *const *specs, uint32_t n_specs, const rlt_read_op
     int rc = rlt_trace_files(specs, n_specs, &paths, &n, err);
     if (rc == 0)
         rc = rlt_reader_for(paths[0], &reader, err);
+    if (rc == 0 && opts->ideal && !reader->ideals)
+        rc = rlt_fail(err, RLT_EUSAGE, paths[0],
+                      "the %s reader cannot tell what the run would be without stragglers", reader->name);
     if (rc == 0)
         rc = reader->read((const char *const *)paths, n, opts, out, err);
     free(paths);

@@ -29,6 +29,7 @@ typedef struct rlt_read_options {
     int first_step, last_step; /* of the steps found, 0-based, inclusive; -1: all */
     const char *step_mark;     /* annotation that marks a step; NULL: found ("ProfilerStep#N") */
     bool serial_communication; /* one communication at a time per rank (ASTRA-sim) */
+    bool ideal;                /* without stragglers; readers that say so (rlt_reader.ideals) */
     bool keep_waits;           /* replay recorded durations of communication as they are (no network) */
     uint64_t
         peak_Flops; /* roofline for operations without a duration: FLOP/s and bytes/s; 0: replay durations */
@@ -39,6 +40,7 @@ typedef struct rlt_read_options {
 
 typedef struct rlt_reader {
     const char *name, *summary;
+    bool ideals; /* knows rlt_read_options.ideal */
     /* How sure (0..100) that a file of this path beginning with head[0..n) (inflated if it was compressed) is
      * of this format. */
     int (*probe)(const char *path, const char *head, size_t n);
@@ -52,7 +54,7 @@ typedef struct rlt_reader {
 } rlt_reader;
 
 RLT_API extern const rlt_reader rlt_reader_chakra, rlt_reader_kineto, rlt_reader_goal, rlt_reader_astra1,
-    rlt_reader_simai, rlt_reader_aicb, rlt_reader_pipedream;
+    rlt_reader_simai, rlt_reader_aicb, rlt_reader_pipedream, rlt_reader_timeline;
 
 RLT_API const rlt_reader *rlt_reader_at(uint32_t i); /* NULL past the end */
 /* Expands a directory or PREFIX into the list of files (sorted by rank, then name). *paths: one malloc'ed

@@ -73,7 +73,9 @@ static rlt_time duration_of(const rlt_replay *r, const rlt_op *op)
 {
     const rlt_replay_options *o = &r->options;
     double scale = 1;
-    if (op->kind == RLT_OP_HOST)
+    if (op->kind >= RLT_OP_COLLECTIVE)
+        scale = o->network_scale;
+    else if (op->kind == RLT_OP_HOST)
         scale = o->host_scale * (o->rank_host_scale ? o->rank_host_scale[op->rank] : 1);
     else if (op->kind != RLT_OP_DELAY)
         scale = o->compute_scale * (o->rank_compute_scale ? o->rank_compute_scale[op->rank] : 1);
@@ -248,9 +250,16 @@ static int enter_by_rule(rlt_replay *r, uint32_t index, const rlt_coll_request *
 static int open_comm(rlt_replay *r, uint32_t index, rlt_error *err)
 {
     const rlt_replay_options *o = &r->options;
-    const rlt_comm *comm = &r->program->comms[index];
+    const rlt_program *p = r->program;
+    const rlt_comm *comm = &p->comms[index];
     comm_state *cs = &r->comms[index];
     rlt_coll_request req;
+    if (comm->timed) {
+        cs->plan.req.kind = comm->kind;
+        cs->plan.req.n = p->group_first[comm->group + 1] - p->group_first[comm->group];
+        cs->result.algorithm = "recorded";
+        return 0;
+    }
     int rc = request_of(r, comm, &req, err);
     if (rc < 0)
         return rc;
@@ -319,6 +328,24 @@ static void on_comm_end(void *ctx, uint64_t payload)
     }
 }
 
+static void on_timed_end(void *ctx, uint64_t payload)
+{
+    rlt_replay *r = ctx;
+    const rlt_op *op = &r->program->ops[payload];
+    rlt__replay_end_member(r, op->comm, op->member);
+}
+
+/* The last member is there: each takes the time that the recording tells. */
+static void start_recorded(rlt_replay *r, const rlt_comm *comm)
+{
+    uint32_t n = r->comms[comm - r->program->comms].plan.req.n;
+    for (uint32_t m = 0; m < n; m++) {
+        uint32_t op = r->program->comm_ops[comm->first_op + m];
+        rlt_time end = rlt_time_add(rlt_sim_now(r->sim), duration_of(r, &r->program->ops[op]));
+        rlt_sim_at(r->sim, end, RLT_COMPLETE, r->on_timed_end, op);
+    }
+}
+
 static void start_timed(rlt_replay *r, uint32_t index, uint32_t member)
 {
     comm_state *cs = &r->comms[index];
@@ -355,8 +382,10 @@ static void join(rlt_replay *r, uint32_t index, uint32_t member)
 
 static void arrive(rlt_replay *r, const rlt_op *op)
 {
+    const rlt_comm *comm = &r->program->comms[op->comm];
     comm_state *cs = &r->comms[op->comm];
     rlt_time now = rlt_sim_now(r->sim);
+    bool eager = comm->kind == RLT_SEND_RECV && !comm->timed;
     if (cs->arrived == 0) {
         cs->result.first_arrival_ps = now;
         open_named(r, op->comm, op->name);
@@ -364,14 +393,16 @@ static void arrive(rlt_replay *r, const rlt_op *op)
     cs->arrived++;
     /* A message begins when it is sent. A collective begins when its last member arrives; of several that
      * arrive at one instant the lowest is named: the order of events must not show. */
-    bool begins = cs->plan.req.kind == RLT_SEND_RECV
-                      ? op->member == 0
-                      : now > cs->result.last_arrival_ps || op->member < cs->result.last_member;
+    bool begins =
+        eager ? op->member == 0 : now > cs->result.last_arrival_ps || op->member < cs->result.last_member;
     if (begins)
         cs->result.last_member = op->member;
-    if (begins || cs->plan.req.kind != RLT_SEND_RECV)
+    if (begins || !eager)
         cs->result.last_arrival_ps = now;
-    if (r->options.timing)
+    if (comm->timed) {
+        if (cs->arrived == cs->plan.req.n)
+            start_recorded(r, comm);
+    } else if (r->options.timing)
         start_timed(r, op->comm, op->member);
     else
         join(r, op->comm, op->member);
@@ -485,7 +516,8 @@ static int handlers(rlt_replay *r, rlt_error *err)
         (rc = r->on_start = rlt_sim_handler(r->sim, on_start, r)) < 0 ||
         (rc = r->on_end = rlt_sim_handler(r->sim, on_end, r)) < 0 ||
         (rc = r->on_dispatch = rlt_sim_handler(r->sim, on_dispatch, r)) < 0 ||
-        (rc = r->on_comm_end = rlt_sim_handler(r->sim, on_comm_end, r)) < 0)
+        (rc = r->on_comm_end = rlt_sim_handler(r->sim, on_comm_end, r)) < 0 ||
+        (rc = r->on_timed_end = rlt_sim_handler(r->sim, on_timed_end, r)) < 0)
         return rlt_fail(err, rc, "replay", "too many event handlers in one simulation");
     return 0;
 }

@@ -10,7 +10,8 @@
  *
  * A collective waits until its last member arrives, then transfers; a message leaves when it is sent, whether
  * or not its receive is posted (buffers at the receiver are not bounded), and the receive ends when both have
- * happened. Wait and transfer are reported apart.
+ * happened. Wait and transfer are reported apart. A communication of recorded time and unknown bytes
+ * (rlt_comm.timed) uses no link and says "recorded" for its algorithm; a message then waits for both sides.
  */
 #ifndef RLT_REPLAY_H
 #define RLT_REPLAY_H

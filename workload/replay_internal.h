@@ -67,7 +67,7 @@ struct rlt_replay {
     rlt_time *step_end_ps;
     uint64_t done;
     rlt_time end_ps;
-    int on_rank_start, on_start, on_end, on_dispatch, on_comm_end, on_next;
+    int on_rank_start, on_start, on_end, on_dispatch, on_comm_end, on_timed_end, on_next;
     bool own_placement, ran;
 };
 

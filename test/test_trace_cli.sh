@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Traces as a user gives them to ringlet run and ringlet trace: timelines of pipeline-parallel jobs.
+# Speaks TAP; the last line is "N passed, N failed".
+. "$(dirname "$0")/tap.sh"
+
+net=switch:8@50GB/s,500ns
+run() { # STATUS NAME ARGUMENTS...   status; a failure has one message, with the way to help where the use was wrong, and no result
+    status=$1 name=$2 why=""
+    shift 2
+    "$ringlet" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    [ $got = "$status" ] || why="exit status $got, expected $status"
+    [ "$status" = 0 ] || [ "$(grep -c '^ringlet: ' "$tmp/err")" = 1 ] || why="$why
+expected one message"
+    [ "$status" = 0 ] || ! [ -s "$tmp/out" ] || why="$why
+a result in spite of the error"
+    verdict "$name" "$why"
+}
+has() { # NAME TEXT   what was printed has it
+    grep -qF -- "$2" "$tmp/out" "$tmp/err" && verdict "$1" "" || verdict "$1" "no '$2'"
+}
+
+mkdir "$tmp/job"
+cat >"$tmp/job/trace-two.csv" <<END
+dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc
+0,0,0,3,forward-compute,0.0,1.0,0,0,0,0
+0,0,0,3,grads-reduce-scatter,1.0,2.5,0,0,-1,-1
+1,0,1,3,forward-compute,0.0,3.0,0,0,0,0
+1,0,1,3,grads-reduce-scatter,3.0,0.5,0,0,-1,-1
+0,0,0,9,forward-compute,0.0,3.0,0,0,0,0
+0,0,0,9,grads-reduce-scatter,3.0,0.5,0,0,-1,-1
+1,0,1,9,forward-compute,0.0,3.0,0,0,0,0
+1,0,1,9,grads-reduce-scatter,3.0,0.5,0,0,-1,-1
+END
+echo '{"a": [1]}' >"$tmp/job/result-two.json"
+printf 'dp_size: 2\npp_size: 1\ntp_size: 4\nworld_size: 8\n' >"$tmp/job/meta-two.yaml"
+
+run 0 "a folder with a timeline and results in JSON" run --trace "$tmp/job" -t $net
+has "its steps" "iteration 1   3.5 s"
+has "its unknown bytes are said" "communication of recorded time and unknown bytes"
+has "ranks that were not recorded, too" "the job had 8 ranks"
+gzip -c "$tmp/job/trace-two.csv" >"$tmp/trace-zipped.csv.gz"
+run 0 "a compressed one" run --trace "$tmp/trace-zipped.csv.gz" -t $net -f json
+has "the same steps" '"iteration_time_ps": [3500000000000, 3500000000000]'
+run 0 "its second step" run --trace "$tmp/job" --steps 1 -t $net
+has "one step" "1 iteration"
+run 0 "with its waits as recorded" run --trace "$tmp/job" --keep-waits --compute-scale 2 -t $net
+has "half of everything" "total time    3.5 s"
+run 0 "without stragglers" run --trace "$tmp/job" --ideal -t $net
+has "every computation takes the mean" "iteration 0   3 s"
+has "and how much they cost" "slowdown      1.1667"
+run 0 "the same as JSON" run --trace "$tmp/job" --ideal -t $net -f json
+has "has the slowdown" '"slowdown": 1.166667'
+run 0 "what is in it" trace info "$tmp/job"
+run 3 "a step that is not there" run --trace "$tmp/job" --steps 2 -t $net
+run 2 "--ideal of a generated model" run --model transformer --ideal -t $net
+run 2 "--ideal of another format" run --trace traces/transformer-8 --ideal -t $net
+has "says whose" "chakra reader"
+sed '3s/2.5/later/' "$tmp/job/trace-two.csv" >"$tmp/trace-broken.csv"
+run 3 "a broken file" run --trace "$tmp/trace-broken.csv" -t $net -o "$tmp/result"
+has "file, line and column" "trace-broken.csv:3: duration: expected seconds"
+[ -e "$tmp/result" ]
+expect "leaves no result" $? 1
+"$ringlet" check "$tmp/trace-broken.csv" >"$tmp/out" 2>"$tmp/err"
+expect "a broken file, checked" $? 3
+head -c 150 "$tmp/trace-zipped.csv.gz" >"$tmp/trace-short.csv.gz"
+run 3 "a compressed file that ends early" run --trace "$tmp/trace-short.csv.gz" -t $net
+finish
