@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Traces as a user gives them to ringlet run and ringlet trace: timelines of pipeline-parallel jobs.
+# Traces as a user gives them to ringlet run and ringlet trace: timelines of pipeline-parallel jobs, rescaled ones.
 # Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/tap.sh"
 
@@ -66,4 +66,28 @@ expect "leaves no result" $? 1
 expect "a broken file, checked" $? 3
 head -c 150 "$tmp/trace-zipped.csv.gz" >"$tmp/trace-short.csv.gz"
 run 3 "a compressed file that ends early" run --trace "$tmp/trace-short.csv.gz" -t $net
+
+result() { sed '/"manifest"/,/^  },/d; /"notes"/,$d' "$tmp/out"; }
+run 0 "a model of two ranks on eight" run --model transformer:ranks=2,layers=4 --rescale dp=8 -t $net -f json
+result >"$tmp/rescaled"
+run 0 "a model of eight ranks" run --model transformer:ranks=8,layers=4 -t $net -f json
+result >"$tmp/generated"
+[ -s "$tmp/generated" ] && cmp -s "$tmp/rescaled" "$tmp/generated"
+expect "is the same, links and all" $? 0
+run 0 "a trace, by the size of its groups" run --trace traces/transformer-16 --rescale @16=8 -t $net
+has "is of eight ranks" "chakra workload: 8 ranks"
+run 0 "a timeline" run --trace "$tmp/job" --rescale dp=8 -t $net
+has "takes as long" "iteration 1   3.5 s"
+has "and says what was assumed" "rescaling groups 'dp' from 2 to 8 members"
+run 0 "written rescaled" trace convert "$tmp/job" --rescale dp=3 -o "$tmp/three"
+expect "three files" "$(ls "$tmp/three" | wc -l | tr -d ' ')" 3
+run 2 "a group that is not there" run --trace "$tmp/job" --rescale pp=8 -t $net
+has "says which are" "there are: all (@2), dp stage 0 (@2)"
+for wrong in dp dp= dp=1 dp=many =8 @2=8; do
+    run 2 "--rescale $wrong" run --trace "$tmp/job" --rescale $wrong -t $net
+done
+run 3 "more ranks than accelerators" run --trace "$tmp/job" --rescale dp=16 -t $net
+run 2 "a conversion that cannot be rescaled" trace convert "$tmp/job" --rescale pp=8 -o "$tmp/none"
+[ -e "$tmp/none" ]
+expect "makes no folder" $? 1
 finish

@@ -259,7 +259,7 @@ static int load(rlt_run *r, rlt_error *err)
     if (s->astra_system && (rc = load_astra(r, &o, err)))
         goto out;
     rc = s->model ? generate(r, err) : read_trace(r, &o, err);
-    if (!rc && !(rc = rank_scales(r, err)))
+    if (!rc && !(rc = rlt_trace_rescale(&s->recording, &r->program, err)) && !(rc = rank_scales(r, err)))
         rc = rank_delays(r, err);
 out:
     free(replicate);

@@ -22,6 +22,10 @@ int rlt_trace_open(const rlt_parsed *args, const rlt_trace_settings *s, rlt_prog
         return rc;
     rc = rlt_trace_read((const char *const *)args->operands, (uint32_t)args->n_operands, &opts, out, err);
     free(replicate);
+    if (!rc && (rc = rlt_trace_rescale(s, out, err))) {
+        rlt_program_free(*out);
+        *out = NULL;
+    }
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/units.h"
+#include "workload/rescale.h"
 
 #define AT(field) .offset = offsetof(rlt_trace_settings, field)
 const rlt_option rlt_trace_option_table[] = {
@@ -24,6 +25,13 @@ const rlt_option rlt_trace_option_table[] = {
      AT(replicate)},
     {"trace-ranks", 0, RLT_OPT_COUNT, "N", "How many ranks there are, where the trace does not tell.",
      AT(trace_ranks), .min = 1, .max = RLT_MAX_RANKS},
+    {"rescale", 0, RLT_OPT_LIST, "GROUP=M",
+     "Groups of that name, such as dp=16, or of that size, such as @8=64, get M members, and the other "
+     "groups "
+     "their copies: a trace of N ranks tells about more, or fewer. A rank's work and the bytes of "
+     "collectives "
+     "stay. May be repeated for other groups.",
+     AT(rescale)},
     {"ideal", 0, RLT_OPT_FLAG, NULL,
      "As the job would run without stragglers (timelines only): every computation takes the mean of its kind "
      "over all ranks and steps, every communication the median without waiting, and nothing is launched "
@@ -87,5 +95,34 @@ int rlt_trace_read_options(const rlt_trace_settings *s, rlt_read_options *out, r
         free(*replicate);
         *replicate = NULL;
     }
+    return rc;
+}
+
+static int rescale(const char *text, rlt_program **program, rlt_error *err)
+{
+    char group[64];
+    const char *value;
+    uint64_t members;
+    rlt_program *scaled = NULL;
+    rlt_error ignored = {0};
+    if (rlt_split_setting(text, group, sizeof group, &value, NULL, &ignored) || !group[0] ||
+        rlt_parse_count(value, &members, NULL, &ignored) || members < 2 || members > RLT_MAX_RANKS)
+        return rlt_fail(err, RLT_EUSAGE, "--rescale", "expected GROUP=M or @SIZE=M, M at least 2, got '%s'",
+                        text);
+    int rc = rlt_program_rescale(*program, group, (uint32_t)members, &scaled, err);
+    if (rc) {
+        rlt_error_prefix(err, "--rescale");
+        return rc;
+    }
+    rlt_program_free(*program);
+    *program = scaled;
+    return 0;
+}
+
+int rlt_trace_rescale(const rlt_trace_settings *s, rlt_program **program, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < s->rescale.n && !rc; i++)
+        rc = rescale(s->rescale.items[i], program, err);
     return rc;
 }

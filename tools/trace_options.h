@@ -8,7 +8,7 @@
 
 typedef struct rlt_trace_settings {
     const char *host_trace, *steps, *step_mark;
-    rlt_texts replicate;
+    rlt_texts replicate, rescale;
     uint64_t trace_ranks;
     bool ideal;
 } rlt_trace_settings;
@@ -17,5 +17,7 @@ extern const rlt_option rlt_trace_option_table[]; /* offsets in rlt_trace_settin
 /* Fills what the settings say; *replicate is malloc'ed and must outlive the reading. RLT_EUSAGE. */
 int rlt_trace_read_options(const rlt_trace_settings *s, rlt_read_options *out, rlt_replicate **replicate,
                            rlt_error *err) RLT_MUST_USE;
+/* Rescales what was read as the settings say; *program is then another one. RLT_EUSAGE, RLT_EUNSUPPORTED. */
+int rlt_trace_rescale(const rlt_trace_settings *s, rlt_program **program, rlt_error *err) RLT_MUST_USE;
 
 #endif

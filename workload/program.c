@@ -22,6 +22,7 @@ void rlt_program_free(rlt_program *p)
     free(s->deps);
     free(s->group_first);
     free(s->group_ranks);
+    free(s->group_names);
     free(s->comm_ops);
     free(s->resources);
     free(s->comms);
@@ -261,6 +262,8 @@ static int freeze(rlt_builder *b, const char *reader, rlt_program **out, rlt_err
     p->resources = s->resources;
     p->group_first = s->group_first;
     p->group_ranks = s->group_ranks;
+    p->group_names = s->group_names = b->group_labels;
+    b->group_labels = NULL;
     p->comms = s->comms;
     p->comm_ops = s->comm_ops;
     p->rank_start_ps = s->rank_start_ps;

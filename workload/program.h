@@ -91,6 +91,7 @@ typedef struct rlt_program {
     const rlt_resource *resources;
     const uint32_t *group_first; /* ranks of group g: group_ranks[group_first[g] .. group_first[g + 1]) */
     const uint32_t *group_ranks;
+    const uint32_t *group_names; /* labels, of the program's strings; "" where there is none */
     const rlt_comm *comms;
     const uint32_t *comm_ops;
     const rlt_time *rank_start_ps; /* recorded start offset of each rank, smallest 0 */

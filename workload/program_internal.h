@@ -31,7 +31,7 @@ typedef struct rlt_program_store {
     rlt_strings strings;
     rlt_arena arena; /* notes, count tables, the reader's name */
     rlt_op *ops;
-    uint32_t *rank_first, *deps, *group_first, *group_ranks, *comm_ops;
+    uint32_t *rank_first, *deps, *group_first, *group_ranks, *group_names, *comm_ops;
     rlt_resource *resources;
     rlt_comm *comms;
     rlt_time *rank_start_ps, *rank_recorded_ps;
