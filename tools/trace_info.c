@@ -125,6 +125,8 @@ static int info_json(const rlt_parsed *args, const rlt_program *p, const classes
     rlt_jw_string(&w, "reader", p->reader);
     rlt_jw_u64(&w, "ranks", p->n_ranks);
     rlt_jw_u64(&w, "steps", p->n_steps);
+    if (p->n_layers)
+        rlt_jw_u64(&w, "layers", p->n_layers);
     rlt_jw_u64(&w, "operations", p->n_ops);
     rlt_jw_u64(&w, "dependencies", p->n_deps);
     rlt_jw_u64(&w, "resources", p->n_resources);
@@ -157,9 +159,12 @@ static int info_text(const rlt_program *p, const classes *c, rlt_format format, 
     if (rc)
         return rc;
     if (format == RLT_FORMAT_TABLE) {
-        fprintf(f.stream, "%s: %u rank%s, %u step%s, %u operations, %u dependencies, %u resources\n\n",
+        fprintf(f.stream, "%s: %u rank%s, %u step%s, %u operations, %u dependencies, %u resources",
                 p->reader, p->n_ranks, rlt_s(p->n_ranks), p->n_steps, rlt_s(p->n_steps), p->n_ops, p->n_deps,
                 p->n_resources);
+        if (p->n_layers)
+            fprintf(f.stream, ", %u layer%s", p->n_layers, rlt_s(p->n_layers));
+        fputs("\n\n", f.stream);
         rc = put_kinds(p, format, f.stream, NULL, err);
         fputc('\n', f.stream);
     }

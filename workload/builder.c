@@ -403,3 +403,8 @@ void rlt_build_hash(rlt_builder *b, uint64_t hash)
 {
     b->hash = rlt_mix64(b->hash * 31 + hash);
 }
+
+void rlt_build_layers(rlt_builder *b, uint32_t n)
+{
+    b->n_layers = n;
+}

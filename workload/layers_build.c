@@ -299,6 +299,7 @@ int rlt__layers_build(const rlt_layer_table *t, const rlt_read_options *opts, co
         return rc;
     }
     rlt_build_hash(m.b, hash);
+    rlt_build_layers(m.b, t->n);
     rc = rlt_builder_finish(m.b, reader, out, &own);
     if (rc && err && !err->code) {
         if (!strstr(own.where, t->file))

@@ -218,6 +218,7 @@ int rlt__pipedream_stages(const rlt_pipedream *d, uint64_t hash, rlt_program **o
     for (uint32_t i = 0; i < d->t.n_notes; i++)
         rlt_build_note(m.b, d->t.notes[i].count, "%s", d->t.notes[i].text);
     rlt_build_hash(m.b, hash);
+    rlt_build_layers(m.b, d->t.n);
     rc = rlt_builder_finish(m.b, "pipedream", out, &own);
     if (rc && err && !err->code) {
         rlt_error_prefix(&own, d->t.file);

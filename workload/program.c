@@ -256,6 +256,7 @@ static int freeze(rlt_builder *b, const char *reader, rlt_program **out, rlt_err
     p->n_groups = b->n_groups;
     p->n_notes = b->n_notes;
     p->hash = b->hash;
+    p->n_layers = b->n_layers;
     p->ops = s->ops;
     p->rank_first = s->rank_first;
     p->deps = s->deps;

@@ -102,6 +102,7 @@ typedef struct rlt_program {
         const char *text;
         uint64_t count;
     } * notes;
+    uint32_t n_layers;               /* of the model, as a file or generator lists them; 0: not told */
     uint64_t hash;                   /* of the inputs */
     const char *reader;              /* name of the reader or generator */
     struct rlt_program_store *store; /* owns everything */
@@ -160,6 +161,7 @@ RLT_API void rlt_build_rank_start(rlt_builder *b, uint32_t rank, rlt_time record
 RLT_API void rlt_build_rank_recorded(rlt_builder *b, uint32_t rank, rlt_time span_ps);
 RLT_API void rlt_build_note(rlt_builder *b, uint64_t count, const char *fmt, ...) RLT_PRINTF(3);
 RLT_API void rlt_build_hash(rlt_builder *b, uint64_t hash);
+RLT_API void rlt_build_layers(rlt_builder *b, uint32_t n);
 /* Records a failure of the caller's own, with its place. */
 RLT_API void rlt_build_fail(rlt_builder *b, const rlt_error *err);
 RLT_API bool rlt_build_failed(const rlt_builder *b);

@@ -56,6 +56,7 @@ struct rlt_builder {
     uint8_t *group_ascending;
     uint32_t group_ascending_capacity;
     uint64_t hash;
+    uint32_t n_layers;
 };
 
 /* "rank 3: operation 17 'ncclAllReduce'" */

@@ -457,6 +457,7 @@ static int build(scaling *s, rlt_program **out)
                    " members: k does what k mod %" PRIu32 " did; bytes of collectives as they are",
                    s->name, s->before, s->after, s->before);
     rlt_build_hash(s->b, p->hash);
+    rlt_build_layers(s->b, p->n_layers);
     rlt_build_hash(s->b, rlt_hash_bytes(s->name, strlen(s->name), s->after));
     if (rc) {
         rlt_builder_free(s->b);

@@ -211,5 +211,6 @@ int rlt_transformer_program(const rlt_transformer *m, rlt_program **out, rlt_err
             one_step(&k);
         }
     }
+    rlt_build_layers(b, m->layers);
     return rlt_builder_finish(b, "transformer", out, err);
 }
