@@ -253,9 +253,7 @@ static int load(rlt_run *r, rlt_error *err)
         (rc = open_setup(r, err)))
         goto out;
     o.keep_waits = s->keep_waits;
-    o.n_dims = rlt_topology_dims(r->setup.topology);
-    for (uint32_t d = 0; d < o.n_dims; d++)
-        o.dims[d] = rlt_topology_dim(r->setup.topology, d).size;
+    rlt_trace_dimensions(r->setup.topology, &o);
     if (s->astra_system && (rc = load_astra(r, &o, err)))
         goto out;
     rc = s->model ? generate(r, err) : read_trace(r, &o, err);

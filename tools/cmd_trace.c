@@ -9,20 +9,39 @@
 #include "tools/commands.h"
 #include "tools/message.h"
 #include "tools/output.h"
+#include "tools/settings.h"
 #include "tools/trace.h"
 #include "tools/trace_options.h"
 #include "workload/generator.h"
 
-int rlt_trace_open(const rlt_parsed *args, const rlt_trace_settings *s, rlt_program **out, rlt_error *err)
+const rlt_option rlt_trace_network_options[] = {
+    {"topology", 't', RLT_OPT_TEXT, "T",
+     "The network whose dimensions a trace means that names some (Chakra's involved_dim, ASTRA-sim 1.0's "
+     "HYBRID_DATA_MODEL).",
+     .offset = offsetof(rlt_trace_source, topology)},
+    {0}};
+
+static int take_dimensions(const char *topology, rlt_read_options *opts, rlt_error *err)
+{
+    rlt_topology *t = NULL;
+    int rc = rlt_find_topology(topology, &t, err);
+    if (!rc)
+        rlt_trace_dimensions(t, opts);
+    rlt_topology_free(t);
+    return rc;
+}
+
+int rlt_trace_open(const rlt_parsed *args, const rlt_trace_source *s, rlt_program **out, rlt_error *err)
 {
     rlt_read_options opts;
     rlt_replicate *replicate;
-    int rc = rlt_trace_read_options(s, &opts, &replicate, err);
+    int rc = rlt_trace_read_options(&s->reading, &opts, &replicate, err);
     if (rc)
         return rc;
-    rc = rlt_trace_read((const char *const *)args->operands, (uint32_t)args->n_operands, &opts, out, err);
+    if (!s->topology || !(rc = take_dimensions(s->topology, &opts, err)))
+        rc = rlt_trace_read((const char *const *)args->operands, (uint32_t)args->n_operands, &opts, out, err);
     free(replicate);
-    if (!rc && (rc = rlt_trace_rescale(s, out, err))) {
+    if (!rc && (rc = rlt_trace_rescale(&s->reading, out, err))) {
         rlt_program_free(*out);
         *out = NULL;
     }
@@ -36,7 +55,7 @@ typedef struct write_settings {
 } write_settings;
 
 typedef struct convert_settings {
-    rlt_trace_settings trace;
+    rlt_trace_source trace;
     write_settings write;
 } convert_settings;
 
@@ -63,7 +82,8 @@ static int write_chakra(const rlt_program *p, const write_settings *w, rlt_error
 
 static const rlt_option_group convert_options[] = {
     {"Output", write_options, offsetof(convert_settings, write)},
-    {"Reading", rlt_trace_option_table, offsetof(convert_settings, trace)},
+    {"Reading", rlt_trace_option_table, offsetof(convert_settings, trace.reading)},
+    {"Network", rlt_trace_network_options, offsetof(convert_settings, trace)},
     {0}};
 
 static int convert(const rlt_parsed *args, void *settings, rlt_error *err)

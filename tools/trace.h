@@ -6,8 +6,15 @@
 #include "tools/command.h"
 #include "tools/trace_options.h"
 
+/* A trace without a run: the network only tells what its dimensions are. */
+typedef struct rlt_trace_source {
+    rlt_trace_settings reading;
+    const char *topology;
+} rlt_trace_source;
+extern const rlt_option rlt_trace_network_options[]; /* offsets in rlt_trace_source */
+
 /* Reads the trace that the operands name. */
-int rlt_trace_open(const rlt_parsed *args, const rlt_trace_settings *s, rlt_program **out,
+int rlt_trace_open(const rlt_parsed *args, const rlt_trace_source *s, rlt_program **out,
                    rlt_error *err) RLT_MUST_USE;
 /* Prints what a trace has and lacks. RLT_ECHECK if it lacks something. */
 int rlt_trace_check(const char *const *specs, uint32_t n, const rlt_trace_settings *s,

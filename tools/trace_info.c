@@ -11,12 +11,13 @@
 
 typedef struct info_settings {
     rlt_report_settings report;
-    rlt_trace_settings trace;
+    rlt_trace_source trace;
 } info_settings;
 
 static const rlt_option_group options[] = {
     {"Output", rlt_format_options, offsetof(info_settings, report)},
-    {"Reading", rlt_trace_option_table, offsetof(info_settings, trace)},
+    {"Reading", rlt_trace_option_table, offsetof(info_settings, trace.reading)},
+    {"Network", rlt_trace_network_options, offsetof(info_settings, trace)},
     {0}};
 
 static const rlt_column kind_columns[] = {
@@ -159,8 +160,8 @@ static int info_text(const rlt_program *p, const classes *c, rlt_format format, 
     if (rc)
         return rc;
     if (format == RLT_FORMAT_TABLE) {
-        fprintf(f.stream, "%s: %u rank%s, %u step%s, %u operations, %u dependencies, %u resources",
-                p->reader, p->n_ranks, rlt_s(p->n_ranks), p->n_steps, rlt_s(p->n_steps), p->n_ops, p->n_deps,
+        fprintf(f.stream, "%s: %u rank%s, %u step%s, %u operations, %u dependencies, %u resources", p->reader,
+                p->n_ranks, rlt_s(p->n_ranks), p->n_steps, rlt_s(p->n_steps), p->n_ops, p->n_deps,
                 p->n_resources);
         if (p->n_layers)
             fprintf(f.stream, ", %u layer%s", p->n_layers, rlt_s(p->n_layers));

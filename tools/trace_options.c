@@ -98,6 +98,13 @@ int rlt_trace_read_options(const rlt_trace_settings *s, rlt_read_options *out, r
     return rc;
 }
 
+void rlt_trace_dimensions(const rlt_topology *t, rlt_read_options *out)
+{
+    out->n_dims = rlt_topology_dims(t);
+    for (uint32_t d = 0; d < out->n_dims; d++)
+        out->dims[d] = rlt_topology_dim(t, d).size;
+}
+
 static int rescale(const char *text, rlt_program **program, rlt_error *err)
 {
     char group[64];

@@ -3,6 +3,7 @@
 #ifndef RLT_TRACE_OPTIONS_H
 #define RLT_TRACE_OPTIONS_H
 
+#include "net/topology.h"
 #include "tools/options.h"
 #include "workload/reader.h"
 
@@ -17,6 +18,8 @@ extern const rlt_option rlt_trace_option_table[]; /* offsets in rlt_trace_settin
 /* Fills what the settings say; *replicate is malloc'ed and must outlive the reading. RLT_EUSAGE. */
 int rlt_trace_read_options(const rlt_trace_settings *s, rlt_read_options *out, rlt_replicate **replicate,
                            rlt_error *err) RLT_MUST_USE;
+/* The dimensions of a network, for traces that name them. */
+void rlt_trace_dimensions(const rlt_topology *t, rlt_read_options *out);
 /* Rescales what was read as the settings say; *program is then another one. RLT_EUSAGE, RLT_EUNSUPPORTED. */
 int rlt_trace_rescale(const rlt_trace_settings *s, rlt_program **program, rlt_error *err) RLT_MUST_USE;
 
