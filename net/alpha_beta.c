@@ -100,6 +100,8 @@ static inline rlt_time receive_until(alpha_beta *ab, const message *m, rlt_time 
     a->bytes += m->wire_bytes;
     a->messages++;
     a->active += m->rx_span;
+    if (__builtin_expect(ab->core.base.usage->capacities != NULL, 0)) /* as fast as it was when issued */
+        rlt__usage_busy(ab->core.base.usage, m->last, m->wire_bytes, m->rx_span);
     return end;
 }
 
@@ -572,6 +574,26 @@ static void destroy(rlt_net *net)
     free(ab);
 }
 
+static void set_port(port *p, uint64_t bw_Bps)
+{
+    uint64_t per_byte = (uint64_t)RLT_S / bw_Bps;
+    p->bw_Bps = bw_Bps;
+    p->ps_per_byte = (uint64_t)RLT_S % bw_Bps == 0 && per_byte < (1u << 29) ? per_byte : 0;
+}
+
+/* Nothing is issued over a link that has failed: its port may stay as it is. */
+static void relink(rlt_net *net, const uint32_t *links, uint32_t n)
+{
+    alpha_beta *ab = (alpha_beta *)net;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t bw = rlt__net_link_Bps(&ab->core, links[i]);
+        if (rlt__usage_capacity(net->usage, links[i], 0, bw) != 0)
+            no_memory(ab);
+        if (bw)
+            set_port(&ab->ports[links[i]], bw);
+    }
+}
+
 static int create_ports(alpha_beta *ab, const uint64_t *bw, rlt_error *err)
 {
     uint32_t n = ab->core.base.usage->n;
@@ -579,12 +601,8 @@ static int create_ports(alpha_beta *ab, const uint64_t *bw, rlt_error *err)
     if (!ab->ports)
         return rlt_nomem(err);
     ab->accounts = ab->core.base.usage->links;
-    for (uint32_t i = 0; i < n; i++) {
-        ab->ports[i].bw_Bps = bw[i];
-        uint64_t per_byte = (uint64_t)RLT_S / bw[i];
-        if ((uint64_t)RLT_S % bw[i] == 0 && per_byte < (1u << 29))
-            ab->ports[i].ps_per_byte = per_byte;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        set_port(&ab->ports[i], bw[i]);
     return 0;
 }
 
@@ -592,7 +610,8 @@ static int create_memos(alpha_beta *ab, rlt_error *err)
 {
     rlt_routing routing = rlt_router_routing(ab->core.router);
     ab->ranks = ab->core.fold ? 0 : rlt_router_placement(ab->core.router)->n;
-    ab->remembers = ab->ranks && ab->core.plain && routing != RLT_ROUTE_SPRAY && !ab->core.base.usage->series;
+    ab->remembers = ab->ranks && ab->core.plain && routing != RLT_ROUTE_SPRAY &&
+                    !ab->core.base.usage->series && ab->core.changes == RLT_LINKS_STAY;
     ab->key_mask = rlt_router_key_mask(ab->core.router);
     ab->memos = malloc((ab->ranks ? (size_t)ab->ranks : 1) * sizeof(*ab->memos));
     if (!ab->memos)
@@ -639,4 +658,5 @@ const rlt_net_model rlt_net_alpha_beta = {
     .reduce_to = reduce_to,
     .multicast = multicast,
     .settle = settle,
+    .relink = relink,
 };

@@ -179,7 +179,7 @@ static int search_graph(const rlt_topology *t, rlt_topology_facts *facts, rlt_er
     rlt_reach *reach;
     if (((uint64_t)t->nodes + t->links) * t->accelerators > max_search_steps)
         return 0;
-    int rc = rlt_reach_create(t, 0, &reach, err);
+    int rc = rlt_reach_create(t, 0, NULL, &reach, err);
     for (uint32_t dst = 0; !rc && dst < t->accelerators; dst++) {
         const uint32_t *hops;
         const rlt_time *latency;

@@ -99,6 +99,12 @@ static void make_rows(const rlt_topology *t, bool by_source, uint32_t *first, ui
     first[t->nodes] = t->links;
 }
 
+void rlt__graph_rows(rlt_topology *t)
+{
+    make_rows(t, true, t->graph.out_first, t->graph.out);
+    make_rows(t, false, t->graph.in_first, t->graph.in);
+}
+
 static uint32_t link_between(const rlt_topology *t, uint32_t src, uint32_t dst)
 {
     const rlt_frozen_graph *g = &t->graph;
@@ -327,8 +333,7 @@ int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *e
         !g->out || !g->in)
         rc = rlt_nomem(err);
     else if ((rc = number_nodes(spec, t, id, err)) == 0 && (rc = copy_links(spec, t, id, err)) == 0) {
-        make_rows(t, true, g->out_first, g->out);
-        make_rows(t, false, g->in_first, g->in);
+        rlt__graph_rows(t);
         if ((rc = copy_routes(spec, t, id, err)) == 0 && (rc = copy_logical(spec, t, err)) == 0)
             rc = check_connected(spec, t, err);
         hash_graph(t);

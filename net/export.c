@@ -28,16 +28,6 @@ static const char *kind_name(rlt_node_kind kind)
     return names[kind];
 }
 
-/* Accelerators of a product relay between its dimensions, and along rings and grids. */
-static bool forwards(const rlt_topology *t, uint32_t node)
-{
-    if (!t->n_dims)
-        return t->graph.forwards[node];
-    if (node >= t->accelerators || t->n_dims > 1)
-        return true;
-    return t->dims[0].f.switches == 0 && t->dims[0].f.shape != &rlt_shape_fully_connected;
-}
-
 /* "4x2" into at least 100 bytes. */
 static const char *dims_text(const rlt_topology *t, char *buffer, size_t size)
 {
@@ -78,7 +68,7 @@ static int make_columns(const rlt_topology *t, columns *c, rlt_error *err)
         c->kind[v] = kind_name(rlt_topology_node_kind(t, v));
         c->in_network[v] = in_network_name(rlt_topology_in_network(t, v));
         c->some_in_network |= rlt_topology_in_network(t, v) != 0;
-        c->forwards[v] = forwards(t, v);
+        c->forwards[v] = rlt__forwards(t, v);
         if (!c->name[v])
             return rlt_nomem(err);
     }

@@ -9,61 +9,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "net/maxmin.h"
-#include "net/network_internal.h"
+#include "net/flow_internal.h"
 #include "net/network_tree.h"
 
 /* Out of the way of the common case, so that it saves no registers. */
 #define SELDOM __attribute__((noinline))
 
-typedef struct message {
-    uint64_t tx, rx, bytes, wire_bytes;
-    union {
-        rlt_time tail_ps; /* from drained to delivered, or, latency first, from sent to begun */
-        uint32_t behind;  /* waiting to begin, see begin_later: the one behind it, or RLT_NONE */
-    };
-    union {
-        struct {
-            uint32_t next; /* of the same flow; once drained: of the same delivery, or RLT_NONE */
-            uint32_t path; /* kept until the flow begins */
-        };
-        uint32_t links[2]; /* until it begins, see begin_later */
-    };
-} message;
-
-/* What a rank's last message learnt of its way, where the next to the same rank can go without asking: two
- * links, costs that do not depend on the size. */
-typedef struct memo {
-    uint32_t dst; /* RLT_NONE: nothing */
-    uint32_t links[2];
-    uint64_t key;
-    rlt_time tail_ps;
-} memo;
-
-typedef struct flow_net {
-    rlt_net_core core;
-    rlt_maxmin *mm;
-    rlt_pool messages;
-    memo *memos; /* of each rank */
-    uint32_t ranks;
-    bool remembers;
-    uint64_t key_mask;
-    int drain, solve, begin, begin_pairs, deliver;
-    rlt_event wake; /* the next drain, at wake_at */
-    rlt_time wake_at;
-    rlt_batch batch;    /* messages that drained last, to be delivered together */
-    rlt_batch starting; /* messages that were sent last, to begin together */
-    bool solve_pending;
-    bool latency_first;
-    bool by_shares; /* folded, or latency first */
-} flow_net;
+typedef rlt__flow_msg message;
+typedef rlt__flow_memo memo;
+typedef rlt__flow_net flow_net;
 
 static inline message *message_at(const flow_net *net, uint32_t i)
 {
-    return (message *)(void *)net->messages.items + i;
+    return rlt__flow_message(net, i);
 }
 
-static int no_memory(flow_net *net)
+int rlt__flow_no_memory(flow_net *net)
 {
     return rlt_sim_fail(net->core.sim, RLT_ENOMEM, NULL, "no memory for one more flow");
 }
@@ -101,6 +62,11 @@ static inline void update(flow_net *net)
         wake(net);
 }
 
+void rlt__flow_update(flow_net *net)
+{
+    update(net);
+}
+
 static void on_solve(void *ctx, uint64_t payload)
 {
     (void)payload;
@@ -114,7 +80,7 @@ static void on_solve(void *ctx, uint64_t payload)
         rc = rlt__usage_rate(u, link, now, rlt_maxmin_link_rate(net->mm, link));
     }
     if (rc)
-        no_memory(net);
+        rlt__flow_no_memory(net);
     else
         wake(net);
 }
@@ -147,6 +113,11 @@ static inline void deliver_at(flow_net *net, uint32_t index, rlt_time then)
     else
         rlt_sim_post(net->core.sim, then, RLT_COMPLETE, net->deliver, index);
     rlt__batch_note(&net->batch, net->core.sim, then, index);
+}
+
+void rlt__flow_deliver_at(flow_net *net, uint32_t index, rlt_time then)
+{
+    deliver_at(net, index, then);
 }
 
 static SELDOM void leave_times(flow_net *net, rlt_mm_flow *f, rlt_time now, uint64_t wire_bytes)
@@ -189,7 +160,7 @@ static void on_drain(void *ctx, uint64_t payload)
     net->wake_at = -1;
     net->wake = (rlt_event){0};
     if (rlt_maxmin_drain(net->mm, now) != 0) {
-        no_memory(net);
+        rlt__flow_no_memory(net);
         return;
     }
     for (uint32_t i = 0; i < net->mm->drained.n; i++)
@@ -244,17 +215,24 @@ static SELDOM int start_times(flow_net *net, uint32_t index, const uint32_t *lin
     return 0;
 }
 
+int rlt__flow_start(flow_net *net, uint32_t index)
+{
+    const rlt_shares *s = &net->core.shares;
+    return start_times(net, index, s->links, s->times, s->n);
+}
+
 static void on_begin(void *ctx, uint64_t payload)
 {
     flow_net *net = ctx;
     uint32_t index = (uint32_t)payload, first = message_at(net, index)->path;
-    const rlt_shares *s = &net->core.shares;
     int rc = rlt__shares_load(&net->core, first);
     rlt__path_drop(&net->core, first);
+    if (!rc && net->core.changes && rlt__flow_diverted(net, index))
+        return;
     if (!rc)
-        rc = start_times(net, index, s->links, s->times, s->n);
+        rc = rlt__flow_start(net, index);
     if (rc)
-        no_memory(net);
+        rlt__flow_no_memory(net);
 }
 
 /* Messages that begin together, each on two links. */
@@ -267,7 +245,7 @@ static void on_begin_pairs(void *ctx, uint64_t payload)
         const message *m = message_at(net, i);
         uint32_t behind = m->behind, links[2] = {m->links[0], m->links[1]};
         if (start(net, i, links, 2, m->wire_bytes) != 0)
-            no_memory(net);
+            rlt__flow_no_memory(net);
         if (behind == RLT_NONE)
             return;
         i = behind;
@@ -302,7 +280,7 @@ static SELDOM rlt_time start_later(flow_net *net, uint32_t index, const rlt_shar
         return now;
     }
     if (rlt__shares_keep(&net->core, &m->path) != 0)
-        no_memory(net);
+        rlt__flow_no_memory(net);
     else
         rlt_sim_post(net->core.sim, then, RLT_START, net->begin, index);
     return -1;
@@ -321,10 +299,10 @@ static SELDOM uint32_t new_message(flow_net *net, const rlt_message *msg, const 
 {
     uint32_t index = rlt_pool_get(&net->messages);
     if (index == RLT_NONE)
-        no_memory(net);
+        rlt__flow_no_memory(net);
     else
         fill_in(message_at(net, index), msg, leg->wire_bytes, leg->tail_ps);
-    return index;
+    return index != RLT_NONE && net->core.changes && !rlt__flow_origin(net, index, msg) ? RLT_NONE : index;
 }
 
 /* A message that is not on its links at once, or of a folded network, or whose route crosses a link twice. */
@@ -340,7 +318,7 @@ static SELDOM rlt_time send_shares(flow_net *net, const rlt_message *msg, const 
     if (s->n == 0 || leg->wire_bytes == 0 || net->latency_first)
         return start_later(net, index, s);
     if (start_times(net, index, s->links, s->times, s->n) != 0)
-        no_memory(net);
+        rlt__flow_no_memory(net);
     return -1;
 }
 
@@ -368,7 +346,7 @@ static SELDOM rlt_time send_anyhow(flow_net *net, const rlt_message *msg)
     if (index == RLT_NONE)
         return -1;
     if (start(net, index, p->links, p->n, leg.wire_bytes) != 0)
-        no_memory(net);
+        rlt__flow_no_memory(net);
     return -1;
 }
 
@@ -389,7 +367,7 @@ static rlt_time send(rlt_net *base, const rlt_message *msg)
     if (net->latency_first)
         begin_later(net, index, way->links);
     else if (start(net, index, way->links, 2, msg->bytes) != 0)
-        no_memory(net);
+        rlt__flow_no_memory(net);
     return -1;
 }
 
@@ -400,7 +378,8 @@ static SELDOM rlt_time send_tree(flow_net *net, const rlt_tree_message *tree, bo
     rlt_leg leg;
     if (rlt__net_tree(&net->core, tree, reduce, &leg) != 0)
         return -1;
-    const rlt_message msg = {.bytes = rlt__tree_bytes(tree, reduce), .tx = tree->tx, .rx = tree->rx};
+    const rlt_message msg = {
+        .src = RLT_NONE, .bytes = rlt__tree_bytes(tree, reduce), .tx = tree->tx, .rx = tree->rx};
     uint32_t index = new_message(net, &msg, &leg);
     if (index == RLT_NONE)
         return -1;
@@ -409,7 +388,7 @@ static SELDOM rlt_time send_tree(flow_net *net, const rlt_tree_message *tree, bo
     if (s->n == 0 || leg.wire_bytes == 0 || net->latency_first)
         return start_later(net, index, s);
     if (start_times(net, index, s->links, s->times, s->n) != 0)
-        no_memory(net);
+        rlt__flow_no_memory(net);
     return -1;
 }
 
@@ -452,6 +431,7 @@ static void destroy(rlt_net *base)
     flow_net *net = (flow_net *)base;
     rlt_maxmin_free(net->mm);
     free(net->memos);
+    rlt__flow_links_free(net);
     rlt_pool_free(&net->messages);
     rlt__net_fini(&net->core);
     free(net);
@@ -461,7 +441,8 @@ static int create_memos(flow_net *net, rlt_error *err)
 {
     const rlt_net_core *c = &net->core;
     net->ranks = c->fold ? 0 : rlt_router_placement(c->router)->n;
-    net->remembers = net->ranks && c->plain && !c->scaled && rlt_router_routing(c->router) != RLT_ROUTE_SPRAY;
+    net->remembers = net->ranks && c->plain && !c->scaled && c->changes == RLT_LINKS_STAY &&
+                     rlt_router_routing(c->router) != RLT_ROUTE_SPRAY;
     net->key_mask = rlt_router_key_mask(c->router);
     net->memos = malloc((net->ranks ? (size_t)net->ranks : 1) * sizeof(*net->memos));
     if (!net->memos)
@@ -498,6 +479,8 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
         if (net->drain < 0 || net->solve < 0 || net->begin < 0 || net->begin_pairs < 0 || net->deliver < 0)
             rc = rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
     }
+    if (!rc && cfg->changes)
+        rc = rlt__flow_links_create(net, err);
     if (rc) {
         destroy(&net->core.base);
         return rc;
@@ -515,4 +498,6 @@ const rlt_net_model rlt_net_flow = {
     .reduce_to = reduce_to,
     .multicast = multicast,
     .settle = settle,
+    .relink = rlt__flow_relink,
+    .waits = rlt__flow_waits,
 };

@@ -75,6 +75,11 @@ static inline int touch(rlt_maxmin *mm, uint32_t link, uint32_t how)
     return 0;
 }
 
+int rlt__mm_touch(rlt_maxmin *mm, uint32_t link, uint32_t how)
+{
+    return touch(mm, link, how);
+}
+
 static bool earlier(const rlt_maxmin *mm, uint32_t a, uint32_t b)
 {
     return mm->finish[a] < mm->finish[b] || (mm->finish[a] == mm->finish[b] && a < b);
@@ -501,8 +506,7 @@ uint32_t rlt_maxmin_start_times(rlt_maxmin *mm, rlt_time now, const uint32_t *li
 
 /* Ends */
 
-/* Takes a flow, no longer among its bottleneck's own, off its links. */
-static int unlist(rlt_maxmin *mm, uint32_t flow)
+int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
@@ -665,7 +669,7 @@ int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now)
     }
     for (uint32_t i = 0; gone < mm->drained.n && i < mm->drained.n && !rc; i++)
         if (mm->flows[mm->drained.items[i]].bottleneck != RLT_NONE)
-            rc = unlist(mm, mm->drained.items[i]);
+            rc = rlt__mm_unlist(mm, mm->drained.items[i]);
     return rc;
 }
 

@@ -148,6 +148,10 @@ int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
  * order. Their paths stay readable until each is released. What rounding to whole picoseconds gave or took is
  * carried into the bottleneck's V, so that a link's bytes do not drift. RLT_ENOMEM. */
 int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
+/* Takes a flow off its links before its end; its path stays readable until it is released. RLT_ENOMEM. */
+int rlt_maxmin_cancel(rlt_maxmin *mm, uint32_t flow) RLT_MUST_USE;
+/* From now on the link has this capacity, > 0; the next solve sees to its flows. RLT_ENOMEM. */
+int rlt_maxmin_capacity(rlt_maxmin *mm, uint32_t link, uint64_t bw_Bps) RLT_MUST_USE;
 /* Bytes of each of the flow's messages not yet served. */
 double rlt_maxmin_remaining(const rlt_maxmin *mm, uint32_t flow, rlt_time now);
 /* Sum of the rates on a link, bytes a picosecond. O(flows on it). */
@@ -206,7 +210,7 @@ static inline double rlt_maxmin_rate(const rlt_maxmin *mm, uint32_t flow)
 }
 
 /* Between the parts of the solver: maxmin.c (flows, lists), maxmin_store.c (records of flows),
- * maxmin_completions.c and maxmin_solve.c (levels). */
+ * maxmin_completions.c, maxmin_solve.c (levels) and maxmin_change.c (flows and links that change). */
 uint32_t rlt__mm_new_record(rlt_maxmin *mm);
 int rlt__mm_long_path(rlt_maxmin *mm, uint32_t flow, uint32_t n) RLT_MUST_USE;
 void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow);
@@ -217,6 +221,11 @@ rlt_time rlt__mm_link_next(const rlt_maxmin *mm, uint32_t link, rlt_time now);
 /* If nothing else uses the links of a new flow: gives it its rate at once. */
 int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone) RLT_MUST_USE;
 void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow);
+/* Takes a flow, no longer among its bottleneck's own, off its links. */
+int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow) RLT_MUST_USE;
+/* The link has changed as `how` says since the last solve. */
+int rlt__mm_touch(rlt_maxmin *mm, uint32_t link, uint32_t how) RLT_MUST_USE;
+void rlt__mm_set_capacity(rlt_maxmin *mm, uint32_t link, uint64_t bw_Bps);
 
 static inline int rlt__mm_append(rlt_mm_list *list, uint32_t item)
 {

@@ -9,6 +9,15 @@
 /* Whole picoseconds a byte, whose product with WHOLE_BYTES of maxmin.c stays below the horizon. */
 #define WHOLE_LIMIT (1u << 29)
 
+void rlt__mm_set_capacity(rlt_maxmin *mm, uint32_t link, uint64_t bw_Bps)
+{
+    uint64_t ps_per_byte = (uint64_t)RLT_S / bw_Bps;
+    bool whole = (uint64_t)RLT_S % bw_Bps == 0 && ps_per_byte < WHOLE_LIMIT;
+    mm->bw_Bps[link] = bw_Bps;
+    mm->links[link].capacity = (double)bw_Bps * 1e-12;
+    mm->links[link].ps_per_byte = whole ? (uint32_t)ps_per_byte : 0;
+}
+
 int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out, rlt_error *err)
 {
     rlt_maxmin *mm = calloc(1, sizeof(*mm));
@@ -26,11 +35,7 @@ int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out
         return rlt_nomem(err);
     }
     for (uint32_t i = 0; i < n_links; i++) {
-        uint64_t ps_per_byte = (uint64_t)RLT_S / bw_Bps[i];
-        mm->bw_Bps[i] = bw_Bps[i];
-        mm->links[i].capacity = (double)bw_Bps[i] * 1e-12;
-        if ((uint64_t)RLT_S % bw_Bps[i] == 0 && ps_per_byte < WHOLE_LIMIT)
-            mm->links[i].ps_per_byte = (uint32_t)ps_per_byte;
+        rlt__mm_set_capacity(mm, i, bw_Bps[i]);
         mm->links[i].heap = RLT_NONE;
         mm->levels[i].level = INFINITY;
     }

@@ -40,7 +40,12 @@ void rlt_net_settle(rlt_net *net)
 void rlt_net_waits(const rlt_net *net, char *text, size_t size)
 {
     size_t used = size ? strlen(text) : 0;
-    if (net->model->waits && used + 3 < size && net->model->waits(net, text + used + 2, size - used - 2))
+    if (net->model->waits && used + 3 < size && net->model->waits(net, text + used + 2, size - used - 2)) {
+        memcpy(text + used, "; ", 2);
+        used = strlen(text);
+    }
+    if (used + 3 < size &&
+        rlt__net_parked((const rlt_net_core *)(const void *)net, text + used + 2, size - used - 2))
         memcpy(text + used, "; ", 2);
 }
 
@@ -101,7 +106,8 @@ int rlt__net_init(rlt_net_core *c, const rlt_net_model *model, const rlt_net_con
     c->plain = c->endpoint.n_protocols == 0 && c->endpoint.byte_fs == 0;
     c->plain_ps = c->endpoint.message_ps;
     rlt_pool_init(&c->path_runs, sizeof(rlt_path_run));
-    return scaled_bandwidths(t, cfg->fold, cfg->bandwidth_scale, bw, err);
+    rc = rlt__net_changes_init(c, cfg, err);
+    return rc ? rc : scaled_bandwidths(t, cfg->fold, cfg->bandwidth_scale, bw, err);
 }
 
 void rlt__net_fini(rlt_net_core *c)
@@ -109,8 +115,14 @@ void rlt__net_fini(rlt_net_core *c)
     rlt_usage_free(c->base.usage);
     rlt_pool_free(&c->path_runs);
     rlt__net_tree_free(c);
+    rlt__net_changes_fini(c);
     free(c->shares.links);
     free(c->shares.times);
+}
+
+rlt_time rlt__net_scaled_time(const rlt_net_core *c, rlt_time t)
+{
+    return scaled_time(t, c->latency_scale);
 }
 
 int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg)
@@ -132,6 +144,8 @@ int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg)
 int rlt__net_no_route(rlt_net_core *c, const rlt_message *m, int code)
 {
     char where[64];
+    if (code == RLT_ESTALL)
+        return rlt__net_park(c, m);
     snprintf(where, sizeof(where), "message from rank %u to rank %u", m->src, m->dst);
     return rlt_sim_fail(c->sim, code, where, "no route: %s", rlt_strerror(code));
 }

@@ -17,7 +17,15 @@
  *
  * A verb that a model lacks is NULL in its table.
  *
- * Accounts balance: offered + replicated = delivered + absorbed, once nothing is under way.
+ * Links may change during the run (rlt_net_link_event), where the configuration says so:
+ *   flow        rates are solved again at that instant; transfers on a link that fails go on by another
+ * route, with the bytes they have left, or wait for the link alpha-beta  messages issued from then on see it;
+ * those under way end as they would have packet      packets queued from then on see it; those on a link that
+ * fails, and those that wait at its port, are lost, and flows go on by another route or wait What is sent
+ * from then on takes routes over links that have not failed; where there is none it waits. Nothing goes back
+ * to its old route until its next message.
+ *
+ * Accounts balance: offered + replicated = delivered + absorbed + abandoned, once nothing is under way.
  */
 #ifndef RLT_NETWORK_H
 #define RLT_NETWORK_H
@@ -45,6 +53,9 @@ typedef struct rlt_message {
     const rlt_tuning *tuning; /* of the collective, borrowed during the call; NULL: none */
 } rlt_message;
 
+/* Whether links change during the run. */
+typedef enum rlt_link_changes { RLT_LINKS_STAY, RLT_LINKS_CHANGE, RLT_LINKS_FAIL } rlt_link_changes;
+
 /* Called from within the simulation, in class RLT_COMPLETE. */
 typedef struct rlt_net_client {
     void *ctx;
@@ -62,6 +73,7 @@ typedef struct rlt_net_config {
     rlt_time series_bin_ps;            /* resolution of the usage time series; 0 = none */
     const rlt_net_fold *fold;          /* borrowed; NULL: not folded */
     const rlt_packet_settings *packet; /* copied; NULL: the defaults */
+    rlt_link_changes changes;          /* not in a folded network */
 } rlt_net_config;
 
 typedef struct rlt_net rlt_net;
@@ -95,6 +107,8 @@ typedef struct rlt_net_model {
     rlt_time (*reduce_to)(rlt_net *net, const rlt_tree_message *m);
     rlt_time (*multicast)(rlt_net *net, const rlt_tree_message *m);
     void (*settle)(rlt_net *net); /* see rlt_net_settle */
+    /* The router knows new bandwidths of these links. */
+    void (*relink)(rlt_net *net, const uint32_t *links, uint32_t n);
     /* For the report of a stall: how many transfers wait inside the network, and one of them; may be NULL. */
     uint64_t (*waits)(const rlt_net *net, char *text, size_t size);
 } rlt_net_model;
@@ -109,8 +123,9 @@ struct rlt_net {
     rlt_usage *usage;
     uint64_t messages, bytes_offered, bytes_delivered; /* payload, without protocol overhead */
     uint64_t bytes_absorbed, bytes_replicated;         /* by reductions and multicasts on the way */
-    rlt_net_totals marked;                             /* see rlt_net_mark */
-    bool unique; /* its state does not repeat itself (random streams): rlt_net_mark refuses */
+    uint64_t bytes_abandoned; /* offered by a client that does not wait for the end; set by that client */
+    rlt_net_totals marked;    /* see rlt_net_mark */
+    bool unique;              /* its state does not repeat itself (random streams): rlt_net_mark refuses */
 };
 
 RLT_API extern const rlt_net_model rlt_net_alpha_beta;
@@ -125,6 +140,10 @@ static inline rlt_time rlt_net_send(rlt_net *net, const rlt_message *m)
 {
     return net->model->send(net, m);
 }
+/* From a handler, in class RLT_COMPLETE: from now on these links have `factor` times the bandwidth they were
+ * built with, 0: they have failed. Failures, RLT_EUSAGE where the configuration says that none changes or
+ * fails, go to rlt_sim_fail. */
+RLT_API void rlt_net_link_event(rlt_net *net, const uint32_t *links, uint32_t n, double factor);
 /* Closes the accounts at the present instant (active intervals still open, bytes carried so far). Call once,
  * after the run and before reading usage. */
 RLT_API void rlt_net_settle(rlt_net *net);

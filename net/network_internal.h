@@ -16,6 +16,8 @@ typedef struct rlt_shares {
 
 typedef struct rlt_tree rlt_tree; /* see network_tree.h */
 
+typedef struct rlt__parked rlt__parked; /* see link_event.c */
+
 typedef struct rlt_net_core {
     rlt_net base;
     rlt_sim *sim;
@@ -31,6 +33,11 @@ typedef struct rlt_net_core {
     bool plain;         /* a message's cost does not depend on its size */
     rlt_time plain_ps;  /* that cost */
     rlt_pool path_runs; /* copies of paths, see rlt__path_keep */
+    rlt_link_changes changes;
+    rlt__parked *parked; /* messages that no link leads to their destination */
+    uint32_t n_parked, parked_room;
+    rlt_pool told; /* what is injected later */
+    int tell;      /* event handler, where links change */
 } rlt_net_core;
 
 /* A message on its way out: the path with scaled numbers, and all that the message costs beyond its
@@ -62,6 +69,21 @@ static inline int rlt__net_leg(rlt_net_core *c, const rlt_message *m, rlt_leg *l
     leg->tail_ps = rlt_time_add(leg->path.latency_ps, c->plain_ps);
     return 0;
 }
+
+/* A link's capacity now, scaled; 0: it has failed. */
+uint64_t rlt__net_link_Bps(const rlt_net_core *c, uint32_t link);
+/* "link 4 (acc1->acc2), which has failed" */
+char *rlt__net_failed_name(const rlt_net_core *c, uint32_t link, char *buffer, size_t size);
+/* What cannot be sent now is sent when links come back. Where that may not be, the failure is told to the
+ * simulation. Returns RLT_ESTALL in every case. */
+int rlt__net_park(rlt_net_core *c, const rlt_message *m);
+int rlt__net_park_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, uint32_t blocked);
+/* How many are parked, and one of them. */
+uint64_t rlt__net_parked(const rlt_net_core *c, char *text, size_t size);
+int rlt__net_changes_init(rlt_net_core *c, const rlt_net_config *cfg, rlt_error *err) RLT_MUST_USE;
+void rlt__net_changes_fini(rlt_net_core *c);
+/* A latency or delay under latency_scale. */
+rlt_time rlt__net_scaled_time(const rlt_net_core *c, rlt_time t);
 
 static inline uint32_t rlt__message_count(const rlt_message *m)
 {

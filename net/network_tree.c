@@ -24,6 +24,7 @@ struct rlt_tree {
     bool root_sends; /* a rank is where the root is */
     rlt_time latency_ps;
     uint64_t bw_Bps;
+    uint32_t blocked; /* failed link in the way */
 };
 
 static int tree_create(const rlt_topology *t, rlt_tree **out)
@@ -97,9 +98,13 @@ static bool can(const rlt_net_core *c, uint32_t node)
 /* Adds a link in the direction of travel. */
 static int use(rlt_net_core *c, uint32_t link, uint32_t role)
 {
-    rlt_link l = rlt_topology_link(rlt_router_topology(c->router), link);
-    if (l.bw_Bps < c->tree->bw_Bps)
-        c->tree->bw_Bps = l.bw_Bps;
+    uint64_t bw = rlt_router_link_Bps(c->router, link);
+    if (bw == 0) { /* cables may fail in one direction alone */
+        c->tree->blocked = link;
+        return RLT_ESTALL;
+    }
+    if (bw < c->tree->bw_Bps)
+        c->tree->bw_Bps = bw;
     return rlt__shares_push(c, link, role)
                ? rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for one more message")
                : 0;
@@ -161,8 +166,12 @@ static int add_rank(rlt_net_core *c, uint32_t rank)
     rlt_path p;
     rlt_time latency = 0;
     int rc = rlt_route(c->router, rank, x->message->root, x->message->route_key, &p);
+    if (rc == RLT_ESTALL)
+        x->blocked = rlt_router_blocked(c->router);
     if (rc)
-        return rlt__net_no_route(c, &(rlt_message){.src = rank, .dst = x->message->root}, rc);
+        return rc == RLT_ESTALL
+                   ? rc
+                   : rlt__net_no_route(c, &(rlt_message){.src = rank, .dst = x->message->root}, rc);
     if (p.n == 0) {
         x->root_sends = true;
         return 0;
@@ -238,6 +247,8 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
             rc = cannot(c, x->visited[i]);
     if (!rc && x->root_sends && c->shares.n)
         rc = add_root(c);
+    if (rc == RLT_ESTALL)
+        return rlt__net_park_tree(c, m, reduce, x->blocked);
     if (rc)
         return rc;
     uint64_t others = m->n ? m->bytes * (m->n - 1) : 0;

@@ -17,27 +17,45 @@ void rlt__packet_no_memory(rlt__packet_net *net)
 
 /* ---- sending ---- */
 
-/* The route of a flow's next packet. False: told to the simulation. */
-static bool take_route(rlt__packet_net *net, rlt__flow *f)
+/* A route from rank to rank for packets of a flow. False: told to the simulation, or the flow is blocked. */
+static bool find_route(rlt__packet_net *net, rlt__flow *f, uint32_t src, uint32_t dst, uint32_t *route)
 {
-    const rlt_message m = {.src = f->src, .dst = f->dst};
     rlt_path path;
-    int rc = rlt_route(net->core.router, f->src, f->dst, f->key, &path);
-    if (rc) {
-        rlt__net_no_route(&net->core, &m, rc);
+    int rc = rlt_route(net->core.router, src, dst, f->key, &path);
+    if (rc == RLT_ESTALL) {
+        f->blocked = rlt_router_blocked(net->core.router);
         return false;
     }
-    f->route = rlt_packets_route(net->packets, path.links, path.n);
-    if (f->route == RLT_NONE || path.n == 0) {
+    if (rc) {
+        rlt__net_no_route(&net->core, &(rlt_message){.src = src, .dst = dst}, rc);
+        return false;
+    }
+    uint32_t found = rlt_packets_route(net->packets, path.links, path.n);
+    if (found == RLT_NONE || path.n == 0) {
         rlt__packet_no_memory(net);
         return false;
     }
-    f->port = path.links[0];
+    *route = found;
     return true;
+}
+
+bool rlt__flow_take_route(rlt__packet_net *net, rlt__flow *f)
+{
+    if (!find_route(net, f, f->src, f->dst, &f->route))
+        return false;
+    f->port = rlt_packets_first_link(net->packets, f->route);
+    return true;
+}
+
+bool rlt__flow_take_back(rlt__packet_net *net, rlt__flow *f)
+{
+    return (!net->set.ack && !net->set.dcqcn) || find_route(net, f, f->dst, f->src, &f->back);
 }
 
 static inline bool has_work(const rlt__packet_net *net, const rlt__flow *f)
 {
+    if (f->blocked != RLT_NONE)
+        return false;
     return f->holes != RLT_NONE ||
            (f->next < f->end && (net->set.window == 0 || f->next - f->acked < net->set.window));
 }
@@ -61,6 +79,8 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
 {
     rlt__flow *f = &net->flows[index];
     rlt_packet p = {.kind = RLT__DATA, .flow = index};
+    if (f->blocked != RLT_NONE)
+        return false;
     if (f->holes == RLT_NONE || !rlt__repair_next(net, f, &p.data, &p.kind)) {
         if (!has_work(net, f))
             return false;
@@ -93,7 +113,7 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
         f->progress_ps = now;
         rlt__repair_arm(net, index);
     }
-    if (f->sprayed && !take_route(net, f))
+    if (f->sprayed && !rlt__flow_take_route(net, f) && f->blocked == RLT_NONE)
         return true;
     rlt_packets_send(net->packets, &p);
     return true;
@@ -305,8 +325,6 @@ static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_
         return false;
     }
     const rlt_placement *place = rlt_router_placement(net->core.router);
-    rlt_message reversed = {.src = m->dst, .dst = m->src};
-    rlt_path back;
     rlt__flow *f = &net->flows[net->n_flows];
     *f = (rlt__flow){.src = m->src,
                      .dst = m->dst,
@@ -320,23 +338,14 @@ static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_
                      .receiving = RLT_NONE,
                      .holes = RLT_NONE,
                      .last_hole = RLT_NONE,
+                     .blocked = RLT_NONE,
                      .sprayed = net->spray};
     rlt__dcqcn_init(&f->rate, line_Bps);
-    int rc =
-        net->set.ack || net->set.dcqcn ? rlt_route(net->core.router, m->dst, m->src, m->route_key, &back) : 0;
-    if (rc) {
-        rlt__net_no_route(&net->core, &reversed, rc);
+    /* One that is blocked waits like any other. */
+    if ((!rlt__flow_take_route(net, f) || !rlt__flow_take_back(net, f)) && f->blocked == RLT_NONE)
         return false;
-    }
-    if (net->set.ack || net->set.dcqcn) {
-        f->back = rlt_packets_route(net->packets, back.links, back.n);
-        if (f->back == RLT_NONE) {
-            rlt__packet_no_memory(net);
-            return false;
-        }
-    }
     *out = net->n_flows++;
-    return take_route(net, f);
+    return true;
 }
 
 /* The flow of a message, made when it is the first. RLT_NONE: told to the simulation. */
@@ -424,6 +433,17 @@ static void settle(rlt_net *base)
     rlt_packets_settle(((rlt__packet_net *)base)->packets);
 }
 
+static void put_wait(const rlt__packet_net *net, const rlt__flow *f, const char *under_way, char *text,
+                     size_t size)
+{
+    char link[200];
+    if (f->blocked != RLT_NONE)
+        rlt__net_failed_name(&net->core, f->blocked, link, sizeof(link));
+    snprintf(text, size, "packet %llu of the flow from rank %u to rank %u has not arrived; %s%s",
+             (unsigned long long)f->expected, f->src, f->dst, f->blocked != RLT_NONE ? "it waits for " : "",
+             f->blocked != RLT_NONE ? link : under_way);
+}
+
 static uint64_t waits(const rlt_net *base, char *text, size_t size)
 {
     const rlt__packet_net *net = (const rlt__packet_net *)base;
@@ -437,8 +457,7 @@ static uint64_t waits(const rlt_net *base, char *text, size_t size)
         if (f->expected == f->end)
             continue;
         if (n++ == 0 && size)
-            snprintf(text, size, "packet %llu of the flow from rank %u to rank %u has not arrived; %s",
-                     (unsigned long long)f->expected, f->src, f->dst, under_way);
+            put_wait(net, f, under_way, text, size);
     }
     return n;
 }
@@ -470,6 +489,7 @@ static int create_packets(rlt__packet_net *net, const rlt_net_config *cfg, rlt_e
     c.bandwidth_scale = cfg->bandwidth_scale;
     c.latency_scale = cfg->latency_scale;
     c.series_bin_ps = cfg->series_bin_ps;
+    c.links_fail = cfg->changes == RLT_LINKS_FAIL;
     c.client = (rlt_packets_client){
         .ctx = net, .arrived = rlt__packet_arrived, .left = net->back_pressure ? on_left : NULL};
     int rc = rlt_packets_create(&c, &net->packets, err);
@@ -516,9 +536,13 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     net->set = cfg->packet ? *cfg->packet : rlt_packet_default();
     int rc = rlt_packet_check(&net->set, err);
     net->back_pressure = net->set.pause != RLT_PAUSE_NONE;
-    net->reliable = net->set.loss <= 0 && (net->set.buffer == 0 || net->back_pressure);
+    net->reliable =
+        net->set.loss <= 0 && cfg->changes != RLT_LINKS_FAIL && (net->set.buffer == 0 || net->back_pressure);
     net->spray = rlt_router_routing(cfg->router) == RLT_ROUTE_SPRAY;
     net->selective = net->set.selective || net->spray;
+    if (!rc && cfg->changes == RLT_LINKS_FAIL && net->set.ack == 0)
+        rc = rlt_fail(err, RLT_EUSAGE, "ack",
+                      "packets on links that fail are lost: they need acknowledgements");
     if (!rc)
         rc = rlt__net_init(&net->core, &rlt_net_packet, cfg, &bw, err);
     free(bw);
@@ -547,5 +571,6 @@ const rlt_net_model rlt_net_packet = {
     .destroy = destroy,
     .send = send,
     .settle = settle,
+    .relink = rlt__packet_relink,
     .waits = waits,
 };

@@ -37,6 +37,7 @@ typedef struct rlt__flow {
     uint32_t same_hash;                      /* next flow */
     uint32_t head, tail, sending, receiving; /* messages, or RLT_NONE */
     uint32_t holes, last_hole;
+    uint32_t blocked; /* the failed link that no route goes around, or RLT_NONE */
     bool in_round, paced, armed, sprayed;
     /* Sender, in packets: acknowledged, next to send, sent at least once, end of the last message. */
     uint64_t acked, next, sent, end;
@@ -92,6 +93,11 @@ void rlt__flow_acked(rlt__packet_net *net, uint32_t flow, uint64_t packet);
 /* The first message is delivered and acknowledged. */
 void rlt__flow_drop_head(rlt__packet_net *net, rlt__flow *f);
 void rlt__packet_arrived(void *ctx, const rlt_packet *p);
+/* The route of a flow's next packet. False: told to the simulation, or the flow is blocked. */
+bool rlt__flow_take_route(rlt__packet_net *net, rlt__flow *f);
+/* The route of its answers, where there are any. The same. */
+bool rlt__flow_take_back(rlt__packet_net *net, rlt__flow *f);
+void rlt__packet_relink(rlt_net *net, const uint32_t *links, uint32_t n); /* packet_links.c */
 /* packet_repair.c: what is missing at the receiver, and at the sender what is not answered. */
 void rlt__repair_data(rlt__packet_net *net, uint32_t flow, const rlt_packet *p);
 void rlt__repair_nak(rlt__packet_net *net, uint32_t flow, const rlt_packet *p);

@@ -247,7 +247,7 @@ void rlt__repair_timeout(void *ctx, uint64_t payload)
     rlt__flow *f = &net->flows[flow];
     rlt_time now = rlt_sim_now(net->core.sim);
     f->armed = false;
-    if (f->acked == f->sent) /* nothing is waited for; the next packet sets it again */
+    if (f->acked == f->sent || f->blocked != RLT_NONE) /* the next packet, or a way, sets it again */
         return;
     if (rlt_time_add(f->progress_ps, patience(net, f)) <= now) {
         if (f->tries == net->set.retries) {

@@ -97,7 +97,7 @@ static inline void arrive(rlt_packets *n, uint32_t i)
 }
 
 /* Tells when the last byte has left the source. The packet itself may be gone by then. */
-static void tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when)
+void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when)
 {
     uint32_t copy = rlt_pool_get(&n->copies);
     if (copy == RLT_NONE) {
@@ -131,6 +131,18 @@ static bool admit(rlt_packets *n, uint32_t i, uint32_t link, rlt_time wait, rlt_
     return true;
 }
 
+/* A packet that came to a port whose link has failed, or was on it. */
+void rlt__packet_lose(rlt_packets *n, uint32_t i, uint32_t link)
+{
+    const rlt__slot *s = rlt__slot_at(n, i);
+    n->counts[link].losses++;
+    if (s->p.hop == 0 && rlt__client_of(n, &s->p)->left)
+        rlt__packet_tell_left(n, &s->p, rlt_sim_now(n->cfg.sim));
+    if (n->queues)
+        rlt__pause_consumed(n, s);
+    rlt__packet_drop(n, i, link);
+}
+
 /* transmit() where more can happen than that the packet is sent. */
 __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i)
 {
@@ -147,7 +159,7 @@ __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i
     bool lost = rlt__packet_is_lost(n, link);
     rlt__packet_charge(n, link, s->p.bytes, start, end);
     if (s->p.hop == 0 && rlt__client_of(n, &s->p)->left)
-        tell_left(n, &s->p, end);
+        rlt__packet_tell_left(n, &s->p, end);
     if (lost) {
         rlt__packet_drop(n, i, link);
         return;
@@ -155,6 +167,7 @@ __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i
     rlt_time then = rlt_time_add(start, rlt__packet_onward(n, s, span));
     s->at++;
     s->p.hop++;
+    s->next = p->cuts;
     rlt_sim_post(n->cfg.sim, then, RLT_COMPLETE, n->hop, i);
 }
 
@@ -162,7 +175,10 @@ __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i
 static inline void transmit(rlt_packets *n, uint32_t i)
 {
     if (!n->plain) {
-        if (n->queues)
+        uint32_t link = n->links[rlt__slot_at(n, i)->at];
+        if (n->ports[link].flags & RLT__PORT_FAILED)
+            rlt__packet_lose(n, i, link);
+        else if (n->queues)
             rlt__pause_queue(n, i);
         else
             transmit_anyhow(n, i);
@@ -197,12 +213,22 @@ static bool is_taken(rlt_packets *n, uint32_t i)
     return true;
 }
 
+/* The link by which it came has failed meanwhile. */
+static bool was_cut(const rlt_packets *n, const rlt__slot *s)
+{
+    return s->p.hop > 0 && n->ports[n->links[s->at - 1]].cuts != s->next;
+}
+
 /* A node handles a packet. */
 static void on_hop(void *ctx, uint64_t payload)
 {
     rlt_packets *n = ctx;
     uint32_t i = (uint32_t)payload;
     const rlt__slot *s = rlt__slot_at(n, i);
+    if (__builtin_expect(n->cfg.links_fail, 0) && was_cut(n, s)) {
+        rlt__packet_lose(n, i, n->links[s->at - 1]);
+        return;
+    }
     if (s->at == s->end) {
         arrive(n, i);
         return;

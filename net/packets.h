@@ -86,6 +86,7 @@ typedef struct rlt_packets_config {
     uint64_t seed;
     double bandwidth_scale, latency_scale;
     rlt_time series_bin_ps;
+    bool links_fail; /* rlt_packets_link will be called with 0 */
     rlt_packets_client client;
 } rlt_packets_config;
 
@@ -104,6 +105,10 @@ RLT_API void rlt_packets_send(rlt_packets *p, const rlt_packet *packet);
 RLT_API uint32_t rlt_packets_first_link(const rlt_packets *p, uint32_t route); /* RLT_NONE: no links */
 /* When a packet of so many bytes that is sent now would leave the first port of that route. */
 RLT_API rlt_time rlt_packets_leaves(const rlt_packets *p, uint32_t route, uint32_t bytes);
+/* From now on a link has this bandwidth, for what is queued from now on (with back-pressure: sent from now
+ * on); 0: it has failed. What is on it then, or waits at its port, or comes there while it has failed, is
+ * lost. RLT_ENOMEM. */
+RLT_API int rlt_packets_link(rlt_packets *p, uint32_t link, uint64_t bw_Bps) RLT_MUST_USE;
 RLT_API rlt_usage *rlt_packets_usage(rlt_packets *p);
 /* Closes the accounts at the present instant; once, after the run and before the usage is read. */
 RLT_API void rlt_packets_settle(rlt_packets *p);

@@ -23,20 +23,22 @@ typedef struct rlt__port {
     uint32_t ps_per_byte; /* 0: not a whole number */
     uint32_t memo_bytes;  /* then the last size and its time */
     rlt_time memo_ps;
-    uint32_t flags, unused;
+    uint32_t flags;
+    uint32_t cuts; /* times that the link has failed */
 } rlt__port;
 
 enum {
     RLT__PORT_INNER = 1,     /* of a node that is no accelerator: finite, marks */
     RLT__PORT_TO_SWITCH = 2, /* whose latency is in after_ps */
     RLT__PORT_TO_HOST = 4,   /* takes in whatever comes */
+    RLT__PORT_FAILED = 8,
 };
 
 /* A packet under way. One cache line. */
 typedef struct rlt__slot {
     rlt_packet p;
     uint32_t at, end; /* its next link and the end of its route, in `links` */
-    uint32_t next;    /* behind it in a port's list */
+    uint32_t next;    /* behind it in a port's list; on a link: how often that had failed before */
 } rlt__slot;
 
 /* What back-pressure adds to a port. */
@@ -116,6 +118,10 @@ bool rlt__packet_is_lost(rlt_packets *n, uint32_t link);
 void rlt__packet_mark(rlt_packets *n, rlt__slot *s, uint32_t link, double bytes);
 void rlt__packet_drop(rlt_packets *n, uint32_t i, uint32_t link);
 void rlt__packets_no_memory(rlt_packets *n);
+/* Told to the client later: its last byte has left the source. */
+void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when);
+void rlt__packet_lose(rlt_packets *n, uint32_t i, uint32_t link);
+void rlt__port_set(rlt__port *p, const rlt_packets_config *c, uint64_t bw_Bps);
 int rlt__packets_handlers(rlt_packets *n, rlt_error *err) RLT_MUST_USE;
 
 /* packets_pause.c */
@@ -123,6 +129,8 @@ int rlt__pause_create(rlt_packets *n, rlt_error *err) RLT_MUST_USE;
 void rlt__pause_queue(rlt_packets *n, uint32_t i);
 /* A packet that took credit on its way into a node is there no more. */
 void rlt__pause_consumed(rlt_packets *n, const rlt__slot *s);
+/* What waits at a port whose link has failed is lost. */
+void rlt__pause_flush(rlt_packets *n, uint32_t link);
 bool rlt__pause_names(const rlt_packets *n, char *text, size_t size);
 
 #endif

@@ -68,6 +68,7 @@ static void put_on_link(rlt_packets *n, uint32_t link)
     rlt_time then = rlt_time_add(now, rlt__packet_onward(n, s, span));
     s->at++;
     s->p.hop++;
+    s->next = p->cuts;
     rlt_sim_post(n->cfg.sim, then, RLT_COMPLETE, n->hop, i);
 }
 
@@ -140,6 +141,23 @@ void rlt__pause_queue(rlt_packets *n, uint32_t i)
     if (s->p.hop)
         hold(n, n->links[s->at - 1], s->p.bytes);
     try_to_send(n, link);
+}
+
+void rlt__pause_flush(rlt_packets *n, uint32_t link)
+{
+    rlt__queue *q = &n->queues[link];
+    while (q->head != RLT_NONE) {
+        uint32_t i = q->head;
+        const rlt__slot *s = rlt__slot_at(n, i);
+        q->head = s->next;
+        q->bytes -= s->p.bytes;
+        if (s->p.hop)
+            release(n, n->links[s->at - 1], s->p.bytes);
+        n->counts[link].losses++;
+        if (s->p.hop == 0 && rlt__client_of(n, &s->p)->left)
+            rlt__packet_tell_left(n, &s->p, rlt_sim_now(n->cfg.sim));
+        rlt__packet_drop(n, i, link);
+    }
 }
 
 static void on_departed(void *ctx, uint64_t payload)

@@ -35,30 +35,52 @@ static rlt_time scaled(rlt_time t, double scale)
     return scale == 1.0 ? t : x >= (double)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)x;
 }
 
+void rlt__port_set(rlt__port *p, const rlt_packets_config *c, uint64_t bw_Bps)
+{
+    uint64_t per_byte = (uint64_t)RLT_S / bw_Bps;
+    bool whole = (uint64_t)RLT_S % bw_Bps == 0 && per_byte < (1u << 29);
+    p->bw_Bps = bw_Bps;
+    p->ps_per_byte = whole ? (uint32_t)per_byte : 0;
+    p->memo_bytes = UINT32_MAX;
+    p->memo_ps = whole ? 0 : rlt_transfer_time(UINT32_MAX, bw_Bps);
+    p->limit_ps = RLT_TIME_MAX;
+    /* Half a byte more, for what rounding adds to the packets in front. */
+    if (c->buffer_bytes && (p->flags & RLT__PORT_INNER))
+        p->limit_ps = rlt_time_add(rlt_transfer_time(c->buffer_bytes, bw_Bps),
+                                   (rlt_time)((uint64_t)RLT_S / 2 / bw_Bps));
+}
+
 static rlt__port port_of(const rlt_packets_config *c, uint32_t id)
 {
     rlt_link l = rlt_topology_link(c->topology, id);
     rlt_node_kind from = rlt_topology_node_kind(c->topology, l.src);
     rlt_node_kind to = rlt_topology_node_kind(c->topology, l.dst);
-    rlt__port p = {.bw_Bps = rlt__scaled_bw(l.bw_Bps, c->bandwidth_scale),
-                   .after_ps = scaled(l.latency_ps, c->latency_scale),
-                   .limit_ps = RLT_TIME_MAX,
-                   .memo_bytes = UINT32_MAX};
-    uint64_t per_byte = (uint64_t)RLT_S / p.bw_Bps;
-    if ((uint64_t)RLT_S % p.bw_Bps == 0 && per_byte < (1u << 29))
-        p.ps_per_byte = (uint32_t)per_byte;
-    else
-        p.memo_ps = rlt_transfer_time(UINT32_MAX, p.bw_Bps);
+    rlt__port p = {.after_ps = scaled(l.latency_ps, c->latency_scale)};
     p.flags = (from != RLT_ACCELERATOR ? (unsigned)RLT__PORT_INNER : 0u) |
               (to == RLT_SWITCH ? (unsigned)RLT__PORT_TO_SWITCH : 0u) |
               (to == RLT_ACCELERATOR ? (unsigned)RLT__PORT_TO_HOST : 0u);
     if (to == RLT_SWITCH)
         p.after_ps = rlt_time_add(p.after_ps, c->switch_ps);
-    /* Half a byte more, for what rounding adds to the packets in front. */
-    if (c->buffer_bytes && from != RLT_ACCELERATOR)
-        p.limit_ps = rlt_time_add(rlt_transfer_time(c->buffer_bytes, p.bw_Bps),
-                                  (rlt_time)((uint64_t)RLT_S / 2 / p.bw_Bps));
+    rlt__port_set(&p, c, rlt__scaled_bw(l.bw_Bps, c->bandwidth_scale));
     return p;
+}
+
+int rlt_packets_link(rlt_packets *n, uint32_t link, uint64_t bw_Bps)
+{
+    rlt__port *p = &n->ports[link];
+    bool failed = p->flags & RLT__PORT_FAILED;
+    int rc = rlt__usage_capacity(n->usage, link, 0, bw_Bps);
+    p->flags &= ~(uint32_t)RLT__PORT_FAILED;
+    if (rc || bw_Bps) {
+        if (!rc)
+            rlt__port_set(p, &n->cfg, bw_Bps);
+        return rc;
+    }
+    p->flags |= RLT__PORT_FAILED;
+    p->cuts += !failed;
+    if (n->queues)
+        rlt__pause_flush(n, link);
+    return 0;
 }
 
 static int create_ports(rlt_packets *n, rlt_error *err)
@@ -97,7 +119,7 @@ int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_err
     if (!rc && cfg->pause != RLT_PAUSE_NONE)
         rc = rlt__pause_create(n, err);
     n->plain = !n->queues && !cfg->buffer_bytes && !cfg->ecn_max_bytes && cfg->loss <= 0 &&
-               !cfg->client.left && !cfg->series_bin_ps && !cfg->cut_through;
+               !cfg->client.left && !cfg->series_bin_ps && !cfg->cut_through && !cfg->links_fail;
     if (rc) {
         rlt_packets_free(n);
         return rc;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/route_graph.h"
+#include "net/detour.h"
 #include "sim/mem.h"
 
 enum { INLINE_LINKS = 4 };
@@ -38,6 +38,8 @@ struct rlt_router {
     const rlt_placement *p;
     rlt_routing routing;
     rlt_reach *reach;
+    rlt_detour *detour; /* NULL: no link has changed */
+    uint32_t blocked;   /* the failed link that was in the way last */
 };
 
 static int check_placement(const rlt_topology *t, const rlt_placement *p, rlt_error *err)
@@ -87,7 +89,7 @@ int rlt_router_create(const rlt_topology *t, const rlt_placement *p, rlt_routing
     if (!rc)
         rc = reserve_walk(r, err);
     if (!rc && !t->n_dims)
-        rc = rlt_reach_create(t, reach_budget_bytes, &r->reach, err);
+        rc = rlt_reach_create(t, reach_budget_bytes, NULL, &r->reach, err);
     if (rc) {
         rlt_router_free(r);
         return rc;
@@ -101,6 +103,7 @@ void rlt_router_free(rlt_router *r)
     if (!r)
         return;
     rlt_reach_free(r->reach);
+    rlt_detour_free(r->detour);
     for (uint32_t i = 0; r->long_last && i < r->ranks; i++)
         free(r->long_last[i]);
     free(r->long_last);
@@ -166,25 +169,45 @@ static bool crosses_nic(const rlt_router *r)
 
 /* A route that leaves the host does so by the NICs that the placement names, unless the file fixes this
  * route. */
-static int route_graph(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, rlt_graph_pick pick)
+static int route_graph(rlt_router *r, rlt_reach *reach, uint32_t src_rank, uint32_t dst_rank,
+                       rlt_graph_pick pick)
 {
     const rlt_placement *p = r->p;
     uint32_t src = rlt_placed(p, src_rank), dst = rlt_placed(p, dst_rank);
-    int rc = rlt_reach_route(r->reach, src, dst, pick, &r->walk);
+    int rc = rlt_reach_route(reach, src, dst, pick, &r->walk);
     if (rc || !p->nic || (p->nic[src_rank] == RLT_NONE && p->nic[dst_rank] == RLT_NONE))
         return rc;
-    if (!crosses_nic(r) || rlt_map_get(&r->t->graph.route_of, (uint64_t)src << 32 | dst) != RLT_NONE)
+    if (!crosses_nic(r) ||
+        (reach == r->reach && rlt_map_get(&r->t->graph.route_of, (uint64_t)src << 32 | dst) != RLT_NONE))
         return 0;
     uint32_t at = src, stops[3] = {p->nic[src_rank], p->nic[dst_rank], dst};
     rlt_walk_clear(&r->walk);
     for (int i = 0; i < 3; i++) {
         if (stops[i] == RLT_NONE || stops[i] == at)
             continue;
-        if ((rc = rlt_reach_route(r->reach, at, stops[i], pick, &r->walk)) != 0)
+        if ((rc = rlt_reach_route(reach, at, stops[i], pick, &r->walk)) != 0)
             return rc;
         at = stops[i];
     }
     return 0;
+}
+
+/* The route as it is when all links are there gives way to another if one of its links has failed. */
+static int around(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, rlt_graph_pick pick)
+{
+    rlt_walk *w = &r->walk;
+    rlt_reach *reach;
+    uint32_t failed = rlt_detour_failed(r->detour, w->links, w->n, &w->bw_Bps);
+    if (failed == RLT_NONE)
+        return 0;
+    r->blocked = failed;
+    int rc = rlt_detour_reach(r->detour, &reach);
+    rlt_walk_clear(w);
+    if (!rc)
+        rc = route_graph(r, reach, src_rank, dst_rank, pick);
+    if (!rc)
+        rlt_detour_failed(r->detour, w->links, w->n, &w->bw_Bps);
+    return rc == RLT_ETOPOLOGY ? RLT_ESTALL : rc;
 }
 
 static uint64_t flow_hash(uint32_t src, uint32_t dst, uint64_t key)
@@ -253,15 +276,18 @@ find(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key, rlt_path *path)
         value = flow_hash(from, to, key);
     else if (r->routing == RLT_ROUTE_SPRAY)
         value = r->sprayed[src]++;
-    if (from != to && r->t->n_dims) {
+    rlt_graph_pick pick = {by_destination, by_destination ? to : value, (uint32_t)(key >> 32)};
+    int rc = 0;
+    if (from != to && r->t->n_dims)
         route_product(r, from, to, (rlt_pick){.by_destination = by_destination, .value = (uint32_t)value});
-    } else if (from != to) {
-        int rc =
-            route_graph(r, src, dst,
-                        (rlt_graph_pick){by_destination, by_destination ? to : value, (uint32_t)(key >> 32)});
-        if (rc)
-            return rc;
+    else if (from != to)
+        rc = route_graph(r, r->reach, src, dst, pick);
+    if (!rc && r->detour && from != to) {
+        pick.turn = (uint32_t)((key & r->key_mask) >> 32); /* what the cache tells apart */
+        rc = around(r, src, dst, pick);
     }
+    if (rc)
+        return rc;
     if (r->routing != RLT_ROUTE_SPRAY)
         remember(r, src, dst, key & r->key_mask);
     *path = (rlt_path){.links = w->links, .n = w->n, .latency_ps = w->latency_ps, .bw_Bps = w->bw_Bps};
@@ -280,6 +306,28 @@ int rlt_route(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, uint64_t key,
     path->latency_ps = e->latency_ps;
     path->bw_Bps = e->bw_Bps;
     return 0;
+}
+
+int rlt_router_set_link(rlt_router *r, uint32_t link, uint64_t bw_Bps)
+{
+    rlt_error ignored;
+    int rc = r->detour ? 0 : rlt_detour_create(r->t, &r->detour, &ignored);
+    if (rc)
+        return rc;
+    rlt_detour_set(r->detour, link, bw_Bps);
+    for (uint32_t i = 0; i < r->ranks; i++)
+        r->last[i].to = 0;
+    return 0;
+}
+
+uint64_t rlt_router_link_Bps(const rlt_router *r, uint32_t link)
+{
+    return r->detour ? r->detour->bw_Bps[link] : rlt_topology_link(r->t, link).bw_Bps;
+}
+
+uint32_t rlt_router_blocked(const rlt_router *r)
+{
+    return r->blocked;
 }
 
 uint64_t rlt_router_key_mask(const rlt_router *r)

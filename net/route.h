@@ -63,6 +63,13 @@ RLT_API uint64_t rlt_router_key_mask(const rlt_router *r);
  * path, RLT_ENOMEM. */
 RLT_API int rlt_route(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, uint64_t key,
                       rlt_path *path) RLT_MUST_USE;
+/* From now on a link has this bandwidth; 0: it has failed. Routes that cross a failed link give way to
+ * shortest ones over the links that are left (of equals by the policy, in products as in graphs); where none
+ * leads to the destination, rlt_route returns RLT_ESTALL and rlt_router_blocked tells the first failed link
+ * on the way there. O(ranks). RLT_ENOMEM. */
+RLT_API int rlt_router_set_link(rlt_router *r, uint32_t link, uint64_t bw_Bps) RLT_MUST_USE;
+RLT_API uint64_t rlt_router_link_Bps(const rlt_router *r, uint32_t link);
+RLT_API uint32_t rlt_router_blocked(const rlt_router *r);
 RLT_API const rlt_topology *rlt_router_topology(const rlt_router *r);
 RLT_API const rlt_placement *rlt_router_placement(const rlt_router *r);
 RLT_API rlt_routing rlt_router_routing(const rlt_router *r);

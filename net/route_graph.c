@@ -16,13 +16,15 @@ typedef struct table {
 
 struct rlt_reach {
     const rlt_topology *t;
+    const uint64_t *bw_Bps; /* links of 0 are not used; NULL: all are */
     table *tables;
     uint32_t n, max, next; /* next: the oldest, replaced when all are in use */
     uint32_t *slot_of;     /* of node, or RLT_NONE */
     uint32_t *queue;
 };
 
-int rlt_reach_create(const rlt_topology *t, size_t bytes, rlt_reach **out, rlt_error *err)
+int rlt_reach_create(const rlt_topology *t, size_t bytes, const uint64_t *bw_Bps, rlt_reach **out,
+                     rlt_error *err)
 {
     size_t each = (sizeof(uint32_t) + sizeof(rlt_time)) * t->nodes, max = bytes / each;
     rlt_reach *r = calloc(1, sizeof *r);
@@ -30,6 +32,7 @@ int rlt_reach_create(const rlt_topology *t, size_t bytes, rlt_reach **out, rlt_e
     if (!r)
         return rlt_nomem(err);
     r->t = t;
+    r->bw_Bps = bw_Bps;
     r->max = max < 2 ? 2 : max > t->nodes ? t->nodes : (uint32_t)max;
     r->tables = calloc(r->max, sizeof *r->tables);
     r->slot_of = malloc(t->nodes * sizeof *r->slot_of);
@@ -57,6 +60,11 @@ void rlt_reach_free(rlt_reach *r)
     free(r);
 }
 
+static inline bool usable(const rlt_reach *r, uint32_t link)
+{
+    return !r->bw_Bps || r->bw_Bps[link] > 0;
+}
+
 /* All nodes of one distance are final before the next distance begins, so latencies need no second pass. */
 static void search(rlt_reach *r, table *b)
 {
@@ -72,6 +80,8 @@ static void search(rlt_reach *r, table *b)
             continue;
         for (uint32_t i = g->in_first[w]; i < g->in_first[w + 1]; i++) {
             const rlt_link *l = &g->links[g->in[i]];
+            if (!usable(r, g->in[i]))
+                continue;
             rlt_time latency = rlt_time_add(b->latency_ps[w], l->latency_ps);
             if (b->hops[l->src] == RLT_NONE) {
                 b->hops[l->src] = b->hops[w] + 1;
@@ -131,40 +141,39 @@ static void append(const rlt_topology *t, rlt_walk *walk, uint32_t link)
         walk->bw_Bps = l->bw_Bps;
 }
 
-static bool leads_on(const table *b, const rlt_link *l)
+static bool leads_on(const rlt_reach *r, const table *b, uint32_t link)
 {
-    return b->hops[l->dst] != RLT_NONE && b->hops[l->dst] + 1 == b->hops[l->src] &&
+    const rlt_link *l = &r->t->graph.links[link];
+    return usable(r, link) && b->hops[l->dst] != RLT_NONE && b->hops[l->dst] + 1 == b->hops[l->src] &&
            rlt_time_add(b->latency_ps[l->dst], l->latency_ps) == b->latency_ps[l->src];
 }
 
 /* Among the links parallel to out[i], which leads on too, the one `turn` places on. */
-static uint32_t parallel(const rlt_frozen_graph *g, const table *b, uint32_t at, uint32_t chosen,
-                         uint32_t turn)
+static uint32_t parallel(const rlt_reach *r, const table *b, uint32_t at, uint32_t chosen, uint32_t turn)
 {
+    const rlt_frozen_graph *g = &r->t->graph;
     uint32_t n = 0, place = 0, dst = g->links[g->out[chosen]].dst;
     for (uint32_t i = g->out_first[at]; i < g->out_first[at + 1]; i++) {
-        const rlt_link *l = &g->links[g->out[i]];
-        if (l->dst != dst || !leads_on(b, l))
+        if (g->links[g->out[i]].dst != dst || !leads_on(r, b, g->out[i]))
             continue;
         place = i == chosen ? n : place;
         n++;
     }
     place = (place + turn) % n;
     for (uint32_t i = g->out_first[at];; i++) {
-        const rlt_link *l = &g->links[g->out[i]];
-        if (l->dst == dst && leads_on(b, l) && place-- == 0)
+        if (g->links[g->out[i]].dst == dst && leads_on(r, b, g->out[i]) && place-- == 0)
             return g->out[i];
     }
 }
 
 /* The next link from `at`: among those that keep to a shortest route, in link order, the one that pick says.
  */
-static uint32_t next_link(const rlt_topology *t, const table *b, uint32_t at, rlt_graph_pick *pick)
+static uint32_t next_link(const rlt_reach *r, const table *b, uint32_t at, rlt_graph_pick *pick)
 {
-    const rlt_frozen_graph *g = &t->graph;
+    const rlt_frozen_graph *g = &r->t->graph;
     uint32_t choices = 0, first = RLT_NONE;
     for (uint32_t i = g->out_first[at]; i < g->out_first[at + 1]; i++)
-        if (leads_on(b, &g->links[g->out[i]])) {
+        if (leads_on(r, b, g->out[i])) {
             if (first == RLT_NONE)
                 first = i;
             choices++;
@@ -175,15 +184,16 @@ static uint32_t next_link(const rlt_topology *t, const table *b, uint32_t at, rl
     if (!pick->by_destination)
         pick->value /= choices;
     for (uint32_t i = first;; i++)
-        if (leads_on(b, &g->links[g->out[i]]) && chosen-- == 0)
-            return pick->turn && pick->by_destination ? parallel(g, b, at, i, pick->turn) : g->out[i];
+        if (leads_on(r, b, g->out[i]) && chosen-- == 0)
+            return pick->turn && pick->by_destination ? parallel(r, b, at, i, pick->turn) : g->out[i];
 }
 
 int rlt_reach_route(rlt_reach *r, uint32_t src, uint32_t dst, rlt_graph_pick pick, rlt_walk *walk)
 {
     const rlt_topology *t = r->t;
     const rlt_frozen_graph *g = &t->graph;
-    uint32_t fixed = g->n_routes ? rlt_map_get(&g->route_of, (uint64_t)src << 32 | dst) : RLT_NONE;
+    uint32_t fixed =
+        g->n_routes && !r->bw_Bps ? rlt_map_get(&g->route_of, (uint64_t)src << 32 | dst) : RLT_NONE;
     const table *b = fixed == RLT_NONE ? table_of(r, dst) : NULL;
     uint32_t n;
     if (fixed != RLT_NONE)
@@ -202,6 +212,6 @@ int rlt_reach_route(rlt_reach *r, uint32_t src, uint32_t dst, rlt_graph_pick pic
         return 0;
     }
     for (uint32_t at = src; at != dst; at = g->links[walk->links[walk->n - 1]].dst)
-        append(t, walk, next_link(t, b, at, &pick));
+        append(t, walk, next_link(r, b, at, &pick));
     return 0;
 }

@@ -34,8 +34,10 @@ typedef struct rlt_graph_pick {
 
 typedef struct rlt_reach rlt_reach;
 
-/* Keeps the tables of as many destinations as fit in `bytes`, at least two. */
-int rlt_reach_create(const rlt_topology *t, size_t bytes, rlt_reach **out, rlt_error *err) RLT_MUST_USE;
+/* Keeps the tables of as many destinations as fit in `bytes`, at least two. bw_Bps: of each link, borrowed;
+ * links of 0 are not used, nor static routes; NULL: all links and static routes are. */
+int rlt_reach_create(const rlt_topology *t, size_t bytes, const uint64_t *bw_Bps, rlt_reach **out,
+                     rlt_error *err) RLT_MUST_USE;
 void rlt_reach_free(rlt_reach *r);
 /* Appends the route between two different nodes: a static one, else a shortest one. RLT_ETOPOLOGY: no path.
  */

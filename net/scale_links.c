@@ -56,27 +56,53 @@ static bool find_ends(const rlt_topology *t, const char *which, uint32_t *from, 
     return *from != RLT_NONE && *to != RLT_NONE;
 }
 
-int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor, rlt_error *err)
+static bool touches(const rlt_topology *t, uint32_t link, bool either, uint32_t from, uint32_t to)
+{
+    rlt_link l = rlt_topology_link(t, link);
+    return either ? l.src == from || l.dst == to : l.src == from && l.dst == to;
+}
+
+int rlt_topology_find_links(const rlt_topology *t, const char *which, uint32_t **links, uint32_t *n,
+                            rlt_error *err)
 {
     uint64_t id;
-    uint32_t from, to, n = 0;
-    int rc = 0;
-    if (!(factor > 0) || factor > 1e6)
-        return rlt_fail(err, RLT_ERANGE, which, "expected a factor above 0, at most 1e6");
+    uint32_t from, to, *list = NULL, room = 0;
+    *links = NULL;
+    *n = 0;
     if (rlt_parse_count(which, &id, which, NULL) == 0) {
         if (id >= t->links)
             return rlt_fail(err, RLT_ERANGE, which, "there are links 0 to %u", t->links - 1);
-        return scale_one(t, (uint32_t)id, factor, err);
+        if (!(list = malloc(sizeof *list)))
+            return rlt_nomem(err);
+        list[(*n)++] = (uint32_t)id;
+        *links = list;
+        return 0;
     }
     if (!find_ends(t, which, &from, &to))
         return rlt_fail(err, RLT_ERANGE, which, "expected the number of a link, a node, or FROM->TO");
     bool either = strstr(which, "->") == NULL;
-    for (uint32_t i = 0; i < t->links && !rc; i++) {
-        rlt_link l = rlt_topology_link(t, i);
-        if (either ? l.src != from && l.dst != from : l.src != from || l.dst != to)
+    for (uint32_t i = 0; i < t->links; i++) {
+        if (!touches(t, i, either, from, to))
             continue;
-        rc = scale_one(t, i, factor, err);
-        n++;
+        int rc = rlt_grow(&list, &room, sizeof *list, (uint64_t)*n + 1, RLT_MAX_LINKS, "links", err);
+        if (rc) {
+            free(list);
+            return rc;
+        }
+        list[(*n)++] = i;
     }
-    return rc || n ? rc : rlt_fail(err, RLT_ERANGE, which, "there is no such link");
+    *links = list;
+    return list ? 0 : rlt_fail(err, RLT_ERANGE, which, "there is no such link");
+}
+
+int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor, rlt_error *err)
+{
+    uint32_t *links, n;
+    if (!(factor > 0) || factor > 1e6)
+        return rlt_fail(err, RLT_ERANGE, which, "expected a factor above 0, at most 1e6");
+    int rc = rlt_topology_find_links(t, which, &links, &n, err);
+    for (uint32_t i = 0; i < n && !rc; i++)
+        rc = scale_one(t, links[i], factor, err);
+    free(links);
+    return rc;
 }

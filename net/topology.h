@@ -87,9 +87,11 @@ RLT_API int rlt_topology_load(const char *spec, const char *search_dir, rlt_topo
 RLT_API int rlt_topology_parse(const char *name, const char *text, size_t length, rlt_topology **out,
                                rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_topology_free(rlt_topology *t);
-/* What if: multiplies the bandwidth of some links, before anything else is made from the topology. `which`:
- * the number of a link, "FROM->TO" (names of nodes: all links from one to the other), or a node (all links to
- * and from it). */
+/* Links by name: the number of one, "FROM->TO" (names of nodes: all links from one to the other), or a node
+ * (all links to and from it). *links is malloc'ed. And what if they were faster or slower: multiplies their
+ * bandwidth, before anything else is made from the topology. */
+RLT_API int rlt_topology_find_links(const rlt_topology *t, const char *which, uint32_t **links, uint32_t *n,
+                                    rlt_error *err) RLT_MUST_USE;
 RLT_API int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor,
                                      rlt_error *err) RLT_MUST_USE;
 

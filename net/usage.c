@@ -48,6 +48,7 @@ void rlt_usage_free(rlt_usage *u)
     free(u->series);
     free(u->links);
     free(u->marked);
+    free(u->capacities);
     rlt_pool_free(&u->spans);
     free(u);
 }
@@ -62,11 +63,55 @@ static uint32_t place_of(const rlt_usage *u, uint32_t link)
     return u->fold ? rlt_net_fold_class(u->fold, link) : link;
 }
 
+static uint64_t built_Bps(const rlt_usage *u, uint32_t link)
+{
+    return rlt__scaled_bw(rlt_topology_link(u->topology, link).bw_Bps, u->bandwidth_scale);
+}
+
+/* How long a link has been busy for so many bytes and a part of one. */
+static rlt_time busy_for(const rlt_capacity *c, uint64_t bytes, double part)
+{
+    if (bytes < c->counted || !c->bw_Bps)
+        return c->busy_ps;
+    double more = nearbyint((part - c->part) * (double)RLT_S / (double)c->bw_Bps);
+    rlt_time busy = rlt_transfer_time(bytes - c->counted, c->bw_Bps) + (rlt_time)more;
+    return busy > 0 ? rlt_time_add(c->busy_ps, busy) : c->busy_ps;
+}
+
 rlt_link_usage rlt_usage_link(const rlt_usage *u, uint32_t link)
 {
     const rlt_account *a = &u->links[place_of(u, link)];
-    uint64_t bw = rlt__scaled_bw(rlt_topology_link(u->topology, link).bw_Bps, u->bandwidth_scale);
-    return (rlt_link_usage){a->bytes, rlt_transfer_time(a->bytes, bw), a->active, a->messages, bw};
+    const rlt_capacity *c = u->capacities ? &u->capacities[link] : NULL;
+    uint64_t bw = c ? c->bw_Bps : built_Bps(u, link);
+    rlt_time busy = c ? busy_for(c, a->bytes, 0) : rlt_transfer_time(a->bytes, bw);
+    return (rlt_link_usage){a->bytes, busy, a->active, a->messages, bw};
+}
+
+/* Changes */
+
+int rlt__usage_capacity(rlt_usage *u, uint32_t link, double under_way, uint64_t bw_Bps)
+{
+    if (!u->capacities) {
+        u->capacities = calloc(u->n ? u->n : 1, sizeof(*u->capacities));
+        if (!u->capacities)
+            return RLT_ENOMEM;
+        for (uint32_t i = 0; i < u->n; i++)
+            u->capacities[i].bw_Bps = built_Bps(u, i);
+    }
+    rlt_capacity *c = &u->capacities[link];
+    uint64_t whole = (uint64_t)under_way, bytes = u->links[link].bytes + whole;
+    double part = under_way - (double)whole;
+    rlt_time busy = busy_for(c, bytes, part);
+    bool later = bytes >= c->counted;
+    *c = (rlt_capacity){busy, later ? bytes : c->counted, bw_Bps, later ? part : c->part};
+    return 0;
+}
+
+void rlt__usage_busy(rlt_usage *u, uint32_t link, uint64_t bytes, rlt_time busy_ps)
+{
+    rlt_capacity *c = &u->capacities[link];
+    c->counted += bytes;
+    c->busy_ps = rlt_time_add(c->busy_ps, busy_ps);
 }
 
 /* Spans */

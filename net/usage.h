@@ -2,7 +2,8 @@
 /*
  * Link usage: per directed link the bytes carried, busy time = bytes / capacity, active time = some transfer
  * present; and, when asked for, bytes per bin of a time series. Exact integers; bytes of a transfer count
- * when its last byte has left (a cancelled run counts what has been carried).
+ * when its last byte has left (a cancelled run counts what has been carried). A link whose capacity changes
+ * is busy for the bytes of each stretch over the capacity in it.
  */
 #ifndef RLT_USAGE_H
 #define RLT_USAGE_H
@@ -22,7 +23,7 @@ typedef struct rlt_link_usage {
     rlt_time busy_ps;   /* bytes / capacity, rounded once */
     rlt_time active_ps; /* union of the intervals in which a transfer was present */
     uint64_t messages;
-    uint64_t bw_Bps; /* capacity in force, a scale included */
+    uint64_t bw_Bps; /* capacity in force, a scale included; 0: it has failed */
 } rlt_link_usage;
 
 typedef struct rlt_usage rlt_usage;

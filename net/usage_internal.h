@@ -36,9 +36,18 @@ typedef struct rlt_bins {
     rlt_time since;
 } rlt_bins;
 
+/* Of a link whose capacity may have changed: it was busy_ps for the first `counted` bytes and a part of the
+ * next. */
+typedef struct rlt_capacity {
+    rlt_time busy_ps;
+    uint64_t counted, bw_Bps;
+    double part;
+} rlt_capacity;
+
 struct rlt_usage {
     rlt_account *links;
-    rlt_account *marked; /* see rlt_net_mark; NULL until then */
+    rlt_capacity *capacities; /* NULL: none has changed */
+    rlt_account *marked;      /* see rlt_net_mark; NULL until then */
     const rlt_topology *topology;
     const rlt_net_fold *fold; /* links[] are classes; NULL: links */
     double bandwidth_scale;
@@ -53,6 +62,12 @@ struct rlt_usage {
 /* As rlt_usage_create, with an account for each class of a fold (NULL: for each link). */
 int rlt__usage_create(const rlt_topology *t, const rlt_net_fold *fold, rlt_time bin_ps, rlt_usage **out,
                       rlt_error *err) RLT_MUST_USE;
+
+/* From now on the link has this capacity (0: it has failed); `under_way`: bytes carried so far by transfers
+ * that have not been counted yet. RLT_ENOMEM. */
+int rlt__usage_capacity(rlt_usage *u, uint32_t link, double under_way, uint64_t bw_Bps) RLT_MUST_USE;
+/* These bytes, to be counted, keep the link busy for so long, whatever its capacity is now. */
+void rlt__usage_busy(rlt_usage *u, uint32_t link, uint64_t bytes, rlt_time busy_ps);
 
 static inline uint64_t rlt__scaled_bw(uint64_t bw_Bps, double scale)
 {

@@ -518,7 +518,7 @@ static void searched_routes_match_closed_forms(void **state)
         assert_int_equal(rlt_topology_export(product.t, "json", &text, NULL), 0);
         assert_int_equal(rlt_topology_from_json("t.json", text, strlen(text), &t, NULL), 0);
         bench b = with(t, (rlt_placement){.n = product.p->n}, RLT_ROUTE_DMODK);
-        assert_int_equal(rlt_reach_create(t, 0, &small, NULL), 0);
+        assert_int_equal(rlt_reach_create(t, 0, NULL, &small, NULL), 0);
         for (uint32_t s = 0; s < b.p->n; s++)
             for (uint32_t d = 0; d < b.p->n; d++) {
                 rlt_path closed, searched;

@@ -80,6 +80,7 @@ static const rlt_option_group groups[] = {
     {"Recording", rlt_trace_option_table, offsetof(rlt_run_settings, recording)},
     {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
     {"What if", what_if_options, 0},
+    {"Faults", rlt_fault_options, offsetof(rlt_run_settings, faults)},
     {"Report", rlt_format_options, offsetof(rlt_run_settings, report)},
     {"Links", rlt_link_options, offsetof(rlt_run_settings, report)},
     {"More", run_report_options, 0},
@@ -297,6 +298,8 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->series_bin_ps = s->report.series_ps;
     if (s->until_ps > 0)
         o->until_ps = s->until_ps;
+    if ((rc = rlt_faults_open(&s->faults, o, &r->faults, err)))
+        return rc;
     return rlt_replay_create(r->program, o, &r->replay, err);
 }
 
@@ -386,6 +389,7 @@ static void close_run(rlt_run *r)
     free(r->compute_scale);
     free(r->delay_ps);
     free(r->rules);
+    rlt_faults_free(&r->faults);
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)

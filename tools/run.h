@@ -8,6 +8,7 @@
 
 #include "tools/file.h"
 #include "tools/links.h"
+#include "tools/run_faults.h"
 #include "tools/settings.h"
 #include "tools/trace_options.h"
 #include "workload/generator.h"
@@ -18,6 +19,7 @@ typedef struct rlt_run_settings {
     rlt_settings sim;
     rlt_report_settings report;
     rlt_trace_settings recording;
+    rlt_fault_settings faults;
     rlt_texts trace, rank_scale, rank_delay;
     const char *model, *timing, *astra_system, *algorithm, *timeline;
     double host_scale, compute_scale, network_scale;
@@ -36,6 +38,7 @@ typedef struct rlt_run {
     double *host_scale, *compute_scale; /* per rank, or NULL */
     rlt_time *delay_ps;
     rlt_algorithm_rule *rules;
+    rlt_faults faults;
     bool partial;       /* stopped before its end */
     uint32_t last_rank; /* the one that ends last: totals are its own */
 } rlt_run;

@@ -79,6 +79,8 @@ static rlt_time duration_of(const rlt_replay *r, const rlt_op *op)
         scale = o->host_scale * (o->rank_host_scale ? o->rank_host_scale[op->rank] : 1);
     else if (op->kind != RLT_OP_DELAY)
         scale = o->compute_scale * (o->rank_compute_scale ? o->rank_compute_scale[op->rank] : 1);
+    if (op->kind != RLT_OP_DELAY)
+        scale /= rlt__replay_noise(r, op);
     return scaled(op->duration_ps, scale);
 }
 
@@ -160,6 +162,8 @@ static void end_op(rlt_replay *r, uint32_t index)
         res->last = index;
         dispatch_later(r, op->resource);
     }
+    if (r->done == r->program->n_ops)
+        rlt__replay_over(r);
     for (uint32_t i = r->fan_first[index]; i < r->fan_first[index + 1]; i++) {
         op_state *next = &r->ops[r->fan[i]];
         if (--next->missing == 0) {
@@ -306,8 +310,8 @@ static void on_comm_done(void *ctx, uint64_t cookie)
     comm_state *cs = &r->comms[cookie];
     rlt_bound bound;
     rlt_error e = {0};
-    if (rlt_plan_bound(&cs->plan, r->router, r->options.network_scale, 1 / r->options.network_scale, &bound,
-                       &e) < 0)
+    if (rlt_plan_bound(&cs->plan, rlt__replay_built(r), rlt__replay_fastest(&r->options),
+                       1 / r->options.network_scale, &bound, &e) < 0)
         rlt__replay_fail(r, &e);
     else
         cs->result.bound_ps = rlt_bound_under(&bound, r->options.model);
@@ -530,7 +534,8 @@ static int open_network(rlt_replay *r, rlt_error *err)
                           .bandwidth_scale = o->network_scale,
                           .latency_scale = 1 / o->network_scale,
                           .series_bin_ps = o->series_bin_ps,
-                          .packet = o->packet};
+                          .packet = o->packet,
+                          .changes = rlt__replay_changes(o)};
     int rc = rlt_router_create(o->topology, &r->placement, o->routing, &r->router, err);
     if (rc < 0 || o->timing)
         return rc;
@@ -572,7 +577,8 @@ int rlt_replay_create(const rlt_program *p, const rlt_replay_options *o, rlt_rep
         rlt_nomem(err);
         goto fail;
     }
-    if ((rc = handlers(r, err)) < 0 || (rc = open_network(r, err)) < 0)
+    if ((rc = handlers(r, err)) < 0 || (rc = open_network(r, err)) < 0 ||
+        (rc = rlt__replay_faults(r, err)) < 0)
         goto fail;
     *out = r;
     return 0;
@@ -624,6 +630,7 @@ void rlt_replay_free(rlt_replay *r)
     rlt_fabric_free(r->fabric);
     rlt_exec_free(r->exec);
     rlt_router_free(r->router);
+    rlt__replay_faults_free(r);
     rlt_sim_free(r->sim);
     if (r->own_placement)
         rlt_placement_free(&r->placement);

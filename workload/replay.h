@@ -18,6 +18,7 @@
 
 #include "collectives/executor.h"
 #include "collectives/reactive.h"
+#include "workload/noise.h"
 #include "workload/program.h"
 #include "workload/timing.h"
 
@@ -33,6 +34,15 @@ typedef struct rlt_algorithm_rule {
     const rlt_algorithm *algorithm; /* NULL: chosen */
     const rlt_reacting *reacting;   /* instead: a protocol that reacts */
 } rlt_algorithm_rule;
+
+/* At a time, these links get `factor` times the bandwidth they were built with; 0: they fail. See
+ * net/network.h. */
+typedef struct rlt_link_event {
+    rlt_time when_ps;
+    const uint32_t *links;
+    uint32_t n;
+    double factor;
+} rlt_link_event;
 
 typedef struct rlt_replay_options {
     const rlt_topology *topology;
@@ -59,6 +69,11 @@ typedef struct rlt_replay_options {
     const double *rank_host_scale, *rank_compute_scale; /* per rank, multiply the above; NULL: 1 */
     bool no_skew;                                       /* all ranks start at 0 */
     const rlt_time *rank_delay_ps;                      /* per rank, added to its start; NULL: 0 */
+    const rlt_link_event *link_events;                  /* borrowed */
+    uint32_t n_link_events;
+    const rlt_noise *noise; /* borrowed */
+    uint32_t n_noise;
+    uint64_t seed; /* of the noise */
     rlt_time series_bin_ps;
     rlt_time until_ps; /* stop there with partial results; RLT_TIME_MAX: never */
 } rlt_replay_options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * State of a replay, shared by replay.c (the run), replay_react.c (protocols that react), replay_result.c
- * (what it tells) and replay_stall.c (why it stopped).
+ * State of a replay, shared by replay.c (the run), replay_react.c (protocols that react), replay_faults.c
+ * (what disturbs it), replay_result.c (what it tells) and replay_stall.c (why it stopped).
  */
 #ifndef RLT_REPLAY_INTERNAL_H
 #define RLT_REPLAY_INTERNAL_H
@@ -69,7 +69,24 @@ struct rlt_replay {
     rlt_time end_ps;
     int on_rank_start, on_start, on_end, on_dispatch, on_comm_end, on_timed_end, on_next;
     bool own_placement, ran;
+    rlt_event *link_events;             /* of the options, while they are to come; NULL: none */
+    rlt_router *bound_router;           /* of the network as built; NULL: `router` */
+    double *compute_noise, *host_noise; /* by rank and step; NULL: none */
 };
+
+/* replay_faults.c: link events and noise. */
+rlt_link_changes rlt__replay_changes(const rlt_replay_options *o);
+/* The greatest factor on bandwidths that there will be. */
+double rlt__replay_fastest(const rlt_replay_options *o);
+int rlt__replay_faults(rlt_replay *r, rlt_error *err) RLT_MUST_USE;
+double rlt__replay_noise(const rlt_replay *r, const rlt_op *op);
+/* The last operation has ended. */
+void rlt__replay_over(rlt_replay *r);
+void rlt__replay_faults_free(rlt_replay *r);
+static inline rlt_router *rlt__replay_built(const rlt_replay *r)
+{
+    return r->bound_router ? r->bound_router : r->router;
+}
 
 /* A member of a communication is done. */
 void rlt__replay_end_member(rlt_replay *r, uint32_t comm, uint32_t member);

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What disturbs `ringlet run`, as a user types it: links that change, noise; wrong arguments, and what is left behind.
+. "$(dirname "$0")/tap.sh"
+
+run() { # wanted status, text wanted on either stream, arguments
+    want=$1 text=$2
+    shift 2
+    "$ringlet" run -q "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    if [ $got != "$want" ]; then
+        verdict "exit $want: run $*" "exit $got"
+    elif cat "$tmp/err" "$tmp/out" | grep -qF -- "$text"; then
+        verdict "exit $want: run $*" ""
+    else
+        verdict "exit $want: run $*" "no '$text'"
+    fi
+}
+time_of() { "$ringlet" run -q "$@" --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
+
+# Two ranks that do nothing but reduce 100 MB: 4 ms over 50 GB/s without latency.
+cat >"$tmp/two.goal" <<'G'
+num_ranks 2
+rank 0 {
+l1: send 100000000b to 1 tag 1
+}
+rank 1 {
+l1: recv 100000000b from 0 tag 1
+}
+G
+g="--trace $tmp/two.goal"
+s="--topology switch:2@50GB/s,0ns"
+r="--topology ring:4@100GB/s,0ns"
+
+expect "undisturbed" "$(time_of $g $s)" 2000000000
+expect "half the bandwidth from 1 ms on" "$(time_of $g $s --link-event 1ms:acc0=0.5)" 3000000000
+expect "and back" "$(time_of $g $s --link-event '1ms:acc0->sw0.0.0=0.5' --link-event 1.5ms:0=1)" 2250000000
+expect "a link that fails and comes back" "$(time_of $g $s --link-event 1ms:acc1=0 --link-event 7ms:acc1=1)" 8000000000
+expect "a ring goes round the other way" "$(time_of $g $r --link-event 1ms:0=0)" 2000000000
+expect "alpha-beta: what is under way stays" "$(time_of $g $s --network alpha-beta --link-event 1ms:acc0=0.5)" 2000000000
+expect "alpha-beta: what begins sees it" "$(time_of $g $s --network alpha-beta --link-event 0ms:acc0=0.5)" 4000000000
+expect "events after the end do not count" "$(time_of $g $s --link-event 1h:acc0=0)" 2000000000
+run 4 "link 0 (acc0->sw0.0.0), which has failed" $g $s --link-event 1ms:acc0=0 -o "$tmp/left"
+run 4 "link 0 (acc0->sw0.0.0), which has failed" $g $s --network packet --link-event 1ms:acc0=0
+run 4 "which has failed" $g $s --network alpha-beta --link-event 0ms:acc0=0
+run 0 "total time" $g $s --network packet --link-event 1ms:acc0=0 --link-event 2ms:acc0=1
+expect "nothing is left behind" "$(ls "$tmp/left" 2>/dev/null)" ""
+
+run 2 "expected TIME:LINK=X" $g $s --link-event acc0=0.5
+run 2 "expected TIME:LINK=X" $g $s --link-event 5ms:acc0
+run 2 "--link-event" $g $s --link-event 5:acc0=0.5
+run 2 "--link-event" $g $s --link-event 5ms:acc7=0.5
+run 2 "--link-event" $g $s --link-event 5ms:acc0=-1
+run 2 "there is no such link" $g $s --link-event '5ms:acc0->acc1=0'
+run 2 "--link-event" $g $s --link-event 5ms:99=0
+
+m="--model transformer:layers=4,hidden=256,heads=4,vocabulary=1000,steps=3 --topology switch:8@50GB/s,500ns"
+plain=$(time_of $m)
+noisy=$(time_of $m --noise lognormal:cv=0.1)
+[ "$noisy" -gt "$plain" ] && verdict "the slowest rank decides" "" || verdict "the slowest rank decides" "$noisy, without noise $plain"
+expect "the same seed is the same run" "$(time_of $m --noise lognormal:cv=0.1 --seed 1)" "$noisy"
+[ "$(time_of $m --noise lognormal:cv=0.1 --seed 2)" != "$noisy" ] && verdict "another seed is another run" "" ||
+    verdict "another seed is another run" "both $noisy"
+expect "no host work, no noise on it" "$(time_of $m --noise lognormal:cv=0.1,on=host)" "$plain"
+run 0 "total time" $m --noise markov:slow=2,enter=0.1,leave=0.2 --noise lognormal:cv=0.05
+run 2 "--noise" $m --noise lognormal
+run 2 "unknown noise" $m --noise gauss:cv=0.1
+run 2 "--noise" $m --noise markov:slow=2,enter=3,leave=0.2
+run 2 "--noise: cv" $m --noise lognormal:cv=abc
+finish
