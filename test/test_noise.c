@@ -2,6 +2,7 @@
 /* Noise on durations: moments and dwell times against theory, within three standard errors; steps that wait
  * for the slowest of n ranks against the expected maximum. */
 #include <math.h>
+#include <stdio.h>
 
 #include "sim/random.h"
 #include "test/support.h"

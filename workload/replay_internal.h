@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * State of a replay, shared by replay.c (the run), replay_react.c (protocols that react), replay_faults.c
- * (what disturbs it), replay_result.c (what it tells) and replay_stall.c (why it stopped).
+ * State of a replay, shared by replay.c (the run), replay_comm.c (communications), replay_react.c (protocols
+ * that react), replay_faults.c (what disturbs it), replay_result.c (what it tells) and replay_stall.c (why it
+ * stopped).
  */
 #ifndef RLT_REPLAY_INTERNAL_H
 #define RLT_REPLAY_INTERNAL_H
@@ -88,6 +89,14 @@ static inline rlt_router *rlt__replay_built(const rlt_replay *r)
     return r->bound_router ? r->bound_router : r->router;
 }
 
+/* An operation ends now. */
+void rlt__replay_end_op(rlt_replay *r, uint32_t op);
+/* How long one takes here that is no communication, or whose communication is as recorded. */
+rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op);
+/* replay_comm.c: its event handlers, negative where there are too many; an operation begins to communicate.
+ */
+int rlt__replay_comm_handlers(rlt_replay *r);
+void rlt__replay_arrive(rlt_replay *r, const rlt_op *op);
 /* A member of a communication is done. */
 void rlt__replay_end_member(rlt_replay *r, uint32_t comm, uint32_t member);
 void rlt__replay_fail(rlt_replay *r, const rlt_error *e);
