@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages, exit statuses, and the nearest word. */
+/* Messages and exit statuses. */
 #include "tools/message.h"
 
 #include <stdarg.h>
@@ -68,60 +68,4 @@ void rlt_note(const char *fmt, ...)
     va_start(args, fmt);
     say_with("note", fmt, args);
     va_end(args);
-}
-
-enum { MAX_WORD = 64 };
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Edits (insert, delete, replace, swap of neighbours) that turn a into b. */
-static uint32_t edits(const char *a, size_t n, const char *b, size_t m)
-{
-    uint32_t rows[3][MAX_WORD + 1];
-    for (uint32_t j = 0; j <= m; j++)
-        rows[0][j] = j;
-    for (uint32_t i = 1; i <= n; i++) {
-        uint32_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
-        row[0] = i;
-        for (uint32_t j = 1; j <= m; j++) {
-            row[j] = least(above[j - 1] + (a[i - 1] != b[j - 1]), least(above[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], two_above[j - 2] + 1);
-        }
-    }
-    return rows[n % 3][m];
-}
-
-rlt_nearest rlt_nearest_to(const char *word)
-{
-    size_t n = strlen(word);
-    /* A third of the letters may be wrong, at least one. */
-    return (rlt_nearest){.word = word, .distance = n < 6 ? 2 : (uint32_t)(n / 3) + 1};
-}
-
-void rlt_nearest_try(rlt_nearest *n, const char *candidate)
-{
-    size_t a = strlen(n->word), b = strlen(candidate);
-    uint32_t d;
-    if (a == 0 || a > MAX_WORD || b > MAX_WORD)
-        return;
-    d = a < b && a >= 3 && strncmp(n->word, candidate, a) == 0 ? 1 : edits(n->word, a, candidate, b);
-    if (d < n->distance || (d == n->distance && !n->best && a > 2 && d < a)) {
-        n->distance = d;
-        n->best = candidate;
-    }
-}
-
-const char *rlt_next_item(const char **cursor, char separator, size_t *length)
-{
-    const char *start = *cursor, *end;
-    if (!start)
-        return NULL;
-    end = strchr(start, separator);
-    *length = end ? (size_t)(end - start) : strlen(start);
-    *cursor = end ? end + 1 : NULL;
-    return start;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the command says on standard error ("ringlet: WHERE: WHAT", lower case, no full stop), the exit status
- * of each kind of failure, and the nearest word to a mistyped one.
+ * What the command says on standard error ("ringlet: WHERE: WHAT", lower case, no full stop), and the exit
+ * status of each kind of failure.
  */
 #ifndef RLT_MESSAGE_H
 #define RLT_MESSAGE_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "sim/error.h"
+#include "sim/words.h"
 
 enum {
     RLT_EXIT_DONE = 0,
@@ -32,18 +33,5 @@ void rlt_say_and_keep(rlt_error *err, const rlt_error *why);
 /* "ringlet: warning: ..." and "ringlet: note: ...". */
 void rlt_warn(const char *fmt, ...) RLT_PRINTF(1);
 void rlt_note(const char *fmt, ...) RLT_PRINTF(1);
-
-/* Running search for the candidate nearest to `word`; feed candidates, then read `best` (NULL: none is near
- * enough to be meant). Ties keep the first. */
-typedef struct rlt_nearest {
-    const char *word, *best;
-    uint32_t distance;
-} rlt_nearest;
-rlt_nearest rlt_nearest_to(const char *word);
-void rlt_nearest_try(rlt_nearest *n, const char *candidate);
-
-/* Next item of a list separated by `separator`: its start and length, or NULL at the end. Items may be empty;
- * *cursor begins as the list. */
-const char *rlt_next_item(const char **cursor, char separator, size_t *length);
 
 #endif
