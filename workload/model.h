@@ -35,13 +35,19 @@ typedef enum rlt_work_kind {
 
 typedef struct rlt_model_layer {
     char name[RLT_MODEL_NAME];
-    uint8_t work;   /* rlt_work_kind */
-    bool sharded;   /* tensor parallelism divides its parameters and FLOPs; else every rank does all of it */
-    bool movable;   /* a pipeline stage may begin with it: the first layer of a block */
-    uint32_t block; /* layers of one block (a transformer layer, a residual block) are recomputed together */
+    uint8_t work; /* rlt_work_kind */
+    bool sharded; /* tensor parallelism divides its parameters and FLOPs; else every rank does all of it */
+    bool movable; /* a pipeline stage may begin with it: the first layer of a block */
+    /* Layers of one block (a transformer layer, a residual block) are recomputed together. Numbers rise by
+     * one from 0. What comes before the first movable layer (embeddings), and a last block that does not
+     * begin with one (final norm and logits), are kept whole. */
+    uint32_t block;
     uint32_t experts;           /* of which top_k work for a token; 0: dense */
     uint64_t parameters;        /* dense ones */
     uint64_t expert_parameters; /* of all experts together */
+    /* Held and counted by an earlier layer: a pipeline stage without that one has a copy, and its gradients
+     * are added to the original's. */
+    uint64_t tied_parameters;
     double forward_flop, backward_flop;
     double moved_elements; /* read and written by the forward pass beside the weights, for the roofline */
     /* Kept for the backward pass, in elements: `saved_whole` on every rank of a tensor-parallel group
@@ -70,6 +76,7 @@ typedef struct rlt_model {
     uint32_t heads, kv_heads; /* for what tensor parallelism can divide; 0: any */
     rlt_model_layer *layers;
     uint32_t n_layers, layers_room;
+    uint64_t parameters; /* of all layers, dense and experts; at most 2^60 */
     rlt_model_tensor *tensors;
     uint32_t n_tensors, tensors_room;
 } rlt_model;
@@ -95,15 +102,16 @@ RLT_API const rlt_model_preset *rlt_model_preset_at(uint32_t i); /* NULL past th
 RLT_API int rlt_model_open(const char *spec, rlt_model *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_model_free(rlt_model *m);
 
-/* For families: a layer after the others; NULL when out of memory or too many. The pointer holds until the
- * next one. Tensors of the last layer made. */
+/* For families: a layer after the others, in its block; NULL when out of memory or too many. The pointer
+ * holds until the next one. */
 RLT_API rlt_model_layer *rlt_model_add(rlt_model *m, const char *name, rlt_work_kind work, rlt_error *err);
+/* A tensor of the last layer made, whose parameters grow with it; of 0 elements: none. */
 RLT_API int rlt_model_add_tensor(rlt_model *m, uint64_t elements, bool expert, rlt_error *err) RLT_MUST_USE;
 
 typedef struct rlt_model_totals {
     uint64_t parameters;                /* dense and experts */
     double forward_flop, backward_flop; /* of a sample */
-    uint32_t blocks;
+    uint32_t blocks;                    /* that begin with a movable layer */
 } rlt_model_totals;
 RLT_API rlt_model_totals rlt_model_sum(const rlt_model *m);
 
