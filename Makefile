@@ -43,7 +43,7 @@ PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
              -DRLT_VERSION='"$(VERSION)"' $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
 
-SIM_SRC := sim/error.c sim/mem.c sim/map.c sim/units.c sim/words.c sim/random.c sim/queue.c sim/sim.c
+SIM_SRC := sim/error.c sim/mem.c sim/map.c sim/units.c sim/words.c sim/csv.c sim/random.c sim/queue.c sim/sim.c
 NET_SRC := $(sort $(wildcard net/*.c))
 COLL_SRC := $(sort $(wildcard collectives/*.c))
 WORK_SRC := $(sort $(wildcard workload/*.c))
