@@ -14,6 +14,9 @@ enum { MAX_SETTINGS = 64, MAX_SPEC = 1024, MAX_TENSORS = 1 << 24 };
 
 static const rlt_model_family *const families[] = {
     &rlt__model_transformer,
+    &rlt__model_resnet,
+    &rlt__model_vgg,
+    &rlt__model_dlrm,
 };
 enum { N_FAMILIES = sizeof families / sizeof *families };
 
@@ -123,10 +126,30 @@ static bool word_index(const char *words, const char *word, uint32_t *out)
     return false;
 }
 
+static int set_list(const rlt__model_setting *k, rlt__model_list *into, const char *value, rlt_error *err)
+{
+    const char *cursor = value, *item;
+    size_t length;
+    for (into->n = 0; (item = rlt_next_item(&cursor, '-', &length)); into->n++) {
+        char text[32];
+        uint64_t n;
+        snprintf(text, sizeof text, "%.*s", (int)(length < 31 ? length : 31), item);
+        if (into->n == RLT__MODEL_LIST || rlt_parse_count(text, &n, NULL, NULL) || n < k->min || n > k->max)
+            return rlt_fail(err, RLT_EUSAGE, k->name,
+                            "expected up to %d numbers from %u to %u such as 512-256-64, got '%.80s'",
+                            RLT__MODEL_LIST, k->min, k->max, value);
+        into->items[into->n] = (uint32_t)n;
+    }
+    return 0;
+}
+
 static int set_one(const rlt__model_setting *k, void *into, const char *value, rlt_error *err)
 {
-    uint32_t *field = (uint32_t *)(void *)((char *)into + k->offset);
+    void *at = (char *)into + k->offset;
+    uint32_t *field = at;
     uint64_t n;
+    if (k->list)
+        return set_list(k, at, value, err);
     if (k->words)
         return word_index(k->words, value, field)
                    ? 0

@@ -9,13 +9,20 @@ extern const rlt_model_family rlt__model_transformer, rlt__model_resnet, rlt__mo
 extern const rlt_model_preset rlt__model_presets[];
 extern const uint32_t rlt__model_n_presets;
 
-/* One setting: a number from min to max, or one of `words` ("no|yes"), of which the index is stored. */
+/* One setting: a number from min to max, one of `words` ("no|yes"), of which the index is stored, or a list
+ * "512-256-64" of numbers from min to max. */
 typedef struct rlt__model_setting {
     const char *name;
-    size_t offset; /* of a uint32_t in the family's struct */
+    size_t offset; /* of a uint32_t in the family's struct, or of an rlt__model_list */
     uint32_t min, max;
     const char *words;
+    bool list;
 } rlt__model_setting;
+
+enum { RLT__MODEL_LIST = 64 };
+typedef struct rlt__model_list {
+    uint32_t items[RLT__MODEL_LIST], n;
+} rlt__model_list;
 
 /* Stores texts NAME=VALUE, later ones over earlier ones. RLT_EUSAGE with the nearest setting, or all of them.
  */

@@ -155,5 +155,22 @@ const rlt_model_preset rlt__model_presets[] = {
      "arXiv 1810.04805, section 3; vocabulary of the uncased weights"},
     {"bert-large", "transformer", "layers=24,hidden=1024,heads=16,vocabulary=30522,sequence=512,encoder=yes",
      "arXiv 1810.04805, section 3; vocabulary of the uncased weights"},
+    {"resnet18", "resnet", "depth=18", "arXiv 1512.03385, table 1"},
+    {"resnet34", "resnet", "depth=34", "arXiv 1512.03385, table 1"},
+    {"resnet50", "resnet", "depth=50", "arXiv 1512.03385, table 1"},
+    {"resnet101", "resnet", "depth=101", "arXiv 1512.03385, table 1"},
+    {"resnet152", "resnet", "depth=152", "arXiv 1512.03385, table 1"},
+    {"wide-resnet-50-2", "resnet", "depth=50,width=2", "arXiv 1605.07146, inner width doubled"},
+    {"wide-resnet-101-2", "resnet", "depth=101,width=2", "arXiv 1605.07146, inner width doubled"},
+    {"vgg11", "vgg", "depth=11", "arXiv 1409.1556, table 1"},
+    {"vgg13", "vgg", "depth=13", "arXiv 1409.1556, table 1"},
+    {"vgg16", "vgg", "depth=16", "arXiv 1409.1556, table 1"},
+    {"vgg19", "vgg", "depth=19", "arXiv 1409.1556, table 1"},
+    {"dlrm-mlperf", "dlrm",
+     "tables=26,rows=39884406-39043-17289-7420-20263-3-7120-1543-63-38532951-2953546-403346-10-2208-11938-"
+     "155-4-976-14-39979771-25641295-39664984-585935-12972-108-36,dim=128,dense=13,bottom=512-256-128,top="
+     "1024-1024-512-256-1",
+     "arXiv 1906.00091, as in MLPerf Training: Criteo Terabyte, at most 40 million rows a table "
+     "(mlcommons/inference, recommendation/dlrm)"},
 };
 const uint32_t rlt__model_n_presets = sizeof rlt__model_presets / sizeof *rlt__model_presets;
