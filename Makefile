@@ -97,7 +97,8 @@ $(BUILD)/flags: FORCE
 PUBLIC := sim/error.h sim/time.h sim/units.h sim/random.h sim/queue.h sim/sim.h \
           net/topology.h net/endpoint.h net/placement.h net/route.h net/usage.h net/network.h \
           collectives/collective.h collectives/algorithm.h collectives/checker.h collectives/bound.h collectives/executor.h \
-          workload/program.h workload/reader.h workload/generator.h workload/timing.h workload/rescale.h workload/replay.h
+          workload/program.h workload/reader.h workload/generator.h workload/model.h workload/accelerator.h \
+          workload/timing.h workload/rescale.h workload/replay.h
 SONAME := libringlet.so.$(SOVERSION)
 
 $(BUILD)/$(SONAME): $(LIB_OBJ)
@@ -117,7 +118,7 @@ $(BUILD)/ringlet.pc: FORCE
 D = $(DESTDIR)$(PREFIX)
 install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD)/ringlet.pc
 	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions \
-	    $(D)/share/ringlet/topologies $(D)/share/ringlet/traces $(addprefix $(D)/include/ringlet/,sim net collectives workload)
+	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces $(addprefix $(D)/include/ringlet/,sim net collectives workload)
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
 	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
 	$(Q)install -m 644 $(BUILD)/$(SONAME) $(D)/lib/libringlet.so.$(VERSION)
@@ -128,6 +129,7 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD
 	$(Q)install -m 644 $(BUILD)/ringlet.1 $(D)/share/man/man1/ringlet.1
 	$(Q)install -m 644 $(BUILD)/ringlet.bash $(D)/share/bash-completion/completions/ringlet
 	$(Q)install -m 644 topologies/* $(D)/share/ringlet/topologies/
+	$(Q)install -m 644 workload/accelerators/* $(D)/share/ringlet/accelerators/
 	$(Q)cp -R traces/. $(D)/share/ringlet/traces/
 
 uninstall:

@@ -496,17 +496,34 @@ static int quantity(rlt_json m, char *buffer, size_t size, const char **text, rl
     return 0;
 }
 
-int rlt_json_get_rate(rlt_json v, const char *key, bool required, uint64_t *bw_Bps, rlt_error *err)
+/* A member with a unit, by one of the readers of units. */
+static int measured(rlt_json v, const char *key, bool required, uint64_t *out,
+                    int (*parse)(const char *, uint64_t *, const char *, rlt_error *), rlt_error *err)
 {
     char buffer[64], where[sizeof err->where];
     const char *text;
     rlt_json m;
     int rc = member(v, key, required, &m, err);
     if (rc <= 0 || (rc = quantity(m, buffer, sizeof buffer, &text, err)) < 0 ||
-        (rc = rlt_parse_rate(text, bw_Bps, NULL, NULL)) == 0)
+        (rc = parse(text, out, NULL, NULL)) == 0)
         return rc;
     rlt_json_where(m, where, sizeof where);
-    return rlt_parse_rate(text, bw_Bps, where, err);
+    return parse(text, out, where, err);
+}
+
+int rlt_json_get_rate(rlt_json v, const char *key, bool required, uint64_t *bw_Bps, rlt_error *err)
+{
+    return measured(v, key, required, bw_Bps, rlt_parse_rate, err);
+}
+
+int rlt_json_get_size(rlt_json v, const char *key, bool required, uint64_t *out, rlt_error *err)
+{
+    return measured(v, key, required, out, rlt_parse_size, err);
+}
+
+int rlt_json_get_flops(rlt_json v, const char *key, bool required, uint64_t *out, rlt_error *err)
+{
+    return measured(v, key, required, out, rlt_parse_flops, err);
 }
 
 int rlt_json_get_duration(rlt_json v, const char *key, bool required, rlt_time *out, rlt_error *err)
@@ -520,19 +537,6 @@ int rlt_json_get_duration(rlt_json v, const char *key, bool required, rlt_time *
         return rc;
     rlt_json_where(m, where, sizeof where);
     return rlt_parse_duration(text, out, where, err);
-}
-
-int rlt_json_get_size(rlt_json v, const char *key, bool required, uint64_t *out, rlt_error *err)
-{
-    char buffer[64], where[sizeof err->where];
-    const char *text;
-    rlt_json m;
-    int rc = member(v, key, required, &m, err);
-    if (rc <= 0 || (rc = quantity(m, buffer, sizeof buffer, &text, err)) < 0 ||
-        (rc = rlt_parse_size(text, out, NULL, NULL)) == 0)
-        return rc;
-    rlt_json_where(m, where, sizeof where);
-    return rlt_parse_size(text, out, where, err);
 }
 
 const char *rlt_json_version(void)

@@ -79,6 +79,8 @@ RLT_API int rlt_json_get_duration(rlt_json v, const char *key, bool required, rl
                                   rlt_error *err) RLT_MUST_USE;
 RLT_API int rlt_json_get_size(rlt_json v, const char *key, bool required, uint64_t *out,
                               rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_json_get_flops(rlt_json v, const char *key, bool required, uint64_t *out,
+                               rlt_error *err) RLT_MUST_USE;
 /* The value itself as an integer in [0, max]. */
 RLT_API int rlt_json_u64(rlt_json v, uint64_t max, uint64_t *out, rlt_error *err) RLT_MUST_USE;
 

@@ -118,3 +118,22 @@ int rlt_csv_column(const rlt_csv *c, const char *name)
             return (int)i;
     return -1;
 }
+
+int rlt_csv_whole(const rlt_csv *c, int column, uint64_t max, uint64_t *out, rlt_error *err)
+{
+    const char *s = rlt_csv_cell(c, column), *name = column >= 0 ? c->columns[column] : "";
+    uint64_t v = 0;
+    size_t n = strspn(s, "0123456789");
+    if (n == 0 || (s[n] && strcmp(s + n, ".0") != 0))
+        return rlt_csv_fail(c, column, RLT_EMALFORMED, err, "%s: expected a whole number, got '%.64s'", name,
+                            s);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t digit = (uint64_t)(s[i] - '0');
+        if (v > (max - digit) / 10)
+            return rlt_csv_fail(c, column, RLT_ERANGE, err, "%s: '%.64s' is above %llu", name, s,
+                                (unsigned long long)max);
+        v = v * 10 + digit;
+    }
+    *out = v;
+    return 0;
+}

@@ -36,6 +36,14 @@ RLT_API int rlt_csv_begin(rlt_csv *c, const char *name, const char *text, size_t
 RLT_API int rlt_csv_next(rlt_csv *c, rlt_error *err) RLT_MUST_USE;
 /* The column of a name, -1: none. */
 RLT_API int rlt_csv_column(const rlt_csv *c, const char *name);
+/* The text of a cell; "" for column -1. */
+static inline const char *rlt_csv_cell(const rlt_csv *c, int column)
+{
+    return column >= 0 && (uint32_t)column < c->n_cells ? c->cells[column] : "";
+}
+/* A cell as a whole number (also "4.0") of at most `max`. */
+RLT_API int rlt_csv_whole(const rlt_csv *c, int column, uint64_t max, uint64_t *out,
+                          rlt_error *err) RLT_MUST_USE;
 /* Fails with "name:line", and ":column" of a cell unless that is -1. */
 RLT_API int rlt_csv_fail(const rlt_csv *c, int cell, int code, rlt_error *err, const char *fmt, ...)
     RLT_PRINTF(5);

@@ -204,7 +204,7 @@ static void aicb(void **state)
     refuse(HEADING "CommType.isend,CommGroup.pp_group,2,8,a,None\n", RLT_EUNSUPPORTED, ":3", "pipeline");
     refuse(HEADING "CommType.shuffle,CommGroup.pp_group,2,8,a,None\n", RLT_ESCHEMA, ":3", "shuffle");
     refuse(HEADING "CommType.all_reduce,CommGroup.tp_group,2,x,a,None\n", RLT_EMALFORMED, ":3", "msg_size");
-    refuse(HEADING "CommType.all_reduce,CommGroup.tp_group,2,8,a\n", RLT_EMALFORMED, ":3", "6 cells");
+    refuse(HEADING "CommType.all_reduce,CommGroup.tp_group,2,8,a\n", RLT_EMALFORMED, ":3", "5 cells under 6");
     refuse(HEADING "CommType.all_reduce,CommGroup.tp_group,3,8,a,None\n", RLT_ESCHEMA, ":3", "divide");
     refuse(HEADING "CommType.all_reduce,CommGroup.tp_group,2,8,a,-1\n", RLT_EMALFORMED, ":3", "ms");
     refuse(HEADING, RLT_ESCHEMA, ":2", "no communication");

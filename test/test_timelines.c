@@ -196,7 +196,7 @@ static void refusals(void **state)
     (void)state;
     refuse("dp_rank,optype,start_ts\n0,gc,0\n", RLT_ESCHEMA, "x.csv:1", "no column stage");
     refuse(HEAD, RLT_ESCHEMA, "x.csv:1", "no operations");
-    refuse(HEAD "0,0,0,1,gc,0,1,0\n", RLT_EMALFORMED, "x.csv:2", "expected 11 cells, got 8");
+    refuse(HEAD "0,0,0,1,gc,0,1,0\n", RLT_EMALFORMED, "x.csv:2", "8 cells under 11 columns");
     refuse(HEAD "0,0,0,1,gc,0,-1,0,0,0,0\n", RLT_EMALFORMED, "x.csv:2", "duration: expected seconds");
     refuse(HEAD "0,0,0,1,gc,nan,1,0,0,0,0\n", RLT_EMALFORMED, "x.csv:2", "start_ts: expected seconds");
     refuse(HEAD "0,0,0,1,gc,0,1e300,0,0,0,0\n", RLT_EMALFORMED, "x.csv:2", "duration: expected seconds");

@@ -12,6 +12,7 @@
 #include "tools/message.h"
 #include "tools/settings.h"
 #include "workload/generator.h"
+#include "workload/model.h"
 #include "workload/reader.h"
 
 enum { MAX_NAMES = 4096, NAME_WIDTH = 20 };
@@ -25,6 +26,13 @@ static const rlt_column topology_columns[] = {
     {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
     {"accelerators", "accelerators", NULL, RLT_COL_COUNT, 0, 0},
     {"dims", "dimensions", NULL, RLT_COL_TEXT, 0, 0},
+};
+static const rlt_column accelerator_columns[] = {
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
+    {"memory_bytes", "memory", NULL, RLT_COL_SIZE, 0, 0},
+    {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0},
+    {"peak_TFLOPS", "TFLOPS by precision", NULL, RLT_COL_TEXT, 0, 0},
+    {"surfaces", "efficiencies", NULL, RLT_COL_COUNT, 0, 0},
 };
 
 /* People get lines that fit the terminal, with the parameters below, instead of a table. */
@@ -149,7 +157,7 @@ static void list_readers(rlt_table *t)
 }
 
 /* The names come from the generator itself: its complaint about an unknown setting lists them. */
-static void list_models(rlt_table *t)
+static void list_generator(rlt_table *t)
 {
     rlt_transformer m = rlt_transformer_default();
     rlt_error err = {0};
@@ -157,8 +165,32 @@ static void list_models(rlt_table *t)
     if (rlt_transformer_set(&m, "?", "", &err) && strstr(err.what, " has "))
         names = strstr(err.what, " has ") + strlen(" has ");
     put(t, "transformer",
-        "data-parallel training of a transformer, gradients all-reduced in buckets during the backward pass",
+        "without an accelerator: data-parallel training, gradients all-reduced in buckets during the "
+        "backward "
+        "pass",
         names);
+}
+
+/* Families with their settings, then those with sizes of their own; these run on an accelerator. */
+static void list_models(rlt_table *t)
+{
+    const rlt_model_family *f;
+    const rlt_model_preset *p;
+    rlt_model m;
+    list_generator(t);
+    for (uint32_t i = 0; (f = rlt_model_family_at(i)); i++)
+        put(t, f->name, f->summary, f->settings);
+    for (uint32_t i = 0; (p = rlt_model_preset_at(i)); i++) {
+        char summary[512], settings[512];
+        if (rlt_model_open(p->name, &m, NULL))
+            continue;
+        rlt_model_totals sum = rlt_model_sum(&m);
+        snprintf(summary, sizeof summary, "%llu parameters, %.4g TFLOP a %s forward; %s",
+                 (unsigned long long)sum.parameters, sum.forward_flop / 1e12, m.sample, p->source);
+        snprintf(settings, sizeof settings, "%s:%s", p->family, p->settings);
+        put(t, p->name, summary, settings);
+        rlt_model_free(&m);
+    }
 }
 
 static void list_settings(rlt_table *t)
@@ -194,22 +226,24 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names of topology files in a directory; one that cannot be opened has none. */
-static int add_names(names *found, const char *dir, rlt_error *err)
+static const char *const topology_endings[] = {".json", ".graphml", ".yml", ".yaml", NULL};
+static const char *const accelerator_endings[] = {".json", NULL};
+
+/* Names of files in a directory; one that cannot be opened has none. */
+static int add_names(names *found, const char *dir, const char *const *endings, rlt_error *err)
 {
-    static const char *const endings[] = {".json", ".graphml", ".yml", ".yaml"};
     DIR *d = opendir(dir);
     struct dirent *entry;
     int rc = 0;
     while (d && !rc && (entry = readdir(d))) {
         const char *dot = strrchr(entry->d_name, '.');
         bool known = false;
-        for (size_t e = 0; dot && e < sizeof endings / sizeof *endings; e++)
+        for (size_t e = 0; dot && endings[e]; e++)
             known = known || strcmp(dot, endings[e]) == 0;
         if (!known || dot == entry->d_name)
             continue;
         rc = rlt_grow(&found->items, &found->capacity, sizeof *found->items, (uint64_t)found->n + 1,
-                      MAX_NAMES, "topologies", err);
+                      MAX_NAMES, "names", err);
         if (!rc && !(found->items[found->n] = strndup(entry->d_name, (size_t)(dot - entry->d_name))))
             rc = rlt_nomem(err);
         if (!rc)
@@ -239,31 +273,71 @@ static void put_topology(rlt_table *table, const char *name)
     rlt_topology_free(t);
 }
 
-static int list_topologies(rlt_table *table, rlt_error *err)
+static void put_accelerator(rlt_table *table, const char *name)
+{
+    char peaks[256] = "";
+    rlt_accelerator a;
+    rlt_error why = {0};
+    if (rlt_find_accelerator(name, &a, &why)) {
+        rlt_warn("%s: %s", why.where, why.what);
+        return;
+    }
+    for (uint32_t i = 0; i < a.n_peaks; i++) {
+        char one[64];
+        snprintf(one, sizeof one, "%s %g", a.peaks[i].precision, (double)a.peaks[i].Flops / 1e12);
+        rlt_list_name(peaks, sizeof peaks, one);
+    }
+    rlt_value v[] = {rlt_text(name), rlt_count(a.memory_bytes), rlt_count(a.memory_Bps), rlt_text(peaks),
+                     rlt_count(a.n_surfaces)};
+    rlt_table_row(table, v);
+}
+
+/* Everything that files in these directories name, in the order of names. */
+static int list_files(rlt_table *table, const char *(*dir_at)(uint32_t, char *, size_t),
+                      const char *const *endings, void (*put_one)(rlt_table *, const char *), rlt_error *err)
 {
     char dir[PATH_MAX];
     names found = {0};
     int rc = 0;
-    for (uint32_t i = 0; !rc && rlt_topology_dir(i, dir, sizeof dir); i++)
-        rc = add_names(&found, dir, err);
+    for (uint32_t i = 0; !rc && dir_at(i, dir, sizeof dir); i++)
+        rc = add_names(&found, dir, endings, err);
     if (found.n)
         qsort(found.items, found.n, sizeof *found.items, compare);
     for (uint32_t i = 0; i < found.n && !rc; i++)
         if (i == 0 || strcmp(found.items[i], found.items[i - 1]) != 0)
-            put_topology(table, found.items[i]);
+            put_one(table, found.items[i]);
     for (uint32_t i = 0; i < found.n; i++)
         free(found.items[i]);
     free(found.items);
     return rc;
 }
 
+static int list_topologies(rlt_table *table, rlt_error *err)
+{
+    return list_files(table, rlt_topology_dir, topology_endings, put_topology, err);
+}
+
+static int list_accelerators(rlt_table *table, rlt_error *err)
+{
+    return list_files(table, rlt_accelerator_dir, accelerator_endings, put_accelerator, err);
+}
+
 static const struct {
     const char *name;
-    void (*list)(rlt_table *t); /* NULL: the topologies */
+    void (*list)(rlt_table *t);                 /* names, summaries, settings */
+    int (*files)(rlt_table *t, rlt_error *err); /* or with columns of its own */
+    const rlt_column *columns;
+    uint32_t n_columns;
 } sections[] = {
-    {"topologies", NULL},        {"collectives", list_collectives}, {"algorithms", list_algorithms},
-    {"networks", list_networks}, {"shapes", list_shapes},           {"readers", list_readers},
-    {"models", list_models},     {"settings", list_settings},
+    {"topologies", NULL, list_topologies, topology_columns, 3},
+    {"accelerators", NULL, list_accelerators, accelerator_columns, 5},
+    {"collectives", list_collectives, NULL, columns, 3},
+    {"algorithms", list_algorithms, NULL, columns, 3},
+    {"networks", list_networks, NULL, columns, 3},
+    {"shapes", list_shapes, NULL, columns, 3},
+    {"readers", list_readers, NULL, columns, 3},
+    {"models", list_models, NULL, columns, 3},
+    {"settings", list_settings, NULL, columns, 3},
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
@@ -276,13 +350,12 @@ static int put_section(int i, rlt_format format, FILE *out, rlt_jw *json, rlt_er
 {
     rlt_table table;
     int rc = 0, end;
-    bool topologies = !sections[i].list;
-    if (topologies || format != RLT_FORMAT_TABLE)
-        rlt_table_begin(&table, format, topologies ? topology_columns : columns, 3, out, json);
+    if (sections[i].files || format != RLT_FORMAT_TABLE)
+        rlt_table_begin(&table, format, sections[i].columns, sections[i].n_columns, out, json);
     else
         table = (rlt_table){.format = format, .out = out};
-    if (topologies)
-        rc = list_topologies(&table, err);
+    if (sections[i].files)
+        rc = sections[i].files(&table, err);
     else
         sections[i].list(&table);
     end = rlt_table_end(&table, err);
@@ -336,7 +409,8 @@ static int find_section(const char *name, rlt_error *err)
         return rlt_fail(err, RLT_EUSAGE, name, "nothing of that kind; did you mean '%s'?", near.best);
     return rlt_fail(
         err, RLT_EUSAGE, name,
-        "expected topologies, collectives, algorithms, networks, shapes, readers, models or settings");
+        "expected topologies, accelerators, collectives, algorithms, networks, shapes, readers, models or "
+        "settings");
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -357,15 +431,15 @@ static const rlt_option_group options[] = {{"Output", rlt_format_options, 0}, {0
 
 const rlt_command rlt_cmd_list = {
     .name = "list",
-    .summary = "what is built in: topologies, algorithms, models, readers",
+    .summary = "what is built in: topologies, accelerators, algorithms, models, readers",
     .operands = "[WHAT]",
     .operand_at = section_word,
     .min_operands = 0,
     .max_operands = 1,
     .description =
         "Lists what can be named elsewhere. WHAT is topologies (found in ./topologies and where "
-        "ringlet is installed), collectives, algorithms, networks, shapes, readers, models or settings; "
-        "without it all are listed.",
+        "ringlet is installed), accelerators (./workload/accelerators, and the same), collectives, "
+        "algorithms, networks, shapes, readers, models or settings; without it all are listed.",
     .example = "ringlet list algorithms",
     .options = options,
     .settings_size = sizeof(rlt_report_settings),

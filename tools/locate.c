@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finding the topology that the user means. */
+/* Finding the topology or accelerator that the user means. */
 #include "tools/locate.h"
 
 #include <dirent.h>
@@ -18,31 +18,44 @@
 static const char *const endings[] = {"", ".json", ".graphml", ".yml", ".yaml"};
 enum { N_ENDINGS = sizeof endings / sizeof *endings };
 
-const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size)
+typedef const char *dir_at(uint32_t i, char *buffer, size_t size);
+
+/* The i-th directory to look in: `here`, the same beside the executable's folder, and `installed`. */
+static const char *data_dir(const char *here, const char *installed, uint32_t i, char *buffer, size_t size)
 {
     ssize_t length;
     char *slash;
     if (i == 0)
-        snprintf(buffer, size, "topologies");
+        snprintf(buffer, size, "%s", here);
     else if (i == 1) {
         length = readlink("/proc/self/exe", buffer, size - 1);
         buffer[length < 0 ? 0 : length] = '\0';
         slash = strrchr(buffer, '/');
-        if (!slash || (size_t)(slash - buffer) + sizeof "/../topologies" > size)
-            return rlt_topology_dir(2, buffer, size); /* no /proc: the next one, twice, does no harm */
-        memcpy(slash, "/../topologies", sizeof "/../topologies");
+        if (!slash || (size_t)(slash - buffer) + sizeof "/../" + strlen(here) > size)
+            return data_dir(here, installed, 2, buffer, size); /* no /proc: the next, twice, does no harm */
+        snprintf(slash, size - (size_t)(slash - buffer), "/../%s", here);
     } else if (i == 2)
-        snprintf(buffer, size, "%s/topologies", RLT_DATADIR);
+        snprintf(buffer, size, "%s", installed);
     else
         return NULL;
     return buffer;
 }
 
-/* The path of a name in the searched directories. */
-static bool find_name(const char *name, char *path, size_t size)
+const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size)
+{
+    return data_dir("topologies", RLT_DATADIR "/topologies", i, buffer, size);
+}
+
+const char *rlt_accelerator_dir(uint32_t i, char *buffer, size_t size)
+{
+    return data_dir("workload/accelerators", RLT_DATADIR "/accelerators", i, buffer, size);
+}
+
+/* The path of a name in the directories. */
+static bool find_name(dir_at *dirs, const char *name, char *path, size_t size)
 {
     char dir[PATH_MAX];
-    for (uint32_t d = 0; rlt_topology_dir(d, dir, sizeof dir); d++)
+    for (uint32_t d = 0; dirs(d, dir, sizeof dir); d++)
         for (int e = 0; e < N_ENDINGS; e++) {
             int n = snprintf(path, size, "%s/%s%s", dir, name, endings[e]);
             if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)
@@ -76,15 +89,23 @@ static void near_names(const char *dir, rlt_nearest *near, char *best, size_t si
         closedir(d);
 }
 
+/* The name nearest to `spec` in the directories, in a buffer of NAME_MAX + 1; NULL: none is near. */
+static const char *nearest_name(const char *spec, dir_at *dirs, char *best)
+{
+    char dir[PATH_MAX];
+    rlt_nearest near = rlt_nearest_to(spec);
+    for (uint32_t i = 0; dirs(i, dir, sizeof dir); i++)
+        near_names(dir, &near, best, NAME_MAX + 1);
+    return near.best;
+}
+
 static int not_found(const char *spec, rlt_error *err)
 {
-    char dir[PATH_MAX], best[NAME_MAX + 1] = "";
-    rlt_nearest near = rlt_nearest_to(spec);
-    for (uint32_t i = 0; rlt_topology_dir(i, dir, sizeof dir); i++)
-        near_names(dir, &near, best, sizeof best);
-    if (near.best)
+    char best[NAME_MAX + 1] = "";
+    const char *near = nearest_name(spec, rlt_topology_dir, best);
+    if (near)
         return rlt_fail(err, RLT_EIO, spec, "no such file, and no topology of that name; did you mean '%s'?",
-                        near.best);
+                        near);
     return rlt_fail(err, RLT_EIO, spec,
                     "no such file, and no topology of that name ('ringlet list topologies' shows them; "
                     "dimensions are written ring:4@200GB/s,500ns*switch:8@50GB/s,500ns)");
@@ -95,7 +116,8 @@ bool rlt_topology_path(const char *spec, char *path, size_t size)
     int n = snprintf(path, size, "%s", spec);
     if (strcmp(spec, "-") == 0 || n < 0 || (size_t)n >= size)
         return false;
-    return access(spec, F_OK) == 0 || (!strpbrk(spec, "/:@") && find_name(spec, path, size));
+    return access(spec, F_OK) == 0 ||
+           (!strpbrk(spec, "/:@") && find_name(rlt_topology_dir, spec, path, size));
 }
 
 static bool is_gzip(const char *path)
@@ -138,7 +160,7 @@ int rlt_import_topology(const char *spec, const rlt_import *import, rlt_topology
             return rlt_fail(err, RLT_EUSAGE, spec, "written-out dimensions take neither --set nor --graph");
         return rlt_topology_load(spec, NULL, out, err);
     }
-    if (!strchr(spec, '/') && find_name(spec, path, sizeof path))
+    if (!strchr(spec, '/') && find_name(rlt_topology_dir, spec, path, sizeof path))
         return load_file(path, import, out, err);
     return not_found(spec, err);
 }
@@ -146,4 +168,19 @@ int rlt_import_topology(const char *spec, const rlt_import *import, rlt_topology
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
 {
     return rlt_import_topology(spec, NULL, out, err);
+}
+
+int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err)
+{
+    char path[PATH_MAX], best[NAME_MAX + 1] = "";
+    if (access(spec, F_OK) == 0)
+        return rlt_accelerator_load(spec, NULL, out, err);
+    if (*spec && !strchr(spec, '/') && find_name(rlt_accelerator_dir, spec, path, sizeof path))
+        return rlt_accelerator_load(path, NULL, out, err);
+    const char *near = nearest_name(spec, rlt_accelerator_dir, best);
+    if (near)
+        return rlt_fail(err, RLT_EIO, spec,
+                        "no such file, and no accelerator of that name; did you mean '%s'?", near);
+    return rlt_fail(err, RLT_EIO, spec,
+                    "no such file, and no accelerator of that name ('ringlet list accelerators' shows them)");
 }

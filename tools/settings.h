@@ -13,6 +13,7 @@
 #include "tools/manifest.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "workload/accelerator.h"
 #include "workload/replay.h"
 
 typedef struct rlt_settings {
@@ -85,6 +86,10 @@ void rlt_setup_line(const rlt_setup *s, char *buffer, size_t size);
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 /* Directories that are searched: i-th in `buffer`, NULL past the end. */
 const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size);
+/* The same for accelerators: ./workload/accelerators, the same beside the executable's folder, and the
+ * installed data directory. */
+int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err) RLT_MUST_USE;
+const char *rlt_accelerator_dir(uint32_t i, char *buffer, size_t size);
 
 /* "ring" (for every kind that it does) or "all_reduce=ring,all_to_all=direct" into a table by kind; NULL
  * entries are chosen. `text` NULL: all chosen. RLT_EUSAGE. */

@@ -9,6 +9,9 @@
  *
  *   e = most * w / (w + w_half) * t / (t + t_half),   w = width / tp^tp_power, t = tokens of the microbatch
  *
+ * Only matrix products and attention have the two factors: an image is work enough for a convolution, and
+ * what memory bounds is no faster for being large.
+ *
  * Accelerators are JSON files in workload/accelerators/, each with the source of its numbers; surfaces are
  * fitted by `make calibrate-training` on measured runs, never to a single row.
  */
@@ -37,6 +40,7 @@ typedef struct rlt_surface {
 
 typedef struct rlt_accelerator {
     char name[64];
+    char source[512];
     uint64_t memory_bytes, memory_Bps;
     struct {
         char precision[16];
@@ -51,7 +55,8 @@ typedef struct rlt_accelerator {
     double overlap_slowdown;
 } rlt_accelerator;
 
-/* By file, or by name in ./workload/accelerators and in `dir` (NULL: none). Errors name line and column. */
+/* By file, or by name in ./workload/accelerators and in `dir` (NULL: none). Errors name line and column;
+ * RLT_EIO where there is none. */
 RLT_API int rlt_accelerator_load(const char *spec, const char *dir, rlt_accelerator *out,
                                  rlt_error *err) RLT_MUST_USE;
 /* The surface of a stack and precision: the exact one, else of any stack, else of any precision.

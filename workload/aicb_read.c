@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/csv.h"
 #include "sim/mem.h"
-#include "workload/csv.h"
 #include "workload/inflate.h"
 #include "workload/layers.h"
 
@@ -60,12 +60,12 @@ typedef struct reading {
 
 static int fail_line(const reading *r, int code, const char *what, const char *cell)
 {
-    return rlt__csv_fail(&r->csv, code, r->err, "%s, got '%s'", what, cell);
+    return rlt_csv_fail(&r->csv, -1, code, r->err, "%s, got '%.200s'", what, cell);
 }
 
 static const char *cell(const reading *r, int column)
 {
-    return rlt__csv_cell(&r->csv, r->column[column]);
+    return rlt_csv_cell(&r->csv, r->column[column]);
 }
 
 static bool is_none(const char *text)
@@ -75,7 +75,7 @@ static bool is_none(const char *text)
 
 static int whole(reading *r, int column, uint64_t max, uint64_t *out)
 {
-    return rlt__csv_whole(&r->csv, r->column[column], column_names[column], max, out, r->err);
+    return rlt_csv_whole(&r->csv, r->column[column], max, out, r->err);
 }
 
 static int elapsed(reading *r, rlt_time *out)
@@ -151,7 +151,7 @@ static int read_row(reading *r)
     if (strcmp(cell(r, TYPE), "CommType.epoch_end") == 0 || strcmp(cell(r, TYPE), "epoch_end") == 0)
         return ++r->steps < UINT16_MAX
                    ? 0
-                   : rlt__csv_fail(&r->csv, RLT_ERANGE, r->err, "more than %d steps", UINT16_MAX - 1);
+                   : rlt_csv_fail(&r->csv, -1, RLT_ERANGE, r->err, "more than %d steps", UINT16_MAX - 1);
     if ((rc = read_type(r, &x)) || (rc = elapsed(r, &x.duration_ps)))
         return rc;
     if (x.kind == RLT_OP_COLLECTIVE &&
@@ -170,39 +170,44 @@ static int read_row(reading *r)
     return rc;
 }
 
-static int read_heading(reading *r, uint32_t n_ranks)
+/* The first line, which is no row of the table: "[rank0 ~ rankN]". Moves *text behind it. */
+static int read_ranks(reading *r, const char **text, size_t *length, uint32_t n_ranks)
 {
+    const char *end = memchr(*text, '\n', *length);
     unsigned first = 1, last = 0;
-    int length = 0, rc = rlt__csv_next(&r->csv, r->err);
-    if (rc)
-        return rc;
-    const char *text = r->csv.n ? r->csv.text[0] : "";
-    if (sscanf(text, "[rank%7u ~ rank%8u]%n", &first, &last, &length) != 2 || text[length] || first != 0 ||
+    char line[64];
+    int used = 0;
+    size_t n = end ? (size_t)(end - *text) : *length;
+    n -= n && (*text)[n - 1] == '\r';
+    snprintf(line, sizeof line, "%.*s", (int)(n < 63 ? n : 63), *text);
+    if (sscanf(line, "[rank%7u ~ rank%8u]%n", &first, &last, &used) != 2 || line[used] || first != 0 ||
         last >= RLT_MAX_RANKS)
-        return fail_line(r, RLT_EMALFORMED, "expected [rank0 ~ rankN]", text);
+        return rlt_fail(r->err, RLT_EMALFORMED, r->t.file, "line 1: expected [rank0 ~ rankN], got '%s'",
+                        line);
     r->t.ranks = n_ranks ? n_ranks : last + 1;
-    if ((rc = rlt__csv_next(&r->csv, r->err)))
-        return rc;
-    for (int k = 0; k < N_COLUMNS; k++) {
-        r->column[k] = rlt__csv_find(&r->csv, column_names[k]);
-        if (r->column[k] < 0 && k <= BYTES)
-            return rlt__csv_fail(&r->csv, RLT_ESCHEMA, r->err, "there is no column %s", column_names[k]);
-    }
+    size_t behind = end ? (size_t)(end - *text) + 1 : *length;
+    *text += behind;
+    *length -= behind;
     return 0;
 }
 
-static int read_rows(reading *r, uint32_t n_ranks)
+static int read_rows(reading *r, const char *text, size_t length, uint32_t n_ranks)
 {
-    int rc = read_heading(r, n_ranks);
-    uint32_t cells = r->csv.n;
-    while (!rc && !(rc = rlt__csv_next(&r->csv, r->err)) && r->csv.n) {
-        if (r->csv.n != cells)
-            return rlt__csv_fail(&r->csv, RLT_EMALFORMED, r->err, "expected %" PRIu32 " cells, got %" PRIu32,
-                                 cells, r->csv.n);
-        rc = read_row(r);
+    int rc = read_ranks(r, &text, &length, n_ranks);
+    if (!rc)
+        rc = rlt_csv_begin(&r->csv, r->t.file, text, length, r->err);
+    r->csv.line++; /* the first */
+    for (int k = 0; k < N_COLUMNS && !rc; k++) {
+        r->column[k] = rlt_csv_column(&r->csv, column_names[k]);
+        if (r->column[k] < 0 && k <= BYTES)
+            rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "there is no column %s", column_names[k]);
     }
+    if (rc)
+        return rc;
+    while ((rc = rlt_csv_next(&r->csv, r->err)) == 1 && (rc = read_row(r)) == 0)
+        ;
     if (!rc && r->n == 0)
-        rc = rlt__csv_fail(&r->csv, RLT_ESCHEMA, r->err, "there is no communication");
+        rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "there is no communication");
     return rc;
 }
 
@@ -356,8 +361,7 @@ static int read_aicb(const char *const *paths, uint32_t n, const rlt_read_option
     r->t.file = paths[0];
     r->err = err;
     int rc = rlt__read_inflated(paths[0], MAX_FILE_BYTES, &text, &length, err);
-    r->csv = (rlt_csv){.file = paths[0], .at = text, .end = text ? text + length : NULL};
-    if (!rc && !(rc = read_rows(r, opts->n_ranks)))
+    if (!rc && !(rc = read_rows(r, text, length, opts->n_ranks)))
         rc = build(r, opts, rlt_hash_bytes(text, length, 0), out);
     for (uint32_t k = 0; k < r->n_classes; k++)
         free(r->classes[k].groups);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/bound.h"
 #include "sim/mem.h"
 #include "workload/replay_internal.h"
 

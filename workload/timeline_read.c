@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sim/csv.h"
 #include "sim/mem.h"
-#include "workload/csv.h"
 #include "workload/inflate.h"
 #include "workload/layers.h"
 #include "workload/timeline.h"
@@ -70,17 +70,18 @@ typedef struct reading {
 
 static int whole(reading *r, int column, uint64_t max, uint64_t *out)
 {
-    return rlt__csv_whole(&r->csv, r->column[column], column_names[column], max, out, r->err);
+    return rlt_csv_whole(&r->csv, r->column[column], max, out, r->err);
 }
 
 static int seconds(reading *r, int column, rlt_time *out)
 {
-    const char *s = rlt__csv_cell(&r->csv, r->column[column]);
+    const char *s = rlt_csv_cell(&r->csv, r->column[column]);
     char *end = NULL;
     double x = s[strspn(s, "0123456789.eE+-")] ? -1 : strtod(s, &end);
     if (!end || end == s || *end || !(x >= 0 && x <= MAX_SECONDS))
-        return rlt__csv_fail(&r->csv, RLT_EMALFORMED, r->err, "%s: expected seconds from 0 to %d, got '%s'",
-                             column_names[column], MAX_SECONDS, s);
+        return rlt_csv_fail(&r->csv, -1, RLT_EMALFORMED, r->err,
+                            "%s: expected seconds from 0 to %d, got '%s'", column_names[column], MAX_SECONDS,
+                            s);
     *out = (rlt_time)(x * 1e12 + 0.5);
     return 0;
 }
@@ -88,14 +89,14 @@ static int seconds(reading *r, int column, rlt_time *out)
 /* Where it is told, an operation of a second chunk of a stage. */
 static int check_chunk(reading *r)
 {
-    const char *s = rlt__csv_cell(&r->csv, r->column[CHUNK]);
+    const char *s = rlt_csv_cell(&r->csv, r->column[CHUNK]);
     uint64_t chunk = 0;
     if (!s[0] || s[0] == '-')
         return 0;
     int rc = whole(r, CHUNK, UINT32_MAX, &chunk);
     return rc || chunk == 0 ? rc
-                            : rlt__csv_fail(&r->csv, RLT_EUNSUPPORTED, r->err,
-                                            "interleaved schedules, of several chunks a stage, are not read");
+                            : rlt_csv_fail(&r->csv, -1, RLT_EUNSUPPORTED, r->err,
+                                           "interleaved schedules, of several chunks a stage, are not read");
 }
 
 static int read_row(reading *r)
@@ -110,7 +111,7 @@ static int read_row(reading *r)
         (rc = seconds(r, START, &o.start_ps)) || (rc = seconds(r, DURATION, &o.duration_ps)) ||
         (rc = check_chunk(r)))
         return rc;
-    const char *name = rlt__csv_cell(&r->csv, r->column[OPTYPE]);
+    const char *name = rlt_csv_cell(&r->csv, r->column[OPTYPE]);
     o.dp = (uint32_t)dp;
     o.stage = (uint32_t)stage;
     o.seq = (uint32_t)seq;
@@ -118,9 +119,9 @@ static int read_row(reading *r)
     if (o.type == RLT_NONE)
         return rlt_nomem(r->err);
     if (o.type >= RLT_TL_MAX_TYPES || !name[0])
-        return rlt__csv_fail(&r->csv, RLT_ESCHEMA, r->err,
-                             name[0] ? "more than %d kinds of operation" : "optype: there is none",
-                             RLT_TL_MAX_TYPES);
+        return rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err,
+                            name[0] ? "more than %d kinds of operation" : "optype: there is none",
+                            RLT_TL_MAX_TYPES);
     t->dp = o.dp >= t->dp ? o.dp + 1 : t->dp;
     t->pp = o.stage >= t->pp ? o.stage + 1 : t->pp;
     rc = rlt_grow(&t->ops, &t->capacity, sizeof *t->ops, (uint64_t)t->n + 1, MAX_ROWS, "operations", r->err);
@@ -129,24 +130,23 @@ static int read_row(reading *r)
     return rc;
 }
 
-static int read_rows(reading *r)
+static int read_rows(reading *r, const char *text, size_t length)
 {
-    int rc = rlt__csv_next(&r->csv, r->err);
+    int rc = rlt_csv_begin(&r->csv, r->t->file, text, length, r->err);
     for (int k = 0; k < N_COLUMNS && !rc; k++) {
-        r->column[k] = rlt__csv_find(&r->csv, column_names[k]);
+        r->column[k] = rlt_csv_column(&r->csv, column_names[k]);
         if (r->column[k] < 0 && k != CHUNK)
-            rc = rlt__csv_fail(&r->csv, RLT_ESCHEMA, r->err, "there is no column %s", column_names[k]);
+            rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "there is no column %s", column_names[k]);
     }
     for (uint32_t i = 0; i < RLT_TL_KNOWN && !rc; i++)
         if (rlt_intern(&r->t->names, rlt__tl_types[i].name, strlen(rlt__tl_types[i].name)) != i)
             rc = rlt_nomem(r->err);
-    uint32_t cells = r->csv.n;
-    while (!rc && !(rc = rlt__csv_next(&r->csv, r->err)) && r->csv.n)
-        rc = r->csv.n == cells ? read_row(r)
-                               : rlt__csv_fail(&r->csv, RLT_EMALFORMED, r->err,
-                                               "expected %" PRIu32 " cells, got %" PRIu32, cells, r->csv.n);
+    if (rc)
+        return rc;
+    while ((rc = rlt_csv_next(&r->csv, r->err)) == 1 && (rc = read_row(r)) == 0)
+        ;
     if (!rc && r->t->n == 0)
-        rc = rlt__csv_fail(&r->csv, RLT_ESCHEMA, r->err, "there are no operations");
+        rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "there are no operations");
     return rc;
 }
 
@@ -286,9 +286,8 @@ int rlt__timeline_load(const char *path, const rlt_read_options *opts, rlt_timel
     r->t = t;
     r->err = err;
     int rc = rlt__read_inflated(path, MAX_FILE_BYTES, &text, &length, err);
-    r->csv = (rlt_csv){.file = path, .at = text, .end = text ? text + length : NULL};
     if (!rc)
-        rc = read_rows(r);
+        rc = read_rows(r, text, length);
     if (!rc) {
         t->hash = rlt_hash_bytes(text, length, 0);
         rc = load_meta(t, err);
