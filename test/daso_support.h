@@ -41,8 +41,7 @@ static inline void test_model_finish(test_model *t, rlt_time batch_ps)
     t->model.layers = t->layers;
     t->model.tensors = t->tensors;
     rlt_daso_spread(&t->model, batch_ps, t->forward_ps, t->backward_ps);
-    t->work = (rlt_daso_work){
-        .model = &t->model, .forward_ps = t->forward_ps, .backward_ps = t->backward_ps};
+    t->work = (rlt_daso_work){.model = &t->model, .forward_ps = t->forward_ps, .backward_ps = t->backward_ps};
 }
 
 /* A layer for each tensor that computes, its norms with it; with `merged` one for each of so many. Skips the

@@ -102,11 +102,13 @@ RLT_API const char *rlt_daso_setting(uint32_t i, const char **help);
 RLT_API int rlt_daso_check(const rlt_daso *d, rlt_error *err) RLT_MUST_USE;
 
 /*
- * Calibration to the published headlines: 25 % less time (ResNet-50) and 34 % (HRNet-OCR) on up to 64 nodes
- * of JUWELS Booster. Traffic alone explains 1.5 to 4 %; the rest is put down to two figures, jitter of
- * compute and what Horovod's host spends on each tensor, chosen once so that both headlines come out
- * (ResNet-50 of 161 tensors in 273 ms a batch, HRNet-OCR of about 955 in 500 ms). Two figures fitted to two:
- * no prediction; that savings grow with the nodes, and how, is one.
+ * Calibration to the published headlines: up to 25 % less time (ResNet-50) and 34 % (HRNet-OCR) on 4 to 64
+ * nodes of JUWELS Booster. Traffic alone explains none of it: what Horovod sends hides behind its backward
+ * pass. So all is put down to two figures, jitter of compute (0.18) and what Horovod's host spends on each
+ * tensor (215 us), chosen once, so that both headlines come out for ResNet-50 of 161 tensors in 273 ms a
+ * batch and HRNet-OCR of about 955 tensors in 500 ms. Two figures fitted to two: no prediction. What follows
+ * from them is that savings grow with the nodes until epochs get short: on 64 nodes HRNet-OCR has 12 batches
+ * an epoch, the last one blocking, and saves no more than on 32.
  */
 RLT_API void rlt_daso_juwels(rlt_daso *d);
 

@@ -20,6 +20,11 @@ static rlt_time to_time(double ps)
     return ps < (double)RLT_TIME_MAX ? (rlt_time)ps : RLT_TIME_MAX;
 }
 
+rlt_time rlt__dp_times(rlt_time t, uint32_t n)
+{
+    return n && t > RLT_TIME_MAX / n ? RLT_TIME_MAX : t * n;
+}
+
 rlt_time rlt__dp_moved(const rlt_daso *d, uint64_t elements, uint32_t bytes_each)
 {
     return rlt_transfer_time(elements * bytes_each, d->memory_Bps);

@@ -340,8 +340,8 @@ int rlt_daso_set(rlt_daso *d, const char *name, const char *value, rlt_error *er
 
 void rlt_daso_juwels(rlt_daso *d)
 {
-    d->jitter = 0.1;
-    d->tensor_ps = 100 * RLT_US;
+    d->jitter = 0.18;
+    d->tensor_ps = 215 * RLT_US;
 }
 
 static bool halves(uint32_t bytes)

@@ -72,6 +72,15 @@ static int add_epochs(rlt_time *total, rlt_time epoch_ps, uint32_t epochs, rlt_e
     return 0;
 }
 
+static int add_bytes(uint64_t *total, uint64_t each, uint64_t times, rlt_error *err)
+{
+    rlt_wide sum = (rlt_wide)*total + (rlt_wide)each * times;
+    if (sum >> 63)
+        return rlt_fail(err, RLT_ERANGE, "daso", "training sends more than 2^63 bytes a rank");
+    *total = (uint64_t)sum;
+    return 0;
+}
+
 int rlt_daso_run(const rlt_daso *d, const rlt_daso_work *w, const rlt_replay_options *how,
                  rlt_daso_result *out, rlt_error *err)
 {
@@ -84,9 +93,11 @@ int rlt_daso_run(const rlt_daso *d, const rlt_daso_work *w, const rlt_replay_opt
     for (uint32_t i = 0; i < out->n_kinds && rc == 0; i++) {
         rlt_daso_kind *k = &out->kinds[i];
         k->sums = rlt_daso_count(d, k->phase, parameters);
-        out->global_bytes += k->sums.global_bytes * k->epochs;
-        out->broadcast_bytes += k->sums.broadcast_bytes * k->epochs;
-        rc = epoch_time(d, w, &k->phase, how, &k->epoch_ps, err);
+        rc = add_bytes(&out->global_bytes, k->sums.global_bytes, k->epochs, err);
+        if (rc == 0)
+            rc = add_bytes(&out->broadcast_bytes, k->sums.broadcast_bytes, k->epochs, err);
+        if (rc == 0)
+            rc = epoch_time(d, w, &k->phase, how, &k->epoch_ps, err);
         if (rc == 0)
             rc = add_epochs(&out->daso_ps, k->epoch_ps, k->epochs, err);
     }
@@ -94,9 +105,11 @@ int rlt_daso_run(const rlt_daso *d, const rlt_daso_work *w, const rlt_replay_opt
         rc = epoch_time(d, w, NULL, how, &out->horovod_epoch_ps, err);
     if (rc == 0)
         rc = add_epochs(&out->horovod_ps, out->horovod_epoch_ps, d->epochs, err);
+    if (rc == 0)
+        rc = add_bytes(&out->horovod_bytes, parameters * d->compressed_bytes,
+                       (uint64_t)out->batches * d->epochs, err);
     if (rc < 0)
         return rc;
-    out->horovod_bytes = parameters * d->compressed_bytes * out->batches * d->epochs;
     out->saving = out->horovod_ps ? 1 - (double)out->daso_ps / (double)out->horovod_ps : 0;
     return 0;
 }
