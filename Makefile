@@ -97,7 +97,7 @@ $(BUILD)/flags: FORCE
 PUBLIC := sim/error.h sim/time.h sim/units.h sim/random.h sim/queue.h sim/sim.h \
           net/topology.h net/endpoint.h net/placement.h net/route.h net/usage.h net/network.h \
           collectives/collective.h collectives/algorithm.h collectives/checker.h collectives/bound.h collectives/executor.h \
-          workload/program.h workload/reader.h workload/generator.h workload/model.h workload/accelerator.h \
+          workload/program.h workload/reader.h workload/generator.h workload/model.h workload/accelerator.h workload/daso.h \
           workload/timing.h workload/rescale.h workload/replay.h
 SONAME := libringlet.so.$(SOVERSION)
 

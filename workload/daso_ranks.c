@@ -11,7 +11,7 @@
 
 double rlt__dp_jitter(double cv, uint64_t seed, uint32_t rank, uint32_t draw, uint32_t batch)
 {
-    return rlt_random_lognormal(cv, seed, rank, RLT_DP_JITTER, (uint64_t)draw << 32 | batch);
+    return rlt_random_lognormal(seed, rank, RLT_DP_JITTER, (uint64_t)draw << 32 | batch, cv);
 }
 
 static rlt_time to_time(double ps)
