@@ -77,6 +77,7 @@ static const rlt_option run_report_options[] = {
 
 static const rlt_option_group groups[] = {
     {"Workload", workload_options, 0},
+    {"Training", rlt_training_options, 0},
     {"Recording", rlt_trace_option_table, offsetof(rlt_run_settings, recording)},
     {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
     {"What if", what_if_options, 0},
@@ -209,6 +210,10 @@ static int check_forms(const rlt_run *r, rlt_error *err)
     if (s->model && s->recording.ideal)
         return rlt_fail(err, RLT_EUSAGE, "--ideal",
                         "goes with --trace: a generated workload has no stragglers");
+    if (s->accelerator ? !s->model : s->layout || s->train || s->strategy || s->any_memory)
+        return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
+                        s->accelerator ? "needs --model"
+                                       : "--layout, --train, --strategy and --any-memory need --accelerator");
     if (astra != (s->astra_system != NULL))
         return rlt_fail(err, RLT_EUSAGE, astra ? "--timing astra" : "--astra-system",
                         astra ? "needs --astra-system" : "goes with --timing astra");
@@ -257,7 +262,7 @@ static int load(rlt_run *r, rlt_error *err)
     rlt_trace_dimensions(r->setup.topology, &o);
     if (s->astra_system && (rc = load_astra(r, &o, err)))
         goto out;
-    rc = s->model ? generate(r, err) : read_trace(r, &o, err);
+    rc = s->accelerator ? rlt_run_train(r, err) : s->model ? generate(r, err) : read_trace(r, &o, err);
     if (!rc && !(rc = rlt_trace_rescale(&s->recording, &r->program, err)) && !(rc = rank_scales(r, err)))
         rc = rank_delays(r, err);
 out:
@@ -390,6 +395,7 @@ static void close_run(rlt_run *r)
     free(r->delay_ps);
     free(r->rules);
     rlt_faults_free(&r->faults);
+    rlt_model_free(&r->trained);
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)

@@ -12,6 +12,7 @@
 #include "net/xml.h"
 #include "tools/calibrate.h"
 #include "tools/command.h"
+#include "tools/config.h"
 #include "tools/file.h"
 #include "tools/interrupt.h"
 #include "tools/message.h"
@@ -119,6 +120,7 @@ static int run_command(const rlt_command *c, int argc, char **argv, rlt_error *e
     char name[64];
     const rlt_command *verb = find_verb(c, &argc, &argv);
     rlt_parsed parsed = {0};
+    rlt_config config = {0};
     void *settings;
     int rc;
     if (verb)
@@ -131,12 +133,15 @@ static int run_command(const rlt_command *c, int argc, char **argv, rlt_error *e
     settings = calloc(1, c->settings_size + 1);
     if (!settings)
         return rlt_nomem(err);
-    rc = rlt_options_parse(c->options, argc, argv, settings, &parsed, err);
+    rc = rlt_config_expand(&config, c->options, argc, argv, err);
+    if (!rc)
+        rc = rlt_options_parse(c->options, config.argc, config.argv, settings, &parsed, err);
     if (!rc && parsed.help)
         rlt_print_help(stdout, name, c);
     else if (!rc && !(rc = check_operands(c, &parsed, name, err)))
         rc = c->run(&parsed, settings, err);
     rlt_parsed_free(&parsed);
+    rlt_config_free(&config);
     free(settings);
     return rc;
 }

@@ -14,6 +14,7 @@
 #include "workload/generator.h"
 #include "workload/reader.h"
 #include "workload/replay.h"
+#include "workload/training.h"
 
 typedef struct rlt_run_settings {
     rlt_settings sim;
@@ -21,6 +22,8 @@ typedef struct rlt_run_settings {
     rlt_trace_settings recording;
     rlt_fault_settings faults;
     rlt_texts trace, rank_scale, rank_delay;
+    const char *accelerator, *layout, *train, *strategy;
+    bool any_memory;
     const char *model, *timing, *astra_system, *algorithm, *timeline;
     double host_scale, compute_scale, network_scale;
     bool no_skew, keep_waits, explain, quiet;
@@ -35,6 +38,10 @@ typedef struct rlt_run {
     rlt_replay_options options;
     rlt_replay *replay;
     rlt_timing *timing;
+    bool trains; /* a model in a layout: */
+    rlt_model trained;
+    rlt_accelerator accelerator;
+    rlt_training training;
     double *host_scale, *compute_scale; /* per rank, or NULL */
     rlt_time *delay_ps;
     rlt_algorithm_rule *rules;
@@ -86,6 +93,14 @@ void rlt_run_react_json(const rlt_run *r, rlt_jw *w);
 
 /* Recorded time over that of the run, which is as if without stragglers; 0: neither is known. */
 double rlt_run_slowdown(const rlt_run *r);
+
+extern const rlt_option rlt_training_options[]; /* offsets in rlt_run_settings */
+/* The program of --model on --accelerator in --layout. */
+int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+void rlt_run_training_table(const rlt_run *r, FILE *out);
+/* "training": {...} into an open object. */
+void rlt_run_training_json(const rlt_run *r, rlt_jw *w);
+
 /* Bandwidth that nccl-tests would print for a communication of this duration, bytes a second. */
 double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps);
 uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm);

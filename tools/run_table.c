@@ -340,5 +340,6 @@ int rlt_run_table(const rlt_run *r, FILE *out, rlt_error *err)
     if ((rc = ranks(r, out, err)) || (rc = collectives(r, out, err)) || (rc = links(r, out, err)))
         return rc;
     rlt_run_react_table(r, out);
+    rlt_run_training_table(r, out);
     return summary(r, out, err);
 }

@@ -529,7 +529,7 @@ static const rlt_algorithm *find_algorithm(const char *name, rlt_error *err)
     if (rlt_find_protocol(name, strlen(name)))
         rlt_fail(
             err, RLT_EUSAGE, "--algorithm",
-            "%s reacts to what arrives, and is simulated on packets of its own: only 'ringlet coll' has it",
+            "%s reacts to what arrives, and is simulated on packets of its own: only 'ringlet coll' and 'ringlet run' have it",
             name);
     else if (near.best)
         rlt_fail(err, RLT_EUSAGE, "--algorithm", "unknown algorithm '%s'; did you mean '%s'?", name,

@@ -47,6 +47,7 @@ typedef enum rlt_resource_kind {
     RLT_RES_STREAM,  /* a device stream */
     RLT_RES_COPY,    /* a copy engine or copy stream */
     RLT_RES_NETWORK, /* serialises communication that has no stream of its own */
+    RLT_RES_ARRIVAL, /* a device stream that takes what became ready first, not what was built first */
 } rlt_resource_kind;
 
 typedef struct rlt_resource {

@@ -85,29 +85,36 @@ rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op)
 
 /* Resources: a binary heap of ready operations each. */
 
-static int heap_push(resource_state *res, uint32_t op)
+static bool goes_first(const rlt_replay *r, const resource_state *res, uint32_t a, uint32_t b)
+{
+    if (res->by_arrival && r->ops[a].ready_ps != r->ops[b].ready_ps)
+        return r->ops[a].ready_ps < r->ops[b].ready_ps;
+    return a < b;
+}
+
+static int heap_push(const rlt_replay *r, resource_state *res, uint32_t op)
 {
     rlt_error ignored;
     if (rlt_grow(&res->heap, &res->capacity, sizeof *res->heap, (uint64_t)res->n + 1, RLT_MAX_OPS,
                  "ready operations", &ignored) < 0)
         return RLT_ENOMEM;
     uint32_t i = res->n++;
-    for (; i && res->heap[(i - 1) / 2] > op; i = (i - 1) / 2)
+    for (; i && goes_first(r, res, op, res->heap[(i - 1) / 2]); i = (i - 1) / 2)
         res->heap[i] = res->heap[(i - 1) / 2];
     res->heap[i] = op;
     return 0;
 }
 
-static uint32_t heap_pop(resource_state *res)
+static uint32_t heap_pop(const rlt_replay *r, resource_state *res)
 {
     uint32_t top = res->heap[0], last = res->heap[--res->n], i = 0;
     for (;;) {
         uint32_t child = 2 * i + 1;
         if (child >= res->n)
             break;
-        if (child + 1 < res->n && res->heap[child + 1] < res->heap[child])
+        if (child + 1 < res->n && goes_first(r, res, res->heap[child + 1], res->heap[child]))
             child++;
-        if (res->heap[child] >= last)
+        if (!goes_first(r, res, res->heap[child], last))
             break;
         res->heap[i] = res->heap[child];
         i = child;
@@ -135,7 +142,7 @@ static void make_ready(rlt_replay *r, uint32_t index)
         rlt_sim_at(r->sim, now, RLT_START, r->on_start, index);
         return;
     }
-    if (heap_push(&r->resources[op->resource], index) < 0) {
+    if (heap_push(r, &r->resources[op->resource], index) < 0) {
         rlt_sim_fail(r->sim, RLT_ENOMEM, "replay", "out of memory");
         return;
     }
@@ -205,7 +212,7 @@ static void on_dispatch(void *ctx, uint64_t payload)
     res->dispatching = false;
     if (res->running != RLT_NONE || !res->n)
         return;
-    uint32_t index = heap_pop(res);
+    uint32_t index = heap_pop(r, res);
     if (r->ops[index].ready_ps < rlt_sim_now(r->sim))
         r->ops[index].cause = res->last;
     res->running = index;
@@ -256,8 +263,10 @@ static int allocate(rlt_replay *r)
     for (uint32_t i = 0; i < p->n_ops; i++)
         r->ops[i] = (op_state){
             .ready_ps = -1, .start_ps = -1, .end_ps = -1, .cause = RLT_NONE, .missing = p->ops[i].n_deps + 1};
-    for (uint32_t i = 0; i < p->n_resources; i++)
+    for (uint32_t i = 0; i < p->n_resources; i++) {
         r->resources[i].running = r->resources[i].last = RLT_NONE;
+        r->resources[i].by_arrival = p->resources[i].kind == RLT_RES_ARRIVAL;
+    }
     for (uint32_t i = 0; i < p->n_ranks; i++)
         r->ranks[i].start_ps = -1;
     for (uint32_t i = 0; i < p->n_comms; i++)

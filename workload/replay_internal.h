@@ -16,10 +16,11 @@ typedef struct op_state {
 } op_state;
 
 typedef struct resource_state {
-    uint32_t *heap; /* ready operations, smallest index first */
+    uint32_t *heap; /* ready operations, smallest index first, or first ready */
     uint32_t n, capacity;
     uint32_t running, last; /* operations, or RLT_NONE */
     bool dispatching;       /* a dispatch event is on its way */
+    bool by_arrival;
 } resource_state;
 
 enum { RANK_COMPUTE, RANK_COMM, RANK_HOST, RANK_IDLE, RANK_STATES };

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Trainings of small models whose times follow by hand: blocks of 1 ms forward and 2 ms backward a sample, on
+ * a network that takes next to no time; memory by the formulas of the papers; traffic by conservation.
+ */
+#include "test/support_replay.h"
+#include "workload/training.h"
+
+enum { BLOCKS = 12, WEIGHTS = 1000, OUTPUT = 64 };
+#define FAST "switch:%u@1000000GB/s,0ns"
+
+static const rlt_time unit = RLT_MS;
+
+typedef struct fixture {
+    rlt_model model;
+    rlt_accelerator accelerator;
+    rlt_training t;
+    rlt_error err;
+} fixture;
+
+/* One layer a block; 10^9 FLOPs forward at 10^12 FLOP/s. */
+static void open_fixture(fixture *f, uint32_t blocks)
+{
+    memset(f, 0, sizeof *f);
+    strcpy(f->model.name, "blocks");
+    f->model.tokens = 1;
+    for (uint32_t i = 0; i < blocks; i++) {
+        rlt_model_layer *l = rlt_model_add(&f->model, "block", RLT_WORK_MATMUL, &f->err);
+        assert_non_null(l);
+        l->sharded = l->movable = true;
+        l->block = i;
+        l->parameters = WEIGHTS;
+        l->forward_flop = 1e9;
+        l->backward_flop = 2e9;
+        l->output_elements = OUTPUT;
+    }
+    strcpy(f->accelerator.name, "test");
+    f->accelerator.memory_bytes = (uint64_t)1 << 40;
+    f->accelerator.memory_Bps = (uint64_t)1 << 60;
+    strcpy(f->accelerator.peaks[0].precision, "bf16");
+    f->accelerator.peaks[0].Flops = 1000000000000u;
+    f->accelerator.n_peaks = 1;
+    rlt_surface *s = &f->accelerator.surfaces[0];
+    strcpy(s->stack, "any");
+    strcpy(s->precision, "any");
+    for (int k = 0; k < RLT_WORK_KINDS; k++)
+        s->most[k] = 1;
+    s->memory = 1;
+    f->accelerator.n_surfaces = 1;
+    f->accelerator.overlap_slowdown = 1;
+    f->t = rlt_training_default();
+    f->t.model = &f->model;
+    f->t.accelerator = &f->accelerator;
+}
+
+static void set(fixture *f, const char *name, const char *value)
+{
+    if (rlt_training_set(&f->t, name, value, &f->err))
+        fail_msg("%s: %s", f->err.where, f->err.what);
+}
+
+static rlt_program *program_of(fixture *f, uint32_t ranks)
+{
+    rlt_program *p = NULL;
+    if (rlt_training_plan(&f->t, ranks, &f->err) || rlt_training_program(&f->t, &p, &f->err))
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    return p;
+}
+
+static rlt_time time_of(fixture *f, uint32_t ranks)
+{
+    char net[64];
+    rlt_program *p = program_of(f, ranks);
+    snprintf(net, sizeof net, FAST, ranks);
+    rlt_time end = test_replay(p, net);
+    rlt_program_free(p);
+    return end;
+}
+
+static void assert_about(rlt_time got, double units)
+{
+    if (fabs((double)got / (double)unit - units) > 1e-3 * units)
+        fail_msg("%.4f units, expected %.4f", (double)got / (double)unit, units);
+}
+
+/* m microbatches of t_f + t_b, and the bubble: (p - 1)(t_f + t_b), over v where interleaved (arXiv
+ * 2104.04473, section 2.2); for ZB-H1 (p - 1)(t_f + t_b - t_w) with t_b of input gradients (arXiv 2401.10241,
+ * table 1). */
+static void bubbles(void **state)
+{
+    static const struct {
+        const char *schedule;
+        uint32_t stages, chunks, microbatches;
+        double bubble; /* of a stage's t_f */
+    } rows[] = {
+        {"gpipe", 4, 1, 8, 3 * 3},         {"1f1b", 4, 1, 8, 3 * 3},        {"1f1b", 2, 1, 5, 1 * 3},
+        {"1f1b", 6, 1, 3, 5 * 3},          {"interleaved", 4, 3, 8, 3},     {"interleaved", 2, 6, 4, 0.5},
+        {"interleaved", 3, 2, 3, 2 * 1.5}, {"zero-bubble", 4, 1, 8, 3 * 1}, {"zero-bubble", 3, 1, 9, 2 * 1},
+        {"message", 3, 1, 5, 6},           {"message", 4, 1, 16, 9},        {"message", 1, 1, 4, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        char text[32];
+        open_fixture(&f, BLOCKS);
+        set(&f, "schedule", rows[i].schedule);
+        snprintf(text, sizeof text, "%u", rows[i].stages);
+        set(&f, "pp", text);
+        snprintf(text, sizeof text, "%u", rows[i].chunks);
+        set(&f, "vp", text);
+        snprintf(text, sizeof text, "%u", rows[i].microbatches);
+        set(&f, "batch", text);
+        rlt_time took = time_of(&f, rows[i].stages);
+        double blocks = (double)BLOCKS / rows[i].stages;
+        double expected = blocks * (3 * rows[i].microbatches + rows[i].bubble);
+        if (fabs((double)took / (double)unit - expected) > 1e-3 * expected)
+            fail_msg("%s, %u stages: %.4f ms, expected %.4f", rows[i].schedule, rows[i].stages,
+                     (double)took / (double)unit, expected);
+        rlt_model_free(&f.model);
+    }
+}
+
+static void recomputation(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, BLOCKS);
+    set(&f, "recompute", "full");
+    assert_about(time_of(&f, 1), BLOCKS * 4);
+    rlt_model_free(&f.model);
+}
+
+/* Messages by rank: AxoNN's counts are m for first and last stage, 2 m between (forward and backward). */
+static void messages(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, BLOCKS);
+    set(&f, "pp", "3");
+    set(&f, "dp", "2");
+    set(&f, "order", "pp-dp");
+    set(&f, "batch", "10");
+    set(&f, "schedule", "message");
+    rlt_program *p = program_of(&f, 6);
+    uint32_t received[6] = {0};
+    for (uint32_t i = 0; i < p->n_ops; i++)
+        received[p->ops[i].rank] += p->ops[i].kind == RLT_OP_RECV;
+    for (uint32_t r = 0; r < 6; r++) {
+        uint32_t at[RLT_AXES_OF_LAYOUT];
+        rlt_training_place(&f.t, r, at);
+        assert_int_equal(at[RLT_AXIS_PP], r % 3); /* a pipeline is consecutive */
+        assert_int_equal(rlt_training_rank(&f.t, at), r);
+        assert_int_equal(received[r], at[RLT_AXIS_PP] == 1 ? 10 : 5);
+    }
+    for (uint32_t i = 0; i < p->n_comms; i++)
+        if (p->comms[i].kind == RLT_SEND_RECV)
+            assert_int_equal(p->comms[i].bytes, OUTPUT * 2);
+    rlt_program_free(p);
+    rlt_model_free(&f.model);
+}
+
+/* Bytes of gradients: every parameter once, whatever the buckets; halves of them in two stages; compressed
+ * ones by what is left. ZeRO: reduce-scatter and all-gather of as many. */
+static void gradients(void **state)
+{
+    static const char *const buckets[] = {"1B", "5000B", "25MiB"};
+    (void)state;
+    for (int b = 0; b < 3; b++)
+        for (int zero = 0; zero < 4; zero++)
+            for (int overlap = 0; overlap < 2; overlap++) {
+                fixture f;
+                char text[8];
+                uint64_t reduced = 0, gathered = 0;
+                open_fixture(&f, BLOCKS);
+                snprintf(text, sizeof text, "%d", zero);
+                set(&f, "zero", text);
+                set(&f, "bucket", buckets[b]);
+                set(&f, "overlap", overlap ? "on" : "off");
+                rlt_program *p = program_of(&f, 4);
+                for (uint32_t i = 0; i < p->n_comms; i++) {
+                    assert_int_equal(
+                        p->group_first[p->comms[i].group + 1] - p->group_first[p->comms[i].group], 4);
+                    bool gathers = p->comms[i].kind == RLT_ALL_GATHER;
+                    assert_true(gathers || p->comms[i].kind == (zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE));
+                    *(gathers ? &gathered : &reduced) += p->comms[i].bytes;
+                }
+                assert_int_equal(reduced, BLOCKS * WEIGHTS * 2);
+                assert_int_equal(gathered, zero == 0   ? 0
+                                           : zero == 3 ? 2 * BLOCKS * WEIGHTS * 2
+                                                       : BLOCKS * WEIGHTS * 2);
+                rlt_program_free(p);
+                rlt_model_free(&f.model);
+            }
+}
+
+/* Tensor parallelism: four all-reduces a block and microbatch of a transformer-like layer with one each way,
+ * each of the microbatch's elements; with sequence parallelism a gather and a scatter of as many. */
+static void inside_layers(void **state)
+{
+    (void)state;
+    for (int sp = 0; sp < 2; sp++) {
+        fixture f;
+        uint32_t n[RLT_COLL_KINDS] = {0};
+        open_fixture(&f, 3);
+        for (uint32_t i = 0; i < 3; i++)
+            f.model.layers[i].tp_elements = 512;
+        set(&f, "tp", "4");
+        set(&f, "sp", sp ? "on" : "off");
+        set(&f, "microbatch", "2");
+        set(&f, "batch", "10");
+        rlt_program *p = program_of(&f, 4);
+        for (uint32_t i = 0; i < p->n_comms; i++) {
+            n[p->comms[i].kind]++;
+            assert_int_equal(p->comms[i].bytes, 512 * 2 * 2);
+        }
+        assert_int_equal(n[RLT_ALL_REDUCE], sp ? 0 : 3 * 2 * 5);
+        assert_int_equal(n[RLT_ALL_GATHER], sp ? 3 * 2 * 5 : 0);
+        assert_int_equal(n[RLT_REDUCE_SCATTER], sp ? 3 * 2 * 5 : 0);
+        rlt_program_free(p);
+        assert_about(time_of(&f, 4), 3 * 3 * 10 / 4.0);
+        rlt_model_free(&f.model);
+    }
+}
+
+/* 16 bytes a parameter; ZeRO divides 12, 14, 16 of them (arXiv 1910.02054, section 3); SAMO: 20 and
+ * 24 f + 2 (IPDPS 2023): 4.4 at f = 0.1, equal at a pruned quarter. */
+static void states(void **state)
+{
+    static const double zero[4] = {16, 4 + 12 / 8.0, 2 + 14 / 8.0, 16 / 8.0};
+    static const struct {
+        const char *sparsity;
+        double bytes;
+    } samo[] = {{"0", 20}, {"0.25", 20}, {"0.8", 6.8}, {"0.9", 4.4}};
+    fixture f;
+    (void)state;
+    open_fixture(&f, BLOCKS);
+    assert_int_equal(rlt_training_plan(&f.t, 8, &f.err), 0);
+    for (uint32_t z = 0; z < 4; z++) {
+        f.t.zero = z;
+        rlt_training_memory m = rlt_training_memory_of(&f.t, 0);
+        assert_true(fabs(m.total / (BLOCKS * WEIGHTS) - zero[z]) < 1e-9);
+    }
+    f.t.zero = 0;
+    set(&f, "main_gradient", "4");
+    for (size_t i = 0; i < sizeof samo / sizeof *samo; i++) {
+        set(&f, "sparsity", samo[i].sparsity);
+        rlt_training_memory m = rlt_training_memory_of(&f.t, 0);
+        assert_true(fabs(m.total / (BLOCKS * WEIGHTS) - samo[i].bytes) < 1e-9);
+    }
+    f.accelerator.memory_bytes = 1000;
+    assert_int_equal(rlt_training_fits(&f.t, &f.err), RLT_ERANGE);
+    assert_non_null(strstr(f.err.what, "stage 0 needs"));
+    rlt_model_free(&f.model);
+}
+
+static void refused(void **state)
+{
+    static const struct {
+        const char *name, *value, *says;
+    } rows[] = {{"pp", "5", "blocks"},      {"tp", "3", "multiple"}, {"ep", "3", "divide"},
+                {"batch", "7", "multiple"}, {"dp", "9", "ranks"},    {"vp", "2", "interleaved"},
+                {"precision", "fp4", ""},   {"pp", "64", "multiple"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        open_fixture(&f, 4);
+        set(&f, rows[i].name, rows[i].value);
+        assert_true(rlt_training_plan(&f.t, i == 0 ? 10 : 8, &f.err) < 0);
+        assert_non_null(strstr(f.err.what, rows[i].says));
+        rlt_model_free(&f.model);
+    }
+    fixture f;
+    open_fixture(&f, 4);
+    static const char *const wrong[][2] = {{"tp", "0"},        {"tp", "x"},     {"schedule", "2f2b"},
+                                           {"order", "tp-tp"}, {"order", "xp"}, {"sparsity", "1"},
+                                           {"bucket", "5"},    {"zero", "4"},   {"steps", "0"},
+                                           {"nothing", "1"},   {"host", "5"},   {"overlap", "yes"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_true(rlt_training_set(&f.t, wrong[i][0], wrong[i][1], &f.err) < 0);
+    rlt_model_free(&f.model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bubbles),   cmocka_unit_test(recomputation), cmocka_unit_test(messages),
+        cmocka_unit_test(gradients), cmocka_unit_test(inside_layers), cmocka_unit_test(states),
+        cmocka_unit_test(refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

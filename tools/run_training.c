@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run of a model in a parallel layout: its options, the program, and what only a training has to tell. */
+#include <string.h>
+
+#include "sim/units.h"
+#include "tools/locate.h"
+#include "tools/message.h"
+#include "tools/run.h"
+
+#define AT(field) .offset = offsetof(rlt_run_settings, field)
+const rlt_option rlt_training_options[] = {
+    {"accelerator", 0, RLT_OPT_TEXT, "NAME",
+     "What the model runs on, one rank each: a file, or a name that 'ringlet list accelerators' shows. With "
+     "it "
+     "--model is any that 'ringlet list models' shows, or a table of layers.",
+     AT(accelerator)},
+    {"layout", 'l', RLT_OPT_TEXT, "LIST",
+     "How the model is spread: dp=64,tp=8,pp=4, with cp, ep, vp, sp=on, order=tp-cp-dp-pp. Default: dp over "
+     "all "
+     "accelerators.",
+     AT(layout)},
+    {"train", 0, RLT_OPT_TEXT, "LIST",
+     "How it trains: batch=512,microbatch=1,schedule=1f1b,recompute=full,zero=1,precision=bf16,... "
+     "('ringlet list training' shows all).",
+     AT(train)},
+    {"strategy", 0, RLT_OPT_TEXT, "NAME",
+     "A way of training by name, with what is to be different behind: samo:sparsity=0.8 ('ringlet list "
+     "strategies' shows them).",
+     AT(strategy)},
+    {"any-memory", 0, RLT_OPT_FLAG, NULL, "Go on where the training does not fit into the memory.",
+     AT(any_memory)},
+    {0}};
+#undef AT
+
+/* "dp=64,pp=8" */
+static int apply(rlt_training *t, const char *list, const char *where, rlt_error *err)
+{
+    const char *item;
+    size_t length;
+    int rc = 0;
+    while (!rc && list && (item = rlt_next_item(&list, ',', &length))) {
+        char setting[128], name[64];
+        const char *value;
+        snprintf(setting, sizeof setting, "%.*s", (int)(length < 127 ? length : 127), item);
+        if ((rc = rlt_split_setting(setting, name, sizeof name, &value, where, err)))
+            return rc;
+        if ((rc = rlt_training_set(t, name, value, err))) {
+            rlt_error_prefix(err, where);
+            rc = RLT_EUSAGE;
+            err->code = rc;
+        }
+    }
+    return rc;
+}
+
+static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
+{
+    const rlt_training_strategy *s;
+    size_t length = strcspn(text, ":");
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), text);
+    rlt_nearest near = rlt_nearest_to(word);
+    for (uint32_t i = 0; (s = rlt_training_strategy_at(i)); i++) {
+        rlt_nearest_try(&near, s->name);
+        if (strcmp(s->name, word) != 0)
+            continue;
+        int rc = apply(t, s->settings, "--strategy", err);
+        return rc || !text[length] ? rc : apply(t, text + length + 1, "--strategy", err);
+    }
+    return rlt_fail(err, RLT_EUSAGE, "--strategy", "unknown strategy '%s'%s%s%s", word,
+                    near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+}
+
+static int load_accelerator(rlt_run *r, rlt_error *err)
+{
+    char dir[4096];
+    const char *spec = r->settings->accelerator;
+    int rc = RLT_EIO;
+    for (uint32_t i = 0; rc == RLT_EIO && rlt_accelerator_dir(i, dir, sizeof dir); i++)
+        rc = rlt_accelerator_load(spec, dir, &r->accelerator, err);
+    if (!rc && err)
+        *err = (rlt_error){0};
+    return rc;
+}
+
+int rlt_run_train(rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    rlt_training *t = &r->training;
+    int rc = rlt_model_open(s->model, &r->trained, err);
+    if (rc) {
+        rlt_error_prefix(err, "--model");
+        return rc;
+    }
+    r->trains = true;
+    *t = rlt_training_default();
+    t->model = &r->trained;
+    t->accelerator = &r->accelerator;
+    if ((rc = load_accelerator(r, err)) || (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
+        (rc = apply(t, s->layout, "--layout", err)) || (rc = apply(t, s->train, "--train", err)) ||
+        (rc = rlt_training_plan(t, r->setup.placement.n, err)) ||
+        (!s->any_memory && (rc = rlt_training_fits(t, err))))
+        return rc;
+    return rlt_training_program(t, &r->program, err);
+}
+
+/* Of an iteration, on average. */
+static double iteration_s(const rlt_run *r)
+{
+    return (double)rlt_replay_time(r->replay) / r->training.steps / 1e12;
+}
+
+/* Model FLOPs over what all accelerators could do in the time. */
+static double utilization(const rlt_run *r)
+{
+    uint64_t peak;
+    const rlt_training *t = &r->training;
+    if (rlt_accelerator_peak(t->accelerator, t->precision, &peak, NULL) || rlt_replay_time(r->replay) == 0)
+        return 0;
+    return rlt_training_flop(t) / t->steps / iteration_s(r) / rlt_training_ranks(t) / (double)peak;
+}
+
+static double tokens_per_s(const rlt_run *r)
+{
+    return (double)r->training.batch * r->training.model->tokens / iteration_s(r);
+}
+
+void rlt_run_training_table(const rlt_run *r, FILE *out)
+{
+    const rlt_training *t = &r->training;
+    double most = 0;
+    uint32_t fullest = 0;
+    if (!r->trains)
+        return;
+    for (uint32_t i = 0; i < t->size[RLT_AXIS_PP]; i++)
+        if (rlt_training_memory_of(t, i).total > most) {
+            most = rlt_training_memory_of(t, i).total;
+            fullest = i;
+        }
+    rlt_training_memory m = rlt_training_memory_of(t, fullest);
+    rlt_heading(out, "\ntraining");
+    fprintf(out, "%s on %s: tp %u, cp %u, dp %u, pp %u, ep %u; batch %llu in %u microbatches a pipeline\n",
+            t->model->name, t->accelerator->name, t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP],
+            t->size[RLT_AXIS_DP], t->size[RLT_AXIS_PP], t->ep, (unsigned long long)t->batch,
+            rlt_training_microbatches(t));
+    fprintf(out,
+            "memory at stage %u, the fullest: %.2f GB of %.2f (weights %.2f, gradients %.2f, optimizer %.2f, "
+            "activations %.2f, buffers %.2f)\n",
+            fullest, m.total / 1e9, (double)t->accelerator->memory_bytes / 1e9, m.parameters / 1e9,
+            m.gradients / 1e9, m.optimizer / 1e9, m.activations / 1e9, m.buffers / 1e9);
+    fprintf(out, "model FLOPs: %.1f %% of peak (%s); %.4g %ss/s\n", 100 * utilization(r), t->precision,
+            tokens_per_s(r), t->model->tokens > 1 ? "token" : t->model->sample);
+}
+
+void rlt_run_training_json(const rlt_run *r, rlt_jw *w)
+{
+    static const char *const axes[] = {"tp", "cp", "dp", "pp"};
+    const rlt_training *t = &r->training;
+    if (!r->trains)
+        return;
+    rlt_jw_object(w, "training");
+    rlt_jw_string(w, "model", t->model->name);
+    rlt_jw_string(w, "accelerator", t->accelerator->name);
+    for (int a = 0; a < RLT_AXES_OF_LAYOUT; a++)
+        rlt_jw_u64(w, axes[a], t->size[a]);
+    rlt_jw_u64(w, "ep", t->ep);
+    rlt_jw_u64(w, "batch", t->batch);
+    rlt_jw_u64(w, "microbatches", rlt_training_microbatches(t));
+    rlt_jw_u64(w, "parameters", rlt_model_sum(t->model).parameters);
+    rlt_jw_double(w, "model_flop", rlt_training_flop(t), 0);
+    rlt_jw_double(w, "model_flops_utilization", utilization(r), 6);
+    rlt_jw_double(w, "tokens_per_s", tokens_per_s(r), 3);
+    rlt_jw_array(w, "stages");
+    for (uint32_t i = 0; i < t->size[RLT_AXIS_PP]; i++) {
+        rlt_training_memory m = rlt_training_memory_of(t, i);
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "stage", i);
+        rlt_jw_double(w, "memory_bytes", m.total, 0);
+        rlt_jw_double(w, "weights_bytes", m.parameters, 0);
+        rlt_jw_double(w, "gradients_bytes", m.gradients, 0);
+        rlt_jw_double(w, "optimizer_bytes", m.optimizer, 0);
+        rlt_jw_double(w, "activations_bytes", m.activations, 0);
+        rlt_jw_double(w, "buffers_bytes", m.buffers, 0);
+        rlt_jw_u64(w, "microbatches_in_flight", m.in_flight);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+    rlt_jw_end_object(w);
+}

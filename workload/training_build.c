@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The execution graph of a training. Compute that nothing interrupts is one operation; it ends where a layer
+ * communicates, or where a bucket of gradients is full. Every rank has a compute stream and a stream of
+ * gradient communication; what layers communicate holds up the compute that follows. Receives are posted when
+ * a stage has nothing else left to do, in the message-driven schedule at once, one in each direction.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/mem.h"
+#include "workload/training_internal.h"
+
+enum { FORWARD, BACKWARD, WEIGHTS, N_PASSES };
+
+/* Groups of a rank, by what they communicate; RLT_NONE: of one member. */
+enum { GROUP_TP, GROUP_CP, GROUP_DP, GROUP_EP, GROUP_EXPERT_DP, N_GROUPS };
+static const char *const group_names[N_GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp"};
+
+typedef struct work {
+    const rlt_training *t;
+    rlt_builder *b;
+    rlt_time *times[N_PASSES]; /* of each layer and one microbatch on one rank */
+    rlt_time *again;           /* recomputation */
+    uint16_t step;
+    /* The rank being built: */
+    uint32_t rank, at[RLT_AXES_OF_LAYOUT], groups[N_GROUPS];
+    uint32_t compute, gradients;
+    uint32_t last;          /* operation that the next one on the compute stream follows */
+    uint32_t pending_after; /* one more that it follows: a receive, a gather; or RLT_NONE */
+    rlt_time gathered;      /* compute not yet made an operation */
+    uint64_t bucket[2];     /* gradients gathered: dense, of experts; in elements */
+    bool first_bucket;
+    uint32_t *reductions; /* of gradients, in this step */
+    uint32_t n_reductions, reductions_room;
+} work;
+
+static uint32_t named(const work *w, const char *name)
+{
+    return rlt_build_string(w->b, name, strlen(name));
+}
+
+/* Times of layers */
+
+static rlt_time time_of(const rlt_training *t, const rlt_surface *s, uint64_t peak, const rlt_model_layer *l,
+                        double flop, double elements)
+{
+    double split = (l->sharded ? t->size[RLT_AXIS_TP] : 1) * (double)t->size[RLT_AXIS_CP];
+    bool matrix = l->work == RLT_WORK_MATMUL || l->work == RLT_WORK_CONVOLUTION;
+    rlt_work x = {.kind = (rlt_work_kind)l->work,
+                  .flop = flop * t->microbatch / split * (matrix ? t->slowdown : 1),
+                  .bytes = elements * t->microbatch * t->element_bytes / split,
+                  .width = t->model->hidden,
+                  .tokens = (double)t->microbatch * t->model->tokens / t->size[RLT_AXIS_CP],
+                  .tp = l->sharded ? t->size[RLT_AXIS_TP] : 1};
+    return flop > 0 || elements > 0 ? rlt_accelerator_time(t->accelerator, s, peak, &x) : 0;
+}
+
+static int find_times(work *w, rlt_error *err)
+{
+    const rlt_training *t = w->t;
+    const rlt_surface *s;
+    uint64_t peak;
+    uint32_t n = t->model->n_layers;
+    int rc;
+    if ((rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, err)) ||
+        (rc = rlt_accelerator_peak(t->accelerator, t->precision, &peak, err)))
+        return rc;
+    for (int p = 0; p < N_PASSES; p++)
+        if (!(w->times[p] = calloc(n, sizeof(rlt_time))))
+            return rlt_nomem(err);
+    if (!(w->again = calloc(n, sizeof(rlt_time))))
+        return rlt_nomem(err);
+    bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE;
+    for (uint32_t i = 0; i < n; i++) {
+        const rlt_model_layer *l = &t->model->layers[i];
+        double back = l->backward_flop, weights = l->parameters + l->expert_parameters > 0 ? back / 2 : 0;
+        double moved = l->moved_elements;
+        w->times[FORWARD][i] = time_of(t, s, peak, l, l->forward_flop, moved);
+        w->times[BACKWARD][i] = time_of(t, s, peak, l, apart ? back - weights : back, 2 * moved);
+        w->times[WEIGHTS][i] = apart ? time_of(t, s, peak, l, weights, 0) : 0;
+        if (t->recompute == RLT_RECOMPUTE_FULL ||
+            (t->recompute == RLT_RECOMPUTE_SELECTIVE && l->work == RLT_WORK_ATTENTION))
+            w->again[i] = w->times[FORWARD][i];
+    }
+    return 0;
+}
+
+/* Operations */
+
+static uint32_t add_op(work *w, rlt_op_desc *d, uint32_t after)
+{
+    d->step = w->step;
+    uint32_t op = rlt_build_op(w->b, d);
+    if (after != RLT_NONE)
+        rlt_build_dep(w->b, op, after);
+    return op;
+}
+
+/* What was gathered becomes an operation. */
+static void flush(work *w, const char *name)
+{
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, w->rank);
+    if (w->gathered == 0 && w->pending_after == RLT_NONE)
+        return;
+    d.resource = w->compute;
+    d.duration_ps = w->gathered;
+    d.name = named(w, name);
+    uint32_t op = add_op(w, &d, w->last);
+    if (w->pending_after != RLT_NONE)
+        rlt_build_dep(w->b, op, w->pending_after);
+    w->last = op;
+    w->pending_after = RLT_NONE;
+    w->gathered = 0;
+}
+
+/* A collective that the compute after it waits for. */
+static void communicate(work *w, int group, rlt_coll_kind kind, double bytes, const char *name)
+{
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, w->rank);
+    if (w->groups[group] == RLT_NONE || bytes < 1)
+        return;
+    flush(w, name);
+    d.coll = kind;
+    d.group = w->groups[group];
+    d.bytes = (uint64_t)(bytes + 0.5);
+    d.name = named(w, name);
+    d.resource = w->compute;
+    w->last = add_op(w, &d, w->last);
+}
+
+static void reduce_bucket(work *w, int which)
+{
+    const rlt_training *t = w->t;
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, w->rank);
+    int group = which ? GROUP_EXPERT_DP : GROUP_DP;
+    uint64_t elements = w->bucket[which];
+    w->bucket[which] = 0;
+    if (w->groups[group] == RLT_NONE || elements == 0)
+        return;
+    flush(w, "backward");
+    d.resource = w->gradients;
+    d.coll = t->zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE;
+    d.group = w->groups[group];
+    d.bytes = (uint64_t)((double)elements * t->gradient_bytes * (1 - t->sparsity) + 0.5);
+    d.name = named(w, which ? "expert gradients" : "gradients");
+    uint32_t op = add_op(w, &d, w->last);
+    if (rlt_grow(&w->reductions, &w->reductions_room, sizeof *w->reductions, (uint64_t)w->n_reductions + 1,
+                 RLT_MAX_OPS, "reductions", NULL) == 0)
+        w->reductions[w->n_reductions++] = op;
+    w->first_bucket = false;
+}
+
+/* The gradients of a layer are there. */
+static void give_gradients(work *w, const rlt_model_layer *l)
+{
+    const rlt_training *t = w->t;
+    double held[2] = {rlt__held(t, l), rlt__held_experts(t, l)};
+    for (int which = 0; which < 2; which++) {
+        uint64_t limit = w->first_bucket && t->overlap ? t->first_bucket_bytes : t->bucket_bytes;
+        w->bucket[which] += (uint64_t)(held[which] + 0.5);
+        if (t->overlap && w->bucket[which] * t->gradient_bytes >= limit)
+            reduce_bucket(w, which);
+    }
+}
+
+static double elements_bytes(const work *w, double elements)
+{
+    return elements * w->t->microbatch * w->t->element_bytes / w->t->size[RLT_AXIS_CP];
+}
+
+/* What a layer communicates before it (0) and after it (1), either way. */
+static void layer_comm(work *w, const rlt_model_layer *l, int after, bool back)
+{
+    const rlt_training *t = w->t;
+    double tp = elements_bytes(w, (double)l->tp_elements), ep = elements_bytes(w, (double)l->ep_elements),
+           cp = (double)l->cp_elements * t->microbatch * t->element_bytes /
+                (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    if (!after) {
+        if (t->sequence_parallel)
+            communicate(w, GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
+        communicate(w, GROUP_EP, RLT_ALL_TO_ALL, ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1),
+                    "expert dispatch");
+        communicate(w, GROUP_CP, back ? RLT_REDUCE_SCATTER : RLT_ALL_GATHER, cp, "context keys and values");
+        return;
+    }
+    communicate(w, GROUP_EP, RLT_ALL_TO_ALL, ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1),
+                "expert combine");
+    communicate(w, GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE, tp,
+                t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
+}
+
+static void gather_block(work *w, uint32_t first, uint32_t end)
+{
+    const rlt_training *t = w->t;
+    double dense = 0, experts = 0;
+    if (t->zero < 3)
+        return;
+    for (uint32_t i = first; i < end; i++) {
+        dense += rlt__held(t, &t->model->layers[i]);
+        experts += rlt__held_experts(t, &t->model->layers[i]);
+    }
+    communicate(w, GROUP_DP, RLT_ALL_GATHER, dense * t->element_bytes, "weights");
+    communicate(w, GROUP_EXPERT_DP, RLT_ALL_GATHER, experts * t->element_bytes, "expert weights");
+}
+
+/* The end of the block that begins at layer i, or the beginning of the one that ends there. */
+static uint32_t block_end(const rlt_model *m, uint32_t i, uint32_t end)
+{
+    uint32_t k = i + 1;
+    while (k < end && m->layers[k].block == m->layers[i].block)
+        k++;
+    return k;
+}
+static uint32_t block_begin(const rlt_model *m, uint32_t end, uint32_t first)
+{
+    uint32_t k = end - 1;
+    while (k > first && m->layers[k - 1].block == m->layers[end - 1].block)
+        k--;
+    return k;
+}
+
+static void forward_layers(work *w, uint32_t first, uint32_t end, const rlt_time *times, bool comm)
+{
+    for (uint32_t i = first; i < end; i++) {
+        const rlt_model_layer *l = &w->t->model->layers[i];
+        if (comm)
+            layer_comm(w, l, 0, false);
+        w->gathered += times[i];
+        if (comm)
+            layer_comm(w, l, 1, false);
+    }
+}
+
+static void forward(work *w, uint32_t chunk)
+{
+    const rlt_model *m = w->t->model;
+    uint32_t first, end;
+    rlt_training_layers(w->t, chunk, &first, &end);
+    for (uint32_t i = first, k; i < end; i = k) {
+        k = block_end(m, i, end);
+        gather_block(w, i, k);
+        forward_layers(w, i, k, w->times[FORWARD], true);
+    }
+}
+
+static void backward(work *w, uint32_t chunk, uint8_t pass, bool gradients)
+{
+    const rlt_training *t = w->t;
+    const rlt_model *m = t->model;
+    uint32_t first, end;
+    bool inputs = pass == RLT__PASS_BACKWARD,
+         weights = pass == RLT__PASS_WEIGHTS || t->schedule != RLT_SCHEDULE_ZERO_BUBBLE;
+    rlt_training_layers(t, chunk, &first, &end);
+    for (uint32_t k = end, i; k > first; k = i) {
+        i = block_begin(m, k, first);
+        if (inputs) {
+            gather_block(w, i, k);
+            forward_layers(w, i, k, w->again, t->recompute == RLT_RECOMPUTE_FULL);
+        }
+        for (uint32_t j = k; j-- > i;) {
+            if (inputs)
+                layer_comm(w, &m->layers[j], 0, true);
+            w->gathered += inputs ? w->times[BACKWARD][j] : w->times[WEIGHTS][j];
+            if (weights && t->sparsity > 0)
+                w->gathered += (rlt_time)(rlt__held(t, &m->layers[j]) / t->compress_rate * 1e12);
+            if (weights && gradients)
+                give_gradients(w, &m->layers[j]);
+            if (inputs)
+                layer_comm(w, &m->layers[j], 1, true);
+        }
+    }
+    flush(w, inputs ? "backward" : "weight gradients");
+}
+
+/* Between stages */
+
+/* The rank of the stage before (-1) or after (1), and whether there is one for this chunk. */
+static bool neighbour(const work *w, uint32_t chunk, int by, uint32_t *rank)
+{
+    const rlt_training *t = w->t;
+    uint32_t pp = t->size[RLT_AXIS_PP], at[RLT_AXES_OF_LAYOUT];
+    if (by < 0 ? chunk == 0 : chunk + 1 == pp * t->vp)
+        return false;
+    memcpy(at, w->at, sizeof at);
+    at[RLT_AXIS_PP] = (at[RLT_AXIS_PP] + (by < 0 ? pp - 1 : 1)) % pp;
+    *rank = rlt_training_rank(t, at);
+    return pp > 1;
+}
+
+/* Elements that go from a chunk to the next. */
+static double boundary(const work *w, uint32_t chunk)
+{
+    uint32_t first, end;
+    rlt_training_layers(w->t, chunk, &first, &end);
+    double elements = (double)w->t->model->layers[end - 1].output_elements;
+    return elements_bytes(w, elements) / (w->t->sequence_parallel ? w->t->size[RLT_AXIS_TP] : 1);
+}
+
+/* A message between the chunk and the one before (by < 0) or after, of the forward pass or the backward. */
+static uint32_t message(work *w, rlt_op_kind kind, uint32_t chunk, int by, bool back, uint32_t microbatch,
+                        uint32_t after)
+{
+    uint32_t peer, border = by < 0 ? chunk - 1 : chunk;
+    rlt_op_desc d = rlt_op_desc_init(kind, w->rank);
+    if (!neighbour(w, chunk, by, &peer))
+        return RLT_NONE;
+    d.peer = peer;
+    d.bytes = (uint64_t)(boundary(w, border) + 0.5);
+    d.tag = (border * 2 + back) * rlt_training_microbatches(w->t) + microbatch;
+    d.name = named(w, back ? "gradient of activations" : "activations");
+    return add_op(w, &d, after);
+}
+
+static void turn_of(work *w, const rlt__turn *turn, bool gradients)
+{
+    const rlt_training *t = w->t;
+    uint32_t chunk = w->at[RLT_AXIS_PP] + turn->chunk * t->size[RLT_AXIS_PP], mb = turn->microbatch;
+    bool back = turn->pass != RLT__PASS_FORWARD;
+    if (turn->pass != RLT__PASS_WEIGHTS)
+        w->pending_after = message(w, RLT_OP_RECV, chunk, back ? 1 : -1, back, mb, w->last);
+    if (back)
+        backward(w, chunk, turn->pass, gradients);
+    else
+        forward(w, chunk);
+    flush(w, "forward");
+    if (turn->pass != RLT__PASS_WEIGHTS)
+        message(w, RLT_OP_SEND, chunk, back ? -1 : 1, back, mb, w->last);
+}
+
+/* In the order of the schedule. */
+static int static_order(work *w, rlt_error *err)
+{
+    const rlt_training *t = w->t;
+    uint32_t n, m = rlt_training_microbatches(t);
+    rlt__turn *turns;
+    int rc = rlt__training_turns(t, w->at[RLT_AXIS_PP], &turns, &n, err);
+    uint8_t last = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE ? RLT__PASS_WEIGHTS : RLT__PASS_BACKWARD;
+    for (uint32_t i = 0; i < n && !rc; i++)
+        turn_of(w, &turns[i], turns[i].pass == last && turns[i].microbatch + 1 == m);
+    if (!rc)
+        free(turns);
+    return rc;
+}
+
+/* Whatever arrives first: every microbatch's passes hang on their messages alone, and the first stage takes
+ * in a new one when one has come back. */
+static void message_driven(work *w, uint32_t begin)
+{
+    const rlt_training *t = w->t;
+    uint32_t m = rlt_training_microbatches(t), pp = t->size[RLT_AXIS_PP], stage = w->at[RLT_AXIS_PP];
+    uint32_t from[2] = {begin, begin}, *done = malloc(((size_t)m + 1) * sizeof *done);
+    uint32_t *latest = done, end = begin;
+    if (!done) {
+        rlt_error e = {.code = RLT_ENOMEM, .what = "out of memory"};
+        rlt_build_fail(w->b, &e);
+        return;
+    }
+    for (uint32_t i = 0; i < m; i++) {
+        uint32_t in = message(w, RLT_OP_RECV, stage, -1, false, i, from[0]);
+        from[0] = in == RLT_NONE ? from[0] : in;
+        w->last = in != RLT_NONE ? in : i >= pp ? latest[i - pp] : begin;
+        forward(w, stage);
+        /* The last stage goes back at once. */
+        if (stage + 1 < pp) {
+            flush(w, "forward");
+            message(w, RLT_OP_SEND, stage, 1, false, i, w->last);
+            w->pending_after = from[1] = message(w, RLT_OP_RECV, stage, 1, true, i, from[1]);
+        }
+        backward(w, stage, RLT__PASS_BACKWARD, false);
+        message(w, RLT_OP_SEND, stage, -1, true, i, w->last);
+        latest[i] = w->last;
+    }
+    /* The optimizer begins when all are done. */
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, w->rank);
+    d.resource = w->compute;
+    d.name = named(w, "all microbatches");
+    end = add_op(w, &d, RLT_NONE);
+    for (uint32_t i = 0; i < m; i++)
+        rlt_build_dep(w->b, end, latest[i]);
+    free(done);
+    w->last = end;
+    uint32_t first, stop;
+    rlt_training_layers(t, stage, &first, &stop);
+    for (uint32_t i = stop; i-- > first;)
+        give_gradients(w, &t->model->layers[i]);
+}
+
+/* An iteration of a rank */
+
+static void optimize(work *w)
+{
+    const rlt_training *t = w->t;
+    double dense = 0, experts = 0, dp = (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_MEMORY, w->rank);
+    const rlt_surface *s;
+    for (uint32_t c = 0; c < t->vp; c++) {
+        uint32_t first, end;
+        rlt_training_layers(t, w->at[RLT_AXIS_PP] + c * t->size[RLT_AXIS_PP], &first, &end);
+        for (uint32_t i = first; i < end; i++) {
+            dense += rlt__held(t, &t->model->layers[i]);
+            experts += rlt__held_experts(t, &t->model->layers[i]);
+        }
+    }
+    double mine = (dense / (t->zero ? dp : 1) + experts / (t->zero ? dp / t->ep : 1)) * (1 - t->sparsity);
+    /* State is read and written, gradients read, weights written. */
+    double bytes = mine * (2.0 * t->state_bytes + t->gradient_bytes + t->element_bytes);
+    if (rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL) == 0) {
+        rlt_work step = {.kind = RLT_WORK_VECTOR, .bytes = bytes, .tp = 1};
+        d.duration_ps = rlt_accelerator_time(t->accelerator, s, 1, &step);
+    }
+    d.resource = w->compute;
+    d.name = named(w, "optimizer");
+    uint32_t op = add_op(w, &d, w->last);
+    for (uint32_t i = 0; i < w->n_reductions; i++)
+        rlt_build_dep(w->b, op, w->reductions[i]);
+    w->last = op;
+    if (t->zero == 1 || t->zero == 2) {
+        communicate(w, GROUP_DP, RLT_ALL_GATHER, dense * t->element_bytes, "weights");
+        communicate(w, GROUP_EXPERT_DP, RLT_ALL_GATHER, experts * t->element_bytes, "expert weights");
+    }
+}
+
+static int iteration(work *w, rlt_error *err)
+{
+    const rlt_training *t = w->t;
+    int rc = 0;
+    w->n_reductions = 0;
+    w->bucket[0] = w->bucket[1] = 0;
+    w->first_bucket = true;
+    if (t->schedule == RLT_SCHEDULE_MESSAGE)
+        message_driven(w, w->last);
+    else
+        rc = static_order(w, err);
+    reduce_bucket(w, 0);
+    reduce_bucket(w, 1);
+    optimize(w);
+    if (t->host_ps > 0) {
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_HOST, w->rank);
+        d.resource = w->compute;
+        d.duration_ps = t->host_ps;
+        d.name = named(w, "host");
+        w->last = add_op(w, &d, w->last);
+    }
+    return rc;
+}
+
+/* Groups */
+
+/* The members of a rank's group, in the order of their index along it. */
+static uint32_t members(const work *w, int group, uint32_t *ranks)
+{
+    const rlt_training *t = w->t;
+    uint32_t at[RLT_AXES_OF_LAYOUT], cp = t->size[RLT_AXIS_CP], dp = t->size[RLT_AXIS_DP], n = 0;
+    uint32_t mine = w->at[RLT_AXIS_DP] * cp + w->at[RLT_AXIS_CP];
+    memcpy(at, w->at, sizeof at);
+    if (group == GROUP_TP) {
+        for (uint32_t i = 0; i < t->size[RLT_AXIS_TP]; i++) {
+            at[RLT_AXIS_TP] = i;
+            ranks[n++] = rlt_training_rank(t, at);
+        }
+        return n;
+    }
+    for (uint32_t i = 0; i < cp * dp; i++) {
+        bool in = group == GROUP_CP   ? i / cp == w->at[RLT_AXIS_DP]
+                  : group == GROUP_EP ? i / t->ep == mine / t->ep
+                  : group == GROUP_DP ? true
+                                      : i % t->ep == mine % t->ep;
+        at[RLT_AXIS_CP] = i % cp;
+        at[RLT_AXIS_DP] = i / cp;
+        if (in)
+            ranks[n++] = rlt_training_rank(t, at);
+    }
+    return n;
+}
+
+static void open_groups(work *w, uint32_t *ranks)
+{
+    for (int g = 0; g < N_GROUPS; g++) {
+        uint32_t n = members(w, g, ranks);
+        char label[48];
+        snprintf(label, sizeof label, "%s of rank %u", group_names[g], ranks[0]);
+        w->groups[g] = n > 1 ? rlt_build_group(w->b, label, ranks, n) : RLT_NONE;
+    }
+}
+
+int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *err)
+{
+    uint32_t n = rlt_training_ranks(t);
+    work w = {.t = t};
+    uint32_t *ranks = malloc(((size_t)n + 1) * sizeof *ranks);
+    int rc = ranks ? rlt_builder_create(n, &w.b, err) : rlt_nomem(err);
+    if (!rc)
+        rc = find_times(&w, err);
+    for (uint32_t r = 0; r < n && !rc && !rlt_build_failed(w.b); r++) {
+        w.rank = r;
+        w.last = w.pending_after = RLT_NONE;
+        rlt_training_place(t, r, w.at);
+        open_groups(&w, ranks);
+        w.compute = rlt_build_resource(
+            w.b, r, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
+        w.gradients = rlt_build_resource(w.b, r, RLT_RES_STREAM, "gradient stream");
+        for (uint32_t s = 0; s < t->steps && !rc; s++) {
+            w.step = (uint16_t)s;
+            rc = iteration(&w, err);
+        }
+    }
+    if (!rc) {
+        rc = rlt_builder_finish(w.b, "training", out, err);
+        w.b = NULL;
+    }
+    rlt_builder_free(w.b);
+    for (int p = 0; p < N_PASSES; p++)
+        free(w.times[p]);
+    free(w.again);
+    free(w.reductions);
+    free(ranks);
+    return rc;
+}
