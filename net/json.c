@@ -273,6 +273,11 @@ static rlt_json value(const rlt_json_doc *doc, const cJSON *node)
     return (rlt_json){node ? doc : NULL, node};
 }
 
+const char *rlt_json_text(const rlt_json_doc *doc)
+{
+    return doc->text;
+}
+
 rlt_json rlt_json_root(const rlt_json_doc *doc)
 {
     return value(doc, doc->root);

@@ -52,6 +52,7 @@ RLT_API rlt_json rlt_json_first(rlt_json v);
 RLT_API rlt_json rlt_json_next(rlt_json v);
 RLT_API rlt_json rlt_json_at(rlt_json v, uint32_t i);
 RLT_API const char *rlt_json_key(rlt_json v);
+RLT_API const char *rlt_json_text(const rlt_json_doc *doc);
 /* The bytes of the document's text that a value takes, [*begin, *end): for editors of text. */
 RLT_API void rlt_json_extent(rlt_json v, size_t *begin, size_t *end);
 /* Text of a string value, NULL otherwise; lives as long as the document. */

@@ -71,6 +71,11 @@ static const rlt_option run_report_options[] = {
      .unrecorded = true},
     {"timeline", 0, RLT_OPT_TEXT, "FILE", "Write the timeline as Chrome trace JSON (opens in Perfetto).",
      AT(timeline), .unrecorded = true},
+    {"compare", 0, RLT_OPT_FLAG, NULL,
+     "Instead of a run, two of them side by side, and where the difference comes from: results (--format "
+     "json), or "
+     "files of options (--config), which are run.",
+     AT(compare)},
     {"quiet", 'q', RLT_OPT_FLAG, NULL, "No progress bar.", AT(quiet), .unrecorded = true},
     {0}};
 #undef AT
@@ -403,6 +408,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_run r = {.args = args, .settings = settings};
     rlt_error second = {0};
     int rc, rc2;
+    if (r.settings->compare)
+        return rlt_run_compare(args, settings, err);
     if (strcmp(r.settings->timing, "loggops") == 0)
         return rlt_run_loggops(args, settings, err);
     if ((rc = load(&r, err)) || (rc = prepare(&r, err)))

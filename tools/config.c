@@ -108,8 +108,8 @@ static int add_member(rlt_config *c, const rlt_option_group *groups, rlt_json v,
         return rc;
     if (o->kind == RLT_OPT_FLAG) {
         bool on = rlt_json_is_true(v);
-        if (!on && (rlt_json_is_string(v) || rlt_json_is_number(v) || rlt_json_is_object(v) ||
-                    rlt_json_is_array(v)))
+        if (!on &&
+            (rlt_json_is_string(v) || rlt_json_is_number(v) || rlt_json_is_object(v) || rlt_json_is_array(v)))
             return rlt_json_fail(v, RLT_ESCHEMA, err, "expected true or false");
         int n = snprintf(option, sizeof option, "--%s", o->name);
         return on ? add(c, option, (size_t)n, err) : 0;

@@ -105,6 +105,8 @@ void rlt_print_help(FILE *out, const char *name, const rlt_command *c)
         for (const rlt_option *o = g->options; o->name; o++)
             print_option(out, o);
     }
+    if (c->run && c->options)
+        fputs("\n--config FILE takes options from a JSON file: {\"option\": value, ...}.\n", out);
     fputc('\n', out);
     rlt_heading(out, "Example:");
     fprintf(out, "  %s\n", c->example);

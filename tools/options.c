@@ -231,14 +231,20 @@ static int refuse(const rlt_parsed *p, int what, const char *word, rlt_error *er
     return rlt_fail(err, RLT_EUSAGE, name, "unknown option");
 }
 
+/* "NAME=VALUE" or a flag's "NAME", several of them separated by blanks. */
 static bool spared(const rlt_parsed *p, const rlt_option *o)
 {
     for (uint32_t i = 0; o->spared_by && i < p->n_options; i++) {
-        const char *name = rlt_option_at(p->groups, i, NULL)->name;
+        const char *name = rlt_option_at(p->groups, i, NULL)->name, *at = o->spared_by;
         size_t n = strlen(name);
-        if (p->given[i] && strncmp(o->spared_by, name, n) == 0 && o->spared_by[n] == '=' &&
-            strcmp(o->spared_by + n + 1, p->given[i]) == 0)
-            return true;
+        for (; p->given[i] && *at; at += strspn(at, " ")) {
+            size_t length = strcspn(at, " ");
+            bool same = length >= n && strncmp(at, name, n) == 0;
+            if (same && (length == n || (at[n] == '=' && strlen(p->given[i]) == length - n - 1 &&
+                                         strncmp(at + n + 1, p->given[i], length - n - 1) == 0)))
+                return true;
+            at += length;
+        }
     }
     return false;
 }

@@ -47,7 +47,7 @@ typedef struct rlt_option {
     const char *(*word_at)(uint32_t i); /* or by number, NULL past the end (also completes RLT_OPT_TEXT) */
     uint64_t min, max;                  /* of RLT_OPT_COUNT; max 0: no limit */
     bool required;
-    const char *spared_by; /* "NAME=VALUE" of another option, beside which it is not required after all */
+    const char *spared_by; /* options beside which it is not required after all: "NAME=VALUE FLAG" */
     bool unrecorded;       /* does not shape the result: left out of the manifest */
 } rlt_option;
 

@@ -23,7 +23,7 @@ typedef struct rlt_run_settings {
     rlt_fault_settings faults;
     rlt_texts trace, rank_scale, rank_delay;
     const char *accelerator, *layout, *train, *strategy;
-    bool any_memory;
+    bool any_memory, compare;
     const char *model, *timing, *astra_system, *algorithm, *timeline;
     double host_scale, compute_scale, network_scale;
     bool no_skew, keep_waits, explain, quiet;
@@ -52,6 +52,9 @@ typedef struct rlt_run {
 
 /* `--timing loggops`: a GOAL file by LogGOPSim's cost model; no topology, no replay. */
 int rlt_run_loggops(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
+
+/* Two runs side by side. */
+int rlt_run_compare(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
 
 /* All links folded into classes, most utilized first; `folded` false: every link its own. *classes malloc'ed;
  * none under a timing mode. */

@@ -42,7 +42,7 @@ const rlt_option rlt_settings_options[] = {
      "The network: a file (JSON, GraphML, ASTRA-sim YAML), a name that 'ringlet list topologies' shows, or "
      "dimensions written out, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns "
      "(shape:size@bandwidth,latency of each link).",
-     AT(topology), .required = true, .spared_by = "timing=loggops"},
+     AT(topology), .required = true, .spared_by = "timing=loggops compare"},
     {"placement", 0, RLT_OPT_TEXT, "FILE",
      "JSON file that says which accelerator each rank runs on: {\"ranks\": [0, 2, \"gpu5\"]}. Otherwise rank "
      "r runs on accelerator r.",
@@ -527,10 +527,10 @@ static const rlt_algorithm *find_algorithm(const char *name, rlt_error *err)
     for (uint32_t i = 0; rlt_reactive_at(i); i++)
         rlt_nearest_try(&near, rlt_reactive_name(rlt_reactive_at(i)));
     if (rlt_find_protocol(name, strlen(name)))
-        rlt_fail(
-            err, RLT_EUSAGE, "--algorithm",
-            "%s reacts to what arrives, and is simulated on packets of its own: only 'ringlet coll' and 'ringlet run' have it",
-            name);
+        rlt_fail(err, RLT_EUSAGE, "--algorithm",
+                 "%s reacts to what arrives, and is simulated on packets of its own: only 'ringlet coll' and "
+                 "'ringlet run' have it",
+                 name);
     else if (near.best)
         rlt_fail(err, RLT_EUSAGE, "--algorithm", "unknown algorithm '%s'; did you mean '%s'?", name,
                  near.best);
