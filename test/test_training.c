@@ -3,6 +3,9 @@
  * Trainings of small models whose times follow by hand: blocks of 1 ms forward and 2 ms backward a sample, on
  * a network that takes next to no time; memory by the formulas of the papers; traffic by conservation.
  */
+#include <math.h>
+#include <stdio.h>
+
 #include "test/support_replay.h"
 #include "workload/training.h"
 

@@ -101,7 +101,7 @@ static int add_value(rlt_config *c, const char *name, rlt_json v, const char *do
 static int add_member(rlt_config *c, const rlt_option_group *groups, rlt_json v, const char *document,
                       rlt_error *err)
 {
-    const rlt_option *o;
+    const rlt_option *o = NULL;
     char option[80];
     int rc = known(groups, v, &o, err);
     if (rc)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/units.h"
+const char *rlt_accelerator_dir(uint32_t i, char *b, size_t n);
 #include "tools/locate.h"
 #include "tools/message.h"
 #include "tools/run.h"

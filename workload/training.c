@@ -73,6 +73,8 @@ static const setting settings[] = {
     {"bucket", SIZE, AT(bucket_bytes), 1, 1e15, NULL, "gradients that are communicated together"},
     {"first_bucket", SIZE, AT(first_bucket_bytes), 1, 1e15, NULL, "and the first of them"},
     {"overlap", WORD, AT(overlap), 0, 0, switches, "gradients beside the backward pass"},
+    {"drain", WORD, AT(drain), 0, 0, switches, "a pipeline is at rest before gradients are summed"},
+    {"pass", DURATION, AT(pass_ps), 0, 1e15, NULL, "of a microbatch through a chunk, beside its layers"},
     {"host", DURATION, AT(host_ps), 0, 1e16, NULL, "fixed time of an iteration"},
     {"sparsity", NUMBER, AT(sparsity), 0, 0.999999, NULL, "pruned part of the weights (SAMO)"},
     {"compress", NUMBER, AT(compress_rate), 1, 1e15, NULL, "gradients compressed a second (SAMO)"},
@@ -195,16 +197,19 @@ static const rlt_training_strategy strategies[] = {
     {"zero2", "zero=2", "and the gradients"},
     {"fsdp", "zero=3", "and the weights, gathered for each block"},
     {"megatron", "zero=1,main_gradient=4,schedule=1f1b", "Megatron-LM with a distributed optimizer"},
-    {"axonn", "schedule=message,order=pp-dp,main_gradient=4,overlap=off,precision=fp16,recompute=full",
+    {"axonn",
+     "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full",
      "message-driven pipelines (Singh & Bhatele, IPDPS 2022)"},
     {"samo",
-     "schedule=message,order=pp-dp,main_gradient=4,overlap=off,precision=fp16,recompute=full,sparsity=0.9",
+     "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
+     "sparsity=0.9",
      "AxoNN with compressed state of pruned models (IPDPS 2023)"},
     {"sputnik",
-     "schedule=message,order=pp-dp,main_gradient=4,overlap=off,precision=fp16,recompute=full,slowdown=2.2",
+     "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
+     "slowdown=2.2",
      "AxoNN with sparse kernels, 2.2 times slower (fitted by the reference on GPT-3 2.7B)"},
     {"deepspeed-3d",
-     "schedule=1f1b,order=tp-pp-dp,zero=1,main_gradient=4,overlap=off,precision=fp16,recompute=full",
+     "schedule=1f1b,order=tp-pp-dp,zero=1,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full",
      "1F1B pipelines with ZeRO-1"},
 };
 

@@ -65,7 +65,10 @@ typedef struct rlt_training {
     uint64_t bucket_bytes;        /* PyTorch DDP's 25 MiB */
     uint64_t first_bucket_bytes;  /* and its first one's 1 MiB */
     bool overlap;                 /* gradients are communicated beside the backward pass; else after it */
-    rlt_time host_ps;             /* fixed time of an iteration, beside: data, logging, gradient norm, ... */
+    bool drain; /* the pipeline comes to rest before gradients are communicated after the backward pass */
+    rlt_time pass_ps; /* of a microbatch through a chunk, one way, beside its layers: synchronising, handing
+                         over */
+    rlt_time host_ps; /* fixed time of an iteration, beside: data, logging, gradient norm, ... */
     /* Compressed state (SAMO, IPDPS 2023): weights pruned by this fraction; 0: dense. Gradients are
      * compressed after each microbatch, at `compress_rate` parameters a second. */
     double sparsity, compress_rate;

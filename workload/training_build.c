@@ -15,8 +15,8 @@
 enum { FORWARD, BACKWARD, WEIGHTS, N_PASSES };
 
 /* Groups of a rank, by what they communicate; RLT_NONE: of one member. */
-enum { GROUP_TP, GROUP_CP, GROUP_DP, GROUP_EP, GROUP_EXPERT_DP, N_GROUPS };
-static const char *const group_names[N_GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp"};
+enum { GROUP_TP, GROUP_CP, GROUP_DP, GROUP_EP, GROUP_EXPERT_DP, GROUP_PP, N_GROUPS };
+static const char *const group_names[N_GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp", "pp"};
 
 typedef struct work {
     const rlt_training *t;
@@ -119,7 +119,7 @@ static void flush(work *w, const char *name)
 static void communicate(work *w, int group, rlt_coll_kind kind, double bytes, const char *name)
 {
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, w->rank);
-    if (w->groups[group] == RLT_NONE || bytes < 1)
+    if (w->groups[group] == RLT_NONE || (bytes < 1 && kind != RLT_BARRIER))
         return;
     flush(w, name);
     d.coll = kind;
@@ -238,6 +238,7 @@ static void forward(work *w, uint32_t chunk)
     const rlt_model *m = w->t->model;
     uint32_t first, end;
     rlt_training_layers(w->t, chunk, &first, &end);
+    w->gathered += w->t->pass_ps;
     for (uint32_t i = first, k; i < end; i = k) {
         k = block_end(m, i, end);
         gather_block(w, i, k);
@@ -253,6 +254,7 @@ static void backward(work *w, uint32_t chunk, uint8_t pass, bool gradients)
     bool inputs = pass == RLT__PASS_BACKWARD,
          weights = pass == RLT__PASS_WEIGHTS || t->schedule != RLT_SCHEDULE_ZERO_BUBBLE;
     rlt_training_layers(t, chunk, &first, &end);
+    w->gathered += inputs ? t->pass_ps : 0;
     for (uint32_t k = end, i; k > first; k = i) {
         i = block_begin(m, k, first);
         if (inputs) {
@@ -433,6 +435,8 @@ static int iteration(work *w, rlt_error *err)
         message_driven(w, w->last);
     else
         rc = static_order(w, err);
+    if (t->drain)
+        communicate(w, GROUP_PP, RLT_BARRIER, 0, "drain");
     reduce_bucket(w, 0);
     reduce_bucket(w, 1);
     optimize(w);
@@ -455,9 +459,10 @@ static uint32_t members(const work *w, int group, uint32_t *ranks)
     uint32_t at[RLT_AXES_OF_LAYOUT], cp = t->size[RLT_AXIS_CP], dp = t->size[RLT_AXIS_DP], n = 0;
     uint32_t mine = w->at[RLT_AXIS_DP] * cp + w->at[RLT_AXIS_CP];
     memcpy(at, w->at, sizeof at);
-    if (group == GROUP_TP) {
-        for (uint32_t i = 0; i < t->size[RLT_AXIS_TP]; i++) {
-            at[RLT_AXIS_TP] = i;
+    if (group == GROUP_TP || group == GROUP_PP) {
+        rlt_axis along = group == GROUP_TP ? RLT_AXIS_TP : RLT_AXIS_PP;
+        for (uint32_t i = 0; i < t->size[along]; i++) {
+            at[along] = i;
             ranks[n++] = rlt_training_rank(t, at);
         }
         return n;
