@@ -18,11 +18,20 @@ enum { FORWARD, BACKWARD, WEIGHTS, N_PASSES };
 enum { GROUP_TP, GROUP_CP, GROUP_DP, GROUP_EP, GROUP_EXPERT_DP, GROUP_PP, N_GROUPS };
 static const char *const group_names[N_GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp", "pp"};
 
+enum { MAX_NAMES = 32 };
+struct name {
+    const char *text;
+    uint32_t id;
+};
+
 typedef struct work {
     const rlt_training *t;
     rlt_builder *b;
     rlt_time *times[N_PASSES]; /* of each layer and one microbatch on one rank */
     rlt_time *again;           /* recomputation */
+    struct name names[MAX_NAMES];
+    uint32_t n_names;
+    uint32_t *firsts; /* first layer of each chunk, and the end */
     uint16_t step;
     /* The rank being built: */
     uint32_t rank, at[RLT_AXES_OF_LAYOUT], groups[N_GROUPS];
@@ -36,9 +45,33 @@ typedef struct work {
     uint32_t n_reductions, reductions_room;
 } work;
 
-static uint32_t named(const work *w, const char *name)
+/* Names are few, and literals: each is entered once. */
+static uint32_t named(work *w, const char *name)
 {
-    return rlt_build_string(w->b, name, strlen(name));
+    for (uint32_t i = 0; i < w->n_names; i++)
+        if (w->names[i].text == name)
+            return w->names[i].id;
+    uint32_t id = rlt_build_string(w->b, name, strlen(name));
+    if (w->n_names < MAX_NAMES)
+        w->names[w->n_names++] = (struct name){name, id};
+    return id;
+}
+
+static void layers_of(const work *w, uint32_t chunk, uint32_t *first, uint32_t *end)
+{
+    *first = w->firsts[chunk];
+    *end = w->firsts[chunk + 1];
+}
+
+static int find_chunks(work *w, rlt_error *err)
+{
+    uint32_t chunks = w->t->size[RLT_AXIS_PP] * w->t->vp;
+    w->firsts = malloc(((size_t)chunks + 1) * sizeof *w->firsts);
+    if (!w->firsts)
+        return rlt_nomem(err);
+    for (uint32_t c = 0; c < chunks; c++)
+        rlt_training_layers(w->t, c, &w->firsts[c], &w->firsts[c + 1]);
+    return 0;
 }
 
 /* Times of layers */
@@ -237,7 +270,7 @@ static void forward(work *w, uint32_t chunk)
 {
     const rlt_model *m = w->t->model;
     uint32_t first, end;
-    rlt_training_layers(w->t, chunk, &first, &end);
+    layers_of(w, chunk, &first, &end);
     w->gathered += w->t->pass_ps;
     for (uint32_t i = first, k; i < end; i = k) {
         k = block_end(m, i, end);
@@ -253,7 +286,7 @@ static void backward(work *w, uint32_t chunk, uint8_t pass, bool gradients)
     uint32_t first, end;
     bool inputs = pass == RLT__PASS_BACKWARD,
          weights = pass == RLT__PASS_WEIGHTS || t->schedule != RLT_SCHEDULE_ZERO_BUBBLE;
-    rlt_training_layers(t, chunk, &first, &end);
+    layers_of(w, chunk, &first, &end);
     w->gathered += inputs ? t->pass_ps : 0;
     for (uint32_t k = end, i; k > first; k = i) {
         i = block_begin(m, k, first);
@@ -295,7 +328,7 @@ static bool neighbour(const work *w, uint32_t chunk, int by, uint32_t *rank)
 static double boundary(const work *w, uint32_t chunk)
 {
     uint32_t first, end;
-    rlt_training_layers(w->t, chunk, &first, &end);
+    layers_of(w, chunk, &first, &end);
     double elements = (double)w->t->model->layers[end - 1].output_elements;
     return elements_bytes(w, elements) / (w->t->sequence_parallel ? w->t->size[RLT_AXIS_TP] : 1);
 }
@@ -384,7 +417,7 @@ static void message_driven(work *w, uint32_t begin)
     free(done);
     w->last = end;
     uint32_t first, stop;
-    rlt_training_layers(t, stage, &first, &stop);
+    layers_of(w, stage, &first, &stop);
     for (uint32_t i = stop; i-- > first;)
         give_gradients(w, &t->model->layers[i]);
 }
@@ -399,7 +432,7 @@ static void optimize(work *w)
     const rlt_surface *s;
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
-        rlt_training_layers(t, w->at[RLT_AXIS_PP] + c * t->size[RLT_AXIS_PP], &first, &end);
+        layers_of(w, w->at[RLT_AXIS_PP] + c * t->size[RLT_AXIS_PP], &first, &end);
         for (uint32_t i = first; i < end; i++) {
             dense += rlt__held(t, &t->model->layers[i]);
             experts += rlt__held_experts(t, &t->model->layers[i]);
@@ -496,7 +529,7 @@ int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *er
     work w = {.t = t};
     uint32_t *ranks = malloc(((size_t)n + 1) * sizeof *ranks);
     int rc = ranks ? rlt_builder_create(n, &w.b, err) : rlt_nomem(err);
-    if (!rc)
+    if (!rc && !(rc = find_chunks(&w, err)))
         rc = find_times(&w, err);
     for (uint32_t r = 0; r < n && !rc && !rlt_build_failed(w.b); r++) {
         w.rank = r;
@@ -519,6 +552,7 @@ int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *er
     for (int p = 0; p < N_PASSES; p++)
         free(w.times[p]);
     free(w.again);
+    free(w.firsts);
     free(w.reductions);
     free(ranks);
     return rc;
