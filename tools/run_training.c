@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "sim/units.h"
-const char *rlt_accelerator_dir(uint32_t i, char *b, size_t n);
-#include "tools/locate.h"
 #include "tools/message.h"
 #include "tools/run.h"
 
@@ -72,18 +70,6 @@ static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
                     near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
 
-static int load_accelerator(rlt_run *r, rlt_error *err)
-{
-    char dir[4096];
-    const char *spec = r->settings->accelerator;
-    int rc = RLT_EIO;
-    for (uint32_t i = 0; rc == RLT_EIO && rlt_accelerator_dir(i, dir, sizeof dir); i++)
-        rc = rlt_accelerator_load(spec, dir, &r->accelerator, err);
-    if (!rc && err)
-        *err = (rlt_error){0};
-    return rc;
-}
-
 int rlt_run_train(rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
@@ -97,7 +83,7 @@ int rlt_run_train(rlt_run *r, rlt_error *err)
     *t = rlt_training_default();
     t->model = &r->trained;
     t->accelerator = &r->accelerator;
-    if ((rc = load_accelerator(r, err)) || (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
+    if ((rc = rlt_find_accelerator(s->accelerator, &r->accelerator, err)) || (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
         (rc = apply(t, s->layout, "--layout", err)) || (rc = apply(t, s->train, "--train", err)) ||
         (rc = rlt_training_plan(t, r->setup.placement.n, err)) ||
         (!s->any_memory && (rc = rlt_training_fits(t, err))))
