@@ -83,7 +83,8 @@ int rlt_run_train(rlt_run *r, rlt_error *err)
     *t = rlt_training_default();
     t->model = &r->trained;
     t->accelerator = &r->accelerator;
-    if ((rc = rlt_find_accelerator(s->accelerator, &r->accelerator, err)) || (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
+    if ((rc = rlt_find_accelerator(s->accelerator, &r->accelerator, err)) ||
+        (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
         (rc = apply(t, s->layout, "--layout", err)) || (rc = apply(t, s->train, "--train", err)) ||
         (rc = rlt_training_plan(t, r->setup.placement.n, err)) ||
         (!s->any_memory && (rc = rlt_training_fits(t, err))))

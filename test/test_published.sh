@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Trainings whose times were published: AxoNN, SAMO, DeepSpeed-3D and Sputnik on Summit (SAMO, IPDPS 2023, figures 5, 6 and 8,
+# and its text). Calibrated on GPT-3 2.7B: one efficiency of the V100, 5 ms a pass, 2.4 GB/s a GPU between nodes, and for
+# Sputnik's kernels a slowdown of 3; nothing by row.
+. "$(dirname "$0")/tap.sh"
+
+field() { sed -n "s/^ *\"$1\": *\\([0-9.]*\\).*/\\1/p" "$tmp/run.json" | head -1; }
+within() { # name, value, published, relative tolerance
+    verdict "$1: $2, published $3" "$(awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { if (!(a > 0) || a < b * (1 - t) || a > b * (1 + t)) print "more than " 100 * t " % off" }')"
+}
+between() { # name, value, least, most
+    verdict "$1: $2" "$(awk -v a="$2" -v l="$3" -v h="$4" 'BEGIN { if (!(a >= l && a <= h)) print "not from " l " to " h }')"
+}
+train() { # strategy, stages, GPUs, more settings: seconds in $took
+    "$ringlet" run -q --model gpt3-2.7b:fused_attention=yes --accelerator v100-sxm2-16gb --topology summit --layout "dp=$(($3 / $2)),pp=$2" \
+        --strategy "$1:batch=512$4" --any-memory --format json -o "$tmp/run.json" >"$tmp/out" 2>"$tmp/err" || verdict "$1 on $3 GPUs runs" "exit $?"
+    took=$(field time_ps | awk '{ printf "%.4f", $1 / 1e12 }')
+}
+sum() { # of a field over all its lines
+    grep -o "\"$1\": *[0-9.]*" "$tmp/run.json" | awk '{ s += $2 } END { printf "%.6g", s }'
+}
+mean_transfer() { # of the gradients' all-reduces, seconds
+    grep '"all_reduce"' "$tmp/run.json" | sed 's/.*"transfer_ps": *\([0-9]*\).*/\1/' | awk '{ s += $1; n++ } END { printf "%.6g", s / n / 1e12 }'
+}
+idle() { # of rank 0: its span without compute and its all-reduce
+    grep '"rank": 0,' "$tmp/run.json" | sed 's/.*"compute_ps": *\([0-9]*\).*/\1/' | awk -v t="$took" -v c="$1" '{ printf "%.6g", t - $1 / 1e12 - c }'
+}
+
+while read -r gpus sputnik deepspeed axonn samo; do
+    train axonn 8 "$gpus" ''
+    within "AxoNN on $gpus GPUs, s" "$took" "$axonn" 0.10
+    dense=$took dense_mean=$(mean_transfer) dense_memory=$(sum memory_bytes)
+    dense_bubble=$(idle "$dense_mean")
+    train samo 2 "$gpus" ''
+    within "AxoNN+SAMO on $gpus GPUs, s" "$took" "$samo" 0.10
+    sparse=$took sparse_mean=$(mean_transfer) sparse_memory=$(sum memory_bytes)
+    sparse_bubble=$(idle "$sparse_mean")
+    train deepspeed-3d 8 "$gpus" ''
+    within "DeepSpeed-3D on $gpus GPUs, s" "$took" "$deepspeed" 0.10
+    third=$took
+    train sputnik 2 "$gpus" ''
+    within "Sputnik on $gpus GPUs, s" "$took" "$sputnik" 0.10
+    kernels=$took
+done <<EOP
+64 17.14 9.36 8.58 7.73
+128 8.85 5.28 5.08 4.11
+256 4.71 3.19 3.27 2.38
+512 2.83 2.24 2.27 1.50
+EOP
+less() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.4g", 100 * (1 - a / b) }'; }
+between "512 GPUs: less time than AxoNN, % (published 34)" "$(less "$sparse" "$dense")" 30 38
+between "less than DeepSpeed-3D (33)" "$(less "$sparse" "$third")" 28 38
+between "less than Sputnik (47)" "$(less "$sparse" "$kernels")" 42 52
+between "memory of a pipeline, % less (74)" "$(less "$sparse_memory" "$dense_memory")" 71 77
+between "bubble, of AxoNN's (0.46)" "$(awk -v a="$sparse_bubble" -v b="$dense_bubble" 'BEGIN { printf "%.3f", a / b }')" 0.40 0.60
+between "all-reduces, of AxoNN's (0.40)" "$(awk -v a="$sparse_mean" -v b="$dense_mean" 'BEGIN { printf "%.3f", a / b }')" 0.35 0.45
+between "communication and bubble saved, % of AxoNN's batch (40)" \
+    "$(awk -v a="$dense_mean" -v b="$dense_bubble" -v c="$sparse_mean" -v d="$sparse_bubble" -v t="$dense" 'BEGIN { printf "%.3g", 100 * (a + b - c - d) / t }')" 35 45
+finish
