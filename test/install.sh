@@ -26,6 +26,7 @@ export PKG_CONFIG_PATH="$dir/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dir"
 ${CC:-gcc} -std=c11 -Wall -Wextra -Werror -o "$dir/use" "$dir/use.c" $(pkg-config --cflags --libs ringlet)
 [ "$(LD_LIBRARY_PATH="$dir/usr/lib" "$dir/use")" = "32 accelerators" ]
 "$dir/usr/bin/ringlet" --version >/dev/null
+[ -s "$dir/usr/share/ringlet/accelerators/h100-sxm.json" ]
 # Only rlt_ names leave the library.
 if nm -D --defined-only "$dir/usr/lib/libringlet.so" | awk '{print $3}' | grep -vE '^rlt_'; then
     echo "names without the rlt_ prefix are exported" >&2

@@ -91,7 +91,7 @@ static int work_of(const char *name)
     return w;
 }
 
-/* Appends the row; NULL, or what is wrong with it. */
+/* Completes the row; NULL, or the rule that it breaks. */
 static const char *rule(const rlt_model *m, row *r)
 {
     rlt_model_layer *l = &r->l;
@@ -399,11 +399,11 @@ static int read_model(rlt_json root, rlt_model *m, rlt_error *err)
                                        "kv_heads", "source", "layers", NULL};
     const struct {
         const char *name;
-        uint32_t *field, max;
-    } counts[] = {{"tokens", &m->tokens, 1 << 24},
-                  {"hidden", &m->hidden, 1 << 20},
-                  {"heads", &m->heads, 1 << 16},
-                  {"kv_heads", &m->kv_heads, 1 << 16}};
+        uint32_t *field, min, max;
+    } counts[] = {{"tokens", &m->tokens, 1, 1 << 24},
+                  {"hidden", &m->hidden, 0, 1 << 20},
+                  {"heads", &m->heads, 0, 1 << 16},
+                  {"kv_heads", &m->kv_heads, 0, 1 << 16}};
     const char *name = m->name, *sample = m->sample, *source;
     rlt_json layers = rlt_json_get(root, "layers");
     int rc;
@@ -416,6 +416,9 @@ static int read_model(rlt_json root, rlt_model *m, rlt_error *err)
         uint64_t n = *counts[i].field;
         if ((rc = rlt_json_get_u64(root, counts[i].name, false, counts[i].max, &n, err)))
             return rc;
+        if (n < counts[i].min)
+            return rlt_json_fail(rlt_json_get(root, counts[i].name), RLT_ERANGE, err, "expected %u or more",
+                                 counts[i].min);
         *counts[i].field = (uint32_t)n;
     }
     if (name != m->name)
