@@ -156,7 +156,7 @@ bad "an empty table" 3 ".*bad.csv: the file is empty" --check -t "$t" "$tmp/bad.
 csv 'collective,n_ranks,size_bytes\nall_reduce,8,1\n'
 bad "a column missing" 3 ".*bad.csv:1: no column 'time_us'" --check -t "$t" "$tmp/bad.csv"
 csv 'collective,n_ranks,size_bytes,time_us\nall_reduce,8,1,2\nall_reduce,8,1,-2\n'
-bad "a negative time" 3 ".*bad.csv:3: time_us: expected a time above zero, got '-2'" --check -t "$t" "$tmp/bad.csv"
+bad "a negative time" 3 ".*bad.csv:3:16: time_us: expected a time above zero, got '-2'" --check -t "$t" "$tmp/bad.csv"
 csv 'collective,n_ranks,size_bytes,time_us\nall_reduce,16,1,2\n'
 bad "more ranks than the machine has" 3 ".*bad.csv: no measurement fits" --check -t "$tmp/two.json" "$tmp/bad.csv"
 bad "rows of no claimed system" 3 ".*bad.csv: no measurement is of a system that" --check -t "$t" "$tmp/bad.csv"
