@@ -9,7 +9,8 @@
  *   overlap_slowdown          1 or more; preset 1
  *   surfaces                  stack and precision (preset "any"), most (by kind of work: matmul, attention,
  *                             convolution, lookup, vector; from above 0 to 1), memory (the same), width_half,
- *                             tokens_half, tp_power (from 0; preset 0), source
+ *                             tokens_half, tp_power (from 0; preset 0), recompute (above 0 to 1; preset 1),
+ *                             source
  */
 #include "workload/accelerator.h"
 
@@ -53,19 +54,20 @@ static int read_number(rlt_json v, const char *key, bool required, double least,
 
 static int read_surface(rlt_json v, rlt_surface *s, rlt_error *err)
 {
-    static const char *const keys[] = {"stack",    "precision", "most",   "width_half", "tokens_half",
-                                       "tp_power", "memory",    "source", NULL};
+    static const char *const keys[] = {"stack",    "precision", "most",      "width_half", "tokens_half",
+                                       "tp_power", "memory",    "recompute", "source",     NULL};
     static const char *const kinds[] = {"matmul", "attention", "convolution", "lookup", "vector", NULL};
     rlt_json most = rlt_json_get(v, "most");
     int rc;
-    *s = (rlt_surface){.stack = "any", .precision = "any"};
+    *s = (rlt_surface){.stack = "any", .precision = "any", .recompute = 1};
     if ((rc = rlt_json_only(v, keys, err)) ||
         (rc = read_text(v, "stack", false, s->stack, sizeof s->stack, err)) ||
         (rc = read_text(v, "precision", false, s->precision, sizeof s->precision, err)) ||
         (rc = read_number(v, "width_half", false, 0, 1e9, &s->width_half, err)) ||
         (rc = read_number(v, "tokens_half", false, 0, 1e9, &s->tokens_half, err)) ||
         (rc = read_number(v, "tp_power", false, 0, 4, &s->tp_power, err)) ||
-        (rc = read_number(v, "memory", true, LEAST, 1, &s->memory, err)))
+        (rc = read_number(v, "memory", true, LEAST, 1, &s->memory, err)) ||
+        (rc = read_number(v, "recompute", false, LEAST, 1, &s->recompute, err)))
         return rc;
     if (!rlt_json_is(most))
         return rlt_json_fail(v, RLT_ESCHEMA, err, "missing 'most'");

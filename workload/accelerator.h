@@ -13,7 +13,7 @@
  * what memory bounds is no faster for being large.
  *
  * Accelerators are JSON files in workload/accelerators/, each with the source of its numbers; surfaces are
- * fitted by `make calibrate-training` on measured runs, never to a single row.
+ * fitted by `ringlet calibrate-training` on measured runs, never to a single row.
  */
 #ifndef RLT_ACCELERATOR_H
 #define RLT_ACCELERATOR_H
@@ -36,6 +36,8 @@ typedef struct rlt_surface {
     double most[RLT_WORK_KINDS]; /* of peak at large sizes */
     double width_half, tokens_half, tp_power;
     double memory; /* e_memory */
+    /* Of recomputation, times e: what drops activations and makes them again takes its time, too. 0: 1. */
+    double recompute;
 } rlt_surface;
 
 typedef struct rlt_accelerator {

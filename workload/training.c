@@ -25,6 +25,7 @@ rlt_training rlt_training_default(void)
                           .state_bytes = 12,
                           .bucket_bytes = (uint64_t)25 << 20,
                           .first_bucket_bytes = (uint64_t)1 << 20,
+                          .prefetch = true,
                           .overlap = true,
                           .compress_rate = 16e9,
                           .slowdown = 1};
@@ -72,6 +73,7 @@ static const setting settings[] = {
     {"state", COUNT, AT(state_bytes), 0, 64, NULL, "bytes of optimizer state a parameter"},
     {"bucket", SIZE, AT(bucket_bytes), 1, 1e15, NULL, "gradients that are communicated together"},
     {"first_bucket", SIZE, AT(first_bucket_bytes), 1, 1e15, NULL, "and the first of them"},
+    {"prefetch", WORD, AT(prefetch), 0, 0, switches, "zero=3: weights gathered beside the block before"},
     {"overlap", WORD, AT(overlap), 0, 0, switches, "gradients beside the backward pass"},
     {"drain", WORD, AT(drain), 0, 0, switches, "a pipeline is at rest before gradients are summed"},
     {"pass", DURATION, AT(pass_ps), 0, 1e15, NULL, "of a microbatch through a chunk, beside its layers"},

@@ -5,8 +5,8 @@
  *
  *   microbatches go forward and backward through the chunks of its pipeline stage, in the order of the
  *   schedule; inside a chunk, tensor, context and expert parallelism communicate layer by layer; the
- * gradients of the last microbatch are summed over the data-parallel ranks bucket by bucket, beside the
- * backward pass that goes on; the optimizer steps over what a rank holds.
+ * gradients of the last microbatch (of each, from ZeRO 2 on) are summed over the data-parallel ranks bucket
+ * by bucket, beside the backward pass that goes on; the optimizer steps over what a rank holds.
  *
  * A training is a value; rlt_training_plan checks it and derives the rest, once model and accelerator are
  * set.
@@ -16,6 +16,7 @@
 
 #include "workload/accelerator.h"
 #include "workload/program.h"
+#include "workload/replay.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,6 +65,7 @@ typedef struct rlt_training {
     uint32_t state_bytes;         /* of the optimizer for a parameter, master weights included: Adam's 12 */
     uint64_t bucket_bytes;        /* PyTorch DDP's 25 MiB */
     uint64_t first_bucket_bytes;  /* and its first one's 1 MiB */
+    bool prefetch;                /* ZeRO 3: a block's weights are gathered beside the one before */
     bool overlap;                 /* gradients are communicated beside the backward pass; else after it */
     bool drain; /* the pipeline comes to rest before gradients are communicated after the backward pass */
     rlt_time pass_ps; /* of a microbatch through a chunk, one way, beside its layers: synchronising, handing
@@ -116,6 +118,13 @@ RLT_API int rlt_training_fits(const rlt_training *t, rlt_error *err) RLT_MUST_US
 RLT_API double rlt_training_flop(const rlt_training *t);
 /* O(ranks x microbatches x layers with communication). */
 RLT_API int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *err) RLT_MUST_USE;
+/* The same folded: one rank for each pipeline stage, the first along the other axes; where[stage] is its
+ * place, malloc'ed. Collectives along those axes become delays of the time that `alone` tells
+ * (rlt_timing_alone) of all their members, under how's topology, placement, endpoint and parameters. The time
+ * of an iteration is that of all ranks where the ranks of a stage are alike and what communicates at once
+ * shares no link. O(stages x microbatches x layers). */
+RLT_API int rlt_training_fold(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
+                              rlt_program **out, rlt_placement *where, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

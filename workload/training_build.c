@@ -12,8 +12,6 @@
 #include "sim/mem.h"
 #include "workload/training_internal.h"
 
-enum { FORWARD, BACKWARD, WEIGHTS, N_PASSES };
-
 /* Groups of a rank, by what they communicate; RLT_NONE: of one member. */
 enum { GROUP_TP, GROUP_CP, GROUP_DP, GROUP_EP, GROUP_EXPERT_DP, GROUP_PP, N_GROUPS };
 static const char *const group_names[N_GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp", "pp"};
@@ -27,8 +25,8 @@ struct name {
 typedef struct work {
     const rlt_training *t;
     rlt_builder *b;
-    rlt_time *times[N_PASSES]; /* of each layer and one microbatch on one rank */
-    rlt_time *again;           /* recomputation */
+    rlt__times times;
+    rlt__folded *folded; /* NULL: all ranks */
     struct name names[MAX_NAMES];
     uint32_t n_names;
     uint32_t *firsts; /* first layer of each chunk, and the end */
@@ -38,6 +36,7 @@ typedef struct work {
     uint32_t compute, gradients;
     uint32_t last;          /* operation that the next one on the compute stream follows */
     uint32_t pending_after; /* one more that it follows: a receive, a gather; or RLT_NONE */
+    uint32_t ahead;         /* the gather of the next block's weights, or RLT_NONE */
     rlt_time gathered;      /* compute not yet made an operation */
     uint64_t bucket[2];     /* gradients gathered: dense, of experts; in elements */
     bool first_bucket;
@@ -74,52 +73,6 @@ static int find_chunks(work *w, rlt_error *err)
     return 0;
 }
 
-/* Times of layers */
-
-static rlt_time time_of(const rlt_training *t, const rlt_surface *s, uint64_t peak, const rlt_model_layer *l,
-                        double flop, double elements)
-{
-    double split = (l->sharded ? t->size[RLT_AXIS_TP] : 1) * (double)t->size[RLT_AXIS_CP];
-    bool matrix = l->work == RLT_WORK_MATMUL || l->work == RLT_WORK_CONVOLUTION;
-    rlt_work x = {.kind = (rlt_work_kind)l->work,
-                  .flop = flop * t->microbatch / split * (matrix ? t->slowdown : 1),
-                  .bytes = elements * t->microbatch * t->element_bytes / split,
-                  .width = t->model->hidden,
-                  .tokens = (double)t->microbatch * t->model->tokens / t->size[RLT_AXIS_CP],
-                  .tp = l->sharded ? t->size[RLT_AXIS_TP] : 1};
-    return flop > 0 || elements > 0 ? rlt_accelerator_time(t->accelerator, s, peak, &x) : 0;
-}
-
-static int find_times(work *w, rlt_error *err)
-{
-    const rlt_training *t = w->t;
-    const rlt_surface *s;
-    uint64_t peak;
-    uint32_t n = t->model->n_layers;
-    int rc;
-    if ((rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, err)) ||
-        (rc = rlt_accelerator_peak(t->accelerator, t->precision, &peak, err)))
-        return rc;
-    for (int p = 0; p < N_PASSES; p++)
-        if (!(w->times[p] = calloc(n, sizeof(rlt_time))))
-            return rlt_nomem(err);
-    if (!(w->again = calloc(n, sizeof(rlt_time))))
-        return rlt_nomem(err);
-    bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE;
-    for (uint32_t i = 0; i < n; i++) {
-        const rlt_model_layer *l = &t->model->layers[i];
-        double back = l->backward_flop, weights = l->parameters + l->expert_parameters > 0 ? back / 2 : 0;
-        double moved = l->moved_elements;
-        w->times[FORWARD][i] = time_of(t, s, peak, l, l->forward_flop, moved);
-        w->times[BACKWARD][i] = time_of(t, s, peak, l, apart ? back - weights : back, 2 * moved);
-        w->times[WEIGHTS][i] = apart ? time_of(t, s, peak, l, weights, 0) : 0;
-        if (t->recompute == RLT_RECOMPUTE_FULL ||
-            (t->recompute == RLT_RECOMPUTE_SELECTIVE && l->work == RLT_WORK_ATTENTION))
-            w->again[i] = w->times[FORWARD][i];
-    }
-    return 0;
-}
-
 /* Operations */
 
 static uint32_t add_op(work *w, rlt_op_desc *d, uint32_t after)
@@ -148,37 +101,47 @@ static void flush(work *w, const char *name)
     w->gathered = 0;
 }
 
-/* A collective that the compute after it waits for. */
+/* A collective on a stream, after what was computed so far. Folded, it takes the time that it takes alone. */
+static uint32_t collective(work *w, uint32_t stream, int group, rlt_coll_kind kind, uint64_t bytes,
+                           const char *name)
+{
+    bool away = w->folded && group != GROUP_PP;
+    rlt_op_desc d = rlt_op_desc_init(away ? RLT_OP_DELAY : RLT_OP_COLLECTIVE, w->rank);
+    d.name = named(w, name);
+    d.resource = stream;
+    if (away) {
+        rlt_error err = {0};
+        if (rlt__folded_time(w->folded, w->groups[group], kind, bytes, &d.duration_ps, &err))
+            rlt_build_fail(w->b, &err);
+    } else {
+        d.coll = kind;
+        d.group = w->groups[group];
+        d.bytes = bytes;
+    }
+    return add_op(w, &d, w->last);
+}
+
+/* One that the compute after it waits for. */
 static void communicate(work *w, int group, rlt_coll_kind kind, double bytes, const char *name)
 {
-    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, w->rank);
     if (w->groups[group] == RLT_NONE || (bytes < 1 && kind != RLT_BARRIER))
         return;
     flush(w, name);
-    d.coll = kind;
-    d.group = w->groups[group];
-    d.bytes = (uint64_t)(bytes + 0.5);
-    d.name = named(w, name);
-    d.resource = w->compute;
-    w->last = add_op(w, &d, w->last);
+    w->last = collective(w, w->compute, group, kind, (uint64_t)(bytes + 0.5), name);
 }
 
 static void reduce_bucket(work *w, int which)
 {
     const rlt_training *t = w->t;
-    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, w->rank);
     int group = which ? GROUP_EXPERT_DP : GROUP_DP;
     uint64_t elements = w->bucket[which];
     w->bucket[which] = 0;
     if (w->groups[group] == RLT_NONE || elements == 0)
         return;
     flush(w, "backward");
-    d.resource = w->gradients;
-    d.coll = t->zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE;
-    d.group = w->groups[group];
-    d.bytes = (uint64_t)((double)elements * t->gradient_bytes * (1 - t->sparsity) + 0.5);
-    d.name = named(w, which ? "expert gradients" : "gradients");
-    uint32_t op = add_op(w, &d, w->last);
+    double bytes = (double)elements * t->gradient_bytes * (1 - t->sparsity);
+    uint32_t op = collective(w, w->gradients, group, t->zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
+                             (uint64_t)(bytes + 0.5), which ? "expert gradients" : "gradients");
     if (rlt_grow(&w->reductions, &w->reductions_room, sizeof *w->reductions, (uint64_t)w->n_reductions + 1,
                  RLT_MAX_OPS, "reductions", NULL) == 0)
         w->reductions[w->n_reductions++] = op;
@@ -193,7 +156,7 @@ static void give_gradients(work *w, const rlt_model_layer *l)
     for (int which = 0; which < 2; which++) {
         uint64_t limit = w->first_bucket && t->overlap ? t->first_bucket_bytes : t->bucket_bytes;
         w->bucket[which] += (uint64_t)(held[which] + 0.5);
-        if (t->overlap && w->bucket[which] * t->gradient_bytes >= limit)
+        if (t->overlap && t->zero < 3 && w->bucket[which] * t->gradient_bytes >= limit)
             reduce_bucket(w, which);
     }
 }
@@ -224,18 +187,39 @@ static void layer_comm(work *w, const rlt_model_layer *l, int after, bool back)
                 t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
 }
 
-static void gather_block(work *w, uint32_t first, uint32_t end)
+/* Weights of a block, gathered on a stream after what was computed so far; the last such operation. */
+static uint32_t gather(work *w, uint32_t stream, uint32_t first, uint32_t end)
 {
     const rlt_training *t = w->t;
-    double dense = 0, experts = 0;
+    double held[2] = {0, 0};
+    uint32_t op = RLT_NONE;
+    for (uint32_t i = first; i < end; i++) {
+        held[0] += rlt__held(t, &t->model->layers[i]);
+        held[1] += rlt__held_experts(t, &t->model->layers[i]);
+    }
+    for (int which = 0; which < 2; which++) {
+        int group = which ? GROUP_EXPERT_DP : GROUP_DP;
+        double bytes = held[which] * t->element_bytes;
+        if (w->groups[group] != RLT_NONE && bytes >= 1)
+            op = collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(bytes + 0.5),
+                            which ? "expert weights" : "weights");
+    }
+    return op;
+}
+
+/* Before a block is computed; the next of this pass is [next, next_end), empty at its end. Prefetched weights
+ * are gathered while the block before is computed, on the stream of the gradients: it is one communicator. */
+static void gather_block(work *w, uint32_t first, uint32_t end, uint32_t next, uint32_t next_end)
+{
+    const rlt_training *t = w->t;
     if (t->zero < 3)
         return;
-    for (uint32_t i = first; i < end; i++) {
-        dense += rlt__held(t, &t->model->layers[i]);
-        experts += rlt__held_experts(t, &t->model->layers[i]);
-    }
-    communicate(w, GROUP_DP, RLT_ALL_GATHER, dense * t->element_bytes, "weights");
-    communicate(w, GROUP_EXPERT_DP, RLT_ALL_GATHER, experts * t->element_bytes, "expert weights");
+    flush(w, "compute");
+    uint32_t own = w->ahead;
+    if (own == RLT_NONE)
+        own = gather(w, t->prefetch ? w->gradients : w->compute, first, end);
+    w->ahead = t->prefetch && next < next_end ? gather(w, w->gradients, next, next_end) : RLT_NONE;
+    w->pending_after = own;
 }
 
 /* The end of the block that begins at layer i, or the beginning of the one that ends there. */
@@ -274,8 +258,8 @@ static void forward(work *w, uint32_t chunk)
     w->gathered += w->t->pass_ps;
     for (uint32_t i = first, k; i < end; i = k) {
         k = block_end(m, i, end);
-        gather_block(w, i, k);
-        forward_layers(w, i, k, w->times[FORWARD], true);
+        gather_block(w, i, k, k, k < end ? block_end(m, k, end) : k);
+        forward_layers(w, i, k, w->times.forward, true);
     }
 }
 
@@ -291,19 +275,24 @@ static void backward(work *w, uint32_t chunk, uint8_t pass, bool gradients)
     for (uint32_t k = end, i; k > first; k = i) {
         i = block_begin(m, k, first);
         if (inputs) {
-            gather_block(w, i, k);
-            forward_layers(w, i, k, w->again, t->recompute == RLT_RECOMPUTE_FULL);
+            gather_block(w, i, k, i > first ? block_begin(m, i, first) : i, i);
+            forward_layers(w, i, k, w->times.again, t->recompute == RLT_RECOMPUTE_FULL);
         }
         for (uint32_t j = k; j-- > i;) {
             if (inputs)
                 layer_comm(w, &m->layers[j], 0, true);
-            w->gathered += inputs ? w->times[BACKWARD][j] : w->times[WEIGHTS][j];
+            w->gathered += inputs ? w->times.backward[j] : w->times.weights[j];
             if (weights && t->sparsity > 0)
                 w->gathered += (rlt_time)(rlt__held(t, &m->layers[j]) / t->compress_rate * 1e12);
             if (weights && gradients)
                 give_gradients(w, &m->layers[j]);
             if (inputs)
                 layer_comm(w, &m->layers[j], 1, true);
+        }
+        /* Gradients of a block that is divided do not stay whole. */
+        if (weights && gradients && t->zero == 3) {
+            reduce_bucket(w, 0);
+            reduce_bucket(w, 1);
         }
     }
     flush(w, inputs ? "backward" : "weight gradients");
@@ -320,7 +309,7 @@ static bool neighbour(const work *w, uint32_t chunk, int by, uint32_t *rank)
         return false;
     memcpy(at, w->at, sizeof at);
     at[RLT_AXIS_PP] = (at[RLT_AXIS_PP] + (by < 0 ? pp - 1 : 1)) % pp;
-    *rank = rlt_training_rank(t, at);
+    *rank = w->folded ? at[RLT_AXIS_PP] : rlt_training_rank(t, at);
     return pp > 1;
 }
 
@@ -371,9 +360,11 @@ static int static_order(work *w, rlt_error *err)
     uint32_t n, m = rlt_training_microbatches(t);
     rlt__turn *turns;
     int rc = rlt__training_turns(t, w->at[RLT_AXIS_PP], &turns, &n, err);
+    /* Gradients that are divided are not gathered up over microbatches, as far as there are streams. */
+    bool each = t->zero == 3 || (t->zero == 2 && t->overlap);
     uint8_t last = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE ? RLT__PASS_WEIGHTS : RLT__PASS_BACKWARD;
     for (uint32_t i = 0; i < n && !rc; i++)
-        turn_of(w, &turns[i], turns[i].pass == last && turns[i].microbatch + 1 == m);
+        turn_of(w, &turns[i], turns[i].pass == last && (each || turns[i].microbatch + 1 == m));
     if (!rc)
         free(turns);
     return rc;
@@ -429,7 +420,6 @@ static void optimize(work *w)
     const rlt_training *t = w->t;
     double dense = 0, experts = 0, dp = (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_MEMORY, w->rank);
-    const rlt_surface *s;
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
         layers_of(w, w->at[RLT_AXIS_PP] + c * t->size[RLT_AXIS_PP], &first, &end);
@@ -438,13 +428,7 @@ static void optimize(work *w)
             experts += rlt__held_experts(t, &t->model->layers[i]);
         }
     }
-    double mine = (dense / (t->zero ? dp : 1) + experts / (t->zero ? dp / t->ep : 1)) * (1 - t->sparsity);
-    /* State is read and written, gradients read, weights written. */
-    double bytes = mine * (2.0 * t->state_bytes + t->gradient_bytes + t->element_bytes);
-    if (rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL) == 0) {
-        rlt_work step = {.kind = RLT_WORK_VECTOR, .bytes = bytes, .tp = 1};
-        d.duration_ps = rlt_accelerator_time(t->accelerator, s, 1, &step);
-    }
+    d.duration_ps = rlt__training_step(t, dense / (t->zero ? dp : 1) + experts / (t->zero ? dp / t->ep : 1));
     d.resource = w->compute;
     d.name = named(w, "optimizer");
     uint32_t op = add_op(w, &d, w->last);
@@ -513,47 +497,89 @@ static uint32_t members(const work *w, int group, uint32_t *ranks)
     return n;
 }
 
-static void open_groups(work *w, uint32_t *ranks)
+static void open_group(work *w, int group, uint32_t *ranks, uint32_t n)
 {
-    for (int g = 0; g < N_GROUPS; g++) {
-        uint32_t n = members(w, g, ranks);
-        char label[48];
-        snprintf(label, sizeof label, "%s of rank %u", group_names[g], ranks[0]);
-        w->groups[g] = n > 1 ? rlt_build_group(w->b, label, ranks, n) : RLT_NONE;
+    rlt_error err = {0};
+    char label[48];
+    w->groups[group] = RLT_NONE;
+    if (n < 2)
+        return;
+    if (w->folded && group != GROUP_PP) {
+        if (rlt__folded_group(w->folded, ranks, n, &w->groups[group], &err))
+            rlt_build_fail(w->b, &err);
+        return;
     }
+    snprintf(label, sizeof label, "%s of rank %u", group_names[group], ranks[0]);
+    for (uint32_t i = 0; i < n && w->folded; i++)
+        ranks[i] = i;
+    w->groups[group] = rlt_build_group(w->b, label, ranks, n);
 }
 
-int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *err)
+static int build_rank(work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
 {
-    uint32_t n = rlt_training_ranks(t);
-    work w = {.t = t};
-    uint32_t *ranks = malloc(((size_t)n + 1) * sizeof *ranks);
+    const rlt_training *t = w->t;
+    int rc = 0;
+    w->rank = rank;
+    w->last = w->pending_after = w->ahead = RLT_NONE;
+    if (w->folded) {
+        memset(w->at, 0, sizeof w->at);
+        w->at[RLT_AXIS_PP] = rank;
+    } else
+        rlt_training_place(t, rank, w->at);
+    for (int g = 0; g < N_GROUPS; g++)
+        open_group(w, g, ranks, members(w, g, ranks));
+    w->compute = rlt_build_resource(
+        w->b, rank, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
+    w->gradients = rlt_build_resource(w->b, rank, RLT_RES_STREAM, "gradient stream");
+    for (uint32_t s = 0; s < t->steps && !rc; s++) {
+        w->step = (uint16_t)s;
+        rc = iteration(w, err);
+    }
+    return rc;
+}
+
+static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, rlt_error *err)
+{
+    uint32_t n = folded ? t->size[RLT_AXIS_PP] : rlt_training_ranks(t);
+    work w = {.t = t, .folded = folded};
+    uint32_t *ranks = malloc(((size_t)rlt_training_ranks(t) + 1) * sizeof *ranks);
     int rc = ranks ? rlt_builder_create(n, &w.b, err) : rlt_nomem(err);
     if (!rc && !(rc = find_chunks(&w, err)))
-        rc = find_times(&w, err);
-    for (uint32_t r = 0; r < n && !rc && !rlt_build_failed(w.b); r++) {
-        w.rank = r;
-        w.last = w.pending_after = RLT_NONE;
-        rlt_training_place(t, r, w.at);
-        open_groups(&w, ranks);
-        w.compute = rlt_build_resource(
-            w.b, r, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
-        w.gradients = rlt_build_resource(w.b, r, RLT_RES_STREAM, "gradient stream");
-        for (uint32_t s = 0; s < t->steps && !rc; s++) {
-            w.step = (uint16_t)s;
-            rc = iteration(&w, err);
-        }
-    }
+        rc = rlt__training_times(t, &w.times, err);
+    for (uint32_t r = 0; r < n && !rc && !rlt_build_failed(w.b); r++)
+        rc = build_rank(&w, r, ranks, err);
     if (!rc) {
         rc = rlt_builder_finish(w.b, "training", out, err);
         w.b = NULL;
     }
     rlt_builder_free(w.b);
-    for (int p = 0; p < N_PASSES; p++)
-        free(w.times[p]);
-    free(w.again);
+    rlt__training_times_free(&w.times);
     free(w.firsts);
     free(w.reductions);
     free(ranks);
+    return rc;
+}
+
+int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *err)
+{
+    return build(t, NULL, out, err);
+}
+
+int rlt_training_fold(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
+                      rlt_program **out, rlt_placement *where, rlt_error *err)
+{
+    uint32_t pp = t->size[RLT_AXIS_PP];
+    rlt_placement identity = {.n = rlt_training_ranks(t)};
+    rlt__folded f = {.how = how, .where = how->placement ? how->placement : &identity, .alone = alone};
+    *where = (rlt_placement){.n = pp, .accelerator = malloc(pp * sizeof(uint32_t))};
+    int rc = where->accelerator ? build(t, &f, out, err) : rlt_nomem(err);
+    for (uint32_t s = 0; s < pp && !rc; s++) {
+        uint32_t at[RLT_AXES_OF_LAYOUT] = {0};
+        at[RLT_AXIS_PP] = s;
+        where->accelerator[s] = rlt_placed(f.where, rlt_training_rank(t, at));
+    }
+    if (rc)
+        rlt_placement_free(where);
+    rlt__folded_free(&f);
     return rc;
 }

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Weights that are gathered ahead, and trainings folded to a rank a stage: times that follow by hand, and the
+ * same time as with all ranks. */
+#include <math.h>
+#include <stdio.h>
+
+#include "test/support_replay.h"
+#include "workload/training.h"
+
+enum { BLOCKS = 12, WEIGHTS = 1000 };
+
+typedef struct fixture {
+    rlt_model model;
+    rlt_accelerator accelerator;
+    rlt_training t;
+    rlt_error err;
+} fixture;
+
+/* A block takes 1 ms forward and 2 ms backward, and passes on 64 elements. */
+static void open_fixture(fixture *f, const char *const *settings)
+{
+    memset(f, 0, sizeof *f);
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        rlt_model_layer *l = rlt_model_add(&f->model, "block", RLT_WORK_MATMUL, &f->err);
+        assert_non_null(l);
+        l->sharded = l->movable = true;
+        l->block = i;
+        l->parameters = WEIGHTS;
+        l->forward_flop = 1e9;
+        l->backward_flop = 2e9;
+        l->output_elements = l->tp_elements = l->cp_elements = 64;
+    }
+    f->model.tokens = 1;
+    f->accelerator = (rlt_accelerator){
+        .memory_bytes = (uint64_t)1 << 40,
+        .memory_Bps = (uint64_t)1 << 60,
+        .peaks = {{"bf16", 1000000000000u}},
+        .n_peaks = 1,
+        .surfaces =
+            {{.stack = "any", .precision = "any", .most = {1, 1, 1, 1, 1}, .memory = 1, .recompute = 1}},
+        .n_surfaces = 1};
+    f->t = rlt_training_default();
+    f->t.model = &f->model;
+    f->t.accelerator = &f->accelerator;
+    for (; *settings; settings += 2)
+        if (rlt_training_set(&f->t, settings[0], settings[1], &f->err))
+            fail_msg("%s: %s", f->err.where, f->err.what);
+}
+
+static rlt_time all_ranks(fixture *f, uint32_t ranks, const char *network)
+{
+    rlt_program *p = NULL;
+    if (rlt_training_plan(&f->t, ranks, &f->err) || rlt_training_program(&f->t, &p, &f->err))
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    rlt_time end = test_replay(p, network);
+    rlt_program_free(p);
+    return end;
+}
+
+static rlt_time folded(fixture *f, const char *network, uint32_t *n)
+{
+    rlt_replay_options o = rlt_replay_options_default();
+    rlt_topology *topology = NULL;
+    rlt_placement where;
+    rlt_timing *alone = NULL;
+    rlt_program *p = NULL;
+    rlt_replay *x = NULL;
+    assert_int_equal(rlt_topology_load(network, NULL, &topology, &f->err), 0);
+    o.topology = topology;
+    o.endpoint = *rlt_topology_endpoint(topology);
+    assert_int_equal(rlt_timing_alone(&o, &alone, &f->err), 0);
+    if (rlt_training_fold(&f->t, &o, alone, &p, &where, &f->err))
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    o.placement = &where;
+    if (rlt_replay_create(p, &o, &x, &f->err) || rlt_replay_run(x, &f->err))
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    rlt_time end = rlt_replay_time(x);
+    *n = p->n_ranks;
+    rlt_replay_free(x);
+    rlt_program_free(p);
+    rlt_timing_free(alone);
+    rlt_placement_free(&where);
+    rlt_topology_free(topology);
+    return end;
+}
+
+/* Two ranks, half of 2000 bytes each way at 2 MB/s: gathering and scattering take 0.5 ms a block each. Ahead,
+ * only the first gather of each pass shows, and the last gradients: 3 B + 1.5 ms. Else every gather does,
+ * and, backward, shares the link with the gradients of the block behind: 1.5 B + 0.5 + 2 B + (B - 1) + 0.5
+ * ms. */
+static void prefetch(void **state)
+{
+    (void)state;
+    for (int on = 0; on < 2; on++) {
+        const char *const settings[] = {"zero", "3", "prefetch", on ? "on" : "off", NULL};
+        fixture f;
+        open_fixture(&f, settings);
+        for (uint32_t i = 0; i < BLOCKS; i++)
+            f.model.layers[i].tp_elements = f.model.layers[i].cp_elements = 0;
+        double ms = (double)all_ranks(&f, 2, "switch:2@2MB/s,0ns") / RLT_MS;
+        double expected = on ? 3 * BLOCKS + 1.5 : 4.5 * BLOCKS;
+        if (fabs(ms - expected) > 1e-3)
+            fail_msg("%s: %.4f ms, expected %.4f", on ? "ahead" : "not ahead", ms, expected);
+        rlt_model_free(&f.model);
+    }
+}
+
+/* Where nothing but a message of 128 bytes meets a collective, one rank a stage takes as long as all. */
+static void same_time(void **state)
+{
+    static const struct {
+        uint32_t ranks, stages;
+        const char *network, *settings[15];
+    } rows[] = {
+        {4, 1, "switch:4@1GB/s,1us", {"zero", "0"}},
+        {8, 1, "switch:4@1GB/s,1us*switch:2@100MB/s,3us", {"zero", "3", "batch", "24"}},
+        {8, 1, "switch:4@1GB/s,1us*switch:2@100MB/s,3us", {"tp", "4", "sp", "on", "overlap", "off"}},
+        {8,
+         2,
+         "switch:4@1GB/s,1us*switch:2@100MB/s,3us",
+         {"tp", "2", "pp", "2", "overlap", "off", "batch", "16"}},
+        {8,
+         4,
+         "switch:8@1GB/s,1us",
+         {"pp", "4", "schedule", "interleaved", "vp", "3", "cp", "2", "zero", "1", "overlap", "off", "batch",
+          "8"}},
+        {4, 2, "switch:4@1GB/s,1us", {"pp", "2", "drain", "on", "recompute", "full", "batch", "8"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        uint32_t n;
+        open_fixture(&f, rows[i].settings);
+        rlt_time all = all_ranks(&f, rows[i].ranks, rows[i].network);
+        rlt_time one = folded(&f, rows[i].network, &n);
+        assert_int_equal(n, rows[i].stages);
+        if (llabs((long long)(all - one)) > all / 10000)
+            fail_msg("row %zu: all ranks %lld ps, folded %lld ps", i, (long long)all, (long long)one);
+        rlt_model_free(&f.model);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prefetch), cmocka_unit_test(same_time)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How long layers and the optimizer take on the accelerator. */
+#include <stdlib.h>
+
+#include "workload/training_internal.h"
+
+typedef struct speed {
+    const rlt_training *t;
+    const rlt_surface *surface;
+    uint64_t peak_Flops;
+} speed;
+
+static rlt_time time_of(const speed *s, const rlt_model_layer *l, double flop, double elements)
+{
+    const rlt_training *t = s->t;
+    double split = (l->sharded ? t->size[RLT_AXIS_TP] : 1) * (double)t->size[RLT_AXIS_CP];
+    bool matrix = l->work == RLT_WORK_MATMUL || l->work == RLT_WORK_CONVOLUTION;
+    rlt_work x = {.kind = (rlt_work_kind)l->work,
+                  .flop = flop * t->microbatch / split * (matrix ? t->slowdown : 1),
+                  .bytes = elements * t->microbatch * t->element_bytes / split,
+                  .width = t->model->hidden,
+                  .tokens = (double)t->microbatch * t->model->tokens / t->size[RLT_AXIS_CP],
+                  .tp = l->sharded ? t->size[RLT_AXIS_TP] : 1};
+    return flop > 0 || elements > 0 ? rlt_accelerator_time(t->accelerator, s->surface, s->peak_Flops, &x) : 0;
+}
+
+static bool recomputed(const rlt_training *t, const rlt_model_layer *l)
+{
+    return t->recompute == RLT_RECOMPUTE_FULL ||
+           (t->recompute == RLT_RECOMPUTE_SELECTIVE && l->work == RLT_WORK_ATTENTION);
+}
+
+int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
+{
+    speed s = {.t = t};
+    uint32_t n = t->model->n_layers;
+    rlt_time **const all[] = {&out->forward, &out->backward, &out->weights, &out->again};
+    int rc;
+    if ((rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s.surface, err)) ||
+        (rc = rlt_accelerator_peak(t->accelerator, t->precision, &s.peak_Flops, err)))
+        return rc;
+    for (size_t k = 0; k < 4; k++)
+        if (!(*all[k] = calloc(n, sizeof(rlt_time))))
+            return rlt_nomem(err);
+    double again = s.surface->recompute > 0 ? s.surface->recompute : 1;
+    bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE;
+    for (uint32_t i = 0; i < n; i++) {
+        const rlt_model_layer *l = &t->model->layers[i];
+        double back = l->backward_flop, weights = l->parameters + l->expert_parameters > 0 ? back / 2 : 0;
+        double moved = l->moved_elements;
+        out->forward[i] = time_of(&s, l, l->forward_flop, moved);
+        out->backward[i] = time_of(&s, l, apart ? back - weights : back, 2 * moved);
+        out->weights[i] = apart ? time_of(&s, l, weights, 0) : 0;
+        if (recomputed(t, l))
+            out->again[i] = (rlt_time)((double)out->forward[i] / again + 0.5);
+    }
+    return 0;
+}
+
+void rlt__training_times_free(rlt__times *x)
+{
+    free(x->forward);
+    free(x->backward);
+    free(x->weights);
+    free(x->again);
+}
+
+rlt_time rlt__training_step(const rlt_training *t, double parameters)
+{
+    const rlt_surface *s;
+    /* State is read and written, gradients read, weights written. */
+    double each = 2.0 * t->state_bytes + t->gradient_bytes + t->element_bytes;
+    rlt_work step = {.kind = RLT_WORK_VECTOR, .bytes = parameters * (1 - t->sparsity) * each, .tp = 1};
+    if (rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL))
+        return 0;
+    return rlt_accelerator_time(t->accelerator, s, 1, &step);
+}
