@@ -14,6 +14,7 @@
 #include "workload/generator.h"
 #include "workload/model.h"
 #include "workload/reader.h"
+#include "workload/training.h"
 
 enum { MAX_NAMES = 4096, NAME_WIDTH = 20 };
 
@@ -193,6 +194,20 @@ static void list_models(rlt_table *t)
     }
 }
 
+static void list_training(rlt_table *t)
+{
+    const char *name, *summary;
+    for (uint32_t i = 0; (name = rlt_training_setting(i, &summary)); i++)
+        put(t, name, summary, "");
+}
+
+static void list_strategies(rlt_table *t)
+{
+    const rlt_training_strategy *s;
+    for (uint32_t i = 0; (s = rlt_training_strategy_at(i)); i++)
+        put(t, s->name, s->summary, s->settings);
+}
+
 static void list_settings(rlt_table *t)
 {
     put(t, "injection", "when a sender goes on: message serialised (nic) or delivered (blocking)",
@@ -337,6 +352,8 @@ static const struct {
     {"shapes", list_shapes, NULL, columns, 3},
     {"readers", list_readers, NULL, columns, 3},
     {"models", list_models, NULL, columns, 3},
+    {"training", list_training, NULL, columns, 3},
+    {"strategies", list_strategies, NULL, columns, 3},
     {"settings", list_settings, NULL, columns, 3},
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
@@ -409,8 +426,8 @@ static int find_section(const char *name, rlt_error *err)
         return rlt_fail(err, RLT_EUSAGE, name, "nothing of that kind; did you mean '%s'?", near.best);
     return rlt_fail(
         err, RLT_EUSAGE, name,
-        "expected topologies, accelerators, collectives, algorithms, networks, shapes, readers, models or "
-        "settings");
+        "expected topologies, accelerators, collectives, algorithms, networks, shapes, readers, models, "
+        "training, strategies or settings");
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -439,7 +456,9 @@ const rlt_command rlt_cmd_list = {
     .description =
         "Lists what can be named elsewhere. WHAT is topologies (found in ./topologies and where "
         "ringlet is installed), accelerators (./workload/accelerators, and the same), collectives, "
-        "algorithms, networks, shapes, readers, models or settings; without it all are listed.",
+        "algorithms, networks, shapes, readers, models, training (its settings), strategies or settings; "
+        "without it "
+        "all are listed.",
     .example = "ringlet list algorithms",
     .options = options,
     .settings_size = sizeof(rlt_report_settings),

@@ -19,8 +19,9 @@ const rlt_option rlt_training_options[] = {
      "accelerators.",
      AT(layout)},
     {"train", 0, RLT_OPT_TEXT, "LIST",
-     "How it trains: batch=512,microbatch=1,schedule=1f1b,recompute=full,zero=1,precision=bf16,... "
-     "('ringlet list training' shows all).",
+     "How it trains: batch=512, microbatch=1, schedule=1f1b, recompute=full, zero=1, precision=bf16, ..., "
+     "with "
+     "commas and no blanks ('ringlet list training' shows all).",
      AT(train)},
     {"strategy", 0, RLT_OPT_TEXT, "NAME",
      "A way of training by name, with what is to be different behind: samo:sparsity=0.8 ('ringlet list "
