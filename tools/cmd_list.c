@@ -206,6 +206,9 @@ static void list_strategies(rlt_table *t)
     const rlt_training_strategy *s;
     for (uint32_t i = 0; (s = rlt_training_strategy_at(i)); i++)
         put(t, s->name, s->summary, s->settings);
+    put(t, "daso",
+        "a whole training: nodes synchronised now and then, without waiting, and Horovod (arXiv 2104.05588)",
+        "nodes, batch_time, calibration=juwels, ...: an unknown one lists all");
 }
 
 static void list_settings(rlt_table *t)

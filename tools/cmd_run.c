@@ -410,6 +410,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     int rc, rc2;
     if (r.settings->compare)
         return rlt_run_compare(args, settings, err);
+    if (rlt_run_is_daso(r.settings))
+        return rlt_run_daso(args, settings, err);
     if (strcmp(r.settings->timing, "loggops") == 0)
         return rlt_run_loggops(args, settings, err);
     if ((rc = load(&r, err)) || (rc = prepare(&r, err)))

@@ -98,6 +98,11 @@ void rlt_run_react_json(const rlt_run *r, rlt_jw *w);
 double rlt_run_slowdown(const rlt_run *r);
 
 extern const rlt_option rlt_training_options[]; /* offsets in rlt_run_settings */
+/* Settings as "dp=64,pp=8" into a training. RLT_EUSAGE. */
+int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt_error *err) RLT_MUST_USE;
+/* `--strategy daso`: a whole training by DASO and by Horovod, and what the one saves. */
+bool rlt_run_is_daso(const rlt_run_settings *s);
+int rlt_run_daso(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
 /* The program of --model on --accelerator in --layout. */
 int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 void rlt_run_training_table(const rlt_run *r, FILE *out);

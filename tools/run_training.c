@@ -33,7 +33,7 @@ const rlt_option rlt_training_options[] = {
 #undef AT
 
 /* "dp=64,pp=8" */
-static int apply(rlt_training *t, const char *list, const char *where, rlt_error *err)
+int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt_error *err)
 {
     const char *item;
     size_t length;
@@ -64,8 +64,8 @@ static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
         rlt_nearest_try(&near, s->name);
         if (strcmp(s->name, word) != 0)
             continue;
-        int rc = apply(t, s->settings, "--strategy", err);
-        return rc || !text[length] ? rc : apply(t, text + length + 1, "--strategy", err);
+        int rc = rlt_training_apply(t, s->settings, "--strategy", err);
+        return rc || !text[length] ? rc : rlt_training_apply(t, text + length + 1, "--strategy", err);
     }
     return rlt_fail(err, RLT_EUSAGE, "--strategy", "unknown strategy '%s'%s%s%s", word,
                     near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
@@ -86,7 +86,8 @@ int rlt_run_train(rlt_run *r, rlt_error *err)
     t->accelerator = &r->accelerator;
     if ((rc = rlt_find_accelerator(s->accelerator, &r->accelerator, err)) ||
         (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
-        (rc = apply(t, s->layout, "--layout", err)) || (rc = apply(t, s->train, "--train", err)) ||
+        (rc = rlt_training_apply(t, s->layout, "--layout", err)) ||
+        (rc = rlt_training_apply(t, s->train, "--train", err)) ||
         (rc = rlt_training_plan(t, r->setup.placement.n, err)) ||
         (!s->any_memory && (rc = rlt_training_fits(t, err))))
         return rc;

@@ -114,6 +114,10 @@ RLT_API rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32
 /* RLT_ERANGE where some stage does not fit, telling by how much and what would fit. */
 RLT_API int rlt_training_fits(const rlt_training *t, rlt_error *err) RLT_MUST_USE;
 
+/* Times of each layer of the model for one microbatch on one rank, recomputation not counted; arrays of
+ * model->n_layers. */
+RLT_API int rlt_training_layer_times(const rlt_training *t, rlt_time *forward_ps, rlt_time *backward_ps,
+                                     rlt_error *err) RLT_MUST_USE;
 /* FLOPs of an iteration, recomputation not counted (model FLOPs). */
 RLT_API double rlt_training_flop(const rlt_training *t);
 /* O(ranks x microbatches x layers with communication). */

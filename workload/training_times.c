@@ -57,6 +57,19 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
     return 0;
 }
 
+int rlt_training_layer_times(const rlt_training *t, rlt_time *forward_ps, rlt_time *backward_ps,
+                             rlt_error *err)
+{
+    rlt__times x = {0};
+    int rc = rlt__training_times(t, &x, err);
+    for (uint32_t i = 0; !rc && i < t->model->n_layers; i++) {
+        forward_ps[i] = x.forward[i];
+        backward_ps[i] = x.backward[i] + x.weights[i];
+    }
+    rlt__training_times_free(&x);
+    return rc;
+}
+
 void rlt__training_times_free(rlt__times *x)
 {
     free(x->forward);
