@@ -67,4 +67,44 @@ run 2 "--noise" $m --noise lognormal
 run 2 "unknown noise" $m --noise gauss:cv=0.1
 run 2 "--noise" $m --noise markov:slow=2,enter=3,leave=0.2
 run 2 "--noise: cv" $m --noise lognormal:cv=abc
+
+# Other jobs and background traffic. One message of 100 MB from rank 0 to rank 1, 2 ms alone.
+four="--topology switch:4@50GB/s,0ns"
+job_times() { sed -n 's/.*"first_rank".*"time_ps": *\([0-9]*\).*/\1/p' "$tmp/json" | tr '\n' ' '; }
+"$ringlet" run -q $g $four --job "$tmp/two.goal@2,3" --format json >"$tmp/json" 2>"$tmp/err"
+expect "jobs on links of their own" "$(job_times)" "2000000000 2000000000 "
+expect "a job on the other's sender waits its turn" \
+    "$(time_of $g --topology ring:4@100GB/s,0ns --job "$tmp/two.goal@3,2")" 2000000000
+cat >"$tmp/dumbbell.json" <<'J'
+{"nodes": [{"id": "a", "kind": "accelerator"}, {"id": "b", "kind": "accelerator"}, {"id": "c", "kind": "accelerator"},
+           {"id": "d", "kind": "accelerator"}, {"id": "s", "kind": "switch"}, {"id": "t", "kind": "switch"}],
+ "links": [{"src": "a", "dst": "s", "bandwidth": "50GB/s", "latency": "0ns"},
+           {"src": "c", "dst": "s", "bandwidth": "50GB/s", "latency": "0ns"},
+           {"src": "b", "dst": "t", "bandwidth": "50GB/s", "latency": "0ns"},
+           {"src": "d", "dst": "t", "bandwidth": "50GB/s", "latency": "0ns"},
+           {"src": "s", "dst": "t", "bandwidth": "50GB/s", "latency": "0ns"}]}
+J
+d="--topology $tmp/dumbbell.json"
+"$ringlet" run -q $g $d --job "$tmp/two.goal@2,3" --format json >"$tmp/json" 2>"$tmp/err"
+expect "two jobs across one cable take twice as long" "$(job_times)" "4000000000 4000000000 "
+expect "half of the cable for background traffic" "$(time_of $g $d --background '2>3:25GB/s')" 4000000000
+expect "the other way it does not matter" "$(time_of $g $d --background '3>2:25GB/s')" 2000000000
+expect "by turns: four messages of 10 KB begin in the first microsecond" \
+    "$(time_of $g $d --background '2>3:50GB/s,on=1us,off=10ms,size=10KB')" 2000800000
+run 0 "job 1, ranks 4-7" --model transformer:layers=2,ranks=4 --topology switch:8@50GB/s,500ns --job transformer:layers=3@4-7
+run 0 "background traffic" --model transformer:layers=2 --topology switch:8@50GB/s,500ns --background '0-3>4-7:5GB/s,on=1ms,off=1ms'
+run 4 "which has failed" $g $four --background '2>1:5GB/s' --link-event 1ms:acc0=0
+run 2 "expected WORKLOAD@ACCELERATORS" $g $four --job "$tmp/two.goal"
+run 2 "accelerator 1 has rank 1 already" $g $four --job "$tmp/two.goal@1,2"
+run 2 "has 2 ranks for 1 accelerators" $g $four --job "$tmp/two.goal@2"
+run 2 "there are accelerators 0 to 3" $g $four --job "$tmp/two.goal@2,9"
+run 5 "nothing.goal" $g $four --job "$tmp/nothing.goal@2,3"
+echo "not a trace" >"$tmp/broken.goal"
+run 3 "broken.goal" $g $four --job "$tmp/broken.goal@2,3"
+run 2 "expected FROM>TO:RATE" $g $four --background 2-3:5GB/s
+run 2 "--background" $g $four --background '2>3:5'
+run 2 "to itself" $g $four --background '2>2:5GB/s'
+run 2 "from 2 accelerators to 3" $g $four --background '0-1>1-3:5GB/s'
+run 2 "unknown setting" $g $four --background '2>3:5GB/s,of=2ms'
+run 2 "both of on and off" $g $four --background '2>3:5GB/s,on=2ms'
 finish

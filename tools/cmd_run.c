@@ -86,6 +86,7 @@ static const rlt_option_group groups[] = {
     {"Recording", rlt_trace_option_table, offsetof(rlt_run_settings, recording)},
     {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
     {"What if", what_if_options, 0},
+    {"Other traffic", rlt_job_options, offsetof(rlt_run_settings, jobs)},
     {"Faults", rlt_fault_options, offsetof(rlt_run_settings, faults)},
     {"Report", rlt_format_options, offsetof(rlt_run_settings, report)},
     {"Links", rlt_link_options, offsetof(rlt_run_settings, report)},
@@ -113,9 +114,9 @@ static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 }
 
 /* "transformer:layers=24,hidden=1024" */
-static int generate(rlt_run *r, rlt_error *err)
+int rlt_run_generate(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err)
 {
-    const char *text = r->settings->model, *colon = strchr(text, ':');
+    const char *colon = strchr(text, ':');
     size_t n = colon ? (size_t)(colon - text) : strlen(text);
     rlt_transformer m = rlt_transformer_default();
     if (n != strlen("transformer") || memcmp(text, "transformer", n) != 0) {
@@ -128,7 +129,7 @@ static int generate(rlt_run *r, rlt_error *err)
                          : rlt_fail(err, RLT_EUSAGE, "--model",
                                     "unknown model '%s'; 'ringlet list models' shows them", word);
     }
-    m.ranks = r->setup.placement.n;
+    m.ranks = ranks;
     const char *cursor = colon ? colon + 1 : NULL, *item;
     size_t length;
     while (cursor && (item = rlt_next_item(&cursor, ',', &length))) {
@@ -141,7 +142,7 @@ static int generate(rlt_run *r, rlt_error *err)
             return RLT_EUSAGE;
         }
     }
-    return rlt_transformer_program(&m, &r->program, err);
+    return rlt_transformer_program(&m, out, err);
 }
 
 static int rank_scales(rlt_run *r, rlt_error *err)
@@ -267,8 +268,11 @@ static int load(rlt_run *r, rlt_error *err)
     rlt_trace_dimensions(r->setup.topology, &o);
     if (s->astra_system && (rc = load_astra(r, &o, err)))
         goto out;
-    rc = s->accelerator ? rlt_run_train(r, err) : s->model ? generate(r, err) : read_trace(r, &o, err);
-    if (!rc && !(rc = rlt_trace_rescale(&s->recording, &r->program, err)) && !(rc = rank_scales(r, err)))
+    rc = s->accelerator ? rlt_run_train(r, err)
+         : s->model     ? rlt_run_generate(s->model, r->setup.placement.n, &r->program, err)
+                        : read_trace(r, &o, err);
+    if (!rc && !(rc = rlt_trace_rescale(&s->recording, &r->program, err)) &&
+        !(rc = rlt_jobs_open(r, &o, err)) && !(rc = rank_scales(r, err)))
         rc = rank_delays(r, err);
 out:
     free(replicate);
@@ -308,6 +312,7 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->series_bin_ps = s->report.series_ps;
     if (s->until_ps > 0)
         o->until_ps = s->until_ps;
+    rlt_jobs_options(&r->jobs, o);
     if ((rc = rlt_faults_open(&s->faults, o, &r->faults, err)))
         return rc;
     return rlt_replay_create(r->program, o, &r->replay, err);
@@ -401,6 +406,7 @@ static void close_run(rlt_run *r)
     free(r->rules);
     rlt_faults_free(&r->faults);
     rlt_model_free(&r->trained);
+    rlt_jobs_free(&r->jobs);
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)

@@ -9,6 +9,7 @@
 #include "tools/file.h"
 #include "tools/links.h"
 #include "tools/run_faults.h"
+#include "tools/run_jobs.h"
 #include "tools/settings.h"
 #include "tools/trace_options.h"
 #include "workload/generator.h"
@@ -21,6 +22,7 @@ typedef struct rlt_run_settings {
     rlt_report_settings report;
     rlt_trace_settings recording;
     rlt_fault_settings faults;
+    rlt_job_settings jobs;
     rlt_texts trace, rank_scale, rank_delay;
     const char *accelerator, *layout, *train, *strategy;
     bool any_memory, compare;
@@ -46,6 +48,7 @@ typedef struct rlt_run {
     rlt_time *delay_ps;
     rlt_algorithm_rule *rules;
     rlt_faults faults;
+    rlt_jobs jobs;
     bool partial;       /* stopped before its end */
     uint32_t last_rank; /* the one that ends last: totals are its own */
 } rlt_run;
@@ -55,6 +58,9 @@ int rlt_run_loggops(const rlt_parsed *args, const rlt_run_settings *s, rlt_error
 
 /* Two runs side by side. */
 int rlt_run_compare(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
+
+/* A workload by the name of a model and its settings. */
+int rlt_run_generate(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err) RLT_MUST_USE;
 
 /* All links folded into classes, most utilized first; `folded` false: every link its own. *classes malloc'ed;
  * none under a timing mode. */

@@ -361,7 +361,7 @@ int rlt_replay_run(rlt_replay *r, rlt_error *err)
             at = rlt_time_add(at, r->options.rank_delay_ps[i]);
         rlt_sim_at(r->sim, at, RLT_START, r->on_rank_start, i);
     }
-    int rc = rlt_sim_run(r->sim, r->options.until_ps, err);
+    int rc = rlt__replay_ended(r, rlt_sim_run(r->sim, r->options.until_ps, err), err);
     bool all = r->done == p->n_ops;
     for (uint32_t i = 0; i < p->n_ranks && !all; i++)
         if (r->ranks[i].start_ps >= 0) {

@@ -18,6 +18,7 @@
 
 #include "collectives/executor.h"
 #include "collectives/reactive.h"
+#include "workload/background.h"
 #include "workload/noise.h"
 #include "workload/program.h"
 #include "workload/timing.h"
@@ -73,7 +74,9 @@ typedef struct rlt_replay_options {
     uint32_t n_link_events;
     const rlt_noise *noise; /* borrowed */
     uint32_t n_noise;
-    uint64_t seed; /* of the noise */
+    uint64_t seed;                    /* of the noise */
+    const rlt_background *background; /* borrowed */
+    uint32_t n_background;
     rlt_time series_bin_ps;
     rlt_time until_ps; /* stop there with partial results; RLT_TIME_MAX: never */
 } rlt_replay_options;
@@ -137,6 +140,7 @@ RLT_API rlt_op_result rlt_replay_op(const rlt_replay *r, uint32_t op);
 RLT_API const rlt_net *rlt_replay_net(const rlt_replay *r); /* NULL under a timing mode */
 /* The jobs of protocols that react; NULL: there are none. */
 RLT_API const rlt_fabric *rlt_replay_fabric(const rlt_replay *r);
+RLT_API rlt_background_result rlt_replay_background(const rlt_replay *r, uint32_t i);
 /* The critical path, latest stretch first; *items malloc'ed. Adjacent stretches touch; it begins at time 0
  * and ends at the end. */
 RLT_API int rlt_replay_critical_path(const rlt_replay *r, rlt_path_item **items, uint32_t *n,

@@ -84,17 +84,34 @@ int rlt__replay_faults(rlt_replay *r, rlt_error *err)
     int rc = plan_links(r, err);
     if (!rc)
         rc = make_noise(r, false, &r->compute_noise, err);
-    return rc ? rc : make_noise(r, true, &r->host_noise, err);
+    if (!rc)
+        rc = make_noise(r, true, &r->host_noise, err);
+    return rc ? rc : rlt__replay_background(r, err);
+}
+
+int rlt__replay_ended(rlt_replay *r, int rc, rlt_error *err)
+{
+    if (!r->background)
+        return rc;
+    rlt__background_settle(r);
+    if (rc != RLT_ECANCELLED || r->done != r->program->n_ops)
+        return rc;
+    if (err)
+        *err = (rlt_error){0};
+    return 0;
 }
 
 void rlt__replay_over(rlt_replay *r)
 {
     for (uint32_t i = 0; r->link_events && i < r->options.n_link_events; i++)
         rlt_sim_cancel(r->sim, r->link_events[i]);
+    if (r->background)
+        rlt__background_over(r);
 }
 
 void rlt__replay_faults_free(rlt_replay *r)
 {
+    rlt__background_free(r);
     rlt_router_free(r->bound_router);
     free(r->link_events);
     free(r->compute_noise);

@@ -73,6 +73,7 @@ struct rlt_replay {
     bool own_placement, ran;
     rlt_event *link_events;             /* of the options, while they are to come; NULL: none */
     rlt_router *bound_router;           /* of the network as built; NULL: `router` */
+    struct rlt__background *background; /* NULL: none */
     double *compute_noise, *host_noise; /* by rank and step; NULL: none */
 };
 
@@ -84,7 +85,17 @@ int rlt__replay_faults(rlt_replay *r, rlt_error *err) RLT_MUST_USE;
 double rlt__replay_noise(const rlt_replay *r, const rlt_op *op);
 /* The last operation has ended. */
 void rlt__replay_over(rlt_replay *r);
+/* The simulation has ended, with rc; returns what that means. */
+int rlt__replay_ended(rlt_replay *r, int rc, rlt_error *err);
 void rlt__replay_faults_free(rlt_replay *r);
+/* replay_background.c */
+typedef struct rlt__background rlt__background;
+int rlt__replay_background(rlt_replay *r, rlt_error *err) RLT_MUST_USE;
+void rlt__background_over(rlt_replay *r);
+/* What it had offered by the end is not waited for. */
+void rlt__background_settle(rlt_replay *r);
+void rlt__background_free(rlt_replay *r);
+
 static inline rlt_router *rlt__replay_built(const rlt_replay *r)
 {
     return r->bound_router ? r->bound_router : r->router;
