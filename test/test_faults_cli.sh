@@ -106,5 +106,22 @@ run 2 "--background" $g $four --background '2>3:5'
 run 2 "to itself" $g $four --background '2>2:5GB/s'
 run 2 "from 2 accelerators to 3" $g $four --background '0-1>1-3:5GB/s'
 run 2 "unknown setting" $g $four --background '2>3:5GB/s,of=2ms'
+# Failures: 2 ms an iteration on two accelerators.
+f="--iterations 1000000 --failures"
+run 0 "goodput" $g $four $f mtbf=100h,checkpoint=10s,interval=5min,restart=1min
+"$ringlet" run -q $g $four $f mtbf=2h,checkpoint=10s,interval=200s,restart=60s --format json >"$tmp/json" 2>"$tmp/err"
+field() { sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p" "$tmp/json" | tail -1; }
+expect "work" "$(field work_s)" 2000.000000
+expect "half the MTBF of one" "$(field mtbf_s)" 3600.000000
+# 3600 e^(60/3600) (e^(210/3600) - 1) 10
+expect "Daly's total" "$(field expected_s)" "$(awk 'BEGIN { printf "%.6f", 36000 * exp(60 / 3600) * (exp(210 / 3600) - 1) }')"
+awk -v m="$(field mean_s)" -v e="$(field expected_s)" -v s="$(field standard_error_s)" \
+    'BEGIN { exit !(s > 0 && m - e < 3 * s && e - m < 3 * s) }' && verdict "timelines agree" "" || verdict "timelines agree" "$(cat "$tmp/json")"
+run 2 "needs --iterations" $g $four --failures mtbf=100h,checkpoint=10s
+run 2 "goes with --failures" $g $four --iterations 5
+run 2 "--failures" $g $four $f mtbf=100h
+run 2 "--failures: mtbf" $g $four $f mtbf=100,checkpoint=10s
+run 0 "hardly ever end" $g $four $f mtbf=1s,checkpoint=10min,interval=30min
+run 2 "does not go with --job" $g $four $f mtbf=100h,checkpoint=10s --job "$tmp/two.goal@2,3"
 run 2 "both of on and off" $g $four --background '2>3:5GB/s,on=2ms'
 finish

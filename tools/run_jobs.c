@@ -326,6 +326,8 @@ int rlt_jobs_open(rlt_run *r, const rlt_read_options *o, rlt_error *err)
     if (strcmp(r->settings->timing, "network") != 0)
         return rlt_fail(err, RLT_EUSAGE, "--timing",
                         "--job and --background need a network that is simulated");
+    if (r->settings->faults.failures && r->settings->jobs.job.n)
+        return rlt_fail(err, RLT_EUSAGE, "--failures", "is of one job: it does not go with --job");
     int rc = open_all(&x, err);
     for (uint32_t i = 1; x.parts && i < x.n; i++)
         rlt_program_free(x.parts[i]);

@@ -341,7 +341,8 @@ int rlt_run_table(const rlt_run *r, FILE *out, rlt_error *err)
         return rc;
     rlt_run_react_table(r, out);
     rlt_run_training_table(r, out);
-    if ((rc = rlt_jobs_table(r, out, err)))
+    if ((rc = rlt_jobs_table(r, out, err)) || (rc = summary(r, out, err)))
         return rc;
-    return summary(r, out, err);
+    rlt_failures_table(r, out);
+    return 0;
 }
