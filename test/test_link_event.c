@@ -458,7 +458,9 @@ static void test_random(void **state)
         rlt_time first[200];
         for (int again = 0; again < 2; again++) {
             const rlt_net_model *model = rlt_net_model_at((uint32_t)(seed % 3));
-            bench *b = open_bench(specs[seed / 3 % 6], seed % 2 ? RLT_ROUTE_ECMP : RLT_ROUTE_DMODK);
+            bench *b = open_bench(specs[seed / 3 % 6], (rlt_routing)(seed % 2        ? RLT_ROUTE_ECMP
+                                                                     : seed % 7 == 0 ? RLT_ROUTE_SPRAY
+                                                                                     : RLT_ROUTE_DMODK));
             uint64_t k = 0;
             uint32_t links = rlt_topology_links(b->t), ranks = b->place.n;
             if (seed % 4 == 0)
@@ -476,11 +478,13 @@ static void test_random(void **state)
                 events[2 * i + 1] =
                     (event){500 * RLT_US + (rlt_time)rlt_random_below(seed, 1, 1, k++, RLT_MS), names[i], 1};
             }
-            for (uint32_t i = 0; i < 200; i++)
-                posts[i] = (post){(uint32_t)rlt_random_below(seed, 1, 1, k++, ranks),
-                                  (uint32_t)rlt_random_below(seed, 1, 1, k++, ranks),
-                                  rlt_random_below(seed, 1, 1, k++, 1000000),
-                                  (rlt_time)rlt_random_below(seed, 1, 1, k++, 600 * RLT_US), i % 3};
+            for (uint32_t i = 0; i < 200; i++) {
+                posts[i].src = (uint32_t)rlt_random_below(seed, 1, 1, k++, ranks);
+                posts[i].dst = (uint32_t)rlt_random_below(seed, 1, 1, k++, ranks);
+                posts[i].bytes = rlt_random_below(seed, 1, 1, k++, 1000000);
+                posts[i].when = (rlt_time)rlt_random_below(seed, 1, 1, k++, 600 * RLT_US);
+                posts[i].key = i % 3;
+            }
             make(b, model);
             run(b, events, 80, posts, 200);
             check_delivered(b);

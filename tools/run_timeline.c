@@ -184,7 +184,9 @@ static int counters(writer *w, const rlt_run *r, rlt_error *err)
     for (uint32_t i = 0; i < n && i < MAX_TRACKS && list[i].usage.bytes; i++) {
         char name[160], ts[32];
         rlt_link_class_name(r->setup.topology, &list[i], name, sizeof name);
-        double full = (double)list[i].link.bw_Bps * (double)bin * 1e-12;
+        /* As built: its capacity may have changed. */
+        double full = (double)rlt_topology_link(r->setup.topology, list[i].first).bw_Bps *
+                      r->options.network_scale * (double)bin * 1e-12;
         uint32_t bins = rlt_usage_bins(net->usage);
         for (uint32_t b = 0; b <= bins; b++) { /* a last zero: a counter keeps its value for ever */
             begin(w);
