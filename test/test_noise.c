@@ -46,6 +46,31 @@ static void test_words(void **state)
     }
 }
 
+/* Mean 1 and the variance asked for; the fourth central moment of a lognormal gives the latter's error. */
+static void test_lognormal(void **state)
+{
+    (void)state;
+    enum { RANKS = 64, STEPS = 4096 };
+    const double cvs[] = {0.05, 0.1, 0.5};
+    double *f = malloc(sizeof *f * RANKS * STEPS);
+    assert_non_null(f);
+    for (int c = 0; c < 3; c++) {
+        rlt_noise n = {.kind = RLT_NOISE_LOGNORMAL, .compute = true, .cv = cvs[c]};
+        double sum = 0, square = 0, all = (double)RANKS * STEPS, cv2 = cvs[c] * cvs[c], w = 1 + cv2;
+        for (int i = 0; i < RANKS * STEPS; i++)
+            f[i] = 1;
+        rlt_noise_fill(&n, 1, false, 5, RANKS, STEPS, f);
+        for (int i = 0; i < RANKS * STEPS; i++) {
+            sum += f[i];
+            square += (f[i] - 1) * (f[i] - 1);
+        }
+        double fourth = cv2 * cv2 * (w * w * w * w + 2 * w * w * w + 3 * w * w - 3);
+        assert_true(fabs(sum / all - 1) <= 3 * cvs[c] / sqrt(all));
+        assert_true(fabs(square / all - cv2) <= 3 * sqrt((fourth - cv2 * cv2) / all));
+    }
+    free(f);
+}
+
 /* Share of slow steps, with the variance of a mean over a chain of correlation r = 1 - enter - leave; mean
  * length of a slow stretch 1 / leave. */
 static void test_markov(void **state)
@@ -209,10 +234,8 @@ static void test_seed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_markov),
-        cmocka_unit_test(test_slowest_of_n),
-        cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_words),        cmocka_unit_test(test_lognormal), cmocka_unit_test(test_markov),
+        cmocka_unit_test(test_slowest_of_n), cmocka_unit_test(test_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

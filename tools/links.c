@@ -306,7 +306,8 @@ int rlt_accounts_check(const rlt_net *net, const rlt_topology *t, rlt_time time_
     rlt_busiest worst = rlt_links_busiest(t, net->usage, time_ps);
     if (over)
         over->link = RLT_NONE;
-    if (net->bytes_offered + net->bytes_replicated != net->bytes_delivered + net->bytes_absorbed + net->bytes_abandoned)
+    if (net->bytes_offered + net->bytes_replicated !=
+        net->bytes_delivered + net->bytes_absorbed + net->bytes_abandoned)
         return rlt_fail(
             err, RLT_ECHECK, "accounts",
             "%llu bytes were offered to the network and %llu replicated there, %llu delivered and "
