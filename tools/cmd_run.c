@@ -210,16 +210,16 @@ static int check_forms(const rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
     bool astra = strcmp(s->timing, "network") != 0, traced = s->trace.n || r->args->n_operands;
+    if (s->accelerator ? !s->model : s->layout || s->train || s->strategy || s->any_memory)
+        return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
+                        s->accelerator ? "needs --model"
+                                       : "--layout, --train, --strategy and --any-memory need --accelerator");
     if (traced == (s->model != NULL))
         return rlt_fail(err, RLT_EUSAGE, NULL,
                         traced ? "give either --trace or --model" : "expected --trace or --model");
     if (s->model && s->recording.ideal)
         return rlt_fail(err, RLT_EUSAGE, "--ideal",
                         "goes with --trace: a generated workload has no stragglers");
-    if (s->accelerator ? !s->model : s->layout || s->train || s->strategy || s->any_memory)
-        return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
-                        s->accelerator ? "needs --model"
-                                       : "--layout, --train, --strategy and --any-memory need --accelerator");
     if (astra != (s->astra_system != NULL))
         return rlt_fail(err, RLT_EUSAGE, astra ? "--timing astra" : "--astra-system",
                         astra ? "needs --astra-system" : "goes with --timing astra");

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Training jobs as a user types them: models, layouts, strategies, options from files, two runs compared, wrong arguments, broken files.
+. "$(dirname "$0")/tap.sh"
+
+job='--model gpt2-small --accelerator a100-40gb'
+net='--topology switch:8@300GB/s,500ns'
+says() { # name, text, then the arguments: exit status 0 and the text
+    name=$1 text=$2
+    shift 2
+    "$ringlet" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+    [ "$status" = 0 ] && grep -qF -- "$text" "$tmp/out" && verdict "$name" "" || verdict "$name" "exit $status, or no '$text'"
+}
+refused() { # status, text on standard error, then the arguments; nothing is left behind
+    status=$1 text=$2
+    shift 2
+    "$ringlet" "$@" -o "$tmp/left" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    wrong=""
+    [ "$got" = "$status" ] || wrong="exit $got, expected $status"
+    grep -qF -- "$text" "$tmp/err" || wrong="$wrong; no '$text'"
+    [ ! -e "$tmp/left" ] || wrong="$wrong; a file was left"
+    rm -f "$tmp/left"
+    verdict "refused: $*" "$wrong"
+}
+
+says "a model over all accelerators" "tp 1, cp 1, dp 8, pp 1" run $job $net
+says "tensor and pipeline parallelism" "tp 2, cp 1, dp 2, pp 2" run $job $net --layout tp=2,pp=2
+says "what it takes of memory" "memory at stage 0" run $job $net --layout pp=2
+says "zero-bubble" "8 microbatches a pipeline" run $job $net --layout pp=4 --train schedule=zero-bubble,batch=16
+says "interleaved" "dp 2, pp 4" run $job $net --layout pp=4,vp=3 --train schedule=interleaved,batch=16
+says "experts" "expert dispatch" run --model mixtral-8x7b:layers=2 --accelerator h100-sxm $net --layout ep=8 --format json --timeline /dev/stdout
+says "fully sharded" "all_gather" run $job $net --strategy fsdp
+says "a strategy and more" "8 microbatches a pipeline" run $job $net --layout pp=2 --strategy axonn:batch=32,stack=any,precision=bf16
+says "JSON has the training" '"model_flops_utilization"' run $job $net --format json
+says "list of trainings" "schedule" list training
+says "list of strategies" "samo" list strategies
+says "DASO" "saved" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,epochs=10,samples=20000
+refused 2 "needs --model" run --accelerator a100-40gb $net
+refused 2 "need --accelerator" run --model transformer $net --layout tp=2
+refused 2 "did you mean 'gpt2-small'" run --model gpt2-smal --accelerator a100-40gb $net
+refused 5 "did you mean 'a100-40gb'" run --model gpt2-small --accelerator a100-41gb $net
+refused 2 "unknown setting" run $job $net --layout qp=2
+refused 2 "expected one of none, selective, full" run $job $net --train recompute=some
+refused 2 "unknown strategy 'sammo'; did you mean 'samo'?" run $job $net --strategy sammo
+refused 3 "no multiple" run $job $net --layout tp=3
+refused 3 "stage 0 needs" run --model llama3-70b --accelerator h100-sxm $net
+says "whatever the memory" "llama3-70b" run --model llama3-70b --accelerator h100-sxm $net --any-memory --train zero=3
+refused 2 "unknown setting" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodez=2
+refused 2 "nodes of 4" run --model resnet50 --accelerator a100-40gb $net --strategy daso:nodes=4
+
+# Options from a file: the same bytes as typed, but for what the manifest says of operands.
+printf '{"_": "a comment", "model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:8@300GB/s,500ns", "layout": {"tp": 2}, "train": "batch=8", "no-skew": true}' >"$tmp/a.json"
+"$ringlet" run $job $net --layout tp=2 --train batch=8 --no-skew >"$tmp/typed" 2>&1
+"$ringlet" run --config "$tmp/a.json" >"$tmp/filed" 2>"$tmp/err"
+cmp -s "$tmp/typed" "$tmp/filed" && verdict "options from a file" "" || verdict "options from a file" "differs from what is typed"
+says "typed options hold" "pp 4" run --config "$tmp/a.json" --layout tp=2,pp=4
+printf '{"modle": "gpt2-small"}' >"$tmp/b.json"
+refused 3 "b.json:1:11: modle: no option of this command; did you mean 'model'?" run --config "$tmp/b.json"
+printf '{"no-skew": 3}' >"$tmp/b.json"
+refused 3 "expected true or false" run --config "$tmp/b.json"
+printf '[1]' >"$tmp/b.json"
+refused 3 "expected an object" run --config "$tmp/b.json"
+printf '{"model": ' >"$tmp/b.json"
+refused 3 "b.json:1" run --config "$tmp/b.json"
+refused 5 "nowhere" run --config "$tmp/nowhere"
+refused 2 "expected a file" run --config=
+
+# Comparing: differences of the states add up to that of the span.
+"$ringlet" run --config "$tmp/a.json" --format json -o "$tmp/one.json" 2>"$tmp/err"
+says "a result and a file of options" "the second takes" run --compare "$tmp/one.json" "$tmp/a.json"
+grep -q '+0.00 %' "$tmp/out" && verdict "equal to itself" "" || verdict "equal to itself" "it is not"
+printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:8@300GB/s,500ns"}' >"$tmp/b.json"
+says "where the difference is" "exposed communication" run --compare "$tmp/a.json" "$tmp/b.json"
+expect "shares add up" "$(awk '/^(compute|exposed communication|host|idle) / { s += $NF } END { printf "%.0f", s }' "$tmp/out")" 100
+says "as JSON" '"transfers"' run --compare "$tmp/one.json" "$tmp/b.json" --format json
+refused 2 "expected two files, got 1" run --compare "$tmp/one.json"
+printf '{"schema_version": 1}' >"$tmp/c.json"
+refused 3 "time_ps" run --compare "$tmp/one.json" "$tmp/c.json"
+finish
