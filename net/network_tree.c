@@ -234,7 +234,7 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
     if (c->fold)
         return rlt_sim_fail(c->sim, RLT_EUNSUPPORTED, NULL, "no trees in a folded network");
     if (!c->tree && tree_create(t, &c->tree) != 0) {
-        rlt__net_tree_free(c);
+        rlt__net_tree_free(c); /* other transfers of this instant ask again */
         return rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for a tree");
     }
     rlt_tree *x = c->tree;

@@ -51,6 +51,12 @@ try "study of several jobs" coll --study ina -t 'switch:6@100Gbps,1us,in_network
 try "topo" topo dgx1-v100-8
 try "run of a trace" run --trace traces/transformer-8 -t hgx-h100-8
 try "run of a model, explained" run --model transformer:layers=2,hidden=256,heads=4 -t switch:4@50GB/s,1us --explain -f json
+for network in flow packet; do
+    try "run of two jobs on links that fail, $network" run --model transformer:layers=2,hidden=128,heads=4,vocabulary=1000,ranks=3 \
+        -t 'ring:3@100GB/s,1us*switch:2@50GB/s,1us' --job transformer:layers=2,hidden=128,heads=4,vocabulary=1000@3-5 -n $network \
+        --background '0>4:2GB/s' --link-event 10us:0=0 --link-event 20us:acc4=0 --link-event 60us:acc4=1 \
+        --noise lognormal:cv=0.1 -f json
+done
 try "check" check topologies/dgx1-v100-8.json topologies/hgx-h100-8.json
 try "trace info" trace info traces/transformer-8
 echo "$((n - failed)) passed, $failed failed"

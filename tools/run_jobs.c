@@ -21,9 +21,8 @@ const rlt_option rlt_job_options[] = {
      AT(job)},
     {"background", 0, RLT_OPT_LIST, "FROM>TO:RATE,...",
      "Traffic between accelerators that uses links and nobody's time: 0-3>4-7:10GB/s is four flows, each of "
-     "10 GB/s in messages of size=1MiB; on=1ms,off=3ms: by turns. Where links give less, it gets less. May "
-     "be "
-     "repeated.",
+     "10 GB/s in messages of size=64KiB (default: 10 us of it); on=1ms,off=3ms: by turns. Where links give "
+     "less, it gets less. May be repeated.",
      AT(background)},
     {0}};
 #undef AT
@@ -228,9 +227,12 @@ static int read_rate(const char *text, rlt_background *b, rlt_error *err)
     int rc = rlt_parse_rate(rate, &b->rate_Bps, NULL, err);
     for (text = text[length] ? text + length + 1 : NULL; !rc && (item = rlt_next_item(&text, ',', &length));)
         rc = set_background(item, length, b, err);
-    if (!rc && (!b->rate_Bps || !b->bytes || (b->on_ps > 0) != (b->off_ps > 0)))
-        rc = rlt_fail(err, RLT_EUSAGE, NULL,
-                      "expected a rate and a size above 0, and both of on and off or none");
+    if (!rc && b->bytes == 0) {
+        uint64_t bytes = b->rate_Bps / 100000;
+        b->bytes = bytes < 4096 ? 4096 : bytes > 1 << 20 ? 1 << 20 : bytes;
+    }
+    if (!rc && (!b->rate_Bps || (b->on_ps > 0) != (b->off_ps > 0)))
+        rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected a rate above 0, and both of on and off or none");
     return rc;
 }
 
@@ -259,7 +261,7 @@ static int add_flow(opening *x, uint32_t from, uint32_t to, rlt_background b, ui
 static int read_background(opening *x, const char *text, uint32_t *room, rlt_error *err)
 {
     const char *arrow = strchr(text, '>'), *colon = arrow ? strchr(arrow, ':') : NULL;
-    rlt_background b = {.bytes = 1 << 20};
+    rlt_background b = {0};
     list from = {0}, to = {0};
     if (!colon)
         return rlt_fail(err, RLT_EUSAGE, NULL, "expected FROM>TO:RATE, such as 0-3>4-7:10GB/s, got '%.200s'",
