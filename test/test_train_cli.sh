@@ -37,6 +37,15 @@ says "JSON has the training" '"model_flops_utilization"' run $job $net --format 
 says "list of trainings" "schedule" list training
 says "list of strategies" "samo" list strategies
 says "DASO" "saved" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,epochs=10,samples=20000
+timed() { "$ringlet" run $job $net "$@" --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
+# With stages, under flow, the last messages of a pipeline share ports with gradients.
+for layout in tp=4,dp=2 dp=8 tp=2,pp=2,dp=2 pp=4,dp=2; do
+    for network in alpha-beta flow; do
+        case $layout,$network in *pp*,flow) continue ;; esac
+        expect "folded = whole: $layout, $network" "$(timed --layout $layout --train overlap=off --network $network --fold)" \
+            "$(timed --layout $layout --train overlap=off --network $network)"
+    done
+done
 refused 2 "needs --model" run --accelerator a100-40gb $net
 refused 2 "need --accelerator" run --model transformer $net --layout tp=2
 refused 2 "did you mean 'gpt2-small'" run --model gpt2-smal --accelerator a100-40gb $net

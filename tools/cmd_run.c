@@ -210,10 +210,11 @@ static int check_forms(const rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
     bool astra = strcmp(s->timing, "network") != 0, traced = s->trace.n || r->args->n_operands;
-    if (s->accelerator ? !s->model : s->layout || s->train || s->strategy || s->any_memory)
+    if (s->accelerator ? !s->model : s->layout || s->train || s->strategy || s->any_memory || s->fold)
         return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
-                        s->accelerator ? "needs --model"
-                                       : "--layout, --train, --strategy and --any-memory need --accelerator");
+                        s->accelerator
+                            ? "needs --model"
+                            : "--layout, --train, --strategy, --any-memory and --fold need --accelerator");
     if (traced == (s->model != NULL))
         return rlt_fail(err, RLT_EUSAGE, NULL,
                         traced ? "give either --trace or --model" : "expected --trace or --model");
@@ -279,11 +280,13 @@ out:
     return rc;
 }
 
-static int prepare(rlt_run *r, rlt_error *err)
+int rlt_run_network(rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
     rlt_replay_options *o = &r->options;
     int rc;
+    free(r->rules);
+    r->rules = NULL;
     *o = rlt_replay_options_default();
     o->topology = r->setup.topology;
     o->placement = &r->setup.placement;
@@ -301,10 +304,20 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->directions = r->setup.directions;
     o->servers = r->setup.servers;
     memcpy(o->patterns, r->setup.patterns, sizeof o->patterns);
+    o->network_scale = s->network_scale;
+    return 0;
+}
+
+static int prepare(rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    rlt_replay_options *o = &r->options;
+    int rc = rlt_run_network(r, err);
+    if (rc)
+        return rc;
     o->timing = r->timing;
     o->host_scale = s->host_scale;
     o->compute_scale = s->compute_scale;
-    o->network_scale = s->network_scale;
     o->rank_host_scale = r->host_scale;
     o->rank_compute_scale = r->compute_scale;
     o->no_skew = s->no_skew;

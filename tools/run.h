@@ -25,7 +25,7 @@ typedef struct rlt_run_settings {
     rlt_job_settings jobs;
     rlt_texts trace, rank_scale, rank_delay;
     const char *accelerator, *layout, *train, *strategy;
-    bool any_memory, compare;
+    bool any_memory, fold, compare;
     const char *model, *timing, *astra_system, *algorithm, *timeline;
     double host_scale, compute_scale, network_scale;
     bool no_skew, keep_waits, explain, quiet;
@@ -109,6 +109,8 @@ int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt
 /* `--strategy daso`: a whole training by DASO and by Horovod, and what the one saves. */
 bool rlt_run_is_daso(const rlt_run_settings *s);
 int rlt_run_daso(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
+/* What the setup says of the network, into r->options. */
+int rlt_run_network(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 /* The program of --model on --accelerator in --layout. */
 int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 void rlt_run_training_table(const rlt_run *r, FILE *out);

@@ -27,6 +27,12 @@ const rlt_option rlt_training_options[] = {
      "A way of training by name, with what is to be different behind: samo:sparsity=0.8 ('ringlet list "
      "strategies' shows them).",
      AT(strategy)},
+    {"fold", 0, RLT_OPT_FLAG, NULL,
+     "Simulate one rank of each pipeline stage; collectives take what they take alone, and links carry the "
+     "pipeline's messages only. The time is that of all ranks where the ranks of a stage do the same and "
+     "what "
+     "communicates at once shares no link.",
+     AT(fold)},
     {"any-memory", 0, RLT_OPT_FLAG, NULL, "Go on where the training does not fit into the memory.",
      AT(any_memory)},
     {0}};
@@ -71,6 +77,24 @@ static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
                     near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
 
+/* The program of one rank a stage, which are placed where they are. */
+static int fold(rlt_run *r, rlt_error *err)
+{
+    rlt_timing *alone = NULL;
+    rlt_placement where = {0};
+    int rc = rlt_run_network(r, err);
+    if (!rc)
+        rc = rlt_timing_alone(&r->options, &alone, err);
+    if (!rc)
+        rc = rlt_training_fold(&r->training, &r->options, alone, &r->program, &where, err);
+    rlt_timing_free(alone);
+    if (rc)
+        return rc;
+    rlt_placement_free(&r->setup.placement);
+    r->setup.placement = where;
+    return 0;
+}
+
 int rlt_run_train(rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
@@ -91,7 +115,7 @@ int rlt_run_train(rlt_run *r, rlt_error *err)
         (rc = rlt_training_plan(t, r->setup.placement.n, err)) ||
         (!s->any_memory && (rc = rlt_training_fits(t, err))))
         return rc;
-    return rlt_training_program(t, &r->program, err);
+    return s->fold ? fold(r, err) : rlt_training_program(t, &r->program, err);
 }
 
 /* Of an iteration, on average. */
