@@ -334,7 +334,8 @@ static void test_endpoint_costs(void **state)
         b.cfg.endpoint.message_ps = 2000000;
         b.cfg.endpoint.byte_fs = 1500;
         b.cfg.endpoint.n_protocols = 1;
-        b.cfg.endpoint.protocols[0] = (rlt_protocol){"LL", 1000, 2, 1};
+        b.cfg.endpoint.protocols[0] =
+            (rlt_protocol){.name = "LL", .message_ps = 1000, .wire_num = 2, .wire_den = 1};
         b.cfg.bandwidth_scale = 0.5;
         b.cfg.latency_scale = 3;
         make_net(&b, both[model]);

@@ -530,7 +530,9 @@ static void searched_routes_match_closed_forms(void **state)
                 if (s == d)
                     continue;
                 rlt_walk_clear(&walk);
-                assert_int_equal(rlt_reach_route(small, s, d, (rlt_graph_pick){true, d}, &walk), 0);
+                assert_int_equal(
+                    rlt_reach_route(small, s, d, (rlt_graph_pick){.by_destination = true, .value = d}, &walk),
+                    0);
                 assert_int_equal(walk.n, searched.n);
                 assert_int_equal(memcmp(walk.links, searched.links, walk.n * sizeof *walk.links), 0);
             }
