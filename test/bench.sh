@@ -79,6 +79,16 @@ for n in 256 384; do
     echo "$n ranks $(((peak - least) * 1024 / (n * (n - 1))))"
 done
 echo
+echo "a training: GPT-3 175B, tp 8 x pp 16, 3-level fat tree, alpha-beta: CPU s, peak memory (start-up included)"
+train() { # nodes of 8, data-parallel replicas, options
+    echo "$build/ringlet run -q --model gpt3-175b --accelerator h100-sxm --layout tp=8,pp=16,dp=$2 \
+        --topology switch:8@450GB/s,500ns*fat-tree:$1@50GB/s,500ns,levels=3,hosts_per_leaf=8 --network alpha-beta \
+        --train batch=$((12 * $2)),recompute=selective,zero=1 $3"
+}
+row "1024 accelerators, every rank" "<= 60 s" "$(train 128 8 '')"
+row "16384, every rank" "" "$(train 2048 128 '')"
+row "16384, folded" "<= 10 s, 2 GB" "$(train 2048 128 --fold)"
+echo
 echo "event queue, ns of CPU per hold (goal: <= 40 at 1e5 pending with ties)"
 $build/test/bench_queue
 echo
