@@ -394,10 +394,49 @@ static void algorithm_where_able(void **state)
     close_fixture(&f);
 }
 
+/* Compute of 10 ms beside a communication that takes c: it loses c (1 - 1 / 1.5) of its pace, whether the
+ * communication begins with it, in its midst, or outlasts it. */
+static void overlap_slows(void **state)
+{
+    static const rlt_time compute[] = {10 * RLT_MS, RLT_MS, RLT_US};
+    (void)state;
+    for (size_t i = 0; i < sizeof compute / sizeof *compute; i++)
+        for (int later = 0; later < 2; later++) {
+            fixture f;
+            static const uint32_t both[] = {0, 1};
+            open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+            uint32_t g = rlt_build_group(f.b, "", both, 2);
+            for (uint32_t r = 0; r < 2; r++) {
+                uint32_t device = rlt_build_resource(f.b, r, RLT_RES_STREAM, "device");
+                uint32_t other = rlt_build_resource(f.b, r, RLT_RES_STREAM, "other");
+                timed(&f, RLT_OP_COMPUTE, r, device, compute[i], "compute");
+                uint32_t wait = timed(&f, RLT_OP_DELAY, r, other, later ? RLT_MS / 4 : 0, "wait");
+                rlt_build_dep(f.b, all_reduce(&f, r, g, 64 * MIB), wait);
+            }
+            f.o.overlap_slowdown = 1.5;
+            assert_int_equal(go(&f), 0);
+            rlt_time begin = later ? RLT_MS / 4 : 0, end = rlt_replay_comm(f.r, 0).end_ps;
+            /* Slow from begin to end. */
+            rlt_time alone = compute[i] < begin ? compute[i] : begin, left = compute[i] - alone;
+            double slow = (double)left * 1.5;
+            double expected = slow <= (double)(end - begin) || left == 0
+                                  ? (double)alone + slow
+                                  : (double)end + (double)left - (double)(end - begin) / 1.5;
+            double got = (double)rlt_replay_op(f.r, 0).end_ps;
+            if (got < expected - 2 || got > expected + 2)
+                fail_msg("ends at %.0f ps, expected %.1f", got, expected);
+            check_accounts(&f);
+            f.o.overlap_slowdown = 0.5;
+            assert_int_equal(rlt_replay_create(f.p, &f.o, &(rlt_replay *){0}, &f.err), RLT_ERANGE);
+            close_fixture(&f);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(early_rank_waits),
+        cmocka_unit_test(overlap_slows),
         cmocka_unit_test(overlap_hides_communication),
         cmocka_unit_test(collectives_share_links),
         cmocka_unit_test(streams_serialise),

@@ -46,6 +46,8 @@ for layout in tp=4,dp=2 dp=8 tp=2,pp=2,dp=2 pp=4,dp=2; do
             "$(timed --layout $layout --train overlap=off --network $network)"
     done
 done
+says "overlap costs" "total time" run $job $net --overlap-slowdown 1.3
+refused 3 "a slowdown from 1" run $job $net --overlap-slowdown 0.5
 refused 2 "needs --model" run --accelerator a100-40gb $net
 refused 2 "need --accelerator" run --model transformer $net --layout tp=2
 refused 2 "did you mean 'gpt2-small'" run --model gpt2-smal --accelerator a100-40gb $net

@@ -43,6 +43,10 @@ static const rlt_option what_if_options[] = {
     {"network-scale", 0, RLT_OPT_NUMBER, "X",
      "A network X times as fast as the topology says: bandwidths times X, latencies divided by X.",
      AT(network_scale), .preset = "1"},
+    {"overlap-slowdown", 0, RLT_OPT_NUMBER, "X",
+     "Device work takes X times as long while its rank has a communication under way: they share "
+     "multiprocessors and memory (default: 1, or what the accelerator says).",
+     AT(overlap_slowdown)},
     {"rank-scale", 0, RLT_OPT_LIST, "RANK:host|compute=X",
      "The same for one rank, such as a straggler: 3:compute=0.5.", AT(rank_scale)},
     {"rank-delay", 0, RLT_OPT_LIST, "RANK=TIME",
@@ -318,6 +322,9 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->timing = r->timing;
     o->host_scale = s->host_scale;
     o->compute_scale = s->compute_scale;
+    o->overlap_slowdown = rlt_given(r->args, "overlap-slowdown") ? s->overlap_slowdown
+                          : r->trains                            ? r->accelerator.overlap_slowdown
+                                                                 : 1;
     o->rank_host_scale = r->host_scale;
     o->rank_compute_scale = r->compute_scale;
     o->no_skew = s->no_skew;

@@ -27,7 +27,7 @@ typedef struct rlt_run_settings {
     const char *accelerator, *layout, *train, *strategy;
     bool any_memory, fold, compare;
     const char *model, *timing, *astra_system, *algorithm, *timeline;
-    double host_scale, compute_scale, network_scale;
+    double host_scale, compute_scale, network_scale, overlap_slowdown;
     bool no_skew, keep_waits, explain, quiet;
     rlt_time until_ps;
 } rlt_run_settings;

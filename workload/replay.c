@@ -16,7 +16,7 @@ rlt_replay_options rlt_replay_options_default(void)
     o.routing = RLT_ROUTE_DMODK;
     o.model = &rlt_net_flow;
     o.endpoint = rlt_endpoint_default();
-    o.host_scale = o.compute_scale = o.network_scale = 1;
+    o.host_scale = o.compute_scale = o.network_scale = o.overlap_slowdown = 1;
     o.until_ps = RLT_TIME_MAX;
     return o;
 }
@@ -56,8 +56,11 @@ static void enter_state(rlt_replay *r, const rlt_op *op, int by)
     rank_state *rk = &r->ranks[op->rank];
     int state = state_of(op->kind);
     account(rk, rlt_sim_now(r->sim));
-    if (state != RANK_IDLE)
-        rk->active[state] += (uint32_t)by;
+    if (state == RANK_IDLE)
+        return;
+    rk->active[state] += (uint32_t)by;
+    if (r->overlap && state == RANK_COMM && rk->active[state] == (by > 0))
+        rlt__overlap_change(r, op->rank, by > 0);
 }
 
 static rlt_time scaled(rlt_time d, double scale)
@@ -156,6 +159,8 @@ void rlt__replay_end_op(rlt_replay *r, uint32_t index)
     const rlt_op *op = &r->program->ops[index];
     op_state *st = &r->ops[index];
     rlt_time now = rlt_sim_now(r->sim);
+    if (r->overlap && state_of(op->kind) == RANK_COMPUTE)
+        rlt__overlap_end(r, index);
     enter_state(r, op, -1);
     st->end_ps = now;
     r->done++;
@@ -196,8 +201,11 @@ static void start_op(rlt_replay *r, uint32_t index)
             rlt__replay_arrive(r, op);
         return;
     }
-    rlt_sim_at(r->sim, rlt_time_add(rlt_sim_now(r->sim), rlt__replay_duration(r, op)), RLT_COMPLETE,
-               r->on_end, index);
+    rlt_time takes = rlt__replay_duration(r, op);
+    if (r->overlap && state_of(op->kind) == RANK_COMPUTE)
+        rlt__overlap_begin(r, index, takes, r->ranks[op->rank].active[RANK_COMM] > 0);
+    else
+        rlt_sim_at(r->sim, rlt_time_add(rlt_sim_now(r->sim), takes), RLT_COMPLETE, r->on_end, index);
 }
 
 static void on_start(void *ctx, uint64_t payload)
@@ -340,7 +348,7 @@ int rlt_replay_create(const rlt_program *p, const rlt_replay_options *o, rlt_rep
         goto fail;
     }
     if ((rc = handlers(r, err)) < 0 || (rc = open_network(r, err)) < 0 ||
-        (rc = rlt__replay_faults(r, err)) < 0)
+        (rc = rlt__overlap_create(r, err)) < 0 || (rc = rlt__replay_faults(r, err)) < 0)
         goto fail;
     *out = r;
     return 0;
@@ -393,6 +401,7 @@ void rlt_replay_free(rlt_replay *r)
     rlt_exec_free(r->exec);
     rlt_router_free(r->router);
     rlt__replay_faults_free(r);
+    rlt__overlap_free(r);
     rlt_sim_free(r->sim);
     if (r->own_placement)
         rlt_placement_free(&r->placement);

@@ -67,6 +67,8 @@ typedef struct rlt_replay_options {
     rlt_timing *timing;                 /* NULL: the network is simulated */
     /* Speeds relative to the recording: 2 = twice as fast. */
     double host_scale, compute_scale, network_scale;
+    double overlap_slowdown; /* device work takes so many times as long while its rank communicates; 1: as
+                                long */
     const double *rank_host_scale, *rank_compute_scale; /* per rank, multiply the above; NULL: 1 */
     bool no_skew;                                       /* all ranks start at 0 */
     const rlt_time *rank_delay_ps;                      /* per rank, added to its start; NULL: 0 */

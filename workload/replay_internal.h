@@ -50,7 +50,10 @@ typedef struct rlt__lane {
     uint32_t first, last;
 } rlt__lane;
 
+struct rlt__overlap; /* replay_overlap.c */
+
 struct rlt_replay {
+    struct rlt__overlap *overlap; /* NULL: compute and communication do not slow each other */
     const rlt_program *program;
     rlt_replay_options options;
     rlt_placement placement; /* identity when none was given */
@@ -109,6 +112,13 @@ rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op);
  */
 int rlt__replay_comm_handlers(rlt_replay *r);
 void rlt__replay_arrive(rlt_replay *r, const rlt_op *op);
+/* Device work beside communication; only where r->overlap is. begin schedules the end. */
+int rlt__overlap_create(rlt_replay *r, rlt_error *err);
+void rlt__overlap_free(rlt_replay *r);
+void rlt__overlap_begin(rlt_replay *r, uint32_t op, rlt_time duration_ps, bool slow);
+void rlt__overlap_end(rlt_replay *r, uint32_t op);
+/* From now on the rank communicates, or does not any more. */
+void rlt__overlap_change(rlt_replay *r, uint32_t rank, bool slow);
 /* A member of a communication is done. */
 void rlt__replay_end_member(rlt_replay *r, uint32_t comm, uint32_t member);
 void rlt__replay_fail(rlt_replay *r, const rlt_error *e);
