@@ -170,12 +170,19 @@ int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
     return rlt_import_topology(spec, NULL, out, err);
 }
 
+bool rlt_accelerator_path(const char *spec, char *path, size_t size)
+{
+    int n = snprintf(path, size, "%s", spec);
+    if (n < 0 || (size_t)n >= size)
+        return false;
+    return access(spec, F_OK) == 0 ||
+           (*spec && !strchr(spec, '/') && find_name(rlt_accelerator_dir, spec, path, size));
+}
+
 int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err)
 {
     char path[PATH_MAX], best[NAME_MAX + 1] = "";
-    if (access(spec, F_OK) == 0)
-        return rlt_accelerator_load(spec, NULL, out, err);
-    if (*spec && !strchr(spec, '/') && find_name(rlt_accelerator_dir, spec, path, sizeof path))
+    if (rlt_accelerator_path(spec, path, sizeof path))
         return rlt_accelerator_load(path, NULL, out, err);
     const char *near = nearest_name(spec, rlt_accelerator_dir, best);
     if (near)

@@ -89,6 +89,7 @@ const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size);
 /* The same for accelerators: ./workload/accelerators, the same beside the executable's folder, and the
  * installed data directory. */
 int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err) RLT_MUST_USE;
+bool rlt_accelerator_path(const char *spec, char *path, size_t size); /* false: there is none */
 const char *rlt_accelerator_dir(uint32_t i, char *buffer, size_t size);
 
 /* "ring" (for every kind that it does) or "all_reduce=ring,all_to_all=direct" into a table by kind; NULL

@@ -10,7 +10,7 @@
  *   surfaces                  stack and precision (preset "any"), most (by kind of work: matmul, attention,
  *                             convolution, lookup, vector; from above 0 to 1), memory (the same), width_half,
  *                             tokens_half, tp_power (from 0; preset 0), recompute (above 0 to 1; preset 1),
- *                             source
+ *                             host ("50ms"; preset 0), source
  */
 #include "workload/accelerator.h"
 
@@ -55,7 +55,7 @@ static int read_number(rlt_json v, const char *key, bool required, double least,
 static int read_surface(rlt_json v, rlt_surface *s, rlt_error *err)
 {
     static const char *const keys[] = {"stack",    "precision", "most",      "width_half", "tokens_half",
-                                       "tp_power", "memory",    "recompute", "source",     NULL};
+                                       "tp_power", "memory",    "recompute", "host", "source",     NULL};
     static const char *const kinds[] = {"matmul", "attention", "convolution", "lookup", "vector", NULL};
     rlt_json most = rlt_json_get(v, "most");
     int rc;
@@ -67,7 +67,9 @@ static int read_surface(rlt_json v, rlt_surface *s, rlt_error *err)
         (rc = read_number(v, "tokens_half", false, 0, 1e9, &s->tokens_half, err)) ||
         (rc = read_number(v, "tp_power", false, 0, 4, &s->tp_power, err)) ||
         (rc = read_number(v, "memory", true, LEAST, 1, &s->memory, err)) ||
-        (rc = read_number(v, "recompute", false, LEAST, 1, &s->recompute, err)))
+        (rc = read_number(v, "recompute", false, LEAST, 1, &s->recompute, err)) ||
+        (rc = rlt_json_get_duration(v, "host", false, &s->host_ps, err)) ||
+        (rc = read_text(v, "source", false, s->source, sizeof s->source, err)))
         return rc;
     if (!rlt_json_is(most))
         return rlt_json_fail(v, RLT_ESCHEMA, err, "missing 'most'");

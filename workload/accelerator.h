@@ -38,6 +38,8 @@ typedef struct rlt_surface {
     double memory; /* e_memory */
     /* Of recomputation, times e: what drops activations and makes them again takes its time, too. 0: 1. */
     double recompute;
+    rlt_time host_ps;  /* fixed time of an iteration on this stack: data, logging, launches of the optimizer */
+    char source[512];  /* what it was fitted to */
 } rlt_surface;
 
 typedef struct rlt_accelerator {

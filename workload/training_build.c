@@ -457,10 +457,10 @@ static int iteration(work *w, rlt_error *err)
     reduce_bucket(w, 0);
     reduce_bucket(w, 1);
     optimize(w);
-    if (t->host_ps > 0) {
+    if (t->host_ps + w->times.host_ps > 0) {
         rlt_op_desc d = rlt_op_desc_init(RLT_OP_HOST, w->rank);
         d.resource = w->compute;
-        d.duration_ps = t->host_ps;
+        d.duration_ps = t->host_ps + w->times.host_ps;
         d.name = named(w, "host");
         w->last = add_op(w, &d, w->last);
     }

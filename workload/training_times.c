@@ -43,6 +43,7 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
         if (!(*all[k] = calloc(n, sizeof(rlt_time))))
             return rlt_nomem(err);
     double again = s.surface->recompute > 0 ? s.surface->recompute : 1;
+    out->host_ps = s.surface->host_ps;
     bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE;
     for (uint32_t i = 0; i < n; i++) {
         const rlt_model_layer *l = &t->model->layers[i];
