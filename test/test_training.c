@@ -48,7 +48,7 @@ static void open_fixture(fixture *f, uint32_t blocks)
     strcpy(s->precision, "any");
     for (int k = 0; k < RLT_WORK_KINDS; k++)
         s->most[k] = 1;
-    s->memory = s->recompute = 1;
+    s->memory = s->backward = 1;
     f->accelerator.n_surfaces = 1;
     f->accelerator.overlap_slowdown = 1;
     f->t = rlt_training_default();

@@ -37,7 +37,7 @@ static void open_fixture(fixture *f, const char *const *settings)
         .peaks = {{"bf16", 1000000000000u}},
         .n_peaks = 1,
         .surfaces =
-            {{.stack = "any", .precision = "any", .most = {1, 1, 1, 1, 1}, .memory = 1, .recompute = 1}},
+            {{.stack = "any", .precision = "any", .most = {1, 1, 1, 1, 1}, .memory = 1, .backward = 1}},
         .n_surfaces = 1};
     f->t = rlt_training_default();
     f->t.model = &f->model;

@@ -28,13 +28,13 @@ typedef struct parameter {
 /* In the order in which they are taken up. Hosts in picoseconds. */
 static const parameter parameters[] = {
     {"matmul", KIND(RLT_WORK_MATMUL), 0.05, 1, false, BY_ROWS, 1},
+    {"tp_power", AT(tp_power), 0, 2, false, BY_TP, 2},
     {"attention", KIND(RLT_WORK_ATTENTION), 0.02, 1, false, BY_SEQUENCE, 3},
-    {"recompute", AT(recompute), 0.3, 1, false, BY_RECOMPUTE, 2},
+    {"backward", AT(backward), 0.5, 1, false, BY_RECOMPUTE, 2},
     {"width_half", AT(width_half), 0, 8192, true, BY_WIDTH, 3},
     {"tokens_half", AT(tokens_half), 0, 16384, true, BY_TOKENS, 4},
     {"memory", AT(memory), 0.2, 1, false, BY_WIDTH, 4},
     {"host", AT(host_ps), 0, 0.5e12, true, BY_TOKENS, 4},
-    {"tp_power", AT(tp_power), 0, 2, false, BY_TP, 3},
 };
 enum { N_PARAMETERS = sizeof parameters / sizeof *parameters, ROWS_EACH = 4 };
 

@@ -29,8 +29,8 @@ static void put_surface(rlt_jw *w, const rlt_surface *s)
     rlt_jw_double(w, "tokens_half", s->tokens_half, 1);
     rlt_jw_double(w, "tp_power", s->tp_power, 4);
     rlt_jw_double(w, "memory", s->memory, 4);
-    if (s->recompute > 0 && s->recompute < 1)
-        rlt_jw_double(w, "recompute", s->recompute, 4);
+    if (s->backward > 0 && s->backward < 1)
+        rlt_jw_double(w, "backward", s->backward, 4);
     if (s->host_ps > 0) {
         char text[32];
         snprintf(text, sizeof text, "%lldus", (long long)(s->host_ps / RLT_US));

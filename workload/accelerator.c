@@ -9,7 +9,7 @@
  *   overlap_slowdown          1 or more; preset 1
  *   surfaces                  stack and precision (preset "any"), most (by kind of work: matmul, attention,
  *                             convolution, lookup, vector; from above 0 to 1), memory (the same), width_half,
- *                             tokens_half, tp_power (from 0; preset 0), recompute (above 0 to 1; preset 1),
+ *                             tokens_half, tp_power (from 0; preset 0), backward (above 0 to 1; preset 1),
  *                             host ("50ms"; preset 0), source
  */
 #include "workload/accelerator.h"
@@ -54,12 +54,12 @@ static int read_number(rlt_json v, const char *key, bool required, double least,
 
 static int read_surface(rlt_json v, rlt_surface *s, rlt_error *err)
 {
-    static const char *const keys[] = {"stack",    "precision", "most",      "width_half", "tokens_half",
-                                       "tp_power", "memory",    "recompute", "host", "source",     NULL};
+    static const char *const keys[] = {"stack",  "precision", "most", "width_half", "tokens_half", "tp_power",
+                                       "memory", "backward",  "host", "source",     NULL};
     static const char *const kinds[] = {"matmul", "attention", "convolution", "lookup", "vector", NULL};
     rlt_json most = rlt_json_get(v, "most");
     int rc;
-    *s = (rlt_surface){.stack = "any", .precision = "any", .recompute = 1};
+    *s = (rlt_surface){.stack = "any", .precision = "any", .backward = 1};
     if ((rc = rlt_json_only(v, keys, err)) ||
         (rc = read_text(v, "stack", false, s->stack, sizeof s->stack, err)) ||
         (rc = read_text(v, "precision", false, s->precision, sizeof s->precision, err)) ||
@@ -67,7 +67,7 @@ static int read_surface(rlt_json v, rlt_surface *s, rlt_error *err)
         (rc = read_number(v, "tokens_half", false, 0, 1e9, &s->tokens_half, err)) ||
         (rc = read_number(v, "tp_power", false, 0, 4, &s->tp_power, err)) ||
         (rc = read_number(v, "memory", true, LEAST, 1, &s->memory, err)) ||
-        (rc = read_number(v, "recompute", false, LEAST, 1, &s->recompute, err)) ||
+        (rc = read_number(v, "backward", false, LEAST, 1, &s->backward, err)) ||
         (rc = rlt_json_get_duration(v, "host", false, &s->host_ps, err)) ||
         (rc = read_text(v, "source", false, s->source, sizeof s->source, err)))
         return rc;
@@ -230,7 +230,7 @@ static double power(double x, double p)
 static double efficiency(const rlt_surface *s, const rlt_work *w)
 {
     double e = s->most[w->kind];
-    if (w->kind != RLT_WORK_MATMUL && w->kind != RLT_WORK_ATTENTION)
+    if (w->kind != RLT_WORK_MATMUL)
         return e;
     if (w->width) {
         double width = w->width / power(w->tp ? w->tp : 1, s->tp_power);

@@ -9,8 +9,9 @@
  *
  *   e = most * w / (w + w_half) * t / (t + t_half),   w = width / tp^tp_power, t = tokens of the microbatch
  *
- * Only matrix products and attention have the two factors: an image is work enough for a convolution, and
- * what memory bounds is no faster for being large.
+ * Only matrix products have the two factors: the matrices of attention are as wide as a head, whatever the
+ * model's width, an image is work enough for a convolution, and what memory bounds is no faster for being
+ * large.
  *
  * Accelerators are JSON files in workload/accelerators/, each with the source of its numbers; surfaces are
  * fitted by `ringlet calibrate-training` on measured runs, never to a single row.
@@ -36,10 +37,11 @@ typedef struct rlt_surface {
     double most[RLT_WORK_KINDS]; /* of peak at large sizes */
     double width_half, tokens_half, tp_power;
     double memory; /* e_memory */
-    /* Of recomputation, times e: what drops activations and makes them again takes its time, too. 0: 1. */
-    double recompute;
-    rlt_time host_ps;  /* fixed time of an iteration on this stack: data, logging, launches of the optimizer */
-    char source[512];  /* what it was fitted to */
+    /* Of the backward pass, times e: its products have other shapes, gradients are added up, and it shares
+     * the machine with communication. Recomputation is as efficient as the forward pass. 0: 1. */
+    double backward;
+    rlt_time host_ps; /* fixed time of an iteration on this stack: data, logging, launches of the optimizer */
+    char source[512]; /* what it was fitted to */
 } rlt_surface;
 
 typedef struct rlt_accelerator {

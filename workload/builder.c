@@ -244,35 +244,35 @@ uint32_t rlt_build_group(rlt_builder *b, const char *label, const uint32_t *rank
     return g;
 }
 
-static int check_communication(rlt_builder *b, const rlt_op_desc *d, const char *where)
+static int check_communication(rlt_builder *b, const rlt_op_desc *d)
 {
     if (d->timed && (d->bytes || d->send_counts))
-        return rlt_fail(&b->error, RLT_EUSAGE, where, "has both bytes and a time of its own");
+        return rlt_fail(&b->error, RLT_EUSAGE, NULL, "has both bytes and a time of its own");
     if (d->kind == RLT_OP_COLLECTIVE) {
         if ((unsigned)d->coll >= RLT_COLL_KINDS || d->coll == RLT_SEND_RECV)
-            return rlt_fail(&b->error, RLT_EUSAGE, where, "no such collective: %d", (int)d->coll);
+            return rlt_fail(&b->error, RLT_EUSAGE, NULL, "no such collective: %d", (int)d->coll);
         if (d->group >= b->n_groups)
-            return rlt_fail(&b->error, RLT_EUSAGE, where, "a collective without a group");
+            return rlt_fail(&b->error, RLT_EUSAGE, NULL, "a collective without a group");
         uint32_t n = b->store->group_first[d->group + 1] - b->store->group_first[d->group];
         if (rlt_coll_rooted(d->coll) && d->root >= n)
-            return rlt_fail(&b->error, RLT_ESCHEMA, where,
+            return rlt_fail(&b->error, RLT_ESCHEMA, NULL,
                             "root %" PRIu32 " of a group of %" PRIu32 " members", d->root, n);
         if (d->send_counts && d->coll != RLT_ALL_TO_ALL)
-            return rlt_fail(&b->error, RLT_EUSAGE, where, "bytes per member are for all_to_all only");
+            return rlt_fail(&b->error, RLT_EUSAGE, NULL, "bytes per member are for all_to_all only");
         return 0;
     }
     if (d->peer >= b->n_ranks)
-        return rlt_fail(&b->error, RLT_ERANGE, where,
+        return rlt_fail(&b->error, RLT_ERANGE, NULL,
                         "the other side is rank %" PRIu32 ", but there are only %" PRIu32, d->peer,
                         b->n_ranks);
     if (d->peer == d->rank)
-        return rlt_fail(&b->error, RLT_ESCHEMA, where, "a message from a rank to itself");
+        return rlt_fail(&b->error, RLT_ESCHEMA, NULL, "a message from a rank to itself");
     return 0;
 }
 
-static int add_communication(rlt_builder *b, const rlt_op_desc *d, const char *where)
+static int add_communication(rlt_builder *b, const rlt_op_desc *d)
 {
-    int rc = check_communication(b, d, where);
+    int rc = check_communication(b, d);
     if (rc == 0)
         rc = rlt_grow(&b->comms, &b->comms_capacity, sizeof *b->comms, (uint64_t)b->n_comms + 1, RLT_MAX_OPS,
                       "communications", &b->error);
@@ -299,28 +299,35 @@ static int add_communication(rlt_builder *b, const rlt_op_desc *d, const char *w
     return 0;
 }
 
+/* The operation that failed is named only then: most do not. */
+static uint32_t refuse(rlt_builder *b, const rlt_op_desc *d)
+{
+    if (!b->error.where[0])
+        snprintf(b->error.where, sizeof b->error.where, "rank %" PRIu32 ": operation '%.100s'", d->rank,
+                 rlt_interned(&b->store->strings, d->name));
+    return RLT_NONE;
+}
+
 uint32_t rlt_build_op(rlt_builder *b, const rlt_op_desc *d)
 {
     if (rlt_build_failed(b) || !good_rank(b, d->rank, "an operation"))
         return RLT_NONE;
     rlt_program_store *s = b->store;
-    char where[160];
-    snprintf(where, sizeof where, "rank %" PRIu32 ": operation '%.100s'", d->rank,
-             rlt_interned(&s->strings, d->name));
     if (d->duration_ps < 0 || d->duration_ps > RLT_TIME_MAX) {
-        (void)rlt_fail(&b->error, RLT_ERANGE, where, "a duration of %" PRId64 " ps", d->duration_ps);
-        return RLT_NONE;
+        (void)rlt_fail(&b->error, RLT_ERANGE, NULL, "a duration of %" PRId64 " ps", d->duration_ps);
+        return refuse(b, d);
     }
     if (d->resource != RLT_NONE &&
         (d->resource >= b->n_resources || s->resources[d->resource].rank != d->rank)) {
-        (void)rlt_fail(&b->error, RLT_EUSAGE, where, "runs on a resource of another rank");
-        return RLT_NONE;
+        (void)rlt_fail(&b->error, RLT_EUSAGE, NULL, "runs on a resource of another rank");
+        return refuse(b, d);
     }
     bool communicates = d->kind >= RLT_OP_COLLECTIVE;
     if (rlt_grow(&s->ops, &b->ops_capacity, sizeof *s->ops, (uint64_t)b->n_ops + 1, RLT_MAX_OPS, "operations",
-                 &b->error) < 0 ||
-        (communicates && add_communication(b, d, where) < 0))
+                 &b->error) < 0)
         return RLT_NONE;
+    if (communicates && add_communication(b, d) < 0)
+        return refuse(b, d);
     s->ops[b->n_ops] = (rlt_op){
         .duration_ps = communicates && !d->timed ? 0 : d->duration_ps,
         .recorded_ps = d->recorded_ps < 0 ? -1 : d->recorded_ps,

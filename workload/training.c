@@ -261,30 +261,46 @@ static uint32_t places(const rlt_model *m)
     return n;
 }
 
-/* The first layer of the k-th part that a stage may begin with; layers before the first go with it. */
-static uint32_t begin_of(const rlt_model *m, uint32_t k)
+/* The k-th layer that a stage may begin with; of none: the end. */
+static uint32_t movable(const rlt_model *m, uint32_t k)
 {
-    if (k == 0)
-        return 0;
     for (uint32_t i = 0; i < m->n_layers; i++)
         if (m->layers[i].movable && k-- == 0)
             return i;
     return m->n_layers;
 }
 
+/* The first layer of a last block that no stage may begin with, but for one that has it alone: logits. */
+static uint32_t head_of(const rlt_model *m)
+{
+    uint32_t i = m->n_layers - 1;
+    while (i > 0 && m->layers[i - 1].block == m->layers[i].block)
+        i--;
+    return m->layers[i].movable ? m->n_layers : i;
+}
+
+/* Chunks beyond one a block that a model can have: logits alone, then embeddings, too (Megatron-LM's
+ * account_for_loss_in_pipeline_split and account_for_embedding_in_pipeline_split). */
+static uint32_t spare(const rlt_model *m)
+{
+    bool head = head_of(m) < m->n_layers;
+    return head ? 1 + (movable(m, 0) > 0) : 0;
+}
+
 void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first, uint32_t *end)
 {
-    uint32_t chunks = t->size[RLT_AXIS_PP] * t->vp, n = places(t->model);
-    if (chunks == 1) {
-        *first = 0;
-        *end = t->model->n_layers;
-        return;
+    const rlt_model *m = t->model;
+    uint32_t chunks = t->size[RLT_AXIS_PP] * t->vp, n = places(m), begins[2];
+    /* The first n mod chunks have one block more. */
+    uint32_t least = n / chunks, more = n % chunks, before = chunks > n + 1;
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t c = chunk + k, block = c * least + (c < more ? c : more);
+        if (chunks > n && chunks > 1)
+            block = c - (c >= before ? before : 0);
+        begins[k] = c == 0 ? 0 : c >= chunks ? m->n_layers : block >= n ? head_of(m) : movable(m, block);
     }
-    /* The first n mod chunks have one more. */
-    uint32_t least = n / chunks, more = n % chunks;
-    uint32_t begin = chunk * least + (chunk < more ? chunk : more), size = least + (chunk < more);
-    *first = begin_of(t->model, begin);
-    *end = chunk + 1 == chunks ? t->model->n_layers : begin_of(t->model, begin + size);
+    *first = begins[0];
+    *end = begins[1];
 }
 
 /* Checks */
@@ -315,7 +331,7 @@ static int check_schedule(rlt_training *t, rlt_error *err)
     uint32_t pp = t->size[RLT_AXIS_PP], n = places(t->model);
     if (t->vp > 1 && t->schedule != RLT_SCHEDULE_INTERLEAVED)
         return rlt_fail(err, RLT_ESCHEMA, "vp", "several chunks a stage need schedule=interleaved");
-    if (pp * t->vp > 1 && pp * t->vp > n)
+    if (pp * t->vp > 1 && pp * t->vp > n + (n ? spare(t->model) : 0))
         return rlt_fail(err, RLT_ESCHEMA, "pp", "%u stages x %u chunks of a model of %u blocks", pp, t->vp,
                         n);
     if (t->schedule == RLT_SCHEDULE_INTERLEAVED && rlt_training_microbatches(t) % pp)

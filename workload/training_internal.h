@@ -22,7 +22,7 @@ uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage);
 /* Of each layer and one microbatch on one rank. */
 typedef struct rlt__times {
     rlt_time *forward, *backward, *weights,
-        *again; /* weights: their gradients, where apart; again: recomputed */
+        *again;       /* weights: their gradients, where apart; again: recomputed */
     rlt_time host_ps; /* of the stack, an iteration */
 } rlt__times;
 int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err);

@@ -42,7 +42,7 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
     for (size_t k = 0; k < 4; k++)
         if (!(*all[k] = calloc(n, sizeof(rlt_time))))
             return rlt_nomem(err);
-    double again = s.surface->recompute > 0 ? s.surface->recompute : 1;
+    double slower = s.surface->backward > 0 ? 1 / s.surface->backward : 1;
     out->host_ps = s.surface->host_ps;
     bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE;
     for (uint32_t i = 0; i < n; i++) {
@@ -50,10 +50,10 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
         double back = l->backward_flop, weights = l->parameters + l->expert_parameters > 0 ? back / 2 : 0;
         double moved = l->moved_elements;
         out->forward[i] = time_of(&s, l, l->forward_flop, moved);
-        out->backward[i] = time_of(&s, l, apart ? back - weights : back, 2 * moved);
-        out->weights[i] = apart ? time_of(&s, l, weights, 0) : 0;
+        out->backward[i] = time_of(&s, l, (apart ? back - weights : back) * slower, 2 * moved);
+        out->weights[i] = apart ? time_of(&s, l, weights * slower, 0) : 0;
         if (recomputed(t, l))
-            out->again[i] = (rlt_time)((double)out->forward[i] / again + 0.5);
+            out->again[i] = out->forward[i];
     }
     return 0;
 }
