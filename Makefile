@@ -5,6 +5,7 @@
 #   SANITIZE=address,undefined     build into build-<names>/ with these sanitizers
 #   BUILD=dir                      where everything built goes (default build)
 #   PREFIX=/usr/local DESTDIR=     where install puts things
+#   LEAVE_MODEL_OUT=1              validate: efficiencies fitted without the model that they are shown for, too (minutes)
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
@@ -153,13 +154,17 @@ bench: deps
 	@$(MAKE) --no-print-directory all benches
 	@BUILD=$(BUILD) test/bench.sh
 
-# How far simulations are from measured collectives, with the constants shipped in topologies/.
+# How far simulations are from measured collectives, and predictions from measured trainings, with the constants shipped in topologies/
+# and workload/accelerators/. LEAVE_MODEL_OUT=1 fits those of accelerators anew, to all models but one, too (minutes).
 MEASURED ?= ../shared/data/collectives/measured_collectives.csv
+MEASURED_TRAINING ?= ../shared/data/throughput/measured_training.csv
 validate: EVALUATIONS ?= 600
 validate: all
 	@if [ -r $(MEASURED) ]; then $(BUILD)/ringlet calibrate --check $(MEASURED) && \
 	    $(BUILD)/ringlet calibrate --leave-one-out nvswitch -w inplace=out -w dtype=half --max-evaluations $(EVALUATIONS) $(MEASURED); \
 	else echo 'validate: skipped, $(MEASURED) is not here (MEASURED=FILE names another table)'; fi
+	@if [ -r $(MEASURED_TRAINING) ]; then $(BUILD)/ringlet calibrate-training $(if $(LEAVE_MODEL_OUT),--leave-model-out,--check) $(MEASURED_TRAINING); \
+	else echo 'validate: skipped, $(MEASURED_TRAINING) is not here (MEASURED_TRAINING=FILE names another table)'; fi
 
 # A shared object that makes the k-th allocation fail, for tests that preload it.
 tests: $(TESTS) $(if $(SANITIZE),,$(BUILD)/test/fail_malloc.so)

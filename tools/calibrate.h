@@ -145,6 +145,7 @@ typedef struct rlt_fit {
     uint32_t n;
     double x[RLT_MAX_CONSTANTS], low[RLT_MAX_CONSTANTS], high[RLT_MAX_CONSTANTS], step;
     uint32_t evaluations;
+    bool smooth; /* but for a kink here and there; at least two variables */
     double (*f)(void *ctx, const double *x, bool *stop);
     void *ctx;
     double least; /* found */

@@ -26,7 +26,7 @@ static const rlt_option use_options[] = {
     {"source", 0, RLT_OPT_TEXT, "TEXT", "What the files shall name as the source (default: the table).",
      AT(source)},
     {"max-evaluations", 0, RLT_OPT_COUNT, "N", "Predictions of each group's rows at most, for a fit.",
-     AT(evaluations), .preset = "400", .min = 1, .max = 1000000},
+     AT(evaluations), .preset = "300", .min = 1, .max = 1000000},
     {0}};
 static const rlt_option report_options[] = {
     {"rows", 0, RLT_OPT_FLAG, NULL, "Show each run (in CSV: instead of the groups).", AT(rows),
@@ -142,7 +142,7 @@ static const rlt_column row_columns[] = {
 enum { N_ROW = sizeof row_columns / sizeof *row_columns };
 
 enum { DENSE, MOE, OLD, CLASSES, ALL_GROUPS = -1 };
-static const char *const classes[] = {"dense", "experts", "dense, V100"};
+static const char *const classes[] = {"dense", "experts", "V100"};
 
 static int class_of(const rlt_train_row *r)
 {

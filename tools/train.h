@@ -44,11 +44,10 @@ typedef struct rlt_train_group {
     char accelerator[32], precision[16], stack[32];
     uint32_t rows, models;   /* dense ones */
     rlt_accelerator machine; /* with the surface being tried as its only one */
-    rlt_surface shipped;     /* before the fit: what the file says */
-    bool own;                /* the file has one for this very group */
+    rlt_surface start;       /* of fits: what the file says of any stack and precision */
     rlt_surface fitted;
     uint32_t n_fitted; /* parameters; 0: not fitted */
-    double misfit_before, misfit;
+    double misfit;
     uint32_t tried;
 } rlt_train_group;
 

@@ -31,8 +31,8 @@ static const parameter parameters[] = {
     {"tp_power", AT(tp_power), 0, 2, false, BY_TP, 2},
     {"attention", KIND(RLT_WORK_ATTENTION), 0.02, 1, false, BY_SEQUENCE, 3},
     {"backward", AT(backward), 0.5, 1, false, BY_RECOMPUTE, 2},
-    {"width_half", AT(width_half), 0, 8192, true, BY_WIDTH, 3},
-    {"tokens_half", AT(tokens_half), 0, 16384, true, BY_TOKENS, 4},
+    {"width_half", AT(width_half), 0, 2048, true, BY_WIDTH, 3},
+    {"tokens_half", AT(tokens_half), 0, 8192, true, BY_TOKENS, 4},
     {"memory", AT(memory), 0.2, 1, false, BY_WIDTH, 4},
     {"host", AT(host_ps), 0, 0.5e12, true, BY_TOKENS, 4},
 };
@@ -130,7 +130,7 @@ static void choose(search *s)
 static int seek(search *s, uint32_t evaluations, rlt_error *err)
 {
     static const double steps[] = {0.15, 0.05};
-    rlt_fit fit = {.n = s->n, .f = misfit_at, .ctx = s};
+    rlt_fit fit = {.n = s->n, .smooth = s->n > 1, .f = misfit_at, .ctx = s};
     rlt_train_group *g = s->group;
     int rc = 0;
     for (uint32_t i = 0; i < s->n; i++) {
@@ -184,6 +184,7 @@ int rlt_train_fit(rlt_train_predictor *p, rlt_train_rows *t, uint32_t group, con
     }
     s.group->n_fitted = 0;
     if (s.n_rows >= 2 || (but && s.n_rows)) {
+        s.group->machine.surfaces[0] = s.group->start;
         choose(&s);
         rc = seek(&s, evaluations, err);
         round_off(&s.group->machine.surfaces[0]);

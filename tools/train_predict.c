@@ -56,16 +56,16 @@ static int open_group(rlt_train_group *g, const rlt_train_row *row, rlt_error *e
     snprintf(g->precision, sizeof g->precision, "%s", row->training.precision);
     snprintf(g->stack, sizeof g->stack, "%s", row->training.stack);
     int rc = rlt_find_accelerator(g->accelerator, &g->machine, err);
-    if (!rc)
-        rc = rlt_accelerator_surface(&g->machine, g->stack, g->precision, &s, err);
-    if (rc)
+    if (rc || (rc = rlt_accelerator_surface(&g->machine, NULL, NULL, &s, err)))
         return rc;
-    g->own = strcmp(s->stack, g->stack) == 0 && strcmp(s->precision, g->precision) == 0;
-    g->shipped = *s;
-    g->machine.surfaces[0] = g->shipped;
+    g->start = *s;
+    if ((rc = rlt_accelerator_surface(&g->machine, g->stack, g->precision, &s, err)))
+        return rc;
+    g->fitted = *s;
+    snprintf(g->fitted.stack, sizeof g->fitted.stack, "any");
+    snprintf(g->fitted.precision, sizeof g->fitted.precision, "any");
+    g->machine.surfaces[0] = g->fitted;
     g->machine.n_surfaces = 1;
-    snprintf(g->machine.surfaces[0].stack, sizeof g->shipped.stack, "any");
-    snprintf(g->machine.surfaces[0].precision, sizeof g->shipped.precision, "any");
     return 0;
 }
 

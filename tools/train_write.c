@@ -15,6 +15,13 @@ static bool like(const rlt_surface *s, const rlt_train_group *g)
     return strcmp(s->stack, g->stack) == 0 && strcmp(s->precision, g->precision) == 0;
 }
 
+static void put_number(rlt_jw *w, const char *key, double x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.4g", x);
+    rlt_jw_raw(w, key, text);
+}
+
 static void put_surface(rlt_jw *w, const rlt_surface *s)
 {
     static const char *const kinds[] = {"matmul", "attention", "convolution", "lookup", "vector"};
@@ -23,14 +30,14 @@ static void put_surface(rlt_jw *w, const rlt_surface *s)
     rlt_jw_string(w, "precision", s->precision);
     rlt_jw_object(w, "most");
     for (int k = 0; k < RLT_WORK_KINDS; k++)
-        rlt_jw_double(w, kinds[k], s->most[k], 4);
+        put_number(w, kinds[k], s->most[k]);
     rlt_jw_end_object(w);
-    rlt_jw_double(w, "width_half", s->width_half, 1);
-    rlt_jw_double(w, "tokens_half", s->tokens_half, 1);
-    rlt_jw_double(w, "tp_power", s->tp_power, 4);
-    rlt_jw_double(w, "memory", s->memory, 4);
+    put_number(w, "width_half", s->width_half);
+    put_number(w, "tokens_half", s->tokens_half);
+    put_number(w, "tp_power", s->tp_power);
+    put_number(w, "memory", s->memory);
     if (s->backward > 0 && s->backward < 1)
-        rlt_jw_double(w, "backward", s->backward, 4);
+        put_number(w, "backward", s->backward);
     if (s->host_ps > 0) {
         char text[32];
         snprintf(text, sizeof text, "%lldus", (long long)(s->host_ps / RLT_US));
@@ -41,10 +48,33 @@ static void put_surface(rlt_jw *w, const rlt_surface *s)
     rlt_jw_end_object(w);
 }
 
+/* As a member of the file's object: two blanks in front of every line but the first. */
+static char *indented(char *text)
+{
+    size_t lines = 0, used = 0, length = strlen(text);
+    while (length && text[length - 1] == '\n')
+        text[--length] = '\0';
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '\n';
+    char *out = malloc(length + 2 * lines + 1);
+    for (size_t i = 0; i < length && out; i++) {
+        out[used++] = text[i];
+        if (text[i] == '\n') {
+            out[used++] = ' ';
+            out[used++] = ' ';
+        }
+    }
+    if (out)
+        out[used] = '\0';
+    free(text);
+    return out;
+}
+
 /* The surfaces that there are, those fitted anew instead of or after them. */
 static char *surfaces_of(rlt_train_predictor *p, const rlt_accelerator *a, const char *name,
-                         const char *source, size_t *length)
+                         const char *source)
 {
+    size_t length;
     const rlt_train_group *g;
     rlt_jw w;
     rlt_jw_init(&w, true);
@@ -70,7 +100,8 @@ static char *surfaces_of(rlt_train_predictor *p, const rlt_accelerator *a, const
         put_surface(&w, &s);
     }
     rlt_jw_end_array(&w);
-    return rlt_jw_finish(&w, length);
+    char *text = rlt_jw_finish(&w, &length);
+    return text ? indented(text) : NULL;
 }
 
 static int write_one(rlt_train_predictor *p, const rlt_train_group *g, const char *dir, const char *source,
@@ -78,7 +109,7 @@ static int write_one(rlt_train_predictor *p, const rlt_train_group *g, const cha
 {
     rlt_accelerator a;
     char path[4096], from[4096], *text = NULL, *surfaces = NULL;
-    size_t length, size;
+    size_t length;
     int rc = rlt_find_accelerator(g->accelerator, &a, err);
     if (rc)
         return rc;
@@ -87,7 +118,7 @@ static int write_one(rlt_train_predictor *p, const rlt_train_group *g, const cha
         return rlt_fail(err, RLT_EIO, g->accelerator, "its file cannot be found again");
     if ((rc = rlt_read_file(from, 1 << 20, &text, &length, err)))
         return rc;
-    surfaces = surfaces_of(p, &a, g->accelerator, source, &size);
+    surfaces = surfaces_of(p, &a, g->accelerator, source);
     rc = surfaces ? rlt_json_edit(from, &text, &length, "surfaces", surfaces, err) : rlt_nomem(err);
     if (!rc)
         rc = rlt_file_write(path, text, length, err);
