@@ -140,8 +140,55 @@ static void same_time(void **state)
     }
 }
 
+/* The backward pass at half the efficiency takes twice as long, recomputation does not; and a stack's own
+ * time comes once an iteration. */
+static void stack_factors(void **state)
+{
+    static const char *const settings[] = {"recompute", "full", "batch", "2", NULL};
+    fixture f;
+    (void)state;
+    open_fixture(&f, settings);
+    f.accelerator.surfaces[0].backward = 0.5;
+    f.accelerator.surfaces[0].host_ps = 7 * RLT_MS;
+    double ms = (double)all_ranks(&f, 1, "switch:1@1GB/s,0ns") / RLT_MS;
+    assert_true(fabs(ms - (2 * BLOCKS * (1 + 1 + 4) + 7)) < 1e-3);
+    rlt_model_free(&f.model);
+}
+
+/* Embedding, 4 blocks of two layers, logits: as many chunks as blocks keep them with a block; one more has
+ * the logits alone, two more the embedding, too; and no more than that. */
+static void chunks(void **state)
+{
+    static const uint32_t begins[3][7] = {{0, 3, 5, 7, 10}, {0, 3, 5, 7, 9, 10}, {0, 1, 3, 5, 7, 9, 10}};
+    static const char *const none[] = {NULL};
+    (void)state;
+    for (uint32_t more = 0; more < 3; more++) {
+        fixture f;
+        open_fixture(&f, none);
+        f.model.n_layers = 10;
+        for (uint32_t i = 0; i < 10; i++) {
+            f.model.layers[i].movable = i % 2 && i < 9;
+            f.model.layers[i].block = (i + 1) / 2;
+        }
+        f.t.size[RLT_AXIS_PP] = 4 + more;
+        assert_int_equal(rlt_training_plan(&f.t, 4 + more, &f.err), 0);
+        for (uint32_t c = 0; c < 4 + more; c++) {
+            uint32_t first, end;
+            rlt_training_layers(&f.t, c, &first, &end);
+            assert_int_equal(first, begins[more][c]);
+            assert_int_equal(end, begins[more][c + 1]);
+        }
+        f.t.size[RLT_AXIS_PP] = 7;
+        f.t.size[RLT_AXIS_DP] = 1;
+        f.t.batch = 7;
+        assert_int_equal(rlt_training_plan(&f.t, 7, &f.err), RLT_ESCHEMA);
+        rlt_model_free(&f.model);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(prefetch), cmocka_unit_test(same_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prefetch), cmocka_unit_test(same_time),
+                                       cmocka_unit_test(stack_factors), cmocka_unit_test(chunks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
