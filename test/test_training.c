@@ -133,6 +133,51 @@ static void recomputation(void **state)
     rlt_model_free(&f.model);
 }
 
+/* Bound by memory, by hand: activations grow with the microbatch and are divided over tp; weights do not
+ * grow, and are divided over tp and, of experts, over ep. Forward reads them; backward reads them and reads
+ * and writes their gradients. A table is not gone through. */
+static void moved(void **state)
+{
+    enum { SAMPLES = 3, TP = 2, EP = 4, MOVED = 5000, DENSE = 4000, EXPERTS = 16000, TIED = 600 };
+    static const struct {
+        const char *main_gradient;
+        double kept;
+    } rows[] = {{"0", 2}, {"4", 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int apart = 0; apart < 2; apart++) {
+            fixture f;
+            rlt_time forward[2], backward[2];
+            open_fixture(&f, 2);
+            rlt_model_layer *l = f.model.layers;
+            for (int k = 0; k < 2; k++) {
+                l[k].parameters = DENSE;
+                l[k].moved_elements = MOVED;
+                l[k].forward_flop = l[k].backward_flop = 1;
+            }
+            l[0].expert_parameters = EXPERTS;
+            l[0].experts = EP;
+            l[0].tied_parameters = TIED;
+            l[1].work = RLT_WORK_LOOKUP;
+            f.accelerator.memory_Bps = 1000000000;
+            set(&f, "tp", "2");
+            set(&f, "ep", "4");
+            set(&f, "microbatch", "3");
+            set(&f, "main_gradient", rows[i].main_gradient);
+            set(&f, "schedule", apart ? "zero-bubble" : "1f1b");
+            assert_int_equal(rlt_training_plan(&f.t, 8, &f.err), 0);
+            assert_int_equal(rlt_training_layer_times(&f.t, forward, backward, &f.err), 0);
+            double a = 2.0 * SAMPLES * MOVED / TP, w = (DENSE + TIED + EXPERTS / (double)EP) / TP;
+            double expected[4] = {a + 2 * w, 2 * a + (2 + 2 * rows[i].kept) * w, a, 2 * a};
+            rlt_time got[4] = {forward[0], backward[0], forward[1], backward[1]};
+            for (int k = 0; k < 4; k++)
+                if (got[k] != (rlt_time)(expected[k] * RLT_NS))
+                    fail_msg("case %zu %d %d: %lld ps, expected %.0f ns", i, apart, k, (long long)got[k],
+                             expected[k]);
+            rlt_model_free(&f.model);
+        }
+}
+
 /* Messages by rank: AxoNN's counts are m for first and last stage, 2 m between (forward and backward). */
 static void messages(void **state)
 {
@@ -286,9 +331,9 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bubbles),   cmocka_unit_test(recomputation), cmocka_unit_test(messages),
-        cmocka_unit_test(gradients), cmocka_unit_test(inside_layers), cmocka_unit_test(states),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(bubbles),  cmocka_unit_test(recomputation), cmocka_unit_test(moved),
+        cmocka_unit_test(messages), cmocka_unit_test(gradients),     cmocka_unit_test(inside_layers),
+        cmocka_unit_test(states),   cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

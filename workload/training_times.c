@@ -10,18 +10,37 @@ typedef struct speed {
     uint64_t peak_Flops;
 } speed;
 
-static rlt_time time_of(const speed *s, const rlt_model_layer *l, double flop, double elements)
+/* Bytes of the weights that a pass goes through once, however many tokens the microbatch has: read forward;
+ * read backward for the gradient of the inputs. Tables are not gone through, but for the rows looked up. */
+static double weights_bytes(const rlt_training *t, const rlt_model_layer *l)
+{
+    double tied = (double)l->tied_parameters / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    return l->work == RLT_WORK_LOOKUP ? 0
+                                      : (rlt__held(t, l) + rlt__held_experts(t, l) + tied) * t->element_bytes;
+}
+
+/* And of their gradients, to which each microbatch adds: read and written, in the precision kept. */
+static double gradients_bytes(const rlt_training *t, const rlt_model_layer *l)
+{
+    uint32_t kept = t->main_gradient_bytes ? t->main_gradient_bytes : t->element_bytes;
+    return weights_bytes(t, l) / t->element_bytes * 2 * kept;
+}
+
+/* `elements` of activations are of a sample. */
+static rlt_time time_of(const speed *s, const rlt_model_layer *l, double flop, double elements,
+                        double weights)
 {
     const rlt_training *t = s->t;
     double split = (l->sharded ? t->size[RLT_AXIS_TP] : 1) * (double)t->size[RLT_AXIS_CP];
     bool matrix = l->work == RLT_WORK_MATMUL || l->work == RLT_WORK_CONVOLUTION;
     rlt_work x = {.kind = (rlt_work_kind)l->work,
                   .flop = flop * t->microbatch / split * (matrix ? t->slowdown : 1),
-                  .bytes = elements * t->microbatch * t->element_bytes / split,
+                  .bytes = elements * t->microbatch * t->element_bytes / split + weights,
                   .width = t->model->hidden,
                   .tokens = (double)t->microbatch * t->model->tokens / t->size[RLT_AXIS_CP],
                   .tp = l->sharded ? t->size[RLT_AXIS_TP] : 1};
-    return flop > 0 || elements > 0 ? rlt_accelerator_time(t->accelerator, s->surface, s->peak_Flops, &x) : 0;
+    return x.flop > 0 || x.bytes > 0 ? rlt_accelerator_time(t->accelerator, s->surface, s->peak_Flops, &x)
+                                     : 0;
 }
 
 static bool recomputed(const rlt_training *t, const rlt_model_layer *l)
@@ -48,10 +67,13 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
     for (uint32_t i = 0; i < n; i++) {
         const rlt_model_layer *l = &t->model->layers[i];
         double back = l->backward_flop, weights = l->parameters + l->expert_parameters > 0 ? back / 2 : 0;
-        double moved = l->moved_elements;
-        out->forward[i] = time_of(&s, l, l->forward_flop, moved);
-        out->backward[i] = time_of(&s, l, (apart ? back - weights : back) * slower, 2 * moved);
-        out->weights[i] = apart ? time_of(&s, l, weights * slower, 0) : 0;
+        double moved = l->moved_elements, read = weights_bytes(t, l), added = gradients_bytes(t, l);
+        out->forward[i] = time_of(&s, l, l->forward_flop, moved, read);
+        /* Half of what the backward pass moves is for the gradient of the weights. */
+        bool split = apart && weights > 0;
+        out->backward[i] = time_of(&s, l, (split ? back - weights : back) * slower, (split ? 1 : 2) * moved,
+                                   read + (split ? 0 : added));
+        out->weights[i] = split ? time_of(&s, l, weights * slower, moved, added) : 0;
         if (recomputed(t, l))
             out->again[i] = out->forward[i];
     }
