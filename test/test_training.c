@@ -178,6 +178,64 @@ static void moved(void **state)
         }
 }
 
+/* An embedding before the blocks, whose matrix the logits behind them use again. */
+static void open_tied(fixture *f, uint32_t blocks, uint32_t matrix)
+{
+    open_fixture(f, blocks + 2);
+    rlt_model_layer *first = f->model.layers, *last = &f->model.layers[blocks + 1];
+    first->work = RLT_WORK_LOOKUP;
+    first->movable = last->movable = false;
+    first->parameters = matrix;
+    last->tied_parameters = matrix;
+    last->parameters = 0;
+}
+
+/* Four stages: the last has the matrix a second time, with its gradient and state, and after the gradients
+ * of the data-parallel ranks the pair adds up its own (Megatron-LM's embedding group). One stage, or stages
+ * with copies that go their own ways: nothing of the kind. */
+static void tied(void **state)
+{
+    enum { MATRIX = 30000, TP = 2, DP = 2 };
+    static const struct {
+        const char *pp, *tie;
+        uint32_t pairs;
+    } rows[] = {{"1", "on", 0}, {"4", "on", TP * DP}, {"4", "off", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        open_tied(&f, BLOCKS, MATRIX);
+        set(&f, "pp", rows[i].pp);
+        set(&f, "tie", rows[i].tie);
+        set(&f, "tp", "2");
+        set(&f, "dp", "2");
+        set(&f, "batch", "8");
+        rlt_program *p = program_of(&f, 0);
+        uint32_t stages = f.t.size[RLT_AXIS_PP], pairs = 0;
+        for (uint32_t s = 0; s < stages; s++) {
+            uint32_t held = BLOCKS / stages * WEIGHTS + (s == 0 || s == stages - 1 ? MATRIX : 0);
+            assert_true(rlt_training_memory_of(&f.t, s).total == 16.0 * held / TP);
+        }
+        uint64_t reduced = 0;
+        for (uint32_t c = 0; c < p->n_comms; c++) {
+            const uint32_t *g = &p->group_ranks[p->group_first[p->comms[c].group]];
+            if (p->comms[c].kind != RLT_ALL_REDUCE)
+                continue;
+            reduced += p->comms[c].bytes;
+            if (stages == 1 || g[1] - g[0] != 3 * TP * DP)
+                continue;
+            assert_int_equal(p->comms[c].bytes, MATRIX * 2 / TP);
+            assert_int_equal(p->group_first[p->comms[c].group + 1] - p->group_first[p->comms[c].group], 2);
+            pairs++;
+        }
+        assert_int_equal(pairs, rows[i].pairs);
+        /* Of each of the TP shares: all parameters and the copy, and a pair for each of DP. */
+        uint32_t copies = stages > 1 ? 2 : 1;
+        assert_int_equal(reduced, 2 * (BLOCKS * WEIGHTS + copies * MATRIX) + 2 * pairs * MATRIX / TP);
+        rlt_program_free(p);
+        rlt_model_free(&f.model);
+    }
+}
+
 /* Messages by rank: AxoNN's counts are m for first and last stage, 2 m between (forward and backward). */
 static void messages(void **state)
 {
@@ -331,9 +389,9 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bubbles),  cmocka_unit_test(recomputation), cmocka_unit_test(moved),
-        cmocka_unit_test(messages), cmocka_unit_test(gradients),     cmocka_unit_test(inside_layers),
-        cmocka_unit_test(states),   cmocka_unit_test(refused),
+        cmocka_unit_test(bubbles),       cmocka_unit_test(recomputation), cmocka_unit_test(moved),
+        cmocka_unit_test(tied),          cmocka_unit_test(messages),      cmocka_unit_test(gradients),
+        cmocka_unit_test(inside_layers), cmocka_unit_test(states),        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/units.h"
+#include "workload/training_internal.h"
 
 rlt_training rlt_training_default(void)
 {
@@ -27,6 +28,7 @@ rlt_training rlt_training_default(void)
                           .first_bucket_bytes = (uint64_t)1 << 20,
                           .prefetch = true,
                           .overlap = true,
+                          .tie = true,
                           .compress_rate = 16e9,
                           .slowdown = 1};
 }
@@ -75,6 +77,7 @@ static const setting settings[] = {
     {"first_bucket", SIZE, AT(first_bucket_bytes), 1, 1e15, NULL, "and the first of them"},
     {"prefetch", WORD, AT(prefetch), 0, 0, switches, "zero=3: weights gathered beside the block before"},
     {"overlap", WORD, AT(overlap), 0, 0, switches, "gradients beside the backward pass"},
+    {"tie", WORD, AT(tie), 0, 0, switches, "gradients of tied embeddings are summed over their copies"},
     {"drain", WORD, AT(drain), 0, 0, switches, "a pipeline is at rest before gradients are summed"},
     {"pass", DURATION, AT(pass_ps), 0, 1e15, NULL, "of a microbatch through a chunk, beside its layers"},
     {"host", DURATION, AT(host_ps), 0, 1e16, NULL, "fixed time of an iteration"},
@@ -201,16 +204,16 @@ static const rlt_training_strategy strategies[] = {
     {"megatron", "zero=1,main_gradient=4,schedule=1f1b", "Megatron-LM with a distributed optimizer"},
     {"axonn",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=5ms,stack=axonn",
+     "checkpoint=4,pass=5ms,tie=off,stack=axonn",
      "message-driven pipelines (Singh & Bhatele, IPDPS 2022)"},
     {"samo",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=5ms,stack=axonn,"
+     "checkpoint=4,pass=5ms,tie=off,stack=axonn,"
      "sparsity=0.9",
      "AxoNN with compressed state of pruned models (IPDPS 2023)"},
     {"sputnik",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=5ms,stack=axonn,"
+     "checkpoint=4,pass=5ms,tie=off,stack=axonn,"
      "sparsity=0.9,compress=1e15,slowdown=3",
      "AxoNN with sparse kernels, three times slower (fitted to GPT-3 2.7B)"},
     {"deepspeed-3d",
@@ -303,6 +306,44 @@ void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first,
     *end = begins[1];
 }
 
+/* The stage of a layer. */
+static uint32_t stage_of(const rlt_training *t, uint32_t layer)
+{
+    uint32_t low = 0, high = t->size[RLT_AXIS_PP] * t->vp;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2, first, end;
+        rlt_training_layers(t, middle, &first, &end);
+        *(first <= layer ? &low : &high) = middle;
+    }
+    return low % t->size[RLT_AXIS_PP];
+}
+
+/* Of tied parameters, the layer that holds them: the nearest one before that is as large, of those outside
+ * of the blocks that repeat. */
+static uint32_t holder(const rlt_model *m, uint32_t tied)
+{
+    uint32_t found = tied;
+    bool repeats = false;
+    for (uint32_t i = 0; i < tied; i++) {
+        repeats = rlt__repeats(m, i, repeats);
+        if (!repeats && m->layers[i].parameters >= m->layers[tied].tied_parameters)
+            found = i;
+    }
+    return found;
+}
+
+static void find_copies(rlt_training *t)
+{
+    const rlt_model *m = t->model;
+    t->home = t->away = 0;
+    for (uint32_t i = 0; i < m->n_layers && t->size[RLT_AXIS_PP] > 1 && t->home == t->away; i++)
+        if (m->layers[i].tied_parameters) {
+            t->home = stage_of(t, holder(m, i));
+            t->away = stage_of(t, i);
+            t->copies = i;
+        }
+}
+
 /* Checks */
 
 static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
@@ -374,6 +415,7 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
     if ((rc = check_schedule(t, err)) ||
         (rc = rlt_accelerator_peak(t->accelerator, t->precision, &Flops, err)))
         return rc;
+    find_copies(t);
     return rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &surface, err);
 }
 

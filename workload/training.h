@@ -67,6 +67,9 @@ typedef struct rlt_training {
     uint64_t first_bucket_bytes;  /* and its first one's 1 MiB */
     bool prefetch;                /* ZeRO 3: a block's weights are gathered beside the one before */
     bool overlap;                 /* gradients are communicated beside the backward pass; else after it */
+    /* The copy of tied parameters on the last stage gets the sum of the gradients of both (Megatron-LM's
+     * embedding group); else it goes its own way, as in AxoNN. */
+    bool tie;
     bool drain; /* the pipeline comes to rest before gradients are communicated after the backward pass */
     rlt_time pass_ps; /* of a microbatch through a chunk, one way, beside its layers: synchronising, handing
                          over */
@@ -75,6 +78,9 @@ typedef struct rlt_training {
      * compressed after each microbatch, at `compress_rate` parameters a second. */
     double sparsity, compress_rate;
     double slowdown; /* of matrix kernels: sparse ones (Sputnik) are so many times slower; 1: dense */
+    /* Set by rlt_training_plan: the stages of tied parameters and of their copy, which `copies` is the first
+     * layer to use; the same stage where there is none. */
+    uint32_t home, away, copies;
 } rlt_training;
 
 RLT_API rlt_training rlt_training_default(void);

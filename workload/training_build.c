@@ -12,9 +12,7 @@
 #include "sim/mem.h"
 #include "workload/training_internal.h"
 
-/* Groups of a rank, by what they communicate; RLT_NONE: of one member. */
-enum { GROUP_TP, GROUP_CP, GROUP_DP, GROUP_EP, GROUP_EXPERT_DP, GROUP_PP, N_GROUPS };
-static const char *const group_names[N_GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp", "pp"};
+static const char *const group_names[RLT__GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp", "pp", "tied"};
 
 enum { MAX_NAMES = 32 };
 struct name {
@@ -32,7 +30,7 @@ typedef struct work {
     uint32_t *firsts; /* first layer of each chunk, and the end */
     uint16_t step;
     /* The rank being built: */
-    uint32_t rank, at[RLT_AXES_OF_LAYOUT], groups[N_GROUPS];
+    uint32_t rank, at[RLT_AXES_OF_LAYOUT], groups[RLT__GROUPS];
     uint32_t compute, gradients;
     uint32_t last;          /* operation that the next one on the compute stream follows */
     uint32_t pending_after; /* one more that it follows: a receive, a gather; or RLT_NONE */
@@ -101,11 +99,17 @@ static void flush(work *w, const char *name)
     w->gathered = 0;
 }
 
+/* Of ranks that a folded program has. */
+static bool along_pipeline(int group)
+{
+    return group == RLT__GROUP_PP || group == RLT__GROUP_TIED;
+}
+
 /* A collective on a stream, after what was computed so far. Folded, it takes the time that it takes alone. */
 static uint32_t collective(work *w, uint32_t stream, int group, rlt_coll_kind kind, uint64_t bytes,
                            const char *name)
 {
-    bool away = w->folded && group != GROUP_PP;
+    bool away = w->folded && !along_pipeline(group);
     rlt_op_desc d = rlt_op_desc_init(away ? RLT_OP_DELAY : RLT_OP_COLLECTIVE, w->rank);
     d.name = named(w, name);
     d.resource = stream;
@@ -130,10 +134,18 @@ static void communicate(work *w, int group, rlt_coll_kind kind, double bytes, co
     w->last = collective(w, w->compute, group, kind, (uint64_t)(bytes + 0.5), name);
 }
 
+/* The optimizer waits for it. */
+static void keep_reduction(work *w, uint32_t op)
+{
+    if (rlt_grow(&w->reductions, &w->reductions_room, sizeof *w->reductions, (uint64_t)w->n_reductions + 1,
+                 RLT_MAX_OPS, "reductions", NULL) == 0)
+        w->reductions[w->n_reductions++] = op;
+}
+
 static void reduce_bucket(work *w, int which)
 {
     const rlt_training *t = w->t;
-    int group = which ? GROUP_EXPERT_DP : GROUP_DP;
+    int group = which ? RLT__GROUP_EXPERT_DP : RLT__GROUP_DP;
     uint64_t elements = w->bucket[which];
     w->bucket[which] = 0;
     if (w->groups[group] == RLT_NONE || elements == 0)
@@ -142,9 +154,7 @@ static void reduce_bucket(work *w, int which)
     double bytes = (double)elements * t->gradient_bytes * (1 - t->sparsity);
     uint32_t op = collective(w, w->gradients, group, t->zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
                              (uint64_t)(bytes + 0.5), which ? "expert gradients" : "gradients");
-    if (rlt_grow(&w->reductions, &w->reductions_room, sizeof *w->reductions, (uint64_t)w->n_reductions + 1,
-                 RLT_MAX_OPS, "reductions", NULL) == 0)
-        w->reductions[w->n_reductions++] = op;
+    keep_reduction(w, op);
     w->first_bucket = false;
 }
 
@@ -175,15 +185,16 @@ static void layer_comm(work *w, const rlt_model_layer *l, int after, bool back)
                 (l->sharded ? t->size[RLT_AXIS_TP] : 1);
     if (!after) {
         if (t->sequence_parallel)
-            communicate(w, GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
-        communicate(w, GROUP_EP, RLT_ALL_TO_ALL, ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1),
+            communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
+        communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL, ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1),
                     "expert dispatch");
-        communicate(w, GROUP_CP, back ? RLT_REDUCE_SCATTER : RLT_ALL_GATHER, cp, "context keys and values");
+        communicate(w, RLT__GROUP_CP, back ? RLT_REDUCE_SCATTER : RLT_ALL_GATHER, cp,
+                    "context keys and values");
         return;
     }
-    communicate(w, GROUP_EP, RLT_ALL_TO_ALL, ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1),
+    communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL, ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1),
                 "expert combine");
-    communicate(w, GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE, tp,
+    communicate(w, RLT__GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE, tp,
                 t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
 }
 
@@ -198,7 +209,7 @@ static uint32_t gather(work *w, uint32_t stream, uint32_t first, uint32_t end)
         held[1] += rlt__held_experts(t, &t->model->layers[i]);
     }
     for (int which = 0; which < 2; which++) {
-        int group = which ? GROUP_EXPERT_DP : GROUP_DP;
+        int group = which ? RLT__GROUP_EXPERT_DP : RLT__GROUP_DP;
         double bytes = held[which] * t->element_bytes;
         if (w->groups[group] != RLT_NONE && bytes >= 1)
             op = collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(bytes + 0.5),
@@ -276,7 +287,8 @@ static void backward(work *w, uint32_t chunk, uint8_t pass, bool gradients)
         i = block_begin(m, k, first);
         if (inputs) {
             gather_block(w, i, k, i > first ? block_begin(m, i, first) : i, i);
-            forward_layers(w, i, k, w->times.again, t->recompute == RLT_RECOMPUTE_FULL);
+            forward_layers(w, i, k, w->times.again,
+                           t->recompute == RLT_RECOMPUTE_FULL && m->layers[i].movable);
         }
         for (uint32_t j = k; j-- > i;) {
             if (inputs)
@@ -415,6 +427,19 @@ static void message_driven(work *w, uint32_t begin)
 
 /* An iteration of a rank */
 
+/* After the data-parallel ones: the gradients of both copies are added up, whole. */
+static void reduce_tied(work *w)
+{
+    const rlt_training *t = w->t;
+    if (w->groups[RLT__GROUP_TIED] == RLT_NONE || !t->tie)
+        return;
+    const rlt_model_layer *l = &t->model->layers[t->copies];
+    double n = (double)l->tied_parameters / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    uint64_t bytes = (uint64_t)(n * t->gradient_bytes * (1 - t->sparsity) + 0.5);
+    flush(w, "backward");
+    keep_reduction(w, collective(w, w->gradients, RLT__GROUP_TIED, RLT_ALL_REDUCE, bytes, "tied gradients"));
+}
+
 static void optimize(work *w)
 {
     const rlt_training *t = w->t;
@@ -436,8 +461,8 @@ static void optimize(work *w)
         rlt_build_dep(w->b, op, w->reductions[i]);
     w->last = op;
     if (t->zero == 1 || t->zero == 2) {
-        communicate(w, GROUP_DP, RLT_ALL_GATHER, dense * t->element_bytes, "weights");
-        communicate(w, GROUP_EXPERT_DP, RLT_ALL_GATHER, experts * t->element_bytes, "expert weights");
+        communicate(w, RLT__GROUP_DP, RLT_ALL_GATHER, dense * t->element_bytes, "weights");
+        communicate(w, RLT__GROUP_EXPERT_DP, RLT_ALL_GATHER, experts * t->element_bytes, "expert weights");
     }
 }
 
@@ -453,9 +478,10 @@ static int iteration(work *w, rlt_error *err)
     else
         rc = static_order(w, err);
     if (t->drain)
-        communicate(w, GROUP_PP, RLT_BARRIER, 0, "drain");
+        communicate(w, RLT__GROUP_PP, RLT_BARRIER, 0, "drain");
     reduce_bucket(w, 0);
     reduce_bucket(w, 1);
+    reduce_tied(w);
     optimize(w);
     if (t->host_ps + w->times.host_ps > 0) {
         rlt_op_desc d = rlt_op_desc_init(RLT_OP_HOST, w->rank);
@@ -469,34 +495,6 @@ static int iteration(work *w, rlt_error *err)
 
 /* Groups */
 
-/* The members of a rank's group, in the order of their index along it. */
-static uint32_t members(const work *w, int group, uint32_t *ranks)
-{
-    const rlt_training *t = w->t;
-    uint32_t at[RLT_AXES_OF_LAYOUT], cp = t->size[RLT_AXIS_CP], dp = t->size[RLT_AXIS_DP], n = 0;
-    uint32_t mine = w->at[RLT_AXIS_DP] * cp + w->at[RLT_AXIS_CP];
-    memcpy(at, w->at, sizeof at);
-    if (group == GROUP_TP || group == GROUP_PP) {
-        rlt_axis along = group == GROUP_TP ? RLT_AXIS_TP : RLT_AXIS_PP;
-        for (uint32_t i = 0; i < t->size[along]; i++) {
-            at[along] = i;
-            ranks[n++] = rlt_training_rank(t, at);
-        }
-        return n;
-    }
-    for (uint32_t i = 0; i < cp * dp; i++) {
-        bool in = group == GROUP_CP   ? i / cp == w->at[RLT_AXIS_DP]
-                  : group == GROUP_EP ? i / t->ep == mine / t->ep
-                  : group == GROUP_DP ? true
-                                      : i % t->ep == mine % t->ep;
-        at[RLT_AXIS_CP] = i % cp;
-        at[RLT_AXIS_DP] = i / cp;
-        if (in)
-            ranks[n++] = rlt_training_rank(t, at);
-    }
-    return n;
-}
-
 static void open_group(work *w, int group, uint32_t *ranks, uint32_t n)
 {
     rlt_error err = {0};
@@ -504,14 +502,14 @@ static void open_group(work *w, int group, uint32_t *ranks, uint32_t n)
     w->groups[group] = RLT_NONE;
     if (n < 2)
         return;
-    if (w->folded && group != GROUP_PP) {
+    if (w->folded && !along_pipeline(group)) {
         if (rlt__folded_group(w->folded, ranks, n, &w->groups[group], &err))
             rlt_build_fail(w->b, &err);
         return;
     }
     snprintf(label, sizeof label, "%s of rank %u", group_names[group], ranks[0]);
     for (uint32_t i = 0; i < n && w->folded; i++)
-        ranks[i] = i;
+        ranks[i] = group == RLT__GROUP_PP ? i : i ? w->t->away : w->t->home;
     w->groups[group] = rlt_build_group(w->b, label, ranks, n);
 }
 
@@ -526,8 +524,8 @@ static int build_rank(work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
         w->at[RLT_AXIS_PP] = rank;
     } else
         rlt_training_place(t, rank, w->at);
-    for (int g = 0; g < N_GROUPS; g++)
-        open_group(w, g, ranks, members(w, g, ranks));
+    for (int g = 0; g < RLT__GROUPS; g++)
+        open_group(w, g, ranks, rlt__training_members(t, w->at, g, ranks));
     w->compute = rlt_build_resource(
         w->b, rank, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
     w->gradients = rlt_build_resource(w->b, rank, RLT_RES_STREAM, "gradient stream");

@@ -19,6 +19,22 @@ int rlt__training_turns(const rlt_training *t, uint32_t stage, rlt__turn **turns
 /* Microbatches (of a chunk) whose activations a stage keeps at once, at most. */
 uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage);
 
+/* Groups of a rank, by what they communicate. TIED: both stages that have tied parameters. */
+typedef enum rlt__group {
+    RLT__GROUP_TP,
+    RLT__GROUP_CP,
+    RLT__GROUP_DP,
+    RLT__GROUP_EP,
+    RLT__GROUP_EXPERT_DP,
+    RLT__GROUP_PP,
+    RLT__GROUP_TIED,
+    RLT__GROUPS
+} rlt__group;
+/* The members of the group of the rank that is there, in the order of their index along it, into room for all
+ * ranks; their number, 0 where it has none. */
+uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT],
+                               rlt__group group, uint32_t *ranks);
+
 /* Of each layer and one microbatch on one rank. */
 typedef struct rlt__times {
     rlt_time *forward, *backward, *weights,
@@ -51,10 +67,19 @@ int rlt__folded_time(rlt__folded *f, uint32_t group, rlt_coll_kind kind, uint64_
                      rlt_time *duration_ps, rlt_error *err);
 void rlt__folded_free(rlt__folded *f);
 
-/* What a rank holds of a layer: parameters, dense and of experts. */
+/* Whether a layer is of a block that a stage may begin with (those are recomputed, the others kept whole),
+ * given whether the layer before it is. */
+static inline bool rlt__repeats(const rlt_model *m, uint32_t i, bool before)
+{
+    return i == 0 || m->layers[i].block != m->layers[i - 1].block ? m->layers[i].movable : before;
+}
+
+/* What a rank holds of a layer: parameters, dense (the copy of tied ones among them) and of experts. */
 static inline double rlt__held(const rlt_training *t, const rlt_model_layer *l)
 {
-    return (double)l->parameters / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    bool copy = t->home != t->away && l == &t->model->layers[t->copies];
+    uint64_t n = l->parameters + (copy ? l->tied_parameters : 0);
+    return (double)n / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
 }
 static inline double rlt__held_experts(const rlt_training *t, const rlt_model_layer *l)
 {
