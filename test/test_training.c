@@ -133,6 +133,30 @@ static void recomputation(void **state)
     rlt_model_free(&f.model);
 }
 
+/* Of a transformer with s tokens, l blocks of width h, a heads and V words: F = 96 s l h^2 (1 + s / 6h +
+ * V / 16 l h) FLOPs a sample (AxoNN, IPDPS 2022, eq. 3), so that logits are not recomputed; 2 s h bytes kept
+ * a block and s h (34 + 5 a s / h) of the one that is, beside s h of the embedding's dropout and 4 s h (1 + V
+ * / h) of the logits (Korthikanti et al., arXiv 2205.05198, sections 4 and 5). */
+static void recomputed_blocks(void **state)
+{
+    const double l = 4, h = 256, s = 128, a = 4, v = 1000;
+    fixture f;
+    rlt_model m;
+    (void)state;
+    open_fixture(&f, 1);
+    rlt_model_free(&f.model);
+    assert_int_equal(
+        rlt_model_open("transformer:layers=4,hidden=256,heads=4,vocabulary=1000,sequence=128", &m, &f.err),
+        0);
+    f.t.model = &m;
+    set(&f, "recompute", "full");
+    double flop = 96 * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));
+    assert_about(time_of(&f, 1), flop / 1e9);
+    double bytes = s * h + 4 * s * h * (1 + v / h) + l * 2 * s * h + s * h * (34 + 5 * a * s / h);
+    assert_true(fabs(rlt_training_memory_of(&f.t, 0).activations / bytes - 1) < 1e-12);
+    rlt_model_free(&m);
+}
+
 /* Bound by memory, by hand: activations grow with the microbatch and are divided over tp; weights do not
  * grow, and are divided over tp and, of experts, over ep. Forward reads them; backward reads them and reads
  * and writes their gradients. A table is not gone through. */
@@ -389,9 +413,10 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bubbles),       cmocka_unit_test(recomputation), cmocka_unit_test(moved),
-        cmocka_unit_test(tied),          cmocka_unit_test(messages),      cmocka_unit_test(gradients),
-        cmocka_unit_test(inside_layers), cmocka_unit_test(states),        cmocka_unit_test(refused),
+        cmocka_unit_test(bubbles),           cmocka_unit_test(recomputation), cmocka_unit_test(moved),
+        cmocka_unit_test(recomputed_blocks), cmocka_unit_test(tied),          cmocka_unit_test(messages),
+        cmocka_unit_test(gradients),         cmocka_unit_test(inside_layers), cmocka_unit_test(states),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,29 +19,33 @@ static double kept(const rlt_training *t, const rlt_model_layer *l, bool scores)
 }
 
 /* Elements kept of one microbatch's sample in a chunk, beyond which `more` are there while it is recomputed.
- */
+ * What is not of a block that repeats is not recomputed. */
 static double chunk_elements(const rlt_training *t, uint32_t chunk, double *more)
 {
     uint32_t first, end, blocks = 0;
-    double all = 0, block = 0, largest = 0, boundary = 0;
-    bool full = t->recompute == RLT_RECOMPUTE_FULL;
+    double whole = 0, block = 0, largest = 0, boundary = 0;
+    bool full = t->recompute == RLT_RECOMPUTE_FULL, repeats = false;
     rlt_training_layers(t, chunk, &first, &end);
     for (uint32_t i = first; i < end; i++) {
         const rlt_model_layer *l = &t->model->layers[i];
         bool begins = i == first || l->block != l[-1].block;
+        repeats = rlt__repeats(t->model, i, repeats);
+        if (!full || !repeats) {
+            whole += kept(t, l, t->recompute != RLT_RECOMPUTE_SELECTIVE);
+            continue;
+        }
         if (begins) {
             block = 0;
             blocks++;
             double in = i ? (double)l[-1].output_elements : 0;
             boundary += in / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1);
         }
-        block += kept(t, l, t->recompute == RLT_RECOMPUTE_NONE || full);
-        all += kept(t, l, t->recompute == RLT_RECOMPUTE_NONE);
+        block += kept(t, l, true);
         largest = block > largest ? block : largest;
     }
     uint32_t apart = t->checkpoint < blocks ? t->checkpoint : blocks;
-    *more = full ? largest * apart : 0;
-    return full ? boundary / (apart ? apart : 1) : all;
+    *more = largest * apart;
+    return whole + boundary / (apart ? apart : 1);
 }
 
 static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory *m)

@@ -14,9 +14,8 @@ typedef struct speed {
  * read backward for the gradient of the inputs. Tables are not gone through, but for the rows looked up. */
 static double weights_bytes(const rlt_training *t, const rlt_model_layer *l)
 {
-    double tied = (double)l->tied_parameters / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
-    return l->work == RLT_WORK_LOOKUP ? 0
-                                      : (rlt__held(t, l) + rlt__held_experts(t, l) + tied) * t->element_bytes;
+    double used = (double)(l->parameters + l->tied_parameters) / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    return l->work == RLT_WORK_LOOKUP ? 0 : (used + rlt__held_experts(t, l)) * t->element_bytes;
 }
 
 /* And of their gradients, to which each microbatch adds: read and written, in the precision kept. */
@@ -43,9 +42,10 @@ static rlt_time time_of(const speed *s, const rlt_model_layer *l, double flop, d
                                      : 0;
 }
 
-static bool recomputed(const rlt_training *t, const rlt_model_layer *l)
+/* In full, blocks alone (Megatron-LM, DeepSpeed, AxoNN): neither embeddings nor logits. */
+static bool recomputed(const rlt_training *t, const rlt_model_layer *l, bool repeats)
 {
-    return t->recompute == RLT_RECOMPUTE_FULL ||
+    return (t->recompute == RLT_RECOMPUTE_FULL && repeats) ||
            (t->recompute == RLT_RECOMPUTE_SELECTIVE && l->work == RLT_WORK_ATTENTION);
 }
 
@@ -63,10 +63,12 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
             return rlt_nomem(err);
     double slower = s.surface->backward > 0 ? 1 / s.surface->backward : 1;
     out->host_ps = s.surface->host_ps;
-    bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE;
+    bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE, repeats = false;
     for (uint32_t i = 0; i < n; i++) {
         const rlt_model_layer *l = &t->model->layers[i];
-        double back = l->backward_flop, weights = l->parameters + l->expert_parameters > 0 ? back / 2 : 0;
+        repeats = rlt__repeats(t->model, i, repeats);
+        double back = l->backward_flop,
+               weights = l->parameters + l->tied_parameters + l->expert_parameters > 0 ? back / 2 : 0;
         double moved = l->moved_elements, read = weights_bytes(t, l), added = gradients_bytes(t, l);
         out->forward[i] = time_of(&s, l, l->forward_flop, moved, read);
         /* Half of what the backward pass moves is for the gradient of the weights. */
@@ -74,7 +76,7 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
         out->backward[i] = time_of(&s, l, (split ? back - weights : back) * slower, (split ? 1 : 2) * moved,
                                    read + (split ? 0 : added));
         out->weights[i] = split ? time_of(&s, l, weights * slower, moved, added) : 0;
-        if (recomputed(t, l))
+        if (recomputed(t, l, repeats))
             out->again[i] = out->forward[i];
     }
     return 0;
