@@ -204,21 +204,21 @@ static const rlt_training_strategy strategies[] = {
     {"megatron", "zero=1,main_gradient=4,schedule=1f1b", "Megatron-LM with a distributed optimizer"},
     {"axonn",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=5ms,tie=off,stack=axonn",
+     "checkpoint=4,pass=3ms,tie=off,stack=axonn",
      "message-driven pipelines (Singh & Bhatele, IPDPS 2022)"},
     {"samo",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=5ms,tie=off,stack=axonn,"
+     "checkpoint=4,pass=3ms,tie=off,stack=axonn,"
      "sparsity=0.9",
      "AxoNN with compressed state of pruned models (IPDPS 2023)"},
     {"sputnik",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=5ms,tie=off,stack=axonn,"
+     "checkpoint=4,pass=3ms,tie=off,stack=axonn,"
      "sparsity=0.9,compress=1e15,slowdown=3",
      "AxoNN with sparse kernels, three times slower (fitted to GPT-3 2.7B)"},
     {"deepspeed-3d",
      "schedule=1f1b,order=tp-pp-dp,zero=1,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=5ms,stack=axonn",
+     "checkpoint=4,pass=3ms,stack=axonn",
      "1F1B pipelines with ZeRO-1"},
 };
 

@@ -102,7 +102,7 @@ uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage)
 {
     uint32_t m = rlt_training_microbatches(t), p = t->size[RLT_AXIS_PP], n = m;
     if (t->schedule == RLT_SCHEDULE_MESSAGE)
-        n = p;
+        n = stage + 1 < p ? p : 1; /* the last stage goes back at once */
     else if (t->schedule == RLT_SCHEDULE_INTERLEAVED)
         n = (p - stage - 1) * 2 + (t->vp - 1) * p + 1;
     else if (t->schedule != RLT_SCHEDULE_GPIPE)
