@@ -66,4 +66,43 @@ between "bubble, of AxoNN's (0.46)" "$(awk -v a="$sparse_bubble" -v b="$dense_bu
 between "all-reduces, of AxoNN's (0.40)" "$(awk -v a="$sparse_mean" -v b="$dense_mean" 'BEGIN { printf "%.3f", a / b }')" 0.35 0.45
 between "communication and bubble saved, % of AxoNN's batch (40)" \
     "$(awk -v a="$dense_mean" -v b="$dense_bubble" -v c="$sparse_mean" -v d="$sparse_bubble" -v t="$dense" 'BEGIN { printf "%.3g", 100 * (a + b - c - d) / t }')" 35 45
+
+# ResNet-50 v1.5 in mixed precision on one GPU (NVIDIA/DeepLearningExamples): the figures that `convolution` is fitted to.
+while read -r accelerator images; do
+    "$ringlet" run -q --model resnet50 --accelerator "$accelerator" -t switch:1@1GB/s,1us --train batch=256,microbatch=256,precision=fp16 \
+        --format json -o "$tmp/run.json" >"$tmp/out" 2>"$tmp/err" || verdict "ResNet-50 on $accelerator runs" "exit $?"
+    within "ResNet-50 on $accelerator, images/s" "$(field time_ps | awk '{ printf "%.0f", 256 / ($1 / 1e12) }')" "$images" 0.02
+done <<EOP
+v100-sxm2-16gb 1200
+a100-80gb 2470
+EOP
+
+# Trends (SAMO, figures 5 and 6, and its text): what SAMO saves grows with the GPUs, and is more for VGG-19 than for Wide ResNet-101-2. Stages are those
+# that the memory leaves; alpha-beta, as rings that wrap around meet on ports of this Summit in two of four layouts.
+saves() { # strategy settings, GPUs, stages of AxoNN, of SAMO
+    "$ringlet" run -q --model "$model" --accelerator v100-sxm2-16gb --topology "switch:6@50GB/s,0ns*switch:342@$between_nodes,0ns" --network alpha-beta \
+        --layout "dp=$(($2 / $3)),pp=$3" --strategy "axonn:$1" --any-memory --format json -o "$tmp/run.json" >"$tmp/out" 2>"$tmp/err"
+    took=$(field time_ps)
+    "$ringlet" run -q --model "$model" --accelerator v100-sxm2-16gb --topology "switch:6@50GB/s,0ns*switch:342@$between_nodes,0ns" --network alpha-beta \
+        --layout "dp=$(($2 / $4)),pp=$4" --strategy "samo:$1" --any-memory --format json -o "$tmp/run.json" >"$tmp/out" 2>"$tmp/err"
+    less "$(field time_ps)" "$took"
+}
+between_nodes=2.4GB/s
+while read -r model dense sparse batch gpus; do
+    list=$(for times in 1 2 4 8; do saves "batch=$batch" $((gpus * times)) "$dense" "$sparse"; echo; done)
+    verdict "$model saves more on more GPUs: $(echo $list) %" "$(echo "$list" | awk '$1 <= last { print "not more" } { last = $1 } END { if (NR != 4) print NR " figures" }')"
+done <<EOP
+gpt3-xl:fused_attention=yes 8 1 512 64
+gpt3-2.7b:fused_attention=yes 8 2 512 64
+gpt3-6.7b:fused_attention=yes 16 4 1024 128
+gpt3-13b:layers=32,fused_attention=yes 32 4 2048 256
+EOP
+# One ring over all GPUs has the node's 12.5 GB/s, and images go through at once; nothing of theirs is recomputed.
+between_nodes=12.5GB/s
+for gpus in 16 32 64 128; do
+    settings="batch=128,microbatch=$((128 / gpus)),recompute=none"
+    model=vgg19 vgg=$(saves "$settings" $gpus 1 1)
+    model=wide-resnet-101-2 wide=$(saves "$settings" $gpus 1 1)
+    verdict "VGG-19 saves $vgg %, Wide ResNet-101-2 $wide on $gpus GPUs" "$(awk -v a="$vgg" -v b="$wide" 'BEGIN { if (!(a > b)) print "not more" }')"
+done
 finish
