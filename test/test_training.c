@@ -5,9 +5,10 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "test/support_replay.h"
-#include "workload/training.h"
+#include "workload/training_internal.h"
 
 enum { BLOCKS = 12, WEIGHTS = 1000, OUTPUT = 64 };
 #define FAST "switch:%u@1000000GB/s,0ns"
@@ -352,6 +353,51 @@ static void inside_layers(void **state)
     }
 }
 
+/* What is kept at once, walking through a stage's turns: a forward pass adds a chunk's activations, the last
+ * pass of the microbatch (of weights where they are apart) gives them back. All microbatches for GPipe,
+ * stages to go for 1F1B, and as many as stages for ZB-H1, whose weights lag behind (arXiv 2401.10241,
+ * section 2.3); of AxoNN the last stage goes back at once, and the others take what there may be. */
+static void in_flight(void **state)
+{
+    static const struct {
+        const char *schedule, *chunks;
+    } rows[] = {{"gpipe", "1"}, {"1f1b", "1"}, {"zero-bubble", "1"}, {"interleaved", "3"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint32_t m = 4; m <= 12; m += 4) {
+            fixture f;
+            char text[8];
+            open_fixture(&f, BLOCKS);
+            set(&f, "schedule", rows[i].schedule);
+            set(&f, "vp", rows[i].chunks);
+            set(&f, "pp", "4");
+            snprintf(text, sizeof text, "%u", m);
+            set(&f, "batch", text);
+            assert_int_equal(rlt_training_plan(&f.t, 4, &f.err), 0);
+            for (uint32_t s = 0; s < 4; s++) {
+                rlt__turn *turns;
+                uint32_t n, now = 0, most = 0;
+                uint8_t last = i == 2 ? RLT__PASS_WEIGHTS : RLT__PASS_BACKWARD;
+                assert_int_equal(rlt__training_turns(&f.t, s, &turns, &n, &f.err), 0);
+                for (uint32_t k = 0; k < n; k++) {
+                    now += turns[k].pass == RLT__PASS_FORWARD;
+                    most = now > most ? now : most;
+                    now -= turns[k].pass == last;
+                }
+                free(turns);
+                assert_int_equal(now, 0);
+                assert_int_equal(most, rlt_training_memory_of(&f.t, s).in_flight);
+                if (i < 3)
+                    assert_int_equal(most, i == 0 ? m : i == 1 ? 4 - s : 4);
+            }
+            set(&f, "vp", "1");
+            set(&f, "schedule", "message");
+            assert_int_equal(rlt_training_memory_of(&f.t, 3).in_flight, 1);
+            assert_int_equal(rlt_training_memory_of(&f.t, 0).in_flight, 4);
+            rlt_model_free(&f.model);
+        }
+}
+
 /* 16 bytes a parameter; ZeRO divides 12, 14, 16 of them (arXiv 1910.02054, section 3); SAMO: 20 and
  * 24 f + 2 (IPDPS 2023): 4.4 at f = 0.1, equal at a pruned quarter. */
 static void states(void **state)
@@ -413,9 +459,11 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bubbles),           cmocka_unit_test(recomputation), cmocka_unit_test(moved),
-        cmocka_unit_test(recomputed_blocks), cmocka_unit_test(tied),          cmocka_unit_test(messages),
-        cmocka_unit_test(gradients),         cmocka_unit_test(inside_layers), cmocka_unit_test(states),
+        cmocka_unit_test(bubbles),   cmocka_unit_test(recomputation),
+        cmocka_unit_test(moved),     cmocka_unit_test(recomputed_blocks),
+        cmocka_unit_test(tied),      cmocka_unit_test(messages),
+        cmocka_unit_test(gradients), cmocka_unit_test(inside_layers),
+        cmocka_unit_test(in_flight), cmocka_unit_test(states),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

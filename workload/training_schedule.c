@@ -104,7 +104,9 @@ uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage)
     if (t->schedule == RLT_SCHEDULE_MESSAGE)
         n = stage + 1 < p ? p : 1; /* the last stage goes back at once */
     else if (t->schedule == RLT_SCHEDULE_INTERLEAVED)
-        n = (p - stage - 1) * 2 + (t->vp - 1) * p + 1;
+        n = m == p ? m * t->vp : (p - stage - 1) * 2 + (t->vp - 1) * p + 1;
+    else if (t->schedule == RLT_SCHEDULE_ZERO_BUBBLE)
+        n = p; /* kept until the weight gradients, which lag by `stage` */
     else if (t->schedule != RLT_SCHEDULE_GPIPE)
         n = p - stage;
     return n < m * t->vp ? n : m * t->vp;
