@@ -525,7 +525,7 @@ static int build_rank(work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
     } else
         rlt_training_place(t, rank, w->at);
     for (int g = 0; g < RLT__GROUPS; g++)
-        open_group(w, g, ranks, rlt__training_members(t, w->at, g, ranks));
+        open_group(w, g, ranks, rlt__training_members(t, w->at, (rlt__group)g, ranks));
     w->compute = rlt_build_resource(
         w->b, rank, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
     w->gradients = rlt_build_resource(w->b, rank, RLT_RES_STREAM, "gradient stream");
