@@ -107,6 +107,8 @@ static int check_request(const rlt_coll_request *req, rlt_error *err)
         return rlt_fail(err, RLT_ETOPOLOGY, name, "expected 2 members, got %u", req->n);
     if (req->directions > 2)
         return rlt_fail(err, RLT_ERANGE, name, "expected 1 or 2 directions, got %u", req->directions);
+    if (req->schedule >= RLT_CHUNK_SCHEDULES || req->order >= RLT_CHUNK_ORDERS)
+        return rlt_fail(err, RLT_ERANGE, name, "unknown schedule %u or order %u", req->schedule, req->order);
     if (req->n_dims > RLT_MAX_DIMS)
         return rlt_fail(err, RLT_ERANGE, name, "%u dimensions, at most %d", req->n_dims, RLT_MAX_DIMS);
     uint64_t product = 1;

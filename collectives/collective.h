@@ -41,6 +41,16 @@ typedef enum rlt_coll_kind {
         RLT_COLL_KINDS
 } rlt_coll_kind;
 
+/* How chunks go through dimensions, see collectives/schedule.h. */
+typedef enum rlt_chunk_schedule {
+    RLT_PIPELINE,
+    RLT_BASELINE,
+    RLT_THEMIS,
+    RLT_CHUNK_SCHEDULES
+} rlt_chunk_schedule;
+/* Which of the chunks that wait for a dimension it serves next. */
+typedef enum rlt_chunk_order { RLT_FIFO, RLT_SCF, RLT_CHUNK_ORDERS } rlt_chunk_order;
+
 enum { RLT_MAX_MEMBERS = 1 << 24 };
 
 typedef struct rlt_coll_request {
@@ -64,7 +74,8 @@ typedef struct rlt_coll_request {
     const uint32_t *const *rings;
     /* Parameters; 0 means the algorithm's default. */
     uint32_t channels, chunks, window, directions;
-    uint32_t servers; /* parameter servers: the last members of the group also serve */
+    uint32_t schedule, order; /* rlt_chunk_schedule, rlt_chunk_order */
+    uint32_t servers;         /* parameter servers: the last members of the group also serve */
     /* Pattern inside each dimension, by name, borrowed; NULL: the algorithm chooses by shape. */
     const char *patterns[RLT_MAX_DIMS];
     const struct rlt_listed *listed; /* steps made elsewhere, for the algorithm "custom"; borrowed */
@@ -79,6 +90,9 @@ typedef struct rlt_coll_request {
 RLT_API const char *rlt_coll_name(rlt_coll_kind kind);
 /* The patterns inside a dimension; NULL past the end. */
 RLT_API const char *rlt_pattern_name(uint32_t i);
+/* "pipeline", ..., "fifo", ...; NULL past the end. */
+RLT_API const char *rlt_chunk_schedule_name(uint32_t i);
+RLT_API const char *rlt_chunk_order_name(uint32_t i);
 /* By name, dashes and case do not matter ("AllReduce", "all-reduce"); the error lists the known ones. */
 RLT_API int rlt_coll_parse(const char *name, rlt_coll_kind *kind, rlt_error *err) RLT_MUST_USE;
 /* Whether one member is the root: broadcast, reduce, gather, scatter. */

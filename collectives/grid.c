@@ -21,25 +21,25 @@ static inline uint32_t neighbour(const rlt_grid_dim *d, uint32_t x, bool up)
 
 /*
  * Blocks whose digits in the dimensions of the lane's order before this one are the member's and whose digit
- * in this one, which counts `stride` to `step`, is `digit`. Free are the digits from `step` on and, in an
- * order that does not begin with the lowest dimension, those below its origin; or, once it has come round,
- * those between.
+ * in this one, which counts `stride` to `step`, is `digit`. Free are the digits of the phase's run, and those
+ * from `step`, or from `apart` on, up to its end.
  */
 static inline rlt_span digit_span(const view *v, uint32_t stride, uint32_t step, uint32_t digit)
 {
-    uint32_t origin = v->p->origin, own = v->own, blocks = v->g->blocks;
-    if (origin == 1)
+    const rlt_phase *p = v->p;
+    uint32_t own = v->own;
+    if (p->plain)
         return (rlt_span){
-            .first = own % stride + digit * stride, .run = 1, .stride = step, .reps = blocks / step};
-    if (v->p->wrapped)
-        return (rlt_span){.first = own / origin * origin + own % stride + digit * stride,
-                          .run = 1,
+            .first = own % stride + digit * stride, .run = 1, .stride = step, .reps = p->end / step};
+    uint32_t above = own / p->end * p->end;
+    if (!p->apart)
+        return (rlt_span){.first = own % stride / p->run * p->run + digit * stride + above,
+                          .run = p->run,
                           .stride = step,
-                          .reps = origin / step};
-    return (rlt_span){.first = own % stride / origin * origin + digit * stride,
-                      .run = origin,
-                      .stride = step,
-                      .reps = blocks / step};
+                          .reps = p->end / step};
+    uint32_t fixed = own % p->apart / p->run * p->run + above - own / stride % v->d->digits * stride;
+    return (rlt_span){
+        .first = fixed + digit * stride, .run = p->run, .stride = p->apart, .reps = p->end / p->apart};
 }
 
 /* Blocks whose digit in the dimension is `digit`, whatever the others. */
@@ -93,7 +93,7 @@ static inline void ring_in(const view *v, uint32_t j, rlt_step *out)
     out->recv_count = 1;
     out->peer_step = v->p->first + j;
     out->reduce = scatter;
-    send_digit(v, d->block_stride, d->block_stride * d->size, digit, out);
+    send_digit(v, v->p->stride, v->p->stride * d->size, digit, out);
 }
 
 /* Step j < size-1 sends to the peer j+1 places on, the last step waits for all. */
@@ -120,7 +120,7 @@ static void direct_in(const view *v, uint32_t j, rlt_step *out)
         out->land_buffer = p->to;
         out->send_bytes = d->stride * even_bytes(v->l, digit_span(v, d->stride, d->stride * d->size, to));
     } else {
-        send_digit(v, d->block_stride, d->block_stride * d->size, out->reduce ? to : x, out);
+        send_digit(v, v->p->stride, v->p->stride * d->size, out->reduce ? to : x, out);
     }
 }
 
@@ -154,14 +154,14 @@ static void fold_in(const view *v, uint32_t j, bool back, rlt_step *out)
     out->send_to = peer;
     out->peer_step = v->p->first + j;
     out->reduce = !back;
-    send_digit(v, d->block_stride, d->block_stride, 0, out);
+    send_digit(v, v->p->stride, v->p->stride, 0, out);
 }
 
 /* An exchange at distance 2^s: by halves, as between two members of a dimension of their own, or of all. */
 static void swap_in(const view *v, uint32_t j, uint32_t s, rlt_step *out)
 {
     const rlt_grid_dim *d = v->d;
-    uint32_t x = rlt_coordinate(d, v->member), bit = x >> s & 1, stride = d->block_stride << s;
+    uint32_t x = rlt_coordinate(d, v->member), bit = x >> s & 1, stride = v->p->stride << s;
     if (x >= d->core)
         return;
     out->send_to = out->recv_from = rlt_with_coordinate(d, v->member, x, x ^ 1u << s);
@@ -169,7 +169,7 @@ static void swap_in(const view *v, uint32_t j, uint32_t s, rlt_step *out)
     out->peer_step = v->p->first + j;
     out->reduce = v->p->op != RLT_OP_GATHER;
     if (d->inside == RLT_IN_RECURSIVE)
-        send_digit(v, d->block_stride, d->block_stride, 0, out);
+        send_digit(v, v->p->stride, v->p->stride, 0, out);
     else
         send_digit(v, stride, 2 * stride, out->reduce ? 1 - bit : bit, out);
 }
@@ -190,47 +190,68 @@ static void logarithmic_in(const view *v, uint32_t j, rlt_step *out)
 /* Whether the member has handed over in a dimension below, so that it is out of this one. */
 static bool idle(const view *v)
 {
-    for (uint32_t i = 0; i < v->p->dim; i++) {
+    for (uint32_t i = 0; i < v->g->n_dims; i++) {
         const rlt_grid_dim *d = &v->g->dims[i];
-        if (d->inside == RLT_IN_HALVING && rlt_coordinate(d, v->member) >= d->core)
+        if ((v->p->before >> i & 1) && d->inside == RLT_IN_HALVING && rlt_coordinate(d, v->member) >= d->core)
             return true;
     }
     return false;
 }
 
-/* The member's digits where blocks have others than members; of one that is out of a dimension, those below.
+/* The member's digits where blocks have others than members; of one that is out of a dimension, those before.
  */
-static uint32_t own_block(const rlt_grid *g, uint32_t member)
+static uint32_t own_block(const rlt_grid *g, const rlt_order *o, uint32_t member)
 {
     uint32_t block = 0;
     for (uint32_t i = 0; i < g->n_dims; i++) {
         uint32_t x = rlt_coordinate(&g->dims[i], member);
-        block += x < g->dims[i].digits ? x * g->dims[i].block_stride : 0;
+        block += x < g->dims[i].digits ? x * o->strides[i] : 0;
     }
     return block;
 }
 
+static inline const rlt_order *order_of(const rlt_grid *g, const rlt_lane *l)
+{
+    if (g->n_orders == 1)
+        return g->orders;
+    return &g->orders[g->scheduled ? l->chunk : l->channel % g->n_orders];
+}
+
+/* A chunk follows the one before it, or the one that its dimension serves before it. */
+static inline void enter(const view *v, rlt_step *out)
+{
+    const rlt_phase *p = v->p;
+    if (!v->g->scheduled) {
+        if (v->l->chunk > 0) {
+            out->wait_lane = v->lane - 1;
+            out->wait_step = p->first + p->steps - 1;
+        }
+    } else if (p->after_chunk != RLT_NONE) {
+        out->wait_lane = v->lane - v->l->chunk + p->after_chunk;
+        out->wait_step = p->after_step;
+    }
+}
+
 uint32_t rlt_grid_steps(const rlt_grid *g, uint32_t lane)
 {
-    return g->orders[g->n_orders > 1 ? g->lanes[lane].channel % g->n_orders : 0].n_steps;
+    return order_of(g, &g->lanes[lane])->n_steps;
 }
 
 void rlt_grid_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
     const rlt_grid *g = plan->data;
     const rlt_lane *l = &g->lanes[lane];
-    const rlt_phase *p = g->orders[g->n_orders > 1 ? l->channel % g->n_orders : 0].phases;
+    const rlt_order *o = order_of(g, l);
+    const rlt_phase *p = o->phases;
     while (k >= p->first + p->steps)
         p++;
     view v = {.g = g, .d = &g->dims[p->dim], .l = l, .p = p, .member = member, .lane = lane, .own = member};
-    if (k == p->first && l->chunk > 0) {
-        out->wait_lane = lane - 1;
-        out->wait_step = p->first + p->steps - 1;
-    }
+    if (k == p->first)
+        enter(&v, out);
     if (g->recoded) {
         if (idle(&v))
             return;
-        v.own = own_block(g, member);
+        v.own = own_block(g, o, member);
     }
     if (p->op == RLT_OP_EXCHANGE)
         exchange_in(&v, k - p->first, out);

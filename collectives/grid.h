@@ -4,8 +4,11 @@
  * Shared by the algorithms that work dimension by dimension. Internal to collectives/.
  *
  * Blocks are mixed radix as members are. A lane takes the dimensions in an order: from one of them on,
- * upwards and round. After a scatter in some dimensions a member works on the blocks whose digits there are
- * its own, the others are free; in such an order these blocks are always one span.
+ * upwards and round, or as a schedule says. After a scatter in some dimensions a member works on the blocks
+ * whose digits there are its own, the others are free; in the orders in use these blocks are always one span.
+ * That is so from one dimension on upwards; where a schedule orders an all-reduce, whose blocks are
+ * anybody's, they are numbered in the lane's order; where it orders shares, it takes only orders in which it
+ * is so.
  *
  * Patterns inside a dimension of g members, in which a message carries all blocks of the digits it is for:
  *   ring                g - 1 steps between neighbours (rooted kinds: a chain; gather, scatter: direct)
@@ -19,6 +22,8 @@
  */
 #ifndef RLT_GRID_H
 #define RLT_GRID_H
+
+#include <string.h>
 
 #include "collectives/lanes.h"
 
@@ -34,31 +39,47 @@ typedef struct rlt_grid_dim {
     uint32_t core;                 /* largest power of two up to the size */
     uint8_t rounds, inside;        /* log2(core); rlt_inside */
     uint64_t sums;                 /* where its sums of counts begin */
+    uint64_t bw_Bps;               /* of a member into it, with its pattern; 0: unknown */
+    rlt_time hop_ps;               /* latency between two members of it */
 } rlt_grid_dim;
 
 typedef struct rlt_phase {
     uint8_t op, dim;
     uint8_t from, to; /* buffers of an exchange */
-    bool wrapped;     /* the dimension lies below the lane's first */
-    uint32_t origin;  /* block stride of the lane's first dimension */
+    bool plain;       /* the free blocks are all those of the digits above */
+    uint32_t before;  /* bit d: the lane scatters in dimension d before it does in this one */
+    uint32_t stride;  /* of the blocks of the dimension's digits */
+    /* The free blocks: runs of so many, from stride to stride of the step or (nonzero) of `apart`, below end.
+     */
+    uint32_t run, apart, end;
     uint32_t first, steps;
+    uint32_t after_chunk, after_step; /* of a schedule: which chunk must have done what before; or RLT_NONE */
 } rlt_phase;
 
-/* The phases of the lanes that begin with the same dimension. */
+/* The phases of the lanes that take the dimensions in the same order. */
 typedef struct rlt_order {
     uint32_t n_phases, n_steps;
+    uint32_t strides[RLT_GRID_DIMS]; /* of blocks: the lane's own numbering */
     rlt_phase phases[RLT_GRID_PHASES];
 } rlt_order;
 
 typedef struct rlt_grid {
     uint32_t n_dims, blocks, n_orders;
-    bool recoded, ring; /* some dimension has other digits in blocks; is a real ring of more than two */
+    bool recoded;    /* blocks have other digits than members, or in another order */
+    bool ring;       /* some dimension is a real ring of more than two */
+    bool renumbered; /* blocks count in the order of their lane */
+    bool scheduled;  /* orders are by chunk, and say what each phase waits for */
     rlt_grid_dim dims[RLT_GRID_DIMS];
-    rlt_order *orders;  /* order i begins with dimension i */
-    rlt_lane *lanes;    /* lane's order: channel mod n_orders */
+    rlt_order *orders;  /* order i begins with dimension i; scheduled: is that of chunk i */
+    rlt_lane *lanes;    /* lane's order: channel mod n_orders; scheduled: chunk */
     uint64_t *sums;     /* with counts: of each lane; else NULL */
     uint64_t sums_lane; /* how many a lane has */
 } rlt_grid;
+
+static inline bool rlt_shape_is(const char *shape, const char *name)
+{
+    return shape && strcmp(shape, name) == 0;
+}
 
 static inline uint32_t rlt_coordinate(const rlt_grid_dim *d, uint32_t member)
 {
@@ -79,6 +100,10 @@ int rlt_grid_add(const rlt_plan *plan, rlt_grid *g, uint32_t size, const char *s
  * Needs plan->lanes, plan->blocks. */
 int rlt_grid_create(rlt_plan *plan, const rlt_grid *shape, uint32_t orders, uint32_t chunks,
                     rlt_error *err) RLT_MUST_USE;
+
+/* Whether the blocks that stay free, once a lane has scattered in dimension `dim` with those of the bits of
+ * `left` to go, are one span in each step of that. */
+bool rlt_grid_spans(const rlt_grid *g, uint32_t dim, uint32_t left);
 
 uint32_t rlt_grid_steps(const rlt_grid *g, uint32_t lane);
 void rlt_grid_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);

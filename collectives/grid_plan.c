@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/grid.h"
+#include "collectives/schedule.h"
 #include "sim/time.h"
 
 static const char *const patterns[] = {
@@ -19,15 +19,10 @@ const char *rlt_pattern_name(uint32_t i)
     return i < N_PATTERNS ? patterns[i] : NULL;
 }
 
-static bool is(const char *shape, const char *name)
-{
-    return shape && strcmp(shape, name) == 0;
-}
-
 static int find_pattern(const rlt_plan *plan, const char *shape, const char *name, uint8_t *inside,
                         rlt_error *err)
 {
-    *inside = is(shape, "fully-connected") ? RLT_IN_DIRECT : RLT_IN_RING;
+    *inside = rlt_shape_is(shape, "fully-connected") ? RLT_IN_DIRECT : RLT_IN_RING;
     for (uint32_t i = 0; name && i < N_PATTERNS; i++) {
         if (strcmp(name, patterns[i]) == 0) {
             *inside = (uint8_t)i;
@@ -75,7 +70,7 @@ int rlt_grid_add(const rlt_plan *plan, rlt_grid *g, uint32_t size, const char *s
     if (d.inside == RLT_IN_RECURSIVE)
         d.digits = 1;
     g->recoded = g->recoded || d.digits < size;
-    g->ring = g->ring || (size > 2 && (is(shape, "ring") || is(shape, "torus")));
+    g->ring = g->ring || (size > 2 && (rlt_shape_is(shape, "ring") || rlt_shape_is(shape, "torus")));
     g->blocks = d.block_stride * d.digits;
     g->dims[g->n_dims++] = d;
     return 0;
@@ -97,15 +92,71 @@ static uint32_t phase_steps(const rlt_grid_dim *d, rlt_grid_op op)
     }
 }
 
-static void add_phase(const rlt_grid *g, rlt_order *o, rlt_grid_op op, uint32_t dim, uint32_t origin)
+/* The free dimensions are 0 .. low-1, and from .. to-1 where these are not the same; false: they are others,
+ * too. */
+static bool free_dims(uint32_t dim, uint32_t left, uint32_t *low, uint32_t *from, uint32_t *to)
+{
+    *low = 0;
+    while (left >> *low & 1)
+        ++*low;
+    left = left >> *low << *low;
+    *from = *low;
+    while (left && !(left >> *from & 1))
+        ++*from;
+    if (!left)
+        *from = dim + 1;
+    *to = *from;
+    while (left >> *to & 1)
+        ++*to;
+    return left >> *to == 0;
+}
+
+bool rlt_grid_spans(const rlt_grid *g, uint32_t dim, uint32_t left)
+{
+    uint32_t low, from, to;
+    return free_dims(dim, left, &low, &from, &to) &&
+           (from == dim + 1 || g->dims[dim].inside != RLT_IN_HALVING);
+}
+
+static uint32_t stride_of(const rlt_grid *g, uint32_t dim)
+{
+    return dim < g->n_dims ? g->dims[dim].block_stride : g->blocks;
+}
+
+/* Which blocks are free once the lane has scattered in the dimension, with those of the bits of `left` to go.
+ */
+static void shape_free(const rlt_grid *g, rlt_phase *p, uint32_t left)
+{
+    uint32_t low, from, to;
+    free_dims(p->dim, left, &low, &from, &to);
+    p->run = stride_of(g, low);
+    p->apart = from == p->dim + 1u ? 0 : stride_of(g, from);
+    p->end = stride_of(g, to);
+    p->plain = p->run == 1 && !p->apart && p->end == g->blocks;
+}
+
+/* A phase in dimension sequence[i]. */
+static void add_phase(const rlt_grid *g, rlt_order *o, rlt_grid_op op, const uint8_t *sequence, uint32_t i)
 {
     rlt_phase *p = &o->phases[o->n_phases];
+    uint32_t dim = sequence[i], left = 0;
     *p = (rlt_phase){.op = (uint8_t)op,
                      .dim = (uint8_t)dim,
-                     .wrapped = dim < origin,
-                     .origin = g->dims[origin].block_stride,
+                     .stride = o->strides[dim],
                      .first = o->n_steps,
-                     .steps = phase_steps(&g->dims[dim], op)};
+                     .steps = phase_steps(&g->dims[dim], op),
+                     .after_chunk = RLT_NONE};
+    for (uint32_t k = 0; k < i; k++)
+        p->before |= 1u << sequence[k];
+    for (uint32_t k = i + 1; k < g->n_dims; k++)
+        left |= 1u << sequence[k];
+    if (g->renumbered) {
+        p->plain = true;
+        p->run = 1;
+        p->end = g->blocks;
+    } else {
+        shape_free(g, p, left);
+    }
     if (op == RLT_OP_EXCHANGE) {
         p->from = o->n_phases % 2;
         p->to = (uint8_t)(1 - p->from);
@@ -114,23 +165,43 @@ static void add_phase(const rlt_grid *g, rlt_order *o, rlt_grid_op op, uint32_t 
     o->n_steps += p->steps;
 }
 
-/* From dimension `origin` upwards and round, and back. */
-static void add_phases(const rlt_grid *g, rlt_order *o, rlt_coll_kind kind, uint32_t origin)
+/* Through the dimensions as in the sequence, and back. */
+static void add_phases(const rlt_grid *g, rlt_order *o, rlt_coll_kind kind, const uint8_t *sequence)
 {
     bool sums = kind == RLT_ALL_REDUCE || kind == RLT_BARRIER, up = sums || kind == RLT_REDUCE_SCATTER,
          down = sums || kind == RLT_ALL_GATHER;
+    uint32_t stride = 1;
     *o = (rlt_order){0};
-    for (uint32_t i = 0; up && i < g->n_dims; i++) {
-        uint32_t d = (origin + i) % g->n_dims;
-        add_phase(g, o, g->dims[d].inside == RLT_IN_RECURSIVE ? RLT_OP_REDUCE : RLT_OP_SCATTER, d, origin);
+    for (uint32_t i = 0; i < g->n_dims; i++) {
+        const rlt_grid_dim *d = &g->dims[sequence[i]];
+        o->strides[sequence[i]] = g->renumbered ? stride : d->block_stride;
+        stride *= d->digits;
     }
-    for (uint32_t i = g->n_dims; down && i-- > 0;) {
-        uint32_t d = (origin + i) % g->n_dims;
-        if (g->dims[d].inside != RLT_IN_RECURSIVE)
-            add_phase(g, o, RLT_OP_GATHER, d, origin);
+    for (uint32_t i = 0; up && i < g->n_dims; i++)
+        add_phase(g, o, g->dims[sequence[i]].inside == RLT_IN_RECURSIVE ? RLT_OP_REDUCE : RLT_OP_SCATTER,
+                  sequence, i);
+    for (uint32_t i = g->n_dims; down && i-- > 0;)
+        if (g->dims[sequence[i]].inside != RLT_IN_RECURSIVE)
+            add_phase(g, o, RLT_OP_GATHER, sequence, i);
+    for (uint32_t i = 0; kind == RLT_ALL_TO_ALL && i < g->n_dims; i++)
+        add_phase(g, o, RLT_OP_EXCHANGE, sequence, i);
+}
+
+/* From each dimension upwards and round; or as the schedule says. */
+static int add_orders(const rlt_plan *plan, rlt_grid *g, rlt_error *err)
+{
+    uint8_t(*sequences)[RLT_GRID_DIMS] = malloc(sizeof *sequences * g->n_orders);
+    if (!sequences)
+        return rlt_nomem(err);
+    if (g->scheduled)
+        rlt_schedule_orders(plan, g, sequences);
+    for (uint32_t o = 0; o < g->n_orders; o++) {
+        for (uint32_t i = 0; i < g->n_dims && !g->scheduled; i++)
+            sequences[o][i] = (uint8_t)((o + i) % g->n_dims);
+        add_phases(g, &g->orders[o], plan->req.kind, sequences[o]);
     }
-    for (uint32_t d = 0; kind == RLT_ALL_TO_ALL && d < g->n_dims; d++)
-        add_phase(g, o, RLT_OP_EXCHANGE, d, origin);
+    free(sequences);
+    return g->scheduled ? rlt_schedule_queues(plan, g, err) : 0;
 }
 
 static bool rooted_shares(rlt_coll_kind kind)
@@ -213,8 +284,7 @@ int rlt_grid_create(rlt_plan *plan, const rlt_grid *shape, uint32_t orders, uint
     g->sums = (uint64_t *)(g + 1);
     g->lanes = (rlt_lane *)(void *)((char *)(g + 1) + sums);
     g->orders = (rlt_order *)(void *)(g->lanes + plan->lanes);
-    for (uint32_t i = 0; i < orders; i++)
-        add_phases(g, &g->orders[i], plan->req.kind, i);
+    int rc = add_orders(plan, g, err);
     for (uint32_t i = 0; i < plan->lanes; i++)
         g->lanes[i] = rlt_lane_at(plan, i, chunks);
     if (counted)
@@ -223,7 +293,7 @@ int rlt_grid_create(rlt_plan *plan, const rlt_grid *shape, uint32_t orders, uint
         g->sums = NULL;
     free(blocks);
     plan->data = g;
-    return 0;
+    return rc;
 }
 
 /* Rings and direct exchanges are the same from every member, exchanges of pairs under exclusive-or. */

@@ -17,17 +17,12 @@
 #include "collectives/grid.h"
 #include "sim/time.h"
 
-static bool is(const char *shape, const char *name)
-{
-    return shape && strcmp(shape, name) == 0;
-}
-
 /* The sub-dimensions of the request's dimension i: its own size where it has none. */
 static uint32_t parts_of(const rlt_coll_request *req, uint32_t i, uint32_t sizes[RLT_MAX_DIMS])
 {
     const rlt_topology *t = req->topology;
     uint32_t axis = req->axes[i];
-    bool grid = is(req->shapes[i], "torus") || is(req->shapes[i], "mesh");
+    bool grid = rlt_shape_is(req->shapes[i], "torus") || rlt_shape_is(req->shapes[i], "mesh");
     if (grid && t && axis < rlt_topology_dims(t) && rlt_topology_dim(t, axis).size == req->dims[i])
         return rlt_topology_sub_sizes(t, axis, sizes);
     sizes[0] = req->dims[i];

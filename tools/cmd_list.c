@@ -231,6 +231,9 @@ static void list_settings(rlt_table *t)
     put(t, "servers", "members that also serve, of parameter servers", "count");
     put(t, "patterns", "inside each dimension, innermost first",
         "ring, direct, halving_doubling, recursive_doubling, with commas");
+    put(t, "schedule", "of chunks over the dimensions", "pipeline, baseline or themis");
+    put(t, "order", "in which a dimension serves the chunks that wait for it, with such a schedule",
+        "fifo or scf");
     list_protocol_settings(t);
 }
 

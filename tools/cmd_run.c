@@ -307,6 +307,8 @@ int rlt_run_network(rlt_run *r, rlt_error *err)
     o->window = r->setup.window;
     o->directions = r->setup.directions;
     o->servers = r->setup.servers;
+    o->schedule = r->setup.schedule;
+    o->order = r->setup.order;
     memcpy(o->patterns, r->setup.patterns, sizeof o->patterns);
     o->network_scale = s->network_scale;
     return 0;

@@ -103,6 +103,8 @@ static void remark(coll_table *t, const coll_result *r)
             rlt_note("%s has no parameter patterns: --set patterns does nothing there", a->name);
             break;
         }
+    if (s->schedule && !(t->noted_unused >> bit & 1) && !(a->parameters && strstr(a->parameters, "schedule")))
+        rlt_note("%s has no parameter schedule: --set schedule does nothing there", a->name);
     t->noted_unused |= 1u << bit;
     if (r->why[0])
         rlt_note("%s", r->why);

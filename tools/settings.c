@@ -66,7 +66,8 @@ const rlt_option rlt_settings_options[] = {
     {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
      "Override a parameter; may be repeated. Endpoint: launch=6.6us (once per collective), message=1us, "
      "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2, servers=2, "
-     "patterns=ring,direct (inside each dimension, innermost first). Network packet: mtu=4096B, buffer=1MB, "
+     "patterns=ring,direct (inside each dimension, innermost first), schedule=themis, order=scf (of the "
+     "chunks over the dimensions). Network packet: mtu=4096B, buffer=1MB, "
      "loss=0.1%, congestion=dcqcn and what 'ringlet list networks' shows.",
      AT(set)},
     {0}};
@@ -237,6 +238,27 @@ static int set_switch(rlt_setup *s, const char *name, const char *value, rlt_err
     return 1;
 }
 
+/* One of the words that word_at lists: its number. */
+static int set_word(const char *name, const char *value, const char *(*word_at)(uint32_t), uint32_t *number,
+                    rlt_error *err)
+{
+    const char *word;
+    char known[80] = "";
+    rlt_nearest near = rlt_nearest_to(value);
+    for (uint32_t i = 0; (word = word_at(i)); i++) {
+        size_t used = strlen(known);
+        if (strcmp(word, value) == 0) {
+            *number = i;
+            return 0;
+        }
+        rlt_nearest_try(&near, word);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", word);
+    }
+    return rlt_fail(err, RLT_EUSAGE, name, "unknown word '%s'%s%s%s (%s)", value,
+                    near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "",
+                    known);
+}
+
 /* Settings of algorithms of steps, endpoints and packets. */
 static int set_other(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
@@ -266,6 +288,12 @@ static int set_other(rlt_setup *s, const char *name, const char *value, rlt_erro
     rlt_nearest_try(&near, "patterns");
     if (strcmp(name, "patterns") == 0)
         return set_patterns(s, value, err);
+    rlt_nearest_try(&near, "schedule");
+    if (strcmp(name, "schedule") == 0)
+        return set_word(name, value, rlt_chunk_schedule_name, &s->schedule, err);
+    rlt_nearest_try(&near, "order");
+    if (strcmp(name, "order") == 0)
+        return set_word(name, value, rlt_chunk_order_name, &s->order, err);
     for (uint32_t i = 0; (endpoint = rlt_endpoint_setting(i)); i++) {
         rlt_nearest_try(&near, endpoint);
         if (strcmp(name, endpoint) == 0)
@@ -290,7 +318,9 @@ static int set_other(rlt_setup *s, const char *name, const char *value, rlt_erro
     return rlt_fail(
         err, RLT_EUSAGE, name,
         "unknown setting%s%s%s (endpoints have injection, launch, message, byte, protocol, clock, ...; "
-        "algorithms have channels, chunks, window, directions, servers, patterns; 'ringlet list networks' "
+        "algorithms have channels, chunks, window, directions, servers, patterns, schedule, order; 'ringlet "
+        "list "
+        "networks' "
         "shows those of packets)",
         near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
@@ -480,6 +510,8 @@ void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req)
     req->directions = s->directions;
     req->endpoint = &s->endpoint;
     req->servers = s->servers;
+    req->schedule = s->schedule;
+    req->order = s->order;
     rlt_request_patterns(req, s->patterns);
 }
 

@@ -46,6 +46,7 @@ typedef struct rlt_setup {
     rlt_endpoint endpoint;
     rlt_packet_settings packet;                             /* of the packet model */
     uint32_t channels, chunks, window, directions, servers; /* 0: the algorithm's default */
+    uint32_t schedule, order;                               /* rlt_chunk_schedule, rlt_chunk_order */
     const char *patterns[RLT_MAX_DIMS]; /* inside each dimension of the topology; NULL: by shape */
     rlt_reacting *protocols;            /* owned; in the order asked for */
     uint32_t n_protocols;
@@ -65,9 +66,9 @@ void rlt_setup_free(rlt_setup *s);
 bool rlt_setup_adds(const rlt_setup *s);
 /* One --set by name and value: settings of endpoints (net/endpoint.h), of the packet model where that is the
  * network or protocols react (net/packet.h; with or without "packet." in front), channels, chunks, window,
- * directions, servers, patterns of algorithms, switch.slots, switch.memory, switch.width, switch.sharing,
- * switch.fallback, and those of the protocols: NAME of all that have it, PROTOCOL.NAME of one (that of the
- * fallback, too, once it is named). RLT_EUSAGE. */
+ * directions, servers, patterns, schedule, order of algorithms, switch.slots, switch.memory, switch.width,
+ * switch.sharing, switch.fallback, and those of the protocols: NAME of all that have it, PROTOCOL.NAME of one
+ * (that of the fallback, too, once it is named). RLT_EUSAGE. */
 int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;
 /* The same into a request. */
 void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req);

@@ -27,6 +27,8 @@ static int request_of(rlt_replay *r, const rlt_comm *comm, rlt_coll_request *req
     req->directions = r->options.directions;
     req->endpoint = &r->options.endpoint;
     req->servers = r->options.servers;
+    req->schedule = r->options.schedule;
+    req->order = r->options.order;
     rlt_request_patterns(req, r->options.patterns);
     return 0;
 }

@@ -31,6 +31,8 @@ int rlt__folded_time(rlt__folded *f, uint32_t group, rlt_coll_kind kind, uint64_
     req.chunks = f->how->chunks;
     req.window = f->how->window;
     req.directions = f->how->directions;
+    req.schedule = f->how->schedule;
+    req.order = f->how->order;
     req.endpoint = &f->how->endpoint;
     rlt_request_patterns(&req, f->how->patterns);
     int rc = f->alone->duration(f->alone, &req, duration_ps, err);
