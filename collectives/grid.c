@@ -226,7 +226,7 @@ static inline void enter(const view *v, rlt_step *out)
             out->wait_lane = v->lane - 1;
             out->wait_step = p->first + p->steps - 1;
         }
-    } else if (p->after_chunk != RLT_NONE) {
+    } else if (p->after_chunk != RLT_NONE && p->after_chunk != v->l->chunk) {
         out->wait_lane = v->lane - v->l->chunk + p->after_chunk;
         out->wait_step = p->after_step;
     }

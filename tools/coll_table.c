@@ -105,6 +105,9 @@ static void remark(coll_table *t, const coll_result *r)
         }
     if (s->schedule && !(t->noted_unused >> bit & 1) && !(a->parameters && strstr(a->parameters, "schedule")))
         rlt_note("%s has no parameter schedule: --set schedule does nothing there", a->name);
+    if (s->order && !s->schedule && !(t->noted_unused >> bit & 1) && !is_of_protocol(s, "order"))
+        rlt_note("chunks wait for a dimension only with --set schedule=baseline or themis: --set order does "
+                 "nothing else");
     t->noted_unused |= 1u << bit;
     if (r->why[0])
         rlt_note("%s", r->why);
