@@ -5,8 +5,8 @@
 # the ASTRA-sim tutorial; folded runs against whole ones; and the same in a replay.
 #
 # Bandwidths are in units of 1e9 bytes a second, and so are the model's 1e9 bytes: 2^30 bytes take 1.0737 times as long. As
-# much longer than with ASTRA-sim, whose units are 2^30. The columns of the model and of ASTRA-sim were computed with a
-# script of 60 lines and with its public binary.
+# much longer than with ASTRA-sim, whose units are 2^30. The model's columns come from a script of its own, those of
+# ASTRA-sim from its public binary (links of 1 ns, endpoints of 10 ns).
 . "$(dirname "$0")/tap.sh"
 
 time_of() { # topology, bytes, schedule, order, options...
