@@ -65,7 +65,7 @@ static void measure(const rlt_coll_request *req, uint32_t i, uint32_t directions
     bool ring = rlt_shape_is(dim.shape, "ring"), all = rlt_shape_is(dim.shape, "fully-connected");
     uint32_t links = ring ? 2 : all ? dim.size - 1 : 1, used = 1;
     if (links > 1)
-        used = d->inside == RLT_IN_DIRECT ? links : directions;
+        used = d->inside == RLT_IN_DIRECT ? links : d->inside == RLT_IN_RING ? directions : 1;
     d->bw_Bps = dim.bw_Bps / links * (used < links ? used : links);
     d->hop_ps = dim.latency_ps * (ring || all ? 1 : 2);
 }

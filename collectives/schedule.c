@@ -156,9 +156,10 @@ static void come(player *y, uint32_t chunk)
          (entry){.bytes = y->plan->req.order == RLT_SCF ? bytes : 0, .turn = y->turns++, .chunk = chunk});
 }
 
-static uint32_t hops(const rlt_grid_dim *d)
+static rlt_time latency(const rlt_grid_dim *d)
 {
-    return d->inside == RLT_IN_RING ? d->size - 1 : d->inside == RLT_IN_DIRECT ? 1 : d->rounds;
+    rlt_time hops = d->inside == RLT_IN_RING ? d->size - 1 : d->inside == RLT_IN_DIRECT ? 1 : d->rounds;
+    return d->hop_ps > RLT_TIME_MAX / hops ? RLT_TIME_MAX : d->hop_ps * hops;
 }
 
 static void serve(player *y, uint32_t dim)
@@ -175,8 +176,7 @@ static void serve(player *y, uint32_t dim)
     s->last = s->now.chunk;
     s->last_step = p->first + p->steps - 1;
     rlt_time alone_ps = rlt_transfer_time(operation_bytes(d, p, y->bytes[s->now.chunk]), bandwidth(y->g, d));
-    alone_ps = rlt_time_add(alone_ps, d->hop_ps * hops(d));
-    s->until_ps = rlt_time_add(y->now_ps, alone_ps);
+    s->until_ps = rlt_time_add(y->now_ps, rlt_time_add(alone_ps, latency(d)));
 }
 
 static void finish(player *y, server *s)
