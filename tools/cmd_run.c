@@ -12,21 +12,6 @@
 #include "tools/run.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
-static const rlt_option workload_options[] = {
-    {"trace", 'T', RLT_OPT_LIST, "TRACE",
-     "The recording: a directory, files (one a rank), or a PREFIX whose files are PREFIX.<rank>.et. The "
-     "format is recognised by content; 'ringlet list readers' shows what is read.",
-     AT(trace)},
-    {"model", 'm', RLT_OPT_TEXT, "MODEL",
-     "Instead of a trace, a generated workload: transformer, or transformer:layers=24,hidden=1024,... "
-     "('ringlet list models' shows the settings). One rank for each accelerator unless ranks=N.",
-     AT(model)},
-    {"keep-waits", 0, RLT_OPT_FLAG, NULL,
-     "Replay communication with its recorded durations, waiting included, instead of simulating it; it then "
-     "counts as compute.",
-     AT(keep_waits)},
-    {0}};
-
 static const rlt_option what_if_options[] = {
     {"algorithm", 'a', RLT_OPT_TEXT, "LIST",
      "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. By "
@@ -85,7 +70,7 @@ static const rlt_option run_report_options[] = {
 #undef AT
 
 static const rlt_option_group groups[] = {
-    {"Workload", workload_options, 0},
+    {"Workload", rlt_workload_options, 0},
     {"Training", rlt_training_options, 0},
     {"Recording", rlt_trace_option_table, offsetof(rlt_run_settings, recording)},
     {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
@@ -100,53 +85,24 @@ static const rlt_option_group groups[] = {
 static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
     const rlt_texts *given = &r->settings->trace;
-    uint32_t n = given->n + (uint32_t)r->args->n_operands, k = 0;
-    const char **specs = calloc((size_t)n + 1, sizeof *specs);
-    int rc;
-    if (!specs)
-        return rlt_nomem(err);
-    for (uint32_t i = 0; i < given->n; i++)
-        specs[k++] = given->items[i];
-    for (int i = 0; i < r->args->n_operands; i++)
-        specs[k++] = r->args->operands[i];
-    rc = rlt_trace_read(specs, n, o, &r->program, err);
-    free(specs);
+    int rc = rlt_workload_trace(r->settings, r->args->operands, (uint32_t)r->args->n_operands, o, &r->program,
+                                err);
     if (!rc)
         rlt_inputs_add(&r->setup.inputs, "trace", given->n ? given->items[0] : r->args->operands[0],
                        r->program->hash);
     return rc;
 }
 
-/* "transformer:layers=24,hidden=1024" */
-int rlt_run_generate(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err)
+/* --trace, --model or, with neither, what --job says is all there is. */
+static int read_workload(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
-    const char *colon = strchr(text, ':');
-    size_t n = colon ? (size_t)(colon - text) : strlen(text);
-    rlt_transformer m = rlt_transformer_default();
-    if (n != strlen("transformer") || memcmp(text, "transformer", n) != 0) {
-        char word[32];
-        snprintf(word, sizeof word, "%.*s", (int)n, text);
-        rlt_nearest near = rlt_nearest_to(word);
-        rlt_nearest_try(&near, "transformer");
-        return near.best ? rlt_fail(err, RLT_EUSAGE, "--model", "unknown model '%s'; did you mean '%s'?",
-                                    word, near.best)
-                         : rlt_fail(err, RLT_EUSAGE, "--model",
-                                    "unknown model '%s'; 'ringlet list models' shows them", word);
-    }
-    m.ranks = ranks;
-    const char *cursor = colon ? colon + 1 : NULL, *item;
-    size_t length;
-    while (cursor && (item = rlt_next_item(&cursor, ',', &length))) {
-        char setting[128], name[64];
-        const char *value;
-        snprintf(setting, sizeof setting, "%.*s", (int)(length < 127 ? length : 127), item);
-        if (rlt_split_setting(setting, name, sizeof name, &value, "--model", err) ||
-            rlt_transformer_set(&m, name, value, err)) {
-            rlt_error_prefix(err, "--model");
-            return RLT_EUSAGE;
-        }
-    }
-    return rlt_transformer_program(&m, out, err);
+    const rlt_run_settings *s = r->settings;
+    bool traced = s->trace.n || r->args->n_operands;
+    int rc = s->accelerator ? rlt_run_train(r, err)
+             : s->model     ? rlt_run_generate(s->model, r->setup.placement.n, &r->program, err)
+             : traced       ? read_trace(r, o, err)
+                            : 0;
+    return rc || !r->program ? rc : rlt_trace_rescale(&s->recording, &r->program, err);
 }
 
 static int rank_scales(rlt_run *r, rlt_error *err)
@@ -213,18 +169,10 @@ static int rank_delays(rlt_run *r, rlt_error *err)
 static int check_forms(const rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
-    bool astra = strcmp(s->timing, "network") != 0, traced = s->trace.n || r->args->n_operands;
-    if (s->accelerator ? !s->model : s->layout || s->train || s->strategy || s->any_memory || s->fold)
-        return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
-                        s->accelerator
-                            ? "needs --model"
-                            : "--layout, --train, --strategy, --any-memory and --fold need --accelerator");
-    if (traced == (s->model != NULL))
-        return rlt_fail(err, RLT_EUSAGE, NULL,
-                        traced ? "give either --trace or --model" : "expected --trace or --model");
-    if (s->model && s->recording.ideal)
-        return rlt_fail(err, RLT_EUSAGE, "--ideal",
-                        "goes with --trace: a generated workload has no stragglers");
+    bool astra = strcmp(s->timing, "network") != 0;
+    int rc = rlt_workload_check(s, (uint32_t)r->args->n_operands, err);
+    if (rc)
+        return rc;
     if (astra != (s->astra_system != NULL))
         return rlt_fail(err, RLT_EUSAGE, astra ? "--timing astra" : "--astra-system",
                         astra ? "needs --astra-system" : "goes with --timing astra");
@@ -273,11 +221,7 @@ static int load(rlt_run *r, rlt_error *err)
     rlt_trace_dimensions(r->setup.topology, &o);
     if (s->astra_system && (rc = load_astra(r, &o, err)))
         goto out;
-    rc = s->accelerator ? rlt_run_train(r, err)
-         : s->model     ? rlt_run_generate(s->model, r->setup.placement.n, &r->program, err)
-                        : read_trace(r, &o, err);
-    if (!rc && !(rc = rlt_trace_rescale(&s->recording, &r->program, err)) &&
-        !(rc = rlt_jobs_open(r, &o, err)) && !(rc = rank_scales(r, err)))
+    if (!(rc = read_workload(r, &o, err)) && !(rc = rlt_jobs_open(r, &o, err)) && !(rc = rank_scales(r, err)))
         rc = rank_delays(r, err);
 out:
     free(replicate);
@@ -324,9 +268,8 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->timing = r->timing;
     o->host_scale = s->host_scale;
     o->compute_scale = s->compute_scale;
-    o->overlap_slowdown = rlt_given(r->args, "overlap-slowdown") ? s->overlap_slowdown
-                          : r->trains                            ? r->accelerator.overlap_slowdown
-                                                                 : 1;
+    bool overlap = rlt_given(r->args, "overlap-slowdown");
+    o->overlap_slowdown = overlap ? s->overlap_slowdown : r->trains ? r->accelerator.overlap_slowdown : 1;
     o->rank_host_scale = r->host_scale;
     o->rank_compute_scale = r->compute_scale;
     o->no_skew = s->no_skew;
@@ -335,6 +278,8 @@ static int prepare(rlt_run *r, rlt_error *err)
     if (s->until_ps > 0)
         o->until_ps = s->until_ps;
     rlt_jobs_options(&r->jobs, o);
+    if (overlap)
+        o->rank_overlap_slowdown = NULL;
     if ((rc = rlt_faults_open(&s->faults, o, &r->faults, err)))
         return rc;
     return rlt_replay_create(r->program, o, &r->replay, err);
@@ -448,8 +393,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     /* What was asked to stop tells what it has; what failed tells only why. */
     if (rc && rc != RLT_ECANCELLED)
         goto out;
-    if (!rc)
-        rc = check_accounts(&r, err);
+    if (!rc && !(rc = check_accounts(&r, err)))
+        rc = rlt_jobs_alone(&r, err);
     bool asked = rc == RLT_ECANCELLED && r.settings->until_ps && !rlt_interrupted();
     if ((!rc || rc == RLT_ECANCELLED) && (rc2 = report(&r, &second)) && err) {
         rc = rc2;

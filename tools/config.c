@@ -12,22 +12,29 @@
 
 enum { MAX_WORDS = 1 << 16 };
 
-static int add(rlt_config *c, const char *text, size_t length, rlt_error *err)
+/* `at`: the value whose option or text this is. */
+static int add(rlt_config *c, rlt_json at, const char *text, size_t length, rlt_error *err)
 {
+    char where[sizeof err->where];
     int rc =
         rlt_grow(&c->owned, &c->room, sizeof *c->owned, (uint64_t)c->n_owned + 1, MAX_WORDS, "options", err);
     if (rc)
         return rc;
-    char *word = malloc(length + 1);
-    if (!word)
+    rlt_json_where(at, where, sizeof where);
+    char *word = malloc(length + 1), *place = strdup(where);
+    if (!word || !place) {
+        free(word);
+        free(place);
         return rlt_nomem(err);
+    }
     memcpy(word, text, length);
     word[length] = '\0';
-    c->owned[c->n_owned++] = word;
+    c->owned[c->n_owned++] = (rlt_config_word){word, place};
     return 0;
 }
 
-static int known(const rlt_option_group *groups, rlt_json v, const rlt_option **out, rlt_error *err)
+static int known(const rlt_option_group *groups, const char *whose, rlt_json v, const rlt_option **out,
+                 rlt_error *err)
 {
     const char *key = rlt_json_key(v);
     rlt_nearest near = rlt_nearest_to(key);
@@ -39,7 +46,7 @@ static int known(const rlt_option_group *groups, rlt_json v, const rlt_option **
             return 0;
         }
     }
-    return rlt_json_fail(v, RLT_ESCHEMA, err, "no option of this command%s%s%s",
+    return rlt_json_fail(v, RLT_ESCHEMA, err, "no option %s%s%s%s", whose,
                          near.best ? "; did you mean '" : "", near.best ? near.best : "",
                          near.best ? "'?" : "");
 }
@@ -83,7 +90,7 @@ static int add_value(rlt_config *c, const char *name, rlt_json v, const char *do
     const char *text;
     size_t length;
     int n = snprintf(option, sizeof option, "--%s", name);
-    int rc = add(c, option, (size_t)n, err);
+    int rc = add(c, v, option, (size_t)n, err);
     if (rc)
         return rc;
     if (rlt_json_is_object(v)) {
@@ -93,17 +100,17 @@ static int add_value(rlt_config *c, const char *name, rlt_json v, const char *do
         rc = text_of(v, document, &text, &length, err);
     }
     if (!rc)
-        rc = add(c, text, length, err);
+        rc = add(c, v, text, length, err);
     free(made);
     return rc;
 }
 
-static int add_member(rlt_config *c, const rlt_option_group *groups, rlt_json v, const char *document,
-                      rlt_error *err)
+static int add_member(rlt_config *c, const rlt_option_group *groups, const char *whose, rlt_json v,
+                      const char *document, rlt_error *err)
 {
     const rlt_option *o = NULL;
     char option[80];
-    int rc = known(groups, v, &o, err);
+    int rc = known(groups, whose, v, &o, err);
     if (rc)
         return rc;
     if (o->kind == RLT_OPT_FLAG) {
@@ -112,7 +119,7 @@ static int add_member(rlt_config *c, const rlt_option_group *groups, rlt_json v,
             (rlt_json_is_string(v) || rlt_json_is_number(v) || rlt_json_is_object(v) || rlt_json_is_array(v)))
             return rlt_json_fail(v, RLT_ESCHEMA, err, "expected true or false");
         int n = snprintf(option, sizeof option, "--%s", o->name);
-        return on ? add(c, option, (size_t)n, err) : 0;
+        return on ? add(c, v, option, (size_t)n, err) : 0;
     }
     if (!rlt_json_is_array(v))
         return add_value(c, o->name, v, document, err);
@@ -121,7 +128,8 @@ static int add_member(rlt_config *c, const rlt_option_group *groups, rlt_json v,
     return rc;
 }
 
-static int read_config(rlt_config *c, const rlt_option_group *groups, const char *path, rlt_error *err)
+static int read_config(rlt_config *c, const rlt_option_group *groups, const char *whose, const char *path,
+                       rlt_error *err)
 {
     rlt_json_doc *doc = NULL;
     int rc = rlt_json_load(path, &doc, err);
@@ -132,20 +140,43 @@ static int read_config(rlt_config *c, const rlt_option_group *groups, const char
         rc = rlt_json_fail(root, RLT_ESCHEMA, err, "expected an object of options");
     for (rlt_json v = rlt_json_first(root); !rc && rlt_json_is(v); v = rlt_json_next(v))
         if (rlt_json_key(v)[0] != '_')
-            rc = add_member(c, groups, v, rlt_json_text(doc), err);
+            rc = add_member(c, groups, whose, v, rlt_json_text(doc), err);
     rlt_json_free(doc);
     return rc;
+}
+
+/* argv[0], then the files' options, then what was kept of argv. */
+static int put_together(rlt_config *c, char *first, char **kept, int n_kept, rlt_error *err)
+{
+    c->argc = 1 + (int)c->n_owned + n_kept;
+    c->argv = calloc((size_t)c->argc + 1, sizeof *c->argv);
+    if (!c->argv)
+        return rlt_nomem(err);
+    c->argv[0] = first;
+    for (uint32_t i = 0; i < c->n_owned; i++)
+        c->argv[1 + i] = c->owned[i].text;
+    if (n_kept)
+        memcpy(c->argv + 1 + c->n_owned, kept, (size_t)n_kept * sizeof *kept);
+    return 0;
+}
+
+int rlt_config_file(rlt_config *c, const rlt_option_group *groups, const char *whose, const char *path,
+                    rlt_error *err)
+{
+    static char none[] = "";
+    *c = (rlt_config){0};
+    int rc = read_config(c, groups, whose, path, err);
+    return rc ? rc : put_together(c, none, NULL, 0, err);
 }
 
 int rlt_config_expand(rlt_config *c, const rlt_option_group *groups, int argc, char **argv, rlt_error *err)
 {
     static const char name[] = "--config";
-    int rc = 0, kept = 1;
+    int rc = 0, n_kept = 0;
     *c = (rlt_config){0};
-    c->argv = calloc((size_t)argc + 1, sizeof *c->argv);
-    if (!c->argv)
+    char **kept = calloc((size_t)argc + 1, sizeof *kept);
+    if (!kept)
         return rlt_nomem(err);
-    c->argv[0] = argv[0];
     for (int i = 1; i < argc && !rc; i++) {
         size_t n = sizeof name - 1;
         bool here = strncmp(argv[i], name, n) == 0 && (argv[i][n] == '\0' || argv[i][n] == '=');
@@ -153,27 +184,55 @@ int rlt_config_expand(rlt_config *c, const rlt_option_group *groups, int argc, c
         if (path && !*path)
             rc = rlt_fail(err, RLT_EUSAGE, name, "expected a file");
         else if (path)
-            rc = read_config(c, groups, path, err);
+            rc = read_config(c, groups, "of this command", path, err);
         else
-            c->argv[kept++] = argv[i];
+            kept[n_kept++] = argv[i];
     }
-    c->argc = kept + (int)c->n_owned;
-    char **all = rc ? NULL : calloc((size_t)c->argc + 1, sizeof *all);
-    if (!all)
-        return rc ? rc : rlt_nomem(err);
-    all[0] = argv[0];
+    if (!rc)
+        rc = put_together(c, argv[0], kept, n_kept, err);
+    free(kept);
+    return rc;
+}
+
+/* Whether the text of an option is a word of a file: what was typed besides is in its place. */
+static const rlt_config_word *word_of(const rlt_config *c, const char *text)
+{
     for (uint32_t i = 0; i < c->n_owned; i++)
-        all[1 + i] = c->owned[i];
-    memcpy(all + 1 + c->n_owned, c->argv + 1, (size_t)(kept - 1) * sizeof *all);
-    free(c->argv);
-    c->argv = all;
-    return 0;
+        if (c->owned[i].text == text)
+            return &c->owned[i];
+    return NULL;
+}
+
+int rlt_config_locate(const rlt_config *c, const rlt_parsed *p, int rc, rlt_error *err)
+{
+    char rest[sizeof err->where];
+    const rlt_option *o;
+    if (!err || !c->n_owned || !p->given || strncmp(err->where, "--", 2) != 0)
+        return rc;
+    size_t n = strcspn(err->where + 2, ":");
+    for (uint32_t i = 0; (o = rlt_option_at(p->groups, i, NULL)); i++) {
+        const rlt_config_word *w = NULL;
+        if (strlen(o->name) == n && memcmp(o->name, err->where + 2, n) == 0)
+            w = word_of(c, p->given[i]);
+        if (!w)
+            continue;
+        const char *more = err->where + 2 + n;
+        snprintf(rest, sizeof rest, "%s", more + (*more ? strspn(more, ": ") : 0));
+        err->where[0] = '\0';
+        if (*rest)
+            snprintf(err->where, sizeof err->where, "%s", rest);
+        rlt_error_prefix(err, w->where);
+        return rc == RLT_EUSAGE ? (err->code = RLT_ESCHEMA) : rc;
+    }
+    return rc;
 }
 
 void rlt_config_free(rlt_config *c)
 {
-    for (uint32_t i = 0; i < c->n_owned; i++)
-        free(c->owned[i]);
+    for (uint32_t i = 0; i < c->n_owned; i++) {
+        free(c->owned[i].text);
+        free(c->owned[i].where);
+    }
     free(c->owned);
     free(c->argv);
     *c = (rlt_config){0};

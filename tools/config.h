@@ -10,10 +10,14 @@
 
 #include "tools/options.h"
 
+typedef struct rlt_config_word {
+    char *text, *where; /* "file:line:column: key" */
+} rlt_config_word;
+
 typedef struct rlt_config {
     int argc;
     char **argv; /* the command's, with the file's options in front */
-    char **owned;
+    rlt_config_word *owned;
     uint32_t n_owned, room;
 } rlt_config;
 
@@ -21,6 +25,12 @@ typedef struct rlt_config {
  * RLT_ESCHEMA with the place in the file. Free afterwards in every case. */
 int rlt_config_expand(rlt_config *c, const rlt_option_group *groups, int argc, char **argv,
                       rlt_error *err) RLT_MUST_USE;
+/* The options of one file alone; `whose` ends the complaint "no option ...". */
+int rlt_config_file(rlt_config *c, const rlt_option_group *groups, const char *whose, const char *path,
+                    rlt_error *err) RLT_MUST_USE;
+/* An error of an option that came from a file gets its place there in place of "--NAME", and what was wrong
+ * use is bad input. Returns the code. */
+int rlt_config_locate(const rlt_config *c, const rlt_parsed *p, int rc, rlt_error *err);
 void rlt_config_free(rlt_config *c);
 
 #endif

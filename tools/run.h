@@ -59,6 +59,12 @@ int rlt_run_loggops(const rlt_parsed *args, const rlt_run_settings *s, rlt_error
 /* Two runs side by side. */
 int rlt_run_compare(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
 
+extern const rlt_option rlt_workload_options[]; /* offsets in rlt_run_settings */
+/* What of the workload's settings does not go together. RLT_EUSAGE. */
+int rlt_workload_check(const rlt_run_settings *s, uint32_t n_operands, rlt_error *err) RLT_MUST_USE;
+/* The recording of --trace and operands. */
+int rlt_workload_trace(const rlt_run_settings *s, char *const *operands, uint32_t n_operands,
+                       const rlt_read_options *o, rlt_program **out, rlt_error *err) RLT_MUST_USE;
 /* A workload by the name of a model and its settings. */
 int rlt_run_generate(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err) RLT_MUST_USE;
 
@@ -111,7 +117,11 @@ bool rlt_run_is_daso(const rlt_run_settings *s);
 int rlt_run_daso(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
 /* What the setup says of the network, into r->options. */
 int rlt_run_network(rlt_run *r, rlt_error *err) RLT_MUST_USE;
-/* The program of --model on --accelerator in --layout. */
+/* --model on --accelerator in --layout, planned and checked for so many ranks. The training borrows the other
+ * two; free the model in every case. */
+int rlt_training_open(const rlt_run_settings *s, uint32_t ranks, rlt_model *m, rlt_accelerator *a,
+                      rlt_training *t, rlt_error *err) RLT_MUST_USE;
+/* Its program, into the run. */
 int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 void rlt_run_training_table(const rlt_run *r, FILE *out);
 /* "training": {...} into an open object. */

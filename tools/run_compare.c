@@ -141,6 +141,7 @@ static int run_options(const char *path, const char *result, rlt_error *err)
         s->explain = false;
         rc = c->run(&parsed, s, err);
     }
+    rc = rc ? rlt_config_locate(&config, &parsed, rc, err) : 0;
     rlt_parsed_free(&parsed);
     rlt_config_free(&config);
     free(argv[2]);

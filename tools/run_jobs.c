@@ -7,6 +7,7 @@
 
 #include "sim/mem.h"
 #include "sim/units.h"
+#include "tools/job_file.h"
 #include "tools/message.h"
 #include "tools/run.h"
 #include "workload/join.h"
@@ -14,11 +15,16 @@
 #define AT(field) .offset = offsetof(rlt_job_settings, field)
 const rlt_option rlt_job_options[] = {
     {"job", 0, RLT_OPT_LIST, "WORKLOAD@ACCELERATORS",
-     "Another workload at the same time on other accelerators: a trace or a model, such as "
-     "transformer:layers=4@4-7 or traces/transformer-8@8-15; its ranks follow those of the first. The run "
-     "ends "
-     "with the last of them. May be repeated.",
+     "Another workload at the same time on other accelerators: a trace, a model or a file of its options "
+     "(JSON as for --config: model, accelerator, layout, train, strategy, or trace), such as "
+     "transformer:layers=4@4-7, traces/transformer-8@8-15 or resnet.json@8-15; its ranks follow those of the "
+     "first. With neither --trace nor --model these are all there is. The run ends with the last of them. "
+     "May be repeated.",
      AT(job)},
+    {"alone", 0, RLT_OPT_FLAG, NULL,
+     "With --job: simulate each of them alone, too, where it is, and say how much slower it is with the "
+     "others and background traffic.",
+     AT(alone)},
     {"background", 0, RLT_OPT_LIST, "FROM>TO:RATE,...",
      "Traffic between accelerators that uses links and nobody's time: 0-3>4-7:10GB/s is four flows, each of "
      "10 GB/s in messages of size=64KiB (default: 10 us of it); on=1ms,off=3ms: by turns. Where links give "
@@ -82,7 +88,9 @@ static int read_list(const char *text, size_t length, uint32_t limit, list *l, r
 typedef struct opening {
     rlt_run *run;
     const rlt_read_options *read;
-    rlt_program **parts; /* the first is the run's */
+    rlt_program **parts; /* owned; the first is the run's, if it has one */
+    double *slowdown;    /* of each part, its work beside communication */
+    bool own;            /* the first is the run's */
     list placed;         /* accelerator of each rank */
     uint32_t *rank_of;   /* of accelerator, or RLT_NONE */
     uint32_t accelerators, n;
@@ -94,7 +102,8 @@ static int place(opening *x, uint32_t accelerator, rlt_error *err)
     if (x->rank_of[accelerator] != RLT_NONE)
         return rlt_fail(
             err, RLT_EUSAGE, NULL,
-            "accelerator %u has rank %u already (a model takes them all, unless ranks=N is given)",
+            "accelerator %u has rank %u already (a model takes them all, unless ranks=N is given, or dp=N in "
+            "a layout)",
             accelerator, x->rank_of[accelerator]);
     x->rank_of[accelerator] = x->placed.n;
     return add(&x->placed, accelerator, err);
@@ -105,10 +114,29 @@ static bool is_model(const char *text)
     return strncmp(text, "transformer", 11) == 0 && (text[11] == '\0' || text[11] == ':');
 }
 
-static int read_job(opening *x, const char *text, rlt_error *err)
+/* A trace, a model, or a file of options. */
+static int open_job(opening *x, const char *name, uint32_t ranks, rlt_error *err)
+{
+    rlt_program **out = &x->parts[x->n];
+    rlt_inputs *inputs = &x->run->setup.inputs;
+    const char *specs[] = {name};
+    int rc;
+    if (is_model(name))
+        return rlt_run_generate(name, ranks, out, err);
+    if (rlt_is_job_file(name)) {
+        rc = rlt_job_file_open(name, ranks, x->run->setup.topology, out, &x->slowdown[x->n], err);
+        return rc ? rc : rlt_inputs_add_file(inputs, "job", name, err);
+    }
+    rc = rlt_trace_read(specs, 1, x->read, out, err);
+    if (!rc)
+        rlt_inputs_add(inputs, "job", name, (*out)->hash);
+    return rc;
+}
+
+static int read_job(opening *x, const char *text, uint32_t number, rlt_error *err)
 {
     const char *at = strrchr(text, '@');
-    char *name = x->run->jobs.names[x->n];
+    char *name = x->run->jobs.names[number];
     list l = {0};
     if (!at || at == text)
         return rlt_fail(err, RLT_EUSAGE, NULL,
@@ -116,19 +144,15 @@ static int read_job(opening *x, const char *text, rlt_error *err)
                         text);
     memcpy(name, text, (size_t)(at - text));
     name[at - text] = '\0';
-    const char *specs[] = {name};
     int rc = read_list(at + 1, strlen(at + 1), x->accelerators, &l, err);
     if (!rc)
-        rc = is_model(name) ? rlt_run_generate(name, l.n, &x->parts[x->n], err)
-                            : rlt_trace_read(specs, 1, x->read, &x->parts[x->n], err);
+        rc = open_job(x, name, l.n, err);
     if (!rc && x->parts[x->n]->n_ranks != l.n)
         rc =
             rlt_fail(err, RLT_EUSAGE, text, "has %u ranks for %u accelerators", x->parts[x->n]->n_ranks, l.n);
     for (uint32_t i = 0; i < l.n && !rc; i++)
         rc = place(x, l.items[i], err);
     free(l.items);
-    if (!rc && !is_model(name))
-        rlt_inputs_add(&x->run->setup.inputs, "job", name, x->parts[x->n]->hash);
     x->n++;
     return rc;
 }
@@ -137,6 +161,8 @@ static int place_first(opening *x, rlt_error *err)
 {
     const rlt_placement *p = &x->run->setup.placement;
     int rc = 0;
+    if (!x->own)
+        return 0;
     if (x->parts[0]->n_ranks > p->n)
         return rlt_fail(err, RLT_ERANGE, "placement", "the workload has %u ranks, but only %u are placed",
                         x->parts[0]->n_ranks, p->n);
@@ -150,7 +176,7 @@ static int place_rest(opening *x, rlt_error *err)
 {
     const rlt_placement *p = &x->run->setup.placement;
     int rc = 0;
-    for (uint32_t i = x->parts[0]->n_ranks; i < p->n && !rc; i++)
+    for (uint32_t i = x->own ? x->parts[0]->n_ranks : 0; i < p->n && !rc; i++)
         if (x->rank_of[rlt_placed(p, i)] == RLT_NONE)
             rc = place(x, rlt_placed(p, i), err);
     return rc;
@@ -176,26 +202,48 @@ static int read_jobs(opening *x, rlt_error *err)
     j->first_rank = calloc((size_t)t->n + 2, sizeof *j->first_rank);
     if (!j->names || !j->first_rank)
         return rlt_nomem(err);
-    for (uint32_t i = 0; i <= t->n; i++)
-        if (!(j->names[i] = calloc(i ? strlen(t->items[i - 1]) + 1 : 1, 1)))
+    for (uint32_t i = 0; i < t->n; i++)
+        if (!(j->names[i] = calloc(strlen(t->items[i]) + 1, 1)))
             return rlt_nomem(err);
     for (uint32_t i = 0; i < t->n && !rc; i++)
-        rc = as_usage(read_job(x, t->items[i], err), "--job", err);
+        rc = as_usage(read_job(x, t->items[i], i, err), "--job", err);
     return rc;
+}
+
+/* How much slower each rank's work is beside communication. */
+static int spread_slowdown(opening *x, rlt_error *err)
+{
+    rlt_jobs *j = &x->run->jobs;
+    uint32_t n = j->first_rank[x->n];
+    j->overlap_slowdown = malloc(n * sizeof *j->overlap_slowdown);
+    if (!j->overlap_slowdown)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < x->n; i++)
+        for (uint32_t k = j->first_rank[i]; k < j->first_rank[i + 1]; k++)
+            j->overlap_slowdown[k] = x->slowdown[i];
+    return 0;
 }
 
 static int join(opening *x, rlt_error *err)
 {
     rlt_jobs *j = &x->run->jobs;
-    rlt_program *all;
-    if (x->n < 2)
+    if (!x->run->settings->jobs.job.n) {
+        x->run->program = x->parts[0];
+        x->parts[0] = NULL;
         return 0;
-    int rc = rlt_program_join((const rlt_program *const *)x->parts, x->n, &all, j->first_rank, err);
+    }
+    int rc =
+        rlt_program_join((const rlt_program *const *)x->parts, x->n, &x->run->program, j->first_rank, err);
+    if (!rc)
+        rc = spread_slowdown(x, err);
     if (rc)
         return rc;
     j->n = x->n;
-    rlt_program_free(x->run->program);
-    x->run->program = x->parts[0] = all;
+    j->own = x->own;
+    if (x->run->settings->jobs.alone) {
+        j->parts = x->parts;
+        x->parts = NULL;
+    }
     return 0;
 }
 
@@ -285,7 +333,7 @@ static int finish_placement(opening *x, rlt_error *err)
 {
     const rlt_placement *p = &x->run->setup.placement;
     rlt_placement *out = &x->run->jobs.placement;
-    uint32_t first = x->parts[0]->n_ranks;
+    uint32_t first = x->own ? x->parts[0]->n_ranks : 0;
     *out = (rlt_placement){.n = x->placed.n, .accelerator = x->placed.items};
     x->placed = (list){0};
     if (!p->nic)
@@ -303,14 +351,23 @@ static int open_all(opening *x, rlt_error *err)
     const rlt_texts *background = &x->run->settings->jobs.background;
     uint32_t room = 0;
     int rc;
+    uint32_t most = x->run->settings->jobs.job.n + 1;
     x->accelerators = rlt_topology_accelerators(x->run->setup.topology);
-    x->parts = calloc((size_t)x->run->settings->jobs.job.n + 1, sizeof *x->parts);
+    x->parts = calloc(most, sizeof *x->parts);
+    x->slowdown = malloc(most * sizeof *x->slowdown);
     x->rank_of = malloc(x->accelerators * sizeof *x->rank_of);
-    if (!x->parts || !x->rank_of)
+    if (!x->parts || !x->slowdown || !x->rank_of)
         return rlt_nomem(err);
     memset(x->rank_of, 0xff, x->accelerators * sizeof *x->rank_of);
-    x->parts[0] = x->run->program;
-    x->n = 1;
+    for (uint32_t i = 0; i < most; i++)
+        x->slowdown[i] = 1;
+    x->own = x->run->program != NULL;
+    if (x->own) {
+        x->parts[0] = x->run->program;
+        x->slowdown[0] = x->run->trains ? x->run->accelerator.overlap_slowdown : 1;
+        x->run->program = NULL;
+        x->n = 1;
+    }
     if ((rc = place_first(x, err)) || (rc = read_jobs(x, err)) || (rc = place_rest(x, err)))
         return rc;
     for (uint32_t i = 0; i < background->n && !rc; i++)
@@ -320,20 +377,35 @@ static int open_all(opening *x, rlt_error *err)
     return rc ? rc : join(x, err);
 }
 
+static int check(const rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    if (s->jobs.alone && !s->jobs.job.n)
+        return rlt_fail(err, RLT_EUSAGE, "--alone", "goes with --job");
+    if (s->jobs.alone && s->faults.noise.n)
+        return rlt_fail(err, RLT_EUSAGE, "--alone",
+                        "noise is drawn by rank, and alone ranks are others: it does not go with --noise");
+    if (!s->jobs.job.n && !s->jobs.background.n)
+        return 0;
+    if (strcmp(s->timing, "network") != 0)
+        return rlt_fail(err, RLT_EUSAGE, "--timing",
+                        "--job and --background need a network that is simulated");
+    if (s->faults.failures && s->jobs.job.n)
+        return rlt_fail(err, RLT_EUSAGE, "--failures", "is of one job: it does not go with --job");
+    return 0;
+}
+
 int rlt_jobs_open(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
     opening x = {.run = r, .read = o};
-    if (!r->settings->jobs.job.n && !r->settings->jobs.background.n)
-        return 0;
-    if (strcmp(r->settings->timing, "network") != 0)
-        return rlt_fail(err, RLT_EUSAGE, "--timing",
-                        "--job and --background need a network that is simulated");
-    if (r->settings->faults.failures && r->settings->jobs.job.n)
-        return rlt_fail(err, RLT_EUSAGE, "--failures", "is of one job: it does not go with --job");
-    int rc = open_all(&x, err);
-    for (uint32_t i = 1; x.parts && i < x.n; i++)
+    int rc = check(r, err);
+    if (rc || (!r->settings->jobs.job.n && !r->settings->jobs.background.n))
+        return rc;
+    rc = open_all(&x, err);
+    for (uint32_t i = 0; x.parts && i < x.n; i++)
         rlt_program_free(x.parts[i]);
     free(x.parts);
+    free(x.slowdown);
     free(x.rank_of);
     free(x.placed.items);
     return rc;
@@ -343,6 +415,7 @@ void rlt_jobs_options(const rlt_jobs *j, rlt_replay_options *o)
 {
     if (j->placement.n)
         o->placement = &j->placement;
+    o->rank_overlap_slowdown = j->overlap_slowdown;
     o->background = j->background;
     o->n_background = j->n_background;
 }
@@ -351,107 +424,13 @@ void rlt_jobs_free(rlt_jobs *j)
 {
     for (uint32_t i = 0; j->names && j->names[i]; i++)
         free(j->names[i]);
+    for (uint32_t i = 0; j->parts && i < j->n; i++)
+        rlt_program_free(j->parts[i]);
+    free(j->parts);
+    free(j->alone_ps);
     free(j->names);
     free(j->first_rank);
+    free(j->overlap_slowdown);
     free(j->background);
     rlt_placement_free(&j->placement);
-}
-
-/* ---- what became of them ---- */
-
-static int part_of(const rlt_run *r, uint32_t job, rlt_part_result *out, rlt_error *err)
-{
-    return rlt_part_result_of(r->program, r->replay, r->jobs.first_rank[job], r->jobs.first_rank[job + 1],
-                              out, err);
-}
-
-static const char *name_of(const rlt_run *r, uint32_t job)
-{
-    const rlt_run_settings *s = r->settings;
-    if (job || s->model)
-        return job ? r->jobs.names[job] : s->model;
-    return s->trace.n ? s->trace.items[0] : r->args->operands[0];
-}
-
-static uint32_t accelerator_of(const rlt_run *r, uint32_t rank)
-{
-    return rlt_placed(&r->jobs.placement, rank);
-}
-
-int rlt_jobs_table(const rlt_run *r, FILE *out, rlt_error *err)
-{
-    const rlt_jobs *j = &r->jobs;
-    char a[32], b[32];
-    if (j->n)
-        rlt_heading(out, "\njobs");
-    for (uint32_t i = 0; i < j->n; i++) {
-        rlt_part_result p;
-        int rc = part_of(r, i, &p, err);
-        if (rc)
-            return rc;
-        fprintf(out, "job %u, ranks %u-%u, %s: ends after %s", i, j->first_rank[i], j->first_rank[i + 1] - 1,
-                name_of(r, i), rlt_format_duration(a, sizeof a, p.end_ps));
-        fprintf(out, p.n_steps > 1 ? ", %u iterations, the last of %s\n" : "\n", p.n_steps,
-                rlt_format_duration(b, sizeof b, p.n_steps ? p.step_ps[p.n_steps - 1] : 0));
-        free(p.step_ps);
-    }
-    if (j->n_background)
-        rlt_heading(out, "\nbackground traffic");
-    for (uint32_t i = 0; i < j->n_background; i++) {
-        rlt_background_result k = rlt_replay_background(r->replay, i);
-        double seconds = (double)rlt_run_end(r) * 1e-12;
-        fprintf(out, "accelerator %u to %u, %s asked", accelerator_of(r, j->background[i].src),
-                accelerator_of(r, j->background[i].dst),
-                rlt_format_rate(a, sizeof a, j->background[i].rate_Bps));
-        fprintf(out, ": %s arrived, %s on average\n", rlt_format_size(a, sizeof a, k.bytes),
-                rlt_format_rate(b, sizeof b, seconds > 0 ? (uint64_t)((double)k.bytes / seconds) : 0));
-    }
-    return 0;
-}
-
-static int job_json(const rlt_run *r, rlt_jw *w, uint32_t i, rlt_error *err)
-{
-    rlt_part_result p;
-    int rc = part_of(r, i, &p, err);
-    if (rc)
-        return rc;
-    rlt_jw_object(w, NULL);
-    rlt_jw_string(w, "workload", name_of(r, i));
-    rlt_jw_u64(w, "first_rank", r->jobs.first_rank[i]);
-    rlt_jw_u64(w, "ranks", r->jobs.first_rank[i + 1] - r->jobs.first_rank[i]);
-    rlt_jw_i64(w, "time_ps", p.end_ps);
-    rlt_jw_array(w, "iteration_time_ps");
-    for (uint32_t k = 0; k < p.n_steps; k++)
-        rlt_jw_i64(w, NULL, p.step_ps[k]);
-    rlt_jw_end_array(w);
-    rlt_jw_end_object(w);
-    free(p.step_ps);
-    return 0;
-}
-
-int rlt_jobs_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
-{
-    const rlt_jobs *j = &r->jobs;
-    int rc = 0;
-    if (j->n) {
-        rlt_jw_array(w, "jobs");
-        for (uint32_t i = 0; i < j->n && !rc; i++)
-            rc = job_json(r, w, i, err);
-        rlt_jw_end_array(w);
-    }
-    if (rc || !j->n_background)
-        return rc;
-    rlt_jw_array(w, "background");
-    for (uint32_t i = 0; i < j->n_background; i++) {
-        rlt_background_result k = rlt_replay_background(r->replay, i);
-        rlt_jw_object(w, NULL);
-        rlt_jw_u64(w, "src", accelerator_of(r, j->background[i].src));
-        rlt_jw_u64(w, "dst", accelerator_of(r, j->background[i].dst));
-        rlt_jw_u64(w, "rate_Bps", j->background[i].rate_Bps);
-        rlt_jw_u64(w, "messages", k.messages);
-        rlt_jw_u64(w, "bytes", k.bytes);
-        rlt_jw_end_object(w);
-    }
-    rlt_jw_end_array(w);
-    return 0;
 }

@@ -95,33 +95,39 @@ static int fold(rlt_run *r, rlt_error *err)
     return 0;
 }
 
-int rlt_run_train(rlt_run *r, rlt_error *err)
+int rlt_training_open(const rlt_run_settings *s, uint32_t ranks, rlt_model *m, rlt_accelerator *a,
+                      rlt_training *t, rlt_error *err)
 {
-    const rlt_run_settings *s = r->settings;
-    rlt_training *t = &r->training;
-    int rc = rlt_model_open(s->model, &r->trained, err);
+    int rc = rlt_model_open(s->model, m, err);
     if (rc) {
         rlt_error_prefix(err, "--model");
         return rc;
     }
-    r->trains = true;
     *t = rlt_training_default();
-    t->model = &r->trained;
-    t->accelerator = &r->accelerator;
-    if ((rc = rlt_find_accelerator(s->accelerator, &r->accelerator, err)) ||
+    t->model = m;
+    t->accelerator = a;
+    if ((rc = rlt_find_accelerator(s->accelerator, a, err)) ||
         (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
         (rc = rlt_training_apply(t, s->layout, "--layout", err)) ||
-        (rc = rlt_training_apply(t, s->train, "--train", err)) ||
-        (rc = rlt_training_plan(t, r->setup.placement.n, err)) ||
-        (!s->any_memory && (rc = rlt_training_fits(t, err))))
+        (rc = rlt_training_apply(t, s->train, "--train", err)) || (rc = rlt_training_plan(t, ranks, err)))
         return rc;
-    return s->fold ? fold(r, err) : rlt_training_program(t, &r->program, err);
+    return s->any_memory ? 0 : rlt_training_fits(t, err);
+}
+
+int rlt_run_train(rlt_run *r, rlt_error *err)
+{
+    r->trains = true;
+    int rc =
+        rlt_training_open(r->settings, r->setup.placement.n, &r->trained, &r->accelerator, &r->training, err);
+    if (rc)
+        return rc;
+    return r->settings->fold ? fold(r, err) : rlt_training_program(&r->training, &r->program, err);
 }
 
 /* Of an iteration, on average. */
 static double iteration_s(const rlt_run *r)
 {
-    return (double)rlt_replay_time(r->replay) / r->training.steps / 1e12;
+    return (double)rlt_jobs_time(r, 0) / r->training.steps / 1e12;
 }
 
 /* Model FLOPs over what all accelerators could do in the time. */
@@ -129,7 +135,7 @@ static double utilization(const rlt_run *r)
 {
     uint64_t peak;
     const rlt_training *t = &r->training;
-    if (rlt_accelerator_peak(t->accelerator, t->precision, &peak, NULL) || rlt_replay_time(r->replay) == 0)
+    if (rlt_accelerator_peak(t->accelerator, t->precision, &peak, NULL) || iteration_s(r) == 0)
         return 0;
     return rlt_training_flop(t) / t->steps / iteration_s(r) / rlt_training_ranks(t) / (double)peak;
 }

@@ -70,6 +70,7 @@ typedef struct rlt_replay_options {
     double host_scale, compute_scale, network_scale;
     double overlap_slowdown; /* device work takes so many times as long while its rank communicates; 1: as
                                 long */
+    const double *rank_overlap_slowdown;                /* per rank, in place of the above; NULL: as above */
     const double *rank_host_scale, *rank_compute_scale; /* per rank, multiply the above; NULL: 1 */
     bool no_skew;                                       /* all ranks start at 0 */
     const rlt_time *rank_delay_ps;                      /* per rank, added to its start; NULL: 0 */

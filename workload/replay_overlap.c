@@ -9,7 +9,7 @@
 #include "workload/replay_internal.h"
 
 struct rlt__overlap {
-    double slowdown;
+    double *slowdown;  /* of each rank */
     uint32_t *running; /* of each rank: its first device operation under way */
     struct work {
         rlt_event end;
@@ -18,23 +18,36 @@ struct rlt__overlap {
     } * work; /* of each operation */
 };
 
+static double slowdown_of(const rlt_replay_options *o, uint32_t rank)
+{
+    return o->rank_overlap_slowdown ? o->rank_overlap_slowdown[rank] : o->overlap_slowdown;
+}
+
 int rlt__overlap_create(rlt_replay *r, rlt_error *err)
 {
-    double slowdown = r->options.overlap_slowdown;
-    if (slowdown < 1 || !(slowdown <= 1000))
-        return rlt_fail(err, RLT_ERANGE, "overlap", "expected a slowdown from 1 to 1000");
-    if (slowdown == 1)
+    const rlt_replay_options *options = &r->options;
+    uint32_t n = r->program->n_ranks;
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        double slowdown = slowdown_of(options, i);
+        if (slowdown < 1 || !(slowdown <= 1000))
+            return rlt_fail(err, RLT_ERANGE, "overlap", "expected a slowdown from 1 to 1000");
+        any |= slowdown > 1;
+    }
+    if (!any)
         return 0;
     struct rlt__overlap *o = calloc(1, sizeof *o);
     if (!(r->overlap = o))
         return rlt_nomem(err);
-    o->slowdown = slowdown;
-    o->running = malloc(r->program->n_ranks * sizeof *o->running);
+    o->slowdown = malloc(n * sizeof *o->slowdown);
+    o->running = malloc(n * sizeof *o->running);
     o->work = calloc((size_t)r->program->n_ops + 1, sizeof *o->work);
-    if (!o->running || !o->work)
+    if (!o->slowdown || !o->running || !o->work)
         return rlt_nomem(err);
-    for (uint32_t i = 0; i < r->program->n_ranks; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        o->slowdown[i] = slowdown_of(options, i);
         o->running[i] = RLT_NONE;
+    }
     return 0;
 }
 
@@ -42,6 +55,7 @@ void rlt__overlap_free(rlt_replay *r)
 {
     if (!r->overlap)
         return;
+    free(r->overlap->slowdown);
     free(r->overlap->running);
     free(r->overlap->work);
     free(r->overlap);
@@ -50,7 +64,8 @@ void rlt__overlap_free(rlt_replay *r)
 static void plan_end(rlt_replay *r, uint32_t op, bool slow)
 {
     struct work *w = &r->overlap->work[op];
-    double t = (double)w->left_ps * (slow ? r->overlap->slowdown : 1) + 0.5;
+    double slowdown = slow ? r->overlap->slowdown[r->program->ops[op].rank] : 1;
+    double t = (double)w->left_ps * slowdown + 0.5;
     rlt_time takes = t < (double)RLT_TIME_MAX ? (rlt_time)t : RLT_TIME_MAX;
     w->since_ps = rlt_sim_now(r->sim);
     w->end = rlt_sim_at(r->sim, rlt_time_add(w->since_ps, takes), RLT_COMPLETE, r->on_end, op);
@@ -77,11 +92,13 @@ void rlt__overlap_end(rlt_replay *r, uint32_t op)
 void rlt__overlap_change(rlt_replay *r, uint32_t rank, bool slow)
 {
     struct rlt__overlap *o = r->overlap;
+    if (o->slowdown[rank] == 1)
+        return;
     for (uint32_t op = o->running[rank]; op != RLT_NONE; op = o->work[op].next) {
         struct work *w = &o->work[op];
         rlt_time passed = rlt_sim_now(r->sim) - w->since_ps;
         rlt_time done =
-            slow ? passed : (rlt_time)((double)passed / o->slowdown); /* it was the other until now */
+            slow ? passed : (rlt_time)((double)passed / o->slowdown[rank]); /* it was the other until now */
         if (!rlt_sim_cancel(r->sim, w->end))
             continue; /* ends at this instant */
         w->left_ps = done < w->left_ps ? w->left_ps - done : 0;

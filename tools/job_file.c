@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A workload from a file of options. */
+#include "tools/job_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/config.h"
+#include "tools/run.h"
+
+static const rlt_option_group groups[] = {
+    {"Workload", rlt_workload_options, 0},
+    {"Training", rlt_training_options, 0},
+    {"Recording", rlt_trace_option_table, offsetof(rlt_run_settings, recording)},
+    {0}};
+
+bool rlt_is_job_file(const char *path)
+{
+    const rlt_reader *reader;
+    rlt_error ignored = {0};
+    struct stat st;
+    size_t n = strlen(path);
+    if (n < 5 || strcmp(path + n - 5, ".json") != 0 || stat(path, &st) || !S_ISREG(st.st_mode))
+        return false;
+    return rlt_reader_for(path, &reader, &ignored) != 0;
+}
+
+static int train(const rlt_run_settings *s, uint32_t ranks, rlt_program **out, double *overlap_slowdown,
+                 rlt_error *err)
+{
+    rlt_model model = {0};
+    rlt_accelerator accelerator;
+    rlt_training t;
+    int rc = rlt_training_open(s, ranks, &model, &accelerator, &t, err);
+    if (!rc) {
+        *overlap_slowdown = accelerator.overlap_slowdown;
+        rc = rlt_training_program(&t, out, err);
+    }
+    rlt_model_free(&model);
+    return rc;
+}
+
+static int read_trace(const rlt_run_settings *s, const rlt_topology *t, rlt_program **out, rlt_error *err)
+{
+    rlt_read_options o;
+    rlt_replicate *replicate = NULL;
+    int rc = rlt_trace_read_options(&s->recording, &o, &replicate, err);
+    o.keep_waits = s->keep_waits;
+    rlt_trace_dimensions(t, &o);
+    if (!rc)
+        rc = rlt_workload_trace(s, NULL, 0, &o, out, err);
+    free(replicate);
+    return rc;
+}
+
+static int open_workload(const rlt_run_settings *s, uint32_t ranks, const rlt_topology *t, rlt_program **out,
+                         double *overlap_slowdown, rlt_error *err)
+{
+    int rc = rlt_workload_check(s, 0, err);
+    if (!rc && (s->fold || rlt_run_is_daso(s)))
+        rc = rlt_fail(err, RLT_EUSAGE, s->fold ? "fold" : "strategy", "%s is a run of its own, no job",
+                      s->fold ? "fold" : "daso");
+    if (rc)
+        return rc;
+    rc = s->accelerator ? train(s, ranks, out, overlap_slowdown, err)
+         : s->model     ? rlt_run_generate(s->model, ranks, out, err)
+                        : read_trace(s, t, out, err);
+    return rc ? rc : rlt_trace_rescale(&s->recording, out, err);
+}
+
+int rlt_job_file_open(const char *path, uint32_t ranks, const rlt_topology *t, rlt_program **out,
+                      double *overlap_slowdown, rlt_error *err)
+{
+    rlt_config config;
+    rlt_parsed parsed = {0};
+    rlt_run_settings *s = calloc(1, sizeof *s);
+    int rc = rlt_config_file(&config, groups, "of a job", path, err);
+    if (!rc && !s)
+        rc = rlt_nomem(err);
+    if (!rc) {
+        if (!(rc = rlt_options_parse(groups, config.argc, config.argv, s, &parsed, err)))
+            rc = open_workload(s, ranks, t, out, overlap_slowdown, err);
+        if (rc && (rc = rlt_config_locate(&config, &parsed, rc, err)) && err &&
+            strncmp(err->where, path, strlen(path)) != 0)
+            rlt_error_prefix(err, path);
+        if (rc == RLT_EUSAGE)
+            rc = err ? (err->code = RLT_ESCHEMA) : RLT_ESCHEMA;
+    }
+    rlt_parsed_free(&parsed);
+    rlt_config_free(&config);
+    free(s);
+    return rc;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A workload from a file: the JSON that --config takes, of options that say what runs (trace, model,
+ * accelerator, layout, train, strategy, any-memory and how a trace is read) and none that say where.
+ */
+#ifndef RLT_JOB_FILE_H
+#define RLT_JOB_FILE_H
+
+#include <stdbool.h>
+
+#include "net/topology.h"
+#include "workload/program.h"
+
+/* Whether a name is that of a JSON file which no reader of traces takes for its own. */
+bool rlt_is_job_file(const char *path);
+/* The program for so many ranks, and how much slower its work is beside communication. Errors name the file,
+ * line and column; what would be wrong use on a command line is RLT_ESCHEMA. */
+int rlt_job_file_open(const char *path, uint32_t ranks, const rlt_topology *t, rlt_program **out,
+                      double *overlap_slowdown, rlt_error *err) RLT_MUST_USE;
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The workload of a run: a recording, or one that is generated. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/message.h"
+#include "tools/run.h"
+
+#define AT(field) .offset = offsetof(rlt_run_settings, field)
+const rlt_option rlt_workload_options[] = {
+    {"trace", 'T', RLT_OPT_LIST, "TRACE",
+     "The recording: a directory, files (one a rank), or a PREFIX whose files are PREFIX.<rank>.et. The "
+     "format is recognised by content; 'ringlet list readers' shows what is read.",
+     AT(trace)},
+    {"model", 'm', RLT_OPT_TEXT, "MODEL",
+     "Instead of a trace, a generated workload: transformer, or transformer:layers=24,hidden=1024,... "
+     "('ringlet list models' shows the settings). One rank for each accelerator unless ranks=N.",
+     AT(model)},
+    {"keep-waits", 0, RLT_OPT_FLAG, NULL,
+     "Replay communication with its recorded durations, waiting included, instead of simulating it; it then "
+     "counts as compute.",
+     AT(keep_waits)},
+    {0}};
+#undef AT
+
+int rlt_workload_check(const rlt_run_settings *s, uint32_t n_operands, rlt_error *err)
+{
+    bool traced = s->trace.n || n_operands, jobs = s->jobs.job.n != 0;
+    if (s->accelerator ? !s->model : s->layout || s->train || s->strategy || s->any_memory || s->fold)
+        return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
+                        s->accelerator
+                            ? "needs --model"
+                            : "--layout, --train, --strategy, --any-memory and --fold need --accelerator");
+    if (traced && s->model)
+        return rlt_fail(err, RLT_EUSAGE, NULL, "give either --trace or --model");
+    if (!traced && !s->model && !jobs)
+        return rlt_fail(err, RLT_EUSAGE, NULL, "expected --trace, --model or --job");
+    if (s->fold && jobs)
+        return rlt_fail(err, RLT_EUSAGE, "--fold", "is of one job: it does not go with --job");
+    if (s->model && s->recording.ideal)
+        return rlt_fail(err, RLT_EUSAGE, "--ideal",
+                        "goes with --trace: a generated workload has no stragglers");
+    return 0;
+}
+
+/* "transformer:layers=24,hidden=1024" */
+int rlt_run_generate(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err)
+{
+    const char *colon = strchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : strlen(text);
+    rlt_transformer m = rlt_transformer_default();
+    if (n != strlen("transformer") || memcmp(text, "transformer", n) != 0) {
+        char word[32];
+        snprintf(word, sizeof word, "%.*s", (int)n, text);
+        rlt_nearest near = rlt_nearest_to(word);
+        rlt_nearest_try(&near, "transformer");
+        return near.best ? rlt_fail(err, RLT_EUSAGE, "--model", "unknown model '%s'; did you mean '%s'?",
+                                    word, near.best)
+                         : rlt_fail(err, RLT_EUSAGE, "--model",
+                                    "unknown model '%s'; 'ringlet list models' shows them", word);
+    }
+    m.ranks = ranks;
+    const char *cursor = colon ? colon + 1 : NULL, *item;
+    size_t length;
+    while (cursor && (item = rlt_next_item(&cursor, ',', &length))) {
+        char setting[128], name[64];
+        const char *value;
+        snprintf(setting, sizeof setting, "%.*s", (int)(length < 127 ? length : 127), item);
+        if (rlt_split_setting(setting, name, sizeof name, &value, "--model", err) ||
+            rlt_transformer_set(&m, name, value, err)) {
+            rlt_error_prefix(err, "--model");
+            return RLT_EUSAGE;
+        }
+    }
+    return rlt_transformer_program(&m, out, err);
+}
+
+int rlt_workload_trace(const rlt_run_settings *s, char *const *operands, uint32_t n_operands,
+                       const rlt_read_options *o, rlt_program **out, rlt_error *err)
+{
+    const rlt_texts *given = &s->trace;
+    const char **specs = calloc((size_t)given->n + n_operands + 1, sizeof *specs);
+    uint32_t n = 0;
+    if (!specs)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < given->n; i++)
+        specs[n++] = given->items[i];
+    for (uint32_t i = 0; i < n_operands; i++)
+        specs[n++] = operands[i];
+    int rc = rlt_trace_read(specs, n, o, out, err);
+    free(specs);
+    return rc;
+}
