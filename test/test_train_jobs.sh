@@ -102,7 +102,7 @@ refused 3 "no option of a job; did you mean 'model'?" $net --job "$tmp/b.json@0-
 job '{"model": "gpt2-smal", "accelerator": "a100-40gb"}'
 refused 3 "b.json:1:11: model: gpt2-smal: unknown model; did you mean 'gpt2-small'?" $net --job "$tmp/b.json@0-3"
 job '{"model": "gpt2-small", "accelerator": "a100-40gb", "fold": true}'
-refused 3 "b.json: fold: fold is a run of its own" $net --job "$tmp/b.json@0-3"
+refused 3 "b.json:1:61: fold: a folded training is a run of its own" $net --job "$tmp/b.json@0-3"
 job '{"model": "gpt2-small", "accelerator": "a100-40gb", "layout": {"pp": 3}}'
 refused 3 "b.json: layout: 4 ranks are no multiple" $net --job "$tmp/b.json@0-3"
 job '{}'

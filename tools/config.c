@@ -194,12 +194,15 @@ int rlt_config_expand(rlt_config *c, const rlt_option_group *groups, int argc, c
     return rc;
 }
 
-/* Whether the text of an option is a word of a file: what was typed besides is in its place. */
-static const rlt_config_word *word_of(const rlt_config *c, const char *text)
+/* The word of a file that an option's text is, or a flag's name: what was typed besides is in its place. */
+static const rlt_config_word *word_of(const rlt_config *c, const rlt_option *o, const char *text)
 {
-    for (uint32_t i = 0; i < c->n_owned; i++)
-        if (c->owned[i].text == text)
+    for (uint32_t i = 0; i < c->n_owned; i++) {
+        const char *word = c->owned[i].text;
+        if (word == text || (o->kind == RLT_OPT_FLAG && text && strncmp(word, "--", 2) == 0 &&
+                             strcmp(word + 2, o->name) == 0))
             return &c->owned[i];
+    }
     return NULL;
 }
 
@@ -213,7 +216,7 @@ int rlt_config_locate(const rlt_config *c, const rlt_parsed *p, int rc, rlt_erro
     for (uint32_t i = 0; (o = rlt_option_at(p->groups, i, NULL)); i++) {
         const rlt_config_word *w = NULL;
         if (strlen(o->name) == n && memcmp(o->name, err->where + 2, n) == 0)
-            w = word_of(c, p->given[i]);
+            w = word_of(c, o, p->given[i]);
         if (!w)
             continue;
         const char *more = err->where + 2 + n;

@@ -32,7 +32,10 @@ static int train(const rlt_run_settings *s, uint32_t ranks, rlt_program **out, d
     rlt_model model = {0};
     rlt_accelerator accelerator;
     rlt_training t;
-    int rc = rlt_training_open(s, ranks, &model, &accelerator, &t, err);
+    rlt_placement where = {.n = ranks};
+    int rc = rlt_training_open(s, NULL, &where, &model, &accelerator, &t, err);
+    if (!rc && t.order_auto)
+        rc = rlt_fail(err, RLT_EUSAGE, "--layout", "order=auto is for the command's own training: say which");
     if (!rc) {
         *overlap_slowdown = accelerator.overlap_slowdown;
         rc = rlt_training_program(&t, out, err);
@@ -59,8 +62,10 @@ static int open_workload(const rlt_run_settings *s, uint32_t ranks, const rlt_to
 {
     int rc = rlt_workload_check(s, 0, err);
     if (!rc && (s->fold || rlt_run_is_daso(s)))
-        rc = rlt_fail(err, RLT_EUSAGE, s->fold ? "fold" : "strategy", "%s is a run of its own, no job",
-                      s->fold ? "fold" : "daso");
+        rc = rlt_fail(err, RLT_EUSAGE, s->fold ? "--fold" : "--strategy", "%s is a run of its own, no job",
+                      s->fold ? "a folded training" : "daso");
+    if (!rc && s->map)
+        rc = rlt_fail(err, RLT_EUSAGE, "--map", "a job's accelerators are those behind its @");
     if (rc)
         return rc;
     rc = s->accelerator ? train(s, ranks, out, overlap_slowdown, err)

@@ -24,13 +24,24 @@ typedef struct rlt_run_settings {
     rlt_fault_settings faults;
     rlt_job_settings jobs;
     rlt_texts trace, rank_scale, rank_delay;
-    const char *accelerator, *layout, *train, *strategy;
+    const char *accelerator, *layout, *map, *train, *strategy;
     bool any_memory, fold, compare;
     const char *model, *timing, *astra_system, *algorithm, *timeline;
     double host_scale, compute_scale, network_scale, overlap_slowdown;
     bool no_skew, keep_waits, explain, quiet;
     rlt_time until_ps;
 } rlt_run_settings;
+
+/* Orders of a layout's axes that were tried for order=auto, the fastest first; n is 0 without. */
+typedef struct rlt_tried_order {
+    rlt_axis order[RLT_AXES_OF_LAYOUT];
+    rlt_time time_ps; /* of an iteration */
+} rlt_tried_order;
+typedef struct rlt_mapping {
+    uint32_t n;
+    rlt_tried_order tried[24];
+    bool folded;
+} rlt_mapping;
 
 typedef struct rlt_run {
     const rlt_parsed *args;
@@ -44,6 +55,7 @@ typedef struct rlt_run {
     rlt_model trained;
     rlt_accelerator accelerator;
     rlt_training training;
+    rlt_mapping mapping;
     double *host_scale, *compute_scale; /* per rank, or NULL */
     rlt_time *delay_ps;
     rlt_algorithm_rule *rules;
@@ -117,10 +129,18 @@ bool rlt_run_is_daso(const rlt_run_settings *s);
 int rlt_run_daso(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
 /* What the setup says of the network, into r->options. */
 int rlt_run_network(rlt_run *r, rlt_error *err) RLT_MUST_USE;
-/* --model on --accelerator in --layout, planned and checked for so many ranks. The training borrows the other
- * two; free the model in every case. */
-int rlt_training_open(const rlt_run_settings *s, uint32_t ranks, rlt_model *m, rlt_accelerator *a,
-                      rlt_training *t, rlt_error *err) RLT_MUST_USE;
+/* --model on --accelerator in --layout, planned and checked for the ranks that are placed; --map places them
+ * anew. The training borrows model and accelerator; free the model in every case. */
+int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
+                      rlt_model *m, rlt_accelerator *a, rlt_training *t, rlt_error *err) RLT_MUST_USE;
+/* "tp=0,pp=1,dp=2": the order of the axes, dp where it is open, and the ranks' places. RLT_EUSAGE names what
+ * does not fit. */
+int rlt_mapping_pin(const char *map, const rlt_topology *t, rlt_training *tr, rlt_placement *where,
+                    rlt_error *err) RLT_MUST_USE;
+/* Simulates every order that makes a difference, and takes the fastest. */
+int rlt_mapping_choose(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+void rlt_mapping_table(const rlt_run *r, FILE *out);
+void rlt_mapping_json(const rlt_run *r, rlt_jw *w);
 /* Its program, into the run. */
 int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 void rlt_run_training_table(const rlt_run *r, FILE *out);

@@ -103,6 +103,7 @@ int rlt_run_json(const rlt_run *r, const char *path, rlt_error *err)
     collectives(r, &w);
     rlt_run_react_json(r, &w);
     rlt_run_training_json(r, &w);
+    rlt_mapping_json(r, &w);
     rlt_failures_json(r, &w);
     if ((rc = rlt_jobs_json(r, &w, err)) || (rc = links(r, &w, err)) ||
         (r->settings->explain && (rc = rlt_run_explain_json(r, &w, err)))) {

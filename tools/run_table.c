@@ -341,6 +341,7 @@ int rlt_run_table(const rlt_run *r, FILE *out, rlt_error *err)
         return rc;
     rlt_run_react_table(r, out);
     rlt_run_training_table(r, out);
+    rlt_mapping_table(r, out);
     if ((rc = rlt_jobs_table(r, out, err)) || (rc = summary(r, out, err)))
         return rc;
     rlt_failures_table(r, out);

@@ -16,8 +16,13 @@ const rlt_option rlt_training_options[] = {
     {"layout", 'l', RLT_OPT_TEXT, "LIST",
      "How the model is spread: dp=64,tp=8,pp=4, with cp, ep, vp, sp=on, order=tp-cp-dp-pp. Default: dp over "
      "all "
-     "accelerators.",
+     "accelerators. order=auto takes the fastest order, each being simulated.",
      AT(layout)},
+    {"map", 0, RLT_OPT_TEXT, "LIST",
+     "Pins axes of the layout to dimensions of the topology, the innermost being 0: tp=0,pp=1,dp=2. Inside a "
+     "dimension the first axis is the innermost; what a dimension has left stays free. In place of order and "
+     "--placement.",
+     AT(map)},
     {"train", 0, RLT_OPT_TEXT, "LIST",
      "How it trains: batch=512, microbatch=1, schedule=1f1b, recompute=full, zero=1, precision=bf16, ..., "
      "with "
@@ -95,9 +100,10 @@ static int fold(rlt_run *r, rlt_error *err)
     return 0;
 }
 
-int rlt_training_open(const rlt_run_settings *s, uint32_t ranks, rlt_model *m, rlt_accelerator *a,
-                      rlt_training *t, rlt_error *err)
+int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
+                      rlt_model *m, rlt_accelerator *a, rlt_training *t, rlt_error *err)
 {
+    rlt_placement pinned = {0};
     int rc = rlt_model_open(s->model, m, err);
     if (rc) {
         rlt_error_prefix(err, "--model");
@@ -109,16 +115,26 @@ int rlt_training_open(const rlt_run_settings *s, uint32_t ranks, rlt_model *m, r
     if ((rc = rlt_find_accelerator(s->accelerator, a, err)) ||
         (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
         (rc = rlt_training_apply(t, s->layout, "--layout", err)) ||
-        (rc = rlt_training_apply(t, s->train, "--train", err)) || (rc = rlt_training_plan(t, ranks, err)))
+        (rc = rlt_training_apply(t, s->train, "--train", err)))
         return rc;
-    return s->any_memory ? 0 : rlt_training_fits(t, err);
+    if (!s->map)
+        rc = rlt_training_plan(t, where->n, err);
+    else if (!(rc = rlt_mapping_pin(s->map, topology, t, &pinned, err))) {
+        rlt_placement_free(where);
+        *where = pinned;
+        t->order_auto = false;
+        rc = rlt_training_plan(t, pinned.n, err);
+    }
+    return rc || s->any_memory ? rc : rlt_training_fits(t, err);
 }
 
 int rlt_run_train(rlt_run *r, rlt_error *err)
 {
     r->trains = true;
-    int rc =
-        rlt_training_open(r->settings, r->setup.placement.n, &r->trained, &r->accelerator, &r->training, err);
+    int rc = rlt_training_open(r->settings, r->setup.topology, &r->setup.placement, &r->trained,
+                               &r->accelerator, &r->training, err);
+    if (!rc && r->training.order_auto)
+        rc = rlt_mapping_choose(r, err);
     if (rc)
         return rc;
     return r->settings->fold ? fold(r, err) : rlt_training_program(&r->training, &r->program, err);

@@ -26,11 +26,15 @@ const rlt_option rlt_workload_options[] = {
 int rlt_workload_check(const rlt_run_settings *s, uint32_t n_operands, rlt_error *err)
 {
     bool traced = s->trace.n || n_operands, jobs = s->jobs.job.n != 0;
-    if (s->accelerator ? !s->model : s->layout || s->train || s->strategy || s->any_memory || s->fold)
-        return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
-                        s->accelerator
-                            ? "needs --model"
-                            : "--layout, --train, --strategy, --any-memory and --fold need --accelerator");
+    if (s->accelerator ? !s->model
+                       : s->layout || s->train || s->strategy || s->map || s->any_memory || s->fold)
+        return rlt_fail(
+            err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
+            s->accelerator
+                ? "needs --model"
+                : "--layout, --train, --strategy, --map, --any-memory and --fold need --accelerator");
+    if (s->map && s->sim.placement)
+        return rlt_fail(err, RLT_EUSAGE, "--map", "says where ranks are: it does not go with --placement");
     if (traced && s->model)
         return rlt_fail(err, RLT_EUSAGE, NULL, "give either --trace or --model");
     if (!traced && !s->model && !jobs)

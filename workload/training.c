@@ -91,8 +91,14 @@ const char *rlt_training_setting(uint32_t i, const char **summary)
 {
     if (i > N_SETTINGS)
         return NULL;
-    *summary = i == N_SETTINGS ? "of ranks, innermost first (default: tp-cp-dp-pp)" : settings[i].summary;
+    *summary = i == N_SETTINGS ? "of ranks, innermost first (default: tp-cp-dp-pp), or auto: the fastest"
+                               : settings[i].summary;
     return i == N_SETTINGS ? "order" : settings[i].name;
+}
+
+const char *rlt_axis_name(rlt_axis a)
+{
+    return axes[a];
 }
 
 static int set_order(rlt_training *t, const char *value, rlt_error *err)
@@ -100,6 +106,9 @@ static int set_order(rlt_training *t, const char *value, rlt_error *err)
     const char *p = value;
     bool seen[RLT_AXES_OF_LAYOUT] = {false};
     uint32_t n = 0;
+    t->order_auto = strcmp(value, "auto") == 0;
+    if (t->order_auto)
+        return 0;
     while (*p) {
         size_t length = strcspn(p, "-");
         uint32_t a = 0;
@@ -115,7 +124,9 @@ static int set_order(rlt_training *t, const char *value, rlt_error *err)
     for (uint32_t a = 0; a < RLT_AXES_OF_LAYOUT && !*p; a++)
         if (!seen[a])
             t->order[n++] = (rlt_axis)a;
-    return *p ? rlt_fail(err, RLT_EUSAGE, "order", "expected axes like tp-cp-dp-pp, got '%.40s'", value) : 0;
+    return *p ? rlt_fail(err, RLT_EUSAGE, "order", "expected axes like tp-cp-dp-pp, or auto, got '%.40s'",
+                         value)
+              : 0;
 }
 
 static int set_word(const setting *s, char *at, const char *value, rlt_error *err)

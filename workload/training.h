@@ -51,6 +51,7 @@ typedef struct rlt_training {
     uint32_t size[RLT_AXES_OF_LAYOUT];  /* dp 0: as many as there are ranks for */
     uint32_t ep, vp;                    /* vp: chunks a stage */
     rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first: rank = mixed radix */
+    bool order_auto;                    /* asked for: the caller is to choose the order */
     bool sequence_parallel;
     rlt_schedule schedule;
     rlt_recompute recompute;
@@ -84,14 +85,15 @@ typedef struct rlt_training {
 } rlt_training;
 
 RLT_API rlt_training rlt_training_default(void);
+RLT_API const char *rlt_axis_name(rlt_axis a); /* "tp" */
 
 /* A way of training that is known by a name: settings, which those given after it may change. */
 typedef struct rlt_training_strategy {
     const char *name, *settings, *summary;
 } rlt_training_strategy;
 RLT_API const rlt_training_strategy *rlt_training_strategy_at(uint32_t i); /* NULL past the end */
-/* One setting by name and text: dp, tp, cp, pp, ep, vp, order (tp-cp-dp-pp), sp, schedule, recompute, zero,
- * batch, microbatch, steps, precision, stack, gradient, state, bucket, overlap, host, sparsity, ...
+/* One setting by name and text: dp, tp, cp, pp, ep, vp, order (tp-cp-dp-pp, auto), sp, schedule, recompute,
+ * zero, batch, microbatch, steps, precision, stack, gradient, state, bucket, overlap, host, sparsity, ...
  * RLT_EUSAGE lists the names. */
 RLT_API int rlt_training_set(rlt_training *t, const char *name, const char *value,
                              rlt_error *err) RLT_MUST_USE;
