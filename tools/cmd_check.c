@@ -4,12 +4,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collectives/libra_workload.h"
 #include "net/json.h"
+#include "sim/csv.h"
 #include "sim/mem.h"
 #include "tools/commands.h"
+#include "tools/job_file.h"
+#include "tools/measure.h"
 #include "tools/message.h"
-#include "tools/settings.h"
+#include "tools/run.h"
 #include "tools/trace.h"
+#include "tools/train.h"
 #include "workload/timing.h"
 
 typedef struct check_settings {
@@ -19,29 +24,99 @@ typedef struct check_settings {
 static const rlt_option own_options[] = {
     {"as", 0, RLT_OPT_WORD, "KIND", "What the files are, where content should not decide.",
      .offset = offsetof(check_settings, as), .preset = "auto",
-     .words = "auto|topology|placement|system|trace"},
+     .words =
+         "auto|topology|placement|system|trace|accelerator|model|options|job|updates|training|collectives"},
     {"topology", 't', RLT_OPT_TEXT, "T", "The topology that placement and system files belong to.",
      .offset = offsetof(check_settings, topology)},
     {0}};
 static const rlt_option_group options[] = {{"Options", own_options, 0}, {0}};
 
-/* An object with one of these is no topology. */
+/* Keys that tell what an object is; the first that is there. */
 static const char *kind_of_object(rlt_json root)
 {
-    static const char *const system[] = {"scheduling-policy", "endpoint-delay", "active-chunks-per-dimension",
-                                         "preferred-dataset-splits", "all-reduce-implementation"};
+    static const char *const keys[][2] = {{"scheduling-policy", "system"},
+                                          {"endpoint-delay", "system"},
+                                          {"active-chunks-per-dimension", "system"},
+                                          {"preferred-dataset-splits", "system"},
+                                          {"all-reduce-implementation", "system"},
+                                          {"peaks", "accelerator"},
+                                          {"surfaces", "accelerator"},
+                                          {"layers", "model"},
+                                          {"topology", "options"},
+                                          {"config", "collectives"},
+                                          {"model", "job"},
+                                          {"accelerator", "job"},
+                                          {"layout", "job"},
+                                          {"train", "job"},
+                                          {"strategy", "job"},
+                                          {"trace", "job"}};
     if (rlt_json_is_array(rlt_json_get(root, "ranks")))
         return "placement";
-    for (size_t i = 0; i < sizeof system / sizeof *system; i++)
-        if (rlt_json_is(rlt_json_get(root, system[i])))
-            return "system";
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (rlt_json_is(rlt_json_get(root, keys[i][0])))
+            return keys[i][1];
     return "topology";
+}
+
+static bool has_cell(const char *line, size_t length, const char *name)
+{
+    size_t n = strlen(name), at = 0;
+    for (; at < length; at += strcspn(line + at, ",\r\n") + 1) {
+        size_t cell = strcspn(line + at, ",\r\n");
+        if ((cell == n && memcmp(line + at, name, n) == 0) ||
+            (cell == n + 2 && line[at] == '"' && memcmp(line + at + 1, name, n) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Text that is no JSON: tables by their columns, counts by being numbers. NULL: none of these. */
+static const char *kind_of_text(const char *text)
+{
+    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    if (strstr(text, "# nThread") || strstr(text, "# Collective test"))
+        return "collectives";
+    size_t length = strcspn(text, "\r\n");
+    if (has_cell(text, length, "iteration_time_s") || has_cell(text, length, "gpu_system"))
+        return "training";
+    if (has_cell(text, length, "collective"))
+        return "collectives";
+    if (memchr(text, ',', length) && (has_cell(text, length, "name") || has_cell(text, length, "tensor") ||
+                                      has_cell(text, length, "forward_flop")))
+        return "model";
+    while (*text) {
+        text += strspn(text, " \t\r\n");
+        if (*text != '#')
+            break;
+        text += strcspn(text, "\n");
+    }
+    length = strcspn(text, "\r\n");
+    return length && strspn(text, "0123456789 \t") >= length ? "updates" : NULL;
+}
+
+static const char *kind_of_file(const char *path)
+{
+    char head[4096 + 1];
+    rlt_json_doc *doc = NULL;
+    rlt_error ignored = {0};
+    FILE *f = fopen(path, "rb");
+    head[f ? fread(head, 1, sizeof head - 1, f) : 0] = '\0';
+    if (f)
+        fclose(f);
+    size_t n = strlen(path), blank = strspn(head, "\xef\xbb\xbf \t\r\n");
+    const char *kind = head[blank] == '{' || head[blank] == '<' ? NULL : kind_of_text(head);
+    if (kind)
+        return kind;
+    if (n > 4 && strcmp(path + n - 4, ".csv") == 0)
+        return "model"; /* whose reader says what its columns have to be */
+    kind = rlt_json_load(path, &doc, &ignored) == 0 ? kind_of_object(rlt_json_root(doc)) : "topology";
+    rlt_json_free(doc);
+    return kind;
 }
 
 static const char *kind_of(const char *path)
 {
     const rlt_reader *reader;
-    rlt_json_doc *doc = NULL;
     rlt_error ignored = {0};
     struct stat st;
     const char *kind = "topology";
@@ -56,13 +131,7 @@ static const char *kind_of(const char *path)
         free(paths);
         return kind;
     }
-    if (S_ISDIR(st.st_mode) || rlt_reader_for(path, &reader, &ignored) == 0)
-        return "trace";
-    ignored = (rlt_error){0};
-    if (rlt_json_load(path, &doc, &ignored) == 0)
-        kind = kind_of_object(rlt_json_root(doc));
-    rlt_json_free(doc);
-    return kind;
+    return S_ISDIR(st.st_mode) || rlt_reader_for(path, &reader, &ignored) == 0 ? "trace" : kind_of_file(path);
 }
 
 static int check_topology(const char *path, rlt_error *err)
@@ -129,9 +198,80 @@ static int check_system(const char *path, const char *topology, rlt_error *err)
     return rc;
 }
 
+static int check_accelerator(const char *path, rlt_error *err)
+{
+    rlt_accelerator a;
+    int rc = rlt_accelerator_load(path, NULL, &a, err);
+    if (!rc)
+        printf("%s: ok: accelerator %s, %.4g GB, %u peaks, %u surfaces\n", path, a.name,
+               (double)a.memory_bytes / 1e9, a.n_peaks, a.n_surfaces);
+    return rc;
+}
+
+static int check_model(const char *path, rlt_error *err)
+{
+    rlt_model m = {0};
+    int rc = rlt_model_open(path, &m, err);
+    if (!rc)
+        printf("%s: ok: model of %u layers, %llu parameters\n", path, m.n_layers,
+               (unsigned long long)rlt_model_sum(&m).parameters);
+    rlt_model_free(&m);
+    return rc;
+}
+
+static int check_options(const char *path, bool whole, rlt_error *err)
+{
+    int rc = rlt_job_file_check(path, rlt_cmd_run.options, whole, err);
+    if (!rc)
+        printf(whole ? "%s: ok: options of ringlet run\n" : "%s: ok: a job for ringlet run\n", path);
+    return rc;
+}
+
+static int check_updates(const char *path, rlt_error *err)
+{
+    rlt_skew k = {0};
+    int rc = rlt_skew_read(path, &k, err);
+    if (!rc)
+        printf("%s: ok: updates of %llu parameters, %.0f in all\n", path, (unsigned long long)k.n, k.sum);
+    rlt_skew_free(&k);
+    return rc;
+}
+
+static int check_training(const char *path, rlt_error *err)
+{
+    rlt_train_rows t = {0};
+    int rc = rlt_train_rows_read(&t, path, err);
+    if (!rc)
+        printf("%s: ok: %u measured trainings\n", path, t.n);
+    rlt_train_rows_free(&t);
+    return rc;
+}
+
+static int check_collectives(const char *path, rlt_error *err)
+{
+    /* What nccl-tests' own output leaves out. */
+    rlt_measure_hints hints = {.collective = "all_reduce", .ranks = 2};
+    rlt_measurements t = {0};
+    int rc = rlt_measurements_read(&t, path, &hints, err);
+    if (!rc)
+        printf("%s: ok: %u measured collectives%s\n", path, t.n,
+               t.unusable ? ", and rows that cannot be used" : "");
+    rlt_measurements_free(&t);
+    return rc;
+}
+
 static int check_one(const char *path, const check_settings *s, rlt_error *err)
 {
+    static const struct {
+        const char *kind;
+        int (*check)(const char *path, rlt_error *err);
+    } simple[] = {{"accelerator", check_accelerator}, {"model", check_model},
+                  {"updates", check_updates},         {"training", check_training},
+                  {"collectives", check_collectives}, {"topology", check_topology}};
     const char *kind = strcmp(s->as, "auto") == 0 ? kind_of(path) : s->as;
+    for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
+        if (strcmp(kind, simple[i].kind) == 0)
+            return simple[i].check(path, err);
     if (strcmp(kind, "trace") == 0) {
         rlt_trace_settings none = {0};
         return rlt_trace_check(&path, 1, &none, err);
@@ -140,7 +280,7 @@ static int check_one(const char *path, const check_settings *s, rlt_error *err)
         return check_placement(path, s->topology, err);
     if (strcmp(kind, "system") == 0)
         return check_system(path, s->topology, err);
-    return check_topology(path, err);
+    return check_options(path, strcmp(kind, "options") == 0, err);
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -161,8 +301,11 @@ const rlt_command rlt_cmd_check = {
     .min_operands = 1,
     .max_operands = -1,
     .description =
-        "Validates topologies, placements, ASTRA-sim system files and traces (a file, a folder or a prefix). "
-        "Content decides what a file is. For each it prints what it holds, or file, line, column, the path "
+        "Validates topologies, placements, traces (a file, a folder or a prefix), ASTRA-sim system files, "
+        "accelerators, models (tables of layers, CSV or JSON), options of 'ringlet run' (--config) and jobs "
+        "(--job), counts of updates (--updates), measured trainings (CSV) and measured collectives (CSV, "
+        "nccl-tests). Content decides what a file is. For each it prints what it holds, or file, line, "
+        "column, the path "
         "of "
         "the bad value and what was expected. Exit status 0 if all are good, 3 if one is bad, 1 if a "
         "recording lacks something for a good replay.",

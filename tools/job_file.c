@@ -74,6 +74,59 @@ static int open_workload(const rlt_run_settings *s, uint32_t ranks, const rlt_to
     return rc ? rc : rlt_trace_rescale(&s->recording, out, err);
 }
 
+/* What can be told of a workload without the ranks that it is for. */
+static int check_workload(const rlt_run_settings *s, rlt_error *err)
+{
+    rlt_model model = {0};
+    rlt_accelerator accelerator;
+    rlt_training t;
+    rlt_program *program = NULL;
+    int rc = rlt_workload_check(s, 0, err);
+    if (!rc && s->accelerator && !rlt_run_is_daso(s))
+        rc = rlt_training_read(s, &model, &accelerator, &t, err);
+    else if (!rc && s->accelerator)
+        rc = rlt_find_accelerator(s->accelerator, &accelerator, err);
+    else if (!rc && s->model)
+        rc = rlt_run_generate(s->model, 1, &program, err);
+    rlt_program_free(program);
+    rlt_model_free(&model);
+    return rc;
+}
+
+static int tell_place(const rlt_config *c, const rlt_parsed *p, const char *path, int rc, rlt_error *err)
+{
+    if ((rc = rlt_config_locate(c, p, rc, err)) && err && strncmp(err->where, path, strlen(path)) != 0)
+        rlt_error_prefix(err, path);
+    if (rc == RLT_EUSAGE)
+        rc = err ? (err->code = RLT_ESCHEMA) : RLT_ESCHEMA;
+    return rc;
+}
+
+int rlt_job_file_check(const char *path, const rlt_option_group *all, bool whole, rlt_error *err)
+{
+    rlt_config config;
+    rlt_parsed parsed = {0};
+    rlt_topology *t = NULL;
+    rlt_run_settings *s = calloc(1, sizeof *s);
+    int rc =
+        rlt_config_file(&config, whole ? all : groups, whole ? "of this command" : "of a job", path, err);
+    if (!rc && !s)
+        rc = rlt_nomem(err);
+    if (!rc) {
+        rc = rlt_options_parse(whole ? all : groups, config.argc, config.argv, s, &parsed, err);
+        if (!rc && whole && s->sim.topology && (rc = rlt_find_topology(s->sim.topology, &t, err)))
+            rlt_error_prefix(err, "--topology");
+        if (!rc)
+            rc = check_workload(s, err);
+        rc = rc ? tell_place(&config, &parsed, path, rc, err) : 0;
+    }
+    rlt_topology_free(t);
+    rlt_parsed_free(&parsed);
+    rlt_config_free(&config);
+    free(s);
+    return rc;
+}
+
 int rlt_job_file_open(const char *path, uint32_t ranks, const rlt_topology *t, rlt_program **out,
                       double *overlap_slowdown, rlt_error *err)
 {
@@ -86,11 +139,7 @@ int rlt_job_file_open(const char *path, uint32_t ranks, const rlt_topology *t, r
     if (!rc) {
         if (!(rc = rlt_options_parse(groups, config.argc, config.argv, s, &parsed, err)))
             rc = open_workload(s, ranks, t, out, overlap_slowdown, err);
-        if (rc && (rc = rlt_config_locate(&config, &parsed, rc, err)) && err &&
-            strncmp(err->where, path, strlen(path)) != 0)
-            rlt_error_prefix(err, path);
-        if (rc == RLT_EUSAGE)
-            rc = err ? (err->code = RLT_ESCHEMA) : RLT_ESCHEMA;
+        rc = rc ? tell_place(&config, &parsed, path, rc, err) : 0;
     }
     rlt_parsed_free(&parsed);
     rlt_config_free(&config);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "net/topology.h"
+#include "tools/options.h"
 #include "workload/program.h"
 
 /* Whether a name is that of a JSON file which no reader of traces takes for its own. */
@@ -17,5 +18,9 @@ bool rlt_is_job_file(const char *path);
  * line and column; what would be wrong use on a command line is RLT_ESCHEMA. */
 int rlt_job_file_open(const char *path, uint32_t ranks, const rlt_topology *t, rlt_program **out,
                       double *overlap_slowdown, rlt_error *err) RLT_MUST_USE;
+/* Whether such a file can be used, as far as that shows without ranks; `whole`: one of options of `ringlet
+ * run`, whose tables are given, with a topology in it. */
+int rlt_job_file_check(const char *path, const rlt_option_group *all, bool whole,
+                       rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -129,6 +129,9 @@ bool rlt_run_is_daso(const rlt_run_settings *s);
 int rlt_run_daso(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
 /* What the setup says of the network, into r->options. */
 int rlt_run_network(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+/* --model, --accelerator, --strategy, --layout and --train as they are; free the model in every case. */
+int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
+                      rlt_error *err) RLT_MUST_USE;
 /* --model on --accelerator in --layout, planned and checked for the ranks that are placed; --map places them
  * anew. The training borrows model and accelerator; free the model in every case. */
 int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,

@@ -100,10 +100,9 @@ static int fold(rlt_run *r, rlt_error *err)
     return 0;
 }
 
-int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
-                      rlt_model *m, rlt_accelerator *a, rlt_training *t, rlt_error *err)
+int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
+                      rlt_error *err)
 {
-    rlt_placement pinned = {0};
     int rc = rlt_model_open(s->model, m, err);
     if (rc) {
         rlt_error_prefix(err, "--model");
@@ -114,8 +113,17 @@ int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, r
     t->accelerator = a;
     if ((rc = rlt_find_accelerator(s->accelerator, a, err)) ||
         (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
-        (rc = rlt_training_apply(t, s->layout, "--layout", err)) ||
-        (rc = rlt_training_apply(t, s->train, "--train", err)))
+        (rc = rlt_training_apply(t, s->layout, "--layout", err)))
+        return rc;
+    return rlt_training_apply(t, s->train, "--train", err);
+}
+
+int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
+                      rlt_model *m, rlt_accelerator *a, rlt_training *t, rlt_error *err)
+{
+    rlt_placement pinned = {0};
+    int rc = rlt_training_read(s, m, a, t, err);
+    if (rc)
         return rc;
     if (!s->map)
         rc = rlt_training_plan(t, where->n, err);
