@@ -30,10 +30,13 @@ rlt_training rlt_training_default(void)
                           .overlap = true,
                           .tie = true,
                           .compress_rate = 16e9,
+                          .offload_bucket = 4000000,
+                          .offload_chunk = 4,
+                          .offload_Bps = 50000000000,
                           .slowdown = 1};
 }
 
-typedef enum setting_kind { COUNT, SIZE, DURATION, NUMBER, WORD, TEXT } setting_kind;
+typedef enum setting_kind { COUNT, SIZE, RATE, DURATION, NUMBER, WORD, TEXT } setting_kind;
 typedef struct setting {
     const char *name;
     setting_kind kind;
@@ -83,6 +86,12 @@ static const setting settings[] = {
     {"host", DURATION, AT(host_ps), 0, 1e16, NULL, "fixed time of an iteration"},
     {"sparsity", NUMBER, AT(sparsity), 0, 0.999999, NULL, "pruned part of the weights (SAMO)"},
     {"compress", NUMBER, AT(compress_rate), 1, 1e15, NULL, "gradients compressed a second (SAMO)"},
+    {"offload", WORD, AT(offload), 0, 0, switches, "optimizer state in the host's memory (AxoNN)"},
+    {"offload_bucket", COUNT, AT(offload_bucket), 1, 1e9, NULL, "elements that are stepped over at a time"},
+    {"offload_chunk", COUNT, AT(offload_chunk), 1, 1 << 20, NULL,
+     "buckets whose gradients are summed together"},
+    {"offload_bandwidth", RATE, AT(offload_Bps), 1, 1e15, NULL,
+     "between host and accelerator, both ways together"},
     {"slowdown", NUMBER, AT(slowdown), 0.01, 1000, NULL, "of matrix kernels (Sputnik)"},
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
@@ -180,6 +189,10 @@ static int set_one(const setting *s, rlt_training *t, const char *value, rlt_err
         rc = rlt_parse_size(value, (uint64_t *)(void *)at, s->name, err);
         x = (double)*(uint64_t *)(void *)at;
         break;
+    case RATE:
+        rc = rlt_parse_rate(value, (uint64_t *)(void *)at, s->name, err);
+        x = (double)*(uint64_t *)(void *)at;
+        break;
     case DURATION:
         rc = rlt_parse_duration(value, (rlt_time *)(void *)at, s->name, err);
         x = (double)*(rlt_time *)(void *)at;
@@ -217,6 +230,10 @@ static const rlt_training_strategy strategies[] = {
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
      "checkpoint=4,pass=3ms,tie=off,stack=axonn",
      "message-driven pipelines (Singh & Bhatele, IPDPS 2022)"},
+    {"axonn-offload",
+     "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
+     "checkpoint=4,pass=5ms,stack=axonn,offload=on",
+     "AxoNN with the optimizer state in the host's memory"},
     {"samo",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
      "checkpoint=4,pass=3ms,tie=off,stack=axonn,"
@@ -390,6 +407,8 @@ static int check_schedule(rlt_training *t, rlt_error *err)
         return rlt_fail(err, RLT_ESCHEMA, "schedule",
                         "interleaved needs a multiple of %u microbatches, not %u", pp,
                         rlt_training_microbatches(t));
+    if (t->offload && (t->zero || t->overlap || t->ep > 1 || t->sparsity > 0))
+        return rlt_fail(err, RLT_ESCHEMA, "offload", "goes with zero=0, overlap=off, ep=1 and dense weights");
     if (t->schedule == RLT_SCHEDULE_MESSAGE &&
         (t->size[RLT_AXIS_TP] > 1 || t->size[RLT_AXIS_CP] > 1 || t->ep > 1 || t->zero == 3))
         return rlt_fail(err, RLT_ESCHEMA, "schedule", "message goes with dp and pp alone");

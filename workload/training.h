@@ -78,6 +78,12 @@ typedef struct rlt_training {
     /* Compressed state (SAMO, IPDPS 2023): weights pruned by this fraction; 0: dense. Gradients are
      * compressed after each microbatch, at `compress_rate` parameters a second. */
     double sparsity, compress_rate;
+    /* Optimizer state and full-precision gradients in the host's memory, brought over bucket by bucket;
+     * gradients are summed in chunks of so many buckets, beside the steps over those before (AxoNN, IPDPS
+     * 2022). In elements, at bytes a second between host and accelerator, both ways together. */
+    bool offload;
+    uint32_t offload_bucket, offload_chunk;
+    uint64_t offload_Bps;
     double slowdown; /* of matrix kernels: sparse ones (Sputnik) are so many times slower; 1: dense */
     /* Set by rlt_training_plan: the stages of tied parameters and of their copy, which `copies` is the first
      * layer to use; the same stage where there is none. */

@@ -466,6 +466,36 @@ static void optimize(work *w)
     }
 }
 
+/* The state comes from the host and goes back there, bucket by bucket; while a chunk of them is stepped over
+ * the gradients of the next are summed. */
+static void optimize_offloaded(work *w)
+{
+    const rlt_training *t = w->t;
+    uint64_t left = w->bucket[0], chunk = (uint64_t)t->offload_bucket * t->offload_chunk;
+    uint32_t begin, sum = RLT_NONE, step;
+    w->bucket[0] = 0;
+    flush(w, "backward");
+    for (begin = step = w->last; left; left -= chunk) {
+        chunk = chunk < left ? chunk : left;
+        w->last = begin;
+        if (w->groups[RLT__GROUP_DP] != RLT_NONE)
+            sum = collective(w, w->gradients, RLT__GROUP_DP, RLT_ALL_REDUCE, chunk * t->gradient_bytes,
+                             "gradients");
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_MEMORY, w->rank);
+        double bytes = 2.0 * t->state_bytes * (double)chunk;
+        d.duration_ps = (rlt_time)(bytes / (double)t->offload_Bps * 1e12 + 0.5);
+        d.resource = w->compute;
+        d.name = named(w, "offloaded optimizer");
+        step = add_op(w, &d, step);
+        if (sum != RLT_NONE)
+            rlt_build_dep(w->b, step, sum);
+        for (uint32_t i = 0; i < w->n_reductions; i++) /* of tied weights, before the first */
+            rlt_build_dep(w->b, step, w->reductions[i]);
+        w->n_reductions = 0;
+    }
+    w->last = step;
+}
+
 static int iteration(work *w, rlt_error *err)
 {
     const rlt_training *t = w->t;
@@ -479,10 +509,15 @@ static int iteration(work *w, rlt_error *err)
         rc = static_order(w, err);
     if (t->drain)
         communicate(w, RLT__GROUP_PP, RLT_BARRIER, 0, "drain");
-    reduce_bucket(w, 0);
-    reduce_bucket(w, 1);
-    reduce_tied(w);
-    optimize(w);
+    if (t->offload) {
+        reduce_tied(w);
+        optimize_offloaded(w);
+    } else {
+        reduce_bucket(w, 0);
+        reduce_bucket(w, 1);
+        reduce_tied(w);
+        optimize(w);
+    }
     if (t->host_ps + w->times.host_ps > 0) {
         rlt_op_desc d = rlt_op_desc_init(RLT_OP_HOST, w->rank);
         d.resource = w->compute;

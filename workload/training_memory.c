@@ -48,9 +48,18 @@ static double chunk_elements(const rlt_training *t, uint32_t chunk, double *more
     return whole + boundary / (apart ? apart : 1);
 }
 
+/* Offloaded: what is in the host's memory comes over bucket by bucket (4 + 12 B an element). */
+static void offload_state(const rlt_training *t, double parameters, rlt_training_memory *m)
+{
+    double bucket = t->offload_bucket < parameters ? t->offload_bucket : parameters;
+    m->gradients -= parameters * t->main_gradient_bytes;
+    m->optimizer = 0;
+    m->buffers += bucket * (t->main_gradient_bytes + t->state_bytes);
+}
+
 static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory *m)
 {
-    double dp = (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP], f = 1 - t->sparsity;
+    double dp = (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP], f = 1 - t->sparsity, parameters = 0;
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
         rlt_training_layers(t, stage + c * t->size[RLT_AXIS_PP], &first, &end);
@@ -59,6 +68,7 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
                 const rlt_model_layer *l = &t->model->layers[i];
                 double n = expert ? rlt__held_experts(t, l) : rlt__held(t, l),
                        over = expert ? dp / t->ep : dp;
+                parameters += n;
                 m->parameters += n * t->element_bytes / (t->zero >= 3 ? over : 1);
                 if (t->sparsity > 0) {
                     m->gradients += f * n * (t->element_bytes + t->main_gradient_bytes);
@@ -71,6 +81,8 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
                 }
             }
     }
+    if (t->offload)
+        offload_state(t, parameters, m);
 }
 
 rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32_t stage)
