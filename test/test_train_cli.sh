@@ -56,6 +56,11 @@ refused 2 "unknown setting" run $job $net --layout qp=2
 refused 2 "expected one of none, selective, full" run $job $net --train recompute=some
 refused 2 "unknown strategy 'sammo'; did you mean 'samo'?" run $job $net --strategy sammo
 refused 3 "no multiple" run $job $net --layout tp=3
+refused 3 "more than the 268435456 operations" run $job $net --train batch=800000000
+refused 3 "12 heads are no multiple of 8" run $job $net --layout tp=8
+refused 3 "16 ranks, of 8" run $job $net --layout dp=16
+refused 3 "several chunks a stage need schedule=interleaved" run $job $net --layout pp=2,vp=2
+refused 2 "the unit is missing" run $job $net --train host=5
 refused 3 "stage 0 needs" run --model llama3-70b --accelerator h100-sxm $net
 says "whatever the memory" "llama3-70b" run --model llama3-70b --accelerator h100-sxm $net --any-memory --train zero=3
 refused 2 "unknown setting" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodez=2

@@ -571,12 +571,25 @@ static int build_rank(work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
     return rc;
 }
 
+/* Each microbatch is an operation of each rank at least: what cannot be built is not begun. */
+static int check_work(const rlt_training *t, uint32_t ranks, rlt_error *err)
+{
+    double least = (double)ranks * rlt_training_microbatches(t) * t->steps;
+    return least <= RLT_MAX_OPS ? 0
+                                : rlt_fail(err, RLT_ERANGE, "batch",
+                                           "%u ranks x %u microbatches x %u steps are more than the %d "
+                                           "operations that a run may have",
+                                           ranks, rlt_training_microbatches(t), t->steps, RLT_MAX_OPS);
+}
+
 static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, rlt_error *err)
 {
     uint32_t n = folded ? t->size[RLT_AXIS_PP] : rlt_training_ranks(t);
     work w = {.t = t, .folded = folded};
     uint32_t *ranks = malloc(((size_t)rlt_training_ranks(t) + 1) * sizeof *ranks);
-    int rc = ranks ? rlt_builder_create(n, &w.b, err) : rlt_nomem(err);
+    int rc = ranks ? check_work(t, n, err) : rlt_nomem(err);
+    if (!rc)
+        rc = rlt_builder_create(n, &w.b, err);
     if (!rc && !(rc = find_chunks(&w, err)))
         rc = rlt__training_times(t, &w.times, err);
     for (uint32_t r = 0; r < n && !rc && !rlt_build_failed(w.b); r++)
