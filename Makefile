@@ -49,7 +49,7 @@ NET_SRC := $(sort $(wildcard net/*.c))
 COLL_SRC := $(sort $(wildcard collectives/*.c))
 WORK_SRC := $(sort $(wildcard workload/*.c))
 LIB_SRC := $(SIM_SRC) $(NET_SRC) $(COLL_SRC) $(WORK_SRC)
-TOOL_SRC := $(sort $(wildcard tools/*.c))
+TOOL_SRC := $(sort $(wildcard tools/*.c tools/design/*.c))
 TEST_SRC := $(sort $(wildcard test/test_*.c))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -185,10 +185,10 @@ $(BUILD)/test/bench_simgrid: test/bench_simgrid.c
 	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARN) $(CFLAGS) $$($(PKG_CONFIG) --cflags simgrid | sed 's/-I/-isystem /g') -o $@ $< $$($(PKG_CONFIG) --libs simgrid)
 
 format:
-	clang-format -i $(wildcard */*.c */*.h)
+	clang-format -i $(wildcard */*.c */*.h tools/design/*.c tools/design/*.h)
 
 check-format:
-	clang-format --dry-run -Werror $(wildcard */*.c */*.h)
+	clang-format --dry-run -Werror $(wildcard */*.c */*.h tools/design/*.c tools/design/*.h)
 
 clean:
 	rm -rf build build-*

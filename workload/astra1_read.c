@@ -138,25 +138,43 @@ static void set_groups(reading *r, const rlt_read_options *opts)
         r->t.model = opts->dims[0];
 }
 
-static int read_astra1(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_program **out,
-                       rlt_error *err)
+static int read_table(reading *r, const char *path, uint64_t *hash)
 {
     char *text = NULL;
     size_t length = 0;
+    r->t.file = path;
+    int rc = rlt__read_inflated(path, MAX_FILE_BYTES, &text, &length, r->err);
+    r->at = text;
+    r->end = text ? text + length : NULL;
+    if (!rc && !(rc = read_layers(r)))
+        *hash = rlt_hash_bytes(text, length, 0);
+    free(text);
+    return rc;
+}
+
+int rlt__astra1_layers(const char *path, rlt_layer_table *out, bool *bare, uint64_t *hash, rlt_error *err)
+{
+    reading r = {.err = err, .t = {.late = RLT_NONE, .gathers_shares = true}};
+    int rc = read_table(&r, path, hash);
+    *out = r.t;
+    *bare = r.policy == BARE;
+    return rc;
+}
+
+static int read_astra1(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_program **out,
+                       rlt_error *err)
+{
+    uint64_t hash = 0;
     reading r = {.err = err, .t = {.late = RLT_NONE, .gathers_shares = true}};
     *out = NULL;
     if (n == 0)
         return rlt_fail(err, RLT_EUSAGE, NULL, "no trace files");
-    r.t.file = paths[0];
-    int rc = rlt__read_inflated(paths[0], MAX_FILE_BYTES, &text, &length, err);
-    r.at = text;
-    r.end = text ? text + length : NULL;
-    if (!rc && !(rc = read_layers(&r)) && !(rc = rlt__layers_ranks(&r.t, paths, n, opts, 2, err))) {
+    int rc = read_table(&r, paths[0], &hash);
+    if (!rc && !(rc = rlt__layers_ranks(&r.t, paths, n, opts, 2, err))) {
         set_groups(&r, opts);
-        rc = rlt__layers_build(&r.t, opts, "astra1", rlt_hash_bytes(text, length, 0), out, err);
+        rc = rlt__layers_build(&r.t, opts, "astra1", hash, out, err);
     }
     rlt__layers_free(&r.t);
-    free(text);
     return rc;
 }
 

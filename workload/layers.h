@@ -87,5 +87,9 @@ int rlt__layers_ranks(rlt_layer_table *t, const char *const *paths, uint32_t n, 
 int rlt__layers_build(const rlt_layer_table *t, const rlt_read_options *opts, const char *reader,
                       uint64_t hash, rlt_program **out, rlt_error *err) RLT_MUST_USE;
 void rlt__layers_free(rlt_layer_table *t);
+/* The table of an ASTRA-sim 1.0 text, to be freed in every case; *bare: it has no policy, and everything goes
+ * over all. */
+int rlt__astra1_layers(const char *path, rlt_layer_table *out, bool *bare, uint64_t *hash,
+                       rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ringlet design bandwidth: the best split of bandwidth over the dimensions of one network. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/design/design.h"
+#include "tools/file.h"
+
+typedef struct bandwidth_settings {
+    rlt_design_settings design; /* first */
+    const char *topology;
+} bandwidth_settings;
+
+static const rlt_option own_options[] = {
+    {"topology", 't', RLT_OPT_TEXT, "T",
+     "A product of ring, fully-connected and switch; the bandwidths that it states are judged too.",
+     .offset = offsetof(bandwidth_settings, topology), .required = true},
+    {0}};
+static const rlt_option_group options[] = {{"Network", own_options, 0},
+                                           {"Workload", rlt_design_work_options, 0},
+                                           {"Goal", rlt_design_goal_options, 0},
+                                           {"Cost", rlt_design_cost_options, 0},
+                                           {"Simulation", rlt_design_sim_options, 0},
+                                           {"Report", rlt_design_report_options, 0},
+                                           {0}};
+
+enum { GIVEN, EQUAL, CHOSEN, SPLITS };
+
+typedef struct job {
+    const rlt_parsed *args;
+    rlt_design_setup u;
+    rlt_candidate c;
+    rlt_judged judged[SPLITS];
+    rlt_split best;
+    double closed_s; /* time by the closed form, where it holds */
+    bool closed;
+} job;
+
+/* "87.586/12.414" */
+static char *join(char *text, size_t size, const double *x, uint32_t n, double unit, int decimals)
+{
+    size_t used = 0;
+    for (uint32_t d = 0; d < n && used < size; d++)
+        used += (size_t)snprintf(text + used, size - used, "%s%.*f", d ? "/" : "", decimals, x[d] / unit);
+    return text;
+}
+
+static const rlt_column columns[] = {
+    {"split", "split", NULL, RLT_COL_TEXT, 0, 0},
+    {"workload", "workload", NULL, RLT_COL_TEXT, 0, 0},
+    {"bandwidths", "bandwidths", NULL, RLT_COL_TEXT, 0, 0},
+    {"time_ps", "time", "ms", RLT_COL_REAL, 0, 4},
+    {"simulated_ps", "simulated", "ms", RLT_COL_REAL, 0, 4},
+    {"simulated_over_model", "sim/model", NULL, RLT_COL_REAL, 0, 4},
+    {"speedup", "speed-up", NULL, RLT_COL_REAL, 0, 4},
+    {"cost_dollars", "cost", "$", RLT_COL_REAL, 0, 0},
+    {"per_cost_gain", "speed/$", NULL, RLT_COL_REAL, 0, 4},
+    {"utilization", "utilization", "%", RLT_COL_TEXT, 0, 0},
+};
+enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+/* work RLT_NONE: all, weighted. */
+static void put_row(const job *j, rlt_table *t, const rlt_judged *x, uint32_t work)
+{
+    char bw[200], used[200];
+    const rlt_judged *equal = &j->judged[EQUAL];
+    bool all = work == RLT_NONE, csv = t->format == RLT_FORMAT_CSV;
+    double s = all ? x->time_s : x->each_s[work], was = all ? equal->time_s : equal->each_s[work],
+           sim = !x->simulated ? 0
+                 : all         ? x->simulated_s
+                               : (double)x->run[work].time_ps * 1e-12,
+           unit = csv ? 1e-12 : 1e-3, speedup = was / s;
+    const double *u = all ? x->utilization : x->run[work].utilization;
+    rlt_value v[N_COLUMNS] = {
+        rlt_text(x->name),
+        rlt_text(all ? j->u.n_works > 1 ? "all" : j->c.works[0].name : j->c.works[work].name),
+        rlt_text(join(bw, sizeof bw, x->bw, j->c.net.n, j->u.cost.unit_Bps, csv ? 6 : 3)),
+        rlt_real(s / unit),
+        sim > 0 ? rlt_real(sim / unit) : rlt_absent(),
+        sim > 0 ? rlt_real(sim / s) : rlt_absent(),
+        rlt_real(speedup),
+        rlt_real(x->cost),
+        rlt_real(speedup * equal->cost / x->cost),
+        sim > 0 ? rlt_text(join(used, sizeof used, u, j->c.net.n, csv ? 1 : 0.01, csv ? 6 : 1))
+                : rlt_absent(),
+    };
+    rlt_table_row(t, v);
+}
+
+static int write_rows(const job *j, rlt_format format, FILE *out, rlt_error *err)
+{
+    rlt_table t = {0};
+    rlt_table_begin(&t, format, columns, N_COLUMNS, out, NULL);
+    for (uint32_t i = 0; i < SPLITS; i++) {
+        put_row(j, &t, &j->judged[i], RLT_NONE);
+        for (uint32_t w = 0; w < j->u.n_works && j->u.n_works > 1; w++)
+            put_row(j, &t, &j->judged[i], w);
+    }
+    return rlt_table_end(&t, err);
+}
+
+static int write_text(const job *j, rlt_format format, rlt_error *err)
+{
+    rlt_file f = {0};
+    char shape[200];
+    const rlt_design_setup *u = &j->u;
+    int rc = rlt_file_open(&f, u->s->output, err);
+    if (rc)
+        return rc;
+    if (format == RLT_FORMAT_TABLE)
+        rlt_heading(
+            f.stream, "%s, %llu accelerators: %s", rlt_design_shape_text(&j->c.net, shape, sizeof shape),
+            (unsigned long long)rlt_design_size(&j->c.net), u->per_cost ? "least time x cost" : "least time");
+    rc = write_rows(j, format, f.stream, err);
+    if (format == RLT_FORMAT_TABLE) {
+        fprintf(f.stream,
+                "# bandwidths in %s, innermost dimension first; speed-up and speed/$ against equal\n",
+                u->s->unit);
+        fprintf(f.stream, "# prices: %s (%s)\n", u->prices.name, u->prices.source);
+        fprintf(f.stream, "# objective %.10g%s\n", j->best.objective, u->per_cost ? " s x $" : " s");
+        if (j->closed)
+            fprintf(f.stream, "# the closed form for these collectives gives %.10g s\n", j->closed_s);
+        if (!u->s->no_simulation && !j->judged[CHOSEN].simulated)
+            fprintf(f.stream, "# not simulated: the hierarchical algorithm does not let switches add up\n");
+    }
+    if (rc) {
+        rlt_file_discard(&f);
+        return rc;
+    }
+    return rlt_file_close(&f, err);
+}
+
+static void put_list(rlt_jw *w, const char *key, const double *x, uint32_t n, double unit)
+{
+    rlt_jw_array(w, key);
+    for (uint32_t d = 0; d < n; d++)
+        rlt_jw_double(w, NULL, x[d] / unit, 9);
+    rlt_jw_end_array(w);
+}
+
+static void put_times(rlt_jw *w, double s, bool simulated, double sim_s)
+{
+    rlt_jw_double(w, "time_ps", s * 1e12, 3);
+    if (simulated)
+        rlt_jw_i64(w, "simulated_ps", llround(sim_s * 1e12));
+    else
+        rlt_jw_null(w, "simulated_ps");
+}
+
+static void put_split(const job *j, rlt_jw *w, const rlt_judged *x)
+{
+    uint32_t n = j->c.net.n;
+    rlt_jw_object(w, NULL);
+    rlt_jw_string(w, "split", x->name);
+    put_list(w, "bandwidth_Bps", x->bw, n, 1);
+    put_list(w, "bandwidth", x->bw, n, j->u.cost.unit_Bps);
+    put_times(w, x->time_s, x->simulated, x->simulated_s);
+    rlt_jw_double(w, "speedup", j->judged[EQUAL].time_s / x->time_s, 9);
+    rlt_jw_double(w, "cost_dollars", x->cost, 6);
+    rlt_jw_double(w, "per_cost_gain", j->judged[EQUAL].time_s / x->time_s * j->judged[EQUAL].cost / x->cost,
+                  9);
+    if (x->simulated)
+        put_list(w, "utilization", x->utilization, n, 1);
+    rlt_jw_array(w, "workloads");
+    for (uint32_t i = 0; i < j->u.n_works; i++) {
+        rlt_jw_object(w, NULL);
+        rlt_jw_string(w, "workload", j->c.works[i].name);
+        put_times(w, x->each_s[i], x->simulated, (double)x->run[i].time_ps * 1e-12);
+        if (x->simulated) {
+            rlt_jw_i64(w, "compute_ps", x->run[i].compute_ps);
+            rlt_jw_u64(w, "events", x->run[i].events);
+            put_list(w, "utilization", x->run[i].utilization, n, 1);
+        }
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+    rlt_jw_end_object(w);
+}
+
+static int write_json(const job *j, rlt_error *err)
+{
+    rlt_jw w;
+    char shape[200];
+    rlt_document_begin(&w, "design bandwidth", j->args, &j->u.inputs);
+    rlt_jw_string(&w, "shape", rlt_design_shape_text(&j->c.net, shape, sizeof shape));
+    rlt_jw_string(&w, "objective", j->u.s->objective);
+    rlt_jw_double(&w, "objective_value", j->best.objective, 12);
+    rlt_jw_string(&w, "unit", j->u.s->unit);
+    rlt_jw_string(&w, "prices", j->u.prices.name);
+    rlt_jw_string(&w, "prices_source", j->u.prices.source);
+    if (j->closed)
+        rlt_jw_double(&w, "closed_form_ps", j->closed_s * 1e12, 3);
+    rlt_jw_array(&w, "splits");
+    for (uint32_t i = 0; i < SPLITS; i++)
+        put_split(j, &w, &j->judged[i]);
+    rlt_jw_end_array(&w);
+    return rlt_document_write(&w, j->u.s->output, err);
+}
+
+/* The closed form knows no limit but the total. */
+static void find_closed(job *j)
+{
+    double bw[RLT_MAX_DIMS];
+    j->closed = !j->u.per_cost && j->u.s->total && !j->u.s->constraint.n &&
+                rlt_design_closed_form(&j->c.all, (double)j->u.s->total, bw);
+    if (j->closed)
+        j->closed_s = rlt_design_time(&j->c.all, bw);
+}
+
+static int work(job *j, const bandwidth_settings *s, rlt_error *err)
+{
+    rlt_design_net net;
+    double bw[RLT_MAX_DIMS] = {0}, total = 0;
+    int rc = rlt_design_setup_open(&j->u, &s->design, err);
+    if (rc || (rc = rlt_design_read_net(s->topology, &net, bw, &j->u.inputs, err)) ||
+        (rc = rlt_candidate_open(&j->c, &j->u, &net, true, err)) ||
+        (rc = rlt_candidate_solve(&j->c, &j->best, err)) ||
+        (rc = rlt_candidate_judge(&j->c, "given", bw, &j->judged[GIVEN], err)) ||
+        (rc = rlt_candidate_judge(&j->c, "chosen", j->best.bw, &j->judged[CHOSEN], err)))
+        return rc;
+    for (uint32_t d = 0; d < net.n; d++)
+        total += j->best.bw[d];
+    for (uint32_t d = 0; d < net.n; d++)
+        bw[d] = total / net.n;
+    if ((rc = rlt_candidate_judge(&j->c, "equal", bw, &j->judged[EQUAL], err)))
+        return rc;
+    find_closed(j);
+    rlt_format format = rlt_format_of(s->design.format);
+    return format == RLT_FORMAT_JSON ? write_json(j, err) : write_text(j, format, err);
+}
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    job j = {.args = args};
+    int rc = work(&j, settings, err);
+    rlt_candidate_free(&j.c);
+    return rc;
+}
+
+const rlt_command rlt_design_bandwidth = {
+    .name = "bandwidth",
+    .summary = "the split of bandwidth over the dimensions that is fastest, or fastest for its cost",
+    .description =
+        "Finds the bandwidth of every dimension for which an iteration of the workloads takes least time, or "
+        "least time x cost, under linear limits. A collective takes max_i V_i / B_i, V_i being what an "
+        "accelerator sends into dimension i; the best split is found by NLopt's SLSQP and then simulated, "
+        "event by event, with hierarchical collectives in chunks: both times stand side by side, with the "
+        "utilization of every dimension. Shown too: the split as given by the topology, and the same total "
+        "split equally.\n\n"
+        "Model groups (tp) fill dimensions from the innermost, data groups from the outermost; forward and "
+        "input-gradient collectives go over model groups, weight-gradient ones over data groups.\n\n"
+        "Where no split meets the limits, those that conflict are named, and the exit status is 1.",
+    .example = "ringlet design bandwidth -t libra-4d --workload gpt3-175b@tp=16 --total 500GB/s "
+               "--objective perf-per-cost",
+    .options = options,
+    .settings_size = sizeof(bandwidth_settings),
+    .run = run,
+};

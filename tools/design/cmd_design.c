@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ringlet design: dimensions and bandwidths of a network for what is trained on it. */
+#include "tools/commands.h"
+#include "tools/design/design.h"
+
+static const rlt_command *const verbs[] = {&rlt_design_bandwidth, NULL};
+
+const rlt_command rlt_cmd_design = {
+    .name = "design",
+    .summary = "dimensions and bandwidths of a network, for speed or for speed per dollar",
+    .description = "Designs a network of stacked dimensions for the workloads that will train on it.",
+    .example = "ringlet design bandwidth -t libra-4d --workload gpt3-175b@tp=16 --total 500GB/s",
+    .verbs = verbs,
+};

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * `ringlet design`: what the files of tools/design/ share. Bandwidths are bytes a second in doubles, as in
+ * workload/design.h.
+ */
+#ifndef RLT_TOOLS_DESIGN_H
+#define RLT_TOOLS_DESIGN_H
+
+#include "tools/command.h"
+#include "tools/manifest.h"
+#include "tools/output.h"
+#include "workload/design.h"
+
+/* ---- what the designer demands (limits.c, simplex.c) ---- */
+
+enum { RLT_MAX_LIMITS = 64, RLT_LIMIT_TEXT = 96 };
+
+/* sum_i a_i B_i <= b, or == b. Of a limit on cost, a and b are dollars without the fixed part. */
+typedef struct rlt_limit {
+    double a[RLT_MAX_DIMS], b;
+    bool equal;
+    char text[RLT_LIMIT_TEXT]; /* as messages call it */
+} rlt_limit;
+
+typedef struct rlt_limits {
+    uint32_t n_dims, n;
+    rlt_limit items[RLT_MAX_LIMITS];
+} rlt_limits;
+
+/* Every bandwidth is above zero: at least this. */
+#define RLT_LEAST_BPS 1e3
+
+/*
+ * "b1 >= 2*b2 + 50GB/s", "total = 500GB/s", "cost <= 1e6": sums of b1, b2, ..., total, rates, or of cost and
+ * dollars, on both sides of <=, >= or =. `dollars` tells what each byte a second of a dimension costs for all
+ * accelerators, `fixed` what they cost without. RLT_EUSAGE.
+ */
+int rlt_limits_add(rlt_limits *l, const char *text, const double dollars[RLT_MAX_DIMS], double fixed,
+                   rlt_error *err) RLT_MUST_USE;
+int rlt_limits_total(rlt_limits *l, double total, rlt_error *err) RLT_MUST_USE;
+
+typedef enum rlt_lp { RLT_LP_DONE, RLT_LP_INFEASIBLE, RLT_LP_UNBOUNDED } rlt_lp;
+/* The largest sum_i c_i B_i, by the simplex method with Bland's rule. skip: bit i leaves limit i out, bit
+ * 64 - 1 - d that dimension d is above zero. */
+rlt_lp rlt_limits_most(const rlt_limits *l, const double c[RLT_MAX_DIMS], uint64_t skip,
+                       double bw[RLT_MAX_DIMS]);
+/* RLT_ECHECK, naming limits that conflict and of which none can be left out of the conflict, or a dimension
+ * that nothing bounds from above. */
+int rlt_limits_check(const rlt_limits *l, rlt_error *err) RLT_MUST_USE;
+/* How far a split is from the worst limit, relative to the limit's size. */
+double rlt_limits_violation(const rlt_limits *l, const double bw[RLT_MAX_DIMS]);
+
+/* ---- the best split (solve.c) ---- */
+
+typedef struct rlt_split_problem {
+    const rlt_design_model *model;
+    const rlt_limits *limits; /* checked */
+    /* Time times (fixed + sum_i dollars_i B_i) is least instead of time. */
+    bool per_cost;
+    const double *dollars;
+    double fixed;
+    uint32_t starts; /* from so many places, of time times cost, which is not convex */
+} rlt_split_problem;
+
+typedef struct rlt_split {
+    double bw[RLT_MAX_DIMS], objective;
+    double violation;
+} rlt_split;
+
+bool rlt_split_available(void);
+/* NLopt's SLSQP (Kraft 1988) in the logarithms of bandwidths and of the times of shapes. RLT_EUSAGE without
+ * NLopt. */
+int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err) RLT_MUST_USE;
+double rlt_split_objective(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS]);
+
+/* ---- settings and what they open (setup.c) ---- */
+
+typedef struct rlt_design_settings {
+    const char *levels, *in_network;
+    rlt_texts workload;
+    uint64_t tp;
+    const char *accelerator, *loop;
+    double compute_scale, forward_compute;
+    const char *objective, *cost, *unit;
+    rlt_texts constraint;
+    uint64_t total, radix;
+    bool rail;
+    double npu_cost, tie_break;
+    bool no_simulation, all_switches;
+    uint64_t chunks;
+    rlt_time endpoint_ps;
+    const char *format, *output;
+} rlt_design_settings;
+extern const rlt_option rlt_design_work_options[], rlt_design_goal_options[], rlt_design_cost_options[],
+    rlt_design_sim_options[], rlt_design_report_options[]; /* offsets in rlt_design_settings */
+
+enum { RLT_MAX_WORKS = 16 };
+
+/* What does not change with the network's shape. */
+typedef struct rlt_design_setup {
+    const rlt_design_settings *s;
+    rlt_design_loop loop;
+    rlt_design_prices prices;
+    rlt_design_cost cost;
+    rlt_design_how how;
+    bool per_cost;
+    uint32_t n_works;
+    double weight[RLT_MAX_WORKS]; /* sum 1 */
+    rlt_inputs inputs;
+} rlt_design_setup;
+
+int rlt_design_setup_open(rlt_design_setup *u, const rlt_design_settings *s, rlt_error *err) RLT_MUST_USE;
+/* "chiplet,package,node,pod" and "1,4" of the settings, for a network of as many dimensions. */
+int rlt_design_setup_net(const rlt_design_setup *u, rlt_design_net *net, rlt_error *err) RLT_MUST_USE;
+/* Workload i on so many accelerators; a weight alone is read without a network: ranks 0. */
+int rlt_design_setup_work(rlt_design_setup *u, uint32_t i, uint64_t ranks, rlt_design_work *out,
+                          rlt_error *err) RLT_MUST_USE;
+/* The dimensions and bandwidths of a product of rings, switches and fully connected dimensions. */
+int rlt_design_read_net(const char *spec, rlt_design_net *net, double bw[RLT_MAX_DIMS], rlt_inputs *inputs,
+                        rlt_error *err) RLT_MUST_USE;
+
+/* One shape, its workloads, their times (candidate.c). */
+typedef struct rlt_candidate {
+    const rlt_design_setup *u;
+    rlt_design_net net;
+    rlt_design_work works[RLT_MAX_WORKS];
+    rlt_design_model all, each[RLT_MAX_WORKS];         /* weighted together, and alone */
+    double rates[RLT_MAX_DIMS], dollars[RLT_MAX_DIMS]; /* of an accelerator, of all; a byte a second */
+    double fixed;
+    rlt_limits limits;
+} rlt_candidate;
+
+/* `works` NULL: read for this size; else borrowed, of the same number of accelerators. Free in every case. */
+int rlt_candidate_open(rlt_candidate *c, rlt_design_setup *u, const rlt_design_net *net, bool limits,
+                       rlt_error *err) RLT_MUST_USE;
+void rlt_candidate_free(rlt_candidate *c);
+int rlt_candidate_solve(const rlt_candidate *c, rlt_split *out, rlt_error *err) RLT_MUST_USE;
+
+/* A split looked at from all sides. */
+typedef struct rlt_judged {
+    const char *name;
+    double bw[RLT_MAX_DIMS], time_s, cost;
+    double each_s[RLT_MAX_WORKS];
+    bool simulated;
+    double simulated_s; /* weighted */
+    rlt_design_run run[RLT_MAX_WORKS];
+    double utilization[RLT_MAX_DIMS]; /* over the weighted times */
+} rlt_judged;
+int rlt_candidate_judge(const rlt_candidate *c, const char *name, const double bw[RLT_MAX_DIMS],
+                        rlt_judged *out, rlt_error *err) RLT_MUST_USE;
+
+/* "ring:4*switch:8" */
+char *rlt_design_shape_text(const rlt_design_net *net, char *text, size_t size);
+
+extern const rlt_command rlt_design_bandwidth, rlt_design_dimensions;
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Options of `ringlet design` and what they stand for. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/units.h"
+#include "sim/words.h"
+#include "tools/design/design.h"
+#include "tools/locate.h"
+#include "tools/run.h"
+#include "tools/settings.h"
+
+#define AT(field) .offset = offsetof(rlt_design_settings, field)
+const rlt_option rlt_design_work_options[] = {
+    {"workload", 'w', RLT_OPT_LIST, "SPEC[@LIST]",
+     "What is trained: a file of layers (ASTRA-sim 1.0's text, or JSON) or a model that 'ringlet list "
+     "models' shows, and behind @ its settings: tp=16 (ranks of a model group), weight=2 (or the number "
+     "alone) among several workloads, and of a model accelerator=NAME, microbatch=4, precision=bf16, ... "
+     "('ringlet list training'). May be given several times: one network for their weighted mean.",
+     AT(workload), .required = true},
+    {"tp", 0, RLT_OPT_COUNT, "N", "Ranks of a model group where a workload does not say.", AT(tp),
+     .preset = "1", .min = 1, .max = RLT_MAX_RANKS},
+    {"accelerator", 0, RLT_OPT_TEXT, "NAME", "What models run on.", AT(accelerator), .preset = "a100-80gb"},
+    {"loop", 0, RLT_OPT_WORD, "LOOP",
+     "no-overlap: everything one after another; overlap: going back, input gradients and their collectives "
+     "beside weight gradients and theirs; recompute: the forward pass, with its collectives, twice; "
+     "overlap-recompute: both.",
+     AT(loop), .preset = "no-overlap", .words = "no-overlap|overlap|recompute|overlap-recompute"},
+    {"forward-compute", 0, RLT_OPT_NUMBER, "X",
+     "How often forward compute counts (default: 2 where the loop computes it again, else 1; the published "
+     "optimiser counts 1 always).",
+     AT(forward_compute)},
+    {"compute-scale", 0, RLT_OPT_NUMBER, "X", "Compute takes so many times what the workload says.",
+     AT(compute_scale), .preset = "1"},
+    {0}};
+
+const rlt_option rlt_design_goal_options[] = {
+    {"objective", 0, RLT_OPT_WORD, "WHAT", "Least time, or least time x cost (speed per dollar).",
+     AT(objective), .preset = "perf", .words = "perf|perf-per-cost"},
+    {"total", 0, RLT_OPT_RATE, "RATE", "Bandwidth of an accelerator over all dimensions, as much exactly.",
+     AT(total)},
+    {"constraint", 0, RLT_OPT_LIST, "TEXT",
+     "What the split must meet: sums of b1 (the innermost dimension), b2, ..., total and rates, or of cost "
+     "and dollars, on both sides of <=, >= or =: 'b1 >= 2*b2', 'b3 + b4 = 200GB/s', 'cost <= 1e6'. May be "
+     "given several times.",
+     AT(constraint)},
+    {0}};
+
+const rlt_option rlt_design_cost_options[] = {
+    {"cost", 0, RLT_OPT_TEXT, "PRICES",
+     "libra: the tables of LIBRA, a link priced one way; sc22: the same, both ways; 2021: an older table; "
+     "clos: libra with switches of --radix ports; or a JSON file of prices.",
+     AT(cost), .preset = "libra"},
+    {"radix", 0, RLT_OPT_COUNT, "PORTS",
+     "Ports of a switch: switched dimensions are folded Clos networks of as many tiers as they need "
+     "(default: one switch as large as need be; of clos 64).",
+     AT(radix), .min = 4, .max = 1 << 16},
+    {"rail", 0, RLT_OPT_FLAG, NULL,
+     "With a radix: a switched dimension joins only accelerators of the same place further in (a rail), "
+     "not all that lie further in.",
+     AT(rail)},
+    {"npu-cost", 0, RLT_OPT_NUMBER, "DOLLARS", "Of each accelerator beside the network.", AT(npu_cost)},
+    {"tie-break", 0, RLT_OPT_NUMBER, "DOLLARS",
+     "Added to each price times the number of the dimension, so that equal prices differ (LIBRA's files: "
+     "1e-5).",
+     AT(tie_break)},
+    {"unit", 0, RLT_OPT_WORD, "UNIT",
+     "What prices are for and what bandwidths are shown in: GB is 1e9 bytes, GiB 2^30 (what ASTRA-sim 1.0 "
+     "calls GB).",
+     AT(unit), .preset = "GB/s", .words = "GB/s|GiB/s"},
+    {"levels", 0, RLT_OPT_TEXT, "LIST",
+     "Where each dimension is, for its prices: chiplet, package, node or pod, innermost first (default: the "
+     "outermost is the pod, then inwards node, package, chiplet; of two package and pod).",
+     AT(levels)},
+    {"in-network", 0, RLT_OPT_TEXT, "LIST",
+     "Numbers of the switched dimensions whose switches add up: an all-reduce then sends s there, not 2 s "
+     "(n-1)/n.",
+     AT(in_network)},
+    {0}};
+
+const rlt_option rlt_design_sim_options[] = {
+    {"no-simulation", 0, RLT_OPT_FLAG, NULL, "Only the closed form.", AT(no_simulation)},
+    {"chunks", 0, RLT_OPT_COUNT, "N", "Chunks of a collective that follow each other.", AT(chunks),
+     .preset = "64", .min = 1, .max = 4096},
+    {"all-switches", 0, RLT_OPT_FLAG, NULL, "Simulate every dimension as a switch.", AT(all_switches)},
+    {"endpoint-delay", 0, RLT_OPT_DURATION, "TIME", "Of each message, at its sender.", AT(endpoint_ps)},
+    {0}};
+
+const rlt_option rlt_design_report_options[] = {
+    {"format", 'f', RLT_OPT_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
+     .preset = "table", .words = "table|csv|json", .unrecorded = true},
+    {"output", 'o', RLT_OPT_TEXT, "FILE", "Write the report there.", AT(output), .unrecorded = true},
+    {0}};
+#undef AT
+
+/* ---- prices ---- */
+
+static int open_prices(rlt_design_setup *u, const rlt_design_settings *s, rlt_error *err)
+{
+    const rlt_design_prices *p;
+    bool clos = strcmp(s->cost, "clos") == 0;
+    struct stat st;
+    u->cost = (rlt_design_cost){.prices = &u->prices,
+                                .unit_Bps = strcmp(s->unit, "GB/s") == 0 ? 1e9 : 1073741824.,
+                                .npu = s->npu_cost,
+                                .tie_break = s->tie_break,
+                                .radix = s->radix ? (uint32_t)s->radix
+                                         : clos   ? 64
+                                                  : 0,
+                                .rail = s->rail};
+    if (s->rail && !u->cost.radix)
+        return rlt_fail(err, RLT_EUSAGE, "--rail", "only with --radix, or --cost clos");
+    for (uint32_t i = 0; (p = rlt_design_prices_at(i)); i++)
+        if (strcmp(p->name, clos ? "libra" : s->cost) == 0) {
+            u->prices = *p;
+            return 0;
+        }
+    if (stat(s->cost, &st))
+        return rlt_fail(err, RLT_EUSAGE, "--cost", "expected libra, sc22, 2021, clos or a file, got '%s'",
+                        s->cost);
+    int rc = rlt_design_prices_read(s->cost, &u->prices, err);
+    return rc ? rc : rlt_inputs_add_file(&u->inputs, "prices", s->cost, err);
+}
+
+/* ---- workloads ---- */
+
+typedef struct wanted {
+    char head[512];
+    const char *list; /* behind the @ */
+    uint64_t tp;
+    double weight;
+    const char *accelerator;
+    char accelerator_name[128];
+    bool file;
+} wanted;
+
+/* Settings that are not a training's; the others are tried later. */
+static int read_own(wanted *w, const char *item, bool *own, rlt_error *err)
+{
+    const char *equals = strchr(item, '=');
+    *own = true;
+    if (!equals)
+        return rlt_parse_number(item, 0, &w->weight, "--workload", err);
+    if (strncmp(item, "weight=", 7) == 0)
+        return rlt_parse_number(equals + 1, 0, &w->weight, "--workload: weight", err);
+    if (strncmp(item, "tp=", 3) == 0)
+        return rlt_parse_count(equals + 1, &w->tp, "--workload: tp", err);
+    if (strncmp(item, "accelerator=", 12) == 0) {
+        snprintf(w->accelerator_name, sizeof w->accelerator_name, "%s", equals + 1);
+        return 0;
+    }
+    *own = false;
+    return 0;
+}
+
+static int read_spec(const rlt_design_settings *s, uint32_t i, rlt_training *t, wanted *w, rlt_error *err)
+{
+    const char *text = s->workload.items[i], *at = strrchr(text, '@'), *item;
+    size_t length = at ? (size_t)(at - text) : strlen(text);
+    struct stat st;
+    int rc = 0;
+    *w = (wanted){.tp = s->tp, .weight = 1, .accelerator = s->accelerator};
+    if (length >= sizeof w->head || length == 0)
+        return rlt_fail(err, RLT_EUSAGE, "--workload", "expected a file or a model, got '%.80s'", text);
+    memcpy(w->head, text, length);
+    w->file = stat(w->head, &st) == 0;
+    w->list = at ? at + 1 : NULL;
+    while (!rc && w->list && (item = rlt_next_item(&w->list, ',', &length))) {
+        char one[160];
+        bool own;
+        snprintf(one, sizeof one, "%.*s", (int)(length < 159 ? length : 159), item);
+        rc = read_own(w, one, &own, err);
+        if (rc || own)
+            continue;
+        rc = w->file
+                 ? rlt_fail(err, RLT_EUSAGE, "--workload", "'%s' is for models; of a file: tp, weight", one)
+                 : rlt_training_apply(t, one, "--workload", err);
+    }
+    if (rc) {
+        if (err)
+            err->code = RLT_EUSAGE;
+        return RLT_EUSAGE;
+    }
+    if (*w->accelerator_name)
+        w->accelerator = w->accelerator_name;
+    return w->weight > 0 && w->tp > 0
+               ? 0
+               : rlt_fail(err, RLT_EUSAGE, "--workload", "'%s': weight and tp must be above zero", text);
+}
+
+static int open_file(rlt_design_setup *u, uint32_t i, const wanted *w, rlt_design_work *out, rlt_error *err)
+{
+    char *text = NULL;
+    size_t length = 0;
+    int rc = rlt_read_text(w->head, &text, &length, err);
+    if (rc)
+        return rc;
+    bool json = text[strspn(text, " \t\r\n")] == '{';
+    free(text);
+    rc = json ? rlt_design_work_json(out, w->head, err) : rlt_design_work_astra1(out, w->head, err);
+    if (!rc && u->inputs.n < RLT_MAX_INPUTS) {
+        bool known = false;
+        for (uint32_t k = 0; k < u->inputs.n; k++)
+            known = known || u->inputs.items[k].hash == out->hash;
+        if (!known)
+            rlt_inputs_add(&u->inputs, "workload", u->s->workload.items[i], out->hash);
+    }
+    return rc;
+}
+
+static int open_model(const wanted *w, rlt_training *t, uint64_t ranks, rlt_design_work *out, rlt_error *err)
+{
+    rlt_model model = {0};
+    rlt_accelerator accelerator = {0};
+    char tp[24];
+    snprintf(tp, sizeof tp, "%llu", (unsigned long long)w->tp);
+    int rc = rlt_model_open(w->head, &model, err);
+    if (!rc)
+        rc = rlt_find_accelerator(w->accelerator, &accelerator, err);
+    t->model = &model;
+    t->accelerator = &accelerator;
+    if (!rc && !(rc = rlt_training_set(t, "tp", tp, err)) &&
+        !(rc = rlt_training_plan(t, (uint32_t)ranks, err)))
+        rc = rlt_design_work_training(out, t, err);
+    rlt_model_free(&model);
+    return rc;
+}
+
+int rlt_design_setup_work(rlt_design_setup *u, uint32_t i, uint64_t ranks, rlt_design_work *out,
+                          rlt_error *err)
+{
+    wanted w;
+    rlt_training t = rlt_training_default();
+    *out = (rlt_design_work){0};
+    int rc = read_spec(u->s, i, &t, &w, err);
+    if (rc || !ranks) {
+        u->weight[i] = rc ? 0 : w.weight;
+        return rc;
+    }
+    const char *slash = strrchr(w.head, '/');
+    snprintf(out->name, sizeof out->name, "%.90s", slash ? slash + 1 : w.head);
+    if (w.tp > ranks || ranks % w.tp)
+        return rlt_fail(err, RLT_ERANGE, out->name, "%llu accelerators are no groups of %llu",
+                        (unsigned long long)ranks, (unsigned long long)w.tp);
+    out->model = (uint32_t)w.tp;
+    out->data = (uint32_t)(ranks / w.tp);
+    return w.file ? open_file(u, i, &w, out, err) : open_model(&w, &t, ranks, out, err);
+}
+
+/* ---- all of it ---- */
+
+int rlt_design_setup_open(rlt_design_setup *u, const rlt_design_settings *s, rlt_error *err)
+{
+    bool again = strstr(s->loop, "recompute") != NULL;
+    double sum = 0;
+    *u = (rlt_design_setup){.s = s, .per_cost = strcmp(s->objective, "perf") != 0};
+    u->loop = (rlt_design_loop){.overlap = strncmp(s->loop, "overlap", 7) == 0,
+                                .forward_passes = again ? 2 : 1,
+                                .forward_compute = s->forward_compute > 0 ? s->forward_compute
+                                                   : again                ? 2
+                                                                          : 1,
+                                .compute_scale = s->compute_scale};
+    u->how = (rlt_design_how){
+        .chunks = (uint32_t)s->chunks, .all_switches = s->all_switches, .endpoint = rlt_endpoint_default()};
+    u->how.endpoint.message_ps = s->endpoint_ps;
+    u->n_works = s->workload.n;
+    if (u->n_works > RLT_MAX_WORKS)
+        return rlt_fail(err, RLT_EUSAGE, "--workload", "more than %d", RLT_MAX_WORKS);
+    int rc = open_prices(u, s, err);
+    for (uint32_t i = 0; i < u->n_works && !rc; i++) {
+        rlt_design_work none;
+        rc = rlt_design_setup_work(u, i, 0, &none, err);
+        sum += u->weight[i];
+    }
+    for (uint32_t i = 0; i < u->n_works && !rc; i++)
+        u->weight[i] /= sum;
+    return rc;
+}
+
+static int set_levels(const char *list, rlt_design_net *net, rlt_error *err)
+{
+    const char *item;
+    size_t length;
+    uint32_t n = 0;
+    for (; (item = rlt_next_item(&list, ',', &length)); n++) {
+        uint32_t l = 0;
+        while (l < RLT_LEVELS && (strlen(rlt_level_name((rlt_level)l)) != length ||
+                                  strncmp(rlt_level_name((rlt_level)l), item, length) != 0))
+            l++;
+        if (l == RLT_LEVELS)
+            return rlt_fail(err, RLT_EUSAGE, "--levels", "expected chiplet, package, node or pod, got '%.*s'",
+                            (int)length, item);
+        if (n < net->n)
+            net->dims[n].level = (rlt_level)l;
+    }
+    return n == net->n ? 0 : rlt_fail(err, RLT_EUSAGE, "--levels", "%u levels for %u dimensions", n, net->n);
+}
+
+static int set_in_network(const char *list, rlt_design_net *net, rlt_error *err)
+{
+    const char *item;
+    size_t length;
+    while ((item = rlt_next_item(&list, ',', &length))) {
+        char digits[16];
+        uint64_t d = 0;
+        snprintf(digits, sizeof digits, "%.*s", (int)(length < 15 ? length : 15), item);
+        if (rlt_parse_count(digits, &d, NULL, NULL) || d < 1 || d > net->n)
+            return rlt_fail(err, RLT_EUSAGE, "--in-network", "expected dimensions from 1 to %u, got '%s'",
+                            net->n, digits);
+        if (net->dims[d - 1].block != RLT_BLOCK_SWITCH)
+            return rlt_fail(err, RLT_EUSAGE, "--in-network", "dimension %llu is a %s: no switch adds up",
+                            (unsigned long long)d, rlt_block_name(net->dims[d - 1].block));
+        net->dims[d - 1].in_network = true;
+    }
+    return 0;
+}
+
+int rlt_design_setup_net(const rlt_design_setup *u, rlt_design_net *net, rlt_error *err)
+{
+    rlt_design_levels(net);
+    int rc = u->s->levels ? set_levels(u->s->levels, net, err) : 0;
+    return rc || !u->s->in_network ? rc : set_in_network(u->s->in_network, net, err);
+}
+
+int rlt_design_read_net(const char *spec, rlt_design_net *net, double bw[RLT_MAX_DIMS], rlt_inputs *inputs,
+                        rlt_error *err)
+{
+    rlt_topology *t = NULL;
+    int rc = rlt_find_topology(spec, &t, err);
+    if (rc)
+        return rc;
+    *net = (rlt_design_net){.n = rlt_topology_dims(t)};
+    for (uint32_t i = 0; i < net->n && !rc; i++) {
+        rlt_dim d = rlt_topology_dim(t, i);
+        uint32_t b = 0;
+        while (b < RLT_BLOCKS && strcmp(d.shape, rlt_block_name((rlt_block)b)) != 0)
+            b++;
+        if (b == RLT_BLOCKS || !rlt_topology_is_product(t))
+            rc = rlt_fail(err, RLT_ETOPOLOGY, "--topology",
+                          "design knows products of ring, fully-connected and switch; '%s' has a %s", spec,
+                          d.shape);
+        else if (d.size < 2)
+            rc = rlt_fail(err, RLT_ETOPOLOGY, "--topology", "dimension %u has one accelerator", i + 1);
+        else
+            net->dims[i] =
+                (rlt_design_dim){.block = (rlt_block)b, .size = d.size, .latency_ps = d.latency_ps};
+        bw[i] = (double)d.bw_Bps;
+    }
+    rlt_inputs_add(inputs, "topology", spec, rlt_topology_hash(t));
+    rlt_topology_free(t);
+    return rc;
+}

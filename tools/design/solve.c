@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The best split of bandwidth. Unknowns are x_i = log(B_i / scale), for each shape s_k = log tau_k, and for
+ * each choice of an overlapped loop u_j = log of its time:
+ *
+ *   least log(fixed + sum_k bytes_k e^s_k + sum_j count_j e^u_j), with log(cost) added where that counts
+ *   log share_ki - x_i - s_k <= 0;   log(a_j + p_j e^s) - u_j <= 0 on both sides of a choice
+ *   the designer's limits
+ *
+ * Times are divided by that of the start, so that all are near one. The time is convex in B, the limits are
+ * linear in it: each local optimum is the best. Time times cost is not convex, and is tried from several
+ * places. The only user of NLopt beside tools/fit.c.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/mem.h"
+#include "sim/random.h"
+#include "sim/time.h"
+#include "tools/design/design.h"
+
+double rlt_split_objective(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS])
+{
+    double cost = p->fixed, t = rlt_design_time(p->model, bw);
+    for (uint32_t i = 0; i < p->model->n_dims && p->per_cost; i++)
+        cost += p->dollars[i] * bw[i];
+    return p->per_cost ? t * cost : t;
+}
+
+#ifdef RLT_WITH_NLOPT
+#include <nlopt.h>
+
+enum { MAX_EVALUATIONS = 3000 };
+#define ACCEPTED 1e-7 /* violation of a limit */
+
+typedef struct solving {
+    const rlt_split_problem *p;
+    double scale_Bps, scale_s;
+    uint32_t n, d, shapes; /* unknowns; bandwidths, then shapes, then choices */
+} solving;
+
+typedef struct bound {
+    const solving *s;
+    const rlt_limit *limit; /* or one of: */
+    uint32_t shape, dim, choice, side;
+} bound;
+
+static double goal(unsigned n, const double *x, double *gradient, void *data)
+{
+    const solving *s = data;
+    const rlt_design_model *m = s->p->model;
+    double t = m->fixed_s / s->scale_s, cost = s->p->fixed;
+    for (unsigned i = 0; i < n; i++) {
+        double f = 0;
+        if (i < s->d)
+            cost += s->p->per_cost ? s->p->dollars[i] * s->scale_Bps * exp(x[i]) : 0;
+        else if (i < s->d + s->shapes)
+            f = m->bytes[i - s->d] / s->scale_Bps / s->scale_s * exp(x[i]);
+        else
+            f = m->choices[i - s->d - s->shapes].count * exp(x[i]);
+        t += f;
+        if (gradient)
+            gradient[i] = f;
+    }
+    for (unsigned i = 0; i < n && gradient; i++)
+        gradient[i] = i >= s->d        ? gradient[i] / t
+                      : s->p->per_cost ? s->p->dollars[i] * s->scale_Bps * exp(x[i]) / cost
+                                       : 0;
+    return log(t) + (s->p->per_cost ? log(cost) : 0);
+}
+
+static double shape_bound(unsigned n, const double *x, double *gradient, void *data)
+{
+    const bound *b = data;
+    uint32_t at = b->s->d + b->shape;
+    if (gradient) {
+        memset(gradient, 0, n * sizeof *gradient);
+        gradient[b->dim] = gradient[at] = -1;
+    }
+    return log(b->s->p->model->shapes[b->shape].share[b->dim]) - x[b->dim] - x[at];
+}
+
+static double choice_bound(unsigned n, const double *x, double *gradient, void *data)
+{
+    const bound *b = data;
+    const solving *s = b->s;
+    const rlt_design_choice *c = &s->p->model->choices[b->choice];
+    uint32_t at = s->d + s->shapes + b->choice, shape = s->d + c->shape[b->side];
+    double moved = 0, sum = c->seconds[b->side] / s->scale_s;
+    if (c->shape[b->side] != RLT_NONE)
+        moved = c->bytes[b->side] / s->scale_Bps / s->scale_s * exp(x[shape]);
+    sum += moved;
+    if (gradient) {
+        memset(gradient, 0, n * sizeof *gradient);
+        if (c->shape[b->side] != RLT_NONE)
+            gradient[shape] = moved / sum;
+        gradient[at] = -1;
+    }
+    return log(sum) - x[at];
+}
+
+static double limit_bound(unsigned n, const double *x, double *gradient, void *data)
+{
+    const bound *b = data;
+    double sum = -b->limit->b, size = fabs(b->limit->b);
+    for (uint32_t i = 0; i < b->s->d; i++)
+        size = fmax(size, fabs(b->limit->a[i]) * b->s->scale_Bps);
+    if (gradient)
+        memset(gradient, 0, n * sizeof *gradient);
+    for (uint32_t i = 0; i < b->s->d; i++) {
+        double term = b->limit->a[i] * b->s->scale_Bps * exp(x[i]);
+        sum += term;
+        if (gradient)
+            gradient[i] = term / size;
+    }
+    return sum / size;
+}
+
+/* Every shape on every dimension that it uses, both sides of every choice, every limit. */
+static uint32_t list_bounds(const solving *s, bound *b)
+{
+    const rlt_design_model *m = s->p->model;
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < s->shapes; k++)
+        for (uint32_t i = 0; i < s->d; i++)
+            if (m->shapes[k].share[i] > 0)
+                b[n++] = (bound){.s = s, .shape = k, .dim = i, .choice = RLT_NONE};
+    for (uint32_t j = 0; j < m->n_choices; j++)
+        for (uint32_t side = 0; side < 2; side++)
+            if (m->choices[j].seconds[side] > 0 || m->choices[j].shape[side] != RLT_NONE)
+                b[n++] = (bound){.s = s, .shape = RLT_NONE, .choice = j, .side = side};
+    for (uint32_t i = 0; i < s->p->limits->n; i++)
+        b[n++] = (bound){.s = s, .limit = &s->p->limits->items[i]};
+    return n;
+}
+
+static bool add_bounds(nlopt_opt opt, bound *b, uint32_t n)
+{
+    bool ready = true;
+    for (uint32_t i = 0; i < n && ready; i++) {
+        if (b[i].limit && b[i].limit->equal)
+            ready = nlopt_add_equality_constraint(opt, limit_bound, &b[i], 1e-12) > 0;
+        else
+            ready = nlopt_add_inequality_constraint(opt,
+                                                    b[i].limit                ? limit_bound
+                                                    : b[i].choice != RLT_NONE ? choice_bound
+                                                                              : shape_bound,
+                                                    &b[i], 1e-12) > 0;
+    }
+    return ready;
+}
+
+static void begin_at(const solving *s, const double bw[RLT_MAX_DIMS], double *x)
+{
+    const rlt_design_model *m = s->p->model;
+    double tau[RLT_DESIGN_SHAPES];
+    for (uint32_t i = 0; i < s->d; i++)
+        x[i] = log(bw[i] / s->scale_Bps);
+    for (uint32_t k = 0; k < s->shapes; k++) {
+        tau[k] = 0;
+        for (uint32_t i = 0; i < s->d; i++)
+            tau[k] = fmax(tau[k], m->shapes[k].share[i] * s->scale_Bps / bw[i]);
+        x[s->d + k] = log(tau[k]);
+    }
+    for (uint32_t j = 0; j < m->n_choices; j++) {
+        const rlt_design_choice *c = &m->choices[j];
+        double most = 1e-30;
+        for (int side = 0; side < 2; side++) {
+            uint32_t k = c->shape[side];
+            double t = k == RLT_NONE ? 0 : c->bytes[side] * tau[k] / s->scale_Bps;
+            most = fmax(most, (c->seconds[side] + t) / s->scale_s);
+        }
+        x[s->d + s->shapes + j] = log(most);
+    }
+}
+
+/* Keeps what is better and meets the limits. */
+static void consider(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS], rlt_split *best)
+{
+    double f = rlt_split_objective(p, bw), v = rlt_limits_violation(p->limits, bw);
+    if (v > ACCEPTED || !(f < best->objective))
+        return;
+    memcpy(best->bw, bw, sizeof best->bw);
+    best->objective = f;
+    best->violation = v;
+}
+
+static int solve_from(const rlt_split_problem *p, const double start[RLT_MAX_DIMS],
+                      const double most[RLT_MAX_DIMS], rlt_split *best, rlt_error *err)
+{
+    const rlt_design_model *m = p->model;
+    solving s = {.p = p, .d = m->n_dims, .shapes = m->n_shapes};
+    s.n = s.d + s.shapes + m->n_choices;
+    for (uint32_t i = 0; i < s.d; i++)
+        s.scale_Bps = fmax(s.scale_Bps, most[i]);
+    s.scale_s = rlt_design_time(m, start);
+    size_t rows = (size_t)s.shapes * s.d + 2 * (size_t)m->n_choices + p->limits->n;
+    bound *b = calloc(rows + 1, sizeof *b);
+    double *x = calloc(3 * (size_t)s.n, sizeof *x), *low = x ? x + s.n : NULL, *high = x ? low + s.n : NULL;
+    nlopt_opt opt = nlopt_create(NLOPT_LD_SLSQP, s.n);
+    int rc = b && x && opt ? 0 : rlt_nomem(err);
+    if (rc)
+        goto out;
+    begin_at(&s, start, x);
+    for (uint32_t i = 0; i < s.n; i++) {
+        low[i] = i < s.d ? log(RLT_LEAST_BPS / s.scale_Bps) : -HUGE_VAL;
+        high[i] = i < s.d ? log(fmax(most[i], RLT_LEAST_BPS) / s.scale_Bps) + 1e-9 : HUGE_VAL;
+    }
+    bool ready = nlopt_set_min_objective(opt, goal, &s) > 0 && nlopt_set_lower_bounds(opt, low) > 0 &&
+                 nlopt_set_upper_bounds(opt, high) > 0 && add_bounds(opt, b, list_bounds(&s, b)) &&
+                 nlopt_set_ftol_rel(opt, 1e-14) > 0 && nlopt_set_xtol_rel(opt, 1e-13) > 0 &&
+                 nlopt_set_maxeval(opt, MAX_EVALUATIONS) > 0;
+    if (!ready) {
+        rc = rlt_fail(err, RLT_ERANGE, NULL, "NLopt refuses the problem");
+        goto out;
+    }
+    double least, bw[RLT_MAX_DIMS] = {0};
+    (void)nlopt_optimize(opt, x, &least); /* stopped for rounding or not: what it left is looked at */
+    for (uint32_t i = 0; i < s.d; i++)
+        bw[i] = s.scale_Bps * exp(x[i]);
+    consider(p, bw, best);
+out:
+    nlopt_destroy(opt);
+    free(x);
+    free(b);
+    return rc;
+}
+
+bool rlt_split_available(void)
+{
+    return true;
+}
+
+enum { CORNERS = 2 * RLT_MAX_DIMS };
+
+/* A mean of corners of what the limits allow, by weights of this start; start 0: all alike. */
+static void mix(const double corner[CORNERS][RLT_MAX_DIMS], uint32_t n, uint32_t d, uint32_t start,
+                double bw[RLT_MAX_DIMS])
+{
+    double sum = 0;
+    memset(bw, 0, RLT_MAX_DIMS * sizeof *bw);
+    for (uint32_t k = 0; k < n; k++) {
+        double u = start ? rlt_random_unit(1, start, 0, k) : 0.5, w = start ? u * u * u * u + 1e-3 : u;
+        sum += w;
+        for (uint32_t i = 0; i < d; i++)
+            bw[i] += w * corner[k][i];
+    }
+    for (uint32_t i = 0; i < d; i++)
+        bw[i] /= sum;
+}
+
+int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err)
+{
+    double corner[CORNERS][RLT_MAX_DIMS] = {{0}}, most[RLT_MAX_DIMS] = {0}, bw[RLT_MAX_DIMS];
+    uint32_t n = 0, d = p->model->n_dims, starts = p->per_cost ? p->starts : 1;
+    int rc = rlt_limits_check(p->limits, err);
+    if (rc)
+        return rc;
+    for (uint32_t k = 0; k < 2 * d; k++) {
+        double c[RLT_MAX_DIMS] = {0};
+        c[k / 2] = k % 2 ? -1 : 1;
+        if (rlt_limits_most(p->limits, c, 0, corner[n]) != RLT_LP_DONE)
+            continue;
+        if (k % 2 == 0)
+            most[k / 2] = corner[n][k / 2];
+        n++;
+    }
+    *out = (rlt_split){.objective = INFINITY};
+    for (uint32_t i = 0; i < starts && !rc; i++) {
+        mix(corner, n, d, i, bw);
+        consider(p, bw, out);
+        rc = solve_from(p, bw, most, out, err);
+    }
+    if (!rc && !isfinite(out->objective))
+        rc = rlt_fail(err, RLT_ECHECK, NULL, "no split found that meets the limits to 1 in 10 million");
+    return rc;
+}
+#else
+bool rlt_split_available(void)
+{
+    return false;
+}
+
+int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err)
+{
+    (void)p;
+    (void)out;
+    return rlt_fail(err, RLT_EUSAGE, NULL,
+                    "designing needs NLopt, which this ringlet was built without: install libnlopt-dev "
+                    "(Debian) and build again");
+}
+#endif
