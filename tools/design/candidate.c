@@ -8,6 +8,12 @@
 
 enum { STARTS = 24 };
 
+static void tell_workload(const rlt_design_work *w, rlt_error *err)
+{
+    if (err && !err->where[0])
+        rlt_error_prefix(err, w->name[0] ? w->name : "--workload");
+}
+
 int rlt_candidate_open(rlt_candidate *c, rlt_design_setup *u, const rlt_design_net *net, bool limits,
                        rlt_error *err)
 {
@@ -29,7 +35,7 @@ int rlt_candidate_open(rlt_candidate *c, rlt_design_setup *u, const rlt_design_n
         if ((rc = rlt_design_setup_work(u, i, rlt_design_size(net), &c->works[i], err)) ||
             (rc = rlt_design_model_add(&c->all, &c->net, &c->works[i], &u->loop, u->weight[i], err)) ||
             (rc = rlt_design_model_add(&c->each[i], &c->net, &c->works[i], &u->loop, 1, err)))
-            rlt_error_prefix(err, c->works[i].name[0] ? c->works[i].name : "--workload");
+            tell_workload(&c->works[i], err);
     }
     return rc;
 }

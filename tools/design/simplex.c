@@ -90,9 +90,12 @@ static bool run(tableau *t, uint32_t columns)
 /* The last row for "maximise sum of c_i x_i", as the basis sees it. */
 static void set_goal(tableau *t, const double *c, uint32_t n)
 {
+    double size = 0;
     memset(t->at[t->rows], 0, sizeof t->at[t->rows]);
     for (uint32_t i = 0; i < n; i++)
-        t->at[t->rows][i] = -c[i];
+        size = fmax(size, fabs(c[i]));
+    for (uint32_t i = 0; i < n && size > 0; i++)
+        t->at[t->rows][i] = -c[i] / size;
     for (uint32_t r = 0; r < t->rows; r++) {
         double f = t->at[t->rows][t->basis[r]];
         for (uint32_t k = 0; k <= t->columns && f != 0; k++)
@@ -171,8 +174,7 @@ static int name_conflict(const rlt_limits *l, rlt_error *err)
             snprintf(name, sizeof name, "b%u > 0", d + 1);
             rlt_list_name(list, sizeof list, name);
         }
-    return rlt_fail(err, RLT_ECHECK, "--constraint",
-                    "no split meets all of these, and any without one can be: %s", list);
+    return rlt_fail(err, RLT_ECHECK, "--constraint", "no split meets all of: %s", list);
 }
 
 int rlt_limits_check(const rlt_limits *l, rlt_error *err)

@@ -32,7 +32,9 @@ double rlt_split_objective(const rlt_split_problem *p, const double bw[RLT_MAX_D
 #include <nlopt.h>
 
 enum { MAX_EVALUATIONS = 3000 };
-#define ACCEPTED 1e-7 /* violation of a limit */
+#define ACCEPTED   1e-7 /* violation of a limit */
+#define SETTLED    1e-9 /* of a shape's time, given away for a cheaper split */
+#define WORTHWHILE 1e-6 /* what must be saved of the cost for that, where the cost does not count */
 
 typedef struct solving {
     const rlt_split_problem *p;
@@ -227,6 +229,39 @@ out:
     return rc;
 }
 
+/* Where prices are nearly equal, the objective is too flat for the search. With the times of the shapes as
+ * they were found, the cheapest split is a linear program. */
+static void settle(const rlt_split_problem *p, rlt_split *best)
+{
+    const rlt_design_model *m = p->model;
+    rlt_limits l = *p->limits;
+    double bw[RLT_MAX_DIMS] = {0}, c[RLT_MAX_DIMS] = {0}, was = 0, is = 0;
+    for (uint32_t i = 0; i < m->n_dims; i++) {
+        rlt_limit *x = &l.items[l.n++];
+        *x = (rlt_limit){0};
+        x->a[i] = -1;
+        c[i] = -p->dollars[i];
+        for (uint32_t k = 0; k < m->n_shapes; k++) {
+            double tau = 0;
+            for (uint32_t d = 0; d < m->n_dims; d++)
+                tau = fmax(tau, m->shapes[k].share[d] / best->bw[d]);
+            x->b = fmin(x->b, -m->shapes[k].share[i] / tau * (1 - SETTLED));
+        }
+    }
+    if (rlt_limits_most(&l, c, 0, bw) != RLT_LP_DONE || rlt_limits_violation(p->limits, bw) > ACCEPTED)
+        return;
+    for (uint32_t i = 0; i < m->n_dims; i++) {
+        was += p->dollars[i] * best->bw[i];
+        is += p->dollars[i] * bw[i];
+    }
+    double f = rlt_split_objective(p, bw);
+    if (f > best->objective * (1 + 2 * SETTLED) || is > was * (1 - (p->per_cost ? 0 : WORTHWHILE)))
+        return;
+    memcpy(best->bw, bw, sizeof best->bw);
+    best->objective = f;
+    best->violation = rlt_limits_violation(p->limits, bw);
+}
+
 bool rlt_split_available(void)
 {
     return true;
@@ -274,6 +309,8 @@ int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err)
     }
     if (!rc && !isfinite(out->objective))
         rc = rlt_fail(err, RLT_ECHECK, NULL, "no split found that meets the limits to 1 in 10 million");
+    if (!rc)
+        settle(p, out);
     return rc;
 }
 #else
