@@ -260,7 +260,7 @@ refused 1 "no split meets all of: total = 500 GB/s, cost<=100" $two --total 500G
 refused 1 "no split meets all of: b1<=0, b1 > 0" $two --total 500GB/s --constraint 'b1<=0'
 refused 2 "nothing bounds b2 from above" $two --constraint 'b1<=1GB/s'
 refused 2 "5 needs a unit" $two --constraint 'b1<=5'
-refused 2 "expected b1 to b2, total" $two --constraint 'b3<=5GB/s'
+refused 2 "expected b1 to b2, a level, total" $two --constraint 'b3<=5GB/s'
 refused 2 "compares dollars with bandwidths" $two --constraint 'cost<=b1'
 refused 2 "expected <=, >= or =" $two --constraint 'b1'
 refused 2 "says nothing of b1" $two --constraint '1GB/s<=2GB/s'

@@ -37,15 +37,6 @@ typedef struct job {
     bool closed;
 } job;
 
-/* "87.586/12.414" */
-static char *join(char *text, size_t size, const double *x, uint32_t n, double unit, int decimals)
-{
-    size_t used = 0;
-    for (uint32_t d = 0; d < n && used < size; d++)
-        used += (size_t)snprintf(text + used, size - used, "%s%.*f", d ? "/" : "", decimals, x[d] / unit);
-    return text;
-}
-
 static const rlt_column columns[] = {
     {"split", "split", NULL, RLT_COL_TEXT, 0, 0},
     {"workload", "workload", NULL, RLT_COL_TEXT, 0, 0},
@@ -74,15 +65,15 @@ static void put_row(const job *j, rlt_table *t, const rlt_judged *x, uint32_t wo
     const double *u = all ? x->utilization : x->run[work].utilization;
     rlt_value v[N_COLUMNS] = {
         rlt_text(x->name),
-        rlt_text(all ? j->u.n_works > 1 ? "all" : j->c.works[0].name : j->c.works[work].name),
-        rlt_text(join(bw, sizeof bw, x->bw, j->c.net.n, j->u.cost.unit_Bps, csv ? 6 : 3)),
+        rlt_text(all ? j->u.n_works > 1 ? "all" : j->u.works[0].name : j->u.works[work].name),
+        rlt_text(rlt_design_join(bw, sizeof bw, x->bw, j->c.net.n, j->u.cost.unit_Bps, csv ? 6 : 3)),
         rlt_real(s / unit),
         sim > 0 ? rlt_real(sim / unit) : rlt_absent(),
         sim > 0 ? rlt_real(sim / s) : rlt_absent(),
         rlt_real(speedup),
         rlt_real(x->cost),
         rlt_real(speedup * equal->cost / x->cost),
-        sim > 0 ? rlt_text(join(used, sizeof used, u, j->c.net.n, csv ? 1 : 0.01, csv ? 6 : 1))
+        sim > 0 ? rlt_text(rlt_design_join(used, sizeof used, u, j->c.net.n, csv ? 1 : 0.01, csv ? 6 : 1))
                 : rlt_absent(),
     };
     rlt_table_row(t, v);
@@ -104,21 +95,25 @@ static int write_text(const job *j, rlt_format format, rlt_error *err)
 {
     rlt_file f = {0};
     char shape[200];
+    static const char *const goals[] = {"least time", "least time x cost", "least cost in time"};
     const rlt_design_setup *u = &j->u;
     int rc = rlt_file_open(&f, u->s->output, err);
     if (rc)
         return rc;
     if (format == RLT_FORMAT_TABLE)
-        rlt_heading(
-            f.stream, "%s, %llu accelerators: %s", rlt_design_shape_text(&j->c.net, shape, sizeof shape),
-            (unsigned long long)rlt_design_size(&j->c.net), u->per_cost ? "least time x cost" : "least time");
+        rlt_heading(f.stream, "%s, %llu accelerators: %s",
+                    rlt_design_shape_text(&j->c.net, shape, sizeof shape),
+                    (unsigned long long)rlt_design_size(&j->c.net), goals[u->goal]);
     rc = write_rows(j, format, f.stream, err);
     if (format == RLT_FORMAT_TABLE) {
         fprintf(f.stream,
                 "# bandwidths in %s, innermost dimension first; speed-up and speed/$ against equal\n",
                 u->s->unit);
         fprintf(f.stream, "# prices: %s (%s)\n", u->prices.name, u->prices.source);
-        fprintf(f.stream, "# objective %.10g%s\n", j->best.objective, u->per_cost ? " s x $" : " s");
+        fprintf(f.stream, "# objective %.10g%s\n", j->best.objective,
+                u->goal == RLT_LEAST_TIME   ? " s"
+                : u->goal == RLT_LEAST_COST ? " $"
+                                            : " s x $");
         if (j->closed)
             fprintf(f.stream, "# the closed form for these collectives gives %.10g s\n", j->closed_s);
         if (!u->s->no_simulation && !j->judged[CHOSEN].simulated)
@@ -165,7 +160,7 @@ static void put_split(const job *j, rlt_jw *w, const rlt_judged *x)
     rlt_jw_array(w, "workloads");
     for (uint32_t i = 0; i < j->u.n_works; i++) {
         rlt_jw_object(w, NULL);
-        rlt_jw_string(w, "workload", j->c.works[i].name);
+        rlt_jw_string(w, "workload", j->u.works[i].name);
         put_times(w, x->each_s[i], x->simulated, (double)x->run[i].time_ps * 1e-12);
         if (x->simulated) {
             rlt_jw_i64(w, "compute_ps", x->run[i].compute_ps);
@@ -202,7 +197,7 @@ static int write_json(const job *j, rlt_error *err)
 static void find_closed(job *j)
 {
     double bw[RLT_MAX_DIMS];
-    j->closed = !j->u.per_cost && j->u.s->total && !j->u.s->constraint.n &&
+    j->closed = j->u.goal == RLT_LEAST_TIME && j->u.s->total && !j->u.s->constraint.n &&
                 rlt_design_closed_form(&j->c.all, (double)j->u.s->total, bw);
     if (j->closed)
         j->closed_s = rlt_design_time(&j->c.all, bw);
@@ -214,8 +209,9 @@ static int work(job *j, const bandwidth_settings *s, rlt_error *err)
     double bw[RLT_MAX_DIMS] = {0}, total = 0;
     int rc = rlt_design_setup_open(&j->u, &s->design, err);
     if (rc || (rc = rlt_design_read_net(s->topology, &net, bw, &j->u.inputs, err)) ||
-        (rc = rlt_candidate_open(&j->c, &j->u, &net, true, err)) ||
-        (rc = rlt_candidate_solve(&j->c, &j->best, err)) ||
+        (rc = rlt_design_setup_works(&j->u, rlt_design_size(&net), err)) ||
+        (rc = rlt_candidate_open(&j->c, &j->u, &net, err)) ||
+        (rc = rlt_candidate_solve(&j->c, j->u.goal, (double)s->design.deadline_ps * 1e-12, &j->best, err)) ||
         (rc = rlt_candidate_judge(&j->c, "given", bw, &j->judged[GIVEN], err)) ||
         (rc = rlt_candidate_judge(&j->c, "chosen", j->best.bw, &j->judged[CHOSEN], err)))
         return rc;
@@ -235,6 +231,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     job j = {.args = args};
     int rc = work(&j, settings, err);
     rlt_candidate_free(&j.c);
+    rlt_design_setup_free(&j.u);
     return rc;
 }
 

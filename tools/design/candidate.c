@@ -8,52 +8,54 @@
 
 enum { STARTS = 24 };
 
-static void tell_workload(const rlt_design_work *w, rlt_error *err)
+static int add_limits(rlt_candidate *c, rlt_error *err)
 {
-    if (err && !err->where[0])
-        rlt_error_prefix(err, w->name[0] ? w->name : "--workload");
+    const rlt_design_settings *s = c->u->s;
+    int rc = 0;
+    for (uint32_t i = 0; i < c->net.n; i++)
+        c->limits.level[i] = c->net.dims[i].level;
+    if (s->total)
+        rc = rlt_limits_total(&c->limits, (double)s->total, err);
+    for (uint32_t i = 0; i < s->constraint.n && !rc; i++)
+        rc = rlt_limits_add(&c->limits, s->constraint.items[i], c->dollars, c->fixed, err);
+    return rc;
 }
 
-int rlt_candidate_open(rlt_candidate *c, rlt_design_setup *u, const rlt_design_net *net, bool limits,
-                       rlt_error *err)
+int rlt_candidate_open(rlt_candidate *c, const rlt_design_setup *u, const rlt_design_net *net, rlt_error *err)
 {
-    const rlt_design_settings *s = u->s;
     double ranks = (double)rlt_design_size(net);
-    int rc = 0;
     *c = (rlt_candidate){.u = u, .net = *net, .limits = {.n_dims = net->n}};
-    if ((rc = rlt_design_setup_net(u, &c->net, err)))
+    int rc = rlt_design_setup_net(u, &c->net, err);
+    if (rc)
         return rc;
     rlt_design_cost_rates(&u->cost, &c->net, c->rates);
     c->fixed = u->cost.npu * ranks;
     for (uint32_t i = 0; i < net->n; i++)
         c->dollars[i] = c->rates[i] * ranks;
-    if (limits && s->total)
-        rc = rlt_limits_total(&c->limits, (double)s->total, err);
-    for (uint32_t i = 0; i < s->constraint.n && limits && !rc; i++)
-        rc = rlt_limits_add(&c->limits, s->constraint.items[i], c->dollars, c->fixed, err);
+    rc = add_limits(c, err);
     for (uint32_t i = 0; i < u->n_works && !rc; i++) {
-        if ((rc = rlt_design_setup_work(u, i, rlt_design_size(net), &c->works[i], err)) ||
-            (rc = rlt_design_model_add(&c->all, &c->net, &c->works[i], &u->loop, u->weight[i], err)) ||
-            (rc = rlt_design_model_add(&c->each[i], &c->net, &c->works[i], &u->loop, 1, err)))
-            tell_workload(&c->works[i], err);
+        const rlt_design_work *w = &u->works[i];
+        if ((rc = rlt_design_model_add(&c->all, &c->net, w, &u->loop, u->weight[i], err)) ||
+            (rc = rlt_design_model_add(&c->each[i], &c->net, w, &u->loop, 1, err)))
+            rlt_error_prefix(err, w->name);
     }
     return rc;
 }
 
 void rlt_candidate_free(rlt_candidate *c)
 {
-    for (uint32_t i = 0; i < RLT_MAX_WORKS; i++) {
-        rlt_design_work_free(&c->works[i]);
+    for (uint32_t i = 0; i < RLT_MAX_WORKS; i++)
         rlt_design_model_free(&c->each[i]);
-    }
     rlt_design_model_free(&c->all);
 }
 
-int rlt_candidate_solve(const rlt_candidate *c, rlt_split *out, rlt_error *err)
+int rlt_candidate_solve(const rlt_candidate *c, rlt_goal goal, double deadline_s, rlt_split *out,
+                        rlt_error *err)
 {
     rlt_split_problem p = {.model = &c->all,
                            .limits = &c->limits,
-                           .per_cost = c->u->per_cost,
+                           .goal = goal,
+                           .deadline_s = deadline_s,
                            .dollars = c->dollars,
                            .fixed = c->fixed,
                            .starts = STARTS};
@@ -65,7 +67,7 @@ static int simulate(const rlt_candidate *c, rlt_judged *out, rlt_error *err)
     const rlt_design_setup *u = c->u;
     rlt_error why = {0};
     for (uint32_t i = 0; i < u->n_works; i++) {
-        int rc = rlt_design_simulate(&c->net, &c->works[i], &u->loop, out->bw, &u->how, &out->run[i], &why);
+        int rc = rlt_design_simulate(&c->net, &u->works[i], &u->loop, out->bw, &u->how, &out->run[i], &why);
         if (rc == RLT_EUNSUPPORTED)
             return 0;
         if (rc)
@@ -91,6 +93,15 @@ int rlt_candidate_judge(const rlt_candidate *c, const char *name, const double b
     for (uint32_t d = 0; d < c->net.n; d++)
         out->cost += c->dollars[d] * bw[d];
     return c->u->s->no_simulation ? 0 : simulate(c, out, err);
+}
+
+char *rlt_design_join(char *text, size_t size, const double *x, uint32_t n, double unit, int decimals)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t d = 0; d < n && used < size; d++)
+        used += (size_t)snprintf(text + used, size - used, "%s%.*f", d ? "/" : "", decimals, x[d] / unit);
+    return text;
 }
 
 char *rlt_design_shape_text(const rlt_design_net *net, char *text, size_t size)

@@ -24,6 +24,7 @@ typedef struct rlt_limit {
 
 typedef struct rlt_limits {
     uint32_t n_dims, n;
+    rlt_level level[RLT_MAX_DIMS];
     rlt_limit items[RLT_MAX_LIMITS];
 } rlt_limits;
 
@@ -31,9 +32,10 @@ typedef struct rlt_limits {
 #define RLT_LEAST_BPS 1e3
 
 /*
- * "b1 >= 2*b2 + 50GB/s", "total = 500GB/s", "cost <= 1e6": sums of b1, b2, ..., total, rates, or of cost and
- * dollars, on both sides of <=, >= or =. `dollars` tells what each byte a second of a dimension costs for all
- * accelerators, `fixed` what they cost without. RLT_EUSAGE.
+ * "b1 >= 2*b2 + 50GB/s", "total = 500GB/s", "cost <= 1e6": sums of b1, b2, ..., of the levels (pod, node,
+ * ...: all dimensions there), total, rates, or of cost and dollars, on both sides of <=, >= or =. `dollars`
+ * tells what each byte a second of a dimension costs for all accelerators, `fixed` what they cost without.
+ * RLT_EUSAGE.
  */
 int rlt_limits_add(rlt_limits *l, const char *text, const double dollars[RLT_MAX_DIMS], double fixed,
                    rlt_error *err) RLT_MUST_USE;
@@ -52,12 +54,14 @@ double rlt_limits_violation(const rlt_limits *l, const double bw[RLT_MAX_DIMS]);
 
 /* ---- the best split (solve.c) ---- */
 
+typedef enum rlt_goal { RLT_LEAST_TIME, RLT_LEAST_TIME_COST, RLT_LEAST_COST } rlt_goal;
+
 typedef struct rlt_split_problem {
     const rlt_design_model *model;
-    const rlt_limits *limits; /* checked */
-    /* Time times (fixed + sum_i dollars_i B_i) is least instead of time. */
-    bool per_cost;
-    const double *dollars;
+    const rlt_limits *limits;
+    rlt_goal goal;
+    double deadline_s;     /* of least cost: the time that it must meet */
+    const double *dollars; /* cost is fixed + sum_i dollars_i B_i */
     double fixed;
     uint32_t starts; /* from so many places, of time times cost, which is not convex */
 } rlt_split_problem;
@@ -83,6 +87,7 @@ typedef struct rlt_design_settings {
     double compute_scale, forward_compute;
     const char *objective, *cost, *unit;
     rlt_texts constraint;
+    rlt_time deadline_ps;
     uint64_t total, radix;
     bool rail;
     double npu_cost, tie_break;
@@ -103,18 +108,19 @@ typedef struct rlt_design_setup {
     rlt_design_prices prices;
     rlt_design_cost cost;
     rlt_design_how how;
-    bool per_cost;
+    rlt_goal goal;
     uint32_t n_works;
     double weight[RLT_MAX_WORKS]; /* sum 1 */
+    rlt_design_work works[RLT_MAX_WORKS];
     rlt_inputs inputs;
 } rlt_design_setup;
 
 int rlt_design_setup_open(rlt_design_setup *u, const rlt_design_settings *s, rlt_error *err) RLT_MUST_USE;
 /* "chiplet,package,node,pod" and "1,4" of the settings, for a network of as many dimensions. */
 int rlt_design_setup_net(const rlt_design_setup *u, rlt_design_net *net, rlt_error *err) RLT_MUST_USE;
-/* Workload i on so many accelerators; a weight alone is read without a network: ranks 0. */
-int rlt_design_setup_work(rlt_design_setup *u, uint32_t i, uint64_t ranks, rlt_design_work *out,
-                          rlt_error *err) RLT_MUST_USE;
+/* The workloads on so many accelerators. */
+int rlt_design_setup_works(rlt_design_setup *u, uint64_t ranks, rlt_error *err) RLT_MUST_USE;
+void rlt_design_setup_free(rlt_design_setup *u);
 /* The dimensions and bandwidths of a product of rings, switches and fully connected dimensions. */
 int rlt_design_read_net(const char *spec, rlt_design_net *net, double bw[RLT_MAX_DIMS], rlt_inputs *inputs,
                         rlt_error *err) RLT_MUST_USE;
@@ -123,18 +129,18 @@ int rlt_design_read_net(const char *spec, rlt_design_net *net, double bw[RLT_MAX
 typedef struct rlt_candidate {
     const rlt_design_setup *u;
     rlt_design_net net;
-    rlt_design_work works[RLT_MAX_WORKS];
     rlt_design_model all, each[RLT_MAX_WORKS];         /* weighted together, and alone */
     double rates[RLT_MAX_DIMS], dollars[RLT_MAX_DIMS]; /* of an accelerator, of all; a byte a second */
     double fixed;
     rlt_limits limits;
 } rlt_candidate;
 
-/* `works` NULL: read for this size; else borrowed, of the same number of accelerators. Free in every case. */
-int rlt_candidate_open(rlt_candidate *c, rlt_design_setup *u, const rlt_design_net *net, bool limits,
+/* Free in every case. RLT_ERANGE where groups do not divide the dimensions. */
+int rlt_candidate_open(rlt_candidate *c, const rlt_design_setup *u, const rlt_design_net *net,
                        rlt_error *err) RLT_MUST_USE;
 void rlt_candidate_free(rlt_candidate *c);
-int rlt_candidate_solve(const rlt_candidate *c, rlt_split *out, rlt_error *err) RLT_MUST_USE;
+int rlt_candidate_solve(const rlt_candidate *c, rlt_goal goal, double deadline_s, rlt_split *out,
+                        rlt_error *err) RLT_MUST_USE;
 
 /* A split looked at from all sides. */
 typedef struct rlt_judged {
@@ -149,6 +155,8 @@ typedef struct rlt_judged {
 int rlt_candidate_judge(const rlt_candidate *c, const char *name, const double bw[RLT_MAX_DIMS],
                         rlt_judged *out, rlt_error *err) RLT_MUST_USE;
 
+/* "87.586/12.414": x / unit, with so many decimals. */
+char *rlt_design_join(char *text, size_t size, const double *x, uint32_t n, double unit, int decimals);
 /* "ring:4*switch:8" */
 char *rlt_design_shape_text(const rlt_design_net *net, char *text, size_t size);
 

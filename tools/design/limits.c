@@ -49,30 +49,44 @@ static int read_number(reading *r, double *out)
     return 0;
 }
 
-/* b1, total, cost, times the factor. */
+static bool word(reading *r, const char *w)
+{
+    size_t n = strlen(w);
+    if (strncmp(r->at, w, n) != 0 || isalnum((unsigned char)r->at[n]))
+        return false;
+    r->at += n;
+    return true;
+}
+
+/* b1, a level, total, cost, times the factor. */
 static int read_name(reading *r, double factor)
 {
     uint32_t n = r->limits->n_dims;
-    char *end = NULL;
-    if (strncmp(r->at, "total", 5) == 0 || strncmp(r->at, "cost", 4) == 0) {
-        bool cost = *r->at == 'c';
-        r->at += cost ? 4 : 5;
-        for (uint32_t d = 0; d < n && !cost; d++)
+    char *end = NULL, what[80];
+    if (word(r, "cost")) {
+        r->cost += factor;
+        r->has_cost = true;
+        return 0;
+    }
+    r->has_bw = true;
+    if (word(r, "total")) {
+        for (uint32_t d = 0; d < n; d++)
             r->a[d] += factor;
-        r->cost += cost ? factor : 0;
-        r->has_cost = r->has_cost || cost;
-        r->has_bw = r->has_bw || !cost;
-        return isalnum((unsigned char)*r->at) ? expected(r, "an operator") : 0;
+        return 0;
+    }
+    for (int l = 0; l < RLT_LEVELS; l++) {
+        if (!word(r, rlt_level_name((rlt_level)l)))
+            continue;
+        for (uint32_t d = 0; d < n; d++)
+            r->a[d] += (int)r->limits->level[d] == l ? factor : 0;
+        return 0;
     }
     unsigned long d = *r->at == 'b' && isdigit((unsigned char)r->at[1]) ? strtoul(r->at + 1, &end, 10) : 0;
-    if (d < 1 || d > n) {
-        char what[80];
-        snprintf(what, sizeof what, "b1%s%.0u, total, cost, a rate or a number", n > 1 ? " to b" : "",
-                 n > 1 ? n : 0);
+    snprintf(what, sizeof what, "b1%s%.0u, a level, total, cost, a rate or a number", n > 1 ? " to b" : "",
+             n > 1 ? n : 0);
+    if (d < 1 || d > n)
         return expected(r, what);
-    }
     r->a[d - 1] += factor;
-    r->has_bw = true;
     r->at = end;
     return 0;
 }

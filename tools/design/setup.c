@@ -37,14 +37,19 @@ const rlt_option rlt_design_work_options[] = {
     {0}};
 
 const rlt_option rlt_design_goal_options[] = {
-    {"objective", 0, RLT_OPT_WORD, "WHAT", "Least time, or least time x cost (speed per dollar).",
-     AT(objective), .preset = "perf", .words = "perf|perf-per-cost"},
+    {"objective", 0, RLT_OPT_WORD, "WHAT",
+     "Least time, least time x cost (speed per dollar), or least cost "
+     "with an iteration of at most --deadline.",
+     AT(objective), .preset = "perf", .words = "perf|perf-per-cost|cost"},
+    {"deadline", 0, RLT_OPT_DURATION, "TIME", "Of --objective cost: the longest that an iteration may take.",
+     AT(deadline_ps)},
     {"total", 0, RLT_OPT_RATE, "RATE", "Bandwidth of an accelerator over all dimensions, as much exactly.",
      AT(total)},
     {"constraint", 0, RLT_OPT_LIST, "TEXT",
-     "What the split must meet: sums of b1 (the innermost dimension), b2, ..., total and rates, or of cost "
-     "and dollars, on both sides of <=, >= or =: 'b1 >= 2*b2', 'b3 + b4 = 200GB/s', 'cost <= 1e6'. May be "
-     "given several times.",
+     "What the split must meet: sums of b1 (the innermost dimension), b2, ..., of levels (pod, node, "
+     "package, "
+     "chiplet: the dimensions there), total and rates, or of cost and dollars, on both sides of <=, >= or =: "
+     "'b1 >= 2*b2', 'b3 + b4 = 200GB/s', 'pod <= 100GB/s', 'cost <= 1e6'. May be given several times.",
      AT(constraint)},
     {0}};
 
@@ -228,17 +233,13 @@ static int open_model(const wanted *w, rlt_training *t, uint64_t ranks, rlt_desi
     return rc;
 }
 
-int rlt_design_setup_work(rlt_design_setup *u, uint32_t i, uint64_t ranks, rlt_design_work *out,
-                          rlt_error *err)
+static int open_work(rlt_design_setup *u, uint32_t i, uint64_t ranks, rlt_design_work *out, rlt_error *err)
 {
     wanted w;
     rlt_training t = rlt_training_default();
-    *out = (rlt_design_work){0};
     int rc = read_spec(u->s, i, &t, &w, err);
-    if (rc || !ranks) {
-        u->weight[i] = rc ? 0 : w.weight;
+    if (rc)
         return rc;
-    }
     const char *slash = strrchr(w.head, '/');
     snprintf(out->name, sizeof out->name, "%.90s", slash ? slash + 1 : w.head);
     if (w.tp > ranks || ranks % w.tp)
@@ -249,13 +250,30 @@ int rlt_design_setup_work(rlt_design_setup *u, uint32_t i, uint64_t ranks, rlt_d
     return w.file ? open_file(u, i, &w, out, err) : open_model(&w, &t, ranks, out, err);
 }
 
+int rlt_design_setup_works(rlt_design_setup *u, uint64_t ranks, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < u->n_works && !rc; i++)
+        rc = open_work(u, i, ranks, &u->works[i], err);
+    return rc;
+}
+
+void rlt_design_setup_free(rlt_design_setup *u)
+{
+    for (uint32_t i = 0; i < u->n_works && i < RLT_MAX_WORKS; i++)
+        rlt_design_work_free(&u->works[i]);
+}
+
 /* ---- all of it ---- */
 
 int rlt_design_setup_open(rlt_design_setup *u, const rlt_design_settings *s, rlt_error *err)
 {
     bool again = strstr(s->loop, "recompute") != NULL;
     double sum = 0;
-    *u = (rlt_design_setup){.s = s, .per_cost = strcmp(s->objective, "perf") != 0};
+    *u = (rlt_design_setup){.s = s};
+    u->goal = strcmp(s->objective, "perf") == 0   ? RLT_LEAST_TIME
+              : strcmp(s->objective, "cost") == 0 ? RLT_LEAST_COST
+                                                  : RLT_LEAST_TIME_COST;
     u->loop = (rlt_design_loop){.overlap = strncmp(s->loop, "overlap", 7) == 0,
                                 .forward_passes = again ? 2 : 1,
                                 .forward_compute = s->forward_compute > 0 ? s->forward_compute
@@ -265,14 +283,18 @@ int rlt_design_setup_open(rlt_design_setup *u, const rlt_design_settings *s, rlt
     u->how = (rlt_design_how){
         .chunks = (uint32_t)s->chunks, .all_switches = s->all_switches, .endpoint = rlt_endpoint_default()};
     u->how.endpoint.message_ps = s->endpoint_ps;
-    u->n_works = s->workload.n;
-    if (u->n_works > RLT_MAX_WORKS)
+    if (s->workload.n > RLT_MAX_WORKS)
         return rlt_fail(err, RLT_EUSAGE, "--workload", "more than %d", RLT_MAX_WORKS);
+    if ((u->goal == RLT_LEAST_COST) != (s->deadline_ps > 0))
+        return rlt_fail(err, RLT_EUSAGE, "--deadline", "--objective cost and a deadline come together");
+    u->n_works = s->workload.n;
     int rc = open_prices(u, s, err);
     for (uint32_t i = 0; i < u->n_works && !rc; i++) {
-        rlt_design_work none;
-        rc = rlt_design_setup_work(u, i, 0, &none, err);
-        sum += u->weight[i];
+        wanted w;
+        rlt_training t = rlt_training_default();
+        rc = read_spec(s, i, &t, &w, err);
+        u->weight[i] = w.weight;
+        sum += w.weight;
     }
     for (uint32_t i = 0; i < u->n_works && !rc; i++)
         u->weight[i] /= sum;

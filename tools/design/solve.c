@@ -20,18 +20,25 @@
 #include "sim/time.h"
 #include "tools/design/design.h"
 
+static double cost_of(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS])
+{
+    double cost = p->fixed;
+    for (uint32_t i = 0; i < p->model->n_dims; i++)
+        cost += p->dollars[i] * bw[i];
+    return cost;
+}
+
 double rlt_split_objective(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS])
 {
-    double cost = p->fixed, t = rlt_design_time(p->model, bw);
-    for (uint32_t i = 0; i < p->model->n_dims && p->per_cost; i++)
-        cost += p->dollars[i] * bw[i];
-    return p->per_cost ? t * cost : t;
+    double t = rlt_design_time(p->model, bw);
+    return p->goal == RLT_LEAST_TIME ? t : cost_of(p, bw) * (p->goal == RLT_LEAST_COST ? 1 : t);
 }
 
 #ifdef RLT_WITH_NLOPT
 #include <nlopt.h>
 
 enum { MAX_EVALUATIONS = 3000 };
+#define MOST_BPS   1e15 /* where only the deadline bounds */
 #define ACCEPTED   1e-7 /* violation of a limit */
 #define SETTLED    1e-9 /* of a shape's time, given away for a cheaper split */
 #define WORTHWHILE 1e-6 /* what must be saved of the cost for that, where the cost does not count */
@@ -48,28 +55,53 @@ typedef struct bound {
     uint32_t shape, dim, choice, side;
 } bound;
 
-static double goal(unsigned n, const double *x, double *gradient, void *data)
+/* log of the time over that of the start. */
+static double log_time(const solving *s, const double *x, double *gradient)
 {
-    const solving *s = data;
     const rlt_design_model *m = s->p->model;
-    double t = m->fixed_s / s->scale_s, cost = s->p->fixed;
-    for (unsigned i = 0; i < n; i++) {
+    double t = m->fixed_s / s->scale_s;
+    for (uint32_t i = 0; i < s->n; i++) {
         double f = 0;
-        if (i < s->d)
-            cost += s->p->per_cost ? s->p->dollars[i] * s->scale_Bps * exp(x[i]) : 0;
-        else if (i < s->d + s->shapes)
-            f = m->bytes[i - s->d] / s->scale_Bps / s->scale_s * exp(x[i]);
-        else
+        if (i >= s->d + s->shapes)
             f = m->choices[i - s->d - s->shapes].count * exp(x[i]);
+        else if (i >= s->d)
+            f = m->bytes[i - s->d] / s->scale_Bps / s->scale_s * exp(x[i]);
         t += f;
         if (gradient)
             gradient[i] = f;
     }
-    for (unsigned i = 0; i < n && gradient; i++)
-        gradient[i] = i >= s->d        ? gradient[i] / t
-                      : s->p->per_cost ? s->p->dollars[i] * s->scale_Bps * exp(x[i]) / cost
-                                       : 0;
-    return log(t) + (s->p->per_cost ? log(cost) : 0);
+    for (uint32_t i = 0; i < s->n && gradient; i++)
+        gradient[i] /= t;
+    return log(t);
+}
+
+/* The log of the cost is added. */
+static double add_log_cost(const solving *s, const double *x, double *gradient)
+{
+    double cost = s->p->fixed;
+    for (uint32_t i = 0; i < s->d; i++)
+        cost += s->p->dollars[i] * s->scale_Bps * exp(x[i]);
+    for (uint32_t i = 0; i < s->d && gradient; i++)
+        gradient[i] += s->p->dollars[i] * s->scale_Bps * exp(x[i]) / cost;
+    return log(cost);
+}
+
+static double goal(unsigned n, const double *x, double *gradient, void *data)
+{
+    const solving *s = data;
+    double f = 0;
+    if (s->p->goal != RLT_LEAST_COST)
+        f = log_time(s, x, gradient);
+    else if (gradient)
+        memset(gradient, 0, n * sizeof *gradient);
+    return s->p->goal == RLT_LEAST_TIME ? f : f + add_log_cost(s, x, gradient);
+}
+
+static double deadline_bound(unsigned n, const double *x, double *gradient, void *data)
+{
+    const solving *s = data;
+    (void)n;
+    return log_time(s, x, gradient) - log(s->p->deadline_s / s->scale_s);
 }
 
 static double shape_bound(unsigned n, const double *x, double *gradient, void *data)
@@ -181,7 +213,8 @@ static void begin_at(const solving *s, const double bw[RLT_MAX_DIMS], double *x)
 static void consider(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS], rlt_split *best)
 {
     double f = rlt_split_objective(p, bw), v = rlt_limits_violation(p->limits, bw);
-    if (v > ACCEPTED || !(f < best->objective))
+    if (v > ACCEPTED || !(f < best->objective) ||
+        (p->goal == RLT_LEAST_COST && rlt_design_time(p->model, bw) > p->deadline_s * (1 + ACCEPTED)))
         return;
     memcpy(best->bw, bw, sizeof best->bw);
     best->objective = f;
@@ -209,10 +242,12 @@ static int solve_from(const rlt_split_problem *p, const double start[RLT_MAX_DIM
         low[i] = i < s.d ? log(RLT_LEAST_BPS / s.scale_Bps) : -HUGE_VAL;
         high[i] = i < s.d ? log(fmax(most[i], RLT_LEAST_BPS) / s.scale_Bps) + 1e-9 : HUGE_VAL;
     }
-    bool ready = nlopt_set_min_objective(opt, goal, &s) > 0 && nlopt_set_lower_bounds(opt, low) > 0 &&
-                 nlopt_set_upper_bounds(opt, high) > 0 && add_bounds(opt, b, list_bounds(&s, b)) &&
-                 nlopt_set_ftol_rel(opt, 1e-14) > 0 && nlopt_set_xtol_rel(opt, 1e-13) > 0 &&
-                 nlopt_set_maxeval(opt, MAX_EVALUATIONS) > 0;
+    bool ready =
+        (p->goal != RLT_LEAST_COST || nlopt_add_inequality_constraint(opt, deadline_bound, &s, 1e-12) > 0) &&
+        nlopt_set_min_objective(opt, goal, &s) > 0 && nlopt_set_lower_bounds(opt, low) > 0 &&
+        nlopt_set_upper_bounds(opt, high) > 0 && add_bounds(opt, b, list_bounds(&s, b)) &&
+        nlopt_set_ftol_rel(opt, 1e-14) > 0 && nlopt_set_xtol_rel(opt, 1e-13) > 0 &&
+        nlopt_set_maxeval(opt, MAX_EVALUATIONS) > 0;
     if (!ready) {
         rc = rlt_fail(err, RLT_ERANGE, NULL, "NLopt refuses the problem");
         goto out;
@@ -255,7 +290,8 @@ static void settle(const rlt_split_problem *p, rlt_split *best)
         is += p->dollars[i] * bw[i];
     }
     double f = rlt_split_objective(p, bw);
-    if (f > best->objective * (1 + 2 * SETTLED) || is > was * (1 - (p->per_cost ? 0 : WORTHWHILE)))
+    if (f > best->objective * (1 + 2 * SETTLED) ||
+        is > was * (1 - (p->goal == RLT_LEAST_TIME ? WORTHWHILE : 0)))
         return;
     memcpy(best->bw, bw, sizeof best->bw);
     best->objective = f;
@@ -285,33 +321,77 @@ static void mix(const double corner[CORNERS][RLT_MAX_DIMS], uint32_t n, uint32_t
         bw[i] /= sum;
 }
 
-int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err)
+/* Nothing may be bounded but by the deadline: begins at the equal split that meets it. */
+static double equal_for(const rlt_split_problem *p)
 {
-    double corner[CORNERS][RLT_MAX_DIMS] = {{0}}, most[RLT_MAX_DIMS] = {0}, bw[RLT_MAX_DIMS];
-    uint32_t n = 0, d = p->model->n_dims, starts = p->per_cost ? p->starts : 1;
-    int rc = rlt_limits_check(p->limits, err);
-    if (rc)
-        return rc;
-    for (uint32_t k = 0; k < 2 * d; k++) {
+    double bw[RLT_MAX_DIMS], low = RLT_LEAST_BPS, high = MOST_BPS;
+    for (int k = 0; k < 200 && high > low * (1 + 1e-12); k++) {
+        double middle = sqrt(low * high);
+        for (uint32_t i = 0; i < p->model->n_dims; i++)
+            bw[i] = middle;
+        if (rlt_design_time(p->model, bw) > p->deadline_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Corners of what the limits allow; *most: how far each dimension goes. */
+static uint32_t find_corners(const rlt_split_problem *p, const rlt_limits *l,
+                             double corner[CORNERS][RLT_MAX_DIMS], double most[RLT_MAX_DIMS])
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < 2 * p->model->n_dims; k++) {
         double c[RLT_MAX_DIMS] = {0};
         c[k / 2] = k % 2 ? -1 : 1;
-        if (rlt_limits_most(p->limits, c, 0, corner[n]) != RLT_LP_DONE)
+        if (rlt_limits_most(l, c, 0, corner[n]) != RLT_LP_DONE)
             continue;
         if (k % 2 == 0)
             most[k / 2] = corner[n][k / 2];
         n++;
     }
-    *out = (rlt_split){.objective = INFINITY};
+    return n;
+}
+
+static int try_all(const rlt_split_problem *p, const rlt_limits *l, rlt_split *out, rlt_error *err)
+{
+    double corner[CORNERS][RLT_MAX_DIMS] = {{0}}, most[RLT_MAX_DIMS] = {0}, bw[RLT_MAX_DIMS] = {0};
+    uint32_t d = p->model->n_dims, n = find_corners(p, l, corner, most),
+             starts = p->goal == RLT_LEAST_TIME_COST ? p->starts : 1;
+    int rc = 0;
     for (uint32_t i = 0; i < starts && !rc; i++) {
         mix(corner, n, d, i, bw);
+        for (uint32_t k = 0; k < d && p->goal == RLT_LEAST_COST; k++)
+            bw[k] = fmin(equal_for(p), most[k]);
         consider(p, bw, out);
         rc = solve_from(p, bw, most, out, err);
     }
-    if (!rc && !isfinite(out->objective))
-        rc = rlt_fail(err, RLT_ECHECK, NULL, "no split found that meets the limits to 1 in 10 million");
-    if (!rc)
-        settle(p, out);
     return rc;
+}
+
+int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err)
+{
+    rlt_limits l = *p->limits;
+    *out = (rlt_split){.objective = INFINITY};
+    for (uint32_t i = 0; i < p->model->n_dims && p->goal == RLT_LEAST_COST; i++) {
+        l.items[l.n] = (rlt_limit){.b = MOST_BPS};
+        l.items[l.n++].a[i] = 1;
+    }
+    int rc = rlt_limits_check(&l, err);
+    if (!rc)
+        rc = try_all(p, &l, out, err);
+    if (rc)
+        return rc;
+    if (!isfinite(out->objective) && p->goal == RLT_LEAST_COST)
+        return rlt_fail(err, RLT_ECHECK, "--deadline",
+                        "no split meets %.6g ms under the limits; without any "
+                        "communication an iteration takes %.6g ms",
+                        p->deadline_s * 1e3, p->model->fixed_s * 1e3);
+    if (!isfinite(out->objective))
+        return rlt_fail(err, RLT_ECHECK, NULL, "no split found that meets the limits to 1 in 10 million");
+    settle(p, out);
+    return 0;
 }
 #else
 bool rlt_split_available(void)
