@@ -9,7 +9,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench validate install uninstall deps format check-format clean
+# Targets: all (default) demo test bench validate design-page install uninstall deps format check-format clean
 # all needs the packages there; demo, test and bench install what is missing (as root or through sudo) first.
 
 CC         ?= gcc
@@ -166,6 +166,12 @@ validate: all
 	@if [ -r $(MEASURED_TRAINING) ]; then $(BUILD)/ringlet calibrate-training $(if $(LEAVE_MODEL_OUT),--leave-model-out,--check) $(MEASURED_TRAINING); \
 	else echo 'validate: skipped, $(MEASURED_TRAINING) is not here (MEASURED_TRAINING=FILE names another table)'; fi
 
+# What each added dimension saves in network interfaces and in dollars at equal iteration time, for three models: a table and a plot.
+design-page: all
+	$(Q)$(BUILD)/ringlet design dimensions --study added-dimension -n 1024 --total 100GB/s \
+	    -w turing-nlg-17b@tp=1 -w gpt3-175b@tp=16 -w megatron-1t@tp=128 --plot $(BUILD)/design-page.svg | tee $(BUILD)/design-page.txt
+	@echo 'wrote $(BUILD)/design-page.txt and $(BUILD)/design-page.svg'
+
 # A shared object that makes the k-th allocation fail, for tests that preload it.
 tests: $(TESTS) $(if $(SANITIZE),,$(BUILD)/test/fail_malloc.so)
 $(BUILD)/test/fail_malloc.so: test/fail_malloc.c
@@ -194,7 +200,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests bench benches validate deps install uninstall format check-format clean FORCE
+.PHONY: all demo test tests bench benches validate design-page deps install uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

@@ -89,6 +89,17 @@ row "1024 accelerators, every rank" "<= 60 s" "$(train 128 8 '')"
 row "16384, every rank" "" "$(train 2048 128 '')"
 row "16384, folded" "<= 10 s, 2 GB" "$(train 2048 128 --fold)"
 echo
+echo "design: 4 dimensions x 100 budgets x 3 workloads, each split found and simulated: CPU s of all 300 (goal: < 30)"
+spent() { awk '{ print ($16 + $17) / hz }' hz=$(getconf CLK_TCK) /proc/$$/stat; }
+before=$(spent)
+for model in turing-nlg-17b@tp=1 gpt3-175b@tp=16 megatron-1t@tp=128; do
+    for total in $(seq 10 10 1000); do
+        $ringlet design bandwidth -t 'ring:2@1GB/s,1ns*fully-connected:8@1GB/s,1ns*ring:8@1GB/s,1ns*switch:8@1GB/s,1ns' -w $model \
+            --total ${total}GB/s --format csv >/dev/null || exit 1
+    done
+done
+awk -v a=$before -v b=$(spent) 'BEGIN { printf "%.2f\n", b - a }'
+echo
 echo "event queue, ns of CPU per hold (goal: <= 40 at 1e5 pending with ties)"
 $build/test/bench_queue
 echo

@@ -42,7 +42,7 @@ net() {
         of["L3"] = "ring:16 fully-connected:8 switch:32"; of["L4"] = "ring:4 fully-connected:8 ring:4 switch:32"
     } { n = split(of[shape], d, " "); for (i = 1; i <= n; i++) printf "%s%s@%s%s,1ns", (i == 1 ? "" : "*"), d[i], $i, unit; print "" }'
 }
-design() { "$ringlet" design bandwidth "$@" --format csv 2>"$tmp/err"; }
+design() { "$ringlet" design bandwidth --shared ideal "$@" --format csv 2>"$tmp/err"; }
 # Split and column of a CSV report.
 cell() { awk -F, -v row=$1 -v name=$2 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } $1 == row && !done { print $c; done = 1 }'; }
 near() { # name, actual, expected, relative tolerance (or absolute behind +); lists with /
@@ -277,4 +277,39 @@ echo '{"layers": [{"forward": {"collective": "all_reduce", "bytes": "1GB", "over
 refused 3 "layers[0].forward.over: expected model, data or all" bandwidth -t ring:4@1GB/s,1ns -w "$tmp/broken.json" --total 1GB/s
 echo '{"source": "x", "pod": {"link": -1}}' >"$tmp/broken.json"
 refused 3 "pod.link" $two --total 1GB/s --cost "$tmp/broken.json"
+
+# ---- dimensions
+dims() { "$ringlet" design dimensions -f csv "$@" 2>"$tmp/err"; }
+dims -n 64 -w "$tmp/17B" --total 100GB/s --max-dims 3 --shapes ring --all --no-simulation >"$tmp/out"
+# 64 = 2^6: one way in one dimension, 4 in two (2 to 16, then the rest), 10 in three.
+expect "every factorisation" "$(awk -F, 'NR > 1 { n[$2]++ } END { print n[1], n[2], n[3] }' "$tmp/out")" "1 4 10"
+expect "the front is what no other beats" "$(awk -F, 'NR > 1 { t[++n] = $6; c[n] = $9; f[n] = $3 } END {
+    for (i = 1; i <= n; i++) { beaten = 0
+        for (k = 1; k <= n; k++) if (k != i && t[k] < t[i] * (1 + 1e-7) && c[k] < c[i] * (1 - 1e-6)) beaten = 1
+        for (k = 1; k < i; k++) if (c[k] < c[i] * (1 + 1e-6)) beaten = 1
+        if (beaten == (f[i] == "*")) wrong++
+        shown += f[i] == "*" }
+    if (!shown) wrong = "nothing shown"
+    print wrong + 0 }' "$tmp/out")" 0
+dims -n 64 -w "$tmp/17B" --total 100GB/s --max-dims 3 --constraint 'pod <= 5GB/s' --shapes ring --no-simulation >"$tmp/out"
+expect "limits by level" "$(awk -F, 'NR > 1 && $5 > 5.000001 { n++ } END { print n + 0, (NR > 1) }' "$tmp/out")" "0 1"
+dims -n 1024 -w "$tmp/175B@tp=16" -w "$tmp/17B" --total 100GB/s --study added-dimension --plot "$tmp/plot.svg" >"$tmp/out"
+expect "each added dimension saves" "$(awk -F, 'NR > 1 { if ($1 == was && $7 > cost * (1 + 1e-9)) n++; was = $1; cost = $7 } END { print n + 0, NR }' "$tmp/out")" "0 11"
+expect "at the same time" "$(awk -F, 'NR > 1 { if ($1 == was && ($9 / t - 1 > 1e-6 || $9 / t - 1 < -1e-3)) n++; was = $1; t = $9 } END { print n + 0 }' "$tmp/out")" 0
+# Simulated, each is within 2 % of that time.
+expect "simulated, too" "$(awk -F, 'NR > 1 && ($10 / $9 > 1.02 || $10 < $9 * (1 - 1e-6)) { n++ } END { print n + 0 }' "$tmp/out")" 0
+expect "and drawn" "$(grep -c '<svg' "$tmp/plot.svg")" 1
+"$ringlet" design dimensions -n 64 -w "$tmp/17B" --total 100GB/s --max-dims 2 -f json >"$tmp/out" 2>"$tmp/err"
+expect "JSON" "$(jq -r '.designs | length > 0' "$tmp/out")" true
+"$ringlet" design bandwidth -t "$(net 2D 50/50 GB/s)" -w "$tmp/175B@tp=16" --total 100GB/s -f json >"$tmp/out" 2>"$tmp/err"
+expect "JSON of a split" "$(jq -r '.splits | map(.split) | join(" ")' "$tmp/out")" "given equal chosen"
+many="dimensions -n 64 -w $tmp/17B --max-dims 2"
+refused 1 "no shape is left" $many --total 1GB/s --constraint 'cost<=1'
+refused 2 "--study: needs --total" $many --study added-dimension --constraint 'total<=1GB/s'
+refused 2 "above --max-dims" $many --min-dims 3 --total 1GB/s
+refused 2 "expected ring, fully-connected or switch" $many --shapes torus --total 1GB/s
+refused 2 "is for the dimensions of one network" $many --levels pod --total 1GB/s
+refused 2 "--objective cost and a deadline come together" $many --objective cost
+refused 1 "no split meets 1 ms under the limits; without any communication an iteration takes 327.149 ms" \
+    bandwidth -t ring:8@1GB/s,1ns*switch:8@1GB/s,1ns -w "$tmp/17B" --objective cost --deadline 1ms
 finish

@@ -50,6 +50,7 @@ typedef struct rlt_design_dim {
 /* Dimensions innermost first; an accelerator's number is mixed radix, the first fastest. */
 typedef struct rlt_design_net {
     uint32_t n;
+    bool ideal; /* a group that has part of a dimension gets all of its bandwidth, as published */
     rlt_design_dim dims[RLT_MAX_DIMS];
 } rlt_design_net;
 
@@ -80,6 +81,12 @@ RLT_API int rlt_design_map(const rlt_design_net *net, uint32_t model, uint32_t d
  */
 RLT_API int rlt_design_traffic(const rlt_design_net *net, rlt_coll_kind kind, const rlt_design_group *g,
                                double bytes, double moved[RLT_MAX_DIMS], rlt_error *err) RLT_MUST_USE;
+
+/* How much longer a group of g of the n members of dimension i takes for what it sends, where it has only the
+ * links between its members: fully connected (n-1)/(g-1); in a ring 2 for neighbours, whose ring has a way
+ * back only along their own line, and n/g for members n/g apart, whose messages cross each other's groups. 1
+ * in switches, for whole dimensions, and where the network is ideal. */
+RLT_API double rlt_design_handicap(const rlt_design_net *net, uint32_t i, uint32_t g, bool neighbours);
 
 /* ---- what is trained ---- */
 
@@ -154,7 +161,6 @@ typedef struct rlt_design_model {
     double compute_s; /* of which, or beside collectives, compute */
     rlt_design_shape shapes[RLT_DESIGN_SHAPES];
     double bytes[RLT_DESIGN_SHAPES]; /* one after another */
-    double moved[RLT_MAX_DIMS];      /* bytes that an accelerator sends in all */
     rlt_design_choice *choices;      /* owned */
 } rlt_design_model;
 

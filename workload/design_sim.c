@@ -46,13 +46,16 @@ static int write_dim(const running *r, uint32_t i, uint32_t g, bool consecutive,
     const rlt_design_dim *d = &r->net->dims[i];
     uint32_t n = d->size;
     double bw = r->bw[i], apart = 1;
-    const char *shape = r->how->all_switches ? "switch" : rlt_block_name(d->block);
-    if (g < n && strcmp(shape, "fully-connected") == 0)
+    bool switched = r->how->all_switches || d->block == RLT_BLOCK_SWITCH;
+    const char *shape = switched ? "switch" : rlt_block_name(d->block);
+    if (!switched && d->block == RLT_BLOCK_FULL)
         bw *= (g - 1.) / (n - 1.);
-    else if (g < n && strcmp(shape, "ring") == 0 && consecutive)
+    else if (!switched && g < n && consecutive)
         shape = "mesh";
-    else if (g < n && strcmp(shape, "ring") == 0)
+    else if (!switched && g < n)
         bw /= apart = (double)n / g;
+    if (g == 2 && strcmp(shape, "ring") == 0)
+        shape = "fully-connected"; /* a pair sends both ways round at once */
     if (!(bw >= 1 && bw <= 1e15))
         return rlt_fail(err, RLT_ERANGE, "design", "dimension %u gets %g B/s: not within 1 B/s to 1 PB/s",
                         i + 1, bw);

@@ -30,9 +30,8 @@ typedef struct adding {
     double factor;
 } adding;
 
-/* The shape of a collective, RLT_NONE where it sends nothing, and its bytes; `times`: how often it runs. */
-static int shape_of(adding *a, const rlt_design_comm *c, double times, uint32_t *shape, double *bytes,
-                    rlt_error *err)
+/* The shape of a collective, RLT_NONE where it sends nothing, and its bytes. */
+static int shape_of(adding *a, const rlt_design_comm *c, uint32_t *shape, double *bytes, rlt_error *err)
 {
     double moved[RLT_MAX_DIMS];
     rlt_design_shape s;
@@ -41,14 +40,14 @@ static int shape_of(adding *a, const rlt_design_comm *c, double times, uint32_t 
     if (!c->any)
         return 0;
     int rc = rlt_design_traffic(a->net, c->kind, &a->groups.of[c->over], c->bytes, moved, err);
-    for (uint32_t i = 0; i < RLT_MAX_DIMS; i++)
+    for (uint32_t i = 0; i < a->net->n && !rc; i++) {
+        moved[i] *= rlt_design_handicap(a->net, i, a->groups.of[c->over].size[i], c->over != RLT_DESIGN_DATA);
         *bytes += moved[i];
+    }
     if (rc || *bytes <= 0)
         return rc;
-    for (uint32_t i = 0; i < RLT_MAX_DIMS; i++) {
+    for (uint32_t i = 0; i < RLT_MAX_DIMS; i++)
         s.share[i] = moved[i] / *bytes;
-        a->m->moved[i] += moved[i] * times * a->factor;
-    }
     for (uint32_t k = 0; k < a->m->n_shapes; k++) {
         double far = 0;
         for (uint32_t i = 0; i < RLT_MAX_DIMS; i++)
@@ -71,7 +70,7 @@ static int add_serial(adding *a, const rlt_design_comm *c, double times, rlt_err
 {
     uint32_t shape;
     double bytes;
-    int rc = shape_of(a, c, times, &shape, &bytes, err);
+    int rc = shape_of(a, c, &shape, &bytes, err);
     if (!rc && shape != RLT_NONE)
         a->m->bytes[shape] += bytes * times * a->factor;
     return rc;
@@ -91,9 +90,9 @@ static int add_overlapped(adding *a, const rlt_design_layer *l, double scale, rl
     rlt_design_model *m = a->m;
     double i_s = l->compute_s[1] * scale, w_s = l->compute_s[2] * scale;
     rlt_design_choice c = {.count = a->factor, .seconds = {i_s, i_s + w_s}};
-    int rc = shape_of(a, &l->comm[1], 1, &c.shape[0], &c.bytes[0], err);
+    int rc = shape_of(a, &l->comm[1], &c.shape[0], &c.bytes[0], err);
     if (!rc)
-        rc = shape_of(a, &l->comm[2], 1, &c.shape[1], &c.bytes[1], err);
+        rc = shape_of(a, &l->comm[2], &c.shape[1], &c.bytes[1], err);
     if (rc)
         return rc;
     if (c.shape[0] == RLT_NONE || (c.shape[0] == c.shape[1] && c.bytes[0] <= c.bytes[1])) {

@@ -61,6 +61,15 @@ int rlt_design_map(const rlt_design_net *net, uint32_t model, uint32_t data, rlt
     return rc ? rc : fill(net, data, true, "data", outer, err);
 }
 
+double rlt_design_handicap(const rlt_design_net *net, uint32_t i, uint32_t g, bool neighbours)
+{
+    const rlt_design_dim *d = &net->dims[i];
+    double n = d->size;
+    if (g < 2 || g == d->size || net->ideal || d->block == RLT_BLOCK_SWITCH)
+        return 1;
+    return d->block == RLT_BLOCK_FULL ? (n - 1) / (g - 1.) : neighbours ? 2 : n / g;
+}
+
 int rlt_design_traffic(const rlt_design_net *net, rlt_coll_kind kind, const rlt_design_group *g, double bytes,
                        double moved[RLT_MAX_DIMS], rlt_error *err)
 {

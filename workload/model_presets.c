@@ -43,6 +43,9 @@ const rlt_model_preset rlt__model_presets[] = {
     {"megatron-22b", "transformer", GPT3 "layers=48,hidden=6144,heads=64", "arXiv 2205.05198, table 3"},
     {"megatron-530b", "transformer", GPT3 "layers=105,hidden=20480,heads=128", "arXiv 2205.05198, table 3"},
     {"megatron-1t", "transformer", GPT3 "layers=128,hidden=25600,heads=160", "arXiv 2205.05198, table 3"},
+    {"turing-nlg-17b", "transformer", "vocabulary=51200,sequence=1024,layers=78,hidden=4256,heads=28",
+     "Microsoft Research blog of 10 February 2020: 78 layers, 4256 wide, 28 heads; sequence of 1024; "
+     "vocabulary as GPT-2's, padded"},
     {"gpt2-7.5b", "transformer", "layers=36,hidden=4096,heads=32",
      "bigscience-workshop/bigscience, experiments/gpt2-meg/*.slurm, NHIDDEN and NLAYERS of the size"},
     {"gpt2-14b", "transformer", "layers=32,hidden=6144,heads=32",

@@ -3,7 +3,7 @@
 #include "tools/commands.h"
 #include "tools/design/design.h"
 
-static const rlt_command *const verbs[] = {&rlt_design_bandwidth, NULL};
+static const rlt_command *const verbs[] = {&rlt_design_bandwidth, &rlt_design_dimensions, NULL};
 
 const rlt_command rlt_cmd_design = {
     .name = "design",

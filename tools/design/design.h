@@ -80,7 +80,7 @@ double rlt_split_objective(const rlt_split_problem *p, const double bw[RLT_MAX_D
 /* ---- settings and what they open (setup.c) ---- */
 
 typedef struct rlt_design_settings {
-    const char *levels, *in_network;
+    const char *levels, *in_network, *shared;
     rlt_texts workload;
     uint64_t tp;
     const char *accelerator, *loop;

@@ -32,6 +32,10 @@ const rlt_option rlt_design_work_options[] = {
      "How often forward compute counts (default: 2 where the loop computes it again, else 1; the published "
      "optimiser counts 1 always).",
      AT(forward_compute)},
+    {"shared", 0, RLT_OPT_WORD, "HOW",
+     "What a group gets of a ring or fully connected dimension that it has only a part of: the links between "
+     "its members, or, as in the published optimisers, ideally all of the bandwidth.",
+     AT(shared), .preset = "links", .words = "links|ideal"},
     {"compute-scale", 0, RLT_OPT_NUMBER, "X", "Compute takes so many times what the workload says.",
      AT(compute_scale), .preset = "1"},
     {0}};
@@ -342,6 +346,7 @@ static int set_in_network(const char *list, rlt_design_net *net, rlt_error *err)
 int rlt_design_setup_net(const rlt_design_setup *u, rlt_design_net *net, rlt_error *err)
 {
     rlt_design_levels(net);
+    net->ideal = u->s->all_switches || strcmp(u->s->shared, "ideal") == 0;
     int rc = u->s->levels ? set_levels(u->s->levels, net, err) : 0;
     return rc || !u->s->in_network ? rc : set_in_network(u->s->in_network, net, err);
 }
