@@ -169,7 +169,8 @@ validate: all
 # What each added dimension saves in network interfaces and in dollars at equal iteration time, for three models: a table and a plot.
 design-page: all
 	$(Q)$(BUILD)/ringlet design dimensions --study added-dimension -n 1024 --total 100GB/s \
-	    -w turing-nlg-17b@tp=1 -w gpt3-175b@tp=16 -w megatron-1t@tp=128 --plot $(BUILD)/design-page.svg | tee $(BUILD)/design-page.txt
+	    -w turing-nlg-17b@tp=1,microbatch=8 -w gpt3-175b@tp=16,microbatch=16 -w megatron-1t@tp=32,microbatch=8 --plot $(BUILD)/design-page.svg -o $(BUILD)/design-page.txt
+	@cat $(BUILD)/design-page.txt
 	@echo 'wrote $(BUILD)/design-page.txt and $(BUILD)/design-page.svg'
 
 # A shared object that makes the k-th allocation fail, for tests that preload it.

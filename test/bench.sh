@@ -92,7 +92,7 @@ echo
 echo "design: 4 dimensions x 100 budgets x 3 workloads, each split found and simulated: CPU s of all 300 (goal: < 30)"
 spent() { awk '{ print ($16 + $17) / hz }' hz=$(getconf CLK_TCK) /proc/$$/stat; }
 before=$(spent)
-for model in turing-nlg-17b@tp=1 gpt3-175b@tp=16 megatron-1t@tp=128; do
+for model in turing-nlg-17b@tp=1,microbatch=8 gpt3-175b@tp=16,microbatch=16 megatron-1t@tp=32,microbatch=8; do
     for total in $(seq 10 10 1000); do
         $ringlet design bandwidth -t 'ring:2@1GB/s,1ns*fully-connected:8@1GB/s,1ns*ring:8@1GB/s,1ns*switch:8@1GB/s,1ns' -w $model \
             --total ${total}GB/s --format csv >/dev/null || exit 1

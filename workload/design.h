@@ -133,7 +133,8 @@ RLT_API int rlt_design_work_astra1(rlt_design_work *w, const char *path, rlt_err
  * "64MiB", "over": "model"}, "input": {...}, "weight": {...}}]}; bytes as in collective.h. */
 RLT_API int rlt_design_work_json(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
 /* One microbatch of a planned training without pipeline, context and expert parallelism. Backward compute is
- * half input, half weight gradient. */
+ * half input, half weight gradient; gradients are all-reduced in the training's buckets where it overlaps
+ * them, else at the end. */
 RLT_API int rlt_design_work_training(rlt_design_work *w, const rlt_training *t, rlt_error *err) RLT_MUST_USE;
 /* The next layer, zeroed; NULL: out of memory, or too many. */
 RLT_API rlt_design_layer *rlt_design_work_add(rlt_design_work *w, rlt_error *err);

@@ -177,8 +177,23 @@ static void set_comm(rlt_design_comm *c, rlt_coll_kind kind, rlt_design_over ove
     *c = (rlt_design_comm){.any = bytes > 0, .kind = kind, .over = over, .bytes = bytes};
 }
 
-/* Gradients are summed once, in the last microbatch. */
-static int add_pass(rlt_design_work *w, const rlt_training *t, const rlt__times *x, bool last, rlt_error *err)
+/* Gradients of the last microbatch, in buckets that fill as the backward pass goes on, or all at its end. */
+static void add_gradients(rlt_design_work *w, const rlt_training *t)
+{
+    uint32_t n = t->model->n_layers;
+    rlt_design_layer *last = w->layers + (w->n - n);
+    double bucket = 0;
+    for (uint32_t i = n; i-- > 0 && w->data > 1;) {
+        const rlt_model_layer *l = &t->model->layers[i];
+        bucket += (rlt__held(t, l) + rlt__held_experts(t, l)) * t->gradient_bytes;
+        if (i && (!t->overlap || bucket < (double)t->bucket_bytes))
+            continue;
+        set_comm(&last[i].comm[2], RLT_ALL_REDUCE, RLT_DESIGN_DATA, bucket);
+        bucket = 0;
+    }
+}
+
+static int add_pass(rlt_design_work *w, const rlt_training *t, const rlt__times *x, rlt_error *err)
 {
     for (uint32_t i = 0; i < t->model->n_layers; i++) {
         const rlt_model_layer *l = &t->model->layers[i];
@@ -186,16 +201,13 @@ static int add_pass(rlt_design_work *w, const rlt_training *t, const rlt__times 
         if (!to)
             return RLT_ENOMEM;
         double back = (double)(x->backward[i] + x->weights[i]) * 1e-12,
-               tp = (double)l->tp_elements * t->microbatch * t->element_bytes,
-               held = (rlt__held(t, l) + rlt__held_experts(t, l)) * t->gradient_bytes;
+               tp = (double)l->tp_elements * t->microbatch * t->element_bytes;
         to->compute_s[0] = (double)x->forward[i] * 1e-12;
         to->compute_s[1] = to->compute_s[2] = back / 2;
         if (w->model > 1) {
             set_comm(&to->comm[0], RLT_ALL_REDUCE, RLT_DESIGN_MODEL, tp);
             set_comm(&to->comm[1], RLT_ALL_REDUCE, RLT_DESIGN_MODEL, tp);
         }
-        if (w->data > 1 && last)
-            set_comm(&to->comm[2], RLT_ALL_REDUCE, RLT_DESIGN_DATA, held);
     }
     return 0;
 }
@@ -210,7 +222,9 @@ int rlt_design_work_training(rlt_design_work *w, const rlt_training *t, rlt_erro
     if (!rc)
         rc = rlt__training_times(t, &x, err);
     for (uint32_t k = 0; k < passes && !rc; k++)
-        rc = add_pass(w, t, &x, k + 1 == passes, err);
+        rc = add_pass(w, t, &x, err);
+    if (!rc)
+        add_gradients(w, t);
     rlt__training_times_free(&x);
     return rc;
 }

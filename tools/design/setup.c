@@ -219,7 +219,8 @@ static int open_file(rlt_design_setup *u, uint32_t i, const wanted *w, rlt_desig
     return rc;
 }
 
-static int open_model(const wanted *w, rlt_training *t, uint64_t ranks, rlt_design_work *out, rlt_error *err)
+static int open_model(const wanted *w, bool overlap, rlt_training *t, uint64_t ranks, rlt_design_work *out,
+                      rlt_error *err)
 {
     rlt_model model = {0};
     rlt_accelerator accelerator = {0};
@@ -230,6 +231,7 @@ static int open_model(const wanted *w, rlt_training *t, uint64_t ranks, rlt_desi
         rc = rlt_find_accelerator(w->accelerator, &accelerator, err);
     t->model = &model;
     t->accelerator = &accelerator;
+    t->overlap = overlap;
     if (!rc && !(rc = rlt_training_set(t, "tp", tp, err)) &&
         !(rc = rlt_training_plan(t, (uint32_t)ranks, err)))
         rc = rlt_design_work_training(out, t, err);
@@ -251,7 +253,7 @@ static int open_work(rlt_design_setup *u, uint32_t i, uint64_t ranks, rlt_design
                         (unsigned long long)ranks, (unsigned long long)w.tp);
     out->model = (uint32_t)w.tp;
     out->data = (uint32_t)(ranks / w.tp);
-    return w.file ? open_file(u, i, &w, out, err) : open_model(&w, &t, ranks, out, err);
+    return w.file ? open_file(u, i, &w, out, err) : open_model(&w, u->loop.overlap, &t, ranks, out, err);
 }
 
 int rlt_design_setup_works(rlt_design_setup *u, uint64_t ranks, rlt_error *err)
