@@ -230,6 +230,10 @@ echo '{"layers": [{"weight": {"compute": "1us", "collective": "all_reduce", "byt
 design -t 'switch:4@1GB/s,1ns*switch:4@1GB/s,1ns' -w "$tmp/one.json" --total 110GB/s --in-network 1 >"$tmp/out"
 near "switches that add up change the split" "$(cell chosen bandwidths <"$tmp/out")" 80/30 +0.001
 expect "and are not simulated" "$(cell chosen simulated_ps <"$tmp/out")" ""
+# A group of one dimension is: each of 16 fetches and stores its share, 17/16 of what the closed form counts; of 64 chunks the first
+# is fetched and the last stored with nothing beside it.
+design -t 'switch:16@10GB/s,1ns' -w "$tmp/one.json" --total 10GB/s --in-network 1 >"$tmp/out"
+near "a switch alone is simulated" "$(cell chosen simulated_ps <"$tmp/out")" $((100000000000 * 17 / 16 * 131 / 128)) 0.01
 design -t 'switch:4@1GB/s,1ns*switch:4@1GB/s,1ns' -w "$tmp/one.json" --total 110GB/s >"$tmp/out"
 near "without them 1.5 to 0.375" "$(cell chosen bandwidths <"$tmp/out")" 88/22 +0.001
 echo '{"source": "made up", "pod": {"link": 1, "switch": 10, "nic": 100}}' >"$tmp/prices.json"
@@ -239,6 +243,17 @@ expect "prices of a file" "$(dollars --cost "$tmp/prices.json")" $((4096 * 2 * 1
 # 64 ports fit one tier of radix 64; 4096 need three: 3 links, 5 switch ports.
 expect "a Clos that joins everything" "$(dollars --cost "$tmp/prices.json" --radix 64)" $((4096 * (111 + 3 + 50 + 100)))
 expect "rails need one tier" "$(dollars --cost "$tmp/prices.json" --radix 64 --rail)" $((4096 * 2 * 111))
+
+# ---- traces: the same layers read as such, and as what each rank does
+head -5 "$tmp/17B" | sed 's/ALLREDUCE 69730304/NONE 0/' >"$tmp/layers"
+(echo DATA; echo 5; cat "$tmp/layers") >"$tmp/layers.txt"
+for n in 16; do
+    "$ringlet" trace convert "$tmp/layers.txt" --trace-ranks $n -o "$tmp/trace" >"$tmp/out" 2>"$tmp/err"
+    design -t 'ring:4@10GB/s,1ns*switch:4@10GB/s,1ns' -w "$tmp/layers.txt" --total 20GB/s >"$tmp/out"
+    as_layers=$(cell chosen time_ps <"$tmp/out")
+    design -t 'ring:4@10GB/s,1ns*switch:4@10GB/s,1ns' -w "$tmp/trace" --total 20GB/s >"$tmp/out"
+    near "a trace takes what its layers take" "$(cell chosen time_ps <"$tmp/out")" "$as_layers" 1e-6
+done
 
 # ---- what is refused: status, text on standard error, then the arguments; nothing is left behind
 refused() {

@@ -136,6 +136,9 @@ RLT_API int rlt_design_work_json(rlt_design_work *w, const char *path, rlt_error
  * half input, half weight gradient; gradients are all-reduced in the training's buckets where it overlaps
  * them, else at the end. */
 RLT_API int rlt_design_work_training(rlt_design_work *w, const rlt_training *t, rlt_error *err) RLT_MUST_USE;
+/* Any trace: what rank 0 does in its first step, its device work and collectives one after another (beside
+ * each other, as recorded, they take less). Collectives must be over model groups, data groups or all. */
+RLT_API int rlt_design_work_program(rlt_design_work *w, const rlt_program *p, rlt_error *err) RLT_MUST_USE;
 /* The next layer, zeroed; NULL: out of memory, or too many. */
 RLT_API rlt_design_layer *rlt_design_work_add(rlt_design_work *w, rlt_error *err);
 RLT_API void rlt_design_work_free(rlt_design_work *w);
@@ -230,7 +233,8 @@ typedef struct rlt_design_run {
 
 /* The iteration, event by event: each collective by the hierarchical algorithm in chunks on its group, one
  * accelerator of each class; compute and collectives in the order of the loop. Collectives that run beside
- * each other do not take each other's bandwidth. RLT_EUNSUPPORTED where a collective's switches add up. */
+ * each other do not take each other's bandwidth. Groups of one
+ * dimension whose switches add up use the algorithm nvls; RLT_EUNSUPPORTED where such groups have more. */
 RLT_API int rlt_design_simulate(const rlt_design_net *net, const rlt_design_work *w,
                                 const rlt_design_loop *loop, const double bw[RLT_MAX_DIMS],
                                 const rlt_design_how *how, rlt_design_run *out, rlt_error *err) RLT_MUST_USE;

@@ -19,6 +19,7 @@ typedef struct known {
     rlt_coll_kind kind;
     rlt_design_over over;
     uint64_t bytes;
+    bool by_switch; /* adds up in the one dimension that the group has */
     rlt_time time_ps;
     double sent[RLT_MAX_DIMS]; /* of an accelerator */
 } known;
@@ -59,8 +60,9 @@ static int write_dim(const running *r, uint32_t i, uint32_t g, bool consecutive,
     if (!(bw >= 1 && bw <= 1e15))
         return rlt_fail(err, RLT_ERANGE, "design", "dimension %u gets %g B/s: not within 1 B/s to 1 PB/s",
                         i + 1, bw);
-    int used = snprintf(text, size, "%s:%u@%" PRIu64 "B/s,%" PRId64 "ps", shape, g, (uint64_t)llround(bw),
-                        (rlt_time)((double)d->latency_ps * apart));
+    int used = snprintf(text, size, "%s:%u@%" PRIu64 "B/s,%" PRId64 "ps%s", shape, g, (uint64_t)llround(bw),
+                        (rlt_time)((double)d->latency_ps * apart),
+                        d->in_network ? ",in_network=reduce+multicast" : "");
     return used > 0 && (size_t)used < size ? 0 : rlt_fail(err, RLT_ERANGE, "design", "too many dimensions");
 }
 
@@ -122,7 +124,7 @@ static int plan_small(small *s, const running *r, const known *k, rlt_error *err
     uint64_t whole = (uint64_t)req.n * r->how->chunks;
     if (req.bytes % whole)
         req.bytes += whole - req.bytes % whole;
-    int rc = rlt_plan_create(&rlt_hierarchical, &req, &s->plan, err);
+    int rc = rlt_plan_create(k->by_switch ? &rlt_nvls : &rlt_hierarchical, &req, &s->plan, err);
     if (rc)
         return rc;
     rc = rlt_fold_create(&s->plan, s->router, &folding, &s->fold, &why);
@@ -199,16 +201,18 @@ static int find(running *r, const rlt_design_comm *c, const known **out, rlt_err
 {
     const rlt_design_group *g = &r->groups.of[c->over];
     known k = {.kind = c->kind, .over = c->over, .bytes = (uint64_t)llround(c->bytes)};
-    uint32_t members = 1;
+    uint32_t members = 1, dims = 0, adding = 0;
     int rc = 0;
     *out = NULL;
     for (uint32_t i = 0; i < r->net->n; i++) {
         members *= g->size[i];
-        if (c->any && g->size[i] > 1 && r->net->dims[i].in_network && c->kind == RLT_ALL_REDUCE)
-            rc = RLT_EUNSUPPORTED;
+        dims += g->size[i] > 1;
+        adding += g->size[i] > 1 && r->net->dims[i].in_network;
     }
-    if (rc)
-        return rlt_fail(err, rc, NULL, "the hierarchical algorithm does not let switches add up");
+    if (c->any && c->kind == RLT_ALL_REDUCE && adding && dims > 1)
+        return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
+                        "the hierarchical algorithm does not let switches add up");
+    k.by_switch = c->kind == RLT_ALL_REDUCE && adding;
     if (!c->any || members == 1 || k.bytes == 0)
         return 0;
     for (uint32_t i = 0; i < r->n_known; i++)

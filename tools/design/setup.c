@@ -15,8 +15,9 @@
 #define AT(field) .offset = offsetof(rlt_design_settings, field)
 const rlt_option rlt_design_work_options[] = {
     {"workload", 'w', RLT_OPT_LIST, "SPEC[@LIST]",
-     "What is trained: a file of layers (ASTRA-sim 1.0's text, or JSON) or a model that 'ringlet list "
-     "models' shows, and behind @ its settings: tp=16 (ranks of a model group), weight=2 (or the number "
+     "What is trained: a file of layers (ASTRA-sim 1.0's text, or JSON), a trace (rank 0's device work and "
+     "collectives, one after another) or a model that 'ringlet list models' shows, and behind @ its "
+     "settings: tp=16 (ranks of a model group), weight=2 (or the number "
      "alone) among several workloads, and of a model accelerator=NAME, microbatch=4, precision=bf16, ... "
      "('ringlet list training'). May be given several times: one network for their weighted mean.",
      AT(workload), .required = true},
@@ -174,7 +175,12 @@ static int read_spec(const rlt_design_settings *s, uint32_t i, rlt_training *t, 
     if (length >= sizeof w->head || length == 0)
         return rlt_fail(err, RLT_EUSAGE, "--workload", "expected a file or a model, got '%.80s'", text);
     memcpy(w->head, text, length);
-    w->file = stat(w->head, &st) == 0;
+    const char *head = w->head;
+    char **paths = NULL;
+    uint32_t files = 0;
+    rlt_error ignored = {0};
+    w->file = stat(head, &st) == 0 || (rlt_trace_files(&head, 1, &paths, &files, &ignored) == 0 && files > 0);
+    free(paths);
     w->list = at ? at + 1 : NULL;
     while (!rc && w->list && (item = rlt_next_item(&w->list, ',', &length))) {
         char one[160];
@@ -199,16 +205,39 @@ static int read_spec(const rlt_design_settings *s, uint32_t i, rlt_training *t, 
                : rlt_fail(err, RLT_EUSAGE, "--workload", "'%s': weight and tp must be above zero", text);
 }
 
-static int open_file(rlt_design_setup *u, uint32_t i, const wanted *w, rlt_design_work *out, rlt_error *err)
+/* Traces that have no layers. */
+static int open_trace(const char *path, rlt_design_work *out, rlt_error *err)
 {
+    rlt_read_options how = {.n_ranks = out->model * out->data, .first_step = -1, .last_step = -1};
+    rlt_program *p = NULL;
+    int rc = rlt_trace_read(&path, 1, &how, &p, err);
+    if (!rc)
+        rc = rlt_design_work_program(out, p, err);
+    rlt_program_free(p);
+    return rc;
+}
+
+static int open_layers(const char *path, rlt_design_work *out, rlt_error *err)
+{
+    const rlt_reader *reader = NULL;
+    rlt_error ignored = {0};
     char *text = NULL;
     size_t length = 0;
-    int rc = rlt_read_text(w->head, &text, &length, err);
+    struct stat st;
+    if (stat(path, &st) || S_ISDIR(st.st_mode) ||
+        (rlt_reader_for(path, &reader, &ignored) == 0 && reader != &rlt_reader_astra1))
+        return open_trace(path, out, err);
+    int rc = rlt_read_text(path, &text, &length, err);
     if (rc)
         return rc;
     bool json = text[strspn(text, " \t\r\n")] == '{';
     free(text);
-    rc = json ? rlt_design_work_json(out, w->head, err) : rlt_design_work_astra1(out, w->head, err);
+    return json ? rlt_design_work_json(out, path, err) : rlt_design_work_astra1(out, path, err);
+}
+
+static int open_file(rlt_design_setup *u, uint32_t i, const wanted *w, rlt_design_work *out, rlt_error *err)
+{
+    int rc = open_layers(w->head, out, err);
     if (!rc && u->inputs.n < RLT_MAX_INPUTS) {
         bool known = false;
         for (uint32_t k = 0; k < u->inputs.n; k++)
