@@ -399,7 +399,7 @@ static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uin
     settle(x);
 }
 
-/* What is delivered is a multicast, or of a folded collective. */
+/* What is delivered is a multicast, of a folded collective, or a message of its own. */
 static SELDOM void deliver_anyhow(rlt_exec *x, uint64_t tx, uint64_t rx)
 {
     uint32_t id = (uint32_t)(tx >> 32), to = (uint32_t)(rx >> 32);
@@ -408,7 +408,12 @@ static SELDOM void deliver_anyhow(rlt_exec *x, uint64_t tx, uint64_t rx)
         reach_all(x, tx, to, (uint32_t)rx);
         return;
     }
-    note_arrivals(x, c, (uint32_t)tx, to, (uint32_t)rx);
+    if (c->flags & RLT_EXEC_EAGER && c->client->delivered)
+        c->client->delivered(c->client->ctx, c->cookie);
+    if (c->fold)
+        note_arrivals(x, c, (uint32_t)tx, to, (uint32_t)rx);
+    else
+        note_arrival(x, c, to, (uint32_t)rx);
     if (x->blocking)
         release_sender(x, tx);
     advance(x, id, to);

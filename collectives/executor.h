@@ -24,7 +24,10 @@ enum { RLT_EXEC_EAGER = 1 };
 
 typedef struct rlt_exec_client {
     void *ctx;
-    void (*begun)(void *ctx, uint64_t cookie);                        /* last member arrived; may be NULL */
+    void (*begun)(void *ctx, uint64_t cookie); /* last member arrived; may be NULL */
+    void (*delivered)(
+        void *ctx,
+        uint64_t cookie); /* a message (RLT_EXEC_EAGER), its receiver may not have arrived; may be NULL */
     void (*member_done)(void *ctx, uint64_t cookie, uint32_t member); /* may be NULL */
     void (*done)(void *ctx, uint64_t cookie); /* all members; may be NULL; the plan may be freed */
 } rlt_exec_client;

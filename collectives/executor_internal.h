@@ -34,7 +34,7 @@ typedef struct rlt_exec_collective {
     rlt_map crowd;            /* (lane << 32 | step) -> messages that the window cannot hold */
     const rlt_tuning *tuning; /* the plan's, or NULL */
     uint32_t n_lanes, capacity, members_capacity;
-    uint32_t direct;                         /* lanes that a message reaches by itself: n_lanes, folded 0 */
+    uint32_t direct; /* lanes that a message reaches by itself: n_lanes; folded or eager: 0 */
     uint32_t arrived, members, members_left; /* members that run */
     rlt_step steady;                         /* folded to one lane: its last step, */
     rlt_time steady_ps;                      /* and when that began */

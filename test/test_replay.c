@@ -276,6 +276,8 @@ static void messages_meet(void **state)
     assert_int_equal(go(&f), 0);
     check_accounts(&f);
     assert_int_equal(rlt_replay_time(f.r), 40 * RLT_US);
+    assert_int_equal(rlt_replay_comm(f.r, 0).end_ps, MIB * 20 + 1000000);
+    assert_int_equal(rlt_replay_rank(f.r, 1).comm_transfer_ps, 0);
     close_fixture(&f);
 }
 

@@ -278,10 +278,11 @@ static int allocate(rlt_replay *r)
     for (uint32_t i = 0; i < p->n_ranks; i++)
         r->ranks[i].start_ps = -1;
     for (uint32_t i = 0; i < p->n_comms; i++)
-        r->comms[i].exec_id = r->comms[i].next = RLT_NONE;
-    for (uint32_t i = 0; i < p->n_comms; i++)
-        r->comms[i].result =
-            (rlt_comm_result){.first_arrival_ps = -1, .last_arrival_ps = -1, .end_ps = -1, .job = RLT_NONE};
+        r->comms[i] = (comm_state){
+            .exec_id = RLT_NONE,
+            .next = RLT_NONE,
+            .delivered_ps = -1,
+            .result = {.first_arrival_ps = -1, .last_arrival_ps = -1, .end_ps = -1, .job = RLT_NONE}};
     return build_fan(r);
 }
 

@@ -120,13 +120,20 @@ void rlt__replay_end_member(rlt_replay *r, uint32_t index, uint32_t member)
     rk->wait_ps += begun - own;
     rk->transfer_ps += now - begun;
     if (++cs->ended == cs->plan.req.n)
-        cs->result.end_ps = now;
+        cs->result.end_ps = cs->delivered_ps >= 0 ? cs->delivered_ps : now;
     rlt__replay_end_op(r, op);
 }
 
 static void on_member_done(void *ctx, uint64_t cookie, uint32_t member)
 {
     rlt__replay_end_member(ctx, (uint32_t)cookie, member);
+}
+
+/* Its receive may be posted later: that is not the network's time. */
+static void on_delivered(void *ctx, uint64_t cookie)
+{
+    rlt_replay *r = ctx;
+    r->comms[cookie].delivered_ps = rlt_sim_now(r->sim);
 }
 
 static void on_comm_done(void *ctx, uint64_t cookie)
@@ -149,7 +156,8 @@ static void on_comm_end(void *ctx, uint64_t payload)
     rlt_replay *r = ctx;
     const rlt_comm *comm = &r->program->comms[payload];
     uint32_t n = r->comms[payload].plan.req.n;
-    r->comms[payload].delivered = true;
+    if (r->comms[payload].plan.req.kind == RLT_SEND_RECV && r->comms[payload].delivered_ps < 0)
+        r->comms[payload].delivered_ps = rlt_sim_now(r->sim);
     for (uint32_t m = 0; m < n; m++) {
         const op_state *st = &r->ops[r->program->comm_ops[comm->first_op + m]];
         if (st->start_ps >= 0 && st->end_ps < 0)
@@ -181,9 +189,10 @@ static void start_timed(rlt_replay *r, uint32_t index, uint32_t member)
     bool message = cs->plan.req.kind == RLT_SEND_RECV;
     rlt_time duration = 0;
     rlt_error e = {0};
-    if (message ? member != 0 && !cs->delivered : cs->arrived < cs->plan.req.n)
+    if (message ? member != 0 && cs->delivered_ps < 0 : cs->arrived < cs->plan.req.n)
         return;
-    if (!cs->delivered && r->options.timing->duration(r->options.timing, &cs->plan.req, &duration, &e) < 0) {
+    if (cs->delivered_ps < 0 &&
+        r->options.timing->duration(r->options.timing, &cs->plan.req, &duration, &e) < 0) {
         rlt__replay_fail(r, &e);
         return;
     }
@@ -250,7 +259,8 @@ void rlt__replay_reopen(rlt_replay *r, uint32_t index)
 
 int rlt__replay_comm_handlers(rlt_replay *r)
 {
-    r->exec_client = (rlt_exec_client){.ctx = r, .member_done = on_member_done, .done = on_comm_done};
+    r->exec_client = (rlt_exec_client){
+        .ctx = r, .delivered = on_delivered, .member_done = on_member_done, .done = on_comm_done};
     r->on_comm_end = rlt_sim_handler(r->sim, on_comm_end, r);
     r->on_timed_end = rlt_sim_handler(r->sim, on_timed_end, r);
     return r->on_timed_end;

@@ -38,9 +38,9 @@ typedef struct comm_state {
     rlt_plan plan;
     uint32_t exec_id;
     uint32_t arrived, ended;
-    bool delivered; /* timing modes */
-    bool waits;     /* for an earlier job of its group */
-    uint32_t next;  /* that waits for the same group, or RLT_NONE */
+    rlt_time delivered_ps; /* of a message; -1: not yet */
+    bool waits;            /* for an earlier job of its group */
+    uint32_t next;         /* that waits for the same group, or RLT_NONE */
     rlt_comm_result result;
 } comm_state;
 
