@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The timeline as Chrome trace events, which Perfetto opens. A process is a rank; a thread is one serial
- * resource, so that events on it never overlap: host threads, streams, and, for communication without a
- * stream, as many lanes as are in flight at once. A collective shows as two events, its wait and its
- * transfer. Times are microseconds with six decimals, written from integer picoseconds.
+ * The timeline as Chrome trace events, which Perfetto opens. A process is a rank; a thread is a track. Times
+ * are microseconds with six decimals, written from integer picoseconds.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,9 +9,9 @@
 
 #include "sim/units.h"
 #include "tools/message.h"
-#include "tools/run.h"
+#include "tools/run_events.h"
 
-enum { MAX_EVENTS = 1000000, MAX_LANES = 64, LANE_TID = 1000000, MAX_TRACKS = 32 };
+enum { MAX_EVENTS = 1000000, MAX_TRACKS = 32 };
 
 typedef struct writer {
     FILE *out;
@@ -73,81 +71,30 @@ static bool event(writer *w, uint32_t pid, uint32_t tid, const char *category, c
     return true;
 }
 
-static const char *category(uint8_t kind)
+static int put_track(void *ctx, uint32_t rank, uint32_t track, const char *name, rlt_error *err)
 {
-    static const char *const names[] = {"compute", "memory", "host", "delay", "collective", "send", "recv"};
-    return names[kind];
+    (void)err;
+    metadata(ctx, "thread_name", rank, track, "name", name, 0);
+    metadata(ctx, "thread_sort_index", rank, track, "sort_index", NULL, track);
+    return 0;
 }
 
-static void one_op(writer *w, const rlt_run *r, uint32_t index, uint32_t tid)
+static int put_event(void *ctx, const rlt_run *r, const rlt_run_event *e, rlt_error *err)
 {
-    const rlt_op *op = &r->program->ops[index];
-    rlt_op_result t = rlt_replay_op(r->replay, index);
-    const char *name = rlt_program_string(r->program, op->name);
-    if (op->kind < RLT_OP_COLLECTIVE) {
-        if (event(w, op->rank, tid, category(op->kind), name, "", t.start_ps, t.end_ps))
-            fputs("}", w->out);
-        return;
-    }
-    rlt_comm_result c = rlt_replay_comm(r->replay, op->comm);
-    const rlt_comm *comm = &r->program->comms[op->comm];
-    if (c.last_arrival_ps > t.start_ps &&
-        event(w, op->rank, tid, "wait", name, " (wait)", t.start_ps, c.last_arrival_ps)) {
-        fprintf(w->out, ",\"args\":{\"for_rank\":%u}}",
-                r->program->ops[r->program->comm_ops[comm->first_op + c.last_member]].rank);
-    }
-    if (event(w, op->rank, tid, category(op->kind), name, "", c.last_arrival_ps, t.end_ps))
+    writer *w = ctx;
+    bool wait = strcmp(e->category, "wait") == 0;
+    (void)err;
+    if (!event(w, e->rank, e->track, e->category, e->name, wait ? " (wait)" : "", e->from_ps, e->to_ps))
+        return 0;
+    if (wait)
+        fprintf(w->out, ",\"args\":{\"for_rank\":%u}}", e->for_rank);
+    else if (e->comm != RLT_NONE)
         fprintf(w->out,
                 ",\"args\":{\"collective\":\"%s\",\"algorithm\":\"%s\",\"bytes\":%" PRIu64 ",\"ranks\":%u}}",
-                rlt_coll_name(comm->kind), c.algorithm ? c.algorithm : "", comm->bytes,
-                rlt_run_comm_ranks(r, op->comm));
-}
-
-typedef struct placed {
-    rlt_time start_ps;
-    uint32_t op;
-} placed;
-
-static int by_start(const void *a, const void *b)
-{
-    const placed *x = a, *y = b;
-    if (x->start_ps != y->start_ps)
-        return x->start_ps < y->start_ps ? -1 : 1;
-    return (x->op > y->op) - (x->op < y->op);
-}
-
-/* Communication without a resource: each goes to the first lane that is free. */
-static int lanes_of_rank(writer *w, const rlt_run *r, uint32_t rank, rlt_error *err)
-{
-    const rlt_program *p = r->program;
-    uint32_t first = p->rank_first[rank], n = p->rank_first[rank + 1] - first, k = 0, used = 0;
-    placed *list = malloc(((size_t)n + 1) * sizeof *list);
-    rlt_time free_at[MAX_LANES] = {0};
-    if (!list)
-        return rlt_nomem(err);
-    for (uint32_t i = first; i < first + n; i++)
-        if (p->ops[i].resource == RLT_NONE && rlt_replay_op(r->replay, i).end_ps >= 0)
-            list[k++] = (placed){rlt_replay_op(r->replay, i).start_ps, i};
-    qsort(list, k, sizeof *list, by_start);
-    for (uint32_t i = 0; i < k; i++) {
-        uint32_t lane = 0;
-        while (lane < MAX_LANES && free_at[lane] > list[i].start_ps)
-            lane++;
-        if (lane == MAX_LANES) {
-            w->dropped++;
-            continue;
-        }
-        if (lane >= used) {
-            char name[32];
-            used = lane + 1;
-            snprintf(name, sizeof name, "communication %u", lane);
-            metadata(w, "thread_name", rank, LANE_TID + lane, "name", name, 0);
-            metadata(w, "thread_sort_index", rank, LANE_TID + lane, "sort_index", NULL, LANE_TID + lane);
-        }
-        free_at[lane] = rlt_replay_op(r->replay, list[i].op).end_ps;
-        one_op(w, r, list[i].op, LANE_TID + lane);
-    }
-    free(list);
+                rlt_coll_name(r->program->comms[e->comm].kind), e->algorithm,
+                r->program->comms[e->comm].bytes, rlt_run_comm_ranks(r, e->comm));
+    else
+        fputs("}", w->out);
     return 0;
 }
 
@@ -159,12 +106,6 @@ static void names(writer *w, const rlt_run *r)
         snprintf(name, sizeof name, "rank %u", i);
         metadata(w, "process_name", i, 0, "name", name, 0);
         metadata(w, "process_sort_index", i, 0, "sort_index", NULL, i);
-    }
-    for (uint32_t i = 0; i < p->n_resources; i++) {
-        const rlt_resource *res = &p->resources[i];
-        const char *name = rlt_program_string(p, res->name);
-        metadata(w, "thread_name", res->rank, i + 1, "name", name[0] ? name : "resource", 0);
-        metadata(w, "thread_sort_index", res->rank, i + 1, "sort_index", NULL, i + 1);
     }
 }
 
@@ -203,7 +144,6 @@ static int counters(writer *w, const rlt_run *r, rlt_error *err)
 
 int rlt_run_timeline(const rlt_run *r, const char *path, rlt_error *err)
 {
-    const rlt_program *p = r->program;
     rlt_file f = {0};
     int rc = rlt_file_open(&f, path, err);
     if (rc)
@@ -211,11 +151,10 @@ int rlt_run_timeline(const rlt_run *r, const char *path, rlt_error *err)
     writer w = {.out = f.stream, .first = true};
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", f.stream);
     names(&w, r);
-    for (uint32_t i = 0; i < p->n_ops; i++)
-        if (p->ops[i].resource != RLT_NONE && rlt_replay_op(r->replay, i).end_ps >= 0)
-            one_op(&w, r, i, p->ops[i].resource + 1);
-    for (uint32_t i = 0; i < p->n_ranks && !rc; i++)
-        rc = lanes_of_rank(&w, r, i, err);
+    rlt_run_sink sink = {&w, put_track, put_event};
+    uint64_t no_lane;
+    rc = rlt_run_events(r, &sink, &no_lane, err);
+    w.dropped += no_lane;
     if (!rc)
         rc = counters(&w, r, err);
     if (rc) {
