@@ -49,11 +49,12 @@ NET_SRC := $(sort $(wildcard net/*.c))
 COLL_SRC := $(sort $(wildcard collectives/*.c))
 WORK_SRC := $(sort $(wildcard workload/*.c))
 LIB_SRC := $(SIM_SRC) $(NET_SRC) $(COLL_SRC) $(WORK_SRC)
-TOOL_SRC := $(sort $(wildcard tools/*.c tools/design/*.c))
+TOOL_SRC := $(sort $(wildcard tools/*.c tools/design/*.c tools/report/*.c))
+PAGE_SRC := tools/report/page/page.html tools/report/page/page.css $(sort $(wildcard tools/report/page/*.js))
 TEST_SRC := $(sort $(wildcard test/test_*.c))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
-TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o)
+TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o
 TESTS    := $(TEST_SRC:test/%.c=$(BUILD)/test/%)
 
 Q := $(if $(V),,@)
@@ -88,6 +89,18 @@ $(BUILD)/tools/locate.o: $(BUILD)/prefix
 $(BUILD)/prefix: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
+
+# The page that reports are made of: its sources put together by a program of the build.
+$(BUILD)/embed: tools/report/page/embed.c
+	$(call say,HOST,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O1 $(filter-out -Wconversion,$(WARN)) -o $@ $<
+$(BUILD)/tools/report/page_parts.c: $(BUILD)/embed $(PAGE_SRC)
+	@mkdir -p $(@D)
+	$(Q)$(BUILD)/embed $(PAGE_SRC) > $@.tmp && mv $@.tmp $@
+$(BUILD)/tools/report/page_parts.o: $(BUILD)/tools/report/page_parts.c $(BUILD)/flags
+	$(call say,CC  ,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # Everything is rebuilt when the compiler or its flags change.
 $(BUILD)/flags: FORCE
@@ -192,10 +205,10 @@ $(BUILD)/test/bench_simgrid: test/bench_simgrid.c
 	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARN) $(CFLAGS) $$($(PKG_CONFIG) --cflags simgrid | sed 's/-I/-isystem /g') -o $@ $< $$($(PKG_CONFIG) --libs simgrid)
 
 format:
-	clang-format -i $(wildcard */*.c */*.h tools/design/*.c tools/design/*.h)
+	clang-format -i $(wildcard */*.c */*.h tools/*/*.[ch])
 
 check-format:
-	clang-format --dry-run -Werror $(wildcard */*.c */*.h tools/design/*.c tools/design/*.h)
+	clang-format --dry-run -Werror $(wildcard */*.c */*.h tools/*/*.[ch])
 
 clean:
 	rm -rf build build-*

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `ringlet report`: a result as a page to look at. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/commands.h"
+#include "tools/message.h"
+#include "tools/report/run_page.h"
+#include "tools/settings.h"
+
+typedef struct settings {
+    const char *output, *timeline, *topology, *as;
+    uint64_t events;
+} settings;
+
+#define AT(field) .offset = offsetof(settings, field)
+static const rlt_option report_options[] = {
+    {"output", 'o', RLT_OPT_TEXT, "FILE", "Where the page goes (default: standard output).", AT(output)},
+    {"timeline", 0, RLT_OPT_TEXT, "FILE",
+     "The run's timeline, as 'ringlet run --timeline FILE' wrote it; without one the page has none.",
+     AT(timeline)},
+    {"topology", 't', RLT_OPT_TEXT, "T",
+     "The network to draw, where the one that the result names has moved (default: that one).", AT(topology)},
+    {"events", 0, RLT_OPT_COUNT, "N",
+     "Draw at most so many events of the timeline apart; short neighbours are drawn as one.", AT(events),
+     .preset = "200000", .min = 1000, .max = 5000000},
+    {0}};
+#undef AT
+static const rlt_option_group groups[] = {{"Page", report_options, 0}, {0}};
+
+/* The network that the result names, where it is what it was; else a note why it is not drawn. */
+static int find_drawing(const settings *s, rlt_json run, rlt_topology **out, rlt_error *err)
+{
+    rlt_json inputs = rlt_json_get(rlt_json_get(run, "manifest"), "inputs");
+    const char *path = s->topology, *hash = NULL;
+    char now[17];
+    rlt_error why = {0};
+    for (rlt_json v = rlt_json_first(inputs); rlt_json_is(v); v = rlt_json_next(v)) {
+        const char *what = rlt_json_string(rlt_json_get(v, "what"));
+        if (what && strcmp(what, "topology") == 0) {
+            path = s->topology ? s->topology : rlt_json_string(rlt_json_get(v, "path"));
+            hash = rlt_json_string(rlt_json_get(v, "hash"));
+        }
+    }
+    if (s->topology) {
+        int rc = rlt_find_topology(path, out, err);
+        if (rc)
+            return rc;
+    } else if (!path || strcmp(path, "-") == 0 || rlt_find_topology(path, out, &why)) {
+        rlt_note("the network is not drawn: %s%s%s; --topology names it",
+                 path ? path : "the result names none", why.code ? ": " : "", why.code ? why.what : "");
+        return 0;
+    }
+    snprintf(now, sizeof now, "%016" PRIx64, rlt_topology_hash(*out));
+    if (!hash || strcmp(hash, now) == 0)
+        return 0;
+    rlt_topology_free(*out);
+    *out = NULL;
+    if (s->topology)
+        return rlt_fail(err, RLT_EUSAGE, "--topology", "%s is not the network that the result was made with",
+                        s->topology);
+    rlt_note("the network is not drawn: %s has changed since the run", path);
+    return 0;
+}
+
+static int report_run(const settings *s, const char *path, rlt_error *err)
+{
+    rlt_json_doc *doc = NULL;
+    rlt_timeline timeline = {0};
+    rlt_topology *topology = NULL;
+    int rc = rlt_json_load(path, &doc, err);
+    if (rc)
+        return rc;
+    rlt_run_page page = {.run = rlt_json_root(doc), .events = (uint32_t)s->events};
+    if ((rc = rlt_run_page_check(page.run, err)) || (rc = find_drawing(s, page.run, &topology, err)))
+        goto out;
+    page.topology = topology;
+    if (s->timeline) {
+        page.timeline = &timeline;
+        if ((rc = rlt_timeline_read(s->timeline, &timeline, err)))
+            goto out;
+    }
+    rc = rlt_run_page_write(&page, s->output, err);
+out:
+    rlt_timeline_free(&timeline);
+    rlt_topology_free(topology);
+    rlt_json_free(doc);
+    return rc;
+}
+
+static int run(const rlt_parsed *args, void *given, rlt_error *err)
+{
+    return report_run(given, args->operands[0], err);
+}
+
+const rlt_command rlt_cmd_report = {
+    .name = "report",
+    .summary = "a run or a study as a page to look at",
+    .operands = "RESULT",
+    .min_operands = 1,
+    .max_operands = 1,
+    .description =
+        "Writes one HTML file that needs no network and nothing beside it: of a run the timeline, where the "
+        "time went, the network with its links by how busy they were, links over time, and the "
+        "collectives.\n\n"
+        "RESULT is what 'ringlet run --format json' wrote. What the page lacks, it says how to get: "
+        "--timeline FILE and --series DURATION of 'ringlet run'. 'ringlet run --report FILE' writes the page "
+        "with all of it at once.",
+    .example = "ringlet report step-result.json --timeline step.json -o step.html",
+    .options = groups,
+    .settings_size = sizeof(settings),
+    .run = run,
+};

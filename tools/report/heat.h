@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How busy links are over time, as a page draws it. */
+#ifndef RLT_HEAT_H
+#define RLT_HEAT_H
+
+#include "net/json.h"
+#include "sim/time.h"
+
+/* Utilization of row r in bin b; rows that are the same to 1/254 are drawn as one. */
+typedef struct rlt_heat {
+    uint32_t rows, bins;
+    rlt_time bin_ps;
+    void *ctx;
+    double (*at)(void *ctx, uint32_t row, uint32_t bin);
+    /* A name for people; `count` rows are drawn as this one. */
+    const char *(*name)(void *ctx, uint32_t row, uint32_t count, char *buffer, size_t size);
+    uint32_t (*dim)(void *ctx, uint32_t row);
+} rlt_heat;
+
+/* "heat": {bin_ps, bins, rows, shown, list[] {name, dim, count, data}} into an open object: the busiest rows
+ * first, at most 400, at most 1024 bins (neighbours are averaged); data is base64, a byte a bin: 254 is fully
+ * busy, 255 more than that. RLT_ENOMEM. */
+int rlt_heat_json(const rlt_heat *h, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
+
+#endif
