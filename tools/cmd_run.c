@@ -60,6 +60,10 @@ static const rlt_option run_report_options[] = {
      .unrecorded = true},
     {"timeline", 0, RLT_OPT_TEXT, "FILE", "Write the timeline as Chrome trace JSON (opens in Perfetto).",
      AT(timeline), .unrecorded = true},
+    {"report", 0, RLT_OPT_TEXT, "FILE",
+     "Write a page to look at: one HTML file with the timeline, where the time went, the network with its "
+     "links over time, and the collectives ('ringlet report --help').",
+     AT(page), .unrecorded = true},
     {"compare", 0, RLT_OPT_FLAG, NULL,
      "Instead of a run, two of them side by side, and where the difference comes from: results (--format "
      "json), or "
@@ -258,6 +262,8 @@ int rlt_run_network(rlt_run *r, rlt_error *err)
     return 0;
 }
 
+enum { PAGE_BIN_PS = 1000000, MOST_PAGE_LINKS = 8192 };
+
 static int prepare(rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
@@ -275,6 +281,9 @@ static int prepare(rlt_run *r, rlt_error *err)
     o->no_skew = s->no_skew;
     o->rank_delay_ps = r->delay_ps;
     o->series_bin_ps = s->report.series_ps;
+    /* A page shows links over time: bins double until there are few enough. */
+    if (s->page && !o->series_bin_ps && rlt_topology_links(r->setup.topology) <= MOST_PAGE_LINKS)
+        o->series_bin_ps = PAGE_BIN_PS;
     if (s->until_ps > 0)
         o->until_ps = s->until_ps;
     rlt_jobs_options(&r->jobs, o);
@@ -344,6 +353,8 @@ static int report(rlt_run *r, rlt_error *err)
     rlt_file f = {0};
     int rc = 0;
     if (s->timeline && (rc = rlt_run_timeline(r, s->timeline, err)))
+        return rc;
+    if (s->page && (rc = rlt_run_report(r, s->page, err)))
         return rc;
     const rlt_net *net = rlt_replay_net(r->replay);
     if (s->report.links_csv && net &&

@@ -273,7 +273,7 @@ static int write_links(coll_table *t, const coll_result *r, rlt_error *err)
                         : rlt_exec_net(r->run.exec)->usage;
     rlt_time time_ps = r->row.time_ps;
     if (report->links && t->format == RLT_FORMAT_JSON)
-        rc = rlt_links_json(&t->json, topology, u, time_ps, !report->expand_links, err);
+        rc = rlt_links_json(&t->json, topology, u, time_ps, !report->expand_links, true, err);
     if (!rc && report->links && t->format == RLT_FORMAT_TABLE)
         rc = rlt_links_table(t->file.stream, topology, u, time_ps, !report->expand_links, err);
     if (!rc && report->links_csv)

@@ -184,12 +184,12 @@ static void series_json(rlt_jw *w, const rlt_usage *u, uint32_t link)
 }
 
 int rlt_links_json(rlt_jw *w, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
-                   rlt_error *err)
+                   bool series, rlt_error *err)
 {
     link_row row;
     rlt_link_class *list;
     uint32_t n;
-    bool series = rlt_usage_bin_ps(u) > 0;
+    series = series && rlt_usage_bin_ps(u) > 0;
     int rc = rlt_links_list(t, u, time_ps, folded && !series, &list, &n, err);
     if (rc)
         return rc;

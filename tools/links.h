@@ -29,9 +29,9 @@ void rlt_link_class_name(const rlt_topology *t, const rlt_link_class *c, char *b
 
 /* "links": [{id, src, dst, dim, count, bytes, busy_ps, active_ps, utilization, [drops, losses, marks,
  * pauses, paused_ps, peak_bytes], [series_bytes]}] into an open object, and "series_bin_ps" where a series
- * was recorded (links are then not folded). */
+ * was recorded and is asked for (links are then not folded). */
 int rlt_links_json(rlt_jw *w, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
-                   rlt_error *err) RLT_MUST_USE;
+                   bool series, rlt_error *err) RLT_MUST_USE;
 /* The same as CSV, every link, with a column for each bin of the series. */
 int rlt_links_csv(const char *path, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps,
                   rlt_error *err) RLT_MUST_USE;

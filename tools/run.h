@@ -26,7 +26,7 @@ typedef struct rlt_run_settings {
     rlt_texts trace, rank_scale, rank_delay;
     const char *accelerator, *layout, *map, *train, *strategy;
     bool any_memory, fold, compare;
-    const char *model, *timing, *astra_system, *algorithm, *timeline;
+    const char *model, *timing, *astra_system, *algorithm, *timeline, *page;
     double host_scale, compute_scale, network_scale, overlap_slowdown;
     bool no_skew, keep_waits, explain, quiet;
     rlt_time until_ps;
@@ -88,6 +88,11 @@ int rlt_run_links(const rlt_run *r, bool folded, rlt_link_class **classes, uint3
 rlt_time rlt_run_end(const rlt_run *r);
 
 int rlt_run_table(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
+/* The members of the JSON result into a writer, whose top object is left open; `full` false: for a page, with
+ * what bounds the run and without series. The writer is to be freed in every case. */
+int rlt_run_document(const rlt_run *r, bool full, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
+/* The page of a run (tools/report/) with all that a finished run knows. */
+int rlt_run_report(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
 int rlt_run_json(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
 /* One row a rank. */
 int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;

@@ -79,13 +79,41 @@ static void collectives(const rlt_run *r, rlt_jw *w)
     rlt_jw_end_array(w);
 }
 
-static int links(const rlt_run *r, rlt_jw *w, rlt_error *err)
+static int links(const rlt_run *r, bool series, rlt_jw *w, rlt_error *err)
 {
     const rlt_net *net = rlt_replay_net(r->replay);
     if (net)
         return rlt_links_json(w, r->setup.topology, net->usage, rlt_run_end(r),
-                              !r->settings->report.links && !r->settings->report.expand_links, err);
+                              !r->settings->report.links && !r->settings->report.expand_links, series, err);
     rlt_jw_array(w, "links");
+    rlt_jw_end_array(w);
+    return 0;
+}
+
+int rlt_run_document(const rlt_run *r, bool full, rlt_jw *w, rlt_error *err)
+{
+    int rc;
+    rlt_document_begin(w, "run", r->args, &r->setup.inputs);
+    rlt_setup_json(&r->setup, w);
+    rlt_jw_string(w, "timing", r->timing ? r->timing->name : "network");
+    rlt_jw_string(w, "workload", r->program->reader);
+    totals(r, w);
+    ranks(r, w);
+    collectives(r, w);
+    rlt_run_react_json(r, w);
+    rlt_run_training_json(r, w);
+    rlt_mapping_json(r, w);
+    rlt_failures_json(r, w);
+    if ((rc = rlt_jobs_json(r, w, err)) || (rc = links(r, full && r->settings->report.series_ps, w, err)) ||
+        ((r->settings->explain || !full) && (rc = rlt_run_explain_json(r, w, err))))
+        return rc;
+    rlt_jw_array(w, "notes");
+    for (uint32_t i = 0; i < r->program->n_notes; i++) {
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "count", r->program->notes[i].count);
+        rlt_jw_string(w, "text", r->program->notes[i].text);
+        rlt_jw_end_object(w);
+    }
     rlt_jw_end_array(w);
     return 0;
 }
@@ -93,32 +121,11 @@ static int links(const rlt_run *r, rlt_jw *w, rlt_error *err)
 int rlt_run_json(const rlt_run *r, const char *path, rlt_error *err)
 {
     rlt_jw w;
-    int rc;
-    rlt_document_begin(&w, "run", r->args, &r->setup.inputs);
-    rlt_setup_json(&r->setup, &w);
-    rlt_jw_string(&w, "timing", r->timing ? r->timing->name : "network");
-    rlt_jw_string(&w, "workload", r->program->reader);
-    totals(r, &w);
-    ranks(r, &w);
-    collectives(r, &w);
-    rlt_run_react_json(r, &w);
-    rlt_run_training_json(r, &w);
-    rlt_mapping_json(r, &w);
-    rlt_failures_json(r, &w);
-    if ((rc = rlt_jobs_json(r, &w, err)) || (rc = links(r, &w, err)) ||
-        (r->settings->explain && (rc = rlt_run_explain_json(r, &w, err)))) {
-        rlt_document_drop(&w);
-        return rc;
-    }
-    rlt_jw_array(&w, "notes");
-    for (uint32_t i = 0; i < r->program->n_notes; i++) {
-        rlt_jw_object(&w, NULL);
-        rlt_jw_u64(&w, "count", r->program->notes[i].count);
-        rlt_jw_string(&w, "text", r->program->notes[i].text);
-        rlt_jw_end_object(&w);
-    }
-    rlt_jw_end_array(&w);
-    return rlt_document_write(&w, path, err);
+    int rc = rlt_run_document(r, true, &w, err);
+    if (!rc)
+        return rlt_document_write(&w, path, err);
+    rlt_document_drop(&w);
+    return rc;
 }
 
 int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err)

@@ -115,7 +115,7 @@ static int counters(writer *w, const rlt_run *r, rlt_error *err)
     const rlt_net *net = rlt_replay_net(r->replay);
     rlt_link_class *list = NULL;
     uint32_t n = 0, pid = r->program->n_ranks;
-    rlt_time bin = net ? rlt_usage_bin_ps(net->usage) : 0;
+    rlt_time bin = net && r->settings->report.series_ps ? rlt_usage_bin_ps(net->usage) : 0;
     int rc;
     if (!bin)
         return 0;

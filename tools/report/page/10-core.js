@@ -144,12 +144,18 @@ const niceStep = (span, n) => {
   return [1, 2, 5, 10].find((m) => m * p >= raw) * p;
 };
 
+// Labels of an axis up to `end`: one unit, as many decimals as the step needs.
+const axisTime = (t, step, end) => {
+  const [unit, size] = TIMES.find(([, s]) => end >= s) || TIMES[4];
+  return (t / size).toFixed(clamp(Math.ceil(-Math.log10(step / size) - 1e-9), 0, 9)) + "\u2009" + unit;
+};
+
 const section = (id, title, ...children) => {
   const s = h("section", { id, "aria-labelledby": id + "-h" }, h("div", { class: "bar" }, h("h2", { id: id + "-h" }, title)), ...children);
   main.append(s);
   document.getElementById("nav").append(h("a", { href: "#" + id }, title));
   return s;
 };
-const toolbar = (s, ...children) => s.firstChild.append(...children);
+const toolbar = (s, ...children) => s.firstChild.append(...children.filter(Boolean));
 const empty = (...text) => h("p", { class: "empty" }, ...text);
 const figure = (value, label) => h("div", { class: "figure" }, h("b", {}, value), h("span", {}, label));

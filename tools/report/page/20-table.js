@@ -121,7 +121,8 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
   return table;
 };
 // {columns, rows, total} of the data as a list of column descriptions with getters by name.
-const getters = (list, specs) => specs.filter((s) => s.fn || list.columns.includes(s.key)).map((s) => {
+// A column that no row has is left out.
+const getters = (list, specs) => specs.filter((s) => s.fn || (list.columns.includes(s.key) && (!list.rows.length || list.rows.some((r) => r[list.columns.indexOf(s.key)] !== null)))).map((s) => {
   const i = list.columns.indexOf(s.key);
   return { ...s, get: s.fn || ((r) => r[i]) };
 });

@@ -36,7 +36,7 @@ const timelineSection = (data) => {
   const labels = data.labels.map((l) => l.split("\t"));
   let tracks = data.tracks.map(decodeTrack);
   tracks.sort((a, b) => a.rank - b.rank || a.order - b.order);
-  const all = tracks, total = Math.max(data.end_ps, 1), GUTTER = 168, AXIS = 22;
+  const all = tracks, total = Math.max(data.end_ps, 1), GUTTER = 196, AXIS = 22;
   let t0 = 0, t1 = total, top = 0, rowH = 17, pickTrack = -1, pickEvent = -1, fills = {};
   const viewH = () => clamp(AXIS + tracks.length * rowH + 6, 120, 470);
   const gutter = (w) => (w < 560 ? 84 : GUTTER);
@@ -79,7 +79,7 @@ const timelineSection = (data) => {
     for (let t = Math.ceil(t0 / step) * step; t <= t1; t += step) {
       const x = Math.round(xOf(t, w)) + 0.5;
       g.beginPath(); g.moveTo(x, AXIS - 5); g.lineTo(x, tall); g.stroke();
-      const text = time(t, Math.max(3, Math.ceil(Math.log10(Math.max(t, step) / step)) + 1));
+      const text = axisTime(t, step, t1);
       if (x + g.measureText(text).width < w) g.fillText(text, x + 3, AXIS / 2);
     }
     g.save(); g.beginPath(); g.rect(0, AXIS, w, tall - AXIS); g.clip();

@@ -29,7 +29,7 @@ const breakdownSection = (run) => {
     g.textAlign = "left";
     for (let t = 0; t <= end; t += step) {
       g.fillStyle = palette.rule; g.fillRect(LEFT + t * scale, 18, 1, bands.length * H);
-      g.fillStyle = palette.quiet; g.fillText(time(t), LEFT + t * scale + 2, 9);
+      g.fillStyle = palette.quiet; g.fillText(axisTime(t, step, end), LEFT + t * scale + 2, 9);
     }
     bands.forEach((b, i) => {
       const y = 20 + i * H;

@@ -108,11 +108,14 @@ const scaleKey = () => {
 const networkSection = (data, run) => {
   const s = section("network", "Network");
   toolbar(s, h("span", { class: "quiet" }, `${run.topology}, ${plural(run.accelerators, "accelerator")}; ${run.network} model`), h("span", { class: "push" }), scaleKey());
+  const beside = data && data.dims.length === 1;
+  const left = beside ? h("div", {}) : s, right = beside ? h("div", {}) : s;
+  if (beside) s.append(h("div", { class: "cols" }, left, right));
   if (!data) s.append(empty("The network is not drawn: its file was not found, or has changed since. ", h("code", {}, "ringlet report \u2026 --topology T"), " names it."));
   else {
-    s.append(h("div", { class: "nets" }, data.dims.map((d, i) => drawDim(d, i, data.product))));
+    left.append(h("div", { class: "nets" }, data.dims.map((d, i) => drawDim(d, i, data.product))));
     const dotted = data.dims.some((d) => d.edges && d.edges.some((e) => e[2] === null));
-    s.append(h("p", { class: "note" }, data.product && data.dims.some((d) => d.groups > 1) ? "All groups of a dimension are alike: one is drawn, each link as busy as the busiest in its place. " : "", "Links are coloured and thick by how busy they were over the run.",
+    left.append(h("p", { class: "note" }, data.product && data.dims.some((d) => d.groups > 1) ? "All groups of a dimension are alike: one is drawn, each link as busy as the busiest in its place. " : "", "Links are coloured and thick by how busy they were over the run.",
       dotted ? " Dotted: this result has links folded into classes; run with --links, or with --report, to tell them apart." : ""));
   }
   const columns = getters(run.links, [
@@ -121,9 +124,9 @@ const networkSection = (data, run) => {
     { key: "bytes", title: "bytes", unit: "each", kind: "bytes" }, { key: "busy_ps", title: "busy", kind: "time", help: "bytes over bandwidth" },
     { key: "active_ps", title: "active", kind: "time", help: "some transfer present" }, { key: "utilization", title: "utilization", kind: "percent", meter: true },
     { key: "drops", title: "drops", kind: "count" }, { key: "marks", title: "marks", kind: "count" }, { key: "pauses", title: "pauses", kind: "count" }, { key: "peak_bytes", title: "peak", unit: "queue", kind: "bytes" }]);
-  const t = dataTable({ rows: run.links.rows, columns, label: "links", filterLabel: "utilization>50%, dim=1", tall: 280 });
-  s.append(h("div", { class: "bar hands" }, h("h3", {}, "Links"), t.input, t.number), t.grid);
-  if (run.links.total > run.links.rows.length) s.append(h("p", { class: "note" }, `The busiest ${count(run.links.rows.length)} of ${count(run.links.total)}.`));
+  const t = dataTable({ rows: run.links.rows, columns, label: "links", filterLabel: "utilization>50%, dim=1", tall: beside ? 330 : 280 });
+  right.append(h("div", { class: "bar hands" }, h("h3", {}, "Links"), t.input, t.number), t.grid);
+  if (run.links.total > run.links.rows.length) right.append(h("p", { class: "note" }, `The busiest ${count(run.links.rows.length)} of ${count(run.links.total)}.`));
   return t;
 };
 
@@ -157,7 +160,7 @@ const heatSection = (data) => {
     });
     const end = data.bins * data.bin_ps, step = niceStep(end, Math.max(2, (w - x0) / 110));
     g.fillStyle = palette.quiet;
-    for (let t = 0; t < end; t += step) { const x = x0 + (t / end) * (w - x0); g.fillRect(x, AXIS - 4, 1, 4); if (x + 50 < w) g.fillText(time(t), x + 3, AXIS / 2 - 2); }
+    for (let t = 0; t < end; t += step) { const x = x0 + (t / end) * (w - x0); g.fillRect(x, AXIS - 4, 1, 4); if (x + 50 < w) g.fillText(axisTime(t, step, end), x + 3, AXIS / 2 - 2); }
     if (focused) { g.strokeStyle = palette.focus; g.lineWidth = 2; g.strokeRect(x0 + (cursor[1] / data.bins) * (w - x0) - 1, AXIS + cursor[0] * H - 1, Math.max(4, (w - x0) / data.bins + 2), H + 2); }
   }, "How busy each link was over time; arrow keys read cells");
   c.tabIndex = 0;

@@ -13,7 +13,7 @@ const runFigures = (run) => {
     busiest ? figure(percent(busiest[at("utilization")]), "busiest link") : null,
     run.training && run.training.model_flops_utilization ? figure(percent(run.training.model_flops_utilization), "model FLOPS utilization") : null,
     figure(count(run.ranks.total), "ranks")));
-  if (run.explain && run.explain.verdict) s.append(h("p", { class: "verdict" }, run.explain.verdict));
+  if (run.explain && run.explain.verdict) s.append(h("p", { class: "verdict" }, run.explain.verdict[0].toUpperCase() + run.explain.verdict.slice(1) + "."));
   s.append(h("p", { class: "note" }, `Shares are of rank ${run.rank_of_totals}, the last to end.`, busiest ? ` Busiest link: ${busiest[at("src")]} \u2192 ${busiest[at("dst")]}${busiest[at("count")] > 1 ? ` and ${busiest[at("count")] - 1} like it` : ""}.` : "",
     run.partial ? " The run was stopped before its end." : ""));
   main.append(s);
