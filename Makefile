@@ -33,7 +33,7 @@ endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 PKGS := igraph libcjson expat zlib
-TOOL_PKGS := libuv
+TOOL_PKGS := libuv sqlite3
 # Found or not: what is in shows in ringlet --version.
 ifeq ($(shell $(PKG_CONFIG) --exists nlopt 2>/dev/null && echo yes),yes)
 TOOL_PKGS += nlopt

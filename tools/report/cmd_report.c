@@ -7,6 +7,8 @@
 #include "tools/commands.h"
 #include "tools/message.h"
 #include "tools/report/run_page.h"
+#include "tools/report/study_data.h"
+#include "tools/report/study_page.h"
 #include "tools/settings.h"
 
 typedef struct settings {
@@ -91,7 +93,13 @@ out:
 
 static int run(const rlt_parsed *args, void *given, rlt_error *err)
 {
-    return report_run(given, args->operands[0], err);
+    const settings *s = given;
+    if (!rlt_is_study(args->operands[0]))
+        return report_run(s, args->operands[0], err);
+    if (s->timeline || s->topology)
+        return rlt_fail(err, RLT_EUSAGE, s->timeline ? "--timeline" : "--topology",
+                        "goes with the result of a run, not with a study");
+    return rlt_study_page_write(args->operands[0], s->output, err);
 }
 
 const rlt_command rlt_cmd_report = {
@@ -104,7 +112,10 @@ const rlt_command rlt_cmd_report = {
         "Writes one HTML file that needs no network and nothing beside it: of a run the timeline, where the "
         "time went, the network with its links by how busy they were, links over time, and the "
         "collectives.\n\n"
-        "RESULT is what 'ringlet run --format json' wrote. What the page lacks, it says how to get: "
+        "Of a study: its points in a table to sort and filter, what can be had for what, how much each axis "
+        "matters, and any two points side by side.\n\n"
+        "RESULT is what 'ringlet run --format json' wrote, or the SQLite file of a study. What the page "
+        "lacks, it says how to get: "
         "--timeline FILE and --series DURATION of 'ringlet run'. 'ringlet run --report FILE' writes the page "
         "with all of it at once.",
     .example = "ringlet report step-result.json --timeline step.json -o step.html",

@@ -1,0 +1,144 @@
+// The page of a study: a row a point; axes are what was varied, figures what came out.
+const FIGURES = {
+  iteration_time_ps: ["iteration", "time", "min"], time_ps: ["time", "time", "min"], compute_ps: ["compute", "time", "min"],
+  exposed_comm_ps: ["exposed comm.", "time", "min"], host_ps: ["host", "time", "min"], idle_ps: ["idle", "time", "min"],
+  memory_bytes: ["memory", "bytes", "min"], model_flops_utilization: ["MFU", "percent", "max"], tokens_per_second: ["tokens/s", "real", "max"],
+  busbw_GBps: ["busbw GB/s", "real", "max"], bound_ps: ["bound", "time", "min"], busiest_utilization: ["busiest link", "percent", "min"],
+  bytes: ["bytes", "bytes", "min"], events: ["events", "count", "min"], messages: ["messages", "count", "min"],
+};
+const HEAD = ["point", "name", "coordinates", "replica", "status", "error", "options", "same_as", "busiest_link"];
+const COORD = 2, STATUS = 4, FIRST = HEAD.length;
+const valueText = (v) => (typeof v === "string" ? v : v && typeof v === "object" ? v.name || JSON.stringify(v) : String(v));
+
+// What the parts of the page share: the data with what follows from them, what is filtered and picked, and who wants to know.
+const studyModel = (data) => {
+  const m = { data, rows: data.rows, pick: [], listeners: [] };
+  m.axes = data.axes.map((a, i) => ({ name: a.name, texts: a.values.map(valueText), values: a.values, i,
+    numeric: a.values.every((v) => typeof v === "number" || (typeof v === "string" && !Number.isNaN(quantity(v)))) }));
+  const goals = new Map((data.study.objectives || []).filter((o) => o && typeof o === "object").map((o) => [o.column, o.goal === "max" || o.goal === "maximise" || o.goal === "maximize" ? "max" : "min"]));
+  m.figures = data.figures.map((key, i) => ({ key, at: FIRST + i, title: (FIGURES[key] || [key])[0], kind: (FIGURES[key] || [0, "real"])[1],
+    goal: goals.get(key) || (FIGURES[key] || [0, 0, "min"])[2], objective: goals.has(key) }))
+    .filter((f) => m.rows.some((r) => r[f.at] !== null));
+  const order = Object.keys(FIGURES);
+  m.figures.sort((a, b) => b.objective - a.objective || order.indexOf(a.key) - order.indexOf(b.key));
+  m.figure = (key) => m.figures.find((f) => f.key === key);
+  m.main = m.figures[0];
+  m.value = (r, a) => (r[COORD][a] >= 0 ? m.axes[a].values[r[COORD][a]] : null);
+  m.axisText = (r, a) => (r[COORD][a] >= 0 ? m.axes[a].texts[r[COORD][a]] : null);
+  m.shown = m.rows;
+  m.changed = (what) => { for (const l of m.listeners) l(what); };
+  m.togglePick = (r) => {
+    const i = m.pick.indexOf(r);
+    if (i >= 0) m.pick.splice(i, 1);
+    else { m.pick.push(r); if (m.pick.length > 2) m.pick.shift(); }
+    m.changed("pick");
+  };
+  m.label = (r) => r[1] || "point " + r[0];
+  return m;
+};
+const chooser = (label, options, chosen, onchange) => {
+  const s = h("select", { "aria-label": label, onchange: () => onchange(s.value) }, options.map(([v, t]) => h("option", { value: v, selected: v === chosen }, t)));
+  return h("label", {}, h("span", { class: "quiet" }, label + " "), s);
+};
+
+const studyFigures = (m) => {
+  const box = h("section", { id: "summary", "aria-label": "Summary" });
+  const fill = () => {
+    const by = (s) => m.rows.filter((r) => r[STATUS] === s).length, known = m.main ? m.rows.filter((r) => r[m.main.at] !== null) : [];
+    const sign = m.main && m.main.goal === "max" ? -1 : 1;
+    const best = known.length ? known.reduce((a, b) => (sign * b[m.main.at] < sign * a[m.main.at] ? b : a)) : null;
+    const planned = Math.max(m.data.study.points || 0, m.rows.length), done = by("done"), failed = by("failed");
+    box.replaceChildren(h("div", { class: "figures" }, figure(`${count(done)}`, `of ${plural(planned, "point")} done`), figure(count(failed), "failed"),
+      best ? figure(SHOW[m.main.kind](best[m.main.at]), `best ${m.main.title}: ${m.label(best)}`) : null,
+      figure(count(m.axes.length), "axes")),
+    best ? h("p", { class: "verdict" }, "Best: ", m.axes.map((a, i) => `${a.name} ${m.axisText(best, i) ?? "\u2013"}`).join(", ") + ". ",
+      h("button", { type: "button", onclick: () => m.togglePick(best) }, "Choose it to compare")) : "");
+  };
+  main.append(box);
+  m.listeners.push((what) => what === "data" && fill());
+  fill();
+};
+
+const pointsSection = (m) => {
+  const s = section("points", "Points");
+  const columns = [
+    { key: "point", title: "point", kind: "count", get: (r) => r[0] },
+    ...m.axes.map((a, i) => ({ key: a.name, title: a.name, unit: "axis", kind: a.numeric && a.values.every((v) => typeof v === "number") ? "real" : "text",
+      get: a.values.every((v) => typeof v === "number") ? (r) => m.value(r, i) : (r) => m.axisText(r, i) })),
+    ...m.figures.map((f) => ({ key: f.key, title: f.title, kind: f.kind, meter: f.kind === "percent", get: (r) => r[f.at] })),
+    ...(m.rows.some((r) => r[8]) ? [{ key: "busiest_link", title: "busiest link", unit: "name", kind: "text", get: (r) => r[8] }] : []),
+    ...(m.rows.some((r) => r[3] > 0) ? [{ key: "replica", title: "replica", kind: "count", get: (r) => r[3] }] : []),
+    { key: "status", title: "status", kind: "text", get: (r) => r[STATUS] },
+    { key: "name", title: "name", kind: "text", get: (r) => r[1] },
+    ...(m.rows.some((r) => r[5]) ? [{ key: "error", title: "error", kind: "text", get: (r) => r[5] }] : []),
+  ];
+  const t = dataTable({ rows: m.rows, columns, label: "points", sort: m.main ? { key: m.main.key, down: m.main.goal === "max" } : null,
+    filterLabel: `${m.axes.length ? m.axes[0].name + "=" + m.axes[0].texts[0] + " " : ""}iteration<20ms`, onFilter: (rows) => { m.shown = rows; m.changed("filter"); },
+    onPick: (r) => m.togglePick(r), picked: (r) => m.pick.includes(r), tall: 420 });
+  t.input.style.minWidth = "min(420px, 100%)";
+  toolbar(s, t.input, t.number, h("span", { class: "push quiet hands" }, "A click on a row chooses it; two are compared below."));
+  s.append(t.grid, h("p", { class: "note" }, "A filter holds for all pictures. Terms are and-ed: words, ", h("code", {}, "tp=8"), " ", h("code", {}, "iteration<20ms"), " ", h("code", {}, "memory<=40GiB"), " ", h("code", {}, "-status=failed"), "."));
+  m.listeners.push((what) => { if (what === "pick") t.render(); if (what === "data") t.rows = m.rows; });
+  return t;
+};
+
+// One point beside another: what was varied, what came out, where the time went, which links were busy.
+const compareSection = (m) => {
+  const s = section("compare", "Side by side"), box = h("div");
+  const links = () => { const by = new Map(); for (const l of m.data.links) { if (!by.has(l[0])) by.set(l[0], []); by.get(l[0]).push(l); } return by; };
+  let byPoint = links();
+  const bar = (r) => {
+    const g = h("svg", { viewBox: "0 0 400 26", role: "img", preserveAspectRatio: "none" });
+    const of = (k) => { const f = m.data.figures.indexOf(k); return f < 0 ? 0 : r[FIRST + f] || 0; };
+    const list = [["compute_ps", "compute"], ["exposed_comm_ps", "collective"], ["host_ps", "host"], ["idle_ps", "idle"]].map(([k, c]) => [k, c, of(k)]);
+    const sum = list.reduce((a, x) => a + x[2], 0);
+    const longest = Math.max(...m.pick.map((p) => ["compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"].reduce((a, k) => a + (p[FIRST + m.data.figures.indexOf(k)] || 0), 0)), 1);
+    let x = 0;
+    for (const [, c, v] of list) { const w = (v / longest) * 400, q = h("rect", { x, y: 3, width: w, height: 20 }); q.style.fill = palette[c]; q.style.stroke = palette.quiet; q.style.strokeWidth = 0.5; g.append(q); x += w; }
+    g.setAttribute("aria-label", list.map(([k, , v]) => `${k.replace("_ps", "").replace(/_/g, " ")} ${percent(sum ? v / sum : 0)}`).join(", "));
+    return [g, h("p", { class: "note" }, g.getAttribute("aria-label"))];
+  };
+  const fill = () => {
+    if (!m.pick.length) { box.replaceChildren(empty("Choose two points: in the table, in the plot, or with Enter on a row.")); return; }
+    const [a, b] = m.pick, both = m.pick.length === 2;
+    const row = (name, x, y, change) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, x), both ? h("td", { class: "n" }, y) : null, both ? h("td", { class: "n" }, change) : null);
+    const delta = (f) => (b[f.at] === null || a[f.at] === null || !a[f.at] ? "" : (b[f.at] >= a[f.at] ? "+" : "\u2212") + digits(Math.abs(b[f.at] / a[f.at] - 1) * 100, 3) + "\u2009%");
+    const t = h("table", {}, h("caption", { class: "unseen" }, "Two points side by side"),
+      h("thead", {}, h("tr", {}, h("th", {}, ""), m.pick.map((p, i) => h("th", { class: "n", scope: "col" }, `${"AB"[i]}: ${m.label(p)}`)), both ? h("th", { class: "n" }, "B against A") : null)),
+      h("tbody", {}, m.axes.map((x, i) => row(x.name, m.axisText(a, i) ?? "\u2013", both ? m.axisText(b, i) ?? "\u2013" : "", both && a[COORD][i] !== b[COORD][i] ? "differs" : "")),
+        m.figures.map((f) => row(f.title, SHOW[f.kind](a[f.at]), both ? SHOW[f.kind](b[f.at]) : "", both ? delta(f) : "")),
+        row("busiest link", a[8] ?? "\u2013", both ? b[8] ?? "\u2013" : "", ""), row("status", a[STATUS], both ? b[STATUS] : "", "")));
+    t.querySelectorAll("th[scope=row]").forEach((e) => { e.style.position = "static"; e.style.padding = "0 10px"; });
+    t.querySelectorAll("thead th").forEach((e) => { e.style.padding = "4px 10px"; });
+    const side = (p, i) => h("div", {}, h("h3", {}, `${"AB"[i]}: ${m.label(p)}`), bar(p),
+      (byPoint.get(p[7] >= 0 ? p[7] : p[0]) || []).length ? h("p", { class: "note" }, "Busiest links: " + byPoint.get(p[7] >= 0 ? p[7] : p[0]).slice(0, 4).map((l) => `dim ${l[2]} link ${l[1]} \u00d7 ${l[3]} ${percent(l[6])}`).join("; ")) : "",
+      p[6] ? h("p", { class: "note" }, h("code", {}, p[6])) : "", p[5] ? h("p", { class: "note" }, p[5]) : "");
+    const grid = h("div", { class: "grid" }, t);
+    grid.style.maxHeight = "none";
+    box.replaceChildren(h("div", { class: "cols" }, grid, h("div", { class: "cols" }, m.pick.map(side))));
+  };
+  toolbar(s, h("button", { type: "button", onclick: () => { m.pick.length = 0; m.changed("pick"); } }, "Clear"),
+    h("button", { type: "button", onclick: () => { m.pick.reverse(); m.changed("pick"); } }, "Swap"));
+  s.append(box);
+  m.listeners.push((what) => { if (what === "data") byPoint = links(); if (what !== "filter") fill(); });
+  drawers.push(fill);
+};
+
+const studyPage = (data) => {
+  const m = studyModel(data), study = data.study;
+  document.getElementById("title").textContent = study.name || "study";
+  document.getElementById("subtitle").textContent = `study of ${plural(Math.max(study.points, m.rows.length), "point")}, ${plural(m.axes.length, "axis").replace("axiss", "axes")}${study.shard && study.shard !== "0/1" ? ", shard " + study.shard : ""}`;
+  document.title = `${study.name || "study"} \u00b7 ringlet`;
+  studyFigures(m);
+  const live = data.live ? liveSection(m) : null;
+  const table = pointsSection(m);
+  compareSection(m);
+  const pareto = m.figures.length ? paretoSection(m) : null;
+  const sensitivity = m.figures.length && m.axes.length ? sensitivitySection(m) : null;
+  if (m.axes.length) parallelSection(m);
+  const s = section("about", "About this study");
+  s.append(pairs([["ringlet", study.ringlet], ["hash", study.hash], ["points", `${count(m.rows.length)} of ${count(study.points)}`]]),
+    study.text ? h("details", {}, h("summary", {}, "Its text"), h("pre", {}, study.text)) : "",
+    data.links_left_out ? h("p", { class: "note" }, `${count(data.links_left_out)} links of points are left out: the busiest of each are here.`) : "");
+  return { model: m, table, pareto, sensitivity, live };
+};

@@ -1,0 +1,170 @@
+// Pictures of a study: what can be had for what, how much each axis matters, all axes at once.
+const paretoSection = (m) => {
+  const s = section("pareto", "Trade-offs"), names = m.figures.map((f) => [f.key, f.title]);
+  let x = m.figures[Math.min(1, m.figures.length - 1)], y = m.figures[0], shade = m.axes.length ? 0 : -1, log = true, marks = [];
+  let front = [];
+  // Points that no other beats in both.
+  const findFront = () => {
+    const sx = x.goal === "max" ? -1 : 1, sy = y.goal === "max" ? -1 : 1;
+    const known = m.shown.filter((r) => r[x.at] !== null && r[y.at] !== null).sort((a, b) => sx * (a[x.at] - b[x.at]) || sy * (a[y.at] - b[y.at]));
+    let best = Infinity;
+    front = known.filter((r) => { if (sy * r[y.at] >= best) return false; best = sy * r[y.at]; return true; });
+  };
+  const scale = (f, rows, a, b) => {
+    const values = rows.map((r) => r[f.at]), low = lowest(values, (v) => v), high = highest(values, (v) => v);
+    const l = log && low > 0 && high / low > 20, t = l ? Math.log10 : (v) => v, lo = t(low), span = t(high) - lo || 1;
+    const to = (v) => a + ((t(v) - lo) / span) * (b - a), ticks = [];
+    if (l) for (let p = Math.floor(Math.log10(low)); p <= Math.log10(high) + 1; p++) { for (const k of high / low > 3000 ? [1] : [1, 3]) { const v = k * 10 ** p; if (v >= low && v <= high) ticks.push(v); } }
+    else { const step = niceStep(span, 6); for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-6; v += step) ticks.push(v); }
+    return { to, ticks };
+  };
+  const SYMBOLS = 6;
+  const symbol = (g, k, px, py, r) => {
+    g.beginPath();
+    switch (k % SYMBOLS) {
+      case 0: g.arc(px, py, r, 0, 7); break;
+      case 1: g.rect(px - r, py - r, 2 * r, 2 * r); break;
+      case 2: g.moveTo(px, py - r * 1.3); g.lineTo(px + r * 1.2, py + r); g.lineTo(px - r * 1.2, py + r); break;
+      case 3: g.moveTo(px, py - r * 1.4); g.lineTo(px + r * 1.4, py); g.lineTo(px, py + r * 1.4); g.lineTo(px - r * 1.4, py); break;
+      case 4: g.moveTo(px, py + r * 1.3); g.lineTo(px + r * 1.2, py - r); g.lineTo(px - r * 1.2, py - r); break;
+      default: g.rect(px - r * 1.4, py - r * 0.5, r * 2.8, r); 
+    }
+    g.closePath();
+  };
+  const colourOf = (r) => {
+    if (shade < 0) return palette.compute;
+    const n = m.axes[shade].texts.length, i = r[COORD][shade];
+    return i < 0 ? palette.quiet : heatColour(0.12 + (0.8 * i) / Math.max(1, n - 1));
+  };
+  const c = canvas((w) => clamp(w * 0.6, 260, 430), (g, w, tall) => {
+    const rows = m.rows.filter((r) => r[x.at] !== null && r[y.at] !== null), L = 84, B = 34;
+    marks = [];
+    if (!rows.length) return;
+    const sx = scale(x, rows, L + 6, w - 14), sy = scale(y, rows, tall - B - 6, 12);
+    g.strokeStyle = palette.rule; g.fillStyle = palette.quiet; g.lineWidth = 1;
+    for (const v of sx.ticks) { const p = Math.round(sx.to(v)) + 0.5; g.beginPath(); g.moveTo(p, 8); g.lineTo(p, tall - B); g.stroke(); g.textAlign = "center"; g.fillText(SHOW[x.kind](v), p, tall - B + 10); }
+    for (const v of sy.ticks) { const p = Math.round(sy.to(v)) + 0.5; g.beginPath(); g.moveTo(L, p); g.lineTo(w - 8, p); g.stroke(); g.textAlign = "right"; g.fillText(SHOW[y.kind](v), L - 6, p); }
+    g.fillStyle = palette.ink; g.textAlign = "center"; g.fillText(`${x.title} (${x.goal === "max" ? "more" : "less"} is better)`, (w + L) / 2, tall - 9);
+    g.save(); g.translate(9, tall / 2); g.rotate(-Math.PI / 2); g.fillText(`${y.title} (${y.goal === "max" ? "more" : "less"} is better)`, 0, 0); g.restore(); g.textAlign = "left";
+    const shown = new Set(m.shown), many = rows.length > 1500;
+    if (m.shown.length < m.rows.length) { g.fillStyle = palette.rule; for (const r of rows) if (!shown.has(r)) g.fillRect(sx.to(r[x.at]) - 1, sy.to(r[y.at]) - 1, 2, 2); }
+    for (const r of m.shown) {
+      if (r[x.at] === null || r[y.at] === null) continue;
+      const px = sx.to(r[x.at]), py = sy.to(r[y.at]);
+      marks.push([px, py, r]);
+      g.fillStyle = colourOf(r);
+      if (many) g.fillRect(px - 1.7, py - 1.7, 3.4, 3.4);
+      else { symbol(g, shade < 0 ? 0 : Math.max(0, r[COORD][shade]), px, py, 3.4); g.fill(); g.strokeStyle = palette.quiet; g.lineWidth = 0.6; g.stroke(); }
+    }
+    g.strokeStyle = palette.ink; g.lineWidth = 1.4; g.beginPath();
+    front.forEach((r, i) => { const px = sx.to(r[x.at]), py = sy.to(r[y.at]); if (i) g.lineTo(px, sy.to(front[i - 1][y.at])); g.lineTo(px, py); });
+    g.stroke();
+    for (const r of front) { g.beginPath(); g.arc(sx.to(r[x.at]), sy.to(r[y.at]), 4.6, 0, 7); g.fillStyle = palette.panel; g.fill(); g.stroke(); }
+    m.pick.forEach((r, i) => { if (r[x.at] === null || r[y.at] === null) return; const px = sx.to(r[x.at]), py = sy.to(r[y.at]); g.fillStyle = palette.focus; g.beginPath(); g.arc(px, py, 6, 0, 7); g.fill(); g.font = "bold 12px " + colour("text"); g.fillText("AB"[i], px + 9, py); });
+  }, "Trade-off of two figures; the table beside lists the points that nothing beats in both");
+  const near = (ev) => {
+    const r = c.getBoundingClientRect(), px = ev.clientX - r.left, py = ev.clientY - r.top;
+    let best = null, d = 144;
+    for (const k of marks) { const q = (k[0] - px) ** 2 + (k[1] - py) ** 2; if (q < d) { d = q; best = k[2]; } }
+    return best;
+  };
+  c.addEventListener("pointermove", (ev) => { const r = near(ev); showTip(ev.clientX, ev.clientY, r ? `${m.label(r)}: ${x.title} ${SHOW[x.kind](r[x.at])}, ${y.title} ${SHOW[y.kind](r[y.at])}\n` + m.axes.map((a, i) => `${a.name} ${m.axisText(r, i) ?? "\u2013"}`).join(", ") : ""); });
+  c.addEventListener("pointerleave", () => showTip(0, 0, ""));
+  c.addEventListener("click", (ev) => { const r = near(ev); if (r) m.togglePick(r); });
+  const list = h("div");
+  let table = null;
+  const fill = () => {
+    findFront();
+    const columns = [{ key: "point", title: "point", kind: "text", get: (r) => m.label(r) },
+      ...[...new Set([y, x])].map((f) => ({ key: f.key, title: f.title, kind: f.kind, get: (r) => r[f.at] })), ...m.axes.map((a, i) => ({ key: a.name, title: a.name, kind: "text", get: (r) => m.axisText(r, i) }))];
+    if (!table || table.names !== x.key + y.key) {
+      table = dataTable({ rows: front, columns, label: "points that nothing beats in both", tall: 360, onPick: m.togglePick, picked: (r) => m.pick.includes(r) });
+      table.names = x.key + y.key;
+      list.replaceChildren(h("h3", {}, "Nothing beats these in both"), table.grid);
+    } else table.rows = front;
+    c.paint();
+  };
+  toolbar(s, chooser("across", names, x.key, (k) => { x = m.figure(k); fill(); }), chooser("up", names, y.key, (k) => { y = m.figure(k); fill(); }),
+    m.axes.length ? chooser("shade by", [["-1", "nothing"], ...m.axes.map((a, i) => [String(i), a.name])], String(shade), (k) => { shade = +k; c.paint(); }) : null,
+    chooser("scale", [["log", "logarithmic"], ["lin", "linear"]], "log", (k) => { log = k === "log"; c.paint(); }));
+  s.append(h("div", { class: "cols" }, h("div", {}, c), list));
+  m.listeners.push((what) => { if (what === "pick") { c.paint(); table.render(); } else fill(); });
+  fill();
+  return { get front() { return front; } };
+};
+
+// How much a figure changes along one axis while all others stay: the typical and the greatest ratio.
+const sensitivitySection = (m) => {
+  const s = section("sensitivity", "What matters"), box = h("div");
+  let f = m.main;
+  const measure = (axis) => {
+    const groups = new Map();
+    for (const r of m.shown) {
+      if (!(r[f.at] > 0) || r[COORD][axis] < 0) continue;
+      const k = r[COORD].map((v, i) => (i === axis ? "" : v)).join() + "/" + r[3];
+      const g = groups.get(k);
+      if (g) { if (r[f.at] < g[0]) { g[0] = r[f.at]; g[2] = r[COORD][axis]; } if (r[f.at] > g[1]) { g[1] = r[f.at]; g[3] = r[COORD][axis]; } g[4]++; }
+      else groups.set(k, [r[f.at], r[f.at], r[COORD][axis], r[COORD][axis], 1]);
+    }
+    const list = [...groups.values()].filter((g) => g[4] > 1), ratios = list.map((g) => g[1] / g[0]).sort((a, b) => a - b), wins = new Map();
+    for (const g of list) { const w = f.goal === "max" ? g[3] : g[2]; wins.set(w, (wins.get(w) || 0) + 1); }
+    const win = [...wins].sort((a, b) => b[1] - a[1])[0];
+    return { axis, n: list.length, typical: ratios.length ? ratios[Math.floor(ratios.length / 2)] : 1, most: ratios.length ? ratios[ratios.length - 1] : 1, win };
+  };
+  let bars = [];
+  const fill = () => {
+    bars = m.axes.map((_, i) => measure(i)).sort((a, b) => b.typical - a.typical);
+    const most = Math.max(1.0001, ...bars.map((b) => b.most)), W = 860, H = 26, L = 150, R = 330, svg = h("svg", { viewBox: `0 0 ${W} ${bars.length * H + 8}`, role: "img", "aria-label": "How much each axis matters" });
+    const wide = (v) => (Math.log(v) / Math.log(most)) * (W - L - R);
+    bars.forEach((b, i) => {
+      const y = 4 + i * H, a = m.axes[b.axis];
+      const bar = h("rect", { x: L, y: y + 4, width: Math.max(1, wide(b.typical)), height: H - 9 }), line = h("path", { d: `M${L + wide(b.typical)} ${y + H / 2}H${L + wide(b.most)}m0 -5v10` });
+      bar.style.fill = palette.compute; line.style.stroke = palette.quiet; line.style.strokeWidth = 1.4;
+      svg.append(h("text", { x: L - 8, y: y + H / 2 + 4, "text-anchor": "end" }, a.name), line, bar,
+        h("text", { x: W - R + 12, y: y + H / 2 + 4 }, b.n ? `\u00d7\u2009${digits(b.typical, 3)}, at most \u00d7\u2009${digits(b.most, 3)}` : "nothing to compare"),
+        b.win ? h("text", { x: W - R + 150, y: y + H / 2 + 4, class: "quiet" }, `best: ${a.texts[b.win[0]]} in ${percent(b.win[1] / b.n, 0)}`) : "");
+    });
+    svg.style.maxWidth = W + "px";
+    box.replaceChildren(svg);
+  };
+  toolbar(s, chooser("of", m.figures.map((x) => [x.key, x.title]), f.key, (k) => { f = m.figure(k); fill(); }));
+  s.append(box, h("p", { class: "note" }, "Greatest over least when one axis varies and the others stay. Bar: the middle of all such groups; line: the greatest. Of the points that the filter leaves."));
+  let late = 0;
+  m.listeners.push((what) => { if (what !== "pick") { clearTimeout(late); late = setTimeout(fill, 60); } });
+  drawers.push(fill);
+  return { get bars() { return bars; } };
+};
+
+const parallelSection = (m) => {
+  const s = section("parallel", "All axes at once"), MOST = 1500;
+  const note = h("p", { class: "note" });
+  const tracks = [...m.axes.map((a, i) => ({ name: a.name, n: a.texts.length, at: (r) => (r[COORD][i] < 0 ? null : a.texts.length > 1 ? r[COORD][i] / (a.texts.length - 1) : 0.5), texts: a.texts }))];
+  const c = canvas((w) => (w < 560 ? 300 : 340), (g, w, tall) => {
+    const figures = m.figures.filter((f) => f.objective).slice(0, 2);
+    if (!figures.length && m.main) figures.push(m.main);
+    const all = [...tracks, ...figures.map((f) => {
+      const known = m.rows.filter((r) => r[f.at] !== null), low = lowest(known, (r) => r[f.at]), high = highest(known, (r) => r[f.at]), l = low > 0 && high / low > 20;
+      const t = l ? Math.log : (v) => v, span = t(high) - t(low) || 1;
+      return { name: f.title, figure: f, low, high, at: (r) => (r[f.at] === null ? null : (t(r[f.at]) - t(low)) / span) };
+    })];
+    const L = 40, R = 70, T = 26, B = 20, xs = all.map((_, i) => L + (i * (w - L - R)) / Math.max(1, all.length - 1)), y = (v) => tall - B - v * (tall - T - B);
+    const rows = m.shown.filter((r) => !m.main || r[m.main.at] !== null), every = Math.ceil(rows.length / MOST), last = all[all.length - 1];
+    const drawn = every > 1 ? rows.filter((_, i) => i % every === 0) : rows;
+    const line = (r) => { g.beginPath(); let pen = false; all.forEach((a, i) => { const v = a.at(r); if (v === null) { pen = false; return; } if (pen) g.lineTo(xs[i], y(v)); else g.moveTo(xs[i], y(v)); pen = true; }); g.stroke(); };
+    g.lineWidth = 1; g.globalAlpha = clamp(40 / Math.max(1, drawn.length), 0.1, 0.8);
+    for (const r of drawn) { g.strokeStyle = heatColour(0.15 + 0.75 * (last.at(r) ?? 0)); line(r); }
+    g.globalAlpha = 1;
+    m.pick.forEach((r, i) => { g.strokeStyle = palette.focus; g.lineWidth = 2.4; g.setLineDash(i ? [6, 4] : []); line(r); });
+    g.setLineDash([]); g.lineWidth = 1;
+    all.forEach((a, i) => {
+      g.strokeStyle = palette.ink; g.beginPath(); g.moveTo(xs[i], T); g.lineTo(xs[i], tall - B); g.stroke();
+      g.textAlign = i ? (i === all.length - 1 ? "center" : "center") : "left"; g.fillStyle = palette.ink; g.fillText(a.name, i ? xs[i] : 4, 10); g.textAlign = "left";
+      const mark = (v, text) => { const q = g.measureText(text).width; g.fillStyle = palette.panel; g.globalAlpha = 0.8; g.fillRect(xs[i] + 3, y(v) - 7, q + 5, 14); g.globalAlpha = 1; g.fillStyle = palette.ink; g.fillText(text, xs[i] + 5, y(v)); };
+      if (a.texts) a.texts.forEach((t, k) => { if (a.texts.length < 20 || k % Math.ceil(a.texts.length / 12) === 0) mark(a.texts.length > 1 ? k / (a.texts.length - 1) : 0.5, t.length > 16 ? t.slice(0, 15) + "\u2026" : t); });
+      else { mark(0, SHOW[a.figure.kind](a.low)); mark(1, SHOW[a.figure.kind](a.high)); }
+    });
+    note.textContent = every > 1 ? `One in ${every} of ${plural(rows.length, "point")} is drawn; the filter above chooses.` : `${plural(rows.length, "point")}; A is drawn whole, B dashed.`;
+  }, "Parallel coordinates of all axes and the objectives");
+  s.append(h("div", { class: "stage" }, c), note);
+  m.listeners.push(() => c.paint());
+};

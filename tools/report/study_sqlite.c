@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A study's results from SQLite. One of the two files that know it (the other writes them). */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/report/study_data.h"
+
+enum { SCHEMA_VERSION = 1, PATIENCE_MS = 3000 };
+
+static const char *const figures[RLT_STUDY_FIGURES] = {"time_ps",
+                                                       "iteration_time_ps",
+                                                       "compute_ps",
+                                                       "exposed_comm_ps",
+                                                       "host_ps",
+                                                       "idle_ps",
+                                                       "events",
+                                                       "messages",
+                                                       "bytes",
+                                                       "busiest_utilization",
+                                                       "bound_ps",
+                                                       "memory_bytes",
+                                                       "model_flops_utilization",
+                                                       "tokens_per_second",
+                                                       "busbw_GBps"};
+
+struct rlt_study {
+    char *path;
+    sqlite3 *db;
+    sqlite3_stmt *head, *axes, *points, *links;
+};
+
+const char *rlt_study_figure_name(uint32_t i)
+{
+    return i < RLT_STUDY_FIGURES ? figures[i] : NULL;
+}
+
+bool rlt_is_study(const char *path)
+{
+    char begin[16];
+    FILE *f = fopen(path, "rb");
+    bool is =
+        f && fread(begin, 1, sizeof begin, f) == sizeof begin && memcmp(begin, "SQLite format 3", 16) == 0;
+    if (f)
+        fclose(f);
+    return is;
+}
+
+static int complain(rlt_study *s, rlt_error *err)
+{
+    int code = sqlite3_extended_errcode(s->db) & 0xff;
+    if (code == SQLITE_NOMEM)
+        return rlt_nomem(err);
+    if (code == SQLITE_ERROR) /* no such table or column */
+        return rlt_fail(err, RLT_ESCHEMA, s->path, "not the results of a study: %s", sqlite3_errmsg(s->db));
+    return rlt_fail(err, code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? RLT_EMALFORMED : RLT_EIO, s->path,
+                    "cannot read: %s", sqlite3_errmsg(s->db));
+}
+
+static int prepare(rlt_study *s, const char *sql, sqlite3_stmt **out, rlt_error *err)
+{
+    return sqlite3_prepare_v2(s->db, sql, -1, out, NULL) == SQLITE_OK ? 0 : complain(s, err);
+}
+
+static int prepare_points(rlt_study *s, rlt_error *err)
+{
+    char sql[1200] =
+        "SELECT p.point, p.replica, p.name, p.coordinates, p.options, p.status, p.error, p.same_as, "
+        "r.busiest_link";
+    for (int i = 0; i < RLT_STUDY_FIGURES; i++)
+        snprintf(sql + strlen(sql), sizeof sql - strlen(sql), ", r.%s", figures[i]);
+    snprintf(sql + strlen(sql), sizeof sql - strlen(sql),
+             " FROM point p LEFT JOIN result r ON r.point = COALESCE(p.same_as, p.point) ORDER BY p.point");
+    return prepare(s, sql, &s->points, err);
+}
+
+int rlt_study_open(const char *path, rlt_study **out, rlt_error *err)
+{
+    rlt_study *s = calloc(1, sizeof *s);
+    int rc = 0;
+    *out = NULL;
+    if (!s || !(s->path = strdup(path))) {
+        free(s);
+        return rlt_nomem(err);
+    }
+    if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+        rc = s->db ? rlt_fail(err, RLT_EIO, path, "cannot open: %s", sqlite3_errmsg(s->db)) : rlt_nomem(err);
+        goto fail;
+    }
+    sqlite3_busy_timeout(s->db, PATIENCE_MS);
+    /* One instant for all that is read. */
+    if (sqlite3_exec(s->db, "PRAGMA trusted_schema = OFF; BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
+        rc = complain(s, err);
+        goto fail;
+    }
+    if ((rc = prepare(
+             s, "SELECT schema_version, name, text, hash, ringlet, points, objectives, shard FROM study",
+             &s->head, err)) ||
+        (rc = prepare(s, "SELECT name, \"values\" FROM axis ORDER BY axis", &s->axes, err)) ||
+        (rc = prepare_points(s, err)) ||
+        (rc = prepare(s,
+                      "SELECT point, id, dim, count, bytes, busy_ps, utilization FROM link ORDER BY point, "
+                      "utilization DESC, id",
+                      &s->links, err)))
+        goto fail;
+    *out = s;
+    return 0;
+fail:
+    rlt_study_close(s);
+    return rc;
+}
+
+void rlt_study_close(rlt_study *s)
+{
+    if (!s)
+        return;
+    sqlite3_finalize(s->head);
+    sqlite3_finalize(s->axes);
+    sqlite3_finalize(s->points);
+    sqlite3_finalize(s->links);
+    sqlite3_close(s->db);
+    free(s->path);
+    free(s);
+}
+
+/* 1: a row, 0: the end. */
+static int step(rlt_study *s, sqlite3_stmt *q, rlt_error *err)
+{
+    int rc = sqlite3_step(q);
+    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : complain(s, err);
+}
+
+static const char *text(sqlite3_stmt *q, int column)
+{
+    return (const char *)sqlite3_column_text(q, column);
+}
+
+int rlt_study_head_of(rlt_study *s, rlt_study_head *out, rlt_error *err)
+{
+    int rc;
+    sqlite3_reset(s->head);
+    if ((rc = step(s, s->head, err)) < 0)
+        return rc;
+    if (rc == 0)
+        return rlt_fail(err, RLT_ESCHEMA, s->path, "not the results of a study: 'study' is empty");
+    if (sqlite3_column_int64(s->head, 0) != SCHEMA_VERSION)
+        return rlt_fail(err, RLT_ESCHEMA, s->path, "schema version %lld, where %d is known",
+                        (long long)sqlite3_column_int64(s->head, 0), SCHEMA_VERSION);
+    *out = (rlt_study_head){.name = text(s->head, 1),
+                            .text = text(s->head, 2),
+                            .hash = text(s->head, 3),
+                            .ringlet = text(s->head, 4),
+                            .points = sqlite3_column_int64(s->head, 5),
+                            .objectives = text(s->head, 6),
+                            .shard = text(s->head, 7)};
+    return 0;
+}
+
+int rlt_study_next_axis(rlt_study *s, const char **name, const char **values, rlt_error *err)
+{
+    int rc = step(s, s->axes, err);
+    if (rc <= 0)
+        return rc;
+    *name = text(s->axes, 0);
+    *values = text(s->axes, 1);
+    return 1;
+}
+
+static rlt_study_figure figure(sqlite3_stmt *q, int column)
+{
+    switch (sqlite3_column_type(q, column)) {
+    case SQLITE_INTEGER:
+        return (rlt_study_figure){.kind = RLT_FIGURE_WHOLE, .whole = sqlite3_column_int64(q, column)};
+    case SQLITE_FLOAT:
+        return (rlt_study_figure){.kind = RLT_FIGURE_REAL, .real = sqlite3_column_double(q, column)};
+    default:
+        return (rlt_study_figure){.kind = RLT_FIGURE_NONE};
+    }
+}
+
+int rlt_study_next_point(rlt_study *s, rlt_study_point *out, rlt_error *err)
+{
+    sqlite3_stmt *q = s->points;
+    int rc = step(s, q, err);
+    if (rc <= 0)
+        return rc;
+    *out = (rlt_study_point){.point = sqlite3_column_int64(q, 0),
+                             .replica = sqlite3_column_int64(q, 1),
+                             .name = text(q, 2),
+                             .coordinates = text(q, 3),
+                             .options = text(q, 4),
+                             .status = text(q, 5),
+                             .error = text(q, 6),
+                             .same_as =
+                                 sqlite3_column_type(q, 7) == SQLITE_NULL ? -1 : sqlite3_column_int64(q, 7),
+                             .busiest_link = text(q, 8)};
+    for (int i = 0; i < RLT_STUDY_FIGURES; i++)
+        out->figures[i] = figure(q, 9 + i);
+    return 1;
+}
+
+int rlt_study_next_link(rlt_study *s, rlt_study_link *out, rlt_error *err)
+{
+    sqlite3_stmt *q = s->links;
+    int rc = step(s, q, err);
+    if (rc <= 0)
+        return rc;
+    *out =
+        (rlt_study_link){sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2),
+                         sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4), sqlite3_column_int64(q, 5),
+                         sqlite3_column_double(q, 6)};
+    return 1;
+}
