@@ -74,7 +74,7 @@ $(BUILD)/libringlet.a: $(LIB_OBJ)
 
 $(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) -lhttp_parser -lm -lpthread
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)

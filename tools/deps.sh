@@ -12,6 +12,8 @@ done
 for l in $libraries; do
     pkg-config --exists "${l%%:*}" 2>/dev/null || missing="$missing ${l##*:}"
 done
+# No pkg-config file comes with it.
+[ -r /usr/include/http_parser.h ] || missing="$missing libhttp-parser-dev"
 [ -z "$missing" ] && exit 0
 line="apt-get install -y --no-install-recommends$missing libc6-dev"
 if [ "${1:-}" = check ] || ! command -v apt-get >/dev/null 2>&1; then

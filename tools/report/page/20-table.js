@@ -2,7 +2,7 @@
 //
 // columns: {key, title, unit, kind: text|time|bytes|rate|percent|count|real, get(row)}. A filter is words that must be
 // in the row and terms such as transfer>100us, bytes<=4MiB, algorithm=ring, utilization>=50%, -name=x (not).
-const SHOW = { text: (v) => v ?? "\u2013", time: (v) => time(v), bytes, rate, percent: (v) => percent(v), count, real: (v) => (v === null || v === undefined ? "\u2013" : digits(v)) };
+const SHOW = { text: (v) => v ?? "\u2013", time: (v) => time(v), bytes, rate, percent: (v) => percent(v), count, real: (v) => (v === null || v === undefined ? "\u2013" : Number.isInteger(v) ? count(v) : digits(v)) };
 const ROW = 24;
 
 const matcher = (text, columns) => {

@@ -14,7 +14,8 @@ const paretoSection = (m) => {
     const values = rows.map((r) => r[f.at]), low = lowest(values, (v) => v), high = highest(values, (v) => v);
     const l = log && low > 0 && high / low > 20, t = l ? Math.log10 : (v) => v, lo = t(low), span = t(high) - lo || 1;
     const to = (v) => a + ((t(v) - lo) / span) * (b - a), ticks = [];
-    if (l) for (let p = Math.floor(Math.log10(low)); p <= Math.log10(high) + 1; p++) { for (const k of high / low > 3000 ? [1] : [1, 3]) { const v = k * 10 ** p; if (v >= low && v <= high) ticks.push(v); } }
+    if (l && f.kind === "bytes") { for (let v = 4 ** Math.ceil(Math.log(low) / Math.log(4)); v <= high; v *= 4) ticks.push(v); }
+    else if (l) for (let p = Math.floor(Math.log10(low)); p <= Math.log10(high) + 1; p++) { for (const k of high / low > 3000 ? [1] : [1, 3]) { const v = k * 10 ** p; if (v >= low && v <= high) ticks.push(v); } }
     else { const step = niceStep(span, 6); for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-6; v += step) ticks.push(v); }
     return { to, ticks };
   };
