@@ -9,7 +9,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench validate design-page install uninstall deps format check-format clean
+# Targets: all (default) demo test bench validate install uninstall deps deps-page format check-format clean
 # all needs the packages there; demo, test and bench install what is missing (as root or through sudo) first.
 
 CC         ?= gcc
@@ -153,6 +153,12 @@ uninstall:
 deps:
 	@if [ '$(DEPS)' != no ]; then tools/deps.sh; fi
 
+# What the tests of pages use beside: a browser, and what drives it (in the build folder).
+deps-page:
+	@tools/deps.sh page
+	@[ -d $(BUILD)/page/node_modules/playwright-core ] || \
+	    { mkdir -p $(BUILD)/page && cd $(BUILD)/page && npm install --silent --no-audit --no-fund --ignore-scripts playwright-core; }
+
 # These begin on a bare machine, so what they build is made by a second make, after the packages are there.
 demo: deps
 	@$(MAKE) --no-print-directory all
@@ -214,7 +220,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests bench benches validate design-page deps install uninstall format check-format clean FORCE
+.PHONY: all demo test tests bench benches validate deps deps-page install uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

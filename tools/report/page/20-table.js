@@ -44,7 +44,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
   let shown = rows, key = sort ? sort.key : null, down = sort ? sort.down : false, printing = false, first = -1, last = -1, cursor = -1;
   const body = h("tbody");
   const heads = columns.map((c) => h("th", { class: c.kind === "text" ? "" : "n", scope: "col" },
-    h("button", { type: "button", title: c.help || "Sort by " + c.title, onclick: () => { down = key === c.key ? !down : c.kind !== "text"; key = c.key; order(); } },
+    h("button", { type: "button", title: c.help || "Sort by " + c.title, onclick: () => { down = key === c.key ? !down : c.kind !== "text"; key = c.key; order(); apply(); } },
       c.title, h("span", { "aria-hidden": "true" }), h("small", {}, c.unit || ""))));
   const grid = h("div", { class: "grid", tabindex: "0", role: "region", "aria-label": label },
     h("table", { "aria-rowcount": rows.length }, h("caption", { class: "unseen" }, label), h("thead", {}, h("tr", {}, heads)), body));
@@ -73,11 +73,14 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
     body.replaceChildren(...(a ? [space(a * ROW)] : []), ...shown.slice(a, b).map((r, i) => line(r, a + i)),
       ...(b < shown.length && !printing ? [space((shown.length - b) * ROW)] : []));
   };
+  // All rows are sorted once, and a filter keeps their order.
+  let sorted = rows;
   const order = () => {
     const c = columns.find((k) => k.key === key);
+    sorted = rows;
     if (c) {
       const sign = down ? -1 : 1;
-      shown = shown.slice().sort((x, y) => {
+      sorted = rows.slice().sort((x, y) => {
         const a = c.get(x), b = c.get(y);
         if (a === b) return 0;
         if (a === null || a === undefined) return 1;
@@ -90,16 +93,14 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
       t.setAttribute("aria-sort", on ? (down ? "descending" : "ascending") : "none");
       t.querySelector("span").textContent = on ? (down ? " \u25be" : " \u25b4") : "";
     });
-    render(true);
   };
   const apply = () => {
-    const began = performance.now(), text = input.value.trim();
-    shown = text ? rows.filter(matcher(text, columns)) : rows.slice();
+    const text = input.value.trim();
+    shown = text ? sorted.filter(matcher(text, columns)) : sorted.slice();
     grid.scrollTop = 0;
-    order();
+    render(true);
     number.textContent = shown.length === rows.length ? plural(rows.length, "row") : `${count(shown.length)} of ${plural(rows.length, "row")}`;
     if (onFilter) onFilter(shown);
-    table.filterMs = performance.now() - began;
   };
   input.addEventListener("input", apply);
   grid.addEventListener("scroll", () => render(false), { passive: true });
@@ -115,8 +116,9 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
     render(true);
   });
   printers.push((on) => { printing = on; render(true); });
-  const table = { grid, input, number, apply, filterMs: 0, get rows() { return shown; }, set rows(r) { rows = r; apply(); }, render: () => render(true),
+  const table = { grid, input, number, get rows() { return shown; }, set rows(r) { rows = r; order(); apply(); }, render: () => render(true),
     filter(text) { input.value = text; apply(); } };
+  order();
   apply();
   return table;
 };

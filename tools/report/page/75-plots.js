@@ -2,11 +2,17 @@
 const paretoSection = (m) => {
   const s = section("pareto", "Trade-offs"), names = m.figures.map((f) => [f.key, f.title]);
   let x = m.figures[Math.min(1, m.figures.length - 1)], y = m.figures[0], shade = m.axes.length ? 0 : -1, log = true, marks = [];
-  let front = [];
+  let front = [], sorted = [], sortedFor = "", sortedOf = null, stamp = 0, ramp = [];
   // Points that no other beats in both.
   const findFront = () => {
     const sx = x.goal === "max" ? -1 : 1, sy = y.goal === "max" ? -1 : 1;
-    const known = m.shown.filter((r) => r[x.at] !== null && r[y.at] !== null).sort((a, b) => sx * (a[x.at] - b[x.at]) || sy * (a[y.at] - b[y.at]));
+    if (sortedFor !== x.key + sx + y.key + sy || sortedOf !== m.rows) {
+      sorted = m.rows.filter((r) => r[x.at] !== null && r[y.at] !== null).sort((a, b) => sx * (a[x.at] - b[x.at]) || sy * (a[y.at] - b[y.at]));
+      sortedFor = x.key + sx + y.key + sy; sortedOf = m.rows;
+    }
+    stamp++;
+    for (const r of m.shown) r.stamp = stamp; // what the filter leaves
+    const known = sorted.filter((r) => r.stamp === stamp);
     let best = Infinity;
     front = known.filter((r) => { if (sy * r[y.at] >= best) return false; best = sy * r[y.at]; return true; });
   };
@@ -35,7 +41,7 @@ const paretoSection = (m) => {
   const colourOf = (r) => {
     if (shade < 0) return palette.compute;
     const n = m.axes[shade].texts.length, i = r[COORD][shade];
-    return i < 0 ? palette.quiet : heatColour(0.12 + (0.8 * i) / Math.max(1, n - 1));
+    return i < 0 ? palette.quiet : (ramp[i] ||= heatColour(0.12 + (0.8 * i) / Math.max(1, n - 1)));
   };
   const c = canvas((w) => clamp(w * 0.6, 260, 430), (g, w, tall) => {
     const rows = m.rows.filter((r) => r[x.at] !== null && r[y.at] !== null), L = 84, B = 34;
@@ -47,8 +53,9 @@ const paretoSection = (m) => {
     for (const v of sy.ticks) { const p = Math.round(sy.to(v)) + 0.5; g.beginPath(); g.moveTo(L, p); g.lineTo(w - 8, p); g.stroke(); g.textAlign = "right"; g.fillText(SHOW[y.kind](v), L - 6, p); }
     g.fillStyle = palette.ink; g.textAlign = "center"; g.fillText(`${x.title} (${x.goal === "max" ? "more" : "less"} is better)`, (w + L) / 2, tall - 9);
     g.save(); g.translate(9, tall / 2); g.rotate(-Math.PI / 2); g.fillText(`${y.title} (${y.goal === "max" ? "more" : "less"} is better)`, 0, 0); g.restore(); g.textAlign = "left";
-    const shown = new Set(m.shown), many = rows.length > 1500;
-    if (m.shown.length < m.rows.length) { g.fillStyle = palette.rule; for (const r of rows) if (!shown.has(r)) g.fillRect(sx.to(r[x.at]) - 1, sy.to(r[y.at]) - 1, 2, 2); }
+    const many = rows.length > 1500;
+    ramp = [];
+    if (m.shown.length < m.rows.length) { g.fillStyle = palette.rule; for (const r of rows) if (r.stamp !== stamp) g.fillRect(sx.to(r[x.at]) - 1, sy.to(r[y.at]) - 1, 2, 2); }
     for (const r of m.shown) {
       if (r[x.at] === null || r[y.at] === null) continue;
       const px = sx.to(r[x.at]), py = sy.to(r[y.at]);
@@ -137,7 +144,7 @@ const sensitivitySection = (m) => {
 };
 
 const parallelSection = (m) => {
-  const s = section("parallel", "All axes at once"), MOST = 1500;
+  const s = section("parallel", "All axes at once"), MOST = 800;
   const note = h("p", { class: "note" });
   const tracks = [...m.axes.map((a, i) => ({ name: a.name, n: a.texts.length, at: (r) => (r[COORD][i] < 0 ? null : a.texts.length > 1 ? r[COORD][i] / (a.texts.length - 1) : 0.5), texts: a.texts }))];
   const c = canvas((w) => (w < 560 ? 300 : 340), (g, w, tall) => {
@@ -167,5 +174,7 @@ const parallelSection = (m) => {
     note.textContent = every > 1 ? `One in ${every} of ${plural(rows.length, "point")} is drawn; the filter above chooses.` : `${plural(rows.length, "point")}; A is drawn whole, B dashed.`;
   }, "Parallel coordinates of all axes and the objectives");
   s.append(h("div", { class: "stage" }, c), note);
-  m.listeners.push(() => c.paint());
+  // The table answers first: this is the slowest to draw.
+  let late = 0;
+  m.listeners.push((what) => { clearTimeout(late); if (what === "pick") c.paint(); else late = setTimeout(() => c.paint(), 120); });
 };

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Opens pages in headless Chromium and asks them. Prints TAP. node page_test.js DIR, where DIR has what test_page.sh made:
+// run.html run.json big.html study.html study-facts.json; with a URL behind it, the page that is served there, too.
+const path = require("path"), fs = require("fs");
+const [dir, url, playwright, chromium] = process.argv.slice(2);
+const { chromium: browserType } = require(playwright);
+let n = 0, failed = 0;
+const ok = (good, name, got) => { n++; if (!good) failed++; console.log(`${good ? "ok" : "not ok"} ${n} - ${name}`); if (!good && got !== undefined) console.log("# got " + JSON.stringify(got)); };
+const shots = process.env.SHOTS;
+
+(async () => {
+  const browser = await browserType.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const open = async (target, options = {}) => {
+    const context = await browser.newContext({ viewport: { width: options.width || 1280, height: 900 }, colorScheme: options.scheme || "light" });
+    const page = await context.newPage(), errors = [], requests = [];
+    page.on("console", (m) => { if (m.type() === "error" || m.type() === "warning") errors.push(m.text()); });
+    page.on("pageerror", (e) => errors.push(String(e)));
+    page.on("request", (r) => { if (!r.url().startsWith("data:")) requests.push(r.url()); });
+    await page.goto(target.startsWith("http") ? target : "file://" + path.resolve(dir, target), { waitUntil: "load" });
+    // Until it has been painted, from when the document was asked for.
+    const opened = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0))));
+    return { page, errors, requests, opened, close: () => context.close() };
+  };
+  const shot = async (p, name) => { if (shots) await p.page.screenshot({ path: path.join(shots, name + ".png"), fullPage: true }); };
+  const text = (page, selector) => page.$eval(selector, (e) => e.innerText.replace(/\u2009/g, " "));
+  const figures = (page) => page.$$eval(".figure", (list) => Object.fromEntries(list.map((f) => [f.querySelector("span").innerText, f.querySelector("b").innerText.replace(/\u2009/g, " ")])));
+  const inked = (page, selector) => page.$eval(selector, (c) => { const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; const s = new Set(); for (let i = 0; i < d.length; i += 4 * 37) if (d[i + 3]) s.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]); return s.size; });
+
+  // ---- a run
+  const result = JSON.parse(fs.readFileSync(path.join(dir, "run.json"), "utf8"));
+  const clean = (p) => ok(p.errors.length === 0, "no error, no warning", p.errors);
+  let p = await open("run.html");
+  clean(p);
+  ok(p.requests.length === 1, "no request but the file itself", p.requests);
+  let f = await figures(p.page);
+  const ms = (ps) => (ps / 1e9).toPrecision(4) + " ms";
+  ok(f["iteration"] === ms(result.iteration_time_ps[0]), "iteration time", [f["iteration"], ms(result.iteration_time_ps[0])]);
+  const span = result.compute_ps + result.exposed_comm_ps + result.host_ps + result.idle_ps;
+  ok(f["compute"] === ((100 * result.compute_ps) / span).toFixed(1) + " %", "share of compute", f["compute"]);
+  const busiest = Math.max(...result.links.map((l) => l.utilization));
+  ok(f["busiest link"] === (100 * busiest).toFixed(1) + " %", "busiest link", f["busiest link"]);
+  ok(+(f["ranks"]) === result.ranks.length, "ranks");
+  const rows = await p.page.$$eval("#collectives tbody tr:not(.space)", (l) => l.map((r) => [...r.cells].map((c) => c.innerText.trim().replace(/\u2009/g, " "))));
+  ok(rows.length === result.collectives.length && rows.every((r, i) => r[1] === result.collectives[i].collective && r[3] === String(result.collectives[i].ranks)), "the collectives, in order", rows.length);
+  const shown = await p.page.evaluate(() => window.ringlet.parts.ranks.rows.map((r) => r[3] + r[5] + r[6] + r[7] - r[2]));
+  ok(shown.every((x) => x === 0), "compute, exposed, host and idle of a rank add up to its span");
+  ok((await inked(p.page, "#timeline canvas")) > 4, "the timeline is drawn");
+  ok((await inked(p.page, "#heat canvas")) > 3, "links over time are drawn");
+  ok((await p.page.$$eval("#network svg path", (l) => l.length)) === 16, "every link of the network is drawn");
+  const timelineSum = await p.page.evaluate(() => { // decoded anew from what the page carries
+    const t = window.ringlet.data.timeline, labels = t.labels.map((l) => l.split("\t")); let sum = 0, events = 0;
+    for (const tr of t.tracks.filter((x) => x.rank === 0)) {
+      const b = Uint8Array.from(atob(tr.data), (c) => c.charCodeAt(0)); let at = 0;
+      const next = () => { let x = 0, m = 1, c; do { c = b[at++]; x += (c & 127) * m; m *= 128; } while (c > 127); return x; };
+      for (let i = 0; i < tr.n; i++) { next(); const d = next(), l = next(); if (l % 2) { next(); next(); } events++; if (labels[Math.floor(l / 2)][0] === "collective") sum += d; }
+    }
+    return [sum, events];
+  });
+  ok(timelineSum[0] === result.ranks[0].comm_transfer_ps, "collectives in the timeline last as long as the result says", timelineSum);
+  // Zooming: by key, by wheel, and back.
+  await p.page.focus("#timeline canvas");
+  const range = () => p.page.evaluate(() => window.ringlet.parts.timeline.range);
+  const all = await range();
+  await p.page.keyboard.press("+");
+  const near = await range();
+  ok(near[1] - near[0] < (all[1] - all[0]) * 0.7, "plus zooms in", near);
+  await p.page.keyboard.press("ArrowRight");
+  ok((await range())[0] > near[0], "an arrow pans");
+  await p.page.hover("#timeline canvas");
+  await p.page.keyboard.down("Control"); await p.page.mouse.wheel(0, -300); await p.page.keyboard.up("Control");
+  ok((await range())[1] - (await range())[0] < (near[1] - near[0]) * 0.7, "the wheel zooms");
+  await p.page.keyboard.press("Home");
+  ok((await range())[1] - (await range())[0] === all[1] - all[0], "Home shows the whole run");
+  await p.page.keyboard.press("n");
+  await p.page.waitForTimeout(50);
+  ok(/rank 0, .*(ms|\u00b5s)/.test(await text(p.page, "#timeline .detail")), "N reads an event", await text(p.page, "#timeline .detail"));
+  await p.page.fill("#collectives input", "bytes>50MiB");
+  const want = result.collectives.filter((c) => c.bytes > 50 * 2 ** 20).length;
+  ok((await p.page.$$eval("#collectives tbody tr:not(.space)", (l) => l.length)) === want, "a filter by bytes leaves " + want);
+  await p.page.click("#theme");
+  ok((await p.page.evaluate(() => document.documentElement.dataset.theme)) === "dark", "dark on request");
+  const names = await p.page.$$eval("button, input, select, canvas, svg[role=img]", (l) => l.filter((e) => !(e.innerText || e.getAttribute("aria-label") || e.labels?.length || e.title)).map((e) => e.outerHTML.slice(0, 80)));
+  ok(names.length === 0, "everything that can be used has a name", names);
+  const small = await open("run.html", { width: 400 });
+  ok(await small.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), "400 pixels wide: nothing sticks out", await small.page.evaluate(() => document.documentElement.scrollWidth));
+  await shot(small, "run-400");
+  await small.close();
+  await shot(p, "run-dark");
+  if (shots) { await p.page.pdf({ path: path.join(shots, "run.pdf"), format: "A4" }); }
+  await p.close();
+
+  // ---- a run of 1024 ranks
+  p = await open("big.html");
+  clean(p);
+  f = await figures(p.page);
+  ok(f["ranks"].replace(/\s/g, "") === "1024", "1024 ranks", f["ranks"]);
+  console.log(`# measured: page of 1024 ranks (${(fs.statSync(path.join(dir, "big.html")).size / 1e6).toFixed(2)} MB) painted after ${p.opened.toFixed(0)} ms (goal 2000)`);
+  ok(p.opened < 10000, "the page of 1024 ranks opens within five times its goal", p.opened);
+  const frame = await p.page.evaluate(() => { const t = window.ringlet.parts.timeline; const began = performance.now(); for (let i = 0; i < 10; i++) { t.zoom(i % 2 ? 2 : 0.5); t.canvas.paintNow(); } return (performance.now() - began) / 10; });
+  console.log(`# measured: a zoom of its timeline is drawn in ${frame.toFixed(1)} ms`);
+  await shot(p, "big");
+  await p.close();
+
+  // ---- a study of 10 000 points
+  const facts = JSON.parse(fs.readFileSync(path.join(dir, "study-facts.json"), "utf8"));
+  p = await open("study.html");
+  clean(p);
+  ok(p.requests.length === 1, "a study makes no request", p.requests);
+  ok((await p.page.evaluate(() => window.broken)) === undefined && (await p.page.$$eval("h1 b", (l) => l.length)) === 0, "text of the study stays text");
+  console.log(`# measured: page of 10 000 points (${(fs.statSync(path.join(dir, "study.html")).size / 1e6).toFixed(2)} MB) painted after ${p.opened.toFixed(0)} ms (goal 2000)`);
+  ok(p.opened < 10000, "the page of 10 000 points opens within five times its goal", p.opened);
+  const status = () => p.page.$eval("#points [role=status]", (e) => e.innerText.replace(/\s/g, ""));
+  const filter = async (words) => {
+    await p.page.fill("#points input", "");
+    return p.page.evaluate((w) => new Promise((done) => { const i = document.querySelector("#points input"); const began = performance.now(); i.value = w; i.dispatchEvent(new Event("input"));
+      requestAnimationFrame(() => setTimeout(() => done(performance.now() - began), 0)); }), words);
+  };
+  let worst = 0;
+  for (const [words, number] of facts.filters) {
+    const took = await filter(words);
+    worst = Math.max(worst, took);
+    ok((await p.page.evaluate(() => window.ringlet.parts.table.rows.length)) === number, `'${words}' leaves ${number}`, await status());
+  }
+  console.log(`# measured: a filter of 10 000 points is answered and painted in ${worst.toFixed(0)} ms at most (goal 100)`);
+  ok(worst < 500, "a filter answers within five times its goal", worst);
+  await filter("");
+  const front = await p.page.evaluate(() => window.ringlet.parts.pareto.front.map((r) => r[0]));
+  ok(JSON.stringify(front.slice().sort((a, b) => a - b)) === JSON.stringify(facts.front), "the points that nothing beats", front);
+  const first = await p.page.$eval("#points tbody tr", (r) => r.cells[0].innerText);
+  ok(+first === facts.best, "sorted by the objective, the best first", first);
+  await p.page.focus("#points .grid");
+  await p.page.keyboard.press("ArrowDown"); await p.page.keyboard.press("Enter");
+  await p.page.keyboard.press("ArrowDown"); await p.page.keyboard.press("Enter");
+  ok((await p.page.$$eval("#compare thead th", (l) => l.length)) === 4, "two points chosen by keyboard stand side by side");
+  const bars = await p.page.evaluate(() => window.ringlet.parts.sensitivity.bars.map((b) => [window.ringlet.parts.model.axes[b.axis].name, b.typical, b.most]));
+  ok(bars[0][0] === facts.matters && bars.every((b) => b[1] >= 1 && b[2] >= b[1]), "what matters most is " + facts.matters, bars);
+  ok(Math.abs(bars.find((b) => b[0] === "pp")[2] / facts.pp_most - 1) < 1e-9, "the greatest ratio along pp", [bars, facts.pp_most]);
+  await shot(p, "study");
+  await p.close();
+  for (const [name, o] of [["study-dark", { scheme: "dark" }], ["study-400", { width: 400 }]]) {
+    p = await open("study.html", o);
+    if (o.width) ok(await p.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), "a study 400 pixels wide: nothing sticks out", await p.page.evaluate(() => document.documentElement.scrollWidth));
+    await shot(p, name);
+    await p.close();
+  }
+
+  // ---- served, with a what-if
+  if (url) {
+    p = await open(url);
+    await p.page.fill("#whatif input[name=name]", "tried");
+    await p.page.fill("#whatif input[name=model]", "transformer:layers=4");
+    await p.page.fill("#whatif input[name=topology]", "switch:8@50GB/s,1us");
+    await p.page.click("#whatif button[type=submit]");
+    await p.page.waitForFunction(() => window.ringlet.parts.model.rows.some((r) => r[1] === "tried" && r[4] === "what-if"), null, { timeout: 20000 }).catch(() => {});
+    const row = await p.page.evaluate(() => window.ringlet.parts.model.rows.find((r) => r[1] === "tried"));
+    ok(row && row[9] === facts.what_if_ps, "a what-if runs and stands among the points with its time", [row, facts.what_if_ps]);
+    await p.page.fill("#whatif input[name=topology]", "nonsense");
+    await p.page.click("#whatif button[type=submit]");
+    await p.page.waitForSelector("#whatif .state-failed:not(:empty)", { timeout: 10000 }).catch(() => {});
+    ok(/nonsense/.test(await text(p.page, "#whatif")), "one that fails says why");
+    ok(p.requests.every((r) => r.startsWith(url)), "requests go to the server alone");
+    clean(p);
+    await shot(p, "live");
+    await p.close();
+  }
+  await browser.close();
+  process.exit(failed ? 1 : 0);
+})().catch((e) => { console.log("not ok - " + e); process.exit(1); });
