@@ -44,10 +44,10 @@ const chooser = (label, options, chosen, onchange) => {
 const studyFigures = (m) => {
   const box = h("section", { id: "summary", "aria-label": "Summary" });
   const fill = () => {
-    const by = (s) => m.rows.filter((r) => r[STATUS] === s).length, known = m.main ? m.rows.filter((r) => r[m.main.at] !== null) : [];
+    const by = (s) => m.rows.filter((r) => r[0] >= 0 && r[STATUS] === s).length, known = m.main ? m.rows.filter((r) => r[m.main.at] !== null) : [];
     const sign = m.main && m.main.goal === "max" ? -1 : 1;
     const best = known.length ? known.reduce((a, b) => (sign * b[m.main.at] < sign * a[m.main.at] ? b : a)) : null;
-    const planned = Math.max(m.data.study.points || 0, m.rows.length), done = by("done"), failed = by("failed");
+    const planned = m.data.study.points || m.rows.length, done = by("done"), failed = by("failed");
     box.replaceChildren(h("div", { class: "figures" }, figure(`${count(done)}`, `of ${plural(planned, "point")} done`), figure(count(failed), "failed"),
       best ? figure(SHOW[m.main.kind](best[m.main.at]), `best ${m.main.title}: ${m.label(best)}`) : null,
       figure(count(m.axes.length), "axes")),
