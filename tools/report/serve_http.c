@@ -126,7 +126,8 @@ static const char *reason(int status)
                  {421, "Misdirected Request"},
                  {429, "Too Many Requests"},
                  {431, "Request Header Fields Too Large"},
-                 {500, "Internal Server Error"}};
+                 {500, "Internal Server Error"},
+                 {505, "HTTP Version Not Supported"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].status == status)
             return known[i].words;
@@ -215,6 +216,8 @@ static int on_value(http_parser *p, const char *at, size_t n)
 static int on_headers(http_parser *p)
 {
     connection *c = p->data;
+    if (p->http_major != 1)
+        return -bad(c, 505);
     /* To the parser 1 would mean: no body. */
     if (p->content_length != UINT64_MAX && p->content_length > RLT_HTTP_BODY_BYTES)
         return -bad(c, 413);
