@@ -87,6 +87,24 @@ int rlt_run_links(const rlt_run *r, bool folded, rlt_link_class **classes, uint3
 /* The instant at which the simulation ended: what utilization is relative to. */
 rlt_time rlt_run_end(const rlt_run *r);
 
+/* Exposed communication of each rank by the dimensions in use (of all communications under way; of a graph
+ * its logical ones), which add up to the rank's exposed_comm_ps; and the dimensions of each communication. */
+typedef struct rlt_exposed {
+    uint32_t n;     /* sets of dimensions: 2^dimensions */
+    rlt_time *ps;   /* of rank * n + a bit for each dimension; 0: none is known */
+    uint32_t *dims; /* of a communication */
+    bool used[1 << RLT_MAX_DIMS];
+} rlt_exposed;
+int rlt_run_exposed(const rlt_run *r, rlt_exposed *out, rlt_error *err) RLT_MUST_USE;
+void rlt_exposed_free(rlt_exposed *e);
+/* "exposed_dims": ["dim 0", "dim 0+1"], and, in its order, "exposed_by_dims_ps" of a rank; "dims" of a
+ * communication; into an open object. */
+void rlt_exposed_names(const rlt_exposed *e, rlt_jw *w);
+void rlt_exposed_rank(const rlt_exposed *e, uint32_t rank, rlt_jw *w);
+void rlt_exposed_comm(const rlt_exposed *e, uint32_t comm, rlt_jw *w);
+/* The dimensions in which the members of a communication differ, a bit each; 0: not known. */
+uint32_t rlt_run_comm_dims(const rlt_run *r, uint32_t comm);
+
 int rlt_run_table(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
 /* The members of the JSON result into a writer, whose top object is left open; `full` false: for a page, with
  * what bounds the run and without series. The writer is to be freed in every case. */

@@ -26,7 +26,7 @@ static void totals(const rlt_run *r, rlt_jw *w)
     rlt_jw_bool(w, "partial", r->partial);
 }
 
-static void ranks(const rlt_run *r, rlt_jw *w)
+static void ranks(const rlt_run *r, const rlt_exposed *e, rlt_jw *w)
 {
     rlt_jw_array(w, "ranks");
     for (uint32_t i = 0; i < r->program->n_ranks; i++) {
@@ -38,6 +38,7 @@ static void ranks(const rlt_run *r, rlt_jw *w)
         rlt_jw_i64(w, "compute_ps", k.compute_ps);
         rlt_jw_i64(w, "comm_ps", k.comm_ps);
         rlt_jw_i64(w, "exposed_comm_ps", k.exposed_comm_ps);
+        rlt_exposed_rank(e, i, w);
         rlt_jw_i64(w, "host_ps", k.host_ps);
         rlt_jw_i64(w, "idle_ps", k.idle_ps);
         rlt_jw_i64(w, "comm_wait_ps", k.comm_wait_ps);
@@ -49,7 +50,7 @@ static void ranks(const rlt_run *r, rlt_jw *w)
     rlt_jw_end_array(w);
 }
 
-static void collectives(const rlt_run *r, rlt_jw *w)
+static void collectives(const rlt_run *r, const rlt_exposed *e, rlt_jw *w)
 {
     rlt_jw_array(w, "collectives");
     for (uint32_t i = 0; i < r->program->n_comms; i++) {
@@ -61,6 +62,7 @@ static void collectives(const rlt_run *r, rlt_jw *w)
         rlt_jw_string(w, "collective", rlt_coll_name(c->kind));
         rlt_jw_string(w, "algorithm", res.algorithm ? res.algorithm : "");
         rlt_jw_u64(w, "ranks", rlt_run_comm_ranks(r, i));
+        rlt_exposed_comm(e, i, w);
         rlt_jw_u64(w, "step", c->step);
         rlt_jw_u64(w, "bytes", c->bytes);
         if (res.end_ps >= 0) {
@@ -92,14 +94,19 @@ static int links(const rlt_run *r, bool series, rlt_jw *w, rlt_error *err)
 
 int rlt_run_document(const rlt_run *r, bool full, rlt_jw *w, rlt_error *err)
 {
+    rlt_exposed exposed;
     int rc;
     rlt_document_begin(w, "run", r->args, &r->setup.inputs);
+    if ((rc = rlt_run_exposed(r, &exposed, err)))
+        return rc;
     rlt_setup_json(&r->setup, w);
     rlt_jw_string(w, "timing", r->timing ? r->timing->name : "network");
     rlt_jw_string(w, "workload", r->program->reader);
     totals(r, w);
-    ranks(r, w);
-    collectives(r, w);
+    rlt_exposed_names(&exposed, w);
+    ranks(r, &exposed, w);
+    collectives(r, &exposed, w);
+    rlt_exposed_free(&exposed);
     rlt_run_react_json(r, w);
     rlt_run_training_json(r, w);
     rlt_mapping_json(r, w);
