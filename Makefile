@@ -9,7 +9,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench validate install uninstall deps deps-page format check-format clean
+# Targets: all (default) demo test bench validate design-page install uninstall deps deps-page format check-format clean
 # all needs the packages there; demo, test and bench install what is missing (as root or through sudo) first.
 
 CC         ?= gcc
@@ -220,7 +220,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests bench benches validate deps deps-page install uninstall format check-format clean FORCE
+.PHONY: all demo test tests bench benches validate design-page deps deps-page install uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 
