@@ -52,7 +52,7 @@ exits 3 "schema version 2" report "$tmp/bad.sqlite" -o "$tmp/gone/x.html"
 exits 2 "goes with the result of a run" report "$tmp/study.sqlite" --timeline "$tmp/step.json" -o "$tmp/gone/x.html"
 expect "no file is left behind" "$(ls "$tmp/gone")" ""
 
-# Everything thinned still adds up: time of all events, drawn apart or as one.
+# A larger run, and a study.
 big="run -q --model transformer:layers=8,hidden=1024,heads=16 -t switch:8@450GB/s,500ns*switch:128@50GB/s,2us -a hierarchical"
 "$ringlet" $big --report "$tmp/big.html" >"$tmp/out" 2>"$tmp/err"
 expect "a page of 1024 ranks" "$?" 0
