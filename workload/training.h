@@ -88,6 +88,8 @@ typedef struct rlt_training {
     /* Set by rlt_training_plan: the stages of tied parameters and of their copy, which `copies` is the first
      * layer to use; the same stage where there is none. */
     uint32_t home, away, copies;
+    struct rlt_training_passes
+        *passes; /* where building a program tells its passes; borrowed; NULL: nowhere */
 } rlt_training;
 
 RLT_API rlt_training rlt_training_default(void);

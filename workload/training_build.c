@@ -38,7 +38,10 @@ typedef struct work {
     rlt_time gathered;      /* compute not yet made an operation */
     uint64_t bucket[2];     /* gradients gathered: dense, of experts; in elements */
     bool first_bucket;
-    uint32_t *reductions; /* of gradients, in this step */
+    uint32_t origin, n_ops; /* the rank's first operation, and how many */
+    uint32_t opened;        /* first operation of the pass, or RLT_NONE */
+    bool records;           /* its passes */
+    uint32_t *reductions;   /* of gradients, in this step */
     uint32_t n_reductions, reductions_room;
 } work;
 
@@ -77,9 +80,19 @@ static uint32_t add_op(work *w, rlt_op_desc *d, uint32_t after)
 {
     d->step = w->step;
     uint32_t op = rlt_build_op(w->b, d);
+    if (w->n_ops++ == 0)
+        w->origin = op;
     if (after != RLT_NONE)
         rlt_build_dep(w->b, op, after);
     return op;
+}
+
+/* The compute that follows does so after this operation. */
+static void follow(work *w, uint32_t op)
+{
+    w->last = op;
+    if (w->opened == RLT_NONE)
+        w->opened = op;
 }
 
 /* What was gathered becomes an operation. */
@@ -94,7 +107,7 @@ static void flush(work *w, const char *name)
     uint32_t op = add_op(w, &d, w->last);
     if (w->pending_after != RLT_NONE)
         rlt_build_dep(w->b, op, w->pending_after);
-    w->last = op;
+    follow(w, op);
     w->pending_after = RLT_NONE;
     w->gathered = 0;
 }
@@ -131,7 +144,7 @@ static void communicate(work *w, int group, rlt_coll_kind kind, double bytes, co
     if (w->groups[group] == RLT_NONE || (bytes < 1 && kind != RLT_BARRIER))
         return;
     flush(w, name);
-    w->last = collective(w, w->compute, group, kind, (uint64_t)(bytes + 0.5), name);
+    follow(w, collective(w, w->compute, group, kind, (uint64_t)(bytes + 0.5), name));
 }
 
 /* The optimizer waits for it. */
@@ -349,6 +362,19 @@ static uint32_t message(work *w, rlt_op_kind kind, uint32_t chunk, int by, bool 
     return add_op(w, &d, after);
 }
 
+static uint32_t of_rank(const work *w, uint32_t op)
+{
+    return op == RLT_NONE ? RLT_NONE : op - w->origin;
+}
+
+static void record(work *w, rlt_pass kind, uint32_t chunk, uint32_t microbatch, uint32_t first, uint32_t last)
+{
+    const rlt_training_pass pass = {of_rank(w, first), of_rank(w, last), microbatch, chunk, kind};
+    rlt_error err = {0};
+    if (w->records && rlt__passes_add(w->t->passes, w->at[RLT_AXIS_PP], &pass, &err))
+        rlt_build_fail(w->b, &err);
+}
+
 static void turn_of(work *w, const rlt__turn *turn, bool gradients)
 {
     const rlt_training *t = w->t;
@@ -356,11 +382,13 @@ static void turn_of(work *w, const rlt__turn *turn, bool gradients)
     bool back = turn->pass != RLT__PASS_FORWARD;
     if (turn->pass != RLT__PASS_WEIGHTS)
         w->pending_after = message(w, RLT_OP_RECV, chunk, back ? 1 : -1, back, mb, w->last);
+    w->opened = RLT_NONE;
     if (back)
         backward(w, chunk, turn->pass, gradients);
     else
         forward(w, chunk);
     flush(w, "forward");
+    record(w, (rlt_pass)turn->pass, turn->chunk, mb, w->opened, w->last);
     if (turn->pass != RLT__PASS_WEIGHTS)
         message(w, RLT_OP_SEND, chunk, back ? -1 : 1, back, mb, w->last);
 }
@@ -399,6 +427,7 @@ static void message_driven(work *w, uint32_t begin)
         uint32_t in = message(w, RLT_OP_RECV, stage, -1, false, i, from[0]);
         from[0] = in == RLT_NONE ? from[0] : in;
         w->last = in != RLT_NONE ? in : i >= pp ? latest[i - pp] : begin;
+        w->opened = RLT_NONE;
         forward(w, stage);
         /* The last stage goes back at once. */
         if (stage + 1 < pp) {
@@ -406,7 +435,17 @@ static void message_driven(work *w, uint32_t begin)
             message(w, RLT_OP_SEND, stage, 1, false, i, w->last);
             w->pending_after = from[1] = message(w, RLT_OP_RECV, stage, 1, true, i, from[1]);
         }
+        uint32_t opened = w->opened;
+        end = w->last;
+        bool joined = w->gathered > 0; /* both passes have an operation in common */
+        w->opened = RLT_NONE;
         backward(w, stage, RLT__PASS_BACKWARD, false);
+        if (joined) {
+            end = w->opened;
+            opened = opened == RLT_NONE ? end : opened;
+        }
+        record(w, RLT_PASS_FORWARD, 0, i, opened, end);
+        record(w, RLT_PASS_BACKWARD, 0, i, w->opened, w->last);
         message(w, RLT_OP_SEND, stage, -1, true, i, w->last);
         latest[i] = w->last;
     }
@@ -553,12 +592,14 @@ static int build_rank(work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
     const rlt_training *t = w->t;
     int rc = 0;
     w->rank = rank;
-    w->last = w->pending_after = w->ahead = RLT_NONE;
+    w->last = w->pending_after = w->ahead = w->opened = RLT_NONE;
+    w->n_ops = 0;
     if (w->folded) {
         memset(w->at, 0, sizeof w->at);
         w->at[RLT_AXIS_PP] = rank;
     } else
         rlt_training_place(t, rank, w->at);
+    w->records = t->passes && rank == rlt_stage_rank(t, t->passes, w->at[RLT_AXIS_PP]);
     for (int g = 0; g < RLT__GROUPS; g++)
         open_group(w, g, ranks, rlt__training_members(t, w->at, (rlt__group)g, ranks));
     w->compute = rlt_build_resource(
@@ -568,6 +609,8 @@ static int build_rank(work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
         w->step = (uint16_t)s;
         rc = iteration(w, err);
     }
+    if (w->records)
+        t->passes->stages[w->at[RLT_AXIS_PP]].n_ops = w->n_ops;
     return rc;
 }
 
@@ -592,6 +635,8 @@ static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, 
         rc = rlt_builder_create(n, &w.b, err);
     if (!rc && !(rc = find_chunks(&w, err)))
         rc = rlt__training_times(t, &w.times, err);
+    if (!rc && t->passes)
+        rc = rlt__passes_begin(t->passes, t->size[RLT_AXIS_PP], folded != NULL, err);
     for (uint32_t r = 0; r < n && !rc && !rlt_build_failed(w.b); r++)
         rc = build_rank(&w, r, ranks, err);
     if (!rc) {

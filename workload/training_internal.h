@@ -5,9 +5,14 @@
 
 #include "workload/replay.h"
 #include "workload/training.h"
+#include "workload/training_memory_time.h"
 
 /* What a stage does next. */
-typedef enum rlt__pass { RLT__PASS_FORWARD, RLT__PASS_BACKWARD, RLT__PASS_WEIGHTS } rlt__pass;
+typedef enum rlt__pass {
+    RLT__PASS_FORWARD = RLT_PASS_FORWARD,
+    RLT__PASS_BACKWARD = RLT_PASS_BACKWARD,
+    RLT__PASS_WEIGHTS = RLT_PASS_WEIGHTS
+} rlt__pass;
 typedef struct rlt__turn {
     uint8_t pass;
     uint32_t chunk; /* of the stage: 0 .. vp-1 */
@@ -18,6 +23,21 @@ int rlt__training_turns(const rlt_training *t, uint32_t stage, rlt__turn **turns
                         rlt_error *err);
 /* Microbatches (of a chunk) whose activations a stage keeps at once, at most. */
 uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage);
+
+/* Forgets what was recorded. */
+int rlt__passes_begin(rlt_training_passes *p, uint32_t stages, bool folded, rlt_error *err);
+/* Those of a stage one behind the other. */
+int rlt__passes_add(rlt_training_passes *p, uint32_t stage, const rlt_training_pass *pass, rlt_error *err);
+
+/* Elements of one microbatch's sample that a stage keeps, of a chunk of mean size, and those that are there
+ * beside while a microbatch is recomputed. */
+typedef struct rlt__kept {
+    double elements, more;
+} rlt__kept;
+rlt__kept rlt__training_kept(const rlt_training *t, uint32_t stage);
+/* Bytes of so many microbatches' activations, one of them being recomputed. */
+double rlt__kept_bytes(const rlt_training *t, const rlt__kept *k, uint32_t microbatches, bool recomputes);
+double rlt__memory_total(const rlt_training_memory *m);
 
 /* Groups of a rank, by what they communicate. TIED: both stages that have tied parameters. */
 typedef enum rlt__group {

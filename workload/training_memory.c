@@ -85,18 +85,35 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
         offload_state(t, parameters, m);
 }
 
+rlt__kept rlt__training_kept(const rlt_training *t, uint32_t stage)
+{
+    rlt__kept k = {0};
+    for (uint32_t c = 0; c < t->vp; c++) {
+        double more;
+        k.elements += chunk_elements(t, stage + c * t->size[RLT_AXIS_PP], &more) / t->vp;
+        k.more = more > k.more ? more : k.more;
+    }
+    return k;
+}
+
+double rlt__kept_bytes(const rlt_training *t, const rlt__kept *k, uint32_t microbatches, bool recomputes)
+{
+    double elements = k->elements * microbatches + (recomputes ? k->more : 0);
+    return elements * t->microbatch * t->element_bytes / t->size[RLT_AXIS_CP];
+}
+
+double rlt__memory_total(const rlt_training_memory *m)
+{
+    return m->parameters + m->gradients + m->optimizer + m->activations + m->buffers;
+}
+
 rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32_t stage)
 {
     rlt_training_memory m = {.in_flight = rlt__training_in_flight(t, stage)};
-    double elements = 0, more = 0;
+    rlt__kept k = rlt__training_kept(t, stage);
     state_of(t, stage, &m);
-    for (uint32_t c = 0; c < t->vp; c++) {
-        double here;
-        elements += chunk_elements(t, stage + c * t->size[RLT_AXIS_PP], &here) / t->vp;
-        more = here > more ? here : more;
-    }
-    m.activations = (elements * m.in_flight + more) * t->microbatch * t->element_bytes / t->size[RLT_AXIS_CP];
-    m.total = m.parameters + m.gradients + m.optimizer + m.activations + m.buffers;
+    m.activations = rlt__kept_bytes(t, &k, m.in_flight, true);
+    m.total = rlt__memory_total(&m);
     return m;
 }
 
