@@ -66,6 +66,31 @@ says "whatever the memory" "llama3-70b" run --model llama3-70b --accelerator h10
 refused 2 "unknown setting" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodez=2
 refused 2 "nodes of 4" run --model resnet50 --accelerator a100-40gb $net --strategy daso:nodes=4
 
+# Memory over time: the most is what the check before the run counts, of every schedule, folded or not.
+field() { grep -o "\"$1\": *[0-9]*" "$tmp/memory.json" | sed 's/.* //; s/.*://'; }
+for train in schedule=gpipe schedule=1f1b,recompute=full schedule=zero-bubble schedule=interleaved schedule=message; do
+    case $train in *interleaved) layout=pp=4,vp=3 ;; *) layout=pp=4 ;; esac
+    for fold in "" --fold; do
+        "$ringlet" run $job $net --layout $layout --train batch=16,$train $fold --memory-csv "$tmp/memory.csv" --format json -o "$tmp/memory.json" 2>"$tmp/err"
+        alike=2
+        [ -z "$fold" ] || alike=1
+        expect "stages have a peak: $train $fold" "$(field peak_bytes | grep -c '^[1-9]')" 4
+        expect "which the check counted: $train $fold" "$(field peak_bytes)" "$(field memory_bytes)"
+        expect "and each rank reaches: $train $fold" \
+            "$(awk -F, 'NR > 1 && $3 > most[$2] { most[$2] = $3 } END { for (r in most) print most[r] }' "$tmp/memory.csv" | sort)" \
+            "$(field peak_bytes | awk -v alike=$alike '{ for (i = 0; i < alike; i++) print }' | sort)"
+    done
+done
+says "memory in the timeline" '"name":"memory","args":{"bytes":' run $job $net --layout pp=2 --timeline /dev/stdout
+says "memory of a run that is stopped" "time_ps,rank,bytes" run $job $net --layout pp=2 --until 10ms --memory-csv /dev/stdout -q
+refused 2 "needs --accelerator" run --model transformer $net --memory-csv "$tmp/left.csv"
+refused 2 "does not go with --rescale" run $job $net --rescale dp=16 --memory-csv "$tmp/left.csv"
+refused 2 "not for two compared" run --compare a b --accelerator a100-40gb --model gpt2-small --memory-csv "$tmp/left.csv"
+refused 2 "makes several" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2 --memory-csv "$tmp/left.csv"
+refused 3 "no multiple" run $job $net --layout tp=3 --memory-csv "$tmp/left.csv"
+refused 5 "nowhere/memory.csv" run $job $net --memory-csv "$tmp/nowhere/memory.csv"
+[ ! -e "$tmp/left.csv" ] && [ ! -e "$tmp/nowhere" ] && verdict "no memory left behind" "" || verdict "no memory left behind" "a file was left"
+
 # Options from a file: the same bytes as typed, but for what the manifest says of operands.
 printf '{"_": "a comment", "model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:8@300GB/s,500ns", "layout": {"tp": 2}, "train": "batch=8", "no-skew": true}' >"$tmp/a.json"
 "$ringlet" run $job $net --layout tp=2 --train batch=8 --no-skew >"$tmp/typed" 2>&1

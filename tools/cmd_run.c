@@ -360,6 +360,8 @@ static int report(rlt_run *r, rlt_error *err)
     if (s->report.links_csv && net &&
         (rc = rlt_links_csv(s->report.links_csv, r->setup.topology, net->usage, rlt_run_end(r), err)))
         return rc;
+    if (s->memory_csv && (rc = rlt_run_memory_csv(r, s->memory_csv, err)))
+        return rc;
     if (format == RLT_FORMAT_JSON)
         return rlt_run_json(r, s->report.output, err);
     if ((rc = rlt_file_open(&f, s->report.output, err)))
@@ -384,6 +386,7 @@ static void close_run(rlt_run *r)
     free(r->rules);
     rlt_faults_free(&r->faults);
     rlt_model_free(&r->trained);
+    rlt_training_passes_free(&r->passes);
     rlt_jobs_free(&r->jobs);
 }
 
@@ -392,6 +395,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_run r = {.args = args, .settings = settings};
     rlt_error second = {0};
     int rc, rc2;
+    if ((rc = rlt_memory_check(settings, err)))
+        return rc;
     if (r.settings->compare)
         return rlt_run_compare(args, settings, err);
     if (rlt_run_is_daso(r.settings))

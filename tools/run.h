@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * `ringlet run`, in parts: cmd_run.c reads the options, loads and replays; run_table.c, run_json.c,
- * run_links.c, run_react.c, run_timeline.c and run_explain.c report the finished (or stopped) replay.
+ * run_links.c, run_react.c, run_memory.c, run_timeline.c and run_explain.c report the finished (or stopped)
+ * replay.
  */
 #ifndef RLT_RUN_H
 #define RLT_RUN_H
@@ -16,6 +17,7 @@
 #include "workload/reader.h"
 #include "workload/replay.h"
 #include "workload/training.h"
+#include "workload/training_memory_time.h"
 
 typedef struct rlt_run_settings {
     rlt_settings sim;
@@ -25,6 +27,7 @@ typedef struct rlt_run_settings {
     rlt_job_settings jobs;
     rlt_texts trace, rank_scale, rank_delay;
     const char *accelerator, *layout, *map, *train, *strategy;
+    const char *memory_csv;
     bool any_memory, fold, compare;
     const char *model, *timing, *astra_system, *algorithm, *timeline, *page;
     double host_scale, compute_scale, network_scale, overlap_slowdown;
@@ -56,6 +59,7 @@ typedef struct rlt_run {
     rlt_accelerator accelerator;
     rlt_training training;
     rlt_mapping mapping;
+    rlt_training_passes passes;
     double *host_scale, *compute_scale; /* per rank, or NULL */
     rlt_time *delay_ps;
     rlt_algorithm_rule *rules;
@@ -171,7 +175,18 @@ void rlt_mapping_json(const rlt_run *r, rlt_jw *w);
 int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 void rlt_run_training_table(const rlt_run *r, FILE *out);
 /* "training": {...} into an open object. */
-void rlt_run_training_json(const rlt_run *r, rlt_jw *w);
+int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
+
+/* What a training's ranks hold over time (workload/training_memory_time.h); of other runs, and of programs
+ * that --rescale changed, nothing is known. */
+/* What does not go with --memory-csv. RLT_EUSAGE. */
+int rlt_memory_check(const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
+/* One row a change. */
+int rlt_run_memory_csv(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
+/* A counter of each rank, behind other events of a timeline; adds up what was left out. */
+int rlt_run_memory_counters(const rlt_run *r, FILE *out, uint64_t *dropped, rlt_error *err) RLT_MUST_USE;
+/* "memory": [...], of the first rank of each stage, into an open object. */
+int rlt_run_memory_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
 
 /* Bandwidth that nccl-tests would print for a communication of this duration, bytes a second. */
 double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps);

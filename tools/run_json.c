@@ -108,7 +108,8 @@ int rlt_run_document(const rlt_run *r, bool full, rlt_jw *w, rlt_error *err)
     collectives(r, &exposed, w);
     rlt_exposed_free(&exposed);
     rlt_run_react_json(r, w);
-    rlt_run_training_json(r, w);
+    if ((rc = rlt_run_training_json(r, w, err)))
+        return rc;
     rlt_mapping_json(r, w);
     rlt_failures_json(r, w);
     if ((rc = rlt_jobs_json(r, w, err)) || (rc = links(r, full && r->settings->report.series_ps, w, err)) ||

@@ -157,12 +157,15 @@ int rlt_run_timeline(const rlt_run *r, const char *path, rlt_error *err)
     w.dropped += no_lane;
     if (!rc)
         rc = counters(&w, r, err);
+    uint64_t counts = 0;
+    if (!rc)
+        rc = rlt_run_memory_counters(r, f.stream, &counts, err);
     if (rc) {
         rlt_file_discard(&f);
         return rc;
     }
     fprintf(f.stream, "\n],\"otherData\":{\"generator\":\"ringlet\",\"dropped_events\":%" PRIu64 "}}\n",
-            w.dropped);
+            w.dropped + counts);
     if (w.dropped)
         rlt_warn("%s: %" PRIu64 " events beyond the first %d were left out", path, w.dropped, MAX_EVENTS);
     return rlt_file_close(&f, err);

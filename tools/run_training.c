@@ -38,6 +38,10 @@ const rlt_option rlt_training_options[] = {
      "what "
      "communicates at once shares no link.",
      AT(fold)},
+    {"memory-csv", 0, RLT_OPT_TEXT, "FILE",
+     "Write what each rank holds over time as CSV (time_ps, rank, bytes; a row for each change) to a file of "
+     "its own.",
+     AT(memory_csv), .unrecorded = true},
     {"any-memory", 0, RLT_OPT_FLAG, NULL, "Go on where the training does not fit into the memory.",
      AT(any_memory)},
     {0}};
@@ -145,6 +149,7 @@ int rlt_run_train(rlt_run *r, rlt_error *err)
         rc = rlt_mapping_choose(r, err);
     if (rc)
         return rc;
+    r->training.passes = &r->passes;
     return r->settings->fold ? fold(r, err) : rlt_training_program(&r->training, &r->program, err);
 }
 
@@ -196,12 +201,12 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
             tokens_per_s(r), t->model->tokens > 1 ? "token" : t->model->sample);
 }
 
-void rlt_run_training_json(const rlt_run *r, rlt_jw *w)
+int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
 {
     static const char *const axes[] = {"tp", "cp", "dp", "pp"};
     const rlt_training *t = &r->training;
     if (!r->trains)
-        return;
+        return 0;
     rlt_jw_object(w, "training");
     rlt_jw_string(w, "model", t->model->name);
     rlt_jw_string(w, "accelerator", t->accelerator->name);
@@ -229,5 +234,7 @@ void rlt_run_training_json(const rlt_run *r, rlt_jw *w)
         rlt_jw_end_object(w);
     }
     rlt_jw_end_array(w);
+    int rc = rlt_run_memory_json(r, w, err);
     rlt_jw_end_object(w);
+    return rc;
 }
