@@ -6,7 +6,7 @@
 job='--model gpt2-small --accelerator a100-40gb --topology switch:2@50GB/s,0ns --layout dp=2'
 run() { "$ringlet" run -q -f json "$@" 2>"$tmp/err" </dev/null >"$tmp/json"; }
 time_of() { run $job --strategy "axonn-offload:stack=any,batch=2,host=0,$1" && sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' "$tmp/json" | head -1; }
-sum() { grep -o "\"$1\": [0-9]*" "$tmp/json" | awk '{ s += $2 } END { printf "%.0f", s }'; }
+sum() { sed -n 's/.*"stages": \(\[[^]]*\]\).*/\1/p' "$tmp/json" | grep -o "\"$1\": [0-9]*" | awk '{ s += $2 } END { printf "%.0f", s }'; }
 
 # GPT-2: 124 439 808 parameters. Chunks of 16 M elements: an all-reduce of two takes 40 ps an element at 50 GB/s, a step 24 B.
 # Slow host: all steps behind the first sum. Fast host (1 PB/s, 0.024 ps an element): all sums, and the last chunk's step.
