@@ -108,6 +108,9 @@ refused 3 "b.json:1" run --config "$tmp/b.json"
 refused 5 "nowhere" run --config "$tmp/nowhere"
 refused 2 "expected a file" run --config=
 
+says "an assumption is called one" "efficiency of stack any" run --model gpt2-small --accelerator h100-sxm --topology switch:8@450GB/s,500ns --train stack=mine,batch=8
+says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100-80gb --topology switch:8@300GB/s,500ns --train stack=llm-foundry,batch=8
+
 # Comparing: differences of the states add up to that of the span.
 "$ringlet" run --config "$tmp/a.json" --format json -o "$tmp/one.json" 2>"$tmp/err"
 says "a result and a file of options" "the second takes" run --compare "$tmp/one.json" "$tmp/a.json"

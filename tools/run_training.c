@@ -174,6 +174,13 @@ static double tokens_per_s(const rlt_run *r)
     return (double)r->training.batch * r->training.model->tokens / iteration_s(r);
 }
 
+/* Where the compute times come from: what was asked for may have been answered by that of any stack. */
+static const rlt_surface *surface(const rlt_training *t)
+{
+    const rlt_surface *s = NULL;
+    return rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL) ? NULL : s;
+}
+
 void rlt_run_training_table(const rlt_run *r, FILE *out)
 {
     const rlt_training *t = &r->training;
@@ -199,6 +206,9 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
             m.gradients / 1e9, m.optimizer / 1e9, m.activations / 1e9, m.buffers / 1e9);
     fprintf(out, "model FLOPs: %.1f %% of peak (%s); %.4g %ss/s\n", 100 * utilization(r), t->precision,
             tokens_per_s(r), t->model->tokens > 1 ? "token" : t->model->sample);
+    const rlt_surface *s = surface(t);
+    if (s)
+        fprintf(out, "efficiency of stack %s in %s: %s\n", s->stack, s->precision, s->source);
 }
 
 int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
@@ -219,6 +229,14 @@ int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
     rlt_jw_double(w, "model_flop", rlt_training_flop(t), 0);
     rlt_jw_double(w, "model_flops_utilization", utilization(r), 6);
     rlt_jw_double(w, "tokens_per_s", tokens_per_s(r), 3);
+    const rlt_surface *s = surface(t);
+    if (s) {
+        rlt_jw_object(w, "surface");
+        rlt_jw_string(w, "stack", s->stack);
+        rlt_jw_string(w, "precision", s->precision);
+        rlt_jw_string(w, "source", s->source);
+        rlt_jw_end_object(w);
+    }
     rlt_jw_array(w, "stages");
     for (uint32_t i = 0; i < t->size[RLT_AXIS_PP]; i++) {
         rlt_training_memory m = rlt_training_memory_of(t, i);
