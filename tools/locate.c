@@ -167,6 +167,8 @@ int rlt_import_topology(const char *spec, const rlt_import *import, rlt_topology
 
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
 {
+    if (spec[0] == '{')
+        return rlt_topology_parse("topology", spec, strlen(spec), out, err);
     return rlt_import_topology(spec, NULL, out, err);
 }
 

@@ -32,9 +32,11 @@ const rlt_option *rlt_option_at(const rlt_option_group *groups, uint32_t i, size
 
 bool rlt_given(const rlt_parsed *p, const char *name)
 {
-    for (uint32_t i = 0; i < p->n_options; i++)
-        if (strcmp(rlt_option_at(p->groups, i, NULL)->name, name) == 0)
-            return p->given[i] != NULL;
+    uint32_t i = 0;
+    for (const rlt_option_group *g = p->groups; g && g->options; g++)
+        for (const rlt_option *o = g->options; o->name; o++, i++)
+            if (strcmp(o->name, name) == 0)
+                return p->given[i] != NULL;
     return false;
 }
 
@@ -250,25 +252,45 @@ static bool spared(const rlt_parsed *p, const rlt_option *o)
 }
 
 /* Presets for what was not given, and complaints about what had to be. */
-static int finish(const rlt_parsed *p, rlt_error *err)
+static int finish_option(const rlt_parsed *p, const rlt_option *o, size_t base, rlt_error *err)
 {
     char where[64];
-    size_t base = 0;
-    for (uint32_t i = 0; i < p->n_options; i++) {
-        const rlt_option *o = rlt_option_at(p->groups, i, &base);
-        if (p->given[i])
-            continue;
-        if (o->required && !spared(p, o)) {
-            snprintf(where, sizeof where, "--%s", o->name);
-            return rlt_fail(err, RLT_EUSAGE, where, "is required: %s", o->arg ? o->arg : "a value");
-        }
-        if (o->preset) {
-            int rc = set_value(o, (char *)p->settings + base + o->offset, o->preset, err);
-            if (rc)
-                return rc;
-        }
+    if (o->required && !spared(p, o)) {
+        snprintf(where, sizeof where, "--%s", o->name);
+        return rlt_fail(err, RLT_EUSAGE, where, "is required: %s", o->arg ? o->arg : "a value");
     }
-    return 0;
+    return o->preset ? set_value(o, (char *)p->settings + base + o->offset, o->preset, err) : 0;
+}
+
+static int finish(const rlt_parsed *p, rlt_error *err)
+{
+    uint32_t i = 0;
+    int rc = 0;
+    for (const rlt_option_group *g = p->groups; g && g->options; g++)
+        for (const rlt_option *o = g->options; o->name && !rc; o++, i++)
+            if (!p->given[i])
+                rc = finish_option(p, o, g->base, err);
+    return rc;
+}
+
+int rlt_options_fill(const rlt_option_group *groups, const rlt_option_text *words, uint32_t n, void *settings,
+                     rlt_parsed *out, rlt_error *err)
+{
+    int rc = 0;
+    *out = (rlt_parsed){.groups = groups, .settings = settings};
+    for (const rlt_option_group *g = groups; g && g->options; g++)
+        for (const rlt_option *o = g->options; o->name; o++)
+            out->n_options++;
+    out->given = calloc(out->n_options + 1, sizeof *out->given);
+    if (!out->given)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        size_t base = 0;
+        const rlt_option *o = rlt_option_at(groups, words[i].option, &base);
+        out->given[words[i].option] = words[i].text;
+        rc = set_value(o, (char *)settings + base + o->offset, words[i].text, err);
+    }
+    return rc ? rc : finish(out, err);
 }
 
 int rlt_options_parse(const rlt_option_group *groups, int argc, char **argv, void *settings, rlt_parsed *out,
@@ -305,12 +327,10 @@ int rlt_options_parse(const rlt_option_group *groups, int argc, char **argv, voi
 
 void rlt_parsed_free(rlt_parsed *p)
 {
-    size_t base = 0;
-    for (uint32_t i = 0; p->given && i < p->n_options; i++) {
-        const rlt_option *o = rlt_option_at(p->groups, i, &base);
-        if (o->kind == RLT_OPT_LIST)
-            free(((rlt_texts *)(void *)((char *)p->settings + base + o->offset))->items);
-    }
+    for (const rlt_option_group *g = p->given ? p->groups : NULL; g && g->options; g++)
+        for (const rlt_option *o = g->options; o->name; o++)
+            if (o->kind == RLT_OPT_LIST)
+                free(((rlt_texts *)(void *)((char *)p->settings + g->base + o->offset))->items);
     free(p->given);
     p->given = NULL;
 }

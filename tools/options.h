@@ -49,6 +49,7 @@ typedef struct rlt_option {
     bool required;
     const char *spared_by; /* options beside which it is not required after all: "NAME=VALUE FLAG" */
     bool unrecorded;       /* does not shape the result: left out of the manifest */
+    bool inline_json;      /* an object in a file of options is the value itself, as JSON text */
 } rlt_option;
 
 typedef struct rlt_option_group {
@@ -73,6 +74,15 @@ typedef struct rlt_parsed {
 int rlt_options_parse(const rlt_option_group *groups, int argc, char **argv, void *settings, rlt_parsed *out,
                       rlt_error *err) RLT_MUST_USE;
 void rlt_parsed_free(rlt_parsed *p);
+
+/* The same without a command line: option number `option` (over all groups) gets a text, in the order given.
+ * Texts are borrowed. Needs nothing that threads share. */
+typedef struct rlt_option_text {
+    uint32_t option;
+    const char *text;
+} rlt_option_text;
+int rlt_options_fill(const rlt_option_group *groups, const rlt_option_text *words, uint32_t n, void *settings,
+                     rlt_parsed *out, rlt_error *err) RLT_MUST_USE;
 
 /* Option i over all groups, NULL past the end; *base (may be NULL) is its group's. */
 const rlt_option *rlt_option_at(const rlt_option_group *groups, uint32_t i, size_t *base);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `ringlet run`, in parts: cmd_run.c reads the options, loads and replays; run_table.c, run_json.c,
- * run_links.c, run_react.c, run_memory.c, run_timeline.c and run_explain.c report the finished (or stopped)
- * replay.
+ * `ringlet run`, in parts: cmd_run.c reads the options; run_load.c loads and replays; run_table.c,
+ * run_json.c, run_links.c, run_react.c, run_memory.c, run_timeline.c and run_explain.c report the finished
+ * (or stopped) replay.
  */
 #ifndef RLT_RUN_H
 #define RLT_RUN_H
 
 #include "tools/file.h"
 #include "tools/links.h"
+#include "tools/pool.h"
 #include "tools/run_faults.h"
 #include "tools/run_jobs.h"
 #include "tools/settings.h"
@@ -49,6 +50,9 @@ typedef struct rlt_mapping {
 typedef struct rlt_run {
     const rlt_parsed *args;
     const rlt_run_settings *settings;
+    /* A loaded run whose workload is this one's, too: borrowed, and not changed, so that threads may share
+     * it. NULL: the workload is its own. */
+    const struct rlt_run *stem;
     rlt_setup setup;
     rlt_program *program;
     rlt_replay_options options;
@@ -68,6 +72,18 @@ typedef struct rlt_run {
     bool partial;       /* stopped before its end */
     uint32_t last_rank; /* the one that ends last: totals are its own */
 } rlt_run;
+
+/* A run in steps, on a struct with args and settings, and zeros. Load: topology and workload; a topology that
+ * the settings bring along, or a stem, is borrowed. Prepare: the replay. Simulate: under a job it is watched
+ * by that job's pool, else by Ctrl-C and a progress bar. Check: every account that must balance, for a run
+ * that came to its end. Close frees what is there, in every case. */
+int rlt_run_load(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+int rlt_run_prepare(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+int rlt_run_simulate(rlt_run *r, rlt_job *job, rlt_error *err) RLT_MUST_USE;
+int rlt_run_check(const rlt_run *r, rlt_error *err) RLT_MUST_USE;
+void rlt_run_close(rlt_run *r);
+/* Whether what stopped the simulation was the user's own --until. */
+bool rlt_run_was_limited(const rlt_run *r, int rc);
 
 /* `--timing loggops`: a GOAL file by LogGOPSim's cost model; no topology, no replay. */
 int rlt_run_loggops(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
@@ -174,6 +190,12 @@ void rlt_mapping_json(const rlt_run *r, rlt_jw *w);
 /* Its program, into the run. */
 int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 void rlt_run_training_table(const rlt_run *r, FILE *out);
+/* Of a run that trains: bytes of the fullest stage, model FLOPs over the peak, tokens (samples) a second. */
+typedef struct rlt_training_figures {
+    double memory_bytes, utilization, tokens_per_s;
+    uint32_t fullest;
+} rlt_training_figures;
+rlt_training_figures rlt_run_training_figures(const rlt_run *r);
 /* "training": {...} into an open object. */
 int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
 

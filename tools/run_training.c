@@ -99,7 +99,9 @@ static int fold(rlt_run *r, rlt_error *err)
     rlt_timing_free(alone);
     if (rc)
         return rc;
-    rlt_placement_free(&r->setup.placement);
+    if (!r->setup.borrows_placement)
+        rlt_placement_free(&r->setup.placement);
+    r->setup.borrows_placement = false;
     r->setup.placement = where;
     return 0;
 }
@@ -181,18 +183,25 @@ static const rlt_surface *surface(const rlt_training *t)
     return rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL) ? NULL : s;
 }
 
+rlt_training_figures rlt_run_training_figures(const rlt_run *r)
+{
+    rlt_training_figures f = {.utilization = utilization(r), .tokens_per_s = tokens_per_s(r)};
+    for (uint32_t i = 0; i < r->training.size[RLT_AXIS_PP]; i++) {
+        double total = rlt_training_memory_of(&r->training, i).total;
+        if (total > f.memory_bytes) {
+            f.memory_bytes = total;
+            f.fullest = i;
+        }
+    }
+    return f;
+}
+
 void rlt_run_training_table(const rlt_run *r, FILE *out)
 {
     const rlt_training *t = &r->training;
-    double most = 0;
-    uint32_t fullest = 0;
     if (!r->trains)
         return;
-    for (uint32_t i = 0; i < t->size[RLT_AXIS_PP]; i++)
-        if (rlt_training_memory_of(t, i).total > most) {
-            most = rlt_training_memory_of(t, i).total;
-            fullest = i;
-        }
+    uint32_t fullest = rlt_run_training_figures(r).fullest;
     rlt_training_memory m = rlt_training_memory_of(t, fullest);
     rlt_heading(out, "\ntraining");
     fprintf(out, "%s on %s: tp %u, cp %u, dp %u, pp %u, ep %u; batch %llu in %u microbatches a pipeline\n",

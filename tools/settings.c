@@ -42,7 +42,7 @@ const rlt_option rlt_settings_options[] = {
      "The network: a file (JSON, GraphML, ASTRA-sim YAML), a name that 'ringlet list topologies' shows, or "
      "dimensions written out, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns "
      "(shape:size@bandwidth,latency of each link).",
-     AT(topology), .required = true, .spared_by = "timing=loggops compare"},
+     AT(topology), .required = true, .spared_by = "timing=loggops compare", .inline_json = true},
     {"placement", 0, RLT_OPT_TEXT, "FILE",
      "JSON file that says which accelerator each rank runs on: {\"ranks\": [0, 2, \"gpu5\"]}. Otherwise rank "
      "r runs on accelerator r.",
@@ -133,6 +133,14 @@ static int place(rlt_setup *s, const rlt_settings *from, uint64_t n_ranks, rlt_e
 {
     uint32_t accelerators = rlt_topology_accelerators(s->topology);
     int rc;
+    if (from->placed) {
+        s->placement = *from->placed;
+        s->borrows_placement = true;
+        return n_ranks <= s->placement.n
+                   ? 0
+                   : rlt_fail(err, RLT_ERANGE, from->placement, "has %u ranks, %llu are wanted",
+                              s->placement.n, (unsigned long long)n_ranks);
+    }
     if (!from->placement) {
         if (n_ranks > accelerators)
             return rlt_fail(err, RLT_ERANGE, NULL, "%llu ranks on the %u accelerators of %s",
@@ -226,6 +234,17 @@ bool rlt_setup_adds(const rlt_setup *s)
     return (rlt_topology_in_networks(s->topology) & RLT_CAN_REDUCE) && s->endpoint.channels == 0;
 }
 
+int rlt_setup_topology(const rlt_settings *s, rlt_topology **out, rlt_error *err)
+{
+    int rc = rlt_find_topology(s->topology, out, err);
+    if (!rc && (rc = scale_links(*out, s, err))) {
+        rlt_topology_free(*out);
+        *out = NULL;
+        rc = as_usage(rc, err);
+    }
+    return rc;
+}
+
 int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err)
 {
     int rc;
@@ -235,12 +254,10 @@ int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_
         return as_usage(err && err->code ? err->code : RLT_EUSAGE, err);
     if ((rc = rlt_routing_parse(s->routing, &out->routing, err)))
         return as_usage(rc, err);
-    if ((rc = rlt_find_topology(s->topology, &out->topology, err)))
+    out->topology = s->loaded;
+    out->borrows_topology = s->loaded != NULL;
+    if (!s->loaded && (rc = rlt_setup_topology(s, &out->topology, err)))
         return rc;
-    if ((rc = scale_links(out->topology, s, err))) {
-        rlt_setup_free(out);
-        return as_usage(rc, err);
-    }
     rlt_inputs_add(&out->inputs, "topology", s->topology, rlt_topology_hash(out->topology));
     out->endpoint = *rlt_topology_endpoint(out->topology);
     out->packet = rlt_packet_default();
@@ -253,8 +270,10 @@ int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_
 
 void rlt_setup_free(rlt_setup *s)
 {
-    rlt_placement_free(&s->placement);
-    rlt_topology_free(s->topology);
+    if (!s->borrows_placement)
+        rlt_placement_free(&s->placement);
+    if (!s->borrows_topology)
+        rlt_topology_free(s->topology);
     free(s->protocols);
     if (s->updates)
         rlt_skew_free(s->updates);

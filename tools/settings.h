@@ -24,6 +24,9 @@ typedef struct rlt_settings {
     uint32_t n_protocols;
     bool protocols_where_able; /* only where a switch adds up; else there are none */
     const char *updates;       /* file of recorded counts; the same */
+    /* Loaded already, with links scaled, and borrowed; NULL: the names above say what to load. */
+    rlt_topology *loaded;
+    const rlt_placement *placed;
 } rlt_settings;
 extern const rlt_option rlt_settings_options[]; /* offsets in rlt_settings */
 
@@ -55,8 +58,11 @@ typedef struct rlt_setup {
     rlt_reacting fallback;            /* what runs where switches refuse; protocol NULL: none */
     struct rlt_skew *updates;         /* recorded, of Libra's parameters; owned; NULL: none */
     rlt_inputs inputs;                /* for the manifest */
+    bool borrows_topology, borrows_placement;
 } rlt_setup;
 
+/* The topology alone, its links scaled as the settings say; owned by the caller. */
+int rlt_setup_topology(const rlt_settings *s, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 /* Loads and checks everything. n_ranks 0: one for each accelerator, or as many as the placement file has;
  * otherwise ranks 0 .. n_ranks - 1 (a placement file must have at least as many). */
 int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err) RLT_MUST_USE;
@@ -80,7 +86,8 @@ void rlt_setup_json(const rlt_setup *s, rlt_jw *w);
 void rlt_setup_line(const rlt_setup *s, char *buffer, size_t size);
 
 /*
- * A topology by what the user typed: a file, "-", a compact product of dimensions, or a name looked for in
+ * A topology by what the user typed: a file, "-", a compact product of dimensions, JSON text as it would
+ * stand in a file, or a name looked for in
  * ./topologies, in ../topologies beside the executable, and in the installed data directory; a name not
  * found is RLT_EIO with the nearest one there is.
  */
