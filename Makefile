@@ -49,7 +49,7 @@ NET_SRC := $(sort $(wildcard net/*.c))
 COLL_SRC := $(sort $(wildcard collectives/*.c))
 WORK_SRC := $(sort $(wildcard workload/*.c))
 LIB_SRC := $(SIM_SRC) $(NET_SRC) $(COLL_SRC) $(WORK_SRC)
-TOOL_SRC := $(sort $(wildcard tools/*.c tools/design/*.c tools/report/*.c))
+TOOL_SRC := $(sort $(wildcard tools/*.c tools/design/*.c tools/report/*.c tools/sweep/*.c))
 PAGE_SRC := tools/report/page/page.html tools/report/page/page.css $(sort $(wildcard tools/report/page/*.js))
 TEST_SRC := $(sort $(wildcard test/test_*.c))
 

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/bound.h"
 #include "sim/units.h"
 #include "tools/coll.h"
 #include "tools/coll_plan.h"
+#include "tools/coll_single.h"
 #include "tools/coll_study.h"
 #include "tools/coll_tenants.h"
 #include "tools/commands.h"
@@ -415,6 +417,109 @@ static int study(coll_job *j, const rlt_parsed *args, rlt_error *err)
     return rc;
 }
 
+static void close_job(coll_job *j)
+{
+    rlt_coll_plans_free(&j->ask);
+    free(j->ask.cases);
+    free(j->ask.counts);
+    free(j->sizes);
+    rlt_tenant_groups_free(j->ask.tenants, j->ask.n_tenants);
+    rlt_group_free(&j->ask.pair);
+    rlt_group_free(&j->ask.group);
+    rlt_setup_free(&j->ask.setup);
+}
+
+rlt_settings *rlt_coll_settings_sim(void *settings)
+{
+    return &((coll_settings *)settings)->sim;
+}
+
+/* One collective of one size by one algorithm; the one that would be chosen where none is named. */
+static int open_single(coll_job *j, const rlt_parsed *args, coll_settings *s, rlt_error *err)
+{
+    int rc = check_study(s, args, err);
+    s->algorithm = s->algorithm || s->plan.plans.n ? s->algorithm : "auto";
+    j->s = s;
+    if (!rc && s->study.study)
+        rc = rlt_fail(err, RLT_EUSAGE, "--study", "is a study of its own");
+    if (!rc)
+        rc = prepare(j, args, err);
+    if (!rc && (j->ask.n_cases != 1 || j->ask.n_algorithms != 1 || j->ask.all_algorithms))
+        rc = rlt_fail(err, RLT_EUSAGE, NULL,
+                      "expected one collective, one size and one algorithm; here are %u and %u",
+                      j->ask.n_cases, j->ask.n_algorithms);
+    return rc;
+}
+
+int rlt_coll_prime(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    coll_job j = {0};
+    rlt_router *router = NULL;
+    rlt_bound bound;
+    int rc = open_single(&j, args, settings, err);
+    if (!rc)
+        rc = rlt_router_create(j.ask.setup.topology, &j.ask.setup.placement, j.ask.setup.routing, &router,
+                               err);
+    for (uint32_t i = 0; !rc && i < (j.ask.tenants ? j.ask.n_tenants : 1); i++) {
+        rlt_coll_request req = rlt_coll_request_of(&j.ask, 0, i);
+        rc = rlt_coll_bound(&req, router, 1, 1, &bound, err);
+    }
+    rlt_router_free(router);
+    close_job(&j);
+    return rc;
+}
+
+static int run_single(const coll_job *j, rlt_coll_single *one, rlt_job *job, rlt_error *err)
+{
+    const rlt_coll_ask *ask = &j->ask;
+    uint32_t n = ask->tenants ? ask->n_tenants : 1;
+    rlt_coll_request *reqs = calloc(n, sizeof *reqs);
+    if (!reqs)
+        return rlt_nomem(err);
+    for (uint32_t k = 0; k < n; k++)
+        reqs[k] = rlt_coll_request_of(ask, 0, k);
+    rlt_react_ask react = {
+        .setup = &ask->setup, .reacting = ask->reacting[0], .req = reqs, .tenants = ask->n_tenants};
+    rlt_coll_how how = {.setup = &ask->setup,
+                        .algorithm = ask->algorithms[0],
+                        .tenants = ask->n_tenants,
+                        .fold = ask->fold,
+                        .job = job};
+    int rc;
+    if (react.reacting) {
+        if (!(rc = rlt_react_open(&one->react, &react, err)) &&
+            !(rc = rlt_react_simulate(&one->react, &react, job, err)))
+            rlt_row_of_protocol(&one->row, &one->react, &react, &(rlt_tenants){0});
+    } else if (!(rc = rlt_coll_plan(&one->run, &how, reqs, err)) &&
+               !(rc = rlt_coll_simulate(&one->run, &how, err))) {
+        rlt_row_of_steps(&one->row, &one->run, &(rlt_tenants){0});
+    }
+    free(reqs);
+    return rc;
+}
+
+int rlt_coll_single_run(const rlt_parsed *args, void *settings, rlt_job *job,
+                        int (*take)(void *ctx, const rlt_coll_single *one, rlt_error *err), void *ctx,
+                        rlt_error *err)
+{
+    coll_job j = {0};
+    rlt_coll_single *one = calloc(1, sizeof *one);
+    int rc = one ? open_single(&j, args, settings, err) : rlt_nomem(err);
+    if (!rc && !(rc = run_single(&j, one, job, err))) {
+        one->topology = j.ask.setup.topology;
+        one->usage = one->react.fabric ? rlt_packets_usage(rlt_fabric_packets(one->react.fabric))
+                                       : rlt_exec_net(one->run.exec)->usage;
+        rc = take(ctx, one, err);
+    }
+    if (one) {
+        rlt_coll_end(&one->run);
+        rlt_react_end(&one->react);
+    }
+    free(one);
+    close_job(&j);
+    return rc;
+}
+
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     coll_job j = {.s = settings};
@@ -426,14 +531,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
         rc = rlt_coll_plan_export(&j.ask, &j.s->plan, err);
     if (!rc && !(j.s->plan.export && strcmp(j.s->plan.export, "-") == 0))
         rc = rlt_coll_table(&j.ask, args, err);
-    rlt_coll_plans_free(&j.ask);
-    free(j.ask.cases);
-    free(j.ask.counts);
-    free(j.sizes);
-    rlt_tenant_groups_free(j.ask.tenants, j.ask.n_tenants);
-    rlt_group_free(&j.ask.pair);
-    rlt_group_free(&j.ask.group);
-    rlt_setup_free(&j.ask.setup);
+    close_job(&j);
     return rc;
 }
 

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Points of a study, from options to figures. */
+#include "tools/sweep/experiment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/coll_single.h"
+#include "tools/commands.h"
+
+/* Ends a sweep, whatever the point: it would be otherwise on another machine. */
+static bool is_fatal(int rc)
+{
+    return rc == RLT_ENOMEM || rc == RLT_ECANCELLED;
+}
+
+/* Turns a point's error into its row. */
+static int settle(rlt_experiment *e, int rc, const rlt_error *why, rlt_error *err)
+{
+    if (rc == 0)
+        return 0;
+    e->ready = false;
+    if (is_fatal(rc))
+        return rlt_fail(err, rc, why->where, "%s", why->what);
+    rlt_outcome_fail(&e->outcome, rc, why);
+    return 0;
+}
+
+int rlt_experiment_describe(rlt_experiment *e, const rlt_sweep_study *s, uint64_t id, bool *there,
+                            rlt_error *err)
+{
+    rlt_error why = {0};
+    e->study = s;
+    *there = rlt_sweep_point_at(s, id, &e->point);
+    if (!*there)
+        return 0;
+    int rc = rlt_sweep_options(s, &e->point, &e->arena, &e->texts, &why);
+    e->ready = rc == 0;
+    rlt_option_key(s->command->options, &e->texts, NULL, true, e->key);
+    return settle(e, rc, &why, err);
+}
+
+static rlt_settings *sim_of(rlt_experiment *e)
+{
+    return e->study->command == &rlt_cmd_run ? &((rlt_run_settings *)e->settings)->sim
+                                             : rlt_coll_settings_sim(e->settings);
+}
+
+static int fill(rlt_experiment *e, rlt_error *err)
+{
+    const rlt_command *c = e->study->command;
+    e->settings = calloc(1, c->settings_size + 1);
+    if (!e->settings)
+        return rlt_nomem(err);
+    return rlt_options_fill(c->options, e->texts.items, e->texts.n, e->settings, &e->parsed, err);
+}
+
+static int prepare_run(rlt_experiment *e, rlt_shared *shared, rlt_error *err)
+{
+    rlt_run_settings *s = e->settings;
+    int rc;
+    s->quiet = true;
+    if (s->compare || rlt_run_is_daso(s) || strcmp(s->timing, "loggops") == 0)
+        return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
+                        "--compare, --strategy daso and --timing loggops tell more "
+                        "than a row: a sweep has none of them");
+    if (s->sim.topology &&
+        (rc = rlt_shared_net_of(shared, e->parsed.groups, &e->texts, &s->sim, &e->net, err)))
+        return rc;
+    if (!e->net)
+        return 0;
+    rc = rlt_shared_work_of(shared, &e->texts, &e->parsed, s, e->net, &e->work, err);
+    return rc || !e->work ? rc : rlt_shared_prime(e->net, e->work, err);
+}
+
+static int prepare_coll(rlt_experiment *e, rlt_shared *shared, rlt_error *err)
+{
+    /* Cuts are the same for any bytes and by any algorithm. */
+    static const char *const not_of_cuts[] = {"bytes",   "algorithm", "set", "network",
+                                              "routing", "injection", NULL};
+    uint64_t key[2];
+    bool known;
+    int rc = rlt_shared_net_of(shared, e->parsed.groups, &e->texts, sim_of(e), &e->net, err);
+    if (rc)
+        return rc;
+    rlt_option_key(e->parsed.groups, &e->texts, not_of_cuts, true, key);
+    rc = rlt_shared_primed(e->net, key[0], &known, err);
+    return rc || known ? rc : rlt_coll_prime(&e->parsed, e->settings, err);
+}
+
+int rlt_experiment_prepare(rlt_experiment *e, rlt_shared *shared, rlt_error *err)
+{
+    rlt_error why = {0};
+    if (!e->ready)
+        return 0;
+    int rc = fill(e, &why);
+    if (!rc)
+        rc = e->study->command == &rlt_cmd_run ? prepare_run(e, shared, &why) : prepare_coll(e, shared, &why);
+    return settle(e, rc, &why, err);
+}
+
+int rlt_experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err)
+{
+    rlt_error why = {0};
+    if (!e->ready)
+        return 0;
+    int rc = e->study->command == &rlt_cmd_run ? rlt__experiment_run(e, job, &why)
+                                               : rlt__experiment_coll(e, job, &why);
+    return settle(e, rc, &why, err);
+}
+
+void rlt_experiment_reset(rlt_experiment *e, rlt_shared *shared)
+{
+    rlt_shared_leave(shared, e->net, e->work);
+    if (e->settings)
+        rlt_parsed_free(&e->parsed);
+    free(e->settings);
+    rlt_outcome_free(&e->outcome);
+    rlt_arena_free(&e->arena);
+    rlt_option_texts kept = e->texts;
+    kept.n = 0;
+    *e = (rlt_experiment){.texts = kept};
+}
+
+void rlt_experiment_free(rlt_experiment *e, rlt_shared *shared)
+{
+    rlt_experiment_reset(e, shared);
+    free(e->texts.items);
+    *e = (rlt_experiment){0};
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Inputs that points of a sweep share: topologies with their placements, and workloads. Each is loaded once,
+ * on the thread that prepares, and never changed afterwards; a bounded number is kept beyond what is in use.
+ * Only what loaded is kept: an error is that of the point that asked.
+ */
+#ifndef RLT_SWEEP_SHARED_H
+#define RLT_SWEEP_SHARED_H
+
+#include "sim/map.h"
+#include "tools/run.h"
+#include "tools/tree.h"
+
+typedef struct rlt_shared_net {
+    uint64_t key[2];
+    rlt_topology *topology;
+    rlt_placement placement;
+    bool placed;
+    uint32_t refs;
+    uint64_t used;
+    rlt_map *primed; /* workloads whose bounds the topology knows */
+} rlt_shared_net;
+
+typedef struct rlt_shared_work {
+    uint64_t key[2];
+    rlt_run stem;
+    uint32_t refs;
+    uint64_t used;
+} rlt_shared_work;
+
+typedef struct rlt_shared {
+    rlt_shared_net **nets;
+    rlt_shared_work **works;
+    uint32_t n_nets, nets_capacity, n_works, works_capacity;
+    uint64_t clock;
+    /* Told of every input that was read; may be NULL. */
+    int (*note)(void *ctx, const char *what, const char *path, uint64_t hash, rlt_error *err);
+    void *ctx;
+} rlt_shared;
+
+/* By options, of which `texts` are those of a point. The net enters itself in `sim`. */
+int rlt_shared_net_of(rlt_shared *s, const rlt_option_group *groups, const rlt_option_texts *texts,
+                      rlt_settings *sim, rlt_shared_net **out, rlt_error *err) RLT_MUST_USE;
+/* *out NULL: this workload is not one that is shared. */
+int rlt_shared_work_of(rlt_shared *s, const rlt_option_texts *texts, const rlt_parsed *parsed,
+                       const rlt_run_settings *settings, const rlt_shared_net *net, rlt_shared_work **out,
+                       rlt_error *err) RLT_MUST_USE;
+/* Finds the cuts that bounds ask for, so that no worker has to: igraph does. */
+int rlt_shared_prime(rlt_shared_net *net, const rlt_shared_work *work, rlt_error *err) RLT_MUST_USE;
+/* Whether `key` was entered before; it is from now on. */
+int rlt_shared_primed(rlt_shared_net *net, uint64_t key, bool *known, rlt_error *err) RLT_MUST_USE;
+void rlt_shared_leave(rlt_shared *s, rlt_shared_net *net, rlt_shared_work *work);
+void rlt_shared_free(rlt_shared *s);
+
+/* Hash of the texts of those options that `names` (NULL-terminated) has, or of all others. */
+void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *texts, const char *const *names,
+                    bool others, uint64_t key[2]);
+
+#endif
