@@ -39,6 +39,10 @@ ifeq ($(shell $(PKG_CONFIG) --exists nlopt 2>/dev/null && echo yes),yes)
 TOOL_PKGS += nlopt
 OPTIONAL := -DRLT_WITH_NLOPT
 endif
+ifeq ($(shell $(PKG_CONFIG) --exists sqlite3 2>/dev/null && echo yes),yes)
+TOOL_PKGS += sqlite3
+OPTIONAL += -DRLT_WITH_SQLITE
+endif
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \

@@ -17,12 +17,13 @@
 #include "tools/interrupt.h"
 #include "tools/message.h"
 #include "tools/pool.h"
+#include "tools/sweep/ranks.h"
 #include "workload/inflate.h"
 #include "workload/reader.h"
 
 static void print_version(void)
 {
-    char nlopt[32];
+    char nlopt[32], mpi[64];
     printf("ringlet %s\n", RLT_VERSION);
     printf("networks:   ");
     for (uint32_t i = 0; rlt_net_model_at(i); i++)
@@ -36,9 +37,10 @@ static void print_version(void)
     printf("\nreaders:    ");
     for (uint32_t i = 0; rlt_reader_at(i); i++)
         printf(" %s", rlt_reader_at(i)->name);
-    printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, zlib %s, NLopt %s\n", rlt_graph_version(),
-           rlt_json_version(), rlt_xml_version(), rlt_pool_version(), rlt__inflate_version(),
-           rlt_fit_version(nlopt, sizeof nlopt));
+    printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, zlib %s, NLopt %s, SQLite %s, MPI %s\n",
+           rlt_graph_version(), rlt_json_version(), rlt_xml_version(), rlt_pool_version(),
+           rlt__inflate_version(), rlt_fit_version(nlopt, sizeof nlopt), rlt_store_version(),
+           rlt_ranks_version(mpi, sizeof mpi));
     printf("licence:     GPL-3.0-or-later\n");
 }
 
@@ -207,7 +209,9 @@ int main(int argc, char **argv)
     int rc;
     hold_standard_streams();
     rlt_interrupt_init();
-    rc = dispatch(argc, argv, &err);
+    rc = rlt_ranks_become(argc, argv, &err);
+    if (!rc)
+        rc = dispatch(argc, argv, &err);
     if (rc) {
         err.code = rc;
         if (!reader_left(&err))

@@ -96,12 +96,14 @@ static void run_job(rlt_job *job)
     atomic_store(&job->part, PART);
 }
 
-/* The next job, in its slot. */
+/* The next job, in its slot; NULL: it cannot begin, and p->rc says why. */
 static rlt_job *next_job(pool *p)
 {
     uint32_t slot = p->started % p->slots;
     rlt_job *job = &p->jobs[slot];
     *job = (rlt_job){.pool = p, .index = p->started, .slot = slot};
+    if (p->work->prepare && (p->rc = p->work->prepare(p->work->ctx, job->index, slot, p->err)))
+        return NULL;
     p->started++;
     return job;
 }
@@ -160,6 +162,10 @@ static void submit(pool *p)
     uint32_t limit = atomic_load(&p->limit);
     while (!p->rc && p->started < limit && p->started - p->taken < p->slots && !rlt_interrupted()) {
         rlt_job *job = next_job(p);
+        if (!job) {
+            stop_from(p, p->taken);
+            return;
+        }
         job->request.data = job;
         (void)uv_queue_work(&p->loop, &job->request, on_work, on_worked); /* fails only without on_work */
     }
@@ -212,7 +218,10 @@ static int run_parallel(pool *p, uint32_t threads)
 static int run_serial(pool *p)
 {
     while (!p->rc && p->started < p->work->n) {
-        run_job(next_job(p));
+        rlt_job *job = next_job(p);
+        if (!job)
+            break;
+        run_job(job);
         take_one(p);
     }
     return p->rc;

@@ -26,6 +26,8 @@ typedef struct rlt_pool_work {
     uint32_t n;
     uint32_t slots; /* from 1 on; no job starts more than this many after the first that is not yet taken */
     void *ctx;
+    /* On the calling thread, in order, just before the job starts; NULL: nothing. An error ends all. */
+    int (*prepare)(void *ctx, uint32_t i, uint32_t slot, rlt_error *err);
     /* On any thread. After an error or when stopped, the slot must be empty again. */
     int (*run)(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err);
     /* On the calling thread, in order. Not called for all: slots may be full when rlt_pool_run returns. */

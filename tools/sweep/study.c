@@ -385,15 +385,25 @@ static int read_root(rlt_sweep_study *s, rlt_json root, rlt_error *err)
     return rc ? rc : count_points(s, root, err);
 }
 
+static int read_doc(rlt_sweep_study *s, rlt_error *err)
+{
+    const char *text = rlt_json_text(s->doc);
+    snprintf(s->hash, sizeof s->hash, "%016llx", (unsigned long long)rlt_hash_bytes(text, strlen(text), 0));
+    return read_root(s, rlt_json_root(s->doc), err);
+}
+
 int rlt_sweep_study_read(const char *path, rlt_sweep_study *s, rlt_error *err)
 {
     *s = (rlt_sweep_study){.path = path};
     int rc = rlt_json_load(path, &s->doc, err);
-    if (rc)
-        return rc;
-    const char *text = rlt_json_text(s->doc);
-    snprintf(s->hash, sizeof s->hash, "%016llx", (unsigned long long)rlt_hash_bytes(text, strlen(text), 0));
-    return read_root(s, rlt_json_root(s->doc), err);
+    return rc ? rc : read_doc(s, err);
+}
+
+int rlt_sweep_study_parse(const char *name, const char *text, rlt_sweep_study *s, rlt_error *err)
+{
+    *s = (rlt_sweep_study){.path = name};
+    int rc = rlt_json_parse(name, text, strlen(text), &s->doc, err);
+    return rc ? rc : read_doc(s, err);
 }
 
 void rlt_sweep_study_free(rlt_sweep_study *s)

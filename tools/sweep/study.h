@@ -105,6 +105,9 @@ typedef struct rlt_sweep_study {
 /* Reads and checks all of it. RLT_EMALFORMED, RLT_ESCHEMA with file:line:column; RLT_ERANGE: too many points.
  * Free in every case. */
 int rlt_sweep_study_read(const char *path, rlt_sweep_study *out, rlt_error *err) RLT_MUST_USE;
+/* The same from a text; `name` is what messages call it. */
+int rlt_sweep_study_parse(const char *name, const char *text, rlt_sweep_study *out,
+                          rlt_error *err) RLT_MUST_USE;
 void rlt_sweep_study_free(rlt_sweep_study *s);
 
 typedef struct rlt_sweep_point {

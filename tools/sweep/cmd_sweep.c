@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `ringlet sweep`: many points of one question, into a database. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim/units.h"
+#include "tools/commands.h"
+#include "tools/file.h"
+#include "tools/interrupt.h"
+#include "tools/message.h"
+#include "tools/output.h"
+#include "tools/sweep/queries.h"
+#include "tools/sweep/ranks.h"
+
+typedef struct sweep_settings {
+    const char *db, *shard, *status;
+    uint64_t jobs;
+    bool dry_run, quiet;
+} sweep_settings;
+
+#define AT(field) .offset = offsetof(sweep_settings, field)
+static const rlt_option own_options[] = {
+    {"db", 'd', RLT_OPT_TEXT, "FILE",
+     "The database (SQLite): made where it is not there; else only what is missing in it is run.", AT(db),
+     .required = true, .spared_by = "status dry-run"},
+    {"jobs", 'j', RLT_OPT_COUNT, "N",
+     "Points simulated at the same time, each in a thread with memory of its own (default: as many as there "
+     "are "
+     "processors). The results are the same for any number. Under mpirun or srun each rank but the first "
+     "runs one.",
+     AT(jobs), .min = 1, .max = RLT_POOL_THREADS},
+    {"shard", 0, RLT_OPT_TEXT, "I/N",
+     "Only the I-th of N shares of the points, for job arrays; 'ringlet sweep merge' makes one database of "
+     "all.",
+     AT(shard)},
+    {"dry-run", 0, RLT_OPT_FLAG, NULL, "Read and check the study, and say how many points it has.",
+     AT(dry_run)},
+    {"status", 0, RLT_OPT_TEXT, "FILE",
+     "How far the sweep is that this database belongs to, from any terminal.", AT(status)},
+    {"quiet", 'q', RLT_OPT_FLAG, NULL, "No progress bar, and no line at the end.", AT(quiet)},
+    {0}};
+#undef AT
+static const rlt_option_group groups[] = {{"Sweep", own_options, 0}, {0}};
+
+static int read_shard(const char *text, uint32_t *shard, uint32_t *shards, rlt_error *err)
+{
+    char first[24];
+    const char *slash = text ? strchr(text, '/') : NULL;
+    uint64_t i, n;
+    *shard = 0;
+    *shards = 1;
+    if (!text)
+        return 0;
+    snprintf(first, sizeof first, "%.*s", slash ? (int)(slash - text) : 0, text);
+    if (!slash || rlt_parse_count(first, &i, NULL, NULL) || rlt_parse_count(slash + 1, &n, NULL, NULL) ||
+        i < 1 || i > n || n > RLT_SWEEP_POINTS)
+        return rlt_fail(err, RLT_EUSAGE, "--shard", "expected I/N with I from 1 to N, got '%s'", text);
+    *shard = (uint32_t)(i - 1);
+    *shards = (uint32_t)n;
+    return 0;
+}
+
+static int dry_run(const rlt_sweep_study *s)
+{
+    printf("%s: %llu points", s->name, (unsigned long long)s->points);
+    for (uint32_t a = 0; a < s->n_axes; a++)
+        printf("%s %s (%u)", a ? " x" : ":", s->axes[a].name, s->axes[a].n);
+    if (s->n_named)
+        printf(", %u named", s->n_named);
+    if (s->replicas > 1)
+        printf(", %u replicas", s->replicas);
+    printf("\n");
+    return 0;
+}
+
+/* How it went, in one line and an exit status. */
+static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_error *err)
+{
+    if (rc == RLT_ECANCELLED) {
+        *err = (rlt_error){0};
+        return rlt_fail(err, rc, NULL,
+                        "interrupted: %llu of %llu points are in %s; the same command goes on from there",
+                        (unsigned long long)w->done, (unsigned long long)w->total, s->db);
+    }
+    if (!rc && !s->quiet)
+        rlt_note("%llu point%s in %s, %llu of them run now", (unsigned long long)w->done, rlt_s(w->done),
+                 s->db, (unsigned long long)w->n_flying);
+    if (!rc && w->failed)
+        rc = rlt_fail(
+            err, RLT_ECHECK, s->db,
+            "%llu of %llu points failed; 'ringlet sweep query %s --where \"status <> 0\"' shows them",
+            (unsigned long long)w->failed, (unsigned long long)w->done, s->db);
+    return rc;
+}
+
+static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks, rlt_error *err)
+{
+    rlt_sweep w = {.remote = ranks > 1, .jobs = ranks > 1 ? ranks - 1 : rlt_pool_threads(s->jobs)};
+    int rc = read_shard(s->shard, &w.shard, &w.shards, err);
+    if (!rc && s->shard && study->sample == RLT_SWEEP_ADAPTIVE)
+        rc = rlt_fail(err, RLT_EUSAGE, "--shard",
+                      "an adaptive sample is one: each round follows from all results");
+    if (rc || (rc = rlt_store_open(s->db, RLT_STORE_WRITE, &w.store, err)) ||
+        (rc = rlt_store_begin(w.store, study, s->shard, err)))
+        goto out;
+    if (!s->quiet) {
+        rlt_progress_start(&w.progress, w.label);
+        rc = rlt_sweep_run(&w, study, err);
+        rlt_progress_end(&w.progress);
+    } else {
+        rc = rlt_sweep_run(&w, study, err);
+    }
+    rc = conclude(&w, s, rc, err);
+out:
+    rlt_sweep_free(&w);
+    rlt_store_close(w.store);
+    return rc;
+}
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    const sweep_settings *s = settings;
+    rlt_sweep_study study = {0};
+    uint32_t ranks = 1, rank = 0;
+    if (s->status)
+        return args->n_operands
+                   ? rlt_fail(err, RLT_EUSAGE, args->operands[0], "--status takes the database alone")
+                   : rlt_sweep_status(s->status, err);
+    if (args->n_operands == 0)
+        return rlt_fail(err, RLT_EUSAGE, "sweep",
+                        "expected STUDY, or query, top, pareto, sensitivity, compare, merge");
+    int rc = rlt_sweep_study_read(args->operands[0], &study, err);
+    if (!rc && s->dry_run)
+        rc = dry_run(&study);
+    else if (!rc && !(rc = rlt_ranks_begin(&ranks, &rank, err))) {
+        rc = rank ? rlt_ranks_serve(&study, err) : sweep(&study, s, ranks, err);
+        rlt_ranks_end(rc);
+    }
+    rlt_sweep_study_free(&study);
+    return rc;
+}
+
+static const rlt_command *const verbs[] = {&rlt_sweep_query,
+                                           &rlt_sweep_top,
+                                           &rlt_sweep_pareto,
+                                           &rlt_sweep_sensitivity,
+                                           &rlt_sweep_compare,
+                                           &rlt_sweep_merge,
+                                           NULL};
+
+const rlt_command rlt_cmd_sweep = {
+    .name = "sweep",
+    .summary = "many what-ifs into a database: grids, lists and samples of options",
+    .operands = "STUDY",
+    .max_operands = 1,
+    .description = "Runs every point of a study, a JSON file: \"base\" has options of run (or of coll, with "
+                   "\"command\": "
+                   "\"coll\") by their long names; \"axes\" change values in them by JSON pointer, such as "
+                   "/topology/dims/1/bandwidth; \"points\", \"filter\", \"replicas\" and \"sample\" say "
+                   "which. Inputs are read "
+                   "once, equal points run once.\n\n"
+                   "A point that fails is a row with its error, and the exit status is 1. A sweep that was "
+                   "stopped, killed, or "
+                   "had no more disk goes on with the same command; the results are the same bytes. Under "
+                   "mpirun or srun the "
+                   "first rank hands out the points.",
+    .example = "ringlet sweep study.json --db study.sqlite",
+    .options = groups,
+    .settings_size = sizeof(sweep_settings),
+    .run = run,
+    .verbs = verbs,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a sweep's database tells: the verbs of `ringlet sweep`. */
+#ifndef RLT_SWEEP_QUERIES_H
+#define RLT_SWEEP_QUERIES_H
+
+#include "tools/command.h"
+#include "tools/output.h"
+#include "tools/sweep/store.h"
+
+extern const rlt_command rlt_sweep_query, rlt_sweep_top, rlt_sweep_pareto, rlt_sweep_sensitivity,
+    rlt_sweep_compare, rlt_sweep_merge;
+
+/* One line on standard output. */
+int rlt_sweep_status(const char *db, rlt_error *err) RLT_MUST_USE;
+
+/* A database opened to be asked: the study as it stands in it, and a view `points` with a column for each
+ * axis beside those of point and result. */
+typedef struct rlt_asked {
+    rlt_store *store;
+    char **axes, **columns; /* names */
+    bool *max;              /* goal of objective i */
+    char **objectives;
+    uint32_t n_axes, n_columns, n_objectives;
+    rlt_arena arena;
+} rlt_asked;
+int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err) RLT_MUST_USE;
+void rlt_asked_close(rlt_asked *a);
+/* Runs a query and writes its rows, "table", "csv" or "json" (JSON lines). */
+int rlt_asked_write(rlt_asked *a, const char *sql, const char *format, const char *path,
+                    rlt_error *err) RLT_MUST_USE;
+/* "point", name, axes, replica, status, error, and the columns; as a list for SELECT. */
+char *rlt_asked_select(rlt_asked *a);
+/* A column of results by name, for a statement. RLT_EUSAGE with the nearest one. */
+int rlt_asked_column(const char *name, const char *where, rlt_error *err) RLT_MUST_USE;
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A sweep across machines, under mpirun or srun. Rank 0 owns the database and hands out points; the others
+ * run them. Only the executable ringlet-mpi, which stands beside ringlet, is linked with MPI: ranks_mpi.c
+ * there, ranks_none.c in ringlet.
+ */
+#ifndef RLT_SWEEP_RANKS_H
+#define RLT_SWEEP_RANKS_H
+
+#include "tools/sweep/sweep.h"
+
+/* "Open MPI 4.1.4", or what ringlet says of it. */
+const char *rlt_ranks_version(char *buffer, size_t size);
+/* Early in main: under a launcher of several ranks, ringlet becomes ringlet-mpi for commands that can use
+ * them. Returns where there is nothing to become; RLT_EUNSUPPORTED: it is not there. */
+int rlt_ranks_become(int argc, char **argv, rlt_error *err) RLT_MUST_USE;
+/* How many there are, and which this is; 1 and 0 without a launcher. */
+int rlt_ranks_begin(uint32_t *n, uint32_t *rank, rlt_error *err) RLT_MUST_USE;
+/* On rank 0, in place of rlt_pool_run. */
+int rlt_ranks_run(rlt_sweep *w, const rlt_pool_work *work, rlt_error *err) RLT_MUST_USE;
+/* On the others: until rank 0 has no more. */
+int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err) RLT_MUST_USE;
+/* On rank 0: lets the others go. An error that a rank cannot go on after ends them all. */
+void rlt_ranks_end(int rc);
+
+#endif

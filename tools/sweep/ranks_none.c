@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The common command, which knows no MPI and hands over to the executable that does. */
+#ifndef RLT_WITH_MPI
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/sweep/ranks.h"
+
+static bool beside(char *path, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", path, size - 16);
+    if (n <= 0)
+        return false;
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    strcpy(slash ? slash + 1 : path, "ringlet-mpi");
+    return access(path, X_OK) == 0;
+}
+
+const char *rlt_ranks_version(char *buffer, size_t size)
+{
+    char path[PATH_MAX];
+    snprintf(buffer, size, "%s", beside(path, sizeof path) ? "in ringlet-mpi" : "not built in");
+    return buffer;
+}
+
+/* As Open MPI, Slurm and Hydra tell it. */
+static bool launched(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK",
+                                        "SLURM_STEP_NUM_TASKS"};
+    bool pmix = getenv("PMIX_RANK") && getenv("SLURM_STEP_NUM_TASKS");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *n = getenv(names[i]);
+        if (n && atoi(n) > 1 && (i < 2 || pmix))
+            return true;
+    }
+    return false;
+}
+
+int rlt_ranks_become(int argc, char **argv, rlt_error *err)
+{
+    char path[PATH_MAX];
+    if (argc < 2 || strcmp(argv[1], "sweep") != 0 || !launched())
+        return 0;
+    if (!beside(path, sizeof path))
+        return rlt_fail(
+            err, RLT_EUNSUPPORTED, "sweep",
+            "several ranks need ringlet-mpi beside ringlet, and it was not built: apt-get install "
+            "libopenmpi-dev openmpi-bin, then make; or take --shard");
+    execv(path, argv);
+    return rlt_fail(err, RLT_EIO, path, "cannot be run: %s", strerror(errno));
+}
+
+int rlt_ranks_begin(uint32_t *n, uint32_t *rank, rlt_error *err)
+{
+    (void)err;
+    *n = 1;
+    *rank = 0;
+    return 0;
+}
+
+int rlt_ranks_run(rlt_sweep *w, const rlt_pool_work *work, rlt_error *err)
+{
+    (void)w;
+    (void)work;
+    return rlt_fail(err, RLT_EUNSUPPORTED, "sweep", "there is one rank");
+}
+
+int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err)
+{
+    (void)study;
+    return rlt_fail(err, RLT_EUNSUPPORTED, "sweep", "there is one rank");
+}
+
+void rlt_ranks_end(int rc)
+{
+    (void)rc;
+}
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `ringlet sweep sensitivity`: which axis matters. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/file.h"
+#include "tools/settings.h"
+#include "tools/sweep/queries.h"
+
+typedef struct sensitivity_settings {
+    rlt_report_settings report;
+    const char *by;
+} sensitivity_settings;
+
+static const rlt_option own_options[] = {{"by", 0, RLT_OPT_TEXT, "COLUMN",
+                                          "Whose variance (default: the study's first objective).",
+                                          .offset = offsetof(sensitivity_settings, by)},
+                                         {0}};
+static const rlt_option_group groups[] = {
+    {"Figure", own_options, 0}, {"Output", rlt_format_options, offsetof(sensitivity_settings, report)}, {0}};
+
+/* Of one axis: means by value. */
+typedef struct effect {
+    double mean; /* of all */
+    double between, n, lowest, highest;
+    uint32_t values;
+} effect;
+
+static double number(const rlt_store_cell *c)
+{
+    return c->kind == RLT_CELL_INTEGER ? (double)c->integer : c->kind == RLT_CELL_REAL ? c->real : 0;
+}
+
+static int see_value(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
+{
+    effect *e = ctx;
+    double count = number(&c[0]), mean = number(&c[1]), d = mean - e->mean;
+    (void)n;
+    (void)err;
+    e->between += count * d * d;
+    e->n += count;
+    e->lowest = e->values == 0 || mean < e->lowest ? mean : e->lowest;
+    e->highest = e->values == 0 || mean > e->highest ? mean : e->highest;
+    e->values++;
+    return 0;
+}
+
+typedef struct whole {
+    double n, mean, squares;
+} whole;
+
+static int see_mean(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
+{
+    whole *w = ctx;
+    (void)n;
+    (void)err;
+    w->n = number(&c[0]);
+    w->mean = number(&c[1]);
+    return 0;
+}
+
+static int see_squares(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
+{
+    (void)n;
+    (void)err;
+    ((whole *)ctx)->squares = number(c);
+    return 0;
+}
+
+#define OF "FROM point p JOIN result r USING(point) WHERE p.status=0 AND p.name IS NULL AND r.%s IS NOT NULL"
+
+static int find_effects(rlt_asked *a, const char *by, whole *w, effect *effects, rlt_error *err)
+{
+    char sql[400];
+    snprintf(sql, sizeof sql, "SELECT count(*), avg(%s) " OF, by, by);
+    int rc = rlt_store_query(a->store, sql, see_mean, w, err);
+    snprintf(sql, sizeof sql, "SELECT total((%s-(%.17g))*(%s-(%.17g))) " OF, by, w->mean, by, w->mean, by);
+    if (!rc)
+        rc = rlt_store_query(a->store, sql, see_squares, w, err);
+    for (uint32_t i = 0; i < a->n_axes && !rc; i++) {
+        effects[i] = (effect){.mean = w->mean};
+        snprintf(sql, sizeof sql,
+                 "SELECT count(*), avg(%s) " OF " GROUP BY json_extract(p.coordinates,'$[%u]')", by, by, i);
+        rc = rlt_store_query(a->store, sql, see_value, &effects[i], err);
+    }
+    return rc;
+}
+
+static const rlt_column columns[] = {
+    {"axis", "axis", NULL, RLT_COL_TEXT, 0, 0},
+    {"values", "values", NULL, RLT_COL_COUNT, 6, 0},
+    {"share", "share of variance", "%", RLT_COL_PERCENT, 17, 1},
+    {"lowest_mean", "lowest mean", NULL, RLT_COL_REAL, 18, 3},
+    {"highest_mean", "highest mean", NULL, RLT_COL_REAL, 18, 3},
+};
+
+/* The axis with the greatest share first. */
+static void put_rows(rlt_table *t, const rlt_asked *a, const whole *w, effect *effects)
+{
+    double rest = 1;
+    for (uint32_t k = 0; k < a->n_axes; k++) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < a->n_axes; i++)
+            if (effects[i].between > effects[best].between)
+                best = i;
+        double share = w->squares > 0 ? effects[best].between / w->squares : 0;
+        rlt_value v[] = {rlt_text(a->axes[best]), rlt_count(effects[best].values), rlt_real(share),
+                         rlt_real(effects[best].lowest), rlt_real(effects[best].highest)};
+        rlt_table_row(t, v);
+        rest -= share;
+        effects[best].between = -1;
+    }
+    rlt_value v[] = {rlt_text("(together, replicas)"), rlt_absent(),
+                     w->squares > 0 ? rlt_real(rest) : rlt_absent(), rlt_absent(), rlt_absent()};
+    rlt_table_row(t, v);
+}
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    const sensitivity_settings *s = settings;
+    rlt_format format = rlt_format_of(s->report.format);
+    effect effects[RLT_SWEEP_AXES];
+    rlt_asked a;
+    whole w = {0};
+    rlt_table t;
+    rlt_file f = {0};
+    rlt_jw json;
+    int rc = rlt_asked_open(&a, args->operands[0], err);
+    if (!rc && s->by)
+        rc = rlt_asked_column(s->by, "--by", err);
+    const char *by = rc ? NULL : s->by ? s->by : a.objectives[0];
+    if (!rc)
+        rc = find_effects(&a, by, &w, effects, err);
+    if (!rc && w.n < 2)
+        rc = rlt_fail(err, RLT_ESCHEMA, args->operands[0], "fewer than two points of its axes have a %s", by);
+    if (!rc && format == RLT_FORMAT_JSON) {
+        rlt_jw_init(&json, true);
+        rlt_jw_object(&json, NULL);
+        rlt_jw_string(&json, "column", by);
+        rlt_jw_u64(&json, "points", (uint64_t)w.n);
+        rlt_jw_array(&json, "axes");
+        rlt_table_begin(&t, format, columns, 5, NULL, &json);
+        put_rows(&t, &a, &w, effects);
+        rc = rlt_table_end(&t, err);
+        rlt_jw_end_array(&json);
+        rlt_jw_end_object(&json);
+        size_t length;
+        char *text = rlt_jw_finish(&json, &length);
+        if (!rc)
+            rc = text ? rlt_file_write(s->report.output, text, length, err) : rlt_nomem(err);
+        free(text);
+    } else if (!rc && !(rc = rlt_file_open(&f, s->report.output, err))) {
+        if (format == RLT_FORMAT_TABLE)
+            fprintf(f.stream, "# first-order shares of the variance of %s over %.0f points\n", by, w.n);
+        rlt_table_begin(&t, format, columns, 5, f.stream, NULL);
+        put_rows(&t, &a, &w, effects);
+        rc = rlt_table_end(&t, err);
+        if (rc)
+            rlt_file_discard(&f);
+        else
+            rc = rlt_file_close(&f, err);
+    }
+    rlt_asked_close(&a);
+    return rc;
+}
+
+const rlt_command rlt_sweep_sensitivity = {
+    .name = "sensitivity",
+    .summary = "which axis matters, by variance",
+    .operands = "DB",
+    .min_operands = 1,
+    .max_operands = 1,
+    .description =
+        "For each axis the first-order share of the variance of a figure: the variance of the means over "
+        "all points with the same value on that axis, over the variance of all points. What is left is of "
+        "axes together, and of replicas. Exact on a full grid; where filters or samples leave values in "
+        "unequal company, shares overlap and may add up to more than all.",
+    .example = "ringlet sweep sensitivity study.sqlite",
+    .options = groups,
+    .settings_size = sizeof(sensitivity_settings),
+    .run = run,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Running what is missing of a study. */
+#include "tools/sweep/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/interrupt.h"
+#include "tools/sweep/ranks.h"
+
+enum { SLOTS = 64, SLOTS_A_JOB = 8 };
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int note_input(void *ctx, const char *what, const char *path, uint64_t hash, rlt_error *err)
+{
+    rlt_sweep *w = ctx;
+    w->fatal = rlt_store_input(w->store, what, path, hash, &w->why);
+    return w->fatal ? rlt_fail(err, RLT_ECANCELLED, path, "has changed") : 0;
+}
+
+/* Whether a point of this stretch is ours and not done. */
+static int is_missing(rlt_sweep *w, uint64_t id, bool *missing, rlt_error *err)
+{
+    rlt_sweep_point p;
+    bool there = false;
+    int rc = 0;
+    *missing = id % w->shards == w->shard && rlt_sweep_point_at(w->study, id, &p);
+    if (*missing && (int64_t)id <= w->last)
+        rc = rlt_store_has(w->store, id, &there, err);
+    *missing = *missing && !there;
+    return rc;
+}
+
+static int count_missing(rlt_sweep *w, uint32_t *n, rlt_error *err)
+{
+    int rc = 0;
+    *n = 0;
+    for (uint64_t id = w->next; id < w->end && !rc; id++) {
+        bool missing;
+        rc = is_missing(w, id, &missing, err);
+        *n += missing;
+    }
+    return rc;
+}
+
+/* The lowest point with the same options, running or done. */
+static int find_same(rlt_sweep *w, uint32_t i, const rlt_experiment *e, int64_t *same, rlt_error *err)
+{
+    for (uint32_t k = w->first_flying; k < i; k++) {
+        const rlt_sweep_slot *other = &w->slots[k % w->n_slots];
+        if (memcmp(other->experiment.key, e->key, sizeof e->key) == 0) {
+            *same = other->same_as >= 0 ? other->same_as : (int64_t)other->experiment.point.id;
+            return 0;
+        }
+    }
+    return rlt_store_find(w->store, e->key, e->point.id, same, err);
+}
+
+int rlt__sweep_prepare(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    rlt_sweep *w = ctx;
+    rlt_experiment *e = &w->slots[slot].experiment;
+    bool missing = false, there;
+    int rc = 0;
+    while (!rc && !missing)
+        rc = is_missing(w, w->next++, &missing, err);
+    if (rc || (rc = rlt_experiment_describe(e, w->study, w->next - 1, &there, err)) ||
+        (rc = find_same(w, i, e, &w->slots[slot].same_as, err)))
+        return rc;
+    if (w->slots[slot].same_as >= 0)
+        e->ready = false;
+    return w->remote ? 0 : rlt_experiment_prepare(e, &w->shared, err);
+}
+
+static int run_slot(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    rlt_sweep *w = ctx;
+    (void)i;
+    return rlt_experiment_run(&w->slots[slot].experiment, job, err);
+}
+
+static void show(rlt_sweep *w)
+{
+    double spent = now_s() - w->began_s;
+    snprintf(w->label, sizeof w->label, "%llu of %llu points, %.0f/s, %llu failed",
+             (unsigned long long)w->done, (unsigned long long)w->total,
+             spent > 0 ? (double)w->n_flying / spent : 0, (unsigned long long)w->failed);
+}
+
+int rlt__sweep_take(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    rlt_sweep *w = ctx;
+    rlt_experiment *e = &w->slots[slot].experiment;
+    rlt_store_row row = {.study = w->study,
+                         .point = &e->point,
+                         .key = e->key,
+                         .same_as = w->slots[slot].same_as,
+                         .outcome = &e->outcome};
+    bool failed = e->outcome.status != 0;
+    int rc = rlt_store_put(w->store, &row, err);
+    if (!rc && row.same_as >= 0)
+        rc = rlt_store_failed(w->store, e->point.id, &failed, err);
+    rlt_experiment_reset(e, &w->shared);
+    w->first_flying = i + 1;
+    w->n_flying++;
+    w->done++;
+    w->failed += failed;
+    show(w);
+    return rc;
+}
+
+static int run_stretch(rlt_sweep *w, uint64_t first, uint64_t end, rlt_error *err)
+{
+    rlt_pool_work work = {.slots = w->n_slots,
+                          .ctx = w,
+                          .prepare = rlt__sweep_prepare,
+                          .run = run_slot,
+                          .take = rlt__sweep_take,
+                          .progress = w->progress.label ? &w->progress : NULL};
+    w->next = first;
+    w->end = end;
+    w->first_flying = 0;
+    int rc = count_missing(w, &work.n, err);
+    if (rc || !work.n)
+        return rc;
+    rc = w->remote ? rlt_ranks_run(w, &work, err) : rlt_pool_run(&work, w->jobs, err);
+    if (w->fatal) {
+        rc = w->fatal;
+        *err = w->why;
+    }
+    for (uint32_t i = 0; i < w->n_slots; i++)
+        rlt_experiment_reset(&w->slots[i].experiment, &w->shared);
+    return rc;
+}
+
+static int run_rounds(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
+{
+    int rc = 0;
+    while (!rc && study->n_chosen < study->wanted) {
+        uint64_t before = study->n_chosen;
+        rc = rlt__sweep_choose(study, w->store, err);
+        if (!rc)
+            rc = run_stretch(w, before * study->replicas, (uint64_t)study->n_chosen * study->replicas, err);
+    }
+    return rc;
+}
+
+int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
+{
+    uint64_t draws = study->draws * study->replicas;
+    int rc, ended = 0;
+    w->study = study;
+    w->n_slots = SLOTS + SLOTS_A_JOB * w->jobs;
+    w->shared.note = note_input;
+    w->shared.ctx = w;
+    w->began_s = now_s();
+    if ((rc = rlt_store_count(w->store, &w->done, &w->failed, &w->last, err)))
+        return rc;
+    w->total = study->points / w->shards;
+    if (!(w->slots = calloc(w->n_slots, sizeof *w->slots)))
+        return rlt_nomem(err);
+    show(w);
+    rc = study->sample == RLT_SWEEP_ADAPTIVE ? run_rounds(w, study, err) : run_stretch(w, 0, draws, err);
+    if (!rc)
+        rc = run_stretch(w, draws, rlt_sweep_end(study), err);
+    ended = rlt_store_commit(w->store, rc ? NULL : err);
+    return rc ? rc : ended;
+}
+
+void rlt_sweep_free(rlt_sweep *w)
+{
+    for (uint32_t i = 0; i < w->n_slots && w->slots; i++)
+        rlt_experiment_free(&w->slots[i].experiment, &w->shared);
+    free(w->slots);
+    w->slots = NULL;
+    rlt_shared_free(&w->shared);
+}
