@@ -64,7 +64,12 @@ TESTS    := $(TEST_SRC:test/%.c=$(BUILD)/test/%)
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)  $(2)")
 
-all: $(BUILD)/ringlet
+# Sweeps across machines: an executable of its own, so that the common command starts without MPI.
+ifeq ($(shell $(PKG_CONFIG) --exists ompi-c 2>/dev/null && echo yes),yes)
+MPI := $(BUILD)/ringlet-mpi
+endif
+
+all: $(BUILD)/ringlet $(MPI)
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC  ,$<)
@@ -80,12 +85,21 @@ $(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) -lhttp_parser -lm -lpthread
 
+$(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
+	$(call say,MPICC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -DRLT_WITH_MPI $(PKG_CFLAGS) $$($(PKG_CONFIG) --cflags ompi-c | sed 's/-I\([^ ]*\)/-isystem \1/g') -MMD -MP -c -o $@ $<
+
+$(BUILD)/ringlet-mpi: $(TOOL_OBJ) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) -lm -lpthread
+
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
 
 # What the command needs and the library does not.
-$(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/test/test_pool.o $(BUILD)/test/test_pool: private PKGS += $(TOOL_PKGS)
+$(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/ringlet-mpi $(BUILD)/mpi/ranks_mpi.o $(BUILD)/test/test_pool.o $(BUILD)/test/test_pool: private PKGS += $(TOOL_PKGS)
 
 # Only this file knows where things get installed.
 $(BUILD)/tools/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'
@@ -138,6 +152,7 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD
 	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions \
 	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces $(addprefix $(D)/include/ringlet/,sim net collectives workload)
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
+	$(if $(MPI),$(Q)install -m 755 $(MPI) $(D)/bin/ringlet-mpi)
 	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
 	$(Q)install -m 644 $(BUILD)/$(SONAME) $(D)/lib/libringlet.so.$(VERSION)
 	$(Q)ln -sf libringlet.so.$(VERSION) $(D)/lib/$(SONAME)
@@ -151,7 +166,7 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD
 	$(Q)cp -R traces/. $(D)/share/ringlet/traces/
 
 uninstall:
-	rm -rf $(D)/bin/ringlet $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \
+	rm -rf $(D)/bin/ringlet $(D)/bin/ringlet-mpi $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \
 	    $(D)/lib/pkgconfig/ringlet.pc $(D)/share/man/man1/ringlet.1 $(D)/share/bash-completion/completions/ringlet $(D)/share/ringlet
 
 deps:

@@ -55,8 +55,8 @@ static bool is_unwanted(const rlt_job *job)
 
 void rlt_job_watch(rlt_job *job, rlt_sim *sim)
 {
-    pool *p = job->pool;
-    if (p->serial) {
+    pool *p = job ? job->pool : NULL;
+    if (!p || p->serial) {
         rlt_interrupt_watch(sim);
         return;
     }
@@ -80,6 +80,8 @@ static void show_progress(const pool *p)
 
 void rlt_job_progress(rlt_job *job, uint64_t done, uint64_t total)
 {
+    if (!job)
+        return;
     double part = total && done < total ? (double)done / (double)total : 1;
     atomic_store(&job->part, (unsigned)(part * PART));
     if (job->pool->serial)

@@ -41,7 +41,8 @@ uint32_t rlt_pool_threads(uint64_t asked);
  * the whole process. 0, or the error of a job or of `take`. */
 int rlt_pool_run(const rlt_pool_work *work, uint32_t threads, rlt_error *err) RLT_MUST_USE;
 
-/* From `run`: the simulation to stop when this job is no longer wanted; NULL before it is freed. */
+/* From `run`: the simulation to stop when this job is no longer wanted; NULL before it is freed. Without a
+ * job: what Ctrl-C stops. */
 void rlt_job_watch(rlt_job *job, rlt_sim *sim);
 /* From `run`: how far the job is, for the bar. total 0: unknown. */
 void rlt_job_progress(rlt_job *job, uint64_t done, uint64_t total);

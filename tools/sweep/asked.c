@@ -162,7 +162,7 @@ typedef struct writer {
     rlt_table table;
     rlt_column columns[128];
     bool begun;
-    char cells[128][400];
+    char cells[128][400], names[128][80];
 } writer;
 
 static void cell_text(const rlt_store_cell *c, char *buffer, size_t size)
@@ -234,8 +234,10 @@ static int write_table(writer *w, const rlt_store_cell *c, uint32_t n)
     rlt_value values[RLT_MAX_COLUMNS];
     n = n < RLT_MAX_COLUMNS ? n : RLT_MAX_COLUMNS;
     for (uint32_t i = 0; i < n && !w->begun; i++)
-        w->columns[i] = (rlt_column){.name = c[i].name,
-                                     .title = c[i].name,
+        snprintf(w->names[i], sizeof w->names[i], "%s", c[i].name);
+    for (uint32_t i = 0; i < n && !w->begun; i++)
+        w->columns[i] = (rlt_column){.name = w->names[i],
+                                     .title = w->names[i],
                                      .kind = is_duration(c[i].name) ? RLT_COL_TIME : RLT_COL_TEXT};
     if (!w->begun)
         rlt_table_begin(&w->table, RLT_FORMAT_TABLE, w->columns, n, w->out, NULL);

@@ -118,11 +118,33 @@ out:
     return rc;
 }
 
+/* Rank 0 alone reads the file, and has the others know it. */
+static int run_ranked(const rlt_parsed *args, const sweep_settings *s, rlt_error *err)
+{
+    rlt_sweep_study study = {0};
+    uint32_t ranks = 1, rank = 0;
+    char *text = NULL;
+    int rc = rlt_ranks_begin(&ranks, &rank, err);
+    if (rc)
+        return rc;
+    if (rank == 0)
+        rc = rlt_sweep_study_read(args->operands[0], &study, err);
+    int shared = rlt_ranks_text(rank == 0 && !rc ? rlt_json_text(study.doc) : NULL, &text, err);
+    rc = rc ? rc : shared;
+    if (rank && text && !rc && !(rc = rlt_sweep_study_parse(args->operands[0], text, &study, err)))
+        rc = rlt_ranks_serve(&study, err);
+    else if (rank == 0 && !rc)
+        rc = sweep(&study, s, ranks, err);
+    rlt_ranks_end(rank, text != NULL);
+    free(text);
+    rlt_sweep_study_free(&study);
+    return rc;
+}
+
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     const sweep_settings *s = settings;
     rlt_sweep_study study = {0};
-    uint32_t ranks = 1, rank = 0;
     if (s->status)
         return args->n_operands
                    ? rlt_fail(err, RLT_EUSAGE, args->operands[0], "--status takes the database alone")
@@ -130,13 +152,10 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     if (args->n_operands == 0)
         return rlt_fail(err, RLT_EUSAGE, "sweep",
                         "expected STUDY, or query, top, pareto, sensitivity, compare, merge");
+    if (!s->dry_run)
+        return run_ranked(args, s, err);
     int rc = rlt_sweep_study_read(args->operands[0], &study, err);
-    if (!rc && s->dry_run)
-        rc = dry_run(&study);
-    else if (!rc && !(rc = rlt_ranks_begin(&ranks, &rank, err))) {
-        rc = rank ? rlt_ranks_serve(&study, err) : sweep(&study, s, ranks, err);
-        rlt_ranks_end(rc);
-    }
+    rc = rc ? rc : dry_run(&study);
     rlt_sweep_study_free(&study);
     return rc;
 }

@@ -20,7 +20,9 @@ int rlt_ranks_begin(uint32_t *n, uint32_t *rank, rlt_error *err) RLT_MUST_USE;
 int rlt_ranks_run(rlt_sweep *w, const rlt_pool_work *work, rlt_error *err) RLT_MUST_USE;
 /* On the others: until rank 0 has no more. */
 int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err) RLT_MUST_USE;
-/* On rank 0: lets the others go. An error that a rank cannot go on after ends them all. */
-void rlt_ranks_end(int rc);
+/* From rank 0 to all: *text is malloc'ed; own NULL on rank 0: there is none, and *text is NULL. */
+int rlt_ranks_text(const char *own, char **text, rlt_error *err) RLT_MUST_USE;
+/* The end of rlt_ranks_begin. `served`: the others serve, and are let go. */
+void rlt_ranks_end(uint32_t rank, bool served);
 
 #endif

@@ -76,8 +76,15 @@ int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err)
     return rlt_fail(err, RLT_EUNSUPPORTED, "sweep", "there is one rank");
 }
 
-void rlt_ranks_end(int rc)
+int rlt_ranks_text(const char *own, char **text, rlt_error *err)
 {
-    (void)rc;
+    *text = own ? strdup(own) : NULL;
+    return !own || *text ? 0 : rlt_nomem(err);
+}
+
+void rlt_ranks_end(uint32_t rank, bool served)
+{
+    (void)rank;
+    (void)served;
 }
 #endif
