@@ -96,10 +96,14 @@ $(BUILD)/ringlet-mpi: $(TOOL_OBJ) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
+
+# A test of parts of the command.
+$(BUILD)/test/test_study: $(filter-out %/main.o,$(TOOL_OBJ))
+$(BUILD)/test/test_study: private TOOLS = $(filter-out %/main.o,$(TOOL_OBJ))
 
 # What the command needs and the library does not.
-$(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/ringlet-mpi $(BUILD)/mpi/ranks_mpi.o $(BUILD)/test/test_pool.o $(BUILD)/test/test_pool: private PKGS += $(TOOL_PKGS)
+$(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/ringlet-mpi $(BUILD)/mpi/ranks_mpi.o $(BUILD)/test/test_pool.o $(BUILD)/test/test_pool $(BUILD)/test/test_study: private PKGS += $(TOOL_PKGS)
 
 # Only this file knows where things get installed.
 $(BUILD)/tools/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'

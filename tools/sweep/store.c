@@ -152,10 +152,11 @@ int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_e
         rc = s->db ? fail(s, err) : rlt_nomem(err);
     if (!rc) {
         sqlite3_busy_timeout(s->db, BUSY_MS);
-        rc = execute(s,
-                     write ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"
-                           : "SELECT count(*) FROM sqlite_schema",
-                     err);
+        rc = execute(
+            s,
+            write ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4000"
+                  : "SELECT count(*) FROM sqlite_schema",
+            err);
     }
     if (rc)
         rlt_store_close(s);
@@ -301,7 +302,7 @@ static int insert_study(rlt_store *s, const rlt_sweep_study *st, const char *sha
 int rlt_store_begin(rlt_store *s, const rlt_sweep_study *study, const char *shard, rlt_error *err)
 {
     study_row r;
-    s->began_s = now_s();
+    s->began_s = s->committed_s = now_s();
     int rc = read_study(s, &r, err);
     if (rc)
         return rc;

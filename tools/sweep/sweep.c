@@ -9,7 +9,8 @@
 #include "tools/interrupt.h"
 #include "tools/sweep/ranks.h"
 
-enum { SLOTS = 64, SLOTS_A_JOB = 8 };
+/* Results that may wait for an earlier one, or for the disk; fewer where each has all its links. */
+enum { SLOTS = 512, SLOTS_WITH_LINKS = 64, SLOTS_A_JOB = 8 };
 
 static double now_s(void)
 {
@@ -54,8 +55,9 @@ static int count_missing(rlt_sweep *w, uint32_t *n, rlt_error *err)
 static int find_same(rlt_sweep *w, uint32_t i, const rlt_experiment *e, int64_t *same, rlt_error *err)
 {
     for (uint32_t k = w->first_flying; k < i; k++) {
-        const rlt_sweep_slot *other = &w->slots[k % w->n_slots];
-        if (memcmp(other->experiment.key, e->key, sizeof e->key) == 0) {
+        const uint64_t *key = w->keys[k % w->n_slots];
+        if (key[0] == e->key[0] && key[1] == e->key[1]) {
+            const rlt_sweep_slot *other = &w->slots[k % w->n_slots];
             *same = other->same_as >= 0 ? other->same_as : (int64_t)other->experiment.point.id;
             return 0;
         }
@@ -74,6 +76,7 @@ int rlt__sweep_prepare(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     if (rc || (rc = rlt_experiment_describe(e, w->study, w->next - 1, &there, err)) ||
         (rc = find_same(w, i, e, &w->slots[slot].same_as, err)))
         return rc;
+    memcpy(w->keys[slot], e->key, sizeof e->key);
     if (w->slots[slot].same_as >= 0)
         e->ready = false;
     return w->remote ? 0 : rlt_experiment_prepare(e, &w->shared, err);
@@ -157,14 +160,16 @@ int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
     uint64_t draws = study->draws * study->replicas;
     int rc, ended = 0;
     w->study = study;
-    w->n_slots = SLOTS + SLOTS_A_JOB * w->jobs;
+    w->n_slots = (study->links == RLT_SWEEP_LINKS_ALL ? SLOTS_WITH_LINKS : SLOTS) + SLOTS_A_JOB * w->jobs;
     w->shared.note = note_input;
     w->shared.ctx = w;
     w->began_s = now_s();
     if ((rc = rlt_store_count(w->store, &w->done, &w->failed, &w->last, err)))
         return rc;
     w->total = study->points / w->shards;
-    if (!(w->slots = calloc(w->n_slots, sizeof *w->slots)))
+    w->slots = calloc(w->n_slots, sizeof *w->slots);
+    w->keys = calloc(w->n_slots, sizeof *w->keys);
+    if (!w->slots || !w->keys)
         return rlt_nomem(err);
     show(w);
     rc = study->sample == RLT_SWEEP_ADAPTIVE ? run_rounds(w, study, err) : run_stretch(w, 0, draws, err);
@@ -179,6 +184,7 @@ void rlt_sweep_free(rlt_sweep *w)
     for (uint32_t i = 0; i < w->n_slots && w->slots; i++)
         rlt_experiment_free(&w->slots[i].experiment, &w->shared);
     free(w->slots);
+    free(w->keys);
     w->slots = NULL;
     rlt_shared_free(&w->shared);
 }

@@ -22,6 +22,7 @@ typedef struct rlt_sweep {
     uint32_t jobs;          /* threads; of ranks: each has one */
     bool remote;            /* points are prepared where they are run */
     rlt_sweep_slot *slots;
+    uint64_t (*keys)[2];                      /* of the experiments in slots, close together to be searched */
     uint32_t n_slots, first_flying, n_flying; /* by job number */
     uint64_t next, end;                       /* points still to be looked at, of this stretch */
     int64_t last;                             /* the highest point that was there at the start */
