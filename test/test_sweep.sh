@@ -1,0 +1,171 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `ringlet sweep` as a user types it: the same bytes however it is run, stopped and taken up again; failures as rows; what the
+# database tells; wrong use.
+. "$(dirname "$0")/tap.sh"
+command -v timeout >/dev/null || { echo "ok 1 # SKIP no timeout"; exit 0; }
+if "$ringlet" --version | grep -q 'SQLite not built in'; then
+    "$ringlet" sweep tools/sweep/examples/replay.json --db "$tmp/x" >"$tmp/out" 2>"$tmp/err"
+    expect "without SQLite: exit status" $? 3
+    grep -q libsqlite3-dev "$tmp/err" && verdict "without SQLite: the package is named" "" || verdict "without SQLite: the package is named" "no"
+    finish
+fi
+sweep() { "$ringlet" sweep "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
+csv() { "$ringlet" sweep query "$1" -f csv; }
+same() { # name, database
+    csv "$2" >"$tmp/this.csv" 2>"$tmp/err"
+    cmp -s "$tmp/want.csv" "$tmp/this.csv" && verdict "$1" "" || verdict "$1" "other bytes: $(wc -l <"$tmp/this.csv") lines for $(wc -l <"$tmp/want.csv")"
+}
+says() { # name, status, text, arguments
+    name=$1 want=$2 text=$3
+    shift 3
+    sweep "$@"
+    got=$?
+    [ $got = "$want" ] && cat "$tmp/err" "$tmp/out" | grep -qF -- "$text" && verdict "$name" "" || verdict "$name" "exit status $got, wanted $want and '$text'"
+}
+
+# Some points are slow, several the same, two fail.
+study=$tmp/study.json
+cat >"$study" <<'J'
+{"name": "mixed", "base": {"model": "transformer:layers=4,hidden=256,heads=4,vocabulary=1000", "rank-scale": [],
+   "topology": {"dims": [{"shape": "switch", "size": 8, "bandwidth": "50GB/s", "latency": "1us"}]}, "noise": []},
+ "axes": [{"name": "bw", "pointer": "/topology/dims/0/bandwidth", "range": {"from": "5GB/s", "to": "500GB/s", "count": 30, "scale": "log"}},
+          {"name": "algorithm", "pointer": "/algorithm", "values": ["ring", "direct", "halving_doubling"]},
+          {"name": "slow", "pointer": "/rank-scale/-", "values": [null, "3:compute=0.9", "3:compute=0.5"]}],
+ "points": [{"name": "as point 0", "set": {"/topology/dims/0/bandwidth": "5GB/s", "/algorithm": "ring"}},
+            {"name": "bad", "set": {"/algorithm": "rnig"}}, {"name": "no such rank", "set": {"/rank-scale/-": "9:compute=2"}}],
+ "replicas": 2, "links": "summary",
+ "objectives": [{"column": "time_ps", "goal": "min"}, {"column": "busiest_utilization", "goal": "max"}]}
+J
+says "failures: exit status 1" 1 "4 of 546 points failed" "$study" --db "$tmp/1.db" -j 1
+csv "$tmp/1.db" >"$tmp/want.csv"
+expect "a row for every point" "$(wc -l <"$tmp/want.csv")" 547
+expect "failures are rows with their error" "$(grep -c '^[0-9]*,\(bad\|no such rank\),.*,2,' "$tmp/want.csv")" 4
+grep -q "did you mean 'ring'" "$tmp/want.csv" && verdict "the error is the command's own" "" || verdict "the error is the command's own" "no"
+t() { awk -F, -v p="$1" '$1 == p { print $9 }' "$tmp/want.csv"; }
+"$ringlet" run -q -f json --model transformer:layers=4,hidden=256,heads=4,vocabulary=1000 -t 'switch:8@5GB/s,1us' -a ring --rank-scale 3:compute=0.5 >"$tmp/run.json" 2>"$tmp/err"
+expect "a point is what the run says" "$(t 4)" "$(sed -n 's/^ *"time_ps": \([0-9]*\).*/\1/p' "$tmp/run.json" | head -1)"
+expect "a point with the same options has the same result" "$(t 540)" "$(t 0)"
+[ "$(t 0)" -gt "$(t 522)" ] && verdict "a faster network takes less" "" || verdict "a faster network takes less" "no"
+
+sweep "$study" --db "$tmp/2.db" -j 2
+same "two threads: the same bytes" "$tmp/2.db"
+sweep "$study" --db "$tmp/2.db" -j 2
+grep -q ' 0 of them run now' "$tmp/err" && verdict "nothing is run twice" "" || verdict "nothing is run twice" "no"
+for i in 1 2 3; do sweep "$study" --db "$tmp/s$i.db" --shard $i/3; done
+sweep merge "$tmp/m.db" "$tmp/s3.db" "$tmp/s1.db"
+sweep merge "$tmp/m.db" "$tmp/s2.db"
+same "three shards merged: the same bytes" "$tmp/m.db"
+sweep merge "$tmp/half.db" "$tmp/s2.db" "$tmp/s1.db"
+sweep "$study" --db "$tmp/half.db"
+same "two shards of three, the rest run: the same bytes" "$tmp/half.db"
+says "another shard in the same database" 3 "holds shard 1/3" "$study" --db "$tmp/s1.db" --shard 2/3
+
+# kill -9, at other instants in every run of this test.
+long=$tmp/long.json
+sed 's/"replicas": 2/"replicas": 40/' "$study" >"$long"
+"$ringlet" sweep "$long" --db "$tmp/whole.db" -j 2 -q >/dev/null 2>&1
+csv "$tmp/whole.db" >"$tmp/want.csv"
+killed=0
+for i in 1 2 3 4 5 6; do
+    ms=$((20 + ($(date +%N | sed 's/^0*//') / 1000 + i * 37) % 150))
+    timeout -s KILL "0.$(printf %03d $ms)" "$ringlet" sweep "$long" --db "$tmp/k.db" -j 2 -q >/dev/null 2>&1
+    [ $? = 137 ] && killed=$((killed + 1))
+    [ -e "$tmp/k.db" ] && { "$ringlet" sweep --status "$tmp/k.db" >"$tmp/status" 2>"$tmp/err" || :; }
+done
+sweep "$long" --db "$tmp/k.db" -q
+same "killed $killed times with SIGKILL, then the same command: the same bytes" "$tmp/k.db"
+says "status" 0 "10920 of 10920 points (100.0 %), 80 failed" --status "$tmp/k.db"
+
+# Ctrl-C: what is done is kept, and the message says how to go on.
+"$ringlet" sweep "$long" --db "$tmp/c.db" -j 2 >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+sleep 0.1
+kill -TERM $pid
+wait $pid
+got=$?
+if [ $got = 1 ]; then verdict "interrupted # SKIP it was done before" ""; else
+    [ $got = 130 ] && grep -q 'the same command goes on from there' "$tmp/err" && verdict "interrupted: says how to go on" "" || verdict "interrupted: says how to go on" "exit status $got"
+fi
+sweep "$long" --db "$tmp/c.db" -q
+same "interrupted, then the same command: the same bytes" "$tmp/c.db"
+
+# No more room: as a limit on the size of files.
+(trap '' XFSZ; ulimit -f 300; "$ringlet" sweep "$long" --db "$tmp/f.db" -q >"$tmp/out" 2>"$tmp/err")
+got=$?
+[ $got = 5 ] && verdict "no room: exit status 5" "" || verdict "no room: exit status 5" "exit status $got"
+sweep "$long" --db "$tmp/f.db" -q
+same "no room, then room: the same bytes" "$tmp/f.db"
+
+# Several ranks.
+if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi" ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    ranks() { timeout 120 mpirun --oversubscribe -np 3 "$ringlet" sweep "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
+    ranks "$long" --db "$tmp/r.db" -q
+    same "mpirun -np 3: the same bytes" "$tmp/r.db"
+    ranks "$long" --db "$tmp/d.db" -q &
+    pid=$!
+    i=0
+    while [ $i -lt 100 ] && ! "$ringlet" sweep --status "$tmp/d.db" >/dev/null 2>&1; do sleep 0.05; i=$((i + 1)); done
+    victim=$(for p in /proc/[0-9]*; do
+        cat "$p/cmdline" 2>/dev/null | tr '\0' '\n' | grep -qxF "$tmp/d.db" && cat "$p/environ" 2>/dev/null | tr '\0' '\n' | grep -qx 'OMPI_COMM_WORLD_RANK=2' && echo "${p#/proc/}"
+    done | head -1)
+    [ -n "$victim" ] && kill -9 "$victim"
+    wait $pid
+    got=$?
+    if [ -z "$victim" ] || [ $got = 1 ]; then verdict "a rank is killed # SKIP it was done before" ""; else
+        [ $got != 0 ] && grep -qE 'signal 9|interrupted' "$tmp/err" && verdict "a rank is killed: the job ends and says so" "" || verdict "a rank is killed: the job ends and says so" "exit status $got"
+    fi
+    ranks "$long" --db "$tmp/d.db" -q
+    same "a rank is killed, then the same command: the same bytes" "$tmp/d.db"
+    printf '{"base":{}' >"$tmp/broken.json"
+    ranks "$tmp/broken.json" --db "$tmp/nothing.db"
+    expect "ranks: a broken study is one message" "$(grep -c '^ringlet:' "$tmp/err")" 1
+else
+    verdict "several ranks # SKIP no Open MPI (apt-get install libopenmpi-dev openmpi-bin)" ""
+fi
+
+# What the database tells.
+says "query: one condition" 0 "as point 0" query "$tmp/1.db" --where "name = 'as point 0' and replica = 1" -f csv
+says "query: JSON lines" 0 '"name":"bad"' query "$tmp/1.db" --where 'status <> 0' -f json
+says "query: a wrong condition" 2 "no such column" query "$tmp/1.db" --where 'tme_ps > 1'
+sweep top "$tmp/1.db" -n 1 -f csv
+expect "top: the least time" "$(awk -F, 'NR == 2 { print $9 }' "$tmp/out")" "$(csv "$tmp/1.db" | awk -F, 'NR > 1 && $7 == 0 && (!m || $9 < m) { m = $9 } END { print m }')"
+says "top: by another column" 0 "busiest_utilization" top "$tmp/1.db" --by busiest_utilization --goal max -f csv
+says "top: an unknown column" 2 "did you mean 'time_ps'" top "$tmp/1.db" --by time_p
+sweep pareto "$tmp/1.db" -f csv
+tail -n +2 "$tmp/out" | awk -F, '{ t[NR] = $9; u[NR] = $19 } END { for (i in t) for (k in t) if ((t[k] < t[i] && u[k] >= u[i]) || (t[k] <= t[i] && u[k] > u[i])) bad = 1; exit bad || NR < 2 }'
+expect "pareto: none beats another" $? 0
+# Shares from the rows themselves: variance of the means by bandwidth over the variance.
+sweep sensitivity "$tmp/1.db" -f csv
+csv "$tmp/1.db" | awk -F, 'NR > 1 && $2 == "" { n++; s += $9; q[n] = $9; k[n] = $3; c[$3]++; g[$3] += $9 }
+    END { m = s / n; for (i = 1; i <= n; i++) v += (q[i] - m) ^ 2; for (b in c) e += c[b] * (g[b] / c[b] - m) ^ 2; printf "%.4f\n", e / v }' >"$tmp/share"
+expect "sensitivity: the share of the bandwidth" "$(awk -F, '$1 == "bw" { printf "%.4f\n", $3 }' "$tmp/out")" "$(cat "$tmp/share")"
+says "compare: options that differ" 0 "--rank-scale" compare "$tmp/1.db" 'as point 0' 4
+says "compare: no such point" 2 "no point of this number or name" compare "$tmp/1.db" 0 99999
+sweep query "$tmp/1.db" -f csv --where 'status = 0 and (select sum(count) from link l where l.point = points.point) = 16'
+expect "links: all 16 of every point that was run, in classes" "$(grep -c '' "$tmp/out")" 543
+says "the same inputs only" 3 "holds another study" tools/sweep/examples/replay.json --db "$tmp/1.db"
+says "no database" 5 "cannot be opened" query "$tmp/none.db"
+says "not a database" 3 "is no database of a sweep" query "$study"
+says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"
+
+# Wrong use, before anything runs.
+wide='{"name": "w", "base": {}, "axes": ['
+for a in seed until host-scale; do wide="$wide{\"pointer\": \"/$a\", \"range\": {\"from\": 1, \"to\": 9, \"count\": 10000}},"; done
+echo "${wide%,}]}" >"$tmp/wide.json"
+says "10^12 points" 3 "1000000000000 places" "$tmp/wide.json" --db "$tmp/w.db"
+[ ! -e "$tmp/w.db" ] && verdict "a study that is refused leaves no file" "" || verdict "a study that is refused leaves no file" "there it is"
+echo '{"base": {}, "axes": [{"pointer": "/layout/tp", "values": [1]}]}' >"$tmp/p.json"
+says "unknown pointer" 3 "nothing in base stands before" "$tmp/p.json" --db "$tmp/w.db"
+echo '{"base": {}, "axes": [{"pointer": "/seed", "values": []}]}' >"$tmp/p.json"
+says "empty axis" 3 "p.json:1:" "$tmp/p.json" --db "$tmp/w.db"
+says "no study" 2 "expected STUDY" --db "$tmp/w.db"
+says "no database named" 2 "--db" "$study"
+says "shard" 2 "expected I/N" "$study" --db "$tmp/w.db" --shard 4/3
+says "dry run" 0 "mixed: 546 points: bw (30) x algorithm (3) x slow (3), 3 named, 2 replicas" "$study" --dry-run
+
+for e in replay collectives aggregation training; do
+    says "example $e" 0 "of them run now" "tools/sweep/examples/$e.json" --db "$tmp/e-$e.db"
+done
+finish
