@@ -103,6 +103,8 @@ echo
 echo "event queue, ns of CPU per hold (goal: <= 40 at 1e5 pending with ties)"
 $build/test/bench_queue
 echo
+BUILD=$build test/bench_sweep.sh
+echo
 if [ -x "$build/test/bench_simgrid" ]; then
     test/bench_peers.sh
 else

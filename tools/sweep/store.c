@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SCHEMA_VERSION = 1, COMMIT_POINTS = 4096, BUSY_MS = 10000 };
+enum { SCHEMA_VERSION = 1, COMMIT_POINTS = 4096, BUSY_MS = 10000, LOCK_TRIES = 200 };
 #define COMMIT_S 0.3
 
 enum { HAS, FIND, POINT, RESULT, LINK, COPY_STATUS, COPY_RESULT, COPY_LINKS, INPUT, PROGRESS, STATEMENTS };
@@ -126,9 +126,14 @@ static int lock(rlt_store *s, rlt_error *err)
     s->lock = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (s->lock < 0)
         return rlt_fail(err, RLT_EIO, s->path, "cannot be opened: %s", strerror(errno));
-    if (flock(s->lock, LOCK_EX | LOCK_NB))
-        return rlt_fail(err, RLT_EIO, s->path, "another sweep is writing it");
-    return 0;
+    /* One that was just killed may still be about to go. */
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        struct timespec t = {.tv_nsec = 10000000};
+        if (flock(s->lock, LOCK_EX | LOCK_NB) == 0)
+            return 0;
+        nanosleep(&t, NULL);
+    }
+    return rlt_fail(err, RLT_EIO, s->path, "another sweep is writing it");
 }
 
 int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_error *err)
