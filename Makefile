@@ -40,7 +40,6 @@ TOOL_PKGS += nlopt
 OPTIONAL := -DRLT_WITH_NLOPT
 endif
 ifeq ($(shell $(PKG_CONFIG) --exists sqlite3 2>/dev/null && echo yes),yes)
-TOOL_PKGS += sqlite3
 OPTIONAL += -DRLT_WITH_SQLITE
 endif
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
@@ -92,11 +91,11 @@ $(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
 
 $(BUILD)/ringlet-mpi: $(TOOL_OBJ) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) -lhttp_parser -lm -lpthread
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) $(if $(TOOLS),-lhttp_parser) -lm -lpthread
 
 # A test of parts of the command.
 $(BUILD)/test/test_study: $(filter-out %/main.o,$(TOOL_OBJ))
