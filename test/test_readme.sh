@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every command that the README shows works. Its code blocks say which kind they are:
 #   sh        commands to run here: each line that begins with "ringlet " must end with status 0, in the order of the page, in a
-#             folder of their own in which topologies/ and traces/ are as in the source folder; later lines may use what earlier
+#             folder of their own in which topologies/, traces/ and the sample studies are as in the source folder; later lines may use what earlier
 #             ones wrote. A backslash at the end of a line continues it.
 #   console   commands that need root, a shell of the reader's or files of theirs: not run
 #   text      output; c, python: code
@@ -32,6 +32,8 @@ mkdir "$tmp/bin" "$tmp/work"
 ln -s "$ringlet" "$tmp/bin/ringlet"
 ln -s "$PWD/topologies" "$tmp/work/topologies"
 ln -s "$PWD/traces" "$tmp/work/traces"
+mkdir -p "$tmp/work/tools/sweep"
+ln -s "$PWD/tools/sweep/examples" "$tmp/work/tools/sweep/examples"
 
 awk '
 /^```/ { if (inside) inside = 0; else inside = $0 == "```sh"; next }
