@@ -213,7 +213,7 @@ for what in topologies accelerators collectives algorithms networks shapes reade
 done
 t "list shows everything" 0 '^algorithms' '' list
 t "list finds the sample topologies" 0 '^hgx-h100-8  *8 ' '' list topologies
-t "list finds the accelerators" 0 '^h100-sxm  *79.65 GiB  *3.35 TB/s .*bf16 989.5' '' list accelerators
+t "list finds the accelerators" 0 '^h100-sxm  *h100  *79.65 GiB  *3.35 TB/s .*bf16 989.5' '' list accelerators
 t "list shows a model with its size" 0 '^"*gpt3-175b"*,"174615846912 parameters' '' list models -f csv
 t "list of something unknown" 2 '' "^ringlet: algoritms: nothing of that kind; did you mean 'algorithms'?" list algoritms
 t "list as csv needs one" 2 '' '^ringlet: --format: csv needs one' list -f csv

@@ -108,6 +108,7 @@ refused 3 "b.json:1" run --config "$tmp/b.json"
 refused 5 "nowhere" run --config "$tmp/nowhere"
 refused 2 "expected a file" run --config=
 
+says "a short name" "gpt2-small on v100-sxm2-16gb" run --model gpt2-small --accelerator v100 --topology switch:8@150GB/s,500ns --train precision=fp16,batch=8
 says "an assumption is called one" "efficiency of stack any" run --model gpt2-small --accelerator h100-sxm --topology switch:8@450GB/s,500ns --train stack=mine,batch=8
 says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100-80gb --topology switch:8@300GB/s,500ns --train stack=llm-foundry,batch=8
 

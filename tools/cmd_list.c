@@ -30,6 +30,7 @@ static const rlt_column topology_columns[] = {
 };
 static const rlt_column accelerator_columns[] = {
     {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
+    {"also", "also", NULL, RLT_COL_TEXT, 0, 0},
     {"memory_bytes", "memory", NULL, RLT_COL_SIZE, 0, 0},
     {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0},
     {"peak_TFLOPS", "TFLOPS by precision", NULL, RLT_COL_TEXT, 0, 0},
@@ -308,8 +309,8 @@ static void put_accelerator(rlt_table *table, const char *name)
         snprintf(one, sizeof one, "%s %g", a.peaks[i].precision, (double)a.peaks[i].Flops / 1e12);
         rlt_list_name(peaks, sizeof peaks, one);
     }
-    rlt_value v[] = {rlt_text(name), rlt_count(a.memory_bytes), rlt_count(a.memory_Bps), rlt_text(peaks),
-                     rlt_count(a.n_surfaces)};
+    rlt_value v[] = {rlt_text(name),          rlt_text(a.also), rlt_count(a.memory_bytes),
+                     rlt_count(a.memory_Bps), rlt_text(peaks),  rlt_count(a.n_surfaces)};
     rlt_table_row(table, v);
 }
 
@@ -351,7 +352,7 @@ static const struct {
     uint32_t n_columns;
 } sections[] = {
     {"topologies", NULL, list_topologies, topology_columns, 3},
-    {"accelerators", NULL, list_accelerators, accelerator_columns, 5},
+    {"accelerators", NULL, list_accelerators, accelerator_columns, 6},
     {"collectives", list_collectives, NULL, columns, 3},
     {"algorithms", list_algorithms, NULL, columns, 3},
     {"networks", list_networks, NULL, columns, 3},

@@ -172,13 +172,35 @@ int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
     return rlt_import_topology(spec, NULL, out, err);
 }
 
+/* The accelerator that goes by this shorter name. */
+static bool find_also(const char *name, char *path, size_t size)
+{
+    char dir[PATH_MAX];
+    bool found = false;
+    for (uint32_t i = 0; !found && rlt_accelerator_dir(i, dir, sizeof dir); i++) {
+        DIR *d = opendir(dir);
+        struct dirent *entry;
+        while (d && !found && (entry = readdir(d))) {
+            rlt_accelerator a;
+            const char *dot = strrchr(entry->d_name, '.');
+            int n = snprintf(path, size, "%s/%s", dir, entry->d_name);
+            found = dot && strcmp(dot, ".json") == 0 && n > 0 && (size_t)n < size &&
+                    rlt_accelerator_load(path, NULL, &a, NULL) == 0 && strcmp(a.also, name) == 0;
+        }
+        if (d)
+            closedir(d);
+    }
+    return found;
+}
+
 bool rlt_accelerator_path(const char *spec, char *path, size_t size)
 {
     int n = snprintf(path, size, "%s", spec);
     if (n < 0 || (size_t)n >= size)
         return false;
     return access(spec, F_OK) == 0 ||
-           (*spec && !strchr(spec, '/') && find_name(rlt_accelerator_dir, spec, path, size));
+           (*spec && !strchr(spec, '/') &&
+            (find_name(rlt_accelerator_dir, spec, path, size) || find_also(spec, path, size)));
 }
 
 int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err)

@@ -117,13 +117,14 @@ static int read_peaks(rlt_json object, rlt_accelerator *a, rlt_error *err)
 
 static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
 {
-    static const char *const keys[] = {"name",   "source",           "memory",   "bandwidth", "peaks",
-                                       "launch", "overlap_slowdown", "surfaces", NULL};
+    static const char *const keys[] = {"name",  "also",   "source",           "memory",   "bandwidth",
+                                       "peaks", "launch", "overlap_slowdown", "surfaces", NULL};
     rlt_json peaks = rlt_json_get(root, "peaks"), surfaces = rlt_json_get(root, "surfaces");
     int rc;
     a->overlap_slowdown = 1;
     if ((rc = rlt_json_only(root, keys, err)) ||
         (rc = read_text(root, "name", true, a->name, sizeof a->name, err)) ||
+        (rc = read_text(root, "also", false, a->also, sizeof a->also, err)) ||
         (rc = read_text(root, "source", true, a->source, sizeof a->source, err)) ||
         (rc = rlt_json_get_size(root, "memory", true, &a->memory_bytes, err)) ||
         (rc = rlt_json_get_rate(root, "bandwidth", true, &a->memory_Bps, err)) ||

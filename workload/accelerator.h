@@ -45,7 +45,7 @@ typedef struct rlt_surface {
 } rlt_surface;
 
 typedef struct rlt_accelerator {
-    char name[64];
+    char name[64], also[64]; /* also: a shorter name, or "" */
     char source[512];
     uint64_t memory_bytes, memory_Bps;
     struct {

@@ -232,7 +232,7 @@ static const rlt_training_strategy strategies[] = {
      "message-driven pipelines (Singh & Bhatele, IPDPS 2022)"},
     {"axonn-offload",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=5ms,stack=axonn,offload=on",
+     "checkpoint=4,pass=3ms,tie=off,stack=axonn,offload=on",
      "AxoNN with the optimizer state in the host's memory"},
     {"samo",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
