@@ -36,6 +36,26 @@ again() { # NAME NETWORK TRACE [OPTIONS OF READING]...
 "$ringlet" run --trace "$tmp/model" -t dgx-a100-8 -f json -o "$tmp/b.json" 2>"$tmp/err"
 compare "a generated transformer"
 again "and once more" dgx-a100-8 "$tmp/model"
+
+# Trainings in layouts, as run simulates them and as others would.
+training() { # NAME NETWORK MODEL ACCELERATOR LAYOUT TRAIN [OPTION]...
+    name=$1 net=$2 model=$3 accelerator=$4 layout=$5 train=$6
+    shift 6
+    rm -rf "$tmp/et"
+    if "$ringlet" run --model "$model" --accelerator "$accelerator" --layout "$layout" --train "$train" "$@" -t "$net" -f json -o "$tmp/a.json" 2>"$tmp/err" &&
+        "$ringlet" trace generate --model "$model" --accelerator "$accelerator" --layout "$layout" --train "$train" "$@" -o "$tmp/et" >"$tmp/out" 2>"$tmp/err" &&
+        "$ringlet" run --trace "$tmp/et" -t "$net" -f json -o "$tmp/b.json" 2>"$tmp/err"; then
+        sed -i '/^  "training": {/,/^  },\{0,1\}$/d' "$tmp/a.json"
+        compare "$name"
+    else
+        verdict "$name" "$(cat "$tmp/err")"
+    fi
+}
+training "1F1B, tensor parallel, ZeRO-1" 'switch:8@450GB/s,500ns' gpt2-small h100 dp=2,tp=2,pp=2 batch=16,zero=1
+training "FSDP" 'switch:4@450GB/s,500ns' gpt2-small h100 dp=4 batch=8,zero=3
+training "experts, interleaved" 'switch:8@450GB/s,500ns' mixtral-8x7b b200 dp=4,pp=2,ep=4,vp=2 schedule=interleaved,batch=16,recompute=full --any-memory
+training "AxoNN's messages" 'switch:8@150GB/s,500ns' gpt2-small v100 dp=2,pp=4 batch=16 --strategy axonn
+training "ResNet-50" 'switch:4@450GB/s,500ns' resnet50 a100 dp=4 batch=64,microbatch=16,precision=bf16
 again "rescaled" dgx-a100-8 "$tmp/model" --rescale @4=7
 again "a sample trace" leaf-spine-16 traces/transformer-16
 cat >"$tmp/stages.txt" <<END

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet trace: convert, slice, check, generate. `info` is in trace_info.c. */
+/* ringlet trace: convert, slice, check. The others are in trace_info.c and trace_generate.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #include "tools/settings.h"
 #include "tools/trace.h"
 #include "tools/trace_options.h"
-#include "workload/generator.h"
 
 const rlt_option rlt_trace_network_options[] = {
     {"topology", 't', RLT_OPT_TEXT, "T",
@@ -50,23 +49,19 @@ int rlt_trace_open(const rlt_parsed *args, const rlt_trace_source *s, rlt_progra
 
 /* ---- convert, slice */
 
-typedef struct write_settings {
-    const char *output, *prefix;
-} write_settings;
-
 typedef struct convert_settings {
     rlt_trace_source trace;
-    write_settings write;
+    rlt_trace_write_settings write;
 } convert_settings;
 
-static const rlt_option write_options[] = {
+const rlt_option rlt_trace_write_options[] = {
     {"output", 'o', RLT_OPT_TEXT, "DIR", "Folder for the files; made if it is not there.",
-     .offset = offsetof(write_settings, output), .required = true, .unrecorded = true},
+     .offset = offsetof(rlt_trace_write_settings, output), .required = true, .unrecorded = true},
     {"prefix", 'p', RLT_OPT_TEXT, "NAME", "Files are called NAME.<rank>.et.",
-     .offset = offsetof(write_settings, prefix), .preset = "trace"},
+     .offset = offsetof(rlt_trace_write_settings, prefix), .preset = "trace"},
     {0}};
 
-static int write_chakra(const rlt_program *p, const write_settings *w, rlt_error *err)
+int rlt_trace_write(const rlt_program *p, const rlt_trace_write_settings *w, rlt_error *err)
 {
     int rc;
     if (mkdir(w->output, 0777) && errno != EEXIST)
@@ -81,7 +76,7 @@ static int write_chakra(const rlt_program *p, const write_settings *w, rlt_error
 }
 
 static const rlt_option_group convert_options[] = {
-    {"Output", write_options, offsetof(convert_settings, write)},
+    {"Output", rlt_trace_write_options, offsetof(convert_settings, write)},
     {"Reading", rlt_trace_option_table, offsetof(convert_settings, trace.reading)},
     {"Network", rlt_trace_network_options, offsetof(convert_settings, trace)},
     {0}};
@@ -93,7 +88,7 @@ static int convert(const rlt_parsed *args, void *settings, rlt_error *err)
     int rc = rlt_trace_open(args, &s->trace, &p, err);
     if (rc)
         return rc;
-    rc = write_chakra(p, &s->write, err);
+    rc = rlt_trace_write(p, &s->write, err);
     rlt_program_free(p);
     return rc;
 }
@@ -171,53 +166,6 @@ static int check(const rlt_parsed *args, void *settings, rlt_error *err)
     return rlt_trace_check((const char *const *)args->operands, (uint32_t)args->n_operands, settings, err);
 }
 
-/* ---- generate */
-
-typedef struct generate_settings {
-    const char *model;
-    rlt_texts set;
-    write_settings write;
-} generate_settings;
-
-static const rlt_option generate_own[] = {
-    {"model", 'm', RLT_OPT_WORD, "MODEL",
-     "Data-parallel transformer: compute from its FLOPs, gradients "
-     "all-reduced in buckets during the backward pass.",
-     .offset = offsetof(generate_settings, model), .preset = "transformer", .words = "transformer"},
-    {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
-     "A property of the model, such as ranks=8, layers=24, hidden=1024, sequence=2048, bucket=25MiB or "
-     "peak=150TFLOPS; a wrong name lists them all. May be repeated.",
-     .offset = offsetof(generate_settings, set)},
-    {0}};
-static const rlt_option_group generate_options[] = {
-    {"Model", generate_own, 0}, {"Output", write_options, offsetof(generate_settings, write)}, {0}};
-
-static int generate(const rlt_parsed *args, void *settings, rlt_error *err)
-{
-    const generate_settings *s = settings;
-    rlt_transformer m = rlt_transformer_default();
-    rlt_program *p = NULL;
-    int rc = 0;
-    (void)args;
-    for (uint32_t i = 0; i < s->set.n; i++) {
-        char name[64];
-        const char *value;
-        if ((rc = rlt_split_setting(s->set.items[i], name, sizeof name, &value, "--set", err)))
-            return rc;
-        if ((rc = rlt_transformer_set(&m, name, value, err))) {
-            rlt_error_prefix(err, "--set");
-            return rc == RLT_ENOMEM ? rc : RLT_EUSAGE;
-        }
-    }
-    if ((rc = rlt_transformer_program(&m, &p, err)))
-        return rc;
-    rlt_note("%.4g million parameters on each of %u ranks", (double)rlt_transformer_parameters(&m) * 1e-6,
-             m.ranks);
-    rc = write_chakra(p, &s->write, err);
-    rlt_program_free(p);
-    return rc;
-}
-
 static const rlt_command cmd_convert = {
     .name = "convert",
     .summary = "any trace that is read, to Chakra execution traces",
@@ -258,22 +206,8 @@ static const rlt_command cmd_check = {
     .settings_size = sizeof(rlt_trace_settings),
     .run = check,
 };
-static const rlt_command cmd_generate = {
-    .name = "generate",
-    .summary = "a trace from the description of a model",
-    .min_operands = 0,
-    .max_operands = 0,
-    .description = "Makes a training iteration from a description and writes it as Chakra execution traces. "
-                   "Compute times follow from the FLOPs of each layer (Narayanan et al., arXiv 2104.04473, "
-                   "section 5.1) and the rate that --set peak=... gives.",
-    .example = "ringlet trace generate --set ranks=8 --set layers=12 -o gpt/",
-    .options = generate_options,
-    .settings_size = sizeof(generate_settings),
-    .run = generate,
-};
-
-static const rlt_command *const verbs[] = {&rlt_trace_info, &cmd_convert,  &cmd_slice,
-                                           &cmd_check,      &cmd_generate, NULL};
+static const rlt_command *const verbs[] = {&rlt_trace_info, &cmd_convert,        &cmd_slice,
+                                           &cmd_check,      &rlt_trace_generate, NULL};
 
 const rlt_command rlt_cmd_trace = {
     .name = "trace",

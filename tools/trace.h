@@ -20,6 +20,13 @@ int rlt_trace_open(const rlt_parsed *args, const rlt_trace_source *s, rlt_progra
 int rlt_trace_check(const char *const *specs, uint32_t n, const rlt_trace_settings *s,
                     rlt_error *err) RLT_MUST_USE;
 
-extern const rlt_command rlt_trace_info;
+typedef struct rlt_trace_write_settings {
+    const char *output, *prefix;
+} rlt_trace_write_settings;
+extern const rlt_option rlt_trace_write_options[]; /* offsets in rlt_trace_write_settings */
+/* As Chakra execution traces, and a line that says so. */
+int rlt_trace_write(const rlt_program *p, const rlt_trace_write_settings *w, rlt_error *err) RLT_MUST_USE;
+
+extern const rlt_command rlt_trace_info, rlt_trace_generate;
 
 #endif
