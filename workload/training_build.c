@@ -10,60 +10,11 @@
 #include <string.h>
 
 #include "sim/mem.h"
-#include "workload/training_internal.h"
+#include "workload/training_work.h"
 
 static const char *const group_names[RLT__GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp", "pp", "tied"};
 
-enum { MAX_NAMES = 32 };
-struct name {
-    const char *text;
-    uint32_t id;
-};
-
-typedef struct work {
-    const rlt_training *t;
-    rlt_builder *b;
-    rlt__times times;
-    rlt__folded *folded; /* NULL: all ranks */
-    struct name names[MAX_NAMES];
-    uint32_t n_names;
-    uint32_t *firsts; /* first layer of each chunk, and the end */
-    uint16_t step;
-    /* The rank being built: */
-    uint32_t rank, at[RLT_AXES_OF_LAYOUT], groups[RLT__GROUPS];
-    uint32_t compute, gradients;
-    uint32_t last;          /* operation that the next one on the compute stream follows */
-    uint32_t pending_after; /* one more that it follows: a receive, a gather; or RLT_NONE */
-    uint32_t ahead;         /* the gather of the next block's weights, or RLT_NONE */
-    rlt_time gathered;      /* compute not yet made an operation */
-    uint64_t bucket[2];     /* gradients gathered: dense, of experts; in elements */
-    bool first_bucket;
-    uint32_t origin, n_ops; /* the rank's first operation, and how many */
-    uint32_t opened;        /* first operation of the pass, or RLT_NONE */
-    bool records;           /* its passes */
-    uint32_t *reductions;   /* of gradients, in this step */
-    uint32_t n_reductions, reductions_room;
-} work;
-
-/* Names are few, and literals: each is entered once. */
-static uint32_t named(work *w, const char *name)
-{
-    for (uint32_t i = 0; i < w->n_names; i++)
-        if (w->names[i].text == name)
-            return w->names[i].id;
-    uint32_t id = rlt_build_string(w->b, name, strlen(name));
-    if (w->n_names < MAX_NAMES)
-        w->names[w->n_names++] = (struct name){name, id};
-    return id;
-}
-
-static void layers_of(const work *w, uint32_t chunk, uint32_t *first, uint32_t *end)
-{
-    *first = w->firsts[chunk];
-    *end = w->firsts[chunk + 1];
-}
-
-static int find_chunks(work *w, rlt_error *err)
+static int find_chunks(rlt__work *w, rlt_error *err)
 {
     uint32_t chunks = w->t->size[RLT_AXIS_PP] * w->t->vp;
     w->firsts = malloc(((size_t)chunks + 1) * sizeof *w->firsts);
@@ -74,88 +25,7 @@ static int find_chunks(work *w, rlt_error *err)
     return 0;
 }
 
-/* Operations */
-
-static uint32_t add_op(work *w, rlt_op_desc *d, uint32_t after)
-{
-    d->step = w->step;
-    uint32_t op = rlt_build_op(w->b, d);
-    if (w->n_ops++ == 0)
-        w->origin = op;
-    if (after != RLT_NONE)
-        rlt_build_dep(w->b, op, after);
-    return op;
-}
-
-/* The compute that follows does so after this operation. */
-static void follow(work *w, uint32_t op)
-{
-    w->last = op;
-    if (w->opened == RLT_NONE)
-        w->opened = op;
-}
-
-/* What was gathered becomes an operation. */
-static void flush(work *w, const char *name)
-{
-    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, w->rank);
-    if (w->gathered == 0 && w->pending_after == RLT_NONE)
-        return;
-    d.resource = w->compute;
-    d.duration_ps = w->gathered;
-    d.name = named(w, name);
-    uint32_t op = add_op(w, &d, w->last);
-    if (w->pending_after != RLT_NONE)
-        rlt_build_dep(w->b, op, w->pending_after);
-    follow(w, op);
-    w->pending_after = RLT_NONE;
-    w->gathered = 0;
-}
-
-/* Of ranks that a folded program has. */
-static bool along_pipeline(int group)
-{
-    return group == RLT__GROUP_PP || group == RLT__GROUP_TIED;
-}
-
-/* A collective on a stream, after what was computed so far. Folded, it takes the time that it takes alone. */
-static uint32_t collective(work *w, uint32_t stream, int group, rlt_coll_kind kind, uint64_t bytes,
-                           const char *name)
-{
-    bool away = w->folded && !along_pipeline(group);
-    rlt_op_desc d = rlt_op_desc_init(away ? RLT_OP_DELAY : RLT_OP_COLLECTIVE, w->rank);
-    d.name = named(w, name);
-    d.resource = stream;
-    if (away) {
-        rlt_error err = {0};
-        if (rlt__folded_time(w->folded, w->groups[group], kind, bytes, &d.duration_ps, &err))
-            rlt_build_fail(w->b, &err);
-    } else {
-        d.coll = kind;
-        d.group = w->groups[group];
-        d.bytes = bytes;
-    }
-    return add_op(w, &d, w->last);
-}
-
-/* One that the compute after it waits for. */
-static void communicate(work *w, int group, rlt_coll_kind kind, double bytes, const char *name)
-{
-    if (w->groups[group] == RLT_NONE || (bytes < 1 && kind != RLT_BARRIER))
-        return;
-    flush(w, name);
-    follow(w, collective(w, w->compute, group, kind, (uint64_t)(bytes + 0.5), name));
-}
-
-/* The optimizer waits for it. */
-static void keep_reduction(work *w, uint32_t op)
-{
-    if (rlt_grow(&w->reductions, &w->reductions_room, sizeof *w->reductions, (uint64_t)w->n_reductions + 1,
-                 RLT_MAX_OPS, "reductions", NULL) == 0)
-        w->reductions[w->n_reductions++] = op;
-}
-
-static void reduce_bucket(work *w, int which)
+static void reduce_bucket(rlt__work *w, int which)
 {
     const rlt_training *t = w->t;
     int group = which ? RLT__GROUP_EXPERT_DP : RLT__GROUP_DP;
@@ -163,16 +33,16 @@ static void reduce_bucket(work *w, int which)
     w->bucket[which] = 0;
     if (w->groups[group] == RLT_NONE || elements == 0)
         return;
-    flush(w, "backward");
+    rlt__work_flush(w, "backward");
     double bytes = (double)elements * t->gradient_bytes * (1 - t->sparsity);
-    uint32_t op = collective(w, w->gradients, group, t->zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
-                             (uint64_t)(bytes + 0.5), which ? "expert gradients" : "gradients");
-    keep_reduction(w, op);
+    uint32_t op = rlt__work_collective(w, w->gradients, group, t->zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
+                                       (uint64_t)(bytes + 0.5), which ? "expert gradients" : "gradients");
+    rlt__work_reduction(w, op);
     w->first_bucket = false;
 }
 
 /* The gradients of a layer are there. */
-static void give_gradients(work *w, const rlt_model_layer *l)
+static void give_gradients(rlt__work *w, const rlt_model_layer *l)
 {
     const rlt_training *t = w->t;
     double held[2] = {rlt__held(t, l), rlt__held_experts(t, l)};
@@ -184,13 +54,13 @@ static void give_gradients(work *w, const rlt_model_layer *l)
     }
 }
 
-static double elements_bytes(const work *w, double elements)
+static double elements_bytes(const rlt__work *w, double elements)
 {
     return elements * w->t->microbatch * w->t->element_bytes / w->t->size[RLT_AXIS_CP];
 }
 
 /* What a layer communicates before it (0) and after it (1), either way. */
-static void layer_comm(work *w, const rlt_model_layer *l, int after, bool back)
+static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool back)
 {
     const rlt_training *t = w->t;
     double tp = elements_bytes(w, (double)l->tp_elements), ep = elements_bytes(w, (double)l->ep_elements),
@@ -198,21 +68,21 @@ static void layer_comm(work *w, const rlt_model_layer *l, int after, bool back)
                 (l->sharded ? t->size[RLT_AXIS_TP] : 1);
     if (!after) {
         if (t->sequence_parallel)
-            communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
-        communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL, ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1),
-                    "expert dispatch");
-        communicate(w, RLT__GROUP_CP, back ? RLT_REDUCE_SCATTER : RLT_ALL_GATHER, cp,
-                    "context keys and values");
+            rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
+        rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL,
+                              ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1), "expert dispatch");
+        rlt__work_communicate(w, RLT__GROUP_CP, back ? RLT_REDUCE_SCATTER : RLT_ALL_GATHER, cp,
+                              "context keys and values");
         return;
     }
-    communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL, ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1),
-                "expert combine");
-    communicate(w, RLT__GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE, tp,
-                t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
+    rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL,
+                          ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1), "expert combine");
+    rlt__work_communicate(w, RLT__GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE, tp,
+                          t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
 }
 
 /* Weights of a block, gathered on a stream after what was computed so far; the last such operation. */
-static uint32_t gather(work *w, uint32_t stream, uint32_t first, uint32_t end)
+static uint32_t gather(rlt__work *w, uint32_t stream, uint32_t first, uint32_t end)
 {
     const rlt_training *t = w->t;
     double held[2] = {0, 0};
@@ -225,20 +95,20 @@ static uint32_t gather(work *w, uint32_t stream, uint32_t first, uint32_t end)
         int group = which ? RLT__GROUP_EXPERT_DP : RLT__GROUP_DP;
         double bytes = held[which] * t->element_bytes;
         if (w->groups[group] != RLT_NONE && bytes >= 1)
-            op = collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(bytes + 0.5),
-                            which ? "expert weights" : "weights");
+            op = rlt__work_collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(bytes + 0.5),
+                                      which ? "expert weights" : "weights");
     }
     return op;
 }
 
 /* Before a block is computed; the next of this pass is [next, next_end), empty at its end. Prefetched weights
  * are gathered while the block before is computed, on the stream of the gradients: it is one communicator. */
-static void gather_block(work *w, uint32_t first, uint32_t end, uint32_t next, uint32_t next_end)
+static void gather_block(rlt__work *w, uint32_t first, uint32_t end, uint32_t next, uint32_t next_end)
 {
     const rlt_training *t = w->t;
     if (t->zero < 3)
         return;
-    flush(w, "compute");
+    rlt__work_flush(w, "compute");
     uint32_t own = w->ahead;
     if (own == RLT_NONE)
         own = gather(w, t->prefetch ? w->gradients : w->compute, first, end);
@@ -262,7 +132,7 @@ static uint32_t block_begin(const rlt_model *m, uint32_t end, uint32_t first)
     return k;
 }
 
-static void forward_layers(work *w, uint32_t first, uint32_t end, const rlt_time *times, bool comm)
+static void forward_layers(rlt__work *w, uint32_t first, uint32_t end, const rlt_time *times, bool comm)
 {
     for (uint32_t i = first; i < end; i++) {
         const rlt_model_layer *l = &w->t->model->layers[i];
@@ -274,11 +144,11 @@ static void forward_layers(work *w, uint32_t first, uint32_t end, const rlt_time
     }
 }
 
-static void forward(work *w, uint32_t chunk)
+static void forward(rlt__work *w, uint32_t chunk)
 {
     const rlt_model *m = w->t->model;
     uint32_t first, end;
-    layers_of(w, chunk, &first, &end);
+    rlt__work_layers(w, chunk, &first, &end);
     w->gathered += w->t->pass_ps;
     for (uint32_t i = first, k; i < end; i = k) {
         k = block_end(m, i, end);
@@ -287,14 +157,14 @@ static void forward(work *w, uint32_t chunk)
     }
 }
 
-static void backward(work *w, uint32_t chunk, uint8_t pass, bool gradients)
+static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
 {
     const rlt_training *t = w->t;
     const rlt_model *m = t->model;
     uint32_t first, end;
     bool inputs = pass == RLT__PASS_BACKWARD,
          weights = pass == RLT__PASS_WEIGHTS || t->schedule != RLT_SCHEDULE_ZERO_BUBBLE;
-    layers_of(w, chunk, &first, &end);
+    rlt__work_layers(w, chunk, &first, &end);
     w->gathered += inputs ? t->pass_ps : 0;
     for (uint32_t k = end, i; k > first; k = i) {
         i = block_begin(m, k, first);
@@ -320,13 +190,13 @@ static void backward(work *w, uint32_t chunk, uint8_t pass, bool gradients)
             reduce_bucket(w, 1);
         }
     }
-    flush(w, inputs ? "backward" : "weight gradients");
+    rlt__work_flush(w, inputs ? "backward" : "weight gradients");
 }
 
 /* Between stages */
 
 /* The rank of the stage before (-1) or after (1), and whether there is one for this chunk. */
-static bool neighbour(const work *w, uint32_t chunk, int by, uint32_t *rank)
+static bool neighbour(const rlt__work *w, uint32_t chunk, int by, uint32_t *rank)
 {
     const rlt_training *t = w->t;
     uint32_t pp = t->size[RLT_AXIS_PP], at[RLT_AXES_OF_LAYOUT];
@@ -339,17 +209,17 @@ static bool neighbour(const work *w, uint32_t chunk, int by, uint32_t *rank)
 }
 
 /* Elements that go from a chunk to the next. */
-static double boundary(const work *w, uint32_t chunk)
+static double boundary(const rlt__work *w, uint32_t chunk)
 {
     uint32_t first, end;
-    layers_of(w, chunk, &first, &end);
+    rlt__work_layers(w, chunk, &first, &end);
     double elements = (double)w->t->model->layers[end - 1].output_elements;
     return elements_bytes(w, elements) / (w->t->sequence_parallel ? w->t->size[RLT_AXIS_TP] : 1);
 }
 
 /* A message between the chunk and the one before (by < 0) or after, of the forward pass or the backward. */
-static uint32_t message(work *w, rlt_op_kind kind, uint32_t chunk, int by, bool back, uint32_t microbatch,
-                        uint32_t after)
+static uint32_t message(rlt__work *w, rlt_op_kind kind, uint32_t chunk, int by, bool back,
+                        uint32_t microbatch, uint32_t after)
 {
     uint32_t peer, border = by < 0 ? chunk - 1 : chunk;
     rlt_op_desc d = rlt_op_desc_init(kind, w->rank);
@@ -358,16 +228,17 @@ static uint32_t message(work *w, rlt_op_kind kind, uint32_t chunk, int by, bool 
     d.peer = peer;
     d.bytes = (uint64_t)(boundary(w, border) + 0.5);
     d.tag = (border * 2 + back) * rlt_training_microbatches(w->t) + microbatch;
-    d.name = named(w, back ? "gradient of activations" : "activations");
-    return add_op(w, &d, after);
+    d.name = rlt__work_name(w, back ? "gradient of activations" : "activations");
+    return rlt__work_op(w, &d, after);
 }
 
-static uint32_t of_rank(const work *w, uint32_t op)
+static uint32_t of_rank(const rlt__work *w, uint32_t op)
 {
     return op == RLT_NONE ? RLT_NONE : op - w->origin;
 }
 
-static void record(work *w, rlt_pass kind, uint32_t chunk, uint32_t microbatch, uint32_t first, uint32_t last)
+static void record(rlt__work *w, rlt_pass kind, uint32_t chunk, uint32_t microbatch, uint32_t first,
+                   uint32_t last)
 {
     const rlt_training_pass pass = {of_rank(w, first), of_rank(w, last), microbatch, chunk, kind};
     rlt_error err = {0};
@@ -375,7 +246,7 @@ static void record(work *w, rlt_pass kind, uint32_t chunk, uint32_t microbatch, 
         rlt_build_fail(w->b, &err);
 }
 
-static void turn_of(work *w, const rlt__turn *turn, bool gradients)
+static void turn_of(rlt__work *w, const rlt__turn *turn, bool gradients)
 {
     const rlt_training *t = w->t;
     uint32_t chunk = w->at[RLT_AXIS_PP] + turn->chunk * t->size[RLT_AXIS_PP], mb = turn->microbatch;
@@ -387,14 +258,14 @@ static void turn_of(work *w, const rlt__turn *turn, bool gradients)
         backward(w, chunk, turn->pass, gradients);
     else
         forward(w, chunk);
-    flush(w, "forward");
+    rlt__work_flush(w, "forward");
     record(w, (rlt_pass)turn->pass, turn->chunk, mb, w->opened, w->last);
     if (turn->pass != RLT__PASS_WEIGHTS)
         message(w, RLT_OP_SEND, chunk, back ? -1 : 1, back, mb, w->last);
 }
 
 /* In the order of the schedule. */
-static int static_order(work *w, rlt_error *err)
+static int static_order(rlt__work *w, rlt_error *err)
 {
     const rlt_training *t = w->t;
     uint32_t n, m = rlt_training_microbatches(t);
@@ -412,7 +283,7 @@ static int static_order(work *w, rlt_error *err)
 
 /* Whatever arrives first: every microbatch's passes hang on their messages alone, and the first stage takes
  * in a new one when one has come back. */
-static void message_driven(work *w, uint32_t begin)
+static void message_driven(rlt__work *w, uint32_t begin)
 {
     const rlt_training *t = w->t;
     uint32_t m = rlt_training_microbatches(t), pp = t->size[RLT_AXIS_PP], stage = w->at[RLT_AXIS_PP];
@@ -431,7 +302,7 @@ static void message_driven(work *w, uint32_t begin)
         forward(w, stage);
         /* The last stage goes back at once. */
         if (stage + 1 < pp) {
-            flush(w, "forward");
+            rlt__work_flush(w, "forward");
             message(w, RLT_OP_SEND, stage, 1, false, i, w->last);
             w->pending_after = from[1] = message(w, RLT_OP_RECV, stage, 1, true, i, from[1]);
         }
@@ -452,90 +323,21 @@ static void message_driven(work *w, uint32_t begin)
     /* The optimizer begins when all are done. */
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, w->rank);
     d.resource = w->compute;
-    d.name = named(w, "all microbatches");
-    end = add_op(w, &d, RLT_NONE);
+    d.name = rlt__work_name(w, "all microbatches");
+    end = rlt__work_op(w, &d, RLT_NONE);
     for (uint32_t i = 0; i < m; i++)
         rlt_build_dep(w->b, end, latest[i]);
     free(done);
     w->last = end;
     uint32_t first, stop;
-    layers_of(w, stage, &first, &stop);
+    rlt__work_layers(w, stage, &first, &stop);
     for (uint32_t i = stop; i-- > first;)
         give_gradients(w, &t->model->layers[i]);
 }
 
 /* An iteration of a rank */
 
-/* After the data-parallel ones: the gradients of both copies are added up, whole. */
-static void reduce_tied(work *w)
-{
-    const rlt_training *t = w->t;
-    if (w->groups[RLT__GROUP_TIED] == RLT_NONE || !t->tie)
-        return;
-    const rlt_model_layer *l = &t->model->layers[t->copies];
-    double n = (double)l->tied_parameters / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
-    uint64_t bytes = (uint64_t)(n * t->gradient_bytes * (1 - t->sparsity) + 0.5);
-    flush(w, "backward");
-    keep_reduction(w, collective(w, w->gradients, RLT__GROUP_TIED, RLT_ALL_REDUCE, bytes, "tied gradients"));
-}
-
-static void optimize(work *w)
-{
-    const rlt_training *t = w->t;
-    double dense = 0, experts = 0, dp = (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
-    rlt_op_desc d = rlt_op_desc_init(RLT_OP_MEMORY, w->rank);
-    for (uint32_t c = 0; c < t->vp; c++) {
-        uint32_t first, end;
-        layers_of(w, w->at[RLT_AXIS_PP] + c * t->size[RLT_AXIS_PP], &first, &end);
-        for (uint32_t i = first; i < end; i++) {
-            dense += rlt__held(t, &t->model->layers[i]);
-            experts += rlt__held_experts(t, &t->model->layers[i]);
-        }
-    }
-    d.duration_ps = rlt__training_step(t, dense / (t->zero ? dp : 1) + experts / (t->zero ? dp / t->ep : 1));
-    d.resource = w->compute;
-    d.name = named(w, "optimizer");
-    uint32_t op = add_op(w, &d, w->last);
-    for (uint32_t i = 0; i < w->n_reductions; i++)
-        rlt_build_dep(w->b, op, w->reductions[i]);
-    w->last = op;
-    if (t->zero == 1 || t->zero == 2) {
-        communicate(w, RLT__GROUP_DP, RLT_ALL_GATHER, dense * t->element_bytes, "weights");
-        communicate(w, RLT__GROUP_EXPERT_DP, RLT_ALL_GATHER, experts * t->element_bytes, "expert weights");
-    }
-}
-
-/* The state comes from the host and goes back there, bucket by bucket; while a chunk of them is stepped over
- * the gradients of the next are summed. */
-static void optimize_offloaded(work *w)
-{
-    const rlt_training *t = w->t;
-    uint64_t left = w->bucket[0], chunk = (uint64_t)t->offload_bucket * t->offload_chunk;
-    uint32_t begin, sum = RLT_NONE, step;
-    w->bucket[0] = 0;
-    flush(w, "backward");
-    for (begin = step = w->last; left; left -= chunk) {
-        chunk = chunk < left ? chunk : left;
-        w->last = begin;
-        if (w->groups[RLT__GROUP_DP] != RLT_NONE)
-            sum = collective(w, w->gradients, RLT__GROUP_DP, RLT_ALL_REDUCE, chunk * t->gradient_bytes,
-                             "gradients");
-        rlt_op_desc d = rlt_op_desc_init(RLT_OP_MEMORY, w->rank);
-        double bytes = 2.0 * t->state_bytes * (double)chunk;
-        d.duration_ps = (rlt_time)(bytes / (double)t->offload_Bps * 1e12 + 0.5);
-        d.resource = w->compute;
-        d.name = named(w, "offloaded optimizer");
-        step = add_op(w, &d, step);
-        if (sum != RLT_NONE)
-            rlt_build_dep(w->b, step, sum);
-        for (uint32_t i = 0; i < w->n_reductions; i++) /* of tied weights, before the first */
-            rlt_build_dep(w->b, step, w->reductions[i]);
-        w->n_reductions = 0;
-    }
-    w->last = step;
-}
-
-static int iteration(work *w, rlt_error *err)
+static int iteration(rlt__work *w, rlt_error *err)
 {
     const rlt_training *t = w->t;
     int rc = 0;
@@ -547,36 +349,36 @@ static int iteration(work *w, rlt_error *err)
     else
         rc = static_order(w, err);
     if (t->drain)
-        communicate(w, RLT__GROUP_PP, RLT_BARRIER, 0, "drain");
+        rlt__work_communicate(w, RLT__GROUP_PP, RLT_BARRIER, 0, "drain");
     if (t->offload) {
-        reduce_tied(w);
-        optimize_offloaded(w);
+        rlt__work_reduce_tied(w);
+        rlt__work_optimize_offloaded(w);
     } else {
         reduce_bucket(w, 0);
         reduce_bucket(w, 1);
-        reduce_tied(w);
-        optimize(w);
+        rlt__work_reduce_tied(w);
+        rlt__work_optimize(w);
     }
     if (t->host_ps + w->times.host_ps > 0) {
         rlt_op_desc d = rlt_op_desc_init(RLT_OP_HOST, w->rank);
         d.resource = w->compute;
         d.duration_ps = t->host_ps + w->times.host_ps;
-        d.name = named(w, "host");
-        w->last = add_op(w, &d, w->last);
+        d.name = rlt__work_name(w, "host");
+        w->last = rlt__work_op(w, &d, w->last);
     }
     return rc;
 }
 
 /* Groups */
 
-static void open_group(work *w, int group, uint32_t *ranks, uint32_t n)
+static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
 {
     rlt_error err = {0};
     char label[48];
     w->groups[group] = RLT_NONE;
     if (n < 2)
         return;
-    if (w->folded && !along_pipeline(group)) {
+    if (w->folded && !rlt__work_along_pipeline(group)) {
         if (rlt__folded_group(w->folded, ranks, n, &w->groups[group], &err))
             rlt_build_fail(w->b, &err);
         return;
@@ -587,7 +389,7 @@ static void open_group(work *w, int group, uint32_t *ranks, uint32_t n)
     w->groups[group] = rlt_build_group(w->b, label, ranks, n);
 }
 
-static int build_rank(work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
+static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
 {
     const rlt_training *t = w->t;
     int rc = 0;
@@ -628,7 +430,7 @@ static int check_work(const rlt_training *t, uint32_t ranks, rlt_error *err)
 static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, rlt_error *err)
 {
     uint32_t n = folded ? t->size[RLT_AXIS_PP] : rlt_training_ranks(t);
-    work w = {.t = t, .folded = folded};
+    rlt__work w = {.t = t, .folded = folded};
     uint32_t *ranks = malloc(((size_t)rlt_training_ranks(t) + 1) * sizeof *ranks);
     int rc = ranks ? check_work(t, n, err) : rlt_nomem(err);
     if (!rc)
