@@ -46,6 +46,21 @@ for layout in tp=4,dp=2 dp=8 tp=2,pp=2,dp=2 pp=4,dp=2; do
             "$(timed --layout $layout --train overlap=off --network $network)"
     done
 done
+# Tensor-parallel groups with dimensions of their own: whatever else meets, to the picosecond.
+planes() { "$ringlet" run --model gpt2-small --accelerator a100-40gb --layout "$1" --train "$2" --network "$3" -t "$4" ${5:-} --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
+for network in alpha-beta flow; do
+    for case in 'tp=2,pp=2,dp=2 batch=16 switch:2@300GB/s,500ns*switch:4@25GB/s,2us' \
+        'tp=4,pp=3,dp=2 batch=12,zero=1 fully-connected:4@300GB/s,500ns*fat-tree:8@25GB/s,1us,hosts_per_leaf=2,oversubscription=2' \
+        'tp=2,pp=2,dp=4,order=dp-tp-pp batch=32,schedule=gpipe ring:4@100GB/s,500ns*switch:2@200GB/s,1us*ring:2@25GB/s,2us' \
+        'tp=2,pp=4,dp=2,vp=3 batch=32,schedule=interleaved,zero=2 switch:2@300GB/s,500ns*torus:4x2@25GB/s,1us'; do
+        set -- $case
+        whole=$(planes "$1" "$2" $network "$3")
+        expect "planes = whole: $1, $network" "$(planes "$1" "$2" $network "$3" --fold)" "${whole:-nothing}"
+    done
+done
+says "what was folded" "stands for the 2 of a tensor-parallel group" run --model gpt2-small --accelerator a100-40gb --layout tp=2,pp=2,dp=2 --train batch=16 -t 'switch:2@300GB/s,500ns*switch:4@25GB/s,2us' --fold
+says "what could not be" "stands for a pipeline stage" run $job $net --layout tp=2,pp=2,dp=2 --fold
+refused 2 "--fold: does not go with --rank-scale, which makes ranks unlike" run $job $net --layout tp=2,pp=2 --fold --rank-scale 1:compute=0.5
 says "overlap costs" "total time" run $job $net --overlap-slowdown 1.3
 refused 3 "a slowdown from 1" run $job $net --overlap-slowdown 0.5
 refused 2 "needs --model" run --accelerator a100-40gb $net

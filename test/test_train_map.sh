@@ -26,7 +26,7 @@ orders() { # layouts in every order of three axes, one by one, fastest first: TI
 for case in 'tp=4,pp=2 switch:4@300GB/s,500ns*switch:4@25GB/s,2us' 'tp=2,pp=3 ring:2@200GB/s,500ns*torus:9@20GB/s,1us,sizes=3x3' \
     'tp=4,pp=1 switch:6@300GB/s,500ns*fat-tree:4@25GB/s,2us' 'tp=2,pp=3 fat-tree:12@25GB/s,1us,hosts_per_leaf=4,spines=1'; do
     net=${case#* }
-    for how in '' --fold; do
+    for how in '' --fold-stages; do
         "$ringlet" run -q $job -t "$net" --layout "${case% *},order=auto" $how -f json >"$tmp/json" 2>"$tmp/err" </dev/null
         orders -t "$net" $how --layout "${case% *}" >"$tmp/each"
         best=$(head -1 "$tmp/each" | cut -d' ' -f1)

@@ -69,7 +69,7 @@ static rlt_time folded(fixture *f, const char *network, uint32_t *n)
     o.topology = topology;
     o.endpoint = *rlt_topology_endpoint(topology);
     assert_int_equal(rlt_timing_alone(&o, &alone, &f->err), 0);
-    if (rlt_training_fold(&f->t, &o, alone, &p, &where, &f->err))
+    if (rlt_training_fold(&f->t, RLT_FOLD_STAGES, &o, alone, &p, &where, &f->err))
         fail_msg("%s: %s", f->err.where, f->err.what);
     o.placement = &where;
     if (rlt_replay_create(p, &o, &x, &f->err) || rlt_replay_run(x, &f->err))

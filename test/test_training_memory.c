@@ -98,7 +98,7 @@ static void run(fixture *f, uint32_t ranks, bool fold, rlt_time until_ps)
         o.until_ps = until_ps;
     assert_int_equal(rlt_timing_alone(&o, &alone, &f->err), 0);
     if (rlt_training_plan(&f->t, ranks, &f->err) ||
-        (fold ? rlt_training_fold(&f->t, &o, alone, &f->program, &f->where, &f->err)
+        (fold ? rlt_training_fold(&f->t, RLT_FOLD_STAGES, &o, alone, &f->program, &f->where, &f->err)
               : rlt_training_program(&f->t, &f->program, &f->err)))
         fail_msg("%s: %s", f->err.where, f->err.what);
     o.placement = fold ? &f->where : NULL;

@@ -61,7 +61,7 @@ static int open_workload(const rlt_run_settings *s, uint32_t ranks, const rlt_to
                          double *overlap_slowdown, rlt_error *err)
 {
     int rc = rlt_workload_check(s, 0, err);
-    if (!rc && (s->fold || rlt_run_is_daso(s)))
+    if (!rc && (s->fold || s->fold_stages || rlt_run_is_daso(s)))
         rc = rlt_fail(err, RLT_EUSAGE, s->fold ? "--fold" : "--strategy", "%s is a run of its own, no job",
                       s->fold ? "a folded training" : "daso");
     if (!rc && s->map)

@@ -29,7 +29,7 @@ typedef struct rlt_run_settings {
     rlt_texts trace, rank_scale, rank_delay;
     const char *accelerator, *layout, *map, *train, *strategy;
     const char *memory_csv;
-    bool any_memory, fold, compare;
+    bool any_memory, fold, fold_stages, compare;
     const char *model, *timing, *astra_system, *algorithm, *timeline, *page;
     double host_scale, compute_scale, network_scale, overlap_slowdown;
     bool no_skew, keep_waits, explain, quiet;
@@ -64,6 +64,7 @@ typedef struct rlt_run {
     rlt_training training;
     rlt_mapping mapping;
     rlt_training_passes passes;
+    uint32_t folds;                     /* axes of the layout (rlt_training_fold), or 0 */
     double *host_scale, *compute_scale; /* per rank, or NULL */
     rlt_time *delay_ps;
     rlt_algorithm_rule *rules;
@@ -189,6 +190,11 @@ void rlt_mapping_table(const rlt_run *r, FILE *out);
 void rlt_mapping_json(const rlt_run *r, rlt_jw *w);
 /* Its program, into the run. */
 int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+/* The same with ranks that do the same once (--fold, --fold-stages), placed where they are. RLT_EUSAGE where
+ * something makes ranks unlike. */
+int rlt_run_fold(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+/* One line: what was folded; nothing where nothing was. */
+void rlt_run_fold_line(const rlt_run *r, FILE *out);
 void rlt_run_training_table(const rlt_run *r, FILE *out);
 /* Of a run that trains: bytes of the fullest stage, model FLOPs over the peak, tokens (samples) a second. */
 typedef struct rlt_training_figures {

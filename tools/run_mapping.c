@@ -165,7 +165,7 @@ static int time_of(const rlt_run *r, const rlt_training *t, bool folded, rlt_tim
     if (!folded)
         rc = rlt_training_program(t, &program, err);
     else if (!(rc = rlt_timing_alone(&r->options, &alone, err)) &&
-             !(rc = rlt_training_fold(t, &r->options, alone, &program, &stages, err)))
+             !(rc = rlt_training_fold(t, RLT_FOLD_STAGES, &r->options, alone, &program, &stages, err)))
         o.placement = &stages;
     if (!rc)
         rc = replay(program, &o, time_ps, err);
@@ -236,7 +236,7 @@ int rlt_mapping_choose(rlt_run *r, rlt_error *err)
     r->options.overlap_slowdown =
         rlt_given(r->args, "overlap-slowdown") ? s->overlap_slowdown : r->accelerator.overlap_slowdown;
     uint64_t work = (uint64_t)rlt_training_ranks(&r->training) * rlt_training_microbatches(&r->training);
-    r->mapping.folded = s->fold || work > WHOLE;
+    r->mapping.folded = s->fold || s->fold_stages || work > WHOLE;
     rc = try_all(r, order, 0, 0, err);
     if (rc) {
         rlt_error_prefix(err, "order=auto");

@@ -27,7 +27,7 @@ static uint32_t ranks_of(const rlt_run *r)
 {
     if (!r->trains || r->settings->recording.rescale.n)
         return 0;
-    return r->passes.folded ? r->passes.n_stages : rlt_training_ranks(&r->training);
+    return rlt_folded_ranks(&r->training, r->passes.folded);
 }
 
 static int curve_of(const rlt_run *r, uint32_t rank, rlt_memory_curve *c, rlt_error *err)

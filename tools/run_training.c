@@ -33,11 +33,14 @@ const rlt_option rlt_training_options[] = {
      "strategies' shows them).",
      AT(strategy)},
     {"fold", 0, RLT_OPT_FLAG, NULL,
+     "Simulate ranks that do the same once: one of each tensor-parallel group where those have dimensions of "
+     "the topology of their own (the time is that of all ranks, to the picosecond), else as --fold-stages.",
+     AT(fold)},
+    {"fold-stages", 0, RLT_OPT_FLAG, NULL,
      "Simulate one rank of each pipeline stage; collectives take what they take alone, and links carry the "
      "pipeline's messages only. The time is that of all ranks where the ranks of a stage do the same and "
-     "what "
-     "communicates at once shares no link.",
-     AT(fold)},
+     "what communicates at once shares no link.",
+     AT(fold_stages)},
     {"memory-csv", 0, RLT_OPT_TEXT, "FILE",
      "Write what each rank holds over time as CSV (time_ps, rank, bytes; a row for each change) to a file of "
      "its own.",
@@ -86,26 +89,6 @@ static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
                     near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
 
-/* The program of one rank a stage, which are placed where they are. */
-static int fold(rlt_run *r, rlt_error *err)
-{
-    rlt_timing *alone = NULL;
-    rlt_placement where = {0};
-    int rc = rlt_run_network(r, err);
-    if (!rc)
-        rc = rlt_timing_alone(&r->options, &alone, err);
-    if (!rc)
-        rc = rlt_training_fold(&r->training, &r->options, alone, &r->program, &where, err);
-    rlt_timing_free(alone);
-    if (rc)
-        return rc;
-    if (!r->setup.borrows_placement)
-        rlt_placement_free(&r->setup.placement);
-    r->setup.borrows_placement = false;
-    r->setup.placement = where;
-    return 0;
-}
-
 int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
                       rlt_error *err)
 {
@@ -152,7 +135,9 @@ int rlt_run_train(rlt_run *r, rlt_error *err)
     if (rc)
         return rc;
     r->training.passes = &r->passes;
-    return r->settings->fold ? fold(r, err) : rlt_training_program(&r->training, &r->program, err);
+    return r->settings->fold || r->settings->fold_stages
+               ? rlt_run_fold(r, err)
+               : rlt_training_program(&r->training, &r->program, err);
 }
 
 /* Of an iteration, on average. */
@@ -215,6 +200,7 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
             m.gradients / 1e9, m.optimizer / 1e9, m.activations / 1e9, m.buffers / 1e9);
     fprintf(out, "model FLOPs: %.1f %% of peak (%s); %.4g %ss/s\n", 100 * utilization(r), t->precision,
             tokens_per_s(r), t->model->tokens > 1 ? "token" : t->model->sample);
+    rlt_run_fold_line(r, out);
     const rlt_surface *s = surface(t);
     if (s)
         fprintf(out, "efficiency of stack %s in %s: %s\n", s->stack, s->precision, s->source);

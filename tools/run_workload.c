@@ -26,20 +26,20 @@ const rlt_option rlt_workload_options[] = {
 int rlt_workload_check(const rlt_run_settings *s, uint32_t n_operands, rlt_error *err)
 {
     bool traced = s->trace.n || n_operands, jobs = s->jobs.job.n != 0;
-    if (s->accelerator ? !s->model
-                       : s->layout || s->train || s->strategy || s->map || s->any_memory || s->fold)
-        return rlt_fail(
-            err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
-            s->accelerator
-                ? "needs --model"
-                : "--layout, --train, --strategy, --map, --any-memory and --fold need --accelerator");
+    if (s->accelerator
+            ? !s->model
+            : s->layout || s->train || s->strategy || s->map || s->any_memory || s->fold || s->fold_stages)
+        return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
+                        s->accelerator ? "needs --model"
+                                       : "--layout, --train, --strategy, --map, --any-memory and "
+                                         "--fold(-stages) need --accelerator");
     if (s->map && s->sim.placement)
         return rlt_fail(err, RLT_EUSAGE, "--map", "says where ranks are: it does not go with --placement");
     if (traced && s->model)
         return rlt_fail(err, RLT_EUSAGE, NULL, "give either --trace or --model");
     if (!traced && !s->model && !jobs)
         return rlt_fail(err, RLT_EUSAGE, NULL, "expected --trace, --model or --job");
-    if (s->fold && jobs)
+    if ((s->fold || s->fold_stages) && jobs)
         return rlt_fail(err, RLT_EUSAGE, "--fold", "is of one job: it does not go with --job");
     if (s->model && s->recording.ideal)
         return rlt_fail(err, RLT_EUSAGE, "--ideal",

@@ -159,7 +159,7 @@ static int simulate(const rlt_training *t, network *net, double *iteration_s, rl
     rlt_placement where = {0};
     rlt_replay *replay = NULL;
     rlt_replay_options how = net->how;
-    int rc = rlt_training_fold(t, &net->how, net->alone, &program, &where, err);
+    int rc = rlt_training_fold(t, RLT_FOLD_STAGES, &net->how, net->alone, &program, &where, err);
     how.placement = &where;
     if (!rc && !(rc = rlt_replay_create(program, &how, &replay, err)) && !(rc = rlt_replay_run(replay, err)))
         *iteration_s = (double)rlt_replay_time(replay) / t->steps / 1e12;

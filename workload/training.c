@@ -257,9 +257,42 @@ const rlt_training_strategy *rlt_training_strategy_at(uint32_t i)
 
 /* Layout */
 
+/* Of an axis that is folded one is left. */
+static uint32_t size_of(const rlt_training *t, uint32_t folds, rlt_axis a)
+{
+    return folds >> a & 1 ? 1 : t->size[a];
+}
+
+uint32_t rlt_folded_ranks(const rlt_training *t, uint32_t folds)
+{
+    uint32_t n = 1;
+    for (int a = 0; a < RLT_AXES_OF_LAYOUT; a++)
+        n *= size_of(t, folds, (rlt_axis)a);
+    return n;
+}
+
+void rlt_folded_place(const rlt_training *t, uint32_t folds, uint32_t rank, uint32_t at[RLT_AXES_OF_LAYOUT])
+{
+    for (uint32_t i = 0; i < RLT_AXES_OF_LAYOUT; i++) {
+        uint32_t n = size_of(t, folds, t->order[i]);
+        at[t->order[i]] = rank % n;
+        rank /= n;
+    }
+}
+
+uint32_t rlt_folded_rank(const rlt_training *t, uint32_t folds, const uint32_t at[RLT_AXES_OF_LAYOUT])
+{
+    uint32_t rank = 0;
+    for (uint32_t i = RLT_AXES_OF_LAYOUT; i-- > 0;) {
+        uint32_t n = size_of(t, folds, t->order[i]);
+        rank = rank * n + (n > 1 ? at[t->order[i]] : 0);
+    }
+    return rank;
+}
+
 uint32_t rlt_training_ranks(const rlt_training *t)
 {
-    return t->size[RLT_AXIS_TP] * t->size[RLT_AXIS_CP] * t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_PP];
+    return rlt_folded_ranks(t, 0);
 }
 
 uint32_t rlt_training_microbatches(const rlt_training *t)
@@ -269,19 +302,12 @@ uint32_t rlt_training_microbatches(const rlt_training *t)
 
 void rlt_training_place(const rlt_training *t, uint32_t rank, uint32_t at[RLT_AXES_OF_LAYOUT])
 {
-    for (uint32_t i = 0; i < RLT_AXES_OF_LAYOUT; i++) {
-        rlt_axis a = t->order[i];
-        at[a] = rank % t->size[a];
-        rank /= t->size[a];
-    }
+    rlt_folded_place(t, 0, rank, at);
 }
 
 uint32_t rlt_training_rank(const rlt_training *t, const uint32_t at[RLT_AXES_OF_LAYOUT])
 {
-    uint32_t rank = 0;
-    for (uint32_t i = RLT_AXES_OF_LAYOUT; i-- > 0;)
-        rank = rank * t->size[t->order[i]] + at[t->order[i]];
-    return rank;
+    return rlt_folded_rank(t, 0, at);
 }
 
 static uint32_t places(const rlt_model *m)

@@ -138,13 +138,25 @@ RLT_API int rlt_training_layer_times(const rlt_training *t, rlt_time *forward_ps
 RLT_API double rlt_training_flop(const rlt_training *t);
 /* O(ranks x microbatches x layers with communication). */
 RLT_API int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *err) RLT_MUST_USE;
-/* The same folded: one rank for each pipeline stage, the first along the other axes; where[stage] is its
+/* The same folded: only the first rank along these axes, the others keeping their order; where[rank] is its
  * place, malloc'ed. Collectives along those axes become delays of the time that `alone` tells
- * (rlt_timing_alone) of all their members, under how's topology, placement, endpoint and parameters. The time
- * of an iteration is that of all ranks where the ranks of a stage are alike and what communicates at once
- * shares no link. O(stages x microbatches x layers). */
-RLT_API int rlt_training_fold(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
-                              rlt_program **out, rlt_placement *where, rlt_error *err) RLT_MUST_USE;
+ * (rlt_timing_alone) of all their members, under how's topology, placement, endpoint and parameters.
+ * RLT_FOLD_PLANES: tensor parallelism; the time of an iteration is that of all ranks where its groups have
+ * dimensions of a product of their own, as the others then communicate in planes that are alike.
+ * RLT_FOLD_STAGES: all but the pipeline; where the ranks of a stage are alike and what communicates at once
+ * shares no link. O(ranks left x microbatches x layers). */
+enum {
+    RLT_FOLD_PLANES = 1 << RLT_AXIS_TP,
+    RLT_FOLD_STAGES = 1 << RLT_AXIS_TP | 1 << RLT_AXIS_CP | 1 << RLT_AXIS_DP
+};
+RLT_API int rlt_training_fold(const rlt_training *t, uint32_t axes, const rlt_replay_options *how,
+                              rlt_timing *alone, rlt_program **out, rlt_placement *where,
+                              rlt_error *err) RLT_MUST_USE;
+/* Ranks, of which each is where, and its number, without these axes (0: with all). */
+RLT_API uint32_t rlt_folded_ranks(const rlt_training *t, uint32_t axes);
+RLT_API void rlt_folded_place(const rlt_training *t, uint32_t axes, uint32_t rank,
+                              uint32_t at[RLT_AXES_OF_LAYOUT]);
+RLT_API uint32_t rlt_folded_rank(const rlt_training *t, uint32_t axes, const uint32_t at[RLT_AXES_OF_LAYOUT]);
 
 #ifdef __cplusplus
 }

@@ -204,7 +204,7 @@ static bool neighbour(const rlt__work *w, uint32_t chunk, int by, uint32_t *rank
         return false;
     memcpy(at, w->at, sizeof at);
     at[RLT_AXIS_PP] = (at[RLT_AXIS_PP] + (by < 0 ? pp - 1 : 1)) % pp;
-    *rank = w->folded ? at[RLT_AXIS_PP] : rlt_training_rank(t, at);
+    *rank = rlt_folded_rank(t, w->folds, at);
     return pp > 1;
 }
 
@@ -378,14 +378,17 @@ static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
     w->groups[group] = RLT_NONE;
     if (n < 2)
         return;
-    if (w->folded && !rlt__work_along_pipeline(group)) {
+    if (rlt__folded_away(w->folded, group)) {
         if (rlt__folded_group(w->folded, ranks, n, &w->groups[group], &err))
             rlt_build_fail(w->b, &err);
         return;
     }
     snprintf(label, sizeof label, "%s of rank %u", group_names[group], ranks[0]);
-    for (uint32_t i = 0; i < n && w->folded; i++)
-        ranks[i] = group == RLT__GROUP_PP ? i : i ? w->t->away : w->t->home;
+    for (uint32_t i = 0; i < n && w->folds; i++) {
+        uint32_t at[RLT_AXES_OF_LAYOUT];
+        rlt_training_place(w->t, ranks[i], at);
+        ranks[i] = rlt_folded_rank(w->t, w->folds, at);
+    }
     w->groups[group] = rlt_build_group(w->b, label, ranks, n);
 }
 
@@ -396,11 +399,7 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
     w->rank = rank;
     w->last = w->pending_after = w->ahead = w->opened = RLT_NONE;
     w->n_ops = 0;
-    if (w->folded) {
-        memset(w->at, 0, sizeof w->at);
-        w->at[RLT_AXIS_PP] = rank;
-    } else
-        rlt_training_place(t, rank, w->at);
+    rlt_folded_place(t, w->folds, rank, w->at);
     w->records = t->passes && rank == rlt_stage_rank(t, t->passes, w->at[RLT_AXIS_PP]);
     for (int g = 0; g < RLT__GROUPS; g++)
         open_group(w, g, ranks, rlt__training_members(t, w->at, (rlt__group)g, ranks));
@@ -429,8 +428,8 @@ static int check_work(const rlt_training *t, uint32_t ranks, rlt_error *err)
 
 static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, rlt_error *err)
 {
-    uint32_t n = folded ? t->size[RLT_AXIS_PP] : rlt_training_ranks(t);
-    rlt__work w = {.t = t, .folded = folded};
+    rlt__work w = {.t = t, .folded = folded, .folds = folded ? folded->axes : 0};
+    uint32_t n = rlt_folded_ranks(t, w.folds);
     uint32_t *ranks = malloc(((size_t)rlt_training_ranks(t) + 1) * sizeof *ranks);
     int rc = ranks ? check_work(t, n, err) : rlt_nomem(err);
     if (!rc)
@@ -438,7 +437,7 @@ static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, 
     if (!rc && !(rc = find_chunks(&w, err)))
         rc = rlt__training_times(t, &w.times, err);
     if (!rc && t->passes)
-        rc = rlt__passes_begin(t->passes, t->size[RLT_AXIS_PP], folded != NULL, err);
+        rc = rlt__passes_begin(t->passes, t->size[RLT_AXIS_PP], w.folds, err);
     for (uint32_t r = 0; r < n && !rc && !rlt_build_failed(w.b); r++)
         rc = build_rank(&w, r, ranks, err);
     if (!rc) {
@@ -458,18 +457,19 @@ int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *er
     return build(t, NULL, out, err);
 }
 
-int rlt_training_fold(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
+int rlt_training_fold(const rlt_training *t, uint32_t axes, const rlt_replay_options *how, rlt_timing *alone,
                       rlt_program **out, rlt_placement *where, rlt_error *err)
 {
-    uint32_t pp = t->size[RLT_AXIS_PP];
+    uint32_t n = rlt_folded_ranks(t, axes);
     rlt_placement identity = {.n = rlt_training_ranks(t)};
-    rlt__folded f = {.how = how, .where = how->placement ? how->placement : &identity, .alone = alone};
-    *where = (rlt_placement){.n = pp, .accelerator = malloc(pp * sizeof(uint32_t))};
+    rlt__folded f = {
+        .axes = axes, .how = how, .where = how->placement ? how->placement : &identity, .alone = alone};
+    *where = (rlt_placement){.n = n, .accelerator = malloc(n * sizeof(uint32_t))};
     int rc = where->accelerator ? build(t, &f, out, err) : rlt_nomem(err);
-    for (uint32_t s = 0; s < pp && !rc; s++) {
-        uint32_t at[RLT_AXES_OF_LAYOUT] = {0};
-        at[RLT_AXIS_PP] = s;
-        where->accelerator[s] = rlt_placed(f.where, rlt_training_rank(t, at));
+    for (uint32_t r = 0; r < n && !rc; r++) {
+        uint32_t at[RLT_AXES_OF_LAYOUT];
+        rlt_folded_place(t, axes, r, at);
+        where->accelerator[r] = rlt_placed(f.where, rlt_training_rank(t, at));
     }
     if (rc)
         rlt_placement_free(where);

@@ -7,6 +7,15 @@
 
 enum { MAX_GROUPS = 1 << 20, MAX_TIMES = 1 << 20 };
 
+bool rlt__folded_away(const rlt__folded *f, int group)
+{
+    static const rlt_axis along[RLT__GROUPS] = {
+        [RLT__GROUP_TP] = RLT_AXIS_TP,  [RLT__GROUP_CP] = RLT_AXIS_CP,        [RLT__GROUP_DP] = RLT_AXIS_DP,
+        [RLT__GROUP_EP] = RLT_AXIS_DP,  [RLT__GROUP_EXPERT_DP] = RLT_AXIS_DP, [RLT__GROUP_PP] = RLT_AXIS_PP,
+        [RLT__GROUP_TIED] = RLT_AXIS_PP};
+    return f && f->axes >> along[group] & 1;
+}
+
 int rlt__folded_group(rlt__folded *f, const uint32_t *ranks, uint32_t n, uint32_t *index, rlt_error *err)
 {
     int rc = rlt_grow(&f->groups, &f->groups_room, sizeof *f->groups, (uint64_t)f->n_groups + 1, MAX_GROUPS,

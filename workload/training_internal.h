@@ -25,7 +25,7 @@ int rlt__training_turns(const rlt_training *t, uint32_t stage, rlt__turn **turns
 uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage);
 
 /* Forgets what was recorded. */
-int rlt__passes_begin(rlt_training_passes *p, uint32_t stages, bool folded, rlt_error *err);
+int rlt__passes_begin(rlt_training_passes *p, uint32_t stages, uint32_t folded, rlt_error *err);
 /* Those of a stage one behind the other. */
 int rlt__passes_add(rlt_training_passes *p, uint32_t stage, const rlt_training_pass *pass, rlt_error *err);
 
@@ -74,6 +74,7 @@ typedef struct rlt__folded_known {
     rlt_time duration_ps;
 } rlt__folded_known;
 typedef struct rlt__folded {
+    uint32_t axes;
     const rlt_replay_options *how;
     const rlt_placement *where; /* of the real ranks */
     rlt_timing *alone;
@@ -82,6 +83,8 @@ typedef struct rlt__folded {
     rlt__folded_known *known;
     uint32_t n_known, known_room;
 } rlt__folded;
+/* Whether the members of such groups differ along axes that are folded. */
+bool rlt__folded_away(const rlt__folded *f, int group);
 int rlt__folded_group(rlt__folded *f, const uint32_t *ranks, uint32_t n, uint32_t *index, rlt_error *err);
 int rlt__folded_time(rlt__folded *f, uint32_t group, rlt_coll_kind kind, uint64_t bytes,
                      rlt_time *duration_ps, rlt_error *err);

@@ -14,7 +14,7 @@ void rlt_training_passes_free(rlt_training_passes *p)
     *p = (rlt_training_passes){0};
 }
 
-int rlt__passes_begin(rlt_training_passes *p, uint32_t stages, bool folded, rlt_error *err)
+int rlt__passes_begin(rlt_training_passes *p, uint32_t stages, uint32_t folded, rlt_error *err)
 {
     rlt_training_passes_free(p);
     p->stages = calloc((size_t)stages + 1, sizeof *p->stages);
@@ -40,7 +40,7 @@ uint32_t rlt_stage_rank(const rlt_training *t, const rlt_training_passes *p, uin
 {
     uint32_t at[RLT_AXES_OF_LAYOUT] = {0};
     at[RLT_AXIS_PP] = stage;
-    return p->folded ? stage : rlt_training_rank(t, at);
+    return rlt_folded_rank(t, p->folded, at);
 }
 
 /* Microbatches kept, and being recomputed, change by so many. */
@@ -135,14 +135,12 @@ static void walk(const rlt_training *t, const change *list, uint32_t n, rlt_time
 int rlt_memory_curve_of(const rlt_training *t, const rlt_training_passes *p, const rlt_program *program,
                         const rlt_replay *r, uint32_t rank, rlt_memory_curve *out, rlt_error *err)
 {
-    uint32_t ranks = p->folded ? p->n_stages : rlt_training_ranks(t), at[RLT_AXES_OF_LAYOUT];
-    *out = (rlt_memory_curve){.stage = rank};
+    uint32_t ranks = rlt_folded_ranks(t, p->folded), at[RLT_AXES_OF_LAYOUT];
+    *out = (rlt_memory_curve){0};
     if (rank >= ranks || rank >= program->n_ranks)
         return rlt_fail(err, RLT_ERANGE, "memory", "rank %u of %u", rank, ranks);
-    if (!p->folded) {
-        rlt_training_place(t, rank, at);
-        out->stage = at[RLT_AXIS_PP];
-    }
+    rlt_folded_place(t, p->folded, rank, at);
+    out->stage = at[RLT_AXIS_PP];
     const rlt_stage_passes *s = &p->stages[out->stage];
     const times x = {r, program->rank_first[rank], rlt_replay_rank(r, rank).start_ps};
     if (program->rank_first[rank + 1] - x.origin != s->n_ops)

@@ -39,7 +39,7 @@ typedef struct rlt_stage_passes {
 
 /* Zero before the first use; every building begins anew. */
 typedef struct rlt_training_passes {
-    bool folded; /* rank = stage */
+    uint32_t folded; /* axes, as in rlt_training_fold */
     uint32_t n_stages, n, room;
     rlt_stage_passes *stages;
     rlt_training_pass *at; /* of a stage in the order built: not always that in which they run */

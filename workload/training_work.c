@@ -57,15 +57,10 @@ void rlt__work_flush(rlt__work *w, const char *name)
     w->gathered = 0;
 }
 
-bool rlt__work_along_pipeline(int group)
-{
-    return group == RLT__GROUP_PP || group == RLT__GROUP_TIED;
-}
-
 uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll_kind kind, uint64_t bytes,
                               const char *name)
 {
-    bool away = w->folded && !rlt__work_along_pipeline(group);
+    bool away = rlt__folded_away(w->folded, group);
     rlt_op_desc d = rlt_op_desc_init(away ? RLT_OP_DELAY : RLT_OP_COLLECTIVE, w->rank);
     d.name = rlt__work_name(w, name);
     d.resource = stream;

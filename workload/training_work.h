@@ -19,6 +19,7 @@ typedef struct rlt__work {
     rlt_builder *b;
     rlt__times times;
     rlt__folded *folded; /* NULL: all ranks */
+    uint32_t folds;      /* its axes, or 0 */
     rlt__work_named names[RLT__WORK_NAMES];
     uint32_t n_names;
     uint32_t *firsts; /* first layer of each chunk, and the end */
@@ -49,8 +50,6 @@ uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after);
 void rlt__work_follow(rlt__work *w, uint32_t op);
 /* What was gathered becomes an operation. */
 void rlt__work_flush(rlt__work *w, const char *name);
-/* Of ranks that a folded program has. */
-bool rlt__work_along_pipeline(int group);
 /* A collective on a stream, after what was computed so far. Folded, it takes the time that it takes alone. */
 uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll_kind kind, uint64_t bytes,
                               const char *name);
