@@ -88,6 +88,7 @@ train() { # nodes of 8, data-parallel replicas, options
 row "1024 accelerators, every rank" "<= 60 s" "$(train 128 8 '')"
 row "16384, every rank" "" "$(train 2048 128 '')"
 row "16384, folded" "<= 10 s, 2 GB" "$(train 2048 128 --fold)"
+row "16384, a rank a stage" "" "$(train 2048 128 --fold-stages)"
 echo
 echo "design: 4 dimensions x 100 budgets x 3 workloads, each split found and simulated: CPU s of all 300 (goal: < 30)"
 spent() { awk '{ print ($16 + $17) / hz }' hz=$(getconf CLK_TCK) /proc/$$/stat; }
