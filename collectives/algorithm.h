@@ -45,9 +45,15 @@ typedef struct rlt_span {
  * What the network does. REDUCE: it fetches `send` (of send_buffer) from all members at once and adds it up
  * on the way: the sum lands at send_to, which may be the member itself; the sources must not change before.
  * MULTICAST: `send` lands at every member, the sender included, each of which waits for it in peer_step;
- * send_to = n. Both need switches that can (see rlt_net_model).
+ * send_to = n. Both need switches that can (see rlt_net_model). Where the algorithm has `reach`, "all
+ * members" are those that it names, the sender among them, and peer_step is the step itself.
  */
 typedef enum rlt_verb { RLT_VERB_SEND, RLT_VERB_REDUCE, RLT_VERB_MULTICAST } rlt_verb;
+
+/* Members first + i * stride, i < n. */
+typedef struct rlt_reach {
+    uint32_t first, stride, n;
+} rlt_reach;
 
 /* One step of one member in one lane. */
 typedef struct rlt_step {
@@ -105,6 +111,8 @@ struct rlt_algorithm {
      * in them, innermost first (2, 2, ..., 2 is the group of exclusive-or). At most RLT_MAX_TRANSLATIONS; 0:
      * none. NULL: none is known. */
     uint32_t (*symmetry)(const rlt_plan *plan, uint32_t *sizes);
+    /* Whom a step with a verb of the network reaches; NULL: all. */
+    void (*reach)(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_reach *out);
     /* Frees what plan->data owns beside itself; NULL: nothing. */
     void (*release)(rlt_plan *plan);
 };
@@ -127,6 +135,14 @@ RLT_API const rlt_algorithm *rlt_algorithm_usual(const rlt_coll_request *req);
 RLT_API int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
                             rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_plan_free(rlt_plan *plan);
+
+static inline rlt_reach rlt_reach_of(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k)
+{
+    rlt_reach r = {.stride = 1, .n = plan->req.n};
+    if (plan->algorithm->reach)
+        plan->algorithm->reach(plan, member, lane, k, &r);
+    return r;
+}
 
 static inline void rlt_step_clear(rlt_step *s)
 {

@@ -6,7 +6,8 @@
  * they block, in no particular order: whatever would depend on the order is refused.
  *
  * Of an untracked plan only messages and waits are run: there are no cells. What the network fetches from
- * other members, it may fetch at any time: there it must be as it was at the start, and stay so.
+ * other members, it may fetch at any time: there it must be as it was at the start, or as its member had it
+ * when it sent the fetching lane a message before, and stay so.
  */
 #include "collectives/checker.h"
 
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/checker_internal.h"
 #include "collectives/listed.h"
 #include "collectives/matching.h"
 #include "collectives/observe.h"
@@ -25,54 +27,11 @@
 #define MAX_STATE_BYTES ((uint64_t)1 << 30)
 #define MAX_MOVES       ((uint64_t)1 << 32) /* cells copied in all: about a minute */
 
-typedef struct cell {
-    uint32_t tag;        /* original block, or RLT_NONE: nothing there */
-    uint32_t written;    /* last step that wrote it + 1; 0: as it was at the start */
-    uint16_t lane;       /* of that step */
-    uint8_t by_addition; /* that write was a sum */
-    uint8_t fetched;     /* by the network, for another member */
-} cell;
-
-/* Sets lie beside the cells: `words` 64-bit words each. */
-typedef struct cells {
-    cell *c;
-    uint64_t *sets;
-} cells;
-
-typedef struct message {
-    struct message *next;
-    uint32_t from, from_step, to_step, count;
-    uint8_t reduce, land_buffer;
-    rlt_span land;
-    cells content;
-    const uint32_t *clock; /* of the sender, where lanes share their cells */
-    uint64_t memory[];     /* of content and clock */
-} message;
-
-/* Where a member stands in a lane. Places are numbered member * lanes + lane. A place has cells of its own,
- * or shares those of its member's first place with the member's other lanes. */
-typedef struct place {
-    uint32_t step, steps, got;
-    bool started, queued, waits_for_lane;
-    message *mail; /* for this step and later ones */
-} place;
-
-typedef struct checker {
-    const rlt_plan *plan;
-    rlt_error *err;
-    uint32_t n, lanes, blocks, words;
-    cells state;
-    place *places;
-    uint32_t *queue; /* a ring of places that may be able to advance */
-    uint32_t queue_head, queue_length, n_places;
-    rlt_races *races;    /* where lanes share their cells */
-    bool patient;        /* a sum may be replaced by a smaller one: perhaps it is not needed any more */
-    bool lost;           /* what is wrong is that a contribution is lost */
-    uint64_t mail_bytes; /* of messages on their way */
-    uint64_t moves;
-    rlt_send_observer *observer;
-    void *observer_ctx;
-} checker;
+typedef rlt__cell cell;
+typedef rlt__cells cells;
+typedef rlt__mail message;
+typedef rlt__place place;
+typedef rlt__checker checker;
 
 static int refuse(checker *x, uint32_t p, uint32_t step, const char *fmt, ...) RLT_PRINTF(4);
 
@@ -122,12 +81,6 @@ static uint32_t span_block(const checker *x, rlt_span s, uint32_t i)
     return (uint32_t)((s.first + (uint64_t)(i / s.run) * s.stride + i % s.run) % x->blocks);
 }
 
-static void read_step(const checker *x, uint32_t p, uint32_t k, rlt_step *out)
-{
-    rlt_step_clear(out);
-    x->plan->algorithm->step(x->plan, p / x->lanes, p % x->lanes, k, out);
-}
-
 static void push(checker *x, uint32_t p)
 {
     if (x->places[p].queued)
@@ -155,6 +108,8 @@ static uint64_t content_bytes(const checker *x, uint32_t lane, cells c, uint32_t
 static int check_spans(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 {
     uint64_t count = (uint64_t)s->send.run * s->send.reps;
+    if (x->heard && !s->send.reps && !s->land.reps && !s->verb && !s->copy)
+        return 0; /* only says that its member has come so far */
     if (count != (uint64_t)s->land.run * s->land.reps)
         return refuse(x, p, k, "sends %u x %u blocks that land as %u x %u", s->send.reps, s->send.run,
                       s->land.reps, s->land.run);
@@ -227,16 +182,19 @@ static int fetch_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uin
 {
     uint32_t block = span_block(x, s->send, i);
     uint64_t *sum = set_of(x, m->content, i);
-    for (uint32_t member = 0; member < x->n; member++) {
+    rlt_reach r = rlt_reach_of(x->plan, p / x->lanes, p % x->lanes, k);
+    for (uint32_t j = 0; j < r.n; j++) {
+        uint32_t member = r.first + j * r.stride;
         size_t from = cell_index(x, member * x->lanes + p % x->lanes, s->send_buffer, block);
         cell *c = &x->state.c[from];
         const uint64_t *set = set_of(x, x->state, from);
         if (member == p / x->lanes)
             continue;
         c->fetched = 1;
-        if (c->tag != m->content.c[i].tag || c->written)
+        bool early = c->written > (x->heard ? x->heard[(size_t)p * x->n + member] : 0);
+        if (c->tag != m->content.c[i].tag || early)
             return refuse(x, p, k, "fetches block %u from member %u, where it %s", block, member,
-                          c->written ? "is written too: neither waits for the other" : "is another one");
+                          early ? "is written too: neither waits for the other" : "is another one");
         uint32_t twice = set_find(x, set, sum, true);
         if (twice != RLT_NONE)
             return refuse(x, p, k, "fetches member %u's part of block %u twice", twice, block);
@@ -381,8 +339,9 @@ static int send(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
     int rc = 0;
     if (s->verb != RLT_VERB_MULTICAST)
         return send_one(x, p, k, s, s->send_to);
-    for (uint32_t m = 0; m < x->n && !rc; m++)
-        rc = send_one(x, p, k, s, m);
+    rlt_reach r = rlt_reach_of(x->plan, p / x->lanes, p % x->lanes, k);
+    for (uint32_t i = 0; i < r.n && !rc; i++)
+        rc = send_one(x, p, k, s, r.first + i * r.stride);
     return rc;
 }
 
@@ -395,6 +354,14 @@ static int copy(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
     rc = land(x, p, k, m);
     free_message(x, m);
     return rc;
+}
+
+/* A member's steps of a lane before the one that sent are done. */
+static void hear(checker *x, uint32_t p, const message *m)
+{
+    uint32_t *last = x->heard ? &x->heard[(size_t)p * x->n + m->from / x->lanes] : NULL;
+    if (last && m->from % x->lanes == p % x->lanes && m->from_step > *last)
+        *last = m->from_step;
 }
 
 /* Lands the mail addressed to the step that has started. */
@@ -417,6 +384,7 @@ static int receive(checker *x, uint32_t p, const rlt_step *s)
         int rc = land(x, p, here->step, m);
         if (rc)
             return rc;
+        hear(x, p, m);
         here->got++;
         *link = m->next;
         free_message(x, m);
@@ -456,7 +424,7 @@ static int advance(checker *x, uint32_t p)
     bool moved = false;
     while (here->step < here->steps) {
         rlt_step s;
-        read_step(x, p, here->step, &s);
+        rlt__checker_step(x, p, here->step, &s);
         int rc = here->started ? 1 : start(x, p, &s);
         if (rc < 0)
             return rc;
@@ -480,50 +448,11 @@ static int advance(checker *x, uint32_t p)
     return 0;
 }
 
-/* Messages to step k of place p that place q has still to send. */
-static uint32_t still_to_send(const checker *x, uint32_t q, uint32_t p)
-{
-    const place *from = &x->places[q];
-    uint32_t count = 0;
-    for (uint32_t k = from->step + from->started; k < from->steps; k++) {
-        rlt_step s;
-        read_step(x, q, k, &s);
-        bool here = s.send_to == p / x->lanes || s.verb == RLT_VERB_MULTICAST;
-        count += here && s.peer_step == x->places[p].step && (q + s.peer_shift) % x->lanes == p % x->lanes;
-    }
-    return count;
-}
-
-/* The place that p waits for: its own other lane, or one that has still to send it a message. */
-static uint32_t waits_for(const checker *x, uint32_t p)
-{
-    const place *here = &x->places[p];
-    rlt_step s;
-    read_step(x, p, here->step, &s);
-    if (here->waits_for_lane)
-        return p - p % x->lanes + s.wait_lane;
-    bool known = s.recv_from < x->n; /* else anybody */
-    uint32_t q = known ? s.recv_from * x->lanes : 0, end = known ? q + x->lanes : x->n_places;
-    for (; q < end; q++)
-        if (still_to_send(x, q, p))
-            return q;
-    return p; /* not reached: as many messages are sent to a step as it waits for */
-}
-
 /* Whoever is stuck waits for somebody who is: names one circle of waits. */
 static int explain_deadlock(checker *x, uint32_t p)
 {
-    for (; !x->places[p].queued; p = waits_for(x, p)) /* the queue is empty: marks who has been seen */
-        x->places[p].queued = true;
     char text[400];
-    size_t used = 0;
-    uint32_t q = p, length = 0;
-    do {
-        q = waits_for(x, q);
-        if (length++ < 8)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%smember %u lane %u step %u",
-                                     length > 1 ? ", " : "", q / x->lanes, q % x->lanes, x->places[q].step);
-    } while (q != p);
+    uint32_t length = rlt__checker_circle(x, &p, text, sizeof text);
     return refuse(x, p, x->places[p].step, "deadlock: waits in a circle of %u for %s%s", length, text,
                   length > 8 ? ", ..." : "");
 }
@@ -600,8 +529,10 @@ static int check_plan(checker *x)
     int rc = rlt_states_check(plan, x->err);
     if (rc)
         return rc;
-    double n_cells = (double)x->n * (plan->shared ? 1 : x->lanes) * plan->buffers * x->blocks;
-    if (n_cells * (double)(sizeof(cell) + (x->n + 63) / 64 * sizeof(uint64_t)) > (double)MAX_STATE_BYTES)
+    double n_cells = (double)x->n * (plan->shared ? 1 : x->lanes) * plan->buffers * x->blocks,
+           heard = plan->reduces ? (double)x->n * x->lanes * x->n * sizeof *x->heard : 0;
+    if (n_cells * (double)(sizeof(cell) + (x->n + 63) / 64 * sizeof(uint64_t)) + heard >
+        (double)MAX_STATE_BYTES)
         return rlt_fail(x->err, RLT_ERANGE, plan->algorithm->name,
                         "%u members x %u lanes x %u buffers x %u blocks are too many to check", x->n,
                         x->lanes, plan->buffers, x->blocks);
@@ -646,6 +577,9 @@ static int run_all(checker *x)
     x->queue = malloc(x->n_places * sizeof *x->queue);
     if (!want || !x->state.c || !x->state.sets || !x->places || !x->queue)
         rc = rlt_nomem(x->err);
+    if (!rc && plan->reduces && plan->algorithm->reach &&
+        !(x->heard = calloc((size_t)x->n_places * x->n, sizeof *x->heard)))
+        rc = rlt_nomem(x->err);
     if (!rc && plan->shared && !plan->untracked && x->lanes > 1)
         rc = rlt_races_create(plan, &x->races, x->err);
     if (!rc) {
@@ -659,6 +593,7 @@ static int run_all(checker *x)
         }
     }
     rlt_races_free(x->races);
+    free(x->heard);
     free(x->queue);
     free(x->places);
     free(x->state.sets);

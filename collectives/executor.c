@@ -123,21 +123,41 @@ static SELDOM void address(const rlt_exec_collective *c, const rlt_step *s, cons
 {
     const rlt_plan *plan = c->plan;
     uint32_t there = (l->number + s->peer_shift) % plan->lanes, place = s->send_to;
-    if (c->fold) {
+    if (s->verb == RLT_VERB_MULTICAST)
+        place = c->members;
+    else if (c->fold)
         place = rlt_fold_class(c->fold, s->send_to);
+    if (c->fold) {
         m->count = c->fold->size[l->member];
-        m->fan_in = m->count / c->fold->size[place];
+        m->fan_in = place < c->members ? m->count / c->fold->size[place] : 1;
     }
     m->rx = (uint64_t)(place * plan->lanes + there) << 32 | s->peer_step;
 }
 
-/* A message between one member and all, by the network's own means. */
-static SELDOM rlt_time send_tree(rlt_exec *x, const rlt_plan *plan, const rlt_step *s, const rlt_message *m)
+/* Ranks that a step reaches; NULL: 0 .. n-1, or out of memory, which has been told. */
+static const uint32_t *list_reached(rlt_exec *x, const rlt_plan *plan, rlt_reach r)
+{
+    if (r.n == plan->req.n)
+        return plan->req.ranks;
+    if (rlt_grow(&x->reached, &x->reached_capacity, sizeof *x->reached, r.n, RLT_MAX_MEMBERS,
+                 "ranks of a transfer", NULL)) {
+        rlt_sim_fail(x->sim, RLT_ENOMEM, "collective", "out of memory");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < r.n; i++)
+        x->reached[i] = rlt_member_rank(&plan->req, r.first + i * r.stride);
+    return x->reached;
+}
+
+/* A message between one member and several, by the network's own means. */
+static SELDOM rlt_time send_tree(rlt_exec *x, const rlt_plan *plan, const rlt_step *s, rlt_reach r,
+                                 const rlt_message *m)
 {
     const rlt_net_model *model = x->net->model;
     bool reduce = s->verb == RLT_VERB_REDUCE;
-    rlt_tree_message t = {.ranks = plan->req.ranks,
-                          .n = plan->req.n,
+    rlt_tree_message t = {.ranks = list_reached(x, plan, r),
+                          .n = r.n,
+                          .count = m->count,
                           .root = reduce ? rlt_member_rank(&plan->req, s->send_to) : m->src,
                           .bytes = m->bytes,
                           .route_key = m->route_key,
@@ -182,7 +202,9 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, rlt_exec_co
     };
     if (seldom(s.peer_shift | s.verb | c->folded))
         address(c, &s, l, &m);
-    rlt_time injected = seldom(s.verb) ? send_tree(x, plan, &s, &m) : rlt_net_send(x->net, &m);
+    rlt_time injected = seldom(s.verb)
+                            ? send_tree(x, plan, &s, rlt_reach_of(plan, member, number, l->step), &m)
+                            : rlt_net_send(x->net, &m);
     if (injected < 0 || x->blocking)
         l->unsent++;
     else if (injected > l->injected_ps)
@@ -215,7 +237,7 @@ static bool repeats(const rlt_step *a, const rlt_step *b)
     return a->send_to == b->send_to && a->send_bytes == b->send_bytes && a->recv_from == b->recv_from &&
            a->recv_count == b->recv_count && a->peer_step + 1 == b->peer_step &&
            a->peer_shift == b->peer_shift && a->nowait == b->nowait && a->copy == b->copy &&
-           a->wait_lane == RLT_NONE && b->wait_lane == RLT_NONE;
+           a->wait_lane == RLT_NONE && b->wait_lane == RLT_NONE && !a->verb && !b->verb;
 }
 
 static inline void read_step(const rlt_exec_collective *c, const rlt_exec_lane *l, uint32_t k, rlt_step *out)
@@ -371,31 +393,43 @@ static inline void note_arrival(rlt_exec *x, rlt_exec_collective *c, uint32_t to
         c->lanes[to].missing--;
 }
 
-/* A message that stands for one from each member of the sender's class reaches the receiver's class. */
-static SELDOM void note_arrivals(rlt_exec *x, rlt_exec_collective *c, uint32_t from, uint32_t to,
-                                 uint32_t step)
+static SELDOM void note_arrivals_at(rlt_exec *x, rlt_exec_collective *c, uint32_t to, uint32_t step,
+                                    uint32_t count)
 {
-    const uint32_t *size = c->fold->size;
-    uint32_t count = size[c->lanes[from].member] / size[c->lanes[to].member];
     if (c->lanes[to].step == step)
         c->lanes[to].missing -= (int32_t)count;
     else
         note_early(x, c, to, step, count);
 }
 
-/* A multicast reaches every member. The collective cannot end before the last of them has run. */
+/* A message that stands for one from each member of the sender's class reaches the receiver's class. */
+static SELDOM void note_arrivals(rlt_exec *x, rlt_exec_collective *c, uint32_t from, uint32_t to,
+                                 uint32_t step)
+{
+    const uint32_t *size = c->fold->size;
+    note_arrivals_at(x, c, to, step, size[c->lanes[from].member] / size[c->lanes[to].member]);
+}
+
+/* A multicast reaches several members; folded: one from each reaches all, who are one class. The collective
+ * cannot end before the last of them has run. */
 static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uint32_t step)
 {
     uint32_t id = (uint32_t)(tx >> 32);
     rlt_exec_collective *c = &x->all[id];
+    const rlt_exec_lane *from = &c->lanes[(uint32_t)tx];
     const rlt_plan *plan = c->plan;
-    uint32_t lanes = plan->lanes, n = plan->req.n, first = lane_of_all - n * lanes;
-    for (uint32_t m = 0; m < n; m++)
-        note_arrival(x, c, m * lanes + first, step);
+    uint32_t lanes = plan->lanes, first = lane_of_all - c->members * lanes, each = 1;
+    rlt_reach r = rlt_reach_of(plan, c->fold ? c->fold->rep[from->member] : from->member, from->number, step);
+    if (c->fold) {
+        each = r.n;
+        r = (rlt_reach){.n = 1};
+    }
+    for (uint32_t i = 0; i < r.n; i++)
+        note_arrivals_at(x, c, (r.first + i * r.stride) * lanes + first, step, each);
     if (x->blocking)
         release_sender(x, tx);
-    for (uint32_t m = 0; m < n && x->all[id].plan == plan; m++)
-        advance(x, id, m * lanes + first);
+    for (uint32_t i = 0; i < r.n && x->all[id].plan == plan; i++)
+        advance(x, id, (r.first + i * r.stride) * lanes + first);
     settle(x);
 }
 
@@ -510,6 +544,7 @@ void rlt_exec_free(rlt_exec *x)
     rlt_net_free(x->net);
     free(x->all);
     free(x->ready);
+    free(x->reached);
     free(x);
 }
 

@@ -50,6 +50,8 @@ struct rlt_exec {
     uint32_t n, capacity, free_head, pending;
     uint32_t *ready; /* stack of (collective, lane) pairs whose step may have become complete */
     uint32_t n_ready, ready_capacity;
+    uint32_t *reached; /* ranks of one transfer over a tree */
+    uint32_t reached_capacity;
     rlt_time launch_ps;
     int on_launch, on_member_launch, on_wake, on_leap;
     uint8_t blocking;

@@ -60,14 +60,15 @@ int rlt_fold_create(const rlt_plan *plan, rlt_router *router, const rlt_fold_opt
                     rlt_error *err)
 {
     *out = (rlt_fold){0};
-    if (plan->reduces || plan->multicasts)
+    bool verbs = plan->reduces || plan->multicasts;
+    if (verbs && (!plan->algorithm->reach || how->serialises))
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "it aggregates in the network");
     if (rlt_router_routing(router) == RLT_ROUTE_SPRAY)
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "messages are sprayed over the routes");
     if (plan->req.n < 2)
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "there is one member");
     int rc = fold_translations(plan, router, out, err);
-    if (rc == RLT_EUNSUPPORTED)
+    if (rc == RLT_EUNSUPPORTED && !verbs)
         rc = rlt__fold_refine(plan, router, how, out, err);
     if (rc)
         rlt_fold_free(out);

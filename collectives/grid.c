@@ -174,6 +174,27 @@ static void swap_in(const view *v, uint32_t j, uint32_t s, rlt_step *out)
         send_digit(v, stride, 2 * stride, out->reduce ? 1 - bit : bit, out);
 }
 
+/* Members first tell each other that what they have is complete, where it was not so from the start. */
+static void nvls_in(const view *v, uint32_t j, uint32_t n, rlt_step *out)
+{
+    const rlt_grid_dim *d = v->d;
+    uint32_t x = rlt_coordinate(d, v->member);
+    bool scatter = v->p->op == RLT_OP_SCATTER;
+    if (v->p->announced && j < d->size) {
+        out->recv_count = j == d->size - 1 ? j : 0;
+        out->nowait = j < d->size - 1;
+        if (out->nowait)
+            out->send_to = rlt_with_coordinate(d, v->member, x, rlt_plus(x, j + 1, d->size));
+        out->peer_step = v->p->first + d->size - 1;
+        return;
+    }
+    out->verb = scatter ? RLT_VERB_REDUCE : RLT_VERB_MULTICAST;
+    out->send_to = scatter ? v->member : n;
+    out->recv_count = scatter ? 1 : d->size;
+    out->peer_step = v->p->first + j;
+    send_digit(v, v->p->stride, v->p->stride * d->size, x, out);
+}
+
 static void logarithmic_in(const view *v, uint32_t j, rlt_step *out)
 {
     const rlt_grid_dim *d = v->d;
@@ -232,6 +253,14 @@ static inline void enter(const view *v, rlt_step *out)
     }
 }
 
+static inline const rlt_phase *phase_at(const rlt_order *o, uint32_t k)
+{
+    const rlt_phase *p = o->phases;
+    while (k >= p->first + p->steps)
+        p++;
+    return p;
+}
+
 uint32_t rlt_grid_steps(const rlt_grid *g, uint32_t lane)
 {
     return order_of(g, &g->lanes[lane])->n_steps;
@@ -242,9 +271,7 @@ void rlt_grid_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_
     const rlt_grid *g = plan->data;
     const rlt_lane *l = &g->lanes[lane];
     const rlt_order *o = order_of(g, l);
-    const rlt_phase *p = o->phases;
-    while (k >= p->first + p->steps)
-        p++;
+    const rlt_phase *p = phase_at(o, k);
     view v = {.g = g, .d = &g->dims[p->dim], .l = l, .p = p, .member = member, .lane = lane, .own = member};
     if (k == p->first)
         enter(&v, out);
@@ -253,12 +280,27 @@ void rlt_grid_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_
             return;
         v.own = own_block(g, o, member);
     }
-    if (p->op == RLT_OP_EXCHANGE)
+    if (p->op == RLT_OP_EXCHANGE) {
         exchange_in(&v, k - p->first, out);
-    else if (v.d->inside == RLT_IN_RING)
+        return;
+    }
+    out->send_buffer = p->from;
+    out->land_buffer = p->to;
+    if (v.d->inside == RLT_IN_RING)
         ring_in(&v, k - p->first, out);
     else if (v.d->inside == RLT_IN_DIRECT)
         direct_in(&v, k - p->first, out);
+    else if (v.d->inside == RLT_IN_NVLS)
+        nvls_in(&v, k - p->first, plan->req.n, out);
     else
         logarithmic_in(&v, k - p->first, out);
+}
+
+void rlt_grid_reach(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_reach *out)
+{
+    const rlt_grid *g = plan->data;
+    const rlt_grid_dim *d = &g->dims[phase_at(order_of(g, &g->lanes[lane]), k)->dim];
+    *out = (rlt_reach){.first = rlt_with_coordinate(d, member, rlt_coordinate(d, member), 0),
+                       .stride = d->stride,
+                       .n = d->size};
 }

@@ -16,9 +16,13 @@
  *   halving_doubling    log2(g) exchanges: distances double while what is exchanged halves, and back (R.
  *                       Thakur, R. Rabenseifner, W. Gropp, IJHPCA 2005); rooted kinds: a binomial tree
  *   recursive_doubling  all-reduce, barrier: log2(g) exchanges of all that the member works on, and no share
- * of it for the dimensions above; else as halving_doubling Where g is no power of two, the last g - p members
- * (p: the largest power below) hand what they have to the first ones before the exchanges and get the outcome
- * back from them at the end, in all-reduce and barrier; the others need a power of two.
+ * of it for the dimensions above; else as halving_doubling. Where g is no power of two, the last g - p
+ * members (p: the largest power below) hand what they have to the first ones before the exchanges and get the
+ * outcome back from them at the end, in all-reduce and barrier; the others need a power of two. nvls the
+ * dimension's switch adds up and replicates, as in the algorithm of that name: a member fetches the sum of
+ * its digits from all members, once they have said that theirs are ready, and in the end stores it to them.
+ * What is fetched is not written to again, so that the sums are in a buffer of their own. All-reduce,
+ * reduce-scatter, all-gather.
  */
 #ifndef RLT_GRID_H
 #define RLT_GRID_H
@@ -30,7 +34,13 @@
 /* Sizes above 1 multiply to at most 2^24. */
 enum { RLT_GRID_DIMS = 24, RLT_GRID_PHASES = 2 * RLT_GRID_DIMS };
 
-typedef enum rlt_inside { RLT_IN_RING, RLT_IN_DIRECT, RLT_IN_HALVING, RLT_IN_RECURSIVE } rlt_inside;
+typedef enum rlt_inside {
+    RLT_IN_RING,
+    RLT_IN_DIRECT,
+    RLT_IN_HALVING,
+    RLT_IN_RECURSIVE,
+    RLT_IN_NVLS
+} rlt_inside;
 typedef enum rlt_grid_op { RLT_OP_SCATTER, RLT_OP_GATHER, RLT_OP_EXCHANGE, RLT_OP_REDUCE } rlt_grid_op;
 
 typedef struct rlt_grid_dim {
@@ -45,7 +55,8 @@ typedef struct rlt_grid_dim {
 
 typedef struct rlt_phase {
     uint8_t op, dim;
-    uint8_t from, to; /* buffers of an exchange */
+    uint8_t from, to; /* buffers that it works in: of an exchange, or one until the network adds up */
+    bool announced;   /* what the network fetches is there once its members say so: not from the start */
     bool plain;       /* the free blocks are all those of the digits above */
     uint32_t before;  /* bit d: the lane scatters in dimension d before it does in this one */
     uint32_t stride;  /* of the blocks of the dimension's digits */
@@ -59,12 +70,14 @@ typedef struct rlt_phase {
 /* The phases of the lanes that take the dimensions in the same order. */
 typedef struct rlt_order {
     uint32_t n_phases, n_steps;
+    bool sums;                       /* adds up before it gathers, if it does */
     uint32_t strides[RLT_GRID_DIMS]; /* of blocks: the lane's own numbering */
     rlt_phase phases[RLT_GRID_PHASES];
 } rlt_order;
 
 typedef struct rlt_grid {
     uint32_t n_dims, blocks, n_orders;
+    uint32_t n_nvls; /* dimensions whose switches add up */
     bool recoded;    /* blocks have other digits than members, or in another order */
     bool ring;       /* some dimension is a real ring of more than two */
     bool renumbered; /* blocks count in the order of their lane */
@@ -96,6 +109,9 @@ static inline uint32_t rlt_with_coordinate(const rlt_grid_dim *d, uint32_t membe
  * all-reduce, too, must leave a share to each member. RLT_ESCHEMA, RLT_EUNSUPPORTED. */
 int rlt_grid_add(const rlt_plan *plan, rlt_grid *g, uint32_t size, const char *shape, const char *pattern,
                  bool shares, rlt_error *err) RLT_MUST_USE;
+/* With all dimensions added: the plan's buffers, result and verbs. RLT_EUNSUPPORTED where the network cannot.
+ */
+int rlt_grid_verbs(rlt_plan *plan, const rlt_grid *g, rlt_error *err) RLT_MUST_USE;
 /* Makes plan->data a copy of the grid with the lanes, `orders` orders, and the phases of the plan's kind.
  * Needs plan->lanes, plan->blocks. */
 int rlt_grid_create(rlt_plan *plan, const rlt_grid *shape, uint32_t orders, uint32_t chunks,
@@ -108,7 +124,8 @@ bool rlt_grid_spans(const rlt_grid *g, uint32_t dim, uint32_t left);
 uint32_t rlt_grid_steps(const rlt_grid *g, uint32_t lane);
 void rlt_grid_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);
 
-/* Of those phases, as rlt_algorithm has it. */
+/* Of those phases, as rlt_algorithm has them. */
+void rlt_grid_reach(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_reach *out);
 uint32_t rlt_grid_symmetry(const rlt_plan *plan, uint32_t *sizes);
 
 /* Broadcast, reduce, gather and scatter over the grid in plan->data. */

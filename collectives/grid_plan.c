@@ -11,6 +11,7 @@ static const char *const patterns[] = {
     [RLT_IN_DIRECT] = "direct",
     [RLT_IN_HALVING] = "halving_doubling",
     [RLT_IN_RECURSIVE] = "recursive_doubling",
+    [RLT_IN_NVLS] = "nvls",
 };
 enum { N_PATTERNS = sizeof patterns / sizeof patterns[0] };
 
@@ -31,14 +32,21 @@ static int find_pattern(const rlt_plan *plan, const char *shape, const char *nam
     }
     if (!name)
         return 0;
-    return rlt_fail(err, RLT_ESCHEMA, plan->algorithm->name,
-                    "unknown pattern '%.40s'; known: ring, direct, halving_doubling, recursive_doubling",
-                    name);
+    return rlt_fail(
+        err, RLT_ESCHEMA, plan->algorithm->name,
+        "unknown pattern '%.40s'; known: ring, direct, halving_doubling, recursive_doubling, nvls", name);
 }
 
 static bool needs_power_of_two(rlt_coll_kind kind, bool shares)
 {
     return shares ? kind != RLT_ALL_TO_ALL : kind == RLT_GATHER || kind == RLT_SCATTER;
+}
+
+/* An all-to-all is direct whatever the pattern. */
+static bool nvls_does(rlt_coll_kind kind)
+{
+    return kind == RLT_ALL_REDUCE || kind == RLT_REDUCE_SCATTER || kind == RLT_ALL_GATHER ||
+           kind == RLT_BARRIER || kind == RLT_ALL_TO_ALL;
 }
 
 int rlt_grid_add(const rlt_plan *plan, rlt_grid *g, uint32_t size, const char *shape, const char *pattern,
@@ -61,6 +69,10 @@ int rlt_grid_add(const rlt_plan *plan, rlt_grid *g, uint32_t size, const char *s
     bool sums = kind == RLT_ALL_REDUCE || kind == RLT_BARRIER;
     if (d.inside == RLT_IN_RECURSIVE && (shares || !sums))
         d.inside = RLT_IN_HALVING;
+    if (d.inside == RLT_IN_NVLS && !nvls_does(kind))
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "the pattern nvls does no %s",
+                        rlt_coll_name(kind));
+    g->n_nvls += d.inside == RLT_IN_NVLS;
     if (d.inside == RLT_IN_HALVING && d.core < size && needs_power_of_two(kind, shares))
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
                         "the pattern %s needs a power of two in %s, and a dimension has %u members", pattern,
@@ -76,7 +88,39 @@ int rlt_grid_add(const rlt_plan *plan, rlt_grid *g, uint32_t size, const char *s
     return 0;
 }
 
-static uint32_t phase_steps(const rlt_grid_dim *d, rlt_grid_op op)
+static int check_switches(const rlt_coll_request *req, uint32_t needed, rlt_error *err)
+{
+    const rlt_topology *t = req->topology;
+    for (uint32_t i = 0; t && needed && (i < req->n_dims || i == 0); i++) {
+        bool product = rlt_topology_is_product(t) && i < req->n_dims;
+        uint32_t can = product ? rlt_topology_dim(t, req->axes[i]).in_network : rlt_topology_in_networks(t);
+        if (req->patterns[i] && strcmp(req->patterns[i], patterns[RLT_IN_NVLS]) == 0 &&
+            (req->n_dims == 0 || req->dims[i] > 1) && (can & needed) != needed)
+            return rlt_fail(err, RLT_EUNSUPPORTED, "nvls",
+                            "no switch in dimension %u of '%s' can %s: see in_network", i + 1,
+                            rlt_topology_name(t),
+                            needed == RLT_CAN_REDUCE      ? "add up"
+                            : needed == RLT_CAN_MULTICAST ? "replicate"
+                                                          : "add up and replicate");
+    }
+    return 0;
+}
+
+int rlt_grid_verbs(rlt_plan *plan, const rlt_grid *g, rlt_error *err)
+{
+    rlt_coll_kind kind = plan->req.kind;
+    bool both = kind == RLT_ALL_REDUCE || kind == RLT_BARRIER;
+    plan->reduces = g->n_nvls && (both || kind == RLT_REDUCE_SCATTER);
+    plan->multicasts = g->n_nvls && (both || kind == RLT_ALL_GATHER);
+    if (kind != RLT_ALL_TO_ALL) {
+        plan->result = plan->reduces ? (uint8_t)g->n_nvls : 0;
+        plan->buffers = (uint8_t)(plan->result + 1);
+    }
+    return check_switches(
+        &plan->req, (plan->reduces ? RLT_CAN_REDUCE : 0u) | (plan->multicasts ? RLT_CAN_MULTICAST : 0u), err);
+}
+
+static uint32_t phase_steps(const rlt_grid_dim *d, rlt_grid_op op, bool announced)
 {
     if (op == RLT_OP_EXCHANGE)
         return d->size + 1;
@@ -87,6 +131,8 @@ static uint32_t phase_steps(const rlt_grid_dim *d, rlt_grid_op op)
         return d->size;
     case RLT_IN_HALVING:
         return d->rounds + (uint32_t)(d->digits < d->size);
+    case RLT_IN_NVLS:
+        return announced ? d->size + 1 : 1;
     default:
         return d->rounds + 2 * (uint32_t)(d->core < d->size);
     }
@@ -139,15 +185,19 @@ static void shape_free(const rlt_grid *g, rlt_phase *p, uint32_t left)
 static void add_phase(const rlt_grid *g, rlt_order *o, rlt_grid_op op, const uint8_t *sequence, uint32_t i)
 {
     rlt_phase *p = &o->phases[o->n_phases];
-    uint32_t dim = sequence[i], left = 0;
+    uint32_t dim = sequence[i], left = 0, below = 0;
+    bool fetches = op == RLT_OP_SCATTER && g->dims[dim].inside == RLT_IN_NVLS;
     *p = (rlt_phase){.op = (uint8_t)op,
                      .dim = (uint8_t)dim,
                      .stride = o->strides[dim],
                      .first = o->n_steps,
-                     .steps = phase_steps(&g->dims[dim], op),
+                     .steps = phase_steps(&g->dims[dim], op, fetches && i > 0),
+                     .announced = fetches && i > 0,
                      .after_chunk = RLT_NONE};
-    for (uint32_t k = 0; k < i; k++)
+    for (uint32_t k = 0; k < i; k++) {
         p->before |= 1u << sequence[k];
+        below += g->dims[sequence[k]].inside == RLT_IN_NVLS;
+    }
     for (uint32_t k = i + 1; k < g->n_dims; k++)
         left |= 1u << sequence[k];
     if (g->renumbered) {
@@ -160,6 +210,9 @@ static void add_phase(const rlt_grid *g, rlt_order *o, rlt_grid_op op, const uin
     if (op == RLT_OP_EXCHANGE) {
         p->from = o->n_phases % 2;
         p->to = (uint8_t)(1 - p->from);
+    } else if (o->sums) {
+        p->from = (uint8_t)(op == RLT_OP_GATHER ? g->n_nvls : below);
+        p->to = (uint8_t)(p->from + fetches);
     }
     o->n_phases++;
     o->n_steps += p->steps;
@@ -171,7 +224,7 @@ static void add_phases(const rlt_grid *g, rlt_order *o, rlt_coll_kind kind, cons
     bool sums = kind == RLT_ALL_REDUCE || kind == RLT_BARRIER, up = sums || kind == RLT_REDUCE_SCATTER,
          down = sums || kind == RLT_ALL_GATHER;
     uint32_t stride = 1;
-    *o = (rlt_order){0};
+    *o = (rlt_order){.sums = up};
     for (uint32_t i = 0; i < g->n_dims; i++) {
         const rlt_grid_dim *d = &g->dims[sequence[i]];
         o->strides[sequence[i]] = g->renumbered ? stride : d->block_stride;

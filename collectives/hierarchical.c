@@ -126,6 +126,8 @@ static int hierarchical_plan(rlt_plan *plan, rlt_error *err)
     plan->blocks = is_tree(req->kind) ? 1 : g.blocks;
     plan->buffers = req->kind == RLT_ALL_TO_ALL && req->n > 1 ? 2 : 1;
     plan->result = req->kind == RLT_ALL_TO_ALL ? g.n_dims % 2 : 0;
+    if ((rc = rlt_grid_verbs(plan, &g, err)))
+        return rc;
     g.scheduled = is_scheduled(req) && g.n_dims > 0;
     g.renumbered = g.scheduled && (req->kind == RLT_ALL_REDUCE || req->kind == RLT_BARRIER);
     g.recoded = g.recoded || g.renumbered;
@@ -142,8 +144,10 @@ const rlt_algorithm rlt_hierarchical = {
         "channels (1), chunks (4; with a schedule 64; 1 in one dimension; broadcast and reduce: pieces of "
         "512 KiB, at most "
         "256), directions (2 where a dimension is a ring or torus, else 1), patterns (inside each dimension, "
-        "innermost first: ring, direct, halving_doubling, recursive_doubling; direct where fully connected, "
-        "else ring; all-to-all: always direct), schedule (pipeline; baseline: each dimension serves one "
+        "innermost first: ring, direct, halving_doubling, recursive_doubling; nvls: the dimension's switch "
+        "adds "
+        "up and replicates; direct where fully connected, else ring; all-to-all: always direct), schedule "
+        "(pipeline; baseline: each dimension serves one "
         "chunk at "
         "a time; themis: and each chunk goes first where least was sent so far; rooted kinds: always "
         "pipeline), order (of the chunks that a schedule has wait for a dimension: fifo; scf: smallest chunk "
@@ -156,4 +160,5 @@ const rlt_algorithm rlt_hierarchical = {
     .steps = hierarchical_steps,
     .step = hierarchical_step,
     .symmetry = hierarchical_symmetry,
+    .reach = rlt_grid_reach,
 };

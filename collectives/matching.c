@@ -54,8 +54,9 @@ static int count_message(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)
     if (s->send_to == RLT_NONE)
         return 0;
     if (s->verb == RLT_VERB_MULTICAST && s->send_to == x->n) {
-        for (uint32_t m = 0; m < x->n && !rc; m++)
-            rc = count_at(x, p, k, s, m);
+        rlt_reach r = rlt_reach_of(x->plan, p / x->lanes, p % x->lanes, k);
+        for (uint32_t i = 0; i < r.n && !rc; i++)
+            rc = count_at(x, p, k, s, r.first + i * r.stride);
         return rc;
     }
     if (s->send_to >= x->n || (s->send_to == p / x->lanes && s->verb != RLT_VERB_REDUCE))

@@ -100,6 +100,9 @@ int rlt_plan_json_write(const rlt_plan *plan, const char *name, char **text, siz
     rlt_growing t = {0};
     char plain[64];
     bool any = false;
+    if (plan->algorithm->reach && (plan->reduces || plan->multicasts))
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
+                        "reductions and multicasts inside dimensions cannot be written in this format");
     rlt_plain_name(name, plain, sizeof plain);
     rlt_growing_add(&t,
                     "{\n  \"format\": \"ringlet-plan\",\n  \"version\": %d,\n  \"name\": \"%s\",\n"

@@ -24,6 +24,8 @@ const char *rlt_chunk_order_name(uint32_t i)
 /* What a member sends in a dimension of `bytes` that it works on there. */
 static uint64_t sent(const rlt_grid_dim *d, uint64_t bytes)
 {
+    if (d->inside == RLT_IN_NVLS)
+        return bytes;
     return d->inside == RLT_IN_RECURSIVE ? bytes * d->rounds : bytes - bytes / d->size;
 }
 
@@ -142,7 +144,9 @@ static entry pop(server *s)
 /* What a chunk that works on `bytes` sends in a phase. */
 static uint64_t operation_bytes(const rlt_grid_dim *d, const rlt_phase *p, uint64_t bytes)
 {
-    return p->op == RLT_OP_GATHER ? bytes * (d->digits - 1) : sent(d, bytes);
+    if (p->op == RLT_OP_GATHER)
+        return bytes * (d->inside == RLT_IN_NVLS ? d->digits : d->digits - 1);
+    return sent(d, bytes);
 }
 
 static void come(player *y, uint32_t chunk)
@@ -158,7 +162,9 @@ static void come(player *y, uint32_t chunk)
 
 static rlt_time latency(const rlt_grid_dim *d)
 {
-    rlt_time hops = d->inside == RLT_IN_RING ? d->size - 1 : d->inside == RLT_IN_DIRECT ? 1 : d->rounds;
+    rlt_time hops = d->inside == RLT_IN_RING                                 ? d->size - 1
+                    : d->inside == RLT_IN_DIRECT || d->inside == RLT_IN_NVLS ? 1
+                                                                             : d->rounds;
     return d->hop_ps > RLT_TIME_MAX / hops ? RLT_TIME_MAX : d->hop_ps * hops;
 }
 

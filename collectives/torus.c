@@ -55,7 +55,8 @@ static int torus_plan(rlt_plan *plan, rlt_error *err)
     if ((rc = rlt_lanes_set(plan, req->channels ? req->channels : orders, directions, chunks, err)))
         return rc;
     plan->blocks = g.blocks;
-    plan->buffers = 1;
+    if ((rc = rlt_grid_verbs(plan, &g, err)))
+        return rc;
     return rlt_grid_create(plan, &g, orders, chunks, err);
 }
 
@@ -76,4 +77,5 @@ const rlt_algorithm rlt_torus = {
     .steps = torus_steps,
     .step = rlt_grid_step,
     .symmetry = rlt_grid_symmetry,
+    .reach = rlt_grid_reach,
 };

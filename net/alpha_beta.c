@@ -470,6 +470,10 @@ static int carry_tree(alpha_beta *ab, message *m, rlt_time now, rlt_time *tx_end
 static rlt_time send_tree(alpha_beta *ab, const rlt_tree_message *tree, bool reduce)
 {
     rlt_leg leg;
+    if (ab->core.fold) {
+        rlt_sim_fail(ab->core.sim, RLT_EUNSUPPORTED, NULL, "no trees in a folded network");
+        return -1;
+    }
     if (rlt__net_tree(&ab->core, tree, reduce, &leg) != 0)
         return -1;
     uint32_t index = rlt_pool_get(&ab->messages);

@@ -378,13 +378,19 @@ static SELDOM rlt_time send_tree(flow_net *net, const rlt_tree_message *tree, bo
     rlt_leg leg;
     if (rlt__net_tree(&net->core, tree, reduce, &leg) != 0)
         return -1;
-    const rlt_message msg = {
-        .src = RLT_NONE, .bytes = rlt__tree_bytes(tree, reduce), .tx = tree->tx, .rx = tree->rx};
+    const rlt_message msg = {.src = RLT_NONE,
+                             .bytes = rlt__tree_bytes(tree, reduce),
+                             .tx = tree->tx,
+                             .rx = tree->rx,
+                             .count = tree->count};
     uint32_t index = new_message(net, &msg, &leg);
     if (index == RLT_NONE)
         return -1;
-    for (uint32_t i = 0; i < s->n; i++)
+    message_at(net, index)->bytes *= rlt__message_count(&msg);
+    for (uint32_t i = 0; i < s->n && !net->core.fold; i++)
         s->times[i] = 1;
+    if (net->core.fold && rlt__net_shares(&net->core, &msg, s->links, s->n) != 0)
+        return -1;
     if (s->n == 0 || leg.wire_bytes == 0 || net->latency_first)
         return start_later(net, index, s);
     if (start_times(net, index, s->links, s->times, s->n) != 0)

@@ -93,6 +93,7 @@ typedef struct rlt_tree_message {
     const uint32_t *ranks; /* n of them, borrowed during the call; NULL: 0 .. n-1 */
     uint32_t n, root;
     uint64_t bytes, route_key, tx, rx;
+    uint32_t count;           /* of equal ones in a folded network, which flow alone knows; 0 means 1 */
     const rlt_tuning *tuning; /* as in rlt_message */
 } rlt_tree_message;
 

@@ -231,8 +231,6 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
 {
     const rlt_topology *t = rlt_router_topology(c->router);
     int rc = 0;
-    if (c->fold)
-        return rlt_sim_fail(c->sim, RLT_EUNSUPPORTED, NULL, "no trees in a folded network");
     if (!c->tree && tree_create(t, &c->tree) != 0) {
         rlt__net_tree_free(c); /* other transfers of this instant ask again */
         return rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for a tree");
@@ -253,9 +251,9 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
         return rlt__net_park_tree(c, m, reduce, x->blocked);
     if (rc)
         return rc;
-    uint64_t others = m->n ? m->bytes * (m->n - 1) : 0;
-    c->base.messages += reduce ? m->n : 1;
-    c->base.bytes_offered += reduce ? m->bytes + others : m->bytes;
+    uint64_t bytes = m->bytes * (m->count ? m->count : 1), others = m->n ? bytes * (m->n - 1) : 0;
+    c->base.messages += (uint64_t)(reduce ? m->n : 1) * (m->count ? m->count : 1);
+    c->base.bytes_offered += reduce ? bytes + others : bytes;
     *(reduce ? &c->base.bytes_absorbed : &c->base.bytes_replicated) += others;
     leg->path = (rlt_path){.n = c->shares.n, .latency_ps = x->latency_ps, .bw_Bps = x->bw_Bps};
     return rlt__net_leg_slow(

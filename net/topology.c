@@ -224,7 +224,8 @@ rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d)
     return (rlt_dim){.shape = f->shape->info.name,
                      .size = f->n,
                      .bw_Bps = f->bw_Bps,
-                     .latency_ps = one_latency ? f->cls[0].latency_ps : 0};
+                     .latency_ps = one_latency ? f->cls[0].latency_ps : 0,
+                     .in_network = f->in_network};
 }
 
 uint32_t rlt_topology_sub_sizes(const rlt_topology *t, uint32_t d, uint32_t sizes[RLT_MAX_DIMS])

@@ -70,6 +70,7 @@ typedef struct rlt_dim {
     uint32_t size;
     uint64_t bw_Bps; /* one accelerator into this dimension, one direction; 0 where it differs between them */
     rlt_time latency_ps; /* of one link; 0 where links differ */
+    uint32_t in_network; /* RLT_CAN_..., of its switches */
 } rlt_dim;
 
 typedef struct rlt_topology rlt_topology;

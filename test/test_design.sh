@@ -229,8 +229,10 @@ near "several workloads: their weighted mean" "$mean" 1 1e-9
 echo '{"layers": [{"weight": {"compute": "1us", "collective": "all_reduce", "bytes": "1GB", "over": "all"}}]}' >"$tmp/one.json"
 design -t 'switch:4@1GB/s,1ns*switch:4@1GB/s,1ns' -w "$tmp/one.json" --total 110GB/s --in-network 1 >"$tmp/out"
 near "switches that add up change the split" "$(cell chosen bandwidths <"$tmp/out")" 80/30 +0.001
-expect "and are not simulated" "$(cell chosen simulated_ps <"$tmp/out")" ""
-# A group of one dimension is: each of 16 fetches and stores its share, 17/16 of what the closed form counts; of 64 chunks the first
+# Simulated, a member's own part goes to the switch, too: 5/4 of it.
+near "and are simulated: 5/4 of the closed form" "$(cell chosen simulated_over_model <"$tmp/out")" 1.2625 0.0125
+near "both dimensions busy for what they carry" "$(cell chosen utilization <"$tmp/out")" 0.99/0.792 0.0125
+# One dimension: each of 16 fetches and stores its share, 17/16 of what the closed form counts; of 64 chunks the first
 # is fetched and the last stored with nothing beside it.
 design -t 'switch:16@10GB/s,1ns' -w "$tmp/one.json" --total 10GB/s --in-network 1 >"$tmp/out"
 near "a switch alone is simulated" "$(cell chosen simulated_ps <"$tmp/out")" $((100000000000 * 17 / 16 * 131 / 128)) 0.01

@@ -17,6 +17,7 @@ typedef struct fold_case {
     rlt_coll_kind kind;
     uint64_t bytes;
     uint32_t ranks, root, channels, chunks; /* ranks 0: all */
+    const char *patterns[RLT_MAX_DIMS];
 } fold_case;
 
 typedef struct outcome {
@@ -59,6 +60,7 @@ static outcome run(const fold_case *c, bool folded)
     req.root = c->root;
     req.channels = c->channels;
     req.chunks = c->chunks;
+    rlt_request_patterns(&req, c->patterns);
     int rc = rlt_plan_create(c->algorithm, &req, &plan, &err);
     if (rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY)
         goto out;
@@ -236,6 +238,34 @@ static void classes_by_hand(void **state)
     classes_of("switch:4@50GB/s,500ns*switch:2@20GB/s,500ns", &rlt_direct, RLT_REDUCE, 5000, NULL, 5);
 }
 
+/* Switches that add up inside dimensions. */
+static void in_the_network(void **state)
+{
+    (void)state;
+    static const char *const nets[] = {
+        "switch:4@50GB/s,500ns,in_network=reduce+multicast*switch:8@20GB/s,700ns,in_network=reduce+multicast",
+        "ring:4@50GB/s,500ns*switch:3@20GB/s,700ns,in_network=reduce+multicast",
+        "switch:4@50GB/s,500ns,in_network=reduce+multicast*ring:5@20GB/s,700ns",
+        "ring:3@50GB/s,300ns*switch:4@20GB/s,700ns,in_network=reduce+multicast*switch:2@10GB/s,900ns",
+    };
+    static const char *const patterns[][3] = {
+        {"nvls", "nvls"}, {"ring", "nvls"}, {"nvls", "ring"}, {"ring", "nvls"}};
+    static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_REDUCE_SCATTER, RLT_ALL_GATHER};
+    for (uint32_t i = 0; i < 4 * 3 * 8; i++) {
+        uint32_t net = i / 24, v = i % 8;
+        fold_case c = {.topology = nets[net],
+                       .algorithm = &rlt_hierarchical,
+                       .model = v & 1 ? &rlt_net_alpha_beta : &rlt_net_flow,
+                       .injection = v & 2 ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC,
+                       .kind = kinds[i / 8 % 3],
+                       .bytes = 960 * 48,
+                       .chunks = v & 4 ? 8 : 1,
+                       .patterns = {patterns[net][0], patterns[net][1], patterns[net][2]}};
+        uint32_t classes = compare(&c);
+        assert_true(v & 1 ? classes > 1 : classes == 1);
+    }
+}
+
 /* 2 (n-1) steps of 20 ps a byte and two links of 500 ns; nothing in memory or time grows with n. */
 static void millions(void **state)
 {
@@ -267,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything),
         cmocka_unit_test(classes_by_hand),
+        cmocka_unit_test(in_the_network),
         cmocka_unit_test(millions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,7 +231,7 @@ static void list_settings(rlt_table *t)
     put(t, "directions", "ways round a ring", "1 or 2");
     put(t, "servers", "members that also serve, of parameter servers", "count");
     put(t, "patterns", "inside each dimension, innermost first",
-        "ring, direct, halving_doubling, recursive_doubling, with commas");
+        "ring, direct, halving_doubling, recursive_doubling, nvls, with commas");
     put(t, "schedule", "of chunks over the dimensions", "pipeline, baseline or themis");
     put(t, "order", "in which a dimension serves the chunks that wait for it, with such a schedule",
         "fifo or scf");

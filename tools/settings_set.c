@@ -31,7 +31,7 @@ static int set_patterns(rlt_setup *s, const char *value, rlt_error *err)
         if (!s->patterns[d])
             return rlt_fail(err, RLT_EUSAGE, "patterns",
                             "unknown pattern '%s'%s%s%s (ring, direct, "
-                            "halving_doubling, recursive_doubling)",
+                            "halving_doubling, recursive_doubling, nvls)",
                             word, near.best ? "; did you mean '" : "", near.best ? near.best : "",
                             near.best ? "'?" : "");
     }

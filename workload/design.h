@@ -233,8 +233,8 @@ typedef struct rlt_design_run {
 
 /* The iteration, event by event: each collective by the hierarchical algorithm in chunks on its group, one
  * accelerator of each class; compute and collectives in the order of the loop. Collectives that run beside
- * each other do not take each other's bandwidth. Groups of one
- * dimension whose switches add up use the algorithm nvls; RLT_EUNSUPPORTED where such groups have more. */
+ * each other do not take each other's bandwidth. Where switches add up, an all-reduce has them do it by the
+ * pattern nvls, which sends (g+1)/g s: a member's own part goes to the switch, too. */
 RLT_API int rlt_design_simulate(const rlt_design_net *net, const rlt_design_work *w,
                                 const rlt_design_loop *loop, const double bw[RLT_MAX_DIMS],
                                 const rlt_design_how *how, rlt_design_run *out, rlt_error *err) RLT_MUST_USE;

@@ -19,7 +19,6 @@ typedef struct known {
     rlt_coll_kind kind;
     rlt_design_over over;
     uint64_t bytes;
-    bool by_switch; /* adds up in the one dimension that the group has */
     rlt_time time_ps;
     double sent[RLT_MAX_DIMS]; /* of an accelerator */
 } known;
@@ -118,13 +117,15 @@ static int plan_small(small *s, const running *r, const known *k, rlt_error *err
     rlt_error why = {0};
     req.chunks = r->how->chunks;
     for (uint32_t i = 0; i < req.n_dims; i++)
-        if (strcmp(req.shapes[i], "switch") == 0 && (req.dims[i] & (req.dims[i] - 1)) == 0)
+        if (k->kind == RLT_ALL_REDUCE && r->net->dims[s->axis[req.axes[i]]].in_network)
+            req.patterns[i] = "nvls";
+        else if (strcmp(req.shapes[i], "switch") == 0 && (req.dims[i] & (req.dims[i] - 1)) == 0)
             req.patterns[i] = "halving_doubling";
     /* Whole blocks fold. */
     uint64_t whole = (uint64_t)req.n * r->how->chunks;
     if (req.bytes % whole)
         req.bytes += whole - req.bytes % whole;
-    int rc = rlt_plan_create(k->by_switch ? &rlt_nvls : &rlt_hierarchical, &req, &s->plan, err);
+    int rc = rlt_plan_create(&rlt_hierarchical, &req, &s->plan, err);
     if (rc)
         return rc;
     rc = rlt_fold_create(&s->plan, s->router, &folding, &s->fold, &why);
@@ -201,18 +202,11 @@ static int find(running *r, const rlt_design_comm *c, const known **out, rlt_err
 {
     const rlt_design_group *g = &r->groups.of[c->over];
     known k = {.kind = c->kind, .over = c->over, .bytes = (uint64_t)llround(c->bytes)};
-    uint32_t members = 1, dims = 0, adding = 0;
+    uint32_t members = 1;
     int rc = 0;
     *out = NULL;
-    for (uint32_t i = 0; i < r->net->n; i++) {
+    for (uint32_t i = 0; i < r->net->n; i++)
         members *= g->size[i];
-        dims += g->size[i] > 1;
-        adding += g->size[i] > 1 && r->net->dims[i].in_network;
-    }
-    if (c->any && c->kind == RLT_ALL_REDUCE && adding && dims > 1)
-        return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
-                        "the hierarchical algorithm does not let switches add up");
-    k.by_switch = c->kind == RLT_ALL_REDUCE && adding;
     if (!c->any || members == 1 || k.bytes == 0)
         return 0;
     for (uint32_t i = 0; i < r->n_known; i++)

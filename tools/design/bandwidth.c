@@ -116,8 +116,6 @@ static int write_text(const job *j, rlt_format format, rlt_error *err)
                                             : " s x $");
         if (j->closed)
             fprintf(f.stream, "# the closed form for these collectives gives %.10g s\n", j->closed_s);
-        if (!u->s->no_simulation && !j->judged[CHOSEN].simulated)
-            fprintf(f.stream, "# not simulated: the hierarchical algorithm does not let switches add up\n");
     }
     if (rc) {
         rlt_file_discard(&f);

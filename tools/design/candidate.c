@@ -65,13 +65,10 @@ int rlt_candidate_solve(const rlt_candidate *c, rlt_goal goal, double deadline_s
 static int simulate(const rlt_candidate *c, rlt_judged *out, rlt_error *err)
 {
     const rlt_design_setup *u = c->u;
-    rlt_error why = {0};
     for (uint32_t i = 0; i < u->n_works; i++) {
-        int rc = rlt_design_simulate(&c->net, &u->works[i], &u->loop, out->bw, &u->how, &out->run[i], &why);
-        if (rc == RLT_EUNSUPPORTED)
-            return 0;
+        int rc = rlt_design_simulate(&c->net, &u->works[i], &u->loop, out->bw, &u->how, &out->run[i], err);
         if (rc)
-            return rlt_fail(err, rc, why.where, "%s", why.what);
+            return rc;
         double s = (double)out->run[i].time_ps * 1e-12 * u->weight[i];
         out->simulated_s += s;
         for (uint32_t d = 0; d < c->net.n; d++)
