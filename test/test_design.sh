@@ -144,7 +144,7 @@ near "LIBRA's cost of 3 dimensions" "$(cell equal cost_dollars <"$tmp/out")" 446
 # ---- ASTRA-sim 1.0: workload, network, split in 2^30 B/s; us simulated, us in closed form, dollars. Its splits are rounded.
 while read -r work shape kind split simulated model cost; do
     design -t "$(net $shape $split GiB/s)" -w "$tmp/$work@tp=$(tp $work)" --total 100GiB/s --unit GiB/s --loop recompute \
-        --compute-scale 0.26 --all-switches --endpoint-delay 1ns >"$tmp/out"
+        --compute-scale 0.26 --all-switches --endpoint-delay 1ns --chunks 64 >"$tmp/out"
     near "ASTRA-sim $work $shape $kind $split: simulated" "$(cell given simulated_ps <"$tmp/out")" ${simulated}e6 0.0005
     near "ASTRA-sim $work $shape $kind $split: model" "$(cell given time_ps <"$tmp/out")" ${model}e6 1e-6
     near "ASTRA-sim $work $shape $kind $split: cost" "$(cell given cost_dollars <"$tmp/out")" $cost +1
@@ -256,6 +256,25 @@ for n in 16; do
     design -t 'ring:4@10GB/s,1ns*switch:4@10GB/s,1ns' -w "$tmp/trace" --total 20GB/s >"$tmp/out"
     near "a trace takes what its layers take" "$(cell chosen time_ps <"$tmp/out")" "$as_layers" 1e-6
 done
+
+for loop in overlap recompute overlap-recompute; do
+    "$ringlet" design bandwidth -t 'ring:4@10GB/s,1ns*switch:4@10GB/s,1ns' -w "$tmp/trace" --total 20GB/s --loop $loop -o "$tmp/left" >"$tmp/out" 2>"$tmp/err"
+    expect "a trace has no loop: $loop" "$? $(head -1 "$tmp/err") $(ls "$tmp/left" 2>/dev/null)" \
+        "2 ringlet: --loop: $loop is for workloads of layers; '$tmp/trace' is a trace "
+done
+
+# ---- chunks of at least 256 KiB: a small collective is not cut up
+small() { # bytes, options: us simulated over one switch of 4 at 10 GB/s, 10 us away
+    echo '{"layers": [{"weight": {"collective": "all_reduce", "bytes": "'$1'", "over": "all"}}]}' >"$tmp/small.json"
+    shift
+    design -t 'switch:4@10GB/s,5us' -w "$tmp/small.json" --total 10GB/s "$@" >"$tmp/out"
+    cell chosen simulated_ps <"$tmp/out" | awk '{ print $1 / 1e6 }'
+}
+# Halving and doubling: 4 rounds of 10 us, and 3/2 of the bytes at 10 GB/s.
+near "one chunk of 128 KiB" "$(small 128KiB)" $(awk 'BEGIN { print 40 + 1.5 * 131072 / 1e4 }') 1e-6
+expect "1 MiB in 4" "$(small 1MiB)" "$(small 1MiB --chunks 4)"
+expect "and 64 MiB in 64" "$(small 64MiB)" "$(small 64MiB --chunks 64)"
+expect "fewer are faster there" "$(awk -v a="$(small 1MiB)" -v b="$(small 1MiB --chunks 64)" 'BEGIN { print (a < b / 2) }')" 1
 
 # ---- what is refused: status, text on standard error, then the arguments; nothing is left behind
 refused() {

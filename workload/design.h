@@ -218,8 +218,12 @@ RLT_API uint32_t rlt_design_tiers(const rlt_design_cost *c, const rlt_design_net
 
 /* ---- simulation ---- */
 
+/* Chunks of a collective: at most so many, of at least so many bytes where the number is not given: smaller
+ * ones would be bound by latency. */
+enum { RLT_DESIGN_CHUNKS = 64, RLT_DESIGN_CHUNK_BYTES = 256 << 10 };
+
 typedef struct rlt_design_how {
-    uint32_t chunks;
+    uint32_t chunks;   /* of each collective; 0: by its size */
     bool all_switches; /* every dimension as a switch of its size */
     rlt_endpoint endpoint;
 } rlt_design_how;

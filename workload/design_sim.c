@@ -109,20 +109,28 @@ static int open_small(small *s, const running *r, rlt_design_over over, rlt_erro
     return rlt_sim_create(&s->sim, err);
 }
 
+static uint32_t chunks_of(const rlt_design_how *how, uint64_t bytes)
+{
+    uint64_t chunks = bytes / RLT_DESIGN_CHUNK_BYTES;
+    if (how->chunks)
+        return how->chunks;
+    return chunks > RLT_DESIGN_CHUNKS ? RLT_DESIGN_CHUNKS : chunks ? (uint32_t)chunks : 1;
+}
+
 static int plan_small(small *s, const running *r, const known *k, rlt_error *err)
 {
     rlt_coll_request req = rlt_group_request(&s->group, k->kind, k->bytes);
     rlt_fold_options folding = {.blocking = r->how->endpoint.injection == RLT_INJECT_BLOCKING,
                                 .max_messages = MAX_REFINED};
     rlt_error why = {0};
-    req.chunks = r->how->chunks;
+    req.chunks = chunks_of(r->how, k->bytes);
     for (uint32_t i = 0; i < req.n_dims; i++)
         if (k->kind == RLT_ALL_REDUCE && r->net->dims[s->axis[req.axes[i]]].in_network)
             req.patterns[i] = "nvls";
         else if (strcmp(req.shapes[i], "switch") == 0 && (req.dims[i] & (req.dims[i] - 1)) == 0)
             req.patterns[i] = "halving_doubling";
     /* Whole blocks fold. */
-    uint64_t whole = (uint64_t)req.n * r->how->chunks;
+    uint64_t whole = (uint64_t)req.n * req.chunks;
     if (req.bytes % whole)
         req.bytes += whole - req.bytes % whole;
     int rc = rlt_plan_create(&rlt_hierarchical, &req, &s->plan, err);

@@ -92,8 +92,9 @@ const rlt_option rlt_design_cost_options[] = {
 
 const rlt_option rlt_design_sim_options[] = {
     {"no-simulation", 0, RLT_OPT_FLAG, NULL, "Only the closed form.", AT(no_simulation)},
-    {"chunks", 0, RLT_OPT_COUNT, "N", "Chunks of a collective that follow each other.", AT(chunks),
-     .preset = "64", .min = 1, .max = 4096},
+    {"chunks", 0, RLT_OPT_COUNT, "N",
+     "Chunks of a collective that follow each other (default: 64, fewer where they would be below 256 KiB).",
+     AT(chunks), .min = 1, .max = 4096},
     {"all-switches", 0, RLT_OPT_FLAG, NULL, "Simulate every dimension as a switch.", AT(all_switches)},
     {"endpoint-delay", 0, RLT_OPT_DURATION, "TIME", "Of each message, at its sender.", AT(endpoint_ps)},
     {0}};
@@ -217,7 +218,16 @@ static int open_trace(const char *path, rlt_design_work *out, rlt_error *err)
     return rc;
 }
 
-static int open_layers(const char *path, rlt_design_work *out, rlt_error *err)
+/* A trace has no layers whose passes could be repeated, or run beside each other. */
+static int open_trace_of(const rlt_design_setup *u, const char *path, rlt_design_work *out, rlt_error *err)
+{
+    if (u->loop.overlap || u->loop.forward_passes > 1)
+        return rlt_fail(err, RLT_EUSAGE, "--loop", "%s is for workloads of layers; '%s' is a trace",
+                        u->s->loop, path);
+    return open_trace(path, out, err);
+}
+
+static int open_layers(const rlt_design_setup *u, const char *path, rlt_design_work *out, rlt_error *err)
 {
     const rlt_reader *reader = NULL;
     rlt_error ignored = {0};
@@ -226,7 +236,7 @@ static int open_layers(const char *path, rlt_design_work *out, rlt_error *err)
     struct stat st;
     if (stat(path, &st) || S_ISDIR(st.st_mode) ||
         (rlt_reader_for(path, &reader, &ignored) == 0 && reader != &rlt_reader_astra1))
-        return open_trace(path, out, err);
+        return open_trace_of(u, path, out, err);
     int rc = rlt_read_text(path, &text, &length, err);
     if (rc)
         return rc;
@@ -237,7 +247,7 @@ static int open_layers(const char *path, rlt_design_work *out, rlt_error *err)
 
 static int open_file(rlt_design_setup *u, uint32_t i, const wanted *w, rlt_design_work *out, rlt_error *err)
 {
-    int rc = open_layers(w->head, out, err);
+    int rc = open_layers(u, w->head, out, err);
     if (!rc && u->inputs.n < RLT_MAX_INPUTS) {
         bool known = false;
         for (uint32_t k = 0; k < u->inputs.n; k++)
