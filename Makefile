@@ -97,12 +97,13 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) $(if $(TOOLS),-lhttp_parser) -lm -lpthread
 
-# A test of parts of the command.
-$(BUILD)/test/test_study: $(filter-out %/main.o,$(TOOL_OBJ))
-$(BUILD)/test/test_study: private TOOLS = $(filter-out %/main.o,$(TOOL_OBJ))
+# Tests of parts of the command.
+TOOL_TESTS := $(BUILD)/test/test_study $(BUILD)/test/test_design_split
+$(TOOL_TESTS): $(filter-out %/main.o,$(TOOL_OBJ))
+$(TOOL_TESTS): private TOOLS = $(filter-out %/main.o,$(TOOL_OBJ))
 
 # What the command needs and the library does not.
-$(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/ringlet-mpi $(BUILD)/mpi/ranks_mpi.o $(BUILD)/test/test_pool.o $(BUILD)/test/test_pool $(BUILD)/test/test_study: private PKGS += $(TOOL_PKGS)
+$(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/ringlet-mpi $(BUILD)/mpi/ranks_mpi.o $(BUILD)/test/test_pool.o $(BUILD)/test/test_pool $(TOOL_TESTS): private PKGS += $(TOOL_PKGS)
 
 # Only this file knows where things get installed.
 $(BUILD)/tools/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'

@@ -63,7 +63,7 @@ typedef struct rlt_split_problem {
     double deadline_s;     /* of least cost: the time that it must meet */
     const double *dollars; /* cost is fixed + sum_i dollars_i B_i */
     double fixed;
-    uint32_t starts; /* from so many places, of time times cost, which is not convex */
+    uint32_t starts; /* from so many places; at most, but for time times cost, which is not convex */
 } rlt_split_problem;
 
 typedef struct rlt_split {

@@ -8,8 +8,8 @@
  *   the designer's limits
  *
  * Times are divided by that of the start, so that all are near one. The time is convex in B, the limits are
- * linear in it: each local optimum is the best. Time times cost is not convex, and is tried from several
- * places. The only user of NLopt beside tools/fit.c.
+ * linear in it: each local optimum is the best, and two searches that agree are enough. Time times cost is
+ * not convex, and is tried from several places. The only user of NLopt beside tools/fit.c.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -41,10 +41,13 @@ enum { MAX_EVALUATIONS = 3000 };
 #define MOST_BPS   1e15 /* where only the deadline bounds */
 #define ACCEPTED   1e-7 /* violation of a limit */
 #define SETTLED    1e-9 /* of a shape's time, given away for a cheaper split */
+#define KEPT       1e-9 /* violation of a limit by a step of a search */
+#define AGREED     1e-8 /* of what two searches come to */
 #define WORTHWHILE 1e-6 /* what must be saved of the cost for that, where the cost does not count */
 
 typedef struct solving {
     const rlt_split_problem *p;
+    rlt_split *best;
     double scale_Bps, scale_s;
     uint32_t n, d, shapes; /* unknowns; bandwidths, then shapes, then choices */
 } solving;
@@ -86,10 +89,33 @@ static double add_log_cost(const solving *s, const double *x, double *gradient)
     return log(cost);
 }
 
+/* Keeps what is better and meets the limits, but for so much. */
+static void consider(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS], double but, rlt_split *best)
+{
+    double f = rlt_split_objective(p, bw), v = rlt_limits_violation(p->limits, bw);
+    if (v > but || !(f < best->objective) ||
+        (p->goal == RLT_LEAST_COST && rlt_design_time(p->model, bw) > p->deadline_s * (1 + but)))
+        return;
+    memcpy(best->bw, bw, sizeof best->bw);
+    best->objective = f;
+    best->violation = v;
+}
+
+/* NLopt returns, of the steps of a search, the best that meets every bound to rounding: often that is the
+ * first. So each one is looked at. */
+static void keep(const solving *s, const double *x)
+{
+    double bw[RLT_MAX_DIMS] = {0};
+    for (uint32_t i = 0; i < s->d; i++)
+        bw[i] = s->scale_Bps * exp(x[i]);
+    consider(s->p, bw, KEPT, s->best);
+}
+
 static double goal(unsigned n, const double *x, double *gradient, void *data)
 {
     const solving *s = data;
     double f = 0;
+    keep(s, x);
     if (s->p->goal != RLT_LEAST_COST)
         f = log_time(s, x, gradient);
     else if (gradient)
@@ -209,23 +235,11 @@ static void begin_at(const solving *s, const double bw[RLT_MAX_DIMS], double *x)
     }
 }
 
-/* Keeps what is better and meets the limits. */
-static void consider(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS], rlt_split *best)
-{
-    double f = rlt_split_objective(p, bw), v = rlt_limits_violation(p->limits, bw);
-    if (v > ACCEPTED || !(f < best->objective) ||
-        (p->goal == RLT_LEAST_COST && rlt_design_time(p->model, bw) > p->deadline_s * (1 + ACCEPTED)))
-        return;
-    memcpy(best->bw, bw, sizeof best->bw);
-    best->objective = f;
-    best->violation = v;
-}
-
 static int solve_from(const rlt_split_problem *p, const double start[RLT_MAX_DIMS],
                       const double most[RLT_MAX_DIMS], rlt_split *best, rlt_error *err)
 {
     const rlt_design_model *m = p->model;
-    solving s = {.p = p, .d = m->n_dims, .shapes = m->n_shapes};
+    solving s = {.p = p, .best = best, .d = m->n_dims, .shapes = m->n_shapes};
     s.n = s.d + s.shapes + m->n_choices;
     for (uint32_t i = 0; i < s.d; i++)
         s.scale_Bps = fmax(s.scale_Bps, most[i]);
@@ -252,11 +266,8 @@ static int solve_from(const rlt_split_problem *p, const double start[RLT_MAX_DIM
         rc = rlt_fail(err, RLT_ERANGE, NULL, "NLopt refuses the problem");
         goto out;
     }
-    double least, bw[RLT_MAX_DIMS] = {0};
-    (void)nlopt_optimize(opt, x, &least); /* stopped for rounding or not: what it left is looked at */
-    for (uint32_t i = 0; i < s.d; i++)
-        bw[i] = s.scale_Bps * exp(x[i]);
-    consider(p, bw, best);
+    double least;
+    (void)nlopt_optimize(opt, x, &least); /* stopped for rounding or not: its steps were looked at */
 out:
     nlopt_destroy(opt);
     free(x);
@@ -354,18 +365,40 @@ static uint32_t find_corners(const rlt_split_problem *p, const rlt_limits *l,
     return n;
 }
 
+/* The best that searches came to, and how many of them. */
+typedef struct reached {
+    double objective;
+    uint32_t times;
+} reached;
+
+static void note(reached *r, const rlt_split *one)
+{
+    if (!isfinite(one->objective))
+        return;
+    if (one->objective < r->objective * (1 - AGREED))
+        *r = (reached){one->objective, 1};
+    else
+        r->times += one->objective <= r->objective * (1 + AGREED);
+}
+
+/* Where each local optimum is the best, two searches that agree from different places are enough. */
 static int try_all(const rlt_split_problem *p, const rlt_limits *l, rlt_split *out, rlt_error *err)
 {
     double corner[CORNERS][RLT_MAX_DIMS] = {{0}}, most[RLT_MAX_DIMS] = {0}, bw[RLT_MAX_DIMS] = {0};
-    uint32_t d = p->model->n_dims, n = find_corners(p, l, corner, most),
-             starts = p->goal == RLT_LEAST_TIME_COST ? p->starts : 1;
+    uint32_t d = p->model->n_dims, n = find_corners(p, l, corner, most);
+    double equal = p->goal == RLT_LEAST_COST ? equal_for(p) : 0;
+    reached r = {.objective = INFINITY};
     int rc = 0;
-    for (uint32_t i = 0; i < starts && !rc; i++) {
+    for (uint32_t i = 0; i < p->starts && !rc && (p->goal == RLT_LEAST_TIME_COST || r.times < 2); i++) {
+        rlt_split one = {.objective = INFINITY};
         mix(corner, n, d, i, bw);
         for (uint32_t k = 0; k < d && p->goal == RLT_LEAST_COST; k++)
-            bw[k] = fmin(equal_for(p), most[k]);
-        consider(p, bw, out);
-        rc = solve_from(p, bw, most, out, err);
+            bw[k] = fmin(i ? equal * (1 + 3 * rlt_random_unit(2, i, 0, k)) : equal, most[k]);
+        consider(p, bw, ACCEPTED, out);
+        rc = solve_from(p, bw, most, &one, err);
+        note(&r, &one);
+        if (one.objective < out->objective)
+            *out = one;
     }
     return rc;
 }
