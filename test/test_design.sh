@@ -339,6 +339,12 @@ expect "and drawn" "$(grep -c '<svg' "$tmp/plot.svg")" 1
 expect "JSON" "$(jq -r '.designs | length > 0' "$tmp/out")" true
 "$ringlet" design bandwidth -t "$(net 2D 50/50 GB/s)" -w "$tmp/175B@tp=16" --total 100GB/s -f json >"$tmp/out" 2>"$tmp/err"
 expect "JSON of a split" "$(jq -r '.splits | map(.split) | join(" ")' "$tmp/out")" "given equal chosen"
+refused 5 "/nosuch/p.svg: cannot create" dimensions -n 16 -w "$tmp/17B" --total 1GB/s --max-dims 2 --plot /nosuch/p.svg
+refused 5 "/nosuch/p.svg: cannot create" dimensions -n 16 -w "$tmp/17B" --total 1GB/s --max-dims 2 --study added-dimension --plot /nosuch/p.svg
+"$ringlet" design dimensions -n 16 -w "$tmp/17B" --total 1GB/s --max-dims 2 --plot "$tmp/p.svg" -o /nosuch/left >"$tmp/out" 2>"$tmp/err"
+expect "nor a plot without its report" "$? $(ls "$tmp/p.svg" 2>/dev/null)" "5 "
+awk 'BEGIN { printf "{\"layers\": ["; for (i = 0; i < 17; i++) printf "%s{\"repeat\": 65536}", i ? "," : ""; print "]}" }' >"$tmp/many.json"
+refused 3 "too many layers" bandwidth -t ring:4@1GB/s,1ns -w "$tmp/many.json" --total 1GB/s
 many="dimensions -n 64 -w $tmp/17B --max-dims 2"
 refused 1 "no shape is left" $many --total 1GB/s --constraint 'cost<=1'
 refused 2 "--study: needs --total" $many --study added-dimension --constraint 'total<=1GB/s'

@@ -12,4 +12,7 @@ typedef struct rlt__design_groups {
 int rlt__design_groups_of(const rlt_design_net *net, const rlt_design_work *w, rlt__design_groups *out,
                           rlt_error *err) RLT_MUST_USE;
 
+/* Why rlt_design_work_add returned NULL. */
+int rlt__design_no_layer(const rlt_error *err);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A trace as layers to design for: each is compute that ends with a collective, all in the forward pass. */
-#include "workload/design.h"
+#include "workload/design_internal.h"
 
 static bool spaced(const uint32_t *ranks, uint32_t n, uint32_t by)
 {
@@ -59,7 +59,7 @@ int rlt_design_work_program(rlt_design_work *w, const rlt_program *p, rlt_error 
             continue;
         rlt_design_layer *l = rlt_design_work_add(w, err);
         if (!l)
-            return RLT_ENOMEM;
+            return rlt__design_no_layer(err);
         l->compute_s[0] = seconds;
         seconds = 0;
         rc = add_comm(w, p, op, l, err);
@@ -68,5 +68,5 @@ int rlt_design_work_program(rlt_design_work *w, const rlt_program *p, rlt_error 
     if (rest)
         rest->compute_s[0] = seconds;
     w->hash = p->hash;
-    return rc ? rc : rest ? 0 : RLT_ENOMEM;
+    return rc ? rc : rest ? 0 : rlt__design_no_layer(err);
 }

@@ -6,7 +6,7 @@
 
 #include "net/json.h"
 #include "sim/mem.h"
-#include "workload/design.h"
+#include "workload/design_internal.h"
 #include "workload/layers.h"
 #include "workload/training_internal.h"
 
@@ -18,6 +18,11 @@ rlt_design_layer *rlt_design_work_add(rlt_design_work *w, rlt_error *err)
         return NULL;
     w->layers[w->n] = (rlt_design_layer){0};
     return &w->layers[w->n++];
+}
+
+int rlt__design_no_layer(const rlt_error *err)
+{
+    return err && err->code ? err->code : RLT_ENOMEM;
 }
 
 void rlt_design_work_free(rlt_design_work *w)
@@ -61,7 +66,7 @@ int rlt_design_work_astra1(rlt_design_work *w, const char *path, rlt_error *err)
     int rc = rlt__astra1_layers(path, &t, &bare, &w->hash, err);
     for (uint32_t i = 0; i < t.n && !rc; i++) {
         rlt_design_layer *to = rlt_design_work_add(w, err);
-        rc = to ? 0 : RLT_ENOMEM;
+        rc = to ? 0 : rlt__design_no_layer(err);
         for (uint32_t p = 0; p < 3 && !rc; p++) {
             to->compute_s[p] = (double)t.layers[i].compute_ns[p] * 1e-9;
             rc = take_comm(w, &t, &t.layers[i], p, bare, &to->comm[p], err);
@@ -131,7 +136,7 @@ static int read_layer(rlt_design_work *w, rlt_json v, rlt_error *err)
     for (uint64_t k = 0; k < repeat && !rc; k++) {
         rlt_design_layer *to = rlt_design_work_add(w, err);
         if (!to)
-            return RLT_ENOMEM;
+            return rlt__design_no_layer(err);
         *to = layer;
     }
     return rc;
@@ -199,7 +204,7 @@ static int add_pass(rlt_design_work *w, const rlt_training *t, const rlt__times 
         const rlt_model_layer *l = &t->model->layers[i];
         rlt_design_layer *to = rlt_design_work_add(w, err);
         if (!to)
-            return RLT_ENOMEM;
+            return rlt__design_no_layer(err);
         double back = (double)(x->backward[i] + x->weights[i]) * 1e-12,
                tp = (double)l->tp_elements * t->microbatch * t->element_bytes;
         to->compute_s[0] = (double)x->forward[i] * 1e-12;

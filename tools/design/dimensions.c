@@ -200,11 +200,13 @@ static int search(const rlt_parsed *args, const dimensions_settings *s, rlt_desi
                       p.infeasible);
     if (!rc) {
         rlt_points_order(&p);
+        rc = s->plot ? draw(s, &p, err) : 0;
+    }
+    if (!rc) {
         rc = format == RLT_FORMAT_JSON ? write_json(args, u, &p, s->all, err)
                                        : write_text(u, &p, s->all, format, err);
+        rlt_design_keep_plot(s->plot, rc);
     }
-    if (!rc && s->plot)
-        rc = draw(s, &p, err);
     rlt_points_free(&p);
     return rc;
 }

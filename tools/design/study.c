@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "sim/units.h"
 #include "tools/design/search.h"
@@ -207,6 +209,13 @@ static int draw(const added *a, const char *path, rlt_error *err)
     return rlt_plot_write(path, "What each added dimension saves at equal iteration time", panels, 2, 2, err);
 }
 
+void rlt_design_keep_plot(const char *plot, int rc)
+{
+    struct stat st;
+    if (rc && plot && stat(plot, &st) == 0 && S_ISREG(st.st_mode))
+        unlink(plot);
+}
+
 int rlt_design_added(const rlt_parsed *args, rlt_design_setup *u, const rlt_search *s, const char *plot,
                      rlt_error *err)
 {
@@ -222,10 +231,12 @@ int rlt_design_added(const rlt_parsed *args, rlt_design_setup *u, const rlt_sear
         for (uint32_t d = s->min_dims; d <= s->max_dims && !rc; d++)
             rc = find_cheapest(&a, w, d, err);
     }
-    if (!rc)
-        rc = format == RLT_FORMAT_JSON ? write_json(args, &a, err) : write_text(&a, format, err);
     if (!rc && plot)
         rc = draw(&a, plot, err);
+    if (!rc) {
+        rc = format == RLT_FORMAT_JSON ? write_json(args, &a, err) : write_text(&a, format, err);
+        rlt_design_keep_plot(plot, rc);
+    }
     free(a.rows);
     return rc;
 }
