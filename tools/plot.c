@@ -91,6 +91,7 @@ static void label(FILE *out, rlt_plot_unit unit, double value)
 {
     static const char *const binary[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     static const char *const seconds[] = {"s", "ms", "us", "ns", "ps"};
+    static const char *const thousands[] = {"", " k", " M", " G"};
     int i = 0;
     if (unit == RLT_PLOT_BYTES) {
         for (; i < 5 && value >= 1024; i++)
@@ -100,6 +101,10 @@ static void label(FILE *out, rlt_plot_unit unit, double value)
         for (; i < 4 && value < 0.9999; i++)
             value *= 1000;
         fprintf(out, "%.4g %s", value, seconds[i]);
+    } else if (unit == RLT_PLOT_DOLLARS) {
+        for (; i < 3 && value >= 999.9; i++)
+            value /= 1000;
+        fprintf(out, "$%.4g%s", value, thousands[i]);
     } else {
         fprintf(out, "%.4g", value);
     }
@@ -132,6 +137,32 @@ static void binary_ticks(const frame *f, bool is_x)
         step *= 2;
     for (double e = ceil(first / step) * step; e <= last; e += step)
         tick(f, is_x, pow(2, e), true);
+}
+
+/* Even steps of 1, 2 or 5 times a power of ten, where an axis is so short that hardly one of these lies on
+ * it. */
+static void even_ticks(const frame *f, bool is_x, double least)
+{
+    const axis *a = is_x ? &f->x : &f->y;
+    double low = pow(10, a->low), high = pow(10, a->high), step = pow(10, floor(log10((high - low) / 4)));
+    if ((high - low) / step > 12)
+        step *= 5;
+    else if ((high - low) / step > 6)
+        step *= 2;
+    step = fmax(step, least);
+    for (double k = ceil(low / step); k * step <= high; k++)
+        tick(f, is_x, k * step, true);
+}
+
+/* Whether at least two values that decimal_ticks would label lie on the axis. */
+static bool is_long(const axis *a)
+{
+    static const double labelled[] = {1, 2, 5};
+    uint32_t n = 0;
+    for (double e = floor(a->low); e <= a->high; e++)
+        for (int m = 0; m < 3; m++)
+            n += e + log10(labelled[m]) >= a->low && e + log10(labelled[m]) <= a->high;
+    return n > 1;
 }
 
 /* Decades; between them 2 to 9 as thin lines, and 2 and 5 labelled where there are few decades. */
@@ -242,8 +273,11 @@ static void panel(FILE *out, const rlt_plot_panel *p, double left, double top)
     text(out, p->title);
     fputs("</text>\n<g stroke-width=\"1\">", out);
     for (int is_x = 0; is_x < 2; is_x++) {
-        if ((is_x ? p->x_unit : p->y_unit) == RLT_PLOT_BYTES)
+        rlt_plot_unit unit = is_x ? p->x_unit : p->y_unit;
+        if (unit == RLT_PLOT_BYTES)
             binary_ticks(&f, is_x);
+        else if (unit == RLT_PLOT_COUNT || !is_long(is_x ? &f.x : &f.y))
+            even_ticks(&f, is_x, unit == RLT_PLOT_COUNT ? 1 : 0);
         else
             decimal_ticks(&f, is_x);
     }

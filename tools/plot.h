@@ -16,6 +16,8 @@ typedef enum rlt_plot_unit {
     RLT_PLOT_NUMBER,
     RLT_PLOT_BYTES,   /* labelled 1 KiB, 4 KiB, ... */
     RLT_PLOT_SECONDS, /* labelled 1 us, 10 us, ... */
+    RLT_PLOT_DOLLARS, /* labelled $500 k, $1 M, ... */
+    RLT_PLOT_COUNT,   /* a few whole numbers, each labelled */
 } rlt_plot_unit;
 
 typedef struct rlt_plot_line {

@@ -161,7 +161,8 @@ static int write_text(const rlt_design_setup *u, const rlt_points *p, bool all, 
 static int draw(const dimensions_settings *s, const rlt_points *p, rlt_error *err)
 {
     enum { LINES = 6 };
-    static const char *const names[LINES] = {"front", "1 dimension", "2", "3", "4", "5 dimensions"};
+    static const char *const names[LINES] = {"front",        "1 dimension",  "2 dimensions",
+                                             "3 dimensions", "4 dimensions", "5 dimensions"};
     rlt_plot_line lines[LINES];
     uint32_t n = 0;
     size_t room = (size_t)p->n + 1;
@@ -181,8 +182,13 @@ static int draw(const dimensions_settings *s, const rlt_points *p, rlt_error *er
         if (points)
             lines[n++] = (rlt_plot_line){names[k], at, at + room, points, k == 0, k};
     }
-    rlt_plot_panel panel = {
-        "iteration time over cost", "cost, $", "iteration", RLT_PLOT_NUMBER, RLT_PLOT_SECONDS, lines, n};
+    rlt_plot_panel panel = {"iteration time over cost",
+                            "cost of the network",
+                            "time of an iteration",
+                            RLT_PLOT_DOLLARS,
+                            RLT_PLOT_SECONDS,
+                            lines,
+                            n};
     int rc = rlt_plot_write(s->plot, "Networks, each with its best split", &panel, 1, 1, err);
     free(x);
     return rc;

@@ -202,10 +202,10 @@ static int draw(const added *a, const char *path, rlt_error *err)
     }
     char nic[64];
     snprintf(nic, sizeof nic, "%s for each accelerator", a->u->s->unit);
-    rlt_plot_panel panels[] = {{"bandwidth of network interfaces", "dimensions", nic, RLT_PLOT_NUMBER,
+    rlt_plot_panel panels[] = {{"bandwidth of network interfaces", "dimensions", nic, RLT_PLOT_COUNT,
                                 RLT_PLOT_NUMBER, lines[0], a->u->n_works},
-                               {"cost of the network", "dimensions", "$", RLT_PLOT_NUMBER, RLT_PLOT_NUMBER,
-                                lines[1], a->u->n_works}};
+                               {"cost of the network", "dimensions", "all accelerators", RLT_PLOT_COUNT,
+                                RLT_PLOT_DOLLARS, lines[1], a->u->n_works}};
     return rlt_plot_write(path, "What each added dimension saves at equal iteration time", panels, 2, 2, err);
 }
 
