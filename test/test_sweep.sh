@@ -146,6 +146,26 @@ says "compare: no such point" 2 "no point of this number or name" compare "$tmp/
 sweep query "$tmp/1.db" -f csv --where 'status = 0 and (select sum(count) from link l where l.point = points.point) = 16'
 expect "links: all 16 of every point that was run, in classes" "$(grep -c '' "$tmp/out")" 543
 says "the same inputs only" 3 "holds another study" tools/sweep/examples/replay.json --db "$tmp/1.db"
+# Tables for people: nothing that no row has, units, what was asked for beside the axes.
+sweep top "$tmp/1.db" -n 1
+expect "table: columns" "$(head -1 "$tmp/out" | tr -s ' ' ' ' | cut -d' ' -f1-6)" "point bw algorithm slow time_ps busiest_utilization"
+grep -qE 'error|memory_bytes|status' "$tmp/out" && verdict "table: no empty columns" "there are" || verdict "table: no empty columns" ""
+grep -qE ' [0-9.]+ (us|ms) .* [0-9.]+ [KMG]iB' "$tmp/out" && verdict "table: times and sizes have units" "" || verdict "table: times and sizes have units" "no"
+sweep query "$tmp/1.db" -c bw,time_ps -f csv --where 'point = 0'
+expect "columns chosen" "$(cat "$tmp/out")" "bw,time_ps
+5GB/s,$(t 0)"
+says "columns: an unknown one" 2 "no column 'tim_ps'; did you mean 'time_ps'?" query "$tmp/1.db" -c bw,tim_ps
+sweep compare "$tmp/1.db" 0 522
+grep -qE '^--topology /dims/0/bandwidth +5GB/s +500GB/s ' "$tmp/out" && verdict "compare: where topologies differ" "" || verdict "compare: where topologies differ" "no"
+cat >"$tmp/zip.json" <<'J'
+{"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": {"dims": [{"shape": "switch", "size": 2, "bandwidth": "5GB/s", "latency": "1us"}]}},
+ "axes": [{"name": "speed", "pointers": ["/topology/dims/0/bandwidth", "/compute-scale"], "values": [["5GB/s", 1], ["9GB/s", 2]]}]}
+J
+sweep "$tmp/zip.json" --db "$tmp/zip.db"
+says "table: values of zipped axes" 0 "bandwidth=9GB/s,compute-scale=2" query "$tmp/zip.db"
+says "csv: values of zipped axes" 0 '"[""9GB/s"",2]"' query "$tmp/zip.db" -f csv
+sweep sensitivity "$tmp/1.db"
+grep -qE '^bw +30 +[0-9.]+ +[0-9.]+ [mu]s +[0-9.]+ [mu]s$' "$tmp/out" && verdict "sensitivity: means are times" "" || verdict "sensitivity: means are times" "no"
 says "no database" 5 "cannot be opened" query "$tmp/none.db"
 says "not a database" 3 "is no database of a sweep" query "$study"
 says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"

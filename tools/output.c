@@ -46,38 +46,52 @@ void rlt_column_widen(rlt_column *c, const char *cell)
     c->width = length > c->width ? length : c->width;
 }
 
-/* A cell for people. */
-static void human(const rlt_column *c, const rlt_value *v, char *cell)
+/* So many digits in all, and all before the point. */
+static void with_digits(char *cell, size_t size, int digits, double value)
+{
+    int before = 0;
+    for (double x = fabs(value); x >= 1 && before < digits; x /= 10)
+        before++;
+    if (fabs(value) < 1e-3 || before == 0)
+        snprintf(cell, size, "%.*g", digits, value);
+    else
+        snprintf(cell, size, "%.*f", digits - before, value);
+}
+
+void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *cell, size_t size)
 {
     if (v->absent) {
-        snprintf(cell, CELL, "-");
+        snprintf(cell, size, "-");
         return;
     }
     switch (c->kind) {
     case RLT_COL_TEXT:
-        snprintf(cell, CELL, "%s", v->text);
+        snprintf(cell, size, "%s", v->text);
         rlt_make_printable(cell);
         break;
     case RLT_COL_COUNT:
-        snprintf(cell, CELL, "%llu", (unsigned long long)v->count);
+        snprintf(cell, size, "%llu", (unsigned long long)v->count);
         break;
     case RLT_COL_TIME:
         if (c->unit && strcmp(c->unit, "us") == 0) /* six digits suffice for people: CSV is exact */
-            snprintf(cell, CELL, "%.2f", (double)v->time / 1e6);
+            snprintf(cell, size, "%.2f", (double)v->time / 1e6);
         else
-            rlt_format_duration(cell, CELL, v->time);
+            rlt_format_duration(cell, size, v->time);
         break;
     case RLT_COL_SIZE:
-        rlt_format_size(cell, CELL, v->count);
+        rlt_format_size(cell, size, v->count);
         break;
     case RLT_COL_RATE:
-        rlt_format_rate(cell, CELL, v->count);
+        rlt_format_rate(cell, size, v->count);
         break;
     case RLT_COL_REAL:
-        snprintf(cell, CELL, "%.*f", c->decimals, v->real);
+        if (c->decimals < 0)
+            with_digits(cell, size, -c->decimals, v->real);
+        else
+            snprintf(cell, size, "%.*f", c->decimals, v->real);
         break;
     case RLT_COL_PERCENT:
-        snprintf(cell, CELL, "%.*f", c->decimals, v->real * 100);
+        snprintf(cell, size, "%.*f", c->decimals, v->real * 100);
         if (cell[0] == '-' && strspn(cell + 1, "0.") == strlen(cell + 1))
             memmove(cell, cell + 1, strlen(cell)); /* no zero below zero */
         break;
@@ -242,7 +256,7 @@ static void table_row(rlt_table *t, const rlt_value *values)
     uint32_t k = 0;
     for (uint32_t i = 0; i < t->n; i++)
         if (t->columns[i].title) {
-            human(&t->columns[i], &values[i], text[k]);
+            rlt_cell_text(&t->columns[i], &values[i], text[k], sizeof text[k]);
             cells[k] = text[k];
             k++;
         }

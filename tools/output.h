@@ -34,7 +34,7 @@ typedef struct rlt_column {
     const char *unit;  /* second line of the heading; may be NULL */
     rlt_column_kind kind;
     int width;    /* in tables; 0: as wide as its widest cell (rows then wait for the end) */
-    int decimals; /* of REAL and PERCENT in tables; CSV and JSON have six */
+    int decimals; /* of REAL and PERCENT in tables; below 0: so many digits in all; CSV and JSON have six */
 } rlt_column;
 
 /* At least as wide as this cell. */
@@ -70,6 +70,9 @@ static inline rlt_value rlt_absent(void)
 {
     return (rlt_value){.count = 0, .absent = true};
 }
+
+/* A cell of a table for people; size at least 512. */
+void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *buffer, size_t size);
 
 typedef struct rlt_table {
     rlt_format format;

@@ -91,6 +91,8 @@ int rlt_run_loggops(const rlt_parsed *args, const rlt_run_settings *s, rlt_error
 
 /* Two runs side by side. */
 int rlt_run_compare(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
+/* "+1.2 ms": what b takes beside a. */
+char *rlt_format_difference(char *buffer, size_t size, rlt_time a, rlt_time b);
 
 extern const rlt_option rlt_workload_options[]; /* offsets in rlt_run_settings */
 /* What of the workload's settings does not go together. RLT_EUSAGE. */

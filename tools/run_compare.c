@@ -182,14 +182,21 @@ static const rlt_column columns[] = {
     {"share", "of the whole difference", "%", RLT_COL_PERCENT, 24, 1},
 };
 
+char *rlt_format_difference(char *buffer, size_t size, rlt_time a, rlt_time b)
+{
+    rlt_time d = b - a;
+    buffer[0] = d < 0 ? '-' : '+';
+    rlt_format_duration(buffer + 1, size - 1, d < 0 ? -d : d);
+    return buffer;
+}
+
 static void row(rlt_table *t, const char *name, rlt_time a, rlt_time b, rlt_time whole)
 {
     char first[32], second[32], difference[40];
     rlt_time d = b - a;
     rlt_format_duration(first, sizeof first, a);
     rlt_format_duration(second, sizeof second, b);
-    difference[0] = d < 0 ? '-' : '+';
-    rlt_format_duration(difference + 1, sizeof difference - 1, d < 0 ? -d : d);
+    rlt_format_difference(difference, sizeof difference, a, b);
     rlt_value v[] = {rlt_text(name), rlt_text(first), rlt_text(second), rlt_text(difference),
                      whole ? rlt_real((double)d / (double)whole) : rlt_absent()};
     rlt_table_row(t, v);

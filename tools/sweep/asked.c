@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A database opened to be asked, and rows as tables, CSV and JSON lines. */
+/* A database opened to be asked. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/file.h"
-#include "tools/message.h"
+#include "sim/words.h"
 #include "tools/sweep/queries.h"
 
 static const char *const own_columns[] = {"point", "name", "replica", "status", "error", NULL};
+enum { OWN_COLUMNS = sizeof own_columns / sizeof *own_columns - 1 };
 
 int rlt_asked_column(const char *name, const char *where, rlt_error *err)
 {
@@ -29,17 +29,48 @@ static int add_text(rlt_asked *a, char ***list, uint32_t *n, const char *text, r
     return more[(*n)++] ? 0 : rlt_nomem(err);
 }
 
+/* What tells a zipped axis' pointers apart: their last parts, or as many as it takes. */
+static int name_parts(rlt_asked *a, rlt_asked_axis *x, rlt_json pointers, rlt_error *err)
+{
+    x->parts = rlt_arena_array(&a->arena, rlt_json_count(pointers), sizeof *x->parts);
+    if (!x->parts)
+        return rlt_nomem(err);
+    bool same = true;
+    for (uint32_t depth = 1; same && depth < 16; depth++) {
+        x->n_parts = 0;
+        same = false;
+        for (rlt_json v = rlt_json_first(pointers); rlt_json_is(v); v = rlt_json_next(v)) {
+            const char *pointer = rlt_json_string(v), *part = pointer + strlen(pointer);
+            for (uint32_t k = 0; k < depth && part > pointer; k++)
+                while (part > pointer && *--part != '/')
+                    ;
+            for (uint32_t k = 0; k < x->n_parts; k++)
+                same |= strcmp(x->parts[k], part + 1) == 0;
+            if (!(x->parts[x->n_parts++] = rlt_arena_strdup(&a->arena, part + (*part == '/'))))
+                return rlt_nomem(err);
+        }
+    }
+    return 0;
+}
+
 /* An axis is a column of its name, or "axis_NAME" where another column has that. */
 static int see_axis(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
 {
     rlt_asked *a = ctx;
-    char name[200];
+    rlt_json_doc *doc = NULL;
     bool taken = rlt_figure_find(c[0].text, NULL) != RLT_FIGURES;
     (void)n;
     for (int i = 0; own_columns[i]; i++)
         taken |= strcmp(own_columns[i], c[0].text) == 0;
-    snprintf(name, sizeof name, "%s%.180s", taken ? "axis_" : "", c[0].text);
-    return add_text(a, &a->axes, &a->n_axes, name, err);
+    if (a->n_axes == RLT_SWEEP_AXES)
+        return rlt_fail(err, RLT_ESCHEMA, NULL, "has more than %d axes", RLT_SWEEP_AXES);
+    rlt_asked_axis *x = &a->axes[a->n_axes++];
+    x->name = rlt_arena_printf(&a->arena, "%s%s", taken ? "axis_" : "", c[0].text);
+    int rc = x->name ? rlt_json_parse("axis", c[1].text, strlen(c[1].text), &doc, err) : rlt_nomem(err);
+    if (!rc && rlt_json_count(rlt_json_root(doc)) > 1)
+        rc = name_parts(a, x, rlt_json_root(doc), err);
+    rlt_json_free(doc);
+    return rc;
 }
 
 static int see_column(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
@@ -85,7 +116,7 @@ static int make_view(rlt_asked *a, rlt_error *err)
         fprintf(f,
                 "(SELECT v FROM temp.axis_value WHERE axis=%u AND i=json_extract(p.coordinates,'$[%u]')) AS ",
                 i, i);
-        put_name(f, a->axes[i]);
+        put_name(f, a->axes[i].name);
         fputs(", ", f);
     }
     fputs("p.replica, p.status, p.error", f);
@@ -110,7 +141,7 @@ int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err)
     int rc = rlt_store_open(db, RLT_STORE_READ, &a->store, err);
     if (rc)
         return rc;
-    if (rlt_store_query(a->store, "SELECT name FROM axis ORDER BY axis", see_axis, a, &why))
+    if (rlt_store_query(a->store, "SELECT name, pointers FROM axis ORDER BY axis", see_axis, a, &why))
         return rlt_fail(err, RLT_ESCHEMA, db, "is no database of a sweep: %s", why.what);
     if ((rc =
              rlt_store_query(a->store, "SELECT j.value FROM study, json_each(study.columns) j ORDER BY j.key",
@@ -135,151 +166,85 @@ void rlt_asked_close(rlt_asked *a)
     *a = (rlt_asked){0};
 }
 
-char *rlt_asked_select(rlt_asked *a)
+/* A column of the view by name, as the view spells it; NULL with the nearest one. */
+static const char *find_column(const rlt_asked *a, const char *name, size_t length, rlt_error *err)
 {
-    char *text = NULL, *kept = NULL;
+    char word[100];
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    rlt_nearest near = rlt_nearest_to(word);
+    for (uint32_t i = 0; i < a->n_axes + RLT_FIGURES + OWN_COLUMNS; i++) {
+        uint32_t k = i - a->n_axes;
+        const char *known = i < a->n_axes     ? a->axes[i].name
+                            : k < OWN_COLUMNS ? own_columns[k]
+                                              : rlt_figure_infos[k - OWN_COLUMNS].name;
+        if (strcmp(known, word) == 0)
+            return known;
+        rlt_nearest_try(&near, known);
+    }
+    rlt_fail(err, RLT_EUSAGE, "--columns", "no column '%s'%s%s%s", word, near.best ? "; did you mean '" : "",
+             near.best ? near.best : "", near.best ? "'?" : "");
+    return NULL;
+}
+
+static bool is_listed(char *const *list, uint32_t n, const char *name)
+{
+    uint32_t i = 0;
+    while (i < n && strcmp(list[i], name) != 0)
+        i++;
+    return i < n;
+}
+
+static void add_name(FILE *f, const char *name)
+{
+    fputs(ftell(f) ? ", " : "", f);
+    put_name(f, name);
+}
+
+static int put_chosen(const rlt_asked *a, const char *chosen, FILE *f, rlt_error *err)
+{
     size_t length;
+    const char *item;
+    while (chosen && (item = rlt_next_item(&chosen, ',', &length))) {
+        const char *name = find_column(a, item, length, err);
+        if (!name)
+            return RLT_EUSAGE;
+        add_name(f, name);
+    }
+    return 0;
+}
+
+/* For people what was asked for stands beside the axes. */
+static void put_usual(const rlt_asked *a, bool people, FILE *f)
+{
+    add_name(f, "point");
+    add_name(f, "name");
+    for (uint32_t i = 0; i < a->n_axes; i++)
+        add_name(f, a->axes[i].name);
+    for (uint32_t i = 0; i < a->n_objectives && people; i++)
+        add_name(f, a->objectives[i]);
+    add_name(f, "replica");
+    add_name(f, "status");
+    add_name(f, "error");
+    for (uint32_t i = 0; i < a->n_columns; i++)
+        if (!people || !is_listed(a->objectives, a->n_objectives, a->columns[i]))
+            add_name(f, a->columns[i]);
+}
+
+int rlt_asked_select(rlt_asked *a, const char *chosen, bool people, char **out, rlt_error *err)
+{
+    char *text = NULL;
+    size_t length;
+    int rc = 0;
     FILE *f = open_memstream(&text, &length);
     if (!f)
-        return NULL;
-    fputs("point, name", f);
-    for (uint32_t i = 0; i < a->n_axes; i++) {
-        fputs(", ", f);
-        put_name(f, a->axes[i]);
-    }
-    fputs(", replica, status, error", f);
-    for (uint32_t i = 0; i < a->n_columns; i++)
-        fprintf(f, ", %s", a->columns[i]);
-    if (!fclose(f))
-        kept = rlt_arena_strdup(&a->arena, text);
-    free(text);
-    return kept;
-}
-
-typedef struct writer {
-    rlt_format format;
-    FILE *out;
-    rlt_table table;
-    rlt_column columns[128];
-    bool begun;
-    char cells[128][400], names[128][80];
-} writer;
-
-static void cell_text(const rlt_store_cell *c, char *buffer, size_t size)
-{
-    if (c->kind == RLT_CELL_INTEGER)
-        snprintf(buffer, size, "%lld", (long long)c->integer);
-    else if (c->kind == RLT_CELL_REAL)
-        snprintf(buffer, size, "%.15g", c->real);
-    else
-        snprintf(buffer, size, "%s", c->kind == RLT_CELL_TEXT ? c->text : "");
-}
-
-static void put_csv(FILE *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\n\r")) {
-        fputs(text, out);
-        return;
-    }
-    putc('"', out);
-    for (; *text; text++)
-        fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
-    putc('"', out);
-}
-
-static int write_csv(writer *w, const rlt_store_cell *c, uint32_t n)
-{
-    for (uint32_t i = 0; i < n && !w->begun; i++) {
-        fputs(i ? "," : "", w->out);
-        put_csv(w->out, c[i].name);
-    }
-    if (!w->begun)
-        putc('\n', w->out);
-    w->begun = true;
-    for (uint32_t i = 0; i < n; i++) {
-        char text[400];
-        cell_text(&c[i], text, sizeof text);
-        fputs(i ? "," : "", w->out);
-        put_csv(w->out, c[i].kind == RLT_CELL_TEXT ? c[i].text : text);
-    }
-    putc('\n', w->out);
-    return 0;
-}
-
-static int write_json(writer *w, const rlt_store_cell *c, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        char text[400];
-        cell_text(&c[i], text, sizeof text);
-        putc(i ? ',' : '{', w->out);
-        rlt_tree_write_string(c[i].name, w->out);
-        putc(':', w->out);
-        if (c[i].kind == RLT_CELL_TEXT)
-            rlt_tree_write_string(c[i].text, w->out);
-        else
-            fputs(c[i].kind == RLT_CELL_NULL ? "null" : text, w->out);
-    }
-    fputs("}\n", w->out);
-    return 0;
-}
-
-static bool is_duration(const char *name)
-{
-    size_t n = strlen(name);
-    return n > 3 && strcmp(name + n - 3, "_ps") == 0;
-}
-
-static int write_table(writer *w, const rlt_store_cell *c, uint32_t n)
-{
-    rlt_value values[RLT_MAX_COLUMNS];
-    n = n < RLT_MAX_COLUMNS ? n : RLT_MAX_COLUMNS;
-    for (uint32_t i = 0; i < n && !w->begun; i++)
-        snprintf(w->names[i], sizeof w->names[i], "%s", c[i].name);
-    for (uint32_t i = 0; i < n && !w->begun; i++)
-        w->columns[i] = (rlt_column){.name = w->names[i],
-                                     .title = w->names[i],
-                                     .kind = is_duration(c[i].name) ? RLT_COL_TIME : RLT_COL_TEXT};
-    if (!w->begun)
-        rlt_table_begin(&w->table, RLT_FORMAT_TABLE, w->columns, n, w->out, NULL);
-    w->begun = true;
-    for (uint32_t i = 0; i < n; i++) {
-        cell_text(&c[i], w->cells[i], sizeof w->cells[i]);
-        if (c[i].kind == RLT_CELL_REAL)
-            snprintf(w->cells[i], sizeof w->cells[i], "%.4g", c[i].real);
-        values[i] = c[i].kind == RLT_CELL_NULL           ? rlt_absent()
-                    : w->columns[i].kind == RLT_COL_TIME ? rlt_ps(c[i].integer)
-                                                         : rlt_text(w->cells[i]);
-    }
-    rlt_table_row(&w->table, values);
-    return 0;
-}
-
-static int write_row(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
-{
-    writer *w = ctx;
-    (void)err;
-    return w->format == RLT_FORMAT_CSV    ? write_csv(w, c, n)
-           : w->format == RLT_FORMAT_JSON ? write_json(w, c, n)
-                                          : write_table(w, c, n);
-}
-
-int rlt_asked_write(rlt_asked *a, const char *sql, const char *format, const char *path, rlt_error *err)
-{
-    rlt_file f = {0};
-    writer *w = calloc(1, sizeof *w);
-    if (!w)
         return rlt_nomem(err);
-    w->format = rlt_format_of(format);
-    int rc = rlt_file_open(&f, path, err);
-    w->out = f.stream;
-    if (!rc && (rc = rlt_store_query(a->store, sql, write_row, w, err)))
-        rlt_file_discard(&f);
-    if (!rc && w->begun && w->format == RLT_FORMAT_TABLE)
-        rc = rlt_table_end(&w->table, err);
-    if (!rc)
-        rc = rlt_file_close(&f, err);
+    if (chosen)
+        rc = put_chosen(a, chosen, f, err);
     else
-        rlt_file_discard(&f);
-    free(w);
-    return rc;
+        put_usual(a, people, f);
+    if (fclose(f) && !rc)
+        rc = rlt_nomem(err);
+    *out = rc ? NULL : rlt_arena_strdup(&a->arena, text);
+    free(text);
+    return rc || *out ? rc : rlt_nomem(err);
 }

@@ -6,7 +6,7 @@
 #include "sim/time.h"
 #include "sim/units.h"
 #include "tools/file.h"
-#include "tools/settings.h"
+#include "tools/run.h"
 #include "tools/sweep/queries.h"
 
 typedef struct compare_settings {
@@ -109,74 +109,176 @@ static int options_of(const rlt_sweep_study *st, side *s, rlt_arena *arena, rlt_
     return rlt_sweep_options(st, &p, arena, &s->texts, err);
 }
 
-/* All texts of an option, separated by blanks. */
-static void join(const rlt_option_texts *t, uint32_t option, char *buffer, size_t size)
+/* All texts of an option, separated by blanks; "" where it is not given. */
+static const char *join(const rlt_option_texts *t, uint32_t option, rlt_arena *arena)
 {
-    size_t used = 0;
-    buffer[0] = '\0';
-    for (uint32_t i = 0; i < t->n; i++)
-        if (t->items[i].option == option && used < size)
-            used += (size_t)snprintf(buffer + used, size - used, "%s%s", used ? " " : "",
-                                     t->items[i].text[0] ? t->items[i].text : "on");
+    const char *all = "";
+    for (uint32_t i = 0; i < t->n && all; i++)
+        if (t->items[i].option == option)
+            all = rlt_arena_printf(arena, "%s%s%s", all, *all ? " " : "",
+                                   t->items[i].text[0] ? t->items[i].text : "on");
+    return all;
 }
 
-static const rlt_column columns[] = {
+/* In a table times have their difference beside; CSV and JSON have numbers that one can count with. */
+enum { WHAT, FIRST, SECOND, DIFFERENCE, RATIO, COLUMNS };
+static const rlt_column columns[COLUMNS] = {
     {"what", "what", NULL, RLT_COL_TEXT, 0, 0},
     {"first", "first", NULL, RLT_COL_TEXT, 0, 0},
     {"second", "second", NULL, RLT_COL_TEXT, 0, 0},
+    {NULL, "difference", NULL, RLT_COL_TEXT, 0, 0},
     {"ratio", "second / first", NULL, RLT_COL_REAL, 14, 4},
 };
 
-static void put_options(rlt_table *t, const rlt_sweep_study *st, const side *a, const side *b)
+static void put_texts(rlt_table *t, const char *what, const char *first, const char *second)
 {
-    const rlt_option *o;
-    for (uint32_t i = 0; (o = rlt_option_at(st->command->options, i, NULL)); i++) {
-        char first[600], second[600], name[80];
-        join(&a->texts, i, first, sizeof first);
-        join(&b->texts, i, second, sizeof second);
-        if (strcmp(first, second) == 0)
-            continue;
-        snprintf(name, sizeof name, "--%s", o->name);
-        rlt_value v[] = {rlt_text(name), rlt_text(first[0] ? first : "-"), rlt_text(second[0] ? second : "-"),
-                         rlt_absent()};
-        rlt_table_row(t, v);
-    }
+    rlt_value v[COLUMNS] = {rlt_text(what), rlt_text(first[0] ? first : "-"),
+                            rlt_text(second[0] ? second : "-"), rlt_text(""), rlt_absent()};
+    rlt_table_row(t, v);
 }
 
-static void figure_text(const side *s, int f, char *buffer, size_t size)
+typedef struct difference {
+    rlt_table *table;
+    rlt_arena *arena;
+    rlt_error *err;
+} difference;
+
+/* A scalar as it is, the rest as JSON. */
+static const char *text_of(const difference *d, const rlt_json_tree *v)
+{
+    char *made = NULL, *kept = NULL;
+    size_t length;
+    if (!v)
+        return "-";
+    if (v->kind == RLT_TREE_STRING || v->kind == RLT_TREE_NUMBER)
+        return v->text;
+    FILE *f = open_memstream(&made, &length);
+    if (!f)
+        return NULL;
+    rlt_tree_write(v, NULL, f);
+    if (!fclose(f))
+        kept = rlt_arena_strdup(d->arena, made);
+    free(made);
+    return kept;
+}
+
+/* A row for each place in which two values differ. */
+static int put_places(const difference *d, const char *path, const rlt_json_tree *a, const rlt_json_tree *b)
+{
+    bool both = a && b && a->kind == b->kind;
+    int rc = 0;
+    if (both && rlt_tree_same(a, b))
+        return 0;
+    if (!both || (a->kind != RLT_TREE_OBJECT && a->kind != RLT_TREE_ARRAY)) {
+        const char *first = text_of(d, a), *second = text_of(d, b);
+        if (!first || !second)
+            return rlt_nomem(d->err);
+        put_texts(d->table, path, first, second);
+        return 0;
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t i = 0;
+        for (const rlt_json_tree *c = pass ? b->first : a->first; c && !rc; c = c->next, i++) {
+            const rlt_json_tree *other = pass ? a : b;
+            other = c->key ? rlt_tree_get(other, c->key) : rlt_tree_at(other, i);
+            if (pass && other)
+                continue;
+            char *place = c->key ? rlt_arena_printf(d->arena, "%s/%s", path, c->key)
+                                 : rlt_arena_printf(d->arena, "%s/%u", path, i);
+            rc = place ? put_places(d, place, pass ? other : c, pass ? c : other) : rlt_nomem(d->err);
+        }
+    }
+    return rc;
+}
+
+/* Two objects, such as topologies: only where they differ. */
+static int put_objects(const difference *d, const char *name, const char *const texts[2], bool *done)
+{
+    rlt_json_doc *docs[2] = {NULL, NULL};
+    rlt_json_tree *trees[2] = {NULL, NULL};
+    rlt_error ignored = {0};
+    int rc = 0;
+    for (int k = 0; k < 2 && !rc; k++)
+        if (!(rc = rlt_json_parse(name, texts[k], strlen(texts[k]), &docs[k], &ignored)))
+            rc = rlt_tree_make(d->arena, rlt_json_root(docs[k]), &trees[k], &ignored);
+    *done = rc == 0;
+    char *path = rc ? NULL : rlt_arena_printf(d->arena, "%s ", name);
+    if (!rc)
+        rc = path ? put_places(d, path, trees[0], trees[1]) : rlt_nomem(d->err);
+    for (int k = 0; k < 2; k++)
+        rlt_json_free(docs[k]);
+    return *done ? rc : 0;
+}
+
+static int put_options(const difference *d, const rlt_sweep_study *st, const side *sides)
+{
+    const rlt_option *o;
+    int rc = 0;
+    for (uint32_t i = 0; (o = rlt_option_at(st->command->options, i, NULL)) && !rc; i++) {
+        const char *given[2] = {join(&sides[0].texts, i, d->arena), join(&sides[1].texts, i, d->arena)};
+        char name[80];
+        bool done = false;
+        if (!given[0] || !given[1])
+            return rlt_nomem(d->err);
+        if (strcmp(given[0], given[1]) == 0)
+            continue;
+        snprintf(name, sizeof name, "--%s", o->name);
+        if (d->table->format == RLT_FORMAT_TABLE && o->inline_json && given[0][0] == '{' &&
+            given[1][0] == '{')
+            rc = put_objects(d, name, given, &done);
+        if (!done)
+            put_texts(d->table, name, given[0], given[1]);
+    }
+    return rc;
+}
+
+static double number_of(const rlt_store_cell *c)
+{
+    return c->kind == RLT_CELL_INTEGER ? (double)c->integer : c->kind == RLT_CELL_REAL ? c->real : 0;
+}
+
+static void figure_text(const side *s, int f, bool people, char *buffer, size_t size)
 {
     const rlt_store_cell *c = &s->figures[f];
-    if (c->kind == RLT_CELL_INTEGER)
-        snprintf(buffer, size, "%lld", (long long)c->integer);
-    else if (c->kind == RLT_CELL_REAL)
-        snprintf(buffer, size, "%.15g", c->real);
-    else
+    rlt_column shape = rlt_figure_column((rlt_figure)f);
+    if (c->kind == RLT_CELL_NULL || c->kind == RLT_CELL_TEXT) {
         snprintf(buffer, size, "%s", c->kind == RLT_CELL_TEXT ? s->busiest : "-");
+    } else if (people) {
+        rlt_value v = rlt_figure_value(&shape, c->kind == RLT_CELL_REAL, c->integer, c->real);
+        rlt_cell_text(&shape, &v, buffer, size);
+        if (shape.unit)
+            snprintf(buffer + strlen(buffer), size - strlen(buffer), " %s", shape.unit);
+    } else if (c->kind == RLT_CELL_INTEGER) {
+        snprintf(buffer, size, "%lld", (long long)c->integer);
+    } else {
+        snprintf(buffer, size, "%.15g", c->real);
+    }
 }
 
 static void put_figures(rlt_table *t, const side *a, const side *b)
 {
+    bool people = t->format == RLT_FORMAT_TABLE;
     for (int f = 0; f < RLT_FIGURES; f++) {
         const rlt_store_cell *x = &a->figures[f], *y = &b->figures[f];
-        char first[200], second[200];
+        char first[520], second[520], more[40] = "";
         if (x->kind == RLT_CELL_NULL && y->kind == RLT_CELL_NULL)
             continue;
-        double p = x->kind == RLT_CELL_INTEGER ? (double)x->integer : x->kind == RLT_CELL_REAL ? x->real : 0;
-        double q = y->kind == RLT_CELL_INTEGER ? (double)y->integer : y->kind == RLT_CELL_REAL ? y->real : 0;
-        figure_text(a, f, first, sizeof first);
-        figure_text(b, f, second, sizeof second);
-        rlt_value v[] = {rlt_text(rlt_figure_infos[f].name), rlt_text(first), rlt_text(second),
-                         p > 0 && q > 0 ? rlt_real(q / p) : rlt_absent()};
+        double p = number_of(x), q = number_of(y);
+        figure_text(a, f, people, first, sizeof first);
+        figure_text(b, f, people, second, sizeof second);
+        if (rlt_figure_column((rlt_figure)f).kind == RLT_COL_TIME && x->kind == RLT_CELL_INTEGER &&
+            y->kind == RLT_CELL_INTEGER)
+            rlt_format_difference(more, sizeof more, x->integer, y->integer);
+        rlt_value v[COLUMNS] = {rlt_text(rlt_figure_infos[f].name), rlt_text(first), rlt_text(second),
+                                rlt_text(more), p > 0 && q > 0 ? rlt_real(q / p) : rlt_absent()};
         rlt_table_row(t, v);
     }
-    if (a->status || b->status) {
-        rlt_value v[] = {rlt_text("error"), rlt_text(a->error), rlt_text(b->error), rlt_absent()};
-        rlt_table_row(t, v);
-    }
+    if (a->status || b->status)
+        put_texts(t, "error", a->error, b->error);
 }
 
 static int put_all(const rlt_sweep_study *st, const side *sides, const rlt_report_settings *report,
-                   rlt_error *err)
+                   rlt_arena *arena, rlt_error *err)
 {
     rlt_format format = rlt_format_of(report->format);
     rlt_file f = {0};
@@ -190,10 +292,11 @@ static int put_all(const rlt_sweep_study *st, const side *sides, const rlt_repor
                 (long long)sides[1].point, st->name);
     rlt_jw_init(&json, true);
     rlt_jw_array(&json, NULL);
-    rlt_table_begin(&t, format, columns, 4, f.stream, &json);
-    put_options(&t, st, &sides[0], &sides[1]);
+    rlt_table_begin(&t, format, columns, COLUMNS, f.stream, &json);
+    rc = put_options(&(difference){&t, arena, err}, st, sides);
     put_figures(&t, &sides[0], &sides[1]);
-    rc = rlt_table_end(&t, err);
+    int ended = rlt_table_end(&t, rc ? NULL : err);
+    rc = rc ? rc : ended;
     rlt_jw_end_array(&json);
     char *text = rlt_jw_finish(&json, NULL);
     if (format == RLT_FORMAT_JSON && text)
@@ -223,7 +326,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     for (int k = 0; k < 2 && !rc; k++)
         rc = options_of(&study, &sides[k], &a.arena, err);
     if (!rc)
-        rc = put_all(&study, sides, &s->report, err);
+        rc = put_all(&study, sides, &s->report, &a.arena, err);
     for (int k = 0; k < 2 && sides; k++)
         free(sides[k].texts.items);
     free(sides);

@@ -2,6 +2,7 @@
 /* The columns of a sweep's results. */
 #include "tools/sweep/figures.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,38 @@ const rlt_figure_info rlt_figure_infos[RLT_FIGURES] = {
     [RLT_FIG_BUSBW] = {"busbw_GBps", RLT_FIG_REAL},
     [RLT_FIG_BOUND] = {"bound_ps", RLT_FIG_INTEGER},
 };
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), k = strlen(end);
+    return n >= k && strcmp(name + n - k, end) == 0;
+}
+
+rlt_column rlt_figure_column(rlt_figure f)
+{
+    if (f == RLT_FIGURES || rlt_figure_infos[f].kind == RLT_FIG_TEXT)
+        return (rlt_column){.kind = RLT_COL_TEXT};
+    const char *name = rlt_figure_infos[f].name;
+    if (ends_with(name, "_ps"))
+        return (rlt_column){.kind = RLT_COL_TIME};
+    if (ends_with(name, "bytes"))
+        return (rlt_column){.kind = RLT_COL_SIZE};
+    if (ends_with(name, "utilization"))
+        return (rlt_column){.kind = RLT_COL_PERCENT, .unit = "%", .decimals = 1};
+    if (rlt_figure_infos[f].kind == RLT_FIG_REAL)
+        return (rlt_column){.kind = RLT_COL_REAL, .decimals = -4};
+    return (rlt_column){.kind = RLT_COL_COUNT};
+}
+
+rlt_value rlt_figure_value(const rlt_column *c, bool is_real, int64_t integer, double real)
+{
+    if (c->kind == RLT_COL_REAL || c->kind == RLT_COL_PERCENT)
+        return rlt_real(is_real ? real : (double)integer);
+    if (is_real && !(fabs(real) < 9.2e18))
+        return rlt_absent();
+    integer = is_real ? llround(real) : integer;
+    return c->kind == RLT_COL_TIME ? rlt_ps(integer) : rlt_count((uint64_t)integer);
+}
 
 void rlt_outcome_integer(rlt_outcome *o, rlt_figure f, int64_t value)
 {

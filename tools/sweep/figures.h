@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "sim/error.h"
+#include "tools/output.h"
 
 typedef enum rlt_figure {
     RLT_FIG_TIME,
@@ -35,6 +36,12 @@ typedef struct rlt_figure_info {
     rlt_figure_kind kind;
 } rlt_figure_info;
 extern const rlt_figure_info rlt_figure_infos[RLT_FIGURES];
+
+/* How a table shows it: times and sizes with a unit that fits, shares in per cent, rates with four digits.
+ * RLT_FIGURES: a text. The names are left to the caller. */
+rlt_column rlt_figure_column(rlt_figure f);
+/* A number for such a column, which is not one of texts. */
+rlt_value rlt_figure_value(const rlt_column *c, bool is_real, int64_t integer, double real);
 
 typedef struct rlt_link_figures {
     char id[168];

@@ -11,24 +11,35 @@
 
 typedef struct query_settings {
     rlt_report_settings report;
-    const char *where, *order, *by, *goal;
+    const char *columns, *where, *order, *by, *goal;
     uint64_t n;
 } query_settings;
 
 #define AT(field) .offset = offsetof(query_settings, field)
+#define COLUMNS                                                                                              \
+    {                                                                                                        \
+        "columns", 'c', RLT_OPT_TEXT, "LIST",                                                                \
+            "Which columns: axes, point, name, replica, status, error, and figures, such as bw,time_ps "     \
+            "(default: all; a table has none that is empty).",                                               \
+            AT(columns)                                                                                      \
+    }
 static const rlt_option query_options[] = {
     {"where", 'w', RLT_OPT_TEXT, "CONDITION",
      "Only rows for which this holds, an SQL expression over the columns: bw = '25GB/s' and time_ps < 2e10.",
      AT(where)},
     {"order", 0, RLT_OPT_TEXT, "COLUMNS",
      "Order of the rows, as SQL has it: time_ps desc (default: by number).", AT(order), .preset = "point"},
+    COLUMNS,
     {0}};
 static const rlt_option top_options[] = {
     {"by", 0, RLT_OPT_TEXT, "COLUMN", "What to order by (default: the study's first objective).", AT(by)},
     {"goal", 0, RLT_OPT_WORD, "GOAL", "Which are the best (default: as the study says, else min).", AT(goal),
      .words = "min|max"},
     {"number", 'n', RLT_OPT_COUNT, "N", "How many.", AT(n), .preset = "10", .min = 1},
+    COLUMNS,
     {0}};
+static const rlt_option pareto_options[] = {COLUMNS, {0}};
+#undef COLUMNS
 #undef AT
 #define FORMAT                                                                                               \
     {                                                                                                        \
@@ -36,14 +47,18 @@ static const rlt_option top_options[] = {
     }
 static const rlt_option_group query_groups[] = {{"Rows", query_options, 0}, FORMAT, {0}};
 static const rlt_option_group top_groups[] = {{"Rows", top_options, 0}, FORMAT, {0}};
-static const rlt_option_group pareto_groups[] = {FORMAT, {0}};
+static const rlt_option_group pareto_groups[] = {{"Rows", pareto_options, 0}, FORMAT, {0}};
 
-/* SELECT with the usual columns and a tail. */
+/* SELECT with the columns wanted and a tail. */
 static int select_rows(rlt_asked *a, const query_settings *s, const char *tail, rlt_error *err)
 {
-    char *columns = rlt_asked_select(a);
-    char *sql = columns ? rlt_arena_printf(&a->arena, "SELECT %s FROM points %s", columns, tail) : NULL;
-    return sql ? rlt_asked_write(a, sql, s->report.format, s->report.output, err) : rlt_nomem(err);
+    char *columns;
+    bool people = rlt_format_of(s->report.format) == RLT_FORMAT_TABLE;
+    int rc = rlt_asked_select(a, s->columns, people, &columns, err);
+    char *sql = rc ? NULL : rlt_arena_printf(&a->arena, "SELECT %s FROM points %s", columns, tail);
+    if (rc || !sql)
+        return rc ? rc : rlt_nomem(err);
+    return rlt_asked_write(a, sql, s->columns != NULL, s->report.format, s->report.output, err);
 }
 
 static int run_query(const rlt_parsed *args, void *settings, rlt_error *err)

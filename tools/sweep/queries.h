@@ -15,21 +15,29 @@ int rlt_sweep_status(const char *db, rlt_error *err) RLT_MUST_USE;
 
 /* A database opened to be asked: the study as it stands in it, and a view `points` with a column for each
  * axis beside those of point and result. */
+typedef struct rlt_asked_axis {
+    char *name;   /* of its column */
+    char **parts; /* of a zipped one: what its pointers are called for short */
+    uint32_t n_parts;
+} rlt_asked_axis;
 typedef struct rlt_asked {
     rlt_store *store;
-    char **axes, **columns; /* names */
-    bool *max;              /* goal of objective i */
+    rlt_asked_axis axes[RLT_SWEEP_AXES];
+    char **columns; /* names */
+    bool *max;      /* goal of objective i */
     char **objectives;
     uint32_t n_axes, n_columns, n_objectives;
     rlt_arena arena;
 } rlt_asked;
 int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err) RLT_MUST_USE;
 void rlt_asked_close(rlt_asked *a);
-/* Runs a query and writes its rows, "table", "csv" or "json" (JSON lines). */
-int rlt_asked_write(rlt_asked *a, const char *sql, const char *format, const char *path,
+/* Runs a query and writes its rows, "table", "csv" or "json" (JSON lines). A table leaves out what no row
+ * has, unless `all`. */
+int rlt_asked_write(rlt_asked *a, const char *sql, bool all, const char *format, const char *path,
                     rlt_error *err) RLT_MUST_USE;
-/* "point", name, axes, replica, status, error, and the columns; as a list for SELECT. */
-char *rlt_asked_select(rlt_asked *a);
+/* What stands behind SELECT: the columns of a list, "bw,time_ps"; NULL: "point", name, axes, replica, status,
+ * error, and the study's, its objectives behind the axes for people. RLT_EUSAGE with the nearest one. */
+int rlt_asked_select(rlt_asked *a, const char *chosen, bool people, char **out, rlt_error *err) RLT_MUST_USE;
 /* A column of results by name, for a statement. RLT_EUSAGE with the nearest one. */
 int rlt_asked_column(const char *name, const char *where, rlt_error *err) RLT_MUST_USE;
 

@@ -86,13 +86,23 @@ static int find_effects(rlt_asked *a, const char *by, whole *w, effect *effects,
     return rc;
 }
 
-static const rlt_column columns[] = {
-    {"axis", "axis", NULL, RLT_COL_TEXT, 0, 0},
-    {"values", "values", NULL, RLT_COL_COUNT, 6, 0},
-    {"share", "share of variance", "%", RLT_COL_PERCENT, 17, 1},
-    {"lowest_mean", "lowest mean", NULL, RLT_COL_REAL, 18, 3},
-    {"highest_mean", "highest mean", NULL, RLT_COL_REAL, 18, 3},
-};
+/* Means as figures of that column are shown; in CSV and JSON as they are. */
+static void make_columns(const char *by, bool people, rlt_column columns[5])
+{
+    static const rlt_column usual[] = {
+        {"axis", "axis", NULL, RLT_COL_TEXT, 0, 0},
+        {"values", "values", NULL, RLT_COL_COUNT, 6, 0},
+        {"share", "share of variance", "%", RLT_COL_PERCENT, 17, 1},
+        {"lowest_mean", "lowest mean", NULL, RLT_COL_REAL, 18, 3},
+        {"highest_mean", "highest mean", NULL, RLT_COL_REAL, 18, 3},
+    };
+    memcpy(columns, usual, sizeof usual);
+    for (int i = 3; i < 5 && people; i++) {
+        columns[i] = rlt_figure_column(rlt_figure_find(by, NULL));
+        columns[i].title = usual[i].title;
+        columns[i].width = usual[i].width;
+    }
+}
 
 /* The axis with the greatest share first. */
 static void put_rows(rlt_table *t, const rlt_asked *a, const whole *w, effect *effects)
@@ -104,8 +114,9 @@ static void put_rows(rlt_table *t, const rlt_asked *a, const whole *w, effect *e
             if (effects[i].between > effects[best].between)
                 best = i;
         double share = w->squares > 0 ? effects[best].between / w->squares : 0;
-        rlt_value v[] = {rlt_text(a->axes[best]), rlt_count(effects[best].values), rlt_real(share),
-                         rlt_real(effects[best].lowest), rlt_real(effects[best].highest)};
+        rlt_value v[] = {rlt_text(a->axes[best].name), rlt_count(effects[best].values), rlt_real(share),
+                         rlt_figure_value(&t->columns[3], true, 0, effects[best].lowest),
+                         rlt_figure_value(&t->columns[4], true, 0, effects[best].highest)};
         rlt_table_row(t, v);
         rest -= share;
         effects[best].between = -1;
@@ -125,6 +136,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_table t;
     rlt_file f = {0};
     rlt_jw json;
+    rlt_column columns[5];
     int rc = rlt_asked_open(&a, args->operands[0], err);
     if (!rc && s->by)
         rc = rlt_asked_column(s->by, "--by", err);
@@ -133,6 +145,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
         rc = find_effects(&a, by, &w, effects, err);
     if (!rc && w.n < 2)
         rc = rlt_fail(err, RLT_ESCHEMA, args->operands[0], "fewer than two points of its axes have a %s", by);
+    if (!rc)
+        make_columns(by, format == RLT_FORMAT_TABLE, columns);
     if (!rc && format == RLT_FORMAT_JSON) {
         rlt_jw_init(&json, true);
         rlt_jw_object(&json, NULL);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of a sweep's database as a table for people, as CSV, and as JSON lines. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/mem.h"
+#include "tools/file.h"
+#include "tools/message.h"
+#include "tools/sweep/queries.h"
+
+enum { MAX_COLUMNS = 128, MAX_VALUES = 1 << 28 };
+
+typedef struct column {
+    const char *name;
+    const rlt_asked_axis *zipped; /* NULL: not such an axis */
+    rlt_column shape;             /* in a table */
+    bool told;                    /* some row has something in it */
+} column;
+
+typedef struct writer {
+    const rlt_asked *asked;
+    rlt_format format;
+    FILE *out;
+    rlt_arena arena;
+    column columns[MAX_COLUMNS];
+    uint32_t n;
+    rlt_value *values; /* of a table, by row */
+    uint32_t n_values, values_capacity;
+} writer;
+
+static void cell_text(const rlt_store_cell *c, char *buffer, size_t size)
+{
+    if (c->kind == RLT_CELL_INTEGER)
+        snprintf(buffer, size, "%lld", (long long)c->integer);
+    else if (c->kind == RLT_CELL_REAL)
+        snprintf(buffer, size, "%.15g", c->real);
+    else
+        snprintf(buffer, size, "%s", c->kind == RLT_CELL_TEXT ? c->text : "");
+}
+
+static void put_csv(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, out);
+        return;
+    }
+    putc('"', out);
+    for (; *text; text++)
+        fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
+    putc('"', out);
+}
+
+static void write_csv(writer *w, const rlt_store_cell *c, uint32_t n)
+{
+    for (uint32_t i = 0; i < n && !w->n; i++) {
+        fputs(i ? "," : "", w->out);
+        put_csv(w->out, c[i].name);
+    }
+    if (!w->n)
+        putc('\n', w->out);
+    w->n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        char text[64];
+        fputs(i ? "," : "", w->out);
+        if (c[i].kind != RLT_CELL_TEXT)
+            cell_text(&c[i], text, sizeof text);
+        put_csv(w->out, c[i].kind == RLT_CELL_TEXT ? c[i].text : text);
+    }
+    putc('\n', w->out);
+}
+
+static void write_json(writer *w, const rlt_store_cell *c, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        char text[64];
+        putc(i ? ',' : '{', w->out);
+        rlt_tree_write_string(c[i].name, w->out);
+        putc(':', w->out);
+        if (c[i].kind == RLT_CELL_TEXT) {
+            rlt_tree_write_string(c[i].text, w->out);
+            continue;
+        }
+        cell_text(&c[i], text, sizeof text);
+        fputs(c[i].kind == RLT_CELL_NULL ? "null" : text, w->out);
+    }
+    fputs("}\n", w->out);
+}
+
+/* "tp=2,pp=1" of [2,1]. */
+static char *zipped_text(writer *w, const rlt_asked_axis *x, const char *json)
+{
+    rlt_json_doc *doc = NULL;
+    rlt_error ignored = {0};
+    rlt_json_tree *list = NULL;
+    char *made = NULL, *kept = NULL;
+    size_t length;
+    uint32_t i = 0;
+    FILE *f = NULL;
+    if (!rlt_json_parse("axis", json, strlen(json), &doc, &ignored) &&
+        !rlt_tree_make(&w->arena, rlt_json_root(doc), &list, &ignored))
+        f = open_memstream(&made, &length);
+    for (const rlt_json_tree *t = f ? list->first : NULL; t && i < x->n_parts; t = t->next, i++) {
+        fprintf(f, "%s%s=", i ? "," : "", x->parts[i]);
+        if (t->kind == RLT_TREE_STRING)
+            fputs(t->text, f);
+        else
+            rlt_tree_write(t, NULL, f);
+    }
+    if (f && !fclose(f))
+        kept = rlt_arena_strdup(&w->arena, made);
+    free(made);
+    rlt_json_free(doc);
+    return kept;
+}
+
+static void begin_table(writer *w, const rlt_store_cell *c, uint32_t n)
+{
+    w->n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        column *k = &w->columns[i];
+        k->name = rlt_arena_strdup(&w->arena, c[i].name);
+        k->shape = rlt_figure_column(rlt_figure_find(c[i].name, NULL));
+        k->shape.name = k->shape.title = k->name;
+        for (uint32_t a = 0; a < w->asked->n_axes; a++)
+            if (w->asked->axes[a].n_parts > 1 && strcmp(w->asked->axes[a].name, c[i].name) == 0)
+                k->zipped = &w->asked->axes[a];
+    }
+}
+
+static bool is_zero_by_default(const char *name)
+{
+    return strcmp(name, "status") == 0 || strcmp(name, "replica") == 0;
+}
+
+static int keep_row(writer *w, const rlt_store_cell *c, uint32_t n, rlt_error *err)
+{
+    if (!w->n)
+        begin_table(w, c, n);
+    int rc = rlt_grow(&w->values, &w->values_capacity, sizeof *w->values, (uint64_t)w->n_values + n,
+                      MAX_VALUES, "cells of a table", err);
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        column *k = &w->columns[i];
+        rlt_value *v = &w->values[w->n_values++];
+        char number[64];
+        k->told |= is_zero_by_default(k->name) ? c[i].integer != 0 : c[i].kind != RLT_CELL_NULL;
+        *v = rlt_absent();
+        if (c[i].kind == RLT_CELL_NULL)
+            continue;
+        if (k->shape.kind != RLT_COL_TEXT && c[i].kind != RLT_CELL_TEXT) {
+            *v = rlt_figure_value(&k->shape, c[i].kind == RLT_CELL_REAL, c[i].integer, c[i].real);
+            continue;
+        }
+        if (c[i].kind != RLT_CELL_TEXT)
+            cell_text(&c[i], number, sizeof number);
+        *v = rlt_text(c[i].kind != RLT_CELL_TEXT ? rlt_arena_strdup(&w->arena, number)
+                      : k->zipped                ? zipped_text(w, k->zipped, c[i].text)
+                                                 : rlt_arena_strdup(&w->arena, c[i].text));
+        rc = v->text ? 0 : rlt_nomem(err);
+    }
+    return rc;
+}
+
+/* Columns that say nothing are left out, unless they were asked for. */
+static int write_table(writer *w, bool all, rlt_error *err)
+{
+    rlt_column columns[RLT_MAX_COLUMNS] = {{0}};
+    uint32_t from[RLT_MAX_COLUMNS], n = 0, left = 0;
+    rlt_table t;
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (!all && !w->columns[i].told)
+            continue;
+        if (n == RLT_MAX_COLUMNS) {
+            left++;
+            continue;
+        }
+        columns[n] = w->columns[i].shape;
+        from[n++] = i;
+    }
+    rlt_table_begin(&t, RLT_FORMAT_TABLE, columns, n, w->out, NULL);
+    for (uint32_t row = 0; row < w->n_values; row += w->n) {
+        rlt_value values[RLT_MAX_COLUMNS];
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = w->values[row + from[i]];
+        rlt_table_row(&t, values);
+    }
+    if (left)
+        rlt_note("a table has %d columns: %u are left out, --columns chooses", RLT_MAX_COLUMNS, left);
+    return rlt_table_end(&t, err);
+}
+
+static int write_row(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
+{
+    writer *w = ctx;
+    n = n < MAX_COLUMNS ? n : MAX_COLUMNS;
+    if (w->format == RLT_FORMAT_TABLE)
+        return keep_row(w, c, n, err);
+    if (w->format == RLT_FORMAT_CSV)
+        write_csv(w, c, n);
+    else
+        write_json(w, c, n);
+    return 0;
+}
+
+int rlt_asked_write(rlt_asked *a, const char *sql, bool all, const char *format, const char *path,
+                    rlt_error *err)
+{
+    rlt_file f = {0};
+    writer *w = calloc(1, sizeof *w);
+    if (!w)
+        return rlt_nomem(err);
+    w->asked = a;
+    w->format = rlt_format_of(format);
+    int rc = rlt_file_open(&f, path, err);
+    w->out = f.stream;
+    if (!rc)
+        rc = rlt_store_query(a->store, sql, write_row, w, err);
+    if (!rc && w->n && w->format == RLT_FORMAT_TABLE)
+        rc = write_table(w, all, err);
+    if (!rc)
+        rc = rlt_file_close(&f, err);
+    else
+        rlt_file_discard(&f);
+    free(w->values);
+    rlt_arena_free(&w->arena);
+    free(w);
+    return rc;
+}
