@@ -147,7 +147,7 @@ sweep query "$tmp/1.db" -f csv --where 'status = 0 and (select sum(count) from l
 expect "links: all 16 of every point that was run, in classes" "$(grep -c '' "$tmp/out")" 543
 says "the same inputs only" 3 "holds another study" tools/sweep/examples/replay.json --db "$tmp/1.db"
 # Tables for people: nothing that no row has, units, what was asked for beside the axes.
-sweep top "$tmp/1.db" -n 1
+sweep query "$tmp/1.db" --where 'status = 0 and replica = 0'
 expect "table: columns" "$(head -1 "$tmp/out" | tr -s ' ' ' ' | cut -d' ' -f1-6)" "point bw algorithm slow time_ps busiest_utilization"
 grep -qE 'error|memory_bytes|status' "$tmp/out" && verdict "table: no empty columns" "there are" || verdict "table: no empty columns" ""
 grep -qE ' [0-9.]+ (us|ms) .* [0-9.]+ [KMG]iB' "$tmp/out" && verdict "table: times and sizes have units" "" || verdict "table: times and sizes have units" "no"

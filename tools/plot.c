@@ -25,13 +25,15 @@ static const char *const colours[COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#
 static const char *const dashes[] = {"", "7 3", "2 3", "9 3 2 3"};
 
 typedef struct axis {
-    double low, high; /* logarithms to base 10 */
+    bool linear;
+    double low, high; /* logarithms to base 10, unless linear */
     double from, to;  /* where they are drawn */
 } axis;
 
 typedef struct frame {
     FILE *out;
     const rlt_plot_panel *panel;
+    const rlt_plot_scales *scales;
     double left, top; /* of the plotting area */
     axis x, y;
 } frame;
@@ -50,15 +52,21 @@ static void text(FILE *out, const char *s)
     }
 }
 
+static double scaled(const axis *a, double value)
+{
+    return a->linear ? value : log10(value);
+}
+
 static double at(const axis *a, double value)
 {
-    double part = a->high > a->low ? (log10(value) - a->low) / (a->high - a->low) : 0.5;
+    double part = a->high > a->low ? (scaled(a, value) - a->low) / (a->high - a->low) : 0.5;
     return a->from + part * (a->to - a->from);
 }
 
-static bool shown(const rlt_plot_line *l, uint32_t i)
+static bool shown(const frame *f, const rlt_plot_line *l, uint32_t i)
 {
-    return l->x[i] > 0 && l->y[i] > 0 && isfinite(l->x[i]) && isfinite(l->y[i]);
+    return (f->x.linear || l->x[i] > 0) && (f->y.linear || l->y[i] > 0) && isfinite(l->x[i]) &&
+           isfinite(l->y[i]);
 }
 
 /* Limits that hold all points, with a little room above and below. */
@@ -69,20 +77,27 @@ static void find_limits(frame *f)
     for (uint32_t k = 0; k < f->panel->n_lines; k++) {
         const rlt_plot_line *l = &f->panel->lines[k];
         for (uint32_t i = 0; i < l->n; i++) {
-            if (!shown(l, i))
+            if (!shown(f, l, i))
                 continue;
-            f->x.low = fmin(f->x.low, log10(l->x[i]));
-            f->x.high = fmax(f->x.high, log10(l->x[i]));
-            f->y.low = fmin(f->y.low, log10(l->y[i]));
-            f->y.high = fmax(f->y.high, log10(l->y[i]));
+            f->x.low = fmin(f->x.low, scaled(&f->x, l->x[i]));
+            f->x.high = fmax(f->x.high, scaled(&f->x, l->x[i]));
+            f->y.low = fmin(f->y.low, scaled(&f->y, l->y[i]));
+            f->y.high = fmax(f->y.high, scaled(&f->y, l->y[i]));
         }
     }
     if (f->x.low > f->x.high)
         f->x.low = f->x.high = f->y.low = f->y.high = 0;
-    double room = 0.05 * (f->y.high - f->y.low) + 0.02;
-    f->y.low -= room;
+    double unit = f->y.linear ? fabs(f->y.high) + (f->y.high == 0) : 1;
+    double room = 0.05 * (f->y.high - f->y.low) + 0.02 * unit;
+    f->y.low -= f->y.linear && f->y.low >= 0 && f->y.low < room ? f->y.low : room;
     f->y.high += room;
-    room = 0.02 * (f->x.high - f->x.low) + 0.01;
+    if (f->scales->x_names) {
+        f->x.low = 0.5;
+        f->x.high = f->scales->n_x_names + 0.5;
+        return;
+    }
+    unit = f->x.linear ? fabs(f->x.high) + (f->x.high == 0) : 1;
+    room = 0.02 * (f->x.high - f->x.low) + 0.01 * unit;
     f->x.low -= room;
     f->x.high += room;
 }
@@ -90,6 +105,7 @@ static void find_limits(frame *f)
 static void label(FILE *out, rlt_plot_unit unit, double value)
 {
     static const char *const binary[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    static const char *const rates[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"};
     static const char *const seconds[] = {"s", "ms", "us", "ns", "ps"};
     static const char *const thousands[] = {"", " k", " M", " G"};
     int i = 0;
@@ -98,15 +114,19 @@ static void label(FILE *out, rlt_plot_unit unit, double value)
             value /= 1024;
         fprintf(out, "%.4g %s", value, binary[i]);
     } else if (unit == RLT_PLOT_SECONDS) {
-        for (; i < 4 && value < 0.9999; i++)
+        for (; i < 4 && value < 0.9999 && value > 0; i++)
             value *= 1000;
         fprintf(out, "%.4g %s", value, seconds[i]);
     } else if (unit == RLT_PLOT_DOLLARS) {
         for (; i < 3 && value >= 999.9; i++)
             value /= 1000;
         fprintf(out, "$%.4g%s", value, thousands[i]);
+    } else if (unit == RLT_PLOT_RATE) {
+        for (; i < 5 && value >= 1000; i++)
+            value /= 1000;
+        fprintf(out, "%.4g %s", value, rates[i]);
     } else {
-        fprintf(out, "%.4g", value);
+        fprintf(out, "%.6g", value);
     }
 }
 
@@ -139,22 +159,7 @@ static void binary_ticks(const frame *f, bool is_x)
         tick(f, is_x, pow(2, e), true);
 }
 
-/* Even steps of 1, 2 or 5 times a power of ten, where an axis is so short that hardly one of these lies on
- * it. */
-static void even_ticks(const frame *f, bool is_x, double least)
-{
-    const axis *a = is_x ? &f->x : &f->y;
-    double low = pow(10, a->low), high = pow(10, a->high), step = pow(10, floor(log10((high - low) / 4)));
-    if ((high - low) / step > 12)
-        step *= 5;
-    else if ((high - low) / step > 6)
-        step *= 2;
-    step = fmax(step, least);
-    for (double k = ceil(low / step); k * step <= high; k++)
-        tick(f, is_x, k * step, true);
-}
-
-/* Whether at least two values that decimal_ticks would label lie on the axis. */
+/* Whether decimal_ticks would label two values at least. */
 static bool is_long(const axis *a)
 {
     static const double labelled[] = {1, 2, 5};
@@ -185,6 +190,59 @@ static void decimal_ticks(const frame *f, bool is_x)
     }
 }
 
+/* Some five to ten round numbers: 1, 2 or 5 times a power of ten; of bytes, powers of two apart. */
+static void even_ticks(const frame *f, bool is_x)
+{
+    const axis *a = is_x ? &f->x : &f->y;
+    rlt_plot_unit unit = is_x ? f->panel->x_unit : f->panel->y_unit;
+    double low = a->linear ? a->low : pow(10, a->low), high = a->linear ? a->high : pow(10, a->high);
+    double base = unit == RLT_PLOT_BYTES ? 2 : 10, span = high - low;
+    if (!(span > 0) || !isfinite(span))
+        return;
+    double step = pow(base, floor(log(span / 5) / log(base)));
+    if (unit != RLT_PLOT_BYTES && span / step > 25)
+        step *= 5;
+    else if (unit != RLT_PLOT_BYTES && span / step > 10)
+        step *= 2;
+    if (unit == RLT_PLOT_COUNT)
+        step = fmax(step, 1);
+    for (double k = ceil(low / step); k * step <= high; k++)
+        tick(f, is_x, k * step, true);
+}
+
+/* As many names as there is room for, at about seven points a letter. */
+static void name_ticks(const frame *f)
+{
+    const rlt_plot_scales *p = f->scales;
+    double room = (f->x.to - f->x.from) / p->n_x_names, widest = 0;
+    for (uint32_t i = 0; i < p->n_x_names; i++)
+        widest = fmax(widest, 7.0 * (double)strlen(p->x_names[i]) + 6);
+    uint32_t every = widest > room ? (uint32_t)ceil(widest / room) : 1;
+    for (uint32_t i = 0; i < p->n_x_names; i += every) {
+        double x = at(&f->x, i + 1);
+        fprintf(f->out, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"#ececec\"/>", x, f->y.to, f->y.from);
+        fprintf(f->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", x, f->y.from + 16);
+        text(f->out, p->x_names[i]);
+        fputs("</text>\n", f->out);
+    }
+}
+
+static void ticks(const frame *f, bool is_x)
+{
+    const axis *a = is_x ? &f->x : &f->y;
+    rlt_plot_unit unit = is_x ? f->panel->x_unit : f->panel->y_unit;
+    if (is_x && f->scales->x_names)
+        name_ticks(f);
+    else if (a->linear)
+        even_ticks(f, is_x);
+    else if (unit == RLT_PLOT_BYTES)
+        binary_ticks(f, is_x);
+    else if (unit == RLT_PLOT_COUNT || !is_long(a))
+        even_ticks(f, is_x);
+    else
+        decimal_ticks(f, is_x);
+}
+
 static void marker(FILE *out, uint32_t kind, double x, double y)
 {
     static const char *const shapes[MARKERS] = {"m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0",
@@ -213,23 +271,25 @@ static void line(const frame *f, uint32_t index)
     const rlt_plot_line *l = &f->panel->lines[index];
     uint32_t kind = look(l, index);
     char command = 'M';
-    fputs("<path fill=\"none\" ", f->out);
-    line_style(f->out, l, kind);
-    fputs(" d=\"", f->out);
-    for (uint32_t i = 0; i < l->n; i++) {
-        if (!shown(l, i))
-            continue;
-        fprintf(f->out, "%c%.1f %.1f", command, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
-        command = 'L';
+    if (!f->scales->scattered || l->reference) {
+        fputs("<path fill=\"none\" ", f->out);
+        line_style(f->out, l, kind);
+        fputs(" d=\"", f->out);
+        for (uint32_t i = 0; i < l->n; i++) {
+            if (!shown(f, l, i))
+                continue;
+            fprintf(f->out, "%c%.1f %.1f", command, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
+            command = 'L';
+        }
+        fputs("\"><title>", f->out);
+        text(f->out, l->name);
+        fputs("</title></path>\n", f->out);
     }
-    fputs("\"><title>", f->out);
-    text(f->out, l->name);
-    fputs("</title></path>\n", f->out);
     if (l->reference)
         return;
     fprintf(f->out, "<g fill=\"%s\">", colours[kind % COLOURS]);
     for (uint32_t i = 0; i < l->n; i++) {
-        if (shown(l, i))
+        if (shown(f, l, i))
             marker(f->out, kind, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
     }
     fputs("</g>\n", f->out);
@@ -247,9 +307,11 @@ static void legend(const frame *f, double top)
         const rlt_plot_line *l = &f->panel->lines[i];
         uint32_t kind = look(l, i);
         double x = f->x.from + (i % 3) * (f->x.to - f->x.from) / 3, y = top + (i / 3) * LEGEND_ROW;
-        fprintf(f->out, "<path fill=\"none\" d=\"M%.1f %.1fh26\" ", x, y);
-        line_style(f->out, l, kind);
-        fputs("/>", f->out);
+        if (!f->scales->scattered || l->reference) {
+            fprintf(f->out, "<path fill=\"none\" d=\"M%.1f %.1fh26\" ", x, y);
+            line_style(f->out, l, kind);
+            fputs("/>", f->out);
+        }
         if (!l->reference) {
             fprintf(f->out, "<g fill=\"%s\">", colours[kind % COLOURS]);
             marker(f->out, kind, x + 13, y);
@@ -261,9 +323,10 @@ static void legend(const frame *f, double top)
     }
 }
 
-static void panel(FILE *out, const rlt_plot_panel *p, double left, double top)
+static void panel(FILE *out, const rlt_plot_panel *p, const rlt_plot_scales *scales, double left, double top)
 {
-    frame f = {.out = out, .panel = p};
+    frame f = {
+        .out = out, .panel = p, .scales = scales, .x.linear = scales->x_linear, .y.linear = scales->y_linear};
     find_limits(&f);
     f.x.from = left + LEFT;
     f.x.to = left + WIDTH - RIGHT;
@@ -272,15 +335,8 @@ static void panel(FILE *out, const rlt_plot_panel *p, double left, double top)
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" font-weight=\"bold\">", f.x.from, top + 24);
     text(out, p->title);
     fputs("</text>\n<g stroke-width=\"1\">", out);
-    for (int is_x = 0; is_x < 2; is_x++) {
-        rlt_plot_unit unit = is_x ? p->x_unit : p->y_unit;
-        if (unit == RLT_PLOT_BYTES)
-            binary_ticks(&f, is_x);
-        else if (unit == RLT_PLOT_COUNT || !is_long(is_x ? &f.x : &f.y))
-            even_ticks(&f, is_x, unit == RLT_PLOT_COUNT ? 1 : 0);
-        else
-            decimal_ticks(&f, is_x);
-    }
+    for (int is_x = 0; is_x < 2; is_x++)
+        ticks(&f, is_x);
     fprintf(out, "<path fill=\"none\" stroke=\"#555555\" d=\"M%.1f %.1fV%.1fH%.1f\"/></g>\n", f.x.from,
             f.y.to, f.y.from, f.x.to);
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", (f.x.from + f.x.to) / 2,
@@ -297,6 +353,13 @@ static void panel(FILE *out, const rlt_plot_panel *p, double left, double top)
 
 int rlt_plot_write(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
                    uint32_t columns, rlt_error *err)
+{
+    static const rlt_plot_scales usual = {.x_linear = false};
+    return rlt_plot_write_scaled(path, title, panels, n, columns, &usual, err);
+}
+
+int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
+                          uint32_t columns, const rlt_plot_scales *scales, rlt_error *err)
 {
     rlt_file file = {0};
     uint32_t most = 0, rows = (n + columns - 1) / columns;
@@ -316,7 +379,8 @@ int rlt_plot_write(const char *path, const char *title, const rlt_plot_panel *pa
     text(file.stream, title);
     fputs("</text>\n", file.stream);
     for (uint32_t i = 0; i < n; i++)
-        panel(file.stream, &panels[i], i % columns * (double)WIDTH, HEAD + i / columns * (double)pitch);
+        panel(file.stream, &panels[i], scales, i % columns * (double)WIDTH,
+              HEAD + i / columns * (double)pitch);
     fputs("</svg>\n", file.stream);
     return rlt_file_close(&file, err);
 }

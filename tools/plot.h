@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Line charts as SVG, in one self-contained file that reads in black and white too: each line has a colour, a
- * marker and a dash pattern of its own, and is named in the legend. Axes are logarithmic; points that are not
- * above zero are left out.
+ * marker and a dash pattern of its own, and is named in the legend. Axes are logarithmic, and points that are
+ * not above zero left out, unless told otherwise.
  */
 #ifndef RLT_PLOT_H
 #define RLT_PLOT_H
@@ -18,6 +18,7 @@ typedef enum rlt_plot_unit {
     RLT_PLOT_SECONDS, /* labelled 1 us, 10 us, ... */
     RLT_PLOT_DOLLARS, /* labelled $500 k, $1 M, ... */
     RLT_PLOT_COUNT,   /* a few whole numbers, each labelled */
+    RLT_PLOT_RATE,    /* bytes a second: 1 GB/s, 10 GB/s, ... */
 } rlt_plot_unit;
 
 typedef struct rlt_plot_line {
@@ -35,8 +36,18 @@ typedef struct rlt_plot_panel {
     uint32_t n_lines;
 } rlt_plot_panel;
 
+/* How all panels are drawn, where not as usual. */
+typedef struct rlt_plot_scales {
+    bool x_linear, y_linear;
+    bool scattered;             /* markers alone, but for references */
+    const char *const *x_names; /* what 1, 2, ... on a linear x stand for; NULL: numbers */
+    uint32_t n_x_names;
+} rlt_plot_scales;
+
 /* Panels in rows of `columns`. RLT_EIO. */
 int rlt_plot_write(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
                    uint32_t columns, rlt_error *err) RLT_MUST_USE;
+int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
+                          uint32_t columns, const rlt_plot_scales *scales, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -248,3 +248,37 @@ int rlt_asked_select(rlt_asked *a, const char *chosen, bool people, char **out, 
     free(text);
     return rc || *out ? rc : rlt_nomem(err);
 }
+
+char *rlt_asked_zipped(rlt_arena *arena, const rlt_asked_axis *x, const char *json, rlt_error *err)
+{
+    rlt_json_doc *doc = NULL;
+    rlt_json_tree *list = NULL;
+    char *made = NULL, *kept = NULL;
+    size_t length;
+    uint32_t i = 0;
+    if (rlt_json_parse(x->name, json, strlen(json), &doc, err))
+        return NULL;
+    FILE *f = rlt_tree_make(arena, rlt_json_root(doc), &list, err) ? NULL : open_memstream(&made, &length);
+    for (const rlt_json_tree *t = f ? list->first : NULL; t && i < x->n_parts; t = t->next, i++) {
+        fprintf(f, "%s%s=", i ? "," : "", x->parts[i]);
+        if (t->kind == RLT_TREE_STRING)
+            fputs(t->text, f);
+        else
+            rlt_tree_write(t, NULL, f);
+    }
+    if (f && !fclose(f))
+        kept = rlt_arena_strdup(arena, made);
+    if (!kept)
+        rlt_nomem(err);
+    free(made);
+    rlt_json_free(doc);
+    return kept;
+}
+
+int rlt_asked_integer(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
+{
+    (void)n;
+    (void)err;
+    *(int64_t *)ctx = c[0].integer;
+    return 0;
+}

@@ -10,13 +10,14 @@
 #include "tools/interrupt.h"
 #include "tools/message.h"
 #include "tools/output.h"
-#include "tools/sweep/queries.h"
+#include "tools/sweep/chart.h"
 #include "tools/sweep/ranks.h"
 
 typedef struct sweep_settings {
     const char *db, *shard, *status;
     uint64_t jobs;
     bool dry_run, quiet;
+    rlt_chart_settings chart;
 } sweep_settings;
 
 #define AT(field) .offset = offsetof(sweep_settings, field)
@@ -41,7 +42,8 @@ static const rlt_option own_options[] = {
     {"quiet", 'q', RLT_OPT_FLAG, NULL, "No progress bar, and no line at the end.", AT(quiet)},
     {0}};
 #undef AT
-static const rlt_option_group groups[] = {{"Sweep", own_options, 0}, {0}};
+static const rlt_option_group groups[] = {
+    {"Sweep", own_options, 0}, {"Picture", rlt_chart_options, offsetof(sweep_settings, chart)}, {0}};
 
 static int read_shard(const char *text, uint32_t *shard, uint32_t *shards, rlt_error *err)
 {
@@ -94,6 +96,22 @@ static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_err
     return rc;
 }
 
+/* Points that failed are no reason for no picture. */
+static int draw(const sweep_settings *s, int rc, rlt_error *err)
+{
+    rlt_asked a;
+    if (!s->chart.path || (rc && rc != RLT_ECHECK))
+        return rc;
+    rlt_error why = {0};
+    int drawn = rlt_asked_open(&a, s->db, &why);
+    if (!drawn)
+        drawn = rlt_chart_lines(&a, &s->chart, &why);
+    rlt_asked_close(&a);
+    if (drawn)
+        *err = why;
+    return drawn ? drawn : rc;
+}
+
 static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks, rlt_error *err)
 {
     rlt_sweep w = {.remote = ranks > 1, .jobs = ranks > 1 ? ranks - 1 : rlt_pool_threads(s->jobs)};
@@ -115,7 +133,7 @@ static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks
 out:
     rlt_sweep_free(&w);
     rlt_store_close(w.store);
-    return rc;
+    return draw(s, rc, err);
 }
 
 /* Rank 0 alone reads the file, and has the others know it. */

@@ -8,9 +8,11 @@
 
 #include "sim/mem.h"
 #include "tools/settings.h"
+#include "tools/sweep/chart.h"
 
 typedef struct query_settings {
     rlt_report_settings report;
+    rlt_chart_settings chart;
     const char *columns, *where, *order, *by, *goal;
     uint64_t n;
 } query_settings;
@@ -45,9 +47,17 @@ static const rlt_option pareto_options[] = {COLUMNS, {0}};
     {                                                                                                        \
         "Output", rlt_format_options, offsetof(query_settings, report)                                       \
     }
-static const rlt_option_group query_groups[] = {{"Rows", query_options, 0}, FORMAT, {0}};
+static const rlt_option_group query_groups[] = {
+    {"Rows", query_options, 0},
+    FORMAT,
+    {"Picture, in place of rows", rlt_chart_options, offsetof(query_settings, chart)},
+    {0}};
 static const rlt_option_group top_groups[] = {{"Rows", top_options, 0}, FORMAT, {0}};
-static const rlt_option_group pareto_groups[] = {{"Rows", pareto_options, 0}, FORMAT, {0}};
+static const rlt_option_group pareto_groups[] = {
+    {"Rows", pareto_options, 0},
+    FORMAT,
+    {"Picture", rlt_front_options, offsetof(query_settings, chart)},
+    {0}};
 
 /* SELECT with the columns wanted and a tail. */
 static int select_rows(rlt_asked *a, const query_settings *s, const char *tail, rlt_error *err)
@@ -63,9 +73,15 @@ static int select_rows(rlt_asked *a, const query_settings *s, const char *tail, 
 
 static int run_query(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    const query_settings *s = settings;
+    query_settings *s = settings;
     rlt_asked a;
     int rc = rlt_asked_open(&a, args->operands[0], err);
+    s->chart.where = s->where;
+    if (!rc && s->chart.path) {
+        rc = rlt_chart_lines(&a, &s->chart, err);
+        rlt_asked_close(&a);
+        return rc;
+    }
     char *tail =
         rc ? NULL
            : rlt_arena_printf(&a.arena, "WHERE (%s\n) ORDER BY %s", s->where ? s->where : "1", s->order);
@@ -162,6 +178,18 @@ static int keep_front(candidates *l, uint32_t n_objectives, rlt_error *err)
     return 0;
 }
 
+static int draw_front(rlt_asked *a, const candidates *l, const rlt_chart_settings *s, rlt_error *err)
+{
+    double *x = rlt_arena_array(&a->arena, 2 * (size_t)l->n + 1, sizeof *x);
+    if (!x)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < l->n && a->n_objectives > 1; i++) {
+        x[i] = a->max[1] ? -l->items[i].value[1] : l->items[i].value[1];
+        x[l->n + i] = a->max[0] ? -l->items[i].value[0] : l->items[i].value[0];
+    }
+    return rlt_chart_front(a, s, x, x + l->n, l->n, err);
+}
+
 static int run_pareto(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     const query_settings *s = settings;
@@ -184,6 +212,8 @@ static int run_pareto(const rlt_parsed *args, void *settings, rlt_error *err)
         snprintf(sql, sizeof sql, "INSERT INTO front VALUES(%u,%lld)", i, (long long)l.items[i].point);
         rc = rlt_store_query(a.store, sql, NULL, NULL, err);
     }
+    if (!rc && s->chart.path)
+        rc = draw_front(&a, &l, &s->chart, err);
     if (!rc)
         rc = select_rows(&a, s, "JOIN front USING(point) ORDER BY place", err);
     free(l.items);

@@ -86,33 +86,6 @@ static void write_json(writer *w, const rlt_store_cell *c, uint32_t n)
     fputs("}\n", w->out);
 }
 
-/* "tp=2,pp=1" of [2,1]. */
-static char *zipped_text(writer *w, const rlt_asked_axis *x, const char *json)
-{
-    rlt_json_doc *doc = NULL;
-    rlt_error ignored = {0};
-    rlt_json_tree *list = NULL;
-    char *made = NULL, *kept = NULL;
-    size_t length;
-    uint32_t i = 0;
-    FILE *f = NULL;
-    if (!rlt_json_parse("axis", json, strlen(json), &doc, &ignored) &&
-        !rlt_tree_make(&w->arena, rlt_json_root(doc), &list, &ignored))
-        f = open_memstream(&made, &length);
-    for (const rlt_json_tree *t = f ? list->first : NULL; t && i < x->n_parts; t = t->next, i++) {
-        fprintf(f, "%s%s=", i ? "," : "", x->parts[i]);
-        if (t->kind == RLT_TREE_STRING)
-            fputs(t->text, f);
-        else
-            rlt_tree_write(t, NULL, f);
-    }
-    if (f && !fclose(f))
-        kept = rlt_arena_strdup(&w->arena, made);
-    free(made);
-    rlt_json_free(doc);
-    return kept;
-}
-
 static void begin_table(writer *w, const rlt_store_cell *c, uint32_t n)
 {
     w->n = n;
@@ -153,7 +126,7 @@ static int keep_row(writer *w, const rlt_store_cell *c, uint32_t n, rlt_error *e
         if (c[i].kind != RLT_CELL_TEXT)
             cell_text(&c[i], number, sizeof number);
         *v = rlt_text(c[i].kind != RLT_CELL_TEXT ? rlt_arena_strdup(&w->arena, number)
-                      : k->zipped                ? zipped_text(w, k->zipped, c[i].text)
+                      : k->zipped                ? rlt_asked_zipped(&w->arena, k->zipped, c[i].text, err)
                                                  : rlt_arena_strdup(&w->arena, c[i].text));
         rc = v->text ? 0 : rlt_nomem(err);
     }

@@ -5,7 +5,7 @@
 
 #include "tools/file.h"
 #include "tools/settings.h"
-#include "tools/sweep/queries.h"
+#include "tools/sweep/chart.h"
 
 typedef struct sensitivity_settings {
     rlt_report_settings report;
@@ -83,6 +83,16 @@ static int find_effects(rlt_asked *a, const char *by, whole *w, effect *effects,
                  "SELECT count(*), avg(%s) " OF " GROUP BY json_extract(p.coordinates,'$[%u]')", by, by, i);
         rc = rlt_store_query(a->store, sql, see_value, &effects[i], err);
     }
+    return rc;
+}
+
+int rlt_asked_shares(rlt_asked *a, const char *column, double *shares, rlt_error *err)
+{
+    effect effects[RLT_SWEEP_AXES];
+    whole w = {0};
+    int rc = find_effects(a, column, &w, effects, err);
+    for (uint32_t i = 0; i < a->n_axes && !rc; i++)
+        shares[i] = w.squares > 0 ? effects[i].between / w.squares : 0;
     return rc;
 }
 
