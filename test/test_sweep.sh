@@ -147,7 +147,7 @@ sweep query "$tmp/1.db" -f csv --where 'status = 0 and (select sum(count) from l
 expect "links: all 16 of every point that was run, in classes" "$(grep -c '' "$tmp/out")" 543
 says "the same inputs only" 3 "holds another study" tools/sweep/examples/replay.json --db "$tmp/1.db"
 # Tables for people: nothing that no row has, units, what was asked for beside the axes.
-sweep query "$tmp/1.db" --where 'status = 0 and replica = 0'
+sweep query "$tmp/1.db" --where 'status = 0 and replica = 0 and name is null'
 expect "table: columns" "$(head -1 "$tmp/out" | tr -s ' ' ' ' | cut -d' ' -f1-6)" "point bw algorithm slow time_ps busiest_utilization"
 grep -qE 'error|memory_bytes|status' "$tmp/out" && verdict "table: no empty columns" "there are" || verdict "table: no empty columns" ""
 grep -qE ' [0-9.]+ (us|ms) .* [0-9.]+ [KMG]iB' "$tmp/out" && verdict "table: times and sizes have units" "" || verdict "table: times and sizes have units" "no"
@@ -170,6 +170,22 @@ says "no database" 5 "cannot be opened" query "$tmp/none.db"
 says "not a database" 3 "is no database of a sweep" query "$study"
 says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"
 
+# Pictures: as many lines and markers as there are values; the front.
+sweep query "$tmp/1.db" --plot "$tmp/1.svg"
+expect "plot: a line for each of three values, 30 markers on each" "$(grep -c '<title>' "$tmp/1.svg") $(grep -o '<path d="M[^"]*a3.5 3.5' "$tmp/1.svg" | wc -l)" "3 31"
+grep -q '>100 GB/s<' "$tmp/1.svg" && verdict "plot: the axis of bandwidths has units" "" || verdict "plot: the axis of bandwidths has units" "no"
+sweep query "$tmp/1.db" --plot "$tmp/2.svg" --x algorithm --by slow --panels bw --where "bw in ('5GB/s', '500GB/s')" --y busiest_utilization
+expect "plot: two panels" "$(grep -c '>bw: ' "$tmp/2.svg")" 2
+says "plot: an unknown axis" 2 "--x: no axis 'bww'; did you mean 'bw'?" query "$tmp/1.db" --plot "$tmp/x.svg" --x bww
+says "plot: an axis twice" 2 "is in the picture already" query "$tmp/1.db" --plot "$tmp/x.svg" --x bw --by bw
+says "plot: too many lines" 2 "these are more" query "$tmp/1.db" --plot "$tmp/x.svg" --x slow --by bw
+says "plot: nothing there" 3 "no point has a time_ps" query "$tmp/1.db" --plot "$tmp/x.svg" --where 'status = 9'
+says "plot: of an unknown column" 2 "did you mean 'time_ps'" query "$tmp/1.db" --plot "$tmp/x.svg" --y tim_ps
+[ ! -e "$tmp/x.svg" ] && verdict "plot: an error leaves no file" "" || verdict "plot: an error leaves no file" "there it is"
+says "front" 0 "time_ps" pareto "$tmp/1.db" --plot "$tmp/f.svg"
+grep -q '<title>front</title>' "$tmp/f.svg" && verdict "plot: the front" "" || verdict "plot: the front" "no"
+says "front: one objective" 2 "has one objective" pareto "$tmp/zip.db" --plot "$tmp/x.svg"
+
 # Wrong use, before anything runs.
 wide='{"name": "w", "base": {}, "axes": ['
 for a in seed until host-scale; do wide="$wide{\"pointer\": \"/$a\", \"range\": {\"from\": 1, \"to\": 9, \"count\": 10000}},"; done
@@ -186,6 +202,6 @@ says "shard" 2 "expected I/N" "$study" --db "$tmp/w.db" --shard 4/3
 says "dry run" 0 "mixed: 546 points: bw (30) x algorithm (3) x slow (3), 3 named, 2 replicas" "$study" --dry-run
 
 for e in replay collectives aggregation training; do
-    says "example $e" 0 "of them run now" "tools/sweep/examples/$e.json" --db "$tmp/e-$e.db"
+    says "example $e" 0 "of them run now" "tools/sweep/examples/$e.json" --db "$tmp/e-$e.db" --plot "$tmp/$e.svg"
 done
 finish

@@ -34,6 +34,8 @@ typedef struct frame {
     FILE *out;
     const rlt_plot_panel *panel;
     const rlt_plot_scales *scales;
+    const rlt_plot_panel *alike; /* panels that have the same limits */
+    uint32_t n_alike;
     double left, top; /* of the plotting area */
     axis x, y;
 } frame;
@@ -69,22 +71,26 @@ static bool shown(const frame *f, const rlt_plot_line *l, uint32_t i)
            isfinite(l->y[i]);
 }
 
+static void hold(frame *f, const rlt_plot_line *l)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (!shown(f, l, i))
+            continue;
+        f->x.low = fmin(f->x.low, scaled(&f->x, l->x[i]));
+        f->x.high = fmax(f->x.high, scaled(&f->x, l->x[i]));
+        f->y.low = fmin(f->y.low, scaled(&f->y, l->y[i]));
+        f->y.high = fmax(f->y.high, scaled(&f->y, l->y[i]));
+    }
+}
+
 /* Limits that hold all points, with a little room above and below. */
 static void find_limits(frame *f)
 {
     f->x.low = f->y.low = HUGE_VAL;
     f->x.high = f->y.high = -HUGE_VAL;
-    for (uint32_t k = 0; k < f->panel->n_lines; k++) {
-        const rlt_plot_line *l = &f->panel->lines[k];
-        for (uint32_t i = 0; i < l->n; i++) {
-            if (!shown(f, l, i))
-                continue;
-            f->x.low = fmin(f->x.low, scaled(&f->x, l->x[i]));
-            f->x.high = fmax(f->x.high, scaled(&f->x, l->x[i]));
-            f->y.low = fmin(f->y.low, scaled(&f->y, l->y[i]));
-            f->y.high = fmax(f->y.high, scaled(&f->y, l->y[i]));
-        }
-    }
+    for (uint32_t k = 0; k < f->n_alike; k++)
+        for (uint32_t i = 0; i < f->alike[k].n_lines; i++)
+            hold(f, &f->alike[k].lines[i]);
     if (f->x.low > f->x.high)
         f->x.low = f->x.high = f->y.low = f->y.high = 0;
     double unit = f->y.linear ? fabs(f->y.high) + (f->y.high == 0) : 1;
@@ -235,7 +241,7 @@ static void ticks(const frame *f, bool is_x)
         name_ticks(f);
     else if (a->linear)
         even_ticks(f, is_x);
-    else if (unit == RLT_PLOT_BYTES)
+    else if (unit == RLT_PLOT_BYTES || (is_x && f->scales->x_doubles))
         binary_ticks(f, is_x);
     else if (unit == RLT_PLOT_COUNT || !is_long(a))
         even_ticks(f, is_x);
@@ -295,18 +301,30 @@ static void line(const frame *f, uint32_t index)
     fputs("</g>\n", f->out);
 }
 
-/* Rows of the legend, three names in each. */
+/* Names in a row of the legend, up to three, at about seven points a letter. */
+static uint32_t legend_columns(const rlt_plot_panel *p)
+{
+    size_t longest = 0;
+    for (uint32_t i = 0; i < p->n_lines; i++)
+        longest = strlen(p->lines[i].name) > longest ? strlen(p->lines[i].name) : longest;
+    size_t fit = (WIDTH - LEFT - RIGHT) / (32 + 6 * longest + 8);
+    return fit > 3 ? 3 : fit < 1 ? 1 : (uint32_t)fit;
+}
+
 static uint32_t legend_rows(const rlt_plot_panel *p)
 {
-    return (p->n_lines + 2) / 3;
+    uint32_t columns = legend_columns(p);
+    return (p->n_lines + columns - 1) / columns;
 }
 
 static void legend(const frame *f, double top)
 {
+    uint32_t columns = legend_columns(f->panel);
     for (uint32_t i = 0; i < f->panel->n_lines; i++) {
         const rlt_plot_line *l = &f->panel->lines[i];
         uint32_t kind = look(l, i);
-        double x = f->x.from + (i % 3) * (f->x.to - f->x.from) / 3, y = top + (i / 3) * LEGEND_ROW;
+        double x = f->x.from + i % columns * (f->x.to - f->x.from) / columns,
+               y = top + i / columns * (double)LEGEND_ROW;
         if (!f->scales->scattered || l->reference) {
             fprintf(f->out, "<path fill=\"none\" d=\"M%.1f %.1fh26\" ", x, y);
             line_style(f->out, l, kind);
@@ -323,10 +341,10 @@ static void legend(const frame *f, double top)
     }
 }
 
-static void panel(FILE *out, const rlt_plot_panel *p, const rlt_plot_scales *scales, double left, double top)
+static void panel(frame f, double left, double top)
 {
-    frame f = {
-        .out = out, .panel = p, .scales = scales, .x.linear = scales->x_linear, .y.linear = scales->y_linear};
+    const rlt_plot_panel *p = f.panel;
+    FILE *out = f.out;
     find_limits(&f);
     f.x.from = left + LEFT;
     f.x.to = left + WIDTH - RIGHT;
@@ -378,9 +396,16 @@ int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_pa
             width, height, width, height);
     text(file.stream, title);
     fputs("</text>\n", file.stream);
-    for (uint32_t i = 0; i < n; i++)
-        panel(file.stream, &panels[i], scales, i % columns * (double)WIDTH,
-              HEAD + i / columns * (double)pitch);
+    for (uint32_t i = 0; i < n; i++) {
+        frame f = {.out = file.stream,
+                   .panel = &panels[i],
+                   .scales = scales,
+                   .alike = scales->same_limits ? panels : &panels[i],
+                   .n_alike = scales->same_limits ? n : 1,
+                   .x.linear = scales->x_linear,
+                   .y.linear = scales->y_linear};
+        panel(f, i % columns * (double)WIDTH, HEAD + i / columns * (double)pitch);
+    }
     fputs("</svg>\n", file.stream);
     return rlt_file_close(&file, err);
 }

@@ -39,6 +39,8 @@ typedef struct rlt_plot_panel {
 /* How all panels are drawn, where not as usual. */
 typedef struct rlt_plot_scales {
     bool x_linear, y_linear;
+    bool x_doubles;             /* a logarithmic x is labelled 1, 2, 4, ... */
+    bool same_limits;           /* for all panels, so that they compare */
     bool scattered;             /* markers alone, but for references */
     const char *const *x_names; /* what 1, 2, ... on a linear x stand for; NULL: numbers */
     uint32_t n_x_names;

@@ -249,16 +249,13 @@ int rlt_asked_select(rlt_asked *a, const char *chosen, bool people, char **out, 
     return rc || *out ? rc : rlt_nomem(err);
 }
 
-char *rlt_asked_zipped(rlt_arena *arena, const rlt_asked_axis *x, const char *json, rlt_error *err)
+/* "tp=2,pp=1" */
+static char *join_parts(rlt_arena *arena, const rlt_asked_axis *x, const rlt_json_tree *list)
 {
-    rlt_json_doc *doc = NULL;
-    rlt_json_tree *list = NULL;
     char *made = NULL, *kept = NULL;
     size_t length;
     uint32_t i = 0;
-    if (rlt_json_parse(x->name, json, strlen(json), &doc, err))
-        return NULL;
-    FILE *f = rlt_tree_make(arena, rlt_json_root(doc), &list, err) ? NULL : open_memstream(&made, &length);
+    FILE *f = open_memstream(&made, &length);
     for (const rlt_json_tree *t = f ? list->first : NULL; t && i < x->n_parts; t = t->next, i++) {
         fprintf(f, "%s%s=", i ? "," : "", x->parts[i]);
         if (t->kind == RLT_TREE_STRING)
@@ -268,11 +265,31 @@ char *rlt_asked_zipped(rlt_arena *arena, const rlt_asked_axis *x, const char *js
     }
     if (f && !fclose(f))
         kept = rlt_arena_strdup(arena, made);
-    if (!kept)
-        rlt_nomem(err);
     free(made);
-    rlt_json_free(doc);
     return kept;
+}
+
+const char *rlt_asked_shown(rlt_arena *arena, const rlt_asked_axis *x, const char *text, rlt_error *err)
+{
+    rlt_json_doc *doc = NULL;
+    rlt_json_tree *t = NULL;
+    const char *equals = strchr(text, '='), *shown = NULL;
+    size_t n = equals ? (size_t)(equals - text) : 0, k = strlen(x->name);
+    if (x->n_parts < 2 && text[0] != '{') {
+        bool own =
+            n >= k && memcmp(equals - k, x->name, k) == 0 && (n == k || equals[-(ptrdiff_t)k - 1] == '.');
+        shown = rlt_arena_strdup(arena, own ? equals + 1 : text);
+    } else if (!rlt_json_parse(x->name, text, strlen(text), &doc, err) &&
+               !rlt_tree_make(arena, rlt_json_root(doc), &t, err)) {
+        const rlt_json_tree *name = rlt_tree_get(t, "name");
+        shown = x->n_parts > 1                          ? join_parts(arena, x, t)
+                : name && name->kind == RLT_TREE_STRING ? name->text
+                                                        : rlt_arena_strdup(arena, text);
+    }
+    rlt_json_free(doc);
+    if (!shown)
+        rlt_nomem(err);
+    return shown;
 }
 
 int rlt_asked_integer(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)

@@ -114,10 +114,6 @@ static int choose_axes(chart *h, const rlt_chart_settings *s, const char *y, boo
         if (taken & bit(chosen[k]))
             return rlt_fail(err, RLT_EUSAGE, options[k], "axis '%s' is in the picture already", given[k]);
         taken |= bit(chosen[k]);
-        if (k && all[chosen[k]].n > (k == 1 ? MAX_LINES : MAX_PANELS))
-            return rlt_fail(err, RLT_EUSAGE, options[k], "axis '%s' has %u values, a picture up to %d %s",
-                            given[k], all[chosen[k]].n, k == 1 ? MAX_LINES : MAX_PANELS,
-                            k == 1 ? "lines" : "panels");
     }
     if (rc)
         return rc;
@@ -142,12 +138,20 @@ static const char *place_of(rlt_asked *a, const rlt_chart_axis *x)
                                  : rlt_arena_printf(&a->arena, "json_extract(\"rlt_at\",'$[%u]')", x->number);
 }
 
+/* A line or panel: numbers say of what they are. */
 static const char *named(rlt_asked *a, const rlt_chart_axis *x, uint32_t i)
 {
-    return x->number == RLT_NONE ? "all points"
-           : x->values && x->unit == RLT_PLOT_NUMBER
-               ? rlt_arena_printf(&a->arena, "%s %s", a->axes[x->number].name, x->names[i])
-               : x->names[i];
+    return x->number == RLT_NONE ? ""
+           : x->values           ? rlt_arena_printf(&a->arena, "%s %s", a->axes[x->number].name, x->names[i])
+                                 : x->names[i];
+}
+
+/* The same of an axis of names where nothing else tells what they are. */
+static const char *headed(rlt_asked *a, const rlt_chart_axis *x, uint32_t i)
+{
+    return x->number == RLT_NONE
+               ? ""
+               : rlt_arena_printf(&a->arena, "%s: %s", a->axes[x->number].name, x->names[i]);
 }
 
 /* Spots as lines of panels; `reference` has room for a line more in each. */
@@ -170,15 +174,25 @@ static int draw(chart *h, const char *path, const char *title, const rlt_plot_pa
         bool new_panel = !before || before->panel != s->panel;
         if (new_panel) {
             panels[n_panels] = *shape;
-            panels[n_panels].title = h->panels.number == RLT_NONE ? "" : named(h->a, &h->panels, s->panel);
+            panels[n_panels].title = headed(h->a, &h->panels, s->panel);
+            if (!panels[n_panels].title)
+                return rlt_nomem(err);
             panels[n_panels++].lines = &lines[n_lines];
         }
         if (new_panel || before->line != s->line) {
             lines[n_lines++] = (rlt_plot_line){
                 .name = named(h->a, &h->by, s->line), .x = &x[i], .y = &y[i], .look = s->line + 1};
             panels[n_panels - 1].n_lines++;
+            if (!lines[n_lines - 1].name)
+                return rlt_nomem(err);
         }
         lines[n_lines - 1].n++;
+        if (n_panels > MAX_PANELS || panels[n_panels - 1].n_lines > MAX_LINES)
+            return rlt_fail(
+                err, RLT_EUSAGE, n_panels > MAX_PANELS ? "--panels" : "--by",
+                "a picture has up to %d panels with %d lines each, these are more: choose another "
+                "axis, or fewer values with --where",
+                MAX_PANELS, MAX_LINES);
     }
     if (reference && n_panels) {
         lines[n_lines] = *reference;
@@ -186,6 +200,8 @@ static int draw(chart *h, const char *path, const char *title, const rlt_plot_pa
     }
     rlt_plot_scales scales = {.x_linear = reference ? rlt__chart_linear(x, h->n) : !h->x.logarithmic,
                               .y_linear = rlt__chart_linear(y, h->n),
+                              .x_doubles = !reference && h->x.doubles,
+                              .same_limits = true,
                               .scattered = reference != NULL};
     if (!reference && !h->x.values) {
         scales.x_names = h->x.names;

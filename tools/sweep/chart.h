@@ -33,7 +33,7 @@ typedef struct rlt_chart_axis {
     double *values; /* NULL: not numbers, or such that neither scale fits */
     uint32_t n;
     rlt_plot_unit unit;
-    bool logarithmic;
+    bool logarithmic, doubles; /* doubles: all powers of two */
 } rlt_chart_axis;
 int rlt__chart_axis(rlt_asked *a, uint32_t number, rlt_chart_axis *out, rlt_error *err) RLT_MUST_USE;
 /* RLT_NONE: with the nearest name. */

@@ -14,38 +14,17 @@ typedef struct names {
     rlt_chart_axis *out;
 } names;
 
-/* "0.001" of "loss=0.001" where the axis is called loss; the name of a topology. */
-static const char *short_name(rlt_asked *a, uint32_t axis, const char *text, rlt_error *err)
-{
-    const rlt_asked_axis *x = &a->axes[axis];
-    size_t n = strlen(x->name);
-    rlt_json_doc *doc = NULL;
-    const char *name = NULL, *kept = text;
-    if (x->n_parts > 1)
-        return rlt_asked_zipped(&a->arena, x, text, err);
-    if (strncmp(text, x->name, n) == 0 && text[n] == '=')
-        return rlt_arena_strdup(&a->arena, text + n + 1);
-    if (text[0] == '{' && !rlt_json_parse(x->name, text, strlen(text), &doc, NULL) &&
-        !rlt_json_get_string(rlt_json_root(doc), "name", false, &name, NULL) && name)
-        kept = name;
-    kept = rlt_arena_strdup(&a->arena, kept);
-    rlt_json_free(doc);
-    if (!kept)
-        rlt_nomem(err);
-    return kept;
-}
-
 static int see_value(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
 {
     names *x = ctx;
     (void)n;
     if (x->out->n >= c[1].integer)
         return 0;
-    const char *name = c[0].kind == RLT_CELL_TEXT ? short_name(x->a, x->axis, c[0].text, err)
-                       : c[0].kind == RLT_CELL_INTEGER
-                           ? rlt_arena_printf(&x->a->arena, "%lld", (long long)c->integer)
-                       : c[0].kind == RLT_CELL_REAL ? rlt_arena_printf(&x->a->arena, "%.6g", c->real)
-                                                    : "none";
+    const char *name =
+        c[0].kind == RLT_CELL_TEXT      ? rlt_asked_shown(&x->a->arena, &x->a->axes[x->axis], c[0].text, err)
+        : c[0].kind == RLT_CELL_INTEGER ? rlt_arena_printf(&x->a->arena, "%lld", (long long)c->integer)
+        : c[0].kind == RLT_CELL_REAL    ? rlt_arena_printf(&x->a->arena, "%.6g", c->real)
+                                        : "none";
     x->out->names[x->out->n++] = name;
     return name ? 0 : rlt_nomem(err);
 }
@@ -100,6 +79,12 @@ static bool fits_linear(const double *values, uint32_t n)
     return most < 50 * least;
 }
 
+static bool is_power(double value)
+{
+    int exponent;
+    return frexp(value, &exponent) == 0.5;
+}
+
 int rlt__chart_axis(rlt_asked *a, uint32_t number, rlt_chart_axis *out, rlt_error *err)
 {
     names x = {a, number, out};
@@ -132,6 +117,9 @@ int rlt__chart_axis(rlt_asked *a, uint32_t number, rlt_chart_axis *out, rlt_erro
         return rc;
     out->values = values;
     out->logarithmic = !rlt__chart_linear(values, out->n);
+    out->doubles = out->unit == RLT_PLOT_NUMBER;
+    for (uint32_t i = 0; i < out->n; i++)
+        out->doubles &= values[i] >= 1 && values[i] < 1e15 && is_power(values[i]);
     return rc;
 }
 

@@ -38,8 +38,10 @@ int rlt_asked_write(rlt_asked *a, const char *sql, bool all, const char *format,
 /* What stands behind SELECT: the columns of a list, "bw,time_ps"; NULL: "point", name, axes, replica, status,
  * error, and the study's, its objectives behind the axes for people. RLT_EUSAGE with the nearest one. */
 int rlt_asked_select(rlt_asked *a, const char *chosen, bool people, char **out, rlt_error *err) RLT_MUST_USE;
-/* "tp=2,pp=1" of a zipped axis' value "[2,1]"; belongs to the arena. NULL: err says why. */
-char *rlt_asked_zipped(rlt_arena *arena, const rlt_asked_axis *x, const char *json, rlt_error *err);
+/* An axis' value for people: "tp=2,pp=1" of a zipped "[2,1]", the name of an object that has one, "16" of
+ * "switch.slots=16" where the axis is called slots. Belongs to the arena; NULL: err says why. */
+const char *rlt_asked_shown(rlt_arena *arena, const rlt_asked_axis *x, const char *text,
+                            rlt_error *err) RLT_MUST_USE;
 /* For rlt_store_query: the first cell into an int64_t. */
 int rlt_asked_integer(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err);
 /* A column of results by name, for a statement. RLT_EUSAGE with the nearest one. */

@@ -12,9 +12,9 @@ enum { MAX_COLUMNS = 128, MAX_VALUES = 1 << 28 };
 
 typedef struct column {
     const char *name;
-    const rlt_asked_axis *zipped; /* NULL: not such an axis */
-    rlt_column shape;             /* in a table */
-    bool told;                    /* some row has something in it */
+    const rlt_asked_axis *axis; /* NULL: of none */
+    rlt_column shape;           /* in a table */
+    bool told;                  /* some row has something in it */
 } column;
 
 typedef struct writer {
@@ -95,8 +95,8 @@ static void begin_table(writer *w, const rlt_store_cell *c, uint32_t n)
         k->shape = rlt_figure_column(rlt_figure_find(c[i].name, NULL));
         k->shape.name = k->shape.title = k->name;
         for (uint32_t a = 0; a < w->asked->n_axes; a++)
-            if (w->asked->axes[a].n_parts > 1 && strcmp(w->asked->axes[a].name, c[i].name) == 0)
-                k->zipped = &w->asked->axes[a];
+            if (strcmp(w->asked->axes[a].name, c[i].name) == 0)
+                k->axis = &w->asked->axes[a];
     }
 }
 
@@ -126,7 +126,7 @@ static int keep_row(writer *w, const rlt_store_cell *c, uint32_t n, rlt_error *e
         if (c[i].kind != RLT_CELL_TEXT)
             cell_text(&c[i], number, sizeof number);
         *v = rlt_text(c[i].kind != RLT_CELL_TEXT ? rlt_arena_strdup(&w->arena, number)
-                      : k->zipped                ? rlt_asked_zipped(&w->arena, k->zipped, c[i].text, err)
+                      : k->axis                  ? rlt_asked_shown(&w->arena, k->axis, c[i].text, err)
                                                  : rlt_arena_strdup(&w->arena, c[i].text));
         rc = v->text ? 0 : rlt_nomem(err);
     }
