@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/units.h"
+#include "sim/words.h"
 
 static rlt_tree_kind kind_of(rlt_json v, const char *text)
 {
@@ -105,6 +106,22 @@ static const char *next_step(rlt_arena *arena, const char **pointer)
     return step;
 }
 
+/* `rest`: of the pointer, behind the step that is not there. */
+static int fail_before(const rlt_json_tree *parent, const char *pointer, const char *rest, const char *step,
+                       rlt_error *err)
+{
+    rlt_nearest near = rlt_nearest_to(step ? step : "");
+    for (const rlt_json_tree *c = step ? parent->first : NULL; c; c = c->next)
+        rlt_nearest_try(&near, c->key);
+    if (!near.best)
+        return rlt_fail(err, RLT_ESCHEMA, NULL, "%s: nothing in base stands before '%s'", pointer, rest);
+    const char *slash = rest;
+    while (*--slash != '/')
+        ;
+    return rlt_fail(err, RLT_ESCHEMA, NULL, "%s: nothing in base stands before '%s'; did you mean '%.*s%s'?",
+                    pointer, rest, (int)(slash + 1 - pointer), pointer, near.best);
+}
+
 int rlt_tree_find(rlt_arena *arena, const rlt_json_tree *root, const char *pointer, rlt_tree_place *out,
                   rlt_error *err)
 {
@@ -137,7 +154,7 @@ int rlt_tree_find(rlt_arena *arena, const rlt_json_tree *root, const char *point
         if (!*p)
             return 0;
         if (!target)
-            return rlt_fail(err, RLT_ESCHEMA, NULL, "%s: nothing in base stands before '%s'", pointer, p);
+            return fail_before(parent, pointer, p, step, err);
         parent = target;
     }
 }

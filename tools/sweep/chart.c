@@ -159,9 +159,8 @@ static int draw(chart *h, const char *path, const char *title, const rlt_plot_pa
                 const rlt_plot_line *reference, rlt_error *err)
 {
     uint32_t n_panels = 0, n_lines = 0;
-    rlt_plot_panel *panels = rlt_arena_array(&h->a->arena, h->panels.n + 1, sizeof *panels);
-    rlt_plot_line *lines =
-        rlt_arena_array(&h->a->arena, (size_t)h->panels.n * (h->by.n + 1) + 1, sizeof *lines);
+    rlt_plot_panel *panels = rlt_arena_array(&h->a->arena, (size_t)h->n + 1, sizeof *panels);
+    rlt_plot_line *lines = rlt_arena_array(&h->a->arena, (size_t)h->n + 2, sizeof *lines);
     double *numbers = rlt_arena_array(&h->a->arena, 2 * (size_t)h->n + 1, sizeof *numbers);
     if (!panels || !lines || !numbers)
         return rlt_nomem(err);
@@ -266,6 +265,7 @@ int rlt_chart_lines(rlt_asked *a, const rlt_chart_settings *s, rlt_error *err)
                   "status=0 AND %s IS NOT NULL AND (%s\n) GROUP BY 1,2,3",
                   panel, by, x, is_max(a, y) ? "max" : "min", y, y, s->where ? s->where : "1")
             : NULL;
+    rlt_store_guard(a->store);
     rc = sql ? rlt_store_query(a->store, sql, see_spot, &h, err) : rlt_nomem(err);
     if (!rc && h.n == 0)
         rc = rlt_fail(err, RLT_ESCHEMA, "--plot", "no point has a %s", y);

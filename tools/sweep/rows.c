@@ -185,6 +185,7 @@ int rlt_asked_write(rlt_asked *a, const char *sql, bool all, const char *format,
     w->format = rlt_format_of(format);
     int rc = rlt_file_open(&f, path, err);
     w->out = f.stream;
+    rlt_store_guard(a->store);
     if (!rc)
         rc = rlt_store_query(a->store, sql, write_row, w, err);
     if (!rc && w->n && w->format == RLT_FORMAT_TABLE)

@@ -1,52 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The database of a sweep. The only file that knows SQLite. */
+/* The database of a sweep: points and queries. */
 #include "tools/sweep/store.h"
 
 #ifdef RLT_WITH_SQLITE
 #include <errno.h>
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SCHEMA_VERSION = 1, COMMIT_POINTS = 4096, BUSY_MS = 10000, LOCK_TRIES = 200 };
+#include "tools/sweep/store_sqlite.h"
+
+enum { COMMIT_POINTS = 4096, BUSY_MS = 10000, LOCK_TRIES = 200 };
 #define COMMIT_S 0.3
-
-enum { HAS, FIND, POINT, RESULT, LINK, COPY_STATUS, COPY_RESULT, COPY_LINKS, INPUT, PROGRESS, STATEMENTS };
-
-struct rlt_store {
-    sqlite3 *db;
-    sqlite3_stmt *statements[STATEMENTS];
-    char *path;
-    int lock;  /* descriptor; -1: none */
-    bool open; /* a transaction */
-    uint32_t pending;
-    uint64_t added;
-    double began_s, committed_s;
-};
-
-static const char schema[] =
-    "CREATE TABLE study(id INTEGER PRIMARY KEY CHECK(id=1), schema_version INTEGER, name TEXT, text TEXT, "
-    "hash TEXT, ringlet TEXT, points INTEGER, objectives TEXT, shard TEXT, command TEXT, columns TEXT);"
-    "CREATE TABLE axis(axis INTEGER PRIMARY KEY, name TEXT, pointers TEXT, \"values\" TEXT);"
-    "CREATE TABLE point(point INTEGER PRIMARY KEY, name TEXT, coordinates TEXT, replica INTEGER, options "
-    "TEXT, "
-    "key BLOB, same_as INTEGER, status INTEGER, error TEXT);"
-    "CREATE INDEX point_key ON point(key);"
-    "CREATE TABLE result(point INTEGER PRIMARY KEY, time_ps INTEGER, iteration_time_ps INTEGER, compute_ps "
-    "INTEGER, "
-    "exposed_comm_ps INTEGER, host_ps INTEGER, idle_ps INTEGER, events INTEGER, messages INTEGER, bytes "
-    "INTEGER, "
-    "busiest_link TEXT, busiest_utilization REAL, memory_bytes INTEGER, model_flops_utilization REAL, "
-    "tokens_per_second REAL, busbw_GBps REAL, bound_ps INTEGER);"
-    "CREATE TABLE link(point INTEGER, id TEXT, dim INTEGER, count INTEGER, bytes INTEGER, busy_ps INTEGER, "
-    "active_ps INTEGER, utilization REAL, PRIMARY KEY(point,id)) WITHOUT ROWID;"
-    "CREATE TABLE input(what TEXT, path TEXT, hash TEXT, PRIMARY KEY(what,path)) WITHOUT ROWID;"
-    "CREATE TABLE progress(id INTEGER PRIMARY KEY CHECK(id=1), began_s REAL, committed_s REAL, added "
-    "INTEGER);";
 
 static const char *const texts[STATEMENTS] = {
     [HAS] = "SELECT 1 FROM point WHERE point=?1",
@@ -71,14 +39,14 @@ const char *rlt_store_version(void)
     return sqlite3_libversion();
 }
 
-static double now_s(void)
+double rlt__store_now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int fail(rlt_store *s, rlt_error *err)
+int rlt__store_fail(rlt_store *s, rlt_error *err)
 {
     int code = sqlite3_extended_errcode(s->db);
     if (code == SQLITE_NOMEM)
@@ -91,30 +59,30 @@ static int fail(rlt_store *s, rlt_error *err)
                         : "");
 }
 
-static int execute(rlt_store *s, const char *sql, rlt_error *err)
+int rlt__store_execute(rlt_store *s, const char *sql, rlt_error *err)
 {
-    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, err);
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : rlt__store_fail(s, err);
 }
 
 static sqlite3_stmt *statement(rlt_store *s, int which, rlt_error *err)
 {
     if (!s->statements[which] && sqlite3_prepare_v3(s->db, texts[which], -1, SQLITE_PREPARE_PERSISTENT,
                                                     &s->statements[which], NULL) != SQLITE_OK)
-        fail(s, err);
+        rlt__store_fail(s, err);
     return s->statements[which];
 }
 
 /* Runs a statement that gives no rows. */
-static int finish(rlt_store *s, sqlite3_stmt *q, rlt_error *err)
+int rlt__store_finish(rlt_store *s, sqlite3_stmt *q, rlt_error *err)
 {
-    int rc = sqlite3_step(q) == SQLITE_DONE ? 0 : fail(s, err);
+    int rc = sqlite3_step(q) == SQLITE_DONE ? 0 : rlt__store_fail(s, err);
     sqlite3_reset(q);
     return rc;
 }
 
-static int begin(rlt_store *s, rlt_error *err)
+int rlt__store_begin(rlt_store *s, rlt_error *err)
 {
-    int rc = s->open ? 0 : execute(s, "BEGIN IMMEDIATE", err);
+    int rc = s->open ? 0 : rlt__store_execute(s, "BEGIN IMMEDIATE", err);
     s->open |= rc == 0;
     return rc;
 }
@@ -154,14 +122,14 @@ int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_e
         rc = lock(s, err);
     if (!rc && sqlite3_open_v2(path, &s->db, write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, NULL) !=
                    SQLITE_OK)
-        rc = s->db ? fail(s, err) : rlt_nomem(err);
+        rc = s->db ? rlt__store_fail(s, err) : rlt_nomem(err);
     if (!rc) {
         sqlite3_busy_timeout(s->db, BUSY_MS);
-        rc = execute(
-            s,
-            write ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4000"
-                  : "SELECT count(*) FROM sqlite_schema",
-            err);
+        rc = rlt__store_execute(s,
+                                write ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA "
+                                        "wal_autocheckpoint=1000; PRAGMA cache_size=-512"
+                                      : "PRAGMA trusted_schema=OFF; SELECT count(*) FROM sqlite_schema",
+                                err);
     }
     if (rc)
         rlt_store_close(s);
@@ -185,148 +153,7 @@ void rlt_store_close(rlt_store *s)
     free(s);
 }
 
-typedef struct study_row {
-    char hash[17], shard[32];
-    bool there;
-} study_row;
-
-static int see_study(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
-{
-    study_row *r = ctx;
-    (void)n;
-    if (c[0].integer != SCHEMA_VERSION)
-        return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
-                        "the database has schema %lld, this is ringlet for schema %d",
-                        (long long)c[0].integer, SCHEMA_VERSION);
-    r->there = true;
-    snprintf(r->hash, sizeof r->hash, "%s", c[1].text ? c[1].text : "");
-    snprintf(r->shard, sizeof r->shard, "%s", c[2].text ? c[2].text : "");
-    return 0;
-}
-
-static int read_study(rlt_store *s, study_row *r, rlt_error *err)
-{
-    *r = (study_row){.there = false};
-    if (sqlite3_table_column_metadata(s->db, "main", "study", "schema_version", NULL, NULL, NULL, NULL,
-                                      NULL) != SQLITE_OK)
-        return 0;
-    return rlt_store_query(s, "SELECT schema_version, hash, shard FROM main.study", see_study, r, err);
-}
-
-static char *objectives_text(const rlt_sweep_study *st)
-{
-    rlt_jw w;
-    rlt_jw_init(&w, false);
-    rlt_jw_array(&w, NULL);
-    for (uint32_t i = 0; i < st->n_objectives; i++) {
-        rlt_jw_object(&w, NULL);
-        rlt_jw_string(&w, "column", rlt_figure_infos[st->objectives[i].column].name);
-        rlt_jw_string(&w, "goal", st->objectives[i].max ? "max" : "min");
-        rlt_jw_end_object(&w);
-    }
-    rlt_jw_end_array(&w);
-    return rlt_jw_finish(&w, NULL);
-}
-
-static char *columns_text(const rlt_sweep_study *st)
-{
-    rlt_jw w;
-    rlt_jw_init(&w, false);
-    rlt_jw_array(&w, NULL);
-    for (uint32_t i = 0; i < st->n_columns; i++)
-        rlt_jw_string(&w, NULL, rlt_figure_infos[st->columns[i]].name);
-    rlt_jw_end_array(&w);
-    return rlt_jw_finish(&w, NULL);
-}
-
-static int insert_axis(rlt_store *s, const rlt_sweep_axis *a, uint32_t number, rlt_error *err)
-{
-    char *list[2] = {NULL, NULL};
-    size_t length;
-    sqlite3_stmt *q = NULL;
-    int rc = 0;
-    for (int k = 0; k < 2 && !rc; k++) {
-        FILE *f = open_memstream(&list[k], &length);
-        if (!f)
-            return rlt_nomem(err);
-        putc('[', f);
-        for (uint32_t i = 0; i < (k ? a->n : a->n_places); i++) {
-            fputs(i ? "," : "", f);
-            if (k)
-                rlt_tree_write(a->shown[i], NULL, f);
-            else
-                rlt_tree_write_string(a->places[i].pointer, f);
-        }
-        putc(']', f);
-        rc = fclose(f) ? rlt_nomem(err) : 0;
-    }
-    if (!rc && sqlite3_prepare_v2(s->db, "INSERT INTO axis VALUES(?1,?2,?3,?4)", -1, &q, NULL) != SQLITE_OK)
-        rc = fail(s, err);
-    if (!rc) {
-        sqlite3_bind_int64(q, 1, number);
-        sqlite3_bind_text(q, 2, a->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 3, list[0], -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 4, list[1], -1, SQLITE_STATIC);
-        rc = finish(s, q, err);
-    }
-    sqlite3_finalize(q);
-    free(list[0]);
-    free(list[1]);
-    return rc;
-}
-
-static int insert_study(rlt_store *s, const rlt_sweep_study *st, const char *shard, rlt_error *err)
-{
-    char *objectives = objectives_text(st), *columns = columns_text(st);
-    sqlite3_stmt *q = NULL;
-    int rc = objectives && columns ? execute(s, schema, err) : rlt_nomem(err);
-    if (!rc && sqlite3_prepare_v2(s->db, "INSERT INTO study VALUES(1,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)", -1, &q,
-                                  NULL) != SQLITE_OK)
-        rc = fail(s, err);
-    if (!rc) {
-        sqlite3_bind_int(q, 1, SCHEMA_VERSION);
-        sqlite3_bind_text(q, 2, st->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 3, rlt_json_text(st->doc), -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 4, st->hash, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 5, RLT_VERSION, -1, SQLITE_STATIC);
-        sqlite3_bind_int64(q, 6, (sqlite3_int64)st->points);
-        sqlite3_bind_text(q, 7, objectives, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 8, shard, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 9, st->command->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 10, columns, -1, SQLITE_STATIC);
-        rc = finish(s, q, err);
-    }
-    sqlite3_finalize(q);
-    free(objectives);
-    free(columns);
-    for (uint32_t i = 0; i < st->n_axes && !rc; i++)
-        rc = insert_axis(s, &st->axes[i], i, err);
-    return rc;
-}
-
-int rlt_store_begin(rlt_store *s, const rlt_sweep_study *study, const char *shard, rlt_error *err)
-{
-    study_row r;
-    s->began_s = s->committed_s = now_s();
-    int rc = read_study(s, &r, err);
-    if (rc)
-        return rc;
-    if (!r.there)
-        return (rc = begin(s, err)) || (rc = insert_study(s, study, shard, err)) ? rc
-                                                                                 : rlt_store_commit(s, err);
-    if (strcmp(r.hash, study->hash) != 0)
-        return rlt_fail(err, RLT_ESCHEMA, s->path,
-                        "holds another study than %s, or an earlier version of it: take "
-                        "another database, or the file as it was",
-                        study->path);
-    if (strcmp(r.shard, shard ? shard : "") != 0)
-        return rlt_fail(err, RLT_ESCHEMA, s->path, "holds %s%s, not %s%s",
-                        r.shard[0] ? "shard " : "the whole study", r.shard,
-                        shard ? "shard " : "the whole study", shard ? shard : "");
-    return 0;
-}
-
-static int see_counts(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
+int rlt__store_counts(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
 {
     int64_t *out = ctx;
     (void)err;
@@ -340,7 +167,7 @@ int rlt_store_count(rlt_store *s, uint64_t *done, uint64_t *failed, int64_t *las
     int64_t v[3] = {0, 0, -1};
     int rc =
         rlt_store_query(s, "SELECT count(*), coalesce(sum(status<>0),0), coalesce(max(point),-1) FROM point",
-                        see_counts, v, err);
+                        rlt__store_counts, v, err);
     *done = (uint64_t)v[0];
     *failed = (uint64_t)v[1];
     *last = v[2];
@@ -355,7 +182,7 @@ int rlt_store_has(rlt_store *s, uint64_t point, bool *there, rlt_error *err)
     sqlite3_bind_int64(q, 1, (sqlite3_int64)point);
     int got = sqlite3_step(q);
     *there = got == SQLITE_ROW;
-    int rc = got == SQLITE_ROW || got == SQLITE_DONE ? 0 : fail(s, err);
+    int rc = got == SQLITE_ROW || got == SQLITE_DONE ? 0 : rlt__store_fail(s, err);
     sqlite3_reset(q);
     return rc;
 }
@@ -367,7 +194,7 @@ int rlt_store_find(rlt_store *s, const uint64_t key[2], uint64_t before, int64_t
         return RLT_EIO;
     sqlite3_bind_blob(q, 1, key, 16, SQLITE_STATIC);
     sqlite3_bind_int64(q, 2, (sqlite3_int64)before);
-    int rc = sqlite3_step(q) == SQLITE_ROW ? 0 : fail(s, err);
+    int rc = sqlite3_step(q) == SQLITE_ROW ? 0 : rlt__store_fail(s, err);
     *point = rc || sqlite3_column_type(q, 0) == SQLITE_NULL ? -1 : sqlite3_column_int64(q, 0);
     sqlite3_reset(q);
     return rc;
@@ -378,7 +205,7 @@ int rlt_store_failed(rlt_store *s, uint64_t point, bool *failed, rlt_error *err)
     char sql[80];
     int64_t status = 0;
     snprintf(sql, sizeof sql, "SELECT status FROM point WHERE point=%llu", (unsigned long long)point);
-    int rc = rlt_store_query(s, sql, see_counts, &status, err);
+    int rc = rlt_store_query(s, sql, rlt__store_counts, &status, err);
     *failed = status != 0;
     return rc;
 }
@@ -432,7 +259,7 @@ static int put_point(rlt_store *s, const rlt_store_row *row, rlt_error *err)
         sqlite3_bind_null(q, 7);
     sqlite3_bind_int(q, 8, o->status);
     sqlite3_bind_text(q, 9, o->status ? o->error : NULL, -1, SQLITE_STATIC);
-    return finish(s, q, err);
+    return rlt__store_finish(s, q, err);
 }
 
 static int put_result(rlt_store *s, uint64_t point, const rlt_outcome *o, rlt_error *err)
@@ -451,7 +278,7 @@ static int put_result(rlt_store *s, uint64_t point, const rlt_outcome *o, rlt_er
         else
             sqlite3_bind_text(q, f + 2, o->busiest, -1, SQLITE_STATIC);
     }
-    int rc = finish(s, q, err);
+    int rc = rlt__store_finish(s, q, err);
     for (uint32_t i = 0; i < o->n_links && !rc; i++) {
         const rlt_link_figures *l = &o->links[i];
         if (!(q = statement(s, LINK, err)))
@@ -464,7 +291,7 @@ static int put_result(rlt_store *s, uint64_t point, const rlt_outcome *o, rlt_er
         sqlite3_bind_int64(q, 6, l->busy_ps);
         sqlite3_bind_int64(q, 7, l->active_ps);
         sqlite3_bind_double(q, 8, l->utilization);
-        rc = finish(s, q, err);
+        rc = rlt__store_finish(s, q, err);
     }
     return rc;
 }
@@ -476,7 +303,7 @@ static int copy(rlt_store *s, int which, uint64_t to, int64_t from, rlt_error *e
         return RLT_EIO;
     sqlite3_bind_int64(q, 1, (sqlite3_int64)to);
     sqlite3_bind_int64(q, 2, from);
-    return finish(s, q, err);
+    return rlt__store_finish(s, q, err);
 }
 
 /* A point that was not run has the status and figures of the one that was. */
@@ -492,7 +319,7 @@ static int put_same(rlt_store *s, const rlt_store_row *row, rlt_error *err)
 
 int rlt_store_put(rlt_store *s, const rlt_store_row *row, rlt_error *err)
 {
-    int rc = begin(s, err);
+    int rc = rlt__store_begin(s, err);
     if (!rc && row->same_as >= 0)
         rc = put_same(s, row, err);
     else if (!rc && !(rc = put_point(s, row, err)) && row->outcome->status == 0)
@@ -501,21 +328,23 @@ int rlt_store_put(rlt_store *s, const rlt_store_row *row, rlt_error *err)
         return rc;
     s->pending++;
     s->added++;
-    return s->pending >= COMMIT_POINTS || now_s() - s->committed_s > COMMIT_S ? rlt_store_commit(s, err) : 0;
+    return s->pending >= COMMIT_POINTS || rlt__store_now_s() - s->committed_s > COMMIT_S
+               ? rlt_store_commit(s, err)
+               : 0;
 }
 
 int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t hash, rlt_error *err)
 {
     char text[17];
     sqlite3_stmt *q;
-    int rc = begin(s, err);
+    int rc = rlt__store_begin(s, err);
     if (rc || !(q = statement(s, INPUT, err)))
         return rc ? rc : RLT_EIO;
     snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
     sqlite3_bind_text(q, 1, what, -1, SQLITE_STATIC);
     sqlite3_bind_text(q, 2, path, -1, SQLITE_STATIC);
     sqlite3_bind_text(q, 3, text, -1, SQLITE_STATIC);
-    rc = sqlite3_step(q) == SQLITE_ROW ? 0 : fail(s, err);
+    rc = sqlite3_step(q) == SQLITE_ROW ? 0 : rlt__store_fail(s, err);
     bool same = !rc && strcmp((const char *)sqlite3_column_text(q, 0), text) == 0;
     sqlite3_reset(q);
     return rc || same ? rc
@@ -532,16 +361,33 @@ int rlt_store_commit(rlt_store *s, rlt_error *err)
     sqlite3_stmt *q = statement(s, PROGRESS, err);
     if (!q)
         return RLT_EIO;
-    s->committed_s = now_s();
+    s->committed_s = rlt__store_now_s();
     sqlite3_bind_double(q, 1, s->began_s);
     sqlite3_bind_double(q, 2, s->committed_s);
     sqlite3_bind_int64(q, 3, (sqlite3_int64)s->added);
-    int rc = finish(s, q, err);
+    int rc = rlt__store_finish(s, q, err);
     if (!rc)
-        rc = execute(s, "COMMIT", err);
+        rc = rlt__store_execute(s, "COMMIT", err);
     s->open = sqlite3_get_autocommit(s->db) == 0;
     s->pending = 0;
     return rc;
+}
+
+static int allow(void *ctx, int action, const char *first, const char *second, const char *database,
+                 const char *by)
+{
+    (void)ctx;
+    (void)first;
+    (void)database;
+    (void)by;
+    bool reads = action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE ||
+                 (action == SQLITE_FUNCTION && second && sqlite3_stricmp(second, "load_extension") != 0);
+    return reads ? SQLITE_OK : SQLITE_DENY;
+}
+
+void rlt_store_guard(rlt_store *s)
+{
+    sqlite3_set_authorizer(s->db, allow, NULL);
 }
 
 int rlt_store_query(rlt_store *s, const char *sql,
@@ -552,13 +398,18 @@ int rlt_store_query(rlt_store *s, const char *sql,
     rlt_store_cell cells[MOST];
     sqlite3_stmt *q = NULL;
     int rc = 0, got;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK)
+    const char *rest = NULL;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &q, &rest) != SQLITE_OK)
         return rlt_fail(err, RLT_EUSAGE, s->path, "%s", sqlite3_errmsg(s->db));
+    if (!q || rest[strspn(rest, " \n;")]) {
+        sqlite3_finalize(q);
+        return rlt_fail(err, RLT_EUSAGE, s->path, "expected one expression, not several statements");
+    }
     int n = sqlite3_column_count(q);
     n = n < MOST ? n : MOST;
     while (!rc && (got = sqlite3_step(q)) != SQLITE_DONE) {
         if (got != SQLITE_ROW) {
-            rc = fail(s, err);
+            rc = rlt__store_fail(s, err);
             break;
         }
         for (int i = 0; i < n; i++) {
@@ -581,49 +432,4 @@ int rlt_store_query(rlt_store *s, const char *sql,
     return rc;
 }
 
-int rlt_store_merge(rlt_store *s, const char *from, rlt_error *err)
-{
-    static const char *const tables[] = {"study", "axis", "point", "result", "link", "input"};
-    char *attach = sqlite3_mprintf("ATTACH %Q AS other", from);
-    study_row own;
-    int64_t same = 0;
-    int rc = attach ? access(from, R_OK)
-                          ? rlt_fail(err, RLT_EIO, from, "cannot be opened: %s", strerror(errno))
-                          : execute(s, attach, err)
-                    : rlt_nomem(err);
-    sqlite3_free(attach);
-    if (rc || (rc = read_study(s, &own, err)) || (rc = begin(s, err)))
-        return rc;
-    if (!own.there)
-        rc = execute(s, schema, err);
-    else
-        rc = rlt_store_query(s, "SELECT count(*) FROM other.study o, main.study m WHERE o.hash=m.hash",
-                             see_counts, &same, err);
-    if (!rc && own.there && !same)
-        rc = rlt_fail(err, RLT_ESCHEMA, from, "holds another study than %s", s->path);
-    for (size_t i = 0; i < sizeof tables / sizeof *tables && !rc; i++) {
-        char sql[120];
-        snprintf(sql, sizeof sql, "INSERT OR IGNORE INTO main.%s SELECT * FROM other.%s", tables[i],
-                 tables[i]);
-        rc = execute(s, sql, err);
-    }
-    if (!rc)
-        rc = execute(s, "UPDATE main.study SET shard=NULL", err);
-    if (!rc)
-        rc = rlt_store_commit(s, err);
-    if (!rc)
-        rc = execute(s, "DETACH other", err);
-    return rc;
-}
-
-int rlt_store_settle(rlt_store *s, rlt_error *err)
-{
-    int rc = begin(s, err);
-    if (!rc)
-        rc = execute(s,
-                     "UPDATE point SET same_as=(SELECT nullif(min(o.point),point.point) FROM point o WHERE "
-                     "o.key=point.key)",
-                     err);
-    return rc ? rc : rlt_store_commit(s, err);
-}
 #endif

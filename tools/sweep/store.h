@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A sweep's database: SQLite, known to store.c alone. One process writes at a time; any number may read.
+ * A sweep's database: SQLite, known to store.c and store_study.c alone. One process writes at a time; any
+ * number may read.
  *
  * Written in transactions of some tenths of a second, in write-ahead mode: what was committed survives the
- * end of the process at any instant. Schema, version 1:
+ * end of the process at any instant. When the machine stops, the last commits may be lost with it, never
+ * more: SQLite syncs the log before it goes into the database (synchronous=NORMAL), and skips commits at its
+ * end that are not whole, so that the database is always one that stood there before. Schema, version 1:
  *
  *   study   one row: the study's file (text, hash), ringlet's version, the number of points, objectives and
  *           columns as JSON, the shard ("1/4") that this database holds, or NULL
@@ -67,7 +70,10 @@ int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t h
                     rlt_error *err) RLT_MUST_USE;
 int rlt_store_commit(rlt_store *s, rlt_error *err) RLT_MUST_USE;
 
-/* Runs one statement; `row` sees each row, as texts and kinds, until it fails. */
+/* From here on statements may only read: for those that users have a part in. */
+void rlt_store_guard(rlt_store *s);
+/* Runs one statement; `row` sees each row, as texts and kinds, until it fails. RLT_EUSAGE: not
+ * one statement, or one that is not allowed. */
 typedef struct rlt_store_cell {
     enum { RLT_CELL_NULL, RLT_CELL_INTEGER, RLT_CELL_REAL, RLT_CELL_TEXT } kind;
     int64_t integer;

@@ -27,6 +27,11 @@ void rlt_store_close(rlt_store *s)
     (void)s;
 }
 
+void rlt_store_guard(rlt_store *s)
+{
+    (void)s;
+}
+
 int rlt_store_begin(rlt_store *s, const rlt_sweep_study *study, const char *shard, rlt_error *err)
 {
     (void)s;
