@@ -201,6 +201,49 @@ says "no database named" 2 "--db" "$study"
 says "shard" 2 "expected I/N" "$study" --db "$tmp/w.db" --shard 4/3
 says "dry run" 0 "mixed: 546 points: bw (30) x algorithm (3) x slow (3), 3 named, 2 replicas" "$study" --dry-run
 
+# What a stranger may bring: one line, and the right exit status.
+wrong() { # name, text, members of the study behind base
+    echo "{\"base\": {\"model\": \"transformer:layers=1,hidden=64,heads=2,vocabulary=100\", \"topology\": {\"dims\": [{\"shape\": \"switch\", \"size\": 2, \"bandwidth\": \"5GB/s\", \"latency\": \"1us\"}]}}, $3}" >"$tmp/p.json"
+    says "wrong study: $1" 3 "$2" "$tmp/p.json" --db "$tmp/w.db"
+}
+seeds='"axes": [{"name": "a", "pointer": "/seed", "values": [1, 2]}]'
+wrong "axis of two names" "another axis is called 'a'" '"axes": [{"name": "a", "pointer": "/seed", "values": [1]}, {"name": "a", "pointer": "/until", "values": ["1s"]}]'
+wrong "a place changed twice" "changes what '/seed' of axis 'a' changes" '"axes": [{"name": "a", "pointer": "/seed", "values": [1]}, {"name": "b", "pointer": "/seed", "values": [1]}]'
+wrong "axis without a name" "axes[0].name: expected a name" '"axes": [{"name": "", "pointer": "/seed", "values": [1]}]'
+wrong "a huge count" "expected a whole number" '"axes": [{"pointer": "/seed", "range": {"from": 1, "to": 2, "count": 1e30}}]'
+wrong "not a number" "expected a number, got 'nan'" '"axes": [{"pointer": "/compute-scale", "range": {"from": "nan", "to": "1", "count": 3}}]'
+wrong "infinite" "expected a number, got 'inf'" '"axes": [{"pointer": "/compute-scale", "range": {"from": "1", "to": "inf", "count": 3}}]'
+wrong "logarithm of nothing" "needs ends above 0" '"axes": [{"pointer": "/seed", "range": {"from": 0, "to": 2, "count": 3, "scale": "log"}}]'
+wrong "a wrong type" "expected a list of values" '"axes": [{"pointer": "/seed", "values": {"a": 1}}]'
+wrong "a pointer that is near" "did you mean '/topology'?" '"axes": [{"pointer": "/toplogy/dims/0/bandwidth", "values": ["1GB/s"]}]'
+wrong "a pointer that is near, further in" "did you mean '/topology/dims'?" '"axes": [{"pointer": "/topology/dim/0/bandwidth", "values": ["1GB/s"]}]'
+wrong "a filter of no axis" "no axis of that name" "$seeds, \"filter\": [{\"unless\": {\"b\": 1}}]"
+wrong "a filter of no value" "has no such value" "$seeds, \"filter\": [{\"unless\": {\"a\": 7}}]"
+wrong "no replica" "expected at least 1" "$seeds, \"replicas\": 0"
+wrong "a negative sample" "got -3" "$seeds, \"sample\": {\"random\": -3}"
+wrong "a seed that is a text" "expected a whole number" "$seeds, \"sample\": {\"random\": 1, \"seed\": \"x\"}"
+[ ! -e "$tmp/w.db" ] && verdict "wrong studies leave no file" "" || verdict "wrong studies leave no file" "there it is"
+echo "this is no database" >"$tmp/text"
+says "a text for a database" 3 "file is not a database" "$study" --db "$tmp/text"
+if command -v sqlite3 >/dev/null; then
+    sqlite3 "$tmp/other.db" 'CREATE TABLE x(a)'
+    says "another's database" 3 "is no database of a sweep" "$study" --db "$tmp/other.db"
+    expect "another's database is as it was" "$(sqlite3 "$tmp/other.db" .schema)" "CREATE TABLE x(a);"
+fi
+says "a database in no folder" 5 "No such file" "$study" --db "$tmp/no/such/x.db"
+says "shard 0/3" 2 "expected I/N" "$study" --db "$tmp/w.db" --shard 0/3
+says "no jobs" 2 "--jobs: expected at least 1" "$study" --db "$tmp/w.db" --jobs 0
+says "merge: other studies" 3 "holds another study" merge "$tmp/w.db" "$tmp/1.db" "$tmp/zip.db"
+says "merge: no such database" 5 "cannot be opened" merge "$tmp/w.db" "$tmp/none.db"
+[ ! -e "$tmp/w.db" ] && verdict "merge: an error leaves no file" "" || verdict "merge: an error leaves no file" "there it is"
+says "merge: into one of them" 2 "is what the others are to be merged into" merge "$tmp/s1.db" "$tmp/s1.db"
+says "merge: shards are missing" 0 "of 546 points are in" merge "$tmp/w2.db" "$tmp/s1.db" "$tmp/s2.db"
+cp "$tmp/zip.db" "$tmp/zip-was.db"
+says "query: several statements" 2 "not several statements" query "$tmp/zip.db" --where '1); DELETE FROM point; --'
+says "query: order with a statement" 2 "not several statements" query "$tmp/zip.db" --order 'point; DROP TABLE point'
+says "query: what is not read" 2 "not authorized" query "$tmp/zip.db" --where "(select count(*) from pragma_table_info('point')) > 0"
+cmp -s "$tmp/zip.db" "$tmp/zip-was.db" && verdict "queries only read" "" || verdict "queries only read" "the database has changed"
+
 for e in replay collectives aggregation training; do
     says "example $e" 0 "of them run now" "tools/sweep/examples/$e.json" --db "$tmp/e-$e.db" --plot "$tmp/$e.svg"
 done

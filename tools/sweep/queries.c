@@ -4,9 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "sim/mem.h"
+#include "tools/message.h"
 #include "tools/settings.h"
 #include "tools/sweep/chart.h"
 
@@ -221,15 +223,70 @@ static int run_pareto(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
+typedef struct merged {
+    char hash[17];
+    int64_t points;
+} merged;
+
+static int see_merged(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
+{
+    merged *m = ctx;
+    (void)n;
+    (void)err;
+    snprintf(m->hash, sizeof m->hash, "%s", c[0].text ? c[0].text : "");
+    m->points = c[1].integer;
+    return 0;
+}
+
+static int read_merged(const char *path, merged *m, rlt_error *err)
+{
+    rlt_store *store = NULL;
+    rlt_error why = {0};
+    int rc = rlt_store_open(path, RLT_STORE_READ, &store, err);
+    if (!rc && rlt_store_query(store, "SELECT hash, points FROM study", see_merged, m, &why))
+        rc = rlt_fail(err, RLT_ESCHEMA, path, "is no database of a sweep: %s", why.what);
+    if (!rc && !m->hash[0])
+        rc = rlt_fail(err, RLT_ESCHEMA, path, "is no database of a sweep");
+    rlt_store_close(store);
+    return rc;
+}
+
+/* All that can be said of what is to be merged, before anything is written. */
+static int check_merge(const rlt_parsed *args, merged *first, rlt_error *err)
+{
+    struct stat out, in;
+    bool there = stat(args->operands[0], &out) == 0;
+    int rc = 0;
+    for (int i = 1; i < args->n_operands && !rc; i++) {
+        merged m = {0};
+        if (there && stat(args->operands[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return rlt_fail(err, RLT_EUSAGE, args->operands[i], "is what the others are to be merged into");
+        if ((rc = read_merged(args->operands[i], i == 1 ? first : &m, err)))
+            return rc;
+        if (i > 1 && strcmp(m.hash, first->hash) != 0)
+            return rlt_fail(err, RLT_ESCHEMA, args->operands[i], "holds another study than %s",
+                            args->operands[1]);
+    }
+    return 0;
+}
+
 static int run_merge(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     rlt_store *store = NULL;
+    merged of = {0};
+    uint64_t done = 0, failed;
+    int64_t last;
     (void)settings;
-    int rc = rlt_store_open(args->operands[0], RLT_STORE_WRITE, &store, err);
+    int rc = check_merge(args, &of, err);
+    if (!rc)
+        rc = rlt_store_open(args->operands[0], RLT_STORE_WRITE, &store, err);
     for (int i = 1; i < args->n_operands && !rc; i++)
         rc = rlt_store_merge(store, args->operands[i], err);
-    if (!rc)
-        rc = rlt_store_settle(store, err);
+    if (!rc && !(rc = rlt_store_settle(store, err)))
+        rc = rlt_store_count(store, &done, &failed, &last, err);
+    if (!rc && (int64_t)done < of.points)
+        rlt_note("%llu of %lld points are in %s; 'ringlet sweep' with it runs the rest",
+                 (unsigned long long)done, (long long)of.points, args->operands[0]);
     rlt_store_close(store);
     return rc;
 }

@@ -55,8 +55,12 @@ static int read_study(rlt_store *s, study_row *r, rlt_error *err)
 {
     *r = (study_row){.there = false};
     if (sqlite3_table_column_metadata(s->db, "main", "study", "schema_version", NULL, NULL, NULL, NULL,
-                                      NULL) != SQLITE_OK)
-        return 0;
+                                      NULL) != SQLITE_OK) {
+        int64_t tables = 0;
+        int rc =
+            rlt_store_query(s, "SELECT count(*) FROM main.sqlite_schema", rlt__store_counts, &tables, err);
+        return rc || !tables ? rc : rlt_fail(err, RLT_ESCHEMA, s->path, "is no database of a sweep");
+    }
     return rlt_store_query(s, "SELECT schema_version, hash, shard FROM main.study", see_study, r, err);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Axes of a study, and the filters over them. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,9 @@ static int read_end(rlt_json range, const char *key, double *number, const char 
     *text = t->text;
     *number = strtod(t->text, &end);
     *unit = end;
-    return end != t->text ? 0 : rlt_json_fail(v, RLT_ESCHEMA, err, "expected a number, got '%s'", t->text);
+    return end != t->text && isfinite(*number)
+               ? 0
+               : rlt_json_fail(v, RLT_ESCHEMA, err, "expected a number, got '%s'", t->text);
 }
 
 static int read_range(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_error *err)
@@ -162,6 +165,8 @@ static int read_axis(rlt_sweep_study *s, rlt_json v, rlt_error *err)
     if (rc || (rc = rlt_json_get_string(v, "name", false, &a->name, err)) ||
         (rc = read_pointers(s, a, v, err)))
         return rc;
+    if (a->name && !*a->name)
+        return rlt_json_fail(rlt_json_get(v, "name"), RLT_ESCHEMA, err, "expected a name");
     if (!a->name)
         a->name = strrchr(a->places[0].pointer, '/') + 1;
     for (uint32_t i = 0; i + 1 < s->n_axes; i++)
