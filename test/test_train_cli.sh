@@ -121,6 +121,10 @@ refused 3 "expected an object" run --config "$tmp/b.json"
 printf '{"model": ' >"$tmp/b.json"
 refused 3 "b.json:1" run --config "$tmp/b.json"
 refused 5 "nowhere" run --config "$tmp/nowhere"
+echo '{"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": {"_why": "written out", "dims": [{"shape": "switch", "size": 4, "bandwidth": "50GB/s", "latency": "1us"}]}}' >"$tmp/b.json"
+"$ringlet" run --config "$tmp/b.json" -f csv >"$tmp/written" 2>"$tmp/err"
+"$ringlet" run --model transformer:layers=1,hidden=64,heads=2,vocabulary=100 -t 'switch:4@50GB/s,1us' -f csv >"$tmp/named" 2>"$tmp/err"
+[ -s "$tmp/named" ] && cmp -s "$tmp/written" "$tmp/named" && verdict "a topology written out in --config" "" || verdict "a topology written out in --config" "another result"
 refused 2 "expected a file" run --config=
 
 says "a short name" "gpt2-small on v100-sxm2-16gb" run --model gpt2-small --accelerator v100 --topology switch:8@150GB/s,500ns --train precision=fp16,batch=8

@@ -8,7 +8,7 @@
 
 #include "net/json.h"
 #include "sim/mem.h"
-#include "tools/message.h"
+#include "tools/tree.h"
 
 enum { MAX_WORDS = 1 << 16 };
 
@@ -33,98 +33,37 @@ static int add(rlt_config *c, rlt_json at, const char *text, size_t length, rlt_
     return 0;
 }
 
-static int known(const rlt_option_group *groups, const char *whose, rlt_json v, const rlt_option **out,
-                 rlt_error *err)
+/* `v`: what is given, or one element of it. */
+static int add_texts(rlt_config *c, const rlt_json_tree *v, const rlt_option *o, uint32_t number,
+                     rlt_arena *arena, rlt_error *err)
 {
-    const char *key = rlt_json_key(v);
-    rlt_nearest near = rlt_nearest_to(key);
-    const rlt_option *o;
-    for (uint32_t i = 0; (o = rlt_option_at(groups, i, NULL)); i++) {
-        rlt_nearest_try(&near, o->name);
-        if (strcmp(o->name, key) == 0) {
-            *out = o;
-            return 0;
-        }
-    }
-    return rlt_json_fail(v, RLT_ESCHEMA, err, "no option %s%s%s%s", whose,
-                         near.best ? "; did you mean '" : "", near.best ? near.best : "",
-                         near.best ? "'?" : "");
-}
-
-/* A number or string as text; a bool inside an object is on or off. */
-static int text_of(rlt_json v, const char *document, const char **text, size_t *length, rlt_error *err)
-{
-    if (rlt_json_is_string(v)) {
-        *text = rlt_json_string(v);
-        *length = strlen(*text);
-    } else if (rlt_json_is_number(v)) {
-        size_t begin, end;
-        rlt_json_extent(v, &begin, &end);
-        *text = document + begin;
-        *length = end - begin;
-    } else {
-        return rlt_json_fail(v, RLT_ESCHEMA, err, "expected a text or a number");
-    }
-    return 0;
-}
-
-static int list_of(rlt_json v, const char *document, char **out, size_t *length, rlt_error *err)
-{
-    FILE *f = open_memstream(out, length);
-    int rc = f ? 0 : rlt_nomem(err);
-    for (rlt_json m = rlt_json_first(v); !rc && rlt_json_is(m); m = rlt_json_next(m)) {
-        const char *text;
-        size_t n;
-        rc = text_of(m, document, &text, &n, err);
-        if (!rc)
-            fprintf(f, "%s%s=%.*s", ftell(f) ? "," : "", rlt_json_key(m), (int)n, text);
-    }
-    if (f && fclose(f) && !rc)
-        rc = rlt_nomem(err);
-    return rc;
-}
-
-static int add_value(rlt_config *c, const char *name, rlt_json v, const char *document, rlt_error *err)
-{
-    char option[80], *made = NULL;
-    const char *text;
-    size_t length;
-    int n = snprintf(option, sizeof option, "--%s", name);
-    int rc = add(c, v, option, (size_t)n, err);
-    if (rc)
-        return rc;
-    if (rlt_json_is_object(v)) {
-        rc = list_of(v, document, &made, &length, err);
-        text = made;
-    } else {
-        rc = text_of(v, document, &text, &length, err);
-    }
-    if (!rc)
-        rc = add(c, v, text, length, err);
-    free(made);
-    return rc;
-}
-
-static int add_member(rlt_config *c, const rlt_option_group *groups, const char *whose, rlt_json v,
-                      const char *document, rlt_error *err)
-{
-    const rlt_option *o = NULL;
+    rlt_option_texts texts = {0};
     char option[80];
-    int rc = known(groups, whose, v, &o, err);
+    int n = snprintf(option, sizeof option, "--%s", o->name);
+    int rc = rlt_tree_option(v, NULL, o, number, arena, &texts, err);
+    for (uint32_t i = 0; i < texts.n && !rc; i++) {
+        rc = add(c, v->at, option, (size_t)n, err);
+        if (!rc && o->kind != RLT_OPT_FLAG)
+            rc = add(c, v->at, texts.items[i].text, strlen(texts.items[i].text), err);
+    }
+    free(texts.items);
+    return rc;
+}
+
+static int add_member(rlt_config *c, const rlt_option_group *groups, const char *whose,
+                      const rlt_json_tree *v, rlt_arena *arena, rlt_error *err)
+{
+    uint32_t number = 0;
+    int rc = rlt_tree_known(groups, whose, v, &number, err);
     if (rc)
         return rc;
-    if (o->kind == RLT_OPT_FLAG) {
-        bool on = rlt_json_is_true(v);
-        if (!on &&
-            (rlt_json_is_string(v) || rlt_json_is_number(v) || rlt_json_is_object(v) || rlt_json_is_array(v)))
-            return rlt_json_fail(v, RLT_ESCHEMA, err, "expected true or false");
-        int n = snprintf(option, sizeof option, "--%s", o->name);
-        return on ? add(c, v, option, (size_t)n, err) : 0;
-    }
-    if (!rlt_json_is_array(v))
-        return add_value(c, o->name, v, document, err);
-    for (rlt_json item = rlt_json_first(v); !rc && rlt_json_is(item); item = rlt_json_next(item))
-        rc = add_value(c, o->name, item, document, err);
+    const rlt_option *o = rlt_option_at(groups, number, NULL);
+    if (o->kind == RLT_OPT_FLAG || v->kind != RLT_TREE_ARRAY)
+        return add_texts(c, v, o, number, arena, err);
+    for (const rlt_json_tree *item = v->first; item && !rc; item = item->next)
+        rc = item->kind == RLT_TREE_ARRAY
+                 ? rlt_json_fail(item->at, RLT_ESCHEMA, err, "expected a text or a number")
+                 : add_texts(c, item, o, number, arena, err);
     return rc;
 }
 
@@ -136,11 +75,15 @@ static int read_config(rlt_config *c, const rlt_option_group *groups, const char
     if (rc)
         return rc;
     rlt_json root = rlt_json_root(doc);
+    rlt_arena arena = {0};
+    rlt_json_tree *tree = NULL;
     if (!rlt_json_is_object(root))
         rc = rlt_json_fail(root, RLT_ESCHEMA, err, "expected an object of options");
-    for (rlt_json v = rlt_json_first(root); !rc && rlt_json_is(v); v = rlt_json_next(v))
-        if (rlt_json_key(v)[0] != '_')
-            rc = add_member(c, groups, whose, v, rlt_json_text(doc), err);
+    else
+        rc = rlt_tree_make(&arena, root, &tree, err);
+    for (const rlt_json_tree *v = rc ? NULL : tree->first; v && !rc; v = v->next)
+        rc = add_member(c, groups, whose, v, &arena, err);
+    rlt_arena_free(&arena);
     rlt_json_free(doc);
     return rc;
 }

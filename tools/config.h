@@ -2,8 +2,9 @@
 /*
  * Options from a file: `--config FILE`, of any command. A JSON object whose members are the command's options
  * by their long names: a string or number is the value, true gives a flag, a list gives the option once for
- * each, and an object is the list "name=value,name=value" that several options take. Keys that begin with '_'
- * are comments. What the command line says too comes after, and is what holds.
+ * each, and an object is the list "name=value,name=value" that several options take, or where an option takes
+ * a JSON file (--topology), what would stand in it. Keys that begin with '_' are comments. What the command
+ * line says too comes after, and is what holds.
  */
 #ifndef RLT_CONFIG_H
 #define RLT_CONFIG_H

@@ -85,8 +85,9 @@ typedef struct rlt_option_texts {
 } rlt_option_texts;
 int rlt_tree_option(const rlt_json_tree *value, const rlt_tree_edits *edits, const rlt_option *o,
                     uint32_t number, rlt_arena *arena, rlt_option_texts *out, rlt_error *err) RLT_MUST_USE;
-/* Number of the option with a member's name; an unknown one is an error that names the nearest. */
-int rlt_tree_known(const rlt_option_group *groups, const rlt_json_tree *member, uint32_t *number,
-                   rlt_error *err) RLT_MUST_USE;
+/* Number of the option with a member's name; an unknown one is an error that names the nearest. `whose` ends
+ * the complaint "no option ...": "of this command". */
+int rlt_tree_known(const rlt_option_group *groups, const char *whose, const rlt_json_tree *member,
+                   uint32_t *number, rlt_error *err) RLT_MUST_USE;
 
 #endif

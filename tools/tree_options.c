@@ -9,8 +9,8 @@
 
 enum { MAX_TEXTS = 1 << 16 };
 
-int rlt_tree_known(const rlt_option_group *groups, const rlt_json_tree *member, uint32_t *number,
-                   rlt_error *err)
+int rlt_tree_known(const rlt_option_group *groups, const char *whose, const rlt_json_tree *member,
+                   uint32_t *number, rlt_error *err)
 {
     rlt_nearest near = rlt_nearest_to(member->key);
     const rlt_option *o;
@@ -21,7 +21,7 @@ int rlt_tree_known(const rlt_option_group *groups, const rlt_json_tree *member, 
             return 0;
         }
     }
-    return rlt_json_fail(member->at, RLT_ESCHEMA, err, "no option of this command%s%s%s",
+    return rlt_json_fail(member->at, RLT_ESCHEMA, err, "no option %s%s%s%s", whose,
                          near.best ? "; did you mean '" : "", near.best ? near.best : "",
                          near.best ? "'?" : "");
 }

@@ -69,7 +69,7 @@ static int read_base(rlt_sweep_study *s, rlt_json v, rlt_error *err)
     uint32_t i = 0;
     for (const rlt_json_tree *m = s->base->first; m && !rc; m = m->next, i++) {
         s->members[i].node = m;
-        rc = rlt_tree_known(s->command->options, m, &s->members[i].option, err);
+        rc = rlt_tree_known(s->command->options, "of this command", m, &s->members[i].option, err);
         if (!rc)
             rc = check_option(s, m, s->members[i].option, err);
     }
@@ -135,7 +135,7 @@ int rlt__sweep_place_of(rlt_sweep_study *s, rlt_json at, const char *pointer, rl
     rlt_json_tree top = {.key = rlt_arena_strndup(&s->arena, pointer + 1, n), .at = at};
     if (!top.key)
         return rlt_nomem(err);
-    rc = rlt_tree_known(s->command->options, &top, &out->option, err);
+    rc = rlt_tree_known(s->command->options, "of this command", &top, &out->option, err);
     if (!rc)
         rc = check_option(s, &top, out->option, err);
     for (uint32_t i = 0; i < s->n_members && !rc; i++)
