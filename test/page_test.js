@@ -113,17 +113,17 @@ const shots = process.env.SHOTS;
   const status = () => p.page.$eval("#points [role=status]", (e) => e.innerText.replace(/\s/g, ""));
   const filter = async (words) => {
     await p.page.fill("#points input", "");
-    return p.page.evaluate((w) => new Promise((done) => { const i = document.querySelector("#points input"); const began = performance.now(); i.value = w; i.dispatchEvent(new Event("input"));
-      requestAnimationFrame(() => setTimeout(() => done(performance.now() - began), 0)); }), words);
+    return p.page.evaluate((w) => new Promise((done) => { const i = document.querySelector("#points input"); const began = performance.now(); i.value = w; i.dispatchEvent(new Event("input")); let script;
+      requestAnimationFrame(() => { script = performance.now() - began; setTimeout(() => done([performance.now() - began, script]), 0); }); }), words);
   };
-  let worst = 0;
+  let worst = 0, script = 0;
   for (const [words, number] of facts.filters) {
     const took = await filter(words);
-    worst = Math.max(worst, took);
+    if (took[0] > worst) [worst, script] = took;
     ok((await p.page.evaluate(() => window.ringlet.parts.table.rows.length)) === number, `'${words}' leaves ${number}`, await status());
   }
-  console.log(`# measured: a filter of 10 000 points is answered by table and trade-offs, painted, in ${worst.toFixed(0)} ms at most (goal 100); the two last pictures follow`);
-  ok(worst < 500, "a filter answers within five times its goal", worst);
+  console.log(`# measured: a filter of 10 000 points is answered by table and trade-offs, painted, in ${worst.toFixed(0)} ms at most (goal 100; ${script.toFixed(0)} ms of it the page's own); the two last pictures follow`);
+  ok(worst < 250, "a filter answers within two and a half times its goal", worst);
   await filter("");
   const front = await p.page.evaluate(() => window.ringlet.parts.pareto.front.map((r) => r[0]));
   ok(JSON.stringify(front.slice().sort((a, b) => a - b)) === JSON.stringify(facts.front), "the points that nothing beats", front);

@@ -19,11 +19,12 @@ const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const lowest = (a, f) => a.reduce((m, x) => Math.min(m, f(x)), Infinity);
 const highest = (a, f) => a.reduce((m, x) => Math.max(m, f(x)), -Infinity);
 
+const grouped = (x) => (Number.isInteger(x) ? String(x).replace(/\B(?=(\d{3})+$)/g, "\u2009") : x.toLocaleString("en-GB").replace(/,/g, "\u2009"));
 // Four significant digits, no exponent for what people read.
 const digits = (x, n = 4) => {
   if (x === 0) return "0";
   const a = Math.abs(x);
-  if (a >= 10 ** n || a < 1e-4) return a >= 1e15 || a < 1e-4 ? x.toExponential(2) : Math.round(x).toLocaleString("en-GB").replace(/,/g, "\u2009");
+  if (a >= 10 ** n || a < 1e-4) return a >= 1e15 || a < 1e-4 ? x.toExponential(2) : grouped(Math.round(x));
   return x.toFixed(clamp(n - 1 - Math.floor(Math.log10(a)), 0, 6));
 };
 const TIMES = [["s", 1e12], ["ms", 1e9], ["\u00b5s", 1e6], ["ns", 1e3], ["ps", 1]];
@@ -41,7 +42,7 @@ const bytes = (b) => {
 };
 const rate = (b) => (b ? digits(b / 1e9) + "\u2009GB/s" : "\u2013");
 const percent = (x, n = 1) => (x === null || x === undefined ? "\u2013" : (100 * x).toFixed(n) + "\u2009%");
-const count = (x) => (x === null || x === undefined ? "\u2013" : Math.abs(x) < 10000 ? String(x) : x.toLocaleString("en-GB").replace(/,/g, "\u2009"));
+const count = (x) => (x === null || x === undefined ? "\u2013" : Math.abs(x) < 10000 ? String(x) : grouped(x));
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 // Number with a unit, as a user types it into a filter: "100us" -> ps, "4MiB" -> bytes, "12 %" -> 0.12.
@@ -59,7 +60,12 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 let palette = {};
 const readPalette = () => {
   for (const n of ["paper", "panel", "ink", "quiet", "rule", "faint", "accent", "focus", "compute", "memory", "host", "delay",
-    "wait", "collective", "send", "recv", "idle", "good", "bad"]) palette[n] = colour(n);
+    "wait", "collective", "send", "recv", "idle", "good", "bad", "text"]) palette[n] = colour(n);
+};
+// "#rrggbb" or "rgb(r,g,b)" as a pixel of an image, opaque.
+const pixelOf = (css) => {
+  const v = css[0] === "#" ? [1, 3, 5].map((i) => parseInt(css.slice(i, i + 2), 16)) : css.match(/\d+/g).map(Number);
+  return ((255 << 24) | (v[2] << 16) | (v[1] << 8) | v[0]) >>> 0;
 };
 // How busy: light to dark on paper, dark to light on black, the same order in grey.
 const LIGHT = [[238, 240, 240], [197, 216, 230], [120, 169, 205], [49, 110, 160], [24, 62, 110], [60, 10, 50]];
@@ -92,8 +98,8 @@ const printers = [];
 const canvas = (height, draw, label) => {
   const c = h("canvas", { role: "img", "aria-label": label });
   let width = 0;
-  const paint = () => {
-    width = c.clientWidth || width;
+  const paint = (measured) => { // where nothing has moved its width is known: asking would lay the page out
+    if (measured !== true || !width) width = c.clientWidth || width;
     if (!width) return;
     const tall = height(width), ratio = Math.min(devicePixelRatio || 1, 3);
     if (c.width !== Math.round(width * ratio) || c.height !== Math.round(tall * ratio)) {
@@ -104,14 +110,14 @@ const canvas = (height, draw, label) => {
     const g = c.getContext("2d");
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, width, tall);
-    g.font = "11.5px " + colour("text");
+    g.font = "11.5px " + palette.text;
     g.textBaseline = "middle";
     draw(g, width, tall);
   };
   let queued = false;
-  c.paint = () => { if (!queued) { queued = true; requestAnimationFrame(() => { queued = false; paint(); }); } };
+  c.paint = () => { if (!queued) { queued = true; requestAnimationFrame(() => { queued = false; paint(true); }); } };
   c.paintNow = paint;
-  drawers.push(paint);
+  drawers.push(() => paint());
   new ResizeObserver(() => { if (c.clientWidth !== width) paint(); }).observe(c);
   return c;
 };

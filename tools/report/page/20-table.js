@@ -5,39 +5,70 @@
 const SHOW = { text: (v) => v ?? "\u2013", time: (v) => time(v), bytes, rate, percent: (v) => percent(v), count, real: (v) => (v === null || v === undefined ? "\u2013" : Number.isInteger(v) ? count(v) : digits(v)) };
 const ROW = 24;
 
-const matcher = (text, columns) => {
-  const terms = (text.match(/"[^"]*"|\S+/g) || []).map((t) => t.replace(/"/g, ""));
-  const tests = terms.map((term) => {
-    const m = /^(-?)([^<>=!]+)(<=|>=|!=|=|<|>)(.*)$/.exec(term);
-    const name = m && m[2].toLowerCase();
+// Rows by columns, made when first asked for: numbers in an array of doubles (NaN: unknown), texts as numbers of
+// different words, so that a term is asked of each word once.
+const indexOf = (rows, columns) => {
+  const numbers = new Map(), words = new Map(), n = rows.length;
+  return {
+    rows, columns,
+    numbers: (c) => {
+      let x = numbers.get(c);
+      if (!x) {
+        numbers.set(c, (x = new Float64Array(n)));
+        for (let i = 0; i < n; i++) x[i] = c.get(rows[i]) ?? NaN;
+      }
+      return x;
+    },
+    words: (c) => {
+      let x = words.get(c);
+      if (!x) {
+        const codes = new Uint32Array(n), list = [], seen = new Map(), known = [];
+        for (let i = 0; i < n; i++) {
+          const v = c.get(rows[i]) ?? null;
+          let k = seen.get(v);
+          if (k === undefined) { seen.set(v, (k = list.length)); known.push(v !== null); list.push(String(c.kind === "text" ? v ?? "" : SHOW[c.kind](v)).toLowerCase()); }
+          codes[i] = k;
+        }
+        words.set(c, (x = { codes, list, known }));
+      }
+      return x;
+    },
+  };
+};
+
+// Bytes, one a row: 1 where all terms hold.
+const matching = (text, index) => {
+  const n = index.rows.length, columns = index.columns, ok = new Uint8Array(n).fill(1);
+  const keep = (c, test) => {
+    const { codes, list } = index.words(c), yes = Uint8Array.from(list, (s) => (test(s) ? 1 : 0));
+    for (let i = 0; i < n; i++) ok[i] &= yes[codes[i]];
+  };
+  for (const term of (text.match(/"[^"]*"|\S+/g) || []).map((t) => t.replace(/"/g, ""))) {
+    const m = /^(-?)([^<>=!]+)(<=|>=|!=|=|<|>)(.*)$/.exec(term), name = m && m[2].toLowerCase();
     const c = m && (columns.find((k) => k.key.toLowerCase() === name || k.title.toLowerCase() === name) ||
       columns.find((k) => k.key.toLowerCase().startsWith(name) || k.title.toLowerCase().startsWith(name)));
-    if (c) {
-      const want = m[4].toLowerCase(), x = quantity(m[4]), not = m[1] === "-";
-      const one = (r) => {
-        const v = c.get(r);
-        if (c.kind === "text" || Number.isNaN(x)) {
-          const s = String(c.kind === "text" ? v ?? "" : SHOW[c.kind](v)).toLowerCase();
-          return m[3] === "=" ? s === want || (want.endsWith("*") && s.startsWith(want.slice(0, -1))) : m[3] === "!=" ? s !== want : false;
-        }
-        if (v === null || v === undefined) return false;
-        switch (m[3]) {
-          case "<": return v < x;
-          case ">": return v > x;
-          case "<=": return v <= x;
-          case ">=": return v >= x;
-          case "!=": return v !== x;
-          default: return v === x || SHOW[c.kind](v).replace(/\u2009/g, "") === m[4];
-        }
-      };
-      return not ? (r) => !one(r) : one;
+    if (!c) {
+      const not = term.length > 1 && term[0] === "-" ? 1 : 0, word = (not ? term.slice(1) : term).toLowerCase(), any = new Uint8Array(n);
+      for (const k of columns) {
+        if (k.kind !== "text") continue;
+        const { codes, list } = index.words(k), yes = Uint8Array.from(list, (s) => (s.includes(word) ? 1 : 0));
+        for (let i = 0; i < n; i++) any[i] |= yes[codes[i]];
+      }
+      for (let i = 0; i < n; i++) ok[i] &= any[i] ^ not;
+      continue;
     }
-    const not = term.length > 1 && term[0] === "-", word = (not ? term.slice(1) : term).toLowerCase();
-    const texts = columns.filter((k) => k.kind === "text");
-    const any = (r) => texts.some((k) => String(k.get(r) ?? "").toLowerCase().includes(word));
-    return not ? (r) => !any(r) : any;
-  });
-  return (r) => tests.every((t) => t(r));
+    const not = m[1] === "-" ? 1 : 0, want = m[4].toLowerCase(), x = quantity(m[4]), op = m[3];
+    if (c.kind === "text" || Number.isNaN(x)) {
+      keep(c, (s) => (op === "=" ? s === want || (want.endsWith("*") && s.startsWith(want.slice(0, -1))) : op === "!=" ? s !== want : false) !== !!not);
+      continue;
+    }
+    const v = index.numbers(c);
+    // What is shown has four digits: who types them means it.
+    const shown = (y) => y === x || (Math.abs(y - x) <= 0.01 * Math.abs(x) && SHOW[c.kind](y).replace(/\u2009/g, "") === m[4]);
+    const test = { "<": (y) => y < x, ">": (y) => y > x, "<=": (y) => y <= x, ">=": (y) => y >= x, "!=": (y) => y === y && y !== x, "=": shown }[op];
+    for (let i = 0; i < n; i++) ok[i] &= (test(v[i]) ? 1 : 0) ^ not;
+  }
+  return ok;
 };
 
 const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, picked, tall = 452 }) => {
@@ -47,45 +78,91 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
     h("button", { type: "button", title: c.help || "Sort by " + c.title, onclick: () => { down = key === c.key ? !down : c.kind !== "text"; key = c.key; order(); apply(); } },
       c.title, h("span", { "aria-hidden": "true" }), h("small", {}, c.unit || ""))));
   const grid = h("div", { class: "grid", tabindex: "0", role: "region", "aria-label": label },
-    h("table", { "aria-rowcount": rows.length }, h("caption", { class: "unseen" }, label), h("thead", {}, h("tr", {}, heads)), body));
+    h("table", { class: "rows", "aria-rowcount": rows.length }, h("caption", { class: "unseen" }, label), h("colgroup", {}, columns.map(() => h("col"))), h("thead", {}, h("tr", {}, heads)), body));
   grid.style.maxHeight = tall + "px";
   const number = h("span", { class: "quiet", role: "status" });
   const input = h("input", { type: "search", spellcheck: "false", "aria-label": filterLabel || "Filter " + label,
     placeholder: "Filter: " + (filterLabel || "words, or time>100us") });
 
-  const cell = (c, r) => {
-    const v = c.get(r), text = SHOW[c.kind](v), td = h("td", { class: c.kind === "text" ? "" : "n", title: c.kind === "text" && String(text).length > 40 ? text : null }, text);
-    if (c.meter && typeof v === "number") {
-      const m = h("span", { class: "meter", "aria-hidden": "true" });
-      m.style.backgroundSize = clamp(v, 0, 1) * 100 + "% 100%";
-      td.append(m);
-    }
-    return td;
+  // Widths are found from texts once: a browser that looks for them lays out every cell with every filter.
+  const ruler = document.createElement("canvas").getContext("2d");
+  const measure = () => {
+    let sum = 0;
+    const every = Math.max(1, Math.floor(rows.length / 300));
+    columns.forEach((c, k) => {
+      let longest = "";
+      for (let i = 0; i < rows.length; i += every) { const t = String(SHOW[c.kind](c.get(rows[i]))); if (t.length > longest.length) longest = t; }
+      ruler.font = "13.5px " + palette.text;
+      const cells = ruler.measureText(c.kind === "text" ? longest : longest.replace(/\d/g, "0") + "0").width + (c.meter ? 56 : 0);
+      ruler.font = "12px " + palette.text;
+      const wide = Math.ceil(clamp(Math.max(cells * 1.02, ruler.measureText(c.title + " \u25be").width, ruler.measureText(c.unit || "").width), 24, 320)) + 21;
+      grid.querySelectorAll("col")[k].style.width = wide + "px";
+      sum += wide;
+    });
+    grid.firstChild.style.minWidth = sum + "px";
   };
-  const line = (r, i) => h("tr", { class: picked && picked(r) ? "pick" : null, "aria-rowindex": i + 1, "aria-selected": onPick ? String(i === cursor) : null,
-    onclick: onPick ? (e) => { cursor = i; onPick(r, e); render(true); } : null }, columns.map((c) => cell(c, r)));
-  const space = (px) => { const tr = h("tr", { class: "space", "aria-hidden": "true" }, h("td", { colspan: columns.length })); tr.firstChild.style.height = px + "px"; return tr; };
+  // Lines in sight are made once and then only told what they show.
+  const lines = [];
+  const newLine = () => {
+    const cells = columns.map((c) => {
+      const td = h("td", { class: c.kind === "text" ? "t" : "n" }), text = document.createTextNode(""), meter = c.meter ? h("span", { class: "meter", "aria-hidden": "true" }) : null;
+      td.append(text);
+      if (meter) td.append(meter);
+      return { td, text, meter, shown: "" };
+    });
+    const tr = h("tr", {}, cells.map((k) => k.td)), l = { tr, cells, at: -1, pick: null };
+    if (onPick) tr.addEventListener("click", (e) => { cursor = l.at; onPick(shown[l.at], e); render(true); });
+    return l;
+  };
+  const tell = (l, r, i) => {
+    columns.forEach((c, k) => {
+      const v = c.get(r), text = String(SHOW[c.kind](v)), q = l.cells[k];
+      if (q.shown !== text) {
+        q.text.data = q.shown = text;
+        if (c.kind === "text") { if (text.length > 40) q.td.title = text; else q.td.removeAttribute("title"); }
+        if (q.meter) q.meter.style.backgroundSize = clamp(v || 0, 0, 1) * 100 + "% 100%";
+      }
+    });
+    const is = picked ? picked(r) : false;
+    if (l.pick !== is) { l.pick = is; l.tr.className = is ? "pick" : ""; }
+    if (l.at !== i) { l.at = i; l.tr.setAttribute("aria-rowindex", i + 1); }
+    if (onPick) l.tr.setAttribute("aria-selected", String(i === cursor));
+  };
+  const space = () => h("tr", { class: "space", "aria-hidden": "true" }, h("td", { colspan: columns.length }));
+  const above = space(), below = space();
+  let made = "", scrolled = 0;
   const render = (force) => {
-    const a = printing ? 0 : Math.max(0, Math.floor(grid.scrollTop / ROW) - 8);
-    const b = printing ? Math.min(shown.length, 120) : Math.min(shown.length, a + Math.ceil(tall / ROW) + 18);
+    const a = printing ? 0 : Math.max(0, Math.floor(scrolled / ROW) - 8) & ~1; // even, so that stripes stay where they are
+    const b = printing ? Math.min(shown.length, 120) : Math.min(shown.length, a + Math.ceil(tall / ROW) + (a ? 16 : 6));
     if (!force && a === first && b === last) return;
     first = a; last = b;
-    body.replaceChildren(...(a ? [space(a * ROW)] : []), ...shown.slice(a, b).map((r, i) => line(r, a + i)),
-      ...(b < shown.length && !printing ? [space((shown.length - b) * ROW)] : []));
+    while (lines.length < b - a) lines.push(newLine());
+    for (let i = a; i < b; i++) tell(lines[i - a], shown[i], i);
+    above.firstChild.style.height = a * ROW + "px";
+    below.firstChild.style.height = (shown.length - b) * ROW + "px";
+    const now = `${a > 0} ${b - a} ${b < shown.length && !printing}`;
+    if (now !== made) body.replaceChildren(...(a ? [above] : []), ...lines.slice(0, b - a).map((l) => l.tr), ...(b < shown.length && !printing ? [below] : []));
+    made = now;
   };
   // All rows are sorted once, and a filter keeps their order.
-  let sorted = rows;
+  let index = indexOf(rows, columns), sorted = null, matched = null;
   const order = () => {
-    const c = columns.find((k) => k.key === key);
-    sorted = rows;
+    const c = columns.find((k) => k.key === key), n = rows.length;
+    sorted = Uint32Array.from({ length: n }, (_, i) => i);
     if (c) {
       const sign = down ? -1 : 1;
-      sorted = rows.slice().sort((x, y) => {
-        const a = c.get(x), b = c.get(y);
-        if (a === b) return 0;
-        if (a === null || a === undefined) return 1;
-        if (b === null || b === undefined) return -1;
-        return (a < b ? -1 : 1) * sign;
+      let v = null;
+      if (c.kind === "text") { // by the place of its word among all words
+        const { codes, list, known } = index.words(c), place = new Float64Array(list.length);
+        Array.from(list.keys()).sort((x, y) => (list[x] < list[y] ? -1 : list[x] > list[y] ? 1 : 0)).forEach((w, i) => { place[w] = known[w] ? i : NaN; });
+        v = Float64Array.from(codes, (k) => place[k]);
+      } else v = index.numbers(c);
+      sorted.sort((x, y) => {
+        const a = v[x], b = v[y];
+        if (a === b) return x - y;
+        if (a !== a) return b !== b ? x - y : 1;
+        if (b !== b) return -1;
+        return (a - b) * sign;
       });
     }
     heads.forEach((t, i) => {
@@ -95,15 +172,16 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
     });
   };
   const apply = () => {
-    const text = input.value.trim();
-    shown = text ? sorted.filter(matcher(text, columns)) : sorted.slice();
-    grid.scrollTop = 0;
+    matched = matching(input.value.trim(), index);
+    shown = [];
+    for (let i = 0; i < sorted.length; i++) if (matched[sorted[i]]) shown.push(rows[sorted[i]]);
+    if (scrolled) { grid.scrollTop = 0; scrolled = 0; }
     render(true);
     number.textContent = shown.length === rows.length ? plural(rows.length, "row") : `${count(shown.length)} of ${plural(rows.length, "row")}`;
-    if (onFilter) onFilter(shown);
+    if (onFilter) onFilter(shown, matched);
   };
   input.addEventListener("input", apply);
-  grid.addEventListener("scroll", () => render(false), { passive: true });
+  grid.addEventListener("scroll", () => { scrolled = grid.scrollTop; render(false); }, { passive: true });
   grid.addEventListener("keydown", (e) => {
     const page = Math.floor(tall / ROW) - 2;
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[e.key];
@@ -113,11 +191,15 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
     if (!step) { onPick(shown[cursor], e); render(true); return; }
     cursor = clamp(cursor + step, 0, shown.length - 1);
     grid.scrollTop = clamp(grid.scrollTop, (cursor + 3) * ROW - tall, cursor * ROW);
+    scrolled = grid.scrollTop;
     render(true);
   });
   printers.push((on) => { printing = on; render(true); });
-  const table = { grid, input, number, get rows() { return shown; }, set rows(r) { rows = r; order(); apply(); }, render: () => render(true),
+  const table = { grid, input, number, get rows() { return shown; }, set rows(r) { rows = r; index = indexOf(rows, columns); measure(); order(); apply(); }, render: () => render(true),
     filter(text) { input.value = text; apply(); } };
+  // The words are there before the first letter is typed.
+  if (rows.length > 2000) (window.requestIdleCallback || setTimeout)(() => columns.forEach((c) => c.kind === "text" && index.words(c)));
+  measure();
   order();
   apply();
   return table;

@@ -197,8 +197,8 @@ const timelineSection = (data) => {
   });
   const range = h("span", { class: "quiet" });
   const find = h("input", { type: "search", placeholder: "Tracks: rank=3, stream", "aria-label": "Filter tracks", oninput: () => {
-    const m = matcher(find.value, [{ key: "rank", title: "rank", kind: "count", get: (r) => r.rank }, { key: "track", title: "track", kind: "text", get: (r) => r.name + " " + "rank " + r.rank }]);
-    tracks = find.value.trim() ? all.filter(m) : all;
+    const m = matching(find.value.trim(), indexOf(all, [{ key: "rank", title: "rank", kind: "count", get: (r) => r.rank }, { key: "track", title: "track", kind: "text", get: (r) => r.name + " " + "rank " + r.rank }]));
+    tracks = find.value.trim() ? all.filter((_, i) => m[i]) : all;
     pickTrack = pickEvent = -1; top = 0;
     fitRows();
     settle();

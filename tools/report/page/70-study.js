@@ -26,6 +26,7 @@ const studyModel = (data) => {
   m.value = (r, a) => (r[COORD][a] >= 0 ? m.axes[a].values[r[COORD][a]] : null);
   m.axisText = (r, a) => (r[COORD][a] >= 0 ? m.axes[a].texts[r[COORD][a]] : null);
   m.shown = m.rows;
+  m.match = null; // a byte a row: 1 where the filter leaves it
   m.changed = (what) => { for (const l of m.listeners) l(what); };
   m.togglePick = (r) => {
     const i = m.pick.indexOf(r);
@@ -73,7 +74,7 @@ const pointsSection = (m) => {
     ...(m.rows.some((r) => r[5]) ? [{ key: "error", title: "error", kind: "text", get: (r) => r[5] }] : []),
   ];
   const t = dataTable({ rows: m.rows, columns, label: "points", sort: m.main ? { key: m.main.key, down: m.main.goal === "max" } : null,
-    filterLabel: `${m.axes.length ? m.axes[0].name + "=" + m.axes[0].texts[0] + " " : ""}iteration<20ms`, onFilter: (rows) => { m.shown = rows; m.changed("filter"); },
+    filterLabel: `${m.axes.length ? m.axes[0].name + "=" + m.axes[0].texts[0] + " " : ""}iteration<20ms`, onFilter: (rows, matched) => { m.shown = rows; m.match = matched; m.changed("filter"); },
     onPick: (r) => m.togglePick(r), picked: (r) => m.pick.includes(r), tall: 420 });
   t.input.style.minWidth = "min(420px, 100%)";
   toolbar(s, t.input, t.number, h("span", { class: "push quiet hands" }, "A click on a row chooses it; two are compared below."));

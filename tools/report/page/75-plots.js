@@ -1,20 +1,28 @@
 // Pictures of a study: what can be had for what, how much each axis matters, all axes at once.
 const paretoSection = (m) => {
   const s = section("pareto", "Trade-offs"), names = m.figures.map((f) => [f.key, f.title]);
-  let x = m.figures[Math.min(1, m.figures.length - 1)], y = m.figures[0], shade = m.axes.length ? 0 : -1, log = true, marks = [];
-  let front = [], sorted = [], sortedFor = "", sortedOf = null, stamp = 0, ramp = [];
-  // Points that no other beats in both.
+  let x = m.figures[Math.min(1, m.figures.length - 1)], y = m.figures[0], shade = m.axes.length ? 0 : -1, log = true;
+  let front = [], known = null, knownFor = "", place = null, ramp = [];
+  // Points that no other beats in both; sorted once for each pair of figures.
   const findFront = () => {
-    const sx = x.goal === "max" ? -1 : 1, sy = y.goal === "max" ? -1 : 1;
-    if (sortedFor !== x.key + sx + y.key + sy || sortedOf !== m.rows) {
-      sorted = m.rows.filter((r) => r[x.at] !== null && r[y.at] !== null).sort((a, b) => sx * (a[x.at] - b[x.at]) || sy * (a[y.at] - b[y.at]));
-      sortedFor = x.key + sx + y.key + sy; sortedOf = m.rows;
+    const sx = x.goal === "max" ? -1 : 1, sy = y.goal === "max" ? -1 : 1, rows = m.rows;
+    if (knownFor !== x.key + sx + y.key + sy || known.of !== rows) {
+      known = Uint32Array.from(rows.keys()).filter((i) => rows[i][x.at] !== null && rows[i][y.at] !== null);
+      known.sort((a, b) => sx * (rows[a][x.at] - rows[b][x.at]) || sy * (rows[a][y.at] - rows[b][y.at]));
+      known.of = rows; knownFor = x.key + sx + y.key + sy; place = null;
     }
-    stamp++;
-    for (const r of m.shown) r.stamp = stamp; // what the filter leaves
-    const known = sorted.filter((r) => r.stamp === stamp);
     let best = Infinity;
-    front = known.filter((r) => { if (sy * r[y.at] >= best) return false; best = sy * r[y.at]; return true; });
+    front = [];
+    for (const i of known) { if (m.match && !m.match[i]) continue; const v = sy * rows[i][y.at]; if (v < best) { best = v; front.push(rows[i]); } }
+  };
+  // Where each known point stands, until the figures or the size change.
+  const placed = (w, tall) => {
+    const want = [x.key, y.key, log, w, tall].join();
+    if (place && place.want === want) return place;
+    const rows = Array.from(known, (i) => m.rows[i]), px = new Float32Array(rows.length), py = new Float32Array(rows.length);
+    const sx = scale(x, rows, 84 + 6, w - 14), sy = scale(y, rows, tall - 34 - 6, 12);
+    rows.forEach((r, k) => { px[k] = sx.to(r[x.at]); py[k] = sy.to(r[y.at]); });
+    return (place = { want, px, py, sx, sy });
   };
   const scale = (f, rows, a, b) => {
     const values = rows.map((r) => r[f.at]), low = lowest(values, (v) => v), high = highest(values, (v) => v);
@@ -38,42 +46,67 @@ const paretoSection = (m) => {
     }
     g.closePath();
   };
-  const colourOf = (r) => {
-    if (shade < 0) return palette.compute;
-    const n = m.axes[shade].texts.length, i = r[COORD][shade];
-    return i < 0 ? palette.quiet : (ramp[i] ||= heatColour(0.12 + (0.8 * i) / Math.max(1, n - 1)));
+  const step = (r) => (shade < 0 ? -1 : r[COORD][shade]);
+  const colourOf = (i) => (shade < 0 ? palette.compute : i < 0 ? palette.quiet : (ramp[i] ||= heatColour(0.12 + (0.8 * i) / Math.max(1, m.axes[shade].texts.length - 1))));
+  // Thousands of small squares, as pixels: a path of each would take as long as all the rest.
+  const sheet = document.createElement("canvas");
+  const dots = (g, w, tall, p) => {
+    const ratio = g.getTransform().a, W = Math.round(w * ratio), H = Math.round(tall * ratio), q = sheet.getContext("2d", { willReadFrequently: true });
+    if (sheet.width !== W || sheet.height !== H) { sheet.width = W; sheet.height = H; }
+    const image = new ImageData(W, H), pixels = new Uint32Array(image.data.buffer), inks = new Map();
+    const square = (k, size, ink) => {
+      const s = Math.max(1, Math.round(size * ratio)), x0 = Math.round(p.px[k] * ratio - s / 2), y0 = Math.round(p.py[k] * ratio - s / 2);
+      for (let y1 = Math.max(0, y0); y1 < Math.min(H, y0 + s); y1++) pixels.fill(ink, y1 * W + Math.max(0, x0), y1 * W + Math.min(W, x0 + s));
+    };
+    const grey = pixelOf(palette.rule), match = m.match;
+    if (match) for (let k = 0; k < known.length; k++) if (!match[known[k]]) square(k, 2, grey);
+    for (let k = 0; k < known.length; k++) {
+      if (match && !match[known[k]]) continue;
+      const i = step(m.rows[known[k]]);
+      let ink = inks.get(i);
+      if (ink === undefined) inks.set(i, (ink = pixelOf(colourOf(i))));
+      square(k, 3.4, ink);
+    }
+    q.putImageData(image, 0, 0);
+    g.drawImage(sheet, 0, 0, w, tall);
   };
   const c = canvas((w) => clamp(w * 0.6, 260, 430), (g, w, tall) => {
-    const rows = m.rows.filter((r) => r[x.at] !== null && r[y.at] !== null), L = 84, B = 34;
-    marks = [];
-    if (!rows.length) return;
-    const sx = scale(x, rows, L + 6, w - 14), sy = scale(y, rows, tall - B - 6, 12);
+    const L = 84, B = 34;
+    if (!known.length) return;
+    const p = placed(w, tall), { sx, sy } = p;
     g.strokeStyle = palette.rule; g.fillStyle = palette.quiet; g.lineWidth = 1;
     for (const v of sx.ticks) { const p = Math.round(sx.to(v)) + 0.5; g.beginPath(); g.moveTo(p, 8); g.lineTo(p, tall - B); g.stroke(); g.textAlign = "center"; g.fillText(SHOW[x.kind](v), p, tall - B + 10); }
     for (const v of sy.ticks) { const p = Math.round(sy.to(v)) + 0.5; g.beginPath(); g.moveTo(L, p); g.lineTo(w - 8, p); g.stroke(); g.textAlign = "right"; g.fillText(SHOW[y.kind](v), L - 6, p); }
     g.fillStyle = palette.ink; g.textAlign = "center"; g.fillText(`${x.title} (${x.goal === "max" ? "more" : "less"} is better)`, (w + L) / 2, tall - 9);
     g.save(); g.translate(9, tall / 2); g.rotate(-Math.PI / 2); g.fillText(`${y.title} (${y.goal === "max" ? "more" : "less"} is better)`, 0, 0); g.restore(); g.textAlign = "left";
-    const many = rows.length > 1500;
     ramp = [];
-    if (m.shown.length < m.rows.length) { g.fillStyle = palette.rule; for (const r of rows) if (r.stamp !== stamp) g.fillRect(sx.to(r[x.at]) - 1, sy.to(r[y.at]) - 1, 2, 2); }
-    for (const r of m.shown) {
-      if (r[x.at] === null || r[y.at] === null) continue;
-      const px = sx.to(r[x.at]), py = sy.to(r[y.at]);
-      marks.push([px, py, r]);
-      g.fillStyle = colourOf(r);
-      if (many) g.fillRect(px - 1.7, py - 1.7, 3.4, 3.4);
-      else { symbol(g, shade < 0 ? 0 : Math.max(0, r[COORD][shade]), px, py, 3.4); g.fill(); g.strokeStyle = palette.quiet; g.lineWidth = 0.6; g.stroke(); }
+    if (known.length > 1500) dots(g, w, tall, p);
+    else {
+      const left = (k) => !m.match || m.match[known[k]];
+      g.fillStyle = palette.rule;
+      for (let k = 0; k < known.length; k++) if (!left(k)) g.fillRect(p.px[k] - 1, p.py[k] - 1, 2, 2);
+      g.strokeStyle = palette.quiet; g.lineWidth = 0.6;
+      for (let k = 0; k < known.length; k++) {
+        if (!left(k)) continue;
+        const i = step(m.rows[known[k]]);
+        g.fillStyle = colourOf(i);
+        symbol(g, Math.max(0, i), p.px[k], p.py[k], 3.4);
+        g.fill(); g.stroke();
+      }
     }
     g.strokeStyle = palette.ink; g.lineWidth = 1.4; g.beginPath();
     front.forEach((r, i) => { const px = sx.to(r[x.at]), py = sy.to(r[y.at]); if (i) g.lineTo(px, sy.to(front[i - 1][y.at])); g.lineTo(px, py); });
     g.stroke();
     for (const r of front) { g.beginPath(); g.arc(sx.to(r[x.at]), sy.to(r[y.at]), 4.6, 0, 7); g.fillStyle = palette.panel; g.fill(); g.stroke(); }
-    m.pick.forEach((r, i) => { if (r[x.at] === null || r[y.at] === null) return; const px = sx.to(r[x.at]), py = sy.to(r[y.at]); g.fillStyle = palette.focus; g.beginPath(); g.arc(px, py, 6, 0, 7); g.fill(); g.font = "bold 12px " + colour("text"); g.fillText("AB"[i], px + 9, py); });
+    m.pick.forEach((r, i) => { if (r[x.at] === null || r[y.at] === null) return; const px = sx.to(r[x.at]), py = sy.to(r[y.at]); g.fillStyle = palette.focus; g.beginPath(); g.arc(px, py, 6, 0, 7); g.fill(); g.font = "bold 12px " + palette.text; g.fillText("AB"[i], px + 9, py); });
   }, "Trade-off of two figures; the table beside lists the points that nothing beats in both");
   const near = (ev) => {
     const r = c.getBoundingClientRect(), px = ev.clientX - r.left, py = ev.clientY - r.top;
     let best = null, d = 144;
-    for (const k of marks) { const q = (k[0] - px) ** 2 + (k[1] - py) ** 2; if (q < d) { d = q; best = k[2]; } }
+    for (let k = 0; place && k < known.length; k++) {
+      const q = (place.px[k] - px) ** 2 + (place.py[k] - py) ** 2;
+      if (q < d && (!m.match || m.match[known[k]])) { d = q; best = m.rows[known[k]]; }
+    }
     return best;
   };
   c.addEventListener("pointermove", (ev) => { const r = near(ev); showTip(ev.clientX, ev.clientY, r ? `${m.label(r)}: ${x.title} ${SHOW[x.kind](r[x.at])}, ${y.title} ${SHOW[y.kind](r[y.at])}\n` + m.axes.map((a, i) => `${a.name} ${m.axisText(r, i) ?? "\u2013"}`).join(", ") : ""); });
@@ -106,10 +139,13 @@ const sensitivitySection = (m) => {
   const s = section("sensitivity", "What matters"), box = h("div");
   let f = m.main;
   const measure = (axis) => {
-    const groups = new Map();
+    const groups = new Map(), all = m.axes.reduce((a, x) => a * x.texts.length, 1);
     for (const r of m.shown) {
       if (!(r[f.at] > 0) || r[COORD][axis] < 0) continue;
-      const k = r[COORD].map((v, i) => (i === axis ? "" : v)).join() + "/" + r[3];
+      // The others' place in the grid; a replica lies a grid further.
+      let k = r[3];
+      for (let i = 0; i < m.axes.length; i++) k = k * m.axes[i].texts.length + (i === axis ? 0 : r[COORD][i]);
+      if (all * (r[3] + 1) > 2 ** 53) k = r[COORD].map((v, i) => (i === axis ? "" : v)).join() + "/" + r[3];
       const g = groups.get(k);
       if (g) { if (r[f.at] < g[0]) { g[0] = r[f.at]; g[2] = r[COORD][axis]; } if (r[f.at] > g[1]) { g[1] = r[f.at]; g[3] = r[COORD][axis]; } g[4]++; }
       else groups.set(k, [r[f.at], r[f.at], r[COORD][axis], r[COORD][axis], 1]);
