@@ -164,6 +164,51 @@ const shots = process.env.SHOTS;
     await shot(p, "live");
     await p.close();
   }
+  // ---- sweeps as they are written
+  for (const name of ["odd", "coll", "replay", "aggregation", "training"]) {
+    p = await open(name + ".html");
+    clean(p);
+    await p.page.evaluate(() => { const m = window.ringlet.parts.model; m.togglePick(m.rows[0]); m.togglePick(m.rows[m.rows.length - 1]); });
+    await shot(p, name);
+    if (name === "odd") {
+      const left = async (words) => { await filter(words); return p.page.evaluate(() => window.ringlet.parts.table.rows.length); };
+      ok((await left("status=failed")) === 6 && (await left("layout=tp=3,pp=1")) === 6, "the points that failed are those of tp 3");
+      ok((await left("tp=2 pp=1")) === 7, "a part of a zipped axis is asked for: 6 of the grid and a named one", await left("tp=2 pp=1"));
+      ok((await left("straggler=none")) === 14, "null, and a named point where nothing was added, are none", await left("straggler=none"));
+      const text = await p.page.evaluate(() => window.ringlet.parts.model.axes.map((a) => a.texts));
+      ok(JSON.stringify(text) === JSON.stringify([["tp=1,pp=1", "tp=2,pp=1", "tp=3,pp=1", "tp=2,pp=2"], ["switch,50GB/s", "switch,100GB/s", "ring,100GB/s"], ["none", "3:compute=0.5"]]), "values in words", text);
+      const today = await p.page.evaluate(() => { const m = window.ringlet.parts.model; const of = (n) => { const r = m.rows.find((x) => x[1] === n); return m.axes.map((_, i) => m.axisText(r, i)); }; return [of("today"), of("fast")]; });
+      ok(JSON.stringify(today) === JSON.stringify([["tp=2,pp=1", "switch,50GB/s", "none"], ["tp=1,pp=1", "switch,400GB/s", "none"]]), "named points stand where they belong", today);
+    }
+    await p.close();
+  }
+  if (url) {
+    const urlOf = (name) => fs.readFileSync(path.join(dir, name + ".url"), "utf8").trim();
+    // A what-if that was filled in from a point takes as long as the point.
+    for (const [name, of] of [["odd", (r) => r[1] === "fast"], ["odd", (r) => r[0] === 21], ["coll", (r) => r[0] === 15]]) {
+      p = await open(urlOf(name));
+      const was = await p.page.evaluate((of) => { const m = window.ringlet.parts.model, r = m.rows.find(eval(of)); m.togglePick(r); return [m.label(r), r.slice(9)]; }, of.toString());
+      await p.page.click("#whatif button[type=button]");
+      await p.page.waitForFunction(() => document.querySelector("#whatif input[name=name]").value.startsWith("like "), null, { timeout: 5000 }).catch(() => {});
+      await p.page.click("#whatif button[type=submit]");
+      await p.page.waitForFunction((w) => window.ringlet.parts.model.rows.some((r) => r[1] === "like " + w && r[4] !== "waiting" && r[4] !== "running"), was[0], { timeout: 20000 }).catch(() => {});
+      const now = await p.page.evaluate((w) => window.ringlet.parts.model.rows.find((r) => r[1] === "like " + w), was[0]);
+      const keys = await p.page.evaluate(() => window.ringlet.data.figures), differ = now ? keys.filter((k, i) => ["time_ps", "bytes", "memory_bytes", "bound_ps", "exposed_comm_ps"].includes(k) && now[9 + i] !== null && now[9 + i] !== was[1][i]) : keys;
+      ok(now && now[4] === "what-if" && differ.length === 0, `${name}: a what-if filled in from ${was[0]} is the same again`, [now, was, differ, await text(p.page, "#whatif [role=alert]")]);
+      clean(p);
+      await p.close();
+    }
+    p = await open(urlOf("long"));
+    const points = () => p.page.evaluate(() => window.ringlet.parts.model.rows.length);
+    const before = await points();
+    await p.page.waitForFunction((n) => window.ringlet.parts.model.rows.length > n, before, { timeout: 20000 }).catch(() => {});
+    const after = await points();
+    ok(after > before && before > 0, "points appear while the sweep runs", [before, after]);
+    ok((await text(p.page, "#whatif .push + span")).replace(/\s/g, "") === `live:${await points()}of7200pointsdone`, "and are counted", await text(p.page, "#whatif .push + span"));
+    clean(p);
+    await shot(p, "long");
+    await p.close();
+  }
   await browser.close();
   process.exit(failed ? 1 : 0);
 })().catch((e) => { console.log("not ok - " + e); process.exit(1); });

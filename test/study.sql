@@ -1,13 +1,13 @@
 -- A study's result file made of formulas, for tests of what reads one: 10 000 points (:some of them done) over five axes.
 -- Every 97th failed; point 1 is the same as point 0; replica 0 alone. Times follow a rule of thumb, not a simulation.
-CREATE TABLE study(id INTEGER PRIMARY KEY, schema_version, name, text, hash, ringlet, points, objectives, shard);
+CREATE TABLE study(id INTEGER PRIMARY KEY, schema_version, name, text, hash, ringlet, points, objectives, shard, command, columns);
 CREATE TABLE axis(axis INTEGER PRIMARY KEY, name, pointers, "values");
 CREATE TABLE point(point INTEGER PRIMARY KEY, name, coordinates, replica, options, key, same_as, status, error);
 CREATE TABLE result(point INTEGER PRIMARY KEY, time_ps, iteration_time_ps, compute_ps, exposed_comm_ps, host_ps, idle_ps, events, messages,
   bytes, busiest_link, busiest_utilization, memory_bytes, model_flops_utilization, tokens_per_second, busbw_GBps, bound_ps);
 CREATE TABLE link(point, id, dim, count, bytes, busy_ps, active_ps, utilization);
 INSERT INTO study VALUES(1, 1, 'pod <b>sizing</b>', '{"name": "pod sizing", "note": "</script><script>window.broken = true</script>"}',
-  'feedfacecafebeef', '0.1.0', 10000, '[{"column": "iteration_time_ps", "goal": "min"}, {"column": "memory_bytes", "goal": "min"}]', '0/1');
+  'feedfacecafebeef', '0.1.0', 10000, '[{"column": "iteration_time_ps", "goal": "min"}, {"column": "memory_bytes", "goal": "min"}]', NULL, 'run', '[]');
 INSERT INTO axis VALUES(0, 'bandwidth', '["/network"]', '["25GB/s","50GB/s","100GB/s","200GB/s","400GB/s"]');
 INSERT INTO axis VALUES(1, 'tp', '["/layout/tp"]', '[1,2,4,8]');
 INSERT INTO axis VALUES(2, 'pp', '["/layout/pp"]', '[1,2,4,8,16]');
@@ -19,8 +19,8 @@ SELECT i, i % 5 AS b, i / 5 % 4 AS t, i / 20 % 5 AS p, i / 100 % 10 AS s, i / 10
 CREATE TEMP TABLE shape AS SELECT i, b, t, p, s, a, (1 << t) AS tp, (1 << p) AS pp, 16 * (1 << s) AS batch, 25000000000 * (1 << b) AS bw FROM grid;
 INSERT INTO point SELECT i, 'p' || i, '[' || b || ',' || t || ',' || p || ',' || s || ',' || a || ']', 0,
   '--layout tp=' || tp || ',pp=' || pp || ' --train batch=' || batch, printf('%08x', i * 2654435761 % 4294967296), CASE WHEN i = 1 THEN 0 END,
-  CASE WHEN i % 97 = 5 THEN 'failed' WHEN i >= 9900 THEN 'pending' ELSE 'done' END,
-  CASE WHEN i % 97 = 5 THEN 'layout: ' || pp || ' stages do not divide the layers' END FROM shape;
+  CASE WHEN i % 97 = 5 THEN 3 ELSE 0 END,
+  CASE WHEN i % 97 = 5 THEN 'layout: ' || pp || ' stages do not divide the layers' END FROM shape WHERE i < 9900;
 INSERT INTO result SELECT i, c + e + d, c + e + d, c, e, 0, d, 1000 + i, 64 * tp * pp, batch * 4000000, CASE WHEN b < 2 THEN 'dim 1 switch up' ELSE 'dim 0 ring' END,
   CAST(e AS REAL) / (c + e + d), 80000000000 / tp / pp + batch * 1500000, 0.6 * c / (c + e + d), batch * 4096 * 1e12 / (c + e + d), bw / 1e9 * 0.8, c
 FROM (SELECT *, batch * 30000000000 / 64 + tp * 10000000 AS c, CAST(batch * 4000000.0 * tp / bw * 1e12 / (1 + a * 0.15) AS INTEGER) + 200000000 * (a + 1) AS e,

@@ -73,7 +73,7 @@ of="FROM point p JOIN result r ON r.point = COALESCE(p.same_as, p.point)"
 cat >"$tmp/study-facts.json" <<EOF
 {"filters": [["tp=8", $(q "SELECT count(*) FROM point WHERE coordinates LIKE '[_,3,%'")],
   ["iteration<20ms", $(q "SELECT count(*) $of WHERE r.iteration_time_ps < 20000000000")],
-  ["status=failed", $(q "SELECT count(*) FROM point WHERE status = 'failed'")],
+  ["status=failed", $(q "SELECT count(*) FROM point WHERE status <> 0")],
   ["memory<=4GiB mfu>=50% bandwidth=400GB/s", $(q "SELECT count(*) $of WHERE r.memory_bytes <= 4294967296 AND r.model_flops_utilization >= 0.5 AND p.coordinates LIKE '[4,%'")],
   ["-torus batch>1000", $(q "SELECT count(*) FROM point WHERE json_extract(coordinates, '\$[4]') <> 5 AND json_extract(coordinates, '\$[3]') >= 6")]],
  "front": [$(q "SELECT group_concat(point) FROM (SELECT p.point $of WHERE p.point <> 1 AND NOT EXISTS (SELECT 1 FROM result x WHERE x.iteration_time_ps <= r.iteration_time_ps AND x.memory_bytes <= r.memory_bytes AND (x.iteration_time_ps < r.iteration_time_ps OR x.memory_bytes < r.memory_bytes)) ORDER BY p.point)")],
@@ -81,19 +81,42 @@ cat >"$tmp/study-facts.json" <<EOF
  "pp_most": $(q "SELECT max(k) FROM (SELECT max(r.iteration_time_ps) * 1.0 / min(r.iteration_time_ps) AS k $of GROUP BY json_remove(p.coordinates, '\$[2]') HAVING count(*) > 1)"),
  "what_if_ps": $(sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' "$tmp/whatif.json" | head -1)}
 EOF
-"$ringlet" serve "$tmp/study.sqlite" --port 0 >"$tmp/url" 2>"$tmp/err" &
-server=$!
-for i in 1 2 3 4 5 6 7 8 9 10; do [ -s "$tmp/url" ] && break; sleep 0.2; done
-node test/page_test.js "$tmp" "$(cat "$tmp/url")" "$PWD/$deps" "$chromium" >"$tmp/tap" 2>"$tmp/node.err"
-kill $server
-wait $server
-expect "the server ends when told to" "$?" 0
+# Sweeps as they are written: one that has ended, one of a collective, one that is under way.
+"$ringlet" sweep test/odd_axes.json --db "$tmp/odd.sqlite" >/dev/null 2>&1
+"$ringlet" sweep tools/sweep/examples/collectives.json --db "$tmp/coll.sqlite" >/dev/null 2>&1
+for i in odd coll; do "$ringlet" report "$tmp/$i.sqlite" -o "$tmp/$i.html" 2>"$tmp/err"; expect "a page of a sweep: $i" "$?" 0; done
+for i in replay aggregation training; do
+    "$ringlet" sweep tools/sweep/examples/$i.json --db "$tmp/$i.sqlite" >/dev/null 2>&1
+    "$ringlet" report "$tmp/$i.sqlite" -o "$tmp/$i.html" 2>"$tmp/err"
+    expect "a page of the study of $i" "$?" 0
+done
+sed 's/"sample": .*//; s/"batch", "pointer".*/"batch", "pointer": "\/train\/batch", "range": {"from": 64, "to": 6400, "count": 100}},/; s/_what": ".*",/_what": "long",/' \
+    tools/sweep/examples/training.json >"$tmp/long.json"
+"$ringlet" sweep "$tmp/long.json" --db "$tmp/long.sqlite" -j 1 >/dev/null 2>"$tmp/long.err" &
+sweep=$!
+i=0
+while [ $i -lt 100 ] && [ "$(sqlite3 "$tmp/long.sqlite" 'SELECT count(*) FROM point' 2>/dev/null || echo 0)" = 0 ]; do sleep 0.1; i=$((i + 1)); done
+servers=
+for i in study odd coll long; do
+    "$ringlet" serve "$tmp/$i.sqlite" --port 0 >"$tmp/$i.url" 2>"$tmp/err" &
+    servers="$servers $!"
+done
+for i in study odd coll long; do for k in 1 2 3 4 5 6 7 8 9 10; do [ -s "$tmp/$i.url" ] && break; sleep 0.2; done; done
+node test/page_test.js "$tmp" "$(cat "$tmp/study.url")" "$PWD/$deps" "$chromium" >"$tmp/tap" 2>"$tmp/node.err"
+kill -0 $sweep 2>/dev/null && verdict "the sweep was under way all the time" "" || verdict "the sweep was under way all the time" "it ended before"
+kill $sweep
+wait $sweep
+for i in $servers; do
+    kill $i
+    wait $i
+    expect "the server ends when told to" "$?" 0
+done
 grep '^#' "$tmp/tap"
 grep -c '^ok' "$tmp/tap" >"$tmp/passes"
 while read -r line; do
     case $line in
     "ok "*) verdict "$(echo "$line" | sed 's/^ok [0-9]* - //')" "" ;;
-    "not ok "*) verdict "$(echo "$line" | sed 's/^not ok [0-9]* - //')" "see below" ;;
+    "not ok "*) : >"$tmp/out"; verdict "$(echo "$line" | sed 's/^not ok [0-9]* - //')" "see above" ;;
     esac
 done <"$tmp/tap"
 [ "$(cat "$tmp/passes")" -gt 40 ] && verdict "the browser's tests came to their end" "" || verdict "the browser's tests came to their end" "$(tail -5 "$tmp/tap" "$tmp/node.err")"

@@ -466,8 +466,10 @@ static void test_live(void **state)
 {
     server *s = *state;
     char line[256];
-    snprintf(line, sizeof line, "sqlite3 '%s' \"UPDATE point SET status = 'fresh' WHERE point = 9950\"",
-             s->study);
+    snprintf(
+        line, sizeof line,
+        "sqlite3 '%s' \"INSERT INTO point VALUES(9950, 'fresh', '[0,2,2,9,9]', 0, NULL, '', NULL, 0, NULL)\"",
+        s->study);
     assert_int_equal(system(line), 0);
     double until = now_s() + 5;
     do {

@@ -74,12 +74,15 @@ typedef struct rlt_runs_limits {
 
 int rlt_runs_open(uv_loop_t *loop, const rlt_runs_limits *limits, rlt_runs **out,
                   rlt_error *err) RLT_MUST_USE;
-/* {"name": "...", "options": {"topology": "...", ...}}: only options of `ringlet run` that read and write no
+/* What-ifs are of `ringlet coll`, not of `run`: before the first. */
+void rlt_runs_of_coll(rlt_runs *r);
+/* {"name": "...", "options": {"topology": "...", ...}}: only options of the command that read and write no
  * file of their own beside the inputs they name. RLT_EUSAGE, RLT_ESCHEMA: what is wrong; RLT_ERANGE: too many
  * wait. *id. */
 int rlt_runs_start(rlt_runs *r, const char *body, size_t length, uint32_t *id, rlt_error *err) RLT_MUST_USE;
 /* The i-th option that may be given; NULL past the end. */
-const char *rlt_runs_option(uint32_t i);
+const char *rlt_runs_option(const rlt_runs *r, uint32_t i);
+bool rlt_runs_allows(const rlt_runs *r, const char *option);
 /* [{id, name, options, state, error, figures, busiest_link}] */
 void rlt_runs_json(const rlt_runs *r, rlt_jw *w);
 /* Ends all processes; the loop must run on until nothing is left, then free. */
@@ -89,7 +92,7 @@ void rlt_runs_free(rlt_runs *r);
 /* ---- pages */
 
 typedef struct rlt_pages rlt_pages;
-/* Reads the study once, so that what is wrong shows at once. All is borrowed. */
+/* Reads the study once, so that what is wrong shows at once; what-ifs are of its command. All is borrowed. */
 int rlt_pages_open(const char *study, const char *address, rlt_runs *runs, rlt_pages **out,
                    rlt_error *err) RLT_MUST_USE;
 void rlt_pages_port(rlt_pages *p, uint16_t port);

@@ -9,6 +9,8 @@
 #include "sim/map.h"
 #include "tools/report/page.h"
 #include "tools/report/serve.h"
+#include "tools/report/serve_options.h"
+#include "tools/report/study_data.h"
 #include "tools/report/study_page.h"
 
 enum { TOKEN_BYTES = 24, FRESH_MS = 1000 };
@@ -48,8 +50,8 @@ static int read_study(rlt_pages *p, rlt_error *err)
         rlt_jw_object(&w, "live");
         rlt_jw_string(&w, "token", p->token);
         rlt_jw_array(&w, "options");
-        for (uint32_t i = 0; rlt_runs_option(i); i++)
-            rlt_jw_string(&w, NULL, rlt_runs_option(i));
+        for (uint32_t i = 0; rlt_runs_option(p->runs, i); i++)
+            rlt_jw_string(&w, NULL, rlt_runs_option(p->runs, i));
         rlt_jw_end_array(&w);
         rlt_jw_end_object(&w);
         rlt_jw_end_object(&w);
@@ -97,6 +99,17 @@ static void refresh(rlt_pages *p)
     p->read_at_ms = uv_hrtime() / 1000000;
 }
 
+static int ask_command(rlt_pages *p, rlt_error *err)
+{
+    rlt_study *s = NULL;
+    rlt_study_head h;
+    int rc = rlt_study_open(p->study, &s, err);
+    if (!rc && !(rc = rlt_study_head_of(s, &h, err)) && h.command && strcmp(h.command, "coll") == 0)
+        rlt_runs_of_coll(p->runs);
+    rlt_study_close(s);
+    return rc;
+}
+
 int rlt_pages_open(const char *study, const char *address, rlt_runs *runs, rlt_pages **out, rlt_error *err)
 {
     unsigned char random[TOKEN_BYTES];
@@ -111,7 +124,8 @@ int rlt_pages_open(const char *study, const char *address, rlt_runs *runs, rlt_p
         return rlt_fail(err, RLT_EIO, "serve", "no random numbers for the token");
     for (int i = 0; i < TOKEN_BYTES; i++)
         snprintf(p->token + 2 * i, 3, "%02x", random[i]);
-    return read_study(p, err);
+    int rc = ask_command(p, err);
+    return rc ? rc : read_study(p, err);
 }
 
 void rlt_pages_port(rlt_pages *p, uint16_t port)
@@ -181,6 +195,30 @@ static rlt_http_answer json_answer(int status, rlt_jw *w)
     return (rlt_http_answer){.status = b ? status : 500, .type = "application/json", .body = b};
 }
 
+static void error_json(rlt_jw *w, const rlt_error *err)
+{
+    char text[sizeof err->where + sizeof err->what + 4];
+    snprintf(text, sizeof text, "%s%s%s", err->where, err->where[0] ? ": " : "", err->what);
+    rlt_jw_string(w, "error", text);
+}
+
+/* What a point ran with, to begin a what-if from. */
+static rlt_http_answer point_options(rlt_pages *p, const char *number)
+{
+    rlt_error err = {0};
+    rlt_jw w;
+    char *end;
+    long long point = strtoll(number, &end, 10);
+    if (end == number || *end || number[0] < '0' || number[0] > '9')
+        return (rlt_http_answer){.status = 404};
+    rlt_jw_init(&w, false);
+    rlt_jw_object(&w, NULL);
+    int rc = rlt_point_options_json(p->study, point, p->runs, &w, &err);
+    if (rc)
+        error_json(&w, &err);
+    return json_answer(!rc ? 200 : rc == RLT_ERANGE ? 404 : 500, &w);
+}
+
 static rlt_http_answer start_run(rlt_pages *p, const rlt_http_request *q)
 {
     rlt_error err = {0};
@@ -195,11 +233,8 @@ static rlt_http_answer start_run(rlt_pages *p, const rlt_http_request *q)
     rlt_jw_object(&w, NULL);
     if (!rc)
         rlt_jw_u64(&w, "id", id);
-    else {
-        char text[sizeof err.where + sizeof err.what + 4];
-        snprintf(text, sizeof text, "%s%s%s", err.where, err.where[0] ? ": " : "", err.what);
-        rlt_jw_string(&w, "error", text);
-    }
+    else
+        error_json(&w, &err);
     return json_answer(!rc ? 202 : rc == RLT_ERANGE ? 429 : rc == RLT_ENOMEM ? 500 : 400, &w);
 }
 
@@ -224,12 +259,15 @@ rlt_http_answer rlt_pages_answer(void *ctx, const rlt_http_request *q)
     bool runs = strcmp(q->path, "/runs") == 0, page = strcmp(q->path, "/") == 0;
     if (!host_is_mine(p, q->host))
         return (rlt_http_answer){.status = 421};
-    if (!runs && !page && strcmp(q->path, "/data") != 0)
+    bool options = strncmp(q->path, "/options/", 9) == 0;
+    if (!runs && !page && !options && strcmp(q->path, "/data") != 0)
         return (rlt_http_answer){.status = 404};
     if (!get && !(runs && post))
         return (rlt_http_answer){.status = 405, .allow = runs ? "GET, HEAD, POST" : "GET, HEAD"};
     if (runs && post)
         return start_run(p, q);
+    if (options)
+        return point_options(p, q->path + 9);
     if (!runs)
         return study_answer(p, q, page);
     rlt_jw w;

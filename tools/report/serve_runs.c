@@ -8,35 +8,48 @@
 #include "tools/report/serve.h"
 #include "tools/report/study_data.h"
 
-enum { MAX_OUTPUT = 16 << 20, MAX_COMPLAINT = 4096, MAX_ARGS = 48, MAX_VALUE = 512, MAX_NAME = 80 };
+enum {
+    MAX_OUTPUT = 16 << 20,
+    MAX_COMPLAINT = 4096,
+    MAX_ARGS = 48,
+    MAX_VALUE = 12000 /* a topology may be told whole */,
+    MAX_NAME = 80
+};
 
-/* Options of `ringlet run` that a page may give. None writes a file; `flag` takes no value. */
-static const struct {
+/* Options that a page may give, of `ringlet run` and of `ringlet coll`. None writes a file; `flag` takes no
+ * value. */
+typedef struct allowance {
     const char *name;
     bool flag;
-} allowed[] = {{"topology", false},
-               {"model", false},
-               {"trace", false},
-               {"accelerator", false},
-               {"layout", false},
-               {"train", false},
-               {"strategy", false},
-               {"network", false},
-               {"routing", false},
-               {"injection", false},
-               {"algorithm", false},
-               {"set", false},
-               {"link-scale", false},
-               {"compute-scale", false},
-               {"host-scale", false},
-               {"network-scale", false},
-               {"rank-scale", false},
-               {"rank-delay", false},
-               {"overlap-slowdown", false},
-               {"no-skew", true},
-               {"any-memory", true},
-               {"fold", true}};
-enum { N_ALLOWED = sizeof allowed / sizeof *allowed };
+} allowance;
+static const allowance of_run[] = {{"topology", false},
+                                   {"model", false},
+                                   {"trace", false},
+                                   {"accelerator", false},
+                                   {"layout", false},
+                                   {"train", false},
+                                   {"strategy", false},
+                                   {"network", false},
+                                   {"routing", false},
+                                   {"injection", false},
+                                   {"algorithm", false},
+                                   {"set", false},
+                                   {"link-scale", false},
+                                   {"compute-scale", false},
+                                   {"host-scale", false},
+                                   {"network-scale", false},
+                                   {"rank-scale", false},
+                                   {"rank-delay", false},
+                                   {"overlap-slowdown", false},
+                                   {"no-skew", true},
+                                   {"any-memory", true},
+                                   {"fold", true},
+                                   {0}};
+static const allowance of_coll[] = {{"topology", false},   {"collective", false}, {"bytes", false},
+                                    {"algorithm", false},  {"ranks", false},      {"group", false},
+                                    {"root", false},       {"dtype", false},      {"network", false},
+                                    {"routing", false},    {"injection", false},  {"set", false},
+                                    {"link-scale", false}, {"no-fold", true},     {0}};
 
 typedef enum state { WAITING, RUNNING, DONE, FAILED } state;
 
@@ -73,13 +86,31 @@ struct rlt_runs {
     rlt_runs_limits limits;
     what_if *list;
     uint32_t last_id, running, waiting;
-    bool closing;
+    bool closing, coll;
     char exe[4096];
 };
 
-const char *rlt_runs_option(uint32_t i)
+const char *rlt_runs_option(const rlt_runs *r, uint32_t i)
 {
-    return i < N_ALLOWED ? allowed[i].name : NULL;
+    return (r->coll ? of_coll : of_run)[i].name;
+}
+
+static const allowance *allowed(const rlt_runs *r, const char *option)
+{
+    const allowance *a = r->coll ? of_coll : of_run;
+    while (a->name && strcmp(a->name, option) != 0)
+        a++;
+    return a->name ? a : NULL;
+}
+
+bool rlt_runs_allows(const rlt_runs *r, const char *option)
+{
+    return allowed(r, option) != NULL;
+}
+
+void rlt_runs_of_coll(rlt_runs *r)
+{
+    r->coll = true;
 }
 
 int rlt_runs_open(uv_loop_t *loop, const rlt_runs_limits *limits, rlt_runs **out, rlt_error *err)
@@ -150,7 +181,32 @@ static rlt_study_figure figure_of(rlt_json run, const char *name)
     return (rlt_study_figure){.kind = RLT_FIGURE_REAL, .real = real};
 }
 
-/* The figures of a study's columns from the result of a run. */
+/* Utilization of the busiest link, and its name into w; -1: none. */
+static double busiest_of_run(rlt_json run, what_if *w)
+{
+    rlt_json links = rlt_json_get(run, "links"), busiest = {0};
+    double most = -1, u;
+    for (rlt_json l = rlt_json_first(links); rlt_json_is(l); l = rlt_json_next(l))
+        if (!rlt_json_get_double(l, "utilization", true, &u, NULL) && u > most) {
+            most = u;
+            busiest = l;
+        }
+    const char *src = rlt_json_string(rlt_json_get(busiest, "src")),
+               *dst = rlt_json_string(rlt_json_get(busiest, "dst"));
+    if (src && dst)
+        snprintf(w->busiest, sizeof w->busiest, "%.70s -> %.70s", src, dst);
+    return most;
+}
+
+static double busiest_of_row(rlt_json row, what_if *w)
+{
+    const char *name = rlt_json_string(rlt_json_get(row, "bottleneck"));
+    double u;
+    snprintf(w->busiest, sizeof w->busiest, "%.140s", name ? name : "");
+    return rlt_json_get_double(row, "bottleneck_utilization", true, &u, NULL) ? -1 : u;
+}
+
+/* The figures of a study's columns from the result of a what-if. */
 static void take_result(what_if *w)
 {
     rlt_json_doc *doc = NULL;
@@ -162,19 +218,25 @@ static void take_result(what_if *w)
         w->state = FAILED;
         return;
     }
-    rlt_json run = rlt_json_root(doc), busiest = {0};
-    double most = -1, u;
-    rlt_json links = rlt_json_get(run, "links");
-    for (rlt_json l = rlt_json_first(links); rlt_json_is(l); l = rlt_json_next(l))
-        if (!rlt_json_get_double(l, "utilization", true, &u, NULL) && u > most) {
-            most = u;
-            busiest = l;
-        }
+    rlt_json run = rlt_json_root(doc), rows = rlt_json_get(run, "results");
+    if (w->runs->coll && rlt_json_count(rows) != 1) {
+        snprintf(w->error, sizeof w->error,
+                 "expected one collective, size and algorithm: these options are %u rows",
+                 rlt_json_count(rows));
+        w->state = FAILED;
+        rlt_json_free(doc);
+        return;
+    }
+    if (w->runs->coll)
+        run = rlt_json_at(rows, 0);
+    double most = w->runs->coll ? busiest_of_row(run, w) : busiest_of_run(run, w);
     rlt_jw_init(&out, false);
     rlt_jw_array(&out, NULL);
     for (uint32_t i = 0; rlt_study_figure_name(i); i++) {
         const char *name = rlt_study_figure_name(i);
         rlt_study_figure f = figure_of(run, name);
+        if (w->runs->coll && strcmp(name, "bytes") == 0) /* a row's are its size, not what was sent */
+            f = (rlt_study_figure){.kind = RLT_FIGURE_NONE};
         if (strcmp(name, "busiest_utilization") == 0 && most >= 0)
             rlt_jw_double(&out, NULL, most, 6);
         else if (f.kind == RLT_FIGURE_WHOLE)
@@ -186,10 +248,6 @@ static void take_result(what_if *w)
     }
     rlt_jw_end_array(&out);
     w->figures = rlt_jw_finish(&out, NULL);
-    const char *src = rlt_json_string(rlt_json_get(busiest, "src")),
-               *dst = rlt_json_string(rlt_json_get(busiest, "dst"));
-    if (src && dst)
-        snprintf(w->busiest, sizeof w->busiest, "%.70s -> %.70s", src, dst);
     w->state = w->figures ? DONE : FAILED;
     rlt_json_free(doc);
 }
@@ -349,12 +407,11 @@ static int add(what_if *w, const char *name, const char *value, rlt_error *err)
 static int add_option(what_if *w, rlt_json v, rlt_error *err)
 {
     const char *name = rlt_json_key(v), *value = rlt_json_string(v);
-    int k = 0, rc = 0;
-    while (k < N_ALLOWED && strcmp(allowed[k].name, name) != 0)
-        k++;
-    if (k == N_ALLOWED)
+    const allowance *a = allowed(w->runs, name);
+    int rc = 0;
+    if (!a)
         return rlt_json_fail(v, RLT_ESCHEMA, err, "not an option that a what-if may have");
-    if (allowed[k].flag)
+    if (a->flag)
         return rlt_json_is_true(v) ? add(w, name, NULL, err)
                                    : rlt_json_fail(v, RLT_ESCHEMA, err, "expected true, or not the option");
     if (value)
@@ -373,7 +430,7 @@ static int add_option(what_if *w, rlt_json v, rlt_error *err)
 static int fill(what_if *w, rlt_json body, rlt_error *err)
 {
     static const char *const keys[] = {"name", "options", NULL};
-    static const char *const first[] = {"ringlet", "run"};
+    const char *const first[] = {"ringlet", w->runs->coll ? "coll" : "run"};
     const char *name = "";
     rlt_json options = rlt_json_get(body, "options");
     int rc = rlt_json_only(body, keys, err);
@@ -386,7 +443,7 @@ static int fill(what_if *w, rlt_json body, rlt_error *err)
     for (int i = 0; i < 2; i++)
         if (!(w->args[w->n_args++] = strdup(first[i])))
             return rlt_nomem(err);
-    if ((rc = add(w, "format", "json", err)) || (rc = add(w, "quiet", NULL, err)))
+    if ((rc = add(w, "format", "json", err)) || (!w->runs->coll && (rc = add(w, "quiet", NULL, err))))
         return rc;
     for (rlt_json v = rlt_json_first(options); rlt_json_is(v) && !rc; v = rlt_json_next(v))
         rc = add_option(w, v, err);
@@ -420,6 +477,8 @@ int rlt_runs_start(rlt_runs *r, const char *body, size_t length, uint32_t *id, r
     if ((rc = rlt_json_parse("what-if", body, length, &doc, err)))
         return rc;
     what_if *w = calloc(1, sizeof *w), **end = &r->list;
+    if (w)
+        w->runs = r;
     rc = w ? fill(w, rlt_json_root(doc), err) : rlt_nomem(err);
     rlt_json_free(doc);
     if (rc) {
@@ -428,7 +487,6 @@ int rlt_runs_start(rlt_runs *r, const char *body, size_t length, uint32_t *id, r
         return rc;
     }
     forget(r);
-    w->runs = r;
     *id = w->id = ++r->last_id;
     while (*end)
         end = &(*end)->next;
@@ -450,7 +508,7 @@ void rlt_runs_json(const rlt_runs *r, rlt_jw *w)
         rlt_jw_string(w, "error", x->error);
         rlt_jw_string(w, "busiest_link", x->busiest);
         rlt_jw_array(w, "options");
-        for (int i = 4; i < x->n_args; i++)
+        for (int i = r->coll ? 3 : 4; i < x->n_args; i++)
             rlt_jw_string(w, NULL, x->args[i]);
         rlt_jw_end_array(w);
         rlt_jw_raw(w, "figures", x->figures ? x->figures : "[]");

@@ -41,23 +41,29 @@ static int head_json(rlt_study *s, rlt_jw *w, rlt_error *err)
     rlt_jw_string(w, "ringlet", h.ringlet ? h.ringlet : "");
     rlt_jw_string(w, "shard", h.shard ? h.shard : "");
     rlt_jw_i64(w, "points", h.points);
+    rlt_jw_string(w, "command", h.command ? h.command : "");
     rc = list_json(w, "objectives", "study.objectives", h.objectives, &n, err);
+    if (!rc)
+        rc = list_json(w, "columns", "study.columns", h.columns, &n, err);
     rlt_jw_end_object(w);
     return rc;
 }
 
 static int axes_json(rlt_study *s, rlt_jw *w, uint32_t *lengths, uint32_t *n, rlt_error *err)
 {
-    const char *name, *values;
+    const char *name, *pointers, *values;
+    uint32_t places;
     int rc, bad = 0;
     *n = 0;
     rlt_jw_array(w, "axes");
-    while (!bad && (rc = rlt_study_next_axis(s, &name, &values, err)) > 0) {
+    while (!bad && (rc = rlt_study_next_axis(s, &name, &pointers, &values, err)) > 0) {
         if (*n == MOST_AXES)
             return rlt_fail(err, RLT_ERANGE, "axis", "more than %d axes", MOST_AXES);
         rlt_jw_object(w, NULL);
         rlt_jw_string(w, "name", name ? name : "");
-        bad = list_json(w, "values", "axis.values", values, &lengths[*n], err);
+        bad = list_json(w, "pointers", "axis.pointers", pointers, &places, err);
+        if (!bad)
+            bad = list_json(w, "values", "axis.values", values, &lengths[*n], err);
         rlt_jw_end_object(w);
         ++*n;
     }
@@ -117,7 +123,7 @@ static int points_json(rlt_study *s, rlt_jw *w, const uint32_t *lengths, uint32_
         text_json(w, p.name);
         bad = coordinates_json(w, p.coordinates, lengths, n, err);
         rlt_jw_i64(w, NULL, p.replica);
-        text_json(w, p.status);
+        rlt_jw_string(w, NULL, p.failed ? "failed" : "done");
         text_json(w, p.error);
         text_json(w, p.options);
         rlt_jw_i64(w, NULL, p.same_as);
@@ -147,7 +153,7 @@ static int links_json(rlt_study *s, rlt_jw *w, rlt_error *err)
         total++;
         rlt_jw_array(w, NULL);
         rlt_jw_i64(w, NULL, l.point);
-        rlt_jw_i64(w, NULL, l.id);
+        text_json(w, l.id);
         rlt_jw_i64(w, NULL, l.dim);
         rlt_jw_i64(w, NULL, l.count);
         rlt_jw_i64(w, NULL, l.bytes);

@@ -6,10 +6,10 @@
 #include "net/json.h"
 #include "sim/error.h"
 
-/* {"kind": "study", "study" {name, text, hash, ringlet, points, objectives, shard}, "axes"[] {name, values},
- * "figures"[], "rows"[] [point, name, coordinates, replica, status, error, options, same_as, busiest_link,
- * figures...], "links"[] [point, id, dim, count, bytes, busy_ps, utilization], "links_left_out"}, the top
- * object left open. The writer is to be freed in every case. */
+/* {"kind": "study", "study" {name, text, hash, ringlet, points, command, objectives, columns, shard},
+ * "axes"[] {name, pointers, values}, "figures"[], "rows"[] [point, name, coordinates, replica, status, error,
+ * options, same_as, busiest_link, figures...], "links"[] [point, id, dim, count, bytes, busy_ps,
+ * utilization], "links_left_out"}, the top object left open. The writer is to be freed in every case. */
 int rlt_study_json(const char *path, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
 /* The page to a file; "-" or NULL: standard output. */
 int rlt_study_page_write(const char *path, const char *output, rlt_error *err) RLT_MUST_USE;

@@ -29,7 +29,7 @@ static const char *const figures[RLT_STUDY_FIGURES] = {"time_ps",
 struct rlt_study {
     char *path;
     sqlite3 *db;
-    sqlite3_stmt *head, *axes, *points, *links;
+    sqlite3_stmt *head, *axes, *points, *one, *links;
 };
 
 const char *rlt_study_figure_name(uint32_t i)
@@ -64,7 +64,7 @@ static int prepare(rlt_study *s, const char *sql, sqlite3_stmt **out, rlt_error 
     return sqlite3_prepare_v2(s->db, sql, -1, out, NULL) == SQLITE_OK ? 0 : complain(s, err);
 }
 
-static int prepare_points(rlt_study *s, rlt_error *err)
+static int prepare_points(rlt_study *s, const char *which, sqlite3_stmt **out, rlt_error *err)
 {
     char sql[1200] =
         "SELECT p.point, p.replica, p.name, p.coordinates, p.options, p.status, p.error, p.same_as, "
@@ -72,8 +72,8 @@ static int prepare_points(rlt_study *s, rlt_error *err)
     for (int i = 0; i < RLT_STUDY_FIGURES; i++)
         snprintf(sql + strlen(sql), sizeof sql - strlen(sql), ", r.%s", figures[i]);
     snprintf(sql + strlen(sql), sizeof sql - strlen(sql),
-             " FROM point p LEFT JOIN result r ON r.point = COALESCE(p.same_as, p.point) ORDER BY p.point");
-    return prepare(s, sql, &s->points, err);
+             " FROM point p LEFT JOIN result r ON r.point = COALESCE(p.same_as, p.point) %s", which);
+    return prepare(s, sql, out, err);
 }
 
 int rlt_study_open(const char *path, rlt_study **out, rlt_error *err)
@@ -95,11 +95,13 @@ int rlt_study_open(const char *path, rlt_study **out, rlt_error *err)
         rc = complain(s, err);
         goto fail;
     }
-    if ((rc = prepare(
-             s, "SELECT schema_version, name, text, hash, ringlet, points, objectives, shard FROM study",
-             &s->head, err)) ||
-        (rc = prepare(s, "SELECT name, \"values\" FROM axis ORDER BY axis", &s->axes, err)) ||
-        (rc = prepare_points(s, err)) ||
+    if ((rc = prepare(s,
+                      "SELECT schema_version, name, text, hash, ringlet, points, objectives, shard, "
+                      "command, columns FROM study",
+                      &s->head, err)) ||
+        (rc = prepare(s, "SELECT name, pointers, \"values\" FROM axis ORDER BY axis", &s->axes, err)) ||
+        (rc = prepare_points(s, "ORDER BY p.point", &s->points, err)) ||
+        (rc = prepare_points(s, "WHERE p.point = ?1", &s->one, err)) ||
         (rc = prepare(s,
                       "SELECT point, id, dim, count, bytes, busy_ps, utilization FROM link ORDER BY point, "
                       "utilization DESC, id",
@@ -119,6 +121,7 @@ void rlt_study_close(rlt_study *s)
     sqlite3_finalize(s->head);
     sqlite3_finalize(s->axes);
     sqlite3_finalize(s->points);
+    sqlite3_finalize(s->one);
     sqlite3_finalize(s->links);
     sqlite3_close(s->db);
     free(s->path);
@@ -154,17 +157,21 @@ int rlt_study_head_of(rlt_study *s, rlt_study_head *out, rlt_error *err)
                             .ringlet = text(s->head, 4),
                             .points = sqlite3_column_int64(s->head, 5),
                             .objectives = text(s->head, 6),
-                            .shard = text(s->head, 7)};
+                            .shard = text(s->head, 7),
+                            .command = text(s->head, 8),
+                            .columns = text(s->head, 9)};
     return 0;
 }
 
-int rlt_study_next_axis(rlt_study *s, const char **name, const char **values, rlt_error *err)
+int rlt_study_next_axis(rlt_study *s, const char **name, const char **pointers, const char **values,
+                        rlt_error *err)
 {
     int rc = step(s, s->axes, err);
     if (rc <= 0)
         return rc;
     *name = text(s->axes, 0);
-    *values = text(s->axes, 1);
+    *pointers = text(s->axes, 1);
+    *values = text(s->axes, 2);
     return 1;
 }
 
@@ -180,36 +187,54 @@ static rlt_study_figure figure(sqlite3_stmt *q, int column)
     }
 }
 
+static rlt_study_point point(sqlite3_stmt *q)
+{
+    rlt_study_point p = (rlt_study_point){
+        .point = sqlite3_column_int64(q, 0),
+        .replica = sqlite3_column_int64(q, 1),
+        .name = text(q, 2),
+        .coordinates = text(q, 3),
+        .options = text(q, 4),
+        .failed = sqlite3_column_int64(q, 5) != 0,
+        .error = text(q, 6),
+        .same_as = sqlite3_column_type(q, 7) == SQLITE_NULL ? -1 : sqlite3_column_int64(q, 7),
+        .busiest_link = text(q, 8)};
+    for (int i = 0; i < RLT_STUDY_FIGURES; i++)
+        p.figures[i] = figure(q, 9 + i);
+    return p;
+}
+
 int rlt_study_next_point(rlt_study *s, rlt_study_point *out, rlt_error *err)
 {
-    sqlite3_stmt *q = s->points;
-    int rc = step(s, q, err);
-    if (rc <= 0)
-        return rc;
-    *out = (rlt_study_point){.point = sqlite3_column_int64(q, 0),
-                             .replica = sqlite3_column_int64(q, 1),
-                             .name = text(q, 2),
-                             .coordinates = text(q, 3),
-                             .options = text(q, 4),
-                             .status = text(q, 5),
-                             .error = text(q, 6),
-                             .same_as =
-                                 sqlite3_column_type(q, 7) == SQLITE_NULL ? -1 : sqlite3_column_int64(q, 7),
-                             .busiest_link = text(q, 8)};
-    for (int i = 0; i < RLT_STUDY_FIGURES; i++)
-        out->figures[i] = figure(q, 9 + i);
-    return 1;
+    int rc = step(s, s->points, err);
+    if (rc > 0)
+        *out = point(s->points);
+    return rc;
+}
+
+int rlt_study_point_of(rlt_study *s, int64_t number, rlt_study_point *out, rlt_error *err)
+{
+    sqlite3_reset(s->one);
+    sqlite3_bind_int64(s->one, 1, number);
+    int rc = step(s, s->one, err);
+    if (rc == 0)
+        return rlt_fail(err, RLT_ERANGE, s->path, "has no point %lld", (long long)number);
+    if (rc > 0)
+        *out = point(s->one);
+    return rc > 0 ? 0 : rc;
 }
 
 int rlt_study_next_link(rlt_study *s, rlt_study_link *out, rlt_error *err)
 {
     sqlite3_stmt *q = s->links;
     int rc = step(s, q, err);
-    if (rc <= 0)
-        return rc;
-    *out =
-        (rlt_study_link){sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2),
-                         sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4), sqlite3_column_int64(q, 5),
-                         sqlite3_column_double(q, 6)};
-    return 1;
+    if (rc > 0)
+        *out = (rlt_study_link){.point = sqlite3_column_int64(q, 0),
+                                .id = text(q, 1),
+                                .dim = sqlite3_column_int64(q, 2),
+                                .count = sqlite3_column_int64(q, 3),
+                                .bytes = sqlite3_column_int64(q, 4),
+                                .busy_ps = sqlite3_column_int64(q, 5),
+                                .utilization = sqlite3_column_double(q, 6)};
+    return rc;
 }

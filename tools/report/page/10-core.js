@@ -10,7 +10,7 @@ const h = (tag, attributes, ...children) => {
     if (k.startsWith("on")) e.addEventListener(k.slice(2), v);
     else e.setAttribute(k, v === true ? "" : v);
   }
-  e.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  e.append(...children.flat(9).filter((c) => c !== null && c !== undefined && c !== false));
   return e;
 };
 h.svg = new Set(["svg", "g", "path", "line", "rect", "circle", "text", "polyline", "polygon", "defs", "pattern", "title", "marker"]);
@@ -47,7 +47,7 @@ const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 // Number with a unit, as a user types it into a filter: "100us" -> ps, "4MiB" -> bytes, "12 %" -> 0.12.
 const UNITS = { ps: 1, ns: 1e3, us: 1e6, "\u00b5s": 1e6, ms: 1e9, s: 1e12, b: 1, kib: 1024, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40,
-  kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, "gb/s": 1, "%": 0.01, k: 1e3, m: 1e6 };
+  kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, "gb/s": 1, "mb/s": 1e-3, "tb/s": 1e3, "gbps": 0.125, "mbps": 0.125e-3, "tbps": 125, "%": 0.01, k: 1e3, m: 1e6 };
 const quantity = (text) => {
   const m = /^(-?[0-9.]+(?:e-?\d+)?)\s*([a-z%\u00b5/]*)$/i.exec(text.trim());
   if (!m || Number.isNaN(+m[1])) return NaN;

@@ -1,6 +1,7 @@
 // A table that sorts and filters, and draws only the rows in sight.
 //
-// columns: {key, title, unit, kind: text|time|bytes|rate|percent|count|real, get(row)}. A filter is words that must be
+// columns: {key, title, unit, kind: text|time|bytes|rate|percent|count|real, get(row)}; of a text that is a quantity, or has
+// a place of its own, number(row), order(row). `also`: columns that only a filter knows. A filter is words that must be
 // in the row and terms such as transfer>100us, bytes<=4MiB, algorithm=ring, utilization>=50%, -name=x (not).
 const SHOW = { text: (v) => v ?? "\u2013", time: (v) => time(v), bytes, rate, percent: (v) => percent(v), count, real: (v) => (v === null || v === undefined ? "\u2013" : Number.isInteger(v) ? count(v) : digits(v)) };
 const ROW = 24;
@@ -15,7 +16,7 @@ const indexOf = (rows, columns) => {
       let x = numbers.get(c);
       if (!x) {
         numbers.set(c, (x = new Float64Array(n)));
-        for (let i = 0; i < n; i++) x[i] = c.get(rows[i]) ?? NaN;
+        for (let i = 0; i < n; i++) x[i] = (c.number || c.get)(rows[i]) ?? NaN;
       }
       return x;
     },
@@ -43,7 +44,7 @@ const matching = (text, index) => {
     const { codes, list } = index.words(c), yes = Uint8Array.from(list, (s) => (test(s) ? 1 : 0));
     for (let i = 0; i < n; i++) ok[i] &= yes[codes[i]];
   };
-  for (const term of (text.match(/"[^"]*"|\S+/g) || []).map((t) => t.replace(/"/g, ""))) {
+  for (const term of (text.match(/(?:"[^"]*"|[^\s"])+/g) || []).map((t) => t.replace(/"/g, ""))) {
     const m = /^(-?)([^<>=!]+)(<=|>=|!=|=|<|>)(.*)$/.exec(term), name = m && m[2].toLowerCase();
     const c = m && (columns.find((k) => k.key.toLowerCase() === name || k.title.toLowerCase() === name) ||
       columns.find((k) => k.key.toLowerCase().startsWith(name) || k.title.toLowerCase().startsWith(name)));
@@ -58,7 +59,7 @@ const matching = (text, index) => {
       continue;
     }
     const not = m[1] === "-" ? 1 : 0, want = m[4].toLowerCase(), x = quantity(m[4]), op = m[3];
-    if (c.kind === "text" || Number.isNaN(x)) {
+    if (Number.isNaN(x) || (c.kind === "text" && (!c.number || op === "=" || op === "!="))) {
       keep(c, (s) => (op === "=" ? s === want || (want.endsWith("*") && s.startsWith(want.slice(0, -1))) : op === "!=" ? s !== want : false) !== !!not);
       continue;
     }
@@ -71,7 +72,7 @@ const matching = (text, index) => {
   return ok;
 };
 
-const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, picked, tall = 452 }) => {
+const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, picked, also = [], tall = 452 }) => {
   let shown = rows, key = sort ? sort.key : null, down = sort ? sort.down : false, printing = false, first = -1, last = -1, cursor = -1;
   const body = h("tbody");
   const heads = columns.map((c) => h("th", { class: c.kind === "text" ? "" : "n", scope: "col" },
@@ -145,14 +146,15 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
     made = now;
   };
   // All rows are sorted once, and a filter keeps their order.
-  let index = indexOf(rows, columns), sorted = null, matched = null;
+  let index = indexOf(rows, columns.concat(also)), sorted = null, matched = null;
   const order = () => {
     const c = columns.find((k) => k.key === key), n = rows.length;
     sorted = Uint32Array.from({ length: n }, (_, i) => i);
     if (c) {
       const sign = down ? -1 : 1;
       let v = null;
-      if (c.kind === "text") { // by the place of its word among all words
+      if (c.order) v = Float64Array.from(rows, (r) => c.order(r) ?? NaN);
+      else if (c.kind === "text" && !c.number) { // by the place of its word among all words
         const { codes, list, known } = index.words(c), place = new Float64Array(list.length);
         Array.from(list.keys()).sort((x, y) => (list[x] < list[y] ? -1 : list[x] > list[y] ? 1 : 0)).forEach((w, i) => { place[w] = known[w] ? i : NaN; });
         v = Float64Array.from(codes, (k) => place[k]);
@@ -195,7 +197,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
     render(true);
   });
   printers.push((on) => { printing = on; render(true); });
-  const table = { grid, input, number, get rows() { return shown; }, set rows(r) { rows = r; index = indexOf(rows, columns); measure(); order(); apply(); }, render: () => render(true),
+  const table = { grid, input, number, get rows() { return shown; }, set rows(r) { rows = r; index = indexOf(rows, columns.concat(also)); measure(); order(); apply(); }, render: () => render(true),
     filter(text) { input.value = text; apply(); } };
   // The words are there before the first letter is typed.
   if (rows.length > 2000) (window.requestIdleCallback || setTimeout)(() => columns.forEach((c) => c.kind === "text" && index.words(c)));

@@ -8,23 +8,70 @@ const FIGURES = {
 };
 const HEAD = ["point", "name", "coordinates", "replica", "status", "error", "options", "same_as", "busiest_link"];
 const COORD = 2, STATUS = 4, FIRST = HEAD.length;
-const valueText = (v) => (typeof v === "string" ? v : v && typeof v === "object" ? v.name || JSON.stringify(v) : String(v));
+// Values of an axis as words: a zipped one by the ends of its pointers, objects by what they differ in, null where an option is left out.
+const lastOf = (pointer) => { const p = pointer.split("/").filter((x) => x !== "-" && !/^\d+$/.test(x)); return p.length ? p[p.length - 1].replace(/~1/g, "/").replace(/~0/g, "~") : pointer; };
+const plain = (v) => (v === null ? "none" : typeof v === "object" ? v.name || JSON.stringify(v).replace(/"/g, "") : String(v));
+const namer = (a) => {
+  if (a.pointers.length > 1 && a.values.every(Array.isArray)) return (v) => v.map((x, i) => `${lastOf(a.pointers[i] || "")}=${plain(x)}`).join(",");
+  if (a.values.every((v) => v && typeof v === "object" && !Array.isArray(v) && !v.name)) {
+    const keys = [...new Set(a.values.flatMap(Object.keys))].filter((k) => new Set(a.values.map((v) => JSON.stringify(v[k]))).size > 1);
+    return (v) => (v && typeof v === "object" && keys.filter((k) => v[k] !== undefined).map((k) => plain(v[k])).join(",")) || plain(v);
+  }
+  // "loss=0.001" of an axis called loss: its name is said already.
+  const said = a.name + "=", twice = a.values.every((v) => v === null || (typeof v === "string" && v.startsWith(said)));
+  return (v) => (twice && v ? String(v).slice(said.length) : plain(v));
+};
+const numberOf = (v) => (typeof v === "number" ? v : typeof v === "string" ? quantity(v) : NaN);
+const at = (tree, pointer) => pointer.split("/").slice(1).reduce((t, k) => (t === null || t === undefined ? undefined : t[k.replace(/~1/g, "/").replace(/~0/g, "~")]), tree);
+
+// What a study's sweep does with a pointer: a place that is there or new, "-" at the end of a list, null takes away.
+const put = (tree, pointer, v) => {
+  const keys = pointer.split("/").slice(1).map((k) => k.replace(/~1/g, "/").replace(/~0/g, "~")), last = keys.pop(), parent = keys.reduce((t, k) => t?.[k], tree);
+  if (!parent || typeof parent !== "object") return;
+  if (Array.isArray(parent) && last === "-") { if (v !== null) parent.push(v); } else if (v === null) delete parent[last];
+  else Object.defineProperty(parent, last, { value: v, enumerable: true, writable: true, configurable: true });
+};
 
 // What the parts of the page share: the data with what follows from them, what is filtered and picked, and who wants to know.
 const studyModel = (data) => {
   const m = { data, rows: data.rows, pick: [], listeners: [] };
-  m.axes = data.axes.map((a, i) => ({ name: a.name, texts: a.values.map(valueText), values: a.values, i,
-    numeric: a.values.every((v) => typeof v === "number" || (typeof v === "string" && !Number.isNaN(quantity(v)))) }));
+  m.axes = data.axes.map((a, i) => ({ name: a.name, pointers: a.pointers, say: namer(a), texts: a.values.map(namer(a)), values: a.values, i,
+    numeric: a.values.every((v) => !Number.isNaN(numberOf(v))), whole: a.values.every((v) => typeof v === "number") }));
+  let base = {};
+  try { base = JSON.parse(data.study.text).base || {}; } catch { /* a text of another kind */ }
   const goals = new Map((data.study.objectives || []).filter((o) => o && typeof o === "object").map((o) => [o.column, o.goal === "max" || o.goal === "maximise" || o.goal === "maximize" ? "max" : "min"]));
   m.figures = data.figures.map((key, i) => ({ key, at: FIRST + i, title: (FIGURES[key] || [key])[0], kind: (FIGURES[key] || [0, "real"])[1],
     goal: goals.get(key) || (FIGURES[key] || [0, 0, "min"])[2], objective: goals.has(key) }))
-    .filter((f) => m.rows.some((r) => r[f.at] !== null));
+    .filter((f) => m.rows.some((r) => r[f.at] !== null) || (data.live && f.objective));
+  const wanted = (data.study.columns || []).filter((k) => m.figures.some((f) => f.key === k));
+  if (wanted.length) m.figures = m.figures.filter((f) => f.objective || wanted.includes(f.key));
   const order = Object.keys(FIGURES);
-  m.figures.sort((a, b) => b.objective - a.objective || order.indexOf(a.key) - order.indexOf(b.key));
+  const aims = [...goals.keys()];
+  m.figures.sort((a, b) => b.objective - a.objective || aims.indexOf(a.key) - aims.indexOf(b.key) || order.indexOf(a.key) - order.indexOf(b.key));
   m.figure = (key) => m.figures.find((f) => f.key === key);
   m.main = m.figures[0];
   m.value = (r, a) => (r[COORD][a] >= 0 ? m.axes[a].values[r[COORD][a]] : null);
-  m.axisText = (r, a) => (r[COORD][a] >= 0 ? m.axes[a].texts[r[COORD][a]] : null);
+  m.axisText = (r, a) => (r[COORD][a] >= 0 ? m.axes[a].texts[r[COORD][a]] : m.beside(r)[a]);
+  // A named point stands beside the grid: what it sets, and where it sets nothing the base, tell where.
+  const named = new Map();
+  m.beside = (r) => {
+    if (r[0] < 0) return [];
+    let texts = named.get(r[0]);
+    if (texts) return texts;
+    const own = JSON.parse(JSON.stringify(base));
+    try { for (const [p, v] of Object.entries(JSON.parse(r[6]) || {})) put(own, p, v); } catch { /* none */ }
+    texts = m.axes.map((a) => {
+      const list = a.pointers.map((p) => at(own, p) ?? null), v = JSON.stringify(list.length > 1 ? list : list[0]);
+      const k = a.values.findIndex((x) => JSON.stringify(x) === v);
+      if (k >= 0) return a.texts[k];
+      if (list.every((x) => x === null)) return null;
+      return a.say(list.length > 1 ? list : list[0]);
+    });
+    named.set(r[0], texts);
+    return texts;
+  };
+  // Which value of an axis, -1: none of them.
+  m.place = (r, a) => (r[COORD][a] >= 0 ? r[COORD][a] : m.axes[a].texts.indexOf(m.beside(r)[a]));
   m.shown = m.rows;
   m.match = null; // a byte a row: 1 where the filter leaves it
   m.changed = (what) => { for (const l of m.listeners) l(what); };
@@ -64,25 +111,36 @@ const pointsSection = (m) => {
   const s = section("points", "Points");
   const columns = [
     { key: "point", title: "point", kind: "count", get: (r) => r[0] },
-    ...m.axes.map((a, i) => ({ key: a.name, title: a.name, unit: "axis", kind: a.numeric && a.values.every((v) => typeof v === "number") ? "real" : "text",
-      get: a.values.every((v) => typeof v === "number") ? (r) => m.value(r, i) : (r) => m.axisText(r, i) })),
+    ...(m.data.live || m.rows.some((r) => r[1]) ? [{ key: "name", title: "name", kind: "text", get: (r) => r[1] }] : []),
+    ...m.axes.map((a, i) => ({ key: a.name, title: a.name, unit: "axis", kind: a.whole ? "real" : "text",
+      get: a.whole ? (r) => m.value(r, i) : (r) => m.axisText(r, i),
+      ...(a.whole ? {} : a.numeric ? { number: (r) => numberOf(m.value(r, i) ?? m.axisText(r, i)) } : { order: (r) => (r[COORD][i] >= 0 ? r[COORD][i] : null) }) })),
     ...m.figures.map((f) => ({ key: f.key, title: f.title, kind: f.kind, meter: f.kind === "percent", get: (r) => r[f.at] })),
     ...(m.rows.some((r) => r[8]) ? [{ key: "busiest_link", title: "busiest link", unit: "name", kind: "text", get: (r) => r[8] }] : []),
     ...(m.rows.some((r) => r[3] > 0) ? [{ key: "replica", title: "replica", kind: "count", get: (r) => r[3] }] : []),
     { key: "status", title: "status", kind: "text", get: (r) => r[STATUS] },
-    { key: "name", title: "name", kind: "text", get: (r) => r[1] },
     ...(m.rows.some((r) => r[5]) ? [{ key: "error", title: "error", kind: "text", get: (r) => r[5] }] : []),
   ];
-  const t = dataTable({ rows: m.rows, columns, label: "points", sort: m.main ? { key: m.main.key, down: m.main.goal === "max" } : null,
-    filterLabel: `${m.axes.length ? m.axes[0].name + "=" + m.axes[0].texts[0] + " " : ""}iteration<20ms`, onFilter: (rows, matched) => { m.shown = rows; m.match = matched; m.changed("filter"); },
+  // Each part of a zipped axis can be asked for, too.
+  const also = m.axes.filter((a) => a.pointers.length > 1 && a.values.every(Array.isArray)).flatMap((a) => a.pointers.map((p, k) => ({ key: lastOf(p), title: lastOf(p),
+    kind: a.values.every((v) => typeof v[k] === "number") ? "real" : "text", get: (r) => a.values[m.place(r, a.i)]?.[k] ?? null })));
+  const main = m.main ? { time: "<20ms", bytes: "<=4GiB", percent: ">=50%" }[m.main.kind] || ">100" : "";
+  const first = m.axes.length ? `${m.axes[0].name}=${m.axes[0].texts[0]}` : "";
+  const hint = [first && /\s/.test(first) ? `"${first}"` : first, m.main ? `${m.main.key.replace(/_(ps|bytes|GBps)$/, "")}${main}` : ""].filter(Boolean);
+  const t = dataTable({ rows: m.rows, columns, also, label: "points", sort: m.main ? { key: m.main.key, down: m.main.goal === "max" } : null,
+    filterLabel: hint.join(" "), onFilter: (rows, matched) => { m.shown = rows; m.match = matched; m.changed("filter"); },
     onPick: (r) => m.togglePick(r), picked: (r) => m.pick.includes(r), tall: 420 });
   t.input.style.minWidth = "min(420px, 100%)";
   toolbar(s, t.input, t.number, h("span", { class: "push quiet hands" }, "A click on a row chooses it; two are compared below."));
-  s.append(t.grid, h("p", { class: "note" }, "A filter holds for all pictures. Terms are and-ed: words, ", h("code", {}, "tp=8"), " ", h("code", {}, "iteration<20ms"), " ", h("code", {}, "memory<=40GiB"), " ", h("code", {}, "-status=failed"), "."));
+  s.append(t.grid, h("p", { class: "note" }, "A filter holds for all pictures. Terms are and-ed: words, ", hint.map((x) => [h("code", {}, x), " "]), h("code", {}, "-status=failed"), "."));
   m.listeners.push((what) => { if (what === "pick") t.render(); if (what === "data") t.rows = m.rows; });
   return t;
 };
 
+// What a named point sets, {pointer: value}, or a what-if's options.
+const optionWords = (text) => {
+  try { return Object.entries(JSON.parse(text)).map(([k, v]) => `${k.replace(/^\//, "")} ${plain(v)}`).join(", "); } catch { return text; }
+};
 // One point beside another: what was varied, what came out, where the time went, which links were busy.
 const compareSection = (m) => {
   const s = section("compare", "Side by side"), box = h("div");
@@ -99,21 +157,22 @@ const compareSection = (m) => {
     g.setAttribute("aria-label", list.map(([k, , v]) => `${k.replace("_ps", "").replace(/_/g, " ")} ${percent(sum ? v / sum : 0)}`).join(", "));
     return [g, h("p", { class: "note" }, g.getAttribute("aria-label"))];
   };
+  const timed = (r) => ["compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"].some((k) => r[FIRST + m.data.figures.indexOf(k)] > 0);
   const fill = () => {
     if (!m.pick.length) { box.replaceChildren(empty("Choose two points: in the table, in the plot, or with Enter on a row.")); return; }
     const [a, b] = m.pick, both = m.pick.length === 2;
     const row = (name, x, y, change) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, x), both ? h("td", { class: "n" }, y) : null, both ? h("td", { class: "n" }, change) : null);
     const delta = (f) => (b[f.at] === null || a[f.at] === null || !a[f.at] ? "" : (b[f.at] >= a[f.at] ? "+" : "\u2212") + digits(Math.abs(b[f.at] / a[f.at] - 1) * 100, 3) + "\u2009%");
-    const t = h("table", {}, h("caption", { class: "unseen" }, "Two points side by side"),
+    const t = h("table", { class: "beside" }, h("caption", { class: "unseen" }, "Two points side by side"),
       h("thead", {}, h("tr", {}, h("th", {}, ""), m.pick.map((p, i) => h("th", { class: "n", scope: "col" }, `${"AB"[i]}: ${m.label(p)}`)), both ? h("th", { class: "n" }, "B against A") : null)),
       h("tbody", {}, m.axes.map((x, i) => row(x.name, m.axisText(a, i) ?? "\u2013", both ? m.axisText(b, i) ?? "\u2013" : "", both && a[COORD][i] !== b[COORD][i] ? "differs" : "")),
         m.figures.map((f) => row(f.title, SHOW[f.kind](a[f.at]), both ? SHOW[f.kind](b[f.at]) : "", both ? delta(f) : "")),
         row("busiest link", a[8] ?? "\u2013", both ? b[8] ?? "\u2013" : "", ""), row("status", a[STATUS], both ? b[STATUS] : "", "")));
     t.querySelectorAll("th[scope=row]").forEach((e) => { e.style.position = "static"; e.style.padding = "0 10px"; });
     t.querySelectorAll("thead th").forEach((e) => { e.style.padding = "4px 10px"; });
-    const side = (p, i) => h("div", {}, h("h3", {}, `${"AB"[i]}: ${m.label(p)}`), bar(p),
-      (byPoint.get(p[7] >= 0 ? p[7] : p[0]) || []).length ? h("p", { class: "note" }, "Busiest links: " + byPoint.get(p[7] >= 0 ? p[7] : p[0]).slice(0, 4).map((l) => `dim ${l[2]} link ${l[1]} \u00d7 ${l[3]} ${percent(l[6])}`).join("; ")) : "",
-      p[6] ? h("p", { class: "note" }, h("code", {}, p[6])) : "", p[5] ? h("p", { class: "note" }, p[5]) : "");
+    const side = (p, i) => h("div", {}, h("h3", {}, `${"AB"[i]}: ${m.label(p)}`), timed(p) ? bar(p) : "",
+      (byPoint.get(p[7] >= 0 ? p[7] : p[0]) || []).length ? h("p", { class: "note" }, "Busiest links: " + byPoint.get(p[7] >= 0 ? p[7] : p[0]).slice(0, 4).map((l) => `${l[1]} ${percent(l[6])}`).join("; ")) : "",
+      p[6] ? h("p", { class: "note" }, h("code", {}, optionWords(p[6]))) : "", p[5] ? h("p", { class: "note" }, p[5]) : "");
     const grid = h("div", { class: "grid" }, t);
     grid.style.maxHeight = "none";
     box.replaceChildren(h("div", { class: "cols" }, grid, h("div", { class: "cols" }, m.pick.map(side))));

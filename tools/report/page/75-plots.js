@@ -30,7 +30,7 @@ const paretoSection = (m) => {
     const to = (v) => a + ((t(v) - lo) / span) * (b - a), ticks = [];
     if (l && f.kind === "bytes") { for (let v = 4 ** Math.ceil(Math.log(low) / Math.log(4)); v <= high; v *= 4) ticks.push(v); }
     else if (l) for (let p = Math.floor(Math.log10(low)); p <= Math.log10(high) + 1; p++) { for (const k of high / low > 3000 ? [1] : [1, 3]) { const v = k * 10 ** p; if (v >= low && v <= high) ticks.push(v); } }
-    else { const step = niceStep(span, 6); for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-6; v += step) ticks.push(v); }
+    else { const unit = f.kind === "bytes" ? 1024 ** Math.floor(Math.log(Math.max(1, high)) / Math.log(1024)) : 1, step = niceStep(span / unit, 6) * unit; for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-6; v += step) ticks.push(v); }
     return { to, ticks };
   };
   const SYMBOLS = 6;
@@ -46,7 +46,7 @@ const paretoSection = (m) => {
     }
     g.closePath();
   };
-  const step = (r) => (shade < 0 ? -1 : r[COORD][shade]);
+  const step = (r) => (shade < 0 ? -1 : m.place(r, shade));
   const colourOf = (i) => (shade < 0 ? palette.compute : i < 0 ? palette.quiet : (ramp[i] ||= heatColour(0.12 + (0.8 * i) / Math.max(1, m.axes[shade].texts.length - 1))));
   // Thousands of small squares, as pixels: a path of each would take as long as all the rest.
   const sheet = document.createElement("canvas");
@@ -182,7 +182,7 @@ const sensitivitySection = (m) => {
 const parallelSection = (m) => {
   const s = section("parallel", "All axes at once"), MOST = 800;
   const note = h("p", { class: "note" });
-  const tracks = [...m.axes.map((a, i) => ({ name: a.name, n: a.texts.length, at: (r) => (r[COORD][i] < 0 ? null : a.texts.length > 1 ? r[COORD][i] / (a.texts.length - 1) : 0.5), texts: a.texts }))];
+  const tracks = [...m.axes.map((a, i) => ({ name: a.name, n: a.texts.length, at: (r) => { const k = m.place(r, i); return k < 0 ? null : a.texts.length > 1 ? k / (a.texts.length - 1) : 0.5; }, texts: a.texts }))];
   const c = canvas((w) => (w < 560 ? 300 : 340), (g, w, tall) => {
     const figures = m.figures.filter((f) => f.objective).slice(0, 2);
     if (!figures.length && m.main) figures.push(m.main);

@@ -1,25 +1,8 @@
 // A page that is served: new points as they come, and what-ifs beside the others.
 const HELP = { topology: "switch:8@450GB/s,500ns*switch:8@50GB/s,2us", model: "llama3-8b, or transformer:layers=24,hidden=1024", accelerator: "h100-sxm", layout: "tp=2,pp=2",
-  train: "batch=128,recompute=selective", trace: "a folder of recordings on this machine", network: "flow, alpha-beta or packet", algorithm: "all_reduce=ring", "network-scale": "2", "compute-scale": "1.5", set: "name=value" };
-const COMMON = ["topology", "model", "accelerator", "layout", "train", "trace", "network", "algorithm", "network-scale", "compute-scale", "set", "rank-scale"];
-
-// Options of a point, however they are told: an object, a list of arguments, or a command line.
-const optionsOf = (text) => {
-  const out = {};
-  let words = [];
-  try {
-    const v = JSON.parse(text);
-    if (Array.isArray(v)) words = v.map(String);
-    else if (v && typeof v === "object") { for (const [k, x] of Object.entries(v)) out[k.replace(/^-+/, "")] = Array.isArray(x) ? x.join(" ") : String(x); return out; }
-  } catch { words = (String(text || "").match(/'[^']*'|"[^"]*"|\S+/g) || []).map((w) => w.replace(/^(['"])(.*)\1$/, "$2")); }
-  for (let i = 0; i < words.length; i++) {
-    const m = /^--([a-z-]+)(?:=(.*))?$/s.exec(words[i]);
-    if (!m) continue;
-    const value = m[2] !== undefined ? m[2] : i + 1 < words.length && !words[i + 1].startsWith("--") ? words[++i] : "";
-    out[m[1]] = out[m[1]] ? out[m[1]] + " " + value : value;
-  }
-  return out;
-};
+  train: "batch=128,recompute=selective", collective: "all_reduce", bytes: "64MiB", ranks: "all", trace: "a folder of recordings on this machine", network: "flow, alpha-beta or packet", algorithm: "all_reduce=ring", "network-scale": "2", "compute-scale": "1.5", set: "name=value" };
+const COMMON = ["topology", "model", "accelerator", "layout", "train", "trace", "network", "collective", "bytes", "ranks", "algorithm", "network-scale", "compute-scale", "set", "rank-scale"];
+const MANY = ["set", "link-scale", "rank-scale", "rank-delay"], FLAGS = ["no-skew", "any-memory", "fold", "no-fold"];
 
 const liveSection = (m) => {
   const s = section("whatif", "What if"), live = m.data.live, fields = {}, list = h("div", { role: "status" });
@@ -29,13 +12,14 @@ const liveSection = (m) => {
   const error = h("p", { class: "note state-failed", role: "alert" });
   const form = h("form", { class: "ask" }, h("label", {}, "name", name), COMMON.filter((o) => live.options.includes(o)).map(field));
   const more = h("details", {}, h("summary", {}, "More options"), h("div", { class: "ask" }));
-  const rest = h("form", { class: "ask" }, live.options.filter((o) => !COMMON.includes(o) && !["no-skew", "any-memory", "fold"].includes(o)).map(field));
+  const rest = h("form", { class: "ask" }, live.options.filter((o) => !COMMON.includes(o) && !FLAGS.includes(o)).map(field));
   more.replaceChildren(more.firstChild, rest);
   const status = h("span", { class: "quiet" }, "live");
   const start = async (e) => {
     e.preventDefault();
     const options = {};
-    for (const [k, f] of Object.entries(fields)) { const v = f.value.trim(); if (v) options[k] = ["set", "link-scale", "rank-scale", "rank-delay"].includes(k) ? v.split(/\s+/) : v; }
+    for (const [k, f] of Object.entries(fields)) { const v = f.value.trim(); if (v) options[k] = MANY.includes(k) ? v.split(/\s+/) : v; }
+    Object.assign(options, taken);
     button.disabled = true;
     error.textContent = "";
     try {
@@ -48,14 +32,27 @@ const liveSection = (m) => {
   };
   form.addEventListener("submit", start);
   rest.addEventListener("submit", start);
-  const from = h("button", { type: "button", onclick: () => {
-    const p = m.pick[0];
+  // Flags have no field: those of the point that was filled in stay.
+  let taken = {};
+  const fillIn = async (p) => {
     if (!p) { error.textContent = "Choose a point first."; return; }
     error.textContent = "";
+    let given;
+    try {
+      const run = started.find((r) => -r.id === p[0]);
+      if (run) { // a what-if: as it was asked for
+        given = { options: {}, left_out: [] };
+        for (const w of run.options) { const [, k, v] = /^--([a-z-]+)=?(.*)$/s.exec(w); (given.options[k] ||= []).push(v); }
+      } else given = await (await fetch("/options/" + p[0])).json();
+    } catch { error.textContent = "the server does not answer"; return; }
+    if (given.error) { error.textContent = given.error; return; }
     for (const f of Object.values(fields)) f.value = "";
-    for (const [k, v] of Object.entries(optionsOf(p[6]))) if (fields[k]) fields[k].value = v;
-    name.value = "like " + m.label(p);
-  } }, "Fill in from the chosen point");
+    taken = {};
+    for (const [k, v] of Object.entries(given.options)) { if (fields[k]) fields[k].value = v.join(" "); else if (FLAGS.includes(k)) taken[k] = true; }
+    if (given.left_out.length) error.textContent = `Not taken over, as a what-if cannot have them: ${given.left_out.map((o) => "--" + o).join(", ")}.`;
+    name.value = ("like " + m.label(p)).slice(0, 80);
+  };
+  const from = h("button", { type: "button", onclick: () => fillIn(m.pick[0]) }, "Fill in from the chosen point");
   toolbar(s, from, h("span", { class: "push" }), status);
   form.append(h("div", {}, h("label", {}, "\u00a0"), button));
   s.append(form, more, error, list);
@@ -76,7 +73,7 @@ const liveSection = (m) => {
       runs = q;
       started = JSON.parse(q).runs;
       list.replaceChildren(...started.map((r) => h("p", { class: "note" }, h("b", {}, r.name || "what-if " + r.id), " ", h("span", { class: "state-" + r.state }, r.state),
-        r.figures.length ? `, ${time(r.figures[m.data.figures.indexOf("iteration_time_ps")] ?? r.figures[0])}` : "", " ", h("code", {}, r.options.join(" ")), r.error ? " " + r.error : "")));
+        r.figures.length ? `, ${time(r.figures[m.data.figures.indexOf("iteration_time_ps")] ?? r.figures[m.data.figures.indexOf("time_ps")])}` : "", " ", h("code", {}, r.options.join(" ")), r.error ? " " + r.error : "")));
       take(m.data.rows);
     }
     const d = await fetch("/data", { headers: etag ? { "If-None-Match": etag } : {} });
@@ -94,5 +91,5 @@ const liveSection = (m) => {
     setTimeout(loop, started.some((r) => r.state === "running" || r.state === "waiting") ? 400 : 2000);
   };
   setTimeout(loop, 300);
-  return { poll, form, fields, name };
+  return { poll, form, fields, name, fillIn };
 };
