@@ -51,9 +51,10 @@ const shots = process.env.SHOTS;
   const timelineSum = await p.page.evaluate(() => { // decoded anew from what the page carries
     const t = window.ringlet.data.timeline, labels = t.labels.map((l) => l.split("\t")); let sum = 0, events = 0;
     for (const tr of t.tracks.filter((x) => x.rank === 0)) {
-      const b = Uint8Array.from(atob(tr.data), (c) => c.charCodeAt(0)); let at = 0;
+      const own = tr.like === undefined ? tr : t.tracks[tr.like];
+      const b = Uint8Array.from(atob(own.data), (c) => c.charCodeAt(0)); let at = 0;
       const next = () => { let x = 0, m = 1, c; do { c = b[at++]; x += (c & 127) * m; m *= 128; } while (c > 127); return x; };
-      for (let i = 0; i < tr.n; i++) { next(); const d = next(), l = next(); if (l % 2) { next(); next(); } events++; if (labels[Math.floor(l / 2)][0] === "collective") sum += d; }
+      for (let i = 0; i < own.n; i++) { next(); const d = next(), l = next(); if (l % 2) { next(); next(); } events++; if (labels[Math.floor(l / 2)][0] === "collective") sum += d; }
     }
     return [sum, events];
   });
@@ -101,6 +102,40 @@ const shots = process.env.SHOTS;
   console.log(`# measured: a zoom of its timeline is drawn in ${frame.toFixed(1)} ms`);
   await shot(p, "big");
   await p.close();
+
+  // ---- more events than are drawn apart: none is lost without a word
+  for (const [name, wantEvents, ranks, within] of [["pipeline", 500000, 1024, 4000], ["most", 100000, 16384, 4000], ["million", 1000000, 8, 4000]]) {
+    p = await open(name + ".html");
+    clean(p);
+    const size = fs.statSync(path.join(dir, name + ".html")).size;
+    const t = await p.page.evaluate(() => {
+      const d = window.ringlet.data.timeline, seen = []; let events = 0, drawn = 0, order = 0, merged = 0;
+      for (const tr of d.tracks) {
+        const k = tr.like === undefined ? window.ringlet.decodeTrack(tr) : seen[tr.like];
+        seen.push(k);
+        events += k.n; drawn += tr.like === undefined ? k.n : 0;
+        for (const [n, busy] of k.many.values()) { events += n - 1; merged++; if (!(n > 1 && busy > 0)) order++; }
+        for (let i = 1; i < k.n; i++) if (k.from[i] < k.to[i - 1]) order++;
+      }
+      return { events, drawn, order, merged, said: d.events, shown: d.shown, resolution: d.resolution_ps, dropped: d.dropped, ranks: new Set(d.tracks.map((x) => x.rank)).size };
+    });
+    console.log(`# measured: ${name}: ${t.said} events, ${t.shown} drawn apart (resolution ${t.resolution} ps), ${(size / 1e6).toFixed(1)} MB, painted after ${p.opened.toFixed(0)} ms`);
+    ok(t.events === t.said && t.said >= wantEvents && t.drawn === t.shown && t.shown <= 200000 && t.order === 0, `${name}: events and those merged add up`, t);
+    ok(t.ranks === ranks, `${name}: all ${ranks} ranks have tracks`, t.ranks);
+    ok((t.resolution > 0) === (t.merged > 0), `${name}: merged only where it is said`, t);
+    ok(size < 12e6 && p.opened < 2.5 * within, `${name}: below 12 MB, opens in time`, [size, p.opened]);
+    const note = await text(p.page, "#timeline");
+    ok(t.merged === 0 || /stand as one, hatched/.test(note), `${name}: the page says what is merged`);
+    ok(t.dropped === 0 || note.includes(t.dropped + " events were left out"), `${name}: the page says what is missing`);
+    // As near as the data allow: one event, or one hatched piece, fills the width.
+    await p.page.focus("#timeline canvas");
+    await p.page.keyboard.press("n"); await p.page.keyboard.press("Enter");
+    const near = await p.page.evaluate(() => window.ringlet.parts.timeline.range);
+    const one = await p.page.evaluate(() => { const t = window.ringlet.data.timeline.tracks[0], k = window.ringlet.decodeTrack(t); return [k.from[0], k.to[0]]; });
+    ok(near[1] - near[0] <= Math.max(60, 1.5 * (one[1] - one[0])), `${name}: zooms to a single event`, [near, one]);
+    await shot(p, name);
+    await p.close();
+  }
 
   // ---- a study of 10 000 points
   const facts = JSON.parse(fs.readFileSync(path.join(dir, "study-facts.json"), "utf8"));

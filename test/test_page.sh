@@ -56,6 +56,20 @@ expect "no file is left behind" "$(ls "$tmp/gone")" ""
 big="run -q --model transformer:layers=8,hidden=1024,heads=16 -t switch:8@450GB/s,500ns*switch:128@50GB/s,2us -a hierarchical"
 "$ringlet" $big --report "$tmp/big.html" >"$tmp/out" 2>"$tmp/err"
 expect "a page of 1024 ranks" "$?" 0
+# Very large ones: a pipeline of 1024 ranks (600 000 events, of which many ranks have the same), 16384 ranks, and a million
+# events of which no two tracks have the same.
+"$ringlet" run -q --model llama3-8b --accelerator h100-sxm --layout tp=4,pp=8 --train batch=512 -t "switch:8@450GB/s,500ns*switch:128@50GB/s,2us" \
+    -n alpha-beta --report "$tmp/pipeline.html" >"$tmp/out" 2>"$tmp/err"
+expect "a page of a pipeline of 1024 ranks" "$?" 0
+"$ringlet" run -q --model transformer:layers=2 -t "switch:8@450GB/s,500ns*switch:2048@50GB/s,2us" -n alpha-beta -a halving_doubling --report "$tmp/most.html" >"$tmp/out" 2>"$tmp/err"
+expect "a page of 16384 ranks" "$?" 0
+awk 'BEGIN { print "{\"traceEvents\":["; x = 1
+    for (r = 0; r < 8; r++) printf "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":\"rank %d\"}},\n", r, r
+    for (r = 0; r < 8; r++) { at = 0; for (i = 0; i < 125000; i++) { x = (x * 16807) % 2147483647; at += 1 + x % 20
+        printf "%s{\"ph\":\"X\",\"pid\":%d,\"tid\":1,\"ts\":%d.%03d,\"dur\":0.%03d,\"cat\":\"compute\",\"name\":\"op %d\"}\n", i + r ? "," : "", r, at / 1000, at % 1000, 1 + x % 20, i % 9; at += 1 + x % 20 } }
+    print "],\"otherData\":{\"generator\":\"ringlet\",\"dropped_events\":5}}" }' >"$tmp/million.json"
+"$ringlet" report "$tmp/run.json" --timeline "$tmp/million.json" -o "$tmp/million.html" 2>"$tmp/err"
+expect "a page of a million events" "$?" 0
 "$ringlet" report "$tmp/study.sqlite" -o "$tmp/study.html" 2>"$tmp/err"
 expect "a page of a study" "$?" 0
 
@@ -119,5 +133,5 @@ while read -r line; do
     "not ok "*) : >"$tmp/out"; verdict "$(echo "$line" | sed 's/^not ok [0-9]* - //')" "see above" ;;
     esac
 done <"$tmp/tap"
-[ "$(cat "$tmp/passes")" -gt 40 ] && verdict "the browser's tests came to their end" "" || verdict "the browser's tests came to their end" "$(tail -5 "$tmp/tap" "$tmp/node.err")"
+[ "$(cat "$tmp/passes")" -gt 40 ] && verdict "the browser's tests came to their end" "" || verdict "the browser's tests came to their end" "$(tail -n 5 "$tmp/tap"; tail -n 5 "$tmp/node.err")"
 finish

@@ -91,21 +91,70 @@ static drawn next_drawn(const rlt_timeline *t, uint32_t first, rlt_time resoluti
     return d;
 }
 
-static uint32_t count_drawn(const rlt_timeline *t, rlt_time resolution_ps)
+/* Events of one track, which lie together once sorted. Ranks that do the same at the same times are written
+ * once: `like` is the first such track, or the track itself. */
+typedef struct segment {
+    uint32_t first, n, like;
+} segment;
+
+static bool same_events(const rlt_timeline_event *a, const rlt_timeline_event *b, uint32_t n)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < t->n_events; n++)
-        i += next_drawn(t, i, resolution_ps).n;
-    return n;
+    for (uint32_t i = 0; i < n; i++)
+        if (a[i].from_ps != b[i].from_ps || a[i].to_ps != b[i].to_ps || a[i].label != b[i].label)
+            return false;
+    return true;
 }
 
-static uint32_t put_track(const rlt_timeline *t, uint32_t *next, rlt_time resolution_ps, rlt_pack *pack)
+static uint64_t hash_events(const rlt_timeline_event *e, uint32_t n)
 {
-    uint32_t track = t->events[*next].track, n = 0;
+    uint64_t h = n;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t parts[3] = {e[i].from_ps, e[i].to_ps, e[i].label};
+        h = rlt_hash_bytes(parts, sizeof parts, h);
+    }
+    return h;
+}
+
+static int find_segments(const rlt_timeline *t, segment **out, uint32_t *n, rlt_error *err)
+{
+    segment *list = malloc(((size_t)t->n_tracks + 1) * sizeof *list);
+    rlt_map seen = {0};
+    int rc = list ? 0 : rlt_nomem(err);
+    *out = list;
+    *n = 0;
+    for (uint32_t i = 0; i < t->n_events && !rc; ++*n) {
+        segment *s = &list[*n];
+        *s = (segment){.first = i, .like = *n};
+        while (i < t->n_events && t->events[i].track == t->events[s->first].track)
+            i++;
+        s->n = i - s->first;
+        uint64_t hash = hash_events(&t->events[s->first], s->n);
+        uint32_t old = rlt_map_get(&seen, hash);
+        if (old == RLT_NONE)
+            rc = rlt_map_put(&seen, hash, *n) ? rlt_nomem(err) : 0;
+        else if (list[old].n == s->n && same_events(&t->events[list[old].first], &t->events[s->first], s->n))
+            s->like = old;
+    }
+    rlt_map_free(&seen);
+    return rc;
+}
+
+static uint32_t count_drawn(const rlt_timeline *t, const segment *list, uint32_t n, rlt_time resolution_ps)
+{
+    uint32_t total = 0;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t i = list[k].first; list[k].like == k && i < list[k].first + list[k].n; total++)
+            i += next_drawn(t, i, resolution_ps).n;
+    return total;
+}
+
+static uint32_t put_track(const rlt_timeline *t, const segment *s, rlt_time resolution_ps, rlt_pack *pack)
+{
+    uint32_t n = 0;
     rlt_time end_ps = 0;
-    for (; *next < t->n_events && t->events[*next].track == track; n++) {
-        drawn d = next_drawn(t, *next, resolution_ps);
-        *next += d.n;
+    for (uint32_t i = s->first; i < s->first + s->n; n++) {
+        drawn d = next_drawn(t, i, resolution_ps);
+        i += d.n;
         rlt_time from = d.from_ps > end_ps ? d.from_ps : end_ps, to = d.to_ps > from ? d.to_ps : from;
         rlt_pack_number(pack, (uint64_t)(from - end_ps));
         rlt_pack_number(pack, (uint64_t)(to - from));
@@ -119,57 +168,86 @@ static uint32_t put_track(const rlt_timeline *t, uint32_t *next, rlt_time resolu
     return n;
 }
 
-static int put_tracks(const rlt_timeline *t, rlt_time resolution_ps, rlt_jw *w, rlt_error *err)
+static int put_data(const rlt_timeline *t, const segment *s, rlt_time resolution_ps, rlt_pack *pack,
+                    rlt_jw *w, rlt_error *err)
+{
+    pack->n = 0;
+    uint32_t n = put_track(t, s, resolution_ps, pack);
+    char *text = rlt_pack_base64(pack);
+    if (!text)
+        return rlt_nomem(err);
+    rlt_jw_u64(w, "n", n);
+    rlt_jw_string(w, "data", text);
+    free(text);
+    return 0;
+}
+
+static int put_tracks(const rlt_timeline *t, const segment *list, uint32_t n, rlt_time resolution_ps,
+                      rlt_jw *w, rlt_error *err)
 {
     rlt_pack pack = {0};
+    int rc = 0;
     rlt_jw_array(w, "tracks");
-    for (uint32_t i = 0; i < t->n_events;) {
-        const rlt_timeline_track *track = &t->tracks[t->events[i].track];
-        pack.n = 0;
-        uint32_t n = put_track(t, &i, resolution_ps, &pack);
-        char *text = rlt_pack_base64(&pack);
-        if (!text) {
-            free(pack.bytes);
-            return rlt_nomem(err);
-        }
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        const rlt_timeline_track *track = &t->tracks[t->events[list[i].first].track];
         rlt_jw_object(w, NULL);
         rlt_jw_u64(w, "rank", track->rank);
         rlt_jw_u64(w, "order", track->order);
         rlt_jw_string(w, "name", rlt_interned(&t->strings, track->name));
-        rlt_jw_u64(w, "n", n);
-        rlt_jw_string(w, "data", text);
+        if (list[i].like != i)
+            rlt_jw_u64(w, "like", list[i].like);
+        else
+            rc = put_data(t, &list[i], resolution_ps, &pack, w, err);
         rlt_jw_end_object(w);
-        free(text);
     }
     rlt_jw_end_array(w);
     free(pack.bytes);
-    return 0;
+    return rc;
+}
+
+/* The finest resolution that leaves at most so many; 0: nothing need be merged. */
+static rlt_time find_resolution(const rlt_timeline *t, const segment *list, uint32_t n, uint32_t most,
+                                rlt_time end_ps, uint32_t *shown)
+{
+    rlt_time resolution_ps = 512;
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < n; i++)
+        all += list[i].like == i ? list[i].n : 0;
+    *shown = all;
+    /* Past the end of the run a track is one event: no less is possible. */
+    while (*shown > most && resolution_ps <= end_ps) {
+        resolution_ps *= 2;
+        *shown = count_drawn(t, list, n, resolution_ps);
+    }
+    return *shown == all ? 0 : resolution_ps;
 }
 
 int rlt_timeline_json(rlt_timeline *t, uint32_t most, rlt_jw *w, rlt_error *err)
 {
-    rlt_time resolution_ps = 0, end_ps = 0;
-    uint32_t shown = t->n_events;
+    rlt_time end_ps = 0;
+    segment *list = NULL;
+    uint32_t n, shown;
     if (t->n_events)
         qsort(t->events, t->n_events, sizeof *t->events, by_place);
     for (uint32_t i = 0; i < t->n_events; i++)
         end_ps = t->events[i].to_ps > end_ps ? t->events[i].to_ps : end_ps;
-    /* Past the end of the run a track is one event: no less is possible. */
-    for (resolution_ps = 1024; shown > most && resolution_ps <= end_ps; resolution_ps *= 2)
-        shown = count_drawn(t, resolution_ps);
-    resolution_ps = shown == t->n_events ? 0 : resolution_ps / 2;
-    rlt_jw_object(w, "timeline");
-    rlt_jw_i64(w, "end_ps", end_ps);
-    rlt_jw_u64(w, "events", t->n_events);
-    rlt_jw_u64(w, "shown", shown);
-    rlt_jw_u64(w, "dropped", t->dropped);
-    rlt_jw_i64(w, "resolution_ps", resolution_ps);
-    rlt_jw_array(w, "labels");
-    for (uint32_t i = 0; i < t->strings.n; i++)
-        rlt_jw_string(w, NULL, rlt_interned(&t->strings, i));
-    rlt_jw_end_array(w);
-    int rc = put_tracks(t, resolution_ps, w, err);
-    rlt_jw_end_object(w);
+    int rc = find_segments(t, &list, &n, err);
+    if (!rc) {
+        rlt_time resolution_ps = find_resolution(t, list, n, most, end_ps, &shown);
+        rlt_jw_object(w, "timeline");
+        rlt_jw_i64(w, "end_ps", end_ps);
+        rlt_jw_u64(w, "events", t->n_events);
+        rlt_jw_u64(w, "shown", shown);
+        rlt_jw_u64(w, "dropped", t->dropped);
+        rlt_jw_i64(w, "resolution_ps", resolution_ps);
+        rlt_jw_array(w, "labels");
+        for (uint32_t i = 0; i < t->strings.n; i++)
+            rlt_jw_string(w, NULL, rlt_interned(&t->strings, i));
+        rlt_jw_end_array(w);
+        rc = put_tracks(t, list, n, resolution_ps, w, err);
+        rlt_jw_end_object(w);
+    }
+    free(list);
     return rc;
 }
 

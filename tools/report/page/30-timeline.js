@@ -34,7 +34,9 @@ const timelineSection = (data) => {
     return null;
   }
   const labels = data.labels.map((l) => l.split("\t"));
-  let tracks = data.tracks.map(decodeTrack);
+  let tracks = [];
+  for (const t of data.tracks) tracks.push(t.like === undefined ? decodeTrack(t) : { ...tracks[t.like], rank: t.rank, order: t.order, name: t.name });
+  const decoded = tracks.filter((_, i) => data.tracks[i].like === undefined);
   tracks.sort((a, b) => a.rank - b.rank || a.order - b.order);
   const all = tracks, total = Math.max(data.end_ps, 1), GUTTER = 196, AXIS = 22;
   let t0 = 0, t1 = total, top = 0, rowH = 17, pickTrack = -1, pickEvent = -1, fills = {};
@@ -211,11 +213,12 @@ const timelineSection = (data) => {
     h("button", { type: "button", onclick: () => zoom(0.5), "aria-label": "Zoom in" }, "+"),
     h("button", { type: "button", onclick: () => zoom(2), "aria-label": "Zoom out" }, "\u2212"),
     h("button", { type: "button", onclick: fit }, "Whole run"));
-  const used = new Set(all.flatMap((t) => [...new Set(t.label)].map((l) => labels[l][0])));
+  const used = new Set();
+  for (const t of decoded) for (const l of new Set(t.label)) used.add(labels[l][0]);
   const keyOf = (cat) => { const i = h("i"); drawers.push(() => { i.style.background = cat === "wait" ? `repeating-linear-gradient(135deg, ${palette.wait} 0 3px, ${palette.collective} 3px 4px)` : palette[cat]; }); return h("span", {}, i, CATEGORIES[cat]); };
   s.append(stage, h("div", { class: "bar" }, h("div", { class: "key" }, Object.keys(CATEGORIES).filter((k) => used.has(k)).map(keyOf))), detail,
     h("p", { class: "note hands" }, "Drag to pan, double-click or Ctrl + wheel to zoom. With the keyboard: arrows, + and \u2212, N and P from event to event, Enter to zoom to it, Home for all."),
-    data.resolution_ps || data.dropped ? h("p", { class: "note" }, data.resolution_ps ? `${count(data.events)} events, drawn as ${count(data.shown)}: neighbours within ${time(data.resolution_ps)} that are shorter stand as one, hatched.` : "",
+    data.resolution_ps || data.dropped ? h("p", { class: "note" }, data.resolution_ps ? `${count(data.events)} events, ${data.tracks.length > decoded.length ? `in ${count(decoded.length)} different tracks, ` : ""}drawn as ${count(data.shown)}: neighbours within ${time(data.resolution_ps)} that are shorter stand as one, hatched.` : "",
       data.dropped ? ` ${count(data.dropped)} events were left out of the recording.` : "") : "");
   settle();
   return { zoom, fit, goTo: (from, to) => { const l = Math.max(50, to - from); t0 = from - l * 0.15; t1 = to + l * 0.15; settle(); s.scrollIntoView(); c.focus(); }, get range() { return [t0, t1]; }, canvas: c };

@@ -4,4 +4,4 @@ readPalette();
 const parts = { run: runPage, study: studyPage }[DATA.kind](DATA);
 setTheme(document.documentElement.dataset.theme);
 // What a test asks of the page.
-window.ringlet = { parts, data: DATA, readyMs: performance.now() };
+window.ringlet = { parts, data: DATA, decodeTrack, readyMs: performance.now() };
