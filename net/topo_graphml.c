@@ -52,7 +52,7 @@ static int known_only(reader *r, const rlt_attribute *list, uint32_t n, const ch
 static int check_attributes(reader *r)
 {
     static const char *const node[] = {"kind", "forwards", "in_network", "name", "id", "label", NULL};
-    static const char *const edge[] = {"bandwidth", "latency", "id", "label", "dim", NULL};
+    static const char *const edge[] = {"bandwidth", "latency", "id", "label", "dim", "utilization", NULL};
     static const char *const graph[] = {"name", "source", "dims", "id", "label", NULL};
     static const char *const quantities[] = {"bandwidth", "latency"};
     const rlt_graphml *g = r->g;

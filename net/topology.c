@@ -91,6 +91,11 @@ bool rlt__forwards(const rlt_topology *t, uint32_t node)
     return t->dims[0].f.switches == 0 && t->dims[0].f.shape != &rlt_shape_fully_connected;
 }
 
+bool rlt_topology_forwards(const rlt_topology *t, uint32_t node)
+{
+    return rlt__forwards(t, node);
+}
+
 rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id)
 {
     if (!t->n_dims)

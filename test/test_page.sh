@@ -52,6 +52,31 @@ exits 3 "schema version 2" report "$tmp/bad.sqlite" -o "$tmp/gone/x.html"
 exits 2 "goes with the result of a run" report "$tmp/study.sqlite" --timeline "$tmp/step.json" -o "$tmp/gone/x.html"
 expect "no file is left behind" "$(ls "$tmp/gone")" ""
 
+# The network with the utilization of each link, read back by another reader.
+exits 2 "page, graphml, dot" report "$tmp/run.json" --as svg -o "$tmp/gone/x"
+exits 2 "goes with the result of a run" report "$tmp/study.sqlite" --as dot -o "$tmp/gone/x"
+"$ringlet" run --trace traces/transformer-8 -t 'switch:4@50GB/s,1us*ring:2@10GB/s,2us' -a hierarchical --links -q -f json -o "$tmp/links.json" 2>"$tmp/err"
+for as in graphml dot; do
+    "$ringlet" report "$tmp/links.json" --as $as -o "$tmp/net.$as" 2>"$tmp/err"
+    expect "$as" "$?" 0
+done
+expect "no note where all is known" "$(cat "$tmp/err")" ""
+"$ringlet" topo export 'switch:4@50GB/s,1us*ring:2@10GB/s,2us' -o "$tmp/net.json" 2>/dev/null
+"$ringlet" topo export "$tmp/net.graphml" -o "$tmp/back.json" 2>"$tmp/err"
+"$ringlet" check "$tmp/net.graphml" >"$tmp/out" 2>"$tmp/err"
+expect "ringlet reads the GraphML" "$?" 0
+links() { grep -oE '"(src|dst|bandwidth|latency|source|target)": *"[^"]*"' "$1" | sort | uniq -c; }
+expect "the same links" "$(links "$tmp/back.json")" "$(links "$tmp/net.json")"
+util() { sed -n 's/.*"busy_ps".*"utilization": *\([0-9.]*\).*/\1/p' "$tmp/links.json"; }
+expect "each link's utilization, in GraphML" "$(sed -n 's/.*e_utilization">\([0-9.]*\)<.*/\1/p' "$tmp/net.graphml")" "$(util)"
+expect "and in dot" "$(sed -n 's/.* utilization=\([0-9.]*\) .*/\1/p' "$tmp/net.dot")" "$(util)"
+if command -v dot >/dev/null 2>&1; then
+    dot -Tplain "$tmp/net.dot" >"$tmp/plain" 2>"$tmp/err"
+    expect "Graphviz reads the dot" "$? $(grep -c ^edge "$tmp/plain") $(grep -c ^node "$tmp/plain")" "0 $(grep -c -- '->' "$tmp/net.dot") $(grep -c ' kind=' "$tmp/net.dot")"
+else
+    echo "# dot (graphviz) is not here: its reading was not tried"
+fi
+
 # A larger run, and a study.
 big="run -q --model transformer:layers=8,hidden=1024,heads=16 -t switch:8@450GB/s,500ns*switch:128@50GB/s,2us -a hierarchical"
 "$ringlet" $big --report "$tmp/big.html" >"$tmp/out" 2>"$tmp/err"

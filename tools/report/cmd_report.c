@@ -6,6 +6,7 @@
 
 #include "tools/commands.h"
 #include "tools/message.h"
+#include "tools/report/network_text.h"
 #include "tools/report/run_page.h"
 #include "tools/report/study_data.h"
 #include "tools/report/study_page.h"
@@ -27,6 +28,11 @@ static const rlt_option report_options[] = {
     {"events", 0, RLT_OPT_COUNT, "N",
      "Draw at most so many events of the timeline apart; short neighbours are drawn as one.", AT(events),
      .preset = "200000", .min = 1000, .max = 5000000},
+    {"as", 0, RLT_OPT_WORD, "FORMAT",
+     "A page, or the network alone with the utilization of each link: GraphML (Gephi, NetworkX, igraph) or "
+     "dot (Graphviz). Links that the result tells of in classes smaller than a dimension are known where "
+     "'ringlet run --links' listed each.",
+     AT(as), .preset = "page", .words = "page|graphml|dot"},
     {0}};
 #undef AT
 static const rlt_option_group groups[] = {{"Page", report_options, 0}, {0}};
@@ -66,6 +72,23 @@ static int find_drawing(const settings *s, rlt_json run, rlt_topology **out, rlt
     return 0;
 }
 
+static int report_network(const settings *s, const rlt_topology *t, rlt_json run, rlt_error *err)
+{
+    double *utilization = NULL;
+    uint32_t unknown = 0;
+    if (!t)
+        return rlt_fail(err, RLT_EUSAGE, "--as", "needs the network that the result was made with");
+    int rc = rlt_run_page_utilization(t, run, &utilization, err);
+    for (uint32_t i = 0; i < rlt_topology_links(t) && !rc; i++)
+        unknown += utilization[i] < 0;
+    if (!rc)
+        rc = rlt_network_text(t, utilization, s->as, s->output, err);
+    if (!rc && unknown)
+        rlt_note("of %u links the result tells nothing: 'ringlet run --links' lists each", unknown);
+    free(utilization);
+    return rc;
+}
+
 static int report_run(const settings *s, const char *path, rlt_error *err)
 {
     rlt_json_doc *doc = NULL;
@@ -77,6 +100,10 @@ static int report_run(const settings *s, const char *path, rlt_error *err)
     rlt_run_page page = {.run = rlt_json_root(doc), .events = (uint32_t)s->events};
     if ((rc = rlt_run_page_check(page.run, err)) || (rc = find_drawing(s, page.run, &topology, err)))
         goto out;
+    if (strcmp(s->as, "page") != 0) {
+        rc = report_network(s, topology, page.run, err);
+        goto out;
+    }
     page.topology = topology;
     if (s->timeline) {
         page.timeline = &timeline;
@@ -96,8 +123,11 @@ static int run(const rlt_parsed *args, void *given, rlt_error *err)
     const settings *s = given;
     if (!rlt_is_study(args->operands[0]))
         return report_run(s, args->operands[0], err);
-    if (s->timeline || s->topology)
-        return rlt_fail(err, RLT_EUSAGE, s->timeline ? "--timeline" : "--topology",
+    if (s->timeline || s->topology || strcmp(s->as, "page") != 0)
+        return rlt_fail(err, RLT_EUSAGE,
+                        s->timeline   ? "--timeline"
+                        : s->topology ? "--topology"
+                                      : "--as",
                         "goes with the result of a run, not with a study");
     return rlt_study_page_write(args->operands[0], s->output, err);
 }

@@ -162,26 +162,25 @@ static int members_json(rlt_json run, rlt_jw *w, rlt_error *err)
     return rc;
 }
 
-/* What the document tells of each link: all of a class where it stands for a whole dimension or for one. */
-static int utilization_of(const rlt_run_page *p, double **out, rlt_error *err)
+int rlt_run_page_utilization(const rlt_topology *t, rlt_json run, double **out, rlt_error *err)
 {
-    uint32_t n = rlt_topology_links(p->topology), by_dim[RLT_MAX_DIMS] = {0};
+    uint32_t n = rlt_topology_links(t), by_dim[RLT_MAX_DIMS] = {0};
     double *u = malloc(((size_t)n + 1) * sizeof *u);
     *out = u;
     if (!u)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < n; i++) {
         u[i] = -1;
-        by_dim[rlt_topology_link(p->topology, i).dim]++;
+        by_dim[rlt_topology_link(t, i).dim]++;
     }
-    rlt_json list = rlt_json_get(p->run, "links");
+    rlt_json list = rlt_json_get(run, "links");
     for (rlt_json v = rlt_json_first(list); rlt_json_is(v); v = rlt_json_next(v)) {
         double id = real(v, "id"), dim = real(v, "dim"), count = real(v, "count"), x = real(v, "utilization");
         if (!(id >= 0 && id < n && dim >= 0 && dim < RLT_MAX_DIMS))
             continue;
         u[(uint32_t)id] = x;
         for (uint32_t i = 0; i < n && count == by_dim[(uint32_t)dim]; i++)
-            if (rlt_topology_link(p->topology, i).dim == (uint32_t)dim)
+            if (rlt_topology_link(t, i).dim == (uint32_t)dim)
                 u[i] = x;
     }
     return 0;
@@ -190,7 +189,7 @@ static int utilization_of(const rlt_run_page *p, double **out, rlt_error *err)
 static int drawing(const rlt_run_page *p, rlt_jw *w, rlt_error *err)
 {
     double *own = NULL;
-    int rc = p->utilization ? 0 : utilization_of(p, &own, err);
+    int rc = p->utilization ? 0 : rlt_run_page_utilization(p->topology, p->run, &own, err);
     if (!rc)
         rc = rlt_drawing_json(p->topology, p->utilization ? p->utilization : own, w, err);
     free(own);

@@ -21,6 +21,9 @@ typedef struct rlt_run_page {
 
 /* Is this what `ringlet run --format json` writes? RLT_ESCHEMA naming what is not. */
 int rlt_run_page_check(rlt_json run, rlt_error *err) RLT_MUST_USE;
+/* What the document tells of each link, -1 where nothing: a class of links tells of all where it stands for a
+ * whole dimension, else of its first. *out malloc'ed, also on failure. RLT_ENOMEM. */
+int rlt_run_page_utilization(const rlt_topology *t, rlt_json run, double **out, rlt_error *err) RLT_MUST_USE;
 /* Writes the page to a file; "-" or NULL: standard output. */
 int rlt_run_page_write(const rlt_run_page *p, const char *path, rlt_error *err) RLT_MUST_USE;
 
