@@ -6,6 +6,7 @@
 #   BUILD=dir                      where everything built goes (default build)
 #   PREFIX=/usr/local DESTDIR=     where install puts things
 #   LEAVE_MODEL_OUT=1              validate: efficiencies fitted without the model that they are shown for, too (minutes)
+#   WITHOUT="sqlite3 http-parser"  build as if these were not installed: sqlite3 http-parser nlopt mpi
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
@@ -33,14 +34,21 @@ endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 PKGS := igraph libcjson expat zlib
-TOOL_PKGS := libuv sqlite3
-# Found or not: what is in shows in ringlet --version.
-ifeq ($(shell $(PKG_CONFIG) --exists nlopt 2>/dev/null && echo yes),yes)
+TOOL_PKGS := libuv
+# Found or not: what is in shows in ringlet --version. WITHOUT leaves out what is there.
+found = $(if $(filter $(1),$(WITHOUT)),,$(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes))
+ifeq ($(call found,nlopt),yes)
 TOOL_PKGS += nlopt
 OPTIONAL := -DRLT_WITH_NLOPT
 endif
-ifeq ($(shell $(PKG_CONFIG) --exists sqlite3 2>/dev/null && echo yes),yes)
+ifeq ($(call found,sqlite3),yes)
+TOOL_PKGS += sqlite3
 OPTIONAL += -DRLT_WITH_SQLITE
+endif
+# http-parser has no .pc file everywhere.
+ifeq ($(if $(filter http-parser,$(WITHOUT)),,$(shell echo '\#include <http_parser.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)),yes)
+OPTIONAL += -DRLT_WITH_HTTP
+HTTP_LIB := -lhttp_parser
 endif
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
@@ -64,7 +72,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)  $(2)")
 
 # Sweeps across machines: an executable of its own, so that the common command starts without MPI.
-ifeq ($(shell $(PKG_CONFIG) --exists ompi-c 2>/dev/null && echo yes),yes)
+ifeq ($(if $(filter mpi,$(WITHOUT)),,$(call found,ompi-c)),yes)
 MPI := $(BUILD)/ringlet-mpi
 endif
 
@@ -82,7 +90,7 @@ $(BUILD)/libringlet.a: $(LIB_OBJ)
 
 $(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) -lhttp_parser -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) $(HTTP_LIB) -lm -lpthread
 
 $(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
 	$(call say,MPICC,$<)
@@ -91,11 +99,11 @@ $(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
 
 $(BUILD)/ringlet-mpi: $(TOOL_OBJ) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) -lhttp_parser -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) $(HTTP_LIB) -lm -lpthread
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) $(if $(TOOLS),-lhttp_parser) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) $(if $(TOOLS),$(HTTP_LIB)) -lm -lpthread
 
 # Tests of parts of the command.
 TOOL_TESTS := $(BUILD)/test/test_study $(BUILD)/test/test_design_split

@@ -17,6 +17,7 @@
 #include "tools/interrupt.h"
 #include "tools/message.h"
 #include "tools/pool.h"
+#include "tools/report/serve.h"
 #include "tools/sweep/ranks.h"
 #include "workload/inflate.h"
 #include "workload/reader.h"
@@ -37,10 +38,11 @@ static void print_version(void)
     printf("\nreaders:    ");
     for (uint32_t i = 0; rlt_reader_at(i); i++)
         printf(" %s", rlt_reader_at(i)->name);
-    printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, zlib %s, NLopt %s, SQLite %s, MPI %s\n",
+    printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, zlib %s, NLopt %s, SQLite %s, "
+           "http-parser %s, MPI %s\n",
            rlt_graph_version(), rlt_json_version(), rlt_xml_version(), rlt_pool_version(),
            rlt__inflate_version(), rlt_fit_version(nlopt, sizeof nlopt), rlt_store_version(),
-           rlt_ranks_version(mpi, sizeof mpi));
+           rlt_http_version(), rlt_ranks_version(mpi, sizeof mpi));
     printf("licence:     GPL-3.0-or-later\n");
 }
 

@@ -55,7 +55,9 @@ typedef struct rlt_http_answer {
 } rlt_http_answer;
 
 typedef struct rlt_http rlt_http;
-/* `answer` is called for each whole request. */
+/* Version of http-parser, or "not built in". */
+const char *rlt_http_version(void);
+/* `answer` is called for each whole request. RLT_EUNSUPPORTED: built without http-parser. */
 int rlt_http_open(uv_loop_t *loop, const char *address, uint16_t port,
                   rlt_http_answer (*answer)(void *ctx, const rlt_http_request *q), void *ctx, rlt_http **out,
                   rlt_error *err) RLT_MUST_USE;

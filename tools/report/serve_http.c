@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HTTP/1 on libuv: one request a connection, each within limits of size and time. */
+#ifdef RLT_WITH_HTTP
 #include <http_parser.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,24 +42,6 @@ struct rlt_http {
     rlt_http_answer (*answer)(void *ctx, const rlt_http_request *q);
     void *ctx;
 };
-
-rlt_blob *rlt_blob_of(char *bytes, size_t n)
-{
-    rlt_blob *b = bytes ? malloc(sizeof *b) : NULL;
-    if (!b)
-        free(bytes);
-    else
-        *b = (rlt_blob){1, n, bytes};
-    return b;
-}
-
-void rlt_blob_drop(rlt_blob *b)
-{
-    if (b && --b->references == 0) {
-        free(b->bytes);
-        free(b);
-    }
-}
 
 static void on_handle_closed(uv_handle_t *handle)
 {
@@ -391,3 +374,11 @@ void rlt_http_free(rlt_http *s)
 {
     free(s);
 }
+
+const char *rlt_http_version(void)
+{
+    static const char words[] = {'0' + HTTP_PARSER_VERSION_MAJOR, '.', '0' + HTTP_PARSER_VERSION_MINOR, '.',
+                                 '0' + HTTP_PARSER_VERSION_PATCH, '\0'};
+    return words;
+}
+#endif

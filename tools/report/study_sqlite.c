@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A study's results from SQLite. One of the two files that know it (the other writes them). */
+#ifdef RLT_WITH_SQLITE
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -10,43 +11,11 @@
 
 enum { SCHEMA_VERSION = 1, PATIENCE_MS = 3000 };
 
-static const char *const figures[RLT_STUDY_FIGURES] = {"time_ps",
-                                                       "iteration_time_ps",
-                                                       "compute_ps",
-                                                       "exposed_comm_ps",
-                                                       "host_ps",
-                                                       "idle_ps",
-                                                       "events",
-                                                       "messages",
-                                                       "bytes",
-                                                       "busiest_utilization",
-                                                       "bound_ps",
-                                                       "memory_bytes",
-                                                       "model_flops_utilization",
-                                                       "tokens_per_second",
-                                                       "busbw_GBps"};
-
 struct rlt_study {
     char *path;
     sqlite3 *db;
     sqlite3_stmt *head, *axes, *points, *one, *links;
 };
-
-const char *rlt_study_figure_name(uint32_t i)
-{
-    return i < RLT_STUDY_FIGURES ? figures[i] : NULL;
-}
-
-bool rlt_is_study(const char *path)
-{
-    char begin[16];
-    FILE *f = fopen(path, "rb");
-    bool is =
-        f && fread(begin, 1, sizeof begin, f) == sizeof begin && memcmp(begin, "SQLite format 3", 16) == 0;
-    if (f)
-        fclose(f);
-    return is;
-}
 
 static int complain(rlt_study *s, rlt_error *err)
 {
@@ -70,7 +39,7 @@ static int prepare_points(rlt_study *s, const char *which, sqlite3_stmt **out, r
         "SELECT p.point, p.replica, p.name, p.coordinates, p.options, p.status, p.error, p.same_as, "
         "r.busiest_link";
     for (int i = 0; i < RLT_STUDY_FIGURES; i++)
-        snprintf(sql + strlen(sql), sizeof sql - strlen(sql), ", r.%s", figures[i]);
+        snprintf(sql + strlen(sql), sizeof sql - strlen(sql), ", r.%s", rlt_study_figure_name((uint32_t)i));
     snprintf(sql + strlen(sql), sizeof sql - strlen(sql),
              " FROM point p LEFT JOIN result r ON r.point = COALESCE(p.same_as, p.point) %s", which);
     return prepare(s, sql, out, err);
@@ -238,3 +207,4 @@ int rlt_study_next_link(rlt_study *s, rlt_study_link *out, rlt_error *err)
                                 .utilization = sqlite3_column_double(q, 6)};
     return rc;
 }
+#endif

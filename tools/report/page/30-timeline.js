@@ -38,7 +38,10 @@ const timelineSection = (data) => {
   for (const t of data.tracks) tracks.push(t.like === undefined ? decodeTrack(t) : { ...tracks[t.like], rank: t.rank, order: t.order, name: t.name });
   const decoded = tracks.filter((_, i) => data.tracks[i].like === undefined);
   tracks.sort((a, b) => a.rank - b.rank || a.order - b.order);
-  const all = tracks, total = Math.max(data.end_ps, 1), GUTTER = 196, AXIS = 22;
+  const all = tracks, total = Math.max(data.end_ps, 1), AXIS = 22;
+  const ruler = document.createElement("canvas").getContext("2d");
+  ruler.font = "11.5px " + palette.text;
+  const GUTTER = clamp(76 + highest([...new Set(all.map((t) => t.name))], (n) => ruler.measureText(n).width), 120, 300);
   let t0 = 0, t1 = total, top = 0, rowH = 17, pickTrack = -1, pickEvent = -1, fills = {};
   const viewH = () => clamp(AXIS + tracks.length * rowH + 6, 120, 470);
   const gutter = (w) => (w < 560 ? 84 : GUTTER);

@@ -158,15 +158,21 @@ const sensitivitySection = (m) => {
   let bars = [];
   const fill = () => {
     bars = m.axes.map((_, i) => measure(i)).sort((a, b) => b.typical - a.typical);
-    const most = Math.max(1.0001, ...bars.map((b) => b.most)), W = 860, H = 26, L = 150, R = 330, svg = h("svg", { viewBox: `0 0 ${W} ${bars.length * H + 8}`, role: "img", "aria-label": "How much each axis matters" });
+    const most = Math.max(1.0001, ...bars.map((b) => b.most)), slim = box.clientWidth > 0 && box.clientWidth < 640, W = slim ? box.clientWidth : 860, H = slim ? 48 : 26, L = slim ? 1 : 150, R = slim ? 8 : 330, svg = h("svg", { viewBox: `0 0 ${W} ${bars.length * H + 8}`, role: "img", "aria-label": "How much each axis matters" });
     const wide = (v) => (Math.log(v) / Math.log(most)) * (W - L - R);
     bars.forEach((b, i) => {
-      const y = 4 + i * H, a = m.axes[b.axis];
+      const y = (slim ? 24 : 4) + i * H, a = m.axes[b.axis], words = b.n ? `\u00d7\u2009${digits(b.typical, 3)}, at most \u00d7\u2009${digits(b.most, 3)}` : "nothing to compare", win = b.win ? `best: ${a.texts[b.win[0]]} in ${percent(b.win[1] / b.n, 0)}` : "";
+      if (slim) { // words above the bar, where there is no room beside it
+        const bar = h("rect", { x: L, y, width: Math.max(1, wide(b.typical)), height: 13 }), line = h("path", { d: `M${L + wide(b.typical)} ${y + 6.5}H${L + wide(b.most)}m0 -5v10` });
+        bar.style.fill = palette.compute; line.style.stroke = palette.quiet; line.style.strokeWidth = 1.4;
+        svg.append(h("text", { x: L, y: y - 6 }, `${a.name}  ${words}`), h("text", { x: W - 4, y: y - 6, class: "quiet", "text-anchor": "end" }, win.length < 30 ? win : ""), line, bar);
+        return;
+      }
       const bar = h("rect", { x: L, y: y + 4, width: Math.max(1, wide(b.typical)), height: H - 9 }), line = h("path", { d: `M${L + wide(b.typical)} ${y + H / 2}H${L + wide(b.most)}m0 -5v10` });
       bar.style.fill = palette.compute; line.style.stroke = palette.quiet; line.style.strokeWidth = 1.4;
       svg.append(h("text", { x: L - 8, y: y + H / 2 + 4, "text-anchor": "end" }, a.name), line, bar,
-        h("text", { x: W - R + 12, y: y + H / 2 + 4 }, b.n ? `\u00d7\u2009${digits(b.typical, 3)}, at most \u00d7\u2009${digits(b.most, 3)}` : "nothing to compare"),
-        b.win ? h("text", { x: W - R + 150, y: y + H / 2 + 4, class: "quiet" }, `best: ${a.texts[b.win[0]]} in ${percent(b.win[1] / b.n, 0)}`) : "");
+        h("text", { x: W - R + 12, y: y + H / 2 + 4 }, words),
+        h("text", { x: W - R + 150, y: y + H / 2 + 4, class: "quiet" }, win));
     });
     svg.style.maxWidth = W + "px";
     box.replaceChildren(svg);
@@ -176,6 +182,8 @@ const sensitivitySection = (m) => {
   let late = 0;
   m.listeners.push((what) => { if (what !== "pick") { clearTimeout(late); late = setTimeout(fill, 60); } });
   drawers.push(fill);
+  let slimWas = null;
+  new ResizeObserver(() => { const w = box.clientWidth, slim = w > 0 && w < 640 ? w : 0; if (slim !== slimWas) { slimWas = slim; fill(); } }).observe(box);
   return { get bars() { return bars; } };
 };
 
@@ -183,7 +191,7 @@ const parallelSection = (m) => {
   const s = section("parallel", "All axes at once"), MOST = 800;
   const note = h("p", { class: "note" });
   const tracks = [...m.axes.map((a, i) => ({ name: a.name, n: a.texts.length, at: (r) => { const k = m.place(r, i); return k < 0 ? null : a.texts.length > 1 ? k / (a.texts.length - 1) : 0.5; }, texts: a.texts }))];
-  const c = canvas((w) => (w < 560 ? 300 : 340), (g, w, tall) => {
+  const SLIM = 560, GAP = 54, c = canvas((w) => (w < SLIM ? 40 + GAP * (m.axes.length + Math.max(1, Math.min(2, m.figures.filter((f) => f.objective).length)) - 1) + 20 : 340), (g, w, tall) => {
     const figures = m.figures.filter((f) => f.objective).slice(0, 2);
     if (!figures.length && m.main) figures.push(m.main);
     const all = [...tracks, ...figures.map((f) => {
@@ -192,16 +200,27 @@ const parallelSection = (m) => {
       return { name: f.title, figure: f, low, high, at: (r) => (r[f.at] === null ? null : (t(r[f.at]) - t(low)) / span) };
     })];
     const L = 40, R = 70, T = 26, B = 20, xs = all.map((_, i) => L + (i * (w - L - R)) / Math.max(1, all.length - 1)), y = (v) => tall - B - v * (tall - T - B);
+    // On a narrow page axes lie below each other.
+    const slim = w < SLIM, at = (i, v) => (slim ? [16 + v * (w - 70), 26 + i * GAP] : [xs[i], y(v)]);
     const rows = m.shown.filter((r) => !m.main || r[m.main.at] !== null), every = Math.ceil(rows.length / MOST), last = all[all.length - 1];
     const drawn = every > 1 ? rows.filter((_, i) => i % every === 0) : rows;
-    const line = (r) => { g.beginPath(); let pen = false; all.forEach((a, i) => { const v = a.at(r); if (v === null) { pen = false; return; } if (pen) g.lineTo(xs[i], y(v)); else g.moveTo(xs[i], y(v)); pen = true; }); g.stroke(); };
+    const line = (r) => { g.beginPath(); let pen = false; all.forEach((a, i) => { const v = a.at(r); if (v === null) { pen = false; return; } if (pen) g.lineTo(...at(i, v)); else g.moveTo(...at(i, v)); pen = true; }); g.stroke(); };
     g.lineWidth = 1; g.globalAlpha = clamp(40 / Math.max(1, drawn.length), 0.1, 0.8);
     for (const r of drawn) { g.strokeStyle = heatColour(0.15 + 0.75 * (last.at(r) ?? 0)); line(r); }
     g.globalAlpha = 1;
     m.pick.forEach((r, i) => { g.strokeStyle = palette.focus; g.lineWidth = 2.4; g.setLineDash(i ? [6, 4] : []); line(r); });
     g.setLineDash([]); g.lineWidth = 1;
     all.forEach((a, i) => {
-      g.strokeStyle = palette.ink; g.beginPath(); g.moveTo(xs[i], T); g.lineTo(xs[i], tall - B); g.stroke();
+      g.strokeStyle = palette.ink; g.beginPath(); g.moveTo(...at(i, 1)); g.lineTo(...at(i, 0)); g.stroke();
+      if (slim) {
+        g.fillStyle = palette.panel; g.fillRect(0, at(i, 0)[1] - 20, g.measureText(a.name).width + 10, 15);
+        g.fillStyle = palette.ink; g.textAlign = "left"; g.fillText(a.name, 4, at(i, 0)[1] - 12);
+        let end = -1; // labels that would run into each other are left out
+        const put = (v, text) => { const x = clamp(at(i, v)[0], 2, w - g.measureText(text).width - 4); if (x < end) return; end = x + g.measureText(text).width + 8; g.fillText(text, x, at(i, v)[1] + 11); };
+        if (a.texts) a.texts.forEach((t, k) => put(a.texts.length > 1 ? k / (a.texts.length - 1) : 0.5, t.length > 16 ? t.slice(0, 15) + "\u2026" : t));
+        else { put(0, SHOW[a.figure.kind](a.low)); put(1, SHOW[a.figure.kind](a.high)); }
+        return;
+      }
       g.textAlign = i ? (i === all.length - 1 ? "center" : "center") : "left"; g.fillStyle = palette.ink; g.fillText(a.name, i ? xs[i] : 4, 10); g.textAlign = "left";
       const mark = (v, text) => { const q = g.measureText(text).width; g.fillStyle = palette.panel; g.globalAlpha = 0.8; g.fillRect(xs[i] + 3, y(v) - 7, q + 5, 14); g.globalAlpha = 1; g.fillStyle = palette.ink; g.fillText(text, xs[i] + 5, y(v)); };
       if (a.texts) a.texts.forEach((t, k) => { if (a.texts.length < 20 || k % Math.ceil(a.texts.length / 12) === 0) mark(a.texts.length > 1 ? k / (a.texts.length - 1) : 0.5, t.length > 16 ? t.slice(0, 15) + "\u2026" : t); });

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is known of a study's file without SQLite; and, where that is not there to build with, which package
+ * brings it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/report/study_data.h"
+
+static const char *const figures[RLT_STUDY_FIGURES] = {"time_ps",
+                                                       "iteration_time_ps",
+                                                       "compute_ps",
+                                                       "exposed_comm_ps",
+                                                       "host_ps",
+                                                       "idle_ps",
+                                                       "events",
+                                                       "messages",
+                                                       "bytes",
+                                                       "busiest_utilization",
+                                                       "bound_ps",
+                                                       "memory_bytes",
+                                                       "model_flops_utilization",
+                                                       "tokens_per_second",
+                                                       "busbw_GBps"};
+
+const char *rlt_study_figure_name(uint32_t i)
+{
+    return i < RLT_STUDY_FIGURES ? figures[i] : NULL;
+}
+
+bool rlt_is_study(const char *path)
+{
+    char begin[16];
+    FILE *f = fopen(path, "rb");
+    bool is =
+        f && fread(begin, 1, sizeof begin, f) == sizeof begin && memcmp(begin, "SQLite format 3", 16) == 0;
+    if (f)
+        fclose(f);
+    return is;
+}
+
+#ifndef RLT_WITH_SQLITE
+static int missing(const char *path, rlt_error *err)
+{
+    return rlt_fail(err, RLT_EUNSUPPORTED, path,
+                    "this ringlet was built without SQLite: apt-get install libsqlite3-dev, then make");
+}
+
+int rlt_study_open(const char *path, rlt_study **out, rlt_error *err)
+{
+    *out = NULL;
+    return missing(path, err);
+}
+
+void rlt_study_close(rlt_study *s)
+{
+    (void)s;
+}
+
+int rlt_study_head_of(rlt_study *s, rlt_study_head *out, rlt_error *err)
+{
+    (void)s;
+    (void)out;
+    return missing(NULL, err);
+}
+
+int rlt_study_point_of(rlt_study *s, int64_t point, rlt_study_point *out, rlt_error *err)
+{
+    (void)s;
+    (void)point;
+    (void)out;
+    return missing(NULL, err);
+}
+
+int rlt_study_next_axis(rlt_study *s, const char **name, const char **pointers, const char **values,
+                        rlt_error *err)
+{
+    (void)s;
+    *name = *pointers = *values = NULL;
+    return missing(NULL, err);
+}
+
+int rlt_study_next_point(rlt_study *s, rlt_study_point *out, rlt_error *err)
+{
+    (void)s;
+    (void)out;
+    return missing(NULL, err);
+}
+
+int rlt_study_next_link(rlt_study *s, rlt_study_link *out, rlt_error *err)
+{
+    (void)s;
+    (void)out;
+    return missing(NULL, err);
+}
+#endif
