@@ -133,6 +133,11 @@ const shots = process.env.SHOTS;
     const near = await p.page.evaluate(() => window.ringlet.parts.timeline.range);
     const one = await p.page.evaluate(() => { const t = window.ringlet.data.timeline.tracks[0], k = window.ringlet.decodeTrack(t); return [k.from[0], k.to[0]]; });
     ok(near[1] - near[0] <= Math.max(60, 1.5 * (one[1] - one[0])), `${name}: zooms to a single event`, [near, one]);
+    if (name === "pipeline") { // the curves' highest points are what the result says
+      const peaks = await p.page.evaluate(() => [window.ringlet.parts.memory.curves.map((c) => Math.max(...c.steps.filter((_, i) => i % 2))), window.ringlet.data.run.training.memory.map((m) => m.peak_bytes)]);
+      ok(peaks[0].length === 8 && JSON.stringify(peaks[0]) === JSON.stringify(peaks[1]), "memory over time of each stage reaches its peak", peaks);
+      ok((await inked(p.page, "#memory canvas")) > 5, "memory is drawn");
+    }
     await shot(p, name);
     await p.close();
   }

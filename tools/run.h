@@ -212,6 +212,9 @@ int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_
 /* What does not go with --memory-csv. RLT_EUSAGE. */
 int rlt_memory_check(const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
 /* One row a change. */
+/* "memory_curves": [{stage, rank, every, steps[] time_ps, bytes, ...}] into an open object, of the first rank
+ * of each stage; of `every` neighbours the highest. */
+int rlt_run_memory_curves(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
 int rlt_run_memory_csv(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
 /* A counter of each rank, behind other events of a timeline; adds up what was left out. */
 int rlt_run_memory_counters(const rlt_run *r, FILE *out, uint64_t *dropped, rlt_error *err) RLT_MUST_USE;

@@ -6,7 +6,7 @@
 #include "tools/message.h"
 #include "tools/run.h"
 
-enum { MAX_COUNTS = 200000 };
+enum { MAX_COUNTS = 200000, MAX_STEPS = 4000 };
 
 int rlt_memory_check(const rlt_run_settings *s, rlt_error *err)
 {
@@ -81,6 +81,38 @@ int rlt_run_memory_counters(const rlt_run *r, FILE *out, uint64_t *dropped, rlt_
         rlt_warn("%" PRIu64 " changes of memory beyond the first %d are not in the timeline", lost,
                  MAX_COUNTS);
     *dropped += lost;
+    return 0;
+}
+
+int rlt_run_memory_curves(const rlt_run *r, rlt_jw *w, rlt_error *err)
+{
+    uint32_t stages = ranks_of(r) ? r->passes.n_stages : 0;
+    rlt_jw_array(w, "memory_curves");
+    for (uint32_t s = 0; s < stages; s++) {
+        uint32_t rank = rlt_stage_rank(&r->training, &r->passes, s);
+        rlt_memory_curve c;
+        int rc = curve_of(r, rank, &c, err);
+        if (rc)
+            return rc;
+        /* Of neighbours the highest: what is left out is below what is shown. */
+        uint32_t every = (c.n + MAX_STEPS - 1) / MAX_STEPS;
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "stage", s);
+        rlt_jw_u64(w, "rank", rank);
+        rlt_jw_u64(w, "every", every);
+        rlt_jw_array(w, "steps");
+        for (uint32_t i = 0; i < c.n; i += every) {
+            double most = c.steps[i].bytes;
+            for (uint32_t k = i; k < c.n && k < i + every; k++)
+                most = c.steps[k].bytes > most ? c.steps[k].bytes : most;
+            rlt_jw_i64(w, NULL, c.steps[i].time_ps);
+            rlt_jw_double(w, NULL, most, 0);
+        }
+        rlt_jw_end_array(w);
+        rlt_jw_end_object(w);
+        rlt_memory_curve_free(&c);
+    }
+    rlt_jw_end_array(w);
     return 0;
 }
 

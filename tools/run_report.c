@@ -102,6 +102,8 @@ static int document(const rlt_run *r, rlt_json_doc **out, rlt_error *err)
     rlt_jw w;
     size_t length;
     int rc = rlt_run_document(r, false, &w, err);
+    if (!rc && r->trains)
+        rc = rlt_run_memory_curves(r, &w, err);
     if (!rc)
         rlt_jw_end_object(&w);
     char *text = rlt_jw_finish(&w, &length);

@@ -70,9 +70,10 @@ const runPage = (data) => {
   runFigures(run);
   const timeline = timelineSection(data.timeline);
   const ranks = breakdownSection(run);
+  const memory = memorySection(run);
   const links = networkSection(data.drawing, run);
   const heat = heatSection(data.heat);
   const collectives = collectivesSection(run, heat, timeline);
   aboutSection(run);
-  return { timeline, ranks, links, heat, collectives };
+  return { timeline, ranks, memory, links, heat, collectives };
 };
