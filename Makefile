@@ -223,6 +223,17 @@ design-page: all
 	@cat $(BUILD)/design-page.txt
 	@echo 'wrote $(BUILD)/design-page.txt and $(BUILD)/design-page.svg'
 
+# The README's pictures of studies and designs.
+EXAMPLES := tools/sweep/examples
+pictures: design-page
+	@rm -rf $(BUILD)/pictures && mkdir -p $(BUILD)/pictures
+	$(Q)$(BUILD)/ringlet sweep $(EXAMPLES)/replay.json -q --db $(BUILD)/pictures/r --plot $(EXAMPLES)/replay.svg
+	$(Q)$(BUILD)/ringlet sweep $(EXAMPLES)/collectives.json -q --db $(BUILD)/pictures/c --panels network --plot $(EXAMPLES)/collectives.svg
+	$(Q)$(BUILD)/ringlet sweep $(EXAMPLES)/aggregation.json -q --db $(BUILD)/pictures/a --panels loss --plot $(EXAMPLES)/aggregation.svg
+	$(Q)$(BUILD)/ringlet sweep $(EXAMPLES)/training.json -q --db $(BUILD)/pictures/t
+	$(Q)$(BUILD)/ringlet sweep pareto $(BUILD)/pictures/t --by layout --plot $(EXAMPLES)/training.svg >/dev/null
+	$(Q)cp $(BUILD)/design-page.svg tools/design/added-dimension.svg
+
 # A shared object that makes the k-th allocation fail, for tests that preload it.
 tests: $(TESTS) $(if $(SANITIZE),,$(BUILD)/test/fail_malloc.so)
 $(BUILD)/test/fail_malloc.so: test/fail_malloc.c
@@ -251,7 +262,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests bench benches validate design-page deps deps-page install uninstall format check-format clean FORCE
+.PHONY: all demo test tests bench benches validate design-page pictures deps deps-page install uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

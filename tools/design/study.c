@@ -206,7 +206,8 @@ static int draw(const added *a, const char *path, rlt_error *err)
                                 RLT_PLOT_NUMBER, lines[0], a->u->n_works},
                                {"cost of the network", "dimensions", "all accelerators", RLT_PLOT_COUNT,
                                 RLT_PLOT_DOLLARS, lines[1], a->u->n_works}};
-    return rlt_plot_write(path, "What each added dimension saves at equal iteration time", panels, 2, 2, err);
+    return rlt_plot_write_scaled(path, "What each added dimension saves at equal iteration time", panels, 2,
+                                 2, &(rlt_plot_scales){.x_linear = true}, err);
 }
 
 void rlt_design_keep_plot(const char *plot, int rc)
