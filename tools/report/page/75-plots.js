@@ -75,7 +75,7 @@ const paretoSection = (m) => {
     if (!known.length) return;
     const p = placed(w, tall), { sx, sy } = p;
     g.strokeStyle = palette.rule; g.fillStyle = palette.quiet; g.lineWidth = 1;
-    for (const v of sx.ticks) { const p = Math.round(sx.to(v)) + 0.5; g.beginPath(); g.moveTo(p, 8); g.lineTo(p, tall - B); g.stroke(); g.textAlign = "center"; g.fillText(SHOW[x.kind](v), p, tall - B + 10); }
+    for (const v of sx.ticks) { const p = Math.round(sx.to(v)) + 0.5; g.beginPath(); g.moveTo(p, 8); g.lineTo(p, tall - B); g.stroke(); g.textAlign = "center"; const label = SHOW[x.kind](v), half = g.measureText(label).width / 2; g.fillText(label, Math.min(p, w - half - 1), tall - B + 10); }
     for (const v of sy.ticks) { const p = Math.round(sy.to(v)) + 0.5; g.beginPath(); g.moveTo(L, p); g.lineTo(w - 8, p); g.stroke(); g.textAlign = "right"; g.fillText(SHOW[y.kind](v), L - 6, p); }
     g.fillStyle = palette.ink; g.textAlign = "center"; g.fillText(`${x.title} (${x.goal === "max" ? "more" : "less"} is better)`, (w + L) / 2, tall - 9);
     g.save(); g.translate(9, tall / 2); g.rotate(-Math.PI / 2); g.fillText(`${y.title} (${y.goal === "max" ? "more" : "less"} is better)`, 0, 0); g.restore(); g.textAlign = "left";
@@ -221,7 +221,7 @@ const parallelSection = (m) => {
         else { put(0, SHOW[a.figure.kind](a.low)); put(1, SHOW[a.figure.kind](a.high)); }
         return;
       }
-      g.textAlign = i ? (i === all.length - 1 ? "center" : "center") : "left"; g.fillStyle = palette.ink; g.fillText(a.name, i ? xs[i] : 4, 10); g.textAlign = "left";
+      g.textAlign = i ? "center" : "left"; g.fillStyle = palette.ink; g.fillText(a.name, i ? xs[i] : 4, 10); g.textAlign = "left";
       const mark = (v, text) => { const q = g.measureText(text).width; g.fillStyle = palette.panel; g.globalAlpha = 0.8; g.fillRect(xs[i] + 3, y(v) - 7, q + 5, 14); g.globalAlpha = 1; g.fillStyle = palette.ink; g.fillText(text, xs[i] + 5, y(v)); };
       if (a.texts) a.texts.forEach((t, k) => { if (a.texts.length < 20 || k % Math.ceil(a.texts.length / 12) === 0) mark(a.texts.length > 1 ? k / (a.texts.length - 1) : 0.5, t.length > 16 ? t.slice(0, 15) + "\u2026" : t); });
       else { mark(0, SHOW[a.figure.kind](a.low)); mark(1, SHOW[a.figure.kind](a.high)); }
