@@ -232,13 +232,22 @@ typedef struct rlt_design_run {
     rlt_time time_ps, compute_ps;
     double utilization[RLT_MAX_DIMS]; /* bytes that accelerators sent over what they could in that time */
     uint64_t events;
-    uint32_t collectives; /* simulated, each kind and size once */
+    uint32_t collectives; /* simulated, each kind and size once, and each two that contend */
+    /* Layers whose gradients' collectives are at the same links at one time: those that contend there, and
+     * those that do not although they would. */
+    uint32_t contending, composed;
 } rlt_design_run;
 
-/* The iteration, event by event: each collective by the hierarchical algorithm in chunks on its group, one
- * accelerator of each class; compute and collectives in the order of the loop. Collectives that run beside
- * each other do not take each other's bandwidth. Where switches add up, an all-reduce has them do it by the
- * pattern nvls, which sends (g+1)/g s: a member's own part goes to the switch, too. */
+/*
+ * The iteration, event by event: each collective by the hierarchical algorithm in chunks on its group, one
+ * accelerator of each class; compute and collectives in the order of the loop. A layer ends when all of it
+ * has ended, so that equal layers are simulated once. Where switches add up, an all-reduce has them do it by
+ * the pattern nvls, which sends (g+1)/g s: a member's own part goes to the switch, too.
+ *
+ * Collectives that run beside each other share the links that both use, but for two cases, counted in
+ * `composed`: model and data groups that both have part of a ring, and a collective over everything beside
+ * one over part of a ring or fully connected dimension.
+ */
 RLT_API int rlt_design_simulate(const rlt_design_net *net, const rlt_design_work *w,
                                 const rlt_design_loop *loop, const double bw[RLT_MAX_DIMS],
                                 const rlt_design_how *how, rlt_design_run *out, rlt_error *err) RLT_MUST_USE;
