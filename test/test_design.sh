@@ -276,6 +276,20 @@ expect "1 MiB in 4" "$(small 1MiB)" "$(small 1MiB --chunks 4)"
 expect "and 64 MiB in 64" "$(small 64MiB)" "$(small 64MiB --chunks 64)"
 expect "fewer are faster there" "$(awk -v a="$(small 1MiB)" -v b="$(small 1MiB --chunks 64)" 'BEGIN { print (a < b / 2) }')" 1
 
+# ---- a layer's collectives beside each other: two over one switch, 2 * 1/2 of 96 MiB and 2 * 3/4 of 32 MiB through one port
+echo '{"layers": [{"repeat": 3, "input": {"collective": "all_reduce", "bytes": "96MiB", "over": "model"},
+    "weight": {"collective": "all_reduce", "bytes": "32MiB", "over": "data"}}]}' >"$tmp/beside.json"
+beside() { # topology
+    "$ringlet" design bandwidth -t "$1" -w "$tmp/beside.json@tp=2" --total 10GB/s --loop overlap -f json >"$tmp/out" 2>"$tmp/err"
+    jq -r '.splits[] | select(.split == "chosen").workloads[0] | "\(.layers_contending) \(.layers_composed) \(.simulated_ps)"' "$tmp/out"
+}
+beside switch:8@10GB/s,1ns >"$tmp/beside"
+expect "collectives that share a switch contend" "$(cut -d' ' -f1,2 "$tmp/beside")" "3 0"
+near "and take what their bytes take" "$(cut -d' ' -f3 "$tmp/beside")" $((3 * (96 + 48) * 1048576 * 100)) 0.02
+expect "parts of a ring are each alone, as told" "$(beside ring:8@10GB/s,1ns | cut -d' ' -f1,2)" "0 3"
+"$ringlet" design bandwidth -t ring:8@10GB/s,1ns -w "$tmp/beside.json@tp=2" --total 10GB/s --loop overlap >"$tmp/out" 2>"$tmp/err"
+expect "in the table, too" "$(grep -c 'meet at links in 3 layers; they contend in 0, in 3 (' "$tmp/out")" 1
+
 # ---- what is refused: status, text on standard error, then the arguments; nothing is left behind
 refused() {
     status=$1 text=$2

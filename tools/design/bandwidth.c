@@ -6,6 +6,7 @@
 
 #include "tools/design/design.h"
 #include "tools/file.h"
+#include "tools/message.h"
 
 typedef struct bandwidth_settings {
     rlt_design_settings design; /* first */
@@ -91,6 +92,21 @@ static int write_rows(const job *j, rlt_format format, FILE *out, rlt_error *err
     return rlt_table_end(&t, err);
 }
 
+/* Of the chosen split: layers whose collectives meet at links. */
+static void put_meeting(const job *j, FILE *out)
+{
+    uint32_t contend = 0, composed = 0;
+    for (uint32_t i = 0; i < j->u.n_works; i++) {
+        contend += j->judged[CHOSEN].run[i].contending;
+        composed += j->judged[CHOSEN].run[i].composed;
+    }
+    if (contend + composed)
+        fprintf(out,
+                "# simulated, as chosen: collectives meet at links in %u layer%s; they contend in %u, in %u "
+                "(over parts of a ring or fully connected dimension) each has the links to itself\n",
+                contend + composed, rlt_s(contend + composed), contend, composed);
+}
+
 static int write_text(const job *j, rlt_format format, rlt_error *err)
 {
     rlt_file f = {0};
@@ -116,6 +132,7 @@ static int write_text(const job *j, rlt_format format, rlt_error *err)
                                             : " s x $");
         if (j->closed)
             fprintf(f.stream, "# the closed form for these collectives gives %.10g s\n", j->closed_s);
+        put_meeting(j, f.stream);
     }
     if (rc) {
         rlt_file_discard(&f);
@@ -163,6 +180,8 @@ static void put_split(const job *j, rlt_jw *w, const rlt_judged *x)
         if (x->simulated) {
             rlt_jw_i64(w, "compute_ps", x->run[i].compute_ps);
             rlt_jw_u64(w, "events", x->run[i].events);
+            rlt_jw_u64(w, "layers_contending", x->run[i].contending);
+            rlt_jw_u64(w, "layers_composed", x->run[i].composed);
             put_list(w, "utilization", x->run[i].utilization, n, 1);
         }
         rlt_jw_end_object(w);
