@@ -241,7 +241,7 @@ static void is_the_whole_iteration(void **state)
         composed += run.composed > 0;
         if (!run.composed && !parts_a_ring(&m)) {
             rlt_time all = replay(&m);
-            if (llabs((long long)(run.time_ps - all)) > 1e-7 * (double)all)
+            if (fabs((double)(run.time_ps - all)) > 1e-7 * (double)all)
                 fail_msg("case %u: %lld ps, the whole iteration %lld, %u contend", i, (long long)run.time_ps,
                          (long long)all, run.contending);
             compared++;
