@@ -237,7 +237,8 @@ static int read_numbers(rlt_json step, const char *key, uint32_t least, uint32_t
     return 0;
 }
 
-static int read_span(rlt_json step, const char *key, const rlt_span *otherwise, rlt_span *out, rlt_error *err)
+static int read_span(rlt_json step, const char *key, uint32_t blocks, const rlt_span *otherwise,
+                     rlt_span *out, rlt_error *err)
 {
     uint32_t v[4] = {0, 1, 0, 1}, n = 0;
     int rc = read_numbers(step, key, 1, 4, v, &n, err);
@@ -248,6 +249,11 @@ static int read_span(rlt_json step, const char *key, const rlt_span *otherwise, 
     if (n == 0 && !otherwise)
         return rlt_json_fail(step, RLT_ESCHEMA, err, "moves data, but does not say which: no \"%s\"", key);
     *out = n ? (rlt_span){v[0], v[1], v[2], v[3]} : *otherwise;
+    uint64_t count = (uint64_t)out->run * out->reps;
+    if (out->first >= blocks || count == 0 || count > blocks)
+        return rlt_json_fail(rlt_json_get(step, key), RLT_ESCHEMA, err,
+                             "%u x %u blocks from %u on are not among the %u there are", out->reps, out->run,
+                             out->first, blocks);
     return 0;
 }
 
@@ -274,12 +280,15 @@ static int read_data(rlt_json v, const head *h, rlt_step *s, rlt_error *err)
     int rc;
     if (h->blocks_of == 2)
         return s->copy ? 0 : rlt_json_get_u64(v, "bytes", true, MAX_MESSAGE_BYTES, &s->send_bytes, err);
-    if ((rc = read_span(v, "send", NULL, &s->send, err)) ||
-        (rc = read_span(v, "land", &s->send, &s->land, err)) ||
-        (rc = get_u32(v, "buffer", false, UINT8_MAX, &buffer, err)) ||
-        (rc = get_u32(v, "into", false, UINT8_MAX, &into, err)) ||
+    if ((rc = read_span(v, "send", h->blocks, NULL, &s->send, err)) ||
+        (rc = read_span(v, "land", h->blocks, &s->send, &s->land, err)) ||
+        (rc = get_u32(v, "buffer", false, h->buffers - 1, &buffer, err)) ||
+        (rc = get_u32(v, "into", false, h->buffers - 1, &into, err)) ||
         (rc = rlt_json_get_bool(v, "add", false, &add, err)))
         return rc;
+    if ((uint64_t)s->send.run * s->send.reps != (uint64_t)s->land.run * s->land.reps)
+        return rlt_json_fail(rlt_json_get(v, "land"), RLT_ESCHEMA, err, "%u x %u blocks land as %u x %u",
+                             s->send.reps, s->send.run, s->land.reps, s->land.run);
     s->send_buffer = (uint8_t)buffer;
     s->land_buffer = (uint8_t)into;
     s->reduce = add;
@@ -309,6 +318,9 @@ static int read_step(rlt_json v, const head *h, uint32_t lane, rlt_step *s, rlt_
     s->copy = copy;
     s->nowait = nowait;
     s->peer_shift = (to_lane + h->lanes - lane) % h->lanes;
+    if (n_after && after[0] >= h->lanes)
+        return rlt_json_fail(rlt_json_get(v, "after"), RLT_ESCHEMA, err, "there are lanes 0 to %u, not %u",
+                             h->lanes - 1, after[0]);
     if (n_after) {
         s->wait_lane = after[0];
         s->wait_step = after[1];
