@@ -38,6 +38,7 @@ refused "too many" "many:1:9: more than 4 numbers" 3 -c gather --counts "$tmp/ma
 refused "a negative one" "negative:1:5: expected a number of bytes" 3 -c scatter --counts "$tmp/negative"
 refused "one too large" "large:1:7: expected a number of bytes" 3 -c scatter --counts "$tmp/large"
 refused "counts of what has no shares" "--counts: is for --collective all_to_all, all_gather" 2 -c broadcast --counts "$tmp/shares"
+refused "a size as well" "--bytes: does not go with --counts" 2 -c gather --bytes 1MiB --counts "$tmp/shares"
 refused "counts of several collectives" "--counts: is for" 2 -c gather,scatter --counts "$tmp/shares"
 refused "an algorithm that cannot do counts" "bruck: does no all_to_all with counts" 3 -c all_to_all -a bruck --counts "$tmp/pairs"
 refused "a root that is not there" "--root: rank 4 is not in the group" 2 -c gather --root 4

@@ -262,11 +262,14 @@ static uint64_t counted_bytes(const coll_job *j, uint32_t rows, uint32_t n)
     return most;
 }
 
-static int read_counts(coll_job *j, rlt_error *err)
+static int read_counts(coll_job *j, const rlt_parsed *args, rlt_error *err)
 {
     uint32_t n = j->ask.group.n, taken = 1u << RLT_ALL_TO_ALL | 1u << RLT_ALL_GATHER |
                                          1u << RLT_REDUCE_SCATTER | 1u << RLT_GATHER | 1u << RLT_SCATTER;
     int rc;
+    if (rlt_given(args, "bytes"))
+        return rlt_fail(err, RLT_EUSAGE, "--bytes",
+                        "does not go with --counts, which says how many each share has");
     if (j->ask.n_kinds != 1 || !(taken & 1u << j->kinds[0]))
         return rlt_fail(
             err, RLT_EUSAGE, "--counts",
@@ -364,7 +367,7 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
         (rc = rlt_parse_sizes(j->s->bytes, &j->sizes, &j->n_sizes, err)) || (rc = open_setup(j, err)) ||
         (rc = make_groups(j, err)) || (rc = find_root(j, args, err)) ||
         (j->s->tenants && (rc = read_tenants(j, args, err))) ||
-        (j->s->counts && (rc = read_counts(j, err))) || (rc = list_cases(j, err)))
+        (j->s->counts && (rc = read_counts(j, args, err))) || (rc = list_cases(j, err)))
         return rc;
     if (!j->s->algorithm && !j->s->plan.plans.n && (rc = read_algorithms(j, err)))
         return rc;
