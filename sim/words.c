@@ -2,6 +2,7 @@
 /* The nearest of known words, and items of a list. */
 #include "sim/words.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_WORD = 64 };
@@ -58,4 +59,35 @@ const char *rlt_next_item(const char **cursor, char separator, size_t *length)
     *length = end ? (size_t)(end - start) : strlen(start);
     *cursor = end ? end + 1 : NULL;
     return start;
+}
+
+/* The length of the name of the next item that has one, and the item; 0: there are no more. */
+static size_t next_name(const char **cursor, const char **item, size_t *length)
+{
+    while ((*item = rlt_next_item(cursor, ',', length))) {
+        for (; *length && **item == ' '; ++*item)
+            --*length;
+        const char *equals = memchr(*item, '=', *length);
+        if (equals && equals != *item)
+            return (size_t)(equals - *item);
+    }
+    return 0;
+}
+
+int rlt_names_once(const char *list, rlt_error *err)
+{
+    enum { SHOWN = 40 };
+    const char *item, *other;
+    size_t n, m, length, other_length;
+    while ((n = next_name(&list, &item, &length)))
+        for (const char *rest = list; (m = next_name(&rest, &other, &other_length));) {
+            char name[SHOWN + 1];
+            if (m != n || memcmp(item, other, n) != 0)
+                continue;
+            snprintf(name, sizeof name, "%.*s", (int)(n < SHOWN ? n : SHOWN), item);
+            return rlt_fail(err, RLT_EUSAGE, name, "is given twice, as '%.*s' and as '%.*s'",
+                            (int)(length < SHOWN ? length : SHOWN), item,
+                            (int)(other_length < SHOWN ? other_length : SHOWN), other);
+        }
+    return 0;
 }

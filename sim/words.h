@@ -25,6 +25,10 @@ RLT_API void rlt_nearest_try(rlt_nearest *n, const char *candidate);
  * *cursor begins as the list. */
 RLT_API const char *rlt_next_item(const char **cursor, char separator, size_t *length);
 
+/* No two items of the list "NAME=VALUE,NAME=VALUE" (NULL: empty) may have the same name, else RLT_EUSAGE with
+ * the name as its place. Items without '=' and blanks in front of names do not count. O(n^2). */
+RLT_API int rlt_names_once(const char *list, rlt_error *err) RLT_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

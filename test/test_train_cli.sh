@@ -79,6 +79,38 @@ refused 2 "the unit is missing" run $job $net --train host=5
 refused 3 "stage 0 needs" run --model llama3-70b --accelerator h100-sxm $net
 says "whatever the memory" "llama3-70b" run --model llama3-70b --accelerator h100-sxm $net --any-memory --train zero=3
 refused 2 "unknown setting" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodez=2
+
+# A name once in a list; an option again replaces what was given before, and the command line what a file says.
+refused 2 "--layout: tp: is given twice, as 'tp=2' and as 'tp=4'" run $job $net --layout tp=2,tp=4
+refused 2 "--train: batch: is given twice" run $job $net --train batch=8,zero=1,batch=16
+refused 2 "--strategy: sparsity: is given twice" run $job $net --strategy samo:sparsity=0.8,sparsity=0.9
+refused 2 "--strategy daso: nodes: is given twice" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,nodes=4
+refused 2 "layers: is given twice, as 'layers=2' and as 'layers=3'" run --model gpt2-small:layers=2,layers=3 --accelerator a100-40gb $net
+refused 2 "--model: layers: is given twice" run --model transformer:layers=2,layers=3 $net
+refused 2 "--set: channels: is given twice, as 'channels=2' and as 'channels=4'" run $job $net --set channels=2 --set channels=4
+refused 2 "--rank-scale: 1:compute: is given twice" run $job $net --rank-scale 1:compute=0.5 --rank-scale 1:compute=0.9
+refused 2 "--link-scale: acc1: is given twice" run $job $net --link-scale acc1=0.5 --link-scale acc1=0.5
+refused 2 "--algorithm: all_reduce: is given twice" run $job $net --algorithm all_reduce=ring,all_reduce=direct
+refused 2 "--noise: cv: is given twice" run $job $net --noise lognormal:cv=0.1,cv=0.2
+refused 2 "--failures: mtbf: is given twice" run $job $net --iterations 9 --failures mtbf=1h,checkpoint=1s,mtbf=2h
+refused 2 "--background: size: is given twice" run $job $net --background '0>1:1GB/s,size=1kB,size=2kB'
+says "an option again replaces what was given before" "tp 4, cp 1" run $job $net --layout tp=2 --layout tp=4
+says "help says so" "given again replaces what was given before" run --help
+printf '{"layout": "tp=2", "set": ["launch=1ms", "message=1us"], "link-scale": ["acc1=0.5"]}' >"$tmp/once.json"
+printf '{"layout": "tp=2", "set": ["launch=1ms", "launch=2ms"]}' >"$tmp/twice.json"
+timed() { "$ringlet" run $job $net "$@" --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
+expect "what is typed replaces each name of a file" "$(timed --config "$tmp/once.json" --set launch=2us --link-scale acc1=0.25)" \
+    "$(timed --layout tp=2 --set launch=2us --set message=1us --link-scale acc1=0.25)"
+expect "and a later file that of an earlier one" "$(printf '{"set": ["launch=2us"]}' >"$tmp/later.json"; timed --config "$tmp/once.json" --config "$tmp/later.json")" \
+    "$(timed --layout tp=2 --set launch=2us --set message=1us --link-scale acc1=0.5)"
+refused 3 "launch: is given twice" run $job $net --config "$tmp/twice.json"
+
+# Efficiencies that are not known are not replaced by others unless the strategy only suggests them.
+refused 3 "stack: the efficiency of 'foo' on a100-40gb is not known; known are: any, llm-foundry" run $job $net --train stack=foo
+refused 3 "known are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
+says "a known one" "efficiency of stack llm-foundry" run $job $net --train stack=llm-foundry
+says "any" "efficiency of stack any" run $job $net --train stack=any
+says "a strategy's own where it is not known" "efficiency of stack any" run $job $net --strategy axonn
 refused 2 "nodes of 4" run --model resnet50 --accelerator a100-40gb $net --strategy daso:nodes=4
 
 # Memory over time: the most is what the check before the run counts, of every schedule, folded or not.
@@ -128,7 +160,7 @@ echo '{"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topolo
 refused 2 "expected a file" run --config=
 
 says "a short name" "gpt2-small on v100-sxm2-16gb" run --model gpt2-small --accelerator v100 --topology switch:8@150GB/s,500ns --train precision=fp16,batch=8
-says "an assumption is called one" "efficiency of stack any" run --model gpt2-small --accelerator h100-sxm --topology switch:8@450GB/s,500ns --train stack=mine,batch=8
+says "an assumption is called one" "efficiency of stack any" run --model gpt2-small --accelerator h100-sxm --topology switch:8@450GB/s,500ns --train stack=any,batch=8
 says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100-80gb --topology switch:8@300GB/s,500ns --train stack=llm-foundry,batch=8
 
 # Comparing: differences of the states add up to that of the span.

@@ -49,8 +49,15 @@ grep -qF 'order tp-dp, the fastest of 2 simulated: ' "$tmp/out" && grep -qF '; t
 expect "with one axis there is nothing to choose" "$(auto -t "$net" --layout order=auto)" dp
 expect "steps are those asked for" "$(time_of -t "$net" --layout tp=4,order=auto --train batch=48,steps=2)" "$(time_of -t "$net" --layout tp=4 --train batch=48,steps=2)"
 refused 2 "expected axes like tp-cp-dp-pp, or auto" -t "$net" --layout order=best
-printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "layout": {"order": "auto"}}' >"$tmp/b.json"
-refused 3 "b.json:1:63: layout: order=auto is for the command's own training" -t "$net" --layout dp=4 --job "$tmp/b.json@4-7"
+
+# A job's order is chosen where the job is: alone there it takes what the best order, written out, takes.
+for on in 0-7 8-15 0,2,4,6,8,10,12,14; do
+    for order in auto tp-dp dp-tp; do
+        printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "layout": "tp=4,dp=2,order=%s", "train": "batch=48"}' $order >"$tmp/$order.json"
+        "$ringlet" run -q -t "$net" --job "$tmp/$order.json@$on" -f json 2>"$tmp/err" </dev/null | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1 >"$tmp/$order"
+    done
+    expect "a job's order is the best one: $on" "$(cat "$tmp/auto")" "$(sort -n "$tmp/tp-dp" "$tmp/dp-tp" | head -1)"
+done
 
 # Pinned. Where axes fill their dimensions the pins are an order.
 for case in 'tp=0,pp=1,dp=1 tp-pp-dp' 'tp=0,dp=1,pp=1 tp-dp-pp' 'dp=0,pp=0,tp=1 dp-pp-tp'; do

@@ -83,7 +83,7 @@ static const rlt_option how_options[] = {
      "Algorithms, instead of those that ringlet would choose: ring, or all_reduce=ring,all_to_all=direct.",
      AT(algorithm), .word_at = rlt_algorithm_word},
     {"set", 's', RLT_OPT_LIST, "NAME=VALUE", "Override a parameter, as of ringlet coll; may be repeated.",
-     AT(sim.set)},
+     AT(sim.set), .named = true},
     {"jobs", 'j', RLT_OPT_COUNT, "N",
      "Simulations at the same time (default: as many as there are processors).", AT(jobs), .min = 1,
      .max = RLT_POOL_THREADS, .unrecorded = true},

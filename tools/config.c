@@ -29,7 +29,7 @@ static int add(rlt_config *c, rlt_json at, const char *text, size_t length, rlt_
     }
     memcpy(word, text, length);
     word[length] = '\0';
-    c->owned[c->n_owned++] = (rlt_config_word){word, place};
+    c->owned[c->n_owned++] = (rlt_config_word){word, place, c->n_files};
     return 0;
 }
 
@@ -74,6 +74,7 @@ static int read_config(rlt_config *c, const rlt_option_group *groups, const char
     int rc = rlt_json_load(path, &doc, err);
     if (rc)
         return rc;
+    c->n_files++;
     rlt_json root = rlt_json_root(doc);
     rlt_arena arena = {0};
     rlt_json_tree *tree = NULL;
@@ -147,6 +148,53 @@ static const rlt_config_word *word_of(const rlt_config *c, const rlt_option *o, 
             return &c->owned[i];
     }
     return NULL;
+}
+
+/* The file that an option's text is from, or 0: the command line. */
+static uint32_t file_of(const rlt_config *c, const char *text)
+{
+    for (uint32_t i = 0; i < c->n_owned; i++)
+        if (c->owned[i].text == text)
+            return c->owned[i].file;
+    return 0;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "=");
+    return a[n] && strncmp(a, b, n + 1) == 0;
+}
+
+static int settle_names(const rlt_config *c, const rlt_option *o, rlt_texts *list, rlt_error *err)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->n; i++) {
+        uint32_t k = i + 1;
+        while (k < list->n && !same_name(list->items[i], list->items[k]))
+            k++;
+        if (k < list->n && file_of(c, list->items[i]) == file_of(c, list->items[k])) {
+            char where[160];
+            snprintf(where, sizeof where, "--%s: %.*s", o->name, (int)strcspn(list->items[i], "="),
+                     list->items[i]);
+            return rlt_fail(err, RLT_EUSAGE, where, "is given twice, as '%.60s' and as '%.60s'",
+                            list->items[i], list->items[k]);
+        }
+        if (k == list->n)
+            list->items[kept++] = list->items[i];
+    }
+    list->n = kept;
+    return 0;
+}
+
+int rlt_config_names(const rlt_config *c, rlt_parsed *p, rlt_error *err)
+{
+    int rc = 0;
+    for (const rlt_option_group *g = p->groups; g && g->options; g++)
+        for (const rlt_option *o = g->options; o->name && !rc; o++)
+            if (o->named)
+                rc =
+                    settle_names(c, o, (rlt_texts *)(void *)((char *)p->settings + g->base + o->offset), err);
+    return rc;
 }
 
 int rlt_config_locate(const rlt_config *c, const rlt_parsed *p, int rc, rlt_error *err)

@@ -13,13 +13,14 @@
 
 typedef struct rlt_config_word {
     char *text, *where; /* "file:line:column: key" */
+    uint32_t file;      /* the how manieth */
 } rlt_config_word;
 
 typedef struct rlt_config {
     int argc;
     char **argv; /* the command's, with the file's options in front */
     rlt_config_word *owned;
-    uint32_t n_owned, room;
+    uint32_t n_owned, room, n_files;
 } rlt_config;
 
 /* Expands a --config in argv; without one the arguments stay as they are. RLT_EIO, RLT_EMALFORMED and
@@ -29,6 +30,9 @@ int rlt_config_expand(rlt_config *c, const rlt_option_group *groups, int argc, c
 /* The options of one file alone; `whose` ends the complaint "no option ...". */
 int rlt_config_file(rlt_config *c, const rlt_option_group *groups, const char *whose, const char *path,
                     rlt_error *err) RLT_MUST_USE;
+/* Of options that set names (rlt_option.named): what a file says gives way to a later file and to the command
+ * line, and RLT_EUSAGE where one of them says a name twice. */
+int rlt_config_names(const rlt_config *c, rlt_parsed *p, rlt_error *err) RLT_MUST_USE;
 /* An error of an option that came from a file gets its place there in place of "--NAME", and what was wrong
  * use is bad input. Returns the code. */
 int rlt_config_locate(const rlt_config *c, const rlt_parsed *p, int rc, rlt_error *err);

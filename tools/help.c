@@ -105,8 +105,15 @@ void rlt_print_help(FILE *out, const char *name, const rlt_command *c)
         for (const rlt_option *o = g->options; o->name; o++)
             print_option(out, o);
     }
-    if (c->run && c->options)
-        fputs("\n--config FILE takes options from a JSON file: {\"option\": value, ...}.\n", out);
+    if (c->run && c->options) {
+        fputc('\n', out);
+        rlt_wrap(out,
+                 "--config FILE takes options from a JSON file: {\"option\": value, ...}. An option given "
+                 "again replaces what was given before, the command line what a file says; of those that may "
+                 "be repeated all hold, but a NAME=VALUE whose name was given already is refused, in lists "
+                 "too.",
+                 0, 0);
+    }
     fputc('\n', out);
     rlt_heading(out, "Example:");
     fprintf(out, "  %s\n", c->example);

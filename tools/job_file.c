@@ -26,16 +26,28 @@ bool rlt_is_job_file(const char *path)
     return rlt_reader_for(path, &reader, &ignored) != 0;
 }
 
-static int train(const rlt_run_settings *s, uint32_t ranks, rlt_program **out, double *overlap_slowdown,
-                 rlt_error *err)
+/* Alone where it is, as the command's own training. */
+static int choose_order(rlt_training *t, rlt_run *run, const rlt_placement *where, rlt_error *err)
+{
+    rlt_mapping found;
+    int rc = rlt_mapping_options(run, t->accelerator, err);
+    if (rc)
+        return rc;
+    rlt_replay_options how = run->options;
+    how.placement = where;
+    return rlt_mapping_choose(t, &how, false, &found, err);
+}
+
+static int train(const rlt_run_settings *s, rlt_run *run, const rlt_placement *on, rlt_program **out,
+                 double *overlap_slowdown, rlt_error *err)
 {
     rlt_model model = {0};
     rlt_accelerator accelerator;
     rlt_training t;
-    rlt_placement where = {.n = ranks};
+    rlt_placement where = {.n = on->n};
     int rc = rlt_training_open(s, NULL, &where, &model, &accelerator, &t, err);
     if (!rc && t.order_auto)
-        rc = rlt_fail(err, RLT_EUSAGE, "--layout", "order=auto is for the command's own training: say which");
+        rc = choose_order(&t, run, on, err);
     if (!rc) {
         *overlap_slowdown = accelerator.overlap_slowdown;
         rc = rlt_training_program(&t, out, err);
@@ -57,7 +69,7 @@ static int read_trace(const rlt_run_settings *s, const rlt_topology *t, rlt_prog
     return rc;
 }
 
-static int open_workload(const rlt_run_settings *s, uint32_t ranks, const rlt_topology *t, rlt_program **out,
+static int open_workload(const rlt_run_settings *s, rlt_run *run, const rlt_placement *on, rlt_program **out,
                          double *overlap_slowdown, rlt_error *err)
 {
     int rc = rlt_workload_check(s, 0, err);
@@ -68,9 +80,9 @@ static int open_workload(const rlt_run_settings *s, uint32_t ranks, const rlt_to
         rc = rlt_fail(err, RLT_EUSAGE, "--map", "a job's accelerators are those behind its @");
     if (rc)
         return rc;
-    rc = s->accelerator ? train(s, ranks, out, overlap_slowdown, err)
-         : s->model     ? rlt_run_generate(s->model, ranks, out, err)
-                        : read_trace(s, t, out, err);
+    rc = s->accelerator ? train(s, run, on, out, overlap_slowdown, err)
+         : s->model     ? rlt_run_generate(s->model, on->n, out, err)
+                        : read_trace(s, run->setup.topology, out, err);
     return rc ? rc : rlt_trace_rescale(&s->recording, out, err);
 }
 
@@ -127,7 +139,7 @@ int rlt_job_file_check(const char *path, const rlt_option_group *all, bool whole
     return rc;
 }
 
-int rlt_job_file_open(const char *path, uint32_t ranks, const rlt_topology *t, rlt_program **out,
+int rlt_job_file_open(const char *path, rlt_run *run, const rlt_placement *on, rlt_program **out,
                       double *overlap_slowdown, rlt_error *err)
 {
     rlt_config config;
@@ -138,7 +150,7 @@ int rlt_job_file_open(const char *path, uint32_t ranks, const rlt_topology *t, r
         rc = rlt_nomem(err);
     if (!rc) {
         if (!(rc = rlt_options_parse(groups, config.argc, config.argv, s, &parsed, err)))
-            rc = open_workload(s, ranks, t, out, overlap_slowdown, err);
+            rc = open_workload(s, run, on, out, overlap_slowdown, err);
         rc = rc ? tell_place(&config, &parsed, path, rc, err) : 0;
     }
     rlt_parsed_free(&parsed);

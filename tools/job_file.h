@@ -8,15 +8,17 @@
 
 #include <stdbool.h>
 
-#include "net/topology.h"
+#include "net/placement.h"
 #include "tools/options.h"
 #include "workload/program.h"
 
 /* Whether a name is that of a JSON file which no reader of traces takes for its own. */
 bool rlt_is_job_file(const char *path);
-/* The program for so many ranks, and how much slower its work is beside communication. Errors name the file,
- * line and column; what would be wrong use on a command line is RLT_ESCHEMA. */
-int rlt_job_file_open(const char *path, uint32_t ranks, const rlt_topology *t, rlt_program **out,
+/* The program for the ranks that are placed there, and how much slower its work is beside communication.
+ * order=auto is chosen by the run's network alone (run->options are overwritten). Errors name the file, line
+ * and column; what would be wrong use on a command line is RLT_ESCHEMA. */
+struct rlt_run;
+int rlt_job_file_open(const char *path, struct rlt_run *run, const rlt_placement *on, rlt_program **out,
                       double *overlap_slowdown, rlt_error *err) RLT_MUST_USE;
 /* Whether such a file can be used, as far as that shows without ranks; `whole`: one of options of `ringlet
  * run`, whose tables are given, with a topology in it. */

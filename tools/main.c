@@ -140,6 +140,8 @@ static int run_command(const rlt_command *c, int argc, char **argv, rlt_error *e
     rc = rlt_config_expand(&config, c->options, argc, argv, err);
     if (!rc)
         rc = rlt_options_parse(c->options, config.argc, config.argv, settings, &parsed, err);
+    if (!rc && !parsed.help)
+        rc = rlt_config_names(&config, &parsed, err);
     if (!rc && parsed.help)
         rlt_print_help(stdout, name, c);
     else if (!rc && !(rc = check_operands(c, &parsed, name, err)))

@@ -49,6 +49,7 @@ typedef struct rlt_option {
     bool required;
     const char *spared_by; /* options beside which it is not required after all: "NAME=VALUE FLAG" */
     bool unrecorded;       /* does not shape the result: left out of the manifest */
+    bool named;            /* of RLT_OPT_LIST: each NAME=VALUE (rlt_config_names) */
     bool inline_json;      /* an object in a file of options is the value itself, as JSON text */
 } rlt_option;
 

@@ -186,8 +186,12 @@ int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, r
  * does not fit. */
 int rlt_mapping_pin(const char *map, const rlt_topology *t, rlt_training *tr, rlt_placement *where,
                     rlt_error *err) RLT_MUST_USE;
-/* Simulates every order that makes a difference, and takes the fastest. */
-int rlt_mapping_choose(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+/* Simulates every order that makes a difference, on what is placed there, and takes the fastest. `folded`:
+ * one rank of each stage, as of large ones anyway. */
+int rlt_mapping_choose(rlt_training *t, const rlt_replay_options *how, bool folded, rlt_mapping *m,
+                       rlt_error *err) RLT_MUST_USE;
+/* r->options as far as orders depend on them. */
+int rlt_mapping_options(rlt_run *r, const rlt_accelerator *a, rlt_error *err) RLT_MUST_USE;
 void rlt_mapping_table(const rlt_run *r, FILE *out);
 void rlt_mapping_json(const rlt_run *r, rlt_jw *w);
 /* Its program, into the run. */

@@ -37,6 +37,8 @@ static int read_settings(daso_run *r, rlt_error *err)
     bool nodes = false;
     r->daso = rlt_daso_default();
     list = list ? list + 1 : NULL;
+    if ((rc = rlt_names_once(list, err)))
+        rlt_error_prefix(err, "--strategy daso");
     while (!rc && list && (item = rlt_next_item(&list, ',', &length))) {
         char setting[256], name[64];
         const char *value;

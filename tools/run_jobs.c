@@ -115,16 +115,17 @@ static bool is_model(const char *text)
 }
 
 /* A trace, a model, or a file of options. */
-static int open_job(opening *x, const char *name, uint32_t ranks, rlt_error *err)
+static int open_job(opening *x, const char *name, const list *on, rlt_error *err)
 {
     rlt_program **out = &x->parts[x->n];
     rlt_inputs *inputs = &x->run->setup.inputs;
     const char *specs[] = {name};
     int rc;
     if (is_model(name))
-        return rlt_run_generate(name, ranks, out, err);
+        return rlt_run_generate(name, on->n, out, err);
     if (rlt_is_job_file(name)) {
-        rc = rlt_job_file_open(name, ranks, x->run->setup.topology, out, &x->slowdown[x->n], err);
+        rlt_placement where = {.n = on->n, .accelerator = on->items};
+        rc = rlt_job_file_open(name, x->run, &where, out, &x->slowdown[x->n], err);
         return rc ? rc : rlt_inputs_add_file(inputs, "job", name, err);
     }
     rc = rlt_trace_read(specs, 1, x->read, out, err);
@@ -146,7 +147,7 @@ static int read_job(opening *x, const char *text, uint32_t number, rlt_error *er
     name[at - text] = '\0';
     int rc = read_list(at + 1, strlen(at + 1), x->accelerators, &l, err);
     if (!rc)
-        rc = open_job(x, name, l.n, err);
+        rc = open_job(x, name, &l, err);
     if (!rc && x->parts[x->n]->n_ranks != l.n)
         rc =
             rlt_fail(err, RLT_EUSAGE, text, "has %u ranks for %u accelerators", x->parts[x->n]->n_ranks, l.n);
@@ -273,6 +274,8 @@ static int read_rate(const char *text, rlt_background *b, rlt_error *err)
     size_t length = strcspn(text, ",");
     snprintf(rate, sizeof rate, "%.*s", (int)(length < 39 ? length : 39), text);
     int rc = rlt_parse_rate(rate, &b->rate_Bps, NULL, err);
+    if (!rc)
+        rc = rlt_names_once(text, err);
     for (text = text[length] ? text + length + 1 : NULL; !rc && (item = rlt_next_item(&text, ',', &length));)
         rc = set_background(item, length, b, err);
     if (!rc && b->bytes == 0) {

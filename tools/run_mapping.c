@@ -155,17 +155,18 @@ static int replay(const rlt_program *p, const rlt_replay_options *o, rlt_time *t
 }
 
 /* An iteration in this order. */
-static int time_of(const rlt_run *r, const rlt_training *t, bool folded, rlt_time *time_ps, rlt_error *err)
+static int time_of(const rlt_training *t, const rlt_replay_options *how, bool folded, rlt_time *time_ps,
+                   rlt_error *err)
 {
-    rlt_replay_options o = r->options;
+    rlt_replay_options o = *how;
     rlt_placement stages = {0};
     rlt_program *program = NULL;
     rlt_timing *alone = NULL;
     int rc = 0;
     if (!folded)
         rc = rlt_training_program(t, &program, err);
-    else if (!(rc = rlt_timing_alone(&r->options, &alone, err)) &&
-             !(rc = rlt_training_fold(t, RLT_FOLD_STAGES, &r->options, alone, &program, &stages, err)))
+    else if (!(rc = rlt_timing_alone(how, &alone, err)) &&
+             !(rc = rlt_training_fold(t, RLT_FOLD_STAGES, how, alone, &program, &stages, err)))
         o.placement = &stages;
     if (!rc)
         rc = replay(program, &o, time_ps, err);
@@ -190,10 +191,16 @@ static bool same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis 
     }
 }
 
-static int try_order(rlt_run *r, const rlt_axis *order, rlt_error *err)
+typedef struct search {
+    const rlt_training *training;
+    const rlt_replay_options *how;
+    rlt_mapping *found;
+} search;
+
+static int try_order(const search *s, const rlt_axis *order, rlt_error *err)
 {
-    rlt_mapping *m = &r->mapping;
-    rlt_training t = r->training;
+    rlt_mapping *m = s->found;
+    rlt_training t = *s->training;
     rlt_tried_order next;
     uint32_t at = m->n;
     for (uint32_t i = 0; i < m->n; i++)
@@ -202,7 +209,7 @@ static int try_order(rlt_run *r, const rlt_axis *order, rlt_error *err)
     t.steps = 1;
     memcpy(t.order, order, sizeof t.order);
     memcpy(next.order, order, sizeof next.order);
-    int rc = time_of(r, &t, m->folded, &next.time_ps, err);
+    int rc = time_of(&t, s->how, m->folded, &next.time_ps, err);
     if (rc)
         return rc;
     for (; at > 0 && m->tried[at - 1].time_ps > next.time_ps; at--)
@@ -213,37 +220,41 @@ static int try_order(rlt_run *r, const rlt_axis *order, rlt_error *err)
 }
 
 /* All orders in a fixed sequence that begins with the default one; the first of equals is kept. */
-static int try_all(rlt_run *r, rlt_axis *order, uint32_t n, uint32_t used, rlt_error *err)
+static int try_all(const search *s, rlt_axis *order, uint32_t n, uint32_t used, rlt_error *err)
 {
-    int rc = n == RLT_AXES_OF_LAYOUT ? try_order(r, order, err) : 0;
+    int rc = n == RLT_AXES_OF_LAYOUT ? try_order(s, order, err) : 0;
     for (uint32_t a = 0; a < RLT_AXES_OF_LAYOUT && n < RLT_AXES_OF_LAYOUT && !rc; a++)
         if (!(used >> a & 1)) {
             order[n] = (rlt_axis)a;
-            rc = try_all(r, order, n + 1, used | 1u << a, err);
+            rc = try_all(s, order, n + 1, used | 1u << a, err);
         }
     return rc;
 }
 
-int rlt_mapping_choose(rlt_run *r, rlt_error *err)
+int rlt_mapping_choose(rlt_training *t, const rlt_replay_options *how, bool folded, rlt_mapping *m,
+                       rlt_error *err)
 {
-    const rlt_run_settings *s = r->settings;
     rlt_axis order[RLT_AXES_OF_LAYOUT];
-    int rc = rlt_run_network(r, err);
-    if (rc)
-        return rc;
-    r->options.host_scale = s->host_scale;
-    r->options.compute_scale = s->compute_scale;
-    r->options.overlap_slowdown =
-        rlt_given(r->args, "overlap-slowdown") ? s->overlap_slowdown : r->accelerator.overlap_slowdown;
-    uint64_t work = (uint64_t)rlt_training_ranks(&r->training) * rlt_training_microbatches(&r->training);
-    r->mapping.folded = s->fold || s->fold_stages || work > WHOLE;
-    rc = try_all(r, order, 0, 0, err);
+    uint64_t work = (uint64_t)rlt_training_ranks(t) * rlt_training_microbatches(t);
+    *m = (rlt_mapping){.folded = folded || work > WHOLE};
+    int rc = try_all(&(search){t, how, m}, order, 0, 0, err);
     if (rc) {
         rlt_error_prefix(err, "order=auto");
         return rc;
     }
-    memcpy(r->training.order, r->mapping.tried[0].order, sizeof r->training.order);
+    memcpy(t->order, m->tried[0].order, sizeof t->order);
     return 0;
+}
+
+int rlt_mapping_options(rlt_run *r, const rlt_accelerator *a, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    int rc = rlt_run_network(r, err);
+    r->options.host_scale = s->host_scale;
+    r->options.compute_scale = s->compute_scale;
+    r->options.overlap_slowdown =
+        rlt_given(r->args, "overlap-slowdown") ? s->overlap_slowdown : a->overlap_slowdown;
+    return rc;
 }
 
 /* ---- reported ---- */

@@ -172,7 +172,9 @@ int rlt_parse_rules(const char *text, const rlt_setup *setup, rlt_replay_options
     char *plain = calloc(text ? strlen(text) + 1 : 1, 1);
     rule_list l = {0};
     size_t length;
-    int rc = plain ? 0 : rlt_nomem(err);
+    int rc = plain ? rlt_names_once(text, err) : rlt_nomem(err);
+    if (rc && plain)
+        rlt_error_prefix(err, "--algorithm");
     while (!rc && (item = rlt_next_item(&cursor, ',', &length)))
         rc = read_item(setup, &l, item, length, plain, o, err);
     if (!rc)

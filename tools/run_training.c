@@ -55,7 +55,9 @@ int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt
 {
     const char *item;
     size_t length;
-    int rc = 0;
+    int rc = rlt_names_once(list, err);
+    if (rc)
+        rlt_error_prefix(err, where);
     while (!rc && list && (item = rlt_next_item(&list, ',', &length))) {
         char setting[128], name[64];
         const char *value;
@@ -83,6 +85,7 @@ static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
         if (strcmp(s->name, word) != 0)
             continue;
         int rc = rlt_training_apply(t, s->settings, "--strategy", err);
+        t->stack_named = false; /* where it is not known, that of any stack will do */
         return rc || !text[length] ? rc : rlt_training_apply(t, text + length + 1, "--strategy", err);
     }
     return rlt_fail(err, RLT_EUSAGE, "--strategy", "unknown strategy '%s'%s%s%s", word,
@@ -130,8 +133,9 @@ int rlt_run_train(rlt_run *r, rlt_error *err)
     r->trains = true;
     int rc = rlt_training_open(r->settings, r->setup.topology, &r->setup.placement, &r->trained,
                                &r->accelerator, &r->training, err);
-    if (!rc && r->training.order_auto)
-        rc = rlt_mapping_choose(r, err);
+    if (!rc && r->training.order_auto && !(rc = rlt_mapping_options(r, &r->accelerator, err)))
+        rc = rlt_mapping_choose(&r->training, &r->options, r->settings->fold || r->settings->fold_stages,
+                                &r->mapping, err);
     if (rc)
         return rc;
     r->training.passes = &r->passes;

@@ -66,6 +66,10 @@ int rlt_run_generate(const char *text, uint32_t ranks, rlt_program **out, rlt_er
     m.ranks = ranks;
     const char *cursor = colon ? colon + 1 : NULL, *item;
     size_t length;
+    if (rlt_names_once(cursor, err)) {
+        rlt_error_prefix(err, "--model");
+        return RLT_EUSAGE;
+    }
     while (cursor && (item = rlt_next_item(&cursor, ',', &length))) {
         char setting[128], name[64];
         const char *value;

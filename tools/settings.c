@@ -62,14 +62,14 @@ const rlt_option rlt_settings_options[] = {
      "What if a link had X times its bandwidth? LINK is its number, FROM->TO (names of nodes), or a node "
      "(all its links): "
      "acc3=0.5. May be repeated.",
-     AT(link_scale)},
+     AT(link_scale), .named = true},
     {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
      "Override a parameter; may be repeated. Endpoint: launch=6.6us (once per collective), message=1us, "
      "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2, servers=2, "
      "patterns=ring,direct (inside each dimension, innermost first), schedule=themis, order=scf (of the "
      "chunks over the dimensions). Network packet: mtu=4096B, buffer=1MB, "
      "loss=0.1%, congestion=dcqcn and what 'ringlet list networks' shows.",
-     AT(set)},
+     AT(set), .named = true},
     {0}};
 #undef AT
 

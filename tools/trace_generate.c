@@ -22,7 +22,7 @@ static const rlt_option model_options[] = {
     {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
      "A property of the transformer, such as ranks=8, layers=24, hidden=1024, sequence=2048, bucket=25MiB "
      "or peak=150TFLOPS; a wrong name lists them all. May be repeated.",
-     AT(set)},
+     AT(set), .named = true},
     {"accelerator", 0, RLT_OPT_TEXT, "NAME",
      "What the model runs on: a file, or a name that 'ringlet list accelerators' shows.",
      AT(run.accelerator)},

@@ -9,6 +9,7 @@
 
 #include "sim/random.h"
 #include "sim/units.h"
+#include "sim/words.h"
 
 enum { PURPOSE = 0x66616900, TRIALS = 1000 }; /* of its random streams: the entity is the trial */
 static const double most_draws = 2e7, most_spans = 700;
@@ -52,7 +53,7 @@ static int set(rlt_failures *f, const char *name, const char *value, rlt_error *
 int rlt_failures_parse(const char *text, rlt_failures *out, rlt_error *err)
 {
     bool checkpoint = false;
-    int rc = 0;
+    int rc = rlt_names_once(text, err);
     *out = (rlt_failures){0};
     while (*text && !rc) {
         char item[80];

@@ -259,6 +259,8 @@ static int build(const char *spec, const char *name, const char *settings, rlt_m
         f++;
     if (f == N_FAMILIES)
         return unknown_model(name, err);
+    if (!rc && (rc = rlt_names_once(settings, err)))
+        rlt_error_prefix(err, spec);
     if (!rc && settings)
         rc = add_settings(&list, spec, settings, err);
     if (rc)

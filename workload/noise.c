@@ -7,6 +7,7 @@
 
 #include "sim/random.h"
 #include "sim/units.h"
+#include "sim/words.h"
 
 /* Purpose of its random streams; the place in the list is added, the rank is the entity. */
 enum { PURPOSE = 0x6e6f6900 };
@@ -60,6 +61,8 @@ int rlt_noise_parse(const char *text, rlt_noise *out, rlt_error *err)
     else if (length != 9 || memcmp(text, "lognormal", length) != 0)
         return rlt_fail(err, RLT_EUSAGE, NULL, "unknown noise '%.*s'; known are lognormal and markov",
                         (int)(length < 40 ? length : 40), text);
+    if (text[length])
+        rc = rlt_names_once(text + length + 1, err);
     for (const char *at = text + length; *at && !rc; at += strcspn(at, ",")) {
         char item[80];
         at++; /* the colon, or a comma */

@@ -212,6 +212,7 @@ int rlt_training_set(rlt_training *t, const char *name, const char *value, rlt_e
     char known[512] = "";
     if (strcmp(name, "order") == 0)
         return set_order(t, value, err);
+    t->stack_named |= strcmp(name, "stack") == 0;
     for (uint32_t i = 0; i < N_SETTINGS; i++) {
         if (strcmp(settings[i].name, name) == 0)
             return set_one(&settings[i], t, value, err);
@@ -453,6 +454,27 @@ static int check_model(const rlt_training *t, rlt_error *err)
     return 0;
 }
 
+/* What was asked for by name must not be answered by the surface of any stack. */
+static int check_stack(const rlt_training *t, rlt_error *err)
+{
+    const rlt_accelerator *a = t->accelerator;
+    char known[512] = "any";
+    if (strcmp(t->stack, "any") == 0)
+        return 0;
+    for (uint32_t i = 0; i < a->n_surfaces; i++) {
+        const char *stack = a->surfaces[i].stack;
+        uint32_t first = 0;
+        if (strcmp(stack, t->stack) == 0)
+            return 0;
+        while (strcmp(a->surfaces[first].stack, stack) != 0)
+            first++;
+        if (first == i && strcmp(stack, "any") != 0)
+            rlt_list_name(known, sizeof known, stack);
+    }
+    return rlt_fail(err, RLT_EUNSUPPORTED, "stack",
+                    "the efficiency of '%s' on %s is not known; known are: %s", t->stack, a->name, known);
+}
+
 int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
 {
     int rc;
@@ -472,7 +494,9 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
         (rc = rlt_accelerator_peak(t->accelerator, t->precision, &Flops, err)))
         return rc;
     find_copies(t);
-    return rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &surface, err);
+    return t->stack_named && (rc = check_stack(t, err))
+               ? rc
+               : rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &surface, err);
 }
 
 double rlt_training_flop(const rlt_training *t)

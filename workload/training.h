@@ -48,6 +48,7 @@ typedef struct rlt_training {
     const rlt_model *model;
     const rlt_accelerator *accelerator;
     char stack[32], precision[16];
+    bool stack_named;                   /* by a setting: there must be a surface of it */
     uint32_t size[RLT_AXES_OF_LAYOUT];  /* dp 0: as many as there are ranks for */
     uint32_t ep, vp;                    /* vp: chunks a stage */
     rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first: rank = mixed radix */
@@ -108,7 +109,9 @@ RLT_API int rlt_training_set(rlt_training *t, const char *name, const char *valu
 /* Names by number with what they mean; NULL past the end. */
 RLT_API const char *rlt_training_setting(uint32_t i, const char **summary);
 
-/* Checks the whole; fills dp from the number of ranks (0: what the layout says) and batch. */
+/* Checks the whole; fills dp from the number of ranks (0: what the layout says) and batch. RLT_EUNSUPPORTED
+ * for a stack that was set, without stack_named being cleared since, and of which the accelerator has no
+ * surface. */
 RLT_API int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err) RLT_MUST_USE;
 RLT_API uint32_t rlt_training_ranks(const rlt_training *t);
 /* Microbatches of a pipeline in an iteration. */
