@@ -77,6 +77,37 @@ fi
 "$ringlet" run $m $t --timeline "$dir/timeline.json" --links-csv "$dir/links.csv" --series 100us >/dev/null 2>"$dir/err"
 grep -q '"traceEvents"' "$dir/timeline.json" && tail -1 "$dir/timeline.json" | grep -q '}}' && ok "timeline" || no "timeline"
 head -1 "$dir/links.csv" | grep -q '^id,src,dst,.*,bytes_from_0_ps,bytes_from_100000000_ps' && ok "links over time" || no "links over time"
+
+# The picture: the area below each line, over that of its panel up to 100 %, is the link's utilization.
+areas() { # SVG: of each line, in percent of the run
+    sed -n 's/.*y="\([0-9.]*\)" text-anchor="end">\([0-9]*\)<.*/tick \2 \1/p; s/^<path fill="none" .* d="\(M[^"]*\)"><title>.*/line \1/p; s/^<text [^>]*font-weight.*/panel/p' "$1" |
+        awk '$1 == "panel" { delete y } $1 == "tick" { y[$2] = $3 - 4 }
+             $1 == "line" { n = split($0, w, /[ ML]+/); area = 0
+                 for (i = 4; i + 1 <= n; i += 2) area += (w[i] - w[i - 2]) * (y[0] - w[i - 1])
+                 printf "%.2f\n", 100 * area / (w[n - 1] - w[2]) / (y[0] - y[100]) }'
+}
+two="--topology ring:4@50GB/s,500ns*switch:2@10GB/s,1us $m"
+for how in "" "--series 20us" "--network alpha-beta" "--network-scale 0.5"; do
+    "$ringlet" run $two $how --plot "$dir/plot.svg" --links-csv "$dir/links.csv" >/dev/null 2>"$dir/err"
+    # CSV: dimension in column 4, utilization in column 11; each dimension's busiest against its first line.
+    areas "$dir/plot.svg" >"$dir/areas"
+    for dim in 0 1; do awk -F, -v d=$dim 'NR > 1 && $4 == d && $11 > most { most = $11 } END { printf "%.2f\n", 100 * most }' "$dir/links.csv"; done >"$dir/most"
+    awk 'NR == FNR { most[++n] = $1; next } { for (i = 1; i <= n; i++) if (($1 - most[i]) ^ 2 < 1) seen[i] = 1 } END { exit !(n == 2 && seen[1] && seen[2]) }' \
+        "$dir/most" "$dir/areas" && ok "areas of a plot $how" || { cat "$dir/most" "$dir/areas"; no "areas of a plot $how"; }
+done
+grep -c 'font-weight' "$dir/plot.svg" | grep -qx 2 && grep -q '>dim 1 switch, busiest links<' "$dir/plot.svg" && ok "a panel for each dimension" || no "a panel for each dimension"
+json "$dir/p" $two --network-scale 0.5 --plot "$dir/again.svg"
+cmp -s "$dir/plot.svg" "$dir/again.svg" && ok "twice the same picture" || no "twice the same picture"
+json "$dir/q" $two --network-scale 0.5
+# (Series make the network look at its links more often.)
+sed '/"events"/d' "$dir/p" >"$dir/p2" && sed '/"events"/d' "$dir/q" | cmp -s - "$dir/p2" && ok "--plot changes nothing else" || no "--plot changes nothing else"
+expect 0 "no link carried anything" run --model transformer:layers=1,ranks=1 $t --plot /dev/stdout
+expect 0 "first of" run $m $t --until 1ms --plot /dev/stdout
+expect 5 "/nowhere/x.svg" run $m $t --plot /nowhere/x.svg
+expect 2 "does not go with --compare" run --compare "$dir/p" "$dir/q" --plot "$dir/left"
+expect 2 "under --timing astra" run $m $t --timing astra --astra-system none.json --plot "$dir/left"
+expect 2 "--plot: needs --series DURATION: of 20000 links" run --model transformer:layers=1,ranks=2 -t switch:10000@50GB/s,1us --plot "$dir/left"
+[ ! -e "$dir/left" ] && ok "no picture is left" || no "no picture is left"
 expect 2 "--until: expected a time above 0" run $m $t --until 0
 expect 0 "0-7 " run $m $t
 expect 5 "/nowhere/x" run $m $t -o /nowhere/x

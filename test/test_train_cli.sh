@@ -37,6 +37,14 @@ says "JSON has the training" '"model_flops_utilization"' run $job $net --format 
 says "list of trainings" "schedule" list training
 says "list of strategies" "samo" list strategies
 says "DASO" "saved" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,epochs=10,samples=20000
+daso="run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,epochs=10,samples=20000"
+says "a picture of DASO's epochs" ">time of an epoch<" $daso --plot /dev/stdout
+grep -q "the loss that was given" "$tmp/out" && verdict "a constant loss is not drawn" "it is" || verdict "a constant loss is not drawn" ""
+says "and of a loss" ">the loss that was given, over time<" $daso,loss=3,0.9,1 --plot /dev/stdout
+says "which is one setting, wherever it stands" "10 epochs" $daso,loss=3,0.9,1,warmup=2
+refused 2 "loss: expected a ratio of 0 to 1, got '9'" $daso,loss=3,9,1,warmup=2
+refused 2 "expected NAME=VALUE, got 'fused'" $daso,warmup=2,fused
+refused 5 "/nowhere/x.svg" $daso --plot /nowhere/x.svg
 timed() { "$ringlet" run $job $net "$@" --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
 # With stages, under flow, the last messages of a pipeline share ports with gradients.
 for layout in tp=4,dp=2 dp=8 tp=2,pp=2,dp=2 pp=4,dp=2; do

@@ -59,6 +59,11 @@ static const rlt_option run_report_options[] = {
      "Write a page to look at: one HTML file with the timeline, where the time went, the network with its "
      "links over time, and the collectives ('ringlet report --help').",
      AT(page), .unrecorded = true},
+    {"plot", 0, RLT_OPT_TEXT, "FILE",
+     "Draw how busy the busiest links were over time as SVG, at least one of each dimension, up to eight, in "
+     "the bins of --series (default: as many as there is room for). Of --strategy daso: the time of each "
+     "epoch, and a loss that changes over time, beside Horovod's.",
+     AT(plot), .unrecorded = true},
     {"compare", 0, RLT_OPT_FLAG, NULL,
      "Instead of a run, two of them side by side, and where the difference comes from: results (--format "
      "json), or "
@@ -91,6 +96,8 @@ static int report(rlt_run *r, rlt_error *err)
         return rc;
     if (s->page && (rc = rlt_run_report(r, s->page, err)))
         return rc;
+    if (s->plot && (rc = rlt_run_plot(r, s->plot, err)))
+        return rc;
     const rlt_net *net = rlt_replay_net(r->replay);
     if (s->report.links_csv && net &&
         (rc = rlt_links_csv(s->report.links_csv, r->setup.topology, net->usage, rlt_run_end(r), err)))
@@ -114,7 +121,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_run r = {.args = args, .settings = settings};
     rlt_error second = {0};
     int rc, rc2;
-    if ((rc = rlt_memory_check(settings, err)))
+    if ((rc = rlt_memory_check(settings, err)) || (rc = rlt_plot_check(settings, err)))
         return rc;
     if (r.settings->compare)
         return rlt_run_compare(args, settings, err);

@@ -95,6 +95,8 @@ static void find_limits(frame *f)
         f->x.low = f->x.high = f->y.low = f->y.high = 0;
     double unit = f->y.linear ? fabs(f->y.high) + (f->y.high == 0) : 1;
     double room = 0.05 * (f->y.high - f->y.low) + 0.02 * unit;
+    if (f->y.linear && f->scales->y_from_zero)
+        f->y.low = fmin(f->y.low, 0);
     f->y.low -= f->y.linear && f->y.low >= 0 && f->y.low < room ? f->y.low : room;
     f->y.high += room;
     if (f->scales->x_names) {
@@ -206,14 +208,14 @@ static void even_ticks(const frame *f, bool is_x)
     if (!(span > 0) || !isfinite(span))
         return;
     double step = pow(base, floor(log(span / 5) / log(base)));
-    if (unit != RLT_PLOT_BYTES && span / step > 25)
+    if (unit != RLT_PLOT_BYTES && span / step > (is_x ? 16 : 25)) /* on x they are side by side */
         step *= 5;
-    else if (unit != RLT_PLOT_BYTES && span / step > 10)
+    else if (unit != RLT_PLOT_BYTES && span / step > (is_x ? 8 : 10))
         step *= 2;
     if (unit == RLT_PLOT_COUNT)
         step = fmax(step, 1);
     for (double k = ceil(low / step); k * step <= high; k++)
-        tick(f, is_x, k * step, true);
+        tick(f, is_x, k * step + 0.0, true); /* never -0 */
 }
 
 /* As many names as there is room for, at about seven points a letter. */
@@ -272,6 +274,13 @@ static void line_style(FILE *out, const rlt_plot_line *l, uint32_t i)
             l->reference ? "1.6" : "1.8", *dash ? " stroke-dasharray=\"" : "", dash, *dash ? "\"" : "");
 }
 
+/* Of many points markers stand at some, evenly, from another one on in each line. */
+static bool marked(const frame *f, const rlt_plot_line *l, uint32_t index, uint32_t i)
+{
+    uint32_t marks = f->scales->marks, every = marks && l->n > marks ? l->n / marks + 1 : 1;
+    return i % every == (uint64_t)every * (2 * index + 1) / (2 * f->panel->n_lines) % every;
+}
+
 static void line(const frame *f, uint32_t index)
 {
     const rlt_plot_line *l = &f->panel->lines[index];
@@ -295,7 +304,7 @@ static void line(const frame *f, uint32_t index)
         return;
     fprintf(f->out, "<g fill=\"%s\">", colours[kind % COLOURS]);
     for (uint32_t i = 0; i < l->n; i++) {
-        if (shown(f, l, i))
+        if (shown(f, l, i) && marked(f, l, index, i))
             marker(f->out, kind, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
     }
     fputs("</g>\n", f->out);

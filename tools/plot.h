@@ -42,6 +42,8 @@ typedef struct rlt_plot_scales {
     bool x_doubles;             /* a logarithmic x is labelled 1, 2, 4, ... */
     bool same_limits;           /* for all panels, so that they compare */
     bool scattered;             /* markers alone, but for references */
+    bool y_from_zero;           /* a linear y begins at 0 */
+    uint32_t marks;             /* markers of a line at most, in other places than its neighbours'; 0: all */
     const char *const *x_names; /* what 1, 2, ... on a linear x stand for; NULL: numbers */
     uint32_t n_x_names;
 } rlt_plot_scales;

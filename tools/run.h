@@ -14,6 +14,7 @@
 #include "tools/run_jobs.h"
 #include "tools/settings.h"
 #include "tools/trace_options.h"
+#include "workload/daso.h"
 #include "workload/generator.h"
 #include "workload/reader.h"
 #include "workload/replay.h"
@@ -30,7 +31,7 @@ typedef struct rlt_run_settings {
     const char *accelerator, *layout, *map, *train, *strategy;
     const char *memory_csv;
     bool any_memory, fold, fold_stages, compare;
-    const char *model, *timing, *astra_system, *algorithm, *timeline, *page;
+    const char *model, *timing, *astra_system, *algorithm, *timeline, *page, *plot;
     double host_scale, compute_scale, network_scale, overlap_slowdown;
     bool no_skew, keep_waits, explain, quiet;
     rlt_time until_ps;
@@ -135,6 +136,10 @@ int rlt_run_document(const rlt_run *r, bool full, rlt_jw *w, rlt_error *err) RLT
 /* The page of a run (tools/report/) with all that a finished run knows. */
 int rlt_run_report(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
 int rlt_run_json(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
+/* The busiest links over time as SVG, at least one of each dimension that carried something; and, before the
+ * run, what does not go with it. RLT_EUSAGE. */
+int rlt_run_plot(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
+int rlt_plot_check(const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
 /* One row a rank. */
 int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
 /* What bounds the run, for people, from the critical path. */
@@ -173,6 +178,9 @@ int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt
 /* `--strategy daso`: a whole training by DASO and by Horovod, and what the one saves. */
 bool rlt_run_is_daso(const rlt_run_settings *s);
 int rlt_run_daso(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
+/* Its picture, as SVG. */
+int rlt_daso_plot(const rlt_daso *d, const rlt_daso_result *x, const char *title, const char *path,
+                  rlt_error *err) RLT_MUST_USE;
 /* What the setup says of the network, into r->options. */
 int rlt_run_network(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 /* --model, --accelerator, --strategy, --layout and --train as they are; free the model in every case. */

@@ -10,7 +10,6 @@
 #include "sim/units.h"
 #include "tools/message.h"
 #include "tools/run.h"
-#include "workload/daso.h"
 
 typedef struct daso_run {
     const rlt_parsed *args;
@@ -29,6 +28,18 @@ bool rlt_run_is_daso(const rlt_run_settings *s)
     return s->strategy && strncmp(s->strategy, "daso", 4) == 0 && strchr(":", s->strategy[4]);
 }
 
+/* The next setting; loss=START,RATIO,FLOOR is one. */
+static const char *next_setting(const char **list, size_t *length)
+{
+    const char *item = rlt_next_item(list, ',', length);
+    while (item && strncmp(item, "loss=", 5) == 0 && *list && !memchr(*list, '=', strcspn(*list, ","))) {
+        size_t more;
+        const char *next = rlt_next_item(list, ',', &more);
+        *length = (size_t)(next - item) + more;
+    }
+    return item;
+}
+
 static int read_settings(daso_run *r, rlt_error *err)
 {
     const char *list = strchr(r->s->strategy, ':'), *item;
@@ -39,7 +50,7 @@ static int read_settings(daso_run *r, rlt_error *err)
     list = list ? list + 1 : NULL;
     if ((rc = rlt_names_once(list, err)))
         rlt_error_prefix(err, "--strategy daso");
-    while (!rc && list && (item = rlt_next_item(&list, ',', &length))) {
+    while (!rc && list && (item = next_setting(&list, &length))) {
         char setting[256], name[64];
         const char *value;
         snprintf(setting, sizeof setting, "%.*s", (int)(length < 255 ? length : 255), item);
@@ -197,7 +208,12 @@ static int put_json(const daso_run *r, const char *path, rlt_error *err)
 static int report(const daso_run *r, rlt_error *err)
 {
     rlt_file f = {0};
+    char title[200];
     int rc;
+    snprintf(title, sizeof title, "%.60s on %.60s, %u nodes of %u", r->model.name, r->accelerator.name,
+             r->daso.nodes, r->daso.gpus);
+    if (r->s->plot && (rc = rlt_daso_plot(&r->daso, r->result, title, r->s->plot, err)))
+        return rc;
     if (rlt_format_of(r->s->report.format) == RLT_FORMAT_JSON)
         return put_json(r, r->s->report.output, err);
     if ((rc = rlt_file_open(&f, r->s->report.output, err)))

@@ -215,9 +215,14 @@ int rlt_run_prepare(rlt_run *r, rlt_error *err)
     o->no_skew = s->no_skew;
     o->rank_delay_ps = r->delay_ps;
     o->series_bin_ps = s->report.series_ps;
-    /* A page shows links over time: bins double until there are few enough. */
-    if (s->page && !o->series_bin_ps && rlt_topology_links(r->setup.topology) <= MOST_PAGE_LINKS)
+    /* Pages and plots show links over time: bins double until there are few enough. */
+    uint32_t links = rlt_topology_links(r->setup.topology);
+    if ((s->page || s->plot) && !o->series_bin_ps && links <= MOST_PAGE_LINKS)
         o->series_bin_ps = PAGE_BIN_PS;
+    if (s->plot && !o->series_bin_ps)
+        return rlt_fail(err, RLT_EUSAGE, "--plot",
+                        "needs --series DURATION: of %u links, more than %d, nothing is recorded otherwise",
+                        links, MOST_PAGE_LINKS);
     if (s->until_ps > 0)
         o->until_ps = s->until_ps;
     rlt_jobs_options(&r->jobs, o);
