@@ -458,6 +458,14 @@ static int create_memos(flow_net *net, rlt_error *err)
     return 0;
 }
 
+static void set_kinds(flow_net *net)
+{
+    const rlt_topology *t = rlt_router_topology(net->core.router);
+    const rlt_net_fold *fold = net->core.fold;
+    for (uint32_t i = 0; i < net->mm->n_links; i++)
+        net->mm->kind[i] = rlt__link_kind(t, fold ? fold->link[i] : i);
+}
+
 static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
 {
     *out = NULL;
@@ -470,6 +478,8 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     if (!rc)
         rc = rlt_maxmin_create(net->core.base.usage->n, bw, &net->mm, err);
     free(bw);
+    if (!rc)
+        set_kinds(net);
     net->latency_first = cfg->endpoint.injection == RLT_INJECT_BLOCKING;
     net->by_shares = cfg->fold || net->latency_first;
     if (!rc)

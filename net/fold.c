@@ -26,6 +26,29 @@ uint32_t rlt_net_fold_class(const rlt_net_fold *f, uint32_t link)
     return f->first_class[d] + p->f.shape->orbit(&p->f, (link - p->first_link) % p->f.links);
 }
 
+/* Beyond the accelerators' own links, of a graph or of a shape that has no orbits. */
+static uint32_t kind_by_ends(const rlt_topology *t, uint32_t link)
+{
+    rlt_link l = rlt_topology_link(t, link);
+    if (rlt_topology_node_kind(t, l.src) == RLT_ACCELERATOR)
+        return 0;
+    return rlt_topology_node_kind(t, l.dst) == RLT_ACCELERATOR ? 2 : 1;
+}
+
+uint32_t rlt__link_kind(const rlt_topology *t, uint32_t link)
+{
+    enum { ENDS = 3 };
+    uint32_t first = 0, d = t->n_dims ? dim_of_link(t, link) : 0;
+    for (uint32_t i = 0; i < d; i++) {
+        const rlt_factor *f = &t->dims[i].f;
+        first += f->shape->orbit ? f->shape->orbits(f) : ENDS;
+    }
+    if (!t->n_dims || !t->dims[d].f.shape->orbit)
+        return first + kind_by_ends(t, link);
+    const rlt_product_dim *p = &t->dims[d];
+    return first + p->f.shape->orbit(&p->f, (link - p->first_link) % p->f.links);
+}
+
 /* How many of the sizes belong to the dimension; RLT_NONE when they do not match it. */
 static uint32_t match_dim(const rlt_factor *f, const uint32_t *sizes, uint32_t n)
 {

@@ -42,6 +42,11 @@ RLT_API uint32_t rlt_net_fold_class(const rlt_net_fold *f, uint32_t link);
 RLT_API int rlt_net_fold_translations(const rlt_topology *t, const uint32_t *sizes, uint32_t n,
                                       rlt_net_fold *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_net_fold_free(rlt_net_fold *f);
+/* A number that links have in common which symmetry may take into each other, smaller for those that leave an
+ * accelerator: of a product the class of the link under all translations its shapes have, of a graph by what
+ * the link's ends are. Ties that are broken by it first are broken alike whether links are folded or not.
+ * O(dimensions). Internal. */
+uint32_t rlt__link_kind(const rlt_topology *t, uint32_t link);
 
 #ifdef __cplusplus
 }

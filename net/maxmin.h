@@ -80,7 +80,8 @@ typedef struct rlt_mm_completion {
     uint32_t link;
 } rlt_mm_completion;
 
-/* A level and, in the low half, the link that would have it: one number, so that comparing takes no branch.
+/* A level and, in the low half, the link that would have it, its kind in front: one number, so that comparing
+ * takes no branch.
  */
 typedef unsigned __int128 rlt_mm_candidate;
 
@@ -104,6 +105,7 @@ typedef struct rlt_maxmin {
     rlt_mm_link *links;
     rlt_mm_level *levels;
     uint64_t *bw_Bps; /* of each link, as given */
+    uint32_t *kind;   /* of each link: of links of equal level the lowest kind, then number, comes first */
     rlt_mm_flow *flows;
     double *finish; /* virtual finish of each flow; its size while it has no bottleneck */
     uint32_t n_flows, flow_room, finish_room, free_flow;

@@ -167,19 +167,19 @@ static double open_component(rlt_maxmin *mm, double x0)
 }
 
 /*
- * Heap of candidates by (level, link). The level is as it was when last computed: links freeze in ascending
- * order, so that what is left for the others only grows, and an old level is a lower bound. Levels are
- * compared to 40 of their 52 bits: those equal in theory, but for the noise of sums in another order, must go
- * by link, as it matters to the last picosecond whose own a flow is.
+ * Heap of candidates by (level, kind, link). The level is as it was when last computed: links freeze in
+ * ascending order, so that what is left for the others only grows, and an old level is a lower bound. Levels
+ * are compared to 40 of their 52 bits: those equal in theory, but for the noise of sums in another order,
+ * must go by kind and link, as it matters to the last picosecond whose own a flow is.
  */
-static inline rlt_mm_candidate candidate(double level, uint32_t link)
+static inline rlt_mm_candidate candidate(const rlt_maxmin *mm, double level, uint32_t link)
 {
     uint64_t bits;
     if (level <= 0)
         level = 0;
     memcpy(&bits, &level, sizeof(bits)); /* of positive numbers: ordered as they are */
     bits = (bits + 0x800) & ~(uint64_t)0xfff;
-    return (rlt_mm_candidate)bits << 64 | link;
+    return (rlt_mm_candidate)bits << 64 | (uint64_t)mm->kind[link] << 32 | link;
 }
 
 /* The item c takes the place i or one below. Behind the heap stands the largest number. */
@@ -216,7 +216,7 @@ static void open_candidates(rlt_maxmin *mm)
         uint32_t link = mm->component.items[i];
         const rlt_mm_level *v = &mm->levels[link];
         if (v->count)
-            mm->candidates[n++] = candidate(v->left / v->count, link);
+            mm->candidates[n++] = candidate(mm, v->left / v->count, link);
     }
     mm->candidates[n] = ~(rlt_mm_candidate)0;
     for (uint32_t i = n / 2; i-- > 0;)
@@ -234,7 +234,7 @@ static uint32_t next_bottleneck(rlt_maxmin *mm, double least, double *level)
         const rlt_mm_level *v = &mm->levels[link];
         if (v->count) {
             double now = v->left / v->count;
-            rlt_mm_candidate c = candidate(now, link);
+            rlt_mm_candidate c = candidate(mm, now, link);
             if (c > a[0]) {
                 candidate_down(a, mm->n_candidates, 0, c);
                 if ((uint32_t)a[0] != link)

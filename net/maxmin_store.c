@@ -30,7 +30,8 @@ int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out
     mm->links = calloc(n_links ? n_links : 1, sizeof(*mm->links));
     mm->levels = calloc(n_links ? n_links : 1, sizeof(*mm->levels));
     mm->bw_Bps = malloc((n_links ? (size_t)n_links : 1) * sizeof(*mm->bw_Bps));
-    if (!mm->links || !mm->levels || !mm->bw_Bps) {
+    mm->kind = calloc(n_links ? n_links : 1, sizeof(*mm->kind));
+    if (!mm->links || !mm->levels || !mm->bw_Bps || !mm->kind) {
         rlt_maxmin_free(mm);
         return rlt_nomem(err);
     }
@@ -52,6 +53,7 @@ void rlt_maxmin_free(rlt_maxmin *mm)
     free(mm->links);
     free(mm->levels);
     free(mm->bw_Bps);
+    free(mm->kind);
     free(mm->flows);
     free(mm->finish);
     free(mm->seen);

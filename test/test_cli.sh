@@ -276,6 +276,11 @@ fold="coll -t ring:4@200GB/s,500ns*switch:8@50GB/s,500ns -a hierarchical -b 96Ki
 t "coll folds" 0 '"simulated_ranks": 1}' '' $fold -f json
 t "coll --no-fold" 0 '"simulated_ranks": 32}' '' $fold -f json --no-fold
 t "coll --verify-fold" 0 'hierarchical' '' $fold --verify-fold
+# Links that tie: which of them a flow is counted to must not depend on their numbers.
+ties() { t "folded = whole where links tie: $*" 0 '' '' coll -j 1 --verify-fold "$@"; }
+ties -t switch:3@300GB/s,1ps -b 333MB -a direct --set channels=5 --set chunks=7 --set window=1
+ties -t switch:5@7GB/s,1ps -c all_to_all -a pairwise -b 1MB --set chunks=7
+ties -t switch:3@70GB/s,1ps -c all_gather -a bruck -b 96KiB --set chunks=3
 t "not both" 2 '' '^ringlet: --verify-fold: does not go with --no-fold' $fold --verify-fold --no-fold
 folded=$("$ringlet" $fold -f csv | cut -d, -f1-11) whole=$("$ringlet" $fold -f csv --no-fold | cut -d, -f1-11)
 [ -n "$folded" ] && [ "$folded" = "$whole" ] && why="" || why="folded: $folded; whole: $whole"
