@@ -45,6 +45,43 @@ says "which is one setting, wherever it stands" "10 epochs" $daso,loss=3,0.9,1,w
 refused 2 "loss: expected a ratio of 0 to 1, got '9'" $daso,loss=3,9,1,warmup=2
 refused 2 "expected NAME=VALUE, got 'fused'" $daso,warmup=2,fused
 refused 5 "/nowhere/x.svg" $daso --plot /nowhere/x.svg
+# DASO is many runs: what is of one is refused, what is of the network counts.
+for odd in '--timeline f' '--report f' '--links' '--links-csv f' '--explain' '--until 1ms' '--series 1us' '--layout tp=2' '--fold' \
+    '--noise lognormal:cv=0.1' '--link-event 1ms:acc0=0.5' '--rank-scale 1:compute=0.5' '--failures mtbf=1h,checkpoint=1s' '--job f@0' \
+    '--background 0>1:1GB/s' '--overlap-slowdown 2' '--timing astra' '--rescale dp=2' '--alone'; do
+    refused 2 "${odd%% *}: does not go with --strategy daso" $daso $odd
+done
+refused 2 "--memory-csv: is for one run, of which --strategy daso makes several" $daso --memory-csv f
+refused 2 "batch_time: expected a time above 0, got '0s'" $daso,batch_time=0s
+refused 2 "loss: expected a number, START,RATIO,FLOOR or a file" $daso,loss=
+says "DASO as CSV" "skips,local,wait,epochs,epoch_ps" $daso --format csv
+took() { "$ringlet" $daso --format json "$@" 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p'; }
+base=$(took)
+slower() { got=$(took "$@"); [ "${got:-0}" -gt "$base" ] && verdict "slower: $*" "" || verdict "slower: $*" "$got of $base"; }
+slower --network-scale 0.1
+slower --compute-scale 0.5
+[ "$(took --algorithm all_reduce=recursive_doubling)" -ne "$base" ] && verdict "another algorithm counts" "" || verdict "another algorithm counts" "it does not"
+expect "as fast as it is" "$(took --network-scale 1 --compute-scale 1)" "$base"
+
+# Odd ways to say things.
+refused 2 "order: expected axes like tp-cp-dp-pp, or auto, got ''" run $job $net --layout order=
+refused 3 "ep: gpt2-small has no experts" run $job $net --layout ep=2
+refused 2 "--map: orders the axes: it does not go with order=" run $job $net --layout tp=2,order=dp-tp --map tp=0,dp=0
+refused 2 "--background: size: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,size=0'
+refused 2 "--background: off: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,on=1ms,off=0'
+refused 2 "--failures: expected NAME=TIME, got ''" run $job $net --iterations 9 --failures mtbf=1h,checkpoint=1s,
+refused 2 "gpt2-small: is a model" run $net --job gpt2-small@0-3
+printf '{"model": "gpt2-small", "accelerator": "a100-40gb"}' >"$tmp/placeless.json"
+printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:4@1GB/s,1us"}' >"$tmp/placed.json"
+printf '{"model": "resnet50", "accelerator": "a100-40gb", "topology": "juwels-booster", "strategy": "daso:nodes=2"}' >"$tmp/daso.json"
+printf '{"compare": true, "topology": "switch:4@1GB/s,1us"}' >"$tmp/again.json"
+refused 3 "placeless.json: --topology: is required" run --compare "$tmp/placed.json" "$tmp/placeless.json"
+refused 3 "daso.json:1:93: strategy: daso is no single run" run --compare "$tmp/placed.json" "$tmp/daso.json"
+refused 3 "again.json:1:13: compare: a file that compares" run --compare "$tmp/again.json" "$tmp/placed.json"
+for odd in '--timeline f' '--layout tp=2' '--plot f' '--links' '--topology f'; do
+    refused 2 "${odd%% *}: does not go with --compare: each of the two files has its own options" run --compare "$tmp/placed.json" "$tmp/placed.json" $odd
+done
+refused 2 "--format: --compare writes a table or json" run --compare "$tmp/placed.json" "$tmp/placed.json" --format csv
 timed() { "$ringlet" run $job $net "$@" --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
 # With stages, under flow, the last messages of a pipeline share ports with gradients.
 for layout in tp=4,dp=2 dp=8 tp=2,pp=2,dp=2 pp=4,dp=2; do

@@ -149,7 +149,8 @@ int rlt_job_file_open(const char *path, rlt_run *run, const rlt_placement *on, r
     if (!rc && !s)
         rc = rlt_nomem(err);
     if (!rc) {
-        if (!(rc = rlt_options_parse(groups, config.argc, config.argv, s, &parsed, err)))
+        if (!(rc = rlt_options_parse(groups, config.argc, config.argv, s, &parsed, err)) &&
+            !(rc = rlt_config_names(&config, &parsed, err)))
             rc = open_workload(s, run, on, out, overlap_slowdown, err);
         rc = rc ? tell_place(&config, &parsed, path, rc, err) : 0;
     }

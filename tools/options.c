@@ -40,6 +40,22 @@ bool rlt_given(const rlt_parsed *p, const char *name)
     return false;
 }
 
+int rlt_given_only(const rlt_parsed *p, const char *const *taken, const char *with, rlt_error *err)
+{
+    for (uint32_t i = 0; i < p->n_options; i++) {
+        const char *name = rlt_option_at(p->groups, i, NULL)->name;
+        uint32_t k = 0;
+        while (taken[k] && strcmp(taken[k], name) != 0)
+            k++;
+        if (p->given[i] && !taken[k]) {
+            char where[64];
+            snprintf(where, sizeof where, "--%s", name);
+            return rlt_fail(err, RLT_EUSAGE, where, "does not go with %s", with);
+        }
+    }
+    return 0;
+}
+
 const char *rlt_option_word(const rlt_option *o, uint32_t i, char *buffer)
 {
     const char *cursor = o->words, *word;

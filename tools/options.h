@@ -89,6 +89,10 @@ int rlt_options_fill(const rlt_option_group *groups, const rlt_option_text *word
 const rlt_option *rlt_option_at(const rlt_option_group *groups, uint32_t i, size_t *base);
 /* Was the option given (rather than left at its preset)? */
 bool rlt_given(const rlt_parsed *p, const char *name);
+/* RLT_EUSAGE for an option that was given and is not among `taken` (NULL at its end): it does not go with
+ * `with`. */
+int rlt_given_only(const rlt_parsed *p, const char *const *taken, const char *with,
+                   rlt_error *err) RLT_MUST_USE;
 /* Word i of an option's words, in `buffer` of at least 64 bytes; NULL past the end. */
 const char *rlt_option_word(const rlt_option *o, uint32_t i, char *buffer);
 

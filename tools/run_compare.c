@@ -133,15 +133,22 @@ static int run_options(const char *path, const char *result, rlt_error *err)
     int rc = s && argv[2] ? rlt_config_expand(&config, c->options, 3, argv, err) : rlt_nomem(err);
     if (!rc)
         rc = rlt_options_parse(c->options, config.argc, config.argv, s, &parsed, err);
+    if (!rc)
+        rc = rlt_config_names(&config, &parsed, err);
     if (!rc && s->compare)
-        rc = rlt_fail(err, RLT_EUSAGE, path, "compares by itself");
+        rc = rlt_fail(err, RLT_EUSAGE, "--compare", "a file that compares cannot be compared");
+    if (!rc && rlt_run_is_daso(s))
+        rc = rlt_fail(err, RLT_EUSAGE, "--strategy", "daso is no single run: it cannot be compared");
     if (!rc) {
         s->report.format = "json";
         s->report.output = result;
         s->explain = false;
         rc = c->run(&parsed, s, err);
     }
-    rc = rc ? rlt_config_locate(&config, &parsed, rc, err) : 0;
+    if (rc && (rc = rlt_config_locate(&config, &parsed, rc, err)) == RLT_EUSAGE) { /* of what is not there */
+        rlt_error_prefix(err, path);
+        rc = err ? (err->code = RLT_ESCHEMA) : RLT_ESCHEMA;
+    }
     rlt_parsed_free(&parsed);
     rlt_config_free(&config);
     free(argv[2]);
@@ -293,8 +300,13 @@ static int put_json(const side *sides, const rlt_parsed *args, const char *path,
 
 int rlt_run_compare(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err)
 {
+    static const char *const taken[] = {"compare", "format", "output", "quiet", NULL};
     rlt_file f = {0};
-    int rc = 0;
+    int rc = rlt_given_only(args, taken, "--compare: each of the two files has its own options", err);
+    if (rc)
+        return rc;
+    if (rlt_format_of(s->report.format) == RLT_FORMAT_CSV)
+        return rlt_fail(err, RLT_EUSAGE, "--format", "--compare writes a table or json");
     if (args->n_operands != 2)
         return rlt_fail(err, RLT_EUSAGE, "--compare", "expected two files, got %d", args->n_operands);
     side *sides = calloc(2, sizeof *sides);

@@ -59,6 +59,8 @@ static int read_settings(daso_run *r, rlt_error *err)
         nodes |= strcmp(name, "nodes") == 0;
         rc = strcmp(name, "batch_time") == 0 ? rlt_parse_duration(value, &r->batch_ps, name, err)
                                              : rlt_daso_set(&r->daso, name, value, err);
+        if (!rc && strcmp(name, "batch_time") == 0 && r->batch_ps == 0)
+            rc = rlt_fail(err, RLT_EUSAGE, name, "expected a time above 0, got '%s'", value);
         if (rc) {
             rlt_error_prefix(err, "--strategy daso");
             rc = rc == RLT_EIO || rc == RLT_ENOMEM ? rc : RLT_EUSAGE;
@@ -96,7 +98,14 @@ static int find_times(daso_run *r, rlt_error *err)
 
 static int load(daso_run *r, rlt_error *err)
 {
-    int rc;
+    /* Many runs make it up: what is of one has no place. */
+    static const char *const taken[] = {
+        "model",      "accelerator", "train",  "strategy",      "any-memory", "topology",  "placement",
+        "network",    "routing",     "set",    "injection",     "link-scale", "algorithm", "compute-scale",
+        "host-scale", "format",      "output", "network-scale", "plot",       "quiet",     NULL};
+    int rc = rlt_given_only(r->args, taken, "--strategy daso", err);
+    if (rc)
+        return rc;
     if (!r->s->model || !r->s->accelerator)
         return rlt_fail(err, RLT_EUSAGE, "--strategy daso", "needs --model and --accelerator");
     if ((rc = rlt_setup_open(&r->s->sim, 0, &r->setup, err)) ||
@@ -114,25 +123,26 @@ static int load(daso_run *r, rlt_error *err)
 
 static int simulate(daso_run *r, rlt_error *err)
 {
-    rlt_replay_options o = rlt_replay_options_default();
+    rlt_run network = {.args = r->args, .settings = r->s, .setup = r->setup};
+    rlt_replay_options *o = &network.options;
     rlt_timing *alone = NULL;
-    rlt_placement place = {0};
+    rlt_placement place = r->setup.placement;
     rlt_daso_work w = {.model = &r->model, .forward_ps = r->forward_ps, .backward_ps = r->backward_ps};
-    o.topology = r->setup.topology;
-    o.routing = r->setup.routing;
-    o.model = r->setup.model;
-    o.endpoint = r->setup.endpoint;
     r->result = calloc(1, sizeof *r->result);
     if (!r->result)
         return rlt_nomem(err);
-    place = r->setup.placement;
+    int rc = rlt_run_network(&network, err);
     place.n = r->daso.nodes * r->daso.gpus;
-    o.placement = &place;
-    int rc = rlt_timing_alone(&o, &alone, err);
-    o.timing = alone;
+    o->placement = &place;
+    o->host_scale = r->s->host_scale;
+    o->compute_scale = r->s->compute_scale;
     if (!rc)
-        rc = rlt_daso_run(&r->daso, &w, &o, r->result, err);
+        rc = rlt_timing_alone(o, &alone, err);
+    o->timing = alone;
+    if (!rc)
+        rc = rlt_daso_run(&r->daso, &w, o, r->result, err);
     rlt_timing_free(alone);
+    free(network.rules);
     return rc;
 }
 
@@ -178,6 +188,14 @@ static int put_table(const daso_run *r, FILE *out, rlt_error *err)
     return rc;
 }
 
+static int put_csv(const daso_run *r, FILE *out, rlt_error *err)
+{
+    rlt_table t;
+    rlt_table_begin(&t, RLT_FORMAT_CSV, columns, sizeof columns / sizeof *columns, out, NULL);
+    put_rows(r, &t);
+    return rlt_table_end(&t, err);
+}
+
 static int put_json(const daso_run *r, const char *path, rlt_error *err)
 {
     const rlt_daso_result *x = r->result;
@@ -218,7 +236,8 @@ static int report(const daso_run *r, rlt_error *err)
         return put_json(r, r->s->report.output, err);
     if ((rc = rlt_file_open(&f, r->s->report.output, err)))
         return rc;
-    rc = put_table(r, f.stream, err);
+    rc = rlt_format_of(r->s->report.format) == RLT_FORMAT_CSV ? put_csv(r, f.stream, err)
+                                                              : put_table(r, f.stream, err);
     if (rc)
         rlt_file_discard(&f);
     return rc ? rc : rlt_file_close(&f, err);

@@ -128,9 +128,18 @@ static int open_job(opening *x, const char *name, const list *on, rlt_error *err
         rc = rlt_job_file_open(name, x->run, &where, out, &x->slowdown[x->n], err);
         return rc ? rc : rlt_inputs_add_file(inputs, "job", name, err);
     }
-    rc = rlt_trace_read(specs, 1, x->read, out, err);
-    if (!rc)
-        rlt_inputs_add(inputs, "job", name, (*out)->hash);
+    rlt_error why = {0};
+    rlt_model model;
+    rc = rlt_trace_read(specs, 1, x->read, out, &why);
+    if (rc == RLT_EIO && rlt_model_open(name, &model, NULL) == 0) {
+        rlt_model_free(&model);
+        return rlt_fail(err, RLT_EUSAGE, name,
+                        "is a model: one on an accelerator is a file of options, such as "
+                        "{\"model\": ..., \"accelerator\": ...}");
+    }
+    if (rc)
+        return rlt_fail(err, rc, why.where, "%s", why.what);
+    rlt_inputs_add(inputs, "job", name, (*out)->hash);
     return rc;
 }
 
@@ -263,8 +272,9 @@ static int set_background(const char *item, size_t length, rlt_background *b, rl
     else if (strcmp(name, "on") == 0 || strcmp(name, "off") == 0)
         rc = rlt_parse_duration(value, name[1] == 'n' ? &b->on_ps : &b->off_ps, name, err);
     else
-        rc = rlt_fail(err, RLT_EUSAGE, name, "unknown setting; there are size, on and off");
-    return rc;
+        return rlt_fail(err, RLT_EUSAGE, name, "unknown setting; there are size, on and off");
+    bool none = name[0] == 's' ? b->bytes == 0 : name[1] == 'n' ? b->on_ps == 0 : b->off_ps == 0;
+    return !rc && none ? rlt_fail(err, RLT_EUSAGE, name, "expected more than 0, got '%s'", value) : rc;
 }
 
 static int read_rate(const char *text, rlt_background *b, rlt_error *err)

@@ -23,6 +23,16 @@ const rlt_option rlt_workload_options[] = {
     {0}};
 #undef AT
 
+static bool sets(const char *list, const char *name)
+{
+    const char *item;
+    size_t length, n = strlen(name);
+    while (list && (item = rlt_next_item(&list, ',', &length)))
+        if (length > n && memcmp(item, name, n) == 0 && item[n] == '=')
+            return true;
+    return false;
+}
+
 int rlt_workload_check(const rlt_run_settings *s, uint32_t n_operands, rlt_error *err)
 {
     bool traced = s->trace.n || n_operands, jobs = s->jobs.job.n != 0;
@@ -35,6 +45,8 @@ int rlt_workload_check(const rlt_run_settings *s, uint32_t n_operands, rlt_error
                                          "--fold(-stages) need --accelerator");
     if (s->map && s->sim.placement)
         return rlt_fail(err, RLT_EUSAGE, "--map", "says where ranks are: it does not go with --placement");
+    if (s->map && (sets(s->layout, "order") || sets(s->train, "order")))
+        return rlt_fail(err, RLT_EUSAGE, "--map", "orders the axes: it does not go with order=");
     if (traced && s->model)
         return rlt_fail(err, RLT_EUSAGE, NULL, "give either --trace or --model");
     if (!traced && !s->model && !jobs)

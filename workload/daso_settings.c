@@ -178,6 +178,8 @@ static int set_loss(rlt_daso *d, const char *value, rlt_error *err)
         n = sscanf(value, "%31[0-9.eE+-],%31[0-9.eE+-],%31[0-9.eE+-]%n", part[0], part[1], part[2], &used);
     if (n < 3)
         n = sscanf(value, "%31[0-9.eE+-]%n", part[0], &used);
+    if (!*value)
+        return rlt_fail(err, RLT_EUSAGE, "loss", "expected a number, START,RATIO,FLOOR or a file");
     if (n < 1 || value[used] != '\0')
         return read_losses(d, value, err);
     for (int i = 0; i < n; i++) {

@@ -66,6 +66,8 @@ int rlt_failures_parse(const char *text, rlt_failures *out, rlt_error *err)
         checkpoint |= strcmp(item, "checkpoint") == 0;
         rc = set(out, item, equals + 1, err);
         text += length + (text[length] == ',');
+        if (!rc && text[-1] == ',' && !*text)
+            rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected NAME=TIME, got ''");
     }
     if (!rc && (out->mtbf_s <= 0 || !checkpoint))
         rc = rlt_fail(err, RLT_EUSAGE, NULL,

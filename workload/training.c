@@ -133,9 +133,9 @@ static int set_order(rlt_training *t, const char *value, rlt_error *err)
     for (uint32_t a = 0; a < RLT_AXES_OF_LAYOUT && !*p; a++)
         if (!seen[a])
             t->order[n++] = (rlt_axis)a;
-    return *p ? rlt_fail(err, RLT_EUSAGE, "order", "expected axes like tp-cp-dp-pp, or auto, got '%.40s'",
-                         value)
-              : 0;
+    return *p || !*value ? rlt_fail(err, RLT_EUSAGE, "order",
+                                    "expected axes like tp-cp-dp-pp, or auto, got '%.40s'", value)
+                         : 0;
 }
 
 static int set_word(const setting *s, char *at, const char *value, rlt_error *err)
@@ -447,6 +447,11 @@ static int check_model(const rlt_training *t, rlt_error *err)
     uint32_t tp = t->size[RLT_AXIS_TP];
     if (t->model->heads && t->model->heads % tp)
         return rlt_fail(err, RLT_ESCHEMA, "tp", "%u heads are no multiple of %u", t->model->heads, tp);
+    bool experts = false;
+    for (uint32_t i = 0; i < t->model->n_layers; i++)
+        experts |= t->model->layers[i].experts > 0;
+    if (t->ep > 1 && !experts)
+        return rlt_fail(err, RLT_ESCHEMA, "ep", "%s has no experts", t->model->name);
     for (uint32_t i = 0; i < t->model->n_layers; i++)
         if (t->model->layers[i].experts % t->ep)
             return rlt_fail(err, RLT_ESCHEMA, "ep", "%u experts are no multiple of %u",
