@@ -266,10 +266,10 @@ expect "and so does Zipf's law with exponent 0" "$(hot)" 0.500000
     echo 1000
     yes 1 | head -300
 } >"$tmp/steep"
-libra --updates "$tmp/steep" --set memory=1KiB --set sampled=0.001
+coll "$(plain 9)" -a libra --updates "$tmp/steep" --set memory=1KiB --set sampled=0.001 -f json >"$tmp/json"
 expect "one parameter has half of all updates" "$(hot)" 0.627500
 awk 'BEGIN { print "# id, count" } { print 5 * NR ", " $1 " # of five" } END { print "1, 0" }' "$tmp/steep" >"$tmp/named"
-libra --updates "$tmp/named" --set memory=1KiB --set sampled=0.001
+coll "$(plain 9)" -a libra --updates "$tmp/named" --set memory=1KiB --set sampled=0.001 -f json >"$tmp/json"
 expect "ids, comments and those that were never updated" "$(hot) $(grep -o '"parameters": [0-9]*' "$tmp/json")" '0.627500 "parameters": 1001'
 coll "$(plain 18)" -a libra --tenants 2 --updates "$tmp/flat" --set memory=256KiB --set sampled=0.0001 -f json >"$tmp/json"
 expect "two jobs of the same counts" "$(each time_ps <"$tmp/json")" "$(repeat 2 $(((C + 8 * C) / 2 * tau + 3 * tau + 5000000)))"
