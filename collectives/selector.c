@@ -127,13 +127,14 @@ static void put_best_first(rlt_candidate *all, uint32_t n)
         all[0] = first;
 }
 
+/* Without memory, too: who then makes the plan is told. */
 static bool can_plan(const rlt_algorithm *a, const rlt_coll_request *req)
 {
     rlt_plan plan;
-    bool can = rlt_plan_create(a, req, &plan, NULL) == 0;
-    if (can)
+    int rc = rlt_plan_create(a, req, &plan, NULL);
+    if (!rc)
         rlt_plan_free(&plan);
-    return can;
+    return rc == 0 || rc == RLT_ENOMEM;
 }
 
 uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_CANDIDATES])
