@@ -58,6 +58,10 @@ for on in 0-7 8-15 0,2,4,6,8,10,12,14; do
     done
     expect "a job's order is the best one: $on" "$(cat "$tmp/auto")" "$(sort -n "$tmp/tp-dp" "$tmp/dp-tp" | head -1)"
 done
+"$ringlet" run -t "$net" --job "$tmp/auto.json@0-7" --algorithm all_reduce=bogus >"$tmp/out" 2>"$tmp/err" </dev/null
+status=$?
+[ $status = 2 ] && grep -q "^ringlet: --algorithm: unknown" "$tmp/err" && verdict "the network's options are not the job's" "" ||
+    verdict "the network's options are not the job's" "exit $status"
 
 # Pinned. Where axes fill their dimensions the pins are an order.
 for case in 'tp=0,pp=1,dp=1 tp-pp-dp' 'tp=0,dp=1,pp=1 tp-dp-pp' 'dp=0,pp=0,tp=1 dp-pp-tp'; do

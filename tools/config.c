@@ -162,7 +162,7 @@ static uint32_t file_of(const rlt_config *c, const char *text)
 static bool same_name(const char *a, const char *b)
 {
     size_t n = strcspn(a, "=");
-    return a[n] && strncmp(a, b, n + 1) == 0;
+    return n && a[n] && strncmp(a, b, n + 1) == 0;
 }
 
 static int settle_names(const rlt_config *c, const rlt_option *o, rlt_texts *list, rlt_error *err)

@@ -381,6 +381,9 @@ static int open_all(opening *x, rlt_error *err)
         x->run->program = NULL;
         x->n = 1;
     }
+    /* Before files of jobs are read: what is wrong with the network is not theirs. */
+    if (x->run->settings->jobs.job.n && (rc = rlt_run_network(x->run, err)))
+        return rc;
     if ((rc = place_first(x, err)) || (rc = read_jobs(x, err)) || (rc = place_rest(x, err)))
         return rc;
     for (uint32_t i = 0; i < background->n && !rc; i++)
