@@ -397,12 +397,16 @@ int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_pa
         most = legend_rows(&panels[i]) > most ? legend_rows(&panels[i]) : most;
     uint32_t pitch = HEIGHT + LEGEND_ROW * most + 20, width = WIDTH * (n < columns ? n : columns),
              height = HEAD + pitch * rows;
+    double letter = 0.55 * (double)strlen(title), size = letter > 0 ? (width - 32) / letter : 14;
     fprintf(file.stream,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" "
             "font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"#222222\">\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"16\" y=\"22\" "
-            "font-size=\"14\">",
-            width, height, width, height);
+            "font-size=\"%.4g\">",
+            width, height, width, height,
+            size > 14  ? 14
+            : size < 8 ? 8
+                       : size);
     text(file.stream, title);
     fputs("</text>\n", file.stream);
     for (uint32_t i = 0; i < n; i++) {
