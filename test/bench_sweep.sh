@@ -61,3 +61,14 @@ for n in 25 2500; do
     rm -f "$tmp"/db*
     echo "$((n * 40)) points, --jobs 2: peak KiB $("$build/test/bench_spawn" 1 "$build/ringlet" sweep "$tmp/study.json" --db "$tmp/db" -j 2 -q | cut -d' ' -f2)"
 done
+# Many, of next to no simulation.
+for n in 100 1000 10000 100000; do
+    cat >"$tmp/study.json" <<J
+{"command": "coll", "base": {"topology": {"dims": [{"shape": "switch", "size": 2, "bandwidth": "50GB/s", "latency": "1us"}]},
+  "network": "alpha-beta", "algorithm": "ring", "bytes": "1KiB"},
+ "axes": [{"pointer": "/topology/dims/0/bandwidth", "range": {"from": "5GB/s", "to": "500GB/s", "count": 10, "scale": "log"}},
+  {"pointer": "/bytes", "range": {"from": "1B", "to": "${n}B", "count": $n}}]}
+J
+    rm -f "$tmp"/db*
+    echo "$((n * 10)) points of a small collective, --jobs 2: peak KiB $("$build/test/bench_spawn" 1 "$build/ringlet" sweep "$tmp/study.json" --db "$tmp/db" -j 2 -q | cut -d' ' -f2)"
+done

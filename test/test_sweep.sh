@@ -166,6 +166,15 @@ says "table: values of zipped axes" 0 "bandwidth=9GB/s,compute-scale=2" query "$
 says "csv: values of zipped axes" 0 '"[""9GB/s"",2]"' query "$tmp/zip.db" -f csv
 sweep sensitivity "$tmp/1.db"
 grep -qE '^bw +30 +[0-9.]+ +[0-9.]+ [mu]s +[0-9.]+ [mu]s$' "$tmp/out" && verdict "sensitivity: means are times" "" || verdict "sensitivity: means are times" "no"
+# Values of ranges: large ones have no exponent, and filters know them.
+cat >"$tmp/range.json" <<'J'
+{"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": {"dims": [{"shape": "switch", "size": 2, "bandwidth": "5GB/s", "latency": "1us"}]}},
+ "axes": [{"name": "seed", "pointer": "/seed", "range": {"from": 0, "to": 30000000, "count": 3}}, {"name": "speed", "pointer": "/compute-scale", "range": {"from": 0.5, "to": 2, "count": 3, "scale": "log"}}],
+ "filter": [{"unless": {"speed": [0.5, 2]}}]}
+J
+sweep "$tmp/range.json" --db "$tmp/range.db" -q
+sweep query "$tmp/range.db" -c seed,speed,status -f csv
+expect "ranges: whole numbers, filtered" "$(tr '\n' ' ' <"$tmp/out")" "seed,speed,status 0,1,0 15000000,1,0 30000000,1,0 "
 says "no database" 5 "cannot be opened" query "$tmp/none.db"
 says "not a database" 3 "is no database of a sweep" query "$study"
 says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"
@@ -214,6 +223,7 @@ wrong "a huge count" "expected a whole number" '"axes": [{"pointer": "/seed", "r
 wrong "not a number" "expected a number, got 'nan'" '"axes": [{"pointer": "/compute-scale", "range": {"from": "nan", "to": "1", "count": 3}}]'
 wrong "infinite" "expected a number, got 'inf'" '"axes": [{"pointer": "/compute-scale", "range": {"from": "1", "to": "inf", "count": 3}}]'
 wrong "logarithm of nothing" "needs ends above 0" '"axes": [{"pointer": "/seed", "range": {"from": 0, "to": 2, "count": 3, "scale": "log"}}]'
+wrong "a range of several places" "a range is of one pointer" '"axes": [{"pointers": ["/seed", "/compute-scale"], "range": {"from": 1, "to": 2, "count": 3}}]'
 wrong "a wrong type" "expected a list of values" '"axes": [{"pointer": "/seed", "values": {"a": 1}}]'
 wrong "a pointer that is near" "did you mean '/topology'?" '"axes": [{"pointer": "/toplogy/dims/0/bandwidth", "values": ["1GB/s"]}]'
 wrong "a pointer that is near, further in" "did you mean '/topology/dims'?" '"axes": [{"pointer": "/topology/dim/0/bandwidth", "values": ["1GB/s"]}]'

@@ -127,7 +127,7 @@ int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_e
         sqlite3_busy_timeout(s->db, BUSY_MS);
         rc = rlt__store_execute(s,
                                 write ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA "
-                                        "wal_autocheckpoint=1000; PRAGMA cache_size=-512"
+                                        "wal_autocheckpoint=1000; PRAGMA cache_size=-256"
                                       : "PRAGMA trusted_schema=OFF; SELECT count(*) FROM sqlite_schema",
                                 err);
     }

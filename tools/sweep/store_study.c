@@ -90,6 +90,17 @@ static char *columns_text(const rlt_sweep_study *st)
     return rlt_jw_finish(&w, NULL);
 }
 
+static int write_value(const rlt_sweep_axis *a, uint32_t i, FILE *f, rlt_error *err)
+{
+    rlt_arena own = {0};
+    const rlt_json_tree *value;
+    int rc = rlt_sweep_axis_value(a, i, &own, &value, err);
+    if (!rc)
+        rlt_tree_write(value, NULL, f);
+    rlt_arena_free(&own);
+    return rc;
+}
+
 static int insert_axis(rlt_store *s, const rlt_sweep_axis *a, uint32_t number, rlt_error *err)
 {
     char *list[2] = {NULL, NULL};
@@ -104,12 +115,12 @@ static int insert_axis(rlt_store *s, const rlt_sweep_axis *a, uint32_t number, r
         for (uint32_t i = 0; i < (k ? a->n : a->n_places); i++) {
             fputs(i ? "," : "", f);
             if (k)
-                rlt_tree_write(a->shown[i], NULL, f);
+                rc = rc ? rc : write_value(a, i, f, err);
             else
                 rlt_tree_write_string(a->places[i].pointer, f);
         }
         putc(']', f);
-        rc = fclose(f) ? rlt_nomem(err) : 0;
+        rc = fclose(f) && !rc ? rlt_nomem(err) : rc;
     }
     if (!rc && sqlite3_prepare_v2(s->db, "INSERT INTO axis VALUES(?1,?2,?3,?4)", -1, &q, NULL) != SQLITE_OK)
         rc = rlt__store_fail(s, err);

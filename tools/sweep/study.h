@@ -15,7 +15,12 @@
 #include "tools/sweep/figures.h"
 #include "tools/tree.h"
 
-enum { RLT_SWEEP_AXES = 32, RLT_SWEEP_POINTS = 10000000, RLT_SWEEP_OBJECTIVES = 8 };
+enum {
+    RLT_SWEEP_AXES = 32,
+    RLT_SWEEP_POINTS = 10000000,
+    RLT_SWEEP_VALUES = 1000000,
+    RLT_SWEEP_OBJECTIVES = 8
+};
 
 /* A place in base, and the option that it belongs to. */
 typedef struct rlt_sweep_place {
@@ -24,12 +29,21 @@ typedef struct rlt_sweep_place {
     uint32_t option;
 } rlt_sweep_place;
 
+/* Values between two ends; of a logarithmic one `from` and `to` are logarithms. */
+typedef struct rlt_sweep_range {
+    double from, to;
+    bool logarithmic;
+    const char *first, *last, *unit; /* the ends as the file has them; what follows each number */
+    rlt_json at;
+} rlt_sweep_range;
+
 typedef struct rlt_sweep_axis {
     const char *name;
     rlt_sweep_place *places;      /* changed together */
     uint32_t n_places, n;         /* n values */
-    const rlt_json_tree **shown;  /* value i as the file has it */
-    const rlt_json_tree **values; /* n * n_places */
+    const rlt_json_tree **shown;  /* value i as the file has it; NULL: of a range */
+    const rlt_json_tree **values; /* of several places: n * n_places; else NULL */
+    rlt_sweep_range range;
 } rlt_sweep_axis;
 
 typedef struct rlt_sweep_named {
@@ -126,6 +140,9 @@ bool rlt_sweep_keeps(const rlt_sweep_study *s, uint64_t place, uint32_t at[RLT_S
 uint64_t rlt_sweep_place_at(const rlt_sweep_study *s, const uint32_t at[RLT_SWEEP_AXES]);
 /* The k-th of a random order of all places. */
 uint64_t rlt_sweep_permute(const rlt_sweep_study *s, uint64_t k);
+/* A value of an axis; one of a range belongs to the arena, others to the study. */
+int rlt_sweep_axis_value(const rlt_sweep_axis *a, uint32_t i, rlt_arena *arena, const rlt_json_tree **out,
+                         rlt_error *err) RLT_MUST_USE;
 /* The point's options, in the order of the command's tables; texts belong to the arena or the study. */
 int rlt_sweep_options(const rlt_sweep_study *s, const rlt_sweep_point *p, rlt_arena *arena,
                       rlt_option_texts *out, rlt_error *err) RLT_MUST_USE;
@@ -136,6 +153,7 @@ const char *rlt_sweep_named_text(const rlt_sweep_study *s, const rlt_sweep_point
 
 /* The parts of the reader; internal. */
 int rlt__sweep_axes(rlt_sweep_study *s, rlt_json list, rlt_error *err) RLT_MUST_USE;
+int rlt__sweep_range(rlt_sweep_study *s, rlt_json v, rlt_sweep_axis *a, rlt_error *err) RLT_MUST_USE;
 int rlt__sweep_filters(rlt_sweep_study *s, rlt_json list, rlt_error *err) RLT_MUST_USE;
 /* A pointer into base, checked. */
 int rlt__sweep_place_of(rlt_sweep_study *s, rlt_json at, const char *pointer, rlt_sweep_place *out,

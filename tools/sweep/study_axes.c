@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Axes of a study, and the filters over them. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/random.h"
 #include "sim/words.h"
 #include "tools/sweep/study.h"
-
-enum { MAX_VALUES = 1000000 };
 
 static int read_pointers(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_error *err)
 {
@@ -31,72 +27,6 @@ static int read_pointers(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_
     return rc;
 }
 
-/* An end of a range: a number and what follows it. */
-static int read_end(rlt_json range, const char *key, double *number, const char **text, const char **unit,
-                    rlt_arena *arena, rlt_error *err)
-{
-    rlt_json v = rlt_json_get(range, key);
-    rlt_json_tree *t = NULL;
-    char *end;
-    if (!rlt_json_is_string(v) && !rlt_json_is_number(v))
-        return rlt_json_fail(rlt_json_is(v) ? v : range, RLT_ESCHEMA, err,
-                             "expected from and to: numbers, or texts such as \"25GB/s\"");
-    int rc = rlt_tree_make(arena, v, &t, err);
-    if (rc)
-        return rc;
-    *text = t->text;
-    *number = strtod(t->text, &end);
-    *unit = end;
-    return end != t->text && isfinite(*number)
-               ? 0
-               : rlt_json_fail(v, RLT_ESCHEMA, err, "expected a number, got '%s'", t->text);
-}
-
-static int read_range(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_error *err)
-{
-    static const char *const keys[] = {"from", "to", "count", "scale", NULL};
-    const char *scale = "linear", *first, *last, *unit, *other;
-    double from, to;
-    uint64_t n = 0;
-    int rc = rlt_json_is_object(v) ? rlt_json_only(v, keys, err)
-                                   : rlt_json_fail(v, RLT_ESCHEMA, err, "expected an object");
-    if (rc || (rc = read_end(v, "from", &from, &first, &unit, &s->arena, err)) ||
-        (rc = read_end(v, "to", &to, &last, &other, &s->arena, err)) ||
-        (rc = rlt_json_get_u64(v, "count", true, MAX_VALUES, &n, err)) ||
-        (rc = rlt_json_get_string(v, "scale", false, &scale, err)))
-        return rc;
-    bool logarithmic = strcmp(scale, "log") == 0;
-    if (!logarithmic && strcmp(scale, "linear") != 0)
-        return rlt_json_fail(rlt_json_get(v, "scale"), RLT_ESCHEMA, err, "expected linear or log, got '%s'",
-                             scale);
-    if (strcmp(unit, other) != 0)
-        return rlt_json_fail(v, RLT_ESCHEMA, err, "from and to have different units, '%s' and '%s'", unit,
-                             other);
-    if (n < 2 || (logarithmic && (from <= 0 || to <= 0)))
-        return rlt_json_fail(v, RLT_ESCHEMA, err,
-                             n < 2 ? "expected a count of at least 2"
-                                   : "a logarithmic scale needs ends above 0");
-    a->n = (uint32_t)n;
-    a->shown = rlt_arena_array(&s->arena, n, sizeof *a->shown);
-    rlt_json_tree *nodes = rlt_arena_array(&s->arena, n, sizeof *nodes);
-    if (!a->shown || !nodes)
-        return rlt_nomem(err);
-    for (uint32_t i = 0; i < n; i++) {
-        double part = (double)i / (double)(n - 1);
-        double x = logarithmic
-                       ? rlt_fixed_exp(rlt_fixed_log(from) + part * (rlt_fixed_log(to) - rlt_fixed_log(from)))
-                       : from + part * (to - from);
-        const char *text = i == 0       ? first
-                           : i == n - 1 ? last
-                                        : rlt_arena_printf(&s->arena, "%.6g%s", x, unit);
-        if (!text)
-            return rlt_nomem(err);
-        nodes[i] = (rlt_json_tree){.kind = *unit ? RLT_TREE_STRING : RLT_TREE_NUMBER, .text = text, .at = v};
-        a->shown[i] = &nodes[i];
-    }
-    return 0;
-}
-
 static int read_values(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_error *err)
 {
     rlt_json_tree *list = NULL;
@@ -104,8 +34,8 @@ static int read_values(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_er
         return rlt_json_fail(v, RLT_ESCHEMA, err, "expected a list of values");
     if (rlt_json_count(v) == 0)
         return rlt_json_fail(v, RLT_ESCHEMA, err, "axis '%s' is empty", a->name);
-    if (rlt_json_count(v) > MAX_VALUES)
-        return rlt_json_fail(v, RLT_ERANGE, err, "more than %d values", MAX_VALUES);
+    if (rlt_json_count(v) > RLT_SWEEP_VALUES)
+        return rlt_json_fail(v, RLT_ERANGE, err, "more than %d values", RLT_SWEEP_VALUES);
     int rc = rlt_tree_make(&s->arena, v, &list, err);
     if (rc)
         return rc;
@@ -120,15 +50,16 @@ static int read_values(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_er
 /* What goes to each place: of several places, value i is a list. */
 static int spread_values(rlt_sweep_study *s, rlt_sweep_axis *a, bool zipped, rlt_error *err)
 {
+    if (!zipped)
+        return 0;
     a->values = rlt_arena_array(&s->arena, (size_t)a->n * a->n_places, sizeof *a->values);
     if (!a->values)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < a->n; i++) {
-        const rlt_json_tree *v = a->shown[i];
-        if (!zipped) {
-            a->values[i] = v;
-            continue;
-        }
+        const rlt_json_tree *v = a->shown ? a->shown[i] : NULL;
+        if (!v)
+            return rlt_json_fail(a->range.at, RLT_ESCHEMA, err,
+                                 "a range is of one pointer: of several, \"values\" is a list of lists");
         if (v->kind != RLT_TREE_ARRAY || v->n != a->n_places)
             return rlt_json_fail(v->at, RLT_ESCHEMA, err,
                                  "expected a list of %u values, one for each pointer", a->n_places);
@@ -174,7 +105,7 @@ static int read_axis(rlt_sweep_study *s, rlt_json v, rlt_error *err)
             return rlt_json_fail(v, RLT_ESCHEMA, err, "another axis is called '%s': give it a name", a->name);
     if (rlt_json_is(values) == rlt_json_is(range))
         return rlt_json_fail(v, RLT_ESCHEMA, err, "expected either values or range");
-    rc = rlt_json_is(values) ? read_values(s, a, values, err) : read_range(s, a, range, err);
+    rc = rlt_json_is(values) ? read_values(s, a, values, err) : rlt__sweep_range(s, range, a, err);
     if (!rc)
         rc = spread_values(s, a, rlt_json_is(rlt_json_get(v, "pointers")), err);
     return rc ? rc : check_places(s, v, err);
@@ -190,12 +121,19 @@ int rlt__sweep_axes(rlt_sweep_study *s, rlt_json list, rlt_error *err)
     return rc;
 }
 
-static uint32_t find_value(const rlt_sweep_axis *a, const rlt_json_tree *v)
+/* *i: the number of a value, or how many there are. */
+static int find_value(const rlt_sweep_axis *a, const rlt_json_tree *v, uint32_t *i, rlt_error *err)
 {
-    uint32_t i = 0;
-    while (i < a->n && !rlt_tree_same(a->shown[i], v))
-        i++;
-    return i;
+    bool found = false;
+    int rc = 0;
+    for (*i = 0; *i < a->n && !rc && !found; *i += !found) {
+        rlt_arena own = {0};
+        const rlt_json_tree *value;
+        rc = rlt_sweep_axis_value(a, *i, &own, &value, err);
+        found = !rc && rlt_tree_same(value, v);
+        rlt_arena_free(&own);
+    }
+    return rc;
 }
 
 static int read_term(rlt_sweep_study *s, rlt_sweep_term *term, const rlt_json_tree *v, rlt_error *err)
@@ -211,13 +149,18 @@ static int read_term(rlt_sweep_study *s, rlt_sweep_term *term, const rlt_json_tr
     const rlt_sweep_axis *a = &s->axes[term->axis];
     if (!(term->holds = rlt_arena_array(&s->arena, a->n, sizeof *term->holds)))
         return rlt_nomem(err);
-    uint32_t i = find_value(a, v);
+    uint32_t i;
+    int rc = find_value(a, v, &i, err);
+    if (rc)
+        return rc;
     if (i < a->n) {
         term->holds[i] = true;
         return 0;
     }
     for (const rlt_json_tree *c = v->kind == RLT_TREE_ARRAY ? v->first : v; c; c = c == v ? NULL : c->next) {
-        if ((i = find_value(a, c)) == a->n)
+        if ((rc = find_value(a, c, &i, err)))
+            return rc;
+        if (i == a->n)
             return rlt_json_fail(c->at, RLT_ESCHEMA, err, "axis '%s' has no such value", a->name);
         term->holds[i] = true;
     }

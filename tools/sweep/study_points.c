@@ -89,7 +89,8 @@ static int add_edits(edit_list *l, const rlt_sweep_place *places, const rlt_json
     return 0;
 }
 
-static int edits_of(const rlt_sweep_study *s, const rlt_sweep_point *p, edit_list *l, rlt_error *err)
+static int edits_of(const rlt_sweep_study *s, const rlt_sweep_point *p, rlt_arena *arena, edit_list *l,
+                    rlt_error *err)
 {
     int rc = 0;
     if (p->named != RLT_NONE) {
@@ -98,7 +99,13 @@ static int edits_of(const rlt_sweep_study *s, const rlt_sweep_point *p, edit_lis
     }
     for (uint32_t a = 0; a < s->n_axes && !rc; a++) {
         const rlt_sweep_axis *x = &s->axes[a];
-        rc = add_edits(l, x->places, &x->values[(size_t)p->at[a] * x->n_places], x->n_places, err);
+        const rlt_json_tree *one, *const *values = &one;
+        if (x->values)
+            values = &x->values[(size_t)p->at[a] * x->n_places];
+        else
+            rc = rlt_sweep_axis_value(x, p->at[a], arena, &one, err);
+        if (!rc)
+            rc = add_edits(l, x->places, values, x->n_places, err);
     }
     return rc;
 }
@@ -160,7 +167,7 @@ int rlt_sweep_options(const rlt_sweep_study *s, const rlt_sweep_point *p, rlt_ar
     const rlt_option_group *groups = s->command->options;
     edit_list l;
     l.n = 0;
-    int rc = edits_of(s, p, &l, err);
+    int rc = edits_of(s, p, arena, &l, err);
     rlt_tree_edits edits = {l.items, l.n};
     out->n = 0;
     for (uint32_t i = 0; i < s->n_members && !rc; i++) {
