@@ -254,6 +254,100 @@ says "query: order with a statement" 2 "not several statements" query "$tmp/zip.
 says "query: what is not read" 2 "not authorized" query "$tmp/zip.db" --where "(select count(*) from pragma_table_info('point')) > 0"
 cmp -s "$tmp/zip.db" "$tmp/zip-was.db" && verdict "queries only read" "" || verdict "queries only read" "the database has changed"
 
+# Inputs are read once, and igraph, of which there is one at a time, is for the thread that prepares: told by what is preloaded.
+cat >"$tmp/watch.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
+static void tell(const char *what, const char *path)
+{
+    char line[5000];
+    const char *to = getenv("WATCH");
+    int n = snprintf(line, sizeof line, "%s %s\n", what, path), fd = to ? (int)syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_APPEND | O_CREAT, 0666) : -1;
+    if (fd >= 0 && syscall(SYS_write, fd, line, (size_t)n) && syscall(SYS_close, fd)) {}
+}
+#define OPEN(name) int name(const char *p, int f, ...) { int mode; va_list a; va_start(a, f); mode = va_arg(a, int); va_end(a); tell("open", p); return ((int (*)(const char *, int, ...))next(#name))(p, f, mode); }
+#define FOPEN(name) FILE *name(const char *p, const char *m) { tell("open", p); return ((FILE *(*)(const char *, const char *))next(#name))(p, m); }
+OPEN(open) OPEN(open64) FOPEN(fopen) FOPEN(fopen64)
+/* What every call of net/graph.c begins with. */
+void *igraph_set_error_handler(void *h)
+{
+    tell("igraph", syscall(SYS_gettid) == getpid() ? "main" : "worker");
+    return ((void *(*)(void *))next("igraph_set_error_handler"))(h);
+}
+C
+watched() { # study: runs it on two threads, what it did is in $tmp/watched
+    rm -f "$tmp/watched" "$tmp"/w.db*
+    WATCH=$tmp/watched LD_PRELOAD=$tmp/watch.so "$ringlet" sweep "$1" --db "$tmp/w.db" -j 2 -q >"$tmp/out" 2>"$tmp/err"
+}
+times_ps() { "$ringlet" sweep query "$1" -c time_ps,status -f csv | tail -n +2 | sort -u; }
+# What is shared is what a run of its own has: name, members of base, options of the same.
+alike() {
+    echo "{\"base\": {$2}, \"axes\": [{\"pointer\": \"/until\", \"values\": [\"1000s\", \"2000s\"]}]}" >"$tmp/a.json"
+    name=$1
+    shift 2
+    rm -f "$tmp"/a.db*
+    sweep "$tmp/a.json" --db "$tmp/a.db" -q
+    "$ringlet" run -q -f json "$@" >"$tmp/run.json" 2>>"$tmp/err"
+    expect "as a run of its own: $name" "$(times_ps "$tmp/a.db")" "$(sed -n 's/^ *"time_ps": \([0-9]*\).*/\1/p' "$tmp/run.json" | head -1),0"
+}
+echo '{"dims": [{"shape": "switch", "size": 4, "bandwidth": "100GB/s", "latency": "1us"}, {"shape": "switch", "size": 4, "bandwidth": "10GB/s", "latency": "2us"}]}' >"$tmp/net.json"
+echo '{"model": "transformer:layers=2,hidden=64,heads=2,vocabulary=100"}' >"$tmp/job.json"
+echo '{"ranks": [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]}' >"$tmp/place.json"
+cat >"$tmp/astra.json" <<'J'
+{"scheduling-policy": "LIFO", "endpoint-delay": 10, "preferred-dataset-splits": 1, "active-chunks-per-dimension": 1,
+ "all-reduce-implementation": ["ring", "ring"], "all-gather-implementation": ["ring", "ring"], "reduce-scatter-implementation": ["ring", "ring"],
+ "all-to-all-implementation": ["direct", "direct"]}
+J
+net="\"topology\": \"$tmp/net.json\""
+train='"model": "gpt2-small", "accelerator": "h100-sxm", "network": "alpha-beta", "train": "batch=32"'
+gpt2="--model gpt2-small --accelerator h100-sxm -n alpha-beta --train batch=32 -t $tmp/net.json"
+alike "--map" "$net, $train, \"layout\": \"tp=2,dp=4\", \"map\": \"tp=0,dp=1\"" $gpt2 --layout tp=2,dp=4 --map tp=0,dp=1
+alike "--fold-stages" "$net, $train, \"layout\": {\"pp\": 2, \"tp\": 2}, \"fold-stages\": true" $gpt2 --layout pp=2,tp=2 --fold-stages
+alike "--fold" "$net, $train, \"layout\": {\"pp\": 4, \"tp\": 4}, \"fold\": true" $gpt2 --layout pp=4,tp=4 --fold
+alike "order=auto" "$net, $train, \"layout\": {\"pp\": 2, \"tp\": 2, \"order\": \"auto\"}" $gpt2 --layout pp=2,tp=2,order=auto
+alike "--job, --background" "$net, \"placement\": \"$tmp/place.json\", \"trace\": \"traces/transformer-8\", \"job\": [\"$tmp/job.json@0-3\"], \"background\": [\"4>12:1GB/s\"]" \
+    -t "$tmp/net.json" --placement "$tmp/place.json" --trace traces/transformer-8 --job "$tmp/job.json@0-3" --background "4>12:1GB/s"
+alike "--timing astra" "$net, \"trace\": \"traces/transformer-16\", \"timing\": \"astra\", \"astra-system\": \"$tmp/astra.json\"" \
+    -t "$tmp/net.json" --trace traces/transformer-16 --timing astra --astra-system "$tmp/astra.json"
+if ! ${CC:-cc} -fPIC -shared -o "$tmp/watch.so" "$tmp/watch.c" -ldl 2>/dev/null || ! WATCH=$tmp/watched LD_PRELOAD=$tmp/watch.so "$ringlet" topo export ring:4@200GB/s,0ns --as graphml >/dev/null 2>&1 ||
+    ! grep -q '^igraph main' "$tmp/watched"; then
+    verdict "inputs are read once # SKIP nothing can be preloaded here" ""
+else
+    reads() { # number of points, members of base: how often each input was opened
+        echo "{\"base\": {$2}, \"axes\": [{\"pointer\": \"/compute-scale\", \"range\": {\"from\": 0.5, \"to\": 2, \"count\": $1}}, {\"pointer\": \"/algorithm\", \"values\": [\"ring\", \"direct\"]}]}" >"$tmp/p.json"
+        watched "$tmp/p.json" || cat "$tmp/err"
+        grep "^open .*$3" "$tmp/watched" | sort | uniq -c
+    }
+    once() { # name, members of base, expression that finds the inputs
+        few=$(reads 2 "$2" "$3") many=$(reads 40 "$2" "$3")
+        [ -n "$few" ] && expect "read once: $1" "$many" "$few" || verdict "read once: $1" "nothing was read"
+    }
+    once "a topology, a placement, a trace, jobs" "$net, \"placement\": \"$tmp/place.json\", \"trace\": \"traces/transformer-8\", \"job\": [\"$tmp/job.json@0-3\", \"transformer:layers=1,hidden=64,heads=2,vocabulary=100@4-7\"]" \
+        '\(net.json\|place.json\|job.json\|transformer\)'
+    once "background traffic beside a trace" "$net, \"trace\": \"traces/transformer-8\", \"background\": [\"0-3>12:1GB/s\"]" 'transformer'
+    once "a system of ASTRA-sim" "$net, \"trace\": \"traces/transformer-16\", \"timing\": \"astra\", \"astra-system\": \"$tmp/astra.json\"" '\(astra.json\|transformer\)'
+    once "an accelerator with its surfaces, a model, pinned" "$net, $train, \"layout\": \"tp=2,dp=4\", \"map\": \"tp=1,dp=0\"" '\(h100\|gpt2\)'
+    "$ringlet" topo export --as graphml -o "$tmp/net.graphml" "$tmp/net.json" >"$tmp/out" 2>"$tmp/err"
+    main_only() { # name, study
+        watched "$2"
+        grep -q '^igraph main' "$tmp/watched" && ! grep -q '^igraph worker' "$tmp/watched" && verdict "igraph on one thread: $1" "" || verdict "igraph on one thread: $1" "$(grep igraph "$tmp/watched" | sort | uniq -c)"
+    }
+    for e in replay collectives training; do main_only "example $e" "tools/sweep/examples/$e.json"; done
+    reads 3 "\"topology\": \"$tmp/net.graphml\", \"trace\": \"traces/transformer-8\", \"job\": [\"$tmp/job.json@8-11\"]" '' >/dev/null
+    main_only "a graph, a trace and a job" "$tmp/p.json"
+    echo "{\"command\": \"coll\", \"base\": {\"topology\": \"$tmp/net.graphml\", \"bytes\": \"1MiB\", \"algorithm\": \"ring\", \"collective\": \"all_reduce\"},
+        \"axes\": [{\"pointer\": \"/algorithm\", \"values\": [\"ring\", \"direct\"]}, {\"pointer\": \"/collective\", \"values\": [\"all_reduce\", \"all_to_all\", \"broadcast\"]}, {\"pointer\": \"/routing\", \"values\": [\"ecmp\", \"spray\"]}, {\"pointer\": \"/ranks\", \"values\": [4, 16]}]}" >"$tmp/p.json"
+    main_only "a graph and collectives" "$tmp/p.json"
+fi
+
 for e in replay collectives aggregation training; do
     says "example $e" 0 "of them run now" "tools/sweep/examples/$e.json" --db "$tmp/e-$e.db" --plot "$tmp/$e.svg"
 done

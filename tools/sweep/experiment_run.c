@@ -80,6 +80,8 @@ int rlt__experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err)
 {
     rlt_run r = {.args = &e->parsed, .settings = e->settings, .stem = e->work ? &e->work->stem : NULL};
     int rc = rlt_run_load(&r, err);
+    if (!rc && e->work)
+        rlt_shared_lend(e->work, &r);
     if (!rc)
         rc = rlt_run_prepare(&r, err);
     if (!rc) {
@@ -91,6 +93,8 @@ int rlt__experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err)
         if (!rc)
             rc = report(e, &r, err);
     }
+    if (e->work)
+        rlt_shared_return(&r);
     rlt_run_close(&r);
     return rc;
 }

@@ -11,6 +11,8 @@
 #include "tools/run.h"
 #include "tools/tree.h"
 
+enum { RLT_SHARED_MOST = 1 << 20 };
+
 typedef struct rlt_shared_net {
     uint64_t key[2];
     rlt_topology *topology;
@@ -24,6 +26,7 @@ typedef struct rlt_shared_net {
 typedef struct rlt_shared_work {
     uint64_t key[2];
     rlt_run stem;
+    rlt_placement pinned; /* by --map; its n is 0 without */
     uint32_t refs;
     uint64_t used;
 } rlt_shared_work;
@@ -45,6 +48,10 @@ int rlt_shared_net_of(rlt_shared *s, const rlt_option_group *groups, const rlt_o
 int rlt_shared_work_of(rlt_shared *s, const rlt_option_texts *texts, const rlt_parsed *parsed,
                        const rlt_run_settings *settings, const rlt_shared_net *net, rlt_shared_work **out,
                        rlt_error *err) RLT_MUST_USE;
+/* Into a loaded run whose stem the workload is: what it takes beside the program, borrowed until it is
+ * returned, just before the run is closed. */
+void rlt_shared_lend(const rlt_shared_work *work, rlt_run *r);
+void rlt_shared_return(rlt_run *r);
 /* Finds the cuts that bounds ask for, so that no worker has to: igraph does. */
 int rlt_shared_prime(rlt_shared_net *net, const rlt_shared_work *work, rlt_error *err) RLT_MUST_USE;
 /* Whether `key` was entered before; it is from now on. */
@@ -55,5 +62,8 @@ void rlt_shared_free(rlt_shared *s);
 /* Hash of the texts of those options that `names` (NULL-terminated) has, or of all others. */
 void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *texts, const char *const *names,
                     bool others, uint64_t key[2]);
+
+/* Of rlt_shared_free; internal. */
+void rlt__shared_works_free(rlt_shared *s);
 
 #endif
