@@ -97,6 +97,25 @@ got=$?
 sweep "$long" --db "$tmp/f.db" -q
 same "no room, then room: the same bytes" "$tmp/f.db"
 
+# No more room: a disk that is full, and is made larger.
+mkdir "$tmp/disk"
+if mount -t tmpfs -o size=1m none "$tmp/disk" 2>"$tmp/err"; then
+    trap 'umount "$tmp/disk"; rm -rf "$tmp"' EXIT
+    says "a full disk: exit status 5, and how to go on" 5 "database or disk is full; what was committed is safe, the same command goes on from there" "$long" --db "$tmp/disk/x.db" -q
+    kept=$("$ringlet" sweep query "$tmp/disk/x.db" -f csv 2>"$tmp/err" | tail -n +2 | wc -l)
+    [ "$kept" -gt 0 ] && [ "$kept" -lt 10920 ] && verdict "a full disk: what was committed is there" "" || verdict "a full disk: what was committed is there" "$kept points"
+    mount -o remount,size=64m "$tmp/disk"
+    says "a full disk, made larger: only what is missing is run" 1 " $((10920 - kept)) of them run now" "$long" --db "$tmp/disk/x.db"
+    same "a full disk, made larger: the same bytes" "$tmp/disk/x.db"
+    umount "$tmp/disk"
+    mount -t tmpfs -o size=20k none "$tmp/disk"
+    says "no room to begin: exit status 5" 5 "database or disk is full" "$long" --db "$tmp/disk/x.db" -q
+    umount "$tmp/disk"
+    trap 'rm -rf "$tmp"' EXIT
+else
+    verdict "a full disk # SKIP no tmpfs can be mounted" ""
+fi
+
 # Several ranks.
 if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi" ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

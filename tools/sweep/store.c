@@ -53,10 +53,11 @@ int rlt__store_fail(rlt_store *s, rlt_error *err)
         return rlt_nomem(err);
     if ((code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT)
         return rlt_fail(err, RLT_EMALFORMED, s->path, "is no database of a sweep: %s", sqlite3_errmsg(s->db));
-    return rlt_fail(err, RLT_EIO, s->path, "%s%s", sqlite3_errmsg(s->db),
-                    (code & 0xff) == SQLITE_FULL
-                        ? "; what was committed is safe, the same command goes on from there"
-                        : "");
+    /* For the files beside the database SQLite has but one word. */
+    bool full = (code & 0xff) == SQLITE_FULL ||
+                ((code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(s->db) == ENOSPC);
+    return rlt_fail(err, RLT_EIO, s->path, "%s%s", full ? "database or disk is full" : sqlite3_errmsg(s->db),
+                    full ? "; what was committed is safe, the same command goes on from there" : "");
 }
 
 int rlt__store_execute(rlt_store *s, const char *sql, rlt_error *err)
@@ -356,6 +357,7 @@ int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t h
 
 int rlt_store_commit(rlt_store *s, rlt_error *err)
 {
+    s->open = s->open && !sqlite3_get_autocommit(s->db); /* without room SQLite may end it itself */
     if (!s->open)
         return 0;
     sqlite3_stmt *q = statement(s, PROGRESS, err);
