@@ -194,6 +194,8 @@ J
 sweep "$tmp/range.json" --db "$tmp/range.db" -q
 sweep query "$tmp/range.db" -c seed,speed,status -f csv
 expect "ranges: whole numbers, filtered" "$(tr '\n' ' ' <"$tmp/out")" "seed,speed,status 0,1,0 15000000,1,0 30000000,1,0 "
+says "query: nothing there" 0 "there is no such point" query "$tmp/range.db" --where 'status <> 0'
+expect "a database is one file" "$(echo "$tmp"/range.db*)" "$tmp/range.db"
 says "no database" 5 "cannot be opened" query "$tmp/none.db"
 says "not a database" 3 "is no database of a sweep" query "$study"
 says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"
@@ -225,6 +227,7 @@ says "unknown pointer" 3 "nothing in base stands before" "$tmp/p.json" --db "$tm
 echo '{"base": {}, "axes": [{"pointer": "/seed", "values": []}]}' >"$tmp/p.json"
 says "empty axis" 3 "p.json:1:" "$tmp/p.json" --db "$tmp/w.db"
 says "no study" 2 "expected STUDY" --db "$tmp/w.db"
+says "nothing at all" 2 "expected STUDY"
 says "no database named" 2 "--db" "$study"
 says "shard" 2 "expected I/N" "$study" --db "$tmp/w.db" --shard 4/3
 says "dry run" 0 "mixed: 546 points: bw (30) x algorithm (3) x slow (3), 3 named, 2 replicas" "$study" --dry-run

@@ -23,8 +23,7 @@ typedef struct sweep_settings {
 #define AT(field) .offset = offsetof(sweep_settings, field)
 static const rlt_option own_options[] = {
     {"db", 'd', RLT_OPT_TEXT, "FILE",
-     "The database (SQLite): made where it is not there; else only what is missing in it is run.", AT(db),
-     .required = true, .spared_by = "status dry-run"},
+     "The database (SQLite): made where it is not there; else only what is missing in it is run.", AT(db)},
     {"jobs", 'j', RLT_OPT_COUNT, "N",
      "Points simulated at the same time, each in a thread with memory of its own (default: as many as there "
      "are "
@@ -170,6 +169,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     if (args->n_operands == 0)
         return rlt_fail(err, RLT_EUSAGE, "sweep",
                         "expected STUDY, or query, top, pareto, sensitivity, compare, merge");
+    if (!s->dry_run && !s->db)
+        return rlt_fail(err, RLT_EUSAGE, "--db", "is required: the database that the results go to");
     if (!s->dry_run)
         return run_ranked(args, s, err);
     int rc = rlt_sweep_study_read(args->operands[0], &study, err);

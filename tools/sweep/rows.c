@@ -190,6 +190,8 @@ int rlt_asked_write(rlt_asked *a, const char *sql, bool all, const char *format,
         rc = rlt_store_query(a->store, sql, write_row, w, err);
     if (!rc && w->n && w->format == RLT_FORMAT_TABLE)
         rc = write_table(w, all, err);
+    else if (!rc && w->format == RLT_FORMAT_TABLE)
+        rlt_note("there is no such point");
     if (!rc)
         rc = rlt_file_close(&f, err);
     else

@@ -139,6 +139,13 @@ int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_e
     return rc;
 }
 
+/* One file, that readers need no others beside; where somebody reads just now, it stays as it is. */
+static void leave_log(rlt_store *s)
+{
+    sqlite3_busy_timeout(s->db, 0);
+    (void)sqlite3_exec(s->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+}
+
 void rlt_store_close(rlt_store *s)
 {
     if (!s)
@@ -147,6 +154,8 @@ void rlt_store_close(rlt_store *s)
         sqlite3_finalize(s->statements[i]);
     if (s->open)
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    if (s->db && s->lock >= 0)
+        leave_log(s);
     sqlite3_close(s->db);
     if (s->lock >= 0)
         close(s->lock);
