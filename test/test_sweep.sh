@@ -195,7 +195,13 @@ sweep "$tmp/range.json" --db "$tmp/range.db" -q
 sweep query "$tmp/range.db" -c seed,speed,status -f csv
 expect "ranges: whole numbers, filtered" "$(tr '\n' ' ' <"$tmp/out")" "seed,speed,status 0,1,0 15000000,1,0 30000000,1,0 "
 says "query: nothing there" 0 "there is no such point" query "$tmp/range.db" --where 'status <> 0'
-expect "a database is one file" "$(echo "$tmp"/range.db*)" "$tmp/range.db"
+expect "a database is one file" "$(echo "$tmp"/range.db* "$tmp"/m.db*)" "$tmp/range.db $tmp/m.db"
+if command -v sqlite3 >/dev/null; then
+    { echo 'BEGIN; SELECT count(*) FROM point;'; sleep 2; } | sqlite3 "$tmp/range.db" >"$tmp/reader" &
+    while [ ! -s "$tmp/reader" ] && kill -0 $! 2>/dev/null; do sleep 0.05; done
+    says "somebody reads a database that is done" 0 " 0 of them run now" "$tmp/range.json" --db "$tmp/range.db"
+    wait $!
+fi
 says "no database" 5 "cannot be opened" query "$tmp/none.db"
 says "not a database" 3 "is no database of a sweep" query "$study"
 says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"

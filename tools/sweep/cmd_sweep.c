@@ -128,6 +128,8 @@ static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks
     } else {
         rc = rlt_sweep_run(&w, study, err);
     }
+    if (!rc)
+        rlt_store_done(w.store);
     rc = conclude(&w, s, rc, err);
 out:
     rlt_sweep_free(&w);

@@ -287,6 +287,8 @@ static int run_merge(const rlt_parsed *args, void *settings, rlt_error *err)
     if (!rc && (int64_t)done < of.points)
         rlt_note("%llu of %lld points are in %s; 'ringlet sweep' with it runs the rest",
                  (unsigned long long)done, (long long)of.points, args->operands[0]);
+    else if (!rc)
+        rlt_store_done(store);
     rlt_store_close(store);
     return rc;
 }

@@ -13,7 +13,7 @@
 
 #include "tools/sweep/store_sqlite.h"
 
-enum { COMMIT_POINTS = 4096, BUSY_MS = 10000, LOCK_TRIES = 200 };
+enum { COMMIT_POINTS = 4096, BUSY_MS = 10000, SOON_MS = 500, LOCK_TRIES = 200 };
 #define COMMIT_S 0.3
 
 static const char *const texts[STATEMENTS] = {
@@ -25,11 +25,11 @@ static const char *const texts[STATEMENTS] = {
     [COPY_STATUS] =
         "UPDATE point SET (status,error)=(SELECT status,error FROM point WHERE point=?2) WHERE point=?1",
     [COPY_RESULT] =
-        "INSERT INTO result SELECT ?1,time_ps,iteration_time_ps,compute_ps,exposed_comm_ps,host_ps,idle_ps,"
-        "events,messages,bytes,busiest_link,busiest_utilization,memory_bytes,model_flops_utilization,"
-        "tokens_per_second,busbw_GBps,bound_ps FROM result WHERE point=?2",
-    [COPY_LINKS] = "INSERT INTO link SELECT ?1,id,dim,count,bytes,busy_ps,active_ps,utilization FROM link "
-                   "WHERE point=?2",
+        ("INSERT INTO result SELECT ?1,time_ps,iteration_time_ps,compute_ps,exposed_comm_ps,host_ps,idle_ps,"
+         "events,messages,bytes,busiest_link,busiest_utilization,memory_bytes,model_flops_utilization,"
+         "tokens_per_second,busbw_GBps,bound_ps FROM result WHERE point=?2"),
+    [COPY_LINKS] = ("INSERT INTO link SELECT ?1,id,dim,count,bytes,busy_ps,active_ps,utilization FROM link "
+                    "WHERE point=?2"),
     [INPUT] = "INSERT INTO input VALUES(?1,?2,?3) ON CONFLICT DO UPDATE SET hash=hash RETURNING hash",
     [PROGRESS] = "INSERT OR REPLACE INTO progress VALUES(1,?1,?2,?3)",
 };
@@ -105,6 +105,19 @@ static int lock(rlt_store *s, rlt_error *err)
     return rlt_fail(err, RLT_EIO, s->path, "another sweep is writing it");
 }
 
+/* Where somebody reads just now, a database without a log stays so: one that is done, in which nothing is
+ * missing. */
+static int write_ahead(rlt_store *s, rlt_error *err)
+{
+    rlt_error why = {0};
+    sqlite3_busy_timeout(s->db, SOON_MS);
+    int rc = rlt__store_execute(s, "PRAGMA journal_mode=WAL", &why);
+    if (rc && (sqlite3_errcode(s->db) & 0xff) != SQLITE_BUSY)
+        return rlt_fail(err, rc, why.where, "%s", why.what);
+    return rlt__store_execute(
+        s, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=1000; PRAGMA cache_size=-256", err);
+}
+
 int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_error *err)
 {
     bool write = mode == RLT_STORE_WRITE;
@@ -125,25 +138,16 @@ int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_e
                    SQLITE_OK)
         rc = s->db ? rlt__store_fail(s, err) : rlt_nomem(err);
     if (!rc) {
+        rc = write ? write_ahead(s, err)
+                   : rlt__store_execute(s, "PRAGMA trusted_schema=OFF; SELECT count(*) FROM sqlite_schema",
+                                        err);
         sqlite3_busy_timeout(s->db, BUSY_MS);
-        rc = rlt__store_execute(s,
-                                write ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA "
-                                        "wal_autocheckpoint=1000; PRAGMA cache_size=-256"
-                                      : "PRAGMA trusted_schema=OFF; SELECT count(*) FROM sqlite_schema",
-                                err);
     }
     if (rc)
         rlt_store_close(s);
     else
         *out = s;
     return rc;
-}
-
-/* One file, that readers need no others beside; where somebody reads just now, it stays as it is. */
-static void leave_log(rlt_store *s)
-{
-    sqlite3_busy_timeout(s->db, 0);
-    (void)sqlite3_exec(s->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
 }
 
 void rlt_store_close(rlt_store *s)
@@ -154,8 +158,6 @@ void rlt_store_close(rlt_store *s)
         sqlite3_finalize(s->statements[i]);
     if (s->open)
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-    if (s->db && s->lock >= 0)
-        leave_log(s);
     sqlite3_close(s->db);
     if (s->lock >= 0)
         close(s->lock);
@@ -382,6 +384,13 @@ int rlt_store_commit(rlt_store *s, rlt_error *err)
     s->open = sqlite3_get_autocommit(s->db) == 0;
     s->pending = 0;
     return rc;
+}
+
+void rlt_store_done(rlt_store *s)
+{
+    sqlite3_busy_timeout(s->db, 0);
+    (void)sqlite3_exec(s->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+    sqlite3_busy_timeout(s->db, BUSY_MS);
 }
 
 static int allow(void *ctx, int action, const char *first, const char *second, const char *database,

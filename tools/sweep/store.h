@@ -6,8 +6,8 @@
  * Written in transactions of some tenths of a second, in write-ahead mode: what was committed survives the
  * end of the process at any instant. When the machine stops, the last commits may be lost with it, never
  * more: SQLite syncs the log before it goes into the database (synchronous=NORMAL), and skips commits at its
- * end that are not whole, so that the database is always one that stood there before. The log is left at the
- * end: what remains is one file. Schema, version 1:
+ * end that are not whole, so that the database is always one that stood there before. Once all is
+ * done the log goes, and what remains is one file. Schema, version 1:
  *
  *   study   one row: the study's file (text, hash), ringlet's version, the number of points, objectives and
  *           columns as JSON, the shard ("1/4") that this database holds, or NULL
@@ -70,6 +70,8 @@ int rlt_store_put(rlt_store *s, const rlt_store_row *row, rlt_error *err) RLT_MU
 int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t hash,
                     rlt_error *err) RLT_MUST_USE;
 int rlt_store_commit(rlt_store *s, rlt_error *err) RLT_MUST_USE;
+/* All is in it: makes it one file, that readers need no others beside, unless somebody reads just now. */
+void rlt_store_done(rlt_store *s);
 
 /* From here on statements may only read: for those that users have a part in. */
 void rlt_store_guard(rlt_store *s);

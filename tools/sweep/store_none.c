@@ -22,6 +22,11 @@ int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_e
     return missing(err);
 }
 
+void rlt_store_done(rlt_store *s)
+{
+    (void)s;
+}
+
 void rlt_store_close(rlt_store *s)
 {
     (void)s;
