@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "net/aggregation_tree_internal.h"
-#include "net/frozen.h"
-#include "net/graph.h"
+#include "net/distances.h"
 
 /* Keeps the search, roots x (nodes + links), within seconds. */
 enum { MAX_LINKS = 1 << 22 };
@@ -214,7 +213,9 @@ static int find_distances(rlt_mapper *m, const uint32_t *roots, uint32_t n, uint
                           rlt_error *err)
 {
     rlt_edges g = {m->nodes, m->n_edges, m->src, m->dst};
-    return rlt_graph_distances(&g, roots, n, m->all, m->nodes, distances, err);
+    if (!m->req->topology->distances) /* a network without some of its links is not kept */
+        return rlt_graph_distances(&g, roots, n, m->all, m->nodes, distances, err);
+    return rlt_distances_find(m->req->topology->distances, &g, m->all, roots, n, distances, err);
 }
 
 /* Candidates, the given root alone or all that can add. */

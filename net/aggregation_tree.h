@@ -13,7 +13,9 @@
  * lowest number. Between equally short ways the link with the lowest number wins, or, with `spread`, a hash
  * of it: then several trees part. Accelerators relay only where their file says so.
  *
- * Loading thread only. Links of a path lead from one node to the next.
+ * Loading thread only, where igraph must not be called by others: once a tree of any root was made, the
+ * topology knows the distances of all trees with these switches. Links of a path lead from one node to the
+ * next.
  */
 #ifndef RLT_AGGREGATION_TREE_H
 #define RLT_AGGREGATION_TREE_H

@@ -152,7 +152,7 @@ int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_er
         return rlt_nomem(err);
     t->name = copy_printable(spec->name);
     t->source = copy_printable(spec->source);
-    if (!t->name || !t->source || rlt_cut_memo_create(&t->cuts)) {
+    if (!t->name || !t->source || rlt_cut_memo_create(&t->cuts) || rlt_distance_memo_create(&t->distances)) {
         rc = rlt_nomem(err);
         goto fail;
     }

@@ -47,12 +47,17 @@ struct rlt_topology {
     rlt_changed_link *changed;
     rlt_map changed_at; /* link -> index into changed */
     rlt_frozen_graph graph;
-    struct rlt_cut_memo *cuts; /* found so far; the only thing that changes, under a lock of its own */
+    /* Found so far; the only things that change, each under a lock of its own. */
+    struct rlt_cut_memo *cuts;
+    struct rlt_distance_memo *distances;
 };
 
 /* net/cut.c */
 int rlt_cut_memo_create(struct rlt_cut_memo **out) RLT_MUST_USE;
 void rlt_cut_memo_free(struct rlt_cut_memo *m);
+/* net/distances.c */
+int rlt_distance_memo_create(struct rlt_distance_memo **out) RLT_MUST_USE;
+void rlt_distance_memo_free(struct rlt_distance_memo *m);
 
 /* Bandwidth of a link in a product some of whose links were changed; `bw` is its class's. */
 static inline uint64_t rlt_changed_bw(const rlt_topology *t, uint32_t link, uint64_t bw)

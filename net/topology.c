@@ -31,6 +31,7 @@ void rlt_topology_free(rlt_topology *t)
     if (!t)
         return;
     rlt_cut_memo_free(t->cuts);
+    rlt_distance_memo_free(t->distances);
     free_graph(&t->graph);
     free(t->changed);
     rlt_map_free(&t->changed_at);

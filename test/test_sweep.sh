@@ -368,12 +368,15 @@ else
         watched "$2"
         grep -q '^igraph main' "$tmp/watched" && ! grep -q '^igraph worker' "$tmp/watched" && verdict "igraph on one thread: $1" "" || verdict "igraph on one thread: $1" "$(grep igraph "$tmp/watched" | sort | uniq -c)"
     }
-    for e in replay collectives training; do main_only "example $e" "tools/sweep/examples/$e.json"; done
+    for e in replay collectives aggregation training; do main_only "example $e" "tools/sweep/examples/$e.json"; done
     reads 3 "\"topology\": \"$tmp/net.graphml\", \"trace\": \"traces/transformer-8\", \"job\": [\"$tmp/job.json@8-11\"]" '' >/dev/null
     main_only "a graph, a trace and a job" "$tmp/p.json"
     echo "{\"command\": \"coll\", \"base\": {\"topology\": \"$tmp/net.graphml\", \"bytes\": \"1MiB\", \"algorithm\": \"ring\", \"collective\": \"all_reduce\"},
         \"axes\": [{\"pointer\": \"/algorithm\", \"values\": [\"ring\", \"direct\"]}, {\"pointer\": \"/collective\", \"values\": [\"all_reduce\", \"all_to_all\", \"broadcast\"]}, {\"pointer\": \"/routing\", \"values\": [\"ecmp\", \"spray\"]}, {\"pointer\": \"/ranks\", \"values\": [4, 16]}]}" >"$tmp/p.json"
     main_only "a graph and collectives" "$tmp/p.json"
+    "$ringlet" topo export --as graphml -o "$tmp/adds.graphml" switch:4@100GB/s,1us,in_network=reduce+multicast*switch:4@100GB/s,1us,in_network=reduce+multicast >"$tmp/out" 2>"$tmp/err"
+    sed "s|$tmp/net.graphml|$tmp/adds.graphml|; s|\"ring\", \"direct\"|\"ring\", \"switchml\", \"atp\", \"ps_switch\"|; s|, \"all_to_all\", \"broadcast\"||; s|\"base\": {|&\"network\": \"packet\", |" "$tmp/p.json" >"$tmp/adds.json"
+    main_only "a graph whose switches add up" "$tmp/adds.json"
 fi
 
 for e in replay collectives aggregation training; do

@@ -454,19 +454,41 @@ static int open_single(coll_job *j, const rlt_parsed *args, coll_settings *s, rl
     return rc;
 }
 
+/* A protocol's bound is of its workers, and helped by switches. */
+static int prime_protocol(const coll_job *j, rlt_coll_request *reqs, rlt_router *router, rlt_error *err)
+{
+    const rlt_coll_ask *ask = &j->ask;
+    rlt_react_ask react = {
+        .setup = &ask->setup, .reacting = ask->reacting[0], .req = reqs, .tenants = ask->n_tenants};
+    rlt_react_run run = {0};
+    rlt_time bound_ps;
+    int rc = rlt_react_open(&run, &react, err);
+    for (uint32_t i = 0; i < run.tenants && !rc; i++)
+        rc = rlt_react_bound(&run.results[i], &reqs[i], router, 1, &bound_ps, err);
+    rlt_react_end(&run);
+    return rc;
+}
+
 int rlt_coll_prime(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     coll_job j = {0};
     rlt_router *router = NULL;
     rlt_bound bound;
     int rc = open_single(&j, args, settings, err);
+    uint32_t n = j.ask.tenants ? j.ask.n_tenants : 1;
+    rlt_coll_request *reqs = calloc(n, sizeof *reqs);
+    if (!rc && !reqs)
+        rc = rlt_nomem(err);
     if (!rc)
         rc = rlt_router_create(j.ask.setup.topology, &j.ask.setup.placement, j.ask.setup.routing, &router,
                                err);
-    for (uint32_t i = 0; !rc && i < (j.ask.tenants ? j.ask.n_tenants : 1); i++) {
-        rlt_coll_request req = rlt_coll_request_of(&j.ask, 0, i);
-        rc = rlt_coll_bound(&req, router, 1, 1, &bound, err);
+    for (uint32_t i = 0; !rc && i < n; i++) {
+        reqs[i] = rlt_coll_request_of(&j.ask, 0, i);
+        rc = rlt_coll_bound(&reqs[i], router, 1, 1, &bound, err);
     }
+    if (!rc && j.ask.reacting[0])
+        rc = prime_protocol(&j, reqs, router, err);
+    free(reqs);
     rlt_router_free(router);
     close_job(&j);
     return rc;

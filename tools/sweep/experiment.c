@@ -75,15 +75,19 @@ static int prepare_run(rlt_experiment *e, rlt_shared *shared, rlt_error *err)
 
 static int prepare_coll(rlt_experiment *e, rlt_shared *shared, rlt_error *err)
 {
-    /* Cuts are the same for any bytes and by any algorithm. */
-    static const char *const not_of_cuts[] = {"bytes",   "algorithm", "set", "network",
-                                              "routing", "injection", NULL};
+    /* Cuts are the same for any bytes and by any algorithm; protocols have workers and trees of their own. */
+    static const char *const not_of_cuts[] = {"bytes",     "network", "routing", "injection",
+                                              "algorithm", "set",     NULL};
     uint64_t key[2];
     bool known;
     int rc = rlt_shared_net_of(shared, e->parsed.groups, &e->texts, sim_of(e), &e->net, err);
     if (rc)
         return rc;
-    rlt_option_key(e->parsed.groups, &e->texts, not_of_cuts, true, key);
+    const char *names[sizeof not_of_cuts / sizeof *not_of_cuts];
+    memcpy(names, not_of_cuts, sizeof names);
+    if (rlt_topology_in_networks(e->net->topology) & RLT_CAN_REDUCE)
+        names[4] = NULL;
+    rlt_option_key(e->parsed.groups, &e->texts, names, true, key);
     rc = rlt_shared_primed(e->net, key[0], &known, err);
     return rc || known ? rc : rlt_coll_prime(&e->parsed, e->settings, err);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/aggregation_tree.h"
 #include "sim/map.h"
 #include "sim/mem.h"
 
@@ -59,13 +60,27 @@ static void trim_nets(rlt_shared *s)
     s->nets[oldest] = s->nets[--s->n_nets];
 }
 
+/* Distances that aggregation trees ask for, so that no worker has to: igraph does. A network without a tree
+ * for all says so where one is asked for. */
+static int prime_trees(const rlt_topology *t, rlt_error *err)
+{
+    uint32_t member = 0;
+    rlt_reduction_request q = {.topology = t, .n = 1, .nodes = &member, .root = RLT_NONE};
+    rlt_reduction *tree = NULL;
+    if (!(rlt_topology_in_networks(t) & RLT_CAN_REDUCE))
+        return 0;
+    int rc = rlt_reduction_create(&q, &tree, NULL);
+    rlt_reduction_free(tree);
+    return rc == RLT_ENOMEM ? rlt_nomem(err) : 0;
+}
+
 static int load_net(rlt_shared *s, const rlt_settings *sim, rlt_shared_net *net, rlt_error *err)
 {
     rlt_inputs in = {0};
     if (!sim->topology)
         return rlt_fail(err, RLT_EUSAGE, "--topology", "is required: T");
     int rc = rlt_setup_topology(sim, &net->topology, err);
-    if (rc)
+    if (rc || (rc = prime_trees(net->topology, err)))
         return rc;
     if (sim->topology[0] != '{' && s->note)
         rc = s->note(s->ctx, "topology", sim->topology, rlt_topology_hash(net->topology), err);
