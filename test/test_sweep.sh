@@ -371,6 +371,10 @@ else
     for e in replay collectives aggregation training; do main_only "example $e" "tools/sweep/examples/$e.json"; done
     reads 3 "\"topology\": \"$tmp/net.graphml\", \"trace\": \"traces/transformer-8\", \"job\": [\"$tmp/job.json@8-11\"]" '' >/dev/null
     main_only "a graph, a trace and a job" "$tmp/p.json"
+    for how in '"layout": {"pp": 2, "tp": 2, "order": "auto"}' '"layout": {"pp": 4, "tp": 4}, "fold": true' '"layout": {"pp": 2, "tp": 2}, "fold-stages": true'; do
+        reads 3 "$net, $train, $how" '' >/dev/null
+        grep -q '^igraph worker' "$tmp/watched" && verdict "no igraph in workers: $how" "$(grep -c igraph "$tmp/watched") calls" || verdict "no igraph in workers: $how" ""
+    done
     echo "{\"command\": \"coll\", \"base\": {\"topology\": \"$tmp/net.graphml\", \"bytes\": \"1MiB\", \"algorithm\": \"ring\", \"collective\": \"all_reduce\"},
         \"axes\": [{\"pointer\": \"/algorithm\", \"values\": [\"ring\", \"direct\"]}, {\"pointer\": \"/collective\", \"values\": [\"all_reduce\", \"all_to_all\", \"broadcast\"]}, {\"pointer\": \"/routing\", \"values\": [\"ecmp\", \"spray\"]}, {\"pointer\": \"/ranks\", \"values\": [4, 16]}]}" >"$tmp/p.json"
     main_only "a graph and collectives" "$tmp/p.json"

@@ -71,6 +71,7 @@ typedef struct rlt_run {
     rlt_algorithm_rule *rules;
     rlt_faults faults;
     rlt_jobs jobs;
+    bool unbounded;     /* bounds of collectives stay 0 (rlt_replay_options) */
     bool partial;       /* stopped before its end */
     uint32_t last_rank; /* the one that ends last: totals are its own */
 } rlt_run;

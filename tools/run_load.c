@@ -213,6 +213,7 @@ int rlt_run_prepare(rlt_run *r, rlt_error *err)
     o->rank_host_scale = r->host_scale;
     o->rank_compute_scale = r->compute_scale;
     o->no_skew = s->no_skew;
+    o->no_bounds = r->unbounded;
     o->rank_delay_ps = r->delay_ps;
     o->series_bin_ps = s->report.series_ps;
     /* Pages and plots show links over time: bins double until there are few enough. */

@@ -206,10 +206,12 @@ static int try_order(const search *s, const rlt_axis *order, rlt_error *err)
     for (uint32_t i = 0; i < m->n; i++)
         if (same_order(&t, order, m->tried[i].order))
             return 0;
+    rlt_replay_options how = *s->how;
     t.steps = 1;
+    how.no_bounds = true;
     memcpy(t.order, order, sizeof t.order);
     memcpy(next.order, order, sizeof next.order);
-    int rc = time_of(&t, s->how, m->folded, &next.time_ps, err);
+    int rc = time_of(&t, &how, m->folded, &next.time_ps, err);
     if (rc)
         return rc;
     for (; at > 0 && m->tried[at - 1].time_ps > next.time_ps; at--)

@@ -81,6 +81,7 @@ typedef struct rlt_replay_options {
     uint64_t seed;                    /* of the noise */
     const rlt_background *background; /* borrowed */
     uint32_t n_background;
+    bool no_bounds; /* bound_ps of collectives stays 0: igraph, which finds cuts, is not called */
     rlt_time series_bin_ps;
     rlt_time until_ps; /* stop there with partial results; RLT_TIME_MAX: never */
 } rlt_replay_options;

@@ -142,8 +142,10 @@ static void on_comm_done(void *ctx, uint64_t cookie)
     comm_state *cs = &r->comms[cookie];
     rlt_bound bound;
     rlt_error e = {0};
-    if (rlt_plan_bound(&cs->plan, rlt__replay_built(r), rlt__replay_fastest(&r->options),
-                       1 / r->options.network_scale, &bound, &e) < 0)
+    if (r->options.no_bounds)
+        cs->result.bound_ps = 0;
+    else if (rlt_plan_bound(&cs->plan, rlt__replay_built(r), rlt__replay_fastest(&r->options),
+                            1 / r->options.network_scale, &bound, &e) < 0)
         rlt__replay_fail(r, &e);
     else
         cs->result.bound_ps = rlt_bound_under(&bound, r->options.model);

@@ -49,7 +49,8 @@ static void on_done(void *ctx, uint64_t cookie)
     rlt_react_result result = rlt_fabric_result(r->fabric, cs->result.job);
     rlt_error e = {0};
     cs->result.algorithm = result.protocol;
-    if (rlt_react_bound(&result, &cs->plan.req, rlt__replay_built(r), rlt__replay_fastest(&r->options),
+    if (!r->options.no_bounds &&
+        rlt_react_bound(&result, &cs->plan.req, rlt__replay_built(r), rlt__replay_fastest(&r->options),
                         &cs->result.bound_ps, &e) < 0)
         rlt__replay_fail(r, &e);
     rlt_sim_post(r->sim, rlt_sim_now(r->sim), RLT_COMPLETE, r->on_next, r->program->comms[cookie].group);

@@ -78,7 +78,11 @@ static int report(rlt_experiment *e, const rlt_run *r, rlt_error *err)
 
 int rlt__experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err)
 {
-    rlt_run r = {.args = &e->parsed, .settings = e->settings, .stem = e->work ? &e->work->stem : NULL};
+    /* Cuts were found for shared workloads; others would have this thread call igraph. */
+    rlt_run r = {.args = &e->parsed,
+                 .settings = e->settings,
+                 .stem = e->work ? &e->work->stem : NULL,
+                 .unbounded = !e->work};
     int rc = rlt_run_load(&r, err);
     if (!rc && e->work)
         rlt_shared_lend(e->work, &r);
