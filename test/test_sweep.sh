@@ -378,6 +378,24 @@ else
     echo "{\"command\": \"coll\", \"base\": {\"topology\": \"$tmp/net.graphml\", \"bytes\": \"1MiB\", \"algorithm\": \"ring\", \"collective\": \"all_reduce\"},
         \"axes\": [{\"pointer\": \"/algorithm\", \"values\": [\"ring\", \"direct\"]}, {\"pointer\": \"/collective\", \"values\": [\"all_reduce\", \"all_to_all\", \"broadcast\"]}, {\"pointer\": \"/routing\", \"values\": [\"ecmp\", \"spray\"]}, {\"pointer\": \"/ranks\", \"values\": [4, 16]}]}" >"$tmp/p.json"
     main_only "a graph and collectives" "$tmp/p.json"
+    "$ringlet" coll -t "$tmp/net.json" -c all_gather -b 1MiB -a ring --export-plan "$tmp/plan.xml" --as msccl >"$tmp/out" 2>"$tmp/err"
+    "$ringlet" coll -t "$tmp/net.json" -c all_gather -b 1MiB -a direct --export-plan "$tmp/plan.goal" --as goal >"$tmp/out" 2>"$tmp/err"
+    seq 1000 1015 >"$tmp/shares"
+    seq 1 400 >"$tmp/updates"
+    coll_reads() { # number of points, more of base: as above
+        echo "{\"command\": \"coll\", \"base\": {\"topology\": {\"dims\": [{\"shape\": \"switch\", \"size\": 16, \"bandwidth\": \"1GB/s\", \"latency\": \"1us\", \"in_network\": \"reduce+multicast\"}]}, $2},
+            \"axes\": [{\"pointer\": \"/topology/dims/0/bandwidth\", \"range\": {\"from\": \"10GB/s\", \"to\": \"100GB/s\", \"count\": $1}}]}" >"$tmp/p.json"
+        watched "$tmp/p.json" || cat "$tmp/err"
+        grep "^open .*\(plan\.\|shares\|updates\)" "$tmp/watched" | sort | uniq -c
+    }
+    coll_once() {
+        few=$(coll_reads 2 "$2") many=$(coll_reads 20 "$2")
+        [ -n "$few" ] && expect "read once: $1" "$many" "$few" || verdict "read once: $1" "nothing was read"
+    }
+    coll_once "a plan" "\"collective\": \"all_gather\", \"bytes\": \"1MiB\", \"plan\": [\"$tmp/plan.xml\"]"
+    coll_once "a plan of messages" "\"collective\": \"all_gather\", \"bytes\": \"1MiB\", \"plan\": [\"$tmp/plan.goal\"]"
+    coll_once "counts" "\"collective\": \"all_gather\", \"algorithm\": \"ring\", \"counts\": \"$tmp/shares\""
+    coll_once "updates" "\"network\": \"packet\", \"collective\": \"all_reduce\", \"bytes\": \"64KiB\", \"algorithm\": \"libra\", \"updates\": \"$tmp/updates\""
     "$ringlet" topo export --as graphml -o "$tmp/adds.graphml" switch:4@100GB/s,1us,in_network=reduce+multicast*switch:4@100GB/s,1us,in_network=reduce+multicast >"$tmp/out" 2>"$tmp/err"
     sed "s|$tmp/net.graphml|$tmp/adds.graphml|; s|\"ring\", \"direct\"|\"ring\", \"switchml\", \"atp\", \"ps_switch\"|; s|, \"all_to_all\", \"broadcast\"||; s|\"base\": {|&\"network\": \"packet\", |" "$tmp/p.json" >"$tmp/adds.json"
     main_only "a graph whose switches add up" "$tmp/adds.json"

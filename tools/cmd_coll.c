@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collectives/bound.h"
+#include "collectives/libra_workload.h"
 #include "sim/units.h"
 #include "tools/coll.h"
 #include "tools/coll_plan.h"
@@ -23,6 +24,7 @@ typedef struct coll_settings {
     uint64_t ranks, root, jobs;
     const char *dtype;
     bool no_fold, verify_fold, check, why;
+    rlt_coll_files *files; /* read already; NULL: to be read */
 } coll_settings;
 
 #define AT(field) .offset = offsetof(coll_settings, field)
@@ -275,8 +277,10 @@ static int read_counts(coll_job *j, const rlt_parsed *args, rlt_error *err)
             err, RLT_EUSAGE, "--counts",
             "is for --collective all_to_all, all_gather, reduce_scatter, gather or scatter alone");
     uint32_t rows = j->kinds[0] == RLT_ALL_TO_ALL ? n : 1;
-    if ((rc = rlt_read_counts(j->s->counts, rows, n, &j->ask.counts, err)) ||
-        (rc = rlt_inputs_add_file(&j->ask.setup.inputs, "counts", j->s->counts, err)))
+    if (j->s->files)
+        j->ask.counts = j->s->files->counts;
+    else if ((rc = rlt_read_counts(j->s->counts, rows, n, &j->ask.counts, err)) ||
+             (rc = rlt_inputs_add_file(&j->ask.setup.inputs, "counts", j->s->counts, err)))
         return rc;
     j->counted = counted_bytes(j, rows, n);
     return 0;
@@ -371,6 +375,10 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
         return rc;
     if (!j->s->algorithm && !j->s->plan.plans.n && (rc = read_algorithms(j, err)))
         return rc;
+    if (j->s->files) {
+        ask->plans = j->s->files->plans;
+        ask->n_plans = j->s->files->n_plans;
+    }
     if ((rc = rlt_coll_plans_load(ask, &j->s->plan, j->n_sizes, err)))
         return rc;
     if (j->s->report.links_csv && (uint64_t)ask->n_cases * ask->n_algorithms > 1)
@@ -422,9 +430,11 @@ static int study(coll_job *j, const rlt_parsed *args, rlt_error *err)
 
 static void close_job(coll_job *j)
 {
-    rlt_coll_plans_free(&j->ask);
+    if (!j->s || !j->s->files) {
+        rlt_coll_plans_free(&j->ask);
+        free(j->ask.counts);
+    }
     free(j->ask.cases);
-    free(j->ask.counts);
     free(j->sizes);
     rlt_tenant_groups_free(j->ask.tenants, j->ask.n_tenants);
     rlt_group_free(&j->ask.pair);
@@ -452,6 +462,37 @@ static int open_single(coll_job *j, const rlt_parsed *args, coll_settings *s, rl
                       "expected one collective, one size and one algorithm; here are %u and %u",
                       j->ask.n_cases, j->ask.n_algorithms);
     return rc;
+}
+
+int rlt_coll_files_load(const rlt_parsed *args, void *settings, rlt_coll_files *out, rlt_error *err)
+{
+    coll_job j = {0};
+    int rc = open_single(&j, args, settings, err);
+    *out =
+        (rlt_coll_files){j.ask.plans, j.ask.n_plans, j.ask.counts, j.ask.setup.updates, j.ask.setup.inputs};
+    j.ask.plans = NULL;
+    j.ask.n_plans = 0;
+    j.ask.counts = NULL;
+    j.ask.setup.updates = NULL;
+    close_job(&j);
+    return rc;
+}
+
+void rlt_coll_files_free(rlt_coll_files *files)
+{
+    rlt_coll_ask owner = {.plans = files->plans, .n_plans = files->n_plans};
+    rlt_coll_plans_free(&owner);
+    free(files->counts);
+    if (files->updates)
+        rlt_skew_free(files->updates);
+    free(files->updates);
+}
+
+void rlt_coll_lend(void *settings, rlt_coll_files *files)
+{
+    coll_settings *s = settings;
+    s->files = files;
+    s->sim.updated = files->updates;
 }
 
 /* A protocol's bound is of its workers, and helped by switches. */

@@ -83,19 +83,21 @@ int rlt_coll_plans_load(rlt_coll_ask *ask, const rlt_plan_settings *s, uint32_t 
         return 0;
     if (s->plans.n > RLT_COLL_PLANS || ask->n_algorithms + s->plans.n > RLT_COLL_ALGORITHMS)
         return rlt_fail(err, RLT_EUSAGE, "--plan", "more than %d plans", RLT_COLL_PLANS);
-    ask->plans = calloc(s->plans.n, sizeof *ask->plans);
-    if (!ask->plans)
+    bool lent = ask->plans != NULL;
+    if (!lent && !(ask->plans = calloc(s->plans.n, sizeof *ask->plans)))
         return rlt_nomem(err);
     if (single)
         hint = (rlt_goal_hint){ask->cases[0].kind, ask->cases[0].bytes};
     for (uint32_t i = 0; i < s->plans.n && !rc; i++) {
         const char *spec = s->plans.items[i];
         struct stat st;
-        rc = load(spec, single ? &hint : NULL, &ask->plans[i], err);
-        ask->n_plans += rc == 0;
+        if (!lent) {
+            rc = load(spec, single ? &hint : NULL, &ask->plans[i], err);
+            ask->n_plans += rc == 0;
+        }
         if (!rc)
             rc = check_plan(ask, &ask->plans[i], spec, err);
-        if (!rc && stat(spec, &st) == 0 && S_ISREG(st.st_mode))
+        if (!rc && !lent && stat(spec, &st) == 0 && S_ISREG(st.st_mode))
             rc = rlt_inputs_add_file(&ask->setup.inputs, "plan", spec, err);
         ask->listed[ask->n_algorithms] = &ask->plans[i];
         ask->algorithms[ask->n_algorithms++] = &rlt_custom;

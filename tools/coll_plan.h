@@ -18,7 +18,7 @@ enum { RLT_COLL_PLANS = 8 };
 
 /* Reads the plans and enters them as algorithms beside those that are there; each must be for one of the
  * collectives asked for, and for as many ranks as the group has. `sizes`: what the user asked for. To be
- * freed by rlt_coll_plans_free. */
+ * freed by rlt_coll_plans_free. Plans that are there already are taken instead, and are their owner's. */
 int rlt_coll_plans_load(struct rlt_coll_ask *ask, const rlt_plan_settings *s, uint32_t n_sizes,
                         rlt_error *err) RLT_MUST_USE;
 void rlt_coll_plans_free(struct rlt_coll_ask *ask);

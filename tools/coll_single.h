@@ -13,6 +13,21 @@ typedef struct rlt_coll_single {
     const rlt_usage *usage;
 } rlt_coll_single;
 
+/* What it reads from files beside the topology. */
+typedef struct rlt_coll_files {
+    rlt_listed *plans;
+    uint32_t n_plans;
+    uint64_t *counts;
+    struct rlt_skew *updates;
+    rlt_inputs inputs;
+} rlt_coll_files;
+/* As the settings say; the struct is to be freed in any case. */
+int rlt_coll_files_load(const rlt_parsed *args, void *settings, rlt_coll_files *out,
+                        rlt_error *err) RLT_MUST_USE;
+void rlt_coll_files_free(rlt_coll_files *files);
+/* In place of reading them; borrowed, and not changed. */
+void rlt_coll_lend(void *settings, rlt_coll_files *files);
+
 /* `settings` are those of the command, filled; they may bring a loaded topology along (rlt_settings.loaded).
  * `take` sees the result before it is freed. */
 int rlt_coll_single_run(const rlt_parsed *args, void *settings, rlt_job *job,

@@ -204,6 +204,11 @@ static int read_updates(rlt_setup *s, const rlt_settings *from, rlt_error *err)
                             "not go with --set %s",
                             set);
     }
+    if (from->updated) {
+        s->updates = from->updated;
+        s->borrows_updates = true;
+        return 0;
+    }
     rlt_skew *skew = calloc(1, sizeof *skew);
     int rc = skew ? rlt_skew_read(from->updates, skew, err) : rlt_nomem(err);
     if (rc)
@@ -275,9 +280,10 @@ void rlt_setup_free(rlt_setup *s)
     if (!s->borrows_topology)
         rlt_topology_free(s->topology);
     free(s->protocols);
-    if (s->updates)
+    if (s->updates && !s->borrows_updates) {
         rlt_skew_free(s->updates);
-    free(s->updates);
+        free(s->updates);
+    }
     *s = (rlt_setup){0};
 }
 

@@ -27,6 +27,7 @@ typedef struct rlt_settings {
     /* Loaded already, with links scaled, and borrowed; NULL: the names above say what to load. */
     rlt_topology *loaded;
     const rlt_placement *placed;
+    struct rlt_skew *updated;
 } rlt_settings;
 extern const rlt_option rlt_settings_options[]; /* offsets in rlt_settings */
 
@@ -56,9 +57,9 @@ typedef struct rlt_setup {
     rlt_aggregator_config aggregator; /* slots, memory, width and sharing of every switch that adds; 0: as
                                          needed, static */
     rlt_reacting fallback;            /* what runs where switches refuse; protocol NULL: none */
-    struct rlt_skew *updates;         /* recorded, of Libra's parameters; owned; NULL: none */
+    struct rlt_skew *updates;         /* recorded, of Libra's parameters; NULL: none */
     rlt_inputs inputs;                /* for the manifest */
-    bool borrows_topology, borrows_placement;
+    bool borrows_topology, borrows_placement, borrows_updates;
 } rlt_setup;
 
 /* The topology alone, its links scaled as the settings say; owned by the caller. */

@@ -88,7 +88,9 @@ static int prepare_coll(rlt_experiment *e, rlt_shared *shared, rlt_error *err)
     if (rlt_topology_in_networks(e->net->topology) & RLT_CAN_REDUCE)
         names[4] = NULL;
     rlt_option_key(e->parsed.groups, &e->texts, names, true, key);
-    rc = rlt_shared_primed(e->net, key[0], &known, err);
+    rc = rlt_shared_files_of(shared, &e->texts, &e->parsed, e->settings, e->net, &e->files, err);
+    if (!rc)
+        rc = rlt_shared_primed(e->net, key[0], &known, err);
     return rc || known ? rc : rlt_coll_prime(&e->parsed, e->settings, err);
 }
 
@@ -113,9 +115,14 @@ int rlt_experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err)
     return settle(e, rc, &why, err);
 }
 
-void rlt_experiment_reset(rlt_experiment *e, rlt_shared *shared)
+void rlt_experiment_reset(rlt_experiment *e)
 {
-    rlt_shared_leave(shared, e->net, e->work);
+    if (e->net)
+        e->net->kept.refs--;
+    if (e->work)
+        e->work->kept.refs--;
+    if (e->files)
+        e->files->kept.refs--;
     if (e->settings)
         rlt_parsed_free(&e->parsed);
     free(e->settings);
@@ -126,9 +133,9 @@ void rlt_experiment_reset(rlt_experiment *e, rlt_shared *shared)
     *e = (rlt_experiment){.texts = kept};
 }
 
-void rlt_experiment_free(rlt_experiment *e, rlt_shared *shared)
+void rlt_experiment_free(rlt_experiment *e)
 {
-    rlt_experiment_reset(e, shared);
+    rlt_experiment_reset(e);
     free(e->texts.items);
     *e = (rlt_experiment){0};
 }

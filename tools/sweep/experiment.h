@@ -20,8 +20,9 @@ typedef struct rlt_experiment {
     void *settings;
     rlt_parsed parsed;
     rlt_shared_net *net;
-    rlt_shared_work *work; /* NULL: it loads its own */
-    bool ready;            /* to be run; else the outcome is there already */
+    rlt_shared_work *work;   /* NULL: it loads its own */
+    rlt_shared_files *files; /* of coll; the same */
+    bool ready;              /* to be run; else the outcome is there already */
     rlt_outcome outcome;
 } rlt_experiment;
 
@@ -33,9 +34,9 @@ int rlt_experiment_prepare(rlt_experiment *e, rlt_shared *shared, rlt_error *err
 /* The same. RLT_ECANCELLED: stopped, no outcome. */
 int rlt_experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err) RLT_MUST_USE;
 /* Lets go of what was shared, on the preparing thread; the struct may be used again. */
-void rlt_experiment_reset(rlt_experiment *e, rlt_shared *shared);
+void rlt_experiment_reset(rlt_experiment *e);
 /* Also frees what is kept for the next one. */
-void rlt_experiment_free(rlt_experiment *e, rlt_shared *shared);
+void rlt_experiment_free(rlt_experiment *e);
 
 /* By command; internal. */
 int rlt__experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err) RLT_MUST_USE;

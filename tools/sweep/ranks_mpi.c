@@ -299,7 +299,7 @@ static int run_order(guest *g, const order *o, rlt_error *err)
         rc = rlt_experiment_run(e, NULL, err);
     if (!rc)
         rc = send_answer(e, err);
-    rlt_experiment_reset(e, &g->shared);
+    rlt_experiment_reset(e);
     return rc;
 }
 
@@ -331,7 +331,7 @@ int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err)
             pause_a_moment();
     }
     MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_BYE, MPI_COMM_WORLD);
-    rlt_experiment_free(&g.experiment, &g.shared);
+    rlt_experiment_free(&g.experiment);
     rlt_shared_free(&g.shared);
     return rc;
 }

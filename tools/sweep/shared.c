@@ -47,19 +47,6 @@ static void free_net(rlt_shared_net *net)
     free(net);
 }
 
-/* Drops the one that was not in use for longest, where more are kept than should be. */
-static void trim_nets(rlt_shared *s)
-{
-    uint32_t oldest = RLT_NONE;
-    for (uint32_t i = 0; i < s->n_nets; i++)
-        if (s->nets[i]->refs == 0 && (oldest == RLT_NONE || s->nets[i]->used < s->nets[oldest]->used))
-            oldest = i;
-    if (s->n_nets < KEPT_NETS || oldest == RLT_NONE)
-        return;
-    free_net(s->nets[oldest]);
-    s->nets[oldest] = s->nets[--s->n_nets];
-}
-
 /* Distances that aggregation trees ask for, so that no worker has to: igraph does. A network without a tree
  * for all says so where one is asked for. */
 static int prime_trees(const rlt_topology *t, rlt_error *err)
@@ -97,47 +84,34 @@ int rlt_shared_net_of(rlt_shared *s, const rlt_option_group *groups, const rlt_o
                       rlt_settings *sim, rlt_shared_net **out, rlt_error *err)
 {
     uint64_t key[2];
-    rlt_shared_net *net = NULL;
-    int rc = 0;
     rlt_option_key(groups, texts, of_net, false, key);
-    for (uint32_t i = 0; i < s->n_nets && !net; i++)
-        if (s->nets[i]->key[0] == key[0] && s->nets[i]->key[1] == key[1])
-            net = s->nets[i];
+    rlt_shared_net *net = (rlt_shared_net *)rlt_kept_find(&s->nets, key);
     if (!net) {
-        trim_nets(s);
-        rc = rlt_grow(&s->nets, &s->nets_capacity, sizeof *s->nets, (uint64_t)s->n_nets + 1, RLT_SHARED_MOST,
-                      "topologies", err);
-        if (rc || !(net = calloc(1, sizeof *net)))
-            return rc ? rc : rlt_nomem(err);
-        memcpy(net->key, key, sizeof key);
-        if ((rc = load_net(s, sim, net, err))) {
+        rlt_kept *old = s->nets.n >= KEPT_NETS ? rlt_kept_drop(&s->nets) : NULL;
+        if (old)
+            free_net((rlt_shared_net *)old);
+        if (!(net = calloc(1, sizeof *net)))
+            return rlt_nomem(err);
+        int rc = load_net(s, sim, net, err);
+        if (!rc)
+            rc = rlt_kept_add(&s->nets, &net->kept, key, "topologies", err);
+        if (rc) {
             free_net(net);
             return rc;
         }
-        s->nets[s->n_nets++] = net;
     }
-    net->refs++;
-    net->used = ++s->clock;
     sim->loaded = net->topology;
     sim->placed = net->placed ? &net->placement : NULL;
     *out = net;
     return 0;
 }
 
-void rlt_shared_leave(rlt_shared *s, rlt_shared_net *net, rlt_shared_work *work)
-{
-    (void)s;
-    if (net)
-        net->refs--;
-    if (work)
-        work->refs--;
-}
-
 void rlt_shared_free(rlt_shared *s)
 {
-    for (uint32_t i = 0; i < s->n_nets; i++)
-        free_net(s->nets[i]);
+    for (uint32_t i = 0; i < s->nets.n; i++)
+        free_net((rlt_shared_net *)s->nets.items[i]);
+    free(s->nets.items);
     rlt__shared_works_free(s);
-    free(s->nets);
+    rlt__shared_files_free(s);
     *s = (rlt_shared){0};
 }

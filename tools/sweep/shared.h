@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Inputs that points of a sweep share: topologies with their placements, and workloads. Each is loaded once,
+ * Inputs that points of a sweep share: topologies with their placements, workloads, and what collectives read
+ * from files. Each is loaded once,
  * on the thread that prepares, and never changed afterwards; a bounded number is kept beyond what is in use.
  * Only what loaded is kept: an error is that of the point that asked.
  */
@@ -8,34 +9,32 @@
 #define RLT_SWEEP_SHARED_H
 
 #include "sim/map.h"
+#include "tools/coll_single.h"
 #include "tools/run.h"
+#include "tools/sweep/kept.h"
 #include "tools/tree.h"
 
-enum { RLT_SHARED_MOST = 1 << 20 };
-
 typedef struct rlt_shared_net {
-    uint64_t key[2];
+    rlt_kept kept;
     rlt_topology *topology;
     rlt_placement placement;
     bool placed;
-    uint32_t refs;
-    uint64_t used;
     rlt_map *primed; /* workloads whose bounds the topology knows */
 } rlt_shared_net;
 
 typedef struct rlt_shared_work {
-    uint64_t key[2];
+    rlt_kept kept;
     rlt_run stem;
     rlt_placement pinned; /* by --map; its n is 0 without */
-    uint32_t refs;
-    uint64_t used;
 } rlt_shared_work;
 
+typedef struct rlt_shared_files {
+    rlt_kept kept;
+    rlt_coll_files files;
+} rlt_shared_files;
+
 typedef struct rlt_shared {
-    rlt_shared_net **nets;
-    rlt_shared_work **works;
-    uint32_t n_nets, nets_capacity, n_works, works_capacity;
-    uint64_t clock;
+    rlt_kept_all nets, works, files;
     /* Told of every input that was read; may be NULL. */
     int (*note)(void *ctx, const char *what, const char *path, uint64_t hash, rlt_error *err);
     void *ctx;
@@ -56,7 +55,10 @@ void rlt_shared_return(rlt_run *r);
 int rlt_shared_prime(rlt_shared_net *net, const rlt_shared_work *work, rlt_error *err) RLT_MUST_USE;
 /* Whether `key` was entered before; it is from now on. */
 int rlt_shared_primed(rlt_shared_net *net, uint64_t key, bool *known, rlt_error *err) RLT_MUST_USE;
-void rlt_shared_leave(rlt_shared *s, rlt_shared_net *net, rlt_shared_work *work);
+/* Those of a point of `coll`, entered in its settings. *out NULL: it reads none. */
+int rlt_shared_files_of(rlt_shared *s, const rlt_option_texts *texts, const rlt_parsed *parsed,
+                        void *settings, const rlt_shared_net *net, rlt_shared_files **out,
+                        rlt_error *err) RLT_MUST_USE;
 void rlt_shared_free(rlt_shared *s);
 
 /* Hash of the texts of those options that `names` (NULL-terminated) has, or of all others. */
@@ -65,5 +67,6 @@ void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *text
 
 /* Of rlt_shared_free; internal. */
 void rlt__shared_works_free(rlt_shared *s);
+void rlt__shared_files_free(rlt_shared *s);
 
 #endif

@@ -27,28 +27,21 @@ static void free_work(rlt_shared_work *work)
 
 void rlt__shared_works_free(rlt_shared *s)
 {
-    for (uint32_t i = 0; i < s->n_works; i++)
-        free_work(s->works[i]);
-    free(s->works);
+    for (uint32_t i = 0; i < s->works.n; i++)
+        free_work((rlt_shared_work *)s->works.items[i]);
+    free(s->works.items);
 }
 
-/* Drops those that were not in use for longest, where more are kept than should be: few large ones, or many.
- */
+/* Where more are kept than should be: few large ones, or many. */
 static void trim_works(rlt_shared *s)
 {
     uint64_t ops = 0;
-    for (uint32_t i = 0; i < s->n_works; i++)
-        ops += s->works[i]->stem.program->n_ops;
-    while (s->n_works >= KEPT_WORKS || ops > KEPT_OPS) {
-        uint32_t oldest = RLT_NONE;
-        for (uint32_t i = 0; i < s->n_works; i++)
-            if (s->works[i]->refs == 0 && (oldest == RLT_NONE || s->works[i]->used < s->works[oldest]->used))
-                oldest = i;
-        if (oldest == RLT_NONE)
-            return;
-        ops -= s->works[oldest]->stem.program->n_ops;
-        free_work(s->works[oldest]);
-        s->works[oldest] = s->works[--s->n_works];
+    rlt_kept *old;
+    for (uint32_t i = 0; i < s->works.n; i++)
+        ops += ((rlt_shared_work *)s->works.items[i])->stem.program->n_ops;
+    while ((s->works.n >= KEPT_WORKS || ops > KEPT_OPS) && (old = rlt_kept_drop(&s->works))) {
+        ops -= ((rlt_shared_work *)old)->stem.program->n_ops;
+        free_work((rlt_shared_work *)old);
     }
 }
 
@@ -104,7 +97,7 @@ static void key_of(const rlt_option_texts *texts, const rlt_parsed *parsed, cons
     add_shape(net, key);
     add_jobs(s, net, key);
     if (s->astra_system) /* its times are those of the links */
-        add(key, net->key, sizeof net->key);
+        add(key, net->kept.key, sizeof net->kept.key);
 }
 
 static int load_work(rlt_shared *s, rlt_shared_work *work, rlt_error *err)
@@ -130,32 +123,25 @@ int rlt_shared_work_of(rlt_shared *s, const rlt_option_texts *texts, const rlt_p
                        rlt_error *err)
 {
     uint64_t key[2];
-    rlt_shared_work *work = NULL;
-    int rc = 0;
     *out = NULL;
     if (!may_share(settings))
         return 0;
     key_of(texts, parsed, settings, net, key);
-    for (uint32_t i = 0; i < s->n_works && !work; i++)
-        if (s->works[i]->key[0] == key[0] && s->works[i]->key[1] == key[1])
-            work = s->works[i];
+    rlt_shared_work *work = (rlt_shared_work *)rlt_kept_find(&s->works, key);
     if (!work) {
         trim_works(s);
-        rc = rlt_grow(&s->works, &s->works_capacity, sizeof *s->works, (uint64_t)s->n_works + 1,
-                      RLT_SHARED_MOST, "workloads", err);
-        if (rc || !(work = calloc(1, sizeof *work)))
-            return rc ? rc : rlt_nomem(err);
-        memcpy(work->key, key, sizeof key);
+        if (!(work = calloc(1, sizeof *work)))
+            return rlt_nomem(err);
         work->stem.args = parsed;
         work->stem.settings = settings;
-        if ((rc = load_work(s, work, err))) {
+        int rc = load_work(s, work, err);
+        if (!rc)
+            rc = rlt_kept_add(&s->works, &work->kept, key, "workloads", err);
+        if (rc) {
             free_work(work);
             return rc;
         }
-        s->works[s->n_works++] = work;
     }
-    work->refs++;
-    work->used = ++s->clock;
     *out = work;
     return 0;
 }
@@ -213,7 +199,7 @@ int rlt_shared_prime(rlt_shared_net *net, const rlt_shared_work *work, rlt_error
     rlt_router *router = NULL;
     rlt_map seen = {0};
     bool known;
-    int rc = rlt_shared_primed(net, work->key[0], &known, err);
+    int rc = rlt_shared_primed(net, work->kept.key[0], &known, err);
     if (rc || known)
         return rc;
     if (place == &own)

@@ -110,7 +110,7 @@ int rlt__sweep_take(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     int rc = rlt_store_put(w->store, &row, err);
     if (!rc && row.same_as >= 0)
         rc = rlt_store_failed(w->store, e->point.id, &failed, err);
-    rlt_experiment_reset(e, &w->shared);
+    rlt_experiment_reset(e);
     w->first_flying = i + 1;
     w->n_flying++;
     w->done++;
@@ -139,7 +139,7 @@ static int run_stretch(rlt_sweep *w, uint64_t first, uint64_t end, rlt_error *er
         *err = w->why;
     }
     for (uint32_t i = 0; i < w->n_slots; i++)
-        rlt_experiment_reset(&w->slots[i].experiment, &w->shared);
+        rlt_experiment_reset(&w->slots[i].experiment);
     return rc;
 }
 
@@ -182,7 +182,7 @@ int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
 void rlt_sweep_free(rlt_sweep *w)
 {
     for (uint32_t i = 0; i < w->n_slots && w->slots; i++)
-        rlt_experiment_free(&w->slots[i].experiment, &w->shared);
+        rlt_experiment_free(&w->slots[i].experiment);
     free(w->slots);
     free(w->keys);
     w->slots = NULL;
