@@ -202,6 +202,16 @@ if command -v sqlite3 >/dev/null; then
     says "somebody reads a database that is done" 0 " 0 of them run now" "$tmp/range.json" --db "$tmp/range.db"
     wait $!
 fi
+# What all points would fail for is one error, and no database; what some fail for is told with the first of them.
+sed 's|traces/transformer-8|traces/transformer-9|' tools/sweep/examples/replay.json >"$tmp/wrong.json"
+says "a trace that is not there" 5 "traces/transformer-9: no such file" "$tmp/wrong.json" --db "$tmp/wrong.db"
+echo '{"command": "coll", "base": {"topology": "switch:4@50GB/s,1us", "collective": "all_gather", "algorithm": "ring", "counts": "no-such-file"},
+    "axes": [{"pointer": "/network", "values": ["flow", "alpha-beta"]}]}' >"$tmp/wrong.json"
+says "counts that are not there" 5 "no-such-file" "$tmp/wrong.json" --db "$tmp/wrong.db"
+sed 's|switch:4@50GB/s,1us|no-such-topology|; s|, "counts": "no-such-file"||' "$tmp/wrong.json" >"$tmp/wrong2.json"
+says "a topology that is not there" 5 "no-such-topology" "$tmp/wrong2.json" --db "$tmp/wrong.db"
+[ -e "$tmp/wrong.db" ] && verdict "nothing is begun" "a database is there" || verdict "nothing is begun" ""
+says "the first that failed" 1 "the first now: point " "$study" --db "$tmp/first.db" -j 2
 says "no database" 5 "cannot be opened" query "$tmp/none.db"
 says "not a database" 3 "is no database of a sweep" query "$study"
 says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sim/units.h"
 #include "tools/commands.h"
@@ -90,8 +91,9 @@ static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_err
     if (!rc && w->failed)
         rc = rlt_fail(
             err, RLT_ECHECK, s->db,
-            "%llu of %llu points failed; 'ringlet sweep query %s --where \"status <> 0\"' shows them",
-            (unsigned long long)w->failed, (unsigned long long)w->done, s->db);
+            "%llu of %llu points failed%s%s; 'ringlet sweep query %s --where \"status <> 0\"' shows them",
+            (unsigned long long)w->failed, (unsigned long long)w->done,
+            w->first_error[0] ? ", the first now: " : "", w->first_error, s->db);
     return rc;
 }
 
@@ -118,7 +120,8 @@ static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks
     if (!rc && s->shard && study->sample == RLT_SWEEP_ADAPTIVE)
         rc = rlt_fail(err, RLT_EUSAGE, "--shard",
                       "an adaptive sample is one: each round follows from all results");
-    if (rc || (rc = rlt_store_open(s->db, RLT_STORE_WRITE, &w.store, err)) ||
+    if (rc || (access(s->db, F_OK) && (rc = rlt_sweep_probe(&w, study, err))) ||
+        (rc = rlt_store_open(s->db, RLT_STORE_WRITE, &w.store, err)) ||
         (rc = rlt_store_begin(w.store, study, s->shard, err)))
         goto out;
     if (!s->quiet) {

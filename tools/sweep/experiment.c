@@ -94,6 +94,51 @@ static int prepare_coll(rlt_experiment *e, rlt_shared *shared, rlt_error *err)
     return rc || known ? rc : rlt_coll_prime(&e->parsed, e->settings, err);
 }
 
+/* Of files as such, whatever else the points change. */
+static bool is_of_files(int rc)
+{
+    return rc == RLT_EIO || rc == RLT_EMALFORMED || rc == RLT_ESCHEMA;
+}
+
+static int probe(rlt_experiment *e, rlt_shared *shared, rlt_error *err)
+{
+    const rlt_sweep_study *s = e->study;
+    rlt_error why = {0};
+    bool runs = s->command == &rlt_cmd_run;
+    if (fill(e, &why))
+        return 0;
+    rlt_settings *sim = sim_of(e);
+    int rc = sim->topology ? rlt_shared_net_of(shared, e->parsed.groups, &e->texts, sim, &e->net, &why) : 0;
+    if (rc && (!rlt_shared_net_varies(s) || is_fatal(rc)))
+        goto fail;
+    if (!e->net || (runs ? rlt_shared_work_varies(s) : rlt_shared_files_vary(s)))
+        return 0;
+    if (runs)
+        rc = rlt_shared_work_of(shared, &e->texts, &e->parsed, e->settings, e->net, &e->work, &why);
+    else
+        rc = rlt_shared_files_of(shared, &e->texts, &e->parsed, e->settings, e->net, &e->files, &why);
+    if (rc && (!rlt_shared_net_varies(s) || is_of_files(rc) || is_fatal(rc)))
+        goto fail;
+    return 0;
+fail:
+    rlt_fail(err, rc, why.where, "%s", why.what);
+    return rc;
+}
+
+int rlt_experiment_probe(const rlt_sweep_study *s, rlt_shared *shared, rlt_error *err)
+{
+    rlt_experiment e = {0};
+    uint64_t id = 0;
+    bool there = false;
+    int rc = 0;
+    while (!there && !rc && id < rlt_sweep_end(s))
+        rc = rlt_experiment_describe(&e, s, id++, &there, err);
+    if (!rc && there && e.ready)
+        rc = probe(&e, shared, err);
+    rlt_experiment_free(&e);
+    return rc;
+}
+
 int rlt_experiment_prepare(rlt_experiment *e, rlt_shared *shared, rlt_error *err)
 {
     rlt_error why = {0};

@@ -29,6 +29,9 @@ typedef struct rlt_experiment {
 /* False: there is no such point. A point whose options cannot be made has its outcome already. */
 int rlt_experiment_describe(rlt_experiment *e, const rlt_sweep_study *s, uint64_t id, bool *there,
                             rlt_error *err) RLT_MUST_USE;
+/* Loads what all points take from base as it stands, by what the first one needs: the error that each of them
+ * would end with. */
+int rlt_experiment_probe(const rlt_sweep_study *s, rlt_shared *shared, rlt_error *err) RLT_MUST_USE;
 /* What is wrong with a point becomes its outcome; RLT_ENOMEM and the like end the sweep. */
 int rlt_experiment_prepare(rlt_experiment *e, rlt_shared *shared, rlt_error *err) RLT_MUST_USE;
 /* The same. RLT_ECANCELLED: stopped, no outcome. */

@@ -36,6 +36,30 @@ void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *text
     }
 }
 
+static bool any_of(const rlt_sweep_study *s, const rlt_sweep_place *places, uint32_t n,
+                   const char *const *names, bool others)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (is_one_of(rlt_option_at(s->command->options, places[i].option, NULL)->name, names) != others)
+            return true;
+    return false;
+}
+
+bool rlt__option_varies(const rlt_sweep_study *s, const char *const *names, bool others)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        any = any || any_of(s, s->axes[i].places, s->axes[i].n_places, names, others);
+    for (uint32_t i = 0; i < s->n_named; i++)
+        any = any || any_of(s, s->named[i].places, s->named[i].n, names, others);
+    return any;
+}
+
+bool rlt_shared_net_varies(const rlt_sweep_study *s)
+{
+    return rlt__option_varies(s, of_net, false);
+}
+
 static void free_net(rlt_shared_net *net)
 {
     if (net->placed)

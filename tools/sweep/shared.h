@@ -12,6 +12,7 @@
 #include "tools/coll_single.h"
 #include "tools/run.h"
 #include "tools/sweep/kept.h"
+#include "tools/sweep/study.h"
 #include "tools/tree.h"
 
 typedef struct rlt_shared_net {
@@ -64,6 +65,12 @@ void rlt_shared_free(rlt_shared *s);
 /* Hash of the texts of those options that `names` (NULL-terminated) has, or of all others. */
 void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *texts, const char *const *names,
                     bool others, uint64_t key[2]);
+
+/* Whether points of the study differ in what a kind of input is made from. */
+bool rlt_shared_net_varies(const rlt_sweep_study *s);
+bool rlt_shared_work_varies(const rlt_sweep_study *s);
+bool rlt_shared_files_vary(const rlt_sweep_study *s);
+bool rlt__option_varies(const rlt_sweep_study *s, const char *const *names, bool others);
 
 /* Of rlt_shared_free; internal. */
 void rlt__shared_works_free(rlt_shared *s);

@@ -13,6 +13,11 @@ static const char *const of_files[] = {"plan",  "counts", "updates", "collective
                                        "group", "root",   "bytes",   NULL};
 static const char *const that_name[] = {"plan", "counts", "updates"};
 
+bool rlt_shared_files_vary(const rlt_sweep_study *s)
+{
+    return rlt__option_varies(s, of_files, false);
+}
+
 static void free_files(rlt_shared_files *f)
 {
     rlt_coll_files_free(&f->files);

@@ -18,6 +18,11 @@ static const char *const not_of_work[] = {
     "injection",  "link-event", "noise",         "seed",       "failures",
     "iterations", NULL};
 
+bool rlt_shared_work_varies(const rlt_sweep_study *s)
+{
+    return rlt__option_varies(s, not_of_work, true);
+}
+
 static void free_work(rlt_shared_work *work)
 {
     rlt_run_close(&work->stem);

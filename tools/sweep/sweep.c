@@ -19,9 +19,22 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static int keep_note(rlt_sweep *w, const char *what, const char *path, uint64_t hash, rlt_error *err)
+{
+    int rc = rlt_grow(&w->notes, &w->notes_capacity, sizeof *w->notes, (uint64_t)w->n_notes + 1, UINT16_MAX,
+                      "inputs", err);
+    if (rc)
+        return rc;
+    rlt_sweep_note *n = &w->notes[w->n_notes++];
+    *n = (rlt_sweep_note){strdup(what), strdup(path), hash};
+    return n->what && n->path ? 0 : rlt_nomem(err);
+}
+
 static int note_input(void *ctx, const char *what, const char *path, uint64_t hash, rlt_error *err)
 {
     rlt_sweep *w = ctx;
+    if (!w->store)
+        return keep_note(w, what, path, hash, err);
     w->fatal = rlt_store_input(w->store, what, path, hash, &w->why);
     return w->fatal ? rlt_fail(err, RLT_ECANCELLED, path, "has changed") : 0;
 }
@@ -107,6 +120,9 @@ int rlt__sweep_take(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
                          .same_as = w->slots[slot].same_as,
                          .outcome = &e->outcome};
     bool failed = e->outcome.status != 0;
+    if (failed && !w->first_error[0])
+        snprintf(w->first_error, sizeof w->first_error, "point %llu: %.170s", (unsigned long long)e->point.id,
+                 e->outcome.error);
     int rc = rlt_store_put(w->store, &row, err);
     if (!rc && row.same_as >= 0)
         rc = rlt_store_failed(w->store, e->point.id, &failed, err);
@@ -155,6 +171,21 @@ static int run_rounds(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
     return rc;
 }
 
+int rlt_sweep_probe(rlt_sweep *w, const rlt_sweep_study *study, rlt_error *err)
+{
+    w->shared.note = note_input;
+    w->shared.ctx = w;
+    return rlt_experiment_probe(study, &w->shared, err);
+}
+
+static int enter_notes(rlt_sweep *w, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < w->n_notes && !rc; i++)
+        rc = rlt_store_input(w->store, w->notes[i].what, w->notes[i].path, w->notes[i].hash, err);
+    return rc;
+}
+
 int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
 {
     uint64_t draws = study->draws * study->replicas;
@@ -164,7 +195,7 @@ int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
     w->shared.note = note_input;
     w->shared.ctx = w;
     w->began_s = now_s();
-    if ((rc = rlt_store_count(w->store, &w->done, &w->failed, &w->last, err)))
+    if ((rc = enter_notes(w, err)) || (rc = rlt_store_count(w->store, &w->done, &w->failed, &w->last, err)))
         return rc;
     w->total = study->points / w->shards;
     w->slots = calloc(w->n_slots, sizeof *w->slots);
@@ -183,6 +214,11 @@ void rlt_sweep_free(rlt_sweep *w)
 {
     for (uint32_t i = 0; i < w->n_slots && w->slots; i++)
         rlt_experiment_free(&w->slots[i].experiment);
+    for (uint32_t i = 0; i < w->n_notes; i++) {
+        free(w->notes[i].what);
+        free(w->notes[i].path);
+    }
+    free(w->notes);
     free(w->slots);
     free(w->keys);
     w->slots = NULL;

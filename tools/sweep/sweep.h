@@ -14,10 +14,18 @@ typedef struct rlt_sweep_slot {
     int64_t same_as; /* -1: it is run */
 } rlt_sweep_slot;
 
+/* Inputs that were read before there was a database to note them in; texts owned. */
+typedef struct rlt_sweep_note {
+    char *what, *path;
+    uint64_t hash;
+} rlt_sweep_note;
+
 typedef struct rlt_sweep {
     const rlt_sweep_study *study;
     rlt_store *store;
     rlt_shared shared;
+    rlt_sweep_note *notes;
+    uint32_t n_notes, notes_capacity;
     uint32_t shard, shards; /* points whose number is `shard` modulo `shards` */
     uint32_t jobs;          /* threads; of ranks: each has one */
     bool remote;            /* points are prepared where they are run */
@@ -30,10 +38,14 @@ typedef struct rlt_sweep {
     double began_s;
     rlt_progress progress;
     char label[96];
-    int fatal; /* that an input has changed, say */
+    char first_error[200]; /* of the points that failed now */
+    int fatal;             /* that an input has changed, say */
     rlt_error why;
 } rlt_sweep;
 
+/* Loads what all points take from base: the error that each of them would end with. Before there is a store.
+ */
+int rlt_sweep_probe(rlt_sweep *w, const rlt_sweep_study *study, rlt_error *err) RLT_MUST_USE;
 /* Runs what is missing. `study` grows where it is adaptive. RLT_ECANCELLED after Ctrl-C: what was done is
  * committed. */
 int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err) RLT_MUST_USE;
