@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Installs the Debian packages that ringlet builds with, where that is possible; else prints the one line that does it.
-# deps.sh check: only say what is missing. deps.sh page: also what opens pages in their tests.
+# deps.sh check: only say what is missing. deps.sh page: also what opens pages and draws graphs in their tests.
 set -u
 wanted="gcc:gcc pkg-config:pkg-config ar:binutils mpirun:openmpi-bin sqlite3:sqlite3"
 libraries="igraph:libigraph-dev libcjson:libcjson-dev libuv:libuv1-dev cmocka:libcmocka-dev zlib:zlib1g-dev expat:libexpat1-dev nlopt:libnlopt-dev sqlite3:libsqlite3-dev ompi-c:libopenmpi-dev"
-[ "${1:-}" = page ] && wanted="$wanted node:nodejs npm:npm chromium:chromium"
+[ "${1:-}" = page ] && wanted="$wanted node:nodejs npm:npm chromium:chromium dot:graphviz"
 missing=""
 for w in $wanted; do
     command -v "${w%%:*}" >/dev/null 2>&1 || missing="$missing ${w##*:}"
