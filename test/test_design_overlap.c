@@ -4,31 +4,16 @@
  * iteration of all accelerators as a program, replayed on the whole network without folding; against bytes
  * over bandwidth; and against the closed form, which nothing beats.
  */
+#include "test/drawing.h"
 #include "test/support.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "sim/random.h"
 #include "workload/design.h"
 #include "workload/replay.h"
 
 enum { CASES = 120, SEED = 20250311, CHUNKS = 4, MIB = 1 << 20 };
-
-typedef struct drawing {
-    uint32_t stream, next;
-} drawing;
-
-static double unit(drawing *d)
-{
-    return rlt_random_unit(SEED, d->stream, 0, d->next++);
-}
-
-static uint32_t below(drawing *d, uint32_t n)
-{
-    uint32_t x = (uint32_t)(unit(d) * n);
-    return x < n ? x : n - 1;
-}
 
 typedef struct made {
     rlt_design_net net;
@@ -178,7 +163,7 @@ static void draw_comm(drawing *d, bool adds, rlt_design_over over, rlt_design_co
 /* Sizes are powers of 2, and links' bandwidths whole numbers. */
 static bool draw(uint32_t number, made *m)
 {
-    drawing d = {.stream = number};
+    drawing d = {.seed = SEED, .stream = number};
     bool adds = false;
     *m = (made){.net = {.n = 1 + below(&d, 3)}, .loop = rlt_design_loop_default()};
     m->loop.overlap = true;

@@ -4,30 +4,15 @@
  * grid of every split of the total, and a walk from the best of that. None may be better than the one chosen,
  * and where none is found, the grid must have none.
  */
+#include "test/drawing.h"
 #include "test/support.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "sim/random.h"
 #include "tools/design/design.h"
 
 enum { CASES = 200, SEED = 20240917, STEPS = 20, WALK = 300 };
-
-typedef struct drawing {
-    uint32_t stream, next;
-} drawing;
-
-static double unit(drawing *d)
-{
-    return rlt_random_unit(SEED, d->stream, 0, d->next++);
-}
-
-static uint32_t below(drawing *d, uint32_t n)
-{
-    uint32_t x = (uint32_t)(unit(d) * n);
-    return x < n ? x : n - 1;
-}
 
 typedef struct drawn {
     rlt_design_net net;
@@ -112,7 +97,7 @@ static void draw_limits(drawing *d, drawn *x)
 
 static void draw(uint32_t number, drawn *x)
 {
-    drawing d = {.stream = number};
+    drawing d = {.seed = SEED, .stream = number};
     rlt_design_loop loop = rlt_design_loop_default();
     rlt_design_cost cost = {.prices = rlt_design_prices_at(below(&d, 3)),
                             .unit_Bps = 1e9,
@@ -181,7 +166,7 @@ static found search(const drawn *x, uint32_t number)
                 bw[j] *= x->total / STEPS;
             try(x, bw, &best);
         }
-    drawing d = {.stream = CASES + number};
+    drawing d = {.seed = SEED, .stream = CASES + number};
     for (uint32_t step = 0; step < WALK && best.met; step++) {
         double bw[RLT_MAX_DIMS], by = x->total / STEPS * unit(&d) * pow(0.97, step);
         uint32_t from = below(&d, n), to = below(&d, n);

@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "test/blocks.h"
 #include "test/support_replay.h"
 #include "workload/training_internal.h"
 
-enum { BLOCKS = 12, WEIGHTS = 1000, OUTPUT = 64 };
+enum { BLOCKS = 12, WEIGHTS = TEST_BLOCK_WEIGHTS, OUTPUT = TEST_BLOCK_OUTPUT };
 #define FAST "switch:%u@1000000GB/s,0ns"
 
 static const rlt_time unit = RLT_MS;
@@ -22,36 +23,12 @@ typedef struct fixture {
     rlt_error err;
 } fixture;
 
-/* One layer a block; 10^9 FLOPs forward at 10^12 FLOP/s. */
 static void open_fixture(fixture *f, uint32_t blocks)
 {
     memset(f, 0, sizeof *f);
     strcpy(f->model.name, "blocks");
-    f->model.tokens = 1;
-    for (uint32_t i = 0; i < blocks; i++) {
-        rlt_model_layer *l = rlt_model_add(&f->model, "block", RLT_WORK_MATMUL, &f->err);
-        assert_non_null(l);
-        l->sharded = l->movable = true;
-        l->block = i;
-        l->parameters = WEIGHTS;
-        l->forward_flop = 1e9;
-        l->backward_flop = 2e9;
-        l->output_elements = OUTPUT;
-    }
-    strcpy(f->accelerator.name, "test");
-    f->accelerator.memory_bytes = (uint64_t)1 << 40;
-    f->accelerator.memory_Bps = (uint64_t)1 << 60;
-    strcpy(f->accelerator.peaks[0].precision, "bf16");
-    f->accelerator.peaks[0].Flops = 1000000000000u;
-    f->accelerator.n_peaks = 1;
-    rlt_surface *s = &f->accelerator.surfaces[0];
-    strcpy(s->stack, "any");
-    strcpy(s->precision, "any");
-    for (int k = 0; k < RLT_WORK_KINDS; k++)
-        s->most[k] = 1;
-    s->memory = s->backward = 1;
-    f->accelerator.n_surfaces = 1;
-    f->accelerator.overlap_slowdown = 1;
+    test_blocks(&f->model, blocks);
+    f->accelerator = test_accelerator();
     f->t = rlt_training_default();
     f->t.model = &f->model;
     f->t.accelerator = &f->accelerator;

@@ -4,10 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "test/blocks.h"
 #include "test/support_replay.h"
 #include "workload/training.h"
 
-enum { BLOCKS = 12, WEIGHTS = 1000 };
+enum { BLOCKS = 12 };
 
 typedef struct fixture {
     rlt_model model;
@@ -20,25 +21,10 @@ typedef struct fixture {
 static void open_fixture(fixture *f, const char *const *settings)
 {
     memset(f, 0, sizeof *f);
-    for (uint32_t i = 0; i < BLOCKS; i++) {
-        rlt_model_layer *l = rlt_model_add(&f->model, "block", RLT_WORK_MATMUL, &f->err);
-        assert_non_null(l);
-        l->sharded = l->movable = true;
-        l->block = i;
-        l->parameters = WEIGHTS;
-        l->forward_flop = 1e9;
-        l->backward_flop = 2e9;
-        l->output_elements = l->tp_elements = l->cp_elements = 64;
-    }
-    f->model.tokens = 1;
-    f->accelerator = (rlt_accelerator){
-        .memory_bytes = (uint64_t)1 << 40,
-        .memory_Bps = (uint64_t)1 << 60,
-        .peaks = {{"bf16", 1000000000000u}},
-        .n_peaks = 1,
-        .surfaces =
-            {{.stack = "any", .precision = "any", .most = {1, 1, 1, 1, 1}, .memory = 1, .backward = 1}},
-        .n_surfaces = 1};
+    test_blocks(&f->model, BLOCKS);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        f->model.layers[i].tp_elements = f->model.layers[i].cp_elements = TEST_BLOCK_OUTPUT;
+    f->accelerator = test_accelerator();
     f->t = rlt_training_default();
     f->t.model = &f->model;
     f->t.accelerator = &f->accelerator;

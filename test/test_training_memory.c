@@ -8,10 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "test/blocks.h"
 #include "test/support_replay.h"
 #include "workload/training_memory_time.h"
 
-enum { BLOCKS = 12, WEIGHTS = 1000, SAVED = 5000, OUTPUT = 64, STATE = 16, ELEMENT = 2, MAX_ROWS = 16 };
+enum {
+    BLOCKS = 12,
+    WEIGHTS = TEST_BLOCK_WEIGHTS,
+    OUTPUT = TEST_BLOCK_OUTPUT,
+    SAVED = 5000,
+    STATE = 16,
+    ELEMENT = 2,
+    MAX_ROWS = 16
+};
 #define FAST "switch:%u@1000000GB/s,0ns"
 
 typedef struct fixture {
@@ -30,26 +39,10 @@ typedef struct fixture {
 static void open_fixture(fixture *f, const char *const *settings)
 {
     memset(f, 0, sizeof *f);
-    for (uint32_t i = 0; i < BLOCKS; i++) {
-        rlt_model_layer *l = rlt_model_add(&f->model, "block", RLT_WORK_MATMUL, &f->err);
-        assert_non_null(l);
-        l->sharded = l->movable = true;
-        l->block = i;
-        l->parameters = WEIGHTS;
-        l->forward_flop = 1e9;
-        l->backward_flop = 2e9;
-        l->output_elements = OUTPUT;
-        l->saved_whole = SAVED;
-    }
-    f->model.tokens = 1;
-    f->accelerator = (rlt_accelerator){
-        .memory_bytes = (uint64_t)1 << 40,
-        .memory_Bps = (uint64_t)1 << 60,
-        .peaks = {{"bf16", 1000000000000u}},
-        .n_peaks = 1,
-        .surfaces =
-            {{.stack = "any", .precision = "any", .most = {1, 1, 1, 1, 1}, .memory = 1, .backward = 1}},
-        .n_surfaces = 1};
+    test_blocks(&f->model, BLOCKS);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        f->model.layers[i].saved_whole = SAVED;
+    f->accelerator = test_accelerator();
     f->t = rlt_training_default();
     f->t.model = &f->model;
     f->t.accelerator = &f->accelerator;
