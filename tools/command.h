@@ -36,6 +36,7 @@ const rlt_command *rlt_command_at(uint32_t i);
 /* Help texts (tools/help.c, tools/generate.c). `name` is the whole name: "ringlet topo route". */
 void rlt_print_help(FILE *out, const char *name, const rlt_command *c);
 void rlt_print_overview(FILE *out);
+extern const char rlt_config_help[]; /* of the option that every command takes */
 void rlt_print_man(FILE *out);
 void rlt_print_completion(FILE *out);
 

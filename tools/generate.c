@@ -94,8 +94,10 @@ void rlt_print_man(FILE *out)
         snprintf(name, sizeof name, "ringlet %s", c->name);
         man_command(out, name, c);
     }
+    fputs(".SH OPTIONS OF ALL COMMANDS\n", out);
+    roff(out, rlt_config_help);
     fputs(
-        ".SH EXIT STATUS\n"
+        "\n.SH EXIT STATUS\n"
         "0 done, 1 a check failed, 2 usage, 3 bad input, 4 stalled (the message names who waits for whom),\n"
         "5 input/output error, 130 interrupted.\n"
         ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nNo bold headings on a terminal.\n",

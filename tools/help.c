@@ -5,6 +5,12 @@
 #include "tools/command.h"
 #include "tools/output.h"
 
+const char rlt_config_help[] =
+    "--config FILE takes options from a JSON file: {\"option\": value, ...}. An option given again replaces "
+    "what "
+    "was given before, the command line what a file says; of those that may be repeated all hold, but a "
+    "NAME=VALUE whose name was given already is refused, in lists too.";
+
 enum { WIDTH = 80, INDENT = 26 };
 
 void rlt_wrap(FILE *out, const char *text, int column, int indent)
@@ -107,12 +113,7 @@ void rlt_print_help(FILE *out, const char *name, const rlt_command *c)
     }
     if (c->run && c->options) {
         fputc('\n', out);
-        rlt_wrap(out,
-                 "--config FILE takes options from a JSON file: {\"option\": value, ...}. An option given "
-                 "again replaces what was given before, the command line what a file says; of those that may "
-                 "be repeated all hold, but a NAME=VALUE whose name was given already is refused, in lists "
-                 "too.",
-                 0, 0);
+        rlt_wrap(out, rlt_config_help, 0, 0);
     }
     fputc('\n', out);
     rlt_heading(out, "Example:");
