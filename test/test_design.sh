@@ -290,6 +290,106 @@ expect "parts of a ring are each alone, as told" "$(beside ring:8@10GB/s,1ns | c
 "$ringlet" design bandwidth -t ring:8@10GB/s,1ns -w "$tmp/beside.json@tp=2" --total 10GB/s --loop overlap >"$tmp/out" 2>"$tmp/err"
 expect "in the table, too" "$(grep -c 'meet at links in 3 layers; they contend in 0, in 3 (' "$tmp/out")" 1
 
+# ---- several budgets: a row each, which is what a run of that budget alone says
+column() { awk -F, -v name=$1 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR > 1 { print $c }' "$2"; }
+each="-t $(net 4D 9/9/9/9 GB/s) -w $tmp/175B@tp=16 -w $tmp/17B"
+# The numbers of a split: bandwidths, times, speed-up, cost, utilization.
+numbers='[.bandwidth, .time_ps, .simulated_ps, .speedup, .cost_dollars, .utilization] | flatten | map(tostring) | join(" ")'
+for how in "--objective perf" "--objective perf-per-cost --constraint b1>=20GB/s" "--no-simulation --unit GiB/s"; do
+    "$ringlet" design bandwidth $each $how --total 50GB/s,300GB/s,100GB/s:400GB/s:x4 -f json >"$tmp/several.json" 2>"$tmp/err"
+    design $each $how --total 50GB/s,300GB/s,100GB/s:400GB/s:x4 >"$tmp/several"
+    expect "budgets, in the order given: $how" "$(column total_Bps "$tmp/several" | tr '\n' ' ')" "50000000000 300000000000 100000000000 400000000000 "
+    i=0 wrong=""
+    for total in 50 300 100 400; do
+        "$ringlet" design bandwidth $each $how --total ${total}GB/s -f json >"$tmp/out" 2>"$tmp/err"
+        # All members but the manifest.
+        jq -cS 'del(.schema_version, .manifest)' "$tmp/out" >"$tmp/alone"
+        jq -cS ".budgets[$i] | del(.total_Bps, .per_cost_over_first)" "$tmp/several.json" | cmp -s - "$tmp/alone" || wrong="$wrong JSON of $total"
+        design $each $how --total ${total}GB/s >"$tmp/out"
+        for name in bandwidths time_ps simulated_ps simulated_over_model speedup cost_dollars utilization; do
+            got=$(column $name "$tmp/several" | sed -n $((i + 1))p)
+            [ "$got" = "$(cell chosen $name <"$tmp/out")" ] || wrong="$wrong $name of $total"
+        done
+        i=$((i + 1))
+    done
+    verdict "each is as if alone: $how" "$wrong"
+    expect "speed per dollar over the first: $how" "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { x = 1 / ($at["time_ps"] * $at["cost_dollars"]); if (NR == 2) first = x; d = x / first / $at["per_cost_over_first"] - 1; if (d > 2e-6 || d < -2e-6) n++ }
+        END { print n + 0, NR }' "$tmp/several")" "0 5"
+done
+"$ringlet" design bandwidth $each --total 50GB/s -f json >"$tmp/out" 2>"$tmp/err"
+"$ringlet" design bandwidth $each --total 50GB/s:50GB/s -f json 2>"$tmp/err" | grep -v '"total":' >"$tmp/one"
+expect "a range of one budget is that budget" "$(grep -v '"total":' "$tmp/out" | cmp - "$tmp/one" 2>&1)" ""
+
+design $each --total 1GB/s:1TB/s:+1GB/s --no-simulation >"$tmp/out"
+expect "a thousand budgets" "$(column time_ps "$tmp/out" | awk 'NR > 1 && $1 > was * (1 + 1e-7) { n++ } { was = $1 } END { print n + 0, NR }')" "0 1000"
+
+# Published splits of least time scale with the total (SC22: 100 to 1000 GB/s).
+while read -r shape work split; do
+    design -t "$(net $shape 1/1/1/1 GB/s)" -w "$tmp/$work@tp=$(tp $work)" --total 100GB/s:1000GB/s:+100GB/s --loop recompute \
+        --forward-compute 1 --cost sc22 --no-simulation >"$tmp/out"
+    expect "SC22 $shape $work: a row for each of ten budgets" "$(column bandwidths "$tmp/out" | wc -l | tr -d ' ')" 10
+    wrong=$(awk -F, -v want=$split 'NR > 1 { n = split(want, w, "/"); if (split($2, b, "/") != n) print "row " NR
+        for (i = 1; i <= n; i++) { d = b[i] / ($1 / 1e11) - w[i]; if (d > 0.1 || d < -0.1) print $1 ": " $2 } }' "$tmp/out")
+    verdict "SC22 $shape $work: the published split at ten budgets" "$wrong"
+done <<END
+2D 17B 87.58/12.42
+2D 175B 81.92/18.08
+2D 1T 87.18/12.82
+4D 17B 50.03/43.77/5.49/0.71
+4D 175B 43.96/38.47/15.62/1.95
+4D 1T 44.28/38.74/4.85/12.14
+END
+# LIBRA'24: speed-ups over an equal split at several totals.
+while read -r work totals speedups; do
+    [ -r "$tmp/$work" ] || { number=$((number + 1)); echo "ok $number - LIBRA $work at several totals # SKIP ../shared is missing"; continue; }
+    design -t "$(net L4 1/1/1/1 GB/s)" -w "$tmp/$work@tp=$(tp $work)" --total $totals --tie-break 1e-5 --no-simulation >"$tmp/out"
+    near "LIBRA L4 $work at $totals: speed-ups" "$(column speedup "$tmp/out" | paste -sd/ -)" $speedups 1e-4
+done <<END
+175B 100GB/s,500GB/s,1000GB/s 1.3010/1.0729/1.0374
+1T 100GB/s:500GB/s:x5 1.6893/1.2422
+ResNet 100GB/s,500GB/s:1000GB/s:+500GB/s 1.9647/1.3141/1.1704
+END
+
+# Budgets that meet no limits are told in their rows; the others stay as they are.
+for format in table csv json; do
+    "$ringlet" design bandwidth $each --total 50GB/s,100GB/s,70GB/s --constraint 'b1 >= 60GB/s' --constraint 'b2 >= 20GB/s' -f $format \
+        --plot "$tmp/part.svg" -o "$tmp/left" >"$tmp/out" 2>"$tmp/err"
+    expect "some budgets meet no limits: $format" "$?-$(cat "$tmp/err")" "1-ringlet: 2 of 3 budgets have no split that meets the limits"
+    cp "$tmp/left" "$tmp/rows.$format"
+done
+expect "their rows say which limits conflict" "$(grep -c 'no split meets all of: total = 50 GB/s, b1 >= 60GB/s' "$tmp/rows.table") $(grep -c \
+    '^70000000000,,,,,,,,,"no split meets all of: total = 70 GB/s, b1 >= 60GB/s, b2 >= 20GB/s"$' "$tmp/rows.csv") $(jq -r '.budgets[2].conflict' "$tmp/rows.json")" \
+    "1 1 no split meets all of: total = 70 GB/s, b1 >= 60GB/s, b2 >= 20GB/s"
+design $each --total 100GB/s --constraint 'b1 >= 60GB/s' --constraint 'b2 >= 20GB/s' >"$tmp/out"
+expect "the others are shown" "$(sed -n 3p "$tmp/rows.csv" | cut -d, -f2,3,8)" "$(cell chosen bandwidths <"$tmp/out"),$(cell chosen time_ps <"$tmp/out"),1.000000"
+expect "and drawn" "$(grep -c '<title>' "$tmp/part.svg")" 9
+rm -f "$tmp/left"
+"$ringlet" design bandwidth $each --total 5GB/s,6GB/s --constraint 'b1 >= 60GB/s' --plot "$tmp/p.svg" >"$tmp/out" 2>"$tmp/err"
+expect "where none does there is no plot" "$?-$(ls "$tmp/p.svg" 2>/dev/null)-$(grep -c '^ringlet: 2 of 2 budgets have no split that meets the limits: nothing to draw$' "$tmp/err")" 1--1
+
+# The plot: points where the table has them.
+at_points() { # panel, line
+    awk -v panel=$1 -v line="$2" -f test/svg_points.awk "$tmp/plot.svg"
+}
+design $each --total 1TB/s,30GB/s:960GB/s:x2 --plot "$tmp/plot.svg" >"$tmp/out"
+expect "three panels" "$(grep -c 'font-weight' "$tmp/plot.svg")" 3
+# bandwidths are columns 2 to 5, then time_ps 6, simulated_ps 7, sim/model 8, speed-up 9, dollars 10; the least budget first
+drawn() { # panel, line, the row's value
+    sed 's/\//,/g' "$tmp/out" | awk -F, "NR > 1 { printf \"%.9e %.9e\\n\", \$1, $3 }" | sort -g >"$tmp/want"
+    at_points $1 "$2" | paste -d' ' - "$tmp/want" | awk 'function off(a, b) { a = a / b - 1; return a > 0.01 || a < -0.01 }
+        { n++; if (NF != 4 || off($1, $3) || off($2, $4)) bad = bad " " $0 } END { print n bad }'
+}
+expect "drawn: time" "$(drawn 1 'best split' '$7 * 1e-12')" 7
+expect "drawn: closed form" "$(drawn 1 'best split, closed form' '$6 * 1e-12')" 7
+expect "drawn: b1" "$(drawn 2 'b1: ring:2' '$2')" 7
+expect "drawn: b4" "$(drawn 2 'b4: switch:8' '$5')" 7
+expect "drawn: cost" "$(drawn 3 'best split' '$10')" 7
+design $each --total 30GB/s,60GB/s --no-simulation --plot "$tmp/plot.svg" >"$tmp/out"
+expect "without simulations the closed form is drawn" "$(grep -c 'time, closed form' "$tmp/plot.svg") $(grep -c 'best split, closed form' "$tmp/plot.svg") $(drawn 1 'best split' '$6 * 1e-12')" "1 0 2"
+"$ringlet" design bandwidth $each --total 30GB/s,60GB/s --plot "$tmp/p.svg" -o /nosuch/left >"$tmp/out" 2>"$tmp/err"
+expect "no plot without its table" "$? $(ls "$tmp/p.svg" 2>/dev/null)" "5 "
+
 # ---- what is refused: status, text on standard error, then the arguments; nothing is left behind
 refused() {
     status=$1 text=$2
@@ -309,6 +409,20 @@ refused 1 "no split meets all of: total = 500 GB/s, b1>=300GB/s, b2>=300GB/s" $t
 refused 1 "no split meets all of: total = 500 GB/s, cost<=100" $two --total 500GB/s --constraint 'b1>=b2' --constraint 'cost<=100'
 refused 1 "no split meets all of: b1<=0, b1 > 0" $two --total 500GB/s --constraint 'b1<=0'
 refused 2 "nothing bounds b2 from above" $two --constraint 'b1<=1GB/s'
+refused 2 "--total: expected RATE, got nothing" $two --total ''
+refused 2 "--total: expected a rate with a unit" $two --total 100GB/s,
+refused 2 "--total: expected a rate with a unit" $two --total 100GB/s,5
+refused 2 "--total: 10GB/s is below 20GB/s" $two --total 20GB/s:10GB/s
+refused 2 "--total: the range from 10GB/s to 20GB/s never ends" $two --total 10GB/s:20GB/s:+0GB/s
+refused 2 "--total: the range from 10GB/s to 20GB/s never ends" $two --total 10GB/s:20GB/s:x1
+refused 2 "--total: expected a step such as x2 or +50GB/s, got '5'" $two --total 10GB/s:20GB/s:5
+refused 2 "--total: every budget must be above zero" $two --total 0GB/s,1GB/s
+refused 2 "--total: too many rates: 1001, where the limit is 1000" $two --total 1GB/s:9PB/s:+1B/s
+refused 2 "--plot: needs several budgets, such as --total 100GB/s:1TB/s:+100GB/s" $two --total 1GB/s --plot "$tmp/left"
+refused 2 "--plot: needs several budgets" $two --constraint 'total<=1GB/s' --plot "$tmp/left"
+refused 5 "/nosuch/p.svg: cannot create" $two --total 1GB/s,2GB/s --plot /nosuch/p.svg
+refused 5 "/nosuch/p.svg: cannot create" $two --total 1GB/s,2GB/s --no-simulation --plot /nosuch/p.svg
+refused 2 "--total: expected a rate with a unit" dimensions -n 16 -w "$tmp/17B" --total 1GB/s,2GB/s
 refused 2 "5 needs a unit" $two --constraint 'b1<=5'
 refused 2 "expected b1 to b2, a level, total" $two --constraint 'b3<=5GB/s'
 refused 2 "compares dollars with bandwidths" $two --constraint 'cost<=b1'

@@ -11,6 +11,9 @@
 
 /* "1KiB,4MiB", "1KiB:1GiB:x2", "0:1MiB:+64KiB", and mixtures. *sizes is malloc'ed. RLT_EUSAGE. */
 int rlt_parse_sizes(const char *text, uint64_t **sizes, uint32_t *n, rlt_error *err) RLT_MUST_USE;
+/* "100GB/s,200GB/s", "100GB/s:1TB/s:+100GB/s", likewise; `most` at most. Messages call them `option`. */
+int rlt_parse_rates(const char *text, const char *option, uint32_t most, uint64_t **rates, uint32_t *n,
+                    rlt_error *err) RLT_MUST_USE;
 /* "0-3,8,12-15" into ranks; *ranks is malloc'ed. RLT_EUSAGE. */
 int rlt_parse_ranks(const char *text, uint32_t **ranks, uint32_t *n, rlt_error *err) RLT_MUST_USE;
 /* rows * n numbers of bytes separated by blanks; *counts is malloc'ed. Errors name line and column. */

@@ -12,24 +12,32 @@
 enum { MAX_SIZES = 1 << 16, MAX_COUNTS_BYTES = 1 << 30 };
 #define MAX_COUNT ((uint64_t)1 << 48)
 
-typedef struct sizes {
+/* What a list is of. */
+typedef struct amounts {
+    const char *option, *noun, *step; /* step: an example */
+    uint32_t most;
+    int (*parse)(const char *text, uint64_t *value, const char *where, rlt_error *err);
     uint64_t *items;
     uint32_t n, capacity;
-} sizes;
+} amounts;
 
-static int add_size(sizes *s, uint64_t bytes, rlt_error *err)
+static int add_amount(amounts *s, uint64_t value, rlt_error *err)
 {
-    int rc = rlt_grow(&s->items, &s->capacity, sizeof *s->items, (uint64_t)s->n + 1, MAX_SIZES, "sizes", err);
-    if (!rc)
-        s->items[s->n++] = bytes;
+    char noun[32];
+    snprintf(noun, sizeof noun, "%ss", s->noun);
+    int rc = rlt_grow(&s->items, &s->capacity, sizeof *s->items, (uint64_t)s->n + 1, s->most, noun, err);
+    if (rc)
+        rlt_error_prefix(err, s->option);
+    else
+        s->items[s->n++] = value;
     return rc;
 }
 
-static int add_range(sizes *s, uint64_t low, uint64_t high, uint64_t factor, uint64_t step, rlt_error *err)
+static int add_range(amounts *s, uint64_t low, uint64_t high, uint64_t factor, uint64_t step, rlt_error *err)
 {
     int rc = 0;
     for (uint64_t b = low; b <= high && !rc;) {
-        rc = add_size(s, b, err);
+        rc = add_amount(s, b, err);
         if (factor ? b > UINT64_MAX / factor : b > UINT64_MAX - step)
             break;
         b = factor ? b * factor : b + step;
@@ -37,8 +45,8 @@ static int add_range(sizes *s, uint64_t low, uint64_t high, uint64_t factor, uin
     return rc;
 }
 
-/* LOW:HIGH[:xN|:+STEP] or one size. */
-static int read_item(sizes *s, char *text, rlt_error *err)
+/* LOW:HIGH[:xN|:+STEP] or one amount. */
+static int read_item(amounts *s, char *text, rlt_error *err)
 {
     uint64_t low, high, factor = 2, step = 0;
     char *second = strchr(text, ':'), *third = second ? strchr(second + 1, ':') : NULL;
@@ -47,54 +55,66 @@ static int read_item(sizes *s, char *text, rlt_error *err)
         *second++ = '\0';
     if (third)
         *third++ = '\0';
-    if ((rc = rlt_parse_size(text, &low, "--bytes", err)))
+    if ((rc = s->parse(text, &low, s->option, err)))
         return rc;
     if (!second)
-        return add_size(s, low, err);
-    if ((rc = rlt_parse_size(second, &high, "--bytes", err)))
+        return add_amount(s, low, err);
+    if ((rc = s->parse(second, &high, s->option, err)))
         return rc;
     if (high < low)
-        return rlt_fail(err, RLT_EUSAGE, "--bytes", "%s is below %s", second, text);
+        return rlt_fail(err, RLT_EUSAGE, s->option, "%s is below %s", second, text);
     if (third && *third == '+') {
         factor = 0;
-        if ((rc = rlt_parse_size(third + 1, &step, "--bytes", err)))
+        if ((rc = s->parse(third + 1, &step, s->option, err)))
             return rc;
     } else if (third) {
         rlt_error ignored = {0};
         if (*third != 'x' || rlt_parse_count(third + 1, &factor, NULL, &ignored))
-            return rlt_fail(err, RLT_EUSAGE, "--bytes", "expected a step such as x2 or +64KiB, got '%s'",
+            return rlt_fail(err, RLT_EUSAGE, s->option, "expected a step such as x2 or %s, got '%s'", s->step,
                             third);
     }
     if (factor ? factor < 2 || low == 0 : step == 0)
-        return rlt_fail(err, RLT_EUSAGE, "--bytes", "the range from %s to %s never ends", text, second);
+        return rlt_fail(err, RLT_EUSAGE, s->option, "the range from %s to %s never ends", text, second);
     return add_range(s, low, high, factor, step, err);
 }
 
-int rlt_parse_sizes(const char *text, uint64_t **out, uint32_t *n, rlt_error *err)
+static int read_list(amounts *s, const char *text, uint64_t **out, uint32_t *n, rlt_error *err)
 {
-    sizes s = {0};
     const char *cursor = text, *item;
     size_t length;
     int rc = 0;
     while (!rc && (item = rlt_next_item(&cursor, ',', &length))) {
         char part[160];
         if (length >= sizeof part)
-            rc = rlt_fail(err, RLT_EUSAGE, "--bytes", "'%.40s...' is no size", item);
+            rc = rlt_fail(err, RLT_EUSAGE, s->option, "'%.40s...' is no %s", item, s->noun);
         else {
             memcpy(part, item, length);
             part[length] = '\0';
-            rc = read_item(&s, part, err);
+            rc = read_item(s, part, err);
         }
     }
     if (rc) {
-        free(s.items);
+        free(s->items);
         if (rc != RLT_ENOMEM)
             rc = RLT_EUSAGE;
         return rc;
     }
-    *out = s.items;
-    *n = s.n;
+    *out = s->items;
+    *n = s->n;
     return 0;
+}
+
+int rlt_parse_sizes(const char *text, uint64_t **out, uint32_t *n, rlt_error *err)
+{
+    amounts s = {"--bytes", "size", "+64KiB", MAX_SIZES, rlt_parse_size, NULL, 0, 0};
+    return read_list(&s, text, out, n, err);
+}
+
+int rlt_parse_rates(const char *text, const char *option, uint32_t most, uint64_t **out, uint32_t *n,
+                    rlt_error *err)
+{
+    amounts s = {option, "rate", "+50GB/s", most, rlt_parse_rate, NULL, 0, 0};
+    return read_list(&s, text, out, n, err);
 }
 
 static int read_rank(const char *item, size_t length, uint64_t *low, uint64_t *high, rlt_error *err)

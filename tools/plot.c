@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tools/file.h"
 
@@ -269,9 +271,10 @@ static uint32_t look(const rlt_plot_line *l, uint32_t place)
 
 static void line_style(FILE *out, const rlt_plot_line *l, uint32_t i)
 {
-    const char *dash = l->reference ? "4 4" : dashes[i / COLOURS % (sizeof dashes / sizeof *dashes)];
-    fprintf(out, "stroke=\"%s\" stroke-width=\"%s\"%s%s%s", l->reference ? "#777777" : colours[i % COLOURS],
-            l->reference ? "1.6" : "1.8", *dash ? " stroke-dasharray=\"" : "", dash, *dash ? "\"" : "");
+    bool bound = l->reference && !l->look;
+    const char *dash = bound ? "4 4" : dashes[i / COLOURS % (sizeof dashes / sizeof *dashes)];
+    fprintf(out, "stroke=\"%s\" stroke-width=\"%s\"%s%s%s", bound ? "#777777" : colours[i % COLOURS],
+            bound ? "1.6" : "1.8", *dash ? " stroke-dasharray=\"" : "", dash, *dash ? "\"" : "");
 }
 
 /* Of many points markers stand at some, evenly, from another one on in each line. */
@@ -421,4 +424,11 @@ int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_pa
     }
     fputs("</svg>\n", file.stream);
     return rlt_file_close(&file, err);
+}
+
+void rlt_plot_keep(const char *path, int rc)
+{
+    struct stat st;
+    if (rc && path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        unlink(path);
 }

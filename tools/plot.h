@@ -25,7 +25,7 @@ typedef struct rlt_plot_line {
     const char *name;
     const double *x, *y;
     uint32_t n;
-    bool reference; /* grey, dashed, without markers: a bound */
+    bool reference; /* without markers: a bound, grey and dashed; with a look, in its colour and dashes */
     uint32_t look;  /* number of its colour, marker and dashes, from 1; 0: by its place in the panel */
 } rlt_plot_line;
 
@@ -53,5 +53,7 @@ int rlt_plot_write(const char *path, const char *title, const rlt_plot_panel *pa
                    uint32_t columns, rlt_error *err) RLT_MUST_USE;
 int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
                           uint32_t columns, const rlt_plot_scales *scales, rlt_error *err) RLT_MUST_USE;
+/* For a plot that is written before its report: removes it where the report failed. */
+void rlt_plot_keep(const char *path, int rc);
 
 #endif

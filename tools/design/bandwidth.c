@@ -2,15 +2,18 @@
 /* ringlet design bandwidth: the best split of bandwidth over the dimensions of one network. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "tools/design/design.h"
+#include "tools/coll.h"
+#include "tools/design/bandwidth.h"
 #include "tools/file.h"
 #include "tools/message.h"
+#include "tools/progress.h"
 
 typedef struct bandwidth_settings {
     rlt_design_settings design; /* first */
-    const char *topology;
+    const char *topology, *plot;
 } bandwidth_settings;
 
 static const rlt_option own_options[] = {
@@ -18,25 +21,21 @@ static const rlt_option own_options[] = {
      "A product of ring, fully-connected and switch; the bandwidths that it states are judged too.",
      .offset = offsetof(bandwidth_settings, topology), .required = true},
     {0}};
+static const rlt_option plot_options[] = {
+    {"plot", 0, RLT_OPT_TEXT, "FILE",
+     "With several budgets: also draw time, split and cost over the budget, as SVG.",
+     .offset = offsetof(bandwidth_settings, plot), .unrecorded = true},
+    {0}};
 static const rlt_option_group options[] = {{"Network", own_options, 0},
                                            {"Workload", rlt_design_work_options, 0},
                                            {"Goal", rlt_design_goal_options, 0},
                                            {"Cost", rlt_design_cost_options, 0},
                                            {"Simulation", rlt_design_sim_options, 0},
                                            {"Report", rlt_design_report_options, 0},
+                                           {"Plot", plot_options, 0},
                                            {0}};
 
-enum { GIVEN, EQUAL, CHOSEN, SPLITS };
-
-typedef struct job {
-    const rlt_parsed *args;
-    rlt_design_setup u;
-    rlt_candidate c;
-    rlt_judged judged[SPLITS];
-    rlt_split best;
-    double closed_s; /* time by the closed form, where it holds */
-    bool closed;
-} job;
+typedef rlt_bandwidth_job job;
 
 static const rlt_column columns[] = {
     {"split", "split", NULL, RLT_COL_TEXT, 0, 0},
@@ -56,7 +55,7 @@ enum { N_COLUMNS = sizeof columns / sizeof *columns };
 static void put_row(const job *j, rlt_table *t, const rlt_judged *x, uint32_t work)
 {
     char bw[200], used[200];
-    const rlt_judged *equal = &j->judged[EQUAL];
+    const rlt_judged *equal = &j->budgets->judged[RLT_SPLIT_EQUAL];
     bool all = work == RLT_NONE, csv = t->format == RLT_FORMAT_CSV;
     double s = all ? x->time_s : x->each_s[work], was = all ? equal->time_s : equal->each_s[work],
            sim = !x->simulated ? 0
@@ -67,14 +66,14 @@ static void put_row(const job *j, rlt_table *t, const rlt_judged *x, uint32_t wo
     rlt_value v[N_COLUMNS] = {
         rlt_text(x->name),
         rlt_text(all ? j->u.n_works > 1 ? "all" : j->u.works[0].name : j->u.works[work].name),
-        rlt_text(rlt_design_join(bw, sizeof bw, x->bw, j->c.net.n, j->u.cost.unit_Bps, csv ? 6 : 3)),
+        rlt_text(rlt_design_join(bw, sizeof bw, x->bw, j->net.n, j->u.cost.unit_Bps, csv ? 6 : 3)),
         rlt_real(s / unit),
         sim > 0 ? rlt_real(sim / unit) : rlt_absent(),
         sim > 0 ? rlt_real(sim / s) : rlt_absent(),
         rlt_real(speedup),
         rlt_real(x->cost),
         rlt_real(speedup * equal->cost / x->cost),
-        sim > 0 ? rlt_text(rlt_design_join(used, sizeof used, u, j->c.net.n, csv ? 1 : 0.01, csv ? 6 : 1))
+        sim > 0 ? rlt_text(rlt_design_join(used, sizeof used, u, j->net.n, csv ? 1 : 0.01, csv ? 6 : 1))
                 : rlt_absent(),
     };
     rlt_table_row(t, v);
@@ -84,10 +83,10 @@ static int write_rows(const job *j, rlt_format format, FILE *out, rlt_error *err
 {
     rlt_table t = {0};
     rlt_table_begin(&t, format, columns, N_COLUMNS, out, NULL);
-    for (uint32_t i = 0; i < SPLITS; i++) {
-        put_row(j, &t, &j->judged[i], RLT_NONE);
+    for (uint32_t i = 0; i < RLT_SPLITS; i++) {
+        put_row(j, &t, &j->budgets->judged[i], RLT_NONE);
         for (uint32_t w = 0; w < j->u.n_works && j->u.n_works > 1; w++)
-            put_row(j, &t, &j->judged[i], w);
+            put_row(j, &t, &j->budgets->judged[i], w);
     }
     return rlt_table_end(&t, err);
 }
@@ -95,10 +94,11 @@ static int write_rows(const job *j, rlt_format format, FILE *out, rlt_error *err
 /* Of the chosen split: layers whose collectives meet at links. */
 static void put_meeting(const job *j, FILE *out)
 {
+    const rlt_judged *chosen = &j->budgets->judged[RLT_SPLIT_CHOSEN];
     uint32_t contend = 0, composed = 0;
     for (uint32_t i = 0; i < j->u.n_works; i++) {
-        contend += j->judged[CHOSEN].run[i].contending;
-        composed += j->judged[CHOSEN].run[i].composed;
+        contend += chosen->run[i].contending;
+        composed += chosen->run[i].composed;
     }
     if (contend + composed)
         fprintf(out,
@@ -107,31 +107,37 @@ static void put_meeting(const job *j, FILE *out)
                 contend + composed, rlt_s(contend + composed), contend, composed);
 }
 
+const char *rlt__bandwidth_goal(const job *j)
+{
+    static const char *const goals[] = {"least time", "least time x cost", "least cost in time"};
+    return goals[j->u.goal];
+}
+
 static int write_text(const job *j, rlt_format format, rlt_error *err)
 {
     rlt_file f = {0};
     char shape[200];
-    static const char *const goals[] = {"least time", "least time x cost", "least cost in time"};
     const rlt_design_setup *u = &j->u;
     int rc = rlt_file_open(&f, u->s->output, err);
     if (rc)
         return rc;
     if (format == RLT_FORMAT_TABLE)
         rlt_heading(f.stream, "%s, %llu accelerators: %s",
-                    rlt_design_shape_text(&j->c.net, shape, sizeof shape),
-                    (unsigned long long)rlt_design_size(&j->c.net), goals[u->goal]);
+                    rlt_design_shape_text(&j->net, shape, sizeof shape),
+                    (unsigned long long)rlt_design_size(&j->net), rlt__bandwidth_goal(j));
     rc = write_rows(j, format, f.stream, err);
     if (format == RLT_FORMAT_TABLE) {
         fprintf(f.stream,
                 "# bandwidths in %s, innermost dimension first; speed-up and speed/$ against equal\n",
                 u->s->unit);
         fprintf(f.stream, "# prices: %s (%s)\n", u->prices.name, u->prices.source);
-        fprintf(f.stream, "# objective %.10g%s\n", j->best.objective,
+        fprintf(f.stream, "# objective %.10g%s\n", j->budgets->best.objective,
                 u->goal == RLT_LEAST_TIME   ? " s"
                 : u->goal == RLT_LEAST_COST ? " $"
                                             : " s x $");
-        if (j->closed)
-            fprintf(f.stream, "# the closed form for these collectives gives %.10g s\n", j->closed_s);
+        if (j->budgets->closed)
+            fprintf(f.stream, "# the closed form for these collectives gives %.10g s\n",
+                    j->budgets->closed_s);
         put_meeting(j, f.stream);
     }
     if (rc) {
@@ -158,18 +164,18 @@ static void put_times(rlt_jw *w, double s, bool simulated, double sim_s)
         rlt_jw_null(w, "simulated_ps");
 }
 
-static void put_split(const job *j, rlt_jw *w, const rlt_judged *x)
+static void put_split(const job *j, const rlt_budget *b, const rlt_judged *x, rlt_jw *w)
 {
-    uint32_t n = j->c.net.n;
+    const rlt_judged *equal = &b->judged[RLT_SPLIT_EQUAL];
+    uint32_t n = j->net.n;
     rlt_jw_object(w, NULL);
     rlt_jw_string(w, "split", x->name);
     put_list(w, "bandwidth_Bps", x->bw, n, 1);
     put_list(w, "bandwidth", x->bw, n, j->u.cost.unit_Bps);
     put_times(w, x->time_s, x->simulated, x->simulated_s);
-    rlt_jw_double(w, "speedup", j->judged[EQUAL].time_s / x->time_s, 9);
+    rlt_jw_double(w, "speedup", equal->time_s / x->time_s, 9);
     rlt_jw_double(w, "cost_dollars", x->cost, 6);
-    rlt_jw_double(w, "per_cost_gain", j->judged[EQUAL].time_s / x->time_s * j->judged[EQUAL].cost / x->cost,
-                  9);
+    rlt_jw_double(w, "per_cost_gain", equal->time_s / x->time_s * equal->cost / x->cost, 9);
     if (x->simulated)
         put_list(w, "utilization", x->utilization, n, 1);
     rlt_jw_array(w, "workloads");
@@ -190,65 +196,132 @@ static void put_split(const job *j, rlt_jw *w, const rlt_judged *x)
     rlt_jw_end_object(w);
 }
 
+void rlt__bandwidth_json(const job *j, const rlt_budget *b, rlt_jw *w)
+{
+    char shape[200];
+    rlt_jw_string(w, "shape", rlt_design_shape_text(&j->net, shape, sizeof shape));
+    rlt_jw_string(w, "objective", j->u.s->objective);
+    rlt_jw_double(w, "objective_value", b->best.objective, 12);
+    rlt_jw_string(w, "unit", j->u.s->unit);
+    rlt_jw_string(w, "prices", j->u.prices.name);
+    rlt_jw_string(w, "prices_source", j->u.prices.source);
+    if (b->closed)
+        rlt_jw_double(w, "closed_form_ps", b->closed_s * 1e12, 3);
+    rlt_jw_array(w, "splits");
+    for (uint32_t i = 0; i < RLT_SPLITS; i++)
+        put_split(j, b, &b->judged[i], w);
+    rlt_jw_end_array(w);
+}
+
 static int write_json(const job *j, rlt_error *err)
 {
     rlt_jw w;
-    char shape[200];
     rlt_document_begin(&w, "design bandwidth", j->args, &j->u.inputs);
-    rlt_jw_string(&w, "shape", rlt_design_shape_text(&j->c.net, shape, sizeof shape));
-    rlt_jw_string(&w, "objective", j->u.s->objective);
-    rlt_jw_double(&w, "objective_value", j->best.objective, 12);
-    rlt_jw_string(&w, "unit", j->u.s->unit);
-    rlt_jw_string(&w, "prices", j->u.prices.name);
-    rlt_jw_string(&w, "prices_source", j->u.prices.source);
-    if (j->closed)
-        rlt_jw_double(&w, "closed_form_ps", j->closed_s * 1e12, 3);
-    rlt_jw_array(&w, "splits");
-    for (uint32_t i = 0; i < SPLITS; i++)
-        put_split(j, &w, &j->judged[i]);
-    rlt_jw_end_array(&w);
+    rlt__bandwidth_json(j, j->budgets, &w);
     return rlt_document_write(&w, j->u.s->output, err);
 }
 
 /* The closed form knows no limit but the total. */
-static void find_closed(job *j)
+static void find_closed(const job *j, const rlt_candidate *c, rlt_budget *b)
 {
     double bw[RLT_MAX_DIMS];
-    j->closed = j->u.goal == RLT_LEAST_TIME && j->u.s->total && !j->u.s->constraint.n &&
-                rlt_design_closed_form(&j->c.all, (double)j->u.s->total, bw);
-    if (j->closed)
-        j->closed_s = rlt_design_time(&j->c.all, bw);
+    b->closed = j->u.goal == RLT_LEAST_TIME && b->total_Bps && !j->u.s->constraint.n &&
+                rlt_design_closed_form(&c->all, (double)b->total_Bps, bw);
+    if (b->closed)
+        b->closed_s = rlt_design_time(&c->all, bw);
+}
+
+static int judge_all(const job *j, const rlt_candidate *c, rlt_budget *b, rlt_error *err)
+{
+    double equal[RLT_MAX_DIMS] = {0}, total = 0;
+    const rlt_judged *before = b > j->budgets ? &j->budgets->judged[RLT_SPLIT_GIVEN] : NULL;
+    int rc = 0;
+    for (uint32_t d = 0; d < j->net.n; d++)
+        total += b->best.bw[d];
+    for (uint32_t d = 0; d < j->net.n; d++)
+        equal[d] = total / j->net.n;
+    if (before && before->name) /* what is given is the same in all budgets */
+        b->judged[RLT_SPLIT_GIVEN] = *before;
+    else
+        rc = rlt_candidate_judge(c, "given", j->given, &b->judged[RLT_SPLIT_GIVEN], err);
+    if (!rc)
+        rc = rlt_candidate_judge(c, "chosen", b->best.bw, &b->judged[RLT_SPLIT_CHOSEN], err);
+    return rc ? rc : rlt_candidate_judge(c, "equal", equal, &b->judged[RLT_SPLIT_EQUAL], err);
+}
+
+/* Of several budgets, one without a split is told in its row. */
+static int work_on(job *j, rlt_budget *b, rlt_error *err)
+{
+    rlt_candidate c;
+    rlt_error why = {0};
+    j->settings.total = b->total_Bps;
+    int rc = rlt_candidate_open(&c, &j->u, &j->net, err);
+    if (!rc) {
+        j->net = c.net;
+        rc = rlt_candidate_solve(&c, j->u.goal, (double)j->settings.deadline_ps * 1e-12, &b->best, &why);
+        if (rc == RLT_ECHECK && j->n > 1) {
+            snprintf(b->conflict, sizeof b->conflict, "%s", why.what);
+            rc = 0;
+        } else if (rc) {
+            *err = why;
+        } else if (!(rc = judge_all(j, &c, b, err))) {
+            find_closed(j, &c, b);
+        }
+    }
+    rlt_candidate_free(&c);
+    return rc;
+}
+
+static int read_budgets(job *j, const bandwidth_settings *s, rlt_error *err)
+{
+    uint64_t *totals = NULL;
+    int rc = 0;
+    j->n = 1;
+    if (s->design.totals)
+        rc = rlt_parse_rates(s->design.totals, "--total", RLT_MAX_BUDGETS, &totals, &j->n, err);
+    if (!rc && s->plot && j->n == 1)
+        rc = rlt_fail(err, RLT_EUSAGE, "--plot",
+                      "needs several budgets, such as --total 100GB/s:1TB/s:+100GB/s");
+    for (uint32_t i = 0; i < j->n && j->n > 1 && !rc; i++)
+        if (totals[i] == 0)
+            rc = rlt_fail(err, RLT_EUSAGE, "--total", "every budget must be above zero");
+    if (!rc && !(j->budgets = calloc(j->n, sizeof *j->budgets)))
+        rc = rlt_nomem(err);
+    for (uint32_t i = 0; i < j->n && totals && !rc; i++)
+        j->budgets[i].total_Bps = totals[i];
+    free(totals);
+    return rc;
 }
 
 static int work(job *j, const bandwidth_settings *s, rlt_error *err)
 {
-    rlt_design_net net;
-    double bw[RLT_MAX_DIMS] = {0}, total = 0;
-    int rc = rlt_design_setup_open(&j->u, &s->design, err);
-    if (rc || (rc = rlt_design_read_net(s->topology, &net, bw, &j->u.inputs, err)) ||
-        (rc = rlt_design_setup_works(&j->u, rlt_design_size(&net), err)) ||
-        (rc = rlt_candidate_open(&j->c, &j->u, &net, err)) ||
-        (rc = rlt_candidate_solve(&j->c, j->u.goal, (double)s->design.deadline_ps * 1e-12, &j->best, err)) ||
-        (rc = rlt_candidate_judge(&j->c, "given", bw, &j->judged[GIVEN], err)) ||
-        (rc = rlt_candidate_judge(&j->c, "chosen", j->best.bw, &j->judged[CHOSEN], err)))
+    rlt_progress progress;
+    int rc = read_budgets(j, s, err);
+    if (rc || (rc = rlt_design_setup_open(&j->u, &j->settings, err)) ||
+        (rc = rlt_design_read_net(s->topology, &j->net, j->given, &j->u.inputs, err)) ||
+        (rc = rlt_design_setup_works(&j->u, rlt_design_size(&j->net), err)))
         return rc;
-    for (uint32_t d = 0; d < net.n; d++)
-        total += j->best.bw[d];
-    for (uint32_t d = 0; d < net.n; d++)
-        bw[d] = total / net.n;
-    if ((rc = rlt_candidate_judge(&j->c, "equal", bw, &j->judged[EQUAL], err)))
+    rlt_progress_start(&progress, "designing");
+    for (uint32_t i = 0; i < j->n && !rc; i++) {
+        rc = work_on(j, &j->budgets[i], err);
+        rlt_progress_update(&progress, i + 1, j->n);
+    }
+    rlt_progress_end(&progress);
+    if (rc)
         return rc;
-    find_closed(j);
+    if (j->n > 1)
+        return rlt__bandwidth_budgets(j, err);
     rlt_format format = rlt_format_of(s->design.format);
     return format == RLT_FORMAT_JSON ? write_json(j, err) : write_text(j, format, err);
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    job j = {.args = args};
-    int rc = work(&j, settings, err);
-    rlt_candidate_free(&j.c);
+    const bandwidth_settings *s = settings;
+    job j = {.args = args, .settings = s->design, .plot = s->plot};
+    int rc = work(&j, s, err);
     rlt_design_setup_free(&j.u);
+    free(j.budgets);
     return rc;
 }
 
@@ -264,7 +337,12 @@ const rlt_command rlt_design_bandwidth = {
         "split equally.\n\n"
         "Model groups (tp) fill dimensions from the innermost, data groups from the outermost; forward and "
         "input-gradient collectives go over model groups, weight-gradient ones over data groups.\n\n"
-        "Where no split meets the limits, those that conflict are named, and the exit status is 1.",
+        "Where no split meets the limits, those that conflict are named, and the exit status is 1.\n\n"
+        "--total takes several budgets, as a list or a range: the report then has a row for the best split "
+        "of "
+        "each, and JSON all three splits of each. Speed per dollar is then over that of the first budget "
+        "that "
+        "has a split.",
     .example = "ringlet design bandwidth -t libra-4d --workload gpt3-175b@tp=16 --total 500GB/s "
                "--objective perf-per-cost",
     .options = options,

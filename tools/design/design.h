@@ -88,7 +88,8 @@ typedef struct rlt_design_settings {
     const char *objective, *cost, *unit;
     rlt_texts constraint;
     rlt_time deadline_ps;
-    uint64_t total, radix;
+    const char *totals;    /* as given */
+    uint64_t total, radix; /* total: set by the command from `totals`; 0: none */
     bool rail;
     double npu_cost, tie_break;
     bool no_simulation, all_switches;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/units.h"
 #include "tools/design/search.h"
 #include "tools/file.h"
 #include "tools/plot.h"
@@ -211,7 +212,7 @@ static int search(const rlt_parsed *args, const dimensions_settings *s, rlt_desi
     if (!rc) {
         rc = format == RLT_FORMAT_JSON ? write_json(args, u, &p, s->all, err)
                                        : write_text(u, &p, s->all, format, err);
-        rlt_design_keep_plot(s->plot, rc);
+        rlt_plot_keep(s->plot, rc);
     }
     rlt_points_free(&p);
     return rc;
@@ -219,7 +220,7 @@ static int search(const rlt_parsed *args, const dimensions_settings *s, rlt_desi
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    const dimensions_settings *s = settings;
+    dimensions_settings *s = settings;
     rlt_design_setup u;
     rlt_search how = {.accelerators = s->accelerators,
                       .min_dims = (uint32_t)s->min_dims,
@@ -231,6 +232,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     if (s->design.levels || s->design.in_network)
         return rlt_fail(err, RLT_EUSAGE, s->design.levels ? "--levels" : "--in-network",
                         "is for the dimensions of one network ('ringlet design bandwidth')");
+    if (s->design.totals && rlt_parse_rate(s->design.totals, &s->design.total, "--total", err))
+        return RLT_EUSAGE;
     int rc = rlt_search_shapes(&how, s->shapes, s->outermost, err);
     if (rc || (rc = rlt_design_setup_open(&u, &s->design, err)))
         return rc;

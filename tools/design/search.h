@@ -41,8 +41,6 @@ void rlt_points_free(rlt_points *p);
 /* Bandwidth of an accelerator at the pod: that of its network interfaces. */
 double rlt_point_nic(const rlt_point *p);
 
-/* A plot is written before the report, and removed where that fails. */
-void rlt_design_keep_plot(const char *plot, int rc);
 /* What each added dimension saves (study.c). */
 int rlt_design_added(const rlt_parsed *args, rlt_design_setup *u, const rlt_search *s, const char *plot,
                      rlt_error *err) RLT_MUST_USE;

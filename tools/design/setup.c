@@ -48,8 +48,10 @@ const rlt_option rlt_design_goal_options[] = {
      AT(objective), .preset = "perf", .words = "perf|perf-per-cost|cost"},
     {"deadline", 0, RLT_OPT_DURATION, "TIME", "Of --objective cost: the longest that an iteration may take.",
      AT(deadline_ps)},
-    {"total", 0, RLT_OPT_RATE, "RATE", "Bandwidth of an accelerator over all dimensions, as much exactly.",
-     AT(total)},
+    {"total", 0, RLT_OPT_TEXT, "RATE",
+     "Bandwidth of an accelerator over all dimensions, as much exactly. 'ringlet design bandwidth' takes "
+     "several: 100GB/s,200GB/s, or ranges LOW:HIGH:xN and LOW:HIGH:+STEP.",
+     AT(totals)},
     {"constraint", 0, RLT_OPT_LIST, "TEXT",
      "What the split must meet: sums of b1 (the innermost dimension), b2, ..., of levels (pod, node, "
      "package, "

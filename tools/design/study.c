@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "sim/units.h"
 #include "tools/design/search.h"
@@ -210,13 +208,6 @@ static int draw(const added *a, const char *path, rlt_error *err)
                                  2, &(rlt_plot_scales){.x_linear = true}, err);
 }
 
-void rlt_design_keep_plot(const char *plot, int rc)
-{
-    struct stat st;
-    if (rc && plot && stat(plot, &st) == 0 && S_ISREG(st.st_mode))
-        unlink(plot);
-}
-
 int rlt_design_added(const rlt_parsed *args, rlt_design_setup *u, const rlt_search *s, const char *plot,
                      rlt_error *err)
 {
@@ -236,7 +227,7 @@ int rlt_design_added(const rlt_parsed *args, rlt_design_setup *u, const rlt_sear
         rc = draw(&a, plot, err);
     if (!rc) {
         rc = format == RLT_FORMAT_JSON ? write_json(args, &a, err) : write_text(&a, format, err);
-        rlt_design_keep_plot(plot, rc);
+        rlt_plot_keep(plot, rc);
     }
     free(a.rows);
     return rc;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `ringlet design bandwidth`: what its reports of one budget (bandwidth.c) and of several (budgets.c) share.
+ */
+#ifndef RLT_DESIGN_BANDWIDTH_H
+#define RLT_DESIGN_BANDWIDTH_H
+
+#include "tools/design/design.h"
+
+enum { RLT_SPLIT_GIVEN, RLT_SPLIT_EQUAL, RLT_SPLIT_CHOSEN, RLT_SPLITS };
+enum { RLT_MAX_BUDGETS = 1000 };
+
+/* A total, and the best split of it. */
+typedef struct rlt_budget {
+    uint64_t total_Bps;  /* 0: limits alone bound the split */
+    char conflict[1024]; /* why no split meets the limits; "": one does */
+    rlt_judged judged[RLT_SPLITS];
+    rlt_split best;
+    double closed_s; /* time by the closed form, where it holds */
+    bool closed;
+} rlt_budget;
+
+typedef struct rlt_bandwidth_job {
+    const rlt_parsed *args;
+    rlt_design_settings settings; /* with the total at hand */
+    rlt_design_setup u;
+    rlt_design_net net;
+    double given[RLT_MAX_DIMS]; /* bandwidths that the topology states */
+    rlt_budget *budgets;        /* owned */
+    uint32_t n;
+    const char *plot; /* file, or NULL */
+} rlt_bandwidth_job;
+
+/* "least time" */
+const char *rlt__bandwidth_goal(const rlt_bandwidth_job *j);
+/* The members of one budget, inside an open object. */
+void rlt__bandwidth_json(const rlt_bandwidth_job *j, const rlt_budget *b, rlt_jw *w);
+/* A row a budget, and the plot. RLT_ECHECK after all is written when some meet no limits. */
+int rlt__bandwidth_budgets(const rlt_bandwidth_job *j, rlt_error *err) RLT_MUST_USE;
+
+#endif
