@@ -109,6 +109,8 @@ RLT_API void rlt_jw_null(rlt_jw *w, const char *key);
 RLT_API void rlt_jw_raw(rlt_jw *w, const char *key, const char *json);
 /* The text (caller frees), or NULL when memory ran out. */
 RLT_API char *rlt_jw_finish(rlt_jw *w, size_t *length);
+/* Bytes of the UTF-8 character at s (shortest form, no surrogate, at most U+10FFFF); 0: it is none. */
+RLT_API size_t rlt_utf8_length(const char *s);
 
 /* Version of cJSON. Main thread only. */
 RLT_API const char *rlt_json_version(void);

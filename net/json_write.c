@@ -41,9 +41,9 @@ static void put_text(rlt_jw *w, const char *s)
     put(w, s, strlen(s));
 }
 
-/* Length of the UTF-8 sequence at s (shortest form, no surrogates, at most U+10FFFF), or 0. */
-static size_t utf8(const unsigned char *s)
+size_t rlt_utf8_length(const char *text)
 {
+    const unsigned char *s = (const unsigned char *)text;
     if (s[0] < 0x80)
         return 1;
     size_t n = s[0] >= 0xc2 && s[0] < 0xe0   ? 2
@@ -64,7 +64,7 @@ static void put_quoted(rlt_jw *w, const char *value)
     const unsigned char *p = (const unsigned char *)value;
     put(w, "\"", 1);
     while (*p) {
-        size_t n = utf8(p);
+        size_t n = rlt_utf8_length((const char *)p);
         char escape[8];
         if (n == 0)
             put_text(w, "\xef\xbf\xbd");

@@ -90,7 +90,7 @@ row "16384, every rank" "" "$(train 2048 128 '')"
 row "16384, folded" "<= 10 s, 2 GB" "$(train 2048 128 --fold)"
 row "16384, a rank a stage" "" "$(train 2048 128 --fold-stages)"
 echo
-echo "design: 4 dimensions x 100 budgets x 3 workloads, each split found and simulated: CPU s of all 300 (goal: < 30)"
+echo "design: 4 dimensions x 100 budgets x 3 workloads, each split found and simulated, a command a workload: CPU s of all 300 (goal: < 30)"
 spent() { awk '{ print ($16 + $17) / hz }' hz=$(getconf CLK_TCK) /proc/$$/stat; }
 before=$(spent)
 for model in turing-nlg-17b@tp=1,microbatch=8 gpt3-175b@tp=16,microbatch=16 megatron-1t@tp=32,microbatch=8; do

@@ -137,6 +137,61 @@ printf 'collective,ranks,nodes,bytes,time_us\nsend_recv,2,1,1000000,10\nsend_rec
 "$ringlet" calibrate --check -t "$tmp/two.json" "$tmp/two.csv" -f csv >"$tmp/out" 2>"$tmp/err"
 expect "ranks on several nodes" "$?-$(awk -F, 'NR > 1 { print $4, $7 }' "$tmp/out")" "0-2 0.000000"
 
+# --plot: the points are the rows.
+points() { awk "$@" -f test/svg_points.awk "$tmp/p.svg"; }
+same() { # NAME RANKS COLUMN POINTS   column: 8 measured, 9 simulated; points in order of size
+    awk -F, -v ranks=$2 -v column=$3 '$3 == "all_reduce" && $4 == ranks { printf "%.9e %.9e\n", $7, $column * 1e-12 }' "$tmp/rows" | sort -g -k1,1 -k2,2 |
+        if [ $3 = 9 ]; then uniq; else cat; fi >"$tmp/want"
+    wrong=$(echo "$4" | paste -d' ' - "$tmp/want" | awk 'function off(a, b) { a = a / b - 1; return a > 0.01 || a < -0.01 }
+        NF != 4 || off($1, $3) || off($2, $4) { print "row " NR ": " $0 } END { if (NR < 21) print "only " NR " points" }')
+    verdict "$1" "$wrong"
+}
+# Measured twice, the second time slower; another collective.
+{ cat "$tmp/double.csv" && awk -F, -v OFS=, 'NR > 1 { $5 = $5 * 1.2; print }' "$tmp/double.csv" &&
+    awk -F, -v OFS=, 'NR > 1 && $3 == 8 { $2 = "all_gather"; print }' "$tmp/double.csv"; } >"$tmp/twice.csv"
+"$ringlet" calibrate --check -t "$tmp/half.json" -a ring "$tmp/twice.csv" -f csv --rows --plot "$tmp/p.svg" >"$tmp/rows" 2>"$tmp/err"
+expect "--plot" "$?-$(wc -c <"$tmp/err" | tr -d ' ')-$(grep -c font-weight "$tmp/p.svg")-$(grep -o '>synthetic: [a-z_]*<' "$tmp/p.svg" | tr -d '\n')" "0-0-2->synthetic: all_reduce<>synthetic: all_gather<"
+same "measured, 4 ranks" 4 8 "$(points -v panel=1 -v marks=1)"
+same "measured, 8 ranks" 8 8 "$(points -v panel=1 -v marks=2)"
+same "simulated, 4 ranks" 4 9 "$(points -v panel=1 -v line='4 ranks')"
+same "simulated, 8 ranks" 8 9 "$(points -v panel=1 -v line='8 ranks')"
+expect "a name in the legend for each number of ranks" "$(grep -c '</g><text[^>]*>[48] ranks</text>$' "$tmp/p.svg")" 3
+"$ringlet" calibrate --check -t "$tmp/half.json" -a ring "$tmp/twice.csv" -f csv --rows >"$tmp/out" 2>"$tmp/err"
+cmp -s "$tmp/out" "$tmp/rows"
+expect "--plot changes no row" $? 0
+printf 'collective,ranks,nodes,bytes,time_us,dtype\nsend_recv,2,1,1000000,10,half\nsend_recv,2,2,1000000,100,half\nsend_recv,2,2,1000000,100,float\n' >"$tmp/one.csv"
+"$ringlet" calibrate --check -t "$tmp/two.json" "$tmp/one.csv" --plot "$tmp/p.svg" >"$tmp/out" 2>"$tmp/err"
+expect "one size: a tick, and dashes for lines" "$?-$(grep -c '>976.6 KiB</text>' "$tmp/p.svg")-$(grep -c 'm-8 0h16"><title>2 ranks' "$tmp/p.svg")" 0-1-3
+expect "lines are named after nodes and types" "$(grep -o '<title>[^<]*' "$tmp/p.svg" | sed 's/.*>//' | tr '\n' ';')" "2 ranks, half;2 ranks on 2 nodes, half;2 ranks on 2 nodes, float;"
+rm -f "$tmp/p.svg"
+# Thirteen systems; then one with a name that is no XML and no UTF-8.
+of_system() { awk -F, -v OFS=, -v name="$1" 'NR > 1 && $3 == 8 { $1 = name; print }' "$tmp/ring.csv"; }
+echo $head >"$tmp/claimed.csv"
+list=""
+for i in 01 02 03 04 05 06 07 08 09 10 11 12 13; do
+    of_system s$i >>"$tmp/claimed.csv"
+    list="$list${list:+, }\"s$i\""
+done
+machine claims '"launch": "7.5us"' ", \"_calibration\": {\"systems\": [$list]}" >"$tmp/claims.json"
+"$ringlet" calibrate --check -t "$tmp/claims.json" -a ring "$tmp/claimed.csv" --plot "$tmp/p.svg" >"$tmp/out" 2>"$tmp/err"
+expect "twelve panels, and which" "$?-$(grep -c font-weight "$tmp/p.svg")-$(grep -c 'note: --plot: 12 of 13 systems and collectives are drawn: s01: all_reduce, s02: .*, s12: all_reduce; --system and --where choose others$' "$tmp/err")" 0-12-1
+odd="odd <a&b>$(printf '\377')"
+{ echo $head && of_system "$odd"; } >"$tmp/odd.csv"
+"$ringlet" calibrate --check -t "$tmp/claims.json" -a ring "$tmp/odd.csv" --system "$odd" --plot "$tmp/p.svg" >"$tmp/out" 2>"$tmp/err"
+expect "names that are no text" "$?-$(grep -c '>odd &lt;a&amp;b&gt;?: all_reduce</text>' "$tmp/p.svg")" 0-1
+rm -f "$tmp/p.svg"
+"$ringlet" calibrate --check -t "$tmp/half.json" -a ring "$tmp/double.csv" --plot "$tmp/p.svg" -o /nosuch/out >"$tmp/out" 2>"$tmp/err"
+expect "no plot without its report" "$?-$(ls "$tmp/p.svg" 2>/dev/null)" 5-
+if [ $fits = yes ]; then
+    "$ringlet" calibrate -t "$tmp/m.json" -a ring --fit launch,message,dims.0.bandwidth "$tmp/ring.csv" -o "$tmp/again.json" -f csv --rows --plot "$tmp/p.svg" >"$tmp/rows" 2>"$tmp/err"
+    expect "a fit is drawn" "$?-$(wc -c <"$tmp/err" | tr -d ' ')" 0-0
+    same "measured, all sizes" 4 8 "$(points -v panel=1 -v marks=1)"
+    same "simulated with what was found" 4 9 "$(points -v panel=1 -v line='4 ranks')"
+    rm -f "$tmp/p.svg"
+    "$ringlet" calibrate -t "$tmp/m.json" -a ring --fit launch "$tmp/ring.csv" -o /nosuch/m.json --plot "$tmp/p.svg" >"$tmp/out" 2>"$tmp/err"
+    expect "no plot without its machine" "$?-$(ls "$tmp/p.svg" 2>/dev/null)" 5-
+fi
+
 # bad NAME STATUS PATTERN ARGUMENTS...   one line on standard error that matches, nothing else.
 bad() {
     name=$1 status=$2 pattern=$3
@@ -157,7 +212,11 @@ csv 'collective,n_ranks,size_bytes\nall_reduce,8,1\n'
 bad "a column missing" 3 ".*bad.csv:1: no column 'time_us'" --check -t "$t" "$tmp/bad.csv"
 csv 'collective,n_ranks,size_bytes,time_us\nall_reduce,8,1,2\nall_reduce,8,1,-2\n'
 bad "a negative time" 3 ".*bad.csv:3:16: time_us: expected a time above zero, got '-2'" --check -t "$t" "$tmp/bad.csv"
+bad "a broken table is not drawn" 3 ".*bad.csv:3:16: time_us" --check -t "$t" "$tmp/bad.csv" --plot "$tmp/p.svg"
 csv 'collective,n_ranks,size_bytes,time_us\nall_reduce,16,1,2\n'
+bad "a plot that cannot be written" 5 "/nosuch/p.svg: cannot create" --check -t "$t" "$tmp/double.csv" --plot /nosuch/p.svg
+bad "a plot of many fits" 2 "--plot: not together with --leave-one-out" --leave-one-out f "$tmp/double.csv" --plot "$tmp/p.svg"
+expect "and leaves nothing" "$(ls "$tmp/p.svg" 2>/dev/null)" ""
 bad "more ranks than the machine has" 3 ".*bad.csv: no measurement fits" --check -t "$tmp/two.json" "$tmp/bad.csv"
 bad "rows of no claimed system" 3 ".*bad.csv: no measurement is of a system that" --check -t "$t" "$tmp/bad.csv"
 csv 'system,collective,n_ranks,size_bytes,time_us\na,all_reduce,8,1,2\nb,all_reduce,8,1,2\n'

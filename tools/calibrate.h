@@ -186,5 +186,8 @@ int rlt_report_constants(const rlt_calib_report *r, const rlt_constant *c, uint3
 int rlt_report_errors(const rlt_calib_report *r, const rlt_errors_row *rows, uint32_t n,
                       const rlt_errors_row *before, uint32_t n_before, rlt_error *err) RLT_MUST_USE;
 int rlt_report_rows(const rlt_calib_report *r, const rlt_trial *t, rlt_error *err) RLT_MUST_USE;
+/* Time over size, a panel for each system and collective, a colour for each number of ranks: SVG. A note says
+ * which are drawn where there are more than 12. */
+int rlt_calib_plot(const char *path, const rlt_trial *t, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -8,10 +8,11 @@
 #include "tools/file.h"
 #include "tools/interrupt.h"
 #include "tools/message.h"
+#include "tools/plot.h"
 
 typedef struct calibrate_settings {
     rlt_settings sim;
-    const char *format, *output;
+    const char *format, *output, *plot;
     const char *fit, *hold_out, *system, *collective, *algorithm, *source, *leave_one_out;
     rlt_texts where;
     uint64_t ranks, nodes, evaluations, jobs;
@@ -71,6 +72,10 @@ static const rlt_option check_options[] = {
     {"rows", 0, RLT_OPT_FLAG, NULL,
      "Show each measurement beside its simulation (in CSV: instead of the classes).", AT(rows),
      .unrecorded = true},
+    {"plot", 0, RLT_OPT_TEXT, "FILE",
+     "Also draw measured and simulated times over size, as SVG: a panel for each system and collective, at "
+     "most 12.",
+     AT(plot), .unrecorded = true},
     {"format", 'f', RLT_OPT_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
      .preset = "table", .words = "table|csv|json", .unrecorded = true},
     {0}};
@@ -105,7 +110,7 @@ typedef struct job {
     uint32_t n_machines;
     rlt_inputs inputs;
     rlt_progress progress;
-    bool partial;
+    bool partial, drawn;
     /* The report. */
     rlt_calib_report report;
     rlt_file file;
@@ -254,6 +259,26 @@ static int interrupted(rlt_error *err)
 
 /* ---- the three uses ---- */
 
+/* Nothing of what an interrupt left. */
+static int draw(job *j, rlt_error *err)
+{
+    int rc = j->s->plot && !j->partial ? rlt_calib_plot(j->s->plot, &j->trial, err) : 0;
+    j->drawn = j->s->plot && !j->partial && !rc;
+    return rc;
+}
+
+static int show_check(job *j, const rlt_errors_row *rows, uint32_t n, rlt_error *err)
+{
+    int rc = begin_report(j, j->s->output, err);
+    if (!rc && shows(j, false))
+        rc = rlt_report_errors(&j->report, rows, n, NULL, 0, err);
+    if (!rc && shows(j, true) && j->s->rows) {
+        gap(j);
+        rc = rlt_report_rows(&j->report, &j->trial, err);
+    }
+    return rc ? rc : end_report(j, j->s->output, err);
+}
+
 static int check(job *j, rlt_error *err)
 {
     rlt_errors_row *rows = NULL;
@@ -270,15 +295,10 @@ static int check(job *j, rlt_error *err)
     j->partial = rc == RLT_ECANCELLED;
     if ((rc && !j->partial) || (rc = rlt_errors_table(&j->trial, false, &rows, &n, err)))
         return rc;
-    rc = begin_report(j, j->s->output, err);
-    if (!rc && shows(j, false))
-        rc = rlt_report_errors(&j->report, rows, n, NULL, 0, err);
-    if (!rc && shows(j, true) && j->s->rows) {
-        gap(j);
-        rc = rlt_report_rows(&j->report, &j->trial, err);
-    }
+    if (!(rc = draw(j, err)))
+        rc = show_check(j, rows, n, err);
     free(rows);
-    return rc ? rc : end_report(j, j->s->output, err);
+    return rc;
 }
 
 /* What the topology file names as the source of its constants. */
@@ -351,12 +371,14 @@ static int fit(job *j, rlt_error *err)
         (rc = rlt_constants_find(j->machines, 1, j->s->fit, c.constants, &c.n_constants, err)))
         return rc;
     rc = run_fit(j, &c, err);
+    j->partial = c.partial;
+    if (!rc)
+        rc = draw(j, err);
     if (!rc && !to_stdout)
         rc = show_fit(j, &c, err);
     if (!rc && j->s->output)
         rc = rlt_calibration_write(&c, &j->machines[0], source_text(j, source, sizeof source), j->s->output,
                                    err);
-    j->partial = c.partial;
     rlt_calibration_free(&c);
     return rc;
 }
@@ -500,6 +522,8 @@ static int check_use(const calibrate_settings *s, rlt_error *err)
                         "needed for a fit: the machine whose constants are sought");
     if (s->rows && s->leave_one_out)
         return rlt_fail(err, RLT_EUSAGE, "--rows", "not together with --leave-one-out");
+    if (s->plot && s->leave_one_out)
+        return rlt_fail(err, RLT_EUSAGE, "--plot", "not together with --leave-one-out");
     if (!s->check && !rlt_fit_available()) /* says what brings it */
         return rlt_fit_run(NULL, err);
     return 0;
@@ -515,6 +539,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
         rc = read_measurements(&j, err);
     if (!rc)
         rc = j.s->check ? check(&j, err) : j.s->leave_one_out ? leave_each_out(&j, err) : fit(&j, err);
+    if (j.drawn)
+        rlt_plot_keep(j.s->plot, rc);
     if (rc == RLT_ECANCELLED || (!rc && j.partial))
         rc = interrupted(err);
     if (j.json_open)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net/json.h"
 #include "tools/file.h"
 
 enum {
@@ -44,15 +45,18 @@ typedef struct frame {
 
 static void text(FILE *out, const char *s)
 {
-    for (; *s; s++) {
-        if (*s == '&')
+    for (size_t n; *s; s += n ? n : 1) {
+        n = rlt_utf8_length(s);
+        if (n == 0)
+            fputc('?', out);
+        else if (*s == '&')
             fputs("&amp;", out);
         else if (*s == '<')
             fputs("&lt;", out);
         else if (*s == '>')
             fputs("&gt;", out);
         else if ((unsigned char)*s >= ' ')
-            fputc(*s, out);
+            fwrite(s, 1, n, out);
     }
 }
 
@@ -165,6 +169,8 @@ static void binary_ticks(const frame *f, bool is_x)
     double two = log10(2), first = ceil(a->low / two), last = floor(a->high / two), step = 1;
     while ((last - first) / step > 7)
         step *= 2;
+    if (first > last)
+        tick(f, is_x, pow(10, (a->low + a->high) / 2), true);
     for (double e = ceil(first / step) * step; e <= last; e += step)
         tick(f, is_x, pow(2, e), true);
 }
@@ -289,6 +295,7 @@ static void line(const frame *f, uint32_t index)
     const rlt_plot_line *l = &f->panel->lines[index];
     uint32_t kind = look(l, index);
     char command = 'M';
+    uint32_t points = 0;
     if (!f->scales->scattered || l->reference) {
         fputs("<path fill=\"none\" ", f->out);
         line_style(f->out, l, kind);
@@ -298,7 +305,10 @@ static void line(const frame *f, uint32_t index)
                 continue;
             fprintf(f->out, "%c%.1f %.1f", command, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
             command = 'L';
+            points++;
         }
+        if (l->reference && points == 1) /* would not be seen */
+            fputs("m-8 0h16", f->out);
         fputs("\"><title>", f->out);
         text(f->out, l->name);
         fputs("</title></path>\n", f->out);
@@ -311,6 +321,21 @@ static void line(const frame *f, uint32_t index)
             marker(f->out, kind, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
     }
     fputs("</g>\n", f->out);
+}
+
+/* A line that stands with the markers of the one before it. */
+static bool joins(const rlt_plot_panel *p, uint32_t i)
+{
+    const rlt_plot_line *l = &p->lines[i];
+    return i > 0 && l->reference && l->look && l->look == l[-1].look && strcmp(l->name, l[-1].name) == 0;
+}
+
+static uint32_t legend_names(const rlt_plot_panel *p)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n_lines; i++)
+        n += !joins(p, i);
+    return n;
 }
 
 /* Names in a row of the legend, up to three, at about seven points a letter. */
@@ -326,18 +351,21 @@ static uint32_t legend_columns(const rlt_plot_panel *p)
 static uint32_t legend_rows(const rlt_plot_panel *p)
 {
     uint32_t columns = legend_columns(p);
-    return (p->n_lines + columns - 1) / columns;
+    return (legend_names(p) + columns - 1) / columns;
 }
 
 static void legend(const frame *f, double top)
 {
-    uint32_t columns = legend_columns(f->panel);
+    uint32_t columns = legend_columns(f->panel), place = 0;
     for (uint32_t i = 0; i < f->panel->n_lines; i++) {
         const rlt_plot_line *l = &f->panel->lines[i];
         uint32_t kind = look(l, i);
-        double x = f->x.from + i % columns * (f->x.to - f->x.from) / columns,
-               y = top + i / columns * (double)LEGEND_ROW;
-        if (!f->scales->scattered || l->reference) {
+        if (joins(f->panel, i))
+            continue;
+        double x = f->x.from + place % columns * (f->x.to - f->x.from) / columns,
+               y = top + place / columns * (double)LEGEND_ROW;
+        place++;
+        if (!f->scales->scattered || l->reference || (i + 1 < f->panel->n_lines && joins(f->panel, i + 1))) {
             fprintf(f->out, "<path fill=\"none\" d=\"M%.1f %.1fh26\" ", x, y);
             line_style(f->out, l, kind);
             fputs("/>", f->out);

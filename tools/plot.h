@@ -25,8 +25,10 @@ typedef struct rlt_plot_line {
     const char *name;
     const double *x, *y;
     uint32_t n;
-    bool reference; /* without markers: a bound, grey and dashed; with a look, in its colour and dashes */
-    uint32_t look;  /* number of its colour, marker and dashes, from 1; 0: by its place in the panel */
+    /* Without markers: a bound, grey and dashed; with a look, in its colour, and where it has the name of the
+     * line before it, in one place of the legend with that. */
+    bool reference;
+    uint32_t look; /* number of its colour, marker and dashes, from 1; 0: by its place in the panel */
 } rlt_plot_line;
 
 typedef struct rlt_plot_panel {
