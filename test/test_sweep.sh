@@ -84,7 +84,7 @@ sleep 0.1
 kill -TERM $pid
 wait $pid
 got=$?
-if [ $got = 1 ]; then verdict "interrupted # SKIP it was done before" ""; else
+if [ $got = 1 ]; then echo "# left out: interrupted: it was done before"; else
     [ $got = 130 ] && grep -q 'the same command goes on from there' "$tmp/err" && verdict "interrupted: says how to go on" "" || verdict "interrupted: says how to go on" "exit status $got"
 fi
 sweep "$long" --db "$tmp/c.db" -q
@@ -113,7 +113,7 @@ if mount -t tmpfs -o size=1m none "$tmp/disk" 2>"$tmp/err"; then
     umount "$tmp/disk"
     trap 'rm -rf "$tmp"' EXIT
 else
-    verdict "a full disk # SKIP no tmpfs can be mounted" ""
+    echo "# left out: a full disk: no tmpfs can be mounted"
 fi
 
 # Several ranks.
@@ -132,7 +132,7 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     [ -n "$victim" ] && kill -9 "$victim"
     wait $pid
     got=$?
-    if [ -z "$victim" ] || [ $got = 1 ]; then verdict "a rank is killed # SKIP it was done before" ""; else
+    if [ -z "$victim" ] || [ $got = 1 ]; then echo "# left out: a rank is killed: it was done before"; else
         [ $got != 0 ] && grep -qE 'signal 9|interrupted' "$tmp/err" && verdict "a rank is killed: the job ends and says so" "" || verdict "a rank is killed: the job ends and says so" "exit status $got"
     fi
     ranks "$long" --db "$tmp/d.db" -q
@@ -141,7 +141,7 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     ranks "$tmp/broken.json" --db "$tmp/nothing.db"
     expect "ranks: a broken study is one message" "$(grep -c '^ringlet:' "$tmp/err")" 1
 else
-    verdict "several ranks # SKIP no Open MPI (apt-get install libopenmpi-dev openmpi-bin)" ""
+    echo "# left out: several ranks: no Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
 fi
 
 # What the database tells.
@@ -357,7 +357,7 @@ alike "--timing astra" "$net, \"trace\": \"traces/transformer-16\", \"timing\": 
     -t "$tmp/net.json" --trace traces/transformer-16 --timing astra --astra-system "$tmp/astra.json"
 if ! ${CC:-cc} -fPIC -shared -o "$tmp/watch.so" "$tmp/watch.c" -ldl 2>/dev/null || ! WATCH=$tmp/watched LD_PRELOAD=$tmp/watch.so "$ringlet" topo export ring:4@200GB/s,0ns --as graphml >/dev/null 2>&1 ||
     ! grep -q '^igraph main' "$tmp/watched"; then
-    verdict "inputs are read once # SKIP nothing can be preloaded here" ""
+    echo "# nothing can be preloaded here: how often inputs are read, and who calls igraph, was not looked at"
 else
     reads() { # number of points, members of base: how often each input was opened
         echo "{\"base\": {$2}, \"axes\": [{\"pointer\": \"/compute-scale\", \"range\": {\"from\": 0.5, \"to\": 2, \"count\": $1}}, {\"pointer\": \"/algorithm\", \"values\": [\"ring\", \"direct\"]}]}" >"$tmp/p.json"
