@@ -244,6 +244,8 @@ dollars() { design -t 'switch:64@1GB/s,1ns*switch:64@1GB/s,1ns' -w "$tmp/one.jso
 expect "prices of a file" "$(dollars --cost "$tmp/prices.json")" $((4096 * 2 * 111))
 # 64 ports fit one tier of radix 64; 4096 need three: 3 links, 5 switch ports.
 expect "a Clos that joins everything" "$(dollars --cost "$tmp/prices.json" --radix 64)" $((4096 * (111 + 3 + 50 + 100)))
+"$ringlet" design bandwidth -t 'switch:2@1GB/s,1ns*ring:2@1GB/s,1ns*ring:2@1GB/s,1ns*switch:8@1GB/s,1ns' -w "$tmp/one.json" --total 2GB/s --no-simulation >"$tmp/out"
+expect "a switch that has no price is said" "$(grep -c '^# dimension 1: these prices have none for a switch at the chiplet' "$tmp/out")" 1
 expect "rails need one tier" "$(dollars --cost "$tmp/prices.json" --radix 64 --rail)" $((4096 * 2 * 111))
 
 # ---- traces: the same layers read as such, and as what each rank does
@@ -427,6 +429,9 @@ refused 2 "5 needs a unit" $two --constraint 'b1<=5'
 refused 2 "expected b1 to b2, a level, total" $two --constraint 'b3<=5GB/s'
 refused 2 "compares dollars with bandwidths" $two --constraint 'cost<=b1'
 refused 2 "expected <=, >= or =" $two --constraint 'b1'
+refused 2 "no dimension is at the level node" $two --total 1GB/s --constraint 'node<=5GB/s'
+refused 3 "prices.json: has no prices of 'package', where dimension 1 is" $two --total 1GB/s --objective perf-per-cost --cost "$tmp/prices.json"
+refused 3 "a trace of 16 ranks, for 32 accelerators" bandwidth -t ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w "$tmp/trace" --total 1GB/s
 refused 2 "says nothing of b1" $two --constraint '1GB/s<=2GB/s'
 refused 2 "dimension 1 is a ring: no switch adds up" $two --total 1GB/s --in-network 1
 refused 2 "2 levels for 3 dimensions" bandwidth -t ring:4@1GB/s,1ns*ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w gpt3-175b --total 1GB/s --levels node,pod
@@ -456,6 +461,8 @@ expect "the front is what no other beats" "$(awk -F, 'NR > 1 { t[++n] = $6; c[n]
     if (!shown) wrong = "nothing shown"
     print wrong + 0 }' "$tmp/out")" 0
 dims -n 64 -w "$tmp/17B" --total 100GB/s --max-dims 3 --constraint 'pod <= 5GB/s' --shapes ring --no-simulation >"$tmp/out"
+dims -n 64 -w "$tmp/17B" --total 100GB/s --max-dims 3 --shapes ring --all --no-simulation --cost "$tmp/prices.json" >"$tmp/all"
+expect "no shape has a dimension where prices are missing" "$(awk -F, 'NR > 1 { print $2 }' "$tmp/all" | sort -u)" 1
 expect "limits by level" "$(awk -F, 'NR > 1 && $5 > 5.000001 { n++ } END { print n + 0, (NR > 1) }' "$tmp/out")" "0 1"
 dims -n 1024 -w "$tmp/175B@tp=16" -w "$tmp/17B" --total 100GB/s --study added-dimension --plot "$tmp/plot.svg" >"$tmp/out"
 expect "each added dimension saves" "$(awk -F, 'NR > 1 { if ($1 == was && $7 > cost * (1 + 1e-9)) n++; was = $1; cost = $7 } END { print n + 0, NR }' "$tmp/out")" "0 11"

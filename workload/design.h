@@ -185,7 +185,8 @@ typedef struct rlt_design_prices {
     char name[32];
     char source[160];
     double link[RLT_LEVELS], switch_port[RLT_LEVELS], nic[RLT_LEVELS];
-    bool pairs; /* a link's price is for both its directions */
+    bool pairs;             /* a link's price is for both its directions */
+    bool lacks[RLT_LEVELS]; /* a file says nothing of this level: no network can be there */
 } rlt_design_prices;
 
 /* Built-in tables; NULL past the end. */

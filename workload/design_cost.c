@@ -61,8 +61,11 @@ int rlt_design_prices_read(const char *path, rlt_design_prices *out, rlt_error *
         !(rc = rlt_json_get_string(root, "name", false, &name, err)) &&
         !(rc = rlt_json_get_string(root, "source", true, &source, err)))
         rc = rlt_json_get_bool(root, "link_is_both_ways", false, &out->pairs, err);
-    for (int l = 0; l < RLT_LEVELS && !rc; l++)
-        rc = read_level(rlt_json_get(root, rlt_level_name((rlt_level)l)), (rlt_level)l, out, err);
+    for (int l = 0; l < RLT_LEVELS && !rc; l++) {
+        rlt_json v = rlt_json_get(root, rlt_level_name((rlt_level)l));
+        out->lacks[l] = !rlt_json_is(v);
+        rc = read_level(v, (rlt_level)l, out, err);
+    }
     snprintf(out->name, sizeof out->name, "%s", name);
     snprintf(out->source, sizeof out->source, "%s", source);
     rlt_json_free(doc);

@@ -113,6 +113,17 @@ const char *rlt__bandwidth_goal(const job *j)
     return goals[j->u.goal];
 }
 
+void rlt__bandwidth_free_switches(const job *j, FILE *f)
+{
+    for (uint32_t i = 0; i < j->net.n; i++) {
+        const rlt_design_dim *d = &j->net.dims[i];
+        if (d->block == RLT_BLOCK_SWITCH && j->u.prices.switch_port[d->level] <= 0)
+            fprintf(f,
+                    "# dimension %u: these prices have none for a switch at the %s, so its ports are free\n",
+                    i + 1, rlt_level_name(d->level));
+    }
+}
+
 static int write_text(const job *j, rlt_format format, rlt_error *err)
 {
     rlt_file f = {0};
@@ -131,6 +142,7 @@ static int write_text(const job *j, rlt_format format, rlt_error *err)
                 "# bandwidths in %s, innermost dimension first; speed-up and speed/$ against equal\n",
                 u->s->unit);
         fprintf(f.stream, "# prices: %s (%s)\n", u->prices.name, u->prices.source);
+        rlt__bandwidth_free_switches(j, f.stream);
         fprintf(f.stream, "# objective %.10g%s\n", j->budgets->best.objective,
                 u->goal == RLT_LEAST_TIME   ? " s"
                 : u->goal == RLT_LEAST_COST ? " $"

@@ -32,6 +32,8 @@ typedef struct rlt_bandwidth_job {
 
 /* "least time" */
 const char *rlt__bandwidth_goal(const rlt_bandwidth_job *j);
+/* A line for each switch that the prices know nothing of. */
+void rlt__bandwidth_free_switches(const rlt_bandwidth_job *j, FILE *f);
 /* The members of one budget, inside an open object. */
 void rlt__bandwidth_json(const rlt_bandwidth_job *j, const rlt_budget *b, rlt_jw *w);
 /* A row a budget, and the plot. RLT_ECHECK after all is written when some meet no limits. */

@@ -100,6 +100,7 @@ static int write_text(const rlt_bandwidth_job *j, rlt_format format, rlt_error *
                 "same total split equally; speed/$ against the first budget%s\n",
                 j->u.s->unit, count_conflicts(j) ? " that meets the limits" : "");
         fprintf(f.stream, "# prices: %s (%s)\n", j->u.prices.name, j->u.prices.source);
+        rlt__bandwidth_free_switches(j, f.stream);
     }
     if (rc) {
         rlt_file_discard(&f);

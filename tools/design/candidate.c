@@ -21,12 +21,24 @@ static int add_limits(rlt_candidate *c, rlt_error *err)
     return rc;
 }
 
+/* What has no price would be free, and take all of the bandwidth. */
+static int check_prices(const rlt_design_setup *u, const rlt_design_net *net, rlt_error *err)
+{
+    for (uint32_t i = 0; i < net->n; i++)
+        if (u->prices.lacks[net->dims[i].level])
+            return rlt_fail(
+                err, RLT_ESCHEMA, u->s->cost,
+                "has no prices of '%s', where dimension %u is; --levels says where dimensions are",
+                rlt_level_name(net->dims[i].level), i + 1);
+    return 0;
+}
+
 int rlt_candidate_open(rlt_candidate *c, const rlt_design_setup *u, const rlt_design_net *net, rlt_error *err)
 {
     double ranks = (double)rlt_design_size(net);
-    *c = (rlt_candidate){.u = u, .net = *net, .limits = {.n_dims = net->n}};
+    *c = (rlt_candidate){.u = u, .net = *net, .limits = {.n_dims = net->n, .shapes_vary = u->shapes_vary}};
     int rc = rlt_design_setup_net(u, &c->net, err);
-    if (rc)
+    if (rc || (rc = u->shapes_vary ? 0 : check_prices(u, &c->net, err)))
         return rc;
     rlt_design_cost_rates(&u->cost, &c->net, c->rates);
     c->fixed = u->cost.npu * ranks;

@@ -24,6 +24,7 @@ typedef struct rlt_limit {
 
 typedef struct rlt_limits {
     uint32_t n_dims, n;
+    bool shapes_vary; /* a level without a dimension is no mistake: other shapes have one there */
     rlt_level level[RLT_MAX_DIMS];
     rlt_limit items[RLT_MAX_LIMITS];
 } rlt_limits;
@@ -110,6 +111,7 @@ typedef struct rlt_design_setup {
     rlt_design_cost cost;
     rlt_design_how how;
     rlt_goal goal;
+    bool shapes_vary; /* many networks are looked at, of few or many dimensions */
     uint32_t n_works;
     double weight[RLT_MAX_WORKS]; /* sum 1 */
     rlt_design_work works[RLT_MAX_WORKS];

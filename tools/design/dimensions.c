@@ -145,7 +145,7 @@ static int write_text(const rlt_design_setup *u, const rlt_points *p, bool all, 
     if (format == RLT_FORMAT_TABLE) {
         fprintf(f.stream,
                 "# %u shapes, each with its best split; left out: %u that groups do not divide, %u "
-                "that meet no limits, %u with switches that have no price\n",
+                "that meet no limits, %u with parts that have no price\n",
                 p->n, p->misfits, p->infeasible, p->unpriced);
         fprintf(f.stream, "# *: no other is as fast and cheaper, or as cheap and faster; bandwidths in %s\n",
                 u->s->unit);
@@ -237,6 +237,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     int rc = rlt_search_shapes(&how, s->shapes, s->outermost, err);
     if (rc || (rc = rlt_design_setup_open(&u, &s->design, err)))
         return rc;
+    u.shapes_vary = true;
     if (!(rc = rlt_design_setup_works(&u, s->accelerators, err)))
         rc = s->study ? rlt_design_added(args, &u, &how, s->plot, err) : search(args, s, &u, &how, err);
     rlt_design_setup_free(&u);

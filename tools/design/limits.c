@@ -77,9 +77,15 @@ static int read_name(reading *r, double factor)
     for (int l = 0; l < RLT_LEVELS; l++) {
         if (!word(r, rlt_level_name((rlt_level)l)))
             continue;
-        for (uint32_t d = 0; d < n; d++)
+        bool any = r->limits->shapes_vary;
+        for (uint32_t d = 0; d < n; d++) {
+            any = any || (int)r->limits->level[d] == l;
             r->a[d] += (int)r->limits->level[d] == l ? factor : 0;
-        return 0;
+        }
+        return any ? 0
+                   : rlt_fail(r->err, RLT_EUSAGE, "--constraint",
+                              "'%s': no dimension is at the level %s; --levels says where they are", r->text,
+                              rlt_level_name((rlt_level)l));
     }
     unsigned long d = *r->at == 'b' && isdigit((unsigned char)r->at[1]) ? strtoul(r->at + 1, &end, 10) : 0;
     snprintf(what, sizeof what, "b1%s%.0u, a level, total, cost, a rate or a number", n > 1 ? " to b" : "",

@@ -49,12 +49,15 @@ typedef struct searching {
     rlt_error *err;
 } searching;
 
-/* A level without a price for switches has none. */
+/* A level without a price for switches has none, one without any has nothing. */
 static bool on_sale(const rlt_candidate *c)
 {
-    for (uint32_t i = 0; i < c->net.n; i++)
-        if (c->net.dims[i].block == RLT_BLOCK_SWITCH && c->u->prices.switch_port[c->net.dims[i].level] <= 0)
+    const rlt_design_prices *p = &c->u->prices;
+    for (uint32_t i = 0; i < c->net.n; i++) {
+        rlt_level l = c->net.dims[i].level;
+        if (p->lacks[l] || (c->net.dims[i].block == RLT_BLOCK_SWITCH && p->switch_port[l] <= 0))
             return false;
+    }
     return true;
 }
 

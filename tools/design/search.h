@@ -25,7 +25,7 @@ typedef struct rlt_point {
 typedef struct rlt_points {
     rlt_point *items; /* owned */
     uint32_t n, room;
-    /* Left out: groups that do not divide; limits or deadlines not met; switches without a price. */
+    /* Left out: groups that do not divide; limits or deadlines not met; parts without a price. */
     uint32_t misfits, infeasible, unpriced;
 } rlt_points;
 

@@ -208,6 +208,21 @@ static int read_spec(const rlt_design_settings *s, uint32_t i, rlt_training *t, 
                : rlt_fail(err, RLT_EUSAGE, "--workload", "'%s': weight and tp must be above zero", text);
 }
 
+/* What a trace lacks for more ranks than it has, readers ask for by options that `run` alone has. */
+static int say_ranks(const char *path, uint32_t ranks, int rc, rlt_error *err)
+{
+    rlt_read_options how = {.first_step = -1, .last_step = -1};
+    rlt_program *p = NULL;
+    if (rlt_trace_read(&path, 1, &how, &p, NULL) == 0 && p->n_ranks != ranks) {
+        *err = (rlt_error){0};
+        rc = rlt_fail(err, RLT_ERANGE, path,
+                      "a trace of %u ranks, for %u accelerators: design takes one of as many", p->n_ranks,
+                      ranks);
+    }
+    rlt_program_free(p);
+    return rc;
+}
+
 /* Traces that have no layers. */
 static int open_trace(const char *path, rlt_design_work *out, rlt_error *err)
 {
@@ -216,6 +231,8 @@ static int open_trace(const char *path, rlt_design_work *out, rlt_error *err)
     int rc = rlt_trace_read(&path, 1, &how, &p, err);
     if (!rc)
         rc = rlt_design_work_program(out, p, err);
+    else
+        rc = say_ranks(path, how.n_ranks, rc, err);
     rlt_program_free(p);
     return rc;
 }
