@@ -266,7 +266,9 @@ wrong "a wrong type" "expected a list of values" '"axes": [{"pointer": "/seed", 
 wrong "a pointer that is near" "did you mean '/topology'?" '"axes": [{"pointer": "/toplogy/dims/0/bandwidth", "values": ["1GB/s"]}]'
 wrong "a pointer that is near, further in" "did you mean '/topology/dims'?" '"axes": [{"pointer": "/topology/dim/0/bandwidth", "values": ["1GB/s"]}]'
 wrong "a filter of no axis" "no axis of that name" "$seeds, \"filter\": [{\"unless\": {\"b\": 1}}]"
-wrong "a filter of no value" "has no such value" "$seeds, \"filter\": [{\"unless\": {\"a\": 7}}]"
+wrong "ends of different units" "'KB/s' and 'GB/s': give both in one" '"axes": [{"pointer": "/topology/dims/0/bandwidth", "range": {"from": "1KB/s", "to": "1GB/s", "count": 3}}]'
+wrong "two points of one name" "another point is called 'x'" "$seeds, \"points\": [{\"name\": \"x\"}, {\"name\": \"x\", \"set\": {\"/until\": \"1s\"}}]"
+wrong "a filter of no value" "axis 'a' has no such value; it has 1, 2" "$seeds, \"filter\": [{\"unless\": {\"a\": 7}}]"
 wrong "no replica" "expected at least 1" "$seeds, \"replicas\": 0"
 wrong "a negative sample" "got -3" "$seeds, \"sample\": {\"random\": -3}"
 wrong "a seed that is a text" "expected a whole number" "$seeds, \"sample\": {\"random\": 1, \"seed\": \"x\"}"
@@ -279,6 +281,15 @@ if command -v sqlite3 >/dev/null; then
     expect "another's database is as it was" "$(sqlite3 "$tmp/other.db" .schema)" "CREATE TABLE x(a);"
 fi
 says "a database in no folder" 5 "No such file" "$study" --db "$tmp/no/such/x.db"
+mkdir "$tmp/folder"
+says "a folder for a database" 5 "folder: cannot be opened: Is a directory" top "$tmp/folder"
+# Numbers 0, 2, 3, 4 are left of five: two and two, or two, one and one.
+echo '{"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": "switch:2@5GB/s,1us"},
+    "axes": [{"name": "a", "pointer": "/seed", "values": [1, 2, 3, 4, 5]}], "filter": [{"unless": {"a": 2}}]}' >"$tmp/p.json"
+sweep "$tmp/p.json" --db "$tmp/share1.db" --shard 1/3
+says "status of a shard: its own points" 0 ", shard 1/3: 2 of 2 points (100.0 %), 0 failed" --status "$tmp/share1.db"
+sweep "$tmp/p.json" --db "$tmp/share2.db" --shard 2/3
+says "and of one that has fewer" 0 ", shard 2/3: 1 of 1 points (100.0 %), 0 failed" --status "$tmp/share2.db"
 says "shard 0/3" 2 "expected I/N" "$study" --db "$tmp/w.db" --shard 0/3
 says "no jobs" 2 "--jobs: expected at least 1" "$study" --db "$tmp/w.db" --jobs 0
 says "merge: other studies" 3 "holds another study" merge "$tmp/w.db" "$tmp/1.db" "$tmp/zip.db"

@@ -45,24 +45,6 @@ static const rlt_option own_options[] = {
 static const rlt_option_group groups[] = {
     {"Sweep", own_options, 0}, {"Picture", rlt_chart_options, offsetof(sweep_settings, chart)}, {0}};
 
-static int read_shard(const char *text, uint32_t *shard, uint32_t *shards, rlt_error *err)
-{
-    char first[24];
-    const char *slash = text ? strchr(text, '/') : NULL;
-    uint64_t i, n;
-    *shard = 0;
-    *shards = 1;
-    if (!text)
-        return 0;
-    snprintf(first, sizeof first, "%.*s", slash ? (int)(slash - text) : 0, text);
-    if (!slash || rlt_parse_count(first, &i, NULL, NULL) || rlt_parse_count(slash + 1, &n, NULL, NULL) ||
-        i < 1 || i > n || n > RLT_SWEEP_POINTS)
-        return rlt_fail(err, RLT_EUSAGE, "--shard", "expected I/N with I from 1 to N, got '%s'", text);
-    *shard = (uint32_t)(i - 1);
-    *shards = (uint32_t)n;
-    return 0;
-}
-
 static int dry_run(const rlt_sweep_study *s)
 {
     printf("%s: %llu points", s->name, (unsigned long long)s->points);
@@ -116,7 +98,7 @@ static int draw(const sweep_settings *s, int rc, rlt_error *err)
 static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks, rlt_error *err)
 {
     rlt_sweep w = {.remote = ranks > 1, .jobs = ranks > 1 ? ranks - 1 : rlt_pool_threads(s->jobs)};
-    int rc = read_shard(s->shard, &w.shard, &w.shards, err);
+    int rc = rlt_sweep_shard(s->shard, &w.shard, &w.shards, err);
     if (!rc && s->shard && study->sample == RLT_SWEEP_ADAPTIVE)
         rc = rlt_fail(err, RLT_EUSAGE, "--shard",
                       "an adaptive sample is one: each round follows from all results");

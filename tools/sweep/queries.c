@@ -301,13 +301,20 @@ typedef struct status_of {
 static int see_status(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
 {
     status_of *s = ctx;
-    unsigned shards = 1;
+    rlt_sweep_study study = {0};
+    uint32_t i = 0, shards = 1;
     (void)n;
-    (void)err;
     snprintf(s->name, sizeof s->name, "%s", c[0].text ? c[0].text : "");
-    if (c[2].text && strchr(c[2].text, '/'))
-        shards = (unsigned)atoi(strchr(c[2].text, '/') + 1);
-    s->points = (double)(c[1].integer / (shards ? shards : 1));
+    snprintf(s->shard, sizeof s->shard, "%s", c[2].text ? c[2].text : "");
+    s->points = (double)c[1].integer;
+    if (s->shard[0]) {
+        int rc = rlt_sweep_study_parse("study", c[6].text ? c[6].text : "", &study, err);
+        if (!rc && !(rc = rlt_sweep_shard(s->shard, &i, &shards, err)))
+            s->points = (double)rlt_sweep_share(&study, i, shards);
+        rlt_sweep_study_free(&study);
+        if (rc)
+            return rc;
+    }
     s->began_s = c[3].real;
     s->committed_s = c[4].real;
     s->added = (double)c[5].integer;
@@ -322,11 +329,12 @@ int rlt_sweep_status(const char *db, rlt_error *err)
     uint64_t done = 0, failed = 0;
     int64_t last;
     int rc = rlt_store_open(db, RLT_STORE_READ, &store, err);
-    if (!rc && rlt_store_query(
-                   store,
-                   "SELECT s.name, s.points, s.shard, p.began_s, p.committed_s, p.added FROM study s LEFT "
-                   "JOIN progress p",
-                   see_status, &s, &why))
+    if (!rc &&
+        rlt_store_query(
+            store,
+            "SELECT s.name, s.points, s.shard, p.began_s, p.committed_s, p.added, s.text FROM study s LEFT "
+            "JOIN progress p",
+            see_status, &s, &why))
         rc = rlt_fail(err, RLT_ESCHEMA, db, "is no database of a sweep: %s", why.what);
     if (!rc)
         rc = rlt_store_count(store, &done, &failed, &last, err);
@@ -335,8 +343,9 @@ int rlt_sweep_status(const char *db, rlt_error *err)
         return rc;
     double spent = s.committed_s - s.began_s, rate = spent > 0 ? s.added / spent : 0,
            left = s.points - (double)done;
-    printf("%s: %llu of %.0f points (%.1f %%), %llu failed", s.name, (unsigned long long)done, s.points,
-           s.points > 0 ? 100 * (double)done / s.points : 100, (unsigned long long)failed);
+    printf("%s%s%s: %llu of %.0f points (%.1f %%), %llu failed", s.name, s.shard[0] ? ", shard " : "",
+           s.shard, (unsigned long long)done, s.points, s.points > 0 ? 100 * (double)done / s.points : 100,
+           (unsigned long long)failed);
     if (left > 0 && rate > 0)
         printf("; %.1f points/s, %.0f s left", rate, left / rate);
     double silent = (double)time(NULL) - s.committed_s;

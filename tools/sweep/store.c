@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -122,6 +123,7 @@ int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_e
 {
     bool write = mode == RLT_STORE_WRITE;
     rlt_store *s = calloc(1, sizeof *s);
+    struct stat st;
     int rc = 0;
     *out = NULL;
     if (!s)
@@ -132,6 +134,8 @@ int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_e
         rc = rlt_nomem(err);
     if (!rc && !write && access(path, R_OK))
         rc = rlt_fail(err, RLT_EIO, path, "cannot be opened: %s", strerror(errno));
+    if (!rc && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        rc = rlt_fail(err, RLT_EIO, path, "cannot be opened: %s", strerror(EISDIR));
     if (!rc && write)
         rc = lock(s, err);
     if (!rc && sqlite3_open_v2(path, &s->db, write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, NULL) !=

@@ -172,6 +172,15 @@ static int read_named_set(rlt_sweep_study *s, rlt_sweep_named *p, rlt_json set, 
     return 0;
 }
 
+/* `sweep compare` finds a point by its name. */
+static int note_name(rlt_strings *names, const char *name, rlt_json v, rlt_error *err)
+{
+    size_t length = strlen(name);
+    if (rlt_intern_find(names, name, length) != RLT_NONE)
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "another point is called '%s'", name);
+    return rlt_intern(names, name, length) == RLT_NONE ? rlt_nomem(err) : 0;
+}
+
 static int read_named(rlt_sweep_study *s, rlt_json list, rlt_error *err)
 {
     static const char *const keys[] = {"name", "set", NULL};
@@ -185,21 +194,24 @@ static int read_named(rlt_sweep_study *s, rlt_json list, rlt_error *err)
     s->named = rlt_arena_array(&s->arena, n + 1, sizeof *s->named);
     if (!s->named)
         return rlt_nomem(err);
-    for (rlt_json v = rlt_json_first(list); rlt_json_is(v); v = rlt_json_next(v)) {
+    rlt_strings names = {0};
+    int rc = 0;
+    for (rlt_json v = rlt_json_first(list); rlt_json_is(v) && !rc; v = rlt_json_next(v)) {
         rlt_sweep_named *p = &s->named[s->n_named++];
         rlt_json set = rlt_json_get(v, "set");
-        int rc = rlt_json_is_object(v) ? rlt_json_only(v, keys, err)
-                                       : rlt_json_fail(v, RLT_ESCHEMA, err, "expected an object");
+        rc = rlt_json_is_object(v) ? rlt_json_only(v, keys, err)
+                                   : rlt_json_fail(v, RLT_ESCHEMA, err, "expected an object");
         if (!rc)
             rc = rlt_json_get_string(v, "name", true, &p->name, err);
+        if (!rc)
+            rc = note_name(&names, p->name, v, err);
         if (!rc && rlt_json_is(set) && !rlt_json_is_object(set))
             rc = rlt_json_fail(set, RLT_ESCHEMA, err, "expected an object of pointers and values");
         if (!rc)
             rc = read_named_set(s, p, set, err);
-        if (rc)
-            return rc;
     }
-    return 0;
+    rlt_strings_free(&names);
+    return rc;
 }
 
 static int read_objective(rlt_json v, rlt_sweep_objective *out, rlt_error *err)

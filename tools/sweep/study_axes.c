@@ -6,6 +6,8 @@
 #include "sim/words.h"
 #include "tools/sweep/study.h"
 
+enum { LISTED = 8 }; /* values of an axis in a message */
+
 static int read_pointers(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_error *err)
 {
     rlt_json one = rlt_json_get(v, "pointer"), several = rlt_json_get(v, "pointers");
@@ -136,6 +138,31 @@ static int find_value(const rlt_sweep_axis *a, const rlt_json_tree *v, uint32_t 
     return rc;
 }
 
+/* The first values as they stand in the study, which a table may show otherwise. */
+static int no_value(const rlt_sweep_axis *a, const rlt_json_tree *v, rlt_error *err)
+{
+    char *known = NULL;
+    size_t length;
+    rlt_arena own = {0};
+    FILE *f = open_memstream(&known, &length);
+    int rc = f ? 0 : rlt_nomem(err);
+    for (uint32_t i = 0; i < a->n && i < LISTED && !rc; i++) {
+        const rlt_json_tree *value;
+        if (!(rc = rlt_sweep_axis_value(a, i, &own, &value, err))) {
+            fputs(i ? ", " : "", f);
+            rlt_tree_write(value, NULL, f);
+        }
+    }
+    if (f && fclose(f) && !rc)
+        rc = rlt_nomem(err);
+    if (!rc)
+        rc = rlt_json_fail(v->at, RLT_ESCHEMA, err, "axis '%s' has no such value; it has %s%s", a->name,
+                           known, a->n > LISTED ? ", ..." : "");
+    rlt_arena_free(&own);
+    free(known);
+    return rc;
+}
+
 static int read_term(rlt_sweep_study *s, rlt_sweep_term *term, const rlt_json_tree *v, rlt_error *err)
 {
     rlt_nearest near = rlt_nearest_to(v->key);
@@ -161,7 +188,7 @@ static int read_term(rlt_sweep_study *s, rlt_sweep_term *term, const rlt_json_tr
         if ((rc = find_value(a, c, &i, err)))
             return rc;
         if (i == a->n)
-            return rlt_json_fail(c->at, RLT_ESCHEMA, err, "axis '%s' has no such value", a->name);
+            return no_value(a, c, err);
         term->holds[i] = true;
     }
     return 0;

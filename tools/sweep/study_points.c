@@ -71,6 +71,35 @@ bool rlt_sweep_point_at(const rlt_sweep_study *s, uint64_t id, rlt_sweep_point *
     return rlt_sweep_keeps(s, out->place, out->at);
 }
 
+int rlt_sweep_shard(const char *text, uint32_t *shard, uint32_t *shards, rlt_error *err)
+{
+    char first[24];
+    const char *slash = text ? strchr(text, '/') : NULL;
+    uint64_t i, n;
+    *shard = 0;
+    *shards = 1;
+    if (!text)
+        return 0;
+    snprintf(first, sizeof first, "%.*s", slash ? (int)(slash - text) : 0, text);
+    if (!slash || rlt_parse_count(first, &i, NULL, NULL) || rlt_parse_count(slash + 1, &n, NULL, NULL) ||
+        i < 1 || i > n || n > RLT_SWEEP_POINTS)
+        return rlt_fail(err, RLT_EUSAGE, "--shard", "expected I/N with I from 1 to N, got '%s'", text);
+    *shard = (uint32_t)(i - 1);
+    *shards = (uint32_t)n;
+    return 0;
+}
+
+uint64_t rlt_sweep_share(const rlt_sweep_study *s, uint32_t shard, uint32_t shards)
+{
+    rlt_sweep_point p;
+    uint64_t n = 0;
+    if (shards <= 1)
+        return s->points;
+    for (uint64_t id = shard; id < rlt_sweep_end(s); id += shards)
+        n += rlt_sweep_point_at(s, id, &p);
+    return n;
+}
+
 typedef struct edit_list {
     rlt_tree_edit items[RLT_SWEEP_AXES * 4];
     const rlt_sweep_place *places[RLT_SWEEP_AXES * 4];

@@ -49,7 +49,8 @@ int rlt__sweep_range(rlt_sweep_study *s, rlt_json v, rlt_sweep_axis *a, rlt_erro
         return rlt_json_fail(rlt_json_get(v, "scale"), RLT_ESCHEMA, err, "expected linear or log, got '%s'",
                              scale);
     if (strcmp(r->unit, other) != 0)
-        return rlt_json_fail(v, RLT_ESCHEMA, err, "from and to have different units, '%s' and '%s'", r->unit,
+        return rlt_json_fail(v, RLT_ESCHEMA, err,
+                             "from and to have different units, '%s' and '%s': give both in one", r->unit,
                              other);
     if (n < 2 || (r->logarithmic && (r->from <= 0 || r->to <= 0)))
         return rlt_json_fail(v, RLT_ESCHEMA, err,

@@ -197,7 +197,7 @@ int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
     w->began_s = now_s();
     if ((rc = enter_notes(w, err)) || (rc = rlt_store_count(w->store, &w->done, &w->failed, &w->last, err)))
         return rc;
-    w->total = study->points / w->shards;
+    w->total = rlt_sweep_share(study, w->shard, w->shards);
     w->slots = calloc(w->n_slots, sizeof *w->slots);
     w->keys = calloc(w->n_slots, sizeof *w->keys);
     if (!w->slots || !w->keys)
