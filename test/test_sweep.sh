@@ -222,6 +222,20 @@ expect "plot: a line for each of three values, 30 markers on each" "$(grep -c '<
 grep -q '>100 GB/s<' "$tmp/1.svg" && verdict "plot: the axis of bandwidths has units" "" || verdict "plot: the axis of bandwidths has units" "no"
 sweep query "$tmp/1.db" --plot "$tmp/2.svg" --x algorithm --by slow --panels bw --where "bw in ('5GB/s', '500GB/s')" --y busiest_utilization
 expect "plot: two panels" "$(grep -c '>bw: ' "$tmp/2.svg")" 2
+# Of replicas the mean, on a linear axis that the points without noise tell.
+cat >"$tmp/noisy.json" <<'J'
+{"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": "switch:2@5GB/s,1us", "noise": []}, "replicas": 40,
+ "axes": [{"name": "cv", "pointer": "/noise/-", "values": [null, "lognormal:cv=0.5", "lognormal:cv=0.25"]}, {"name": "speed", "pointer": "/compute-scale", "values": [1, 2, 4]}]}
+J
+sweep "$tmp/noisy.json" --db "$tmp/noisy.db"
+sweep query "$tmp/noisy.db" --plot "$tmp/3.svg" --x speed --by cv
+csv "$tmp/noisy.db" | awk -F, 'NR > 1 { n[$3 $4]++; sum[$3 $4] += $8 } END { printf "%.6f\n", (sum["lognormal:cv=0.51"] / n["lognormal:cv=0.51"] - sum["4"] / n["4"]) / (sum["1"] / n["1"] - sum["4"] / n["4"]) }' >"$tmp/share"
+expect "plot: of replicas the mean" "$(grep -o 'd="M[^"]*"><title>[^<]*' "$tmp/3.svg" | tr 'ML<>"' '     ' |
+    awk -v want="$(cat "$tmp/share")" '/none/ { one = $3; four = $7 } /cv=0[.]5/ { off = (four - $3) / (four - one) - want; print (off < 0.002 && off > -0.002), (want > 1) }')" "1 1"
+# A letter takes about seven points, after a key of 32.
+expect "plot: names of the legend stand apart" "$(grep -o '<text x="[0-9.]*" y="[0-9.]*">\(none\|lognormal[^<]*\)<' "$tmp/3.svg" | tr '"<>' '   ' |
+    awk '$5 == y && $3 - x < 32 + 7 * length(name) { n++ } { x = $3; y = $5; name = $6 } END { print NR, n + 0 }')" "3 0"
+grep -q 'mean of 40 replicas' "$tmp/3.svg" && verdict "and it is said" "" || verdict "and it is said" "no"
 says "plot: an unknown axis" 2 "--x: no axis 'bww'; did you mean 'bw'?" query "$tmp/1.db" --plot "$tmp/x.svg" --x bww
 says "plot: an axis twice" 2 "is in the picture already" query "$tmp/1.db" --plot "$tmp/x.svg" --x bw --by bw
 says "plot: too many lines" 2 "these are more" query "$tmp/1.db" --plot "$tmp/x.svg" --x slow --by bw

@@ -344,7 +344,7 @@ static uint32_t legend_columns(const rlt_plot_panel *p)
     size_t longest = 0;
     for (uint32_t i = 0; i < p->n_lines; i++)
         longest = strlen(p->lines[i].name) > longest ? strlen(p->lines[i].name) : longest;
-    size_t fit = (WIDTH - LEFT - RIGHT) / (32 + 6 * longest + 8);
+    size_t fit = (WIDTH - LEFT - RIGHT) / (32 + 7 * longest + 8);
     return fit > 3 ? 3 : fit < 1 ? 1 : (uint32_t)fit;
 }
 

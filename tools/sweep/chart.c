@@ -15,8 +15,8 @@ enum { MAX_LINES = 27, MAX_PANELS = 16, MAX_POINTS = 1 << 22, SCATTERED = 3000 }
         "plot", 0, RLT_OPT_TEXT, "FILE", what, AT(path), .unrecorded = true                                  \
     }
 const rlt_option rlt_chart_options[] = {
-    PLOT("Draw a figure over an axis as SVG, a line for each value of another axis. Of points that differ in "
-         "further axes, the best is shown."),
+    PLOT("Draw a figure over an axis as SVG, a line for each value of another axis. Of replicas the mean "
+         "is shown, of points that differ in further axes the best."),
     {"x", 0, RLT_OPT_TEXT, "AXIS", "Which axis (default: the one of numbers that matters most).", AT(x)},
     {"y", 0, RLT_OPT_TEXT, "COLUMN", "Which figure (default: the study's first objective).", AT(y)},
     {"by", 0, RLT_OPT_TEXT, "AXIS", "A line for each value of it (default: what matters most besides x).",
@@ -217,13 +217,19 @@ static int see_name(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *e
     return copy ? 0 : rlt_nomem(err);
 }
 
-/* "name: what, best over a and b" of axes that have no place in the picture. */
+/* "name: what, best over a, b, mean of 5 replicas": of axes that have no place in the picture. */
 static int make_title(chart *h, const char *what, bool best, char **out, rlt_error *err)
 {
     char *name = NULL;
+    int64_t replicas = 1;
     int rc = rlt_store_query(h->a->store, "SELECT name FROM study", see_name, &name, err);
-    if (rc)
+    if (!rc && best)
+        rc = rlt_store_query(h->a->store, "SELECT max(replica)+1 FROM point", rlt_asked_integer, &replicas,
+                             err);
+    if (rc) {
+        free(name);
         return rc;
+    }
     char *t = rlt_arena_printf(&h->a->arena, "%s: %s", name, what);
     const char *before = ", best over ";
     free(name);
@@ -233,6 +239,8 @@ static int make_title(chart *h, const char *what, bool best, char **out, rlt_err
         t = rlt_arena_printf(&h->a->arena, "%s%s%s", t, before, h->a->axes[i].name);
         before = ", ";
     }
+    if (t && replicas > 1)
+        t = rlt_arena_printf(&h->a->arena, "%s, mean of %lld replicas", t, (long long)replicas);
     *out = t;
     return t ? 0 : rlt_nomem(err);
 }
@@ -260,9 +268,10 @@ int rlt_chart_lines(rlt_asked *a, const rlt_chart_settings *s, rlt_error *err)
         shape.y_label && panel && by && x
             ? rlt_arena_printf(
                   &a->arena,
-                  "SELECT %s, %s, %s, %s(%s) FROM points JOIN (SELECT point AS \"rlt_id\", coordinates "
-                  "AS \"rlt_at\" FROM main.point WHERE name IS NULL) ON \"rlt_id\"=point WHERE "
-                  "status=0 AND %s IS NOT NULL AND (%s\n) GROUP BY 1,2,3",
+                  "SELECT %s, %s, %s, %s(\"rlt_mean\") FROM (SELECT \"rlt_at\", avg(%s) AS \"rlt_mean\" FROM "
+                  "points JOIN (SELECT point AS \"rlt_id\", coordinates AS \"rlt_at\" FROM main.point WHERE "
+                  "name IS NULL) ON \"rlt_id\"=point WHERE status=0 AND %s IS NOT NULL AND (%s\n) GROUP BY "
+                  "\"rlt_at\") GROUP BY 1,2,3",
                   panel, by, x, is_max(a, y) ? "max" : "min", y, y, s->where ? s->where : "1")
             : NULL;
     rlt_store_guard(a->store);

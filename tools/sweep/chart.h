@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Pictures of a sweep's database, as SVG: a figure over one axis with a line for each value of another, and
- * two objectives against each other. Of points that share their place in the picture, the best is shown.
+ * two objectives against each other. Of points that share their place in the picture, the best is shown,
+ * of replicas, among which nobody can choose, the mean.
  */
 #ifndef RLT_SWEEP_CHART_H
 #define RLT_SWEEP_CHART_H
