@@ -447,6 +447,12 @@ refused 3 "layers[0].forward.over: expected model, data or all" bandwidth -t rin
 echo '{"source": "x", "pod": {"link": -1}}' >"$tmp/broken.json"
 refused 3 "pod.link" $two --total 1GB/s --cost "$tmp/broken.json"
 
+# Equal thirds of 90 are below 40 for the first: the split that is compared with is beyond the limit.
+for limit in 40 20; do
+    "$ringlet" design bandwidth -t 'ring:4@1GB/s,1ns*ring:4@1GB/s,1ns*switch:8@1GB/s,1ns' -w "$tmp/17B@tp=4" --total 90GB/s --no-simulation --constraint "b1>=${limit}GB/s" >"$tmp/out$limit" 2>"$tmp/err"
+done
+expect "an equal split beyond the limits is said" "$(grep -c 'equal split, which .* does not meet the limits' "$tmp/out40") $(grep -c 'equal split, which' "$tmp/out20")" "1 0"
+
 # ---- dimensions
 dims() { "$ringlet" design dimensions -f csv "$@" 2>"$tmp/err"; }
 dims -n 64 -w "$tmp/17B" --total 100GB/s --max-dims 3 --shapes ring --all --no-simulation >"$tmp/out"
@@ -484,7 +490,8 @@ expect "nor a plot without its report" "$? $(ls "$tmp/p.svg" 2>/dev/null)" "5 "
 awk 'BEGIN { printf "{\"layers\": ["; for (i = 0; i < 17; i++) printf "%s{\"repeat\": 65536}", i ? "," : ""; print "]}" }' >"$tmp/many.json"
 refused 3 "too many layers" bandwidth -t ring:4@1GB/s,1ns -w "$tmp/many.json" --total 1GB/s
 many="dimensions -n 64 -w $tmp/17B --max-dims 2"
-refused 1 "no shape is left" $many --total 1GB/s --constraint 'cost<=1'
+# One in one dimension; 2, 4, 8 or 16 as a ring or a switch in two.
+refused 1 "no shape is left: 0 that groups do not divide, 9 that meet no limits, 0 with parts that have no price" $many --total 1GB/s --constraint 'cost<=1'
 refused 2 "--study: needs --total" $many --study added-dimension --constraint 'total<=1GB/s'
 refused 2 "above --max-dims" $many --min-dims 3 --total 1GB/s
 refused 2 "expected ring, fully-connected or switch" $many --shapes torus --total 1GB/s

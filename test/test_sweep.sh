@@ -244,7 +244,7 @@ says "plot: of an unknown column" 2 "did you mean 'time_ps'" query "$tmp/1.db" -
 [ ! -e "$tmp/x.svg" ] && verdict "plot: an error leaves no file" "" || verdict "plot: an error leaves no file" "there it is"
 says "front" 0 "time_ps" pareto "$tmp/1.db" --plot "$tmp/f.svg"
 grep -q '<title>front</title>' "$tmp/f.svg" && verdict "plot: the front" "" || verdict "plot: the front" "no"
-says "front: one objective" 2 "has one objective" pareto "$tmp/zip.db" --plot "$tmp/x.svg"
+says "front: one objective" 2 "query DB --plot' draws it over an axis" pareto "$tmp/zip.db" --plot "$tmp/x.svg"
 
 # Wrong use, before anything runs.
 wide='{"name": "w", "base": {}, "axes": ['
@@ -312,6 +312,8 @@ says "merge: no such database" 5 "cannot be opened" merge "$tmp/w.db" "$tmp/none
 says "merge: into one of them" 2 "is what the others are to be merged into" merge "$tmp/s1.db" "$tmp/s1.db"
 says "merge: shards are missing" 0 "of 546 points are in" merge "$tmp/w2.db" "$tmp/s1.db" "$tmp/s2.db"
 cp "$tmp/zip.db" "$tmp/zip-was.db"
+says "query: no such column" 2 "no such column: bww; columns are those of the table" query "$tmp/1.db" --where "bww = 1"
+says "query: a text without quotes" 2 'unrecognized token: "25GB"; columns are those of the table, texts as in' query "$tmp/1.db" --where "bw = 25GB/s"
 says "query: several statements" 2 "not several statements" query "$tmp/zip.db" --where '1); DELETE FROM point; --'
 says "query: order with a statement" 2 "not several statements" query "$tmp/zip.db" --order 'point; DROP TABLE point'
 says "query: what is not read" 2 "not authorized" query "$tmp/zip.db" --where "(select count(*) from pragma_table_info('point')) > 0"

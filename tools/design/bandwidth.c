@@ -143,6 +143,9 @@ static int write_text(const job *j, rlt_format format, rlt_error *err)
                 u->s->unit);
         fprintf(f.stream, "# prices: %s (%s)\n", u->prices.name, u->prices.source);
         rlt__bandwidth_free_switches(j, f.stream);
+        if (j->budgets->equal_breaks)
+            fprintf(f.stream,
+                    "# the equal split, which the others are compared with, does not meet the limits\n");
         fprintf(f.stream, "# objective %.10g%s\n", j->budgets->best.objective,
                 u->goal == RLT_LEAST_TIME   ? " s"
                 : u->goal == RLT_LEAST_COST ? " $"
@@ -252,6 +255,7 @@ static int judge_all(const job *j, const rlt_candidate *c, rlt_budget *b, rlt_er
         total += b->best.bw[d];
     for (uint32_t d = 0; d < j->net.n; d++)
         equal[d] = total / j->net.n;
+    b->equal_breaks = rlt_limits_violation(&c->limits, equal) > 1e-6;
     if (before && before->name) /* what is given is the same in all budgets */
         b->judged[RLT_SPLIT_GIVEN] = *before;
     else

@@ -15,8 +15,8 @@ typedef struct rlt_budget {
     char conflict[1024]; /* why no split meets the limits; "": one does */
     rlt_judged judged[RLT_SPLITS];
     rlt_split best;
-    double closed_s; /* time by the closed form, where it holds */
-    bool closed;
+    double closed_s;           /* time by the closed form, where it holds */
+    bool closed, equal_breaks; /* equal_breaks: the equal split is beyond the limits */
 } rlt_budget;
 
 typedef struct rlt_bandwidth_job {

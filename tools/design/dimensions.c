@@ -203,8 +203,9 @@ static int search(const rlt_parsed *args, const dimensions_settings *s, rlt_desi
     int rc = rlt_search_run(how, u, u->goal, (double)s->design.deadline_ps * 1e-12, &p, err);
     if (!rc && p.n == 0)
         rc = rlt_fail(err, RLT_ECHECK, NULL,
-                      "no shape is left: %u that groups do not divide, %u that meet no limits", p.misfits,
-                      p.infeasible);
+                      "no shape is left: %u that groups do not divide, %u that meet no limits, %u with parts "
+                      "that have no price",
+                      p.misfits, p.infeasible, p.unpriced);
     if (!rc) {
         rlt_points_order(&p);
         rc = s->plot ? draw(s, &p, err) : 0;

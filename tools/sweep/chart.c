@@ -296,8 +296,10 @@ int rlt_chart_front(rlt_asked *a, const rlt_chart_settings *s, const double *x, 
     rlt_plot_panel shape = {0};
     int64_t count = 0;
     if (a->n_objectives < 2)
-        return rlt_fail(err, RLT_EUSAGE, "--plot",
-                        "the study has one objective: there is nothing to draw it against");
+        return rlt_fail(
+            err, RLT_EUSAGE, "--plot",
+            "the study has one objective: there is nothing to draw it against; 'ringlet sweep query DB "
+            "--plot' draws it over an axis");
     const char *first = a->objectives[0], *second = a->objectives[1];
     int rc = choose_axes(&h, s, first, false, err);
     if (!rc)

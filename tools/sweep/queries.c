@@ -73,6 +73,17 @@ static int select_rows(rlt_asked *a, const query_settings *s, const char *tail, 
     return rlt_asked_write(a, sql, s->columns != NULL, s->report.format, s->report.output, err);
 }
 
+/* What SQLite says of a condition tells not how to write one. */
+static int say_columns(int rc, rlt_error *err)
+{
+    rlt_error why = *err;
+    if (strncmp(why.what, "no such column", 14) != 0 && strncmp(why.what, "unrecognized token", 18) != 0)
+        return rc;
+    *err = (rlt_error){0};
+    return rlt_fail(err, rc, why.where, "%s; columns are those of the table, texts as in bw = '25GB/s'",
+                    why.what);
+}
+
 static int run_query(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     query_settings *s = settings;
@@ -89,6 +100,7 @@ static int run_query(const rlt_parsed *args, void *settings, rlt_error *err)
            : rlt_arena_printf(&a.arena, "WHERE (%s\n) ORDER BY %s", s->where ? s->where : "1", s->order);
     if (!rc)
         rc = tail ? select_rows(&a, s, tail, err) : rlt_nomem(err);
+    rc = rc == RLT_EUSAGE ? say_columns(rc, err) : rc;
     rlt_asked_close(&a);
     return rc;
 }
