@@ -211,12 +211,23 @@ says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100
 # Comparing: differences of the states add up to that of the span.
 "$ringlet" run --config "$tmp/a.json" --format json -o "$tmp/one.json" 2>"$tmp/err"
 says "a result and a file of options" "the second takes" run --compare "$tmp/one.json" "$tmp/a.json"
-grep -q '+0.00 %' "$tmp/out" && verdict "equal to itself" "" || verdict "equal to itself" "it is not"
+grep -q 'takes 0.00 % more time' "$tmp/out" && verdict "equal to itself" "" || verdict "equal to itself" "it is not"
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:8@300GB/s,500ns"}' >"$tmp/b.json"
 says "where the difference is" "exposed communication" run --compare "$tmp/a.json" "$tmp/b.json"
 expect "shares add up" "$(awk '/^(compute|exposed communication|host|idle) / { s += $NF } END { printf "%.0f", s }' "$tmp/out")" 100
 says "as JSON" '"transfers"' run --compare "$tmp/one.json" "$tmp/b.json" --format json
 refused 2 "expected two files, got 1" run --compare "$tmp/one.json"
 printf '{"schema_version": 1}' >"$tmp/c.json"
-refused 3 "time_ps" run --compare "$tmp/one.json" "$tmp/c.json"
+refused 3 "c.json: time_ps is missing: expected a result" run --compare "$tmp/one.json" "$tmp/c.json"
+head -c 2000 "$tmp/one.json" >"$tmp/c.json"
+refused 3 "c.json: byte 2000: the file ends here" run --compare "$tmp/one.json" "$tmp/c.json"
+sed 's/"transfer_ps": *[0-9]*/"transfer_ps": "1us"/' "$tmp/one.json" >"$tmp/c.json"
+refused 3 "transfer_ps: expected a whole number" run --compare "$tmp/one.json" "$tmp/c.json"
+# The result of a large run is longer than what is read whole: 64 MiB.
+{ sed '/"collectives": \[/q' "$tmp/one.json" && awk 'BEGIN {
+    for (i = 0; i < 500000; i++)
+        print "{\"collective\": \"all_reduce\", \"algorithm\": \"ring\", \"bytes\": 1048576, \"wait_ps\": 1, \"transfer_ps\": 1000000, \"first_arrival_ps\": 0, \"end_ps\": 1000001},"
+}' && sed '1,/"collectives": \[/d' "$tmp/one.json"; } >"$tmp/large.json"
+says "a result of 70 MB" "takes 0.00 % more time" run --compare "$tmp/large.json" "$tmp/one.json"
+rm "$tmp/large.json"
 finish

@@ -13,6 +13,7 @@
 #include "tools/config.h"
 #include "tools/message.h"
 #include "tools/run.h"
+#include "workload/json_stream.h"
 
 enum { STATES = 4, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
 
@@ -34,91 +35,155 @@ typedef struct side {
 static const char *const state_keys[STATES] = {"compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"};
 static const char *const state_names[STATES] = {"compute", "exposed communication", "host", "idle"};
 
-static int get_time(rlt_json v, const char *key, rlt_time *out, rlt_error *err)
+/* A piece of a result: the whole may be hundreds of megabytes. */
+typedef struct source {
+    rlt_jstream *stream;
+    rlt_jpiece piece;
+    uint32_t seen; /* bits of the members that must be there */
+} source;
+
+static const char *const members[] = {
+    "schema_version",    "time_ps",     "compute_ps", "exposed_comm_ps", "host_ps", "idle_ps",
+    "iteration_time_ps", "collectives", "links",      "training",        NULL};
+enum { VERSION, TIME, FIRST_STATE, ITERATIONS = FIRST_STATE + STATES, COLLECTIVES, LINKS, TRAINING };
+
+static uint32_t member(const source *f, uint32_t object, const char *key)
 {
-    uint64_t n = 0;
-    int rc = rlt_json_get_u64(v, key, true, (uint64_t)RLT_TIME_MAX, &n, err);
-    *out = (rlt_time)n;
-    return rc;
+    return rlt_jpiece_get(&f->piece, object, key);
 }
 
-static int add_collective(side *s, rlt_json v, rlt_error *err)
+static int expected(const source *f, const char *key, const char *what, rlt_error *err)
+{
+    return rlt_jstream_fail(f->stream, &f->piece, RLT_ESCHEMA, err, "%s: expected %s", key, what);
+}
+
+static int get_time(const source *f, uint32_t token, const char *key, rlt_time *out, rlt_error *err)
+{
+    const char *text = rlt_jpiece_text(&f->piece, token);
+    if (!text || f->piece.tokens[token].type != RLT_J_NUMBER || !rlt_decimal_i64(text, 0, out) || *out < 0)
+        return expected(f, key, "a whole number, not negative", err);
+    return 0;
+}
+
+static int get_real(const source *f, uint32_t token, const char *key, double *out, rlt_error *err)
+{
+    const char *text = rlt_jpiece_text(&f->piece, token);
+    if (!text || f->piece.tokens[token].type != RLT_J_NUMBER)
+        return expected(f, key, "a number", err);
+    *out = strtod(text, NULL);
+    return 0;
+}
+
+static int get_text(const source *f, uint32_t token, const char *key, const char **out, rlt_error *err)
+{
+    *out = rlt_jpiece_text(&f->piece, token);
+    return *out ? 0 : expected(f, key, "a text", err);
+}
+
+static int add_collective(side *s, const source *f, rlt_error *err)
 {
     const char *kind, *algorithm;
     char name[64];
-    rlt_time transfer = 0, wait = 0;
-    uint64_t bytes = 0;
+    rlt_time transfer = 0, wait = 0, bytes = 0;
     uint32_t k = 0;
     int rc;
-    if ((rc = rlt_json_get_string(v, "collective", true, &kind, err)) ||
-        (rc = rlt_json_get_string(v, "algorithm", true, &algorithm, err)) ||
-        (rc = rlt_json_get_u64(v, "bytes", true, UINT64_MAX >> 1, &bytes, err)))
+    if ((rc = get_text(f, member(f, 0, "collective"), "collective", &kind, err)) ||
+        (rc = get_text(f, member(f, 0, "algorithm"), "algorithm", &algorithm, err)) ||
+        (rc = get_time(f, member(f, 0, "bytes"), "bytes", &bytes, err)))
         return rc;
-    if (!rlt_json_is(rlt_json_get(v, "transfer_ps"))) /* it did not happen */
+    if (member(f, 0, "transfer_ps") == RLT_NONE) /* it did not happen */
         return 0;
-    if ((rc = get_time(v, "transfer_ps", &transfer, err)) || (rc = get_time(v, "wait_ps", &wait, err)))
+    if ((rc = get_time(f, member(f, 0, "transfer_ps"), "transfer_ps", &transfer, err)) ||
+        (rc = get_time(f, member(f, 0, "wait_ps"), "wait_ps", &wait, err)))
         return rc;
     snprintf(name, sizeof name, "%.28s by %.28s", kind, algorithm);
     while (k < s->n_kinds && strcmp(s->kinds[k].name, name) != 0)
         k++;
     if (k == MAX_KINDS)
-        return rlt_json_fail(v, RLT_ERANGE, err, "more than %d kinds of communication", MAX_KINDS);
+        return rlt_jstream_fail(f->stream, &f->piece, RLT_ERANGE, err, "more than %d kinds of communication",
+                                MAX_KINDS);
     if (k == s->n_kinds) {
         s->n_kinds++;
         memcpy(s->kinds[k].name, name, sizeof name);
     }
     s->kinds[k].count++;
-    s->kinds[k].bytes += bytes;
+    s->kinds[k].bytes += (uint64_t)bytes;
     s->kinds[k].transfer_ps = rlt_time_add(s->kinds[k].transfer_ps, transfer);
     s->kinds[k].wait_ps = rlt_time_add(s->kinds[k].wait_ps, wait);
     return 0;
 }
 
-static int read_links(side *s, rlt_json links, rlt_error *err)
+static int read_link(side *s, const source *f, rlt_error *err)
 {
-    for (rlt_json v = rlt_json_first(links); rlt_json_is(v); v = rlt_json_next(v)) {
-        double u = 0;
-        const char *src = "", *dst = "";
-        int rc;
-        if ((rc = rlt_json_get_double(v, "utilization", true, &u, err)) ||
-            (rc = rlt_json_get_string(v, "src", true, &src, err)) ||
-            (rc = rlt_json_get_string(v, "dst", true, &dst, err)))
-            return rc;
-        if (u > s->utilization) {
-            s->utilization = u;
-            snprintf(s->busiest, sizeof s->busiest, "%.90s->%.90s", src, dst);
-        }
+    double u = 0;
+    const char *src = "", *dst = "";
+    int rc;
+    if ((rc = get_real(f, member(f, 0, "utilization"), "utilization", &u, err)) ||
+        (rc = get_text(f, member(f, 0, "src"), "src", &src, err)) ||
+        (rc = get_text(f, member(f, 0, "dst"), "dst", &dst, err)))
+        return rc;
+    if (u > s->utilization) {
+        s->utilization = u;
+        snprintf(s->busiest, sizeof s->busiest, "%.90s->%.90s", src, dst);
     }
     return 0;
 }
 
-static int read_stages(side *s, rlt_json stages, rlt_error *err)
+static int read_stages(side *s, const source *f, rlt_error *err)
 {
+    const rlt_jpiece *p = &f->piece;
+    uint32_t stages = rlt_jpiece_get(p, 0, "stages");
     int rc = 0;
-    for (rlt_json v = rlt_json_first(stages); !rc && rlt_json_is(v); v = rlt_json_next(v)) {
+    for (uint32_t v = rlt_jpiece_first(p, stages); !rc && v != RLT_NONE; v = rlt_jpiece_after(p, stages, v)) {
         double bytes = 0;
-        rc = rlt_json_get_double(v, "memory_bytes", true, &bytes, err);
+        rc = get_real(f, member(f, v, "memory_bytes"), "memory_bytes", &bytes, err);
         s->memory_bytes = bytes > s->memory_bytes ? bytes : s->memory_bytes;
     }
     return rc;
 }
 
-static int read_result(side *s, rlt_json root, rlt_error *err)
+static int read_piece(side *s, source *f, rlt_error *err)
 {
-    rlt_json iterations = rlt_json_get(root, "iteration_time_ps"), all = rlt_json_get(root, "collectives");
-    int rc = get_time(root, "time_ps", &s->time_ps, err);
-    for (int i = 0; i < STATES && !rc; i++)
-        rc = get_time(root, state_keys[i], &s->state_ps[i], err);
-    if (!rc && rlt_json_count(iterations) == 0)
-        rc = rlt_json_fail(root, RLT_ESCHEMA, err, "expected a result of 'ringlet run --format json'");
+    uint32_t m = 0;
+    while (members[m] && strcmp(members[m], f->piece.key) != 0)
+        m++;
+    f->seen |= 1u << m;
+    switch (m) {
+    case VERSION:
+        return 0;
+    case TIME:
+        return get_time(f, 0, members[m], &s->time_ps, err);
+    case ITERATIONS:
+        s->iteration_ps += f->piece.element;
+        return 0; /* counted, see read_result */
+    case COLLECTIVES:
+        return f->piece.element ? add_collective(s, f, err) : 0;
+    case LINKS:
+        return f->piece.element ? read_link(s, f, err) : 0;
+    case TRAINING:
+        return read_stages(s, f, err);
+    default:
+        return get_time(f, 0, members[m], &s->state_ps[m - FIRST_STATE], err);
+    }
+}
+
+/* 1: not a result. What is wrong with such a file is said by who reads options. */
+static int read_result(side *s, const char *path, rlt_error *err)
+{
+    source f = {0};
+    int rc = rlt_jstream_open(path, members, &f.stream, err), more = 0;
+    while (!rc && (more = rlt_jstream_next(f.stream, &f.piece, err)) > 0)
+        rc = read_piece(s, &f, err);
+    rc = rc ? rc : more;
+    rlt_jstream_close(f.stream);
+    if (!(f.seen & 1u << VERSION))
+        return 1;
+    for (uint32_t m = TIME; m < COLLECTIVES && !rc; m++)
+        if (!(f.seen & 1u << m) || (m == ITERATIONS && s->iteration_ps == 0))
+            rc = rlt_fail(err, RLT_ESCHEMA, path,
+                          "%s is missing: expected a result of 'ringlet run --format json'", members[m]);
     if (!rc)
-        s->iteration_ps = s->time_ps / rlt_json_count(iterations);
-    for (rlt_json v = rlt_json_first(all); !rc && rlt_json_is(v); v = rlt_json_next(v))
-        rc = add_collective(s, v, err);
-    if (!rc)
-        rc = read_links(s, rlt_json_get(root, "links"), err);
-    if (!rc)
-        rc = read_stages(s, rlt_json_get(rlt_json_get(root, "training"), "stages"), err);
+        s->iteration_ps = s->time_ps / s->iteration_ps;
     return rc;
 }
 
@@ -158,26 +223,19 @@ static int run_options(const char *path, const char *result, rlt_error *err)
 
 static int read_side(side *s, const char *path, rlt_error *err)
 {
-    rlt_json_doc *doc = NULL;
     char result[] = "/tmp/ringlet-compare-XXXXXX";
-    int rc = rlt_json_load(path, &doc, err), fd;
-    s->path = path;
-    if (rc)
-        return rc;
-    if (!rlt_json_is(rlt_json_get(rlt_json_root(doc), "schema_version"))) {
-        rlt_json_free(doc);
-        doc = NULL;
+    int rc = read_result(s, path, err), fd;
+    if (rc == 1) {
         if ((fd = mkstemp(result)) < 0)
             return rlt_fail(err, RLT_EIO, result, "cannot be made");
         close(fd);
+        *s = (side){0};
         rc = run_options(path, result, err);
         if (!rc)
-            rc = rlt_json_load(result, &doc, err);
+            rc = read_result(s, result, err);
         unlink(result);
     }
-    if (!rc)
-        rc = read_result(s, rlt_json_root(doc), err);
-    rlt_json_free(doc);
+    s->path = path;
     return rc;
 }
 
@@ -238,7 +296,7 @@ static void transfer_rows(rlt_table *t, const side *a, const side *b)
 static int put_table(const side *a, const side *b, FILE *out, rlt_error *err)
 {
     rlt_table t;
-    rlt_time whole = 0;
+    rlt_time whole = 0, longer = b->time_ps - a->time_ps;
     fprintf(out, "first: %s; second: %s\n", a->path, b->path);
     for (int i = 0; i < STATES; i++)
         whole += b->state_ps[i] - a->state_ps[i];
@@ -261,8 +319,9 @@ static int put_table(const side *a, const side *b, FILE *out, rlt_error *err)
         fprintf(out, "memory of the fullest stage: %.2f GB; %.2f GB (%+.1f %%)\n", a->memory_bytes / 1e9,
                 b->memory_bytes / 1e9, 100 * (b->memory_bytes / a->memory_bytes - 1));
     if (a->time_ps > 0)
-        fprintf(out, "the second takes %+.2f %% of the time of the first\n",
-                100 * ((double)b->time_ps / (double)a->time_ps - 1));
+        fprintf(out, "the second takes %.2f %% %s time than the first\n",
+                100 * (double)(longer < 0 ? -longer : longer) / (double)a->time_ps,
+                longer < 0 ? "less" : "more");
     return rc;
 }
 
