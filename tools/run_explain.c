@@ -96,7 +96,7 @@ static double percent(rlt_time part, rlt_time whole)
     return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-/* What the transfers of a kind on the path need of the wires, by their bounds. */
+/* What the transfers of a kind on the path need of the wires, by their bounds; some are on it in part. */
 static rlt_time wires_alone(const rlt_run *r, const rlt_path_sum *p, int kind)
 {
     rlt_time bound = 0;
@@ -104,8 +104,10 @@ static rlt_time wires_alone(const rlt_run *r, const rlt_path_sum *p, int kind)
         if (p->items[i].kind != RLT_PATH_TRANSFER)
             continue;
         uint32_t comm = r->program->ops[p->items[i].op].comm;
+        rlt_time part = p->items[i].end_ps - p->items[i].begin_ps,
+                 whole = rlt_replay_comm(r->replay, comm).bound_ps;
         if ((int)r->program->comms[comm].kind == kind)
-            bound = rlt_time_add(bound, rlt_replay_comm(r->replay, comm).bound_ps);
+            bound = rlt_time_add(bound, whole < part ? whole : part);
     }
     return bound;
 }

@@ -108,7 +108,7 @@ static void gather_block(rlt__work *w, uint32_t first, uint32_t end, uint32_t ne
     const rlt_training *t = w->t;
     if (t->zero < 3)
         return;
-    rlt__work_flush(w, "compute");
+    rlt__work_flush(w, w->doing);
     uint32_t own = w->ahead;
     if (own == RLT_NONE)
         own = gather(w, t->prefetch ? w->gradients : w->compute, first, end);
@@ -149,6 +149,7 @@ static void forward(rlt__work *w, uint32_t chunk)
     const rlt_model *m = w->t->model;
     uint32_t first, end;
     rlt__work_layers(w, chunk, &first, &end);
+    w->doing = "forward";
     w->gathered += w->t->pass_ps;
     for (uint32_t i = first, k; i < end; i = k) {
         k = block_end(m, i, end);
@@ -165,13 +166,16 @@ static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
     bool inputs = pass == RLT__PASS_BACKWARD,
          weights = pass == RLT__PASS_WEIGHTS || t->schedule != RLT_SCHEDULE_ZERO_BUBBLE;
     rlt__work_layers(w, chunk, &first, &end);
+    w->doing = inputs ? "backward" : "weight gradients";
     w->gathered += inputs ? t->pass_ps : 0;
     for (uint32_t k = end, i; k > first; k = i) {
         i = block_begin(m, k, first);
         if (inputs) {
             gather_block(w, i, k, i > first ? block_begin(m, i, first) : i, i);
+            w->doing = "recomputed forward";
             forward_layers(w, i, k, w->times.again,
                            t->recompute == RLT_RECOMPUTE_FULL && m->layers[i].movable);
+            w->doing = "backward";
         }
         for (uint32_t j = k; j-- > i;) {
             if (inputs)
@@ -190,7 +194,7 @@ static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
             reduce_bucket(w, 1);
         }
     }
-    rlt__work_flush(w, inputs ? "backward" : "weight gradients");
+    rlt__work_flush(w, w->doing);
 }
 
 /* Between stages */

@@ -80,7 +80,7 @@ void rlt__work_communicate(rlt__work *w, int group, rlt_coll_kind kind, double b
 {
     if (w->groups[group] == RLT_NONE || (bytes < 1 && kind != RLT_BARRIER))
         return;
-    rlt__work_flush(w, name);
+    rlt__work_flush(w, w->doing);
     rlt__work_follow(w, rlt__work_collective(w, w->compute, group, kind, (uint64_t)(bytes + 0.5), name));
 }
 

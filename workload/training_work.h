@@ -31,6 +31,7 @@ typedef struct rlt__work {
     uint32_t pending_after; /* one more that it follows: a receive, a gather; or RLT_NONE */
     uint32_t ahead;         /* the gather of the next block's weights, or RLT_NONE */
     rlt_time gathered;      /* compute not yet made an operation */
+    const char *doing;      /* what it is called */
     uint64_t bucket[2];     /* gradients gathered: dense, of experts; in elements */
     bool first_bucket;
     uint32_t origin, n_ops; /* the rank's first operation, and how many */
