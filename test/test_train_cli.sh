@@ -30,6 +30,11 @@ says "tensor and pipeline parallelism" "tp 2, cp 1, dp 2, pp 2" run $job $net --
 says "what it takes of memory" "memory at stage 0" run $job $net --layout pp=2
 says "zero-bubble" "8 microbatches a pipeline" run $job $net --layout pp=4 --train schedule=zero-bubble,batch=16
 says "interleaved" "dp 2, pp 4" run $job $net --layout pp=4,vp=3 --train schedule=interleaved,batch=16
+says "compute is named by its pass" "x recomputed forward" run $job $net --layout tp=2,pp=2 --train recompute=full,batch=16 --explain
+expect "a part of a transfer needs no more than that part" "$(awk '
+    function us(t, unit) { return t * (unit ~ /^s/ ? 1e6 : unit ~ /^ms/ ? 1e3 : unit ~ /^us/ ? 1 : 1e-3) }
+    /^  transfers: / { n++; if (us($10, $11) > us($5, $6)) print }
+    END { if (n < 2) print n " kinds of transfers" }' "$tmp/out")" ""
 says "experts" "expert dispatch" run --model mixtral-8x7b:layers=2 --accelerator h100-sxm $net --layout ep=8 --format json --timeline /dev/stdout
 says "fully sharded" "all_gather" run $job $net --strategy fsdp
 says "a strategy and more" "8 microbatches a pipeline" run $job $net --layout pp=2 --strategy axonn:batch=32,stack=any,precision=bf16
