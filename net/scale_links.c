@@ -79,7 +79,10 @@ int rlt_topology_find_links(const rlt_topology *t, const char *which, uint32_t *
         return 0;
     }
     if (!find_ends(t, which, &from, &to))
-        return rlt_fail(err, RLT_ERANGE, which, "expected the number of a link, a node, or FROM->TO");
+        return rlt_fail(
+            err, RLT_ERANGE, which,
+            "expected the number of a link, a node, or FROM->TO, as 'ringlet run --links --expand-links' "
+            "lists them");
     bool either = strstr(which, "->") == NULL;
     for (uint32_t i = 0; i < t->links; i++) {
         if (!touches(t, i, either, from, to))

@@ -394,7 +394,7 @@ static void ranks_and_files(void **state)
     refused("settings.json", RLT_EMALFORMED, "settings.json", "JSON");
     char path[256];
     unlink(path_of("t.5.et", path, sizeof path));
-    refused("t", RLT_ESCHEMA, "", "11 files for 12 ranks");
+    refused("t", RLT_ESCHEMA, "", "11 files for 12 ranks; --replicate RANK=FROM");
     rlt_replicate all = {RLT_NONE, 0};
     rlt_read_options opts = plain_options();
     opts.replicate = &all;

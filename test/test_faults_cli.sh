@@ -52,6 +52,7 @@ run 2 "--link-event" $g $s --link-event 5:acc0=0.5
 run 2 "--link-event" $g $s --link-event 5ms:acc7=0.5
 run 2 "--link-event" $g $s --link-event 5ms:acc0=-1
 run 2 "there is no such link" $g $s --link-event '5ms:acc0->acc1=0'
+run 2 "as 'ringlet run --links --expand-links' lists them" $g $s --link-event '5ms:gpu0=0'
 run 2 "--link-event" $g $s --link-event 5ms:99=0
 
 m="--model transformer:layers=4,hidden=256,heads=4,vocabulary=1000,steps=3 --topology switch:8@50GB/s,500ns"

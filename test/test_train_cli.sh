@@ -39,6 +39,14 @@ says "experts" "expert dispatch" run --model mixtral-8x7b:layers=2 --accelerator
 says "fully sharded" "all_gather" run $job $net --strategy fsdp
 says "a strategy and more" "8 microbatches a pipeline" run $job $net --layout pp=2 --strategy axonn:batch=32,stack=any,precision=bf16
 says "JSON has the training" '"model_flops_utilization"' run $job $net --format json
+refused 2 "'gpt2-small' needs --accelerator" run --model gpt2-small $net
+refused 2 "recompute=full: a trace beside --model: give one of them (lists have commas and no blanks)" run $job $net --train batch=8 recompute=full
+refused 2 "--trace: does not go with --model" run $job $net --trace traces/transformer-8
+refused 3 "ep: 26 tables are no multiple of 8" run --model dlrm-mlperf --accelerator a100 $net --layout ep=8
+refused 3 "of the 85.2 GB of a100-80gb: zero=1 would fit" run --model dlrm-mlperf --accelerator a100 $net --layout ep=2
+refused 3 "more expert parallelism (ep), pipeline stages or" run --model deepseek-v3 --accelerator a100 $net
+says "a microbatch of one" "in 4 microbatches a pipeline, each of 1 image" run --model resnet50 --accelerator a100 $net --train batch=32
+says "one microbatch" "in 1 microbatch a pipeline, of 32 images" run --model resnet50 --accelerator a100 $net --train batch=256,microbatch=32
 says "list of trainings" "schedule" list training
 says "list of strategies" "samo" list strategies
 says "DASO" "saved" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,epochs=10,samples=20000

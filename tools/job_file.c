@@ -72,7 +72,7 @@ static int read_trace(const rlt_run_settings *s, const rlt_topology *t, rlt_prog
 static int open_workload(const rlt_run_settings *s, rlt_run *run, const rlt_placement *on, rlt_program **out,
                          double *overlap_slowdown, rlt_error *err)
 {
-    int rc = rlt_workload_check(s, 0, err);
+    int rc = rlt_workload_check(s, NULL, err);
     if (!rc && (s->fold || s->fold_stages || rlt_run_is_daso(s)))
         rc = rlt_fail(err, RLT_EUSAGE, s->fold ? "--fold" : "--strategy", "%s is a run of its own, no job",
                       s->fold ? "a folded training" : "daso");
@@ -93,7 +93,7 @@ static int check_workload(const rlt_run_settings *s, rlt_error *err)
     rlt_accelerator accelerator;
     rlt_training t;
     rlt_program *program = NULL;
-    int rc = rlt_workload_check(s, 0, err);
+    int rc = rlt_workload_check(s, NULL, err);
     if (!rc && s->accelerator && !rlt_run_is_daso(s))
         rc = rlt_training_read(s, &model, &accelerator, &t, err);
     else if (!rc && s->accelerator)

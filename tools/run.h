@@ -98,7 +98,7 @@ char *rlt_format_difference(char *buffer, size_t size, rlt_time a, rlt_time b);
 
 extern const rlt_option rlt_workload_options[]; /* offsets in rlt_run_settings */
 /* What of the workload's settings does not go together. RLT_EUSAGE. */
-int rlt_workload_check(const rlt_run_settings *s, uint32_t n_operands, rlt_error *err) RLT_MUST_USE;
+int rlt_workload_check(const rlt_run_settings *s, const char *operand, rlt_error *err) RLT_MUST_USE;
 /* The recording of --trace and operands. */
 int rlt_workload_trace(const rlt_run_settings *s, char *const *operands, uint32_t n_operands,
                        const rlt_read_options *o, rlt_program **out, rlt_error *err) RLT_MUST_USE;

@@ -98,7 +98,7 @@ static int check_forms(const rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
     bool astra = strcmp(s->timing, "network") != 0;
-    int rc = rlt_workload_check(s, (uint32_t)r->args->n_operands, err);
+    int rc = rlt_workload_check(s, r->args->n_operands ? r->args->operands[0] : NULL, err);
     if (rc)
         return rc;
     if (astra != (s->astra_system != NULL))

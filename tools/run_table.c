@@ -121,7 +121,7 @@ static void rank_row(const rlt_run *r, rlt_table *t, const rank_class *c)
     else if (c->last - c->first + 1 == c->count)
         snprintf(label, sizeof label, "%u-%u", c->first, c->last);
     else
-        snprintf(label, sizeof label, "%u and %u like it", c->first, c->count - 1);
+        snprintf(label, sizeof label, "%u and %u others", c->first, c->count - 1);
     bool compare = c->recorded > 0 && !r->partial;
     rlt_value v[] = {rlt_text(label),
                      rlt_ps(span),

@@ -33,9 +33,9 @@ static bool sets(const char *list, const char *name)
     return false;
 }
 
-int rlt_workload_check(const rlt_run_settings *s, uint32_t n_operands, rlt_error *err)
+int rlt_workload_check(const rlt_run_settings *s, const char *operand, rlt_error *err)
 {
-    bool traced = s->trace.n || n_operands, jobs = s->jobs.job.n != 0;
+    bool traced = s->trace.n || operand, jobs = s->jobs.job.n != 0;
     if (s->accelerator
             ? !s->model
             : s->layout || s->train || s->strategy || s->map || s->any_memory || s->fold || s->fold_stages)
@@ -48,7 +48,10 @@ int rlt_workload_check(const rlt_run_settings *s, uint32_t n_operands, rlt_error
     if (s->map && (sets(s->layout, "order") || sets(s->train, "order")))
         return rlt_fail(err, RLT_EUSAGE, "--map", "orders the axes: it does not go with order=");
     if (traced && s->model)
-        return rlt_fail(err, RLT_EUSAGE, NULL, "give either --trace or --model");
+        return s->trace.n
+                   ? rlt_fail(err, RLT_EUSAGE, "--trace", "does not go with --model: give one of them")
+                   : rlt_fail(err, RLT_EUSAGE, operand,
+                              "a trace beside --model: give one of them (lists have commas and no blanks)");
     if (!traced && !s->model && !jobs)
         return rlt_fail(err, RLT_EUSAGE, NULL, "expected --trace, --model or --job");
     if ((s->fold || s->fold_stages) && jobs)
@@ -67,6 +70,15 @@ int rlt_run_generate(const char *text, uint32_t ranks, rlt_program **out, rlt_er
     rlt_transformer m = rlt_transformer_default();
     if (n != strlen("transformer") || memcmp(text, "transformer", n) != 0) {
         char word[32];
+        rlt_model trained;
+        if (rlt_model_open(text, &trained, NULL) == 0) {
+            rlt_model_free(&trained);
+            return rlt_fail(
+                err, RLT_EUSAGE, "--model",
+                "'%s' needs --accelerator, what it runs on: a name that 'ringlet list accelerators' "
+                "shows, or a file",
+                text);
+        }
         snprintf(word, sizeof word, "%.*s", (int)n, text);
         rlt_nearest near = rlt_nearest_to(word);
         rlt_nearest_try(&near, "transformer");

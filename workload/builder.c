@@ -88,8 +88,9 @@ static bool good_rank(rlt_builder *b, uint32_t rank, const char *what)
 {
     if (rank < b->n_ranks)
         return true;
-    (void)rlt_fail(&b->error, RLT_ERANGE, NULL, "%s names rank %" PRIu32 ", but there are only %" PRIu32,
-                   what, rank, b->n_ranks);
+    (void)rlt_fail(&b->error, RLT_ERANGE, NULL, "%s names rank %" PRIu32 ", but there %s %" PRIu32 " rank%s",
+                   what, rank, b->n_ranks == 1 ? "is only" : "are only", b->n_ranks,
+                   b->n_ranks == 1 ? "" : "s");
     return false;
 }
 

@@ -524,9 +524,9 @@ static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t 
                         t->n_ranks);
     if (t->n_ranks > n && t->opts->n_replicate == 0)
         return rlt_fail(err, RLT_ESCHEMA, paths[0],
-                        "the trace has %" PRIu32 " files for %" PRIu32
-                        " ranks; name the recording that plays the missing ones",
-                        n, t->n_ranks);
+                        "the trace has %" PRIu32 " file%s for %" PRIu32
+                        " ranks; --replicate RANK=FROM says which recording plays a missing one",
+                        n, n == 1 ? "" : "s", t->n_ranks);
     t->rank_path = calloc(t->n_ranks, sizeof *t->rank_path);
     if (!t->rank_path)
         return rlt_nomem(err);

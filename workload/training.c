@@ -66,7 +66,7 @@ static const setting settings[] = {
     {"checkpoint", COUNT, AT(checkpoint), 1, 4096, NULL, "full recomputation: blocks between kept ones"},
     {"zero", COUNT, AT(zero), 0, 3, NULL, "ZeRO stage, 3 = FSDP"},
     {"batch", COUNT, AT(batch), 1, 1e9, NULL, "samples of an iteration, over all ranks"},
-    {"microbatch", COUNT, AT(microbatch), 1, 1 << 20, NULL, "samples at a time"},
+    {"microbatch", COUNT, AT(microbatch), 1, 1 << 20, NULL, "samples at a time; 1 if not given"},
     {"steps", COUNT, AT(steps), 1, 60000, NULL, "iterations"},
     {"precision", TEXT, AT(precision), 0, sizeof((rlt_training *)0)->precision, NULL,
      "bf16, fp16, tf32, ..."},
@@ -454,8 +454,9 @@ static int check_model(const rlt_training *t, rlt_error *err)
         return rlt_fail(err, RLT_ESCHEMA, "ep", "%s has no experts", t->model->name);
     for (uint32_t i = 0; i < t->model->n_layers; i++)
         if (t->model->layers[i].experts % t->ep)
-            return rlt_fail(err, RLT_ESCHEMA, "ep", "%u experts are no multiple of %u",
-                            t->model->layers[i].experts, t->ep);
+            return rlt_fail(err, RLT_ESCHEMA, "ep", "%u %s are no multiple of %u",
+                            t->model->layers[i].experts,
+                            t->model->layers[i].work == RLT_WORK_LOOKUP ? "tables" : "experts", t->ep);
     return 0;
 }
 

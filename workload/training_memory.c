@@ -126,11 +126,16 @@ static const char *advice(const rlt_training *t, uint32_t stage, char *text, siz
     if (t->recompute != RLT_RECOMPUTE_FULL && rlt_training_memory_of(&other, stage).total <= room)
         return "recompute=full would fit";
     for (other.zero = t->zero + 1; other.zero <= 3; other.zero++)
-        if (rlt_training_memory_of(&other, stage).total <= room) {
-            snprintf(text, size, "%szero=%u would fit",
-                     t->recompute != RLT_RECOMPUTE_FULL ? "recompute=full with " : "", other.zero);
+        for (int both = 0; both < 2; both++) {
+            other.recompute = both ? RLT_RECOMPUTE_FULL : t->recompute;
+            if (rlt_training_memory_of(&other, stage).total > room)
+                continue;
+            snprintf(text, size, "%szero=%u would fit", both ? "recompute=full with " : "", other.zero);
             return text;
         }
+    for (uint32_t i = 0; i < t->model->n_layers; i++)
+        if (t->model->layers[i].experts > t->ep)
+            return "more expert parallelism (ep), pipeline stages or tensor parallelism are needed";
     return "more pipeline stages or tensor parallelism are needed";
 }
 
