@@ -301,6 +301,50 @@ static void gradients(void **state)
             }
 }
 
+/* Of tables an iteration learns the rows that its samples look up, and no more than there are: VECTORS
+ * elements a sample, over 4 ranks of which 2 have the tables between them. Gradients are kept, summed and
+ * stepped over for those, the state is there for all. */
+static void tables(void **state)
+{
+    enum { VECTORS = 64, BATCH = 8, RANKS = 4, EP = 2 };
+    static const struct {
+        uint64_t parameters, learning;
+    } rows[] = {{16000, VECTORS * BATCH / RANKS}, {200, 200 / EP}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        uint32_t seen = 0;
+        open_fixture(&f, 2);
+        rlt_model_layer *l = f.model.layers;
+        uint64_t dense = l[1].parameters;
+        l->parameters = l->forward_flop = l->backward_flop = 0;
+        l->work = RLT_WORK_LOOKUP;
+        l->expert_parameters = rows[i].parameters;
+        l->experts = 4;
+        l->output_elements = VECTORS;
+        l->moved_elements = 2 * VECTORS;
+        f.accelerator.memory_Bps = 1000000000;
+        set(&f, "ep", "2");
+        set(&f, "batch", "8");
+        rlt_program *p = program_of(&f, RANKS);
+        rlt_training_memory m = rlt_training_memory_of(&f.t, 0);
+        assert_true(m.gradients == 2.0 * (double)(dense + rows[i].learning));
+        assert_true(m.optimizer == 12.0 * (double)(dense + rows[i].parameters / EP));
+        for (uint32_t k = 0; k < p->n_ops; k++) {
+            const rlt_op *op = &p->ops[k];
+            const char *name = rlt_program_string(p, op->name);
+            if (strcmp(name, "optimizer") == 0 && ++seen)
+                assert_int_equal(op->duration_ps,
+                                 (2 * 12 + 2 + 2) * (dense + rows[i].learning) * (uint64_t)RLT_NS);
+            if (strcmp(name, "expert gradients") == 0 && ++seen)
+                assert_int_equal(p->comms[op->comm].bytes, 2 * rows[i].learning);
+        }
+        assert_int_equal(seen, 2 * RANKS);
+        rlt_program_free(p);
+        rlt_model_free(&f.model);
+    }
+}
+
 /* Tensor parallelism: four all-reduces a block and microbatch of a transformer-like layer with one each way,
  * each of the microbatch's elements; with sequence parallelism a gather and a scatter of as many. */
 static void inside_layers(void **state)
@@ -441,7 +485,7 @@ int main(void)
         cmocka_unit_test(tied),      cmocka_unit_test(messages),
         cmocka_unit_test(gradients), cmocka_unit_test(inside_layers),
         cmocka_unit_test(in_flight), cmocka_unit_test(states),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(refused),   cmocka_unit_test(tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,9 @@
  *   microbatches go forward and backward through the chunks of its pipeline stage, in the order of the
  *   schedule; inside a chunk, tensor, context and expert parallelism communicate layer by layer; the
  * gradients of the last microbatch (of each, from ZeRO 2 on) are summed over the data-parallel ranks bucket
- * by bucket, beside the backward pass that goes on; the optimizer steps over what a rank holds.
+ * by bucket, beside the backward pass that goes on; the optimizer steps over what a rank holds, of tables
+ * over the rows that the iteration looked up (at most moved - output elements a sample; their gradients are
+ * sparse).
  *
  * A training is a value; rlt_training_plan checks it and derives the rest, once model and accelerator are
  * set.

@@ -45,7 +45,7 @@ static void reduce_bucket(rlt__work *w, int which)
 static void give_gradients(rlt__work *w, const rlt_model_layer *l)
 {
     const rlt_training *t = w->t;
-    double held[2] = {rlt__held(t, l), rlt__held_experts(t, l)};
+    double held[2] = {rlt__held(t, l), rlt__learning_experts(t, l)};
     for (int which = 0; which < 2; which++) {
         uint64_t limit = w->first_bucket && t->overlap ? t->first_bucket_bytes : t->bucket_bytes;
         w->bucket[which] += (uint64_t)(held[which] + 0.5);

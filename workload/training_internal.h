@@ -108,5 +108,13 @@ static inline double rlt__held_experts(const rlt_training *t, const rlt_model_la
 {
     return (double)l->expert_parameters / t->ep / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
 }
+/* What of it learns in an iteration: of tables the rows that samples look up, each one of its own. A rank has
+ * 1 / ep of the tables, for the samples of ep ranks. */
+static inline double rlt__learning_experts(const rlt_training *t, const rlt_model_layer *l)
+{
+    double held = rlt__held_experts(t, l), a_sample = l->moved_elements - (double)l->output_elements,
+           rows = a_sample * (double)(t->batch / t->size[RLT_AXIS_DP]);
+    return l->work == RLT_WORK_LOOKUP && rows > 0 && rows < held ? rows : held;
+}
 
 #endif

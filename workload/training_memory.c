@@ -67,7 +67,7 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
             for (int expert = 0; expert < 2; expert++) {
                 const rlt_model_layer *l = &t->model->layers[i];
                 double n = expert ? rlt__held_experts(t, l) : rlt__held(t, l),
-                       over = expert ? dp / t->ep : dp;
+                       learning = expert ? rlt__learning_experts(t, l) : n, over = expert ? dp / t->ep : dp;
                 parameters += n;
                 m->parameters += n * t->element_bytes / (t->zero >= 3 ? over : 1);
                 if (t->sparsity > 0) {
@@ -76,7 +76,7 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
                     m->buffers += f * n * t->element_bytes;
                 } else {
                     m->gradients +=
-                        n * (t->element_bytes + t->main_gradient_bytes) / (t->zero >= 2 ? over : 1);
+                        learning * (t->element_bytes + t->main_gradient_bytes) / (t->zero >= 2 ? over : 1);
                     m->optimizer += n * t->state_bytes / (t->zero >= 1 ? over : 1);
                 }
             }

@@ -26,7 +26,7 @@ void rlt__work_optimize(rlt__work *w)
         rlt__work_layers(w, w->at[RLT_AXIS_PP] + c * t->size[RLT_AXIS_PP], &first, &end);
         for (uint32_t i = first; i < end; i++) {
             dense += rlt__held(t, &t->model->layers[i]);
-            experts += rlt__held_experts(t, &t->model->layers[i]);
+            experts += rlt__learning_experts(t, &t->model->layers[i]);
         }
     }
     d.duration_ps = rlt__training_step(t, dense / (t->zero ? dp : 1) + experts / (t->zero ? dp / t->ep : 1));
