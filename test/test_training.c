@@ -317,7 +317,8 @@ static void tables(void **state)
         open_fixture(&f, 2);
         rlt_model_layer *l = f.model.layers;
         uint64_t dense = l[1].parameters;
-        l->parameters = l->forward_flop = l->backward_flop = 0;
+        l->parameters = 0;
+        l->forward_flop = l->backward_flop = 0;
         l->work = RLT_WORK_LOOKUP;
         l->expert_parameters = rows[i].parameters;
         l->experts = 4;
