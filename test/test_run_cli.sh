@@ -139,9 +139,9 @@ expect 2 "flow" run $m $t --network fow
 expect 2 "--compute-scale" run $m $t --compute-scale 0
 expect 2 "--compute-scale" run $m $t --compute-scale -1
 expect 2 "--rank-scale" run $m $t --rank-scale 3=0.5
-expect 2 "rank 99" run $m $t --rank-scale 99:host=2
+expect 2 "there are ranks 0 to 7, not 99" run $m $t --rank-scale 99:host=2
 expect 2 "--rank-delay" run $m $t --rank-delay 3=5
-expect 2 "rank 8 of 8" run $m $t --rank-delay 8=5us
+expect 2 "there are ranks 0 to 7, not 8" run $m $t --rank-delay 8=5us
 expect 2 "--astra-system" run $m $t --timing astra
 expect 2 "unknown algorithm" run $m $t --algorithm rnig
 expect 5 "did you mean 'hgx-h100-8'" run $m --topology hgx-h100

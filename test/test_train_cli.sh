@@ -47,9 +47,12 @@ refused 3 "of the 85.2 GB of a100-80gb: zero=1 would fit" run --model dlrm-mlper
 refused 3 "more expert parallelism (ep), pipeline stages or" run --model deepseek-v3 --accelerator a100 $net
 says "a microbatch of one" "in 4 microbatches a pipeline, each of 1 image" run --model resnet50 --accelerator a100 $net --train batch=32
 says "one microbatch" "in 1 microbatch a pipeline, of 32 images" run --model resnet50 --accelerator a100 $net --train batch=256,microbatch=32
+"$ringlet" run --model dlrm-mlperf --accelerator a100 -t switch:26@300GB/s,500ns --layout ep=26 --train batch=53248,microbatch=2048 >"$tmp/out" 2>&1
+expect "ranks that read the same stand in one row" "$(sed -n '/^0/{s/ .*//;p;}' "$tmp/out")" 0-25
 says "list of trainings" "schedule" list training
 says "list of strategies" "samo" list strategies
 says "DASO" "saved" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,epochs=10,samples=20000
+says "DASO: what a batch takes" "a rank, 273 ms of compute" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,epochs=10,samples=20000,batch_time=273ms
 daso="run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,epochs=10,samples=20000"
 says "a picture of DASO's epochs" ">time of an epoch<" $daso --plot /dev/stdout
 grep -q "the loss that was given" "$tmp/out" && verdict "a constant loss is not drawn" "it is" || verdict "a constant loss is not drawn" ""

@@ -176,9 +176,15 @@ static int put_table(const daso_run *r, FILE *out, rlt_error *err)
     const rlt_daso_result *x = r->result;
     char a[32], b[32], line[512];
     rlt_table t;
+    rlt_time batch = 0;
+    for (uint32_t i = 0; i < r->model.n_layers; i++)
+        batch += r->forward_ps[i] + r->backward_ps[i];
     rlt_setup_line(&r->setup, line, sizeof line);
-    fprintf(out, "%s on %s, %u nodes of %u; %u epochs of %u batches\n%s\n\n", r->model.name,
-            r->accelerator.name, r->daso.nodes, r->daso.gpus, r->daso.epochs, x->batches, line);
+    fprintf(out, "%s on %s, %u nodes of %u; %u epochs of %u batches\n", r->model.name, r->accelerator.name,
+            r->daso.nodes, r->daso.gpus, r->daso.epochs, x->batches);
+    fprintf(out, "a batch: %u %ss a rank, %s of compute%s\n%s\n\n", r->daso.batch, r->model.sample,
+            rlt_format_duration(a, sizeof a, batch),
+            r->batch_ps > 0 ? "" : " (predicted; batch_time=273ms sets it)", line);
     rlt_table_begin(&t, RLT_FORMAT_TABLE, columns, N, out, NULL);
     put_rows(r, &t);
     int rc = rlt_table_end(&t, err);

@@ -33,6 +33,12 @@ static int read_workload(rlt_run *r, const rlt_read_options *o, rlt_error *err)
     return rc || !r->program ? rc : rlt_trace_rescale(&s->recording, &r->program, err);
 }
 
+static int no_rank(const char *option, uint64_t rank, uint32_t n, rlt_error *err)
+{
+    return rlt_fail(err, RLT_EUSAGE, option, "there are ranks 0 to %u, not %llu", n - 1,
+                    (unsigned long long)rank);
+}
+
 static int rank_scales(rlt_run *r, rlt_error *err)
 {
     const rlt_texts *t = &r->settings->rank_scale;
@@ -60,9 +66,10 @@ static int rank_scales(rlt_run *r, rlt_error *err)
         if (rlt_parse_count(name, &rank, "--rank-scale", err) ||
             rlt_parse_number(value, 0, &x, "--rank-scale", err))
             return RLT_EUSAGE;
-        if (rank >= n || x <= 0)
-            return rlt_fail(err, RLT_EUSAGE, "--rank-scale",
-                            rank >= n ? "rank %llu of %u" : "expected a speed above 0 for rank %llu (of %u)",
+        if (rank >= n)
+            return no_rank("--rank-scale", rank, n, err);
+        if (x <= 0)
+            return rlt_fail(err, RLT_EUSAGE, "--rank-scale", "expected a speed above 0 for rank %llu (of %u)",
                             (unsigned long long)rank, n);
         (what[0] == 'h' ? r->host_scale : r->compute_scale)[rank] = x;
     }
@@ -87,8 +94,7 @@ static int rank_delays(rlt_run *r, rlt_error *err)
             rlt_parse_duration(value, &delay, "--rank-delay", err))
             return RLT_EUSAGE;
         if (rank >= r->program->n_ranks)
-            return rlt_fail(err, RLT_EUSAGE, "--rank-delay", "rank %llu of %u", (unsigned long long)rank,
-                            r->program->n_ranks);
+            return no_rank("--rank-delay", rank, r->program->n_ranks, err);
         r->delay_ps[rank] = delay;
     }
     return 0;

@@ -45,14 +45,14 @@ static const rlt_column rank_columns[] = {
     {"error", "error", "%", RLT_COL_PERCENT, 7, 2},
 };
 
-/* Ranks of which every figure is the same. */
+/* Ranks of which every figure reads the same. */
 typedef struct rank_class {
     rlt_rank_result k;
     rlt_time recorded;
     uint32_t first, last, count;
 } rank_class;
 
-enum { FIGURES = 8 };
+enum { FIGURES = 8, SHOWN_PS = 10000 /* hundredths of a microsecond */ };
 
 static void figures(const rank_class *c, rlt_time v[FIGURES])
 {
@@ -64,6 +64,8 @@ static void figures(const rank_class *c, rlt_time v[FIGURES])
     v[5] = c->k.comm_wait_ps;
     v[6] = c->k.comm_transfer_ps;
     v[7] = c->recorded;
+    for (int i = 0; i < FIGURES; i++)
+        v[i] = v[i] < 0 ? v[i] : (v[i] + SHOWN_PS / 2) / SHOWN_PS;
 }
 
 static int by_figures(const void *a, const void *b)
