@@ -49,6 +49,14 @@ says "a microbatch of one" "in 4 microbatches a pipeline, each of 1 image" run -
 says "one microbatch" "in 1 microbatch a pipeline, of 32 images" run --model resnet50 --accelerator a100 $net --train batch=256,microbatch=32
 "$ringlet" run --model dlrm-mlperf --accelerator a100 -t switch:26@300GB/s,500ns --layout ep=26 --train batch=53248,microbatch=2048 >"$tmp/out" 2>&1
 expect "ranks that read the same stand in one row" "$(sed -n '/^0/{s/ .*//;p;}' "$tmp/out")" 0-25
+# All that communicates is folded away; a transfer is halved but for its latencies.
+folded="run $job --topology switch:8@3GB/s,1ns --train zero=1,batch=8 --fold-stages --any-memory"
+says "folded collectives are named" "folded collectives take" $folded --explain
+grep -q "other collectives count as idle" "$tmp/out" && verdict "and counted as idle" "" || verdict "and counted as idle" "it is not said"
+guess=$(sed -n 's/^  a network twice as fast: \([0-9.]*\) ms.*/\1/p' "$tmp/out")
+"$ringlet" $folded --network-scale 2 >"$tmp/out" 2>&1
+expect "folded collectives are the network's" "$(sed -n 's/^total time *\([0-9.]*\) ms/\1/p' "$tmp/out" |
+    awk -v guess="$guess" '{ print (guess / $1 < 1.02 && guess / $1 > 0.98) }')" 1
 says "list of trainings" "schedule" list training
 says "list of strategies" "samo" list strategies
 says "DASO" "saved" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,epochs=10,samples=20000

@@ -161,7 +161,7 @@ typedef struct rlt_path_sum {
 int rlt_run_path(const rlt_run *r, rlt_path_sum *out, rlt_error *err) RLT_MUST_USE;
 void rlt_path_sum_free(rlt_path_sum *p);
 /* "transfer", "compute", ... */
-const char *rlt_path_name(rlt_path_kind kind);
+const char *rlt_path_name(const rlt_run *r, rlt_path_kind kind);
 /* One line: what share of the run is what, and the busiest link. */
 int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err) RLT_MUST_USE;
 

@@ -118,7 +118,7 @@ static void print_path(const rlt_run *r, const rlt_path_sum *p, FILE *out)
     rlt_heading(out, "\ncritical path, %s", rlt_format_duration(a, sizeof a, p->total_ps));
     for (int k = 0; k <= RLT_PATH_START; k++)
         if (p->by_kind_ps[k])
-            fprintf(out, "  %-12s %10s  %5.1f %%\n", rlt_path_name((rlt_path_kind)k),
+            fprintf(out, "  %-12s %10s  %5.1f %%\n", rlt_path_name(r, (rlt_path_kind)k),
                     rlt_format_duration(a, sizeof a, p->by_kind_ps[k]),
                     percent(p->by_kind_ps[k], p->total_ps));
     for (int k = 0; k < RLT_COLL_KINDS; k++) {
@@ -141,10 +141,10 @@ static int print_names(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind ki
     int rc = by_name(r, p, kind, &list, &n, err);
     if (rc)
         return rc;
-    if (n == 1 && strcmp(rlt_program_string(r->program, list[0].id), rlt_path_name(kind)) == 0)
+    if (n == 1 && strcmp(rlt_program_string(r->program, list[0].id), rlt_path_name(r, kind)) == 0)
         n = 0; /* unnamed: nothing that the line above does not say */
     if (n)
-        fprintf(out, "  most of its %s:\n", rlt_path_name(kind));
+        fprintf(out, "  most of its %s:\n", rlt_path_name(r, kind));
     for (uint32_t i = 0; i < n && i < SHOWN; i++) {
         char a[32], name[91];
         snprintf(name, sizeof name, "%s", rlt_program_string(r->program, list[i].id));
@@ -196,11 +196,12 @@ static int print_waits(const rlt_run *r, FILE *out, rlt_error *err)
     return 0;
 }
 
-/* A slower network leaves launches as they are: only what the wires need is sure to grow. */
+/* A slower network leaves launches as they are: only what the wires need is sure to grow. Collectives that
+ * are folded away are the network's time too; what their wires need is not kept. */
 static void print_what_if(const rlt_run *r, const rlt_path_sum *p, FILE *out)
 {
     char a[32], b[32];
-    rlt_time t = p->by_kind_ps[RLT_PATH_TRANSFER], wires = 0;
+    rlt_time t = p->by_kind_ps[RLT_PATH_TRANSFER] + (r->folds ? p->by_kind_ps[RLT_PATH_DELAY] : 0), wires = 0;
     for (int k = 0; k < RLT_COLL_KINDS; k++)
         wires = rlt_time_add(wires, wires_alone(r, p, k));
     rlt_heading(out, "to first order");

@@ -29,10 +29,10 @@ double rlt_run_slowdown(const rlt_run *r)
     return r->settings->recording.ideal && !r->partial && run > 0 ? (double)recorded / (double)run : 0;
 }
 
-const char *rlt_path_name(rlt_path_kind kind)
+const char *rlt_path_name(const rlt_run *r, rlt_path_kind kind)
 {
     static const char *const names[] = {"compute", "host", "delay", "transfer", "start skew"};
-    return names[kind];
+    return kind == RLT_PATH_DELAY && r->folds ? "folded" : names[kind];
 }
 
 int rlt_run_path(const rlt_run *r, rlt_path_sum *out, rlt_error *err)
@@ -76,7 +76,8 @@ int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
         if (p.by_kind_ps[k] > p.by_kind_ps[best])
             best = k;
     double total = p.total_ps > 0 ? (double)p.total_ps : 1;
-    int used = snprintf(buffer, size, "%s %.1f %% of the critical path", subjects[best],
+    int used = snprintf(buffer, size, "%s %.1f %% of the critical path",
+                        best == RLT_PATH_DELAY && r->folds ? "folded collectives take" : subjects[best],
                         100 * (double)p.by_kind_ps[best] / total);
     if (used > 0 && (size_t)used < size && best != RLT_PATH_TRANSFER)
         used += snprintf(buffer + used, size - (size_t)used, ", transfers %.1f %%",
