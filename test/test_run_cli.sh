@@ -147,8 +147,9 @@ expect 2 "unknown algorithm" run $m $t --algorithm rnig
 expect 5 "did you mean 'hgx-h100-8'" run $m --topology hgx-h100
 expect 3 "unit" run $m --topology "switch:8@50,500ns"
 expect 3 "9" run $m $t --topology "switch:8@50GB/s,500ns" --model transformer:ranks=9
-"$ringlet" trace generate --model gpt2-small --accelerator a100 --layout tp=2 -o "$dir/pair" >"$dir/out" 2>&1
+"$ringlet" trace generate --model gpt2-small --accelerator a100 --layout tp=2,dp=2 -o "$dir/pair" >"$dir/out" 2>&1
 expect 3 "names rank 1, but there is only 1 rank" run --trace "$dir/pair/trace.0.et" $t
+expect 0 "collective of a single rank moves nothing: give the files of all ranks" run --trace traces/transformer-8/transformer.0.et $t
 expect 0 "partial" run $m $t --until 1us
 
 exit $bad

@@ -253,6 +253,11 @@ static int fill_collective(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc
     d->coll = collective_kinds[type].kind;
     if (!rlt__chakra_has(n, RLT_CHAKRA_ATTR_COMM_SIZE) && d->coll != RLT_BARRIER)
         rlt_build_note(t->builder, 1, "collective without comm_size moves 0 bytes");
+    if (t->n_ranks == 1)
+        rlt_build_note(
+            t->builder, 1,
+            "collective of a single rank moves nothing: give the files of all ranks, or --trace-ranks "
+            "and --replicate");
     uint32_t name = rlt__chakra_group_name(t, n, err);
     if (name == RLT_NONE)
         return err && err->code ? err->code : RLT_ENOMEM;
