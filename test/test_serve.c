@@ -325,6 +325,12 @@ static void test_options_of_what_ifs(void **state)
         "{\"options\":{\"set\":[\"a=1\",\"-o/tmp/rlt-serve-owned\"]}}",
         "{\"name\":\"\\u001b[2J\",\"options\":{}}",
         "{\"options\":{\"model\":\"transformer\"}",
+        /* Files that the study does not name. */
+        "{\"options\":{\"topology\":\"/etc/passwd\"}}",
+        "{\"options\":{\"trace\":[\"traces/transformer-8\",\"../shared\"]}}",
+        "{\"options\":{\"model\":\"traces/../../x.csv\"}}",
+        "{\"options\":{\"accelerator\":\"..\"}}",
+        "{\"options\":{\"trace\":\"traces/..\"}}",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(post(s, NULL, NULL, NULL, wrong[i]), 400);

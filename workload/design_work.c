@@ -190,7 +190,7 @@ static void add_gradients(rlt_design_work *w, const rlt_training *t)
     double bucket = 0;
     for (uint32_t i = n; i-- > 0 && w->data > 1;) {
         const rlt_model_layer *l = &t->model->layers[i];
-        bucket += (rlt__held(t, l) + rlt__held_experts(t, l)) * t->gradient_bytes;
+        bucket += (rlt__held(t, l) + rlt__learning_experts(t, l)) * t->gradient_bytes;
         if (i && (!t->overlap || bucket < (double)t->bucket_bytes))
             continue;
         set_comm(&last[i].comm[2], RLT_ALL_REDUCE, RLT_DESIGN_DATA, bucket);

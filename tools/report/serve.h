@@ -76,8 +76,9 @@ typedef struct rlt_runs_limits {
 
 int rlt_runs_open(uv_loop_t *loop, const rlt_runs_limits *limits, rlt_runs **out,
                   rlt_error *err) RLT_MUST_USE;
-/* What-ifs are of `ringlet coll`, not of `run`: before the first. */
-void rlt_runs_of_coll(rlt_runs *r);
+/* Before the first: whether they are of `ringlet coll`, and the study's text, which may name files outside of
+ * the working folder; what-ifs may name only those. */
+int rlt_runs_of_study(rlt_runs *r, bool coll, const char *text, rlt_error *err) RLT_MUST_USE;
 /* {"name": "...", "options": {"topology": "...", ...}}: only options of the command that read and write no
  * file of their own beside the inputs they name. RLT_EUSAGE, RLT_ESCHEMA: what is wrong; RLT_ERANGE: too many
  * wait. *id. */

@@ -104,8 +104,9 @@ static int ask_command(rlt_pages *p, rlt_error *err)
     rlt_study *s = NULL;
     rlt_study_head h;
     int rc = rlt_study_open(p->study, &s, err);
-    if (!rc && !(rc = rlt_study_head_of(s, &h, err)) && h.command && strcmp(h.command, "coll") == 0)
-        rlt_runs_of_coll(p->runs);
+    if (!rc && !(rc = rlt_study_head_of(s, &h, err)))
+        rc = rlt_runs_of_study(p->runs, h.command && strcmp(h.command, "coll") == 0, h.text ? h.text : "",
+                               err);
     rlt_study_close(s);
     return rc;
 }

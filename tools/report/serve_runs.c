@@ -16,40 +16,40 @@ enum {
     MAX_NAME = 80
 };
 
-/* Options that a page may give, of `ringlet run` and of `ringlet coll`. None writes a file; `flag` takes no
- * value. */
+/* Options that a page may give, of `ringlet run` and of `ringlet coll`. None writes a file; a flag takes no
+ * value; text may be the name of a file to read. */
 typedef struct allowance {
     const char *name;
-    bool flag;
+    enum { FLAG, OF_TEXT, OF_FILE } kind;
 } allowance;
-static const allowance of_run[] = {{"topology", false},
-                                   {"model", false},
-                                   {"trace", false},
-                                   {"accelerator", false},
-                                   {"layout", false},
-                                   {"train", false},
-                                   {"strategy", false},
-                                   {"network", false},
-                                   {"routing", false},
-                                   {"injection", false},
-                                   {"algorithm", false},
-                                   {"set", false},
-                                   {"link-scale", false},
-                                   {"compute-scale", false},
-                                   {"host-scale", false},
-                                   {"network-scale", false},
-                                   {"rank-scale", false},
-                                   {"rank-delay", false},
-                                   {"overlap-slowdown", false},
-                                   {"no-skew", true},
-                                   {"any-memory", true},
-                                   {"fold", true},
-                                   {0}};
-static const allowance of_coll[] = {{"topology", false},   {"collective", false}, {"bytes", false},
-                                    {"algorithm", false},  {"ranks", false},      {"group", false},
-                                    {"root", false},       {"dtype", false},      {"network", false},
-                                    {"routing", false},    {"injection", false},  {"set", false},
-                                    {"link-scale", false}, {"no-fold", true},     {0}};
+static const allowance of_run[] = {{"topology", OF_FILE},
+                                   {"model", OF_FILE},
+                                   {"trace", OF_FILE},
+                                   {"accelerator", OF_FILE},
+                                   {"layout", OF_TEXT},
+                                   {"train", OF_TEXT},
+                                   {"strategy", OF_TEXT},
+                                   {"network", OF_TEXT},
+                                   {"routing", OF_TEXT},
+                                   {"injection", OF_TEXT},
+                                   {"algorithm", OF_TEXT},
+                                   {"set", OF_TEXT},
+                                   {"link-scale", OF_TEXT},
+                                   {"compute-scale", OF_TEXT},
+                                   {"host-scale", OF_TEXT},
+                                   {"network-scale", OF_TEXT},
+                                   {"rank-scale", OF_TEXT},
+                                   {"rank-delay", OF_TEXT},
+                                   {"overlap-slowdown", OF_TEXT},
+                                   {"no-skew", FLAG},
+                                   {"any-memory", FLAG},
+                                   {"fold", FLAG},
+                                   {NULL, FLAG}};
+static const allowance of_coll[] = {{"topology", OF_FILE},   {"collective", OF_TEXT}, {"bytes", OF_TEXT},
+                                    {"algorithm", OF_TEXT},  {"ranks", OF_TEXT},      {"group", OF_TEXT},
+                                    {"root", OF_TEXT},       {"dtype", OF_TEXT},      {"network", OF_TEXT},
+                                    {"routing", OF_TEXT},    {"injection", OF_TEXT},  {"set", OF_TEXT},
+                                    {"link-scale", OF_TEXT}, {"no-fold", FLAG},       {NULL, FLAG}};
 
 typedef enum state { WAITING, RUNNING, DONE, FAILED } state;
 
@@ -87,6 +87,7 @@ struct rlt_runs {
     what_if *list;
     uint32_t last_id, running, waiting;
     bool closing, coll;
+    char *study; /* its text */
     char exe[4096];
 };
 
@@ -108,9 +109,12 @@ bool rlt_runs_allows(const rlt_runs *r, const char *option)
     return allowed(r, option) != NULL;
 }
 
-void rlt_runs_of_coll(rlt_runs *r)
+int rlt_runs_of_study(rlt_runs *r, bool coll, const char *text, rlt_error *err)
 {
-    r->coll = true;
+    free(r->study);
+    r->coll = coll;
+    r->study = strdup(text);
+    return r->study ? 0 : rlt_nomem(err);
 }
 
 int rlt_runs_open(uv_loop_t *loop, const rlt_runs_limits *limits, rlt_runs **out, rlt_error *err)
@@ -143,6 +147,8 @@ void rlt_runs_free(rlt_runs *r)
         r->list = w->next;
         free_one(w);
     }
+    if (r)
+        free(r->study);
     free(r);
 }
 
@@ -393,6 +399,22 @@ static int check_value(const char *name, const char *value, rlt_error *err)
     return 0;
 }
 
+/* What is wrong with a file is told with a word of it: none that lies elsewhere may be tried, but those that
+ * the study names itself. */
+static int check_file(const rlt_runs *r, const char *name, const char *value, rlt_error *err)
+{
+    size_t n = strlen(value), back = strlen("/..");
+    bool elsewhere = value[0] == '/' || strncmp(value, "../", 3) == 0 || strcmp(value, "..") == 0 ||
+                     strstr(value, "/../") || (n >= back && strcmp(value + n - back, "/..") == 0);
+    const char *at = r->study;
+    if (!elsewhere)
+        return 0;
+    while (at && *at && (at = strstr(at + 1, value)))
+        if (at[-1] == '"' && at[n] == '"')
+            return 0;
+    return rlt_fail(err, RLT_EUSAGE, name, "'%.100s' lies outside the folder that is served", value);
+}
+
 static int add(what_if *w, const char *name, const char *value, rlt_error *err)
 {
     size_t n = strlen(name) + (value ? strlen(value) : 0) + 4;
@@ -404,6 +426,14 @@ static int add(what_if *w, const char *name, const char *value, rlt_error *err)
     return 0;
 }
 
+static int add_value(what_if *w, const allowance *a, const char *value, rlt_error *err)
+{
+    int rc = check_value(a->name, value, err);
+    if (!rc && a->kind == OF_FILE)
+        rc = check_file(w->runs, a->name, value, err);
+    return rc ? rc : add(w, a->name, value, err);
+}
+
 static int add_option(what_if *w, rlt_json v, rlt_error *err)
 {
     const char *name = rlt_json_key(v), *value = rlt_json_string(v);
@@ -411,18 +441,16 @@ static int add_option(what_if *w, rlt_json v, rlt_error *err)
     int rc = 0;
     if (!a)
         return rlt_json_fail(v, RLT_ESCHEMA, err, "not an option that a what-if may have");
-    if (a->flag)
+    if (a->kind == FLAG)
         return rlt_json_is_true(v) ? add(w, name, NULL, err)
                                    : rlt_json_fail(v, RLT_ESCHEMA, err, "expected true, or not the option");
     if (value)
-        return (rc = check_value(name, value, err)) ? rc : add(w, name, value, err);
+        return add_value(w, a, value, err);
     if (!rlt_json_is_array(v))
         return rlt_json_fail(v, RLT_ESCHEMA, err, "expected text or a list of texts");
     for (rlt_json i = rlt_json_first(v); rlt_json_is(i) && !rc; i = rlt_json_next(i)) {
         value = rlt_json_string(i);
-        rc = !value                                 ? rlt_json_fail(i, RLT_ESCHEMA, err, "expected text")
-             : (rc = check_value(name, value, err)) ? rc
-                                                    : add(w, name, value, err);
+        rc = value ? add_value(w, a, value, err) : rlt_json_fail(i, RLT_ESCHEMA, err, "expected text");
     }
     return rc;
 }
