@@ -212,6 +212,15 @@ sed 's|switch:4@50GB/s,1us|no-such-topology|; s|, "counts": "no-such-file"||' "$
 says "a topology that is not there" 5 "no-such-topology" "$tmp/wrong2.json" --db "$tmp/wrong.db"
 [ -e "$tmp/wrong.db" ] && verdict "nothing is begun" "a database is there" || verdict "nothing is begun" ""
 says "the first that failed" 1 "the first now: point " "$study" --db "$tmp/first.db" -j 2
+# Replicas are ranked by their means, not by the luckiest of them.
+echo '{"base": {"trace": "traces/transformer-8", "topology": "switch:8@50GB/s,1us"}, "replicas": 5, "objectives": ["time_ps"],
+    "axes": [{"name": "noise", "pointer": "/noise/-", "values": ["lognormal:cv=0.05", "lognormal:cv=0.3"]}]}' >"$tmp/noisy.json"
+sweep "$tmp/noisy.json" --db "$tmp/noisy.db" -q
+"$ringlet" sweep query "$tmp/noisy.db" -c noise,time_ps -f csv 2>"$tmp/err" | tail -n +2 | awk -F, '{ n[$1]++; s[$1] += $2 } END { for (k in s) printf "%s,%.1f\n", k, s[k] / n[k] }' | sort -t, -k2n >"$tmp/expected"
+"$ringlet" sweep top "$tmp/noisy.db" -c noise,time_ps -f csv 2>"$tmp/err" | tail -n +2 | awk -F, '{ printf "%s,%.1f\n", $1, $2 }' >"$tmp/got"
+[ "$(wc -l <"$tmp/got")" = 2 ] && cmp -s "$tmp/expected" "$tmp/got" && verdict "top: means of replicas" "" || verdict "top: means of replicas" "$(cat "$tmp/got" "$tmp/expected")"
+"$ringlet" sweep pareto "$tmp/noisy.db" -c noise -f csv 2>"$tmp/err" | tail -n +2 >"$tmp/got"
+expect "pareto: means of replicas" "$(cat "$tmp/got")" "$(head -1 "$tmp/expected" | cut -d, -f1)"
 says "no database" 5 "cannot be opened" query "$tmp/none.db"
 says "not a database" 3 "is no database of a sweep" query "$study"
 says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"

@@ -141,7 +141,8 @@ static int write_text(const job *j, rlt_format format, rlt_error *err)
         fprintf(f.stream,
                 "# bandwidths in %s, innermost dimension first; speed-up and speed/$ against equal\n",
                 u->s->unit);
-        fprintf(f.stream, "# prices: %s (%s)\n", u->prices.name, u->prices.source);
+        fputs("# ", f.stream);
+        rlt_design_prices_line(u, f.stream);
         rlt__bandwidth_free_switches(j, f.stream);
         if (j->budgets->equal_breaks)
             fprintf(f.stream,

@@ -99,7 +99,8 @@ static int write_text(const rlt_bandwidth_job *j, rlt_format format, rlt_error *
                 "# the best split of each; bandwidths in %s, innermost dimension first; speed-up against the "
                 "same total split equally; speed/$ against the first budget%s\n",
                 j->u.s->unit, count_conflicts(j) ? " that meets the limits" : "");
-        fprintf(f.stream, "# prices: %s (%s)\n", j->u.prices.name, j->u.prices.source);
+        fputs("# ", f.stream);
+        rlt_design_prices_line(&j->u, f.stream);
         rlt__bandwidth_free_switches(j, f.stream);
     }
     if (rc) {

@@ -6,6 +6,8 @@
 #ifndef RLT_TOOLS_DESIGN_H
 #define RLT_TOOLS_DESIGN_H
 
+#include <stdio.h>
+
 #include "tools/command.h"
 #include "tools/manifest.h"
 #include "tools/output.h"
@@ -124,6 +126,8 @@ int rlt_design_setup_net(const rlt_design_setup *u, rlt_design_net *net, rlt_err
 /* The workloads on so many accelerators. */
 int rlt_design_setup_works(rlt_design_setup *u, uint64_t ranks, rlt_error *err) RLT_MUST_USE;
 void rlt_design_setup_free(rlt_design_setup *u);
+/* "prices: libra (source)", and how switches are built. */
+void rlt_design_prices_line(const rlt_design_setup *u, FILE *out);
 /* The dimensions and bandwidths of a product of rings, switches and fully connected dimensions. */
 int rlt_design_read_net(const char *spec, rlt_design_net *net, double bw[RLT_MAX_DIMS], rlt_inputs *inputs,
                         rlt_error *err) RLT_MUST_USE;

@@ -149,7 +149,8 @@ static int write_text(const rlt_design_setup *u, const rlt_points *p, bool all, 
                 p->n, p->misfits, p->infeasible, p->unpriced);
         fprintf(f.stream, "# *: no other is as fast and cheaper, or as cheap and faster; bandwidths in %s\n",
                 u->s->unit);
-        fprintf(f.stream, "# prices: %s (%s)\n", u->prices.name, u->prices.source);
+        fputs("# ", f.stream);
+        rlt_design_prices_line(u, f.stream);
     }
     if (rc) {
         rlt_file_discard(&f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Options of `ringlet design` and what they stand for. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,10 +132,19 @@ static int open_prices(rlt_design_setup *u, const rlt_design_settings *s, rlt_er
             return 0;
         }
     if (stat(s->cost, &st))
-        return rlt_fail(err, RLT_EUSAGE, "--cost", "expected libra, sc22, 2021, clos or a file, got '%s'",
-                        s->cost);
+        return rlt_fail(err, RLT_EUSAGE, "--cost", "expected libra, sc22, 2021, clos or a file, and '%s': %s",
+                        s->cost, strerror(errno));
     int rc = rlt_design_prices_read(s->cost, &u->prices, err);
     return rc ? rc : rlt_inputs_add_file(&u->inputs, "prices", s->cost, err);
+}
+
+void rlt_design_prices_line(const rlt_design_setup *u, FILE *out)
+{
+    fprintf(out, "prices: %s (%s)", u->prices.name, u->prices.source);
+    if (u->cost.radix)
+        fprintf(out, "; switches of %u ports in as many tiers as needed%s", u->cost.radix,
+                u->cost.rail ? ", each for one rail" : "");
+    fputc('\n', out);
 }
 
 /* ---- workloads ---- */

@@ -149,8 +149,8 @@ static int write_text(const added *a, rlt_format format, rlt_error *err)
                 "%u with %s for each accelerator\n",
                 (unsigned long long)a->s->accelerators, a->s->min_dims,
                 rlt_format_rate(rate, sizeof rate, a->u->s->total));
-        fprintf(f.stream, "# bandwidths in %s; NIC: at the pod; prices: %s (%s)\n", a->u->s->unit,
-                a->u->prices.name, a->u->prices.source);
+        fprintf(f.stream, "# bandwidths in %s; NIC: at the pod; ", a->u->s->unit);
+        rlt_design_prices_line(a->u, f.stream);
     }
     if (rc) {
         rlt_file_discard(&f);

@@ -131,6 +131,34 @@ static int make_view(rlt_asked *a, rlt_error *err)
     return rc;
 }
 
+static int make_means(rlt_asked *a, rlt_error *err)
+{
+    char *sql = NULL;
+    size_t length;
+    int64_t replicas = 1;
+    int rc = rlt_store_query(a->store, "SELECT max(replica)+1 FROM point", rlt_asked_integer, &replicas, err);
+    a->ranked = replicas > 1 ? "means" : "points";
+    FILE *f = rc || replicas < 2 ? NULL : open_memstream(&sql, &length);
+    if (!f)
+        return rc || replicas < 2 ? rc : rlt_nomem(err);
+    fputs("CREATE TEMP VIEW means AS SELECT min(point) AS point, name", f);
+    for (uint32_t i = 0; i < a->n_axes; i++) {
+        fputs(", ", f);
+        put_name(f, a->axes[i].name);
+    }
+    fputs(", NULL AS replica, max(status) AS status, max(error) AS error", f);
+    for (int i = 0; i < RLT_FIGURES; i++)
+        fprintf(f, ", %s(%s) AS %s", rlt_figure_infos[i].kind == RLT_FIG_TEXT ? "max" : "avg",
+                rlt_figure_infos[i].name, rlt_figure_infos[i].name);
+    fprintf(f, " FROM points GROUP BY point/%lld", (long long)replicas);
+    if (fclose(f))
+        rc = rlt_nomem(err);
+    if (!rc)
+        rc = rlt_store_query(a->store, sql, NULL, NULL, err);
+    free(sql);
+    return rc;
+}
+
 int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err)
 {
     static const char *const values[] = {
@@ -156,7 +184,9 @@ int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err)
         rc = add_text(a, &a->columns, &a->n_columns, rlt_figure_infos[i].name, err);
     for (int i = 0; i < 2 && !rc; i++)
         rc = rlt_store_query(a->store, values[i], NULL, NULL, err);
-    return rc ? rc : make_view(a, err);
+    if (!rc)
+        rc = make_view(a, err);
+    return rc ? rc : make_means(a, err);
 }
 
 void rlt_asked_close(rlt_asked *a)

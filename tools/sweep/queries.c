@@ -62,12 +62,13 @@ static const rlt_option_group pareto_groups[] = {
     {0}};
 
 /* SELECT with the columns wanted and a tail. */
-static int select_rows(rlt_asked *a, const query_settings *s, const char *tail, rlt_error *err)
+static int select_rows(rlt_asked *a, const query_settings *s, const char *from, const char *tail,
+                       rlt_error *err)
 {
     char *columns;
     bool people = rlt_format_of(s->report.format) == RLT_FORMAT_TABLE;
     int rc = rlt_asked_select(a, s->columns, people, &columns, err);
-    char *sql = rc ? NULL : rlt_arena_printf(&a->arena, "SELECT %s FROM points %s", columns, tail);
+    char *sql = rc ? NULL : rlt_arena_printf(&a->arena, "SELECT %s FROM %s %s", columns, from, tail);
     if (rc || !sql)
         return rc ? rc : rlt_nomem(err);
     return rlt_asked_write(a, sql, s->columns != NULL, s->report.format, s->report.output, err);
@@ -99,7 +100,7 @@ static int run_query(const rlt_parsed *args, void *settings, rlt_error *err)
         rc ? NULL
            : rlt_arena_printf(&a.arena, "WHERE (%s\n) ORDER BY %s", s->where ? s->where : "1", s->order);
     if (!rc)
-        rc = tail ? select_rows(&a, s, tail, err) : rlt_nomem(err);
+        rc = tail ? select_rows(&a, s, "points", tail, err) : rlt_nomem(err);
     rc = rc == RLT_EUSAGE ? say_columns(rc, err) : rc;
     rlt_asked_close(&a);
     return rc;
@@ -120,7 +121,7 @@ static int run_top(const rlt_parsed *args, void *settings, rlt_error *err)
             max |= strcmp(by, a.objectives[i]) == 0 && a.max[i];
         snprintf(tail, sizeof tail, "WHERE status=0 AND %s IS NOT NULL ORDER BY %s %s, point LIMIT %llu", by,
                  by, max ? "DESC" : "ASC", (unsigned long long)s->n);
-        rc = select_rows(&a, s, tail, err);
+        rc = select_rows(&a, s, a.ranked, tail, err);
     }
     rlt_asked_close(&a);
     return rc;
@@ -215,7 +216,7 @@ static int run_pareto(const rlt_parsed *args, void *settings, rlt_error *err)
     for (uint32_t i = 0; !rc && i < a.n_objectives; i++)
         used += (size_t)snprintf(sql + used, sizeof sql - used, ", %s", a.objectives[i]);
     if (!rc)
-        used += (size_t)snprintf(sql + used, sizeof sql - used, " FROM points WHERE status=0");
+        used += (size_t)snprintf(sql + used, sizeof sql - used, " FROM %s WHERE status=0", a.ranked);
     for (uint32_t i = 0; !rc && i < a.n_objectives; i++)
         used += (size_t)snprintf(sql + used, sizeof sql - used, " AND %s IS NOT NULL", a.objectives[i]);
     if (!rc && !(rc = rlt_store_query(a.store, sql, see_candidate, &l, err)) &&
@@ -229,7 +230,7 @@ static int run_pareto(const rlt_parsed *args, void *settings, rlt_error *err)
     if (!rc && s->chart.path)
         rc = draw_front(&a, &l, &s->chart, err);
     if (!rc)
-        rc = select_rows(&a, s, "JOIN front USING(point) ORDER BY place", err);
+        rc = select_rows(&a, s, a.ranked, "JOIN front USING(point) ORDER BY place", err);
     free(l.items);
     rlt_asked_close(&a);
     return rc;
@@ -387,7 +388,9 @@ const rlt_command rlt_sweep_top = {
     .operands = "DB",
     .min_operands = 1,
     .max_operands = 1,
-    .description = "The best points by the study's first objective, or by another column.",
+    .description =
+        "The best points by the study's first objective, or by another column. Replicas are one row: "
+        "their means, none where one failed, and the number of the first.",
     .example = "ringlet sweep top study.sqlite -n 5",
     .options = top_groups,
     .settings_size = sizeof(query_settings),
@@ -401,7 +404,7 @@ const rlt_command rlt_sweep_pareto = {
     .max_operands = 1,
     .description =
         "Points to which there is no other that is better in one of the study's objectives and no worse in "
-        "the rest, in order of the first objective.",
+        "the rest, in order of the first objective. Replicas are one point: their means.",
     .example = "ringlet sweep pareto study.sqlite",
     .options = pareto_groups,
     .settings_size = sizeof(query_settings),

@@ -112,6 +112,7 @@ const pointsSection = (m) => {
   const columns = [
     { key: "point", title: "point", kind: "count", get: (r) => r[0] },
     ...(m.data.live || m.rows.some((r) => r[1]) ? [{ key: "name", title: "name", kind: "text", get: (r) => r[1] }] : []),
+    ...(m.rows.some((r) => r[3]) ? [{ key: "replica", title: "replica", kind: "count", get: (r) => r[3] }] : []),
     ...m.axes.map((a, i) => ({ key: a.name, title: a.name, unit: "axis", kind: a.whole ? "real" : "text",
       get: a.whole ? (r) => m.value(r, i) : (r) => m.axisText(r, i),
       ...(a.whole ? {} : a.numeric ? { number: (r) => numberOf(m.value(r, i) ?? m.axisText(r, i)) } : { order: (r) => (r[COORD][i] >= 0 ? r[COORD][i] : null) }) })),
