@@ -130,8 +130,11 @@ void rlt_print_overview(FILE *out)
              0, 0);
     fputc('\n', out);
     rlt_heading(out, "Commands:");
+    int width = 0;
     for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
-        fprintf(out, "  %-8s %s\n", c->name, c->summary);
+        width = (int)strlen(c->name) > width ? (int)strlen(c->name) : width;
+    for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
+        fprintf(out, "  %-*s %s\n", width, c->name, c->summary);
     fputs("\n'ringlet COMMAND --help' explains one; 'ringlet --version' lists what is built in.\n"
           "Exit status: 0 done, 1 a check failed, 2 usage, 3 bad input, 4 stalled, 5 input/output error,\n"
           "130 interrupted.\n\n",
