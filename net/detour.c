@@ -77,7 +77,7 @@ static int make_whole(const rlt_topology *t, rlt_topology **out)
     for (uint32_t i = 0; i < t->links; i++)
         g->links[i] = rlt_topology_link(t, i);
     for (uint32_t v = 0; v < t->nodes; v++)
-        g->forwards[v] = rlt__forwards(t, v);
+        g->forwards[v] = rlt_topology_forwards(t, v);
     rlt__graph_rows(w);
     return 0;
 }

@@ -68,7 +68,7 @@ static int make_columns(const rlt_topology *t, columns *c, rlt_error *err)
         c->kind[v] = kind_name(rlt_topology_node_kind(t, v));
         c->in_network[v] = in_network_name(rlt_topology_in_network(t, v));
         c->some_in_network |= rlt_topology_in_network(t, v) != 0;
-        c->forwards[v] = rlt__forwards(t, v);
+        c->forwards[v] = rlt_topology_forwards(t, v);
         if (!c->name[v])
             return rlt_nomem(err);
     }

@@ -66,8 +66,6 @@ static inline uint64_t rlt_changed_bw(const rlt_topology *t, uint32_t link, uint
     return i == RLT_NONE ? bw : t->changed[i].bw_Bps;
 }
 
-/* Whether a node relays: accelerators of a product do between its dimensions, and along rings and grids. */
-bool rlt__forwards(const rlt_topology *t, uint32_t node);
 /* net/build_graph.c: the rows of a graph whose links are there; `first` arrays zeroed. */
 void rlt__graph_rows(rlt_topology *t);
 /* net/build_graph.c: fills the graph of a topology whose common part is set. */

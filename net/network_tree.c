@@ -251,8 +251,9 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
         return rlt__net_park_tree(c, m, reduce, x->blocked);
     if (rc)
         return rc;
-    uint64_t bytes = m->bytes * (m->count ? m->count : 1), others = m->n ? bytes * (m->n - 1) : 0;
-    c->base.messages += (uint64_t)(reduce ? m->n : 1) * (m->count ? m->count : 1);
+    uint64_t count = m->count ? m->count : 1, bytes = m->bytes * count,
+             others = m->n ? bytes * (m->n - 1) : 0;
+    c->base.messages += (reduce ? m->n : 1) * count;
     c->base.bytes_offered += reduce ? bytes + others : bytes;
     *(reduce ? &c->base.bytes_absorbed : &c->base.bytes_replicated) += others;
     leg->path = (rlt_path){.n = c->shares.n, .latency_ps = x->latency_ps, .bw_Bps = x->bw_Bps};

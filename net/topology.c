@@ -83,18 +83,13 @@ static uint32_t global_node(const rlt_product_dim *d, uint32_t group, uint32_t l
     return group % d->stride + local * d->stride + group / d->stride * d->stride * d->f.n;
 }
 
-bool rlt__forwards(const rlt_topology *t, uint32_t node)
+bool rlt_topology_forwards(const rlt_topology *t, uint32_t node)
 {
     if (!t->n_dims)
         return t->graph.forwards[node];
     if (node >= t->accelerators || t->n_dims > 1)
         return true;
     return t->dims[0].f.switches == 0 && t->dims[0].f.shape != &rlt_shape_fully_connected;
-}
-
-bool rlt_topology_forwards(const rlt_topology *t, uint32_t node)
-{
-    return rlt__forwards(t, node);
 }
 
 rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id)

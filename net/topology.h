@@ -105,7 +105,9 @@ RLT_API uint32_t rlt_topology_nodes(const rlt_topology *t); /* accelerators are 
 RLT_API uint32_t rlt_topology_links(const rlt_topology *t);
 RLT_API rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id); /* O(dimensions) */
 RLT_API rlt_node_kind rlt_topology_node_kind(const rlt_topology *t, uint32_t node);
-RLT_API bool rlt_topology_forwards(const rlt_topology *t, uint32_t node); /* relays what is for others */
+/* Whether a node relays what is for others: accelerators of a product do between its dimensions, and along
+ * rings and grids. */
+RLT_API bool rlt_topology_forwards(const rlt_topology *t, uint32_t node);
 RLT_API uint32_t rlt_topology_in_network(const rlt_topology *t, uint32_t node); /* RLT_CAN_... */
 RLT_API uint32_t rlt_topology_in_networks(const rlt_topology *t); /* of all its nodes together */
 /* The link the other way between the same two nodes, the other half of a cable where there are several; or

@@ -135,12 +135,12 @@ static int make_means(rlt_asked *a, rlt_error *err)
 {
     char *sql = NULL;
     size_t length;
-    int64_t replicas = 1;
-    int rc = rlt_store_query(a->store, "SELECT max(replica)+1 FROM point", rlt_asked_integer, &replicas, err);
-    a->ranked = replicas > 1 ? "means" : "points";
-    FILE *f = rc || replicas < 2 ? NULL : open_memstream(&sql, &length);
+    int rc =
+        rlt_store_query(a->store, "SELECT max(replica)+1 FROM point", rlt_asked_integer, &a->replicas, err);
+    a->ranked = a->replicas > 1 ? "means" : "points";
+    FILE *f = rc || a->replicas < 2 ? NULL : open_memstream(&sql, &length);
     if (!f)
-        return rc || replicas < 2 ? rc : rlt_nomem(err);
+        return rc || a->replicas < 2 ? rc : rlt_nomem(err);
     fputs("CREATE TEMP VIEW means AS SELECT min(point) AS point, name", f);
     for (uint32_t i = 0; i < a->n_axes; i++) {
         fputs(", ", f);
@@ -150,7 +150,7 @@ static int make_means(rlt_asked *a, rlt_error *err)
     for (int i = 0; i < RLT_FIGURES; i++)
         fprintf(f, ", %s(%s) AS %s", rlt_figure_infos[i].kind == RLT_FIG_TEXT ? "max" : "avg",
                 rlt_figure_infos[i].name, rlt_figure_infos[i].name);
-    fprintf(f, " FROM points GROUP BY point/%lld", (long long)replicas);
+    fprintf(f, " FROM points GROUP BY point/%lld", (long long)a->replicas);
     if (fclose(f))
         rc = rlt_nomem(err);
     if (!rc)

@@ -221,11 +221,7 @@ static int see_name(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *e
 static int make_title(chart *h, const char *what, bool best, char **out, rlt_error *err)
 {
     char *name = NULL;
-    int64_t replicas = 1;
     int rc = rlt_store_query(h->a->store, "SELECT name FROM study", see_name, &name, err);
-    if (!rc && best)
-        rc = rlt_store_query(h->a->store, "SELECT max(replica)+1 FROM point", rlt_asked_integer, &replicas,
-                             err);
     if (rc) {
         free(name);
         return rc;
@@ -239,8 +235,8 @@ static int make_title(chart *h, const char *what, bool best, char **out, rlt_err
         t = rlt_arena_printf(&h->a->arena, "%s%s%s", t, before, h->a->axes[i].name);
         before = ", ";
     }
-    if (t && replicas > 1)
-        t = rlt_arena_printf(&h->a->arena, "%s, mean of %lld replicas", t, (long long)replicas);
+    if (t && best && h->a->replicas > 1)
+        t = rlt_arena_printf(&h->a->arena, "%s, mean of %lld replicas", t, (long long)h->a->replicas);
     *out = t;
     return t ? 0 : rlt_nomem(err);
 }

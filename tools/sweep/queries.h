@@ -28,6 +28,7 @@ typedef struct rlt_asked {
     bool *max;      /* goal of objective i */
     char **objectives;
     uint32_t n_axes, n_columns, n_objectives;
+    int64_t replicas;
     const char *ranked; /* view to rank by: means, or points where there are no replicas */
     rlt_arena arena;
 } rlt_asked;

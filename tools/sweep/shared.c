@@ -60,6 +60,15 @@ bool rlt_shared_net_varies(const rlt_sweep_study *s)
     return rlt__option_varies(s, of_net, false);
 }
 
+int rlt__shared_note(rlt_shared *s, const rlt_inputs *in, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < in->n && !rc && s->note; i++)
+        if (strcmp(in->items[i].what, "topology") != 0)
+            rc = s->note(s->ctx, in->items[i].what, in->items[i].path, in->items[i].hash, err);
+    return rc;
+}
+
 static void free_net(rlt_shared_net *net)
 {
     if (net->placed)
@@ -101,7 +110,7 @@ static int load_net(rlt_shared *s, const rlt_settings *sim, rlt_shared_net *net,
         return rc;
     net->placed = true;
     rc = rlt_inputs_add_file(&in, "placement", sim->placement, err);
-    return rc || !s->note ? rc : s->note(s->ctx, "placement", sim->placement, in.items[0].hash, err);
+    return rc ? rc : rlt__shared_note(s, &in, err);
 }
 
 int rlt_shared_net_of(rlt_shared *s, const rlt_option_group *groups, const rlt_option_texts *texts,

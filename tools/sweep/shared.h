@@ -72,6 +72,8 @@ bool rlt_shared_work_varies(const rlt_sweep_study *s);
 bool rlt_shared_files_vary(const rlt_sweep_study *s);
 bool rlt__option_varies(const rlt_sweep_study *s, const char *const *names, bool others);
 
+/* Tells of what was read, but for the topology, which is told of where it is loaded; internal. */
+int rlt__shared_note(rlt_shared *s, const rlt_inputs *in, rlt_error *err) RLT_MUST_USE;
 /* Of rlt_shared_free; internal. */
 void rlt__shared_works_free(rlt_shared *s);
 void rlt__shared_files_free(rlt_shared *s);

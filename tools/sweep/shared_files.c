@@ -35,11 +35,7 @@ static int load_files(rlt_shared *s, rlt_shared_files *f, const rlt_parsed *pars
                       rlt_error *err)
 {
     int rc = rlt_coll_files_load(parsed, settings, &f->files, err);
-    const rlt_inputs *in = &f->files.inputs;
-    for (uint32_t i = 0; i < in->n && !rc && s->note; i++)
-        if (strcmp(in->items[i].what, "topology") != 0)
-            rc = s->note(s->ctx, in->items[i].what, in->items[i].path, in->items[i].hash, err);
-    return rc;
+    return rc ? rc : rlt__shared_note(s, &f->files.inputs, err);
 }
 
 int rlt_shared_files_of(rlt_shared *s, const rlt_option_texts *texts, const rlt_parsed *parsed,

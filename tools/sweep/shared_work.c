@@ -109,10 +109,8 @@ static int load_work(rlt_shared *s, rlt_shared_work *work, rlt_error *err)
 {
     rlt_run *r = &work->stem;
     int rc = rlt_run_load(r, err);
-    for (uint32_t i = 0; i < r->setup.inputs.n && !rc && s->note; i++)
-        if (strcmp(r->setup.inputs.items[i].what, "topology") != 0)
-            rc = s->note(s->ctx, r->setup.inputs.items[i].what, r->setup.inputs.items[i].path,
-                         r->setup.inputs.items[i].hash, err);
+    if (!rc)
+        rc = rlt__shared_note(s, &r->setup.inputs, err);
     if (!rc && r->settings->map) {
         work->pinned = r->setup.placement;
         r->setup.placement = (rlt_placement){0};
