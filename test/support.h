@@ -142,4 +142,15 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
     return out;
 }
 
+/* Of all members of a grid: sizes of its dimensions, ended by 0. */
+static inline rlt_coll_request test_grid_request(const uint32_t *grid, rlt_coll_kind kind, uint64_t bytes)
+{
+    rlt_coll_request req = {.kind = kind, .n = 1, .bytes = bytes};
+    for (; grid[req.n_dims]; req.n_dims++) {
+        req.dims[req.n_dims] = grid[req.n_dims];
+        req.n *= grid[req.n_dims];
+    }
+    return req;
+}
+
 #endif

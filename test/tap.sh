@@ -26,6 +26,18 @@ verdict() { # name, complaint or ""; what the command left in $tmp/out and $tmp/
 expect() { # name, actual, expected
     [ "$2" = "$3" ] && verdict "$1" "" || verdict "$1" "got '$2', expected '$3'"
 }
+leaves_nothing() { # status, text on standard error, then the arguments; no output is left behind
+    status=$1 text=$2
+    shift 2
+    "$ringlet" "$@" -o "$tmp/left" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    wrong=""
+    [ "$got" = "$status" ] || wrong="exit $got, expected $status"
+    grep -qF -- "$text" "$tmp/err" || wrong="$wrong; no '$text'"
+    [ ! -e "$tmp/left" ] || wrong="$wrong; a file was left"
+    rm -f "$tmp/left"
+    verdict "refused: $*" "$wrong"
+}
 finish() {
     echo "$passed passed, $failed failed"
     [ "$failed" = 0 ]

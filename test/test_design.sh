@@ -393,17 +393,10 @@ expect "without simulations the closed form is drawn" "$(grep -c 'time, closed f
 expect "no plot without its table" "$? $(ls "$tmp/p.svg" 2>/dev/null)" "5 "
 
 # ---- what is refused: status, text on standard error, then the arguments; nothing is left behind
-refused() {
-    status=$1 text=$2
+refused() { # status, text, arguments of design
+    refused_status=$1 refused_text=$2
     shift 2
-    "$ringlet" design "$@" -o "$tmp/left" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    wrong=""
-    [ "$got" = "$status" ] || wrong="exit $got, expected $status"
-    grep -qF -- "$text" "$tmp/err" || wrong="$wrong; no '$text'"
-    [ ! -e "$tmp/left" ] || wrong="$wrong; a file was left"
-    rm -f "$tmp/left"
-    verdict "refused: $text" "$wrong"
+    leaves_nothing "$refused_status" "$refused_text" design "$@"
 }
 two="bandwidth -t ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w gpt3-175b@tp=4"
 refused 1 "no split meets all of: total = 500 GB/s, b1>=300GB/s, b2>=300GB/s" $two --total 500GB/s --constraint 'b1>=300GB/s' --constraint 'b1<=400GB/s' \

@@ -19,16 +19,6 @@ static const uint32_t grids[][5] = {{6},       {8},       {2, 2},       {4, 3}, 
                                     {4, 2, 3}, {2, 1, 5}, {2, 2, 2, 2}, {3, 2, 2, 3}, {2, 4, 2, 2}};
 enum { N_GRIDS = sizeof grids / sizeof grids[0] };
 
-static rlt_coll_request over(const uint32_t *grid, rlt_coll_kind kind, uint64_t bytes)
-{
-    rlt_coll_request req = {.kind = kind, .n = 1, .bytes = bytes};
-    for (; grid[req.n_dims]; req.n_dims++) {
-        req.dims[req.n_dims] = grid[req.n_dims];
-        req.n *= grid[req.n_dims];
-    }
-    return req;
-}
-
 static bool power_of_two(uint32_t n)
 {
     return (n & (n - 1)) == 0;
@@ -92,7 +82,7 @@ static void all_patterns_pass(void **state)
     (void)state;
     static const uint64_t bytes[] = {1000003, 0, 5};
     for (uint32_t i = 0; i < N_GRIDS * 4; i++) {
-        rlt_coll_request req = over(grids[i / 4], symmetric[i % 4], 0);
+        rlt_coll_request req = test_grid_request(grids[i / 4], symmetric[i % 4], 0);
         bool shares = req.kind == RLT_REDUCE_SCATTER || req.kind == RLT_ALL_GATHER;
         for (uint32_t c = 0; c < combinations(&req); c++) {
             choose(&req, c);
@@ -112,7 +102,7 @@ static void all_roots_pass(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < N_GRIDS * 4; i++) {
-        rlt_coll_request req = over(grids[i / 4], rooted[i % 4], 1000003);
+        rlt_coll_request req = test_grid_request(grids[i / 4], rooted[i % 4], 1000003);
         bool shares = req.kind == RLT_GATHER || req.kind == RLT_SCATTER;
         for (uint32_t c = 0; c < combinations(&req); c++) {
             choose(&req, c);
@@ -134,7 +124,7 @@ static void counts_pass(void **state)
     static const rlt_coll_kind kinds[] = {RLT_REDUCE_SCATTER, RLT_ALL_GATHER, RLT_GATHER, RLT_SCATTER};
     uint64_t counts[64];
     for (uint32_t i = 0; i < N_GRIDS * 4; i++) {
-        rlt_coll_request req = over(grids[i / 4], kinds[i % 4], 0);
+        rlt_coll_request req = test_grid_request(grids[i / 4], kinds[i % 4], 0);
         for (uint32_t b = 0; b < req.n; b++) {
             counts[b] = b % 5 == 2 ? 0 : (uint64_t)b * b * 37 + 1;
             req.bytes += counts[b];
@@ -183,7 +173,7 @@ static void tori_pass(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < N_GRIDS * 3; i++) {
-        rlt_coll_request req = over(grids[i / 3], symmetric[i % 3], i % 2 ? 1000003 : 7);
+        rlt_coll_request req = test_grid_request(grids[i / 3], symmetric[i % 3], i % 2 ? 1000003 : 7);
         for (uint32_t c = 0; c < 64; c++) {
             choose(&req, c * 37 % combinations(&req));
             req.channels = c % 5; /* 0: one a dimension */
@@ -367,7 +357,7 @@ static void nodes_pass(void **state)
     uint64_t counts[36 * 36];
     for (uint32_t i = 0; i < 2 * N_GRIDS; i++) {
         const rlt_algorithm *a = i % 2 ? &rlt_rail : &rlt_two_level;
-        rlt_coll_request req = over(grids[i / 2], RLT_ALL_TO_ALL, 1000003);
+        rlt_coll_request req = test_grid_request(grids[i / 2], RLT_ALL_TO_ALL, 1000003);
         if (req.n_dims == 1) {
             refused(a, &req, RLT_ETOPOLOGY, "two dimensions");
             continue;
@@ -475,7 +465,7 @@ static void groups_know_their_dimensions(void **state)
     rlt_request_patterns(&req, by_dimension);
     assert_null(req.patterns[0]);
     close_site(&s);
-    req = over(grids[0], RLT_ALL_REDUCE, 10);
+    req = test_grid_request(grids[0], RLT_ALL_REDUCE, 10);
     req.patterns[0] = "rnig";
     refused(&rlt_hierarchical, &req, RLT_ESCHEMA, "halving_doubling");
 }
@@ -552,7 +542,7 @@ static void symmetries_hold(void **state)
     uint32_t tried = 0;
     for (uint32_t i = 0; i < N_GRIDS * 4 * 5; i++) {
         const rlt_algorithm *a = algorithms[i / 5 % 4];
-        rlt_coll_request req = over(grids[i / 20], kinds[i % 5], 0);
+        rlt_coll_request req = test_grid_request(grids[i / 20], kinds[i % 5], 0);
         req.bytes = 1000ull * req.n;
         for (uint32_t c = 0; c < 16 && (a->kinds >> req.kind & 1); c++) {
             rlt_plan plan;

@@ -15,16 +15,6 @@ static const uint32_t grids[][5] = {{6},       {2, 2},    {4, 3},    {3, 4},    
                                     {3, 2, 4}, {4, 2, 3}, {2, 1, 5}, {2, 2, 2, 2}, {3, 2, 2, 3}};
 enum { N_GRIDS = sizeof grids / sizeof *grids };
 
-static rlt_coll_request over(const uint32_t *grid, rlt_coll_kind kind, uint64_t bytes)
-{
-    rlt_coll_request req = {.kind = kind, .n = 1, .bytes = bytes};
-    for (; grid[req.n_dims]; req.n_dims++) {
-        req.dims[req.n_dims] = grid[req.n_dims];
-        req.n *= grid[req.n_dims];
-    }
-    return req;
-}
-
 /* Mix c of patterns; false: none adds up in the network, or one halves what does not halve. */
 static bool choose(rlt_coll_request *req, uint32_t c)
 {
@@ -66,7 +56,7 @@ static void every_mix_is_proved(void **state)
     (void)state;
     static const uint64_t bytes[] = {1000003, 0, 5};
     for (uint32_t i = 0; i < N_GRIDS * 4; i++) {
-        rlt_coll_request req = over(grids[i / 4], kinds[i % 4], 0);
+        rlt_coll_request req = test_grid_request(grids[i / 4], kinds[i % 4], 0);
         for (uint32_t c = 0; c < mixes(&req); c++) {
             if (!choose(&req, c))
                 continue;
@@ -100,7 +90,7 @@ static void counts_are_proved(void **state)
     (void)state;
     uint64_t counts[64];
     for (uint32_t i = 0; i < N_GRIDS * 2; i++) {
-        rlt_coll_request req = over(grids[i / 2], kinds[1 + i % 2], 0);
+        rlt_coll_request req = test_grid_request(grids[i / 2], kinds[1 + i % 2], 0);
         for (uint32_t b = 0; b < req.n; b++) {
             counts[b] = b % 5 == 2 ? 0 : (uint64_t)b * b * 37 + 1;
             req.bytes += counts[b];
@@ -167,7 +157,7 @@ static void defects_are_found(void **state)
     static const uint32_t grid[] = {2, 2, 0};
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rlt_algorithm broken = rlt_hierarchical;
-        rlt_coll_request req = over(grid, RLT_ALL_REDUCE, 4000);
+        rlt_coll_request req = test_grid_request(grid, RLT_ALL_REDUCE, 4000);
         rlt_plan plan;
         rlt_error err = {0};
         broken_at = rows[i].at;
@@ -199,7 +189,7 @@ static void early_fetches_are_found(void **state)
     (void)state;
     static const uint32_t grid[] = {2, 2, 0};
     rlt_algorithm mute = rlt_hierarchical;
-    rlt_coll_request req = over(grid, RLT_ALL_REDUCE, 4000);
+    rlt_coll_request req = test_grid_request(grid, RLT_ALL_REDUCE, 4000);
     rlt_plan plan;
     rlt_error err = {0};
     mute.step = mute_step;

@@ -12,18 +12,6 @@ says() { # name, text, then the arguments: exit status 0 and the text
     status=$?
     [ "$status" = 0 ] && grep -qF -- "$text" "$tmp/out" && verdict "$name" "" || verdict "$name" "exit $status, or no '$text'"
 }
-refused() { # status, text on standard error, then the arguments; nothing is left behind
-    status=$1 text=$2
-    shift 2
-    "$ringlet" "$@" -o "$tmp/left" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    wrong=""
-    [ "$got" = "$status" ] || wrong="exit $got, expected $status"
-    grep -qF -- "$text" "$tmp/err" || wrong="$wrong; no '$text'"
-    [ ! -e "$tmp/left" ] || wrong="$wrong; a file was left"
-    rm -f "$tmp/left"
-    verdict "refused: $*" "$wrong"
-}
 
 says "a model over all accelerators" "tp 1, cp 1, dp 8, pp 1" run $job $net
 says "tensor and pipeline parallelism" "tp 2, cp 1, dp 2, pp 2" run $job $net --layout tp=2,pp=2
@@ -39,12 +27,12 @@ says "experts" "expert dispatch" run --model mixtral-8x7b:layers=2 --accelerator
 says "fully sharded" "all_gather" run $job $net --strategy fsdp
 says "a strategy and more" "8 microbatches a pipeline" run $job $net --layout pp=2 --strategy axonn:batch=32,stack=any,precision=bf16
 says "JSON has the training" '"model_flops_utilization"' run $job $net --format json
-refused 2 "'gpt2-small' needs --accelerator" run --model gpt2-small $net
-refused 2 "recompute=full: a trace beside --model: give one of them (lists have commas and no blanks)" run $job $net --train batch=8 recompute=full
-refused 2 "--trace: does not go with --model" run $job $net --trace traces/transformer-8
-refused 3 "ep: 26 tables are no multiple of 8" run --model dlrm-mlperf --accelerator a100 $net --layout ep=8
-refused 3 "of the 85.2 GB of a100-80gb: zero=1 would fit" run --model dlrm-mlperf --accelerator a100 $net --layout ep=2
-refused 3 "more expert parallelism (ep), pipeline stages or" run --model deepseek-v3 --accelerator a100 $net
+leaves_nothing 2 "'gpt2-small' needs --accelerator" run --model gpt2-small $net
+leaves_nothing 2 "recompute=full: a trace beside --model: give one of them (lists have commas and no blanks)" run $job $net --train batch=8 recompute=full
+leaves_nothing 2 "--trace: does not go with --model" run $job $net --trace traces/transformer-8
+leaves_nothing 3 "ep: 26 tables are no multiple of 8" run --model dlrm-mlperf --accelerator a100 $net --layout ep=8
+leaves_nothing 3 "of the 85.2 GB of a100-80gb: zero=1 would fit" run --model dlrm-mlperf --accelerator a100 $net --layout ep=2
+leaves_nothing 3 "more expert parallelism (ep), pipeline stages or" run --model deepseek-v3 --accelerator a100 $net
 says "a microbatch of one" "in 4 microbatches a pipeline, each of 1 image" run --model resnet50 --accelerator a100 $net --train batch=32
 says "one microbatch" "in 1 microbatch a pipeline, of 32 images" run --model resnet50 --accelerator a100 $net --train batch=256,microbatch=32
 "$ringlet" run --model dlrm-mlperf --accelerator a100 -t switch:26@300GB/s,500ns --layout ep=26 --train batch=53248,microbatch=2048 >"$tmp/out" 2>&1
@@ -66,18 +54,18 @@ says "a picture of DASO's epochs" ">time of an epoch<" $daso --plot /dev/stdout
 grep -q "the loss that was given" "$tmp/out" && verdict "a constant loss is not drawn" "it is" || verdict "a constant loss is not drawn" ""
 says "and of a loss" ">the loss that was given, over time<" $daso,loss=3,0.9,1 --plot /dev/stdout
 says "which is one setting, wherever it stands" "10 epochs" $daso,loss=3,0.9,1,warmup=2
-refused 2 "loss: expected a ratio of 0 to 1, got '9'" $daso,loss=3,9,1,warmup=2
-refused 2 "expected NAME=VALUE, got 'fused'" $daso,warmup=2,fused
-refused 5 "/nowhere/x.svg" $daso --plot /nowhere/x.svg
+leaves_nothing 2 "loss: expected a ratio of 0 to 1, got '9'" $daso,loss=3,9,1,warmup=2
+leaves_nothing 2 "expected NAME=VALUE, got 'fused'" $daso,warmup=2,fused
+leaves_nothing 5 "/nowhere/x.svg" $daso --plot /nowhere/x.svg
 # DASO is many runs: what is of one is refused, what is of the network counts.
 for odd in '--timeline f' '--report f' '--links' '--links-csv f' '--explain' '--until 1ms' '--series 1us' '--layout tp=2' '--fold' \
     '--noise lognormal:cv=0.1' '--link-event 1ms:acc0=0.5' '--rank-scale 1:compute=0.5' '--failures mtbf=1h,checkpoint=1s' '--job f@0' \
     '--background 0>1:1GB/s' '--overlap-slowdown 2' '--timing astra' '--rescale dp=2' '--alone'; do
-    refused 2 "${odd%% *}: does not go with --strategy daso" $daso $odd
+    leaves_nothing 2 "${odd%% *}: does not go with --strategy daso" $daso $odd
 done
-refused 2 "--memory-csv: is for one run, of which --strategy daso makes several" $daso --memory-csv f
-refused 2 "batch_time: expected a time above 0, got '0s'" $daso,batch_time=0s
-refused 2 "loss: expected a number, START,RATIO,FLOOR or a file" $daso,loss=
+leaves_nothing 2 "--memory-csv: is for one run, of which --strategy daso makes several" $daso --memory-csv f
+leaves_nothing 2 "batch_time: expected a time above 0, got '0s'" $daso,batch_time=0s
+leaves_nothing 2 "loss: expected a number, START,RATIO,FLOOR or a file" $daso,loss=
 says "DASO as CSV" "skips,local,wait,epochs,epoch_ps" $daso --format csv
 took() { "$ringlet" $daso --format json "$@" 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p'; }
 base=$(took)
@@ -88,24 +76,24 @@ slower --compute-scale 0.5
 expect "as fast as it is" "$(took --network-scale 1 --compute-scale 1)" "$base"
 
 # Odd ways to say things.
-refused 2 "order: expected axes like tp-cp-dp-pp, or auto, got ''" run $job $net --layout order=
-refused 3 "ep: gpt2-small has no experts" run $job $net --layout ep=2
-refused 2 "--map: orders the axes: it does not go with order=" run $job $net --layout tp=2,order=dp-tp --map tp=0,dp=0
-refused 2 "--background: size: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,size=0'
-refused 2 "--background: off: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,on=1ms,off=0'
-refused 2 "--failures: expected NAME=TIME, got ''" run $job $net --iterations 9 --failures mtbf=1h,checkpoint=1s,
-refused 2 "gpt2-small: is a model" run $net --job gpt2-small@0-3
+leaves_nothing 2 "order: expected axes like tp-cp-dp-pp, or auto, got ''" run $job $net --layout order=
+leaves_nothing 3 "ep: gpt2-small has no experts" run $job $net --layout ep=2
+leaves_nothing 2 "--map: orders the axes: it does not go with order=" run $job $net --layout tp=2,order=dp-tp --map tp=0,dp=0
+leaves_nothing 2 "--background: size: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,size=0'
+leaves_nothing 2 "--background: off: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,on=1ms,off=0'
+leaves_nothing 2 "--failures: expected NAME=TIME, got ''" run $job $net --iterations 9 --failures mtbf=1h,checkpoint=1s,
+leaves_nothing 2 "gpt2-small: is a model" run $net --job gpt2-small@0-3
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb"}' >"$tmp/placeless.json"
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:4@1GB/s,1us"}' >"$tmp/placed.json"
 printf '{"model": "resnet50", "accelerator": "a100-40gb", "topology": "juwels-booster", "strategy": "daso:nodes=2"}' >"$tmp/daso.json"
 printf '{"compare": true, "topology": "switch:4@1GB/s,1us"}' >"$tmp/again.json"
-refused 3 "placeless.json: --topology: is required" run --compare "$tmp/placed.json" "$tmp/placeless.json"
-refused 3 "daso.json:1:93: strategy: daso is no single run" run --compare "$tmp/placed.json" "$tmp/daso.json"
-refused 3 "again.json:1:13: compare: a file that compares" run --compare "$tmp/again.json" "$tmp/placed.json"
+leaves_nothing 3 "placeless.json: --topology: is required" run --compare "$tmp/placed.json" "$tmp/placeless.json"
+leaves_nothing 3 "daso.json:1:93: strategy: daso is no single run" run --compare "$tmp/placed.json" "$tmp/daso.json"
+leaves_nothing 3 "again.json:1:13: compare: a file that compares" run --compare "$tmp/again.json" "$tmp/placed.json"
 for odd in '--timeline f' '--layout tp=2' '--plot f' '--links' '--topology f'; do
-    refused 2 "${odd%% *}: does not go with --compare: each of the two files has its own options" run --compare "$tmp/placed.json" "$tmp/placed.json" $odd
+    leaves_nothing 2 "${odd%% *}: does not go with --compare: each of the two files has its own options" run --compare "$tmp/placed.json" "$tmp/placed.json" $odd
 done
-refused 2 "--format: --compare writes a table or json" run --compare "$tmp/placed.json" "$tmp/placed.json" --format csv
+leaves_nothing 2 "--format: --compare writes a table or json" run --compare "$tmp/placed.json" "$tmp/placed.json" --format csv
 timed() { "$ringlet" run $job $net "$@" --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
 # With stages, under flow, the last messages of a pipeline share ports with gradients.
 for layout in tp=4,dp=2 dp=8 tp=2,pp=2,dp=2 pp=4,dp=2; do
@@ -129,40 +117,40 @@ for network in alpha-beta flow; do
 done
 says "what was folded" "stands for the 2 of a tensor-parallel group" run --model gpt2-small --accelerator a100-40gb --layout tp=2,pp=2,dp=2 --train batch=16 -t 'switch:2@300GB/s,500ns*switch:4@25GB/s,2us' --fold
 says "what could not be" "stands for a pipeline stage" run $job $net --layout tp=2,pp=2,dp=2 --fold
-refused 2 "--fold: does not go with --rank-scale, which makes ranks unlike" run $job $net --layout tp=2,pp=2 --fold --rank-scale 1:compute=0.5
+leaves_nothing 2 "--fold: does not go with --rank-scale, which makes ranks unlike" run $job $net --layout tp=2,pp=2 --fold --rank-scale 1:compute=0.5
 says "overlap costs" "total time" run $job $net --overlap-slowdown 1.3
-refused 3 "a slowdown from 1" run $job $net --overlap-slowdown 0.5
-refused 2 "needs --model" run --accelerator a100-40gb $net
-refused 2 "need --accelerator" run --model transformer $net --layout tp=2
-refused 2 "did you mean 'gpt2-small'" run --model gpt2-smal --accelerator a100-40gb $net
-refused 5 "did you mean 'a100-40gb'" run --model gpt2-small --accelerator a100-41gb $net
-refused 2 "unknown setting" run $job $net --layout qp=2
-refused 2 "expected one of none, selective, full" run $job $net --train recompute=some
-refused 2 "unknown strategy 'sammo'; did you mean 'samo'?" run $job $net --strategy sammo
-refused 3 "no multiple" run $job $net --layout tp=3
-refused 3 "more than the 268435456 operations" run $job $net --train batch=800000000
-refused 3 "12 heads are no multiple of 8" run $job $net --layout tp=8
-refused 3 "16 ranks, of 8" run $job $net --layout dp=16
-refused 3 "several chunks a stage need schedule=interleaved" run $job $net --layout pp=2,vp=2
-refused 2 "the unit is missing" run $job $net --train host=5
-refused 3 "stage 0 needs" run --model llama3-70b --accelerator h100-sxm $net
+leaves_nothing 3 "a slowdown from 1" run $job $net --overlap-slowdown 0.5
+leaves_nothing 2 "needs --model" run --accelerator a100-40gb $net
+leaves_nothing 2 "need --accelerator" run --model transformer $net --layout tp=2
+leaves_nothing 2 "did you mean 'gpt2-small'" run --model gpt2-smal --accelerator a100-40gb $net
+leaves_nothing 5 "did you mean 'a100-40gb'" run --model gpt2-small --accelerator a100-41gb $net
+leaves_nothing 2 "unknown setting" run $job $net --layout qp=2
+leaves_nothing 2 "expected one of none, selective, full" run $job $net --train recompute=some
+leaves_nothing 2 "unknown strategy 'sammo'; did you mean 'samo'?" run $job $net --strategy sammo
+leaves_nothing 3 "no multiple" run $job $net --layout tp=3
+leaves_nothing 3 "more than the 268435456 operations" run $job $net --train batch=800000000
+leaves_nothing 3 "12 heads are no multiple of 8" run $job $net --layout tp=8
+leaves_nothing 3 "16 ranks, of 8" run $job $net --layout dp=16
+leaves_nothing 3 "several chunks a stage need schedule=interleaved" run $job $net --layout pp=2,vp=2
+leaves_nothing 2 "the unit is missing" run $job $net --train host=5
+leaves_nothing 3 "stage 0 needs" run --model llama3-70b --accelerator h100-sxm $net
 says "whatever the memory" "llama3-70b" run --model llama3-70b --accelerator h100-sxm $net --any-memory --train zero=3
-refused 2 "unknown setting" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodez=2
+leaves_nothing 2 "unknown setting" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodez=2
 
 # A name once in a list; an option again replaces what was given before, and the command line what a file says.
-refused 2 "--layout: tp: is given twice, as 'tp=2' and as 'tp=4'" run $job $net --layout tp=2,tp=4
-refused 2 "--train: batch: is given twice" run $job $net --train batch=8,zero=1,batch=16
-refused 2 "--strategy: sparsity: is given twice" run $job $net --strategy samo:sparsity=0.8,sparsity=0.9
-refused 2 "--strategy daso: nodes: is given twice" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,nodes=4
-refused 2 "layers: is given twice, as 'layers=2' and as 'layers=3'" run --model gpt2-small:layers=2,layers=3 --accelerator a100-40gb $net
-refused 2 "--model: layers: is given twice" run --model transformer:layers=2,layers=3 $net
-refused 2 "--set: channels: is given twice, as 'channels=2' and as 'channels=4'" run $job $net --set channels=2 --set channels=4
-refused 2 "--rank-scale: 1:compute: is given twice" run $job $net --rank-scale 1:compute=0.5 --rank-scale 1:compute=0.9
-refused 2 "--link-scale: acc1: is given twice" run $job $net --link-scale acc1=0.5 --link-scale acc1=0.5
-refused 2 "--algorithm: all_reduce: is given twice" run $job $net --algorithm all_reduce=ring,all_reduce=direct
-refused 2 "--noise: cv: is given twice" run $job $net --noise lognormal:cv=0.1,cv=0.2
-refused 2 "--failures: mtbf: is given twice" run $job $net --iterations 9 --failures mtbf=1h,checkpoint=1s,mtbf=2h
-refused 2 "--background: size: is given twice" run $job $net --background '0>1:1GB/s,size=1kB,size=2kB'
+leaves_nothing 2 "--layout: tp: is given twice, as 'tp=2' and as 'tp=4'" run $job $net --layout tp=2,tp=4
+leaves_nothing 2 "--train: batch: is given twice" run $job $net --train batch=8,zero=1,batch=16
+leaves_nothing 2 "--strategy: sparsity: is given twice" run $job $net --strategy samo:sparsity=0.8,sparsity=0.9
+leaves_nothing 2 "--strategy daso: nodes: is given twice" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,nodes=4
+leaves_nothing 2 "layers: is given twice, as 'layers=2' and as 'layers=3'" run --model gpt2-small:layers=2,layers=3 --accelerator a100-40gb $net
+leaves_nothing 2 "--model: layers: is given twice" run --model transformer:layers=2,layers=3 $net
+leaves_nothing 2 "--set: channels: is given twice, as 'channels=2' and as 'channels=4'" run $job $net --set channels=2 --set channels=4
+leaves_nothing 2 "--rank-scale: 1:compute: is given twice" run $job $net --rank-scale 1:compute=0.5 --rank-scale 1:compute=0.9
+leaves_nothing 2 "--link-scale: acc1: is given twice" run $job $net --link-scale acc1=0.5 --link-scale acc1=0.5
+leaves_nothing 2 "--algorithm: all_reduce: is given twice" run $job $net --algorithm all_reduce=ring,all_reduce=direct
+leaves_nothing 2 "--noise: cv: is given twice" run $job $net --noise lognormal:cv=0.1,cv=0.2
+leaves_nothing 2 "--failures: mtbf: is given twice" run $job $net --iterations 9 --failures mtbf=1h,checkpoint=1s,mtbf=2h
+leaves_nothing 2 "--background: size: is given twice" run $job $net --background '0>1:1GB/s,size=1kB,size=2kB'
 says "an option again replaces what was given before" "tp 4, cp 1" run $job $net --layout tp=2 --layout tp=4
 says "help says so" "given again replaces what was given before" run --help
 printf '{"layout": "tp=2", "set": ["launch=1ms", "message=1us"], "link-scale": ["acc1=0.5"]}' >"$tmp/once.json"
@@ -172,15 +160,15 @@ expect "what is typed replaces each name of a file" "$(timed --config "$tmp/once
     "$(timed --layout tp=2 --set launch=2us --set message=1us --link-scale acc1=0.25)"
 expect "and a later file that of an earlier one" "$(printf '{"set": ["launch=2us"]}' >"$tmp/later.json"; timed --config "$tmp/once.json" --config "$tmp/later.json")" \
     "$(timed --layout tp=2 --set launch=2us --set message=1us --link-scale acc1=0.5)"
-refused 3 "launch: is given twice" run $job $net --config "$tmp/twice.json"
+leaves_nothing 3 "launch: is given twice" run $job $net --config "$tmp/twice.json"
 
 # Efficiencies that are not known are not replaced by others unless the strategy only suggests them.
-refused 3 "stack: the efficiency of 'foo' on a100-40gb is not known; known are: any, llm-foundry" run $job $net --train stack=foo
-refused 3 "known are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
+leaves_nothing 3 "stack: the efficiency of 'foo' on a100-40gb is not known; known are: any, llm-foundry" run $job $net --train stack=foo
+leaves_nothing 3 "known are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
 says "a known one" "efficiency of stack llm-foundry" run $job $net --train stack=llm-foundry
 says "any" "efficiency of stack any" run $job $net --train stack=any
 says "a strategy's own where it is not known" "efficiency of stack any" run $job $net --strategy axonn
-refused 2 "nodes of 4" run --model resnet50 --accelerator a100-40gb $net --strategy daso:nodes=4
+leaves_nothing 2 "nodes of 4" run --model resnet50 --accelerator a100-40gb $net --strategy daso:nodes=4
 
 # Memory over time: the most is what the check before the run counts, of every schedule, folded or not.
 field() { grep -o "\"$1\": *[0-9]*" "$tmp/memory.json" | sed 's/.* //; s/.*://'; }
@@ -199,12 +187,12 @@ for train in schedule=gpipe schedule=1f1b,recompute=full schedule=zero-bubble sc
 done
 says "memory in the timeline" '"name":"memory","args":{"bytes":' run $job $net --layout pp=2 --timeline /dev/stdout
 says "memory of a run that is stopped" "time_ps,rank,bytes" run $job $net --layout pp=2 --until 10ms --memory-csv /dev/stdout -q
-refused 2 "needs --accelerator" run --model transformer $net --memory-csv "$tmp/left.csv"
-refused 2 "does not go with --rescale" run $job $net --rescale dp=16 --memory-csv "$tmp/left.csv"
-refused 2 "not for two compared" run --compare a b --accelerator a100-40gb --model gpt2-small --memory-csv "$tmp/left.csv"
-refused 2 "makes several" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2 --memory-csv "$tmp/left.csv"
-refused 3 "no multiple" run $job $net --layout tp=3 --memory-csv "$tmp/left.csv"
-refused 5 "nowhere/memory.csv" run $job $net --memory-csv "$tmp/nowhere/memory.csv"
+leaves_nothing 2 "needs --accelerator" run --model transformer $net --memory-csv "$tmp/left.csv"
+leaves_nothing 2 "does not go with --rescale" run $job $net --rescale dp=16 --memory-csv "$tmp/left.csv"
+leaves_nothing 2 "not for two compared" run --compare a b --accelerator a100-40gb --model gpt2-small --memory-csv "$tmp/left.csv"
+leaves_nothing 2 "makes several" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2 --memory-csv "$tmp/left.csv"
+leaves_nothing 3 "no multiple" run $job $net --layout tp=3 --memory-csv "$tmp/left.csv"
+leaves_nothing 5 "nowhere/memory.csv" run $job $net --memory-csv "$tmp/nowhere/memory.csv"
 [ ! -e "$tmp/left.csv" ] && [ ! -e "$tmp/nowhere" ] && verdict "no memory left behind" "" || verdict "no memory left behind" "a file was left"
 
 # Options from a file: the same bytes as typed, but for what the manifest says of operands.
@@ -214,19 +202,19 @@ printf '{"_": "a comment", "model": "gpt2-small", "accelerator": "a100-40gb", "t
 cmp -s "$tmp/typed" "$tmp/filed" && verdict "options from a file" "" || verdict "options from a file" "differs from what is typed"
 says "typed options hold" "pp 4" run --config "$tmp/a.json" --layout tp=2,pp=4
 printf '{"modle": "gpt2-small"}' >"$tmp/b.json"
-refused 3 "b.json:1:11: modle: no option of this command; did you mean 'model'?" run --config "$tmp/b.json"
+leaves_nothing 3 "b.json:1:11: modle: no option of this command; did you mean 'model'?" run --config "$tmp/b.json"
 printf '{"no-skew": 3}' >"$tmp/b.json"
-refused 3 "expected true or false" run --config "$tmp/b.json"
+leaves_nothing 3 "expected true or false" run --config "$tmp/b.json"
 printf '[1]' >"$tmp/b.json"
-refused 3 "expected an object" run --config "$tmp/b.json"
+leaves_nothing 3 "expected an object" run --config "$tmp/b.json"
 printf '{"model": ' >"$tmp/b.json"
-refused 3 "b.json:1" run --config "$tmp/b.json"
-refused 5 "nowhere" run --config "$tmp/nowhere"
+leaves_nothing 3 "b.json:1" run --config "$tmp/b.json"
+leaves_nothing 5 "nowhere" run --config "$tmp/nowhere"
 echo '{"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": {"_why": "written out", "dims": [{"shape": "switch", "size": 4, "bandwidth": "50GB/s", "latency": "1us"}]}}' >"$tmp/b.json"
 "$ringlet" run --config "$tmp/b.json" -f csv >"$tmp/written" 2>"$tmp/err"
 "$ringlet" run --model transformer:layers=1,hidden=64,heads=2,vocabulary=100 -t 'switch:4@50GB/s,1us' -f csv >"$tmp/named" 2>"$tmp/err"
 [ -s "$tmp/named" ] && cmp -s "$tmp/written" "$tmp/named" && verdict "a topology written out in --config" "" || verdict "a topology written out in --config" "another result"
-refused 2 "expected a file" run --config=
+leaves_nothing 2 "expected a file" run --config=
 
 says "a short name" "gpt2-small on v100-sxm2-16gb" run --model gpt2-small --accelerator v100 --topology switch:8@150GB/s,500ns --train precision=fp16,batch=8
 says "an assumption is called one" "efficiency of stack any" run --model gpt2-small --accelerator h100-sxm --topology switch:8@450GB/s,500ns --train stack=any,batch=8
@@ -240,13 +228,13 @@ printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:
 says "where the difference is" "exposed communication" run --compare "$tmp/a.json" "$tmp/b.json"
 expect "shares add up" "$(awk '/^(compute|exposed communication|host|idle) / { s += $NF } END { printf "%.0f", s }' "$tmp/out")" 100
 says "as JSON" '"transfers"' run --compare "$tmp/one.json" "$tmp/b.json" --format json
-refused 2 "expected two files, got 1" run --compare "$tmp/one.json"
+leaves_nothing 2 "expected two files, got 1" run --compare "$tmp/one.json"
 printf '{"schema_version": 1}' >"$tmp/c.json"
-refused 3 "c.json: time_ps is missing: expected a result" run --compare "$tmp/one.json" "$tmp/c.json"
+leaves_nothing 3 "c.json: time_ps is missing: expected a result" run --compare "$tmp/one.json" "$tmp/c.json"
 head -c 2000 "$tmp/one.json" >"$tmp/c.json"
-refused 3 "c.json: byte 2000: the file ends here" run --compare "$tmp/one.json" "$tmp/c.json"
+leaves_nothing 3 "c.json: byte 2000: the file ends here" run --compare "$tmp/one.json" "$tmp/c.json"
 sed 's/"transfer_ps": *[0-9]*/"transfer_ps": "1us"/' "$tmp/one.json" >"$tmp/c.json"
-refused 3 "transfer_ps: expected a whole number" run --compare "$tmp/one.json" "$tmp/c.json"
+leaves_nothing 3 "transfer_ps: expected a whole number" run --compare "$tmp/one.json" "$tmp/c.json"
 # The result of a large run is longer than what is read whole: 64 MiB.
 { sed '/"collectives": \[/q' "$tmp/one.json" && awk 'BEGIN {
     for (i = 0; i < 500000; i++)
