@@ -40,6 +40,7 @@ typedef struct source {
     rlt_jstream *stream;
     rlt_jpiece piece;
     uint32_t seen; /* bits of the members that must be there */
+    uint32_t iterations;
 } source;
 
 static const char *const members[] = {
@@ -154,8 +155,8 @@ static int read_piece(side *s, source *f, rlt_error *err)
     case TIME:
         return get_time(f, 0, members[m], &s->time_ps, err);
     case ITERATIONS:
-        s->iteration_ps += f->piece.element;
-        return 0; /* counted, see read_result */
+        f->iterations += f->piece.element;
+        return 0;
     case COLLECTIVES:
         return f->piece.element ? add_collective(s, f, err) : 0;
     case LINKS:
@@ -179,11 +180,11 @@ static int read_result(side *s, const char *path, rlt_error *err)
     if (!(f.seen & 1u << VERSION))
         return 1;
     for (uint32_t m = TIME; m < COLLECTIVES && !rc; m++)
-        if (!(f.seen & 1u << m) || (m == ITERATIONS && s->iteration_ps == 0))
+        if (!(f.seen & 1u << m) || (m == ITERATIONS && f.iterations == 0))
             rc = rlt_fail(err, RLT_ESCHEMA, path,
                           "%s is missing: expected a result of 'ringlet run --format json'", members[m]);
     if (!rc)
-        s->iteration_ps = s->time_ps / s->iteration_ps;
+        s->iteration_ps = s->time_ps / f.iterations;
     return rc;
 }
 
