@@ -55,18 +55,16 @@ PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
              -DRLT_VERSION='"$(VERSION)"' $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
 
-SIM_SRC := sim/error.c sim/mem.c sim/map.c sim/units.c sim/words.c sim/csv.c sim/random.c sim/queue.c sim/sim.c
-NET_SRC := $(sort $(wildcard net/*.c))
-COLL_SRC := $(sort $(wildcard collectives/*.c))
-WORK_SRC := $(sort $(wildcard workload/*.c))
-LIB_SRC := $(SIM_SRC) $(NET_SRC) $(COLL_SRC) $(WORK_SRC)
-TOOL_SRC := $(sort $(wildcard tools/*.c tools/design/*.c tools/report/*.c tools/sweep/*.c))
+# What stands in the rooms is built; a new room needs no line here.
+sources_of = $(sort $(shell find $(1) -name '*.c'))
+LIB_SRC  := $(call sources_of,sim net collectives workload)
+TOOL_SRC := $(filter-out tools/report/page/embed.c tools/sweep/ranks_mpi.c,$(call sources_of,tools))
 PAGE_SRC := tools/report/page/page.html tools/report/page/page.css $(sort $(wildcard tools/report/page/*.js))
-TEST_SRC := $(sort $(wildcard test/test_*.c))
+TEST_SRC := $(filter-out test/support/% test/bench/%,$(call sources_of,test))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o
-TESTS    := $(TEST_SRC:test/%.c=$(BUILD)/test/%)
+TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)  $(2)")
@@ -86,7 +84,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 $(BUILD)/libringlet.a: $(LIB_OBJ)
 	$(call say,AR  ,$@)
 	@rm -f $@
-	$(Q)$(AR) rcs $@ $(LIB_OBJ)
+	$(Q)$(AR) qcs $@ $(LIB_OBJ)
 
 $(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
@@ -106,16 +104,16 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) $(if $(TOOLS),$(HTTP_LIB)) -lm -lpthread
 
 # Tests of parts of the command.
-TOOL_TESTS := $(BUILD)/test/test_study $(BUILD)/test/test_design_split
+TOOL_TESTS := $(filter $(BUILD)/test/tools/%,$(TESTS))
 $(TOOL_TESTS): $(filter-out %/main.o,$(TOOL_OBJ))
 $(TOOL_TESTS): private TOOLS = $(filter-out %/main.o,$(TOOL_OBJ))
 
 # What the command needs and the library does not.
-$(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/ringlet-mpi $(BUILD)/mpi/ranks_mpi.o $(BUILD)/test/test_pool.o $(BUILD)/test/test_pool $(TOOL_TESTS): private PKGS += $(TOOL_PKGS)
+$(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/ringlet-mpi $(BUILD)/mpi/ranks_mpi.o $(TOOL_TESTS:%=%.o) $(TOOL_TESTS): private PKGS += $(TOOL_PKGS)
 
 # Only this file knows where things get installed.
-$(BUILD)/tools/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'
-$(BUILD)/tools/locate.o: $(BUILD)/prefix
+$(BUILD)/tools/settings/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'
+$(BUILD)/tools/settings/locate.o: $(BUILD)/prefix
 $(BUILD)/prefix: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
@@ -138,11 +136,11 @@ $(BUILD)/flags: FORCE
 	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
 
 # What a program may include, gathered under ringlet/ by install.
-PUBLIC := sim/error.h sim/time.h sim/units.h sim/random.h sim/queue.h sim/sim.h \
-          net/topology.h net/endpoint.h net/placement.h net/route.h net/usage.h net/network.h \
-          collectives/collective.h collectives/algorithm.h collectives/checker.h collectives/bound.h collectives/executor.h \
-          workload/program.h workload/reader.h workload/generator.h workload/model.h workload/accelerator.h workload/daso.h \
-          workload/timing.h workload/rescale.h workload/replay.h
+PUBLIC := sim/base/error.h sim/base/time.h sim/base/units.h sim/base/random.h sim/queue.h sim/sim.h \
+          net/topology/topology.h net/endpoint.h net/topology/placement.h net/route.h net/usage.h net/network.h \
+          collectives/collective.h collectives/algorithm.h collectives/check/checker.h collectives/bound.h collectives/executor.h \
+          workload/program/program.h workload/program/reader.h workload/models/generator.h workload/models/model.h workload/models/accelerator.h workload/daso/daso.h \
+          workload/timing/timing.h workload/program/rescale.h workload/replay/replay.h
 SONAME := libringlet.so.$(SOVERSION)
 
 $(BUILD)/$(SONAME): $(LIB_OBJ)
@@ -198,11 +196,11 @@ demo: deps
 
 test: deps
 	@$(MAKE) --no-print-directory all tests
-	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh $(sort $(wildcard test/test_*.sh))
+	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh $(sort $(wildcard test/cli/*.sh test/page/*.sh))
 
 bench: deps
 	@$(MAKE) --no-print-directory all benches
-	@BUILD=$(BUILD) test/bench.sh
+	@BUILD=$(BUILD) test/bench/bench.sh
 
 # How far simulations are from measured collectives, and predictions from measured trainings, with the constants shipped in topologies/
 # and workload/accelerators/. LEAVE_MODEL_OUT=1 fits those of accelerators anew, to all models but one, too (minutes).
@@ -236,27 +234,27 @@ pictures: design-page
 
 # A shared object that makes the k-th allocation fail, for tests that preload it.
 tests: $(TESTS) $(if $(SANITIZE),,$(BUILD)/test/fail_malloc.so)
-$(BUILD)/test/fail_malloc.so: test/fail_malloc.c
+$(BUILD)/test/fail_malloc.so: test/support/fail_malloc.c
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 $(WARN) $(CFLAGS) -fPIC -shared -o $@ $<
 
 # Compared with where it is installed (apt-get install libsimgrid-dev).
 ifeq ($(shell $(PKG_CONFIG) --exists simgrid 2>/dev/null && echo yes),yes)
-PEERS := $(BUILD)/test/bench_simgrid
+PEERS := $(BUILD)/test/bench/simgrid
 endif
-benches: $(BUILD)/test/bench_queue $(BUILD)/test/bench_spawn $(PEERS)
+benches: $(BUILD)/test/bench/queue $(BUILD)/test/bench/spawn $(PEERS)
 
-$(BUILD)/test/bench_simgrid: test/bench_simgrid.c
+$(BUILD)/test/bench/simgrid: test/bench/simgrid.c
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARN) $(CFLAGS) $$($(PKG_CONFIG) --cflags simgrid | sed 's/-I/-isystem /g') -o $@ $< $$($(PKG_CONFIG) --libs simgrid)
 
 format:
-	clang-format -i $(wildcard */*.c */*.h tools/*/*.[ch])
+	clang-format -i $(shell find sim net collectives workload tools test -name '*.[ch]')
 
 check-format:
-	clang-format --dry-run -Werror $(wildcard */*.c */*.h tools/*/*.[ch])
+	clang-format --dry-run -Werror $(shell find sim net collectives workload tools test -name '*.[ch]')
 
 clean:
 	rm -rf build build-*

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/lanes.h"
+#include "collectives/algorithms/lanes.h"
 #include "collectives/selector.h"
-#include "sim/time.h"
+#include "sim/base/time.h"
 
 /* Keeps sums over members and products with small counts inside 64 bits. */
 #define MAX_BYTES ((uint64_t)1 << 48)

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "net/cut.h"
-#include "sim/time.h"
+#include "net/topology/cut.h"
+#include "sim/base/time.h"
 
 /* Above this many members, pairs are not tried one by one. */
 enum { MAX_PAIRED_MEMBERS = 64 };

@@ -7,7 +7,7 @@
  *             total bandwidth (Patarasuk, Yuan: "Bandwidth optimal all-reduce algorithms", JPDC 2009; Chan et
  *             al., CCPE 2007)
  *   cut       the same with groups of members in place of members: the parts of a product with equal
- *             coordinates in some dimensions; and the tightest cut between members (net/cut.h; Zhao et al.,
+ *             coordinates in some dimensions; and the tightest cut between members (net/topology/cut.h; Zhao et al.,
  *             arXiv 2402.06787): all-gather |S| M/n bytes leave S, reduce-scatter enter it; broadcast, reduce
  *             M; all-reduce M both ways (its sum must reach the other side); all-to-all |S| (n - |S|) M/n,
  *             over the all-gather's cut and those between halves, by number and by coordinate. No cuts with

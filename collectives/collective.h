@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/placement.h"
-#include "net/topology.h"
-#include "sim/error.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,7 +41,7 @@ typedef enum rlt_coll_kind {
         RLT_COLL_KINDS
 } rlt_coll_kind;
 
-/* How chunks go through dimensions, see collectives/schedule.h. */
+/* How chunks go through dimensions, see collectives/algorithms/schedule.h. */
 typedef enum rlt_chunk_schedule {
     RLT_PIPELINE,
     RLT_BASELINE,

@@ -4,8 +4,8 @@
 #define RLT_EXECUTOR_INTERNAL_H
 
 #include "collectives/executor.h"
-#include "sim/map.h"
-#include "sim/mem.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
 
 typedef struct rlt_exec_lane {
     uint64_t early;       /* bit i: one message for step `step + 1 + i` is here */

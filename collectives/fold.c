@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "sim/time.h"
+#include "sim/base/time.h"
 
 bool rlt_plan_is_even(const rlt_plan *plan)
 {

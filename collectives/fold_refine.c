@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "collectives/fold.h"
-#include "sim/map.h"
-#include "sim/mem.h"
-#include "sim/time.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 /* Messages of consecutive steps that go the same way are one record. */
 typedef struct record {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collectives/collective.h"
-#include "sim/time.h"
+#include "sim/base/time.h"
 
 typedef struct grid {
     uint32_t n_dims;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 enum { MILLION = 1000000 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 rlt_endpoint rlt_endpoint_default(void)
 {

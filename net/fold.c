@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "net/frozen.h"
-#include "net/shape.h"
-#include "sim/time.h"
+#include "net/shapes/shape.h"
+#include "net/topology/frozen.h"
+#include "sim/base/time.h"
 
 static uint32_t dim_of_link(const rlt_topology *t, uint32_t link)
 {

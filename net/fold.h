@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "net/topology.h"
+#include "net/topology/topology.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -13,7 +13,7 @@
  * latency comes first, as a start-up delay without a share (as in SimGrid). Isolated, all of these give the
  * same times.
  *
- *   packet: see net/packet.h. What is lost is sent again; a message is delivered once.
+ *   packet: see net/packet/packet.h. What is lost is sent again; a message is delivered once.
  *
  * A verb that a model lacks is NULL in its table.
  *
@@ -34,7 +34,7 @@
 
 #include "net/endpoint.h"
 #include "net/fold.h"
-#include "net/packet.h"
+#include "net/packet/packet.h"
 #include "net/route.h"
 #include "net/usage.h"
 #include "sim/sim.h"

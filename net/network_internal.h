@@ -6,7 +6,7 @@
 
 #include "net/network.h"
 #include "net/usage_internal.h"
-#include "sim/mem.h"
+#include "sim/base/mem.h"
 
 /* Links, or classes of links in a folded network, and how many messages are on each at once. */
 typedef struct rlt_shares {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "net/endpoint.h"
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 enum { MILLION = 1000000, MAX_FRACTION = 1000 };
 

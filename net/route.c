@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/detour.h"
-#include "sim/mem.h"
+#include "net/topology/detour.h"
+#include "sim/base/mem.h"
 
 enum { INLINE_LINKS = 4 };
 static const size_t long_budget_bytes = (size_t)64 << 20;

@@ -29,8 +29,8 @@
 
 #include <stdint.h>
 
-#include "net/placement.h"
-#include "net/topology.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "net/fold.h"
-#include "net/topology.h"
+#include "net/topology/topology.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "net/usage.h"
-#include "sim/mem.h"
+#include "sim/base/mem.h"
 
 /* Bins of a time series; a run that outgrows them gets bins of twice the width. */
 enum { RLT_MAX_BINS = 1024 };

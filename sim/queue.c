@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/mem.h"
+#include "sim/base/mem.h"
 
 /* At each new instant the arrays together hold at most SLACK times the entries pending and SPARE more (1
  * MiB). */

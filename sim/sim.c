@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/mem.h"
+#include "sim/base/mem.h"
 #include "sim/queue.h"
 
 #define CLASS_BITS   2

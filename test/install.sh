@@ -7,8 +7,8 @@ trap 'rm -rf "$dir"' EXIT
 make -s install DESTDIR="$dir" PREFIX=/usr
 cat >"$dir/use.c" <<'C'
 #include <stdio.h>
-#include "net/topology.h"
-#include "sim/units.h"
+#include "net/topology/topology.h"
+#include "sim/base/units.h"
 int main(void)
 {
     rlt_topology *t = NULL;

@@ -1,26 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs test programs (CMocka, speaking TAP) and shell tests (the same lines), shows what failed, and counts.
+# Runs test programs (CMocka, speaking TAP) and shell tests (the same lines), shows what failed, names what was
+# skipped, and counts.
 # run.sh BUILD PROGRAM...     The closing line is "N passed, N failed, N skipped".
-# A skip although ../shared is there is a failure: the data that the test wants are at hand.
+# A skip is "ok N # SKIP" (TAP) or "not ok N # SKIP" (CMocka 1.1.5). With ../shared there, the data that tests want
+# are at hand: then a skip is a failure.
 set -u
 build=$1
 shift
 log=$build/test-log
 mkdir -p "$log"
 passed=0 failed=0 skipped=0
+: >"$log/skipped"
+skip='^(not )?ok .*# *skip'
 for program in "$@"; do
-    name=$(basename "$program")
-    out=$log/$name.tap
+    name=${program#"$build"/}
+    name=${name#test/}
+    out=$log/$(echo "$name" | tr / -).tap
     CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$build RINGLET=$build/ringlet "$program" >"$out" 2>"$out.err" </dev/null
     status=$?
-    s=$(grep -ciE '^ok .*# *skip' "$out")
-    p=$(($(grep -c '^ok ' "$out") - s))
-    f=$(grep -c '^not ok ' "$out")
+    s=$(grep -ciE "$skip" "$out")
+    p=$(grep '^ok ' "$out" | grep -civE '# *skip')
+    f=$(grep '^not ok ' "$out" | grep -civE '# *skip')
     if [ "$f" = 0 ] && { [ $status != 0 ] || [ "$p$s" = 00 ]; }; then
         echo "  $name: ended with status $status after $p tests"
         f=1
     fi
+    grep -iE "$skip" "$out" | sed "s|^|  $name: |" >>"$log/skipped"
     if [ -d ../shared/data ] && [ "$s" != 0 ]; then
         echo "  $name: $s tests skipped although ../shared is here"
         f=$((f + s)) s=0
@@ -29,11 +35,15 @@ for program in "$@"; do
         grep -A12 '^not ok ' "$out" | sed 's/^/    /'
         tail -30 "$out.err" | sed 's/^/    /'
     fi
-    printf '  %-24s %4d passed' "$name" "$p"
+    printf '  %-36s %4d passed' "$name" "$p"
     [ "$f" != 0 ] && printf ', %d FAILED' "$f"
     [ "$s" != 0 ] && printf ', %d skipped' "$s"
     echo
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 done
+if [ -s "$log/skipped" ]; then
+    echo "skipped:"
+    cat "$log/skipped"
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/coll.h"
+#include "tools/cli/message.h"
+#include "tools/cli/progress.h"
+#include "tools/coll/coll.h"
 #include "tools/design/bandwidth.h"
-#include "tools/file.h"
-#include "tools/message.h"
-#include "tools/progress.h"
+#include "tools/output/file.h"
 
 typedef struct bandwidth_settings {
     rlt_design_settings design; /* first */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "tools/design/bandwidth.h"
-#include "tools/file.h"
-#include "tools/plot.h"
+#include "tools/output/file.h"
+#include "tools/output/plot.h"
 
 static const rlt_column columns[] = {
     {"total_Bps", "total", NULL, RLT_COL_RATE, 0, 0},

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/cli/message.h"
 #include "tools/design/design.h"
-#include "tools/message.h"
 
 enum { STARTS = 24 };
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * `ringlet design`: what the files of tools/design/ share. Bandwidths are bytes a second in doubles, as in
- * workload/design.h.
+ * workload/design/design.h.
  */
 #ifndef RLT_TOOLS_DESIGN_H
 #define RLT_TOOLS_DESIGN_H
 
 #include <stdio.h>
 
-#include "tools/command.h"
-#include "tools/manifest.h"
-#include "tools/output.h"
-#include "workload/design.h"
+#include "tools/cli/command.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
+#include "workload/design/design.h"
 
 /* ---- what the designer demands (limits.c, simplex.c) ---- */
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 #include "tools/design/search.h"
-#include "tools/file.h"
-#include "tools/plot.h"
+#include "tools/output/file.h"
+#include "tools/output/plot.h"
 
 typedef struct dimensions_settings {
     rlt_design_settings design; /* first */

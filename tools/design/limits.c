@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 #include "tools/design/design.h"
 
 typedef struct reading {

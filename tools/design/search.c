@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/mem.h"
-#include "sim/words.h"
+#include "sim/base/mem.h"
+#include "sim/base/words.h"
 
 #define SAME_TIME 1e-8
 

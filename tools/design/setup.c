@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sim/units.h"
-#include "sim/words.h"
+#include "sim/base/units.h"
+#include "sim/base/words.h"
 #include "tools/design/design.h"
-#include "tools/locate.h"
-#include "tools/run.h"
-#include "tools/settings.h"
+#include "tools/run/run.h"
+#include "tools/settings/locate.h"
+#include "tools/settings/settings.h"
 
 #define AT(field) .offset = offsetof(rlt_design_settings, field)
 const rlt_option rlt_design_work_options[] = {

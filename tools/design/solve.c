@@ -9,15 +9,15 @@
  *
  * Times are divided by that of the start, so that all are near one. The time is convex in B, the limits are
  * linear in it: each local optimum is the best, and two searches that agree are enough. Time times cost is
- * not convex, and is tried from several places. The only user of NLopt beside tools/fit.c.
+ * not convex, and is tried from several places. The only user of NLopt beside tools/calibrate/fit.c.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/mem.h"
-#include "sim/random.h"
-#include "sim/time.h"
+#include "sim/base/mem.h"
+#include "sim/base/random.h"
+#include "sim/base/time.h"
 #include "tools/design/design.h"
 
 static double cost_of(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS])

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/commands.h"
-#include "tools/message.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/message.h"
 #include "tools/report/network_text.h"
 #include "tools/report/run_page.h"
 #include "tools/report/study_data.h"
 #include "tools/report/study_page.h"
-#include "tools/settings.h"
+#include "tools/settings/settings.h"
 
 typedef struct settings {
     const char *output, *timeline, *topology, *as;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/map.h"
+#include "sim/base/map.h"
 
 enum { MOST_NODES = 320, MOST_EDGES = 2600 };
 

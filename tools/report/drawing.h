@@ -7,8 +7,8 @@
 #ifndef RLT_DRAWING_H
 #define RLT_DRAWING_H
 
-#include "net/json.h"
-#include "net/topology.h"
+#include "net/topology/topology.h"
+#include "sim/text/json.h"
 
 /* "drawing": {name, source, product, accelerators, dims[] {shape, size, sizes, bandwidth_Bps, latency_ps,
  * links, groups, nodes[] [name, kind], edges[] [from, to, greatest, mean], kinds[] [from, to, links,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/map.h"
+#include "sim/base/map.h"
 #include "tools/report/pack.h"
 
 enum { MOST_ROWS = 400, MOST_BINS = 1024, FULL = 254 };

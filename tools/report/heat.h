@@ -3,8 +3,8 @@
 #ifndef RLT_HEAT_H
 #define RLT_HEAT_H
 
-#include "net/json.h"
-#include "sim/time.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 
 /* Utilization of row r in bin b; rows that are the same to 1/254 are drawn as one. */
 typedef struct rlt_heat {

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tools/file.h"
+#include "tools/output/file.h"
 
 enum { MOST_NAME = 160 };
 

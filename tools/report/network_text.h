@@ -4,7 +4,7 @@
 #ifndef RLT_NETWORK_TEXT_H
 #define RLT_NETWORK_TEXT_H
 
-#include "net/topology.h"
+#include "net/topology/topology.h"
 
 /* Nodes: name, kind, forwards; edges: bandwidth, latency, dim and, where it is known (not below 0),
  * utilization. `format` is "graphml" or "dot"; path "-" or NULL: standard output. RLT_EIO. */

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 /* The page before and after its data; NUL-terminated. */
 extern const char rlt__page_head[], rlt__page_tail[];

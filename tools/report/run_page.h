@@ -3,8 +3,8 @@
 #ifndef RLT_RUN_PAGE_H
 #define RLT_RUN_PAGE_H
 
-#include "net/json.h"
-#include "net/topology.h"
+#include "net/topology/topology.h"
+#include "sim/text/json.h"
 #include "tools/report/heat.h"
 #include "tools/report/timeline.h"
 

@@ -3,8 +3,8 @@
 #ifndef RLT_STUDY_PAGE_H
 #define RLT_STUDY_PAGE_H
 
-#include "net/json.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/text/json.h"
 
 /* {"kind": "study", "study" {name, text, hash, ringlet, points, command, objectives, columns, shard},
  * "axes"[] {name, pointers, values}, "figures"[], "rows"[] [point, name, coordinates, replica, status, error,

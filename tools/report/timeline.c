@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/mem.h"
+#include "sim/base/mem.h"
 #include "tools/report/pack.h"
 
 enum { MAX_EVENTS = 1 << 26, MAX_TRACKS = 1 << 22, MAX_STRINGS = 50000 };

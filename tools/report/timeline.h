@@ -13,8 +13,8 @@
 
 #include <stdint.h>
 
-#include "net/json.h"
-#include "sim/map.h"
+#include "sim/base/map.h"
+#include "sim/text/json.h"
 
 typedef struct rlt_timeline_track {
     uint32_t rank, name; /* of the strings */

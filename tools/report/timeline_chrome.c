@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
+#include "sim/text/json_stream.h"
 #include "tools/report/timeline.h"
-#include "workload/json_stream.h"
 
 typedef struct reading {
     rlt_jstream *stream;

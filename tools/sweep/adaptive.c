@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "sim/map.h"
-#include "sim/time.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
 #include "tools/sweep/sweep.h"
 
 typedef struct scored {

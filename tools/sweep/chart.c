@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/mem.h"
+#include "sim/base/mem.h"
 
 enum { MAX_LINES = 27, MAX_PANELS = 16, MAX_POINTS = 1 << 22, SCATTERED = 3000 };
 

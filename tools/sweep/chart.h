@@ -7,8 +7,8 @@
 #ifndef RLT_SWEEP_CHART_H
 #define RLT_SWEEP_CHART_H
 
-#include "tools/plot.h"
-#include "tools/sweep/queries.h"
+#include "tools/output/plot.h"
+#include "tools/sweep/store/queries.h"
 
 typedef struct rlt_chart_settings {
     const char *path;                /* NULL: no picture */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/units.h"
-#include "sim/words.h"
+#include "sim/base/units.h"
+#include "sim/base/words.h"
 #include "tools/sweep/chart.h"
 
 typedef struct names {

@@ -5,12 +5,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/units.h"
-#include "tools/commands.h"
-#include "tools/file.h"
-#include "tools/interrupt.h"
-#include "tools/message.h"
-#include "tools/output.h"
+#include "sim/base/units.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/message.h"
+#include "tools/output/file.h"
+#include "tools/output/output.h"
 #include "tools/sweep/chart.h"
 #include "tools/sweep/ranks.h"
 

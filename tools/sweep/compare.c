@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/time.h"
-#include "sim/units.h"
-#include "tools/file.h"
-#include "tools/run.h"
-#include "tools/sweep/queries.h"
+#include "sim/base/time.h"
+#include "sim/base/units.h"
+#include "tools/output/file.h"
+#include "tools/run/run.h"
+#include "tools/sweep/store/queries.h"
 
 typedef struct compare_settings {
     rlt_report_settings report;

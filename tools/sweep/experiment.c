@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/coll_single.h"
-#include "tools/commands.h"
+#include "tools/cli/commands.h"
+#include "tools/coll/single.h"
 
 /* Ends a sweep, whatever the point: it would be otherwise on another machine. */
 static bool is_fatal(int rc)

@@ -7,7 +7,7 @@
 #ifndef RLT_SWEEP_EXPERIMENT_H
 #define RLT_SWEEP_EXPERIMENT_H
 
-#include "tools/pool.h"
+#include "tools/cli/pool.h"
 #include "tools/sweep/shared.h"
 #include "tools/sweep/study.h"
 

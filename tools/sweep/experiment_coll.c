@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A point of `coll`. */
-#include "tools/coll_single.h"
+#include "tools/coll/single.h"
 #include "tools/sweep/experiment_links.h"
 
 enum { BUSBW = RLT_ROW_BOUND - 1, EVENTS = RLT_ROW_FACTOR + 1, MESSAGES = RLT_ROW_FACTOR + 2 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/map.h"
+#include "sim/base/map.h"
 #include "tools/sweep/experiment.h"
 #include "tools/sweep/experiment_links.h"
 

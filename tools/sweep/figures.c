@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/message.h"
+#include "tools/cli/message.h"
 
 const rlt_figure_info rlt_figure_infos[RLT_FIGURES] = {
     [RLT_FIG_TIME] = {"time_ps", RLT_FIG_INTEGER},

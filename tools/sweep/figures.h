@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/error.h"
-#include "tools/output.h"
+#include "sim/base/error.h"
+#include "tools/output/output.h"
 
 typedef enum rlt_figure {
     RLT_FIG_TIME,

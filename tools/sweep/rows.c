@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/mem.h"
-#include "tools/file.h"
-#include "tools/message.h"
-#include "tools/sweep/queries.h"
+#include "sim/base/mem.h"
+#include "tools/cli/message.h"
+#include "tools/output/file.h"
+#include "tools/sweep/store/queries.h"
 
 enum { MAX_COLUMNS = 128, MAX_VALUES = 1 << 28 };
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/file.h"
-#include "tools/settings.h"
+#include "tools/output/file.h"
+#include "tools/settings/settings.h"
 #include "tools/sweep/chart.h"
 
 typedef struct sensitivity_settings {

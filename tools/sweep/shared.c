@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/aggregation_tree.h"
-#include "sim/map.h"
-#include "sim/mem.h"
+#include "net/aggregation/tree.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
 
 enum { KEPT_NETS = 256 };
 

@@ -8,12 +8,12 @@
 #ifndef RLT_SWEEP_SHARED_H
 #define RLT_SWEEP_SHARED_H
 
-#include "sim/map.h"
-#include "tools/coll_single.h"
-#include "tools/run.h"
-#include "tools/sweep/kept.h"
+#include "sim/base/map.h"
+#include "tools/coll/single.h"
+#include "tools/run/run.h"
+#include "tools/settings/tree.h"
+#include "tools/sweep/store/kept.h"
 #include "tools/sweep/study.h"
-#include "tools/tree.h"
 
 typedef struct rlt_shared_net {
     rlt_kept kept;

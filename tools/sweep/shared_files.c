@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/map.h"
+#include "sim/base/map.h"
 #include "tools/sweep/shared.h"
 
 enum { KEPT_FILES = 64 };

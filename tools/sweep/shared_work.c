@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "collectives/bound.h"
-#include "sim/map.h"
-#include "sim/mem.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
 #include "tools/sweep/shared.h"
 
 enum { KEPT_WORKS = 256, KEPT_OPS = 1 << 22 };

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/map.h"
-#include "sim/time.h"
-#include "sim/words.h"
-#include "tools/commands.h"
-#include "tools/locate.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
+#include "sim/base/words.h"
+#include "tools/cli/commands.h"
+#include "tools/settings/locate.h"
 
 enum { MAX_NAMED = 1000000, MAX_REPLICAS = 1000000 };
 

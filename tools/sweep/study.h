@@ -11,9 +11,9 @@
 #ifndef RLT_SWEEP_STUDY_H
 #define RLT_SWEEP_STUDY_H
 
-#include "tools/command.h"
+#include "tools/cli/command.h"
+#include "tools/settings/tree.h"
 #include "tools/sweep/figures.h"
-#include "tools/tree.h"
 
 enum {
     RLT_SWEEP_AXES = 32,

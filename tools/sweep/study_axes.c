@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/words.h"
+#include "sim/base/words.h"
 #include "tools/sweep/study.h"
 
 enum { LISTED = 8 }; /* values of an axis in a message */

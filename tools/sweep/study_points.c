@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/random.h"
-#include "sim/time.h"
-#include "sim/units.h"
+#include "sim/base/random.h"
+#include "sim/base/time.h"
+#include "sim/base/units.h"
 #include "tools/sweep/study.h"
 
 enum { ROUNDS = 6, PURPOSE = 0x53574550 };

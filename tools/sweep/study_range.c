@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/random.h"
+#include "sim/base/random.h"
 #include "tools/sweep/study.h"
 
 /* From here on six digits would have an exponent, which sizes and counts do not take. */

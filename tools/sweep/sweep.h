@@ -7,7 +7,7 @@
 #define RLT_SWEEP_SWEEP_H
 
 #include "tools/sweep/experiment.h"
-#include "tools/sweep/store.h"
+#include "tools/sweep/store/store.h"
 
 typedef struct rlt_sweep_slot {
     rlt_experiment experiment;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Collectives by a switch that adds up and replicates, as NCCL's NVLS does them with NVSwitch's multimem
+ * instructions (B. Klenk et al.: "An In-Network Architecture for Accelerating Shared-Memory Multiprocessor
+ * Collectives", ISCA 2020). Member i owns the i-th share of the buffer.
+ *
+ *   all-reduce      a member fetches the sum of its share from all members, itself included, and stores it to
+ *                   all: (n+1)/n M bytes leave each member, and enter it
+ *   reduce-scatter  the first half: M out, M/n in;  all-gather  the second half: M/n out, M in
+ *   broadcast       the root stores to all;  reduce  the root fetches the sum
+ *
+ * Lanes are channels x chunks. Of a channel, `window` chunks are being fetched at a time, while those before
+ * are being stored: then the two halves overlap, both ways of each link being busy. Results do not overwrite
+ * what is fetched.
+ */
+#include <stdlib.h>
+
+#include "collectives/algorithms/lanes.h"
+#include "sim/base/time.h"
+
+/* NCCL's chunk of a member's share (src/graph/tuning.cc, src/enqueue.cc: 128 KiB). */
+#define CHUNK_BYTES ((uint64_t)128 << 10)
+enum { MAX_CHUNKS = 64, WINDOW = 2 };
+
+static bool fetches(rlt_coll_kind kind)
+{
+    return kind == RLT_ALL_REDUCE || kind == RLT_REDUCE_SCATTER || kind == RLT_REDUCE;
+}
+
+static bool stores(rlt_coll_kind kind)
+{
+    return kind == RLT_ALL_REDUCE || kind == RLT_ALL_GATHER || kind == RLT_BROADCAST;
+}
+
+static bool rooted(const rlt_plan *plan)
+{
+    return rlt_coll_rooted(plan->req.kind);
+}
+
+/* The fetch, where there is one, then the store. */
+static uint32_t nvls_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
+{
+    rlt_coll_kind kind = plan->req.kind;
+    (void)lane;
+    if (plan->req.n == 1 || (kind == RLT_REDUCE && member != plan->req.root))
+        return 0;
+    return (uint32_t)fetches(kind) + stores(kind);
+}
+
+static void nvls_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    const rlt_lane *l = (const rlt_lane *)plan->data + lane;
+    rlt_coll_kind kind = plan->req.kind;
+    uint32_t block = rooted(plan) ? 0 : member;
+    bool fetching = fetches(kind) && k == 0;
+    out->peer_step = k;
+    out->recv_count = fetching || rooted(plan) ? 1 : plan->req.n;
+    if (kind == RLT_BROADCAST && member != plan->req.root)
+        return;
+    out->send = out->land = rlt_span_run(block, 1);
+    out->send_bytes = rlt_share_bytes(plan, l, lane, block);
+    out->send_to = fetching ? member : plan->req.n;
+    out->verb = fetching ? RLT_VERB_REDUCE : RLT_VERB_MULTICAST;
+    out->send_buffer = !fetching && plan->result;
+    out->land_buffer = plan->result;
+    if (fetching && lane % plan->chunks >= plan->window) {
+        out->wait_lane = lane - plan->window;
+        out->wait_step = 0;
+    }
+}
+
+static int check_topology(const rlt_coll_request *req, rlt_error *err)
+{
+    uint32_t needed = (fetches(req->kind) ? RLT_CAN_REDUCE : 0) | (stores(req->kind) ? RLT_CAN_MULTICAST : 0);
+    if (!req->topology || (rlt_topology_in_networks(req->topology) & needed) == needed)
+        return 0;
+    return rlt_fail(err, RLT_EUNSUPPORTED, "nvls", "no switch of '%s' can %s: see in_network",
+                    rlt_topology_name(req->topology),
+                    needed == RLT_CAN_REDUCE      ? "add up"
+                    : needed == RLT_CAN_MULTICAST ? "replicate"
+                                                  : "add up and replicate");
+}
+
+/* As many as have something to overlap, of the usual size or larger. */
+static uint32_t usual_chunks(const rlt_coll_request *req, uint32_t channels)
+{
+    uint64_t chunks = req->bytes / channels / (req->n * CHUNK_BYTES);
+    if (req->kind != RLT_ALL_REDUCE || chunks < 1)
+        return 1;
+    return chunks < MAX_CHUNKS ? (uint32_t)chunks : MAX_CHUNKS;
+}
+
+static int nvls_plan(rlt_plan *plan, rlt_error *err)
+{
+    const rlt_coll_request *req = &plan->req;
+    uint32_t channels = req->channels ? req->channels : 1;
+    uint32_t chunks = req->chunks ? req->chunks : usual_chunks(req, channels);
+    int rc = check_topology(req, err);
+    if (rc || (rc = rlt_lanes_set(plan, channels, 1, chunks, err)) != 0)
+        return rc;
+    plan->window = req->window ? req->window : WINDOW;
+    plan->blocks = rooted(plan) ? 1 : req->n;
+    plan->buffers = 1;
+    if (fetches(req->kind) && req->n > 1) {
+        plan->buffers = 2;
+        plan->result = 1;
+    }
+    plan->reduces = fetches(req->kind);
+    plan->multicasts = stores(req->kind);
+    rlt_lane *lanes = malloc(plan->lanes * sizeof *lanes);
+    if (!lanes)
+        return rlt_nomem(err);
+    plan->data = lanes;
+    for (uint32_t i = 0; i < plan->lanes; i++)
+        lanes[i] = rlt_lane_at(plan, i, chunks);
+    return 0;
+}
+
+const rlt_algorithm rlt_nvls = {
+    .name = "nvls",
+    .summary = "added up and replicated in the switch, as NVSwitch does it: each member fetches and stores "
+               "its share",
+    .parameters = "channels, chunks, window",
+    .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_BROADCAST |
+             1u << RLT_REDUCE,
+    .counted = 1u << RLT_ALL_GATHER | 1u << RLT_REDUCE_SCATTER,
+    .plan = nvls_plan,
+    .steps = nvls_steps,
+    .step = nvls_step,
+};

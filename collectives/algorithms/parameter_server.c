@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Parameter servers (M. Li et al.: "Scaling Distributed Machine Learning with the Parameter Server", OSDI
+ * 2014). The last `servers` members of the group also serve: block s belongs to the s-th of them.
+ *
+ *   push   members send each block to its server, which adds them up
+ *   pull   a server that has all of its block sends it to the members
+ *
+ * Everybody pushes and pulls in an all-reduce (a barrier is one of zero bytes); in a reduce only the root
+ * pulls; in a broadcast only the root pushes, and does not pull. An all-reduce of M bytes with m servers
+ * takes 2 (alpha + (n-1)/m M beta): n - 1 messages of M/m meet at each server's port, and leave it. So that
+ * they do so evenly, everybody begins with another server and each server with another member. Lanes are
+ * channels x chunks, side by side: chunks are pulled while later ones are pushed.
+ */
+#include <stdlib.h>
+
+#include "collectives/algorithms/lanes.h"
+#include "sim/base/time.h"
+
+/* What one member does, in order: n_push pushes, the wait of a server, n_serve messages, the wait for what it
+ * pulls. */
+typedef struct part {
+    uint32_t n, m;
+    uint32_t server; /* its number, or RLT_NONE */
+    bool pulls;
+    uint32_t n_push, n_serve;
+} part;
+
+static inline bool serves(const part *p)
+{
+    return p->server != RLT_NONE;
+}
+
+/* Members but this one that push, or that pull. */
+static uint32_t other_pushers(const rlt_coll_request *req, uint32_t member)
+{
+    return req->kind == RLT_BROADCAST ? member != req->root : req->n - 1;
+}
+
+static uint32_t other_pullers(const rlt_coll_request *req, uint32_t member)
+{
+    if (req->kind == RLT_REDUCE)
+        return member != req->root;
+    return req->n - 1 - (req->kind == RLT_BROADCAST && member != req->root);
+}
+
+static part part_of(const rlt_plan *plan, uint32_t member)
+{
+    const rlt_coll_request *req = &plan->req;
+    part p = {.n = req->n, .m = plan->blocks, .server = RLT_NONE};
+    bool root = member == req->root;
+    if (member >= p.n - p.m)
+        p.server = member - (p.n - p.m);
+    p.pulls = req->kind == RLT_REDUCE ? root : req->kind != RLT_BROADCAST || !root;
+    if (req->kind != RLT_BROADCAST || root)
+        p.n_push = p.m - serves(&p);
+    if (serves(&p))
+        p.n_serve = other_pullers(req, member);
+    return p;
+}
+
+static inline uint32_t last_wait(const part *p)
+{
+    return p->n_push + serves(p) + p->n_serve;
+}
+
+static void send_block(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_t peer_step, uint32_t block,
+                       rlt_step *out)
+{
+    const rlt_lane *l = (const rlt_lane *)plan->data + lane;
+    out->send_to = to;
+    out->peer_step = peer_step;
+    out->nowait = 1;
+    out->send = out->land = rlt_span_run(block, 1);
+    out->send_bytes = rlt_block_bytes(l, block);
+}
+
+/* A server begins with the next one, and would come to itself last. */
+static void push(const rlt_plan *plan, const part *p, uint32_t member, uint32_t lane, uint32_t k,
+                 rlt_step *out)
+{
+    uint32_t first = serves(p) ? rlt_next(p->server, p->m) : member % p->m;
+    uint32_t block = rlt_plus(first, k, p->m), server = p->n - p->m + block;
+    send_block(plan, lane, server, part_of(plan, server).n_push, block, out);
+    out->reduce = plan->req.kind != RLT_BROADCAST;
+}
+
+static void serve(const rlt_plan *plan, const part *p, uint32_t member, uint32_t lane, uint32_t k,
+                  rlt_step *out)
+{
+    uint32_t root = plan->req.root, distance = k + 1;
+    if (plan->req.kind == RLT_BROADCAST && member != root)
+        distance += distance >= rlt_minus(root, member, p->n);
+    uint32_t to = plan->req.kind == RLT_REDUCE ? root : rlt_plus(member, distance, p->n);
+    part there = part_of(plan, to);
+    send_block(plan, lane, to, last_wait(&there), p->server, out);
+}
+
+static uint32_t ps_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
+{
+    (void)lane;
+    if (plan->req.n == 1)
+        return 0;
+    part p = part_of(plan, member);
+    return last_wait(&p) + p.pulls;
+}
+
+static void ps_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    part p = part_of(plan, member);
+    if (k < p.n_push)
+        push(plan, &p, member, lane, k, out);
+    else if (serves(&p) && k == p.n_push)
+        out->recv_count = other_pushers(&plan->req, member);
+    else if (k < last_wait(&p))
+        serve(plan, &p, member, lane, k - p.n_push - 1, out);
+    else
+        out->recv_count = p.m - serves(&p);
+}
+
+/* Where all serve alike, nobody is special. */
+static uint32_t ps_symmetry(const rlt_plan *plan, uint32_t *sizes)
+{
+    bool alike = plan->blocks == plan->req.n && !rlt_coll_rooted(plan->req.kind);
+    return alike ? rlt_one_cycle(plan, sizes) : 0;
+}
+
+static int ps_plan(rlt_plan *plan, rlt_error *err)
+{
+    const rlt_coll_request *req = &plan->req;
+    uint32_t chunks = req->chunks ? req->chunks : 1;
+    if (req->servers > req->n)
+        return rlt_fail(err, RLT_ERANGE, "ps", "%u servers in a group of %u", req->servers, req->n);
+    int rc = rlt_lanes_set(plan, req->channels ? req->channels : 1, 1, chunks, err);
+    if (rc)
+        return rc;
+    plan->blocks = req->servers ? req->servers : 1;
+    plan->buffers = 1;
+    rlt_lane *lanes = malloc(plan->lanes * sizeof *lanes);
+    if (!lanes)
+        return rlt_nomem(err);
+    plan->data = lanes;
+    for (uint32_t i = 0; i < plan->lanes; i++)
+        lanes[i] = rlt_lane_at(plan, i, chunks);
+    return 0;
+}
+
+const rlt_algorithm rlt_parameter_server = {
+    .name = "ps",
+    .summary =
+        "parameter servers: members push their blocks to some of them, which add up, and pull the sums",
+    .parameters = "servers (1: the last members of the group also serve), channels (1), chunks (1)",
+    .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER,
+    .plan = ps_plan,
+    .steps = ps_steps,
+    .step = ps_step,
+    .symmetry = ps_symmetry,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Member 0 sends one message to member 1 (one a channel). */
+#include "collectives/algorithms/lanes.h"
+#include "sim/base/time.h"
+
+static int plan(rlt_plan *p, rlt_error *err)
+{
+    p->blocks = 1;
+    p->buffers = 1;
+    return rlt_lanes_set(p, p->req.channels ? p->req.channels : 1, 1, 1, err);
+}
+
+static uint32_t steps(const rlt_plan *p, uint32_t member, uint32_t lane)
+{
+    (void)p, (void)member, (void)lane;
+    return 1;
+}
+
+static void step(const rlt_plan *p, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    (void)k;
+    if (member == 0) {
+        out->send_to = 1;
+        out->send_bytes = rlt_lane_bytes(p, lane);
+        out->send = out->land = rlt_span_run(0, 1);
+    } else {
+        out->recv_from = 0;
+        out->recv_count = 1;
+    }
+}
+
+const rlt_algorithm rlt_point_to_point = {
+    .name = "point_to_point",
+    .summary = "member 0 sends one message to member 1",
+    .parameters = "channels",
+    .kinds = 1u << RLT_SEND_RECV,
+    .plan = plan,
+    .steps = steps,
+    .step = step,
+};

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Two binary trees, half the bytes along each (P. Sanders, J. Speck, J. L. Träff: "Two-tree algorithms for
+ * full bandwidth broadcast, reduction and scan", Parallel Computing 2009; NCCL's tree algorithm). The members
+ * but the root stand in order in a first tree, and one place on in the second: places with an odd number are
+ * leaves, so who passes on in one tree is a leaf in the other, and nobody carries more than twice the bytes.
+ *
+ *   reduce       up both trees to the root;   broadcast   down both
+ *   all-reduce   up to member 0 and down again
+ *
+ * Lanes are channels x trees x chunks. Chunks follow each other: a member's sends of one kind (up, down) of a
+ * chunk begin when those of the chunk before are out. Every wait is for an earlier chunk: no deadlock.
+ *
+ *   scatter      one binomial tree: who has the blocks of a run of members hands the latter half of them to
+ * the first member there, until it is alone: ceil(log2(n)) rounds of (n-1)/n M bytes in all (E. Chan et al.:
+ * "Collective communication: theory, practice, and experience", CCPE 2007) gather       its mirror image
+ *
+ * Their lanes are channels x chunks, side by side.
+ */
+#include "collectives/algorithms/lanes.h"
+#include "sim/base/time.h"
+
+#define PIECE_BYTES ((uint64_t)512 << 10)
+enum { TREES = 2, MAX_PIECES = 256 };
+
+/* Where a member stands in a lane's tree; places, and the root's is 0. */
+typedef struct node {
+    uint32_t n, root, shift;
+    uint32_t place, parent, n_children, children[2];
+} node;
+
+static uint32_t place_of(const node *t, uint32_t member)
+{
+    uint32_t place = rlt_minus(member, t->root, t->n);
+    return place == 0 || t->shift == 0 ? place : place == t->n - 1 ? 1 : place + 1;
+}
+
+static uint32_t member_at(const node *t, uint32_t place)
+{
+    if (place > 0 && t->shift)
+        place = place == 1 ? t->n - 1 : place - 1;
+    return rlt_plus(place, t->root, t->n);
+}
+
+/*
+ * In-order numbering: a place with lowest set bit b has its children at -b/2 and +b/2, or, where that is past
+ * the end, at the first of +b/4, +b/8, ... that is not. Below the root, place 0, hangs the largest power of
+ * two.
+ */
+static uint32_t parent_of(uint32_t place, uint32_t n)
+{
+    uint32_t bit = place & (0u - place), up = (place ^ bit) | bit << 1;
+    return up < n ? up : place ^ bit;
+}
+
+static void add_children(node *t)
+{
+    uint32_t half = (t->place ? t->place & (0u - t->place) : 1u << (rlt_log2(t->n) + 1)) >> 1;
+    t->n_children = 0;
+    if (t->place && half)
+        t->children[t->n_children++] = t->place - half;
+    while (half && t->place + half >= t->n)
+        half >>= 1;
+    if (half)
+        t->children[t->n_children++] = t->place + half;
+}
+
+static node node_of(const rlt_plan *plan, uint32_t member, uint32_t lane)
+{
+    const rlt_coll_request *req = &plan->req;
+    node t = {.n = req->n, .shift = lane / plan->chunks % TREES};
+    t.root = req->kind == RLT_ALL_REDUCE ? 0 : req->root;
+    t.place = place_of(&t, member);
+    t.parent = t.place ? parent_of(t.place, t.n) : RLT_NONE;
+    add_children(&t);
+    return t;
+}
+
+/*
+ * Steps of a member: up, it hears from its children and sends to its parent; down, it hears from its parent
+ * and sends to each child.
+ */
+static uint32_t up_steps(const rlt_plan *plan, const node *t)
+{
+    return plan->req.kind == RLT_BROADCAST ? 0 : (uint32_t)(t->n_children > 0) + (t->place > 0);
+}
+
+static uint32_t down_steps(const rlt_plan *plan, const node *t)
+{
+    return plan->req.kind == RLT_REDUCE ? 0 : (uint32_t)(t->place > 0) + t->n_children;
+}
+
+static void send_to(const rlt_plan *plan, const node *t, uint32_t lane, uint32_t place, uint32_t peer_step,
+                    rlt_step *out)
+{
+    out->send_to = member_at(t, place);
+    out->peer_step = peer_step;
+    out->send = out->land = rlt_span_run(0, 1);
+    out->send_bytes = rlt_lane_bytes(plan, lane);
+}
+
+static void wait_for_chunk(const rlt_plan *plan, uint32_t lane, uint32_t step, rlt_step *out)
+{
+    if (lane % plan->chunks > 0) {
+        out->wait_lane = lane - 1;
+        out->wait_step = step;
+    }
+}
+
+static void up_step(const rlt_plan *plan, const node *t, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    if (t->n_children && k == 0) {
+        out->recv_count = t->n_children;
+        out->recv_from = t->n_children == 1 ? member_at(t, t->children[0]) : RLT_NONE;
+    } else {
+        send_to(plan, t, lane, t->parent, 0, out);
+        out->reduce = 1;
+        wait_for_chunk(plan, lane, k, out);
+    }
+}
+
+/*
+ * Step k of those down, which begin at step `begin` of the lane. Both children are served at once: half the
+ * bandwidth each leaves, and at each of them arrives with as much along the other tree.
+ */
+static void down_step(const rlt_plan *plan, const node *t, uint32_t lane, uint32_t k, uint32_t begin,
+                      rlt_step *out)
+{
+    uint32_t receives = t->place > 0;
+    if (k < receives) {
+        out->recv_from = member_at(t, t->parent);
+        out->recv_count = 1;
+        return;
+    }
+    node child = *t;
+    child.place = t->children[k - receives];
+    add_children(&child);
+    send_to(plan, t, lane, child.place, up_steps(plan, &child), out);
+    out->nowait = k + 1 < down_steps(plan, t);
+    if (k == receives)
+        wait_for_chunk(plan, lane, begin + down_steps(plan, t) - 1, out);
+}
+
+static inline bool halves(rlt_coll_kind kind)
+{
+    return kind == RLT_GATHER || kind == RLT_SCATTER;
+}
+
+/* In the binomial tree: a member is first of a run of `size` places, which it has from `parent`, and halves
+ * it `children` times. Places count from the root. */
+typedef struct branch {
+    uint32_t place, size, parent;
+    uint32_t rank; /* which of the parent's children */
+    uint32_t children;
+} branch;
+
+static inline uint32_t halvings(uint32_t size)
+{
+    return size > 1 ? rlt_log2(size - 1) + 1 : 0;
+}
+
+static branch branch_of(uint32_t place, uint32_t n)
+{
+    branch b = {.size = n, .parent = RLT_NONE};
+    uint32_t rank = 0;
+    while (b.place != place) {
+        uint32_t kept = b.size - b.size / 2;
+        if (place >= b.place + kept) {
+            b = (branch){.place = b.place + kept, .size = b.size / 2, .parent = b.place, .rank = rank};
+            rank = 0;
+        } else {
+            b.size = kept;
+            rank++;
+        }
+    }
+    b.children = halvings(b.size);
+    return b;
+}
+
+/* The place where child i begins, and the size of its run. */
+static void child_of(const branch *b, uint32_t i, uint32_t *place, uint32_t *size)
+{
+    uint32_t kept = b->size;
+    for (uint32_t k = 0; k < i; k++)
+        kept -= kept / 2;
+    *size = kept / 2;
+    *place = b->place + kept - kept / 2;
+}
+
+static inline uint32_t from_root(const rlt_plan *plan, uint32_t place)
+{
+    return rlt_plus(place, plan->req.root, plan->req.n);
+}
+
+static void send_run(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_t peer_step, uint32_t place,
+                     uint32_t size, rlt_step *out)
+{
+    out->send_to = from_root(plan, to);
+    out->peer_step = peer_step;
+    out->send = out->land = rlt_span_run(from_root(plan, place), size);
+    out->send_bytes = rlt_span_bytes(plan, lane, out->send);
+}
+
+/* A scatter hears from the parent and serves its children, the larger runs first. */
+static void scatter_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    branch b = branch_of(rlt_minus(member, plan->req.root, plan->req.n), plan->req.n);
+    uint32_t received = b.place > 0, place, size;
+    if (k < received) {
+        out->recv_from = from_root(plan, b.parent);
+        out->recv_count = 1;
+        return;
+    }
+    child_of(&b, k - received, &place, &size);
+    send_run(plan, lane, place, 0, place, size, out);
+}
+
+/* A gather hears from its children, the smaller runs first, and sends all to its parent. */
+static void gather_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    branch b = branch_of(rlt_minus(member, plan->req.root, plan->req.n), plan->req.n);
+    uint32_t place, size;
+    if (k < b.children) {
+        child_of(&b, b.children - 1 - k, &place, &size);
+        out->recv_from = from_root(plan, place);
+        out->recv_count = 1;
+        return;
+    }
+    branch parent = branch_of(b.parent, plan->req.n);
+    send_run(plan, lane, b.parent, parent.children - 1 - b.rank, b.place, b.size, out);
+}
+
+static uint32_t tree_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
+{
+    if (plan->req.n == 1)
+        return 0;
+    if (halves(plan->req.kind)) {
+        branch b = branch_of(rlt_minus(member, plan->req.root, plan->req.n), plan->req.n);
+        return b.children + (b.place > 0);
+    }
+    node t = node_of(plan, member, lane);
+    return up_steps(plan, &t) + down_steps(plan, &t);
+}
+
+static void tree_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    if (halves(plan->req.kind)) {
+        (plan->req.kind == RLT_SCATTER ? scatter_step : gather_step)(plan, member, lane, k, out);
+        return;
+    }
+    node t = node_of(plan, member, lane);
+    uint32_t up = up_steps(plan, &t);
+    if (k < up)
+        up_step(plan, &t, lane, k, out);
+    else
+        down_step(plan, &t, lane, k - up, up, out);
+}
+
+static uint32_t default_chunks(uint64_t lane_bytes, uint32_t ways)
+{
+    uint64_t pieces = lane_bytes / PIECE_BYTES;
+    uint32_t most = RLT_MAX_LANES / ways < MAX_PIECES ? RLT_MAX_LANES / ways : MAX_PIECES;
+    return pieces < 1 ? 1 : pieces > most ? most : (uint32_t)pieces;
+}
+
+static int tree_plan(rlt_plan *plan, rlt_error *err)
+{
+    const rlt_coll_request *req = &plan->req;
+    uint32_t channels = req->channels ? req->channels : 1;
+    plan->buffers = 1;
+    if (halves(req->kind)) {
+        plan->blocks = req->n;
+        return rlt_lanes_set(plan, channels, 1, req->chunks ? req->chunks : 1, err);
+    }
+    uint32_t ways = channels < RLT_MAX_LANES / TREES ? channels * TREES : RLT_MAX_LANES;
+    uint32_t chunks = req->chunks ? req->chunks : default_chunks(req->bytes / ways, ways);
+    int rc = rlt_lanes_set(plan, channels, TREES, chunks, err);
+    if (rc)
+        return rc;
+    plan->blocks = 1;
+    return 0;
+}
+
+const rlt_algorithm rlt_tree = {
+    .name = "tree",
+    .summary =
+        "two binary trees with half the bytes each, chunks following each other; gather and scatter: one "
+        "binomial tree",
+    .parameters = "channels (1), chunks (of each tree: pieces of 512 KiB, at most 256; gather, scatter: 1)",
+    .kinds =
+        1u << RLT_ALL_REDUCE | 1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_GATHER | 1u << RLT_SCATTER,
+    .counted = 1u << RLT_GATHER | 1u << RLT_SCATTER,
+    .plan = tree_plan,
+    .steps = tree_steps,
+    .step = tree_step,
+};

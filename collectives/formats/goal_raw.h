@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Operations of ranks and their dependencies, as they stand in a GOAL file or in another trace of messages;
+ * internal to the readers of such files. */
+#ifndef RLT_GOAL_RAW_H
+#define RLT_GOAL_RAW_H
+
+#include "collectives/formats/plan_file.h"
+
+enum { RLT_GOAL_MAX_RANKS = 1 << 16, RLT_GOAL_MAX_OPS = 1 << 23 };
+
+typedef enum rlt_goal_type { RLT_GOAL_SEND, RLT_GOAL_RECV, RLT_GOAL_NOP } rlt_goal_type;
+
+typedef struct rlt_goal_op {
+    uint8_t type;
+    uint32_t rank, peer, tag, line;
+    uint16_t cpu, nic;   /* of the rank's */
+    uint64_t bytes;      /* of a message; of what does nothing: for how many ns */
+    uint32_t match;      /* the other end; found later */
+    uint32_t lane, step; /* of the plan; found later */
+} rlt_goal_op;
+
+/* `op` begins when `needs` is over; `early`: when `needs` begins. */
+typedef struct rlt_goal_edge {
+    uint32_t op, needs;
+    bool early;
+} rlt_goal_edge;
+
+typedef struct rlt_goal {
+    const char *file;
+    char name[64];
+    rlt_coll_kind kind;
+    uint32_t root, ranks;
+    bool computes; /* calc may take time */
+    bool nodes;    /* no lines: what stands in their place are the numbers of nodes */
+    uint64_t bytes;
+    rlt_goal_op *ops;
+    rlt_goal_edge *edges;
+    uint32_t n_ops, op_capacity, n_edges, edge_capacity;
+} rlt_goal;
+
+int rlt_goal_fail(const rlt_goal *g, uint32_t line, int code, rlt_error *err, const char *fmt, ...)
+    RLT_PRINTF(5);
+/* Reads text into g, whose `file` and `computes` are set; *described: one of our own plans, that says what
+ * it is for. The caller frees g->ops and g->edges, also after a failure. */
+int rlt_goal_scan(rlt_goal *g, const char *text, size_t length, bool *described, rlt_error *err) RLT_MUST_USE;
+/* Operations that others wait to begin are preceded by one that does nothing: they wait for its end, and no
+ * edge is early any more. */
+int rlt_goal_beginnings(rlt_goal *g, rlt_error *err) RLT_MUST_USE;
+/* The k-th send of a (sender, receiver, tag) with the k-th receive; they must be of one size. */
+int rlt_goal_match(rlt_goal *g, rlt_error *err) RLT_MUST_USE;
+/* Matches messages, orders operations into lanes; a plan of it still to be checked. */
+int rlt_goal_build(rlt_goal *g, rlt_listed *out, rlt_error *err) RLT_MUST_USE;
+
+#endif

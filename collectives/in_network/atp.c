@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * ATP (C. Lao et al.: "ATP: In-network Aggregation for Multi-tenant Learning", NSDI 2021). A place in a
+ * worker's window has an aggregator, hash(job, place, round) mod A. Who finds it taken by another goes on to
+ * the parameter server by itself, with the collision bit; the answer then names the aggregator of the next
+ * round, which the place's next chunk uses. Sums go to the server, too: its answer frees the aggregator on
+ * its way back to all workers. With x aggregators taken, a chunk collides with probability 1 - (1 - 1/A)^x.
+ *
+ * The window: after as many results as it has packets it is halved if one of them carried a mark, else grows
+ * by `increase`; 1 to `window` packets. A chunk is sent again after `gap` results of later ones, all that are
+ * missing after silence; that evicts what the switch has of it to the server, which counts every worker once.
+ * With priorities on a switch that preempts this is ESA (arXiv 2201.06398).
+ *
+ * With `ttl`, switches send on what they have after that time; `late` = "leave": the server then answers with
+ * it (Trio, Canary), and that is the sum of this chunk. This file is the workers, collectives/in_network/atp_server.c
+ * the server.
+ */
+#include "collectives/in_network/atp.h"
+
+#include <stdlib.h>
+
+enum {
+    SERVERS,
+    AGGREGATORS,
+    WINDOW,
+    START,
+    INCREASE,
+    PAYLOAD,
+    HEADER,
+    RTO,
+    GAP,
+    TRIES,
+    PLACE,
+    TTL,
+    LATE,
+};
+
+static const rlt_setting settings[] = {
+    [SERVERS] = {"servers", RLT_SETTING_COUNT, "1", 1, 1 << 16, NULL,
+                 "parameter servers: the last members, which do not work"},
+    [AGGREGATORS] = {"aggregators", RLT_SETTING_COUNT, "2800", 1, 1 << 20, NULL,
+                     "that the job asks for at each switch"},
+    [WINDOW] = {"window", RLT_SETTING_COUNT, "100", 1, 1 << 16, NULL, "packets under way, at most"},
+    [START] = {"start", RLT_SETTING_COUNT, "100", 1, 1 << 16, NULL, "packets under way, at first"},
+    [INCREASE] = {"increase", RLT_SETTING_SIZE, "1500B", 0, 1 << 20, NULL,
+                  "what a window without a mark adds to the next"},
+    [PAYLOAD] = {"payload", RLT_SETTING_SIZE, "248B", 1, 1 << 20, NULL, "bytes of gradient in a packet"},
+    [HEADER] = {"header", RLT_SETTING_SIZE, "60B", 0, 4096, NULL, "bytes of a packet beside them"},
+    [RTO] = {"rto", RLT_SETTING_DURATION, "200us", 1, 1e15, NULL,
+             "silence after which all that is missing is sent again; doubles, up to 64 times"},
+    [GAP] = {"gap", RLT_SETTING_COUNT, "3", 0, 1 << 16, NULL,
+             "results of later chunks after which one is sent again; 0: never"},
+    [TRIES] = {"tries", RLT_SETTING_COUNT, "100", 1, 1e6, NULL,
+               "silences in a row after which the job gives up"},
+    [PLACE] = {"place", RLT_SETTING_WORD, "all", 0, 0, "all|tor|spine", "which switches add up"},
+    [TTL] = {"ttl", RLT_SETTING_DURATION, "0", 0, 1e15, NULL,
+             "time after which a switch sends on what it has; 0: it waits"},
+    [LATE] = {"late", RLT_SETTING_WORD, "wait", 0, 0, "wait|leave",
+              "what the server does then: waits for the rest, or answers without"},
+};
+
+static bool has(const rlt_job *j, uint32_t worker, uint32_t chunk)
+{
+    uint64_t at = (uint64_t)worker * j->chunks + chunk;
+    return j->received[at / 64] >> (at % 64) & 1;
+}
+
+static uint32_t in_packets(const rlt_job *j, const rlt__atp_worker *w)
+{
+    uint64_t n = w->cwnd / j->wire_bytes;
+    return n < 1 ? 1 : n < j->window ? (uint32_t)n : j->window;
+}
+
+static void send(rlt_job *j, uint32_t worker, uint32_t chunk, bool again)
+{
+    const rlt__atp *s = j->state;
+    rlt__atp_worker *w = &s->workers[worker];
+    rlt_time leaves = rlt_job_contribute(j, worker, chunk, rlt__atp_slot(j, chunk), again);
+    if (leaves > w->heard)
+        w->heard = leaves;
+}
+
+/* Sends what the window has room for; a place is free when its last chunk's result is there. */
+static void fill(rlt_job *j, uint32_t worker)
+{
+    const rlt__atp *s = j->state;
+    rlt__atp_worker *w = &s->workers[worker];
+    uint32_t room = in_packets(j, w);
+    for (; w->next < j->chunks; w->next++) {
+        if (has(j, worker, w->next))
+            continue;
+        if (w->flying >= room || (w->next >= j->window && !has(j, worker, w->next - j->window)))
+            return;
+        w->flying++;
+        send(j, worker, w->next, false);
+    }
+}
+
+static void arm(rlt_job *j, uint32_t worker)
+{
+    const rlt__atp *s = j->state;
+    rlt__atp_worker *w = &s->workers[worker];
+    rlt_time rto = s->rto << (w->silent < 6 ? w->silent : 6);
+    w->timer = rlt_job_timer(j, rlt_time_add(w->heard, rto), worker);
+}
+
+static void atp_begin(rlt_job *j, uint32_t worker)
+{
+    const rlt__atp *s = j->state;
+    rlt__atp_worker *w = &s->workers[worker];
+    w->begun = true;
+    w->heard = rlt_sim_now(j->sim);
+    w->cwnd = s->start * j->wire_bytes;
+    w->left = in_packets(j, w);
+    fill(j, worker);
+    if (w->base < j->chunks)
+        arm(j, worker);
+}
+
+static void adapt(const rlt_job *j, rlt__atp_worker *w, bool marked)
+{
+    const rlt__atp *s = j->state;
+    w->marked |= marked;
+    if (w->left > 1) {
+        w->left--;
+        return;
+    }
+    uint64_t most = (uint64_t)j->window * j->wire_bytes;
+    w->cwnd = w->marked ? w->cwnd / 2 : w->cwnd + s->increase;
+    if (w->cwnd < j->wire_bytes)
+        w->cwnd = j->wire_bytes;
+    if (w->cwnd > most)
+        w->cwnd = most;
+    w->marked = false;
+    w->left = in_packets(j, w);
+}
+
+/* The oldest chunk that is missing, and whether later results say that it is lost. */
+static void find_gap(rlt_job *j, uint32_t worker, uint32_t chunk)
+{
+    const rlt__atp *s = j->state;
+    rlt__atp_worker *w = &s->workers[worker];
+    if (chunk == w->base) {
+        w->gaps = 0;
+        while (w->base < j->chunks && has(j, worker, w->base))
+            w->base++;
+    } else if (w->base < w->next && ++w->gaps == s->gap * j->n_servers) {
+        send(j, worker, w->base, true);
+    }
+}
+
+static void at_worker(rlt_job *j, const rlt_packet *p, uint32_t worker)
+{
+    const rlt__atp *s = j->state;
+    rlt__atp_worker *w = &s->workers[worker];
+    if (!rlt_job_receive(j, worker, p->key, p->data))
+        return;
+    w->silent = 0;
+    if (rlt_sim_now(j->sim) > w->heard)
+        w->heard = rlt_sim_now(j->sim);
+    w->flying -= p->key < w->next;
+    find_gap(j, worker, p->key);
+    if (!w->begun)
+        return;
+    adapt(j, w, (p->flags & RLT_PACKET_CE) || (s->said[p->key] & RLT__ATP_MARKED));
+    fill(j, worker);
+    if (w->base == j->chunks)
+        rlt_sim_cancel(j->sim, w->timer);
+}
+
+static void atp_packet(rlt_job *j, const rlt_packet *p, uint32_t who)
+{
+    if (p->kind == RLT_PK_RESULT || p->kind == RLT_PK_ANSWER)
+        at_worker(j, p, who);
+    else
+        rlt__atp_serve(j, p, who);
+}
+
+/* Silence: half the window, with what is missing longest. */
+static void again(rlt_job *j, uint32_t worker)
+{
+    const rlt__atp *s = j->state;
+    rlt__atp_worker *w = &s->workers[worker];
+    j->result.timeouts++;
+    if (++w->silent > s->tries) {
+        rlt_sim_fail(j->sim, RLT_ESTALL, "atp",
+                     "rank %u has heard nothing of chunk %u in %u times that it sent it (%llu packets were "
+                     "lost)",
+                     j->req.ranks[worker], w->base, w->silent, (unsigned long long)j->result.lost);
+        return;
+    }
+    w->cwnd /= 2;
+    w->gaps = 0;
+    uint32_t room = in_packets(j, w);
+    for (uint32_t c = w->base; c < w->next && room > 0; c++)
+        if (!has(j, worker, c)) {
+            send(j, worker, c, true);
+            room--;
+        }
+    w->heard = rlt_sim_now(j->sim) > w->heard ? rlt_sim_now(j->sim) : w->heard;
+    fill(j, worker);
+}
+
+static void atp_timer(rlt_job *j, uint64_t what)
+{
+    const rlt__atp *s = j->state;
+    if (what >= j->workers) {
+        rlt__atp_expire(j, (uint32_t)(what - j->workers));
+        return;
+    }
+    uint32_t worker = (uint32_t)what;
+    const rlt__atp_worker *w = &s->workers[worker];
+    rlt_time silence = rlt_sim_now(j->sim) - w->heard;
+    if (silence >= s->rto << (w->silent < 6 ? w->silent : 6))
+        again(j, worker);
+    if (w->silent <= s->tries)
+        arm(j, worker);
+}
+
+static uint32_t servers_apart(const rlt_setting_value *values)
+{
+    return (uint32_t)values[SERVERS].u;
+}
+
+static int atp_start(rlt_job *j, rlt_error *err)
+{
+    uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
+    rlt__atp *s = j->state = calloc(1, sizeof *s);
+    int rc = s ? rlt_job_serve(j, rlt_job_setting(j, SERVERS).u, err) : rlt_nomem(err);
+    if (rc)
+        return rc;
+    if (chunks > UINT32_MAX / 2)
+        return rlt_fail(err, RLT_ERANGE, "atp", "too many chunks: %llu", (unsigned long long)chunks);
+    s->start = rlt_job_setting(j, START).u;
+    s->increase = rlt_job_setting(j, INCREASE).u;
+    s->rto = rlt_job_setting(j, RTO).t;
+    s->gap = (uint32_t)rlt_job_setting(j, GAP).u;
+    s->tries = (uint32_t)rlt_job_setting(j, TRIES).u;
+    s->leave = rlt_job_setting(j, LATE).u != 0;
+    j->chunks = (uint32_t)chunks;
+    j->mode = RLT_SLOTS_HASH;
+    j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, HEADER).u);
+    j->window = (uint32_t)rlt_job_setting(j, WINDOW).u;
+    j->packet_flags = RLT_PACKET_ECT;
+    j->ttl_ps = rlt_job_setting(j, TTL).t;
+    rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, 1,
+                       (uint32_t)rlt_job_setting(j, AGGREGATORS).u, (uint32_t)payload, err);
+    if (!rc)
+        rc = rlt__atp_open(j, err);
+    if (rc)
+        return rc;
+    s->workers = calloc(j->workers, sizeof *s->workers);
+    return s->workers ? 0 : rlt_nomem(err);
+}
+
+static void atp_release(rlt_job *j)
+{
+    rlt__atp *s = j->state;
+    if (!s)
+        return;
+    free(s->workers);
+    rlt__atp_close(s);
+}
+
+const rlt_reactive rlt_atp = {
+    .name = "atp",
+    .summary = "hashed aggregators shared by jobs, parameter servers where they collide (NSDI 2021)",
+    .kinds = 1u << RLT_ALL_REDUCE,
+    .settings = settings,
+    .n_settings = sizeof settings / sizeof settings[0],
+    .servers = servers_apart,
+    .start = atp_start,
+    .begin = atp_begin,
+    .packet = atp_packet,
+    .timer = atp_timer,
+    .release = atp_release,
+};

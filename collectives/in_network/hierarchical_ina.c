@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * All-reduce of nodes with k members each, whose links inside (B_i) are faster than those between (B_nic):
+ * reduce-scatter inside, member r getting the sum of every k-th chunk from its peers; switches between the
+ * nodes add up these shares, over one tree for each r; all-gather inside.
+ *
+ *   phases=apart       (k-1)/k M / B_i + INA(M/k) / B_nic + (k-1)/k M / B_i, one after another
+ *   phases=pipelined   max(2 (k-1)/k M / B_i, M / (k B_nic)), chunks following each other
+ *   inside=nvls        the node's switch adds up and replicates: M / B_i each way apart, and pipelined
+ *                      max((k+1)/k M / B_i, M / (k B_nic))
+ *
+ * besides the way of one chunk. Switches are SwitchML's pool, or SHARP's reserved operations at `eta` of the
+ * link. Nothing is sent again: where the network loses packets, or switches refuse, a ring runs instead.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "collectives/in_network/fabric.h"
+
+enum { NODE, INSIDE, PHASES, BETWEEN, WINDOW, AHEAD, PAYLOAD, HEADER, INNER, ETA, PLACE, REFUSED };
+enum { APART, PIPELINED };
+enum { BY_SWITCHML, BY_SHARP };
+enum { REFUSED_RING };
+enum { BY_MEMBERS, BY_NVLS };
+enum { PK_SHARE = RLT_PK_OWN, PK_RESULT_INSIDE, PK_NODE_SUM, PK_STORE };
+enum { MAX_NODE = 254 };
+
+static const rlt_setting settings[] = {
+    [NODE] = {"node", RLT_SETTING_COUNT, "8", 1, MAX_NODE, NULL, "members of a node: k consecutive ones"},
+    [INSIDE] = {"inside", RLT_SETTING_WORD, "direct", 0, 0, "direct|nvls",
+                "members send to each other, or the node's switch adds up and replicates"},
+    [PHASES] = {"phases", RLT_SETTING_WORD, "pipelined", 0, 0, "apart|pipelined",
+                "one after another, or chunks follow each other"},
+    [BETWEEN] = {"between", RLT_SETTING_WORD, "switchml", 0, 0, "switchml|sharp",
+                 "whose slots add up between nodes"},
+    [WINDOW] = {"window", RLT_SETTING_COUNT, "256", 1, 1 << 18, NULL,
+                "chunks of a member under way between nodes: slots of each tree"},
+    [AHEAD] = {"ahead", RLT_SETTING_COUNT, "4096", 1, 1 << 30, NULL,
+               "pipelined: chunks that a member sends inside before their results are there"},
+    [PAYLOAD] = {"payload", RLT_SETTING_SIZE, "1KiB", 1, 1 << 20, NULL, "bytes of gradient in a packet"},
+    [HEADER] = {"header", RLT_SETTING_SIZE, "82B", 0, 4096, NULL, "bytes beside them between nodes"},
+    [INNER] = {"inner", RLT_SETTING_SIZE, "0B", 0, 4096, NULL, "bytes beside them inside"},
+    [ETA] = {"eta", RLT_SETTING_NUMBER, "0.95", 0.01, 1, NULL,
+             "between=sharp: share of the link that payload gets"},
+    [PLACE] = {"place", RLT_SETTING_WORD, "all", 0, 0, "all|tor|spine", "which switches add up"},
+    [REFUSED] = {"refused", RLT_SETTING_WORD, "ring", 0, 0, "ring|fail",
+                 "what happens where switches refuse the job"},
+};
+
+typedef struct member {
+    uint32_t out;   /* next chunk whose share goes to its owner inside */
+    uint32_t up;    /* of its own chunks, the next to go between nodes */
+    uint32_t ready; /* of its own chunks, how many have the sum of the node */
+    uint32_t own;   /* of its own chunks, how many are received */
+    uint32_t done;  /* chunks received */
+    bool begun;
+} member;
+
+typedef struct inside {
+    uint32_t k, nodes, window, ahead, inner_bytes;
+    bool apart, nvls;
+    member *members;
+    uint64_t *sums; /* of a node, by (node, chunk) */
+    uint8_t *count;
+    /* nvls: the switch of each node, and the routes of each member to it and back. */
+    uint32_t *hub, *to_hub, *from_hub;
+} inside;
+
+/* Chunks that a member owns: r, r + k, ... */
+static uint32_t owned(const rlt_job *j, const inside *s, uint32_t worker)
+{
+    uint32_t r = worker % s->k;
+    return r < j->chunks ? (j->chunks - r + s->k - 1) / s->k : 0;
+}
+
+static bool has(const rlt_job *j, uint32_t worker, uint32_t chunk)
+{
+    uint64_t at = (uint64_t)worker * j->chunks + chunk;
+    return j->received[at / 64] >> (at % 64) & 1;
+}
+
+/* A member's share of the chunks that others own, to them. */
+static void send_out(rlt_job *j, uint32_t worker)
+{
+    const inside *s = j->state;
+    member *m = &s->members[worker];
+    uint32_t first = worker - worker % s->k;
+    for (; m->begun && m->out < j->chunks; m->out++) {
+        uint32_t c = m->out, owner = first + c % s->k;
+        if (!s->apart && c >= m->done + s->ahead)
+            return;
+        if (s->nvls)
+            rlt_job_send_on(j, PK_SHARE, j->nodes[worker], s->hub[worker / s->k], s->to_hub[worker],
+                            s->inner_bytes, c, worker, rlt_contribution(j, c, worker));
+        else if (owner != worker)
+            rlt_job_send(j, PK_SHARE, worker, owner, s->inner_bytes, c, 0, rlt_contribution(j, c, worker));
+    }
+}
+
+static void hand_out(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
+{
+    const inside *s = j->state;
+    uint32_t first = worker - worker % s->k;
+    if (s->nvls) {
+        rlt_job_send_on(j, PK_STORE, j->nodes[worker], s->hub[worker / s->k], s->to_hub[worker],
+                        s->inner_bytes, chunk, worker, sum);
+        return;
+    }
+    for (uint32_t i = 1; i < s->k; i++)
+        rlt_job_send(j, PK_RESULT_INSIDE, worker, first + (worker % s->k + i) % s->k, s->inner_bytes, chunk,
+                     0, sum);
+}
+
+/* The whole sum is at its owner in this node. */
+static void complete(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
+{
+    const inside *s = j->state;
+    member *m = &s->members[worker];
+    if (!rlt_job_receive(j, worker, chunk, sum))
+        return;
+    m->own++;
+    m->done++;
+    s->sums[(uint64_t)(worker / s->k) * j->chunks + chunk] = sum;
+    if (!s->apart)
+        hand_out(j, worker, chunk, sum);
+    for (uint32_t c = worker % s->k; s->apart && m->own == owned(j, s, worker) && c < j->chunks; c += s->k)
+        hand_out(j, worker, c, s->sums[(uint64_t)(worker / s->k) * j->chunks + c]);
+}
+
+/* Sums of this node that have room between nodes. */
+static void send_up(rlt_job *j, uint32_t worker)
+{
+    const inside *s = j->state;
+    member *m = &s->members[worker];
+    uint32_t mine = owned(j, s, worker), r = worker % s->k;
+    if (s->apart && m->ready < mine)
+        return;
+    for (; m->up < mine; m->up++) {
+        uint32_t c = r + m->up * s->k;
+        uint64_t at = (uint64_t)(worker / s->k) * j->chunks + c;
+        if (s->count[at] < s->k + s->nvls)
+            return;
+        if (s->nodes == 1)
+            complete(j, worker, c, s->sums[at]);
+        else if (m->up >= s->window && !has(j, worker, c - s->window * s->k))
+            return;
+        else
+            rlt_job_contribute_sum(j, worker, c, rlt_job_slot(j, c), s->sums[at]);
+    }
+}
+
+static void add(rlt_job *j, uint32_t owner, uint32_t chunk, uint64_t data)
+{
+    const inside *s = j->state;
+    uint64_t at = (uint64_t)(owner / s->k) * j->chunks + chunk;
+    s->sums[at] += data;
+    if (++s->count[at] < s->k)
+        return;
+    if (s->nvls)
+        rlt_job_send_on(j, PK_NODE_SUM, s->hub[owner / s->k], j->nodes[owner], s->from_hub[owner],
+                        s->inner_bytes, chunk, owner, s->sums[at]);
+    else
+        s->members[owner].ready++;
+}
+
+/* At the switch of a node: shares are added up, what is stored goes to all. */
+static void ina_at_switch(rlt_job *j, const rlt_packet *p)
+{
+    const inside *s = j->state;
+    uint32_t first = p->aux - p->aux % s->k;
+    if (p->kind == PK_SHARE) {
+        add(j, first + p->key % s->k, p->key, p->data);
+        return;
+    }
+    for (uint32_t i = first; i < first + s->k; i++)
+        rlt_job_send_on(j, PK_RESULT_INSIDE, p->dst, j->nodes[i], s->from_hub[i], s->inner_bytes, p->key, i,
+                        p->data);
+}
+
+/* The sum of its node is with the owner of a chunk. */
+static void at_owner(const rlt_job *j, const rlt_packet *p, uint32_t owner)
+{
+    const inside *s = j->state;
+    s->count[(uint64_t)(owner / s->k) * j->chunks + p->key]++;
+    s->members[owner].ready++;
+}
+
+static void ina_begin(rlt_job *j, uint32_t worker)
+{
+    const inside *s = j->state;
+    s->members[worker].begun = true;
+    for (uint32_t c = worker % s->k; !s->nvls && c < j->chunks; c += s->k)
+        add(j, worker, c, rlt_contribution(j, c, worker));
+    send_out(j, worker);
+    send_up(j, worker);
+}
+
+static void ina_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
+{
+    const inside *s = j->state;
+    if (p->kind == PK_SHARE)
+        add(j, worker, p->key, p->data);
+    else if (p->kind == PK_NODE_SUM)
+        at_owner(j, p, worker);
+    else if (p->kind != PK_RESULT_INSIDE)
+        complete(j, worker, p->key, p->data);
+    else if (p->key % s->k != worker % s->k && rlt_job_receive(j, worker, p->key, p->data))
+        s->members[worker].done++;
+    send_up(j, worker);
+    if (!s->apart)
+        send_out(j, worker);
+}
+
+/* The route of one link between two nodes; RLT_NONE: there is none. */
+static uint32_t one_link(const rlt_job *j, uint32_t src, uint32_t dst)
+{
+    const rlt_topology *t = j->fabric->cfg.packets.topology;
+    for (uint32_t l = 0; l < rlt_topology_links(t); l++) {
+        rlt_link e = rlt_topology_link(t, l);
+        if (e.src == src && e.dst == dst)
+            return rlt_packets_route(j->packets, &l, 1);
+    }
+    return RLT_NONE;
+}
+
+static bool is_hub(const rlt_job *j, const inside *s, uint32_t node, uint32_t hub)
+{
+    const rlt_topology *t = j->fabric->cfg.packets.topology;
+    uint32_t can = rlt_topology_in_network(t, hub), first = node * s->k;
+    if (!(can & RLT_CAN_REDUCE) || !(can & RLT_CAN_MULTICAST))
+        return false;
+    for (uint32_t i = first; i < first + s->k; i++) {
+        s->to_hub[i] = one_link(j, j->nodes[i], hub);
+        s->from_hub[i] = one_link(j, hub, j->nodes[i]);
+        if (s->to_hub[i] == RLT_NONE || s->from_hub[i] == RLT_NONE)
+            return false;
+    }
+    s->hub[node] = hub;
+    return true;
+}
+
+/* For nvls: a switch next to all members of a node, that adds up and replicates. */
+static int find_hubs(rlt_job *j, inside *s, rlt_error *err)
+{
+    const rlt_topology *t = j->fabric->cfg.packets.topology;
+    s->hub = malloc(s->nodes * sizeof *s->hub);
+    s->to_hub = malloc(j->workers * sizeof *s->to_hub);
+    s->from_hub = malloc(j->workers * sizeof *s->from_hub);
+    if (!s->hub || !s->to_hub || !s->from_hub)
+        return rlt_nomem(err);
+    for (uint32_t n = 0; n < s->nodes; n++) {
+        bool found = false;
+        for (uint32_t l = 0; l < rlt_topology_links(t) && !found; l++) {
+            rlt_link e = rlt_topology_link(t, l);
+            found = e.src == j->nodes[n * s->k] && is_hub(j, s, n, e.dst);
+        }
+        if (!found)
+            return rlt_fail(err, RLT_ETOPOLOGY, "hierarchical-ina",
+                            "inside=nvls: no switch adds up for all %u members of node %u", s->k, n);
+    }
+    return 0;
+}
+
+static int plan_nodes(rlt_job *j, inside *s, rlt_error *err)
+{
+    uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
+    s->k = (uint32_t)rlt_job_setting(j, NODE).u;
+    if (j->workers % s->k != 0)
+        return rlt_fail(err, RLT_ERANGE, "hierarchical-ina", "%u members are no nodes of %u", j->workers,
+                        s->k);
+    s->nodes = j->workers / s->k;
+    s->nvls = rlt_job_setting(j, INSIDE).u == BY_NVLS;
+    s->apart = rlt_job_setting(j, PHASES).u == APART;
+    s->ahead = (uint32_t)rlt_job_setting(j, AHEAD).u;
+    s->inner_bytes = (uint32_t)(payload + rlt_job_setting(j, INNER).u);
+    if (chunks * s->nodes > UINT32_MAX / 4)
+        return rlt_fail(err, RLT_ERANGE, "hierarchical-ina", "too many chunks: %llu",
+                        (unsigned long long)chunks);
+    j->chunks = (uint32_t)chunks;
+    j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, HEADER).u);
+    if (rlt_job_setting(j, BETWEEN).u == BY_SHARP)
+        j->wire_bytes = (uint32_t)llround((double)payload / rlt_job_setting(j, ETA).d);
+    j->mode = rlt_job_setting(j, BETWEEN).u == BY_SHARP ? RLT_SLOTS_CREDIT : RLT_SLOTS_POOL;
+    j->stride = s->k;
+    s->window = (uint32_t)rlt_job_setting(j, WINDOW).u;
+    j->window = s->window * s->k;
+    return 0;
+}
+
+static int ina_start(rlt_job *j, rlt_error *err)
+{
+    rlt_error why = {0};
+    inside *s = j->state = calloc(1, sizeof *s);
+    int rc = s ? plan_nodes(j, s, err) : rlt_nomem(err);
+    if (rc)
+        return rc;
+    rc = rlt_job_needs_all(j, &why);
+    if (!rc && s->nvls)
+        rc = find_hubs(j, s, &why);
+    if (!rc && s->nodes > 1)
+        rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, s->k, s->window,
+                           (uint32_t)rlt_job_setting(j, PAYLOAD).u, &why);
+    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_job_setting(j, REFUSED).u == REFUSED_RING)
+        return rlt_job_fall_back(j, &why, err);
+    if (rc) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    s->window = j->window / s->k;
+    size_t sums = (size_t)s->nodes * j->chunks + 1;
+    s->members = calloc(j->workers, sizeof *s->members);
+    s->sums = calloc(sums, sizeof *s->sums);
+    s->count = calloc(sums, 1);
+    return s->members && s->sums && s->count ? 0 : rlt_nomem(err);
+}
+
+static void ina_release(rlt_job *j)
+{
+    inside *s = j->state;
+    if (!s)
+        return;
+    free(s->members);
+    free(s->sums);
+    free(s->count);
+    free(s->hub);
+    free(s->to_hub);
+    free(s->from_hub);
+}
+
+const rlt_reactive rlt_hierarchical_ina = {
+    .name = "hierarchical-ina",
+    .summary = "reduce-scatter inside nodes, switches between them, all-gather inside",
+    .kinds = 1u << RLT_ALL_REDUCE,
+    .settings = settings,
+    .n_settings = sizeof settings / sizeof settings[0],
+    .start = ina_start,
+    .begin = ina_begin,
+    .packet = ina_packet,
+    .at_switch = ina_at_switch,
+    .release = ina_release,
+};

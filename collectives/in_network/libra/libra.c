@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Libra ("In-network Gradient Aggregation for Speeding up Distributed Sparse Deep Training", arXiv
+ * 2205.05243): of sparse updates pushed to parameter servers, those of the hot parameters are added up in
+ * the switch, the others go on to the servers. Hot parameters have places in packets and registers that do
+ * not change, so that every worker builds the same hot packets and none collides with another of its job.
+ * With n workers, a share f of the packets hot, C chunks of tau, links of d, a switch of s, one server:
+ *
+ *   T = (f + n (1 - f)) C tau + 3 tau + 4 d + 2 s     and so the gain over f = 0 is n / (n (1 - f) + f)
+ *
+ * Chunk i of a step is hot iff floor((i+1) f) - floor(i f) = 1. A server answers once and the switch hands
+ * the answer to all. Steps follow each other; before one, a worker computes, and spends `conn_cost` on each
+ * of its connections (or waits for the server that has more).
+ *
+ * mode=async: nobody waits for others. A hot slot sends on what it has after `flush`; servers merge and
+ * answer what comes. Losses: a chunk without an answer after `rto` is sent again, past the slots, whose
+ * partial sum then follows it to the server, which counts every worker once (as ATP does; for Libra this is
+ * not published in detail). This file is the workers.
+ */
+#include "collectives/in_network/libra/libra.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "collectives/in_network/fabric.h"
+#include "collectives/in_network/libra/internal.h"
+#include "sim/base/random.h"
+
+enum { PURPOSE_COMPUTE = 0x4c63, MAX_HOT_SLOTS = 1 << 20 };
+
+static const rlt_setting settings[] = {
+    [RLT__LIBRA_WINDOW] = {"window", RLT_SETTING_COUNT, "256", 1, 1 << 18, NULL,
+                           "chunks that a worker has under way"},
+    [RLT__LIBRA_PAYLOAD] = {"payload", RLT_SETTING_SIZE, "1KiB", 1, 1 << 16, NULL,
+                            "bytes of updates in a packet"},
+    [RLT__LIBRA_HEADER] = {"header", RLT_SETTING_SIZE, "82B", 0, 4096, NULL,
+                           "bytes of a packet beside them, preamble and gap included"},
+    [RLT__LIBRA_SHARE] = {"share", RLT_SETTING_NUMBER, "0.75", 0, 1, NULL,
+                          "share of the updates that is hot, where no parameters are given"},
+    [RLT__LIBRA_PARAMETERS] = {"parameters", RLT_SETTING_COUNT, "0", 0, 1e15, NULL,
+                               "of the model: the hot ones are sought; 0: share says"},
+    [RLT__LIBRA_ZIPF] = {"zipf", RLT_SETTING_NUMBER, "1.1", 0, 8, NULL,
+                         "exponent of the parameters' popularity"},
+    [RLT__LIBRA_SAMPLE_STEPS] = {"training_steps", RLT_SETTING_COUNT, "1000", 1, 1e9, NULL,
+                                 "of the training, some of which are looked at"},
+    [RLT__LIBRA_SAMPLED] = {"sampled", RLT_SETTING_NUMBER, "0.001", 1e-9, 1, NULL,
+                            "share of these that is looked at to find the hot parameters"},
+    [RLT__LIBRA_MEMORY] = {"memory", RLT_SETTING_SIZE, "128KiB", 1, 1e12, NULL,
+                           "of the switch's registers: how many parameters are hot"},
+    [RLT__LIBRA_ARRAYS] = {"arrays", RLT_SETTING_COUNT, "32", 1, RLT_MAX_ARRAYS, NULL,
+                           "register arrays, each used once a pass"},
+    [RLT__LIBRA_ORDER] = {"order", RLT_SETTING_WORD, "heat", 0, 0, "heat|random",
+                          "how hot parameters are placed on them"},
+    [RLT__LIBRA_RECIRCULATION] =
+        {"recirculation", RLT_SETTING_COUNT, "0", 0, 1024, NULL,
+         "ports for passes beyond the first, as fast as a worker's link; 0: passes cost nothing"},
+    [RLT__LIBRA_ENTRY] = {"entry", RLT_SETTING_SIZE, "4B", 1, 64, NULL, "bytes of a hot update"},
+    [RLT__LIBRA_COLD_ENTRY] = {"cold_entry", RLT_SETTING_SIZE, "4B", 1, 256, NULL,
+                               "bytes of a cold update: its key is among them, where that counts"},
+    [RLT__LIBRA_SERVERS] = {"servers", RLT_SETTING_COUNT, "1", 1, 1 << 20, NULL,
+                            "the last members, which do not work"},
+    [RLT__LIBRA_MODE] = {"mode", RLT_SETTING_WORD, "sync", 0, 0, "sync|async",
+                         "whether workers wait for each other"},
+    [RLT__LIBRA_FLUSH] = {"flush", RLT_SETTING_DURATION, "100us", 1, 1e15, NULL,
+                          "async: time after which a slot sends on what it has"},
+    [RLT__LIBRA_STEPS] = {"steps", RLT_SETTING_COUNT, "1", 1, 1 << 20, NULL,
+                          "that are simulated, each with all the bytes"},
+    [RLT__LIBRA_COMPUTE] = {"compute", RLT_SETTING_DURATION, "0", 0, 1e15, NULL,
+                            "time before a step's pushes"},
+    [RLT__LIBRA_JITTER] = {"jitter", RLT_SETTING_NUMBER, "0", 0, 1000, NULL,
+                           "up to this many times more of it, evenly, by worker and step"},
+    [RLT__LIBRA_CONN_COST] = {"conn_cost", RLT_SETTING_DURATION, "0", 0, 1e15, NULL,
+                              "host time for each active connection in a step"},
+    [RLT__LIBRA_RTO] = {"rto", RLT_SETTING_DURATION, "10ms", 0, 1e15, NULL,
+                        "wait for an answer before its chunk is sent again; 0: for ever"},
+    [RLT__LIBRA_TRIES] = {"tries", RLT_SETTING_COUNT, "1000", 1, 1e9, NULL,
+                          "times that a chunk is sent again before the job gives up"},
+    [RLT__LIBRA_PLACE] = {"place", RLT_SETTING_WORD, "all", 0, 0, "all|tor|spine", "which switches add up"},
+    [RLT__LIBRA_SEED] = {"seed", RLT_SETTING_COUNT, "1", 0, 1e15, NULL,
+                         "of samples, jitter and random places"},
+};
+
+static rlt__libra_place *place_of(const rlt_job *j, const rlt__libra *s, uint32_t worker, uint32_t chunk)
+{
+    return &s->places[(size_t)worker * j->window + chunk % j->window];
+}
+
+static void send(rlt_job *j, uint32_t worker, rlt__libra_place *p, bool again)
+{
+    const rlt__libra *s = j->state;
+    uint32_t c = p->chunk;
+    rlt_time leaves;
+    if (rlt__libra_is_hot(s, c))
+        leaves = rlt_job_contribute(j, worker, c, rlt__libra_slot(j, c), again);
+    else
+        leaves = rlt_job_send(j, RLT_PK_ALONE, worker, j->first_server + rlt_job_server(j, c), j->wire_bytes,
+                              c, 0, rlt_contribution(j, c, worker));
+    j->result.retransmissions += again && !rlt__libra_is_hot(s, c);
+    if (s->rto > 0)
+        p->timer =
+            rlt_job_timer(j, rlt_time_add(leaves, s->rto), (uint64_t)worker * j->window + c % j->window);
+}
+
+static void send_first(rlt_job *j, uint32_t worker, uint32_t chunk)
+{
+    const rlt__libra *s = j->state;
+    rlt__libra_place *p = place_of(j, s, worker, chunk);
+    *p = (rlt__libra_place){.chunk = chunk};
+    send(j, worker, p, false);
+}
+
+static void push(rlt_job *j, uint32_t worker, uint32_t step)
+{
+    const rlt__libra *s = j->state;
+    s->left[worker] = s->per_step;
+    for (uint32_t i = 0; i < j->window && i < s->per_step; i++)
+        send_first(j, worker, step * s->per_step + i);
+}
+
+/* Servers that get packets of a kind: they take turns. */
+static uint32_t in_turn(const rlt_job *j, uint64_t packets)
+{
+    return packets < j->n_servers ? (uint32_t)packets : j->n_servers;
+}
+
+/* Active connections of a worker: one to the switch, one to each server that gets cold packets; of a server:
+ * one to the switch, one to each worker. */
+static uint32_t of_worker(const rlt_job *j, const rlt_libra_report *r)
+{
+    return (r->hot_packets > 0) + in_turn(j, r->cold_packets);
+}
+
+static uint32_t of_server(const rlt_job *j, const rlt_libra_report *r)
+{
+    return (r->hot_packets > 0) + (r->cold_packets > 0) * j->workers;
+}
+
+/* Computing, then connections: timers of steps come after those of places. */
+static void begin_step(rlt_job *j, uint32_t worker, uint32_t step)
+{
+    const rlt__libra *s = j->state;
+    uint32_t own = of_worker(j, &s->report), most = of_server(j, &s->report);
+    double more = s->jitter > 0 ? s->jitter * rlt_random_unit(s->seed, worker, PURPOSE_COMPUTE, step) : 0;
+    rlt_time wait = rlt_time_add(s->compute, (rlt_time)((double)s->compute * more));
+    wait = rlt_time_add(wait, s->connection * (own > most ? own : most));
+    if (wait == 0)
+        push(j, worker, step);
+    else
+        rlt_job_timer(j, rlt_time_add(rlt_sim_now(j->sim), wait),
+                      (uint64_t)j->workers * j->window + (uint64_t)step * j->workers + worker);
+}
+
+static void libra_begin(rlt_job *j, uint32_t worker)
+{
+    begin_step(j, worker, 0);
+}
+
+/* Asynchronous answers come to all; those count for a worker that have its part in them. */
+static bool take(rlt_job *j, const rlt_packet *p, uint32_t worker)
+{
+    const rlt__libra *s = j->state;
+    if (!s->async)
+        return rlt_job_receive(j, worker, p->key, p->data);
+    uint32_t *pulled = &s->pulled[(size_t)worker * s->per_step + p->key % s->per_step];
+    if (p->data > *pulled)
+        *pulled = (uint32_t)p->data;
+    return rlt__libra_has(j, s, p->key, worker) &&
+           rlt_job_receive(j, worker, p->key, rlt__libra_whole(j, p->key));
+}
+
+static void at_worker(rlt_job *j, const rlt_packet *p, uint32_t worker)
+{
+    const rlt__libra *s = j->state;
+    uint32_t step = p->key / s->per_step, index = p->key % s->per_step;
+    if (!take(j, p, worker))
+        return;
+    rlt_sim_cancel(j->sim, place_of(j, s, worker, p->key)->timer);
+    if ((uint64_t)index + j->window < s->per_step)
+        send_first(j, worker, p->key + j->window);
+    if (--s->left[worker] == 0 && step + 1 < s->report.steps)
+        begin_step(j, worker, step + 1);
+}
+
+static void libra_packet(rlt_job *j, const rlt_packet *p, uint32_t who)
+{
+    if (p->kind == RLT_PK_RESULT || p->kind == RLT_PK_ANSWER)
+        at_worker(j, p, who);
+    else
+        rlt__libra_serve(j, p, who);
+}
+
+static void libra_timer(rlt_job *j, uint64_t what)
+{
+    const rlt__libra *s = j->state;
+    uint64_t places = (uint64_t)j->workers * j->window;
+    if (what >= places) {
+        push(j, (uint32_t)((what - places) % j->workers), (uint32_t)((what - places) / j->workers));
+        return;
+    }
+    rlt__libra_place *p = &s->places[what];
+    uint32_t worker = (uint32_t)(what / j->window);
+    j->result.timeouts++;
+    if (++p->tries > s->tries)
+        rlt_sim_fail(j->sim, RLT_ESTALL, "libra",
+                     "rank %u has sent chunk %u %u times in vain (%" PRIu64 " packets were lost)",
+                     j->req.ranks[worker], p->chunk, p->tries, j->result.lost);
+    else
+        send(j, worker, p, true);
+}
+
+static void read_settings(const rlt_job *j, rlt__libra *s)
+{
+    s->rto = rlt_job_setting(j, RLT__LIBRA_RTO).t;
+    s->tries = rlt_job_setting(j, RLT__LIBRA_TRIES).u;
+    s->async = rlt_job_setting(j, RLT__LIBRA_MODE).u != 0;
+    s->flush = rlt_job_setting(j, RLT__LIBRA_FLUSH).t;
+    s->compute = rlt_job_setting(j, RLT__LIBRA_COMPUTE).t;
+    s->jitter = rlt_job_setting(j, RLT__LIBRA_JITTER).d;
+    s->connection = rlt_job_setting(j, RLT__LIBRA_CONN_COST).t;
+    s->seed = rlt_job_setting(j, RLT__LIBRA_SEED).u;
+    s->report.steps = (uint32_t)rlt_job_setting(j, RLT__LIBRA_STEPS).u;
+}
+
+static int make_state(const rlt_job *j, rlt__libra *s, rlt_error *err)
+{
+    size_t chunks = (size_t)j->chunks + 1;
+    s->places = calloc((size_t)j->workers * j->window, sizeof *s->places);
+    s->left = calloc(j->workers, sizeof *s->left);
+    s->chunks = calloc(chunks, sizeof *s->chunks);
+    s->seen = calloc(chunks, j->note_words * sizeof *s->seen);
+    if (s->async) {
+        s->updates = calloc((size_t)s->per_step + 1, sizeof *s->updates);
+        s->pulled = calloc((size_t)s->per_step + 1, j->workers * sizeof *s->pulled);
+    }
+    if (!s->places || !s->left || !s->chunks || !s->seen || (s->async && (!s->updates || !s->pulled)))
+        return rlt_nomem(err);
+    for (uint32_t c = 0; c < j->chunks; c++)
+        s->chunks[c].replied = -1;
+    return 0;
+}
+
+static uint32_t servers_apart(const rlt_setting_value *values)
+{
+    return (uint32_t)values[RLT__LIBRA_SERVERS].u;
+}
+
+static void count_connections(const rlt_job *j, rlt_libra_report *r)
+{
+    uint32_t hot = in_turn(j, r->hot_packets), all = in_turn(j, r->hot_packets + r->cold_packets);
+    r->server_connections = of_server(j, r);
+    r->connections_plain = (uint64_t)j->workers * all;
+    r->connections = (uint64_t)j->workers * of_worker(j, r) + hot;
+}
+
+/* Slots of the hot parameters: of their packets; or, where only a share is given, of all hot packets of a
+ * step, which are then different ones. */
+static uint32_t slots_wanted(const rlt_job *j, const rlt_libra_report *r)
+{
+    uint64_t values = rlt_job_setting(j, RLT__LIBRA_PAYLOAD).u / rlt_job_setting(j, RLT__LIBRA_ENTRY).u;
+    uint64_t packets = r->hot ? (r->hot + values - 1) / values : r->hot_packets;
+    if (packets > r->hot_packets)
+        packets = r->hot_packets;
+    return packets < 1 ? 1 : packets > MAX_HOT_SLOTS ? MAX_HOT_SLOTS : (uint32_t)packets;
+}
+
+/* A packet of hot parameters is sent again in a step only after its answer: no more of them are under way
+ * than there are slots. */
+static void limit_window(rlt_job *j, const rlt__libra *s)
+{
+    uint32_t slots = j->result.slots;
+    if (slots == 0 || slots >= s->report.hot_packets)
+        return;
+    double most = floor(slots / s->hot);
+    if (most < j->window)
+        j->window = (uint32_t)most;
+}
+
+/* What passes beyond the first cost: a port takes as long for a packet as the link of a worker. */
+static void charge_passes(rlt_job *j, const rlt__libra *s)
+{
+    const rlt_reduction *r = j->trees[0].map;
+    const rlt_packets_config *p = &j->fabric->cfg.packets;
+    uint32_t link = r->links[r->contributors[0].up.first];
+    double bw = (double)rlt_topology_link(p->topology, link).bw_Bps * p->bandwidth_scale;
+    j->pass_ports = (uint32_t)rlt_job_setting(j, RLT__LIBRA_RECIRCULATION).u;
+    j->more_passes = s->report.passes > 1 ? s->report.passes - 1 : 0;
+    j->pass_ps = (rlt_time)(j->wire_bytes * 1e12 / bw + 0.5);
+}
+
+static int libra_start(rlt_job *j, rlt_error *err)
+{
+    rlt__libra *s = j->state = calloc(1, sizeof *s);
+    int rc = s ? rlt_job_serve(j, rlt_job_setting(j, RLT__LIBRA_SERVERS).u, err) : rlt_nomem(err);
+    if (rc)
+        return rc;
+    read_settings(j, s);
+    if ((rc = rlt__libra_plan(j, s, err)) != 0)
+        return rc;
+    uint64_t payload = rlt_job_setting(j, RLT__LIBRA_PAYLOAD).u;
+    j->chunks = s->per_step * s->report.steps;
+    j->mode = RLT_SLOTS_HASH;
+    j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, RLT__LIBRA_HEADER).u);
+    j->window = (uint32_t)rlt_job_setting(j, RLT__LIBRA_WINDOW).u;
+    j->ttl_ps = s->async ? s->flush : 0;
+    rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, RLT__LIBRA_PLACE).u, 1,
+                       slots_wanted(j, &s->report), (uint32_t)payload, err);
+    if (rc)
+        return rc;
+    s->report.register_bytes = s->report.hot_packets ? j->result.slots * payload : 0;
+    limit_window(j, s);
+    charge_passes(j, s);
+    count_connections(j, &s->report);
+    return make_state(j, s, err);
+}
+
+static void libra_release(rlt_job *j)
+{
+    rlt__libra *s = j->state;
+    if (!s)
+        return;
+    free(s->places);
+    free(s->left);
+    free(s->chunks);
+    free(s->seen);
+    free(s->updates);
+    free(s->pulled);
+}
+
+int rlt_libra_report_of(const rlt_fabric *f, uint32_t job, rlt_libra_report *out, rlt_error *err)
+{
+    if (job >= f->n_jobs || f->jobs[job]->req.protocol != &rlt_libra)
+        return rlt_fail(err, RLT_EUSAGE, "libra", "job %u is none of Libra's", job);
+    const rlt__libra *s = f->jobs[job]->state;
+    *out = s->report;
+    out->flushes = rlt_fabric_result(f, job).switches.partials;
+    out->staleness_mean = s->stale_n ? (double)s->stale_sum / (double)s->stale_n : 0;
+    out->staleness_worst = s->stale_worst;
+    return 0;
+}
+
+const rlt_reactive rlt_libra = {
+    .name = "libra",
+    .summary = "sparse updates to parameter servers, the hot ones added up in the switch (arXiv 2205.05243)",
+    .kinds = 1u << RLT_ALL_REDUCE,
+    .settings = settings,
+    .n_settings = sizeof settings / sizeof settings[0],
+    .servers = servers_apart,
+    .start = libra_start,
+    .begin = libra_begin,
+    .packet = libra_packet,
+    .timer = libra_timer,
+    .server = rlt__libra_server,
+    .release = libra_release,
+};

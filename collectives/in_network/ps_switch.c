@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Parameter servers behind a switch that adds up a share f of the chunks and replicates the answers: what
+ * ATP's fallback and Libra's cold parameters come down to. With one server, n workers, C chunks of tau, links
+ * of d, a switch of s:
+ *
+ *   T = (f + n (1 - f)) C tau + 3 tau + 4 d + 2 s;  P servers: max(1, (f + n (1 - f)) / P) C tau + ...
+ *
+ * Chunk c is added up iff floor((c+1) f) - floor(c f) = 1. Servers are the last members, and only serve, or
+ * also work (`servers_at`). What is sent again goes to the server by itself, and makes the switch send its
+ * partial sum after it (Lao et al.: "ATP: In-network Aggregation for Multi-tenant Learning", NSDI 2021). A
+ * server adds what it has nothing of; a sum of all stands for all; it answers again who asks again.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "collectives/in_network/reactor.h"
+
+enum { WINDOW, PAYLOAD, HEADER, SHARE, SERVERS, SERVERS_AT, ANSWERS, RTO, TRIES, PLACE };
+enum { BY_SWITCH, BY_SERVER };
+
+static const rlt_setting settings[] = {
+    [WINDOW] = {"window", RLT_SETTING_COUNT, "256", 1, 1 << 18, NULL,
+                "chunks that a worker has under way: slots of the job at each switch"},
+    [PAYLOAD] = {"payload", RLT_SETTING_SIZE, "1KiB", 1, 1 << 20, NULL, "bytes of gradient in a packet"},
+    [HEADER] = {"header", RLT_SETTING_SIZE, "82B", 0, 4096, NULL,
+                "bytes of a packet beside them, preamble and gap included"},
+    [SHARE] = {"share", RLT_SETTING_NUMBER, "1", 0, 1, NULL, "share of the chunks that switches add up"},
+    [SERVERS] = {"servers", RLT_SETTING_COUNT, "1", 1, 1 << 20, NULL, "how many; chunks take turns on them"},
+    [SERVERS_AT] = {"servers_at", RLT_SETTING_WORD, "apart", 0, 0, "apart|members",
+                    "whether the last members only serve, or also work"},
+    [ANSWERS] = {"answers", RLT_SETTING_WORD, "switch", 0, 0, "switch|server",
+                 "who sends every worker its copy (server: share must be 0)"},
+    [RTO] = {"rto", RLT_SETTING_DURATION, "10ms", 0, 1e15, NULL,
+             "wait for a result before its chunk is sent again; 0: for ever"},
+    [TRIES] = {"tries", RLT_SETTING_COUNT, "1000", 1, 1e9, NULL,
+               "times that a chunk is sent again before the job gives up"},
+    [PLACE] = {"place", RLT_SETTING_WORD, "all", 0, 0, "all|tor|spine", "which switches add up"},
+};
+
+/* What a worker waits for in one place of its window. */
+typedef struct place {
+    uint32_t chunk, tries;
+    rlt_event timer;
+} place;
+
+/* A chunk at its server. */
+typedef struct served {
+    uint64_t sum;
+    rlt_time replied; /* when last; -1: never */
+    uint32_t count;
+} served;
+
+typedef struct ps {
+    place *places; /* window of each worker */
+    served *chunks;
+    uint64_t *seen; /* note_words of each chunk */
+    rlt_time rto;
+    uint64_t tries;
+    double share;
+    uint32_t answers;
+} ps;
+
+/* By a product each: the same chunks whatever the order. */
+static bool is_added(const ps *s, uint32_t chunk)
+{
+    return floor((chunk + 1.0) * s->share) > floor(chunk * s->share);
+}
+
+/* Servers take turns on the chunks that are added up, and on the others. */
+static uint32_t ps_server(const rlt_job *j, uint32_t chunk)
+{
+    const ps *s = j->state;
+    uint32_t added = (uint32_t)floor(chunk * s->share);
+    return (is_added(s, chunk) ? added : chunk - added) % j->n_servers;
+}
+
+static void send(rlt_job *j, uint32_t worker, place *p, bool again)
+{
+    const ps *s = j->state;
+    uint32_t c = p->chunk;
+    rlt_time leaves;
+    if (is_added(s, c))
+        leaves = rlt_job_contribute(j, worker, c, rlt_job_hashed_slot(j, c), again);
+    else
+        leaves = rlt_job_send(j, RLT_PK_ALONE, worker, j->first_server + rlt_job_server(j, c), j->wire_bytes,
+                              c, 0, rlt_contribution(j, c, worker));
+    j->result.retransmissions += again && !is_added(s, c);
+    if (s->rto > 0)
+        p->timer =
+            rlt_job_timer(j, rlt_time_add(leaves, s->rto), (uint64_t)worker * j->window + c % j->window);
+}
+
+static void send_first(rlt_job *j, uint32_t worker, uint32_t chunk)
+{
+    const ps *s = j->state;
+    place *p = &s->places[(size_t)worker * j->window + chunk % j->window];
+    *p = (place){.chunk = chunk};
+    send(j, worker, p, false);
+}
+
+static void ps_begin(rlt_job *j, uint32_t worker)
+{
+    for (uint32_t c = 0; c < j->window && c < j->chunks; c++)
+        send_first(j, worker, c);
+}
+
+static void at_worker(rlt_job *j, const rlt_packet *p, uint32_t worker)
+{
+    const ps *s = j->state;
+    if (!rlt_job_receive(j, worker, p->key, p->data))
+        return;
+    rlt_sim_cancel(j->sim, s->places[(size_t)worker * j->window + p->key % j->window].timer);
+    if (p->key + (uint64_t)j->window < j->chunks)
+        send_first(j, worker, p->key + j->window);
+}
+
+static void answer(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
+{
+    const ps *s = j->state;
+    rlt_job_send(j, RLT_PK_ANSWER, j->first_server + server, worker, j->wire_bytes, chunk, 0,
+                 s->chunks[chunk].sum);
+}
+
+static void answer_all(rlt_job *j, uint32_t server, uint32_t chunk)
+{
+    const ps *s = j->state;
+    s->chunks[chunk].replied = rlt_sim_now(j->sim);
+    if (s->answers == BY_SWITCH) {
+        rlt_job_reply(j, server, chunk, rlt_job_hashed_slot(j, chunk), s->chunks[chunk].sum);
+        return;
+    }
+    for (uint32_t w = 0; w < j->workers; w++)
+        answer(j, server, chunk, w);
+}
+
+/* To all, where nobody has got an answer for long: it also frees slots on its way. */
+static void answer_again(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
+{
+    const ps *s = j->state;
+    if (s->answers == BY_SWITCH && rlt_sim_now(j->sim) >= rlt_time_add(s->chunks[chunk].replied, s->rto))
+        answer_all(j, server, chunk);
+    else
+        answer(j, server, chunk, worker);
+}
+
+/* So many contributions, in one packet. */
+static void merge(const rlt_packet *p, served *x, uint32_t n)
+{
+    x->sum += n ? p->data : 0;
+    x->count += n;
+}
+
+static void at_server(rlt_job *j, const rlt_packet *p, uint32_t server)
+{
+    const ps *s = j->state;
+    served *x = &s->chunks[p->key];
+    uint64_t *seen = s->seen + (size_t)p->key * j->note_words;
+    uint32_t worker = p->kind == RLT_PK_ALONE ? rlt_map_get(&j->member_of, p->src) : RLT_NONE;
+    if (x->replied >= 0) {
+        if (p->kind == RLT_PK_ALONE)
+            answer_again(j, server, p->key, worker);
+    } else if (p->kind == RLT_PK_SUM) {
+        x->sum = p->data;
+        x->count = j->workers;
+    } else if (p->kind == RLT_PK_PARTIAL) {
+        merge(p, x, rlt_seen_merge(seen, rlt_job_note(j, p->aux), j->note_words));
+    } else {
+        merge(p, x, rlt_seen_add(seen, worker));
+    }
+    if (p->kind == RLT_PK_PARTIAL)
+        rlt_job_take_note(j, p->aux);
+    if (x->replied < 0 && x->count == j->workers)
+        answer_all(j, server, p->key);
+}
+
+static void ps_packet(rlt_job *j, const rlt_packet *p, uint32_t who)
+{
+    if (p->kind == RLT_PK_RESULT || p->kind == RLT_PK_ANSWER)
+        at_worker(j, p, who);
+    else
+        at_server(j, p, who);
+}
+
+static void ps_timer(rlt_job *j, uint64_t what)
+{
+    const ps *s = j->state;
+    place *p = &s->places[what];
+    uint32_t worker = (uint32_t)(what / j->window);
+    j->result.timeouts++;
+    if (++p->tries > s->tries)
+        rlt_sim_fail(j->sim, RLT_ESTALL, "ps-switch",
+                     "rank %u has sent chunk %u %u times in vain (%llu packets were lost)",
+                     j->req.ranks[worker], p->chunk, p->tries, (unsigned long long)j->result.lost);
+    else
+        send(j, worker, p, true);
+}
+
+static uint32_t servers_apart(const rlt_setting_value *values)
+{
+    return values[SERVERS_AT].u == 0 ? (uint32_t)values[SERVERS].u : 0;
+}
+
+static int make_state(rlt_job *j, uint64_t chunks, rlt_error *err)
+{
+    ps *s = j->state;
+    s->places = calloc((size_t)j->workers * j->window, sizeof *s->places);
+    s->chunks = calloc((size_t)chunks + 1, sizeof *s->chunks);
+    s->seen = calloc((size_t)chunks + 1, j->note_words * sizeof *s->seen);
+    if (!s->places || !s->chunks || !s->seen)
+        return rlt_nomem(err);
+    for (uint64_t c = 0; c < chunks; c++)
+        s->chunks[c].replied = -1;
+    return 0;
+}
+
+static int ps_start(rlt_job *j, rlt_error *err)
+{
+    uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
+    ps *s = j->state = calloc(1, sizeof *s);
+    int rc = s ? rlt_job_serve(j, rlt_job_setting(j, SERVERS).u, err) : rlt_nomem(err);
+    if (rc)
+        return rc;
+    s->rto = rlt_job_setting(j, RTO).t;
+    s->tries = rlt_job_setting(j, TRIES).u;
+    s->share = rlt_job_setting(j, SHARE).d;
+    s->answers = (uint32_t)rlt_job_setting(j, ANSWERS).u;
+    if (chunks > UINT32_MAX / 2)
+        return rlt_fail(err, RLT_ERANGE, "ps-switch", "too many chunks: %llu", (unsigned long long)chunks);
+    if (s->answers == BY_SERVER && s->share > 0)
+        return rlt_fail(err, RLT_ESCHEMA, "ps-switch", "answers=server goes with share=0");
+    j->chunks = (uint32_t)chunks;
+    j->mode = RLT_SLOTS_HASH;
+    j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, HEADER).u);
+    j->window = (uint32_t)rlt_job_setting(j, WINDOW).u;
+    if (s->answers == BY_SWITCH)
+        rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, 1, j->window, (uint32_t)payload,
+                           err);
+    return rc ? rc : make_state(j, chunks, err);
+}
+
+static void ps_release(rlt_job *j)
+{
+    ps *s = j->state;
+    if (!s)
+        return;
+    free(s->places);
+    free(s->chunks);
+    free(s->seen);
+}
+
+const rlt_reactive rlt_ps_switch = {
+    .name = "ps-switch",
+    .summary = "parameter servers, a share of whose traffic the switch adds up on the way",
+    .kinds = 1u << RLT_ALL_REDUCE,
+    .settings = settings,
+    .n_settings = sizeof settings / sizeof settings[0],
+    .servers = servers_apart,
+    .start = ps_start,
+    .begin = ps_begin,
+    .packet = ps_packet,
+    .timer = ps_timer,
+    .server = ps_server,
+    .release = ps_release,
+};

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * SwitchML (A. Sapio et al.: "Scaling Distributed Machine Learning with In-Network Aggregation", NSDI 2021):
+ * every worker streams its gradient in chunks to slots of the switches of its tree; a result is the credit
+ * for the chunk one window on, in the same slot and the other version. What is not answered in time is sent
+ * again.
+ *
+ *   C = ceil(M / payload) chunks, tau = (payload + header) / B, W the window; with L levels of switches that
+ *   take s, links of d:  RTT = 2 L tau + 2 L d + (2 L - 1) s
+ *   W tau >= RTT:  T = (C - 1) tau + RTT        else  T = floor((C-1)/W) RTT + ((C-1) mod W) tau + RTT
+ *
+ * With `exponents`, one window of packets goes ahead, which carries only the exponents to scale the first
+ * data by; those of the others travel with the data before them. The last chunk is filled up to a packet.
+ */
+#include <stdlib.h>
+
+#include "collectives/in_network/reactor.h"
+
+enum { WINDOW, PAYLOAD, HEADER, RTO, BACKOFF, TRIES, PLACE, TREES, EXPONENTS, REFUSED };
+
+static const rlt_setting settings[] = {
+    [WINDOW] = {"window", RLT_SETTING_COUNT, "256", 1, 1 << 18, NULL,
+                "chunks that a worker has under way: slots of the job at each switch"},
+    [PAYLOAD] = {"payload", RLT_SETTING_SIZE, "1KiB", 1, 1 << 20, NULL, "bytes of gradient in a packet"},
+    [HEADER] = {"header", RLT_SETTING_SIZE, "82B", 0, 4096, NULL,
+                "bytes of a packet beside them, preamble and gap included"},
+    [RTO] = {"rto", RLT_SETTING_DURATION, "10ms", 0, 1e15, NULL,
+             "wait for a result before its chunk is sent again; 0: for ever"},
+    [BACKOFF] = {"backoff", RLT_SETTING_COUNT, "100", 0, 1e9, NULL,
+                 "times that a chunk is sent again before the wait doubles; 0: never"},
+    [TRIES] = {"tries", RLT_SETTING_COUNT, "1000", 1, 1e9, NULL,
+               "times that a chunk is sent again before the job gives up"},
+    [PLACE] = {"place", RLT_SETTING_WORD, "all", 0, 0, "all|tor|spine", "which switches add up"},
+    [TREES] = {"trees", RLT_SETTING_COUNT, "1", 1, 64, NULL, "trees that chunks take turns on"},
+    [EXPONENTS] = {"exponents", RLT_SETTING_WORD, "off", 0, 0, "off|on",
+                   "a window of packets ahead that agrees on the scale"},
+    [REFUSED] = {"refused", RLT_SETTING_WORD, "fail", 0, 0, "fail|ring",
+                 "what happens where switches refuse the job: an error, or a ring between hosts"},
+};
+
+/* What a worker waits for in one place of its window. */
+typedef struct place {
+    uint32_t chunk, tries;
+    rlt_event timer;
+} place;
+
+typedef struct switchml {
+    place *places; /* window of each worker */
+    rlt_time rto;
+    uint64_t backoff, tries;
+} switchml;
+
+static uint32_t in_flight(const rlt_job *j, uint32_t chunk)
+{
+    return chunk % j->window;
+}
+
+static void arm(rlt_job *j, uint32_t worker, place *p, rlt_time leaves)
+{
+    const switchml *s = j->state;
+    uint64_t doublings = s->backoff ? p->tries / s->backoff : 0;
+    rlt_time rto = s->rto << (doublings < 10 ? doublings : 10);
+    if (s->rto > 0)
+        p->timer = rlt_job_timer(j, rlt_time_add(leaves, rto),
+                                 (uint64_t)worker * j->window + in_flight(j, p->chunk));
+}
+
+static void send(rlt_job *j, uint32_t worker, uint32_t chunk)
+{
+    switchml *s = j->state;
+    place *p = &s->places[(size_t)worker * j->window + in_flight(j, chunk)];
+    *p = (place){.chunk = chunk};
+    arm(j, worker, p, rlt_job_contribute(j, worker, chunk, rlt_job_slot(j, chunk), false));
+}
+
+static void switchml_begin(rlt_job *j, uint32_t worker)
+{
+    for (uint32_t c = 0; c < j->window && c < j->chunks; c++)
+        send(j, worker, c);
+}
+
+static void switchml_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
+{
+    switchml *s = j->state;
+    if (!rlt_job_receive(j, worker, p->key, p->data))
+        return;
+    rlt_sim_cancel(j->sim, s->places[(size_t)worker * j->window + in_flight(j, p->key)].timer);
+    if (p->key + (uint64_t)j->window < j->chunks)
+        send(j, worker, p->key + j->window);
+}
+
+static void switchml_timer(rlt_job *j, uint64_t what)
+{
+    switchml *s = j->state;
+    place *p = &s->places[what];
+    uint32_t worker = (uint32_t)(what / j->window);
+    j->result.timeouts++;
+    if (++p->tries > s->tries) {
+        rlt_sim_fail(j->sim, RLT_ESTALL, "switchml",
+                     "rank %u has sent chunk %u %u times in vain (%llu packets were lost)",
+                     j->req.ranks[worker], p->chunk, p->tries, (unsigned long long)j->result.lost);
+        return;
+    }
+    arm(j, worker, p, rlt_job_contribute(j, worker, p->chunk, rlt_job_slot(j, p->chunk), true));
+}
+
+static int plan_chunks(rlt_job *j, uint64_t payload, rlt_error *err)
+{
+    uint64_t chunks = (j->req.bytes + payload - 1) / payload, ahead = 0;
+    if (rlt_job_setting(j, EXPONENTS).u)
+        ahead = chunks < j->window ? chunks : j->window;
+    if (chunks + ahead > UINT32_MAX / 2)
+        return rlt_fail(err, RLT_ERANGE, "switchml", "%llu bytes are too many chunks of %llu",
+                        (unsigned long long)j->req.bytes, (unsigned long long)payload);
+    j->chunks = (uint32_t)(chunks + ahead);
+    return 0;
+}
+
+static int switchml_start(rlt_job *j, rlt_error *err)
+{
+    uint64_t payload = rlt_job_setting(j, PAYLOAD).u;
+    uint32_t trees = (uint32_t)rlt_job_setting(j, TREES).u, window = (uint32_t)rlt_job_setting(j, WINDOW).u;
+    rlt_error why = {0};
+    switchml *s = j->state = calloc(1, sizeof *s);
+    if (!s)
+        return rlt_nomem(err);
+    s->rto = rlt_job_setting(j, RTO).t;
+    s->backoff = rlt_job_setting(j, BACKOFF).u;
+    s->tries = rlt_job_setting(j, TRIES).u;
+    j->mode = RLT_SLOTS_POOL;
+    j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, HEADER).u);
+    j->window = window < trees ? trees : window - window % trees;
+    int rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, trees, j->window / trees,
+                           (uint32_t)payload, &why);
+    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_job_setting(j, REFUSED).u != 0)
+        return rlt_job_fall_back(j, &why, err);
+    if (rc && err)
+        *err = why;
+    if (!rc)
+        rc = plan_chunks(j, payload, err);
+    if (rc)
+        return rc;
+    s->places = calloc((size_t)j->workers * j->window, sizeof *s->places);
+    return s->places ? 0 : rlt_nomem(err);
+}
+
+static void switchml_release(rlt_job *j)
+{
+    switchml *s = j->state;
+    if (s)
+        free(s->places);
+}
+
+const rlt_reactive rlt_switchml = {
+    .name = "switchml",
+    .summary = "windows of chunks through slots of switches that add up, sent again when lost (NSDI 2021)",
+    .kinds = 1u << RLT_ALL_REDUCE,
+    .settings = settings,
+    .n_settings = sizeof settings / sizeof settings[0],
+    .start = switchml_start,
+    .begin = switchml_begin,
+    .packet = switchml_packet,
+    .timer = switchml_timer,
+    .release = switchml_release,
+};

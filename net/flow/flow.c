@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The flow model: messages share every link of their paths max-min fairly. At one instant what ends is taken
+ * off, then what begins is put on, then rates are computed once.
+ *
+ * Messages of equal path and size that begin together are one flow of the solver; the flow names the last of
+ * them, and each the next, in a ring.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "net/flow/internal.h"
+#include "net/network_tree.h"
+
+/* Out of the way of the common case, so that it saves no registers. */
+#define SELDOM __attribute__((noinline))
+
+typedef rlt__flow_msg message;
+typedef rlt__flow_memo memo;
+typedef rlt__flow_net flow_net;
+
+static inline message *message_at(const flow_net *net, uint32_t i)
+{
+    return rlt__flow_message(net, i);
+}
+
+int rlt__flow_no_memory(flow_net *net)
+{
+    return rlt_sim_fail(net->core.sim, RLT_ENOMEM, NULL, "no memory for one more flow");
+}
+
+/* Has the next drain happen when the solver says. */
+static SELDOM void wake_then(flow_net *net, rlt_time next)
+{
+    rlt_sim_cancel(net->core.sim, net->wake);
+    net->wake_at = next;
+    if (next >= 0)
+        net->wake = rlt_sim_at(net->core.sim, next, RLT_COMPLETE, net->drain, 0);
+}
+
+static inline void wake(flow_net *net)
+{
+    rlt_time next = rlt_maxmin_next(net->mm);
+    if (next != net->wake_at)
+        wake_then(net, next);
+}
+
+static SELDOM void solve_soon(flow_net *net)
+{
+    if (net->solve_pending)
+        return;
+    net->solve_pending = true;
+    rlt_sim_post(net->core.sim, rlt_sim_now(net->core.sim), RLT_SOLVE, net->solve, 0);
+}
+
+/* After flows began or ended. */
+static inline void update(flow_net *net)
+{
+    if (rlt_maxmin_needs_solve(net->mm))
+        solve_soon(net);
+    else
+        wake(net);
+}
+
+void rlt__flow_update(flow_net *net)
+{
+    update(net);
+}
+
+static void on_solve(void *ctx, uint64_t payload)
+{
+    (void)payload;
+    flow_net *net = ctx;
+    rlt_time now = rlt_sim_now(net->core.sim);
+    net->solve_pending = false;
+    int rc = rlt_maxmin_solve(net->mm, now);
+    rlt_usage *u = net->core.base.usage;
+    for (uint32_t i = 0; u->series && i < net->mm->component.n && !rc; i++) {
+        uint32_t link = net->mm->component.items[i];
+        rc = rlt__usage_rate(u, link, now, rlt_maxmin_link_rate(net->mm, link));
+    }
+    if (rc)
+        rlt__flow_no_memory(net);
+    else
+        wake(net);
+}
+
+static void on_deliver(void *ctx, uint64_t payload)
+{
+    flow_net *net = ctx;
+    uint32_t i = (uint32_t)payload;
+    rlt__batch_close(&net->batch);
+    for (;;) {
+        const message *m = message_at(net, i);
+        uint64_t tx = m->tx, rx = m->rx;
+        uint32_t next = m->next;
+        net->core.base.bytes_delivered += m->bytes;
+        rlt_pool_put(&net->messages, i);
+        net->core.client.delivered(net->core.client.ctx, tx, rx);
+        if (next == RLT_NONE)
+            return;
+        i = next;
+        rlt_sim_also(net->core.sim);
+    }
+}
+
+/* Has the message, on no flow, be delivered then. */
+static inline void deliver_at(flow_net *net, uint32_t index, rlt_time then)
+{
+    message_at(net, index)->next = RLT_NONE;
+    if (rlt__batch_takes(&net->batch, net->core.sim, then))
+        message_at(net, net->batch.last)->next = index;
+    else
+        rlt_sim_post(net->core.sim, then, RLT_COMPLETE, net->deliver, index);
+    rlt__batch_note(&net->batch, net->core.sim, then, index);
+}
+
+void rlt__flow_deliver_at(flow_net *net, uint32_t index, rlt_time then)
+{
+    deliver_at(net, index, then);
+}
+
+static SELDOM void leave_times(flow_net *net, rlt_mm_flow *f, rlt_time now, uint64_t wire_bytes)
+{
+    const rlt_mm_hop *h = rlt_maxmin_hops(net->mm, f);
+    for (uint32_t k = 0; k < f->n; k++)
+        rlt__usage_leave(net->core.base.usage, h[k].link, now, wire_bytes,
+                         f->weight * rlt_maxmin_drained_times(net->mm, &h[k]));
+}
+
+/* Tells the client of the messages of a flow that has drained. */
+static void drained(flow_net *net, uint32_t flow, rlt_time now)
+{
+    rlt_mm_flow *f = &net->mm->flows[flow];
+    uint32_t last = f->user, i = message_at(net, last)->next;
+    const rlt_mm_hop *h = rlt_maxmin_hops(net->mm, f);
+    uint64_t wire_bytes = message_at(net, last)->wire_bytes;
+    if (net->mm->drained_times)
+        leave_times(net, f, now, wire_bytes);
+    else
+        for (uint32_t k = 0; k < f->n; k++)
+            rlt__usage_leave(net->core.base.usage, h[k].link, now, wire_bytes, f->weight);
+    rlt_maxmin_release(net->mm, flow);
+    for (bool more = true; more;) {
+        const message *m = message_at(net, i);
+        uint32_t next = m->next;
+        uint64_t tx = m->tx;
+        deliver_at(net, i, rlt_time_add(now, net->latency_first ? 0 : m->tail_ps));
+        more = i != last;
+        net->core.client.injected(net->core.client.ctx, tx);
+        i = next;
+    }
+}
+
+static void on_drain(void *ctx, uint64_t payload)
+{
+    (void)payload;
+    flow_net *net = ctx;
+    rlt_time now = rlt_sim_now(net->core.sim);
+    net->wake_at = -1;
+    net->wake = (rlt_event){0};
+    if (rlt_maxmin_drain(net->mm, now) != 0) {
+        rlt__flow_no_memory(net);
+        return;
+    }
+    for (uint32_t i = 0; i < net->mm->drained.n; i++)
+        drained(net, net->mm->drained.items[i], now);
+    update(net);
+}
+
+/* The message is one of the flow's. */
+static inline void belongs(flow_net *net, uint32_t index, uint32_t flow, bool merged)
+{
+    rlt_mm_flow *f = &net->mm->flows[flow];
+    message *m = message_at(net, index);
+    if (merged) {
+        message *last = message_at(net, f->user);
+        m->next = last->next;
+        last->next = index;
+    } else {
+        m->next = index;
+    }
+    f->user = index;
+}
+
+/* The message's flow begins now. */
+static inline int start(flow_net *net, uint32_t index, const uint32_t *links, uint32_t n, uint64_t bytes)
+{
+    rlt_time now = rlt_sim_now(net->core.sim);
+    bool merged;
+    uint32_t flow = rlt_maxmin_start(net->mm, now, links, n, bytes, &merged);
+    if (flow == RLT_NONE)
+        return RLT_ENOMEM;
+    belongs(net, index, flow, merged);
+    for (uint32_t i = 0; i < n; i++)
+        rlt__usage_join(net->core.base.usage, links[i], now, 1);
+    update(net);
+    return 0;
+}
+
+/* The same, on each link so many times. */
+static SELDOM int start_times(flow_net *net, uint32_t index, const uint32_t *links, const uint32_t *times,
+                              uint32_t n)
+{
+    rlt_time now = rlt_sim_now(net->core.sim);
+    bool merged;
+    uint32_t flow =
+        rlt_maxmin_start_times(net->mm, now, links, times, n, message_at(net, index)->wire_bytes, &merged);
+    if (flow == RLT_NONE)
+        return RLT_ENOMEM;
+    belongs(net, index, flow, merged);
+    for (uint32_t i = 0; i < n; i++)
+        rlt__usage_join(net->core.base.usage, links[i], now, times[i]);
+    update(net);
+    return 0;
+}
+
+int rlt__flow_start(flow_net *net, uint32_t index)
+{
+    const rlt_shares *s = &net->core.shares;
+    return start_times(net, index, s->links, s->times, s->n);
+}
+
+static void on_begin(void *ctx, uint64_t payload)
+{
+    flow_net *net = ctx;
+    uint32_t index = (uint32_t)payload, first = message_at(net, index)->path;
+    int rc = rlt__shares_load(&net->core, first);
+    rlt__path_drop(&net->core, first);
+    if (!rc && net->core.changes && rlt__flow_diverted(net, index))
+        return;
+    if (!rc)
+        rc = rlt__flow_start(net, index);
+    if (rc)
+        rlt__flow_no_memory(net);
+}
+
+/* Messages that begin together, each on two links. */
+static void on_begin_pairs(void *ctx, uint64_t payload)
+{
+    flow_net *net = ctx;
+    uint32_t i = (uint32_t)payload;
+    rlt__batch_close(&net->starting);
+    for (;;) {
+        const message *m = message_at(net, i);
+        uint32_t behind = m->behind, links[2] = {m->links[0], m->links[1]};
+        if (start(net, i, links, 2, m->wire_bytes) != 0)
+            rlt__flow_no_memory(net);
+        if (behind == RLT_NONE)
+            return;
+        i = behind;
+        rlt_sim_also(net->core.sim);
+    }
+}
+
+/* A message whose latency comes first. */
+static inline void begin_later(flow_net *net, uint32_t index, const uint32_t *links)
+{
+    message *m = message_at(net, index);
+    rlt_time then = rlt_time_add(rlt_sim_now(net->core.sim), m->tail_ps);
+    m->links[0] = links[0];
+    m->links[1] = links[1];
+    m->behind = RLT_NONE;
+    if (rlt__batch_takes(&net->starting, net->core.sim, then))
+        message_at(net, net->starting.last)->behind = index;
+    else
+        rlt_sim_post(net->core.sim, then, RLT_START, net->begin_pairs, index);
+    rlt__batch_note(&net->starting, net->core.sim, then, index);
+}
+
+/* A message without bytes, or of a network where the latency comes first. When it is injected, or -1. */
+static SELDOM rlt_time start_later(flow_net *net, uint32_t index, const rlt_shares *s)
+{
+    message *m = message_at(net, index);
+    rlt_time now = rlt_sim_now(net->core.sim), then = rlt_time_add(now, m->tail_ps);
+    if (s->n == 0 || m->wire_bytes == 0) {
+        for (uint32_t i = 0; i < s->n; i++)
+            net->core.base.usage->links[s->links[i]].messages += s->times[i];
+        deliver_at(net, index, then);
+        return now;
+    }
+    if (rlt__shares_keep(&net->core, &m->path) != 0)
+        rlt__flow_no_memory(net);
+    else
+        rlt_sim_post(net->core.sim, then, RLT_START, net->begin, index);
+    return -1;
+}
+
+static inline void fill_in(message *m, const rlt_message *msg, uint64_t wire_bytes, rlt_time tail_ps)
+{
+    m->tx = msg->tx;
+    m->rx = msg->rx;
+    m->bytes = msg->bytes;
+    m->wire_bytes = wire_bytes;
+    m->tail_ps = tail_ps;
+}
+
+static SELDOM uint32_t new_message(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
+{
+    uint32_t index = rlt_pool_get(&net->messages);
+    if (index == RLT_NONE)
+        rlt__flow_no_memory(net);
+    else
+        fill_in(message_at(net, index), msg, leg->wire_bytes, leg->tail_ps);
+    return index != RLT_NONE && net->core.changes && !rlt__flow_origin(net, index, msg) ? RLT_NONE : index;
+}
+
+/* A message that is not on its links at once, or of a folded network, or whose route crosses a link twice. */
+static SELDOM rlt_time send_shares(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
+{
+    const rlt_shares *s = &net->core.shares;
+    if (rlt__net_shares(&net->core, msg, leg->path.links, leg->path.n) != 0)
+        return -1;
+    uint32_t index = new_message(net, msg, leg);
+    if (index == RLT_NONE)
+        return -1;
+    message_at(net, index)->bytes *= rlt__message_count(msg);
+    if (s->n == 0 || leg->wire_bytes == 0 || net->latency_first)
+        return start_later(net, index, s);
+    if (start_times(net, index, s->links, s->times, s->n) != 0)
+        rlt__flow_no_memory(net);
+    return -1;
+}
+
+static void remember(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
+{
+    if (net->remembers && leg->path.n == 2)
+        net->memos[msg->src] = (memo){.dst = msg->dst,
+                                      .links = {leg->path.links[0], leg->path.links[1]},
+                                      .key = msg->route_key & net->key_mask,
+                                      .tail_ps = leg->tail_ps};
+}
+
+/* Any message. */
+static SELDOM rlt_time send_anyhow(flow_net *net, const rlt_message *msg)
+{
+    rlt_leg leg;
+    if (rlt__net_leg(&net->core, msg, &leg) != 0)
+        return -1;
+    const rlt_path *p = &leg.path;
+    remember(net, msg, &leg);
+    if (p->n == 0 || leg.wire_bytes == 0 || net->by_shares ||
+        (net->core.may_loop && p->n > 2 && !rlt_maxmin_is_simple(net->mm, p->links, p->n)))
+        return send_shares(net, msg, &leg);
+    uint32_t index = new_message(net, msg, &leg);
+    if (index == RLT_NONE)
+        return -1;
+    if (start(net, index, p->links, p->n, leg.wire_bytes) != 0)
+        rlt__flow_no_memory(net);
+    return -1;
+}
+
+/* The same for a message that goes the way of its rank's last one. */
+static rlt_time send(rlt_net *base, const rlt_message *msg)
+{
+    flow_net *net = (flow_net *)base;
+    if (msg->src >= net->ranks)
+        return send_anyhow(net, msg);
+    const memo *way = &net->memos[msg->src];
+    if (way->dst != msg->dst || way->key != (msg->route_key & net->key_mask) || msg->bytes == 0 ||
+        net->messages.free_head == RLT_NONE)
+        return send_anyhow(net, msg);
+    uint32_t index = rlt_pool_get(&net->messages);
+    fill_in(message_at(net, index), msg, msg->bytes, way->tail_ps);
+    base->messages++;
+    base->bytes_offered += msg->bytes;
+    if (net->latency_first)
+        begin_later(net, index, way->links);
+    else if (start(net, index, way->links, 2, msg->bytes) != 0)
+        rlt__flow_no_memory(net);
+    return -1;
+}
+
+/* One flow over all links of a tree. */
+static SELDOM rlt_time send_tree(flow_net *net, const rlt_tree_message *tree, bool reduce)
+{
+    const rlt_shares *s = &net->core.shares;
+    rlt_leg leg;
+    if (rlt__net_tree(&net->core, tree, reduce, &leg) != 0)
+        return -1;
+    const rlt_message msg = {.src = RLT_NONE,
+                             .bytes = rlt__tree_bytes(tree, reduce),
+                             .tx = tree->tx,
+                             .rx = tree->rx,
+                             .count = tree->count};
+    uint32_t index = new_message(net, &msg, &leg);
+    if (index == RLT_NONE)
+        return -1;
+    message_at(net, index)->bytes *= rlt__message_count(&msg);
+    for (uint32_t i = 0; i < s->n && !net->core.fold; i++)
+        s->times[i] = 1;
+    if (net->core.fold && rlt__net_shares(&net->core, &msg, s->links, s->n) != 0)
+        return -1;
+    if (s->n == 0 || leg.wire_bytes == 0 || net->latency_first)
+        return start_later(net, index, s);
+    if (start_times(net, index, s->links, s->times, s->n) != 0)
+        rlt__flow_no_memory(net);
+    return -1;
+}
+
+static rlt_time reduce_to(rlt_net *net, const rlt_tree_message *m)
+{
+    return send_tree((flow_net *)net, m, true);
+}
+
+static rlt_time multicast(rlt_net *net, const rlt_tree_message *m)
+{
+    return send_tree((flow_net *)net, m, false);
+}
+
+/* Counts what the flow has carried of each of its messages. */
+static void count_partial(flow_net *net, uint32_t flow, rlt_time now)
+{
+    rlt_mm_flow *f = &net->mm->flows[flow];
+    const rlt_mm_hop *h = rlt_maxmin_hops(net->mm, f);
+    double left = rlt_maxmin_remaining(net->mm, flow, now);
+    uint64_t wire_bytes = message_at(net, f->user)->wire_bytes;
+    double carried = (double)wire_bytes - left;
+    if (carried <= 0)
+        return;
+    uint64_t bytes = (uint64_t)nearbyint(carried);
+    for (uint32_t k = 0; k < f->n; k++)
+        net->core.base.usage->links[h[k].link].bytes += bytes * f->weight * rlt_maxmin_times(net->mm, &h[k]);
+}
+
+static void settle(rlt_net *base)
+{
+    flow_net *net = (flow_net *)base;
+    rlt_time now = rlt_sim_now(net->core.sim);
+    for (uint32_t i = 0; i < net->mm->n_links; i++)
+        for (uint32_t k = 0; k < net->mm->links[i].own; k++)
+            count_partial(net, net->mm->links[i].flows[k].flow, now);
+}
+
+static void destroy(rlt_net *base)
+{
+    flow_net *net = (flow_net *)base;
+    rlt_maxmin_free(net->mm);
+    free(net->memos);
+    rlt__flow_links_free(net);
+    rlt_pool_free(&net->messages);
+    rlt__net_fini(&net->core);
+    free(net);
+}
+
+static int create_memos(flow_net *net, rlt_error *err)
+{
+    const rlt_net_core *c = &net->core;
+    net->ranks = c->fold ? 0 : rlt_router_placement(c->router)->n;
+    net->remembers = net->ranks && c->plain && !c->scaled && c->changes == RLT_LINKS_STAY &&
+                     rlt_router_routing(c->router) != RLT_ROUTE_SPRAY;
+    net->key_mask = rlt_router_key_mask(c->router);
+    net->memos = malloc((net->ranks ? (size_t)net->ranks : 1) * sizeof(*net->memos));
+    if (!net->memos)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < net->ranks; i++)
+        net->memos[i].dst = RLT_NONE;
+    return 0;
+}
+
+static void set_kinds(flow_net *net)
+{
+    const rlt_topology *t = rlt_router_topology(net->core.router);
+    const rlt_net_fold *fold = net->core.fold;
+    for (uint32_t i = 0; i < net->mm->n_links; i++)
+        net->mm->kind[i] = rlt__link_kind(t, fold ? fold->link[i] : i);
+}
+
+static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
+{
+    *out = NULL;
+    flow_net *net = calloc(1, sizeof(*net));
+    uint64_t *bw = NULL;
+    if (!net)
+        return rlt_nomem(err);
+    rlt_pool_init(&net->messages, sizeof(message));
+    int rc = rlt__net_init(&net->core, &rlt_net_flow, cfg, &bw, err);
+    if (!rc)
+        rc = rlt_maxmin_create(net->core.base.usage->n, bw, &net->mm, err);
+    free(bw);
+    if (!rc)
+        set_kinds(net);
+    net->latency_first = cfg->endpoint.injection == RLT_INJECT_BLOCKING;
+    net->by_shares = cfg->fold || net->latency_first;
+    if (!rc)
+        rc = create_memos(net, err);
+    if (!rc) {
+        net->wake_at = -1;
+        net->mm->note_idle = cfg->series_bin_ps != 0;
+        net->drain = rlt_sim_handler(cfg->sim, on_drain, net);
+        net->solve = rlt_sim_handler(cfg->sim, on_solve, net);
+        net->begin = rlt_sim_handler(cfg->sim, on_begin, net);
+        net->begin_pairs = rlt_sim_handler(cfg->sim, on_begin_pairs, net);
+        net->deliver = rlt_sim_handler(cfg->sim, on_deliver, net);
+        if (net->drain < 0 || net->solve < 0 || net->begin < 0 || net->begin_pairs < 0 || net->deliver < 0)
+            rc = rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
+    }
+    if (!rc && cfg->changes)
+        rc = rlt__flow_links_create(net, err);
+    if (rc) {
+        destroy(&net->core.base);
+        return rc;
+    }
+    *out = &net->core.base;
+    return 0;
+}
+
+const rlt_net_model rlt_net_flow = {
+    .name = "flow",
+    .summary = "max-min fair sharing of every link",
+    .create = create,
+    .destroy = destroy,
+    .send = send,
+    .reduce_to = reduce_to,
+    .multicast = multicast,
+    .settle = settle,
+    .relink = rlt__flow_relink,
+    .waits = rlt__flow_waits,
+};

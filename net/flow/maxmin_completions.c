@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The heap of links by next completion. Ties keep the order of the heap's history, which is the same in every
+ * run.
+ */
+#include "net/flow/maxmin.h"
+
+static void completion_up(rlt_maxmin *mm, uint32_t i, rlt_mm_completion c)
+{
+    rlt_mm_completion *a = mm->completions;
+    while (i) {
+        uint32_t parent = (i - 1) / 2;
+        if (c.when >= a[parent].when)
+            break;
+        a[i] = a[parent];
+        mm->links[a[i].link].heap = i;
+        i = parent;
+    }
+    a[i] = c;
+    mm->links[c.link].heap = i;
+}
+
+static void completion_down(rlt_maxmin *mm, uint32_t i, rlt_mm_completion c)
+{
+    rlt_mm_completion *a = mm->completions;
+    uint32_t n = mm->n_completions;
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && a[child + 1].when < a[child].when)
+            child++;
+        if (a[child].when >= c.when)
+            break;
+        a[i] = a[child];
+        mm->links[a[i].link].heap = i;
+        i = child;
+    }
+    a[i] = c;
+    mm->links[c.link].heap = i;
+}
+
+int rlt__mm_completion(rlt_maxmin *mm, uint32_t link, rlt_time when)
+{
+    uint32_t i = mm->links[link].heap;
+    rlt_mm_completion c = {when, link};
+    if (when < 0) {
+        if (i == RLT_NONE)
+            return 0;
+        mm->links[link].heap = RLT_NONE;
+        if (i == --mm->n_completions)
+            return 0;
+        c = mm->completions[mm->n_completions];
+    } else if (i == RLT_NONE) {
+        i = mm->n_completions;
+        if (i == 0)
+            mm->latest = when;
+        if (i == mm->completions_room && rlt_grow(&mm->completions, &mm->completions_room, sizeof(c),
+                                                  (uint64_t)i + 1, UINT32_MAX, "links", NULL))
+            return RLT_ENOMEM;
+        mm->n_completions++;
+    }
+    if (c.when > mm->latest)
+        mm->latest = c.when;
+    if (i && c.when < mm->completions[(i - 1) / 2].when)
+        completion_up(mm, i, c);
+    else
+        completion_down(mm, i, c);
+    return 0;
+}

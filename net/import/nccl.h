@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What NCCL writes about a machine: its topology (NCCL_TOPO_DUMP_FILE), the graphs it found in it
+ * (NCCL_GRAPH_DUMP_FILE), and its log (NCCL_DEBUG=INFO). Internal to net/.
+ */
+#ifndef RLT_TOPO_NCCL_H
+#define RLT_TOPO_NCCL_H
+
+#include "net/import/machine.h"
+
+/* The ring graph of a graph dump: of every channel the GPUs' dev numbers in order. */
+typedef struct rlt__nccl_rings {
+    uint32_t n_rings, n; /* channels; GPUs in each */
+    uint32_t *dev;       /* n_rings * n */
+    uint64_t intra_Bps;  /* of a channel between GPUs of a node, between nodes; 0: not stated */
+    uint64_t inter_Bps;
+    bool network; /* the channels begin and end at NICs */
+} rlt__nccl_rings;
+
+int rlt__nccl_rings_read(const char *name, const char *text, size_t length, rlt__nccl_rings *rings,
+                         rlt_error *err) RLT_MUST_USE;
+void rlt__nccl_rings_free(rlt__nccl_rings *rings);
+/* Recommends the import's rings; accelerator[dev] for dev below n. *said: what was done, or "". */
+int rlt__nccl_rings_add(rlt__machine *m, const rlt_import *import, const uint32_t *accelerator, uint32_t n,
+                        const char **said) RLT_MUST_USE;
+
+int rlt__topo_nccl_xml(const char *name, const char *text, size_t length, const rlt_import *import,
+                       rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+int rlt__topo_nccl_graph(const char *name, const char *text, size_t length, const rlt_import *import,
+                         rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+int rlt__topo_nccl_log(const char *name, const char *text, size_t length, const rlt_import *import,
+                       rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+
+#endif

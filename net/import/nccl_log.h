@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the lines of an NCCL log say, before it becomes a topology. Internal to net/topo_nccl_log*.c. */
+#ifndef RLT_TOPO_NCCL_LOG_H
+#define RLT_TOPO_NCCL_LOG_H
+
+#include "net/import/nccl.h"
+
+enum { RLT__LOG_MAX_RANKS = 1 << 16, RLT__LOG_MAX_CHANNELS = 128, RLT__LOG_MAX_NICS = 1024 };
+
+typedef enum rlt__via { RLT__VIA_P2P, RLT__VIA_SHM, RLT__VIA_NET } rlt__via;
+
+/* "Channel 00 : 3[8a000] -> 0[1a000] via P2P/IPC" */
+typedef struct rlt__connection {
+    uint32_t process, src, dst;
+    uint16_t nic;
+    uint8_t channel, via;
+    bool receive; /* told by the receiver */
+} rlt__connection;
+
+/* "Channel 00/12 :    0   1   2   3" */
+typedef struct rlt__log_ring {
+    uint32_t channel, first, n, line; /* ranks[first .. first + n) */
+} rlt__log_ring;
+
+typedef struct rlt__log_process {
+    uint32_t host;          /* index of hosts */
+    uint32_t rank, n_ranks; /* in the largest communicator that it tells of; RLT_NONE, 0 */
+} rlt__log_process;
+
+typedef struct rlt__nccl_log {
+    const char *file;
+    rlt_error *err;
+    rlt_strings hosts, process_names;
+    rlt__log_process *processes;
+    rlt__connection *connections;
+    rlt__log_ring *rings;
+    uint32_t *ranks;
+    uint32_t n_connections, n_rings, n_ranks_used;
+    uint32_t process_capacity, connection_capacity, ring_capacity, rank_capacity;
+    uint32_t size;          /* ranks of the largest communicator */
+    uint32_t local_ranks;   /* of a node, where it is told; else 0 */
+    uint32_t communicators; /* of different sizes */
+    uint64_t busbw_Bps;     /* the best bus bandwidth that a benchmark printed in between; 0: none */
+} rlt__nccl_log;
+
+int rlt__nccl_log_scan(rlt__nccl_log *log, const char *text, size_t length) RLT_MUST_USE;
+void rlt__nccl_log_free(rlt__nccl_log *log);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Topologies in JSON: {"name", "source", "endpoint"} and either "dims" (a product of shapes) or "nodes" and
+ * "links" (any graph; "dims" then are its logical dimensions). The graph part is in net/import/topo_json_graph.c.
+ */
+#include "net/import/topo_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/map.h"
+#include "sim/base/units.h"
+
+enum { MAX_SIZE = RLT_MAX_ACCELERATORS, MAX_RINGS = 1024, MAX_WIRE = 1 << 20 };
+
+const char *rlt__json_place(rlt_arena *arena, rlt_json v)
+{
+    char where[512];
+    rlt_json_where(v, where, sizeof where);
+    return rlt_arena_strdup(arena, where);
+}
+
+/* ---- endpoint ---- */
+
+/* A setting's text: a string, or a number as it is written. */
+static const char *setting_text(rlt_json of, const char *key, char *number, size_t size)
+{
+    rlt_json v = rlt_json_get(of, key);
+    double x = 0;
+    if (rlt_json_is_string(v))
+        return rlt_json_string(v);
+    if (!rlt_json_is_number(v) || rlt_json_get_double(of, key, true, &x, NULL) < 0)
+        return NULL;
+    snprintf(number, size, "%.9g", x);
+    return number;
+}
+
+static bool is_protocol_setting(const char *key)
+{
+    const char *name;
+    for (uint32_t i = 0; (name = rlt_protocol_setting(i)); i++)
+        if (strcmp(name, key) == 0)
+            return true;
+    return false;
+}
+
+/* Settings one by one; what is wrong with one is told at its place. */
+static int read_settings(rlt_json v, rlt_protocol *p, rlt_error *err)
+{
+    for (rlt_json m = rlt_json_first(v); rlt_json_is(m); m = rlt_json_next(m)) {
+        char number[32];
+        rlt_error why = {0};
+        int rc;
+        if (!is_protocol_setting(rlt_json_key(m)))
+            continue;
+        const char *text = setting_text(v, rlt_json_key(m), number, sizeof number);
+        if (!text)
+            return rlt_json_fail(m, RLT_ESCHEMA, err, "expected a string or a number");
+        if ((rc = rlt_protocol_set(p, rlt_json_key(m), text, &why)) < 0)
+            return rlt_json_fail(m, rc == RLT_EUSAGE ? RLT_ESCHEMA : rc, err, "%s", why.what);
+    }
+    return 0;
+}
+
+static int read_protocol(rlt_json v, rlt_endpoint *e, rlt_error *err)
+{
+    enum { MOST = 32 };
+    const char *keys[MOST] = {"name"}, *name = NULL;
+    rlt_protocol *p = &e->protocols[e->n_protocols];
+    int rc;
+    for (uint32_t i = 0; i + 2 < MOST && rlt_protocol_setting(i); i++)
+        keys[i + 1] = rlt_protocol_setting(i);
+    if (e->n_protocols == RLT_MAX_PROTOCOLS)
+        return rlt_json_fail(v, RLT_ERANGE, err, "at most %d protocols", RLT_MAX_PROTOCOLS);
+    *p = rlt_protocol_default();
+    if ((rc = rlt_json_only(v, keys, err)) < 0 ||
+        (rc = rlt_json_get_string(v, "name", true, &name, err)) < 0 || (rc = read_settings(v, p, err)) < 0)
+        return rc;
+    if (strlen(name) >= sizeof p->name || name[0] == 0 || strchr(name, '.') || strcmp(name, "auto") == 0)
+        return rlt_json_fail(rlt_json_get(v, "name"), RLT_ESCHEMA, err,
+                             "expected a name of 1 to 15 letters, not 'auto'");
+    for (uint32_t i = 0; i < e->n_protocols; i++)
+        if (strcmp(e->protocols[i].name, name) == 0)
+            return rlt_json_fail(rlt_json_get(v, "name"), RLT_ESCHEMA, err,
+                                 "the protocol '%s' is given twice", name);
+    memcpy(p->name, name, strlen(name) + 1);
+    e->n_protocols++;
+    return 0;
+}
+
+static int read_endpoint(rlt_json v, rlt_endpoint *e, rlt_error *err)
+{
+    enum { MOST = 32 };
+    const char *keys[MOST] = {"protocols"}, *name;
+    rlt_json list = rlt_json_get(v, "protocols");
+    for (uint32_t i = 0; i + 2 < MOST && (name = rlt_endpoint_setting(i)); i++)
+        keys[i + 1] = name;
+    int rc = rlt_json_only(v, keys, err);
+    if (rc == 0 && rlt_json_is(list) && !rlt_json_is_array(list))
+        return rlt_json_fail(list, RLT_ESCHEMA, err, "expected a list of protocols");
+    for (rlt_json p = rlt_json_first(list); rc == 0 && rlt_json_is(p); p = rlt_json_next(p))
+        rc = read_protocol(p, e, err);
+    for (size_t i = 1; rc == 0 && keys[i]; i++) { /* all but the list, which "protocol" needs */
+        rlt_json member = rlt_json_get(v, keys[i]);
+        char number[32];
+        rlt_error why = {0};
+        if (!rlt_json_is(member))
+            continue;
+        const char *text = setting_text(v, keys[i], number, sizeof number);
+        if (!text)
+            rc = rlt_json_fail(member, RLT_ESCHEMA, err, "expected a string");
+        else if ((rc = rlt_endpoint_set(e, keys[i], text, &why)) < 0)
+            rc = rlt_json_fail(member, rc == RLT_EUSAGE ? RLT_ESCHEMA : rc, err, "%s", why.what);
+    }
+    return rc;
+}
+
+/* ---- dimensions of a product ---- */
+
+/* A list of whole numbers as "4x4x4"; their product in *product. */
+static int read_sizes(rlt_json v, rlt_arena *arena, const char **text, uint64_t *product, rlt_error *err)
+{
+    char buffer[128];
+    size_t used = 0;
+    *product = 1;
+    for (rlt_json s = rlt_json_first(v); rlt_json_is(s); s = rlt_json_next(s)) {
+        uint64_t n = 0;
+        int rc = rlt_json_u64(s, MAX_SIZE, &n, err);
+        if (rc < 0)
+            return rc;
+        used += (size_t)snprintf(buffer + used, sizeof buffer - used, "%s%" PRIu64, used ? "x" : "", n);
+        *product *= n;
+        if (used > sizeof buffer - 16 || *product > MAX_SIZE)
+            return rlt_json_fail(v, RLT_ERANGE, err, "the sizes multiply to more than %d", MAX_SIZE);
+    }
+    *text = used ? rlt_arena_strdup(arena, buffer) : NULL;
+    if (!used)
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "expected sizes, such as [4, 4, 4]");
+    return *text ? 0 : rlt_nomem(err);
+}
+
+static int read_param(rlt_json v, rlt_arena *arena, rlt_dim_spec *d, uint64_t *product, rlt_error *err)
+{
+    const char *value = rlt_json_string(v);
+    int rc = 0;
+    if (d->n_params == RLT_MAX_DIM_PARAMS)
+        return rlt_json_fail(v, RLT_ERANGE, err, "at most %d parameters of a shape", RLT_MAX_DIM_PARAMS);
+    if (rlt_json_is_number(v)) {
+        uint64_t n = 0;
+        rc = rlt_json_u64(v, UINT32_MAX, &n, err);
+        value = rc < 0 ? NULL : rlt_arena_printf(arena, "%" PRIu64, n);
+    } else if (rlt_json_is_array(v)) {
+        rc = read_sizes(v, arena, &value, product, err);
+    } else if (!value) {
+        rc = rlt_json_fail(v, RLT_ESCHEMA, err, "expected a string, a whole number or a list of sizes");
+    }
+    if (rc < 0)
+        return rc;
+    if (!value)
+        return rlt_nomem(err);
+    d->params[d->n_params].name = rlt_json_key(v);
+    d->params[d->n_params++].value = value;
+    return 0;
+}
+
+static int read_dim(rlt_json v, rlt_arena *arena, rlt_dim_spec *d, rlt_error *err)
+{
+    static const char *const known[] = {"shape", "size", "bandwidth", "link_bandwidth", "latency"};
+    uint64_t size = 0, product = 0;
+    int rc;
+    if (!rlt_json_is_object(v))
+        return rlt_json_fail(v, RLT_ESCHEMA, err,
+                             "expected an object with shape, size, bandwidth and latency");
+    if (!(d->where = rlt__json_place(arena, v)))
+        return rlt_nomem(err);
+    for (rlt_json m = rlt_json_first(v); rlt_json_is(m); m = rlt_json_next(m)) {
+        const char *key = rlt_json_key(m);
+        bool own = key[0] != '_';
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            own = own && strcmp(key, known[i]) != 0;
+        if (own && (rc = read_param(m, arena, d, &product, err)) < 0)
+            return rc;
+    }
+    if ((rc = rlt_json_get_string(v, "shape", true, &d->shape, err)) < 0 ||
+        (rc = rlt_json_get_u64(v, "size", product == 0, MAX_SIZE, &size, err)) < 0 ||
+        (rc = rlt_json_get_rate(v, "bandwidth", false, &d->bw_Bps, err)) < 0 ||
+        (rc = rlt_json_get_rate(v, "link_bandwidth", false, &d->link_bw_Bps, err)) < 0 ||
+        (rc = rlt_json_get_duration(v, "latency", true, &d->latency_ps, err)) < 0)
+        return rc;
+    d->size = (uint32_t)(size ? size : product);
+    if (rlt_json_is(rlt_json_get(v, "bandwidth")) == rlt_json_is(rlt_json_get(v, "link_bandwidth")))
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "expected either 'bandwidth' or 'link_bandwidth'");
+    if (d->bw_Bps == 0 && d->link_bw_Bps == 0)
+        return rlt_json_fail(v, RLT_ERANGE, err, "the bandwidth is zero");
+    return 0;
+}
+
+static int read_dims(rlt_json v, rlt_arena *arena, rlt_topology_spec *spec, rlt_error *err)
+{
+    uint32_t n = rlt_json_count(v);
+    if (!rlt_json_is_array(v) || n == 0)
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "expected a list of dimensions, innermost first");
+    if (n > RLT_MAX_DIMS)
+        return rlt_json_fail(v, RLT_ERANGE, err, "at most %d dimensions", RLT_MAX_DIMS);
+    rlt_dim_spec *dims = rlt_arena_array(arena, n, sizeof *dims);
+    if (!dims)
+        return rlt_nomem(err);
+    uint32_t i = 0;
+    for (rlt_json d = rlt_json_first(v); rlt_json_is(d); d = rlt_json_next(d), i++) {
+        int rc = read_dim(d, arena, &dims[i], err);
+        if (rc < 0)
+            return rc;
+    }
+    spec->n_dims = n;
+    spec->dims = dims;
+    return 0;
+}
+
+/* ---- rings ---- */
+
+/* Accelerators of the whole topology, or 0 when the sizes do not make sense (the builder then says so). */
+static uint32_t product_size(const rlt_topology_spec *spec)
+{
+    uint64_t n = 1;
+    for (uint32_t i = 0; i < spec->n_dims && n <= MAX_SIZE; i++)
+        n *= spec->dims[i].size;
+    return n <= MAX_SIZE ? (uint32_t)n : 0;
+}
+
+static int read_ring(rlt_json v, rlt_arena *arena, const rlt__json_graph *graph, uint32_t n,
+                     const uint32_t **out, rlt_error *err)
+{
+    uint32_t *ring = rlt_arena_array(arena, n, sizeof *ring), i = 0;
+    bool *seen = rlt_arena_array(arena, n, sizeof *seen);
+    if (!ring || !seen)
+        return rlt_nomem(err);
+    if (!rlt_json_is_array(v) || rlt_json_count(v) != n)
+        return rlt_json_fail(v, RLT_ESCHEMA, err,
+                             "expected a list of all %" PRIu32 " accelerators, got %" PRIu32, n,
+                             rlt_json_count(v));
+    for (rlt_json a = rlt_json_first(v); rlt_json_is(a); a = rlt_json_next(a), i++) {
+        uint64_t id = 0;
+        int rc;
+        if (graph && rlt_json_is_string(a)) {
+            uint32_t node = rlt_intern_find(&graph->ids, rlt_json_string(a), strlen(rlt_json_string(a)));
+            if (node == RLT_NONE || graph->accelerator[node] == RLT_NONE)
+                return rlt_json_fail(a, RLT_ESCHEMA, err, "no accelerator '%.64s'", rlt_json_string(a));
+            id = graph->accelerator[node];
+        } else if ((rc = rlt_json_u64(a, n - 1, &id, err)) < 0) {
+            return rc;
+        }
+        if (seen[id])
+            return rlt_json_fail(a, RLT_ESCHEMA, err, "accelerator %" PRIu64 " is in the ring twice", id);
+        seen[id] = true;
+        ring[i] = (uint32_t)id;
+    }
+    *out = ring;
+    return 0;
+}
+
+static int read_rings(rlt_json v, rlt_arena *arena, const rlt__json_graph *graph, rlt_topology_spec *spec,
+                      rlt_error *err)
+{
+    uint32_t n = graph ? graph->n_accelerators : product_size(spec), count = rlt_json_count(v), i = 0;
+    if (!rlt_json_is(v) || n == 0)
+        return 0;
+    if (!rlt_json_is_array(v) || count > MAX_RINGS)
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "expected a list of at most %d rings", MAX_RINGS);
+    const uint32_t **rings = rlt_arena_array(arena, count ? count : 1, sizeof *rings);
+    if (!rings)
+        return rlt_nomem(err);
+    for (rlt_json r = rlt_json_first(v); rlt_json_is(r); r = rlt_json_next(r), i++) {
+        int rc = read_ring(r, arena, graph, n, &rings[i], err);
+        if (rc < 0)
+            return rc;
+    }
+    spec->n_rings = count;
+    spec->rings = rings;
+    return 0;
+}
+
+/* ---- the whole file ---- */
+
+static int read_all(rlt_json root, const char *name, rlt_arena *arena, rlt__json_graph *graph,
+                    rlt_topology_spec *spec, rlt_error *err)
+{
+    static const char *const product[] = {"name", "source", "endpoint", "dims", "rings", NULL};
+    static const char *const any[] = {"name",   "source", "endpoint", "nodes", "links",
+                                      "routes", "dims",   "rings",    NULL};
+    bool is_graph = rlt_json_is(rlt_json_get(root, "nodes")) || rlt_json_is(rlt_json_get(root, "links"));
+    rlt_json endpoint = rlt_json_get(root, "endpoint"), dims = rlt_json_get(root, "dims");
+    int rc = rlt_json_only(root, is_graph ? any : product, err);
+    if (rc < 0 || (rc = rlt_json_get_string(root, "name", false, &spec->name, err)) < 0 ||
+        (rc = rlt_json_get_string(root, "source", false, &spec->source, err)) < 0)
+        return rc;
+    if (!spec->name && !(spec->name = rlt__topo_stem(arena, name)))
+        return rlt_nomem(err);
+    spec->endpoint = rlt_endpoint_default();
+    if (rlt_json_is(endpoint) && (rc = read_endpoint(endpoint, &spec->endpoint, err)) < 0)
+        return rc;
+    if (!is_graph && !rlt_json_is(dims))
+        return rlt_json_fail(root, RLT_ESCHEMA, err,
+                             "expected 'dims' (a product of shapes) or 'nodes' and 'links' (a graph)");
+    rc = is_graph ? rlt__json_graph_read(root, arena, graph, spec, err) : read_dims(dims, arena, spec, err);
+    return rc < 0 ? rc : read_rings(rlt_json_get(root, "rings"), arena, is_graph ? graph : NULL, spec, err);
+}
+
+int rlt_topology_from_json(const char *name, const char *text, size_t length, rlt_topology **out,
+                           rlt_error *err)
+{
+    rlt_arena arena = {0};
+    rlt__json_graph graph = {0};
+    rlt_topology_spec spec = {.where = name, .hash = rlt_hash_bytes(text, length, 0), .source = ""};
+    rlt_json_doc *doc;
+    *out = NULL;
+    int rc = rlt_json_parse(name, text, length, &doc, err);
+    if (rc < 0)
+        return rc;
+    rc = read_all(rlt_json_root(doc), name, &arena, &graph, &spec, err);
+    if (rc == 0)
+        rc = rlt_topology_build(&spec, out, err);
+    rlt_strings_free(&graph.ids);
+    rlt_arena_free(&arena);
+    rlt_json_free(doc);
+    return rc;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Links that change under the packet model. What a failed link has lost is found missing as after any loss;
+ * flows take the routes that there are now, and those that have none in either direction wait.
+ */
+#include "net/packet/internal.h"
+
+/* Takes a flow out of the round of its port. */
+static void leave_round(rlt__packet_net *net, uint32_t index)
+{
+    rlt__flow *f = &net->flows[index];
+    rlt__source *s = &net->sources[f->port];
+    uint32_t before = RLT_NONE;
+    if (!f->in_round)
+        return;
+    for (uint32_t i = s->head; i != index; i = net->flows[i].turn)
+        before = i;
+    if (before == RLT_NONE)
+        s->head = f->turn;
+    else
+        net->flows[before].turn = f->turn;
+    if (s->tail == index)
+        s->tail = before;
+    f->in_round = false;
+}
+
+static void take_routes(rlt__packet_net *net, uint32_t index)
+{
+    rlt__flow *f = &net->flows[index];
+    bool was_blocked = f->blocked != RLT_NONE;
+    f->blocked = RLT_NONE;
+    leave_round(net, index);
+    if (!rlt__flow_take_route(net, f) || !rlt__flow_take_back(net, f))
+        return;
+    if (was_blocked) { /* what was lost is missed a timer's time from now */
+        f->progress_ps = rlt_sim_now(net->core.sim);
+        f->tries = 0;
+        if (!f->armed && f->acked < f->sent)
+            rlt__repair_arm(net, index);
+    }
+}
+
+void rlt__packet_relink(rlt_net *base, const uint32_t *links, uint32_t n)
+{
+    rlt__packet_net *net = (rlt__packet_net *)base;
+    for (uint32_t i = 0; i < n; i++)
+        if (rlt_packets_link(net->packets, links[i], rlt__net_link_Bps(&net->core, links[i])) != 0)
+            rlt__packet_no_memory(net);
+    if (net->core.changes != RLT_LINKS_FAIL)
+        return;
+    for (uint32_t i = 0; i < net->n_flows; i++)
+        take_routes(net, i);
+    for (uint32_t i = 0; i < net->n_flows; i++)
+        rlt__flow_offer(net, i);
+}

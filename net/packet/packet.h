@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Settings of the packet model. A message is cut into packets of at most `mtu` bytes with a header each.
+ * Messages of one flow (source, destination, route key) go one after the other; flows that leave by one port
+ * take turns, packet by packet. The receiver answers every ack-th packet and the last of each message; what
+ * is missing is asked for once and sent again after it (selective) or with all that follows it (go-back-N);
+ * without any progress for rto, doubled each time up to 64-fold, it is sent again unasked, at most `retries`
+ * times. Where nothing can be lost there are no timers.
+ */
+#ifndef RLT_PACKET_H
+#define RLT_PACKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/packet/packets.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rlt_packet_settings {
+    uint64_t mtu, header, ack_bytes; /* of a packet's payload; of its header; of an answer on the wire */
+    uint64_t ack;                    /* packets an answer; 0: none, where nothing waits for them */
+    uint64_t window, retries;        /* packets of a flow under way, 0: without limit */
+    rlt_time rto_ps, switch_ps;
+    int selective, cut_through, dcqcn, pause; /* pause: rlt_pause */
+    uint64_t buffer, ecn_min, ecn_max, pause_at, resume_at;
+    double ecn_probability, loss;
+    uint64_t seed;
+} rlt_packet_settings;
+
+RLT_API rlt_packet_settings rlt_packet_default(void);
+/* One setting by name with its unit; RLT_EUSAGE for an unknown name or a wrong value. */
+RLT_API int rlt_packet_set(rlt_packet_settings *s, const char *name, const char *value,
+                           rlt_error *err) RLT_MUST_USE;
+/* Names by number and what they mean, NULL past the end. */
+RLT_API const char *rlt_packet_setting(uint32_t i);
+RLT_API const char *rlt_packet_setting_help(uint32_t i);
+/* Links under these settings, at full speed; whose packets they carry is the caller's to add. */
+RLT_API rlt_packets_config rlt_packet_links(const rlt_packet_settings *s);
+/* Whether all of them go together, and what follows from others. */
+RLT_API int rlt_packet_check(rlt_packet_settings *s, rlt_error *err) RLT_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

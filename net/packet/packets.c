@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Packets from port to port. Without back-pressure a packet's departure is known when it is queued: one event
+ * a hop, at which the next node handles it.
+ */
+#include <math.h>
+
+#include "net/packet/packets_internal.h"
+
+void rlt__packets_no_memory(rlt_packets *n)
+{
+    rlt_sim_fail(n->cfg.sim, RLT_ENOMEM, NULL, "no memory for one more packet; %llu are under way",
+                 (unsigned long long)n->live);
+}
+
+rlt_time rlt__port_span_slow(rlt__port *p, uint32_t bytes)
+{
+    if (bytes != p->memo_bytes) {
+        p->memo_bytes = bytes;
+        p->memo_ps = rlt_transfer_time(bytes, p->bw_Bps);
+    }
+    return p->memo_ps;
+}
+
+/* The part of a packet that the node at the end of the link waits for. */
+static rlt_time awaited(const rlt_packets *n, const rlt__slot *s, const rlt__port *p, rlt_time span)
+{
+    bool last = s->at + 1 == s->end;
+    if (n->cfg.header_bytes >= s->p.bytes || (last && !(p->flags & RLT__PORT_TO_SWITCH)))
+        return span;
+    if (!last && n->ports[n->links[s->at + 1]].bw_Bps > p->bw_Bps)
+        return span;
+    return rlt_transfer_time(n->cfg.header_bytes, p->bw_Bps);
+}
+
+rlt_time rlt__packet_onward(const rlt_packets *n, const rlt__slot *s, rlt_time span)
+{
+    const rlt__port *p = &n->ports[n->links[s->at]];
+    return rlt_time_add(n->cfg.cut_through ? awaited(n, s, p, span) : span, p->after_ps);
+}
+
+static inline void charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to)
+{
+    rlt_account *a = &n->usage->links[link];
+    a->bytes += bytes;
+    a->messages++;
+    /* Ports are first in, first out: intervals come in order. */
+    rlt__usage_span_easy(a, from, to);
+}
+
+void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to)
+{
+    charge(n, link, bytes, from, to);
+    if (n->usage->series && rlt__usage_spread(n->usage, link, from, to, bytes) != 0)
+        rlt__packets_no_memory(n);
+}
+
+bool rlt__packet_is_lost(rlt_packets *n, uint32_t link)
+{
+    if (n->cfg.loss <= 0 ||
+        rlt_random_unit(n->cfg.seed, link, RLT_RANDOM_LOSS, n->usage->links[link].messages) >= n->cfg.loss)
+        return false;
+    n->counts[link].losses++;
+    return true;
+}
+
+void rlt__packet_mark(rlt_packets *n, rlt__slot *s, uint32_t link, double bytes)
+{
+    double low = (double)n->cfg.ecn_min_bytes, high = (double)n->cfg.ecn_max_bytes;
+    if (n->cfg.ecn_max_bytes == 0 || !(s->p.flags & RLT_PACKET_ECT) || bytes <= low)
+        return;
+    if (bytes <= high &&
+        rlt_random_unit(n->cfg.seed, link, RLT_RANDOM_MARK, n->usage->links[link].messages) >=
+            n->cfg.ecn_probability * (bytes - low) / (high - low))
+        return;
+    s->p.flags |= RLT_PACKET_CE;
+    n->counts[link].marks++;
+}
+
+void rlt__packet_drop(rlt_packets *n, uint32_t i, uint32_t link)
+{
+    rlt_packet p = rlt__slot_at(n, i)->p;
+    rlt__packet_done(n, i);
+    const rlt_packets_client *c = rlt__client_of(n, &p);
+    if (c->dropped)
+        c->dropped(c->ctx, &p, link);
+}
+
+static inline void arrive(rlt_packets *n, uint32_t i)
+{
+    rlt_packet p = rlt__slot_at(n, i)->p;
+    if (n->queues)
+        rlt__pause_consumed(n, rlt__slot_at(n, i));
+    rlt__packet_done(n, i);
+    const rlt_packets_client *c = rlt__client_of(n, &p);
+    c->arrived(c->ctx, &p);
+}
+
+/* Tells when the last byte has left the source. The packet itself may be gone by then. */
+void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when)
+{
+    uint32_t copy = rlt_pool_get(&n->copies);
+    if (copy == RLT_NONE) {
+        rlt__packets_no_memory(n);
+        return;
+    }
+    *(rlt_packet *)rlt_pool_at(&n->copies, copy) = *p;
+    rlt_sim_post(n->cfg.sim, when, RLT_COMPLETE, n->left, copy);
+}
+
+static void on_left(void *ctx, uint64_t payload)
+{
+    rlt_packets *n = ctx;
+    rlt_packet p = *(const rlt_packet *)rlt_pool_at(&n->copies, (uint32_t)payload);
+    rlt_pool_put(&n->copies, (uint32_t)payload);
+    const rlt_packets_client *c = rlt__client_of(n, &p);
+    c->left(c->ctx, &p);
+}
+
+/* A port of a switch drops what does not fit and marks the rest. False: dropped. */
+static bool admit(rlt_packets *n, uint32_t i, uint32_t link, rlt_time wait, rlt_time span)
+{
+    const rlt__port *p = &n->ports[link];
+    if (wait > p->limit_ps - span) {
+        n->counts[link].drops++;
+        rlt__packet_drop(n, i, link);
+        return false;
+    }
+    if (n->cfg.ecn_max_bytes)
+        rlt__packet_mark(n, rlt__slot_at(n, i), link, (double)wait * (double)p->bw_Bps / (double)RLT_S);
+    return true;
+}
+
+/* A packet that came to a port whose link has failed, or was on it. */
+void rlt__packet_lose(rlt_packets *n, uint32_t i, uint32_t link)
+{
+    const rlt__slot *s = rlt__slot_at(n, i);
+    n->counts[link].losses++;
+    if (s->p.hop == 0 && rlt__client_of(n, &s->p)->left)
+        rlt__packet_tell_left(n, &s->p, rlt_sim_now(n->cfg.sim));
+    if (n->queues)
+        rlt__pause_consumed(n, s);
+    rlt__packet_drop(n, i, link);
+}
+
+/* transmit() where more can happen than that the packet is sent. */
+__attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i)
+{
+    rlt__slot *s = rlt__slot_at(n, i);
+    uint32_t link = n->links[s->at];
+    rlt__port *p = &n->ports[link];
+    rlt_time now = rlt_sim_now(n->cfg.sim), start = p->free_ps > now ? p->free_ps : now;
+    rlt_time span = rlt__port_span(p, s->p.bytes), end = rlt_time_add(start, span);
+    if ((p->flags & RLT__PORT_INNER) && !admit(n, i, link, start - now, span))
+        return;
+    p->free_ps = end;
+    if (end - now > p->deepest_ps)
+        p->deepest_ps = end - now;
+    bool lost = rlt__packet_is_lost(n, link);
+    rlt__packet_charge(n, link, s->p.bytes, start, end);
+    if (s->p.hop == 0 && rlt__client_of(n, &s->p)->left)
+        rlt__packet_tell_left(n, &s->p, end);
+    if (lost) {
+        rlt__packet_drop(n, i, link);
+        return;
+    }
+    rlt_time then = rlt_time_add(start, rlt__packet_onward(n, s, span));
+    s->at++;
+    s->p.hop++;
+    s->next = p->cuts;
+    rlt_sim_post(n->cfg.sim, then, RLT_COMPLETE, n->hop, i);
+}
+
+/* Queues a packet at the next port of its way. */
+static inline void transmit(rlt_packets *n, uint32_t i)
+{
+    if (!n->plain) {
+        uint32_t link = n->links[rlt__slot_at(n, i)->at];
+        if (n->ports[link].flags & RLT__PORT_FAILED)
+            rlt__packet_lose(n, i, link);
+        else if (n->queues)
+            rlt__pause_queue(n, i);
+        else
+            transmit_anyhow(n, i);
+        return;
+    }
+    rlt__slot *s = rlt__slot_at(n, i);
+    uint32_t link = n->links[s->at];
+    rlt__port *p = &n->ports[link];
+    rlt_time now = rlt_sim_now(n->cfg.sim), start = p->free_ps > now ? p->free_ps : now;
+    rlt_time end = rlt_time_add(start, rlt__port_span(p, s->p.bytes));
+    p->free_ps = end;
+    if (end - now > p->deepest_ps)
+        p->deepest_ps = end - now;
+    charge(n, link, s->p.bytes, start, end);
+    s->at++;
+    s->p.hop++;
+    rlt_sim_post(n->cfg.sim, end + p->after_ps, RLT_COMPLETE, n->hop, i);
+}
+
+static bool is_taken(rlt_packets *n, uint32_t i)
+{
+    rlt_packet p = rlt__slot_at(n, i)->p;
+    uint32_t came_by = n->links[rlt__slot_at(n, i)->at - 1];
+    if (!(n->ports[came_by].flags & RLT__PORT_TO_SWITCH))
+        return false;
+    const rlt_packets_client *c = rlt__client_of(n, &p);
+    if (!c->pass || !c->pass(c->ctx, rlt_topology_link(n->cfg.topology, came_by).dst, &p))
+        return false;
+    if (n->queues)
+        rlt__pause_consumed(n, rlt__slot_at(n, i));
+    rlt__packet_done(n, i);
+    return true;
+}
+
+/* The link by which it came has failed meanwhile. */
+static bool was_cut(const rlt_packets *n, const rlt__slot *s)
+{
+    return s->p.hop > 0 && n->ports[n->links[s->at - 1]].cuts != s->next;
+}
+
+/* A node handles a packet. */
+static void on_hop(void *ctx, uint64_t payload)
+{
+    rlt_packets *n = ctx;
+    uint32_t i = (uint32_t)payload;
+    const rlt__slot *s = rlt__slot_at(n, i);
+    if (__builtin_expect(n->cfg.links_fail, 0) && was_cut(n, s)) {
+        rlt__packet_lose(n, i, n->links[s->at - 1]);
+        return;
+    }
+    if (s->at == s->end) {
+        arrive(n, i);
+        return;
+    }
+    if (__builtin_expect((s->p.flags & RLT_PACKET_PROBE) != 0, 0) && is_taken(n, i))
+        return;
+    transmit(n, i);
+}
+
+void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
+{
+    if (packet->route >= n->routes_used) {
+        rlt_sim_fail(n->cfg.sim, RLT_EUSAGE, NULL, "a packet on a route that there is not");
+        return;
+    }
+    uint32_t i = rlt_pool_get(&n->slots);
+    if (i == RLT_NONE) {
+        rlt__packets_no_memory(n);
+        return;
+    }
+    const rlt__route *r = &n->routes[packet->route];
+    rlt__slot *s = rlt__slot_at(n, i);
+    s->p = *packet;
+    s->p.hop = 0;
+    s->at = r->first;
+    s->end = r->first + r->n;
+    n->live++;
+    if (r->n == 0) /* not from within the call: the sender is not done */
+        rlt_sim_post(n->cfg.sim, rlt_sim_now(n->cfg.sim), RLT_COMPLETE, n->hop, i);
+    else
+        transmit(n, i);
+}
+
+rlt_time rlt_packets_leaves(const rlt_packets *n, uint32_t route, uint32_t bytes)
+{
+    rlt_time now = rlt_sim_now(n->cfg.sim);
+    if (n->routes[route].n == 0)
+        return now;
+    rlt__port *p = &n->ports[n->links[n->routes[route].first]];
+    return rlt_time_add(p->free_ps > now ? p->free_ps : now, rlt__port_span(p, bytes));
+}
+
+void rlt_packets_guest(rlt_packets *n, const rlt_packets_client *guest)
+{
+    n->guest = *guest;
+    n->plain &= !guest->left;
+}
+
+int rlt__packets_handlers(rlt_packets *n, rlt_error *err)
+{
+    n->hop = rlt_sim_handler(n->cfg.sim, on_hop, n);
+    n->left = rlt_sim_handler(n->cfg.sim, on_left, n);
+    if (n->hop < 0 || n->left < 0)
+        return rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
+    return 0;
+}

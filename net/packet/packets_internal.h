@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Ports and packets under way, for the files that move them. Internal to net/.
+ *
+ * A port's queue is kept as a time: when everything queued so far will have left. With back-pressure that is
+ * not known, and ports get lists and events of their own (packets_pause.c).
+ */
+#ifndef RLT_PACKETS_INTERNAL_H
+#define RLT_PACKETS_INTERNAL_H
+
+#include "net/packet/packets.h"
+#include "net/usage_internal.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+
+/* One cache line. */
+typedef struct rlt__port {
+    rlt_time free_ps;    /* when all that was queued will have left */
+    rlt_time after_ps;   /* the link's latency and that of the switch at its end */
+    rlt_time deepest_ps; /* longest queue, as the time it takes to send */
+    rlt_time limit_ps;   /* the same of the buffer; RLT_TIME_MAX: without limit */
+    uint64_t bw_Bps;
+    uint32_t ps_per_byte; /* 0: not a whole number */
+    uint32_t memo_bytes;  /* then the last size and its time */
+    rlt_time memo_ps;
+    uint32_t flags;
+    uint32_t cuts; /* times that the link has failed */
+} rlt__port;
+
+enum {
+    RLT__PORT_INNER = 1,     /* of a node that is no accelerator: finite, marks */
+    RLT__PORT_TO_SWITCH = 2, /* whose latency is in after_ps */
+    RLT__PORT_TO_HOST = 4,   /* takes in whatever comes */
+    RLT__PORT_FAILED = 8,
+};
+
+/* A packet under way. One cache line. */
+typedef struct rlt__slot {
+    rlt_packet p;
+    uint32_t at, end; /* its next link and the end of its route, in `links` */
+    uint32_t next;    /* behind it in a port's list; on a link: how often that had failed before */
+} rlt__slot;
+
+/* What back-pressure adds to a port. */
+typedef struct rlt__queue {
+    uint32_t head, tail; /* packets that wait, or RLT_NONE */
+    uint64_t bytes;      /* in it, the one being sent included */
+    uint64_t deepest;
+    int64_t credit;           /* room at the other end */
+    uint64_t held;            /* in the node at the other end, came by this link, has not left it */
+    bool busy, paused, asked; /* asked: the node at the other end has asked for a pause */
+    rlt_time paused_at;
+    /* Being sent. */
+    uint32_t leaving_bytes, leaving_by; /* by: the link by which it came, or RLT_NONE at its source */
+    rlt_packet leaving;                 /* at its source */
+} rlt__queue;
+
+typedef struct rlt__route {
+    uint32_t first, n;
+    uint32_t next; /* of equal hash */
+} rlt__route;
+
+struct rlt_packets {
+    rlt_packets_config cfg;
+    rlt_packets_client guest;
+    rlt_usage *usage;
+    rlt__port *ports;
+    rlt_port_counts *counts; /* packets, peak_bytes: see rlt_packets_port */
+    rlt__queue *queues;      /* NULL: no back-pressure */
+    rlt_pool slots;
+    uint64_t live;
+    uint32_t n; /* links */
+    uint32_t *links, links_used, links_room;
+    rlt__route *routes;
+    uint32_t routes_used, routes_room;
+    rlt_map known;                                  /* hash of a route's links */
+    rlt_pool copies;                                /* of packets for cfg.left */
+    bool plain;                                     /* nothing but to send: no marks, drops, losses, series */
+    int hop, left, departed, pause, resume, credit; /* event handlers */
+};
+
+static inline const rlt_packets_client *rlt__client_of(const rlt_packets *n, const rlt_packet *p)
+{
+    return p->flags & RLT_PACKET_GUEST ? &n->guest : &n->cfg.client;
+}
+
+static inline rlt__slot *rlt__slot_at(const rlt_packets *n, uint32_t i)
+{
+    return (rlt__slot *)(void *)n->slots.items + i;
+}
+
+rlt_time rlt__port_span_slow(rlt__port *p, uint32_t bytes);
+
+/* Time that a packet takes on a port. */
+static inline rlt_time rlt__port_span(rlt__port *p, uint32_t bytes)
+{
+    return p->ps_per_byte ? (rlt_time)((uint64_t)bytes * p->ps_per_byte) : rlt__port_span_slow(p, bytes);
+}
+
+static inline rlt_time rlt__port_latency(const rlt_packets *n, const rlt__port *p)
+{
+    return p->flags & RLT__PORT_TO_SWITCH ? p->after_ps - n->cfg.switch_ps : p->after_ps;
+}
+
+static inline void rlt__packet_done(rlt_packets *n, uint32_t i)
+{
+    rlt_pool_put(&n->slots, i);
+    n->live--;
+}
+
+/* From the start of its transmission to when the next node handles it. */
+rlt_time rlt__packet_onward(const rlt_packets *n, const rlt__slot *s, rlt_time span);
+/* Charges the account of a link that sends `bytes` in [from, to). */
+void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to);
+/* Decided, and counted, for the next packet on the link. */
+bool rlt__packet_is_lost(rlt_packets *n, uint32_t link);
+/* Marks a packet that finds so much in front of it, perhaps. */
+void rlt__packet_mark(rlt_packets *n, rlt__slot *s, uint32_t link, double bytes);
+void rlt__packet_drop(rlt_packets *n, uint32_t i, uint32_t link);
+void rlt__packets_no_memory(rlt_packets *n);
+/* Told to the client later: its last byte has left the source. */
+void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when);
+void rlt__packet_lose(rlt_packets *n, uint32_t i, uint32_t link);
+void rlt__port_set(rlt__port *p, const rlt_packets_config *c, uint64_t bw_Bps);
+int rlt__packets_handlers(rlt_packets *n, rlt_error *err) RLT_MUST_USE;
+
+/* packets_pause.c */
+int rlt__pause_create(rlt_packets *n, rlt_error *err) RLT_MUST_USE;
+void rlt__pause_queue(rlt_packets *n, uint32_t i);
+/* A packet that took credit on its way into a node is there no more. */
+void rlt__pause_consumed(rlt_packets *n, const rlt__slot *s);
+/* What waits at a port whose link has failed is lost. */
+void rlt__pause_flush(rlt_packets *n, uint32_t link);
+bool rlt__pause_names(const rlt_packets *n, char *text, size_t size);
+
+#endif

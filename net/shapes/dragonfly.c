@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Dragonfly (Kim, Dally, Scott, Abts: "Technology-driven, highly-scalable dragonfly topology", ISCA 2008):
+ * `hosts` accelerators at a router, `routers` fully connected in a group, `groups` connected to each other by
+ * `global` cables a router. Every two groups share m = floor(routers * global / (groups - 1)) cables; ports
+ * left over stay empty. Port j of a group sits at router j / global and, copy c of a cable, at j + c (groups
+ * - 1): palmtree  port j of group i leads to group i - j - 1 (modulo groups); the default (Camarero, Vallejo,
+ * Beivide: "Topological characterization of Hamming and dragonfly networks", TACO 2014) absolute  port j of
+ * group i leads to group j, or j + 1 from i on Routes are minimal: at most one global cable, and one local
+ * one on each side of it.
+ *
+ * Local switches: routers, group by group. Local links: accelerator i up to its router 2i and down 2i + 1;
+ * then in each group, router by router, the links to the others; then for each group, by other group and
+ * copy, the global link out.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "net/shapes/shape.h"
+
+enum { GROUPS, ROUTERS, HOSTS, GLOBAL, COPIES, ABSOLUTE, BASE_LOCAL, BASE_GLOBAL };
+
+static int read_numbers(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+{
+    uint32_t *v = f->number, most = RLT_MAX_ACCELERATORS;
+    if (!rlt_dim_param(spec, "groups") || !rlt_dim_param(spec, "routers"))
+        return rlt_fail(err, RLT_ESCHEMA, spec->where, "a dragonfly needs groups and routers (of a group)");
+    int rc = rlt_dim_number(spec, "groups", 0, 1, most, &v[GROUPS], err);
+    if (rc || (rc = rlt_dim_number(spec, "routers", 0, 1, most, &v[ROUTERS], err)) != 0)
+        return rc;
+    uint64_t routers = (uint64_t)v[GROUPS] * v[ROUTERS];
+    uint32_t hosts = routers <= f->n && f->n % routers == 0 ? (uint32_t)(f->n / routers) : 1;
+    uint32_t global = (v[GROUPS] - 1 + v[ROUTERS] - 1) / v[ROUTERS];
+    if ((rc = rlt_dim_number(spec, "hosts", hosts, 1, most, &v[HOSTS], err)) != 0 ||
+        (rc = rlt_dim_number(spec, "global", global, 0, most, &v[GLOBAL], err)) != 0)
+        return rc;
+    if (routers > f->n || routers * v[HOSTS] != f->n)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "groups %" PRIu32 " x routers %" PRIu32 " x hosts %" PRIu32 " is not size %" PRIu32,
+                        v[GROUPS], v[ROUTERS], v[HOSTS], f->n);
+    uint64_t ports = (uint64_t)v[ROUTERS] * v[GLOBAL];
+    if (v[GROUPS] > 1 && ports < v[GROUPS] - 1)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "%" PRIu32 " routers with %" PRIu32 " global cables reach %" PRIu64 " of %" PRIu32
+                        " other groups",
+                        v[ROUTERS], v[GLOBAL], ports, v[GROUPS] - 1);
+    if (ports > RLT_MAX_LINKS)
+        return rlt_fail(err, RLT_ERANGE, spec->where, "too many global cables");
+    v[COPIES] = v[GROUPS] > 1 ? (uint32_t)(ports / (v[GROUPS] - 1)) : 0;
+    return 0;
+}
+
+static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+{
+    static const char *const known[] = {"groups", "routers", "hosts", "global", "arrangement", NULL};
+    uint32_t *v = f->number;
+    int rc = rlt_dim_only(spec, known, err);
+    if (rc || (rc = read_numbers(spec, f, err)) != 0 || (rc = rlt_factor_share(spec, f, 1, err)) != 0)
+        return rc;
+    const char *arrangement = rlt_dim_param(spec, "arrangement");
+    v[ABSOLUTE] = arrangement && strcmp(arrangement, "absolute") == 0;
+    if (arrangement && !v[ABSOLUTE] && strcmp(arrangement, "palmtree") != 0)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "arrangement must be palmtree or absolute, got '%.40s'", arrangement);
+    uint64_t routers = (uint64_t)v[GROUPS] * v[ROUTERS], local = routers * (v[ROUTERS] - 1);
+    uint64_t global = (uint64_t)v[GROUPS] * (v[GROUPS] - 1);
+    if (local <= RLT_MAX_LINKS && global <= RLT_MAX_LINKS)
+        global *= v[COPIES];
+    f->degree[0] = 1;
+    if ((rc = rlt_factor_counts(spec, f, routers, 2ull * f->n + local + global, err)) != 0)
+        return rc;
+    v[BASE_LOCAL] = 2 * f->n;
+    v[BASE_GLOBAL] = v[BASE_LOCAL] + (uint32_t)local;
+    uint32_t inside = v[ROUTERS] > 1 ? 3 : f->n > 1 ? 2 : 0;
+    return rlt_factor_longest(spec, f, v[GROUPS] == 1 ? inside : v[ROUTERS] > 1 ? 5 : 3, err);
+}
+
+/* Router of `group`, within it, that holds copy c of the cable to `other`. */
+static uint32_t gateway(const rlt_factor *f, uint32_t group, uint32_t other, uint32_t c)
+{
+    const uint32_t *v = f->number;
+    uint32_t port;
+    if (v[ABSOLUTE])
+        port = other < group ? other : other - 1;
+    else
+        port = group > other ? group - other - 1 : group + v[GROUPS] - other - 1;
+    return (port + c * (v[GROUPS] - 1)) / v[GLOBAL];
+}
+
+static void ends(const rlt_factor *f, uint32_t link, uint32_t *src, uint32_t *dst)
+{
+    const uint32_t *v = f->number;
+    if (link < v[BASE_LOCAL]) {
+        uint32_t router = f->n + link / 2 / v[HOSTS];
+        *src = link % 2 ? router : link / 2;
+        *dst = link % 2 ? link / 2 : router;
+    } else if (link < v[BASE_GLOBAL]) {
+        uint32_t k = link - v[BASE_LOCAL], others = v[ROUTERS] - 1;
+        uint32_t router = k / others, at = router % v[ROUTERS], to = k % others;
+        *src = f->n + router;
+        *dst = f->n + router - at + (to < at ? to : to + 1);
+    } else {
+        uint32_t k = link - v[BASE_GLOBAL], c = k % v[COPIES], others = v[GROUPS] - 1;
+        uint32_t group = k / v[COPIES] / others, other = k / v[COPIES] % others;
+        other += other >= group;
+        *src = f->n + group * v[ROUTERS] + gateway(f, group, other, c);
+        *dst = f->n + other * v[ROUTERS] + gateway(f, other, group, c);
+    }
+}
+
+static uint32_t local_link(const rlt_factor *f, uint32_t group, uint32_t from, uint32_t to)
+{
+    const uint32_t *v = f->number;
+    return v[BASE_LOCAL] + (group * v[ROUTERS] + from) * (v[ROUTERS] - 1) + (to < from ? to : to - 1);
+}
+
+static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick pick, uint32_t *links)
+{
+    const uint32_t *v = f->number;
+    uint32_t from = src / v[HOSTS], to = dst / v[HOSTS], n = 0;
+    uint32_t group = from / v[ROUTERS], other = to / v[ROUTERS];
+    from %= v[ROUTERS];
+    to %= v[ROUTERS];
+    links[n++] = 2 * src;
+    if (group != other) {
+        uint32_t c = (pick.by_destination ? dst : pick.value) % v[COPIES];
+        uint32_t out = gateway(f, group, other, c), in = gateway(f, other, group, c);
+        if (from != out)
+            links[n++] = local_link(f, group, from, out);
+        uint32_t index = other > group ? other - 1 : other;
+        links[n++] = v[BASE_GLOBAL] + (group * (v[GROUPS] - 1) + index) * v[COPIES] + c;
+        from = in;
+    }
+    if (from != to)
+        links[n++] = local_link(f, other, from, to);
+    links[n++] = 2 * dst + 1;
+    return n;
+}
+
+const rlt_shape rlt_shape_dragonfly = {
+    .info = {"dragonfly", "fully connected groups of routers, fully connected to each other; minimal routes",
+             "groups=9 routers=4 hosts=2 global=2 arrangement=palmtree|absolute "
+             "in_network=reduce+multicast"},
+    .build = build,
+    .ends = ends,
+    .route = route,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A factor: the small graph of one dimension of a product. Local nodes 0 .. n-1 are its accelerators, n ..
+ * n+switches-1 its switches; local links 0 .. links-1 come in an order that the shape documents. Neither is
+ * stored: the shape computes the ends of a link and the links of a route from a few numbers, so a factor of a
+ * million accelerators costs nothing. Internal to net/.
+ */
+#ifndef RLT_FACTOR_H
+#define RLT_FACTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/topology/build.h"
+
+enum {
+    RLT_FACTOR_NUMBERS = 20,
+};
+
+/* 1 PB/s, far above any link, keeps every sum of bandwidths within 64 bits. */
+#define RLT_MAX_LINK_Bps 1000000000000000u
+
+struct rlt_shape;
+
+/* Links of one bandwidth and latency. */
+typedef struct rlt_link_class {
+    uint64_t bw_Bps;
+    rlt_time latency_ps;
+} rlt_link_class;
+
+typedef struct rlt_factor {
+    const struct rlt_shape *shape;
+    uint32_t n, switches, links;
+    uint8_t in_network; /* RLT_CAN_..., of all its switches */
+    uint32_t max_hops;  /* links on its longest route */
+    rlt_time max_ps;    /* latency of its slowest route */
+    uint64_t bw_Bps;    /* one accelerator into the dimension; 0 where it differs between accelerators */
+    uint32_t split;     /* links below it are of cls[0], the others of cls[1] */
+    rlt_link_class cls[2];
+    uint32_t
+        degree[2]; /* links of each class that leave an accelerator, unless the shape has its own function */
+    uint32_t number[RLT_FACTOR_NUMBERS]; /* the shape's own */
+} rlt_factor;
+
+/* Checks what all shapes share, finds the shape, and lets it build. */
+int rlt_factor_build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err) RLT_MUST_USE;
+
+static inline const rlt_link_class *rlt_factor_class(const rlt_factor *f, uint32_t link)
+{
+    return &f->cls[link >= f->split];
+}
+/* Sum over the links that leave local accelerator a; as many enter it. */
+uint64_t rlt_factor_egress(const rlt_factor *f, uint32_t a);
+
+/* For shapes: */
+
+/* Value of a parameter, or NULL. */
+const char *rlt_dim_param(const rlt_dim_spec *spec, const char *name);
+/* A whole number in [min, max]; the default where it is not given. */
+int rlt_dim_number(const rlt_dim_spec *spec, const char *name, uint32_t otherwise, uint32_t min, uint32_t max,
+                   uint32_t *out, rlt_error *err) RLT_MUST_USE;
+/* Refuses parameters that are not in the NULL-terminated list. */
+int rlt_dim_only(const rlt_dim_spec *spec, const char *const *known, rlt_error *err) RLT_MUST_USE;
+/* Sets class 0 from the specification: a link carries 1/share of what an accelerator sends into the
+ * dimension. */
+int rlt_factor_share(const rlt_dim_spec *spec, rlt_factor *f, uint32_t share, rlt_error *err) RLT_MUST_USE;
+/* Sets the counts, which may exceed 32 bits, after checking them. */
+int rlt_factor_counts(const rlt_dim_spec *spec, rlt_factor *f, uint64_t switches, uint64_t links,
+                      rlt_error *err) RLT_MUST_USE;
+/* Sets the longest route, all of whose links are of class 0. */
+int rlt_factor_longest(const rlt_dim_spec *spec, rlt_factor *f, uint32_t hops, rlt_error *err) RLT_MUST_USE;
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Fat tree of two levels (leaf, spine) or three (leaf, aggregation, core). Every cable carries the bandwidth
+ * of one accelerator each way; there is one cable from a leaf to each spine (of its pod), and from
+ * aggregation switch a of each pod to each core switch of group a. Oversubscription divides the cables that
+ * go up from a leaf.
+ *
+ * Local switches: leaves, then aggregation switches (or spines) pod by pod, then cores group by group. Local
+ * links, up then down in each pair: accelerator i to its leaf 2i; then leaf l to spine a in order of (l, a);
+ * then aggregation switch (pod, a) to core c in order of (pod, a, c).
+ */
+#include <inttypes.h>
+
+#include "net/shapes/shape.h"
+
+enum { HOSTS, LEAVES, SPINES, LEAVES_PER_POD, PODS, CORES, BASE_SPINE, BASE_CORE };
+
+/* The smallest divisor of n whose `levels`-th power reaches n. */
+static uint32_t default_hosts(uint32_t n, uint32_t levels)
+{
+    for (uint64_t r = 1; r < n; r++)
+        if (n % r == 0 && (levels == 2 ? r * r : r * r * r) >= n)
+            return (uint32_t)r;
+    return n;
+}
+
+static uint32_t largest_divisor(uint32_t n, uint32_t at_most)
+{
+    uint32_t d = at_most < n ? at_most : n;
+    while (n % d)
+        d--;
+    return d;
+}
+
+static int read_leaves(const rlt_dim_spec *spec, rlt_factor *f, uint32_t levels, rlt_error *err)
+{
+    uint32_t *v = f->number, most = RLT_MAX_ACCELERATORS, over;
+    int rc = rlt_dim_number(spec, "hosts_per_leaf", default_hosts(f->n, levels), 1, most, &v[HOSTS], err);
+    if (rc || (rc = rlt_dim_number(spec, "oversubscription", 1, 1, most, &over, err)) != 0)
+        return rc;
+    if (f->n % v[HOSTS])
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "hosts_per_leaf %" PRIu32 " does not divide size %" PRIu32, v[HOSTS], f->n);
+    if (v[HOSTS] % over)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "oversubscription %" PRIu32 " does not divide hosts_per_leaf %" PRIu32, over,
+                        v[HOSTS]);
+    if (rlt_dim_param(spec, "spines") && rlt_dim_param(spec, "oversubscription"))
+        return rlt_fail(err, RLT_ESCHEMA, spec->where, "give spines or oversubscription, not both");
+    v[LEAVES] = f->n / v[HOSTS];
+    return rlt_dim_number(spec, "spines", v[HOSTS] / over, 1, most, &v[SPINES], err);
+}
+
+static int read_pods(const rlt_dim_spec *spec, rlt_factor *f, uint32_t levels, rlt_error *err)
+{
+    uint32_t *v = f->number, most = RLT_MAX_ACCELERATORS;
+    v[LEAVES_PER_POD] = v[LEAVES];
+    v[PODS] = 1;
+    v[CORES] = 0;
+    if (levels == 2) {
+        if (rlt_dim_param(spec, "leaves_per_pod") || rlt_dim_param(spec, "cores"))
+            return rlt_fail(err, RLT_ESCHEMA, spec->where, "leaves_per_pod and cores need levels=3");
+        return 0;
+    }
+    uint32_t otherwise = largest_divisor(v[LEAVES], v[HOSTS]);
+    int rc = rlt_dim_number(spec, "leaves_per_pod", otherwise, 1, most, &v[LEAVES_PER_POD], err);
+    if (rc)
+        return rc;
+    if (v[LEAVES] % v[LEAVES_PER_POD])
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "leaves_per_pod %" PRIu32 " does not divide the %" PRIu32 " leaves",
+                        v[LEAVES_PER_POD], v[LEAVES]);
+    v[PODS] = v[LEAVES] / v[LEAVES_PER_POD];
+    return rlt_dim_number(spec, "cores", v[LEAVES_PER_POD], 1, most, &v[CORES], err);
+}
+
+static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+{
+    static const char *const known[] = {
+        "levels", "hosts_per_leaf", "oversubscription", "spines", "leaves_per_pod", "cores", NULL};
+    uint32_t levels, *v = f->number;
+    int rc = rlt_dim_only(spec, known, err);
+    if (rc || (rc = rlt_dim_number(spec, "levels", 2, 2, 3, &levels, err)) != 0 ||
+        (rc = read_leaves(spec, f, levels, err)) != 0 || (rc = read_pods(spec, f, levels, err)) != 0 ||
+        (rc = rlt_factor_share(spec, f, 1, err)) != 0)
+        return rc;
+    /* All factors are at most 2^24, and a product of the first two is checked before the third. */
+    uint64_t aggregation = (uint64_t)v[PODS] * v[SPINES];
+    uint64_t cables = (uint64_t)v[LEAVES] * v[SPINES];
+    if (aggregation > RLT_MAX_LINKS || cables > RLT_MAX_LINKS)
+        return rlt_factor_counts(spec, f, aggregation, 2 * cables, err);
+    uint64_t core_cables = aggregation * v[CORES];
+    f->degree[0] = 1;
+    rc = rlt_factor_counts(spec, f, v[LEAVES] + aggregation + (uint64_t)v[SPINES] * v[CORES],
+                           2 * (f->n + cables + core_cables), err);
+    if (rc)
+        return rc;
+    v[BASE_SPINE] = 2 * f->n;
+    v[BASE_CORE] = 2 * (f->n + (uint32_t)cables);
+    return rlt_factor_longest(spec, f, v[PODS] > 1 ? 6 : v[LEAVES] > 1 ? 4 : f->n > 1 ? 2 : 0, err);
+}
+
+static void ends(const rlt_factor *f, uint32_t link, uint32_t *src, uint32_t *dst)
+{
+    const uint32_t *v = f->number;
+    uint32_t down = link % 2, low, high;
+    if (link < v[BASE_SPINE]) {
+        low = link / 2;
+        high = f->n + low / v[HOSTS];
+    } else if (link < v[BASE_CORE]) {
+        uint32_t leaf = (link - v[BASE_SPINE]) / 2 / v[SPINES], a = (link - v[BASE_SPINE]) / 2 % v[SPINES];
+        low = f->n + leaf;
+        high = f->n + v[LEAVES] + leaf / v[LEAVES_PER_POD] * v[SPINES] + a;
+    } else {
+        uint32_t aggregation = (link - v[BASE_CORE]) / 2 / v[CORES], c = (link - v[BASE_CORE]) / 2 % v[CORES];
+        low = f->n + v[LEAVES] + aggregation;
+        high = f->n + v[LEAVES] + v[PODS] * v[SPINES] + aggregation % v[SPINES] * v[CORES] + c;
+    }
+    *src = down ? high : low;
+    *dst = down ? low : high;
+}
+
+static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick pick, uint32_t *links)
+{
+    const uint32_t *v = f->number;
+    uint32_t from = src / v[HOSTS], to = dst / v[HOSTS], n = 0;
+    links[n++] = 2 * src;
+    if (from != to) {
+        uint32_t key = pick.by_destination ? dst : pick.value, a = key % v[SPINES];
+        uint32_t from_pod = from / v[LEAVES_PER_POD], to_pod = to / v[LEAVES_PER_POD];
+        links[n++] = v[BASE_SPINE] + 2 * (from * v[SPINES] + a);
+        if (from_pod != to_pod) {
+            uint32_t c = key / v[SPINES] % v[CORES];
+            links[n++] = v[BASE_CORE] + 2 * ((from_pod * v[SPINES] + a) * v[CORES] + c);
+            links[n++] = v[BASE_CORE] + 2 * ((to_pod * v[SPINES] + a) * v[CORES] + c) + 1;
+        }
+        links[n++] = v[BASE_SPINE] + 2 * (to * v[SPINES] + a) + 1;
+    }
+    links[n++] = 2 * dst + 1;
+    return n;
+}
+
+const rlt_shape rlt_shape_fat_tree = {
+    .info = {"fat-tree", "leaf and spine switches, or three levels; up to the lowest common level, then down",
+             "levels=2|3 hosts_per_leaf=16 oversubscription=1 spines=16 leaves_per_pod=16 cores=16 "
+             "in_network=reduce+multicast"},
+    .build = build,
+    .ends = ends,
+    .route = route,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of shapes. */
+#include "net/shapes/shape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const rlt_shape *const shapes[] = {
+    &rlt_shape_ring,  &rlt_shape_fully_connected, &rlt_shape_switch,    &rlt_shape_mesh,
+    &rlt_shape_torus, &rlt_shape_fat_tree,        &rlt_shape_dragonfly, &rlt_shape_rail_optimised,
+};
+
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+const rlt_shape_info *rlt_shape_list(uint32_t i)
+{
+    return i < SHAPES ? &shapes[i]->info : NULL;
+}
+
+const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *err)
+{
+    char known[256] = "";
+    for (size_t i = 0; i < SHAPES; i++) {
+        if (name && strcmp(shapes[i]->info.name, name) == 0)
+            return shapes[i];
+        rlt_list_name(known, sizeof known, shapes[i]->info.name);
+    }
+    (void)rlt_fail(err, RLT_ESCHEMA, where, "unknown shape '%.40s'; known are %s", name ? name : "", known);
+    return NULL;
+}
+
+uint32_t rlt_shape_one_cycle(const rlt_factor *f, uint32_t *sizes)
+{
+    sizes[0] = f->n;
+    return 1;
+}
+
+uint32_t rlt_shape_two_orbits(const rlt_factor *f)
+{
+    (void)f;
+    return 2;
+}
+
+uint32_t rlt_shape_parity(const rlt_factor *f, uint32_t link)
+{
+    (void)f;
+    return link % 2;
+}

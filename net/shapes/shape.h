@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Shapes of a dimension: each is one file with one constant struct, named in the table of net/shapes/shape.c.
+ * Every shape is built, linked and routed in closed form, and its links come in pairs: as many enter a node
+ * as leave it. Internal to net/.
+ */
+#ifndef RLT_SHAPE_H
+#define RLT_SHAPE_H
+
+#include "net/shapes/factor.h"
+
+/* How a route chooses where a shape leaves a choice. */
+typedef struct rlt_pick {
+    bool by_destination; /* D-mod-k: the shape takes its own function of the destination; else `value` */
+    uint32_t value;      /* a hash or a running number: choice = value % choices */
+} rlt_pick;
+
+enum { RLT_MAX_SUBDIMS = 6 };
+
+typedef struct rlt_shape {
+    rlt_shape_info info;
+    /* Fills f, of which n and shape are set; spec was checked for size, bandwidth and latency. */
+    int (*build)(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err);
+    /* Local nodes at the ends of a local link. */
+    void (*ends)(const rlt_factor *f, uint32_t link, uint32_t *src, uint32_t *dst);
+    /* Writes the local links of the route between two different local accelerators, at most max_hops; returns
+     * how many. */
+    uint32_t (*route)(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick pick, uint32_t *links);
+    /* Links that leave local accelerator a (all of class 0); NULL: f->degree. */
+    uint32_t (*degree)(const rlt_factor *f, uint32_t a);
+    /*
+     * Symmetry; orbit NULL: none. translations: the sizes of the cyclic translations of the accelerators that
+     * map links and routes onto themselves (at most RLT_MAX_SUBDIMS, their product = n; returns how many);
+     * NULL: every permutation does. orbit: which links they take into each other; orbits are of equal size,
+     * and the first `orbits` links are of one each.
+     */
+    uint32_t (*translations)(const rlt_factor *f, uint32_t *sizes);
+    uint32_t (*orbits)(const rlt_factor *f);
+    uint32_t (*orbit)(const rlt_factor *f, uint32_t link);
+} rlt_shape;
+
+extern const rlt_shape rlt_shape_ring, rlt_shape_fully_connected, rlt_shape_switch, rlt_shape_mesh,
+    rlt_shape_torus, rlt_shape_fat_tree, rlt_shape_dragonfly, rlt_shape_rail_optimised;
+
+/* NULL, with an error that lists the known ones. */
+const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *err);
+
+/* Symmetry of shapes with two kinds of links, even and odd ones, and one cyclic translation. */
+uint32_t rlt_shape_one_cycle(const rlt_factor *f, uint32_t *sizes);
+uint32_t rlt_shape_two_orbits(const rlt_factor *f);
+uint32_t rlt_shape_parity(const rlt_factor *f, uint32_t link);
+
+/* Mesh and torus: "sizes=4x4x4" into number[0] = count and number[1 ..] = sizes. */
+int rlt_shape_sizes(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err) RLT_MUST_USE;
+/* And back; returns the count. */
+uint32_t rlt_shape_sub_sizes(const rlt_factor *f, uint32_t *sizes);
+
+#endif

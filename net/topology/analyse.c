@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Facts about a topology: longest routes, bisection, bandwidth into it. */
+#include <stdlib.h>
+
+#include "net/topology/graph.h"
+#include "net/topology/route_graph.h"
+
+enum { MAX_CUT_LINKS = 1 << 22, MAX_CUT_EDGES = 1 << 18 };
+static const uint64_t max_search_steps = 4000000000u;
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Two halves of the accelerators, by one digit of their number: the lower and the upper half of its values.
+ */
+typedef struct halves {
+    uint32_t stride, size;
+} halves;
+
+static bool is_lower(const halves *h, uint32_t accelerator)
+{
+    return accelerator / h->stride % h->size < h->size / 2;
+}
+
+/* The graph of a cut: node 0 is the lower half of the accelerators, node 1 the upper half, then the other
+ * nodes. */
+typedef struct cut {
+    halves h;
+    uint64_t direct;        /* bandwidth of the links from half to half */
+    uint64_t *from, *to;    /* of other node: bandwidth from the lower half and to the upper half */
+    uint32_t *src, *dst, n; /* links between other nodes, then those of the halves */
+    uint64_t *bw;
+    double *capacity;
+} cut;
+
+/* False when there are too many links between other nodes. */
+static bool collect(const rlt_topology *t, cut *c)
+{
+    for (uint32_t i = 0; i < t->links; i++) {
+        rlt_link l = rlt_topology_link(t, i);
+        bool a = l.src < t->accelerators, b = l.dst < t->accelerators;
+        bool lower = a && is_lower(&c->h, l.src), upper = b && !is_lower(&c->h, l.dst);
+        if (a && b && lower && upper)
+            c->direct = add(c->direct, l.bw_Bps);
+        else if (a && !b && lower)
+            c->from[l.dst - t->accelerators] = add(c->from[l.dst - t->accelerators], l.bw_Bps);
+        else if (!a && b && upper)
+            c->to[l.src - t->accelerators] = add(c->to[l.src - t->accelerators], l.bw_Bps);
+        else if (!a && !b) {
+            if (c->n == MAX_CUT_EDGES)
+                return false;
+            c->src[c->n] = l.src - t->accelerators + 2;
+            c->dst[c->n] = l.dst - t->accelerators + 2;
+            c->bw[c->n++] = l.bw_Bps;
+        }
+    }
+    return true;
+}
+
+/* Dividing by the common factor keeps igraph's floating point exact. */
+static int solve_cut(cut *c, uint32_t others, uint64_t *value, rlt_error *err)
+{
+    uint64_t unit = 0;
+    for (uint32_t v = 0; v < others; v++) {
+        if (c->from[v]) {
+            c->src[c->n] = 0;
+            c->dst[c->n] = v + 2;
+            c->bw[c->n++] = c->from[v];
+        }
+        if (c->to[v]) {
+            c->src[c->n] = v + 2;
+            c->dst[c->n] = 1;
+            c->bw[c->n++] = c->to[v];
+        }
+    }
+    for (uint32_t i = 0; i < c->n; i++)
+        unit = gcd(unit, c->bw[i]);
+    for (uint32_t i = 0; i < c->n; i++)
+        c->capacity[i] = (double)(c->bw[i] / unit);
+    rlt_edges edges = {.n_nodes = others + 2, .n_edges = c->n, .src = c->src, .dst = c->dst};
+    double flow = 0;
+    int rc = c->n ? rlt_graph_max_flow(&edges, c->capacity, 0, 1, &flow, err) : 0;
+    *value = add(c->direct, (uint64_t)(flow + 0.5) * (unit ? unit : 1));
+    return rc;
+}
+
+static int bisect(const rlt_topology *t, halves h, uint64_t *value, rlt_error *err)
+{
+    uint32_t others = t->nodes - t->accelerators;
+    cut c = {.h = h};
+    int rc = 0;
+    *value = 0;
+    if (t->accelerators < 2 || t->links > MAX_CUT_LINKS || others > MAX_CUT_LINKS)
+        return 0;
+    size_t room = (t->links < MAX_CUT_EDGES ? t->links : MAX_CUT_EDGES) + 2 * (size_t)others + 1;
+    c.from = calloc((size_t)others + 1, sizeof *c.from);
+    c.to = calloc((size_t)others + 1, sizeof *c.to);
+    c.src = calloc(room, sizeof *c.src);
+    c.dst = calloc(room, sizeof *c.dst);
+    c.bw = calloc(room, sizeof *c.bw);
+    c.capacity = calloc(room, sizeof *c.capacity);
+    if (!c.from || !c.to || !c.src || !c.dst || !c.bw || !c.capacity)
+        rc = rlt_nomem(err);
+    else if (collect(t, &c))
+        rc = solve_cut(&c, others, value, err);
+    free(c.capacity);
+    free(c.bw);
+    free(c.dst);
+    free(c.src);
+    free(c.to);
+    free(c.from);
+    return rc;
+}
+
+/* The smaller of *least and the cut into halves by this digit; odd digits have no halves. */
+static int try_halves(const rlt_topology *t, uint32_t stride, uint32_t size, uint64_t *least, rlt_error *err)
+{
+    uint64_t value = 0;
+    if (size % 2)
+        return 0;
+    int rc = bisect(t, (halves){stride, size}, &value, err);
+    if (value < *least)
+        *least = value;
+    return rc;
+}
+
+/* Halves by number, and in a product those of every dimension and sub-dimension. */
+static int least_bisection(const rlt_topology *t, uint64_t *value, rlt_error *err)
+{
+    uint32_t stride = 1;
+    int rc = bisect(t, (halves){1, t->accelerators}, value, err);
+    for (uint32_t d = 0; d < t->n_dims && rc == 0; d++) {
+        const rlt_factor *f = &t->dims[d].f;
+        bool grid = f->shape == &rlt_shape_torus || f->shape == &rlt_shape_mesh;
+        uint32_t inner = stride;
+        for (uint32_t s = 1; grid && s <= f->number[0] && rc == 0; s++) {
+            rc = try_halves(t, inner, f->number[s], value, err);
+            inner *= f->number[s];
+        }
+        if (!grid && t->n_dims > 1 && rc == 0)
+            rc = try_halves(t, stride, f->n, value, err);
+        stride *= f->n;
+    }
+    return rc;
+}
+
+static void longer(rlt_topology_facts *facts, uint32_t hops, rlt_time latency_ps)
+{
+    if (hops > facts->diameter_hops)
+        facts->diameter_hops = hops;
+    if (latency_ps > facts->diameter_ps)
+        facts->diameter_ps = latency_ps;
+}
+
+static void longer_fixed(const rlt_frozen_graph *g, uint32_t route, rlt_topology_facts *facts)
+{
+    rlt_time latency = 0;
+    for (uint32_t i = g->route_first[route]; i < g->route_first[route + 1]; i++)
+        latency = rlt_time_add(latency, g->links[g->route_links[i]].latency_ps);
+    longer(facts, g->route_first[route + 1] - g->route_first[route], latency);
+}
+
+/* The longest route of a graph: the table of every destination in turn. */
+static int search_graph(const rlt_topology *t, rlt_topology_facts *facts, rlt_error *err)
+{
+    const rlt_frozen_graph *g = &t->graph;
+    rlt_reach *reach;
+    if (((uint64_t)t->nodes + t->links) * t->accelerators > max_search_steps)
+        return 0;
+    int rc = rlt_reach_create(t, 0, NULL, &reach, err);
+    for (uint32_t dst = 0; !rc && dst < t->accelerators; dst++) {
+        const uint32_t *hops;
+        const rlt_time *latency;
+        rc = rlt_reach_to(reach, dst, &hops, &latency);
+        for (uint32_t src = 0; !rc && src < t->accelerators; src++) {
+            uint32_t fixed = g->n_routes ? rlt_map_get(&g->route_of, (uint64_t)src << 32 | dst) : RLT_NONE;
+            if (fixed != RLT_NONE)
+                longer_fixed(g, fixed, facts);
+            else if (hops[src] != RLT_NONE)
+                longer(facts, hops[src], latency[src]);
+        }
+    }
+    rlt_reach_free(reach);
+    return rc ? rlt_nomem(err) : 0;
+}
+
+static void extremes_of_graph(const rlt_topology *t, rlt_topology_facts *facts)
+{
+    facts->min_egress_Bps = UINT64_MAX;
+    for (uint32_t a = 0; a < t->accelerators; a++) {
+        uint64_t egress = rlt_topology_egress_Bps(t, a);
+        if (egress < facts->min_egress_Bps)
+            facts->min_egress_Bps = egress;
+        if (egress > facts->max_egress_Bps)
+            facts->max_egress_Bps = egress;
+    }
+    facts->links_by_dim[0] = t->links;
+}
+
+/* Coordinates are independent, so extremes add up over the dimensions. */
+static void extremes_of_product(const rlt_topology *t, rlt_topology_facts *facts)
+{
+    for (uint32_t i = 0; i < t->n_dims; i++) {
+        const rlt_factor *f = &t->dims[i].f;
+        uint64_t least = rlt_factor_egress(f, 0), most = least;
+        for (uint32_t a = 1; f->shape->degree && a < f->n; a++) {
+            uint64_t egress = rlt_factor_egress(f, a);
+            least = egress < least ? egress : least;
+            most = egress > most ? egress : most;
+        }
+        facts->min_egress_Bps += least;
+        facts->max_egress_Bps += most;
+        facts->links_by_dim[i] = t->dims[i].groups * f->links;
+        facts->diameter_hops += f->max_hops;
+        facts->diameter_ps += f->max_ps;
+    }
+}
+
+int rlt_topology_analyse(const rlt_topology *t, rlt_topology_facts *facts, rlt_error *err)
+{
+    *facts = (rlt_topology_facts){0};
+    if (t->n_dims) {
+        extremes_of_product(t, facts);
+    } else {
+        extremes_of_graph(t, facts);
+        int rc = search_graph(t, facts, err);
+        if (rc)
+            return rc;
+    }
+    return least_bisection(t, &facts->bisection_Bps, err);
+}

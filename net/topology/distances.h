@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Distances from roots of aggregation trees, remembered by topology. Internal to net/. */
+#ifndef RLT_DISTANCES_H
+#define RLT_DISTANCES_H
+
+#include "net/topology/frozen.h"
+#include "net/topology/graph.h"
+
+/* distances[i * g->n_nodes + v] from roots[i] to node v over the edges of g, which follow from the topology
+ * alone; `all` lists its nodes. igraph finds what is not known yet. Any thread. */
+int rlt_distances_find(struct rlt_distance_memo *m, const rlt_edges *g, const uint32_t *all,
+                       const uint32_t *roots, uint32_t n, uint32_t *distances, rlt_error *err) RLT_MUST_USE;
+
+#endif

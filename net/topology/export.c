@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Writes a topology as a whole graph, in the words that the readers know: node kind and forwards, link
+ * bandwidth and latency with exact units, logical dimensions. A product written so keeps its nodes and links,
+ * but not its closed-form routes.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/shapes/shape.h"
+#include "net/topology/frozen.h"
+#include "net/topology/graph.h"
+#include "sim/text/json.h"
+
+enum { MAX_ELEMENTS = 1 << 22 };
+
+static const char *in_network_name(uint32_t can)
+{
+    static const char *const names[] = {"none", "reduce", "multicast", "reduce+multicast"};
+    return names[can];
+}
+
+static const char *kind_name(rlt_node_kind kind)
+{
+    static const char *const names[] = {"accelerator", "nic", "pcie", "cpu", "switch"};
+    return names[kind];
+}
+
+/* "4x2" into at least 100 bytes. */
+static const char *dims_text(const rlt_topology *t, char *buffer, size_t size)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < rlt_topology_dims(t); i++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%" PRIu32, i ? "x" : "",
+                                 rlt_topology_dim(t, i).size);
+    return buffer;
+}
+
+/* Everything as columns; strings live in the arena. */
+typedef struct columns {
+    rlt_arena arena;
+    uint32_t *src, *dst;
+    const char **name, **kind, **in_network, **bandwidth, **latency;
+    double *forwards, *dim;
+    bool some_in_network;
+} columns;
+
+static int make_columns(const rlt_topology *t, columns *c, rlt_error *err)
+{
+    rlt_arena *a = &c->arena;
+    char name[256];
+    c->src = rlt_arena_array(a, t->links + 1ull, sizeof *c->src);
+    c->dst = rlt_arena_array(a, t->links + 1ull, sizeof *c->dst);
+    c->name = rlt_arena_array(a, t->nodes, sizeof *c->name);
+    c->kind = rlt_arena_array(a, t->nodes, sizeof *c->kind);
+    c->in_network = rlt_arena_array(a, t->nodes, sizeof *c->in_network);
+    c->forwards = rlt_arena_array(a, t->nodes, sizeof *c->forwards);
+    c->bandwidth = rlt_arena_array(a, t->links + 1ull, sizeof *c->bandwidth);
+    c->latency = rlt_arena_array(a, t->links + 1ull, sizeof *c->latency);
+    c->dim = rlt_arena_array(a, t->links + 1ull, sizeof *c->dim);
+    if (!c->src || !c->dst || !c->name || !c->kind || !c->in_network || !c->forwards || !c->bandwidth ||
+        !c->latency || !c->dim)
+        return rlt_nomem(err);
+    for (uint32_t v = 0; v < t->nodes; v++) {
+        c->name[v] = rlt_arena_strdup(a, rlt_topology_node_name(t, v, name, sizeof name));
+        c->kind[v] = kind_name(rlt_topology_node_kind(t, v));
+        c->in_network[v] = in_network_name(rlt_topology_in_network(t, v));
+        c->some_in_network |= rlt_topology_in_network(t, v) != 0;
+        c->forwards[v] = rlt_topology_forwards(t, v);
+        if (!c->name[v])
+            return rlt_nomem(err);
+    }
+    for (uint32_t i = 0; i < t->links; i++) {
+        rlt_link l = rlt_topology_link(t, i);
+        c->src[i] = l.src;
+        c->dst[i] = l.dst;
+        c->dim[i] = l.dim;
+        c->bandwidth[i] = rlt_arena_printf(a, "%" PRIu64 "B/s", l.bw_Bps);
+        c->latency[i] = rlt_arena_printf(a, "%" PRId64 "ps", l.latency_ps);
+        if (!c->bandwidth[i] || !c->latency[i])
+            return rlt_nomem(err);
+    }
+    return 0;
+}
+
+static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_error *err)
+{
+    columns c = {0};
+    char dims[128];
+    const char *name = t->name, *source = t->source, *sizes = dims_text(t, dims, sizeof dims);
+    int rc = make_columns(t, &c, err);
+    if (!rc) {
+        const rlt_attribute nodes[] = {
+            {.name = graphml ? "name" : "label", .type = RLT_ATTRIBUTE_TEXT, .texts = c.name},
+            {.name = "kind", .type = RLT_ATTRIBUTE_TEXT, .texts = c.kind},
+            {.name = "forwards", .type = RLT_ATTRIBUTE_BOOL, .numbers = c.forwards},
+            {.name = "in_network", .type = RLT_ATTRIBUTE_TEXT, .texts = c.in_network},
+        };
+        const rlt_attribute edges[] = {
+            {.name = "bandwidth", .type = RLT_ATTRIBUTE_TEXT, .texts = c.bandwidth},
+            {.name = "latency", .type = RLT_ATTRIBUTE_TEXT, .texts = c.latency},
+            {.name = "dim", .type = RLT_ATTRIBUTE_NUMBER, .numbers = c.dim},
+        };
+        const rlt_attribute graph[] = {
+            {.name = "name", .type = RLT_ATTRIBUTE_TEXT, .texts = &name},
+            {.name = "source", .type = RLT_ATTRIBUTE_TEXT, .texts = &source},
+            {.name = "dims", .type = RLT_ATTRIBUTE_TEXT, .texts = &sizes},
+        };
+        rlt_graph_text g = {.edges = {.n_nodes = t->nodes, .n_edges = t->links, .src = c.src, .dst = c.dst},
+                            .node_attributes = nodes,
+                            .n_node_attributes = c.some_in_network ? 4 : 3,
+                            .edge_attributes = edges,
+                            .n_edge_attributes = 3,
+                            .graph_attributes = graph,
+                            .n_graph_attributes = 3};
+        rc = graphml ? rlt_graphml_write(&g, text, err) : rlt_dot_write(&g, text, err);
+    }
+    rlt_arena_free(&c.arena);
+    return rc;
+}
+
+static void json_duration(rlt_jw *w, const char *key, rlt_time time_ps)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64 "ps", time_ps);
+    rlt_jw_string(w, key, text);
+}
+
+static void json_endpoint(rlt_jw *w, const rlt_endpoint *e)
+{
+    char text[32];
+    rlt_jw_object(w, "endpoint");
+    rlt_jw_string(w, "injection", e->injection == RLT_INJECT_BLOCKING ? "blocking" : "nic");
+    json_duration(w, "launch", e->launch_ps);
+    json_duration(w, "message", e->message_ps);
+    snprintf(text, sizeof text, "%" PRIu32 ".%03" PRIu32 "ps", e->byte_fs / 1000, e->byte_fs % 1000);
+    rlt_jw_string(w, "byte", text);
+    for (uint32_t k = 0; rlt_endpoint_setting(k); k++)
+        if (rlt_endpoint_get(e, k, text, sizeof text))
+            rlt_jw_string(w, rlt_endpoint_setting(k), text);
+    if (e->n_protocols) {
+        rlt_jw_array(w, "protocols");
+        for (uint32_t i = 0; i < e->n_protocols; i++) {
+            rlt_jw_object(w, NULL);
+            rlt_jw_string(w, "name", e->protocols[i].name);
+            for (uint32_t k = 0; rlt_protocol_setting(k); k++)
+                if (rlt_protocol_get(&e->protocols[i], k, text, sizeof text))
+                    rlt_jw_string(w, rlt_protocol_setting(k), text);
+            rlt_jw_end_object(w);
+        }
+        rlt_jw_end_array(w);
+        rlt_jw_string(w, "protocol", e->protocol < 0 ? "auto" : e->protocols[e->protocol].name);
+    }
+    rlt_jw_end_object(w);
+}
+
+static void json_nodes_and_links(rlt_jw *w, const rlt_topology *t, const columns *c)
+{
+    rlt_jw_array(w, "nodes");
+    for (uint32_t v = 0; v < t->nodes; v++) {
+        rlt_jw_object(w, NULL);
+        rlt_jw_string(w, "id", c->name[v]);
+        rlt_jw_string(w, "kind", c->kind[v]);
+        rlt_jw_bool(w, "forwards", c->forwards[v] > 0);
+        if (rlt_topology_in_network(t, v))
+            rlt_jw_string(w, "in_network", c->in_network[v]);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+    rlt_jw_array(w, "links");
+    for (uint32_t i = 0; i < t->links; i++) {
+        rlt_jw_object(w, NULL);
+        rlt_jw_string(w, "src", c->name[c->src[i]]);
+        rlt_jw_string(w, "dst", c->name[c->dst[i]]);
+        rlt_jw_string(w, "bandwidth", c->bandwidth[i]);
+        rlt_jw_string(w, "latency", c->latency[i]);
+        rlt_jw_bool(w, "duplex", false);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+}
+
+static void json_routes(rlt_jw *w, const rlt_topology *t, const columns *c)
+{
+    const rlt_frozen_graph *g = &t->graph;
+    if (!g->n_routes)
+        return;
+    rlt_jw_array(w, "routes");
+    for (uint32_t r = 0; r < g->n_routes; r++) {
+        uint32_t first = g->route_first[r], end = g->route_first[r + 1];
+        rlt_jw_object(w, NULL);
+        rlt_jw_string(w, "src", c->name[g->links[g->route_links[first]].src]);
+        rlt_jw_string(w, "dst", c->name[g->links[g->route_links[end - 1]].dst]);
+        rlt_jw_array(w, "via");
+        for (uint32_t i = first; i + 1 < end; i++)
+            rlt_jw_string(w, NULL, c->name[g->links[g->route_links[i]].dst]);
+        rlt_jw_end_array(w);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+}
+
+static void json_rings(rlt_jw *w, const rlt_topology *t)
+{
+    if (!t->n_rings)
+        return;
+    rlt_jw_array(w, "rings");
+    for (uint32_t r = 0; r < t->n_rings; r++) {
+        rlt_jw_array(w, NULL);
+        for (uint32_t i = 0; i < t->accelerators; i++)
+            rlt_jw_u64(w, NULL, rlt_topology_ring(t, r)[i]);
+        rlt_jw_end_array(w);
+    }
+    rlt_jw_end_array(w);
+}
+
+static int write_json(const rlt_topology *t, char **text, rlt_error *err)
+{
+    columns c = {0};
+    int rc = make_columns(t, &c, err);
+    if (!rc) {
+        rlt_jw w;
+        rlt_jw_init(&w, true);
+        rlt_jw_object(&w, NULL);
+        rlt_jw_string(&w, "name", t->name);
+        rlt_jw_string(&w, "source", t->source);
+        json_endpoint(&w, &t->endpoint);
+        rlt_jw_array(&w, "dims");
+        for (uint32_t i = 0; i < rlt_topology_dims(t); i++)
+            rlt_jw_u64(&w, NULL, rlt_topology_dim(t, i).size);
+        rlt_jw_end_array(&w);
+        json_nodes_and_links(&w, t, &c);
+        json_routes(&w, t, &c);
+        json_rings(&w, t);
+        rlt_jw_end_object(&w);
+        *text = rlt_jw_finish(&w, NULL);
+        rc = *text ? 0 : rlt_nomem(err);
+    }
+    rlt_arena_free(&c.arena);
+    return rc;
+}
+
+int rlt_topology_export(const rlt_topology *t, const char *format, char **text, rlt_error *err)
+{
+    *text = NULL;
+    if ((uint64_t)t->nodes + t->links > MAX_ELEMENTS)
+        return rlt_fail(err, RLT_ERANGE, t->name,
+                        "%" PRIu32 " nodes and %" PRIu32 " links; at most %d are written out", t->nodes,
+                        t->links, MAX_ELEMENTS);
+    if (strcmp(format, "json") == 0)
+        return write_json(t, text, err);
+    if (strcmp(format, "graphml") == 0 || strcmp(format, "dot") == 0)
+        return write_graph(t, format[0] == 'g', text, err);
+    return rlt_fail(err, RLT_EUSAGE, NULL, "unknown format '%.40s'; known are graphml, dot, json", format);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What if some links were slower, or faster? */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/topology/frozen.h"
+#include "net/usage_internal.h"
+#include "sim/base/units.h"
+
+static int scale_one(rlt_topology *t, uint32_t link, double factor, rlt_error *err)
+{
+    rlt_link l = rlt_topology_link(t, link);
+    uint64_t bw = rlt__scaled_bw(l.bw_Bps, factor);
+    if (bw > RLT_MAX_LINK_Bps)
+        return rlt_fail(err, RLT_ERANGE, NULL, "link %u would be faster than 1 PB/s", link);
+    if (!t->n_dims) {
+        t->graph.links[link].bw_Bps = bw;
+        return 0;
+    }
+    uint32_t i = rlt_map_get(&t->changed_at, link);
+    if (i == RLT_NONE) {
+        int rc = rlt_grow(&t->changed, &t->changed_room, sizeof *t->changed, (uint64_t)t->n_changed + 1,
+                          UINT32_MAX, "changed links", err);
+        if (rc)
+            return rc;
+        i = t->n_changed;
+        if (rlt_map_put(&t->changed_at, link, i) < 0)
+            return rlt_nomem(err);
+        t->n_changed++;
+        t->changed[i] = (rlt_changed_link){.src = l.src, .dst = l.dst, .was_Bps = l.bw_Bps};
+    }
+    t->changed[i].bw_Bps = bw;
+    return 0;
+}
+
+/* Nodes named "from->to", also "from -> to" as tables print it, or one node: RLT_NONE stands for any. */
+static bool find_ends(const rlt_topology *t, const char *which, uint32_t *from, uint32_t *to)
+{
+    const char *arrow = strstr(which, "->");
+    char name[256];
+    if (!arrow) {
+        *from = *to = rlt_topology_find_node(t, which);
+        return *from != RLT_NONE;
+    }
+    size_t length = (size_t)(arrow - which);
+    const char *last = arrow + 2;
+    while (length && which[length - 1] == ' ')
+        length--;
+    last += strspn(last, " ");
+    if (length >= sizeof name)
+        return false;
+    memcpy(name, which, length);
+    name[length] = '\0';
+    *from = rlt_topology_find_node(t, name);
+    *to = rlt_topology_find_node(t, last);
+    return *from != RLT_NONE && *to != RLT_NONE;
+}
+
+static bool touches(const rlt_topology *t, uint32_t link, bool either, uint32_t from, uint32_t to)
+{
+    rlt_link l = rlt_topology_link(t, link);
+    return either ? l.src == from || l.dst == to : l.src == from && l.dst == to;
+}
+
+int rlt_topology_find_links(const rlt_topology *t, const char *which, uint32_t **links, uint32_t *n,
+                            rlt_error *err)
+{
+    uint64_t id;
+    uint32_t from, to, *list = NULL, room = 0;
+    *links = NULL;
+    *n = 0;
+    if (rlt_parse_count(which, &id, which, NULL) == 0) {
+        if (id >= t->links)
+            return rlt_fail(err, RLT_ERANGE, which, "there are links 0 to %u", t->links - 1);
+        if (!(list = malloc(sizeof *list)))
+            return rlt_nomem(err);
+        list[(*n)++] = (uint32_t)id;
+        *links = list;
+        return 0;
+    }
+    if (!find_ends(t, which, &from, &to))
+        return rlt_fail(
+            err, RLT_ERANGE, which,
+            "expected the number of a link, a node, or FROM->TO, as 'ringlet run --links --expand-links' "
+            "lists them");
+    bool either = strstr(which, "->") == NULL;
+    for (uint32_t i = 0; i < t->links; i++) {
+        if (!touches(t, i, either, from, to))
+            continue;
+        int rc = rlt_grow(&list, &room, sizeof *list, (uint64_t)*n + 1, RLT_MAX_LINKS, "links", err);
+        if (rc) {
+            free(list);
+            return rc;
+        }
+        list[(*n)++] = i;
+    }
+    *links = list;
+    return list ? 0 : rlt_fail(err, RLT_ERANGE, which, "there is no such link");
+}
+
+int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor, rlt_error *err)
+{
+    uint32_t *links, n;
+    if (!(factor > 0) || factor > 1e6)
+        return rlt_fail(err, RLT_ERANGE, which, "expected a factor above 0, at most 1e6");
+    int rc = rlt_topology_find_links(t, which, &links, &n, err);
+    for (uint32_t i = 0; i < n && !rc; i++)
+        rc = scale_one(t, links[i], factor, err);
+    free(links);
+    return rc;
+}

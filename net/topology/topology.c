@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The frozen topology: nodes, links, dimensions and names. */
+#include "net/topology/topology.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/shapes/shape.h"
+#include "net/topology/frozen.h"
+
+static void free_graph(rlt_frozen_graph *g)
+{
+    free(g->links);
+    free(g->kind);
+    free(g->forwards);
+    free(g->in_network);
+    free(g->out_first);
+    free(g->out);
+    free(g->in_first);
+    free(g->in);
+    free(g->route_first);
+    free(g->route_links);
+    rlt_strings_free(&g->names);
+    rlt_map_free(&g->route_of);
+}
+
+void rlt_topology_free(rlt_topology *t)
+{
+    if (!t)
+        return;
+    rlt_cut_memo_free(t->cuts);
+    rlt_distance_memo_free(t->distances);
+    free_graph(&t->graph);
+    free(t->changed);
+    rlt_map_free(&t->changed_at);
+    free(t->rings);
+    free(t->source);
+    free(t->name);
+    free(t);
+}
+
+const char *rlt_topology_name(const rlt_topology *t)
+{
+    return t->name;
+}
+
+const char *rlt_topology_source(const rlt_topology *t)
+{
+    return t->source;
+}
+
+uint64_t rlt_topology_hash(const rlt_topology *t)
+{
+    return t->hash;
+}
+
+bool rlt_topology_is_product(const rlt_topology *t)
+{
+    return t->n_dims > 0;
+}
+
+uint32_t rlt_topology_accelerators(const rlt_topology *t)
+{
+    return t->accelerators;
+}
+
+uint32_t rlt_topology_nodes(const rlt_topology *t)
+{
+    return t->nodes;
+}
+
+uint32_t rlt_topology_links(const rlt_topology *t)
+{
+    return t->links;
+}
+
+static uint32_t global_node(const rlt_product_dim *d, uint32_t group, uint32_t local)
+{
+    if (local >= d->f.n)
+        return d->first_switch + group * d->f.switches + (local - d->f.n);
+    return group % d->stride + local * d->stride + group / d->stride * d->stride * d->f.n;
+}
+
+bool rlt_topology_forwards(const rlt_topology *t, uint32_t node)
+{
+    if (!t->n_dims)
+        return t->graph.forwards[node];
+    if (node >= t->accelerators || t->n_dims > 1)
+        return true;
+    return t->dims[0].f.switches == 0 && t->dims[0].f.shape != &rlt_shape_fully_connected;
+}
+
+rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id)
+{
+    if (!t->n_dims)
+        return t->graph.links[id];
+    uint32_t i = t->n_dims - 1;
+    while (i && id < t->dims[i].first_link)
+        i--;
+    const rlt_product_dim *d = &t->dims[i];
+    uint32_t group = (id - d->first_link) / d->f.links, local = (id - d->first_link) % d->f.links, src, dst;
+    d->f.shape->ends(&d->f, local, &src, &dst);
+    const rlt_link_class *cls = rlt_factor_class(&d->f, local);
+    return (rlt_link){.src = global_node(d, group, src),
+                      .dst = global_node(d, group, dst),
+                      .dim = i,
+                      .bw_Bps = t->n_changed ? rlt_changed_bw(t, id, cls->bw_Bps) : cls->bw_Bps,
+                      .latency_ps = cls->latency_ps};
+}
+
+rlt_node_kind rlt_topology_node_kind(const rlt_topology *t, uint32_t node)
+{
+    if (!t->n_dims)
+        return (rlt_node_kind)t->graph.kind[node];
+    return node < t->accelerators ? RLT_ACCELERATOR : RLT_SWITCH;
+}
+
+static const rlt_product_dim *dim_of_switch(const rlt_topology *t, uint32_t node)
+{
+    uint32_t i = t->n_dims - 1;
+    while (i && (node < t->dims[i].first_switch || !t->dims[i].f.switches))
+        i--;
+    return &t->dims[i];
+}
+
+uint32_t rlt_topology_in_network(const rlt_topology *t, uint32_t node)
+{
+    if (!t->n_dims)
+        return t->graph.in_network[node];
+    return node < t->accelerators ? 0 : dim_of_switch(t, node)->f.in_network;
+}
+
+uint32_t rlt_topology_in_networks(const rlt_topology *t)
+{
+    uint32_t can = 0;
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        can |= t->dims[d].f.in_network;
+    for (uint32_t v = t->accelerators; !t->n_dims && v < t->nodes; v++)
+        can |= t->graph.in_network[v];
+    return can;
+}
+
+uint32_t rlt_topology_reverse(const rlt_topology *t, uint32_t link)
+{
+    rlt_link l = rlt_topology_link(t, link), back;
+    uint32_t other = link ^ 1;
+    if (other < t->links) { /* the halves of a cable mostly stand next to each other */
+        back = rlt_topology_link(t, other);
+        if (back.src == l.dst && back.dst == l.src)
+            return other;
+    }
+    const rlt_frozen_graph *g = &t->graph;
+    for (uint32_t i = t->n_dims ? 0 : g->out_first[l.dst]; !t->n_dims && i < g->out_first[l.dst + 1]; i++)
+        if (g->links[g->out[i]].dst == l.src)
+            return g->out[i];
+    return RLT_NONE;
+}
+
+const char *rlt_topology_node_name(const rlt_topology *t, uint32_t node, char *buffer, size_t size)
+{
+    if (!t->n_dims) {
+        snprintf(buffer, size, "%s", rlt_interned(&t->graph.names, node));
+    } else if (node < t->accelerators) {
+        snprintf(buffer, size, "acc%" PRIu32, node);
+    } else {
+        const rlt_product_dim *d = dim_of_switch(t, node);
+        uint32_t k = node - d->first_switch;
+        snprintf(buffer, size, "sw%" PRIu32 ".%" PRIu32 ".%" PRIu32, (uint32_t)(d - t->dims),
+                 k / d->f.switches, k % d->f.switches);
+    }
+    return buffer;
+}
+
+/* Reads a canonical decimal number below `limit`; returns the text after it, or NULL. */
+static const char *read_number(const char *text, uint32_t limit, uint32_t *out)
+{
+    if (!text || *text < '0' || *text > '9' || (text[0] == '0' && text[1] >= '0' && text[1] <= '9'))
+        return NULL;
+    uint64_t value = 0;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        value = 10 * value + (uint64_t)(*text - '0');
+        if (value >= limit)
+            return NULL;
+    }
+    *out = (uint32_t)value;
+    return text;
+}
+
+static uint32_t find_in_product(const rlt_topology *t, const char *name)
+{
+    uint32_t i, group, local;
+    if (strncmp(name, "acc", 3) == 0) {
+        const char *end = read_number(name + 3, t->accelerators, &i);
+        return end && !*end ? i : RLT_NONE;
+    }
+    if (strncmp(name, "sw", 2) != 0)
+        return RLT_NONE;
+    const char *p = read_number(name + 2, t->n_dims, &i);
+    if (!p || *p++ != '.' || !(p = read_number(p, t->dims[i].groups, &group)) || *p++ != '.' ||
+        !(p = read_number(p, t->dims[i].f.switches, &local)) || *p)
+        return RLT_NONE;
+    return t->dims[i].first_switch + group * t->dims[i].f.switches + local;
+}
+
+uint32_t rlt_topology_find_node(const rlt_topology *t, const char *name)
+{
+    if (t->n_dims)
+        return find_in_product(t, name);
+    return rlt_intern_find(&t->graph.names, name, strlen(name));
+}
+
+uint32_t rlt_topology_dims(const rlt_topology *t)
+{
+    return t->n_dims ? t->n_dims : t->graph.n_logical;
+}
+
+rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d)
+{
+    if (!t->n_dims)
+        return (rlt_dim){.shape = "graph", .size = t->graph.logical[d]};
+    const rlt_factor *f = &t->dims[d].f;
+    bool one_latency = f->split == UINT32_MAX || f->cls[0].latency_ps == f->cls[1].latency_ps;
+    return (rlt_dim){.shape = f->shape->info.name,
+                     .size = f->n,
+                     .bw_Bps = f->bw_Bps,
+                     .latency_ps = one_latency ? f->cls[0].latency_ps : 0,
+                     .in_network = f->in_network};
+}
+
+uint32_t rlt_topology_sub_sizes(const rlt_topology *t, uint32_t d, uint32_t sizes[RLT_MAX_DIMS])
+{
+    const rlt_factor *f = t->n_dims ? &t->dims[d].f : NULL;
+    if (f && f->n > 1 && (f->shape == &rlt_shape_torus || f->shape == &rlt_shape_mesh))
+        return rlt_shape_sub_sizes(f, sizes);
+    sizes[0] = rlt_topology_dim(t, d).size;
+    return 1;
+}
+
+static uint64_t sum_of(const rlt_topology *t, const uint32_t *first, const uint32_t *ids, uint32_t node)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = first[node]; i < first[node + 1]; i++)
+        sum += t->graph.links[ids[i]].bw_Bps;
+    return sum;
+}
+
+/* Of a product before any of its links was changed; as much enters as leaves. */
+static uint64_t regular_egress(const rlt_topology *t, uint32_t accelerator)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < t->n_dims; i++)
+        sum += rlt_factor_egress(&t->dims[i].f, accelerator / t->dims[i].stride % t->dims[i].f.n);
+    return sum;
+}
+
+uint64_t rlt_topology_egress_Bps(const rlt_topology *t, uint32_t accelerator)
+{
+    if (!t->n_dims)
+        return sum_of(t, t->graph.out_first, t->graph.out, accelerator);
+    uint64_t sum = regular_egress(t, accelerator);
+    for (uint32_t i = 0; i < t->n_changed; i++) {
+        if (t->changed[i].src == accelerator)
+            sum += t->changed[i].bw_Bps - t->changed[i].was_Bps;
+    }
+    return sum;
+}
+
+uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accelerator)
+{
+    if (!t->n_dims)
+        return sum_of(t, t->graph.in_first, t->graph.in, accelerator);
+    uint64_t sum = regular_egress(t, accelerator);
+    for (uint32_t i = 0; i < t->n_changed; i++) {
+        if (t->changed[i].dst == accelerator)
+            sum += t->changed[i].bw_Bps - t->changed[i].was_Bps;
+    }
+    return sum;
+}
+
+bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps)
+{
+    *bw_Bps = 0;
+    if (!t->n_dims || t->n_changed)
+        return false;
+    for (uint32_t i = 0; i < t->n_dims; i++) {
+        const rlt_factor *f = &t->dims[i].f;
+        if (f->n > 1 && f->bw_Bps == 0)
+            return false;
+        *bw_Bps += rlt_factor_egress(f, 0);
+    }
+    return true;
+}
+
+uint32_t rlt_topology_rings(const rlt_topology *t)
+{
+    return t->n_rings;
+}
+
+const uint32_t *rlt_topology_ring(const rlt_topology *t, uint32_t i)
+{
+    return i < t->n_rings ? t->rings + (size_t)i * t->accelerators : NULL;
+}
+
+const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t)
+{
+    return &t->endpoint;
+}

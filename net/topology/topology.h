@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Topologies: built once, checked, then frozen; a const rlt_topology may be shared by any number of threads.
+ *
+ * Two kinds behind one interface:
+ *
+ * product: a list of dimensions, innermost first, each a shape (ring, switch, fat-tree, ...) over n
+ * accelerators; accelerator id is mixed radix, dimension 0 fastest. Only the factors are stored: links and
+ * routes of the product are computed in closed form. Nodes: the accelerators, then the switches of dimension
+ * 0 group by group, of dimension 1, and so on. Accelerators relay along rings, meshes and tori and from one
+ * dimension to the next.
+ *
+ * graph: any nodes and links, as CSR arrays: from JSON node/link lists or GraphML. Accelerators relay only
+ * where the file says so.
+ *
+ * Links are directed; a full-duplex cable is two links. Link ids are dense, 0 .. rlt_topology_links()-1. In a
+ * product the links of dimension d are contiguous: base(d) + group * links_of_factor(d) + local link, where
+ * group is the mixed-radix index of the other coordinates.
+ *
+ * Bandwidth of a dimension is what one accelerator can send into it in one direction: a ring link carries
+ * half of it, a fully-connected link 1/(n-1), a mesh or torus link of k sub-dimensions 1/(2k), a switch,
+ * fat-tree or dragonfly link all of it; `link_bandwidth` gives a link's own instead. rail-optimised: both its
+ * networks together.
+ *
+ * Units: bytes a second, picoseconds. Ownership: rlt_topology_free frees everything reached from a topology.
+ */
+#ifndef RLT_TOPOLOGY_H
+#define RLT_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/endpoint.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    RLT_MAX_DIMS = 8,
+    RLT_MAX_ACCELERATORS = 1 << 24,
+    RLT_MAX_LINKS = 1 << 28,
+};
+
+typedef enum rlt_node_kind {
+    RLT_ACCELERATOR,
+    RLT_NIC,
+    RLT_PCIE,
+    RLT_CPU,
+    RLT_SWITCH,
+} rlt_node_kind;
+
+/* What a switch can do with data on its way: add up what comes in, send one message out on several links. */
+enum { RLT_CAN_REDUCE = 1, RLT_CAN_MULTICAST = 2 };
+
+typedef struct rlt_link {
+    uint32_t src, dst; /* node ids */
+    uint32_t dim;      /* dimension of a product; 0 in a graph */
+    uint64_t bw_Bps;
+    rlt_time latency_ps;
+} rlt_link;
+
+/* What a dimension looks like from outside. For a graph: the logical dimensions its file states (at least
+ * one). */
+typedef struct rlt_dim {
+    const char *shape; /* "ring", "switch", ...; "graph" */
+    uint32_t size;
+    uint64_t bw_Bps; /* one accelerator into this dimension, one direction; 0 where it differs between them */
+    rlt_time latency_ps; /* of one link; 0 where links differ */
+    uint32_t in_network; /* RLT_CAN_..., of its switches */
+} rlt_dim;
+
+typedef struct rlt_topology rlt_topology;
+
+/*
+ * Loads `spec`: a file (told apart by content: net/import/import.h lists the formats), "-" for standard
+ * input, a name of one in `search_dir` (may be NULL; tried as search_dir/spec.json), or a compact product of
+ * dimensions, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns
+ * shape:size@bandwidth,latency[,key=value...] RLT_EMALFORMED/RLT_ESCHEMA with file:line:column, RLT_ETOPOLOGY
+ * (disconnected, no accelerator), RLT_EIO.
+ */
+RLT_API int rlt_topology_load(const char *spec, const char *search_dir, rlt_topology **out,
+                              rlt_error *err) RLT_MUST_USE;
+/* The same from the text of a file; `name` is what messages call it. */
+RLT_API int rlt_topology_parse(const char *name, const char *text, size_t length, rlt_topology **out,
+                               rlt_error *err) RLT_MUST_USE;
+RLT_API void rlt_topology_free(rlt_topology *t);
+/* Links by name: the number of one, "FROM->TO" (names of nodes: all links from one to the other), or a node
+ * (all links to and from it). *links is malloc'ed. And what if they were faster or slower: multiplies their
+ * bandwidth, before anything else is made from the topology. */
+RLT_API int rlt_topology_find_links(const rlt_topology *t, const char *which, uint32_t **links, uint32_t *n,
+                                    rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor,
+                                     rlt_error *err) RLT_MUST_USE;
+
+RLT_API const char *rlt_topology_name(const rlt_topology *t);   /* never NULL */
+RLT_API const char *rlt_topology_source(const rlt_topology *t); /* where its numbers come from; may be "" */
+RLT_API uint64_t rlt_topology_hash(const rlt_topology *t);      /* of everything that shapes a result */
+RLT_API bool rlt_topology_is_product(const rlt_topology *t);
+RLT_API uint32_t rlt_topology_accelerators(const rlt_topology *t);
+RLT_API uint32_t rlt_topology_nodes(const rlt_topology *t); /* accelerators are 0 .. accelerators-1 */
+RLT_API uint32_t rlt_topology_links(const rlt_topology *t);
+RLT_API rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id); /* O(dimensions) */
+RLT_API rlt_node_kind rlt_topology_node_kind(const rlt_topology *t, uint32_t node);
+/* Whether a node relays what is for others: accelerators of a product do between its dimensions, and along
+ * rings and grids. */
+RLT_API bool rlt_topology_forwards(const rlt_topology *t, uint32_t node);
+RLT_API uint32_t rlt_topology_in_network(const rlt_topology *t, uint32_t node); /* RLT_CAN_... */
+RLT_API uint32_t rlt_topology_in_networks(const rlt_topology *t); /* of all its nodes together */
+/* The link the other way between the same two nodes, the other half of a cable where there are several; or
+ * RLT_NONE. */
+RLT_API uint32_t rlt_topology_reverse(const rlt_topology *t, uint32_t link);
+/* "acc3", "sw1.0.2" (dimension, group, local), or the name in the file. Writes at most size bytes, returns
+ * buffer. */
+RLT_API const char *rlt_topology_node_name(const rlt_topology *t, uint32_t node, char *buffer, size_t size);
+/* Node of that name, or RLT_NONE. */
+RLT_API uint32_t rlt_topology_find_node(const rlt_topology *t, const char *name);
+
+RLT_API uint32_t rlt_topology_dims(const rlt_topology *t);
+RLT_API rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d);
+/* The sub-dimensions of a torus or mesh, the first fastest, into sizes[]; of any other shape its size alone.
+ * Returns how many. */
+RLT_API uint32_t rlt_topology_sub_sizes(const rlt_topology *t, uint32_t d, uint32_t sizes[RLT_MAX_DIMS]);
+/* Sum of bandwidths of the links that leave (enter) an accelerator. */
+RLT_API uint64_t rlt_topology_egress_Bps(const rlt_topology *t, uint32_t accelerator);
+RLT_API uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accelerator);
+/* Whether that is one and the same, in and out, for every accelerator without looking at each: products
+ * without borders. */
+RLT_API bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps);
+
+/* Ring orders that the file recommends for ring algorithms, one a channel (accelerator ids, each a
+ * permutation). */
+RLT_API uint32_t rlt_topology_rings(const rlt_topology *t);
+RLT_API const uint32_t *rlt_topology_ring(const rlt_topology *t, uint32_t i);
+
+/* Endpoint settings that the file states, or the defaults. */
+RLT_API const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t);
+
+/*
+ * Analysis: the longest routes from the shapes of a product, or by searching a graph from every accelerator
+ * (0 when that would take more than 4e9 steps); the smallest cut by igraph, with each half drawn together
+ * into one node (0: not computed, above 2^22 links, or 2^18 between switches). Loading thread only.
+ */
+typedef struct rlt_topology_facts {
+    uint32_t diameter_hops; /* over accelerator pairs */
+    rlt_time diameter_ps;   /* largest zero-load latency between two accelerators */
+    uint64_t bisection_Bps; /* least min cut between halves: by number, and by each coordinate of a product */
+    uint64_t min_egress_Bps, max_egress_Bps;
+    uint32_t links_by_dim[RLT_MAX_DIMS];
+} rlt_topology_facts;
+RLT_API int rlt_topology_analyse(const rlt_topology *t, rlt_topology_facts *facts,
+                                 rlt_error *err) RLT_MUST_USE;
+
+/* Writes the whole graph: format "graphml", "dot", "json". *text is malloc'ed, owned by the caller. */
+RLT_API int rlt_topology_export(const rlt_topology *t, const char *format, char **text,
+                                rlt_error *err) RLT_MUST_USE;
+
+/* The shapes a dimension may have, for `ringlet list`: name and one line. NULL past the end. */
+typedef struct rlt_shape_info {
+    const char *name, *summary, *parameters;
+} rlt_shape_info;
+RLT_API const rlt_shape_info *rlt_shape_list(uint32_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Hash tables by open addressing with linear probing, at most three quarters full. */
+#include "sim/base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+
+#define FIRST_CAPACITY 16u
+#define LAST_CAPACITY  (1u << 31)
+
+static bool is_crowded(uint32_t n, uint32_t capacity)
+{
+    return (uint64_t)n * 4 >= (uint64_t)capacity * 3;
+}
+
+/* The slot of the key, or the empty one where it would go. The table is never full. */
+static uint32_t map_slot(const rlt_map *m, uint64_t key)
+{
+    uint32_t mask = m->capacity - 1, i = (uint32_t)rlt_mix64(key) & mask;
+    while (m->values[i] != RLT_NONE && m->keys[i] != key)
+        i = (i + 1) & mask;
+    return i;
+}
+
+static int map_rehash(rlt_map *m)
+{
+    rlt_map bigger = {.n = m->n, .capacity = m->capacity ? m->capacity * 2 : FIRST_CAPACITY};
+    if (m->capacity == LAST_CAPACITY)
+        return RLT_ENOMEM;
+    bigger.keys = malloc((size_t)bigger.capacity * sizeof *bigger.keys);
+    bigger.values = malloc((size_t)bigger.capacity * sizeof *bigger.values);
+    if (!bigger.keys || !bigger.values) {
+        rlt_map_free(&bigger);
+        return RLT_ENOMEM;
+    }
+    memset(bigger.values, 0xff, (size_t)bigger.capacity * sizeof *bigger.values); /* RLT_NONE */
+    for (uint32_t i = 0; i < m->capacity; i++) {
+        if (m->values[i] == RLT_NONE)
+            continue;
+        uint32_t to = map_slot(&bigger, m->keys[i]);
+        bigger.keys[to] = m->keys[i];
+        bigger.values[to] = m->values[i];
+    }
+    rlt_map_free(m);
+    *m = bigger;
+    return 0;
+}
+
+int rlt_map_put(rlt_map *m, uint64_t key, uint32_t value)
+{
+    if (value == RLT_NONE)
+        return RLT_EUSAGE;
+    uint32_t i = m->capacity ? map_slot(m, key) : 0;
+    if (m->capacity == 0 || m->values[i] == RLT_NONE) {
+        if (is_crowded(m->n, m->capacity)) {
+            int rc = map_rehash(m);
+            if (rc < 0)
+                return rc;
+            i = map_slot(m, key);
+        }
+        m->keys[i] = key;
+        m->n++;
+    }
+    m->values[i] = value;
+    return 0;
+}
+
+uint32_t rlt_map_get(const rlt_map *m, uint64_t key)
+{
+    return m->n ? m->values[map_slot(m, key)] : RLT_NONE;
+}
+
+void rlt_map_remove(rlt_map *m, uint64_t key)
+{
+    if (m->n == 0)
+        return;
+    uint32_t mask = m->capacity - 1, hole = map_slot(m, key);
+    if (m->values[hole] == RLT_NONE)
+        return;
+    /* Pull back each later entry of the chain whose probing passes the hole. */
+    for (uint32_t i = (hole + 1) & mask; m->values[i] != RLT_NONE; i = (i + 1) & mask) {
+        uint32_t home = (uint32_t)rlt_mix64(m->keys[i]) & mask;
+        if (((i - home) & mask) >= ((i - hole) & mask)) {
+            m->keys[hole] = m->keys[i];
+            m->values[hole] = m->values[i];
+            hole = i;
+        }
+    }
+    m->values[hole] = RLT_NONE;
+    m->n--;
+}
+
+void rlt_map_free(rlt_map *m)
+{
+    free(m->keys);
+    free(m->values);
+    *m = (rlt_map){0};
+}
+
+/* Length of interned string i, without its NUL: the next one starts behind it. */
+static uint32_t string_length(const rlt_strings *t, uint32_t i)
+{
+    uint32_t end = i + 1 < t->n ? t->offsets[i + 1] : t->text_used;
+    return end - t->offsets[i] - 1;
+}
+
+static uint32_t string_slot(const rlt_strings *t, const char *s, size_t length)
+{
+    uint32_t mask = t->slots_capacity - 1, i = (uint32_t)rlt_hash_bytes(s, length, 0) & mask;
+    for (; t->slots[i] != RLT_NONE; i = (i + 1) & mask) {
+        uint32_t candidate = t->slots[i];
+        if (string_length(t, candidate) == length && memcmp(t->text + t->offsets[candidate], s, length) == 0)
+            break;
+    }
+    return i;
+}
+
+static int strings_rehash(rlt_strings *t)
+{
+    if (t->slots_capacity == LAST_CAPACITY)
+        return RLT_ENOMEM;
+    uint32_t capacity = t->slots_capacity ? t->slots_capacity * 2 : FIRST_CAPACITY;
+    uint32_t *slots = malloc((size_t)capacity * sizeof *slots);
+    if (!slots)
+        return RLT_ENOMEM;
+    memset(slots, 0xff, (size_t)capacity * sizeof *slots); /* RLT_NONE */
+    free(t->slots);
+    t->slots = slots;
+    t->slots_capacity = capacity;
+    for (uint32_t i = 0; i < t->n; i++)
+        slots[string_slot(t, t->text + t->offsets[i], string_length(t, i))] = i;
+    return 0;
+}
+
+/* Appends s, which may lie in the table's own text. */
+static int append_text(rlt_strings *t, const char *s, size_t length)
+{
+    uintptr_t from = (uintptr_t)s - (uintptr_t)t->text;
+    bool own = t->text && from < t->text_used;
+    int rc = rlt_grow(&t->text, &t->text_capacity, 1, (uint64_t)t->text_used + length + 1, UINT32_MAX,
+                      "bytes of text", NULL);
+    if (rc < 0)
+        return rc;
+    rc = rlt_grow(&t->offsets, &t->offsets_capacity, sizeof *t->offsets, (uint64_t)t->n + 1, UINT32_MAX - 1,
+                  "strings", NULL);
+    if (rc < 0)
+        return rc;
+    if (length)
+        memcpy(t->text + t->text_used, own ? t->text + from : s, length);
+    t->text[t->text_used + length] = '\0';
+    t->offsets[t->n++] = t->text_used;
+    t->text_used += (uint32_t)length + 1;
+    return 0;
+}
+
+uint32_t rlt_intern_find(const rlt_strings *t, const char *s, size_t length)
+{
+    if (t->n == 0)
+        return RLT_NONE;
+    return t->slots[string_slot(t, length ? s : "", length)];
+}
+
+uint32_t rlt_intern(rlt_strings *t, const char *s, size_t length)
+{
+    if (length == 0)
+        s = "";
+    if (length >= UINT32_MAX)
+        return RLT_NONE;
+    uint32_t known = rlt_intern_find(t, s, length);
+    if (known != RLT_NONE)
+        return known;
+    if (is_crowded(t->n, t->slots_capacity) && strings_rehash(t) < 0)
+        return RLT_NONE;
+    uint32_t slot = string_slot(t, s, length);
+    if (append_text(t, s, length) < 0)
+        return RLT_NONE;
+    t->slots[slot] = t->n - 1;
+    return t->n - 1;
+}
+
+const char *rlt_interned(const rlt_strings *t, uint32_t index)
+{
+    return index < t->n ? t->text + t->offsets[index] : "";
+}
+
+void rlt_strings_free(rlt_strings *t)
+{
+    free(t->text);
+    free(t->offsets);
+    free(t->slots);
+    *t = (rlt_strings){0};
+}
+
+/* FNV-1a (Fowler, Noll, Vo), 64 bits; mixed at the end because its low bits alone are weak. */
+uint64_t rlt_hash_bytes(const void *data, size_t length, uint64_t seed)
+{
+    const unsigned char *p = data;
+    uint64_t h = 0xcbf29ce484222325u ^ rlt_mix64(seed);
+    for (size_t i = 0; i < length; i++)
+        h = (h ^ p[i]) * 0x100000001b3u;
+    return rlt_mix64(h);
+}

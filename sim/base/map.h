@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Hash tables by open addressing: 64-bit key to 32-bit value, and interned strings. Iteration order never
+ * reaches an output. Zero-initialise; the free functions leave them ready for use again.
+ */
+#ifndef RLT_MAP_H
+#define RLT_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rlt_map {
+    uint64_t *keys;
+    uint32_t *values; /* RLT_NONE marks an empty slot: not storable as a value */
+    uint32_t n, capacity;
+} rlt_map;
+
+/* 0, or RLT_ENOMEM. An existing key gets the new value. */
+RLT_API int rlt_map_put(rlt_map *m, uint64_t key, uint32_t value) RLT_MUST_USE;
+/* The value, or RLT_NONE. */
+RLT_API uint32_t rlt_map_get(const rlt_map *m, uint64_t key);
+/* Removes the key if there; keeps probing chains intact. */
+RLT_API void rlt_map_remove(rlt_map *m, uint64_t key);
+RLT_API void rlt_map_free(rlt_map *m);
+
+/* Interned strings: equal texts get equal indices 0, 1, 2, ... in order of first appearance. */
+typedef struct rlt_strings {
+    char *text;
+    uint32_t *offsets; /* of string i in text */
+    uint32_t *slots;
+    uint32_t n, offsets_capacity, slots_capacity;
+    uint32_t text_used, text_capacity;
+} rlt_strings;
+
+/* Index of s[0..length), or RLT_NONE when out of memory (or past 4 GiB of text). */
+RLT_API uint32_t rlt_intern(rlt_strings *t, const char *s, size_t length);
+/* Index if already there, else RLT_NONE. */
+RLT_API uint32_t rlt_intern_find(const rlt_strings *t, const char *s, size_t length);
+/* NUL-terminated; valid until the next rlt_intern. "" for RLT_NONE. */
+RLT_API const char *rlt_interned(const rlt_strings *t, uint32_t index);
+RLT_API void rlt_strings_free(rlt_strings *t);
+
+/* 64-bit hash of bytes (FNV-1a, then mixed): for manifests and ECMP; not against an adversary. */
+RLT_API uint64_t rlt_hash_bytes(const void *data, size_t length, uint64_t seed);
+
+/* A good 64-bit mixer (splitmix64 finaliser). */
+static inline uint64_t rlt_mix64(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9u;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Arena, pool, growing arrays, and whole files with a limit. */
+#include "sim/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ALIGNMENT   16u
+#define FIRST_BLOCK ((size_t)4096)
+#define LAST_BLOCK  ((size_t)1 << 20)
+
+struct rlt_arena_block {
+    struct rlt_arena_block *next;
+    size_t size, used; /* of data */
+    size_t unused;     /* keeps data 16-byte aligned: malloc'ed blocks are */
+    char data[];
+};
+
+static struct rlt_arena_block *new_block(size_t size)
+{
+    if (size > SIZE_MAX - sizeof(struct rlt_arena_block))
+        return NULL;
+    struct rlt_arena_block *b = calloc(1, sizeof *b + size);
+    if (b)
+        b->size = size;
+    return b;
+}
+
+void *rlt_arena_alloc(rlt_arena *a, size_t bytes)
+{
+    if (bytes == 0)
+        bytes = 1;
+    if (bytes > SIZE_MAX - ALIGNMENT)
+        return NULL;
+    bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    struct rlt_arena_block *b = a->blocks;
+    if (!b || b->size - b->used < bytes) {
+        size_t size = b ? b->size * 2 : FIRST_BLOCK;
+        if (size > LAST_BLOCK)
+            size = LAST_BLOCK;
+        bool alone = bytes > size / 4;
+        struct rlt_arena_block *fresh = new_block(alone ? bytes : size);
+        if (!fresh)
+            return NULL;
+        if (alone && b) { /* behind the head, whose room stays in use */
+            fresh->next = b->next;
+            b->next = fresh;
+        } else {
+            fresh->next = b;
+            a->blocks = fresh;
+        }
+        b = fresh;
+    }
+    void *p = b->data + b->used;
+    b->used += bytes;
+    a->used_bytes += bytes;
+    return p;
+}
+
+void *rlt_arena_array(rlt_arena *a, size_t n, size_t size)
+{
+    if (size != 0 && n > SIZE_MAX / size)
+        return NULL;
+    return rlt_arena_alloc(a, n * size);
+}
+
+char *rlt_arena_strndup(rlt_arena *a, const char *s, size_t n)
+{
+    const char *end = memchr(s, '\0', n);
+    size_t length = end ? (size_t)(end - s) : n;
+    if (length == SIZE_MAX)
+        return NULL;
+    char *copy = rlt_arena_alloc(a, length + 1);
+    if (copy)
+        memcpy(copy, s, length);
+    return copy;
+}
+
+char *rlt_arena_strdup(rlt_arena *a, const char *s)
+{
+    return rlt_arena_strndup(a, s, strlen(s));
+}
+
+char *rlt_arena_printf(rlt_arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int length = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (length < 0)
+        return NULL;
+    char *text = rlt_arena_alloc(a, (size_t)length + 1);
+    if (!text)
+        return NULL;
+    va_start(ap, fmt);
+    vsnprintf(text, (size_t)length + 1, fmt, ap);
+    va_end(ap);
+    return text;
+}
+
+void rlt_arena_free(rlt_arena *a)
+{
+    for (struct rlt_arena_block *b = a->blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    *a = (rlt_arena){0};
+}
+
+int rlt_grow(void *items, uint32_t *capacity, size_t size, uint64_t need, uint64_t max, const char *what,
+             rlt_error *err)
+{
+    if (max > UINT32_MAX)
+        max = UINT32_MAX;
+    if (need > max)
+        return rlt_fail(err, RLT_ERANGE, NULL, "too many %s: %llu, where the limit is %llu", what,
+                        (unsigned long long)need, (unsigned long long)max);
+    if (need <= *capacity)
+        return 0;
+    uint64_t wanted = (uint64_t)*capacity * 2;
+    if (wanted < 8)
+        wanted = 8;
+    if (wanted < need)
+        wanted = need;
+    if (wanted > max)
+        wanted = max;
+    if (size != 0 && wanted > SIZE_MAX / size)
+        return rlt_fail(err, RLT_ENOMEM, NULL, "no memory for %llu %s", (unsigned long long)need, what);
+    void *old;
+    memcpy(&old, items, sizeof old); /* items is the address of a pointer of any type */
+    void *grown = realloc(old, (size_t)wanted * size);
+    if (!grown)
+        return rlt_fail(err, RLT_ENOMEM, NULL, "no memory for %llu %s", (unsigned long long)need, what);
+    memcpy(items, &grown, sizeof grown);
+    *capacity = (uint32_t)wanted;
+    return 0;
+}
+
+void rlt_pool_init(rlt_pool *p, size_t size)
+{
+    if (size < sizeof(uint32_t))
+        size = sizeof(uint32_t);
+    /* The free list keeps a uint32_t in each free object. */
+    *p = (rlt_pool){.size = (uint32_t)((size + 3) & ~(size_t)3), .free_head = UINT32_MAX};
+}
+
+uint32_t rlt_pool_get_slow(rlt_pool *p)
+{
+    if (p->n == p->capacity &&
+        rlt_grow(&p->items, &p->capacity, p->size, (uint64_t)p->n + 1, UINT32_MAX - 1, "objects", NULL) < 0)
+        return UINT32_MAX;
+    return p->n++;
+}
+
+void rlt_pool_free(rlt_pool *p)
+{
+    free(p->items);
+    rlt_pool_init(p, p->size);
+}
+
+static int too_long(const char *where, size_t max_bytes, rlt_error *err)
+{
+    return rlt_fail(err, RLT_ERANGE, where, "longer than the limit of %zu bytes", max_bytes);
+}
+
+static int io_error(const char *where, const char *verb, int number, rlt_error *err)
+{
+    char text[256];
+    if (strerror_r(number, text, sizeof text) != 0)
+        snprintf(text, sizeof text, "error %d", number);
+    return rlt_fail(err, RLT_EIO, where, "cannot %s: %s", verb, text);
+}
+
+/* Reads to the end of fd. The buffer has one byte to spare, for the NUL and to notice what lies past the
+ * limit. */
+static int read_all(int fd, const char *where, size_t max_bytes, size_t guess, char **text, size_t *length,
+                    rlt_error *err)
+{
+    char *buffer = NULL;
+    size_t capacity = 0, used = 0;
+    int rc = 0;
+    for (;;) {
+        if (used == capacity) {
+            if (capacity > max_bytes) {
+                rc = too_long(where, max_bytes, err);
+                break;
+            }
+            size_t wanted = capacity == 0 ? guess : capacity > SIZE_MAX / 2 ? SIZE_MAX : capacity * 2;
+            if (wanted > max_bytes)
+                wanted = max_bytes + 1;
+            char *grown = realloc(buffer, wanted);
+            if (!grown) {
+                rc = rlt_fail(err, RLT_ENOMEM, where, "no memory for a file of %zu bytes", wanted);
+                break;
+            }
+            buffer = grown;
+            capacity = wanted;
+        }
+        ssize_t got = read(fd, buffer + used, capacity - used);
+        if (got == 0)
+            break;
+        if (got > 0)
+            used += (size_t)got;
+        else if (errno != EINTR) {
+            rc = io_error(where, "read", errno, err);
+            break;
+        }
+    }
+    if (rc < 0) {
+        free(buffer);
+        return rc;
+    }
+    buffer[used] = '\0';
+    *text = buffer;
+    *length = used;
+    return 0;
+}
+
+int rlt_read_file(const char *path, size_t max_bytes, char **text, size_t *length, rlt_error *err)
+{
+    *text = NULL;
+    *length = 0;
+    bool is_stdin = strcmp(path, "-") == 0;
+    const char *where = is_stdin ? "standard input" : path;
+    if (max_bytes > SIZE_MAX / 4)
+        max_bytes = SIZE_MAX / 4;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return io_error(where, "open", errno, err);
+    struct stat st;
+    size_t guess = 65536;
+    int rc;
+    if (fstat(fd, &st) == 0) {
+        if (S_ISDIR(st.st_mode)) {
+            rc = io_error(where, "read", EISDIR, err);
+            goto out;
+        }
+        if (S_ISREG(st.st_mode) && (uintmax_t)st.st_size > max_bytes) {
+            rc = too_long(where, max_bytes, err);
+            goto out;
+        }
+        if (S_ISREG(st.st_mode) && st.st_size > 0)
+            guess = (size_t)st.st_size + 1; /* the end of the file is then seen without growing */
+    }
+    rc = read_all(fd, where, max_bytes, guess, text, length, err);
+out:
+    if (!is_stdin)
+        close(fd);
+    return rc;
+}

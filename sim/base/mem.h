@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Memory: an arena for what lives as long as a job, a pool of same-size objects addressed by 32-bit index,
+ * growing arrays with a stated maximum, and reading of whole files with a limit. Not thread-safe; each
+ * belongs to one job.
+ */
+#ifndef RLT_MEM_H
+#define RLT_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Arena: blocks freed all at once. Zero-initialise; rlt_arena_free leaves it ready for use again. */
+typedef struct rlt_arena {
+    struct rlt_arena_block *blocks;
+    size_t used_bytes;
+} rlt_arena;
+
+/* 16-byte aligned, zeroed; NULL when out of memory. */
+RLT_API void *rlt_arena_alloc(rlt_arena *a, size_t bytes);
+/* n * size with the product checked. */
+RLT_API void *rlt_arena_array(rlt_arena *a, size_t n, size_t size);
+RLT_API char *rlt_arena_strdup(rlt_arena *a, const char *s);
+RLT_API char *rlt_arena_strndup(rlt_arena *a, const char *s, size_t n);
+RLT_API char *rlt_arena_printf(rlt_arena *a, const char *fmt, ...) RLT_PRINTF(2);
+RLT_API void rlt_arena_free(rlt_arena *a);
+
+/*
+ * Growing array: `*items` has room for *capacity items of `size` bytes; makes room for `need`, at most `max`
+ * (the error says which limit, with `what` naming the things). Returns 0, RLT_ENOMEM or RLT_ERANGE; on
+ * failure *items is unchanged and still owned by the caller. Grows by doubling.
+ */
+RLT_API int rlt_grow(void *items, uint32_t *capacity, size_t size, uint64_t need, uint64_t max,
+                     const char *what, rlt_error *err) RLT_MUST_USE;
+
+/* Pool: objects of one size, addressed by index, freed into a list. Zero-initialise with rlt_pool_init. */
+typedef struct rlt_pool {
+    char *items;
+    uint32_t size, n, capacity, free_head;
+} rlt_pool;
+
+RLT_API void rlt_pool_init(rlt_pool *p, size_t size); /* size >= 4 */
+/* Index of a fresh object (contents undefined), or UINT32_MAX when out of memory. May move all objects. */
+RLT_API uint32_t rlt_pool_get_slow(rlt_pool *p);
+RLT_API void rlt_pool_free(rlt_pool *p);
+
+static inline void *rlt_pool_at(const rlt_pool *p, uint32_t i)
+{
+    return p->items + (size_t)i * p->size;
+}
+
+static inline uint32_t rlt_pool_get(rlt_pool *p)
+{
+    uint32_t i = p->free_head;
+    if (i == UINT32_MAX)
+        return rlt_pool_get_slow(p);
+    p->free_head = *(uint32_t *)(void *)(p->items + (size_t)i * p->size);
+    return i;
+}
+
+static inline void rlt_pool_put(rlt_pool *p, uint32_t i)
+{
+    *(uint32_t *)(void *)(p->items + (size_t)i * p->size) = p->free_head;
+    p->free_head = i;
+}
+
+/* Reads a whole file ("-": standard input; .gz is inflated by callers that want it) of at most max_bytes.
+ * *text is malloc'ed, NUL-terminated and owned by the caller. RLT_EIO, RLT_ERANGE, RLT_ENOMEM. */
+RLT_API int rlt_read_file(const char *path, size_t max_bytes, char **text, size_t *length,
+                          rlt_error *err) RLT_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

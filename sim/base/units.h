@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Numbers with units, read and written in one place. Units are required in input; 1 GB = 1e9 B, 1 GiB = 2^30
+ * B. rate      400Gbps 400Gb/s 50GB/s 46.6GiB/s 900MB/s 1.2TB/s 12B/s           -> bytes a second duration
+ * 500ns 1.5us 2ms 3s 20ps 1min 2h                                  -> picoseconds size      64MiB 1GB
+ * 512B 1.5KiB 4K?(refused: write KB or KiB)              -> bytes rate of work  312TFLOPS 19.5GFLOPS -> FLOP
+ * a second A decimal point is allowed; the value is converted exactly (decimal arithmetic in integers) and
+ * rounded to nearest. Blanks between number and unit are allowed. "0" alone needs no unit. Negative, missing
+ * or unknown units, NaN, overflow, trailing text: RLT_EMALFORMED or RLT_ERANGE with what was expected and
+ * got.
+ */
+#ifndef RLT_UNITS_H
+#define RLT_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `where` goes to the error as its place; it may be NULL. */
+RLT_API int rlt_parse_rate(const char *text, uint64_t *bw_Bps, const char *where,
+                           rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_parse_duration(const char *text, rlt_time *time_ps, const char *where,
+                               rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_parse_size(const char *text, uint64_t *bytes, const char *where, rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_parse_flops(const char *text, uint64_t *flop_per_s, const char *where,
+                            rlt_error *err) RLT_MUST_USE;
+/* Plain non-negative integer, whole text. */
+RLT_API int rlt_parse_count(const char *text, uint64_t *count, const char *where,
+                            rlt_error *err) RLT_MUST_USE;
+/* Plain decimal number > = minimum, whole text, finite ("0.1", "2", "1e-3"). */
+RLT_API int rlt_parse_number(const char *text, double minimum, double *number, const char *where,
+                             rlt_error *err) RLT_MUST_USE;
+/* Decimal text with a fraction, times scale, exactly, rounded to nearest: "1694128201435418.25" * 1000000.
+ * Accepts an exponent and a sign. Reads [text, text + length). */
+RLT_API int rlt_parse_decimal(const char *text, size_t length, int64_t scale, int64_t *value) RLT_MUST_USE;
+
+/* For people: three or four significant digits and the unit that fits: "2.547 ms", "64 MiB", "50 GB/s";
+ * sizes in binary units, unless they are a round number of decimal ones: "1 MB".
+ * Write into buffer (at least 32 bytes) and return it. */
+RLT_API char *rlt_format_duration(char *buffer, size_t size, rlt_time time_ps);
+RLT_API char *rlt_format_size(char *buffer, size_t size, uint64_t bytes);
+RLT_API char *rlt_format_rate(char *buffer, size_t size, uint64_t bw_Bps);
+/* Exact: microseconds with six decimals from integer picoseconds, never through a double. */
+RLT_API char *rlt_format_us(char *buffer, size_t size, rlt_time time_ps);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

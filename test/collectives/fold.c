@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Folded runs against whole ones, to the picosecond and the byte, for every algorithm, kind, network model
+ * and injection rule; how many classes there are, by hand; and folded rings of a million ranks against the
+ * closed form.
+ */
+#include <stdio.h>
+
+#include "collectives/fold.h"
+#include "test/support/support.h"
+
+typedef struct fold_case {
+    const char *topology, *slow; /* a link at half its speed, or NULL */
+    const rlt_algorithm *algorithm;
+    const rlt_net_model *model;
+    rlt_injection injection;
+    rlt_coll_kind kind;
+    uint64_t bytes;
+    uint32_t ranks, root, channels, chunks; /* ranks 0: all */
+    const char *patterns[RLT_MAX_DIMS];
+} fold_case;
+
+typedef struct outcome {
+    rlt_time time_ps;
+    uint64_t messages, offered, delivered, events;
+    rlt_link_usage *links;
+    uint32_t n_links, classes;
+    bool planned;
+} outcome;
+
+static void note_end(void *ctx, uint64_t cookie)
+{
+    (void)cookie;
+    *(bool *)ctx = true;
+}
+
+static outcome run(const fold_case *c, bool folded)
+{
+    outcome out = {0};
+    rlt_error err = {0};
+    rlt_topology *t = NULL;
+    rlt_placement place = {0};
+    rlt_router *router = NULL;
+    rlt_sim *sim = NULL;
+    rlt_exec *x = NULL;
+    rlt_group group = {0};
+    rlt_plan plan = {0};
+    rlt_fold fold = {0};
+    bool done = false;
+    rlt_exec_client client = {.ctx = &done, .done = note_end};
+    if (rlt_topology_load(c->topology, "topologies", &t, &err) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    if (c->slow)
+        assert_int_equal(rlt_topology_scale_links(t, c->slow, 0.5, &err), 0);
+    uint32_t n = c->ranks ? c->ranks : rlt_topology_accelerators(t);
+    assert_int_equal(rlt_placement_identity(t, n, &place, &err), 0);
+    assert_int_equal(rlt_router_create(t, &place, RLT_ROUTE_DMODK, &router, &err), 0);
+    assert_int_equal(rlt_group_create(t, &place, NULL, n, &group, &err), 0);
+    rlt_coll_request req = rlt_group_request(&group, c->kind, c->bytes);
+    req.root = c->root;
+    req.channels = c->channels;
+    req.chunks = c->chunks;
+    rlt_request_patterns(&req, c->patterns);
+    int rc = rlt_plan_create(c->algorithm, &req, &plan, &err);
+    if (rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY)
+        goto out;
+    if (rc)
+        fail_msg("%s: %s", err.where, err.what);
+    out.planned = true;
+    out.classes = n;
+    if (folded) {
+        rlt_fold_options how = {.blocking = c->injection == RLT_INJECT_BLOCKING,
+                                .serialises = c->model == &rlt_net_alpha_beta,
+                                .max_messages = 1 << 22};
+        rc = rlt_fold_create(&plan, router, &how, &fold, &err);
+        if (rc && rc != RLT_EUNSUPPORTED)
+            fail_msg("%s: %s", err.where, err.what);
+        if (rc == 0) {
+            out.classes = fold.n_classes;
+            assert_true(fold.n_classes < n);
+        }
+    }
+    assert_int_equal(rlt_sim_create(&sim, &err), 0);
+    rlt_net_config cfg = {.sim = sim,
+                          .router = router,
+                          .endpoint = *rlt_topology_endpoint(t),
+                          .bandwidth_scale = 1,
+                          .latency_scale = 1,
+                          .fold = fold.n_classes ? &fold.net : NULL};
+    cfg.endpoint.injection = c->injection;
+    if (rlt_exec_create(c->model, &cfg, &x, &err) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    uint32_t id = rlt_exec_add_folded(x, &plan, fold.n_classes ? &fold : NULL, &client, 0, 0);
+    assert_int_not_equal(id, RLT_NONE);
+    rlt_exec_arrive_all(x, id);
+    if (rlt_sim_run(sim, RLT_TIME_MAX, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_true(done);
+    rlt_net *net = rlt_exec_net(x);
+    rlt_net_settle(net);
+    out.time_ps = rlt_sim_now(sim);
+    out.messages = net->messages;
+    out.offered = net->bytes_offered;
+    out.delivered = net->bytes_delivered;
+    out.events = rlt_sim_events(sim);
+    out.n_links = rlt_topology_links(t);
+    if (out.n_links < 1 << 20) {
+        out.links = calloc(out.n_links + 1, sizeof *out.links);
+        assert_non_null(out.links);
+        for (uint32_t i = 0; i < out.n_links; i++)
+            out.links[i] = rlt_usage_link(net->usage, i);
+    }
+out:
+    rlt_plan_free(&plan);
+    rlt_group_free(&group);
+    rlt_exec_free(x);
+    rlt_sim_free(sim);
+    rlt_fold_free(&fold);
+    rlt_router_free(router);
+    rlt_placement_free(&place);
+    rlt_topology_free(t);
+    return out;
+}
+
+static const char *name_of(const fold_case *c, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s of %llu bytes by %s on %s%s%s, %u ranks, root %u, %s, %s",
+             rlt_coll_name(c->kind), (unsigned long long)c->bytes, c->algorithm->name, c->topology,
+             c->slow ? " slow " : "", c->slow ? c->slow : "", c->ranks, c->root, c->model->name,
+             c->injection == RLT_INJECT_NIC ? "nic" : "blocking");
+    return buffer;
+}
+
+/* Number of classes (0: the algorithm does not do it), after comparing all there is. */
+static uint32_t compare(const fold_case *c)
+{
+    char name[300];
+    outcome a = run(c, true), b = run(c, false);
+    assert_int_equal(a.planned, b.planned);
+    if (a.time_ps != b.time_ps)
+        fail_msg("%s: %lld ps folded to %u, %lld ps whole", name_of(c, name, sizeof name),
+                 (long long)a.time_ps, a.classes, (long long)b.time_ps);
+    if (a.messages != b.messages || a.offered != b.offered || a.delivered != b.delivered)
+        fail_msg("%s: %llu messages folded, %llu whole", name_of(c, name, sizeof name),
+                 (unsigned long long)a.messages, (unsigned long long)b.messages);
+    for (uint32_t i = 0; i < a.n_links; i++) {
+        const rlt_link_usage *x = &a.links[i], *y = &b.links[i];
+        if (x->bytes != y->bytes || x->messages != y->messages || x->busy_ps != y->busy_ps ||
+            x->active_ps != y->active_ps)
+            fail_msg("%s: link %u: %llu bytes, %llu messages, active %lld folded; %llu, %llu, %lld whole",
+                     name_of(c, name, sizeof name), i, (unsigned long long)x->bytes,
+                     (unsigned long long)x->messages, (long long)x->active_ps, (unsigned long long)y->bytes,
+                     (unsigned long long)y->messages, (long long)y->active_ps);
+    }
+    free(a.links);
+    free(b.links);
+    return a.planned ? a.classes : 0;
+}
+
+static void everything(void **state)
+{
+    (void)state;
+    static const char *const topologies[] = {
+        "switch:8@50GB/s,500ns",
+        "ring:6@50GB/s,500ns",
+        "fully-connected:5@40GB/s,300ns",
+        "ring:4@200GB/s,500ns*switch:3@50GB/s,700ns",
+        "fully-connected:3@90GB/s,100ns*ring:4@20GB/s,1us",
+        "torus:4x4@80GB/s,500ns",
+        "fat-tree:16@50GB/s,500ns,hosts_per_leaf=4,oversubscription=2",
+        "rail-optimised:16@50GB/s,1us,gpus_per_node=4,nvlink_bandwidth=200GB/s",
+        "dgx1-v100-8",
+    };
+    static const uint64_t sizes[] = {960 * 48, 100003};
+    uint32_t ran = 0, folded = 0;
+    for (size_t t = 0; t < sizeof topologies / sizeof *topologies; t++) {
+        for (uint32_t a = 0; rlt_algorithm_at(a); a++) {
+            for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
+                const rlt_algorithm *algorithm = rlt_algorithm_at(a);
+                if (!(algorithm->kinds >> kind & 1) || kind == RLT_SEND_RECV)
+                    continue;
+                for (uint32_t v = 0; v < 8; v++) {
+                    fold_case c = {.topology = topologies[t],
+                                   .algorithm = algorithm,
+                                   .kind = (rlt_coll_kind)kind,
+                                   .model = v & 1 ? &rlt_net_flow : &rlt_net_alpha_beta,
+                                   .injection = v & 2 ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC,
+                                   .root = v & 2,
+                                   .bytes = sizes[v >> 2]};
+                    uint32_t classes = compare(&c);
+                    ran += classes > 0;
+                    folded += classes > 0 && classes < 9;
+                }
+            }
+        }
+    }
+    print_message("%u runs, %u of them folded to at most 8 classes\n", ran, folded);
+    assert_true(folded > ran / 4);
+}
+
+static uint32_t classes_of(const char *topology, const rlt_algorithm *a, rlt_coll_kind kind, uint64_t bytes,
+                           const char *slow, uint32_t ranks)
+{
+    fold_case c = {.topology = topology,
+                   .slow = slow,
+                   .algorithm = a,
+                   .model = &rlt_net_flow,
+                   .kind = kind,
+                   .bytes = bytes,
+                   .ranks = ranks};
+    return compare(&c);
+}
+
+static void classes_by_hand(void **state)
+{
+    (void)state;
+#define SWITCH8 "switch:8@50GB/s,500ns"
+    assert_int_equal(classes_of(SWITCH8, &rlt_ring, RLT_ALL_REDUCE, 8000, NULL, 0), 1);
+    assert_int_equal(classes_of(SWITCH8, &rlt_halving_doubling, RLT_ALL_REDUCE, 8000, NULL, 0), 1);
+    assert_int_equal(classes_of("fully-connected:5@40GB/s,300ns", &rlt_direct, RLT_ALL_TO_ALL, 5000, NULL, 0),
+                     1);
+    /* the ring steps from one switch group into the next: the last of a group, the first, those between */
+    assert_int_equal(
+        classes_of("ring:4@200GB/s,500ns*switch:6@50GB/s,500ns", &rlt_ring, RLT_ALL_REDUCE, 24000, NULL, 0),
+        4);
+    /* root, and the others, who are all alike to it */
+    assert_int_equal(classes_of(SWITCH8, &rlt_direct, RLT_REDUCE, 8000, NULL, 0), 2);
+    /* uneven blocks wander round the ring: all differ */
+    assert_int_equal(classes_of(SWITCH8, &rlt_ring, RLT_ALL_REDUCE, 8003, NULL, 0), 8);
+    /* a slow accelerator, seen by everybody directly */
+    assert_int_equal(classes_of(SWITCH8, &rlt_direct, RLT_REDUCE, 8000, "acc3", 0), 3);
+    /* and round a ring from every distance */
+    assert_int_equal(classes_of(SWITCH8, &rlt_ring, RLT_ALL_REDUCE, 8000, "acc3", 0), 8);
+    /* two rows of direct exchanges: in the row or column of the slow one, itself, or in neither */
+    assert_true(classes_of("fully-connected:4@30GB/s,100ns*fully-connected:4@30GB/s,100ns", &rlt_hierarchical,
+                           RLT_ALL_REDUCE, 16000, "acc5", 0) <= 16);
+    /* five ranks of two groups of four */
+    classes_of("switch:4@50GB/s,500ns*switch:2@20GB/s,500ns", &rlt_direct, RLT_REDUCE, 5000, NULL, 5);
+}
+
+/* Switches that add up inside dimensions. */
+static void in_the_network(void **state)
+{
+    (void)state;
+    static const char *const nets[] = {
+        "switch:4@50GB/s,500ns,in_network=reduce+multicast*switch:8@20GB/s,700ns,in_network=reduce+multicast",
+        "ring:4@50GB/s,500ns*switch:3@20GB/s,700ns,in_network=reduce+multicast",
+        "switch:4@50GB/s,500ns,in_network=reduce+multicast*ring:5@20GB/s,700ns",
+        "ring:3@50GB/s,300ns*switch:4@20GB/s,700ns,in_network=reduce+multicast*switch:2@10GB/s,900ns",
+    };
+    static const char *const patterns[][3] = {
+        {"nvls", "nvls"}, {"ring", "nvls"}, {"nvls", "ring"}, {"ring", "nvls"}};
+    static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_REDUCE_SCATTER, RLT_ALL_GATHER};
+    for (uint32_t i = 0; i < 4 * 3 * 8; i++) {
+        uint32_t net = i / 24, v = i % 8;
+        fold_case c = {.topology = nets[net],
+                       .algorithm = &rlt_hierarchical,
+                       .model = v & 1 ? &rlt_net_alpha_beta : &rlt_net_flow,
+                       .injection = v & 2 ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC,
+                       .kind = kinds[i / 8 % 3],
+                       .bytes = 960 * 48,
+                       .chunks = v & 4 ? 8 : 1,
+                       .patterns = {patterns[net][0], patterns[net][1], patterns[net][2]}};
+        uint32_t classes = compare(&c);
+        assert_true(v & 1 ? classes > 1 : classes == 1);
+    }
+}
+
+/* 2 (n-1) steps of 20 ps a byte and two links of 500 ns; nothing in memory or time grows with n. */
+static void millions(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {16384, 1000000};
+    for (uint32_t i = 0; i < 4; i++) {
+        char topology[64];
+        uint64_t n = sizes[i / 2], m = 67;
+        snprintf(topology, sizeof topology, "switch:%llu@50GB/s,500ns", (unsigned long long)n);
+        fold_case c = {.topology = topology,
+                       .algorithm = &rlt_ring,
+                       .model = i % 2 ? &rlt_net_flow : &rlt_net_alpha_beta,
+                       .kind = RLT_ALL_REDUCE,
+                       .bytes = n * m};
+        outcome o = run(&c, true);
+        assert_int_equal(o.classes, 1);
+        assert_int_equal(o.time_ps, 2 * (n - 1) * (20 * m + 1000000));
+        assert_int_equal(o.messages, 2 * n * (n - 1));
+        assert_int_equal(o.offered, 2 * n * (n - 1) * m);
+        assert_true(o.events < 100);
+        if (o.links)
+            assert_int_equal(o.links[0].bytes, 2 * (n - 1) * m);
+        free(o.links);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything),
+        cmocka_unit_test(classes_by_hand),
+        cmocka_unit_test(in_the_network),
+        cmocka_unit_test(millions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Collectives listed step by step, built by hand: the builder, the algorithm that runs them, and the checker
+ * where lanes share their blocks, where nothing is known of what messages hold, and for gather and scatter.
+ * Each defect is one change of a sound plan, which passes in the same test.
+ */
+#include "test/support/support.h"
+
+#include <stdio.h>
+
+#include "collectives/check/checker.h"
+#include "collectives/formats/listed.h"
+
+enum { N = 4 };
+
+static rlt_listing *begin(rlt_coll_kind kind, uint32_t n, uint32_t root, uint32_t blocks, uint8_t buffers,
+                          uint8_t result)
+{
+    rlt_listing *l = NULL;
+    rlt_error err = {0};
+    if (rlt_listing_create("by_hand", kind, n, root, blocks, buffers, result, &l, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_listing_source(l, "plan");
+    return l;
+}
+
+static int end(rlt_listing *l, rlt_listed *out, rlt_error *err)
+{
+    *err = (rlt_error){0};
+    int rc = rlt_listing_finish(l, out, err);
+    if (!rc && (rc = rlt_listed_check(out, err)))
+        rlt_listed_free(out);
+    return rc;
+}
+
+static rlt_span one(uint32_t block)
+{
+    return (rlt_span){.first = block, .run = 1, .reps = 1};
+}
+
+static uint32_t add_send(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t block, bool reduce,
+                         uint32_t line)
+{
+    rlt_step s;
+    rlt_step_clear(&s);
+    s.send = s.land = one(block);
+    s.reduce = reduce;
+    return rlt_listing_step(l, member, lane, &s, line);
+}
+
+static uint32_t add_nothing(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t line)
+{
+    rlt_step s;
+    rlt_step_clear(&s);
+    return rlt_listing_step(l, member, lane, &s, line);
+}
+
+/* Gather of `n` members, each sending its block to the root, which has one lane for all: lanes of a member
+ * see the same blocks, and messages go from lane 0 to lane 1 of the root. */
+static rlt_listing *gather(uint32_t n, uint32_t root, uint32_t skip, uint32_t misplaced)
+{
+    rlt_listing *l = begin(RLT_GATHER, n, root, n, 1, 0);
+    for (uint32_t m = 0; m < n; m++)
+        rlt_listing_lane(l, m);
+    rlt_listing_lane(l, root);
+    for (uint32_t m = 0; m < n; m++) {
+        if (m == root || m == skip)
+            continue;
+        uint32_t s = add_send(l, m, 0, m, false, 100 + m), r = add_nothing(l, root, 1, 200 + m);
+        if (m == misplaced)
+            rlt_listing_at(l, m, 0, s)->land = one(root);
+        rlt_listing_connect(l, m, 0, s, root, 1, r);
+    }
+    return l;
+}
+
+static void gathers_end_at_the_root(void **state)
+{
+    (void)state;
+    rlt_listed l;
+    rlt_error err;
+    for (uint32_t root = 0; root < N; root++) {
+        assert_int_equal(end(gather(N, root, RLT_NONE, RLT_NONE), &l, &err), 0);
+        assert_int_equal(l.lanes, 2);
+        rlt_listed_free(&l);
+        uint32_t other = (root + 1) % N;
+        assert_int_equal(end(gather(N, root, other, RLT_NONE), &l, &err), RLT_ECHECK);
+        assert_non_null(strstr(err.what, "is empty"));
+        if (root + 2 >= N)
+            continue; /* there the block that is missing comes before the one that is wrong */
+        char place[32];
+        snprintf(place, sizeof place, "plan:%u: ", 200 + root + 2); /* where it landed */
+        assert_int_equal(end(gather(N, root, RLT_NONE, root + 2), &l, &err), RLT_ECHECK);
+        assert_non_null(strstr(err.what, "should be block"));
+        assert_memory_equal(err.where, place, strlen(place));
+    }
+}
+
+static rlt_listing *scatter(uint32_t n, uint32_t root, uint32_t wrong)
+{
+    rlt_listing *l = begin(RLT_SCATTER, n, root, n, 1, 0);
+    for (uint32_t m = 0; m < n; m++)
+        rlt_listing_lane(l, m);
+    for (uint32_t m = 0; m < n; m++) {
+        if (m == root)
+            continue;
+        uint32_t s = add_send(l, root, 0, m == wrong ? root : m, false, 10), r = add_nothing(l, m, 0, 20 + m);
+        rlt_listing_connect(l, root, 0, s, m, 0, r);
+    }
+    return l;
+}
+
+static void scatters_begin_at_the_root(void **state)
+{
+    (void)state;
+    rlt_listed l;
+    rlt_error err;
+    assert_int_equal(end(scatter(N, 1, RLT_NONE), &l, &err), 0);
+    rlt_listed_free(&l);
+    assert_int_equal(end(scatter(N, 1, 3), &l, &err), RLT_ECHECK);
+    assert_non_null(strstr(err.what, "block 3 of the result is empty"));
+}
+
+/* All-reduce of two: everything added at member 0, then sent back. */
+static rlt_listing *both(bool back_adds, bool forgets)
+{
+    rlt_listing *l = begin(RLT_ALL_REDUCE, 2, 0, 1, 1, 0);
+    rlt_listing_lane(l, 0);
+    rlt_listing_lane(l, 1);
+    uint32_t s = add_send(l, 1, 0, 0, !forgets, 5), r = add_nothing(l, 0, 0, 6);
+    rlt_listing_connect(l, 1, 0, s, 0, 0, r);
+    s = add_send(l, 0, 0, 0, back_adds, 7);
+    r = add_nothing(l, 1, 0, 8);
+    rlt_listing_connect(l, 0, 0, s, 1, 0, r);
+    return l;
+}
+
+static void contributions_count_once(void **state)
+{
+    (void)state;
+    rlt_listed l;
+    rlt_error err;
+    assert_int_equal(end(both(false, false), &l, &err), 0);
+    rlt_listed_free(&l);
+    assert_int_equal(end(both(true, false), &l, &err), RLT_ECHECK);
+    assert_memory_equal(err.where, "plan:8:", 7);
+    assert_non_null(strstr(err.what, "comes a second time"));
+    assert_int_equal(end(both(false, true), &l, &err), RLT_ECHECK);
+    assert_memory_equal(err.where, "plan:6:", 7);
+    assert_non_null(strstr(err.what, "replaces the contribution of member 0"));
+}
+
+/* Lanes that wait for each other; the first must wait, so that what they do is in order. */
+static void circles_of_lanes_are_found(void **state)
+{
+    (void)state;
+    rlt_listed l;
+    rlt_error err;
+    for (int circle = 0; circle < 2; circle++) {
+        rlt_listing *b = begin(RLT_BARRIER, 1, 0, 1, 1, 0);
+        rlt_listing_lane(b, 0);
+        rlt_listing_lane(b, 0);
+        add_nothing(b, 0, 0, 11);
+        add_nothing(b, 0, 1, 12);
+        rlt_listing_at(b, 0, 1, 0)->wait_lane = 0;
+        if (circle)
+            rlt_listing_at(b, 0, 0, 0)->wait_lane = 1;
+        assert_int_equal(end(b, &l, &err), circle ? RLT_ECHECK : 0);
+        if (!circle) {
+            rlt_listed_free(&l);
+            continue;
+        }
+        assert_non_null(strstr(err.what, "deadlock: waits in a circle of 2"));
+        assert_memory_equal(err.where, "plan:1", 6);
+    }
+}
+
+/* Lane 1 of member 1 writes a block, by a message that could only follow what lane 0 received; who reads it
+ * must come before that or after it: by a wait, or in the same lane. */
+static void order_may_come_from_elsewhere(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) { /* no order, a wait, the same lane */
+        rlt_listing *b = begin(RLT_BROADCAST, 3, 0, 1, 2, 0);
+        rlt_listed l;
+        rlt_error err;
+        for (uint32_t m = 0; m < 3; m++)
+            rlt_listing_lane(b, m);
+        rlt_listing_lane(b, 1);
+        uint32_t s = add_send(b, 0, 0, 0, false, 1), r = add_nothing(b, 1, 0, 2);
+        rlt_listing_connect(b, 0, 0, s, 1, 0, r);
+        s = add_send(b, 1, 0, 0, false, 3);
+        r = add_nothing(b, 2, 0, 4);
+        rlt_listing_connect(b, 1, 0, s, 2, 0, r);
+        s = add_send(b, 2, 0, 0, false, 5);
+        r = add_nothing(b, 1, 1, 6);
+        rlt_listing_connect(b, 2, 0, s, 1, 1, r);
+        rlt_step copy;
+        rlt_step_clear(&copy);
+        copy.copy = 1;
+        copy.land_buffer = 1;
+        copy.send = copy.land = one(0);
+        if (how == 1)
+            copy.wait_lane = 1;
+        rlt_listing_step(b, 1, how == 2 ? 1 : 0, &copy, 7);
+        assert_int_equal(end(b, &l, &err), how == 0 ? RLT_ECHECK : 0);
+        if (how == 0)
+            assert_non_null(strstr(err.what, "neither waits for the other"));
+        else
+            rlt_listed_free(&l);
+    }
+}
+
+/* Where nothing is known of the data, only messages and waits are proven. Sizes are scaled in proportion. */
+static void untracked_plans_have_messages_only(void **state)
+{
+    (void)state;
+    for (int unmatched = 0; unmatched < 2; unmatched++) {
+        rlt_listing *b = begin(RLT_ALL_REDUCE, 2, 0, 1, 1, 0);
+        rlt_listed l;
+        rlt_error err;
+        rlt_plan plan;
+        rlt_step s;
+        rlt_listing_untracked(b, 1000);
+        rlt_listing_lane(b, 0);
+        rlt_listing_lane(b, 1);
+        rlt_step_clear(&s);
+        s.send_bytes = 300;
+        rlt_listing_step(b, 0, 0, &s, 3);
+        add_nothing(b, 1, 0, 4);
+        rlt_listing_connect(b, 0, 0, 0, 1, 0, 0);
+        rlt_listing_at(b, 1, 0, 0)->recv_count += (uint32_t)unmatched;
+        assert_int_equal(end(b, &l, &err), unmatched ? RLT_ECHECK : 0);
+        if (unmatched) {
+            assert_memory_equal(err.where, "plan:4:", 7);
+            continue;
+        }
+        rlt_coll_request req = {.kind = RLT_ALL_REDUCE, .n = 2, .bytes = 2500, .listed = &l};
+        assert_int_equal(rlt_plan_create(&rlt_custom, &req, &plan, &err), 0);
+        rlt_step_clear(&s);
+        rlt_custom.step(&plan, 0, 0, 0, &s);
+        assert_int_equal(s.send_bytes, 750);
+        rlt_plan_free(&plan);
+        rlt_listed_free(&l);
+    }
+}
+
+/* What a plan is not for is refused with both sides of the difference. */
+static void requests_must_fit(void **state)
+{
+    (void)state;
+    rlt_listed l;
+    rlt_error err = {0};
+    rlt_plan plan;
+    assert_int_equal(end(gather(N, 1, RLT_NONE, RLT_NONE), &l, &err), 0);
+    rlt_coll_request req = {.kind = RLT_GATHER, .n = N, .root = 1, .bytes = 64, .listed = &l};
+    assert_int_equal(rlt_plan_create(&rlt_custom, &req, &plan, &err), 0);
+    rlt_plan_free(&plan);
+    req.root = 0;
+    assert_int_equal(rlt_plan_create(&rlt_custom, &req, &plan, &err), RLT_EUNSUPPORTED);
+    req.root = 1;
+    req.n = 5;
+    err = (rlt_error){0};
+    assert_int_equal(rlt_plan_create(&rlt_custom, &req, &plan, &err), RLT_ETOPOLOGY);
+    assert_non_null(strstr(err.what, "for 4 ranks, the group has 5"));
+    req.n = N;
+    req.kind = RLT_SCATTER;
+    err = (rlt_error){0};
+    assert_int_equal(rlt_plan_create(&rlt_custom, &req, &plan, &err), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(err.what, "for gather, not for scatter"));
+    req.listed = NULL;
+    assert_int_equal(rlt_plan_create(&rlt_custom, &req, &plan, NULL), RLT_EUNSUPPORTED);
+    rlt_listed_free(&l);
+}
+
+/* Indices that lead nowhere are found before anything runs. */
+static void wild_steps_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t wait_lane, wait_step, send_to, peer_step;
+        rlt_span send;
+        uint8_t buffer;
+    } wild[] = {
+        {9, 0, RLT_NONE, 0, {0, 1, 0, 1}, 0},          {0, 9, RLT_NONE, 0, {0, 1, 0, 1}, 0},
+        {RLT_NONE, 0, 7, 0, {0, 1, 0, 1}, 0},          {RLT_NONE, 0, 0, 0, {0, 1, 0, 1}, 0},
+        {RLT_NONE, 0, 1, 99, {0, 1, 0, 1}, 0},         {RLT_NONE, 0, 1, 0, {5, 1, 0, 1}, 0},
+        {RLT_NONE, 0, 1, 0, {0, UINT32_MAX, 0, 1}, 0}, {RLT_NONE, 0, 1, 0, {0, 1u << 31, 0, 2}, 0},
+        {RLT_NONE, 0, 1, 0, {0, 0, 0, 0}, 0},          {RLT_NONE, 0, 1, 0, {0, 1, 0, 1}, 9},
+    };
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
+        rlt_listing *b = both(false, false);
+        rlt_listed l;
+        rlt_error err;
+        rlt_step *s = rlt_listing_at(b, 0, 0, 1);
+        s->wait_lane = wild[i].wait_lane;
+        s->wait_step = wild[i].wait_step;
+        s->send_to = wild[i].send_to == RLT_NONE ? s->send_to : wild[i].send_to;
+        s->peer_step = wild[i].peer_step == 0 ? s->peer_step : wild[i].peer_step;
+        s->send = s->land = wild[i].send;
+        s->send_buffer = wild[i].buffer;
+        assert_int_equal(end(b, &l, &err), RLT_ECHECK);
+        assert_memory_equal(err.where, "plan:7:", 7);
+    }
+}
+
+static void limits_hold(void **state)
+{
+    (void)state;
+    rlt_listing *b = NULL;
+    rlt_error err = {0};
+    assert_int_equal(rlt_listing_create("x", RLT_ALL_REDUCE, 0, 0, 1, 1, 0, &b, &err), RLT_ERANGE);
+    assert_int_equal(rlt_listing_create("x", RLT_ALL_REDUCE, 1u << 30, 0, 1, 1, 0, &b, &err), RLT_ERANGE);
+    assert_int_equal(rlt_listing_create("x", RLT_ALL_REDUCE, 2, 2, 1, 1, 0, &b, &err), RLT_ERANGE);
+    assert_int_equal(rlt_listing_create("x", RLT_ALL_REDUCE, 2, 0, 0, 1, 0, &b, &err), RLT_ERANGE);
+    assert_int_equal(rlt_listing_create("x", RLT_ALL_REDUCE, 2, 0, 1, 1, 1, &b, &err), RLT_ERANGE);
+    b = begin(RLT_ALL_REDUCE, 2, 0, 1, 1, 0);
+    for (uint32_t i = 0; i <= RLT_MAX_LANES; i++)
+        rlt_listing_lane(b, 0);
+    assert_true(rlt_listing_failed(b));
+    rlt_listing_at(b, 0, 5000, 7)->reduce = 1; /* harmless by now */
+    rlt_listed l;
+    err = (rlt_error){0};
+    assert_int_equal(rlt_listing_finish(b, &l, &err), RLT_ERANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gathers_end_at_the_root),
+        cmocka_unit_test(scatters_begin_at_the_root),
+        cmocka_unit_test(contributions_count_once),
+        cmocka_unit_test(circles_of_lanes_are_found),
+        cmocka_unit_test(order_may_come_from_elsewhere),
+        cmocka_unit_test(untracked_plans_have_messages_only),
+        cmocka_unit_test(requests_must_fit),
+        cmocka_unit_test(wild_steps_are_refused),
+        cmocka_unit_test(limits_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

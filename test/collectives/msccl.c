@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * MSCCL XML written by hand: what each type of step does, as its run-time does it, and what is wrong with
+ * damaged files. Each damage is one change of a sound file, which passes in the same test; the complaint must
+ * name the file and the line changed (or the line that cannot be served because of it).
+ */
+#include "test/support/support.h"
+
+#include <stdio.h>
+
+#include "collectives/check/checker.h"
+#include "collectives/formats/msccl.h"
+#include "sim/base/random.h"
+
+static int parse(const char *text, rlt_listed *out, rlt_error *err)
+{
+    *err = (rlt_error){0};
+    return rlt_msccl_parse("plan.xml", text, strlen(text), out, err);
+}
+
+static void sound(const char *text)
+{
+    rlt_listed l;
+    rlt_error err;
+    if (parse(text, &l, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_listed_free(&l);
+}
+
+/* All-reduce of two gpus through scratch: sends, receives, a dependency, a local sum, out of place. */
+static const char pair[] =
+    "<algo name=\"pair\" proto=\"LL\" nchannels=\"1\" nchunksperloop=\"2\" ngpus=\"2\" coll=\"allreduce\" "
+    "inplace=\"0\">\n"
+    "<gpu id=\"0\" i_chunks=\"2\" o_chunks=\"2\" s_chunks=\"2\">\n"
+    "<tb id=\"0\" send=\"1\" recv=\"1\" chan=\"0\">\n"
+    "<step s=\"0\" type=\"s\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"s\" dstoff=\"0\" cnt=\"2\" depid=\"-1\" "
+    "deps=\"-1\" hasdep=\"0\"/>\n"
+    "<step s=\"1\" type=\"r\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"s\" dstoff=\"0\" cnt=\"2\" depid=\"-1\" "
+    "deps=\"-1\" hasdep=\"1\"/>\n"
+    "</tb>\n"
+    "<tb id=\"1\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+    "<step s=\"0\" type=\"cpy\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"2\" depid=\"-1\" "
+    "deps=\"-1\" hasdep=\"0\"/>\n"
+    "<step s=\"1\" type=\"re\" srcbuf=\"s\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"2\" depid=\"0\" "
+    "deps=\"1\" hasdep=\"0\"/>\n"
+    "</tb>\n"
+    "</gpu>\n"
+    "<gpu id=\"1\" i_chunks=\"2\" o_chunks=\"2\" s_chunks=\"0\">\n"
+    "<tb id=\"0\" send=\"0\" recv=\"0\" chan=\"0\">\n"
+    "<step s=\"0\" type=\"s\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"s\" dstoff=\"0\" cnt=\"2\" depid=\"-1\" "
+    "deps=\"-1\" hasdep=\"0\"/>\n"
+    "<step s=\"1\" type=\"rrc\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"2\" depid=\"-1\" "
+    "deps=\"-1\" hasdep=\"0\"/>\n"
+    "</tb>\n"
+    "</gpu>\n"
+    "</algo>\n";
+
+/* An all-reduce on a ring of three, each fused step once: rrs where nothing is kept, rrcs where it is, rcs.
+ */
+static void ring_of_three(char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size,
+                                "<algo name=\"three\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"3\" "
+                                "ngpus=\"3\" coll=\"allreduce\" inplace=\"1\">\n");
+    for (unsigned g = 0; g < 3; g++) {
+        static const char *const types[] = {"s", "rrs", "rrcs", "rcs", "r"};
+        n += (size_t)snprintf(text + n, size - n,
+                              "<gpu id=\"%u\" i_chunks=\"3\" o_chunks=\"0\" s_chunks=\"0\">\n"
+                              "<tb id=\"0\" send=\"%u\" recv=\"%u\" chan=\"0\">\n",
+                              g, (g + 1) % 3, (g + 2) % 3);
+        for (unsigned k = 0; k < 5; k++)
+            n += (size_t)snprintf(text + n, size - n,
+                                  "<step s=\"%u\" type=\"%s\" srcbuf=\"i\" srcoff=\"%u\" dstbuf=\"i\" "
+                                  "dstoff=\"%u\" cnt=\"1\"/>\n",
+                                  k, types[k], (g + 3 * 3 - k) % 3, (g + 3 * 3 - k) % 3);
+        n += (size_t)snprintf(text + n, size - n, "</tb>\n</gpu>\n");
+    }
+    snprintf(text + n, size - n, "</algo>\n");
+}
+
+static void steps_do_what_the_run_time_does(void **state)
+{
+    (void)state;
+    char text[4096];
+    sound(pair);
+    ring_of_three(text, sizeof text);
+    sound(text);
+}
+
+/* The buffers in place: i is a part of o for an all-gather, o a part of i for a reduce-scatter. */
+static void buffers_overlap_in_place(void **state)
+{
+    (void)state;
+    static const char gather[] =
+        "<algo name=\"g\" nchunksperloop=\"2\" ngpus=\"2\" coll=\"allgather\" inplace=\"1\">"
+        "<gpu id=\"0\" i_chunks=\"1\" o_chunks=\"2\" s_chunks=\"0\"><tb id=\"0\" send=\"1\" recv=\"1\" "
+        "chan=\"0\">"
+        "<step s=\"0\" type=\"s\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"1\"/>"
+        "<step s=\"1\" type=\"r\" srcbuf=\"o\" srcoff=\"1\" dstbuf=\"o\" dstoff=\"1\" cnt=\"1\"/></tb></gpu>"
+        "<gpu id=\"1\" i_chunks=\"1\" o_chunks=\"2\" s_chunks=\"0\"><tb id=\"0\" send=\"0\" recv=\"0\" "
+        "chan=\"0\">"
+        "<step s=\"0\" type=\"s\" srcbuf=\"o\" srcoff=\"1\" dstbuf=\"o\" dstoff=\"1\" cnt=\"1\"/>"
+        "<step s=\"1\" type=\"r\" srcbuf=\"o\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" "
+        "cnt=\"1\"/></tb></gpu></algo>";
+    static const char scatter[] =
+        "<algo name=\"s\" nchunksperloop=\"2\" ngpus=\"2\" coll=\"reduce_scatter\" inplace=\"1\">"
+        "<gpu id=\"0\" i_chunks=\"2\" o_chunks=\"1\" s_chunks=\"0\"><tb id=\"0\" send=\"1\" recv=\"1\" "
+        "chan=\"0\">"
+        "<step s=\"0\" type=\"s\" srcbuf=\"i\" srcoff=\"1\" dstbuf=\"o\" dstoff=\"0\" cnt=\"1\"/>"
+        "<step s=\"1\" type=\"rrc\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" "
+        "cnt=\"1\"/></tb></gpu>"
+        "<gpu id=\"1\" i_chunks=\"2\" o_chunks=\"1\" s_chunks=\"0\"><tb id=\"0\" send=\"0\" recv=\"0\" "
+        "chan=\"0\">"
+        "<step s=\"0\" type=\"s\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"1\"/>"
+        "<step s=\"1\" type=\"rrc\" srcbuf=\"o\" srcoff=\"0\" dstbuf=\"i\" dstoff=\"1\" "
+        "cnt=\"1\"/></tb></gpu></algo>";
+    sound(gather);
+    sound(scatter);
+}
+
+/* The line with a piece of text replaced; the `nth` occurrence in the whole. */
+static void change(const char *base, const char *from, const char *to, unsigned nth, char *out, size_t size)
+{
+    const char *at = strstr(base, from);
+    while (at && nth-- > 1)
+        at = strstr(at + 1, from);
+    if (!at)
+        fail_msg("no '%s' to change", from);
+    snprintf(out, size, "%.*s%s%s", (int)(at - base), base, to, at + strlen(from));
+}
+
+typedef struct damage {
+    const char *from, *to;
+    unsigned nth, line;
+    const char *says;
+} damage;
+
+static void check_damage(const char *base, const damage *d)
+{
+    char text[8192], place[64];
+    rlt_listed l;
+    rlt_error err;
+    change(base, d->from, d->to, d->nth, text, sizeof text);
+    int rc = parse(text, &l, &err);
+    if (rc == 0)
+        fail_msg("'%s' for '%s' is not refused", d->to, d->from);
+    snprintf(place, sizeof place, "plan.xml:%u", d->line);
+    size_t n = strlen(place);
+    if (strncmp(err.where, place, n) != 0 || (err.where[n] >= '0' && err.where[n] <= '9') ||
+        !strstr(err.what, d->says) || strchr(err.what, '\n'))
+        fail_msg("'%s' for '%s': %s: %s; expected %s and '%s'", d->to, d->from, err.where, err.what, place,
+                 d->says);
+}
+
+static void damage_is_named(void **state)
+{
+    (void)state;
+    static const damage all[] = {
+        {"</algo>", "", 1, 19, "not well-formed"},
+        {"ngpus=\"2\"", "", 1, 1, "ngpus"},
+        {"ngpus=\"2\"", "ngpus=\"3\"", 1, 1, "no gpu 2"},
+        {"ngpus=\"2\"", "ngpus=\"99999999999999999999\"", 1, 1, "ngpus"},
+        {"nchunksperloop=\"2\"", "nchunksperloop=\"0\"", 1, 1, "nothing to do"},
+        {"nchunksperloop=\"2\"", "nchunksperloop=\"-2\"", 1, 1, "nchunksperloop"},
+        {"allreduce", "custom", 1, 1, "cannot be checked"},
+        {"proto=", "prot=", 1, 1, "prot"},
+        {"<gpu id=\"1\"", "<gpu id=\"0\"", 1, 12, "second time"},
+        {"<gpu id=\"1\"", "<gpu id=\"2\"", 1, 12, "id"},
+        {"<tb id=\"1\"", "<tb id=\"7\"", 1, 7, "expected tb 1"},
+        {"send=\"1\"", "send=\"0\"", 1, 3, "the gpu itself"},
+        {"send=\"1\"", "send=\"-1\"", 1, 4, "send=\"-1\""},
+        {"type=\"r\"", "type=\"x\"", 1, 5, "expected s, r,"},
+        {"srcbuf=\"i\"", "srcbuf=\"q\"", 1, 4, "expected i, o or s"},
+        {"srcoff=\"0\"", "srcoff=\"1\"", 1, 4, "does not lie in"},
+        {"srcoff=\"0\"", "srcoff=\"4294967295\"", 1, 4, "srcoff"},
+        {"cnt=\"2\"", "cnt=\"4294967297\"", 1, 4, "cnt"},
+        {"cnt=\"2\"", "cnt=\"-1\"", 1, 4, "cnt"},
+        {"cnt=\"2\"", "cnt=\"0\"", 1, 4, "at least one"},
+        {"cnt=\"2\"", "cnt=\"1\"", 1, 15, "receives 2 chunks, but gpu 0 sends 1 on line 4"},
+        {"<step s=\"1\"", "<step s=\"2\"", 1, 5, "expected step 1"},
+        {"depid=\"0\"", "depid=\"5\"", 1, 9, "tbs 0 to 1"},
+        {"deps=\"1\"", "deps=\"2\"", 1, 9, "2 steps"},
+        {"depid=\"0\"", "depid=\"-1\"", 1, 9, "expected both"},
+        {"chan=\"0\"", "chan=\"1\"", 3, 14, "receives only 0 times"}, /* gpu 1 listens elsewhere */
+        {"coll=\"allreduce\"", "coll=\"allgather\"", 1, 4, "has 1 chunks"},
+    };
+    sound(pair);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        damage d = all[i];
+        if (strstr(d.says, "receives only"))
+            d.line = 4; /* the send that nobody receives */
+        check_damage(pair, &d);
+    }
+}
+
+/* Well-formed files of wrong plans: the checker says which step does it. */
+static void wrong_plans_are_named(void **state)
+{
+    (void)state;
+    char text[4096];
+    static const damage pairs[] = {
+        /* does not wait for the message: in no order with it */
+        {"depid=\"0\" deps=\"1\"", "depid=\"-1\" deps=\"-1\"", 1, 9, "holds nothing"},
+        /* lost: replaces the own contribution instead of adding */
+        {"type=\"re\"", "type=\"cpy\"", 1, 9, "replaces the contribution of member 0"},
+        {"type=\"rrc\"", "type=\"r\"", 1, 15, "lacks the contribution of member 1"},
+        /* doubled: adds what it has already */
+        {"type=\"re\" srcbuf=\"s\"", "type=\"re\" srcbuf=\"i\"", 1, 9, "comes a second time"},
+    };
+    static const damage threes[] = {
+        /* misplaced */
+        {"srcoff=\"0\" dstbuf=\"i\" dstoff=\"0\"", "srcoff=\"1\" dstbuf=\"i\" dstoff=\"1\"", 1, 14,
+         "block 1 from member 0 step 0 is added to block 0"},
+        /* both wait for each other */
+        {"cnt=\"1\"/>", "cnt=\"1\" depid=\"0\" deps=\"4\"/>", 1, 4, "deadlock"},
+    };
+    sound(pair);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        check_damage(pair, &pairs[i]);
+    ring_of_three(text, sizeof text);
+    sound(text);
+    for (size_t i = 0; i < sizeof threes / sizeof *threes; i++)
+        check_damage(text, &threes[i]);
+}
+
+/* Two blocks of threads that use a chunk in no order are refused; with the wait, or through a message, not.
+ */
+static void races_are_named(void **state)
+{
+    (void)state;
+    static const char race[] =
+        "<algo name=\"race\" nchunksperloop=\"2\" ngpus=\"2\" coll=\"broadcast\" inplace=\"1\">\n"
+        "<gpu id=\"0\" i_chunks=\"2\" o_chunks=\"0\" s_chunks=\"0\">\n"
+        "<tb id=\"0\" send=\"1\" recv=\"-1\" chan=\"0\">\n"
+        "<step s=\"0\" type=\"s\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"i\" dstoff=\"0\" cnt=\"2\"/>\n"
+        "</tb></gpu>\n"
+        "<gpu id=\"1\" i_chunks=\"2\" o_chunks=\"0\" s_chunks=\"2\">\n"
+        "<tb id=\"0\" send=\"-1\" recv=\"0\" chan=\"0\">\n"
+        "<step s=\"0\" type=\"r\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"i\" dstoff=\"0\" cnt=\"2\"/>\n"
+        "</tb>\n"
+        "<tb id=\"1\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+        "<step s=\"0\" type=\"cpy\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"s\" dstoff=\"0\" cnt=\"2\" "
+        "depid=\"0\" "
+        "deps=\"0\"/>\n"
+        "<step s=\"1\" type=\"cpy\" srcbuf=\"s\" srcoff=\"0\" dstbuf=\"i\" dstoff=\"0\" cnt=\"2\"/>\n"
+        "</tb>\n"
+        "<tb id=\"2\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+        "<step s=\"0\" type=\"cpy\" srcbuf=\"i\" srcoff=\"1\" dstbuf=\"i\" dstoff=\"1\" cnt=\"1\" "
+        "depid=\"1\" "
+        "deps=\"1\"/>\n"
+        "</tb></gpu></algo>\n";
+    damage d = {"depid=\"1\" deps=\"1\"", "depid=\"0\" deps=\"0\"", 1, 0, "neither waits for the other"};
+    char text[4096];
+    rlt_listed l;
+    rlt_error err;
+    sound(race);
+    change(race, d.from, d.to, d.nth, text, sizeof text);
+    assert_int_equal(parse(text, &l, &err), RLT_ECHECK);
+    assert_non_null(strstr(err.what, d.says));
+}
+
+/* Whatever the bytes are: refused with a place, or a plan that passes; no leak, no overrun. */
+static void mutations_do_no_harm(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"-1", "0", "4294967296", "\"", ">", "<tb ", "s=", "i", "9", "\0x"};
+    char base[4096], text[4200];
+    uint64_t seed = 1;
+    uint32_t refused = 0;
+    ring_of_three(base, sizeof base);
+    for (uint32_t i = 0; i < 4000; i++) {
+        const char *from = i % 2 ? base : pair;
+        size_t n = strlen(from);
+        memcpy(text, from, n + 1);
+        for (uint32_t k = 0; k < 1 + i % 3; k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            size_t at = (size_t)(seed >> 33) % n;
+            const char *w = words[(seed >> 20) % (sizeof words / sizeof *words)];
+            size_t m = strlen(w);
+            if (seed >> 40 & 1)
+                memmove(text + at, text + at + 1, n-- - at);
+            else if (at + m < n)
+                memcpy(text + at, w, m);
+        }
+        rlt_listed l;
+        rlt_error err = {0};
+        int rc = rlt_msccl_parse("plan.xml", text, n, &l, &err);
+        if (rc) {
+            refused++;
+            assert_int_equal(rc, err.code);
+            assert_memory_equal(err.where, "plan.xml", 8);
+            assert_null(strchr(err.what, '\n'));
+        } else
+            rlt_listed_free(&l);
+    }
+    assert_true(refused > 2000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_do_what_the_run_time_does),
+        cmocka_unit_test(buffers_overlap_in_place),
+        cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(wrong_plans_are_named),
+        cmocka_unit_test(races_are_named),
+        cmocka_unit_test(mutations_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

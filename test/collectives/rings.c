@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rings searched in the network: cycles that are cycles, as many as theory has, and the bandwidth they give.
+ */
+#include "collectives/check/checker.h"
+#include "collectives/check/cycles.h"
+#include "sim/base/time.h"
+#include "test/support/support.h"
+
+enum { MOST = 256 };
+static uint8_t capacity[MOST * MOST], left[MOST * MOST];
+static uint32_t orders[MOST * MOST];
+
+static void clear(uint32_t n)
+{
+    memset(capacity, 0, (size_t)n * n);
+}
+
+static void join(uint32_t n, uint32_t u, uint32_t v)
+{
+    capacity[u * n + v]++;
+    capacity[v * n + u]++;
+}
+
+/* Finds cycles, and checks that each passes every node once and that no edge is used more often than it is
+ * there. */
+static uint32_t cycles(uint32_t n)
+{
+    uint32_t found = 0;
+    assert_int_equal(rlt_cycles_find(n, capacity, n, orders, &found, NULL), 0);
+    memcpy(left, capacity, (size_t)n * n);
+    for (uint32_t c = 0; c < found; c++) {
+        uint8_t seen[MOST] = {0};
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t u = orders[c * n + i], v = orders[c * n + (i + 1) % n];
+            assert_in_range(u, 0, n - 1);
+            assert_int_equal(seen[u]++, 0);
+            assert_true(left[u * n + v] > 0);
+            left[u * n + v]--;
+            left[v * n + u]--;
+        }
+    }
+    return found;
+}
+
+/* Walecki, 1892: (n - 1) / 2, rounded down. Twice the links, twice the cycles. */
+static void complete_graphs(void **state)
+{
+    (void)state;
+    for (uint32_t n = 3; n <= 65; n++) {
+        for (uint8_t times = 1; times <= 2; times++) {
+            memset(capacity, times, (size_t)n * n);
+            uint32_t expected = times * ((n - 1) / 2), possible = times * (n - 1) / 2;
+            assert_in_range(cycles(n), expected, possible);
+        }
+    }
+}
+
+/* Two-dimensional tori fall into two Hamiltonian cycles (Kotzig, 1973), three-dimensional ones into three
+ * (Foregger, 1978). */
+static void tori(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[][3] = {{3, 3, 1}, {4, 4, 1}, {5, 7, 1}, {8, 8, 1}, {4, 16, 1}, {12, 10, 1},
+                                        {3, 3, 3}, {4, 4, 4}, {2, 4, 4}, {5, 3, 4}, {4, 8, 8}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const uint32_t *d = sizes[i];
+        uint32_t n = d[0] * d[1] * d[2];
+        clear(n);
+        for (uint32_t u = 0; u < n; u++) {
+            uint32_t x = u % d[0], y = u / d[0] % d[1], z = u / d[0] / d[1];
+            join(n, u, (x + 1) % d[0] + d[0] * (y + d[1] * z));
+            join(n, u, x + d[0] * ((y + 1) % d[1] + d[1] * z));
+            if (d[2] > 1)
+                join(n, u, x + d[0] * (y + d[1] * ((z + 1) % d[2])));
+        }
+        assert_int_equal(cycles(n), d[2] > 1 ? 3 : 2);
+    }
+}
+
+/* A mesh has one if a side is even, none if both are odd: its nodes are coloured like a chess board. */
+static void meshes_and_graphs_without(void **state)
+{
+    (void)state;
+    for (uint32_t a = 3; a <= 8; a++) {
+        for (uint32_t b = 3; b <= 8; b++) {
+            clear(a * b);
+            for (uint32_t y = 0; y < b; y++)
+                for (uint32_t x = 0; x < a; x++) {
+                    if (x + 1 < a)
+                        join(a * b, x + a * y, x + 1 + a * y);
+                    if (y + 1 < b)
+                        join(a * b, x + a * y, x + a * (y + 1));
+                }
+            assert_int_equal(cycles(a * b), a % 2 && b % 2 ? 0 : 1);
+        }
+    }
+    clear(10); /* Petersen's graph has none */
+    for (uint32_t i = 0; i < 5; i++) {
+        join(10, i, (i + 1) % 5);
+        join(10, 5 + i, 5 + (i + 2) % 5);
+        join(10, i, 5 + i);
+    }
+    assert_int_equal(cycles(10), 0);
+    clear(7); /* two squares that share a node */
+    for (uint32_t i = 0; i < 4; i++) {
+        join(7, i, (i + 1) % 4);
+        join(7, i ? i + 3 : 0, i == 3 ? 0 : i + 4);
+    }
+    assert_int_equal(cycles(7), 0);
+}
+
+static rlt_coll_request open_group(test_group *s, const char *text, rlt_coll_kind kind, uint64_t bytes)
+{
+    test_group_open(s, text, 0);
+    return rlt_group_request(&s->g, kind, bytes);
+}
+
+/* Lanes that send from u to v are no more than direct links from u to v; and the number of lanes. */
+static void lanes_follow_links(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topology;
+        uint32_t lanes;
+    } cases[] = {{"dgx1-v100-8", 6}, /* as many as its file recommends */
+                 {"torus:4x4@200GB/s,1us", 4},
+                 {"tpu-v4-4x4x4", 6},
+                 {"fully-connected:8@350GB/s,1us", 6},
+                 {"fully-connected:9@400GB/s,1us", 8},
+                 {"ring:6@50GB/s,1us", 2},
+                 {"mesh:4x3@200GB/s,1us", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        test_group s;
+        rlt_plan plan;
+        rlt_coll_request req = open_group(&s, cases[i].topology, RLT_ALL_REDUCE, 1000000);
+        uint32_t n = req.n;
+        assert_int_equal(rlt_plan_create(&rlt_rings, &req, &plan, NULL), 0);
+        assert_int_equal(plan.lanes, cases[i].lanes);
+        assert_int_equal(plan.channels, cases[i].lanes);
+        memset(left, 0, (size_t)n * n);
+        for (uint32_t l = 0; l < rlt_topology_links(s.t); l++) {
+            rlt_link link = rlt_topology_link(s.t, l);
+            left[link.src * n + link.dst]++;
+        }
+        for (uint32_t m = 0; m < n; m++) {
+            for (uint32_t lane = 0; lane < plan.lanes; lane++) {
+                rlt_step step;
+                rlt_step_clear(&step);
+                plan.algorithm->step(&plan, m, lane, 0, &step);
+                assert_true(left[m * n + step.send_to] > 0);
+                left[m * n + step.send_to]--;
+            }
+        }
+        rlt_plan_free(&plan);
+        test_group_close(&s);
+    }
+}
+
+/* k rings over links of 50 GB/s, 2(n-1) steps of a piece M/(kn) each. Eight fully connected members use six
+ * of the seven links that each has, seven all six. */
+static void bandwidth_in_closed_form(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topology;
+        uint64_t bytes;
+        rlt_time time_ps;
+    } cases[] = {
+        {"fully-connected:8@350GB/s,500ns", 48000000, 14 * (20 * RLT_US + 500 * RLT_NS)},
+        {"fully-connected:7@300GB/s,500ns", 42000000, 12 * (20 * RLT_US + 500 * RLT_NS)},
+        {"torus:4x4@200GB/s,500ns", 64000000, 30 * (20 * RLT_US + 500 * RLT_NS)},
+        {"torus:3x3x3@300GB/s,500ns", 162000000, 52 * (20 * RLT_US + 500 * RLT_NS)},
+        {"ring:5@100GB/s,500ns", 10000000, 8 * (20 * RLT_US + 500 * RLT_NS)},
+        {"switch:5@50GB/s,500ns", 5000000, 8 * (20 * RLT_US + RLT_US)},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        test_net net = {.topology = cases[i].topology, .model = &rlt_net_flow, .algorithm = "rings"};
+        assert_int_equal(test_collective(&net, RLT_ALL_REDUCE, cases[i].bytes, NULL).time_ps,
+                         cases[i].time_ps);
+    }
+    /* The rings found in the cube mesh are worth those that its file recommends. */
+    test_net dgx = {.topology = "dgx1-v100-8", .model = &rlt_net_flow, .algorithm = "ring"};
+    rlt_time recommended = test_collective(&dgx, RLT_ALL_REDUCE, 256u << 20, NULL).time_ps;
+    dgx.algorithm = "rings";
+    rlt_time found = test_collective(&dgx, RLT_ALL_REDUCE, 256u << 20, NULL).time_ps;
+    assert_true(found <= recommended + recommended / 50);
+}
+
+static void plans_are_proven(void **state)
+{
+    (void)state;
+    static const char *const networks[] = {"torus:3x4@200GB/s,1us", "dgx1-v100-8", "switch:5@50GB/s,1us",
+                                           "ring:2@50GB/s,1us", "fully-connected:6@50GB/s,1us"};
+    for (size_t w = 0; w < sizeof networks / sizeof networks[0]; w++) {
+        for (uint32_t k = 0; k < RLT_COLL_KINDS; k++) {
+            test_group s;
+            rlt_plan plan;
+            rlt_error err = {0};
+            rlt_coll_request req = open_group(&s, networks[w], (rlt_coll_kind)k, 100003);
+            req.root = 1;
+            if (rlt_rings.kinds >> k & 1) {
+                if (rlt_plan_create(&rlt_rings, &req, &plan, &err) < 0 || rlt_plan_check(&plan, &err) < 0)
+                    fail_msg("%s %s: %s: %s", networks[w], rlt_coll_name(req.kind), err.where, err.what);
+                rlt_plan_free(&plan);
+            }
+            test_group_close(&s);
+        }
+    }
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topology;
+        int code;
+    } cases[] = {{"ring:4@200GB/s,1us*switch:4@50GB/s,1us", RLT_ETOPOLOGY},
+                 {"mesh:3x3@50GB/s,1us", RLT_ETOPOLOGY},
+                 {"ring:257@50GB/s,1us", RLT_EUNSUPPORTED}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        test_group s;
+        rlt_plan plan;
+        rlt_coll_request req = open_group(&s, cases[i].topology, RLT_ALL_REDUCE, 1000);
+        assert_int_equal(rlt_plan_create(&rlt_rings, &req, &plan, NULL), cases[i].code);
+        req.topology = NULL;
+        assert_int_equal(rlt_plan_create(&rlt_rings, &req, &plan, NULL), RLT_EUNSUPPORTED);
+        test_group_close(&s);
+    }
+}
+
+/* Six rings that share a double NVLink take one each: 14 steps of an eighth of a sixth at 25 GB/s a link;
+ * what the protocol adds to a step is the same at any size. */
+static void parallel_links_in_turn(void **state)
+{
+    (void)state;
+    test_net net = {.topology = "dgx1-v100-8", .algorithm = "ring"};
+    for (int flow = 0; flow < 2; flow++) {
+        net.model = flow ? &rlt_net_flow : &rlt_net_alpha_beta;
+        uint64_t bytes = (uint64_t)48 << 20;
+        test_run one = test_collective(&net, RLT_ALL_REDUCE, bytes, NULL),
+                 two = test_collective(&net, RLT_ALL_REDUCE, 2 * bytes, NULL);
+        assert_int_equal(two.time_ps - one.time_ps, 14 * (rlt_time)(bytes / 48) * 40);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(complete_graphs),
+        cmocka_unit_test(tori),
+        cmocka_unit_test(meshes_and_graphs_without),
+        cmocka_unit_test(lanes_follow_links),
+        cmocka_unit_test(bandwidth_in_closed_form),
+        cmocka_unit_test(plans_are_proven),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(parallel_links_in_turn),
+    };
+    return cmocka_run_group_tests_name("rings", tests, NULL, NULL);
+}

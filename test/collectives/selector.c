@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The choice of protocols against NCCL's rule worked out by hand, and what messages of tuned collectives cost
+ * against closed forms.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectives/selector.h"
+#include "test/support/support.h"
+
+static void put(rlt_endpoint *e, const char *name, const char *base, const char *step, const char *bandwidth)
+{
+    rlt_protocol p = rlt_protocol_default();
+    strncpy(p.name, name, sizeof p.name - 1);
+    assert_int_equal(rlt_protocol_set(&p, "tuner_base", base, NULL), 0);
+    assert_int_equal(rlt_protocol_set(&p, "tuner_step", step, NULL), 0);
+    assert_int_equal(rlt_protocol_set(&p, "tuner_bandwidth", bandwidth, NULL), 0);
+    e->protocols[e->n_protocols++] = p;
+}
+
+/* NCCL 2.27's constants for one node of A100: 12 rings of 20 GB/s. */
+static rlt_endpoint a100(void)
+{
+    rlt_endpoint e = rlt_endpoint_default();
+    e.channels = 24;
+    e.peer_channels = 32;
+    put(&e, "LL", "6.6us", "0.6us", "87.7GB/s");
+    put(&e, "LL128", "14us", "1.9us", "220.8GB/s");
+    put(&e, "Simple", "8.4us", "3.4us", "240GB/s");
+    e.protocols[0].channel_bytes = 4096;
+    return e;
+}
+
+static const char *chosen(const rlt_endpoint *e, rlt_coll_kind kind, uint32_t n, uint64_t bytes)
+{
+    rlt_coll_request req = {.kind = kind, .n = n, .bytes = bytes, .endpoint = e};
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    assert_true(rlt_candidates(&req, all) >= 3);
+    assert_ptr_equal(all[0].algorithm, &rlt_ring);
+    return e->protocols[all[0].protocol].name;
+}
+
+/*
+ * Where two lines cross: bytes = (difference of latencies) / (difference of inverse bandwidths).
+ *   all-reduce of 2: LL 7.8 us, 87.7 GB/s; Simple 15.2 us, 240 GB/s: at 1.0226 MB; LL128 17.8 us never
+ *   all-reduce of 8: LL 15 us, 50.114 GB/s; LL128 40.6 us, 126.17 GB/s: at 2.1282 MB;
+ *                    Simple 56 us, 137.14 GB/s: at 24.29 MB
+ *   all-gather of 4: LL 8.4 us, 116.93 GB/s; Simple 18.6 us, 320 GB/s: at 1.8798 MB; LL128 19.7 us never
+ *   all-gather of 8: LL 10.8 us, 100.23 GB/s; LL128 27.3 us, 252.34 GB/s: at 2.7437 MB;
+ *                    Simple 32.2 us, 274.29 GB/s: at 15.456 MB
+ */
+static void protocols_change_where_the_lines_cross(void **state)
+{
+    (void)state;
+    static const struct {
+        rlt_coll_kind kind;
+        uint32_t n;
+        uint64_t bytes;
+        const char *name;
+    } table[] = {
+        {RLT_ALL_REDUCE, 2, 512, "LL"},         {RLT_ALL_REDUCE, 2, 1020000, "LL"},
+        {RLT_ALL_REDUCE, 2, 1025000, "Simple"}, {RLT_ALL_REDUCE, 2, 1u << 30, "Simple"},
+        {RLT_ALL_REDUCE, 8, 2120000, "LL"},     {RLT_ALL_REDUCE, 8, 2135000, "LL128"},
+        {RLT_ALL_REDUCE, 8, 24200000, "LL128"}, {RLT_ALL_REDUCE, 8, 24400000, "Simple"},
+        {RLT_ALL_GATHER, 4, 1875000, "LL"},     {RLT_ALL_GATHER, 4, 1885000, "Simple"},
+        {RLT_ALL_GATHER, 8, 2735000, "LL"},     {RLT_ALL_GATHER, 8, 2750000, "LL128"},
+        {RLT_ALL_GATHER, 8, 15400000, "LL128"}, {RLT_ALL_GATHER, 8, 15500000, "Simple"},
+        {RLT_REDUCE_SCATTER, 4, 1875000, "LL"}, {RLT_REDUCE_SCATTER, 4, 1885000, "Simple"},
+    };
+    rlt_endpoint e = a100();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        assert_string_equal(chosen(&e, table[i].kind, table[i].n, table[i].bytes), table[i].name);
+}
+
+static void a_protocol_that_is_set_is_taken(void **state)
+{
+    (void)state;
+    rlt_endpoint e = a100();
+    assert_int_equal(rlt_endpoint_set(&e, "protocol", "LL128", NULL), 0);
+    assert_string_equal(chosen(&e, RLT_ALL_REDUCE, 2, 512), "LL128");
+    assert_string_equal(chosen(&e, RLT_ALL_REDUCE, 2, 1u << 30), "LL128");
+}
+
+/* NCCL gives LL a thread block for each 512 threads x 8 bytes that a member sends: nBytes >= nc * 512 * 8 *
+ * members. */
+static void channels_grow_with_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes;
+        uint32_t channels;
+    } table[] = {{512, 1}, {65528, 1}, {65536, 2}, {262144, 8}, {524288, 16}, {1048576, 24}};
+    rlt_endpoint e = a100();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rlt_coll_request req = {.kind = RLT_ALL_GATHER, .n = 8, .bytes = table[i].bytes, .endpoint = &e};
+        rlt_candidate all[RLT_MAX_CANDIDATES];
+        assert_true(rlt_candidates(&req, all) > 0);
+        assert_int_equal(all[0].channels, table[i].channels);
+    }
+}
+
+static void without_a_tuner_all_is_as_usual(void **state)
+{
+    (void)state;
+    rlt_endpoint e = a100();
+    e.channels = 0;
+    rlt_coll_request req = {.kind = RLT_ALL_REDUCE, .n = 8, .bytes = 1000, .endpoint = &e};
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    rlt_plan plan;
+    assert_int_equal(rlt_candidates(&req, all), 0);
+    assert_int_equal(rlt_plan_create(NULL, &req, &plan, NULL), 0);
+    assert_false(plan.tuning.on);
+    rlt_plan_free(&plan);
+}
+
+/* A message's time is max(w + fill min(w, buffers), message + lines + share w), less w, which the link takes:
+ * on 1 GB/s a byte is 1000 ps. */
+static void costs_of_a_tuned_message(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *share, *fill, *fill_bytes, *line, *line_time, *wire;
+        uint64_t bytes;
+        uint32_t channels, together;
+        rlt_time delay_ps;
+        uint64_t wire_bytes;
+    } table[] = {
+        /* message 3 us, all of it beside the transfer */
+        {"1", "0", "0", "0", "0", "1", 1000, 1, 1, 3000000, 1000},
+        /* hidden: w = 1 us, 2 us remain; w = 5 us, none */
+        {"0", "0", "0", "0", "0", "1", 1000, 1, 1, 2000000, 1000},
+        {"0", "0", "0", "0", "0", "1", 5000, 1, 1, 0, 5000},
+        /* half hidden: w = 4 us, 3 + 2 - 4 = 1 us */
+        {"0.5", "0", "0", "0", "0", "1", 4000, 1, 1, 1000000, 4000},
+        /* three messages at once: w = 3 us, 3 us are hidden */
+        {"0", "0", "0", "0", "0", "1", 1000, 1, 3, 0, 1000},
+        /* wire 5/4: w = 5 us on 4000 B */
+        {"1", "0", "0", "0", "0", "1.25", 4000, 1, 1, 3000000, 5000},
+        /* two channels of 8 KiB each: 2 lines of 4 KiB: 2 x 0.5 us */
+        {"1", "0", "0", "4KiB", "0.5us", "1", 16384, 2, 1, 4000000, 16384},
+        /* a line and one byte more is two lines; a quarter of one is free; half of one is a third of its time
+         */
+        {"1", "0", "0", "4KiB", "0.5us", "1", 4097, 1, 1, 4000000, 4097},
+        {"1", "0", "0", "4KiB", "0.6us", "1", 1024, 1, 1, 3000000, 1024},
+        {"1", "0", "0", "4KiB", "0.6us", "1", 2048, 1, 1, 3200000, 2048},
+        /* fill: half of w = 8 us; then half of the buffers' 3 us (two channels of 1500 B) but at least 3 us
+         */
+        {"1", "0.5", "64KiB", "0", "0", "1", 8000, 1, 1, 4000000, 8000},
+        {"0", "0.5", "1500B", "0", "0", "1", 8000, 2, 1, 1500000, 8000},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rlt_endpoint e = rlt_endpoint_default();
+        rlt_tuning t = {.on = true,
+                        .protocol = rlt_protocol_default(),
+                        .channels = table[i].channels,
+                        .together = table[i].together};
+        const char *const set[][2] = {{"message", "3us"},      {"share", table[i].share},
+                                      {"fill", table[i].fill}, {"fill_bytes", table[i].fill_bytes},
+                                      {"line", table[i].line}, {"line_time", table[i].line_time},
+                                      {"wire", table[i].wire}};
+        for (size_t k = 0; k < sizeof set / sizeof *set; k++)
+            assert_int_equal(rlt_protocol_set(&t.protocol, set[k][0], set[k][1], NULL), 0);
+        rlt_message_cost c = rlt_tuning_cost(&e, &t, table[i].bytes, 1000000000);
+        assert_int_equal(c.delay_ps, table[i].delay_ps);
+        assert_int_equal(c.wire_bytes, table[i].wire_bytes);
+    }
+}
+
+/* A ring all-gather of 4 by Simple over a switch: launch + start + 2.5 own share / bandwidth + 3 (message +
+ * share / bandwidth). Bytes of one element: all-reduce adds 3/4 of the bytes at `narrow` more. */
+static void a_whole_collective(void **state)
+{
+    (void)state;
+    rlt_endpoint e = a100();
+    static const char *const set[][2] = {
+        {"launch", "7us"}, {"protocol", "Simple"}, {"Simple.start", "5us"}, {"Simple.message", "2us"},
+        {"copy", "2.5"},   {"narrow", "3GB/s"},    {"Simple.wire", "5/4"}};
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        assert_int_equal(rlt_endpoint_set(&e, set[i][0], set[i][1], NULL), 0);
+    struct {
+        rlt_coll_kind kind;
+        uint32_t element;
+        rlt_time us;
+    } table[] = {
+        {RLT_ALL_GATHER, 0, 7 + 5 + 250 + 3 * (2 + 125)},
+        {RLT_ALL_GATHER, 1, 7 + 5 + 250 + 3 * (2 + 125)},
+        {RLT_REDUCE_SCATTER, 0, 7 + 5 + 250 + 3 * (2 + 125)},
+        {RLT_ALL_REDUCE, 2, 7 + 5 + 250 + 6 * (2 + 125)},
+        {RLT_ALL_REDUCE, 1, 7 + 5 + 250 + 6 * (2 + 125) + 1000},
+    };
+    /* 4 MB over links of 10 GB/s: a share of 1 MB is 125 us with its wire bytes, 250 us to copy. */
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        for (int alpha_beta = 0; alpha_beta < 2; alpha_beta++) {
+            test_net net = {.topology = "switch:4@10GB/s,0ns",
+                            .model = alpha_beta ? &rlt_net_alpha_beta : &rlt_net_flow,
+                            .endpoint = &e,
+                            .element = table[i].element};
+            test_run run = test_collective(&net, table[i].kind, 4000000, NULL);
+            assert_int_equal(run.time_ps, table[i].us * 1000000);
+        }
+    }
+}
+
+/* Every setting of every protocol, as text. */
+static void same_endpoints(const rlt_endpoint *a, const rlt_endpoint *b)
+{
+    char x[64], y[64];
+    assert_int_equal(a->n_protocols, b->n_protocols);
+    assert_int_equal(a->launch_ps, b->launch_ps);
+    for (uint32_t k = 0; rlt_endpoint_setting(k); k++) {
+        assert_int_equal(rlt_endpoint_get(a, k, x, sizeof x), rlt_endpoint_get(b, k, y, sizeof y));
+        assert_string_equal(x, y);
+    }
+    for (uint32_t i = 0; i < a->n_protocols; i++) {
+        assert_string_equal(a->protocols[i].name, b->protocols[i].name);
+        for (uint32_t k = 0; rlt_protocol_setting(k); k++) {
+            rlt_protocol_get(&a->protocols[i], k, x, sizeof x);
+            rlt_protocol_get(&b->protocols[i], k, y, sizeof y);
+            assert_string_equal(x, y);
+        }
+    }
+}
+
+static void exported_endpoints_read_back(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"hgx-h100-8", "dgx-a100-8", "gb300-tray-4", "dgx1-v100-8"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rlt_topology *a, *b;
+        char *text;
+        rlt_error err = {0};
+        assert_int_equal(rlt_topology_load(names[i], "topologies", &a, &err), 0);
+        assert_int_equal(rlt_topology_export(a, "json", &text, &err), 0);
+        if (rlt_topology_parse("f", text, strlen(text), &b, &err) < 0)
+            fail_msg("%s: %s", err.where, err.what);
+        assert_true(rlt_topology_endpoint(a)->n_protocols >= 3);
+        same_endpoints(rlt_topology_endpoint(a), rlt_topology_endpoint(b));
+        free(text);
+        rlt_topology_free(a);
+        rlt_topology_free(b);
+    }
+}
+
+static void wrong_settings_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value, *says;
+    } table[] = {
+        {"LL.mesage", "1us", "message"},   {"LL.message", "1", "unit"},
+        {"LL.share", "-1", "from 0"},      {"LL.share", "", "from 0"},
+        {"LL.share", "1001", "from 0"},    {"LL.wire", "0.9", "at least 1"},
+        {"LL.wire", "8/16", "at least 1"}, {"LL.wire", "1/0", "at least 1"},
+        {"LL.wire", "x", "at least 1"},    {"LL.for", "trees", "direct"},
+        {"LL64.message", "1us", "LL64"},   {"thread_blocks", "1025", "at most"},
+        {"thread_blocks", "-1", "thread"}, {"clock", "fast", "number"},
+        {"copy", "GB/s", "number"},        {"narrow", "1", "unit"},
+        {"LL.line", "4", "unit"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rlt_endpoint e = a100();
+        rlt_error err = {0};
+        assert_true(rlt_endpoint_set(&e, table[i].name, table[i].value, &err) < 0);
+        if (!strstr(err.what, table[i].says) && !strstr(err.where, table[i].says))
+            fail_msg("%s = %s: %s: %s", table[i].name, table[i].value, err.where, err.what);
+    }
+}
+
+/* The largest that can be asked for does not wrap round. */
+static void extremes_saturate(void **state)
+{
+    (void)state;
+    rlt_endpoint e = a100();
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    e.protocols[0].tuner_Bps = e.protocols[1].tuner_Bps = e.protocols[2].tuner_Bps = 1;
+    rlt_coll_request req = {
+        .kind = RLT_ALL_REDUCE, .n = RLT_MAX_MEMBERS, .bytes = (uint64_t)1 << 48, .endpoint = &e};
+    assert_true(rlt_candidates(&req, all) >= 3);
+    for (int i = 0; i < 3; i++)
+        assert_true(all[i].estimate_ps == RLT_TIME_MAX);
+    rlt_tuning t = {.on = true, .protocol = rlt_protocol_default(), .channels = 1, .together = UINT32_MAX};
+    t.protocol.message_ps = t.protocol.line_ps = RLT_TIME_MAX;
+    t.protocol.line_bytes = 1;
+    t.protocol.fill_ppm = t.protocol.share_ppm = 1000000000;
+    t.protocol.fill_bytes = UINT64_MAX;
+    rlt_message_cost c = rlt_tuning_cost(&e, &t, UINT64_MAX, 1);
+    assert_true(c.delay_ps == RLT_TIME_MAX);
+    assert_true(c.wire_bytes == UINT64_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(protocols_change_where_the_lines_cross),
+        cmocka_unit_test(a_protocol_that_is_set_is_taken),
+        cmocka_unit_test(channels_grow_with_bytes),
+        cmocka_unit_test(without_a_tuner_all_is_as_usual),
+        cmocka_unit_test(costs_of_a_tuned_message),
+        cmocka_unit_test(a_whole_collective),
+        cmocka_unit_test(exported_endpoints_read_back),
+        cmocka_unit_test(wrong_settings_are_refused),
+        cmocka_unit_test(extremes_saturate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

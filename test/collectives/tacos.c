@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Synthesised collectives: published times, proofs by the symbolic checker, and that a run takes what the
+ * synthesis says. */
+#include "collectives/synthesis/tacos.h"
+#include "collectives/check/checker.h"
+#include "test/support/support.h"
+
+/* All-gather of 1 GiB, one chunk of each member, links of 50 GiB/s and 0.5 us: 9606.000 us on a mesh of 5 x 5
+ * and 3706.204 us on a torus of 3 x 3 x 3 (results of the paper's authors), where a link serves one transfer
+ * until it has arrived: `blocking`. The corner of the mesh takes in 24 chunks by two links: 12 x (chunk/B +
+ * 0.5 us) is also the least there can be. A pipelined link (`nic`) saves latencies only. */
+static void published_times(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topology;
+        double us;
+    } cases[] = {{"mesh:5x5@200GiB/s,0.5us", 9606.000}, {"torus:3x3x3@300GiB/s,0.5us", 3706.204}};
+    for (size_t i = 0; i < 2; i++) {
+        test_net net = {.topology = cases[i].topology,
+                        .model = &rlt_net_flow,
+                        .injection = RLT_INJECT_BLOCKING,
+                        .algorithm = "tacos"};
+        double us = (double)test_collective(&net, RLT_ALL_GATHER, 1u << 30, NULL).time_ps / RLT_US;
+        if (us < 0.99 * cases[i].us || us > 1.01 * cases[i].us)
+            fail_msg("%s: %f us", cases[i].topology, us);
+        net.injection = RLT_INJECT_NIC;
+        double nic = (double)test_collective(&net, RLT_ALL_GATHER, 1u << 30, NULL).time_ps / RLT_US;
+        if (nic > us || nic < 0.99 * cases[i].us)
+            fail_msg("%s, nic: %f us", cases[i].topology, nic);
+    }
+}
+
+static const rlt_coll_kind kinds[] = {RLT_ALL_GATHER, RLT_REDUCE_SCATTER, RLT_ALL_REDUCE, RLT_BROADCAST,
+                                      RLT_REDUCE};
+static const char *const networks[] = {
+    "mesh:3x4@80GB/s,1us",
+    "torus:3x3@40GB/s,1us",
+    "torus:2x3x2@60GB/s,0ns",
+    "mesh:3x2x2@60GB/s,1us",
+    "ring:5@10GB/s,2us",
+    "fully-connected:5@40GB/s,300ns",
+    "switch:6@50GB/s,500ns",
+    "ring:4@200GB/s,1us*switch:3@50GB/s,500ns",
+    "mesh:3@6GB/s,1us*ring:3@1GB/s,2us",
+    "fat-tree:8@50GB/s,500ns",
+    "dgx1-v100-8",
+};
+enum { NETWORKS = sizeof networks / sizeof networks[0] };
+
+/* Every kind on every network, with roots, several chunks, and sizes that do not divide. */
+static void plans_are_proven(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < NETWORKS; w++) {
+        test_group s;
+        test_group_open(&s, networks[w], 0);
+        for (uint32_t i = 0; i < 5 * 3; i++) {
+            rlt_coll_request req = rlt_group_request(&s.g, kinds[i / 3], i % 3 == 0 ? 1 : 1000003);
+            rlt_plan plan;
+            rlt_error err = {0};
+            req.chunks = i % 3 == 2 ? 3 : 0;
+            req.root = (i / 3 + 1) % req.n;
+            if (rlt_plan_create(&rlt_tacos, &req, &plan, &err) < 0 || rlt_plan_check(&plan, &err) < 0)
+                fail_msg("%s %s: %s: %s", networks[w], rlt_coll_name(req.kind), err.where, err.what);
+            rlt_plan_free(&plan);
+        }
+        test_group_close(&s);
+    }
+}
+
+/* A run under either model takes what was synthesised, to a picosecond of rounding a message of a chain; an
+ * all-reduce, whose second half may begin before all of the first is over, at most that. Where a link inside
+ * a network is wider than a transfer, alpha-beta and flow agree as well. */
+static void runs_take_what_was_synthesised(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < NETWORKS; w++) {
+        test_group s;
+        test_group_open(&s, networks[w], 0);
+        for (uint32_t i = 0; i < 5 * 2; i++) {
+            rlt_coll_request req = rlt_group_request(&s.g, kinds[i / 2], 1000000);
+            rlt_plan plan;
+            assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), 0);
+            bool tuned = plan.tuning.on; /* costs of whole collectives, which the synthesis does not know */
+            rlt_time said = rlt_tacos_time(&plan) + rlt_topology_endpoint(s.t)->launch_ps,
+                     slack = 2 * (rlt_time)plan.blocks * req.n;
+            rlt_plan_free(&plan);
+            test_net net = {.topology = networks[w],
+                            .model = i % 2 ? &rlt_net_flow : &rlt_net_alpha_beta,
+                            .algorithm = "tacos",
+                            .injection = rlt_topology_endpoint(s.t)->injection};
+            rlt_time ran = test_collective(&net, req.kind, req.bytes, NULL).time_ps;
+            if (!tuned && (ran > said + slack || (req.kind != RLT_ALL_REDUCE && ran < said - slack)))
+                fail_msg("%s %s: ran %lld ps, synthesised %lld", networks[w], rlt_coll_name(req.kind),
+                         (long long)ran, (long long)said);
+        }
+        test_group_close(&s);
+    }
+}
+
+/* Bytes of chunks alone: a ring of two links each way in and 2 chunks of each of 7 others, whatever the
+ * order, is 7 chunk times; the greedy order may waste at most a few. Between a fast and a slow dimension a
+ * schedule beats the natural ring, which crosses the slow links with everything. */
+static void chunks_and_uneven_links(void **state)
+{
+    (void)state;
+    test_net ring = {
+        .topology = "ring:8@20GB/s,1ns", .model = &rlt_net_flow, .algorithm = "tacos", .chunks = 2};
+    rlt_time t = test_collective(&ring, RLT_ALL_GATHER, 16000000, NULL).time_ps; /* 1 MB at 10 GB/s: 100 us */
+    assert_in_range(t, 700 * RLT_US, 850 * RLT_US);
+    test_net two = {.topology = "ring:4@200GB/s,500ns*switch:8@50GB/s,500ns", .model = &rlt_net_flow};
+    two.algorithm = "ring";
+    rlt_time natural = test_collective(&two, RLT_ALL_GATHER, 64u << 20, NULL).time_ps;
+    two.algorithm = "tacos";
+    assert_true(2 * test_collective(&two, RLT_ALL_GATHER, 64u << 20, NULL).time_ps < natural);
+}
+
+/* Shares of 1, 2 and 3 MB round a ring of three, each straight to both others: the longest decides. */
+static void counted_shares(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {1000000, 2000000, 3000000};
+    test_net net = {.topology = "ring:3@20GB/s,1us", .model = &rlt_net_flow, .algorithm = "tacos"};
+    assert_int_equal(test_collective(&net, RLT_ALL_GATHER, 6000000, counts).time_ps, 301 * RLT_US);
+    assert_int_equal(test_collective(&net, RLT_REDUCE_SCATTER, 6000000, counts).time_ps, 301 * RLT_US);
+}
+
+static int plan_steps(const rlt_coll_request *req, rlt_step *steps, uint32_t room, uint32_t *n)
+{
+    rlt_plan plan;
+    int rc = rlt_plan_create(&rlt_tacos, req, &plan, NULL);
+    *n = 0;
+    for (uint32_t m = 0; rc == 0 && m < req->n; m++)
+        for (uint32_t l = 0; l < plan.lanes; l++)
+            for (uint32_t k = 0; k < plan.algorithm->steps(&plan, m, l) && *n < room; k++) {
+                rlt_step_clear(&steps[*n]);
+                plan.algorithm->step(&plan, m, l, k, &steps[(*n)++]);
+            }
+    rlt_plan_free(&plan);
+    return rc;
+}
+
+static void same_request_same_plan(void **state)
+{
+    (void)state;
+    enum { ROOM = 4096 };
+    static rlt_step a[ROOM], b[ROOM];
+    uint32_t n_a, n_b;
+    test_group s;
+    test_group_open(&s, "torus:4x4@40GB/s,1us", 0);
+    rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_GATHER, 1000000);
+    memset(a, 0, sizeof a);
+    memset(b, 0, sizeof b);
+    assert_int_equal(plan_steps(&req, a, ROOM, &n_a), 0);
+    assert_int_equal(plan_steps(&req, b, ROOM, &n_b), 0);
+    assert_int_equal(n_a, 2 * 16 * 15);
+    assert_int_equal(n_b, n_a);
+    for (uint32_t i = 0; i < n_a; i++) {
+        assert_int_equal(a[i].send_to, b[i].send_to);
+        assert_int_equal(a[i].peer_step, b[i].peer_step);
+        assert_int_equal(a[i].send.first, b[i].send.first);
+        assert_int_equal(a[i].wait_step, b[i].wait_step);
+    }
+    test_group_close(&s);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    test_group s;
+    rlt_plan plan;
+    rlt_error err = {0};
+    test_group_open(&s, "ring:600@40GB/s,1us", 0);
+    rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_GATHER, 1000000);
+    assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, &err), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(err.what, "512"));
+    test_group_close(&s);
+    test_group_open(&s, "ring:300@40GB/s,1us", 0);
+    req = rlt_group_request(&s.g, RLT_ALL_GATHER, 1000000);
+    req.chunks = 64;
+    assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), RLT_EUNSUPPORTED);
+    req.chunks = 1;
+    req.topology = NULL;
+    assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), RLT_EUNSUPPORTED);
+    test_group_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_times),
+        cmocka_unit_test(plans_are_proven),
+        cmocka_unit_test(runs_take_what_was_synthesised),
+        cmocka_unit_test(chunks_and_uneven_links),
+        cmocka_unit_test(counted_shares),
+        cmocka_unit_test(same_request_same_plan),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests_name("tacos", tests, NULL, NULL);
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The incremental max-min solver against a plain full solve after every step, on random graphs, and against
+ * the definition of max-min fairness; byte conservation; closed forms.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/flow/maxmin.h"
+#include "sim/base/random.h"
+
+enum { MAX_LINKS = 24, MAX_FLOWS = 4096, MAX_PATH = MAX_LINKS };
+
+typedef struct flow {
+    uint32_t links[MAX_PATH], times[MAX_PATH], n, weight, id;
+    uint64_t bytes;
+    rlt_time start;
+    double rate, fastest, served; /* fastest: rate so far, where capacities change */
+    int live;
+} flow;
+
+typedef struct world {
+    rlt_maxmin *mm;
+    uint32_t n_links, n_flows;
+    uint64_t bw[MAX_LINKS];
+    flow flows[MAX_FLOWS];
+    rlt_time last;
+    uint64_t seed, k;
+    int multiplicities; /* flows take up to so many times their rate of a link */
+    int wide;           /* paths of up to all links */
+    int changes;        /* capacities change, and flows leave before their end */
+} world;
+
+static uint64_t below(world *w, uint64_t n)
+{
+    return rlt_random_below(w->seed, 0, 0, w->k++, n);
+}
+
+/* Progressive filling as in the textbook, from nothing: the link with the least share freezes its flows, and
+ * again. */
+static void naive(world *w)
+{
+    double left[MAX_LINKS];
+    for (uint32_t l = 0; l < w->n_links; l++)
+        left[l] = (double)w->bw[l] * 1e-12;
+    for (uint32_t f = 0; f < w->n_flows; f++)
+        w->flows[f].rate = -1;
+    for (;;) {
+        double count[MAX_LINKS] = {0}, best = INFINITY;
+        uint32_t at = 0;
+        for (uint32_t f = 0; f < w->n_flows; f++)
+            for (uint32_t i = 0; w->flows[f].live && w->flows[f].rate < 0 && i < w->flows[f].n; i++)
+                count[w->flows[f].links[i]] += (double)w->flows[f].weight * w->flows[f].times[i];
+        for (uint32_t l = 0; l < w->n_links; l++)
+            if (count[l] > 0 && left[l] / count[l] < best) {
+                best = left[l] / count[l];
+                at = l;
+            }
+        if (best == INFINITY)
+            return;
+        for (uint32_t f = 0; f < w->n_flows; f++) {
+            flow *x = &w->flows[f];
+            int here = 0;
+            for (uint32_t i = 0; i < x->n; i++)
+                here |= x->links[i] == at;
+            if (!x->live || x->rate >= 0 || !here)
+                continue;
+            x->rate = best;
+            for (uint32_t i = 0; i < x->n; i++)
+                left[x->links[i]] -= best * x->weight * x->times[i];
+        }
+    }
+}
+
+static void check_rates(world *w)
+{
+    naive(w);
+    double sum[MAX_LINKS] = {0}, top[MAX_LINKS] = {0};
+    for (uint32_t f = 0; f < w->n_flows; f++) {
+        flow *x = &w->flows[f];
+        if (!x->live)
+            continue;
+        double rate = rlt_maxmin_rate(w->mm, x->id);
+        if (fabs(rate - x->rate) > 1e-9 * x->rate)
+            fail_msg("seed %llu: flow %u has rate %.17g, the full solve says %.17g",
+                     (unsigned long long)w->seed, f, rate, x->rate);
+        assert_int_equal(w->mm->flows[x->id].weight, x->weight);
+        for (uint32_t i = 0; i < x->n; i++) {
+            sum[x->links[i]] += rate * x->weight * x->times[i];
+            top[x->links[i]] = fmax(top[x->links[i]], rate);
+        }
+    }
+    for (uint32_t l = 0; l < w->n_links; l++) {
+        assert_true(sum[l] <= (double)w->bw[l] * 1e-12 * (1 + 1e-9));
+        assert_true(fabs(rlt_maxmin_link_rate(w->mm, l) - sum[l]) <= 1e-9 * sum[l]);
+    }
+    /* Each flow has a saturated link on which no flow is faster. */
+    for (uint32_t f = 0; f < w->n_flows; f++) {
+        flow *x = &w->flows[f];
+        int found = 0;
+        for (uint32_t i = 0; x->live && i < x->n; i++) {
+            uint32_t l = x->links[i];
+            found |= sum[l] >= (double)w->bw[l] * 1e-12 * (1 - 1e-9) && x->rate >= top[l] * (1 - 1e-9);
+        }
+        assert_true(found || !x->live);
+    }
+}
+
+/* Serves all flows up to `now` at the rates of the full solve. */
+static void advance(world *w, rlt_time now)
+{
+    for (uint32_t f = 0; f < w->n_flows; f++)
+        if (w->flows[f].live) {
+            flow *x = &w->flows[f];
+            x->served += x->rate * (double)(now - w->last);
+            x->fastest = w->changes ? fmax(x->fastest, x->rate) : x->rate;
+        }
+    w->last = now;
+}
+
+static uint32_t find(world *w, uint32_t id)
+{
+    for (uint32_t f = 0; f < w->n_flows; f++)
+        if (w->flows[f].live && w->flows[f].id == id)
+            return f;
+    fail_msg("seed %llu: an unknown flow %u ended", (unsigned long long)w->seed, id);
+    return 0;
+}
+
+static void drain(world *w, rlt_time now)
+{
+    assert_int_equal(rlt_maxmin_drain(w->mm, now), 0);
+    assert_true(w->mm->drained.n > 0);
+    for (uint32_t i = 0; i < w->mm->drained.n; i++) {
+        flow *x = &w->flows[find(w, w->mm->drained.items[i])];
+        /* It ends with its bytes served, within a picosecond of service and what neighbours' roundings handed
+         * on: a picosecond of one that takes k times its rate is k picoseconds of another. */
+        double error = fabs(x->served - (double)x->bytes);
+        if (error > (3 + w->multiplicities) * x->fastest + 1e-6 * (double)x->bytes)
+            fail_msg("seed %llu: a flow of %llu bytes ended %g bytes off (rate %g)",
+                     (unsigned long long)w->seed, (unsigned long long)x->bytes, error, x->rate);
+        x->live = 0;
+        rlt_maxmin_release(w->mm, w->mm->drained.items[i]);
+    }
+    /* Forget the dead. */
+    uint32_t n = 0;
+    for (uint32_t f = 0; f < w->n_flows; f++)
+        if (w->flows[f].live)
+            w->flows[n++] = w->flows[f];
+    w->n_flows = n;
+}
+
+static void start(world *w, rlt_time now)
+{
+    flow x = {.weight = 1, .live = 1, .start = now};
+    x.n = 1 + (uint32_t)below(w, w->n_links < 6 ? w->n_links : 6);
+    if (below(w, 2) && w->n_links > 1)
+        x.n = 2;
+    if (w->wide && below(w, 2))
+        x.n = 1 + (uint32_t)below(w, w->n_links);
+    for (uint32_t i = 0; i < x.n; i++) {
+        int again;
+        do {
+            x.links[i] = (uint32_t)below(w, w->n_links);
+            again = 0;
+            for (uint32_t k = 0; k < i; k++)
+                again |= x.links[k] == x.links[i];
+        } while (again);
+        x.times[i] =
+            w->multiplicities && below(w, 2) ? 1 + (uint32_t)below(w, (uint64_t)w->multiplicities) : 1;
+    }
+    x.bytes = below(w, 3) ? 1 + below(w, 1000000) : 1000 * (1 + below(w, 3));
+    uint32_t copies = below(w, 8) ? 1 : 1 + (uint32_t)below(w, 4);
+    for (uint32_t c = 0; c < copies; c++) {
+        bool merged;
+        uint32_t id = w->multiplicities
+                          ? rlt_maxmin_start_times(w->mm, now, x.links, x.times, x.n, x.bytes, &merged)
+                          : rlt_maxmin_start(w->mm, now, x.links, x.n, x.bytes, &merged);
+        assert_int_not_equal(id, RLT_NONE);
+        if (merged) {
+            w->flows[find(w, id)].weight++;
+            continue;
+        }
+        assert_true(w->n_flows < MAX_FLOWS);
+        x.id = id;
+        w->flows[w->n_flows++] = x;
+    }
+}
+
+/* Another capacity for a link, or a flow less: what it has left is what the full solve left it. */
+static void change(world *w)
+{
+    if (below(w, 2)) {
+        uint32_t l = (uint32_t)below(w, w->n_links);
+        w->bw[l] = below(w, 3) ? 1000000 + below(w, 400000000000u) : 50000000000u;
+        assert_int_equal(rlt_maxmin_capacity(w->mm, l, w->bw[l]), 0);
+    }
+    if (!w->n_flows || below(w, 3))
+        return;
+    uint32_t f = (uint32_t)below(w, w->n_flows);
+    flow *x = &w->flows[f];
+    double left = rlt_maxmin_remaining(w->mm, x->id, w->last), error = left - ((double)x->bytes - x->served);
+    assert_true(fabs(error) <= (3 + w->multiplicities) * x->fastest + 1e-6 * (double)x->bytes);
+    assert_int_equal(rlt_maxmin_cancel(w->mm, x->id), 0);
+    rlt_maxmin_release(w->mm, x->id);
+    *x = w->flows[--w->n_flows];
+}
+
+static void run_world(world *w, uint64_t seed, int multiplicities, int wide, int changes)
+{
+    memset(w, 0, sizeof(*w));
+    w->changes = changes;
+    w->seed = seed;
+    w->multiplicities = multiplicities;
+    w->wide = wide;
+    w->n_links = 1 + (uint32_t)below(w, MAX_LINKS);
+    uint64_t kinds = 1 + below(w, 3);
+    for (uint32_t l = 0; l < w->n_links; l++)
+        w->bw[l] = kinds == 1   ? 50000000000u
+                   : kinds == 2 ? (1 + below(w, 4)) * 12500000000u
+                                : 1000000 + below(w, 400000000000u);
+    assert_int_equal(rlt_maxmin_create(w->n_links, w->bw, &w->mm, NULL), 0);
+    w->mm->note_idle = below(w, 2);
+    uint32_t starts = 1 + (uint32_t)below(w, 60), burst = 1 + (uint32_t)below(w, 12);
+    rlt_time now = 0;
+    while (starts || w->n_flows) {
+        rlt_time next = rlt_maxmin_next(w->mm), arrival = now + (rlt_time)below(w, 4000000);
+        assert_true(w->n_flows == 0 ? next == -1 : next >= now);
+        int ends = next >= 0 && (!starts || next <= arrival);
+        rlt_time at = ends ? next : arrival;
+        advance(w, at);
+        now = at;
+        if (ends)
+            drain(w, now);
+        if (starts && (!ends || !below(w, 4)))
+            for (uint32_t i = (uint32_t)below(w, burst) + 1; i && starts; i--, starts--)
+                start(w, now);
+        if (w->changes && !below(w, 3))
+            change(w);
+        assert_int_equal(rlt_maxmin_solve(w->mm, now), 0);
+        check_rates(w);
+    }
+    assert_int_equal(w->mm->live, 0);
+    rlt_maxmin_free(w->mm);
+}
+
+static void test_random_graphs(void **state)
+{
+    (void)state;
+    world *w = malloc(sizeof(*w));
+    assert_non_null(w);
+    for (uint64_t seed = 1; seed <= 3000; seed++)
+        run_world(w, seed, 0, 0, 0);
+    free(w);
+}
+
+/* Trees and folded networks: flows that take their rate several times, and paths of many links. */
+static void test_multiplicities(void **state)
+{
+    (void)state;
+    world *w = malloc(sizeof(*w));
+    assert_non_null(w);
+    for (uint64_t seed = 1; seed <= 1500; seed++)
+        run_world(w, seed, seed % 3 ? 3 : 1000, seed % 2 != 0, 0);
+    for (uint64_t seed = 1; seed <= 500; seed++)
+        run_world(w, seed, 0, 1, 0);
+    free(w);
+}
+
+static void test_changes(void **state)
+{
+    (void)state;
+    world *w = malloc(sizeof(*w));
+    assert_non_null(w);
+    for (uint64_t seed = 1; seed <= 3000; seed++)
+        run_world(w, seed, seed % 3 ? 0 : 3, seed % 4 == 0, 1);
+    free(w);
+}
+
+/* A flow that crosses a link k times takes k times as long as one that does so once; one of weight w and k on
+ * a shared link leaves the others what w x k flows would. */
+static void test_multiplicity_times(void **state)
+{
+    (void)state;
+    const uint64_t bw[3] = {50000000000u, 50000000000u, 200000000000u};
+    rlt_maxmin *mm;
+    bool merged;
+    assert_int_equal(rlt_maxmin_create(3, bw, &mm, NULL), 0);
+    uint32_t links[3] = {0, 1, 2}, times[3] = {1, 3, 7}; /* 50/3 of link 1, 200/7 of link 2 */
+    uint32_t one = rlt_maxmin_start_times(mm, 0, links, times, 3, 1000, &merged);
+    assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+    assert_int_equal(rlt_maxmin_next(mm), 1000 * 3 * 20);
+    assert_int_equal(rlt_maxmin_start_times(mm, 0, links, times, 3, 1000, &merged), one);
+    assert_true(merged);
+    times[1] = 1; /* not an equal flow */
+    assert_int_not_equal(rlt_maxmin_start_times(mm, 0, links, times, 3, 1000, &merged), one);
+    assert_false(merged);
+    assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+    /* Link 1 carries 3 + 3 + 1 times the rate, link 2 three times 7 at 4 times the capacity. */
+    assert_int_equal(rlt_maxmin_next(mm), 1000 * 7 * 20);
+    assert_int_equal(rlt_maxmin_drain(mm, 1000 * 7 * 20), 0);
+    assert_int_equal(mm->drained.n, 2);
+    assert_int_equal(mm->links[0].weight + mm->links[1].weight + mm->links[2].weight, 0);
+    rlt_maxmin_free(mm);
+}
+
+/* Crossbars with sizes that all differ: the common case of two links, with large components. */
+static void test_crossbar(void **state)
+{
+    (void)state;
+    enum { N = 7 };
+    world *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    w->n_links = 2 * N;
+    for (uint32_t l = 0; l < w->n_links; l++)
+        w->bw[l] = 50000000000u;
+    assert_int_equal(rlt_maxmin_create(w->n_links, w->bw, &w->mm, NULL), 0);
+    for (uint32_t i = 0; i < N; i++)
+        for (uint32_t j = 0; j < N; j++) {
+            bool merged;
+            flow x = {.links = {i, N + j},
+                      .times = {1, 1},
+                      .n = 2,
+                      .weight = 1,
+                      .live = 1,
+                      .bytes = 1000000 + (i * N + j) * 7919 % 1000 * 500};
+            x.id = rlt_maxmin_start(w->mm, 0, x.links, 2, x.bytes, &merged);
+            assert_false(merged);
+            w->flows[w->n_flows++] = x;
+        }
+    assert_int_equal(rlt_maxmin_solve(w->mm, 0), 0);
+    check_rates(w);
+    while (w->n_flows) {
+        rlt_time now = rlt_maxmin_next(w->mm);
+        advance(w, now);
+        drain(w, now);
+        assert_int_equal(rlt_maxmin_solve(w->mm, now), 0);
+        check_rates(w);
+    }
+    rlt_maxmin_free(w->mm);
+    free(w);
+}
+
+/* k flows of m bytes through one 50 GB/s link end at k * 20 * m ps, all at once. */
+static void test_equal_shares(void **state)
+{
+    (void)state;
+    const uint64_t bw[64] = {50000000000u};
+    uint64_t caps[64];
+    for (int i = 0; i < 64; i++)
+        caps[i] = bw[0];
+    for (uint32_t k = 1; k <= 63; k++) {
+        rlt_maxmin *mm;
+        assert_int_equal(rlt_maxmin_create(64, caps, &mm, NULL), 0);
+        for (uint32_t i = 0; i < k; i++) {
+            bool merged;
+            assert_int_not_equal(rlt_maxmin_start(mm, 5, (uint32_t[]){0, 1 + i}, 2, 1048576, &merged),
+                                 RLT_NONE);
+        }
+        assert_int_equal(rlt_maxmin_solve(mm, 5), 0);
+        assert_int_equal(rlt_maxmin_next(mm), 5 + (rlt_time)k * 20 * 1048576);
+        assert_int_equal(rlt_maxmin_drain(mm, rlt_maxmin_next(mm)), 0);
+        assert_int_equal(mm->drained.n, k);
+        assert_int_equal(rlt_maxmin_next(mm), -1);
+        rlt_maxmin_free(mm);
+    }
+}
+
+/* Flows of 1, 2, ..., k units start together on one link. Flow i ends when i units have been served to each
+ * that lives as long, and all shorter ones: 20 * (1 + ... + i + (k - i) * i) ps a byte of a unit. */
+static void test_staggered_ends(void **state)
+{
+    (void)state;
+    enum { K = 50 };
+    const uint64_t bw = 50000000000u, unit = 1001;
+    rlt_maxmin *mm;
+    assert_int_equal(rlt_maxmin_create(1, &bw, &mm, NULL), 0);
+    for (uint32_t i = K; i > 0; i--) {
+        bool merged;
+        assert_int_not_equal(rlt_maxmin_start(mm, 0, (uint32_t[]){0}, 1, i * unit, &merged), RLT_NONE);
+    }
+    assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+    for (uint64_t i = 1; i <= K; i++) {
+        rlt_time now = rlt_maxmin_next(mm);
+        assert_int_equal(now, 20 * unit * (i * (i + 1) / 2 + (K - i) * i));
+        assert_int_equal(rlt_maxmin_drain(mm, now), 0);
+        assert_int_equal(mm->drained.n, 1);
+        rlt_maxmin_release(mm, mm->drained.items[0]);
+        assert_int_equal(rlt_maxmin_solve(mm, now), 0);
+    }
+    rlt_maxmin_free(mm);
+}
+
+/* Flows at odd rates end between picoseconds; what rounding gives or takes must not add up. A link that is
+ * never idle takes bytes / capacity in the end: here a flow follows each that ends, three at a time. */
+static void test_no_drift(void **state)
+{
+    (void)state;
+    enum { K = 20000 };
+    const uint64_t bw = 314159265358u;
+    rlt_maxmin *mm;
+    uint64_t bytes = 0;
+    uint32_t begun = 0;
+    assert_int_equal(rlt_maxmin_create(1, &bw, &mm, NULL), 0);
+    rlt_time now = 0;
+    do {
+        while (mm->live < 3 && begun < K) {
+            bool merged;
+            uint64_t size = 100 + begun++ * 7919 % 10007;
+            bytes += size;
+            assert_int_not_equal(rlt_maxmin_start(mm, now, (uint32_t[]){0}, 1, size, &merged), RLT_NONE);
+        }
+        assert_int_equal(rlt_maxmin_solve(mm, now), 0);
+        now = rlt_maxmin_next(mm);
+        assert_int_equal(rlt_maxmin_drain(mm, now), 0);
+        for (uint32_t i = 0; i < mm->drained.n; i++)
+            rlt_maxmin_release(mm, mm->drained.items[i]);
+    } while (mm->live || begun < K);
+    assert_true(llabs(now - rlt_transfer_time(bytes, bw)) <= 1);
+    rlt_maxmin_free(mm);
+}
+
+/* A small component far from the change is not looked at, nor are levels below the change. */
+static void test_locality(void **state)
+{
+    (void)state;
+    const uint64_t bw[5] = {100, 100, 100, 1000, 10};
+    rlt_maxmin *mm;
+    bool merged;
+    assert_int_equal(rlt_maxmin_create(5, bw, &mm, NULL), 0);
+    uint32_t slow = rlt_maxmin_start(mm, 0, (uint32_t[]){4, 3}, 2, 1000000, &merged);
+    uint32_t slow2 = rlt_maxmin_start(mm, 0, (uint32_t[]){4, 3}, 2, 1000001, &merged);
+    rlt_maxmin_start(mm, 0, (uint32_t[]){0, 1}, 2, 1000, &merged);
+    rlt_maxmin_start(mm, 0, (uint32_t[]){0, 2}, 2, 1000, &merged);
+    assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+    rlt_maxmin_start(mm, 1, (uint32_t[]){3}, 1, 1000, &merged);
+    rlt_maxmin_start(mm, 1, (uint32_t[]){3}, 1, 1001, &merged);
+    assert_int_equal(rlt_maxmin_solve(mm, 1), 0);
+    assert_int_equal(mm->component.n, 1); /* link 3 only: links 0..2 are apart, link 4's level is lower */
+    assert_true(fabs(rlt_maxmin_rate(mm, slow) - 5e-12) < 1e-24 &&
+                fabs(rlt_maxmin_rate(mm, slow2) - 5e-12) < 1e-24);
+    assert_int_equal(mm->links[4].at, 0);
+    assert_int_equal(mm->links[0].at, 0);
+    rlt_maxmin_free(mm);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_graphs),      cmocka_unit_test(test_crossbar),
+        cmocka_unit_test(test_multiplicities),     cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_multiplicity_times), cmocka_unit_test(test_equal_shares),
+        cmocka_unit_test(test_staggered_ends),     cmocka_unit_test(test_no_drift),
+        cmocka_unit_test(test_locality),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Topologies against counts, degrees, cuts and distances worked out by formula, and what must be refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/topology/build.h"
+#include "net/topology/graph.h"
+
+static const uint64_t GB = 1000000000u;
+
+static rlt_topology *load(const char *spec)
+{
+    rlt_topology *t = NULL;
+    rlt_error err = {0};
+    if (rlt_topology_from_compact(spec, &t, &err) != 0)
+        fail_msg("%s: %s: %s", spec, err.where, err.what);
+    return t;
+}
+
+static int refused(const char *spec, rlt_error *err)
+{
+    rlt_topology *t = NULL;
+    *err = (rlt_error){0};
+    int rc = rlt_topology_from_compact(spec, &t, err);
+    assert_null(t);
+    assert_int_equal(rc, err->code);
+    return rc;
+}
+
+/* All links as arrays; free both ends. */
+static rlt_edges edges_of(const rlt_topology *t, uint32_t **src, uint32_t **dst)
+{
+    uint32_t n = rlt_topology_links(t);
+    *src = calloc(n + 1, sizeof **src);
+    *dst = calloc(n + 1, sizeof **dst);
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_link l = rlt_topology_link(t, i);
+        (*src)[i] = l.src;
+        (*dst)[i] = l.dst;
+    }
+    return (rlt_edges){.n_nodes = rlt_topology_nodes(t), .n_edges = n, .src = *src, .dst = *dst};
+}
+
+static uint32_t longest_distance(const rlt_topology *t)
+{
+    uint32_t *src, *dst, n = rlt_topology_accelerators(t), longest = 0;
+    rlt_edges g = edges_of(t, &src, &dst);
+    uint32_t *all = calloc(n, sizeof *all), *distance = calloc((size_t)n * n, sizeof *distance);
+    for (uint32_t i = 0; i < n; i++)
+        all[i] = i;
+    assert_int_equal(rlt_graph_distances(&g, all, n, all, n, distance, NULL), 0);
+    for (size_t i = 0; i < (size_t)n * n; i++)
+        longest = distance[i] > longest ? distance[i] : longest;
+    free(distance);
+    free(all);
+    free(dst);
+    free(src);
+    return longest;
+}
+
+/* Every link has a partner in the other direction, and bandwidth out of an accelerator is as stated. */
+static void check_links(const rlt_topology *t)
+{
+    uint32_t nodes = rlt_topology_nodes(t), *src, *dst, components;
+    int64_t *balance = calloc(nodes, sizeof *balance);
+    uint64_t *egress = calloc(nodes, sizeof *egress), *ingress = calloc(nodes, sizeof *ingress), pairs = 0;
+    rlt_edges g = edges_of(t, &src, &dst);
+    for (uint32_t i = 0; i < g.n_edges; i++) {
+        rlt_link l = rlt_topology_link(t, i);
+        assert_true(l.src < nodes && l.dst < nodes && l.src != l.dst && l.bw_Bps > 0);
+        balance[l.src]++;
+        balance[l.dst]--;
+        egress[l.src] += l.bw_Bps;
+        ingress[l.dst] += l.bw_Bps;
+        /* The sum over links of a mixed (src, dst) is odd under reversal, so partners cancel. */
+        uint64_t x = (uint64_t)l.src << 32 | l.dst, y = (uint64_t)l.dst << 32 | l.src;
+        pairs += x * x * 0x9e3779b97f4a7c15u - y * y * 0x9e3779b97f4a7c15u;
+    }
+    assert_int_equal(pairs, 0);
+    for (uint32_t v = 0; v < nodes; v++)
+        assert_int_equal(balance[v], 0);
+    for (uint32_t a = 0; a < rlt_topology_accelerators(t); a++) {
+        assert_int_equal(rlt_topology_egress_Bps(t, a), egress[a]);
+        assert_int_equal(rlt_topology_ingress_Bps(t, a), ingress[a]);
+    }
+    uint32_t *component = calloc(nodes, sizeof *component);
+    assert_int_equal(rlt_graph_components(&g, component, &components, NULL), 0);
+    assert_int_equal(components, 1);
+    free(component);
+    free(dst);
+    free(src);
+    free(ingress);
+    free(egress);
+    free(balance);
+}
+
+/* Counts by formula: n accelerators, switches, directed links, and the longest route. */
+static const struct {
+    const char *spec;
+    uint32_t n, switches, links, hops;
+    uint64_t egress_GBps;
+    rlt_time diameter_ns;
+} shapes[] = {
+    {"ring:1@100GB/s,10ns", 1, 0, 0, 0, 0, 0},
+    {"ring:2@100GB/s,10ns", 2, 0, 4, 1, 100, 10},
+    {"ring:7@100GB/s,10ns", 7, 0, 14, 3, 100, 30},
+    {"ring:8@100GB/s,10ns", 8, 0, 16, 4, 100, 40},
+    {"fully-connected:6@100GB/s,10ns", 6, 0, 6 * 5, 1, 100, 10},
+    {"switch:9@100GB/s,10ns", 9, 1, 18, 2, 100, 20},
+    {"torus:64@120GB/s,10ns,sizes=4x4x4", 64, 0, 64 * 6, 6, 120, 60},
+    {"torus:30@120GB/s,10ns,sizes=2x3x5", 30, 0, 30 * 6, 1 + 1 + 2, 120, 40},
+    {"torus:5@120GB/s,10ns", 5, 0, 10, 2, 120, 20},
+    {"fat-tree:16@100GB/s,10ns,hosts_per_leaf=4", 16, 4 + 4, 2 * (16 + 4 * 4), 4, 100, 40},
+    {"fat-tree:64@100GB/s,10ns,hosts_per_leaf=8,oversubscription=2", 64, 8 + 4, 2 * (64 + 8 * 4), 4, 100, 40},
+    {"fat-tree:24@100GB/s,10ns,hosts_per_leaf=8,spines=3", 24, 3 + 3, 2 * (24 + 3 * 3), 4, 100, 40},
+    /* Al-Fares: k-ary fat tree, k = 4: 5k^2/4 switches, 3k^3/4 cables. */
+    {"fat-tree:16@100GB/s,10ns,levels=3,hosts_per_leaf=2,leaves_per_pod=2", 16, 20, 2 * 48, 6, 100, 60},
+    {"fat-tree:64@100GB/s,10ns,levels=3,hosts_per_leaf=4", 64, 16 + 16 + 16, 2 * 3 * 64, 6, 100, 60},
+    /* Kim et al.: p = 2, a = 4, h = 2, g = ah + 1 = 9. */
+    {"dragonfly:72@100GB/s,10ns,groups=9,routers=4,hosts=2,global=2", 72, 36, 2 * 72 + 36 * 3 + 9 * 8, 5, 100,
+     50},
+    {"dragonfly:72@100GB/s,10ns,groups=9,routers=4,arrangement=absolute", 72, 36, 324, 5, 100, 50},
+    {"dragonfly:24@100GB/s,10ns,groups=3,routers=4,global=2", 24, 12, 48 + 12 * 3 + 3 * 2 * 4, 5, 100, 50},
+    {"rail-optimised:32@100GB/s,10ns,gpus_per_node=4,nvlink_bandwidth=300GB/s,nodes_per_leaf=4", 32,
+     8 + 8 + 4, 4 * 32 + 2 * 8 * 4, 4, 400, 40},
+    {"rail-optimised:32@100GB/s,10ns,gpus_per_node=4,nvlink_bandwidth=300GB/"
+     "s,nvlink_latency=50ns,oversubscription=2",
+     32, 8 + 4 + 4, 4 * 32 + 2 * 4 * 4, 4, 400, 100},
+    {"ring:4@100GB/s,10ns*switch:3@50GB/s,20ns", 12, 4, 3 * 8 + 4 * 6, 2 + 2, 150, 20 + 40},
+    {"fully-connected:4@90GB/s,10ns*fat-tree:4@50GB/s,20ns,hosts_per_leaf=2*ring:3@10GB/s,1ns", 48, 12 * 4,
+     12 * 12 + 12 * 16 + 16 * 6, 1 + 4 + 1, 150, 10 + 80 + 1},
+};
+
+static void counts_degrees_distances(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        rlt_topology *t = load(shapes[i].spec);
+        rlt_topology_facts facts;
+        assert_int_equal(rlt_topology_accelerators(t), shapes[i].n);
+        assert_int_equal(rlt_topology_nodes(t), shapes[i].n + shapes[i].switches);
+        assert_int_equal(rlt_topology_links(t), shapes[i].links);
+        check_links(t);
+        assert_int_equal(rlt_topology_analyse(t, &facts, NULL), 0);
+        assert_int_equal(facts.diameter_hops, shapes[i].hops);
+        assert_int_equal(facts.diameter_ps, shapes[i].diameter_ns * RLT_NS);
+        assert_int_equal(facts.min_egress_Bps, shapes[i].egress_GBps * GB);
+        assert_int_equal(facts.max_egress_Bps, shapes[i].egress_GBps * GB);
+        /* Minimal routing in a dragonfly is minimal among routes with one global cable. */
+        if (!strstr(shapes[i].spec, "dragonfly"))
+            assert_int_equal(longest_distance(t), shapes[i].hops);
+        rlt_topology_free(t);
+    }
+}
+
+static void mesh_lacks_its_border(void **state)
+{
+    (void)state;
+    rlt_topology *t = load("mesh:12@120GB/s,10ns,sizes=4x3");
+    rlt_topology_facts facts;
+    assert_int_equal(rlt_topology_links(t), 2 * 3 * 3 + 2 * 2 * 4);
+    check_links(t);
+    assert_int_equal(longest_distance(t), 3 + 2);
+    assert_int_equal(rlt_topology_analyse(t, &facts, NULL), 0);
+    assert_int_equal(facts.diameter_hops, 5);
+    assert_int_equal(facts.min_egress_Bps, 2 * 30 * GB); /* a corner */
+    assert_int_equal(facts.max_egress_Bps, 4 * 30 * GB);
+    assert_int_equal(rlt_topology_dim(t, 0).bw_Bps, 0);
+    rlt_topology_free(t);
+}
+
+static void bandwidth_is_shared_over_links(void **state)
+{
+    (void)state;
+    const struct {
+        const char *spec;
+        uint64_t link_Bps, dim_Bps;
+    } cases[] = {
+        {"ring:4@200GB/s,0", 100 * GB, 200 * GB},
+        {"ring:2@200GB/s,0", 100 * GB, 200 * GB},
+        {"fully-connected:5@200GB/s,0", 50 * GB, 200 * GB},
+        {"switch:5@200GB/s,0", 200 * GB, 200 * GB},
+        {"torus:27@600GB/s,0,sizes=3x3x3", 100 * GB, 600 * GB},
+        {"mesh:9@200GB/s,0,sizes=3x3", 50 * GB, 0},
+        {"fat-tree:8@200GB/s,0,hosts_per_leaf=2", 200 * GB, 200 * GB},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rlt_topology *t = load(cases[i].spec);
+        for (uint32_t k = 0; k < rlt_topology_links(t); k++)
+            assert_int_equal(rlt_topology_link(t, k).bw_Bps, cases[i].link_Bps);
+        assert_int_equal(rlt_topology_dim(t, 0).bw_Bps, cases[i].dim_Bps);
+        rlt_topology_free(t);
+    }
+    rlt_dim_spec dim = {.shape = "fully-connected", .size = 5, .link_bw_Bps = 25 * GB};
+    rlt_topology_spec spec = {.name = "own", .n_dims = 1, .dims = &dim};
+    rlt_topology *t;
+    assert_int_equal(rlt_topology_build(&spec, &t, NULL), 0);
+    assert_int_equal(rlt_topology_link(t, 7).bw_Bps, 25 * GB);
+    assert_int_equal(rlt_topology_dim(t, 0).bw_Bps, 4 * 25 * GB);
+    rlt_topology_free(t);
+}
+
+static void product_coordinates_and_names(void **state)
+{
+    (void)state;
+    const uint32_t size[3] = {4, 3, 2};
+    rlt_topology *t = load("ring:4@100GB/s,10ns*switch:3@50GB/s,20ns*fat-tree:2@25GB/s,5ns,hosts_per_leaf=1");
+    uint32_t per_dim[3] = {0};
+    for (uint32_t i = 0; i < rlt_topology_links(t); i++) {
+        rlt_link l = rlt_topology_link(t, i);
+        per_dim[l.dim]++;
+        if (l.src >= 24 || l.dst >= 24)
+            continue;
+        /* A link changes the coordinate of its own dimension and no other. */
+        for (uint32_t d = 0, a = l.src, b = l.dst; d < 3; a /= size[d], b /= size[d], d++)
+            assert_int_equal(a % size[d] != b % size[d], d == l.dim);
+    }
+    assert_int_equal(per_dim[0], 6 * 8);
+    assert_int_equal(per_dim[1], 8 * 6);
+    assert_int_equal(per_dim[2], 12 * 2 * (2 + 2));
+    for (uint32_t v = 0; v < rlt_topology_nodes(t); v++) {
+        char name[32];
+        rlt_topology_node_name(t, v, name, sizeof name);
+        assert_int_equal(rlt_topology_find_node(t, name), v);
+        assert_int_equal(rlt_topology_node_kind(t, v), v < 24 ? RLT_ACCELERATOR : RLT_SWITCH);
+    }
+    char name[32];
+    assert_string_equal(rlt_topology_node_name(t, 24, name, sizeof name), "sw1.0.0");
+    assert_string_equal(rlt_topology_node_name(t, 24 + 8, name, sizeof name), "sw2.0.0");
+    static const char *const absent[] = {
+        "acc24",   "acc",     "acc01",   "acc-1",    "sw0.0.0",
+        "sw1.8.0", "sw1.0.1", "sw3.0.0", "sw1.0.0x", "acc99999999999999999999",
+        "",        "x"};
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
+        assert_int_equal(rlt_topology_find_node(t, absent[i]), RLT_NONE);
+    rlt_topology_free(t);
+}
+
+static void bisection_by_min_cut(void **state)
+{
+    (void)state;
+    const struct {
+        const char *spec;
+        uint64_t GBps;
+    } cases[] = {
+        {"ring:8@200GB/s,0", 2 * 100},
+        {"fully-connected:6@50GB/s,0", 3 * 3 * 10},
+        {"torus:64@600GB/s,0,sizes=4x4x4", 2 * 16 * 100},
+        {"mesh:64@600GB/s,0,sizes=4x4x4", 16 * 100},
+        {"switch:8@50GB/s,0", 4 * 50},
+        {"fat-tree:16@50GB/s,0,hosts_per_leaf=4", 8 * 50},
+        {"fat-tree:16@50GB/s,0,hosts_per_leaf=4,oversubscription=2", 2 * 2 * 50},
+        {"ring:4@100GB/s,0*ring:8@20GB/s,0", 4 * 2 * 10},
+        {"ring:1@100GB/s,0", 0},
+        /* Across the longest sub-dimension, eight rings of 2 x 100/6 GB/s; across the slower dimension. */
+        {"torus:32@600GB/s,0,sizes=4x4x2", 8 * 2 * 100},
+        {"torus:32@600GB/s,0,sizes=2x4x4", 8 * 2 * 100},
+        {"ring:8@20GB/s,0*ring:4@100GB/s,0", 4 * 2 * 10},
+        {"mesh:12@40GB/s,0,sizes=4x3", 3 * 10},
+        {"switch:3@50GB/s,0*switch:4@20GB/s,0", 6 * 20},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rlt_topology *t = load(cases[i].spec);
+        rlt_topology_facts facts;
+        assert_int_equal(rlt_topology_analyse(t, &facts, NULL), 0);
+        assert_int_equal(facts.bisection_Bps, cases[i].GBps * GB);
+        rlt_topology_free(t);
+    }
+}
+
+static void a_million_ranks_cost_nothing(void **state)
+{
+    (void)state;
+    rlt_topology *t = load("ring:1000000@100GB/s,500ns");
+    assert_int_equal(rlt_topology_links(t), 2000000);
+    rlt_link last = rlt_topology_link(t, 2 * 999999);
+    assert_int_equal(last.src, 999999);
+    assert_int_equal(last.dst, 0);
+    rlt_topology_free(t);
+}
+
+static void impossible_products_are_refused(void **state)
+{
+    (void)state;
+    const struct {
+        const char *spec, *says;
+        int code;
+    } cases[] = {
+        {"ring:16777216@1GB/s,1ns*ring:2@1GB/s,1ns", "16777216 accelerators", RLT_ERANGE},
+        {"ring:65536@1GB/s,0*ring:65536@1GB/s,0*ring:65536@1GB/s,0", "16777216 accelerators", RLT_ERANGE},
+        {"fully-connected:100000@100GB/s,1ns", "links", RLT_ERANGE},
+        /* n (n - 1) is 111214 modulo 2^32. */
+        {"fully-connected:92683@100GB/s,1ns", "links", RLT_ERANGE},
+        {"fully-connected:1024@100GB/s,0*ring:1024@1GB/s,0", "links", RLT_ERANGE},
+        {"ring:8@1B/s,1ns", "less than 1 B/s", RLT_ERANGE},
+        {"hypercube:8@1GB/s,1ns", "unknown shape", RLT_ESCHEMA},
+        {"ring:8@1GB/s,1ns,radix=3", "no parameter 'radix'", RLT_ESCHEMA},
+        {"torus:12@1GB/s,1ns,sizes=4x4", "do not multiply", RLT_ESCHEMA},
+        {"torus:12@1GB/s,1ns,sizes=12x1", "sizes must be", RLT_ESCHEMA},
+        {"torus:12@1GB/s,1ns,sizes=4x", "sizes must be", RLT_ESCHEMA},
+        {"fat-tree:12@1GB/s,1ns,hosts_per_leaf=5", "does not divide", RLT_ESCHEMA},
+        {"fat-tree:16@1GB/s,1ns,hosts_per_leaf=4,oversubscription=3", "does not divide", RLT_ESCHEMA},
+        {"fat-tree:16@1GB/s,1ns,levels=4", "levels must be", RLT_ERANGE},
+        {"fat-tree:16@1GB/s,1ns,hosts_per_leaf=1,spines=16777216", "links", RLT_ERANGE},
+        {"dragonfly:72@1GB/s,1ns,groups=9,routers=4,hosts=3", "is not size 72", RLT_ESCHEMA},
+        {"dragonfly:72@1GB/s,1ns,groups=9,routers=4,global=1", "reach 4 of 8", RLT_ESCHEMA},
+        {"rail-optimised:32@1GB/s,1ns,gpus_per_node=5,nvlink_bandwidth=2GB/s", "does not divide",
+         RLT_ESCHEMA},
+        {"rail-optimised:32@1GB/s,1ns", "needs gpus_per_node", RLT_ESCHEMA},
+    };
+    rlt_error err;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int rc = refused(cases[i].spec, &err);
+        if (rc != cases[i].code || !strstr(err.what, cases[i].says))
+            fail_msg("%s: %d %s", cases[i].spec, rc, err.what);
+    }
+    rlt_dim_spec dim = {.shape = "ring", .size = 4, .bw_Bps = 0, .where = "f.json:3:5: dims[0]"};
+    rlt_topology_spec spec = {.name = "zero", .n_dims = 1, .dims = &dim};
+    rlt_topology *t;
+    err = (rlt_error){0};
+    assert_int_equal(rlt_topology_build(&spec, &t, &err), RLT_ESCHEMA);
+    assert_string_equal(err.where, "f.json:3:5: dims[0]");
+    dim.bw_Bps = dim.link_bw_Bps = GB;
+    assert_int_equal(rlt_topology_build(&spec, &t, NULL), RLT_ESCHEMA);
+    dim.link_bw_Bps = 0;
+    dim.latency_ps = RLT_TIME_MAX / 2;
+    assert_int_equal(rlt_topology_build(&spec, &t, NULL), RLT_ERANGE);
+    dim.latency_ps = 0;
+    dim.size = 0;
+    assert_int_equal(rlt_topology_build(&spec, &t, NULL), RLT_ERANGE);
+    spec.n_dims = 0;
+    assert_int_equal(rlt_topology_build(&spec, &t, NULL), RLT_ETOPOLOGY);
+    assert_null(t);
+}
+
+/* A graph of named nodes and duplex links "a-b"; the kind follows from the first letter. */
+typedef struct small {
+    rlt_graph_node nodes[32];
+    rlt_graph_link links[128];
+    rlt_topology_spec spec;
+} small;
+
+static small graph(const char *const *names, const uint32_t (*pairs)[2], uint32_t n_pairs)
+{
+    small g = {.spec = {.name = "small"}};
+    for (uint32_t i = 0; names[i]; i++) {
+        char c = names[i][0];
+        rlt_node_kind kind = c == 'g'   ? RLT_ACCELERATOR
+                             : c == 'n' ? RLT_NIC
+                             : c == 'p' ? RLT_PCIE
+                             : c == 'c' ? RLT_CPU
+                                        : RLT_SWITCH;
+        g.nodes[g.spec.n_nodes++] = (rlt_graph_node){.name = names[i], .kind = kind, .forwards = -1};
+    }
+    for (uint32_t i = 0; i < n_pairs; i++) {
+        g.links[2 * i] =
+            (rlt_graph_link){.src = pairs[i][0], .dst = pairs[i][1], .bw_Bps = GB, .latency_ps = 1000};
+        g.links[2 * i + 1] =
+            (rlt_graph_link){.src = pairs[i][1], .dst = pairs[i][0], .bw_Bps = 2 * GB, .latency_ps = 1000};
+    }
+    g.spec.n_links = 2 * n_pairs;
+    return g;
+}
+
+static int build(small *g, rlt_topology **t, rlt_error *err)
+{
+    g->spec.nodes = g->nodes;
+    g->spec.links = g->links;
+    *err = (rlt_error){0};
+    return rlt_topology_build(&g->spec, t, err);
+}
+
+static void graph_puts_accelerators_first(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"sw", "gpu0", "nic0", "gpu1", NULL};
+    static const uint32_t pairs[][2] = {{1, 2}, {2, 0}, {3, 0}};
+    static const uint32_t ring[] = {1, 0}, *const rings[] = {ring},
+                          wrong[] = {1, 1}, *const wrongs[] = {wrong};
+    small g = graph(names, pairs, 3);
+    rlt_topology *t;
+    rlt_error err;
+    char name[32];
+    g.spec.rings = rings;
+    g.spec.n_rings = 1;
+    assert_int_equal(build(&g, &t, &err), 0);
+    assert_int_equal(rlt_topology_accelerators(t), 2);
+    assert_string_equal(rlt_topology_node_name(t, 1, name, sizeof name), "gpu1");
+    assert_int_equal(rlt_topology_find_node(t, "sw"), 2);
+    assert_int_equal(rlt_topology_find_node(t, "nic0"), 3);
+    assert_int_equal(rlt_topology_find_node(t, "acc0"), RLT_NONE);
+    assert_int_equal(rlt_topology_node_kind(t, 3), RLT_NIC);
+    assert_int_equal(rlt_topology_link(t, 2).src, 3);
+    assert_int_equal(rlt_topology_link(t, 2).dst, 2);
+    assert_int_equal(rlt_topology_egress_Bps(t, 0), GB);
+    assert_int_equal(rlt_topology_ingress_Bps(t, 0), 2 * GB);
+    assert_int_equal(rlt_topology_ring(t, 0)[0], 1);
+    assert_null(rlt_topology_ring(t, 1));
+    assert_int_equal(rlt_topology_dims(t), 1);
+    assert_int_equal(rlt_topology_dim(t, 0).size, 2);
+    rlt_topology_facts facts;
+    assert_int_equal(rlt_topology_analyse(t, &facts, &err), 0);
+    assert_int_equal(facts.diameter_hops, 3);
+    assert_int_equal(facts.diameter_ps, 3000);
+    assert_int_equal(facts.bisection_Bps, GB);
+    rlt_topology_free(t);
+    g.spec.rings = wrongs;
+    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
+}
+
+static void impossible_graphs_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gpu0", "gpu1", "gpu2", "sw", NULL};
+    static const uint32_t chain[][2] = {{0, 1}, {1, 2}}, star[][2] = {{0, 3}, {1, 3}, {2, 3}};
+    rlt_topology *t;
+    rlt_error err;
+    /* Accelerators do not relay unless the file says so. */
+    small g = graph(names, chain, 2);
+    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_non_null(strstr(err.what, "'gpu2'"));
+    g.nodes[1].forwards = 1;
+    assert_int_equal(build(&g, &t, &err), 0);
+    rlt_topology_free(t);
+
+    g = graph(names, star, 3);
+    assert_int_equal(build(&g, &t, &err), 0);
+    rlt_topology_free(t);
+    g.nodes[3].forwards = 0;
+    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    g = graph(names, star, 2);
+    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_non_null(strstr(err.what, "'gpu2'"));
+    g = graph(names, star, 3); /* gpu2 cannot send */
+    g.links[4].src = 0;
+    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_non_null(strstr(err.what, "'gpu2'"));
+    g = graph(names, star, 3); /* gpu2 cannot receive */
+    g.links[5].dst = 0;
+    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_non_null(strstr(err.what, "'gpu2'"));
+
+    g = graph(names, star, 3);
+    g.links[2].bw_Bps = 0;
+    assert_int_equal(build(&g, &t, &err), RLT_ERANGE);
+    g = graph(names, star, 3);
+    g.links[2].latency_ps = -1;
+    assert_int_equal(build(&g, &t, &err), RLT_ERANGE);
+    g = graph(names, star, 3);
+    g.links[2].dst = g.links[2].src;
+    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
+    g = graph(names, star, 3);
+    g.links[2].dst = 4;
+    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
+    g = graph(names, star, 3);
+    g.nodes[2].name = "gpu1";
+    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
+    g = graph(names, star, 3);
+    uint32_t logical[2] = {2, 2}, via[1] = {2};
+    g.spec.n_logical = 2;
+    g.spec.logical = logical;
+    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
+    g = graph(names, star, 3);
+    rlt_static_route route = {.src = 0, .dst = 1, .n = 1, .via = via, .where = "f.json:9:1"};
+    g.spec.n_routes = 1;
+    g.spec.routes = &route;
+    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_string_equal(err.where, "f.json:9:1");
+    for (int i = 0; i < 3; i++)
+        g.nodes[i].kind = RLT_CPU;
+    g.spec.n_routes = 0;
+    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_non_null(strstr(err.what, "no accelerator"));
+}
+
+static void same_counts(const rlt_topology *a, const rlt_topology *b)
+{
+    char name[64];
+    assert_int_equal(rlt_topology_accelerators(a), rlt_topology_accelerators(b));
+    assert_int_equal(rlt_topology_nodes(a), rlt_topology_nodes(b));
+    assert_int_equal(rlt_topology_links(a), rlt_topology_links(b));
+    assert_int_equal(rlt_topology_dims(a), rlt_topology_dims(b));
+    for (uint32_t v = 0; v < rlt_topology_nodes(a); v++)
+        assert_int_equal(rlt_topology_find_node(b, rlt_topology_node_name(a, v, name, sizeof name)), v);
+    for (uint32_t i = 0; i < rlt_topology_links(a); i++) {
+        rlt_link x = rlt_topology_link(a, i), y = rlt_topology_link(b, i);
+        assert_true(x.src == y.src && x.dst == y.dst && x.bw_Bps == y.bw_Bps && x.latency_ps == y.latency_ps);
+    }
+}
+
+static void written_topologies_read_back(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < sizeof shapes / sizeof shapes[0]; i++) {
+        rlt_topology *t = load(shapes[i].spec), *again = NULL;
+        rlt_error err = {0};
+        char *text;
+        assert_int_equal(rlt_topology_export(t, "graphml", &text, &err), 0);
+        if (rlt_topology_from_graphml("x.graphml", text, strlen(text), &again, &err) != 0)
+            fail_msg("%s: %s", err.where, err.what);
+        same_counts(t, again);
+        rlt_topology_free(again);
+        free(text);
+        assert_int_equal(rlt_topology_export(t, "json", &text, &err), 0);
+        if (rlt_topology_from_json("x.json", text, strlen(text), &again, &err) != 0)
+            fail_msg("%s: %s", err.where, err.what);
+        same_counts(t, again);
+        rlt_topology_free(again);
+        free(text);
+        assert_int_equal(rlt_topology_export(t, "dot", &text, &err), 0);
+        uint32_t arrows = 0;
+        for (const char *p = text; (p = strstr(p, " -> ")) != NULL; p++)
+            arrows++;
+        assert_int_equal(arrows, shapes[i].links);
+        free(text);
+        assert_int_equal(rlt_topology_export(t, "svg", &text, &err), RLT_EUSAGE);
+        rlt_topology_free(t);
+    }
+}
+
+#define HEAD                                                                                                 \
+    "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"                                            \
+    "<key id=\"k\" for=\"node\" attr.name=\"kind\" attr.type=\"string\"/>\n"                                 \
+    "<key id=\"w\" for=\"edge\" attr.name=\"weight\" attr.type=\"double\"/>\n"
+#define NODES "<node id=\"a\"><data key=\"k\">x&amp;y</data></node>\n<node id=\"b&lt;\"/>\n"
+
+static int parse(const char *text, rlt_graphml *g, rlt_error *err)
+{
+    *err = (rlt_error){0};
+    return rlt_graphml_parse("f.graphml", text, strlen(text), g, err);
+}
+
+static void graphml_is_read(void **state)
+{
+    (void)state;
+    rlt_graphml g;
+    rlt_error err;
+    static const char text[] = "<?xml version=\"1.0\"?>\n<!-- <node id=\"no\"/> -->\n" HEAD
+                               "<graph edgedefault=\"directed\">\n" NODES
+                               "<edge source=\"a\" target=\"b&lt;\"><data key=\"w\">2.5</data></edge>\n"
+                               "<edge source='b&lt;' target='a'/>\n</graph></graphml>\n";
+    if (parse(text, &g, &err) != 0)
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(g.n_nodes, 2);
+    assert_int_equal(g.n_edges, 2);
+    assert_true(g.directed);
+    assert_string_equal(g.ids[1], "b<");
+    assert_int_equal(g.node_line[0], 7);
+    assert_int_equal(g.edge_line[1], 10);
+    assert_int_equal(g.src[1], 1);
+    assert_int_equal(g.dst[1], 0);
+    const rlt_attribute *kind = rlt_attribute_find(g.node_attributes, g.n_node_attributes, "kind");
+    const rlt_attribute *weight = rlt_attribute_find(g.edge_attributes, g.n_edge_attributes, "weight");
+    assert_non_null(kind);
+    assert_non_null(weight);
+    assert_int_equal(kind->type, RLT_ATTRIBUTE_TEXT);
+    assert_string_equal(kind->texts[0], "x&y");
+    assert_string_equal(kind->texts[1], "");
+    assert_int_equal(weight->type, RLT_ATTRIBUTE_NUMBER);
+    assert_true(weight->numbers[0] > 2.49 && weight->numbers[0] < 2.51);
+    assert_true(weight->numbers[1] != weight->numbers[1]);
+    rlt_graphml_free(&g);
+}
+
+static void strange_graphml_is_refused(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *where, *says;
+    } cases[] = {
+        {HEAD "<graph edgedefault=\"directed\">\n" NODES
+              "<edge source=\"a\" target=\"ghost\"/></graph></graphml>",
+         "f.graphml:7:", "'ghost'"},
+        {HEAD "<graph edgedefault=\"directed\">\n" NODES "<node id=\"a\"/></graph></graphml>",
+         "f.graphml:7:", "twice"},
+        {HEAD "<graph edgedefault=\"directed\">\n" NODES "<hyperedge/></graph></graphml>",
+         "f.graphml:7:", "hyperedges"},
+        {HEAD "<graph edgedefault=\"directed\">\n" NODES
+              "</graph><graph edgedefault=\"directed\"/></graphml>",
+         "f.graphml:7:", "second <graph>"},
+        {HEAD "<graph edgedefault=\"directed\">\n" NODES
+              "<edge directed=\"false\" source=\"a\" target=\"a\"/></graph></graphml>",
+         "f.graphml:7:", "directed"},
+        {"<!DOCTYPE x [<!ENTITY a \"b\">]>\n" HEAD "</graphml>", "f.graphml:1:", "entity"},
+        {HEAD "<graph edgedefault=\"directed\">\n" NODES "</grap></graphml>", "f.graphml", ""},
+        {HEAD "<graph edgedefault=\"directed\">\n" NODES, "f.graphml", ""},
+        {"", "f.graphml", "no <node>"},
+        {"<", "f.graphml", "no <node>"},
+        {"<node id=\"a", "f.graphml", ""},
+        {"{\"nodes\": []}", "f.graphml", "no <node>"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rlt_graphml g;
+        rlt_error err;
+        int rc = parse(cases[i].text, &g, &err);
+        if (rc >= 0 || strncmp(err.where, cases[i].where, strlen(cases[i].where)) != 0 ||
+            !strstr(err.what, cases[i].says) || !err.what[0])
+            fail_msg("case %zu: %d %s: %s", i, rc, err.where, err.what);
+    }
+}
+
+static void hash_tells_topologies_apart(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "ring:4@100GB/s,10ns",
+        "ring:4@100GB/s,11ns",
+        "ring:4@101GB/s,10ns",
+        "ring:5@100GB/s,10ns",
+        "switch:4@100GB/s,10ns",
+        "torus:4@100GB/s,10ns,sizes=2x2",
+        "ring:4@100GB/s,10ns*ring:1@100GB/s,10ns",
+    };
+    enum { N = sizeof specs / sizeof specs[0] };
+    rlt_topology *t[N];
+    for (int i = 0; i < N; i++)
+        t[i] = load(specs[i]);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < i; k++)
+            assert_true(rlt_topology_hash(t[i]) != rlt_topology_hash(t[k]));
+    for (int i = 0; i < N; i++)
+        rlt_topology_free(t[i]);
+}
+
+static void shapes_are_listed(void **state)
+{
+    (void)state;
+    uint32_t n = 0;
+    while (rlt_shape_list(n)) {
+        assert_true(strlen(rlt_shape_list(n)->summary) > 10);
+        n++;
+    }
+    assert_int_equal(n, 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_degrees_distances),
+        cmocka_unit_test(mesh_lacks_its_border),
+        cmocka_unit_test(bandwidth_is_shared_over_links),
+        cmocka_unit_test(product_coordinates_and_names),
+        cmocka_unit_test(bisection_by_min_cut),
+        cmocka_unit_test(a_million_ranks_cost_nothing),
+        cmocka_unit_test(impossible_products_are_refused),
+        cmocka_unit_test(graph_puts_accelerators_first),
+        cmocka_unit_test(impossible_graphs_are_refused),
+        cmocka_unit_test(written_topologies_read_back),
+        cmocka_unit_test(graphml_is_read),
+        cmocka_unit_test(strange_graphml_is_refused),
+        cmocka_unit_test(hash_tells_topologies_apart),
+        cmocka_unit_test(shapes_are_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

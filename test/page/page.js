@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Opens pages in headless Chromium and asks them. Prints TAP. node page.js DIR, where DIR has what page.sh made:
+// run.html run.json big.html study.html study-facts.json; with a URL behind it, the page that is served there, too.
+const path = require("path"), fs = require("fs");
+const [dir, url, playwright, chromium] = process.argv.slice(2);
+const { chromium: browserType } = require(playwright);
+let n = 0, failed = 0;
+const ok = (good, name, got) => { n++; if (!good) failed++; console.log(`${good ? "ok" : "not ok"} ${n} - ${name}`); if (!good && got !== undefined) console.log("# got " + JSON.stringify(got)); };
+const shots = process.env.SHOTS;
+
+(async () => {
+  const browser = await browserType.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const open = async (target, options = {}) => {
+    const context = await browser.newContext({ viewport: { width: options.width || 1280, height: 900 }, colorScheme: options.scheme || "light" });
+    const page = await context.newPage(), errors = [], requests = [];
+    page.on("console", (m) => { if (m.type() === "error" || m.type() === "warning") errors.push(m.text()); });
+    page.on("pageerror", (e) => errors.push(String(e)));
+    page.on("request", (r) => { if (!r.url().startsWith("data:")) requests.push(r.url()); });
+    await page.goto(target.startsWith("http") ? target : "file://" + path.resolve(dir, target), { waitUntil: "load" });
+    // Until it has been painted, from when the document was asked for.
+    const opened = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0))));
+    return { page, errors, requests, opened, close: () => context.close() };
+  };
+  const shot = async (p, name) => { if (shots) await p.page.screenshot({ path: path.join(shots, name + ".png"), fullPage: true }); };
+  const text = (page, selector) => page.$eval(selector, (e) => e.innerText.replace(/\u2009/g, " "));
+  const figures = (page) => page.$$eval(".figure", (list) => Object.fromEntries(list.map((f) => [f.querySelector("span").innerText, f.querySelector("b").innerText.replace(/\u2009/g, " ")])));
+  const inked = (page, selector) => page.$eval(selector, (c) => { const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; const s = new Set(); for (let i = 0; i < d.length; i += 4 * 37) if (d[i + 3]) s.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]); return s.size; });
+
+  // ---- a run
+  const result = JSON.parse(fs.readFileSync(path.join(dir, "run.json"), "utf8"));
+  const clean = (p) => ok(p.errors.length === 0, "no error, no warning", p.errors);
+  let p = await open("run.html");
+  clean(p);
+  ok(p.requests.length === 1, "no request but the file itself", p.requests);
+  let f = await figures(p.page);
+  const ms = (ps) => (ps / 1e9).toPrecision(4) + " ms";
+  ok(f["iteration"] === ms(result.iteration_time_ps[0]), "iteration time", [f["iteration"], ms(result.iteration_time_ps[0])]);
+  const span = result.compute_ps + result.exposed_comm_ps + result.host_ps + result.idle_ps;
+  ok(f["compute"] === ((100 * result.compute_ps) / span).toFixed(1) + " %", "share of compute", f["compute"]);
+  const busiest = Math.max(...result.links.map((l) => l.utilization));
+  ok(f["busiest link"] === (100 * busiest).toFixed(1) + " %", "busiest link", f["busiest link"]);
+  ok(+(f["ranks"]) === result.ranks.length, "ranks");
+  const rows = await p.page.$$eval("#collectives tbody tr:not(.space)", (l) => l.map((r) => [...r.cells].map((c) => c.innerText.trim().replace(/\u2009/g, " "))));
+  ok(rows.length === result.collectives.length && rows.every((r, i) => r[1] === result.collectives[i].collective && r[3] === String(result.collectives[i].ranks)), "the collectives, in order", rows.length);
+  const shown = await p.page.evaluate(() => window.ringlet.parts.ranks.rows.map((r) => r[3] + r[5] + r[6] + r[7] - r[2]));
+  ok(shown.every((x) => x === 0), "compute, exposed, host and idle of a rank add up to its span");
+  ok(result.exposed_dims.length > 0 && result.ranks.every((r) => r.exposed_by_dims_ps.reduce((a, b) => a + b, 0) === r.exposed_comm_ps), "exposed communication by dimensions adds up", result.exposed_dims);
+  ok((await inked(p.page, "#timeline canvas")) > 4, "the timeline is drawn");
+  ok((await inked(p.page, "#heat canvas")) > 3, "links over time are drawn");
+  ok((await p.page.$$eval("#network svg path", (l) => l.length)) === 16, "every link of the network is drawn");
+  const timelineSum = await p.page.evaluate(() => { // decoded anew from what the page carries
+    const t = window.ringlet.data.timeline, labels = t.labels.map((l) => l.split("\t")); let sum = 0, events = 0;
+    for (const tr of t.tracks.filter((x) => x.rank === 0)) {
+      const own = tr.like === undefined ? tr : t.tracks[tr.like];
+      const b = Uint8Array.from(atob(own.data), (c) => c.charCodeAt(0)); let at = 0;
+      const next = () => { let x = 0, m = 1, c; do { c = b[at++]; x += (c & 127) * m; m *= 128; } while (c > 127); return x; };
+      for (let i = 0; i < own.n; i++) { next(); const d = next(), l = next(); if (l % 2) { next(); next(); } events++; if (labels[Math.floor(l / 2)][0] === "collective") sum += d; }
+    }
+    return [sum, events];
+  });
+  ok(timelineSum[0] === result.ranks[0].comm_transfer_ps, "collectives in the timeline last as long as the result says", timelineSum);
+  // Zooming: by key, by wheel, and back.
+  await p.page.focus("#timeline canvas");
+  const range = () => p.page.evaluate(() => window.ringlet.parts.timeline.range);
+  const all = await range();
+  await p.page.keyboard.press("+");
+  const near = await range();
+  ok(near[1] - near[0] < (all[1] - all[0]) * 0.7, "plus zooms in", near);
+  await p.page.keyboard.press("ArrowRight");
+  ok((await range())[0] > near[0], "an arrow pans");
+  await p.page.hover("#timeline canvas");
+  await p.page.keyboard.down("Control"); await p.page.mouse.wheel(0, -300); await p.page.keyboard.up("Control");
+  ok((await range())[1] - (await range())[0] < (near[1] - near[0]) * 0.7, "the wheel zooms");
+  await p.page.keyboard.press("Home");
+  ok((await range())[1] - (await range())[0] === all[1] - all[0], "Home shows the whole run");
+  await p.page.keyboard.press("n");
+  await p.page.waitForTimeout(50);
+  ok(/rank 0, .*(ms|\u00b5s)/.test(await text(p.page, "#timeline .detail")), "N reads an event", await text(p.page, "#timeline .detail"));
+  await p.page.fill("#collectives input", "bytes>50MiB");
+  const want = result.collectives.filter((c) => c.bytes > 50 * 2 ** 20).length;
+  ok((await p.page.$$eval("#collectives tbody tr:not(.space)", (l) => l.length)) === want, "a filter by bytes leaves " + want);
+  await p.page.click("#theme");
+  ok((await p.page.evaluate(() => document.documentElement.dataset.theme)) === "dark", "dark on request");
+  const names = await p.page.$$eval("button, input, select, canvas, svg[role=img]", (l) => l.filter((e) => !(e.innerText || e.getAttribute("aria-label") || e.labels?.length || e.title)).map((e) => e.outerHTML.slice(0, 80)));
+  ok(names.length === 0, "everything that can be used has a name", names);
+  const small = await open("run.html", { width: 400 });
+  ok(await small.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), "400 pixels wide: nothing sticks out", await small.page.evaluate(() => document.documentElement.scrollWidth));
+  await shot(small, "run-400");
+  await small.close();
+  await shot(p, "run-dark");
+  if (shots) { await p.page.pdf({ path: path.join(shots, "run.pdf"), format: "A4" }); }
+  await p.close();
+
+  // ---- a run of 1024 ranks
+  p = await open("big.html");
+  clean(p);
+  f = await figures(p.page);
+  ok(f["ranks"].replace(/\s/g, "") === "1024", "1024 ranks", f["ranks"]);
+  console.log(`# measured: page of 1024 ranks (${(fs.statSync(path.join(dir, "big.html")).size / 1e6).toFixed(2)} MB) painted after ${p.opened.toFixed(0)} ms (goal 2000)`);
+  ok(p.opened < 10000, "the page of 1024 ranks opens within five times its goal", p.opened);
+  const frame = await p.page.evaluate(() => { const t = window.ringlet.parts.timeline; const began = performance.now(); for (let i = 0; i < 10; i++) { t.zoom(i % 2 ? 2 : 0.5); t.canvas.paintNow(); } return (performance.now() - began) / 10; });
+  console.log(`# measured: a zoom of its timeline is drawn in ${frame.toFixed(1)} ms`);
+  await shot(p, "big");
+  await p.close();
+
+  // ---- more events than are drawn apart: none is lost without a word
+  for (const [name, wantEvents, ranks, within] of [["pipeline", 500000, 1024, 4000], ["most", 100000, 16384, 4000], ["million", 1000000, 8, 4000]]) {
+    p = await open(name + ".html");
+    clean(p);
+    const size = fs.statSync(path.join(dir, name + ".html")).size;
+    const t = await p.page.evaluate(() => {
+      const d = window.ringlet.data.timeline, seen = []; let events = 0, drawn = 0, order = 0, merged = 0;
+      for (const tr of d.tracks) {
+        const k = tr.like === undefined ? window.ringlet.decodeTrack(tr) : seen[tr.like];
+        seen.push(k);
+        events += k.n; drawn += tr.like === undefined ? k.n : 0;
+        for (const [n, busy] of k.many.values()) { events += n - 1; merged++; if (!(n > 1 && busy > 0)) order++; }
+        for (let i = 1; i < k.n; i++) if (k.from[i] < k.to[i - 1]) order++;
+      }
+      return { events, drawn, order, merged, said: d.events, shown: d.shown, resolution: d.resolution_ps, dropped: d.dropped, ranks: new Set(d.tracks.map((x) => x.rank)).size };
+    });
+    console.log(`# measured: ${name}: ${t.said} events, ${t.shown} drawn apart (resolution ${t.resolution} ps), ${(size / 1e6).toFixed(1)} MB, painted after ${p.opened.toFixed(0)} ms`);
+    ok(t.events === t.said && t.said >= wantEvents && t.drawn === t.shown && t.shown <= 200000 && t.order === 0, `${name}: events and those merged add up`, t);
+    ok(t.ranks === ranks, `${name}: all ${ranks} ranks have tracks`, t.ranks);
+    ok((t.resolution > 0) === (t.merged > 0), `${name}: merged only where it is said`, t);
+    ok(size < 12e6 && p.opened < 2.5 * within, `${name}: below 12 MB, opens in time`, [size, p.opened]);
+    const note = await text(p.page, "#timeline");
+    ok(t.merged === 0 || /stand as one, hatched/.test(note), `${name}: the page says what is merged`);
+    ok(t.dropped === 0 || note.includes(t.dropped + " events were left out"), `${name}: the page says what is missing`);
+    // As near as the data allow: one event, or one hatched piece, fills the width.
+    await p.page.focus("#timeline canvas");
+    await p.page.keyboard.press("n"); await p.page.keyboard.press("Enter");
+    const near = await p.page.evaluate(() => window.ringlet.parts.timeline.range);
+    const one = await p.page.evaluate(() => { const t = window.ringlet.data.timeline.tracks[0], k = window.ringlet.decodeTrack(t); return [k.from[0], k.to[0]]; });
+    ok(near[1] - near[0] <= Math.max(60, 1.5 * (one[1] - one[0])), `${name}: zooms to a single event`, [near, one]);
+    if (name === "pipeline") { // the curves' highest points are what the result says
+      const peaks = await p.page.evaluate(() => [window.ringlet.parts.memory.curves.map((c) => Math.max(...c.steps.filter((_, i) => i % 2))), window.ringlet.data.run.training.memory.map((m) => m.peak_bytes)]);
+      ok(peaks[0].length === 8 && JSON.stringify(peaks[0]) === JSON.stringify(peaks[1]), "memory over time of each stage reaches its peak", peaks);
+      ok((await inked(p.page, "#memory canvas")) > 5, "memory is drawn");
+    }
+    await shot(p, name);
+    await p.close();
+  }
+
+  // ---- a study of 10 000 points
+  const facts = JSON.parse(fs.readFileSync(path.join(dir, "study-facts.json"), "utf8"));
+  p = await open("study.html");
+  clean(p);
+  ok(p.requests.length === 1, "a study makes no request", p.requests);
+  ok((await p.page.evaluate(() => window.broken)) === undefined && (await p.page.$$eval("h1 b", (l) => l.length)) === 0, "text of the study stays text");
+  console.log(`# measured: page of 10 000 points (${(fs.statSync(path.join(dir, "study.html")).size / 1e6).toFixed(2)} MB) painted after ${p.opened.toFixed(0)} ms (goal 2000)`);
+  ok(p.opened < 10000, "the page of 10 000 points opens within five times its goal", p.opened);
+  const status = () => p.page.$eval("#points [role=status]", (e) => e.innerText.replace(/\s/g, ""));
+  const filter = async (words) => {
+    await p.page.fill("#points input", "");
+    return p.page.evaluate((w) => new Promise((done) => { const i = document.querySelector("#points input"); const began = performance.now(); i.value = w; i.dispatchEvent(new Event("input")); let script;
+      requestAnimationFrame(() => { script = performance.now() - began; setTimeout(() => done([performance.now() - began, script]), 0); }); }), words);
+  };
+  let worst = 0, script = 0;
+  for (const [words, number] of facts.filters) {
+    const took = await filter(words);
+    if (took[0] > worst) [worst, script] = took;
+    ok((await p.page.evaluate(() => window.ringlet.parts.table.rows.length)) === number, `'${words}' leaves ${number}`, await status());
+  }
+  console.log(`# measured: a filter of 10 000 points is answered by table and trade-offs, painted, in ${worst.toFixed(0)} ms at most (goal 100; ${script.toFixed(0)} ms of it the page's own); the two last pictures follow`);
+  ok(worst < 250, "a filter answers within two and a half times its goal", worst);
+  await filter("");
+  const front = await p.page.evaluate(() => window.ringlet.parts.pareto.front.map((r) => r[0]));
+  ok(JSON.stringify(front.slice().sort((a, b) => a - b)) === JSON.stringify(facts.front), "the points that nothing beats", front);
+  const first = await p.page.$eval("#points tbody tr", (r) => r.cells[0].innerText);
+  ok(+first === facts.best, "sorted by the objective, the best first", first);
+  await p.page.focus("#points .grid");
+  await p.page.keyboard.press("ArrowDown"); await p.page.keyboard.press("Enter");
+  await p.page.keyboard.press("ArrowDown"); await p.page.keyboard.press("Enter");
+  ok((await p.page.$$eval("#compare thead th", (l) => l.length)) === 4, "two points chosen by keyboard stand side by side");
+  const bars = await p.page.evaluate(() => window.ringlet.parts.sensitivity.bars.map((b) => [window.ringlet.parts.model.axes[b.axis].name, b.typical, b.most]));
+  ok(bars[0][0] === facts.matters && bars.every((b) => b[1] >= 1 && b[2] >= b[1]), "what matters most is " + facts.matters, bars);
+  ok(Math.abs(bars.find((b) => b[0] === "pp")[2] / facts.pp_most - 1) < 1e-9, "the greatest ratio along pp", [bars, facts.pp_most]);
+  await shot(p, "study");
+  await p.close();
+  for (const [name, o] of [["study-dark", { scheme: "dark" }], ["study-400", { width: 400 }]]) {
+    p = await open("study.html", o);
+    if (o.width) ok(await p.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), "a study 400 pixels wide: nothing sticks out", await p.page.evaluate(() => document.documentElement.scrollWidth));
+    await shot(p, name);
+    await p.close();
+  }
+
+  // ---- served, with a what-if
+  if (url) {
+    p = await open(url);
+    await p.page.fill("#whatif input[name=name]", "tried");
+    await p.page.fill("#whatif input[name=model]", "transformer:layers=4");
+    await p.page.fill("#whatif input[name=topology]", "switch:8@50GB/s,1us");
+    await p.page.click("#whatif button[type=submit]");
+    await p.page.waitForFunction(() => window.ringlet.parts.model.rows.some((r) => r[1] === "tried" && r[4] === "what-if"), null, { timeout: 20000 }).catch(() => {});
+    const row = await p.page.evaluate(() => window.ringlet.parts.model.rows.find((r) => r[1] === "tried"));
+    ok(row && row[9] === facts.what_if_ps, "a what-if runs and stands among the points with its time", [row, facts.what_if_ps]);
+    await p.page.fill("#whatif input[name=topology]", "nonsense");
+    await p.page.click("#whatif button[type=submit]");
+    await p.page.waitForSelector("#whatif .state-failed:not(:empty)", { timeout: 10000 }).catch(() => {});
+    ok(/nonsense/.test(await text(p.page, "#whatif")), "one that fails says why");
+    ok(p.requests.every((r) => r.startsWith(url)), "requests go to the server alone");
+    clean(p);
+    await shot(p, "live");
+    await p.close();
+  }
+  // ---- sweeps as they are written
+  for (const name of ["odd", "coll", "replay", "aggregation", "training"]) {
+    p = await open(name + ".html");
+    clean(p);
+    await p.page.evaluate(() => { const m = window.ringlet.parts.model; m.togglePick(m.rows[0]); m.togglePick(m.rows[m.rows.length - 1]); });
+    await shot(p, name);
+    if (name === "odd") {
+      const left = async (words) => { await filter(words); return p.page.evaluate(() => window.ringlet.parts.table.rows.length); };
+      ok((await left("status=failed")) === 6 && (await left("layout=tp=3,pp=1")) === 6, "the points that failed are those of tp 3");
+      ok((await left("tp=2 pp=1")) === 7, "a part of a zipped axis is asked for: 6 of the grid and a named one", await left("tp=2 pp=1"));
+      ok((await left("straggler=none")) === 14, "null, and a named point where nothing was added, are none", await left("straggler=none"));
+      const text = await p.page.evaluate(() => window.ringlet.parts.model.axes.map((a) => a.texts));
+      ok(JSON.stringify(text) === JSON.stringify([["tp=1,pp=1", "tp=2,pp=1", "tp=3,pp=1", "tp=2,pp=2"], ["switch,50GB/s", "switch,100GB/s", "ring,100GB/s"], ["none", "3:compute=0.5"]]), "values in words", text);
+      const today = await p.page.evaluate(() => { const m = window.ringlet.parts.model; const of = (n) => { const r = m.rows.find((x) => x[1] === n); return m.axes.map((_, i) => m.axisText(r, i)); }; return [of("today"), of("fast")]; });
+      ok(JSON.stringify(today) === JSON.stringify([["tp=2,pp=1", "switch,50GB/s", "none"], ["tp=1,pp=1", "switch,400GB/s", "none"]]), "named points stand where they belong", today);
+    }
+    await p.close();
+  }
+  if (url) {
+    const urlOf = (name) => fs.readFileSync(path.join(dir, name + ".url"), "utf8").trim();
+    // A what-if that was filled in from a point takes as long as the point.
+    for (const [name, of] of [["odd", (r) => r[1] === "fast"], ["odd", (r) => r[0] === 21], ["coll", (r) => r[0] === 15]]) {
+      p = await open(urlOf(name));
+      const was = await p.page.evaluate((of) => { const m = window.ringlet.parts.model, r = m.rows.find(eval(of)); m.togglePick(r); return [m.label(r), r.slice(9)]; }, of.toString());
+      await p.page.click("#whatif button[type=button]");
+      await p.page.waitForFunction(() => document.querySelector("#whatif input[name=name]").value.startsWith("like "), null, { timeout: 5000 }).catch(() => {});
+      await p.page.click("#whatif button[type=submit]");
+      await p.page.waitForFunction((w) => window.ringlet.parts.model.rows.some((r) => r[1] === "like " + w && r[4] !== "waiting" && r[4] !== "running"), was[0], { timeout: 20000 }).catch(() => {});
+      const now = await p.page.evaluate((w) => window.ringlet.parts.model.rows.find((r) => r[1] === "like " + w), was[0]);
+      const keys = await p.page.evaluate(() => window.ringlet.data.figures), differ = now ? keys.filter((k, i) => ["time_ps", "bytes", "memory_bytes", "bound_ps", "exposed_comm_ps"].includes(k) && now[9 + i] !== null && now[9 + i] !== was[1][i]) : keys;
+      ok(now && now[4] === "what-if" && differ.length === 0, `${name}: a what-if filled in from ${was[0]} is the same again`, [now, was, differ, await text(p.page, "#whatif [role=alert]")]);
+      clean(p);
+      await p.close();
+    }
+    p = await open(urlOf("long"));
+    const points = () => p.page.evaluate(() => window.ringlet.parts.model.rows.length);
+    const before = await points();
+    await p.page.waitForFunction((n) => window.ringlet.parts.model.rows.length > n, before, { timeout: 20000 }).catch(() => {});
+    const after = await points();
+    ok(after > before && before > 0, "points appear while the sweep runs", [before, after]);
+    ok((await text(p.page, "#whatif .push + span")).replace(/\s/g, "") === `live:${await points()}of7200pointsdone`, "and are counted", await text(p.page, "#whatif .push + span"));
+    clean(p);
+    await shot(p, "long");
+    await p.close();
+  }
+  await browser.close();
+  process.exit(failed ? 1 : 0);
+})().catch((e) => { console.log("not ok - " + e); process.exit(1); });

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The streaming JSON reader: what it hands out, what it refuses and where, and its bounds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "sim/text/json_stream.h"
+
+static char path[64];
+
+static void write_text(const char *text, size_t n, bool compressed)
+{
+    if (compressed) {
+        gzFile f = gzopen(path, "wb");
+        assert_non_null(f);
+        assert_int_equal(gzwrite(f, text, (unsigned)n), n);
+        assert_int_equal(gzclose(f), Z_OK);
+    } else {
+        FILE *f = fopen(path, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(text, 1, n, f), n);
+        fclose(f);
+    }
+}
+
+/* Reads all of a document; pieces as "key:root type,..." into out. Returns the last code. */
+static int read_all(const char *text, bool compressed, const char *const *members, char *out, size_t size,
+                    rlt_error *err)
+{
+    rlt_jstream *s;
+    rlt_jpiece p;
+    write_text(text, strlen(text), compressed);
+    int rc = rlt_jstream_open(path, members, &s, err);
+    assert_int_equal(rc, 0);
+    out[0] = '\0';
+    while ((rc = rlt_jstream_next(s, &p, err)) == 1) {
+        size_t used = strlen(out);
+        const char *t = rlt_jpiece_text(&p, 0);
+        snprintf(out + used, size - used, "%s%s%d%s%s;", p.key, p.element ? "[]" : "=", (int)p.tokens[0].type,
+                 t ? ":" : "", t ? t : "");
+    }
+    rlt_jstream_close(s);
+    return rc;
+}
+
+static const char *const ab[] = {"a", "b", NULL};
+
+static void pieces_and_skipping(void **state)
+{
+    const char *text =
+        " {\"x\": {\"deep\": [1, {\"a\": [2]}]}, \"b\": {\"k\": 1}, \"a\": [1, \"two\", [], {}, null, "
+        "true, -1.50e-3], \"y\": \"\\\"\", \"a\": []}\n";
+    char out[300];
+    rlt_error err = {0};
+    (void)state;
+    for (int gz = 0; gz < 2; gz++) {
+        assert_int_equal(read_all(text, gz, ab, out, sizeof out, &err), 0);
+        assert_string_equal(out, "b=6;a[]3:1;a[]4:two;a[]5;a[]6;a[]0;a[]2;a[]3:-1.50e-3;");
+    }
+    assert_int_equal(read_all("{}", false, ab, out, sizeof out, &err), 0);
+    assert_string_equal(out, "");
+}
+
+static void members_of_a_piece(void **state)
+{
+    rlt_jstream *s;
+    rlt_jpiece p;
+    rlt_error err = {0};
+    const char *text = "{\"a\":[{\"n\":{\"x\":[1,2,[3]],\"y\":\"z\"},\"m\":12345678901234567890.125}]}";
+    (void)state;
+    write_text(text, strlen(text), false);
+    assert_int_equal(rlt_jstream_open(path, ab, &s, &err), 0);
+    assert_int_equal(rlt_jstream_next(s, &p, &err), 1);
+    assert_int_equal(p.offset, 6);
+    assert_string_equal(rlt_jpiece_text(&p, rlt_jpiece_get(&p, 0, "m")), "12345678901234567890.125");
+    uint32_t n = rlt_jpiece_get(&p, 0, "n"), x = rlt_jpiece_get(&p, n, "x"), count = 0;
+    for (uint32_t c = rlt_jpiece_first(&p, x); c != RLT_NONE; c = rlt_jpiece_after(&p, x, c))
+        count++;
+    assert_int_equal(count, 3);
+    assert_string_equal(rlt_jpiece_text(&p, rlt_jpiece_get(&p, n, "y")), "z");
+    assert_int_equal(rlt_jpiece_get(&p, 0, "y"), RLT_NONE);
+    assert_int_equal(rlt_jpiece_get(&p, x, "y"), RLT_NONE);
+    assert_null(rlt_jpiece_text(&p, RLT_NONE));
+    assert_int_equal(rlt_jstream_next(s, &p, &err), 0);
+    rlt_jstream_close(s);
+}
+
+static void escapes(void **state)
+{
+    char out[200];
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(
+        read_all("{\"a\":[\"\\u00e9\\ud83d\\ude00\\n\\/\",\"\\ud83dx\",\"\\udc00\",\"a\\u0000b\"]}", false,
+                 ab, out, sizeof out, &err),
+        0);
+    assert_string_equal(out, "a[]4:\xc3\xa9\xf0\x9f\x98\x80\n/;a[]4:\xef\xbf\xbdx;a[]4:\xef\xbf\xbd;"
+                             "a[]4:a\xef\xbf\xbd"
+                             "b;");
+}
+
+static void unknown_numbers(void **state)
+{
+    char out[200];
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(read_all("{\"a\":[NaN,-Infinity,Infinity]}", false, ab, out, sizeof out, &err), 0);
+    assert_string_equal(out, "a[]3:NaN;a[]3:-Infinity;a[]3:Infinity;");
+}
+
+/* Each is refused, and the message carries the byte given. */
+static void refused(void **state)
+{
+    static const struct {
+        const char *text, *byte, *what;
+    } cases[] = {
+        {"", "byte 0", "ends here"},
+        {"[1]", "byte 0", "start of an object"},
+        {"{\"a\":[1,2", "byte 9", "ends here"},
+        {"{\"a\":[1 2]}", "byte 8", "',' or ']'"},
+        {"{\"a\":[1,]}", "byte 8", "expected a value"},
+        {"{\"a\":[01]}", "byte 6", "expected a value"},
+        {"{\"a\":[1.]}", "byte 6", "expected a value"},
+        {"{\"a\":[tru]}", "byte 6", "expected a value"},
+        {"{\"x\":[tru]}", "byte 6", "expected a value"},
+        {"{\"a\":1,}", "byte 7", "key in quotes"},
+        {"{\"a\" 1}", "byte 5", "':'"},
+        {"{\"a\":1} x", "byte 8", "end of the file"},
+        {"{\"a\":\"\\q\"}", "byte 7", "escape"},
+        {"{\"a\":\"\\u12g4\"}", "byte 10", "hexadecimal"},
+        {"{\"a\":\"x\ny\"}", "byte 7", "end of a string"},
+        {"{\"a\":[{\"b\":1]}", "byte 12", "',' or '}'"},
+    };
+    char out[200];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_error err = {0};
+        assert_int_equal(read_all(cases[i].text, false, ab, out, sizeof out, &err), RLT_EMALFORMED);
+        if (!strstr(err.where, cases[i].byte) || !strstr(err.what, cases[i].what))
+            fail_msg("%s: '%s': '%s'", cases[i].text, err.where, err.what);
+        assert_int_equal(strncmp(err.where, path, strlen(path)), 0);
+    }
+}
+
+static void every_prefix_is_refused(void **state)
+{
+    const char *text = "{\"a\":[1,{\"k\":\"v\\u00e9\"},[true,null]],\"z\":{\"q\":[-1e5]}}";
+    char out[300], part[100];
+    (void)state;
+    for (size_t n = 0; n < strlen(text); n++) {
+        rlt_error err = {0};
+        memcpy(part, text, n);
+        part[n] = '\0';
+        assert_int_equal(read_all(part, false, ab, out, sizeof out, &err), RLT_EMALFORMED);
+    }
+}
+
+static void depth_is_bounded(void **state)
+{
+    char text[400], out[100];
+    rlt_error err = {0};
+    (void)state;
+    for (int depth = RLT_JSON_DEPTH_MAX; depth <= RLT_JSON_DEPTH_MAX + 1; depth++)
+        for (int wanted = 0; wanted < 2; wanted++) {
+            err = (rlt_error){0};
+            strcpy(text, wanted ? "{\"a\":[" : "{\"x\":");
+            size_t n = strlen(text);
+            memset(text + n, '[', (size_t)depth);
+            memset(text + n + depth, ']', (size_t)depth);
+            strcpy(text + n + 2 * depth, wanted ? "]}" : "}");
+            assert_int_equal(read_all(text, false, ab, out, sizeof out, &err),
+                             depth > RLT_JSON_DEPTH_MAX ? RLT_ERANGE : 0);
+        }
+}
+
+static void size_is_bounded(void **state)
+{
+    size_t n = RLT_JSON_PIECE_MAX + 100;
+    char *text = malloc(n + 32), out[100];
+    assert_non_null(text);
+    (void)state;
+    for (int wanted = 0; wanted < 2; wanted++) { /* what is skipped may be as long as it likes */
+        rlt_error err = {0};
+        strcpy(text, wanted ? "{\"a\":\"" : "{\"x\":\"");
+        memset(text + 6, 'y', n);
+        strcpy(text + 6 + n, "\"}");
+        assert_int_equal(read_all(text, true, ab, out, sizeof out, &err), wanted ? RLT_ERANGE : 0);
+    }
+    free(text);
+}
+
+/* 400 MiB of blanks compress a thousandfold: refused before they are all inflated. */
+static void bomb(void **state)
+{
+    rlt_jstream *s;
+    rlt_jpiece p;
+    rlt_error err = {0};
+    gzFile f = gzopen(path, "wb9");
+    char *blanks = malloc(1 << 20);
+    (void)state;
+    assert_non_null(f);
+    assert_non_null(blanks);
+    memset(blanks, ' ', 1 << 20);
+    assert_int_equal(gzwrite(f, "{", 1), 1);
+    for (int i = 0; i < 450; i++)
+        assert_int_equal(gzwrite(f, blanks, 1 << 20), 1 << 20);
+    assert_int_equal(gzclose(f), Z_OK);
+    free(blanks);
+    assert_int_equal(rlt_jstream_open(path, ab, &s, &err), 0);
+    assert_int_equal(rlt_jstream_next(s, &p, &err), RLT_ERANGE);
+    rlt_jstream_close(s);
+}
+
+static void damaged_gzip(void **state)
+{
+    const char *text = "{\"a\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}";
+    unsigned char whole[200];
+    (void)state;
+    write_text(text, strlen(text), true);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(whole, 1, sizeof whole, f);
+    fclose(f);
+    for (size_t cut = 3; cut < n; cut++) {
+        rlt_jstream *s;
+        rlt_jpiece p;
+        rlt_error err = {0};
+        int rc;
+        write_text((const char *)whole, cut, false);
+        assert_int_equal(rlt_jstream_open(path, ab, &s, &err), 0);
+        do
+            rc = rlt_jstream_next(s, &p, &err);
+        while (rc == 1);
+        rlt_jstream_close(s);
+        assert_int_equal(rc, RLT_EMALFORMED);
+    }
+    whole[n - 5] ^= 1; /* its check sum */
+    write_text((const char *)whole, n, false);
+    rlt_jstream *s;
+    rlt_jpiece p;
+    rlt_error err = {0};
+    int rc;
+    assert_int_equal(rlt_jstream_open(path, ab, &s, &err), 0);
+    do
+        rc = rlt_jstream_next(s, &p, &err);
+    while (rc == 1);
+    rlt_jstream_close(s);
+    assert_int_equal(rc, RLT_EMALFORMED);
+    assert_non_null(strstr(err.what, "damaged"));
+}
+
+static void missing_file(void **state)
+{
+    rlt_jstream *s;
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_jstream_open("/nonexistent/file.json", ab, &s, &err), RLT_EIO);
+    assert_null(s);
+}
+
+static void decimals(void **state)
+{
+    static const struct {
+        const char *text;
+        int shift;
+        int64_t value;
+    } cases[] = {
+        {"0", 3, 0},
+        {"12", 0, 12},
+        {"4458676416788.066", 3, 4458676416788066},
+        {"1.5", 3, 1500},
+        {"1.5", 0, 1},
+        {"-2.0009", 3, -2000},
+        {"0.0005", 3, 0},
+        {"1e3", 0, 1000},
+        {"1.25e2", 3, 125000},
+        {"125e-2", 3, 1250},
+        {"3999999999999999999", 0, 3999999999999999999},
+        {"1694128201426674", 3, 1694128201426674000},
+        {"0.001", 6, 1000},
+        {"0e999", 0, 0},
+    };
+    static const char *const bad[] = {
+        "", "x", "1.", "--1", "NaN", "Infinity", "4000000000000000001", "1e19", "1e99999", " 1"};
+    int64_t v;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(rlt_decimal_i64(cases[i].text, cases[i].shift, &v));
+        assert_int_equal(v, cases[i].value);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(rlt_decimal_i64(bad[i], 0, &v));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_and_skipping),
+        cmocka_unit_test(members_of_a_piece),
+        cmocka_unit_test(escapes),
+        cmocka_unit_test(unknown_numbers),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(every_prefix_is_refused),
+        cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(size_is_bounded),
+        cmocka_unit_test(bomb),
+        cmocka_unit_test(damaged_gzip),
+        cmocka_unit_test(missing_file),
+        cmocka_unit_test(decimals),
+    };
+    snprintf(path, sizeof path, "/tmp/rlt-json-%ld.json", (long)getpid());
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    return failed;
+}

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The clock and its events against a plain reference. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "sim/base/random.h"
+#include "sim/queue.h"
+#include "sim/sim.h"
+
+#define N(a) (sizeof(a) / sizeof *(a))
+
+/* A stream of test numbers: one per call. */
+typedef struct dice {
+    uint64_t seed, k;
+} dice;
+
+static uint64_t roll(dice *d, uint64_t n)
+{
+    return rlt_random_below(d->seed, 0, 0, d->k++, n);
+}
+
+enum { LOG = 4096, LIMIT = 400 };
+
+typedef struct world {
+    rlt_sim *sim;
+    int handler;
+    uint64_t log[LOG];
+    rlt_time at[LOG];
+    unsigned n;
+} world;
+
+static void record(void *ctx, uint64_t payload)
+{
+    world *w = ctx;
+    assert_true(w->n < LOG);
+    w->at[w->n] = rlt_sim_now(w->sim);
+    w->log[w->n++] = payload;
+}
+
+static int set_up(void **state)
+{
+    world *w = calloc(1, sizeof *w);
+    if (!w || rlt_sim_create(&w->sim, NULL) < 0)
+        return -1;
+    w->handler = rlt_sim_handler(w->sim, record, w);
+    *state = w;
+    return w->handler < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+    world *w = *state;
+    rlt_sim_free(w->sim);
+    free(w);
+    return 0;
+}
+
+static int run_all(world *w)
+{
+    return rlt_sim_run(w->sim, RLT_TIME_MAX, NULL);
+}
+
+static void expect_log(const world *w, const char *expected)
+{
+    char got[LOG + 1];
+    for (unsigned i = 0; i < w->n; i++)
+        got[i] = (char)w->log[i];
+    got[w->n] = '\0';
+    assert_string_equal(got, expected);
+}
+
+static void classes_order_an_instant(void **state)
+{
+    world *w = *state;
+    rlt_sim_at(w->sim, 10, RLT_OBSERVE, w->handler, 'g');
+    rlt_sim_at(w->sim, 10, RLT_SOLVE, w->handler, 'e');
+    rlt_sim_at(w->sim, 10, RLT_START, w->handler, 'c');
+    rlt_sim_at(w->sim, 10, RLT_COMPLETE, w->handler, 'a');
+    rlt_sim_at(w->sim, 10, RLT_COMPLETE, w->handler, 'b');
+    rlt_sim_at(w->sim, 10, RLT_START, w->handler, 'd');
+    rlt_sim_at(w->sim, 10, RLT_SOLVE, w->handler, 'f');
+    rlt_sim_at(w->sim, 9, RLT_OBSERVE, w->handler, '0');
+    rlt_sim_at(w->sim, 11, RLT_COMPLETE, w->handler, 'h');
+    assert_true(rlt_sim_more(w->sim));
+    assert_int_equal(run_all(w), 0);
+    expect_log(w, "0abcdefgh");
+    assert_int_equal(rlt_sim_now(w->sim), 11);
+    assert_int_equal(rlt_sim_events(w->sim), 9);
+    assert_false(rlt_sim_more(w->sim));
+}
+
+static void in_solve(void *ctx, uint64_t payload)
+{
+    world *w = ctx;
+    record(w, payload);
+    /* Earlier classes of the present run now, behind what waits in this class; the later one still comes
+     * later. */
+    rlt_sim_at(w->sim, 10, RLT_OBSERVE, w->handler, 'o');
+    rlt_sim_at(w->sim, 10, RLT_COMPLETE, w->handler, 'c');
+    rlt_sim_at(w->sim, 10, RLT_SOLVE, w->handler, 's');
+    rlt_sim_at(w->sim, 11, RLT_COMPLETE, w->handler, 'n');
+}
+
+static void passed_classes_run_in_the_present_one(void **state)
+{
+    world *w = *state;
+    int solve = rlt_sim_handler(w->sim, in_solve, w);
+    rlt_sim_at(w->sim, 10, RLT_SOLVE, solve, '1');
+    rlt_sim_at(w->sim, 10, RLT_SOLVE, w->handler, '2');
+    assert_int_equal(run_all(w), 0);
+    expect_log(w, "12cson");
+}
+
+static void cancelled_events_never_run(void **state)
+{
+    world *w = *state;
+    rlt_event a = rlt_sim_at(w->sim, 5, RLT_START, w->handler, 'a');
+    rlt_event b = rlt_sim_at(w->sim, 5, RLT_START, w->handler, 'b');
+    assert_true(rlt_sim_pending(w->sim, a));
+    assert_true(rlt_sim_cancel(w->sim, a));
+    assert_false(rlt_sim_pending(w->sim, a));
+    assert_false(rlt_sim_cancel(w->sim, a));
+    /* The slot is used again: the old handle stays dead. */
+    rlt_event c = rlt_sim_at(w->sim, 4, RLT_START, w->handler, 'c');
+    assert_false(rlt_sim_cancel(w->sim, a));
+    assert_true(rlt_sim_pending(w->sim, c));
+    rlt_event late = rlt_sim_at(w->sim, 100, RLT_START, w->handler, 'x');
+    assert_true(rlt_sim_cancel(w->sim, late));
+    assert_int_equal(run_all(w), 0);
+    expect_log(w, "cb");
+    assert_int_equal(rlt_sim_now(w->sim), 5); /* not 100: a cancelled event does not move the clock */
+    assert_false(rlt_sim_pending(w->sim, b));
+    assert_false(rlt_sim_cancel(w->sim, b));
+    assert_false(rlt_sim_cancel(w->sim, (rlt_event){0}));
+    assert_false(rlt_sim_cancel(w->sim, (rlt_event){12345, 1}));
+    assert_false(rlt_sim_pending(w->sim, (rlt_event){0, UINT32_MAX}));
+    /* Between the last event and the cancelled one there is still time. */
+    assert_int_not_equal(rlt_sim_at(w->sim, 6, RLT_START, w->handler, 'd').generation, 0);
+    assert_int_equal(run_all(w), 0);
+    expect_log(w, "cbd");
+    assert_int_equal(rlt_sim_now(w->sim), 6);
+}
+
+typedef struct self_cancel {
+    world *w;
+    rlt_event self, other;
+} self_cancel;
+
+static void cancel_others(void *ctx, uint64_t payload)
+{
+    self_cancel *c = ctx;
+    record(c->w, payload);
+    assert_false(rlt_sim_pending(c->w->sim, c->self)); /* it has come */
+    assert_false(rlt_sim_cancel(c->w->sim, c->self));
+    assert_true(rlt_sim_cancel(c->w->sim, c->other));
+}
+
+static void events_cancel_their_neighbours(void **state)
+{
+    world *w = *state;
+    self_cancel c = {.w = w};
+    int h = rlt_sim_handler(w->sim, cancel_others, &c);
+    c.self = rlt_sim_at(w->sim, 5, RLT_START, h, '1');
+    c.other = rlt_sim_at(w->sim, 5, RLT_START, w->handler, 'x');
+    rlt_sim_at(w->sim, 5, RLT_START, w->handler, '2');
+    assert_int_equal(run_all(w), 0);
+    expect_log(w, "12");
+}
+
+static void until_leaves_the_rest_pending(void **state)
+{
+    world *w = *state;
+    rlt_sim_at(w->sim, 10, RLT_START, w->handler, 'a');
+    rlt_sim_at(w->sim, 20, RLT_OBSERVE, w->handler, 'b');
+    rlt_sim_at(w->sim, 30, RLT_START, w->handler, 'd');
+    rlt_event gone = rlt_sim_at(w->sim, 20, RLT_OBSERVE, w->handler, 'x');
+    assert_true(rlt_sim_cancel(w->sim, gone));
+    assert_int_equal(rlt_sim_run(w->sim, 9, NULL), 0);
+    expect_log(w, "");
+    assert_int_equal(rlt_sim_now(w->sim), 9);
+    assert_int_equal(rlt_sim_run(w->sim, 20, NULL), 0);
+    expect_log(w, "ab");
+    assert_int_equal(rlt_sim_now(w->sim), 20);
+    assert_int_equal(rlt_sim_run(w->sim, 5, NULL), 0); /* the past: nothing happens */
+    assert_int_equal(rlt_sim_now(w->sim), 20);
+    assert_true(rlt_sim_more(w->sim));
+    rlt_sim_at(w->sim, 20, RLT_COMPLETE, w->handler, 'c');
+    assert_int_equal(rlt_sim_run(w->sim, 29, NULL), 0);
+    expect_log(w, "abc");
+    assert_int_equal(rlt_sim_run(w->sim, 1000, NULL), 0);
+    expect_log(w, "abcd");
+    assert_int_equal(rlt_sim_now(w->sim), 30); /* nothing pending: the last event's time */
+}
+
+static void expect_refusal(world *w, rlt_event ev, int code)
+{
+    assert_int_equal(ev.generation, 0);
+    rlt_error err = {0};
+    assert_int_equal(rlt_sim_run(w->sim, RLT_TIME_MAX, &err), code);
+    assert_int_equal(err.code, code);
+    assert_true(strlen(err.what) > 10);
+    assert_int_equal(w->n, 0);
+}
+
+static void wrong_events_fail_the_run(void **state)
+{
+    (void)state;
+    for (int wrong = 0; wrong < 6; wrong++) {
+        void *fresh = NULL;
+        assert_int_equal(set_up(&fresh), 0);
+        world *w = fresh;
+        assert_int_equal(rlt_sim_run(w->sim, 0, NULL), 0);
+        rlt_time when = wrong == 0 ? -1 : wrong == 1 ? RLT_TIME_MAX : wrong == 2 ? INT64_MIN : 5;
+        if (wrong == 5)
+            when = INT64_MAX;
+        rlt_class cls = wrong == 3 ? (rlt_class)4 : RLT_START;
+        int handler = wrong == 4 ? w->handler + 1 : w->handler;
+        expect_refusal(w, rlt_sim_at(w->sim, when, cls, handler, 0),
+                       wrong == 3 || wrong == 4 ? RLT_EUSAGE : RLT_ERANGE);
+        tear_down(&fresh);
+    }
+}
+
+static void the_last_moment_is_usable(void **state)
+{
+    world *w = *state;
+    rlt_sim_at(w->sim, RLT_TIME_MAX - 1, RLT_OBSERVE, w->handler, 'z');
+    assert_int_equal(run_all(w), 0);
+    assert_int_equal(rlt_sim_now(w->sim), RLT_TIME_MAX - 1);
+    assert_int_equal(rlt_sim_at(w->sim, RLT_TIME_MAX - 2, RLT_START, w->handler, 0).generation, 0);
+    assert_int_equal(run_all(w), RLT_ERANGE);
+}
+
+static void fails(void *ctx, uint64_t payload)
+{
+    world *w = ctx;
+    record(w, payload);
+    assert_int_equal(rlt_sim_fail(w->sim, RLT_ECHECK, "rank 3", "lost %d bytes", 7), RLT_ECHECK);
+    assert_int_equal(rlt_sim_fail(w->sim, RLT_EIO, "rank 4", "a consequence"), RLT_EIO);
+}
+
+static void failures_stop_the_run(void **state)
+{
+    world *w = *state;
+    int h = rlt_sim_handler(w->sim, fails, w);
+    rlt_sim_at(w->sim, 1, RLT_START, h, 'a');
+    rlt_sim_at(w->sim, 1, RLT_START, w->handler, 'b');
+    for (int i = 0; i < 2; i++) { /* it stays failed */
+        rlt_error err = {0};
+        assert_int_equal(rlt_sim_run(w->sim, RLT_TIME_MAX, &err), RLT_ECHECK);
+        assert_string_equal(err.where, "rank 3");
+        assert_string_equal(err.what, "lost 7 bytes");
+    }
+    expect_log(w, "a");
+}
+
+static void handlers_are_bounded(void **state)
+{
+    world *w = *state;
+    assert_int_equal(rlt_sim_handler(w->sim, NULL, w), RLT_EUSAGE);
+    for (int i = 1; i < 255; i++)
+        assert_true(rlt_sim_handler(w->sim, record, w) > 0);
+    assert_true(rlt_sim_handler(w->sim, record, w) < 0);
+}
+
+static void runs_again(void *ctx, uint64_t payload)
+{
+    world *w = ctx;
+    record(w, payload);
+    assert_int_equal(rlt_sim_run(w->sim, RLT_TIME_MAX, NULL), RLT_EUSAGE);
+}
+
+static void runs_do_not_nest(void **state)
+{
+    world *w = *state;
+    rlt_sim_at(w->sim, 1, RLT_START, rlt_sim_handler(w->sim, runs_again, w), 'a');
+    rlt_sim_at(w->sim, 2, RLT_START, w->handler, 'b');
+    assert_int_equal(run_all(w), 0);
+    expect_log(w, "ab");
+}
+
+static void stops(void *ctx, uint64_t payload)
+{
+    world *w = ctx;
+    record(w, payload);
+    rlt_sim_stop(w->sim);
+}
+
+static void a_stopped_run_can_go_on(void **state)
+{
+    world *w = *state;
+    rlt_sim_at(w->sim, 1, RLT_START, rlt_sim_handler(w->sim, stops, w), 'a');
+    rlt_sim_at(w->sim, 1, RLT_START, w->handler, 'b');
+    assert_int_equal(run_all(w), RLT_ECANCELLED);
+    expect_log(w, "a");
+    assert_int_equal(rlt_sim_now(w->sim), 1);
+    rlt_sim_stop(w->sim); /* before a run: that run does not begin */
+    assert_int_equal(run_all(w), RLT_ECANCELLED);
+    expect_log(w, "a");
+    assert_int_equal(run_all(w), 0);
+    expect_log(w, "ab");
+}
+
+static void ticks(void *ctx, uint64_t payload)
+{
+    world *w = ctx;
+    rlt_sim_at(w->sim, rlt_sim_now(w->sim) + 1, RLT_START, (int)payload, payload);
+}
+
+static rlt_sim *interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    rlt_sim_stop(interrupted);
+}
+
+static void *stop_from_thread(void *sim)
+{
+    usleep(2000);
+    rlt_sim_stop(sim);
+    return NULL;
+}
+
+/* An endless run ends when a signal or another thread says so. */
+static void outsiders_stop_the_run(void **state)
+{
+    world *w = *state;
+    int h = rlt_sim_handler(w->sim, ticks, w);
+    rlt_sim_at(w->sim, 1, RLT_START, h, (uint64_t)h);
+    interrupted = w->sim;
+    signal(SIGALRM, on_signal);
+    ualarm(2000, 0);
+    assert_int_equal(run_all(w), RLT_ECANCELLED);
+    signal(SIGALRM, SIG_DFL);
+    uint64_t events = rlt_sim_events(w->sim);
+    assert_true(events > 0);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, stop_from_thread, w->sim), 0);
+    assert_int_equal(run_all(w), RLT_ECANCELLED);
+    pthread_join(thread, NULL);
+    assert_true(rlt_sim_events(w->sim) > events);
+}
+
+static void stands_for_three(void *ctx, uint64_t payload)
+{
+    world *w = ctx;
+    (void)payload;
+    rlt_sim_also(w->sim);
+    rlt_sim_also(w->sim);
+}
+
+/* Who shares events relies on it that every event scheduled shows, of whichever kind, and nothing else does.
+ */
+static void what_is_scheduled_shows(void **state)
+{
+    world *w = *state;
+    int h = rlt_sim_handler(w->sim, stands_for_three, w);
+    uint64_t before = rlt_sim_scheduled(w->sim);
+    assert_true(before > 0);
+    rlt_sim_post(w->sim, 5, RLT_COMPLETE, h, 0);
+    assert_true(rlt_sim_scheduled(w->sim) > before);
+    before = rlt_sim_scheduled(w->sim);
+    rlt_event ev = rlt_sim_at(w->sim, 5, RLT_COMPLETE, h, 0);
+    assert_true(rlt_sim_scheduled(w->sim) > before);
+    before = rlt_sim_scheduled(w->sim);
+    rlt_sim_cancel(w->sim, ev);
+    assert_int_equal(run_all(w), 0);
+    assert_int_equal(rlt_sim_scheduled(w->sim), before);
+    assert_int_equal(rlt_sim_events(w->sim), 3);
+}
+
+static void count_progress(void *ctx, const rlt_sim *sim)
+{
+    uint64_t *calls = ctx;
+    ++*calls;
+    assert_int_equal(rlt_sim_events(sim), *calls * 10);
+}
+
+static void progress_is_reported(void **state)
+{
+    world *w = *state;
+    uint64_t calls = 0;
+    rlt_sim_on_progress(w->sim, 10, count_progress, &calls);
+    for (int i = 0; i < 105; i++)
+        rlt_sim_at(w->sim, i, RLT_START, w->handler, 0);
+    assert_int_equal(run_all(w), 0);
+    assert_int_equal(calls, 10);
+    rlt_sim_on_progress(w->sim, 0, count_progress, &calls);
+    for (int i = 0; i < 20; i++)
+        rlt_sim_at(w->sim, 200, RLT_START, w->handler, 0);
+    assert_int_equal(run_all(w), 0);
+    assert_int_equal(calls, 10);
+}
+
+/* A random program: each event schedules and cancels others. The reference is a plain list. */
+typedef struct model_event {
+    uint64_t key, payload;
+    rlt_event handle;
+} model_event;
+
+typedef struct model {
+    world *w;
+    dice d;
+    int handler;
+    model_event list[LIMIT];
+    unsigned n;
+    uint64_t made, key; /* key of the running event */
+} model;
+
+static void model_schedule(model *m)
+{
+    rlt_time delay = (rlt_time)(roll(&m->d, 3) ? roll(&m->d, 4) : roll(&m->d, 100000));
+    unsigned cls = (unsigned)roll(&m->d, 4);
+    rlt_time when = rlt_sim_now(m->w->sim) + delay;
+    uint64_t key = (uint64_t)when * 4 + cls, payload = m->made++;
+    rlt_event ev = rlt_sim_at(m->w->sim, when, (rlt_class)cls, m->handler, payload);
+    assert_int_not_equal(ev.generation, 0);
+    m->list[m->n++] = (model_event){key < m->key ? m->key : key, payload, ev};
+}
+
+static void model_remove(model *m, unsigned i)
+{
+    memmove(&m->list[i], &m->list[i + 1], (m->n - i - 1) * sizeof m->list[0]);
+    m->n--;
+}
+
+static void model_step(void *ctx, uint64_t payload)
+{
+    model *m = ctx;
+    unsigned next = 0;
+    for (unsigned i = 1; i < m->n; i++)
+        if (m->list[i].key < m->list[next].key)
+            next = i;
+    assert_true(m->n > 0);
+    assert_int_equal(payload, m->list[next].payload);
+    assert_int_equal(rlt_sim_now(m->w->sim), m->list[next].key / 4);
+    m->key = m->list[next].key;
+    model_remove(m, next);
+    for (uint64_t k = roll(&m->d, 6); k > 0 && m->n < LIMIT && m->made < 40000; k--)
+        model_schedule(m);
+    for (uint64_t k = roll(&m->d, 5); k > 0 && m->n > 3; k--) {
+        unsigned i = (unsigned)roll(&m->d, m->n);
+        assert_true(rlt_sim_pending(m->w->sim, m->list[i].handle));
+        assert_true(rlt_sim_cancel(m->w->sim, m->list[i].handle));
+        assert_false(rlt_sim_pending(m->w->sim, m->list[i].handle));
+        model_remove(m, i);
+    }
+    assert_int_equal(rlt_sim_more(m->w->sim), m->n > 0);
+}
+
+static void random_programs_follow_the_reference(void **state)
+{
+    (void)state;
+    static model m;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        void *fresh = NULL;
+        assert_int_equal(set_up(&fresh), 0);
+        m = (model){.w = fresh, .d = {seed, 0}};
+        m.handler = rlt_sim_handler(m.w->sim, model_step, &m);
+        rlt_time until = 0;
+        while (m.made < 40000 || m.n > 0) {
+            while (m.n < 40 && m.made < 40000)
+                model_schedule(&m);
+            if (seed % 2) /* in slices; a slice leaves the key of its last instant behind */
+                until += (rlt_time)roll(&m.d, 1000);
+            assert_int_equal(rlt_sim_run(m.w->sim, seed % 2 ? until : RLT_TIME_MAX, NULL), 0);
+            if (rlt_sim_now(m.w->sim) > (rlt_time)(m.key / 4))
+                m.key = (uint64_t)rlt_sim_now(m.w->sim) * 4;
+        }
+        assert_int_equal(m.n, 0);
+        tear_down(&fresh);
+    }
+}
+
+static long peak_rss_KiB(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_maxrss;
+}
+
+/* Four million timers, each set far ahead and cancelled: kept, their entries would take 64 MB. */
+static void cancelled_events_take_no_memory(void **state)
+{
+    world *w = *state;
+    rlt_event live[100];
+    for (unsigned i = 0; i < 100; i++)
+        live[i] = rlt_sim_at(w->sim, RLT_S + i, RLT_START, w->handler, i);
+    long before = peak_rss_KiB();
+    for (uint64_t i = 0; i < 4000000; i++)
+        assert_true(
+            rlt_sim_cancel(w->sim, rlt_sim_at(w->sim, RLT_S + (rlt_time)i, RLT_START, w->handler, 0)));
+    assert_true(peak_rss_KiB() - before < 16384);
+    for (unsigned i = 0; i < 100; i++)
+        assert_true(rlt_sim_pending(w->sim, live[i]));
+    assert_int_equal(run_all(w), 0);
+    assert_int_equal(w->n, 100);
+    for (unsigned i = 0; i < 100; i++)
+        assert_true(w->log[i] == i && w->at[i] == RLT_S + i);
+}
+
+int main(void)
+{
+#define WORLD(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WORLD(what_is_scheduled_shows),
+        WORLD(classes_order_an_instant),
+        WORLD(passed_classes_run_in_the_present_one),
+        WORLD(cancelled_events_never_run),
+        WORLD(events_cancel_their_neighbours),
+        WORLD(until_leaves_the_rest_pending),
+        cmocka_unit_test(wrong_events_fail_the_run),
+        WORLD(the_last_moment_is_usable),
+        WORLD(failures_stop_the_run),
+        WORLD(handlers_are_bounded),
+        WORLD(runs_do_not_nest),
+        WORLD(a_stopped_run_can_go_on),
+        WORLD(outsiders_stop_the_run),
+        WORLD(progress_is_reported),
+        cmocka_unit_test(random_programs_follow_the_reference),
+        WORLD(cancelled_events_take_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

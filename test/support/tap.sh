@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What shell tests begin with: . "$(dirname "$0")/tap.sh" goes to the source folder, finds the command ($ringlet), makes a
+# folder that goes away at the end ($tmp), and brings verdict and expect, which speak TAP. They end with finish.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+ringlet=${RINGLET:-${BUILD:-build}/ringlet}
+case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
+[ -x "$ringlet" ] || { echo "not ok 1 - no $ringlet"; exit 1; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0 number=0
+unset NO_COLOR COLUMNS POSIXLY_CORRECT UV_THREADPOOL_SIZE
+
+verdict() { # name, complaint or ""; what the command left in $tmp/out and $tmp/err is shown with a complaint
+    number=$((number + 1))
+    if [ -z "$2" ]; then
+        passed=$((passed + 1))
+        echo "ok $number - $1"
+    else
+        failed=$((failed + 1))
+        echo "not ok $number - $1"
+        echo "$2" | sed 's/^/# /'
+        head -c 2000 "$tmp/out" "$tmp/err" 2>/dev/null | sed 's/^/# /'
+    fi
+}
+expect() { # name, actual, expected
+    [ "$2" = "$3" ] && verdict "$1" "" || verdict "$1" "got '$2', expected '$3'"
+}
+leaves_nothing() { # status, text on standard error, then the arguments; no output is left behind
+    status=$1 text=$2
+    shift 2
+    "$ringlet" "$@" -o "$tmp/left" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    wrong=""
+    [ "$got" = "$status" ] || wrong="exit $got, expected $status"
+    grep -qF -- "$text" "$tmp/err" || wrong="$wrong; no '$text'"
+    [ ! -e "$tmp/left" ] || wrong="$wrong; a file was left"
+    rm -f "$tmp/left"
+    verdict "refused: $*" "$wrong"
+}
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ]
+    exit
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * `ringlet serve` as a stranger meets it: raw sockets that send what they should not, too much, too slowly,
+ * or from elsewhere. What is expected follows from the limits of tools/serve/serve.h and from HTTP (RFC
+ * 9112).
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { ROOM = 4 << 20, CONNECTIONS = 64 /* as serve.h has it */ };
+
+typedef struct server {
+    char folder[64], study[96], host[64], token[64];
+    pid_t pid;
+    int port;
+    char *answer; /* of the last exchange */
+} server;
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static const char *command(void)
+{
+    return getenv("RINGLET") ? getenv("RINGLET") : "build/ringlet";
+}
+
+static void start(server *s, const char *timeout)
+{
+    int out[2];
+    char line[128] = "";
+    assert_int_equal(pipe(out), 0);
+    s->pid = fork();
+    if (s->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves none behind */
+        dup2(out[1], 1);
+        close(out[0]);
+        execl(command(), "ringlet", "serve", s->study, "--port", "0", "--timeout", timeout, (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    size_t n = 0;
+    while (n < sizeof line - 1 && read(out[0], line + n, 1) == 1 && line[n] != '\n')
+        n++;
+    close(out[0]);
+    assert_int_equal(sscanf(line, "http://127.0.0.1:%d/", &s->port), 1);
+    snprintf(s->host, sizeof s->host, "127.0.0.1:%d", s->port);
+}
+
+static int reach(const server *s)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)s->port)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+static void put(int fd, const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t k = send(fd, bytes, n, MSG_NOSIGNAL);
+        if (k <= 0)
+            return; /* hung up on: the answer tells why */
+        bytes += k;
+        n -= (size_t)k;
+    }
+}
+
+/* All that comes until the other side closes, or `patience_s` has passed; the status of the answer, 0: none.
+ */
+static int take(server *s, int fd, double patience_s)
+{
+    double until = now_s() + patience_s;
+    size_t n = 0;
+    int status = 0;
+    while (n < ROOM - 1 && now_s() < until) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (poll(&p, 1, 50) <= 0)
+            continue;
+        ssize_t k = recv(fd, s->answer + n, ROOM - 1 - n, 0);
+        if (k <= 0)
+            break;
+        n += (size_t)k;
+    }
+    s->answer[n] = '\0';
+    close(fd);
+    sscanf(s->answer, "HTTP/1.1 %d ", &status);
+    return status;
+}
+
+static int exchange(server *s, const char *request, size_t n)
+{
+    int fd = reach(s);
+    put(fd, request, n);
+    return take(s, fd, 8);
+}
+
+static int ask(server *s, const char *method, const char *path, const char *headers, const char *body)
+{
+    char *request = malloc(strlen(headers) + strlen(body) + 1024);
+    assert_non_null(request);
+    int n = sprintf(request, "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n%s", method, path, s->host, headers, body);
+    int status = exchange(s, request, (size_t)n);
+    free(request);
+    return status;
+}
+
+/* A what-if as the page sends it; any header may be replaced. NULL: as it should be, "": left out. */
+static int post(server *s, const char *token, const char *origin, const char *type, const char *body)
+{
+    char headers[640] = "", good[96];
+    snprintf(good, sizeof good, "http://%s", s->host);
+    origin = origin ? origin : good;
+    token = token ? token : s->token;
+    if (*origin)
+        sprintf(headers + strlen(headers), "Origin: %s\r\n", origin);
+    if (*token)
+        sprintf(headers + strlen(headers), "X-Ringlet-Token: %s\r\n", token);
+    sprintf(headers + strlen(headers), "Content-Type: %s\r\nContent-Length: %zu\r\n",
+            type ? type : "application/json", strlen(body));
+    return ask(s, "POST", "/runs", headers, body);
+}
+
+static void read_token(server *s)
+{
+    assert_int_equal(ask(s, "GET", "/", "", ""), 200);
+    const char *at = strstr(s->answer, "\"token\":\"");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "\"token\":\"%48[0-9a-f]\"", s->token), 1);
+    assert_int_equal(strlen(s->token), 48);
+}
+
+static void nothing_started(server *s)
+{
+    assert_int_equal(ask(s, "GET", "/runs", "", ""), 200);
+    assert_non_null(strstr(s->answer, "{\"runs\":[]}"));
+}
+
+static int setup(void **state)
+{
+    server *s = calloc(1, sizeof *s);
+    char line[256];
+    s->answer = malloc(ROOM);
+    strcpy(s->folder, "/tmp/rlt-serve-XXXXXX");
+    if (!mkdtemp(s->folder))
+        return -1;
+    snprintf(s->study, sizeof s->study, "%s/study.sqlite", s->folder);
+    snprintf(line, sizeof line, "sqlite3 '%s' < test/page/study.sql", s->study);
+    if (system(line))
+        return -1;
+    start(s, "20s");
+    read_token(s);
+    *state = s;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    server *s = *state;
+    char line[128];
+    int status = -1;
+    kill(s->pid, SIGTERM);
+    waitpid(s->pid, &status, 0);
+    snprintf(line, sizeof line, "rm -rf '%s'", s->folder);
+    int rc = system(line);
+    free(s->answer);
+    free(s);
+    return rc || !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
+static void test_page(void **state)
+{
+    server *s = *state;
+    assert_int_equal(ask(s, "GET", "/", "", ""), 200);
+    assert_non_null(strstr(s->answer, "X-Content-Type-Options: nosniff"));
+    assert_non_null(strstr(s->answer, "X-Frame-Options: DENY"));
+    assert_non_null(strstr(s->answer, "Content-Security-Policy\" content=\"default-src 'none'"));
+    assert_null(strstr(s->answer, "Access-Control-Allow"));
+    /* The study's own text cannot end the element it stands in. */
+    assert_null(strstr(s->answer, "window.broken = true</script>"));
+    assert_int_equal(ask(s, "HEAD", "/", "", ""), 200);
+    assert_null(strstr(s->answer, "<html"));
+    assert_int_equal(ask(s, "GET", "/data", "", ""), 200);
+    char etag[64], headers[128];
+    assert_int_equal(sscanf(strstr(s->answer, "ETag: "), "ETag: %60[^\r]", etag), 1);
+    snprintf(headers, sizeof headers, "If-None-Match: %s\r\n", etag);
+    assert_int_equal(ask(s, "GET", "/data", headers, ""), 304);
+}
+
+static void test_hosts(void **state)
+{
+    server *s = *state;
+    char request[256];
+    const char *const wrong[] = {"evil.example",
+                                 "evil.example:%d",
+                                 "127.0.0.1:1",
+                                 "127.0.0.1.evil.example:%d",
+                                 "",
+                                 "[::1:%d",
+                                 "10.0.0.1:%d",
+                                 "localhost.evil.example:%d",
+                                 "127.evil.example:%d"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char host[128];
+        snprintf(host, sizeof host, wrong[i], s->port); /* NOLINT: a table of our own */
+        int n = snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", host);
+        assert_int_equal(exchange(s, request, (size_t)n), 421);
+    }
+    assert_int_equal(exchange(s, "GET / HTTP/1.1\r\n\r\n", 18), 421);
+    int n = snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: %s\r\nHost: evil.example\r\n\r\n",
+                     s->host);
+    assert_int_equal(exchange(s, request, (size_t)n), 400);
+    n = snprintf(request, sizeof request, "GET /runs HTTP/1.1\r\nHost: localhost:%d\r\n\r\n", s->port);
+    assert_int_equal(exchange(s, request, (size_t)n), 200);
+}
+
+static void test_methods_and_paths(void **state)
+{
+    server *s = *state;
+    const char *const methods[] = {"DELETE", "PUT", "POST", "OPTIONS", "TRACE"};
+    const char *const paths[] = {"/../etc/passwd",
+                                 "/..%2f..%2fetc/passwd",
+                                 "/%2e%2e/%2e%2e/etc/passwd",
+                                 "/data/../../etc/passwd",
+                                 "//etc/passwd",
+                                 "/study.sqlite",
+                                 "/index.html",
+                                 "/runs/1"};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        assert_int_equal(ask(s, methods[i], "/", "Content-Length: 0\r\n", ""), 405);
+        assert_non_null(strstr(s->answer, "Allow: GET, HEAD"));
+    }
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        assert_int_equal(ask(s, "GET", paths[i], "", ""), 404);
+        assert_null(strstr(s->answer, "root:"));
+    }
+    const char *const broken[] = {
+        "BREW / HTTP/1.1\r\n\r\n",
+        "GET\r\n\r\n",
+        "\x16\x03\x01\x02\x01\x01",
+        "GET / HTTP/1.1\r\nHost localhost\r\n\r\n",
+        "POST /runs HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+        "POST /runs HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
+        assert_int_equal(exchange(s, broken[i], strlen(broken[i])), 400);
+    const char *later = "GET / HTTP/9.9\r\n\r\n";
+    assert_int_equal(exchange(s, later, strlen(later)), 505);
+    uint32_t x = 12345;
+    for (int i = 0; i < 60; i++) { /* bytes of no sense: whatever they are answered, the next is served */
+        char noise[300];
+        for (size_t k = 0; k < sizeof noise; k++)
+            noise[k] = (char)((x = x * 1664525u + 1013904223u) >> 24);
+        int fd = reach(s);
+        put(fd, noise, sizeof noise);
+        close(fd);
+    }
+    assert_int_equal(ask(s, "GET", "/runs", "", ""), 200);
+}
+
+static void test_strangers_start_nothing(void **state)
+{
+    server *s = *state;
+    const char *body =
+        "{\"options\":{\"model\":\"transformer:layers=1\",\"topology\":\"switch:2@50GB/s,1us\"}}";
+    char wrong[64], other[64];
+    strcpy(wrong, s->token);
+    wrong[0] = wrong[0] == '0' ? '1' : '0';
+    snprintf(other, sizeof other, "http://127.0.0.1:%d", s->port + 1);
+    assert_int_equal(post(s, "", NULL, NULL, body), 403);
+    assert_int_equal(post(s, wrong, NULL, NULL, body), 403);
+    assert_int_equal(post(s, "0", NULL, NULL, body), 403);
+    assert_int_equal(post(s, NULL, "", NULL, body), 403);
+    assert_int_equal(post(s, NULL, "null", NULL, body), 403);
+    assert_int_equal(post(s, NULL, "http://evil.example", NULL, body), 403);
+    assert_int_equal(post(s, NULL, other, NULL, body), 403);
+    /* What a form of another origin can send. */
+    assert_int_equal(post(s, NULL, NULL, "text/plain", body), 415);
+    assert_int_equal(post(s, NULL, NULL, "application/x-www-form-urlencoded", body), 415);
+    nothing_started(s);
+}
+
+static void test_options_of_what_ifs(void **state)
+{
+    server *s = *state;
+    const char *const wrong[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"options\":[]}",
+        "{\"options\":{},\"command\":\"sh\"}",
+        "{\"options\":{\"output\":\"/tmp/rlt-serve-owned\"}}",
+        "{\"options\":{\"timeline\":\"/tmp/rlt-serve-owned\"}}",
+        "{\"options\":{\"report\":\"/tmp/rlt-serve-owned\"}}",
+        "{\"options\":{\"links-csv\":\"/tmp/rlt-serve-owned\"}}",
+        "{\"options\":{\"config\":\"/etc/passwd\"}}",
+        "{\"options\":{\"format\":\"csv\"}}",
+        "{\"options\":{\"topology\":\"-\"}}",
+        "{\"options\":{\"topology\":\"--output=/tmp/rlt-serve-owned\"}}",
+        "{\"options\":{\"topology=x --output\":\"/tmp/rlt-serve-owned\"}}",
+        "{\"options\":{\"model\":\"a\\nb\"}}",
+        "{\"options\":{\"model\":7}}",
+        "{\"options\":{\"no-skew\":\"yes\"}}",
+        "{\"options\":{\"set\":[\"a=1\",\"-o/tmp/rlt-serve-owned\"]}}",
+        "{\"name\":\"\\u001b[2J\",\"options\":{}}",
+        "{\"options\":{\"model\":\"transformer\"}",
+        /* Files that the study does not name. */
+        "{\"options\":{\"topology\":\"/etc/passwd\"}}",
+        "{\"options\":{\"trace\":[\"traces/transformer-8\",\"../shared\"]}}",
+        "{\"options\":{\"model\":\"traces/../../x.csv\"}}",
+        "{\"options\":{\"accelerator\":\"..\"}}",
+        "{\"options\":{\"trace\":\"traces/..\"}}",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(post(s, NULL, NULL, NULL, wrong[i]), 400);
+        assert_non_null(strstr(s->answer, "\"error\":"));
+    }
+    nothing_started(s);
+    assert_int_equal(access("/tmp/rlt-serve-owned", F_OK), -1);
+}
+
+static void test_sizes(void **state)
+{
+    server *s = *state;
+    char *big = malloc(300000);
+    size_t n;
+    assert_non_null(big);
+    assert_int_equal(ask(s, "POST", "/runs", "Content-Length: 1000000\r\n", ""), 413);
+    assert_int_equal(ask(s, "POST", "/runs", "Content-Length: 99999999999999999999999\r\n", ""), 400);
+    n = (size_t)sprintf(big, "POST /runs HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n",
+                        s->host);
+    memset(big + n, 'x', 0x8000);
+    assert_int_equal(exchange(s, big, n + 0x8000), 413);
+    n = (size_t)sprintf(big, "GET / HTTP/1.1\r\nHost: %s\r\nX: ", s->host);
+    memset(big + n, 'x', 200000);
+    assert_int_equal(exchange(s, big, n + 200000), 431);
+    n = (size_t)sprintf(big, "GET /");
+    memset(big + n, 'x', 6000);
+    assert_int_equal(exchange(s, big, n + 6000), 431);
+    n = (size_t)sprintf(big, "GET / HTTP/1.1\r\nHost: %s\r\n", s->host);
+    for (int i = 0; i < 2000; i++)
+        n += (size_t)sprintf(big + n, "X-%d: y\r\n", i);
+    assert_int_equal(exchange(s, big, n), 431);
+    /* Two requests at once: one answer. */
+    n = (size_t)sprintf(big, "GET /runs HTTP/1.1\r\nHost: %s\r\n\r\nGET /runs HTTP/1.1\r\nHost: %s\r\n\r\n",
+                        s->host, s->host);
+    assert_int_equal(exchange(s, big, n), 200);
+    assert_null(strstr(s->answer + 1, "HTTP/1.1"));
+    free(big);
+}
+
+/* Many who say a little and wait, many who ask and do not read: others are served at once, and who waits too
+ * long is hung up on. */
+static void test_slow_clients(void **state)
+{
+    server *s = *state;
+    enum { MANY = 3 * CONNECTIONS };
+    int slow[MANY];
+    char request[128];
+    int n = snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", s->host);
+    double began = now_s();
+    for (int i = 0; i < MANY; i++) {
+        slow[i] = reach(s);
+        put(slow[i], request, i % 3 == 2 ? (size_t)n : 20); /* a third reads nothing of a long answer */
+    }
+    for (int i = 0; i < 5; i++) {
+        double asked = now_s();
+        assert_int_equal(ask(s, "GET", "/runs", "", ""), 200);
+        assert_true(now_s() - asked < 2);
+    }
+    for (int i = 0; i < MANY; i++)
+        close(slow[i]);
+    /* One byte a second is not enough. */
+    int fd = reach(s);
+    bool gone = false;
+    began = now_s();
+    for (int i = 0; !gone && i < 200; i++) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        char byte;
+        if (i % 10 == 0 && i / 10 < n - 2)
+            put(fd, request + i / 10, 1);
+        gone = poll(&p, 1, 100) == 1 && recv(fd, &byte, 1, 0) <= 0;
+    }
+    close(fd);
+    assert_true(gone);
+    assert_in_range((uintmax_t)((now_s() - began) * 10), 80, 150); /* 10 s */
+}
+
+static int states(const char *answer, const char *state)
+{
+    char word[32];
+    int n = 0;
+    snprintf(word, sizeof word, "\"state\":\"%s\"", state);
+    for (const char *at = answer; (at = strstr(at, word)); at++)
+        n++;
+    return n;
+}
+
+static void test_what_ifs(void **state)
+{
+    server *s = *state;
+    const char *body = "{\"name\":\"two\",\"options\":{\"model\":\"transformer:layers=2\",\"topology\":"
+                       "\"switch:8@50GB/s,1us\"}}";
+    const char *heavy =
+        "{\"name\":\"long\",\"options\":{\"model\":\"transformer:layers=48,hidden=4096,heads=32\","
+        "\"network\":\"packet\","
+        "\"topology\":\"switch:16@50GB/s,1us\"}}";
+    assert_int_equal(post(s, NULL, NULL, NULL, body), 202);
+    double until = now_s() + 10;
+    do
+        assert_int_equal(ask(s, "GET", "/runs", "", ""), 200);
+    while (!states(s->answer, "done") && now_s() < until);
+    assert_int_equal(states(s->answer, "done"), 1);
+    int refused = 0;
+    for (int i = 0; i < 30; i++) {
+        int status = post(s, NULL, NULL, NULL, heavy);
+        assert_true(status == 202 || status == 429);
+        refused += status == 429;
+        assert_int_equal(ask(s, "GET", "/runs", "", ""), 200);
+        assert_true(states(s->answer, "running") <= 2);
+        assert_true(states(s->answer, "waiting") <= 8);
+    }
+    assert_true(refused > 0);
+}
+
+static void test_timeout(void **state)
+{
+    server *s = *state;
+    server quick = *s;
+    start(&quick, "300ms");
+    read_token(&quick);
+    assert_int_equal(
+        post(&quick, NULL, NULL, NULL,
+             "{\"options\":{\"model\":\"transformer:layers=48,hidden=4096,heads=32\",\"network\":"
+             "\"packet\",\"topology\":\"switch:16@"
+             "50GB/s,1us\"}}"),
+        202);
+    double until = now_s() + 10;
+    do
+        assert_int_equal(ask(&quick, "GET", "/runs", "", ""), 200);
+    while (!states(quick.answer, "failed") && now_s() < until);
+    assert_non_null(strstr(quick.answer, "took longer than"));
+    int status;
+    kill(quick.pid, SIGTERM);
+    waitpid(quick.pid, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* What a sweep adds is there within seconds; a study that breaks keeps its last page. */
+static void test_live(void **state)
+{
+    server *s = *state;
+    char line[256];
+    snprintf(
+        line, sizeof line,
+        "sqlite3 '%s' \"INSERT INTO point VALUES(9950, 'fresh', '[0,2,2,9,9]', 0, NULL, '', NULL, 0, NULL)\"",
+        s->study);
+    assert_int_equal(system(line), 0);
+    double until = now_s() + 5;
+    do {
+        usleep(200000);
+        assert_int_equal(ask(s, "GET", "/data", "", ""), 200);
+    } while (!strstr(s->answer, "\"fresh\"") && now_s() < until);
+    assert_non_null(strstr(s->answer, "\"fresh\""));
+    snprintf(line, sizeof line, "sqlite3 '%s' 'DROP TABLE axis'", s->study);
+    assert_int_equal(system(line), 0);
+    usleep(1200000);
+    assert_int_equal(ask(s, "GET", "/data", "", ""), 200);
+    assert_non_null(strstr(s->answer, "\"fresh\""));
+}
+
+static void test_wrong_use(void **state)
+{
+    server *s = *state;
+    const struct {
+        const char *arguments;
+        int status;
+    } cases[] = {{"", 2},
+                 {"test/page/study.sql", 3},
+                 {"/nowhere.sqlite", 5},
+                 {"%s --address nonsense --port 0", 2},
+                 {"%s --port 70000", 2},
+                 {"%s --timeout 0", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char arguments[256], line[512];
+        snprintf(arguments, sizeof arguments, cases[i].arguments, s->study); /* NOLINT: a table of our own */
+        snprintf(line, sizeof line, "timeout 10 %s serve %s >/dev/null 2>&1", command(), arguments);
+        int status = system(line);
+        assert_int_equal(WEXITSTATUS(status), cases[i].status);
+    }
+    char line[768];
+    snprintf(line, sizeof line,
+             "cp '%s' '%s/again.sqlite' && timeout 10 %s serve '%s' --port %d >/dev/null 2>&1", s->study,
+             s->folder, command(), s->study, s->port);
+    assert_int_equal(WEXITSTATUS(system(line)), 5);
+}
+
+int main(void)
+{
+    if (system("sqlite3 --version >/dev/null 2>&1")) {
+        printf("1..1\nok 1 - serve # skip: sqlite3 is not here to make a study\n");
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_methods_and_paths),
+        cmocka_unit_test(test_strangers_start_nothing),
+        cmocka_unit_test(test_options_of_what_ifs),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_slow_clients),
+        cmocka_unit_test(test_what_ifs),
+        cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_live),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

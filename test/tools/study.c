@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Studies: which points there are, what options they have, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/time.h"
+#include "tools/sweep/shared.h"
+#include "tools/sweep/study.h"
+
+static void read_study(const char *text, rlt_sweep_study *s)
+{
+    rlt_error err = {0};
+    if (rlt_sweep_study_parse("study", text, s, &err))
+        fail_msg("%s: %s", err.where, err.what);
+}
+
+static void refused(const char *text, int code, const char *what)
+{
+    rlt_sweep_study s;
+    rlt_error err = {0};
+    int rc = rlt_sweep_study_parse("study", text, &s, &err);
+    char all[1600];
+    rlt_sweep_study_free(&s);
+    snprintf(all, sizeof all, "%s: %s", err.where, err.what);
+    if (rc != code || !strstr(all, what))
+        fail_msg("%s: %d '%s', expected %d '%s'", text, rc, all, code, what);
+}
+
+/* "--name=text --name=text" of a point. */
+static char *options_of(const rlt_sweep_study *s, uint64_t id)
+{
+    static char line[800];
+    rlt_sweep_point p;
+    rlt_arena arena = {0};
+    rlt_option_texts t = {0};
+    size_t used = 0;
+    assert_true(rlt_sweep_point_at(s, id, &p));
+    assert_int_equal(rlt_sweep_options(s, &p, &arena, &t, NULL), 0);
+    line[0] = '\0';
+    for (uint32_t i = 0; i < t.n; i++)
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s%s=%s", used ? " " : "",
+                                 rlt_option_at(s->command->options, t.items[i].option, NULL)->name,
+                                 t.items[i].text);
+    free(t.items);
+    rlt_arena_free(&arena);
+    return line;
+}
+
+#define BASE                                                                                                 \
+    "\"base\":{\"model\":\"transformer\",\"topology\":{\"dims\":[{\"shape\":\"switch\",\"size\":8,"          \
+    "\"bandwidth\":"                                                                                         \
+    "\"50GB/s\",\"latency\":\"1us\"}]},\"rank-scale\":[]}"
+#define TOPOLOGY(bw)                                                                                         \
+    "topology={\"dims\":[{\"shape\":\"switch\",\"size\":8,\"bandwidth\":\"" bw "\",\"latency\":\"1us\"}]}"
+
+/* The last axis is the fastest; places are changed in depth, appended, set anew, and left out. */
+static void test_grid(void **state)
+{
+    rlt_sweep_study s;
+    (void)state;
+    read_study(
+        "{" BASE ",\"axes\":[{\"pointer\":\"/topology/dims/0/bandwidth\",\"values\":[\"1GB/s\",\"2GB/s\"]},"
+        "{\"name\":\"slow\",\"pointers\":[\"/rank-scale/-\",\"/algorithm\"],\"values\":[[null,\"ring\"],"
+        "[\"1:host=2\",null],[\"2:host=3\",\"direct\"]]}],"
+        "\"points\":[{\"name\":\"now\",\"set\":{\"/no-skew\":true,\"/model\":\"t2\"}}]}",
+        &s);
+    assert_int_equal(s.points, 7);
+    assert_int_equal(rlt_sweep_end(&s), 7);
+    assert_string_equal(s.axes[0].name, "bandwidth");
+    assert_string_equal(options_of(&s, 0), "model=transformer " TOPOLOGY("1GB/s") " algorithm=ring");
+    assert_string_equal(options_of(&s, 1), "model=transformer " TOPOLOGY("1GB/s") " rank-scale=1:host=2");
+    assert_string_equal(options_of(&s, 5),
+                        "model=transformer " TOPOLOGY("2GB/s") " algorithm=direct rank-scale=2:host=3");
+    assert_string_equal(options_of(&s, 6), "model=t2 " TOPOLOGY("50GB/s") " no-skew=");
+    rlt_sweep_study_free(&s);
+}
+
+static void test_replicas(void **state)
+{
+    rlt_sweep_study s;
+    (void)state;
+    read_study(
+        "{\"base\":{\"seed\":7},\"axes\":[{\"pointer\":\"/algorithm\",\"values\":[\"ring\",\"direct\"]}],"
+        "\"points\":[{\"name\":\"x\"}],\"replicas\":3}",
+        &s);
+    assert_int_equal(s.points, 9);
+    assert_string_equal(options_of(&s, 0), "algorithm=ring seed=7");
+    assert_string_equal(options_of(&s, 5), "algorithm=direct seed=9");
+    assert_string_equal(options_of(&s, 8), "seed=9");
+    rlt_sweep_study_free(&s);
+}
+
+/* Logarithmic: equal ratios; the ends are as they were written. */
+static void test_range(void **state)
+{
+    rlt_sweep_study s;
+    (void)state;
+    read_study("{\"base\":{},\"axes\":[{\"pointer\":\"/"
+               "network-scale\",\"range\":{\"from\":0.1,\"to\":10,\"count\":5,"
+               "\"scale\":\"log\"}},{\"pointer\":\"/"
+               "until\",\"range\":{\"from\":\"1.0ms\",\"to\":\"4ms\",\"count\":4}}]}",
+               &s);
+    assert_int_equal(s.points, 20);
+    assert_string_equal(options_of(&s, 0), "network-scale=0.1 until=1.0ms");
+    assert_string_equal(options_of(&s, 4 * 1 + 1), "network-scale=0.316228 until=2ms");
+    assert_string_equal(options_of(&s, 4 * 2), "network-scale=1 until=1.0ms");
+    assert_string_equal(options_of(&s, 19), "network-scale=10 until=4ms");
+    rlt_sweep_study_free(&s);
+}
+
+#define TWO                                                                                                  \
+    "\"base\":{},\"axes\":[{\"name\":\"a\",\"pointer\":\"/"                                                  \
+    "algorithm\",\"values\":[\"r\",\"d\",\"h\"]},{\"name\":"                                                 \
+    "\"n\",\"pointer\":\"/seed\",\"values\":[1,2,3,4]}]"
+
+static uint64_t count(const rlt_sweep_study *s)
+{
+    rlt_sweep_point p;
+    uint64_t n = 0;
+    for (uint64_t id = 0; id < rlt_sweep_end(s); id++)
+        n += rlt_sweep_point_at(s, id, &p);
+    return n;
+}
+
+static void test_filter(void **state)
+{
+    rlt_sweep_study s;
+    rlt_sweep_point p;
+    (void)state;
+    read_study("{" TWO ",\"filter\":[{\"unless\":{\"a\":\"r\",\"n\":[1,2]}},{\"only\":{\"n\":[1,2,3]}}]}",
+               &s);
+    assert_int_equal(s.points, 3 * 3 - 2);
+    assert_int_equal(count(&s), 7);
+    assert_false(rlt_sweep_point_at(&s, 0, &p));
+    assert_true(rlt_sweep_point_at(&s, 2, &p));
+    assert_false(rlt_sweep_point_at(&s, 3, &p));
+    rlt_sweep_study_free(&s);
+}
+
+/* A random sample has the number asked for, none twice; the whole of it is a permutation. */
+static void test_random(void **state)
+{
+    static bool seen[1000];
+    rlt_sweep_study s;
+    rlt_sweep_point p;
+    uint32_t in_place = 0;
+    (void)state;
+    read_study("{\"base\":{},\"axes\":[{\"name\":\"a\",\"pointer\":\"/"
+               "seed\",\"range\":{\"from\":0,\"to\":999,\"count\":"
+               "1000}}],\"sample\":{\"random\":1000,\"seed\":3}}",
+               &s);
+    memset(seen, 0, sizeof seen);
+    for (uint64_t id = 0; id < 1000; id++) {
+        assert_true(rlt_sweep_point_at(&s, id, &p));
+        assert_false(seen[p.at[0]]);
+        seen[p.at[0]] = true;
+        in_place += p.at[0] == id;
+    }
+    assert_true(in_place < 20); /* one is to be expected */
+    rlt_sweep_study_free(&s);
+    read_study("{" TWO ",\"sample\":{\"random\":5},\"filter\":[{\"unless\":{\"a\":\"r\"}}]}", &s);
+    assert_int_equal(s.points, 5);
+    assert_int_equal(count(&s), 5);
+    rlt_sweep_study_free(&s);
+}
+
+/* Equal options have equal keys, however they were come by; others have not. */
+static void test_keys(void **state)
+{
+    rlt_sweep_study s;
+    uint64_t keys[4][2];
+    (void)state;
+    read_study("{\"base\":{\"no-skew\":false},\"points\":[{\"name\":\"a\",\"set\":{\"/seed\":1,\"/"
+               "algorithm\":\"ring\"}},"
+               "{\"name\":\"b\",\"set\":{\"/algorithm\":\"ring\",\"/"
+               "seed\":\"1\"}},{\"name\":\"c\",\"set\":{\"/seed\":2,"
+               "\"/algorithm\":\"ring\"}},{\"name\":\"d\"}]}",
+               &s);
+    for (uint32_t i = 0; i < 4; i++) {
+        rlt_sweep_point p;
+        rlt_arena arena = {0};
+        rlt_option_texts t = {0};
+        assert_true(rlt_sweep_point_at(&s, i, &p));
+        assert_int_equal(rlt_sweep_options(&s, &p, &arena, &t, NULL), 0);
+        rlt_option_key(s.command->options, &t, NULL, true, keys[i]);
+        free(t.items);
+        rlt_arena_free(&arena);
+    }
+    assert_memory_equal(keys[0], keys[1], 16);
+    assert_memory_not_equal(keys[0], keys[2], 16);
+    assert_memory_not_equal(keys[0], keys[3], 16);
+    rlt_sweep_study_free(&s);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    refused("{", RLT_EMALFORMED, "study:1:");
+    refused("{\"bse\":{}}", RLT_ESCHEMA, "'base'");
+    refused("{\"axes\":[]}", RLT_ESCHEMA, "has no base");
+    refused("{\"base\":{\"algoritm\":\"ring\"}}", RLT_ESCHEMA, "did you mean 'algorithm'");
+    refused("{\"base\":{\"format\":\"csv\"}}", RLT_ESCHEMA, "shapes a report");
+    refused("{\"command\":\"topo\",\"base\":{}}", RLT_ESCHEMA, "expected run or coll");
+    refused("{\"base\":{},\"axes\":[{\"pointer\":\"/algoritm\",\"values\":[1]}]}", RLT_ESCHEMA,
+            "did you mean 'algorithm'");
+    refused("{\"base\":{},\"axes\":[{\"pointer\":\"/layout/tp\",\"values\":[1]}]}", RLT_ESCHEMA,
+            "nothing in base stands");
+    refused("{\"base\":{\"rank-scale\":[]},\"axes\":[{\"pointer\":\"/rank-scale/1\",\"values\":[1]}]}",
+            RLT_ESCHEMA, "has 0 elements");
+    refused("{\"base\":{},\"axes\":[{\"pointer\":\"algorithm\",\"values\":[1]}]}", RLT_ESCHEMA,
+            "expected a pointer");
+    refused("{\"base\":{\"topology\":\"ring:4@1GB/s,1us\"},\"axes\":[{\"pointer\":\"/topology/dims/0/"
+            "size\",\"values\":[1]}]}",
+            RLT_ESCHEMA, "write the topology as an object");
+    refused("{\"base\":{},\"axes\":[{\"pointer\":\"/algorithm\",\"values\":[]}]}", RLT_ESCHEMA, "is empty");
+    refused("{\"base\":{},\"axes\":[{\"pointers\":[\"/algorithm\",\"/seed\"],\"values\":[[\"ring\"]]}]}",
+            RLT_ESCHEMA, "a list of 2 values");
+    refused("{" TWO ",\"filter\":[{\"unless\":{\"b\":1}}]}", RLT_ESCHEMA, "no axis of that name");
+    refused("{" TWO ",\"filter\":[{\"unless\":{\"n\":5}}]}", RLT_ESCHEMA, "no such value");
+    refused("{" TWO ",\"filter\":[{\"only\":{\"n\":1}},{\"unless\":{\"n\":1}}]}", RLT_ESCHEMA,
+            "leave no point");
+    refused("{" TWO ",\"sample\":{\"random\":13}}", RLT_ESCHEMA, "asks for 13 of the 12");
+    refused("{" TWO ",\"objectives\":[{\"column\":\"time\"}]}", RLT_ESCHEMA, "no column 'time'");
+    refused("{" TWO ",\"links\":\"some\"}", RLT_ESCHEMA, "none, summary or all");
+    refused("{\"command\":\"coll\",\"base\":{},\"replicas\":2}", RLT_ESCHEMA, "takes no seed");
+    refused("{\"base\":{},\"axes\":[{\"name\":\"a\",\"pointer\":\"/"
+            "seed\",\"values\":[1]},{\"name\":\"b\",\"pointer\":"
+            "\"/seed\",\"values\":[1]}]}",
+            RLT_ESCHEMA, "changes what");
+#define WIDE(name, at)                                                                                       \
+    "{\"name\":\"" name "\",\"pointer\":\"/" at "\",\"range\":{\"from\":1,\"to\":9999,\"count\":10000}}"
+    refused(
+        "{\"base\":{},\"axes\":[" WIDE("a", "seed") "," WIDE("b", "until") "," WIDE("c", "host-scale") "]}",
+        RLT_ERANGE, "1000000000000 places x 1 replicas");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_grid),    cmocka_unit_test(test_replicas), cmocka_unit_test(test_range),
+        cmocka_unit_test(test_filter),  cmocka_unit_test(test_random),   cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Accelerators: the files that are shipped, times against formulas, and files that are refused. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "test/support/support.h"
+#include "workload/models/accelerator.h"
+
+static char path[] = "/tmp/ringlet-accelerator-XXXXXX";
+
+static int make_file(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static int load_text(const char *text, rlt_accelerator *a, rlt_error *err)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    *err = (rlt_error){0};
+    return rlt_accelerator_load(path, NULL, a, err);
+}
+
+/* Figures of data sheets, without sparsity. Memory is at least what is advertised, which counts in 10^9. */
+static void shipped(void **state)
+{
+    static const struct {
+        const char *name, *precision;
+        double peak_T, memory_G, bandwidth_G;
+    } rows[] = {
+        {"v100-sxm2-16gb", "fp16", 125, 16, 900}, {"v100-sxm2-32gb", "fp32", 15.7, 32, 900},
+        {"a100-40gb", "bf16", 312, 40, 1555},     {"a100-80gb", "tf32", 156, 80, 2039},
+        {"h100-sxm", "fp8", 1979, 80, 3350},      {"h100-hbm2e-96gb", "bf16", 989.5, 96, 2400},
+        {"h200", "bf16", 989.5, 141, 4800},       {"b200", "bf16", 2250, 180, 8000},
+        {"gb200", "fp8", 5000, 186, 8000},        {"b300", "fp8", 4500, 270, 8000},
+        {"gb300", "bf16", 2500, 279, 8000},       {"mi300x", "bf16", 1307.4, 192, 5300},
+        {"tpu-v4", "bf16", 275, 32, 1228},        {"tpu-v5p", "bf16", 459, 95, 2765},
+    };
+    uint32_t files = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_accelerator a;
+        rlt_error err = {0};
+        uint64_t peak;
+        if (rlt_accelerator_load(rows[i].name, NULL, &a, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        assert_string_equal(a.name, rows[i].name);
+        assert_true(strlen(a.source) > 20);
+        assert_int_equal(rlt_accelerator_peak(&a, rows[i].precision, &peak, &err), 0);
+        assert_true(fabs((double)peak / 1e12 - rows[i].peak_T) < 1e-9);
+        assert_true((double)a.memory_bytes >= rows[i].memory_G * 1e9);
+        assert_true((double)a.memory_bytes <= rows[i].memory_G * (1 << 30) * 1.1);
+        assert_true((double)a.memory_Bps == rows[i].bandwidth_G * 1e9);
+        /* In each precision there is an efficiency to compute with. */
+        for (uint32_t k = 0; k < a.n_peaks; k++) {
+            const rlt_surface *s;
+            assert_int_equal(rlt_accelerator_surface(&a, "megatron", a.peaks[k].precision, &s, &err), 0);
+        }
+    }
+    DIR *d = opendir("workload/accelerators");
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        files += strstr(e->d_name, ".json") != NULL;
+    closedir(d);
+    assert_int_equal(files, sizeof rows / sizeof *rows);
+}
+
+static rlt_accelerator machine(void)
+{
+    return (rlt_accelerator){.name = "m", .memory_Bps = 1000000000000, .launch_ps = 5000000};
+}
+
+/* At efficiency 1 a TFLOP at 1 TFLOPS takes a second; each factor of the efficiency by hand. */
+static void times(void **state)
+{
+    const uint64_t peak = 1000000000000;
+    const rlt_surface plain = {.most = {1, 1, 1, 1, 1}, .memory = 1}, bent = {.most = {0.5, 0.25, 0.8, 1, 1},
+                                                                              .width_half = 1024,
+                                                                              .tokens_half = 256,
+                                                                              .tp_power = 0.5,
+                                                                              .memory = 0.5};
+    const struct {
+        const rlt_surface *s;
+        rlt_work w;
+        double seconds;
+    } rows[] = {
+        {&plain, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 1}, 1},
+        {&plain, {RLT_WORK_MATMUL, 1e12, 1e12, 64, 64, 8}, 1}, /* factors are 1 at halves of 0 */
+        {&plain, {RLT_WORK_MATMUL, 1e11, 5e11, 0, 0, 1}, 0.5}, /* memory is slower */
+        {&plain, {RLT_WORK_VECTOR, 0, 25e10, 0, 0, 1}, 0.25},
+        {&plain, {RLT_WORK_VECTOR, 0, 0, 0, 0, 1}, 0},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 1}, 2},
+        {&bent, {RLT_WORK_ATTENTION, 1e12, 0, 0, 0, 1}, 4},
+        {&bent, {RLT_WORK_CONVOLUTION, 1e12, 0, 7, 7, 8}, 1.25}, /* has neither factor */
+        {&bent, {RLT_WORK_LOOKUP, 0, 1e12, 7, 7, 8}, 2},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 1024, 0, 1}, 4},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 3072, 0, 1}, 2 / 0.75},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 4096, 0, 16}, 4}, /* 4096 / 16^0.5 */
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 768, 1}, 2 / 0.75},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 1024, 256, 1}, 8},
+    };
+    const rlt_accelerator a = machine();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_time t = rlt_accelerator_time(&a, rows[i].s, peak, &rows[i].w);
+        double expected = rows[i].seconds * 1e12 + 5e6;
+        if (fabs((double)t - expected) > expected * 1e-12 + 0.5)
+            fail_msg("case %zu: %lld ps, expected %.0f", i, (long long)t, expected);
+    }
+    assert_true(rlt_accelerator_time(&a, &plain, 1, &(rlt_work){.flop = 1e30}) == RLT_TIME_MAX);
+    assert_true(rlt_accelerator_time(&a, &plain, 1, &(rlt_work){.flop = INFINITY}) == RLT_TIME_MAX);
+}
+
+/* The power of tensor parallelism is as the C library's, without being it. */
+static void powers(void **state)
+{
+    const rlt_accelerator a = machine();
+    (void)state;
+    for (uint32_t tp = 1; tp <= 64; tp = tp < 8 ? tp + 1 : tp * 2)
+        for (double p = 0; p <= 3; p += 0.17) {
+            const rlt_surface s = {.most = {1}, .width_half = 1000, .tp_power = p, .memory = 1};
+            rlt_work w = {.kind = RLT_WORK_MATMUL, .flop = 1e12, .width = 5000, .tp = tp};
+            double width = 5000 / pow(tp, p), expected = (width + 1000) / width * 1e12 + 5e6;
+            double t = (double)rlt_accelerator_time(&a, &s, 1000000000000, &w);
+            if (fabs(t / expected - 1) > 1e-10)
+                fail_msg("tp %u to %g: %g ps, expected %g", tp, p, t, expected);
+        }
+}
+
+#define HEAD                                                                                                 \
+    "{\"name\": \"x\", \"source\": \"a test\", \"memory\": \"80GB\", \"bandwidth\": \"2TB/s\", \"peaks\": "  \
+    "{\"bf16\": \"312TFLOPS\", \"fp32\": \"19.5TFLOPS\"}, \"launch\": \"4us\", \"surfaces\": [\n"
+#define EFFICIENT(e)                                                                                         \
+    "\"memory\": 0.9, \"most\": {\"matmul\": " e                                                             \
+    ", \"attention\": 1, \"convolution\": 1, \"lookup\": 1, \"vector\": 1}}"
+
+/* The exact one, else of any stack, else of any precision, else of any of both. */
+static void surfaces(void **state)
+{
+    static const struct {
+        const char *stack, *precision;
+        double most;
+    } rows[] = {{"s", "bf16", 0.4},  {"s", "fp32", 0.2}, {"t", "bf16", 0.3}, {"t", "fp32", 0.1},
+                {NULL, "bf16", 0.3}, {"s", NULL, 0.2},   {NULL, NULL, 0.1}};
+    rlt_accelerator a;
+    rlt_error err;
+    const rlt_surface *s;
+    uint64_t peak;
+    (void)state;
+    static const char four[] = HEAD "{" EFFICIENT("0.1") ", {\"stack\": \"s\", " EFFICIENT(
+        "0.2") ",\n"
+               "{\"precision\": \"bf16\", " EFFICIENT(
+                   "0.3") ",\n"
+                          "{\"stack\": \"s\", \"precision\": \"bf16\", " EFFICIENT("0.4") "]}";
+    static const char one[] = HEAD "{\"stack\": \"s\", \"precision\": \"bf16\", " EFFICIENT("1") "]}";
+    assert_int_equal(load_text(four, &a, &err), 0);
+    assert_int_equal(a.memory_bytes, 80000000000);
+    assert_int_equal(a.memory_Bps, 2000000000000);
+    assert_int_equal(a.launch_ps, 4 * RLT_US);
+    assert_true(a.overlap_slowdown == 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(rlt_accelerator_surface(&a, rows[i].stack, rows[i].precision, &s, &err), 0);
+        assert_true(s->most[RLT_WORK_MATMUL] == rows[i].most);
+    }
+    assert_int_equal(rlt_accelerator_peak(&a, "fp32", &peak, &err), 0);
+    assert_int_equal(peak, 19500000000000);
+    assert_int_equal(rlt_accelerator_peak(&a, "fp8", &peak, &err), RLT_EUNSUPPORTED);
+    assert_string_equal(err.what, "does not compute in fp8; there are: bf16, fp32");
+    assert_int_equal(load_text(one, &a, &err), 0);
+    assert_int_equal(rlt_accelerator_surface(&a, "t", "bf16", &s, &err), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(err.what, "there are: s in bf16"));
+}
+
+#define BEGIN "{\"name\": \"x\", \"source\": \"y\", \"memory\": \"1GB\", \"bandwidth\": \"1GB/s\""
+
+static void refused(void **state)
+{
+    static const struct {
+        const char *text;
+        int code;
+        const char *place, *what;
+    } rows[] = {
+        {"", RLT_EMALFORMED, "", ""},
+        {"[]", RLT_ESCHEMA, ":1:1", "expected an object"},
+        {"{}", RLT_ESCHEMA, ":1:1", "missing 'name'"},
+        {"{\"name\": \"\"}", RLT_ERANGE, ":1:10", "1 to 63 bytes"},
+        {"{\"name\": \"x\"}", RLT_ESCHEMA, ":1:1", "missing 'source'"},
+        {"{\"nam\": \"x\"}", RLT_ESCHEMA, ":1:9", "did you mean 'name'?"},
+        {"{\"name\": \"x\", \"source\": \"y\",\n\"memory\": 80}", RLT_EMALFORMED, ":2:11", "80"},
+        {"{\"name\": \"x\", \"source\": \"y\", \"memory\": \"80GB\",\n\"bandwidth\": \"80GB\"}",
+         RLT_EMALFORMED, ":2:14", "80GB"},
+        {"{\"name\": \"x\", \"source\": \"y\", \"memory\": \"0GB\", \"bandwidth\": \"1GB/s\"}", RLT_ERANGE,
+         ":1:1", "above 0"},
+        {BEGIN "}", RLT_ESCHEMA, ":1:1", "expected 'peaks'"},
+        {BEGIN ", \"peaks\":\n{\"bf16\": \"3TF\"}, \"surfaces\": [1]}", RLT_EMALFORMED, ":2:10", "3TF"},
+        {BEGIN ", \"peaks\":\n{\"bf16\": \"0TFLOPS\"}, \"surfaces\": [1]}", RLT_ERANGE, ":2:10", "above 0"},
+        {BEGIN ", \"peaks\":\n{\"any\": \"1TFLOPS\"}, \"surfaces\": [1]}", RLT_ESCHEMA, ":2:9",
+         "a precision"},
+        {BEGIN ",\n\"overlap_slowdown\": 0.5}", RLT_ERANGE, ":2:21", "from 1 to 100"},
+        {HEAD "]}", RLT_ESCHEMA, "", "one or more"},
+        {HEAD "{}]}", RLT_ESCHEMA, ":2:1", "missing 'memory'"},
+        {HEAD "{\"memory\": 1}]}", RLT_ESCHEMA, ":2:1", "missing 'most'"},
+        {HEAD "{\"memory\": 1, \"most\": {\"matmul\": 0.5}}]}", RLT_ESCHEMA, ":2:23", "missing 'attention'"},
+        {HEAD "{" EFFICIENT("0") "]}", RLT_ERANGE, ":2:36", "from 1e-06 to 1"},
+        {HEAD "{" EFFICIENT("1.5") "]}", RLT_ERANGE, ":2:36", "from 1e-06 to 1"},
+        {HEAD "{" EFFICIENT("\"1\"") "]}", RLT_ESCHEMA, ":2:36", "expected a number"},
+        {HEAD "{\"width_half\": -1, " EFFICIENT("1") "]}", RLT_ERANGE, ":2:16", "from 0 to 1e+09"},
+        {HEAD "{\"tp_power\": 5, " EFFICIENT("1") "]}", RLT_ERANGE, ":2:14", "from 0 to 4"},
+        {HEAD "{\"stck\": \"s\", " EFFICIENT("1") "]}", RLT_ESCHEMA, ":2:10", "did you mean 'stack'?"},
+        {HEAD "{" EFFICIENT("1") ",\n{" EFFICIENT("1") "]}", RLT_ESCHEMA, ":3:1",
+         "a second surface of stack"},
+    };
+    char where[100], many[8192] = HEAD;
+    rlt_accelerator a;
+    rlt_error err;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int rc = load_text(rows[i].text, &a, &err);
+        snprintf(where, sizeof where, "%s%s", path, rows[i].place);
+        if (rc != rows[i].code || strncmp(err.where, where, strlen(where)) != 0 ||
+            !strstr(err.what, rows[i].what))
+            fail_msg("case %zu: %d at '%s': '%s'", i, rc, err.where, err.what);
+    }
+    for (int i = 0; i <= RLT_MAX_SURFACES; i++)
+        snprintf(many + strlen(many), sizeof many - strlen(many), "%s{\"stack\": \"s%d\", %s", i ? "," : "",
+                 i, EFFICIENT("1"));
+    strcat(many, "]}");
+    assert_int_equal(load_text(many, &a, &err), RLT_ERANGE);
+    assert_non_null(strstr(err.what, "more than 32 surfaces"));
+    assert_int_equal(rlt_accelerator_load("no-such", "workload/accelerators", &a, NULL), RLT_EIO);
+    assert_int_equal(rlt_accelerator_load("../accelerators/h200", "workload/accelerators", &a, NULL),
+                     RLT_EIO);
+    assert_int_equal(rlt_accelerator_load("", "workload/accelerators", &a, NULL), RLT_EIO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shipped),  cmocka_unit_test(times),   cmocka_unit_test(powers),
+        cmocka_unit_test(surfaces), cmocka_unit_test(refused),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* GOAL files as programs and under LogGOPSim's cost model: its own finish times, and what follows by hand. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "test/support/replay.h"
+#include "workload/program/reader.h"
+#include "workload/timing/loggops.h"
+
+#define DATA "../shared/data/goal/"
+
+static const char *write_text(const char *text)
+{
+    static char path[] = "/tmp/ringlet-goal-XXXXXX";
+    memset(path + sizeof path - 7, 'X', 6);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    return path;
+}
+
+static uint64_t cost(const char *text, const char *parameters)
+{
+    rlt_loggops p = rlt_loggops_default();
+    rlt_loggops_result r;
+    rlt_error err = {0};
+    const char *path = write_text(text);
+    assert_int_equal(rlt_loggops_parse(parameters, &p, &err), 0);
+    if (rlt_loggops_run(path, &p, &r, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    uint64_t end = r.end_ns;
+    rlt_loggops_free(&r);
+    unlink(path);
+    return end;
+}
+
+static int refused(const char *text, const char *where, const char *what)
+{
+    rlt_loggops p = rlt_loggops_default();
+    rlt_loggops_result r;
+    rlt_error err = {0};
+    const char *path = write_text(text);
+    int rc = rlt_loggops_run(path, &p, &r, &err);
+    unlink(path);
+    rlt_loggops_free(&r);
+    assert_int_equal(rc, err.code);
+    if (rc && (!strstr(err.where, where) || !strstr(err.what, what)))
+        fail_msg("%s: %s", err.where, err.what);
+    return rc;
+}
+
+/* Every row of the published program's finish times. */
+static void reference(void **state)
+{
+    (void)state;
+    FILE *f = fopen(DATA "loggopsim_reference.csv", "r");
+    char line[512], file[128], path[256];
+    int rows = 0;
+    if (!f) {
+        print_message("# no ../shared: LogGOPSim's figures are not here\n");
+        skip();
+    }
+    assert_non_null(fgets(line, sizeof line, f));
+    while (fgets(line, sizeof line, f)) {
+        rlt_loggops p;
+        rlt_loggops_result r;
+        rlt_error err = {0};
+        uint32_t ranks;
+        uint64_t events, end;
+        if (sscanf(line,
+                   "%127[^,],%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%" SCNu32
+                   ",%" SCNu64 ",%" SCNu64,
+                   file, &p.L, &p.o, &p.g, &p.G, &p.O, &p.S, &ranks, &events, &end) != 10)
+            fail_msg("%s", line);
+        snprintf(path, sizeof path, DATA "%s", file);
+        if (rlt_loggops_run(path, &p, &r, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        if (r.end_ns != end)
+            fail_msg("%s: got %" PRIu64, line, r.end_ns);
+        assert_int_equal(r.ranks, ranks);
+        /* It counts an event for each operation and for each message. */
+        assert_int_equal(3 * r.messages + r.calculations, events);
+        rlt_loggops_free(&r);
+        rows++;
+    }
+    fclose(f);
+    assert_int_equal(rows, 24);
+}
+
+/* Costs of single operations, by hand. */
+static void by_hand(void **state)
+{
+    (void)state;
+    const char *p = "L=1000,o=100,g=50,G=2,O=1,S=1000";
+    assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 b: calc 30 }", p), 100);
+    assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 b: calc 30 cpu 1 }", p), 70);
+    /* o + L + o + (s-1) max(O, G) */
+    assert_int_equal(
+        cost("num_ranks 2 rank 0 { a: send 11b to 1 tag 3 } rank 1 { a: recv 11b from 0 tag 3 }", p),
+        100 + 1000 + 100 + 20);
+    /* The receiver pays at arrival; a late receive adds nothing. */
+    assert_int_equal(cost("num_ranks 2 rank 0 { a: send 1b to 1 } rank 1 { c: calc 5000 a: recv 1b from 0 "
+                          "a requires c b: calc 10 b requires a }",
+                          p),
+                     5000 + 100 + 10);
+    /* Above S the sender waits: its calc begins when the receive has the message, at 1100. */
+    assert_int_equal(
+        cost("num_ranks 2 rank 0 { a: send 1001b to 1 b: calc 9000 b requires a } rank 1 { a: recv "
+             "1001b from 0 }",
+             p),
+        1100 + 9000);
+    assert_int_equal(
+        cost("num_ranks 2 rank 0 { a: send 1000b to 1 b: calc 9000 b requires a } rank 1 { a: recv "
+             "1000b from 0 }",
+             p),
+        100 + 999 + 9000);
+    /* irequires: as soon as the other has begun. */
+    assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 b: calc 30 cpu 1 b irequires a }", p), 70);
+    assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 c: calc 30 cpu 1 c requires a }", p), 70);
+    assert_int_equal(cost("num_ranks 2 rank 0 { } rank 1 { }", p), 0);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    rlt_loggops p = rlt_loggops_default();
+    rlt_error err = {0};
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}",
+                             ":3", "never begins"),
+                     RLT_ESTALL);
+    assert_int_equal(refused("num_ranks 2\nrank 0 {\na: send 1b to 1\n}", ":3", ""), RLT_ESCHEMA);
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 9999999999999999\n}", ":3", "above"),
+                     RLT_ERANGE);
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 5 cpu 64\n}", ":3", "CPUs"), RLT_ERANGE);
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc -5\n}", ":3", "expected a time"),
+                     RLT_EMALFORMED);
+    assert_int_equal(refused("num_ranks 2\nrank 0 {\na: send 281474976710656b to 1\n}\nrank 1 {\na: recv "
+                             "281474976710656b from 0\n}\n",
+                             "goal", ""),
+                     0);
+    assert_int_equal(
+        refused("num_ranks 1\nrank 0 { a: calc 1000000000000000 b: calc 1000000000000000 c: calc "
+                "1000000000000000 d: calc 1000000000000000 e: calc 1000000000000000 f: calc "
+                "1000000000000000 g: calc 1000000000000000 h: calc 1000000000000000 i: calc "
+                "1000000000000000 j: calc 1000000000000000 }",
+                "goal", "106 days"),
+        RLT_ERANGE);
+    static const char *const bad[] = {"", "L", "L=", "L=x", "Z=1", "L=1,,", "L=1;o=2", "L=-1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        err = (rlt_error){0};
+        assert_int_equal(rlt_loggops_parse(bad[i], &p, &err), RLT_EUSAGE);
+    }
+    err = (rlt_error){0};
+    assert_int_equal(rlt_loggops_parse("L=1000000000000001", &p, &err), RLT_ERANGE);
+}
+
+static rlt_program *read_program(const char *path)
+{
+    rlt_read_options o = {.first_step = -1, .last_step = -1};
+    rlt_program *p = NULL;
+    rlt_error err = {0};
+    if (rlt_trace_read(&path, 1, &o, &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_string_equal(p->reader, "goal");
+    return p;
+}
+
+/* Over a network: the ring's 14 steps one after another, each of 131072 B at 1 B/ns behind 2 x 500 ns. */
+static void programs(void **state)
+{
+    (void)state;
+    rlt_program *p;
+    if (access(DATA "resnet_dp_n4.goal", R_OK))
+        skip();
+    p = read_program(DATA "allreduce_ring_n8_d1048576.goal");
+    assert_int_equal(p->n_ranks, 8);
+    assert_int_equal(p->n_comms, 112);
+    assert_int_equal(test_replay(p, "switch:8@1GB/s,500ns"), INT64_C(14) * (131072 + 500 * 2) * 1000);
+    rlt_program_free(p);
+    p = read_program(DATA "resnet_dp_n4.goal");
+    uint64_t bytes = 0, compute = 0;
+    for (uint32_t i = 0; i < p->n_comms; i++)
+        bytes += p->comms[i].bytes;
+    for (uint32_t i = 0; i < p->n_ops; i++)
+        compute += (uint64_t)p->ops[i].duration_ps / 1000;
+    /* Sums of the file's columns. */
+    assert_int_equal(bytes, 1926169856);
+    assert_int_equal(compute, 1428000);
+    assert_true(test_replay(p, "switch:4@1GB/s,500ns") >= (rlt_time)compute / 4 * 1000);
+    rlt_program_free(p);
+}
+
+static void early(void **state)
+{
+    (void)state;
+    const char *path =
+        write_text("/* by hand */ num_ranks 2\nrank 0 { a: calc 70 b: calc 30 cpu 1 b irequires a\n"
+                   "s: send 1000b to 1 tag 9 s irequires a }\nrank 1 { r: recv 1000b from 0 tag 9 "
+                   "c: calc 10 c requires r }");
+    rlt_program *p = read_program(path);
+    unlink(path);
+    assert_int_equal(p->n_ranks, 2);
+    assert_int_equal(p->n_comms, 1);
+    /* The message leaves at once: 1000 B at 1 B/ns and 2 x 500 ns, then 10 ns. */
+    assert_int_equal(test_replay(p, "switch:2@1GB/s,500ns"), INT64_C(2010000));
+    rlt_program_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reference), cmocka_unit_test(by_hand), cmocka_unit_test(refusals),
+        cmocka_unit_test(programs),  cmocka_unit_test(early),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Kineto recordings to programs: small recordings are written here, and what they must become is worked out
+ * by hand.
+ */
+#include "test/support/kineto.h"
+
+static char dir[64];
+static rlt_error err;
+
+static void path_of(const char *name, char *out, size_t size)
+{
+    snprintf(out, size, "%s/%s", dir, name);
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[128];
+    path_of(name, path, sizeof path);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* Reads the files named, which are in the test's folder. */
+static int read_files(uint32_t n, const char *const *names, const rlt_read_options *o, rlt_program **p)
+{
+    char paths[8][128];
+    const char *list[8];
+    for (uint32_t i = 0; i < n; i++) {
+        path_of(names[i], paths[i], sizeof paths[i]);
+        list[i] = paths[i];
+    }
+    err = (rlt_error){0};
+    return rlt_reader_kineto.read(list, n, o, p, &err);
+}
+
+static rlt_program *read_one(const char *text)
+{
+    const char *name = "one.json";
+    rlt_program *p = NULL;
+    rlt_read_options o = options();
+    write_file(name, text);
+    if (read_files(1, &name, &o, &p) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    return p;
+}
+
+static rlt_time span_of(const rlt_program *p)
+{
+    played v = play(p, -1, true);
+    rlt_time span = v.rank_end[0];
+    played_free(&v);
+    return span;
+}
+
+/* The operation named so: mutable, to ask what another duration does. */
+static rlt_op *named(const rlt_program *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->n_ops; i++)
+        if (!strcmp(rlt_program_string(p, p->ops[i].name), name))
+            return (rlt_op *)&p->ops[i];
+    fail_msg("no operation %s", name);
+    return NULL;
+}
+
+/* How much later rank 0 ends when `name` takes 1000 us more. */
+static rlt_time effect(const rlt_program *p, const char *name)
+{
+    rlt_op *o = named(p, name);
+    rlt_time before = span_of(p);
+    o->duration_ps += 1000 * RLT_US;
+    rlt_time after = span_of(p);
+    o->duration_ps -= 1000 * RLT_US;
+    return after - before;
+}
+
+#define EVENT(cat, name, pid, tid, ts, dur, args)                                                            \
+    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" #pid ",\"tid\":" #tid ",\"ts\":" #ts  \
+    ",\"dur\":" #dur ",\"args\":{" args "}},"
+#define CORR(n)                     "\"correlation\":" #n
+#define ON(stream, n)               "\"device\":0,\"stream\":" #stream ",\"correlation\":" #n
+#define STEP(n, ts, dur)            EVENT("user_annotation", "ProfilerStep#" #n, 1, 1, ts, dur, "")
+#define CALL(name, tid, ts, dur, n) EVENT("cuda_runtime", name, 1, tid, ts, dur, CORR(n))
+#define LAUNCH(tid, ts, dur, n)     CALL("cudaLaunchKernel", tid, ts, dur, n)
+#define KERNEL(name, s, ts, dur, n) EVENT("kernel", name, 0, s, ts, dur, ON(s, n))
+#define OP(name, tid, ts, dur)      EVENT("cpu_op", name, 1, tid, ts, dur, "")
+#define TRACE(events)               "{\"traceEvents\":[" events "{\"ph\":\"i\",\"pid\":\"x\"}]}"
+
+/* Host 0..110, kernel a 112..162, b behind it 163..263, host to 600: nothing waits for the device. */
+static void launches(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(KERNEL("b", 7, 163, 100, 2) STEP(0, 0, 600) LAUNCH(1, 120, 10, 2)
+                                        KERNEL("a", 7, 112, 50, 1) LAUNCH(1, 100, 10, 1)));
+    played v = play(p, 0, true);
+    assert_int_equal(v.rank_end[0], 600 * RLT_US);
+    assert_int_equal(total(p, RLT_OP_HOST), 600 * RLT_US);
+    assert_int_equal(total(p, RLT_OP_COMPUTE), 150 * RLT_US);
+    assert_int_equal(v.start[named(p, "a") - p->ops], 112 * RLT_US);
+    assert_int_equal(v.start[named(p, "b") - p->ops], 163 * RLT_US);
+    assert_int_equal(p->rank_recorded_ps[0], 600 * RLT_US);
+    assert_int_equal(named(p, "a")->recorded_ps, 112 * RLT_US);
+    played_free(&v);
+    assert_int_equal(effect(p, "a"), (112 + 50 + 1000 + 1 + 100 - 600) * RLT_US); /* b waits for a */
+    rlt_program_free(p);
+}
+
+/* A sync from 120 to 505 on a kernel that ends at 500: its wait of 380 us is no host work. */
+static void synchronisations(void **state)
+{
+    static const char *const calls[] = {"cudaStreamSynchronize", "cudaDeviceSynchronize",
+                                        "cudaEventSynchronize", "hipStreamSynchronize",
+                                        "hipDeviceSynchronize"};
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char text[2000];
+        snprintf(text, sizeof text, "%s",
+                 TRACE(STEP(0, 0, 600) LAUNCH(1, 100, 10, 1) KERNEL("k", 7, 112, 388, 1)
+                           CALL("%%%%", 1, 120, 385, 9)));
+        char *at = strstr(text, "%%"), all[2100];
+        assert_non_null(at);
+        snprintf(all, sizeof all, "%.*s%s%s", (int)(at - text), text, calls[i], at + strspn(at, "%"));
+        rlt_program *p = read_one(all);
+        assert_int_equal(span_of(p), 600 * RLT_US);
+        assert_int_equal(total(p, RLT_OP_HOST), 220 * RLT_US);
+        assert_int_equal(effect(p, "k"), 1000 * RLT_US);
+        rlt_program_free(p);
+    }
+}
+
+/* A copy to pageable memory holds its caller until it has been done; one to the device does not. */
+static void blocking_copies(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 0, 1000) LAUNCH(1, 100, 10, 1) KERNEL("k", 7, 112, 288, 1) CALL(
+        "cudaMemcpyAsync", 1, 120, 300, 2) EVENT("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 0, 7, 401,
+                                                 9, ON(7, 2))));
+    assert_int_equal(span_of(p), 1000 * RLT_US);
+    assert_int_equal(total(p, RLT_OP_HOST), (120 + 10 + 580) * RLT_US);
+    assert_int_equal(effect(p, "k"), 1000 * RLT_US);
+    assert_int_equal(count(p, 0, RLT_OP_MEMORY), 1);
+    rlt_program_free(p);
+    p = read_one(TRACE(STEP(0, 0, 1000) LAUNCH(1, 100, 10, 1) KERNEL("k", 7, 112, 288,
+                                                                     1) CALL("cudaMemcpyAsync", 1, 120, 20, 2)
+                           EVENT("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 0, 7, 401, 9, ON(7, 2))));
+    assert_int_equal(total(p, RLT_OP_HOST), 1000 * RLT_US);
+    rlt_program_free(p);
+}
+
+/* backward(): the main thread sits from 310 to 700 while the engine's thread works from 310 to 700 and waits
+ * for the device from 400 to 600. */
+static void autograd(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 0, 1000) OP("aten::mul", 1, 100, 50) OP("aten::add", 1, 800, 20)
+                                        OP("autograd::engine::evaluate_function: A", 2, 310, 200)
+                                            OP("autograd::engine::evaluate_function: B", 2, 550, 150)
+                                                OP("autograd::engine::evaluate_function: C", 1, 650, 20)
+                                                    LAUNCH(2, 350, 10, 1) KERNEL("grad", 7, 361, 238, 1)
+                                                        CALL("cudaStreamSynchronize", 2, 400, 200, 5)));
+    assert_int_equal(span_of(p), 1000 * RLT_US);
+    /* main 0-310, 650-670 and 700-1000, engine 310-400 and 599-700 (one microsecond of the sync) */
+    assert_int_equal(total(p, RLT_OP_HOST), (310 + 20 + 300 + 90 + 101) * RLT_US);
+    assert_int_equal(effect(p, "grad"), 1000 * RLT_US);
+    rlt_program_free(p);
+}
+
+/* Work of another stream, ended at 400, that stream 7 waits for before its kernel at 450. */
+static void recorded_stream_wait(void **state)
+{
+    const char *known =
+        TRACE(STEP(0, 0, 500) LAUNCH(1, 100, 10, 1) KERNEL("first", 9, 112, 288, 1)
+                  CALL("cudaEventRecord", 1, 120, 2, 2) LAUNCH(1, 125, 5, 3) KERNEL("later", 9, 401, 10, 3)
+                      CALL("cudaStreamWaitEvent", 1, 135, 2, 4)
+                          EVENT("cuda_sync", "Stream Wait Event", 0, 7, 136, 1,
+                                "\"cuda_sync_kind\":\"Stream Wait Event\",\"stream\":7,\"wait_on_stream\":9,"
+                                "\"wait_on_cuda_event_record_corr_id\":2,\"correlation\":4,\"device\":0")
+                              LAUNCH(1, 140, 10, 5) KERNEL("waiter", 7, 405, 45, 5)
+                                  CALL("cudaDeviceSynchronize", 1, 160, 300, 6));
+    (void)state;
+    rlt_program *p = read_one(known);
+    const rlt_op *waiter = named(p, "waiter");
+    played v = play(p, 0, true);
+    assert_int_equal(v.rank_end[0], 500 * RLT_US);
+    assert_int_equal(v.start[waiter - p->ops], 405 * RLT_US);
+    named(p, "first")->duration_ps += 1000 * RLT_US;
+    named(p, "later")->duration_ps += 7000 * RLT_US; /* recorded after the event: not waited for */
+    played_free(&v);
+    v = play(p, 0, true);
+    assert_int_equal(v.start[waiter - p->ops], 1405 * RLT_US);
+    played_free(&v);
+    rlt_program_free(p);
+}
+
+/* Without cuda_sync events; and a recorded time that contradicts the inference drops the edge. */
+static void inferred_stream_wait(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 0, 900) LAUNCH(1, 100, 10, 1) KERNEL("copy", 9, 112, 288, 1) CALL(
+        "cudaStreamWaitEvent", 1, 120, 2, 2) LAUNCH(1, 140, 10, 5) KERNEL("waiter", 7, 402, 200, 5)));
+    assert_int_equal(effect(p, "copy"), (402 + 1000 + 200 - 900) * RLT_US);
+    assert_int_equal(noted(p, "contradicts"), 0);
+    rlt_program_free(p);
+    p = read_one(TRACE(STEP(0, 0, 900) LAUNCH(1, 100, 10, 1) KERNEL("copy", 9, 112, 288, 1) CALL(
+        "cudaStreamWaitEvent", 1, 120, 2, 2) LAUNCH(1, 140, 10, 5) KERNEL("waiter", 7, 152, 200, 5)));
+    assert_int_equal(effect(p, "copy"), (112 + 288 + 1000 - 900) * RLT_US);
+    assert_int_equal(noted(p, "contradicts"), 1);
+    rlt_program_free(p);
+}
+
+#define NCCL(rank_args, ts, dur)                                                                             \
+    EVENT("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0, 20, ts, dur, ON(20, 8) "," rank_args)
+#define ALLREDUCE                                                                                            \
+    "\"Collective name\":\"allreduce\",\"In msg nelems\":1000,\"Out msg nelems\":1000,\"dtype\":\"Float\","  \
+    "\"Group size\":2,\"Process Group Name\":\"0\",\"Process Group Ranks\":\"[0, 1]\""
+#define INFO(rank) "\"distributedInfo\":{\"rank\":" #rank ",\"world_size\":2}"
+
+/* Rank 0 starts at 1000 ns after rank 1's clock base, comes 890 us before it and waits; the bases differ and
+ * stand after the events. */
+static const char *const rank0 = "{\"traceEvents\":[" STEP(3, 10.5, 2000) LAUNCH(1, 110.5, 5, 7)
+    KERNEL("a", 7, 117.5, 3, 7) LAUNCH(1, 130.5, 10, 8) NCCL(ALLREDUCE, 142.5, 900)
+        CALL("cudaStreamWaitEvent", 1, 145.5, 1, 10) LAUNCH(1, 150.5, 5, 9) KERNEL("after", 7, 1043.5, 100, 9)
+            CALL("cudaDeviceSynchronize", 1, 160.5, 984, 11) "{\"ph\":\"i\"}],\"schemaVersion\":1," INFO(
+                0) ",\"baseTimeNanoseconds\":1700000000000001000}";
+static const char *const rank1 =
+    "{\"baseTimeNanoseconds\":1700000000000000250," INFO(1) ",\"traceEvents\":[" STEP(3, 10.0, 2000)
+        LAUNCH(1, 1020.0, 10, 8) NCCL(ALLREDUCE, 1032.75, 10) "{\"ph\":\"i\"}]}";
+
+static void two_ranks(void **state)
+{
+    const char *names[] = {"b.json", "a.json"};
+    rlt_read_options o = options();
+    rlt_program *p;
+    (void)state;
+    write_file("a.json", rank0);
+    write_file("b.json", rank1);
+    if (read_files(2, names, &o, &p) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(p->n_ranks, 2);
+    assert_int_equal(p->rank_start_ps[0], 1250 * RLT_NS);
+    assert_int_equal(p->rank_start_ps[1], 0);
+    assert_int_equal(p->n_comms, 1);
+    assert_int_equal(p->comms[0].kind, RLT_ALL_REDUCE);
+    assert_int_equal(p->comms[0].bytes, 4000);
+    /* rank 0 comes 132 us after its start, rank 1 1022.75 us after its own */
+    played v = play(p, 10 * RLT_US, true);
+    assert_int_equal(v.wait[0], 1022750 * RLT_NS - 1250 * RLT_NS - 132 * RLT_US);
+    assert_int_equal(v.wait[1], 0);
+    played_free(&v);
+    v = play(p, 10 * RLT_US, false);
+    assert_int_equal(v.wait[0], 1022750 * RLT_NS - 132 * RLT_US);
+    played_free(&v);
+    /* the collective waits for the work before it: 500 us more of that end at 610 us, 2 us before it comes */
+    named(p, "a")->duration_ps += 500 * RLT_US;
+    v = play(p, 10 * RLT_US, false);
+    assert_int_equal(v.wait[0], 1022750 * RLT_NS - 612 * RLT_US);
+    named(p, "a")->duration_ps -= 500 * RLT_US;
+    played_free(&v);
+    /* the kernel after it waits for the collective, and the host for that: 500 us more are 500 more */
+    v = play(p, 510 * RLT_US, true);
+    played w = play(p, 1010 * RLT_US, true);
+    assert_int_equal(w.rank_end[0] - v.rank_end[0], 500 * RLT_US);
+    const rlt_op *comm = &p->ops[p->comm_ops[p->comms[0].first_op]];
+    assert_int_equal(w.start[named(p, "after") - p->ops], w.end[comm - p->ops] + RLT_US);
+    played_free(&v);
+    played_free(&w);
+    rlt_program_free(p);
+    o.keep_waits = true; /* recorded durations, no communication */
+    assert_int_equal(read_files(2, names, &o, &p), 0);
+    assert_int_equal(p->n_comms, 0);
+    assert_int_equal(span_of(p), 2000 * RLT_US);
+    assert_int_equal(count(p, 0, RLT_OP_COMPUTE), 3);
+    rlt_program_free(p);
+}
+
+/* Three collectives; the second host's clock is 5 ms ahead, which is no waiting. */
+#define THREE                                                                                                \
+    STEP(0, 0, 900)                                                                                          \
+    LAUNCH(1, 100, 5, 1)                                                                                     \
+    KERNEL("ncclDevKernel_AllReduce_A", 20, 106, 50, 1)                                                      \
+    LAUNCH(1, 300, 5, 2)                                                                                     \
+    KERNEL("ncclDevKernel_AllReduce_A", 20, 306, 50, 2)                                                      \
+    LAUNCH(1, 500, 5, 3) KERNEL("ncclDevKernel_AllReduce_A", 20, 506, 50, 3) "{\"ph\":\"i\"}]}"
+
+static void clocks(void **state)
+{
+    const char *names[] = {"a.json", "b.json"};
+    static const struct {
+        const char *base;
+        rlt_time start;
+    } cases[] = {{"5000000", 0}, {"40000", 40 * RLT_US}}; /* 40 us may be real */
+    rlt_read_options o = options();
+    rlt_program *p;
+    (void)state;
+    o.keep_waits = true;
+    write_file("a.json", "{" INFO(0) ",\"traceEvents\":[" THREE);
+    for (int i = 0; i < 2; i++) {
+        char text[2000];
+        snprintf(text, sizeof text, "{%s,\"baseTimeNanoseconds\":%s,\"traceEvents\":[%s", INFO(1),
+                 cases[i].base, THREE);
+        write_file("b.json", text);
+        if (read_files(2, names, &o, &p) < 0)
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(p->rank_start_ps[1], cases[i].start);
+        assert_int_equal(noted(p, "whose clock was set"), i == 0);
+        rlt_program_free(p);
+    }
+}
+
+static void missing_ranks(void **state)
+{
+    const char *name = "a.json";
+    rlt_read_options o = options();
+    rlt_program *p = NULL;
+    rlt_replicate every = {RLT_NONE, 0}, absent = {1, 5};
+    (void)state;
+    write_file("a.json", rank0);
+    assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
+    assert_non_null(strstr(err.what, "rank 1 of 2 is missing"));
+    assert_non_null(strstr(err.what, "--replicate 1=0"));
+    o.replicate = &absent;
+    o.n_replicate = 1;
+    assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
+    o.replicate = &every;
+    assert_int_equal(read_files(1, &name, &o, &p), 0);
+    played v = play(p, 10 * RLT_US, true);
+    assert_int_equal(v.rank_end[0], v.rank_end[1]);
+    assert_int_equal(v.wait[0], 0);
+    played_free(&v);
+    rlt_program_free(p);
+    const char *twice[] = {"a.json", "a.json"};
+    assert_int_equal(read_files(2, twice, &o, &p), RLT_ESCHEMA);
+}
+
+static void splits(void **state)
+{
+    const char *name = "one.json";
+    rlt_read_options o = options();
+    rlt_replicate every = {RLT_NONE, 0};
+    rlt_program *p;
+    (void)state;
+    o.replicate = &every;
+    o.n_replicate = 1;
+    write_file(
+        name, "{" INFO(0) ",\"traceEvents\":[" STEP(0, 0, 100) LAUNCH(1, 10, 5, 8) EVENT(
+                  "kernel", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", 0, 20, 17, 9,
+                  ON(20, 8) ",\"Collective name\":\"all_to_allv\",\"In msg nelems\":40,"
+                            "\"Out msg nelems\":40,\"dtype\":\"Long\",\"Group size\":2,"
+                            "\"Global rank start\":0,\"Global rank stride\":1,"
+                            "\"In split size\":\"[3, 1]\",\"Out split size\":\"[3, 1]\"") "{\"ph\":\"i\"}]}");
+    if (read_files(1, &name, &o, &p) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    /* 40 elements of 8 bytes in 4 rows: 80 bytes a row */
+    assert_non_null(p->comms[0].counts);
+    assert_int_equal(p->comms[0].counts[0], 240);
+    assert_int_equal(p->comms[0].counts[1], 80);
+    rlt_program_free(p);
+}
+
+/* 40 elements of 8 bytes from each of two ranks, and to each of them: 640 in all. */
+static void gathers_and_scatters(void **state)
+{
+    static const struct {
+        const char *recorded;
+        rlt_coll_kind kind;
+    } cases[] = {{"\"gather\",\"In msg nelems\":40,\"Out msg nelems\":80,", RLT_GATHER},
+                 {"\"scatter\",\"In msg nelems\":80,\"Out msg nelems\":40,", RLT_SCATTER}};
+    const char *name = "one.json";
+    rlt_read_options o = options();
+    rlt_replicate every = {RLT_NONE, 0};
+    (void)state;
+    o.replicate = &every;
+    o.n_replicate = 1;
+    for (int i = 0; i < 2; i++) {
+        char text[1200];
+        rlt_program *p;
+        snprintf(text, sizeof text,
+                 "{" INFO(0) ",\"traceEvents\":[" STEP(0, 0, 100) LAUNCH(1, 10, 5, 8)
+                     EVENT("kernel", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", 0, 20, 17, 9,
+                           ON(20, 8) ",\"Collective name\":%s\"dtype\":\"Long\",\"Group size\":2,"
+                                     "\"Global rank start\":0,\"Global rank stride\":1") "{\"ph\":\"i\"}]}",
+                 cases[i].recorded);
+        write_file(name, text);
+        if (read_files(1, &name, &o, &p) < 0)
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(p->comms[0].kind, cases[i].kind);
+        assert_int_equal(p->comms[0].bytes, 640);
+        assert_int_equal(p->comms[0].root, 0);
+        assert_int_equal(noted(p, "root that is not recorded"), 2);
+        rlt_program_free(p);
+    }
+}
+
+static void host_trace_sizes(void **state)
+{
+    static const char *const traces[] = {
+        "{\"schema\":\"1.0.1\",\"nodes\":["
+        "{\"name\":\"record_param_comms\",\"id\":9,\"rf_id\":5,\"inputs\":[7,0,0,\"wait\",[],[]],\"outputs\":"
+        "[]},"
+        "{\"name\":\"record_param_comms\",\"id\":8,\"rf_id\":4,\"inputs\":[[[1,2,0,300,4,\"cuda:0\"],"
+        "[1,2,0,200,4,\"cuda:0\"]],7,94594108284448,0,\"allreduce\",[],[]],\"outputs\":[]}]}",
+        "{\"schema\":\"1.0.2-chakra.0.0.4\",\"nodes\":["
+        "{\"name\":\"record_param_comms\",\"id\":8,\"ctrl_deps\":3,\"inputs\":{\"values\":[[[1,2,0,500,4,"
+        "\"cuda:0\"]],7,[\"0\",\"default_pg\"],0,\"allreduce\",[],[],0,1,2],\"shapes\":[],\"types\":[]},"
+        "\"outputs\":{\"values\":[]},\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":4},"
+        "{\"name\":\"in_msg_nelems\",\"value\":500},{\"name\":\"pg_size\",\"value\":2},"
+        "{\"name\":\"global_rank_start\",\"value\":0},{\"name\":\"global_rank_stride\",\"value\":1}]}]}"};
+    const char *name = "one.json";
+    rlt_read_options o = options();
+    rlt_replicate every = {RLT_NONE, 0};
+    rlt_program *p;
+    char et[128];
+    (void)state;
+    write_file(name, "{" INFO(0) ",\"traceEvents\":[" STEP(0, 0, 100) LAUNCH(1, 10, 5, 8)
+                         KERNEL("ncclKernel_AllReduce_RING_LL_Sum_float", 20, 17, 9, 8) "{\"ph\":\"i\"}]}");
+    o.replicate = &every;
+    o.n_replicate = 1;
+    assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
+    assert_non_null(strstr(err.what, "--host-trace"));
+    path_of("et_0.json", et, sizeof et);
+    o.host_trace_dir = et;
+    for (int i = 0; i < 2; i++) {
+        write_file("et_0.json", traces[i]);
+        if (read_files(1, &name, &o, &p) < 0)
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(p->comms[0].kind, RLT_ALL_REDUCE);
+        assert_int_equal(p->comms[0].bytes, 2000);
+        rlt_program_free(p);
+    }
+    write_file("et_0.json",
+               "{\"nodes\":[{\"name\":\"record_param_comms\",\"rf_id\":4,\"inputs\":[[1,2,0,300,4,"
+               "\"cuda:0\"],7,9,0,\"broadcast\",[],[]],\"outputs\":[]}]}");
+    assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
+    assert_non_null(strstr(err.what, "do not match"));
+}
+
+static void steps(void **state)
+{
+    const char *name = "one.json";
+    rlt_read_options o = options();
+    rlt_program *p;
+    (void)state;
+    write_file(name, TRACE(STEP(4, 100, 50) STEP(5, 160, 70) STEP(6, 230, 10) LAUNCH(1, 105, 5, 1)
+                               KERNEL("in4", 7, 112, 5, 1) LAUNCH(1, 165, 5, 2) KERNEL("in5", 7, 172, 5, 2)
+                                   LAUNCH(1, 235, 2, 3) KERNEL("in6", 7, 238, 2, 3) LAUNCH(1, 300, 2, 4)
+                                       KERNEL("outside", 7, 303, 2, 4) EVENT("user_annotation", "iteration 1",
+                                                                             1, 1, 100, 60, "")
+                                           EVENT("gpu_user_annotation", "ProfilerStep#4", 0, 7, 112, 99, "")
+                                               EVENT("strange", "x", 0, 7, 112, 99, "")));
+    assert_int_equal(read_files(1, &name, &o, &p), 0);
+    assert_int_equal(p->n_steps, 3);
+    assert_int_equal(count(p, 0, RLT_OP_COMPUTE), 3);
+    assert_int_equal(noted(p, "outside the steps"), 1);
+    assert_int_equal(noted(p, "'strange'"), 1);
+    assert_int_equal(span_of(p), 140 * RLT_US); /* with the 10 us between two of them */
+    assert_int_equal(named(p, "in5")->step, 1);
+    rlt_program_free(p);
+    o.first_step = 1;
+    o.last_step = 1;
+    assert_int_equal(read_files(1, &name, &o, &p), 0);
+    assert_int_equal(p->n_steps, 1);
+    assert_int_equal(span_of(p), 70 * RLT_US);
+    assert_int_equal(count(p, 0, RLT_OP_COMPUTE), 1);
+    rlt_program_free(p);
+    o.last_step = 3;
+    assert_int_equal(read_files(1, &name, &o, &p), RLT_ERANGE);
+    o = options();
+    o.step_mark = "iteration";
+    assert_int_equal(read_files(1, &name, &o, &p), 0);
+    assert_int_equal(span_of(p), 60 * RLT_US);
+    rlt_program_free(p);
+    o.step_mark = "epoch";
+    assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
+}
+
+/* No marks, threads and streams as text, a kernel nobody launched. */
+static void bare_recording(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"k\",\"pid\":"
+                              "\"gpu\",\"tid\":\"stream 7\",\"ts\":5,"
+                              "\"dur\":10},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mul\",\"pid\":"
+                              "\"p\",\"tid\":\"t\",\"ts\":0,\"dur\":9}]}");
+    played v = play(p, 0, true);
+    assert_int_equal(v.start[named(p, "k") - p->ops], 5 * RLT_US);
+    assert_int_equal(v.rank_end[0], 15 * RLT_US);
+    assert_int_equal(noted(p, "without step marks"), 1);
+    assert_int_equal(noted(p, "without a launch"), 1);
+    played_free(&v);
+    rlt_program_free(p);
+}
+
+static void refused(void **state)
+{
+    static const struct {
+        const char *text, *what;
+        int code;
+    } cases[] = {
+        {"{}", "traceEvents", RLT_ESCHEMA},
+        {"{\"traceEvents\":[]}", "traceEvents", RLT_ESCHEMA},
+        {"{\"traceEvents\":[{\"ph\":\"M\"}]}", "no work", RLT_ESCHEMA},
+        {"{\"traceEvents\":[{\"ph\":\"X\"", "ends here", RLT_EMALFORMED},
+        {TRACE(EVENT("kernel", "k", 0, 7, "soon", 5, "")), "no time in microseconds", RLT_EMALFORMED},
+        {TRACE(EVENT("kernel", "k", 0, 7, 5, 1e15, "")), "26 days", RLT_ERANGE},
+        {TRACE(EVENT("kernel", "k", 0, 7, 0, 5, "") EVENT("kernel", "k", 0, 7, 3e12, 5, "")), "26 days",
+         RLT_ERANGE},
+        {"{\"baseTimeNanoseconds\":\"x\",\"traceEvents\":[{}]}", "baseTimeNanoseconds", RLT_EMALFORMED},
+        {TRACE(STEP(0, 0, 100) LAUNCH(1, 10, 5, 8) EVENT("kernel", "ncclKernel_X", 0, 20, 17, 9,
+                                                         ON(20, 8) ",\"Collective name\":\"teleport\"")),
+         "'teleport' is not known", RLT_EUNSUPPORTED},
+    };
+    const char *name = "one.json";
+    rlt_read_options o = options();
+    rlt_program *p;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file(name, cases[i].text);
+        int rc = read_files(1, &name, &o, &p);
+        if (rc != cases[i].code || !strstr(err.what, cases[i].what) || !strstr(err.where, "one.json"))
+            fail_msg("%zu: %d '%s' '%s'", i, rc, err.where, err.what);
+        assert_null(p);
+    }
+}
+
+static void probing(void **state)
+{
+    const char *et = "{\"schema\":\"1.0.1\",\"pid\":1,\"nodes\":[]}", *events = "  {\"traceEvents\": [";
+    const char *late = "{\"schemaVersion\": 1,\n\"deviceProperties\": [{";
+    (void)state;
+    assert_true(rlt_reader_kineto.probe("x.json", events, strlen(events)) > 80);
+    assert_true(rlt_reader_kineto.probe("x.json", late, strlen(late)) > 80);
+    assert_int_equal(rlt_reader_kineto.probe("x.json", et, strlen(et)), 0);
+    assert_int_equal(rlt_reader_kineto.probe("x.json", "", 0), 0);
+}
+
+static void checking(void **state)
+{
+    const char *path_list[1];
+    char path[128], *text = NULL;
+    rlt_read_options o = options();
+    (void)state;
+    write_file("one.json", "{" INFO(0) ",\"traceEvents\":[" STEP(0, 0, 100) LAUNCH(1, 10, 5, 8)
+                               KERNEL("ncclKernel_AllReduce_RING_LL_Sum_float", 20, 17, 9, 8)
+                                   CALL("cudaStreamWaitEvent", 1, 20, 1, 4) "{\"ph\":\"i\"}]}");
+    path_of("one.json", path, sizeof path);
+    path_list[0] = path;
+    assert_int_equal(rlt_reader_kineto.check(path_list, 1, &o, &text, &err), 0);
+    assert_non_null(strstr(text, "lacks: ranks: 1 of 2"));
+    assert_non_null(strstr(text, "ok: steps: 1"));
+    assert_non_null(strstr(text, "lacks: cuda_sync events"));
+    assert_non_null(strstr(text, "lacks: collective sizes: 1 of 1"));
+    free(text);
+    write_file("one.json", TRACE(KERNEL("k", 7, 17, 9, 8)));
+    assert_int_equal(rlt_reader_kineto.check(path_list, 1, &o, &text, &err), 0);
+    assert_non_null(strstr(text, "ok: ranks: all 1"));
+    assert_non_null(strstr(text, "lacks: steps"));
+    assert_non_null(strstr(text, "lacks: host operators"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(launches),
+        cmocka_unit_test(synchronisations),
+        cmocka_unit_test(blocking_copies),
+        cmocka_unit_test(autograd),
+        cmocka_unit_test(recorded_stream_wait),
+        cmocka_unit_test(inferred_stream_wait),
+        cmocka_unit_test(two_ranks),
+        cmocka_unit_test(clocks),
+        cmocka_unit_test(missing_ranks),
+        cmocka_unit_test(splits),
+        cmocka_unit_test(gathers_and_scatters),
+        cmocka_unit_test(host_trace_sizes),
+        cmocka_unit_test(steps),
+        cmocka_unit_test(bare_recording),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(probing),
+        cmocka_unit_test(checking),
+    };
+    static const char *const files[] = {"one.json", "a.json", "b.json", "et_0.json"};
+    snprintf(dir, sizeof dir, "/tmp/rlt-kineto-XXXXXX");
+    if (!mkdtemp(dir))
+        return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[128];
+        path_of(files[i], path, sizeof path);
+        unlink(path);
+    }
+    rmdir(dir);
+    return failed;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Noise on durations: moments and dwell times against theory, within three standard errors; steps that wait
+ * for the slowest of n ranks against the expected maximum. */
+#include <math.h>
+#include <stdio.h>
+
+#include "sim/base/random.h"
+#include "test/support/support.h"
+#include "workload/replay/noise.h"
+#include "workload/replay/replay.h"
+
+static rlt_noise parsed(const char *text)
+{
+    rlt_noise n;
+    rlt_error err = {0};
+    if (rlt_noise_parse(text, &n, &err))
+        fail_msg("%s: %s: %s", text, err.where, err.what);
+    return n;
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    rlt_noise n = parsed("lognormal:cv=0.25,on=both");
+    assert_true(n.kind == RLT_NOISE_LOGNORMAL && n.cv == 0.25 && n.host && n.compute);
+    n = parsed("markov:slow=2,enter=0.01,leave=0.2");
+    assert_true(n.kind == RLT_NOISE_MARKOV && n.slow == 2 && n.enter == 0.01 && n.leave == 0.2 && !n.host);
+    n = parsed("lognormal:on=host,cv=1");
+    assert_true(n.host && !n.compute);
+    const char *wrong[] = {"",
+                           "gauss:cv=1",
+                           "lognormal",
+                           "lognormal:cv=0",
+                           "lognormal:cv=-1",
+                           "lognormal:slow=2",
+                           "lognormal:cv",
+                           "markov:slow=2",
+                           "markov:slow=2,enter=2,leave=0.1",
+                           "markov:cv=0.1",
+                           "lognormal:cv=0.1,on=gpu",
+                           "lognormal:cv=0.1,"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rlt_error err = {0};
+        assert_true(rlt_noise_parse(wrong[i], &n, &err) < 0);
+        assert_true(err.what[0] != '\0');
+    }
+}
+
+/* Mean 1 and the variance asked for; the fourth central moment of a lognormal gives the latter's error. */
+static void test_lognormal(void **state)
+{
+    (void)state;
+    enum { RANKS = 64, STEPS = 4096 };
+    const double cvs[] = {0.05, 0.1, 0.5};
+    double *f = malloc(sizeof *f * RANKS * STEPS);
+    assert_non_null(f);
+    for (int c = 0; c < 3; c++) {
+        rlt_noise n = {.kind = RLT_NOISE_LOGNORMAL, .compute = true, .cv = cvs[c]};
+        double sum = 0, square = 0, all = (double)RANKS * STEPS, cv2 = cvs[c] * cvs[c], w = 1 + cv2;
+        for (int i = 0; i < RANKS * STEPS; i++)
+            f[i] = 1;
+        rlt_noise_fill(&n, 1, false, 5, RANKS, STEPS, f);
+        for (int i = 0; i < RANKS * STEPS; i++) {
+            sum += f[i];
+            square += (f[i] - 1) * (f[i] - 1);
+        }
+        double fourth = cv2 * cv2 * (w * w * w * w + 2 * w * w * w + 3 * w * w - 3);
+        assert_true(fabs(sum / all - 1) <= 3 * cvs[c] / sqrt(all));
+        assert_true(fabs(square / all - cv2) <= 3 * sqrt((fourth - cv2 * cv2) / all));
+    }
+    free(f);
+}
+
+/* Share of slow steps, with the variance of a mean over a chain of correlation r = 1 - enter - leave; mean
+ * length of a slow stretch 1 / leave. */
+static void test_markov(void **state)
+{
+    (void)state;
+    enum { RANKS = 64, STEPS = 8192 };
+    rlt_noise n = parsed("markov:slow=3,enter=0.02,leave=0.2");
+    double *f = malloc(sizeof *f * RANKS * STEPS), slow = 0, begun = 0;
+    assert_non_null(f);
+    for (int i = 0; i < RANKS * STEPS; i++)
+        f[i] = 1;
+    rlt_noise_fill(&n, 1, true, 5, RANKS, STEPS, f);
+    for (int i = 0; i < RANKS * STEPS; i++)
+        assert_true(f[i] == 1); /* not of the host */
+    rlt_noise_fill(&n, 1, false, 5, RANKS, STEPS, f);
+    for (int i = 0; i < RANKS * STEPS; i++) {
+        assert_true(f[i] == 1 || f[i] == 3);
+        slow += f[i] == 3;
+        begun += f[i] == 3 && (i % STEPS == 0 || f[i - 1] == 1);
+    }
+    double p = 0.02 / 0.22, r = 1 - 0.22, all = (double)RANKS * STEPS;
+    double error = sqrt(p * (1 - p) * (1 + r) / (1 - r) / all);
+    assert_true(fabs(slow / all - p) <= 3 * error);
+    double length = slow / begun, spread = sqrt(1 - 0.2) / 0.2 / sqrt(begun); /* geometric */
+    assert_true(fabs(length - 1 / 0.2) <= 3 * spread);
+    free(f);
+}
+
+/* `steps` times: each of n ranks computes for a second, then all meet. */
+static rlt_program *meeting(uint32_t n, uint32_t steps)
+{
+    rlt_builder *b;
+    rlt_program *p;
+    rlt_error err = {0};
+    uint32_t *ranks = malloc(n * sizeof *ranks);
+    assert_non_null(ranks);
+    assert_int_equal(rlt_builder_create(n, &b, &err), 0);
+    for (uint32_t r = 0; r < n; r++)
+        ranks[r] = r;
+    uint32_t group = rlt_build_group(b, "", ranks, n);
+    for (uint32_t r = 0; r < n; r++) {
+        uint32_t last = RLT_NONE;
+        for (uint32_t k = 0; k < steps; k++) {
+            rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, r);
+            d.duration_ps = RLT_S;
+            d.step = (uint16_t)k;
+            uint32_t work = rlt_build_op(b, &d);
+            d = rlt_op_desc_init(RLT_OP_COLLECTIVE, r);
+            d.coll = RLT_ALL_REDUCE;
+            d.group = group;
+            d.bytes = n;
+            d.step = (uint16_t)k;
+            uint32_t meet = rlt_build_op(b, &d);
+            if (last != RLT_NONE)
+                rlt_build_dep(b, work, last);
+            rlt_build_dep(b, meet, work);
+            last = meet;
+        }
+    }
+    free(ranks);
+    if (rlt_builder_finish(b, "test", &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    return p;
+}
+
+/* Seconds of each step that its slowest rank computed for. */
+static void steps_of(const rlt_program *p, const rlt_noise *noise, uint64_t seed, double *out)
+{
+    char spec[64];
+    rlt_error err = {0};
+    rlt_topology *t;
+    rlt_replay *r;
+    rlt_replay_options o = rlt_replay_options_default();
+    snprintf(spec, sizeof spec, "switch:%u@50GB/s,0ns", p->n_ranks);
+    assert_int_equal(rlt_topology_load(spec, NULL, &t, &err), 0);
+    o.topology = t;
+    o.model = &rlt_net_alpha_beta;
+    o.algorithm[RLT_ALL_REDUCE] = rlt_algorithm_find("recursive_doubling", NULL);
+    assert_non_null(o.algorithm[RLT_ALL_REDUCE]);
+    o.noise = noise;
+    o.n_noise = 1;
+    o.seed = seed;
+    if (rlt_replay_create(p, &o, &r, &err) || rlt_replay_run(r, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    for (uint32_t k = 0; k < p->n_steps; k++) {
+        rlt_comm_result c = rlt_replay_comm(r, k);
+        rlt_time before = k ? rlt_replay_comm(r, k - 1).end_ps : 0;
+        out[k] = (double)(c.last_arrival_ps - before) * 1e-12;
+        assert_true(c.end_ps - c.last_arrival_ps < RLT_US);
+    }
+    rlt_replay_free(r);
+    rlt_topology_free(t);
+}
+
+/* E max of n lognormals of mean 1 = integral of 1 - F(x)^n. */
+static double expected_max(uint32_t n, double cv)
+{
+    double s2 = log(1 + cv * cv), s = sqrt(s2), sum = 0, dz = 1e-3;
+    for (double z = -10; z < 10; z += dz) { /* over x = exp(s z - s2 / 2) */
+        double middle = z + dz / 2, cdf = 0.5 * erfc(-middle / sqrt(2));
+        double width = exp(s * (z + dz) - s2 / 2) - exp(s * z - s2 / 2);
+        sum += width * (1 - pow(cdf, n));
+    }
+    return exp(-10 * s - s2 / 2) + sum;
+}
+
+static void test_slowest_of_n(void **state)
+{
+    (void)state;
+    const uint32_t ns[] = {4, 16, 64, 256}, steps[] = {4000, 2000, 1000, 400};
+    const double table[] = {1.03, 1.77, 2.34, 2.82}; /* standard deviations, of normals */
+    for (int i = 0; i < 4; i++) {
+        rlt_program *p = meeting(ns[i], steps[i]);
+        double *s = malloc(steps[i] * sizeof *s);
+        assert_non_null(s);
+        const double cvs[] = {1e-4, 0.2};
+        for (int c = 0; c < 2; c++) {
+            rlt_noise noise = {.kind = RLT_NOISE_LOGNORMAL, .compute = true, .cv = cvs[c]};
+            double sum = 0, square = 0, n = steps[i];
+            steps_of(p, &noise, 3, s);
+            for (uint32_t k = 0; k < steps[i]; k++) {
+                sum += s[k];
+                square += (s[k] - 1) * (s[k] - 1);
+            }
+            double mean = sum / n, error = sqrt((square / n - (mean - 1) * (mean - 1)) / n);
+            double want = c ? expected_max(ns[i], cvs[c]) : 1 + cvs[c] * table[i];
+            double slack = c ? 1e-4 : cvs[c] * 0.006; /* the table is rounded */
+            if (fabs(mean - want) > 3 * error + slack)
+                fail_msg("slowest of %u, cv %g: %.6f, expected %.6f within 3 x %.6f", ns[i], cvs[c], mean,
+                         want, error);
+        }
+        free(s);
+        rlt_program_free(p);
+    }
+}
+
+/* The same seed is the same run, another is another; factors are those of rank and step alone. */
+static void test_seed(void **state)
+{
+    (void)state;
+    rlt_program *p = meeting(8, 20);
+    rlt_noise noise = parsed("lognormal:cv=0.1");
+    double a[20], b[20], c[20], f[8 * 20];
+    steps_of(p, &noise, 1, a);
+    steps_of(p, &noise, 1, b);
+    steps_of(p, &noise, 2, c);
+    assert_memory_equal(a, b, sizeof a);
+    assert_memory_not_equal(a, c, sizeof a);
+    for (int i = 0; i < 160; i++)
+        f[i] = 1;
+    rlt_noise_fill(&noise, 1, false, 1, 8, 20, f);
+    for (int k = 0; k < 20; k++) {
+        double most = 0;
+        for (int r = 0; r < 8; r++)
+            most = fmax(most, f[r * 20 + k]);
+        assert_true(fabs(a[k] - most) < 2e-12);
+    }
+    rlt_program_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),        cmocka_unit_test(test_lognormal), cmocka_unit_test(test_markov),
+        cmocka_unit_test(test_slowest_of_n), cmocka_unit_test(test_seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

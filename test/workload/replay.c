@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Replay of small programs whose times follow by hand: crossbar of 50 GB/s (20 ps a byte) and 500 ns a link.
+ */
+#include "workload/replay/replay.h"
+#include "sim/sim.h"
+#include "test/support/support.h"
+
+enum { MIB = 1 << 20 };
+
+/* All-reduce of 1 MiB by two ranks, ring: two steps of 512 KiB: 2 (524 288 * 20 ps + 1 us). */
+static const rlt_time pair_ps = 2 * (524288 * 20 + 1000000);
+
+typedef struct fixture {
+    rlt_builder *b;
+    rlt_program *p;
+    rlt_topology *t;
+    rlt_replay_options o;
+    rlt_replay *r;
+    rlt_error err;
+} fixture;
+
+static void open_fixture(fixture *f, uint32_t ranks, const char *net)
+{
+    memset(f, 0, sizeof *f);
+    assert_int_equal(rlt_builder_create(ranks, &f->b, &f->err), 0);
+    assert_int_equal(rlt_topology_load(net, NULL, &f->t, &f->err), 0);
+    f->o = rlt_replay_options_default();
+    f->o.topology = f->t;
+}
+
+static void close_fixture(fixture *f)
+{
+    rlt_replay_free(f->r);
+    rlt_program_free(f->p);
+    rlt_topology_free(f->t);
+}
+
+static int go(fixture *f)
+{
+    if (!f->p && rlt_builder_finish(f->b, "test", &f->p, &f->err) < 0)
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    rlt_replay_free(f->r);
+    f->r = NULL;
+    if (rlt_replay_create(f->p, &f->o, &f->r, &f->err) < 0)
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    return rlt_replay_run(f->r, &f->err);
+}
+
+static uint32_t timed(fixture *f, rlt_op_kind kind, uint32_t rank, uint32_t resource, rlt_time duration,
+                      const char *name)
+{
+    rlt_op_desc d = rlt_op_desc_init(kind, rank);
+    d.resource = resource;
+    d.duration_ps = duration;
+    d.name = rlt_build_string(f->b, name, strlen(name));
+    return rlt_build_op(f->b, &d);
+}
+
+static uint32_t all_reduce(fixture *f, uint32_t rank, uint32_t group, uint64_t bytes)
+{
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, rank);
+    d.coll = RLT_ALL_REDUCE;
+    d.group = group;
+    d.bytes = bytes;
+    d.name = rlt_build_string(f->b, "all_reduce", 10);
+    return rlt_build_op(f->b, &d);
+}
+
+static uint32_t message(fixture *f, rlt_op_kind kind, uint32_t rank, uint32_t peer, uint64_t bytes,
+                        uint32_t tag)
+{
+    rlt_op_desc d = rlt_op_desc_init(kind, rank);
+    d.peer = peer;
+    d.bytes = bytes;
+    d.tag = tag;
+    d.name = rlt_build_string(f->b, kind == RLT_OP_SEND ? "send" : "recv", 4);
+    return rlt_build_op(f->b, &d);
+}
+
+static void check_accounts(const fixture *f)
+{
+    for (uint32_t i = 0; i < f->p->n_ranks; i++) {
+        rlt_rank_result k = rlt_replay_rank(f->r, i);
+        assert_int_equal(k.compute_ps + k.exposed_comm_ps + k.host_ps + k.idle_ps, k.end_ps - k.start_ps);
+    }
+    rlt_path_item *items;
+    uint32_t n;
+    rlt_error err = {0};
+    assert_int_equal(rlt_replay_critical_path(f->r, &items, &n, &err), 0);
+    assert_true(n > 0);
+    assert_int_equal(items[0].end_ps, rlt_replay_time(f->r));
+    assert_int_equal(items[n - 1].begin_ps, 0);
+    for (uint32_t i = 0; i + 1 < n; i++)
+        assert_int_equal(items[i].begin_ps, items[i + 1].end_ps);
+    free(items);
+}
+
+/* Two ranks compute 10 and 30 us, then reduce: the early one waits 20 us. */
+static void early_rank_waits(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    uint32_t g = rlt_build_group(f.b, "", both, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        uint32_t s = rlt_build_resource(f.b, r, RLT_RES_STREAM, "stream 7");
+        uint32_t c = timed(&f, RLT_OP_COMPUTE, r, s, r ? 30 * RLT_US : 10 * RLT_US, "gemm");
+        rlt_build_dep(f.b, all_reduce(&f, r, g, MIB), c);
+    }
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_time(f.r), 30 * RLT_US + pair_ps);
+    rlt_rank_result early = rlt_replay_rank(f.r, 0), late = rlt_replay_rank(f.r, 1);
+    assert_int_equal(early.comm_wait_ps, 20 * RLT_US);
+    assert_int_equal(late.comm_wait_ps, 0);
+    assert_int_equal(early.comm_transfer_ps, pair_ps);
+    assert_int_equal(early.compute_ps, 10 * RLT_US);
+    assert_int_equal(early.exposed_comm_ps, 20 * RLT_US + pair_ps);
+    assert_int_equal(rlt_replay_comm(f.r, 0).last_member, 1);
+
+    /* Twice as fast accelerators; a network of a tenth: times follow. */
+    f.o.compute_scale = 2;
+    f.o.network_scale = 0.1;
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_time(f.r), 15 * RLT_US + 10 * pair_ps);
+
+    /* A straggler. */
+    double slow[] = {1, 0.5};
+    f.o.compute_scale = f.o.network_scale = 1;
+    f.o.rank_compute_scale = slow;
+    assert_int_equal(go(&f), 0);
+    assert_int_equal(rlt_replay_time(f.r), 60 * RLT_US + pair_ps);
+    close_fixture(&f);
+}
+
+/* Compute beside a collective hides it; only what sticks out is exposed. */
+static void overlap_hides_communication(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    uint32_t g = rlt_build_group(f.b, "", both, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        uint32_t s = rlt_build_resource(f.b, r, RLT_RES_STREAM, "stream 7");
+        timed(&f, RLT_OP_COMPUTE, r, s, 5 * RLT_US, "gemm");
+        all_reduce(&f, r, g, MIB);
+    }
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    rlt_rank_result k = rlt_replay_rank(f.r, 0);
+    assert_int_equal(k.end_ps, pair_ps);
+    assert_int_equal(k.comm_ps, pair_ps);
+    assert_int_equal(k.exposed_comm_ps, pair_ps - 5 * RLT_US);
+    close_fixture(&f);
+}
+
+/* Two collectives in flight share the links: both steps of both take twice the serialisation. */
+static void collectives_share_links(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    uint32_t g = rlt_build_group(f.b, "a", both, 2), h = rlt_build_group(f.b, "b", both, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        all_reduce(&f, r, g, MIB);
+        all_reduce(&f, r, h, MIB);
+    }
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_time(f.r), 2 * (2 * 524288 * 20 + 1000000));
+    close_fixture(&f);
+}
+
+/* A stream runs one operation at a time, in the order built; other resources run beside it. */
+static void streams_serialise(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, 1, "switch:2@50GB/s,500ns");
+    uint32_t s = rlt_build_resource(f.b, 0, RLT_RES_STREAM, "stream 7");
+    uint32_t h = rlt_build_resource(f.b, 0, RLT_RES_HOST, "thread 1");
+    uint32_t first = timed(&f, RLT_OP_COMPUTE, 0, s, 3 * RLT_US, "a");
+    uint32_t second = timed(&f, RLT_OP_COMPUTE, 0, s, 4 * RLT_US, "b");
+    uint32_t host = timed(&f, RLT_OP_HOST, 0, h, 10 * RLT_US, "python");
+    uint32_t delay = timed(&f, RLT_OP_DELAY, 0, RLT_NONE, 2 * RLT_US, "gap");
+    uint32_t none = timed(&f, RLT_OP_COMPUTE, 0, RLT_NONE, 0, "nothing");
+    rlt_build_dep(f.b, delay, host);
+    rlt_build_dep(f.b, none, delay);
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_op(f.r, first).start_ps, 0);
+    assert_int_equal(rlt_replay_op(f.r, second).start_ps, 3 * RLT_US);
+    assert_int_equal(rlt_replay_op(f.r, second).cause, first);
+    rlt_rank_result k = rlt_replay_rank(f.r, 0);
+    assert_int_equal(k.compute_ps, 7 * RLT_US);
+    assert_int_equal(k.host_ps, 3 * RLT_US);
+    assert_int_equal(k.idle_ps, 2 * RLT_US);
+    assert_int_equal(rlt_replay_time(f.r), 12 * RLT_US);
+    close_fixture(&f);
+}
+
+static void start_offsets(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    for (uint32_t r = 0; r < 2; r++) {
+        timed(&f, RLT_OP_HOST, r, rlt_build_resource(f.b, r, RLT_RES_HOST, "thread"), 10 * RLT_US, "step");
+        rlt_build_rank_start(f.b, r, 100 * RLT_US + (rlt_time)r * 7 * RLT_US);
+    }
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_rank(f.r, 0).end_ps, 10 * RLT_US);
+    assert_int_equal(rlt_replay_rank(f.r, 1).start_ps, 7 * RLT_US);
+    assert_int_equal(rlt_replay_rank(f.r, 1).end_ps, 17 * RLT_US);
+    f.o.no_skew = true;
+    assert_int_equal(go(&f), 0);
+    assert_int_equal(rlt_replay_time(f.r), 10 * RLT_US);
+    rlt_time delay[] = {3 * RLT_US, 0};
+    f.o.rank_delay_ps = delay;
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_rank(f.r, 0).start_ps, 3 * RLT_US);
+    assert_int_equal(rlt_replay_time(f.r), 13 * RLT_US);
+    close_fixture(&f);
+}
+
+static void iterations_end_with_their_last_operation(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, 1, "switch:2@50GB/s,500ns");
+    uint32_t s = rlt_build_resource(f.b, 0, RLT_RES_STREAM, "stream 7");
+    for (uint16_t i = 0; i < 3; i++) {
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, 0);
+        d.resource = s;
+        d.step = i;
+        d.duration_ps = (i + 1) * RLT_US;
+        rlt_build_op(f.b, &d);
+    }
+    assert_int_equal(go(&f), 0);
+    assert_int_equal(rlt_replay_iterations(f.r), 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(rlt_replay_iteration_ps(f.r, i), (i + 1) * RLT_US);
+    close_fixture(&f);
+}
+
+static int fixed_duration(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration, rlt_error *err)
+{
+    (void)t;
+    (void)err;
+    *duration = (rlt_time)req->bytes * RLT_NS;
+    return 0;
+}
+
+/* A message of 1 MiB leaves when it is sent and takes 1 048 576 * 20 ps + 1 us; its receive ends no earlier
+ * than that, and no earlier than it is posted. */
+static void messages_meet(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    uint32_t c = timed(&f, RLT_OP_COMPUTE, 1, RLT_NONE, 4 * RLT_US, "prepare");
+    message(&f, RLT_OP_SEND, 0, 1, MIB, 5);
+    rlt_build_dep(f.b, message(&f, RLT_OP_RECV, 1, 0, MIB, 5), c);
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_time(f.r), MIB * 20 + 1000000);
+    assert_int_equal(rlt_replay_rank(f.r, 1).comm_wait_ps, 0);
+    assert_int_equal(rlt_replay_rank(f.r, 1).comm_transfer_ps, MIB * 20 + 1000000 - 4 * RLT_US);
+    f.o.compute_scale = 0.1; /* posted at 40 us: the message is there */
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_time(f.r), 40 * RLT_US);
+    assert_int_equal(rlt_replay_comm(f.r, 0).end_ps, MIB * 20 + 1000000);
+    assert_int_equal(rlt_replay_rank(f.r, 1).comm_transfer_ps, 0);
+    close_fixture(&f);
+}
+
+/* Each rank wants to receive before it sends: nobody moves, and the report names the cycle. */
+static void deadlock_is_named(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    for (uint32_t r = 0; r < 2; r++) {
+        uint32_t in = message(&f, RLT_OP_RECV, r, 1 - r, MIB, 0);
+        rlt_build_dep(f.b, message(&f, RLT_OP_SEND, r, 1 - r, MIB, 0), in);
+    }
+    assert_int_equal(go(&f), RLT_ESTALL);
+    assert_non_null(strstr(f.err.where, "4 of 4 operations pending"));
+    assert_non_null(strstr(f.err.what, "(a cycle)"));
+    assert_non_null(strstr(
+        f.err.what, "rank 0 'recv' waits for rank 1 'send' waits for rank 1 'recv' waits for rank 0 'send'"));
+    close_fixture(&f);
+}
+
+/* Both send first and receive then: messages leave without waiting, so nobody waits in a circle. */
+static void sends_do_not_wait(void **state)
+{
+    fixture f;
+    (void)state;
+    for (int timed_mode = 0; timed_mode < 2; timed_mode++) {
+        rlt_timing timing = {.name = "fixed", .duration = fixed_duration};
+        open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+        for (uint32_t r = 0; r < 2; r++) {
+            uint32_t out = message(&f, RLT_OP_SEND, r, 1 - r, 700, 0);
+            rlt_build_dep(f.b, message(&f, RLT_OP_RECV, r, 1 - r, 700, 0), out);
+        }
+        f.o.timing = timed_mode ? &timing : NULL;
+        assert_int_equal(go(&f), 0);
+        check_accounts(&f);
+        assert_int_equal(rlt_replay_time(f.r), timed_mode ? 700 * RLT_NS : 700 * 20 + 1000000);
+        close_fixture(&f);
+    }
+}
+
+static void lonely_send_is_named(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    message(&f, RLT_OP_SEND, 0, 1, MIB, 3);
+    assert_int_equal(go(&f), RLT_ESTALL);
+    assert_non_null(strstr(f.err.what, "no matching receive"));
+    close_fixture(&f);
+}
+
+static void time_limit_leaves_partial_results(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, 1, "switch:2@50GB/s,500ns");
+    uint32_t s = rlt_build_resource(f.b, 0, RLT_RES_STREAM, "stream 7");
+    timed(&f, RLT_OP_COMPUTE, 0, s, 3 * RLT_US, "a");
+    timed(&f, RLT_OP_COMPUTE, 0, s, 4 * RLT_US, "b");
+    f.o.until_ps = 5 * RLT_US;
+    assert_int_equal(go(&f), RLT_ECANCELLED);
+    assert_int_equal(rlt_replay_done_ops(f.r), 1);
+    rlt_rank_result k = rlt_replay_rank(f.r, 0);
+    assert_int_equal(k.end_ps, 5 * RLT_US);
+    assert_int_equal(k.compute_ps, 5 * RLT_US);
+    close_fixture(&f);
+}
+
+static void timing_stands_in_for_the_network(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    rlt_timing timing = {.name = "fixed", .duration = fixed_duration};
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    uint32_t g = rlt_build_group(f.b, "", both, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        uint32_t c = timed(&f, RLT_OP_COMPUTE, r, RLT_NONE, (r + 1) * RLT_US, "gemm");
+        rlt_build_dep(f.b, all_reduce(&f, r, g, 700), c);
+    }
+    f.o.timing = &timing;
+    assert_int_equal(go(&f), 0);
+    check_accounts(&f);
+    assert_int_equal(rlt_replay_time(f.r), 2 * RLT_US + 700 * RLT_NS);
+    assert_null(rlt_replay_net(f.r));
+    close_fixture(&f);
+}
+
+/* Uneven all-to-alls are beyond the ring: refused where it was asked for, left to the choice where able. */
+static void algorithm_where_able(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    static const uint64_t counts[2][2] = {{0, 1000}, {3000, 0}};
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    uint32_t g = rlt_build_group(f.b, "", both, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, r);
+        d.coll = RLT_ALL_TO_ALL;
+        d.group = g;
+        d.bytes = counts[r][1 - r];
+        d.send_counts = counts[r];
+        rlt_build_op(f.b, &d);
+    }
+    for (int k = 0; k < RLT_COLL_KINDS; k++)
+        f.o.algorithm[k] = &rlt_ring;
+    assert_int_equal(go(&f), RLT_EUNSUPPORTED);
+    f.o.algorithm_where_able = true;
+    f.err = (rlt_error){0};
+    assert_int_equal(go(&f), 0);
+    assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "direct");
+    assert_int_equal(rlt_replay_time(f.r), 3000 * 20 + 2 * 500000); /* the larger message */
+    check_accounts(&f);
+    close_fixture(&f);
+}
+
+/* Compute of 10 ms beside a communication that takes c: it loses c (1 - 1 / 1.5) of its pace, whether the
+ * communication begins with it, in its midst, or outlasts it. */
+static void overlap_slows(void **state)
+{
+    static const rlt_time compute[] = {10 * RLT_MS, RLT_MS, RLT_US};
+    (void)state;
+    for (size_t i = 0; i < sizeof compute / sizeof *compute; i++)
+        for (int later = 0; later < 2; later++) {
+            fixture f;
+            static const uint32_t both[] = {0, 1};
+            open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+            uint32_t g = rlt_build_group(f.b, "", both, 2);
+            for (uint32_t r = 0; r < 2; r++) {
+                uint32_t device = rlt_build_resource(f.b, r, RLT_RES_STREAM, "device");
+                uint32_t other = rlt_build_resource(f.b, r, RLT_RES_STREAM, "other");
+                timed(&f, RLT_OP_COMPUTE, r, device, compute[i], "compute");
+                uint32_t wait = timed(&f, RLT_OP_DELAY, r, other, later ? RLT_MS / 4 : 0, "wait");
+                rlt_build_dep(f.b, all_reduce(&f, r, g, 64 * MIB), wait);
+            }
+            f.o.overlap_slowdown = 1.5;
+            assert_int_equal(go(&f), 0);
+            rlt_time begin = later ? RLT_MS / 4 : 0, end = rlt_replay_comm(f.r, 0).end_ps;
+            /* Slow from begin to end. */
+            rlt_time alone = compute[i] < begin ? compute[i] : begin, left = compute[i] - alone;
+            double slow = (double)left * 1.5;
+            double expected = slow <= (double)(end - begin) || left == 0
+                                  ? (double)alone + slow
+                                  : (double)end + (double)left - (double)(end - begin) / 1.5;
+            double got = (double)rlt_replay_op(f.r, 0).end_ps;
+            if (got < expected - 2 || got > expected + 2)
+                fail_msg("ends at %.0f ps, expected %.1f", got, expected);
+            check_accounts(&f);
+            f.o.overlap_slowdown = 0.5;
+            assert_int_equal(rlt_replay_create(f.p, &f.o, &(rlt_replay *){0}, &f.err), RLT_ERANGE);
+            close_fixture(&f);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(early_rank_waits),
+        cmocka_unit_test(overlap_slows),
+        cmocka_unit_test(overlap_hides_communication),
+        cmocka_unit_test(collectives_share_links),
+        cmocka_unit_test(streams_serialise),
+        cmocka_unit_test(start_offsets),
+        cmocka_unit_test(iterations_end_with_their_last_operation),
+        cmocka_unit_test(algorithm_where_able),
+        cmocka_unit_test(messages_meet),
+        cmocka_unit_test(deadlock_is_named),
+        cmocka_unit_test(sends_do_not_wait),
+        cmocka_unit_test(lonely_send_is_named),
+        cmocka_unit_test(time_limit_leaves_partial_results),
+        cmocka_unit_test(timing_stands_in_for_the_network),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Replay with protocols that react, on a star of 100 Gb/s, links of 1 us and a switch of 500 ns, packets of
+ * 1024 + 82 bytes (tau = 88.48 ns). An all-reduce by SwitchML of C chunks takes (C - 1) tau + RTT0 with RTT0
+ * = 2 (tau + d) + s: for 4096 chunks 365 002 560 ps, the golden value of an independent packet model.
+ */
+#include "test/support/support.h"
+#include "workload/replay/replay.h"
+
+enum { TAU = 88480, D = 1000000, S = 500000, CHUNK = 1024, WORKERS = 8 };
+#define STAR "switch:9@100Gbps,1us,in_network=reduce+multicast"
+
+static const rlt_time whole = 365002560;
+
+static rlt_time switchml_time(uint32_t chunks)
+{
+    return (rlt_time)(chunks - 1) * TAU + 2 * (TAU + D) + S;
+}
+
+typedef struct fixture {
+    rlt_builder *b;
+    rlt_program *p;
+    rlt_topology *t;
+    rlt_placement placement;
+    rlt_packet_settings packet;
+    rlt_aggregator_config aggregator;
+    rlt_reacting reacting;
+    rlt_replay_options o;
+    rlt_replay *r;
+    rlt_error err;
+} fixture;
+
+static void open_fixture(fixture *f, const char *net, const char *protocol)
+{
+    memset(f, 0, sizeof *f);
+    assert_int_equal(rlt_builder_create(WORKERS, &f->b, &f->err), 0);
+    assert_int_equal(rlt_topology_load(net, NULL, &f->t, &f->err), 0);
+    assert_int_equal(rlt_placement_identity(f->t, rlt_topology_accelerators(f->t), &f->placement, &f->err),
+                     0);
+    f->packet = rlt_packet_default();
+    f->packet.switch_ps = S;
+    f->reacting.protocol = rlt_reactive_find(protocol, &f->err);
+    assert_non_null(f->reacting.protocol);
+    assert_int_equal(rlt_settings_preset(f->reacting.protocol, f->reacting.values, &f->err), 0);
+    f->o = rlt_replay_options_default();
+    f->o.topology = f->t;
+    f->o.placement = &f->placement;
+    f->o.model = &rlt_net_packet;
+    f->o.packet = &f->packet;
+    f->o.aggregator = &f->aggregator;
+    f->o.reacting[RLT_ALL_REDUCE] = &f->reacting;
+}
+
+static void close_fixture(fixture *f)
+{
+    rlt_replay_free(f->r);
+    rlt_program_free(f->p);
+    rlt_placement_free(&f->placement);
+    rlt_topology_free(f->t);
+}
+
+static int go(fixture *f)
+{
+    if (!f->p && rlt_builder_finish(f->b, "test", &f->p, &f->err) < 0)
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    rlt_replay_free(f->r);
+    f->r = NULL;
+    f->err = (rlt_error){0};
+    int rc = rlt_replay_create(f->p, &f->o, &f->r, &f->err);
+    return rc ? rc : rlt_replay_run(f->r, &f->err);
+}
+
+static void finish(fixture *f)
+{
+    int rc = go(f);
+    if (rc)
+        fail_msg("%d: %s: %s", rc, f->err.where, f->err.what);
+    for (uint32_t i = 0; i < f->p->n_comms; i++) {
+        rlt_comm_result c = rlt_replay_comm(f->r, i);
+        assert_true(c.end_ps - c.last_arrival_ps >= c.bound_ps && c.bound_ps > 0);
+    }
+}
+
+/* All-reduces of so many chunks, one after the other, by the ranks first .. first + n-1, beginning after
+ * `compute`. */
+static void all_reduces(fixture *f, uint32_t first, uint32_t n, uint32_t times, uint32_t chunks)
+{
+    uint32_t ranks[WORKERS];
+    for (uint32_t i = 0; i < n; i++)
+        ranks[i] = first + i;
+    uint32_t group = rlt_build_group(f->b, first ? "second" : "first", ranks, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t stream = rlt_build_resource(f->b, ranks[i], RLT_RES_STREAM, "stream");
+        for (uint32_t k = 0; k < times; k++) {
+            rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, ranks[i]);
+            d.coll = RLT_ALL_REDUCE;
+            d.group = group;
+            d.resource = stream;
+            d.bytes = (uint64_t)chunks * CHUNK;
+            rlt_build_op(f->b, &d);
+        }
+    }
+}
+
+static void golden_time(void **state)
+{
+    fixture f;
+    uint32_t node;
+    (void)state;
+    assert_int_equal(switchml_time(4096), whole);
+    open_fixture(&f, STAR, "switchml");
+    all_reduces(&f, 0, WORKERS, 1, 4096);
+    finish(&f);
+    assert_int_equal(rlt_replay_time(f.r), whole);
+    assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "switchml");
+    /* Every link of a worker carries every chunk once each way, the ninth accelerator's nothing. */
+    const rlt_usage *u = rlt_replay_net(f.r)->usage;
+    for (uint32_t l = 0; l < rlt_topology_links(f.t); l++) {
+        rlt_link e = rlt_topology_link(f.t, l);
+        bool idle = e.src == WORKERS || e.dst == WORKERS;
+        assert_int_equal(rlt_usage_link(u, l).bytes, idle ? 0 : 4096 * (CHUNK + 82));
+    }
+    const rlt_aggregator *a = rlt_fabric_switch(rlt_replay_fabric(f.r), 0, &node);
+    assert_int_equal(rlt_aggregator_counts(a, RLT_NONE).completions, 4096);
+    close_fixture(&f);
+}
+
+/* The members that are there begin; the last one's delay is the delay of all (Trio's observation). */
+static void late_member(void **state)
+{
+    fixture f;
+    rlt_time late[WORKERS] = {0};
+    (void)state;
+    open_fixture(&f, STAR, "switchml");
+    all_reduces(&f, 0, WORKERS, 1, 4096);
+    late[7] = 500 * RLT_US;
+    f.o.rank_delay_ps = late;
+    finish(&f);
+    assert_int_equal(rlt_replay_time(f.r), whole + 500 * RLT_US);
+    rlt_comm_result c = rlt_replay_comm(f.r, 0);
+    assert_int_equal(c.last_member, 7);
+    assert_int_equal(c.end_ps - c.last_arrival_ps, whole);
+    close_fixture(&f);
+}
+
+/* More collectives than the switch has room for at once: each gives its slots to the next. Workers end
+ * together, so that each begins where the one before ended. */
+static void one_after_the_other(void **state)
+{
+    enum { TIMES = 300, CHUNKS = 300 };
+    fixture f;
+    (void)state;
+    open_fixture(&f, STAR, "switchml");
+    f.aggregator.slots = 256;
+    all_reduces(&f, 0, WORKERS, TIMES, CHUNKS);
+    finish(&f);
+    assert_int_equal(rlt_fabric_jobs(rlt_replay_fabric(f.r)), TIMES);
+    assert_int_equal(rlt_replay_time(f.r), TIMES * switchml_time(CHUNKS));
+    close_fixture(&f);
+}
+
+/* Two groups at once have links of their own; with room for one of them the other is refused. */
+static void two_groups(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, STAR, "switchml");
+    all_reduces(&f, 0, 4, 1, 4096);
+    all_reduces(&f, 4, 4, 1, 4096);
+    finish(&f);
+    assert_int_equal(rlt_replay_time(f.r), whole);
+
+    f.aggregator.slots = 256;
+    assert_int_equal(go(&f), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(f.err.what, "slots"));
+    f.o.algorithm_where_able = true;
+    finish(&f);
+    assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "switchml");
+    assert_string_equal(rlt_replay_comm(f.r, 1).algorithm, "ring");
+    assert_int_equal(rlt_replay_comm(f.r, 0).end_ps, whole);
+    assert_true(rlt_replay_comm(f.r, 1).end_ps > whole);
+    close_fixture(&f);
+}
+
+/* Above a size and for groups of a size; sums that are refused go to the next rule. */
+static void rules(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, STAR, "switchml");
+    f.o.reacting[RLT_ALL_REDUCE] = NULL;
+    rlt_algorithm_rule by_size[] = {
+        {.kind = RLT_ALL_REDUCE, .algorithm = &rlt_direct},
+        {.kind = RLT_ALL_REDUCE, .members = 4, .from_bytes = 1 << 20, .reacting = &f.reacting}};
+    f.o.rules = by_size;
+    f.o.n_rules = 2;
+    all_reduces(&f, 0, 4, 1, 1024);
+    all_reduces(&f, 4, 4, 1, 1023);
+    finish(&f);
+    assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "switchml");
+    assert_string_equal(rlt_replay_comm(f.r, 1).algorithm, "direct");
+    f.aggregator.width = 3; /* the switch adds up for three at most */
+    finish(&f);
+    assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "direct");
+    close_fixture(&f);
+}
+
+/* Servers are accelerators that do not train: (n - 1) of them are busy, one serves. All its traffic is the
+ * n workers' pushes, nothing being added up: C n tau and the way (reference: f = 0). */
+static void servers_apart(void **state)
+{
+    enum { CHUNKS = 512 };
+    fixture f;
+    (void)state;
+    open_fixture(&f, STAR, "ps-switch");
+    assert_int_equal(rlt_settings_set(f.reacting.protocol, f.reacting.values, "share", "0", &f.err), 0);
+    all_reduces(&f, 0, WORKERS, 1, CHUNKS);
+    finish(&f);
+    assert_int_equal(rlt_replay_time(f.r), (rlt_time)WORKERS * CHUNKS * TAU + 3 * TAU + 4 * D + 2 * S);
+    close_fixture(&f);
+
+    open_fixture(&f, "switch:8@100Gbps,1us,in_network=reduce+multicast", "ps-switch");
+    all_reduces(&f, 0, WORKERS, 1, CHUNKS);
+    assert_int_equal(go(&f), RLT_ERANGE);
+    assert_non_null(strstr(f.err.what, "8 train"));
+    close_fixture(&f);
+}
+
+/* One at a time of a streaming tree: the second waits for the first, and is not refused its lock. */
+static void locks(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, STAR, "sharp");
+    all_reduces(&f, 0, WORKERS, 5, 4096);
+    finish(&f);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_string_equal(rlt_replay_comm(f.r, i).algorithm, "sharp");
+    close_fixture(&f);
+}
+
+/* Lost packets are sent again, beside those of a ring on the same links; real sums are checked. */
+static void losses(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, STAR, "switchml");
+    f.packet.loss = 0.01;
+    f.packet.seed = 7;
+    rlt_algorithm_rule ring = {.kind = RLT_ALL_REDUCE, .members = 3, .algorithm = &rlt_ring};
+    f.o.rules = &ring;
+    f.o.n_rules = 1;
+    all_reduces(&f, 0, 5, 3, 1000);
+    all_reduces(&f, 5, 3, 3, 1000);
+    finish(&f);
+    rlt_react_result r = rlt_fabric_result(rlt_replay_fabric(f.r), 0);
+    assert_true(r.retransmissions > 0 && r.lost > 0);
+    rlt_time first = rlt_replay_time(f.r);
+    finish(&f);
+    assert_int_equal(rlt_replay_time(f.r), first);
+
+    f.packet.loss = 1;
+    assert_int_equal(go(&f), RLT_ESTALL);
+    close_fixture(&f);
+}
+
+static void needs_packets(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, STAR, "switchml");
+    all_reduces(&f, 0, WORKERS, 1, 16);
+    f.o.model = &rlt_net_flow;
+    assert_int_equal(go(&f), RLT_EUSAGE);
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_time), cmocka_unit_test(late_member), cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(two_groups),  cmocka_unit_test(rules),       cmocka_unit_test(servers_apart),
+        cmocka_unit_test(locks),       cmocka_unit_test(losses),      cmocka_unit_test(needs_packets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rescaled programs against the same workloads made at that scale by their generators and readers, byte
+ * counts by conservation, and what is refused. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "test/support/replay.h"
+#include "workload/models/generator.h"
+#include "workload/program/reader.h"
+#include "workload/program/rescale.h"
+
+#define DATA "../shared/data/"
+
+static rlt_program *scaled(rlt_program *p, const char *group, uint32_t members)
+{
+    rlt_program *out = NULL;
+    rlt_error err = {0};
+    if (rlt_program_rescale(p, group, members, &out, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_program_free(p);
+    return out;
+}
+
+static void same_comm(const rlt_program *a, const rlt_op *x, const rlt_program *b, const rlt_op *y)
+{
+    const rlt_comm *c = &a->comms[x->comm], *d = &b->comms[y->comm];
+    uint32_t n = a->group_first[c->group + 1] - a->group_first[c->group];
+    assert_int_equal(c->kind, d->kind);
+    assert_int_equal(c->bytes, d->bytes);
+    assert_int_equal(c->root, d->root);
+    assert_int_equal(c->sequence, d->sequence);
+    assert_int_equal(x->member, y->member);
+    assert_int_equal(n, b->group_first[d->group + 1] - b->group_first[d->group]);
+    assert_memory_equal(a->group_ranks + a->group_first[c->group], b->group_ranks + b->group_first[d->group],
+                        n * sizeof *a->group_ranks);
+}
+
+/* The same operations, dependencies and communication. */
+static void same(rlt_program *a, rlt_program *b)
+{
+    assert_int_equal(a->n_ranks, b->n_ranks);
+    assert_int_equal(a->n_ops, b->n_ops);
+    assert_int_equal(a->n_deps, b->n_deps);
+    assert_int_equal(a->n_comms, b->n_comms);
+    assert_int_equal(a->n_resources, b->n_resources);
+    assert_memory_equal(a->deps, b->deps, a->n_deps * sizeof *a->deps);
+    for (uint32_t i = 0; i < a->n_ops; i++) {
+        const rlt_op *x = &a->ops[i], *y = &b->ops[i];
+        assert_int_equal(x->kind, y->kind);
+        assert_int_equal(x->rank, y->rank);
+        assert_int_equal(x->step, y->step);
+        assert_int_equal(x->duration_ps, y->duration_ps);
+        assert_string_equal(rlt_program_string(a, x->name), rlt_program_string(b, y->name));
+        assert_int_equal(x->resource == RLT_NONE, y->resource == RLT_NONE);
+        if (x->resource != RLT_NONE)
+            assert_string_equal(rlt_program_string(a, a->resources[x->resource].name),
+                                rlt_program_string(b, b->resources[y->resource].name));
+        if (x->kind >= RLT_OP_COLLECTIVE)
+            same_comm(a, x, b, y);
+    }
+    rlt_program_free(a);
+    rlt_program_free(b);
+}
+
+static rlt_program *transformer(uint32_t ranks)
+{
+    rlt_transformer m = rlt_transformer_default();
+    rlt_program *p = NULL;
+    m.ranks = ranks;
+    m.layers = 4;
+    m.steps = 2;
+    assert_int_equal(rlt_transformer_program(&m, &p, NULL), 0);
+    return p;
+}
+
+static void generated(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[][2] = {{2, 8}, {8, 2}, {4, 6}, {3, 3}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        same(scaled(transformer(sizes[i][0]), "dp", sizes[i][1]), transformer(sizes[i][1]));
+    same(scaled(transformer(2), "@2", 5), transformer(5));
+    /* and so they take equally long, to the picosecond */
+    rlt_program *a = scaled(transformer(2), "dp", 8), *b = transformer(8);
+    assert_int_equal(test_replay(a, "hgx-h100-8"), test_replay(b, "hgx-h100-8"));
+    assert_true(test_replay(a, "hgx-h100-8") > 0);
+    rlt_program_free(a);
+    rlt_program_free(b);
+}
+
+static rlt_program *read_at(const char *path, uint32_t ranks)
+{
+    rlt_read_options o = {.first_step = -1, .last_step = -1, .n_ranks = ranks};
+    rlt_program *p = NULL;
+    rlt_error err = {0};
+    if (rlt_trace_read(&path, 1, &o, &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    return p;
+}
+
+/* Tensor-parallel groups inside, data-parallel ones across: both get their copies and their places. */
+static void two_dimensions(void **state)
+{
+    (void)state;
+    const char *text =
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4 "
+        "checkpoints: 0 checkpoint_initiates: 0\n2\n"
+        "a -1 100 ALLREDUCE 2000 50 ALLREDUCE 1000 30 REDUCESCATTER 4000 7\n"
+        "b -1 100 ALLGATHER 2000 50 NONE 0 30 ALLREDUCE 4000 7\n";
+    char path[] = "/tmp/ringlet-rescale-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    same(scaled(read_at(path, 4), "data", 6), read_at(path, 12));
+    same(scaled(read_at(path, 12), "data", 2), read_at(path, 4));
+    unlink(path);
+}
+
+static void published(void **state)
+{
+    (void)state;
+    const char *simai = DATA "simai/G13B-M1-C01_GPT13B_megatron_tp8_pp1_mbs1_A100.txt",
+               *stages = DATA "pipedream/test_graphs_vgg16_partitioned.txt";
+    if (access(simai, R_OK)) {
+        print_message("# no ../shared: published files are not here\n");
+        skip();
+    }
+    same(scaled(read_at(simai, 16), "data", 8), read_at(simai, 64));
+    /* three stages of a pipeline, replicated: messages between stages have their copies */
+    same(scaled(read_at(stages, 6), "stage", 4), read_at(stages, 12));
+}
+
+static uint32_t named(rlt_builder *b, const char *name)
+{
+    return rlt_build_string(b, name, strlen(name));
+}
+
+static rlt_op_desc collective(rlt_builder *b, uint32_t rank, rlt_coll_kind kind, uint32_t group,
+                              uint64_t bytes)
+{
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, rank);
+    d.name = named(b, "c");
+    d.coll = kind;
+    d.group = group;
+    d.bytes = bytes;
+    return d;
+}
+
+static rlt_program *finish(rlt_builder *b)
+{
+    rlt_program *p = NULL;
+    rlt_error err = {0};
+    if (rlt_builder_finish(b, "test", &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    return p;
+}
+
+static rlt_builder *builder(uint32_t ranks)
+{
+    rlt_builder *b = NULL;
+    assert_int_equal(rlt_builder_create(ranks, &b, NULL), 0);
+    return b;
+}
+
+/* What a rank sends in an uneven exchange stays, and so does what all receive; shares of a gather stay in
+ * all. */
+static void conserved(void **state)
+{
+    (void)state;
+    static const uint32_t both[] = {0, 1};
+    static const uint64_t rows[2][2] = {{10, 7}, {5, 3}};
+    rlt_builder *b = builder(2);
+    uint32_t g = rlt_build_group(b, "ep", both, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        rlt_op_desc d = collective(b, r, RLT_ALL_TO_ALL, g, 0);
+        d.send_counts = rows[r];
+        rlt_build_op(b, &d);
+        d = collective(b, r, RLT_GATHER, g, r ? 200 : 62); /* shares of 31 and 100 bytes */
+        d.root = 1;
+        rlt_build_op(b, &d);
+    }
+    rlt_program *p = scaled(finish(b), "ep", 5);
+    assert_int_equal(p->n_ranks, 5);
+    assert_int_equal(p->n_comms, 2);
+    const rlt_comm *a2a = &p->comms[0], *gather = &p->comms[1];
+    assert_int_equal(a2a->kind, RLT_ALL_TO_ALL);
+    assert_non_null(a2a->counts);
+    uint64_t received = 0;
+    for (uint32_t m = 0; m < 5; m++) { /* member m does what m mod 2 did */
+        uint64_t sent[2] = {0, 0};
+        for (uint32_t j = 0; j < 5; j++) {
+            sent[j % 2] += a2a->counts[m * 5 + j];
+            received += a2a->counts[m * 5 + j];
+        }
+        assert_int_equal(sent[0], rows[m % 2][0]);
+        assert_int_equal(sent[1], rows[m % 2][1]);
+    }
+    assert_int_equal(received, 3 * 17 + 2 * 8);
+    assert_int_equal(gather->kind, RLT_GATHER);
+    assert_int_equal(gather->root, 1);
+    assert_int_equal(gather->bytes, 131);
+    uint64_t shares[2] = {0, 0};
+    for (uint32_t m = 0; m < 5; m++)
+        shares[m % 2] += gather->counts[m];
+    assert_int_equal(shares[0], 31);
+    assert_int_equal(shares[1], 100);
+    rlt_program_free(p);
+}
+
+/* Two stages of two ranks, of which the second's are listed from behind: no common distance, so copies are
+ * numbered one after the other. The world grows; a recorded time stays. */
+static void irregular(void **state)
+{
+    (void)state;
+    static const uint32_t first[] = {0, 1}, second[] = {3, 2}, all[] = {0, 1, 2, 3};
+    rlt_builder *b = builder(4);
+    uint32_t g[2] = {rlt_build_group(b, "dp 0", first, 2), rlt_build_group(b, "dp 1", second, 2)};
+    uint32_t world = rlt_build_group(b, "all", all, 4);
+    for (uint32_t r = 0; r < 4; r++) {
+        rlt_op_desc d = collective(b, r, RLT_ALL_REDUCE, g[r / 2], 1000);
+        rlt_build_op(b, &d);
+        d = collective(b, r, RLT_BROADCAST, world, 8);
+        d.root = 3;
+        rlt_build_op(b, &d);
+        d = collective(b, r, RLT_BARRIER, world, 0);
+        d.timed = true;
+        d.duration_ps = 7 * RLT_US;
+        rlt_build_op(b, &d);
+        d = rlt_op_desc_init(r < 2 ? RLT_OP_SEND : RLT_OP_RECV, r);
+        d.peer = 3 - r; /* 0 to 3 and 1 to 2: member 0 to 0, 1 to 1 */
+        d.bytes = 64;
+        rlt_build_op(b, &d);
+    }
+    rlt_program *p = scaled(finish(b), "dp", 4);
+    assert_int_equal(p->n_ranks, 8);
+    /* Old ranks 0 1 2 3 are new 0 1 2 3 and, again, 4 5 6 7. */
+    static const uint32_t want[8][4] = {{0, 1, 4, 5}, {0, 1, 4, 5}, {3, 2, 7, 6}, {3, 2, 7, 6},
+                                        {0, 1, 4, 5}, {0, 1, 4, 5}, {3, 2, 7, 6}, {3, 2, 7, 6}};
+    static const uint32_t peer[8] = {3, 2, 1, 0, 7, 6, 5, 4};
+    for (uint32_t r = 0; r < 8; r++) {
+        const rlt_op *o = p->ops + p->rank_first[r];
+        assert_int_equal(p->rank_first[r + 1] - p->rank_first[r], 4);
+        const uint32_t *members = p->group_ranks + p->group_first[p->comms[o[0].comm].group];
+        assert_memory_equal(members, want[r], sizeof want[r]);
+        assert_int_equal(p->comms[o[0].comm].bytes, 1000);
+        uint32_t grown = p->comms[o[1].comm].group;
+        assert_int_equal(p->group_first[grown + 1] - p->group_first[grown], 8);
+        assert_int_equal(p->comms[o[1].comm].root, 3);
+        assert_true(p->comms[o[2].comm].timed);
+        assert_int_equal(o[2].duration_ps, 7 * RLT_US);
+        const uint32_t *pair = p->group_ranks + p->group_first[p->comms[o[3].comm].group];
+        assert_int_equal(pair[1 - o[3].member], peer[r]);
+    }
+    rlt_program_free(p);
+}
+
+static void refuse(const rlt_program *p, const char *group, uint32_t members, int code, const char *what)
+{
+    rlt_program *out = NULL;
+    rlt_error err = {0};
+    int rc = rlt_program_rescale(p, group, members, &out, &err);
+    assert_null(out);
+    if (rc != code || err.code != code || !strstr(err.what, what))
+        fail_msg("%d: %s, expected %d: %s", rc, err.what, code, what);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    static const uint32_t pairs[][2] = {{0, 1}, {2, 3}, {0, 2}, {1, 3}}, odd[] = {0, 1, 2};
+    rlt_builder *b = builder(4);
+    uint32_t tp[2], dp[2], some = rlt_build_group(b, "some", odd, 3);
+    tp[0] = rlt_build_group(b, "tp 0", pairs[0], 2);
+    tp[1] = rlt_build_group(b, "tp 1", pairs[1], 2);
+    dp[0] = rlt_build_group(b, "dp 0", pairs[2], 2);
+    dp[1] = rlt_build_group(b, "dp 1", pairs[3], 2);
+    for (uint32_t r = 0; r < 4; r++) {
+        rlt_op_desc d = collective(b, r, RLT_ALL_REDUCE, tp[r / 2], 8);
+        rlt_build_op(b, &d);
+        d = collective(b, r, RLT_ALL_REDUCE, dp[r % 2], 8);
+        rlt_build_op(b, &d);
+        d = rlt_op_desc_init(r % 2 ? RLT_OP_RECV : RLT_OP_SEND, r);
+        d.peer = r ^ 1;
+        rlt_build_op(b, &d);
+        d = collective(b, r, RLT_BROADCAST, some, 8);
+        d.root = 2;
+        if (r < 3)
+            rlt_build_op(b, &d);
+    }
+    rlt_program *p = finish(b);
+    refuse(p, "pp", 4, RLT_EUSAGE, "no group 'pp'; there are: some (@3), tp 0 (@2), tp 1 (@2), dp 0 (@2)");
+    refuse(p, "t", 4, RLT_EUSAGE, "no group 't'");
+    refuse(p, "@7", 4, RLT_EUSAGE, "no group '@7'");
+    refuse(p, "@2", 4, RLT_EUSAGE, "rank 0 is in several groups '@2'");
+    refuse(p, "some", 4, RLT_EUSAGE, "rank 3 is in no group 'some'");
+    refuse(p, "dp", 1, RLT_EUSAGE, "two or more members");
+    refuse(p, "dp", 1u << 24, RLT_ERANGE, "ranks");
+    refuse(p, "dp", 4, RLT_EUNSUPPORTED, "group 'some' holds some members");
+    refuse(p, "tp", 4, RLT_EUNSUPPORTED, "a message between members of groups 'tp'");
+    rlt_program_free(p);
+    b = builder(3);
+    uint32_t g = rlt_build_group(b, "dp", odd, 3);
+    for (uint32_t r = 0; r < 3; r++) {
+        rlt_op_desc d = collective(b, r, RLT_BROADCAST, g, 8);
+        d.root = 2;
+        rlt_build_op(b, &d);
+    }
+    p = finish(b);
+    refuse(p, "dp", 2, RLT_EUNSUPPORTED, "the root of a broadcast");
+    rlt_program_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(generated), cmocka_unit_test(two_dimensions), cmocka_unit_test(published),
+        cmocka_unit_test(conserved), cmocka_unit_test(irregular),      cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests_name("rescale", tests, NULL, NULL);
+}

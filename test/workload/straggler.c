@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Variation between ranks: the recurrence against the figures of its reference, and whole programs
+ * replayed without communication to speak of against the recurrence. */
+#include <math.h>
+#include <stdio.h>
+
+#include "test/support/support.h"
+#include "workload/daso/daso.h"
+
+enum { CVS = 7 };
+static const double cvs[CVS] = {0, 0.05, 0.10, 0.15, 0.20, 0.25, 0.30};
+/* 16 nodes of 4, B = 4, W = 1, 240 batches; ../shared/reference/daso.md, section 9: saving in %, one
+ * point either way for the draws. */
+static const double without[CVS] = {0.0, 5.9, 11.2, 15.7, 19.7, 23.2, 26.2};
+static const double with_a_tenth[CVS] = {9.1, 13.6, 17.8, 21.3, 24.6, 27.5, 29.9};
+
+static rlt_straggler sixteen(double jitter, double overhead)
+{
+    return (rlt_straggler){.nodes = 16,
+                           .gpus = 4,
+                           .batches = 240,
+                           .skips = 4,
+                           .wait = 1,
+                           .jitter = jitter,
+                           .overhead = overhead,
+                           .seed = 11};
+}
+
+static double recurrence(const rlt_straggler *s)
+{
+    rlt_straggler_result r;
+    rlt_error err = {0};
+    assert_int_equal(rlt_straggler_run(s, &r, &err), 0);
+    return 100 * r.saving;
+}
+
+static void within_a_point(double got, double want)
+{
+    if (fabs(got - want) > 1)
+        fail_msg("saving %.2f %%, expected %.1f", got, want);
+}
+
+static void table(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CVS; i++) {
+        rlt_straggler s = sixteen(cvs[i], 0), t = sixteen(cvs[i], 0.1);
+        within_a_point(recurrence(&s), without[i]);
+        within_a_point(recurrence(&t), with_a_tenth[i]);
+    }
+}
+
+/* CV 20 %: B = 1, 2, 4, 8 with W = max(1, B / 4); more skips never cost. */
+static void skips(void **state)
+{
+    static const double want[] = {19.6, 19.7, 19.7, 20.8};
+    double before = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        rlt_straggler s = sixteen(0.2, 0);
+        s.skips = 1u << i;
+        s.wait = s.skips < 8 ? 1 : 2;
+        double saving = recurrence(&s);
+        within_a_point(saving, want[i]);
+        assert_true(saving >= before);
+        before = saving;
+    }
+}
+
+/* One node waits for itself only, in both. */
+static void one_node(void **state)
+{
+    rlt_straggler s = sixteen(0.3, 0);
+    (void)state;
+    s.nodes = 1;
+    assert_true(fabs(recurrence(&s)) < 1e-9);
+    /* Without variation what is saved is the overhead: 0.1 / 1.1; a transfer that the wait hides is free. */
+    s = sixteen(0, 0.1);
+    s.transfer = 1;
+    assert_true(fabs(recurrence(&s) - 100 * (0.1 / 1.1)) < 1e-9);
+    s.skips = 0;
+    assert_int_equal(rlt_straggler_run(&s, &(rlt_straggler_result){0}, NULL), RLT_ERANGE);
+}
+
+/* Seconds that a program of one layer and one parameter takes, over a network where that costs next to
+ * nothing.
+ */
+static double replayed(const rlt_straggler *s, const rlt_daso *d, bool daso)
+{
+    rlt_model_layer layer = {.name = "all"};
+    rlt_model_tensor tensor = {.elements = 1};
+    rlt_model model = {.name = "one", .layers = &layer, .n_layers = 1, .tensors = &tensor, .n_tensors = 1};
+    rlt_time forward = RLT_S / 3, backward = RLT_S - RLT_S / 3;
+    rlt_daso_work w = {.model = &model, .forward_ps = &forward, .backward_ps = &backward};
+    rlt_program *p = NULL;
+    rlt_topology *t = NULL;
+    rlt_placement place = {0};
+    rlt_replay *r = NULL;
+    rlt_error err = {0};
+    char network[100];
+    snprintf(network, sizeof network, "fully-connected:%u@1TB/s,0ns*switch:%u@1TB/s,0ns", s->gpus, s->nodes);
+    assert_int_equal(rlt_topology_load(network, NULL, &t, &err), 0);
+    assert_int_equal(rlt_placement_identity(t, s->nodes * s->gpus, &place, &err), 0);
+    int rc = daso ? rlt_daso_program(d, &w, (rlt_daso_phase){s->skips, 1, s->wait}, 0, &p, &err)
+                  : rlt_horovod_program(d, &w, 0, &p, &err);
+    if (rc < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_replay_options o = rlt_replay_options_default();
+    o.topology = t;
+    o.placement = &place;
+    if (rlt_replay_create(p, &o, &r, &err) || rlt_replay_run(r, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_time end = rlt_replay_time(r);
+    rlt_replay_free(r);
+    rlt_program_free(p);
+    rlt_placement_free(&place);
+    rlt_topology_free(t);
+    return (double)end / (double)RLT_S;
+}
+
+static rlt_daso idle_network(const rlt_straggler *s)
+{
+    rlt_daso d = rlt_daso_default();
+    d.nodes = s->nodes;
+    d.gpus = s->gpus;
+    d.batches = s->batches;
+    d.jitter = s->jitter;
+    d.seed = s->seed;
+    d.overhead_ps = (rlt_time)(s->overhead * (double)RLT_S + 0.5);
+    d.launch_ps = d.cycle_ps = d.negotiation_ps = 0;
+    return d;
+}
+
+/* The same draws: both times within 1e-8 of the recurrence's (of picoseconds rounded, copies of one
+ * parameter), and so the table again. */
+static void programs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CVS; i++) {
+        rlt_straggler s = sixteen(cvs[i], 0), t = sixteen(cvs[i], 0.1);
+        rlt_straggler_result want, burdened;
+        rlt_daso d = idle_network(&s), e = idle_network(&t);
+        assert_int_equal(rlt_straggler_run(&s, &want, NULL), 0);
+        assert_int_equal(rlt_straggler_run(&t, &burdened, NULL), 0);
+        double daso = replayed(&s, &d, true), horovod = replayed(&s, &d, false),
+               slower = replayed(&t, &e, false);
+        assert_true(fabs(daso / want.daso - 1) < 1e-8);
+        assert_true(fabs(horovod / want.baseline - 1) < 1e-8);
+        assert_true(fabs(slower / burdened.baseline - 1) < 1e-8);
+        within_a_point(100 * (1 - daso / horovod), without[i]);
+        within_a_point(100 * (1 - daso / slower), with_a_tenth[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table),
+        cmocka_unit_test(skips),
+        cmocka_unit_test(one_node),
+        cmocka_unit_test(programs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

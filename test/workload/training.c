@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Trainings of small models whose times follow by hand: blocks of 1 ms forward and 2 ms backward a sample, on
+ * a network that takes next to no time; memory by the formulas of the papers; traffic by conservation.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "test/support/blocks.h"
+#include "test/support/replay.h"
+#include "workload/training/internal.h"
+
+enum { BLOCKS = 12, WEIGHTS = TEST_BLOCK_WEIGHTS, OUTPUT = TEST_BLOCK_OUTPUT };
+#define FAST "switch:%u@1000000GB/s,0ns"
+
+static const rlt_time unit = RLT_MS;
+
+typedef struct fixture {
+    rlt_model model;
+    rlt_accelerator accelerator;
+    rlt_training t;
+    rlt_error err;
+} fixture;
+
+static void open_fixture(fixture *f, uint32_t blocks)
+{
+    memset(f, 0, sizeof *f);
+    strcpy(f->model.name, "blocks");
+    test_blocks(&f->model, blocks);
+    f->accelerator = test_accelerator();
+    f->t = rlt_training_default();
+    f->t.model = &f->model;
+    f->t.accelerator = &f->accelerator;
+}
+
+static void set(fixture *f, const char *name, const char *value)
+{
+    if (rlt_training_set(&f->t, name, value, &f->err))
+        fail_msg("%s: %s", f->err.where, f->err.what);
+}
+
+static rlt_program *program_of(fixture *f, uint32_t ranks)
+{
+    rlt_program *p = NULL;
+    if (rlt_training_plan(&f->t, ranks, &f->err) || rlt_training_program(&f->t, &p, &f->err))
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    return p;
+}
+
+static rlt_time time_of(fixture *f, uint32_t ranks)
+{
+    char net[64];
+    rlt_program *p = program_of(f, ranks);
+    snprintf(net, sizeof net, FAST, ranks);
+    rlt_time end = test_replay(p, net);
+    rlt_program_free(p);
+    return end;
+}
+
+static void assert_about(rlt_time got, double units)
+{
+    if (fabs((double)got / (double)unit - units) > 1e-3 * units)
+        fail_msg("%.4f units, expected %.4f", (double)got / (double)unit, units);
+}
+
+/* m microbatches of t_f + t_b, and the bubble: (p - 1)(t_f + t_b), over v where interleaved (arXiv
+ * 2104.04473, section 2.2); for ZB-H1 (p - 1)(t_f + t_b - t_w) with t_b of input gradients (arXiv 2401.10241,
+ * table 1). */
+static void bubbles(void **state)
+{
+    static const struct {
+        const char *schedule;
+        uint32_t stages, chunks, microbatches;
+        double bubble; /* of a stage's t_f */
+    } rows[] = {
+        {"gpipe", 4, 1, 8, 3 * 3},         {"1f1b", 4, 1, 8, 3 * 3},        {"1f1b", 2, 1, 5, 1 * 3},
+        {"1f1b", 6, 1, 3, 5 * 3},          {"interleaved", 4, 3, 8, 3},     {"interleaved", 2, 6, 4, 0.5},
+        {"interleaved", 3, 2, 3, 2 * 1.5}, {"zero-bubble", 4, 1, 8, 3 * 1}, {"zero-bubble", 3, 1, 9, 2 * 1},
+        {"message", 3, 1, 5, 6},           {"message", 4, 1, 16, 9},        {"message", 1, 1, 4, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        char text[32];
+        open_fixture(&f, BLOCKS);
+        set(&f, "schedule", rows[i].schedule);
+        snprintf(text, sizeof text, "%u", rows[i].stages);
+        set(&f, "pp", text);
+        snprintf(text, sizeof text, "%u", rows[i].chunks);
+        set(&f, "vp", text);
+        snprintf(text, sizeof text, "%u", rows[i].microbatches);
+        set(&f, "batch", text);
+        rlt_time took = time_of(&f, rows[i].stages);
+        double blocks = (double)BLOCKS / rows[i].stages;
+        double expected = blocks * (3 * rows[i].microbatches + rows[i].bubble);
+        if (fabs((double)took / (double)unit - expected) > 1e-3 * expected)
+            fail_msg("%s, %u stages: %.4f ms, expected %.4f", rows[i].schedule, rows[i].stages,
+                     (double)took / (double)unit, expected);
+        rlt_model_free(&f.model);
+    }
+}
+
+static void recomputation(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, BLOCKS);
+    set(&f, "recompute", "full");
+    assert_about(time_of(&f, 1), BLOCKS * 4);
+    rlt_model_free(&f.model);
+}
+
+/* Of a transformer with s tokens, l blocks of width h, a heads and V words: F = 96 s l h^2 (1 + s / 6h +
+ * V / 16 l h) FLOPs a sample (AxoNN, IPDPS 2022, eq. 3), so that logits are not recomputed; 2 s h bytes kept
+ * a block and s h (34 + 5 a s / h) of the one that is, beside s h of the embedding's dropout and 4 s h (1 + V
+ * / h) of the logits (Korthikanti et al., arXiv 2205.05198, sections 4 and 5). */
+static void recomputed_blocks(void **state)
+{
+    const double l = 4, h = 256, s = 128, a = 4, v = 1000;
+    fixture f;
+    rlt_model m;
+    (void)state;
+    open_fixture(&f, 1);
+    rlt_model_free(&f.model);
+    assert_int_equal(
+        rlt_model_open("transformer:layers=4,hidden=256,heads=4,vocabulary=1000,sequence=128", &m, &f.err),
+        0);
+    f.t.model = &m;
+    set(&f, "recompute", "full");
+    double flop = 96 * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));
+    assert_about(time_of(&f, 1), flop / 1e9);
+    double bytes = s * h + 4 * s * h * (1 + v / h) + l * 2 * s * h + s * h * (34 + 5 * a * s / h);
+    assert_true(fabs(rlt_training_memory_of(&f.t, 0).activations / bytes - 1) < 1e-12);
+    rlt_model_free(&m);
+}
+
+/* Bound by memory, by hand: activations grow with the microbatch and are divided over tp; weights do not
+ * grow, and are divided over tp and, of experts, over ep. Forward reads them; backward reads them and reads
+ * and writes their gradients. A table is not gone through. */
+static void moved(void **state)
+{
+    enum { SAMPLES = 3, TP = 2, EP = 4, MOVED = 5000, DENSE = 4000, EXPERTS = 16000, TIED = 600 };
+    static const struct {
+        const char *main_gradient;
+        double kept;
+    } rows[] = {{"0", 2}, {"4", 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int apart = 0; apart < 2; apart++) {
+            fixture f;
+            rlt_time forward[2], backward[2];
+            open_fixture(&f, 2);
+            rlt_model_layer *l = f.model.layers;
+            for (int k = 0; k < 2; k++) {
+                l[k].parameters = DENSE;
+                l[k].moved_elements = MOVED;
+                l[k].forward_flop = l[k].backward_flop = 1;
+            }
+            l[0].expert_parameters = EXPERTS;
+            l[0].experts = EP;
+            l[0].tied_parameters = TIED;
+            l[1].work = RLT_WORK_LOOKUP;
+            f.accelerator.memory_Bps = 1000000000;
+            set(&f, "tp", "2");
+            set(&f, "ep", "4");
+            set(&f, "microbatch", "3");
+            set(&f, "main_gradient", rows[i].main_gradient);
+            set(&f, "schedule", apart ? "zero-bubble" : "1f1b");
+            assert_int_equal(rlt_training_plan(&f.t, 8, &f.err), 0);
+            assert_int_equal(rlt_training_layer_times(&f.t, forward, backward, &f.err), 0);
+            double a = 2.0 * SAMPLES * MOVED / TP, w = (DENSE + TIED + EXPERTS / (double)EP) / TP;
+            double expected[4] = {a + 2 * w, 2 * a + (2 + 2 * rows[i].kept) * w, a, 2 * a};
+            rlt_time got[4] = {forward[0], backward[0], forward[1], backward[1]};
+            for (int k = 0; k < 4; k++)
+                if (got[k] != (rlt_time)(expected[k] * RLT_NS))
+                    fail_msg("case %zu %d %d: %lld ps, expected %.0f ns", i, apart, k, (long long)got[k],
+                             expected[k]);
+            rlt_model_free(&f.model);
+        }
+}
+
+/* An embedding before the blocks, whose matrix the logits behind them use again. */
+static void open_tied(fixture *f, uint32_t blocks, uint32_t matrix)
+{
+    open_fixture(f, blocks + 2);
+    rlt_model_layer *first = f->model.layers, *last = &f->model.layers[blocks + 1];
+    first->work = RLT_WORK_LOOKUP;
+    first->movable = last->movable = false;
+    first->parameters = matrix;
+    last->tied_parameters = matrix;
+    last->parameters = 0;
+}
+
+/* Four stages: the last has the matrix a second time, with its gradient and state, and after the gradients
+ * of the data-parallel ranks the pair adds up its own (Megatron-LM's embedding group). One stage, or stages
+ * with copies that go their own ways: nothing of the kind. */
+static void tied(void **state)
+{
+    enum { MATRIX = 30000, TP = 2, DP = 2 };
+    static const struct {
+        const char *pp, *tie;
+        uint32_t pairs;
+    } rows[] = {{"1", "on", 0}, {"4", "on", TP * DP}, {"4", "off", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        open_tied(&f, BLOCKS, MATRIX);
+        set(&f, "pp", rows[i].pp);
+        set(&f, "tie", rows[i].tie);
+        set(&f, "tp", "2");
+        set(&f, "dp", "2");
+        set(&f, "batch", "8");
+        rlt_program *p = program_of(&f, 0);
+        uint32_t stages = f.t.size[RLT_AXIS_PP], pairs = 0;
+        for (uint32_t s = 0; s < stages; s++) {
+            uint32_t held = BLOCKS / stages * WEIGHTS + (s == 0 || s == stages - 1 ? MATRIX : 0);
+            assert_true(rlt_training_memory_of(&f.t, s).total == 16.0 * held / TP);
+        }
+        uint64_t reduced = 0;
+        for (uint32_t c = 0; c < p->n_comms; c++) {
+            const uint32_t *g = &p->group_ranks[p->group_first[p->comms[c].group]];
+            if (p->comms[c].kind != RLT_ALL_REDUCE)
+                continue;
+            reduced += p->comms[c].bytes;
+            if (stages == 1 || g[1] - g[0] != 3 * TP * DP)
+                continue;
+            assert_int_equal(p->comms[c].bytes, MATRIX * 2 / TP);
+            assert_int_equal(p->group_first[p->comms[c].group + 1] - p->group_first[p->comms[c].group], 2);
+            pairs++;
+        }
+        assert_int_equal(pairs, rows[i].pairs);
+        /* Of each of the TP shares: all parameters and the copy, and a pair for each of DP. */
+        uint32_t copies = stages > 1 ? 2 : 1;
+        assert_int_equal(reduced, 2 * (BLOCKS * WEIGHTS + copies * MATRIX) + 2 * pairs * MATRIX / TP);
+        rlt_program_free(p);
+        rlt_model_free(&f.model);
+    }
+}
+
+/* Messages by rank: AxoNN's counts are m for first and last stage, 2 m between (forward and backward). */
+static void messages(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, BLOCKS);
+    set(&f, "pp", "3");
+    set(&f, "dp", "2");
+    set(&f, "order", "pp-dp");
+    set(&f, "batch", "10");
+    set(&f, "schedule", "message");
+    rlt_program *p = program_of(&f, 6);
+    uint32_t received[6] = {0};
+    for (uint32_t i = 0; i < p->n_ops; i++)
+        received[p->ops[i].rank] += p->ops[i].kind == RLT_OP_RECV;
+    for (uint32_t r = 0; r < 6; r++) {
+        uint32_t at[RLT_AXES_OF_LAYOUT];
+        rlt_training_place(&f.t, r, at);
+        assert_int_equal(at[RLT_AXIS_PP], r % 3); /* a pipeline is consecutive */
+        assert_int_equal(rlt_training_rank(&f.t, at), r);
+        assert_int_equal(received[r], at[RLT_AXIS_PP] == 1 ? 10 : 5);
+    }
+    for (uint32_t i = 0; i < p->n_comms; i++)
+        if (p->comms[i].kind == RLT_SEND_RECV)
+            assert_int_equal(p->comms[i].bytes, OUTPUT * 2);
+    rlt_program_free(p);
+    rlt_model_free(&f.model);
+}
+
+/* Bytes of gradients: every parameter once, whatever the buckets; halves of them in two stages; compressed
+ * ones by what is left. ZeRO: reduce-scatter and all-gather of as many. */
+static void gradients(void **state)
+{
+    static const char *const buckets[] = {"1B", "5000B", "25MiB"};
+    (void)state;
+    for (int b = 0; b < 3; b++)
+        for (int zero = 0; zero < 4; zero++)
+            for (int overlap = 0; overlap < 2; overlap++) {
+                fixture f;
+                char text[8];
+                uint64_t reduced = 0, gathered = 0;
+                open_fixture(&f, BLOCKS);
+                snprintf(text, sizeof text, "%d", zero);
+                set(&f, "zero", text);
+                set(&f, "bucket", buckets[b]);
+                set(&f, "overlap", overlap ? "on" : "off");
+                rlt_program *p = program_of(&f, 4);
+                for (uint32_t i = 0; i < p->n_comms; i++) {
+                    assert_int_equal(
+                        p->group_first[p->comms[i].group + 1] - p->group_first[p->comms[i].group], 4);
+                    bool gathers = p->comms[i].kind == RLT_ALL_GATHER;
+                    assert_true(gathers || p->comms[i].kind == (zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE));
+                    *(gathers ? &gathered : &reduced) += p->comms[i].bytes;
+                }
+                assert_int_equal(reduced, BLOCKS * WEIGHTS * 2);
+                assert_int_equal(gathered, zero == 0   ? 0
+                                           : zero == 3 ? 2 * BLOCKS * WEIGHTS * 2
+                                                       : BLOCKS * WEIGHTS * 2);
+                rlt_program_free(p);
+                rlt_model_free(&f.model);
+            }
+}
+
+/* Of tables an iteration learns the rows that its samples look up, and no more than there are: VECTORS
+ * elements a sample, over 4 ranks of which 2 have the tables between them. Gradients are kept, summed and
+ * stepped over for those, the state is there for all. */
+static void tables(void **state)
+{
+    enum { VECTORS = 64, BATCH = 8, RANKS = 4, EP = 2 };
+    static const struct {
+        uint64_t parameters, learning;
+    } rows[] = {{16000, VECTORS * BATCH / RANKS}, {200, 200 / EP}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        uint32_t seen = 0;
+        open_fixture(&f, 2);
+        rlt_model_layer *l = f.model.layers;
+        uint64_t dense = l[1].parameters;
+        l->parameters = 0;
+        l->forward_flop = l->backward_flop = 0;
+        l->work = RLT_WORK_LOOKUP;
+        l->expert_parameters = rows[i].parameters;
+        l->experts = 4;
+        l->output_elements = VECTORS;
+        l->moved_elements = 2 * VECTORS;
+        f.accelerator.memory_Bps = 1000000000;
+        set(&f, "ep", "2");
+        set(&f, "batch", "8");
+        rlt_program *p = program_of(&f, RANKS);
+        rlt_training_memory m = rlt_training_memory_of(&f.t, 0);
+        assert_true(m.gradients == 2.0 * (double)(dense + rows[i].learning));
+        assert_true(m.optimizer == 12.0 * (double)(dense + rows[i].parameters / EP));
+        for (uint32_t k = 0; k < p->n_ops; k++) {
+            const rlt_op *op = &p->ops[k];
+            const char *name = rlt_program_string(p, op->name);
+            if (strcmp(name, "optimizer") == 0 && ++seen)
+                assert_int_equal(op->duration_ps,
+                                 (2 * 12 + 2 + 2) * (dense + rows[i].learning) * (uint64_t)RLT_NS);
+            if (strcmp(name, "expert gradients") == 0 && ++seen)
+                assert_int_equal(p->comms[op->comm].bytes, 2 * rows[i].learning);
+        }
+        assert_int_equal(seen, 2 * RANKS);
+        rlt_program_free(p);
+        rlt_model_free(&f.model);
+    }
+}
+
+/* Tensor parallelism: four all-reduces a block and microbatch of a transformer-like layer with one each way,
+ * each of the microbatch's elements; with sequence parallelism a gather and a scatter of as many. */
+static void inside_layers(void **state)
+{
+    (void)state;
+    for (int sp = 0; sp < 2; sp++) {
+        fixture f;
+        uint32_t n[RLT_COLL_KINDS] = {0};
+        open_fixture(&f, 3);
+        for (uint32_t i = 0; i < 3; i++)
+            f.model.layers[i].tp_elements = 512;
+        set(&f, "tp", "4");
+        set(&f, "sp", sp ? "on" : "off");
+        set(&f, "microbatch", "2");
+        set(&f, "batch", "10");
+        rlt_program *p = program_of(&f, 4);
+        for (uint32_t i = 0; i < p->n_comms; i++) {
+            n[p->comms[i].kind]++;
+            assert_int_equal(p->comms[i].bytes, 512 * 2 * 2);
+        }
+        assert_int_equal(n[RLT_ALL_REDUCE], sp ? 0 : 3 * 2 * 5);
+        assert_int_equal(n[RLT_ALL_GATHER], sp ? 3 * 2 * 5 : 0);
+        assert_int_equal(n[RLT_REDUCE_SCATTER], sp ? 3 * 2 * 5 : 0);
+        rlt_program_free(p);
+        assert_about(time_of(&f, 4), 3 * 3 * 10 / 4.0);
+        rlt_model_free(&f.model);
+    }
+}
+
+/* What is kept at once, walking through a stage's turns: a forward pass adds a chunk's activations, the last
+ * pass of the microbatch (of weights where they are apart) gives them back. All microbatches for GPipe,
+ * stages to go for 1F1B, and as many as stages for ZB-H1, whose weights lag behind (arXiv 2401.10241,
+ * section 2.3); of AxoNN the last stage goes back at once, and the others take what there may be. */
+static void in_flight(void **state)
+{
+    static const struct {
+        const char *schedule, *chunks;
+    } rows[] = {{"gpipe", "1"}, {"1f1b", "1"}, {"zero-bubble", "1"}, {"interleaved", "3"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint32_t m = 4; m <= 12; m += 4) {
+            fixture f;
+            char text[8];
+            open_fixture(&f, BLOCKS);
+            set(&f, "schedule", rows[i].schedule);
+            set(&f, "vp", rows[i].chunks);
+            set(&f, "pp", "4");
+            snprintf(text, sizeof text, "%u", m);
+            set(&f, "batch", text);
+            assert_int_equal(rlt_training_plan(&f.t, 4, &f.err), 0);
+            for (uint32_t s = 0; s < 4; s++) {
+                rlt__turn *turns;
+                uint32_t n, now = 0, most = 0;
+                uint8_t last = i == 2 ? RLT__PASS_WEIGHTS : RLT__PASS_BACKWARD;
+                assert_int_equal(rlt__training_turns(&f.t, s, &turns, &n, &f.err), 0);
+                for (uint32_t k = 0; k < n; k++) {
+                    now += turns[k].pass == RLT__PASS_FORWARD;
+                    most = now > most ? now : most;
+                    now -= turns[k].pass == last;
+                }
+                free(turns);
+                assert_int_equal(now, 0);
+                assert_int_equal(most, rlt_training_memory_of(&f.t, s).in_flight);
+                if (i < 3)
+                    assert_int_equal(most, i == 0 ? m : i == 1 ? 4 - s : 4);
+            }
+            set(&f, "vp", "1");
+            set(&f, "schedule", "message");
+            assert_int_equal(rlt_training_memory_of(&f.t, 3).in_flight, 1);
+            assert_int_equal(rlt_training_memory_of(&f.t, 0).in_flight, 4);
+            rlt_model_free(&f.model);
+        }
+}
+
+/* 16 bytes a parameter; ZeRO divides 12, 14, 16 of them (arXiv 1910.02054, section 3); SAMO: 20 and
+ * 24 f + 2 (IPDPS 2023): 4.4 at f = 0.1, equal at a pruned quarter. */
+static void states(void **state)
+{
+    static const double zero[4] = {16, 4 + 12 / 8.0, 2 + 14 / 8.0, 16 / 8.0};
+    static const struct {
+        const char *sparsity;
+        double bytes;
+    } samo[] = {{"0", 20}, {"0.25", 20}, {"0.8", 6.8}, {"0.9", 4.4}};
+    fixture f;
+    (void)state;
+    open_fixture(&f, BLOCKS);
+    assert_int_equal(rlt_training_plan(&f.t, 8, &f.err), 0);
+    for (uint32_t z = 0; z < 4; z++) {
+        f.t.zero = z;
+        rlt_training_memory m = rlt_training_memory_of(&f.t, 0);
+        assert_true(fabs(m.total / (BLOCKS * WEIGHTS) - zero[z]) < 1e-9);
+    }
+    f.t.zero = 0;
+    set(&f, "main_gradient", "4");
+    for (size_t i = 0; i < sizeof samo / sizeof *samo; i++) {
+        set(&f, "sparsity", samo[i].sparsity);
+        rlt_training_memory m = rlt_training_memory_of(&f.t, 0);
+        assert_true(fabs(m.total / (BLOCKS * WEIGHTS) - samo[i].bytes) < 1e-9);
+    }
+    f.accelerator.memory_bytes = 1000;
+    assert_int_equal(rlt_training_fits(&f.t, &f.err), RLT_ERANGE);
+    assert_non_null(strstr(f.err.what, "stage 0 needs"));
+    rlt_model_free(&f.model);
+}
+
+static void refused(void **state)
+{
+    static const struct {
+        const char *name, *value, *says;
+    } rows[] = {{"pp", "5", "blocks"},      {"tp", "3", "multiple"}, {"ep", "3", "divide"},
+                {"batch", "7", "multiple"}, {"dp", "9", "ranks"},    {"vp", "2", "interleaved"},
+                {"precision", "fp4", ""},   {"pp", "64", "multiple"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        open_fixture(&f, 4);
+        set(&f, rows[i].name, rows[i].value);
+        assert_true(rlt_training_plan(&f.t, i == 0 ? 10 : 8, &f.err) < 0);
+        assert_non_null(strstr(f.err.what, rows[i].says));
+        rlt_model_free(&f.model);
+    }
+    fixture f;
+    open_fixture(&f, 4);
+    static const char *const wrong[][2] = {{"tp", "0"},        {"tp", "x"},     {"schedule", "2f2b"},
+                                           {"order", "tp-tp"}, {"order", "xp"}, {"sparsity", "1"},
+                                           {"bucket", "5"},    {"zero", "4"},   {"steps", "0"},
+                                           {"nothing", "1"},   {"host", "5"},   {"overlap", "yes"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_true(rlt_training_set(&f.t, wrong[i][0], wrong[i][1], &f.err) < 0);
+    rlt_model_free(&f.model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bubbles),   cmocka_unit_test(recomputation),
+        cmocka_unit_test(moved),     cmocka_unit_test(recomputed_blocks),
+        cmocka_unit_test(tied),      cmocka_unit_test(messages),
+        cmocka_unit_test(gradients), cmocka_unit_test(inside_layers),
+        cmocka_unit_test(in_flight), cmocka_unit_test(states),
+        cmocka_unit_test(refused),   cmocka_unit_test(tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Weights that are gathered ahead, and trainings folded to a rank a stage: times that follow by hand, and the
+ * same time as with all ranks. */
+#include <math.h>
+#include <stdio.h>
+
+#include "test/support/blocks.h"
+#include "test/support/replay.h"
+#include "workload/training/training.h"
+
+enum { BLOCKS = 12 };
+
+typedef struct fixture {
+    rlt_model model;
+    rlt_accelerator accelerator;
+    rlt_training t;
+    rlt_error err;
+} fixture;
+
+/* A block takes 1 ms forward and 2 ms backward, and passes on 64 elements. */
+static void open_fixture(fixture *f, const char *const *settings)
+{
+    memset(f, 0, sizeof *f);
+    test_blocks(&f->model, BLOCKS);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        f->model.layers[i].tp_elements = f->model.layers[i].cp_elements = TEST_BLOCK_OUTPUT;
+    f->accelerator = test_accelerator();
+    f->t = rlt_training_default();
+    f->t.model = &f->model;
+    f->t.accelerator = &f->accelerator;
+    for (; *settings; settings += 2)
+        if (rlt_training_set(&f->t, settings[0], settings[1], &f->err))
+            fail_msg("%s: %s", f->err.where, f->err.what);
+}
+
+static rlt_time all_ranks(fixture *f, uint32_t ranks, const char *network)
+{
+    rlt_program *p = NULL;
+    if (rlt_training_plan(&f->t, ranks, &f->err) || rlt_training_program(&f->t, &p, &f->err))
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    rlt_time end = test_replay(p, network);
+    rlt_program_free(p);
+    return end;
+}
+
+static rlt_time folded(fixture *f, const char *network, uint32_t *n)
+{
+    rlt_replay_options o = rlt_replay_options_default();
+    rlt_topology *topology = NULL;
+    rlt_placement where;
+    rlt_timing *alone = NULL;
+    rlt_program *p = NULL;
+    rlt_replay *x = NULL;
+    assert_int_equal(rlt_topology_load(network, NULL, &topology, &f->err), 0);
+    o.topology = topology;
+    o.endpoint = *rlt_topology_endpoint(topology);
+    assert_int_equal(rlt_timing_alone(&o, &alone, &f->err), 0);
+    if (rlt_training_fold(&f->t, RLT_FOLD_STAGES, &o, alone, &p, &where, &f->err))
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    o.placement = &where;
+    if (rlt_replay_create(p, &o, &x, &f->err) || rlt_replay_run(x, &f->err))
+        fail_msg("%s: %s", f->err.where, f->err.what);
+    rlt_time end = rlt_replay_time(x);
+    *n = p->n_ranks;
+    rlt_replay_free(x);
+    rlt_program_free(p);
+    rlt_timing_free(alone);
+    rlt_placement_free(&where);
+    rlt_topology_free(topology);
+    return end;
+}
+
+/* Two ranks, half of 2000 bytes each way at 2 MB/s: gathering and scattering take 0.5 ms a block each. Ahead,
+ * only the first gather of each pass shows, and the last gradients: 3 B + 1.5 ms. Else every gather does,
+ * and, backward, shares the link with the gradients of the block behind: 1.5 B + 0.5 + 2 B + (B - 1) + 0.5
+ * ms. */
+static void prefetch(void **state)
+{
+    (void)state;
+    for (int on = 0; on < 2; on++) {
+        const char *const settings[] = {"zero", "3", "prefetch", on ? "on" : "off", NULL};
+        fixture f;
+        open_fixture(&f, settings);
+        for (uint32_t i = 0; i < BLOCKS; i++)
+            f.model.layers[i].tp_elements = f.model.layers[i].cp_elements = 0;
+        double ms = (double)all_ranks(&f, 2, "switch:2@2MB/s,0ns") / RLT_MS;
+        double expected = on ? 3 * BLOCKS + 1.5 : 4.5 * BLOCKS;
+        if (fabs(ms - expected) > 1e-3)
+            fail_msg("%s: %.4f ms, expected %.4f", on ? "ahead" : "not ahead", ms, expected);
+        rlt_model_free(&f.model);
+    }
+}
+
+/* Where nothing but a message of 128 bytes meets a collective, one rank a stage takes as long as all. */
+static void same_time(void **state)
+{
+    static const struct {
+        uint32_t ranks, stages;
+        const char *network, *settings[15];
+    } rows[] = {
+        {4, 1, "switch:4@1GB/s,1us", {"zero", "0"}},
+        {8, 1, "switch:4@1GB/s,1us*switch:2@100MB/s,3us", {"zero", "3", "batch", "24"}},
+        {8, 1, "switch:4@1GB/s,1us*switch:2@100MB/s,3us", {"tp", "4", "sp", "on", "overlap", "off"}},
+        {8,
+         2,
+         "switch:4@1GB/s,1us*switch:2@100MB/s,3us",
+         {"tp", "2", "pp", "2", "overlap", "off", "batch", "16"}},
+        {8,
+         4,
+         "switch:8@1GB/s,1us",
+         {"pp", "4", "schedule", "interleaved", "vp", "3", "cp", "2", "zero", "1", "overlap", "off", "batch",
+          "8"}},
+        {4, 2, "switch:4@1GB/s,1us", {"pp", "2", "drain", "on", "recompute", "full", "batch", "8"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        uint32_t n;
+        open_fixture(&f, rows[i].settings);
+        rlt_time all = all_ranks(&f, rows[i].ranks, rows[i].network);
+        rlt_time one = folded(&f, rows[i].network, &n);
+        assert_int_equal(n, rows[i].stages);
+        if (llabs((long long)(all - one)) > all / 10000)
+            fail_msg("row %zu: all ranks %lld ps, folded %lld ps", i, (long long)all, (long long)one);
+        rlt_model_free(&f.model);
+    }
+}
+
+/* The backward pass at half the efficiency takes twice as long, recomputation does not; and a stack's own
+ * time comes once an iteration. */
+static void stack_factors(void **state)
+{
+    static const char *const settings[] = {"recompute", "full", "batch", "2", NULL};
+    fixture f;
+    (void)state;
+    open_fixture(&f, settings);
+    f.accelerator.surfaces[0].backward = 0.5;
+    f.accelerator.surfaces[0].host_ps = 7 * RLT_MS;
+    double ms = (double)all_ranks(&f, 1, "switch:1@1GB/s,0ns") / RLT_MS;
+    assert_true(fabs(ms - (2 * BLOCKS * (1 + 1 + 4) + 7)) < 1e-3);
+    rlt_model_free(&f.model);
+}
+
+/* Embedding, 4 blocks of two layers, logits: as many chunks as blocks keep them with a block; one more has
+ * the logits alone, two more the embedding, too; and no more than that. */
+static void chunks(void **state)
+{
+    static const uint32_t begins[3][7] = {{0, 3, 5, 7, 10}, {0, 3, 5, 7, 9, 10}, {0, 1, 3, 5, 7, 9, 10}};
+    static const char *const none[] = {NULL};
+    (void)state;
+    for (uint32_t more = 0; more < 3; more++) {
+        fixture f;
+        open_fixture(&f, none);
+        f.model.n_layers = 10;
+        for (uint32_t i = 0; i < 10; i++) {
+            f.model.layers[i].movable = i % 2 && i < 9;
+            f.model.layers[i].block = (i + 1) / 2;
+        }
+        f.t.size[RLT_AXIS_PP] = 4 + more;
+        assert_int_equal(rlt_training_plan(&f.t, 4 + more, &f.err), 0);
+        for (uint32_t c = 0; c < 4 + more; c++) {
+            uint32_t first, end;
+            rlt_training_layers(&f.t, c, &first, &end);
+            assert_int_equal(first, begins[more][c]);
+            assert_int_equal(end, begins[more][c + 1]);
+        }
+        f.t.size[RLT_AXIS_PP] = 7;
+        f.t.size[RLT_AXIS_DP] = 1;
+        f.t.batch = 7;
+        assert_int_equal(rlt_training_plan(&f.t, 7, &f.err), RLT_ESCHEMA);
+        rlt_model_free(&f.model);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prefetch), cmocka_unit_test(same_time),
+                                       cmocka_unit_test(stack_factors), cmocka_unit_test(chunks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

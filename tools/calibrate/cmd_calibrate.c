@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ringlet calibrate: the constants of a machine from measurements, and how far simulations are off. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/calibrate/select.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/message.h"
+#include "tools/output/file.h"
+#include "tools/output/plot.h"
+
+typedef struct calibrate_settings {
+    rlt_settings sim;
+    const char *format, *output, *plot;
+    const char *fit, *hold_out, *system, *collective, *algorithm, *source, *leave_one_out;
+    rlt_texts where;
+    uint64_t ranks, nodes, evaluations, jobs;
+    bool check, rows;
+} calibrate_settings;
+
+#define AT(field) .offset = offsetof(calibrate_settings, field)
+static const rlt_option fit_options[] = {
+    {"topology", 't', RLT_OPT_TEXT, "T",
+     "The machine: a topology file in JSON, or a name that 'ringlet list topologies' shows. Needed for a "
+     "fit; "
+     "--check without it takes every topology that claims measured systems in its '_calibration'.",
+     AT(sim.topology)},
+    {"fit", 0, RLT_OPT_TEXT, "NAME[=START],...",
+     "The constants to fit, numbers of the topology file: launch, protocols.LL.message, dims.0.bandwidth "
+     "(looked "
+     "for in the endpoint first). START is needed where there is none yet, or zero. Default: all "
+     "durations, rates and fractions of the endpoint but zeros, its clock, and what its tuner believes "
+     "(tuner_...).",
+     AT(fit)},
+    {"hold-out", 0, RLT_OPT_TEXT, "SIZES",
+     "Not fitted to; errors are shown apart. every-other: every second size that was measured; none; or "
+     "sizes "
+     "such as 1MiB,64MiB or 1KiB:1GiB:x4.",
+     AT(hold_out), .preset = "every-other"},
+    {"max-evaluations", 0, RLT_OPT_COUNT, "N", "Simulations of the whole table at most.", AT(evaluations),
+     .preset = "2000", .min = 1, .max = 1000000},
+    {"source", 0, RLT_OPT_TEXT, "TEXT",
+     "What the topology file shall name as the source (default: the files).", AT(source)},
+    {"output", 'o', RLT_OPT_TEXT, "FILE",
+     "Write the topology with the fitted constants there, all else as it was; with --check and "
+     "--leave-one-out, the report.",
+     AT(output), .unrecorded = true},
+    {0}};
+static const rlt_option row_options[] = {
+    {"system", 0, RLT_OPT_TEXT, "NAME", "Only measurements of this system; what files without one are of.",
+     AT(system)},
+    {"where", 'w', RLT_OPT_LIST, "NAME=VALUE",
+     "Only measurements like this: collective, ranks, nodes, dtype, inplace (out or in), system; may be "
+     "repeated.",
+     AT(where)},
+    {"collective", 'c', RLT_OPT_TEXT, "NAME", "What an nccl-tests file measures that does not say so itself.",
+     AT(collective), .word_at = rlt_collective_word},
+    {"ranks", 'r', RLT_OPT_COUNT, "N", "How many ranks, likewise.", AT(ranks), .min = 1,
+     .max = RLT_MAX_MEMBERS},
+    {"nodes", 0, RLT_OPT_COUNT, "N", "How many nodes, likewise.", AT(nodes), .min = 1,
+     .max = RLT_MAX_MEMBERS},
+    {0}};
+static const rlt_option check_options[] = {
+    {"check", 0, RLT_OPT_FLAG, NULL,
+     "Fit nothing: the errors with the constants as they are, by system, collective and size.", AT(check)},
+    {"leave-one-out", 0, RLT_OPT_TEXT, "FAMILY",
+     "For each measured system of the topologies whose '_calibration' names this family: fit the constants "
+     "that "
+     "they share to all others, and show the errors for the one left out.",
+     AT(leave_one_out)},
+    {"rows", 0, RLT_OPT_FLAG, NULL,
+     "Show each measurement beside its simulation (in CSV: instead of the classes).", AT(rows),
+     .unrecorded = true},
+    {"plot", 0, RLT_OPT_TEXT, "FILE",
+     "Also draw measured and simulated times over size, as SVG: a panel for each system and collective, at "
+     "most 12.",
+     AT(plot), .unrecorded = true},
+    {"format", 'f', RLT_OPT_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
+     .preset = "table", .words = "table|csv|json", .unrecorded = true},
+    {0}};
+static const rlt_option how_options[] = {
+    {"network", 'n', RLT_OPT_WORD, "MODEL", "The network model.", AT(sim.network), .preset = "flow",
+     .word_at = rlt_network_word},
+    {"routing", 0, RLT_OPT_WORD, "POLICY", "Choice among equal paths.", AT(sim.routing), .preset = "dmodk",
+     .words = "dmodk|ecmp|spray"},
+    {"algorithm", 'a', RLT_OPT_TEXT, "[KIND=]NAME[,...]",
+     "Algorithms, instead of those that ringlet would choose: ring, or all_reduce=ring,all_to_all=direct.",
+     AT(algorithm), .word_at = rlt_algorithm_word},
+    {"set", 's', RLT_OPT_LIST, "NAME=VALUE", "Override a parameter, as of ringlet coll; may be repeated.",
+     AT(sim.set), .named = true},
+    {"jobs", 'j', RLT_OPT_COUNT, "N",
+     "Simulations at the same time (default: as many as there are processors).", AT(jobs), .min = 1,
+     .max = RLT_POOL_THREADS, .unrecorded = true},
+    {0}};
+#undef AT
+
+static const rlt_option_group options[] = {{"What to fit", fit_options, 0},
+                                           {"Measurements", row_options, 0},
+                                           {"Errors", check_options, 0},
+                                           {"How to simulate", how_options, 0},
+                                           {0}};
+
+typedef struct job {
+    const rlt_parsed *args;
+    const calibrate_settings *s;
+    rlt_measurements measured;
+    rlt_trial trial;
+    rlt_machine *machines; /* owned */
+    uint32_t n_machines;
+    rlt_inputs inputs;
+    rlt_progress progress;
+    bool partial, drawn;
+    /* The report. */
+    rlt_calib_report report;
+    rlt_file file;
+    rlt_jw json;
+    bool json_open;
+} job;
+
+/* ---- input ---- */
+
+static int read_measurements(job *j, rlt_error *err)
+{
+    rlt_measure_hints hints = {.system = j->s->system,
+                               .collective = j->s->collective,
+                               .ranks = (uint32_t)j->s->ranks,
+                               .nodes = (uint32_t)j->s->nodes};
+    char system[300];
+    const char *item = system;
+    rlt_texts only = {&item, 1, 1};
+    int rc = 0;
+    for (int i = 0; i < j->args->n_operands && !rc; i++) {
+        rc = rlt_measurements_read(&j->measured, j->args->operands[i], &hints, err);
+        if (!rc && strcmp(j->args->operands[i], "-") != 0)
+            rc = rlt_inputs_add_file(&j->inputs, "measurements", j->args->operands[i], err);
+    }
+    if (!rc && j->measured.unusable)
+        rlt_note("%u row%s without a time, or with wrong values: passed over", j->measured.unusable,
+                 rlt_s(j->measured.unusable));
+    if (!rc && j->s->where.n)
+        rc = rlt_select_filter(&j->measured, &j->s->where, err);
+    if (!rc && j->s->system) {
+        snprintf(system, sizeof system, "system=%.280s", j->s->system);
+        rc = rlt_select_filter(&j->measured, &only, err);
+        if (rc == RLT_ESCHEMA && err)
+            snprintf(err->where, sizeof err->where, "--system");
+    }
+    return rc;
+}
+
+static int open_one(job *j, rlt_error *err)
+{
+    int rc;
+    j->machines = calloc(1, sizeof *j->machines);
+    if (!j->machines)
+        return rlt_nomem(err);
+    rc = rlt_machine_open(&j->machines[0], &j->s->sim, j->s->sim.topology, err);
+    j->n_machines = rc == 0;
+    return rc ? rc : rlt_machine_rebuild(&j->machines[0], err);
+}
+
+static void close_machines(job *j)
+{
+    rlt_trial_free(&j->trial);
+    for (uint32_t i = 0; i < j->n_machines; i++)
+        rlt_machine_free(&j->machines[i]);
+    free(j->machines);
+    j->machines = NULL;
+    j->n_machines = 0;
+}
+
+static int open_claiming(job *j, const char *family, rlt_error *err)
+{
+    int rc = rlt_select_machines(&j->s->sim, family, &j->machines, &j->n_machines, err);
+    if (!rc && j->n_machines == 0)
+        return rlt_fail(
+            err, RLT_ESCHEMA, family ? "--leave-one-out" : NULL,
+            "no topology%s%s claims measured systems ({\"_calibration\": {\"systems\": [...]}}%s)",
+            family ? " of the family " : "", family ? family : "",
+            family ? "" : "; --topology takes one that does not");
+    return rc;
+}
+
+/* One machine that claims nothing takes what is there, if it is of one system: else which is meant? */
+static int check_claims(const job *j, bool *any, rlt_error *err)
+{
+    const rlt_measurements *t = &j->measured;
+    *any = j->machines[0].n_systems == 0 || j->s->system != NULL;
+    for (uint32_t i = 1; i < t->n && *any; i++)
+        if (strcmp(t->rows[i].system, t->rows[0].system) != 0)
+            return rlt_fail(
+                err, RLT_EUSAGE, "--system",
+                "the measurements are of several systems, '%.100s' and '%.100s': say which this is",
+                t->rows[0].system, t->rows[i].system);
+    return 0;
+}
+
+static int start_trial(job *j, bool any, bool quiet, rlt_error *err)
+{
+    j->trial.machines = j->machines;
+    j->trial.n_machines = j->n_machines;
+    j->trial.threads = rlt_pool_threads(j->s->jobs);
+    return rlt_select_rows(&j->trial, &j->measured, any, quiet, err);
+}
+
+/* ---- report ---- */
+
+static int begin_report(job *j, const char *path, rlt_error *err)
+{
+    j->report.format = rlt_format_of(j->s->format);
+    if (j->report.format == RLT_FORMAT_JSON) {
+        for (uint32_t i = 0; i < j->n_machines; i++)
+            rlt_inputs_add(&j->inputs, "topology", j->machines[i].path,
+                           rlt_topology_hash(j->machines[i].setup.topology));
+        rlt_document_begin(&j->json, "calibrate", j->args, &j->inputs);
+        j->report.json = &j->json;
+        j->json_open = true;
+        return 0;
+    }
+    int rc = rlt_file_open(&j->file, path, err);
+    j->report.out = j->file.stream;
+    return rc;
+}
+
+static int end_report(job *j, const char *path, rlt_error *err)
+{
+    if (j->report.format == RLT_FORMAT_JSON) {
+        if (j->partial)
+            rlt_jw_bool(&j->json, "partial", true);
+        j->json_open = false;
+        return rlt_document_write(&j->json, path, err);
+    }
+    if (j->report.format == RLT_FORMAT_TABLE)
+        fprintf(
+            j->file.stream,
+            "# error = |simulated / measured - 1|; median, p90: at least 50 %%, 90 %% of the rows are not "
+            "above it;\n# sim/meas: the median of simulated / measured\n");
+    return rlt_file_close(&j->file, err);
+}
+
+static void gap(const job *j)
+{
+    if (j->report.format == RLT_FORMAT_TABLE)
+        fputc('\n', j->file.stream);
+}
+
+/* CSV is one table: the rows, or the classes. */
+static bool shows(const job *j, bool rows)
+{
+    return j->report.format == RLT_FORMAT_CSV ? rows == j->s->rows : !rows || j->s->rows;
+}
+
+static int interrupted(rlt_error *err)
+{
+    *err = (rlt_error){0};
+    return rlt_fail(err, RLT_ECANCELLED, NULL, "interrupted: the results are partial");
+}
+
+/* ---- the three uses ---- */
+
+/* Nothing of what an interrupt left. */
+static int draw(job *j, rlt_error *err)
+{
+    int rc = j->s->plot && !j->partial ? rlt_calib_plot(j->s->plot, &j->trial, err) : 0;
+    j->drawn = j->s->plot && !j->partial && !rc;
+    return rc;
+}
+
+static int show_check(job *j, const rlt_errors_row *rows, uint32_t n, rlt_error *err)
+{
+    int rc = begin_report(j, j->s->output, err);
+    if (!rc && shows(j, false))
+        rc = rlt_report_errors(&j->report, rows, n, NULL, 0, err);
+    if (!rc && shows(j, true) && j->s->rows) {
+        gap(j);
+        rc = rlt_report_rows(&j->report, &j->trial, err);
+    }
+    return rc ? rc : end_report(j, j->s->output, err);
+}
+
+static int check(job *j, rlt_error *err)
+{
+    rlt_errors_row *rows = NULL;
+    uint32_t n = 0;
+    bool any = false;
+    int rc = j->s->sim.topology ? open_one(j, err) : open_claiming(j, NULL, err);
+    if (rc || (j->s->sim.topology && (rc = check_claims(j, &any, err))) ||
+        (rc = start_trial(j, any, false, err)))
+        return rc;
+    rlt_progress_start(&j->progress, "simulating");
+    j->trial.progress = &j->progress;
+    rc = rlt_trial_run(&j->trial, RLT_FITTED | RLT_HELD_OUT, err);
+    rlt_progress_end(&j->progress);
+    j->partial = rc == RLT_ECANCELLED;
+    if ((rc && !j->partial) || (rc = rlt_errors_table(&j->trial, false, &rows, &n, err)))
+        return rc;
+    if (!(rc = draw(j, err)))
+        rc = show_check(j, rows, n, err);
+    free(rows);
+    return rc;
+}
+
+/* What the topology file names as the source of its constants. */
+static const char *source_text(const job *j, char *buffer, size_t size)
+{
+    size_t used = 0;
+    if (j->s->source)
+        return j->s->source;
+    used = (size_t)snprintf(buffer, size, "ringlet calibrate, fitted to ");
+    for (int i = 0; i < j->args->n_operands && used < size; i++) {
+        const char *path = j->args->operands[i], *slash = strrchr(path, '/');
+        used +=
+            (size_t)snprintf(buffer + used, size - used, "%s%.200s", i ? ", " : "", slash ? slash + 1 : path);
+    }
+    for (uint32_t i = 0, n = 0; i < j->trial.n_rows && n < 4 && used < size; i++) {
+        const char *source = j->trial.rows[i].m->source;
+        if (*source && (i == 0 || strcmp(source, j->trial.rows[i - 1].m->source) != 0) &&
+            !strstr(buffer, source)) {
+            used += (size_t)snprintf(buffer + used, size - used, "%s%.300s", n ? "; " : ": ", source);
+            n++;
+        }
+    }
+    return buffer;
+}
+
+static int show_fit(job *j, const rlt_calibration *c, rlt_error *err)
+{
+    int rc = begin_report(j, "-", err);
+    if (!rc && j->report.format != RLT_FORMAT_CSV)
+        rc = rlt_report_constants(&j->report, c->constants, c->n_constants, err);
+    if (!rc && j->report.format == RLT_FORMAT_TABLE)
+        fprintf(j->file.stream,
+                "\n# mean |log(simulated / measured)| of the rows fitted to: %.4f, was %.4f; %u of at most "
+                "%u evaluations\n",
+                c->misfit, c->misfit_before, c->tried, c->evaluations);
+    if (!rc && j->report.format == RLT_FORMAT_JSON) {
+        rlt_jw_double(&j->json, "mean_log_error", c->misfit, 6);
+        rlt_jw_double(&j->json, "mean_log_error_before", c->misfit_before, 6);
+        rlt_jw_u64(&j->json, "evaluations", c->tried);
+    }
+    if (!rc && shows(j, false) && !c->partial)
+        rc = rlt_report_errors(&j->report, c->after, c->n_after, c->before, c->n_before, err);
+    if (!rc && shows(j, true) && j->s->rows) {
+        gap(j);
+        rc = rlt_report_rows(&j->report, &j->trial, err);
+    }
+    return rc ? rc : end_report(j, "-", err);
+}
+
+static int run_fit(job *j, rlt_calibration *c, rlt_error *err)
+{
+    int rc;
+    c->trial = &j->trial;
+    c->evaluations = (uint32_t)j->s->evaluations;
+    c->progress = &j->progress;
+    rlt_progress_start(&j->progress, "fitting");
+    rc = rlt_calibrate(c, err);
+    rlt_progress_end(&j->progress);
+    return rc;
+}
+
+static int fit(job *j, rlt_error *err)
+{
+    rlt_calibration c = {0};
+    char source[2048];
+    bool any, to_stdout = j->s->output && strcmp(j->s->output, "-") == 0;
+    int rc = open_one(j, err);
+    if (rc || (rc = check_claims(j, &any, err)) || (rc = start_trial(j, any, false, err)) ||
+        (rc = rlt_select_held_out(&j->trial, j->s->hold_out, err)) ||
+        (rc = rlt_constants_find(j->machines, 1, j->s->fit, c.constants, &c.n_constants, err)))
+        return rc;
+    rc = run_fit(j, &c, err);
+    j->partial = c.partial;
+    if (!rc)
+        rc = draw(j, err);
+    if (!rc && !to_stdout)
+        rc = show_fit(j, &c, err);
+    if (!rc && j->s->output)
+        rc = rlt_calibration_write(&c, &j->machines[0], source_text(j, source, sizeof source), j->s->output,
+                                   err);
+    rlt_calibration_free(&c);
+    return rc;
+}
+
+/* Systems that the machines at hand have rows of, each once; *out is malloc'ed, the names are the table's. */
+static int list_systems(const rlt_trial *t, const char ***out, uint32_t *n, rlt_error *err)
+{
+    uint32_t capacity = 0;
+    *out = NULL;
+    *n = 0;
+    for (uint32_t i = 0; i < t->n_rows; i++) {
+        const char *system = t->rows[i].m->system;
+        bool seen = false;
+        for (uint32_t k = *n; k-- > 0 && !seen;)
+            seen = strcmp((*out)[k], system) == 0;
+        int rc = seen ? 0 : rlt_grow(out, &capacity, sizeof **out, (uint64_t)*n + 1, 4096, "systems", err);
+        if (rc)
+            return rc;
+        if (!seen)
+            (*out)[(*n)++] = system;
+    }
+    return 0;
+}
+
+/* The constants begin where the other machines have them: the one left out tells nothing. */
+static int find_shared(job *j, const char *system, rlt_calibration *c, rlt_error *err)
+{
+    rlt_machine *others = calloc(j->n_machines, sizeof *others);
+    uint32_t n = 0;
+    int rc;
+    if (!others)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < j->n_machines; i++) {
+        bool fitted = false;
+        for (uint32_t r = 0; r < j->trial.n_rows && !fitted; r++)
+            fitted = j->trial.rows[r].machine == i && strcmp(j->trial.rows[r].m->system, system) != 0;
+        if (fitted)
+            others[n++] = j->machines[i];
+    }
+    rc = rlt_constants_find(others, n, j->s->fit, c->constants, &c->n_constants, err);
+    free(others); /* they were borrowed */
+    return rc;
+}
+
+/* What the machine left out has and the others do not is still its own: that is to be known. */
+static void tell_own(const job *j, const char *system, const rlt_calibration *c)
+{
+    rlt_constant own[RLT_MAX_CONSTANTS];
+    char names[512] = "";
+    uint32_t n = 0, row = 0, machine;
+    rlt_error ignored = {0};
+    while (row < j->trial.n_rows && strcmp(j->trial.rows[row].m->system, system) != 0)
+        row++;
+    machine = row < j->trial.n_rows ? j->trial.rows[row].machine : 0;
+    if (j->s->fit || rlt_constants_find(&j->machines[machine], 1, NULL, own, &n, &ignored))
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        bool shared = false;
+        for (uint32_t k = 0; k < c->n_constants && !shared; k++)
+            shared = strcmp(c->constants[k].name, own[i].name) == 0;
+        if (!shared)
+            rlt_list_name(names, sizeof names, own[i].name);
+    }
+    if (names[0])
+        rlt_note("%.100s: no other machine has %s: as its file says", system, names);
+}
+
+static int leave_out(job *j, const char *system, rlt_error *err)
+{
+    rlt_calibration c = {0};
+    rlt_errors_row *held;
+    uint32_t n = 0;
+    int rc;
+    for (uint32_t i = 0; i < j->trial.n_rows; i++)
+        j->trial.rows[i].held_out = strcmp(j->trial.rows[i].m->system, system) == 0;
+    if ((rc = find_shared(j, system, &c, err)) || (rc = run_fit(j, &c, err))) {
+        rlt_calibration_free(&c);
+        return rc;
+    }
+    tell_own(j, system, &c);
+    held = c.after;
+    for (uint32_t i = 0; i < c.n_after; i++)
+        if (c.after[i].held_out == 1)
+            held[n++] = c.after[i];
+    j->partial = c.partial;
+    if (j->report.format == RLT_FORMAT_TABLE) {
+        gap(j);
+        rlt_heading(j->file.stream, "%s left out", system);
+        rc = rlt_report_constants(&j->report, c.constants, c.n_constants, err);
+    } else if (j->report.format == RLT_FORMAT_JSON) {
+        rlt_jw_object(&j->json, NULL);
+        rlt_jw_string(&j->json, "left_out", system);
+        rc = rlt_report_constants(&j->report, c.constants, c.n_constants, err);
+    }
+    if (!rc)
+        rc = rlt_report_errors(&j->report, held, n, c.before, c.n_before, err);
+    if (j->report.format == RLT_FORMAT_JSON)
+        rlt_jw_end_object(&j->json);
+    rlt_calibration_free(&c);
+    return rc;
+}
+
+static int leave_each_out(job *j, rlt_error *err)
+{
+    const char *family = j->s->leave_one_out, **systems = NULL;
+    uint32_t n = 0;
+    int rc = open_claiming(j, family, err);
+    if (rc || (rc = start_trial(j, false, false, err)) || (rc = list_systems(&j->trial, &systems, &n, err)))
+        goto done;
+    if (n < 2) {
+        rc = rlt_fail(err, RLT_ESCHEMA, "--leave-one-out",
+                      "only '%.100s' was measured: nothing is left to fit to", n ? systems[0] : family);
+        goto done;
+    }
+    if ((rc = begin_report(j, j->s->output, err)))
+        goto done;
+    if (j->report.format == RLT_FORMAT_JSON)
+        rlt_jw_array(&j->json, "systems");
+    for (uint32_t i = 0; i < n && !rc && !j->partial; i++) {
+        close_machines(j); /* the constants as they are shipped */
+        if (!(rc = open_claiming(j, family, err)) && !(rc = start_trial(j, false, true, err)))
+            rc = leave_out(j, systems[i], err);
+    }
+    if (j->report.format == RLT_FORMAT_JSON)
+        rlt_jw_end_array(&j->json);
+    if (!rc)
+        rc = end_report(j, j->s->output, err);
+done:
+    free(systems);
+    return rc;
+}
+
+static int check_use(const calibrate_settings *s, rlt_error *err)
+{
+    if (s->check && s->leave_one_out)
+        return rlt_fail(err, RLT_EUSAGE, "--check", "not together with --leave-one-out");
+    if (s->leave_one_out && s->sim.topology)
+        return rlt_fail(err, RLT_EUSAGE, "--topology", "not together with --leave-one-out");
+    if (!s->check && !s->leave_one_out && !s->sim.topology)
+        return rlt_fail(err, RLT_EUSAGE, "--topology",
+                        "needed for a fit: the machine whose constants are sought");
+    if (s->rows && s->leave_one_out)
+        return rlt_fail(err, RLT_EUSAGE, "--rows", "not together with --leave-one-out");
+    if (s->plot && s->leave_one_out)
+        return rlt_fail(err, RLT_EUSAGE, "--plot", "not together with --leave-one-out");
+    if (!s->check && !rlt_fit_available()) /* says what brings it */
+        return rlt_fit_run(NULL, err);
+    return 0;
+}
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    job j = {.args = args, .s = settings};
+    int rc = check_use(j.s, err);
+    if (!rc && j.s->algorithm)
+        rc = rlt_parse_algorithms(j.s->algorithm, j.trial.algorithms, err);
+    if (!rc)
+        rc = read_measurements(&j, err);
+    if (!rc)
+        rc = j.s->check ? check(&j, err) : j.s->leave_one_out ? leave_each_out(&j, err) : fit(&j, err);
+    if (j.drawn)
+        rlt_plot_keep(j.s->plot, rc);
+    if (rc == RLT_ECANCELLED || (!rc && j.partial))
+        rc = interrupted(err);
+    if (j.json_open)
+        rlt_document_drop(&j.json);
+    if (j.file.stream)
+        rlt_file_discard(&j.file);
+    close_machines(&j);
+    rlt_measurements_free(&j.measured);
+    return rc;
+}
+
+const rlt_command rlt_cmd_calibrate = {
+    .name = "calibrate",
+    .summary = "fit a machine's constants to measured collectives, or show how far simulations are off",
+    .operands = "FILE...",
+    .min_operands = 1,
+    .max_operands = -1,
+    .description = "Reads measured collectives: CSV with the columns collective, n_ranks, size_bytes and "
+                   "time_us, or what "
+                   "nccl-tests printed or wrote with -J. Simulates each, and changes the constants of the "
+                   "topology's endpoint "
+                   "until the mean of |log(simulated / measured)| is least (NLopt's SBPLX). Sizes that are "
+                   "held out tell what "
+                   "the constants are worth. -o writes the topology file with the constants, their source "
+                   "and the errors that "
+                   "remain; all else in it stays as it was.\n\n"
+                   "With --check nothing is fitted: for each measured system that some topology claims, the "
+                   "errors with the "
+                   "constants as they are. With --leave-one-out the constants that a family of machines "
+                   "shares are fitted to "
+                   "all but one, and shown for that one.",
+    .example = "ringlet calibrate -t dgx-a100-8 -c all_reduce nccl-tests.txt -o my-a100.json",
+    .options = options,
+    .settings_size = sizeof(calibrate_settings),
+    .run = run,
+};

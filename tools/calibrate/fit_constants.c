@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fitting the constants of machines to measurements, and the record of it in the topology file. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/calibrate/calibrate.h"
+#include "tools/output/file.h"
+#include "tools/settings/json_edit.h"
+
+/* While it is sought a constant has six digits; four are kept, more than any measurement bears. */
+enum { SEARCH_DIGITS = 6, KEPT_DIGITS = 4 };
+
+typedef struct search {
+    rlt_calibration *c;
+    rlt_error why; /* of the last point that could not be simulated */
+    int rc;
+} search;
+
+static int apply(rlt_calibration *c, int digits, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < c->trial->n_machines && !rc; i++)
+        rc = rlt_constants_apply(&c->trial->machines[i], c->constants, c->n_constants, digits, err);
+    return rc;
+}
+
+/* Constants are sought as logarithms: a factor weighs the same everywhere. */
+static double misfit_at(void *ctx, const double *x, bool *stop)
+{
+    search *s = ctx;
+    rlt_calibration *c = s->c;
+    s->why = (rlt_error){0};
+    for (uint32_t i = 0; i < c->n_constants; i++)
+        c->constants[i].value = exp(x[i]);
+    s->rc = apply(c, SEARCH_DIGITS, &s->why);
+    if (!s->rc)
+        s->rc = rlt_trial_run(c->trial, RLT_FITTED, &s->why);
+    c->partial = s->rc == RLT_ECANCELLED;
+    *stop = s->rc == RLT_ECANCELLED || s->rc == RLT_ENOMEM;
+    rlt_progress_update(c->progress, ++c->tried, c->evaluations);
+    return s->rc ? INFINITY : rlt_trial_misfit(c->trial);
+}
+
+/* The method is a local one, and what it finds depends on its first steps: so it begins again where it ended,
+ * with others, until that finds nothing better. */
+static int seek(rlt_calibration *c, rlt_error *err)
+{
+    static const double steps[] = {0.4, 1.0, 0.2};
+    enum { N_STEPS = sizeof steps / sizeof *steps };
+    search s = {.c = c};
+    rlt_fit fit = {.n = c->n_constants, .f = misfit_at, .ctx = &s};
+    uint32_t in_vain = 0;
+    for (uint32_t i = 0; i < c->n_constants; i++) {
+        fit.x[i] = log(c->constants[i].value);
+        fit.low[i] = log(c->constants[i].low);
+        fit.high[i] = log(c->constants[i].high);
+    }
+    c->misfit = INFINITY;
+    for (uint32_t turn = 0; in_vain < N_STEPS && c->tried < c->evaluations && !c->partial; turn++) {
+        fit.step = steps[turn % N_STEPS];
+        fit.evaluations = c->evaluations - c->tried;
+        int rc = rlt_fit_run(&fit, err);
+        if (rc)
+            return rc;
+        if (!isfinite(fit.least) && !isfinite(c->misfit))
+            return rlt_fail(err, s.rc, s.why.where, "%s", s.why.what);
+        in_vain = fit.least < c->misfit * 0.999 ? 0 : in_vain + 1;
+        c->misfit = fit.least < c->misfit ? fit.least : c->misfit;
+    }
+    for (uint32_t i = 0; i < c->n_constants; i++)
+        c->constants[i].value = exp(fit.x[i]);
+    return 0;
+}
+
+int rlt_calibrate(rlt_calibration *c, rlt_error *err)
+{
+    int rc = rlt_trial_run(c->trial, RLT_FITTED | RLT_HELD_OUT, err);
+    if (rc)
+        return rc;
+    c->misfit_before = rlt_trial_misfit(c->trial);
+    if ((rc = rlt_errors_table(c->trial, true, &c->before, &c->n_before, err)) || (rc = seek(c, err)) ||
+        (rc = apply(c, KEPT_DIGITS, err)))
+        return rc;
+    if (!c->partial) {
+        rc = rlt_trial_run(c->trial, RLT_FITTED | RLT_HELD_OUT, err);
+        if (rc == RLT_ECANCELLED) {
+            c->partial = true;
+            *err = (rlt_error){0};
+        } else if (rc) {
+            return rc;
+        } else {
+            c->misfit = rlt_trial_misfit(c->trial);
+        }
+    }
+    return c->partial ? 0 : rlt_errors_table(c->trial, true, &c->after, &c->n_after, err);
+}
+
+void rlt_calibration_free(rlt_calibration *c)
+{
+    free(c->before);
+    free(c->after);
+    c->before = c->after = NULL;
+}
+
+static void residuals(const rlt_calibration *c, rlt_jw *w)
+{
+    rlt_jw_array(w, "residuals");
+    for (uint32_t i = 0; i < c->n_after; i++) {
+        const rlt_errors_row *r = &c->after[i];
+        if (r->kind == RLT_COLL_KINDS)
+            continue;
+        rlt_jw_object(w, NULL);
+        rlt_jw_string(w, "system", r->system);
+        rlt_jw_string(w, "collective", rlt_coll_name((rlt_coll_kind)r->kind));
+        rlt_jw_string(w, "size", r->small ? "< 1 MiB" : ">= 1 MiB");
+        rlt_jw_string(w, "rows", r->held_out ? "held out" : "fitted");
+        rlt_jw_u64(w, "count", r->errors.rows);
+        rlt_jw_double(w, "median", r->errors.median, 4);
+        rlt_jw_double(w, "p90", r->errors.p90, 4);
+        rlt_jw_double(w, "worst", r->errors.worst, 4);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+}
+
+/* A residual a line. Inside a string these bytes would have a backslash. */
+static char *break_lines(char *text, rlt_error *err)
+{
+    static const char mark[] = "{\"system\"", with[] = "\n      ";
+    size_t size = strlen(text) + 1, used = 0;
+    char *out, *at;
+    for (at = text; (at = strstr(at, mark)); at++)
+        size += sizeof with - 1;
+    out = malloc(size);
+    if (!out)
+        rlt_nomem(err);
+    for (const char *p = text; out; p = at) {
+        at = strstr(p + 1, mark);
+        size_t n = at ? (size_t)(at - p) : strlen(p);
+        memcpy(out + used, p, n);
+        used += n;
+        if (!at)
+            break;
+        memcpy(out + used, with, sizeof with - 1);
+        used += sizeof with - 1;
+    }
+    if (out)
+        out[used] = 0;
+    free(text);
+    return out;
+}
+
+static char *record(const rlt_calibration *c, const char *source, rlt_error *err)
+{
+    uint32_t held_out = 0;
+    rlt_jw w;
+    char *text;
+    for (uint32_t i = 0; i < c->trial->n_rows; i++)
+        held_out += c->trial->rows[i].held_out;
+    rlt_jw_init(&w, false);
+    rlt_jw_object(&w, NULL);
+    rlt_jw_string(&w, "source", source);
+    rlt_jw_array(&w, "constants");
+    for (uint32_t i = 0; i < c->n_constants; i++)
+        rlt_jw_string(&w, NULL, c->constants[i].name);
+    rlt_jw_end_array(&w);
+    rlt_jw_u64(&w, "fitted_rows", c->trial->n_rows - held_out);
+    rlt_jw_u64(&w, "held_out_rows", held_out);
+    rlt_jw_double(&w, "mean_log_error_before", c->misfit_before, 4);
+    rlt_jw_double(&w, "mean_log_error", c->misfit, 4);
+    if (c->partial)
+        rlt_jw_bool(&w, "partial", true);
+    residuals(c, &w);
+    rlt_jw_end_object(&w);
+    text = rlt_jw_finish(&w, NULL);
+    if (!text)
+        rlt_nomem(err);
+    return text ? break_lines(text, err) : NULL;
+}
+
+int rlt_calibration_write(const rlt_calibration *c, rlt_machine *m, const char *source, const char *path,
+                          rlt_error *err)
+{
+    char where[32], *text = record(c, source, err);
+    int rc;
+    if (!text)
+        return RLT_ENOMEM;
+    snprintf(where, sizeof where, "%s.fit", m->key);
+    rc = rlt_json_edit(m->path, &m->text, &m->length, where, text, err);
+    free(text);
+    return rc ? rc : rlt_file_write(path, m->text, m->length, err);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `ringlet calibrate` shows: constants, errors by class, single rows. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/calibrate/calibrate.h"
+
+static const rlt_column constant_columns[] = {
+    {"constant", "constant", NULL, RLT_COL_TEXT, 0, 0},
+    {"before", "before", NULL, RLT_COL_TEXT, 0, 0},
+    {"after", "after", NULL, RLT_COL_TEXT, 0, 0},
+};
+enum { N_CONSTANT = sizeof constant_columns / sizeof *constant_columns };
+
+static const rlt_column error_columns[] = {
+    {"system", "system", NULL, RLT_COL_TEXT, 0, 0},
+    {"collective", "collective", NULL, RLT_COL_TEXT, 0, 0},
+    {"size", "size", NULL, RLT_COL_TEXT, 0, 0},
+    {"rows", "rows", NULL, RLT_COL_COUNT, 5, 0},
+    {"median", "median", "%", RLT_COL_PERCENT, 7, 1},
+    {"p90", "p90", "%", RLT_COL_PERCENT, 7, 1},
+    {"worst", "worst", "%", RLT_COL_PERCENT, 8, 1},
+    {"simulated_over_measured", "sim/meas", NULL, RLT_COL_REAL, 8, 3},
+    {"set", "set", NULL, RLT_COL_TEXT, 8, 0},
+    {"median_before", "median", "before", RLT_COL_PERCENT, 7, 1},
+    {"p90_before", "p90", "before", RLT_COL_PERCENT, 7, 1},
+};
+enum { N_ERROR = sizeof error_columns / sizeof *error_columns, N_CHECK = N_ERROR - 3 };
+
+static const rlt_column row_columns[] = {
+    {"system", "system", NULL, RLT_COL_TEXT, 0, 0},
+    {"topology", "topology", NULL, RLT_COL_TEXT, 0, 0},
+    {"collective", "collective", NULL, RLT_COL_TEXT, 0, 0},
+    {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0},
+    {"nodes", "nodes", NULL, RLT_COL_COUNT, 5, 0},
+    {"dtype", "dtype", NULL, RLT_COL_TEXT, 0, 0},
+    {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0},
+    {"measured_ps", "measured", "us", RLT_COL_TIME, 10, 0},
+    {"simulated_ps", "simulated", "us", RLT_COL_TIME, 10, 0},
+    {"error", "error", "%", RLT_COL_PERCENT, 7, 1},
+    {"set", "set", NULL, RLT_COL_TEXT, 8, 0},
+    {"file", NULL, NULL, RLT_COL_TEXT, 0, 0},
+    {"line", "line", NULL, RLT_COL_COUNT, 6, 0},
+};
+enum { N_ROW = sizeof row_columns / sizeof *row_columns };
+
+static void begin(const rlt_calib_report *r, rlt_table *t, const char *name, const rlt_column *columns,
+                  uint32_t n)
+{
+    *t = (rlt_table){0};
+    if (r->format == RLT_FORMAT_JSON)
+        rlt_jw_array(r->json, name);
+    rlt_table_begin(t, r->format, columns, n, r->out, r->json);
+}
+
+static int end(const rlt_calib_report *r, rlt_table *t, rlt_error *err)
+{
+    int rc = rlt_table_end(t, err);
+    if (r->format == RLT_FORMAT_JSON)
+        rlt_jw_end_array(r->json);
+    return rc;
+}
+
+int rlt_report_constants(const rlt_calib_report *r, const rlt_constant *c, uint32_t n, rlt_error *err)
+{
+    rlt_table t;
+    begin(r, &t, "constants", constant_columns, N_CONSTANT);
+    for (uint32_t i = 0; i < n; i++) {
+        char before[64], after[64];
+        rlt_constant_text(&c[i], c[i].before, c[i].unit, 4, before, sizeof before);
+        rlt_constant_text(&c[i], c[i].value, c[i].unit, 4, after, sizeof after);
+        rlt_value v[N_CONSTANT] = {rlt_text(c[i].name), rlt_text(before), rlt_text(after)};
+        rlt_table_row(&t, v);
+    }
+    return end(r, &t, err);
+}
+
+static const rlt_errors_row *same_class(const rlt_errors_row *rows, uint32_t n, const rlt_errors_row *like)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(rows[i].system, like->system) == 0 && rows[i].kind == like->kind &&
+            rows[i].small == like->small && rows[i].held_out == like->held_out)
+            return &rows[i];
+    return NULL;
+}
+
+static const char *set_name(int held_out)
+{
+    return held_out < 0 ? "all" : held_out ? "held out" : "fitted";
+}
+
+int rlt_report_errors(const rlt_calib_report *r, const rlt_errors_row *rows, uint32_t n,
+                      const rlt_errors_row *before, uint32_t n_before, rlt_error *err)
+{
+    rlt_table t;
+    begin(r, &t, "errors", error_columns, before ? N_ERROR : N_CHECK);
+    for (uint32_t i = 0; i < n; i++) {
+        const rlt_errors_row *e = &rows[i], *b = before ? same_class(before, n_before, e) : NULL;
+        rlt_value v[N_ERROR] = {
+            rlt_text(e->system),
+            rlt_text(e->kind == RLT_COLL_KINDS ? "all" : rlt_coll_name((rlt_coll_kind)e->kind)),
+            rlt_text(e->small ? "< 1 MiB" : ">= 1 MiB"),
+            rlt_count(e->errors.rows),
+            rlt_real(e->errors.median),
+            rlt_real(e->errors.p90),
+            rlt_real(e->errors.worst),
+            rlt_real(e->errors.ratio),
+            rlt_text(set_name(e->held_out)),
+            b ? rlt_real(b->errors.median) : rlt_absent(),
+            b ? rlt_real(b->errors.p90) : rlt_absent(),
+        };
+        rlt_table_row(&t, v);
+    }
+    return end(r, &t, err);
+}
+
+int rlt_report_rows(const rlt_calib_report *r, const rlt_trial *trial, rlt_error *err)
+{
+    rlt_table t;
+    begin(r, &t, "rows", row_columns, N_ROW);
+    for (uint32_t i = 0; i < trial->n_rows; i++) {
+        const rlt_trial_row *row = &trial->rows[i];
+        const rlt_measurement *m = row->m;
+        rlt_time time_ps = trial->cases[row->at].time_ps;
+        rlt_value v[N_ROW] = {
+            rlt_text(m->system),
+            rlt_text(rlt_topology_name(trial->machines[row->machine].setup.topology)),
+            rlt_text(rlt_coll_name(m->kind)),
+            rlt_count(m->ranks),
+            rlt_count(m->nodes),
+            rlt_text(*m->dtype ? m->dtype : NULL),
+            rlt_count(m->bytes),
+            rlt_ps(m->time_ps),
+            time_ps > 0 ? rlt_ps(time_ps) : rlt_absent(),
+            time_ps > 0 ? rlt_real((double)time_ps / (double)m->time_ps - 1) : rlt_absent(),
+            rlt_text(set_name(row->held_out)),
+            rlt_text(m->file),
+            rlt_count(m->line),
+        };
+        rlt_table_row(&t, v);
+    }
+    return end(r, &t, err);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which measurements go to which machine, and which of them are held out of a fit. */
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/calibrate/select.h"
+#include "tools/cli/message.h"
+#include "tools/coll/coll.h"
+
+/* ---- filters ---- */
+
+static const char *buffers_word(rlt_buffers b)
+{
+    return b == RLT_OUT_OF_PLACE ? "out" : b == RLT_IN_PLACE ? "in" : "";
+}
+
+static int matches(const rlt_measurement *m, const char *filter, bool *yes, rlt_error *err)
+{
+    char name[32], ranks[16], nodes[16];
+    const char *value;
+    rlt_coll_kind kind;
+    int rc = rlt_split_setting(filter, name, sizeof name, &value, "--where", err);
+    if (rc)
+        return rc;
+    snprintf(ranks, sizeof ranks, "%u", m->ranks);
+    snprintf(nodes, sizeof nodes, "%u", m->nodes);
+    if (strcmp(name, "system") == 0)
+        *yes = strcmp(m->system, value) == 0;
+    else if (strcmp(name, "collective") == 0) {
+        if (rlt_measure_kind(value, &kind, err)) {
+            rlt_error_prefix(err, "--where");
+            return RLT_EUSAGE;
+        }
+        *yes = m->kind == kind;
+    } else if (strcmp(name, "ranks") == 0)
+        *yes = strcmp(ranks, value) == 0;
+    else if (strcmp(name, "nodes") == 0)
+        *yes = strcmp(nodes, value) == 0;
+    else if (strcmp(name, "dtype") == 0)
+        *yes = strcmp(m->dtype, value) == 0;
+    else if (strcmp(name, "inplace") == 0)
+        *yes = strcmp(buffers_word(m->buffers), value) == 0;
+    else
+        return rlt_fail(err, RLT_EUSAGE, "--where",
+                        "unknown column '%s'; expected system, collective, ranks, nodes, dtype or inplace",
+                        name);
+    return 0;
+}
+
+int rlt_select_filter(rlt_measurements *t, const rlt_texts *filters, rlt_error *err)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < t->n; i++) {
+        bool yes = true;
+        for (uint32_t f = 0; f < filters->n && yes; f++) {
+            int rc = matches(&t->rows[i], filters->items[f], &yes, err);
+            if (rc)
+                return rc;
+        }
+        if (yes)
+            t->rows[kept++] = t->rows[i];
+    }
+    t->n = kept;
+    return kept ? 0 : rlt_fail(err, RLT_ESCHEMA, "--where", "no measurement is like that");
+}
+
+/* ---- machines ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The JSON files of the first directory that has some, by name. */
+static int list_files(char ***names, uint32_t *n, char *dir, size_t size, rlt_error *err)
+{
+    uint32_t capacity = 0;
+    *names = NULL;
+    *n = 0;
+    for (uint32_t d = 0; *n == 0 && rlt_topology_dir(d, dir, size); d++) {
+        DIR *open = opendir(dir);
+        struct dirent *entry;
+        while (open && (entry = readdir(open))) {
+            size_t length = strlen(entry->d_name);
+            char *name;
+            if (length < 6 || entry->d_name[0] == '.' || strcmp(entry->d_name + length - 5, ".json") != 0)
+                continue;
+            int rc = rlt_grow(names, &capacity, sizeof **names, (uint64_t)*n + 1, 1 << 16, "topologies", err);
+            name = rc ? NULL : strdup(entry->d_name);
+            if (!name) {
+                closedir(open);
+                return rc ? rc : rlt_nomem(err);
+            }
+            (*names)[(*n)++] = name;
+        }
+        if (open)
+            closedir(open);
+    }
+    if (*n)
+        qsort(*names, *n, sizeof **names, by_name);
+    return 0;
+}
+
+/* Few accelerators first: a measurement goes to the smallest machine that it fits in. */
+static int by_size(const void *a, const void *b)
+{
+    const rlt_machine *x = a, *y = b;
+    uint32_t m = rlt_topology_accelerators(x->setup.topology),
+             n = rlt_topology_accelerators(y->setup.topology);
+    return m != n ? (m < n ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+int rlt_select_machines(const rlt_settings *how, const char *family, rlt_machine **out, uint32_t *n,
+                        rlt_error *err)
+{
+    char dir[PATH_MAX], path[PATH_MAX + NAME_MAX + 2], **names;
+    uint32_t n_names;
+    int rc = list_files(&names, &n_names, dir, sizeof dir, err);
+    *n = 0;
+    *out = rc ? NULL : calloc(n_names + 1, sizeof **out);
+    if (!rc && !*out)
+        rc = rlt_nomem(err);
+    for (uint32_t i = 0; i < n_names && !rc; i++) {
+        rlt_machine *m = &(*out)[*n];
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        if ((rc = rlt_machine_open(m, how, path, err)))
+            break;
+        if (m->n_systems == 0 || (family && (!m->family || strcmp(m->family, family) != 0)))
+            rlt_machine_free(m);
+        else if ((rc = rlt_machine_rebuild(m, err)))
+            rlt_machine_free(m);
+        else
+            ++*n;
+    }
+    for (uint32_t i = 0; i < n_names; i++)
+        free(names[i]);
+    free(names);
+    if (!rc && *n)
+        qsort(*out, *n, sizeof **out, by_size);
+    return rc;
+}
+
+/* ---- rows ---- */
+
+typedef struct unclaimed {
+    const char *names[8];
+    uint32_t n, rows;
+} unclaimed;
+
+static void note_unclaimed(unclaimed *u, const char *system)
+{
+    u->rows++;
+    for (uint32_t i = 0; i < u->n && i < 8; i++)
+        if (strcmp(u->names[i], system) == 0)
+            return;
+    if (u->n < 8)
+        u->names[u->n] = system;
+    u->n += u->n < 9;
+}
+
+static void tell(const rlt_trial *t, const unclaimed *u)
+{
+    char names[512] = "";
+    for (uint32_t i = 0; i < u->n && i < 8; i++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%.80s", i ? ", " : "", u->names[i]);
+    }
+    rlt_make_printable(names);
+    if (u->rows)
+        rlt_note("%u row%s of systems that %s: %s%s", u->rows, rlt_s(u->rows),
+                 t->n_machines == 1 ? "the topology does not claim" : "no topology claims", names,
+                 u->n > 8 ? ", and others" : "");
+    if (t->left_out)
+        rlt_note(
+            "%u row%s left out: more ranks or nodes than the topology has, or send_recv of more than two",
+            t->left_out, rlt_s(t->left_out));
+}
+
+/* The first machine with room among those that claim the row (`any`: claims do not matter). */
+static int place_row(rlt_trial *t, const rlt_measurement *m, bool any, bool *claimed, bool *entered,
+                     rlt_error *err)
+{
+    int rc = 0;
+    *claimed = *entered = false;
+    for (uint32_t i = 0; i < t->n_machines && !*entered && !rc; i++) {
+        if (!any && !rlt_machine_claims(&t->machines[i], m->system))
+            continue;
+        *claimed = true;
+        rc = rlt_trial_add(t, m, i, entered, err);
+    }
+    return rc;
+}
+
+int rlt_select_rows(rlt_trial *t, const rlt_measurements *from, bool any, bool quiet, rlt_error *err)
+{
+    unclaimed u = {0};
+    int rc = 0;
+    for (uint32_t i = 0; i < from->n && !rc; i++) {
+        bool claimed, entered;
+        rc = place_row(t, &from->rows[i], any, &claimed, &entered, err);
+        if (!claimed)
+            note_unclaimed(&u, from->rows[i].system);
+        else
+            t->left_out += !entered;
+    }
+    if (!rc && t->n_rows == 0)
+        return rlt_fail(
+            err, RLT_ESCHEMA, from->n ? from->rows[0].file : NULL,
+            u.rows ? "no measurement is of a system that the topology claims (its _calibration.systems)"
+                   : "no measurement fits into the topology: %u have too many ranks or nodes",
+            t->left_out);
+    if (!rc && !quiet)
+        tell(t, &u);
+    return rc ? rc : rlt_trial_freeze(t, err);
+}
+
+/* ---- what is held out ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Every second of the sizes that occur, in order. */
+static int hold_every_other(rlt_trial *t, rlt_error *err)
+{
+    uint64_t *sizes = malloc((t->n_rows + 1) * sizeof *sizes);
+    uint32_t n = 0;
+    if (!sizes)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < t->n_rows; i++)
+        sizes[i] = t->rows[i].m->bytes;
+    qsort(sizes, t->n_rows, sizeof *sizes, by_number);
+    for (uint32_t i = 0; i < t->n_rows; i++)
+        if (i == 0 || sizes[i] != sizes[n - 1])
+            sizes[n++] = sizes[i];
+    for (uint32_t i = 0; i < t->n_rows; i++) {
+        const uint64_t *at = bsearch(&t->rows[i].m->bytes, sizes, n, sizeof *sizes, by_number);
+        t->rows[i].held_out = at && (at - sizes) % 2 == 1;
+    }
+    free(sizes);
+    return 0;
+}
+
+int rlt_select_held_out(rlt_trial *t, const char *what, rlt_error *err)
+{
+    uint64_t *sizes;
+    uint32_t n, fitted = 0;
+    int rc = 0;
+    if (strcmp(what, "none") == 0)
+        return 0;
+    if (strcmp(what, "every-other") == 0) {
+        rc = hold_every_other(t, err);
+    } else if ((rc = rlt_parse_sizes(what, &sizes, &n, err))) {
+        rlt_error_prefix(err, "--hold-out");
+    } else {
+        qsort(sizes, n, sizeof *sizes, by_number);
+        for (uint32_t i = 0; i < t->n_rows; i++)
+            t->rows[i].held_out = bsearch(&t->rows[i].m->bytes, sizes, n, sizeof *sizes, by_number) != NULL;
+        free(sizes);
+    }
+    for (uint32_t i = 0; i < t->n_rows; i++)
+        fitted += !t->rows[i].held_out;
+    if (!rc && fitted == 0)
+        return rlt_fail(err, RLT_EUSAGE, "--hold-out", "nothing is left to fit to");
+    return rc;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ringlet check: validates any input file. What a file is shows in its content. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "collectives/in_network/libra/workload.h"
+#include "sim/base/mem.h"
+#include "sim/text/csv.h"
+#include "sim/text/json.h"
+#include "tools/calibrate/measure.h"
+#include "tools/calibrate/train.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/message.h"
+#include "tools/run/job_file.h"
+#include "tools/run/run.h"
+#include "tools/trace/trace.h"
+#include "workload/timing/timing.h"
+
+typedef struct check_settings {
+    const char *as, *topology;
+} check_settings;
+
+static const rlt_option own_options[] = {
+    {"as", 0, RLT_OPT_WORD, "KIND", "What the files are, where content should not decide.",
+     .offset = offsetof(check_settings, as), .preset = "auto",
+     .words =
+         "auto|topology|placement|system|trace|accelerator|model|options|job|updates|training|collectives"},
+    {"topology", 't', RLT_OPT_TEXT, "T", "The topology that placement and system files belong to.",
+     .offset = offsetof(check_settings, topology)},
+    {0}};
+static const rlt_option_group options[] = {{"Options", own_options, 0}, {0}};
+
+/* Keys that tell what an object is; the first that is there. */
+static const char *kind_of_object(rlt_json root)
+{
+    static const char *const keys[][2] = {{"scheduling-policy", "system"},
+                                          {"endpoint-delay", "system"},
+                                          {"active-chunks-per-dimension", "system"},
+                                          {"preferred-dataset-splits", "system"},
+                                          {"all-reduce-implementation", "system"},
+                                          {"peaks", "accelerator"},
+                                          {"surfaces", "accelerator"},
+                                          {"layers", "model"},
+                                          {"topology", "options"},
+                                          {"config", "collectives"},
+                                          {"model", "job"},
+                                          {"accelerator", "job"},
+                                          {"layout", "job"},
+                                          {"train", "job"},
+                                          {"strategy", "job"},
+                                          {"trace", "job"}};
+    if (rlt_json_is_array(rlt_json_get(root, "ranks")))
+        return "placement";
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (rlt_json_is(rlt_json_get(root, keys[i][0])))
+            return keys[i][1];
+    return "topology";
+}
+
+static bool has_cell(const char *line, size_t length, const char *name)
+{
+    size_t n = strlen(name), at = 0;
+    for (; at < length; at += strcspn(line + at, ",\r\n") + 1) {
+        size_t cell = strcspn(line + at, ",\r\n");
+        if ((cell == n && memcmp(line + at, name, n) == 0) ||
+            (cell == n + 2 && line[at] == '"' && memcmp(line + at + 1, name, n) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Text that is no JSON: tables by their columns, counts by being numbers. NULL: none of these. */
+static const char *kind_of_text(const char *text)
+{
+    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    if (strstr(text, "# nThread") || strstr(text, "# Collective test"))
+        return "collectives";
+    size_t length = strcspn(text, "\r\n");
+    if (has_cell(text, length, "iteration_time_s") || has_cell(text, length, "gpu_system"))
+        return "training";
+    if (has_cell(text, length, "collective"))
+        return "collectives";
+    if (memchr(text, ',', length) && (has_cell(text, length, "name") || has_cell(text, length, "tensor") ||
+                                      has_cell(text, length, "forward_flop")))
+        return "model";
+    while (*text) {
+        text += strspn(text, " \t\r\n");
+        if (*text != '#')
+            break;
+        text += strcspn(text, "\n");
+    }
+    length = strcspn(text, "\r\n");
+    return length && strspn(text, "0123456789 \t") >= length ? "updates" : NULL;
+}
+
+static const char *kind_of_file(const char *path)
+{
+    char head[4096 + 1];
+    rlt_json_doc *doc = NULL;
+    rlt_error ignored = {0};
+    FILE *f = fopen(path, "rb");
+    head[f ? fread(head, 1, sizeof head - 1, f) : 0] = '\0';
+    if (f)
+        fclose(f);
+    size_t n = strlen(path), blank = strspn(head, "\xef\xbb\xbf \t\r\n");
+    const char *kind = head[blank] == '{' || head[blank] == '<' ? NULL : kind_of_text(head);
+    if (kind)
+        return kind;
+    if (n > 4 && strcmp(path + n - 4, ".csv") == 0)
+        return "model"; /* whose reader says what its columns have to be */
+    kind = rlt_json_load(path, &doc, &ignored) == 0 ? kind_of_object(rlt_json_root(doc)) : "topology";
+    rlt_json_free(doc);
+    return kind;
+}
+
+static const char *kind_of(const char *path)
+{
+    const rlt_reader *reader;
+    rlt_error ignored = {0};
+    struct stat st;
+    const char *kind = "topology";
+    if (strcmp(path, "-") == 0)
+        return kind;
+    if (stat(path, &st)) {
+        /* PREFIX of a trace? */
+        char **paths = NULL;
+        uint32_t n = 0;
+        if (!strchr(path, '@') && rlt_trace_files(&path, 1, &paths, &n, &ignored) == 0 && n > 0)
+            kind = "trace";
+        free(paths);
+        return kind;
+    }
+    return S_ISDIR(st.st_mode) || rlt_reader_for(path, &reader, &ignored) == 0 ? "trace" : kind_of_file(path);
+}
+
+static int check_topology(const char *path, rlt_error *err)
+{
+    rlt_topology *t = NULL;
+    int rc = rlt_find_topology(path, &t, err);
+    if (rc)
+        return rc;
+    printf("%s: ok: topology of %u accelerators, %u nodes, %u links\n", path, rlt_topology_accelerators(t),
+           rlt_topology_nodes(t), rlt_topology_links(t));
+    rlt_topology_free(t);
+    return 0;
+}
+
+static int check_placement(const char *path, const char *topology, rlt_error *err)
+{
+    rlt_topology *t = NULL;
+    rlt_placement p = {0};
+    int rc;
+    if (!topology)
+        return rlt_fail(err, RLT_EUSAGE, path, "a placement: say which topology it is for with --topology T");
+    if ((rc = rlt_find_topology(topology, &t, err)))
+        return rc;
+    rc = rlt_placement_load(path, t, &p, err);
+    if (!rc)
+        printf("%s: ok: placement of %u ranks on the %u accelerators of %s\n", path, p.n,
+               rlt_topology_accelerators(t), rlt_topology_name(t));
+    rlt_placement_free(&p);
+    rlt_topology_free(t);
+    return rc;
+}
+
+/* A topology with as many dimensions as the system file names algorithms, where the user gave none. */
+static int stand_in(const char *path, rlt_topology **t, rlt_error *err)
+{
+    char spec[RLT_MAX_DIMS * 24] = "";
+    rlt_json_doc *doc = NULL;
+    uint32_t n;
+    int rc = rlt_json_load(path, &doc, err);
+    if (rc)
+        return rc;
+    n = rlt_json_count(rlt_json_get(rlt_json_root(doc), "all-reduce-implementation"));
+    n = n < 1 ? 1 : n > RLT_MAX_DIMS ? RLT_MAX_DIMS : n;
+    for (uint32_t d = 0; d < n; d++)
+        strcat(spec, d ? "*switch:2@1GB/s,1ns" : "switch:2@1GB/s,1ns");
+    rlt_json_free(doc);
+    return rlt_topology_load(spec, NULL, t, err);
+}
+
+static int check_system(const char *path, const char *topology, rlt_error *err)
+{
+    rlt_topology *t = NULL;
+    rlt_timing *timing = NULL;
+    rlt_read_options opts = {.first_step = -1, .last_step = -1};
+    int rc = topology ? rlt_find_topology(topology, &t, err) : stand_in(path, &t, err);
+    if (rc)
+        return rc;
+    rc = rlt_timing_astra(path, false, t, &opts, &timing, err);
+    if (!rc)
+        printf("%s: ok: ASTRA-sim system%s%s\n", path, topology ? " for " : "",
+               topology ? rlt_topology_name(t) : "");
+    rlt_timing_free(timing);
+    rlt_topology_free(t);
+    return rc;
+}
+
+static int check_accelerator(const char *path, rlt_error *err)
+{
+    rlt_accelerator a;
+    int rc = rlt_accelerator_load(path, NULL, &a, err);
+    if (!rc)
+        printf("%s: ok: accelerator %s, %.4g GB, %u peaks, %u surfaces\n", path, a.name,
+               (double)a.memory_bytes / 1e9, a.n_peaks, a.n_surfaces);
+    return rc;
+}
+
+static int check_model(const char *path, rlt_error *err)
+{
+    rlt_model m = {0};
+    int rc = rlt_model_open(path, &m, err);
+    if (!rc)
+        printf("%s: ok: model of %u layers, %llu parameters\n", path, m.n_layers,
+               (unsigned long long)rlt_model_sum(&m).parameters);
+    rlt_model_free(&m);
+    return rc;
+}
+
+static int check_options(const char *path, bool whole, rlt_error *err)
+{
+    int rc = rlt_job_file_check(path, rlt_cmd_run.options, whole, err);
+    if (!rc)
+        printf(whole ? "%s: ok: options of ringlet run\n" : "%s: ok: a job for ringlet run\n", path);
+    return rc;
+}
+
+static int check_updates(const char *path, rlt_error *err)
+{
+    rlt_skew k = {0};
+    int rc = rlt_skew_read(path, &k, err);
+    if (!rc)
+        printf("%s: ok: updates of %llu parameters, %.0f in all\n", path, (unsigned long long)k.n, k.sum);
+    rlt_skew_free(&k);
+    return rc;
+}
+
+static int check_training(const char *path, rlt_error *err)
+{
+    rlt_train_rows t = {0};
+    int rc = rlt_train_rows_read(&t, path, err);
+    if (!rc)
+        printf("%s: ok: %u measured trainings\n", path, t.n);
+    rlt_train_rows_free(&t);
+    return rc;
+}
+
+static int check_collectives(const char *path, rlt_error *err)
+{
+    /* What nccl-tests' own output leaves out. */
+    rlt_measure_hints hints = {.collective = "all_reduce", .ranks = 2};
+    rlt_measurements t = {0};
+    int rc = rlt_measurements_read(&t, path, &hints, err);
+    if (!rc)
+        printf("%s: ok: %u measured collectives%s\n", path, t.n,
+               t.unusable ? ", and rows that cannot be used" : "");
+    rlt_measurements_free(&t);
+    return rc;
+}
+
+static int check_one(const char *path, const check_settings *s, rlt_error *err)
+{
+    static const struct {
+        const char *kind;
+        int (*check)(const char *path, rlt_error *err);
+    } simple[] = {{"accelerator", check_accelerator}, {"model", check_model},
+                  {"updates", check_updates},         {"training", check_training},
+                  {"collectives", check_collectives}, {"topology", check_topology}};
+    const char *kind = strcmp(s->as, "auto") == 0 ? kind_of(path) : s->as;
+    for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
+        if (strcmp(kind, simple[i].kind) == 0)
+            return simple[i].check(path, err);
+    if (strcmp(kind, "trace") == 0) {
+        rlt_trace_settings none = {0};
+        return rlt_trace_check(&path, 1, &none, err);
+    }
+    if (strcmp(kind, "placement") == 0)
+        return check_placement(path, s->topology, err);
+    if (strcmp(kind, "system") == 0)
+        return check_system(path, s->topology, err);
+    return check_options(path, strcmp(kind, "options") == 0, err);
+}
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    for (int i = 0; i < args->n_operands; i++) {
+        rlt_error why = {0};
+        fflush(stdout);
+        if (check_one(args->operands[i], settings, &why))
+            rlt_say_and_keep(err, &why);
+    }
+    return err->code;
+}
+
+const rlt_command rlt_cmd_check = {
+    .name = "check",
+    .summary = "validate any input file, with line and column",
+    .operands = "FILE...",
+    .min_operands = 1,
+    .max_operands = -1,
+    .description =
+        "Validates topologies, placements, traces (a file, a folder or a prefix), ASTRA-sim system files, "
+        "accelerators, models (tables of layers, CSV or JSON), options of 'ringlet run' (--config) and jobs "
+        "(--job), counts of updates (--updates), measured trainings (CSV) and measured collectives (CSV, "
+        "nccl-tests). Content decides what a file is. For each it prints what it holds, or file, line, "
+        "column, the path "
+        "of "
+        "the bad value and what was expected. Exit status 0 if all are good, 3 if one is bad, 1 if a "
+        "recording lacks something for a good replay.",
+    .example = "ringlet check topologies/hgx-h100-8.json",
+    .options = options,
+    .settings_size = sizeof(check_settings),
+    .run = run,
+};

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ringlet list: what is built in. */
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/import/import.h"
+#include "sim/base/mem.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/message.h"
+#include "tools/output/file.h"
+#include "tools/settings/settings.h"
+#include "workload/models/generator.h"
+#include "workload/models/model.h"
+#include "workload/program/reader.h"
+#include "workload/training/training.h"
+
+enum { MAX_NAMES = 4096, NAME_WIDTH = 20 };
+
+static const rlt_column columns[] = {
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
+    {"summary", "", NULL, RLT_COL_TEXT, 0, 0},
+    {"parameters", "parameters", NULL, RLT_COL_TEXT, 0, 0},
+};
+static const rlt_column topology_columns[] = {
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
+    {"accelerators", "accelerators", NULL, RLT_COL_COUNT, 0, 0},
+    {"dims", "dimensions", NULL, RLT_COL_TEXT, 0, 0},
+};
+static const rlt_column accelerator_columns[] = {
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
+    {"also", "also", NULL, RLT_COL_TEXT, 0, 0},
+    {"memory_bytes", "memory", NULL, RLT_COL_SIZE, 0, 0},
+    {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0},
+    {"peak_TFLOPS", "TFLOPS by precision", NULL, RLT_COL_TEXT, 0, 0},
+    {"surfaces", "efficiencies", NULL, RLT_COL_COUNT, 0, 0},
+};
+
+/* People get lines that fit the terminal, with the parameters below, instead of a table. */
+static void put_text(FILE *out, const char *name, const char *summary, const char *parameters)
+{
+    char text[1200];
+    int column = fprintf(out, "%-*s ", NAME_WIDTH - 1, name);
+    rlt_wrap(out, summary ? summary : "", column, NAME_WIDTH);
+    if (parameters && *parameters) {
+        snprintf(text, sizeof text, "[%s]", parameters);
+        fprintf(out, "%*s", NAME_WIDTH, "");
+        rlt_wrap(out, text, NAME_WIDTH, NAME_WIDTH);
+    }
+}
+
+static void put(rlt_table *t, const char *name, const char *summary, const char *parameters)
+{
+    if (t->format == RLT_FORMAT_TABLE) {
+        put_text(t->out, name, summary, parameters);
+        return;
+    }
+    rlt_value v[] = {rlt_text(name), rlt_text(summary ? summary : ""),
+                     rlt_text(parameters ? parameters : "")};
+    rlt_table_row(t, v);
+}
+
+static void list_collectives(rlt_table *t)
+{
+    for (int k = 0; k < RLT_COLL_KINDS; k++) {
+        char by[512] = "";
+        const rlt_algorithm *a;
+        for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++) {
+            size_t used = strlen(by);
+            if (a->kinds >> k & 1)
+                snprintf(by + used, sizeof by - used, "%s%s", used ? ", " : "by ", a->name);
+        }
+        put(t, rlt_coll_name((rlt_coll_kind)k), by, NULL);
+    }
+}
+
+/* "window=256, rto=10ms, place=all|tor|spine": with presets, but for words. */
+static void protocol_settings(const rlt_reactive *r, char *text, size_t size)
+{
+    const rlt_setting *s;
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; (s = rlt_reactive_setting(r, i)) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s=%s", i ? ", " : "", s->name,
+                                 s->words ? s->words : s->preset);
+}
+
+static void list_protocols(rlt_table *t)
+{
+    const rlt_reactive *r;
+    char text[1024];
+    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++) {
+        protocol_settings(r, text, sizeof text);
+        put(t, rlt_reactive_name(r), rlt_reactive_summary(r), text);
+    }
+}
+
+/* Each by PROTOCOL.NAME. */
+static void list_protocol_settings(rlt_table *t)
+{
+    const rlt_reactive *r;
+    const rlt_setting *s;
+    char name[128], values[256];
+    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++)
+        for (uint32_t k = 0; (s = rlt_reactive_setting(r, k)); k++) {
+            snprintf(name, sizeof name, "%s.%s", rlt_reactive_name(r), s->name);
+            snprintf(values, sizeof values, "%s%s%s", s->words ? s->words : "",
+                     s->words ? ", preset " : "preset ", s->preset);
+            put(t, name, s->summary, values);
+        }
+    put(t, "switch.slots", "of every switch that adds up; otherwise as many as are asked for", "count");
+    put(t, "switch.memory", "of its sums, in place of switch.slots", "size, such as 4MiB");
+    put(t, "switch.width", "contributors to a slot, at most", "count");
+    put(t, "switch.sharing",
+        "how jobs share the slots: equal parts, all of them hashed by all, or as asked for until none are "
+        "left",
+        "static|dynamic|first_come, preset static");
+    put(t, "switch.fallback", "protocol that a job runs as which switches refuse, in place of refused=",
+        "a protocol, such as host_ring");
+}
+
+static void list_algorithms(rlt_table *t)
+{
+    const rlt_algorithm *a;
+    for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++)
+        put(t, a->name, a->summary, a->parameters);
+    list_protocols(t);
+}
+
+static void list_networks(rlt_table *t)
+{
+    const rlt_net_model *m;
+    const char *name;
+    char text[64];
+    for (uint32_t i = 0; (m = rlt_net_model_at(i)); i++)
+        put(t, m->name, m->summary, NULL);
+    for (uint32_t i = 0; (name = rlt_packet_setting(i)); i++) {
+        snprintf(text, sizeof text, "packet: --set %s=", name);
+        put(t, text, rlt_packet_setting_help(i), NULL);
+    }
+}
+
+static void list_shapes(rlt_table *t)
+{
+    const rlt_shape_info *s;
+    for (uint32_t i = 0; (s = rlt_shape_list(i)); i++)
+        put(t, s->name, s->summary, s->parameters);
+}
+
+static void list_readers(rlt_table *t)
+{
+    const rlt_reader *r;
+    for (uint32_t i = 0; (r = rlt_reader_at(i)); i++)
+        put(t, r->name, r->summary, NULL);
+    const rlt_topology_format *f;
+    for (uint32_t i = 0; (f = rlt_topology_format_at(i)); i++)
+        put(t, f->name, f->summary, f->settings);
+}
+
+/* The names come from the generator itself: its complaint about an unknown setting lists them. */
+static void list_generator(rlt_table *t)
+{
+    rlt_transformer m = rlt_transformer_default();
+    rlt_error err = {0};
+    const char *names = "";
+    if (rlt_transformer_set(&m, "?", "", &err) && strstr(err.what, " has "))
+        names = strstr(err.what, " has ") + strlen(" has ");
+    put(t, "transformer",
+        "without an accelerator: data-parallel training, gradients all-reduced in buckets during the "
+        "backward "
+        "pass",
+        names);
+}
+
+/* Families with their settings, then those with sizes of their own; these run on an accelerator. */
+static void list_models(rlt_table *t)
+{
+    const rlt_model_family *f;
+    const rlt_model_preset *p;
+    rlt_model m;
+    list_generator(t);
+    for (uint32_t i = 0; (f = rlt_model_family_at(i)); i++)
+        put(t, f->name, f->summary, f->settings);
+    for (uint32_t i = 0; (p = rlt_model_preset_at(i)); i++) {
+        char summary[512], settings[512];
+        if (rlt_model_open(p->name, &m, NULL))
+            continue;
+        rlt_model_totals sum = rlt_model_sum(&m);
+        snprintf(summary, sizeof summary, "%llu parameters, %.4g TFLOP a %s forward; %s",
+                 (unsigned long long)sum.parameters, sum.forward_flop / 1e12, m.sample, p->source);
+        snprintf(settings, sizeof settings, "%s:%s", p->family, p->settings);
+        put(t, p->name, summary, settings);
+        rlt_model_free(&m);
+    }
+}
+
+static void list_training(rlt_table *t)
+{
+    const char *name, *summary;
+    for (uint32_t i = 0; (name = rlt_training_setting(i, &summary)); i++)
+        put(t, name, summary, "");
+}
+
+static void list_strategies(rlt_table *t)
+{
+    const rlt_training_strategy *s;
+    for (uint32_t i = 0; (s = rlt_training_strategy_at(i)); i++)
+        put(t, s->name, s->summary, s->settings);
+    put(t, "daso",
+        "a whole training: nodes synchronised now and then, without waiting, and Horovod (arXiv 2104.05588)",
+        "nodes, batch_time, calibration=juwels, ...: an unknown one lists all");
+}
+
+static void list_settings(rlt_table *t)
+{
+    put(t, "injection", "when a sender goes on: message serialised (nic) or delivered (blocking)",
+        "nic|blocking");
+    put(t, "launch", "once for each rank and collective", "duration, such as 6.6us");
+    put(t, "message", "delay of each message", "duration, such as 1us");
+    put(t, "byte", "delay of each byte", "duration, such as 0.5ps");
+    put(t, "protocol", "of those that the topology file has", "name or auto");
+    put(t, "NAME.message", "and start, member, line_time, share, wire, ...: of the protocol NAME",
+        "as in the topology file");
+    put(t, "thread_blocks", "channels of a tuned endpoint; 0: not tuned", "count");
+    put(t, "clock", "GHz; launch and the times of protocols shrink with it", "number, such as 1.98");
+    put(t, "copy", "of the own share, in times of what the links would take", "number, such as 0.55");
+    put(t, "channels", "independent shares of the data", "count");
+    put(t, "chunks", "pieces of a share under way at a time", "count");
+    put(t, "window", "messages that a rank keeps under way", "count");
+    put(t, "directions", "ways round a ring", "1 or 2");
+    put(t, "servers", "members that also serve, of parameter servers", "count");
+    put(t, "patterns", "inside each dimension, innermost first",
+        "ring, direct, halving_doubling, recursive_doubling, nvls, with commas");
+    put(t, "schedule", "of chunks over the dimensions", "pipeline, baseline or themis");
+    put(t, "order", "in which a dimension serves the chunks that wait for it, with such a schedule",
+        "fifo or scf");
+    list_protocol_settings(t);
+}
+
+typedef struct names {
+    char **items;
+    uint32_t n, capacity;
+} names;
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static const char *const topology_endings[] = {".json", ".graphml", ".yml", ".yaml", NULL};
+static const char *const accelerator_endings[] = {".json", NULL};
+
+/* Names of files in a directory; one that cannot be opened has none. */
+static int add_names(names *found, const char *dir, const char *const *endings, rlt_error *err)
+{
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+    int rc = 0;
+    while (d && !rc && (entry = readdir(d))) {
+        const char *dot = strrchr(entry->d_name, '.');
+        bool known = false;
+        for (size_t e = 0; dot && endings[e]; e++)
+            known = known || strcmp(dot, endings[e]) == 0;
+        if (!known || dot == entry->d_name)
+            continue;
+        rc = rlt_grow(&found->items, &found->capacity, sizeof *found->items, (uint64_t)found->n + 1,
+                      MAX_NAMES, "names", err);
+        if (!rc && !(found->items[found->n] = strndup(entry->d_name, (size_t)(dot - entry->d_name))))
+            rc = rlt_nomem(err);
+        if (!rc)
+            found->n++;
+    }
+    if (d)
+        closedir(d);
+    return rc;
+}
+
+static void put_topology(rlt_table *table, const char *name)
+{
+    char dims[256] = "";
+    rlt_topology *t = NULL;
+    rlt_error why = {0};
+    if (rlt_find_topology(name, &t, &why)) {
+        rlt_warn("%s: %s", why.where, why.what);
+        return;
+    }
+    for (uint32_t d = 0; d < rlt_topology_dims(t); d++) {
+        size_t used = strlen(dims);
+        rlt_dim dim = rlt_topology_dim(t, d);
+        snprintf(dims + used, sizeof dims - used, "%s%s %u", d ? " x " : "", dim.shape, dim.size);
+    }
+    rlt_value v[] = {rlt_text(name), rlt_count(rlt_topology_accelerators(t)), rlt_text(dims)};
+    rlt_table_row(table, v);
+    rlt_topology_free(t);
+}
+
+static void put_accelerator(rlt_table *table, const char *name)
+{
+    char peaks[256] = "";
+    rlt_accelerator a;
+    rlt_error why = {0};
+    if (rlt_find_accelerator(name, &a, &why)) {
+        rlt_warn("%s: %s", why.where, why.what);
+        return;
+    }
+    for (uint32_t i = 0; i < a.n_peaks; i++) {
+        char one[64];
+        snprintf(one, sizeof one, "%s %g", a.peaks[i].precision, (double)a.peaks[i].Flops / 1e12);
+        rlt_list_name(peaks, sizeof peaks, one);
+    }
+    rlt_value v[] = {rlt_text(name),          rlt_text(a.also), rlt_count(a.memory_bytes),
+                     rlt_count(a.memory_Bps), rlt_text(peaks),  rlt_count(a.n_surfaces)};
+    rlt_table_row(table, v);
+}
+
+/* Everything that files in these directories name, in the order of names. */
+static int list_files(rlt_table *table, const char *(*dir_at)(uint32_t, char *, size_t),
+                      const char *const *endings, void (*put_one)(rlt_table *, const char *), rlt_error *err)
+{
+    char dir[PATH_MAX];
+    names found = {0};
+    int rc = 0;
+    for (uint32_t i = 0; !rc && dir_at(i, dir, sizeof dir); i++)
+        rc = add_names(&found, dir, endings, err);
+    if (found.n)
+        qsort(found.items, found.n, sizeof *found.items, compare);
+    for (uint32_t i = 0; i < found.n && !rc; i++)
+        if (i == 0 || strcmp(found.items[i], found.items[i - 1]) != 0)
+            put_one(table, found.items[i]);
+    for (uint32_t i = 0; i < found.n; i++)
+        free(found.items[i]);
+    free(found.items);
+    return rc;
+}
+
+static int list_topologies(rlt_table *table, rlt_error *err)
+{
+    return list_files(table, rlt_topology_dir, topology_endings, put_topology, err);
+}
+
+static int list_accelerators(rlt_table *table, rlt_error *err)
+{
+    return list_files(table, rlt_accelerator_dir, accelerator_endings, put_accelerator, err);
+}
+
+static const struct {
+    const char *name;
+    void (*list)(rlt_table *t);                 /* names, summaries, settings */
+    int (*files)(rlt_table *t, rlt_error *err); /* or with columns of its own */
+    const rlt_column *columns;
+    uint32_t n_columns;
+} sections[] = {
+    {"topologies", NULL, list_topologies, topology_columns, 3},
+    {"accelerators", NULL, list_accelerators, accelerator_columns, 6},
+    {"collectives", list_collectives, NULL, columns, 3},
+    {"algorithms", list_algorithms, NULL, columns, 3},
+    {"networks", list_networks, NULL, columns, 3},
+    {"shapes", list_shapes, NULL, columns, 3},
+    {"readers", list_readers, NULL, columns, 3},
+    {"models", list_models, NULL, columns, 3},
+    {"training", list_training, NULL, columns, 3},
+    {"strategies", list_strategies, NULL, columns, 3},
+    {"settings", list_settings, NULL, columns, 3},
+};
+enum { N_SECTIONS = sizeof sections / sizeof *sections };
+
+static const char *section_word(uint32_t i)
+{
+    return i < N_SECTIONS ? sections[i].name : NULL;
+}
+
+static int put_section(int i, rlt_format format, FILE *out, rlt_jw *json, rlt_error *err)
+{
+    rlt_table table;
+    int rc = 0, end;
+    if (sections[i].files || format != RLT_FORMAT_TABLE)
+        rlt_table_begin(&table, format, sections[i].columns, sections[i].n_columns, out, json);
+    else
+        table = (rlt_table){.format = format, .out = out};
+    if (sections[i].files)
+        rc = sections[i].files(&table, err);
+    else
+        sections[i].list(&table);
+    end = rlt_table_end(&table, err);
+    return rc ? rc : end;
+}
+
+static int list_json(const rlt_parsed *args, int only, const char *path, rlt_error *err)
+{
+    rlt_jw w;
+    int rc = 0;
+    rlt_document_begin(&w, "list", args, NULL);
+    for (int i = 0; i < N_SECTIONS && !rc; i++)
+        if (only < 0 || only == i) {
+            rlt_jw_array(&w, sections[i].name);
+            rc = put_section(i, RLT_FORMAT_JSON, NULL, &w, err);
+            rlt_jw_end_array(&w);
+        }
+    if (rc) {
+        rlt_document_drop(&w);
+        return rc;
+    }
+    return rlt_document_write(&w, path, err);
+}
+
+static int list_text(int only, rlt_format format, const char *path, rlt_error *err)
+{
+    rlt_file f;
+    int rc = rlt_file_open(&f, path, err);
+    for (int i = 0; i < N_SECTIONS && !rc; i++)
+        if (only < 0 || only == i) {
+            if (only < 0)
+                rlt_heading(f.stream, "%s%s", i ? "\n" : "", sections[i].name);
+            rc = put_section(i, format, f.stream, NULL, err);
+        }
+    if (rc) {
+        rlt_file_discard(&f);
+        return rc;
+    }
+    return rlt_file_close(&f, err);
+}
+
+static int find_section(const char *name, rlt_error *err)
+{
+    rlt_nearest near = rlt_nearest_to(name);
+    for (int i = 0; i < N_SECTIONS; i++) {
+        if (strcmp(name, sections[i].name) == 0)
+            return i;
+        rlt_nearest_try(&near, sections[i].name);
+    }
+    if (near.best)
+        return rlt_fail(err, RLT_EUSAGE, name, "nothing of that kind; did you mean '%s'?", near.best);
+    return rlt_fail(
+        err, RLT_EUSAGE, name,
+        "expected topologies, accelerators, collectives, algorithms, networks, shapes, readers, models, "
+        "training, strategies or settings");
+}
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    const rlt_report_settings *s = settings;
+    rlt_format format = rlt_format_of(s->format);
+    int only = -1;
+    if (args->n_operands && (only = find_section(args->operands[0], err)) < 0)
+        return only;
+    if (format == RLT_FORMAT_CSV && only < 0)
+        return rlt_fail(err, RLT_EUSAGE, "--format",
+                        "csv needs one of the lists: ringlet list algorithms -f csv");
+    return format == RLT_FORMAT_JSON ? list_json(args, only, s->output, err)
+                                     : list_text(only, format, s->output, err);
+}
+
+static const rlt_option_group options[] = {{"Output", rlt_format_options, 0}, {0}};
+
+const rlt_command rlt_cmd_list = {
+    .name = "list",
+    .summary = "what is built in: topologies, accelerators, algorithms, models, readers",
+    .operands = "[WHAT]",
+    .operand_at = section_word,
+    .min_operands = 0,
+    .max_operands = 1,
+    .description =
+        "Lists what can be named elsewhere. WHAT is topologies (found in ./topologies and where "
+        "ringlet is installed), accelerators (./workload/accelerators, and the same), collectives, "
+        "algorithms, networks, shapes, readers, models, training (its settings), strategies or settings; "
+        "without it "
+        "all are listed.",
+    .example = "ringlet list algorithms",
+    .options = options,
+    .settings_size = sizeof(rlt_report_settings),
+    .run = run,
+};

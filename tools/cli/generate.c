@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The man page and the bash completion, from the same tables as --help. */
+#include <string.h>
+
+#include "tools/cli/command.h"
+
+/* Text as roff: backslashes and dashes escaped, no line begins with a control character. */
+static void roff(FILE *out, const char *text)
+{
+    bool start = true;
+    for (; *text; text++) {
+        if (start && (*text == '.' || *text == '\''))
+            fputs("\\&", out);
+        start = *text == '\n';
+        if (*text == '\\')
+            fputs("\\e", out);
+        else if (*text == '-')
+            fputs("\\-", out);
+        else if (text[0] == '\n' && text[1] == '\n')
+            fputs("\n.PP", out);
+        else
+            fputc(*text, out);
+    }
+}
+
+static void man_option(FILE *out, const rlt_option *o)
+{
+    char word[64];
+    const char *w;
+    fputs(".TP\n\\fB", out);
+    if (o->letter)
+        fprintf(out, "\\-%c\\fR, \\fB", o->letter);
+    fputs("\\-\\-", out);
+    roff(out, o->name);
+    fputs("\\fR", out);
+    if (o->arg) {
+        fputs(" \\fI", out);
+        roff(out, o->arg);
+        fputs("\\fR", out);
+    }
+    fputc('\n', out);
+    roff(out, o->help);
+    for (uint32_t i = 0; o->kind == RLT_OPT_WORD && (w = rlt_option_word(o, i, word)); i++) {
+        fputs(i ? ", " : " One of ", out);
+        roff(out, w);
+    }
+    fputs(o->kind == RLT_OPT_WORD ? "." : "", out);
+    if (o->preset) {
+        fputs(" Default: ", out);
+        roff(out, o->preset);
+        fputc('.', out);
+    }
+    fputc('\n', out);
+}
+
+static void man_command(FILE *out, const char *name, const rlt_command *c)
+{
+    fputs(".SS ", out);
+    roff(out, name);
+    if (c->operands) {
+        fputc(' ', out);
+        roff(out, c->operands);
+    }
+    fputc('\n', out);
+    roff(out, c->description);
+    fputc('\n', out);
+    for (const rlt_option_group *g = c->options; g && g->options; g++)
+        for (const rlt_option *o = g->options; o->name; o++)
+            man_option(out, o);
+    fputs(".PP\nExample:\n.PP\n.nf\n  ", out);
+    roff(out, c->example);
+    fputs("\n.fi\n", out);
+    for (const rlt_command *const *v = c->verbs; v && *v; v++) {
+        char verb[128];
+        snprintf(verb, sizeof verb, "%s %s", name, (*v)->name);
+        man_command(out, verb, *v);
+    }
+}
+
+void rlt_print_man(FILE *out)
+{
+    const rlt_command *c;
+    fputs(".TH RINGLET 1 \"\" \"ringlet " RLT_VERSION "\" \"User Commands\"\n"
+          ".SH NAME\nringlet \\- simulate distributed deep-learning training\n"
+          ".SH SYNOPSIS\n.B ringlet\n.I COMMAND\n[arguments]\n"
+          ".SH DESCRIPTION\n"
+          "How long an iteration or a collective takes on a network, what bounds it, and how busy every\n"
+          "link is.\n"
+          "Units are required in input: 400Gbps, 50GB/s, 1.5us, 64MiB (1 GB = 1e9 B, 1 GiB = 2^30 B).\n"
+          ".SH COMMANDS\n",
+          out);
+    for (uint32_t i = 0; (c = rlt_command_at(i)); i++) {
+        char name[64];
+        snprintf(name, sizeof name, "ringlet %s", c->name);
+        man_command(out, name, c);
+    }
+    fputs(".SH OPTIONS OF ALL COMMANDS\n", out);
+    roff(out, rlt_config_help);
+    fputs(
+        "\n.SH EXIT STATUS\n"
+        "0 done, 1 a check failed, 2 usage, 3 bad input, 4 stalled (the message names who waits for whom),\n"
+        "5 input/output error, 130 interrupted.\n"
+        ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nNo bold headings on a terminal.\n",
+        out);
+}
+
+static bool is_topology(const char *arg)
+{
+    return arg && (strcmp(arg, "T") == 0 || strncmp(arg, "T ", 2) == 0);
+}
+
+static bool is_file(const rlt_option *o)
+{
+    return o->arg && (strcmp(o->arg, "FILE") == 0 || strcmp(o->arg, "DIR") == 0 ||
+                      strcmp(o->arg, "TRACE") == 0 || strncmp(o->arg, "DIR|", 4) == 0);
+}
+
+/* The words that are no options: of verbs and of operands. Where there are none, files are completed. */
+static void completion_operands(FILE *out, const rlt_command *c)
+{
+    const char *w;
+    if (!c->operands && !c->verbs)
+        return;
+    fputs("        [[ $cur == -* ]] || words='", out);
+    for (const rlt_command *const *v = c->verbs; v && *v; v++)
+        fprintf(out, "%s%s", v == c->verbs ? "" : " ", (*v)->name);
+    for (uint32_t i = 0; c->operand_at && (w = c->operand_at(i)); i++)
+        fprintf(out, "%s%s", i ? " " : "", w);
+    fputs(is_topology(c->operands) ? " '$(_ringlet_topologies)\n" : "'\n", out);
+}
+
+/* The lines of a `case` on "command verb" that set the words to offer. */
+static void completion_case(FILE *out, const char *name, const rlt_command *c)
+{
+    const rlt_option *o;
+    char word[64];
+    const char *w;
+    fprintf(out, "    '%s')\n        words='--help", name);
+    for (uint32_t i = 0; (o = rlt_option_at(c->options, i, NULL)); i++)
+        fprintf(out, " --%s", o->name);
+    fputs("'\n", out);
+    completion_operands(out, c);
+    fputs("        case $prev in\n", out);
+    for (uint32_t i = 0; (o = rlt_option_at(c->options, i, NULL)); i++) {
+        bool words = o->words || o->word_at;
+        if (o->kind == RLT_OPT_FLAG || (!words && !is_file(o) && !is_topology(o->arg)))
+            continue;
+        if (o->letter)
+            fprintf(out, "        -%c|--%s) words='", o->letter, o->name);
+        else
+            fprintf(out, "        --%s) words='", o->name);
+        for (uint32_t k = 0; words && (w = rlt_option_word(o, k, word)); k++)
+            fprintf(out, "%s%s", k ? " " : "", w);
+        fputs(is_topology(o->arg) ? "'$(_ringlet_topologies) ;;\n" : "' ;;\n", out);
+    }
+    fputs("        esac ;;\n", out);
+    for (const rlt_command *const *v = c->verbs; v && *v; v++) {
+        char verb[128];
+        snprintf(verb, sizeof verb, "%s %s", name, (*v)->name);
+        completion_case(out, verb, *v);
+    }
+}
+
+void rlt_print_completion(FILE *out)
+{
+    const rlt_command *c;
+    fputs("# bash completion for ringlet\n"
+          "_ringlet_topologies()\n{\n"
+          "    \"${COMP_WORDS[0]}\" list topologies --format csv 2>/dev/null | sed '1d;s/,.*//'\n"
+          "}\n"
+          "_ringlet()\n{\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words='' at=''\n"
+          "    COMPREPLY=()\n"
+          "    if [ \"$COMP_CWORD\" -gt 2 ]; then\n"
+          "        at=\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\"\n"
+          "    fi\n"
+          "    case $at in\n",
+          out);
+    for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
+        for (const rlt_command *const *v = c->verbs; v && *v; v++)
+            fprintf(out, "    '%s %s') ;;\n", c->name, (*v)->name);
+    fputs("    *) at=${COMP_WORDS[1]} ;;\n    esac\n"
+          "    [ \"$COMP_CWORD\" -eq 1 ] && at=''\n"
+          "    case $at in\n    '') words='--help --version",
+          out);
+    for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
+        fprintf(out, " %s", c->name);
+    fputs("' ;;\n", out);
+    for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
+        completion_case(out, c->name, c);
+    fputs("    esac\n"
+          "    local before=''\n" /* of a list, the items that are complete */
+          "    [[ $cur == *,* ]] && before=${cur%,*},\n"
+          "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$words\" -- \"${cur##*,}\")\n"
+          "}\n"
+          "complete -o default -F _ringlet ringlet\n",
+          out);
+}

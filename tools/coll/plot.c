@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the rows of `ringlet coll` say together: which algorithm is fastest up to which size, and a plot of
+ * them all. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "tools/coll/coll.h"
+#include "tools/output/plot.h"
+
+int rlt_coll_note_point(rlt_coll_points *p, const rlt_coll_point *point, rlt_error *err)
+{
+    int rc = rlt_grow(&p->items, &p->capacity, sizeof *p->items, (uint64_t)p->n + 1, UINT32_MAX, "rows", err);
+    if (!rc)
+        p->items[p->n++] = *point;
+    return rc;
+}
+
+void rlt_coll_points_free(rlt_coll_points *p)
+{
+    free(p->items);
+    *p = (rlt_coll_points){0};
+}
+
+static const rlt_coll_point *find(const rlt_coll_points *p, rlt_coll_kind kind, const char *algorithm,
+                                  uint64_t bytes)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        const rlt_coll_point *q = &p->items[i];
+        if (q->kind == kind && q->bytes == bytes && strcmp(q->algorithm, algorithm) == 0)
+            return q;
+    }
+    return NULL;
+}
+
+/* The fastest of a size, the first among equals; NULL past the largest size below `above`... of those at
+ * least `from` bytes the smallest size is taken. */
+static const rlt_coll_point *fastest_from(const rlt_coll_points *p, rlt_coll_kind kind, uint64_t from)
+{
+    const rlt_coll_point *best = NULL;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const rlt_coll_point *q = &p->items[i];
+        if (q->kind != kind || q->bytes < from)
+            continue;
+        if (!best || q->bytes < best->bytes || (q->bytes == best->bytes && q->time_ps < best->time_ps))
+            best = q;
+    }
+    return best;
+}
+
+/* Where two lines through two sizes each meet, on logarithmic axes. */
+static double meet(const rlt_coll_point *a0, const rlt_coll_point *a1, const rlt_coll_point *b0,
+                   const rlt_coll_point *b1)
+{
+    double before = log((double)a0->time_ps / (double)b0->time_ps),
+           after = log((double)a1->time_ps / (double)b1->time_ps);
+    double part = after != before ? before / (before - after) : 0.5;
+    return exp(log((double)a0->bytes) + part * (log((double)a1->bytes) - log((double)a0->bytes)));
+}
+
+bool rlt_coll_crossing_after(const rlt_coll_points *p, rlt_coll_kind kind, uint64_t from,
+                             rlt_coll_crossing *out)
+{
+    const rlt_coll_point *a = fastest_from(p, kind, from), *b;
+    while (a && (b = fastest_from(p, kind, a->bytes + 1))) {
+        const rlt_coll_point *same = find(p, kind, a->algorithm, b->bytes),
+                             *other = find(p, kind, b->algorithm, a->bytes);
+        if (strcmp(a->algorithm, b->algorithm) != 0 && !(same && same->time_ps == b->time_ps)) {
+            bool known = same && other && a->bytes > 0 && a->time_ps > 0 && b->time_ps > 0;
+            *out = (rlt_coll_crossing){.below = a->algorithm,
+                                       .above = b->algorithm,
+                                       .from = a->bytes,
+                                       .to = b->bytes,
+                                       .bytes = known ? meet(a, same, other, b) : (double)b->bytes};
+            return true;
+        }
+        a = same && same->time_ps == b->time_ps ? same : b;
+    }
+    return false;
+}
+
+static void put_size(FILE *out, double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int i = 0;
+    for (; i < 4 && bytes >= 1024; i++)
+        bytes /= 1024;
+    fprintf(out, "%.3g %s", bytes, units[i]);
+}
+
+void rlt_coll_put_crossings(FILE *out, const rlt_coll_points *p)
+{
+    for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
+        rlt_coll_crossing c;
+        uint64_t from = 0;
+        const char *last = NULL;
+        while (rlt_coll_crossing_after(p, (rlt_coll_kind)kind, from, &c)) {
+            if (!last)
+                fprintf(out, "# %s: ", rlt_coll_name((rlt_coll_kind)kind));
+            fprintf(out, "%s%s up to about ", c.below, last ? "" : " is fastest");
+            put_size(out, c.bytes);
+            fputs(", ", out);
+            last = c.above;
+            from = c.to;
+        }
+        if (last)
+            fprintf(out, "then %s\n", last);
+    }
+}
+
+void rlt_coll_json_crossings(rlt_jw *w, const rlt_coll_points *p)
+{
+    rlt_jw_array(w, "crossovers");
+    for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
+        rlt_coll_crossing c;
+        for (uint64_t from = 0; rlt_coll_crossing_after(p, (rlt_coll_kind)kind, from, &c); from = c.to) {
+            rlt_jw_object(w, NULL);
+            rlt_jw_string(w, "collective", rlt_coll_name((rlt_coll_kind)kind));
+            rlt_jw_string(w, "below", c.below);
+            rlt_jw_string(w, "above", c.above);
+            rlt_jw_double(w, "bytes", c.bytes, 0);
+            rlt_jw_u64(w, "between_bytes", c.from);
+            rlt_jw_u64(w, "and_bytes", c.to);
+            rlt_jw_end_object(w);
+        }
+    }
+    rlt_jw_end_array(w);
+}
+
+/* ---- the plot */
+
+typedef struct curves {
+    const char **all; /* algorithms of all panels: each looks the same in every one */
+    rlt_plot_line *lines;
+    double *numbers;
+    uint32_t n_all, n_lines, n_numbers;
+} curves;
+
+enum { TIME, BUSBW };
+
+static double value_of(const rlt_coll_point *q, int what, bool bound)
+{
+    double ps = (double)(bound ? q->bound_ps : q->time_ps);
+    if (what == TIME)
+        return ps * 1e-12;
+    return ps > 0 ? (double)q->bytes / ps * 1e3 * q->bus_factor : 0;
+}
+
+/* One algorithm's points of a kind, or (name NULL) the bounds of every size. */
+static void add_line(curves *c, const rlt_coll_points *p, rlt_coll_kind kind, const char *name, int what)
+{
+    rlt_plot_line *l = &c->lines[c->n_lines++];
+    double *x = c->numbers + c->n_numbers, *y = x + p->n;
+    uint32_t n = 0, look = 0;
+    for (uint32_t i = 0; i < c->n_all && name && !look; i++)
+        look = strcmp(c->all[i], name) == 0 ? i + 1 : 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const rlt_coll_point *q = &p->items[i];
+        if (q->kind != kind || (name && strcmp(q->algorithm, name) != 0) ||
+            (!name && (q->bound_ps <= 0 || (n && x[n - 1] == (double)q->bytes))))
+            continue;
+        x[n] = (double)q->bytes;
+        y[n++] = value_of(q, what, !name);
+    }
+    c->n_numbers += 2 * p->n;
+    *l = (rlt_plot_line){
+        .name = name ? name : "bound", .x = x, .y = y, .n = n, .reference = !name, .look = look};
+}
+
+/* The algorithms of a kind (RLT_COLL_KINDS: of all) in order of appearance; *n of them. */
+static void list_names(const rlt_coll_points *p, int kind, const char **names, uint32_t *n)
+{
+    *n = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        uint32_t k = 0;
+        while (k < *n && strcmp(names[k], p->items[i].algorithm) != 0)
+            k++;
+        if (k == *n && (kind == RLT_COLL_KINDS || (int)p->items[i].kind == kind))
+            names[(*n)++] = p->items[i].algorithm;
+    }
+}
+
+static void add_panels(curves *c, const rlt_coll_points *p, rlt_coll_kind kind, const char **names,
+                       rlt_plot_panel *panels, uint32_t *n_panels)
+{
+    static const char *const y_labels[] = {"time", "bus bandwidth (GB/s)"};
+    uint32_t n;
+    list_names(p, (int)kind, names, &n);
+    for (int what = TIME; what <= BUSBW && n; what++) {
+        rlt_plot_panel *panel = &panels[(*n_panels)++];
+        *panel = (rlt_plot_panel){.title = rlt_coll_name(kind),
+                                  .x_label = "size",
+                                  .y_label = y_labels[what],
+                                  .x_unit = RLT_PLOT_BYTES,
+                                  .y_unit = what == TIME ? RLT_PLOT_SECONDS : RLT_PLOT_NUMBER,
+                                  .lines = c->lines + c->n_lines,
+                                  .n_lines = n + 1};
+        for (uint32_t k = 0; k < n; k++)
+            add_line(c, p, kind, names[k], what);
+        add_line(c, p, kind, NULL, what);
+    }
+}
+
+int rlt_coll_plot(const char *path, const char *title, const rlt_coll_points *p, rlt_error *err)
+{
+    enum { PANELS = 2 * RLT_COLL_KINDS };
+    rlt_plot_panel panels[PANELS];
+    const char **names = calloc((size_t)p->n + 1, sizeof *names);
+    uint32_t n = 0, lines = 0;
+    curves c = {.all = calloc((size_t)p->n + 1, sizeof *c.all)};
+    if (c.all)
+        list_names(p, RLT_COLL_KINDS, c.all, &c.n_all);
+    for (int kind = 0; kind < RLT_COLL_KINDS && names; kind++) {
+        uint32_t more;
+        list_names(p, kind, names, &more);
+        lines += more ? 2 * (more + 1) : 0;
+    }
+    c.lines = calloc((size_t)lines + 1, sizeof *c.lines);
+    c.numbers = calloc((size_t)lines * 2 * p->n + 1, sizeof *c.numbers);
+    int rc = names && c.all && c.lines && c.numbers ? 0 : rlt_nomem(err);
+    for (int kind = 0; kind < RLT_COLL_KINDS && !rc; kind++)
+        add_panels(&c, p, (rlt_coll_kind)kind, names, panels, &n);
+    if (!rc)
+        rc = rlt_plot_write(path, title, panels, n, 2, err);
+    free(c.numbers);
+    free(c.lines);
+    free(c.all);
+    free(names);
+    return rc;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of the table of `ringlet coll`: their columns, and what one simulation says in them. */
+#ifndef RLT_COLL_ROW_H
+#define RLT_COLL_ROW_H
+
+#include "tools/coll/tenants.h"
+
+/* The last ones are there where protocols react, and where there are tenants. */
+enum { RLT_ROW_OF_STEPS = 16, RLT_ROW_OF_PROTOCOLS = 20, RLT_ROW_COLUMNS = 22 };
+enum {
+    RLT_ROW_COLLECTIVE = 0,
+    RLT_ROW_BYTES = 1,
+    RLT_ROW_ALGORITHM = 2,
+    RLT_ROW_MARK = 5,
+    RLT_ROW_BOUND = 8,
+    RLT_ROW_BOTTLENECK = 11,
+    RLT_ROW_FACTOR = 12,
+};
+extern const rlt_column rlt_row_columns[RLT_ROW_COLUMNS];
+
+typedef struct rlt_coll_row {
+    rlt_value values[RLT_ROW_COLUMNS]; /* BOTTLENECK is for who knows where the row stays: `bottleneck` */
+    char bottleneck[sizeof((rlt_busiest *)0)->name];
+    rlt_time time_ps;
+} rlt_coll_row;
+
+/* Of a run that has ended; `tenants` without a list: there are none. */
+void rlt_row_of_steps(rlt_coll_row *row, const rlt_coll_run *run, const rlt_tenants *tenants);
+void rlt_row_of_protocol(rlt_coll_row *row, const rlt_react_run *run, const rlt_react_ask *ask,
+                         const rlt_tenants *tenants);
+
+#endif

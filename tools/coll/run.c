@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One simulated collective, or several at once. */
+#include <stdlib.h>
+
+#include "collectives/bound.h"
+#include "collectives/check/checker.h"
+#include "tools/coll/coll.h"
+
+/* Above this many messages a plan of uneven blocks gets even ones where it can then be folded. */
+#define TOO_MANY_MESSAGES ((uint64_t)1 << 27)
+#define MAX_REFINED       ((uint64_t)1 << 23)
+
+/* About one message a step: near enough. */
+static uint64_t expect_messages(const rlt_plan *p)
+{
+    uint64_t steps = 0;
+    for (uint32_t lane = 0; lane < p->lanes; lane++)
+        steps += p->algorithm->steps(p, 0, lane);
+    return steps * p->req.n;
+}
+
+/* Rounds the bytes up to whole blocks where that alone lets a collective be folded that is too large
+ * otherwise. */
+static int make_even(rlt_plan *plan, rlt_error *err)
+{
+    uint32_t sizes[RLT_MAX_TRANSLATIONS];
+    const rlt_algorithm *a = plan->algorithm;
+    if (plan->req.counts || rlt_plan_is_even(plan) || expect_messages(plan) < TOO_MANY_MESSAGES ||
+        !a->symmetry || a->symmetry(plan, sizes) == 0)
+        return 0;
+    rlt_coll_request req = plan->req;
+    req.bytes += plan->blocks - req.bytes % plan->blocks;
+    rlt_plan_free(plan);
+    return rlt_plan_create(a, &req, plan, err);
+}
+
+static uint32_t tenants_of(const rlt_coll_how *how)
+{
+    return how->tenants ? how->tenants : 1;
+}
+
+static const rlt_plan *plan_of(const rlt_coll_run *run, uint32_t tenant)
+{
+    return tenant ? &run->others[tenant - 1] : &run->plan;
+}
+
+static bool may_fold(const rlt_coll_how *how)
+{
+    return how->fold && !how->series_ps && how->setup->model != &rlt_net_packet && tenants_of(how) == 1;
+}
+
+int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_request *req, rlt_error *err)
+{
+    uint32_t n = tenants_of(how);
+    run->tenants = calloc(n, sizeof *run->tenants);
+    run->others = calloc(n, sizeof *run->others);
+    if (!run->tenants || !run->others)
+        return rlt_nomem(err);
+    int rc = rlt_plan_create(how->algorithm, req, &run->plan, err);
+    run->bytes = rc ? 0 : run->plan.req.bytes;
+    if (!rc && may_fold(how))
+        rc = make_even(&run->plan, err);
+    run->planned = rc == 0;
+    for (; run->planned < n && !rc; run->planned += rc == 0)
+        rc = rlt_plan_create(how->algorithm, &req[run->planned], &run->others[run->planned - 1], err);
+    return rc;
+}
+
+static void note_end(void *ctx, uint64_t cookie)
+{
+    rlt_coll_run *run = ctx;
+    run->tenants[cookie].time_ps = run->time_ps = rlt_sim_now(run->sim);
+}
+
+/* With a router of its own: asking for routes must not move the choices that spraying makes. */
+static int find_bounds(rlt_coll_run *run, const rlt_setup *s, rlt_error *err)
+{
+    rlt_router *router;
+    rlt_bound bound;
+    int rc = rlt_router_create(s->topology, &s->placement, s->routing, &router, err);
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < run->planned && !rc; i++) {
+        rc = rlt_plan_bound(plan_of(run, i), router, 1, 1, &bound, err);
+        rlt_time bound_ps = rc ? 0 : rlt_bound_under(&bound, s->model);
+        run->tenants[i].bound_ps = bound_ps;
+        run->bound_ps = bound_ps > run->bound_ps ? bound_ps : run->bound_ps;
+    }
+    rlt_router_free(router);
+    return rc;
+}
+
+/* That nothing can be folded is no error. */
+static int find_fold(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+{
+    const rlt_setup *s = how->setup;
+    rlt_fold_options options = {.blocking = s->endpoint.injection == RLT_INJECT_BLOCKING,
+                                .serialises = s->model == &rlt_net_alpha_beta,
+                                .max_messages = MAX_REFINED};
+    rlt_error why = {0};
+    int rc = rlt_fold_create(&run->plan, run->router, &options, &run->fold, &why);
+    if (rc == 0)
+        run->simulated = run->fold.n_classes;
+    return rc == 0 || rc == RLT_EUNSUPPORTED ? 0 : rlt_fail(err, rc, why.where, "%s", why.what);
+}
+
+static int prepare(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+{
+    const rlt_setup *s = how->setup;
+    int rc = 0;
+    for (uint32_t i = 0; i < run->planned && how->check && !rc; i++)
+        rc = rlt_plan_check(plan_of(run, i), err);
+    if (rc || (rc = find_bounds(run, s, err)) || (rc = rlt_sim_create(&run->sim, err)) ||
+        (rc = rlt_router_create(s->topology, &s->placement, s->routing, &run->router, err)))
+        return rc;
+    rlt_net_config cfg = rlt_setup_net(s, run->sim, run->router, how->series_ps);
+    run->simulated = run->plan.req.n * run->planned;
+    if (may_fold(how) && (rc = find_fold(run, how, err)))
+        return rc;
+    cfg.fold = run->fold.n_classes ? &run->fold.net : NULL;
+    return rlt_exec_create(s->model, &cfg, &run->exec, err);
+}
+
+/* No run may beat the bound, but for the rounding of each message's end to a picosecond. */
+static int check_bound(const rlt_coll_run *run, rlt_error *err)
+{
+    uint64_t members = (uint64_t)run->plan.req.n * run->planned;
+    rlt_time rounding = (rlt_time)(rlt_exec_net(run->exec)->messages / members) + 1;
+    for (uint32_t i = 0; i < run->planned; i++) {
+        const rlt_coll_ended *t = &run->tenants[i];
+        if (t->time_ps + rounding < t->bound_ps)
+            return rlt_fail(err, RLT_ECHECK, "bound", "%s by %s took %lld ps, below the bound of %lld ps",
+                            rlt_coll_name(run->plan.req.kind), run->plan.algorithm->name,
+                            (long long)t->time_ps, (long long)t->bound_ps);
+    }
+    return 0;
+}
+
+static void tell_progress(void *ctx, const rlt_sim *sim)
+{
+    const rlt_coll_run *run = ctx;
+    (void)sim;
+    rlt_job_progress(run->job, rlt_exec_net(run->exec)->messages, run->expected_messages);
+}
+
+static void watch(rlt_coll_run *run, rlt_job *job)
+{
+    enum { EVENTS = 1 << 15 };
+    run->job = job;
+    run->expected_messages = expect_messages(&run->plan) * run->planned;
+    rlt_sim_on_progress(run->sim, EVENTS, tell_progress, run);
+    rlt_job_watch(job, run->sim);
+}
+
+/* The same, every member simulated: times and the accounts of all links must be equal. */
+static int verify(const rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+{
+    const rlt_topology *t = how->setup->topology;
+    const char *name = run->plan.algorithm->name;
+    rlt_coll_how whole = *how;
+    rlt_coll_run other = {0};
+    whole.fold = whole.verify_fold = whole.check = false;
+    whole.algorithm = run->plan.algorithm;
+    int rc = rlt_coll_plan(&other, &whole, &run->plan.req, err);
+    if (!rc)
+        rc = rlt_coll_simulate(&other, &whole, err);
+    if (!rc && other.time_ps != run->time_ps)
+        rc = rlt_fail(err, RLT_ECHECK, "fold", "%s took %lld ps folded, %lld ps whole", name,
+                      (long long)run->time_ps, (long long)other.time_ps);
+    for (uint32_t i = 0; !rc && i < rlt_topology_links(t); i++) {
+        rlt_link_usage a = rlt_usage_link(rlt_exec_net(run->exec)->usage, i);
+        rlt_link_usage b = rlt_usage_link(rlt_exec_net(other.exec)->usage, i);
+        if (a.bytes != b.bytes || a.messages != b.messages || a.active_ps != b.active_ps)
+            rc = rlt_fail(
+                err, RLT_ECHECK, "fold",
+                "%s: link %u carried %llu bytes in %llu messages, active %lld ps, folded; %llu, %llu, "
+                "%lld whole",
+                name, i, (unsigned long long)a.bytes, (unsigned long long)a.messages, (long long)a.active_ps,
+                (unsigned long long)b.bytes, (unsigned long long)b.messages, (long long)b.active_ps);
+    }
+    rlt_coll_end(&other);
+    return rc;
+}
+
+int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+{
+    rlt_exec_client client = {.ctx = run, .done = note_end};
+    const rlt_topology *t = how->setup->topology;
+    char waits[900];
+    int rc = prepare(run, how, err);
+    if (rc)
+        return rc;
+    run->time_ps = -1;
+    watch(run, how->job);
+    for (uint32_t i = 0; i < run->planned; i++) {
+        uint32_t id = rlt_exec_add_folded(run->exec, plan_of(run, i), run->fold.n_classes ? &run->fold : NULL,
+                                          &client, i, 0);
+        if (id == RLT_NONE)
+            break;
+        rlt_exec_arrive_all(run->exec, id);
+    }
+    rc = rlt_sim_run(run->sim, RLT_TIME_MAX, err);
+    rlt_job_watch(how->job, NULL);
+    if (rc)
+        return rc;
+    if (rlt_exec_pending(run->exec, waits, sizeof waits) > 0 || run->time_ps < 0)
+        return rlt_fail(err, RLT_ESTALL, rlt_coll_name(run->plan.req.kind), "stalled: %s", waits);
+    rlt_net_settle(rlt_exec_net(run->exec));
+    run->busiest = rlt_links_busiest(t, rlt_exec_net(run->exec)->usage, run->time_ps);
+    rc = rlt_accounts_check(rlt_exec_net(run->exec), t, run->time_ps, &run->over, err);
+    if (!rc)
+        rc = check_bound(run, err);
+    return rc || !how->verify_fold || !run->fold.n_classes ? rc : verify(run, how, err);
+}
+
+void rlt_coll_end(rlt_coll_run *run)
+{
+    rlt_exec_free(run->exec);
+    rlt_router_free(run->router);
+    rlt_sim_free(run->sim);
+    rlt_fold_free(&run->fold);
+    for (uint32_t i = 0; i < run->planned; i++)
+        rlt_plan_free(i ? &run->others[i - 1] : &run->plan);
+    free(run->others);
+    free(run->tenants);
+    *run = (rlt_coll_run){0};
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of `ringlet coll`: its rows simulated on several threads, written in order by one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/selector.h"
+#include "sim/base/units.h"
+#include "tools/cli/message.h"
+#include "tools/coll/coll.h"
+#include "tools/coll/row.h"
+#include "tools/output/file.h"
+
+/* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
+enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };
+/* Ranks x bytes from which protocols that react are not in `all`: some seconds. */
+#define MOST_OF_ALL ((uint64_t)1 << 33)
+
+/* What a thread found. */
+typedef struct coll_result {
+    bool served;         /* the algorithm can do it: the rest is there */
+    rlt_coll_run run;    /* kept where links are wanted */
+    rlt_react_run react; /* the same of a protocol that reacts */
+    char refused[1700];  /* why it cannot */
+    char fell_back[400]; /* what ran instead, and why; of tenants their lines tell */
+    rlt_tenants tenants;
+    rlt_coll_row row;
+    rlt_coll_kind kind;
+    const rlt_algorithm *algorithm;
+    rlt_busiest over;
+    uint64_t rounded; /* bytes added to make the blocks even */
+    char why[768];    /* what a tuned endpoint chose from */
+} coll_result;
+
+typedef struct coll_table {
+    const rlt_coll_ask *ask;
+    rlt_format format;
+    bool keeps_links, keeps_runs;           /* keeps_runs: of protocols */
+    coll_result *results;                   /* by slot */
+    rlt_coll_row rows[RLT_COLL_ALGORITHMS]; /* of the size at hand */
+    uint32_t n_rows;
+    uint64_t rows_done;
+    rlt_coll_points points;
+    uint32_t warned_over, noted_unused; /* once is enough; bits by algorithm */
+    uint64_t noted_refused, noted_back; /* by place among the algorithms asked for */
+    bool noted_packets;
+    uint32_t n_columns;
+    rlt_file file;
+    rlt_jw json;
+    bool json_open;
+    rlt_column columns[RLT_ROW_COLUMNS];
+    rlt_table table;
+    rlt_table tenants; /* below it: a line each */
+    bool tenants_open;
+} coll_table;
+
+rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i, uint32_t tenant)
+{
+    const rlt_coll_case *c = &ask->cases[i / ask->n_algorithms];
+    const rlt_group *g = ask->tenants ? &ask->tenants[tenant] : &ask->group;
+    rlt_coll_request r = rlt_group_request(c->kind == RLT_SEND_RECV ? &ask->pair : g, c->kind, c->bytes);
+    r.root = ask->root;
+    if (!rlt_coll_rooted(c->kind))
+        r.root = 0;
+    r.counts = ask->counts;
+    rlt_setup_parameters(&ask->setup, &r);
+    r.element = ask->element;
+    r.listed = ask->listed[i % ask->n_algorithms];
+    return r;
+}
+
+/* A parameter that a protocol asked for has may do nothing for steps. */
+static bool is_of_protocol(const rlt_setup *s, const char *name)
+{
+    for (uint32_t i = 0; i < s->n_protocols; i++)
+        if (rlt_has_setting(s->protocols[i].protocol, name))
+            return true;
+    return false;
+}
+
+/* Things a user should know about a row, said once. */
+static void remark(coll_table *t, const coll_result *r)
+{
+    const rlt_algorithm *a = r->algorithm;
+    const rlt_setup *s = &t->ask->setup;
+    const struct {
+        const char *name;
+        uint32_t value;
+    } set[] = {{"channels", s->channels},
+               {"chunks", s->chunks},
+               {"window", s->window},
+               {"directions", s->directions},
+               {"servers", s->servers}};
+    uint32_t bit = 0;
+    while (bit < 31 && rlt_algorithm_at(bit) && rlt_algorithm_at(bit) != a)
+        bit++;
+    for (size_t i = 0; i < sizeof set / sizeof *set && !(t->noted_unused >> bit & 1); i++)
+        if (set[i].value && !(a->parameters && strstr(a->parameters, set[i].name)) &&
+            !is_of_protocol(s, set[i].name))
+            rlt_note("%s has no parameter %s: --set %s=%u does nothing there", a->name, set[i].name,
+                     set[i].name, set[i].value);
+    for (uint32_t d = 0; d < RLT_MAX_DIMS && !(t->noted_unused >> bit & 1); d++)
+        if (s->patterns[d] && !(a->parameters && strstr(a->parameters, "patterns"))) {
+            rlt_note("%s has no parameter patterns: --set patterns does nothing there", a->name);
+            break;
+        }
+    if (s->schedule && !(t->noted_unused >> bit & 1) && !(a->parameters && strstr(a->parameters, "schedule")))
+        rlt_note("%s has no parameter schedule: --set schedule does nothing there", a->name);
+    if (s->order && !s->schedule && !(t->noted_unused >> bit & 1) && !is_of_protocol(s, "order"))
+        rlt_note("chunks wait for a dimension only with --set schedule=baseline or themis: --set order does "
+                 "nothing else");
+    t->noted_unused |= 1u << bit;
+    if (r->why[0])
+        rlt_note("%s", r->why);
+    if (r->rounded)
+        rlt_note("%s by %s: simulated with %llu bytes more, so that all its blocks are of one size; it is "
+                 "too large "
+                 "to simulate every rank",
+                 rlt_coll_name(r->kind), a->name, (unsigned long long)r->rounded);
+    if (r->over.link != RLT_NONE && !(t->warned_over >> bit & 1)) {
+        t->warned_over |= 1u << bit;
+        rlt_warn("%s by %s loads link %u (%s) to %.0f %% of its capacity: alpha-beta does not share links "
+                 "inside the network; --network flow does",
+                 rlt_coll_name(r->kind), a->name, r->over.link, r->over.name, r->over.utilization * 100);
+    }
+}
+
+/* Does this algorithm serve this request? 0: *served tells; else an error that ends the command. */
+static int try_plan(const rlt_coll_ask *ask, rlt_coll_run *run, const rlt_coll_how *how,
+                    const rlt_coll_request *req, bool *served, rlt_error *err)
+{
+    bool several = ask->all_algorithms || ask->n_algorithms > 1;
+    rlt_error why = {0};
+    int rc;
+    *served = false;
+    if (how->algorithm && !(how->algorithm->kinds & 1u << req->kind)) {
+        if (!several && ask->n_kinds == 1)
+            return rlt_fail(err, RLT_EUSAGE, "--algorithm",
+                            "%s does no %s; 'ringlet list algorithms' shows "
+                            "what each can do",
+                            how->algorithm->name, rlt_coll_name(req->kind));
+        return 0;
+    }
+    rc = rlt_coll_plan(run, how, req, &why);
+    *served = rc == 0;
+    if (!rc || ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && several))
+        return 0;
+    return rlt_fail(err, rc, why.where, "%s", why.what);
+}
+
+/* A row of a protocol that reacts. What is too large to be simulated beside all others is left out of them.
+ */
+static int simulate_react(const coll_table *t, rlt_job *job, coll_result *r, const rlt_coll_request *req,
+                          const rlt_reacting *reacting, rlt_error *err)
+{
+    const rlt_coll_ask *ask = t->ask;
+    const char *name = rlt_reactive_name(reacting->protocol), *reason;
+    char size[32];
+    bool several = ask->n_algorithms > 1 || ask->n_kinds > 1;
+    rlt_react_ask how = {.setup = &ask->setup,
+                         .reacting = reacting,
+                         .req = req,
+                         .tenants = ask->n_tenants,
+                         .series_ps = ask->report->series_ps,
+                         .occupancy_ps = ask->report->series_ps};
+    rlt_error why = {0};
+    r->served = false;
+    if (ask->all_algorithms && req->bytes > MOST_OF_ALL / ask->group.n) {
+        snprintf(r->refused, sizeof r->refused,
+                 "%s is left out of 'all' from %u ranks x %llu bytes on: its packets take long; name it to "
+                 "have it",
+                 name, ask->group.n, (unsigned long long)req->bytes);
+        return 0;
+    }
+    int rc = rlt_react_open(&r->react, &how, &why);
+    if (rc && rc != RLT_ENOMEM && several) {
+        snprintf(r->refused, sizeof r->refused, "%s is left out: %s%s%s", name, why.where,
+                 why.where[0] ? ": " : "", why.what);
+        return 0;
+    }
+    if (rc)
+        return rlt_fail(err, rc, why.where, "%s", why.what);
+    rc = rlt_react_simulate(&r->react, &how, job, err);
+    if (!rc && ask->tenants)
+        rc = rlt_tenants_of_protocol(&r->react, &how, &r->tenants, err);
+    if (rc)
+        return rc;
+    if (!ask->tenants && (reason = rlt_react_reason(&r->react.result)))
+        snprintf(r->fell_back, sizeof r->fell_back, "%s of %s ran as %s: %.256s", name,
+                 rlt_format_size(size, sizeof size, req->bytes), rlt_react_ran(&r->react.result, &how),
+                 reason);
+    rlt_row_of_protocol(&r->row, &r->react, &how, &r->tenants);
+    r->served = true;
+    return 0;
+}
+
+/* For --why: the endpoint is still the plan's. */
+static void explain(coll_result *r, const rlt_coll_request *req)
+{
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    uint32_t n = rlt_candidates(req, all);
+    char size[32];
+    int used = snprintf(r->why, sizeof r->why, "%s of %s: ", rlt_coll_name(req->kind),
+                        rlt_format_size(size, sizeof size, req->bytes));
+    if (n)
+        rlt_candidates_text(all, n, rlt_request_endpoint(req), r->why + used, sizeof r->why - (size_t)used);
+    else
+        snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, the usual one: this endpoint has no tuner",
+                 rlt_algorithm_usual(req)->name);
+}
+
+/* A row of an algorithm of steps. */
+static int simulate_steps(const coll_table *t, rlt_job *job, coll_result *r, uint32_t i,
+                          const rlt_coll_request *req, rlt_error *err)
+{
+    const rlt_coll_ask *ask = t->ask;
+    rlt_coll_how how = {.setup = &ask->setup,
+                        .algorithm = ask->algorithms[i % ask->n_algorithms],
+                        .tenants = ask->n_tenants,
+                        .check = ask->check,
+                        .fold = ask->fold,
+                        .verify_fold = ask->verify_fold,
+                        .series_ps = ask->report->series_ps,
+                        .job = job};
+    int rc = try_plan(ask, &r->run, &how, req, &r->served, err);
+    if (rc || !r->served || (rc = rlt_coll_simulate(&r->run, &how, err)) != 0)
+        return rc;
+    if (ask->tenants && (rc = rlt_tenants_of_steps(&r->run, &r->tenants, err)) != 0)
+        return rc;
+    rlt_row_of_steps(&r->row, &r->run, &r->tenants);
+    r->algorithm = r->run.plan.algorithm;
+    if (ask->why && (!how.algorithm || i % ask->n_algorithms == 0))
+        explain(r, req);
+    r->over = r->run.over;
+    r->rounded = r->run.plan.req.bytes - r->run.bytes;
+    return 0;
+}
+
+/* In a thread: reads what was asked for, and writes to its slot alone. */
+static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    const coll_table *t = ctx;
+    const rlt_coll_ask *ask = t->ask;
+    const rlt_reacting *reacting = ask->reacting[i % ask->n_algorithms];
+    coll_result *r = &t->results[slot];
+    uint32_t n = ask->tenants ? ask->n_tenants : 1;
+    rlt_coll_request *reqs = calloc(n, sizeof *reqs);
+    if (!reqs)
+        return rlt_nomem(err);
+    for (uint32_t k = 0; k < n; k++)
+        reqs[k] = rlt_coll_request_of(ask, i, k);
+    r->why[0] = r->refused[0] = r->fell_back[0] = '\0';
+    r->kind = reqs[0].kind;
+    r->algorithm = NULL;
+    int rc =
+        reacting ? simulate_react(t, job, r, reqs, reacting, err) : simulate_steps(t, job, r, i, reqs, err);
+    free(reqs);
+    if (rc || !r->served || !(reacting ? t->keeps_runs : t->keeps_links)) {
+        rlt_react_end(&r->react);
+        rlt_coll_end(&r->run);
+    }
+    return rc;
+}
+
+static int write_links(coll_table *t, const coll_result *r, rlt_error *err)
+{
+    const rlt_report_settings *report = t->ask->report;
+    const rlt_topology *topology = t->ask->setup.topology;
+    const rlt_usage *u;
+    int rc = 0;
+    if (!t->keeps_links)
+        return 0;
+    u = r->react.fabric ? rlt_packets_usage(rlt_fabric_packets(r->react.fabric))
+                        : rlt_exec_net(r->run.exec)->usage;
+    rlt_time time_ps = r->row.time_ps;
+    if (report->links && t->format == RLT_FORMAT_JSON)
+        rc = rlt_links_json(&t->json, topology, u, time_ps, !report->expand_links, true, err);
+    if (!rc && report->links && t->format == RLT_FORMAT_TABLE)
+        rc = rlt_links_table(t->file.stream, topology, u, time_ps, !report->expand_links, err);
+    if (!rc && report->links_csv)
+        rc = rlt_links_csv(report->links_csv, topology, u, time_ps, err);
+    return rc;
+}
+
+/* Rows with links are written while the run is at hand; the others wait for the mark of the fastest. */
+static bool row_comes_with_links(const coll_table *t)
+{
+    return t->format == RLT_FORMAT_JSON || (t->format == RLT_FORMAT_TABLE && t->ask->report->links);
+}
+
+/* The rows of a size, the fastest marked when there are several. */
+static int put_rows(coll_table *t, rlt_error *err)
+{
+    uint32_t n = t->n_rows, best = 0;
+    t->n_rows = 0;
+    t->rows_done += n;
+    if (row_comes_with_links(t))
+        return 0;
+    for (uint32_t i = 1; i < n; i++)
+        best = t->rows[i].time_ps < t->rows[best].time_ps ? i : best;
+    for (uint32_t i = 0; i < n; i++) {
+        if (n > 1 && t->rows[i].time_ps == t->rows[best].time_ps)
+            t->rows[i].values[RLT_ROW_MARK] = rlt_text("*");
+        rlt_table_row(&t->table, t->rows[i].values);
+    }
+    return rlt_file_flush(&t->file, err);
+}
+
+static int take_row(coll_table *t, coll_result *r, rlt_error *err)
+{
+    rlt_coll_row *row = &t->rows[t->n_rows++];
+    int rc;
+    *row = r->row;
+    row->values[RLT_ROW_BOTTLENECK] = rlt_text(row->bottleneck);
+    if (r->algorithm)
+        remark(t, r);
+    rc = rlt_coll_note_point(&t->points,
+                             &(rlt_coll_point){.kind = r->kind,
+                                               .algorithm = row->values[RLT_ROW_ALGORITHM].text,
+                                               .bytes = row->values[RLT_ROW_BYTES].count,
+                                               .time_ps = row->time_ps,
+                                               .bound_ps = row->values[RLT_ROW_BOUND].time,
+                                               .bus_factor = row->values[RLT_ROW_FACTOR].real},
+                             err);
+    if (rc)
+        return rc;
+    if (t->format == RLT_FORMAT_JSON) {
+        rlt_jw_object(&t->json, NULL);
+        rlt_row_json(&t->json, rlt_row_columns, t->n_columns, row->values);
+        if (r->react.fabric)
+            rc = rlt_react_json(&t->json, &r->react, t->ask->setup.topology, err);
+        if (r->tenants.list)
+            rlt_tenants_json(&t->json, &r->tenants);
+    } else if (row_comes_with_links(t))
+        rlt_table_row(&t->table, row->values);
+    if (!rc)
+        rc = write_links(t, r, err);
+    if (t->format == RLT_FORMAT_JSON)
+        rlt_jw_end_object(&t->json);
+    if (t->tenants_open)
+        rlt_tenants_rows(&t->tenants, &r->tenants, r->kind, row->values[RLT_ROW_BYTES].count,
+                         row->values[RLT_ROW_ALGORITHM].text);
+    rlt_tenants_free(&r->tenants);
+    rlt_coll_end(&r->run);
+    rlt_react_end(&r->react);
+    return rc;
+}
+
+/* What protocols that react are to be read with. */
+static void remark_react(coll_table *t, const coll_result *r, uint32_t algorithm)
+{
+    const rlt_setup *s = &t->ask->setup;
+    if (r->refused[0] && !(t->noted_refused >> algorithm & 1))
+        rlt_note("%s", r->refused);
+    if (r->refused[0])
+        t->noted_refused |= UINT64_C(1) << algorithm;
+    if (r->served && r->fell_back[0] && !(t->noted_back >> algorithm & 1)) {
+        rlt_note("%s", r->fell_back);
+        t->noted_back |= UINT64_C(1) << algorithm;
+    }
+    if (r->served && !t->noted_packets && (s->model != &rlt_net_packet || s->endpoint.message_ps))
+        rlt_note("%s is simulated on packets, with headers of its own and without costs of endpoints, "
+                 "whatever --network says (%s)",
+                 rlt_reactive_name(t->ask->reacting[algorithm]->protocol), s->model->name);
+    t->noted_packets |= r->served;
+}
+
+static int take_result(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    coll_table *t = ctx;
+    coll_result *r = &t->results[slot];
+    if (t->ask->reacting[i % t->ask->n_algorithms] && (t->ask->n_kinds == 1 || r->served))
+        remark_react(t, r, i % t->ask->n_algorithms);
+    int rc = r->served ? take_row(t, r, err) : 0;
+    if (!rc && (i + 1) % t->ask->n_algorithms == 0)
+        rc = put_rows(t, err);
+    return rc;
+}
+
+static int run_all(coll_table *t, rlt_error *err)
+{
+    const rlt_coll_ask *ask = t->ask;
+    rlt_progress progress;
+    rlt_pool_work work = {.n = ask->n_cases * ask->n_algorithms,
+                          .slots = t->keeps_links || t->keeps_runs ? WAITING_LINKS * ask->jobs : WAITING_ROWS,
+                          .ctx = t,
+                          .run = simulate_row,
+                          .take = take_result,
+                          .progress = &progress};
+    int rc;
+    work.slots = work.slots < work.n ? work.slots : work.n;
+    t->results = calloc(work.slots, sizeof *t->results);
+    if (!t->results)
+        return rlt_nomem(err);
+    rlt_progress_start(&progress, "simulating");
+    rc = rlt_pool_run(&work, ask->jobs, err);
+    if (rc)
+        (void)put_rows(t, NULL);
+    rlt_progress_end(&progress);
+    for (uint32_t i = 0; i < work.slots; i++) {
+        rlt_coll_end(&t->results[i].run);
+        rlt_react_end(&t->results[i].react);
+        rlt_tenants_free(&t->results[i].tenants);
+    }
+    free(t->results);
+    if (!rc && t->rows_done == 0)
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm",
+                        "none of these can do %s here; 'ringlet list "
+                        "algorithms' shows what each can do",
+                        ask->collective);
+    return rc;
+}
+
+static int begin_output(coll_table *t, const rlt_parsed *args, rlt_error *err)
+{
+    const rlt_coll_ask *ask = t->ask;
+    char line[400];
+    int rc;
+    t->format = rlt_format_of(ask->report->format);
+    t->keeps_links = ask->report->links_csv || (ask->report->links && t->format != RLT_FORMAT_CSV);
+    for (uint32_t a = 0; a < ask->n_algorithms; a++)
+        t->n_columns = ask->reacting[a] ? RLT_ROW_OF_PROTOCOLS : t->n_columns;
+    t->keeps_runs = t->keeps_links || (t->format == RLT_FORMAT_JSON && t->n_columns == RLT_ROW_OF_PROTOCOLS);
+    t->n_columns = ask->tenants ? RLT_ROW_COLUMNS : t->n_columns;
+    if (t->format == RLT_FORMAT_JSON) {
+        rlt_document_begin(&t->json, "coll", args, &ask->setup.inputs);
+        rlt_setup_json(&ask->setup, &t->json);
+        rlt_jw_array(&t->json, "results");
+        t->json_open = true;
+        return 0;
+    }
+    if ((rc = rlt_file_open(&t->file, ask->report->output, err)))
+        return rc;
+    if (t->format == RLT_FORMAT_TABLE) {
+        rlt_setup_line(&ask->setup, line, sizeof line);
+        fprintf(t->file.stream, "# %s\n", line);
+    }
+    memcpy(t->columns, rlt_row_columns, sizeof rlt_row_columns);
+    for (uint32_t k = 0; k < ask->n_cases; k++)
+        rlt_column_widen(&t->columns[RLT_ROW_COLLECTIVE], rlt_coll_name(ask->cases[k].kind));
+    for (uint32_t a = 0; a < ask->n_algorithms; a++)
+        if (ask->reacting[a])
+            rlt_column_widen(&t->columns[RLT_ROW_ALGORITHM], rlt_reactive_name(ask->reacting[a]->protocol));
+        else if (ask->algorithms[a])
+            rlt_column_widen(&t->columns[RLT_ROW_ALGORITHM],
+                             ask->listed[a] ? ask->listed[a]->name : ask->algorithms[a]->name);
+    rlt_table_begin(&t->table, t->format, t->columns, t->n_columns, t->file.stream, NULL);
+    t->tenants_open = ask->tenants && t->format == RLT_FORMAT_TABLE;
+    if (t->tenants_open)
+        rlt_tenants_table(&t->tenants, t->file.stream);
+    return 0;
+}
+
+/* Below the table: what each tenant did. */
+static int end_tenants(coll_table *t, rlt_error *err)
+{
+    const rlt_coll_ask *ask = t->ask;
+    if (!t->tenants_open || t->rows_done == 0)
+        return 0;
+    t->tenants_open = false;
+    fprintf(
+        t->file.stream,
+        "\n# %u tenants at once, tenant j with the group's ranks j, j + %u, ...; above, time is that of the "
+        "slowest,\n# ranks, size and bandwidths are of one; Jain: index of their rates, 1 where all are "
+        "equal\n",
+        ask->n_tenants, ask->n_tenants);
+    return rlt_table_end(&t->tenants, err);
+}
+
+static int end_output(coll_table *t, bool partial, rlt_error *err)
+{
+    int rc;
+    if (t->format == RLT_FORMAT_JSON) {
+        rlt_jw_end_array(&t->json);
+        rlt_coll_json_crossings(&t->json, &t->points);
+        if (partial)
+            rlt_jw_bool(&t->json, "partial", true);
+        t->json_open = false;
+        return rlt_document_write(&t->json, t->ask->report->output, err);
+    }
+    if ((rc = rlt_table_end(&t->table, err)))
+        return rc;
+    if ((rc = end_tenants(t, err)))
+        return rc;
+    if (t->format == RLT_FORMAT_TABLE)
+        rlt_coll_put_crossings(t->file.stream, &t->points);
+    if (t->format == RLT_FORMAT_TABLE)
+        fprintf(t->file.stream,
+                "%s# algbw = bytes / time; busbw = algbw x factor (all_reduce 2(n-1)/n; all_gather, "
+                "reduce_scatter,\n# all_to_all, gather, scatter (n-1)/n; others 1); eff. = bound / time; "
+                "busy: of the "
+                "bottleneck, the busiest link\n",
+                t->ask->n_algorithms > 1 ? "# * the fastest algorithm of its size\n" : "");
+    return rlt_file_close(&t->file, err);
+}
+
+int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *err)
+{
+    coll_table t = {.ask = ask, .n_columns = RLT_ROW_OF_STEPS};
+    int rc = begin_output(&t, args, err), ended = 0;
+    if (!rc) {
+        rc = run_all(&t, err);
+        if (rc == RLT_ECANCELLED) {
+            *err = (rlt_error){0};
+            rlt_fail(err, rc, NULL, "interrupted: the results are partial");
+        }
+        if (!rc || rc == RLT_ECANCELLED)
+            ended = end_output(&t, rc != 0, rc ? NULL : err);
+        if (!rc && !ended && ask->plot) {
+            char title[400];
+            rlt_setup_line(&ask->setup, title, sizeof title);
+            ended = rlt_coll_plot(ask->plot, title, &t.points, err);
+        }
+    }
+    rlt_coll_points_free(&t.points);
+    if (t.json_open)
+        rlt_document_drop(&t.json);
+    if (end_tenants(&t, NULL) && !ended)
+        ended = rlt_nomem(err);
+    if (t.file.stream)
+        rlt_file_discard(&t.file);
+    return rc ? rc : ended;
+}

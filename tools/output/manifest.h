@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The manifest that every result carries: version, command, the options in force, and hashes of the inputs;
+ * nothing that differs between two runs of the same thing (no time of day, host or output name).
+ */
+#ifndef RLT_MANIFEST_H
+#define RLT_MANIFEST_H
+
+#include <stdint.h>
+
+#include "sim/text/json.h"
+#include "tools/settings/options.h"
+
+enum { RLT_SCHEMA_VERSION = 1, RLT_MAX_INPUTS = 16 };
+
+typedef struct rlt_inputs {
+    uint32_t n;
+    struct {
+        const char *what, *path; /* "topology", as given; borrowed */
+        uint64_t hash;
+    } items[RLT_MAX_INPUTS];
+} rlt_inputs;
+
+/* Enters an input whose hash is known. */
+void rlt_inputs_add(rlt_inputs *in, const char *what, const char *path, uint64_t hash);
+/* Reads the file to hash it. */
+int rlt_inputs_add_file(rlt_inputs *in, const char *what, const char *path, rlt_error *err) RLT_MUST_USE;
+
+/* Opens the top object: {"schema_version": 1, "manifest": {...}; the caller adds its members and calls
+ * rlt_document_write. `command` is "coll", "run", ... */
+void rlt_document_begin(rlt_jw *w, const char *command, const rlt_parsed *args, const rlt_inputs *in);
+/* Closes the top object and writes it to a file ("-" or NULL: standard output). Frees the writer. */
+int rlt_document_write(rlt_jw *w, const char *path, rlt_error *err) RLT_MUST_USE;
+/* Frees a document that is not to be written. */
+void rlt_document_drop(rlt_jw *w);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * `ringlet run --compare A B`: two runs side by side, and where the difference comes from. Each is a result
+ * (`--format json`) or a file of options (`--config`), which is then run. The states of the rank that ends
+ * last add up to its span, so their differences add up to the difference.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/base/units.h"
+#include "sim/text/json_stream.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/message.h"
+#include "tools/run/run.h"
+#include "tools/settings/config.h"
+
+enum { STATES = 4, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
+
+typedef struct transfers {
+    char name[64]; /* "all_reduce by ring" */
+    uint64_t count, bytes;
+    rlt_time transfer_ps, wait_ps;
+} transfers;
+
+typedef struct side {
+    const char *path;
+    rlt_time time_ps, iteration_ps, state_ps[STATES];
+    transfers kinds[MAX_KINDS];
+    uint32_t n_kinds;
+    char busiest[200];
+    double utilization, memory_bytes;
+} side;
+
+static const char *const state_keys[STATES] = {"compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"};
+static const char *const state_names[STATES] = {"compute", "exposed communication", "host", "idle"};
+
+/* A piece of a result: the whole may be hundreds of megabytes. */
+typedef struct source {
+    rlt_jstream *stream;
+    rlt_jpiece piece;
+    uint32_t seen; /* bits of the members that must be there */
+    uint32_t iterations;
+} source;
+
+static const char *const members[] = {
+    "schema_version",    "time_ps",     "compute_ps", "exposed_comm_ps", "host_ps", "idle_ps",
+    "iteration_time_ps", "collectives", "links",      "training",        NULL};
+enum { VERSION, TIME, FIRST_STATE, ITERATIONS = FIRST_STATE + STATES, COLLECTIVES, LINKS, TRAINING };
+
+static uint32_t member(const source *f, uint32_t object, const char *key)
+{
+    return rlt_jpiece_get(&f->piece, object, key);
+}
+
+static int expected(const source *f, const char *key, const char *what, rlt_error *err)
+{
+    return rlt_jstream_fail(f->stream, &f->piece, RLT_ESCHEMA, err, "%s: expected %s", key, what);
+}
+
+static int get_time(const source *f, uint32_t token, const char *key, rlt_time *out, rlt_error *err)
+{
+    const char *text = rlt_jpiece_text(&f->piece, token);
+    if (!text || f->piece.tokens[token].type != RLT_J_NUMBER || !rlt_decimal_i64(text, 0, out) || *out < 0)
+        return expected(f, key, "a whole number, not negative", err);
+    return 0;
+}
+
+static int get_real(const source *f, uint32_t token, const char *key, double *out, rlt_error *err)
+{
+    const char *text = rlt_jpiece_text(&f->piece, token);
+    if (!text || f->piece.tokens[token].type != RLT_J_NUMBER)
+        return expected(f, key, "a number", err);
+    *out = strtod(text, NULL);
+    return 0;
+}
+
+static int get_text(const source *f, uint32_t token, const char *key, const char **out, rlt_error *err)
+{
+    *out = rlt_jpiece_text(&f->piece, token);
+    return *out ? 0 : expected(f, key, "a text", err);
+}
+
+static int add_collective(side *s, const source *f, rlt_error *err)
+{
+    const char *kind, *algorithm;
+    char name[64];
+    rlt_time transfer = 0, wait = 0, bytes = 0;
+    uint32_t k = 0;
+    int rc;
+    if ((rc = get_text(f, member(f, 0, "collective"), "collective", &kind, err)) ||
+        (rc = get_text(f, member(f, 0, "algorithm"), "algorithm", &algorithm, err)) ||
+        (rc = get_time(f, member(f, 0, "bytes"), "bytes", &bytes, err)))
+        return rc;
+    if (member(f, 0, "transfer_ps") == RLT_NONE) /* it did not happen */
+        return 0;
+    if ((rc = get_time(f, member(f, 0, "transfer_ps"), "transfer_ps", &transfer, err)) ||
+        (rc = get_time(f, member(f, 0, "wait_ps"), "wait_ps", &wait, err)))
+        return rc;
+    snprintf(name, sizeof name, "%.28s by %.28s", kind, algorithm);
+    while (k < s->n_kinds && strcmp(s->kinds[k].name, name) != 0)
+        k++;
+    if (k == MAX_KINDS)
+        return rlt_jstream_fail(f->stream, &f->piece, RLT_ERANGE, err, "more than %d kinds of communication",
+                                MAX_KINDS);
+    if (k == s->n_kinds) {
+        s->n_kinds++;
+        memcpy(s->kinds[k].name, name, sizeof name);
+    }
+    s->kinds[k].count++;
+    s->kinds[k].bytes += (uint64_t)bytes;
+    s->kinds[k].transfer_ps = rlt_time_add(s->kinds[k].transfer_ps, transfer);
+    s->kinds[k].wait_ps = rlt_time_add(s->kinds[k].wait_ps, wait);
+    return 0;
+}
+
+static int read_link(side *s, const source *f, rlt_error *err)
+{
+    double u = 0;
+    const char *src = "", *dst = "";
+    int rc;
+    if ((rc = get_real(f, member(f, 0, "utilization"), "utilization", &u, err)) ||
+        (rc = get_text(f, member(f, 0, "src"), "src", &src, err)) ||
+        (rc = get_text(f, member(f, 0, "dst"), "dst", &dst, err)))
+        return rc;
+    if (u > s->utilization) {
+        s->utilization = u;
+        snprintf(s->busiest, sizeof s->busiest, "%.90s->%.90s", src, dst);
+    }
+    return 0;
+}
+
+static int read_stages(side *s, const source *f, rlt_error *err)
+{
+    const rlt_jpiece *p = &f->piece;
+    uint32_t stages = rlt_jpiece_get(p, 0, "stages");
+    int rc = 0;
+    for (uint32_t v = rlt_jpiece_first(p, stages); !rc && v != RLT_NONE; v = rlt_jpiece_after(p, stages, v)) {
+        double bytes = 0;
+        rc = get_real(f, member(f, v, "memory_bytes"), "memory_bytes", &bytes, err);
+        s->memory_bytes = bytes > s->memory_bytes ? bytes : s->memory_bytes;
+    }
+    return rc;
+}
+
+static int read_piece(side *s, source *f, rlt_error *err)
+{
+    uint32_t m = 0;
+    while (members[m] && strcmp(members[m], f->piece.key) != 0)
+        m++;
+    f->seen |= 1u << m;
+    switch (m) {
+    case VERSION:
+        return 0;
+    case TIME:
+        return get_time(f, 0, members[m], &s->time_ps, err);
+    case ITERATIONS:
+        f->iterations += f->piece.element;
+        return 0;
+    case COLLECTIVES:
+        return f->piece.element ? add_collective(s, f, err) : 0;
+    case LINKS:
+        return f->piece.element ? read_link(s, f, err) : 0;
+    case TRAINING:
+        return read_stages(s, f, err);
+    default:
+        return get_time(f, 0, members[m], &s->state_ps[m - FIRST_STATE], err);
+    }
+}
+
+/* 1: not a result. What is wrong with such a file is said by who reads options. */
+static int read_result(side *s, const char *path, rlt_error *err)
+{
+    source f = {0};
+    int rc = rlt_jstream_open(path, members, &f.stream, err), more = 0;
+    while (!rc && (more = rlt_jstream_next(f.stream, &f.piece, err)) > 0)
+        rc = read_piece(s, &f, err);
+    rc = rc ? rc : more;
+    rlt_jstream_close(f.stream);
+    if (!(f.seen & 1u << VERSION))
+        return 1;
+    for (uint32_t m = TIME; m < COLLECTIVES && !rc; m++)
+        if (!(f.seen & 1u << m) || (m == ITERATIONS && f.iterations == 0))
+            rc = rlt_fail(err, RLT_ESCHEMA, path,
+                          "%s is missing: expected a result of 'ringlet run --format json'", members[m]);
+    if (!rc)
+        s->iteration_ps = s->time_ps / f.iterations;
+    return rc;
+}
+
+/* Runs the options of a file; the result goes to `result`. */
+static int run_options(const char *path, const char *result, rlt_error *err)
+{
+    const rlt_command *c = &rlt_cmd_run;
+    char name[] = "run", option[] = "--config", *argv[] = {name, option, strdup(path), NULL};
+    rlt_config config = {0};
+    rlt_parsed parsed = {0};
+    rlt_run_settings *s = calloc(1, sizeof *s);
+    int rc = s && argv[2] ? rlt_config_expand(&config, c->options, 3, argv, err) : rlt_nomem(err);
+    if (!rc)
+        rc = rlt_options_parse(c->options, config.argc, config.argv, s, &parsed, err);
+    if (!rc)
+        rc = rlt_config_names(&config, &parsed, err);
+    if (!rc && s->compare)
+        rc = rlt_fail(err, RLT_EUSAGE, "--compare", "a file that compares cannot be compared");
+    if (!rc && rlt_run_is_daso(s))
+        rc = rlt_fail(err, RLT_EUSAGE, "--strategy", "daso is no single run: it cannot be compared");
+    if (!rc) {
+        s->report.format = "json";
+        s->report.output = result;
+        s->explain = false;
+        rc = c->run(&parsed, s, err);
+    }
+    if (rc && (rc = rlt_config_locate(&config, &parsed, rc, err)) == RLT_EUSAGE) { /* of what is not there */
+        rlt_error_prefix(err, path);
+        rc = err ? (err->code = RLT_ESCHEMA) : RLT_ESCHEMA;
+    }
+    rlt_parsed_free(&parsed);
+    rlt_config_free(&config);
+    free(argv[2]);
+    free(s);
+    return rc;
+}
+
+static int read_side(side *s, const char *path, rlt_error *err)
+{
+    char result[] = "/tmp/ringlet-compare-XXXXXX";
+    int rc = read_result(s, path, err), fd;
+    if (rc == 1) {
+        if ((fd = mkstemp(result)) < 0)
+            return rlt_fail(err, RLT_EIO, result, "cannot be made");
+        close(fd);
+        *s = (side){0};
+        rc = run_options(path, result, err);
+        if (!rc)
+            rc = read_result(s, result, err);
+        unlink(result);
+    }
+    s->path = path;
+    return rc;
+}
+
+static const rlt_column columns[] = {
+    {"figure", "figure", NULL, RLT_COL_TEXT, 0, 0},
+    {"first", "first", NULL, RLT_COL_TEXT, 14, 0},
+    {"second", "second", NULL, RLT_COL_TEXT, 14, 0},
+    {"difference", "difference", NULL, RLT_COL_TEXT, 14, 0},
+    {"share", "of the whole difference", "%", RLT_COL_PERCENT, 24, 1},
+};
+
+char *rlt_format_difference(char *buffer, size_t size, rlt_time a, rlt_time b)
+{
+    rlt_time d = b - a;
+    buffer[0] = d < 0 ? '-' : '+';
+    rlt_format_duration(buffer + 1, size - 1, d < 0 ? -d : d);
+    return buffer;
+}
+
+static void row(rlt_table *t, const char *name, rlt_time a, rlt_time b, rlt_time whole)
+{
+    char first[32], second[32], difference[40];
+    rlt_time d = b - a;
+    rlt_format_duration(first, sizeof first, a);
+    rlt_format_duration(second, sizeof second, b);
+    rlt_format_difference(difference, sizeof difference, a, b);
+    rlt_value v[] = {rlt_text(name), rlt_text(first), rlt_text(second), rlt_text(difference),
+                     whole ? rlt_real((double)d / (double)whole) : rlt_absent()};
+    rlt_table_row(t, v);
+}
+
+static const transfers *find(const side *s, const char *name)
+{
+    for (uint32_t i = 0; i < s->n_kinds; i++)
+        if (strcmp(s->kinds[i].name, name) == 0)
+            return &s->kinds[i];
+    return NULL;
+}
+
+/* What either side has of communication. Transfers may lie beside compute: they are not shares of the whole.
+ */
+static void transfer_rows(rlt_table *t, const side *a, const side *b)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        const side *from = pass ? b : a;
+        for (uint32_t i = 0; i < from->n_kinds; i++) {
+            const transfers *x = find(a, from->kinds[i].name), *y = find(b, from->kinds[i].name);
+            char name[96];
+            if (pass && x)
+                continue;
+            snprintf(name, sizeof name, "%s (%llu, %llu)", from->kinds[i].name,
+                     (unsigned long long)(x ? x->count : 0), (unsigned long long)(y ? y->count : 0));
+            row(t, name, x ? x->transfer_ps : 0, y ? y->transfer_ps : 0, 0);
+        }
+    }
+}
+
+static int put_table(const side *a, const side *b, FILE *out, rlt_error *err)
+{
+    rlt_table t;
+    rlt_time whole = 0, longer = b->time_ps - a->time_ps;
+    fprintf(out, "first: %s; second: %s\n", a->path, b->path);
+    for (int i = 0; i < STATES; i++)
+        whole += b->state_ps[i] - a->state_ps[i];
+    rlt_heading(out, "\nthe rank that ends last");
+    rlt_table_begin(&t, RLT_FORMAT_TABLE, columns, sizeof columns / sizeof *columns, out, NULL);
+    row(&t, "total time", a->time_ps, b->time_ps, 0);
+    row(&t, "an iteration", a->iteration_ps, b->iteration_ps, 0);
+    for (int i = 0; i < STATES; i++)
+        row(&t, state_names[i], a->state_ps[i], b->state_ps[i], whole);
+    int rc = rlt_table_end(&t, err);
+    if (rc)
+        return rc;
+    rlt_heading(out, "\ntransfers (how many of each), over all ranks, from the last arrival on");
+    rlt_table_begin(&t, RLT_FORMAT_TABLE, columns, 4, out, NULL);
+    transfer_rows(&t, a, b);
+    rc = rlt_table_end(&t, err);
+    fprintf(out, "\nbusiest link: %s at %.1f %%; %s at %.1f %%\n", a->busiest[0] ? a->busiest : "none",
+            100 * a->utilization, b->busiest[0] ? b->busiest : "none", 100 * b->utilization);
+    if (a->memory_bytes > 0 && b->memory_bytes > 0)
+        fprintf(out, "memory of the fullest stage: %.2f GB; %.2f GB (%+.1f %%)\n", a->memory_bytes / 1e9,
+                b->memory_bytes / 1e9, 100 * (b->memory_bytes / a->memory_bytes - 1));
+    if (a->time_ps > 0)
+        fprintf(out, "the second takes %.2f %% %s time than the first\n",
+                100 * (double)(longer < 0 ? -longer : longer) / (double)a->time_ps,
+                longer < 0 ? "less" : "more");
+    return rc;
+}
+
+static int put_json(const side *sides, const rlt_parsed *args, const char *path, rlt_error *err)
+{
+    rlt_jw w;
+    rlt_document_begin(&w, "run --compare", args, NULL);
+    rlt_jw_array(&w, "runs");
+    for (int k = 0; k < 2; k++) {
+        const side *s = &sides[k];
+        rlt_jw_object(&w, NULL);
+        rlt_jw_string(&w, "path", s->path);
+        rlt_jw_i64(&w, "time_ps", s->time_ps);
+        rlt_jw_i64(&w, "iteration_ps", s->iteration_ps);
+        for (int i = 0; i < STATES; i++)
+            rlt_jw_i64(&w, state_keys[i], s->state_ps[i]);
+        rlt_jw_array(&w, "transfers");
+        for (uint32_t i = 0; i < s->n_kinds; i++) {
+            rlt_jw_object(&w, NULL);
+            rlt_jw_string(&w, "what", s->kinds[i].name);
+            rlt_jw_u64(&w, "count", s->kinds[i].count);
+            rlt_jw_u64(&w, "bytes", s->kinds[i].bytes);
+            rlt_jw_i64(&w, "transfer_ps", s->kinds[i].transfer_ps);
+            rlt_jw_i64(&w, "wait_ps", s->kinds[i].wait_ps);
+            rlt_jw_end_object(&w);
+        }
+        rlt_jw_end_array(&w);
+        rlt_jw_double(&w, "utilization", s->utilization, 6);
+        rlt_jw_double(&w, "memory_bytes", s->memory_bytes, 0);
+        rlt_jw_end_object(&w);
+    }
+    rlt_jw_end_array(&w);
+    return rlt_document_write(&w, path, err);
+}
+
+int rlt_run_compare(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err)
+{
+    static const char *const taken[] = {"compare", "format", "output", "quiet", NULL};
+    rlt_file f = {0};
+    int rc = rlt_given_only(args, taken, "--compare: each of the two files has its own options", err);
+    if (rc)
+        return rc;
+    if (rlt_format_of(s->report.format) == RLT_FORMAT_CSV)
+        return rlt_fail(err, RLT_EUSAGE, "--format", "--compare writes a table or json");
+    if (args->n_operands != 2)
+        return rlt_fail(err, RLT_EUSAGE, "--compare", "expected two files, got %d", args->n_operands);
+    side *sides = calloc(2, sizeof *sides);
+    if (!sides)
+        return rlt_nomem(err);
+    for (int k = 0; k < 2 && !rc; k++)
+        rc = read_side(&sides[k], args->operands[k], err);
+    if (!rc && rlt_format_of(s->report.format) == RLT_FORMAT_JSON) {
+        rc = put_json(sides, args, s->report.output, err);
+    } else if (!rc && !(rc = rlt_file_open(&f, s->report.output, err))) {
+        rc = put_table(&sides[0], &sides[1], f.stream, err);
+        if (rc)
+            rlt_file_discard(&f);
+        else
+            rc = rlt_file_close(&f, err);
+    }
+    free(sides);
+    return rc;
+}

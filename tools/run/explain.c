@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * --explain: what bounds a run. The critical path is the chain of operations, each started by the end of the
+ * one before, from time 0 to the end of the run; only what lies on it can shorten the run. Transfers on it
+ * are what a faster or slower network changes first, so two runs that differ in the network differ by the
+ * transfers on their paths (and by what another path leaves over).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/units.h"
+#include "tools/run/run.h"
+
+enum { SHOWN = 6 };
+
+typedef struct share {
+    uint32_t id; /* a name, a rank */
+    uint32_t count;
+    rlt_time time_ps;
+} share;
+
+static int largest_first(const void *a, const void *b)
+{
+    const share *x = a, *y = b;
+    if (x->time_ps != y->time_ps)
+        return x->time_ps < y->time_ps ? 1 : -1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const share *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Sums entries with equal ids; returns how many remain, largest first. */
+static uint32_t gather(share *list, uint32_t n)
+{
+    uint32_t k = 0;
+    qsort(list, n, sizeof *list, by_id);
+    for (uint32_t i = 0; i < n; i++) {
+        if (k && list[k - 1].id == list[i].id) {
+            list[k - 1].time_ps += list[i].time_ps;
+            list[k - 1].count += list[i].count;
+        } else {
+            list[k++] = list[i];
+        }
+    }
+    qsort(list, k, sizeof *list, largest_first);
+    return k;
+}
+
+static int by_name(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind kind, share **out, uint32_t *n,
+                   rlt_error *err)
+{
+    share *list = malloc(((size_t)p->n + 1) * sizeof *list);
+    uint32_t k = 0;
+    if (!list)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->items[i].kind == kind)
+            list[k++] =
+                (share){r->program->ops[p->items[i].op].name, 1, p->items[i].end_ps - p->items[i].begin_ps};
+    *n = gather(list, k);
+    *out = list;
+    return 0;
+}
+
+/* Who was waited for: per rank the sum of what others waited until it came. */
+static int waited_for(const rlt_run *r, share **out, uint32_t *n, rlt_error *err)
+{
+    const rlt_program *p = r->program;
+    share *list = calloc(p->n_ranks, sizeof *list);
+    if (!list)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < p->n_ranks; i++)
+        list[i].id = i;
+    for (uint32_t c = 0; c < p->n_comms; c++) {
+        rlt_comm_result res = rlt_replay_comm(r->replay, c);
+        uint32_t last = p->ops[p->comm_ops[p->comms[c].first_op + res.last_member]].rank;
+        if (res.end_ps < 0)
+            continue;
+        list[last].count++;
+        for (uint32_t m = 0; m < rlt_run_comm_ranks(r, c); m++)
+            list[last].time_ps += res.last_arrival_ps -
+                                  rlt_replay_op(r->replay, p->comm_ops[p->comms[c].first_op + m]).start_ps;
+    }
+    qsort(list, p->n_ranks, sizeof *list, largest_first);
+    *n = p->n_ranks;
+    *out = list;
+    return 0;
+}
+
+static double percent(rlt_time part, rlt_time whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* What the transfers of a kind on the path need of the wires, by their bounds; some are on it in part. */
+static rlt_time wires_alone(const rlt_run *r, const rlt_path_sum *p, int kind)
+{
+    rlt_time bound = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->items[i].kind != RLT_PATH_TRANSFER)
+            continue;
+        uint32_t comm = r->program->ops[p->items[i].op].comm;
+        rlt_time part = p->items[i].end_ps - p->items[i].begin_ps,
+                 whole = rlt_replay_comm(r->replay, comm).bound_ps;
+        if ((int)r->program->comms[comm].kind == kind)
+            bound = rlt_time_add(bound, whole < part ? whole : part);
+    }
+    return bound;
+}
+
+static void print_path(const rlt_run *r, const rlt_path_sum *p, FILE *out)
+{
+    char a[32], b[32];
+    rlt_heading(out, "\ncritical path, %s", rlt_format_duration(a, sizeof a, p->total_ps));
+    for (int k = 0; k <= RLT_PATH_START; k++)
+        if (p->by_kind_ps[k])
+            fprintf(out, "  %-12s %10s  %5.1f %%\n", rlt_path_name(r, (rlt_path_kind)k),
+                    rlt_format_duration(a, sizeof a, p->by_kind_ps[k]),
+                    percent(p->by_kind_ps[k], p->total_ps));
+    for (int k = 0; k < RLT_COLL_KINDS; k++) {
+        rlt_time bound = wires_alone(r, p, k);
+        if (p->by_coll[k])
+            fprintf(out,
+                    "  transfers: %u x %s, %s; the wires alone need %s of it, the rest is launch, latency "
+                    "and the "
+                    "algorithm\n",
+                    p->by_coll[k], rlt_coll_name((rlt_coll_kind)k),
+                    rlt_format_duration(a, sizeof a, p->by_coll_ps[k]),
+                    rlt_format_duration(b, sizeof b, bound));
+    }
+}
+
+static int print_names(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind kind, FILE *out, rlt_error *err)
+{
+    share *list = NULL;
+    uint32_t n = 0;
+    int rc = by_name(r, p, kind, &list, &n, err);
+    if (rc)
+        return rc;
+    if (n == 1 && strcmp(rlt_program_string(r->program, list[0].id), rlt_path_name(r, kind)) == 0)
+        n = 0; /* unnamed: nothing that the line above does not say */
+    if (n)
+        fprintf(out, "  most of its %s:\n", rlt_path_name(r, kind));
+    for (uint32_t i = 0; i < n && i < SHOWN; i++) {
+        char a[32], name[91];
+        snprintf(name, sizeof name, "%s", rlt_program_string(r->program, list[i].id));
+        rlt_make_printable(name);
+        fprintf(out, "    %10s in %4u x %s\n", rlt_format_duration(a, sizeof a, list[i].time_ps),
+                list[i].count, name[0] ? name : "(unnamed)");
+    }
+    free(list);
+    return 0;
+}
+
+static int print_links(const rlt_run *r, FILE *out, rlt_error *err)
+{
+    rlt_link_class *links = NULL;
+    uint32_t n = 0;
+    int rc = rlt_run_links(r, true, &links, &n, err);
+    if (rc)
+        return rc;
+    bool used = n && links[0].usage.bytes;
+    if (used)
+        rlt_heading(out, "busiest links");
+    for (uint32_t i = 0; used && i < n && i < 3 && links[i].usage.bytes; i++) {
+        char name[160], rate[32];
+        rlt_link_class_name(r->setup.topology, &links[i], name, sizeof name);
+        fprintf(out, "  %-30s %s, %.2f %% of the run; while something was on it, %.1f %%\n", name,
+                rlt_format_rate(rate, sizeof rate, links[i].link.bw_Bps), 100 * links[i].utilization,
+                percent(links[i].usage.busy_ps, links[i].usage.active_ps));
+    }
+    free(links);
+    return 0;
+}
+
+static int print_waits(const rlt_run *r, FILE *out, rlt_error *err)
+{
+    share *list = NULL;
+    uint32_t n = 0;
+    int rc = waited_for(r, &list, &n, err);
+    if (rc)
+        return rc;
+    if (n && list[0].time_ps)
+        rlt_heading(out, "who is waited for");
+    for (uint32_t i = 0; i < n && i < SHOWN && list[i].time_ps; i++) {
+        char a[32];
+        fprintf(out, "  rank %-5u came last to %u of %u communications; the others waited %s in all\n",
+                list[i].id, list[i].count, r->program->n_comms,
+                rlt_format_duration(a, sizeof a, list[i].time_ps));
+    }
+    free(list);
+    return 0;
+}
+
+/* A slower network leaves launches as they are: only what the wires need is sure to grow. Collectives that
+ * are folded away are the network's time too; what their wires need is not kept. */
+static void print_what_if(const rlt_run *r, const rlt_path_sum *p, FILE *out)
+{
+    char a[32], b[32];
+    rlt_time t = p->by_kind_ps[RLT_PATH_TRANSFER] + (r->folds ? p->by_kind_ps[RLT_PATH_DELAY] : 0), wires = 0;
+    for (int k = 0; k < RLT_COLL_KINDS; k++)
+        wires = rlt_time_add(wires, wires_alone(r, p, k));
+    rlt_heading(out, "to first order");
+    fprintf(out, "  a network twice as fast: %s; ten times slower: at least %s\n",
+            rlt_format_duration(a, sizeof a, p->total_ps - t / 2),
+            rlt_format_duration(
+                b, sizeof b, rlt_time_add(p->total_ps, wires > RLT_TIME_MAX / 9 ? RLT_TIME_MAX : 9 * wires)));
+    t = p->by_kind_ps[RLT_PATH_COMPUTE];
+    fprintf(out, "  accelerators twice as fast: %s", rlt_format_duration(a, sizeof a, p->total_ps - t / 2));
+    t = p->by_kind_ps[RLT_PATH_HOST];
+    fprintf(out, "; hosts twice as fast: %s\n", rlt_format_duration(a, sizeof a, p->total_ps - t / 2));
+}
+
+int rlt_run_explain(const rlt_run *r, FILE *out, rlt_error *err)
+{
+    rlt_path_sum p;
+    int rc = rlt_run_path(r, &p, err);
+    if (rc)
+        return rc;
+    print_path(r, &p, out);
+    if ((rc = print_names(r, &p, RLT_PATH_HOST, out, err)) ||
+        (rc = print_names(r, &p, RLT_PATH_COMPUTE, out, err)) || (rc = print_links(r, out, err)) ||
+        (rc = print_waits(r, out, err)))
+        goto end;
+    print_what_if(r, &p, out);
+end:
+    rlt_path_sum_free(&p);
+    return rc;
+}
+
+int rlt_run_explain_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
+{
+    static const char *const keys[] = {"compute_ps", "host_ps", "delay_ps", "transfer_ps", "start_skew_ps"};
+    rlt_path_sum p;
+    share *waits = NULL;
+    uint32_t n = 0;
+    char verdict[512];
+    int rc = rlt_run_path(r, &p, err);
+    if (rc)
+        return rc;
+    if ((rc = waited_for(r, &waits, &n, err)))
+        goto end;
+    if ((rc = rlt_run_verdict(r, verdict, sizeof verdict, err)))
+        goto free_waits;
+    rlt_jw_object(w, "explain");
+    rlt_jw_string(w, "verdict", verdict);
+    rlt_jw_object(w, "critical_path");
+    for (int k = 0; k <= RLT_PATH_START; k++)
+        rlt_jw_i64(w, keys[k], p.by_kind_ps[k]);
+    rlt_jw_i64(w, "total_ps", p.total_ps);
+    rlt_jw_end_object(w);
+    rlt_jw_array(w, "transfers");
+    for (int k = 0; k < RLT_COLL_KINDS; k++)
+        if (p.by_coll[k]) {
+            rlt_jw_object(w, NULL);
+            rlt_jw_string(w, "collective", rlt_coll_name((rlt_coll_kind)k));
+            rlt_jw_u64(w, "count", p.by_coll[k]);
+            rlt_jw_i64(w, "transfer_ps", p.by_coll_ps[k]);
+            rlt_jw_end_object(w);
+        }
+    rlt_jw_end_array(w);
+    rlt_jw_array(w, "waited_for");
+    for (uint32_t i = 0; i < n && waits[i].time_ps; i++) {
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "rank", waits[i].id);
+        rlt_jw_u64(w, "last_to", waits[i].count);
+        rlt_jw_i64(w, "others_waited_ps", waits[i].time_ps);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+    rlt_jw_end_object(w);
+free_waits:
+    free(waits);
+end:
+    rlt_path_sum_free(&p);
+    return rc;
+}

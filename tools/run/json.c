@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A finished run as JSON (the names are a promise: see the README) and its ranks as CSV. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tools/run/run.h"
+
+static void totals(const rlt_run *r, rlt_jw *w)
+{
+    rlt_rank_result k = rlt_replay_rank(r->replay, r->last_rank);
+    rlt_jw_i64(w, "time_ps", rlt_replay_time(r->replay));
+    rlt_jw_array(w, "iteration_time_ps");
+    for (uint32_t i = 0; i < rlt_replay_iterations(r->replay); i++)
+        rlt_jw_i64(w, NULL, rlt_replay_iteration_ps(r->replay, i));
+    rlt_jw_end_array(w);
+    if (rlt_run_slowdown(r) > 0)
+        rlt_jw_double(w, "slowdown", rlt_run_slowdown(r), 6);
+    rlt_jw_u64(w, "rank_of_totals", r->last_rank);
+    rlt_jw_i64(w, "compute_ps", k.compute_ps);
+    rlt_jw_i64(w, "exposed_comm_ps", k.exposed_comm_ps);
+    rlt_jw_i64(w, "host_ps", k.host_ps);
+    rlt_jw_i64(w, "idle_ps", k.idle_ps);
+    rlt_jw_u64(w, "events", rlt_sim_events(rlt_replay_sim(r->replay)));
+    rlt_jw_u64(w, "messages", rlt_replay_net(r->replay) ? rlt_replay_net(r->replay)->messages : 0);
+    rlt_jw_u64(w, "operations", r->program->n_ops);
+    rlt_jw_bool(w, "partial", r->partial);
+}
+
+static void ranks(const rlt_run *r, const rlt_exposed *e, rlt_jw *w)
+{
+    rlt_jw_array(w, "ranks");
+    for (uint32_t i = 0; i < r->program->n_ranks; i++) {
+        rlt_rank_result k = rlt_replay_rank(r->replay, i);
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "rank", i);
+        rlt_jw_i64(w, "start_ps", k.start_ps);
+        rlt_jw_i64(w, "span_ps", k.end_ps - k.start_ps);
+        rlt_jw_i64(w, "compute_ps", k.compute_ps);
+        rlt_jw_i64(w, "comm_ps", k.comm_ps);
+        rlt_jw_i64(w, "exposed_comm_ps", k.exposed_comm_ps);
+        rlt_exposed_rank(e, i, w);
+        rlt_jw_i64(w, "host_ps", k.host_ps);
+        rlt_jw_i64(w, "idle_ps", k.idle_ps);
+        rlt_jw_i64(w, "comm_wait_ps", k.comm_wait_ps);
+        rlt_jw_i64(w, "comm_transfer_ps", k.comm_transfer_ps);
+        if (r->program->rank_recorded_ps[i] >= 0)
+            rlt_jw_i64(w, "recorded_span_ps", r->program->rank_recorded_ps[i]);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+}
+
+static void collectives(const rlt_run *r, const rlt_exposed *e, rlt_jw *w)
+{
+    rlt_jw_array(w, "collectives");
+    for (uint32_t i = 0; i < r->program->n_comms; i++) {
+        const rlt_comm *c = &r->program->comms[i];
+        rlt_comm_result res = rlt_replay_comm(r->replay, i);
+        const rlt_op *last = &r->program->ops[r->program->comm_ops[c->first_op + res.last_member]];
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "index", i);
+        rlt_jw_string(w, "collective", rlt_coll_name(c->kind));
+        rlt_jw_string(w, "algorithm", res.algorithm ? res.algorithm : "");
+        rlt_jw_u64(w, "ranks", rlt_run_comm_ranks(r, i));
+        rlt_exposed_comm(e, i, w);
+        rlt_jw_u64(w, "step", c->step);
+        rlt_jw_u64(w, "bytes", c->bytes);
+        if (res.end_ps >= 0) {
+            rlt_time transfer = res.end_ps - res.last_arrival_ps;
+            rlt_jw_i64(w, "first_arrival_ps", res.first_arrival_ps);
+            rlt_jw_i64(w, "last_arrival_ps", res.last_arrival_ps);
+            rlt_jw_i64(w, "end_ps", res.end_ps);
+            rlt_jw_i64(w, "wait_ps", res.last_arrival_ps - res.first_arrival_ps);
+            rlt_jw_i64(w, "transfer_ps", transfer);
+            rlt_jw_i64(w, "bound_ps", res.bound_ps);
+            rlt_jw_double(w, "busbw_GBps", rlt_run_busbw(r, i, transfer) / 1e9, 6);
+            rlt_jw_u64(w, "last_rank", last->rank);
+        }
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+}
+
+static int links(const rlt_run *r, bool series, rlt_jw *w, rlt_error *err)
+{
+    const rlt_net *net = rlt_replay_net(r->replay);
+    if (net)
+        return rlt_links_json(w, r->setup.topology, net->usage, rlt_run_end(r),
+                              !r->settings->report.links && !r->settings->report.expand_links, series, err);
+    rlt_jw_array(w, "links");
+    rlt_jw_end_array(w);
+    return 0;
+}
+
+int rlt_run_document(const rlt_run *r, bool full, rlt_jw *w, rlt_error *err)
+{
+    rlt_exposed exposed;
+    int rc;
+    rlt_document_begin(w, "run", r->args, &r->setup.inputs);
+    if ((rc = rlt_run_exposed(r, &exposed, err)))
+        return rc;
+    rlt_setup_json(&r->setup, w);
+    rlt_jw_string(w, "timing", r->timing ? r->timing->name : "network");
+    rlt_jw_string(w, "workload", r->program->reader);
+    totals(r, w);
+    rlt_exposed_names(&exposed, w);
+    ranks(r, &exposed, w);
+    collectives(r, &exposed, w);
+    rlt_exposed_free(&exposed);
+    rlt_run_react_json(r, w);
+    if ((rc = rlt_run_training_json(r, w, err)))
+        return rc;
+    rlt_mapping_json(r, w);
+    rlt_failures_json(r, w);
+    if ((rc = rlt_jobs_json(r, w, err)) || (rc = links(r, full && r->settings->report.series_ps, w, err)) ||
+        ((r->settings->explain || !full) && (rc = rlt_run_explain_json(r, w, err))))
+        return rc;
+    rlt_jw_array(w, "notes");
+    for (uint32_t i = 0; i < r->program->n_notes; i++) {
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "count", r->program->notes[i].count);
+        rlt_jw_string(w, "text", r->program->notes[i].text);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+    return 0;
+}
+
+int rlt_run_json(const rlt_run *r, const char *path, rlt_error *err)
+{
+    rlt_jw w;
+    int rc = rlt_run_document(r, true, &w, err);
+    if (!rc)
+        return rlt_document_write(&w, path, err);
+    rlt_document_drop(&w);
+    return rc;
+}
+
+int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err)
+{
+    (void)err;
+    fprintf(out, "rank,start_ps,span_ps,compute_ps,comm_ps,exposed_comm_ps,host_ps,idle_ps,comm_wait_ps,comm_"
+                 "transfer_ps,recorded_span_ps\n");
+    for (uint32_t i = 0; i < r->program->n_ranks; i++) {
+        rlt_rank_result k = rlt_replay_rank(r->replay, i);
+        fprintf(out,
+                "%u,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+                ",%" PRId64 ",%" PRId64 ",",
+                i, k.start_ps, k.end_ps - k.start_ps, k.compute_ps, k.comm_ps, k.exposed_comm_ps, k.host_ps,
+                k.idle_ps, k.comm_wait_ps, k.comm_transfer_ps);
+        if (r->program->rank_recorded_ps[i] >= 0)
+            fprintf(out, "%" PRId64, r->program->rank_recorded_ps[i]);
+        fputc('\n', out);
+    }
+    return 0;
+}

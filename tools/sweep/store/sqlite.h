@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A store as its two files know it; they alone know SQLite here. Internal to tools/sweep/store*.c. */
+#ifndef RLT_SWEEP_STORE_SQLITE_H
+#define RLT_SWEEP_STORE_SQLITE_H
+
+#include <sqlite3.h>
+
+#include "tools/sweep/store/store.h"
+
+enum { HAS, FIND, POINT, RESULT, LINK, COPY_STATUS, COPY_RESULT, COPY_LINKS, INPUT, PROGRESS, STATEMENTS };
+
+struct rlt_store {
+    sqlite3 *db;
+    sqlite3_stmt *statements[STATEMENTS];
+    char *path;
+    int lock;  /* descriptor; -1: none */
+    bool open; /* a transaction */
+    uint32_t pending;
+    uint64_t added;
+    double began_s, committed_s;
+};
+
+/* SQLite's error as ours. */
+int rlt__store_fail(rlt_store *s, rlt_error *err);
+int rlt__store_execute(rlt_store *s, const char *sql, rlt_error *err) RLT_MUST_USE;
+/* Opens a transaction unless there is one. */
+int rlt__store_begin(rlt_store *s, rlt_error *err) RLT_MUST_USE;
+/* Runs a statement that gives no rows. */
+int rlt__store_finish(rlt_store *s, sqlite3_stmt *q, rlt_error *err) RLT_MUST_USE;
+double rlt__store_now_s(void);
+/* For rlt_store_query: a row of integers into int64_t[]. */
+int rlt__store_counts(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Convolutional networks, from their published shapes: ResNet (He et al., arXiv 1512.03385; wide ones:
+ * Zagoruyko & Komodakis, arXiv 1605.07146) with the stride on the 3 x 3 convolution of a bottleneck, as it is
+ * trained today ("v1.5"), and VGG (Simonyan & Zisserman, arXiv 1409.1556).
+ *
+ * FLOPs: 2 c_in c_out k^2 H_out W_out a convolution, 2 in out a fully connected layer; all else counts none,
+ * but takes the time of what it moves. Kept for the backward pass: the input of each convolution, which is
+ * the output of the activation before it, the input of each batch norm, and the input of a pooling layer.
+ */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "workload/models/internal.h"
+
+typedef struct cnn {
+    uint32_t depth, width, image, channels, classes, batch_norm;
+} cnn;
+
+/* What is being built, and the image as it is after the last layer. */
+typedef struct chain {
+    rlt__model_builder b;
+    cnn s;
+    uint32_t channels, side;
+    bool movable; /* the next layer begins a block that a stage may begin with */
+} chain;
+
+static double image(const chain *c)
+{
+    return (double)c->channels * c->side * c->side;
+}
+
+static void begin_block(chain *c)
+{
+    c->b.block++;
+    c->movable = true;
+}
+
+static rlt_model_layer *layer(chain *c, const char *name, rlt_work_kind work)
+{
+    rlt__model_layer(&c->b, name, NULL, work);
+    c->b.layer->output_elements = (uint64_t)c->channels * c->side * c->side;
+    c->b.layer->movable = c->movable;
+    c->movable = false;
+    return c->b.layer;
+}
+
+/* A convolution with half its kernel as padding, and its batch norm if it has one. `passes`: over the output,
+ * by what follows element by element: an activation reads and writes, a sum with a shortcut reads once more.
+ */
+typedef struct conv {
+    uint32_t kernel, channels, stride, passes;
+    bool bias, batch_norm;
+    bool shares; /* its input is kept by another layer */
+} conv;
+
+static void convolve(chain *c, const char *name, const conv *k)
+{
+    char bn[RLT_MODEL_NAME];
+    double in = image(c), out;
+    uint64_t weights = (uint64_t)k->kernel * k->kernel * c->channels * k->channels;
+    c->channels = k->channels;
+    c->side = (c->side + k->stride - 1) / k->stride;
+    out = image(c);
+    rlt_model_layer *l = layer(c, name, RLT_WORK_CONVOLUTION);
+    l->saved_whole = k->shares ? 0 : in;
+    l->moved_elements = in + out + (k->batch_norm ? 0 : k->passes * out);
+    rlt__model_tensor(&c->b, weights, false);
+    rlt__model_tensor(&c->b, k->bias ? k->channels : 0, false);
+    rlt__model_work(&c->b, 2 * (double)weights * c->side * c->side);
+    if (!k->batch_norm)
+        return;
+    snprintf(bn, sizeof bn, "%s.bn", name);
+    l = layer(c, bn, RLT_WORK_VECTOR);
+    l->saved_whole = out;
+    l->moved_elements = (3 + k->passes) * out; /* read for the statistics, read, and written */
+    rlt__model_tensor(&c->b, k->channels, false);
+    rlt__model_tensor(&c->b, k->channels, false);
+}
+
+/* Part of the layer before: its output shrinks. */
+static void pool(chain *c, uint32_t stride)
+{
+    rlt_model_layer *l = c->b.layer;
+    double in = image(c);
+    c->side = (c->side + stride - 1) / stride;
+    l->saved_whole += in;
+    l->moved_elements += in + image(c);
+    l->output_elements = (uint64_t)image(c);
+}
+
+static void fully_connected(chain *c, const char *name, uint32_t width, uint32_t passes)
+{
+    uint64_t in = (uint64_t)image(c);
+    c->channels = width;
+    c->side = 1;
+    rlt_model_layer *l = layer(c, name, RLT_WORK_MATMUL);
+    l->saved_whole = (double)in;
+    l->moved_elements = (double)in + (1.0 + passes) * width;
+    rlt__model_matrix(&c->b, 1, in, width, true);
+}
+
+/* 18 and 34 have two 3 x 3 convolutions a block, the others a bottleneck that widens fourfold. */
+static void residual(chain *c, const char *name, uint32_t inner, uint32_t outer, uint32_t stride)
+{
+    bool narrow = c->s.depth<50, project = stride> 1 || c->channels != outer;
+    uint32_t in = c->channels, side = c->side;
+    char part[RLT_MODEL_NAME];
+    conv parts[] = {{1, inner, 1, 2, false, true, false},
+                    {3, inner, stride, 2, false, true, false},
+                    {1, outer, 1, 3, false, true, false}};
+    if (narrow) {
+        parts[0] = (conv){3, inner, stride, 2, false, true, false};
+        parts[1] = (conv){3, outer, 1, 3, false, true, false};
+    }
+    begin_block(c);
+    for (uint32_t i = 0; i < (narrow ? 2u : 3u); i++) {
+        snprintf(part, sizeof part, "%s.conv%u", name, i + 1);
+        convolve(c, part, &parts[i]);
+    }
+    if (!project)
+        return;
+    c->channels = in;
+    c->side = side;
+    snprintf(part, sizeof part, "%s.down", name);
+    convolve(c, part, &(conv){1, outer, stride, 0, false, true, true});
+}
+
+static void begin(chain *c, rlt_model *m, rlt_error *err)
+{
+    c->b = (rlt__model_builder){.m = m, .err = err};
+    snprintf(m->sample, sizeof m->sample, "image");
+    m->tokens = 1;
+    c->channels = c->s.channels;
+    c->side = c->s.image;
+}
+
+#define FIELD(name) offsetof(cnn, name)
+#define COMMON                                                                                               \
+    {"depth", FIELD(depth), 1, 152, NULL, false}, {"image", FIELD(image), 1, 1 << 14, NULL, false},          \
+        {"channels", FIELD(channels), 1, 4096, NULL, false},                                                 \
+    {                                                                                                        \
+        "classes", FIELD(classes), 1, 1 << 24, NULL, false                                                   \
+    }
+
+static int build_resnet(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err)
+{
+    static const rlt__model_setting known[] = {COMMON, {"width", FIELD(width), 1, 64, NULL, false}};
+    static const uint32_t depths[][5] = {
+        {18, 2, 2, 2, 2}, {34, 3, 4, 6, 3}, {50, 3, 4, 6, 3}, {101, 3, 4, 23, 3}, {152, 3, 8, 36, 3}};
+    const uint32_t *blocks = NULL;
+    chain c = {.s = {.depth = 50, .width = 1, .image = 224, .channels = 3, .classes = 1000}};
+    int rc = rlt__model_set("resnet", known, sizeof known / sizeof *known, &c.s, settings, n, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
+        if (depths[i][0] == c.s.depth)
+            blocks = depths[i] + 1;
+    if (!blocks || (c.s.width > 1 && c.s.depth < 50))
+        return rlt_fail(err, RLT_EUSAGE, "depth", "expected 18, 34, 50, 101 or 152, wide from 50 on, got %u",
+                        c.s.depth);
+    begin(&c, m, err);
+    convolve(&c, "conv1", &(conv){7, 64, 2, 2, false, true, false});
+    pool(&c, 2);
+    for (uint32_t stage = 0; stage < 4; stage++)
+        for (uint32_t i = 0; i < blocks[stage]; i++) {
+            char name[32];
+            uint32_t base = 64u << stage;
+            snprintf(name, sizeof name, "layer%u.%u", stage + 1, i);
+            residual(&c, name, base * c.s.width, c.s.depth < 50 ? base : 4 * base, stage && i == 0 ? 2 : 1);
+        }
+    pool(&c, c.side);
+    c.b.block++;
+    fully_connected(&c, "fc", c.s.classes, 0);
+    return c.b.rc;
+}
+
+static int build_vgg(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err)
+{
+    static const rlt__model_setting known[] = {COMMON,
+                                               {"batch_norm", FIELD(batch_norm), 0, 1, "no|yes", false}};
+    static const uint32_t depths[][6] = {
+        {11, 1, 1, 2, 2, 2}, {13, 2, 2, 2, 2, 2}, {16, 2, 2, 3, 3, 3}, {19, 2, 2, 4, 4, 4}};
+    const uint32_t *convs = NULL;
+    chain c = {.s = {.depth = 19, .image = 224, .channels = 3, .classes = 1000}};
+    int rc = rlt__model_set("vgg", known, sizeof known / sizeof *known, &c.s, settings, n, err);
+    uint32_t number = 0;
+    char name[32];
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
+        if (depths[i][0] == c.s.depth)
+            convs = depths[i] + 1;
+    if (!convs)
+        return rlt_fail(err, RLT_EUSAGE, "depth", "expected 11, 13, 16 or 19, got %u", c.s.depth);
+    begin(&c, m, err);
+    for (uint32_t stage = 0; stage < 5; stage++, number++) {
+        for (uint32_t i = 0; i < convs[stage]; i++) {
+            if (number)
+                begin_block(&c);
+            snprintf(name, sizeof name, "features.%u", number++);
+            convolve(&c, name, &(conv){3, stage < 4 ? 64u << stage : 512, 1, 2, true, c.s.batch_norm, false});
+        }
+        pool(&c, 2);
+    }
+    for (uint32_t i = 6; i < 9; i++) {
+        begin_block(&c);
+        snprintf(name, sizeof name, "fc%u", i);
+        fully_connected(&c, name, i < 8 ? 4096 : c.s.classes, i < 8 ? 2 : 0);
+    }
+    return c.b.rc;
+}
+
+const rlt_model_family rlt__model_resnet = {
+    .name = "resnet",
+    .summary = "residual networks for images",
+    .settings = "depth=50 (18, 34, 50, 101, 152), width=1, image=224, channels=3, classes=1000",
+    .build = build_resnet,
+};
+
+const rlt_model_family rlt__model_vgg = {
+    .name = "vgg",
+    .summary = "plain convolutional networks for images",
+    .settings = "depth=19 (11, 13, 16, 19), image=224, channels=3, classes=1000, batch_norm=no",
+    .build = build_vgg,
+};

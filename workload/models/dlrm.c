@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * DLRM (Naumov et al., arXiv 1906.00091): an MLP over dense features, embedding tables, the products of all
+ * pairs of their vectors, and an MLP over those.
+ *
+ * FLOPs: 2 in out a fully connected layer, and 2 n^2 d for the products of n vectors of width d, which are
+ * computed as one matrix.
+ *
+ * Tables stand where experts do: each is on one of the ranks that share them, and all parameters of all
+ * tables are expert parameters. An all-to-all brings vectors to the samples, and in the backward pass their
+ * gradients back: one in a pass, where experts have one each way, so ep_elements is half of tables x d.
+ */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "workload/models/internal.h"
+
+typedef struct dlrm {
+    uint32_t tables, pooling, dense, dim;
+    rlt__model_list rows, bottom, top;
+} dlrm;
+
+#define FIELD(name) offsetof(dlrm, name)
+static const rlt__model_setting known[] = {
+    {"tables", FIELD(tables), 1, 4096, NULL, false},  {"rows", FIELD(rows), 1, UINT32_MAX, NULL, true},
+    {"dim", FIELD(dim), 1, 1 << 16, NULL, false},     {"pooling", FIELD(pooling), 1, 1 << 16, NULL, false},
+    {"dense", FIELD(dense), 1, 1 << 16, NULL, false}, {"bottom", FIELD(bottom), 1, 1 << 20, NULL, true},
+    {"top", FIELD(top), 1, 1 << 20, NULL, true},
+};
+
+static void tables(const dlrm *d, rlt__model_builder *b)
+{
+    double vectors = (double)d->tables * d->dim;
+    rlt__model_layer(b, "embedding", NULL, RLT_WORK_LOOKUP);
+    rlt_model_layer *l = b->layer;
+    l->experts = d->tables;
+    l->output_elements = (uint64_t)d->tables * d->dim;
+    l->ep_elements = (l->output_elements + 1) / 2;
+    l->moved_elements = vectors * (d->pooling + 1.0);
+    for (uint32_t i = 0; i < d->tables; i++)
+        rlt__model_tensor(b, (uint64_t)d->rows.items[d->rows.n > 1 ? i : 0] * d->dim, true);
+}
+
+static void mlp(rlt__model_builder *b, const char *stem, uint32_t in, const uint32_t *widths, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; in = widths[i++]) {
+        char part[16];
+        snprintf(part, sizeof part, "%u", i + 1);
+        rlt__model_layer(b, stem, part, RLT_WORK_MATMUL);
+        b->layer->output_elements = widths[i];
+        b->layer->saved_whole = in;
+        b->layer->moved_elements = in + 3.0 * widths[i]; /* the activation reads and writes */
+        rlt__model_matrix(b, 1, in, widths[i], true);
+    }
+}
+
+static void interaction(const dlrm *d, rlt__model_builder *b, uint32_t out)
+{
+    double n = d->tables + 1.0;
+    rlt__model_layer(b, "interaction", NULL, RLT_WORK_MATMUL);
+    b->layer->output_elements = out;
+    b->layer->saved_whole = n * d->dim;
+    b->layer->moved_elements = n * d->dim + n * n + out;
+    rlt__model_work(b, 2 * n * n * d->dim);
+}
+
+static int build(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err)
+{
+    dlrm d = {.tables = 26,
+              .pooling = 1,
+              .dense = 13,
+              .dim = 128,
+              .rows = {.items = {1000000}, .n = 1},
+              .bottom = {.items = {512, 256, 128}, .n = 3},
+              .top = {.items = {1024, 1024, 512, 256, 1}, .n = 5}};
+    rlt__model_builder b = {.m = m, .err = err};
+    int rc = rlt__model_set("dlrm", known, sizeof known / sizeof *known, &d, settings, n, err);
+    if (rc)
+        return rc;
+    if (d.rows.n > 1 && d.rows.n != d.tables)
+        return rlt_fail(err, RLT_EUSAGE, "rows", "%u numbers for %u tables", d.rows.n, d.tables);
+    if (d.bottom.items[d.bottom.n - 1] != d.dim)
+        return rlt_fail(err, RLT_EUSAGE, "bottom", "ends in %u, but vectors are %u wide",
+                        d.bottom.items[d.bottom.n - 1], d.dim);
+    snprintf(m->sample, sizeof m->sample, "sample");
+    m->tokens = 1;
+    uint32_t out = d.dim + (d.tables + 1) * d.tables / 2;
+    tables(&d, &b);
+    mlp(&b, "bottom", d.dense, d.bottom.items, d.bottom.n);
+    interaction(&d, &b, out);
+    mlp(&b, "top", out, d.top.items, d.top.n);
+    return b.rc;
+}
+
+const rlt_model_family rlt__model_dlrm = {
+    .name = "dlrm",
+    .summary = "recommendation: embedding tables, and MLPs before and after the products of their vectors",
+    .settings = "tables=26, rows=1000000 (or of each table: 100-20-3), dim=128, pooling=1, dense=13, "
+                "bottom=512-256-128, top=1024-1024-512-256-1",
+    .build = build,
+};

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the families of models share: their settings, and a builder that remembers the first failure. */
+#ifndef RLT_MODEL_INTERNAL_H
+#define RLT_MODEL_INTERNAL_H
+
+#include "workload/models/model.h"
+
+extern const rlt_model_family rlt__model_transformer, rlt__model_resnet, rlt__model_vgg, rlt__model_dlrm;
+extern const rlt_model_preset rlt__model_presets[];
+extern const uint32_t rlt__model_n_presets;
+
+/* One setting: a number from min to max, one of `words` ("no|yes"), of which the index is stored, or a list
+ * "512-256-64" of numbers from min to max. */
+typedef struct rlt__model_setting {
+    const char *name;
+    size_t offset; /* of a uint32_t in the family's struct, or of an rlt__model_list */
+    uint32_t min, max;
+    const char *words;
+    bool list;
+} rlt__model_setting;
+
+enum { RLT__MODEL_LIST = 64 };
+typedef struct rlt__model_list {
+    uint32_t items[RLT__MODEL_LIST], n;
+} rlt__model_list;
+
+/* Stores texts NAME=VALUE, later ones over earlier ones. RLT_EUSAGE with the nearest setting, or all of them.
+ */
+int rlt__model_set(const char *family, const rlt__model_setting *known, uint32_t n_known, void *into,
+                   const char *const *settings, uint32_t n, rlt_error *err) RLT_MUST_USE;
+
+/* A model under construction. After a failure (rc) nothing more is added, and `layer` is one to write into.
+ */
+typedef struct rlt__model_builder {
+    rlt_model *m;
+    rlt_error *err;
+    int rc;
+    uint32_t block;
+    rlt_model_layer *layer, scratch;
+} rlt__model_builder;
+
+/* A layer "stem", or "stem part". */
+void rlt__model_layer(rlt__model_builder *b, const char *stem, const char *part, rlt_work_kind work);
+void rlt__model_tensor(rlt__model_builder *b, uint64_t elements, bool expert);
+/* A matrix (and its bias) that `rows` vectors are multiplied with, in the last layer. */
+void rlt__model_matrix(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias);
+/* Forward FLOPs of the last layer; as many again for each of the two gradients. */
+void rlt__model_work(rlt__model_builder *b, double flop);
+
+/* A table of layers from a file (workload/models/table.c). */
+int rlt__model_read(const char *path, rlt_model *out, rlt_error *err) RLT_MUST_USE;
+
+#endif

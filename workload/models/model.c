@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models by name: families, settings, and the table that they fill. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "sim/base/units.h"
+#include "sim/base/words.h"
+#include "workload/models/internal.h"
+
+#define MAX_PARAMETERS (UINT64_C(1) << 60)
+enum { MAX_SETTINGS = 64, MAX_SPEC = 1024, MAX_TENSORS = 1 << 24 };
+
+static const rlt_model_family *const families[] = {
+    &rlt__model_transformer,
+    &rlt__model_resnet,
+    &rlt__model_vgg,
+    &rlt__model_dlrm,
+};
+enum { N_FAMILIES = sizeof families / sizeof *families };
+
+const rlt_model_family *rlt_model_family_at(uint32_t i)
+{
+    return i < N_FAMILIES ? families[i] : NULL;
+}
+
+const rlt_model_preset *rlt_model_preset_at(uint32_t i)
+{
+    return i < rlt__model_n_presets ? &rlt__model_presets[i] : NULL;
+}
+
+/* ---- the table ---- */
+
+void rlt_model_free(rlt_model *m)
+{
+    free(m->layers);
+    free(m->tensors);
+    *m = (rlt_model){0};
+}
+
+rlt_model_layer *rlt_model_add(rlt_model *m, const char *name, rlt_work_kind work, rlt_error *err)
+{
+    if (rlt_grow(&m->layers, &m->layers_room, sizeof *m->layers, (uint64_t)m->n_layers + 1,
+                 RLT_MAX_MODEL_LAYERS, "layers of a model", err))
+        return NULL;
+    rlt_model_layer *l = &m->layers[m->n_layers++];
+    *l = (rlt_model_layer){.work = (uint8_t)work};
+    snprintf(l->name, sizeof l->name, "%s", name);
+    return l;
+}
+
+int rlt_model_add_tensor(rlt_model *m, uint64_t elements, bool expert, rlt_error *err)
+{
+    int rc;
+    if (elements == 0)
+        return 0;
+    if (elements > MAX_PARAMETERS - m->parameters)
+        return rlt_fail(err, RLT_ERANGE, m->name, "more than 2^60 parameters");
+    if ((rc = rlt_grow(&m->tensors, &m->tensors_room, sizeof *m->tensors, (uint64_t)m->n_tensors + 1,
+                       MAX_TENSORS, "tensors of a model", err)))
+        return rc;
+    rlt_model_layer *l = &m->layers[m->n_layers - 1];
+    m->tensors[m->n_tensors++] =
+        (rlt_model_tensor){.layer = m->n_layers - 1, .expert = expert, .elements = elements};
+    *(expert ? &l->expert_parameters : &l->parameters) += elements;
+    m->parameters += elements;
+    return 0;
+}
+
+rlt_model_totals rlt_model_sum(const rlt_model *m)
+{
+    rlt_model_totals t = {.parameters = m->parameters};
+    for (uint32_t i = 0; i < m->n_layers; i++) {
+        const rlt_model_layer *l = &m->layers[i];
+        t.forward_flop += l->forward_flop;
+        t.backward_flop += l->backward_flop;
+        t.blocks += l->movable && (i == 0 || m->layers[i - 1].block != l->block);
+    }
+    return t;
+}
+
+/* ---- for families ---- */
+
+void rlt__model_layer(rlt__model_builder *b, const char *stem, const char *part, rlt_work_kind work)
+{
+    char name[RLT_MODEL_NAME];
+    snprintf(name, sizeof name, "%s%s%s", stem, part ? " " : "", part ? part : "");
+    b->layer = b->rc ? NULL : rlt_model_add(b->m, name, work, b->err);
+    if (!b->layer) {
+        b->rc = b->rc ? b->rc : b->err && b->err->code ? b->err->code : RLT_ENOMEM;
+        b->layer = &b->scratch;
+    }
+    b->layer->block = b->block;
+}
+
+void rlt__model_tensor(rlt__model_builder *b, uint64_t elements, bool expert)
+{
+    if (!b->rc)
+        b->rc = rlt_model_add_tensor(b->m, elements, expert, b->err);
+}
+
+void rlt__model_work(rlt__model_builder *b, double flop)
+{
+    b->layer->forward_flop += flop;
+    b->layer->backward_flop += 2 * flop;
+}
+
+void rlt__model_matrix(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias)
+{
+    rlt__model_tensor(b, in * out, false);
+    rlt__model_tensor(b, bias ? out : 0, false);
+    rlt__model_work(b, 2 * rows * (double)in * (double)out);
+}
+
+/* Index of a word in "no|yes"; false: it is not there. */
+static bool word_index(const char *words, const char *word, uint32_t *out)
+{
+    const char *cursor = words, *item;
+    size_t length;
+    for (uint32_t i = 0; (item = rlt_next_item(&cursor, '|', &length)); i++)
+        if (strlen(word) == length && memcmp(item, word, length) == 0) {
+            *out = i;
+            return true;
+        }
+    return false;
+}
+
+static int set_list(const rlt__model_setting *k, rlt__model_list *into, const char *value, rlt_error *err)
+{
+    const char *cursor = value, *item;
+    size_t length;
+    for (into->n = 0; (item = rlt_next_item(&cursor, '-', &length)); into->n++) {
+        char text[32];
+        uint64_t n;
+        snprintf(text, sizeof text, "%.*s", (int)(length < 31 ? length : 31), item);
+        if (into->n == RLT__MODEL_LIST || rlt_parse_count(text, &n, NULL, NULL) || n < k->min || n > k->max)
+            return rlt_fail(err, RLT_EUSAGE, k->name,
+                            "expected up to %d numbers from %u to %u such as 512-256-64, got '%.80s'",
+                            RLT__MODEL_LIST, k->min, k->max, value);
+        into->items[into->n] = (uint32_t)n;
+    }
+    return 0;
+}
+
+static int set_one(const rlt__model_setting *k, void *into, const char *value, rlt_error *err)
+{
+    void *at = (char *)into + k->offset;
+    uint32_t *field = at;
+    uint64_t n;
+    if (k->list)
+        return set_list(k, at, value, err);
+    if (k->words)
+        return word_index(k->words, value, field)
+                   ? 0
+                   : rlt_fail(err, RLT_EUSAGE, k->name, "expected one of %s, got '%s'", k->words, value);
+    if (rlt_parse_count(value, &n, NULL, NULL) || n < k->min || n > k->max)
+        return rlt_fail(err, RLT_EUSAGE, k->name, "expected a whole number from %u to %u, got '%s'", k->min,
+                        k->max, value);
+    *field = (uint32_t)n;
+    return 0;
+}
+
+static int unknown_setting(const char *family, const rlt__model_setting *known, uint32_t n_known,
+                           const char *name, rlt_error *err)
+{
+    char list[768] = "";
+    rlt_nearest near = rlt_nearest_to(name);
+    for (uint32_t i = 0; i < n_known; i++) {
+        rlt_nearest_try(&near, known[i].name);
+        rlt_list_name(list, sizeof list, known[i].name);
+    }
+    if (near.best)
+        return rlt_fail(err, RLT_EUSAGE, name, "unknown setting of a %s; did you mean '%s'?", family,
+                        near.best);
+    return rlt_fail(err, RLT_EUSAGE, name, "unknown setting; a %s has %s", family, list);
+}
+
+int rlt__model_set(const char *family, const rlt__model_setting *known, uint32_t n_known, void *into,
+                   const char *const *settings, uint32_t n, rlt_error *err)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const char *equals = strchr(settings[i], '=');
+        uint32_t k = 0;
+        int rc;
+        char name[64];
+        if (!equals)
+            return rlt_fail(err, RLT_EUSAGE, settings[i], "expected NAME=VALUE");
+        snprintf(name, sizeof name, "%.*s", (int)(equals - settings[i] < 63 ? equals - settings[i] : 63),
+                 settings[i]);
+        while (k < n_known && strcmp(name, known[k].name) != 0)
+            k++;
+        if (k == n_known)
+            return unknown_setting(family, known, n_known, name, err);
+        if ((rc = set_one(&known[k], into, equals + 1, err)))
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- by what a user types ---- */
+
+typedef struct setting_list {
+    char text[MAX_SPEC];
+    size_t used;
+    const char *items[MAX_SETTINGS];
+    uint32_t n;
+} setting_list;
+
+/* Appends "A=1,B=2"; blanks after commas do not count. */
+static int add_settings(setting_list *l, const char *spec, const char *from, rlt_error *err)
+{
+    const char *cursor = from, *item;
+    size_t length;
+    while ((item = rlt_next_item(&cursor, ',', &length))) {
+        for (; length && *item == ' '; item++)
+            length--;
+        if (l->n == MAX_SETTINGS || length + 1 > sizeof l->text - l->used)
+            return rlt_fail(err, RLT_EUSAGE, spec, "more than %d settings, or too long", MAX_SETTINGS);
+        l->items[l->n++] = memcpy(l->text + l->used, item, length);
+        l->text[l->used + length] = '\0';
+        l->used += length + 1;
+    }
+    return 0;
+}
+
+static int unknown_model(const char *name, rlt_error *err)
+{
+    rlt_nearest near = rlt_nearest_to(name);
+    for (uint32_t i = 0; i < rlt__model_n_presets; i++)
+        rlt_nearest_try(&near, rlt__model_presets[i].name);
+    for (uint32_t i = 0; i < N_FAMILIES; i++)
+        rlt_nearest_try(&near, families[i]->name);
+    if (near.best)
+        return rlt_fail(err, RLT_EUSAGE, name, "unknown model; did you mean '%s'?", near.best);
+    return rlt_fail(err, RLT_EUSAGE, name,
+                    "unknown model ('ringlet list models' shows those there are; a file of layers ends in "
+                    ".csv or .json)");
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+    return n > m && strcmp(text + n - m, ending) == 0;
+}
+
+static int build(const char *spec, const char *name, const char *settings, rlt_model *m, rlt_error *err)
+{
+    setting_list list = {.used = 0};
+    const char *family = name;
+    uint32_t f = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < rlt__model_n_presets && !rc; i++)
+        if (strcmp(name, rlt__model_presets[i].name) == 0) {
+            family = rlt__model_presets[i].family;
+            rc = add_settings(&list, spec, rlt__model_presets[i].settings, err);
+        }
+    while (f < N_FAMILIES && strcmp(family, families[f]->name) != 0)
+        f++;
+    if (f == N_FAMILIES)
+        return unknown_model(name, err);
+    if (!rc && (rc = rlt_names_once(settings, err)))
+        rlt_error_prefix(err, spec);
+    if (!rc && settings)
+        rc = add_settings(&list, spec, settings, err);
+    if (rc)
+        return rc;
+    snprintf(m->name, sizeof m->name, "%s", name);
+    snprintf(m->family, sizeof m->family, "%s", family);
+    if ((rc = families[f]->build(m, list.items, list.n, err)))
+        rlt_error_prefix(err, spec);
+    return rc;
+}
+
+int rlt_model_open(const char *spec, rlt_model *out, rlt_error *err)
+{
+    char name[RLT_MODEL_NAME];
+    size_t length = strcspn(spec, ":");
+    int rc;
+    *out = (rlt_model){0};
+    if (ends_with(spec, ".csv") || ends_with(spec, ".json"))
+        rc = rlt__model_read(spec, out, err);
+    else if (length == 0 || length >= sizeof name)
+        rc = unknown_model(spec, err);
+    else {
+        snprintf(name, sizeof name, "%.*s", (int)length, spec);
+        rc = build(spec, name, spec[length] ? spec + length + 1 : NULL, out, err);
+    }
+    if (rc)
+        rlt_model_free(out);
+    return rc;
+}

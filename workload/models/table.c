@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A table of layers from a file, one layer a row, in forward order.
+ *
+ * CSV: the first line names the columns; `name` is required, all others have a preset, and an empty cell
+ * means it. JSON: an object with `layers`, an array of objects with the same names, and of the model `name`,
+ * `sample`, `tokens`, `hidden`, `heads`, `kv_heads`, `source`. The fields of a layer are those of
+ * rlt_model_layer (workload/models/model.h): parameters, expert_parameters, tied_parameters, experts, work (matmul,
+ * attention, convolution, lookup, vector; preset matmul), forward_flop, backward_flop (twice the forward),
+ * moved, saved, saved_split, saved_scores, output, tp, ep, cp, sharded (yes), block (one of its own), movable
+ * (where a block begins); 0 where nothing is said.
+ *
+ * A table of trainable tensors is read, too: tensor, params, bytes_fp32 (4 a parameter), fwd_flops_per_img.
+ * Tensors that are called the same up to ".w", ".b", ".bn.w" or ".bn.b" make a layer. Its kind of work
+ * follows from the FLOPs: none, vector; 2 for each parameter, matmul; more, convolution.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "sim/base/units.h"
+#include "sim/base/words.h"
+#include "sim/text/csv.h"
+#include "sim/text/json.h"
+#include "workload/models/internal.h"
+
+#define MAX_COUNT (UINT64_C(1) << 60)
+#define MAX_REAL  1e30
+enum { MAX_BYTES = 64 << 20 };
+
+typedef enum kind { COUNT, SMALL, REAL, FLAG, WORK } kind;
+
+/* What is read of a row before it becomes a layer. */
+typedef struct row {
+    rlt_model_layer l;
+    bool has_block, has_movable, has_backward;
+} row;
+
+#define AT(field) offsetof(row, l.field)
+static const struct {
+    const char *name;
+    kind kind;
+    size_t offset;
+    size_t said; /* of a flag that it was there; 0: none */
+} fields[] = {
+    {"work", WORK, AT(work), 0},
+    {"parameters", COUNT, AT(parameters), 0},
+    {"expert_parameters", COUNT, AT(expert_parameters), 0},
+    {"tied_parameters", COUNT, AT(tied_parameters), 0},
+    {"experts", SMALL, AT(experts), 0},
+    {"forward_flop", REAL, AT(forward_flop), 0},
+    {"backward_flop", REAL, AT(backward_flop), offsetof(row, has_backward)},
+    {"moved", REAL, AT(moved_elements), 0},
+    {"saved", REAL, AT(saved_whole), 0},
+    {"saved_split", REAL, AT(saved_split), 0},
+    {"saved_scores", REAL, AT(saved_scores), 0},
+    {"output", COUNT, AT(output_elements), 0},
+    {"tp", COUNT, AT(tp_elements), 0},
+    {"ep", COUNT, AT(ep_elements), 0},
+    {"cp", COUNT, AT(cp_elements), 0},
+    {"sharded", FLAG, AT(sharded), 0},
+    {"block", SMALL, AT(block), offsetof(row, has_block)},
+    {"movable", FLAG, AT(movable), offsetof(row, has_movable)},
+};
+enum { N_FIELDS = sizeof fields / sizeof *fields, SMALL_MAX = RLT_MAX_MODEL_LAYERS };
+
+static const char *const works[] = {"matmul", "attention", "convolution", "lookup", "vector"};
+_Static_assert(sizeof works / sizeof *works == RLT_WORK_KINDS, "each kind of work has a name");
+
+static row fresh(void)
+{
+    return (row){.l = {.sharded = true}};
+}
+
+static void *place(row *r, int f)
+{
+    if (fields[f].said)
+        *(bool *)(void *)((char *)r + fields[f].said) = true;
+    return (char *)r + fields[f].offset;
+}
+
+/* The index of a kind of work by its name; -1: none. */
+static int work_of(const char *name)
+{
+    int w = RLT_WORK_KINDS - 1;
+    while (w >= 0 && strcmp(works[w], name) != 0)
+        w--;
+    return w;
+}
+
+/* Completes the row; NULL, or the rule that it breaks. */
+static const char *rule(const rlt_model *m, row *r)
+{
+    rlt_model_layer *l = &r->l;
+    uint32_t next = m->n_layers ? m->layers[m->n_layers - 1].block + 1 : 0;
+    if (!r->has_block)
+        l->block = next;
+    if (l->block != next && (next == 0 || l->block != next - 1))
+        return "blocks are numbered from 0, and rise by one";
+    if (!r->has_movable)
+        l->movable = l->block == next;
+    if (l->movable && l->block != next)
+        return "only the first layer of a block can be movable";
+    if (!r->has_backward)
+        l->backward_flop = 2 * l->forward_flop;
+    return NULL;
+}
+
+static int append(rlt_model *m, const row *r, const char *name, rlt_error *err)
+{
+    char printable[RLT_MODEL_NAME];
+    int rc;
+    snprintf(printable, sizeof printable, "%s", name);
+    rlt_make_printable(printable);
+    rlt_model_layer *l = rlt_model_add(m, printable, RLT_WORK_MATMUL, err);
+    if (!l)
+        return err && err->code ? err->code : RLT_ENOMEM;
+    memcpy(printable, l->name, sizeof printable);
+    *l = r->l;
+    memcpy(l->name, printable, sizeof printable);
+    l->parameters = l->expert_parameters = 0; /* come with the tensors */
+    if ((rc = rlt_model_add_tensor(m, r->l.parameters, false, err)))
+        return rc;
+    return rlt_model_add_tensor(m, r->l.expert_parameters, true, err);
+}
+
+/* ---- CSV ---- */
+
+typedef struct table {
+    rlt_csv csv;
+    rlt_model *m;
+    int column[N_FIELDS]; /* -1: none */
+    int name;
+} table;
+
+static int unknown_column(const rlt_csv *c, int cell, rlt_error *err)
+{
+    rlt_nearest near = rlt_nearest_to(c->columns[cell]);
+    char list[512] = "name";
+    rlt_nearest_try(&near, "name");
+    for (int f = 0; f < N_FIELDS; f++) {
+        rlt_nearest_try(&near, fields[f].name);
+        rlt_list_name(list, sizeof list, fields[f].name);
+    }
+    if (near.best)
+        return rlt_csv_fail(c, cell, RLT_ESCHEMA, err, "unknown column '%.64s'; did you mean '%s'?",
+                            c->columns[cell], near.best);
+    return rlt_csv_fail(c, cell, RLT_ESCHEMA, err, "unknown column '%.64s'; a table of layers has %s",
+                        c->columns[cell], list);
+}
+
+static int find_columns(table *t, rlt_error *err)
+{
+    t->name = -1;
+    for (int f = 0; f < N_FIELDS; f++)
+        t->column[f] = -1;
+    for (int i = 0; i < (int)t->csv.n_columns; i++) {
+        int f = 0, *at = &t->name;
+        if (strcmp(t->csv.columns[i], "name") != 0) {
+            while (f < N_FIELDS && strcmp(t->csv.columns[i], fields[f].name) != 0)
+                f++;
+            if (f == N_FIELDS)
+                return unknown_column(&t->csv, i, err);
+            at = &t->column[f];
+        }
+        if (*at >= 0)
+            return rlt_csv_fail(&t->csv, i, RLT_ESCHEMA, err, "the column '%s' is there twice",
+                                t->csv.columns[i]);
+        *at = i;
+    }
+    if (t->name < 0)
+        return rlt_csv_fail(&t->csv, -1, RLT_ESCHEMA, err, "no column 'name', nor 'tensor'");
+    return 0;
+}
+
+static int count_cell(const rlt_csv *c, int cell, uint64_t max, uint64_t *out, rlt_error *err)
+{
+    if (rlt_parse_count(c->cells[cell], out, NULL, NULL) || *out > max)
+        return rlt_csv_fail(c, cell, RLT_EMALFORMED, err,
+                            "%s: expected a whole number up to %llu, got '%.40s'", c->columns[cell],
+                            (unsigned long long)max, c->cells[cell]);
+    return 0;
+}
+
+static int real_cell(const rlt_csv *c, int cell, double *out, rlt_error *err)
+{
+    if (rlt_parse_number(c->cells[cell], 0, out, NULL, NULL) || *out > MAX_REAL)
+        return rlt_csv_fail(c, cell, RLT_EMALFORMED, err, "%s: expected a number from 0 to 1e30, got '%.40s'",
+                            c->columns[cell], c->cells[cell]);
+    return 0;
+}
+
+static int word_cell(const rlt_csv *c, int cell, int value, const char *expected, rlt_error *err)
+{
+    return value >= 0 ? 0
+                      : rlt_csv_fail(c, cell, RLT_EMALFORMED, err, "%s: expected %s, got '%.40s'",
+                                     c->columns[cell], expected, c->cells[cell]);
+}
+
+static int read_cell(const rlt_csv *c, int cell, int f, row *r, rlt_error *err)
+{
+    void *at = place(r, f);
+    uint64_t n = 0;
+    int rc = 0, value;
+    switch (fields[f].kind) {
+    case COUNT:
+        return count_cell(c, cell, MAX_COUNT, at, err);
+    case SMALL:
+        rc = count_cell(c, cell, SMALL_MAX, &n, err);
+        *(uint32_t *)at = (uint32_t)n;
+        return rc;
+    case REAL:
+        return real_cell(c, cell, at, err);
+    case FLAG:
+        value = strcmp(c->cells[cell], "yes") == 0 ? 1 : strcmp(c->cells[cell], "no") == 0 ? 0 : -1;
+        *(bool *)at = value == 1;
+        return word_cell(c, cell, value, "yes or no", err);
+    case WORK:
+        value = work_of(c->cells[cell]);
+        *(uint8_t *)at = (uint8_t)value;
+        return word_cell(c, cell, value, "matmul, attention, convolution, lookup or vector", err);
+    }
+    return 0;
+}
+
+static int read_row(table *t, rlt_error *err)
+{
+    const rlt_csv *c = &t->csv;
+    row r = fresh();
+    const char *wrong;
+    for (int f = 0; f < N_FIELDS; f++) {
+        int cell = t->column[f], rc;
+        if (cell >= 0 && *c->cells[cell] && (rc = read_cell(c, cell, f, &r, err)))
+            return rc;
+    }
+    if (!*c->cells[t->name])
+        return rlt_csv_fail(c, t->name, RLT_ESCHEMA, err, "a layer without a name");
+    if ((wrong = rule(t->m, &r)))
+        return rlt_csv_fail(c, -1, RLT_ESCHEMA, err, "%s", wrong);
+    return append(t->m, &r, c->cells[t->name], err);
+}
+
+/* ---- trainable tensors ---- */
+
+/* How long a name is without the ending that tells tensors of a layer apart. */
+static size_t stem(const char *tensor)
+{
+    static const char *const endings[] = {".bn.w", ".bn.b", ".w", ".b"};
+    size_t n = strlen(tensor);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t e = strlen(endings[i]);
+        if (n > e && strcmp(tensor + n - e, endings[i]) == 0)
+            return n - e;
+    }
+    return n;
+}
+
+typedef struct tensor_columns {
+    int tensor, params, bytes, flops;
+} tensor_columns;
+
+static int read_tensor(table *t, const tensor_columns *at, rlt_error *err)
+{
+    const rlt_csv *c = &t->csv;
+    rlt_model_layer *last = t->m->n_layers ? &t->m->layers[t->m->n_layers - 1] : NULL;
+    const char *name = c->cells[at->tensor];
+    uint64_t n = 0, bytes = 0;
+    double flop = 0;
+    size_t length = stem(name);
+    int rc;
+    if ((rc = count_cell(c, at->params, MAX_COUNT, &n, err)) || (rc = real_cell(c, at->flops, &flop, err)) ||
+        (at->bytes >= 0 && (rc = count_cell(c, at->bytes, 4 * MAX_COUNT, &bytes, err))))
+        return rc;
+    if (at->bytes >= 0 && bytes != 4 * n)
+        return rlt_csv_fail(c, at->bytes, RLT_ESCHEMA, err, "%llu bytes for %llu parameters, expected 4 each",
+                            (unsigned long long)bytes, (unsigned long long)n);
+    if (length == 0 || length >= RLT_MODEL_NAME)
+        return rlt_csv_fail(c, at->tensor, RLT_ESCHEMA, err, "expected a name of up to %d letters",
+                            RLT_MODEL_NAME - 1);
+    if (!last || strlen(last->name) != length || memcmp(last->name, name, length) != 0) {
+        row r = fresh();
+        char layer[RLT_MODEL_NAME];
+        snprintf(layer, sizeof layer, "%.*s", (int)length, name);
+        r.l.work = flop > 2.5 * (double)n ? RLT_WORK_CONVOLUTION
+                   : flop > 0             ? RLT_WORK_MATMUL
+                                          : RLT_WORK_VECTOR;
+        (void)rule(t->m, &r);
+        if ((rc = append(t->m, &r, layer, err)))
+            return rc;
+        last = &t->m->layers[t->m->n_layers - 1];
+    }
+    last->forward_flop += flop;
+    last->backward_flop += 2 * flop;
+    return rlt_model_add_tensor(t->m, n, false, err);
+}
+
+static int read_tensors(table *t, rlt_error *err)
+{
+    tensor_columns at = {rlt_csv_column(&t->csv, "tensor"), rlt_csv_column(&t->csv, "params"),
+                         rlt_csv_column(&t->csv, "bytes_fp32"), rlt_csv_column(&t->csv, "fwd_flops_per_img")};
+    int rc = 0;
+    if (at.params < 0 || at.flops < 0)
+        return rlt_csv_fail(&t->csv, -1, RLT_ESCHEMA, err,
+                            "no column '%s': a table of tensors needs tensor, "
+                            "params and fwd_flops_per_img",
+                            at.params < 0 ? "params" : "fwd_flops_per_img");
+    snprintf(t->m->sample, sizeof t->m->sample, "image");
+    while (!rc && (rc = rlt_csv_next(&t->csv, err)) == 1)
+        rc = read_tensor(t, &at, err);
+    return rc;
+}
+
+static int read_csv(const char *path, rlt_model *m, rlt_error *err)
+{
+    table *t = malloc(sizeof *t);
+    char *text = NULL;
+    size_t length = 0;
+    int rc = t ? rlt_read_file(path, MAX_BYTES, &text, &length, err) : rlt_nomem(err);
+    if (!rc)
+        rc = rlt_csv_begin(&t->csv, path, text, length, err);
+    if (!rc) {
+        t->m = m;
+        if (rlt_csv_column(&t->csv, "tensor") >= 0)
+            rc = read_tensors(t, err);
+        else if (!(rc = find_columns(t, err)))
+            while (!rc && (rc = rlt_csv_next(&t->csv, err)) == 1)
+                rc = read_row(t, err);
+    }
+    free(text);
+    free(t);
+    return rc;
+}
+
+/* ---- JSON ---- */
+
+static int read_member(rlt_json v, int f, row *r, rlt_error *err)
+{
+    const char *name = fields[f].name, *word = NULL;
+    rlt_json member = rlt_json_get(v, name);
+    uint64_t n = 0;
+    int rc, value;
+    if (!rlt_json_is(member))
+        return 0;
+    void *at = place(r, f);
+    switch (fields[f].kind) {
+    case COUNT:
+        return rlt_json_u64(member, MAX_COUNT, at, err);
+    case SMALL:
+        rc = rlt_json_u64(member, SMALL_MAX, &n, err);
+        *(uint32_t *)at = (uint32_t)n;
+        return rc;
+    case REAL:
+        if ((rc = rlt_json_get_double(v, name, true, at, err)))
+            return rc;
+        return *(double *)at >= 0 && *(double *)at <= MAX_REAL
+                   ? 0
+                   : rlt_json_fail(member, RLT_ERANGE, err, "expected a number from 0 to 1e30");
+    case FLAG:
+        return rlt_json_get_bool(v, name, true, at, err);
+    case WORK:
+        if ((rc = rlt_json_get_string(v, name, true, &word, err)))
+            return rc;
+        value = work_of(word);
+        *(uint8_t *)at = (uint8_t)value;
+        return value >= 0 ? 0
+                          : rlt_json_fail(member, RLT_ESCHEMA, err,
+                                          "expected matmul, attention, convolution, lookup or vector, got "
+                                          "'%.40s'",
+                                          word);
+    }
+    return 0;
+}
+
+static int read_object(rlt_json v, rlt_model *m, rlt_error *err)
+{
+    const char *keys[N_FIELDS + 2] = {"name"}, *name = NULL, *wrong;
+    row r = fresh();
+    int rc;
+    for (int f = 0; f < N_FIELDS; f++)
+        keys[f + 1] = fields[f].name;
+    if ((rc = rlt_json_only(v, keys, err)) || (rc = rlt_json_get_string(v, "name", true, &name, err)))
+        return rc;
+    for (int f = 0; f < N_FIELDS; f++)
+        if ((rc = read_member(v, f, &r, err)))
+            return rc;
+    if (!*name)
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "a layer without a name");
+    if ((wrong = rule(m, &r)))
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "%s", wrong);
+    return append(m, &r, name, err);
+}
+
+static int read_model(rlt_json root, rlt_model *m, rlt_error *err)
+{
+    static const char *const keys[] = {"name",     "sample", "tokens", "hidden", "heads",
+                                       "kv_heads", "source", "layers", NULL};
+    const struct {
+        const char *name;
+        uint32_t *field, min, max;
+    } counts[] = {{"tokens", &m->tokens, 1, 1 << 24},
+                  {"hidden", &m->hidden, 0, 1 << 20},
+                  {"heads", &m->heads, 0, 1 << 16},
+                  {"kv_heads", &m->kv_heads, 0, 1 << 16}};
+    const char *name = m->name, *sample = m->sample, *source;
+    rlt_json layers = rlt_json_get(root, "layers");
+    int rc;
+    if ((rc = rlt_json_only(root, keys, err)) ||
+        (rc = rlt_json_get_string(root, "name", false, &name, err)) ||
+        (rc = rlt_json_get_string(root, "sample", false, &sample, err)) ||
+        (rc = rlt_json_get_string(root, "source", false, &source, err)))
+        return rc;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        uint64_t n = *counts[i].field;
+        if ((rc = rlt_json_get_u64(root, counts[i].name, false, counts[i].max, &n, err)))
+            return rc;
+        if (n < counts[i].min)
+            return rlt_json_fail(rlt_json_get(root, counts[i].name), RLT_ERANGE, err, "expected %u or more",
+                                 counts[i].min);
+        *counts[i].field = (uint32_t)n;
+    }
+    if (name != m->name)
+        snprintf(m->name, sizeof m->name, "%s", name);
+    if (sample != m->sample)
+        snprintf(m->sample, sizeof m->sample, "%s", sample);
+    if (!rlt_json_is_array(layers))
+        return rlt_json_fail(rlt_json_is(layers) ? layers : root, RLT_ESCHEMA, err,
+                             "expected 'layers', an array of objects");
+    for (rlt_json v = rlt_json_first(layers); rlt_json_is(v) && !rc; v = rlt_json_next(v))
+        rc = read_object(v, m, err);
+    return rc;
+}
+
+static int read_json(const char *path, rlt_model *m, rlt_error *err)
+{
+    rlt_json_doc *doc = NULL;
+    int rc = rlt_json_load(path, &doc, err);
+    if (!rc)
+        rc = read_model(rlt_json_root(doc), m, err);
+    rlt_json_free(doc);
+    return rc;
+}
+
+int rlt__model_read(const char *path, rlt_model *m, rlt_error *err)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    int rc;
+    snprintf(m->name, sizeof m->name, "%.*s", dot ? (int)(dot - base) : 0, base);
+    snprintf(m->family, sizeof m->family, "table");
+    snprintf(m->sample, sizeof m->sample, "sample");
+    m->tokens = 1;
+    rc = dot && strcmp(dot, ".csv") == 0 ? read_csv(path, m, err) : read_json(path, m, err);
+    rlt_make_printable(m->name);
+    rlt_make_printable(m->sample);
+    if (!rc && m->n_layers == 0)
+        rc = rlt_fail(err, RLT_ESCHEMA, path, "has no layers");
+    return rc;
+}

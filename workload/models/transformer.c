@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Transformers: GPT and its kin (grouped keys, gated MLPs, experts, latent attention), and BERT.
+ *
+ * FLOPs: Narayanan et al., arXiv 2104.04473: forward 24 s h^2 + 4 s^2 h a layer and 2 s h V for the logits
+ * of a sequence; other shapes by their matrices, 2 s in out each. Scores count in full: that a causal mask
+ * leaves half of them is not taken off, and neither does the backward pass count what a fused kernel
+ * recomputes. Experts: top_k of them for a token, routed evenly.
+ *
+ * Kept for the backward pass: Korthikanti et al., arXiv 2205.05198, section 4, in elements of 2 bytes: masks
+ * of dropout take half an element, logits (kept in 32 bits) two. Of a standard layer 5 s h whole, 12 s h
+ * split and 2.5 a s^2 scores; theirs in bytes: s h (10 + 24 / t + 5 a s / (h t)). A fused attention (Dao et
+ * al., arXiv 2205.14135) keeps the logarithm of a sum for a row of scores instead. A gated MLP keeps gate, up
+ * and their product, as Megatron-LM's fused SwiGLU does.
+ *
+ * Of tensor parallelism, the all-reduce of the logits' input gradient is booked on the embedding, which
+ * all-reduces forward only: each pass has one of the two.
+ */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "workload/models/internal.h"
+
+typedef struct transformer {
+    uint32_t layers, hidden, heads, kv_heads, head, value_head, ffn, gated, vocabulary, sequence;
+    uint32_t tied, learned, bias, norm, qk_norm, sinks, dropout, fused, window, window_every;
+    uint32_t experts, top_k, expert_ffn, shared, every, dense_first, q_rank, kv_rank, rotary, mtp, encoder;
+    /* Widths of all heads together, and of the sequence as a number. */
+    uint64_t q, k, v, attended;
+    double s;
+} transformer;
+
+enum { NO_BIAS, ALL_BIAS, QKV_BIAS };
+enum { NORM_LAYER, NORM_RMS };
+
+#define FIELD(name) offsetof(transformer, name)
+static const char no_yes[] = "no|yes";
+static const rlt__model_setting known[] = {
+    {"layers", FIELD(layers), 1, 4096, NULL, false},
+    {"hidden", FIELD(hidden), 1, 1 << 20, NULL, false},
+    {"heads", FIELD(heads), 0, 1 << 16, NULL, false},
+    {"kv_heads", FIELD(kv_heads), 0, 1 << 16, NULL, false},
+    {"head", FIELD(head), 0, 1 << 16, NULL, false},
+    {"value_head", FIELD(value_head), 0, 1 << 16, NULL, false},
+    {"ffn", FIELD(ffn), 0, 1 << 22, NULL, false},
+    {"gated", FIELD(gated), 0, 1, no_yes, false},
+    {"vocabulary", FIELD(vocabulary), 1, 1 << 26, NULL, false},
+    {"sequence", FIELD(sequence), 1, 1 << 24, NULL, false},
+    {"tied", FIELD(tied), 0, 1, no_yes, false},
+    {"learned_positions", FIELD(learned), 0, 1, no_yes, false},
+    {"bias", FIELD(bias), 0, 2, "no|yes|qkv", false},
+    {"norm", FIELD(norm), 0, 1, "layer|rms", false},
+    {"qk_norm", FIELD(qk_norm), 0, 1, no_yes, false},
+    {"sinks", FIELD(sinks), 0, 1, no_yes, false},
+    {"dropout", FIELD(dropout), 0, 1, no_yes, false},
+    {"fused_attention", FIELD(fused), 0, 1, no_yes, false},
+    {"window", FIELD(window), 0, 1 << 24, NULL, false},
+    {"window_every", FIELD(window_every), 1, 4096, NULL, false},
+    {"experts", FIELD(experts), 0, 1 << 16, NULL, false},
+    {"top_k", FIELD(top_k), 1, 1 << 16, NULL, false},
+    {"expert_ffn", FIELD(expert_ffn), 0, 1 << 22, NULL, false},
+    {"shared_experts", FIELD(shared), 0, 256, NULL, false},
+    {"moe_every", FIELD(every), 1, 4096, NULL, false},
+    {"dense_first", FIELD(dense_first), 0, 4096, NULL, false},
+    {"q_rank", FIELD(q_rank), 0, 1 << 20, NULL, false},
+    {"kv_rank", FIELD(kv_rank), 0, 1 << 20, NULL, false},
+    {"rotary", FIELD(rotary), 0, 1 << 16, NULL, false},
+    {"mtp", FIELD(mtp), 0, 16, NULL, false},
+    {"encoder", FIELD(encoder), 0, 1, no_yes, false},
+};
+enum { N_KNOWN = sizeof known / sizeof *known };
+
+static int read_settings(transformer *t, const char *const *settings, uint32_t n, rlt_error *err)
+{
+    *t = (transformer){.layers = 12,
+                       .hidden = 768,
+                       .vocabulary = 50257,
+                       .sequence = 1024,
+                       .tied = 1,
+                       .learned = 1,
+                       .bias = ALL_BIAS,
+                       .dropout = 1,
+                       .window_every = 1,
+                       .top_k = 2,
+                       .every = 1};
+    int rc = rlt__model_set("transformer", known, N_KNOWN, t, settings, n, err);
+    if (rc)
+        return rc;
+    if (!t->heads)
+        t->heads = t->hidden < 64 ? 1 : t->hidden / 64;
+    if (!t->kv_heads)
+        t->kv_heads = t->heads;
+    if (!t->head && t->hidden % t->heads)
+        return rlt_fail(err, RLT_EUSAGE, "heads", "%u does not divide hidden %u, and no head width is given",
+                        t->heads, t->hidden);
+    if (t->heads % t->kv_heads)
+        return rlt_fail(err, RLT_EUSAGE, "kv_heads", "%u does not divide heads %u", t->kv_heads, t->heads);
+    if (t->experts && t->top_k > t->experts)
+        return rlt_fail(err, RLT_EUSAGE, "top_k", "%u of %u experts", t->top_k, t->experts);
+    if (t->rotary && !t->kv_rank)
+        return rlt_fail(err, RLT_EUSAGE, "rotary", "is a width of latent attention, which needs a kv_rank");
+    if (t->kv_rank && t->kv_heads != t->heads)
+        return rlt_fail(err, RLT_EUSAGE, "kv_heads", "latent attention has as many as heads");
+    t->head = t->head ? t->head : t->hidden / t->heads;
+    t->value_head = t->value_head ? t->value_head : t->head;
+    t->ffn = t->ffn ? t->ffn : 4 * t->hidden;
+    t->expert_ffn = t->expert_ffn ? t->expert_ffn : t->ffn;
+    t->q = (uint64_t)t->heads * (t->head + t->rotary);
+    t->k = (uint64_t)t->kv_heads * (t->head + t->rotary);
+    t->v = (uint64_t)t->kv_heads * t->value_head;
+    t->attended = (uint64_t)t->heads * t->value_head;
+    t->s = t->sequence;
+    return 0;
+}
+
+static void norm(const transformer *t, rlt__model_builder *b, uint64_t width)
+{
+    rlt__model_tensor(b, width, false);
+    rlt__model_tensor(b, t->norm == NORM_LAYER ? width : 0, false);
+}
+
+/* A row that begins as all do that pass on the hidden state. */
+static rlt_model_layer *row(const transformer *t, rlt__model_builder *b, const char *stem, const char *part,
+                            rlt_work_kind work)
+{
+    rlt__model_layer(b, stem, part, work);
+    b->layer->output_elements = (uint64_t)t->sequence * t->hidden;
+    b->layer->sharded = work != RLT_WORK_VECTOR;
+    return b->layer;
+}
+
+static void embedding(const transformer *t, rlt__model_builder *b)
+{
+    double sh = t->s * t->hidden;
+    rlt_model_layer *l = row(t, b, "embedding", NULL, RLT_WORK_LOOKUP);
+    l->tp_elements = l->output_elements;
+    l->moved_elements = 2 * sh;
+    l->saved_whole = t->dropout ? 0.5 * sh : 0;
+    rlt__model_tensor(b, (uint64_t)t->vocabulary * t->hidden, false);
+    rlt__model_tensor(b, t->learned ? (uint64_t)t->sequence * t->hidden : 0, false);
+    if (!t->encoder)
+        return;
+    rlt__model_tensor(b, 2 * (uint64_t)t->hidden, false); /* whether in the first or the second sentence */
+    norm(t, b, t->hidden);
+    l->saved_whole += sh;
+    l->moved_elements += 2 * sh;
+}
+
+/* Both norms of a block and both sums with what goes past, each with its dropout. */
+static void norms(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
+{
+    double sh = t->s * t->hidden;
+    rlt_model_layer *l = row(t, b, stem, "norms", RLT_WORK_VECTOR);
+    l->movable = index < t->layers; /* further tokens are predicted where the logits are */
+    l->saved_whole = 2 * sh + (t->dropout ? sh : 0);
+    l->moved_elements = (4 + 6 + (t->dropout ? 1 : 0)) * sh;
+    norm(t, b, t->hidden);
+    norm(t, b, t->hidden);
+}
+
+static void scores(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
+{
+    double s = t->s, heads = t->heads, widths = (double)(t->q + t->k + t->v);
+    bool narrow = t->window && t->window < t->sequence && index % t->window_every == 0;
+    double keys = narrow ? t->window : s, all = heads * s * keys;
+    rlt_model_layer *l = row(t, b, stem, "scores", RLT_WORK_ATTENTION);
+    l->output_elements = t->sequence * t->attended;
+    l->cp_elements = t->sequence * (t->k + t->v);
+    l->saved_split = s * widths + (t->fused ? 2 * heads * s : 0);
+    l->saved_scores = t->fused ? 0 : all * (t->dropout ? 2.5 : 1);
+    l->moved_elements = s * (widths + (double)t->attended);
+    /* Written, read and written by the softmax, read; dropout reads, and writes a mask too. */
+    l->moved_elements += t->fused ? 0 : all * (t->dropout ? 6.5 : 4);
+    rlt__model_tensor(b, t->sinks ? t->heads : 0, false);
+    rlt__model_work(b, 2 * s * keys * ((double)t->q + (double)t->attended));
+}
+
+/* Queries, keys and values through narrow latent ones: DeepSeek-AI, arXiv 2405.04434, section 2.1. */
+static void latent(const transformer *t, rlt__model_builder *b)
+{
+    uint64_t h = t->hidden, narrow = (uint64_t)t->q_rank + t->kv_rank;
+    if (t->q_rank) {
+        rlt__model_matrix(b, t->s, h, t->q_rank, false);
+        norm(t, b, t->q_rank);
+    }
+    rlt__model_matrix(b, t->s, t->q_rank ? t->q_rank : h, t->q, false);
+    rlt__model_matrix(b, t->s, h, t->kv_rank + t->rotary, false);
+    norm(t, b, t->kv_rank);
+    rlt__model_matrix(b, t->s, t->kv_rank, (uint64_t)t->heads * (t->head + t->value_head), false);
+    b->layer->saved_whole += 2 * t->s * (double)narrow;
+    b->layer->moved_elements += 4 * t->s * (double)narrow;
+}
+
+/* Projections before and after the scores: one row, behind them, since its all-reduce comes last. */
+static void attention(const transformer *t, rlt__model_builder *b, const char *stem)
+{
+    double sh = t->s * t->hidden;
+    rlt_model_layer *l = row(t, b, stem, "attention", RLT_WORK_MATMUL);
+    l->tp_elements = l->output_elements;
+    l->saved_whole = sh;
+    l->saved_split = t->s * (double)t->attended;
+    l->moved_elements = 2 * sh + t->s * (double)(t->q + t->k + t->v + t->attended);
+    if (t->kv_rank)
+        latent(t, b);
+    else
+        rlt__model_matrix(b, t->s, t->hidden, t->q + t->k + t->v, t->bias != NO_BIAS);
+    if (t->qk_norm) {
+        norm(t, b, t->head);
+        norm(t, b, t->head);
+    }
+    rlt__model_matrix(b, t->s, t->attended, t->hidden, t->bias == ALL_BIAS);
+}
+
+/* What an MLP of this width that `share` of the tokens go through keeps and moves. */
+static void mlp_traffic(const transformer *t, rlt_model_layer *l, double width, double share)
+{
+    double into = t->gated ? 2 * width : width;
+    l->saved_split += share * t->s * (into + width);
+    l->moved_elements += share * t->s * (2.0 * t->hidden + 2 * into + 2 * width);
+}
+
+static void dense(const transformer *t, rlt__model_builder *b, uint64_t width)
+{
+    rlt__model_matrix(b, t->s, t->hidden, t->gated ? 2 * width : width, t->bias == ALL_BIAS);
+    rlt__model_matrix(b, t->s, width, t->hidden, t->bias == ALL_BIAS);
+    mlp_traffic(t, b->layer, (double)width, 1);
+}
+
+static void mlp(const transformer *t, rlt__model_builder *b, const char *stem)
+{
+    rlt_model_layer *l = row(t, b, stem, "mlp", RLT_WORK_MATMUL);
+    l->tp_elements = l->output_elements;
+    l->saved_whole = t->s * t->hidden;
+    dense(t, b, t->ffn);
+}
+
+/* Router, experts, and shared experts that every token goes through. Each copy of a token that is sent to an
+ * expert is kept, and so is what came back, for the gradient of its weight. */
+static void experts(const transformer *t, rlt__model_builder *b, const char *stem)
+{
+    uint64_t h = t->hidden, f = t->expert_ffn, into = t->gated ? 2 * f : f, n = t->experts;
+    double sh = t->s * t->hidden, copies = t->top_k;
+    rlt_model_layer *l = row(t, b, stem, "experts", RLT_WORK_MATMUL);
+    l->tp_elements = l->output_elements;
+    l->ep_elements = (uint64_t)t->top_k * t->sequence * h;
+    l->experts = t->experts;
+    l->saved_whole = sh + t->s * (double)n;
+    l->saved_split = 2 * copies * sh;
+    l->moved_elements = (2 + 4 * copies) * sh;
+    rlt__model_matrix(b, t->s, h, n, t->bias == ALL_BIAS);
+    if (t->shared)
+        dense(t, b, t->shared * f);
+    rlt__model_tensor(b, n * h * into, true);
+    rlt__model_tensor(b, t->bias == ALL_BIAS ? n * into : 0, true);
+    rlt__model_tensor(b, n * f * h, true);
+    rlt__model_tensor(b, t->bias == ALL_BIAS ? n * h : 0, true);
+    mlp_traffic(t, b->layer, (double)f, copies);
+    rlt__model_work(b, 2 * t->s * copies * (double)h * (double)(into + f));
+}
+
+static void block(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
+{
+    b->block++;
+    norms(t, b, stem, index);
+    scores(t, b, stem, index);
+    attention(t, b, stem);
+    if (t->experts && index >= t->dense_first && (index + 1 - t->dense_first) % t->every == 0)
+        experts(t, b, stem);
+    else
+        mlp(t, b, stem);
+}
+
+static void final_norm(const transformer *t, rlt__model_builder *b)
+{
+    double sh = t->s * t->hidden;
+    rlt_model_layer *l = row(t, b, "final norm", NULL, RLT_WORK_VECTOR);
+    l->saved_whole = sh;
+    l->moved_elements = 2 * sh;
+    norm(t, b, t->hidden);
+}
+
+static void logits(const transformer *t, rlt__model_builder *b, const char *name, bool tied)
+{
+    uint64_t matrix = (uint64_t)t->hidden * t->vocabulary;
+    double sh = t->s * t->hidden, sv = t->s * t->vocabulary;
+    rlt_model_layer *l = row(t, b, name, NULL, RLT_WORK_MATMUL);
+    l->output_elements = 0;
+    l->tied_parameters = tied ? matrix : 0;
+    l->saved_whole = sh;
+    l->saved_split = 2 * sv;
+    l->moved_elements = sh + 2 * sv;
+    rlt__model_tensor(b, tied ? 0 : matrix, false);
+    rlt__model_tensor(b, t->encoder ? t->vocabulary : 0, false);
+    rlt__model_work(b, 2 * t->s * (double)matrix);
+}
+
+/* Of BERT (Devlin et al., arXiv 1810.04805): words that were masked, and whether the sentences follow each
+ * other. The logits are counted for all tokens, though an implementation may take the masked ones alone. */
+static void encoder_head(const transformer *t, rlt__model_builder *b)
+{
+    uint64_t h = t->hidden;
+    double sh = t->s * t->hidden;
+    rlt_model_layer *l = row(t, b, "transform", NULL, RLT_WORK_MATMUL);
+    l->sharded = false;
+    l->saved_whole = 3 * sh;
+    l->moved_elements = 6 * sh;
+    rlt__model_matrix(b, t->s, h, h, true);
+    norm(t, b, h);
+    logits(t, b, "logits", t->tied);
+    l = row(t, b, "pooler", NULL, RLT_WORK_MATMUL);
+    l->sharded = false;
+    l->output_elements = 0;
+    rlt__model_matrix(b, 1, h, h, true);
+    rlt__model_matrix(b, 1, h, 2, true);
+}
+
+/* Predicts one token further on: DeepSeek-AI, arXiv 2412.19437, section 2.2. Embedding and logits are the
+ * model's own. */
+static void further_token(const transformer *t, rlt__model_builder *b, uint32_t index)
+{
+    char stem[32], name[48];
+    uint64_t h = t->hidden;
+    snprintf(stem, sizeof stem, "mtp %u", index + 1);
+    rlt_model_layer *l = row(t, b, stem, "projection", RLT_WORK_MATMUL);
+    l->saved_whole = 4 * t->s * t->hidden;
+    l->moved_elements = 7 * t->s * t->hidden;
+    rlt__model_matrix(b, t->s, 2 * h, h, false);
+    for (int i = 0; i < 3; i++)
+        norm(t, b, h);
+    block(t, b, stem, t->layers);
+    snprintf(name, sizeof name, "%s logits", stem);
+    logits(t, b, name, true);
+}
+
+static int build(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err)
+{
+    transformer t;
+    rlt__model_builder b = {.m = m, .err = err};
+    char stem[32];
+    int rc = read_settings(&t, settings, n, err);
+    if (rc)
+        return rc;
+    snprintf(m->sample, sizeof m->sample, "sequence");
+    m->tokens = t.sequence;
+    m->hidden = t.hidden;
+    m->heads = t.heads;
+    m->kv_heads = t.kv_heads;
+    embedding(&t, &b);
+    for (uint32_t i = 0; i < t.layers && !b.rc; i++) {
+        snprintf(stem, sizeof stem, "block %u", i + 1);
+        block(&t, &b, stem, i);
+    }
+    b.block++;
+    if (t.encoder)
+        encoder_head(&t, &b);
+    else {
+        final_norm(&t, &b);
+        logits(&t, &b, "logits", t.tied);
+    }
+    for (uint32_t i = 0; i < t.mtp; i++)
+        further_token(&t, &b, i);
+    return b.rc;
+}
+
+const rlt_model_family rlt__model_transformer = {
+    .name = "transformer",
+    .summary = "GPT and its kin: grouped keys, gated MLPs, experts, latent attention; BERT",
+    .settings = "layers=12, hidden=768, heads=hidden/64, kv_heads=heads, head=hidden/heads, value_head=head, "
+                "ffn=4*hidden, gated=no, vocabulary=50257, sequence=1024, tied=yes, learned_positions=yes, "
+                "bias=yes|no|qkv, norm=layer|rms, qk_norm=no, sinks=no, dropout=yes, fused_attention=no, "
+                "window=0, window_every=1, experts=0, top_k=2, expert_ffn=ffn, shared_experts=0, "
+                "moe_every=1, dense_first=0, q_rank=0, kv_rank=0, rotary=0, mtp=0, encoder=no",
+    .build = build,
+};

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of trace readers, the files that a trace consists of, and which reader takes them. */
+#include "workload/program/reader.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "sim/base/mem.h"
+#include "sim/text/inflate.h"
+
+enum { HEAD_BYTES = 1 << 16, MAX_FILES = RLT_MAX_RANKS, MAX_PATH_BYTES = 1 << 14 };
+
+static const rlt_reader *const readers[] = {&rlt_reader_chakra,    &rlt_reader_kineto,  &rlt_reader_goal,
+                                            &rlt_reader_astra1,    &rlt_reader_simai,   &rlt_reader_aicb,
+                                            &rlt_reader_pipedream, &rlt_reader_timeline};
+
+const rlt_reader *rlt_reader_at(uint32_t i)
+{
+    return i < sizeof readers / sizeof *readers ? readers[i] : NULL;
+}
+
+typedef struct trace_file {
+    char *path;
+    uint32_t rank;
+    int kind;
+} trace_file;
+
+typedef struct file_list {
+    trace_file *files;
+    uint32_t n, capacity;
+} file_list;
+
+static bool ends_with(const char *s, size_t length, const char *suffix)
+{
+    size_t n = strlen(suffix);
+    return length >= n && strncasecmp(s + length - n, suffix, n) == 0;
+}
+
+/* Length of the name without ".gz". */
+static size_t inflated_length(const char *name)
+{
+    size_t length = strlen(name);
+    return ends_with(name, length, ".gz") ? length - 3 : length;
+}
+
+/* Names by what they end in; of those in a directory only the first kind there is are its trace: beside
+ * execution traces and timelines, JSON is settings or results. */
+enum { NAME_ET, NAME_TIMELINE, NAME_JSON, NAME_OTHER };
+
+static int kind_of_name(const char *name)
+{
+    size_t length = inflated_length(name);
+    if (name[0] == '.')
+        return NAME_OTHER;
+    return ends_with(name, length, ".et")                                           ? NAME_ET
+           : ends_with(name, length, ".csv") && strncasecmp(name, "trace-", 6) == 0 ? NAME_TIMELINE
+           : ends_with(name, length, ".json")                                       ? NAME_JSON
+                                                                                    : NAME_OTHER;
+}
+
+/* Digits count as a rank after a separator or a word that says so: "dlrm.3.et", "rank3.json", not
+ * "resnet50.et". */
+static bool begins_number(const char *name, size_t at)
+{
+    static const char *const words[] = {"rank", "worker", "gpu", "npu"};
+    if (at == 0 || !isalnum((unsigned char)name[at - 1]))
+        return true;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (ends_with(name, at, words[i]))
+            return true;
+    return false;
+}
+
+uint32_t rlt_rank_in_name(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t end = inflated_length(name);
+    for (size_t i = end; i > 0; i--) { /* without the extension */
+        if (name[i - 1] == '.') {
+            end = i - 1;
+            break;
+        }
+    }
+    size_t first = end;
+    while (first > 0 && isdigit((unsigned char)name[first - 1]))
+        first--;
+    if (first == end || end - first > 9 || !begins_number(name, first))
+        return RLT_NONE;
+    uint32_t rank = 0;
+    for (size_t i = first; i < end; i++)
+        rank = rank * 10 + (uint32_t)(name[i] - '0');
+    return rank;
+}
+
+static int add_file(file_list *l, const char *directory, const char *name, rlt_error *err)
+{
+    int rc = rlt_grow(&l->files, &l->capacity, sizeof *l->files, (uint64_t)l->n + 1, MAX_FILES, "trace files",
+                      err);
+    if (rc < 0)
+        return rc;
+    size_t size = (directory ? strlen(directory) + 1 : 0) + strlen(name) + 1;
+    char *path = malloc(size);
+    if (!path)
+        return rlt_nomem(err);
+    bool slash = directory && directory[0] && directory[strlen(directory) - 1] == '/';
+    snprintf(path, size, "%s%s%s", directory ? directory : "", directory && !slash ? "/" : "", name);
+    l->files[l->n++] = (trace_file){.path = path, .rank = rlt_rank_in_name(path), .kind = kind_of_name(name)};
+    return 0;
+}
+
+/* Whether `name` is BASE.<digits>.et or .json, maybe .gz; with base NULL any trace file will do. */
+static bool belongs(const char *name, const char *base)
+{
+    if (kind_of_name(name) == NAME_OTHER)
+        return false;
+    if (!base)
+        return true;
+    size_t n = strlen(base);
+    if (strncmp(name, base, n) != 0 || name[n] != '.' || !isdigit((unsigned char)name[n + 1]))
+        return false;
+    size_t i = n + 1;
+    while (isdigit((unsigned char)name[i]))
+        i++;
+    return strcmp(name + i, ".et") == 0 || strcmp(name + i, ".et.gz") == 0 ||
+           strcmp(name + i, ".json") == 0 || strcmp(name + i, ".json.gz") == 0;
+}
+
+/* Adds a directory's trace files. */
+static int scan(file_list *l, const char *directory, const char *base, rlt_error *err)
+{
+    DIR *d = opendir(directory[0] ? directory : ".");
+    if (!d)
+        return rlt_fail(err, RLT_EIO, directory, "cannot read the directory: %s", strerror(errno));
+    uint32_t before = l->n;
+    int best = NAME_OTHER, rc = 0;
+    for (const struct dirent *e; rc == 0 && (e = readdir(d));) {
+        if (!belongs(e->d_name, base))
+            continue;
+        rc = add_file(l, directory[0] ? directory : NULL, e->d_name, err);
+        best = kind_of_name(e->d_name) < best ? kind_of_name(e->d_name) : best;
+    }
+    closedir(d);
+    uint32_t kept = before;
+    for (uint32_t i = before; i < l->n; i++) {
+        if (l->files[i].kind == best)
+            l->files[kept++] = l->files[i];
+        else
+            free(l->files[i].path);
+    }
+    l->n = kept;
+    return rc;
+}
+
+static int add_prefix(file_list *l, const char *spec, rlt_error *err)
+{
+    const char *slash = strrchr(spec, '/'), *base = slash ? slash + 1 : spec;
+    char directory[MAX_PATH_BYTES] = "";
+    size_t length = slash ? (size_t)(slash - spec) + 1 : 0;
+    memcpy(directory, spec, length);
+    struct stat st;
+    if (base[0] && (length == 0 || (stat(directory, &st) == 0 && S_ISDIR(st.st_mode)))) {
+        uint32_t before = l->n;
+        int rc = scan(l, directory, base, err);
+        if (rc < 0 || l->n > before)
+            return rc;
+    }
+    return rlt_fail(err, RLT_EIO, spec,
+                    "no such file or directory, and no files %s.<rank>.et or %s.<rank>.json", spec, spec);
+}
+
+static int add_spec(file_list *l, const char *spec, rlt_error *err)
+{
+    if (spec[0] == '\0' || strlen(spec) >= MAX_PATH_BYTES)
+        return rlt_fail(err, RLT_EUSAGE, NULL, "expected the name of a trace, got %s",
+                        spec[0] ? "one of more than 16 KiB" : "an empty one");
+    struct stat st;
+    if (stat(spec, &st) != 0)
+        return add_prefix(l, spec, err);
+    if (!S_ISDIR(st.st_mode))
+        return add_file(l, NULL, spec, err);
+    uint32_t before = l->n;
+    int rc = scan(l, spec, NULL, err);
+    if (rc == 0 && l->n == before)
+        rc = rlt_fail(err, RLT_EIO, spec,
+                      "the directory has no trace files (*.et, *.json, trace-*.csv, also .gz)");
+    return rc;
+}
+
+static int order_files(const void *a, const void *b)
+{
+    const trace_file *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+/* One block: the pointers, then the texts. */
+static int pack(const file_list *l, char ***paths, rlt_error *err)
+{
+    size_t bytes = l->n * sizeof(char *);
+    for (uint32_t i = 0; i < l->n; i++)
+        bytes += strlen(l->files[i].path) + 1;
+    char **block = malloc(bytes ? bytes : 1);
+    if (!block)
+        return rlt_nomem(err);
+    char *text = (char *)(block + l->n);
+    for (uint32_t i = 0; i < l->n; i++) {
+        size_t size = strlen(l->files[i].path) + 1;
+        block[i] = memcpy(text, l->files[i].path, size);
+        text += size;
+    }
+    *paths = block;
+    return 0;
+}
+
+int rlt_trace_files(const char *const *specs, uint32_t n_specs, char ***paths, uint32_t *n, rlt_error *err)
+{
+    *paths = NULL;
+    *n = 0;
+    file_list l = {0};
+    int rc = n_specs ? 0 : rlt_fail(err, RLT_EUSAGE, NULL, "no trace given");
+    for (uint32_t i = 0; i < n_specs && rc == 0; i++)
+        rc = add_spec(&l, specs[i], err);
+    if (rc == 0) {
+        qsort(l.files, l.n, sizeof *l.files, order_files);
+        rc = pack(&l, paths, err);
+    }
+    if (rc == 0)
+        *n = l.n;
+    for (uint32_t i = 0; i < l.n; i++)
+        free(l.files[i].path);
+    free(l.files);
+    return rc;
+}
+
+/* What an unrecognised file looks like, for the message. */
+static const char *looks_like(const char *head, size_t n)
+{
+    if (n == 0)
+        return "it is empty";
+    size_t i = 0;
+    while (i < n && isspace((unsigned char)head[i]))
+        i++;
+    if (i < n && (head[i] == '{' || head[i] == '['))
+        return "it is JSON, but without traceEvents";
+    if (i < n && head[i] == '<')
+        return "it looks like XML";
+    for (i = 0; i < n; i++)
+        if ((unsigned char)head[i] < 9)
+            return "it is binary, but not length-prefixed Chakra nodes";
+    return "it looks like plain text";
+}
+
+int rlt_reader_for(const char *path, const rlt_reader **out, rlt_error *err)
+{
+    *out = NULL;
+    char *head = malloc(HEAD_BYTES);
+    if (!head)
+        return rlt_nomem(err);
+    size_t n = 0;
+    int best = 0, rc = rlt__read_head(path, head, HEAD_BYTES, &n, err);
+    for (uint32_t i = 0; rc == 0 && i < sizeof readers / sizeof *readers; i++) {
+        int sure = readers[i]->probe(path, head, n);
+        if (sure > best) {
+            best = sure;
+            *out = readers[i];
+        }
+    }
+    if (rc == 0 && !*out)
+        rc = rlt_fail(err, RLT_EMALFORMED, path,
+                      "not a trace that a reader knows ('ringlet list' names them): %s", looks_like(head, n));
+    free(head);
+    return rc;
+}
+
+int rlt_trace_read(const char *const *specs, uint32_t n_specs, const rlt_read_options *opts,
+                   rlt_program **out, rlt_error *err)
+{
+    *out = NULL;
+    char **paths = NULL;
+    uint32_t n = 0;
+    const rlt_reader *reader = NULL;
+    int rc = rlt_trace_files(specs, n_specs, &paths, &n, err);
+    if (rc == 0)
+        rc = rlt_reader_for(paths[0], &reader, err);
+    if (rc == 0 && opts->ideal && !reader->ideals)
+        rc = rlt_fail(err, RLT_EUSAGE, paths[0],
+                      "the %s reader cannot tell what the run would be without stragglers", reader->name);
+    if (rc == 0)
+        rc = reader->read((const char *const *)paths, n, opts, out, err);
+    free(paths);
+    return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The protobuf wire format: reading with bounds, writing into a growing buffer. Messages are given meaning
+ * elsewhere. Wire types: 0 varint, 1 eight bytes, 2 length and bytes, 5 four bytes (little-endian);
+ * protobuf.dev, "Encoding". Groups (3, 4) are malformed here.
+ */
+#ifndef RLT_PROTOWIRE_H
+#define RLT_PROTOWIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/error.h"
+
+enum { RLT_PB_VARINT = 0, RLT_PB_FIXED64 = 1, RLT_PB_BYTES = 2, RLT_PB_FIXED32 = 5 };
+
+/* What remains to be read; `at` stays at the offending byte after a failure. */
+typedef struct rlt_pb {
+    const uint8_t *at, *end;
+} rlt_pb;
+
+typedef struct rlt_pb_field {
+    uint32_t number;
+    uint8_t wire;
+    uint64_t value; /* of varint and fixed */
+    rlt_pb bytes;   /* of bytes */
+} rlt_pb_field;
+
+/* 0, or RLT_EMALFORMED: cut short, or longer than ten bytes. */
+int rlt__pb_varint(rlt_pb *r, uint64_t *value) RLT_MUST_USE;
+/* Length-prefixed piece; it must fit into what remains. */
+int rlt__pb_piece(rlt_pb *r, rlt_pb *piece) RLT_MUST_USE;
+/* 1: a field, 0: the end, or RLT_EMALFORMED. */
+int rlt__pb_next(rlt_pb *r, rlt_pb_field *f) RLT_MUST_USE;
+
+static inline int64_t rlt__pb_zigzag(uint64_t v)
+{
+    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+typedef struct rlt_pb_out {
+    uint8_t *data;
+    size_t length, capacity;
+    bool failed; /* no memory; checked once at the end */
+} rlt_pb_out;
+
+void rlt__pb_put_raw(rlt_pb_out *o, const void *data, size_t length);
+void rlt__pb_put_varint(rlt_pb_out *o, uint64_t value);
+void rlt__pb_put_uint(rlt_pb_out *o, uint32_t number, uint64_t value);
+void rlt__pb_put_bytes(rlt_pb_out *o, uint32_t number, const void *data, size_t length);
+void rlt__pb_out_free(rlt_pb_out *o);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a set of recordings lacks to be replayed well, and how to record it. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "workload/readers/kineto/kineto.h"
+
+typedef struct text {
+    char *at;
+    uint32_t used, capacity;
+    int rc;
+    rlt_error *err;
+} text;
+
+static void line(text *t, const char *fmt, ...) RLT_PRINTF(2);
+
+static void line(text *t, const char *fmt, ...)
+{
+    char buffer[600];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(buffer, sizeof buffer - 1, fmt, args);
+    va_end(args);
+    if (t->rc < 0 || n < 0)
+        return;
+    uint32_t length = (size_t)n < sizeof buffer - 1 ? (uint32_t)n : (uint32_t)sizeof buffer - 2;
+    t->rc = rlt_grow(&t->at, &t->capacity, 1, (uint64_t)t->used + length + 2, 1 << 26, "bytes of findings",
+                     t->err);
+    if (t->rc < 0)
+        return;
+    memcpy(t->at + t->used, buffer, length);
+    t->used += length;
+    t->at[t->used++] = '\n';
+    t->at[t->used] = '\0';
+}
+
+typedef struct tally {
+    uint64_t kernels, copies, nccl, unsized, unlaunched, waits, syncs, cpu_ops, unknown, marked, sync_records;
+    uint32_t least_steps, most_steps;
+} tally;
+
+static void count(const rlt_kin_recording *k, tally *t)
+{
+    uint64_t sized_calls = 0, bare = 0;
+    for (uint32_t i = 0; i < k->n_events; i++) {
+        const rlt_kin_event *e = &k->events[i];
+        bool device = e->cat == RLT_KIN_KERNEL || e->cat == RLT_KIN_MEMORY;
+        t->kernels += e->cat == RLT_KIN_KERNEL;
+        t->copies += e->cat == RLT_KIN_MEMORY;
+        t->cpu_ops += e->cat == RLT_KIN_CPU_OP;
+        t->nccl += e->role == RLT_KIN_NCCL;
+        bare += e->role == RLT_KIN_NCCL && e->attributes == RLT_NONE;
+        sized_calls += e->role == RLT_KIN_COMMS && e->attributes != RLT_NONE;
+        t->unlaunched += device && e->correlation < 0;
+        t->waits += e->role == RLT_KIN_WAIT_EVENT;
+        t->syncs += e->role == RLT_KIN_STREAM_SYNC || e->role == RLT_KIN_EVENT_SYNC;
+    }
+    t->unsized += bare > sized_calls ? bare - sized_calls : 0;
+    t->unknown += k->unknown_cats;
+    t->sync_records += k->n_syncs;
+    t->marked += k->n_steps > 0;
+    t->least_steps = k->n_steps < t->least_steps ? k->n_steps : t->least_steps;
+    t->most_steps = k->n_steps > t->most_steps ? k->n_steps : t->most_steps;
+}
+
+static void check_ranks(const rlt_kin_run *run, text *out)
+{
+    uint32_t missing = 0, first = RLT_NONE;
+    for (uint32_t r = 0; r < run->n_ranks; r++)
+        if (run->by_rank[r] == RLT_NONE) {
+            missing++;
+            first = first == RLT_NONE ? r : first;
+        }
+    if (missing == 0)
+        line(out, "ok: ranks: all %" PRIu32 " are here", run->n_ranks);
+    else
+        line(out,
+             "lacks: ranks: %" PRIu32 " of %" PRIu32 " have no recording (first: rank %" PRIu32
+             "); profile every rank over the same steps, or let one play them: --replicate %" PRIu32
+             "=%" PRIu32,
+             missing, run->n_ranks, first, first, run->recordings[0].rank);
+}
+
+static void check_steps(const rlt_kin_run *run, const tally *t, text *out)
+{
+    if (t->marked < run->n_files)
+        line(out,
+             "lacks: steps: %" PRIu64 " of %" PRIu32
+             " recordings have no ProfilerStep marks; call profiler.step() once an iteration",
+             run->n_files - t->marked, run->n_files);
+    else if (t->least_steps != t->most_steps)
+        line(out,
+             "lacks: steps: the ranks have between %" PRIu32 " and %" PRIu32 " of them; profile the same",
+             t->least_steps, t->most_steps);
+    else
+        line(out, "ok: steps: %" PRIu32 " marked", t->most_steps);
+}
+
+static void check_sizes(const rlt_kin_run *run, const tally *t, text *out)
+{
+    uint32_t traced = 0;
+    for (uint32_t i = 0; i < run->n_files; i++)
+        for (uint32_t h = 0; h < run->n_host_traces; h++)
+            traced += run->host_traces[h].rank == run->recordings[i].rank && run->host_traces[h].n_comms > 0;
+    if (t->nccl == 0)
+        line(out, "ok: collectives: none recorded");
+    else if (t->unsized == 0)
+        line(out, "ok: collectives: %" PRIu64 " NCCL kernels, all with sizes", t->nccl);
+    else if (traced >= run->n_files)
+        line(out, "ok: collectives: %" PRIu64 " NCCL kernels, sizes from host traces", t->nccl);
+    else
+        line(out,
+             "lacks: collective sizes: %" PRIu64 " of %" PRIu64
+             " NCCL kernels do not say their bytes; record with PyTorch 2.4 or later and record_shapes=True, "
+             "or give host execution traces (ExecutionTraceObserver) with --host-trace",
+             t->unsized, t->nccl);
+}
+
+static void check_events(const tally *t, text *out)
+{
+    line(out,
+         t->kernels ? "ok: device work: %" PRIu64 " kernels, %" PRIu64 " copies and sets"
+                    : "lacks: device work: %" PRIu64 " kernels, %" PRIu64
+                      " copies; profile with ProfilerActivity.CUDA",
+         t->kernels, t->copies);
+    if (t->cpu_ops == 0)
+        line(out, "lacks: host operators; profile with ProfilerActivity.CPU");
+    if (t->unlaunched)
+        line(out, "lacks: launches of %" PRIu64 " device operations: placed by their recorded time",
+             t->unlaunched);
+    if (t->sync_records)
+        line(out, "ok: synchronisation: %" PRIu64 " cuda_sync events", t->sync_records);
+    else if (t->waits + t->syncs)
+        line(out,
+             "lacks: cuda_sync events: what %" PRIu64 " stream waits and %" PRIu64
+             " synchronising calls waited for is inferred from times; record with "
+             "experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)",
+             t->waits, t->syncs);
+    if (t->unknown)
+        line(out, "lacks: knowledge of %" PRIu64 " events of unknown categories: ignored", t->unknown);
+}
+
+int rlt__kin_check(const char *const *paths, uint32_t n, const rlt_read_options *opts, char **out,
+                   rlt_error *err)
+{
+    rlt_kin_run run;
+    text lines = {.err = err};
+    tally t = {.least_steps = UINT32_MAX};
+    *out = NULL;
+    int rc = rlt__kin_run_open(paths, n, opts, &run, err);
+    if (rc == 0) {
+        for (uint32_t i = 0; i < run.n_files; i++)
+            count(&run.recordings[i], &t);
+        check_ranks(&run, &lines);
+        check_steps(&run, &t, &lines);
+        check_events(&t, &lines);
+        check_sizes(&run, &t, &lines);
+        rc = lines.rc;
+    }
+    rlt__kin_run_close(&run);
+    if (rc < 0)
+        free(lines.at);
+    else
+        *out = lines.at;
+    return rc;
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What an NCCL kernel did: operation, bytes, group. Recent recordings say it on the kernel or on the host
+ * call around its launch; older ones need the host execution trace, whose k-th communication is the rank's
+ * k-th NCCL kernel in launch order.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "sim/text/json_stream.h"
+#include "workload/readers/kineto/kineto.h"
+
+typedef struct group {
+    uint32_t id, n, self; /* of the builder; members; the rank's own member */
+} group;
+
+struct rlt_kin_comms {
+    const rlt_kin_run *run;
+    const rlt_kin_recording *k;
+    const rlt_host_trace *host;
+    uint32_t n;
+    uint32_t *attributes; /* of the recording's comms, or RLT_NONE: ask the host trace */
+    uint32_t *names;      /* kernel names, in the recording's strings */
+    uint32_t *from_host;  /* of the host trace's comms, or RLT_NONE */
+    rlt_map group_index;  /* (group text, ranks text) to groups */
+    group *groups;
+    uint32_t n_groups, groups_capacity;
+    uint32_t *ranks, ranks_capacity; /* scratch */
+    uint64_t *counts;
+    uint32_t counts_capacity;
+    uint64_t assumed_groups, assumed_roots, bad_splits;
+};
+
+/* One collective, whatever told it. */
+typedef struct facts {
+    const char *name, *group, *ranks, *split_text;
+    uint64_t in_elems, out_elems, elem_bytes;
+    uint32_t group_size, rank_start, rank_stride;
+    const uint64_t *splits;
+    uint32_t n_splits;
+    int64_t root, source, destination;
+    uint64_t group_key;
+} facts;
+
+/* Letters of a name in small, without "_". */
+static void plain_name(const char *name, char *out, size_t size)
+{
+    size_t n = 0;
+    for (; *name && n < size - 1; name++)
+        if (isalnum((unsigned char)*name))
+            out[n++] = (char)tolower((unsigned char)*name);
+    out[n] = '\0';
+}
+
+int rlt__kin_coll_kind(const char *name)
+{
+    static const struct {
+        const char *part;
+        rlt_coll_kind kind;
+    } kinds[] = {
+        {"allreduce", RLT_ALL_REDUCE}, {"allgather", RLT_ALL_GATHER}, {"reducescatter", RLT_REDUCE_SCATTER},
+        {"alltoall", RLT_ALL_TO_ALL},  {"broadcast", RLT_BROADCAST},  {"barrier", RLT_BARRIER},
+        {"sendrecv", RLT_SEND_RECV},   {"send", RLT_SEND_RECV},       {"recv", RLT_SEND_RECV},
+        {"gather", RLT_GATHER},        {"scatter", RLT_SCATTER},      {"reduce", RLT_REDUCE},
+    };
+    char plain[80];
+    plain_name(name, plain, sizeof plain);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strstr(plain, kinds[i].part))
+            return (int)kinds[i].kind;
+    return -1;
+}
+
+uint32_t rlt__kin_dtype_bytes(const char *dtype)
+{
+    static const struct {
+        const char *name;
+        uint32_t bytes;
+    } types[] = {
+        {"float", 4},   {"float32", 4}, {"int", 4},          {"int32", 4},          {"uint32", 4},
+        {"long", 8},    {"longint", 8}, {"int64", 8},        {"uint64", 8},         {"double", 8},
+        {"float64", 8}, {"half", 2},    {"float16", 2},      {"bfloat16", 2},       {"short", 2},
+        {"int16", 2},   {"uint16", 2},  {"char", 1},         {"byte", 1},           {"bool", 1},
+        {"int8", 1},    {"uint8", 1},   {"complexfloat", 8}, {"complexdouble", 16},
+    };
+    char plain[40];
+    plain_name(dtype, plain, sizeof plain);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(plain, types[i].name))
+            return types[i].bytes;
+    return strncmp(plain, "float8", 6) == 0 ? 1 : 0;
+}
+
+typedef struct call {
+    int64_t begin, end;
+    uint32_t row, attributes;
+} call;
+
+static int by_thread(const void *a, const void *b)
+{
+    const call *x = a, *y = b;
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Attributes of the record_param_comms around each launch whose kernel has none. */
+static int ask_calls(rlt_kin_comms *c, const rlt_kin_launch *nccl, rlt_error *err)
+{
+    uint32_t n = 0;
+    call *calls = malloc(((size_t)c->k->n_comms + 1) * sizeof *calls);
+    if (!calls)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < c->k->n_events; i++) {
+        const rlt_kin_event *e = &c->k->events[i];
+        if (e->role == RLT_KIN_COMMS && e->attributes != RLT_NONE)
+            calls[n++] = (call){e->ts, rlt__kin_end(e), e->row, e->attributes};
+    }
+    qsort(calls, n, sizeof *calls, by_thread);
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (c->attributes[i] != RLT_NONE || nccl[i].call == RLT_NONE)
+            continue;
+        const rlt_kin_event *e = &c->k->events[nccl[i].call];
+        uint32_t low = 0, high = n;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (calls[middle].row < e->row || (calls[middle].row == e->row && calls[middle].begin <= e->ts))
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low > 0 && calls[low - 1].row == e->row && e->ts <= calls[low - 1].end)
+            c->attributes[i] = calls[low - 1].attributes;
+    }
+    free(calls);
+    return 0;
+}
+
+/* Whether a kernel can be this operation: point-to-point kernels do many, generic ones all. */
+static bool can_be(const char *kernel, const char *operation)
+{
+    int k = rlt__kin_coll_kind(kernel), o = rlt__kin_coll_kind(operation);
+    if (k < 0 || k == o)
+        return true;
+    return (k == RLT_SEND_RECV && o == RLT_ALL_TO_ALL) || (k == RLT_ALL_REDUCE && o == RLT_BARRIER);
+}
+
+static bool fits(const rlt_kin_comms *c, uint32_t shift)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        const rlt_host_comm *h = &c->host->comms[(shift + i) % c->host->n_comms];
+        if (!can_be(rlt_interned(&c->k->strings, c->names[i]), rlt_interned(&c->host->strings, h->name)))
+            return false;
+    }
+    return true;
+}
+
+/* The rank's communications in its host trace, which may hold more than the steps replayed or one step of
+ * several. */
+static int ask_host(rlt_kin_comms *c, rlt_error *err)
+{
+    const rlt_host_trace *h = c->host;
+    if (!h || h->n_comms == 0)
+        return rlt_fail(
+            err, RLT_ESCHEMA, c->k->path,
+            "the recording does not say how large its %" PRIu32
+            " NCCL operations are%s. Sizes come from PyTorch host execution traces of the same run "
+            "(--host-trace DIR), or from recording with PyTorch 2.4 or later and record_shapes=True",
+            c->n, h ? ", nor does its host trace" : "");
+    uint32_t last = c->n <= h->n_comms ? h->n_comms - c->n : 0;
+    if (c->n <= h->n_comms || c->n % h->n_comms == 0)
+        for (uint32_t shift = 0; shift <= last && shift < 4096; shift++)
+            if (fits(c, shift)) {
+                for (uint32_t i = 0; i < c->n; i++)
+                    c->from_host[i] = (shift + i) % h->n_comms;
+                return 0;
+            }
+    return rlt_fail(err, RLT_ESCHEMA, c->k->path,
+                    "its %" PRIu32 " NCCL kernels do not match the %" PRIu32
+                    " communications of the host trace %.200s",
+                    c->n, h->n_comms, h->path);
+}
+
+static const rlt_host_trace *host_trace_of(const rlt_kin_run *run, const rlt_kin_recording *k)
+{
+    for (uint32_t i = 0; i < run->n_host_traces; i++)
+        if (run->host_traces[i].rank == k->rank)
+            return &run->host_traces[i];
+    return NULL;
+}
+
+int rlt__kin_comms_create(const rlt_kin_run *run, const rlt_kin_recording *k, const rlt_kin_launch *nccl,
+                          uint32_t n, rlt_kin_comms **out, rlt_error *err)
+{
+    *out = NULL;
+    rlt_kin_comms *c = calloc(1, sizeof *c);
+    if (!c)
+        return rlt_nomem(err);
+    *c = (rlt_kin_comms){.run = run, .k = k, .host = host_trace_of(run, k), .n = n};
+    c->attributes = malloc(((size_t)n + 1) * sizeof *c->attributes);
+    c->names = malloc(((size_t)n + 1) * sizeof *c->names);
+    c->from_host = malloc(((size_t)n + 1) * sizeof *c->from_host);
+    int rc = c->attributes && c->names && c->from_host ? 0 : rlt_nomem(err);
+    bool missing = false;
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        c->attributes[i] = k->events[nccl[i].work].attributes;
+        c->names[i] = k->events[nccl[i].work].name;
+        c->from_host[i] = RLT_NONE;
+    }
+    rc = rc ? rc : ask_calls(c, nccl, err);
+    for (uint32_t i = 0; i < n && rc == 0; i++)
+        missing = missing || c->attributes[i] == RLT_NONE;
+    if (rc == 0 && missing)
+        rc = ask_host(c, err);
+    if (rc < 0)
+        rlt__kin_comms_free(c);
+    else
+        *out = c;
+    return rc;
+}
+
+void rlt__kin_comms_free(rlt_kin_comms *c)
+{
+    if (!c)
+        return;
+    free(c->attributes);
+    free(c->names);
+    free(c->from_host);
+    free(c->groups);
+    free(c->ranks);
+    free(c->counts);
+    rlt_map_free(&c->group_index);
+    free(c);
+}
+
+/* A pointer, as old host traces name groups, means nothing on other ranks. */
+static bool is_pointer(const char *name)
+{
+    size_t n = strspn(name, "0123456789");
+    return n >= 9 && name[n] == '\0';
+}
+
+static facts facts_of(const rlt_kin_comms *c, uint32_t i)
+{
+    facts f = {.root = -1, .source = -1, .destination = -1, .ranks = "", .split_text = ""};
+    const rlt_strings *s = &c->k->strings;
+    if (c->attributes[i] != RLT_NONE) {
+        const rlt_kin_comm *a = &c->k->comms[c->attributes[i]];
+        f.name = rlt_interned(s, a->name);
+        f.group = rlt_interned(s, a->group);
+        f.ranks = rlt_interned(s, a->ranks);
+        f.split_text = rlt_interned(s, a->in_split);
+        f.in_elems = a->in_elems;
+        f.out_elems = a->out_elems;
+        f.elem_bytes = rlt__kin_dtype_bytes(rlt_interned(s, a->dtype));
+        f.group_size = a->group_size;
+        f.rank_start = a->rank_start;
+        f.rank_stride = a->rank_stride;
+        f.root = a->root;
+        f.source = a->source;
+        f.destination = a->destination;
+        f.group_key = (uint64_t)a->group << 32 | a->ranks;
+        return f;
+    }
+    const rlt_host_comm *h = &c->host->comms[c->from_host[i]];
+    f.name = rlt_interned(&c->host->strings, h->name);
+    f.group = rlt_interned(&c->host->strings, h->group);
+    f.in_elems = h->in_elems;
+    f.out_elems = h->out_elems;
+    f.elem_bytes = h->elem_bytes;
+    f.group_size = h->group_size;
+    f.rank_start = h->rank_start;
+    f.rank_stride = h->rank_stride;
+    f.splits = h->n_splits ? c->host->splits + h->first_split : NULL;
+    f.n_splits = h->n_splits;
+    int kind = rlt__kin_coll_kind(f.name);
+    f.root = kind >= 0 && rlt_coll_rooted((rlt_coll_kind)kind) ? h->recorded_rank : -1;
+    f.group_key = (uint64_t)h->group << 32 | UINT32_MAX;
+    return f;
+}
+
+/* Numbers of "[0, 1, 5]" into c->ranks; 0 if there are none or some are left out ("..."). */
+static int parse_ranks(rlt_kin_comms *c, const char *text, uint32_t *n, rlt_error *err)
+{
+    *n = 0;
+    if (strstr(text, "..."))
+        return 0;
+    for (const char *at = text; *at;) {
+        if (!isdigit((unsigned char)*at)) {
+            at++;
+            continue;
+        }
+        char *end;
+        unsigned long v = strtoul(at, &end, 10);
+        at = end;
+        int rc = rlt_grow(&c->ranks, &c->ranks_capacity, sizeof *c->ranks, (uint64_t)*n + 1, RLT_MAX_RANKS,
+                          "ranks of a group", err);
+        if (rc < 0)
+            return rc;
+        c->ranks[(*n)++] = v < RLT_MAX_RANKS ? (uint32_t)v : RLT_NONE;
+    }
+    return 0;
+}
+
+static int fill_ranks(rlt_kin_comms *c, uint32_t start, uint32_t stride, uint32_t n, rlt_error *err)
+{
+    int rc =
+        rlt_grow(&c->ranks, &c->ranks_capacity, sizeof *c->ranks, n, RLT_MAX_RANKS, "ranks of a group", err);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        uint64_t r = start + (uint64_t)i * stride;
+        c->ranks[i] = r < RLT_MAX_RANKS ? (uint32_t)r : RLT_NONE;
+    }
+    return rc;
+}
+
+/* Members of the collective's group into c->ranks. */
+static int members(rlt_kin_comms *c, const facts *f, uint32_t *n, rlt_error *err)
+{
+    int rc = parse_ranks(c, f->ranks, n, err);
+    for (uint32_t i = 0; i < c->k->n_groups && rc == 0 && *n == 0; i++)
+        if (!strcmp(rlt_interned(&c->k->strings, c->k->groups[i].name), f->group))
+            rc = parse_ranks(c, rlt_interned(&c->k->strings, c->k->groups[i].ranks), n, err);
+    if (rc < 0 || *n > 0)
+        return rc;
+    *n = f->group_size ? f->group_size : c->run->n_ranks;
+    if (f->rank_stride > 0)
+        return fill_ranks(c, f->rank_start, f->rank_stride, *n, err);
+    if (*n != c->run->n_ranks)
+        return rlt_fail(err, RLT_ESCHEMA, c->k->path,
+                        "which ranks are in process group '%.60s' of %" PRIu32 " is not recorded", f->group,
+                        *n);
+    c->assumed_groups++;
+    return fill_ranks(c, 0, 1, *n, err);
+}
+
+static uint32_t member_of(const rlt_kin_comms *c, uint32_t n, uint32_t rank)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (c->ranks[i] == rank)
+            return i;
+    return RLT_NONE;
+}
+
+/* A recording that plays another rank: a group without that rank becomes the one shifted to it. */
+static uint32_t own_member(rlt_kin_comms *c, uint32_t n, uint32_t rank)
+{
+    uint32_t self = member_of(c, n, rank), all = c->run->n_ranks;
+    if (self != RLT_NONE || rank == c->k->rank)
+        return self;
+    for (uint32_t i = 0; i < n; i++)
+        if (c->ranks[i] < all)
+            c->ranks[i] = (uint32_t)(((uint64_t)c->ranks[i] + all + rank - c->k->rank) % all);
+    return member_of(c, n, rank);
+}
+
+static int find_group(rlt_kin_comms *c, const facts *f, uint32_t rank, rlt_builder *b, group *out,
+                      rlt_error *err)
+{
+    uint32_t index = rlt_map_get(&c->group_index, f->group_key);
+    if (index != RLT_NONE) {
+        *out = c->groups[index];
+        return 0;
+    }
+    int rc = members(c, f, &out->n, err);
+    if (rc < 0)
+        return rc;
+    out->self = own_member(c, out->n, rank);
+    if (out->self == RLT_NONE)
+        return rlt_fail(err, RLT_ESCHEMA, c->k->path,
+                        "rank %" PRIu32 " is not in its own process group '%.60s'", rank, f->group);
+    char label[128];
+    if (is_pointer(f->group))
+        snprintf(label, sizeof label, "group %" PRIu32, c->n_groups);
+    else
+        snprintf(label, sizeof label, "group %.80s", f->group);
+    if (out->n != c->run->n_ranks) { /* names may repeat between disjoint groups */
+        size_t used = strlen(label);
+        snprintf(label + used, sizeof label - used, " from rank %" PRIu32, c->ranks[0]);
+    }
+    out->id = rlt_build_group(b, label, c->ranks, out->n);
+    rc = rlt_grow(&c->groups, &c->groups_capacity, sizeof *c->groups, (uint64_t)c->n_groups + 1, RLT_MAX_OPS,
+                  "groups", err);
+    if (rc == 0 && rlt_map_put(&c->group_index, f->group_key, c->n_groups) < 0)
+        rc = rlt_nomem(err);
+    if (rc == 0)
+        c->groups[c->n_groups++] = *out;
+    return rc;
+}
+
+/* Split sizes as elements of the first dimension into c->counts, 0 of them if there are none. */
+static int read_splits(rlt_kin_comms *c, const facts *f, uint32_t *n, rlt_error *err)
+{
+    *n = 0;
+    int rc = 0;
+    if (f->splits) {
+        rc = rlt_grow(&c->counts, &c->counts_capacity, sizeof *c->counts, f->n_splits, RLT_MAX_RANKS,
+                      "split sizes", err);
+        if (rc == 0)
+            memcpy(c->counts, f->splits, f->n_splits * sizeof *c->counts);
+        *n = f->n_splits;
+        return rc;
+    }
+    for (const char *at = strstr(f->split_text, "...") ? "" : f->split_text; *at && rc == 0;) {
+        if (!isdigit((unsigned char)*at)) {
+            at++;
+            continue;
+        }
+        char *end;
+        unsigned long long v = strtoull(at, &end, 10);
+        at = end;
+        rc = rlt_grow(&c->counts, &c->counts_capacity, sizeof *c->counts, (uint64_t)*n + 1, RLT_MAX_RANKS,
+                      "split sizes", err);
+        if (rc == 0)
+            c->counts[(*n)++] = v < (uint64_t)1 << 50 ? v : 0;
+    }
+    return rc;
+}
+
+/* Bytes to each member of an all-to-all; NULL: even. */
+static int send_counts(rlt_kin_comms *c, const facts *f, uint32_t n, rlt_op_desc *d, rlt_error *err)
+{
+    uint32_t splits;
+    uint64_t rows = 0;
+    int rc = read_splits(c, f, &splits, err);
+    if (rc < 0 || splits == 0)
+        return rc;
+    for (uint32_t i = 0; i < splits && i < n; i++)
+        rows += c->counts[i];
+    if (splits != n || (rows == 0 ? f->in_elems != 0 : f->in_elems % rows != 0)) {
+        c->bad_splits++;
+        return 0;
+    }
+    uint64_t row_bytes = rows ? f->in_elems / rows * f->elem_bytes : 0;
+    for (uint32_t i = 0; i < n; i++)
+        c->counts[i] *= row_bytes;
+    d->send_counts = c->counts;
+    return 0;
+}
+
+static void set_root(rlt_kin_comms *c, const facts *f, const group *g, rlt_op_desc *d)
+{
+    d->root = 0;
+    if (f->root >= 0 && f->root < (int64_t)g->n)
+        d->root = (uint32_t)f->root;
+    else
+        c->assumed_roots++;
+}
+
+static int message(rlt_kin_comms *c, const facts *f, uint64_t bytes, rlt_op_desc *d, rlt_error *err)
+{
+    char plain[16];
+    plain_name(f->name, plain, sizeof plain);
+    bool sends = strstr(plain, "send") != NULL;
+    int64_t peer = sends ? f->destination : f->source;
+    if (peer < 0 || peer >= c->run->n_ranks)
+        return rlt_fail(err, RLT_ESCHEMA, c->k->path,
+                        "the recording does not say %s rank %" PRIu32 " %s: point-to-point messages need "
+                        "\"Src Rank\" and \"Dst Rank\"; --keep-waits replays their recorded time instead",
+                        sends ? "whom" : "from whom", d->rank, sends ? "sends to" : "receives");
+    d->kind = sends ? RLT_OP_SEND : RLT_OP_RECV;
+    d->peer = (uint32_t)(((uint64_t)peer + c->run->n_ranks + d->rank - c->k->rank) % c->run->n_ranks);
+    d->bytes = bytes;
+    return 0;
+}
+
+int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op_desc *d, rlt_error *err)
+{
+    facts f = facts_of(c, i);
+    group g;
+    int kind = rlt__kin_coll_kind(f.name);
+    if (kind < 0)
+        return rlt_fail(err, RLT_EUNSUPPORTED, c->k->path, "NCCL operation '%.60s' is not known", f.name);
+    if (f.elem_bytes == 0 && f.in_elems + f.out_elems > 0)
+        return rlt_fail(err, RLT_ESCHEMA, c->k->path,
+                        "the element type of '%.60s' is not known: its size in bytes cannot be told", f.name);
+    uint64_t most = f.in_elems > f.out_elems ? f.in_elems : f.out_elems;
+    if (kind == RLT_SEND_RECV)
+        return message(c, &f, most * f.elem_bytes, d, err);
+    int rc = find_group(c, &f, d->rank, b, &g, err);
+    if (rc < 0)
+        return rc;
+    d->kind = RLT_OP_COLLECTIVE;
+    d->coll = (rlt_coll_kind)kind;
+    d->group = g.id;
+    d->bytes = (kind == RLT_BROADCAST ? most : f.in_elems) * f.elem_bytes;
+    if (kind == RLT_ALL_GATHER || kind == RLT_GATHER)
+        d->bytes = f.in_elems ? d->bytes * g.n : f.out_elems * f.elem_bytes;
+    if (rlt_coll_rooted(d->coll))
+        set_root(c, &f, &g, d);
+    return kind == RLT_ALL_TO_ALL ? send_counts(c, &f, g.n, d, err) : 0;
+}
+
+void rlt__kin_comms_note(const rlt_kin_comms *c, rlt_builder *b)
+{
+    if (c->assumed_groups)
+        rlt_build_note(b, c->assumed_groups, "process groups without a list of ranks: all ranks assumed");
+    if (c->assumed_roots)
+        rlt_build_note(b, c->assumed_roots,
+                       "collectives with a root that is not recorded: the first member assumed");
+    if (c->bad_splits)
+        rlt_build_note(b, c->bad_splits, "all-to-alls whose split sizes do not add up: even splits assumed");
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Events of one recording to operations of one rank.
+ *
+ * Device work runs on its stream in launch order and waits for the host call that launched it. Between
+ * streams: cuda_sync events where the recording has them. Where it has none, a collective waits for the work
+ * launched last on the stream that its thread was using; and when cudaStreamWaitEvent was called since a
+ * stream's last launch, its next work waits for the collective that explains when it started (or, inside the
+ * wait() of a collective, the oldest one not waited for), and for the last work of the stream used before.
+ * Every edge is checked against the recording: what a piece of work waits for has ended when it starts.
+ *
+ * What remains between the last of these ends and the recorded start (launch latency, gaps between kernels)
+ * is a delay, so that the recorded waits, and only they, are regenerated.
+ */
+#include "workload/readers/kineto/graph.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+
+/* A collective explains the start of work that follows its end this closely. */
+#define EVIDENCE_NS 10000
+/* A gap that launch latency does not explain. */
+#define LONG_GAP_NS 50000
+enum { COMMS_BACK = 256 };
+
+uint32_t rlt__kin_build(rlt_kin_graph *g, const rlt_op_desc *d, int64_t end)
+{
+    uint32_t op = rlt_build_op(g->b, d);
+    if (op == RLT_NONE)
+        return RLT_NONE;
+    if (g->n_ops == 0)
+        g->first_op = op;
+    rlt_error err = {.code = 0};
+    if (rlt_grow(&g->ends, &g->ends_capacity, sizeof *g->ends, (uint64_t)g->n_ops + 1, RLT_MAX_OPS,
+                 "operations", &err) < 0) {
+        rlt_build_fail(g->b, &err);
+        return RLT_NONE;
+    }
+    g->ends[g->n_ops++] = end;
+    for (uint32_t i = 0; i < g->n_deps; i++)
+        rlt_build_dep(g->b, op, g->deps[i]);
+    g->n_deps = 0;
+    return op;
+}
+
+void rlt__kin_depend(rlt_kin_graph *g, uint32_t op)
+{
+    rlt_error err = {.code = 0};
+    if (op == RLT_NONE)
+        return;
+    for (uint32_t i = 0; i < g->n_deps && i < 16; i++)
+        if (g->deps[i] == op)
+            return;
+    if (rlt_grow(&g->deps, &g->deps_capacity, sizeof *g->deps, (uint64_t)g->n_deps + 1, RLT_MAX_OPS,
+                 "dependencies", &err) < 0)
+        rlt_build_fail(g->b, &err);
+    else
+        g->deps[g->n_deps++] = op;
+}
+
+int rlt__kin_add_item(rlt_kin_graph *g, rlt_kin_item_type type, int64_t t, uint32_t row, uint32_t a)
+{
+    int rc = rlt_grow(&g->items, &g->items_capacity, sizeof *g->items, (uint64_t)g->n_items + 1, RLT_MAX_OPS,
+                      "host calls", g->err);
+    if (rc < 0)
+        return rc;
+    g->items[g->n_items] =
+        (rlt_kin_item){.t = t, .row = row, .order = g->n_items, .a = a, .type = (uint8_t)type};
+    g->n_items++;
+    return 0;
+}
+
+uint16_t rlt__kin_step_at(const rlt_kin_recording *k, const rlt_kin_window *w, int64_t t)
+{
+    uint32_t low = 0, high = w->n_steps;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (k->steps[w->first_step + middle].begin <= t)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (uint16_t)(low > 0 ? low - 1 : 0);
+}
+
+/* Adds an edge from work to work if the recording agrees with it. */
+static bool depend_checked(rlt_kin_graph *g, uint32_t op, int64_t start)
+{
+    if (op == RLT_NONE)
+        return false;
+    if (rlt__kin_op_end(g, op) > start + RLT_KIN_TOLERANCE_NS) {
+        g->dropped++;
+        return false;
+    }
+    rlt__kin_depend(g, op);
+    return true;
+}
+
+static void depend_pending(rlt_kin_graph *g, rlt_kin_stream *s, int64_t start)
+{
+    for (uint32_t p = s->first_pending; p != RLT_NONE; p = g->pending[p].next)
+        depend_checked(g, g->pending[p].op, start);
+    s->first_pending = RLT_NONE;
+}
+
+/* Stream waits of both classes with times in [from, to); *last: the time of the last of them. */
+static void count_waits(const rlt_kin_graph *g, int64_t from, int64_t to, uint32_t *comm, uint32_t *other,
+                        int64_t *last)
+{
+    uint32_t bound[2];
+    for (int i = 0; i < 2; i++) {
+        uint32_t low = 0, high = g->n_waits;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (g->waits[middle].t < (i ? to : from))
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        bound[i] = low;
+    }
+    *comm = *other = 0;
+    if (bound[1] <= bound[0])
+        return;
+    const struct rlt_kin_wait *end = &g->waits[bound[1] - 1],
+                              *begin = bound[0] ? &g->waits[bound[0] - 1] : NULL;
+    *comm = end->comm - (begin ? begin->comm : 0);
+    *other = end->other - (begin ? begin->other : 0);
+    *last = end->t;
+}
+
+/* The collective that a stream wait before work starting at `start` is for: the last one that ended just
+ * before, when nothing else held the work up that long; else, inside a wait(), the oldest. */
+static uint32_t find_comm(const rlt_kin_graph *g, const rlt_kin_stream *s, int64_t before, int64_t held,
+                          int64_t start, bool in_wait)
+{
+    uint32_t n = g->n_issued, oldest = RLT_NONE;
+    uint32_t first = n > COMMS_BACK && s->comm_waited < n - COMMS_BACK ? n - COMMS_BACK : s->comm_waited;
+    for (uint32_t i = n; i > first; i--) {
+        int64_t end = rlt__kin_op_end(g, g->issued[i - 1].op);
+        if (g->issued[i - 1].t >= before || end > start + RLT_KIN_TOLERANCE_NS)
+            continue;
+        if (start + RLT_KIN_TOLERANCE_NS - end <= EVIDENCE_NS && end > held - 2 * RLT_KIN_TOLERANCE_NS)
+            return i - 1;
+        oldest = i - 1;
+    }
+    return in_wait ? oldest : RLT_NONE;
+}
+
+/* Work launched last before a time on the stream, other than `row`, that was used last. */
+static uint32_t find_other_stream(const rlt_kin_graph *g, uint32_t row, int64_t before)
+{
+    uint32_t best = RLT_NONE;
+    for (uint32_t i = 0; i < g->n_streams_used; i++) {
+        uint32_t r = g->streams_used[i];
+        const rlt_kin_stream *s = &g->streams[r];
+        if (r != row && s->last_work != RLT_NONE && s->last_work_t < before &&
+            (best == RLT_NONE || s->last_work_t > g->streams[best].last_work_t))
+            best = r;
+    }
+    return best == RLT_NONE ? RLT_NONE : g->streams[best].last_work;
+}
+
+static int64_t latest(const rlt_kin_graph *g, int64_t t)
+{
+    for (uint32_t i = 0; i < g->n_deps; i++) {
+        int64_t end = rlt__kin_op_end(g, g->deps[i]);
+        t = end > t ? end : t;
+    }
+    return t;
+}
+
+/* Edges of the stream waits called since the stream's last launch. */
+static void depend_inferred(rlt_kin_graph *g, uint32_t row, int64_t called, int64_t cut, int64_t start)
+{
+    rlt_kin_stream *s = &g->streams[row];
+    uint32_t comm, other;
+    int64_t last = 0;
+    count_waits(g, s->waits_seen, called, &comm, &other, &last);
+    s->waits_seen = called;
+    if (comm + other == 0)
+        return;
+    uint32_t found = find_comm(g, s, last, latest(g, cut), start, comm > 0);
+    if (found != RLT_NONE) {
+        rlt__kin_depend(g, g->issued[found].op);
+        s->comm_waited = found + 1;
+    }
+    uint32_t work = other > 0 ? find_other_stream(g, row, last) : RLT_NONE;
+    if (work != RLT_NONE && work != s->work_waited && depend_checked(g, work, start))
+        s->work_waited = work;
+}
+
+static uint32_t stream_resource(rlt_kin_graph *g, uint32_t row)
+{
+    rlt_kin_stream *s = &g->streams[row];
+    if (s->resource == RLT_NONE) {
+        g->streams_used[g->n_streams_used++] = row;
+        const char *name = rlt_interned(&g->k->rows, row) + 1, *slash = strrchr(name, '/');
+        char text[160];
+        snprintf(text, sizeof text, "device %.*s stream %.70s", slash ? (int)(slash - name) : 0, name,
+                 slash ? slash + 1 : "");
+        s->resource = rlt_build_resource(g->b, g->rank, RLT_RES_STREAM, text);
+    }
+    return s->resource;
+}
+
+/* Time from `base`, when all that the work waits for had ended, to its start. */
+static void insert_delay(rlt_kin_graph *g, int64_t base, int64_t start, uint16_t step)
+{
+    if (start <= base)
+        return;
+    g->long_gaps += start - base > LONG_GAP_NS;
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_DELAY, g->rank);
+    d.duration_ps = (start - base) * RLT_NS;
+    d.recorded_ps = rlt__kin_ps(g, base);
+    d.recorded_duration_ps = d.duration_ps;
+    d.step = step;
+    uint32_t delay = rlt__kin_build(g, &d, start);
+    rlt__kin_depend(g, delay);
+}
+
+/* Kind, duration and so on of a launch; `nccl`: which of the rank's collectives it is, or RLT_NONE. */
+static int describe(rlt_kin_graph *g, const rlt_kin_event *work, uint32_t nccl, rlt_op_desc *d)
+{
+    *d = rlt_op_desc_init(work->cat == RLT_KIN_MEMORY ? RLT_OP_MEMORY : RLT_OP_COMPUTE, g->rank);
+    const char *name = rlt_interned(&g->k->strings, work->name);
+    d->name = rlt_build_string(g->b, name, strlen(name));
+    if (nccl == RLT_NONE || g->run->opts->keep_waits)
+        return 0;
+    return rlt__kin_comms_describe(g->comms, nccl, g->b, d, g->err);
+}
+
+/* The stream that the calling thread works on: where it launched last, else anybody. */
+static uint32_t current_stream(const rlt_kin_graph *g, uint32_t thread)
+{
+    uint32_t s = thread == RLT_NONE ? RLT_NONE : g->threads[thread].stream;
+    return s == RLT_NONE ? g->last_stream : s;
+}
+
+static void remember(rlt_kin_graph *g, uint32_t row, uint32_t thread, uint32_t op, int64_t called, bool comm)
+{
+    rlt_kin_stream *s = &g->streams[row];
+    s->last = op;
+    if (comm) {
+        g->issued[g->n_issued].op = op;
+        g->issued[g->n_issued++].t = called;
+        return;
+    }
+    s->last_work = op;
+    s->last_work_t = called;
+    g->last_stream = row;
+    if (thread != RLT_NONE)
+        g->threads[thread].stream = row;
+}
+
+/* Edges of the work to other work; `called`: when the host launched it. */
+static void depend_on_work(rlt_kin_graph *g, const rlt_kin_event *work, const rlt_kin_item *item,
+                           int64_t called)
+{
+    rlt_kin_stream *s = &g->streams[work->row];
+    uint32_t from = current_stream(g, item->row);
+    depend_pending(g, s, work->ts);
+    if (g->explicit_waits)
+        return;
+    if (work->role != RLT_KIN_NCCL)
+        depend_inferred(g, work->row, called, item->t, work->ts);
+    else if (from != RLT_NONE && from != work->row)
+        depend_checked(g, g->streams[from].last_work, work->ts);
+}
+
+static uint32_t add_work(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t host, uint32_t nccl)
+{
+    const rlt_kin_launch *l = &g->launches[item->a];
+    const rlt_kin_event *work = &g->k->events[l->work];
+    int64_t called = l->call == RLT_NONE ? item->t : g->k->events[l->call].ts;
+    int64_t start = work->ts > g->w.begin ? work->ts : g->w.begin, end = rlt__kin_end(work);
+    end = end > start ? end : start; /* clocks of host and device may contradict each other */
+    rlt_kin_stream *s = &g->streams[work->row];
+    rlt_op_desc d;
+    int rc = describe(g, work, nccl, &d);
+    if (rc < 0) {
+        rlt_build_fail(g->b, g->err);
+        return RLT_NONE;
+    }
+    g->n_deps = 0;
+    rlt__kin_depend(g, host);
+    bool overlaps = s->last != RLT_NONE && rlt__kin_op_end(g, s->last) > start + RLT_KIN_TOLERANCE_NS;
+    if (!overlaps)
+        rlt__kin_depend(g, s->last);
+    g->overlapping += overlaps;
+    depend_on_work(g, work, item, called);
+    d.step = rlt__kin_step_at(g->k, &g->w, l->call == RLT_NONE ? start : item->t);
+    int64_t base = latest(g, g->w.begin);
+    insert_delay(g, base, start, d.step);
+    uint32_t resource = stream_resource(g, work->row);
+    d.resource = overlaps ? RLT_NONE : resource;
+    d.recorded_ps = rlt__kin_ps(g, start);
+    d.recorded_duration_ps = (end - start) * RLT_NS;
+    base = base > start ? base : start; /* times rounded to 1 us may overlap */
+    d.duration_ps = end > base ? (end - base) * RLT_NS : 0;
+    uint32_t op = rlt__kin_build(g, &d, end > base ? end : base);
+    if (op != RLT_NONE)
+        remember(g, work->row, item->row, op, called, work->role == RLT_KIN_NCCL);
+    g->tail += end > g->w.end;
+    g->device_end = end > g->device_end ? end : g->device_end;
+    return op;
+}
+
+/* Range of g's sync index (ordered by call or record) with this correlation. */
+static uint32_t find_sync(const rlt_kin_graph *g, bool by_record, int64_t correlation)
+{
+    const uint32_t *index = by_record ? g->sync_by_record : g->sync_by_call;
+    uint32_t low = 0, high = g->k->n_syncs;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const rlt_kin_sync *s = &g->syncs[index[middle]];
+        if ((by_record ? s->record : s->correlation) < correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const rlt_kin_sync *sync_of(const rlt_kin_graph *g, const rlt_kin_event *call)
+{
+    uint32_t i = call->correlation < 0 ? g->k->n_syncs : find_sync(g, false, call->correlation);
+    const rlt_kin_sync *s = i < g->k->n_syncs ? &g->syncs[g->sync_by_call[i]] : NULL;
+    return s && s->correlation == call->correlation ? s : NULL;
+}
+
+/* cudaEventRecord: whoever waits for this record waits for what its stream has now. */
+static void record_event(rlt_kin_graph *g, const rlt_kin_event *call)
+{
+    for (uint32_t i = find_sync(g, true, call->correlation); i < g->k->n_syncs; i++) {
+        rlt_kin_sync *s = &g->syncs[g->sync_by_record[i]];
+        if (s->record != call->correlation)
+            break;
+        if (s->source != RLT_NONE)
+            s->found = g->streams[s->source].last;
+    }
+}
+
+/* What a recorded wait is for. */
+static uint32_t sync_source(const rlt_kin_graph *g, const rlt_kin_sync *s)
+{
+    if (s->record >= 0 || s->source == RLT_NONE)
+        return s->found;
+    return g->streams[s->source].last;
+}
+
+static void wait_event(rlt_kin_graph *g, const rlt_kin_event *call)
+{
+    const rlt_kin_sync *s = sync_of(g, call);
+    uint32_t op = s && s->kind == RLT_KIN_SYNC_STREAM_WAIT ? sync_source(g, s) : RLT_NONE;
+    rlt_error err = {.code = 0};
+    if (op == RLT_NONE || s->waiter == RLT_NONE)
+        return;
+    if (rlt_grow(&g->pending, &g->pending_capacity, sizeof *g->pending, (uint64_t)g->n_pending + 1,
+                 RLT_MAX_OPS, "stream waits", &err) < 0) {
+        rlt_build_fail(g->b, &err);
+        return;
+    }
+    rlt_kin_stream *w = &g->streams[s->waiter];
+    g->pending[g->n_pending].op = op;
+    g->pending[g->n_pending].next = w->first_pending;
+    w->first_pending = g->n_pending++;
+}
+
+/* A call that waits for an unnamed stream or event: the latest work to end inside the call, as each stream's
+ * last launch tells it. */
+static uint32_t find_ending(const rlt_kin_graph *g, int64_t begin, int64_t end)
+{
+    uint32_t best = RLT_NONE;
+    for (uint32_t i = 0; i < g->n_streams_used; i++) {
+        uint32_t op = g->streams[g->streams_used[i]].last;
+        if (op == RLT_NONE)
+            continue;
+        int64_t e = rlt__kin_op_end(g, op);
+        if (e > begin && e <= end + RLT_KIN_TOLERANCE_NS &&
+            (best == RLT_NONE || e > rlt__kin_op_end(g, best)))
+            best = op;
+    }
+    return best;
+}
+
+static void synchronise(rlt_kin_graph *g, uint32_t row, const rlt_kin_event *call)
+{
+    int64_t begin = call->ts, end = rlt__kin_end(call);
+    rlt__kin_host_until(g, row, begin);
+    const rlt_kin_sync *s = sync_of(g, call);
+    g->n_deps = 0;
+    if (call->role == RLT_KIN_DEVICE_SYNC) {
+        for (uint32_t i = 0; i < g->n_streams_used; i++)
+            rlt__kin_depend(g, g->streams[g->streams_used[i]].last);
+    } else if (s && s->kind == RLT_KIN_SYNC_STREAM && s->waiter != RLT_NONE)
+        rlt__kin_depend(g, g->streams[s->waiter].last);
+    else if (s && s->kind == RLT_KIN_SYNC_EVENT && sync_source(g, s) != RLT_NONE)
+        rlt__kin_depend(g, sync_source(g, s));
+    else {
+        uint32_t stream = call->role == RLT_KIN_STREAM_SYNC ? current_stream(g, row) : RLT_NONE;
+        uint32_t op = stream == RLT_NONE ? RLT_NONE : g->streams[stream].last;
+        bool agrees = op != RLT_NONE && rlt__kin_op_end(g, op) <= end + RLT_KIN_TOLERANCE_NS;
+        bool waited = op != RLT_NONE && rlt__kin_op_end(g, op) > begin;
+        if (!agrees || (!waited && end - begin > 20 * RLT_KIN_TOLERANCE_NS)) {
+            uint32_t ending = find_ending(g, begin, end);
+            op = ending != RLT_NONE ? ending : agrees ? op : RLT_NONE;
+        }
+        rlt__kin_depend(g, op);
+    }
+    rlt__kin_host_wait(g, row, begin, end);
+}
+
+static void launch(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t *n_nccl)
+{
+    const rlt_kin_launch *l = &g->launches[item->a];
+    const rlt_kin_event *work = &g->k->events[l->work];
+    const rlt_kin_event *call = l->call == RLT_NONE ? NULL : &g->k->events[l->call];
+    uint32_t host = call ? rlt__kin_host_until(g, item->row, item->t) : RLT_NONE;
+    uint32_t nccl = item->b ? (*n_nccl)++ : RLT_NONE;
+    uint32_t op = add_work(g, item, host, nccl);
+    if (op == RLT_NONE || !call ||
+        (call->role != RLT_KIN_BLOCKING_COPY && work->role != RLT_KIN_PAGEABLE_DTOH))
+        return;
+    if (rlt__kin_op_end(g, op) > rlt__kin_end(call) + RLT_KIN_TOLERANCE_NS)
+        return; /* it did not block */
+    g->n_deps = 0;
+    rlt__kin_depend(g, op);
+    rlt__kin_host_wait(g, item->row, item->t, rlt__kin_end(call));
+}
+
+void rlt__kin_walk(rlt_kin_graph *g)
+{
+    uint32_t nccl = 0;
+    for (uint32_t i = 0; i < g->n_items && !rlt_build_failed(g->b); i++) {
+        const rlt_kin_item *item = &g->items[i];
+        const rlt_kin_event *call = &g->k->events[item->a];
+        if (item->type == RLT_KIN_ITEM_LAUNCH)
+            launch(g, item, &nccl);
+        else if (item->type == RLT_KIN_ITEM_RECORD)
+            record_event(g, call);
+        else if (item->type == RLT_KIN_ITEM_WAIT)
+            wait_event(g, call);
+        else if (item->type == RLT_KIN_ITEM_SYNC)
+            synchronise(g, item->row, call);
+        else
+            rlt__kin_host_item(g, item);
+    }
+    if (g->main != RLT_NONE && !rlt_build_failed(g->b))
+        rlt__kin_host_until(g, g->main, g->w.end);
+}

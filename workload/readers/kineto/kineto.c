@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kineto reader: the files of a run, their ranks, the window that is replayed, and the reader itself. */
+#include "workload/readers/kineto/kineto.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+
+enum { MAX_FILES = 1 << 20 };
+
+/* The number in "worker3_step_12", "rank-3", "rank_3.json"; RLT_NONE. */
+static uint32_t rank_in_path(const char *path)
+{
+    static const char *const words[] = {"worker", "rank"};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        for (const char *at = strstr(name, words[w]); at; at = strstr(at + 1, words[w])) {
+            const char *digits = at + strlen(words[w]);
+            digits += *digits == '-' || *digits == '_' || *digits == '.';
+            size_t n = strspn(digits, "0123456789");
+            if (n > 0 && n < 8)
+                return (uint32_t)strtoul(digits, NULL, 10);
+        }
+    return rlt_rank_in_name(path);
+}
+
+/* Ranks from the content; where no file tells, from the names; where those do not either, the order. */
+static void name_ranks(rlt_kin_run *run)
+{
+    bool told = false, named = run->n_files > 1;
+    for (uint32_t i = 0; i < run->n_files; i++) {
+        told = told || run->recordings[i].rank != RLT_NONE;
+        named = named && rank_in_path(run->recordings[i].path) != RLT_NONE;
+    }
+    for (uint32_t i = 0; i < run->n_files; i++)
+        if (run->recordings[i].rank == RLT_NONE)
+            run->recordings[i].rank =
+                named || (told && run->n_files > 1) ? rank_in_path(run->recordings[i].path) : i;
+}
+
+static int count_ranks(rlt_kin_run *run, rlt_error *err)
+{
+    uint32_t world = 0;
+    for (uint32_t i = 0; i < run->n_files; i++) {
+        const rlt_kin_recording *k = &run->recordings[i];
+        if (k->rank >= RLT_MAX_RANKS)
+            return rlt_fail(err, RLT_ESCHEMA, k->path,
+                            "neither its content (distributedInfo) nor its name says which rank it is of");
+        world = k->rank + 1 > world ? k->rank + 1 : world;
+        world = k->world > world ? k->world : world;
+    }
+    run->n_ranks = run->opts->n_ranks ? run->opts->n_ranks : world;
+    return 0;
+}
+
+static int assign_ranks(rlt_kin_run *run, rlt_error *err)
+{
+    int rc = count_ranks(run, err);
+    if (rc < 0)
+        return rc;
+    run->by_rank = malloc(run->n_ranks * sizeof *run->by_rank);
+    if (!run->by_rank)
+        return rlt_nomem(err);
+    for (uint32_t r = 0; r < run->n_ranks; r++)
+        run->by_rank[r] = RLT_NONE;
+    for (uint32_t i = 0; i < run->n_files; i++) {
+        const rlt_kin_recording *k = &run->recordings[i];
+        if (k->rank >= run->n_ranks)
+            return rlt_fail(err, RLT_ESCHEMA, k->path, "is of rank %" PRIu32 ", but there are only %" PRIu32,
+                            k->rank, run->n_ranks);
+        if (run->by_rank[k->rank] != RLT_NONE)
+            return rlt_fail(err, RLT_ESCHEMA, k->path, "is of rank %" PRIu32 ", and so is %.300s", k->rank,
+                            run->recordings[run->by_rank[k->rank]].path);
+        run->by_rank[k->rank] = i;
+    }
+    return 0;
+}
+
+static int replicate_ranks(rlt_kin_run *run, rlt_error *err)
+{
+    const rlt_read_options *o = run->opts;
+    uint32_t missing = RLT_NONE;
+    for (uint32_t r = run->n_ranks; r-- > 0;) {
+        const rlt_replicate *chosen = NULL;
+        if (run->by_rank[r] != RLT_NONE)
+            continue;
+        for (uint32_t i = 0; i < o->n_replicate; i++)
+            if (o->replicate[i].rank == r || (o->replicate[i].rank == RLT_NONE && !chosen))
+                chosen = &o->replicate[i];
+        for (uint32_t i = 0; chosen && i < run->n_files; i++)
+            if (run->recordings[i].rank == chosen->from)
+                run->by_rank[r] = i;
+        if (chosen && run->by_rank[r] == RLT_NONE)
+            return rlt_fail(err, RLT_ESCHEMA, run->recordings[0].path,
+                            "rank %" PRIu32 " is to be played by rank %" PRIu32 ", which has no recording", r,
+                            chosen->from);
+        if (!chosen)
+            missing = r;
+    }
+    if (missing == RLT_NONE || o->keep_waits)
+        return 0;
+    return rlt_fail(err, RLT_ESCHEMA, run->recordings[0].path,
+                    "rank %" PRIu32 " of %" PRIu32 " is missing; add its recording, or let another play it: "
+                    "--replicate %" PRIu32 "=%" PRIu32,
+                    missing, run->n_ranks, missing, run->recordings[0].rank);
+}
+
+int rlt__kin_window(const rlt_kin_run *run, const rlt_kin_recording *k, rlt_kin_window *w, rlt_error *err)
+{
+    const rlt_read_options *o = run->opts;
+    *w = (rlt_kin_window){.begin = INT64_MAX, .end = INT64_MIN};
+    if (k->n_steps == 0) {
+        if (o->step_mark)
+            return rlt_fail(err, RLT_ESCHEMA, k->path, "no annotation begins with '%.80s'", o->step_mark);
+        for (uint32_t i = 0; i < k->n_events; i++) {
+            const rlt_kin_event *e = &k->events[i];
+            w->begin = e->ts < w->begin ? e->ts : w->begin;
+            w->end = rlt__kin_end(e) > w->end ? rlt__kin_end(e) : w->end;
+        }
+        if (k->n_events == 0)
+            return rlt_fail(err, RLT_ESCHEMA, k->path, "the recording holds no work");
+    }
+    uint32_t found = k->n_steps ? k->n_steps : 1;
+    uint32_t first = o->first_step < 0 ? 0 : (uint32_t)o->first_step;
+    uint32_t last = o->last_step < 0 ? found - 1 : (uint32_t)o->last_step;
+    if (first > last || last >= found)
+        return rlt_fail(err, RLT_ERANGE, k->path,
+                        "expected steps of those recorded, 0:%" PRIu32 ", got %" PRIu32 ":%" PRIu32,
+                        found - 1, first, last);
+    if (k->n_steps > 0)
+        *w = (rlt_kin_window){.begin = k->steps[first].begin,
+                              .end = k->steps[last].end,
+                              .first_step = first,
+                              .n_steps = last - first + 1};
+    if (w->end - w->begin > RLT_TIME_MAX / RLT_NS)
+        return rlt_fail(err, RLT_ERANGE, k->path, "the recording spans over 26 days");
+    return 0;
+}
+
+/* Begin of the earliest rank; ranks must agree on how many steps there are. */
+static int find_epoch(rlt_kin_run *run, rlt_error *err)
+{
+    int64_t last = INT64_MIN;
+    rlt_kin_window w, first = {0};
+    run->epoch = INT64_MAX;
+    for (uint32_t i = 0; i < run->n_files; i++) {
+        const rlt_kin_recording *k = &run->recordings[i];
+        int rc = rlt__kin_window(run, k, &w, err);
+        if (rc < 0)
+            return rc;
+        if (i == 0)
+            first = w;
+        if (w.n_steps != first.n_steps)
+            return rlt_fail(err, RLT_ESCHEMA, k->path,
+                            "has %" PRIu32 " steps, where %.300s has %" PRIu32 "; choose steps that all have",
+                            w.n_steps, run->recordings[0].path, first.n_steps);
+        int64_t begin = k->base + w.begin;
+        run->epoch = begin < run->epoch ? begin : run->epoch;
+        last = begin > last ? begin : last;
+    }
+    if (last - run->epoch > RLT_TIME_MAX / RLT_NS / 2)
+        return rlt_fail(err, RLT_ERANGE, run->recordings[0].path,
+                        "the ranks' clocks are over 13 days apart: not recordings of one run");
+    return 0;
+}
+
+static int load_host_traces(rlt_kin_run *run, rlt_error *err)
+{
+    char **paths = NULL;
+    uint32_t n = 0;
+    if (!run->opts->host_trace_dir)
+        return 0;
+    int rc = rlt_trace_files(&run->opts->host_trace_dir, 1, &paths, &n, err);
+    if (rc < 0)
+        return rc;
+    run->host_traces = calloc((size_t)n + 1, sizeof *run->host_traces);
+    if (!run->host_traces)
+        rc = rlt_nomem(err);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        rc = rlt_host_trace_load(paths[i], &run->host_traces[i], err);
+        run->n_host_traces += rc == 0;
+    }
+    for (uint32_t i = 0; i < run->n_host_traces; i++)
+        if (n == 1 && run->host_traces[i].rank == RLT_NONE)
+            run->host_traces[i].rank = run->n_files == 1 ? run->recordings[0].rank : 0;
+    free(paths);
+    return rc;
+}
+
+int rlt__kin_run_open(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_kin_run *run,
+                      rlt_error *err)
+{
+    *run = (rlt_kin_run){.opts = opts};
+    if (n == 0 || n > MAX_FILES)
+        return rlt_fail(err, RLT_EUSAGE, NULL, "%" PRIu32 " recordings", n);
+    run->recordings = calloc(n, sizeof *run->recordings);
+    if (!run->recordings)
+        return rlt_nomem(err);
+    int rc = 0;
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        rc = rlt__kin_parse(paths[i], opts->step_mark ? opts->step_mark : "ProfilerStep#",
+                            &run->recordings[i], err);
+        run->n_files += rc == 0;
+    }
+    if (rc == 0)
+        name_ranks(run);
+    rc = rc ? rc : assign_ranks(run, err);
+    return rc ? rc : load_host_traces(run, err);
+}
+
+void rlt__kin_run_close(rlt_kin_run *run)
+{
+    for (uint32_t i = 0; i < run->n_files; i++)
+        rlt__kin_recording_free(&run->recordings[i]);
+    for (uint32_t i = 0; i < run->n_host_traces; i++)
+        rlt_host_trace_free(&run->host_traces[i]);
+    free(run->recordings);
+    free(run->host_traces);
+    free(run->by_rank);
+}
+
+static void note_files(const rlt_kin_run *run, rlt_builder *b)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < run->n_files; i++) {
+        const rlt_kin_recording *k = &run->recordings[i];
+        hash = rlt_mix64(hash ^ k->hash) + i;
+        if (k->unknown_cats)
+            rlt_build_note(b, k->unknown_cats, "events of an unknown category ('%s') ignored",
+                           k->unknown_cat);
+        if (k->no_time)
+            rlt_build_note(b, k->no_time, "events without a time ignored");
+        if (k->negative)
+            rlt_build_note(b, k->negative, "events of negative duration taken as 0 long");
+        if (k->n_steps == 0)
+            rlt_build_note(b, 1, "recordings without step marks: taken as one step");
+    }
+    if (run->n_aligned)
+        rlt_build_note(b, run->n_aligned,
+                       "recordings whose clock was set by the ends of collectives (by up to %" PRId64 " us)",
+                       run->largest_offset / 1000);
+    for (uint32_t i = 0; i < run->n_host_traces; i++)
+        hash = rlt_mix64(hash ^ run->host_traces[i].hash) + i;
+    rlt_build_hash(b, hash);
+}
+
+static bool played_later(const rlt_kin_run *run, uint32_t rank)
+{
+    for (uint32_t r = rank + 1; r < run->n_ranks; r++)
+        if (run->by_rank[r] == run->by_rank[rank])
+            return true;
+    return false;
+}
+
+/* A recording goes as soon as no further rank needs it: its events are as large as the program. */
+static int build(rlt_kin_run *run, rlt_program **out, rlt_error *err)
+{
+    rlt_builder *b;
+    const char *path = NULL;
+    int rc = rlt_builder_create(run->n_ranks, &b, err);
+    if (rc < 0)
+        return rc;
+    note_files(run, b);
+    for (uint32_t r = 0; r < run->n_ranks && rc == 0 && !rlt_build_failed(b); r++) {
+        if (run->by_rank[r] == RLT_NONE)
+            continue;
+        rlt_kin_recording *k = &run->recordings[run->by_rank[r]];
+        rc = rlt__kin_graph(run, k, r, b, err);
+        path = rlt_build_failed(b) ? k->path : NULL;
+        if (k->rank != r)
+            rlt_build_note(b, 1, "ranks played by the recording of another");
+        if (!played_later(run, r))
+            rlt__kin_recording_free(k);
+    }
+    if (rc < 0) {
+        rlt_builder_free(b);
+        return rc;
+    }
+    rc = rlt_builder_finish(b, "kineto", out, err);
+    if (rc < 0 && path && err && !err->where[0])
+        rlt_error_prefix(err, path);
+    return rc;
+}
+
+static int read_kineto(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_program **out,
+                       rlt_error *err)
+{
+    rlt_kin_run run;
+    *out = NULL;
+    int rc = rlt__kin_run_open(paths, n, opts, &run, err);
+    rc = rc ? rc : replicate_ranks(&run, err);
+    rc = rc ? rc : rlt__kin_align_clocks(&run, err);
+    rc = rc ? rc : find_epoch(&run, err);
+    rc = rc ? rc : build(&run, out, err);
+    rlt__kin_run_close(&run);
+    return rc;
+}
+
+static bool holds(const char *head, size_t n, const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; i + length <= n; i++)
+        if (head[i] == word[0] && !memcmp(head + i, word, length))
+            return true;
+    return false;
+}
+
+static int probe_kineto(const char *path, const char *head, size_t n)
+{
+    size_t at = 0;
+    while (at < n && isspace((unsigned char)head[at]))
+        at++;
+    if (at == n || head[at] != '{')
+        return 0;
+    if (holds(head, n, "\"traceEvents\""))
+        return 95;
+    bool keys = holds(head, n, "\"schemaVersion\"") + holds(head, n, "\"deviceProperties\"") +
+                    holds(head, n, "\"distributedInfo\"") + holds(head, n, "\"baseTimeNanoseconds\"") >=
+                2;
+    return keys ? 90 : strstr(path, ".pt.trace.json") ? 60 : 0;
+}
+
+const rlt_reader rlt_reader_kineto = {
+    .name = "kineto",
+    .summary = "PyTorch profiler recordings (Kineto JSON, .json or .json.gz), one per rank",
+    .probe = probe_kineto,
+    .read = read_kineto,
+    .check = rlt__kin_check,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PipeDream's graph between its reader and the maker of programs with stages. */
+#ifndef RLT_PIPEDREAM_H
+#define RLT_PIPEDREAM_H
+
+#include "workload/readers/layers.h"
+
+typedef struct rlt_pipedream_node {
+    uint32_t stage, first_line; /* stage RLT_NONE: none */
+    uint64_t activation;
+    bool input;
+} rlt_pipedream_node;
+
+typedef struct rlt_pipedream_edge {
+    uint32_t from, to;
+} rlt_pipedream_edge;
+
+typedef struct rlt_pipedream {
+    rlt_layer_table t; /* node i is layer i */
+    rlt_strings ids;   /* of nodes, by number */
+    rlt_pipedream_node *nodes;
+    rlt_pipedream_edge *edges;
+    uint32_t n_edges, stages; /* stages 0: none given */
+    uint32_t *order;          /* nodes, each after those it needs */
+} rlt_pipedream;
+
+/* t.ranks is a whole number of copies of the stages. */
+int rlt__pipedream_stages(const rlt_pipedream *d, uint64_t hash, rlt_program **out,
+                          rlt_error *err) RLT_MUST_USE;
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One minibatch through PipeDream's stages: ranks run their stage's nodes, messages cross the cuts. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "workload/readers/pipedream.h"
+
+enum { PS_PER_NS = 1000, MAX_OPS = 1 << 26 };
+
+/* What a node makes for another stage: sent once, awaited by the first node there that needs it; its gradient
+ * goes back when that node, the last one backward, is done. */
+typedef struct crossing {
+    uint32_t from, first; /* nodes */
+    uint32_t next_from, next_first;
+} crossing;
+
+typedef struct maker {
+    const rlt_pipedream *d;
+    rlt_builder *b;
+    uint32_t copies;
+    crossing *crossings;
+    uint32_t n, capacity;
+    uint32_t *place;              /* of a node in the order */
+    uint32_t *by_from, *by_first; /* by node: the first of its crossings */
+    uint32_t *groups;             /* by stage, of its copies */
+    rlt_error *err;
+    /* The rank being made: */
+    uint32_t rank, stage, compute, stream, last;
+} maker;
+
+static int find_crossings(maker *m)
+{
+    const rlt_pipedream *d = m->d;
+    rlt_map at = {0};
+    int rc = 0;
+    for (uint32_t i = 0; i < d->t.n; i++) {
+        m->place[d->order[i]] = i;
+        m->by_from[i] = m->by_first[i] = RLT_NONE;
+    }
+    for (uint32_t i = 0; i < d->n_edges && !rc; i++) {
+        uint32_t from = d->edges[i].from, to = d->edges[i].to, stage = d->nodes[to].stage;
+        uint64_t key = (uint64_t)from << 32 | stage;
+        if (stage == d->nodes[from].stage || d->nodes[from].activation == 0)
+            continue;
+        uint32_t k = rlt_map_get(&at, key);
+        if (k == RLT_NONE) {
+            k = m->n;
+            rc = rlt_grow(&m->crossings, &m->capacity, sizeof *m->crossings, (uint64_t)m->n + 1, 1 << 22,
+                          "messages between stages", m->err);
+            if (!rc && rlt_map_put(&at, key, k))
+                rc = rlt_nomem(m->err);
+            if (rc)
+                break;
+            m->crossings[m->n++] = (crossing){.from = from, .first = to};
+        } else if (m->place[to] < m->place[m->crossings[k].first]) {
+            m->crossings[k].first = to;
+        }
+    }
+    for (uint32_t k = m->n; k-- > 0 && !rc;) {
+        crossing *c = &m->crossings[k];
+        c->next_from = m->by_from[c->from];
+        c->next_first = m->by_first[c->first];
+        m->by_from[c->from] = m->by_first[c->first] = k;
+    }
+    rlt_map_free(&at);
+    return rc;
+}
+
+static uint32_t name_of(maker *m, const char *what, uint32_t node)
+{
+    char name[256];
+    int n = snprintf(name, sizeof name, "%s %.200s", what, rlt_interned(&m->d->ids, node));
+    return rlt_build_string(m->b, name, (size_t)n);
+}
+
+static uint32_t message(maker *m, rlt_op_kind kind, const crossing *c, uint32_t stage, bool gradient)
+{
+    rlt_op_desc d = rlt_op_desc_init(kind, m->rank);
+    d.peer = stage * m->copies + m->rank % m->copies;
+    d.tag = c->from * 2 + gradient;
+    d.bytes = m->d->nodes[c->from].activation;
+    d.name = name_of(m, gradient ? "gradient of" : "output of", c->from);
+    return rlt_build_op(m->b, &d);
+}
+
+/* Compute of a node, after that of the one before. */
+static uint32_t compute(maker *m, const char *what, uint32_t node, rlt_layer_phase phase)
+{
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, m->rank);
+    d.resource = m->compute;
+    d.duration_ps = (rlt_time)m->d->t.layers[node].compute_ns[phase] * PS_PER_NS;
+    d.name = name_of(m, what, node);
+    uint32_t op = rlt_build_op(m->b, &d);
+    if (m->last != RLT_NONE)
+        rlt_build_dep(m->b, op, m->last);
+    m->last = op;
+    return op;
+}
+
+static void forward(maker *m, uint32_t node)
+{
+    const rlt_pipedream *d = m->d;
+    uint32_t op = compute(m, "forward", node, RLT_FORWARD);
+    for (uint32_t k = m->by_first[node]; k != RLT_NONE; k = m->crossings[k].next_first) {
+        const crossing *c = &m->crossings[k];
+        rlt_build_dep(m->b, op, message(m, RLT_OP_RECV, c, d->nodes[c->from].stage, false));
+    }
+    for (uint32_t k = m->by_from[node]; k != RLT_NONE; k = m->crossings[k].next_from) {
+        const crossing *c = &m->crossings[k];
+        rlt_build_dep(m->b, message(m, RLT_OP_SEND, c, d->nodes[c->first].stage, false), op);
+    }
+}
+
+static void reduce(maker *m, uint32_t node, uint32_t after)
+{
+    const rlt_layer_comm *c = &m->d->t.layers[node].comm[RLT_WEIGHT_GRADIENT];
+    if (!c->any || m->copies < 2)
+        return;
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, m->rank);
+    d.resource = m->stream;
+    d.coll = RLT_ALL_REDUCE;
+    d.group = m->groups[m->stage];
+    d.bytes = c->bytes;
+    d.name = name_of(m, "parameters of", node);
+    rlt_build_dep(m->b, rlt_build_op(m->b, &d), after);
+}
+
+static void backward(maker *m, uint32_t node)
+{
+    const rlt_pipedream *d = m->d;
+    uint32_t op = compute(m, "backward", node, RLT_INPUT_GRADIENT);
+    for (uint32_t k = m->by_from[node]; k != RLT_NONE; k = m->crossings[k].next_from) {
+        const crossing *c = &m->crossings[k];
+        if (!d->nodes[node].input)
+            rlt_build_dep(m->b, op, message(m, RLT_OP_RECV, c, d->nodes[c->first].stage, true));
+    }
+    for (uint32_t k = m->by_first[node]; k != RLT_NONE; k = m->crossings[k].next_first) {
+        const crossing *c = &m->crossings[k];
+        if (!d->nodes[c->from].input)
+            rlt_build_dep(m->b, message(m, RLT_OP_SEND, c, d->nodes[c->from].stage, true), op);
+    }
+    reduce(m, node, op);
+}
+
+static void make_rank(maker *m, uint32_t rank)
+{
+    const rlt_pipedream *d = m->d;
+    m->rank = rank;
+    m->stage = rank / m->copies;
+    m->last = RLT_NONE;
+    m->compute = rlt_build_resource(m->b, rank, RLT_RES_STREAM, "compute");
+    m->stream = m->copies > 1 ? rlt_build_resource(m->b, rank, RLT_RES_STREAM, "communication") : RLT_NONE;
+    for (uint32_t i = 0; i < d->t.n; i++)
+        if (d->nodes[d->order[i]].stage == m->stage)
+            forward(m, d->order[i]);
+    for (uint32_t i = d->t.n; i-- > 0;)
+        if (d->nodes[d->order[i]].stage == m->stage)
+            backward(m, d->order[i]);
+}
+
+static int make_groups(maker *m)
+{
+    uint32_t *members = malloc((size_t)m->copies * sizeof *members);
+    m->groups = malloc((size_t)m->d->stages * sizeof *m->groups);
+    if (!members || !m->groups) {
+        free(members);
+        return rlt_nomem(m->err);
+    }
+    for (uint32_t s = 0; s < m->d->stages; s++) {
+        char label[32];
+        for (uint32_t i = 0; i < m->copies; i++)
+            members[i] = s * m->copies + i;
+        snprintf(label, sizeof label, "stage %" PRIu32, s);
+        m->groups[s] = m->copies > 1 ? rlt_build_group(m->b, label, members, m->copies) : RLT_NONE;
+    }
+    free(members);
+    return 0;
+}
+
+static int make(maker *m)
+{
+    size_t n = (size_t)m->d->t.n + 1;
+    m->place = malloc(n * sizeof *m->place);
+    m->by_from = malloc(n * sizeof *m->by_from);
+    m->by_first = malloc(n * sizeof *m->by_first);
+    int rc = m->place && m->by_from && m->by_first ? find_crossings(m) : rlt_nomem(m->err);
+    if (!rc)
+        rc = make_groups(m);
+    for (uint32_t r = 0; r < m->d->t.ranks && !rc && !rlt_build_failed(m->b); r++)
+        make_rank(m, r);
+    free(m->crossings);
+    free(m->place);
+    free(m->by_from);
+    free(m->by_first);
+    free(m->groups);
+    return rc;
+}
+
+int rlt__pipedream_stages(const rlt_pipedream *d, uint64_t hash, rlt_program **out, rlt_error *err)
+{
+    maker m = {.d = d, .copies = d->t.ranks / d->stages, .err = err};
+    rlt_error own = {0};
+    if ((uint64_t)m.copies * (3 * (uint64_t)d->t.n + 4 * (uint64_t)d->n_edges) > MAX_OPS ||
+        (uint64_t)d->t.ranks * d->t.n > UINT64_C(1) << 28)
+        return rlt_fail(err, RLT_ERANGE, d->t.file,
+                        "%" PRIu32 " nodes on %" PRIu32 " ranks are more than %d operations", d->t.n,
+                        d->t.ranks, MAX_OPS);
+    int rc = rlt_builder_create(d->t.ranks, &m.b, err);
+    if (rc)
+        return rc;
+    if ((rc = make(&m))) {
+        rlt_builder_free(m.b);
+        return rc;
+    }
+    for (uint32_t i = 0; i < d->t.n_notes; i++)
+        rlt_build_note(m.b, d->t.notes[i].count, "%s", d->t.notes[i].text);
+    rlt_build_hash(m.b, hash);
+    rlt_build_layers(m.b, d->t.n);
+    rc = rlt_builder_finish(m.b, "pipedream", out, &own);
+    if (rc && err && !err->code) {
+        rlt_error_prefix(&own, d->t.file);
+        *err = own;
+    }
+    return rc;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Communications of a replay: entered by what the options say, begun by their members, and ended. */
+#include "collectives/bound.h"
+#include "workload/replay/internal.h"
+
+static int group_of(rlt_replay *r, uint32_t g, rlt_error *err)
+{
+    const rlt_program *p = r->program;
+    rlt_group *group = &r->groups[g];
+    if (group->n)
+        return 0;
+    return rlt_group_create(r->options.topology, &r->placement, p->group_ranks + p->group_first[g],
+                            p->group_first[g + 1] - p->group_first[g], group, err);
+}
+
+static int request_of(rlt_replay *r, const rlt_comm *comm, rlt_coll_request *req, rlt_error *err)
+{
+    int rc = group_of(r, comm->group, err);
+    if (rc < 0)
+        return rc;
+    *req = rlt_group_request(&r->groups[comm->group], comm->kind, comm->bytes);
+    req->root = comm->root;
+    req->counts = comm->counts;
+    req->channels = r->options.channels;
+    req->chunks = r->options.chunks;
+    req->window = r->options.window;
+    req->directions = r->options.directions;
+    req->endpoint = &r->options.endpoint;
+    req->servers = r->options.servers;
+    req->schedule = r->options.schedule;
+    req->order = r->options.order;
+    rlt_request_patterns(req, r->options.patterns);
+    return 0;
+}
+
+void rlt__replay_fail(rlt_replay *r, const rlt_error *e)
+{
+    rlt_sim_fail(r->sim, e->code, e->where, "%s", e->what);
+}
+
+/* Enters a communication by a protocol or an algorithm (NULL, NULL: the one chosen). */
+static int enter(rlt_replay *r, uint32_t index, const rlt_coll_request *req, const rlt_algorithm *algorithm,
+                 const rlt_reacting *reacting, rlt_error *err)
+{
+    comm_state *cs = &r->comms[index];
+    if (reacting && req->bytes > 0 && req->n > 1)
+        return rlt__replay_enter(r, index, reacting, req, err);
+    int rc = rlt_plan_create(algorithm, req, &cs->plan, err);
+    if (rc < 0)
+        return rc;
+    cs->result.algorithm = cs->plan.algorithm->name;
+    cs->exec_id = rlt_exec_add(r->exec, &cs->plan, &r->exec_client, index,
+                               req->kind == RLT_SEND_RECV ? RLT_EXEC_EAGER : 0);
+    return 0;
+}
+
+/* By the last rule that applies and can: 0; none applies: 1; else why the first of them cannot. */
+static int enter_by_rule(rlt_replay *r, uint32_t index, const rlt_coll_request *req, rlt_error *err)
+{
+    int rc = 1;
+    for (uint32_t i = r->options.n_rules; i-- > 0;) {
+        const rlt_algorithm_rule *rule = &r->options.rules[i];
+        rlt_error why = {0};
+        if (rule->kind != req->kind || (rule->members && rule->members != req->n) ||
+            req->bytes < rule->from_bytes)
+            continue;
+        int failed = enter(r, index, req, rule->algorithm, rule->reacting, &why);
+        if (failed == 0)
+            return 0;
+        if (rc == 1 || (failed != RLT_EUNSUPPORTED && failed != RLT_ETOPOLOGY))
+            rc = rlt_fail(err, failed, why.where, "%s", why.what);
+        if (failed != RLT_EUNSUPPORTED && failed != RLT_ETOPOLOGY)
+            return rc;
+    }
+    return rc;
+}
+
+/* Enters a communication by what the options say. */
+static int open_comm(rlt_replay *r, uint32_t index, rlt_error *err)
+{
+    const rlt_replay_options *o = &r->options;
+    const rlt_program *p = r->program;
+    const rlt_comm *comm = &p->comms[index];
+    comm_state *cs = &r->comms[index];
+    rlt_coll_request req;
+    if (comm->timed) {
+        cs->plan.req.kind = comm->kind;
+        cs->plan.req.n = p->group_first[comm->group + 1] - p->group_first[comm->group];
+        cs->result.algorithm = "recorded";
+        return 0;
+    }
+    int rc = request_of(r, comm, &req, err);
+    if (rc < 0)
+        return rc;
+    if (o->timing) {
+        cs->plan.req = req;
+        cs->result.algorithm = o->timing->name;
+        return 0;
+    }
+    const rlt_algorithm *a = o->algorithm[comm->kind];
+    const rlt_reacting *reacting = o->reacting[comm->kind];
+    rc = enter_by_rule(r, index, &req, err);
+    if (rc == 1)
+        rc = enter(r, index, &req, a && (a->kinds >> comm->kind & 1) ? a : NULL, reacting, err);
+    if ((rc == RLT_EUNSUPPORTED || (rc == RLT_ETOPOLOGY && reacting)) && (a || reacting) &&
+        o->algorithm_where_able)
+        rc = enter(r, index, &req, NULL, NULL, err);
+    return rc;
+}
+
+void rlt__replay_end_member(rlt_replay *r, uint32_t index, uint32_t member)
+{
+    const rlt_comm *comm = &r->program->comms[index];
+    uint32_t op = r->program->comm_ops[comm->first_op + member];
+    comm_state *cs = &r->comms[index];
+    rank_state *rk = &r->ranks[r->program->ops[op].rank];
+    rlt_time now = rlt_sim_now(r->sim), begun = cs->result.last_arrival_ps, own = r->ops[op].start_ps;
+    if (begun < own)
+        begun = own; /* a receive posted after its message left */
+    rk->wait_ps += begun - own;
+    rk->transfer_ps += now - begun;
+    if (++cs->ended == cs->plan.req.n)
+        cs->result.end_ps = cs->delivered_ps >= 0 ? cs->delivered_ps : now;
+    rlt__replay_end_op(r, op);
+}
+
+static void on_member_done(void *ctx, uint64_t cookie, uint32_t member)
+{
+    rlt__replay_end_member(ctx, (uint32_t)cookie, member);
+}
+
+/* Its receive may be posted later: that is not the network's time. */
+static void on_delivered(void *ctx, uint64_t cookie)
+{
+    rlt_replay *r = ctx;
+    r->comms[cookie].delivered_ps = rlt_sim_now(r->sim);
+}
+
+static void on_comm_done(void *ctx, uint64_t cookie)
+{
+    rlt_replay *r = ctx;
+    comm_state *cs = &r->comms[cookie];
+    rlt_bound bound;
+    rlt_error e = {0};
+    if (r->options.no_bounds)
+        cs->result.bound_ps = 0;
+    else if (rlt_plan_bound(&cs->plan, rlt__replay_built(r), rlt__replay_fastest(&r->options),
+                            1 / r->options.network_scale, &bound, &e) < 0)
+        rlt__replay_fail(r, &e);
+    else
+        cs->result.bound_ps = rlt_bound_under(&bound, r->options.model);
+    rlt_plan_free(&cs->plan);
+}
+
+/* Under a timing mode: the duration is over. Of a message, the receive may be posted only later. */
+static void on_comm_end(void *ctx, uint64_t payload)
+{
+    rlt_replay *r = ctx;
+    const rlt_comm *comm = &r->program->comms[payload];
+    uint32_t n = r->comms[payload].plan.req.n;
+    if (r->comms[payload].plan.req.kind == RLT_SEND_RECV && r->comms[payload].delivered_ps < 0)
+        r->comms[payload].delivered_ps = rlt_sim_now(r->sim);
+    for (uint32_t m = 0; m < n; m++) {
+        const op_state *st = &r->ops[r->program->comm_ops[comm->first_op + m]];
+        if (st->start_ps >= 0 && st->end_ps < 0)
+            rlt__replay_end_member(r, (uint32_t)payload, m);
+    }
+}
+
+static void on_timed_end(void *ctx, uint64_t payload)
+{
+    rlt_replay *r = ctx;
+    const rlt_op *op = &r->program->ops[payload];
+    rlt__replay_end_member(r, op->comm, op->member);
+}
+
+/* The last member is there: each takes the time that the recording tells. */
+static void start_recorded(rlt_replay *r, const rlt_comm *comm)
+{
+    uint32_t n = r->comms[comm - r->program->comms].plan.req.n;
+    for (uint32_t m = 0; m < n; m++) {
+        uint32_t op = r->program->comm_ops[comm->first_op + m];
+        rlt_time end = rlt_time_add(rlt_sim_now(r->sim), rlt__replay_duration(r, &r->program->ops[op]));
+        rlt_sim_at(r->sim, end, RLT_COMPLETE, r->on_timed_end, op);
+    }
+}
+
+static void start_timed(rlt_replay *r, uint32_t index, uint32_t member)
+{
+    comm_state *cs = &r->comms[index];
+    bool message = cs->plan.req.kind == RLT_SEND_RECV;
+    rlt_time duration = 0;
+    rlt_error e = {0};
+    if (message ? member != 0 && cs->delivered_ps < 0 : cs->arrived < cs->plan.req.n)
+        return;
+    if (cs->delivered_ps < 0 &&
+        r->options.timing->duration(r->options.timing, &cs->plan.req, &duration, &e) < 0) {
+        rlt__replay_fail(r, &e);
+        return;
+    }
+    rlt_sim_at(r->sim, rlt_time_add(rlt_sim_now(r->sim), duration), RLT_COMPLETE, r->on_comm_end, index);
+}
+
+static void open_named(rlt_replay *r, uint32_t index, uint32_t name)
+{
+    rlt_error e = {0};
+    if (open_comm(r, index, &e) == 0)
+        return;
+    rlt_error_prefix(&e, rlt_program_string(r->program, name));
+    rlt__replay_fail(r, &e);
+}
+
+/* A member is there. */
+static void join(rlt_replay *r, uint32_t index, uint32_t member)
+{
+    const comm_state *cs = &r->comms[index];
+    if (cs->result.job != RLT_NONE)
+        rlt_fabric_arrive(r->fabric, cs->result.job, member);
+    else if (!cs->waits && cs->exec_id != RLT_NONE)
+        rlt_exec_arrive(r->exec, cs->exec_id, member);
+}
+
+void rlt__replay_arrive(rlt_replay *r, const rlt_op *op)
+{
+    const rlt_comm *comm = &r->program->comms[op->comm];
+    comm_state *cs = &r->comms[op->comm];
+    rlt_time now = rlt_sim_now(r->sim);
+    bool eager = comm->kind == RLT_SEND_RECV && !comm->timed;
+    if (cs->arrived == 0) {
+        cs->result.first_arrival_ps = now;
+        open_named(r, op->comm, op->name);
+    }
+    cs->arrived++;
+    /* A message begins when it is sent. A collective begins when its last member arrives; of several that
+     * arrive at one instant the lowest is named: the order of events must not show. */
+    bool begins =
+        eager ? op->member == 0 : now > cs->result.last_arrival_ps || op->member < cs->result.last_member;
+    if (begins)
+        cs->result.last_member = op->member;
+    if (begins || !eager)
+        cs->result.last_arrival_ps = now;
+    if (comm->timed) {
+        if (cs->arrived == cs->plan.req.n)
+            start_recorded(r, comm);
+    } else if (r->options.timing)
+        start_timed(r, op->comm, op->member);
+    else
+        join(r, op->comm, op->member);
+}
+
+void rlt__replay_reopen(rlt_replay *r, uint32_t index)
+{
+    const rlt_comm *comm = &r->program->comms[index];
+    const uint32_t *ops = &r->program->comm_ops[comm->first_op];
+    r->comms[index].waits = false;
+    open_named(r, index, r->program->ops[ops[0]].name);
+    for (uint32_t m = 0; m < r->comms[index].plan.req.n; m++)
+        if (r->ops[ops[m]].start_ps >= 0)
+            join(r, index, m);
+}
+
+int rlt__replay_comm_handlers(rlt_replay *r)
+{
+    r->exec_client = (rlt_exec_client){
+        .ctx = r, .delivered = on_delivered, .member_done = on_member_done, .done = on_comm_done};
+    r->on_comm_end = rlt_sim_handler(r->sim, on_comm_end, r);
+    r->on_timed_end = rlt_sim_handler(r->sim, on_timed_end, r);
+    return r->on_timed_end;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A long training run whose accelerators fail: any failure stops all; it takes `restart`, in which others may
+ * fail too, and goes on from the last checkpoint, one of which is written after each `interval` of work and
+ * at the end. Failures are independent and exponential, of one accelerator every `mtbf` on average, so that n
+ * of them fail every M = mtbf / n.
+ *
+ *   expected     the mean of that, per stretch of work t with its checkpoint C: M e^(R/M) (e^((t+C)/M) - 1)
+ *                (Daly: "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS
+ *                22, 2006, whose total is W/t such stretches)
+ *   first order  in 1/M: W (1 + C/t) (1 + (R + (t+C)/2) / M)
+ *   best         interval by Daly's estimate sqrt(2CM) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C below C = 2M, else
+ * M; its leading term is Young's (CACM 17, 1974) simulated    timelines drawn from a seed, the same on every
+ * machine
+ *
+ * In seconds: training takes longer than simulated time reaches.
+ */
+#ifndef RLT_FAILURES_H
+#define RLT_FAILURES_H
+
+#include <stdint.h>
+
+#include "sim/base/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rlt_failures {
+    double mtbf_s, checkpoint_s, restart_s;
+    double interval_s; /* 0: the best */
+} rlt_failures;
+
+typedef struct rlt_failures_result {
+    double work_s, mtbf_s;     /* without any of this; of all accelerators together */
+    double interval_s, best_s; /* the former at most all of the work */
+    double expected_s, first_order_s;
+    /* Means over `trials` timelines; 0 trials: there would be too many failures to draw. mean_s = work_s +
+     * checkpoint_s + lost_s + restart_s. */
+    uint32_t trials;
+    double mean_s, error_s; /* the latter is the standard error of the mean */
+    double failures, checkpoint_s, lost_s, restart_s;
+} rlt_failures_result;
+
+/* "mtbf=1000h,checkpoint=60s,interval=1h,restart=5min", of which mtbf and checkpoint are needed; units ms, s,
+ * min, h, d. RLT_EUSAGE. */
+RLT_API int rlt_failures_parse(const char *text, rlt_failures *out, rlt_error *err) RLT_MUST_USE;
+/* RLT_ERANGE where a stretch of work would hardly ever end (700 M). */
+RLT_API int rlt_failures_estimate(const rlt_failures *f, uint32_t accelerators, double work_s, uint64_t seed,
+                                  rlt_failures_result *out, rlt_error *err) RLT_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

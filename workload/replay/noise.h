@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Variation of work: a factor on the durations of each rank's operations in each step. Several kinds at once
+ * multiply. A factor depends on the seed, the place in the list, the rank and the step alone: not on the
+ * order of events, nor on the machine (sim/base/random.h).
+ *   lognormal  mean 1, a coefficient of variation; each step anew
+ *   markov     1, or `slow` while the rank is slow: it becomes so from one step to the next with probability
+ *              `enter` and ceases to be with `leave`; it begins as it is in the long run, slow in enter /
+ *              (enter + leave) of steps
+ */
+#ifndef RLT_NOISE_H
+#define RLT_NOISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum rlt_noise_kind { RLT_NOISE_LOGNORMAL, RLT_NOISE_MARKOV } rlt_noise_kind;
+
+typedef struct rlt_noise {
+    rlt_noise_kind kind;
+    bool compute, host; /* whose durations */
+    double cv;
+    double slow, enter, leave;
+} rlt_noise;
+
+/* "lognormal:cv=0.1" or "markov:slow=2,enter=0.01,leave=0.2", each with on=compute (the default), host or
+ * both. RLT_EUSAGE. */
+RLT_API int rlt_noise_parse(const char *text, rlt_noise *out, rlt_error *err) RLT_MUST_USE;
+/* Multiplies factors[rank * steps + step] by what each of the list that is on host (or on compute) says. */
+RLT_API void rlt_noise_fill(const rlt_noise *list, uint32_t n, bool host, uint64_t seed, uint32_t ranks,
+                            uint32_t steps, double *factors);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The run of a program. Operations end in class RLT_COMPLETE and start in class RLT_START: at one instant
+ * everything that ends has ended before anything starts, so a resource always takes the earliest-built of the
+ * operations ready at that instant, whatever the order of events.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "workload/replay/internal.h"
+
+rlt_replay_options rlt_replay_options_default(void)
+{
+    rlt_replay_options o = {0};
+    o.routing = RLT_ROUTE_DMODK;
+    o.model = &rlt_net_flow;
+    o.endpoint = rlt_endpoint_default();
+    o.host_scale = o.compute_scale = o.network_scale = o.overlap_slowdown = 1;
+    o.until_ps = RLT_TIME_MAX;
+    return o;
+}
+
+/* Accounts */
+
+static void account(rank_state *rk, rlt_time now)
+{
+    rlt_time dt = now - rk->since_ps;
+    int state = rk->active[RANK_COMPUTE] ? RANK_COMPUTE
+                : rk->active[RANK_COMM]  ? RANK_COMM
+                : rk->active[RANK_HOST]  ? RANK_HOST
+                                         : RANK_IDLE;
+    rk->spent_ps[state] += dt;
+    if (rk->active[RANK_COMM])
+        rk->comm_ps += dt;
+    rk->since_ps = now;
+}
+
+static int state_of(uint8_t kind)
+{
+    switch (kind) {
+    case RLT_OP_COMPUTE:
+    case RLT_OP_MEMORY:
+        return RANK_COMPUTE;
+    case RLT_OP_HOST:
+        return RANK_HOST;
+    case RLT_OP_DELAY:
+        return RANK_IDLE;
+    default:
+        return RANK_COMM;
+    }
+}
+
+static void enter_state(rlt_replay *r, const rlt_op *op, int by)
+{
+    rank_state *rk = &r->ranks[op->rank];
+    int state = state_of(op->kind);
+    account(rk, rlt_sim_now(r->sim));
+    if (state == RANK_IDLE)
+        return;
+    rk->active[state] += (uint32_t)by;
+    if (r->overlap && state == RANK_COMM && rk->active[state] == (by > 0))
+        rlt__overlap_change(r, op->rank, by > 0);
+}
+
+static rlt_time scaled(rlt_time d, double scale)
+{
+    if (scale == 1.0 || d <= 0)
+        return d;
+    double t = (double)d / scale + 0.5;
+    return t >= (double)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)t;
+}
+
+rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op)
+{
+    const rlt_replay_options *o = &r->options;
+    double scale = 1;
+    if (op->kind >= RLT_OP_COLLECTIVE)
+        scale = o->network_scale;
+    else if (op->kind == RLT_OP_HOST)
+        scale = o->host_scale * (o->rank_host_scale ? o->rank_host_scale[op->rank] : 1);
+    else if (op->kind != RLT_OP_DELAY)
+        scale = o->compute_scale * (o->rank_compute_scale ? o->rank_compute_scale[op->rank] : 1);
+    if (op->kind != RLT_OP_DELAY)
+        scale /= rlt__replay_noise(r, op);
+    return scaled(op->duration_ps, scale);
+}
+
+/* Resources: a binary heap of ready operations each. */
+
+static bool goes_first(const rlt_replay *r, const resource_state *res, uint32_t a, uint32_t b)
+{
+    if (res->by_arrival && r->ops[a].ready_ps != r->ops[b].ready_ps)
+        return r->ops[a].ready_ps < r->ops[b].ready_ps;
+    return a < b;
+}
+
+static int heap_push(const rlt_replay *r, resource_state *res, uint32_t op)
+{
+    rlt_error ignored;
+    if (rlt_grow(&res->heap, &res->capacity, sizeof *res->heap, (uint64_t)res->n + 1, RLT_MAX_OPS,
+                 "ready operations", &ignored) < 0)
+        return RLT_ENOMEM;
+    uint32_t i = res->n++;
+    for (; i && goes_first(r, res, op, res->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        res->heap[i] = res->heap[(i - 1) / 2];
+    res->heap[i] = op;
+    return 0;
+}
+
+static uint32_t heap_pop(const rlt_replay *r, resource_state *res)
+{
+    uint32_t top = res->heap[0], last = res->heap[--res->n], i = 0;
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= res->n)
+            break;
+        if (child + 1 < res->n && goes_first(r, res, res->heap[child + 1], res->heap[child]))
+            child++;
+        if (!goes_first(r, res, res->heap[child], last))
+            break;
+        res->heap[i] = res->heap[child];
+        i = child;
+    }
+    if (res->n)
+        res->heap[i] = last;
+    return top;
+}
+
+static void dispatch_later(rlt_replay *r, uint32_t resource)
+{
+    resource_state *res = &r->resources[resource];
+    if (res->dispatching || res->running != RLT_NONE || !res->n)
+        return;
+    res->dispatching = true;
+    rlt_sim_at(r->sim, rlt_sim_now(r->sim), RLT_START, r->on_dispatch, resource);
+}
+
+static void make_ready(rlt_replay *r, uint32_t index)
+{
+    const rlt_op *op = &r->program->ops[index];
+    rlt_time now = rlt_sim_now(r->sim);
+    r->ops[index].ready_ps = now;
+    if (op->resource == RLT_NONE) {
+        rlt_sim_at(r->sim, now, RLT_START, r->on_start, index);
+        return;
+    }
+    if (heap_push(r, &r->resources[op->resource], index) < 0) {
+        rlt_sim_fail(r->sim, RLT_ENOMEM, "replay", "out of memory");
+        return;
+    }
+    dispatch_later(r, op->resource);
+}
+
+/* Ends of operations */
+
+void rlt__replay_end_op(rlt_replay *r, uint32_t index)
+{
+    const rlt_op *op = &r->program->ops[index];
+    op_state *st = &r->ops[index];
+    rlt_time now = rlt_sim_now(r->sim);
+    if (r->overlap && state_of(op->kind) == RANK_COMPUTE)
+        rlt__overlap_end(r, index);
+    enter_state(r, op, -1);
+    st->end_ps = now;
+    r->done++;
+    r->end_ps = now;
+    r->ranks[op->rank].end_ps = now;
+    r->step_end_ps[op->step] = now;
+    if (op->resource != RLT_NONE) {
+        resource_state *res = &r->resources[op->resource];
+        res->running = RLT_NONE;
+        res->last = index;
+        dispatch_later(r, op->resource);
+    }
+    if (r->done == r->program->n_ops)
+        rlt__replay_over(r);
+    for (uint32_t i = r->fan_first[index]; i < r->fan_first[index + 1]; i++) {
+        op_state *next = &r->ops[r->fan[i]];
+        if (--next->missing == 0) {
+            next->cause = index;
+            make_ready(r, r->fan[i]);
+        }
+    }
+}
+
+static void on_end(void *ctx, uint64_t payload)
+{
+    rlt__replay_end_op(ctx, (uint32_t)payload);
+}
+
+/* Starts of operations */
+
+static void start_op(rlt_replay *r, uint32_t index)
+{
+    const rlt_op *op = &r->program->ops[index];
+    r->ops[index].start_ps = rlt_sim_now(r->sim);
+    enter_state(r, op, 1);
+    if (state_of(op->kind) == RANK_COMM) {
+        if (op->comm != RLT_NONE)
+            rlt__replay_arrive(r, op);
+        return;
+    }
+    rlt_time takes = rlt__replay_duration(r, op);
+    if (r->overlap && state_of(op->kind) == RANK_COMPUTE)
+        rlt__overlap_begin(r, index, takes, r->ranks[op->rank].active[RANK_COMM] > 0);
+    else
+        rlt_sim_at(r->sim, rlt_time_add(rlt_sim_now(r->sim), takes), RLT_COMPLETE, r->on_end, index);
+}
+
+static void on_start(void *ctx, uint64_t payload)
+{
+    start_op(ctx, (uint32_t)payload);
+}
+
+static void on_dispatch(void *ctx, uint64_t payload)
+{
+    rlt_replay *r = ctx;
+    resource_state *res = &r->resources[payload];
+    res->dispatching = false;
+    if (res->running != RLT_NONE || !res->n)
+        return;
+    uint32_t index = heap_pop(r, res);
+    if (r->ops[index].ready_ps < rlt_sim_now(r->sim))
+        r->ops[index].cause = res->last;
+    res->running = index;
+    start_op(r, index);
+}
+
+static void on_rank_start(void *ctx, uint64_t payload)
+{
+    rlt_replay *r = ctx;
+    const rlt_program *p = r->program;
+    rank_state *rk = &r->ranks[payload];
+    rk->start_ps = rk->end_ps = rk->since_ps = rlt_sim_now(r->sim);
+    for (uint32_t i = p->rank_first[payload]; i < p->rank_first[payload + 1]; i++)
+        if (--r->ops[i].missing == 0)
+            make_ready(r, i);
+}
+
+/* Life */
+
+static int build_fan(rlt_replay *r)
+{
+    const rlt_program *p = r->program;
+    r->fan_first = calloc((size_t)p->n_ops + 2, sizeof *r->fan_first);
+    r->fan = malloc(((size_t)p->n_deps + 1) * sizeof *r->fan);
+    if (!r->fan_first || !r->fan)
+        return RLT_ENOMEM;
+    for (uint32_t i = 0; i < p->n_deps; i++)
+        r->fan_first[p->deps[i] + 2]++;
+    for (uint32_t i = 2; i < p->n_ops + 2; i++)
+        r->fan_first[i] += r->fan_first[i - 1];
+    for (uint32_t op = 0; op < p->n_ops; op++)
+        for (uint32_t i = 0; i < p->ops[op].n_deps; i++)
+            r->fan[r->fan_first[p->deps[p->ops[op].first_dep + i] + 1]++] = op;
+    return 0;
+}
+
+static int allocate(rlt_replay *r)
+{
+    const rlt_program *p = r->program;
+    r->ops = malloc(((size_t)p->n_ops + 1) * sizeof *r->ops);
+    r->resources = calloc((size_t)p->n_resources + 1, sizeof *r->resources);
+    r->ranks = calloc(p->n_ranks, sizeof *r->ranks);
+    r->comms = calloc((size_t)p->n_comms + 1, sizeof *r->comms);
+    r->groups = calloc((size_t)p->n_groups + 1, sizeof *r->groups);
+    r->step_end_ps = calloc((size_t)p->n_steps + 1, sizeof *r->step_end_ps);
+    if (!r->ops || !r->resources || !r->ranks || !r->comms || !r->groups || !r->step_end_ps)
+        return RLT_ENOMEM;
+    for (uint32_t i = 0; i < p->n_ops; i++)
+        r->ops[i] = (op_state){
+            .ready_ps = -1, .start_ps = -1, .end_ps = -1, .cause = RLT_NONE, .missing = p->ops[i].n_deps + 1};
+    for (uint32_t i = 0; i < p->n_resources; i++) {
+        r->resources[i].running = r->resources[i].last = RLT_NONE;
+        r->resources[i].by_arrival = p->resources[i].kind == RLT_RES_ARRIVAL;
+    }
+    for (uint32_t i = 0; i < p->n_ranks; i++)
+        r->ranks[i].start_ps = -1;
+    for (uint32_t i = 0; i < p->n_comms; i++)
+        r->comms[i] = (comm_state){
+            .exec_id = RLT_NONE,
+            .next = RLT_NONE,
+            .delivered_ps = -1,
+            .result = {.first_arrival_ps = -1, .last_arrival_ps = -1, .end_ps = -1, .job = RLT_NONE}};
+    return build_fan(r);
+}
+
+static int handlers(rlt_replay *r, rlt_error *err)
+{
+    int rc;
+    if ((rc = r->on_rank_start = rlt_sim_handler(r->sim, on_rank_start, r)) < 0 ||
+        (rc = r->on_start = rlt_sim_handler(r->sim, on_start, r)) < 0 ||
+        (rc = r->on_end = rlt_sim_handler(r->sim, on_end, r)) < 0 ||
+        (rc = r->on_dispatch = rlt_sim_handler(r->sim, on_dispatch, r)) < 0 ||
+        (rc = rlt__replay_comm_handlers(r)) < 0)
+        return rlt_fail(err, rc, "replay", "too many event handlers in one simulation");
+    return 0;
+}
+
+static int open_network(rlt_replay *r, rlt_error *err)
+{
+    const rlt_replay_options *o = &r->options;
+    rlt_net_config cfg = {.sim = r->sim,
+                          .endpoint = o->endpoint,
+                          .bandwidth_scale = o->network_scale,
+                          .latency_scale = 1 / o->network_scale,
+                          .series_bin_ps = o->series_bin_ps,
+                          .packet = o->packet,
+                          .changes = rlt__replay_changes(o)};
+    int rc = rlt_router_create(o->topology, &r->placement, o->routing, &r->router, err);
+    if (rc < 0 || o->timing)
+        return rc;
+    cfg.router = r->router;
+    rc = rlt_exec_create(o->model, &cfg, &r->exec, err);
+    if (!rc && rlt__replay_reacts(o))
+        rc = rlt__replay_fabric(r, err);
+    return rc;
+}
+
+static int place(rlt_replay *r, rlt_error *err)
+{
+    const rlt_placement *given = r->options.placement;
+    uint32_t n = r->program->n_ranks;
+    if (!given) {
+        r->own_placement = true;
+        return rlt_placement_identity(r->options.topology, n, &r->placement, err);
+    }
+    if (given->n < n)
+        return rlt_fail(err, RLT_ERANGE, "placement",
+                        "the workload has %u ranks, but only %u are placed; the topology has %u accelerators",
+                        n, given->n, rlt_topology_accelerators(r->options.topology));
+    r->placement = *given;
+    return 0;
+}
+
+int rlt_replay_create(const rlt_program *p, const rlt_replay_options *o, rlt_replay **out, rlt_error *err)
+{
+    rlt_replay *r = calloc(1, sizeof *r);
+    int rc;
+    if (!r)
+        return rlt_nomem(err);
+    r->program = p;
+    r->options = *o;
+    if ((rc = place(r, err)) < 0 || (rc = rlt_sim_create(&r->sim, err)) < 0)
+        goto fail;
+    if ((rc = allocate(r)) < 0) {
+        rlt_nomem(err);
+        goto fail;
+    }
+    if ((rc = handlers(r, err)) < 0 || (rc = open_network(r, err)) < 0 ||
+        (rc = rlt__overlap_create(r, err)) < 0 || (rc = rlt__replay_faults(r, err)) < 0)
+        goto fail;
+    *out = r;
+    return 0;
+fail:
+    rlt_replay_free(r);
+    return rc;
+}
+
+int rlt_replay_run(rlt_replay *r, rlt_error *err)
+{
+    const rlt_program *p = r->program;
+    if (r->ran)
+        return rlt_fail(err, RLT_EUSAGE, "replay", "a replay runs once");
+    r->ran = true;
+    for (uint32_t i = 0; i < p->n_ranks; i++) {
+        rlt_time at = r->options.no_skew ? 0 : p->rank_start_ps[i];
+        if (r->options.rank_delay_ps)
+            at = rlt_time_add(at, r->options.rank_delay_ps[i]);
+        rlt_sim_at(r->sim, at, RLT_START, r->on_rank_start, i);
+    }
+    int rc = rlt__replay_ended(r, rlt_sim_run(r->sim, r->options.until_ps, err), err);
+    bool all = r->done == p->n_ops;
+    for (uint32_t i = 0; i < p->n_ranks && !all; i++)
+        if (r->ranks[i].start_ps >= 0) {
+            account(&r->ranks[i], rlt_sim_now(r->sim));
+            r->ranks[i].end_ps = rlt_sim_now(r->sim);
+        }
+    if (r->exec)
+        rlt_net_settle(rlt_exec_net(r->exec));
+    if (rc < 0 || all)
+        return rc;
+    if (r->options.until_ps < RLT_TIME_MAX && rlt_sim_now(r->sim) <= r->options.until_ps &&
+        rlt_sim_more(r->sim))
+        return rlt_fail(err, RLT_ECANCELLED, "replay", "stopped at the time limit");
+    return rlt__replay_stall(r, err);
+}
+
+void rlt_replay_free(rlt_replay *r)
+{
+    if (!r)
+        return;
+    for (uint32_t i = 0; r->resources && i < r->program->n_resources; i++)
+        free(r->resources[i].heap);
+    for (uint32_t i = 0; r->groups && i < r->program->n_groups; i++)
+        rlt_group_free(&r->groups[i]);
+    for (uint32_t i = 0; r->comms && i < r->program->n_comms; i++)
+        if (r->comms[i].plan.algorithm)
+            rlt_plan_free(&r->comms[i].plan);
+    rlt_fabric_free(r->fabric);
+    rlt_exec_free(r->exec);
+    rlt_router_free(r->router);
+    rlt__replay_faults_free(r);
+    rlt__overlap_free(r);
+    rlt_sim_free(r->sim);
+    if (r->own_placement)
+        rlt_placement_free(&r->placement);
+    free(r->ops);
+    free(r->fan_first);
+    free(r->fan);
+    free(r->resources);
+    free(r->ranks);
+    free(r->comms);
+    free(r->groups);
+    free(r->lanes);
+    free(r->step_end_ps);
+    free(r);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a replay tells: times, accounts, and the critical path found by walking back from the last operation
+ * to what let each one start.
+ */
+#include <stdlib.h>
+
+#include "sim/base/mem.h"
+#include "workload/replay/internal.h"
+
+rlt_sim *rlt_replay_sim(rlt_replay *r)
+{
+    return r->sim;
+}
+
+rlt_time rlt_replay_time(const rlt_replay *r)
+{
+    return r->end_ps;
+}
+
+uint32_t rlt_replay_iterations(const rlt_replay *r)
+{
+    return r->program->n_steps;
+}
+
+rlt_time rlt_replay_iteration_ps(const rlt_replay *r, uint32_t i)
+{
+    return r->step_end_ps[i] - (i ? r->step_end_ps[i - 1] : 0);
+}
+
+rlt_rank_result rlt_replay_rank(const rlt_replay *r, uint32_t rank)
+{
+    const rank_state *k = &r->ranks[rank];
+    return (rlt_rank_result){
+        .start_ps = k->start_ps < 0 ? 0 : k->start_ps,
+        .end_ps = k->end_ps,
+        .compute_ps = k->spent_ps[RANK_COMPUTE],
+        .exposed_comm_ps = k->spent_ps[RANK_COMM],
+        .host_ps = k->spent_ps[RANK_HOST],
+        .idle_ps = k->spent_ps[RANK_IDLE],
+        .comm_ps = k->comm_ps,
+        .comm_wait_ps = k->wait_ps,
+        .comm_transfer_ps = k->transfer_ps,
+    };
+}
+
+rlt_comm_result rlt_replay_comm(const rlt_replay *r, uint32_t comm)
+{
+    return r->comms[comm].result;
+}
+
+rlt_op_result rlt_replay_op(const rlt_replay *r, uint32_t op)
+{
+    const op_state *s = &r->ops[op];
+    return (rlt_op_result){.start_ps = s->start_ps, .end_ps = s->end_ps, .cause = s->cause};
+}
+
+const rlt_net *rlt_replay_net(const rlt_replay *r)
+{
+    return r->exec ? rlt_exec_net(r->exec) : NULL;
+}
+
+const rlt_fabric *rlt_replay_fabric(const rlt_replay *r)
+{
+    return r->fabric;
+}
+
+uint64_t rlt_replay_done_ops(const rlt_replay *r)
+{
+    return r->done;
+}
+
+static uint32_t last_op(const rlt_replay *r)
+{
+    uint32_t best = RLT_NONE;
+    for (uint32_t i = 0; i < r->program->n_ops; i++)
+        if (r->ops[i].end_ps >= 0 && (best == RLT_NONE || r->ops[i].end_ps > r->ops[best].end_ps))
+            best = i;
+    return best;
+}
+
+static rlt_path_kind path_kind(uint8_t op_kind)
+{
+    switch (op_kind) {
+    case RLT_OP_COMPUTE:
+    case RLT_OP_MEMORY:
+        return RLT_PATH_COMPUTE;
+    case RLT_OP_HOST:
+        return RLT_PATH_HOST;
+    case RLT_OP_DELAY:
+        return RLT_PATH_DELAY;
+    default:
+        return RLT_PATH_TRANSFER;
+    }
+}
+
+int rlt_replay_critical_path(const rlt_replay *r, rlt_path_item **items, uint32_t *n, rlt_error *err)
+{
+    const rlt_program *p = r->program;
+    rlt_path_item *list = NULL;
+    uint32_t count = 0, capacity = 0;
+    int rc = 0;
+    for (uint32_t op = last_op(r); op != RLT_NONE;) {
+        rlt_path_item it = {.kind = path_kind(p->ops[op].kind),
+                            .op = op,
+                            .begin_ps = r->ops[op].start_ps,
+                            .end_ps = r->ops[op].end_ps};
+        /* A communication hangs on the member that came last, a message on its sender; a receive that found
+         * its message there hangs on itself. */
+        uint32_t from = op;
+        if (it.kind == RLT_PATH_TRANSFER && it.end_ps > it.begin_ps) {
+            const rlt_comm *comm = &p->comms[p->ops[op].comm];
+            const rlt_comm_result *res = &r->comms[p->ops[op].comm].result;
+            it.begin_ps = res->last_arrival_ps;
+            from = p->comm_ops[comm->first_op + res->last_member];
+        }
+        rc = rlt_grow(&list, &capacity, sizeof *list, (uint64_t)count + 2, UINT32_MAX, "critical path", err);
+        if (rc < 0)
+            goto fail;
+        list[count++] = it;
+        op = r->ops[from].cause;
+        if (op == RLT_NONE && it.begin_ps > 0)
+            list[count++] =
+                (rlt_path_item){.kind = RLT_PATH_START, .op = from, .begin_ps = 0, .end_ps = it.begin_ps};
+    }
+    *items = list;
+    *n = count;
+    return 0;
+fail:
+    free(list);
+    return rc;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Durations of collectives, each simulated alone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "workload/replay/replay.h"
+
+enum { MAX_KNOWN = 1 << 20 };
+
+typedef struct alone {
+    rlt_timing timing; /* first: the base */
+    rlt_replay_options how;
+    /* One network for all, one after the other: at the end of each nothing is under way. */
+    rlt_placement identity;
+    rlt_router *router;
+    rlt_sim *sim;
+    rlt_exec *exec;
+    bool done; /* the collective under way */
+    rlt_strings keys;
+    rlt_time *known; /* by key */
+    uint32_t n, room;
+    uint64_t *key; /* being made: kind, root, bytes, members */
+    uint32_t key_room;
+} alone;
+
+static void note_end(void *ctx, uint64_t cookie)
+{
+    alone *a = ctx;
+    (void)cookie;
+    a->done = true;
+}
+
+static int plan_of(const alone *a, const rlt_coll_request *req, rlt_plan *plan, rlt_error *err)
+{
+    const rlt_algorithm *want = a->how.algorithm[req->kind];
+    if (!want || !a->how.algorithm_where_able)
+        return rlt_plan_create(want, req, plan, err);
+    rlt_error why = {0};
+    int rc = rlt_plan_create(want, req, plan, &why);
+    if (rc == RLT_EUNSUPPORTED)
+        return rlt_plan_create(NULL, req, plan, err);
+    return rc < 0 ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
+}
+
+static int open_network(alone *a, rlt_error *err)
+{
+    const rlt_topology *t = a->how.topology;
+    int rc = rlt_sim_create(&a->sim, err);
+    if (rc == 0)
+        rc = rlt_placement_identity(t, rlt_topology_accelerators(t), &a->identity, err);
+    if (rc == 0)
+        rc = rlt_router_create(t, a->how.placement ? a->how.placement : &a->identity, a->how.routing,
+                               &a->router, err);
+    if (rc < 0)
+        return rc;
+    rlt_net_config cfg = {.sim = a->sim,
+                          .router = a->router,
+                          .endpoint = a->how.endpoint,
+                          .bandwidth_scale = a->how.network_scale,
+                          .latency_scale = 1 / a->how.network_scale,
+                          .packet = a->how.packet};
+    return rlt_exec_create(a->how.model, &cfg, &a->exec, err);
+}
+
+static int simulate(alone *a, const rlt_coll_request *req, rlt_time *duration_ps, rlt_error *err)
+{
+    rlt_plan plan = {0};
+    rlt_exec_client client = {.ctx = a, .done = note_end};
+    int rc = plan_of(a, req, &plan, err);
+    if (rc < 0)
+        return rc;
+    rlt_time begin = rlt_sim_now(a->sim);
+    uint32_t id = rlt_exec_add(a->exec, &plan, &client, 0, 0);
+    a->done = false;
+    if (id != RLT_NONE)
+        rlt_exec_arrive_all(a->exec, id);
+    rc = rlt_sim_run(a->sim, RLT_TIME_MAX, err);
+    if (rc == 0 && !a->done)
+        rc = rlt_fail(err, RLT_ESTALL, rlt_coll_name(req->kind), "ended with work pending");
+    *duration_ps = rlt_sim_now(a->sim) - begin;
+    rlt_plan_free(&plan);
+    return rc;
+}
+
+/* Index of the request among those known, or of a new one. */
+static int find(alone *a, const rlt_coll_request *req, uint32_t *index, rlt_error *err)
+{
+    size_t words = 3 + (size_t)req->n;
+    int rc = rlt_grow(&a->key, &a->key_room, sizeof *a->key, words, RLT_MAX_MEMBERS + 3, "members", err);
+    if (rc < 0)
+        return rc;
+    a->key[0] = (uint64_t)req->kind;
+    a->key[1] = req->root;
+    a->key[2] = req->bytes;
+    for (uint32_t i = 0; i < req->n; i++)
+        a->key[3 + i] = rlt_member_rank(req, i);
+    *index = rlt_intern(&a->keys, (const char *)a->key, words * sizeof *a->key);
+    if (*index == RLT_NONE)
+        return rlt_nomem(err);
+    return rlt_grow(&a->known, &a->room, sizeof *a->known, (uint64_t)*index + 1, MAX_KNOWN,
+                    "distinct collectives", err);
+}
+
+static int duration(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration_ps, rlt_error *err)
+{
+    alone *a = (alone *)t;
+    uint32_t i;
+    if (req->counts)
+        return simulate(a, req, duration_ps, err);
+    int rc = find(a, req, &i, err);
+    if (rc == 0 && i == a->n) {
+        a->n++;
+        rc = simulate(a, req, &a->known[i], err);
+    }
+    if (rc == 0)
+        *duration_ps = a->known[i];
+    return rc;
+}
+
+static void destroy(rlt_timing *t)
+{
+    alone *a = (alone *)t;
+    rlt_exec_free(a->exec);
+    rlt_router_free(a->router);
+    rlt_placement_free(&a->identity);
+    rlt_sim_free(a->sim);
+    rlt_strings_free(&a->keys);
+    free(a->known);
+    free(a->key);
+    free(a);
+}
+
+int rlt_timing_alone(const rlt_replay_options *how, rlt_timing **out, rlt_error *err)
+{
+    *out = NULL;
+    for (int k = 0; k < RLT_COLL_KINDS; k++)
+        if (how->reacting[k] || how->n_rules)
+            return rlt_fail(
+                err, RLT_EUNSUPPORTED, "timing",
+                "collectives are timed alone by one algorithm a kind, without rules and protocols "
+                "that react");
+    alone *a = calloc(1, sizeof *a);
+    if (!a)
+        return rlt_nomem(err);
+    a->timing = (rlt_timing){.name = "alone", .duration = duration, .destroy = destroy};
+    a->how = *how;
+    int rc = open_network(a, err);
+    if (rc < 0) {
+        destroy(&a->timing);
+        return rc;
+    }
+    *out = &a->timing;
+    return 0;
+}

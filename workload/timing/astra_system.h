@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What ASTRA-sim's system JSON says; shared by its reader and the timing mode. */
+#ifndef RLT_ASTRA_SYSTEM_H
+#define RLT_ASTRA_SYSTEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/topology/topology.h"
+#include "workload/program/reader.h"
+
+typedef enum rlt_astra_algorithm {
+    RLT_ASTRA_NONE,
+    RLT_ASTRA_RING,
+    RLT_ASTRA_DIRECT,
+    RLT_ASTRA_HALVING_DOUBLING,
+    RLT_ASTRA_TREE, /* doubleBinaryTree */
+} rlt_astra_algorithm;
+
+enum {
+    RLT_ASTRA_ALL_REDUCE,
+    RLT_ASTRA_ALL_GATHER,
+    RLT_ASTRA_REDUCE_SCATTER,
+    RLT_ASTRA_ALL_TO_ALL,
+    RLT_ASTRA_KINDS
+};
+
+typedef struct rlt_astra_implementation {
+    uint32_t n; /* algorithms named: one a dimension */
+    bool one;   /* all dimensions as a single one */
+    bool custom, windowed;
+    uint8_t algorithm[RLT_MAX_DIMS];
+} rlt_astra_implementation;
+
+typedef struct rlt_astra_system {
+    uint64_t splits, active_chunks, endpoint_ns;
+    uint64_t memory_Bps; /* of local reductions; 0: they are free */
+    bool baseline;       /* full-size all-reduce in each dimension */
+    bool roofline;
+    bool shares_links; /* the congestion-aware back-end; not from the file */
+    uint64_t peak_Flops;
+    rlt_astra_implementation implementation[RLT_ASTRA_KINDS];
+} rlt_astra_system;
+
+/* Keys that ASTRA-sim does not read either are passed over: its files carry many. */
+int rlt__astra_system_load(const char *path, rlt_astra_system *out, rlt_error *err) RLT_MUST_USE;
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* LogGOPSim's event loop: a heap of events ordered by time, then by when they were made; an event whose CPU
+ * or NIC is busy comes back when that is free, with its place among equals kept. */
+#include "workload/timing/loggops.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "workload/readers/goal.h"
+
+#define MAX_VALUE UINT64_C(1000000000000000)
+enum { MAX_UNITS = 64 }; /* CPUs and NICs of a rank */
+
+typedef struct event {
+    uint64_t time, made;
+    uint32_t op;
+    bool arrival; /* of op's message */
+} event;
+
+typedef struct model {
+    const rlt_goal *g;
+    rlt_loggops p;
+    event *heap;
+    uint32_t n_heap, heap_capacity;
+    uint64_t made;
+    uint32_t n_cpus, n_nics;     /* of each rank */
+    uint64_t *cpu, *out, *in;    /* when free: CPUs, NICs sending, NICs receiving */
+    uint32_t *then_first, *then; /* operations that wait: index * 2 + early */
+    uint32_t *missing;
+    uint32_t *list;           /* of a (sender, receiver, tag), by operation */
+    uint32_t *first, *last;   /* waiting receives or messages of a list */
+    uint32_t *next;           /* in its list */
+    bool *messages;           /* what waits in the list are messages */
+    uint32_t *freed, n_freed; /* by the event in hand */
+    uint32_t n_done;
+    rlt_error *err;
+} model;
+
+rlt_loggops rlt_loggops_default(void)
+{
+    return (rlt_loggops){.L = 2500, .o = 1500, .g = 1000, .G = 6, .O = 0, .S = 65535};
+}
+
+int rlt_loggops_parse(const char *text, rlt_loggops *p, rlt_error *err)
+{
+    static const char names[] = "LogGOS";
+    uint64_t *const fields[] = {&p->L, &p->o, &p->g, &p->G, &p->O, &p->S};
+    for (const char *s = text;;) {
+        const char *name = *s ? strchr(names, *s) : NULL;
+        uint64_t v = 0;
+        if (!name || s[1] != '=' || s[2] < '0' || s[2] > '9')
+            return rlt_fail(err, RLT_EUSAGE, "loggops",
+                            "expected L=2500,o=1500,g=1000,G=6,O=0,S=65535 or some of these, got '%.80s'",
+                            text);
+        for (s += 2; *s >= '0' && *s <= '9'; s++) {
+            v = v * 10 + (uint64_t)(*s - '0');
+            if (v > MAX_VALUE)
+                return rlt_fail(err, RLT_ERANGE, "loggops", "%c is above 10^15", *name);
+        }
+        *fields[name - names] = v;
+        if (*s == '\0')
+            return 0;
+        if (*s++ != ',')
+            return rlt_fail(err, RLT_EUSAGE, "loggops", "expected a comma after %c, got '%.80s'", *name,
+                            s - 1);
+    }
+}
+
+void rlt_loggops_free(rlt_loggops_result *r)
+{
+    free(r->rank_end_ns);
+    *r = (rlt_loggops_result){0};
+}
+
+/* ---- events */
+
+static bool before(const event *a, const event *b)
+{
+    return a->time != b->time ? a->time < b->time : a->made < b->made;
+}
+
+static int push(model *m, event e)
+{
+    int rc = rlt_grow(&m->heap, &m->heap_capacity, sizeof *m->heap, (uint64_t)m->n_heap + 1, UINT32_MAX,
+                      "events", m->err);
+    if (rc)
+        return rc;
+    uint32_t i = m->n_heap++;
+    for (; i > 0 && before(&e, &m->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        m->heap[i] = m->heap[(i - 1) / 2];
+    m->heap[i] = e;
+    return 0;
+}
+
+static event pop(model *m)
+{
+    event top = m->heap[0], e = m->heap[--m->n_heap];
+    uint32_t i = 0, child;
+    while ((child = 2 * i + 1) < m->n_heap) {
+        if (child + 1 < m->n_heap && before(&m->heap[child + 1], &m->heap[child]))
+            child++;
+        if (!before(&m->heap[child], &e))
+            break;
+        m->heap[i] = m->heap[child];
+        i = child;
+    }
+    m->heap[i] = e;
+    return top;
+}
+
+static uint64_t *cpu_of(const model *m, const rlt_goal_op *o)
+{
+    return &m->cpu[(size_t)o->rank * m->n_cpus + o->cpu];
+}
+
+static uint64_t *nic_of(const model *m, uint64_t *nics, const rlt_goal_op *o)
+{
+    return &nics[(size_t)o->rank * m->n_nics + o->nic];
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* t + a + (s - 1) b; *rc where that is no time. */
+static uint64_t busy_to(model *m, uint64_t t, uint64_t a, uint64_t s, uint64_t b, int *rc)
+{
+    uint64_t cost;
+    if (__builtin_mul_overflow(s ? s - 1 : 0, b, &cost) || __builtin_add_overflow(cost, t + a, &cost) ||
+        cost > (uint64_t)INT64_MAX / 1000) /* of ps */
+        *rc = rlt_fail(m->err, RLT_ERANGE, m->g->file, "ends after more than 106 days");
+    else
+        return cost;
+    return t;
+}
+
+/* ---- dependencies */
+
+/* Those that waited for op to begin (early), or to be over. */
+static void release(model *m, uint32_t op, bool early)
+{
+    m->n_done += !early;
+    for (uint32_t k = m->then_first[op]; k < m->then_first[op + 1]; k++)
+        if ((m->then[k] & 1) == early && --m->missing[m->then[k] / 2] == 0)
+            m->freed[m->n_freed++] = m->then[k] / 2;
+}
+
+/* Operations freed together begin in the order send, receive, calc. */
+static int start_freed(model *m)
+{
+    static const rlt_goal_type order[] = {RLT_GOAL_SEND, RLT_GOAL_RECV, RLT_GOAL_NOP};
+    int rc = 0;
+    for (size_t type = 0; type < sizeof order / sizeof *order; type++) {
+        for (uint32_t i = 0; i < m->n_freed && !rc; i++) {
+            const rlt_goal_op *o = &m->g->ops[m->freed[i]];
+            if (o->type != order[type])
+                continue;
+            uint64_t t = *cpu_of(m, o);
+            if (o->type == RLT_GOAL_SEND)
+                t = later(t, *nic_of(m, m->out, o));
+            rc = push(m, (event){.time = t, .made = m->made++, .op = m->freed[i]});
+        }
+    }
+    m->n_freed = 0;
+    return rc;
+}
+
+/* ---- what happens */
+
+/* Appends to its list what found nothing there to meet. */
+static void wait_in_list(model *m, uint32_t op)
+{
+    uint32_t l = m->list[op];
+    m->next[op] = RLT_NONE;
+    if (m->first[l] == RLT_NONE)
+        m->first[l] = op;
+    else
+        m->next[m->last[l]] = op;
+    m->last[l] = op;
+}
+
+/* The first that waits in op's list, if those are of the other kind. */
+static uint32_t meet(model *m, uint32_t op, bool message)
+{
+    uint32_t l = m->list[op], found = m->first[l];
+    if (found == RLT_NONE || m->messages[l] == message) {
+        m->messages[l] = message;
+        wait_in_list(m, op);
+        return RLT_NONE;
+    }
+    m->first[l] = m->next[found];
+    return found;
+}
+
+/* A receive has its message at t. */
+static int received(model *m, uint32_t receive, uint32_t send, uint64_t t)
+{
+    const rlt_goal_op *s = &m->g->ops[send];
+    release(m, receive, false);
+    int rc = start_freed(m);
+    if (rc || s->bytes <= m->p.S)
+        return rc;
+    *cpu_of(m, s) = later(*cpu_of(m, s), t);
+    *nic_of(m, m->out, s) = later(*nic_of(m, m->out, s), t);
+    release(m, send, false);
+    return start_freed(m);
+}
+
+static int start_send(model *m, event e)
+{
+    const rlt_goal_op *o = &m->g->ops[e.op];
+    uint64_t *cpu = cpu_of(m, o), *out = nic_of(m, m->out, o), t = e.time, ready = later(*cpu, *out);
+    int rc = 0;
+    if (ready > t) {
+        e.time = ready;
+        return push(m, e);
+    }
+    *cpu = busy_to(m, t, m->p.o, o->bytes, m->p.O, &rc);
+    *out = busy_to(m, t, m->p.g, o->bytes, m->p.G, &rc);
+    if (rc)
+        return rc;
+    rc = push(m, (event){.time = t + m->p.o + m->p.L, .made = m->made++, .op = e.op, .arrival = true});
+    if (rc)
+        return rc;
+    release(m, e.op, true);
+    if (o->bytes <= m->p.S)
+        release(m, e.op, false);
+    return start_freed(m);
+}
+
+static int start_calc(model *m, event e)
+{
+    const rlt_goal_op *o = &m->g->ops[e.op];
+    uint64_t *cpu = cpu_of(m, o);
+    int rc = 0;
+    if (*cpu > e.time) {
+        e.time = *cpu;
+        return push(m, e);
+    }
+    *cpu = busy_to(m, e.time, o->bytes, 1, 0, &rc);
+    release(m, e.op, true);
+    release(m, e.op, false);
+    return rc ? rc : start_freed(m);
+}
+
+static int start_receive(model *m, event e)
+{
+    uint32_t message = meet(m, e.op, false);
+    release(m, e.op, true);
+    return message == RLT_NONE ? start_freed(m) : received(m, e.op, message, e.time);
+}
+
+/* The receiver's side of a message; the CPU and NIC are those that its receive names. */
+static int arrive(model *m, event e)
+{
+    const rlt_goal_op *s = &m->g->ops[e.op], *r = &m->g->ops[s->match];
+    uint64_t *cpu = cpu_of(m, r), *in = nic_of(m, m->in, r), t = e.time, ready = later(*cpu, *in);
+    int rc = 0;
+    if (ready > t) {
+        e.time = ready;
+        return push(m, e);
+    }
+    *cpu = busy_to(m, t, m->p.o, s->bytes, later(m->p.O, m->p.G), &rc);
+    *in = busy_to(m, t, m->p.g, s->bytes, m->p.G, &rc);
+    if (rc)
+        return rc;
+    uint32_t receive = meet(m, e.op, true);
+    return receive == RLT_NONE ? 0 : received(m, receive, e.op, t);
+}
+
+static int step(model *m)
+{
+    event e = pop(m);
+    if (e.arrival)
+        return arrive(m, e);
+    switch (m->g->ops[e.op].type) {
+    case RLT_GOAL_SEND:
+        return start_send(m, e);
+    case RLT_GOAL_RECV:
+        return start_receive(m, e);
+    default:
+        return start_calc(m, e);
+    }
+}
+
+/* ---- making and ending */
+
+static int link_ops(model *m)
+{
+    const rlt_goal *g = m->g;
+    rlt_map lists = {0};
+    uint32_t n = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        m->then_first[g->edges[i].needs]++;
+        m->missing[g->edges[i].op]++;
+    }
+    for (uint32_t i = 0, sum = 0; i <= g->n_ops; i++)
+        m->then_first[i] = sum += m->then_first[i];
+    for (uint32_t i = g->n_edges; i-- > 0;)
+        m->then[--m->then_first[g->edges[i].needs]] = g->edges[i].op * 2 + g->edges[i].early;
+    for (uint32_t i = 0; i < g->n_ops && !rc; i++) {
+        const rlt_goal_op *o = &g->ops[i];
+        bool send = o->type == RLT_GOAL_SEND;
+        uint64_t key =
+            (uint64_t)(send ? o->rank : o->peer) << 48 | (uint64_t)(send ? o->peer : o->rank) << 32 | o->tag;
+        if (o->type == RLT_GOAL_NOP)
+            continue;
+        m->first[i] = RLT_NONE;
+        m->list[i] = rlt_map_get(&lists, key);
+        if (m->list[i] == RLT_NONE) {
+            m->list[i] = n;
+            rc = rlt_map_put(&lists, key, n++) ? rlt_nomem(m->err) : 0;
+        }
+    }
+    rlt_map_free(&lists);
+    return rc;
+}
+
+static int size_units(model *m)
+{
+    m->n_cpus = m->n_nics = 1;
+    for (uint32_t i = 0; i < m->g->n_ops; i++) {
+        const rlt_goal_op *o = &m->g->ops[i];
+        if (o->cpu >= MAX_UNITS || o->nic >= MAX_UNITS)
+            return rlt_goal_fail(m->g, o->line, RLT_ERANGE, m->err, "more than %d CPUs or NICs", MAX_UNITS);
+        m->n_cpus = o->cpu >= m->n_cpus ? o->cpu + 1u : m->n_cpus;
+        m->n_nics = o->nic >= m->n_nics ? o->nic + 1u : m->n_nics;
+    }
+    return 0;
+}
+
+static int prepare(model *m)
+{
+    size_t n = (size_t)m->g->n_ops + 1, e = (size_t)m->g->n_edges + 1, word = sizeof(uint32_t);
+    int rc = size_units(m);
+    if (rc)
+        return rc;
+    m->cpu = calloc((size_t)m->g->ranks * m->n_cpus, sizeof *m->cpu);
+    m->out = calloc((size_t)m->g->ranks * m->n_nics, sizeof *m->out);
+    m->in = calloc((size_t)m->g->ranks * m->n_nics, sizeof *m->in);
+    m->then_first = calloc(n, word);
+    m->then = calloc(e, word);
+    m->missing = calloc(n, word);
+    m->list = calloc(n, word);
+    m->first = malloc(n * word);
+    m->last = calloc(n, word);
+    m->next = calloc(n, word);
+    m->messages = calloc(n, sizeof *m->messages);
+    m->freed = calloc(n, word);
+    if (!m->cpu || !m->out || !m->in || !m->then_first || !m->then || !m->missing || !m->list || !m->first ||
+        !m->last || !m->next || !m->messages || !m->freed)
+        return rlt_nomem(m->err);
+    memset(m->first, 0xff, n * word);
+    return link_ops(m);
+}
+
+/* All that need nothing, rank by rank. */
+static int start_all(model *m)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < m->g->n_ops && !rc;) {
+        uint32_t rank = m->g->ops[i].rank;
+        for (; i < m->g->n_ops && m->g->ops[i].rank == rank; i++)
+            if (m->missing[i] == 0)
+                m->freed[m->n_freed++] = i;
+        rc = start_freed(m);
+    }
+    return rc;
+}
+
+/* What never came to its end: there is a circle. */
+static int check_done(const model *m)
+{
+    if (m->n_done == m->g->n_ops)
+        return 0;
+    for (uint32_t i = 0; i < m->g->n_ops; i++)
+        if (m->missing[i])
+            return rlt_goal_fail(
+                m->g, m->g->ops[i].line, RLT_ESTALL, m->err,
+                "rank %u: this operation never begins: what it requires waits for it, by way "
+                "of others",
+                m->g->ops[i].rank);
+    return rlt_fail(m->err, RLT_ESTALL, m->g->file, "messages are left over");
+}
+
+static int summarise(const model *m, rlt_loggops_result *out)
+{
+    const rlt_goal *g = m->g;
+    out->ranks = g->ranks;
+    out->rank_end_ns = calloc(g->ranks, sizeof *out->rank_end_ns);
+    if (!out->rank_end_ns)
+        return rlt_nomem(m->err);
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        out->messages += g->ops[i].type == RLT_GOAL_SEND;
+        out->calculations += g->ops[i].type == RLT_GOAL_NOP;
+        out->bytes += g->ops[i].type == RLT_GOAL_SEND ? g->ops[i].bytes : 0;
+    }
+    for (uint32_t i = 0; i < g->ranks * m->n_cpus; i++) {
+        uint64_t *end = &out->rank_end_ns[i / m->n_cpus];
+        *end = later(*end, m->cpu[i]);
+        out->end_ns = later(out->end_ns, *end);
+    }
+    return 0;
+}
+
+static void clear(model *m)
+{
+    free(m->heap);
+    free(m->cpu);
+    free(m->out);
+    free(m->in);
+    free(m->then_first);
+    free(m->then);
+    free(m->missing);
+    free(m->list);
+    free(m->first);
+    free(m->last);
+    free(m->next);
+    free(m->messages);
+    free(m->freed);
+}
+
+int rlt_loggops_run(const char *path, const rlt_loggops *p, rlt_loggops_result *out, rlt_error *err)
+{
+    rlt_goal g;
+    model m = {.g = &g, .p = *p, .err = err};
+    *out = (rlt_loggops_result){0};
+    int rc = rlt__goal_load(path, &g, NULL, err);
+    if (!rc &&
+        (p->L > MAX_VALUE || p->o > MAX_VALUE || p->g > MAX_VALUE || p->G > MAX_VALUE || p->O > MAX_VALUE))
+        rc = rlt_fail(err, RLT_ERANGE, "loggops", "a parameter is above 10^15");
+    if (!rc && !(rc = prepare(&m)))
+        rc = start_all(&m);
+    while (!rc && m.n_heap)
+        rc = step(&m);
+    if (!rc && !(rc = check_done(&m)))
+        rc = summarise(&m, out);
+    clear(&m);
+    rlt__goal_free(&g);
+    return rc;
+}

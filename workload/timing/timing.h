@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Timing modes that stand in for the network: the duration of a communication in closed form, once all its
+ * members have arrived. For agreement with other simulators (`--timing astra`); links carry nothing and the
+ * result says so.
+ */
+#ifndef RLT_TIMING_H
+#define RLT_TIMING_H
+
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
+#include "workload/program/reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rlt_timing rlt_timing;
+struct rlt_timing {
+    const char *name;
+    /* Duration from the last arrival to the end, equal for all members. */
+    int (*duration)(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration_ps, rlt_error *err);
+    void (*destroy)(rlt_timing *t);
+};
+
+/*
+ * ASTRA-sim 2.0's analytical back-ends (its system JSON and the topology from its network YAML): chunk
+ * rounding, integer nanoseconds, endpoint delay, local reduction. `aware`: the congestion-aware one, where
+ * its times have a closed form. Sets in `opts` what the system file says about reading (serial communication,
+ * roofline).
+ */
+RLT_API int rlt_timing_astra(const char *system_json, bool aware, const rlt_topology *t,
+                             rlt_read_options *opts, rlt_timing **out, rlt_error *err) RLT_MUST_USE;
+
+/*
+ * Each collective simulated once, alone on the network, and remembered by kind, bytes, root and members:
+ * exact where collectives that overlap share no link, too short where they do. For programs in which few
+ * distinct ones come thousands of times. `how`: topology, placement, routing, model, endpoint, scale and
+ * algorithms by kind, borrowed; RLT_EUNSUPPORTED where it has rules or protocols that react.
+ */
+struct rlt_replay_options;
+RLT_API int rlt_timing_alone(const struct rlt_replay_options *how, rlt_timing **out,
+                             rlt_error *err) RLT_MUST_USE;
+
+static inline void rlt_timing_free(rlt_timing *t)
+{
+    if (t)
+        t->destroy(t);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The execution graph of a training. Compute that nothing interrupts is one operation; it ends where a layer
+ * communicates, or where a bucket of gradients is full. Every rank has a compute stream and a stream of
+ * gradient communication; what layers communicate holds up the compute that follows. Receives are posted when
+ * a stage has nothing else left to do, in the message-driven schedule at once, one in each direction.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "workload/training/work.h"
+
+static const char *const group_names[RLT__GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp", "pp", "tied"};
+
+static int find_chunks(rlt__work *w, rlt_error *err)
+{
+    uint32_t chunks = w->t->size[RLT_AXIS_PP] * w->t->vp;
+    w->firsts = malloc(((size_t)chunks + 1) * sizeof *w->firsts);
+    if (!w->firsts)
+        return rlt_nomem(err);
+    for (uint32_t c = 0; c < chunks; c++)
+        rlt_training_layers(w->t, c, &w->firsts[c], &w->firsts[c + 1]);
+    return 0;
+}
+
+static void reduce_bucket(rlt__work *w, int which)
+{
+    const rlt_training *t = w->t;
+    int group = which ? RLT__GROUP_EXPERT_DP : RLT__GROUP_DP;
+    uint64_t elements = w->bucket[which];
+    w->bucket[which] = 0;
+    if (w->groups[group] == RLT_NONE || elements == 0)
+        return;
+    rlt__work_flush(w, "backward");
+    double bytes = (double)elements * t->gradient_bytes * (1 - t->sparsity);
+    uint32_t op = rlt__work_collective(w, w->gradients, group, t->zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
+                                       (uint64_t)(bytes + 0.5), which ? "expert gradients" : "gradients");
+    rlt__work_reduction(w, op);
+    w->first_bucket = false;
+}
+
+/* The gradients of a layer are there. */
+static void give_gradients(rlt__work *w, const rlt_model_layer *l)
+{
+    const rlt_training *t = w->t;
+    double held[2] = {rlt__held(t, l), rlt__learning_experts(t, l)};
+    for (int which = 0; which < 2; which++) {
+        uint64_t limit = w->first_bucket && t->overlap ? t->first_bucket_bytes : t->bucket_bytes;
+        w->bucket[which] += (uint64_t)(held[which] + 0.5);
+        if (t->overlap && t->zero < 3 && w->bucket[which] * t->gradient_bytes >= limit)
+            reduce_bucket(w, which);
+    }
+}
+
+static double elements_bytes(const rlt__work *w, double elements)
+{
+    return elements * w->t->microbatch * w->t->element_bytes / w->t->size[RLT_AXIS_CP];
+}
+
+/* What a layer communicates before it (0) and after it (1), either way. */
+static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool back)
+{
+    const rlt_training *t = w->t;
+    double tp = elements_bytes(w, (double)l->tp_elements), ep = elements_bytes(w, (double)l->ep_elements),
+           cp = (double)l->cp_elements * t->microbatch * t->element_bytes /
+                (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    if (!after) {
+        if (t->sequence_parallel)
+            rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
+        rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL,
+                              ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1), "expert dispatch");
+        rlt__work_communicate(w, RLT__GROUP_CP, back ? RLT_REDUCE_SCATTER : RLT_ALL_GATHER, cp,
+                              "context keys and values");
+        return;
+    }
+    rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL,
+                          ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1), "expert combine");
+    rlt__work_communicate(w, RLT__GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE, tp,
+                          t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
+}
+
+/* Weights of a block, gathered on a stream after what was computed so far; the last such operation. */
+static uint32_t gather(rlt__work *w, uint32_t stream, uint32_t first, uint32_t end)
+{
+    const rlt_training *t = w->t;
+    double held[2] = {0, 0};
+    uint32_t op = RLT_NONE;
+    for (uint32_t i = first; i < end; i++) {
+        held[0] += rlt__held(t, &t->model->layers[i]);
+        held[1] += rlt__held_experts(t, &t->model->layers[i]);
+    }
+    for (int which = 0; which < 2; which++) {
+        int group = which ? RLT__GROUP_EXPERT_DP : RLT__GROUP_DP;
+        double bytes = held[which] * t->element_bytes;
+        if (w->groups[group] != RLT_NONE && bytes >= 1)
+            op = rlt__work_collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(bytes + 0.5),
+                                      which ? "expert weights" : "weights");
+    }
+    return op;
+}
+
+/* Before a block is computed; the next of this pass is [next, next_end), empty at its end. Prefetched weights
+ * are gathered while the block before is computed, on the stream of the gradients: it is one communicator. */
+static void gather_block(rlt__work *w, uint32_t first, uint32_t end, uint32_t next, uint32_t next_end)
+{
+    const rlt_training *t = w->t;
+    if (t->zero < 3)
+        return;
+    rlt__work_flush(w, w->doing);
+    uint32_t own = w->ahead;
+    if (own == RLT_NONE)
+        own = gather(w, t->prefetch ? w->gradients : w->compute, first, end);
+    w->ahead = t->prefetch && next < next_end ? gather(w, w->gradients, next, next_end) : RLT_NONE;
+    w->pending_after = own;
+}
+
+/* The end of the block that begins at layer i, or the beginning of the one that ends there. */
+static uint32_t block_end(const rlt_model *m, uint32_t i, uint32_t end)
+{
+    uint32_t k = i + 1;
+    while (k < end && m->layers[k].block == m->layers[i].block)
+        k++;
+    return k;
+}
+static uint32_t block_begin(const rlt_model *m, uint32_t end, uint32_t first)
+{
+    uint32_t k = end - 1;
+    while (k > first && m->layers[k - 1].block == m->layers[end - 1].block)
+        k--;
+    return k;
+}
+
+static void forward_layers(rlt__work *w, uint32_t first, uint32_t end, const rlt_time *times, bool comm)
+{
+    for (uint32_t i = first; i < end; i++) {
+        const rlt_model_layer *l = &w->t->model->layers[i];
+        if (comm)
+            layer_comm(w, l, 0, false);
+        w->gathered += times[i];
+        if (comm)
+            layer_comm(w, l, 1, false);
+    }
+}
+
+static void forward(rlt__work *w, uint32_t chunk)
+{
+    const rlt_model *m = w->t->model;
+    uint32_t first, end;
+    rlt__work_layers(w, chunk, &first, &end);
+    w->doing = "forward";
+    w->gathered += w->t->pass_ps;
+    for (uint32_t i = first, k; i < end; i = k) {
+        k = block_end(m, i, end);
+        gather_block(w, i, k, k, k < end ? block_end(m, k, end) : k);
+        forward_layers(w, i, k, w->times.forward, true);
+    }
+}
+
+static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
+{
+    const rlt_training *t = w->t;
+    const rlt_model *m = t->model;
+    uint32_t first, end;
+    bool inputs = pass == RLT__PASS_BACKWARD,
+         weights = pass == RLT__PASS_WEIGHTS || t->schedule != RLT_SCHEDULE_ZERO_BUBBLE;
+    rlt__work_layers(w, chunk, &first, &end);
+    w->doing = inputs ? "backward" : "weight gradients";
+    w->gathered += inputs ? t->pass_ps : 0;
+    for (uint32_t k = end, i; k > first; k = i) {
+        i = block_begin(m, k, first);
+        if (inputs) {
+            gather_block(w, i, k, i > first ? block_begin(m, i, first) : i, i);
+            w->doing = "recomputed forward";
+            forward_layers(w, i, k, w->times.again,
+                           t->recompute == RLT_RECOMPUTE_FULL && m->layers[i].movable);
+            w->doing = "backward";
+        }
+        for (uint32_t j = k; j-- > i;) {
+            if (inputs)
+                layer_comm(w, &m->layers[j], 0, true);
+            w->gathered += inputs ? w->times.backward[j] : w->times.weights[j];
+            if (weights && t->sparsity > 0)
+                w->gathered += (rlt_time)(rlt__held(t, &m->layers[j]) / t->compress_rate * 1e12);
+            if (weights && gradients)
+                give_gradients(w, &m->layers[j]);
+            if (inputs)
+                layer_comm(w, &m->layers[j], 1, true);
+        }
+        /* Gradients of a block that is divided do not stay whole. */
+        if (weights && gradients && t->zero == 3) {
+            reduce_bucket(w, 0);
+            reduce_bucket(w, 1);
+        }
+    }
+    rlt__work_flush(w, w->doing);
+}
+
+/* Between stages */
+
+/* The rank of the stage before (-1) or after (1), and whether there is one for this chunk. */
+static bool neighbour(const rlt__work *w, uint32_t chunk, int by, uint32_t *rank)
+{
+    const rlt_training *t = w->t;
+    uint32_t pp = t->size[RLT_AXIS_PP], at[RLT_AXES_OF_LAYOUT];
+    if (by < 0 ? chunk == 0 : chunk + 1 == pp * t->vp)
+        return false;
+    memcpy(at, w->at, sizeof at);
+    at[RLT_AXIS_PP] = (at[RLT_AXIS_PP] + (by < 0 ? pp - 1 : 1)) % pp;
+    *rank = rlt_folded_rank(t, w->folds, at);
+    return pp > 1;
+}
+
+/* Elements that go from a chunk to the next. */
+static double boundary(const rlt__work *w, uint32_t chunk)
+{
+    uint32_t first, end;
+    rlt__work_layers(w, chunk, &first, &end);
+    double elements = (double)w->t->model->layers[end - 1].output_elements;
+    return elements_bytes(w, elements) / (w->t->sequence_parallel ? w->t->size[RLT_AXIS_TP] : 1);
+}
+
+/* A message between the chunk and the one before (by < 0) or after, of the forward pass or the backward. */
+static uint32_t message(rlt__work *w, rlt_op_kind kind, uint32_t chunk, int by, bool back,
+                        uint32_t microbatch, uint32_t after)
+{
+    uint32_t peer, border = by < 0 ? chunk - 1 : chunk;
+    rlt_op_desc d = rlt_op_desc_init(kind, w->rank);
+    if (!neighbour(w, chunk, by, &peer))
+        return RLT_NONE;
+    d.peer = peer;
+    d.bytes = (uint64_t)(boundary(w, border) + 0.5);
+    d.tag = (border * 2 + back) * rlt_training_microbatches(w->t) + microbatch;
+    d.name = rlt__work_name(w, back ? "gradient of activations" : "activations");
+    return rlt__work_op(w, &d, after);
+}
+
+static uint32_t of_rank(const rlt__work *w, uint32_t op)
+{
+    return op == RLT_NONE ? RLT_NONE : op - w->origin;
+}
+
+static void record(rlt__work *w, rlt_pass kind, uint32_t chunk, uint32_t microbatch, uint32_t first,
+                   uint32_t last)
+{
+    const rlt_training_pass pass = {of_rank(w, first), of_rank(w, last), microbatch, chunk, kind};
+    rlt_error err = {0};
+    if (w->records && rlt__passes_add(w->t->passes, w->at[RLT_AXIS_PP], &pass, &err))
+        rlt_build_fail(w->b, &err);
+}
+
+static void turn_of(rlt__work *w, const rlt__turn *turn, bool gradients)
+{
+    const rlt_training *t = w->t;
+    uint32_t chunk = w->at[RLT_AXIS_PP] + turn->chunk * t->size[RLT_AXIS_PP], mb = turn->microbatch;
+    bool back = turn->pass != RLT__PASS_FORWARD;
+    if (turn->pass != RLT__PASS_WEIGHTS)
+        w->pending_after = message(w, RLT_OP_RECV, chunk, back ? 1 : -1, back, mb, w->last);
+    w->opened = RLT_NONE;
+    if (back)
+        backward(w, chunk, turn->pass, gradients);
+    else
+        forward(w, chunk);
+    rlt__work_flush(w, "forward");
+    record(w, (rlt_pass)turn->pass, turn->chunk, mb, w->opened, w->last);
+    if (turn->pass != RLT__PASS_WEIGHTS)
+        message(w, RLT_OP_SEND, chunk, back ? -1 : 1, back, mb, w->last);
+}
+
+/* In the order of the schedule. */
+static int static_order(rlt__work *w, rlt_error *err)
+{
+    const rlt_training *t = w->t;
+    uint32_t n, m = rlt_training_microbatches(t);
+    rlt__turn *turns;
+    int rc = rlt__training_turns(t, w->at[RLT_AXIS_PP], &turns, &n, err);
+    /* Gradients that are divided are not gathered up over microbatches, as far as there are streams. */
+    bool each = t->zero == 3 || (t->zero == 2 && t->overlap);
+    uint8_t last = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE ? RLT__PASS_WEIGHTS : RLT__PASS_BACKWARD;
+    for (uint32_t i = 0; i < n && !rc; i++)
+        turn_of(w, &turns[i], turns[i].pass == last && (each || turns[i].microbatch + 1 == m));
+    if (!rc)
+        free(turns);
+    return rc;
+}
+
+/* Whatever arrives first: every microbatch's passes hang on their messages alone, and the first stage takes
+ * in a new one when one has come back. */
+static void message_driven(rlt__work *w, uint32_t begin)
+{
+    const rlt_training *t = w->t;
+    uint32_t m = rlt_training_microbatches(t), pp = t->size[RLT_AXIS_PP], stage = w->at[RLT_AXIS_PP];
+    uint32_t from[2] = {begin, begin}, *done = malloc(((size_t)m + 1) * sizeof *done);
+    uint32_t *latest = done, end = begin;
+    if (!done) {
+        rlt_error e = {.code = RLT_ENOMEM, .what = "out of memory"};
+        rlt_build_fail(w->b, &e);
+        return;
+    }
+    for (uint32_t i = 0; i < m; i++) {
+        uint32_t in = message(w, RLT_OP_RECV, stage, -1, false, i, from[0]);
+        from[0] = in == RLT_NONE ? from[0] : in;
+        w->last = in != RLT_NONE ? in : i >= pp ? latest[i - pp] : begin;
+        w->opened = RLT_NONE;
+        forward(w, stage);
+        /* The last stage goes back at once. */
+        if (stage + 1 < pp) {
+            rlt__work_flush(w, "forward");
+            message(w, RLT_OP_SEND, stage, 1, false, i, w->last);
+            w->pending_after = from[1] = message(w, RLT_OP_RECV, stage, 1, true, i, from[1]);
+        }
+        uint32_t opened = w->opened;
+        end = w->last;
+        bool joined = w->gathered > 0; /* both passes have an operation in common */
+        w->opened = RLT_NONE;
+        backward(w, stage, RLT__PASS_BACKWARD, false);
+        if (joined) {
+            end = w->opened;
+            opened = opened == RLT_NONE ? end : opened;
+        }
+        record(w, RLT_PASS_FORWARD, 0, i, opened, end);
+        record(w, RLT_PASS_BACKWARD, 0, i, w->opened, w->last);
+        message(w, RLT_OP_SEND, stage, -1, true, i, w->last);
+        latest[i] = w->last;
+    }
+    /* The optimizer begins when all are done. */
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, w->rank);
+    d.resource = w->compute;
+    d.name = rlt__work_name(w, "all microbatches");
+    end = rlt__work_op(w, &d, RLT_NONE);
+    for (uint32_t i = 0; i < m; i++)
+        rlt_build_dep(w->b, end, latest[i]);
+    free(done);
+    w->last = end;
+    uint32_t first, stop;
+    rlt__work_layers(w, stage, &first, &stop);
+    for (uint32_t i = stop; i-- > first;)
+        give_gradients(w, &t->model->layers[i]);
+}
+
+/* An iteration of a rank */
+
+static int iteration(rlt__work *w, rlt_error *err)
+{
+    const rlt_training *t = w->t;
+    int rc = 0;
+    w->n_reductions = 0;
+    w->bucket[0] = w->bucket[1] = 0;
+    w->first_bucket = true;
+    if (t->schedule == RLT_SCHEDULE_MESSAGE)
+        message_driven(w, w->last);
+    else
+        rc = static_order(w, err);
+    if (t->drain)
+        rlt__work_communicate(w, RLT__GROUP_PP, RLT_BARRIER, 0, "drain");
+    if (t->offload) {
+        rlt__work_reduce_tied(w);
+        rlt__work_optimize_offloaded(w);
+    } else {
+        reduce_bucket(w, 0);
+        reduce_bucket(w, 1);
+        rlt__work_reduce_tied(w);
+        rlt__work_optimize(w);
+    }
+    if (t->host_ps + w->times.host_ps > 0) {
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_HOST, w->rank);
+        d.resource = w->compute;
+        d.duration_ps = t->host_ps + w->times.host_ps;
+        d.name = rlt__work_name(w, "host");
+        w->last = rlt__work_op(w, &d, w->last);
+    }
+    return rc;
+}
+
+/* Groups */
+
+static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
+{
+    rlt_error err = {0};
+    char label[48];
+    w->groups[group] = RLT_NONE;
+    if (n < 2)
+        return;
+    if (rlt__folded_away(w->folded, group)) {
+        if (rlt__folded_group(w->folded, ranks, n, &w->groups[group], &err))
+            rlt_build_fail(w->b, &err);
+        return;
+    }
+    snprintf(label, sizeof label, "%s of rank %u", group_names[group], ranks[0]);
+    for (uint32_t i = 0; i < n && w->folds; i++) {
+        uint32_t at[RLT_AXES_OF_LAYOUT];
+        rlt_training_place(w->t, ranks[i], at);
+        ranks[i] = rlt_folded_rank(w->t, w->folds, at);
+    }
+    w->groups[group] = rlt_build_group(w->b, label, ranks, n);
+}
+
+static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
+{
+    const rlt_training *t = w->t;
+    int rc = 0;
+    w->rank = rank;
+    w->last = w->pending_after = w->ahead = w->opened = RLT_NONE;
+    w->n_ops = 0;
+    rlt_folded_place(t, w->folds, rank, w->at);
+    w->records = t->passes && rank == rlt_stage_rank(t, t->passes, w->at[RLT_AXIS_PP]);
+    for (int g = 0; g < RLT__GROUPS; g++)
+        open_group(w, g, ranks, rlt__training_members(t, w->at, (rlt__group)g, ranks));
+    w->compute = rlt_build_resource(
+        w->b, rank, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
+    w->gradients = rlt_build_resource(w->b, rank, RLT_RES_STREAM, "gradient stream");
+    for (uint32_t s = 0; s < t->steps && !rc; s++) {
+        w->step = (uint16_t)s;
+        rc = iteration(w, err);
+    }
+    if (w->records)
+        t->passes->stages[w->at[RLT_AXIS_PP]].n_ops = w->n_ops;
+    return rc;
+}
+
+/* Each microbatch is an operation of each rank at least: what cannot be built is not begun. */
+static int check_work(const rlt_training *t, uint32_t ranks, rlt_error *err)
+{
+    double least = (double)ranks * rlt_training_microbatches(t) * t->steps;
+    return least <= RLT_MAX_OPS ? 0
+                                : rlt_fail(err, RLT_ERANGE, "batch",
+                                           "%u ranks x %u microbatches x %u steps are more than the %d "
+                                           "operations that a run may have",
+                                           ranks, rlt_training_microbatches(t), t->steps, RLT_MAX_OPS);
+}
+
+static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, rlt_error *err)
+{
+    rlt__work w = {.t = t, .folded = folded, .folds = folded ? folded->axes : 0};
+    uint32_t n = rlt_folded_ranks(t, w.folds);
+    uint32_t *ranks = malloc(((size_t)rlt_training_ranks(t) + 1) * sizeof *ranks);
+    int rc = ranks ? check_work(t, n, err) : rlt_nomem(err);
+    if (!rc)
+        rc = rlt_builder_create(n, &w.b, err);
+    if (!rc && !(rc = find_chunks(&w, err)))
+        rc = rlt__training_times(t, &w.times, err);
+    if (!rc && t->passes)
+        rc = rlt__passes_begin(t->passes, t->size[RLT_AXIS_PP], w.folds, err);
+    for (uint32_t r = 0; r < n && !rc && !rlt_build_failed(w.b); r++)
+        rc = build_rank(&w, r, ranks, err);
+    if (!rc) {
+        rc = rlt_builder_finish(w.b, "training", out, err);
+        w.b = NULL;
+    }
+    rlt_builder_free(w.b);
+    rlt__training_times_free(&w.times);
+    free(w.firsts);
+    free(w.reductions);
+    free(ranks);
+    return rc;
+}
+
+int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *err)
+{
+    return build(t, NULL, out, err);
+}
+
+int rlt_training_fold(const rlt_training *t, uint32_t axes, const rlt_replay_options *how, rlt_timing *alone,
+                      rlt_program **out, rlt_placement *where, rlt_error *err)
+{
+    uint32_t n = rlt_folded_ranks(t, axes);
+    rlt_placement identity = {.n = rlt_training_ranks(t)};
+    rlt__folded f = {
+        .axes = axes, .how = how, .where = how->placement ? how->placement : &identity, .alone = alone};
+    *where = (rlt_placement){.n = n, .accelerator = malloc(n * sizeof(uint32_t))};
+    int rc = where->accelerator ? build(t, &f, out, err) : rlt_nomem(err);
+    for (uint32_t r = 0; r < n && !rc; r++) {
+        uint32_t at[RLT_AXES_OF_LAYOUT];
+        rlt_folded_place(t, axes, r, at);
+        where->accelerator[r] = rlt_placed(f.where, rlt_training_rank(t, at));
+    }
+    if (rc)
+        rlt_placement_free(where);
+    rlt__folded_free(&f);
+    return rc;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whom a rank communicates with. */
+#include <string.h>
+
+#include "workload/training/internal.h"
+
+static uint32_t at_stages(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT], uint32_t *ranks)
+{
+    uint32_t at[RLT_AXES_OF_LAYOUT], stage = where[RLT_AXIS_PP];
+    memcpy(at, where, sizeof at);
+    if (t->home == t->away || (stage != t->home && stage != t->away))
+        return 0;
+    at[RLT_AXIS_PP] = t->home;
+    ranks[0] = rlt_training_rank(t, at);
+    at[RLT_AXIS_PP] = t->away;
+    ranks[1] = rlt_training_rank(t, at);
+    return 2;
+}
+
+uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT],
+                               rlt__group group, uint32_t *ranks)
+{
+    uint32_t at[RLT_AXES_OF_LAYOUT], cp = t->size[RLT_AXIS_CP], dp = t->size[RLT_AXIS_DP], n = 0;
+    uint32_t mine = where[RLT_AXIS_DP] * cp + where[RLT_AXIS_CP];
+    memcpy(at, where, sizeof at);
+    if (group == RLT__GROUP_TIED)
+        return at_stages(t, where, ranks);
+    if (group == RLT__GROUP_TP || group == RLT__GROUP_PP) {
+        rlt_axis along = group == RLT__GROUP_TP ? RLT_AXIS_TP : RLT_AXIS_PP;
+        for (uint32_t i = 0; i < t->size[along]; i++) {
+            at[along] = i;
+            ranks[n++] = rlt_training_rank(t, at);
+        }
+        return n;
+    }
+    for (uint32_t i = 0; i < cp * dp; i++) {
+        bool in = group == RLT__GROUP_CP   ? i / cp == where[RLT_AXIS_DP]
+                  : group == RLT__GROUP_EP ? i / t->ep == mine / t->ep
+                  : group == RLT__GROUP_DP ? true
+                                           : i % t->ep == mine % t->ep;
+        at[RLT_AXIS_CP] = i % cp;
+        at[RLT_AXIS_DP] = i / cp;
+        if (in)
+            ranks[n++] = rlt_training_rank(t, at);
+    }
+    return n;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Between the parts of a training: its schedule, its builder. Internal to workload/. */
+#ifndef RLT_TRAINING_INTERNAL_H
+#define RLT_TRAINING_INTERNAL_H
+
+#include "workload/replay/replay.h"
+#include "workload/training/memory_time.h"
+#include "workload/training/training.h"
+
+/* What a stage does next. */
+typedef enum rlt__pass {
+    RLT__PASS_FORWARD = RLT_PASS_FORWARD,
+    RLT__PASS_BACKWARD = RLT_PASS_BACKWARD,
+    RLT__PASS_WEIGHTS = RLT_PASS_WEIGHTS
+} rlt__pass;
+typedef struct rlt__turn {
+    uint8_t pass;
+    uint32_t chunk; /* of the stage: 0 .. vp-1 */
+    uint32_t microbatch;
+} rlt__turn;
+/* The turns of a stage in order; *turns malloc'ed. */
+int rlt__training_turns(const rlt_training *t, uint32_t stage, rlt__turn **turns, uint32_t *n,
+                        rlt_error *err);
+/* Microbatches (of a chunk) whose activations a stage keeps at once, at most. */
+uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage);
+
+/* Forgets what was recorded. */
+int rlt__passes_begin(rlt_training_passes *p, uint32_t stages, uint32_t folded, rlt_error *err);
+/* Those of a stage one behind the other. */
+int rlt__passes_add(rlt_training_passes *p, uint32_t stage, const rlt_training_pass *pass, rlt_error *err);
+
+/* Elements of one microbatch's sample that a stage keeps, of a chunk of mean size, and those that are there
+ * beside while a microbatch is recomputed. */
+typedef struct rlt__kept {
+    double elements, more;
+} rlt__kept;
+rlt__kept rlt__training_kept(const rlt_training *t, uint32_t stage);
+/* Bytes of so many microbatches' activations, one of them being recomputed. */
+double rlt__kept_bytes(const rlt_training *t, const rlt__kept *k, uint32_t microbatches, bool recomputes);
+double rlt__memory_total(const rlt_training_memory *m);
+
+/* Groups of a rank, by what they communicate. TIED: both stages that have tied parameters. */
+typedef enum rlt__group {
+    RLT__GROUP_TP,
+    RLT__GROUP_CP,
+    RLT__GROUP_DP,
+    RLT__GROUP_EP,
+    RLT__GROUP_EXPERT_DP,
+    RLT__GROUP_PP,
+    RLT__GROUP_TIED,
+    RLT__GROUPS
+} rlt__group;
+/* The members of the group of the rank that is there, in the order of their index along it, into room for all
+ * ranks; their number, 0 where it has none. */
+uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT],
+                               rlt__group group, uint32_t *ranks);
+
+/* Of each layer and one microbatch on one rank. */
+typedef struct rlt__times {
+    rlt_time *forward, *backward, *weights,
+        *again;       /* weights: their gradients, where apart; again: recomputed */
+    rlt_time host_ps; /* of the stack, an iteration */
+} rlt__times;
+int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err);
+void rlt__training_times_free(rlt__times *x);
+/* Of an optimizer's step over so many parameters. */
+rlt_time rlt__training_step(const rlt_training *t, double parameters);
+
+/* Of a folded training: groups with their real ranks, and how long their collectives take alone. */
+typedef struct rlt__folded_known {
+    uint32_t group;
+    rlt_coll_kind kind;
+    uint64_t bytes;
+    rlt_time duration_ps;
+} rlt__folded_known;
+typedef struct rlt__folded {
+    uint32_t axes;
+    const rlt_replay_options *how;
+    const rlt_placement *where; /* of the real ranks */
+    rlt_timing *alone;
+    rlt_group *groups;
+    uint32_t n_groups, groups_room;
+    rlt__folded_known *known;
+    uint32_t n_known, known_room;
+} rlt__folded;
+/* Whether the members of such groups differ along axes that are folded. */
+bool rlt__folded_away(const rlt__folded *f, int group);
+int rlt__folded_group(rlt__folded *f, const uint32_t *ranks, uint32_t n, uint32_t *index, rlt_error *err);
+int rlt__folded_time(rlt__folded *f, uint32_t group, rlt_coll_kind kind, uint64_t bytes,
+                     rlt_time *duration_ps, rlt_error *err);
+void rlt__folded_free(rlt__folded *f);
+
+/* Whether a layer is of a block that a stage may begin with (those are recomputed, the others kept whole),
+ * given whether the layer before it is. */
+static inline bool rlt__repeats(const rlt_model *m, uint32_t i, bool before)
+{
+    return i == 0 || m->layers[i].block != m->layers[i - 1].block ? m->layers[i].movable : before;
+}
+
+/* What a rank holds of a layer: parameters, dense (the copy of tied ones among them) and of experts. */
+static inline double rlt__held(const rlt_training *t, const rlt_model_layer *l)
+{
+    bool copy = t->home != t->away && l == &t->model->layers[t->copies];
+    uint64_t n = l->parameters + (copy ? l->tied_parameters : 0);
+    return (double)n / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+}
+static inline double rlt__held_experts(const rlt_training *t, const rlt_model_layer *l)
+{
+    return (double)l->expert_parameters / t->ep / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+}
+/* What of it learns in an iteration: of tables the rows that samples look up, each one of its own. A rank has
+ * 1 / ep of the tables, for the samples of ep ranks. */
+static inline double rlt__learning_experts(const rlt_training *t, const rlt_model_layer *l)
+{
+    double held = rlt__held_experts(t, l), a_sample = l->moved_elements - (double)l->output_elements,
+           rows = a_sample * (double)(t->batch / t->size[RLT_AXIS_DP]);
+    return l->work == RLT_WORK_LOOKUP && rows > 0 && rows < held ? rows : held;
+}
+
+#endif

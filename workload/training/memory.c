@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a rank of a stage holds. Of each parameter: weights and gradients of `element_bytes`, optimizer state
+ * of `state_bytes` (mixed-precision Adam: 2 + 2 + 12 = 16), divided over the data-parallel ranks by ZeRO 1
+ * (state), 2 (gradients), 3 (weights). With a pruned fraction p, f = 1 - p, of the full-precision gradients
+ * that AxoNN keeps beside (4): 2 + 24 f (SAMO, IPDPS 2023, section III: indices 4 f and a temporary copy 2 f
+ * among them).
+ */
+#include <stdio.h>
+
+#include "workload/training/internal.h"
+
+enum { INDEX_BYTES = 4 };
+
+static double kept(const rlt_training *t, const rlt_model_layer *l, bool scores)
+{
+    double tp = t->size[RLT_AXIS_TP], whole = l->saved_whole / (t->sequence_parallel ? tp : 1);
+    return whole + (l->saved_split + (scores ? l->saved_scores : 0)) / tp;
+}
+
+/* Elements kept of one microbatch's sample in a chunk, beyond which `more` are there while it is recomputed.
+ * What is not of a block that repeats is not recomputed. */
+static double chunk_elements(const rlt_training *t, uint32_t chunk, double *more)
+{
+    uint32_t first, end, blocks = 0;
+    double whole = 0, block = 0, largest = 0, boundary = 0;
+    bool full = t->recompute == RLT_RECOMPUTE_FULL, repeats = false;
+    rlt_training_layers(t, chunk, &first, &end);
+    for (uint32_t i = first; i < end; i++) {
+        const rlt_model_layer *l = &t->model->layers[i];
+        bool begins = i == first || l->block != l[-1].block;
+        repeats = rlt__repeats(t->model, i, repeats);
+        if (!full || !repeats) {
+            whole += kept(t, l, t->recompute != RLT_RECOMPUTE_SELECTIVE);
+            continue;
+        }
+        if (begins) {
+            block = 0;
+            blocks++;
+            double in = i ? (double)l[-1].output_elements : 0;
+            boundary += in / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1);
+        }
+        block += kept(t, l, true);
+        largest = block > largest ? block : largest;
+    }
+    uint32_t apart = t->checkpoint < blocks ? t->checkpoint : blocks;
+    *more = largest * apart;
+    return whole + boundary / (apart ? apart : 1);
+}
+
+/* Offloaded: what is in the host's memory comes over bucket by bucket (4 + 12 B an element). */
+static void offload_state(const rlt_training *t, double parameters, rlt_training_memory *m)
+{
+    double bucket = t->offload_bucket < parameters ? t->offload_bucket : parameters;
+    m->gradients -= parameters * t->main_gradient_bytes;
+    m->optimizer = 0;
+    m->buffers += bucket * (t->main_gradient_bytes + t->state_bytes);
+}
+
+static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory *m)
+{
+    double dp = (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP], f = 1 - t->sparsity, parameters = 0;
+    for (uint32_t c = 0; c < t->vp; c++) {
+        uint32_t first, end;
+        rlt_training_layers(t, stage + c * t->size[RLT_AXIS_PP], &first, &end);
+        for (uint32_t i = first; i < end; i++)
+            for (int expert = 0; expert < 2; expert++) {
+                const rlt_model_layer *l = &t->model->layers[i];
+                double n = expert ? rlt__held_experts(t, l) : rlt__held(t, l),
+                       learning = expert ? rlt__learning_experts(t, l) : n, over = expert ? dp / t->ep : dp;
+                parameters += n;
+                m->parameters += n * t->element_bytes / (t->zero >= 3 ? over : 1);
+                if (t->sparsity > 0) {
+                    m->gradients += f * n * (t->element_bytes + t->main_gradient_bytes);
+                    m->optimizer += f * n * (t->state_bytes + INDEX_BYTES);
+                    m->buffers += f * n * t->element_bytes;
+                } else {
+                    m->gradients +=
+                        learning * (t->element_bytes + t->main_gradient_bytes) / (t->zero >= 2 ? over : 1);
+                    m->optimizer += n * t->state_bytes / (t->zero >= 1 ? over : 1);
+                }
+            }
+    }
+    if (t->offload)
+        offload_state(t, parameters, m);
+}
+
+rlt__kept rlt__training_kept(const rlt_training *t, uint32_t stage)
+{
+    rlt__kept k = {0};
+    for (uint32_t c = 0; c < t->vp; c++) {
+        double more;
+        k.elements += chunk_elements(t, stage + c * t->size[RLT_AXIS_PP], &more) / t->vp;
+        k.more = more > k.more ? more : k.more;
+    }
+    return k;
+}
+
+double rlt__kept_bytes(const rlt_training *t, const rlt__kept *k, uint32_t microbatches, bool recomputes)
+{
+    double elements = k->elements * microbatches + (recomputes ? k->more : 0);
+    return elements * t->microbatch * t->element_bytes / t->size[RLT_AXIS_CP];
+}
+
+double rlt__memory_total(const rlt_training_memory *m)
+{
+    return m->parameters + m->gradients + m->optimizer + m->activations + m->buffers;
+}
+
+rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32_t stage)
+{
+    rlt_training_memory m = {.in_flight = rlt__training_in_flight(t, stage)};
+    rlt__kept k = rlt__training_kept(t, stage);
+    state_of(t, stage, &m);
+    m.activations = rlt__kept_bytes(t, &k, m.in_flight, true);
+    m.total = rlt__memory_total(&m);
+    return m;
+}
+
+/* What would fit: the first of these changes that does. */
+static const char *advice(const rlt_training *t, uint32_t stage, char *text, size_t size)
+{
+    rlt_training other = *t;
+    double room = (double)t->accelerator->memory_bytes;
+    other.recompute = RLT_RECOMPUTE_FULL;
+    if (t->recompute != RLT_RECOMPUTE_FULL && rlt_training_memory_of(&other, stage).total <= room)
+        return "recompute=full would fit";
+    for (other.zero = t->zero + 1; other.zero <= 3; other.zero++)
+        for (int both = 0; both < 2; both++) {
+            other.recompute = both ? RLT_RECOMPUTE_FULL : t->recompute;
+            if (rlt_training_memory_of(&other, stage).total > room)
+                continue;
+            snprintf(text, size, "%szero=%u would fit", both ? "recompute=full with " : "", other.zero);
+            return text;
+        }
+    for (uint32_t i = 0; i < t->model->n_layers; i++)
+        if (t->model->layers[i].experts > t->ep)
+            return "more expert parallelism (ep), pipeline stages or tensor parallelism are needed";
+    return "more pipeline stages or tensor parallelism are needed";
+}
+
+int rlt_training_fits(const rlt_training *t, rlt_error *err)
+{
+    double room = (double)t->accelerator->memory_bytes;
+    for (uint32_t s = 0; s < t->size[RLT_AXIS_PP]; s++) {
+        rlt_training_memory m = rlt_training_memory_of(t, s);
+        char text[80];
+        if (m.total > room)
+            return rlt_fail(
+                err, RLT_ERANGE, "memory",
+                "stage %u needs %.1f GB (weights %.1f, gradients %.1f, optimizer %.1f, activations "
+                "%.1f of %u microbatch%s) of the %.1f GB of %s: %s",
+                s, m.total / 1e9, m.parameters / 1e9, m.gradients / 1e9, m.optimizer / 1e9,
+                m.activations / 1e9, m.in_flight, m.in_flight == 1 ? "" : "es", room / 1e9,
+                t->accelerator->name, advice(t, s, text, sizeof text));
+    }
+    return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The end of an iteration: the steps of the optimizer, on the accelerator or in the host's memory. */
+#include "workload/training/work.h"
+
+/* The gradients of both copies are added up, whole. */
+void rlt__work_reduce_tied(rlt__work *w)
+{
+    const rlt_training *t = w->t;
+    if (w->groups[RLT__GROUP_TIED] == RLT_NONE || !t->tie)
+        return;
+    const rlt_model_layer *l = &t->model->layers[t->copies];
+    double n = (double)l->tied_parameters / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    uint64_t bytes = (uint64_t)(n * t->gradient_bytes * (1 - t->sparsity) + 0.5);
+    rlt__work_flush(w, "backward");
+    rlt__work_reduction(
+        w, rlt__work_collective(w, w->gradients, RLT__GROUP_TIED, RLT_ALL_REDUCE, bytes, "tied gradients"));
+}
+
+void rlt__work_optimize(rlt__work *w)
+{
+    const rlt_training *t = w->t;
+    double dense = 0, experts = 0, dp = (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_MEMORY, w->rank);
+    for (uint32_t c = 0; c < t->vp; c++) {
+        uint32_t first, end;
+        rlt__work_layers(w, w->at[RLT_AXIS_PP] + c * t->size[RLT_AXIS_PP], &first, &end);
+        for (uint32_t i = first; i < end; i++) {
+            dense += rlt__held(t, &t->model->layers[i]);
+            experts += rlt__learning_experts(t, &t->model->layers[i]);
+        }
+    }
+    d.duration_ps = rlt__training_step(t, dense / (t->zero ? dp : 1) + experts / (t->zero ? dp / t->ep : 1));
+    d.resource = w->compute;
+    d.name = rlt__work_name(w, "optimizer");
+    uint32_t op = rlt__work_op(w, &d, w->last);
+    for (uint32_t i = 0; i < w->n_reductions; i++)
+        rlt_build_dep(w->b, op, w->reductions[i]);
+    w->last = op;
+    if (t->zero == 1 || t->zero == 2) {
+        rlt__work_communicate(w, RLT__GROUP_DP, RLT_ALL_GATHER, dense * t->element_bytes, "weights");
+        rlt__work_communicate(w, RLT__GROUP_EXPERT_DP, RLT_ALL_GATHER, experts * t->element_bytes,
+                              "expert weights");
+    }
+}
+
+/* The state comes from the host and goes back there, bucket by bucket; while a chunk of them is stepped over
+ * the gradients of the next are summed. */
+void rlt__work_optimize_offloaded(rlt__work *w)
+{
+    const rlt_training *t = w->t;
+    uint64_t left = w->bucket[0], chunk = (uint64_t)t->offload_bucket * t->offload_chunk;
+    uint32_t begin, sum = RLT_NONE, step;
+    w->bucket[0] = 0;
+    rlt__work_flush(w, "backward");
+    for (begin = step = w->last; left; left -= chunk) {
+        chunk = chunk < left ? chunk : left;
+        w->last = begin;
+        if (w->groups[RLT__GROUP_DP] != RLT_NONE)
+            sum = rlt__work_collective(w, w->gradients, RLT__GROUP_DP, RLT_ALL_REDUCE,
+                                       chunk * t->gradient_bytes, "gradients");
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_MEMORY, w->rank);
+        double bytes = 2.0 * t->state_bytes * (double)chunk;
+        d.duration_ps = (rlt_time)(bytes / (double)t->offload_Bps * 1e12 + 0.5);
+        d.resource = w->compute;
+        d.name = rlt__work_name(w, "offloaded optimizer");
+        step = rlt__work_op(w, &d, step);
+        if (sum != RLT_NONE)
+            rlt_build_dep(w->b, step, sum);
+        for (uint32_t i = 0; i < w->n_reductions; i++) /* of tied weights, before the first */
+            rlt_build_dep(w->b, step, w->reductions[i]);
+        w->n_reductions = 0;
+    }
+    w->last = step;
+}

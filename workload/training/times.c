@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How long layers and the optimizer take on the accelerator. */
+#include <stdlib.h>
+
+#include "workload/training/internal.h"
+
+typedef struct speed {
+    const rlt_training *t;
+    const rlt_surface *surface;
+    uint64_t peak_Flops;
+} speed;
+
+/* Bytes of the weights that a pass goes through once, however many tokens the microbatch has: read forward;
+ * read backward for the gradient of the inputs. Tables are not gone through, but for the rows looked up. */
+static double weights_bytes(const rlt_training *t, const rlt_model_layer *l)
+{
+    double used = (double)(l->parameters + l->tied_parameters) / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    return l->work == RLT_WORK_LOOKUP ? 0 : (used + rlt__held_experts(t, l)) * t->element_bytes;
+}
+
+/* And of their gradients, to which each microbatch adds: read and written, in the precision kept. */
+static double gradients_bytes(const rlt_training *t, const rlt_model_layer *l)
+{
+    uint32_t kept = t->main_gradient_bytes ? t->main_gradient_bytes : t->element_bytes;
+    return weights_bytes(t, l) / t->element_bytes * 2 * kept;
+}
+
+/* `elements` of activations are of a sample. */
+static rlt_time time_of(const speed *s, const rlt_model_layer *l, double flop, double elements,
+                        double weights)
+{
+    const rlt_training *t = s->t;
+    double split = (l->sharded ? t->size[RLT_AXIS_TP] : 1) * (double)t->size[RLT_AXIS_CP];
+    bool matrix = l->work == RLT_WORK_MATMUL || l->work == RLT_WORK_CONVOLUTION;
+    rlt_work x = {.kind = (rlt_work_kind)l->work,
+                  .flop = flop * t->microbatch / split * (matrix ? t->slowdown : 1),
+                  .bytes = elements * t->microbatch * t->element_bytes / split + weights,
+                  .width = t->model->hidden,
+                  .tokens = (double)t->microbatch * t->model->tokens / t->size[RLT_AXIS_CP],
+                  .tp = l->sharded ? t->size[RLT_AXIS_TP] : 1};
+    return x.flop > 0 || x.bytes > 0 ? rlt_accelerator_time(t->accelerator, s->surface, s->peak_Flops, &x)
+                                     : 0;
+}
+
+/* In full, blocks alone (Megatron-LM, DeepSpeed, AxoNN): neither embeddings nor logits. */
+static bool recomputed(const rlt_training *t, const rlt_model_layer *l, bool repeats)
+{
+    return (t->recompute == RLT_RECOMPUTE_FULL && repeats) ||
+           (t->recompute == RLT_RECOMPUTE_SELECTIVE && l->work == RLT_WORK_ATTENTION);
+}
+
+int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
+{
+    speed s = {.t = t};
+    uint32_t n = t->model->n_layers;
+    rlt_time **const all[] = {&out->forward, &out->backward, &out->weights, &out->again};
+    int rc;
+    if ((rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s.surface, err)) ||
+        (rc = rlt_accelerator_peak(t->accelerator, t->precision, &s.peak_Flops, err)))
+        return rc;
+    for (size_t k = 0; k < 4; k++)
+        if (!(*all[k] = calloc(n, sizeof(rlt_time))))
+            return rlt_nomem(err);
+    double slower = s.surface->backward > 0 ? 1 / s.surface->backward : 1;
+    out->host_ps = s.surface->host_ps;
+    bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE, repeats = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const rlt_model_layer *l = &t->model->layers[i];
+        repeats = rlt__repeats(t->model, i, repeats);
+        double back = l->backward_flop,
+               weights = l->parameters + l->tied_parameters + l->expert_parameters > 0 ? back / 2 : 0;
+        double moved = l->moved_elements, read = weights_bytes(t, l), added = gradients_bytes(t, l);
+        out->forward[i] = time_of(&s, l, l->forward_flop, moved, read);
+        /* Half of what the backward pass moves is for the gradient of the weights. */
+        bool split = apart && weights > 0;
+        out->backward[i] = time_of(&s, l, (split ? back - weights : back) * slower, (split ? 1 : 2) * moved,
+                                   read + (split ? 0 : added));
+        out->weights[i] = split ? time_of(&s, l, weights * slower, moved, added) : 0;
+        if (recomputed(t, l, repeats))
+            out->again[i] = out->forward[i];
+    }
+    return 0;
+}
+
+int rlt_training_layer_times(const rlt_training *t, rlt_time *forward_ps, rlt_time *backward_ps,
+                             rlt_error *err)
+{
+    rlt__times x = {0};
+    int rc = rlt__training_times(t, &x, err);
+    for (uint32_t i = 0; !rc && i < t->model->n_layers; i++) {
+        forward_ps[i] = x.forward[i];
+        backward_ps[i] = x.backward[i] + x.weights[i];
+    }
+    rlt__training_times_free(&x);
+    return rc;
+}
+
+void rlt__training_times_free(rlt__times *x)
+{
+    free(x->forward);
+    free(x->backward);
+    free(x->weights);
+    free(x->again);
+}
+
+rlt_time rlt__training_step(const rlt_training *t, double parameters)
+{
+    const rlt_surface *s;
+    /* State is read and written, gradients read, weights written. */
+    double each = 2.0 * t->state_bytes + t->gradient_bytes + t->element_bytes;
+    rlt_work step = {.kind = RLT_WORK_VECTOR, .bytes = parameters * (1 - t->sparsity) * each, .tp = 1};
+    if (rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL))
+        return 0;
+    return rlt_accelerator_time(t->accelerator, s, 1, &step);
+}

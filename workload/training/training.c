@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A training's settings, and where its ranks are. */
+#include "workload/training/training.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/units.h"
+#include "workload/training/internal.h"
+
+rlt_training rlt_training_default(void)
+{
+    return (rlt_training){.stack = "any",
+                          .precision = "bf16",
+                          .size = {1, 1, 0, 1},
+                          .ep = 1,
+                          .vp = 1,
+                          .order = {RLT_AXIS_TP, RLT_AXIS_CP, RLT_AXIS_DP, RLT_AXIS_PP},
+                          .schedule = RLT_SCHEDULE_1F1B,
+                          .checkpoint = 1,
+                          .microbatch = 1,
+                          .steps = 1,
+                          .element_bytes = 2,
+                          .gradient_bytes = 2,
+                          .state_bytes = 12,
+                          .bucket_bytes = (uint64_t)25 << 20,
+                          .first_bucket_bytes = (uint64_t)1 << 20,
+                          .prefetch = true,
+                          .overlap = true,
+                          .tie = true,
+                          .compress_rate = 16e9,
+                          .offload_bucket = 4000000,
+                          .offload_chunk = 4,
+                          .offload_Bps = 50000000000,
+                          .slowdown = 1};
+}
+
+typedef enum setting_kind { COUNT, SIZE, RATE, DURATION, NUMBER, WORD, TEXT } setting_kind;
+typedef struct setting {
+    const char *name;
+    setting_kind kind;
+    size_t offset;
+    double least, most;
+    const char *const *words; /* of WORD, NULL-terminated; the value is an enum, or a bool */
+    const char *summary;
+} setting;
+
+static const char *const schedules[] = {"gpipe", "1f1b", "interleaved", "zero-bubble", "message", NULL};
+static const char *const recomputes[] = {"none", "selective", "full", NULL};
+static const char *const switches[] = {"off", "on", NULL};
+static const char *const axes[] = {"tp", "cp", "dp", "pp", NULL};
+
+#define AT(field) offsetof(rlt_training, field)
+#define AXIS(a)   (offsetof(rlt_training, size) + (a) * sizeof(uint32_t))
+static const setting settings[] = {
+    {"tp", COUNT, AXIS(RLT_AXIS_TP), 1, 1 << 16, NULL, "tensor parallelism"},
+    {"cp", COUNT, AXIS(RLT_AXIS_CP), 1, 1 << 16, NULL, "context parallelism: a sequence over so many ranks"},
+    {"dp", COUNT, AXIS(RLT_AXIS_DP), 1, 1 << 24, NULL, "data parallelism (default: all ranks there are)"},
+    {"pp", COUNT, AXIS(RLT_AXIS_PP), 1, RLT_MAX_STAGES, NULL, "pipeline stages"},
+    {"ep", COUNT, AT(ep), 1, 1 << 20, NULL, "expert parallelism, over cp x dp"},
+    {"vp", COUNT, AT(vp), 1, 256, NULL, "chunks a stage, with schedule=interleaved"},
+    {"sp", WORD, AT(sequence_parallel), 0, 0, switches, "sequence parallelism beside tp"},
+    {"schedule", WORD, AT(schedule), 0, 0, schedules, "gpipe|1f1b|interleaved|zero-bubble|message"},
+    {"recompute", WORD, AT(recompute), 0, 0, recomputes, "activations: none|selective|full"},
+    {"checkpoint", COUNT, AT(checkpoint), 1, 4096, NULL, "full recomputation: blocks between kept ones"},
+    {"zero", COUNT, AT(zero), 0, 3, NULL, "ZeRO stage, 3 = FSDP"},
+    {"batch", COUNT, AT(batch), 1, 1e9, NULL, "samples of an iteration, over all ranks"},
+    {"microbatch", COUNT, AT(microbatch), 1, 1 << 20, NULL, "samples at a time; 1 if not given"},
+    {"steps", COUNT, AT(steps), 1, 60000, NULL, "iterations"},
+    {"precision", TEXT, AT(precision), 0, sizeof((rlt_training *)0)->precision, NULL,
+     "bf16, fp16, tf32, ..."},
+    {"stack", TEXT, AT(stack), 0, sizeof((rlt_training *)0)->stack, NULL, "software whose efficiency it is"},
+    {"element", COUNT, AT(element_bytes), 1, 8, NULL, "bytes of an activation or weight"},
+    {"gradient", COUNT, AT(gradient_bytes), 1, 8, NULL, "bytes of a gradient on the network"},
+    {"main_gradient", COUNT, AT(main_gradient_bytes), 0, 8, NULL,
+     "bytes of a gradient kept beside in full precision"},
+    {"state", COUNT, AT(state_bytes), 0, 64, NULL, "bytes of optimizer state a parameter"},
+    {"bucket", SIZE, AT(bucket_bytes), 1, 1e15, NULL, "gradients that are communicated together"},
+    {"first_bucket", SIZE, AT(first_bucket_bytes), 1, 1e15, NULL, "and the first of them"},
+    {"prefetch", WORD, AT(prefetch), 0, 0, switches, "zero=3: weights gathered beside the block before"},
+    {"overlap", WORD, AT(overlap), 0, 0, switches, "gradients beside the backward pass"},
+    {"tie", WORD, AT(tie), 0, 0, switches, "gradients of tied embeddings are summed over their copies"},
+    {"drain", WORD, AT(drain), 0, 0, switches, "a pipeline is at rest before gradients are summed"},
+    {"pass", DURATION, AT(pass_ps), 0, 1e15, NULL, "of a microbatch through a chunk, beside its layers"},
+    {"host", DURATION, AT(host_ps), 0, 1e16, NULL, "fixed time of an iteration"},
+    {"sparsity", NUMBER, AT(sparsity), 0, 0.999999, NULL, "pruned part of the weights (SAMO)"},
+    {"compress", NUMBER, AT(compress_rate), 1, 1e15, NULL, "gradients compressed a second (SAMO)"},
+    {"offload", WORD, AT(offload), 0, 0, switches, "optimizer state in the host's memory (AxoNN)"},
+    {"offload_bucket", COUNT, AT(offload_bucket), 1, 1e9, NULL, "elements that are stepped over at a time"},
+    {"offload_chunk", COUNT, AT(offload_chunk), 1, 1 << 20, NULL,
+     "buckets whose gradients are summed together"},
+    {"offload_bandwidth", RATE, AT(offload_Bps), 1, 1e15, NULL,
+     "between host and accelerator, both ways together"},
+    {"slowdown", NUMBER, AT(slowdown), 0.01, 1000, NULL, "of matrix kernels (Sputnik)"},
+};
+enum { N_SETTINGS = sizeof settings / sizeof *settings };
+
+const char *rlt_training_setting(uint32_t i, const char **summary)
+{
+    if (i > N_SETTINGS)
+        return NULL;
+    *summary = i == N_SETTINGS ? "of ranks, innermost first (default: tp-cp-dp-pp), or auto: the fastest"
+                               : settings[i].summary;
+    return i == N_SETTINGS ? "order" : settings[i].name;
+}
+
+const char *rlt_axis_name(rlt_axis a)
+{
+    return axes[a];
+}
+
+static int set_order(rlt_training *t, const char *value, rlt_error *err)
+{
+    const char *p = value;
+    bool seen[RLT_AXES_OF_LAYOUT] = {false};
+    uint32_t n = 0;
+    t->order_auto = strcmp(value, "auto") == 0;
+    if (t->order_auto)
+        return 0;
+    while (*p) {
+        size_t length = strcspn(p, "-");
+        uint32_t a = 0;
+        while (axes[a] && (strlen(axes[a]) != length || strncmp(axes[a], p, length) != 0))
+            a++;
+        if (!axes[a] || seen[a])
+            break;
+        seen[a] = true;
+        t->order[n++] = (rlt_axis)a;
+        p += length + (p[length] == '-');
+    }
+    /* What is not named comes last. */
+    for (uint32_t a = 0; a < RLT_AXES_OF_LAYOUT && !*p; a++)
+        if (!seen[a])
+            t->order[n++] = (rlt_axis)a;
+    return *p || !*value ? rlt_fail(err, RLT_EUSAGE, "order",
+                                    "expected axes like tp-cp-dp-pp, or auto, got '%.40s'", value)
+                         : 0;
+}
+
+static int set_word(const setting *s, char *at, const char *value, rlt_error *err)
+{
+    char known[128] = "";
+    for (uint32_t i = 0; s->words[i]; i++) {
+        if (strcmp(s->words[i], value) == 0) {
+            if (s->words == switches)
+                *(bool *)(void *)at = i != 0;
+            else
+                *(int *)(void *)at = (int)i;
+            return 0;
+        }
+        rlt_list_name(known, sizeof known, s->words[i]);
+    }
+    return rlt_fail(err, RLT_EUSAGE, s->name, "expected one of %s, got '%.40s'", known, value);
+}
+
+static int set_count(const setting *s, char *at, const char *value, rlt_error *err)
+{
+    uint64_t n;
+    int rc = rlt_parse_count(value, &n, s->name, err);
+    if (rc)
+        return rc;
+    if ((double)n < s->least || (double)n > s->most)
+        return rlt_fail(err, RLT_EUSAGE, s->name, "expected %.0f to %.0f, got '%.40s'", s->least, s->most,
+                        value);
+    if (s->offset == AT(batch))
+        *(uint64_t *)(void *)at = n;
+    else
+        *(uint32_t *)(void *)at = (uint32_t)n;
+    return 0;
+}
+
+static int set_one(const setting *s, rlt_training *t, const char *value, rlt_error *err)
+{
+    char *at = (char *)t + s->offset;
+    double x = 0;
+    int rc = 0;
+    switch (s->kind) {
+    case COUNT:
+        return set_count(s, at, value, err);
+    case WORD:
+        return set_word(s, at, value, err);
+    case TEXT:
+        if (!*value || strlen(value) >= (size_t)s->most)
+            return rlt_fail(err, RLT_EUSAGE, s->name, "expected a name, got '%.40s'", value);
+        memcpy(at, value, strlen(value) + 1);
+        return 0;
+    case SIZE:
+        rc = rlt_parse_size(value, (uint64_t *)(void *)at, s->name, err);
+        x = (double)*(uint64_t *)(void *)at;
+        break;
+    case RATE:
+        rc = rlt_parse_rate(value, (uint64_t *)(void *)at, s->name, err);
+        x = (double)*(uint64_t *)(void *)at;
+        break;
+    case DURATION:
+        rc = rlt_parse_duration(value, (rlt_time *)(void *)at, s->name, err);
+        x = (double)*(rlt_time *)(void *)at;
+        break;
+    case NUMBER:
+        rc = rlt_parse_number(value, s->least, (double *)(void *)at, s->name, err);
+        x = *(double *)(void *)at;
+        break;
+    }
+    if (!rc && (x < s->least || x > s->most))
+        rc = rlt_fail(err, RLT_EUSAGE, s->name, "'%.40s' is out of range", value);
+    return rc;
+}
+
+int rlt_training_set(rlt_training *t, const char *name, const char *value, rlt_error *err)
+{
+    char known[512] = "";
+    if (strcmp(name, "order") == 0)
+        return set_order(t, value, err);
+    t->stack_named |= strcmp(name, "stack") == 0;
+    for (uint32_t i = 0; i < N_SETTINGS; i++) {
+        if (strcmp(settings[i].name, name) == 0)
+            return set_one(&settings[i], t, value, err);
+        rlt_list_name(known, sizeof known, settings[i].name);
+    }
+    return rlt_fail(err, RLT_EUSAGE, name, "unknown setting; known: %s, order", known);
+}
+
+static const rlt_training_strategy strategies[] = {
+    {"ddp", "zero=0", "gradients all-reduced in buckets beside the backward pass (PyTorch DDP)"},
+    {"zero1", "zero=1", "and the optimizer state divided"},
+    {"zero2", "zero=2", "and the gradients"},
+    {"fsdp", "zero=3", "and the weights, gathered for each block"},
+    {"megatron", "zero=1,main_gradient=4,schedule=1f1b", "Megatron-LM with a distributed optimizer"},
+    {"axonn",
+     "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
+     "checkpoint=4,pass=3ms,tie=off,stack=axonn",
+     "message-driven pipelines (Singh & Bhatele, IPDPS 2022)"},
+    {"axonn-offload",
+     "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
+     "checkpoint=4,pass=3ms,tie=off,stack=axonn,offload=on",
+     "AxoNN with the optimizer state in the host's memory"},
+    {"samo",
+     "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
+     "checkpoint=4,pass=3ms,tie=off,stack=axonn,"
+     "sparsity=0.9",
+     "AxoNN with compressed state of pruned models (IPDPS 2023)"},
+    {"sputnik",
+     "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
+     "checkpoint=4,pass=3ms,tie=off,stack=axonn,"
+     "sparsity=0.9,compress=1e15,slowdown=3",
+     "AxoNN with sparse kernels, three times slower (fitted to GPT-3 2.7B)"},
+    {"deepspeed-3d",
+     "schedule=1f1b,order=tp-pp-dp,zero=1,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
+     "checkpoint=4,pass=3ms,stack=axonn",
+     "1F1B pipelines with ZeRO-1"},
+};
+
+const rlt_training_strategy *rlt_training_strategy_at(uint32_t i)
+{
+    return i < sizeof strategies / sizeof *strategies ? &strategies[i] : NULL;
+}
+
+/* Layout */
+
+/* Of an axis that is folded one is left. */
+static uint32_t size_of(const rlt_training *t, uint32_t folds, rlt_axis a)
+{
+    return folds >> a & 1 ? 1 : t->size[a];
+}
+
+uint32_t rlt_folded_ranks(const rlt_training *t, uint32_t folds)
+{
+    uint32_t n = 1;
+    for (int a = 0; a < RLT_AXES_OF_LAYOUT; a++)
+        n *= size_of(t, folds, (rlt_axis)a);
+    return n;
+}
+
+void rlt_folded_place(const rlt_training *t, uint32_t folds, uint32_t rank, uint32_t at[RLT_AXES_OF_LAYOUT])
+{
+    for (uint32_t i = 0; i < RLT_AXES_OF_LAYOUT; i++) {
+        uint32_t n = size_of(t, folds, t->order[i]);
+        at[t->order[i]] = rank % n;
+        rank /= n;
+    }
+}
+
+uint32_t rlt_folded_rank(const rlt_training *t, uint32_t folds, const uint32_t at[RLT_AXES_OF_LAYOUT])
+{
+    uint32_t rank = 0;
+    for (uint32_t i = RLT_AXES_OF_LAYOUT; i-- > 0;) {
+        uint32_t n = size_of(t, folds, t->order[i]);
+        rank = rank * n + (n > 1 ? at[t->order[i]] : 0);
+    }
+    return rank;
+}
+
+uint32_t rlt_training_ranks(const rlt_training *t)
+{
+    return rlt_folded_ranks(t, 0);
+}
+
+uint32_t rlt_training_microbatches(const rlt_training *t)
+{
+    return (uint32_t)(t->batch / t->size[RLT_AXIS_DP] / t->microbatch);
+}
+
+void rlt_training_place(const rlt_training *t, uint32_t rank, uint32_t at[RLT_AXES_OF_LAYOUT])
+{
+    rlt_folded_place(t, 0, rank, at);
+}
+
+uint32_t rlt_training_rank(const rlt_training *t, const uint32_t at[RLT_AXES_OF_LAYOUT])
+{
+    return rlt_folded_rank(t, 0, at);
+}
+
+static uint32_t places(const rlt_model *m)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->n_layers; i++)
+        n += m->layers[i].movable;
+    return n;
+}
+
+/* The k-th layer that a stage may begin with; of none: the end. */
+static uint32_t movable(const rlt_model *m, uint32_t k)
+{
+    for (uint32_t i = 0; i < m->n_layers; i++)
+        if (m->layers[i].movable && k-- == 0)
+            return i;
+    return m->n_layers;
+}
+
+/* The first layer of a last block that no stage may begin with, but for one that has it alone: logits. */
+static uint32_t head_of(const rlt_model *m)
+{
+    uint32_t i = m->n_layers - 1;
+    while (i > 0 && m->layers[i - 1].block == m->layers[i].block)
+        i--;
+    return m->layers[i].movable ? m->n_layers : i;
+}
+
+/* Chunks beyond one a block that a model can have: logits alone, then embeddings, too (Megatron-LM's
+ * account_for_loss_in_pipeline_split and account_for_embedding_in_pipeline_split). */
+static uint32_t spare(const rlt_model *m)
+{
+    bool head = head_of(m) < m->n_layers;
+    return head ? 1 + (movable(m, 0) > 0) : 0;
+}
+
+void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first, uint32_t *end)
+{
+    const rlt_model *m = t->model;
+    uint32_t chunks = t->size[RLT_AXIS_PP] * t->vp, n = places(m), begins[2];
+    /* The first n mod chunks have one block more. */
+    uint32_t least = n / chunks, more = n % chunks, before = chunks > n + 1;
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t c = chunk + k, block = c * least + (c < more ? c : more);
+        if (chunks > n && chunks > 1)
+            block = c - (c >= before ? before : 0);
+        begins[k] = c == 0 ? 0 : c >= chunks ? m->n_layers : block >= n ? head_of(m) : movable(m, block);
+    }
+    *first = begins[0];
+    *end = begins[1];
+}
+
+/* The stage of a layer. */
+static uint32_t stage_of(const rlt_training *t, uint32_t layer)
+{
+    uint32_t low = 0, high = t->size[RLT_AXIS_PP] * t->vp;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2, first, end;
+        rlt_training_layers(t, middle, &first, &end);
+        *(first <= layer ? &low : &high) = middle;
+    }
+    return low % t->size[RLT_AXIS_PP];
+}
+
+/* Of tied parameters, the layer that holds them: the nearest one before that is as large, of those outside
+ * of the blocks that repeat. */
+static uint32_t holder(const rlt_model *m, uint32_t tied)
+{
+    uint32_t found = tied;
+    bool repeats = false;
+    for (uint32_t i = 0; i < tied; i++) {
+        repeats = rlt__repeats(m, i, repeats);
+        if (!repeats && m->layers[i].parameters >= m->layers[tied].tied_parameters)
+            found = i;
+    }
+    return found;
+}
+
+static void find_copies(rlt_training *t)
+{
+    const rlt_model *m = t->model;
+    t->home = t->away = 0;
+    for (uint32_t i = 0; i < m->n_layers && t->size[RLT_AXIS_PP] > 1 && t->home == t->away; i++)
+        if (m->layers[i].tied_parameters) {
+            t->home = stage_of(t, holder(m, i));
+            t->away = stage_of(t, i);
+            t->copies = i;
+        }
+}
+
+/* Checks */
+
+static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
+{
+    uint64_t inner = (uint64_t)t->size[RLT_AXIS_TP] * t->size[RLT_AXIS_CP] * t->size[RLT_AXIS_PP];
+    uint32_t *dp = &t->size[RLT_AXIS_DP];
+    if (*dp == 0) {
+        if (ranks == 0 || inner > ranks || ranks % inner)
+            return rlt_fail(err, RLT_ESCHEMA, "layout",
+                            "%u ranks are no multiple of tp %u x cp %u x pp %u: give dp", ranks,
+                            t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP], t->size[RLT_AXIS_PP]);
+        *dp = (uint32_t)(ranks / inner);
+    }
+    if (inner * *dp > RLT_MAX_RANKS || (ranks && inner * *dp > ranks))
+        return rlt_fail(err, RLT_ERANGE, "layout", "tp %u x cp %u x dp %u x pp %u = %llu ranks, of %u",
+                        t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP], *dp, t->size[RLT_AXIS_PP],
+                        (unsigned long long)(inner * *dp), ranks ? ranks : (uint32_t)RLT_MAX_RANKS);
+    if ((uint64_t)t->size[RLT_AXIS_CP] * *dp % t->ep)
+        return rlt_fail(err, RLT_ESCHEMA, "layout", "ep %u does not divide cp %u x dp %u", t->ep,
+                        t->size[RLT_AXIS_CP], *dp);
+    return 0;
+}
+
+static int check_schedule(rlt_training *t, rlt_error *err)
+{
+    uint32_t pp = t->size[RLT_AXIS_PP], n = places(t->model);
+    if (t->vp > 1 && t->schedule != RLT_SCHEDULE_INTERLEAVED)
+        return rlt_fail(err, RLT_ESCHEMA, "vp", "several chunks a stage need schedule=interleaved");
+    if (pp * t->vp > 1 && pp * t->vp > n + (n ? spare(t->model) : 0))
+        return rlt_fail(err, RLT_ESCHEMA, "pp", "%u stages x %u chunks of a model of %u blocks", pp, t->vp,
+                        n);
+    if (t->schedule == RLT_SCHEDULE_INTERLEAVED && rlt_training_microbatches(t) % pp)
+        return rlt_fail(err, RLT_ESCHEMA, "schedule",
+                        "interleaved needs a multiple of %u microbatches, not %u", pp,
+                        rlt_training_microbatches(t));
+    if (t->offload && (t->zero || t->overlap || t->ep > 1 || t->sparsity > 0))
+        return rlt_fail(err, RLT_ESCHEMA, "offload", "goes with zero=0, overlap=off, ep=1 and dense weights");
+    if (t->schedule == RLT_SCHEDULE_MESSAGE &&
+        (t->size[RLT_AXIS_TP] > 1 || t->size[RLT_AXIS_CP] > 1 || t->ep > 1 || t->zero == 3))
+        return rlt_fail(err, RLT_ESCHEMA, "schedule", "message goes with dp and pp alone");
+    return 0;
+}
+
+static int check_model(const rlt_training *t, rlt_error *err)
+{
+    uint32_t tp = t->size[RLT_AXIS_TP];
+    if (t->model->heads && t->model->heads % tp)
+        return rlt_fail(err, RLT_ESCHEMA, "tp", "%u heads are no multiple of %u", t->model->heads, tp);
+    bool experts = false;
+    for (uint32_t i = 0; i < t->model->n_layers; i++)
+        experts |= t->model->layers[i].experts > 0;
+    if (t->ep > 1 && !experts)
+        return rlt_fail(err, RLT_ESCHEMA, "ep", "%s has no experts", t->model->name);
+    for (uint32_t i = 0; i < t->model->n_layers; i++)
+        if (t->model->layers[i].experts % t->ep)
+            return rlt_fail(err, RLT_ESCHEMA, "ep", "%u %s are no multiple of %u",
+                            t->model->layers[i].experts,
+                            t->model->layers[i].work == RLT_WORK_LOOKUP ? "tables" : "experts", t->ep);
+    return 0;
+}
+
+/* What was asked for by name must not be answered by the surface of any stack. */
+static int check_stack(const rlt_training *t, rlt_error *err)
+{
+    const rlt_accelerator *a = t->accelerator;
+    char known[512] = "any";
+    if (strcmp(t->stack, "any") == 0)
+        return 0;
+    for (uint32_t i = 0; i < a->n_surfaces; i++) {
+        const char *stack = a->surfaces[i].stack;
+        uint32_t first = 0;
+        if (strcmp(stack, t->stack) == 0)
+            return 0;
+        while (strcmp(a->surfaces[first].stack, stack) != 0)
+            first++;
+        if (first == i && strcmp(stack, "any") != 0)
+            rlt_list_name(known, sizeof known, stack);
+    }
+    return rlt_fail(err, RLT_EUNSUPPORTED, "stack",
+                    "the efficiency of '%s' on %s is not known; known are: %s", t->stack, a->name, known);
+}
+
+int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
+{
+    int rc;
+    uint64_t Flops;
+    const rlt_surface *surface;
+    if (!t->model || !t->accelerator || t->model->n_layers == 0)
+        return rlt_fail(err, RLT_EUSAGE, "training", "needs a model with layers and an accelerator");
+    if ((rc = check_sizes(t, ranks, err)) || (rc = check_model(t, err)))
+        return rc;
+    uint64_t least = (uint64_t)t->size[RLT_AXIS_DP] * t->microbatch;
+    if (t->batch == 0)
+        t->batch = least * t->size[RLT_AXIS_PP];
+    if (t->batch % least || t->batch / least > UINT32_MAX / 2)
+        return rlt_fail(err, RLT_ESCHEMA, "batch", "%llu samples are no multiple of dp %u x microbatch %u",
+                        (unsigned long long)t->batch, t->size[RLT_AXIS_DP], t->microbatch);
+    if ((rc = check_schedule(t, err)) ||
+        (rc = rlt_accelerator_peak(t->accelerator, t->precision, &Flops, err)))
+        return rc;
+    find_copies(t);
+    return t->stack_named && (rc = check_stack(t, err))
+               ? rc
+               : rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &surface, err);
+}
+
+double rlt_training_flop(const rlt_training *t)
+{
+    rlt_model_totals sum = rlt_model_sum(t->model);
+    return (double)t->batch * (sum.forward_flop + sum.backward_flop) * t->steps;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a training's program is made of, as it is built. */
+#include "workload/training/work.h"
+
+#include <string.h>
+
+#include "sim/base/mem.h"
+
+uint32_t rlt__work_name(rlt__work *w, const char *name)
+{
+    for (uint32_t i = 0; i < w->n_names; i++)
+        if (w->names[i].text == name)
+            return w->names[i].id;
+    uint32_t id = rlt_build_string(w->b, name, strlen(name));
+    if (w->n_names < RLT__WORK_NAMES)
+        w->names[w->n_names++] = (rlt__work_named){name, id};
+    return id;
+}
+
+void rlt__work_layers(const rlt__work *w, uint32_t chunk, uint32_t *first, uint32_t *end)
+{
+    *first = w->firsts[chunk];
+    *end = w->firsts[chunk + 1];
+}
+
+uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after)
+{
+    d->step = w->step;
+    uint32_t op = rlt_build_op(w->b, d);
+    if (w->n_ops++ == 0)
+        w->origin = op;
+    if (after != RLT_NONE)
+        rlt_build_dep(w->b, op, after);
+    return op;
+}
+
+void rlt__work_follow(rlt__work *w, uint32_t op)
+{
+    w->last = op;
+    if (w->opened == RLT_NONE)
+        w->opened = op;
+}
+
+void rlt__work_flush(rlt__work *w, const char *name)
+{
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, w->rank);
+    if (w->gathered == 0 && w->pending_after == RLT_NONE)
+        return;
+    d.resource = w->compute;
+    d.duration_ps = w->gathered;
+    d.name = rlt__work_name(w, name);
+    uint32_t op = rlt__work_op(w, &d, w->last);
+    if (w->pending_after != RLT_NONE)
+        rlt_build_dep(w->b, op, w->pending_after);
+    rlt__work_follow(w, op);
+    w->pending_after = RLT_NONE;
+    w->gathered = 0;
+}
+
+uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll_kind kind, uint64_t bytes,
+                              const char *name)
+{
+    bool away = rlt__folded_away(w->folded, group);
+    rlt_op_desc d = rlt_op_desc_init(away ? RLT_OP_DELAY : RLT_OP_COLLECTIVE, w->rank);
+    d.name = rlt__work_name(w, name);
+    d.resource = stream;
+    if (away) {
+        rlt_error err = {0};
+        if (rlt__folded_time(w->folded, w->groups[group], kind, bytes, &d.duration_ps, &err))
+            rlt_build_fail(w->b, &err);
+    } else {
+        d.coll = kind;
+        d.group = w->groups[group];
+        d.bytes = bytes;
+    }
+    return rlt__work_op(w, &d, w->last);
+}
+
+void rlt__work_communicate(rlt__work *w, int group, rlt_coll_kind kind, double bytes, const char *name)
+{
+    if (w->groups[group] == RLT_NONE || (bytes < 1 && kind != RLT_BARRIER))
+        return;
+    rlt__work_flush(w, w->doing);
+    rlt__work_follow(w, rlt__work_collective(w, w->compute, group, kind, (uint64_t)(bytes + 0.5), name));
+}
+
+void rlt__work_reduction(rlt__work *w, uint32_t op)
+{
+    if (rlt_grow(&w->reductions, &w->reductions_room, sizeof *w->reductions, (uint64_t)w->n_reductions + 1,
+                 RLT_MAX_OPS, "reductions", NULL) == 0)
+        w->reductions[w->n_reductions++] = op;
+}
