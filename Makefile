@@ -198,6 +198,10 @@ test: deps
 	@$(MAKE) --no-print-directory all tests
 	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh $(sort $(wildcard test/cli/*.sh test/page/*.sh))
 
+# For whoever runs some of them: their programs, a line.
+list-tests:
+	@echo $(sort $(TESTS))
+
 bench: deps
 	@$(MAKE) --no-print-directory all benches
 	@BUILD=$(BUILD) test/bench/bench.sh
@@ -260,7 +264,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests bench benches validate design-page pictures deps deps-page install uninstall format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench benches validate design-page pictures deps deps-page install uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

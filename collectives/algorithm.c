@@ -211,7 +211,7 @@ static uint64_t count_below(uint64_t first, uint64_t stride, uint64_t reps, uint
     return count < reps ? count : reps;
 }
 
-static uint64_t counted_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_span span)
+static uint64_t counted_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_blocks span)
 {
     uint32_t n = plan->req.n;
     uint64_t total = 0;
@@ -223,7 +223,7 @@ static uint64_t counted_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_span
     return total;
 }
 
-uint64_t rlt_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_span span)
+uint64_t rlt_blocks_bytes(const rlt_plan *plan, uint32_t lane, rlt_blocks span)
 {
     if (rlt_shares_counted(&plan->req))
         return counted_span_bytes(plan, lane, span);

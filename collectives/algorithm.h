@@ -25,8 +25,8 @@
  *
  * A new algorithm is one file with one const struct, entered in the table of algorithm.c.
  */
-#ifndef RLT_ALGORITHM_H
-#define RLT_ALGORITHM_H
+#ifndef RLT_COLLECTIVES_ALGORITHM_H
+#define RLT_COLLECTIVES_ALGORITHM_H
 
 #include "collectives/collective.h"
 #include "net/endpoint.h"
@@ -37,9 +37,9 @@ extern "C" {
 
 enum { RLT_MAX_LANES = 4096, RLT_MAX_TRANSLATIONS = 32 };
 
-typedef struct rlt_span {
+typedef struct rlt_blocks {
     uint32_t first, run, stride, reps; /* reps == 0: nothing */
-} rlt_span;
+} rlt_blocks;
 
 /*
  * What the network does. REDUCE: it fetches `send` (of send_buffer) from all members at once and adds it up
@@ -70,10 +70,10 @@ typedef struct rlt_step {
     uint8_t reduce; /* what is sent is added at its destination, else it replaces */
     uint8_t copy;   /* local: `send` is moved to `land` within this member (reduce: added); no message */
     uint8_t send_buffer, land_buffer;
-    uint8_t verb;  /* rlt_verb: what the network does with the message */
-    uint16_t turn; /* of several parallel links to send_to, which one: modulo their number */
-    rlt_span send; /* blocks sent */
-    rlt_span land; /* where they land at send_to (or here, for copy) */
+    uint8_t verb;    /* rlt_verb: what the network does with the message */
+    uint16_t turn;   /* of several parallel links to send_to, which one: modulo their number */
+    rlt_blocks send; /* blocks sent */
+    rlt_blocks land; /* where they land at send_to (or here, for copy) */
 } rlt_step;
 
 typedef struct rlt_algorithm rlt_algorithm;
@@ -162,7 +162,7 @@ static inline uint64_t rlt_part_begin(uint64_t total, uint64_t parts, uint64_t i
 /* Bytes of the lane, and of a span in it. O(1) when the blocks are even or run is 1, else O(reps); with
  * counts O(n), O(blocks of the span). */
 RLT_API uint64_t rlt_lane_bytes(const rlt_plan *plan, uint32_t lane);
-RLT_API uint64_t rlt_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_span span);
+RLT_API uint64_t rlt_blocks_bytes(const rlt_plan *plan, uint32_t lane, rlt_blocks span);
 
 #ifdef __cplusplus
 }

@@ -17,8 +17,8 @@
  * Where the network adds up and replicates, copies cross a link once: of sums over members only what no
  * network can save is claimed. Cuts hold there too: what is computed on the far side cannot cross.
  */
-#ifndef RLT_BOUND_H
-#define RLT_BOUND_H
+#ifndef RLT_COLLECTIVES_BOUND_H
+#define RLT_COLLECTIVES_BOUND_H
 
 #include "collectives/algorithm.h"
 #include "net/network.h"

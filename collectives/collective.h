@@ -7,8 +7,8 @@
  * (member 0 sends to member 1). Bus bandwidth = bytes / time * factor: all-reduce 2(n-1)/n; all-gather,
  * reduce-scatter, all-to-all, gather, scatter (n-1)/n; others 1 (NVIDIA nccl-tests, doc/PERFORMANCE.md).
  */
-#ifndef RLT_COLLECTIVE_H
-#define RLT_COLLECTIVE_H
+#ifndef RLT_COLLECTIVES_COLLECTIVE_H
+#define RLT_COLLECTIVES_COLLECTIVE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  * there), or, with RLT_EXEC_EAGER (messages), each member when it arrives itself. A member is done when all
  * its lanes are: everything received, and every send injected (nic) or delivered (blocking).
  */
-#ifndef RLT_EXECUTOR_H
-#define RLT_EXECUTOR_H
+#ifndef RLT_COLLECTIVES_EXECUTOR_H
+#define RLT_COLLECTIVES_EXECUTOR_H
 
 #include "collectives/fold.h"
 #include "net/network.h"

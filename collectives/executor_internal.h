@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the executor keeps of collectives in flight. Internal to collectives/executor*.c. */
-#ifndef RLT_EXECUTOR_INTERNAL_H
-#define RLT_EXECUTOR_INTERNAL_H
+#ifndef RLT_COLLECTIVES_EXECUTOR_INTERNAL_H
+#define RLT_COLLECTIVES_EXECUTOR_INTERNAL_H
 
 #include "collectives/executor.h"
 #include "sim/base/map.h"

@@ -9,8 +9,8 @@
  * root, uneven blocks or an uneven group split classes. O(rounds * messages * path) What is simulated
  * afterwards equals the whole run to the picosecond.
  */
-#ifndef RLT_FOLD_H
-#define RLT_FOLD_H
+#ifndef RLT_COLLECTIVES_FOLD_H
+#define RLT_COLLECTIVES_FOLD_H
 
 #include "collectives/algorithm.h"
 #include "net/network.h"

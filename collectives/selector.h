@@ -7,8 +7,8 @@
  * which is a belief with constants of its own; the simulation then says how long it takes. So what is chosen
  * is not always what would have been fastest, as on the machines.
  */
-#ifndef RLT_SELECTOR_H
-#define RLT_SELECTOR_H
+#ifndef RLT_COLLECTIVES_SELECTOR_H
+#define RLT_COLLECTIVES_SELECTOR_H
 
 #include "collectives/algorithm.h"
 #include "net/endpoint.h"

@@ -27,8 +27,8 @@
  *
  * Accounts balance: offered + replicated = delivered + absorbed + abandoned, once nothing is under way.
  */
-#ifndef RLT_NETWORK_H
-#define RLT_NETWORK_H
+#ifndef RLT_NET_NETWORK_H
+#define RLT_NET_NETWORK_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the network models share: the start of every struct, and the way from a message to a path and a cost.
  * Internal. */
-#ifndef RLT_NETWORK_INTERNAL_H
-#define RLT_NETWORK_INTERNAL_H
+#ifndef RLT_NET_NETWORK_INTERNAL_H
+#define RLT_NET_NETWORK_INTERNAL_H
 
 #include "net/network.h"
 #include "net/usage_internal.h"

@@ -5,8 +5,8 @@
  * of the ranks, its own part too goes to the first switch that can, and comes back with the sum (or copy).
  * Internal to net/.
  */
-#ifndef RLT_NETWORK_TREE_H
-#define RLT_NETWORK_TREE_H
+#ifndef RLT_NET_NETWORK_TREE_H
+#define RLT_NET_NETWORK_TREE_H
 
 #include "net/network_internal.h"
 

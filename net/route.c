@@ -37,7 +37,7 @@ struct rlt_router {
     const rlt_topology *t;
     const rlt_placement *p;
     rlt_routing routing;
-    rlt_reach *reach;
+    rlt_graph_routes *reach;
     rlt_detour *detour; /* NULL: no link has changed */
     uint32_t blocked;   /* the failed link that was in the way last */
 };
@@ -89,7 +89,7 @@ int rlt_router_create(const rlt_topology *t, const rlt_placement *p, rlt_routing
     if (!rc)
         rc = reserve_walk(r, err);
     if (!rc && !t->n_dims)
-        rc = rlt_reach_create(t, reach_budget_bytes, NULL, &r->reach, err);
+        rc = rlt_graph_routes_create(t, reach_budget_bytes, NULL, &r->reach, err);
     if (rc) {
         rlt_router_free(r);
         return rc;
@@ -102,7 +102,7 @@ void rlt_router_free(rlt_router *r)
 {
     if (!r)
         return;
-    rlt_reach_free(r->reach);
+    rlt_graph_routes_free(r->reach);
     rlt_detour_free(r->detour);
     for (uint32_t i = 0; r->long_last && i < r->ranks; i++)
         free(r->long_last[i]);
@@ -143,7 +143,7 @@ static void route_product(rlt_router *r, uint32_t src, uint32_t dst, rlt_pick pi
             uint32_t *links = w->links + used, base = d->first_link + (low + high * d->stride) * f->links;
             uint32_t n = f->shape->route(f, x, y, pick, links);
             /* The links of one class lie together, and no route mixes classes. */
-            const rlt_link_class *cls = rlt_factor_class(f, links[0]);
+            const rlt_factor_links *cls = rlt_factor_class(f, links[0]);
             for (uint32_t k = 0; base && k < n; k++)
                 links[k] += base;
             used += n;
@@ -169,12 +169,12 @@ static bool crosses_nic(const rlt_router *r)
 
 /* A route that leaves the host does so by the NICs that the placement names, unless the file fixes this
  * route. */
-static int route_graph(rlt_router *r, rlt_reach *reach, uint32_t src_rank, uint32_t dst_rank,
+static int route_graph(rlt_router *r, rlt_graph_routes *reach, uint32_t src_rank, uint32_t dst_rank,
                        rlt_graph_pick pick)
 {
     const rlt_placement *p = r->p;
     uint32_t src = rlt_placed(p, src_rank), dst = rlt_placed(p, dst_rank);
-    int rc = rlt_reach_route(reach, src, dst, pick, &r->walk);
+    int rc = rlt_graph_routes_route(reach, src, dst, pick, &r->walk);
     if (rc || !p->nic || (p->nic[src_rank] == RLT_NONE && p->nic[dst_rank] == RLT_NONE))
         return rc;
     if (!crosses_nic(r) ||
@@ -185,7 +185,7 @@ static int route_graph(rlt_router *r, rlt_reach *reach, uint32_t src_rank, uint3
     for (int i = 0; i < 3; i++) {
         if (stops[i] == RLT_NONE || stops[i] == at)
             continue;
-        if ((rc = rlt_reach_route(reach, at, stops[i], pick, &r->walk)) != 0)
+        if ((rc = rlt_graph_routes_route(reach, at, stops[i], pick, &r->walk)) != 0)
             return rc;
         at = stops[i];
     }
@@ -196,7 +196,7 @@ static int route_graph(rlt_router *r, rlt_reach *reach, uint32_t src_rank, uint3
 static int around(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, rlt_graph_pick pick)
 {
     rlt_walk *w = &r->walk;
-    rlt_reach *reach;
+    rlt_graph_routes *reach;
     uint32_t failed = rlt_detour_failed(r->detour, w->links, w->n, &w->bw_Bps);
     if (failed == RLT_NONE)
         return 0;

@@ -24,8 +24,8 @@
  *
  * Under ecmp and spray a tie between the two ways round a ring is such a choice too.
  */
-#ifndef RLT_ROUTE_H
-#define RLT_ROUTE_H
+#ifndef RLT_NET_ROUTE_H
+#define RLT_NET_ROUTE_H
 
 #include <stdint.h>
 

@@ -25,7 +25,7 @@ int rlt__usage_create(const rlt_topology *t, const rlt_net_fold *fold, rlt_time 
     u->bandwidth_scale = 1;
     u->bin_ps = bin_ps;
     u->horizon = -1;
-    rlt_pool_init(&u->spans, sizeof(rlt_span));
+    rlt_pool_init(&u->spans, sizeof(rlt_busy_span));
     u->links = calloc(u->n ? u->n : 1, sizeof(*u->links));
     if (bin_ps)
         u->series = calloc(u->n ? u->n : 1, sizeof(*u->series));
@@ -116,7 +116,7 @@ void rlt__usage_busy(rlt_usage *u, uint32_t link, uint64_t bytes, rlt_time busy_
 
 /* Spans */
 
-static rlt_span *span_at(const rlt_usage *u, uint32_t i)
+static rlt_busy_span *span_at(const rlt_usage *u, uint32_t i)
 {
     return rlt_pool_at(&u->spans, i);
 }
@@ -125,7 +125,7 @@ static rlt_span *span_at(const rlt_usage *u, uint32_t i)
 static void pull(rlt_usage *u, rlt_account *a)
 {
     uint32_t i = a->later;
-    const rlt_span *s = span_at(u, i);
+    const rlt_busy_span *s = span_at(u, i);
     a->from = s->from;
     a->to = s->to;
     a->later = s->next;
@@ -138,7 +138,7 @@ static int insert_after(rlt_usage *u, rlt_account *a, uint32_t before, rlt_time 
     if (i == RLT_NONE)
         return RLT_ENOMEM;
     uint32_t *link = before == RLT_NONE ? &a->later : &span_at(u, before)->next;
-    *span_at(u, i) = (rlt_span){from, to, *link};
+    *span_at(u, i) = (rlt_busy_span){from, to, *link};
     *link = i;
     return 0;
 }
@@ -148,7 +148,7 @@ static void absorb(rlt_usage *u, uint32_t *next, rlt_time *to)
 {
     while (*next != RLT_NONE && span_at(u, *next)->from <= *to) {
         uint32_t i = *next;
-        const rlt_span *s = span_at(u, i);
+        const rlt_busy_span *s = span_at(u, i);
         if (s->to > *to)
             *to = s->to;
         *next = s->next;
@@ -187,7 +187,7 @@ int rlt__usage_span_slow(rlt_usage *u, uint32_t link, rlt_time now, rlt_time fro
     }
     if (i == RLT_NONE || to < span_at(u, i)->from)
         return insert_after(u, a, before, from, to);
-    rlt_span *s = span_at(u, i);
+    rlt_busy_span *s = span_at(u, i);
     s->from = from < s->from ? from : s->from;
     s->to = to > s->to ? to : s->to;
     absorb(u, &s->next, &s->to);

@@ -5,8 +5,8 @@
  * when its last byte has left (a cancelled run counts what has been carried). A link whose capacity changes
  * is busy for the bytes of each stretch over the capacity in it.
  */
-#ifndef RLT_USAGE_H
-#define RLT_USAGE_H
+#ifndef RLT_NET_USAGE_H
+#define RLT_NET_USAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  *   spans   a transfer's interval is known at issue; intervals may overlap and begin in the future, never in
  * the past live    a count of transfers present, for models that learn of an end when it happens
  */
-#ifndef RLT_USAGE_INTERNAL_H
-#define RLT_USAGE_INTERNAL_H
+#ifndef RLT_NET_USAGE_INTERNAL_H
+#define RLT_NET_USAGE_INTERNAL_H
 
 #include <math.h>
 
@@ -24,10 +24,10 @@ typedef struct rlt_account {
     uint32_t later; /* spans: later disjoint intervals, ascending, or RLT_NONE */
 } rlt_account;
 
-typedef struct rlt_span {
+typedef struct rlt_busy_span {
     rlt_time from, to;
     uint32_t next;
-} rlt_span;
+} rlt_busy_span;
 
 typedef struct rlt_bins {
     double *bytes;

@@ -9,8 +9,8 @@
  *
  * A push below the last popped key is refused: time does not run backwards.
  */
-#ifndef RLT_QUEUE_H
-#define RLT_QUEUE_H
+#ifndef RLT_SIM_QUEUE_H
+#define RLT_SIM_QUEUE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,8 +11,8 @@
  * Handlers are registered once and named by a small number; scheduling allocates nothing (slots are reused).
  * A handler that fails calls rlt_sim_fail; the run then stops and returns that error.
  */
-#ifndef RLT_SIM_H
-#define RLT_SIM_H
+#ifndef RLT_SIM_SIM_H
+#define RLT_SIM_SIM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -43,12 +43,12 @@ only() { # header pattern, allowed pattern
 }
 # System headers are not in -MMD files, so the sources are read.
 sources() { git ls-files -- '*.c' '*.h' 2>/dev/null | grep -v '^test/'; }
-verdict "igraph.h only in net/topology/graph.c" "$(sources | xargs grep -l '<igraph' | grep -v '^net/graph\.c$')"
+verdict "igraph.h only in net/topology/graph.c" "$(sources | xargs grep -l '<igraph' | grep -v '^net/topology/graph\.c$')"
 verdict "uv.h only in tools/" "$(sources | xargs grep -l '<uv\.h>' | grep -v '^tools/')"
-verdict "cJSON.h only in sim/text/json.c" "$(sources | xargs grep -l 'cJSON\.h' | grep -vE '^net/json(_write)?\.c$')"
-verdict "expat.h only in sim/text/xml.c" "$(sources | xargs grep -l '<expat' | grep -v '^net/xml\.c$')"
-verdict "sqlite3.h only in tools/sweep/store/store.c, study.c and tools/report/study_sqlite.c" "$(sources | xargs grep -lE '<sqlite3\.h>|store_sqlite\.h' | grep -vE '^tools/(sweep/store(_study)?\.c|sweep/store_sqlite\.h|report/study_sqlite\.c)$')"
-verdict "http_parser.h only in tools/serve/http.c" "$(sources | xargs grep -l '<http_parser\.h>' | grep -v '^tools/report/serve_http\.c$')"
+verdict "cJSON.h only in sim/text/json.c" "$(sources | xargs grep -l 'cJSON\.h' | grep -vE '^sim/text/json(_write)?\.c$')"
+verdict "expat.h only in sim/text/xml.c" "$(sources | xargs grep -l '<expat' | grep -v '^sim/text/xml\.c$')"
+verdict "sqlite3.h only in tools/sweep/store/store.c, study.c and tools/report/study_sqlite.c" "$(sources | xargs grep -lE '<sqlite3\.h>|store_sqlite\.h' | grep -vE '^tools/(sweep/store/[a-z]*\.[ch]|report/study_sqlite\.c)$')"
+verdict "http_parser.h only in tools/serve/http.c" "$(sources | xargs grep -l '<http_parser\.h>' | grep -v '^tools/serve/http\.c$')"
 verdict "mpi.h only in tools/sweep/ranks_mpi.c" "$(sources | xargs grep -l '<mpi\.h>' | grep -v '^tools/sweep/ranks_mpi\.c$')"
 verdict "no extern in a .c file" "$(sources | grep '\.c$' | xargs grep -nE '^extern ')"
 verdict "the library neither prints nor exits" \

@@ -40,14 +40,14 @@ static inline bool packed(const slots *s)
     return s->full && s->tail;
 }
 
-static inline rlt_span full_runs(const slots *s)
+static inline rlt_blocks full_runs(const slots *s)
 {
-    return (rlt_span){.first = s->run, .run = s->run, .stride = 2 * s->run, .reps = s->full};
+    return (rlt_blocks){.first = s->run, .run = s->run, .stride = 2 * s->run, .reps = s->full};
 }
 
-static inline rlt_span last_run(const slots *s)
+static inline rlt_blocks last_run(const slots *s)
 {
-    return rlt_span_run((2 * s->full + 1) * s->run, s->tail);
+    return rlt_blocks_run((2 * s->full + 1) * s->run, s->tail);
 }
 
 static inline uint32_t slot_count(const slots *s)
@@ -76,7 +76,7 @@ static uint64_t round_bytes(const rlt_plan *plan, uint32_t lane, uint32_t r, con
     return slot_count(s) * base + larger * s->run + (tail_larger ? s->tail : 0);
 }
 
-static void copy(rlt_step *out, uint8_t from, rlt_span send, uint8_t to, rlt_span land)
+static void copy(rlt_step *out, uint8_t from, rlt_blocks send, uint8_t to, rlt_blocks land)
 {
     out->copy = 1;
     out->send_buffer = from;
@@ -94,7 +94,7 @@ static void exchange_slots(const rlt_plan *plan, uint32_t r, uint32_t lane, cons
     out->recv_count = 1;
     out->peer_step = k;
     out->send_buffer = out->land_buffer = packed(s) ? 2 : 1;
-    out->send = packed(s) ? rlt_span_run(0, slot_count(s)) : s->full ? full_runs(s) : last_run(s);
+    out->send = packed(s) ? rlt_blocks_run(0, slot_count(s)) : s->full ? full_runs(s) : last_run(s);
     out->land = out->send;
     out->send_bytes = round_bytes(plan, lane, r, s);
 }
@@ -103,7 +103,7 @@ static void exchange_slots(const rlt_plan *plan, uint32_t r, uint32_t lane, cons
 static void round_step(const rlt_plan *plan, uint32_t r, uint32_t lane, const slots *s, uint32_t j,
                        uint32_t k, rlt_step *out)
 {
-    rlt_span front = rlt_span_run(0, s->full * s->run), back = rlt_span_run(s->full * s->run, s->tail);
+    rlt_blocks front = rlt_blocks_run(0, s->full * s->run), back = rlt_blocks_run(s->full * s->run, s->tail);
     switch (packed(s) ? j : 2) {
     case 0:
         copy(out, 1, full_runs(s), 2, front);
@@ -127,7 +127,7 @@ static void all_to_all(const rlt_plan *plan, uint32_t r, uint32_t lane, uint32_t
 {
     uint32_t n = plan->req.n, begin = 1;
     if (k == 0) { /* from destinations to distances */
-        copy(out, 0, rlt_span_run(r, n), 1, rlt_span_run(0, n));
+        copy(out, 0, rlt_blocks_run(r, n), 1, rlt_blocks_run(0, n));
         return;
     }
     for (uint32_t round = 0; round < plan->words[ROUNDS]; round++) {
@@ -140,8 +140,8 @@ static void all_to_all(const rlt_plan *plan, uint32_t r, uint32_t lane, uint32_t
         begin += steps;
     }
     /* What came d places is from member r - d. */
-    copy(out, 1, rlt_span_run(0, n), 2,
-         (rlt_span){.first = r, .run = 1, .stride = n > 1 ? n - 1 : 0, .reps = n});
+    copy(out, 1, rlt_blocks_run(0, n), 2,
+         (rlt_blocks){.first = r, .run = 1, .stride = n > 1 ? n - 1 : 0, .reps = n});
 }
 
 static uint32_t all_to_all_steps(const rlt_plan *plan)
@@ -161,8 +161,8 @@ static void all_gather(const rlt_plan *plan, uint32_t r, uint32_t lane, uint32_t
     out->recv_from = rlt_plus(r, have, n);
     out->recv_count = 1;
     out->peer_step = k;
-    out->send = out->land = rlt_span_run(r, have < n - have ? have : n - have);
-    out->send_bytes = rlt_span_bytes(plan, lane, out->send);
+    out->send = out->land = rlt_blocks_run(r, have < n - have ? have : n - have);
+    out->send_bytes = rlt_blocks_bytes(plan, lane, out->send);
 }
 
 /* Buffer 0: all that a member knows of; 1: the same without itself; 2: what has just come, added to both. */
@@ -173,7 +173,7 @@ static void barrier(const rlt_plan *plan, uint32_t r, uint32_t k, rlt_step *out)
     bool others = next == 2 * known;                                  /* 2w - 1: not itself */
     uint32_t distance = others ? known : known + 1;
     if (k % 3 > 0) {
-        copy(out, 2, rlt_span_run(0, 1), k % 3 == 1 ? 0 : 1, rlt_span_run(0, 1));
+        copy(out, 2, rlt_blocks_run(0, 1), k % 3 == 1 ? 0 : 1, rlt_blocks_run(0, 1));
         out->reduce = 1;
         return;
     }
@@ -183,7 +183,7 @@ static void barrier(const rlt_plan *plan, uint32_t r, uint32_t k, rlt_step *out)
     out->peer_step = k;
     out->send_buffer = others;
     out->land_buffer = 2;
-    out->send = out->land = rlt_span_run(0, 1);
+    out->send = out->land = rlt_blocks_run(0, 1);
 }
 
 static uint32_t bruck_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)

@@ -49,8 +49,8 @@ static void fill_message(const rlt_plan *plan, uint32_t r, uint32_t d, uint32_t 
     out->land_buffer = lands_apart(req->kind);
     if (req->kind == RLT_ALL_TO_ALL)
         land = r;
-    out->send = rlt_span_run(block, 1);
-    out->land = rlt_span_run(land, 1);
+    out->send = rlt_blocks_run(block, 1);
+    out->land = rlt_blocks_run(land, 1);
     if (req->counts && req->kind == RLT_ALL_TO_ALL) {
         uint64_t bytes = req->counts[(uint64_t)r * req->n + d];
         out->send_bytes = plan->lanes == 1 ? bytes : rlt_part_size(bytes, plan->lanes, lane);
@@ -105,7 +105,7 @@ static void rooted(const rlt_plan *plan, uint32_t r, uint32_t lane, uint32_t k, 
     out->nowait = plan->window != 1;
     out->reduce = kind == RLT_REDUCE;
     uint32_t block = kind == RLT_SCATTER ? out->send_to : kind == RLT_GATHER ? r : 0;
-    out->send = out->land = rlt_span_run(block, 1);
+    out->send = out->land = rlt_blocks_run(block, 1);
     out->send_bytes = rlt_share_bytes(plan, lane_of(plan, lane), lane, block);
 }
 
@@ -151,7 +151,7 @@ static void direct_step(const rlt_plan *plan, uint32_t member, uint32_t lane, ui
         if (k == 0) { /* its own share */
             out->copy = 1;
             out->land_buffer = 1;
-            out->send = out->land = rlt_span_run(plan->req.kind == RLT_BARRIER ? 0 : member, 1);
+            out->send = out->land = rlt_blocks_run(plan->req.kind == RLT_BARRIER ? 0 : member, 1);
         } else {
             pass(plan, member, lane, 1, k - 1, plan->req.kind == RLT_BARRIER, out);
         }

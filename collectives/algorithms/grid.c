@@ -24,33 +24,33 @@ static inline uint32_t neighbour(const rlt_grid_dim *d, uint32_t x, bool up)
  * in this one, which counts `stride` to `step`, is `digit`. Free are the digits of the phase's run, and those
  * from `step`, or from `apart` on, up to its end.
  */
-static inline rlt_span digit_span(const view *v, uint32_t stride, uint32_t step, uint32_t digit)
+static inline rlt_blocks digit_span(const view *v, uint32_t stride, uint32_t step, uint32_t digit)
 {
     const rlt_phase *p = v->p;
     uint32_t own = v->own;
     if (p->plain)
-        return (rlt_span){
+        return (rlt_blocks){
             .first = own % stride + digit * stride, .run = 1, .stride = step, .reps = p->end / step};
     uint32_t above = own / p->end * p->end;
     if (!p->apart)
-        return (rlt_span){.first = own % stride / p->run * p->run + digit * stride + above,
-                          .run = p->run,
-                          .stride = step,
-                          .reps = p->end / step};
+        return (rlt_blocks){.first = own % stride / p->run * p->run + digit * stride + above,
+                            .run = p->run,
+                            .stride = step,
+                            .reps = p->end / step};
     uint32_t fixed = own % p->apart / p->run * p->run + above - own / stride % v->d->digits * stride;
-    return (rlt_span){
+    return (rlt_blocks){
         .first = fixed + digit * stride, .run = p->run, .stride = p->apart, .reps = p->end / p->apart};
 }
 
 /* Blocks whose digit in the dimension is `digit`, whatever the others. */
-static inline rlt_span slice_span(const rlt_grid_dim *d, uint32_t n, uint32_t digit)
+static inline rlt_blocks slice_span(const rlt_grid_dim *d, uint32_t n, uint32_t digit)
 {
     uint32_t step = d->stride * d->size;
-    return (rlt_span){.first = digit * d->stride, .run = d->stride, .stride = step, .reps = n / step};
+    return (rlt_blocks){.first = digit * d->stride, .run = d->stride, .stride = step, .reps = n / step};
 }
 
 /* Of a span that does not go past the last block. */
-static inline uint64_t even_bytes(const rlt_lane *l, rlt_span s)
+static inline uint64_t even_bytes(const rlt_lane *l, rlt_blocks s)
 {
     uint64_t bytes = (uint64_t)s.reps * s.run * l->base;
     if (l->rest > s.first) {
@@ -66,7 +66,7 @@ static inline uint64_t even_bytes(const rlt_lane *l, rlt_span s)
 /* Of the digit_span of those numbers. Sums of counts lie level by level; levels of a dimension have two,
  * four,
  * ... times its stride, or all of it. */
-static inline uint64_t digit_bytes(const view *v, uint32_t step, rlt_span s)
+static inline uint64_t digit_bytes(const view *v, uint32_t step, rlt_blocks s)
 {
     if (!v->g->sums)
         return even_bytes(v->l, s);

@@ -24,8 +24,8 @@
  * What is fetched is not written to again, so that the sums are in a buffer of their own. All-reduce,
  * reduce-scatter, all-gather.
  */
-#ifndef RLT_GRID_H
-#define RLT_GRID_H
+#ifndef RLT_COLLECTIVES_ALGORITHMS_GRID_H
+#define RLT_COLLECTIVES_ALGORITHMS_GRID_H
 
 #include <string.h>
 

@@ -110,14 +110,14 @@ static uint32_t parent(const view *v, const rlt_grid_dim *d, uint32_t place)
 }
 
 /* Blocks of the members in the subtree of that place, with all dimensions below. */
-static rlt_span subtree(const view *v, const rlt_grid_dim *d, uint32_t place)
+static rlt_blocks subtree(const view *v, const rlt_grid_dim *d, uint32_t place)
 {
     uint32_t step = d->stride * d->size, digits = binomial(d) ? lowest_bit(place) : 1;
     uint32_t digit = coordinate_at(v, d, place) / digits * digits;
-    return rlt_span_run(v->member / step * step + digit * d->stride, digits * d->stride);
+    return rlt_blocks_run(v->member / step * step + digit * d->stride, digits * d->stride);
 }
 
-static uint64_t run_bytes(const view *v, rlt_span s)
+static uint64_t run_bytes(const view *v, rlt_blocks s)
 {
     if (v->g->sums) {
         const uint64_t *sums = v->g->sums + v->lane * v->g->sums_lane;
@@ -134,7 +134,7 @@ static void send(const view *v, const rlt_grid_dim *d, uint32_t place, uint32_t 
     out->send_to = to;
     out->peer_step = peer_step;
     out->reduce = v->plan->req.kind == RLT_REDUCE;
-    out->send = out->land = v->shares ? subtree(v, d, place) : rlt_span_run(0, 1);
+    out->send = out->land = v->shares ? subtree(v, d, place) : rlt_blocks_run(0, 1);
     out->send_bytes = run_bytes(v, out->send);
 }
 

@@ -36,44 +36,44 @@ static uint32_t folds(const rlt_plan *plan, uint32_t member)
     return member < plan->req.n - plan->words[CORE];
 }
 
-static void send_span(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_t peer_step, rlt_span span,
+static void send_span(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_t peer_step, rlt_blocks span,
                       rlt_step *out)
 {
     out->send_to = to;
     out->peer_step = peer_step;
     out->send = out->land = span;
-    out->send_bytes = rlt_span_bytes(plan, lane, span);
+    out->send_bytes = rlt_blocks_bytes(plan, lane, span);
 }
 
 /* All blocks but that of member e. */
-static rlt_span all_but(uint32_t e, uint32_t n)
+static rlt_blocks all_but(uint32_t e, uint32_t n)
 {
-    return rlt_span_run(rlt_next(e, n), n - 1);
+    return rlt_blocks_run(rlt_next(e, n), n - 1);
 }
 
 /* What extra member e hands over. */
-static rlt_span folded_in(const rlt_plan *plan, uint32_t e)
+static rlt_blocks folded_in(const rlt_plan *plan, uint32_t e)
 {
     switch (plan->req.kind) {
     case RLT_REDUCE_SCATTER:
         return all_but(e, plan->req.n);
     case RLT_ALL_GATHER:
-        return rlt_span_run(e, 1);
+        return rlt_blocks_run(e, 1);
     default:
-        return rlt_span_run(0, plan->blocks);
+        return rlt_blocks_run(0, plan->blocks);
     }
 }
 
 /* What it gets back: in a reduce-scatter the sum of all others' contributions to its share. */
-static rlt_span folded_out(const rlt_plan *plan, uint32_t e)
+static rlt_blocks folded_out(const rlt_plan *plan, uint32_t e)
 {
     switch (plan->req.kind) {
     case RLT_REDUCE_SCATTER:
-        return rlt_span_run(e, 1);
+        return rlt_blocks_run(e, 1);
     case RLT_ALL_GATHER:
         return all_but(e, plan->req.n);
     default:
-        return rlt_span_run(0, plan->blocks);
+        return rlt_blocks_run(0, plan->blocks);
     }
 }
 
@@ -90,7 +90,7 @@ static void exchange(const rlt_plan *plan, uint32_t member, uint32_t lane, uint3
     uint32_t s = halving ? j : scatters(plan->req.kind) ? 2 * rounds - 1 - j : rounds - 1 - j;
     uint32_t peer = member ^ 1u << s, stride = 2u << s;
     uint32_t first = (halving ? peer : member) & (stride - 1);
-    rlt_span span = {
+    rlt_blocks span = {
         .first = first, .run = 1, .stride = stride, .reps = (plan->blocks - first - 1) / stride + 1};
     send_span(plan, lane, peer, folds(plan, peer) + j, span, out);
     out->recv_from = peer;

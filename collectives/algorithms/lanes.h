@@ -4,8 +4,8 @@
  * and the size of each lane's blocks, looked up instead of divided out in every step. Internal to
  * collectives/.
  */
-#ifndef RLT_LANES_H
-#define RLT_LANES_H
+#ifndef RLT_COLLECTIVES_ALGORITHMS_LANES_H
+#define RLT_COLLECTIVES_ALGORITHMS_LANES_H
 
 #include "collectives/algorithm.h"
 
@@ -45,9 +45,9 @@ static inline uint64_t rlt_share_bytes(const rlt_plan *plan, const rlt_lane *l, 
 }
 
 /* A run of blocks. */
-static inline rlt_span rlt_span_run(uint32_t first, uint32_t run)
+static inline rlt_blocks rlt_blocks_run(uint32_t first, uint32_t run)
 {
-    return (rlt_span){.first = first, .run = run, .stride = 0, .reps = 1};
+    return (rlt_blocks){.first = first, .run = run, .stride = 0, .reps = 1};
 }
 
 /* (a + 1) mod n and (a - 1) mod n without a division. */

@@ -57,7 +57,7 @@ static void nvls_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint
     out->recv_count = fetching || rooted(plan) ? 1 : plan->req.n;
     if (kind == RLT_BROADCAST && member != plan->req.root)
         return;
-    out->send = out->land = rlt_span_run(block, 1);
+    out->send = out->land = rlt_blocks_run(block, 1);
     out->send_bytes = rlt_share_bytes(plan, l, lane, block);
     out->send_to = fetching ? member : plan->req.n;
     out->verb = fetching ? RLT_VERB_REDUCE : RLT_VERB_MULTICAST;

@@ -71,7 +71,7 @@ static void send_block(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_
     out->send_to = to;
     out->peer_step = peer_step;
     out->nowait = 1;
-    out->send = out->land = rlt_span_run(block, 1);
+    out->send = out->land = rlt_blocks_run(block, 1);
     out->send_bytes = rlt_block_bytes(l, block);
 }
 

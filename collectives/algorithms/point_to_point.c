@@ -22,7 +22,7 @@ static void step(const rlt_plan *p, uint32_t member, uint32_t lane, uint32_t k, 
     if (member == 0) {
         out->send_to = 1;
         out->send_bytes = rlt_lane_bytes(p, lane);
-        out->send = out->land = rlt_span_run(0, 1);
+        out->send = out->land = rlt_blocks_run(0, 1);
     } else {
         out->recv_from = 0;
         out->recv_count = 1;

@@ -39,20 +39,20 @@ static inline uint32_t number_of(const rlt_plan *plan, uint32_t member)
 }
 
 /* A message of what an all-gather's span holds; all other kinds send the whole vector. */
-static void send_span(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_t peer_step, rlt_span gathered,
-                      rlt_step *out)
+static void send_span(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_t peer_step,
+                      rlt_blocks gathered, rlt_step *out)
 {
     out->send_to = to;
     out->peer_step = peer_step;
-    out->send = out->land = plan->req.kind == RLT_ALL_GATHER ? gathered : rlt_span_run(0, 1);
-    out->send_bytes = rlt_span_bytes(plan, lane, out->send);
+    out->send = out->land = plan->req.kind == RLT_ALL_GATHER ? gathered : rlt_blocks_run(0, 1);
+    out->send_bytes = rlt_blocks_bytes(plan, lane, out->send);
 }
 
 static void exchange(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t s, rlt_step *out)
 {
     uint32_t v = number_of(plan, member), to = v ^ 1u << s, begin = v >> s << s;
     uint32_t first = member_of(plan, begin), end = member_of(plan, begin + (1u << s));
-    send_span(plan, lane, member_of(plan, to), s + (to < extras(plan)), rlt_span_run(first, end - first),
+    send_span(plan, lane, member_of(plan, to), s + (to < extras(plan)), rlt_blocks_run(first, end - first),
               out);
     out->recv_from = out->send_to;
     out->recv_count = 1;
@@ -72,7 +72,7 @@ static void recursive_doubling_step(const rlt_plan *plan, uint32_t member, uint3
 {
     uint32_t n = plan->req.n, in = member < 2 * extras(plan);
     if (is_extra(plan, member)) {
-        send_span(plan, lane, member - 1, 0, rlt_span_run(member, 1), out);
+        send_span(plan, lane, member - 1, 0, rlt_blocks_run(member, 1), out);
         out->reduce = plan->req.kind != RLT_ALL_GATHER;
         out->recv_from = member - 1;
         out->recv_count = 1;
@@ -82,7 +82,7 @@ static void recursive_doubling_step(const rlt_plan *plan, uint32_t member, uint3
     } else if (k - in < plan->words[ROUNDS]) {
         exchange(plan, member, lane, k - in, out);
     } else { /* all but the extra member's own */
-        send_span(plan, lane, member + 1, 0, rlt_span_run(rlt_next(member + 1, n), n - 1), out);
+        send_span(plan, lane, member + 1, 0, rlt_blocks_run(rlt_next(member + 1, n), n - 1), out);
     }
 }
 

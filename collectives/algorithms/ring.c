@@ -84,7 +84,7 @@ static void circulate(const rlt_plan *plan, const view *v, uint32_t lane, uint32
     out->peer_step = k - first_k;
     out->reduce = k < n - 1;
     out->send_bytes = rlt_share_bytes(plan, &v->lane->lane, lane, block);
-    out->send = out->land = rlt_span_run(block, 1);
+    out->send = out->land = rlt_blocks_run(block, 1);
 }
 
 /* Place of a member in the chain of a broadcast or scatter (root first), of a reduce or gather (root last).
@@ -122,7 +122,7 @@ static void chain(const rlt_plan *plan, const view *v, uint32_t k, rlt_step *out
     out->peer_step = piece;
     out->reduce = plan->req.kind == RLT_REDUCE;
     out->send_bytes = rlt_block_bytes(&v->lane->lane, piece);
-    out->send = out->land = rlt_span_run(piece, 1);
+    out->send = out->land = rlt_blocks_run(piece, 1);
 }
 
 /* Step k: block k from the far end comes, block k - 1 goes on; at the root, block k goes. */
@@ -138,7 +138,7 @@ static void scatter(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t
     out->send_to = right_of(v);
     out->peer_step = k - back; /* block e + n-1-place is the farthest one's */
     uint32_t to = rlt_plus(v->e, v->n - 1 - place - (k - back), v->n), block = member_at(v->lane, v->n, to);
-    out->send = out->land = rlt_span_run(block, 1);
+    out->send = out->land = rlt_blocks_run(block, 1);
     out->send_bytes = rlt_share_bytes(plan, &v->lane->lane, lane, block);
 }
 
@@ -155,7 +155,7 @@ static void gather(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t 
     uint32_t block = member_at(v->lane, v->n, rlt_minus(v->e, k, v->n));
     out->send_to = right_of(v);
     out->peer_step = k;
-    out->send = out->land = rlt_span_run(block, 1);
+    out->send = out->land = rlt_blocks_run(block, 1);
     out->send_bytes = rlt_share_bytes(plan, &v->lane->lane, lane, block);
 }
 
@@ -208,8 +208,8 @@ static void copy_block(rlt_step *out, uint8_t from_buffer, uint32_t from, uint8_
     out->copy = 1;
     out->send_buffer = from_buffer;
     out->land_buffer = to_buffer;
-    out->send = rlt_span_run(from, 1);
-    out->land = rlt_span_run(to, 1);
+    out->send = rlt_blocks_run(from, 1);
+    out->land = rlt_blocks_run(to, 1);
 }
 
 /* On given rings blocks are first sorted from members to places, and at the end back: copies, which take no
@@ -263,7 +263,7 @@ static void circulate_upwards(const ring_lane *l, uint32_t n, uint32_t e, uint32
     out->peer_step = k;
     out->reduce = k < n - 1;
     out->send_bytes = rlt_block_bytes(&l->lane, block);
-    out->send = out->land = rlt_span_run(block, 1);
+    out->send = out->land = rlt_blocks_run(block, 1);
 }
 
 /* Any step. Out of line, so that the usual one saves no registers. */

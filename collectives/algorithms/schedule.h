@@ -22,8 +22,8 @@
  *
  * A plan knows of no other collective: loads begin at zero with each.
  */
-#ifndef RLT_SCHEDULE_H
-#define RLT_SCHEDULE_H
+#ifndef RLT_COLLECTIVES_ALGORITHMS_SCHEDULE_H
+#define RLT_COLLECTIVES_ALGORITHMS_SCHEDULE_H
 
 #include "collectives/algorithms/grid.h"
 

@@ -95,7 +95,7 @@ static void send_to(const rlt_plan *plan, const node *t, uint32_t lane, uint32_t
 {
     out->send_to = member_at(t, place);
     out->peer_step = peer_step;
-    out->send = out->land = rlt_span_run(0, 1);
+    out->send = out->land = rlt_blocks_run(0, 1);
     out->send_bytes = rlt_lane_bytes(plan, lane);
 }
 
@@ -197,8 +197,8 @@ static void send_run(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_t 
 {
     out->send_to = from_root(plan, to);
     out->peer_step = peer_step;
-    out->send = out->land = rlt_span_run(from_root(plan, place), size);
-    out->send_bytes = rlt_span_bytes(plan, lane, out->send);
+    out->send = out->land = rlt_blocks_run(from_root(plan, place), size);
+    out->send_bytes = rlt_blocks_bytes(plan, lane, out->send);
 }
 
 /* A scatter hears from the parent and serves its children, the larger runs first. */

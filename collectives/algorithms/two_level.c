@@ -39,14 +39,14 @@ typedef struct view {
 } view;
 
 /* One share for that number of every node. */
-static rlt_span slice(const levels *v, uint32_t number)
+static rlt_blocks slice(const levels *v, uint32_t number)
 {
-    return (rlt_span){.first = number, .run = 1, .stride = v->inner, .reps = v->outer};
+    return (rlt_blocks){.first = number, .run = 1, .stride = v->inner, .reps = v->outer};
 }
 
-static rlt_span node_run(const levels *v, uint32_t node)
+static rlt_blocks node_run(const levels *v, uint32_t node)
 {
-    return rlt_span_run(node * v->inner, v->inner);
+    return rlt_blocks_run(node * v->inner, v->inner);
 }
 
 static uint64_t share_bytes(const view *w, uint32_t to)
@@ -75,7 +75,7 @@ static uint64_t between_bytes(const view *w, uint32_t node)
     return v->inner * rlt_block_bytes(&v->lanes[w->lane], node * v->inner + w->number);
 }
 
-static void copy(uint8_t from, uint8_t to, rlt_span span, rlt_step *out)
+static void copy(uint8_t from, uint8_t to, rlt_blocks span, rlt_step *out)
 {
     out->copy = 1;
     out->send_buffer = from;
@@ -115,8 +115,8 @@ static void land_share(const view *w, uint32_t node, uint32_t number, uint8_t bu
     uint32_t to = node * w->v->inner + number;
     out->send_buffer = INPUT;
     out->land_buffer = buffer;
-    out->send = rlt_span_run(to, 1);
-    out->land = rlt_span_run(node * w->v->inner + w->number, 1);
+    out->send = rlt_blocks_run(to, 1);
+    out->land = rlt_blocks_run(node * w->v->inner + w->number, 1);
     out->send_bytes = share_bytes(w, to);
 }
 
@@ -163,7 +163,7 @@ static void node_by_node(const view *w, uint32_t k, rlt_step *out)
         return;
     }
     if (k == 1) {
-        copy(INPUT, RESULT, rlt_span_run(w->member, 1), out);
+        copy(INPUT, RESULT, rlt_blocks_run(w->member, 1), out);
         return;
     }
     uint32_t turn = (k - 2) / v->inner, j = (k - 2) % v->inner;
@@ -187,7 +187,7 @@ static void two_level_step(const rlt_plan *plan, uint32_t member, uint32_t lane,
     const levels *v = plan->data;
     view w = {.plan = plan, .v = v, .member = member, .lane = lane};
     if (plan->req.n == 1) {
-        copy(INPUT, RESULT, rlt_span_run(0, 1), out);
+        copy(INPUT, RESULT, rlt_blocks_run(0, 1), out);
         return;
     }
     w.number = member % v->inner;

@@ -76,7 +76,7 @@ static uint32_t set_find(const checker *x, const uint64_t *a, const uint64_t *b,
 }
 
 /* Block number i of a span. */
-static uint32_t span_block(const checker *x, rlt_span s, uint32_t i)
+static uint32_t span_block(const checker *x, rlt_blocks s, uint32_t i)
 {
     return (uint32_t)((s.first + (uint64_t)(i / s.run) * s.stride + i % s.run) % x->blocks);
 }

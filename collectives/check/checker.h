@@ -6,8 +6,8 @@
  * a deadlock, naming member, lane and step. Memory n^2 * blocks * lanes / 8 bytes: meant for n up to a few
  * hundred (RLT_ERANGE above its limit).
  */
-#ifndef RLT_CHECKER_H
-#define RLT_CHECKER_H
+#ifndef RLT_COLLECTIVES_CHECK_CHECKER_H
+#define RLT_COLLECTIVES_CHECK_CHECKER_H
 
 #include "collectives/algorithm.h"
 

@@ -7,8 +7,8 @@
  * fall into several pieces, pieces are joined by exchanging edges with the cycles found before. The same
  * graph always gives the same cycles. Internal to collectives/.
  */
-#ifndef RLT_CYCLES_H
-#define RLT_CYCLES_H
+#ifndef RLT_COLLECTIVES_CHECK_CYCLES_H
+#define RLT_COLLECTIVES_CHECK_CYCLES_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the files of collectives/checker*.c share. */
-#ifndef RLT_CHECKER_INTERNAL_H
-#define RLT_CHECKER_INTERNAL_H
+#ifndef RLT_COLLECTIVES_CHECK_INTERNAL_H
+#define RLT_COLLECTIVES_CHECK_INTERNAL_H
 
 #include "collectives/algorithm.h"
 #include "collectives/check/observe.h"
@@ -25,7 +25,7 @@ typedef struct rlt__mail {
     struct rlt__mail *next;
     uint32_t from, from_step, to_step, count;
     uint8_t reduce, land_buffer;
-    rlt_span land;
+    rlt_blocks land;
     rlt__cells content;
     const uint32_t *clock; /* of the sender, where lanes share their cells */
     uint64_t memory[];     /* of content and clock */

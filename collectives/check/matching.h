@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of the checker that needs no run: every step waits for exactly the messages that are addressed to
  * it. Internal to collectives/. */
-#ifndef RLT_MATCHING_H
-#define RLT_MATCHING_H
+#ifndef RLT_COLLECTIVES_CHECK_MATCHING_H
+#define RLT_COLLECTIVES_CHECK_MATCHING_H
 
 #include "collectives/algorithm.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The checker with somebody looking on. Internal to collectives/. */
-#ifndef RLT_OBSERVE_H
-#define RLT_OBSERVE_H
+#ifndef RLT_COLLECTIVES_CHECK_OBSERVE_H
+#define RLT_COLLECTIVES_CHECK_OBSERVE_H
 
 #include "collectives/algorithm.h"
 

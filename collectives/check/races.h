@@ -6,8 +6,8 @@
  * * lanes + lane) is 2 k + 1 while its step k runs and 2 k + 2 when it is done. Reads happen when a step
  * starts, writes until it is done. Internal to collectives/.
  */
-#ifndef RLT_RACES_H
-#define RLT_RACES_H
+#ifndef RLT_COLLECTIVES_CHECK_RACES_H
+#define RLT_COLLECTIVES_CHECK_RACES_H
 
 #include "collectives/algorithm.h"
 

@@ -86,7 +86,7 @@ static void custom_step(const rlt_plan *plan, uint32_t member, uint32_t lane, ui
         out->send_bytes =
             tagged_bytes(plan, lane, l->tags + l->tag_first[i], l->tag_first[i + 1] - l->tag_first[i]);
     else
-        out->send_bytes = rlt_span_bytes(plan, lane, out->send);
+        out->send_bytes = rlt_blocks_bytes(plan, lane, out->send);
 }
 
 const rlt_algorithm rlt_custom = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Operations of ranks and their dependencies, as they stand in a GOAL file or in another trace of messages;
  * internal to the readers of such files. */
-#ifndef RLT_GOAL_RAW_H
-#define RLT_GOAL_RAW_H
+#ifndef RLT_COLLECTIVES_FORMATS_GOAL_RAW_H
+#define RLT_COLLECTIVES_FORMATS_GOAL_RAW_H
 
 #include "collectives/formats/plan_file.h"
 

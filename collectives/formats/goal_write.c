@@ -9,8 +9,8 @@ static void write_member(rlt_growing *t, const rlt_plan *plan, const rlt_unrolle
     uint32_t first = u->first[member];
     rlt_growing_add(t, "\nrank %u {\n", member);
     for (uint32_t i = first; i < u->first[member + 1]; i++) {
-        const rlt_op *o = &u->ops[i], *other = o->other < u->n_ops ? &u->ops[o->other] : o;
-        const rlt_op *sender = o->type == RLT_OP_RECV ? other : o;
+        const rlt_unrolled_op *o = &u->ops[i], *other = o->other < u->n_ops ? &u->ops[o->other] : o;
+        const rlt_unrolled_op *sender = o->type == RLT_OP_RECV ? other : o;
         rlt_step s;
         rlt_step_clear(&s);
         plan->algorithm->step(plan, sender->member, sender->lane, sender->step, &s);

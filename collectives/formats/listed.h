@@ -15,8 +15,8 @@
  * of a collective of `bytes` bytes; for other sizes they are scaled in proportion and rounded down. The
  * checker then proves that every message is awaited and that nothing waits in a circle, no more.
  */
-#ifndef RLT_LISTED_H
-#define RLT_LISTED_H
+#ifndef RLT_COLLECTIVES_FORMATS_LISTED_H
+#define RLT_COLLECTIVES_FORMATS_LISTED_H
 
 #include "collectives/algorithm.h"
 #include "sim/base/mem.h"

@@ -12,8 +12,8 @@
  *
  * Beyond what the run-time knows, coll may be any of our kinds, and `root` names a rank.
  */
-#ifndef RLT_MSCCL_H
-#define RLT_MSCCL_H
+#ifndef RLT_COLLECTIVES_FORMATS_MSCCL_H
+#define RLT_COLLECTIVES_FORMATS_MSCCL_H
 
 #include "collectives/formats/listed.h"
 

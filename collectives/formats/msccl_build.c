@@ -216,9 +216,9 @@ static int match_all(rlt_msccl *m, rlt_error *err)
     return rc;
 }
 
-static rlt_span run_of(place p, uint32_t count)
+static rlt_blocks run_of(place p, uint32_t count)
 {
-    return (rlt_span){.first = p.block, .run = count, .reps = 1};
+    return (rlt_blocks){.first = p.block, .run = count, .reps = 1};
 }
 
 static void add_copies(const rlt_msccl *m, rlt_listing *l, const rlt_msccl_step *s, rlt_msccl_ref from,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An MSCCL file as it stands, before anything is matched. Internal to the reader. */
-#ifndef RLT_MSCCL_RAW_H
-#define RLT_MSCCL_RAW_H
+#ifndef RLT_COLLECTIVES_FORMATS_MSCCL_RAW_H
+#define RLT_COLLECTIVES_FORMATS_MSCCL_RAW_H
 
 #include "collectives/formats/listed.h"
 

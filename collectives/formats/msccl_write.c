@@ -71,7 +71,7 @@ static rlt_msccl_ref ref_of(const writer *w, uint32_t member, uint8_t buffer, ui
 }
 
 /* Block number i of a span. */
-static uint32_t block_of(const writer *w, rlt_span s, uint32_t i)
+static uint32_t block_of(const writer *w, rlt_blocks s, uint32_t i)
 {
     return (uint32_t)((s.first + (uint64_t)(i / s.run) * s.stride + i % s.run) % w->plan->blocks);
 }
@@ -82,10 +82,10 @@ typedef struct transfer {
     uint32_t from, from_lane, to, to_lane;
 } transfer;
 
-static transfer transfer_of(const writer *w, const rlt_op *o)
+static transfer transfer_of(const writer *w, const rlt_unrolled_op *o)
 {
-    const rlt_op *a = o->type == RLT_OP_RECV ? &w->u.ops[o->other] : o;
-    const rlt_op *b = o->type == RLT_OP_SEND ? &w->u.ops[o->other] : o;
+    const rlt_unrolled_op *a = o->type == RLT_OP_RECV ? &w->u.ops[o->other] : o;
+    const rlt_unrolled_op *b = o->type == RLT_OP_SEND ? &w->u.ops[o->other] : o;
     transfer t = {.from = a->member, .from_lane = a->lane, .to = b->member, .to_lane = b->lane};
     rlt_step_clear(&t.s);
     w->plan->algorithm->step(w->plan, a->member, a->lane, a->step, &t.s);
@@ -120,7 +120,7 @@ static bool is_simple(const writer *w, uint32_t first, uint32_t end)
 {
     uint32_t send = RLT_NONE, recv = RLT_NONE, channel = RLT_NONE;
     for (uint32_t i = first; i < end; i++) {
-        const rlt_op *o = &w->u.ops[i];
+        const rlt_unrolled_op *o = &w->u.ops[i];
         if (o->type != RLT_OP_SEND && o->type != RLT_OP_RECV)
             continue;
         transfer t = transfer_of(w, o);
@@ -139,7 +139,7 @@ enum { SIMPLE, SENDS, RECEIVES, LOCAL };
 /* The thread block for an operation, made when it is the first. */
 static int place_op(writer *w, uint32_t i, bool simple)
 {
-    const rlt_op *o = &w->u.ops[i];
+    const rlt_unrolled_op *o = &w->u.ops[i];
     bool sends = o->type == RLT_OP_SEND, receives = o->type == RLT_OP_RECV;
     transfer t = transfer_of(w, o);
     uint32_t peer = sends || receives ? w->u.ops[o->other].member : RLT_NONE;
@@ -249,7 +249,7 @@ static void write_step(writer *w, tb *b, const char *type, rlt_msccl_ref src, rl
     b->steps++;
 }
 
-static const char *type_of(const rlt_op *o, const rlt_step *s)
+static const char *type_of(const rlt_unrolled_op *o, const rlt_step *s)
 {
     switch (o->type) {
     case RLT_OP_SEND:
@@ -264,7 +264,7 @@ static const char *type_of(const rlt_op *o, const rlt_step *s)
 /* Steps of an operation: first only counted, so that others know what to wait for. */
 static void write_op(writer *w, tb *b, uint32_t i, const uint32_t *waits, uint32_t n_waits, bool print)
 {
-    const rlt_op *o = &w->u.ops[i];
+    const rlt_unrolled_op *o = &w->u.ops[i];
     const rlt_msccl_ref nowhere = {'i', 0};
     uint32_t dep = n_waits ? waits[n_waits - 1] : RLT_NONE;
     for (uint32_t k = 0; k + 1 < n_waits; k++)
@@ -361,7 +361,7 @@ static int check(writer *w)
         return rlt_fail(w->err, RLT_EUNSUPPORTED, p->algorithm->name,
                         "%u blocks are not shared equally by %u members", p->blocks, p->req.n);
     for (uint32_t i = 0; i < w->u.n_ops; i++) {
-        const rlt_op *o = &w->u.ops[i];
+        const rlt_unrolled_op *o = &w->u.ops[i];
         w->pairs |= o->type == RLT_OP_SEND && o->lane != w->u.ops[o->other].lane;
     }
     if (w->pairs && p->lanes * p->lanes > RLT_MAX_LANES)

@@ -17,8 +17,8 @@
  * file. Only calc 0 is taken: steps have no durations. What a file is for and for how many bytes stands in a
  * comment that our writer makes; for other files the caller says it.
  */
-#ifndef RLT_PLAN_FILE_H
-#define RLT_PLAN_FILE_H
+#ifndef RLT_COLLECTIVES_FORMATS_PLAN_FILE_H
+#define RLT_COLLECTIVES_FORMATS_PLAN_FILE_H
 
 #include "collectives/formats/listed.h"
 

@@ -16,7 +16,7 @@ enum { VERSION = 1, MAX_BLOCKS = 1 << 24 };
 static const char *const verbs[] = {"send", "reduce", "multicast"};
 static const char *const blocks_of[] = {"lane", "all", "untracked"};
 
-static void write_span(rlt_growing *t, const char *key, rlt_span s)
+static void write_span(rlt_growing *t, const char *key, rlt_blocks s)
 {
     rlt_growing_add(t, "\"%s\": [%u", key, s.first);
     if (s.run != 1 || s.reps != 1)
@@ -26,7 +26,7 @@ static void write_span(rlt_growing *t, const char *key, rlt_span s)
     rlt_growing_add(t, "], ");
 }
 
-static bool same_span(rlt_span a, rlt_span b)
+static bool same_span(rlt_blocks a, rlt_blocks b)
 {
     return a.first == b.first && a.run == b.run && a.reps == b.reps && (a.reps == 1 || a.stride == b.stride);
 }
@@ -237,8 +237,8 @@ static int read_numbers(rlt_json step, const char *key, uint32_t least, uint32_t
     return 0;
 }
 
-static int read_span(rlt_json step, const char *key, uint32_t blocks, const rlt_span *otherwise,
-                     rlt_span *out, rlt_error *err)
+static int read_span(rlt_json step, const char *key, uint32_t blocks, const rlt_blocks *otherwise,
+                     rlt_blocks *out, rlt_error *err)
 {
     uint32_t v[4] = {0, 1, 0, 1}, n = 0;
     int rc = read_numbers(step, key, 1, 4, v, &n, err);
@@ -248,7 +248,7 @@ static int read_span(rlt_json step, const char *key, uint32_t blocks, const rlt_
         return rlt_json_fail(rlt_json_get(step, key), RLT_ESCHEMA, err, "expected 1, 2 or 4 numbers");
     if (n == 0 && !otherwise)
         return rlt_json_fail(step, RLT_ESCHEMA, err, "moves data, but does not say which: no \"%s\"", key);
-    *out = n ? (rlt_span){v[0], v[1], v[2], v[3]} : *otherwise;
+    *out = n ? (rlt_blocks){v[0], v[1], v[2], v[3]} : *otherwise;
     uint64_t count = (uint64_t)out->run * out->reps;
     if (out->first >= blocks || count == 0 || count > blocks)
         return rlt_json_fail(rlt_json_get(step, key), RLT_ESCHEMA, err,

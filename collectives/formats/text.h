@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A growing text, for the writers of plans. Internal to collectives/. Zero-initialise; running out of memory
  * is remembered and told at the end. */
-#ifndef RLT_TEXT_H
-#define RLT_TEXT_H
+#ifndef RLT_COLLECTIVES_FORMATS_TEXT_H
+#define RLT_COLLECTIVES_FORMATS_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

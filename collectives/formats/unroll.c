@@ -43,13 +43,13 @@ static int new_op(unroller *x, uint8_t type, uint32_t p, uint32_t k, uint32_t af
                       "operations of a plan", x->err);
     if (rc)
         return rc;
-    u->ops[u->n_ops] = (rlt_op){.type = type,
-                                .member = p / x->lanes,
-                                .lane = p % x->lanes,
-                                .step = k,
-                                .other = RLT_NONE,
-                                .after = after,
-                                .wait = RLT_NONE};
+    u->ops[u->n_ops] = (rlt_unrolled_op){.type = type,
+                                         .member = p / x->lanes,
+                                         .lane = p % x->lanes,
+                                         .step = k,
+                                         .other = RLT_NONE,
+                                         .after = after,
+                                         .wait = RLT_NONE};
     *id = u->n_ops++;
     return 0;
 }
@@ -108,7 +108,7 @@ static void link_ops(unroller *x)
         }
     }
     for (uint32_t i = 0; i < x->u->n_ops; i++) {
-        rlt_op *o = &x->u->ops[i];
+        rlt_unrolled_op *o = &x->u->ops[i];
         if (o->type != RLT_OP_NOP)
             continue;
         rlt_step s = step_of(x, o->member * x->lanes + o->lane, o->step);

@@ -6,23 +6,23 @@
  * changes while it is sent, nothing is added in two places at once, and the step is over when the last of
  * them is, as in the plan. Internal to collectives/.
  */
-#ifndef RLT_UNROLL_H
-#define RLT_UNROLL_H
+#ifndef RLT_COLLECTIVES_FORMATS_UNROLL_H
+#define RLT_COLLECTIVES_FORMATS_UNROLL_H
 
 #include "collectives/algorithm.h"
 
 typedef enum rlt_op_type { RLT_OP_SEND, RLT_OP_RECV, RLT_OP_COPY, RLT_OP_NOP } rlt_op_type;
 
-typedef struct rlt_op {
+typedef struct rlt_unrolled_op {
     uint8_t type;
     uint32_t member, lane, step; /* of the plan; a receive's is where it lands */
     uint32_t other;              /* the receive of a send, the send of a receive */
     uint32_t after;              /* depends on this one; RLT_NONE: on none */
     uint32_t wait;               /* and of a NOP: on this one of another lane */
-} rlt_op;
+} rlt_unrolled_op;
 
 typedef struct rlt_unrolled {
-    rlt_op *ops;
+    rlt_unrolled_op *ops;
     uint32_t *first; /* of a member: ops[first[m] .. first[m + 1]), in order of lanes and steps */
     uint32_t n_ops, op_capacity;
 } rlt_unrolled;

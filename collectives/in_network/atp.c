@@ -59,29 +59,29 @@ static const rlt_setting settings[] = {
               "what the server does then: waits for the rest, or answers without"},
 };
 
-static bool has(const rlt_job *j, uint32_t worker, uint32_t chunk)
+static bool has(const rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     uint64_t at = (uint64_t)worker * j->chunks + chunk;
     return j->received[at / 64] >> (at % 64) & 1;
 }
 
-static uint32_t in_packets(const rlt_job *j, const rlt__atp_worker *w)
+static uint32_t in_packets(const rlt_fabric_job *j, const rlt__atp_worker *w)
 {
     uint64_t n = w->cwnd / j->wire_bytes;
     return n < 1 ? 1 : n < j->window ? (uint32_t)n : j->window;
 }
 
-static void send(rlt_job *j, uint32_t worker, uint32_t chunk, bool again)
+static void send(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, bool again)
 {
     const rlt__atp *s = j->state;
     rlt__atp_worker *w = &s->workers[worker];
-    rlt_time leaves = rlt_job_contribute(j, worker, chunk, rlt__atp_slot(j, chunk), again);
+    rlt_time leaves = rlt_fabric_job_contribute(j, worker, chunk, rlt__atp_slot(j, chunk), again);
     if (leaves > w->heard)
         w->heard = leaves;
 }
 
 /* Sends what the window has room for; a place is free when its last chunk's result is there. */
-static void fill(rlt_job *j, uint32_t worker)
+static void fill(rlt_fabric_job *j, uint32_t worker)
 {
     const rlt__atp *s = j->state;
     rlt__atp_worker *w = &s->workers[worker];
@@ -96,15 +96,15 @@ static void fill(rlt_job *j, uint32_t worker)
     }
 }
 
-static void arm(rlt_job *j, uint32_t worker)
+static void arm(rlt_fabric_job *j, uint32_t worker)
 {
     const rlt__atp *s = j->state;
     rlt__atp_worker *w = &s->workers[worker];
     rlt_time rto = s->rto << (w->silent < 6 ? w->silent : 6);
-    w->timer = rlt_job_timer(j, rlt_time_add(w->heard, rto), worker);
+    w->timer = rlt_fabric_job_timer(j, rlt_time_add(w->heard, rto), worker);
 }
 
-static void atp_begin(rlt_job *j, uint32_t worker)
+static void atp_begin(rlt_fabric_job *j, uint32_t worker)
 {
     const rlt__atp *s = j->state;
     rlt__atp_worker *w = &s->workers[worker];
@@ -117,7 +117,7 @@ static void atp_begin(rlt_job *j, uint32_t worker)
         arm(j, worker);
 }
 
-static void adapt(const rlt_job *j, rlt__atp_worker *w, bool marked)
+static void adapt(const rlt_fabric_job *j, rlt__atp_worker *w, bool marked)
 {
     const rlt__atp *s = j->state;
     w->marked |= marked;
@@ -136,7 +136,7 @@ static void adapt(const rlt_job *j, rlt__atp_worker *w, bool marked)
 }
 
 /* The oldest chunk that is missing, and whether later results say that it is lost. */
-static void find_gap(rlt_job *j, uint32_t worker, uint32_t chunk)
+static void find_gap(rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     const rlt__atp *s = j->state;
     rlt__atp_worker *w = &s->workers[worker];
@@ -149,11 +149,11 @@ static void find_gap(rlt_job *j, uint32_t worker, uint32_t chunk)
     }
 }
 
-static void at_worker(rlt_job *j, const rlt_packet *p, uint32_t worker)
+static void at_worker(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
 {
     const rlt__atp *s = j->state;
     rlt__atp_worker *w = &s->workers[worker];
-    if (!rlt_job_receive(j, worker, p->key, p->data))
+    if (!rlt_fabric_job_receive(j, worker, p->key, p->data))
         return;
     w->silent = 0;
     if (rlt_sim_now(j->sim) > w->heard)
@@ -168,7 +168,7 @@ static void at_worker(rlt_job *j, const rlt_packet *p, uint32_t worker)
         rlt_sim_cancel(j->sim, w->timer);
 }
 
-static void atp_packet(rlt_job *j, const rlt_packet *p, uint32_t who)
+static void atp_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t who)
 {
     if (p->kind == RLT_PK_RESULT || p->kind == RLT_PK_ANSWER)
         at_worker(j, p, who);
@@ -177,7 +177,7 @@ static void atp_packet(rlt_job *j, const rlt_packet *p, uint32_t who)
 }
 
 /* Silence: half the window, with what is missing longest. */
-static void again(rlt_job *j, uint32_t worker)
+static void again(rlt_fabric_job *j, uint32_t worker)
 {
     const rlt__atp *s = j->state;
     rlt__atp_worker *w = &s->workers[worker];
@@ -201,7 +201,7 @@ static void again(rlt_job *j, uint32_t worker)
     fill(j, worker);
 }
 
-static void atp_timer(rlt_job *j, uint64_t what)
+static void atp_timer(rlt_fabric_job *j, uint64_t what)
 {
     const rlt__atp *s = j->state;
     if (what >= j->workers) {
@@ -222,29 +222,29 @@ static uint32_t servers_apart(const rlt_setting_value *values)
     return (uint32_t)values[SERVERS].u;
 }
 
-static int atp_start(rlt_job *j, rlt_error *err)
+static int atp_start(rlt_fabric_job *j, rlt_error *err)
 {
-    uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
+    uint64_t payload = rlt_fabric_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
     rlt__atp *s = j->state = calloc(1, sizeof *s);
-    int rc = s ? rlt_job_serve(j, rlt_job_setting(j, SERVERS).u, err) : rlt_nomem(err);
+    int rc = s ? rlt_fabric_job_serve(j, rlt_fabric_job_setting(j, SERVERS).u, err) : rlt_nomem(err);
     if (rc)
         return rc;
     if (chunks > UINT32_MAX / 2)
         return rlt_fail(err, RLT_ERANGE, "atp", "too many chunks: %llu", (unsigned long long)chunks);
-    s->start = rlt_job_setting(j, START).u;
-    s->increase = rlt_job_setting(j, INCREASE).u;
-    s->rto = rlt_job_setting(j, RTO).t;
-    s->gap = (uint32_t)rlt_job_setting(j, GAP).u;
-    s->tries = (uint32_t)rlt_job_setting(j, TRIES).u;
-    s->leave = rlt_job_setting(j, LATE).u != 0;
+    s->start = rlt_fabric_job_setting(j, START).u;
+    s->increase = rlt_fabric_job_setting(j, INCREASE).u;
+    s->rto = rlt_fabric_job_setting(j, RTO).t;
+    s->gap = (uint32_t)rlt_fabric_job_setting(j, GAP).u;
+    s->tries = (uint32_t)rlt_fabric_job_setting(j, TRIES).u;
+    s->leave = rlt_fabric_job_setting(j, LATE).u != 0;
     j->chunks = (uint32_t)chunks;
     j->mode = RLT_SLOTS_HASH;
-    j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, HEADER).u);
-    j->window = (uint32_t)rlt_job_setting(j, WINDOW).u;
+    j->wire_bytes = (uint32_t)(payload + rlt_fabric_job_setting(j, HEADER).u);
+    j->window = (uint32_t)rlt_fabric_job_setting(j, WINDOW).u;
     j->packet_flags = RLT_PACKET_ECT;
-    j->ttl_ps = rlt_job_setting(j, TTL).t;
-    rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, 1,
-                       (uint32_t)rlt_job_setting(j, AGGREGATORS).u, (uint32_t)payload, err);
+    j->ttl_ps = rlt_fabric_job_setting(j, TTL).t;
+    rc = rlt_fabric_job_plant(j, (rlt_add_place)rlt_fabric_job_setting(j, PLACE).u, 1,
+                              (uint32_t)rlt_fabric_job_setting(j, AGGREGATORS).u, (uint32_t)payload, err);
     if (!rc)
         rc = rlt__atp_open(j, err);
     if (rc)
@@ -253,7 +253,7 @@ static int atp_start(rlt_job *j, rlt_error *err)
     return s->workers ? 0 : rlt_nomem(err);
 }
 
-static void atp_release(rlt_job *j)
+static void atp_release(rlt_fabric_job *j)
 {
     rlt__atp *s = j->state;
     if (!s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ATP between its workers (atp.c) and its servers (atp_server.c). */
-#ifndef RLT_ATP_H
-#define RLT_ATP_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_ATP_H
+#define RLT_COLLECTIVES_IN_NETWORK_ATP_H
 
 #include "collectives/in_network/reactor.h"
 
@@ -44,13 +44,13 @@ typedef struct rlt__atp {
     uint8_t *rounds, *said;
 } rlt__atp;
 
-int rlt__atp_open(rlt_job *j, rlt_error *err) RLT_MUST_USE;
+int rlt__atp_open(rlt_fabric_job *j, rlt_error *err) RLT_MUST_USE;
 void rlt__atp_close(rlt__atp *s);
 /* The aggregator of a chunk. */
-uint32_t rlt__atp_slot(const rlt_job *j, uint32_t chunk);
+uint32_t rlt__atp_slot(const rlt_fabric_job *j, uint32_t chunk);
 /* A packet at a server. */
-void rlt__atp_serve(rlt_job *j, const rlt_packet *p, uint32_t server);
+void rlt__atp_serve(rlt_fabric_job *j, const rlt_packet *p, uint32_t server);
 /* A chunk has waited long enough for the rest of a tree's partial sums. */
-void rlt__atp_expire(rlt_job *j, uint32_t chunk);
+void rlt__atp_expire(rlt_fabric_job *j, uint32_t chunk);
 
 #endif

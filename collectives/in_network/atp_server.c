@@ -8,7 +8,7 @@
 
 #include "collectives/in_network/atp.h"
 
-int rlt__atp_open(rlt_job *j, rlt_error *err)
+int rlt__atp_open(rlt_fabric_job *j, rlt_error *err)
 {
     rlt__atp *s = j->state;
     s->places = calloc(j->window, sizeof *s->places);
@@ -32,26 +32,26 @@ void rlt__atp_close(rlt__atp *s)
     free(s->said);
 }
 
-uint32_t rlt__atp_slot(const rlt_job *j, uint32_t chunk)
+uint32_t rlt__atp_slot(const rlt_fabric_job *j, uint32_t chunk)
 {
     const rlt__atp *s = j->state;
     uint32_t slots = j->result.slots;
     return slots ? rlt_slot_hash(j->number, chunk % j->window, s->rounds[chunk], slots) : 0;
 }
 
-static uint64_t *seen_of(const rlt_job *j, const rlt__atp *s, uint32_t chunk)
+static uint64_t *seen_of(const rlt_fabric_job *j, const rlt__atp *s, uint32_t chunk)
 {
     return s->seen + (size_t)(chunk % j->window) * j->note_words;
 }
 
-static void reply(rlt_job *j, uint32_t chunk, rlt__atp_place *x)
+static void reply(rlt_fabric_job *j, uint32_t chunk, rlt__atp_place *x)
 {
     const rlt__atp *s = j->state;
     x->replied = rlt_sim_now(j->sim);
-    rlt_job_reply(j, rlt_job_server(j, chunk), chunk, rlt__atp_slot(j, chunk), s->sums[chunk]);
+    rlt_fabric_job_reply(j, rlt_fabric_job_server(j, chunk), chunk, rlt__atp_slot(j, chunk), s->sums[chunk]);
 }
 
-static void finish(rlt_job *j, rlt__atp_place *x)
+static void finish(rlt_fabric_job *j, rlt__atp_place *x)
 {
     rlt__atp *s = j->state;
     uint32_t c = x->chunk, after = c + j->window;
@@ -61,12 +61,12 @@ static void finish(rlt_job *j, rlt__atp_place *x)
     if (after < j->chunks)
         s->rounds[after] = (uint8_t)(s->rounds[c] + x->collided);
     if (x->count < j->workers)
-        rlt_job_settle(j, c, seen_of(j, s, c));
+        rlt_fabric_job_settle(j, c, seen_of(j, s, c));
     reply(j, c, x);
 }
 
 /* Who lacks the answer gets it, or all do where none has been sent for long: that frees aggregators, too. */
-static void answer_again(rlt_job *j, const rlt_packet *p, rlt__atp_place *x)
+static void answer_again(rlt_fabric_job *j, const rlt_packet *p, rlt__atp_place *x)
 {
     const rlt__atp *s = j->state;
     bool recent = x->chunk != p->key || rlt_sim_now(j->sim) - x->replied < s->rto / 2;
@@ -76,12 +76,13 @@ static void answer_again(rlt_job *j, const rlt_packet *p, rlt__atp_place *x)
         if (!recent)
             reply(j, p->key, x);
         else
-            rlt_job_send(j, RLT_PK_ANSWER, j->first_server + rlt_job_server(j, p->key),
-                         rlt_map_get(&j->member_of, p->src), j->wire_bytes, p->key, 0, s->sums[p->key]);
+            rlt_fabric_job_send(j, RLT_PK_ANSWER, j->first_server + rlt_fabric_job_server(j, p->key),
+                                rlt_map_get(&j->member_of, p->src), j->wire_bytes, p->key, 0,
+                                s->sums[p->key]);
     }
 }
 
-static void merge(rlt_job *j, const rlt_packet *p, rlt__atp_place *x)
+static void merge(rlt_fabric_job *j, const rlt_packet *p, rlt__atp_place *x)
 {
     rlt__atp *s = j->state;
     uint64_t *seen = seen_of(j, s, p->key);
@@ -91,8 +92,9 @@ static void merge(rlt_job *j, const rlt_packet *p, rlt__atp_place *x)
         x->count = j->workers;
     } else {
         x->collided |= !(p->flags & (RLT_PACKET_RESEND | RLT_PACKET_EXPIRED));
-        uint32_t n = p->kind == RLT_PK_PARTIAL ? rlt_seen_merge(seen, rlt_job_note(j, p->aux), j->note_words)
-                                               : rlt_seen_add(seen, rlt_map_get(&j->member_of, p->src));
+        uint32_t n = p->kind == RLT_PK_PARTIAL
+                         ? rlt_seen_merge(seen, rlt_fabric_job_note(j, p->aux), j->note_words)
+                         : rlt_seen_add(seen, rlt_map_get(&j->member_of, p->src));
         x->sum += n ? p->data : 0;
         x->count += n;
     }
@@ -100,11 +102,11 @@ static void merge(rlt_job *j, const rlt_packet *p, rlt__atp_place *x)
         finish(j, x);
     } else if (s->leave && (p->flags & RLT_PACKET_EXPIRED) && !x->waits) {
         x->waits = true; /* other switches of the tree have partial sums, too */
-        rlt_job_timer(j, rlt_time_add(rlt_sim_now(j->sim), j->ttl_ps), (uint64_t)j->workers + p->key);
+        rlt_fabric_job_timer(j, rlt_time_add(rlt_sim_now(j->sim), j->ttl_ps), (uint64_t)j->workers + p->key);
     }
 }
 
-void rlt__atp_serve(rlt_job *j, const rlt_packet *p, uint32_t server)
+void rlt__atp_serve(rlt_fabric_job *j, const rlt_packet *p, uint32_t server)
 {
     rlt__atp *s = j->state;
     rlt__atp_place *x = &s->places[p->key % j->window];
@@ -118,10 +120,10 @@ void rlt__atp_serve(rlt_job *j, const rlt_packet *p, uint32_t server)
     else
         merge(j, p, x);
     if (p->kind == RLT_PK_PARTIAL)
-        rlt_job_take_note(j, p->aux);
+        rlt_fabric_job_take_note(j, p->aux);
 }
 
-void rlt__atp_expire(rlt_job *j, uint32_t chunk)
+void rlt__atp_expire(rlt_fabric_job *j, uint32_t chunk)
 {
     const rlt__atp *s = j->state;
     rlt__atp_place *x = &s->places[chunk % j->window];

@@ -16,7 +16,7 @@
 static void on_timer(void *ctx, uint64_t payload)
 {
     const rlt_fabric *f = ctx;
-    rlt_job *j = f->jobs[payload >> 48];
+    rlt_fabric_job *j = f->jobs[payload >> 48];
     if (j->closed)
         return;
     j->req.protocol->timer(j, payload & ((UINT64_C(1) << 48) - 1));
@@ -25,18 +25,18 @@ static void on_timer(void *ctx, uint64_t payload)
 static void on_begin(void *ctx, uint64_t payload)
 {
     const rlt_fabric *f = ctx;
-    rlt_job *j = f->jobs[payload >> 32];
+    rlt_fabric_job *j = f->jobs[payload >> 32];
     j->req.protocol->begin(j, (uint32_t)payload);
 }
 
-void rlt__fabric_worker_done(rlt_job *j, uint32_t worker)
+void rlt__fabric_worker_done(rlt_fabric_job *j, uint32_t worker)
 {
     const rlt_fabric_client *c = &j->fabric->cfg.client;
     if (c->worker_done)
         c->worker_done(c->ctx, j->req.cookie, worker);
 }
 
-void rlt__fabric_job_done(rlt_job *j)
+void rlt__fabric_job_done(rlt_fabric_job *j)
 {
     const rlt_fabric_client *c = &j->fabric->cfg.client;
     j->done = true;
@@ -50,13 +50,13 @@ void rlt__fabric_job_done(rlt_job *j)
 static void on_dropped(void *ctx, const rlt_packet *p, uint32_t link)
 {
     const rlt_fabric *f = ctx;
-    rlt_job *j = f->jobs[p->flow];
+    rlt_fabric_job *j = f->jobs[p->flow];
     (void)link;
     if (j->closed)
         return;
     j->result.lost++;
     if ((p->kind & ~(unsigned)RLT_PK_LOST) == RLT_PK_PARTIAL)
-        rlt_job_take_note(j, p->aux);
+        rlt_fabric_job_take_note(j, p->aux);
 }
 
 static bool is_for_server(uint8_t kind)
@@ -67,7 +67,7 @@ static bool is_for_server(uint8_t kind)
 static void on_arrived(void *ctx, const rlt_packet *p)
 {
     const rlt_fabric *f = ctx;
-    rlt_job *j = f->jobs[p->flow];
+    rlt_fabric_job *j = f->jobs[p->flow];
     if (j->closed)
         return;
     if (p->kind & RLT_PK_LOST) {
@@ -91,7 +91,7 @@ static void on_arrived(void *ctx, const rlt_packet *p)
     j->req.protocol->packet(j, p, who);
 }
 
-static rlt_agg_counts switch_counts(const rlt_job *j)
+static rlt_agg_counts switch_counts(const rlt_fabric_job *j)
 {
     rlt_agg_counts sum = {0};
     for (uint32_t i = 0; i < j->n_trees && j->trees; i++)
@@ -105,7 +105,7 @@ static rlt_agg_counts switch_counts(const rlt_job *j)
 }
 
 /* Frees what a job needs while it runs. */
-static void empty(rlt_job *j)
+static void empty(rlt_fabric_job *j)
 {
     if (j->req.protocol->release)
         j->req.protocol->release(j);
@@ -124,7 +124,7 @@ static void empty(rlt_job *j)
 static void on_close(void *ctx, uint64_t payload)
 {
     const rlt_fabric *f = ctx;
-    rlt_job *j = f->jobs[payload];
+    rlt_fabric_job *j = f->jobs[payload];
     j->result.switches = switch_counts(j);
     empty(j);
     j->state = NULL;
@@ -177,7 +177,7 @@ fail:
     return rc;
 }
 
-static void job_free(rlt_job *j)
+static void job_free(rlt_fabric_job *j)
 {
     if (!j)
         return;
@@ -210,7 +210,7 @@ void rlt_fabric_free(rlt_fabric *f)
 }
 
 /* Members by rank, their nodes, and when each begins. */
-static int place_members(rlt_job *j, rlt_error *err)
+static int place_members(rlt_fabric_job *j, rlt_error *err)
 {
     const rlt_fabric *f = j->fabric;
     const char *name = j->req.protocol->name;
@@ -253,7 +253,7 @@ static int check_request(const rlt_fabric *f, const rlt_react_request *req, rlt_
 }
 
 /* The books of what is received. */
-static int open_books(rlt_job *j, rlt_error *err)
+static int open_books(rlt_fabric_job *j, rlt_error *err)
 {
     uint64_t receipts = (uint64_t)j->workers * j->chunks;
     if (receipts > MAX_RECEIPTS)
@@ -271,7 +271,7 @@ static int open_books(rlt_job *j, rlt_error *err)
     return j->expected && j->received && j->lacks ? 0 : rlt_nomem(err);
 }
 
-static void schedule(rlt_job *j)
+static void schedule(rlt_fabric_job *j)
 {
     for (uint32_t i = 0; i < j->workers && !j->done && !j->req.arrives; i++)
         rlt_sim_at(j->sim, rlt_time_add(j->req.start_ps, j->late[i]), RLT_START, j->fabric->on_begin,
@@ -283,9 +283,9 @@ void rlt_fabric_arrive(rlt_fabric *f, uint32_t job, uint32_t worker)
     rlt_sim_at(f->sim, rlt_sim_now(f->sim), RLT_START, f->on_begin, (uint64_t)job << 32 | worker);
 }
 
-static int make_job(rlt_fabric *f, const rlt_react_request *req, rlt_job **out, rlt_error *err)
+static int make_job(rlt_fabric *f, const rlt_react_request *req, rlt_fabric_job **out, rlt_error *err)
 {
-    rlt_job *j = calloc(1, sizeof *j);
+    rlt_fabric_job *j = calloc(1, sizeof *j);
     if (!j)
         return rlt_nomem(err);
     j->fabric = f;
@@ -312,8 +312,8 @@ static int make_job(rlt_fabric *f, const rlt_react_request *req, rlt_job **out, 
 }
 
 /* Refused by switches, the job runs as its fallback, and remembers why. */
-static int make_fallback(rlt_fabric *f, const rlt_react_request *req, const rlt_error *why, rlt_job **out,
-                         rlt_error *err)
+static int make_fallback(rlt_fabric *f, const rlt_react_request *req, const rlt_error *why,
+                         rlt_fabric_job **out, rlt_error *err)
 {
     rlt_react_request other = *req;
     other.protocol = req->fallback;
@@ -329,7 +329,7 @@ static int make_fallback(rlt_fabric *f, const rlt_react_request *req, const rlt_
 
 int rlt_fabric_add(rlt_fabric *f, const rlt_react_request *req, uint32_t *job, rlt_error *err)
 {
-    rlt_job *j = NULL;
+    rlt_fabric_job *j = NULL;
     rlt_error why = {0};
     *job = RLT_NONE;
     int rc = check_request(f, req, err);
@@ -353,7 +353,7 @@ int rlt_fabric_add(rlt_fabric *f, const rlt_react_request *req, uint32_t *job, r
 }
 
 /* The first worker that lacks a chunk, and which. */
-static void say_waits(const rlt_job *j, char *text, size_t size)
+static void say_waits(const rlt_fabric_job *j, char *text, size_t size)
 {
     uint32_t w = 0, c = 0;
     while (w + 1 < j->workers && j->lacks[w] == 0)
@@ -381,7 +381,7 @@ bool rlt_fabric_waits(const rlt_fabric *f, char *text, size_t size)
     return false;
 }
 
-static int stalled(const rlt_job *j, rlt_error *err)
+static int stalled(const rlt_fabric_job *j, rlt_error *err)
 {
     char what[200];
     say_waits(j, what, sizeof what);
@@ -399,7 +399,7 @@ int rlt_fabric_run(rlt_fabric *f, rlt_error *err)
 
 rlt_react_result rlt_fabric_result(const rlt_fabric *f, uint32_t job)
 {
-    const rlt_job *j = f->jobs[job];
+    const rlt_fabric_job *j = f->jobs[job];
     rlt_react_result r = j->result;
     r.workers = j->workers;
     r.servers = j->n_servers;
@@ -447,7 +447,7 @@ double rlt_fabric_fairness(const rlt_fabric *f)
 {
     double sum = 0, squares = 0;
     for (uint32_t i = 0; i < f->n_jobs; i++) {
-        const rlt_job *j = f->jobs[i];
+        const rlt_fabric_job *j = f->jobs[i];
         double rate = j->result.time_ps > 0 ? (double)j->req.bytes / (double)j->result.time_ps : 0;
         sum += rate;
         squares += rate * rate;

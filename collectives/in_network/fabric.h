@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A fabric inside: between its account (fabric.c), its switches (fabric_switch.c) and its jobs (reactor.c).
  */
-#ifndef RLT_FABRIC_H
-#define RLT_FABRIC_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_FABRIC_H
+#define RLT_COLLECTIVES_IN_NETWORK_FABRIC_H
 
 #include "collectives/in_network/reactor.h"
 #include "net/route.h"
@@ -38,7 +38,7 @@ struct rlt_fabric {
     rlt_packets *packets;
     rlt_router *router;
     int on_timer, on_begin, on_close;
-    rlt_job **jobs;
+    rlt_fabric_job **jobs;
     uint32_t n_jobs, jobs_room;
     rlt_fabric_switch_ *switches;
     uint32_t n_switches, switches_room;
@@ -50,25 +50,25 @@ struct rlt_fabric {
 };
 
 /* Sends a packet of a job, unless the lose hook takes it; `member` is the host at one of its ends. */
-void rlt__fabric_send(rlt_job *j, rlt_packet *p, uint32_t member);
+void rlt__fabric_send(rlt_fabric_job *j, rlt_packet *p, uint32_t member);
 /* The same, now and then twice or later. */
-void rlt__fabric_disturb(rlt_job *j, const rlt_packet *p);
+void rlt__fabric_disturb(rlt_fabric_job *j, const rlt_packet *p);
 /* The client is told. */
-void rlt__fabric_worker_done(rlt_job *j, uint32_t worker);
-void rlt__fabric_job_done(rlt_job *j);
+void rlt__fabric_worker_done(rlt_fabric_job *j, uint32_t worker);
+void rlt__fabric_job_done(rlt_fabric_job *j);
 /* Events of packets held back, and of slots whose time is over. */
 void rlt__fabric_on_held(void *ctx, uint64_t payload);
 void rlt__fabric_on_clock(void *ctx, uint64_t payload);
 /* A packet at a switch that is a stop of its tree: what takes more passes is handled after them. */
-void rlt__fabric_stop(rlt_job *j, const rlt_packet *p);
+void rlt__fabric_stop(rlt_fabric_job *j, const rlt_packet *p);
 /* True: a packet with values is on its way through the recirculation ports, and will be handled later. */
-bool rlt__fabric_recirculates(rlt_job *j, rlt_fabric_switch_ *s, const rlt_packet *p);
+bool rlt__fabric_recirculates(rlt_fabric_job *j, rlt_fabric_switch_ *s, const rlt_packet *p);
 void rlt__fabric_on_pass(void *ctx, uint64_t payload);
 /* A packet after its last pass. */
-void rlt__fabric_handle(rlt_job *j, const rlt_packet *p);
+void rlt__fabric_handle(rlt_fabric_job *j, const rlt_packet *p);
 /* Frees trees, and the slots that they hold. */
-void rlt__fabric_uproot(rlt_job *j);
+void rlt__fabric_uproot(rlt_fabric_job *j);
 /* A way of a tree as a route of packets; RLT_NONE when out of memory. */
-uint32_t rlt__fabric_route(const rlt_job *j, const rlt_reduction *r, rlt_way way);
+uint32_t rlt__fabric_route(const rlt_fabric_job *j, const rlt_reduction *r, rlt_way way);
 
 #endif

@@ -37,7 +37,7 @@ static void send_now_or_later(rlt_fabric *f, const rlt_packet *p, uint64_t k)
         rlt_packets_send(f->packets, p);
 }
 
-void rlt__fabric_disturb(rlt_job *j, const rlt_packet *p)
+void rlt__fabric_disturb(rlt_fabric_job *j, const rlt_packet *p)
 {
     rlt_fabric *f = j->fabric;
     uint64_t k = 2 * f->drawn++;

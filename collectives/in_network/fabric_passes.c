@@ -5,7 +5,7 @@
  */
 #include "collectives/in_network/fabric.h"
 
-bool rlt__fabric_recirculates(rlt_job *j, rlt_fabric_switch_ *s, const rlt_packet *p)
+bool rlt__fabric_recirculates(rlt_fabric_job *j, rlt_fabric_switch_ *s, const rlt_packet *p)
 {
     rlt_fabric *f = j->fabric;
     if (p->kind != RLT_PK_DATA || !(j->more_passes > 0))

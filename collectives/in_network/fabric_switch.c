@@ -10,8 +10,8 @@ enum { USUAL_WIDTH = 1024, MOST_NAMED = 1 << 20 /* slots that aux has room for *
 
 /* Planting */
 
-static int create_switch(rlt_fabric *f, const rlt_job *j, uint32_t node, uint32_t slots, uint32_t payload,
-                         uint32_t need, rlt_fabric_switch_ **out, rlt_error *err)
+static int create_switch(rlt_fabric *f, const rlt_fabric_job *j, uint32_t node, uint32_t slots,
+                         uint32_t payload, uint32_t need, rlt_fabric_switch_ **out, rlt_error *err)
 {
     rlt_aggregator_config cfg = f->cfg.aggregator;
     int rc = rlt_grow(&f->switches, &f->switches_room, sizeof *f->switches, (uint64_t)f->n_switches + 1,
@@ -42,7 +42,7 @@ static int create_switch(rlt_fabric *f, const rlt_job *j, uint32_t node, uint32_
     return rc;
 }
 
-static int refuse(const rlt_job *j, uint32_t node, const char *why, rlt_error *err)
+static int refuse(const rlt_fabric_job *j, uint32_t node, const char *why, rlt_error *err)
 {
     char name[200];
     return rlt_fail(err, RLT_EUNSUPPORTED, j->req.protocol->name, "%s: %s",
@@ -50,7 +50,7 @@ static int refuse(const rlt_job *j, uint32_t node, const char *why, rlt_error *e
 }
 
 /* The ports of a stop towards its contributors, a bit each; beyond 64 they share bits. */
-static uint64_t ports_of(const rlt_job *j, const rlt_reduction *r, const rlt_stop *x)
+static uint64_t ports_of(const rlt_fabric_job *j, const rlt_reduction *r, const rlt_stop *x)
 {
     const rlt_topology *topo = j->fabric->cfg.packets.topology;
     uint64_t ports = 0;
@@ -69,11 +69,11 @@ static uint64_t ports_of(const rlt_job *j, const rlt_reduction *r, const rlt_sto
 }
 
 /* Takes slots at one adder; granted 0: refused, for `why`. */
-static int admit(rlt_job *j, uint32_t tree, uint32_t stop, uint32_t slots, uint32_t payload,
+static int admit(rlt_fabric_job *j, uint32_t tree, uint32_t stop, uint32_t slots, uint32_t payload,
                  uint32_t *granted, const char **why, rlt_error *err)
 {
     rlt_fabric *f = j->fabric;
-    rlt_job_tree *t = &j->trees[tree];
+    rlt_fabric_job_tree *t = &j->trees[tree];
     const rlt_stop *x = &t->map->stops[stop];
     uint32_t i = rlt_map_get(&f->switch_of, x->node), job;
     rlt_agg_refusal refusal;
@@ -114,14 +114,14 @@ static int admit(rlt_job *j, uint32_t tree, uint32_t stop, uint32_t slots, uint3
     return 0;
 }
 
-static void release(rlt_job *j, rlt_job_tree *t)
+static void release(rlt_fabric_job *j, rlt_fabric_job_tree *t)
 {
     for (uint32_t s = 0; t->map && t->agg_job && s < t->map->n_stops; s++)
         if (t->agg_job[s] != RLT_NONE)
             rlt_aggregator_forget(j->fabric->switches[t->agg[s]].agg, t->agg_job[s], rlt_sim_now(j->sim));
 }
 
-static void uproot(rlt_job *j, rlt_job_tree *t)
+static void uproot(rlt_fabric_job *j, rlt_fabric_job_tree *t)
 {
     release(j, t);
     rlt_reduction_free(t->map);
@@ -136,7 +136,7 @@ static void uproot(rlt_job *j, rlt_job_tree *t)
     memset(t, 0, sizeof *t);
 }
 
-void rlt__fabric_uproot(rlt_job *j)
+void rlt__fabric_uproot(rlt_fabric_job *j)
 {
     for (uint32_t i = 0; i < j->n_trees && j->trees; i++)
         uproot(j, &j->trees[i]);
@@ -144,13 +144,13 @@ void rlt__fabric_uproot(rlt_job *j)
     j->trees = NULL;
 }
 
-uint32_t rlt__fabric_route(const rlt_job *j, const rlt_reduction *r, rlt_way way)
+uint32_t rlt__fabric_route(const rlt_fabric_job *j, const rlt_reduction *r, rlt_way way)
 {
     return rlt_packets_route(j->packets, r->links + way.first, way.n);
 }
 
 /* From a stop up to the root, and on to each server. */
-static int route_to_servers(rlt_job *j, rlt_job_tree *t, uint32_t stop, rlt_error *err)
+static int route_to_servers(rlt_fabric_job *j, rlt_fabric_job_tree *t, uint32_t stop, rlt_error *err)
 {
     const rlt_reduction *r = t->map;
     uint32_t *links = malloc(((size_t)r->n_links + 1) * sizeof *links), n = 0;
@@ -173,7 +173,7 @@ static int route_to_servers(rlt_job *j, rlt_job_tree *t, uint32_t stop, rlt_erro
 }
 
 /* Routes for all ways of a tree. */
-static int lay_routes(rlt_job *j, rlt_job_tree *t, rlt_error *err)
+static int lay_routes(rlt_fabric_job *j, rlt_fabric_job_tree *t, rlt_error *err)
 {
     const rlt_reduction *r = t->map;
     bool ok = true;
@@ -202,11 +202,11 @@ static int lay_routes(rlt_job *j, rlt_job_tree *t, rlt_error *err)
 }
 
 /* One tree with slots at all its adders; a switch that refuses is barred, and another tree sought. */
-static int plant_one(rlt_job *j, uint32_t tree, rlt_reduction_request *q, uint8_t *barred, uint32_t slots,
-                     uint32_t payload, rlt_error *err)
+static int plant_one(rlt_fabric_job *j, uint32_t tree, rlt_reduction_request *q, uint8_t *barred,
+                     uint32_t slots, uint32_t payload, rlt_error *err)
 {
     const char *why = "";
-    rlt_job_tree *t = &j->trees[tree];
+    rlt_fabric_job_tree *t = &j->trees[tree];
     for (;;) {
         bool all = j->fabric->cfg.aggregator.sharing == RLT_SHARE_DYNAMIC; /* whatever is asked */
         uint32_t refused = RLT_NONE, least = all ? MOST_NAMED : slots;
@@ -245,8 +245,8 @@ static int plant_one(rlt_job *j, uint32_t tree, rlt_reduction_request *q, uint8_
     }
 }
 
-int rlt_job_plant(rlt_job *j, rlt_add_place place, uint32_t trees, uint32_t slots, uint32_t payload,
-                  rlt_error *err)
+int rlt_fabric_job_plant(rlt_fabric_job *j, rlt_add_place place, uint32_t trees, uint32_t slots,
+                         uint32_t payload, rlt_error *err)
 {
     const rlt_topology *topo = j->fabric->cfg.packets.topology;
     uint32_t *load = NULL;
@@ -270,7 +270,7 @@ int rlt_job_plant(rlt_job *j, rlt_add_place place, uint32_t trees, uint32_t slot
     q.load = load;
     for (uint32_t i = 0; i < trees && !rc; i++) {
         for (uint32_t k = 0; k < q.n; k++)
-            nodes[k] = j->nodes[rlt_job_tree_worker(j, i, k)];
+            nodes[k] = j->nodes[rlt_fabric_job_tree_worker(j, i, k)];
         rc = plant_one(j, i, &q, barred, slots, payload, err);
         if (!rc && load)
             rlt_reduction_load(j->trees[i].map, load);
@@ -290,8 +290,8 @@ int rlt_job_plant(rlt_job *j, rlt_add_place place, uint32_t trees, uint32_t slot
 /* At a stop */
 
 typedef struct visit {
-    rlt_job *j;
-    rlt_job_tree *t;
+    rlt_fabric_job *j;
+    rlt_fabric_job_tree *t;
     uint32_t stop;
     const rlt_packet *p;
 } visit;
@@ -313,7 +313,8 @@ static void send(const visit *v, uint8_t kind, uint32_t dst, uint32_t route, uin
 /* The worker that is a member of the tree; RLT_NONE stays. */
 static uint32_t worker_of(const visit *v, uint32_t member)
 {
-    return member == RLT_NONE ? RLT_NONE : rlt_job_tree_worker(v->j, (uint32_t)(v->t - v->j->trees), member);
+    return member == RLT_NONE ? RLT_NONE
+                              : rlt_fabric_job_tree_worker(v->j, (uint32_t)(v->t - v->j->trees), member);
 }
 
 /* Copies to all branches. */
@@ -351,7 +352,7 @@ static void send_up(const visit *v, uint64_t sum)
 
 static void send_to_server(const visit *v, uint8_t kind, uint32_t chunk, uint32_t aux, uint64_t data)
 {
-    uint32_t server = rlt_job_server(v->j, chunk), src = v->p->src;
+    uint32_t server = rlt_fabric_job_server(v->j, chunk), src = v->p->src;
     rlt_packet p = *v->p;
     p.kind = kind;
     p.src = kind == RLT_PK_ALONE ? src : v->t->map->stops[v->stop].node;
@@ -381,7 +382,7 @@ static void mark_workers(const rlt_reduction *r, uint32_t contributor, uint64_t 
  * with a bit. */
 static void send_partial(const visit *v, uint32_t chunk, const uint64_t *of, uint64_t sum)
 {
-    rlt_job *j = v->j;
+    rlt_fabric_job *j = v->j;
     const rlt_stop *x = &v->t->map->stops[v->stop];
     uint32_t note = j->n_servers ? rlt_pool_get(&j->notes) : RLT_NONE;
     if (note == RLT_NONE) {
@@ -475,7 +476,7 @@ void rlt__fabric_on_clock(void *ctx, uint64_t payload)
     rlt_fabric *f = ctx;
     rlt_slot_clock c = *(const rlt_slot_clock *)rlt_pool_at(&f->clocks, (uint32_t)payload);
     rlt_pool_put(&f->clocks, (uint32_t)payload);
-    rlt_job *j = f->jobs[c.owner.job];
+    rlt_fabric_job *j = f->jobs[c.owner.job];
     if (j->closed)
         return;
     rlt_packet p = {
@@ -488,7 +489,7 @@ void rlt__fabric_on_clock(void *ctx, uint64_t payload)
         send_partial(&v, c.chunk, d.sum.bits, (uint64_t)d.sum.values[0].i);
 }
 
-void rlt__fabric_handle(rlt_job *j, const rlt_packet *p)
+void rlt__fabric_handle(rlt_fabric_job *j, const rlt_packet *p)
 {
     visit v = {.j = j, .t = &j->trees[p->key % j->n_trees], .p = p};
     v.stop = rlt_map_get(&v.t->stop_of, p->dst);
@@ -523,9 +524,9 @@ void rlt__fabric_handle(rlt_job *j, const rlt_packet *p)
     obey(&v, &d);
 }
 
-void rlt__fabric_stop(rlt_job *j, const rlt_packet *p)
+void rlt__fabric_stop(rlt_fabric_job *j, const rlt_packet *p)
 {
-    const rlt_job_tree *t = &j->trees[p->key % j->n_trees];
+    const rlt_fabric_job_tree *t = &j->trees[p->key % j->n_trees];
     uint32_t stop = j->pass_ports ? rlt_map_get(&t->stop_of, p->dst) : RLT_NONE;
     if (stop == RLT_NONE || t->agg_job[stop] == RLT_NONE ||
         !rlt__fabric_recirculates(j, &j->fabric->switches[t->agg[stop]], p))

@@ -67,20 +67,20 @@ typedef struct inside {
 } inside;
 
 /* Chunks that a member owns: r, r + k, ... */
-static uint32_t owned(const rlt_job *j, const inside *s, uint32_t worker)
+static uint32_t owned(const rlt_fabric_job *j, const inside *s, uint32_t worker)
 {
     uint32_t r = worker % s->k;
     return r < j->chunks ? (j->chunks - r + s->k - 1) / s->k : 0;
 }
 
-static bool has(const rlt_job *j, uint32_t worker, uint32_t chunk)
+static bool has(const rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     uint64_t at = (uint64_t)worker * j->chunks + chunk;
     return j->received[at / 64] >> (at % 64) & 1;
 }
 
 /* A member's share of the chunks that others own, to them. */
-static void send_out(rlt_job *j, uint32_t worker)
+static void send_out(rlt_fabric_job *j, uint32_t worker)
 {
     const inside *s = j->state;
     member *m = &s->members[worker];
@@ -90,33 +90,34 @@ static void send_out(rlt_job *j, uint32_t worker)
         if (!s->apart && c >= m->done + s->ahead)
             return;
         if (s->nvls)
-            rlt_job_send_on(j, PK_SHARE, j->nodes[worker], s->hub[worker / s->k], s->to_hub[worker],
-                            s->inner_bytes, c, worker, rlt_contribution(j, c, worker));
+            rlt_fabric_job_send_on(j, PK_SHARE, j->nodes[worker], s->hub[worker / s->k], s->to_hub[worker],
+                                   s->inner_bytes, c, worker, rlt_contribution(j, c, worker));
         else if (owner != worker)
-            rlt_job_send(j, PK_SHARE, worker, owner, s->inner_bytes, c, 0, rlt_contribution(j, c, worker));
+            rlt_fabric_job_send(j, PK_SHARE, worker, owner, s->inner_bytes, c, 0,
+                                rlt_contribution(j, c, worker));
     }
 }
 
-static void hand_out(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
+static void hand_out(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
 {
     const inside *s = j->state;
     uint32_t first = worker - worker % s->k;
     if (s->nvls) {
-        rlt_job_send_on(j, PK_STORE, j->nodes[worker], s->hub[worker / s->k], s->to_hub[worker],
-                        s->inner_bytes, chunk, worker, sum);
+        rlt_fabric_job_send_on(j, PK_STORE, j->nodes[worker], s->hub[worker / s->k], s->to_hub[worker],
+                               s->inner_bytes, chunk, worker, sum);
         return;
     }
     for (uint32_t i = 1; i < s->k; i++)
-        rlt_job_send(j, PK_RESULT_INSIDE, worker, first + (worker % s->k + i) % s->k, s->inner_bytes, chunk,
-                     0, sum);
+        rlt_fabric_job_send(j, PK_RESULT_INSIDE, worker, first + (worker % s->k + i) % s->k, s->inner_bytes,
+                            chunk, 0, sum);
 }
 
 /* The whole sum is at its owner in this node. */
-static void complete(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
+static void complete(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
 {
     const inside *s = j->state;
     member *m = &s->members[worker];
-    if (!rlt_job_receive(j, worker, chunk, sum))
+    if (!rlt_fabric_job_receive(j, worker, chunk, sum))
         return;
     m->own++;
     m->done++;
@@ -128,7 +129,7 @@ static void complete(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
 }
 
 /* Sums of this node that have room between nodes. */
-static void send_up(rlt_job *j, uint32_t worker)
+static void send_up(rlt_fabric_job *j, uint32_t worker)
 {
     const inside *s = j->state;
     member *m = &s->members[worker];
@@ -145,11 +146,11 @@ static void send_up(rlt_job *j, uint32_t worker)
         else if (m->up >= s->window && !has(j, worker, c - s->window * s->k))
             return;
         else
-            rlt_job_contribute_sum(j, worker, c, rlt_job_slot(j, c), s->sums[at]);
+            rlt_fabric_job_contribute_sum(j, worker, c, rlt_fabric_job_slot(j, c), s->sums[at]);
     }
 }
 
-static void add(rlt_job *j, uint32_t owner, uint32_t chunk, uint64_t data)
+static void add(rlt_fabric_job *j, uint32_t owner, uint32_t chunk, uint64_t data)
 {
     const inside *s = j->state;
     uint64_t at = (uint64_t)(owner / s->k) * j->chunks + chunk;
@@ -157,14 +158,14 @@ static void add(rlt_job *j, uint32_t owner, uint32_t chunk, uint64_t data)
     if (++s->count[at] < s->k)
         return;
     if (s->nvls)
-        rlt_job_send_on(j, PK_NODE_SUM, s->hub[owner / s->k], j->nodes[owner], s->from_hub[owner],
-                        s->inner_bytes, chunk, owner, s->sums[at]);
+        rlt_fabric_job_send_on(j, PK_NODE_SUM, s->hub[owner / s->k], j->nodes[owner], s->from_hub[owner],
+                               s->inner_bytes, chunk, owner, s->sums[at]);
     else
         s->members[owner].ready++;
 }
 
 /* At the switch of a node: shares are added up, what is stored goes to all. */
-static void ina_at_switch(rlt_job *j, const rlt_packet *p)
+static void ina_at_switch(rlt_fabric_job *j, const rlt_packet *p)
 {
     const inside *s = j->state;
     uint32_t first = p->aux - p->aux % s->k;
@@ -173,19 +174,19 @@ static void ina_at_switch(rlt_job *j, const rlt_packet *p)
         return;
     }
     for (uint32_t i = first; i < first + s->k; i++)
-        rlt_job_send_on(j, PK_RESULT_INSIDE, p->dst, j->nodes[i], s->from_hub[i], s->inner_bytes, p->key, i,
-                        p->data);
+        rlt_fabric_job_send_on(j, PK_RESULT_INSIDE, p->dst, j->nodes[i], s->from_hub[i], s->inner_bytes,
+                               p->key, i, p->data);
 }
 
 /* The sum of its node is with the owner of a chunk. */
-static void at_owner(const rlt_job *j, const rlt_packet *p, uint32_t owner)
+static void at_owner(const rlt_fabric_job *j, const rlt_packet *p, uint32_t owner)
 {
     const inside *s = j->state;
     s->count[(uint64_t)(owner / s->k) * j->chunks + p->key]++;
     s->members[owner].ready++;
 }
 
-static void ina_begin(rlt_job *j, uint32_t worker)
+static void ina_begin(rlt_fabric_job *j, uint32_t worker)
 {
     const inside *s = j->state;
     s->members[worker].begun = true;
@@ -195,7 +196,7 @@ static void ina_begin(rlt_job *j, uint32_t worker)
     send_up(j, worker);
 }
 
-static void ina_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
+static void ina_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
 {
     const inside *s = j->state;
     if (p->kind == PK_SHARE)
@@ -204,7 +205,7 @@ static void ina_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
         at_owner(j, p, worker);
     else if (p->kind != PK_RESULT_INSIDE)
         complete(j, worker, p->key, p->data);
-    else if (p->key % s->k != worker % s->k && rlt_job_receive(j, worker, p->key, p->data))
+    else if (p->key % s->k != worker % s->k && rlt_fabric_job_receive(j, worker, p->key, p->data))
         s->members[worker].done++;
     send_up(j, worker);
     if (!s->apart)
@@ -212,7 +213,7 @@ static void ina_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
 }
 
 /* The route of one link between two nodes; RLT_NONE: there is none. */
-static uint32_t one_link(const rlt_job *j, uint32_t src, uint32_t dst)
+static uint32_t one_link(const rlt_fabric_job *j, uint32_t src, uint32_t dst)
 {
     const rlt_topology *t = j->fabric->cfg.packets.topology;
     for (uint32_t l = 0; l < rlt_topology_links(t); l++) {
@@ -223,7 +224,7 @@ static uint32_t one_link(const rlt_job *j, uint32_t src, uint32_t dst)
     return RLT_NONE;
 }
 
-static bool is_hub(const rlt_job *j, const inside *s, uint32_t node, uint32_t hub)
+static bool is_hub(const rlt_fabric_job *j, const inside *s, uint32_t node, uint32_t hub)
 {
     const rlt_topology *t = j->fabric->cfg.packets.topology;
     uint32_t can = rlt_topology_in_network(t, hub), first = node * s->k;
@@ -240,7 +241,7 @@ static bool is_hub(const rlt_job *j, const inside *s, uint32_t node, uint32_t hu
 }
 
 /* For nvls: a switch next to all members of a node, that adds up and replicates. */
-static int find_hubs(rlt_job *j, inside *s, rlt_error *err)
+static int find_hubs(rlt_fabric_job *j, inside *s, rlt_error *err)
 {
     const rlt_topology *t = j->fabric->cfg.packets.topology;
     s->hub = malloc(s->nodes * sizeof *s->hub);
@@ -261,47 +262,48 @@ static int find_hubs(rlt_job *j, inside *s, rlt_error *err)
     return 0;
 }
 
-static int plan_nodes(rlt_job *j, inside *s, rlt_error *err)
+static int plan_nodes(rlt_fabric_job *j, inside *s, rlt_error *err)
 {
-    uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
-    s->k = (uint32_t)rlt_job_setting(j, NODE).u;
+    uint64_t payload = rlt_fabric_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
+    s->k = (uint32_t)rlt_fabric_job_setting(j, NODE).u;
     if (j->workers % s->k != 0)
         return rlt_fail(err, RLT_ERANGE, "hierarchical-ina", "%u members are no nodes of %u", j->workers,
                         s->k);
     s->nodes = j->workers / s->k;
-    s->nvls = rlt_job_setting(j, INSIDE).u == BY_NVLS;
-    s->apart = rlt_job_setting(j, PHASES).u == APART;
-    s->ahead = (uint32_t)rlt_job_setting(j, AHEAD).u;
-    s->inner_bytes = (uint32_t)(payload + rlt_job_setting(j, INNER).u);
+    s->nvls = rlt_fabric_job_setting(j, INSIDE).u == BY_NVLS;
+    s->apart = rlt_fabric_job_setting(j, PHASES).u == APART;
+    s->ahead = (uint32_t)rlt_fabric_job_setting(j, AHEAD).u;
+    s->inner_bytes = (uint32_t)(payload + rlt_fabric_job_setting(j, INNER).u);
     if (chunks * s->nodes > UINT32_MAX / 4)
         return rlt_fail(err, RLT_ERANGE, "hierarchical-ina", "too many chunks: %llu",
                         (unsigned long long)chunks);
     j->chunks = (uint32_t)chunks;
-    j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, HEADER).u);
-    if (rlt_job_setting(j, BETWEEN).u == BY_SHARP)
-        j->wire_bytes = (uint32_t)llround((double)payload / rlt_job_setting(j, ETA).d);
-    j->mode = rlt_job_setting(j, BETWEEN).u == BY_SHARP ? RLT_SLOTS_CREDIT : RLT_SLOTS_POOL;
+    j->wire_bytes = (uint32_t)(payload + rlt_fabric_job_setting(j, HEADER).u);
+    if (rlt_fabric_job_setting(j, BETWEEN).u == BY_SHARP)
+        j->wire_bytes = (uint32_t)llround((double)payload / rlt_fabric_job_setting(j, ETA).d);
+    j->mode = rlt_fabric_job_setting(j, BETWEEN).u == BY_SHARP ? RLT_SLOTS_CREDIT : RLT_SLOTS_POOL;
     j->stride = s->k;
-    s->window = (uint32_t)rlt_job_setting(j, WINDOW).u;
+    s->window = (uint32_t)rlt_fabric_job_setting(j, WINDOW).u;
     j->window = s->window * s->k;
     return 0;
 }
 
-static int ina_start(rlt_job *j, rlt_error *err)
+static int ina_start(rlt_fabric_job *j, rlt_error *err)
 {
     rlt_error why = {0};
     inside *s = j->state = calloc(1, sizeof *s);
     int rc = s ? plan_nodes(j, s, err) : rlt_nomem(err);
     if (rc)
         return rc;
-    rc = rlt_job_needs_all(j, &why);
+    rc = rlt_fabric_job_needs_all(j, &why);
     if (!rc && s->nvls)
         rc = find_hubs(j, s, &why);
     if (!rc && s->nodes > 1)
-        rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, s->k, s->window,
-                           (uint32_t)rlt_job_setting(j, PAYLOAD).u, &why);
-    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_job_setting(j, REFUSED).u == REFUSED_RING)
-        return rlt_job_fall_back(j, &why, err);
+        rc = rlt_fabric_job_plant(j, (rlt_add_place)rlt_fabric_job_setting(j, PLACE).u, s->k, s->window,
+                                  (uint32_t)rlt_fabric_job_setting(j, PAYLOAD).u, &why);
+    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) &&
+        rlt_fabric_job_setting(j, REFUSED).u == REFUSED_RING)
+        return rlt_fabric_job_fall_back(j, &why, err);
     if (rc) {
         if (err)
             *err = why;
@@ -315,7 +317,7 @@ static int ina_start(rlt_job *j, rlt_error *err)
     return s->members && s->sums && s->count ? 0 : rlt_nomem(err);
 }
 
-static void ina_release(rlt_job *j)
+static void ina_release(rlt_fabric_job *j)
 {
     inside *s = j->state;
     if (!s)

@@ -42,38 +42,38 @@ typedef struct ring {
     uint32_t n_early, early_room;
 } ring;
 
-static uint32_t distance(const rlt_job *j, uint32_t worker, uint32_t chunk)
+static uint32_t distance(const rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     return (worker + j->workers - chunk % j->workers) % j->workers;
 }
 
-static uint64_t entry(const rlt_job *j, uint32_t worker, uint32_t chunk, uint8_t kind)
+static uint64_t entry(const rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint8_t kind)
 {
     return ((uint64_t)worker * j->chunks + chunk) * 2 + (kind == PK_GATHER);
 }
 
 /* Sends to the next worker; `again` or for the first time. */
-static void send(rlt_job *j, uint32_t worker, uint32_t chunk, uint8_t kind, uint64_t data)
+static void send(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint8_t kind, uint64_t data)
 {
     const ring *s = j->state;
     uint64_t e = entry(j, worker, chunk, kind);
     rlt_time leaves =
-        rlt_job_send(j, kind, worker, (worker + 1) % j->workers, j->wire_bytes, chunk, worker, data);
+        rlt_fabric_job_send(j, kind, worker, (worker + 1) % j->workers, j->wire_bytes, chunk, worker, data);
     if (!s->lossy)
         return;
     s->sent[e]++;
-    rlt_job_timer(j, rlt_time_add(leaves, rlt_job_setting(j, RTO).t), e);
+    rlt_fabric_job_timer(j, rlt_time_add(leaves, rlt_fabric_job_setting(j, RTO).t), e);
 }
 
-static void hand_on(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
+static void hand_on(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
 {
     /* The next has the sum already where the chunk became whole. */
-    bool first = rlt_job_receive(j, worker, chunk, sum);
+    bool first = rlt_fabric_job_receive(j, worker, chunk, sum);
     if (first && j->workers > 1 && distance(j, worker, chunk) != j->workers - 2)
         send(j, worker, chunk, PK_GATHER, sum);
 }
 
-static void add(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t data)
+static void add(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_t data)
 {
     const ring *s = j->state;
     uint32_t d = distance(j, worker, chunk);
@@ -86,7 +86,7 @@ static void add(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t data)
         hand_on(j, worker, chunk, data);
 }
 
-static void ring_begin(rlt_job *j, uint32_t worker)
+static void ring_begin(rlt_fabric_job *j, uint32_t worker)
 {
     const ring *s = j->state;
     s->begun[worker] = true;
@@ -97,7 +97,7 @@ static void ring_begin(rlt_job *j, uint32_t worker)
             add(j, worker, s->early[i].chunk, s->early[i].data);
 }
 
-static void keep(rlt_job *j, uint32_t worker, const rlt_packet *p)
+static void keep(rlt_fabric_job *j, uint32_t worker, const rlt_packet *p)
 {
     ring *s = j->state;
     int rc = rlt_grow(&s->early, &s->early_room, sizeof *s->early, (uint64_t)s->n_early + 1, UINT32_MAX,
@@ -108,7 +108,7 @@ static void keep(rlt_job *j, uint32_t worker, const rlt_packet *p)
         s->early[s->n_early++] = (early){worker, p->key, p->data};
 }
 
-static void ring_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
+static void ring_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
 {
     const ring *s = j->state;
     if (p->kind == PK_ACK_REDUCE || p->kind == PK_ACK_GATHER) {
@@ -116,8 +116,8 @@ static void ring_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
         return;
     }
     if (s->lossy)
-        rlt_job_send(j, (uint8_t)(p->kind - PK_REDUCE + PK_ACK_REDUCE), worker, p->aux, ACK_BYTES, p->key, 0,
-                     0);
+        rlt_fabric_job_send(j, (uint8_t)(p->kind - PK_REDUCE + PK_ACK_REDUCE), worker, p->aux, ACK_BYTES,
+                            p->key, 0, 0);
     if (p->kind == PK_GATHER)
         hand_on(j, worker, p->key, p->data);
     else if (s->begun[worker])
@@ -127,7 +127,7 @@ static void ring_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
 }
 
 /* What a worker sent, once more: the sum as far as it went. */
-static uint64_t sum_until(const rlt_job *j, uint32_t worker, uint32_t chunk, bool whole)
+static uint64_t sum_until(const rlt_fabric_job *j, uint32_t worker, uint32_t chunk, bool whole)
 {
     uint64_t sum = 0;
     uint32_t n = whole ? j->workers : distance(j, worker, chunk) + 1;
@@ -136,14 +136,14 @@ static uint64_t sum_until(const rlt_job *j, uint32_t worker, uint32_t chunk, boo
     return sum;
 }
 
-static void ring_timer(rlt_job *j, uint64_t what)
+static void ring_timer(rlt_fabric_job *j, uint64_t what)
 {
     const ring *s = j->state;
     uint32_t worker = (uint32_t)(what / 2 / j->chunks), chunk = (uint32_t)(what / 2 % j->chunks);
     if (s->sent[what] & ACKED)
         return;
     j->result.timeouts++;
-    if (s->sent[what] > rlt_job_setting(j, TRIES).u) {
+    if (s->sent[what] > rlt_fabric_job_setting(j, TRIES).u) {
         rlt_sim_fail(j->sim, RLT_ESTALL, "host-ring",
                      "rank %u has sent chunk %u %u times in vain (%llu packets were lost)",
                      j->req.ranks[worker], chunk, s->sent[what], (unsigned long long)j->result.lost);
@@ -153,7 +153,7 @@ static void ring_timer(rlt_job *j, uint64_t what)
     send(j, worker, chunk, what & 1 ? PK_GATHER : PK_REDUCE, sum_until(j, worker, chunk, what & 1));
 }
 
-int rlt_job_fall_back(rlt_job *j, const rlt_error *why, rlt_error *err)
+int rlt_fabric_job_fall_back(rlt_fabric_job *j, const rlt_error *why, rlt_error *err)
 {
     snprintf(j->result.fallback, sizeof j->result.fallback, "%.40s%s%.70s", why->where,
              why->where[0] ? ": " : "", why->what);
@@ -172,9 +172,9 @@ int rlt_job_fall_back(rlt_job *j, const rlt_error *why, rlt_error *err)
     return rc ? rc : rlt_host_ring.start(j, err);
 }
 
-static int ring_start(rlt_job *j, rlt_error *err)
+static int ring_start(rlt_fabric_job *j, rlt_error *err)
 {
-    uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
+    uint64_t payload = rlt_fabric_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
     ring *s = j->state = calloc(1, sizeof *s);
     if (!s)
         return rlt_nomem(err);
@@ -182,9 +182,9 @@ static int ring_start(rlt_job *j, rlt_error *err)
         chunks = j->workers;
     if (chunks > UINT32_MAX / 2 || chunks * j->workers > (uint64_t)1 << 34)
         return rlt_fail(err, RLT_ERANGE, "host-ring", "too many chunks: %llu", (unsigned long long)chunks);
-    s->lossy = rlt_job_lossy(j);
+    s->lossy = rlt_fabric_job_lossy(j);
     uint64_t data = j->req.bytes < payload ? j->req.bytes : payload;
-    j->wire_bytes = (uint32_t)(data + rlt_job_setting(j, HEADER).u);
+    j->wire_bytes = (uint32_t)(data + rlt_fabric_job_setting(j, HEADER).u);
     if (j->wire_bytes == 0)
         j->wire_bytes = 1;
     j->chunks = (uint32_t)chunks;
@@ -195,7 +195,7 @@ static int ring_start(rlt_job *j, rlt_error *err)
     return s->begun && (s->sent || !s->lossy) ? 0 : rlt_nomem(err);
 }
 
-static void ring_release(rlt_job *j)
+static void ring_release(rlt_fabric_job *j)
 {
     ring *s = j->state;
     if (!s)

@@ -68,30 +68,30 @@ static bool is_added(const ps *s, uint32_t chunk)
 }
 
 /* Servers take turns on the chunks that are added up, and on the others. */
-static uint32_t ps_server(const rlt_job *j, uint32_t chunk)
+static uint32_t ps_server(const rlt_fabric_job *j, uint32_t chunk)
 {
     const ps *s = j->state;
     uint32_t added = (uint32_t)floor(chunk * s->share);
     return (is_added(s, chunk) ? added : chunk - added) % j->n_servers;
 }
 
-static void send(rlt_job *j, uint32_t worker, place *p, bool again)
+static void send(rlt_fabric_job *j, uint32_t worker, place *p, bool again)
 {
     const ps *s = j->state;
     uint32_t c = p->chunk;
     rlt_time leaves;
     if (is_added(s, c))
-        leaves = rlt_job_contribute(j, worker, c, rlt_job_hashed_slot(j, c), again);
+        leaves = rlt_fabric_job_contribute(j, worker, c, rlt_fabric_job_hashed_slot(j, c), again);
     else
-        leaves = rlt_job_send(j, RLT_PK_ALONE, worker, j->first_server + rlt_job_server(j, c), j->wire_bytes,
-                              c, 0, rlt_contribution(j, c, worker));
+        leaves = rlt_fabric_job_send(j, RLT_PK_ALONE, worker, j->first_server + rlt_fabric_job_server(j, c),
+                                     j->wire_bytes, c, 0, rlt_contribution(j, c, worker));
     j->result.retransmissions += again && !is_added(s, c);
     if (s->rto > 0)
-        p->timer =
-            rlt_job_timer(j, rlt_time_add(leaves, s->rto), (uint64_t)worker * j->window + c % j->window);
+        p->timer = rlt_fabric_job_timer(j, rlt_time_add(leaves, s->rto),
+                                        (uint64_t)worker * j->window + c % j->window);
 }
 
-static void send_first(rlt_job *j, uint32_t worker, uint32_t chunk)
+static void send_first(rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     const ps *s = j->state;
     place *p = &s->places[(size_t)worker * j->window + chunk % j->window];
@@ -99,35 +99,35 @@ static void send_first(rlt_job *j, uint32_t worker, uint32_t chunk)
     send(j, worker, p, false);
 }
 
-static void ps_begin(rlt_job *j, uint32_t worker)
+static void ps_begin(rlt_fabric_job *j, uint32_t worker)
 {
     for (uint32_t c = 0; c < j->window && c < j->chunks; c++)
         send_first(j, worker, c);
 }
 
-static void at_worker(rlt_job *j, const rlt_packet *p, uint32_t worker)
+static void at_worker(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
 {
     const ps *s = j->state;
-    if (!rlt_job_receive(j, worker, p->key, p->data))
+    if (!rlt_fabric_job_receive(j, worker, p->key, p->data))
         return;
     rlt_sim_cancel(j->sim, s->places[(size_t)worker * j->window + p->key % j->window].timer);
     if (p->key + (uint64_t)j->window < j->chunks)
         send_first(j, worker, p->key + j->window);
 }
 
-static void answer(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
+static void answer(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
 {
     const ps *s = j->state;
-    rlt_job_send(j, RLT_PK_ANSWER, j->first_server + server, worker, j->wire_bytes, chunk, 0,
-                 s->chunks[chunk].sum);
+    rlt_fabric_job_send(j, RLT_PK_ANSWER, j->first_server + server, worker, j->wire_bytes, chunk, 0,
+                        s->chunks[chunk].sum);
 }
 
-static void answer_all(rlt_job *j, uint32_t server, uint32_t chunk)
+static void answer_all(rlt_fabric_job *j, uint32_t server, uint32_t chunk)
 {
     const ps *s = j->state;
     s->chunks[chunk].replied = rlt_sim_now(j->sim);
     if (s->answers == BY_SWITCH) {
-        rlt_job_reply(j, server, chunk, rlt_job_hashed_slot(j, chunk), s->chunks[chunk].sum);
+        rlt_fabric_job_reply(j, server, chunk, rlt_fabric_job_hashed_slot(j, chunk), s->chunks[chunk].sum);
         return;
     }
     for (uint32_t w = 0; w < j->workers; w++)
@@ -135,7 +135,7 @@ static void answer_all(rlt_job *j, uint32_t server, uint32_t chunk)
 }
 
 /* To all, where nobody has got an answer for long: it also frees slots on its way. */
-static void answer_again(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
+static void answer_again(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
 {
     const ps *s = j->state;
     if (s->answers == BY_SWITCH && rlt_sim_now(j->sim) >= rlt_time_add(s->chunks[chunk].replied, s->rto))
@@ -151,7 +151,7 @@ static void merge(const rlt_packet *p, served *x, uint32_t n)
     x->count += n;
 }
 
-static void at_server(rlt_job *j, const rlt_packet *p, uint32_t server)
+static void at_server(rlt_fabric_job *j, const rlt_packet *p, uint32_t server)
 {
     const ps *s = j->state;
     served *x = &s->chunks[p->key];
@@ -164,17 +164,17 @@ static void at_server(rlt_job *j, const rlt_packet *p, uint32_t server)
         x->sum = p->data;
         x->count = j->workers;
     } else if (p->kind == RLT_PK_PARTIAL) {
-        merge(p, x, rlt_seen_merge(seen, rlt_job_note(j, p->aux), j->note_words));
+        merge(p, x, rlt_seen_merge(seen, rlt_fabric_job_note(j, p->aux), j->note_words));
     } else {
         merge(p, x, rlt_seen_add(seen, worker));
     }
     if (p->kind == RLT_PK_PARTIAL)
-        rlt_job_take_note(j, p->aux);
+        rlt_fabric_job_take_note(j, p->aux);
     if (x->replied < 0 && x->count == j->workers)
         answer_all(j, server, p->key);
 }
 
-static void ps_packet(rlt_job *j, const rlt_packet *p, uint32_t who)
+static void ps_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t who)
 {
     if (p->kind == RLT_PK_RESULT || p->kind == RLT_PK_ANSWER)
         at_worker(j, p, who);
@@ -182,7 +182,7 @@ static void ps_packet(rlt_job *j, const rlt_packet *p, uint32_t who)
         at_server(j, p, who);
 }
 
-static void ps_timer(rlt_job *j, uint64_t what)
+static void ps_timer(rlt_fabric_job *j, uint64_t what)
 {
     const ps *s = j->state;
     place *p = &s->places[what];
@@ -201,7 +201,7 @@ static uint32_t servers_apart(const rlt_setting_value *values)
     return values[SERVERS_AT].u == 0 ? (uint32_t)values[SERVERS].u : 0;
 }
 
-static int make_state(rlt_job *j, uint64_t chunks, rlt_error *err)
+static int make_state(rlt_fabric_job *j, uint64_t chunks, rlt_error *err)
 {
     ps *s = j->state;
     s->places = calloc((size_t)j->workers * j->window, sizeof *s->places);
@@ -214,32 +214,32 @@ static int make_state(rlt_job *j, uint64_t chunks, rlt_error *err)
     return 0;
 }
 
-static int ps_start(rlt_job *j, rlt_error *err)
+static int ps_start(rlt_fabric_job *j, rlt_error *err)
 {
-    uint64_t payload = rlt_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
+    uint64_t payload = rlt_fabric_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
     ps *s = j->state = calloc(1, sizeof *s);
-    int rc = s ? rlt_job_serve(j, rlt_job_setting(j, SERVERS).u, err) : rlt_nomem(err);
+    int rc = s ? rlt_fabric_job_serve(j, rlt_fabric_job_setting(j, SERVERS).u, err) : rlt_nomem(err);
     if (rc)
         return rc;
-    s->rto = rlt_job_setting(j, RTO).t;
-    s->tries = rlt_job_setting(j, TRIES).u;
-    s->share = rlt_job_setting(j, SHARE).d;
-    s->answers = (uint32_t)rlt_job_setting(j, ANSWERS).u;
+    s->rto = rlt_fabric_job_setting(j, RTO).t;
+    s->tries = rlt_fabric_job_setting(j, TRIES).u;
+    s->share = rlt_fabric_job_setting(j, SHARE).d;
+    s->answers = (uint32_t)rlt_fabric_job_setting(j, ANSWERS).u;
     if (chunks > UINT32_MAX / 2)
         return rlt_fail(err, RLT_ERANGE, "ps-switch", "too many chunks: %llu", (unsigned long long)chunks);
     if (s->answers == BY_SERVER && s->share > 0)
         return rlt_fail(err, RLT_ESCHEMA, "ps-switch", "answers=server goes with share=0");
     j->chunks = (uint32_t)chunks;
     j->mode = RLT_SLOTS_HASH;
-    j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, HEADER).u);
-    j->window = (uint32_t)rlt_job_setting(j, WINDOW).u;
+    j->wire_bytes = (uint32_t)(payload + rlt_fabric_job_setting(j, HEADER).u);
+    j->window = (uint32_t)rlt_fabric_job_setting(j, WINDOW).u;
     if (s->answers == BY_SWITCH)
-        rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, 1, j->window, (uint32_t)payload,
-                           err);
+        rc = rlt_fabric_job_plant(j, (rlt_add_place)rlt_fabric_job_setting(j, PLACE).u, 1, j->window,
+                                  (uint32_t)payload, err);
     return rc ? rc : make_state(j, chunks, err);
 }
 
-static void ps_release(rlt_job *j)
+static void ps_release(rlt_fabric_job *j)
 {
     ps *s = j->state;
     if (!s)

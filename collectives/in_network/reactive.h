@@ -12,8 +12,8 @@
  * This header is what users of protocols need; collectives/in_network/reactor.h is what protocols need. A new protocol
  * is one file with one const struct, entered in the table of reactive.c.
  */
-#ifndef RLT_REACTIVE_H
-#define RLT_REACTIVE_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_REACTIVE_H
+#define RLT_COLLECTIVES_IN_NETWORK_REACTIVE_H
 
 #include "collectives/collective.h"
 #include "net/aggregation/aggregator.h"

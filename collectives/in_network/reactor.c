@@ -5,7 +5,7 @@
 #include "collectives/in_network/fabric.h"
 #include "sim/base/mem.h"
 
-int rlt_job_serve(rlt_job *j, uint64_t servers, rlt_error *err)
+int rlt_fabric_job_serve(rlt_fabric_job *j, uint64_t servers, rlt_error *err)
 {
     const rlt_reactive *r = j->req.protocol;
     bool apart = r->servers && r->servers(j->req.settings) > 0;
@@ -18,12 +18,12 @@ int rlt_job_serve(rlt_job *j, uint64_t servers, rlt_error *err)
     return 0;
 }
 
-uint64_t rlt_contribution(const rlt_job *j, uint32_t chunk, uint32_t worker)
+uint64_t rlt_contribution(const rlt_fabric_job *j, uint32_t chunk, uint32_t worker)
 {
     return rlt_mix64(((uint64_t)chunk << 32 | worker) ^ rlt_mix64(j->number + 1));
 }
 
-void rlt__fabric_send(rlt_job *j, rlt_packet *p, uint32_t member)
+void rlt__fabric_send(rlt_fabric_job *j, rlt_packet *p, uint32_t member)
 {
     rlt_fabric *f = j->fabric;
     p->flow = j->number;
@@ -37,18 +37,18 @@ void rlt__fabric_send(rlt_job *j, rlt_packet *p, uint32_t member)
         rlt_packets_send(j->packets, p);
 }
 
-uint32_t rlt_job_hashed_slot(const rlt_job *j, uint32_t chunk)
+uint32_t rlt_fabric_job_hashed_slot(const rlt_fabric_job *j, uint32_t chunk)
 {
     uint32_t slots = j->result.slots;
     if (j->fabric->cfg.aggregator.sharing != RLT_SHARE_DYNAMIC && slots >= j->window / j->n_trees)
-        return rlt_job_slot(j, chunk);
+        return rlt_fabric_job_slot(j, chunk);
     return slots ? rlt_slot_hash(j->number, chunk, 0, slots) : 0;
 }
 
-static rlt_time contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again,
+static rlt_time contribute(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again,
                            uint64_t data)
 {
-    const rlt_job_tree *t = &j->trees[chunk % j->n_trees];
+    const rlt_fabric_job_tree *t = &j->trees[chunk % j->n_trees];
     const rlt_reduction *r = t->map;
     uint32_t member = j->stride ? worker / j->stride : worker, child = r->member_child[member];
     const rlt_stop *x = &r->stops[r->member_stop[member]];
@@ -68,19 +68,21 @@ static rlt_time contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t
     return leaves;
 }
 
-rlt_time rlt_job_contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again)
+rlt_time rlt_fabric_job_contribute(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t slot,
+                                   bool again)
 {
     return contribute(j, worker, chunk, slot, again, rlt_contribution(j, chunk, worker));
 }
 
-rlt_time rlt_job_contribute_sum(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, uint64_t sum)
+rlt_time rlt_fabric_job_contribute_sum(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t slot,
+                                       uint64_t sum)
 {
     return contribute(j, worker, chunk, slot, false, sum);
 }
 
-void rlt_job_reply(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t slot, uint64_t sum)
+void rlt_fabric_job_reply(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uint32_t slot, uint64_t sum)
 {
-    const rlt_job_tree *t = &j->trees[chunk % j->n_trees];
+    const rlt_fabric_job_tree *t = &j->trees[chunk % j->n_trees];
     rlt_packet p = {.bytes = j->wire_bytes,
                     .src = j->nodes[j->first_server + server],
                     .dst = t->map->stops[0].node,
@@ -94,8 +96,8 @@ void rlt_job_reply(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t slot, u
     rlt__fabric_send(j, &p, RLT_NONE);
 }
 
-rlt_time rlt_job_send(rlt_job *j, uint8_t kind, uint32_t from, uint32_t to, uint32_t bytes, uint32_t chunk,
-                      uint32_t aux, uint64_t data)
+rlt_time rlt_fabric_job_send(rlt_fabric_job *j, uint8_t kind, uint32_t from, uint32_t to, uint32_t bytes,
+                             uint32_t chunk, uint32_t aux, uint64_t data)
 {
     const uint32_t *ranks = j->req.ranks;
     rlt_path path;
@@ -122,8 +124,8 @@ rlt_time rlt_job_send(rlt_job *j, uint8_t kind, uint32_t from, uint32_t to, uint
     return leaves;
 }
 
-void rlt_job_send_on(rlt_job *j, uint8_t kind, uint32_t src, uint32_t dst, uint32_t route, uint32_t bytes,
-                     uint32_t chunk, uint32_t aux, uint64_t data)
+void rlt_fabric_job_send_on(rlt_fabric_job *j, uint8_t kind, uint32_t src, uint32_t dst, uint32_t route,
+                            uint32_t bytes, uint32_t chunk, uint32_t aux, uint64_t data)
 {
     rlt_packet p = {.bytes = bytes,
                     .src = src,
@@ -137,7 +139,7 @@ void rlt_job_send_on(rlt_job *j, uint8_t kind, uint32_t src, uint32_t dst, uint3
     rlt__fabric_send(j, &p, RLT_NONE);
 }
 
-static uint64_t expected(rlt_job *j, uint32_t chunk)
+static uint64_t expected(rlt_fabric_job *j, uint32_t chunk)
 {
     uint64_t *sum = &j->expected[chunk];
     if (*sum == 0)
@@ -146,7 +148,7 @@ static uint64_t expected(rlt_job *j, uint32_t chunk)
     return *sum;
 }
 
-bool rlt_job_receive(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
+bool rlt_fabric_job_receive(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
 {
     if (chunk >= j->chunks || sum != expected(j, chunk)) {
         rlt_sim_fail(j->sim, RLT_ECHECK, j->req.protocol->name,
@@ -169,22 +171,22 @@ bool rlt_job_receive(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
     return true;
 }
 
-bool rlt_job_lossy(const rlt_job *j)
+bool rlt_fabric_job_lossy(const rlt_fabric_job *j)
 {
     const rlt_fabric_config *c = &j->fabric->cfg;
     return c->packets.loss > 0 || c->lose || c->twice > 0 ||
            (c->packets.buffer_bytes && c->packets.pause == RLT_PAUSE_NONE);
 }
 
-int rlt_job_needs_all(const rlt_job *j, rlt_error *err)
+int rlt_fabric_job_needs_all(const rlt_fabric_job *j, rlt_error *err)
 {
-    if (!rlt_job_lossy(j))
+    if (!rlt_fabric_job_lossy(j))
         return 0;
     return rlt_fail(err, RLT_EUNSUPPORTED, j->req.protocol->name,
                     "sends nothing again: the network must lose nothing (loss, buffers without pauses)");
 }
 
-void rlt_job_settle(rlt_job *j, uint32_t chunk, const uint64_t *bits)
+void rlt_fabric_job_settle(rlt_fabric_job *j, uint32_t chunk, const uint64_t *bits)
 {
     uint64_t sum = 0;
     for (uint32_t w = 0; w < j->workers; w++) {
@@ -195,17 +197,17 @@ void rlt_job_settle(rlt_job *j, uint32_t chunk, const uint64_t *bits)
     j->expected[chunk] = sum;
 }
 
-rlt_event rlt_job_timer(rlt_job *j, rlt_time when, uint64_t what)
+rlt_event rlt_fabric_job_timer(rlt_fabric_job *j, rlt_time when, uint64_t what)
 {
     return rlt_sim_at(j->sim, when, RLT_START, j->fabric->on_timer, (uint64_t)j->number << 48 | what);
 }
 
-const uint64_t *rlt_job_note(const rlt_job *j, uint32_t note)
+const uint64_t *rlt_fabric_job_note(const rlt_fabric_job *j, uint32_t note)
 {
     return rlt_pool_at(&j->notes, note);
 }
 
-void rlt_job_take_note(rlt_job *j, uint32_t note)
+void rlt_fabric_job_take_note(rlt_fabric_job *j, uint32_t note)
 {
     rlt_pool_put(&j->notes, note);
 }

@@ -6,10 +6,10 @@
  *
  * A protocol plans in start(): it names workers and servers, makes its trees and takes its slots; begin()
  * sends what a worker sends first; packet() gets what reaches a host; timer() what was set. It calls
- * rlt_job_receive for every result: the job is done when every worker has every chunk.
+ * rlt_fabric_job_receive for every result: the job is done when every worker has every chunk.
  */
-#ifndef RLT_REACTOR_H
-#define RLT_REACTOR_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_REACTOR_H
+#define RLT_COLLECTIVES_IN_NETWORK_REACTOR_H
 
 #include "collectives/in_network/reactive.h"
 #include "sim/base/map.h"
@@ -45,7 +45,7 @@ static inline uint32_t rlt_aux_slot(uint32_t aux)
 /* Flag of a PARTIAL: its slot's time was over. */
 enum { RLT_PACKET_EXPIRED = 16 };
 
-typedef struct rlt_job rlt_job;
+typedef struct rlt_fabric_job rlt_fabric_job;
 
 struct rlt_reactive {
     const char *name, *summary;
@@ -53,21 +53,21 @@ struct rlt_reactive {
     const rlt_setting *settings;
     uint32_t n_settings;
     /* Fills the job's plan; see above. */
-    int (*start)(rlt_job *j, rlt_error *err);
-    void (*begin)(rlt_job *j, uint32_t worker);
+    int (*start)(rlt_fabric_job *j, rlt_error *err);
+    void (*begin)(rlt_fabric_job *j, uint32_t worker);
     /* At a host: of kinds RESULT and ANSWER, `who` is the worker; of SUM, PARTIAL and ALONE the server; of
      * OWN the member. */
-    void (*packet)(rlt_job *j, const rlt_packet *p, uint32_t who);
+    void (*packet)(rlt_fabric_job *j, const rlt_packet *p, uint32_t who);
     /* One of its OWN at a switch; NULL: sends none there. */
-    void (*at_switch)(rlt_job *j, const rlt_packet *p);
-    void (*timer)(rlt_job *j, uint64_t what);             /* NULL: sets none */
-    uint32_t (*server)(const rlt_job *j, uint32_t chunk); /* which one's; NULL: they take turns */
-    uint32_t (*servers)(const rlt_setting_value *values); /* apart from the workers; NULL: none */
-    void (*release)(rlt_job *j); /* frees what `state` owns, then free(state); NULL: nothing */
+    void (*at_switch)(rlt_fabric_job *j, const rlt_packet *p);
+    void (*timer)(rlt_fabric_job *j, uint64_t what);             /* NULL: sets none */
+    uint32_t (*server)(const rlt_fabric_job *j, uint32_t chunk); /* which one's; NULL: they take turns */
+    uint32_t (*servers)(const rlt_setting_value *values);        /* apart from the workers; NULL: none */
+    void (*release)(rlt_fabric_job *j); /* frees what `state` owns, then free(state); NULL: nothing */
 };
 
 /* A tree of a job: chunk c uses tree c mod n_trees. */
-typedef struct rlt_job_tree {
+typedef struct rlt_fabric_job_tree {
     rlt_reduction *map;
     rlt_map stop_of;       /* node -> stop */
     uint32_t *agg_job;     /* of each stop, on its switch; RLT_NONE: does not add */
@@ -77,9 +77,9 @@ typedef struct rlt_job_tree {
     uint32_t *branch;      /* of each branch */
     uint32_t *from_server; /* of each server to the root */
     uint32_t *to_server;   /* [stop * n_servers + server]: through the root */
-} rlt_job_tree;
+} rlt_fabric_job_tree;
 
-struct rlt_job {
+struct rlt_fabric_job {
     rlt_fabric *fabric;
     rlt_sim *sim;
     rlt_packets *packets;
@@ -105,7 +105,7 @@ struct rlt_job {
     uint32_t pass_ports;
     rlt_time pass_ps;
     uint32_t n_trees;
-    rlt_job_tree *trees;
+    rlt_fabric_job_tree *trees;
     void *state;
     /* The account: */
     rlt_react_result result;
@@ -122,62 +122,64 @@ struct rlt_job {
 };
 
 /* The value of a setting, by its place in the protocol's table. */
-static inline rlt_setting_value rlt_job_setting(const rlt_job *j, uint32_t i)
+static inline rlt_setting_value rlt_fabric_job_setting(const rlt_fabric_job *j, uint32_t i)
 {
     return j->req.settings[i];
 }
 
 /* In start(): the last members serve, the others contribute, or all where the protocol has no servers apart.
  */
-int rlt_job_serve(rlt_job *j, uint64_t servers, rlt_error *err) RLT_MUST_USE;
+int rlt_fabric_job_serve(rlt_fabric_job *j, uint64_t servers, rlt_error *err) RLT_MUST_USE;
 /* In start(), once workers, servers, chunks, wire_bytes and mode are set: n trees over the workers, each
  * with `slots` slots at each of its adders, or an error with their reason. j->window is lowered to what is
  * granted in POOL and CREDIT. */
-int rlt_job_plant(rlt_job *j, rlt_add_place place, uint32_t trees, uint32_t slots, uint32_t payload,
-                  rlt_error *err) RLT_MUST_USE;
+int rlt_fabric_job_plant(rlt_fabric_job *j, rlt_add_place place, uint32_t trees, uint32_t slots,
+                         uint32_t payload, rlt_error *err) RLT_MUST_USE;
 /* Whether packets of this fabric can be lost, or be there twice. */
-bool rlt_job_lossy(const rlt_job *j);
+bool rlt_fabric_job_lossy(const rlt_fabric_job *j);
 /* RLT_EUNSUPPORTED where they can: for protocols that send nothing again. */
-int rlt_job_needs_all(const rlt_job *j, rlt_error *err) RLT_MUST_USE;
+int rlt_fabric_job_needs_all(const rlt_fabric_job *j, rlt_error *err) RLT_MUST_USE;
 /* In start(), of a protocol without servers: its switches refused, so the job is a ring's between its hosts,
  * and its result says why. */
-int rlt_job_fall_back(rlt_job *j, const rlt_error *why, rlt_error *err) RLT_MUST_USE;
+int rlt_fabric_job_fall_back(rlt_fabric_job *j, const rlt_error *why, rlt_error *err) RLT_MUST_USE;
 /* What worker w gives to a chunk. */
-uint64_t rlt_contribution(const rlt_job *j, uint32_t chunk, uint32_t worker);
+uint64_t rlt_contribution(const rlt_fabric_job *j, uint32_t chunk, uint32_t worker);
 /* The worker that is member i of a tree. */
-static inline uint32_t rlt_job_tree_worker(const rlt_job *j, uint32_t tree, uint32_t i)
+static inline uint32_t rlt_fabric_job_tree_worker(const rlt_fabric_job *j, uint32_t tree, uint32_t i)
 {
     return j->stride ? i * j->stride + tree : i;
 }
 /* Sends a worker's packet of a chunk to its adder; returns when its last bit will have left. */
-rlt_time rlt_job_contribute(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again);
+rlt_time rlt_fabric_job_contribute(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t slot,
+                                   bool again);
 /* The same with another value than the worker's own: that of a group. */
-rlt_time rlt_job_contribute_sum(rlt_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, uint64_t sum);
+rlt_time rlt_fabric_job_contribute_sum(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t slot,
+                                       uint64_t sum);
 /* A server's answer to all, through the root of the chunk's tree. */
-void rlt_job_reply(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t slot, uint64_t sum);
+void rlt_fabric_job_reply(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uint32_t slot, uint64_t sum);
 /* A packet from member to member past the aggregators: ALONE, ANSWER, or of the protocol's own; returns when
  * its last bit will have left. */
-rlt_time rlt_job_send(rlt_job *j, uint8_t kind, uint32_t from, uint32_t to, uint32_t bytes, uint32_t chunk,
-                      uint32_t aux, uint64_t data);
+rlt_time rlt_fabric_job_send(rlt_fabric_job *j, uint8_t kind, uint32_t from, uint32_t to, uint32_t bytes,
+                             uint32_t chunk, uint32_t aux, uint64_t data);
 /* One of OWN between any two nodes, on a route of rlt_packets_route; aux and key are the protocol's. */
-void rlt_job_send_on(rlt_job *j, uint8_t kind, uint32_t src, uint32_t dst, uint32_t route, uint32_t bytes,
-                     uint32_t chunk, uint32_t aux, uint64_t data);
+void rlt_fabric_job_send_on(rlt_fabric_job *j, uint8_t kind, uint32_t src, uint32_t dst, uint32_t route,
+                            uint32_t bytes, uint32_t chunk, uint32_t aux, uint64_t data);
 /* A worker has a chunk's result. True: its first copy. A wrong sum fails the run. */
-bool rlt_job_receive(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum);
+bool rlt_fabric_job_receive(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_t sum);
 /* From now on the sum of a chunk is that of these workers. */
-void rlt_job_settle(rlt_job *j, uint32_t chunk, const uint64_t *bits);
+void rlt_fabric_job_settle(rlt_fabric_job *j, uint32_t chunk, const uint64_t *bits);
 /* timer(what) at that time; what < 2^48. */
-rlt_event rlt_job_timer(rlt_job *j, rlt_time when, uint64_t what);
+rlt_event rlt_fabric_job_timer(rlt_fabric_job *j, rlt_time when, uint64_t what);
 /* The bits of a PARTIAL's workers (valid until the next packet is sent); take() frees the note. */
-const uint64_t *rlt_job_note(const rlt_job *j, uint32_t note);
-void rlt_job_take_note(rlt_job *j, uint32_t note);
+const uint64_t *rlt_fabric_job_note(const rlt_fabric_job *j, uint32_t note);
+void rlt_fabric_job_take_note(rlt_fabric_job *j, uint32_t note);
 /* Where a chunk is added up: its tree, its slot and version there. */
-static inline uint32_t rlt_job_slot(const rlt_job *j, uint32_t chunk)
+static inline uint32_t rlt_fabric_job_slot(const rlt_fabric_job *j, uint32_t chunk)
 {
     return chunk / j->n_trees % (j->window / j->n_trees);
 }
 /* HASH: the same where every chunk of the window has a slot of its own; else slots are hit by chance. */
-uint32_t rlt_job_hashed_slot(const rlt_job *j, uint32_t chunk);
+uint32_t rlt_fabric_job_hashed_slot(const rlt_fabric_job *j, uint32_t chunk);
 /* Who is in a sum, a bit each. A worker comes in; false: it was there. */
 static inline bool rlt_seen_add(uint64_t *seen, uint32_t worker)
 {
@@ -202,12 +204,12 @@ static inline uint32_t rlt_seen_merge(uint64_t *seen, const uint64_t *some, uint
     return n;
 }
 
-static inline uint8_t rlt_job_version(const rlt_job *j, uint32_t chunk)
+static inline uint8_t rlt_job_version(const rlt_fabric_job *j, uint32_t chunk)
 {
     return chunk / j->n_trees / (j->window / j->n_trees) & 1;
 }
 /* The server of a chunk. */
-static inline uint32_t rlt_job_server(const rlt_job *j, uint32_t chunk)
+static inline uint32_t rlt_fabric_job_server(const rlt_fabric_job *j, uint32_t chunk)
 {
     if (j->n_servers < 2)
         return 0;

@@ -54,35 +54,35 @@ typedef struct sharp {
     rlt_time before, after;
 } sharp;
 
-static void send(rlt_job *j, uint32_t worker, uint32_t chunk)
+static void send(rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
-    rlt_job_contribute(j, worker, chunk, rlt_job_slot(j, chunk), false);
+    rlt_fabric_job_contribute(j, worker, chunk, rlt_fabric_job_slot(j, chunk), false);
 }
 
-static void begin(rlt_job *j, uint32_t worker)
+static void begin(rlt_fabric_job *j, uint32_t worker)
 {
     for (uint32_t c = 0; c < j->window && c < j->chunks; c++)
         send(j, worker, c);
 }
 
 /* Posting and completing, both taken at the beginning. */
-static void sharp_begin(rlt_job *j, uint32_t worker)
+static void sharp_begin(rlt_fabric_job *j, uint32_t worker)
 {
     const sharp *s = j->state;
     if (s->before > 0)
-        rlt_job_timer(j, rlt_time_add(rlt_sim_now(j->sim), s->before),
-                      (uint64_t)j->workers * j->window + worker);
+        rlt_fabric_job_timer(j, rlt_time_add(rlt_sim_now(j->sim), s->before),
+                             (uint64_t)j->workers * j->window + worker);
     else
         begin(j, worker);
 }
 
-static void take(rlt_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
+static void take(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
 {
-    if (rlt_job_receive(j, worker, chunk, sum) && chunk + (uint64_t)j->window < j->chunks)
+    if (rlt_fabric_job_receive(j, worker, chunk, sum) && chunk + (uint64_t)j->window < j->chunks)
         send(j, worker, chunk + j->window);
 }
 
-static void sharp_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
+static void sharp_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
 {
     const sharp *s = j->state;
     uint64_t at = (uint64_t)worker * j->window + p->key % j->window;
@@ -91,10 +91,10 @@ static void sharp_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
         return;
     }
     s->arrivals[at] = (arrival){p->key, p->data};
-    rlt_job_timer(j, rlt_time_add(rlt_sim_now(j->sim), s->after), at);
+    rlt_fabric_job_timer(j, rlt_time_add(rlt_sim_now(j->sim), s->after), at);
 }
 
-static void sharp_timer(rlt_job *j, uint64_t what)
+static void sharp_timer(rlt_fabric_job *j, uint64_t what)
 {
     const sharp *s = j->state;
     uint64_t places = (uint64_t)j->workers * j->window;
@@ -104,51 +104,53 @@ static void sharp_timer(rlt_job *j, uint64_t what)
         take(j, (uint32_t)(what / j->window), s->arrivals[what].chunk, s->arrivals[what].sum);
 }
 
-static int reserve(rlt_job *j, rlt_error *err)
+static int reserve(rlt_fabric_job *j, rlt_error *err)
 {
-    uint64_t mode = rlt_job_setting(j, MODE).u, payload = rlt_job_setting(j, PAYLOAD).u;
+    uint64_t mode = rlt_fabric_job_setting(j, MODE).u, payload = rlt_fabric_job_setting(j, PAYLOAD).u;
     uint64_t bytes = j->req.bytes;
     j->mode = RLT_SLOTS_CREDIT;
-    j->streaming = mode == MODE_SAT || (mode == MODE_AUTO && bytes > rlt_job_setting(j, THRESHOLD).u);
-    uint64_t data = j->streaming ? rlt_job_setting(j, SEGMENT).u : payload;
+    j->streaming = mode == MODE_SAT || (mode == MODE_AUTO && bytes > rlt_fabric_job_setting(j, THRESHOLD).u);
+    uint64_t data = j->streaming ? rlt_fabric_job_setting(j, SEGMENT).u : payload;
     uint64_t chunks = bytes ? (bytes + data - 1) / data : 1;
     if (chunks > UINT32_MAX / 2)
         return rlt_fail(err, RLT_ERANGE, "sharp", "too many segments: %llu", (unsigned long long)chunks);
     if (j->streaming)
-        j->wire_bytes = (uint32_t)llround((double)data / rlt_job_setting(j, ETA).d);
+        j->wire_bytes = (uint32_t)llround((double)data / rlt_fabric_job_setting(j, ETA).d);
     else
-        j->wire_bytes = (uint32_t)((bytes < data ? bytes : data) + rlt_job_setting(j, HEADER).u);
+        j->wire_bytes = (uint32_t)((bytes < data ? bytes : data) + rlt_fabric_job_setting(j, HEADER).u);
     if (j->wire_bytes == 0)
         j->wire_bytes = 1;
     j->chunks = (uint32_t)chunks;
-    j->window = (uint32_t)rlt_job_setting(j, j->streaming ? STREAM : OSTS).u;
+    j->window = (uint32_t)rlt_fabric_job_setting(j, j->streaming ? STREAM : OSTS).u;
     /* A stream passes through: it keeps no operation of a payload. */
-    return rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, 1, j->window, (uint32_t)payload, err);
+    return rlt_fabric_job_plant(j, (rlt_add_place)rlt_fabric_job_setting(j, PLACE).u, 1, j->window,
+                                (uint32_t)payload, err);
 }
 
-static int sharp_start(rlt_job *j, rlt_error *err)
+static int sharp_start(rlt_fabric_job *j, rlt_error *err)
 {
     rlt_error why = {0};
     sharp *s = j->state = calloc(1, sizeof *s);
     if (!s)
         return rlt_nomem(err);
-    int rc = rlt_job_needs_all(j, &why);
+    int rc = rlt_fabric_job_needs_all(j, &why);
     if (!rc)
         rc = reserve(j, &why);
-    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_job_setting(j, REFUSED).u == REFUSED_RING)
-        return rlt_job_fall_back(j, &why, err);
+    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) &&
+        rlt_fabric_job_setting(j, REFUSED).u == REFUSED_RING)
+        return rlt_fabric_job_fall_back(j, &why, err);
     if (rc) {
         if (err)
             *err = why;
         return rc;
     }
-    s->before = 2 * rlt_job_setting(j, HOST).t;
-    s->after = j->result.levels * rlt_job_setting(j, ADD).t;
+    s->before = 2 * rlt_fabric_job_setting(j, HOST).t;
+    s->after = j->result.levels * rlt_fabric_job_setting(j, ADD).t;
     s->arrivals = calloc((size_t)j->workers * j->window, sizeof *s->arrivals);
     return s->arrivals ? 0 : rlt_nomem(err);
 }
 
-static void sharp_release(rlt_job *j)
+static void sharp_release(rlt_fabric_job *j)
 {
     sharp *s = j->state;
     if (s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a collective starts with and must end with, block by block: the meaning of each kind, as algorithm.h
  * states it, for the checker. Internal to collectives/. */
-#ifndef RLT_STATES_H
-#define RLT_STATES_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_STATES_H
+#define RLT_COLLECTIVES_IN_NETWORK_STATES_H
 
 #include "collectives/algorithm.h"
 

@@ -50,46 +50,46 @@ typedef struct switchml {
     uint64_t backoff, tries;
 } switchml;
 
-static uint32_t in_flight(const rlt_job *j, uint32_t chunk)
+static uint32_t in_flight(const rlt_fabric_job *j, uint32_t chunk)
 {
     return chunk % j->window;
 }
 
-static void arm(rlt_job *j, uint32_t worker, place *p, rlt_time leaves)
+static void arm(rlt_fabric_job *j, uint32_t worker, place *p, rlt_time leaves)
 {
     const switchml *s = j->state;
     uint64_t doublings = s->backoff ? p->tries / s->backoff : 0;
     rlt_time rto = s->rto << (doublings < 10 ? doublings : 10);
     if (s->rto > 0)
-        p->timer = rlt_job_timer(j, rlt_time_add(leaves, rto),
-                                 (uint64_t)worker * j->window + in_flight(j, p->chunk));
+        p->timer = rlt_fabric_job_timer(j, rlt_time_add(leaves, rto),
+                                        (uint64_t)worker * j->window + in_flight(j, p->chunk));
 }
 
-static void send(rlt_job *j, uint32_t worker, uint32_t chunk)
+static void send(rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     switchml *s = j->state;
     place *p = &s->places[(size_t)worker * j->window + in_flight(j, chunk)];
     *p = (place){.chunk = chunk};
-    arm(j, worker, p, rlt_job_contribute(j, worker, chunk, rlt_job_slot(j, chunk), false));
+    arm(j, worker, p, rlt_fabric_job_contribute(j, worker, chunk, rlt_fabric_job_slot(j, chunk), false));
 }
 
-static void switchml_begin(rlt_job *j, uint32_t worker)
+static void switchml_begin(rlt_fabric_job *j, uint32_t worker)
 {
     for (uint32_t c = 0; c < j->window && c < j->chunks; c++)
         send(j, worker, c);
 }
 
-static void switchml_packet(rlt_job *j, const rlt_packet *p, uint32_t worker)
+static void switchml_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
 {
     switchml *s = j->state;
-    if (!rlt_job_receive(j, worker, p->key, p->data))
+    if (!rlt_fabric_job_receive(j, worker, p->key, p->data))
         return;
     rlt_sim_cancel(j->sim, s->places[(size_t)worker * j->window + in_flight(j, p->key)].timer);
     if (p->key + (uint64_t)j->window < j->chunks)
         send(j, worker, p->key + j->window);
 }
 
-static void switchml_timer(rlt_job *j, uint64_t what)
+static void switchml_timer(rlt_fabric_job *j, uint64_t what)
 {
     switchml *s = j->state;
     place *p = &s->places[what];
@@ -101,13 +101,13 @@ static void switchml_timer(rlt_job *j, uint64_t what)
                      j->req.ranks[worker], p->chunk, p->tries, (unsigned long long)j->result.lost);
         return;
     }
-    arm(j, worker, p, rlt_job_contribute(j, worker, p->chunk, rlt_job_slot(j, p->chunk), true));
+    arm(j, worker, p, rlt_fabric_job_contribute(j, worker, p->chunk, rlt_fabric_job_slot(j, p->chunk), true));
 }
 
-static int plan_chunks(rlt_job *j, uint64_t payload, rlt_error *err)
+static int plan_chunks(rlt_fabric_job *j, uint64_t payload, rlt_error *err)
 {
     uint64_t chunks = (j->req.bytes + payload - 1) / payload, ahead = 0;
-    if (rlt_job_setting(j, EXPONENTS).u)
+    if (rlt_fabric_job_setting(j, EXPONENTS).u)
         ahead = chunks < j->window ? chunks : j->window;
     if (chunks + ahead > UINT32_MAX / 2)
         return rlt_fail(err, RLT_ERANGE, "switchml", "%llu bytes are too many chunks of %llu",
@@ -116,24 +116,25 @@ static int plan_chunks(rlt_job *j, uint64_t payload, rlt_error *err)
     return 0;
 }
 
-static int switchml_start(rlt_job *j, rlt_error *err)
+static int switchml_start(rlt_fabric_job *j, rlt_error *err)
 {
-    uint64_t payload = rlt_job_setting(j, PAYLOAD).u;
-    uint32_t trees = (uint32_t)rlt_job_setting(j, TREES).u, window = (uint32_t)rlt_job_setting(j, WINDOW).u;
+    uint64_t payload = rlt_fabric_job_setting(j, PAYLOAD).u;
+    uint32_t trees = (uint32_t)rlt_fabric_job_setting(j, TREES).u,
+             window = (uint32_t)rlt_fabric_job_setting(j, WINDOW).u;
     rlt_error why = {0};
     switchml *s = j->state = calloc(1, sizeof *s);
     if (!s)
         return rlt_nomem(err);
-    s->rto = rlt_job_setting(j, RTO).t;
-    s->backoff = rlt_job_setting(j, BACKOFF).u;
-    s->tries = rlt_job_setting(j, TRIES).u;
+    s->rto = rlt_fabric_job_setting(j, RTO).t;
+    s->backoff = rlt_fabric_job_setting(j, BACKOFF).u;
+    s->tries = rlt_fabric_job_setting(j, TRIES).u;
     j->mode = RLT_SLOTS_POOL;
-    j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, HEADER).u);
+    j->wire_bytes = (uint32_t)(payload + rlt_fabric_job_setting(j, HEADER).u);
     j->window = window < trees ? trees : window - window % trees;
-    int rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, PLACE).u, trees, j->window / trees,
-                           (uint32_t)payload, &why);
-    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_job_setting(j, REFUSED).u != 0)
-        return rlt_job_fall_back(j, &why, err);
+    int rc = rlt_fabric_job_plant(j, (rlt_add_place)rlt_fabric_job_setting(j, PLACE).u, trees,
+                                  j->window / trees, (uint32_t)payload, &why);
+    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_fabric_job_setting(j, REFUSED).u != 0)
+        return rlt_fabric_job_fall_back(j, &why, err);
     if (rc && err)
         *err = why;
     if (!rc)
@@ -144,7 +145,7 @@ static int switchml_start(rlt_job *j, rlt_error *err)
     return s->places ? 0 : rlt_nomem(err);
 }
 
-static void switchml_release(rlt_job *j)
+static void switchml_release(rlt_fabric_job *j)
 {
     switchml *s = j->state;
     if (s)

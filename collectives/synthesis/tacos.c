@@ -304,7 +304,7 @@ static void tacos_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uin
         out->peer_step = m->peer_step;
         out->peer_shift = m->peer_lane >= lane ? m->peer_lane - lane : m->peer_lane + plan->lanes - lane;
         out->reduce = m->reduce;
-        out->send = out->land = (rlt_span){.first = m->chunk, .run = 1, .stride = 0, .reps = 1};
+        out->send = out->land = (rlt_blocks){.first = m->chunk, .run = 1, .stride = 0, .reps = 1};
         out->send_bytes =
             req->counts ? req->counts[m->chunk] : rlt_part_size(req->bytes, plan->blocks, m->chunk);
     }

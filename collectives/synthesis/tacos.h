@@ -11,8 +11,8 @@
  * as the edge's bandwidth goes: a wider link inside a network serves several. Routes are those of the default
  * routing, which uses one of several parallel links.
  */
-#ifndef RLT_TACOS_H
-#define RLT_TACOS_H
+#ifndef RLT_COLLECTIVES_SYNTHESIS_TACOS_H
+#define RLT_COLLECTIVES_SYNTHESIS_TACOS_H
 
 #include "collectives/algorithm.h"
 #include "net/route.h"

@@ -20,8 +20,8 @@
  * Real hardware tells a delayed copy of an old packet from a new one only by its version bit; here the chunk
  * is compared too: `stale` counts what it would have mistaken.
  */
-#ifndef RLT_AGGREGATOR_H
-#define RLT_AGGREGATOR_H
+#ifndef RLT_NET_AGGREGATION_AGGREGATOR_H
+#define RLT_NET_AGGREGATION_AGGREGATOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

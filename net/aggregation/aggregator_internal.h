@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What an aggregator is made of: between its accounts and its state machines. Internal to net/. */
-#ifndef RLT_AGGREGATOR_INTERNAL_H
-#define RLT_AGGREGATOR_INTERNAL_H
+#ifndef RLT_NET_AGGREGATION_AGGREGATOR_INTERNAL_H
+#define RLT_NET_AGGREGATION_AGGREGATOR_INTERNAL_H
 
 #include "net/aggregation/aggregator.h"
 

@@ -17,8 +17,8 @@
  * topology knows the distances of all trees with these switches. Links of a path lead from one node to the
  * next.
  */
-#ifndef RLT_AGGREGATION_TREE_H
-#define RLT_AGGREGATION_TREE_H
+#ifndef RLT_NET_AGGREGATION_TREE_H
+#define RLT_NET_AGGREGATION_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A tree being mapped: between the choice of its root and its layout. Internal to net/. */
-#ifndef RLT_AGGREGATION_TREE_INTERNAL_H
-#define RLT_AGGREGATION_TREE_INTERNAL_H
+#ifndef RLT_NET_AGGREGATION_TREE_INTERNAL_H
+#define RLT_NET_AGGREGATION_TREE_INTERNAL_H
 
 #include "net/aggregation/tree.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The flow model's state, for flow.c (messages) and links.c (links that change). Internal to net/. */
-#ifndef RLT_FLOW_INTERNAL_H
-#define RLT_FLOW_INTERNAL_H
+#ifndef RLT_NET_FLOW_INTERNAL_H
+#define RLT_NET_FLOW_INTERNAL_H
 
 #include "net/flow/maxmin.h"
 #include "net/network_internal.h"

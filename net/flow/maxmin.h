@@ -14,8 +14,8 @@
  *
  * Flow ids are reused after rlt_maxmin_release. A path names no link twice.
  */
-#ifndef RLT_MAXMIN_H
-#define RLT_MAXMIN_H
+#ifndef RLT_NET_FLOW_MAXMIN_H
+#define RLT_NET_FLOW_MAXMIN_H
 
 #include <stdbool.h>
 #include <stdint.h>

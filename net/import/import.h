@@ -3,8 +3,8 @@
  * Topologies from what describes a machine, and the table of formats that are read. A description seldom has
  * every number a simulation needs: what it lacks is assumed, and rlt_topology_source says so.
  */
-#ifndef RLT_IMPORT_H
-#define RLT_IMPORT_H
+#ifndef RLT_NET_IMPORT_IMPORT_H
+#define RLT_NET_IMPORT_IMPORT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * they are found; links between the same two nodes in one direction become one of their summed bandwidth, as
  * NCCL has it. Internal to net/topo_*.c.
  */
-#ifndef RLT_TOPO_MACHINE_H
-#define RLT_TOPO_MACHINE_H
+#ifndef RLT_NET_IMPORT_MACHINE_H
+#define RLT_NET_IMPORT_MACHINE_H
 
 #include "net/import/import.h"
 #include "net/import/read.h"

@@ -3,8 +3,8 @@
  * What NCCL writes about a machine: its topology (NCCL_TOPO_DUMP_FILE), the graphs it found in it
  * (NCCL_GRAPH_DUMP_FILE), and its log (NCCL_DEBUG=INFO). Internal to net/.
  */
-#ifndef RLT_TOPO_NCCL_H
-#define RLT_TOPO_NCCL_H
+#ifndef RLT_NET_IMPORT_NCCL_H
+#define RLT_NET_IMPORT_NCCL_H
 
 #include "net/import/machine.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the lines of an NCCL log say, before it becomes a topology. Internal to net/topo_nccl_log*.c. */
-#ifndef RLT_TOPO_NCCL_LOG_H
-#define RLT_TOPO_NCCL_LOG_H
+#ifndef RLT_NET_IMPORT_NCCL_LOG_H
+#define RLT_NET_IMPORT_NCCL_LOG_H
 
 #include "net/import/nccl.h"
 

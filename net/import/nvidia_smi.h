@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The matrix of `nvidia-smi topo -m`. Internal to net/. */
-#ifndef RLT_TOPO_NVIDIA_SMI_H
-#define RLT_TOPO_NVIDIA_SMI_H
+#ifndef RLT_NET_IMPORT_NVIDIA_SMI_H
+#define RLT_NET_IMPORT_NVIDIA_SMI_H
 
 #include "net/import/machine.h"
 

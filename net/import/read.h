@@ -2,8 +2,8 @@
 /*
  * What the readers of topology files share. Internal to net/topo_*.c.
  */
-#ifndef RLT_TOPO_READ_H
-#define RLT_TOPO_READ_H
+#ifndef RLT_NET_IMPORT_READ_H
+#define RLT_NET_IMPORT_READ_H
 
 #include "net/topology/build.h"
 #include "sim/base/mem.h"

@@ -3,8 +3,8 @@
  * The two halves of the JSON reader: net/import/topo_json.c reads what products and graphs share,
  * net/import/topo_json_graph.c nodes, links and routes. Internal to these two.
  */
-#ifndef RLT_TOPO_JSON_H
-#define RLT_TOPO_JSON_H
+#ifndef RLT_NET_IMPORT_TOPO_JSON_H
+#define RLT_NET_IMPORT_TOPO_JSON_H
 
 #include "net/import/read.h"
 #include "sim/base/map.h"

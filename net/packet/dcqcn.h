@@ -5,8 +5,8 @@
  * rate by alpha / 2, and recovers by a timer and by bytes sent: five times half-way back to where it was,
  * then additively, then faster. Timers are applied when the rate is next needed, which gives the same rates.
  */
-#ifndef RLT_DCQCN_H
-#define RLT_DCQCN_H
+#ifndef RLT_NET_PACKET_DCQCN_H
+#define RLT_NET_PACKET_DCQCN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Flows of the packet model, for the files that move them. Internal to net/. */
-#ifndef RLT_PACKET_INTERNAL_H
-#define RLT_PACKET_INTERNAL_H
+#ifndef RLT_NET_PACKET_INTERNAL_H
+#define RLT_NET_PACKET_INTERNAL_H
 
 #include "net/network_internal.h"
 #include "net/packet/dcqcn.h"

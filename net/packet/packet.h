@@ -7,8 +7,8 @@
  * without any progress for rto, doubled each time up to 64-fold, it is sent again unasked, at most `retries`
  * times. Where nothing can be lost there are no timers.
  */
-#ifndef RLT_PACKET_H
-#define RLT_PACKET_H
+#ifndef RLT_NET_PACKET_PACKET_H
+#define RLT_NET_PACKET_PACKET_H
 
 #include <stdbool.h>
 #include <stdint.h>

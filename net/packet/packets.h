@@ -12,8 +12,8 @@
  * bit. A queue is what has not left the port yet: the part of the packet on the wire that is still to go
  * included, without back-pressure; the whole of it with.
  */
-#ifndef RLT_PACKETS_H
-#define RLT_PACKETS_H
+#ifndef RLT_NET_PACKET_PACKETS_H
+#define RLT_NET_PACKET_PACKETS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * A port's queue is kept as a time: when everything queued so far will have left. With back-pressure that is
  * not known, and ports get lists and events of their own (packets_pause.c).
  */
-#ifndef RLT_PACKETS_INTERNAL_H
-#define RLT_PACKETS_INTERNAL_H
+#ifndef RLT_NET_PACKET_PACKETS_INTERNAL_H
+#define RLT_NET_PACKET_PACKETS_INTERNAL_H
 
 #include "net/packet/packets.h"
 #include "net/usage_internal.h"

@@ -129,7 +129,7 @@ int rlt_factor_share(const rlt_dim_spec *spec, rlt_factor *f, uint32_t share, rl
         return rlt_fail(err, RLT_ERANGE, spec->where,
                         "bandwidth of %" PRIu64 " B/s leaves less than 1 B/s for each of %" PRIu32 " links",
                         spec->bw_Bps, share);
-    f->cls[0] = (rlt_link_class){.bw_Bps = link, .latency_ps = spec->latency_ps};
+    f->cls[0] = (rlt_factor_links){.bw_Bps = link, .latency_ps = spec->latency_ps};
     f->bw_Bps = spec->bw_Bps ? spec->bw_Bps : spec->link_bw_Bps * share;
     return 0;
 }

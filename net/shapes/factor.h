@@ -5,8 +5,8 @@
  * stored: the shape computes the ends of a link and the links of a route from a few numbers, so a factor of a
  * million accelerators costs nothing. Internal to net/.
  */
-#ifndef RLT_FACTOR_H
-#define RLT_FACTOR_H
+#ifndef RLT_NET_SHAPES_FACTOR_H
+#define RLT_NET_SHAPES_FACTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,10 +23,10 @@ enum {
 struct rlt_shape;
 
 /* Links of one bandwidth and latency. */
-typedef struct rlt_link_class {
+typedef struct rlt_factor_links {
     uint64_t bw_Bps;
     rlt_time latency_ps;
-} rlt_link_class;
+} rlt_factor_links;
 
 typedef struct rlt_factor {
     const struct rlt_shape *shape;
@@ -36,7 +36,7 @@ typedef struct rlt_factor {
     rlt_time max_ps;    /* latency of its slowest route */
     uint64_t bw_Bps;    /* one accelerator into the dimension; 0 where it differs between accelerators */
     uint32_t split;     /* links below it are of cls[0], the others of cls[1] */
-    rlt_link_class cls[2];
+    rlt_factor_links cls[2];
     uint32_t
         degree[2]; /* links of each class that leave an accelerator, unless the shape has its own function */
     uint32_t number[RLT_FACTOR_NUMBERS]; /* the shape's own */
@@ -45,7 +45,7 @@ typedef struct rlt_factor {
 /* Checks what all shapes share, finds the shape, and lets it build. */
 int rlt_factor_build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err) RLT_MUST_USE;
 
-static inline const rlt_link_class *rlt_factor_class(const rlt_factor *f, uint32_t link)
+static inline const rlt_factor_links *rlt_factor_class(const rlt_factor *f, uint32_t link)
 {
     return &f->cls[link >= f->split];
 }

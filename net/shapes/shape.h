@@ -4,8 +4,8 @@
  * Every shape is built, linked and routed in closed form, and its links come in pairs: as many enter a node
  * as leave it. Internal to net/.
  */
-#ifndef RLT_SHAPE_H
-#define RLT_SHAPE_H
+#ifndef RLT_NET_SHAPES_SHAPE_H
+#define RLT_NET_SHAPES_SHAPE_H
 
 #include "net/shapes/factor.h"
 

@@ -176,14 +176,14 @@ static void longer_fixed(const rlt_frozen_graph *g, uint32_t route, rlt_topology
 static int search_graph(const rlt_topology *t, rlt_topology_facts *facts, rlt_error *err)
 {
     const rlt_frozen_graph *g = &t->graph;
-    rlt_reach *reach;
+    rlt_graph_routes *reach;
     if (((uint64_t)t->nodes + t->links) * t->accelerators > max_search_steps)
         return 0;
-    int rc = rlt_reach_create(t, 0, NULL, &reach, err);
+    int rc = rlt_graph_routes_create(t, 0, NULL, &reach, err);
     for (uint32_t dst = 0; !rc && dst < t->accelerators; dst++) {
         const uint32_t *hops;
         const rlt_time *latency;
-        rc = rlt_reach_to(reach, dst, &hops, &latency);
+        rc = rlt_graph_routes_to(reach, dst, &hops, &latency);
         for (uint32_t src = 0; !rc && src < t->accelerators; src++) {
             uint32_t fixed = g->n_routes ? rlt_map_get(&g->route_of, (uint64_t)src << 32 | dst) : RLT_NONE;
             if (fixed != RLT_NONE)
@@ -192,7 +192,7 @@ static int search_graph(const rlt_topology *t, rlt_topology_facts *facts, rlt_er
                 longer(facts, hops[src], latency[src]);
         }
     }
-    rlt_reach_free(reach);
+    rlt_graph_routes_free(reach);
     return rc ? rlt_nomem(err) : 0;
 }
 

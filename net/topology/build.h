@@ -4,8 +4,8 @@
  * All checks that do not depend on the file format are made here: sizes, positive finite bandwidth,
  * connectedness of the accelerators, duplicate names, ring orders that are permutations.
  */
-#ifndef RLT_BUILD_H
-#define RLT_BUILD_H
+#ifndef RLT_NET_TOPOLOGY_BUILD_H
+#define RLT_NET_TOPOLOGY_BUILD_H
 
 #include "net/topology/topology.h"
 

@@ -10,8 +10,8 @@
  * algorithm. Results are kept with the topology, which any number of threads may ask. Not computed above
  * RLT_CUT_LINKS links of the topology, or RLT_CUT_WORK members times links.
  */
-#ifndef RLT_CUT_H
-#define RLT_CUT_H
+#ifndef RLT_NET_TOPOLOGY_CUT_H
+#define RLT_NET_TOPOLOGY_CUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

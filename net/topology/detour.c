@@ -27,7 +27,7 @@ void rlt_detour_free(rlt_detour *d)
 {
     if (!d)
         return;
-    rlt_reach_free(d->reach);
+    rlt_graph_routes_free(d->reach);
     rlt_topology_free(d->whole);
     free(d->bw_Bps);
     free(d);
@@ -37,7 +37,7 @@ void rlt_detour_set(rlt_detour *d, uint32_t link, uint64_t bw_Bps)
 {
     if ((bw_Bps == 0) != (d->bw_Bps[link] == 0)) {
         d->failed += bw_Bps == 0 ? 1u : UINT32_MAX;
-        rlt_reach_free(d->reach);
+        rlt_graph_routes_free(d->reach);
         d->reach = NULL;
     }
     d->bw_Bps[link] = bw_Bps;
@@ -82,7 +82,7 @@ static int make_whole(const rlt_topology *t, rlt_topology **out)
     return 0;
 }
 
-int rlt_detour_reach(rlt_detour *d, rlt_reach **out)
+int rlt_detour_reach(rlt_detour *d, rlt_graph_routes **out)
 {
     int rc = 0;
     if (d->t->n_dims && !d->whole && (rc = make_whole(d->t, &d->whole)) != 0) {
@@ -90,7 +90,7 @@ int rlt_detour_reach(rlt_detour *d, rlt_reach **out)
         d->whole = NULL;
     }
     if (!rc && !d->reach)
-        rc = rlt_reach_create(d->whole ? d->whole : d->t, budget_bytes, d->bw_Bps, &d->reach, NULL);
+        rc = rlt_graph_routes_create(d->whole ? d->whole : d->t, budget_bytes, d->bw_Bps, &d->reach, NULL);
     *out = d->reach;
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Distances from roots of aggregation trees, remembered by topology. Internal to net/. */
-#ifndef RLT_DISTANCES_H
-#define RLT_DISTANCES_H
+#ifndef RLT_NET_TOPOLOGY_DISTANCES_H
+#define RLT_NET_TOPOLOGY_DISTANCES_H
 
 #include "net/topology/frozen.h"
 #include "net/topology/graph.h"

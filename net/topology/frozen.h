@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a topology holds once it is built. Nothing changes it until it is freed. Internal to net/. */
-#ifndef RLT_FROZEN_H
-#define RLT_FROZEN_H
+#ifndef RLT_NET_TOPOLOGY_FROZEN_H
+#define RLT_NET_TOPOLOGY_FROZEN_H
 
 #include "net/shapes/factor.h"
 #include "sim/base/map.h"

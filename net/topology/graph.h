@@ -6,8 +6,8 @@
  *
  * Edges are directed. igraph's own messages come back as the `what` of the error.
  */
-#ifndef RLT_GRAPH_H
-#define RLT_GRAPH_H
+#ifndef RLT_NET_TOPOLOGY_GRAPH_H
+#define RLT_NET_TOPOLOGY_GRAPH_H
 
 #include <stdbool.h>
 #include <stddef.h>

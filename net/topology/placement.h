@@ -5,8 +5,8 @@
  * node names, each accelerator at most once; fewer ranks than accelerators is a fragmented or partial
  * allocation.
  */
-#ifndef RLT_PLACEMENT_H
-#define RLT_PLACEMENT_H
+#ifndef RLT_NET_TOPOLOGY_PLACEMENT_H
+#define RLT_NET_TOPOLOGY_PLACEMENT_H
 
 #include <stdint.h>
 

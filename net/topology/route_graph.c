@@ -14,7 +14,7 @@ typedef struct table {
     rlt_time *latency_ps;
 } table;
 
-struct rlt_reach {
+struct rlt_graph_routes {
     const rlt_topology *t;
     const uint64_t *bw_Bps; /* links of 0 are not used; NULL: all are */
     table *tables;
@@ -23,11 +23,11 @@ struct rlt_reach {
     uint32_t *queue;
 };
 
-int rlt_reach_create(const rlt_topology *t, size_t bytes, const uint64_t *bw_Bps, rlt_reach **out,
-                     rlt_error *err)
+int rlt_graph_routes_create(const rlt_topology *t, size_t bytes, const uint64_t *bw_Bps,
+                            rlt_graph_routes **out, rlt_error *err)
 {
     size_t each = (sizeof(uint32_t) + sizeof(rlt_time)) * t->nodes, max = bytes / each;
-    rlt_reach *r = calloc(1, sizeof *r);
+    rlt_graph_routes *r = calloc(1, sizeof *r);
     *out = r;
     if (!r)
         return rlt_nomem(err);
@@ -38,7 +38,7 @@ int rlt_reach_create(const rlt_topology *t, size_t bytes, const uint64_t *bw_Bps
     r->slot_of = malloc(t->nodes * sizeof *r->slot_of);
     r->queue = malloc(t->nodes * sizeof *r->queue);
     if (!r->tables || !r->slot_of || !r->queue) {
-        rlt_reach_free(r);
+        rlt_graph_routes_free(r);
         *out = NULL;
         return rlt_nomem(err);
     }
@@ -46,7 +46,7 @@ int rlt_reach_create(const rlt_topology *t, size_t bytes, const uint64_t *bw_Bps
     return 0;
 }
 
-void rlt_reach_free(rlt_reach *r)
+void rlt_graph_routes_free(rlt_graph_routes *r)
 {
     if (!r)
         return;
@@ -60,13 +60,13 @@ void rlt_reach_free(rlt_reach *r)
     free(r);
 }
 
-static inline bool usable(const rlt_reach *r, uint32_t link)
+static inline bool usable(const rlt_graph_routes *r, uint32_t link)
 {
     return !r->bw_Bps || r->bw_Bps[link] > 0;
 }
 
 /* All nodes of one distance are final before the next distance begins, so latencies need no second pass. */
-static void search(rlt_reach *r, table *b)
+static void search(rlt_graph_routes *r, table *b)
 {
     const rlt_frozen_graph *g = &r->t->graph;
     uint32_t head = 0, tail = 0;
@@ -94,7 +94,7 @@ static void search(rlt_reach *r, table *b)
     }
 }
 
-static table *table_of(rlt_reach *r, uint32_t dst)
+static table *table_of(rlt_graph_routes *r, uint32_t dst)
 {
     if (r->slot_of[dst] != RLT_NONE)
         return &r->tables[r->slot_of[dst]];
@@ -122,7 +122,7 @@ static table *table_of(rlt_reach *r, uint32_t dst)
     return b;
 }
 
-int rlt_reach_to(rlt_reach *r, uint32_t dst, const uint32_t **hops, const rlt_time **latency_ps)
+int rlt_graph_routes_to(rlt_graph_routes *r, uint32_t dst, const uint32_t **hops, const rlt_time **latency_ps)
 {
     const table *b = table_of(r, dst);
     if (!b)
@@ -141,7 +141,7 @@ static void append(const rlt_topology *t, rlt_walk *walk, uint32_t link)
         walk->bw_Bps = l->bw_Bps;
 }
 
-static bool leads_on(const rlt_reach *r, const table *b, uint32_t link)
+static bool leads_on(const rlt_graph_routes *r, const table *b, uint32_t link)
 {
     const rlt_link *l = &r->t->graph.links[link];
     return usable(r, link) && b->hops[l->dst] != RLT_NONE && b->hops[l->dst] + 1 == b->hops[l->src] &&
@@ -149,7 +149,8 @@ static bool leads_on(const rlt_reach *r, const table *b, uint32_t link)
 }
 
 /* Among the links parallel to out[i], which leads on too, the one `turn` places on. */
-static uint32_t parallel(const rlt_reach *r, const table *b, uint32_t at, uint32_t chosen, uint32_t turn)
+static uint32_t parallel(const rlt_graph_routes *r, const table *b, uint32_t at, uint32_t chosen,
+                         uint32_t turn)
 {
     const rlt_frozen_graph *g = &r->t->graph;
     uint32_t n = 0, place = 0, dst = g->links[g->out[chosen]].dst;
@@ -168,7 +169,7 @@ static uint32_t parallel(const rlt_reach *r, const table *b, uint32_t at, uint32
 
 /* The next link from `at`: among those that keep to a shortest route, in link order, the one that pick says.
  */
-static uint32_t next_link(const rlt_reach *r, const table *b, uint32_t at, rlt_graph_pick *pick)
+static uint32_t next_link(const rlt_graph_routes *r, const table *b, uint32_t at, rlt_graph_pick *pick)
 {
     const rlt_frozen_graph *g = &r->t->graph;
     uint32_t choices = 0, first = RLT_NONE;
@@ -188,7 +189,8 @@ static uint32_t next_link(const rlt_reach *r, const table *b, uint32_t at, rlt_g
             return pick->turn && pick->by_destination ? parallel(r, b, at, i, pick->turn) : g->out[i];
 }
 
-int rlt_reach_route(rlt_reach *r, uint32_t src, uint32_t dst, rlt_graph_pick pick, rlt_walk *walk)
+int rlt_graph_routes_route(rlt_graph_routes *r, uint32_t src, uint32_t dst, rlt_graph_pick pick,
+                           rlt_walk *walk)
 {
     const rlt_topology *t = r->t;
     const rlt_frozen_graph *g = &t->graph;

@@ -4,8 +4,8 @@
  * One backward breadth-first search per destination, made when first needed and kept in a cache of bounded
  * size. Internal to net/; one router owns one.
  */
-#ifndef RLT_ROUTE_GRAPH_H
-#define RLT_ROUTE_GRAPH_H
+#ifndef RLT_NET_TOPOLOGY_ROUTE_GRAPH_H
+#define RLT_NET_TOPOLOGY_ROUTE_GRAPH_H
 
 #include "net/shapes/shape.h"
 #include "net/topology/frozen.h"
@@ -32,18 +32,19 @@ typedef struct rlt_graph_pick {
     uint32_t turn; /* by destination: among parallel links, so many on */
 } rlt_graph_pick;
 
-typedef struct rlt_reach rlt_reach;
+typedef struct rlt_graph_routes rlt_graph_routes;
 
 /* Keeps the tables of as many destinations as fit in `bytes`, at least two. bw_Bps: of each link, borrowed;
  * links of 0 are not used, nor static routes; NULL: all links and static routes are. */
-int rlt_reach_create(const rlt_topology *t, size_t bytes, const uint64_t *bw_Bps, rlt_reach **out,
-                     rlt_error *err) RLT_MUST_USE;
-void rlt_reach_free(rlt_reach *r);
+int rlt_graph_routes_create(const rlt_topology *t, size_t bytes, const uint64_t *bw_Bps,
+                            rlt_graph_routes **out, rlt_error *err) RLT_MUST_USE;
+void rlt_graph_routes_free(rlt_graph_routes *r);
 /* Appends the route between two different nodes: a static one, else a shortest one. RLT_ETOPOLOGY: no path.
  */
-int rlt_reach_route(rlt_reach *r, uint32_t src, uint32_t dst, rlt_graph_pick pick,
-                    rlt_walk *walk) RLT_MUST_USE;
+int rlt_graph_routes_route(rlt_graph_routes *r, uint32_t src, uint32_t dst, rlt_graph_pick pick,
+                           rlt_walk *walk) RLT_MUST_USE;
 /* Links and latency from every node to dst (RLT_NONE links: no path); valid until the next call. */
-int rlt_reach_to(rlt_reach *r, uint32_t dst, const uint32_t **hops, const rlt_time **latency_ps) RLT_MUST_USE;
+int rlt_graph_routes_to(rlt_graph_routes *r, uint32_t dst, const uint32_t **hops,
+                        const rlt_time **latency_ps) RLT_MUST_USE;
 
 #endif

@@ -102,7 +102,7 @@ rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id)
     const rlt_product_dim *d = &t->dims[i];
     uint32_t group = (id - d->first_link) / d->f.links, local = (id - d->first_link) % d->f.links, src, dst;
     d->f.shape->ends(&d->f, local, &src, &dst);
-    const rlt_link_class *cls = rlt_factor_class(&d->f, local);
+    const rlt_factor_links *cls = rlt_factor_class(&d->f, local);
     return (rlt_link){.src = global_node(d, group, src),
                       .dst = global_node(d, group, dst),
                       .dim = i,

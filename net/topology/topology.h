@@ -24,8 +24,8 @@
  *
  * Units: bytes a second, picoseconds. Ownership: rlt_topology_free frees everything reached from a topology.
  */
-#ifndef RLT_TOPOLOGY_H
-#define RLT_TOPOLOGY_H
+#ifndef RLT_NET_TOPOLOGY_TOPOLOGY_H
+#define RLT_NET_TOPOLOGY_TOPOLOGY_H
 
 #include <stdbool.h>
 #include <stddef.h>

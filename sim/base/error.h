@@ -5,8 +5,8 @@
  * unit, such as 400Gbps, got '50'"). The library never prints, exits or aborts. An rlt_error pointer may
  * always be NULL. The first error set on an rlt_error stays: later ones do not overwrite it.
  */
-#ifndef RLT_ERROR_H
-#define RLT_ERROR_H
+#ifndef RLT_SIM_BASE_ERROR_H
+#define RLT_SIM_BASE_ERROR_H
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Hash tables by open addressing: 64-bit key to 32-bit value, and interned strings. Iteration order never
  * reaches an output. Zero-initialise; the free functions leave them ready for use again.
  */
-#ifndef RLT_MAP_H
-#define RLT_MAP_H
+#ifndef RLT_SIM_BASE_MAP_H
+#define RLT_SIM_BASE_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * growing arrays with a stated maximum, and reading of whole files with a limit. Not thread-safe; each
  * belongs to one job.
  */
-#ifndef RLT_MEM_H
-#define RLT_MEM_H
+#ifndef RLT_SIM_BASE_MEM_H
+#define RLT_SIM_BASE_MEM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * as 1, 2, 3", SC'11), keyed by (seed, entity, purpose) and indexed by a counter: the k-th number of a stream
  * does not depend on the order of events or on other streams.
  */
-#ifndef RLT_RANDOM_H
-#define RLT_RANDOM_H
+#ifndef RLT_SIM_BASE_RANDOM_H
+#define RLT_SIM_BASE_RANDOM_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * the horizon is 2^61 ps (26 days). Arithmetic saturates at RLT_TIME_MAX instead of wrapping, and the
  * simulation refuses an event there: an overflow is an error with a place, never a wrong time.
  */
-#ifndef RLT_TIME_H
-#define RLT_TIME_H
+#ifndef RLT_SIM_BASE_TIME_H
+#define RLT_SIM_BASE_TIME_H
 
 #include <stdint.h>
 

@@ -9,8 +9,8 @@
  * or unknown units, NaN, overflow, trailing text: RLT_EMALFORMED or RLT_ERANGE with what was expected and
  * got.
  */
-#ifndef RLT_UNITS_H
-#define RLT_UNITS_H
+#ifndef RLT_SIM_BASE_UNITS_H
+#define RLT_SIM_BASE_UNITS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Words that a user types: the known one nearest to a mistyped one, and the items of a list. */
-#ifndef RLT_WORDS_H
-#define RLT_WORDS_H
+#ifndef RLT_SIM_BASE_WORDS_H
+#define RLT_SIM_BASE_WORDS_H
 
 #include <stddef.h>
 #include <stdint.h>

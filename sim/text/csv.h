@@ -3,8 +3,8 @@
  * Reading CSV (RFC 4180, but no line breaks inside a cell): lines cut into cells, and columns found by their
  * names. A byte order mark and blank lines are passed over.
  */
-#ifndef RLT_CSV_H
-#define RLT_CSV_H
+#ifndef RLT_SIM_TEXT_CSV_H
+#define RLT_SIM_TEXT_CSV_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Trace files, compressed with gzip or not. */
-#ifndef RLT_INFLATE_H
-#define RLT_INFLATE_H
+#ifndef RLT_SIM_TEXT_INFLATE_H
+#define RLT_SIM_TEXT_INFLATE_H
 
 #include <stddef.h>
 

@@ -7,8 +7,8 @@
  * MiB are refused. Integers are taken from the raw digits, never through a double. Objects are strict:
  * rlt_json_only() refuses keys not listed and suggests the nearest.
  */
-#ifndef RLT_JSON_H
-#define RLT_JSON_H
+#ifndef RLT_SIM_TEXT_JSON_H
+#define RLT_SIM_TEXT_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Walking over JSON text without building anything: for sim/text/json.c, which checks a text with it and finds the
  * places of values. Internal to net/.
  */
-#ifndef RLT_JSON_SCAN_H
-#define RLT_JSON_SCAN_H
+#ifndef RLT_SIM_TEXT_JSON_SCAN_H
+#define RLT_SIM_TEXT_JSON_SCAN_H
 
 #include <stdbool.h>
 

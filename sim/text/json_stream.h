@@ -8,8 +8,8 @@
  * Numbers stay text. Numbers that JSON does not know (NaN, Infinity) are accepted, since profilers write
  * them. Errors name the file and the byte in the (inflated) text.
  */
-#ifndef RLT_JSON_STREAM_H
-#define RLT_JSON_STREAM_H
+#ifndef RLT_SIM_TEXT_JSON_STREAM_H
+#define RLT_SIM_TEXT_JSON_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

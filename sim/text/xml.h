@@ -6,8 +6,8 @@
  * above RLT_XML_MAX_DEPTH, an element of more than RLT_XML_MAX_ATTRIBUTES attributes, and texts above
  * RLT_XML_MAX_BYTES. Names lose their namespace prefix ("g:node" is "node"). Text arrives as UTF-8.
  */
-#ifndef RLT_XML_H
-#define RLT_XML_H
+#ifndef RLT_SIM_TEXT_XML_H
+#define RLT_SIM_TEXT_XML_H
 
 #include <stdbool.h>
 #include <stddef.h>

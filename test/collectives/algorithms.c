@@ -459,7 +459,7 @@ static void spans_are_measured(void **state)
     rlt_plan plan = {
         .req = {.bytes = 23}, .lanes = 1, .blocks = 10}; /* blocks 0, 1, 2 of 3 bytes, the others of 2 */
     static const struct {
-        rlt_span span;
+        rlt_blocks span;
         uint64_t bytes;
     } cases[] = {
         {{0, 10, 0, 1}, 23}, {{0, 1, 1, 10}, 23}, {{1, 1, 3, 3}, 7}, {{8, 4, 0, 1}, 10}, {{2, 2, 5, 2}, 9},
@@ -467,7 +467,7 @@ static void spans_are_measured(void **state)
     };
     assert_int_equal(rlt_lane_bytes(&plan, 0), 23);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(rlt_span_bytes(&plan, 0, cases[i].span), cases[i].bytes);
+        assert_int_equal(rlt_blocks_bytes(&plan, 0, cases[i].span), cases[i].bytes);
     plan.lanes = 4;
     uint64_t total = 0;
     for (uint32_t l = 0; l < 4; l++)

@@ -225,7 +225,7 @@ static void everyone_waits(const rlt_plan *plan, uint32_t member, uint32_t lane,
     }
     out->send_to = (member + 1) % N;
     out->send_bytes = rlt_lane_bytes(plan, lane);
-    out->send = out->land = (rlt_span){.run = 1, .reps = 1};
+    out->send = out->land = (rlt_blocks){.run = 1, .reps = 1};
 }
 
 static void lanes_wait(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)

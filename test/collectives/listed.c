@@ -33,9 +33,9 @@ static int end(rlt_listing *l, rlt_listed *out, rlt_error *err)
     return rc;
 }
 
-static rlt_span one(uint32_t block)
+static rlt_blocks one(uint32_t block)
 {
-    return (rlt_span){.first = block, .run = 1, .reps = 1};
+    return (rlt_blocks){.first = block, .run = 1, .reps = 1};
 }
 
 static uint32_t add_send(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t block, bool reduce,
@@ -279,7 +279,7 @@ static void wild_steps_are_refused(void **state)
     (void)state;
     static const struct {
         uint32_t wait_lane, wait_step, send_to, peer_step;
-        rlt_span send;
+        rlt_blocks send;
         uint8_t buffer;
     } wild[] = {
         {9, 0, RLT_NONE, 0, {0, 1, 0, 1}, 0},          {0, 9, RLT_NONE, 0, {0, 1, 0, 1}, 0},

@@ -513,12 +513,12 @@ static void searched_routes_match_closed_forms(void **state)
         bench product = setup(minimal[k], RLT_ROUTE_DMODK);
         char *text;
         rlt_topology *t;
-        rlt_reach *small;
+        rlt_graph_routes *small;
         rlt_walk walk = {0};
         assert_int_equal(rlt_topology_export(product.t, "json", &text, NULL), 0);
         assert_int_equal(rlt_topology_from_json("t.json", text, strlen(text), &t, NULL), 0);
         bench b = with(t, (rlt_placement){.n = product.p->n}, RLT_ROUTE_DMODK);
-        assert_int_equal(rlt_reach_create(t, 0, NULL, &small, NULL), 0);
+        assert_int_equal(rlt_graph_routes_create(t, 0, NULL, &small, NULL), 0);
         for (uint32_t s = 0; s < b.p->n; s++)
             for (uint32_t d = 0; d < b.p->n; d++) {
                 rlt_path closed, searched;
@@ -530,15 +530,16 @@ static void searched_routes_match_closed_forms(void **state)
                 if (s == d)
                     continue;
                 rlt_walk_clear(&walk);
-                assert_int_equal(
-                    rlt_reach_route(small, s, d, (rlt_graph_pick){.by_destination = true, .value = d}, &walk),
-                    0);
+                assert_int_equal(rlt_graph_routes_route(small, s, d,
+                                                        (rlt_graph_pick){.by_destination = true, .value = d},
+                                                        &walk),
+                                 0);
                 assert_int_equal(walk.n, searched.n);
                 assert_int_equal(memcmp(walk.links, searched.links, walk.n * sizeof *walk.links), 0);
             }
         free(walk.links);
         free(text);
-        rlt_reach_free(small);
+        rlt_graph_routes_free(small);
         teardown(&b);
         teardown(&product);
     }

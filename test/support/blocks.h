@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What trainings whose times follow by hand are of: blocks of 10^9 FLOPs forward and twice as many backward a
  * sample, on an accelerator of 10^12 FLOP/s and nothing that slows it. */
-#ifndef RLT_TEST_BLOCKS_H
-#define RLT_TEST_BLOCKS_H
+#ifndef RLT_TEST_SUPPORT_BLOCKS_H
+#define RLT_TEST_SUPPORT_BLOCKS_H
 
 #include "test/support/support.h"
 #include "workload/training/training.h"

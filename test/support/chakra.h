@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For the tests of Chakra traces: files written by hand in a folder of their own, and reading them. */
-#ifndef RLT_TEST_CHAKRA_SUPPORT_H
-#define RLT_TEST_CHAKRA_SUPPORT_H
+#ifndef RLT_TEST_SUPPORT_CHAKRA_H
+#define RLT_TEST_SUPPORT_CHAKRA_H
 
 #include <setjmp.h>
 #include <stdarg.h>

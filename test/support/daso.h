@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models for tests of DASO, made by hand or from the tables of ../shared, and the network they run on. */
-#ifndef RLT_TEST_DASO_SUPPORT_H
-#define RLT_TEST_DASO_SUPPORT_H
+#ifndef RLT_TEST_SUPPORT_DASO_H
+#define RLT_TEST_SUPPORT_DASO_H
 
 #include <stdio.h>
 

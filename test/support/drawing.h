@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random cases: numbers of a stream of a seed, one after another. */
-#ifndef RLT_TEST_DRAWING_H
-#define RLT_TEST_DRAWING_H
+#ifndef RLT_TEST_SUPPORT_DRAWING_H
+#define RLT_TEST_SUPPORT_DRAWING_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One run of one protocol on a network of leaves, for tests. */
-#ifndef RLT_TEST_FABRIC_H
-#define RLT_TEST_FABRIC_H
+#ifndef RLT_TEST_SUPPORT_FABRIC_H
+#define RLT_TEST_SUPPORT_FABRIC_H
 
 #include "collectives/in_network/reactive.h"
 #include "test/support/leaves.h"

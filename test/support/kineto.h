@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the tests of the Kineto reader share: a program played by its dependencies alone, without the replay
  * engine. */
-#ifndef RLT_TEST_KINETO_H
-#define RLT_TEST_KINETO_H
+#ifndef RLT_TEST_SUPPORT_KINETO_H
+#define RLT_TEST_SUPPORT_KINETO_H
 
 #include <setjmp.h>
 #include <stdarg.h>

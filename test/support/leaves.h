@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Networks of one switch, or of leaves below spines, for tests of aggregation in switches. */
-#ifndef RLT_TEST_LEAVES_H
-#define RLT_TEST_LEAVES_H
+#ifndef RLT_TEST_SUPPORT_LEAVES_H
+#define RLT_TEST_SUPPORT_LEAVES_H
 
 #include <setjmp.h>
 #include <stdarg.h>

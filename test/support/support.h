@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What several test programs share: CMocka's includes, and one collective run on a network given in compact
  * form. */
-#ifndef RLT_TEST_SUPPORT_H
-#define RLT_TEST_SUPPORT_H
+#ifndef RLT_TEST_SUPPORT_SUPPORT_H
+#define RLT_TEST_SUPPORT_SUPPORT_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -53,7 +53,7 @@ static void tick_on(void *ctx, uint64_t payload)
     rlt_sim_post(c->sim, rlt_sim_now(c->sim) + 1, RLT_START, c->handler, 0);
 }
 
-static int run_forever(rlt_job *job, rlt_error *err)
+static int run_forever(rlt_task *job, rlt_error *err)
 {
     clockwork c = {0};
     int rc = rlt_sim_create(&c.sim, err);
@@ -61,14 +61,14 @@ static int run_forever(rlt_job *job, rlt_error *err)
         return rc;
     c.handler = rlt_sim_handler(c.sim, tick_on, &c);
     rlt_sim_post(c.sim, 0, RLT_START, c.handler, 0);
-    rlt_job_watch(job, c.sim);
+    rlt_task_watch(job, c.sim);
     rc = rlt_sim_run(c.sim, RLT_TIME_MAX, err);
-    rlt_job_watch(job, NULL);
+    rlt_task_watch(job, NULL);
     rlt_sim_free(c.sim);
     return rc;
 }
 
-static int square(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
+static int square(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
 {
     bench *b = ctx;
     unsigned highest = atomic_load(&b->highest);

@@ -11,8 +11,8 @@
  * other files: {"systems": ["8x H100-SXM NVSwitch"], "family": "nvswitch", "node": 8}. "node": accelerators
  * of a machine (default: the first dimension's size), for measurements that are spread over several.
  */
-#ifndef RLT_CALIBRATE_H
-#define RLT_CALIBRATE_H
+#ifndef RLT_TOOLS_CALIBRATE_CALIBRATE_H
+#define RLT_TOOLS_CALIBRATE_CALIBRATE_H
 
 #include "collectives/algorithm.h"
 #include "tools/calibrate/measure.h"

@@ -24,8 +24,8 @@
  * the collective is args[0], the ranks are one process for each of config.devices, nthreads x ngpus each.
  * Rows that report wrong values, or that have no time, are counted only. Host times (-C) are refused.
  */
-#ifndef RLT_MEASURE_H
-#define RLT_MEASURE_H
+#ifndef RLT_TOOLS_CALIBRATE_MEASURE_H
+#define RLT_TOOLS_CALIBRATE_MEASURE_H
 
 #include "collectives/collective.h"
 #include "sim/base/mem.h"

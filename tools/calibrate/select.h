@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which measurements are compared with which machines, and which are held out of a fit. */
-#ifndef RLT_CALIB_SELECT_H
-#define RLT_CALIB_SELECT_H
+#ifndef RLT_TOOLS_CALIBRATE_SELECT_H
+#define RLT_TOOLS_CALIBRATE_SELECT_H
 
 #include "tools/calibrate/calibrate.h"
 

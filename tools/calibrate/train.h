@@ -3,8 +3,8 @@
  * The parts of `ringlet calibrate-training`: measured training runs, what each is here (model, accelerator,
  * network, layout), the prediction of its iteration, and the fit of efficiency surfaces.
  */
-#ifndef RLT_TRAIN_H
-#define RLT_TRAIN_H
+#ifndef RLT_TOOLS_CALIBRATE_TRAIN_H
+#define RLT_TOOLS_CALIBRATE_TRAIN_H
 
 #include "tools/calibrate/calibrate.h"
 #include "workload/training/training.h"

@@ -76,7 +76,7 @@ int rlt_trial_freeze(rlt_trial *t, rlt_error *err)
 }
 
 /* In a thread: writes to its own case alone. */
-static int simulate(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
+static int simulate(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
 {
     rlt_trial *t = ctx;
     rlt_trial_case *c = &t->cases[t->todo[i]];

@@ -8,8 +8,8 @@
  * A command may have verbs ("ringlet topo route ..."), commands of their own; without one its own run is
  * called, or, where it has none, the verbs are listed.
  */
-#ifndef RLT_COMMAND_H
-#define RLT_COMMAND_H
+#ifndef RLT_TOOLS_CLI_COMMAND_H
+#define RLT_TOOLS_CLI_COMMAND_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The subcommands: each is the one public name of its cmd_*.c. */
-#ifndef RLT_COMMANDS_H
-#define RLT_COMMANDS_H
+#ifndef RLT_TOOLS_CLI_COMMANDS_H
+#define RLT_TOOLS_CLI_COMMANDS_H
 
 #include "tools/cli/command.h"
 

@@ -3,8 +3,8 @@
  * Ctrl-C: the running simulation stops and its partial results are written; a second one ends the program at
  * once. One simulation is watched at a time.
  */
-#ifndef RLT_INTERRUPT_H
-#define RLT_INTERRUPT_H
+#ifndef RLT_TOOLS_CLI_INTERRUPT_H
+#define RLT_TOOLS_CLI_INTERRUPT_H
 
 #include <stdbool.h>
 

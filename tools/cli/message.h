@@ -3,8 +3,8 @@
  * What the command says on standard error ("ringlet: WHERE: WHAT", lower case, no full stop), and the exit
  * status of each kind of failure.
  */
-#ifndef RLT_MESSAGE_H
-#define RLT_MESSAGE_H
+#ifndef RLT_TOOLS_CLI_MESSAGE_H
+#define RLT_TOOLS_CLI_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

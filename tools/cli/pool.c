@@ -18,7 +18,7 @@ typedef struct pool {
     uv_loop_t loop;
     uv_timer_t timer;
     uv_mutex_t lock; /* of every job's sim */
-    rlt_job *jobs;
+    rlt_task *jobs;
     uint32_t slots;
     uint32_t started, taken;
     atomic_uint limit; /* jobs from this one on are not wanted any more */
@@ -26,7 +26,7 @@ typedef struct pool {
     rlt_error *err;
 } pool;
 
-struct rlt_job {
+struct rlt_task {
     uv_work_t request;
     pool *pool;
     uint32_t index, slot;
@@ -48,12 +48,12 @@ const char *rlt_pool_version(void)
     return uv_version_string();
 }
 
-static bool is_unwanted(const rlt_job *job)
+static bool is_unwanted(const rlt_task *job)
 {
     return rlt_interrupted() || job->index >= atomic_load(&job->pool->limit);
 }
 
-void rlt_job_watch(rlt_job *job, rlt_sim *sim)
+void rlt_task_watch(rlt_task *job, rlt_sim *sim)
 {
     pool *p = job ? job->pool : NULL;
     if (!p || p->serial) {
@@ -78,7 +78,7 @@ static void show_progress(const pool *p)
     rlt_progress_update(p->work->progress, done, (uint64_t)p->work->n * PART);
 }
 
-void rlt_job_progress(rlt_job *job, uint64_t done, uint64_t total)
+void rlt_job_progress(rlt_task *job, uint64_t done, uint64_t total)
 {
     if (!job)
         return;
@@ -88,7 +88,7 @@ void rlt_job_progress(rlt_job *job, uint64_t done, uint64_t total)
         show_progress(job->pool);
 }
 
-static void run_job(rlt_job *job)
+static void run_job(rlt_task *job)
 {
     const rlt_pool_work *w = job->pool->work;
     if (is_unwanted(job))
@@ -99,11 +99,11 @@ static void run_job(rlt_job *job)
 }
 
 /* The next job, in its slot; NULL: it cannot begin, and p->rc says why. */
-static rlt_job *next_job(pool *p)
+static rlt_task *next_job(pool *p)
 {
     uint32_t slot = p->started % p->slots;
-    rlt_job *job = &p->jobs[slot];
-    *job = (rlt_job){.pool = p, .index = p->started, .slot = slot};
+    rlt_task *job = &p->jobs[slot];
+    *job = (rlt_task){.pool = p, .index = p->started, .slot = slot};
     if (p->work->prepare && (p->rc = p->work->prepare(p->work->ctx, job->index, slot, p->err)))
         return NULL;
     p->started++;
@@ -117,7 +117,7 @@ static void stop_from(pool *p, uint32_t first)
         atomic_store(&p->limit, first);
     uv_mutex_lock(&p->lock);
     for (uint32_t i = p->taken; i < p->started; i++) {
-        rlt_job *job = &p->jobs[i % p->slots];
+        rlt_task *job = &p->jobs[i % p->slots];
         if (i >= first && job->sim)
             rlt_sim_stop(job->sim);
     }
@@ -127,7 +127,7 @@ static void stop_from(pool *p, uint32_t first)
 /* Takes the result of the first job that was not taken yet. */
 static void take_one(pool *p)
 {
-    rlt_job *job = &p->jobs[p->taken % p->slots];
+    rlt_task *job = &p->jobs[p->taken % p->slots];
     p->rc = job->rc;
     if (p->rc && p->err)
         *p->err = job->err;
@@ -146,7 +146,7 @@ static void submit(pool *p);
 
 static void on_worked(uv_work_t *request, int status)
 {
-    rlt_job *job = request->data;
+    rlt_task *job = request->data;
     pool *p = job->pool;
     (void)status;
     job->ended = true;
@@ -163,7 +163,7 @@ static void submit(pool *p)
 {
     uint32_t limit = atomic_load(&p->limit);
     while (!p->rc && p->started < limit && p->started - p->taken < p->slots && !rlt_interrupted()) {
-        rlt_job *job = next_job(p);
+        rlt_task *job = next_job(p);
         if (!job) {
             stop_from(p, p->taken);
             return;
@@ -220,7 +220,7 @@ static int run_parallel(pool *p, uint32_t threads)
 static int run_serial(pool *p)
 {
     while (!p->rc && p->started < p->work->n) {
-        rlt_job *job = next_job(p);
+        rlt_task *job = next_job(p);
         if (!job)
             break;
         run_job(job);

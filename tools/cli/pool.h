@@ -9,8 +9,8 @@
  * Results live in slots that the caller provides: a job has its slot to itself from its start until its
  * result was taken. Jobs share nothing else that changes.
  */
-#ifndef RLT_POOL_H
-#define RLT_POOL_H
+#ifndef RLT_TOOLS_CLI_POOL_H
+#define RLT_TOOLS_CLI_POOL_H
 
 #include <stdint.h>
 
@@ -20,7 +20,7 @@
 
 enum { RLT_POOL_THREADS = 1024 }; /* libuv has no more */
 
-typedef struct rlt_job rlt_job;
+typedef struct rlt_task rlt_task;
 
 typedef struct rlt_pool_work {
     uint32_t n;
@@ -29,7 +29,7 @@ typedef struct rlt_pool_work {
     /* On the calling thread, in order, just before the job starts; NULL: nothing. An error ends all. */
     int (*prepare)(void *ctx, uint32_t i, uint32_t slot, rlt_error *err);
     /* On any thread. After an error or when stopped, the slot must be empty again. */
-    int (*run)(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err);
+    int (*run)(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err);
     /* On the calling thread, in order. Not called for all: slots may be full when rlt_pool_run returns. */
     int (*take)(void *ctx, uint32_t i, uint32_t slot, rlt_error *err);
     rlt_progress *progress; /* started by the caller; may be NULL */
@@ -43,9 +43,9 @@ int rlt_pool_run(const rlt_pool_work *work, uint32_t threads, rlt_error *err) RL
 
 /* From `run`: the simulation to stop when this job is no longer wanted; NULL before it is freed. Without a
  * job: what Ctrl-C stops. */
-void rlt_job_watch(rlt_job *job, rlt_sim *sim);
+void rlt_task_watch(rlt_task *job, rlt_sim *sim);
 /* From `run`: how far the job is, for the bar. total 0: unknown. */
-void rlt_job_progress(rlt_job *job, uint64_t done, uint64_t total);
+void rlt_job_progress(rlt_task *job, uint64_t done, uint64_t total);
 
 /* Version of libuv. */
 const char *rlt_pool_version(void);

@@ -3,8 +3,8 @@
  * Progress of long runs: a bar with the time left, on standard error, only on a terminal, only after the
  * first second. One at a time.
  */
-#ifndef RLT_PROGRESS_H
-#define RLT_PROGRESS_H
+#ifndef RLT_TOOLS_CLI_PROGRESS_H
+#define RLT_TOOLS_CLI_PROGRESS_H
 
 #include <stdint.h>
 

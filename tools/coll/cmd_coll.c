@@ -535,7 +535,7 @@ int rlt_coll_prime(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
-static int run_single(const coll_job *j, rlt_coll_single *one, rlt_job *job, rlt_error *err)
+static int run_single(const coll_job *j, rlt_coll_single *one, rlt_task *job, rlt_error *err)
 {
     const rlt_coll_ask *ask = &j->ask;
     uint32_t n = ask->tenants ? ask->n_tenants : 1;
@@ -564,7 +564,7 @@ static int run_single(const coll_job *j, rlt_coll_single *one, rlt_job *job, rlt
     return rc;
 }
 
-int rlt_coll_single_run(const rlt_parsed *args, void *settings, rlt_job *job,
+int rlt_coll_single_run(const rlt_parsed *args, void *settings, rlt_task *job,
                         int (*take)(void *ctx, const rlt_coll_single *one, rlt_error *err), void *ctx,
                         rlt_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of `ringlet coll`: what the user's lists mean, one simulated collective, and the table of all. */
-#ifndef RLT_COLL_H
-#define RLT_COLL_H
+#ifndef RLT_TOOLS_COLL_COLL_H
+#define RLT_TOOLS_COLL_COLL_H
 
 #include "collectives/executor.h"
 #include "collectives/formats/listed.h"
@@ -41,7 +41,7 @@ typedef struct rlt_coll_run {
     rlt_time time_ps, bound_ps; /* the longest of all tenants */
     rlt_busiest busiest;
     rlt_busiest over;           /* a link over capacity under alpha-beta; RLT_NONE: none */
-    rlt_job *job;               /* borrowed while it simulates */
+    rlt_task *job;              /* borrowed while it simulates */
     uint64_t expected_messages; /* for progress */
 } rlt_coll_run;
 
@@ -52,7 +52,7 @@ typedef struct rlt_coll_how {
     uint32_t tenants;               /* collectives at once; 0: 1 */
     bool fold, verify_fold;         /* by symmetry; then also simulate all, and compare; of one tenant */
     rlt_time series_ps;
-    rlt_job *job; /* of which this is the work */
+    rlt_task *job; /* of which this is the work */
 } rlt_coll_how;
 
 /* Plans only: tells whether the algorithm can do the request (RLT_EUNSUPPORTED, RLT_ETOPOLOGY). `req` points

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans from files as algorithms of `ringlet coll`, and plans to files: --plan, --export-plan, --as. */
-#ifndef RLT_COLL_PLAN_H
-#define RLT_COLL_PLAN_H
+#ifndef RLT_TOOLS_COLL_PLAN_H
+#define RLT_TOOLS_COLL_PLAN_H
 
 #include "collectives/formats/plan_file.h"
 #include "tools/settings/options.h"

@@ -154,7 +154,7 @@ static void look_at_switches(rlt_react_run *run)
 
 typedef struct watcher {
     rlt_react_run *run;
-    rlt_job *job;
+    rlt_task *job;
 } watcher;
 
 static void tell_progress(void *ctx, const rlt_sim *sim)
@@ -167,7 +167,7 @@ static void tell_progress(void *ctx, const rlt_sim *sim)
     rlt_job_progress(w->job, packets, w->run->expected);
 }
 
-int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, rlt_job *job, rlt_error *err)
+int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, rlt_task *job, rlt_error *err)
 {
     enum { EVENTS = 1 << 15 };
     watcher w = {run, job};
@@ -175,9 +175,9 @@ int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, rlt_job *jo
     int rc;
     run->expected = run->result.chunks * run->result.workers * run->tenants;
     rlt_sim_on_progress(sim, EVENTS, tell_progress, &w);
-    rlt_job_watch(job, sim);
+    rlt_task_watch(job, sim);
     rc = rlt_fabric_run(run->fabric, err);
-    rlt_job_watch(job, NULL);
+    rlt_task_watch(job, NULL);
     rlt_sim_on_progress(sim, EVENTS, NULL, NULL);
     if (rc)
         return rc;

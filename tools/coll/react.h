@@ -3,8 +3,8 @@
  * Protocols that react as rows of `ringlet coll`: a fabric of packets with one job, or those of several
  * tenants at once, run to its end, and what switches and servers did in it.
  */
-#ifndef RLT_COLL_REACT_H
-#define RLT_COLL_REACT_H
+#ifndef RLT_TOOLS_COLL_REACT_H
+#define RLT_TOOLS_COLL_REACT_H
 
 #include "collectives/in_network/reactive.h"
 #include "sim/sim.h"
@@ -45,7 +45,7 @@ typedef struct rlt_react_run {
 /* Enters the jobs: RLT_EUNSUPPORTED, RLT_ETOPOLOGY and RLT_ERANGE tell why one cannot be. */
 int rlt_react_open(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err) RLT_MUST_USE;
 /* Runs them. RLT_ECHECK for a wrong sum, or a time below the bound. */
-int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, rlt_job *job,
+int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, rlt_task *job,
                        rlt_error *err) RLT_MUST_USE;
 void rlt_react_end(rlt_react_run *run);
 

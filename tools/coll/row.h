@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of the table of `ringlet coll`: their columns, and what one simulation says in them. */
-#ifndef RLT_COLL_ROW_H
-#define RLT_COLL_ROW_H
+#ifndef RLT_TOOLS_COLL_ROW_H
+#define RLT_TOOLS_COLL_ROW_H
 
 #include "tools/coll/tenants.h"
 

@@ -143,13 +143,13 @@ static void tell_progress(void *ctx, const rlt_sim *sim)
     rlt_job_progress(run->job, rlt_exec_net(run->exec)->messages, run->expected_messages);
 }
 
-static void watch(rlt_coll_run *run, rlt_job *job)
+static void watch(rlt_coll_run *run, rlt_task *job)
 {
     enum { EVENTS = 1 << 15 };
     run->job = job;
     run->expected_messages = expect_messages(&run->plan) * run->planned;
     rlt_sim_on_progress(run->sim, EVENTS, tell_progress, run);
-    rlt_job_watch(job, run->sim);
+    rlt_task_watch(job, run->sim);
 }
 
 /* The same, every member simulated: times and the accounts of all links must be equal. */
@@ -200,7 +200,7 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
         rlt_exec_arrive_all(run->exec, id);
     }
     rc = rlt_sim_run(run->sim, RLT_TIME_MAX, err);
-    rlt_job_watch(how->job, NULL);
+    rlt_task_watch(how->job, NULL);
     if (rc)
         return rc;
     if (rlt_exec_pending(run->exec, waits, sizeof waits) > 0 || run->time_ps < 0)

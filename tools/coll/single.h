@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One collective of one size by one algorithm, with the options of `ringlet coll` and without its table. */
-#ifndef RLT_COLL_SINGLE_H
-#define RLT_COLL_SINGLE_H
+#ifndef RLT_TOOLS_COLL_SINGLE_H
+#define RLT_TOOLS_COLL_SINGLE_H
 
 #include "tools/coll/row.h"
 
@@ -30,7 +30,7 @@ void rlt_coll_lend(void *settings, rlt_coll_files *files);
 
 /* `settings` are those of the command, filled; they may bring a loaded topology along (rlt_settings.loaded).
  * `take` sees the result before it is freed. */
-int rlt_coll_single_run(const rlt_parsed *args, void *settings, rlt_job *job,
+int rlt_coll_single_run(const rlt_parsed *args, void *settings, rlt_task *job,
                         int (*take)(void *ctx, const rlt_coll_single *one, rlt_error *err), void *ctx,
                         rlt_error *err) RLT_MUST_USE;
 /* Finds the cuts that its bound asks for, which the topology then knows. */

@@ -13,7 +13,7 @@ enum { MAX_POINTS = 1 << 20 };
 
 /* Points */
 
-uint32_t rlt_study_points(const rlt_study *s)
+uint32_t rlt_study_points(const rlt_ina_study *s)
 {
     uint64_t n = 1;
     for (int a = 0; a < RLT_AXES; a++)
@@ -21,7 +21,7 @@ uint32_t rlt_study_points(const rlt_study *s)
     return n > MAX_POINTS ? MAX_POINTS + 1 : (uint32_t)n;
 }
 
-bool rlt_study_point_at(const rlt_study *s, uint32_t i, rlt_study_point *p)
+bool rlt_study_point_at(const rlt_ina_study *s, uint32_t i, rlt_ina_point *p)
 {
     bool inside = i < rlt_study_points(s);
     for (int a = RLT_AXES; a-- > 0; i /= s->axes[a].n)
@@ -31,7 +31,7 @@ bool rlt_study_point_at(const rlt_study *s, uint32_t i, rlt_study_point *p)
 
 /* Where the result is that holds for this point: steps know no slots and wait for the last to begin, which
  * adds to their time what it is late by. */
-static uint32_t place_of(const rlt_study *s, uint32_t algorithm, const rlt_study_point *p)
+static uint32_t place_of(const rlt_ina_study *s, uint32_t algorithm, const rlt_ina_point *p)
 {
     const rlt_study_algorithm *a = &s->algorithms[algorithm];
     uint32_t i = 0;
@@ -44,7 +44,7 @@ static uint32_t place_of(const rlt_study *s, uint32_t algorithm, const rlt_study
     return i * s->n_algorithms + algorithm;
 }
 
-const rlt_study_result *rlt_study_at(const rlt_study *s, uint32_t algorithm, const rlt_study_point *p)
+const rlt_study_result *rlt_study_at(const rlt_ina_study *s, uint32_t algorithm, const rlt_ina_point *p)
 {
     return &s->results[place_of(s, algorithm, p)];
 }
@@ -52,13 +52,13 @@ const rlt_study_result *rlt_study_at(const rlt_study *s, uint32_t algorithm, con
 /* Simulations */
 
 typedef struct study_job {
-    rlt_study *study;
+    rlt_ina_study *study;
     uint32_t *todo; /* places of results */
     uint32_t n;
     char (*reasons)[RLT_STUDY_REASON]; /* by slot */
 } study_job;
 
-static void simulate_point(const rlt_study *s, uint32_t place, rlt_setup *setup, rlt_study_point *p)
+static void simulate_point(const rlt_ina_study *s, uint32_t place, rlt_setup *setup, rlt_ina_point *p)
 {
     rlt_study_point_at(s, place / s->n_algorithms, p);
     *setup = *s->setup;
@@ -72,7 +72,7 @@ static double busbw(rlt_coll_kind kind, uint32_t n, uint64_t bytes, rlt_time tim
 }
 
 /* The request of each tenant at a point, malloc'ed. RLT_ERANGE where there are not so many ranks. */
-static int make_requests(const rlt_study *s, const rlt_study_point *p, const rlt_setup *setup,
+static int make_requests(const rlt_ina_study *s, const rlt_ina_point *p, const rlt_setup *setup,
                          rlt_coll_request **out, uint32_t *n, rlt_error *err)
 {
     const rlt_study_values *w = &s->axes[RLT_AXIS_WORKERS], *t = &s->axes[RLT_AXIS_TENANTS];
@@ -93,7 +93,7 @@ static int make_requests(const rlt_study *s, const rlt_study_point *p, const rlt
     return 0;
 }
 
-static int take_run(const rlt_study *s, const rlt_react_run *run, uint64_t bytes, rlt_study_result *r,
+static int take_run(const rlt_ina_study *s, const rlt_react_run *run, uint64_t bytes, rlt_study_result *r,
                     rlt_error *err)
 {
     const rlt_react_result *x = &run->result;
@@ -111,10 +111,11 @@ static int take_run(const rlt_study *s, const rlt_react_run *run, uint64_t bytes
     return rlt_occupancy_of(run->fullest, &r->bin_ps, &r->occupancy, &r->bins, err);
 }
 
-static int run_protocol(const rlt_study *s, uint32_t place, rlt_job *job, rlt_study_result *r, rlt_error *err)
+static int run_protocol(const rlt_ina_study *s, uint32_t place, rlt_task *job, rlt_study_result *r,
+                        rlt_error *err)
 {
     const rlt_study_algorithm *a = &s->algorithms[place % s->n_algorithms];
-    rlt_study_point p;
+    rlt_ina_point p;
     rlt_setup setup;
     rlt_reacting reacting = *a->reacting;
     rlt_react_run run = {0};
@@ -149,10 +150,11 @@ static int run_protocol(const rlt_study *s, uint32_t place, rlt_job *job, rlt_st
     return rc;
 }
 
-static int run_steps(const rlt_study *s, uint32_t place, rlt_job *job, rlt_study_result *r, rlt_error *err)
+static int run_steps(const rlt_ina_study *s, uint32_t place, rlt_task *job, rlt_study_result *r,
+                     rlt_error *err)
 {
     const rlt_study_algorithm *a = &s->algorithms[place % s->n_algorithms];
-    rlt_study_point p;
+    rlt_ina_point p;
     rlt_setup setup;
     rlt_coll_run run = {0};
     rlt_tenants tenants = {0};
@@ -183,10 +185,10 @@ static bool is_result(int rc)
     return rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY || rc == RLT_ERANGE || rc == RLT_ESTALL;
 }
 
-static int run_one(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
+static int run_one(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
 {
     const study_job *j = ctx;
-    const rlt_study *s = j->study;
+    const rlt_ina_study *s = j->study;
     uint32_t place = j->todo[i];
     rlt_study_result *r = &s->results[place];
     rlt_error why = {0};
@@ -204,7 +206,7 @@ static int run_one(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error
 static int take_one(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     const study_job *j = ctx;
-    rlt_study *s = j->study;
+    rlt_ina_study *s = j->study;
     const char *text = j->reasons[slot];
     uint32_t k = 0;
     if (!text[0])
@@ -221,13 +223,13 @@ static int take_one(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     return 0;
 }
 
-static int simulate_all(rlt_study *s, rlt_error *err)
+static int simulate_all(rlt_ina_study *s, rlt_error *err)
 {
     study_job j = {.study = s};
     uint32_t points = rlt_study_points(s);
     rlt_progress progress;
     rlt_pool_work work = {.ctx = &j, .run = run_one, .take = take_one, .progress = &progress, .slots = 256};
-    rlt_study_point p;
+    rlt_ina_point p;
     int rc = RLT_ENOMEM;
     j.todo = calloc((size_t)points * s->n_algorithms, sizeof *j.todo);
     j.reasons = calloc(work.slots, sizeof *j.reasons);
@@ -250,19 +252,19 @@ out:
 
 /* Comparing */
 
-static rlt_time time_at(const rlt_study *s, uint32_t algorithm, const rlt_study_point *p)
+static rlt_time time_at(const rlt_ina_study *s, uint32_t algorithm, const rlt_ina_point *p)
 {
     const rlt_study_result *r = rlt_study_at(s, algorithm, p);
     uint64_t late = s->axes[RLT_AXIS_STRAGGLER].count[p->at[RLT_AXIS_STRAGGLER]];
     return s->algorithms[algorithm].steps ? rlt_time_add(r->time_ps, (rlt_time)late) : r->time_ps;
 }
 
-rlt_time rlt_study_time(const rlt_study *s, uint32_t algorithm, const rlt_study_point *p)
+rlt_time rlt_study_time(const rlt_ina_study *s, uint32_t algorithm, const rlt_ina_point *p)
 {
     return rlt_study_at(s, algorithm, p)->there ? time_at(s, algorithm, p) : -1;
 }
 
-uint32_t rlt_study_best(const rlt_study *s, const rlt_study_point *p, bool adds)
+uint32_t rlt_study_best(const rlt_ina_study *s, const rlt_ina_point *p, bool adds)
 {
     uint32_t best = RLT_NONE;
     for (uint32_t a = 0; a < s->n_algorithms; a++) {
@@ -274,7 +276,7 @@ uint32_t rlt_study_best(const rlt_study *s, const rlt_study_point *p, bool adds)
     return best;
 }
 
-double rlt_study_gain(const rlt_study *s, const rlt_study_point *p)
+double rlt_study_gain(const rlt_ina_study *s, const rlt_ina_point *p)
 {
     uint32_t base = rlt_study_best(s, p, false), best = rlt_study_best(s, p, true);
     if (base == RLT_NONE || best == RLT_NONE || time_at(s, best, p) <= 0)
@@ -284,7 +286,7 @@ double rlt_study_gain(const rlt_study *s, const rlt_study_point *p)
 
 /* Opening */
 
-static int add_algorithm(rlt_study *s, const char *name, const rlt_algorithm *steps, rlt_error *err)
+static int add_algorithm(rlt_ina_study *s, const char *name, const rlt_algorithm *steps, rlt_error *err)
 {
     if (s->n_algorithms == RLT_STUDY_ALGORITHMS)
         return rlt_fail(err, RLT_EUSAGE, "--algorithm", "more than %d", RLT_STUDY_ALGORITHMS);
@@ -293,7 +295,7 @@ static int add_algorithm(rlt_study *s, const char *name, const rlt_algorithm *st
 }
 
 /* "switchml,ring": steps into the study, protocols into a list (their values come with the setup). */
-static int read_algorithms(rlt_study *s, const char *text, const rlt_reactive **protocols, uint32_t *n,
+static int read_algorithms(rlt_ina_study *s, const char *text, const rlt_reactive **protocols, uint32_t *n,
                            rlt_error *err)
 {
     const char *item;
@@ -321,7 +323,7 @@ static int read_algorithms(rlt_study *s, const char *text, const rlt_reactive **
     return rc;
 }
 
-static int open_setup(rlt_study *s, const rlt_study_ask *ask, rlt_setup *setup, rlt_error *err)
+static int open_setup(rlt_ina_study *s, const rlt_study_ask *ask, rlt_setup *setup, rlt_error *err)
 {
     const rlt_reactive *protocols[RLT_STUDY_ALGORITHMS], *r;
     rlt_settings sim = *ask->sim;
@@ -349,7 +351,7 @@ static int open_setup(rlt_study *s, const rlt_study_ask *ask, rlt_setup *setup, 
 }
 
 /* Groups of the most workers that fit; NULL: none do. */
-static const rlt_group *largest_group(const rlt_study *s)
+static const rlt_group *largest_group(const rlt_ina_study *s)
 {
     uint32_t n = s->axes[RLT_AXIS_WORKERS].n * s->axes[RLT_AXIS_TENANTS].n;
     const rlt_group *best = NULL;
@@ -360,7 +362,7 @@ static const rlt_group *largest_group(const rlt_study *s)
 }
 
 /* Whether a protocol has switches add up: one that cannot be tried is taken to. */
-static int find_adders(rlt_study *s, rlt_error *err)
+static int find_adders(rlt_ina_study *s, rlt_error *err)
 {
     const rlt_group *g = largest_group(s);
     if (!g)
@@ -385,7 +387,7 @@ static int find_adders(rlt_study *s, rlt_error *err)
     return 0;
 }
 
-static int make_groups(rlt_study *s, rlt_error *err)
+static int make_groups(rlt_ina_study *s, rlt_error *err)
 {
     const rlt_study_values *w = &s->axes[RLT_AXIS_WORKERS], *t = &s->axes[RLT_AXIS_TENANTS];
     int rc = 0;
@@ -401,7 +403,7 @@ static int make_groups(rlt_study *s, rlt_error *err)
     return rc;
 }
 
-static int allocate(rlt_study *s, rlt_error *err)
+static int allocate(rlt_ina_study *s, rlt_error *err)
 {
     uint32_t points = rlt_study_points(s);
     if (points > MAX_POINTS / s->n_algorithms)
@@ -412,7 +414,7 @@ static int allocate(rlt_study *s, rlt_error *err)
 }
 
 /* Nothing came of it at all: the first reason is the error. */
-static int check_any(const rlt_study *s, rlt_error *err)
+static int check_any(const rlt_ina_study *s, rlt_error *err)
 {
     bool protocols = false;
     for (uint32_t i = 0; i < s->n_results; i++)
@@ -426,7 +428,7 @@ static int check_any(const rlt_study *s, rlt_error *err)
     return s->n_reasons ? rlt_fail(err, RLT_EUNSUPPORTED, "--study ina", "%s", s->reasons[0]) : 0;
 }
 
-static void close_study(rlt_study *s)
+static void close_study(rlt_ina_study *s)
 {
     for (uint32_t i = 0; i < s->n_results && s->results; i++)
         free(s->results[i].occupancy);
@@ -442,16 +444,16 @@ static void close_study(rlt_study *s)
 int rlt_study_run(const rlt_study_ask *ask, const rlt_parsed *args, rlt_error *err)
 {
     rlt_setup setup = {0};
-    rlt_study *s = calloc(1, sizeof *s);
+    rlt_ina_study *s = calloc(1, sizeof *s);
     int rc = RLT_ENOMEM, cancelled = 0;
     if (!s)
         return rlt_nomem(err);
-    *s = (rlt_study){.setup = &setup,
-                     .report = ask->report,
-                     .kind = ask->kind,
-                     .plot = ask->plot,
-                     .jobs = ask->jobs,
-                     .shared = ask->tenants != NULL};
+    *s = (rlt_ina_study){.setup = &setup,
+                         .report = ask->report,
+                         .kind = ask->kind,
+                         .plot = ask->plot,
+                         .jobs = ask->jobs,
+                         .shared = ask->tenants != NULL};
     if ((rc = open_setup(s, ask, &setup, err)) || (rc = rlt_study_read_axes(s, ask, err)) ||
         (rc = make_groups(s, err)) || (rc = find_adders(s, err)) || (rc = allocate(s, err)))
         goto out;

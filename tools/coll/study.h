@@ -6,8 +6,8 @@
  * adds up in switches, one for each number of slots and placement. A point is a case with slots and a
  * placement: its gain is the time of the best baseline over that of the best protocol.
  */
-#ifndef RLT_COLL_STUDY_H
-#define RLT_COLL_STUDY_H
+#ifndef RLT_TOOLS_COLL_STUDY_H
+#define RLT_TOOLS_COLL_STUDY_H
 
 #include "tools/coll/react.h"
 
@@ -62,7 +62,7 @@ typedef struct rlt_study_result {
 } rlt_study_result;
 
 enum { RLT_STUDY_ALGORITHMS = 32, RLT_STUDY_REASONS = 64, RLT_STUDY_REASON = 1600 };
-typedef struct rlt_study {
+typedef struct rlt_ina_study {
     const rlt_setup *setup;
     const rlt_report_settings *report;
     rlt_coll_kind kind;
@@ -78,24 +78,24 @@ typedef struct rlt_study {
     char *reasons[RLT_STUDY_REASONS];
     uint32_t n_reasons;
     bool partial;
-} rlt_study;
+} rlt_ina_study;
 
 /* Which value of each axis. */
-typedef struct rlt_study_point {
+typedef struct rlt_ina_point {
     uint32_t at[RLT_AXES];
-} rlt_study_point;
+} rlt_ina_point;
 
 /* All points in order: the last axis goes round first. False past the end. */
-bool rlt_study_point_at(const rlt_study *s, uint32_t i, rlt_study_point *p);
-uint32_t rlt_study_points(const rlt_study *s);
+bool rlt_study_point_at(const rlt_ina_study *s, uint32_t i, rlt_ina_point *p);
+uint32_t rlt_study_points(const rlt_ina_study *s);
 /* What an algorithm did at a point: baselines know neither slots nor placement. */
-const rlt_study_result *rlt_study_at(const rlt_study *s, uint32_t algorithm, const rlt_study_point *p);
+const rlt_study_result *rlt_study_at(const rlt_ina_study *s, uint32_t algorithm, const rlt_ina_point *p);
 /* Its time there, the straggler included; -1: none. */
-rlt_time rlt_study_time(const rlt_study *s, uint32_t algorithm, const rlt_study_point *p);
+rlt_time rlt_study_time(const rlt_ina_study *s, uint32_t algorithm, const rlt_ina_point *p);
 /* The fastest of those that add up in switches, or of the baselines; RLT_NONE. */
-uint32_t rlt_study_best(const rlt_study *s, const rlt_study_point *p, bool adds);
+uint32_t rlt_study_best(const rlt_ina_study *s, const rlt_ina_point *p, bool adds);
 /* Best baseline over best protocol; 0: one of them is not there. */
-double rlt_study_gain(const rlt_study *s, const rlt_study_point *p);
+double rlt_study_gain(const rlt_ina_study *s, const rlt_ina_point *p);
 
 /* What the command has read: kind, sizes, algorithms as named (NULL: the usual ones). */
 typedef struct rlt_study_ask {
@@ -110,10 +110,10 @@ typedef struct rlt_study_ask {
     uint32_t jobs;
 } rlt_study_ask;
 /* The lists given, and the usual ones; the setup is there. RLT_EUSAGE. */
-int rlt_study_read_axes(rlt_study *s, const rlt_study_ask *ask, rlt_error *err) RLT_MUST_USE;
+int rlt_study_read_axes(rlt_ina_study *s, const rlt_study_ask *ask, rlt_error *err) RLT_MUST_USE;
 int rlt_study_run(const rlt_study_ask *ask, const rlt_parsed *args, rlt_error *err) RLT_MUST_USE;
 /* Writes table, CSV or JSON, and the plot (study_report.c, study_plot.c). */
-int rlt_study_report(const rlt_study *s, const rlt_parsed *args, rlt_error *err) RLT_MUST_USE;
-int rlt_study_plot(const rlt_study *s, rlt_error *err) RLT_MUST_USE;
+int rlt_study_report(const rlt_ina_study *s, const rlt_parsed *args, rlt_error *err) RLT_MUST_USE;
+int rlt_study_plot(const rlt_ina_study *s, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -86,7 +86,8 @@ static int read_value(rlt_study_axis axis, rlt_study_values *v, uint32_t i, cons
     return rc;
 }
 
-static int read_axis(rlt_study *s, rlt_study_axis axis, const char *text, const char *where, rlt_error *err)
+static int read_axis(rlt_ina_study *s, rlt_study_axis axis, const char *text, const char *where,
+                     rlt_error *err)
 {
     rlt_study_values *v = &s->axes[axis];
     const char *item;
@@ -106,7 +107,7 @@ static int read_axis(rlt_study *s, rlt_study_axis axis, const char *text, const 
 }
 
 /* Ranks for a tenant where there are most of them. */
-static uint32_t room_of(const rlt_study *s)
+static uint32_t room_of(const rlt_ina_study *s)
 {
     const rlt_study_values *t = &s->axes[RLT_AXIS_TENANTS];
     uint64_t most = 1;
@@ -116,7 +117,7 @@ static uint32_t room_of(const rlt_study *s)
 }
 
 /* 2, 4, 8, ... and all of them, as far as that is quick, and as the most tenants have. */
-static void usual_workers(const rlt_study *s, char *text, size_t size)
+static void usual_workers(const rlt_ina_study *s, char *text, size_t size)
 {
     uint32_t n = room_of(s), most = n < USUAL_WORKERS ? n : USUAL_WORKERS;
     size_t used = 0;
@@ -137,7 +138,7 @@ static const char *usual_place(const rlt_settings *sim)
     return place;
 }
 
-int rlt_study_read_axes(rlt_study *s, const rlt_study_ask *ask, rlt_error *err)
+int rlt_study_read_axes(rlt_ina_study *s, const rlt_study_ask *ask, rlt_error *err)
 {
     static const uint64_t usual_sizes[] = {16 << 10, 256 << 10, 4 << 20};
     const rlt_study_settings *o = ask->settings;

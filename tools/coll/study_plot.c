@@ -13,7 +13,7 @@
 enum { PANELS = 7, LINES = 40, OCCUPANCY_LINES = 12, NAME = 80 };
 
 typedef struct curves {
-    const rlt_study *s;
+    const rlt_ina_study *s;
     rlt_plot_panel panels[PANELS];
     uint32_t n_panels;
     rlt_plot_line lines[PANELS][LINES];
@@ -22,16 +22,16 @@ typedef struct curves {
     size_t used;
 } curves;
 
-static rlt_study_point usual_point(const rlt_study *s)
+static rlt_ina_point usual_point(const rlt_ina_study *s)
 {
-    rlt_study_point p = {{0}};
+    rlt_ina_point p = {{0}};
     p.at[RLT_AXIS_SIZE] = s->axes[RLT_AXIS_SIZE].n - 1;
     p.at[RLT_AXIS_WORKERS] = s->axes[RLT_AXIS_WORKERS].n - 1;
     p.at[RLT_AXIS_SLOTS] = s->axes[RLT_AXIS_SLOTS].n - 1;
     return p;
 }
 
-static double value_at(const rlt_study *s, rlt_study_axis axis, uint32_t i)
+static double value_at(const rlt_ina_study *s, rlt_study_axis axis, uint32_t i)
 {
     const rlt_study_values *v = &s->axes[axis];
     if (axis == RLT_AXIS_LOSS)
@@ -42,9 +42,9 @@ static double value_at(const rlt_study *s, rlt_study_axis axis, uint32_t i)
 /* An algorithm's time in seconds, or its gain, over an axis. */
 static void add_line(curves *c, rlt_study_axis axis, uint32_t algorithm, bool gain)
 {
-    const rlt_study *s = c->s;
+    const rlt_ina_study *s = c->s;
     rlt_plot_panel *panel = &c->panels[c->n_panels];
-    rlt_study_point p = usual_point(s);
+    rlt_ina_point p = usual_point(s);
     double *x = c->numbers + c->used, *y = x + s->axes[axis].n;
     if (panel->n_lines == LINES)
         return;
@@ -99,7 +99,8 @@ static void add_panel(curves *c, rlt_study_axis axis, const char *x_label, bool 
 }
 
 /* What its line stands for, short: the legend has room for some twenty letters. */
-static void name_occupancy(const rlt_study *s, uint32_t algorithm, uint32_t loss, uint32_t late, char *name)
+static void name_occupancy(const rlt_ina_study *s, uint32_t algorithm, uint32_t loss, uint32_t late,
+                           char *name)
 {
     const char *of = s->algorithms[algorithm].name;
     if (loss)
@@ -113,9 +114,9 @@ static void name_occupancy(const rlt_study *s, uint32_t algorithm, uint32_t loss
 /* Slots in use in the course of the largest reductions, with each loss and each straggler. */
 static void add_occupancy(curves *c)
 {
-    const rlt_study *s = c->s;
+    const rlt_ina_study *s = c->s;
     rlt_plot_panel *panel = &c->panels[c->n_panels];
-    rlt_study_point p = usual_point(s);
+    rlt_ina_point p = usual_point(s);
     *panel = (rlt_plot_panel){.title = "slots in use at the fullest switch",
                               .x_label = "time",
                               .y_label = "slots",
@@ -144,7 +145,7 @@ static void add_occupancy(curves *c)
 }
 
 /* Numbers that all lines take, at most. */
-static size_t room_of(const rlt_study *s)
+static size_t room_of(const rlt_ina_study *s)
 {
     size_t room = 0, bins = 0;
     for (int a = 0; a < RLT_AXES; a++)
@@ -154,7 +155,7 @@ static size_t room_of(const rlt_study *s)
     return 2 * room + 2 * bins * OCCUPANCY_LINES + 1;
 }
 
-int rlt_study_plot(const rlt_study *s, rlt_error *err)
+int rlt_study_plot(const rlt_ina_study *s, rlt_error *err)
 {
     curves *c = calloc(1, sizeof *c);
     char title[400];

@@ -43,7 +43,7 @@ static const char *const axis_names[RLT_AXES] = {
     [RLT_AXIS_PLACE] = "place"};
 
 typedef struct report {
-    const rlt_study *s;
+    const rlt_ina_study *s;
     rlt_table table;
     rlt_jw *json; /* NULL: table or CSV */
     rlt_column columns[N_COLUMNS];
@@ -51,7 +51,7 @@ typedef struct report {
 } report;
 
 /* What is of tenants is there where they were asked for. Returns how many of n are left. */
-static uint32_t without_tenants(const rlt_study *s, void *all, size_t size)
+static uint32_t without_tenants(const rlt_ina_study *s, void *all, size_t size)
 {
     char *c = all;
     if (s->shared)
@@ -62,7 +62,7 @@ static uint32_t without_tenants(const rlt_study *s, void *all, size_t size)
 }
 
 /* The fastest of a case, protocols with whatever slots and placement. */
-static rlt_time fastest_of_case(const rlt_study *s, rlt_study_point p)
+static rlt_time fastest_of_case(const rlt_ina_study *s, rlt_ina_point p)
 {
     rlt_time best = RLT_TIME_MAX;
     for (uint32_t i = 0; i < s->axes[RLT_AXIS_SLOTS].n; i++)
@@ -76,9 +76,9 @@ static rlt_time fastest_of_case(const rlt_study *s, rlt_study_point p)
     return best;
 }
 
-static void put_row(report *t, uint32_t algorithm, const rlt_study_point *p, rlt_time fastest)
+static void put_row(report *t, uint32_t algorithm, const rlt_ina_point *p, rlt_time fastest)
 {
-    const rlt_study *s = t->s;
+    const rlt_ina_study *s = t->s;
     const rlt_study_algorithm *a = &s->algorithms[algorithm];
     const rlt_study_result *r = rlt_study_at(s, algorithm, p);
     rlt_time time_ps = rlt_study_time(s, algorithm, p);
@@ -123,9 +123,9 @@ static void put_row(report *t, uint32_t algorithm, const rlt_study_point *p, rlt
 }
 
 /* Baselines first, then protocols by slots and placement. Rows that were not run any more are left out. */
-static void put_case(report *t, rlt_study_point p)
+static void put_case(report *t, rlt_ina_point p)
 {
-    const rlt_study *s = t->s;
+    const rlt_ina_study *s = t->s;
     rlt_time fastest = fastest_of_case(s, p);
     for (int adds = 0; adds < 2; adds++)
         for (uint32_t i = 0; i < (adds ? s->axes[RLT_AXIS_SLOTS].n : 1); i++)
@@ -142,7 +142,7 @@ static void put_case(report *t, rlt_study_point p)
 
 static void put_rows(report *t)
 {
-    rlt_study_point p;
+    rlt_ina_point p;
     for (uint32_t i = 0; rlt_study_point_at(t->s, i, &p); i++)
         if (p.at[RLT_AXIS_SLOTS] == 0 && p.at[RLT_AXIS_PLACE] == 0)
             put_case(t, p);
@@ -163,9 +163,9 @@ static int compare(const void *a, const void *b)
 }
 
 /* Of the points with this value of an axis; RLT_AXES: of all. */
-static void gather(const rlt_study *s, uint32_t axis, uint32_t value, gains *g)
+static void gather(const rlt_ina_study *s, uint32_t axis, uint32_t value, gains *g)
 {
-    rlt_study_point p;
+    rlt_ina_point p;
     double least = 0, most = 0;
     g->n = g->wins = 0;
     for (uint32_t i = 0; rlt_study_point_at(s, i, &p); i++) {
@@ -207,9 +207,9 @@ static void put_summary_row(report *t, rlt_table *table, uint32_t axis, uint32_t
 }
 
 /* "4 MiB, 8 workers, loss 0, straggler 0us, 256 slots, place all: switchml against ring". */
-static void tell_point(const rlt_study *s, uint32_t i, char *text, size_t size)
+static void tell_point(const rlt_ina_study *s, uint32_t i, char *text, size_t size)
 {
-    rlt_study_point p;
+    rlt_ina_point p;
     rlt_study_point_at(s, i, &p);
     const char *w[RLT_AXES];
     for (int a = 0; a < RLT_AXES; a++)
@@ -238,7 +238,7 @@ static void put_extreme(report *t, FILE *out, const char *key, const char *word,
 
 static void put_axes(report *t, FILE *out, gains *g, rlt_error *err, int *rc)
 {
-    const rlt_study *s = t->s;
+    const rlt_ina_study *s = t->s;
     rlt_table table;
     if (t->json)
         rlt_jw_array(t->json, "axes");
@@ -284,7 +284,7 @@ static int put_summary(report *t, FILE *out, rlt_error *err)
 
 static int report_json(report *t, const rlt_parsed *args, rlt_error *err)
 {
-    const rlt_study *s = t->s;
+    const rlt_ina_study *s = t->s;
     rlt_jw w;
     int rc;
     t->json = &w;
@@ -304,7 +304,7 @@ static int report_json(report *t, const rlt_parsed *args, rlt_error *err)
     return rlt_document_write(&w, s->report->output, err);
 }
 
-static void remark(const rlt_study *s)
+static void remark(const rlt_ina_study *s)
 {
     for (uint32_t i = 0; i < s->n_reasons && i < TOLD; i++)
         rlt_note("no result: %s", s->reasons[i]);
@@ -317,7 +317,7 @@ static void remark(const rlt_study *s)
         }
 }
 
-int rlt_study_report(const rlt_study *s, const rlt_parsed *args, rlt_error *err)
+int rlt_study_report(const rlt_ina_study *s, const rlt_parsed *args, rlt_error *err)
 {
     rlt_format format = rlt_format_of(s->report->format);
     report t = {.s = s};

@@ -149,7 +149,7 @@ static int try_plan(const rlt_coll_ask *ask, rlt_coll_run *run, const rlt_coll_h
 
 /* A row of a protocol that reacts. What is too large to be simulated beside all others is left out of them.
  */
-static int simulate_react(const coll_table *t, rlt_job *job, coll_result *r, const rlt_coll_request *req,
+static int simulate_react(const coll_table *t, rlt_task *job, coll_result *r, const rlt_coll_request *req,
                           const rlt_reacting *reacting, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;
@@ -209,7 +209,7 @@ static void explain(coll_result *r, const rlt_coll_request *req)
 }
 
 /* A row of an algorithm of steps. */
-static int simulate_steps(const coll_table *t, rlt_job *job, coll_result *r, uint32_t i,
+static int simulate_steps(const coll_table *t, rlt_task *job, coll_result *r, uint32_t i,
                           const rlt_coll_request *req, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;
@@ -236,7 +236,7 @@ static int simulate_steps(const coll_table *t, rlt_job *job, coll_result *r, uin
 }
 
 /* In a thread: reads what was asked for, and writes to its slot alone. */
-static int simulate_row(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
+static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
 {
     const coll_table *t = ctx;
     const rlt_coll_ask *ask = t->ask;

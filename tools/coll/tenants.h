@@ -3,8 +3,8 @@
  * Several equal jobs at once on one network: `ringlet coll --tenants`. Member k of job j is rank k * jobs + j
  * of the group, so that every job lies where all lie and crosses the same switches.
  */
-#ifndef RLT_COLL_TENANTS_H
-#define RLT_COLL_TENANTS_H
+#ifndef RLT_TOOLS_COLL_TENANTS_H
+#define RLT_TOOLS_COLL_TENANTS_H
 
 #include "tools/coll/coll.h"
 #include "tools/coll/react.h"

@@ -238,7 +238,7 @@ static int write_json(const job *j, rlt_error *err)
 }
 
 /* The closed form knows no limit but the total. */
-static void find_closed(const job *j, const rlt_candidate *c, rlt_budget *b)
+static void find_closed(const job *j, const rlt_design_candidate *c, rlt_budget *b)
 {
     double bw[RLT_MAX_DIMS];
     b->closed = j->u.goal == RLT_LEAST_TIME && b->total_Bps && !j->u.s->constraint.n &&
@@ -247,7 +247,7 @@ static void find_closed(const job *j, const rlt_candidate *c, rlt_budget *b)
         b->closed_s = rlt_design_time(&c->all, bw);
 }
 
-static int judge_all(const job *j, const rlt_candidate *c, rlt_budget *b, rlt_error *err)
+static int judge_all(const job *j, const rlt_design_candidate *c, rlt_budget *b, rlt_error *err)
 {
     double equal[RLT_MAX_DIMS] = {0}, total = 0;
     const rlt_judged *before = b > j->budgets ? &j->budgets->judged[RLT_SPLIT_GIVEN] : NULL;
@@ -260,22 +260,23 @@ static int judge_all(const job *j, const rlt_candidate *c, rlt_budget *b, rlt_er
     if (before && before->name) /* what is given is the same in all budgets */
         b->judged[RLT_SPLIT_GIVEN] = *before;
     else
-        rc = rlt_candidate_judge(c, "given", j->given, &b->judged[RLT_SPLIT_GIVEN], err);
+        rc = rlt_design_candidate_judge(c, "given", j->given, &b->judged[RLT_SPLIT_GIVEN], err);
     if (!rc)
-        rc = rlt_candidate_judge(c, "chosen", b->best.bw, &b->judged[RLT_SPLIT_CHOSEN], err);
-    return rc ? rc : rlt_candidate_judge(c, "equal", equal, &b->judged[RLT_SPLIT_EQUAL], err);
+        rc = rlt_design_candidate_judge(c, "chosen", b->best.bw, &b->judged[RLT_SPLIT_CHOSEN], err);
+    return rc ? rc : rlt_design_candidate_judge(c, "equal", equal, &b->judged[RLT_SPLIT_EQUAL], err);
 }
 
 /* Of several budgets, one without a split is told in its row. */
 static int work_on(job *j, rlt_budget *b, rlt_error *err)
 {
-    rlt_candidate c;
+    rlt_design_candidate c;
     rlt_error why = {0};
     j->settings.total = b->total_Bps;
-    int rc = rlt_candidate_open(&c, &j->u, &j->net, err);
+    int rc = rlt_design_candidate_open(&c, &j->u, &j->net, err);
     if (!rc) {
         j->net = c.net;
-        rc = rlt_candidate_solve(&c, j->u.goal, (double)j->settings.deadline_ps * 1e-12, &b->best, &why);
+        rc = rlt_design_candidate_solve(&c, j->u.goal, (double)j->settings.deadline_ps * 1e-12, &b->best,
+                                        &why);
         if (rc == RLT_ECHECK && j->n > 1) {
             snprintf(b->conflict, sizeof b->conflict, "%s", why.what);
             rc = 0;
@@ -285,7 +286,7 @@ static int work_on(job *j, rlt_budget *b, rlt_error *err)
             find_closed(j, &c, b);
         }
     }
-    rlt_candidate_free(&c);
+    rlt_design_candidate_free(&c);
     return rc;
 }
 

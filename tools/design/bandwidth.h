@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `ringlet design bandwidth`: what its reports of one budget (bandwidth.c) and of several (budgets.c) share.
  */
-#ifndef RLT_DESIGN_BANDWIDTH_H
-#define RLT_DESIGN_BANDWIDTH_H
+#ifndef RLT_TOOLS_DESIGN_BANDWIDTH_H
+#define RLT_TOOLS_DESIGN_BANDWIDTH_H
 
 #include "tools/design/design.h"
 

@@ -8,7 +8,7 @@
 
 enum { STARTS = 24 };
 
-static int add_limits(rlt_candidate *c, rlt_error *err)
+static int add_limits(rlt_design_candidate *c, rlt_error *err)
 {
     const rlt_design_settings *s = c->u->s;
     int rc = 0;
@@ -33,10 +33,12 @@ static int check_prices(const rlt_design_setup *u, const rlt_design_net *net, rl
     return 0;
 }
 
-int rlt_candidate_open(rlt_candidate *c, const rlt_design_setup *u, const rlt_design_net *net, rlt_error *err)
+int rlt_design_candidate_open(rlt_design_candidate *c, const rlt_design_setup *u, const rlt_design_net *net,
+                              rlt_error *err)
 {
     double ranks = (double)rlt_design_size(net);
-    *c = (rlt_candidate){.u = u, .net = *net, .limits = {.n_dims = net->n, .shapes_vary = u->shapes_vary}};
+    *c = (rlt_design_candidate){
+        .u = u, .net = *net, .limits = {.n_dims = net->n, .shapes_vary = u->shapes_vary}};
     int rc = rlt_design_setup_net(u, &c->net, err);
     if (rc || (rc = u->shapes_vary ? 0 : check_prices(u, &c->net, err)))
         return rc;
@@ -54,15 +56,15 @@ int rlt_candidate_open(rlt_candidate *c, const rlt_design_setup *u, const rlt_de
     return rc;
 }
 
-void rlt_candidate_free(rlt_candidate *c)
+void rlt_design_candidate_free(rlt_design_candidate *c)
 {
     for (uint32_t i = 0; i < RLT_MAX_WORKS; i++)
         rlt_design_model_free(&c->each[i]);
     rlt_design_model_free(&c->all);
 }
 
-int rlt_candidate_solve(const rlt_candidate *c, rlt_goal goal, double deadline_s, rlt_split *out,
-                        rlt_error *err)
+int rlt_design_candidate_solve(const rlt_design_candidate *c, rlt_design_goal goal, double deadline_s,
+                               rlt_split *out, rlt_error *err)
 {
     rlt_split_problem p = {.model = &c->all,
                            .limits = &c->limits,
@@ -74,7 +76,7 @@ int rlt_candidate_solve(const rlt_candidate *c, rlt_goal goal, double deadline_s
     return rlt_split_solve(&p, out, err);
 }
 
-static int simulate(const rlt_candidate *c, rlt_judged *out, rlt_error *err)
+static int simulate(const rlt_design_candidate *c, rlt_judged *out, rlt_error *err)
 {
     const rlt_design_setup *u = c->u;
     for (uint32_t i = 0; i < u->n_works; i++) {
@@ -92,8 +94,8 @@ static int simulate(const rlt_candidate *c, rlt_judged *out, rlt_error *err)
     return 0;
 }
 
-int rlt_candidate_judge(const rlt_candidate *c, const char *name, const double bw[RLT_MAX_DIMS],
-                        rlt_judged *out, rlt_error *err)
+int rlt_design_candidate_judge(const rlt_design_candidate *c, const char *name, const double bw[RLT_MAX_DIMS],
+                               rlt_judged *out, rlt_error *err)
 {
     *out = (rlt_judged){.name = name, .time_s = rlt_design_time(&c->all, bw), .cost = c->fixed};
     memcpy(out->bw, bw, sizeof out->bw);

@@ -3,8 +3,8 @@
  * `ringlet design`: what the files of tools/design/ share. Bandwidths are bytes a second in doubles, as in
  * workload/design/design.h.
  */
-#ifndef RLT_TOOLS_DESIGN_H
-#define RLT_TOOLS_DESIGN_H
+#ifndef RLT_TOOLS_DESIGN_DESIGN_H
+#define RLT_TOOLS_DESIGN_DESIGN_H
 
 #include <stdio.h>
 
@@ -57,12 +57,12 @@ double rlt_limits_violation(const rlt_limits *l, const double bw[RLT_MAX_DIMS]);
 
 /* ---- the best split (solve.c) ---- */
 
-typedef enum rlt_goal { RLT_LEAST_TIME, RLT_LEAST_TIME_COST, RLT_LEAST_COST } rlt_goal;
+typedef enum rlt_design_goal { RLT_LEAST_TIME, RLT_LEAST_TIME_COST, RLT_LEAST_COST } rlt_design_goal;
 
 typedef struct rlt_split_problem {
     const rlt_design_model *model;
     const rlt_limits *limits;
-    rlt_goal goal;
+    rlt_design_goal goal;
     double deadline_s;     /* of least cost: the time that it must meet */
     const double *dollars; /* cost is fixed + sum_i dollars_i B_i */
     double fixed;
@@ -112,7 +112,7 @@ typedef struct rlt_design_setup {
     rlt_design_prices prices;
     rlt_design_cost cost;
     rlt_design_how how;
-    rlt_goal goal;
+    rlt_design_goal goal;
     bool shapes_vary; /* many networks are looked at, of few or many dimensions */
     uint32_t n_works;
     double weight[RLT_MAX_WORKS]; /* sum 1 */
@@ -133,21 +133,21 @@ int rlt_design_read_net(const char *spec, rlt_design_net *net, double bw[RLT_MAX
                         rlt_error *err) RLT_MUST_USE;
 
 /* One shape, its workloads, their times (candidate.c). */
-typedef struct rlt_candidate {
+typedef struct rlt_design_candidate {
     const rlt_design_setup *u;
     rlt_design_net net;
     rlt_design_model all, each[RLT_MAX_WORKS];         /* weighted together, and alone */
     double rates[RLT_MAX_DIMS], dollars[RLT_MAX_DIMS]; /* of an accelerator, of all; a byte a second */
     double fixed;
     rlt_limits limits;
-} rlt_candidate;
+} rlt_design_candidate;
 
 /* Free in every case. RLT_ERANGE where groups do not divide the dimensions. */
-int rlt_candidate_open(rlt_candidate *c, const rlt_design_setup *u, const rlt_design_net *net,
-                       rlt_error *err) RLT_MUST_USE;
-void rlt_candidate_free(rlt_candidate *c);
-int rlt_candidate_solve(const rlt_candidate *c, rlt_goal goal, double deadline_s, rlt_split *out,
-                        rlt_error *err) RLT_MUST_USE;
+int rlt_design_candidate_open(rlt_design_candidate *c, const rlt_design_setup *u, const rlt_design_net *net,
+                              rlt_error *err) RLT_MUST_USE;
+void rlt_design_candidate_free(rlt_design_candidate *c);
+int rlt_design_candidate_solve(const rlt_design_candidate *c, rlt_design_goal goal, double deadline_s,
+                               rlt_split *out, rlt_error *err) RLT_MUST_USE;
 
 /* A split looked at from all sides. */
 typedef struct rlt_judged {
@@ -159,8 +159,8 @@ typedef struct rlt_judged {
     rlt_design_run run[RLT_MAX_WORKS];
     double utilization[RLT_MAX_DIMS]; /* over the weighted times */
 } rlt_judged;
-int rlt_candidate_judge(const rlt_candidate *c, const char *name, const double bw[RLT_MAX_DIMS],
-                        rlt_judged *out, rlt_error *err) RLT_MUST_USE;
+int rlt_design_candidate_judge(const rlt_design_candidate *c, const char *name, const double bw[RLT_MAX_DIMS],
+                               rlt_judged *out, rlt_error *err) RLT_MUST_USE;
 
 /* "87.586/12.414": x / unit, with so many decimals. */
 char *rlt_design_join(char *text, size_t size, const double *x, uint32_t n, double unit, int decimals);

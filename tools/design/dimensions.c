@@ -69,15 +69,15 @@ enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 static int put_point(const rlt_design_setup *u, const rlt_point *p, rlt_table *t, rlt_error *err)
 {
-    rlt_candidate c;
+    rlt_design_candidate c;
     rlt_judged x = {0};
     char shape[200], bw[200], used[200];
     bool exact = t->format != RLT_FORMAT_TABLE;
     double unit = exact ? 1e-12 : 1e-3;
-    int rc = rlt_candidate_open(&c, u, &p->net, err);
+    int rc = rlt_design_candidate_open(&c, u, &p->net, err);
     x.time_s = p->time_s;
     if (!rc && p->front)
-        rc = rlt_candidate_judge(&c, "front", p->split.bw, &x, err);
+        rc = rlt_design_candidate_judge(&c, "front", p->split.bw, &x, err);
     rlt_value v[N_COLUMNS] = {
         rlt_text(rlt_design_shape_text(&p->net, shape, sizeof shape)),
         rlt_count(p->net.n),
@@ -94,7 +94,7 @@ static int put_point(const rlt_design_setup *u, const rlt_point *p, rlt_table *t
     };
     if (!rc)
         rlt_table_row(t, v);
-    rlt_candidate_free(&c);
+    rlt_design_candidate_free(&c);
     return rc;
 }
 

@@ -43,14 +43,14 @@ int rlt_search_shapes(rlt_search *s, const char *list, const char *outer, rlt_er
 typedef struct searching {
     const rlt_search *s;
     const rlt_design_setup *u;
-    rlt_goal goal;
+    rlt_design_goal goal;
     double deadline_s;
     rlt_points *out;
     rlt_error *err;
 } searching;
 
 /* A level without a price for switches has none, one without any has nothing. */
-static bool on_sale(const rlt_candidate *c)
+static bool on_sale(const rlt_design_candidate *c)
 {
     const rlt_design_prices *p = &c->u->prices;
     for (uint32_t i = 0; i < c->net.n; i++) {
@@ -63,17 +63,17 @@ static bool on_sale(const rlt_candidate *c)
 
 static int judge(searching *x, const rlt_design_net *net)
 {
-    rlt_candidate c;
+    rlt_design_candidate c;
     rlt_split split;
     rlt_error why = {0};
-    int rc = rlt_candidate_open(&c, x->u, net, &why);
+    int rc = rlt_design_candidate_open(&c, x->u, net, &why);
     x->out->unpriced += rc == 0 && !on_sale(&c);
     if (!rc && !on_sale(&c)) {
-        rlt_candidate_free(&c);
+        rlt_design_candidate_free(&c);
         return 0;
     }
     if (!rc)
-        rc = rlt_candidate_solve(&c, x->goal, x->deadline_s, &split, &why);
+        rc = rlt_design_candidate_solve(&c, x->goal, x->deadline_s, &split, &why);
     x->out->misfits += rc == RLT_ERANGE;
     x->out->infeasible += rc == RLT_ECHECK;
     if (!rc && !(rc = rlt_grow(&x->out->items, &x->out->room, sizeof *x->out->items, (uint64_t)x->out->n + 1,
@@ -87,7 +87,7 @@ static int judge(searching *x, const rlt_design_net *net)
     } else if (rc) {
         rc = 0;
     }
-    rlt_candidate_free(&c);
+    rlt_design_candidate_free(&c);
     return rc;
 }
 
@@ -127,7 +127,7 @@ static int descend(searching *x, rlt_design_net *net, uint32_t d, uint64_t left)
     return rc;
 }
 
-int rlt_search_run(const rlt_search *s, const rlt_design_setup *u, rlt_goal goal, double deadline_s,
+int rlt_search_run(const rlt_search *s, const rlt_design_setup *u, rlt_design_goal goal, double deadline_s,
                    rlt_points *out, rlt_error *err)
 {
     searching x = {.s = s, .u = u, .goal = goal, .deadline_s = deadline_s, .out = out, .err = err};

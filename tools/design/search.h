@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The shapes that `ringlet design dimensions` looks at, and the best split of each. */
-#ifndef RLT_DESIGN_SEARCH_H
-#define RLT_DESIGN_SEARCH_H
+#ifndef RLT_TOOLS_DESIGN_SEARCH_H
+#define RLT_TOOLS_DESIGN_SEARCH_H
 
 #include "tools/design/design.h"
 
@@ -33,7 +33,7 @@ typedef struct rlt_points {
 int rlt_search_shapes(rlt_search *s, const char *list, const char *outer, rlt_error *err) RLT_MUST_USE;
 /* Every factorisation into so many ordered dimensions of the shapes; those that cost the same are alike in
  * closed form, and the first named stands for them. */
-int rlt_search_run(const rlt_search *s, const rlt_design_setup *u, rlt_goal goal, double deadline_s,
+int rlt_search_run(const rlt_search *s, const rlt_design_setup *u, rlt_design_goal goal, double deadline_s,
                    rlt_points *out, rlt_error *err) RLT_MUST_USE;
 /* Marks the front, and orders by time. */
 void rlt_points_order(rlt_points *p);

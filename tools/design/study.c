@@ -61,7 +61,7 @@ static int find_cheapest(added *a, uint32_t work, uint32_t dims, rlt_error *err)
     rlt_design_setup u = alone(a, work, false);
     rlt_search these = *a->s;
     rlt_points p = {0};
-    rlt_candidate c;
+    rlt_design_candidate c;
     rlt_judged x;
     row *r = &a->rows[work][dims - 1];
     these.min_dims = these.max_dims = dims;
@@ -74,13 +74,13 @@ static int find_cheapest(added *a, uint32_t work, uint32_t dims, rlt_error *err)
     rlt_points_free(&p);
     if (rc || !r->there)
         return rc;
-    if (!(rc = rlt_candidate_open(&c, &u, &r->best.net, err)) &&
-        !(rc = rlt_candidate_judge(&c, "", r->best.split.bw, &x, err))) {
+    if (!(rc = rlt_design_candidate_open(&c, &u, &r->best.net, err)) &&
+        !(rc = rlt_design_candidate_judge(&c, "", r->best.split.bw, &x, err))) {
         r->simulated = x.simulated;
         r->simulated_s = x.simulated_s;
         memcpy(r->utilization, x.utilization, sizeof r->utilization);
     }
-    rlt_candidate_free(&c);
+    rlt_design_candidate_free(&c);
     return rc;
 }
 

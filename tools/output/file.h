@@ -4,8 +4,8 @@
  * sees half of one and a failed run leaves the old one; "-" or NULL is standard output. A full disk, a closed
  * pipe and any other write error is RLT_EIO naming the file.
  */
-#ifndef RLT_FILE_H
-#define RLT_FILE_H
+#ifndef RLT_TOOLS_OUTPUT_FILE_H
+#define RLT_TOOLS_OUTPUT_FILE_H
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * What each link did in a run, written as JSON, CSV or a table; the busiest one, named; and the check that
  * the accounts balance. Utilization is busy time (bytes / bandwidth) over the time of the run.
  */
-#ifndef RLT_LINKS_H
-#define RLT_LINKS_H
+#ifndef RLT_TOOLS_OUTPUT_LINKS_H
+#define RLT_TOOLS_OUTPUT_LINKS_H
 
 #include "net/network.h"
 #include "net/packet/packets.h"

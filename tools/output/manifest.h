@@ -3,8 +3,8 @@
  * The manifest that every result carries: version, command, the options in force, and hashes of the inputs;
  * nothing that differs between two runs of the same thing (no time of day, host or output name).
  */
-#ifndef RLT_MANIFEST_H
-#define RLT_MANIFEST_H
+#ifndef RLT_TOOLS_OUTPUT_MANIFEST_H
+#define RLT_TOOLS_OUTPUT_MANIFEST_H
 
 #include <stdint.h>
 

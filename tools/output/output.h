@@ -3,8 +3,8 @@
  * Rows of results as a table for people, as CSV, or as JSON objects, from one list of columns. Numbers in CSV
  * and JSON are exact and in the unit that the column's name ends with; tables round and scale.
  */
-#ifndef RLT_OUTPUT_H
-#define RLT_OUTPUT_H
+#ifndef RLT_TOOLS_OUTPUT_OUTPUT_H
+#define RLT_TOOLS_OUTPUT_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

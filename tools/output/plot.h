@@ -4,8 +4,8 @@
  * marker and a dash pattern of its own, and is named in the legend. Axes are logarithmic, and points that are
  * not above zero left out, unless told otherwise.
  */
-#ifndef RLT_PLOT_H
-#define RLT_PLOT_H
+#ifndef RLT_TOOLS_OUTPUT_PLOT_H
+#define RLT_TOOLS_OUTPUT_PLOT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * busy as the busiest of those in its place), a graph whole; what has too many nodes or links to draw, by
  * kinds.
  */
-#ifndef RLT_DRAWING_H
-#define RLT_DRAWING_H
+#ifndef RLT_TOOLS_REPORT_DRAWING_H
+#define RLT_TOOLS_REPORT_DRAWING_H
 
 #include "net/topology/topology.h"
 #include "sim/text/json.h"

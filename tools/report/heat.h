@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How busy links are over time, as a page draws it. */
-#ifndef RLT_HEAT_H
-#define RLT_HEAT_H
+#ifndef RLT_TOOLS_REPORT_HEAT_H
+#define RLT_TOOLS_REPORT_HEAT_H
 
 #include "sim/base/time.h"
 #include "sim/text/json.h"

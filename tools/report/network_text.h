@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The network of a run with how busy each link was, for other programs: GraphML (Gephi, NetworkX, igraph, and
  * ringlet again) and dot (Graphviz). */
-#ifndef RLT_NETWORK_TEXT_H
-#define RLT_NETWORK_TEXT_H
+#ifndef RLT_TOOLS_REPORT_NETWORK_TEXT_H
+#define RLT_TOOLS_REPORT_NETWORK_TEXT_H
 
 #include "net/topology/topology.h"
 

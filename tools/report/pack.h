@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers as bytes (LEB128) and bytes as base64: what a page carries in bulk. */
-#ifndef RLT_PACK_H
-#define RLT_PACK_H
+#ifndef RLT_TOOLS_REPORT_PACK_H
+#define RLT_TOOLS_REPORT_PACK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * The page: one HTML file that needs nothing else, with the data it shows inside. Its sources are in
  * tools/report/page/, put together while building (page/embed.c).
  */
-#ifndef RLT_PAGE_H
-#define RLT_PAGE_H
+#ifndef RLT_TOOLS_REPORT_PAGE_H
+#define RLT_TOOLS_REPORT_PAGE_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The page of a run: its JSON result and whatever else is at hand. */
-#ifndef RLT_RUN_PAGE_H
-#define RLT_RUN_PAGE_H
+#ifndef RLT_TOOLS_REPORT_RUN_PAGE_H
+#define RLT_TOOLS_REPORT_RUN_PAGE_H
 
 #include "net/topology/topology.h"
 #include "sim/text/json.h"

@@ -4,8 +4,8 @@
  * links of a point. A file that a sweep still writes to may be read at the same time: what one rlt_study sees
  * is of one instant. Texts live until the next call on the same study.
  */
-#ifndef RLT_STUDY_DATA_H
-#define RLT_STUDY_DATA_H
+#ifndef RLT_TOOLS_REPORT_STUDY_DATA_H
+#define RLT_TOOLS_REPORT_STUDY_DATA_H
 
 #include <stdbool.h>
 #include <stdint.h>

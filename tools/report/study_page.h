@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The page of a study: all its points, to sort, filter and compare. */
-#ifndef RLT_STUDY_PAGE_H
-#define RLT_STUDY_PAGE_H
+#ifndef RLT_TOOLS_REPORT_STUDY_PAGE_H
+#define RLT_TOOLS_REPORT_STUDY_PAGE_H
 
 #include "sim/base/error.h"
 #include "sim/text/json.h"

@@ -8,8 +8,8 @@
  * power of two picoseconds that leaves as few as asked for; longer events are never merged. Tracks that are
  * the same throughout are written once and count once.
  */
-#ifndef RLT_TIMELINE_H
-#define RLT_TIMELINE_H
+#ifndef RLT_TOOLS_REPORT_TIMELINE_H
+#define RLT_TOOLS_REPORT_TIMELINE_H
 
 #include <stdint.h>
 

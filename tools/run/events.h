@@ -4,8 +4,8 @@
  * events on it never overlap: host threads, streams, and, for communication without a stream, as many lanes
  * as are in flight at once. A collective shows as two events, its wait and its transfer.
  */
-#ifndef RLT_RUN_EVENTS_H
-#define RLT_RUN_EVENTS_H
+#ifndef RLT_TOOLS_RUN_EVENTS_H
+#define RLT_TOOLS_RUN_EVENTS_H
 
 #include "tools/run/run.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What disturbs a run: links that change, noise. Options of `ringlet run`, and what it says of them. */
-#ifndef RLT_RUN_FAULTS_H
-#define RLT_RUN_FAULTS_H
+#ifndef RLT_TOOLS_RUN_FAULTS_H
+#define RLT_TOOLS_RUN_FAULTS_H
 
 #include <stdio.h>
 

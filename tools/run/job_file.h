@@ -3,8 +3,8 @@
  * A workload from a file: the JSON that --config takes, of options that say what runs (trace, model,
  * accelerator, layout, train, strategy, any-memory and how a trace is read) and none that say where.
  */
-#ifndef RLT_JOB_FILE_H
-#define RLT_JOB_FILE_H
+#ifndef RLT_TOOLS_RUN_JOB_FILE_H
+#define RLT_TOOLS_RUN_JOB_FILE_H
 
 #include <stdbool.h>
 

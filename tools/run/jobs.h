@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Several jobs on one network, and background traffic: options of `ringlet run`, and what it says of them. */
-#ifndef RLT_RUN_JOBS_H
-#define RLT_RUN_JOBS_H
+#ifndef RLT_TOOLS_RUN_JOBS_H
+#define RLT_TOOLS_RUN_JOBS_H
 
 #include <stdio.h>
 

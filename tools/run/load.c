@@ -262,13 +262,13 @@ static int replay(rlt_run *r, rlt_error *err)
     return rc;
 }
 
-int rlt_run_simulate(rlt_run *r, rlt_job *job, rlt_error *err)
+int rlt_run_simulate(rlt_run *r, rlt_task *job, rlt_error *err)
 {
     int rc;
     if (job) {
-        rlt_job_watch(job, rlt_replay_sim(r->replay));
+        rlt_task_watch(job, rlt_replay_sim(r->replay));
         rc = rlt_replay_run(r->replay, err);
-        rlt_job_watch(job, NULL);
+        rlt_task_watch(job, NULL);
     } else {
         rc = replay(r, err);
     }

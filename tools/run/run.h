@@ -4,8 +4,8 @@
  * json.c, links.c, react.c, memory.c, timeline.c and explain.c report the finished
  * (or stopped) replay.
  */
-#ifndef RLT_RUN_H
-#define RLT_RUN_H
+#ifndef RLT_TOOLS_RUN_RUN_H
+#define RLT_TOOLS_RUN_RUN_H
 
 #include "tools/cli/pool.h"
 #include "tools/output/file.h"
@@ -82,7 +82,7 @@ typedef struct rlt_run {
  * that came to its end. Close frees what is there, in every case. */
 int rlt_run_load(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 int rlt_run_prepare(rlt_run *r, rlt_error *err) RLT_MUST_USE;
-int rlt_run_simulate(rlt_run *r, rlt_job *job, rlt_error *err) RLT_MUST_USE;
+int rlt_run_simulate(rlt_run *r, rlt_task *job, rlt_error *err) RLT_MUST_USE;
 int rlt_run_check(const rlt_run *r, rlt_error *err) RLT_MUST_USE;
 void rlt_run_close(rlt_run *r);
 /* Whether what stopped the simulation was the user's own --until. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The options that a point of a study ran with, as a what-if takes them. */
-#ifndef RLT_SERVE_OPTIONS_H
-#define RLT_SERVE_OPTIONS_H
+#ifndef RLT_TOOLS_SERVE_OPTIONS_H
+#define RLT_TOOLS_SERVE_OPTIONS_H
 
 #include "sim/text/json.h"
 #include "tools/serve/serve.h"

@@ -8,8 +8,8 @@
  * points here gets nothing; what changes anything needs, too, the token that is in the page, an Origin that
  * is this server, and a JSON body, which a page of another origin cannot send without being asked.
  */
-#ifndef RLT_SERVE_H
-#define RLT_SERVE_H
+#ifndef RLT_TOOLS_SERVE_SERVE_H
+#define RLT_TOOLS_SERVE_SERVE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * a JSON file (--topology), what would stand in it. Keys that begin with '_' are comments. What the command
  * line says too comes after, and is what holds.
  */
-#ifndef RLT_CONFIG_H
-#define RLT_CONFIG_H
+#ifndef RLT_TOOLS_SETTINGS_CONFIG_H
+#define RLT_TOOLS_SETTINGS_CONFIG_H
 
 #include "tools/settings/options.h"
 

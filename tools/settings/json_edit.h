@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Changing one value in the text of a JSON file and leaving all else, comments and layout, as it is. */
-#ifndef RLT_JSON_EDIT_H
-#define RLT_JSON_EDIT_H
+#ifndef RLT_TOOLS_SETTINGS_JSON_EDIT_H
+#define RLT_TOOLS_SETTINGS_JSON_EDIT_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where a topology that the user names is on disk, for commands that read or write its file themselves. */
-#ifndef RLT_LOCATE_H
-#define RLT_LOCATE_H
+#ifndef RLT_TOOLS_SETTINGS_LOCATE_H
+#define RLT_TOOLS_SETTINGS_LOCATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * command's. Defaults are texts in the table, read by the same parser as the user's, so that help can print
  * them.
  */
-#ifndef RLT_OPTIONS_H
-#define RLT_OPTIONS_H
+#ifndef RLT_TOOLS_SETTINGS_OPTIONS_H
+#define RLT_TOOLS_SETTINGS_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

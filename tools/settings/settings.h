@@ -4,8 +4,8 @@
  * and how to report it. The option tables are shared; a command embeds the structs in its settings and enters
  * the tables as groups.
  */
-#ifndef RLT_SETTINGS_H
-#define RLT_SETTINGS_H
+#ifndef RLT_TOOLS_SETTINGS_SETTINGS_H
+#define RLT_TOOLS_SETTINGS_SETTINGS_H
 
 #include "collectives/algorithm.h"
 #include "collectives/in_network/reactive.h"

@@ -4,8 +4,8 @@
  * a list of edits that each reader holds for itself. Options come out of it as texts, as if they had been
  * typed (config.h says how).
  */
-#ifndef RLT_TREE_H
-#define RLT_TREE_H
+#ifndef RLT_TOOLS_SETTINGS_TREE_H
+#define RLT_TOOLS_SETTINGS_TREE_H
 
 #include <stdio.h>
 

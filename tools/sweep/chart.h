@@ -4,8 +4,8 @@
  * two objectives against each other. Of points that share their place in the picture, the best is shown,
  * of replicas, among which nobody can choose, the mean.
  */
-#ifndef RLT_SWEEP_CHART_H
-#define RLT_SWEEP_CHART_H
+#ifndef RLT_TOOLS_SWEEP_CHART_H
+#define RLT_TOOLS_SWEEP_CHART_H
 
 #include "tools/output/plot.h"
 #include "tools/sweep/store/queries.h"

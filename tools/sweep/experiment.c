@@ -150,7 +150,7 @@ int rlt_experiment_prepare(rlt_experiment *e, rlt_shared *shared, rlt_error *err
     return settle(e, rc, &why, err);
 }
 
-int rlt_experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err)
+int rlt_experiment_run(rlt_experiment *e, rlt_task *job, rlt_error *err)
 {
     rlt_error why = {0};
     if (!e->ready)

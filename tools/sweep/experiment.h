@@ -4,8 +4,8 @@
  * thread, which loads what several share (and does all that igraph has a part in); run on any thread, which
  * only reads what is shared.
  */
-#ifndef RLT_SWEEP_EXPERIMENT_H
-#define RLT_SWEEP_EXPERIMENT_H
+#ifndef RLT_TOOLS_SWEEP_EXPERIMENT_H
+#define RLT_TOOLS_SWEEP_EXPERIMENT_H
 
 #include "tools/cli/pool.h"
 #include "tools/sweep/shared.h"
@@ -35,14 +35,14 @@ int rlt_experiment_probe(const rlt_sweep_study *s, rlt_shared *shared, rlt_error
 /* What is wrong with a point becomes its outcome; RLT_ENOMEM and the like end the sweep. */
 int rlt_experiment_prepare(rlt_experiment *e, rlt_shared *shared, rlt_error *err) RLT_MUST_USE;
 /* The same. RLT_ECANCELLED: stopped, no outcome. */
-int rlt_experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err) RLT_MUST_USE;
+int rlt_experiment_run(rlt_experiment *e, rlt_task *job, rlt_error *err) RLT_MUST_USE;
 /* Lets go of what was shared, on the preparing thread; the struct may be used again. */
 void rlt_experiment_reset(rlt_experiment *e);
 /* Also frees what is kept for the next one. */
 void rlt_experiment_free(rlt_experiment *e);
 
 /* By command; internal. */
-int rlt__experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err) RLT_MUST_USE;
-int rlt__experiment_coll(rlt_experiment *e, rlt_job *job, rlt_error *err) RLT_MUST_USE;
+int rlt__experiment_run(rlt_experiment *e, rlt_task *job, rlt_error *err) RLT_MUST_USE;
+int rlt__experiment_coll(rlt_experiment *e, rlt_task *job, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -21,7 +21,7 @@ static int take(void *ctx, const rlt_coll_single *one, rlt_error *err)
     return rlt__experiment_links(e, one->topology, one->usage, one->row.time_ps, o, err);
 }
 
-int rlt__experiment_coll(rlt_experiment *e, rlt_job *job, rlt_error *err)
+int rlt__experiment_coll(rlt_experiment *e, rlt_task *job, rlt_error *err)
 {
     return rlt_coll_single_run(&e->parsed, e->settings, job, take, e, err);
 }

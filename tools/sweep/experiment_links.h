@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What links did, into an outcome. Internal to tools/sweep/experiment_*.c. */
-#ifndef RLT_SWEEP_EXPERIMENT_LINKS_H
-#define RLT_SWEEP_EXPERIMENT_LINKS_H
+#ifndef RLT_TOOLS_SWEEP_EXPERIMENT_LINKS_H
+#define RLT_TOOLS_SWEEP_EXPERIMENT_LINKS_H
 
 #include "net/usage.h"
 #include "tools/sweep/experiment.h"

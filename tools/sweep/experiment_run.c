@@ -76,7 +76,7 @@ static int report(rlt_experiment *e, const rlt_run *r, rlt_error *err)
     return rlt__experiment_links(e, r->setup.topology, net->usage, rlt_run_end(r), o, err);
 }
 
-int rlt__experiment_run(rlt_experiment *e, rlt_job *job, rlt_error *err)
+int rlt__experiment_run(rlt_experiment *e, rlt_task *job, rlt_error *err)
 {
     /* Cuts were found for shared workloads; others would have this thread call igraph. */
     rlt_run r = {.args = &e->parsed,

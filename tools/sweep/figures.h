@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What one point of a sweep yields: its exit status, figures by column, and links. */
-#ifndef RLT_SWEEP_FIGURES_H
-#define RLT_SWEEP_FIGURES_H
+#ifndef RLT_TOOLS_SWEEP_FIGURES_H
+#define RLT_TOOLS_SWEEP_FIGURES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * run them. Only the executable ringlet-mpi, which stands beside ringlet, is linked with MPI: ranks_mpi.c
  * there, ranks_none.c in ringlet.
  */
-#ifndef RLT_SWEEP_RANKS_H
-#define RLT_SWEEP_RANKS_H
+#ifndef RLT_TOOLS_SWEEP_RANKS_H
+#define RLT_TOOLS_SWEEP_RANKS_H
 
 #include "tools/sweep/sweep.h"
 

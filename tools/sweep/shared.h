@@ -5,8 +5,8 @@
  * on the thread that prepares, and never changed afterwards; a bounded number is kept beyond what is in use.
  * Only what loaded is kept: an error is that of the point that asked.
  */
-#ifndef RLT_SWEEP_SHARED_H
-#define RLT_SWEEP_SHARED_H
+#ifndef RLT_TOOLS_SWEEP_SHARED_H
+#define RLT_TOOLS_SWEEP_SHARED_H
 
 #include "sim/base/map.h"
 #include "tools/coll/single.h"

@@ -8,8 +8,8 @@
  * filter drops leave gaps in the numbering. Points are numbered draw * replicas + replica; named points come
  * after all draws.
  */
-#ifndef RLT_SWEEP_STUDY_H
-#define RLT_SWEEP_STUDY_H
+#ifndef RLT_TOOLS_SWEEP_STUDY_H
+#define RLT_TOOLS_SWEEP_STUDY_H
 
 #include "tools/cli/command.h"
 #include "tools/settings/tree.h"

@@ -95,7 +95,7 @@ int rlt__sweep_prepare(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     return w->remote ? 0 : rlt_experiment_prepare(e, &w->shared, err);
 }
 
-static int run_slot(void *ctx, rlt_job *job, uint32_t i, uint32_t slot, rlt_error *err)
+static int run_slot(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
 {
     rlt_sweep *w = ctx;
     (void)i;

@@ -3,8 +3,8 @@
  * A sweep under way: points handed out in the study's order, results taken in the same order, so that what
  * is in the database is the same for any number of threads or ranks.
  */
-#ifndef RLT_SWEEP_SWEEP_H
-#define RLT_SWEEP_SWEEP_H
+#ifndef RLT_TOOLS_SWEEP_SWEEP_H
+#define RLT_TOOLS_SWEEP_SWEEP_H
 
 #include "tools/sweep/experiment.h"
 #include "tools/sweep/store/store.h"

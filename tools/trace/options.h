@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How traces are read: one option group for every command that reads them. */
-#ifndef RLT_TRACE_OPTIONS_H
-#define RLT_TRACE_OPTIONS_H
+#ifndef RLT_TOOLS_TRACE_OPTIONS_H
+#define RLT_TOOLS_TRACE_OPTIONS_H
 
 #include "net/topology/topology.h"
 #include "tools/settings/options.h"

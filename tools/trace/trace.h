@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of `ringlet trace` that its files and `ringlet check` share. */
-#ifndef RLT_TRACE_H
-#define RLT_TRACE_H
+#ifndef RLT_TOOLS_TRACE_TRACE_H
+#define RLT_TOOLS_TRACE_TRACE_H
 
 #include "tools/cli/command.h"
 #include "tools/trace/options.h"

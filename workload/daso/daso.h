@@ -16,8 +16,8 @@
  *
  * Times are picoseconds, payloads bytes or elements of 4 bytes; epochs and batches count from 0.
  */
-#ifndef RLT_DASO_H
-#define RLT_DASO_H
+#ifndef RLT_WORKLOAD_DASO_DASO_H
+#define RLT_WORKLOAD_DASO_DASO_H
 
 #include "workload/models/model.h"
 #include "workload/replay/replay.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the programs of DASO and Horovod share: a rank's chain of device operations, batch by batch. */
-#ifndef RLT_DASO_INTERNAL_H
-#define RLT_DASO_INTERNAL_H
+#ifndef RLT_WORKLOAD_DASO_INTERNAL_H
+#define RLT_WORKLOAD_DASO_INTERNAL_H
 
 #include "workload/daso/daso.h"
 

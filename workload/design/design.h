@@ -17,8 +17,8 @@
  *
  * which is convex in B, and log T in log B.
  */
-#ifndef RLT_DESIGN_H
-#define RLT_DESIGN_H
+#ifndef RLT_WORKLOAD_DESIGN_DESIGN_H
+#define RLT_WORKLOAD_DESIGN_DESIGN_H
 
 #include "collectives/collective.h"
 #include "workload/training/training.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the files of workload/design*.c share. */
-#ifndef RLT_DESIGN_INTERNAL_H
-#define RLT_DESIGN_INTERNAL_H
+#ifndef RLT_WORKLOAD_DESIGN_INTERNAL_H
+#define RLT_WORKLOAD_DESIGN_INTERNAL_H
 
 #include "workload/design/design.h"
 

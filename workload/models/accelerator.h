@@ -16,8 +16,8 @@
  * Accelerators are JSON files in workload/accelerators/, each with the source of its numbers; surfaces are
  * fitted by `ringlet calibrate-training` on measured runs, never to a single row.
  */
-#ifndef RLT_ACCELERATOR_H
-#define RLT_ACCELERATOR_H
+#ifndef RLT_WORKLOAD_MODELS_ACCELERATOR_H
+#define RLT_WORKLOAD_MODELS_ACCELERATOR_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * 24 b s h^2 (1 + s / 6h) forward per layer, twice that backward) at a given rate, gradients all-reduced in
  * buckets that overlap the backward pass, then the optimiser step.
  */
-#ifndef RLT_GENERATOR_H
-#define RLT_GENERATOR_H
+#ifndef RLT_WORKLOAD_MODELS_GENERATOR_H
+#define RLT_WORKLOAD_MODELS_GENERATOR_H
 
 #include "workload/program/program.h"
 

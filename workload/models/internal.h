@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the families of models share: their settings, and a builder that remembers the first failure. */
-#ifndef RLT_MODEL_INTERNAL_H
-#define RLT_MODEL_INTERNAL_H
+#ifndef RLT_WORKLOAD_MODELS_INTERNAL_H
+#define RLT_WORKLOAD_MODELS_INTERNAL_H
 
 #include "workload/models/model.h"
 

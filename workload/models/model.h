@@ -9,8 +9,8 @@
  *
  * A new family is one file and one const struct, entered in the table of model.c.
  */
-#ifndef RLT_MODEL_H
-#define RLT_MODEL_H
+#ifndef RLT_WORKLOAD_MODELS_MODEL_H
+#define RLT_WORKLOAD_MODELS_MODEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * What builder.c, match.c and program.c share: the builder's growing arrays and the program's store. A
  * builder hands its arrays over to the store when it finishes.
  */
-#ifndef RLT_PROGRAM_INTERNAL_H
-#define RLT_PROGRAM_INTERNAL_H
+#ifndef RLT_WORKLOAD_PROGRAM_INTERNAL_H
+#define RLT_WORKLOAD_PROGRAM_INTERNAL_H
 
 #include "sim/base/map.h"
 #include "sim/base/mem.h"

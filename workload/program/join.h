@@ -4,8 +4,8 @@
  * communications of each follow those of the one before; they share nothing but the network and the numbers
  * of their steps.
  */
-#ifndef RLT_JOIN_H
-#define RLT_JOIN_H
+#ifndef RLT_WORKLOAD_PROGRAM_JOIN_H
+#define RLT_WORKLOAD_PROGRAM_JOIN_H
 
 #include "workload/replay/replay.h"
 

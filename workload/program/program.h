@@ -16,8 +16,8 @@
  *
  * Memory: 64 bytes an operation, 4 a dependency, 12 a matched member.
  */
-#ifndef RLT_PROGRAM_H
-#define RLT_PROGRAM_H
+#ifndef RLT_WORKLOAD_PROGRAM_PROGRAM_H
+#define RLT_WORKLOAD_PROGRAM_PROGRAM_H
 
 #include <stdbool.h>
 #include <stdint.h>

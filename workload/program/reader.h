@@ -5,8 +5,8 @@
  * a PREFIX whose files are PREFIX.<rank>.et; the rank comes from the content (Kineto distributedInfo) or from
  * the number in the name.
  */
-#ifndef RLT_READER_H
-#define RLT_READER_H
+#ifndef RLT_WORKLOAD_PROGRAM_READER_H
+#define RLT_WORKLOAD_PROGRAM_READER_H
 
 #include "workload/program/program.h"
 

@@ -16,8 +16,8 @@
  * Ranks a constant distance apart in their groups keep that distance (rank = (outer * M + j) * distance +
  * inner); others are numbered copy after copy.
  */
-#ifndef RLT_RESCALE_H
-#define RLT_RESCALE_H
+#ifndef RLT_WORKLOAD_PROGRAM_RESCALE_H
+#define RLT_WORKLOAD_PROGRAM_RESCALE_H
 
 #include "workload/program/program.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* GOAL files as traces: what the reader and LogGOPSim's cost model share. */
-#ifndef RLT_GOAL_TRACE_H
-#define RLT_GOAL_TRACE_H
+#ifndef RLT_WORKLOAD_READERS_GOAL_H
+#define RLT_WORKLOAD_READERS_GOAL_H
 
 #include "collectives/formats/goal_raw.h"
 

@@ -7,8 +7,8 @@
  * forward and input gradient holds up the compute that follows; that of weight gradients goes on beside it
  * and holds up only the layer's update, which comes after the whole backward pass.
  */
-#ifndef RLT_LAYERS_H
-#define RLT_LAYERS_H
+#ifndef RLT_WORKLOAD_READERS_LAYERS_H
+#define RLT_WORKLOAD_READERS_LAYERS_H
 
 #include "sim/base/map.h"
 #include "workload/program/reader.h"

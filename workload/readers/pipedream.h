@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PipeDream's graph between its reader and the maker of programs with stages. */
-#ifndef RLT_PIPEDREAM_H
-#define RLT_PIPEDREAM_H
+#ifndef RLT_WORKLOAD_READERS_PIPEDREAM_H
+#define RLT_WORKLOAD_READERS_PIPEDREAM_H
 
 #include "workload/readers/layers.h"
 

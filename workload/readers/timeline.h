@@ -9,8 +9,8 @@
  *   timeline_waits.c  which operations meet, and how long they take without waiting
  *   timeline_build.c  the program
  */
-#ifndef RLT_TIMELINE_H
-#define RLT_TIMELINE_H
+#ifndef RLT_WORKLOAD_READERS_TIMELINE_H
+#define RLT_WORKLOAD_READERS_TIMELINE_H
 
 #include "sim/base/map.h"
 #include "workload/program/reader.h"
@@ -54,7 +54,7 @@ typedef struct rlt_tl_meeting {
     rlt_time least_ps; /* shortest duration */
 } rlt_tl_meeting;
 
-typedef struct rlt_timeline {
+typedef struct rlt_job_timeline {
     const char *file;
     rlt_strings names; /* of types */
     rlt_tl_op *ops;    /* in the end by rank, step, start */
@@ -69,21 +69,21 @@ typedef struct rlt_timeline {
     uint64_t empty, gaps, shortened; /* operations of no duration; gaps kept, and cut short */
     rlt_time gap_ps, shortened_ps;
     uint64_t hash;
-} rlt_timeline;
+} rlt_job_timeline;
 
-int rlt__timeline_load(const char *path, const rlt_read_options *opts, rlt_timeline *t,
+int rlt__timeline_load(const char *path, const rlt_read_options *opts, rlt_job_timeline *t,
                        rlt_error *err) RLT_MUST_USE;
-void rlt__timeline_free(rlt_timeline *t);
+void rlt__timeline_free(rlt_job_timeline *t);
 static inline rlt_tl_class rlt__tl_class(const rlt_tl_op *o)
 {
     return o->type < RLT_TL_KNOWN ? rlt__tl_types[o->type].class : RLT_TL_COMPUTE;
 }
 /* A failure at an operation's line. */
-int rlt__timeline_fail(const rlt_timeline *t, const rlt_tl_op *o, int code, rlt_error *err, const char *fmt,
-                       ...) RLT_PRINTF(5);
+int rlt__timeline_fail(const rlt_job_timeline *t, const rlt_tl_op *o, int code, rlt_error *err,
+                       const char *fmt, ...) RLT_PRINTF(5);
 /* Orders the operations, finds who meets, fills gap_ps and own_ps; with `ideal` as without stragglers. */
-int rlt__timeline_waits(rlt_timeline *t, bool ideal, rlt_error *err) RLT_MUST_USE;
-int rlt__timeline_build(const rlt_timeline *t, const rlt_read_options *opts, rlt_program **out,
+int rlt__timeline_waits(rlt_job_timeline *t, bool ideal, rlt_error *err) RLT_MUST_USE;
+int rlt__timeline_build(const rlt_job_timeline *t, const rlt_read_options *opts, rlt_program **out,
                         rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -15,7 +15,7 @@
 enum { MAX_BATCH = 8 };
 
 typedef struct maker {
-    const rlt_timeline *t;
+    const rlt_job_timeline *t;
     rlt_builder *b;
     bool keep_waits;
     uint32_t world, *stage, *pipeline, *alone; /* groups, by stage, data-parallel place and rank */
@@ -27,7 +27,7 @@ typedef struct maker {
 
 static int make_groups(maker *m, rlt_error *err)
 {
-    const rlt_timeline *t = m->t;
+    const rlt_job_timeline *t = m->t;
     uint32_t *ranks = malloc(t->ranks * sizeof *ranks);
     char label[48];
     m->stage = malloc(t->pp * sizeof *m->stage);
@@ -77,7 +77,7 @@ static void add(maker *m, const rlt_op_desc *d)
 
 static rlt_op_desc describe(const maker *m, const rlt_tl_op *o)
 {
-    const rlt_timeline *t = m->t;
+    const rlt_job_timeline *t = m->t;
     rlt_tl_class class = rlt__tl_class(o);
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, o->rank);
     d.duration_ps = o->own_ps;
@@ -156,7 +156,7 @@ static int add_op(maker *m, const rlt_tl_op *o, rlt_error *err)
 /* Operations of one rank from `i` on; *next: after them. */
 static int make_rank(maker *m, uint32_t i, uint32_t *next, rlt_error *err)
 {
-    const rlt_timeline *t = m->t;
+    const rlt_job_timeline *t = m->t;
     rlt_time end = 0;
     int rc = 0;
     m->rank = t->ops[i].rank;
@@ -190,7 +190,7 @@ static void note_time(rlt_builder *b, uint64_t count, const char *what, rlt_time
 
 static void note(const maker *m, const rlt_read_options *opts)
 {
-    const rlt_timeline *t = m->t;
+    const rlt_job_timeline *t = m->t;
     uint64_t unknown[RLT_TL_MAX_TYPES] = {0};
     if (!opts->keep_waits)
         rlt_build_note(m->b, t->n_meetings,
@@ -220,7 +220,7 @@ static void note(const maker *m, const rlt_read_options *opts)
                        rlt_interned(&t->names, k));
 }
 
-int rlt__timeline_build(const rlt_timeline *t, const rlt_read_options *opts, rlt_program **out,
+int rlt__timeline_build(const rlt_job_timeline *t, const rlt_read_options *opts, rlt_program **out,
                         rlt_error *err)
 {
     maker m = {.t = t, .keep_waits = opts->keep_waits};

@@ -39,18 +39,18 @@ const rlt_tl_type rlt__tl_types[RLT_TL_KNOWN] = {
     {"optimizer-clip-main-grad", RLT_TL_ALL, RLT_ALL_REDUCE, 0, NULL},
 };
 
-void rlt__timeline_free(rlt_timeline *t)
+void rlt__timeline_free(rlt_job_timeline *t)
 {
     rlt_strings_free(&t->names);
     free(t->ops);
     free(t->steps);
     free(t->span_ps);
     free(t->meetings);
-    *t = (rlt_timeline){0};
+    *t = (rlt_job_timeline){0};
 }
 
-int rlt__timeline_fail(const rlt_timeline *t, const rlt_tl_op *o, int code, rlt_error *err, const char *fmt,
-                       ...)
+int rlt__timeline_fail(const rlt_job_timeline *t, const rlt_tl_op *o, int code, rlt_error *err,
+                       const char *fmt, ...)
 {
     char where[384];
     va_list args;
@@ -62,7 +62,7 @@ int rlt__timeline_fail(const rlt_timeline *t, const rlt_tl_op *o, int code, rlt_
 }
 
 typedef struct reading {
-    rlt_timeline *t;
+    rlt_job_timeline *t;
     rlt_csv csv;
     int column[N_COLUMNS];
     rlt_error *err;
@@ -101,7 +101,7 @@ static int check_chunk(reading *r)
 
 static int read_row(reading *r)
 {
-    rlt_timeline *t = r->t;
+    rlt_job_timeline *t = r->t;
     rlt_tl_op o = {.line = r->csv.line, .meeting = RLT_NONE};
     uint64_t dp, stage, seq;
     int rc;
@@ -157,7 +157,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Step numbers have gaps; those that are asked for, by their place among all, are kept. */
-static int take_steps(rlt_timeline *t, const rlt_read_options *opts, rlt_error *err)
+static int take_steps(rlt_job_timeline *t, const rlt_read_options *opts, rlt_error *err)
 {
     uint32_t n = 0, first = 0, last, kept = 0;
     t->steps = malloc(t->n * sizeof *t->steps);
@@ -221,7 +221,7 @@ static int meta_number(const char *path, uint32_t line, const char *text, uint64
 }
 
 /* Lines `name: number`; other names are of no use here. */
-static int read_meta(rlt_timeline *t, const char *path, const char *text, size_t length, rlt_error *err)
+static int read_meta(rlt_job_timeline *t, const char *path, const char *text, size_t length, rlt_error *err)
 {
     uint64_t dp = 0, pp = 0, chunks = 0;
     const struct {
@@ -257,7 +257,7 @@ static int read_meta(rlt_timeline *t, const char *path, const char *text, size_t
     return 0;
 }
 
-static int load_meta(rlt_timeline *t, rlt_error *err)
+static int load_meta(rlt_job_timeline *t, rlt_error *err)
 {
     struct stat st;
     char *path = meta_path(t->file), *text = NULL;
@@ -275,14 +275,14 @@ static int load_meta(rlt_timeline *t, rlt_error *err)
     return rc;
 }
 
-int rlt__timeline_load(const char *path, const rlt_read_options *opts, rlt_timeline *t, rlt_error *err)
+int rlt__timeline_load(const char *path, const rlt_read_options *opts, rlt_job_timeline *t, rlt_error *err)
 {
     char *text = NULL;
     size_t length = 0;
     reading *r = calloc(1, sizeof *r);
     if (!r)
         return rlt_nomem(err);
-    *t = (rlt_timeline){.file = path};
+    *t = (rlt_job_timeline){.file = path};
     r->t = t;
     r->err = err;
     int rc = rlt__read_inflated(path, MAX_FILE_BYTES, &text, &length, err);
@@ -312,7 +312,7 @@ int rlt__timeline_load(const char *path, const rlt_read_options *opts, rlt_timel
 static int read_timeline(const char *const *paths, uint32_t n, const rlt_read_options *opts,
                          rlt_program **out, rlt_error *err)
 {
-    rlt_timeline t = {0};
+    rlt_job_timeline t = {0};
     *out = NULL;
     if (n != 1)
         return rlt_fail(err, RLT_EUSAGE, n ? paths[1] : NULL, "expected one timeline, which has all ranks");

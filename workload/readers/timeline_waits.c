@@ -40,7 +40,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Marks such as gc that took no time only blur who began with whom. */
-static void drop_empty(rlt_timeline *t)
+static void drop_empty(rlt_job_timeline *t)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < t->n; i++) {
@@ -52,13 +52,13 @@ static void drop_empty(rlt_timeline *t)
     t->n = kept;
 }
 
-static bool begins_step(const rlt_timeline *t, uint32_t i)
+static bool begins_step(const rlt_job_timeline *t, uint32_t i)
 {
     return i == 0 || t->ops[i].rank != t->ops[i - 1].rank || t->ops[i].step != t->ops[i - 1].step;
 }
 
 /* Every rank has to have something in every step. */
-static int check_present(const rlt_timeline *t, rlt_error *err)
+static int check_present(const rlt_job_timeline *t, rlt_error *err)
 {
     uint64_t present = 0;
     for (uint32_t i = 0; i < t->n; i++)
@@ -77,7 +77,7 @@ static bool is_message(const rlt_tl_op *o)
 }
 
 /* Recorded starts and ends of one rank come from clocks that may differ a little. */
-static int check_overlap(const rlt_timeline *t, const rlt_tl_op *before, const rlt_tl_op *o, rlt_time end,
+static int check_overlap(const rlt_job_timeline *t, const rlt_tl_op *before, const rlt_tl_op *o, rlt_time end,
                          rlt_error *err)
 {
     rlt_time shorter = o->duration_ps < before->duration_ps ? o->duration_ps : before->duration_ps;
@@ -93,7 +93,7 @@ static int check_overlap(const rlt_timeline *t, const rlt_tl_op *before, const r
 
 /* Batches and gaps. The first operation of a step keeps its distance from the step's start, the earliest of
  * any rank. */
-static int order(rlt_timeline *t, rlt_error *err)
+static int order(rlt_job_timeline *t, rlt_error *err)
 {
     rlt_time *origin = malloc(t->n_steps * sizeof *origin), end = 0;
     int rc = origin ? 0 : rlt_nomem(err);
@@ -131,7 +131,7 @@ static uint64_t key(uint32_t step, uint32_t type, uint32_t seq, uint32_t place)
     return (uint64_t)step << 48 | (uint64_t)type << 40 | (uint64_t)seq << 20 | place;
 }
 
-static int shorten_gaps(rlt_timeline *t, rlt_error *err)
+static int shorten_gaps(rlt_job_timeline *t, rlt_error *err)
 {
     rlt_map least = {0}; /* the operation with the shortest gap at a place of a stage */
     int rc = 0;
@@ -161,7 +161,8 @@ static int shorten_gaps(rlt_timeline *t, rlt_error *err)
 }
 
 /* Whom an operation meets: the same key for all of them, and how many there are. */
-static int meeting_of(const rlt_timeline *t, const rlt_tl_op *o, uint64_t *at, uint32_t *n, rlt_error *err)
+static int meeting_of(const rlt_job_timeline *t, const rlt_tl_op *o, uint64_t *at, uint32_t *n,
+                      rlt_error *err)
 {
     switch (rlt__tl_class(o)) {
     case RLT_TL_SEND:
@@ -207,7 +208,7 @@ static int meeting_of(const rlt_timeline *t, const rlt_tl_op *o, uint64_t *at, u
     }
 }
 
-static int check_meeting(const rlt_timeline *t, const rlt_tl_meeting *m, rlt_error *err)
+static int check_meeting(const rlt_job_timeline *t, const rlt_tl_meeting *m, rlt_error *err)
 {
     const rlt_tl_op *o = &t->ops[m->first];
     uint32_t n = 0;
@@ -221,7 +222,7 @@ static int check_meeting(const rlt_timeline *t, const rlt_tl_meeting *m, rlt_err
                               rlt_interned(&t->names, o->type), o->seq, o->number, m->n, n);
 }
 
-static int find_meetings(rlt_timeline *t, rlt_error *err)
+static int find_meetings(rlt_job_timeline *t, rlt_error *err)
 {
     rlt_map map = {0};
     int rc = 0;
@@ -278,7 +279,7 @@ static rlt_time median_of(rlt_time *v, uint32_t n)
 
 /* As StragglerAnalysis defines the step without stragglers: every computation takes the mean of its kind over
  * all ranks and steps, every communication the median, and nothing is ever launched late. */
-static int idealise(rlt_timeline *t, rlt_error *err)
+static int idealise(rlt_job_timeline *t, rlt_error *err)
 {
     rlt_time *v = malloc(t->n * sizeof *v);
     int rc = v ? 0 : rlt_nomem(err);
@@ -301,7 +302,7 @@ static int idealise(rlt_timeline *t, rlt_error *err)
     return rc;
 }
 
-int rlt__timeline_waits(rlt_timeline *t, bool ideal, rlt_error *err)
+int rlt__timeline_waits(rlt_job_timeline *t, bool ideal, rlt_error *err)
 {
     drop_empty(t);
     qsort(t->ops, t->n, sizeof *t->ops, by_place);

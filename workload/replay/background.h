@@ -6,8 +6,8 @@
  * with the last operation of the program; when nothing of that has moved for a second, and nothing is under
  * way that could, background traffic ceases, so that the run stalls as it would have without.
  */
-#ifndef RLT_BACKGROUND_H
-#define RLT_BACKGROUND_H
+#ifndef RLT_WORKLOAD_REPLAY_BACKGROUND_H
+#define RLT_WORKLOAD_REPLAY_BACKGROUND_H
 
 #include <stdint.h>
 

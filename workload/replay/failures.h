@@ -15,8 +15,8 @@
  *
  * In seconds: training takes longer than simulated time reaches.
  */
-#ifndef RLT_FAILURES_H
-#define RLT_FAILURES_H
+#ifndef RLT_WORKLOAD_REPLAY_FAILURES_H
+#define RLT_WORKLOAD_REPLAY_FAILURES_H
 
 #include <stdint.h>
 

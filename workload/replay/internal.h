@@ -4,8 +4,8 @@
  * that react), faults.c (what disturbs it), result.c (what it tells) and stall.c (why it
  * stopped).
  */
-#ifndef RLT_REPLAY_INTERNAL_H
-#define RLT_REPLAY_INTERNAL_H
+#ifndef RLT_WORKLOAD_REPLAY_INTERNAL_H
+#define RLT_WORKLOAD_REPLAY_INTERNAL_H
 
 #include "workload/replay/replay.h"
 

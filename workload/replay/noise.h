@@ -8,8 +8,8 @@
  *              `enter` and ceases to be with `leave`; it begins as it is in the long run, slow in enter /
  *              (enter + leave) of steps
  */
-#ifndef RLT_NOISE_H
-#define RLT_NOISE_H
+#ifndef RLT_WORKLOAD_REPLAY_NOISE_H
+#define RLT_WORKLOAD_REPLAY_NOISE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
  * happened. Wait and transfer are reported apart. A communication of recorded time and unknown bytes
  * (rlt_comm.timed) uses no link and says "recorded" for its algorithm; a message then waits for both sides.
  */
-#ifndef RLT_REPLAY_H
-#define RLT_REPLAY_H
+#ifndef RLT_WORKLOAD_REPLAY_REPLAY_H
+#define RLT_WORKLOAD_REPLAY_REPLAY_H
 
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"

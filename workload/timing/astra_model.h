@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the parts of the ASTRA-sim timing mode share. Times are whole nanoseconds, at most RLT_ASTRA_MAX_NS.
  */
-#ifndef RLT_ASTRA_MODEL_H
-#define RLT_ASTRA_MODEL_H
+#ifndef RLT_WORKLOAD_TIMING_ASTRA_MODEL_H
+#define RLT_WORKLOAD_TIMING_ASTRA_MODEL_H
 
 #include "workload/timing/astra_system.h"
 #include "workload/timing/timing.h"

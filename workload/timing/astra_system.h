@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What ASTRA-sim's system JSON says; shared by its reader and the timing mode. */
-#ifndef RLT_ASTRA_SYSTEM_H
-#define RLT_ASTRA_SYSTEM_H
+#ifndef RLT_WORKLOAD_TIMING_ASTRA_SYSTEM_H
+#define RLT_WORKLOAD_TIMING_ASTRA_SYSTEM_H
 
 #include <stdbool.h>
 #include <stdint.h>

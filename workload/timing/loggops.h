@@ -13,8 +13,8 @@
  *
  * What can go next begins at the rank's own clock. A message of no bytes costs what one byte costs.
  */
-#ifndef RLT_LOGGOPS_H
-#define RLT_LOGGOPS_H
+#ifndef RLT_WORKLOAD_TIMING_LOGGOPS_H
+#define RLT_WORKLOAD_TIMING_LOGGOPS_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * members have arrived. For agreement with other simulators (`--timing astra`); links carry nothing and the
  * result says so.
  */
-#ifndef RLT_TIMING_H
-#define RLT_TIMING_H
+#ifndef RLT_WORKLOAD_TIMING_TIMING_H
+#define RLT_WORKLOAD_TIMING_TIMING_H
 
 #include "collectives/collective.h"
 #include "net/topology/topology.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Between the parts of a training: its schedule, its builder. Internal to workload/. */
-#ifndef RLT_TRAINING_INTERNAL_H
-#define RLT_TRAINING_INTERNAL_H
+#ifndef RLT_WORKLOAD_TRAINING_INTERNAL_H
+#define RLT_WORKLOAD_TRAINING_INTERNAL_H
 
 #include "workload/replay/replay.h"
 #include "workload/training/memory_time.h"

@@ -13,8 +13,8 @@
  * Passes are recorded while a program is built, of one rank of each stage: ranks of a stage have the same
  * operations in the same order. The curve reads the times of a replay.
  */
-#ifndef RLT_TRAINING_MEMORY_TIME_H
-#define RLT_TRAINING_MEMORY_TIME_H
+#ifndef RLT_WORKLOAD_TRAINING_MEMORY_TIME_H
+#define RLT_WORKLOAD_TRAINING_MEMORY_TIME_H
 
 #include "workload/training/training.h"
 

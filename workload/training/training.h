@@ -13,8 +13,8 @@
  * A training is a value; rlt_training_plan checks it and derives the rest, once model and accelerator are
  * set.
  */
-#ifndef RLT_TRAINING_H
-#define RLT_TRAINING_H
+#ifndef RLT_WORKLOAD_TRAINING_TRAINING_H
+#define RLT_WORKLOAD_TRAINING_TRAINING_H
 
 #include "workload/models/accelerator.h"
 #include "workload/program/program.h"

@@ -3,8 +3,8 @@
  * A training's program while it is built, rank by rank: what passes, reductions and steps of the optimizer
  * are made of. Compute is gathered until something interrupts it and then becomes one operation.
  */
-#ifndef RLT_TRAINING_WORK_H
-#define RLT_TRAINING_WORK_H
+#ifndef RLT_WORKLOAD_TRAINING_WORK_H
+#define RLT_WORKLOAD_TRAINING_WORK_H
 
 #include "workload/training/internal.h"
 

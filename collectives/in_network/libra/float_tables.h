@@ -16,8 +16,8 @@
  * A value in a table stands for the middle of its cell. Sums beyond the format saturate, numbers below its
  * least normal one become 0; both are told.
  */
-#ifndef RLT_FLOAT_TABLES_H
-#define RLT_FLOAT_TABLES_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_LIBRA_FLOAT_TABLES_H
+#define RLT_COLLECTIVES_IN_NETWORK_LIBRA_FLOAT_TABLES_H
 
 #include <stddef.h>
 #include <stdint.h>

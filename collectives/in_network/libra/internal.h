@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Libra between its workers (libra.c), its servers (server.c) and its hot set (plan.c). */
-#ifndef RLT_LIBRA_INTERNAL_H
-#define RLT_LIBRA_INTERNAL_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_LIBRA_INTERNAL_H
+#define RLT_COLLECTIVES_IN_NETWORK_LIBRA_INTERNAL_H
 
 #include "collectives/in_network/libra/libra.h"
 #include "collectives/in_network/reactor.h"
@@ -67,19 +67,20 @@ enum {
 };
 
 /* The hot set, its share, its place in the switch: fills report, hot, per_step. */
-int rlt__libra_plan(rlt_job *j, rlt__libra *s, rlt_error *err) RLT_MUST_USE;
+int rlt__libra_plan(rlt_fabric_job *j, rlt__libra *s, rlt_error *err) RLT_MUST_USE;
 bool rlt__libra_is_hot(const rlt__libra *s, uint32_t chunk);
 /* The slot of a chunk: that of its parameters, the same in every step. */
-uint32_t rlt__libra_slot(const rlt_job *j, uint32_t chunk);
-uint32_t rlt__libra_server(const rlt_job *j, uint32_t chunk);
+uint32_t rlt__libra_slot(const rlt_fabric_job *j, uint32_t chunk);
+uint32_t rlt__libra_server(const rlt_fabric_job *j, uint32_t chunk);
 /* A packet at a server. */
-void rlt__libra_serve(rlt_job *j, const rlt_packet *p, uint32_t server);
+void rlt__libra_serve(rlt_fabric_job *j, const rlt_packet *p, uint32_t server);
 /* Asynchronous: a server has this worker's part of a chunk. */
-static inline bool rlt__libra_has(const rlt_job *j, const rlt__libra *s, uint32_t chunk, uint32_t worker)
+static inline bool rlt__libra_has(const rlt_fabric_job *j, const rlt__libra *s, uint32_t chunk,
+                                  uint32_t worker)
 {
     return s->seen[(size_t)chunk * j->note_words + worker / 64] >> (worker % 64) & 1;
 }
 /* The sum that a chunk is to have. */
-uint64_t rlt__libra_whole(const rlt_job *j, uint32_t chunk);
+uint64_t rlt__libra_whole(const rlt_fabric_job *j, uint32_t chunk);
 
 #endif

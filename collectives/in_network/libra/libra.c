@@ -81,28 +81,29 @@ static const rlt_setting settings[] = {
                          "of samples, jitter and random places"},
 };
 
-static rlt__libra_place *place_of(const rlt_job *j, const rlt__libra *s, uint32_t worker, uint32_t chunk)
+static rlt__libra_place *place_of(const rlt_fabric_job *j, const rlt__libra *s, uint32_t worker,
+                                  uint32_t chunk)
 {
     return &s->places[(size_t)worker * j->window + chunk % j->window];
 }
 
-static void send(rlt_job *j, uint32_t worker, rlt__libra_place *p, bool again)
+static void send(rlt_fabric_job *j, uint32_t worker, rlt__libra_place *p, bool again)
 {
     const rlt__libra *s = j->state;
     uint32_t c = p->chunk;
     rlt_time leaves;
     if (rlt__libra_is_hot(s, c))
-        leaves = rlt_job_contribute(j, worker, c, rlt__libra_slot(j, c), again);
+        leaves = rlt_fabric_job_contribute(j, worker, c, rlt__libra_slot(j, c), again);
     else
-        leaves = rlt_job_send(j, RLT_PK_ALONE, worker, j->first_server + rlt_job_server(j, c), j->wire_bytes,
-                              c, 0, rlt_contribution(j, c, worker));
+        leaves = rlt_fabric_job_send(j, RLT_PK_ALONE, worker, j->first_server + rlt_fabric_job_server(j, c),
+                                     j->wire_bytes, c, 0, rlt_contribution(j, c, worker));
     j->result.retransmissions += again && !rlt__libra_is_hot(s, c);
     if (s->rto > 0)
-        p->timer =
-            rlt_job_timer(j, rlt_time_add(leaves, s->rto), (uint64_t)worker * j->window + c % j->window);
+        p->timer = rlt_fabric_job_timer(j, rlt_time_add(leaves, s->rto),
+                                        (uint64_t)worker * j->window + c % j->window);
 }
 
-static void send_first(rlt_job *j, uint32_t worker, uint32_t chunk)
+static void send_first(rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     const rlt__libra *s = j->state;
     rlt__libra_place *p = place_of(j, s, worker, chunk);
@@ -110,7 +111,7 @@ static void send_first(rlt_job *j, uint32_t worker, uint32_t chunk)
     send(j, worker, p, false);
 }
 
-static void push(rlt_job *j, uint32_t worker, uint32_t step)
+static void push(rlt_fabric_job *j, uint32_t worker, uint32_t step)
 {
     const rlt__libra *s = j->state;
     s->left[worker] = s->per_step;
@@ -119,25 +120,25 @@ static void push(rlt_job *j, uint32_t worker, uint32_t step)
 }
 
 /* Servers that get packets of a kind: they take turns. */
-static uint32_t in_turn(const rlt_job *j, uint64_t packets)
+static uint32_t in_turn(const rlt_fabric_job *j, uint64_t packets)
 {
     return packets < j->n_servers ? (uint32_t)packets : j->n_servers;
 }
 
 /* Active connections of a worker: one to the switch, one to each server that gets cold packets; of a server:
  * one to the switch, one to each worker. */
-static uint32_t of_worker(const rlt_job *j, const rlt_libra_report *r)
+static uint32_t of_worker(const rlt_fabric_job *j, const rlt_libra_report *r)
 {
     return (r->hot_packets > 0) + in_turn(j, r->cold_packets);
 }
 
-static uint32_t of_server(const rlt_job *j, const rlt_libra_report *r)
+static uint32_t of_server(const rlt_fabric_job *j, const rlt_libra_report *r)
 {
     return (r->hot_packets > 0) + (r->cold_packets > 0) * j->workers;
 }
 
 /* Computing, then connections: timers of steps come after those of places. */
-static void begin_step(rlt_job *j, uint32_t worker, uint32_t step)
+static void begin_step(rlt_fabric_job *j, uint32_t worker, uint32_t step)
 {
     const rlt__libra *s = j->state;
     uint32_t own = of_worker(j, &s->report), most = of_server(j, &s->report);
@@ -147,29 +148,29 @@ static void begin_step(rlt_job *j, uint32_t worker, uint32_t step)
     if (wait == 0)
         push(j, worker, step);
     else
-        rlt_job_timer(j, rlt_time_add(rlt_sim_now(j->sim), wait),
-                      (uint64_t)j->workers * j->window + (uint64_t)step * j->workers + worker);
+        rlt_fabric_job_timer(j, rlt_time_add(rlt_sim_now(j->sim), wait),
+                             (uint64_t)j->workers * j->window + (uint64_t)step * j->workers + worker);
 }
 
-static void libra_begin(rlt_job *j, uint32_t worker)
+static void libra_begin(rlt_fabric_job *j, uint32_t worker)
 {
     begin_step(j, worker, 0);
 }
 
 /* Asynchronous answers come to all; those count for a worker that have its part in them. */
-static bool take(rlt_job *j, const rlt_packet *p, uint32_t worker)
+static bool take(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
 {
     const rlt__libra *s = j->state;
     if (!s->async)
-        return rlt_job_receive(j, worker, p->key, p->data);
+        return rlt_fabric_job_receive(j, worker, p->key, p->data);
     uint32_t *pulled = &s->pulled[(size_t)worker * s->per_step + p->key % s->per_step];
     if (p->data > *pulled)
         *pulled = (uint32_t)p->data;
     return rlt__libra_has(j, s, p->key, worker) &&
-           rlt_job_receive(j, worker, p->key, rlt__libra_whole(j, p->key));
+           rlt_fabric_job_receive(j, worker, p->key, rlt__libra_whole(j, p->key));
 }
 
-static void at_worker(rlt_job *j, const rlt_packet *p, uint32_t worker)
+static void at_worker(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
 {
     const rlt__libra *s = j->state;
     uint32_t step = p->key / s->per_step, index = p->key % s->per_step;
@@ -182,7 +183,7 @@ static void at_worker(rlt_job *j, const rlt_packet *p, uint32_t worker)
         begin_step(j, worker, step + 1);
 }
 
-static void libra_packet(rlt_job *j, const rlt_packet *p, uint32_t who)
+static void libra_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t who)
 {
     if (p->kind == RLT_PK_RESULT || p->kind == RLT_PK_ANSWER)
         at_worker(j, p, who);
@@ -190,7 +191,7 @@ static void libra_packet(rlt_job *j, const rlt_packet *p, uint32_t who)
         rlt__libra_serve(j, p, who);
 }
 
-static void libra_timer(rlt_job *j, uint64_t what)
+static void libra_timer(rlt_fabric_job *j, uint64_t what)
 {
     const rlt__libra *s = j->state;
     uint64_t places = (uint64_t)j->workers * j->window;
@@ -209,20 +210,20 @@ static void libra_timer(rlt_job *j, uint64_t what)
         send(j, worker, p, true);
 }
 
-static void read_settings(const rlt_job *j, rlt__libra *s)
+static void read_settings(const rlt_fabric_job *j, rlt__libra *s)
 {
-    s->rto = rlt_job_setting(j, RLT__LIBRA_RTO).t;
-    s->tries = rlt_job_setting(j, RLT__LIBRA_TRIES).u;
-    s->async = rlt_job_setting(j, RLT__LIBRA_MODE).u != 0;
-    s->flush = rlt_job_setting(j, RLT__LIBRA_FLUSH).t;
-    s->compute = rlt_job_setting(j, RLT__LIBRA_COMPUTE).t;
-    s->jitter = rlt_job_setting(j, RLT__LIBRA_JITTER).d;
-    s->connection = rlt_job_setting(j, RLT__LIBRA_CONN_COST).t;
-    s->seed = rlt_job_setting(j, RLT__LIBRA_SEED).u;
-    s->report.steps = (uint32_t)rlt_job_setting(j, RLT__LIBRA_STEPS).u;
+    s->rto = rlt_fabric_job_setting(j, RLT__LIBRA_RTO).t;
+    s->tries = rlt_fabric_job_setting(j, RLT__LIBRA_TRIES).u;
+    s->async = rlt_fabric_job_setting(j, RLT__LIBRA_MODE).u != 0;
+    s->flush = rlt_fabric_job_setting(j, RLT__LIBRA_FLUSH).t;
+    s->compute = rlt_fabric_job_setting(j, RLT__LIBRA_COMPUTE).t;
+    s->jitter = rlt_fabric_job_setting(j, RLT__LIBRA_JITTER).d;
+    s->connection = rlt_fabric_job_setting(j, RLT__LIBRA_CONN_COST).t;
+    s->seed = rlt_fabric_job_setting(j, RLT__LIBRA_SEED).u;
+    s->report.steps = (uint32_t)rlt_fabric_job_setting(j, RLT__LIBRA_STEPS).u;
 }
 
-static int make_state(const rlt_job *j, rlt__libra *s, rlt_error *err)
+static int make_state(const rlt_fabric_job *j, rlt__libra *s, rlt_error *err)
 {
     size_t chunks = (size_t)j->chunks + 1;
     s->places = calloc((size_t)j->workers * j->window, sizeof *s->places);
@@ -245,7 +246,7 @@ static uint32_t servers_apart(const rlt_setting_value *values)
     return (uint32_t)values[RLT__LIBRA_SERVERS].u;
 }
 
-static void count_connections(const rlt_job *j, rlt_libra_report *r)
+static void count_connections(const rlt_fabric_job *j, rlt_libra_report *r)
 {
     uint32_t hot = in_turn(j, r->hot_packets), all = in_turn(j, r->hot_packets + r->cold_packets);
     r->server_connections = of_server(j, r);
@@ -255,9 +256,10 @@ static void count_connections(const rlt_job *j, rlt_libra_report *r)
 
 /* Slots of the hot parameters: of their packets; or, where only a share is given, of all hot packets of a
  * step, which are then different ones. */
-static uint32_t slots_wanted(const rlt_job *j, const rlt_libra_report *r)
+static uint32_t slots_wanted(const rlt_fabric_job *j, const rlt_libra_report *r)
 {
-    uint64_t values = rlt_job_setting(j, RLT__LIBRA_PAYLOAD).u / rlt_job_setting(j, RLT__LIBRA_ENTRY).u;
+    uint64_t values =
+        rlt_fabric_job_setting(j, RLT__LIBRA_PAYLOAD).u / rlt_fabric_job_setting(j, RLT__LIBRA_ENTRY).u;
     uint64_t packets = r->hot ? (r->hot + values - 1) / values : r->hot_packets;
     if (packets > r->hot_packets)
         packets = r->hot_packets;
@@ -266,7 +268,7 @@ static uint32_t slots_wanted(const rlt_job *j, const rlt_libra_report *r)
 
 /* A packet of hot parameters is sent again in a step only after its answer: no more of them are under way
  * than there are slots. */
-static void limit_window(rlt_job *j, const rlt__libra *s)
+static void limit_window(rlt_fabric_job *j, const rlt__libra *s)
 {
     uint32_t slots = j->result.slots;
     if (slots == 0 || slots >= s->report.hot_packets)
@@ -277,34 +279,35 @@ static void limit_window(rlt_job *j, const rlt__libra *s)
 }
 
 /* What passes beyond the first cost: a port takes as long for a packet as the link of a worker. */
-static void charge_passes(rlt_job *j, const rlt__libra *s)
+static void charge_passes(rlt_fabric_job *j, const rlt__libra *s)
 {
     const rlt_reduction *r = j->trees[0].map;
     const rlt_packets_config *p = &j->fabric->cfg.packets;
     uint32_t link = r->links[r->contributors[0].up.first];
     double bw = (double)rlt_topology_link(p->topology, link).bw_Bps * p->bandwidth_scale;
-    j->pass_ports = (uint32_t)rlt_job_setting(j, RLT__LIBRA_RECIRCULATION).u;
+    j->pass_ports = (uint32_t)rlt_fabric_job_setting(j, RLT__LIBRA_RECIRCULATION).u;
     j->more_passes = s->report.passes > 1 ? s->report.passes - 1 : 0;
     j->pass_ps = (rlt_time)(j->wire_bytes * 1e12 / bw + 0.5);
 }
 
-static int libra_start(rlt_job *j, rlt_error *err)
+static int libra_start(rlt_fabric_job *j, rlt_error *err)
 {
     rlt__libra *s = j->state = calloc(1, sizeof *s);
-    int rc = s ? rlt_job_serve(j, rlt_job_setting(j, RLT__LIBRA_SERVERS).u, err) : rlt_nomem(err);
+    int rc =
+        s ? rlt_fabric_job_serve(j, rlt_fabric_job_setting(j, RLT__LIBRA_SERVERS).u, err) : rlt_nomem(err);
     if (rc)
         return rc;
     read_settings(j, s);
     if ((rc = rlt__libra_plan(j, s, err)) != 0)
         return rc;
-    uint64_t payload = rlt_job_setting(j, RLT__LIBRA_PAYLOAD).u;
+    uint64_t payload = rlt_fabric_job_setting(j, RLT__LIBRA_PAYLOAD).u;
     j->chunks = s->per_step * s->report.steps;
     j->mode = RLT_SLOTS_HASH;
-    j->wire_bytes = (uint32_t)(payload + rlt_job_setting(j, RLT__LIBRA_HEADER).u);
-    j->window = (uint32_t)rlt_job_setting(j, RLT__LIBRA_WINDOW).u;
+    j->wire_bytes = (uint32_t)(payload + rlt_fabric_job_setting(j, RLT__LIBRA_HEADER).u);
+    j->window = (uint32_t)rlt_fabric_job_setting(j, RLT__LIBRA_WINDOW).u;
     j->ttl_ps = s->async ? s->flush : 0;
-    rc = rlt_job_plant(j, (rlt_add_place)rlt_job_setting(j, RLT__LIBRA_PLACE).u, 1,
-                       slots_wanted(j, &s->report), (uint32_t)payload, err);
+    rc = rlt_fabric_job_plant(j, (rlt_add_place)rlt_fabric_job_setting(j, RLT__LIBRA_PLACE).u, 1,
+                              slots_wanted(j, &s->report), (uint32_t)payload, err);
     if (rc)
         return rc;
     s->report.register_bytes = s->report.hot_packets ? j->result.slots * payload : 0;
@@ -314,7 +317,7 @@ static int libra_start(rlt_job *j, rlt_error *err)
     return make_state(j, s, err);
 }
 
-static void libra_release(rlt_job *j)
+static void libra_release(rlt_fabric_job *j)
 {
     rlt__libra *s = j->state;
     if (!s)

@@ -4,8 +4,8 @@
  * the workload (collectives/in_network/libra/workload.h), the hot set's place in the switch (collectives/in_network/libra/place.h)
  * and the protocol: see collectives/in_network/libra/libra.c.
  */
-#ifndef RLT_LIBRA_H
-#define RLT_LIBRA_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_LIBRA_LIBRA_H
+#define RLT_COLLECTIVES_IN_NETWORK_LIBRA_LIBRA_H
 
 #include "collectives/in_network/libra/place.h"
 #include "collectives/in_network/reactive.h"

@@ -8,8 +8,8 @@
  *           passes, and what is touched together travels together.
  *   random  arrays by chance: E[fullest of A bins after k balls] passes.
  */
-#ifndef RLT_LIBRA_PLACE_H
-#define RLT_LIBRA_PLACE_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_LIBRA_PLACE_H
+#define RLT_COLLECTIVES_IN_NETWORK_LIBRA_PLACE_H
 
 #include <stdint.h>
 

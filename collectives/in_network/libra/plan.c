@@ -5,17 +5,17 @@
 #include "collectives/in_network/libra/internal.h"
 
 /* How often each parameter is updated: as recorded, or as the settings say. `own` is to be freed. */
-static int find_skew(const rlt_job *j, rlt_skew *own, const rlt_skew **out, rlt_error *err)
+static int find_skew(const rlt_fabric_job *j, rlt_skew *own, const rlt_skew **out, rlt_error *err)
 {
     *own = (rlt_skew){0};
     *out = j->req.updates ? j->req.updates : own;
     if (j->req.updates)
         return 0;
-    return rlt_skew_zipf(rlt_job_setting(j, RLT__LIBRA_ZIPF).d, rlt_job_setting(j, RLT__LIBRA_PARAMETERS).u,
-                         own, err);
+    return rlt_skew_zipf(rlt_fabric_job_setting(j, RLT__LIBRA_ZIPF).d,
+                         rlt_fabric_job_setting(j, RLT__LIBRA_PARAMETERS).u, own, err);
 }
 
-static int find_hot(const rlt_job *j, rlt__libra *s, rlt_error *err)
+static int find_hot(const rlt_fabric_job *j, rlt__libra *s, rlt_error *err)
 {
     rlt_libra_report *r = &s->report;
     rlt_skew own;
@@ -23,11 +23,11 @@ static int find_hot(const rlt_job *j, rlt__libra *s, rlt_error *err)
     rlt_hot_set hot;
     rlt_hot_request q = {.workers = j->workers,
                          .updates = r->updates,
-                         .steps = (uint32_t)rlt_job_setting(j, RLT__LIBRA_SAMPLE_STEPS).u,
-                         .sampled = rlt_job_setting(j, RLT__LIBRA_SAMPLED).d,
-                         .memory_bytes = rlt_job_setting(j, RLT__LIBRA_MEMORY).u,
-                         .arrays = (uint32_t)rlt_job_setting(j, RLT__LIBRA_ARRAYS).u,
-                         .entry_bytes = (uint32_t)rlt_job_setting(j, RLT__LIBRA_ENTRY).u,
+                         .steps = (uint32_t)rlt_fabric_job_setting(j, RLT__LIBRA_SAMPLE_STEPS).u,
+                         .sampled = rlt_fabric_job_setting(j, RLT__LIBRA_SAMPLED).d,
+                         .memory_bytes = rlt_fabric_job_setting(j, RLT__LIBRA_MEMORY).u,
+                         .arrays = (uint32_t)rlt_fabric_job_setting(j, RLT__LIBRA_ARRAYS).u,
+                         .entry_bytes = (uint32_t)rlt_fabric_job_setting(j, RLT__LIBRA_ENTRY).u,
                          .seed = s->seed};
     int rc = find_skew(j, &own, &skew, err);
     if (rc)
@@ -45,18 +45,19 @@ static int find_hot(const rlt_job *j, rlt__libra *s, rlt_error *err)
     return rc;
 }
 
-static int place(const rlt_job *j, rlt__libra *s, uint64_t values, rlt_error *err)
+static int place(const rlt_fabric_job *j, rlt__libra *s, uint64_t values, rlt_error *err)
 {
     rlt_libra_report *r = &s->report;
-    uint32_t arrays = (uint32_t)rlt_job_setting(j, RLT__LIBRA_ARRAYS).u;
+    uint32_t arrays = (uint32_t)rlt_fabric_job_setting(j, RLT__LIBRA_ARRAYS).u;
     rlt_hot_layout layout;
     if (values == 0 || values > RLT_MAX_PACKET_VALUES)
         return rlt_fail(err, RLT_ERANGE, "libra", "a packet of %llu values; expected 1 to %d",
                         (unsigned long long)values, RLT_MAX_PACKET_VALUES);
     /* A share that was given stands for full packets; their number does not matter. */
     uint64_t n = r->hot ? r->hot : values * 100;
-    int rc = rlt_hot_place(n, (uint32_t)values, arrays, (rlt_hot_order)rlt_job_setting(j, RLT__LIBRA_ORDER).u,
-                           s->seed, &layout, err);
+    int rc =
+        rlt_hot_place(n, (uint32_t)values, arrays,
+                      (rlt_hot_order)rlt_fabric_job_setting(j, RLT__LIBRA_ORDER).u, s->seed, &layout, err);
     if (rc)
         return rc;
     r->passes = layout.passes_mean;
@@ -65,19 +66,19 @@ static int place(const rlt_job *j, rlt__libra *s, uint64_t values, rlt_error *er
     return 0;
 }
 
-int rlt__libra_plan(rlt_job *j, rlt__libra *s, rlt_error *err)
+int rlt__libra_plan(rlt_fabric_job *j, rlt__libra *s, rlt_error *err)
 {
     rlt_libra_report *r = &s->report;
-    uint64_t payload = rlt_job_setting(j, RLT__LIBRA_PAYLOAD).u, bytes = j->req.bytes;
-    double entry = (double)rlt_job_setting(j, RLT__LIBRA_ENTRY).u;
-    double cold = (double)rlt_job_setting(j, RLT__LIBRA_COLD_ENTRY).u;
-    r->updates = bytes / rlt_job_setting(j, RLT__LIBRA_ENTRY).u;
-    r->share = rlt_job_setting(j, RLT__LIBRA_SHARE).d;
+    uint64_t payload = rlt_fabric_job_setting(j, RLT__LIBRA_PAYLOAD).u, bytes = j->req.bytes;
+    double entry = (double)rlt_fabric_job_setting(j, RLT__LIBRA_ENTRY).u;
+    double cold = (double)rlt_fabric_job_setting(j, RLT__LIBRA_COLD_ENTRY).u;
+    r->updates = bytes / rlt_fabric_job_setting(j, RLT__LIBRA_ENTRY).u;
+    r->share = rlt_fabric_job_setting(j, RLT__LIBRA_SHARE).d;
     int rc = 0;
-    if ((j->req.updates || rlt_job_setting(j, RLT__LIBRA_PARAMETERS).u) && r->updates)
+    if ((j->req.updates || rlt_fabric_job_setting(j, RLT__LIBRA_PARAMETERS).u) && r->updates)
         rc = find_hot(j, s, err);
     if (!rc)
-        rc = place(j, s, payload / rlt_job_setting(j, RLT__LIBRA_ENTRY).u, err);
+        rc = place(j, s, payload / rlt_fabric_job_setting(j, RLT__LIBRA_ENTRY).u, err);
     if (rc)
         return rc;
     /* Cold updates name their parameter, hot ones lie at a place of their packet. */
@@ -111,7 +112,7 @@ bool rlt__libra_is_hot(const rlt__libra *s, uint32_t chunk)
     return hot_before(s, i + 1) > hot_before(s, i);
 }
 
-uint32_t rlt__libra_slot(const rlt_job *j, uint32_t chunk)
+uint32_t rlt__libra_slot(const rlt_fabric_job *j, uint32_t chunk)
 {
     const rlt__libra *s = j->state;
     uint32_t slots = j->result.slots;
@@ -119,7 +120,7 @@ uint32_t rlt__libra_slot(const rlt_job *j, uint32_t chunk)
 }
 
 /* Servers take turns on the hot packets, and on the cold ones. */
-uint32_t rlt__libra_server(const rlt_job *j, uint32_t chunk)
+uint32_t rlt__libra_server(const rlt_fabric_job *j, uint32_t chunk)
 {
     const rlt__libra *s = j->state;
     uint32_t i = chunk % s->per_step, hot = hot_before(s, i);

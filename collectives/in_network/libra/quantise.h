@@ -10,8 +10,8 @@
  *   table32  and of 32 bits
  *   native   floats of 32 bits, in order of arrival
  */
-#ifndef RLT_QUANTISE_H
-#define RLT_QUANTISE_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_LIBRA_QUANTISE_H
+#define RLT_COLLECTIVES_IN_NETWORK_LIBRA_QUANTISE_H
 
 #include <stdbool.h>
 #include <stddef.h>

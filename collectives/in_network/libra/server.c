@@ -8,7 +8,7 @@
 
 #include "collectives/in_network/libra/internal.h"
 
-uint64_t rlt__libra_whole(const rlt_job *j, uint32_t chunk)
+uint64_t rlt__libra_whole(const rlt_fabric_job *j, uint32_t chunk)
 {
     uint64_t sum = 0;
     for (uint32_t w = 0; w < j->workers; w++)
@@ -21,22 +21,22 @@ static uint64_t value(const rlt__libra *s, uint32_t chunk)
     return s->async ? s->updates[chunk % s->per_step] : s->chunks[chunk].sum;
 }
 
-static void answer_all(rlt_job *j, uint32_t server, uint32_t chunk)
+static void answer_all(rlt_fabric_job *j, uint32_t server, uint32_t chunk)
 {
     const rlt__libra *s = j->state;
     s->chunks[chunk].replied = rlt_sim_now(j->sim);
-    rlt_job_reply(j, server, chunk, rlt__libra_slot(j, chunk), value(s, chunk));
+    rlt_fabric_job_reply(j, server, chunk, rlt__libra_slot(j, chunk), value(s, chunk));
 }
 
-static void answer(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
+static void answer(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
 {
     const rlt__libra *s = j->state;
-    rlt_job_send(j, RLT_PK_ANSWER, j->first_server + server, worker, j->wire_bytes, chunk, 0,
-                 value(s, chunk));
+    rlt_fabric_job_send(j, RLT_PK_ANSWER, j->first_server + server, worker, j->wire_bytes, chunk, 0,
+                        value(s, chunk));
 }
 
 /* Nobody has got an answer for long: to all, which also frees the slots on its way. */
-static void answer_again(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
+static void answer_again(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
 {
     const rlt__libra *s = j->state;
     rlt_time replied = s->chunks[chunk].replied;
@@ -47,7 +47,7 @@ static void answer_again(rlt_job *j, uint32_t server, uint32_t chunk, uint32_t w
 }
 
 /* How old the values were that these updates were computed from. */
-static void age(const rlt_job *j, rlt__libra *s, uint32_t chunk, uint32_t worker, uint32_t updates)
+static void age(const rlt_fabric_job *j, rlt__libra *s, uint32_t chunk, uint32_t worker, uint32_t updates)
 {
     uint32_t stale = updates - s->pulled[(size_t)worker * s->per_step + chunk % s->per_step];
     (void)j;
@@ -59,7 +59,7 @@ static void age(const rlt_job *j, rlt__libra *s, uint32_t chunk, uint32_t worker
 
 /* Counts in the workers of bits that are not yet; returns how many, or 0 if some are: their parts of the sum
  * cannot be told apart, and the others will send again. A sum of all stands for all. */
-static uint32_t count_in(const rlt_job *j, rlt__libra *s, const rlt_packet *p, const uint64_t *bits)
+static uint32_t count_in(const rlt_fabric_job *j, rlt__libra *s, const rlt_packet *p, const uint64_t *bits)
 {
     rlt__libra_chunk *x = &s->chunks[p->key];
     uint64_t *seen = s->seen + (size_t)p->key * j->note_words;
@@ -84,7 +84,7 @@ static uint32_t count_in(const rlt_job *j, rlt__libra *s, const rlt_packet *p, c
     return n;
 }
 
-static uint32_t count_one(const rlt_job *j, rlt__libra *s, const rlt_packet *p, uint32_t worker)
+static uint32_t count_one(const rlt_fabric_job *j, rlt__libra *s, const rlt_packet *p, uint32_t worker)
 {
     rlt__libra_chunk *x = &s->chunks[p->key];
     if (rlt__libra_has(j, s, p->key, worker))
@@ -98,7 +98,7 @@ static uint32_t count_one(const rlt_job *j, rlt__libra *s, const rlt_packet *p, 
 }
 
 /* Each update was merged once, and is there: the sum says. */
-static void check(rlt_job *j, uint32_t chunk)
+static void check(rlt_fabric_job *j, uint32_t chunk)
 {
     const rlt__libra *s = j->state;
     if (s->chunks[chunk].sum != rlt__libra_whole(j, chunk))
@@ -106,7 +106,8 @@ static void check(rlt_job *j, uint32_t chunk)
                      chunk);
 }
 
-static void serve_async(rlt_job *j, const rlt_packet *p, uint32_t server, uint32_t worker, uint32_t merged)
+static void serve_async(rlt_fabric_job *j, const rlt_packet *p, uint32_t server, uint32_t worker,
+                        uint32_t merged)
 {
     const rlt__libra *s = j->state;
     if (merged > 0 && s->chunks[p->key].count == j->workers)
@@ -119,7 +120,7 @@ static void serve_async(rlt_job *j, const rlt_packet *p, uint32_t server, uint32
         answer_again(j, server, p->key, worker);
 }
 
-void rlt__libra_serve(rlt_job *j, const rlt_packet *p, uint32_t server)
+void rlt__libra_serve(rlt_fabric_job *j, const rlt_packet *p, uint32_t server)
 {
     rlt__libra *s = j->state;
     rlt__libra_chunk *x = &s->chunks[p->key];
@@ -130,9 +131,9 @@ void rlt__libra_serve(rlt_job *j, const rlt_packet *p, uint32_t server)
     if (worker != RLT_NONE)
         merged = count_one(j, s, p, worker);
     else if (!done)
-        merged = count_in(j, s, p, p->kind == RLT_PK_PARTIAL ? rlt_job_note(j, p->aux) : NULL);
+        merged = count_in(j, s, p, p->kind == RLT_PK_PARTIAL ? rlt_fabric_job_note(j, p->aux) : NULL);
     if (p->kind == RLT_PK_PARTIAL)
-        rlt_job_take_note(j, p->aux);
+        rlt_fabric_job_take_note(j, p->aux);
     if (s->async)
         serve_async(j, p, server, worker, merged);
     else if (!done && x->count == j->workers)

@@ -11,8 +11,8 @@
  * The hot set is found as it would be in training: updates are counted over a few steps, and the parameters
  * seen most often are taken; how many, the switch's registers say.
  */
-#ifndef RLT_LIBRA_WORKLOAD_H
-#define RLT_LIBRA_WORKLOAD_H
+#ifndef RLT_COLLECTIVES_IN_NETWORK_LIBRA_WORKLOAD_H
+#define RLT_COLLECTIVES_IN_NETWORK_LIBRA_WORKLOAD_H
 
 #include <stddef.h>
 #include <stdint.h>

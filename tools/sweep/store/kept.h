@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Things found by a hash of what they were made from, some of them in use: where too many are kept, those go
  * that were not in use for longest. One thread. */
-#ifndef RLT_SWEEP_KEPT_H
-#define RLT_SWEEP_KEPT_H
+#ifndef RLT_TOOLS_SWEEP_STORE_KEPT_H
+#define RLT_TOOLS_SWEEP_STORE_KEPT_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a sweep's database tells: the verbs of `ringlet sweep`. */
-#ifndef RLT_SWEEP_QUERIES_H
-#define RLT_SWEEP_QUERIES_H
+#ifndef RLT_TOOLS_SWEEP_STORE_QUERIES_H
+#define RLT_TOOLS_SWEEP_STORE_QUERIES_H
 
 #include "tools/cli/command.h"
 #include "tools/output/output.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A store as its two files know it; they alone know SQLite here. Internal to tools/sweep/store*.c. */
-#ifndef RLT_SWEEP_STORE_SQLITE_H
-#define RLT_SWEEP_STORE_SQLITE_H
+#ifndef RLT_TOOLS_SWEEP_STORE_SQLITE_H
+#define RLT_TOOLS_SWEEP_STORE_SQLITE_H
 
 #include <sqlite3.h>
 

@@ -23,8 +23,8 @@
  *   progress one row: when the latest run began and last committed (seconds since 1970), and how many points
  *           it has added
  */
-#ifndef RLT_SWEEP_STORE_H
-#define RLT_SWEEP_STORE_H
+#ifndef RLT_TOOLS_SWEEP_STORE_STORE_H
+#define RLT_TOOLS_SWEEP_STORE_STORE_H
 
 #include "tools/sweep/study.h"
 

@@ -9,8 +9,8 @@
  * collective is stands in the attribute "collective", or is given. Durations of reductions are not used: in a
  * plan they take no time.
  */
-#ifndef RLT_CHAKRA_CUSTOM_H
-#define RLT_CHAKRA_CUSTOM_H
+#ifndef RLT_WORKLOAD_READERS_CHAKRA_CUSTOM_H
+#define RLT_WORKLOAD_READERS_CHAKRA_CUSTOM_H
 
 #include "collectives/formats/plan_file.h"
 

@@ -3,8 +3,8 @@
  * Reading Chakra traces in two passes over the files: groups.c learns which ranks there are and which
  * of them take part in each process group, read.c builds the program.
  */
-#ifndef RLT_CHAKRA_INTERNAL_H
-#define RLT_CHAKRA_INTERNAL_H
+#ifndef RLT_WORKLOAD_READERS_CHAKRA_INTERNAL_H
+#define RLT_WORKLOAD_READERS_CHAKRA_INTERNAL_H
 
 #include "sim/base/map.h"
 #include "workload/program/reader.h"

@@ -4,8 +4,8 @@
  * of (varint length, message); the first is GlobalMetadata, the others are nodes. This layer decodes nodes
  * and the attributes that matter; read.c gives them meaning. Texts point into the file's bytes.
  */
-#ifndef RLT_CHAKRA_NODE_H
-#define RLT_CHAKRA_NODE_H
+#ifndef RLT_WORKLOAD_READERS_CHAKRA_NODE_H
+#define RLT_WORKLOAD_READERS_CHAKRA_NODE_H
 
 #include "workload/readers/chakra/protowire.h"
 

@@ -3,8 +3,8 @@
  * State shared by the host side (host.c) and the device side (graph.c) while one recording
  * becomes the operations of one rank. Both walk one list of items in the order of recorded time.
  */
-#ifndef RLT_KINETO_GRAPH_H
-#define RLT_KINETO_GRAPH_H
+#ifndef RLT_WORKLOAD_READERS_KINETO_GRAPH_H
+#define RLT_WORKLOAD_READERS_KINETO_GRAPH_H
 
 #include "workload/readers/kineto/kineto.h"
 

@@ -4,8 +4,8 @@
  * gzip: host operators only, without times. Kept are the communications that record_param_comms tells, in
  * call order; they give a recording without sizes its sizes.
  */
-#ifndef RLT_HOST_TRACE_H
-#define RLT_HOST_TRACE_H
+#ifndef RLT_WORKLOAD_READERS_KINETO_HOST_TRACE_H
+#define RLT_WORKLOAD_READERS_KINETO_HOST_TRACE_H
 
 #include "sim/base/error.h"
 #include "sim/base/map.h"

@@ -7,8 +7,8 @@
  *
  * Times are nanoseconds as recorded; an event takes 40 bytes.
  */
-#ifndef RLT_KINETO_H
-#define RLT_KINETO_H
+#ifndef RLT_WORKLOAD_READERS_KINETO_KINETO_H
+#define RLT_WORKLOAD_READERS_KINETO_KINETO_H
 
 #include "sim/base/map.h"
 #include "workload/program/reader.h"
