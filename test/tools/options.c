@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/cli/message.h"
-#include "tools/cli/progress.h"
+#include "tools/base/file.h"
+#include "tools/base/message.h"
+#include "tools/base/options.h"
+#include "tools/base/progress.h"
 #include "tools/coll/coll.h"
-#include "tools/output/file.h"
 #include "tools/output/output.h"
-#include "tools/settings/options.h"
 
 typedef struct inner {
     uint64_t bytes;

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/cli/interrupt.h"
-#include "tools/cli/pool.h"
-#include "tools/cli/progress.h"
+#include "tools/base/interrupt.h"
+#include "tools/base/pool.h"
+#include "tools/base/progress.h"
 
 enum { JOBS = 500, SLOTS = 7, THREADS = 4, NEVER = 1 << 30 };
 

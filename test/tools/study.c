@@ -11,7 +11,7 @@
 
 #include "sim/base/time.h"
 #include "tools/sweep/shared.h"
-#include "tools/sweep/study.h"
+#include "tools/sweep/study/study.h"
 
 static void read_study(const char *text, rlt_sweep_study *s)
 {

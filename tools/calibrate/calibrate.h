@@ -15,8 +15,8 @@
 #define RLT_TOOLS_CALIBRATE_CALIBRATE_H
 
 #include "collectives/algorithm.h"
+#include "tools/base/pool.h"
 #include "tools/calibrate/measure.h"
-#include "tools/cli/pool.h"
 #include "tools/settings/settings.h"
 
 enum { RLT_MAX_CONSTANTS = 32, RLT_MAX_MACHINES = 256, RLT_MAX_GROUPS = 64 };

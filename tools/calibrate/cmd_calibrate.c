@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/commands.h"
+#include "tools/base/file.h"
+#include "tools/base/interrupt.h"
+#include "tools/base/message.h"
 #include "tools/calibrate/select.h"
-#include "tools/cli/commands.h"
-#include "tools/cli/interrupt.h"
-#include "tools/cli/message.h"
-#include "tools/output/file.h"
 #include "tools/output/plot.h"
 
 typedef struct calibrate_settings {

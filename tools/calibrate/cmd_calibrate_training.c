@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/commands.h"
+#include "tools/base/file.h"
+#include "tools/base/message.h"
 #include "tools/calibrate/train.h"
-#include "tools/cli/commands.h"
-#include "tools/cli/message.h"
-#include "tools/output/file.h"
 
 typedef struct train_settings {
     bool check, leave_out, rows;

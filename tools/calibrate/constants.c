@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "sim/base/units.h"
+#include "tools/base/json_edit.h"
+#include "tools/base/message.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/cli/message.h"
-#include "tools/settings/json_edit.h"
 
 /* A fit may change a constant by this factor at most, and a fraction up to 1. */
 #define REACH 30.0

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/file.h"
+#include "tools/base/json_edit.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/output/file.h"
-#include "tools/settings/json_edit.h"
 
 /* While it is sought a constant has six digits; four are kept, more than any measurement bears. */
 enum { SEARCH_DIGITS = 6, KEPT_DIGITS = 4 };

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/json_edit.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/settings/json_edit.h"
 #include "tools/settings/locate.h"
 
 enum { MAX_TEXT = 64 << 20, MAX_SYSTEMS = 256 };

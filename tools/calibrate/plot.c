@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/message.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/cli/message.h"
 #include "tools/output/plot.h"
 
 enum { MOST_PANELS = 12, TITLE = 64, NAME = 96 };

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/message.h"
 #include "tools/calibrate/select.h"
-#include "tools/cli/message.h"
 #include "tools/coll/coll.h"
 
 /* ---- filters ---- */

@@ -5,10 +5,10 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
+#include "tools/base/file.h"
+#include "tools/base/json_edit.h"
 #include "tools/calibrate/train.h"
-#include "tools/output/file.h"
 #include "tools/output/output.h"
-#include "tools/settings/json_edit.h"
 
 static bool like(const rlt_surface *s, const rlt_train_group *g)
 {

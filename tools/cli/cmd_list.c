@@ -7,9 +7,9 @@
 
 #include "net/import/import.h"
 #include "sim/base/mem.h"
-#include "tools/cli/commands.h"
-#include "tools/cli/message.h"
-#include "tools/output/file.h"
+#include "tools/base/commands.h"
+#include "tools/base/file.h"
+#include "tools/base/message.h"
 #include "tools/settings/settings.h"
 #include "workload/models/generator.h"
 #include "workload/models/model.h"

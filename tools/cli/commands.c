@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of subcommands, in the order in which users meet them. */
-#include "tools/cli/commands.h"
+#include "tools/base/commands.h"
 
 static const rlt_command *const table[] = {
     &rlt_cmd_run,

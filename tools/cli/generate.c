@@ -2,7 +2,7 @@
 /* The man page and the bash completion, from the same tables as --help. */
 #include <string.h>
 
-#include "tools/cli/command.h"
+#include "tools/base/command.h"
 
 /* Text as roff: backslashes and dashes escaped, no line begins with a control character. */
 static void roff(FILE *out, const char *text)

@@ -2,7 +2,7 @@
 /* --help, from the tables. */
 #include <string.h>
 
-#include "tools/cli/command.h"
+#include "tools/base/command.h"
 #include "tools/output/output.h"
 
 const char rlt_config_help[] =

@@ -5,7 +5,7 @@
 
 #include "collectives/executor.h"
 #include "collectives/formats/listed.h"
-#include "tools/cli/pool.h"
+#include "tools/base/pool.h"
 #include "tools/output/links.h"
 #include "tools/settings/settings.h"
 

@@ -6,7 +6,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/coll/coll.h"
 
 enum { MAX_SIZES = 1 << 16, MAX_COUNTS_BYTES = 1 << 30 };

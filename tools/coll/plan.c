@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/cli/message.h"
+#include "tools/base/file.h"
+#include "tools/base/message.h"
 #include "tools/coll/coll.h"
-#include "tools/output/file.h"
 #include "workload/readers/chakra/custom.h"
 
 #define AT(field) .offset = offsetof(rlt_plan_settings, field)

@@ -4,7 +4,7 @@
 #define RLT_TOOLS_COLL_PLAN_H
 
 #include "collectives/formats/plan_file.h"
-#include "tools/settings/options.h"
+#include "tools/base/options.h"
 
 struct rlt_coll_ask;
 

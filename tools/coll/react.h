@@ -8,7 +8,7 @@
 
 #include "collectives/in_network/reactive.h"
 #include "sim/sim.h"
-#include "tools/cli/pool.h"
+#include "tools/base/pool.h"
 #include "tools/output/links.h"
 #include "tools/settings/settings.h"
 

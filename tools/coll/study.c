@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/coll/tenants.h"
 
 enum { MAX_POINTS = 1 << 20 };

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/cli/message.h"
+#include "tools/base/file.h"
+#include "tools/base/message.h"
 #include "tools/coll/study.h"
-#include "tools/output/file.h"
 
 enum { N_COLUMNS = 19, N_SUMMARY = 7 };
 enum { TENANTS = 2, ALGORITHM = 7, FAIRNESS = 17 }; /* the first and the last of tenants */

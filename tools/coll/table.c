@@ -5,10 +5,10 @@
 
 #include "collectives/selector.h"
 #include "sim/base/units.h"
-#include "tools/cli/message.h"
+#include "tools/base/file.h"
+#include "tools/base/message.h"
 #include "tools/coll/coll.h"
 #include "tools/coll/row.h"
-#include "tools/output/file.h"
 
 /* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
 enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };

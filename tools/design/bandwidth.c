@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/cli/message.h"
-#include "tools/cli/progress.h"
+#include "tools/base/file.h"
+#include "tools/base/message.h"
+#include "tools/base/progress.h"
 #include "tools/coll/coll.h"
 #include "tools/design/bandwidth.h"
-#include "tools/output/file.h"
 
 typedef struct bandwidth_settings {
     rlt_design_settings design; /* first */

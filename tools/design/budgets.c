@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/file.h"
 #include "tools/design/bandwidth.h"
-#include "tools/output/file.h"
 #include "tools/output/plot.h"
 
 static const rlt_column columns[] = {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/design/design.h"
 
 enum { STARTS = 24 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ringlet design: dimensions and bandwidths of a network for what is trained on it. */
-#include "tools/cli/commands.h"
+#include "tools/base/commands.h"
 #include "tools/design/design.h"
 
 static const rlt_command *const verbs[] = {&rlt_design_bandwidth, &rlt_design_dimensions, NULL};

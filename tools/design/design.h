@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "tools/cli/command.h"
+#include "tools/base/command.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "workload/design/design.h"

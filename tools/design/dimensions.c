@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "sim/base/units.h"
+#include "tools/base/file.h"
 #include "tools/design/search.h"
-#include "tools/output/file.h"
 #include "tools/output/plot.h"
 
 typedef struct dimensions_settings {

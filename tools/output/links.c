@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/output/file.h"
+#include "tools/base/file.h"
 
 static double part(rlt_time busy_ps, rlt_time time_ps)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "sim/text/json.h"
-#include "tools/settings/options.h"
+#include "tools/base/options.h"
 
 enum { RLT_SCHEMA_VERSION = 1, RLT_MAX_INPUTS = 16 };
 

@@ -9,7 +9,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
-#include "tools/cli/progress.h"
+#include "tools/base/progress.h"
 
 enum { CELL = 512, MAX_CELLS = 1 << 26 };
 

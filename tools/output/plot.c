@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "sim/text/json.h"
-#include "tools/output/file.h"
+#include "tools/base/file.h"
 
 enum {
     WIDTH = 520,

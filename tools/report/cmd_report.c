@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/cli/commands.h"
-#include "tools/cli/message.h"
+#include "tools/base/commands.h"
+#include "tools/base/message.h"
 #include "tools/report/network_text.h"
 #include "tools/report/run_page.h"
 #include "tools/report/study_data.h"

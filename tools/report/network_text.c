@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tools/output/file.h"
+#include "tools/base/file.h"
 
 enum { MOST_NAME = 160 };
 

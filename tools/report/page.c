@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/output/file.h"
+#include "tools/base/file.h"
 
 char *rlt_page_escape(const char *json, size_t length)
 {

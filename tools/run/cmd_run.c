@@ -2,7 +2,7 @@
 /* `ringlet run`: replays a trace or a generated workload over a topology. */
 #include <string.h>
 
-#include "tools/cli/commands.h"
+#include "tools/base/commands.h"
 #include "tools/run/run.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)

@@ -10,10 +10,10 @@
 
 #include "sim/base/units.h"
 #include "sim/text/json_stream.h"
-#include "tools/cli/commands.h"
-#include "tools/cli/message.h"
+#include "tools/base/commands.h"
+#include "tools/base/config.h"
+#include "tools/base/message.h"
 #include "tools/run/run.h"
-#include "tools/settings/config.h"
 
 enum { STATES = 4, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
 

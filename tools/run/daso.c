@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/run/run.h"
 
 typedef struct daso_run {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/base/config.h"
 #include "tools/run/run.h"
-#include "tools/settings/config.h"
 
 static const rlt_option_group groups[] = {
     {"Workload", rlt_workload_options, 0},

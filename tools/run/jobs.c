@@ -7,7 +7,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/run/job_file.h"
 #include "tools/run/run.h"
 #include "workload/program/join.h"

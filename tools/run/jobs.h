@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "sim/text/json.h"
-#include "tools/settings/options.h"
+#include "tools/base/options.h"
 #include "workload/program/reader.h"
 #include "workload/replay/replay.h"
 

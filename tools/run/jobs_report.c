@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/interrupt.h"
+#include "tools/base/interrupt.h"
 #include "tools/run/run.h"
 #include "workload/program/join.h"
 

@@ -5,9 +5,9 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
-#include "tools/cli/interrupt.h"
-#include "tools/cli/message.h"
-#include "tools/cli/progress.h"
+#include "tools/base/interrupt.h"
+#include "tools/base/message.h"
+#include "tools/base/progress.h"
 #include "tools/run/run.h"
 
 static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)

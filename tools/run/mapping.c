@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/interrupt.h"
-#include "tools/cli/message.h"
+#include "tools/base/interrupt.h"
+#include "tools/base/message.h"
 #include "tools/run/run.h"
 
 /* Up to so many ranks times microbatches orders are simulated whole, beyond that folded. */

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/run/run.h"
 
 enum { MAX_COUNTS = 200000, MAX_STEPS = 4000 };

@@ -7,13 +7,13 @@
 #ifndef RLT_TOOLS_RUN_RUN_H
 #define RLT_TOOLS_RUN_RUN_H
 
-#include "tools/cli/pool.h"
-#include "tools/output/file.h"
+#include "tools/base/file.h"
+#include "tools/base/pool.h"
 #include "tools/output/links.h"
 #include "tools/run/faults.h"
 #include "tools/run/jobs.h"
 #include "tools/settings/settings.h"
-#include "tools/trace/options.h"
+#include "tools/settings/trace_options.h"
 #include "workload/daso/daso.h"
 #include "workload/models/generator.h"
 #include "workload/program/reader.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/run/events.h"
 
 enum { MAX_EVENTS = 1000000, MAX_TRACKS = 32 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/run/run.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)

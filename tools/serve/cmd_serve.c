@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/cli/commands.h"
-#include "tools/cli/message.h"
+#include "tools/base/commands.h"
+#include "tools/base/message.h"
 #include "tools/serve/serve.h"
 
 typedef struct settings {

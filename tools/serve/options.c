@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tools/report/study_data.h"
-#include "tools/sweep/study.h"
+#include "tools/sweep/study/study.h"
 
 /* Coordinates as the database has them: a number for each axis, all -1 for a named point. */
 static int place_of(const rlt_sweep_study *s, const rlt_study_point *from, rlt_sweep_point *out,

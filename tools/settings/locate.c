@@ -12,7 +12,7 @@
 #include "net/import/import.h"
 #include "sim/base/mem.h"
 #include "sim/text/inflate.h"
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/settings/settings.h"
 
 static const char *const endings[] = {"", ".json", ".graphml", ".yml", ".yaml"};

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/settings/settings.h"
 
 /* "ring,direct": names by dimension of the topology, innermost first. */

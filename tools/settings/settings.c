@@ -8,7 +8,7 @@
 
 #include "collectives/in_network/libra/libra.h"
 #include "sim/base/units.h"
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 
 const char *rlt_network_word(uint32_t i)
 {

@@ -10,9 +10,9 @@
 #include "collectives/algorithm.h"
 #include "collectives/in_network/reactive.h"
 #include "net/network.h"
+#include "tools/base/options.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
-#include "tools/settings/options.h"
 #include "workload/models/accelerator.h"
 #include "workload/replay/replay.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/words.h"
-#include "tools/sweep/store/queries.h"
+#include "tools/sweep/queries.h"
 
 static const char *const own_columns[] = {"point", "name", "replica", "status", "error", NULL};
 enum { OWN_COLUMNS = sizeof own_columns / sizeof *own_columns - 1 };

@@ -8,7 +8,7 @@
 #define RLT_TOOLS_SWEEP_CHART_H
 
 #include "tools/output/plot.h"
-#include "tools/sweep/store/queries.h"
+#include "tools/sweep/queries.h"
 
 typedef struct rlt_chart_settings {
     const char *path;                /* NULL: no picture */

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/commands.h"
-#include "tools/cli/interrupt.h"
-#include "tools/cli/message.h"
-#include "tools/output/file.h"
+#include "tools/base/commands.h"
+#include "tools/base/file.h"
+#include "tools/base/interrupt.h"
+#include "tools/base/message.h"
 #include "tools/output/output.h"
 #include "tools/sweep/chart.h"
 #include "tools/sweep/ranks.h"

@@ -5,9 +5,9 @@
 
 #include "sim/base/time.h"
 #include "sim/base/units.h"
-#include "tools/output/file.h"
+#include "tools/base/file.h"
 #include "tools/run/run.h"
-#include "tools/sweep/store/queries.h"
+#include "tools/sweep/queries.h"
 
 typedef struct compare_settings {
     rlt_report_settings report;

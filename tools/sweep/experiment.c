@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/cli/commands.h"
+#include "tools/base/commands.h"
 #include "tools/coll/single.h"
 
 /* Ends a sweep, whatever the point: it would be otherwise on another machine. */

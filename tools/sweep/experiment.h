@@ -7,9 +7,9 @@
 #ifndef RLT_TOOLS_SWEEP_EXPERIMENT_H
 #define RLT_TOOLS_SWEEP_EXPERIMENT_H
 
-#include "tools/cli/pool.h"
+#include "tools/base/pool.h"
 #include "tools/sweep/shared.h"
-#include "tools/sweep/study.h"
+#include "tools/sweep/study/study.h"
 
 typedef struct rlt_experiment {
     const rlt_sweep_study *study;

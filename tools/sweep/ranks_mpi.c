@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tools/cli/interrupt.h"
+#include "tools/base/interrupt.h"
 #include "tools/sweep/ranks.h"
 
 /* Points that a rank has at once: one waits while the other runs. */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
-#include "tools/cli/message.h"
-#include "tools/output/file.h"
-#include "tools/sweep/store/queries.h"
+#include "tools/base/file.h"
+#include "tools/base/message.h"
+#include "tools/sweep/queries.h"
 
 enum { MAX_COLUMNS = 128, MAX_VALUES = 1 << 28 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/output/file.h"
+#include "tools/base/file.h"
 #include "tools/settings/settings.h"
 #include "tools/sweep/chart.h"
 

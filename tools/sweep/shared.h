@@ -9,11 +9,11 @@
 #define RLT_TOOLS_SWEEP_SHARED_H
 
 #include "sim/base/map.h"
+#include "tools/base/tree.h"
 #include "tools/coll/single.h"
 #include "tools/run/run.h"
-#include "tools/settings/tree.h"
 #include "tools/sweep/store/kept.h"
-#include "tools/sweep/study.h"
+#include "tools/sweep/study/study.h"
 
 typedef struct rlt_shared_net {
     rlt_kept kept;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tools/cli/interrupt.h"
+#include "tools/base/interrupt.h"
 #include "tools/sweep/ranks.h"
 
 /* Results that may wait for an earlier one, or for the disk; fewer where each has all its links. */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/commands.h"
-#include "tools/cli/message.h"
-#include "tools/output/file.h"
+#include "tools/base/commands.h"
+#include "tools/base/file.h"
+#include "tools/base/message.h"
 #include "tools/settings/locate.h"
 #include "tools/settings/settings.h"
 

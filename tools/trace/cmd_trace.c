@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 
 #include "sim/base/units.h"
-#include "tools/cli/commands.h"
-#include "tools/cli/message.h"
+#include "tools/base/commands.h"
+#include "tools/base/message.h"
 #include "tools/output/output.h"
 #include "tools/settings/settings.h"
-#include "tools/trace/options.h"
+#include "tools/settings/trace_options.h"
 #include "tools/trace/trace.h"
 
 const rlt_option rlt_trace_network_options[] = {

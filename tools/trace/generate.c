@@ -2,7 +2,7 @@
 /* `ringlet trace generate`: a workload from its description, for others to run. */
 #include <string.h>
 
-#include "tools/cli/message.h"
+#include "tools/base/message.h"
 #include "tools/run/run.h"
 #include "tools/trace/trace.h"
 

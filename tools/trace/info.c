@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
-#include "tools/output/file.h"
+#include "tools/base/file.h"
 #include "tools/output/manifest.h"
 #include "tools/settings/settings.h"
 #include "tools/trace/trace.h"

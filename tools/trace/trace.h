@@ -3,8 +3,8 @@
 #ifndef RLT_TOOLS_TRACE_TRACE_H
 #define RLT_TOOLS_TRACE_TRACE_H
 
-#include "tools/cli/command.h"
-#include "tools/trace/options.h"
+#include "tools/base/command.h"
+#include "tools/settings/trace_options.h"
 
 /* A trace without a run: the network only tells what its dimensions are. */
 typedef struct rlt_trace_source {

@@ -26,7 +26,7 @@
 #ifndef RLT_TOOLS_SWEEP_STORE_STORE_H
 #define RLT_TOOLS_SWEEP_STORE_STORE_H
 
-#include "tools/sweep/study.h"
+#include "tools/sweep/study/study.h"
 
 typedef struct rlt_store rlt_store;
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A subcommand: one file with one const struct, entered in the table of commands.c. main.c parses the command
+ * line by its tables and calls run with filled settings; run returns 0 or a negative code with err filled,
+ * and main turns that into "ringlet: WHERE: WHAT" and the exit status. Data goes to standard output,
+ * messages to standard error (tools/base/message.h).
+ *
+ * A command may have verbs ("ringlet topo route ..."), commands of their own; without one its own run is
+ * called, or, where it has none, the verbs are listed.
+ */
+#ifndef RLT_TOOLS_BASE_COMMAND_H
+#define RLT_TOOLS_BASE_COMMAND_H
+
+#include <stdio.h>
+
+#include "tools/base/options.h"
+
+typedef struct rlt_command rlt_command;
+struct rlt_command {
+    const char *name, *summary;            /* one line, no full stop */
+    const char *operands;                  /* as shown in the usage line: "T SRC DST"; NULL: none */
+    const char *(*operand_at)(uint32_t i); /* words that an operand can be; NULL: none are known */
+    int min_operands;                      /* checked before run */
+    int max_operands;                      /* -1: any number */
+    const char *description;               /* paragraphs for --help, separated by "\n\n" */
+    const char *example;                   /* the last lines of --help: a command that works */
+    const rlt_option_group *options;       /* NULL: none but --help */
+    size_t settings_size;
+    int (*run)(const rlt_parsed *args, void *settings, rlt_error *err);
+    const rlt_command *const *verbs; /* NULL-terminated; NULL: none */
+};
+
+/* The table: command i, NULL past the end. */
+const rlt_command *rlt_command_at(uint32_t i);
+
+/* Help texts (tools/cli/help.c, tools/cli/generate.c). `name` is the whole name: "ringlet topo route". */
+void rlt_print_help(FILE *out, const char *name, const rlt_command *c);
+void rlt_print_overview(FILE *out);
+extern const char rlt_config_help[]; /* of the option that every command takes */
+void rlt_print_man(FILE *out);
+void rlt_print_completion(FILE *out);
+
+/* Prints text from column `column` on, broken at blanks to stay within a line, later lines indented. */
+void rlt_wrap(FILE *out, const char *text, int column, int indent);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Options from a file: `--config FILE`, of any command. A JSON object whose members are the command's options
+ * by their long names: a string or number is the value, true gives a flag, a list gives the option once for
+ * each, and an object is the list "name=value,name=value" that several options take, or where an option takes
+ * a JSON file (--topology), what would stand in it. Keys that begin with '_' are comments. What the command
+ * line says too comes after, and is what holds.
+ */
+#ifndef RLT_TOOLS_BASE_CONFIG_H
+#define RLT_TOOLS_BASE_CONFIG_H
+
+#include "tools/base/options.h"
+
+typedef struct rlt_config_word {
+    char *text, *where; /* "file:line:column: key" */
+    uint32_t file;      /* the how manieth */
+} rlt_config_word;
+
+typedef struct rlt_config {
+    int argc;
+    char **argv; /* the command's, with the file's options in front */
+    rlt_config_word *owned;
+    uint32_t n_owned, room, n_files;
+} rlt_config;
+
+/* Expands a --config in argv; without one the arguments stay as they are. RLT_EIO, RLT_EMALFORMED and
+ * RLT_ESCHEMA with the place in the file. Free afterwards in every case. */
+int rlt_config_expand(rlt_config *c, const rlt_option_group *groups, int argc, char **argv,
+                      rlt_error *err) RLT_MUST_USE;
+/* The options of one file alone; `whose` ends the complaint "no option ...". */
+int rlt_config_file(rlt_config *c, const rlt_option_group *groups, const char *whose, const char *path,
+                    rlt_error *err) RLT_MUST_USE;
+/* Of options that set names (rlt_option.named): what a file says gives way to a later file and to the command
+ * line, and RLT_EUSAGE where one of them says a name twice. */
+int rlt_config_names(const rlt_config *c, rlt_parsed *p, rlt_error *err) RLT_MUST_USE;
+/* An error of an option that came from a file gets its place there in place of "--NAME", and what was wrong
+ * use is bad input. Returns the code. */
+int rlt_config_locate(const rlt_config *c, const rlt_parsed *p, int rc, rlt_error *err);
+void rlt_config_free(rlt_config *c);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Output files: written beside, renamed when complete. */
+#include "tools/base/file.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *shown(const rlt_file *f)
+{
+    return f->target || f->path ? f->path : "standard output";
+}
+
+static int io_error(const rlt_file *f, const char *doing, int number, rlt_error *err)
+{
+    return rlt_fail(err, RLT_EIO, shown(f), "cannot %s: %s", doing, strerror(number));
+}
+
+/* Devices and pipes are written in place: renaming onto them would replace them. */
+static bool in_place(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+static int open_beside(rlt_file *f, rlt_error *err)
+{
+    mode_t mask = umask(0);
+    size_t length;
+    int fd;
+    umask(mask);
+    f->target = realpath(f->path, NULL); /* a link stays a link: its target is replaced */
+    if (!f->target)
+        f->target = strdup(f->path);
+    if (!f->target)
+        return rlt_nomem(err);
+    length = strlen(f->target) + sizeof ".XXXXXX";
+    f->beside = malloc(length);
+    if (!f->beside)
+        return rlt_nomem(err);
+    snprintf(f->beside, length, "%s.XXXXXX", f->target);
+    fd = mkstemp(f->beside);
+    if (fd < 0) {
+        int number = errno;
+        free(f->beside);
+        f->beside = NULL;
+        return io_error(f, "create", number, err);
+    }
+    if (fchmod(fd, 0666 & ~mask) || !(f->stream = fdopen(fd, "w"))) {
+        int number = errno;
+        close(fd);
+        return io_error(f, "open", number, err);
+    }
+    return 0;
+}
+
+int rlt_file_open(rlt_file *f, const char *path, rlt_error *err)
+{
+    int rc;
+    *f = (rlt_file){.path = path};
+    if (!path || strcmp(path, "-") == 0) {
+        f->path = NULL;
+        f->stream = stdout;
+        return 0;
+    }
+    if (in_place(path)) {
+        f->stream = fopen(path, "w");
+        return f->stream ? 0 : io_error(f, "open for writing", errno, err);
+    }
+    rc = open_beside(f, err);
+    if (rc)
+        rlt_file_discard(f);
+    return rc;
+}
+
+/* Why writing failed, where an earlier write met it and its errno is gone: the other end of a pipe, or EIO.
+ */
+static int cause(FILE *stream, int number)
+{
+    struct pollfd out = {.fd = fileno(stream), .events = POLLOUT};
+    if (number)
+        return number;
+    return poll(&out, 1, 0) == 1 && out.revents & POLLERR ? EPIPE : EIO;
+}
+
+int rlt_file_flush(rlt_file *f, rlt_error *err)
+{
+    errno = 0;
+    if (fflush(f->stream) || ferror(f->stream))
+        return io_error(f, "write", cause(f->stream, errno), err);
+    return 0;
+}
+
+int rlt_file_close(rlt_file *f, rlt_error *err)
+{
+    int rc = rlt_file_flush(f, err);
+    if (f->stream == stdout) {
+        f->stream = NULL;
+        return rc;
+    }
+    errno = 0;
+    if (fclose(f->stream) && !rc)
+        rc = io_error(f, "write", errno, err);
+    f->stream = NULL;
+    if (!rc && f->beside) {
+        if (rename(f->beside, f->target))
+            rc = io_error(f, "rename into place", errno, err);
+        else {
+            free(f->beside);
+            f->beside = NULL;
+        }
+    }
+    rlt_file_discard(f);
+    return rc;
+}
+
+void rlt_file_discard(rlt_file *f)
+{
+    if (f->stream && f->stream != stdout)
+        fclose(f->stream);
+    if (f->beside)
+        unlink(f->beside);
+    free(f->beside);
+    free(f->target);
+    *f = (rlt_file){0};
+}
+
+int rlt_file_write(const char *path, const char *text, size_t length, rlt_error *err)
+{
+    rlt_file f;
+    int rc = rlt_file_open(&f, path, err);
+    if (rc)
+        return rc;
+    fwrite(text, 1, length, f.stream); /* a failure shows when the file is closed */
+    return rlt_file_close(&f, err);
+}
+
+int rlt_stdout_finish(rlt_error *err)
+{
+    errno = 0;
+    bool failed = ferror(stdout) != 0;
+    if (fflush(stdout))
+        failed = true;
+    int number = failed ? cause(stdout, errno) : 0;
+    /* A closed standard output is no error when nothing was written to it. */
+    if (fclose(stdout) && errno != EBADF)
+        failed = true, number = errno;
+    if (failed)
+        return rlt_fail(err, RLT_EIO, "standard output", "cannot write: %s", strerror(number));
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ctrl-C. A signal handler has no context pointer: hence the file's two variables. */
+#include "tools/base/interrupt.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static _Atomic(rlt_sim *) running;
+static atomic_int arrived;
+
+static void on_signal(int number)
+{
+    (void)number;
+    rlt_sim *sim = atomic_load(&running);
+    atomic_store(&arrived, 1);
+    if (sim)
+        rlt_sim_stop(sim);
+}
+
+void rlt_interrupt_init(void)
+{
+    struct sigaction stop = {0}, ignore = {0};
+    atomic_store(&arrived, 0);
+    stop.sa_handler = on_signal;
+    stop.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
+    sigemptyset(&stop.sa_mask);
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    ignore.sa_handler = SIG_IGN;
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGPIPE, &ignore, NULL);
+}
+
+void rlt_interrupt_watch(rlt_sim *sim)
+{
+    atomic_store(&running, sim);
+    /* It may have come just before. */
+    if (sim && atomic_load(&arrived))
+        rlt_sim_stop(sim);
+}
+
+bool rlt_interrupted(void)
+{
+    return atomic_load(&arrived) != 0;
+}
