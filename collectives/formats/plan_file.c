@@ -7,6 +7,7 @@
 
 #include "collectives/formats/msccl.h"
 #include "sim/base/mem.h"
+#include "sim/text/file.h"
 
 #define MAX_FILE_BYTES ((size_t)256 << 20)
 

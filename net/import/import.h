@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Topologies from what describes a machine, and the table of formats that are read. A description seldom has
- * every number a simulation needs: what it lacks is assumed, and rlt_topology_source says so.
+ * Topologies from what the user names or states, and the table of formats that are read. The description of a
+ * machine seldom has every number a simulation needs: what it lacks is assumed, and rlt_topology_source says
+ * so.
  */
 #ifndef RLT_NET_IMPORT_IMPORT_H
 #define RLT_NET_IMPORT_IMPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,10 +33,24 @@ typedef struct rlt_import {
 /* "nvlink=25GB/s"; RLT_EUSAGE for an unknown name, listing the known ones. */
 RLT_API int rlt_import_set(rlt_import *import, const char *setting, rlt_error *err) RLT_MUST_USE;
 
-/* Reads text[0..length) in whatever format its content shows. `name` is what messages call it; `import` may
- * be NULL. RLT_EUSAGE for a setting that the format has no use for. */
-RLT_API int rlt_topology_import(const char *name, const char *text, size_t length, const rlt_import *import,
+/*
+ * Loads `spec`: a file, "-" for standard input, JSON text as it would stand in a file, a compact product of
+ * dimensions, innermost first (ring:4@200GB/s,500ns*switch:8@50GB/s,500ns, each dimension
+ * shape:size@bandwidth,latency[,key=value...]), or the name of a file in one of the directories `dirs` (see
+ * sim/base/find.h; NULL: none). RLT_EMALFORMED and RLT_ESCHEMA with file:line:column, RLT_ETOPOLOGY
+ * (disconnected, no accelerator), RLT_EIO; a name that is not found is RLT_EIO with the nearest one there is.
+ */
+RLT_API int rlt_topology_load(const char *spec, const char *dirs, rlt_topology **out,
+                              rlt_error *err) RLT_MUST_USE;
+/* The same with what the user states of a machine (NULL: nothing). RLT_EUSAGE for a setting that the format
+ * has no use for. */
+RLT_API int rlt_topology_import(const char *spec, const char *dirs, const rlt_import *import,
                                 rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+/* The same of the text of a file, in whatever format its content shows; `name` is what messages call it. */
+RLT_API int rlt_topology_read(const char *name, const char *text, size_t length, const rlt_import *import,
+                              rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+/* The file that `spec` names; false for "-", for a product or JSON text, and where there is no such file. */
+RLT_API bool rlt_topology_path(const char *spec, const char *dirs, char *path, size_t size);
 
 /* The formats, for `ringlet list`; NULL past the end. */
 typedef struct rlt_topology_format {

@@ -1,77 +1,67 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Loading a topology from whatever the user wrote: a file in any known format, the name of a sample, or a
- * compact product.
- */
-#include <errno.h>
+/* Loading a topology from whatever the user wrote. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "net/import/import.h"
 #include "net/import/read.h"
+#include "sim/base/find.h"
+#include "sim/text/file.h"
 
-int rlt_topology_parse(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err)
-{
-    return rlt_topology_import(name, text, length, NULL, out, err);
-}
-
-static int load_file(const char *path, rlt_topology **out, rlt_error *err)
+static int load_file(const char *path, const rlt_import *import, rlt_topology **out, rlt_error *err)
 {
     char *text = NULL;
     size_t length;
     int rc = rlt_read_file(path, RLT_MAX_FILE_BYTES, &text, &length, err);
-    if (rc < 0)
-        return rc;
-    rc = rlt_topology_parse(strcmp(path, "-") == 0 ? "standard input" : path, text, length, out, err);
+    if (!rc)
+        rc = rlt_topology_read(strcmp(path, "-") == 0 ? "standard input" : path, text, length, import, out,
+                               err);
     free(text);
     return rc;
 }
 
-static bool is_there(const char *path)
+static int not_found(const char *spec, const char *dirs, rlt_error *err)
 {
-    struct stat st;
-    return stat(path, &st) == 0;
+    char near[NAME_MAX + 1];
+    if (rlt_find_near(dirs, spec, near, sizeof near))
+        return rlt_fail(err, RLT_EIO, spec, "no such file, and no topology of that name; did you mean '%s'?",
+                        near);
+    return rlt_fail(err, RLT_EIO, spec,
+                    "no such file, and no topology of that name ('ringlet list topologies' shows them; "
+                    "dimensions are written ring:4@200GB/s,500ns*switch:8@50GB/s,500ns)");
 }
 
-/* search_dir/spec.json, if there is such a file. */
-static int load_sample(const char *spec, const char *search_dir, bool *found, rlt_topology **out,
-                       rlt_error *err)
+bool rlt_topology_path(const char *spec, const char *dirs, char *path, size_t size)
 {
-    size_t size = strlen(search_dir) + strlen(spec) + sizeof "/.json";
-    char *path = malloc(size);
-    int rc = 0;
-    if (!path)
-        return rlt_nomem(err);
-    snprintf(path, size, "%s/%s.json", search_dir, spec);
-    *found = is_there(path);
-    if (*found)
-        rc = load_file(path, out, err);
-    free(path);
-    return rc;
+    int n = snprintf(path, size, "%s", spec);
+    if (strcmp(spec, "-") == 0 || n < 0 || (size_t)n >= size)
+        return false;
+    return access(spec, F_OK) == 0 || (!strpbrk(spec, "/:@") && rlt_find_file(dirs, spec, path, size));
 }
 
-int rlt_topology_load(const char *spec, const char *search_dir, rlt_topology **out, rlt_error *err)
+int rlt_topology_import(const char *spec, const char *dirs, const rlt_import *import, rlt_topology **out,
+                        rlt_error *err)
 {
-    bool found = false;
+    char path[PATH_MAX];
     *out = NULL;
-    if (strcmp(spec, "-") == 0 || is_there(spec))
-        return load_file(spec, out, err);
-    if (search_dir && spec[0] && !strchr(spec, '/')) {
-        int rc = load_sample(spec, search_dir, &found, out, err);
-        if (rc < 0 || found)
-            return rc;
-    }
-    if (strpbrk(spec, ":@*"))
+    if (spec[0] == '{')
+        return rlt_topology_read("topology", spec, strlen(spec), import, out, err);
+    if (strcmp(spec, "-") == 0 || access(spec, F_OK) == 0)
+        return load_file(spec, import, out, err);
+    if (strpbrk(spec, ":@")) {
+        if (import)
+            return rlt_fail(err, RLT_EUSAGE, spec, "written-out dimensions take neither --set nor --graph");
         return rlt_topology_from_compact(spec, out, err);
-    if (search_dir)
-        return rlt_fail(err, RLT_EIO, NULL,
-                        "no topology '%.200s': no such file, none of that name in %.200s, "
-                        "and no product such as ring:4@200GB/s,500ns",
-                        spec, search_dir);
-    return rlt_fail(err, RLT_EIO, NULL,
-                    "no topology '%.200s': no such file, and no product such as "
-                    "ring:4@200GB/s,500ns",
-                    spec);
+    }
+    if (rlt_topology_path(spec, dirs, path, sizeof path))
+        return load_file(path, import, out, err);
+    return not_found(spec, dirs, err);
+}
+
+int rlt_topology_load(const char *spec, const char *dirs, rlt_topology **out, rlt_error *err)
+{
+    return rlt_topology_import(spec, dirs, NULL, out, err);
 }

@@ -205,8 +205,8 @@ static int check_import(const struct format *f, const rlt_import *import, rlt_er
     return 0;
 }
 
-int rlt_topology_import(const char *name, const char *text, size_t length, const rlt_import *import,
-                        rlt_topology **out, rlt_error *err)
+int rlt_topology_read(const char *name, const char *text, size_t length, const rlt_import *import,
+                      rlt_topology **out, rlt_error *err)
 {
     static const rlt_import none = {0};
     size_t i = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;

@@ -75,18 +75,6 @@ typedef struct rlt_dim {
 
 typedef struct rlt_topology rlt_topology;
 
-/*
- * Loads `spec`: a file (told apart by content: net/import/import.h lists the formats), "-" for standard
- * input, a name of one in `search_dir` (may be NULL; tried as search_dir/spec.json), or a compact product of
- * dimensions, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns
- * shape:size@bandwidth,latency[,key=value...] RLT_EMALFORMED/RLT_ESCHEMA with file:line:column, RLT_ETOPOLOGY
- * (disconnected, no accelerator), RLT_EIO.
- */
-RLT_API int rlt_topology_load(const char *spec, const char *search_dir, rlt_topology **out,
-                              rlt_error *err) RLT_MUST_USE;
-/* The same from the text of a file; `name` is what messages call it. */
-RLT_API int rlt_topology_parse(const char *name, const char *text, size_t length, rlt_topology **out,
-                               rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_topology_free(rlt_topology *t);
 /* Links by name: the number of one, "FROM->TO" (names of nodes: all links from one to the other), or a node
  * (all links to and from it). *links is malloc'ed. And what if they were faster or slower: multiplies their

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arena, pool, growing arrays, and whole files with a limit. */
+/* Arena, pool, and growing arrays. */
 #include "sim/base/mem.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define ALIGNMENT   16u
 #define FIRST_BLOCK ((size_t)4096)
@@ -163,95 +159,4 @@ void rlt_pool_free(rlt_pool *p)
 {
     free(p->items);
     rlt_pool_init(p, p->size);
-}
-
-static int too_long(const char *where, size_t max_bytes, rlt_error *err)
-{
-    return rlt_fail(err, RLT_ERANGE, where, "longer than the limit of %zu bytes", max_bytes);
-}
-
-static int io_error(const char *where, const char *verb, int number, rlt_error *err)
-{
-    char text[256];
-    if (strerror_r(number, text, sizeof text) != 0)
-        snprintf(text, sizeof text, "error %d", number);
-    return rlt_fail(err, RLT_EIO, where, "cannot %s: %s", verb, text);
-}
-
-/* Reads to the end of fd. The buffer has one byte to spare, for the NUL and to notice what lies past the
- * limit. */
-static int read_all(int fd, const char *where, size_t max_bytes, size_t guess, char **text, size_t *length,
-                    rlt_error *err)
-{
-    char *buffer = NULL;
-    size_t capacity = 0, used = 0;
-    int rc = 0;
-    for (;;) {
-        if (used == capacity) {
-            if (capacity > max_bytes) {
-                rc = too_long(where, max_bytes, err);
-                break;
-            }
-            size_t wanted = capacity == 0 ? guess : capacity > SIZE_MAX / 2 ? SIZE_MAX : capacity * 2;
-            if (wanted > max_bytes)
-                wanted = max_bytes + 1;
-            char *grown = realloc(buffer, wanted);
-            if (!grown) {
-                rc = rlt_fail(err, RLT_ENOMEM, where, "no memory for a file of %zu bytes", wanted);
-                break;
-            }
-            buffer = grown;
-            capacity = wanted;
-        }
-        ssize_t got = read(fd, buffer + used, capacity - used);
-        if (got == 0)
-            break;
-        if (got > 0)
-            used += (size_t)got;
-        else if (errno != EINTR) {
-            rc = io_error(where, "read", errno, err);
-            break;
-        }
-    }
-    if (rc < 0) {
-        free(buffer);
-        return rc;
-    }
-    buffer[used] = '\0';
-    *text = buffer;
-    *length = used;
-    return 0;
-}
-
-int rlt_read_file(const char *path, size_t max_bytes, char **text, size_t *length, rlt_error *err)
-{
-    *text = NULL;
-    *length = 0;
-    bool is_stdin = strcmp(path, "-") == 0;
-    const char *where = is_stdin ? "standard input" : path;
-    if (max_bytes > SIZE_MAX / 4)
-        max_bytes = SIZE_MAX / 4;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return io_error(where, "open", errno, err);
-    struct stat st;
-    size_t guess = 65536;
-    int rc;
-    if (fstat(fd, &st) == 0) {
-        if (S_ISDIR(st.st_mode)) {
-            rc = io_error(where, "read", EISDIR, err);
-            goto out;
-        }
-        if (S_ISREG(st.st_mode) && (uintmax_t)st.st_size > max_bytes) {
-            rc = too_long(where, max_bytes, err);
-            goto out;
-        }
-        if (S_ISREG(st.st_mode) && st.st_size > 0)
-            guess = (size_t)st.st_size + 1; /* the end of the file is then seen without growing */
-    }
-    rc = read_all(fd, where, max_bytes, guess, text, length, err);
-out:
-    if (!is_stdin)
-        close(fd);
-    return rc;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Memory: an arena for what lives as long as a job, a pool of same-size objects addressed by 32-bit index,
- * growing arrays with a stated maximum, and reading of whole files with a limit. Not thread-safe; each
- * belongs to one job.
+ * and growing arrays with a stated maximum. Not thread-safe; each belongs to one job.
  */
 #ifndef RLT_SIM_BASE_MEM_H
 #define RLT_SIM_BASE_MEM_H
@@ -69,11 +68,6 @@ static inline void rlt_pool_put(rlt_pool *p, uint32_t i)
     *(uint32_t *)(void *)(p->items + (size_t)i * p->size) = p->free_head;
     p->free_head = i;
 }
-
-/* Reads a whole file ("-": standard input; .gz is inflated by callers that want it) of at most max_bytes.
- * *text is malloc'ed, NUL-terminated and owned by the caller. RLT_EIO, RLT_ERANGE, RLT_ENOMEM. */
-RLT_API int rlt_read_file(const char *path, size_t max_bytes, char **text, size_t *length,
-                          rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
+#include "sim/text/file.h"
 #include "sim/text/json_scan.h"
 
 enum { MAX_DEPTH = RLT__JSON_DEPTH, MAX_BYTES = 64 << 20, MAX_KEY = 64 };

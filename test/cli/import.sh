@@ -55,6 +55,14 @@ t "check knows a topology file" 0 'ok: topology of 2 accelerators' '' check "$tm
 t "readers are listed" 0 '^nvidia-smi ' '' list readers
 gzip -c "$tmp/smi.txt" >"$tmp/smi.txt.gz"
 t "gzip is inflated" 0 '^2 accelerators' '' topo "$tmp/smi.txt.gz"
+printf '{"ranks": [1, 0]}' | gzip -c >"$tmp/place"
+gzip -c topologies/dgx-a100-8.json >"$tmp/dgx"
+t "gzip of any format, whatever its name" 0 '^8 accelerators' '' topo "$tmp/dgx"
+t "a placement in gzip" 0 'ok: placement of 2 ranks' '' check "$tmp/place" --topology "$tmp/dgx"
+"$ringlet" topo - <"$tmp/dgx" >"$tmp/out" 2>&1
+verdict "gzip on standard input" "$(grep -q '^8 accelerators' "$tmp/out" || cat "$tmp/out")"
+head -c 200 "$tmp/dgx" >"$tmp/cut"
+t "gzip that is cut off" 3 '' 'damaged gzip data' topo "$tmp/cut"
 t "standard input" 3 '' 'standard input: the file is empty' topo -
 
 t "a setting that is not known" 2 '' "names are nvlink" topo import "$tmp/topo.xml" --set nvlnk=1GB/s

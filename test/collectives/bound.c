@@ -11,6 +11,7 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/bound.h"
+#include "net/import/import.h"
 #include "net/topology/build.h"
 #include "sim/base/time.h"
 
@@ -24,8 +25,7 @@ typedef struct setting {
 static void open_network(setting *s, const char *text, uint32_t ranks)
 {
     rlt_error err = {0};
-    int rc = text[0] == '{' ? rlt_topology_from_json("test", text, strlen(text), &s->t, &err)
-                            : rlt_topology_load(text, NULL, &s->t, &err);
+    int rc = rlt_topology_load(text, NULL, &s->t, &err);
     if (rc < 0)
         fail_msg("%s: %s", err.where, err.what);
     s->p = (rlt_placement){.n = ranks};

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "collectives/fold.h"
+#include "net/import/import.h"
 #include "test/support/support.h"
 
 typedef struct fold_case {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "collectives/check/checker.h"
+#include "net/import/import.h"
 #include "test/support/support.h"
 
 static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 32, 48, 64};
@@ -31,9 +32,7 @@ typedef struct tally {
 static void open_site(site *s)
 {
     rlt_error err = {0};
-    if (s->name[0] == '{'
-            ? rlt_topology_parse("able switch", s->name, strlen(s->name), &s->topology, &err) < 0
-            : rlt_topology_load(s->name, NULL, &s->topology, &err) < 0)
+    if (rlt_topology_load(s->name, NULL, &s->topology, &err) < 0)
         fail_msg("%s: %s", err.where, err.what);
     uint32_t n = rlt_topology_accelerators(s->topology);
     assert_int_equal(rlt_placement_identity(s->topology, n, &s->placement, &err), 0);

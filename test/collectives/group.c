@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "collectives/check/checker.h"
+#include "net/import/import.h"
 #include "net/topology/build.h"
 #include "sim/base/time.h"
 
@@ -19,8 +20,7 @@ static rlt_topology *load(const char *text)
 {
     rlt_topology *t = NULL;
     rlt_error err = {0};
-    int rc = text[0] == '{' ? rlt_topology_from_json("test", text, strlen(text), &t, &err)
-                            : rlt_topology_load(text, NULL, &t, &err);
+    int rc = rlt_topology_load(text, NULL, &t, &err);
     if (rc < 0)
         fail_msg("%s: %s", err.where, err.what);
     return t;

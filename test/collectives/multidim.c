@@ -3,6 +3,7 @@
  * Algorithms over several dimensions: every pattern in every dimension through the symbolic checker, what the
  * patterns must refuse, and their times on product networks in closed form.
  */
+#include "net/import/import.h"
 #include "test/support/support.h"
 
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "collectives/check/checker.h"
+#include "net/import/import.h"
 #include "test/support/support.h"
 
 static const rlt_net_model *const both[] = {&rlt_net_alpha_beta, &rlt_net_flow};

@@ -4,6 +4,7 @@
  * bytes, and takes the same time to the picosecond. JSON keeps everything, at any size; MSCCL XML and GOAL
  * keep what alpha-beta can tell apart.
  */
+#include "net/import/import.h"
 #include "test/support/support.h"
 
 #include <stdio.h>

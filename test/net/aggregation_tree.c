@@ -4,6 +4,7 @@
  * account of its own: ways lead from node to node, everybody gives once and gets one copy, and edges carry
  * what the ways over them add up to.
  */
+#include "net/import/import.h"
 #include "test/support/leaves.h"
 
 #include "net/aggregation/tree.h"

@@ -2,6 +2,7 @@
 /* Cuts counted by hand and by trying every set of nodes, and the bounds that follow from them. */
 #include <stdio.h>
 
+#include "net/import/import.h"
 #include "net/topology/build.h"
 #include "net/topology/cut.h"
 #include "sim/base/random.h"
@@ -14,8 +15,7 @@ static rlt_topology *load(const char *text)
 {
     rlt_topology *t = NULL;
     rlt_error err = {0};
-    int rc = text[0] == '{' ? rlt_topology_from_json("test", text, strlen(text), &t, &err)
-                            : rlt_topology_load(text, "topologies", &t, &err);
+    int rc = rlt_topology_load(text, "topologies", &t, &err);
     if (rc < 0)
         fail_msg("%s: %s", err.where, err.what);
     return t;

@@ -18,7 +18,7 @@
 #include "net/route.h"
 #include "net/topology/placement.h"
 #include "sim/base/random.h"
-#include "sim/text/inflate.h"
+#include "sim/text/file.h"
 
 #define MB UINT64_C(1000000)
 #define GB UINT64_C(1000000000)
@@ -28,7 +28,7 @@ static rlt_topology *import_with(const char *text, const rlt_import *import)
 {
     rlt_topology *t = NULL;
     rlt_error err = {0};
-    if (rlt_topology_import("f", text, strlen(text), import, &t, &err) != 0)
+    if (rlt_topology_read("f", text, strlen(text), import, &t, &err) != 0)
         fail_msg("%s: %s", err.where, err.what);
     return t;
 }
@@ -42,7 +42,7 @@ static void expect_wrong(const char *text, const char *where, const char *what)
 {
     rlt_topology *t = NULL;
     rlt_error err = {0};
-    int rc = rlt_topology_import("f", text, strlen(text), NULL, &t, &err);
+    int rc = rlt_topology_read("f", text, strlen(text), NULL, &t, &err);
     if (rc >= 0 || strcmp(err.where, where) != 0 || !strstr(err.what, what))
         fail_msg("expected %s: %s\ngot %d %s: %s\nfor %s", where, what, rc, err.where, err.what, text);
     assert_null(t);
@@ -385,9 +385,9 @@ static void wrong_graphs(void **state)
     rlt_topology *t = NULL;
     rlt_error err = {0};
     static const char two[] = "<system>" BROADWELL("0", V100("01", "0", "") V100("02", "1", "")) "</system>";
-    assert_int_equal(rlt_topology_import("f", two, strlen(two), &with, &t, &err), RLT_ESCHEMA);
+    assert_int_equal(rlt_topology_read("f", two, strlen(two), &with, &t, &err), RLT_ESCHEMA);
     assert_string_equal(err.where, "g");
-    assert_int_equal(rlt_topology_import("f", graphs, strlen(graphs), &with, &t, NULL), RLT_EUSAGE);
+    assert_int_equal(rlt_topology_read("f", graphs, strlen(graphs), &with, &t, NULL), RLT_EUSAGE);
 }
 
 /* ---- NCCL's log ---- */
@@ -531,8 +531,8 @@ static rlt_topology *real_log(const char *name)
         print_message("%s is not here\n", path);
         skip();
     }
-    if (rlt__read_inflated(path, 1 << 24, &text, &length, &err) ||
-        rlt_topology_import(path, text, length, NULL, &t, &err))
+    if (rlt_read_file(path, 1 << 24, &text, &length, &err) ||
+        rlt_topology_read(path, text, length, NULL, &t, &err))
         fail_msg("%s: %s", err.where, err.what);
     free(text);
     return t;
@@ -754,7 +754,7 @@ static void settings(void **state)
     assert_int_equal(rlt_import_set(&import, "=1GB/s", NULL), RLT_EUSAGE);
     assert_true(rlt_import_set(&import, "nvlink=25", NULL) < 0);
     assert_true(rlt_import_set(&import, "nvlink=0GB/s", NULL) < 0);
-    assert_int_equal(rlt_topology_import("f", dgx1, strlen(dgx1), &import, &t, &err), RLT_EUSAGE);
+    assert_int_equal(rlt_topology_read("f", dgx1, strlen(dgx1), &import, &t, &err), RLT_EUSAGE);
     assert_string_equal(err.where, "link_bandwidth");
     expect_wrong("", "f", "empty");
     expect_wrong("\x1f\x8b\x08", "f", "gzip");
@@ -773,7 +773,7 @@ static void read_damaged(const char *text, size_t length)
     char *copy = malloc(length + 1); /* of its own, so that the sanitizers see a byte too far */
     assert_non_null(copy);
     memcpy(copy, text, length);
-    int rc = rlt_topology_import("f", copy, length, NULL, &t, &err);
+    int rc = rlt_topology_read("f", copy, length, NULL, &t, &err);
     assert_true(rc <= 0 && (rc == 0) == (t != NULL) &&
                 (rc == 0 || (err.what[0] && !strpbrk(err.what, "\n\r\t"))));
     rlt_topology_free(t);

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "net/import/import.h"
 #include "sim/base/random.h"
 #include "test/support/support.h"
 
@@ -82,8 +83,7 @@ static bench *open_bench(const char *spec, rlt_routing routing)
     bench *b = calloc(1, sizeof *b);
     rlt_error err = {0};
     assert_non_null(b);
-    if (spec[0] == '{' ? rlt_topology_parse("test", spec, strlen(spec), &b->t, &err)
-                       : rlt_topology_load(spec, "topologies", &b->t, &err))
+    if (rlt_topology_load(spec, "topologies", &b->t, &err))
         fail_msg("%s: %s", err.where, err.what);
     assert_int_equal(rlt_placement_identity(b->t, rlt_topology_accelerators(b->t), &b->place, NULL), 0);
     assert_int_equal(rlt_router_create(b->t, &b->place, routing, &b->router, NULL), 0);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "net/import/import.h"
 #include "net/network.h"
 #include "net/topology/build.h"
 
@@ -112,9 +113,7 @@ static void make_fold(world *w)
 static void play(world *w, const scene *s, const rlt_net_model *model, rlt_injection rule, bool folded)
 {
     *w = (world){.s = s, .folded = folded};
-    int rc = s->topology[0] == '{'
-                 ? rlt_topology_from_json("test", s->topology, strlen(s->topology), &w->t, &w->err)
-                 : rlt_topology_from_compact(s->topology, &w->t, &w->err);
+    int rc = rlt_topology_load(s->topology, NULL, &w->t, &w->err);
     if (rc)
         fail_msg("%s", w->err.what);
     w->ranks = rlt_topology_accelerators(w->t);

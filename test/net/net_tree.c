@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "net/import/import.h"
 #include "net/network.h"
 #include "net/topology/build.h"
 
@@ -49,8 +50,7 @@ static void begin(bench *b, const char *spec, const rlt_net_model *model, rlt_in
                   rlt_routing routing)
 {
     *b = (bench){0};
-    int rc = spec[0] == '{' ? rlt_topology_from_json("test", spec, strlen(spec), &b->t, &b->err)
-                            : rlt_topology_from_compact(spec, &b->t, &b->err);
+    int rc = rlt_topology_load(spec, NULL, &b->t, &b->err);
     if (rc)
         fail_msg("%s: %s", b->err.where, b->err.what);
     assert_int_equal(rlt_placement_identity(b->t, rlt_topology_accelerators(b->t), &b->place, NULL), 0);
@@ -331,8 +331,7 @@ static void test_read_and_written(void **state)
     for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         rlt_topology *t = NULL;
         rlt_error err = {0};
-        int rc = bad[i][0][0] == '{' ? rlt_topology_from_json("x", bad[i][0], strlen(bad[i][0]), &t, &err)
-                                     : rlt_topology_from_compact(bad[i][0], &t, &err);
+        int rc = rlt_topology_load(bad[i][0], NULL, &t, &err);
         assert_int_equal(rc, RLT_ESCHEMA);
         if (!strstr(err.what, bad[i][1]))
             fail_msg("'%s' does not say '%s'", err.what, bad[i][1]);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "net/import/import.h"
 #include "net/network.h"
 #include "net/topology/build.h"
 #include "net/usage_internal.h"
@@ -53,8 +54,7 @@ static rlt_topology *load(const char *spec)
 {
     rlt_topology *t = NULL;
     rlt_error err = {0};
-    int rc = spec[0] == '{' ? rlt_topology_from_json("test", spec, strlen(spec), &t, &err)
-                            : rlt_topology_from_compact(spec, &t, &err);
+    int rc = rlt_topology_load(spec, NULL, &t, &err);
     if (rc)
         fail_msg("%s: %s", err.where, err.what);
     return t;

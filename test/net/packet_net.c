@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "net/import/import.h"
 #include "net/packet/packets.h"
 #include "net/topology/build.h"
 #include "sim/base/map.h"
@@ -45,8 +46,7 @@ static bench *open_bench(const char *spec, rlt_routing routing, const rlt_packet
 {
     bench *b = calloc(1, sizeof *b);
     assert_non_null(b);
-    int rc = spec[0] == '{' ? rlt_topology_from_json("test", spec, strlen(spec), &b->t, &b->err)
-                            : rlt_topology_load(spec, "topologies", &b->t, &b->err);
+    int rc = rlt_topology_load(spec, "topologies", &b->t, &b->err);
     if (rc)
         fail_msg("%s: %s", b->err.where, b->err.what);
     assert_int_equal(rlt_placement_identity(b->t, rlt_topology_accelerators(b->t), &b->place, NULL), 0);

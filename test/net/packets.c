@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "net/import/import.h"
 #include "net/packet/packets.h"
 #include "net/topology/build.h"
 
@@ -71,8 +72,7 @@ static bench open_bench(const char *spec)
 {
     bench b = {.take_at = RLT_NONE};
     rlt_error err = {0};
-    int rc = spec[0] == '{' ? rlt_topology_from_json("test", spec, strlen(spec), &b.t, &err)
-                            : rlt_topology_from_compact(spec, &b.t, &err);
+    int rc = rlt_topology_load(spec, NULL, &b.t, &err);
     if (rc)
         fail_msg("%s: %s", err.where, err.what);
     assert_int_equal(rlt_sim_create(&b.sim, NULL), 0);

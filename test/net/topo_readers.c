@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "net/import/import.h"
 #include "net/topology/build.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"

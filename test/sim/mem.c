@@ -7,14 +7,9 @@
 
 #include <cmocka.h>
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
@@ -127,103 +122,6 @@ static void pools(void **state)
     rlt_pool_free(&p);
     assert_int_equal(rlt_pool_get(&p), 0);
     rlt_pool_free(&p);
-}
-
-static void write_file(const char *path, const void *data, size_t length)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, length, f), length);
-    assert_int_equal(fclose(f), 0);
-}
-
-static void files(void **state)
-{
-    (void)state;
-    char path[] = "/tmp/rlt-test-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
-    static char data[200000];
-    for (size_t i = 0; i < sizeof data; i++)
-        data[i] = (char)(i * 7 % 251); /* NULs among them */
-    static const size_t lengths[] = {0, 1, 65535, 65536, 65537, sizeof data};
-    for (size_t i = 0; i < N(lengths); i++) {
-        size_t n = lengths[i], length = 99;
-        char *text = NULL;
-        write_file(path, data, n);
-        assert_int_equal(rlt_read_file(path, n, &text, &length, NULL), 0); /* the limit itself is allowed */
-        assert_int_equal(length, n);
-        assert_memory_equal(text, data, n);
-        assert_int_equal(text[n], 0);
-        free(text);
-        if (n > 0) {
-            rlt_error err = {0};
-            assert_int_equal(rlt_read_file(path, n - 1, &text, &length, &err), RLT_ERANGE);
-            assert_null(text);
-            assert_string_equal(err.where, path);
-        }
-        /* The same through standard input, where no length is known beforehand. */
-        int saved = dup(STDIN_FILENO), file = open(path, O_RDONLY);
-        dup2(file, STDIN_FILENO);
-        close(file);
-        int rc = rlt_read_file("-", sizeof data, &text, &length, NULL);
-        dup2(saved, STDIN_FILENO);
-        close(saved);
-        assert_int_equal(rc, 0);
-        assert_int_equal(length, n);
-        assert_memory_equal(text, data, n);
-        free(text);
-    }
-    remove(path);
-    char *text;
-    size_t length;
-    rlt_error missing = {0}, directory = {0};
-    assert_int_equal(rlt_read_file(path, 10, &text, &length, &missing), RLT_EIO);
-    assert_string_equal(missing.where, path);
-    assert_int_equal(rlt_read_file("/tmp", SIZE_MAX, &text, &length, &directory), RLT_EIO);
-    assert_non_null(strstr(directory.what, "directory"));
-    assert_int_equal(rlt_read_file("/dev/zero", 300000, &text, &length, NULL),
-                     RLT_ERANGE); /* without an end */
-    assert_null(text);
-}
-
-static void *fill_pipe(void *ctx)
-{
-    int fd = *(int *)ctx;
-    static char data[4096];
-    memset(data, 'p', sizeof data);
-    for (int i = 0; i < 100; i++)
-        for (size_t done = 0; done < sizeof data;) {
-            ssize_t n = write(fd, data + done, sizeof data - done);
-            if (n < 0)
-                return NULL;
-            done += (size_t)n;
-        }
-    close(fd);
-    return NULL;
-}
-
-static void pipes(void **state)
-{
-    (void)state;
-    int ends[2], saved = dup(STDIN_FILENO);
-    assert_int_equal(pipe(ends), 0);
-    dup2(ends[0], STDIN_FILENO);
-    close(ends[0]);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, fill_pipe, &ends[1]), 0);
-    char *text;
-    size_t length;
-    int rc = rlt_read_file("-", 409600, &text, &length, NULL);
-    pthread_join(thread, NULL);
-    dup2(saved, STDIN_FILENO);
-    close(saved);
-    assert_int_equal(rc, 0);
-    assert_int_equal(length, 409600);
-    for (size_t i = 0; i < length; i++)
-        assert_int_equal(text[i], 'p');
-    free(text);
 }
 
 static void maps_follow_a_plain_array(void **state)
@@ -374,8 +272,6 @@ int main(void)
         cmocka_unit_test(arenas),
         cmocka_unit_test(growing_arrays),
         cmocka_unit_test(pools),
-        cmocka_unit_test(files),
-        cmocka_unit_test(pipes),
         cmocka_unit_test(maps_follow_a_plain_array),
         cmocka_unit_test(strings),
         cmocka_unit_test(hashes),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "net/import/import.h"
 #include "net/topology/topology.h"
 
 typedef struct test_leaves {
@@ -54,7 +55,7 @@ static inline rlt_topology *test_leaves_build(const test_leaves *x)
     PUT("]}");
 #undef PUT
     assert_true(used < size);
-    if (rlt_topology_parse("leaves", text, used, &t, &err))
+    if (rlt_topology_load(text, NULL, &t, &err))
         fail_msg("%s: %s", err.where, err.what);
     free(text);
     return t;

@@ -3,6 +3,7 @@
 #ifndef RLT_TEST_SUPPORT_REPLAY_H
 #define RLT_TEST_SUPPORT_REPLAY_H
 
+#include "net/import/import.h"
 #include "test/support/support.h"
 #include "workload/replay/replay.h"
 

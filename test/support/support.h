@@ -15,6 +15,7 @@
 
 #include "collectives/bound.h"
 #include "collectives/executor.h"
+#include "net/import/import.h"
 
 /* The first `ranks` ranks (0: all) of a topology by name or text. */
 typedef struct test_group {

@@ -20,11 +20,13 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "net/import/import.h"
 #include "net/route.h"
 #include "net/topology/build.h"
 #include "net/topology/placement.h"
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
+#include "sim/text/file.h"
 #include "workload/models/generator.h"
 #include "workload/program/reader.h"
 #include "workload/readers/kineto/host_trace.h"

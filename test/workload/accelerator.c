@@ -54,7 +54,7 @@ static void shipped(void **state)
         rlt_accelerator a;
         rlt_error err = {0};
         uint64_t peak;
-        if (rlt_accelerator_load(rows[i].name, NULL, &a, &err))
+        if (rlt_accelerator_load(rows[i].name, "workload/accelerators", &a, &err))
             fail_msg("%s: %s", err.where, err.what);
         assert_string_equal(a.name, rows[i].name);
         assert_true(strlen(a.source) > 20);

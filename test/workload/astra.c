@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "net/import/import.h"
 #include "workload/timing/timing.h"
 
 static char directory[] = "/tmp/ringlet-astra-XXXXXX";

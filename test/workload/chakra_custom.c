@@ -3,6 +3,7 @@
  * Custom collectives as Chakra traces, written by hand and (where they are at hand) those that ASTRA-sim's
  * examples come with: the ring must take the time that a ring takes.
  */
+#include "net/import/import.h"
 #include "test/support/chakra.h"
 #include "test/support/support.h"
 

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "net/import/import.h"
 #include "test/support/daso.h"
 
 static const uint32_t nodes[] = {4, 8, 16, 32, 64};

@@ -2,6 +2,7 @@
 /* Programs of DASO and Horovod: their time against sums by hand, what crosses which link, limits. */
 #include <math.h>
 
+#include "net/import/import.h"
 #include "test/support/daso.h"
 
 /* A program run over a network, open for questions. */

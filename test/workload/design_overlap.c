@@ -4,6 +4,7 @@
  * iteration of all accelerators as a program, replayed on the whole network without folding; against bytes
  * over bandwidth; and against the closed form, which nothing beats.
  */
+#include "net/import/import.h"
 #include "test/support/drawing.h"
 #include "test/support/support.h"
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "net/import/import.h"
 #include "test/support/support.h"
 #include "workload/replay/replay.h"
 

@@ -2,6 +2,7 @@
 /* Several programs on one network, and background traffic: closed forms on shared and on separate links. */
 #include <stdio.h>
 
+#include "net/import/import.h"
 #include "test/support/support.h"
 #include "workload/models/generator.h"
 #include "workload/program/join.h"
@@ -66,8 +67,7 @@ static ran run(const rlt_program *p, const char *network, uint32_t *accelerators
     ran x = {0};
     rlt_replay_options o = rlt_replay_options_default();
     static rlt_placement place;
-    int rc = network[0] == '{' ? rlt_topology_parse("test", network, strlen(network), &x.t, &x.err)
-                               : rlt_topology_load(network, NULL, &x.t, &x.err);
+    int rc = rlt_topology_load(network, NULL, &x.t, &x.err);
     assert_int_equal(rc, 0);
     place = (rlt_placement){.n = n, .accelerator = accelerators};
     o.topology = x.t;

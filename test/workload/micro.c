@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "net/import/import.h"
 #include "test/support/support.h"
 #include "workload/replay/replay.h"
 

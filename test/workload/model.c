@@ -5,6 +5,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/text/csv.h"
+#include "sim/text/file.h"
 #include "test/support/support.h"
 #include "workload/models/model.h"
 

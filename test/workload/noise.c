@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "net/import/import.h"
 #include "sim/base/random.h"
 #include "test/support/support.h"
 #include "workload/replay/noise.h"

@@ -2,6 +2,7 @@
 /* Replay of small programs whose times follow by hand: crossbar of 50 GB/s (20 ps a byte) and 500 ns a link.
  */
 #include "workload/replay/replay.h"
+#include "net/import/import.h"
 #include "sim/sim.h"
 #include "test/support/support.h"
 

@@ -4,6 +4,7 @@
  * 1024 + 82 bytes (tau = 88.48 ns). An all-reduce by SwitchML of C chunks takes (C - 1) tau + RTT0 with RTT0
  * = 2 (tau + d) + s: for 4096 chunks 365 002 560 ps, the golden value of an independent packet model.
  */
+#include "net/import/import.h"
 #include "test/support/support.h"
 #include "workload/replay/replay.h"
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net/import/import.h"
 #include "test/support/replay.h"
 #include "workload/program/reader.h"
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "net/import/import.h"
 #include "test/support/blocks.h"
 #include "test/support/replay.h"
 #include "workload/training/training.h"

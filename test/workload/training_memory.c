@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/import/import.h"
 #include "test/support/blocks.h"
 #include "test/support/replay.h"
 #include "workload/training/memory_time.h"

@@ -3,6 +3,7 @@
  * hand-made cases. */
 #include <math.h>
 
+#include "net/import/import.h"
 #include "test/support/support.h"
 #include "workload/models/generator.h"
 #include "workload/replay/replay.h"

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/import/import.h"
+#include "sim/text/file.h"
 #include "tools/base/json_edit.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/settings/locate.h"
@@ -69,7 +71,7 @@ static int set_up(rlt_machine *m, rlt_error *err)
     if (!(s->model = rlt_net_model_find(m->how->network, err)))
         return RLT_EUSAGE;
     if ((rc = rlt_routing_parse(m->how->routing, &s->routing, err)) ||
-        (rc = rlt_topology_parse(m->path, m->text, m->length, &s->topology, err)))
+        (rc = rlt_topology_read(m->path, m->text, m->length, NULL, &s->topology, err)))
         return rc;
     rlt_inputs_add(&s->inputs, "topology", m->path, rlt_topology_hash(s->topology));
     s->endpoint = *rlt_topology_endpoint(s->topology);
@@ -141,7 +143,7 @@ int rlt_machine_open(rlt_machine *m, const rlt_settings *how, const char *spec, 
     rlt_json_doc *doc = NULL;
     int rc;
     *m = (rlt_machine){.how = how};
-    if (!rlt_topology_path(spec, path, sizeof path)) {
+    if (!rlt_topology_path(spec, rlt_topology_dirs().list, path, sizeof path)) {
         rc = rlt_find_topology(spec, &checked, err); /* says what there is instead */
         rlt_topology_free(checked);
         return rc ? rc

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/base/units.h"
+#include "sim/text/file.h"
 
 #define MAX_BYTES ((uint64_t)1 << 48) /* as a collective may have */
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which measurements go to which machine, and which of them are held out of a fit. */
-#include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/find.h"
 #include "tools/base/message.h"
 #include "tools/calibrate/select.h"
 #include "tools/coll/coll.h"
+#include "tools/settings/locate.h"
 
 /* ---- filters ---- */
 
@@ -68,41 +69,6 @@ int rlt_select_filter(rlt_measurements *t, const rlt_texts *filters, rlt_error *
 
 /* ---- machines ---- */
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The JSON files of the first directory that has some, by name. */
-static int list_files(char ***names, uint32_t *n, char *dir, size_t size, rlt_error *err)
-{
-    uint32_t capacity = 0;
-    *names = NULL;
-    *n = 0;
-    for (uint32_t d = 0; *n == 0 && rlt_topology_dir(d, dir, size); d++) {
-        DIR *open = opendir(dir);
-        struct dirent *entry;
-        while (open && (entry = readdir(open))) {
-            size_t length = strlen(entry->d_name);
-            char *name;
-            if (length < 6 || entry->d_name[0] == '.' || strcmp(entry->d_name + length - 5, ".json") != 0)
-                continue;
-            int rc = rlt_grow(names, &capacity, sizeof **names, (uint64_t)*n + 1, 1 << 16, "topologies", err);
-            name = rc ? NULL : strdup(entry->d_name);
-            if (!name) {
-                closedir(open);
-                return rc ? rc : rlt_nomem(err);
-            }
-            (*names)[(*n)++] = name;
-        }
-        if (open)
-            closedir(open);
-    }
-    if (*n)
-        qsort(*names, *n, sizeof **names, by_name);
-    return 0;
-}
-
 /* Few accelerators first: a measurement goes to the smallest machine that it fits in. */
 static int by_size(const void *a, const void *b)
 {
@@ -112,19 +78,27 @@ static int by_size(const void *a, const void *b)
     return m != n ? (m < n ? -1 : 1) : strcmp(x->path, y->path);
 }
 
+/* Of the first directory that has topologies. */
 int rlt_select_machines(const rlt_settings *how, const char *family, rlt_machine **out, uint32_t *n,
                         rlt_error *err)
 {
-    char dir[PATH_MAX], path[PATH_MAX + NAME_MAX + 2], **names;
-    uint32_t n_names;
-    int rc = list_files(&names, &n_names, dir, sizeof dir, err);
+    static const char *const endings[] = {".json", NULL};
+    const rlt_dirs all = rlt_topology_dirs();
+    const char *dirs = all.list;
+    char dir[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
+    rlt_found found = {0};
+    int rc = 0;
+    while (!rc && !found.n && rlt_find_next_dir(&dirs, dir, sizeof dir)) {
+        rlt_find_free(&found);
+        rc = rlt_find_all(dir, endings, &found, err);
+    }
     *n = 0;
-    *out = rc ? NULL : calloc(n_names + 1, sizeof **out);
+    *out = rc ? NULL : calloc(found.n + 1, sizeof **out);
     if (!rc && !*out)
         rc = rlt_nomem(err);
-    for (uint32_t i = 0; i < n_names && !rc; i++) {
+    for (uint32_t i = 0; i < found.n && !rc; i++) {
         rlt_machine *m = &(*out)[*n];
-        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        snprintf(path, sizeof path, "%s/%s.json", dir, found.names[i]);
         if ((rc = rlt_machine_open(m, how, path, err)))
             break;
         if (m->n_systems == 0 || (family && (!m->family || strcmp(m->family, family) != 0)))
@@ -134,9 +108,7 @@ int rlt_select_machines(const rlt_settings *how, const char *family, rlt_machine
         else
             ++*n;
     }
-    for (uint32_t i = 0; i < n_names; i++)
-        free(names[i]);
-    free(names);
+    rlt_find_free(&found);
     if (!rc && *n)
         qsort(*out, *n, sizeof **out, by_size);
     return rc;

@@ -7,6 +7,7 @@
 
 #include "sim/base/mem.h"
 #include "tools/calibrate/train.h"
+#include "tools/settings/locate.h"
 
 /* A network, and what collectives took on it so far. */
 typedef struct network {

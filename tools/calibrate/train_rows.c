@@ -14,6 +14,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/text/csv.h"
+#include "sim/text/file.h"
 #include "tools/calibrate/train.h"
 
 /* A measured system: bandwidths are of one accelerator and direction. Accelerators of a node (or NVLink

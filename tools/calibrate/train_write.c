@@ -5,10 +5,12 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
+#include "sim/text/file.h"
 #include "tools/base/file.h"
 #include "tools/base/json_edit.h"
 #include "tools/calibrate/train.h"
 #include "tools/output/output.h"
+#include "tools/settings/locate.h"
 
 static bool like(const rlt_surface *s, const rlt_train_group *g)
 {
@@ -113,7 +115,7 @@ static int write_one(rlt_train_predictor *p, const rlt_train_group *g, const cha
     int rc = rlt_find_accelerator(g->accelerator, &a, err);
     if (rc)
         return rc;
-    if (!rlt_accelerator_path(g->accelerator, from, sizeof from) ||
+    if (!rlt_accelerator_path(g->accelerator, rlt_accelerator_dirs().list, from, sizeof from) ||
         (size_t)snprintf(path, sizeof path, "%s/%s.json", dir, g->accelerator) >= sizeof path)
         return rlt_fail(err, RLT_EIO, g->accelerator, "its file cannot be found again");
     if ((rc = rlt_read_file(from, 1 << 20, &text, &length, err)))

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 
 #include "collectives/in_network/libra/workload.h"
+#include "net/import/import.h"
 #include "sim/base/mem.h"
 #include "sim/text/csv.h"
+#include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
@@ -14,6 +16,7 @@
 #include "tools/calibrate/train.h"
 #include "tools/run/job_file.h"
 #include "tools/run/run.h"
+#include "tools/settings/locate.h"
 #include "tools/trace/trace.h"
 #include "workload/timing/timing.h"
 
@@ -99,11 +102,11 @@ static const char *kind_of_file(const char *path)
     char head[4096 + 1];
     rlt_json_doc *doc = NULL;
     rlt_error ignored = {0};
-    FILE *f = fopen(path, "rb");
-    head[f ? fread(head, 1, sizeof head - 1, f) : 0] = '\0';
-    if (f)
-        fclose(f);
-    size_t n = strlen(path), blank = strspn(head, "\xef\xbb\xbf \t\r\n");
+    size_t n, blank;
+    if (rlt_read_head(path, head, sizeof head - 1, &n, &ignored))
+        n = 0;
+    head[n] = '\0';
+    n = strlen(path), blank = strspn(head, "\xef\xbb\xbf \t\r\n");
     const char *kind = head[blank] == '{' || head[blank] == '<' ? NULL : kind_of_text(head);
     if (kind)
         return kind;

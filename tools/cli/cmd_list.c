@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ringlet list: what is built in. */
-#include <dirent.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/import/import.h"
+#include "sim/base/find.h"
 #include "sim/base/mem.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
+#include "tools/settings/locate.h"
 #include "tools/settings/settings.h"
 #include "workload/models/generator.h"
 #include "workload/models/model.h"
 #include "workload/program/reader.h"
 #include "workload/training/training.h"
 
-enum { MAX_NAMES = 4096, NAME_WIDTH = 20 };
+enum { NAME_WIDTH = 20 };
 
 static const rlt_column columns[] = {
     {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
@@ -238,43 +238,8 @@ static void list_settings(rlt_table *t)
     list_protocol_settings(t);
 }
 
-typedef struct names {
-    char **items;
-    uint32_t n, capacity;
-} names;
-
-static int compare(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static const char *const topology_endings[] = {".json", ".graphml", ".yml", ".yaml", NULL};
 static const char *const accelerator_endings[] = {".json", NULL};
-
-/* Names of files in a directory; one that cannot be opened has none. */
-static int add_names(names *found, const char *dir, const char *const *endings, rlt_error *err)
-{
-    DIR *d = opendir(dir);
-    struct dirent *entry;
-    int rc = 0;
-    while (d && !rc && (entry = readdir(d))) {
-        const char *dot = strrchr(entry->d_name, '.');
-        bool known = false;
-        for (size_t e = 0; dot && endings[e]; e++)
-            known = known || strcmp(dot, endings[e]) == 0;
-        if (!known || dot == entry->d_name)
-            continue;
-        rc = rlt_grow(&found->items, &found->capacity, sizeof *found->items, (uint64_t)found->n + 1,
-                      MAX_NAMES, "names", err);
-        if (!rc && !(found->items[found->n] = strndup(entry->d_name, (size_t)(dot - entry->d_name))))
-            rc = rlt_nomem(err);
-        if (!rc)
-            found->n++;
-    }
-    if (d)
-        closedir(d);
-    return rc;
-}
 
 static void put_topology(rlt_table *table, const char *name)
 {
@@ -315,33 +280,25 @@ static void put_accelerator(rlt_table *table, const char *name)
 }
 
 /* Everything that files in these directories name, in the order of names. */
-static int list_files(rlt_table *table, const char *(*dir_at)(uint32_t, char *, size_t),
-                      const char *const *endings, void (*put_one)(rlt_table *, const char *), rlt_error *err)
+static int list_files(rlt_table *table, const char *dirs, const char *const *endings,
+                      void (*put_one)(rlt_table *, const char *), rlt_error *err)
 {
-    char dir[PATH_MAX];
-    names found = {0};
-    int rc = 0;
-    for (uint32_t i = 0; !rc && dir_at(i, dir, sizeof dir); i++)
-        rc = add_names(&found, dir, endings, err);
-    if (found.n)
-        qsort(found.items, found.n, sizeof *found.items, compare);
+    rlt_found found;
+    int rc = rlt_find_all(dirs, endings, &found, err);
     for (uint32_t i = 0; i < found.n && !rc; i++)
-        if (i == 0 || strcmp(found.items[i], found.items[i - 1]) != 0)
-            put_one(table, found.items[i]);
-    for (uint32_t i = 0; i < found.n; i++)
-        free(found.items[i]);
-    free(found.items);
+        put_one(table, found.names[i]);
+    rlt_find_free(&found);
     return rc;
 }
 
 static int list_topologies(rlt_table *table, rlt_error *err)
 {
-    return list_files(table, rlt_topology_dir, topology_endings, put_topology, err);
+    return list_files(table, rlt_topology_dirs().list, topology_endings, put_topology, err);
 }
 
 static int list_accelerators(rlt_table *table, rlt_error *err)
 {
-    return list_files(table, rlt_accelerator_dir, accelerator_endings, put_accelerator, err);
+    return list_files(table, rlt_accelerator_dirs().list, accelerator_endings, put_accelerator, err);
 }
 
 static const struct {

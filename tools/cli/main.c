@@ -8,7 +8,7 @@
 #include "collectives/algorithm.h"
 #include "net/network.h"
 #include "net/topology/graph.h"
-#include "sim/text/inflate.h"
+#include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "sim/text/xml.h"
 #include "tools/base/command.h"
@@ -40,9 +40,9 @@ static void print_version(void)
         printf(" %s", rlt_reader_at(i)->name);
     printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, zlib %s, NLopt %s, SQLite %s, "
            "http-parser %s, MPI %s\n",
-           rlt_graph_version(), rlt_json_version(), rlt_xml_version(), rlt_pool_version(),
-           rlt__inflate_version(), rlt_fit_version(nlopt, sizeof nlopt), rlt_store_version(),
-           rlt_http_version(), rlt_ranks_version(mpi, sizeof mpi));
+           rlt_graph_version(), rlt_json_version(), rlt_xml_version(), rlt_pool_version(), rlt_zlib_version(),
+           rlt_fit_version(nlopt, sizeof nlopt), rlt_store_version(), rlt_http_version(),
+           rlt_ranks_version(mpi, sizeof mpi));
     printf("licence:     GPL-3.0-or-later\n");
 }
 

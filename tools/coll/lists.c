@@ -6,6 +6,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
+#include "sim/text/file.h"
 #include "tools/base/message.h"
 #include "tools/coll/coll.h"
 

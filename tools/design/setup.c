@@ -8,6 +8,7 @@
 
 #include "sim/base/units.h"
 #include "sim/base/words.h"
+#include "sim/text/file.h"
 #include "tools/design/design.h"
 #include "tools/run/run.h"
 #include "tools/settings/locate.h"
@@ -258,6 +259,7 @@ static int open_trace_of(const rlt_design_setup *u, const char *path, rlt_design
 
 static int open_layers(const rlt_design_setup *u, const char *path, rlt_design_work *out, rlt_error *err)
 {
+    enum { MAX_LAYER_BYTES = 256 << 20 };
     const rlt_reader *reader = NULL;
     rlt_error ignored = {0};
     char *text = NULL;
@@ -266,7 +268,7 @@ static int open_layers(const rlt_design_setup *u, const char *path, rlt_design_w
     if (stat(path, &st) || S_ISDIR(st.st_mode) ||
         (rlt_reader_for(path, &reader, &ignored) == 0 && reader != &rlt_reader_astra1))
         return open_trace_of(u, path, out, err);
-    int rc = rlt_read_text(path, &text, &length, err);
+    int rc = rlt_read_file(path, MAX_LAYER_BYTES, &text, &length, err);
     if (rc)
         return rc;
     bool json = text[strspn(text, " \t\r\n")] == '{';

@@ -8,6 +8,7 @@
 
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/text/file.h"
 #include "tools/base/file.h"
 
 enum { MAX_INPUT_BYTES = 1 << 30 };

@@ -10,6 +10,7 @@
 #include "tools/report/run_page.h"
 #include "tools/report/study_data.h"
 #include "tools/report/study_page.h"
+#include "tools/settings/locate.h"
 #include "tools/settings/settings.h"
 
 typedef struct settings {

@@ -10,6 +10,7 @@
 #include "sim/base/units.h"
 #include "tools/base/message.h"
 #include "tools/run/run.h"
+#include "tools/settings/locate.h"
 
 typedef struct daso_run {
     const rlt_parsed *args;

@@ -8,6 +8,7 @@
 
 #include "tools/base/config.h"
 #include "tools/run/run.h"
+#include "tools/settings/locate.h"
 
 static const rlt_option_group groups[] = {
     {"Workload", rlt_workload_options, 0},

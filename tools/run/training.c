@@ -5,6 +5,7 @@
 #include "sim/base/units.h"
 #include "tools/base/message.h"
 #include "tools/run/run.h"
+#include "tools/settings/locate.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_training_options[] = {

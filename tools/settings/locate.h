@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where a topology that the user names is on disk, for commands that read or write its file themselves. */
+/* Where the topologies and accelerators that go by a name stand, for this executable. */
 #ifndef RLT_TOOLS_SETTINGS_LOCATE_H
 #define RLT_TOOLS_SETTINGS_LOCATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <limits.h>
 
 #include "net/import/import.h"
+#include "workload/models/accelerator.h"
 
-/* False for "-", for a product written out, and where there is no such file. */
-bool rlt_topology_path(const char *spec, char *path, size_t size);
-/* A whole file, inflated if it is a gzip file. *text is malloc'ed, NUL-terminated and owned by the caller. */
-int rlt_read_text(const char *path, char **text, size_t *length, rlt_error *err) RLT_MUST_USE;
-/* rlt_find_topology, with what the user states of a machine; import NULL: nothing. */
-int rlt_import_topology(const char *spec, const rlt_import *import, rlt_topology **out,
-                        rlt_error *err) RLT_MUST_USE;
+/* A list of directories as sim/base/find.h has them. Use it at once: rlt_topology_dirs().list */
+typedef struct rlt_dirs {
+    char list[3 * PATH_MAX];
+} rlt_dirs;
+/* ./topologies, ../topologies beside the executable, and the installed ones. */
+rlt_dirs rlt_topology_dirs(void);
+/* ./workload/accelerators, the same beside the executable's folder, and the installed ones. */
+rlt_dirs rlt_accelerator_dirs(void);
+
+/* rlt_topology_load and rlt_accelerator_load with these directories. */
+int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -9,6 +9,7 @@
 #include "collectives/in_network/libra/libra.h"
 #include "sim/base/units.h"
 #include "tools/base/message.h"
+#include "tools/settings/locate.h"
 
 const char *rlt_network_word(uint32_t i)
 {

@@ -86,21 +86,6 @@ void rlt_setup_json(const rlt_setup *s, rlt_jw *w);
 /* "dgx-h100, 8 ranks; network flow, routing dmodk, injection nic". */
 void rlt_setup_line(const rlt_setup *s, char *buffer, size_t size);
 
-/*
- * A topology by what the user typed: a file, "-", a compact product of dimensions, JSON text as it would
- * stand in a file, or a name looked for in
- * ./topologies, in ../topologies beside the executable, and in the installed data directory; a name not
- * found is RLT_EIO with the nearest one there is.
- */
-int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
-/* Directories that are searched: i-th in `buffer`, NULL past the end. */
-const char *rlt_topology_dir(uint32_t i, char *buffer, size_t size);
-/* The same for accelerators: ./workload/accelerators, the same beside the executable's folder, and the
- * installed data directory. */
-int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err) RLT_MUST_USE;
-bool rlt_accelerator_path(const char *spec, char *path, size_t size); /* false: there is none */
-const char *rlt_accelerator_dir(uint32_t i, char *buffer, size_t size);
-
 /* "ring" (for every kind that it does) or "all_reduce=ring,all_to_all=direct" into a table by kind; NULL
  * entries are chosen. `text` NULL: all chosen. RLT_EUSAGE. */
 int rlt_parse_algorithms(const char *text, const rlt_algorithm *table[RLT_COLL_KINDS],

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/import/import.h"
 #include "sim/base/units.h"
+#include "sim/text/file.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
@@ -396,6 +398,7 @@ static bool describes_a_machine(const char *source)
 /* What the file left to assume is in the source, which goes with the topology; said here as well. */
 static int import(const rlt_parsed *args, void *settings, rlt_error *err)
 {
+    enum { MAX_GRAPH_BYTES = 256 << 20 };
     const import_settings *s = settings;
     rlt_import with = {0};
     rlt_topology *t = NULL;
@@ -406,11 +409,12 @@ static int import(const rlt_parsed *args, void *settings, rlt_error *err)
             rlt_error_prefix(err, "--set");
             return rc == RLT_ENOMEM ? rc : RLT_EUSAGE;
         }
-    if (s->graph && (rc = rlt_read_text(s->graph, &graph, &with.graph_length, err)))
+    if (s->graph && (rc = rlt_read_file(s->graph, MAX_GRAPH_BYTES, &graph, &with.graph_length, err)))
         return rc;
     with.graph_name = s->graph;
     with.graph_text = graph;
-    rc = rlt_import_topology(args->operands[0], s->set.n || graph ? &with : NULL, &t, err);
+    rc = rlt_topology_import(args->operands[0], rlt_topology_dirs().list, s->set.n || graph ? &with : NULL,
+                             &t, err);
     if (!rc)
         rc = write_as(t, "json", s->output, err);
     if (!rc && describes_a_machine(rlt_topology_source(t)))

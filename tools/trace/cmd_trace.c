@@ -9,6 +9,7 @@
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
 #include "tools/output/output.h"
+#include "tools/settings/locate.h"
 #include "tools/settings/settings.h"
 #include "tools/settings/trace_options.h"
 #include "tools/trace/trace.h"

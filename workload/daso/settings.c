@@ -8,6 +8,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
+#include "sim/text/file.h"
 #include "workload/daso/daso.h"
 
 #define MIB ((uint64_t)1 << 20)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collectives/executor.h"
+#include "net/import/import.h"
 #include "workload/design/internal.h"
 
 enum { MAX_REFINED = 1 << 20, AT_ONCE = 2 };

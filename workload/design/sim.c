@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "net/import/import.h"
 #include "sim/base/mem.h"
 #include "workload/design/internal.h"
 

@@ -14,14 +14,14 @@
  */
 #include "workload/models/accelerator.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/find.h"
 #include "sim/text/json.h"
-
-#define HERE "workload/accelerators"
 
 /* ---- from files ---- */
 
@@ -154,19 +154,43 @@ static int load_file(const char *path, rlt_accelerator *a, rlt_error *err)
     return rc;
 }
 
-int rlt_accelerator_load(const char *spec, const char *dir, rlt_accelerator *out, rlt_error *err)
+/* The accelerator that goes by this shorter name. */
+static bool find_also(const char *dirs, const char *name, char *path, size_t size)
 {
-    const char *const dirs[] = {HERE, dir};
-    char path[4096];
+    static const char *const endings[] = {".json", NULL};
+    rlt_found found;
+    bool is = false;
+    if (rlt_find_all(dirs, endings, &found, NULL) == 0)
+        for (uint32_t i = 0; !is && i < found.n; i++) {
+            rlt_accelerator a = {0};
+            is = rlt_find_file(dirs, found.names[i], path, size) && load_file(path, &a, NULL) == 0 &&
+                 strcmp(a.also, name) == 0;
+        }
+    rlt_find_free(&found);
+    return is;
+}
+
+bool rlt_accelerator_path(const char *spec, const char *dirs, char *path, size_t size)
+{
+    int n = snprintf(path, size, "%s", spec);
+    if (n < 0 || (size_t)n >= size)
+        return false;
+    return access(spec, F_OK) == 0 ||
+           (*spec && !strchr(spec, '/') &&
+            (rlt_find_file(dirs, spec, path, size) || find_also(dirs, spec, path, size)));
+}
+
+int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *out, rlt_error *err)
+{
+    char path[PATH_MAX], near[NAME_MAX + 1];
     *out = (rlt_accelerator){0};
-    if (access(spec, F_OK) == 0)
-        return load_file(spec, out, err);
-    for (size_t i = 0; i < 2 && *spec && !strchr(spec, '/'); i++) {
-        int n = dirs[i] ? snprintf(path, sizeof path, "%s/%s.json", dirs[i], spec) : -1;
-        if (n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0)
-            return load_file(path, out, err);
-    }
-    return rlt_fail(err, RLT_EIO, spec, "no such file, and no accelerator of that name");
+    if (rlt_accelerator_path(spec, dirs, path, sizeof path))
+        return load_file(path, out, err);
+    if (rlt_find_near(dirs, spec, near, sizeof near))
+        return rlt_fail(err, RLT_EIO, spec,
+                        "no such file, and no accelerator of that name; did you mean '%s'?", near);
+    return rlt_fail(err, RLT_EIO, spec,
+                    "no such file, and no accelerator of that name ('ringlet list accelerators' shows them)");
 }
 
 /* ---- what it does in which time ---- */

@@ -61,10 +61,12 @@ typedef struct rlt_accelerator {
     double overlap_slowdown;
 } rlt_accelerator;
 
-/* By file, or by name in ./workload/accelerators and in `dir` (NULL: none). Errors name line and column;
- * RLT_EIO where there is none. */
-RLT_API int rlt_accelerator_load(const char *spec, const char *dir, rlt_accelerator *out,
+/* By file, or by its name or shorter name in the directories `dirs` (see sim/base/find.h; NULL: none). Errors
+ * name line and column; RLT_EIO where there is none, with the nearest name. */
+RLT_API int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *out,
                                  rlt_error *err) RLT_MUST_USE;
+/* The file that it is read from; false: there is none. */
+RLT_API bool rlt_accelerator_path(const char *spec, const char *dirs, char *path, size_t size);
 /* The surface of a stack and precision: the exact one, else of any stack, else of any precision.
  * RLT_EUNSUPPORTED lists those there are. */
 RLT_API int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const char *precision,

@@ -24,6 +24,7 @@
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "sim/text/csv.h"
+#include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "workload/models/internal.h"
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "sim/base/mem.h"
-#include "sim/text/inflate.h"
+#include "sim/text/file.h"
 
 enum { HEAD_BYTES = 1 << 16, MAX_FILES = RLT_MAX_RANKS, MAX_PATH_BYTES = 1 << 14 };
 
@@ -264,7 +264,7 @@ int rlt_reader_for(const char *path, const rlt_reader **out, rlt_error *err)
     if (!head)
         return rlt_nomem(err);
     size_t n = 0;
-    int best = 0, rc = rlt__read_head(path, head, HEAD_BYTES, &n, err);
+    int best = 0, rc = rlt_read_head(path, head, HEAD_BYTES, &n, err);
     for (uint32_t i = 0; rc == 0 && i < sizeof readers / sizeof *readers; i++) {
         int sure = readers[i]->probe(path, head, n);
         if (sure > best) {

@@ -14,7 +14,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/text/csv.h"
-#include "sim/text/inflate.h"
+#include "sim/text/file.h"
 #include "workload/readers/layers.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)
@@ -360,7 +360,7 @@ static int read_aicb(const char *const *paths, uint32_t n, const rlt_read_option
         return rlt_nomem(err);
     r->t.file = paths[0];
     r->err = err;
-    int rc = rlt__read_inflated(paths[0], MAX_FILE_BYTES, &text, &length, err);
+    int rc = rlt_read_file(paths[0], MAX_FILE_BYTES, &text, &length, err);
     if (!rc && !(rc = read_rows(r, text, length, opts->n_ranks)))
         rc = build(r, opts, rlt_hash_bytes(text, length, 0), out);
     for (uint32_t k = 0; k < r->n_classes; k++)

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
-#include "sim/text/inflate.h"
+#include "sim/text/file.h"
 #include "workload/readers/layers.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)
@@ -143,7 +143,7 @@ static int read_table(reading *r, const char *path, uint64_t *hash)
     char *text = NULL;
     size_t length = 0;
     r->t.file = path;
-    int rc = rlt__read_inflated(path, MAX_FILE_BYTES, &text, &length, r->err);
+    int rc = rlt_read_file(path, MAX_FILE_BYTES, &text, &length, r->err);
     r->at = text;
     r->end = text ? text + length : NULL;
     if (!rc && !(rc = read_layers(r)))

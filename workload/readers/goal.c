@@ -14,7 +14,7 @@
 
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
-#include "sim/text/inflate.h"
+#include "sim/text/file.h"
 #include "workload/program/reader.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 31)
@@ -33,7 +33,7 @@ int rlt__goal_load(const char *path, rlt_goal *out, uint64_t *hash, rlt_error *e
     size_t length = 0;
     bool described;
     *out = (rlt_goal){.file = path, .computes = true};
-    int rc = rlt__read_inflated(path, MAX_FILE_BYTES, &text, &length, err);
+    int rc = rlt_read_file(path, MAX_FILE_BYTES, &text, &length, err);
     if (!rc && hash)
         *hash = rlt_hash_bytes(text, length, 0);
     if (!rc)

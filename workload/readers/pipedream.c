@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
-#include "sim/text/inflate.h"
+#include "sim/text/file.h"
 #include "workload/readers/pipedream.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)
@@ -331,7 +331,7 @@ static int read_pipedream(const char *const *paths, uint32_t n, const rlt_read_o
     if (n == 0)
         return rlt_fail(err, RLT_EUSAGE, NULL, "no trace files");
     r.d.t.file = paths[0];
-    int rc = rlt__read_inflated(paths[0], MAX_FILE_BYTES, &text, &length, err);
+    int rc = rlt_read_file(paths[0], MAX_FILE_BYTES, &text, &length, err);
     r.at = text;
     r.end = text ? text + length : NULL;
     if (!rc && !(rc = read_lines(&r)) && !(rc = check_nodes(&r)) && !(rc = sort_nodes(&r)))

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
-#include "sim/text/inflate.h"
+#include "sim/text/file.h"
 #include "workload/readers/layers.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)
@@ -157,7 +157,7 @@ static int read_simai(const char *const *paths, uint32_t n, const rlt_read_optio
     if (n == 0)
         return rlt_fail(err, RLT_EUSAGE, NULL, "no trace files");
     r.t.file = paths[0];
-    int rc = rlt__read_inflated(paths[0], MAX_FILE_BYTES, &text, &length, err);
+    int rc = rlt_read_file(paths[0], MAX_FILE_BYTES, &text, &length, err);
     r.at = text;
     r.end = text ? text + length : NULL;
     if (!rc && !(rc = read_layers(&r)) && !(rc = set_sizes(&r, &otherwise)) &&

@@ -10,7 +10,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/text/csv.h"
-#include "sim/text/inflate.h"
+#include "sim/text/file.h"
 #include "workload/readers/layers.h"
 #include "workload/readers/timeline.h"
 
@@ -285,7 +285,7 @@ int rlt__timeline_load(const char *path, const rlt_read_options *opts, rlt_job_t
     *t = (rlt_job_timeline){.file = path};
     r->t = t;
     r->err = err;
-    int rc = rlt__read_inflated(path, MAX_FILE_BYTES, &text, &length, err);
+    int rc = rlt_read_file(path, MAX_FILE_BYTES, &text, &length, err);
     if (!rc)
         rc = read_rows(r, text, length);
     if (!rc) {

@@ -10,6 +10,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
+#include "sim/text/file.h"
 
 enum { EXACT_TERMS = 128, PURPOSE_UPDATES = 0x4c69 };
 #define MAX_PARAMETERS (UINT64_C(1) << 52)

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "net/import/import.h"
 #include "test/support/fabric.h"
 
 enum { P = 1024 };
@@ -38,7 +39,7 @@ static rlt_topology *build(uint32_t nodes, uint32_t k, const char *rail_can)
     PUT("]}");
 #undef PUT
     assert_true(used < size);
-    if (rlt_topology_parse("nodes", text, used, &t, &err))
+    if (rlt_topology_load(text, NULL, &t, &err))
         fail_msg("%s: %s", err.where, err.what);
     return t;
 }

@@ -98,7 +98,7 @@ static int inline_topology(rlt_sweep_study *s, rlt_json root, rlt_error *err)
     rlt_json_tree *node = (rlt_json_tree *)rlt_tree_get(s->base, "topology");
     char path[4096];
     if (!node || node->kind != RLT_TREE_STRING || !any_into_topology(root) ||
-        !rlt_topology_path(node->text, path, sizeof path))
+        !rlt_topology_path(node->text, rlt_topology_dirs().list, path, sizeof path))
         return 0;
     rlt_error ignored = {0};
     rlt_json_tree *file = NULL;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
-#include "sim/text/inflate.h"
+#include "sim/text/file.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 31)
 
@@ -213,7 +213,7 @@ static int next_message(rlt_chakra_file *f, rlt_pb *message, rlt_error *err)
 int rlt__chakra_open(const char *path, rlt_chakra_file *f, rlt_chakra_node *node, rlt_error *err)
 {
     *f = (rlt_chakra_file){.path = path};
-    int rc = rlt__read_inflated(path, MAX_FILE_BYTES, &f->text, &f->length, err);
+    int rc = rlt_read_file(path, MAX_FILE_BYTES, &f->text, &f->length, err);
     if (rc < 0)
         return rc;
     f->rest = (rlt_pb){(const uint8_t *)f->text, (const uint8_t *)f->text + f->length};

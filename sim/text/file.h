@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Reading whole files, the one door for every reader: a file that begins as gzip does is inflated, whatever
+ * its name, and others are passed on as they are. Limits count inflated bytes.
+ */
+#ifndef RLT_SIM_TEXT_FILE_H
+#define RLT_SIM_TEXT_FILE_H
+
+#include <stddef.h>
+
+#include "sim/base/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Reads a whole file ("-": standard input) of at most max_bytes. *text is malloc'ed, NUL-terminated and owned
+ * by the caller. RLT_EIO, RLT_ERANGE, RLT_ENOMEM; RLT_EMALFORMED for compressed data that ends early or fails
+ * its check. */
+RLT_API int rlt_read_file(const char *path, size_t max_bytes, char **text, size_t *length,
+                          rlt_error *err) RLT_MUST_USE;
+/* Reads the first bytes only, up to `size`, into buffer. */
+RLT_API int rlt_read_head(const char *path, char *buffer, size_t size, size_t *length,
+                          rlt_error *err) RLT_MUST_USE;
+/* Version of zlib. */
+RLT_API const char *rlt_zlib_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

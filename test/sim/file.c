@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whole files, plain and compressed, and files that go by a name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "sim/base/find.h"
+#include "sim/text/file.h"
+
+#define N(a) (sizeof(a) / sizeof *(a))
+
+static void write_file(const char *path, const void *data, size_t length)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, length, f), length);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void files(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/rlt-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    static char data[200000];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)(i * 7 % 251); /* NULs among them */
+    static const size_t lengths[] = {0, 1, 65535, 65536, 65537, sizeof data};
+    for (size_t i = 0; i < N(lengths); i++) {
+        size_t n = lengths[i], length = 99;
+        char *text = NULL;
+        write_file(path, data, n);
+        assert_int_equal(rlt_read_file(path, n, &text, &length, NULL), 0); /* the limit itself is allowed */
+        assert_int_equal(length, n);
+        assert_memory_equal(text, data, n);
+        assert_int_equal(text[n], 0);
+        free(text);
+        if (n > 0) {
+            rlt_error err = {0};
+            assert_int_equal(rlt_read_file(path, n - 1, &text, &length, &err), RLT_ERANGE);
+            assert_null(text);
+            assert_string_equal(err.where, path);
+        }
+        /* The same through standard input, where no length is known beforehand. */
+        int saved = dup(STDIN_FILENO), file = open(path, O_RDONLY);
+        dup2(file, STDIN_FILENO);
+        close(file);
+        int rc = rlt_read_file("-", sizeof data, &text, &length, NULL);
+        dup2(saved, STDIN_FILENO);
+        close(saved);
+        assert_int_equal(rc, 0);
+        assert_int_equal(length, n);
+        assert_memory_equal(text, data, n);
+        free(text);
+    }
+    remove(path);
+    char *text;
+    size_t length;
+    rlt_error missing = {0}, directory = {0};
+    assert_int_equal(rlt_read_file(path, 10, &text, &length, &missing), RLT_EIO);
+    assert_string_equal(missing.where, path);
+    assert_int_equal(rlt_read_file("/tmp", SIZE_MAX, &text, &length, &directory), RLT_EIO);
+    assert_non_null(strstr(directory.what, "directory"));
+    assert_int_equal(rlt_read_file("/dev/zero", 300000, &text, &length, NULL),
+                     RLT_ERANGE); /* without an end */
+    assert_null(text);
+}
+
+static void *fill_pipe(void *ctx)
+{
+    int fd = *(int *)ctx;
+    static char data[4096];
+    memset(data, 'p', sizeof data);
+    for (int i = 0; i < 100; i++)
+        for (size_t done = 0; done < sizeof data;) {
+            ssize_t n = write(fd, data + done, sizeof data - done);
+            if (n < 0)
+                return NULL;
+            done += (size_t)n;
+        }
+    close(fd);
+    return NULL;
+}
+
+static void zip_file(const char *path, const void *data, size_t length)
+{
+    gzFile f = gzopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(gzwrite(f, data, (unsigned)length), (int)length);
+    assert_int_equal(gzclose(f), Z_OK);
+}
+
+/* By content: the file's name says nothing. Limits hold for what comes out. */
+static void compressed(void **state)
+{
+    (void)state;
+    enum { LENGTH = 300000 };
+    char path[] = "/tmp/rlt-test-XXXXXX", head[8] = "", *text = NULL;
+    static char data[LENGTH];
+    size_t length;
+    int fd = mkstemp(path);
+    rlt_error err = {0};
+    assert_true(fd >= 0);
+    close(fd);
+    for (size_t i = 0; i < LENGTH; i++)
+        data[i] = (char)('a' + i % 20);
+    zip_file(path, data, LENGTH);
+    assert_int_equal(rlt_read_file(path, LENGTH, &text, &length, NULL), 0);
+    assert_int_equal(length, LENGTH);
+    assert_memory_equal(text, data, LENGTH);
+    free(text);
+    assert_int_equal(rlt_read_head(path, head, 4, &length, NULL), 0);
+    assert_string_equal(head, "abcd");
+    assert_int_equal(rlt_read_file(path, LENGTH - 1, &text, &length, &err), RLT_ERANGE);
+    assert_null(text);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size - 6), 0); /* into the check at its end */
+    err = (rlt_error){0};
+    assert_int_equal(rlt_read_file(path, LENGTH, &text, &length, &err), RLT_EMALFORMED);
+    assert_null(text);
+    assert_non_null(strstr(err.what, "gzip"));
+    remove(path);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    static const char *const endings[] = {".json", NULL};
+    char dir[] = "/tmp/rlt-names-XXXXXX", path[256], dirs[256], near[64];
+    rlt_found found;
+    assert_non_null(mkdtemp(dir));
+    static const char *const files[] = {"b/torus.json", "a/ring.json", "b/ring.json", "a/mesh.yml",
+                                        "a/.x.json"};
+    static const char *const folders[] = {"a", "b"};
+    for (size_t i = 0; i < N(folders); i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, folders[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    for (size_t i = 0; i < N(files); i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+        write_file(path, "{}", 2);
+    }
+    snprintf(dirs, sizeof dirs, "/no/such/folder:%s/a:%s/b", dir, dir);
+    assert_true(rlt_find_file(dirs, "ring", path, sizeof path));
+    assert_string_equal(path + strlen(dir), "/a/ring.json"); /* the first that has it */
+    assert_true(rlt_find_file(dirs, "torus", path, sizeof path));
+    assert_string_equal(path + strlen(dir), "/b/torus.json");
+    assert_true(rlt_find_file(dirs, "mesh", path, sizeof path));
+    assert_false(rlt_find_file(dirs, "toros", path, sizeof path));
+    assert_false(rlt_find_file(dirs, "ring", path, 12));
+    assert_false(rlt_find_file(NULL, "ring", path, sizeof path));
+    assert_true(rlt_find_near(dirs, "toros", near, sizeof near));
+    assert_string_equal(near, "torus");
+    assert_false(rlt_find_near(dirs, "something-else", near, sizeof near));
+    assert_int_equal(rlt_find_all(dirs, endings, &found, NULL), 0);
+    assert_int_equal(found.n, 2);
+    assert_string_equal(found.names[0], "ring");
+    assert_string_equal(found.names[1], "torus");
+    rlt_find_free(&found);
+    for (size_t i = 0; i < N(files); i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+        remove(path);
+    }
+    for (size_t i = 0; i < N(folders); i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, folders[i]);
+        rmdir(path);
+    }
+    rmdir(dir);
+}
+
+static void pipes(void **state)
+{
+    (void)state;
+    int ends[2], saved = dup(STDIN_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, fill_pipe, &ends[1]), 0);
+    char *text;
+    size_t length;
+    int rc = rlt_read_file("-", 409600, &text, &length, NULL);
+    pthread_join(thread, NULL);
+    dup2(saved, STDIN_FILENO);
+    close(saved);
+    assert_int_equal(rc, 0);
+    assert_int_equal(length, 409600);
+    for (size_t i = 0; i < length; i++)
+        assert_int_equal(text[i], 'p');
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files),
+        cmocka_unit_test(pipes),
+        cmocka_unit_test(compressed),
+        cmocka_unit_test(names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
