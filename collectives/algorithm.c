@@ -29,23 +29,21 @@ static const rlt_algorithm *const table[] = {&rlt_ring,
                                              &rlt_nvls,
                                              &rlt_tacos,
                                              &rlt_rings};
-enum { N_ALGORITHMS = sizeof table / sizeof table[0] };
+static rlt_registry registry = RLT_REGISTRY("algorithm", RLT_ESCHEMA, table);
+
+rlt_registry *rlt_algorithms(void)
+{
+    return &registry;
+}
 
 const rlt_algorithm *rlt_algorithm_at(uint32_t i)
 {
-    return i < N_ALGORITHMS ? table[i] : NULL;
+    return rlt_registry_at(&registry, i);
 }
 
 const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err)
 {
-    char known[512] = "";
-    for (uint32_t i = 0; i < N_ALGORITHMS; i++) {
-        if (strcmp(name, table[i]->name) == 0)
-            return table[i];
-        rlt_list_name(known, sizeof known, table[i]->name);
-    }
-    rlt_fail(err, RLT_ESCHEMA, NULL, "unknown algorithm '%s'; known: %s", name, known);
-    return NULL;
+    return rlt_registry_find(&registry, name, NULL, err);
 }
 
 const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req)

@@ -30,6 +30,7 @@
 
 #include "collectives/collective.h"
 #include "net/endpoint.h"
+#include "sim/base/registry.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -122,6 +123,7 @@ RLT_API extern const rlt_algorithm rlt_halving_doubling, rlt_recursive_doubling,
 RLT_API extern const rlt_algorithm rlt_two_level, rlt_rail;
 RLT_API extern const rlt_algorithm rlt_nvls, rlt_pairwise, rlt_parameter_server, rlt_tacos, rlt_rings;
 
+RLT_API rlt_registry *rlt_algorithms(void);
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err);
 /* The default for a request: direct for gather, scatter and whatever has counts; else hierarchical where the

@@ -7,25 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/registry.h"
+
 static const rlt_net_model *const models[] = {&rlt_net_alpha_beta, &rlt_net_flow, &rlt_net_packet};
-enum { N_MODELS = sizeof(models) / sizeof(models[0]) };
+static rlt_registry registry = RLT_REGISTRY("network model", RLT_EUSAGE, models);
 
 const rlt_net_model *rlt_net_model_at(uint32_t i)
 {
-    return i < N_MODELS ? models[i] : NULL;
+    return rlt_registry_at(&registry, i);
 }
 
 const rlt_net_model *rlt_net_model_find(const char *name, rlt_error *err)
 {
-    for (uint32_t i = 0; i < N_MODELS; i++)
-        if (strcmp(models[i]->name, name) == 0)
-            return models[i];
-    char known[128] = "";
-    for (uint32_t i = 0; i < N_MODELS; i++) {
-        rlt_list_name(known, sizeof(known), models[i]->name);
-    }
-    rlt_fail(err, RLT_EUSAGE, NULL, "unknown network model '%.40s'; known are %s", name, known);
-    return NULL;
+    return rlt_registry_find(&registry, name, NULL, err);
 }
 
 void rlt_net_settle(rlt_net *net)

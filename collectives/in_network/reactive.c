@@ -11,23 +11,21 @@
 
 static const rlt_reactive *const table[] = {
     &rlt_switchml, &rlt_ps_switch, &rlt_atp, &rlt_sharp, &rlt_host_ring, &rlt_libra, &rlt_hierarchical_ina};
-enum { N_PROTOCOLS = sizeof table / sizeof table[0] };
+static rlt_registry registry = RLT_REGISTRY("protocol", RLT_ESCHEMA, table);
+
+rlt_registry *rlt_reactives(void)
+{
+    return &registry;
+}
 
 const rlt_reactive *rlt_reactive_at(uint32_t i)
 {
-    return i < N_PROTOCOLS ? table[i] : NULL;
+    return rlt_registry_at(&registry, i);
 }
 
 const rlt_reactive *rlt_reactive_find(const char *name, rlt_error *err)
 {
-    char known[512] = "";
-    for (uint32_t i = 0; i < N_PROTOCOLS; i++) {
-        if (strcmp(name, table[i]->name) == 0)
-            return table[i];
-        rlt_list_name(known, sizeof known, table[i]->name);
-    }
-    rlt_fail(err, RLT_ESCHEMA, NULL, "unknown protocol '%.64s'; known: %s", name, known);
-    return NULL;
+    return rlt_registry_find(&registry, name, NULL, err);
 }
 
 const char *rlt_reactive_name(const rlt_reactive *r)

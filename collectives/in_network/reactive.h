@@ -20,6 +20,7 @@
 #include "net/aggregation/tree.h"
 #include "net/packet/packets.h"
 #include "net/route.h"
+#include "sim/base/registry.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,6 +64,7 @@ typedef struct rlt_reacting {
 RLT_API extern const rlt_reactive rlt_switchml, rlt_ps_switch, rlt_atp, rlt_sharp, rlt_host_ring,
     rlt_hierarchical_ina;
 
+RLT_API rlt_registry *rlt_reactives(void);
 RLT_API const rlt_reactive *rlt_reactive_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_reactive *rlt_reactive_find(const char *name, rlt_error *err);
 RLT_API const char *rlt_reactive_name(const rlt_reactive *r);

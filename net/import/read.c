@@ -10,6 +10,7 @@
 #include "net/import/import.h"
 #include "net/import/nccl.h"
 #include "net/import/nvidia_smi.h"
+#include "sim/base/registry.h"
 #include "sim/base/units.h"
 
 char *rlt__topo_stem(rlt_arena *arena, const char *path)
@@ -181,11 +182,11 @@ static const struct format {
      true},
     {{"astra-network", "topology: ASTRA-sim network YAML", NULL}, is_yaml, read_astra, false},
 };
-enum { N_FORMATS = sizeof formats / sizeof *formats };
+static rlt_registry registry = RLT_REGISTRY_OF_ARRAY("topology format", RLT_EUSAGE, formats);
 
 const rlt_topology_format *rlt_topology_format_at(uint32_t i)
 {
-    return i < N_FORMATS ? &formats[i].info : NULL;
+    return rlt_registry_at(&registry, i);
 }
 
 /* Refuses what the format would not look at. */
@@ -217,7 +218,7 @@ int rlt_topology_read(const char *name, const char *text, size_t length, const r
         return rlt_fail(err, RLT_EMALFORMED, name, "the file is empty");
     if (length - i >= 2 && memcmp(text + i, "\x1f\x8b", 2) == 0)
         return rlt_fail(err, RLT_EMALFORMED, name, "a gzip file: expected its content");
-    for (uint32_t k = 0; k < N_FORMATS; k++) {
+    for (uint32_t k = 0; k < sizeof formats / sizeof *formats; k++) {
         if (!formats[k].is(text + i, length - i))
             continue;
         int rc = check_import(&formats[k], import ? import : &none, err);

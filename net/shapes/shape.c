@@ -10,23 +10,21 @@ static const rlt_shape *const shapes[] = {
     &rlt_shape_torus, &rlt_shape_fat_tree,        &rlt_shape_dragonfly, &rlt_shape_rail_optimised,
 };
 
-enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+static rlt_registry registry = RLT_REGISTRY("shape", RLT_ESCHEMA, shapes);
+
+rlt_registry *rlt_shapes(void)
+{
+    return &registry;
+}
 
 const rlt_shape_info *rlt_shape_list(uint32_t i)
 {
-    return i < SHAPES ? &shapes[i]->info : NULL;
+    return rlt_registry_at(&registry, i);
 }
 
 const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *err)
 {
-    char known[256] = "";
-    for (size_t i = 0; i < SHAPES; i++) {
-        if (name && strcmp(shapes[i]->info.name, name) == 0)
-            return shapes[i];
-        rlt_list_name(known, sizeof known, shapes[i]->info.name);
-    }
-    (void)rlt_fail(err, RLT_ESCHEMA, where, "unknown shape '%.40s'; known are %s", name ? name : "", known);
-    return NULL;
+    return rlt_registry_find(&registry, name ? name : "", where, err);
 }
 
 uint32_t rlt_shape_one_cycle(const rlt_factor *f, uint32_t *sizes)

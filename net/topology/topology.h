@@ -33,6 +33,7 @@
 
 #include "net/endpoint.h"
 #include "sim/base/error.h"
+#include "sim/base/registry.h"
 #include "sim/base/time.h"
 
 #ifdef __cplusplus
@@ -150,6 +151,7 @@ RLT_API int rlt_topology_export(const rlt_topology *t, const char *format, char 
 typedef struct rlt_shape_info {
     const char *name, *summary, *parameters;
 } rlt_shape_info;
+RLT_API rlt_registry *rlt_shapes(void);
 RLT_API const rlt_shape_info *rlt_shape_list(uint32_t i);
 
 #ifdef __cplusplus

@@ -76,21 +76,15 @@ int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt
 
 static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
 {
-    const rlt_training_strategy *s;
     size_t length = strcspn(text, ":");
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), text);
-    rlt_nearest near = rlt_nearest_to(word);
-    for (uint32_t i = 0; (s = rlt_training_strategy_at(i)); i++) {
-        rlt_nearest_try(&near, s->name);
-        if (strcmp(s->name, word) != 0)
-            continue;
-        int rc = rlt_training_apply(t, s->settings, "--strategy", err);
-        t->stack_named = false; /* where it is not known, that of any stack will do */
-        return rc || !text[length] ? rc : rlt_training_apply(t, text + length + 1, "--strategy", err);
-    }
-    return rlt_fail(err, RLT_EUSAGE, "--strategy", "unknown strategy '%s'%s%s%s", word,
-                    near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+    const rlt_training_strategy *s = rlt_registry_find(rlt_training_strategies(), word, "--strategy", err);
+    if (!s)
+        return RLT_EUSAGE;
+    int rc = rlt_training_apply(t, s->settings, "--strategy", err);
+    t->stack_named = false; /* where it is not known, that of any stack will do */
+    return rc || !text[length] ? rc : rlt_training_apply(t, text + length + 1, "--strategy", err);
 }
 
 int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,

@@ -18,11 +18,16 @@ static const rlt_model_family *const families[] = {
     &rlt__model_vgg,
     &rlt__model_dlrm,
 };
-enum { N_FAMILIES = sizeof families / sizeof *families };
+static rlt_registry registry = RLT_REGISTRY("model", RLT_EUSAGE, families);
+
+rlt_registry *rlt_model_families(void)
+{
+    return &registry;
+}
 
 const rlt_model_family *rlt_model_family_at(uint32_t i)
 {
-    return i < N_FAMILIES ? families[i] : NULL;
+    return rlt_registry_at(&registry, i);
 }
 
 const rlt_model_preset *rlt_model_preset_at(uint32_t i)
@@ -229,8 +234,7 @@ static int unknown_model(const char *name, rlt_error *err)
     rlt_nearest near = rlt_nearest_to(name);
     for (uint32_t i = 0; i < rlt__model_n_presets; i++)
         rlt_nearest_try(&near, rlt__model_presets[i].name);
-    for (uint32_t i = 0; i < N_FAMILIES; i++)
-        rlt_nearest_try(&near, families[i]->name);
+    rlt_registry_near(&registry, &near);
     if (near.best)
         return rlt_fail(err, RLT_EUSAGE, name, "unknown model; did you mean '%s'?", near.best);
     return rlt_fail(err, RLT_EUSAGE, name,
@@ -248,16 +252,14 @@ static int build(const char *spec, const char *name, const char *settings, rlt_m
 {
     setting_list list = {.used = 0};
     const char *family = name;
-    uint32_t f = 0;
     int rc = 0;
     for (uint32_t i = 0; i < rlt__model_n_presets && !rc; i++)
         if (strcmp(name, rlt__model_presets[i].name) == 0) {
             family = rlt__model_presets[i].family;
             rc = add_settings(&list, spec, rlt__model_presets[i].settings, err);
         }
-    while (f < N_FAMILIES && strcmp(family, families[f]->name) != 0)
-        f++;
-    if (f == N_FAMILIES)
+    const rlt_model_family *f = rlt_registry_find(&registry, family, NULL, NULL);
+    if (!f)
         return unknown_model(name, err);
     if (!rc && (rc = rlt_names_once(settings, err)))
         rlt_error_prefix(err, spec);
@@ -267,7 +269,7 @@ static int build(const char *spec, const char *name, const char *settings, rlt_m
         return rc;
     snprintf(m->name, sizeof m->name, "%s", name);
     snprintf(m->family, sizeof m->family, "%s", family);
-    if ((rc = families[f]->build(m, list.items, list.n, err)))
+    if ((rc = f->build(m, list.items, list.n, err)))
         rlt_error_prefix(err, spec);
     return rc;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
+#include "sim/base/registry.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -94,6 +95,7 @@ typedef struct rlt_model_preset {
     const char *source;
 } rlt_model_preset;
 
+RLT_API rlt_registry *rlt_model_families(void);
 RLT_API const rlt_model_family *rlt_model_family_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_model_preset *rlt_model_preset_at(uint32_t i); /* NULL past the end */
 /* By what a user types: a preset or family with settings behind ("gpt3-2.7b", "transformer:layers=24,hidden=

@@ -20,9 +20,16 @@ static const rlt_reader *const readers[] = {&rlt_reader_chakra,    &rlt_reader_k
                                             &rlt_reader_astra1,    &rlt_reader_simai,   &rlt_reader_aicb,
                                             &rlt_reader_pipedream, &rlt_reader_timeline};
 
+static rlt_registry registry = RLT_REGISTRY("trace reader", RLT_EUSAGE, readers);
+
+rlt_registry *rlt_readers(void)
+{
+    return &registry;
+}
+
 const rlt_reader *rlt_reader_at(uint32_t i)
 {
-    return i < sizeof readers / sizeof *readers ? readers[i] : NULL;
+    return rlt_registry_at(&registry, i);
 }
 
 typedef struct trace_file {
@@ -265,11 +272,12 @@ int rlt_reader_for(const char *path, const rlt_reader **out, rlt_error *err)
         return rlt_nomem(err);
     size_t n = 0;
     int best = 0, rc = rlt_read_head(path, head, HEAD_BYTES, &n, err);
-    for (uint32_t i = 0; rc == 0 && i < sizeof readers / sizeof *readers; i++) {
-        int sure = readers[i]->probe(path, head, n);
+    const rlt_reader *r;
+    for (uint32_t i = 0; rc == 0 && (r = rlt_reader_at(i)); i++) {
+        int sure = r->probe(path, head, n);
         if (sure > best) {
             best = sure;
-            *out = readers[i];
+            *out = r;
         }
     }
     if (rc == 0 && !*out)

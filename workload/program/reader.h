@@ -8,6 +8,7 @@
 #ifndef RLT_WORKLOAD_PROGRAM_READER_H
 #define RLT_WORKLOAD_PROGRAM_READER_H
 
+#include "sim/base/registry.h"
 #include "workload/program/program.h"
 
 #ifdef __cplusplus
@@ -56,6 +57,7 @@ typedef struct rlt_reader {
 RLT_API extern const rlt_reader rlt_reader_chakra, rlt_reader_kineto, rlt_reader_goal, rlt_reader_astra1,
     rlt_reader_simai, rlt_reader_aicb, rlt_reader_pipedream, rlt_reader_timeline;
 
+RLT_API rlt_registry *rlt_readers(void);
 RLT_API const rlt_reader *rlt_reader_at(uint32_t i); /* NULL past the end */
 /* Expands a directory or PREFIX into the list of files (sorted by rank, then name). *paths: one malloc'ed
  * block of pointers and text, free with free(). RLT_EIO naming what was looked for. */

@@ -222,38 +222,40 @@ int rlt_training_set(rlt_training *t, const char *name, const char *value, rlt_e
 }
 
 static const rlt_training_strategy strategies[] = {
-    {"ddp", "zero=0", "gradients all-reduced in buckets beside the backward pass (PyTorch DDP)"},
-    {"zero1", "zero=1", "and the optimizer state divided"},
-    {"zero2", "zero=2", "and the gradients"},
-    {"fsdp", "zero=3", "and the weights, gathered for each block"},
-    {"megatron", "zero=1,main_gradient=4,schedule=1f1b", "Megatron-LM with a distributed optimizer"},
-    {"axonn",
+    {"ddp", "gradients all-reduced in buckets beside the backward pass (PyTorch DDP)", "zero=0"},
+    {"zero1", "and the optimizer state divided", "zero=1"},
+    {"zero2", "and the gradients", "zero=2"},
+    {"fsdp", "and the weights, gathered for each block", "zero=3"},
+    {"megatron", "Megatron-LM with a distributed optimizer", "zero=1,main_gradient=4,schedule=1f1b"},
+    {"axonn", "message-driven pipelines (Singh & Bhatele, IPDPS 2022)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=3ms,tie=off,stack=axonn",
-     "message-driven pipelines (Singh & Bhatele, IPDPS 2022)"},
-    {"axonn-offload",
+     "checkpoint=4,pass=3ms,tie=off,stack=axonn"},
+    {"axonn-offload", "AxoNN with the optimizer state in the host's memory",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=3ms,tie=off,stack=axonn,offload=on",
-     "AxoNN with the optimizer state in the host's memory"},
-    {"samo",
+     "checkpoint=4,pass=3ms,tie=off,stack=axonn,offload=on"},
+    {"samo", "AxoNN with compressed state of pruned models (IPDPS 2023)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
      "checkpoint=4,pass=3ms,tie=off,stack=axonn,"
-     "sparsity=0.9",
-     "AxoNN with compressed state of pruned models (IPDPS 2023)"},
-    {"sputnik",
+     "sparsity=0.9"},
+    {"sputnik", "AxoNN with sparse kernels, three times slower (fitted to GPT-3 2.7B)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
      "checkpoint=4,pass=3ms,tie=off,stack=axonn,"
-     "sparsity=0.9,compress=1e15,slowdown=3",
-     "AxoNN with sparse kernels, three times slower (fitted to GPT-3 2.7B)"},
-    {"deepspeed-3d",
+     "sparsity=0.9,compress=1e15,slowdown=3"},
+    {"deepspeed-3d", "1F1B pipelines with ZeRO-1",
      "schedule=1f1b,order=tp-pp-dp,zero=1,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=3ms,stack=axonn",
-     "1F1B pipelines with ZeRO-1"},
+     "checkpoint=4,pass=3ms,stack=axonn"},
 };
+
+static rlt_registry registry = RLT_REGISTRY_OF_ARRAY("strategy", RLT_EUSAGE, strategies);
+
+rlt_registry *rlt_training_strategies(void)
+{
+    return &registry;
+}
 
 const rlt_training_strategy *rlt_training_strategy_at(uint32_t i)
 {
-    return i < sizeof strategies / sizeof *strategies ? &strategies[i] : NULL;
+    return rlt_registry_at(&registry, i);
 }
 
 /* Layout */

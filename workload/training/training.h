@@ -16,6 +16,7 @@
 #ifndef RLT_WORKLOAD_TRAINING_TRAINING_H
 #define RLT_WORKLOAD_TRAINING_TRAINING_H
 
+#include "sim/base/registry.h"
 #include "workload/models/accelerator.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
@@ -100,8 +101,10 @@ RLT_API const char *rlt_axis_name(rlt_axis a); /* "tp" */
 
 /* A way of training that is known by a name: settings, which those given after it may change. */
 typedef struct rlt_training_strategy {
-    const char *name, *settings, *summary;
+    const char *name, *summary;
+    const char *settings; /* as --train takes them */
 } rlt_training_strategy;
+RLT_API rlt_registry *rlt_training_strategies(void);
 RLT_API const rlt_training_strategy *rlt_training_strategy_at(uint32_t i); /* NULL past the end */
 /* One setting by name and text: dp, tp, cp, pp, ep, vp, order (tp-cp-dp-pp, auto), sp, schedule, recompute,
  * zero, batch, microbatch, steps, precision, stack, gradient, state, bucket, overlap, host, sparsity, ...
