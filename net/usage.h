@@ -41,6 +41,15 @@ RLT_API rlt_time rlt_usage_bin_ps(const rlt_usage *u);
 RLT_API uint32_t rlt_usage_bins(const rlt_usage *u);
 RLT_API double rlt_usage_bin_bytes(const rlt_usage *u, uint32_t link, uint32_t bin);
 
+/* What happened at a link's port. */
+typedef struct rlt_port_counts {
+    uint64_t packets, marks, drops, losses, pauses;
+    rlt_time paused_ps;
+    uint64_t peak_bytes; /* the longest queue, with what was on the wire */
+} rlt_port_counts;
+/* False where the accounts are not of packets (net/packet/, which has this). */
+RLT_API bool rlt_usage_port(const rlt_usage *u, uint32_t link, rlt_port_counts *out);
+
 #ifdef __cplusplus
 }
 #endif

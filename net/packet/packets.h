@@ -114,14 +114,7 @@ RLT_API rlt_usage *rlt_packets_usage(rlt_packets *p);
 RLT_API void rlt_packets_settle(rlt_packets *p);
 
 /* What happened at a link's port. */
-typedef struct rlt_port_counts {
-    uint64_t packets, marks, drops, losses, pauses;
-    rlt_time paused_ps;
-    uint64_t peak_bytes; /* the longest queue, with what was on the wire */
-} rlt_port_counts;
 RLT_API rlt_port_counts rlt_packets_port(const rlt_packets *p, uint32_t link);
-/* The same from the accounts of a network; false where they are not of packets. */
-RLT_API bool rlt_usage_port(const rlt_usage *u, uint32_t link, rlt_port_counts *out);
 /* Packets under way, for the report of a stall; text names one that waits and for what. */
 RLT_API uint64_t rlt_packets_pending(const rlt_packets *p, char *text, size_t size);
 

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "tools/base/message.h"
+
 static _Atomic(rlt_sim *) running;
 static atomic_int arrived;
 
@@ -43,4 +45,27 @@ void rlt_interrupt_watch(rlt_sim *sim)
 bool rlt_interrupted(void)
 {
     return atomic_load(&arrived) != 0;
+}
+
+static void watch_running(void *ctx, rlt_sim *sim)
+{
+    (void)ctx;
+    rlt_interrupt_watch(sim);
+}
+
+static bool watch_stopped(void *ctx)
+{
+    (void)ctx;
+    return rlt_interrupted();
+}
+
+static void watch_note(void *ctx, const char *text)
+{
+    (void)ctx;
+    rlt_note("%s", text);
+}
+
+rlt_watch rlt_interrupt_watcher(void)
+{
+    return (rlt_watch){.running = watch_running, .stopped = watch_stopped, .note = watch_note};
 }

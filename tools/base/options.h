@@ -54,7 +54,7 @@ typedef struct rlt_option {
 } rlt_option;
 
 typedef struct rlt_option_group {
-    const char *title; /* heading in --help */
+    const char *title; /* heading in --help; NULL: it goes on with the group before it */
     const rlt_option *options;
     size_t base;
 } rlt_option_group; /* a table ends with options == NULL */

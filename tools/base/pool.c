@@ -68,6 +68,25 @@ void rlt_task_watch(rlt_task *job, rlt_sim *sim)
         rlt_sim_stop(sim);
 }
 
+static void watch_running(void *job, rlt_sim *sim)
+{
+    rlt_task_watch(job, sim);
+}
+
+static void watch_progress(void *job, uint64_t done, uint64_t total)
+{
+    rlt_job_progress(job, done, total);
+}
+
+rlt_watch rlt_task_watcher(rlt_task *job)
+{
+    rlt_watch w = rlt_interrupt_watcher();
+    w.ctx = job;
+    w.running = watch_running;
+    w.progress = watch_progress;
+    return w;
+}
+
 static void show_progress(const pool *p)
 {
     uint64_t done = (uint64_t)p->taken * PART;

@@ -16,6 +16,7 @@
 
 #include "sim/base/error.h"
 #include "sim/sim.h"
+#include "sim/watch.h"
 #include "tools/base/progress.h"
 
 enum { RLT_POOL_THREADS = 1024 }; /* libuv has no more */
@@ -46,6 +47,9 @@ int rlt_pool_run(const rlt_pool_work *work, uint32_t threads, rlt_error *err) RL
 void rlt_task_watch(rlt_task *job, rlt_sim *sim);
 /* From `run`: how far the job is, for the bar. total 0: unknown. */
 void rlt_job_progress(rlt_task *job, uint64_t done, uint64_t total);
+
+/* The same as the library asks for it (sim/watch.h); rlt_interrupt_watcher has the rest. */
+rlt_watch rlt_task_watcher(rlt_task *job);
 
 /* Version of libuv. */
 const char *rlt_pool_version(void);

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WATCH_EVENTS = 1 << 15, BAR = 30 };
+enum { BAR = 30 };
 
 /* The bar on the terminal, so that messages can wipe it: a terminal is one per process. */
 static rlt_progress *current;
@@ -72,24 +72,6 @@ void rlt_progress_update(rlt_progress *p, uint64_t done, uint64_t total)
         put_seconds(spent);
     }
     fflush(stderr);
-}
-
-static void watch(void *ctx, const rlt_sim *sim)
-{
-    rlt_progress *p = ctx;
-    uint64_t done = rlt_sim_events(sim), total = 0;
-    if (p->measure)
-        p->measure(p->ctx, &done, &total);
-    rlt_progress_update(p, done, total);
-}
-
-void rlt_progress_watch(rlt_progress *p, rlt_sim *sim,
-                        void (*measure)(void *ctx, uint64_t *done, uint64_t *total), void *ctx)
-{
-    p->measure = measure;
-    p->ctx = ctx;
-    if (p->enabled)
-        rlt_sim_on_progress(sim, WATCH_EVENTS, watch, p);
 }
 
 void rlt_progress_end(rlt_progress *p)

@@ -8,25 +8,17 @@
 
 #include <stdint.h>
 
-#include "sim/sim.h"
-
 typedef struct rlt_progress {
     const char *label; /* borrowed */
     double began_s, drawn_s;
     int shown; /* a bar stands on the terminal */
     int enabled;
-    /* For rlt_progress_watch. */
-    void (*measure)(void *ctx, uint64_t *done, uint64_t *total);
-    void *ctx;
 } rlt_progress;
 
 /* label: what is going on, such as "replaying". */
 void rlt_progress_start(rlt_progress *p, const char *label);
 /* total 0: unknown; then only `done` and the time so far are shown. */
 void rlt_progress_update(rlt_progress *p, uint64_t done, uint64_t total);
-/* Draws while the simulation runs; `measure` tells how far it is (NULL: events handled, no total). */
-void rlt_progress_watch(rlt_progress *p, rlt_sim *sim,
-                        void (*measure)(void *ctx, uint64_t *done, uint64_t *total), void *ctx);
 void rlt_progress_end(rlt_progress *p);
 /* Wipes the bar before a message is printed. */
 void rlt_progress_clear(void);

@@ -82,7 +82,9 @@ static int simulate(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_err
     rlt_trial_case *c = &t->cases[t->todo[i]];
     const rlt_machine *m = &t->machines[c->machine];
     rlt_coll_request req = rlt_group_request(&m->groups[c->group].group, c->kind, c->bytes);
-    rlt_coll_how how = {.setup = &m->setup, .algorithm = t->algorithms[c->kind], .fold = true, .job = job};
+    rlt_watch watch = rlt_task_watcher(job);
+    rlt_coll_how how = {
+        .setup = &m->setup, .algorithm = t->algorithms[c->kind], .fold = true, .watch = &watch};
     rlt_coll_run run = {0};
     int rc;
     (void)slot;

@@ -106,8 +106,10 @@ void rlt_print_help(FILE *out, const char *name, const rlt_command *c)
         fprintf(out, "'%s COMMAND --help' explains one.\n", name);
     }
     for (const rlt_option_group *g = c->options; g && g->options; g++) {
-        fputc('\n', out);
-        rlt_heading(out, "%s:", g->title);
+        if (g->title) {
+            fputc('\n', out);
+            rlt_heading(out, "%s:", g->title);
+        }
         for (const rlt_option *o = g->options; o->name; o++)
             print_option(out, o);
     }

@@ -9,6 +9,7 @@
 #include "sim/base/units.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
+#include "tools/base/pool.h"
 #include "tools/coll/coll.h"
 #include "tools/coll/plan.h"
 #include "tools/coll/single.h"
@@ -22,6 +23,7 @@ typedef struct coll_settings {
     rlt_study_settings study;
     const char *collective, *algorithm, *bytes, *group, *counts, *plot, *tenants;
     uint64_t ranks, root, jobs;
+    rlt_time series_ps;
     const char *dtype;
     bool no_fold, verify_fold, check, why;
     rlt_coll_files *files; /* read already; NULL: to be read */
@@ -111,6 +113,7 @@ static const rlt_option_group options[] = {
     {"Where and how", rlt_settings_options, offsetof(coll_settings, sim)},
     {"Output", rlt_format_options, offsetof(coll_settings, report)},
     {"Links", rlt_link_options, offsetof(coll_settings, report)},
+    {NULL, rlt_series_options, offsetof(coll_settings, series_ps)},
     {0}};
 
 typedef struct coll_job {
@@ -353,6 +356,7 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
     rlt_coll_ask *ask = &j->ask;
     int rc;
     ask->report = &j->s->report;
+    ask->series_ps = j->s->series_ps;
     ask->collective = j->s->collective;
     ask->check = j->s->check;
     ask->plot = j->s->plot;
@@ -422,6 +426,7 @@ static int study(coll_job *j, const rlt_parsed *args, rlt_error *err)
                          .tenants = s->tenants,
                          .plot = s->plot,
                          .network_given = rlt_given(args, "network"),
+                         .series_ps = s->series_ps,
                          .jobs = rlt_pool_threads(s->jobs)};
     rc = rlt_study_run(&ask, args, err);
     free(j->sizes);
@@ -535,7 +540,7 @@ int rlt_coll_prime(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
-static int run_single(const coll_job *j, rlt_coll_single *one, rlt_task *job, rlt_error *err)
+static int run_single(const coll_job *j, rlt_coll_single *one, const rlt_watch *watch, rlt_error *err)
 {
     const rlt_coll_ask *ask = &j->ask;
     uint32_t n = ask->tenants ? ask->n_tenants : 1;
@@ -550,11 +555,11 @@ static int run_single(const coll_job *j, rlt_coll_single *one, rlt_task *job, rl
                         .algorithm = ask->algorithms[0],
                         .tenants = ask->n_tenants,
                         .fold = ask->fold,
-                        .job = job};
+                        .watch = watch};
     int rc;
     if (react.reacting) {
         if (!(rc = rlt_react_open(&one->react, &react, err)) &&
-            !(rc = rlt_react_simulate(&one->react, &react, job, err)))
+            !(rc = rlt_react_simulate(&one->react, &react, watch, err)))
             rlt_row_of_protocol(&one->row, &one->react, &react, &(rlt_tenants){0});
     } else if (!(rc = rlt_coll_plan(&one->run, &how, reqs, err)) &&
                !(rc = rlt_coll_simulate(&one->run, &how, err))) {
@@ -564,14 +569,14 @@ static int run_single(const coll_job *j, rlt_coll_single *one, rlt_task *job, rl
     return rc;
 }
 
-int rlt_coll_single_run(const rlt_parsed *args, void *settings, rlt_task *job,
+int rlt_coll_single_run(const rlt_parsed *args, void *settings, const rlt_watch *watch,
                         int (*take)(void *ctx, const rlt_coll_single *one, rlt_error *err), void *ctx,
                         rlt_error *err)
 {
     coll_job j = {0};
     rlt_coll_single *one = calloc(1, sizeof *one);
     int rc = one ? open_single(&j, args, settings, err) : rlt_nomem(err);
-    if (!rc && !(rc = run_single(&j, one, job, err))) {
+    if (!rc && !(rc = run_single(&j, one, watch, err))) {
         one->topology = j.ask.setup.topology;
         one->usage = one->react.fabric ? rlt_packets_usage(rlt_fabric_packets(one->react.fabric))
                                        : rlt_exec_net(one->run.exec)->usage;

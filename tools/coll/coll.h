@@ -5,7 +5,7 @@
 
 #include "collectives/executor.h"
 #include "collectives/formats/listed.h"
-#include "tools/base/pool.h"
+#include "sim/watch.h"
 #include "tools/output/links.h"
 #include "tools/settings/settings.h"
 
@@ -41,7 +41,7 @@ typedef struct rlt_coll_run {
     rlt_time time_ps, bound_ps; /* the longest of all tenants */
     rlt_busiest busiest;
     rlt_busiest over;           /* a link over capacity under alpha-beta; RLT_NONE: none */
-    rlt_task *job;              /* borrowed while it simulates */
+    const rlt_watch *watch;     /* borrowed while it simulates */
     uint64_t expected_messages; /* for progress */
 } rlt_coll_run;
 
@@ -52,7 +52,7 @@ typedef struct rlt_coll_how {
     uint32_t tenants;               /* collectives at once; 0: 1 */
     bool fold, verify_fold;         /* by symmetry; then also simulate all, and compare; of one tenant */
     rlt_time series_ps;
-    rlt_task *job; /* of which this is the work */
+    const rlt_watch *watch; /* NULL: nobody looks on */
 } rlt_coll_how;
 
 /* Plans only: tells whether the algorithm can do the request (RLT_EUNSUPPORTED, RLT_ETOPOLOGY). `req` points
@@ -101,6 +101,7 @@ typedef struct rlt_coll_case {
 typedef struct rlt_coll_ask {
     rlt_setup setup;
     const rlt_report_settings *report;
+    rlt_time series_ps;
     rlt_group group, pair; /* pair: of send_recv; empty in a group of one */
     rlt_group *tenants;    /* of the group's ranks; NULL: it was not asked for tenants */
     uint32_t n_tenants;

@@ -154,7 +154,7 @@ static void look_at_switches(rlt_react_run *run)
 
 typedef struct watcher {
     rlt_react_run *run;
-    rlt_task *job;
+    const rlt_watch *watch;
 } watcher;
 
 static void tell_progress(void *ctx, const rlt_sim *sim)
@@ -164,20 +164,20 @@ static void tell_progress(void *ctx, const rlt_sim *sim)
     (void)sim;
     for (uint32_t i = 0; i < w->run->tenants; i++)
         packets += rlt_fabric_result(w->run->fabric, i).packets;
-    rlt_job_progress(w->job, packets, w->run->expected);
+    rlt_watch_progress(w->watch, packets, w->run->expected);
 }
 
-int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, rlt_task *job, rlt_error *err)
+int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, const rlt_watch *watch, rlt_error *err)
 {
     enum { EVENTS = 1 << 15 };
-    watcher w = {run, job};
+    watcher w = {run, watch};
     rlt_sim *sim = rlt_fabric_sim(run->fabric);
     int rc;
     run->expected = run->result.chunks * run->result.workers * run->tenants;
     rlt_sim_on_progress(sim, EVENTS, tell_progress, &w);
-    rlt_task_watch(job, sim);
+    rlt_watch_running(watch, sim);
     rc = rlt_fabric_run(run->fabric, err);
-    rlt_task_watch(job, NULL);
+    rlt_watch_running(watch, NULL);
     rlt_sim_on_progress(sim, EVENTS, NULL, NULL);
     if (rc)
         return rc;

@@ -8,7 +8,7 @@
 
 #include "collectives/in_network/reactive.h"
 #include "sim/sim.h"
-#include "tools/base/pool.h"
+#include "sim/watch.h"
 #include "tools/output/links.h"
 #include "tools/settings/settings.h"
 
@@ -45,7 +45,7 @@ typedef struct rlt_react_run {
 /* Enters the jobs: RLT_EUNSUPPORTED, RLT_ETOPOLOGY and RLT_ERANGE tell why one cannot be. */
 int rlt_react_open(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err) RLT_MUST_USE;
 /* Runs them. RLT_ECHECK for a wrong sum, or a time below the bound. */
-int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, rlt_task *job,
+int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, const rlt_watch *watch,
                        rlt_error *err) RLT_MUST_USE;
 void rlt_react_end(rlt_react_run *run);
 

@@ -140,16 +140,16 @@ static void tell_progress(void *ctx, const rlt_sim *sim)
 {
     const rlt_coll_run *run = ctx;
     (void)sim;
-    rlt_job_progress(run->job, rlt_exec_net(run->exec)->messages, run->expected_messages);
+    rlt_watch_progress(run->watch, rlt_exec_net(run->exec)->messages, run->expected_messages);
 }
 
-static void watch(rlt_coll_run *run, rlt_task *job)
+static void begin(rlt_coll_run *run, const rlt_watch *watch)
 {
     enum { EVENTS = 1 << 15 };
-    run->job = job;
+    run->watch = watch;
     run->expected_messages = expect_messages(&run->plan) * run->planned;
     rlt_sim_on_progress(run->sim, EVENTS, tell_progress, run);
-    rlt_task_watch(job, run->sim);
+    rlt_watch_running(watch, run->sim);
 }
 
 /* The same, every member simulated: times and the accounts of all links must be equal. */
@@ -191,7 +191,7 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
     if (rc)
         return rc;
     run->time_ps = -1;
-    watch(run, how->job);
+    begin(run, how->watch);
     for (uint32_t i = 0; i < run->planned; i++) {
         uint32_t id = rlt_exec_add_folded(run->exec, plan_of(run, i), run->fold.n_classes ? &run->fold : NULL,
                                           &client, i, 0);
@@ -200,7 +200,7 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
         rlt_exec_arrive_all(run->exec, id);
     }
     rc = rlt_sim_run(run->sim, RLT_TIME_MAX, err);
-    rlt_task_watch(how->job, NULL);
+    rlt_watch_running(how->watch, NULL);
     if (rc)
         return rc;
     if (rlt_exec_pending(run->exec, waits, sizeof waits) > 0 || run->time_ps < 0)

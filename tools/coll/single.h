@@ -30,7 +30,7 @@ void rlt_coll_lend(void *settings, rlt_coll_files *files);
 
 /* `settings` are those of the command, filled; they may bring a loaded topology along (rlt_settings.loaded).
  * `take` sees the result before it is freed. */
-int rlt_coll_single_run(const rlt_parsed *args, void *settings, rlt_task *job,
+int rlt_coll_single_run(const rlt_parsed *args, void *settings, const rlt_watch *watch,
                         int (*take)(void *ctx, const rlt_coll_single *one, rlt_error *err), void *ctx,
                         rlt_error *err) RLT_MUST_USE;
 /* Finds the cuts that its bound asks for, which the topology then knows. */

@@ -7,6 +7,7 @@
 
 #include "sim/base/units.h"
 #include "tools/base/message.h"
+#include "tools/base/pool.h"
 #include "tools/coll/tenants.h"
 
 enum { MAX_POINTS = 1 << 20 };
@@ -119,6 +120,7 @@ static int run_protocol(const rlt_ina_study *s, uint32_t place, rlt_task *job, r
     rlt_setup setup;
     rlt_reacting reacting = *a->reacting;
     rlt_react_run run = {0};
+    rlt_watch watch = rlt_task_watcher(job);
     rlt_coll_request *reqs;
     simulate_point(s, place, &setup, &p);
     rlt_time *late = calloc(setup.placement.n, sizeof *late);
@@ -126,9 +128,9 @@ static int run_protocol(const rlt_ina_study *s, uint32_t place, rlt_task *job, r
                          .reacting = &reacting,
                          .late_ps = late,
                          .exact_workers = true,
-                         .occupancy_ps = s->report->series_ps ? s->report->series_ps
-                                         : s->plot            ? RLT_US
-                                                              : 0};
+                         .occupancy_ps = s->series_ps ? s->series_ps
+                                         : s->plot    ? RLT_US
+                                                      : 0};
     int rc = make_requests(s, &p, &setup, &reqs, &how.tenants, err);
     how.req = reqs;
     if (!rc && !late)
@@ -141,7 +143,7 @@ static int run_protocol(const rlt_ina_study *s, uint32_t place, rlt_task *job, r
         rc = rlt_react_open(&run, &how, err);
     }
     if (!rc)
-        rc = rlt_react_simulate(&run, &how, job, err);
+        rc = rlt_react_simulate(&run, &how, &watch, err);
     if (!rc)
         rc = take_run(s, &run, reqs->bytes, r, err);
     rlt_react_end(&run);
@@ -157,10 +159,11 @@ static int run_steps(const rlt_ina_study *s, uint32_t place, rlt_task *job, rlt_
     rlt_ina_point p;
     rlt_setup setup;
     rlt_coll_run run = {0};
+    rlt_watch watch = rlt_task_watcher(job);
     rlt_tenants tenants = {0};
     rlt_coll_request *reqs;
     simulate_point(s, place, &setup, &p);
-    rlt_coll_how how = {.setup = &setup, .algorithm = a->steps, .fold = true, .job = job};
+    rlt_coll_how how = {.setup = &setup, .algorithm = a->steps, .fold = true, .watch = &watch};
     int rc = make_requests(s, &p, &setup, &reqs, &how.tenants, err);
     if (!rc)
         rc = rlt_coll_plan(&run, &how, reqs, err);

@@ -65,6 +65,7 @@ enum { RLT_STUDY_ALGORITHMS = 32, RLT_STUDY_REASONS = 64, RLT_STUDY_REASON = 160
 typedef struct rlt_ina_study {
     const rlt_setup *setup;
     const rlt_report_settings *report;
+    rlt_time series_ps;
     rlt_coll_kind kind;
     const char *plot;
     uint32_t jobs;
@@ -102,6 +103,7 @@ typedef struct rlt_study_ask {
     const rlt_study_settings *settings;
     const rlt_settings *sim;
     const rlt_report_settings *report;
+    rlt_time series_ps;
     rlt_coll_kind kind;
     const uint64_t *sizes; /* NULL: the usual ones */
     uint32_t n_sizes;

@@ -117,7 +117,7 @@ static void put_row(report *t, uint32_t algorithm, const rlt_ina_point *p, rlt_t
     }
     rlt_jw_object(t->json, NULL);
     rlt_row_json(t->json, t->columns, t->n_columns, v);
-    if (s->report->series_ps && r->bins)
+    if (s->series_ps && r->bins)
         rlt_occupancy_json(t->json, r->bin_ps, r->occupancy, r->bins);
     rlt_jw_end_object(t->json);
 }

@@ -7,6 +7,7 @@
 #include "sim/base/units.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
+#include "tools/base/pool.h"
 #include "tools/coll/coll.h"
 #include "tools/coll/row.h"
 
@@ -156,12 +157,13 @@ static int simulate_react(const coll_table *t, rlt_task *job, coll_result *r, co
     const char *name = rlt_reactive_name(reacting->protocol), *reason;
     char size[32];
     bool several = ask->n_algorithms > 1 || ask->n_kinds > 1;
+    rlt_watch watch = rlt_task_watcher(job);
     rlt_react_ask how = {.setup = &ask->setup,
                          .reacting = reacting,
                          .req = req,
                          .tenants = ask->n_tenants,
-                         .series_ps = ask->report->series_ps,
-                         .occupancy_ps = ask->report->series_ps};
+                         .series_ps = ask->series_ps,
+                         .occupancy_ps = ask->series_ps};
     rlt_error why = {0};
     r->served = false;
     if (ask->all_algorithms && req->bytes > MOST_OF_ALL / ask->group.n) {
@@ -179,7 +181,7 @@ static int simulate_react(const coll_table *t, rlt_task *job, coll_result *r, co
     }
     if (rc)
         return rlt_fail(err, rc, why.where, "%s", why.what);
-    rc = rlt_react_simulate(&r->react, &how, job, err);
+    rc = rlt_react_simulate(&r->react, &how, &watch, err);
     if (!rc && ask->tenants)
         rc = rlt_tenants_of_protocol(&r->react, &how, &r->tenants, err);
     if (rc)
@@ -213,14 +215,15 @@ static int simulate_steps(const coll_table *t, rlt_task *job, coll_result *r, ui
                           const rlt_coll_request *req, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;
+    rlt_watch watch = rlt_task_watcher(job);
     rlt_coll_how how = {.setup = &ask->setup,
                         .algorithm = ask->algorithms[i % ask->n_algorithms],
                         .tenants = ask->n_tenants,
                         .check = ask->check,
                         .fold = ask->fold,
                         .verify_fold = ask->verify_fold,
-                        .series_ps = ask->report->series_ps,
-                        .job = job};
+                        .series_ps = ask->series_ps,
+                        .watch = &watch};
     int rc = try_plan(ask, &r->run, &how, req, &r->served, err);
     if (rc || !r->served || (rc = rlt_coll_simulate(&r->run, &how, err)) != 0)
         return rc;

@@ -11,6 +11,7 @@
 #include "sim/text/file.h"
 #include "tools/design/design.h"
 #include "tools/run/run.h"
+#include "tools/run/training.h"
 #include "tools/settings/locate.h"
 #include "tools/settings/settings.h"
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/text/json.h"
 
@@ -18,58 +19,8 @@ typedef enum rlt_format { RLT_FORMAT_TABLE, RLT_FORMAT_CSV, RLT_FORMAT_JSON } rl
 /* For the option "--format table|csv|json", already checked. */
 rlt_format rlt_format_of(const char *word);
 
-typedef enum rlt_column_kind {
-    RLT_COL_TEXT,
-    RLT_COL_COUNT,
-    RLT_COL_TIME, /* picoseconds; tables: microseconds when the unit is "us", else with a unit that fits */
-    RLT_COL_SIZE, /* bytes; tables: "64 MiB" */
-    RLT_COL_RATE, /* bytes a second; tables: "50 GB/s" */
-    RLT_COL_REAL,
-    RLT_COL_PERCENT, /* a fraction; tables: per cent */
-} rlt_column_kind;
-
-typedef struct rlt_column {
-    const char *name;  /* in CSV and JSON, with the unit: "time_ps"; NULL: in tables only */
-    const char *title; /* in tables; NULL: not there */
-    const char *unit;  /* second line of the heading; may be NULL */
-    rlt_column_kind kind;
-    int width;    /* in tables; 0: as wide as its widest cell (rows then wait for the end) */
-    int decimals; /* of REAL and PERCENT in tables; below 0: so many digits in all; CSV and JSON have six */
-} rlt_column;
-
 /* At least as wide as this cell. */
 void rlt_column_widen(rlt_column *c, const char *cell);
-
-typedef struct rlt_value {
-    union {
-        const char *text;
-        uint64_t count; /* COUNT, SIZE, RATE */
-        int64_t time;
-        double real;
-    };
-    bool absent; /* "-", an empty cell, null */
-} rlt_value;
-
-static inline rlt_value rlt_text(const char *s)
-{
-    return (rlt_value){.text = s, .absent = s == NULL};
-}
-static inline rlt_value rlt_count(uint64_t n)
-{
-    return (rlt_value){.count = n};
-}
-static inline rlt_value rlt_ps(int64_t t)
-{
-    return (rlt_value){.time = t};
-}
-static inline rlt_value rlt_real(double x)
-{
-    return (rlt_value){.real = x};
-}
-static inline rlt_value rlt_absent(void)
-{
-    return (rlt_value){.count = 0, .absent = true};
-}
 
 /* A cell of a table for people; size at least 512. */
 void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *buffer, size_t size);

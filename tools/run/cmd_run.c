@@ -3,52 +3,17 @@
 #include <string.h>
 
 #include "tools/base/commands.h"
-#include "tools/run/run.h"
+#include "tools/base/file.h"
+#include "tools/base/interrupt.h"
+#include "tools/base/progress.h"
+#include "tools/output/links.h"
+#include "tools/run/daso.h"
+#include "tools/run/report.h"
+#include "tools/run/result.h"
+#include "tools/run/training.h"
+#include "tools/run/workload.h"
 
-#define AT(field) .offset = offsetof(rlt_run_settings, field)
-static const rlt_option what_if_options[] = {
-    {"algorithm", 'a', RLT_OPT_TEXT, "LIST",
-     "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. By "
-     "size: all_reduce=ring:1MiB:nvls is nvls from 1 MiB on, where it can; by group: all_reduce@8=direct is "
-     "for "
-     "groups of 8; the last that applies and can. With protocols that react, such as "
-     "all_reduce=ring:1MiB:switchml, the network is of packets. Default: hierarchical where a "
-     "group spans several dimensions, direct for all-to-all, else ring.",
-     AT(algorithm), .word_at = rlt_any_algorithm_word},
-    {"compute-scale", 0, RLT_OPT_NUMBER, "X", "Accelerators X times as fast as recorded.", AT(compute_scale),
-     .preset = "1"},
-    {"host-scale", 0, RLT_OPT_NUMBER, "X", "Hosts X times as fast as recorded.", AT(host_scale),
-     .preset = "1"},
-    {"network-scale", 0, RLT_OPT_NUMBER, "X",
-     "A network X times as fast as the topology says: bandwidths times X, latencies divided by X.",
-     AT(network_scale), .preset = "1"},
-    {"overlap-slowdown", 0, RLT_OPT_NUMBER, "X",
-     "Device work takes X times as long while its rank has a communication under way: they share "
-     "multiprocessors and memory (default: 1, or what the accelerator says).",
-     AT(overlap_slowdown)},
-    {"rank-scale", 0, RLT_OPT_LIST, "RANK:host|compute=X",
-     "The same for one rank, such as a straggler: 3:compute=0.5; may be repeated.", AT(rank_scale),
-     .named = true},
-    {"rank-delay", 0, RLT_OPT_LIST, "RANK=TIME",
-     "A rank starts that much later, such as 3=5ms; may be repeated.", AT(rank_delay), .named = true},
-    {"no-skew", 0, RLT_OPT_FLAG, NULL, "All ranks start at the same instant, whatever was recorded.",
-     AT(no_skew)},
-    {"until", 0, RLT_OPT_DURATION, "TIME", "Stop at this simulated time and report what there is.",
-     AT(until_ps)},
-    {"timing", 0, RLT_OPT_WORD, "MODE",
-     "astra: durations of communication in closed form as ASTRA-sim's congestion-unaware back-end has them, "
-     "astra-aware: as its congestion-aware one has them where messages do not meet, "
-     "in place of the network "
-     "(with --astra-system; links then carry nothing). loggops: a GOAL file by LogGOPSim's costs, set by "
-     "--set "
-     "L=2500 (latency), o, g (CPU, NIC per message), G, O (NIC, CPU per byte), all in ns, and S (bytes that "
-     "go "
-     "without waiting); no topology.",
-     AT(timing), .words = "network|astra|astra-aware|loggops", .preset = "network"},
-    {"astra-system", 0, RLT_OPT_TEXT, "FILE", "ASTRA-sim's system JSON, for --timing astra.",
-     AT(astra_system)},
-    {0}};
-
+#define AT(field) .offset = offsetof(rlt_run_asked, field)
 static const rlt_option run_report_options[] = {
     {"explain", 'e', RLT_OPT_FLAG, NULL,
      "Say what bounds the run: the critical path, the links, who waits for whom.", AT(explain),
@@ -64,6 +29,10 @@ static const rlt_option run_report_options[] = {
      "the bins of --series (default: as many as there is room for). Of --strategy daso: the time of each "
      "epoch, and a loss that changes over time, beside Horovod's.",
      AT(plot), .unrecorded = true},
+    {"memory-csv", 0, RLT_OPT_TEXT, "FILE",
+     "Write what each rank holds over time as CSV (time_ps, rank, bytes; a row for each change) to a file of "
+     "its own.",
+     AT(memory_csv), .unrecorded = true},
     {"compare", 0, RLT_OPT_FLAG, NULL,
      "Instead of a run, two of them side by side, and where the difference comes from: results (--format "
      "json), or "
@@ -73,28 +42,29 @@ static const rlt_option run_report_options[] = {
     {0}};
 #undef AT
 
-static const rlt_option_group groups[] = {
-    {"Workload", rlt_workload_options, 0},
-    {"Training", rlt_training_options, 0},
-    {"Recording", rlt_trace_option_table, offsetof(rlt_run_settings, recording)},
-    {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
-    {"What if", what_if_options, 0},
-    {"Other traffic", rlt_job_options, offsetof(rlt_run_settings, jobs)},
-    {"Faults", rlt_fault_options, offsetof(rlt_run_settings, faults)},
-    {"Report", rlt_format_options, offsetof(rlt_run_settings, report)},
-    {"Links", rlt_link_options, offsetof(rlt_run_settings, report)},
-    {"More", run_report_options, 0},
-    {0}};
+#define RUN(field) offsetof(rlt_run_asked, run) + offsetof(rlt_run_settings, field)
+static const rlt_option_group groups[] = {{"Workload", rlt_workload_options, offsetof(rlt_run_asked, run)},
+                                          {"Training", rlt_training_options, offsetof(rlt_run_asked, run)},
+                                          {"Recording", rlt_trace_option_table, RUN(recording)},
+                                          {"Network", rlt_settings_options, RUN(sim)},
+                                          {"What if", rlt_what_if_options, offsetof(rlt_run_asked, run)},
+                                          {"Other traffic", rlt_job_options, RUN(jobs)},
+                                          {"Faults", rlt_fault_options, RUN(faults)},
+                                          {"Report", rlt_format_options, offsetof(rlt_run_asked, report)},
+                                          {"Links", rlt_link_options, offsetof(rlt_run_asked, report)},
+                                          {NULL, rlt_series_options, RUN(series_ps)},
+                                          {"More", run_report_options, 0},
+                                          {0}};
+#undef RUN
 
-static int report(rlt_run *r, rlt_error *err)
+static int report(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
 {
-    const rlt_run_settings *s = r->settings;
     rlt_format format = rlt_format_of(s->report.format);
     rlt_file f = {0};
     int rc = 0;
     if (s->timeline && (rc = rlt_run_timeline(r, s->timeline, err)))
         return rc;
-    if (s->page && (rc = rlt_run_report(r, s->page, err)))
+    if (s->page && (rc = rlt_run_report(r, s, s->page, err)))
         return rc;
     if (s->plot && (rc = rlt_run_plot(r, s->plot, err)))
         return rc;
@@ -105,10 +75,10 @@ static int report(rlt_run *r, rlt_error *err)
     if (s->memory_csv && (rc = rlt_run_memory_csv(r, s->memory_csv, err)))
         return rc;
     if (format == RLT_FORMAT_JSON)
-        return rlt_run_json(r, s->report.output, err);
+        return rlt_run_json(r, s, s->report.output, err);
     if ((rc = rlt_file_open(&f, s->report.output, err)))
         return rc;
-    rc = format == RLT_FORMAT_CSV ? rlt_run_csv(r, f.stream, err) : rlt_run_table(r, f.stream, err);
+    rc = format == RLT_FORMAT_CSV ? rlt_run_csv(r, f.stream, err) : rlt_run_table(r, s, f.stream, err);
     if (!rc && s->explain && format == RLT_FORMAT_TABLE)
         rc = rlt_run_explain(r, f.stream, err);
     if (rc)
@@ -116,32 +86,73 @@ static int report(rlt_run *r, rlt_error *err)
     return rc ? rc : rlt_file_close(&f, err);
 }
 
+/* Pages and plots show links over time: bins double until there are few enough. */
+static int choose_series(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
+{
+    enum { PAGE_BIN_PS = 1000000, MOST_PAGE_LINKS = 8192 };
+    uint32_t links = rlt_topology_links(r->setup.topology);
+    if ((!s->page && !s->plot) || s->run.series_ps)
+        return 0;
+    if (links <= MOST_PAGE_LINKS)
+        r->series_ps = PAGE_BIN_PS;
+    else if (s->plot)
+        return rlt_fail(err, RLT_EUSAGE, "--plot",
+                        "needs --series DURATION: of %u links, more than %d, nothing is recorded otherwise",
+                        links, MOST_PAGE_LINKS);
+    return 0;
+}
+
+static void draw_bar(void *ctx, uint64_t done, uint64_t total)
+{
+    rlt_progress_update(ctx, done, total);
+}
+
+/* With a progress bar. */
+static int simulate(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
+{
+    const rlt_watch *before = r->watch;
+    rlt_watch watch = *before;
+    rlt_progress bar;
+    if (s->quiet)
+        return rlt_run_simulate(r, err);
+    rlt_progress_start(&bar, "replaying");
+    watch.ctx = &bar;
+    watch.progress = bar.enabled ? draw_bar : NULL;
+    r->watch = &watch;
+    int rc = rlt_run_simulate(r, err);
+    r->watch = before;
+    rlt_progress_end(&bar);
+    return rc;
+}
+
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    rlt_run r = {.args = args, .settings = settings};
+    const rlt_run_asked *s = settings;
+    rlt_watch watch = rlt_interrupt_watcher();
+    rlt_run r = {.args = args, .settings = &s->run, .watch = &watch};
     rlt_error second = {0};
     int rc, rc2;
-    if ((rc = rlt_memory_check(settings, err)) || (rc = rlt_plot_check(settings, err)))
+    if ((rc = rlt_memory_check(s, err)) || (rc = rlt_plot_check(s, err)))
         return rc;
-    if (r.settings->compare)
-        return rlt_run_compare(args, settings, err);
-    if (rlt_run_is_daso(r.settings))
-        return rlt_run_daso(args, settings, err);
-    if (strcmp(r.settings->timing, "loggops") == 0)
-        return rlt_run_loggops(args, settings, err);
-    if ((rc = rlt_run_load(&r, err)) || (rc = rlt_run_prepare(&r, err)))
+    if (s->compare)
+        return rlt_run_compare(args, s, err);
+    if (rlt_run_is_daso(&s->run))
+        return rlt_run_daso(args, s, err);
+    if (strcmp(s->run.timing, "loggops") == 0)
+        return rlt_run_loggops(args, s, err);
+    if ((rc = rlt_run_load(&r, err)) || (rc = choose_series(&r, s, err)) || (rc = rlt_run_prepare(&r, err)))
         goto out;
-    rc = rlt_run_simulate(&r, NULL, err);
+    rc = simulate(&r, s, err);
     /* What was asked to stop tells what it has; what failed tells only why. */
     if (rc && rc != RLT_ECANCELLED)
         goto out;
     if (!rc && !(rc = rlt_run_check(&r, err)))
         rc = rlt_jobs_alone(&r, err);
-    bool asked = rlt_run_was_limited(&r, rc);
-    if ((!rc || rc == RLT_ECANCELLED) && (rc2 = report(&r, &second)) && err) {
+    bool limited = rlt_run_was_limited(&r, rc);
+    if ((!rc || rc == RLT_ECANCELLED) && (rc2 = report(&r, s, &second)) && err) {
         rc = rc2;
         *err = second;
-    } else if (asked) {
+    } else if (limited) {
         rc = 0;
         *err = (rlt_error){0};
     }
@@ -165,6 +176,6 @@ const rlt_command rlt_cmd_run = {
                    "to the span.",
     .example = "ringlet run --trace traces/transformer-8 --topology hgx-h100-8 --explain",
     .options = groups,
-    .settings_size = sizeof(rlt_run_settings),
+    .settings_size = sizeof(rlt_run_asked),
     .run = run,
 };

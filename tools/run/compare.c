@@ -12,8 +12,11 @@
 #include "sim/text/json_stream.h"
 #include "tools/base/commands.h"
 #include "tools/base/config.h"
+#include "tools/base/file.h"
 #include "tools/base/message.h"
-#include "tools/run/run.h"
+#include "tools/output/manifest.h"
+#include "tools/run/daso.h"
+#include "tools/run/report.h"
 
 enum { STATES = 4, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
 
@@ -195,7 +198,7 @@ static int run_options(const char *path, const char *result, rlt_error *err)
     char name[] = "run", option[] = "--config", *argv[] = {name, option, strdup(path), NULL};
     rlt_config config = {0};
     rlt_parsed parsed = {0};
-    rlt_run_settings *s = calloc(1, sizeof *s);
+    rlt_run_asked *s = calloc(1, sizeof *s);
     int rc = s && argv[2] ? rlt_config_expand(&config, c->options, 3, argv, err) : rlt_nomem(err);
     if (!rc)
         rc = rlt_options_parse(c->options, config.argc, config.argv, s, &parsed, err);
@@ -203,7 +206,7 @@ static int run_options(const char *path, const char *result, rlt_error *err)
         rc = rlt_config_names(&config, &parsed, err);
     if (!rc && s->compare)
         rc = rlt_fail(err, RLT_EUSAGE, "--compare", "a file that compares cannot be compared");
-    if (!rc && rlt_run_is_daso(s))
+    if (!rc && rlt_run_is_daso(&s->run))
         rc = rlt_fail(err, RLT_EUSAGE, "--strategy", "daso is no single run: it cannot be compared");
     if (!rc) {
         s->report.format = "json";
@@ -358,7 +361,7 @@ static int put_json(const side *sides, const rlt_parsed *args, const char *path,
     return rlt_document_write(&w, path, err);
 }
 
-int rlt_run_compare(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err)
+int rlt_run_compare(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *err)
 {
     static const char *const taken[] = {"compare", "format", "output", "quiet", NULL};
     rlt_file f = {0};

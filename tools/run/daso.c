@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `ringlet run --strategy daso:...`: a whole training by DASO and by Horovod. Each distinct epoch is
- * replayed; layers take what the accelerator takes for them, or what `batch_time` of a measured batch leaves
- * to each.
+ * `--strategy daso:...`: a whole training by DASO and by Horovod. Each distinct epoch is replayed; layers take
+ * what the accelerator takes for them, or what `batch_time` of a measured batch leaves to each.
  */
+#include "tools/run/daso.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/base/message.h"
+#include "sim/base/words.h"
 #include "tools/run/run.h"
+#include "tools/run/training.h"
 #include "tools/settings/locate.h"
-
-typedef struct daso_run {
-    const rlt_parsed *args;
-    const rlt_run_settings *s;
-    rlt_setup setup;
-    rlt_model model;
-    rlt_accelerator accelerator;
-    rlt_daso daso;
-    rlt_time batch_ps; /* 0: as the accelerator has it */
-    rlt_time *forward_ps, *backward_ps;
-    rlt_daso_result *result;
-} daso_run;
 
 bool rlt_run_is_daso(const rlt_run_settings *s)
 {
@@ -41,9 +31,9 @@ static const char *next_setting(const char **list, size_t *length)
     return item;
 }
 
-static int read_settings(daso_run *r, rlt_error *err)
+static int read_settings(rlt_daso_case *r, rlt_error *err)
 {
-    const char *list = strchr(r->s->strategy, ':'), *item;
+    const char *list = strchr(r->settings->strategy, ':'), *item;
     size_t length;
     int rc = 0;
     bool nodes = false;
@@ -74,7 +64,7 @@ static int read_settings(daso_run *r, rlt_error *err)
 }
 
 /* What each layer takes. */
-static int find_times(daso_run *r, rlt_error *err)
+static int find_times(rlt_daso_case *r, rlt_error *err)
 {
     uint32_t n = r->model.n_layers;
     rlt_training t = rlt_training_default();
@@ -92,27 +82,22 @@ static int find_times(daso_run *r, rlt_error *err)
     t.microbatch = r->daso.batch;
     t.element_bytes = 4;
     memcpy(t.precision, "tf32", sizeof "tf32");
-    if ((rc = rlt_training_apply(&t, r->s->train, "--train", err)) || (rc = rlt_training_plan(&t, 1, err)))
+    if ((rc = rlt_training_apply(&t, r->settings->train, "--train", err)) ||
+        (rc = rlt_training_plan(&t, 1, err)))
         return rc;
     return rlt_training_layer_times(&t, r->forward_ps, r->backward_ps, err);
 }
 
-static int load(daso_run *r, rlt_error *err)
+int rlt_daso_case_load(rlt_daso_case *r, rlt_error *err)
 {
-    /* Many runs make it up: what is of one has no place. */
-    static const char *const taken[] = {
-        "model",      "accelerator", "train",  "strategy",      "any-memory", "topology",  "placement",
-        "network",    "routing",     "set",    "injection",     "link-scale", "algorithm", "compute-scale",
-        "host-scale", "format",      "output", "network-scale", "plot",       "quiet",     NULL};
-    int rc = rlt_given_only(r->args, taken, "--strategy daso", err);
-    if (rc)
-        return rc;
-    if (!r->s->model || !r->s->accelerator)
+    int rc;
+    if (!r->settings->model || !r->settings->accelerator)
         return rlt_fail(err, RLT_EUSAGE, "--strategy daso", "needs --model and --accelerator");
-    if ((rc = rlt_setup_open(&r->s->sim, 0, &r->setup, err)) ||
-        (rc = rlt_find_accelerator(r->s->accelerator, &r->accelerator, err)) || (rc = read_settings(r, err)))
+    if ((rc = rlt_setup_open(&r->settings->sim, 0, &r->setup, err)) ||
+        (rc = rlt_find_accelerator(r->settings->accelerator, &r->accelerator, err)) ||
+        (rc = read_settings(r, err)))
         return rc;
-    if ((rc = rlt_model_open(r->s->model, &r->model, err))) {
+    if ((rc = rlt_model_open(r->settings->model, &r->model, err))) {
         rlt_error_prefix(err, "--model");
         return rc;
     }
@@ -122,9 +107,9 @@ static int load(daso_run *r, rlt_error *err)
     return find_times(r, err);
 }
 
-static int simulate(daso_run *r, rlt_error *err)
+int rlt_daso_case_simulate(rlt_daso_case *r, rlt_error *err)
 {
-    rlt_run network = {.args = r->args, .settings = r->s, .setup = r->setup};
+    rlt_run network = {.args = r->args, .settings = r->settings, .setup = r->setup};
     rlt_replay_options *o = &network.options;
     rlt_timing *alone = NULL;
     rlt_placement place = r->setup.placement;
@@ -135,8 +120,8 @@ static int simulate(daso_run *r, rlt_error *err)
     int rc = rlt_run_network(&network, err);
     place.n = r->daso.nodes * r->daso.gpus;
     o->placement = &place;
-    o->host_scale = r->s->host_scale;
-    o->compute_scale = r->s->compute_scale;
+    o->host_scale = r->settings->host_scale;
+    o->compute_scale = r->settings->compute_scale;
     if (!rc)
         rc = rlt_timing_alone(o, &alone, err);
     o->timing = alone;
@@ -147,122 +132,12 @@ static int simulate(daso_run *r, rlt_error *err)
     return rc;
 }
 
-static const rlt_column columns[] = {
-    {"skips", "B", NULL, RLT_COL_COUNT, 4, 0},
-    {"local", "L", NULL, RLT_COL_COUNT, 4, 0},
-    {"wait", "W", NULL, RLT_COL_COUNT, 4, 0},
-    {"epochs", "epochs", NULL, RLT_COL_COUNT, 7, 0},
-    {"epoch_ps", "epoch", "us", RLT_COL_TIME, 14, 1},
-    {"sends", "syncs", "an epoch", RLT_COL_COUNT, 9, 0},
-    {"blocking", "blocking", NULL, RLT_COL_COUNT, 9, 0},
-    {"broadcasts", "broadcasts", NULL, RLT_COL_COUNT, 11, 0},
-    {"global_bytes", "between nodes", "a group", RLT_COL_SIZE, 14, 0},
-};
-
-static void put_rows(const daso_run *r, rlt_table *t)
+void rlt_daso_case_close(rlt_daso_case *r)
 {
-    for (uint32_t i = 0; i < r->result->n_kinds; i++) {
-        const rlt_daso_kind *k = &r->result->kinds[i];
-        rlt_value v[] = {
-            rlt_count(k->phase.skips),   rlt_count(k->phase.local),     rlt_count(k->phase.wait),
-            rlt_count(k->epochs),        rlt_ps(k->epoch_ps),           rlt_count(k->sums.sends),
-            rlt_count(k->sums.blocking), rlt_count(k->sums.broadcasts), rlt_count(k->sums.global_bytes)};
-        rlt_table_row(t, v);
-    }
-}
-
-static int put_table(const daso_run *r, FILE *out, rlt_error *err)
-{
-    enum { N = sizeof columns / sizeof *columns };
-    const rlt_daso_result *x = r->result;
-    char a[32], b[32], line[512];
-    rlt_table t;
-    rlt_time batch = 0;
-    for (uint32_t i = 0; i < r->model.n_layers; i++)
-        batch += r->forward_ps[i] + r->backward_ps[i];
-    rlt_setup_line(&r->setup, line, sizeof line);
-    fprintf(out, "%s on %s, %u nodes of %u; %u epochs of %u batches\n", r->model.name, r->accelerator.name,
-            r->daso.nodes, r->daso.gpus, r->daso.epochs, x->batches);
-    fprintf(out, "a batch: %u %ss a rank, %s of compute%s\n%s\n\n", r->daso.batch, r->model.sample,
-            rlt_format_duration(a, sizeof a, batch),
-            r->batch_ps > 0 ? "" : " (predicted; batch_time=273ms sets it)", line);
-    rlt_table_begin(&t, RLT_FORMAT_TABLE, columns, N, out, NULL);
-    put_rows(r, &t);
-    int rc = rlt_table_end(&t, err);
-    fprintf(out, "\nDASO     %s\nHorovod  %s (an epoch %s)\nsaved    %.1f %%\n",
-            rlt_format_duration(a, sizeof a, x->daso_ps), rlt_format_duration(b, sizeof b, x->horovod_ps),
-            rlt_format_duration(line, sizeof line, x->horovod_epoch_ps), 100 * x->saving);
-    return rc;
-}
-
-static int put_csv(const daso_run *r, FILE *out, rlt_error *err)
-{
-    rlt_table t;
-    rlt_table_begin(&t, RLT_FORMAT_CSV, columns, sizeof columns / sizeof *columns, out, NULL);
-    put_rows(r, &t);
-    return rlt_table_end(&t, err);
-}
-
-static int put_json(const daso_run *r, const char *path, rlt_error *err)
-{
-    const rlt_daso_result *x = r->result;
-    rlt_jw w;
-    rlt_table t;
-    rlt_document_begin(&w, "run --strategy daso", r->args, &r->setup.inputs);
-    rlt_setup_json(&r->setup, &w);
-    rlt_jw_i64(&w, "time_ps", x->daso_ps);
-    rlt_jw_i64(&w, "horovod_ps", x->horovod_ps);
-    rlt_jw_i64(&w, "horovod_epoch_ps", x->horovod_epoch_ps);
-    rlt_jw_double(&w, "saving", x->saving, 6);
-    rlt_jw_u64(&w, "batches", x->batches);
-    rlt_jw_u64(&w, "global_bytes", x->global_bytes);
-    rlt_jw_u64(&w, "broadcast_bytes", x->broadcast_bytes);
-    rlt_jw_u64(&w, "horovod_bytes", x->horovod_bytes);
-    rlt_jw_array(&w, "phases");
-    rlt_table_begin(&t, RLT_FORMAT_JSON, columns, sizeof columns / sizeof *columns, NULL, &w);
-    put_rows(r, &t);
-    int rc = rlt_table_end(&t, err);
-    rlt_jw_end_array(&w);
-    if (rc) {
-        rlt_document_drop(&w);
-        return rc;
-    }
-    return rlt_document_write(&w, path, err);
-}
-
-static int report(const daso_run *r, rlt_error *err)
-{
-    rlt_file f = {0};
-    char title[200];
-    int rc;
-    snprintf(title, sizeof title, "%.60s on %.60s, %u nodes of %u", r->model.name, r->accelerator.name,
-             r->daso.nodes, r->daso.gpus);
-    if (r->s->plot && (rc = rlt_daso_plot(&r->daso, r->result, title, r->s->plot, err)))
-        return rc;
-    if (rlt_format_of(r->s->report.format) == RLT_FORMAT_JSON)
-        return put_json(r, r->s->report.output, err);
-    if ((rc = rlt_file_open(&f, r->s->report.output, err)))
-        return rc;
-    rc = rlt_format_of(r->s->report.format) == RLT_FORMAT_CSV ? put_csv(r, f.stream, err)
-                                                              : put_table(r, f.stream, err);
-    if (rc)
-        rlt_file_discard(&f);
-    return rc ? rc : rlt_file_close(&f, err);
-}
-
-int rlt_run_daso(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err)
-{
-    daso_run r = {.args = args, .s = s};
-    int rc = load(&r, err);
-    if (!rc)
-        rc = simulate(&r, err);
-    if (!rc)
-        rc = report(&r, err);
-    free(r.result);
-    free(r.forward_ps);
-    free(r.backward_ps);
-    rlt_daso_free(&r.daso);
-    rlt_model_free(&r.model);
-    rlt_setup_free(&r.setup);
-    return rc;
+    free(r->result);
+    free(r->forward_ps);
+    free(r->backward_ps);
+    rlt_daso_free(&r->daso);
+    rlt_model_free(&r->model);
+    rlt_setup_free(&r->setup);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tools/output/plot.h"
-#include "tools/run/run.h"
+#include "tools/run/report.h"
 
 enum { POINTS = 512, MARKS = 6 };
 

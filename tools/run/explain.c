@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/run/run.h"
+#include "tools/run/report.h"
+#include "tools/run/result.h"
 
 enum { SHOWN = 6 };
 

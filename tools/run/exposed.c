@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/run/exposed.h"
 #include "tools/run/run.h"
 
 enum { MASKS = 1 << RLT_MAX_DIMS };
@@ -119,37 +120,4 @@ void rlt_exposed_free(rlt_exposed *e)
     free(e->ps);
     free(e->dims);
     *e = (rlt_exposed){0};
-}
-
-void rlt_exposed_names(const rlt_exposed *e, rlt_jw *w)
-{
-    rlt_jw_array(w, "exposed_dims");
-    for (uint32_t m = 0; m < e->n; m++) {
-        char name[64] = "";
-        if (!e->used[m])
-            continue;
-        for (uint32_t d = 0; d < RLT_MAX_DIMS; d++)
-            if (m >> d & 1)
-                snprintf(name + strlen(name), sizeof name - strlen(name), "%s%u", name[0] ? "+" : "dim ", d);
-        rlt_jw_string(w, NULL, m ? name : "other");
-    }
-    rlt_jw_end_array(w);
-}
-
-void rlt_exposed_rank(const rlt_exposed *e, uint32_t rank, rlt_jw *w)
-{
-    rlt_jw_array(w, "exposed_by_dims_ps");
-    for (uint32_t m = 0; m < e->n; m++)
-        if (e->used[m])
-            rlt_jw_i64(w, NULL, e->ps[(size_t)rank * e->n + m]);
-    rlt_jw_end_array(w);
-}
-
-void rlt_exposed_comm(const rlt_exposed *e, uint32_t comm, rlt_jw *w)
-{
-    rlt_jw_array(w, "dims");
-    for (uint32_t d = 0; d < RLT_MAX_DIMS; d++)
-        if (e->dims[comm] >> d & 1)
-            rlt_jw_u64(w, NULL, d);
-    rlt_jw_end_array(w);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What disturbs a run: links that change, noise. Options of `ringlet run`, and what it says of them. */
+/* What disturbs a run: links that change, noise. What is asked for, and what is made of it. */
 #ifndef RLT_TOOLS_RUN_FAULTS_H
 #define RLT_TOOLS_RUN_FAULTS_H
 
-#include <stdio.h>
-
-#include "sim/text/json.h"
 #include "tools/base/options.h"
 #include "workload/replay/failures.h"
 #include "workload/replay/replay.h"
@@ -26,14 +23,9 @@ typedef struct rlt_faults {
     bool fails; /* they were asked for */
 } rlt_faults;
 
-struct rlt_run;
-
 /* Into options of a replay, which borrow from *out. RLT_EUSAGE. */
 int rlt_faults_open(const rlt_fault_settings *s, rlt_replay_options *o, rlt_faults *out,
                     rlt_error *err) RLT_MUST_USE;
-/* What failures make of a training run of so many iterations like these; nothing where none was asked for. */
-void rlt_failures_table(const struct rlt_run *r, FILE *out);
-void rlt_failures_json(const struct rlt_run *r, rlt_jw *w);
 void rlt_faults_free(rlt_faults *f);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tools/run/run.h"
+#include "tools/run/training.h"
 
 /* What makes ranks, or the links of some, unlike the others. */
 static int check_alike(const rlt_run_settings *s, rlt_error *err)
@@ -77,18 +78,4 @@ int rlt_run_fold(rlt_run *r, rlt_error *err)
     r->setup.borrows_placement = false;
     r->setup.placement = where;
     return 0;
-}
-
-void rlt_run_fold_line(const rlt_run *r, FILE *out)
-{
-    if (r->folds == RLT_FOLD_PLANES)
-        fprintf(out,
-                "folded: each rank stands for the %u of a tensor-parallel group, whose collectives are on "
-                "links of their own and count as idle; links are those of one of %u equal planes\n",
-                r->training.size[RLT_AXIS_TP], r->training.size[RLT_AXIS_TP]);
-    else if (r->folds)
-        fputs(
-            "folded: each rank stands for a pipeline stage; links carry the pipeline's messages only, other "
-            "collectives count as idle\n",
-            out);
 }

@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 
 #include "tools/base/config.h"
+#include "tools/run/daso.h"
 #include "tools/run/run.h"
+#include "tools/run/training.h"
+#include "tools/run/workload.h"
 #include "tools/settings/locate.h"
 
 static const rlt_option_group groups[] = {
@@ -36,7 +39,7 @@ static int choose_order(rlt_training *t, rlt_run *run, const rlt_placement *wher
         return rc;
     rlt_replay_options how = run->options;
     how.placement = where;
-    return rlt_mapping_choose(t, &how, false, &found, err);
+    return rlt_mapping_choose(t, &how, false, run->watch, &found, err);
 }
 
 static int train(const rlt_run_settings *s, rlt_run *run, const rlt_placement *on, rlt_program **out,

@@ -7,9 +7,10 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
-#include "tools/base/message.h"
+#include "sim/base/words.h"
 #include "tools/run/job_file.h"
 #include "tools/run/run.h"
+#include "tools/run/workload.h"
 #include "workload/program/join.h"
 
 #define AT(field) .offset = offsetof(rlt_job_settings, field)

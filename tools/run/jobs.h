@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Several jobs on one network, and background traffic: options of `ringlet run`, and what it says of them. */
+/* Several jobs on one network, and background traffic: what is asked for, and what is made of it. */
 #ifndef RLT_TOOLS_RUN_JOBS_H
 #define RLT_TOOLS_RUN_JOBS_H
 
-#include <stdio.h>
-
-#include "sim/text/json.h"
 #include "tools/base/options.h"
 #include "workload/program/reader.h"
 #include "workload/replay/replay.h"
@@ -42,8 +39,5 @@ void rlt_jobs_free(rlt_jobs *j);
 rlt_time rlt_jobs_time(const struct rlt_run *r, uint32_t job);
 /* With --alone: replays each job without the others and background traffic. */
 int rlt_jobs_alone(struct rlt_run *r, rlt_error *err) RLT_MUST_USE;
-/* When each job ended, and what background traffic there was; nothing where there was none. */
-int rlt_jobs_table(const struct rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
-int rlt_jobs_json(const struct rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
 
 #endif

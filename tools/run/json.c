@@ -2,8 +2,46 @@
 /* A finished run as JSON (the names are a promise: see the README) and its ranks as CSV. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "tools/run/run.h"
+#include "tools/base/file.h"
+#include "tools/output/links.h"
+#include "tools/output/manifest.h"
+#include "tools/run/report.h"
+#include "tools/run/result.h"
+
+void rlt_exposed_names(const rlt_exposed *e, rlt_jw *w)
+{
+    rlt_jw_array(w, "exposed_dims");
+    for (uint32_t m = 0; m < e->n; m++) {
+        char name[64] = "";
+        if (!e->used[m])
+            continue;
+        for (uint32_t d = 0; d < RLT_MAX_DIMS; d++)
+            if (m >> d & 1)
+                snprintf(name + strlen(name), sizeof name - strlen(name), "%s%u", name[0] ? "+" : "dim ", d);
+        rlt_jw_string(w, NULL, m ? name : "other");
+    }
+    rlt_jw_end_array(w);
+}
+
+void rlt_exposed_rank(const rlt_exposed *e, uint32_t rank, rlt_jw *w)
+{
+    rlt_jw_array(w, "exposed_by_dims_ps");
+    for (uint32_t m = 0; m < e->n; m++)
+        if (e->used[m])
+            rlt_jw_i64(w, NULL, e->ps[(size_t)rank * e->n + m]);
+    rlt_jw_end_array(w);
+}
+
+void rlt_exposed_comm(const rlt_exposed *e, uint32_t comm, rlt_jw *w)
+{
+    rlt_jw_array(w, "dims");
+    for (uint32_t d = 0; d < RLT_MAX_DIMS; d++)
+        if (e->dims[comm] >> d & 1)
+            rlt_jw_u64(w, NULL, d);
+    rlt_jw_end_array(w);
+}
 
 static void totals(const rlt_run *r, rlt_jw *w)
 {
@@ -81,18 +119,18 @@ static void collectives(const rlt_run *r, const rlt_exposed *e, rlt_jw *w)
     rlt_jw_end_array(w);
 }
 
-static int links(const rlt_run *r, bool series, rlt_jw *w, rlt_error *err)
+static int links(const rlt_run *r, const rlt_run_asked *s, bool series, rlt_jw *w, rlt_error *err)
 {
     const rlt_net *net = rlt_replay_net(r->replay);
     if (net)
         return rlt_links_json(w, r->setup.topology, net->usage, rlt_run_end(r),
-                              !r->settings->report.links && !r->settings->report.expand_links, series, err);
+                              !s->report.links && !s->report.expand_links, series, err);
     rlt_jw_array(w, "links");
     rlt_jw_end_array(w);
     return 0;
 }
 
-int rlt_run_document(const rlt_run *r, bool full, rlt_jw *w, rlt_error *err)
+int rlt_run_document(const rlt_run *r, const rlt_run_asked *s, bool full, rlt_jw *w, rlt_error *err)
 {
     rlt_exposed exposed;
     int rc;
@@ -112,8 +150,8 @@ int rlt_run_document(const rlt_run *r, bool full, rlt_jw *w, rlt_error *err)
         return rc;
     rlt_mapping_json(r, w);
     rlt_failures_json(r, w);
-    if ((rc = rlt_jobs_json(r, w, err)) || (rc = links(r, full && r->settings->report.series_ps, w, err)) ||
-        ((r->settings->explain || !full) && (rc = rlt_run_explain_json(r, w, err))))
+    if ((rc = rlt_jobs_json(r, w, err)) || (rc = links(r, s, full && r->settings->series_ps, w, err)) ||
+        ((s->explain || !full) && (rc = rlt_run_explain_json(r, w, err))))
         return rc;
     rlt_jw_array(w, "notes");
     for (uint32_t i = 0; i < r->program->n_notes; i++) {
@@ -126,10 +164,10 @@ int rlt_run_document(const rlt_run *r, bool full, rlt_jw *w, rlt_error *err)
     return 0;
 }
 
-int rlt_run_json(const rlt_run *r, const char *path, rlt_error *err)
+int rlt_run_json(const rlt_run *r, const rlt_run_asked *s, const char *path, rlt_error *err)
 {
     rlt_jw w;
-    int rc = rlt_run_document(r, true, &w, err);
+    int rc = rlt_run_document(r, s, true, &w, err);
     if (!rc)
         return rlt_document_write(&w, path, err);
     rlt_document_drop(&w);

@@ -3,12 +3,58 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/links.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
-#include "tools/base/interrupt.h"
-#include "tools/base/message.h"
-#include "tools/base/progress.h"
+#include "tools/run/result.h"
 #include "tools/run/run.h"
+#include "tools/run/training.h"
+#include "tools/run/workload.h"
+
+#define AT(field) .offset = offsetof(rlt_run_settings, field)
+const rlt_option rlt_what_if_options[] = {
+    {"algorithm", 'a', RLT_OPT_TEXT, "LIST",
+     "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. By "
+     "size: all_reduce=ring:1MiB:nvls is nvls from 1 MiB on, where it can; by group: all_reduce@8=direct is "
+     "for "
+     "groups of 8; the last that applies and can. With protocols that react, such as "
+     "all_reduce=ring:1MiB:switchml, the network is of packets. Default: hierarchical where a "
+     "group spans several dimensions, direct for all-to-all, else ring.",
+     AT(algorithm), .word_at = rlt_any_algorithm_word},
+    {"compute-scale", 0, RLT_OPT_NUMBER, "X", "Accelerators X times as fast as recorded.", AT(compute_scale),
+     .preset = "1"},
+    {"host-scale", 0, RLT_OPT_NUMBER, "X", "Hosts X times as fast as recorded.", AT(host_scale),
+     .preset = "1"},
+    {"network-scale", 0, RLT_OPT_NUMBER, "X",
+     "A network X times as fast as the topology says: bandwidths times X, latencies divided by X.",
+     AT(network_scale), .preset = "1"},
+    {"overlap-slowdown", 0, RLT_OPT_NUMBER, "X",
+     "Device work takes X times as long while its rank has a communication under way: they share "
+     "multiprocessors and memory (default: 1, or what the accelerator says).",
+     AT(overlap_slowdown)},
+    {"rank-scale", 0, RLT_OPT_LIST, "RANK:host|compute=X",
+     "The same for one rank, such as a straggler: 3:compute=0.5; may be repeated.", AT(rank_scale),
+     .named = true},
+    {"rank-delay", 0, RLT_OPT_LIST, "RANK=TIME",
+     "A rank starts that much later, such as 3=5ms; may be repeated.", AT(rank_delay), .named = true},
+    {"no-skew", 0, RLT_OPT_FLAG, NULL, "All ranks start at the same instant, whatever was recorded.",
+     AT(no_skew)},
+    {"until", 0, RLT_OPT_DURATION, "TIME", "Stop at this simulated time and report what there is.",
+     AT(until_ps)},
+    {"timing", 0, RLT_OPT_WORD, "MODE",
+     "astra: durations of communication in closed form as ASTRA-sim's congestion-unaware back-end has them, "
+     "astra-aware: as its congestion-aware one has them where messages do not meet, "
+     "in place of the network "
+     "(with --astra-system; links then carry nothing). loggops: a GOAL file by LogGOPSim's costs, set by "
+     "--set "
+     "L=2500 (latency), o, g (CPU, NIC per message), G, O (NIC, CPU per byte), all in ns, and S (bytes that "
+     "go "
+     "without waiting); no topology.",
+     AT(timing), .words = "network|astra|astra-aware|loggops", .preset = "network"},
+    {"astra-system", 0, RLT_OPT_TEXT, "FILE", "ASTRA-sim's system JSON, for --timing astra.",
+     AT(astra_system)},
+    {0}};
+#undef AT
 
 static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
@@ -202,8 +248,6 @@ int rlt_run_network(rlt_run *r, rlt_error *err)
     return 0;
 }
 
-enum { PAGE_BIN_PS = 1000000, MOST_PAGE_LINKS = 8192 };
-
 int rlt_run_prepare(rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
@@ -221,15 +265,7 @@ int rlt_run_prepare(rlt_run *r, rlt_error *err)
     o->no_skew = s->no_skew;
     o->no_bounds = r->unbounded;
     o->rank_delay_ps = r->delay_ps;
-    o->series_bin_ps = s->report.series_ps;
-    /* Pages and plots show links over time: bins double until there are few enough. */
-    uint32_t links = rlt_topology_links(r->setup.topology);
-    if ((s->page || s->plot) && !o->series_bin_ps && links <= MOST_PAGE_LINKS)
-        o->series_bin_ps = PAGE_BIN_PS;
-    if (s->plot && !o->series_bin_ps)
-        return rlt_fail(err, RLT_EUSAGE, "--plot",
-                        "needs --series DURATION: of %u links, more than %d, nothing is recorded otherwise",
-                        links, MOST_PAGE_LINKS);
+    o->series_bin_ps = s->series_ps ? s->series_ps : r->series_ps;
     if (s->until_ps > 0)
         o->until_ps = s->until_ps;
     rlt_jobs_options(&r->jobs, o);
@@ -240,38 +276,22 @@ int rlt_run_prepare(rlt_run *r, rlt_error *err)
     return rlt_replay_create(r->program, o, &r->replay, err);
 }
 
-static void measure(void *ctx, uint64_t *done, uint64_t *total)
+static void tell_progress(void *ctx, const rlt_sim *sim)
 {
     const rlt_run *r = ctx;
-    *done = rlt_replay_done_ops(r->replay);
-    *total = r->program->n_ops;
+    (void)sim;
+    rlt_watch_progress(r->watch, rlt_replay_done_ops(r->replay), r->program->n_ops);
 }
 
-static int replay(rlt_run *r, rlt_error *err)
+int rlt_run_simulate(rlt_run *r, rlt_error *err)
 {
-    rlt_progress bar;
-    if (!r->settings->quiet) {
-        rlt_progress_start(&bar, "replaying");
-        rlt_progress_watch(&bar, rlt_replay_sim(r->replay), measure, r);
-    }
-    rlt_interrupt_watch(rlt_replay_sim(r->replay));
+    enum { EVENTS = 1 << 15 };
+    rlt_sim *sim = rlt_replay_sim(r->replay);
+    if (r->watch && r->watch->progress)
+        rlt_sim_on_progress(sim, EVENTS, tell_progress, r);
+    rlt_watch_running(r->watch, sim);
     int rc = rlt_replay_run(r->replay, err);
-    rlt_interrupt_watch(NULL);
-    if (!r->settings->quiet)
-        rlt_progress_end(&bar);
-    return rc;
-}
-
-int rlt_run_simulate(rlt_run *r, rlt_task *job, rlt_error *err)
-{
-    int rc;
-    if (job) {
-        rlt_task_watch(job, rlt_replay_sim(r->replay));
-        rc = rlt_replay_run(r->replay, err);
-        rlt_task_watch(job, NULL);
-    } else {
-        rc = replay(r, err);
-    }
+    rlt_watch_running(r->watch, NULL);
     r->partial = rc != 0;
     for (uint32_t i = 1; i < r->program->n_ranks; i++)
         if (rlt_replay_rank(r->replay, i).end_ps > rlt_replay_rank(r->replay, r->last_rank).end_ps)
@@ -281,7 +301,9 @@ int rlt_run_simulate(rlt_run *r, rlt_task *job, rlt_error *err)
 
 bool rlt_run_was_limited(const rlt_run *r, int rc)
 {
-    return rc == RLT_ECANCELLED && r->settings->until_ps && !rlt_interrupted();
+    const rlt_watch *w = r->watch;
+    bool asked = w && w->stopped && w->stopped(w->ctx);
+    return rc == RLT_ECANCELLED && r->settings->until_ps && !asked;
 }
 
 int rlt_run_check(const rlt_run *r, rlt_error *err)

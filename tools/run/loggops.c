@@ -2,7 +2,9 @@
 /* `ringlet run --timing loggops`: when ranks end by LogGOPSim's cost model. */
 #include <inttypes.h>
 
-#include "tools/run/run.h"
+#include "tools/base/file.h"
+#include "tools/output/manifest.h"
+#include "tools/run/report.h"
 #include "workload/timing/loggops.h"
 
 enum { PS_PER_NS = 1000, MANY_RANKS = 16 };
@@ -84,8 +86,9 @@ static int put_text(const rlt_loggops *p, const rlt_loggops_result *r, rlt_forma
     return rlt_file_close(&f, err);
 }
 
-int rlt_run_loggops(const rlt_parsed *args, const rlt_run_settings *s, rlt_error *err)
+int rlt_run_loggops(const rlt_parsed *args, const rlt_run_asked *asked, rlt_error *err)
 {
+    const rlt_run_settings *s = &asked->run;
     rlt_loggops p = rlt_loggops_default();
     rlt_loggops_result r = {0};
     int rc = 0;
@@ -101,10 +104,10 @@ int rlt_run_loggops(const rlt_parsed *args, const rlt_run_settings *s, rlt_error
         }
     }
     rc = rlt_loggops_run(file, &p, &r, err);
-    rlt_format format = rlt_format_of(s->report.format);
+    rlt_format format = rlt_format_of(asked->report.format);
     if (!rc)
-        rc = format == RLT_FORMAT_JSON ? put_json(args, file, &p, &r, s->report.output, err)
-                                       : put_text(&p, &r, format, s->report.output, err);
+        rc = format == RLT_FORMAT_JSON ? put_json(args, file, &p, &r, asked->report.output, err)
+                                       : put_text(&p, &r, format, asked->report.output, err);
     rlt_loggops_free(&r);
     return rc;
 }

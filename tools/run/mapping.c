@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/base/interrupt.h"
-#include "tools/base/message.h"
+#include "sim/base/words.h"
 #include "tools/run/run.h"
 
 /* Up to so many ranks times microbatches orders are simulated whole, beyond that folded. */
@@ -140,14 +139,22 @@ int rlt_mapping_pin(const char *map, const rlt_topology *t, rlt_training *tr, rl
 
 /* ---- chosen ---- */
 
-static int replay(const rlt_program *p, const rlt_replay_options *o, rlt_time *time_ps, rlt_error *err)
+typedef struct search {
+    const rlt_training *training;
+    const rlt_replay_options *how;
+    const rlt_watch *watch;
+    rlt_mapping *found;
+} search;
+
+static int replay(const rlt_program *p, const rlt_replay_options *o, const rlt_watch *watch,
+                  rlt_time *time_ps, rlt_error *err)
 {
     rlt_replay *r = NULL;
     int rc = rlt_replay_create(p, o, &r, err);
     if (!rc) {
-        rlt_interrupt_watch(rlt_replay_sim(r));
+        rlt_watch_running(watch, rlt_replay_sim(r));
         rc = rlt_replay_run(r, err);
-        rlt_interrupt_watch(NULL);
+        rlt_watch_running(watch, NULL);
         *time_ps = rlt_replay_time(r);
     }
     rlt_replay_free(r);
@@ -155,7 +162,7 @@ static int replay(const rlt_program *p, const rlt_replay_options *o, rlt_time *t
 }
 
 /* An iteration in this order. */
-static int time_of(const rlt_training *t, const rlt_replay_options *how, bool folded, rlt_time *time_ps,
+static int time_of(const rlt_training *t, const rlt_replay_options *how, const search *s, rlt_time *time_ps,
                    rlt_error *err)
 {
     rlt_replay_options o = *how;
@@ -163,13 +170,13 @@ static int time_of(const rlt_training *t, const rlt_replay_options *how, bool fo
     rlt_program *program = NULL;
     rlt_timing *alone = NULL;
     int rc = 0;
-    if (!folded)
+    if (!s->found->folded)
         rc = rlt_training_program(t, &program, err);
     else if (!(rc = rlt_timing_alone(how, &alone, err)) &&
              !(rc = rlt_training_fold(t, RLT_FOLD_STAGES, how, alone, &program, &stages, err)))
         o.placement = &stages;
     if (!rc)
-        rc = replay(program, &o, time_ps, err);
+        rc = replay(program, &o, s->watch, time_ps, err);
     rlt_program_free(program);
     rlt_timing_free(alone);
     rlt_placement_free(&stages);
@@ -191,12 +198,6 @@ static bool same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis 
     }
 }
 
-typedef struct search {
-    const rlt_training *training;
-    const rlt_replay_options *how;
-    rlt_mapping *found;
-} search;
-
 static int try_order(const search *s, const rlt_axis *order, rlt_error *err)
 {
     rlt_mapping *m = s->found;
@@ -211,7 +212,7 @@ static int try_order(const search *s, const rlt_axis *order, rlt_error *err)
     how.no_bounds = true;
     memcpy(t.order, order, sizeof t.order);
     memcpy(next.order, order, sizeof next.order);
-    int rc = time_of(&t, &how, m->folded, &next.time_ps, err);
+    int rc = time_of(&t, &how, s, &next.time_ps, err);
     if (rc)
         return rc;
     for (; at > 0 && m->tried[at - 1].time_ps > next.time_ps; at--)
@@ -233,13 +234,13 @@ static int try_all(const search *s, rlt_axis *order, uint32_t n, uint32_t used, 
     return rc;
 }
 
-int rlt_mapping_choose(rlt_training *t, const rlt_replay_options *how, bool folded, rlt_mapping *m,
-                       rlt_error *err)
+int rlt_mapping_choose(rlt_training *t, const rlt_replay_options *how, bool folded, const rlt_watch *watch,
+                       rlt_mapping *m, rlt_error *err)
 {
     rlt_axis order[RLT_AXES_OF_LAYOUT];
     uint64_t work = (uint64_t)rlt_training_ranks(t) * rlt_training_microbatches(t);
     *m = (rlt_mapping){.folded = folded || work > WHOLE};
-    int rc = try_all(&(search){t, how, m}, order, 0, 0, err);
+    int rc = try_all(&(search){t, how, watch, m}, order, 0, 0, err);
     if (rc) {
         rlt_error_prefix(err, "order=auto");
         return rc;
@@ -257,52 +258,4 @@ int rlt_mapping_options(rlt_run *r, const rlt_accelerator *a, rlt_error *err)
     r->options.overlap_slowdown =
         rlt_given(r->args, "overlap-slowdown") ? s->overlap_slowdown : a->overlap_slowdown;
     return rc;
-}
-
-/* ---- reported ---- */
-
-/* "tp-dp-pp": axes of more than one rank. */
-static const char *order_text(const rlt_training *t, const rlt_axis *order, char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < RLT_AXES_OF_LAYOUT; i++)
-        if (t->size[order[i]] > 1)
-            used +=
-                (size_t)snprintf(text + used, size - used, "%s%s", used ? "-" : "", rlt_axis_name(order[i]));
-    return used ? text : "any";
-}
-
-void rlt_mapping_table(const rlt_run *r, FILE *out)
-{
-    const rlt_mapping *m = &r->mapping;
-    char name[32], time[32];
-    if (m->n == 0)
-        return;
-    fprintf(out, "order %s, the fastest of %u %s: %s an iteration",
-            order_text(&r->training, m->tried[0].order, name, sizeof name), m->n,
-            m->folded ? "folded" : "simulated", rlt_format_duration(time, sizeof time, m->tried[0].time_ps));
-    if (m->n > 1)
-        fprintf(out, "; the next, %s: %s", order_text(&r->training, m->tried[1].order, name, sizeof name),
-                rlt_format_duration(time, sizeof time, m->tried[1].time_ps));
-    fputc('\n', out);
-}
-
-void rlt_mapping_json(const rlt_run *r, rlt_jw *w)
-{
-    const rlt_mapping *m = &r->mapping;
-    char name[32];
-    if (m->n == 0)
-        return;
-    rlt_jw_object(w, "mapping");
-    rlt_jw_bool(w, "folded", m->folded);
-    rlt_jw_array(w, "orders");
-    for (uint32_t i = 0; i < m->n; i++) {
-        rlt_jw_object(w, NULL);
-        rlt_jw_string(w, "order", order_text(&r->training, m->tried[i].order, name, sizeof name));
-        rlt_jw_i64(w, "time_ps", m->tried[i].time_ps);
-        rlt_jw_end_object(w);
-    }
-    rlt_jw_end_array(w);
-    rlt_jw_end_object(w);
 }

@@ -3,20 +3,22 @@
 #include <inttypes.h>
 
 #include "sim/base/units.h"
+#include "tools/base/file.h"
 #include "tools/base/message.h"
-#include "tools/run/run.h"
+#include "tools/run/daso.h"
+#include "tools/run/report.h"
 
 enum { MAX_COUNTS = 200000, MAX_STEPS = 4000 };
 
-int rlt_memory_check(const rlt_run_settings *s, rlt_error *err)
+int rlt_memory_check(const rlt_run_asked *s, rlt_error *err)
 {
     if (!s->memory_csv)
         return 0;
-    if (!s->accelerator)
+    if (!s->run.accelerator)
         return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "needs --accelerator: it is of trainings");
-    if (s->recording.rescale.n)
+    if (s->run.recording.rescale.n)
         return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "does not go with --rescale, which moves ranks");
-    if (s->compare || rlt_run_is_daso(s))
+    if (s->compare || rlt_run_is_daso(&s->run))
         return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "is for one run%s",
                         s->compare ? ", not for two compared" : ", of which --strategy daso makes several");
     return 0;

@@ -5,7 +5,8 @@
 
 #include "sim/base/units.h"
 #include "tools/output/plot.h"
-#include "tools/run/run.h"
+#include "tools/run/report.h"
+#include "tools/run/result.h"
 
 enum { LINES = 8, COLUMNS = 512, MARKS = 6 };
 
@@ -17,11 +18,11 @@ typedef struct picture {
     uint32_t bins, merge; /* of the series; of those, one column */
 } picture;
 
-int rlt_plot_check(const rlt_run_settings *s, rlt_error *err)
+int rlt_plot_check(const rlt_run_asked *s, rlt_error *err)
 {
-    if (s->plot && strcmp(s->timing, "network") != 0)
+    if (s->plot && strcmp(s->run.timing, "network") != 0)
         return rlt_fail(err, RLT_EUSAGE, "--plot", "is of links, which carry nothing under --timing %s",
-                        s->timing);
+                        s->run.timing);
     return 0;
 }
 

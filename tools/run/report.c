@@ -5,6 +5,8 @@
 #include "sim/base/units.h"
 #include "tools/report/run_page.h"
 #include "tools/run/events.h"
+#include "tools/run/report.h"
+#include "tools/run/result.h"
 
 typedef struct tracks {
     rlt_timeline *timeline;
@@ -97,11 +99,11 @@ static int utilization_of(const rlt_run *r, double **out, rlt_error *err)
     return rc;
 }
 
-static int document(const rlt_run *r, rlt_json_doc **out, rlt_error *err)
+static int document(const rlt_run *r, const rlt_run_asked *s, rlt_json_doc **out, rlt_error *err)
 {
     rlt_jw w;
     size_t length;
-    int rc = rlt_run_document(r, false, &w, err);
+    int rc = rlt_run_document(r, s, false, &w, err);
     if (!rc && r->trains)
         rc = rlt_run_memory_curves(r, &w, err);
     if (!rc)
@@ -113,7 +115,7 @@ static int document(const rlt_run *r, rlt_json_doc **out, rlt_error *err)
     return rc;
 }
 
-int rlt_run_report(const rlt_run *r, const char *path, rlt_error *err)
+int rlt_run_report(const rlt_run *r, const rlt_run_asked *s, const char *path, rlt_error *err)
 {
     const rlt_net *net = rlt_replay_net(r->replay);
     rlt_json_doc *doc = NULL;
@@ -124,7 +126,7 @@ int rlt_run_report(const rlt_run *r, const char *path, rlt_error *err)
     links l = {r, net ? net->usage : NULL, net ? rlt_usage_fold(net->usage) : NULL};
     rlt_heat heat = {.ctx = &l, .at = link_at, .name = link_name, .dim = link_dim};
     rlt_run_page page = {.timeline = &timeline, .events = RLT_PAGE_EVENTS, .topology = r->setup.topology};
-    int rc = document(r, &doc, err);
+    int rc = document(r, s, &doc, err);
     if (!rc)
         rc = rlt_run_events(r, &sink, &timeline.dropped, err);
     if (!rc && net && !(rc = utilization_of(r, &utilization, err)) && rlt_usage_bin_ps(net->usage)) {

@@ -5,7 +5,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
-#include "tools/base/message.h"
+#include "sim/base/words.h"
 #include "tools/settings/settings.h"
 
 enum { MAX_RULES = 4096 };

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "sim/base/units.h"
-#include "tools/run/run.h"
+#include "tools/output/links.h"
+#include "tools/run/report.h"
+#include "tools/run/result.h"
 
 enum { MANY_RANKS = 16, MANY_COMMS = 20, SHOWN_LINKS = 10 };
 
@@ -271,18 +273,18 @@ static const rlt_column link_columns[] = {
     {NULL, "", NULL, RLT_COL_TEXT, 20, 0},
 };
 
-static int links(const rlt_run *r, FILE *out, rlt_error *err)
+static int links(const rlt_run *r, const rlt_run_asked *s, FILE *out, rlt_error *err)
 {
     rlt_link_class *list = NULL;
     rlt_table t;
     uint32_t n = 0, shown;
-    int rc = rlt_run_links(r, !r->settings->report.links, &list, &n, err);
+    int rc = rlt_run_links(r, !s->report.links, &list, &n, err);
     if (rc || !n) {
         if (!rc)
             free(list);
         return rc;
     }
-    shown = r->settings->report.links || n < SHOWN_LINKS ? n : SHOWN_LINKS;
+    shown = s->report.links || n < SHOWN_LINKS ? n : SHOWN_LINKS;
     rlt_heading(out, "\nlinks%s", shown < n ? " (the busiest)" : "");
     rlt_table_begin(&t, RLT_FORMAT_TABLE, link_columns, sizeof link_columns / sizeof *link_columns, out,
                     NULL);
@@ -335,11 +337,11 @@ static int summary(const rlt_run *r, FILE *out, rlt_error *err)
     return 0;
 }
 
-int rlt_run_table(const rlt_run *r, FILE *out, rlt_error *err)
+int rlt_run_table(const rlt_run *r, const rlt_run_asked *s, FILE *out, rlt_error *err)
 {
     int rc;
     intro(r, out);
-    if ((rc = ranks(r, out, err)) || (rc = collectives(r, out, err)) || (rc = links(r, out, err)))
+    if ((rc = ranks(r, out, err)) || (rc = collectives(r, out, err)) || (rc = links(r, s, out, err)))
         return rc;
     rlt_run_react_table(r, out);
     rlt_run_training_table(r, out);

@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "sim/base/units.h"
+#include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/run/events.h"
+#include "tools/run/report.h"
+#include "tools/run/result.h"
 
 enum { MAX_EVENTS = 1000000, MAX_TRACKS = 32 };
 
@@ -115,7 +118,7 @@ static int counters(writer *w, const rlt_run *r, rlt_error *err)
     const rlt_net *net = rlt_replay_net(r->replay);
     rlt_link_class *list = NULL;
     uint32_t n = 0, pid = r->program->n_ranks;
-    rlt_time bin = net && r->settings->report.series_ps ? rlt_usage_bin_ps(net->usage) : 0;
+    rlt_time bin = net && r->settings->series_ps ? rlt_usage_bin_ps(net->usage) : 0;
     int rc;
     if (!bin)
         return 0;

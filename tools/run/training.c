@@ -2,9 +2,9 @@
 /* A run of a model in a parallel layout: its options, the program, and what only a training has to tell. */
 #include <string.h>
 
-#include "sim/base/units.h"
-#include "tools/base/message.h"
+#include "sim/base/words.h"
 #include "tools/run/run.h"
+#include "tools/run/training.h"
 #include "tools/settings/locate.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
@@ -42,10 +42,6 @@ const rlt_option rlt_training_options[] = {
      "pipeline's messages only. The time is that of all ranks where the ranks of a stage do the same and "
      "what communicates at once shares no link.",
      AT(fold_stages)},
-    {"memory-csv", 0, RLT_OPT_TEXT, "FILE",
-     "Write what each rank holds over time as CSV (time_ps, rank, bytes; a row for each change) to a file of "
-     "its own.",
-     AT(memory_csv), .unrecorded = true},
     {"any-memory", 0, RLT_OPT_FLAG, NULL, "Go on where the training does not fit into the memory.",
      AT(any_memory)},
     {0}};
@@ -130,7 +126,7 @@ int rlt_run_train(rlt_run *r, rlt_error *err)
                                &r->accelerator, &r->training, err);
     if (!rc && r->training.order_auto && !(rc = rlt_mapping_options(r, &r->accelerator, err)))
         rc = rlt_mapping_choose(&r->training, &r->options, r->settings->fold || r->settings->fold_stages,
-                                &r->mapping, err);
+                                r->watch, &r->mapping, err);
     if (rc)
         return rc;
     r->training.passes = &r->passes;
@@ -160,13 +156,6 @@ static double tokens_per_s(const rlt_run *r)
     return (double)r->training.batch * r->training.model->tokens / iteration_s(r);
 }
 
-/* Where the compute times come from: what was asked for may have been answered by that of any stack. */
-static const rlt_surface *surface(const rlt_training *t)
-{
-    const rlt_surface *s = NULL;
-    return rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL) ? NULL : s;
-}
-
 rlt_training_figures rlt_run_training_figures(const rlt_run *r)
 {
     rlt_training_figures f = {.utilization = utilization(r), .tokens_per_s = tokens_per_s(r)};
@@ -178,79 +167,4 @@ rlt_training_figures rlt_run_training_figures(const rlt_run *r)
         }
     }
     return f;
-}
-
-void rlt_run_training_table(const rlt_run *r, FILE *out)
-{
-    const rlt_training *t = &r->training;
-    if (!r->trains)
-        return;
-    uint32_t fullest = rlt_run_training_figures(r).fullest;
-    rlt_training_memory m = rlt_training_memory_of(t, fullest);
-    rlt_heading(out, "\ntraining");
-    fprintf(
-        out,
-        "%s on %s: tp %u, cp %u, dp %u, pp %u, ep %u; batch %llu in %u microbatch%s a pipeline, %s%u %s%s\n",
-        t->model->name, t->accelerator->name, t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP],
-        t->size[RLT_AXIS_DP], t->size[RLT_AXIS_PP], t->ep, (unsigned long long)t->batch,
-        rlt_training_microbatches(t), rlt_training_microbatches(t) == 1 ? "" : "es",
-        rlt_training_microbatches(t) == 1 ? "of " : "each of ", t->microbatch, t->model->sample,
-        t->microbatch == 1 ? "" : "s");
-    fprintf(out,
-            "memory at stage %u, the fullest: %.2f GB of %.2f (weights %.2f, gradients %.2f, optimizer %.2f, "
-            "activations %.2f, buffers %.2f)\n",
-            fullest, m.total / 1e9, (double)t->accelerator->memory_bytes / 1e9, m.parameters / 1e9,
-            m.gradients / 1e9, m.optimizer / 1e9, m.activations / 1e9, m.buffers / 1e9);
-    fprintf(out, "model FLOPs: %.1f %% of peak (%s); %.4g %ss/s\n", 100 * utilization(r), t->precision,
-            tokens_per_s(r), t->model->tokens > 1 ? "token" : t->model->sample);
-    rlt_run_fold_line(r, out);
-    const rlt_surface *s = surface(t);
-    if (s)
-        fprintf(out, "efficiency of stack %s in %s: %s\n", s->stack, s->precision, s->source);
-}
-
-int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
-{
-    static const char *const axes[] = {"tp", "cp", "dp", "pp"};
-    const rlt_training *t = &r->training;
-    if (!r->trains)
-        return 0;
-    rlt_jw_object(w, "training");
-    rlt_jw_string(w, "model", t->model->name);
-    rlt_jw_string(w, "accelerator", t->accelerator->name);
-    for (int a = 0; a < RLT_AXES_OF_LAYOUT; a++)
-        rlt_jw_u64(w, axes[a], t->size[a]);
-    rlt_jw_u64(w, "ep", t->ep);
-    rlt_jw_u64(w, "batch", t->batch);
-    rlt_jw_u64(w, "microbatches", rlt_training_microbatches(t));
-    rlt_jw_u64(w, "parameters", rlt_model_sum(t->model).parameters);
-    rlt_jw_double(w, "model_flop", rlt_training_flop(t), 0);
-    rlt_jw_double(w, "model_flops_utilization", utilization(r), 6);
-    rlt_jw_double(w, "tokens_per_s", tokens_per_s(r), 3);
-    const rlt_surface *s = surface(t);
-    if (s) {
-        rlt_jw_object(w, "surface");
-        rlt_jw_string(w, "stack", s->stack);
-        rlt_jw_string(w, "precision", s->precision);
-        rlt_jw_string(w, "source", s->source);
-        rlt_jw_end_object(w);
-    }
-    rlt_jw_array(w, "stages");
-    for (uint32_t i = 0; i < t->size[RLT_AXIS_PP]; i++) {
-        rlt_training_memory m = rlt_training_memory_of(t, i);
-        rlt_jw_object(w, NULL);
-        rlt_jw_u64(w, "stage", i);
-        rlt_jw_double(w, "memory_bytes", m.total, 0);
-        rlt_jw_double(w, "weights_bytes", m.parameters, 0);
-        rlt_jw_double(w, "gradients_bytes", m.gradients, 0);
-        rlt_jw_double(w, "optimizer_bytes", m.optimizer, 0);
-        rlt_jw_double(w, "activations_bytes", m.activations, 0);
-        rlt_jw_double(w, "buffers_bytes", m.buffers, 0);
-        rlt_jw_u64(w, "microbatches_in_flight", m.in_flight);
-        rlt_jw_end_object(w);
-    }
-    rlt_jw_end_array(w);
-    int rc = rlt_run_memory_json(r, w, err);
-    rlt_jw_end_object(w);
-    return rc;
 }

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/base/message.h"
+#include "sim/base/words.h"
 #include "tools/run/run.h"
+#include "tools/run/workload.h"
+#include "workload/models/generator.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_workload_options[] = {

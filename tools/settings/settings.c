@@ -92,12 +92,15 @@ const rlt_option rlt_link_options[] = {
      AT(expand_links), .unrecorded = true},
     {"links-csv", 0, RLT_OPT_TEXT, "FILE", "Write the links as CSV to a file of their own.", AT(links_csv),
      .unrecorded = true},
+    {0}};
+#undef AT
+
+const rlt_option rlt_series_options[] = {
     {"series", 0, RLT_OPT_DURATION, "DURATION",
      "Record the bytes of each link over time in bins of this width, such as 10us; JSON and --links-csv show "
      "them with the links.",
-     AT(series_ps)},
+     .offset = 0},
     {0}};
-#undef AT
 
 /* What the unit parsers refuse on the command line is wrong use, not bad input. */
 static int as_usage(int rc, rlt_error *err)

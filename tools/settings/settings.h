@@ -35,11 +35,10 @@ typedef struct rlt_report_settings {
     const char *format, *output;
     bool links, expand_links;
     const char *links_csv;
-    rlt_time series_ps;
 } rlt_report_settings;
 extern const rlt_option rlt_format_options[]; /* --format and --output, in rlt_report_settings */
-extern const rlt_option
-    rlt_link_options[]; /* --links, --expand-links, --links-csv, --series, in rlt_report_settings */
+extern const rlt_option rlt_link_options[];   /* --links, --expand-links, --links-csv, in the same */
+extern const rlt_option rlt_series_options[]; /* --series: an rlt_time of its own */
 
 /* The settings resolved. */
 typedef struct rlt_setup {

@@ -6,7 +6,7 @@
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "tools/base/file.h"
-#include "tools/run/run.h"
+#include "tools/run/report.h"
 #include "tools/sweep/queries.h"
 
 typedef struct compare_settings {

@@ -7,6 +7,8 @@
 
 #include "tools/base/commands.h"
 #include "tools/coll/single.h"
+#include "tools/run/daso.h"
+#include "tools/run/report.h"
 
 /* Ends a sweep, whatever the point: it would be otherwise on another machine. */
 static bool is_fatal(int rc)
@@ -57,10 +59,10 @@ static int fill(rlt_experiment *e, rlt_error *err)
 
 static int prepare_run(rlt_experiment *e, rlt_shared *shared, rlt_error *err)
 {
-    rlt_run_settings *s = e->settings;
+    const rlt_run_asked *asked = e->settings;
+    rlt_run_settings *s = &((rlt_run_asked *)e->settings)->run;
     int rc;
-    s->quiet = true;
-    if (s->compare || rlt_run_is_daso(s) || strcmp(s->timing, "loggops") == 0)
+    if (asked->compare || rlt_run_is_daso(s) || strcmp(s->timing, "loggops") == 0)
         return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
                         "--compare, --strategy daso and --timing loggops tell more "
                         "than a row: a sweep has none of them");

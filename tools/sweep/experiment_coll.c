@@ -23,5 +23,6 @@ static int take(void *ctx, const rlt_coll_single *one, rlt_error *err)
 
 int rlt__experiment_coll(rlt_experiment *e, rlt_task *job, rlt_error *err)
 {
-    return rlt_coll_single_run(&e->parsed, e->settings, job, take, e, err);
+    rlt_watch watch = rlt_task_watcher(job);
+    return rlt_coll_single_run(&e->parsed, e->settings, &watch, take, e, err);
 }

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/links.h"
 #include "sim/base/map.h"
+#include "tools/run/result.h"
+#include "tools/run/training.h"
 #include "tools/sweep/experiment.h"
 #include "tools/sweep/experiment_links.h"
 
@@ -78,18 +81,21 @@ static int report(rlt_experiment *e, const rlt_run *r, rlt_error *err)
 
 int rlt__experiment_run(rlt_experiment *e, rlt_task *job, rlt_error *err)
 {
+    rlt_watch watch = rlt_task_watcher(job);
     /* Cuts were found for shared workloads; others would have this thread call igraph. */
     rlt_run r = {.args = &e->parsed,
                  .settings = e->settings,
+                 .watch = &watch,
                  .stem = e->work ? &e->work->stem : NULL,
                  .unbounded = !e->work};
+    watch.progress = NULL;
     int rc = rlt_run_load(&r, err);
     if (!rc && e->work)
         rlt_shared_lend(e->work, &r);
     if (!rc)
         rc = rlt_run_prepare(&r, err);
     if (!rc) {
-        rc = rlt_run_simulate(&r, job, err);
+        rc = rlt_run_simulate(&r, err);
         bool limited = rlt_run_was_limited(&r, rc);
         rc = limited ? 0 : rc;
         if (!rc && !limited)

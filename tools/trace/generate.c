@@ -3,8 +3,11 @@
 #include <string.h>
 
 #include "tools/base/message.h"
+#include "tools/run/daso.h"
 #include "tools/run/run.h"
+#include "tools/run/training.h"
 #include "tools/trace/trace.h"
+#include "workload/models/generator.h"
 
 typedef struct generate_settings {
     rlt_run_settings run; /* its model, accelerator, layout, train, strategy */

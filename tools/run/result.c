@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Figures that several reports of a run share: its communications, and its critical path summed up. */
+/* What a finished run tells beside its replay: its links, communications and critical path. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/run/result.h"
 #include "tools/run/run.h"
 
 uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm)
@@ -92,4 +93,17 @@ out:
     rlt_path_sum_free(&p);
     free(links);
     return rc;
+}
+
+int rlt_run_links(const rlt_run *r, bool folded, rlt_link_class **classes, uint32_t *n, rlt_error *err)
+{
+    const rlt_net *net = rlt_replay_net(r->replay);
+    *classes = NULL;
+    *n = 0;
+    return net ? rlt_links_list(r->setup.topology, net->usage, rlt_run_end(r), folded, classes, n, err) : 0;
+}
+
+rlt_time rlt_run_end(const rlt_run *r)
+{
+    return rlt_sim_now(rlt_replay_sim(r->replay));
 }

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What failures make of a training run of many iterations like those simulated. */
+#include <stdio.h>
+
+#include "tools/output/output.h"
+#include "tools/run/report.h"
+
+/* 0; or why there is nothing to estimate, which is an answer too. */
+static int estimate(const rlt_run *r, rlt_failures_result *out, rlt_error *why)
+{
+    uint32_t n = rlt_replay_iterations(r->replay);
+    double each = (double)rlt_replay_time(r->replay) * 1e-12 / (n ? n : 1);
+    return rlt_failures_estimate(&r->faults.failures, r->program->n_ranks,
+                                 each * (double)r->settings->faults.iterations, r->settings->faults.seed, out,
+                                 why);
+}
+
+/* Seconds for people, of any length. */
+static const char *span(char *buffer, size_t size, double s)
+{
+    const double units[] = {86400, 3600, 60, 1};
+    const char *const names[] = {"days", "h", "min", "s"};
+    int i = 0;
+    while (i < 3 && s < 2 * units[i])
+        i++;
+    snprintf(buffer, size, "%.4g %s", s / units[i], names[i]);
+    return buffer;
+}
+
+void rlt_failures_table(const rlt_run *r, FILE *out)
+{
+    char a[32], b[32], c[32];
+    rlt_failures_result f;
+    rlt_error why = {0};
+    if (!r->faults.fails || r->partial)
+        return;
+    rlt_heading(out, "\nfailures");
+    if (estimate(r, &f, &why)) {
+        fprintf(out, "%s\n", why.what);
+        return;
+    }
+    fprintf(out, "%llu iterations take %s without; one of %u accelerators fails every %s\n",
+            (unsigned long long)r->settings->faults.iterations, span(a, sizeof a, f.work_s),
+            r->program->n_ranks, span(b, sizeof b, f.mtbf_s));
+    fprintf(out, "a checkpoint after each %s of work (best: %s)\n", span(a, sizeof a, f.interval_s),
+            span(b, sizeof b, f.best_s));
+    fprintf(out, "expected      %s (Daly; first order %s), goodput %.2f %%\n",
+            span(a, sizeof a, f.expected_s), span(b, sizeof b, f.first_order_s),
+            100 * f.work_s / f.expected_s);
+    if (f.trials == 0) {
+        fprintf(out, "too many failures to draw timelines\n");
+        return;
+    }
+    fprintf(out, "%u timelines %s +- %s, %.4g failures; checkpoints %s", f.trials,
+            span(a, sizeof a, f.mean_s), span(b, sizeof b, f.error_s), f.failures,
+            span(c, sizeof c, f.checkpoint_s));
+    fprintf(out, ", work done again %s, restarts %s\n", span(a, sizeof a, f.lost_s),
+            span(b, sizeof b, f.restart_s));
+}
+
+void rlt_failures_json(const rlt_run *r, rlt_jw *w)
+{
+    rlt_failures_result f;
+    rlt_error why = {0};
+    if (!r->faults.fails || r->partial)
+        return;
+    rlt_jw_object(w, "failures");
+    if (estimate(r, &f, &why)) {
+        rlt_jw_string(w, "impossible", why.what);
+        rlt_jw_end_object(w);
+        return;
+    }
+    rlt_jw_u64(w, "iterations", r->settings->faults.iterations);
+    rlt_jw_u64(w, "accelerators", r->program->n_ranks);
+    rlt_jw_double(w, "work_s", f.work_s, 6);
+    rlt_jw_double(w, "mtbf_s", f.mtbf_s, 6);
+    rlt_jw_double(w, "interval_s", f.interval_s, 6);
+    rlt_jw_double(w, "best_interval_s", f.best_s, 6);
+    rlt_jw_double(w, "expected_s", f.expected_s, 6);
+    rlt_jw_double(w, "first_order_s", f.first_order_s, 6);
+    rlt_jw_double(w, "goodput", f.work_s / f.expected_s, 6);
+    rlt_jw_u64(w, "timelines", f.trials);
+    if (f.trials) {
+        rlt_jw_double(w, "mean_s", f.mean_s, 6);
+        rlt_jw_double(w, "standard_error_s", f.error_s, 6);
+        rlt_jw_double(w, "failures", f.failures, 6);
+        rlt_jw_double(w, "checkpoint_s", f.checkpoint_s, 6);
+        rlt_jw_double(w, "lost_s", f.lost_s, 6);
+        rlt_jw_double(w, "restart_s", f.restart_s, 6);
+    }
+    rlt_jw_end_object(w);
+}

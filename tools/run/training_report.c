@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What only a training has to tell: its memory, its efficiency, where its axes lie, and what was folded. */
+#include <stdio.h>
+
+#include "sim/base/units.h"
+#include "tools/output/output.h"
+#include "tools/run/report.h"
+#include "tools/run/training.h"
+
+/* "tp-dp-pp": axes of more than one rank. */
+static const char *order_text(const rlt_training *t, const rlt_axis *order, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < RLT_AXES_OF_LAYOUT; i++)
+        if (t->size[order[i]] > 1)
+            used +=
+                (size_t)snprintf(text + used, size - used, "%s%s", used ? "-" : "", rlt_axis_name(order[i]));
+    return used ? text : "any";
+}
+
+void rlt_mapping_table(const rlt_run *r, FILE *out)
+{
+    const rlt_mapping *m = &r->mapping;
+    char name[32], time[32];
+    if (m->n == 0)
+        return;
+    fprintf(out, "order %s, the fastest of %u %s: %s an iteration",
+            order_text(&r->training, m->tried[0].order, name, sizeof name), m->n,
+            m->folded ? "folded" : "simulated", rlt_format_duration(time, sizeof time, m->tried[0].time_ps));
+    if (m->n > 1)
+        fprintf(out, "; the next, %s: %s", order_text(&r->training, m->tried[1].order, name, sizeof name),
+                rlt_format_duration(time, sizeof time, m->tried[1].time_ps));
+    fputc('\n', out);
+}
+
+void rlt_mapping_json(const rlt_run *r, rlt_jw *w)
+{
+    const rlt_mapping *m = &r->mapping;
+    char name[32];
+    if (m->n == 0)
+        return;
+    rlt_jw_object(w, "mapping");
+    rlt_jw_bool(w, "folded", m->folded);
+    rlt_jw_array(w, "orders");
+    for (uint32_t i = 0; i < m->n; i++) {
+        rlt_jw_object(w, NULL);
+        rlt_jw_string(w, "order", order_text(&r->training, m->tried[i].order, name, sizeof name));
+        rlt_jw_i64(w, "time_ps", m->tried[i].time_ps);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+    rlt_jw_end_object(w);
+}
+
+void rlt_run_fold_line(const rlt_run *r, FILE *out)
+{
+    if (r->folds == RLT_FOLD_PLANES)
+        fprintf(out,
+                "folded: each rank stands for the %u of a tensor-parallel group, whose collectives are on "
+                "links of their own and count as idle; links are those of one of %u equal planes\n",
+                r->training.size[RLT_AXIS_TP], r->training.size[RLT_AXIS_TP]);
+    else if (r->folds)
+        fputs(
+            "folded: each rank stands for a pipeline stage; links carry the pipeline's messages only, other "
+            "collectives count as idle\n",
+            out);
+}
+
+/* Where the compute times come from: what was asked for may have been answered by that of any stack. */
+static const rlt_surface *surface(const rlt_training *t)
+{
+    const rlt_surface *s = NULL;
+    return rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL) ? NULL : s;
+}
+
+void rlt_run_training_table(const rlt_run *r, FILE *out)
+{
+    const rlt_training *t = &r->training;
+    if (!r->trains)
+        return;
+    uint32_t fullest = rlt_run_training_figures(r).fullest;
+    rlt_training_memory m = rlt_training_memory_of(t, fullest);
+    rlt_heading(out, "\ntraining");
+    fprintf(
+        out,
+        "%s on %s: tp %u, cp %u, dp %u, pp %u, ep %u; batch %llu in %u microbatch%s a pipeline, %s%u %s%s\n",
+        t->model->name, t->accelerator->name, t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP],
+        t->size[RLT_AXIS_DP], t->size[RLT_AXIS_PP], t->ep, (unsigned long long)t->batch,
+        rlt_training_microbatches(t), rlt_training_microbatches(t) == 1 ? "" : "es",
+        rlt_training_microbatches(t) == 1 ? "of " : "each of ", t->microbatch, t->model->sample,
+        t->microbatch == 1 ? "" : "s");
+    fprintf(out,
+            "memory at stage %u, the fullest: %.2f GB of %.2f (weights %.2f, gradients %.2f, optimizer %.2f, "
+            "activations %.2f, buffers %.2f)\n",
+            fullest, m.total / 1e9, (double)t->accelerator->memory_bytes / 1e9, m.parameters / 1e9,
+            m.gradients / 1e9, m.optimizer / 1e9, m.activations / 1e9, m.buffers / 1e9);
+    fprintf(out, "model FLOPs: %.1f %% of peak (%s); %.4g %ss/s\n",
+            100 * rlt_run_training_figures(r).utilization, t->precision,
+            rlt_run_training_figures(r).tokens_per_s, t->model->tokens > 1 ? "token" : t->model->sample);
+    rlt_run_fold_line(r, out);
+    const rlt_surface *s = surface(t);
+    if (s)
+        fprintf(out, "efficiency of stack %s in %s: %s\n", s->stack, s->precision, s->source);
+}
+
+int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
+{
+    static const char *const axes[] = {"tp", "cp", "dp", "pp"};
+    const rlt_training *t = &r->training;
+    if (!r->trains)
+        return 0;
+    rlt_jw_object(w, "training");
+    rlt_jw_string(w, "model", t->model->name);
+    rlt_jw_string(w, "accelerator", t->accelerator->name);
+    for (int a = 0; a < RLT_AXES_OF_LAYOUT; a++)
+        rlt_jw_u64(w, axes[a], t->size[a]);
+    rlt_jw_u64(w, "ep", t->ep);
+    rlt_jw_u64(w, "batch", t->batch);
+    rlt_jw_u64(w, "microbatches", rlt_training_microbatches(t));
+    rlt_jw_u64(w, "parameters", rlt_model_sum(t->model).parameters);
+    rlt_jw_double(w, "model_flop", rlt_training_flop(t), 0);
+    rlt_jw_double(w, "model_flops_utilization", rlt_run_training_figures(r).utilization, 6);
+    rlt_jw_double(w, "tokens_per_s", rlt_run_training_figures(r).tokens_per_s, 3);
+    const rlt_surface *s = surface(t);
+    if (s) {
+        rlt_jw_object(w, "surface");
+        rlt_jw_string(w, "stack", s->stack);
+        rlt_jw_string(w, "precision", s->precision);
+        rlt_jw_string(w, "source", s->source);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_array(w, "stages");
+    for (uint32_t i = 0; i < t->size[RLT_AXIS_PP]; i++) {
+        rlt_training_memory m = rlt_training_memory_of(t, i);
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "stage", i);
+        rlt_jw_double(w, "memory_bytes", m.total, 0);
+        rlt_jw_double(w, "weights_bytes", m.parameters, 0);
+        rlt_jw_double(w, "gradients_bytes", m.gradients, 0);
+        rlt_jw_double(w, "optimizer_bytes", m.optimizer, 0);
+        rlt_jw_double(w, "activations_bytes", m.activations, 0);
+        rlt_jw_double(w, "buffers_bytes", m.buffers, 0);
+        rlt_jw_u64(w, "microbatches_in_flight", m.in_flight);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+    int rc = rlt_run_memory_json(r, w, err);
+    rlt_jw_end_object(w);
+    return rc;
+}
