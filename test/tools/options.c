@@ -33,17 +33,17 @@ typedef struct outer {
 } outer;
 
 static const rlt_option inner_options[] = {
-    {"bytes", 'b', RLT_OPT_SIZE, "SIZE", "h", .offset = offsetof(inner, bytes), .preset = "64KiB"},
-    {"time", 0, RLT_OPT_DURATION, "TIME", "h", .offset = offsetof(inner, time_ps)},
-    {"format", 'f', RLT_OPT_WORD, NULL, "h", .offset = offsetof(inner, format), .preset = "table",
+    {"bytes", 'b', RLT_PARAM_SIZE, "SIZE", "h", .offset = offsetof(inner, bytes), .preset = "64KiB"},
+    {"time", 0, RLT_PARAM_DURATION, "TIME", "h", .offset = offsetof(inner, time_ps)},
+    {"format", 'f', RLT_PARAM_WORD, NULL, "h", .offset = offsetof(inner, format), .preset = "table",
      .words = "table|csv|json"},
     {0}};
 static const rlt_option outer_options[] = {
-    {"loud", 'l', RLT_OPT_FLAG, NULL, "h", .offset = offsetof(outer, loud)},
-    {"name", 'n', RLT_OPT_TEXT, "NAME", "h", .offset = offsetof(outer, name), .required = true},
-    {"set", 0, RLT_OPT_LIST, "N=V", "h", .offset = offsetof(outer, set)},
-    {"count", 0, RLT_OPT_COUNT, "N", "h", .offset = offsetof(outer, count), .min = 2, .max = 9},
-    {"scale", 0, RLT_OPT_NUMBER, "X", "h", .offset = offsetof(outer, scale), .preset = "1"},
+    {"loud", 'l', RLT_PARAM_FLAG, NULL, "h", .offset = offsetof(outer, loud)},
+    {"name", 'n', RLT_PARAM_TEXT, "NAME", "h", .offset = offsetof(outer, name), .required = true},
+    {"set", 0, RLT_PARAM_LIST, "N=V", "h", .offset = offsetof(outer, set)},
+    {"count", 0, RLT_PARAM_COUNT, "N", "h", .offset = offsetof(outer, count), .min = 2, .max = 9},
+    {"scale", 0, RLT_PARAM_NUMBER, "X", "h", .offset = offsetof(outer, scale), .preset = "1"},
     {0}};
 static const rlt_option_group groups[] = {
     {"Own", outer_options, 0}, {"Shared", inner_options, offsetof(outer, in)}, {0}};
@@ -119,8 +119,8 @@ static void test_refusals(void **state)
         {"cmd -n x -b", "--bytes", "needs a value: SIZE"},
         {"cmd -n x --loud=yes", "--loud", "takes no value"},
         {"cmd -n x --bytes 64", "--bytes", "64"},
-        {"cmd -n x --count 1", "--count", "at least 2"},
-        {"cmd -n x --count 10", "--count", "at most 9"},
+        {"cmd -n x --count 1", "--count", "expected 2 to 9"},
+        {"cmd -n x --count 10", "--count", "expected 2 to 9"},
         {"cmd -n x --count -1", "--count", ""},
         {"cmd -n x --format jsn", "--format", "did you mean 'json'"},
         {"cmd -n x --format html", "--format", "table, csv, json"},

@@ -43,7 +43,7 @@ static int add_texts(rlt_config *c, const rlt_json_tree *v, const rlt_option *o,
     int rc = rlt_tree_option(v, NULL, o, number, arena, &texts, err);
     for (uint32_t i = 0; i < texts.n && !rc; i++) {
         rc = add(c, v->at, option, (size_t)n, err);
-        if (!rc && o->kind != RLT_OPT_FLAG)
+        if (!rc && o->kind != RLT_PARAM_FLAG)
             rc = add(c, v->at, texts.items[i].text, strlen(texts.items[i].text), err);
     }
     free(texts.items);
@@ -58,7 +58,7 @@ static int add_member(rlt_config *c, const rlt_option_group *groups, const char 
     if (rc)
         return rc;
     const rlt_option *o = rlt_option_at(groups, number, NULL);
-    if (o->kind == RLT_OPT_FLAG || v->kind != RLT_TREE_ARRAY)
+    if (o->kind == RLT_PARAM_FLAG || v->kind != RLT_TREE_ARRAY)
         return add_texts(c, v, o, number, arena, err);
     for (const rlt_json_tree *item = v->first; item && !rc; item = item->next)
         rc = item->kind == RLT_TREE_ARRAY
@@ -143,7 +143,7 @@ static const rlt_config_word *word_of(const rlt_config *c, const rlt_option *o, 
 {
     for (uint32_t i = 0; i < c->n_owned; i++) {
         const char *word = c->owned[i].text;
-        if (word == text || (o->kind == RLT_OPT_FLAG && text && strncmp(word, "--", 2) == 0 &&
+        if (word == text || (o->kind == RLT_PARAM_FLAG && text && strncmp(word, "--", 2) == 0 &&
                              strcmp(word + 2, o->name) == 0))
             return &c->owned[i];
     }

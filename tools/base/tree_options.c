@@ -89,7 +89,7 @@ int rlt_tree_option(const rlt_json_tree *value, const rlt_tree_edits *edits, con
 {
     rlt_tree_walk w = {.edits = edits, .parent = value};
     int rc = 0;
-    if (o->kind == RLT_OPT_FLAG) {
+    if (o->kind == RLT_PARAM_FLAG) {
         if (value->kind != RLT_TREE_BOOL && value->kind != RLT_TREE_NULL)
             return rlt_json_fail(value->at, RLT_ESCHEMA, err, "expected true or false");
         return value->on ? add(out, number, "", err) : 0;

@@ -21,75 +21,76 @@ typedef struct calibrate_settings {
 
 #define AT(field) .offset = offsetof(calibrate_settings, field)
 static const rlt_option fit_options[] = {
-    {"topology", 't', RLT_OPT_TEXT, "T",
+    {"topology", 't', RLT_PARAM_TEXT, "T",
      "The machine: a topology file in JSON, or a name that 'ringlet list topologies' shows. Needed for a "
      "fit; "
      "--check without it takes every topology that claims measured systems in its '_calibration'.",
      AT(sim.topology)},
-    {"fit", 0, RLT_OPT_TEXT, "NAME[=START],...",
+    {"fit", 0, RLT_PARAM_TEXT, "NAME[=START],...",
      "The constants to fit, numbers of the topology file: launch, protocols.LL.message, dims.0.bandwidth "
      "(looked "
      "for in the endpoint first). START is needed where there is none yet, or zero. Default: all "
      "durations, rates and fractions of the endpoint but zeros, its clock, and what its tuner believes "
      "(tuner_...).",
      AT(fit)},
-    {"hold-out", 0, RLT_OPT_TEXT, "SIZES",
+    {"hold-out", 0, RLT_PARAM_TEXT, "SIZES",
      "Not fitted to; errors are shown apart. every-other: every second size that was measured; none; or "
      "sizes "
      "such as 1MiB,64MiB or 1KiB:1GiB:x4.",
      AT(hold_out), .preset = "every-other"},
-    {"max-evaluations", 0, RLT_OPT_COUNT, "N", "Simulations of the whole table at most.", AT(evaluations),
+    {"max-evaluations", 0, RLT_PARAM_COUNT, "N", "Simulations of the whole table at most.", AT(evaluations),
      .preset = "2000", .min = 1, .max = 1000000},
-    {"source", 0, RLT_OPT_TEXT, "TEXT",
+    {"source", 0, RLT_PARAM_TEXT, "TEXT",
      "What the topology file shall name as the source (default: the files).", AT(source)},
-    {"output", 'o', RLT_OPT_TEXT, "FILE",
+    {"output", 'o', RLT_PARAM_TEXT, "FILE",
      "Write the topology with the fitted constants there, all else as it was; with --check and "
      "--leave-one-out, the report.",
      AT(output), .unrecorded = true},
     {0}};
 static const rlt_option row_options[] = {
-    {"system", 0, RLT_OPT_TEXT, "NAME", "Only measurements of this system; what files without one are of.",
+    {"system", 0, RLT_PARAM_TEXT, "NAME", "Only measurements of this system; what files without one are of.",
      AT(system)},
-    {"where", 'w', RLT_OPT_LIST, "NAME=VALUE",
+    {"where", 'w', RLT_PARAM_LIST, "NAME=VALUE",
      "Only measurements like this: collective, ranks, nodes, dtype, inplace (out or in), system; may be "
      "repeated.",
      AT(where)},
-    {"collective", 'c', RLT_OPT_TEXT, "NAME", "What an nccl-tests file measures that does not say so itself.",
-     AT(collective), .word_at = rlt_collective_word},
-    {"ranks", 'r', RLT_OPT_COUNT, "N", "How many ranks, likewise.", AT(ranks), .min = 1,
+    {"collective", 'c', RLT_PARAM_TEXT, "NAME",
+     "What an nccl-tests file measures that does not say so itself.", AT(collective),
+     .word_at = rlt_collective_word},
+    {"ranks", 'r', RLT_PARAM_COUNT, "N", "How many ranks, likewise.", AT(ranks), .min = 1,
      .max = RLT_MAX_MEMBERS},
-    {"nodes", 0, RLT_OPT_COUNT, "N", "How many nodes, likewise.", AT(nodes), .min = 1,
+    {"nodes", 0, RLT_PARAM_COUNT, "N", "How many nodes, likewise.", AT(nodes), .min = 1,
      .max = RLT_MAX_MEMBERS},
     {0}};
 static const rlt_option check_options[] = {
-    {"check", 0, RLT_OPT_FLAG, NULL,
+    {"check", 0, RLT_PARAM_FLAG, NULL,
      "Fit nothing: the errors with the constants as they are, by system, collective and size.", AT(check)},
-    {"leave-one-out", 0, RLT_OPT_TEXT, "FAMILY",
+    {"leave-one-out", 0, RLT_PARAM_TEXT, "FAMILY",
      "For each measured system of the topologies whose '_calibration' names this family: fit the constants "
      "that "
      "they share to all others, and show the errors for the one left out.",
      AT(leave_one_out)},
-    {"rows", 0, RLT_OPT_FLAG, NULL,
+    {"rows", 0, RLT_PARAM_FLAG, NULL,
      "Show each measurement beside its simulation (in CSV: instead of the classes).", AT(rows),
      .unrecorded = true},
-    {"plot", 0, RLT_OPT_TEXT, "FILE",
+    {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "Also draw measured and simulated times over size, as SVG: a panel for each system and collective, at "
      "most 12.",
      AT(plot), .unrecorded = true},
-    {"format", 'f', RLT_OPT_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
+    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
      .preset = "table", .words = "table|csv|json", .unrecorded = true},
     {0}};
 static const rlt_option how_options[] = {
-    {"network", 'n', RLT_OPT_WORD, "MODEL", "The network model.", AT(sim.network), .preset = "flow",
+    {"network", 'n', RLT_PARAM_WORD, "MODEL", "The network model.", AT(sim.network), .preset = "flow",
      .word_at = rlt_network_word},
-    {"routing", 0, RLT_OPT_WORD, "POLICY", "Choice among equal paths.", AT(sim.routing), .preset = "dmodk",
+    {"routing", 0, RLT_PARAM_WORD, "POLICY", "Choice among equal paths.", AT(sim.routing), .preset = "dmodk",
      .words = "dmodk|ecmp|spray"},
-    {"algorithm", 'a', RLT_OPT_TEXT, "[KIND=]NAME[,...]",
+    {"algorithm", 'a', RLT_PARAM_TEXT, "[KIND=]NAME[,...]",
      "Algorithms, instead of those that ringlet would choose: ring, or all_reduce=ring,all_to_all=direct.",
      AT(algorithm), .word_at = rlt_algorithm_word},
-    {"set", 's', RLT_OPT_LIST, "NAME=VALUE", "Override a parameter, as of ringlet coll; may be repeated.",
+    {"set", 's', RLT_PARAM_LIST, "NAME=VALUE", "Override a parameter, as of ringlet coll; may be repeated.",
      AT(sim.set), .named = true},
-    {"jobs", 'j', RLT_OPT_COUNT, "N",
+    {"jobs", 'j', RLT_PARAM_COUNT, "N",
      "Simulations at the same time (default: as many as there are processors).", AT(jobs), .min = 1,
      .max = RLT_POOL_THREADS, .unrecorded = true},
     {0}};

@@ -17,23 +17,23 @@ typedef struct train_settings {
 
 #define AT(field) .offset = offsetof(train_settings, field)
 static const rlt_option use_options[] = {
-    {"check", 0, RLT_OPT_FLAG, NULL, "Fit nothing: the errors with the surfaces as they are.", AT(check)},
-    {"leave-model-out", 0, RLT_OPT_FLAG, NULL,
+    {"check", 0, RLT_PARAM_FLAG, NULL, "Fit nothing: the errors with the surfaces as they are.", AT(check)},
+    {"leave-model-out", 0, RLT_PARAM_FLAG, NULL,
      "For each model, too, the errors with surfaces fitted to the others alone.", AT(leave_out)},
-    {"write", 0, RLT_OPT_TEXT, "DIR",
+    {"write", 0, RLT_PARAM_TEXT, "DIR",
      "Write the accelerators with the fitted surfaces there, all else as it was.", AT(write),
      .unrecorded = true},
-    {"source", 0, RLT_OPT_TEXT, "TEXT", "What the files shall name as the source (default: the table).",
+    {"source", 0, RLT_PARAM_TEXT, "TEXT", "What the files shall name as the source (default: the table).",
      AT(source)},
-    {"max-evaluations", 0, RLT_OPT_COUNT, "N", "Predictions of each group's rows at most, for a fit.",
+    {"max-evaluations", 0, RLT_PARAM_COUNT, "N", "Predictions of each group's rows at most, for a fit.",
      AT(evaluations), .preset = "300", .min = 1, .max = 1000000},
     {0}};
 static const rlt_option report_options[] = {
-    {"rows", 0, RLT_OPT_FLAG, NULL, "Show each run (in CSV: instead of the groups).", AT(rows),
+    {"rows", 0, RLT_PARAM_FLAG, NULL, "Show each run (in CSV: instead of the groups).", AT(rows),
      .unrecorded = true},
-    {"format", 'f', RLT_OPT_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
+    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
      .preset = "table", .words = "table|csv|json", .unrecorded = true},
-    {"output", 'o', RLT_OPT_TEXT, "FILE", "Write the report there.", AT(output), .unrecorded = true},
+    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report there.", AT(output), .unrecorded = true},
     {0}};
 #undef AT
 static const rlt_option_group options[] = {

@@ -25,11 +25,11 @@ typedef struct check_settings {
 } check_settings;
 
 static const rlt_option own_options[] = {
-    {"as", 0, RLT_OPT_WORD, "KIND", "What the files are, where content should not decide.",
+    {"as", 0, RLT_PARAM_WORD, "KIND", "What the files are, where content should not decide.",
      .offset = offsetof(check_settings, as), .preset = "auto",
      .words =
          "auto|topology|placement|system|trace|accelerator|model|options|job|updates|training|collectives"},
-    {"topology", 't', RLT_OPT_TEXT, "T", "The topology that placement and system files belong to.",
+    {"topology", 't', RLT_PARAM_TEXT, "T", "The topology that placement and system files belong to.",
      .offset = offsetof(check_settings, topology)},
     {0}};
 static const rlt_option_group options[] = {{"Options", own_options, 0}, {0}};

@@ -40,11 +40,11 @@ static void man_option(FILE *out, const rlt_option *o)
     }
     fputc('\n', out);
     roff(out, o->help);
-    for (uint32_t i = 0; o->kind == RLT_OPT_WORD && (w = rlt_option_word(o, i, word)); i++) {
+    for (uint32_t i = 0; o->kind == RLT_PARAM_WORD && (w = rlt_param_word(o, i, word)); i++) {
         fputs(i ? ", " : " One of ", out);
         roff(out, w);
     }
-    fputs(o->kind == RLT_OPT_WORD ? "." : "", out);
+    fputs(o->kind == RLT_PARAM_WORD ? "." : "", out);
     if (o->preset) {
         fputs(" Default: ", out);
         roff(out, o->preset);
@@ -143,13 +143,13 @@ static void completion_case(FILE *out, const char *name, const rlt_command *c)
     fputs("        case $prev in\n", out);
     for (uint32_t i = 0; (o = rlt_option_at(c->options, i, NULL)); i++) {
         bool words = o->words || o->word_at;
-        if (o->kind == RLT_OPT_FLAG || (!words && !is_file(o) && !is_topology(o->arg)))
+        if (o->kind == RLT_PARAM_FLAG || (!words && !is_file(o) && !is_topology(o->arg)))
             continue;
         if (o->letter)
             fprintf(out, "        -%c|--%s) words='", o->letter, o->name);
         else
             fprintf(out, "        --%s) words='", o->name);
-        for (uint32_t k = 0; words && (w = rlt_option_word(o, k, word)); k++)
+        for (uint32_t k = 0; words && (w = rlt_param_word(o, k, word)); k++)
             fprintf(out, "%s%s", k ? " " : "", w);
         fputs(is_topology(o->arg) ? "'$(_ringlet_topologies) ;;\n" : "' ;;\n", out);
     }

@@ -61,9 +61,9 @@ static void print_option(FILE *out, const rlt_option *o)
     snprintf(left, sizeof left, "  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
     column = fprintf(out, "%s", left);
     used = (size_t)snprintf(help, sizeof help, "%s", o->help);
-    for (uint32_t i = 0; o->kind == RLT_OPT_WORD && (w = rlt_option_word(o, i, word)); i++)
+    for (uint32_t i = 0; o->kind == RLT_PARAM_WORD && (w = rlt_param_word(o, i, word)); i++)
         used += (size_t)snprintf(help + used, sizeof help - used, "%s%s", i ? ", " : " One of ", w);
-    if (o->kind == RLT_OPT_WORD)
+    if (o->kind == RLT_PARAM_WORD)
         used += (size_t)snprintf(help + used, sizeof help - used, ".");
     if (o->preset && strcmp(o->preset, "-") != 0)
         snprintf(help + used, sizeof help - used, " [%s]", o->preset);

@@ -31,32 +31,32 @@ typedef struct coll_settings {
 
 #define AT(field) .offset = offsetof(coll_settings, field)
 static const rlt_option own_options[] = {
-    {"collective", 'c', RLT_OPT_TEXT, "NAME[,...]",
+    {"collective", 'c', RLT_PARAM_TEXT, "NAME[,...]",
      "all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, reduce, gather, scatter, barrier, "
      "send_recv (from the group's first rank to its second), several separated by commas, or all.",
      AT(collective), .preset = "all_reduce", .word_at = rlt_collective_word},
-    {"algorithm", 'a', RLT_OPT_TEXT, "NAME[,...]",
+    {"algorithm", 'a', RLT_PARAM_TEXT, "NAME[,...]",
      "Algorithms to compare, those that 'ringlet list algorithms' shows; all: each that can do the "
      "collective, with the protocols that react where a switch adds up; auto: the one ringlet would choose. "
      "Default: all without those protocols, in groups of more than 64 ranks auto.",
      AT(algorithm), .word_at = rlt_any_algorithm_word},
-    {"bytes", 'b', RLT_OPT_TEXT, "SIZES",
+    {"bytes", 'b', RLT_PARAM_TEXT, "SIZES",
      "Sizes: 64MiB, a list 1KiB,1MiB, or a range LOW:HIGH:xN or LOW:HIGH:+STEP such as 1KiB:1GiB:x4. "
      "all_reduce, broadcast, reduce, all_to_all: the buffer of a rank; all_gather, gather: the whole result; "
      "reduce_scatter, scatter: the whole input.",
      AT(bytes), .preset = "1KiB:1GiB:x4"},
-    {"ranks", 'r', RLT_OPT_COUNT, "N", "Only ranks 0 to N-1 take part (default: one on each accelerator).",
+    {"ranks", 'r', RLT_PARAM_COUNT, "N", "Only ranks 0 to N-1 take part (default: one on each accelerator).",
      AT(ranks), .min = 1, .max = RLT_MAX_MEMBERS},
-    {"group", 'g', RLT_OPT_TEXT, "LIST", "Only these ranks take part, in this order: 0-3,8.", AT(group)},
-    {"root", 0, RLT_OPT_COUNT, "R",
+    {"group", 'g', RLT_PARAM_TEXT, "LIST", "Only these ranks take part, in this order: 0-3,8.", AT(group)},
+    {"root", 0, RLT_PARAM_COUNT, "R",
      "The rank that broadcasts or scatters, or to which is reduced or gathered (default: the group's first).",
      AT(root)},
-    {"counts", 0, RLT_OPT_TEXT, "FILE",
+    {"counts", 0, RLT_PARAM_TEXT, "FILE",
      "File of numbers. all_to_all: how many bytes each rank sends to each other, one row a sender; "
      "all_gather, "
      "reduce_scatter, gather, scatter: the bytes of each rank's share.",
      AT(counts)},
-    {"tenants", 0, RLT_OPT_TEXT, "J",
+    {"tenants", 0, RLT_PARAM_TEXT, "J",
      "So many equal jobs at once on one network, each with the algorithm and the size of its row. Their "
      "ranks "
      "are interleaved: job j has the group's ranks j, j+J, j+2J, ..., so that every job crosses the switches "
@@ -67,38 +67,38 @@ static const rlt_option own_options[] = {
      "switch.slots) says --set switch.sharing=static|dynamic|first_come; what a job runs as that switches "
      "refuse, --set switch.fallback=PROTOCOL. Of --study: a list of such numbers (default: 1).",
      AT(tenants)},
-    {"updates", 0, RLT_OPT_TEXT, "FILE",
+    {"updates", 0, RLT_PARAM_TEXT, "FILE",
      "Of libra: how often each parameter was updated, one number a line, or its id and the number; '#' "
      "begins "
      "a comment. In place of --set parameters and zipf: there are as many as were ever updated.",
      AT(sim.updates)},
-    {"dtype", 0, RLT_OPT_TEXT, "NAME",
+    {"dtype", 0, RLT_PARAM_TEXT, "NAME",
      "What is added: half, bfloat16, float, int8, ... Tuned endpoints add elements of one byte more slowly, "
      "and "
      "switches do not.",
      AT(dtype)},
-    {"why", 0, RLT_OPT_FLAG, NULL,
+    {"why", 0, RLT_PARAM_FLAG, NULL,
      "Say which algorithms, protocols and channels a tuned endpoint chose from, and what it believed of "
      "each: not "
      "always the fastest is taken, as on the machines.",
      AT(why), .unrecorded = true},
-    {"plot", 0, RLT_OPT_TEXT, "FILE",
+    {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "Also draw time and bus bandwidth over size as SVG: a line an algorithm, logarithmic axes, the bound "
      "dashed.",
      AT(plot), .unrecorded = true},
-    {"check", 0, RLT_OPT_FLAG, NULL,
+    {"check", 0, RLT_PARAM_FLAG, NULL,
      "First verify each plan symbolically: every rank ends with every contribution exactly once.", AT(check),
      .unrecorded = true},
-    {"jobs", 'j', RLT_OPT_COUNT, "N",
+    {"jobs", 'j', RLT_PARAM_COUNT, "N",
      "Rows simulated at the same time, each in a thread with memory of its own (default: as many as there "
      "are processors). The output is the same for any number.",
      AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
-    {"no-fold", 0, RLT_OPT_FLAG, NULL,
+    {"no-fold", 0, RLT_PARAM_FLAG, NULL,
      "Simulate every rank. Otherwise one rank of each class of ranks that do the same is simulated where "
      "there are "
      "such classes: the results are the same.",
      AT(no_fold), .unrecorded = true},
-    {"verify-fold", 0, RLT_OPT_FLAG, NULL,
+    {"verify-fold", 0, RLT_PARAM_FLAG, NULL,
      "Where ranks are folded, also simulate every one, and fail (exit status 1) unless times and links are "
      "the same to "
      "the picosecond.",

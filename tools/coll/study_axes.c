@@ -8,23 +8,23 @@
 
 #define AT(field) .offset = offsetof(rlt_study_settings, field)
 const rlt_option rlt_study_options[] = {
-    {"study", 0, RLT_OPT_WORD, "WHAT",
+    {"study", 0, RLT_PARAM_WORD, "WHAT",
      "ina: where switches that add up win, and by how much. Every combination of size, workers, loss, "
      "straggler, "
      "slots and placement is simulated by packets, by the protocols and the baselines of --algorithm "
      "(default: all protocols that react; ring and ps).",
      AT(study), .words = "ina"},
-    {"workers", 0, RLT_OPT_TEXT, "LIST", "Of --study: ranks that take part (default: 2,4,8,... up to 32).",
+    {"workers", 0, RLT_PARAM_TEXT, "LIST", "Of --study: ranks that take part (default: 2,4,8,... up to 32).",
      AT(workers)},
-    {"slots", 0, RLT_OPT_TEXT, "LIST", "Of --study: slots of each switch that adds up (default: 64,256).",
+    {"slots", 0, RLT_PARAM_TEXT, "LIST", "Of --study: slots of each switch that adds up (default: 64,256).",
      AT(slots)},
-    {"loss", 0, RLT_OPT_TEXT, "LIST",
+    {"loss", 0, RLT_PARAM_TEXT, "LIST",
      "Of --study: probability that a link loses a packet (default: what --set loss says, else 0,0.0001).",
      AT(loss)},
-    {"straggler", 0, RLT_OPT_TEXT, "LIST",
+    {"straggler", 0, RLT_PARAM_TEXT, "LIST",
      "Of --study: how much later than the others the last worker begins (default: 0us,100us).",
      AT(straggler)},
-    {"place", 0, RLT_OPT_TEXT, "LIST",
+    {"place", 0, RLT_PARAM_TEXT, "LIST",
      "Of --study: which switches add up: tor, spine, all (default: what --set place says, else all).",
      AT(place)},
     {0}};

@@ -17,12 +17,12 @@ typedef struct bandwidth_settings {
 } bandwidth_settings;
 
 static const rlt_option own_options[] = {
-    {"topology", 't', RLT_OPT_TEXT, "T",
+    {"topology", 't', RLT_PARAM_TEXT, "T",
      "A product of ring, fully-connected and switch; the bandwidths that it states are judged too.",
      .offset = offsetof(bandwidth_settings, topology), .required = true},
     {0}};
 static const rlt_option plot_options[] = {
-    {"plot", 0, RLT_OPT_TEXT, "FILE",
+    {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "With several budgets: also draw time, split and cost over the budget, as SVG.",
      .offset = offsetof(bandwidth_settings, plot), .unrecorded = true},
     {0}};

@@ -20,29 +20,30 @@ typedef struct dimensions_settings {
 
 #define AT(field) .offset = offsetof(dimensions_settings, field)
 static const rlt_option own_options[] = {
-    {"accelerators", 'n', RLT_OPT_COUNT, "N", "How many.", AT(accelerators), .min = 2,
+    {"accelerators", 'n', RLT_PARAM_COUNT, "N", "How many.", AT(accelerators), .min = 2,
      .max = RLT_MAX_ACCELERATORS, .required = true},
-    {"min-dims", 0, RLT_OPT_COUNT, "D", "Fewest dimensions.", AT(min_dims), .preset = "1", .min = 1,
+    {"min-dims", 0, RLT_PARAM_COUNT, "D", "Fewest dimensions.", AT(min_dims), .preset = "1", .min = 1,
      .max = 5},
-    {"max-dims", 0, RLT_OPT_COUNT, "D", "Most dimensions.", AT(max_dims), .preset = "5", .min = 1, .max = 5},
-    {"shapes", 0, RLT_OPT_TEXT, "LIST",
+    {"max-dims", 0, RLT_PARAM_COUNT, "D", "Most dimensions.", AT(max_dims), .preset = "5", .min = 1,
+     .max = 5},
+    {"shapes", 0, RLT_PARAM_TEXT, "LIST",
      "What dimensions but the outermost may be. Rings and fully connected ones cost the same and are alike "
      "in "
      "closed form: the first named stands for both.",
      AT(shapes), .preset = "ring,fully-connected,switch"},
-    {"outermost", 0, RLT_OPT_TEXT, "SHAPE", "What the outermost dimension is.", AT(outermost),
+    {"outermost", 0, RLT_PARAM_TEXT, "SHAPE", "What the outermost dimension is.", AT(outermost),
      .preset = "switch"},
-    {"largest", 0, RLT_OPT_COUNT, "N", "Largest size of a dimension but the outermost.", AT(largest),
+    {"largest", 0, RLT_PARAM_COUNT, "N", "Largest size of a dimension but the outermost.", AT(largest),
      .preset = "16", .min = 2},
-    {"latency", 0, RLT_OPT_DURATION, "TIME", "Of each link, in simulations.", AT(latency_ps),
+    {"latency", 0, RLT_PARAM_DURATION, "TIME", "Of each link, in simulations.", AT(latency_ps),
      .preset = "500ns"},
-    {"study", 0, RLT_OPT_WORD, "WHAT",
+    {"study", 0, RLT_PARAM_WORD, "WHAT",
      "added-dimension: for each workload and number of dimensions, the cheapest network that is as fast as "
      "one of --min-dims dimensions with --total is at best, and what it saves in bandwidth of network "
      "interfaces and in dollars.",
      AT(study), .words = "added-dimension"},
-    {"all", 0, RLT_OPT_FLAG, NULL, "List every shape, not only the front.", AT(all), .unrecorded = true},
-    {"plot", 0, RLT_OPT_TEXT, "FILE", "Also draw it as SVG.", AT(plot), .unrecorded = true},
+    {"all", 0, RLT_PARAM_FLAG, NULL, "List every shape, not only the front.", AT(all), .unrecorded = true},
+    {"plot", 0, RLT_PARAM_TEXT, "FILE", "Also draw it as SVG.", AT(plot), .unrecorded = true},
     {0}};
 #undef AT
 static const rlt_option_group options[] = {{"Shapes", own_options, 0},

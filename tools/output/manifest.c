@@ -52,9 +52,9 @@ static void write_options(rlt_jw *w, const rlt_parsed *args)
         const char *text = args->given[i] ? args->given[i] : o->preset;
         if (!text || o->unrecorded)
             continue;
-        if (o->kind == RLT_OPT_FLAG)
+        if (o->kind == RLT_PARAM_FLAG)
             rlt_jw_bool(w, o->name, true);
-        else if (o->kind == RLT_OPT_LIST)
+        else if (o->kind == RLT_PARAM_LIST)
             write_list(w, o->name, (const rlt_texts *)(void *)((char *)args->settings + base + o->offset));
         else
             rlt_jw_string(w, o->name, text);

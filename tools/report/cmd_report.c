@@ -20,16 +20,16 @@ typedef struct settings {
 
 #define AT(field) .offset = offsetof(settings, field)
 static const rlt_option report_options[] = {
-    {"output", 'o', RLT_OPT_TEXT, "FILE", "Where the page goes (default: standard output).", AT(output)},
-    {"timeline", 0, RLT_OPT_TEXT, "FILE",
+    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Where the page goes (default: standard output).", AT(output)},
+    {"timeline", 0, RLT_PARAM_TEXT, "FILE",
      "The run's timeline, as 'ringlet run --timeline FILE' wrote it; without one the page has none.",
      AT(timeline)},
-    {"topology", 't', RLT_OPT_TEXT, "T",
+    {"topology", 't', RLT_PARAM_TEXT, "T",
      "The network to draw, where the one that the result names has moved (default: that one).", AT(topology)},
-    {"events", 0, RLT_OPT_COUNT, "N",
+    {"events", 0, RLT_PARAM_COUNT, "N",
      "Draw at most so many events of the timeline apart; short neighbours are drawn as one.", AT(events),
      .preset = "200000", .min = 1000, .max = 5000000},
-    {"as", 0, RLT_OPT_WORD, "FORMAT",
+    {"as", 0, RLT_PARAM_WORD, "FORMAT",
      "A page, or the network alone with the utilization of each link: GraphML (Gephi, NetworkX, igraph) or "
      "dot (Graphviz). Links that the result tells of in classes smaller than a dimension are known where "
      "'ringlet run --links' listed each.",

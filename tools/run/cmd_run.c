@@ -15,30 +15,30 @@
 
 #define AT(field) .offset = offsetof(rlt_run_asked, field)
 static const rlt_option run_report_options[] = {
-    {"explain", 'e', RLT_OPT_FLAG, NULL,
+    {"explain", 'e', RLT_PARAM_FLAG, NULL,
      "Say what bounds the run: the critical path, the links, who waits for whom.", AT(explain),
      .unrecorded = true},
-    {"timeline", 0, RLT_OPT_TEXT, "FILE", "Write the timeline as Chrome trace JSON (opens in Perfetto).",
+    {"timeline", 0, RLT_PARAM_TEXT, "FILE", "Write the timeline as Chrome trace JSON (opens in Perfetto).",
      AT(timeline), .unrecorded = true},
-    {"report", 0, RLT_OPT_TEXT, "FILE",
+    {"report", 0, RLT_PARAM_TEXT, "FILE",
      "Write a page to look at: one HTML file with the timeline, where the time went, the network with its "
      "links over time, and the collectives ('ringlet report --help').",
      AT(page), .unrecorded = true},
-    {"plot", 0, RLT_OPT_TEXT, "FILE",
+    {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "Draw how busy the busiest links were over time as SVG, at least one of each dimension, up to eight, in "
      "the bins of --series (default: as many as there is room for). Of --strategy daso: the time of each "
      "epoch, and a loss that changes over time, beside Horovod's.",
      AT(plot), .unrecorded = true},
-    {"memory-csv", 0, RLT_OPT_TEXT, "FILE",
+    {"memory-csv", 0, RLT_PARAM_TEXT, "FILE",
      "Write what each rank holds over time as CSV (time_ps, rank, bytes; a row for each change) to a file of "
      "its own.",
      AT(memory_csv), .unrecorded = true},
-    {"compare", 0, RLT_OPT_FLAG, NULL,
+    {"compare", 0, RLT_PARAM_FLAG, NULL,
      "Instead of a run, two of them side by side, and where the difference comes from: results (--format "
      "json), or "
      "files of options (--config), which are run.",
      AT(compare)},
-    {"quiet", 'q', RLT_OPT_FLAG, NULL, "No progress bar.", AT(quiet), .unrecorded = true},
+    {"quiet", 'q', RLT_PARAM_FLAG, NULL, "No progress bar.", AT(quiet), .unrecorded = true},
     {0}};
 #undef AT
 

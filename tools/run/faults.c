@@ -11,7 +11,7 @@
 
 #define AT(field) .offset = offsetof(rlt_fault_settings, field)
 const rlt_option rlt_fault_options[] = {
-    {"link-event", 0, RLT_OPT_LIST, "TIME:LINK=X",
+    {"link-event", 0, RLT_PARAM_LIST, "TIME:LINK=X",
      "At this time the link gets X times the bandwidth it was built with: 5ms:acc3=0.5; 0: it fails, and "
      "what "
      "would cross it goes another way or waits; 1: as built. LINK as in --link-scale. Network flow: what is "
@@ -19,20 +19,20 @@ const rlt_option rlt_fault_options[] = {
      "is "
      "on a link that fails is lost. May be repeated.",
      AT(link_event)},
-    {"noise", 0, RLT_OPT_LIST, "KIND:NAME=X,...",
+    {"noise", 0, RLT_PARAM_LIST, "KIND:NAME=X,...",
      "A random factor on the durations of each rank's work in each step. lognormal:cv=0.1 has mean 1; "
      "markov:slow=2,enter=0.01,leave=0.2 is 2 while a rank is slow, which it becomes and ceases to be with "
      "these probabilities from one step to the next. on=host or on=both: also of host work. May be repeated.",
      AT(noise)},
-    {"failures", 0, RLT_OPT_TEXT, "NAME=TIME,...",
+    {"failures", 0, RLT_PARAM_TEXT, "NAME=TIME,...",
      "What becomes of a training run of --iterations when accelerators fail: each once in mtbf=1000h on "
      "average, "
      "a checkpoint of checkpoint=60s after each interval=1h of work (default: the best there is), and "
      "restart=5min after a failure, from the last checkpoint.",
      AT(failures)},
-    {"iterations", 0, RLT_OPT_COUNT, "N", "Iterations of the whole training run, for --failures.",
+    {"iterations", 0, RLT_PARAM_COUNT, "N", "Iterations of the whole training run, for --failures.",
      AT(iterations), .min = 1},
-    {"seed", 0, RLT_OPT_COUNT, "N",
+    {"seed", 0, RLT_PARAM_COUNT, "N",
      "Of what is random here; packets have a seed of their own (--set seed=N).", AT(seed), .preset = "1"},
     {0}};
 #undef AT

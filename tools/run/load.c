@@ -13,7 +13,7 @@
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_what_if_options[] = {
-    {"algorithm", 'a', RLT_OPT_TEXT, "LIST",
+    {"algorithm", 'a', RLT_PARAM_TEXT, "LIST",
      "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. By "
      "size: all_reduce=ring:1MiB:nvls is nvls from 1 MiB on, where it can; by group: all_reduce@8=direct is "
      "for "
@@ -21,27 +21,27 @@ const rlt_option rlt_what_if_options[] = {
      "all_reduce=ring:1MiB:switchml, the network is of packets. Default: hierarchical where a "
      "group spans several dimensions, direct for all-to-all, else ring.",
      AT(algorithm), .word_at = rlt_any_algorithm_word},
-    {"compute-scale", 0, RLT_OPT_NUMBER, "X", "Accelerators X times as fast as recorded.", AT(compute_scale),
+    {"compute-scale", 0, RLT_PARAM_NUMBER, "X", "Accelerators X times as fast as recorded.",
+     AT(compute_scale), .preset = "1"},
+    {"host-scale", 0, RLT_PARAM_NUMBER, "X", "Hosts X times as fast as recorded.", AT(host_scale),
      .preset = "1"},
-    {"host-scale", 0, RLT_OPT_NUMBER, "X", "Hosts X times as fast as recorded.", AT(host_scale),
-     .preset = "1"},
-    {"network-scale", 0, RLT_OPT_NUMBER, "X",
+    {"network-scale", 0, RLT_PARAM_NUMBER, "X",
      "A network X times as fast as the topology says: bandwidths times X, latencies divided by X.",
      AT(network_scale), .preset = "1"},
-    {"overlap-slowdown", 0, RLT_OPT_NUMBER, "X",
+    {"overlap-slowdown", 0, RLT_PARAM_NUMBER, "X",
      "Device work takes X times as long while its rank has a communication under way: they share "
      "multiprocessors and memory (default: 1, or what the accelerator says).",
      AT(overlap_slowdown)},
-    {"rank-scale", 0, RLT_OPT_LIST, "RANK:host|compute=X",
+    {"rank-scale", 0, RLT_PARAM_LIST, "RANK:host|compute=X",
      "The same for one rank, such as a straggler: 3:compute=0.5; may be repeated.", AT(rank_scale),
      .named = true},
-    {"rank-delay", 0, RLT_OPT_LIST, "RANK=TIME",
+    {"rank-delay", 0, RLT_PARAM_LIST, "RANK=TIME",
      "A rank starts that much later, such as 3=5ms; may be repeated.", AT(rank_delay), .named = true},
-    {"no-skew", 0, RLT_OPT_FLAG, NULL, "All ranks start at the same instant, whatever was recorded.",
+    {"no-skew", 0, RLT_PARAM_FLAG, NULL, "All ranks start at the same instant, whatever was recorded.",
      AT(no_skew)},
-    {"until", 0, RLT_OPT_DURATION, "TIME", "Stop at this simulated time and report what there is.",
+    {"until", 0, RLT_PARAM_DURATION, "TIME", "Stop at this simulated time and report what there is.",
      AT(until_ps)},
-    {"timing", 0, RLT_OPT_WORD, "MODE",
+    {"timing", 0, RLT_PARAM_WORD, "MODE",
      "astra: durations of communication in closed form as ASTRA-sim's congestion-unaware back-end has them, "
      "astra-aware: as its congestion-aware one has them where messages do not meet, "
      "in place of the network "
@@ -51,7 +51,7 @@ const rlt_option rlt_what_if_options[] = {
      "go "
      "without waiting); no topology.",
      AT(timing), .words = "network|astra|astra-aware|loggops", .preset = "network"},
-    {"astra-system", 0, RLT_OPT_TEXT, "FILE", "ASTRA-sim's system JSON, for --timing astra.",
+    {"astra-system", 0, RLT_PARAM_TEXT, "FILE", "ASTRA-sim's system JSON, for --timing astra.",
      AT(astra_system)},
     {0}};
 #undef AT

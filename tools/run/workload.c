@@ -10,15 +10,15 @@
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_workload_options[] = {
-    {"trace", 'T', RLT_OPT_LIST, "TRACE",
+    {"trace", 'T', RLT_PARAM_LIST, "TRACE",
      "The recording: a directory, files (one a rank), or a PREFIX whose files are PREFIX.<rank>.et. The "
      "format is recognised by content; 'ringlet list readers' shows what is read.",
      AT(trace)},
-    {"model", 'm', RLT_OPT_TEXT, "MODEL",
+    {"model", 'm', RLT_PARAM_TEXT, "MODEL",
      "Instead of a trace, a generated workload: transformer, or transformer:layers=24,hidden=1024,... "
      "('ringlet list models' shows the settings). One rank for each accelerator unless ranks=N.",
      AT(model)},
-    {"keep-waits", 0, RLT_OPT_FLAG, NULL,
+    {"keep-waits", 0, RLT_PARAM_FLAG, NULL,
      "Replay communication with its recorded durations, waiting included, instead of simulating it; it then "
      "counts as compute.",
      AT(keep_waits)},

@@ -16,15 +16,15 @@ typedef struct settings {
 
 #define AT(field) .offset = offsetof(settings, field)
 static const rlt_option serve_options[] = {
-    {"port", 'p', RLT_OPT_COUNT, "N", "TCP port; 0: any that is free. The address is printed.", AT(port),
+    {"port", 'p', RLT_PARAM_COUNT, "N", "TCP port; 0: any that is free. The address is printed.", AT(port),
      .preset = "8437", .max = 65535},
-    {"address", 0, RLT_OPT_TEXT, "IP",
+    {"address", 0, RLT_PARAM_TEXT, "IP",
      "Listen there. Anyone who reaches an address other than this machine's own can read the study, and "
      "start what-ifs.",
      AT(address), .preset = "127.0.0.1"},
-    {"runs", 0, RLT_OPT_COUNT, "N", "What-ifs that run at once.", AT(at_once), .preset = "2", .min = 1,
+    {"runs", 0, RLT_PARAM_COUNT, "N", "What-ifs that run at once.", AT(at_once), .preset = "2", .min = 1,
      .max = 64},
-    {"timeout", 0, RLT_OPT_DURATION, "TIME", "A what-if that takes longer is ended.", AT(timeout_ps),
+    {"timeout", 0, RLT_PARAM_DURATION, "TIME", "A what-if that takes longer is ended.", AT(timeout_ps),
      .preset = "60s"},
     {0}};
 #undef AT

@@ -39,32 +39,32 @@ const char *rlt_collective_word(uint32_t i)
 
 #define AT(field) .offset = offsetof(rlt_settings, field)
 const rlt_option rlt_settings_options[] = {
-    {"topology", 't', RLT_OPT_TEXT, "T",
+    {"topology", 't', RLT_PARAM_TEXT, "T",
      "The network: a file (JSON, GraphML, ASTRA-sim YAML), a name that 'ringlet list topologies' shows, or "
      "dimensions written out, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns "
      "(shape:size@bandwidth,latency of each link).",
      AT(topology), .required = true, .spared_by = "timing=loggops compare", .inline_json = true},
-    {"placement", 0, RLT_OPT_TEXT, "FILE",
+    {"placement", 0, RLT_PARAM_TEXT, "FILE",
      "JSON file that says which accelerator each rank runs on: {\"ranks\": [0, 2, \"gpu5\"]}. Otherwise rank "
      "r runs on accelerator r.",
      AT(placement)},
-    {"network", 'n', RLT_OPT_WORD, "MODEL",
+    {"network", 'n', RLT_PARAM_WORD, "MODEL",
      "How transfers share the network: flow (max-min fair sharing of every link), alpha-beta (only the "
      "send and receive ports of ranks are shared; fastest) or packet (queues, losses, congestion).",
      AT(network), .preset = "flow", .word_at = rlt_network_word},
-    {"routing", 0, RLT_OPT_WORD, "POLICY",
+    {"routing", 0, RLT_PARAM_WORD, "POLICY",
      "Choice among equal paths: by destination, by a hash of each flow, or message by message.", AT(routing),
      .preset = "dmodk", .words = "dmodk|ecmp|spray"},
-    {"injection", 0, RLT_OPT_WORD, "RULE",
+    {"injection", 0, RLT_PARAM_WORD, "RULE",
      "When a sender goes on: once its message is on the wire (nic) or once it has arrived (blocking). "
      "Default: what the topology file says, else nic.",
      AT(injection), .words = "nic|blocking"},
-    {"link-scale", 0, RLT_OPT_LIST, "LINK=X",
+    {"link-scale", 0, RLT_PARAM_LIST, "LINK=X",
      "What if a link had X times its bandwidth? LINK is its number, FROM->TO (names of nodes), or a node "
      "(all its links): "
      "acc3=0.5. May be repeated.",
      AT(link_scale), .named = true},
-    {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
+    {"set", 's', RLT_PARAM_LIST, "NAME=VALUE",
      "Override a parameter; may be repeated. Endpoint: launch=6.6us (once per collective), message=1us, "
      "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2, servers=2, "
      "patterns=ring,direct (inside each dimension, innermost first), schedule=themis, order=scf (of the "
@@ -76,27 +76,27 @@ const rlt_option rlt_settings_options[] = {
 
 #define AT(field) .offset = offsetof(rlt_report_settings, field)
 const rlt_option rlt_format_options[] = {
-    {"format", 'f', RLT_OPT_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
+    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
      .preset = "table", .words = "table|csv|json", .unrecorded = true},
-    {"output", 'o', RLT_OPT_TEXT, "FILE",
+    {"output", 'o', RLT_PARAM_TEXT, "FILE",
      "Write the result there instead of standard output; it appears under this name when complete.",
      AT(output), .preset = "-", .unrecorded = true},
     {0}};
 
 const rlt_option rlt_link_options[] = {
-    {"links", 0, RLT_OPT_FLAG, NULL,
+    {"links", 0, RLT_PARAM_FLAG, NULL,
      "Add what each link carried: bytes, busy time (bytes / bandwidth), active time and utilization.",
      AT(links), .unrecorded = true},
-    {"expand-links", 0, RLT_OPT_FLAG, NULL,
+    {"expand-links", 0, RLT_PARAM_FLAG, NULL,
      "List every link; otherwise links that did the same stand in one row with their count.",
      AT(expand_links), .unrecorded = true},
-    {"links-csv", 0, RLT_OPT_TEXT, "FILE", "Write the links as CSV to a file of their own.", AT(links_csv),
+    {"links-csv", 0, RLT_PARAM_TEXT, "FILE", "Write the links as CSV to a file of their own.", AT(links_csv),
      .unrecorded = true},
     {0}};
 #undef AT
 
 const rlt_option rlt_series_options[] = {
-    {"series", 0, RLT_OPT_DURATION, "DURATION",
+    {"series", 0, RLT_PARAM_DURATION, "DURATION",
      "Record the bytes of each link over time in bins of this width, such as 10us; JSON and --links-csv show "
      "them with the links.",
      .offset = 0},

@@ -12,27 +12,27 @@
 
 #define AT(field) .offset = offsetof(rlt_trace_settings, field)
 const rlt_option rlt_trace_option_table[] = {
-    {"host-trace", 0, RLT_OPT_TEXT, "DIR",
+    {"host-trace", 0, RLT_PARAM_TEXT, "DIR",
      "PyTorch host execution traces of the same run: they supply the sizes of collectives where the profiler "
      "left them out.",
      AT(host_trace)},
-    {"steps", 0, RLT_OPT_TEXT, "A[:B]", "Only steps (iterations) A to B of those found, counted from 0.",
+    {"steps", 0, RLT_PARAM_TEXT, "A[:B]", "Only steps (iterations) A to B of those found, counted from 0.",
      AT(steps)},
-    {"step-mark", 0, RLT_OPT_TEXT, "TEXT",
+    {"step-mark", 0, RLT_PARAM_TEXT, "TEXT",
      "The annotation that marks a step, where it is not ProfilerStep#N.", AT(step_mark)},
-    {"replicate", 0, RLT_OPT_LIST, "RANK=FROM",
+    {"replicate", 0, RLT_PARAM_LIST, "RANK=FROM",
      "A missing rank is played by the recording of another: 1=0, or all=0 for every missing one.",
      AT(replicate)},
-    {"trace-ranks", 0, RLT_OPT_COUNT, "N", "How many ranks there are, where the trace does not tell.",
+    {"trace-ranks", 0, RLT_PARAM_COUNT, "N", "How many ranks there are, where the trace does not tell.",
      AT(trace_ranks), .min = 1, .max = RLT_MAX_RANKS},
-    {"rescale", 0, RLT_OPT_LIST, "GROUP=M",
+    {"rescale", 0, RLT_PARAM_LIST, "GROUP=M",
      "Groups of that name, such as dp=16, or of that size, such as @8=64, get M members, and the other "
      "groups "
      "their copies: a trace of N ranks tells about more, or fewer. A rank's work and the bytes of "
      "collectives "
      "stay. May be repeated for other groups.",
      AT(rescale)},
-    {"ideal", 0, RLT_OPT_FLAG, NULL,
+    {"ideal", 0, RLT_PARAM_FLAG, NULL,
      "As the job would run without stragglers (timelines only): every computation takes the mean of its kind "
      "over all ranks and steps, every communication the median without waiting, and nothing is launched "
      "late.",

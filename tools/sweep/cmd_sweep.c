@@ -23,23 +23,23 @@ typedef struct sweep_settings {
 
 #define AT(field) .offset = offsetof(sweep_settings, field)
 static const rlt_option own_options[] = {
-    {"db", 'd', RLT_OPT_TEXT, "FILE",
+    {"db", 'd', RLT_PARAM_TEXT, "FILE",
      "The database (SQLite): made where it is not there; else only what is missing in it is run.", AT(db)},
-    {"jobs", 'j', RLT_OPT_COUNT, "N",
+    {"jobs", 'j', RLT_PARAM_COUNT, "N",
      "Points simulated at the same time, each in a thread with memory of its own (default: as many as there "
      "are "
      "processors). The results are the same for any number. Under mpirun or srun each rank but the first "
      "runs one.",
      AT(jobs), .min = 1, .max = RLT_POOL_THREADS},
-    {"shard", 0, RLT_OPT_TEXT, "I/N",
+    {"shard", 0, RLT_PARAM_TEXT, "I/N",
      "Only the I-th of N shares of the points, for job arrays; 'ringlet sweep merge' makes one database of "
      "all.",
      AT(shard)},
-    {"dry-run", 0, RLT_OPT_FLAG, NULL, "Read and check the study, and say how many points it has.",
+    {"dry-run", 0, RLT_PARAM_FLAG, NULL, "Read and check the study, and say how many points it has.",
      AT(dry_run)},
-    {"status", 0, RLT_OPT_TEXT, "FILE",
+    {"status", 0, RLT_PARAM_TEXT, "FILE",
      "How far the sweep is that this database belongs to, from any terminal.", AT(status)},
-    {"quiet", 'q', RLT_OPT_FLAG, NULL, "No progress bar, and no line at the end.", AT(quiet)},
+    {"quiet", 'q', RLT_PARAM_FLAG, NULL, "No progress bar, and no line at the end.", AT(quiet)},
     {0}};
 #undef AT
 static const rlt_option_group groups[] = {

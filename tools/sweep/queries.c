@@ -22,24 +22,24 @@ typedef struct query_settings {
 #define AT(field) .offset = offsetof(query_settings, field)
 #define COLUMNS                                                                                              \
     {                                                                                                        \
-        "columns", 'c', RLT_OPT_TEXT, "LIST",                                                                \
+        "columns", 'c', RLT_PARAM_TEXT, "LIST",                                                              \
             "Which columns: axes, point, name, replica, status, error, and figures, such as bw,time_ps "     \
             "(default: all; a table has none that is empty).",                                               \
             AT(columns)                                                                                      \
     }
 static const rlt_option query_options[] = {
-    {"where", 'w', RLT_OPT_TEXT, "CONDITION",
+    {"where", 'w', RLT_PARAM_TEXT, "CONDITION",
      "Only rows for which this holds, an SQL expression over the columns: bw = '25GB/s' and time_ps < 2e10.",
      AT(where)},
-    {"order", 0, RLT_OPT_TEXT, "COLUMNS",
+    {"order", 0, RLT_PARAM_TEXT, "COLUMNS",
      "Order of the rows, as SQL has it: time_ps desc (default: by number).", AT(order), .preset = "point"},
     COLUMNS,
     {0}};
 static const rlt_option top_options[] = {
-    {"by", 0, RLT_OPT_TEXT, "COLUMN", "What to order by (default: the study's first objective).", AT(by)},
-    {"goal", 0, RLT_OPT_WORD, "GOAL", "Which are the best (default: as the study says, else min).", AT(goal),
-     .words = "min|max"},
-    {"number", 'n', RLT_OPT_COUNT, "N", "How many.", AT(n), .preset = "10", .min = 1},
+    {"by", 0, RLT_PARAM_TEXT, "COLUMN", "What to order by (default: the study's first objective).", AT(by)},
+    {"goal", 0, RLT_PARAM_WORD, "GOAL", "Which are the best (default: as the study says, else min).",
+     AT(goal), .words = "min|max"},
+    {"number", 'n', RLT_PARAM_COUNT, "N", "How many.", AT(n), .preset = "10", .min = 1},
     COLUMNS,
     {0}};
 static const rlt_option pareto_options[] = {COLUMNS, {0}};

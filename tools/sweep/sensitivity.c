@@ -12,7 +12,7 @@ typedef struct sensitivity_settings {
     const char *by;
 } sensitivity_settings;
 
-static const rlt_option own_options[] = {{"by", 0, RLT_OPT_TEXT, "COLUMN",
+static const rlt_option own_options[] = {{"by", 0, RLT_PARAM_TEXT, "COLUMN",
                                           "Whose variance (default: the study's first objective).",
                                           .offset = offsetof(sensitivity_settings, by)},
                                          {0}};

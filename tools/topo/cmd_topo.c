@@ -191,10 +191,10 @@ typedef struct route_settings {
     uint64_t key;
 } route_settings;
 
-static const rlt_option route_own[] = {{"routing", 0, RLT_OPT_WORD, "POLICY", "Choice among equal paths.",
+static const rlt_option route_own[] = {{"routing", 0, RLT_PARAM_WORD, "POLICY", "Choice among equal paths.",
                                         .offset = offsetof(route_settings, routing), .preset = "dmodk",
                                         .words = "dmodk|ecmp|spray"},
-                                       {"key", 0, RLT_OPT_COUNT, "N", "Number of the flow, for ecmp.",
+                                       {"key", 0, RLT_PARAM_COUNT, "N", "Number of the flow, for ecmp.",
                                         .offset = offsetof(route_settings, key), .preset = "0"},
                                        {0}};
 static const rlt_option_group route_options[] = {
@@ -354,9 +354,10 @@ static int write_as(const rlt_topology *t, const char *format, const char *outpu
 }
 
 static const rlt_option export_own[] = {
-    {"as", 0, RLT_OPT_WORD, "FORMAT", "ringlet's JSON, GraphML (Gephi, NetworkX, igraph), or dot (Graphviz).",
+    {"as", 0, RLT_PARAM_WORD, "FORMAT",
+     "ringlet's JSON, GraphML (Gephi, NetworkX, igraph), or dot (Graphviz).",
      .offset = offsetof(export_settings, as), .preset = "json", .words = "json|graphml|dot"},
-    {"output", 'o', RLT_OPT_TEXT, "FILE", "Write there instead of standard output.",
+    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write there instead of standard output.",
      .offset = offsetof(export_settings, output), .preset = "-", .unrecorded = true},
     {0}};
 static const rlt_option_group export_options[] = {{"Options", export_own, 0}, {0}};
@@ -378,13 +379,13 @@ typedef struct import_settings {
 } import_settings;
 
 static const rlt_option import_own[] = {
-    {"set", 's', RLT_OPT_LIST, "NAME=RATE",
+    {"set", 's', RLT_PARAM_LIST, "NAME=RATE",
      "A bandwidth that the file leaves open, in one direction: nvlink (one NVLink), pcie, cpu (between two "
      "CPUs), network (a NIC), link_bandwidth (what a ring's channel gets between two GPUs). May be repeated.",
      .offset = offsetof(import_settings, set)},
-    {"graph", 0, RLT_OPT_TEXT, "FILE", "NCCL's graph dump of the same machine: its rings are recommended.",
+    {"graph", 0, RLT_PARAM_TEXT, "FILE", "NCCL's graph dump of the same machine: its rings are recommended.",
      .offset = offsetof(import_settings, graph)},
-    {"output", 'o', RLT_OPT_TEXT, "FILE", "Write there instead of standard output.",
+    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write there instead of standard output.",
      .offset = offsetof(import_settings, output), .preset = "-", .unrecorded = true},
     {0}};
 static const rlt_option_group import_options[] = {{"Options", import_own, 0}, {0}};

@@ -15,7 +15,7 @@
 #include "tools/trace/trace.h"
 
 const rlt_option rlt_trace_network_options[] = {
-    {"topology", 't', RLT_OPT_TEXT, "T",
+    {"topology", 't', RLT_PARAM_TEXT, "T",
      "The network whose dimensions a trace means that names some (Chakra's involved_dim, ASTRA-sim 1.0's "
      "HYBRID_DATA_MODEL).",
      .offset = offsetof(rlt_trace_source, topology)},
@@ -56,9 +56,9 @@ typedef struct convert_settings {
 } convert_settings;
 
 const rlt_option rlt_trace_write_options[] = {
-    {"output", 'o', RLT_OPT_TEXT, "DIR", "Folder for the files; made if it is not there.",
+    {"output", 'o', RLT_PARAM_TEXT, "DIR", "Folder for the files; made if it is not there.",
      .offset = offsetof(rlt_trace_write_settings, output), .required = true, .unrecorded = true},
-    {"prefix", 'p', RLT_OPT_TEXT, "NAME", "Files are called NAME.<rank>.et.",
+    {"prefix", 'p', RLT_PARAM_TEXT, "NAME", "Files are called NAME.<rank>.et.",
      .offset = offsetof(rlt_trace_write_settings, prefix), .preset = "trace"},
     {0}};
 

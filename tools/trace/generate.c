@@ -18,25 +18,25 @@ typedef struct generate_settings {
 
 #define AT(field) .offset = offsetof(generate_settings, field)
 static const rlt_option model_options[] = {
-    {"model", 'm', RLT_OPT_TEXT, "MODEL",
+    {"model", 'm', RLT_PARAM_TEXT, "MODEL",
      "transformer: data-parallel, compute from its FLOPs, gradients all-reduced in buckets during the "
      "backward pass. With --accelerator any that 'ringlet list models' shows, or a table of layers.",
      AT(run.model), .preset = "transformer"},
-    {"set", 's', RLT_OPT_LIST, "NAME=VALUE",
+    {"set", 's', RLT_PARAM_LIST, "NAME=VALUE",
      "A property of the transformer, such as ranks=8, layers=24, hidden=1024, sequence=2048, bucket=25MiB "
      "or peak=150TFLOPS; a wrong name lists them all. May be repeated.",
      AT(set), .named = true},
-    {"accelerator", 0, RLT_OPT_TEXT, "NAME",
+    {"accelerator", 0, RLT_PARAM_TEXT, "NAME",
      "What the model runs on: a file, or a name that 'ringlet list accelerators' shows.",
      AT(run.accelerator)},
-    {"layout", 'l', RLT_OPT_TEXT, "LIST", "How the model is spread: dp=64,tp=8,pp=4, as in 'ringlet run'.",
+    {"layout", 'l', RLT_PARAM_TEXT, "LIST", "How the model is spread: dp=64,tp=8,pp=4, as in 'ringlet run'.",
      AT(run.layout)},
-    {"train", 0, RLT_OPT_TEXT, "LIST", "How it trains, as in 'ringlet run'.", AT(run.train)},
-    {"strategy", 0, RLT_OPT_TEXT, "NAME", "A way of training by name, as in 'ringlet run'.",
+    {"train", 0, RLT_PARAM_TEXT, "LIST", "How it trains, as in 'ringlet run'.", AT(run.train)},
+    {"strategy", 0, RLT_PARAM_TEXT, "NAME", "A way of training by name, as in 'ringlet run'.",
      AT(run.strategy)},
-    {"ranks", 0, RLT_OPT_COUNT, "N",
+    {"ranks", 0, RLT_PARAM_COUNT, "N",
      "How many there are, with --accelerator (default: as many as the layout has, dp being 1).", AT(ranks)},
-    {"any-memory", 0, RLT_OPT_FLAG, NULL, "Go on where the training does not fit into the memory.",
+    {"any-memory", 0, RLT_PARAM_FLAG, NULL, "Go on where the training does not fit into the memory.",
      AT(run.any_memory)},
     {0}};
 #undef AT
