@@ -6,7 +6,7 @@
 #   BUILD=dir                      where everything built goes (default build)
 #   PREFIX=/usr/local DESTDIR=     where install puts things
 #   LEAVE_MODEL_OUT=1              validate: efficiencies fitted without the model that they are shown for, too (minutes)
-#   WITHOUT="sqlite3 http-parser"  build as if these were not installed: sqlite3 http-parser nlopt mpi
+#   WITHOUT="sqlite3 nlopt"        build as if these were not installed: sqlite3 libmicrohttpd nlopt mpi
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
@@ -45,10 +45,9 @@ ifeq ($(call found,sqlite3),yes)
 TOOL_PKGS += sqlite3
 OPTIONAL += -DRLT_WITH_SQLITE
 endif
-# http-parser has no .pc file everywhere.
-ifeq ($(if $(filter http-parser,$(WITHOUT)),,$(shell echo '\#include <http_parser.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)),yes)
+ifeq ($(call found,libmicrohttpd),yes)
+TOOL_PKGS += libmicrohttpd
 OPTIONAL += -DRLT_WITH_HTTP
-HTTP_LIB := -lhttp_parser
 endif
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
@@ -88,7 +87,7 @@ $(BUILD)/libringlet.a: $(LIB_OBJ)
 
 $(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) $(HTTP_LIB) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) -lm -lpthread
 
 $(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
 	$(call say,MPICC,$<)
@@ -97,11 +96,11 @@ $(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
 
 $(BUILD)/ringlet-mpi: $(TOOL_OBJ) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) $(HTTP_LIB) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) -lm -lpthread
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) $(if $(TOOLS),$(HTTP_LIB)) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
 
 # Tests of parts of the command.
 TOOL_TESTS := $(filter $(BUILD)/test/tools/%,$(TESTS))

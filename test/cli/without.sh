@@ -3,12 +3,12 @@
 # Built as if the optional packages were not installed: what needs them says which package brings it, all else works.
 . "$(dirname "$0")/../support/tap.sh"
 sqlite3 "$tmp/study.sqlite" <test/page/study.sql
-make DEPS=no BUILD="$tmp/build" CFLAGS=-O0 WITHOUT="sqlite3 http-parser nlopt mpi" "$tmp/build/ringlet" >"$tmp/out" 2>"$tmp/err"
+make DEPS=no BUILD="$tmp/build" CFLAGS=-O0 WITHOUT="sqlite3 libmicrohttpd nlopt mpi" "$tmp/build/ringlet" >"$tmp/out" 2>"$tmp/err"
 expect "it builds" "$?" 0
 expect "without a warning" "$(cat "$tmp/err")" ""
 bare=$tmp/build/ringlet
 case $("$bare" --version) in
-*"SQLite not built in, http-parser not built in, MPI not built in"*) verdict "--version says what is not in" "" ;;
+*"SQLite not built in, libmicrohttpd not built in, MPI not built in"*) verdict "--version says what is not in" "" ;;
 *) verdict "--version says what is not in" "$("$bare" --version)" ;;
 esac
 for words in "report $tmp/study.sqlite -o $tmp/x.html" "serve $tmp/study.sqlite" "sweep test/page/odd_axes.json --db $tmp/x.sqlite"; do

@@ -39,7 +39,7 @@ static void print_version(void)
     for (uint32_t i = 0; rlt_reader_at(i); i++)
         printf(" %s", rlt_reader_at(i)->name);
     printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, zlib %s, NLopt %s, SQLite %s, "
-           "http-parser %s, MPI %s\n",
+           "libmicrohttpd %s, MPI %s\n",
            rlt_graph_version(), rlt_json_version(), rlt_xml_version(), rlt_pool_version(), rlt_zlib_version(),
            rlt_fit_version(nlopt, sizeof nlopt), rlt_store_version(), rlt_http_version(),
            rlt_ranks_version(mpi, sizeof mpi));

@@ -58,6 +58,7 @@ static int run(const rlt_parsed *args, void *given, rlt_error *err)
     const settings *s = given;
     server v = {0};
     rlt_runs_limits limits = {(uint32_t)s->at_once, 8, 40, (uint64_t)(s->timeout_ps / 1000000000)};
+    rlt_http_door door = {.limits = {.request_ms = 10000, .answer_ms = 30000}, .answer = rlt_pages_answer};
     static const int numbers[2] = {SIGINT, SIGTERM};
     if (limits.timeout_ms == 0)
         return rlt_fail(err, RLT_EUSAGE, "--timeout", "expected a time of a millisecond or more");
@@ -71,8 +72,8 @@ static int run(const rlt_parsed *args, void *given, rlt_error *err)
     }
     if (!(rc = rlt_runs_open(&v.loop, &limits, &v.runs, err)) &&
         !(rc = rlt_pages_open(args->operands[0], s->address, v.runs, &v.pages, err)) &&
-        !(rc = rlt_http_open(&v.loop, s->address, (uint16_t)s->port, rlt_pages_answer, v.pages, &v.http,
-                             err))) {
+        (door.ctx = v.pages) != NULL &&
+        !(rc = rlt_http_open(&v.loop, s->address, (uint16_t)s->port, &door, &v.http, err))) {
         bool six = strchr(s->address, ':') != NULL;
         rlt_pages_port(v.pages, rlt_http_port(v.http));
         printf("http://%s%s%s:%u/\n", six ? "[" : "", s->address, six ? "]" : "", rlt_http_port(v.http));
@@ -95,8 +96,7 @@ const rlt_command rlt_cmd_serve = {
     .max_operands = 1,
     .description =
         "Serves the page of 'ringlet report' for a study that may still be running: new points appear as "
-        "they "
-        "come, and a form starts one run more, shown beside the others. Ends with Ctrl-C.\n\n"
+        "they come, and a form starts one run more, shown beside the others. Ends with Ctrl-C.\n\n"
         "Only this machine is served, unless --address says otherwise. A what-if is 'ringlet run' with "
         "the options of the form, of which none writes a file; a few run at once, each for a limited "
         "time.",

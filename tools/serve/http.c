@@ -1,358 +1,283 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* HTTP/1 on libuv: one request a connection, each within limits of size and time. */
+/*
+ * HTTP/1 by libmicrohttpd, whose epoll descriptor the libuv loop watches: one thread, one request a
+ * connection. The library reads requests and writes answers; here are the limits that it does not have: a time
+ * for a whole request (its own begins anew with each byte), and room for the next one who comes.
+ */
 #ifdef RLT_WITH_HTTP
-#include <http_parser.h>
-#include <stdio.h>
+#include <errno.h>
+#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "tools/serve/serve.h"
 
-enum { VALUE = 256, PATH = 512, N_HEADERS = 5, LINGER_MS = 1000 };
-static const char *const header_names[N_HEADERS] = {"host", "origin", "content-type", "x-ringlet-token",
-                                                    "if-none-match"};
+enum {
+    POOL_BYTES = 2 * RLT_HTTP_HEADER_BYTES, /* a request's headers and an answer's */
+    SPARE_CONNECTIONS = 64,                 /* hung up on, but not yet noticed by the library */
+    CHECK_MS = 200                          /* how late a limit of time may be noticed */
+};
 
-typedef struct connection connection;
-struct connection {
+typedef struct visitor visitor;
+struct visitor {
     rlt_http *server;
-    connection *next;
-    uv_tcp_t tcp;
-    uv_timer_t timer;
-    uv_write_t write;
-    uv_shutdown_t shutdown;
-    http_parser parser;
-    char path[PATH], field[32], values[N_HEADERS][VALUE], head[640];
-    size_t path_n, field_n, value_n, received, body_n;
-    char *body; /* as much as is asked for, once it comes */
-    int header; /* being read; -1: one that nobody asks for */
-    bool in_value, seen[N_HEADERS], answered, sent, closing;
-    int refuse; /* status, where the request is bad */
-    int open_handles;
-    rlt_blob *blob;
+    visitor *next;
+    int fd; /* the library's; -1 once hung up on */
+    uint64_t until_ms;
+    bool begun, answered;
+    char *body;
+    size_t body_bytes, body_n; /* announced and come */
 };
 
 struct rlt_http {
-    uv_loop_t *loop;
-    uv_tcp_t listener;
-    connection *connections; /* newest first */
-    uint32_t n;
+    uv_poll_t ready;
+    uv_timer_t timer;
+    struct MHD_Daemon *daemon;
+    visitor *visitors; /* newest first */
+    uint32_t n;        /* not hung up on */
     uint16_t port;
-    http_parser_settings callbacks;
+    rlt_http_limits limits;
     rlt_http_answer (*answer)(void *ctx, const rlt_http_request *q);
     void *ctx;
 };
 
-static void on_handle_closed(uv_handle_t *handle)
+/* The library sees the end of the connection, closes it, and tells on_visitor. */
+static void hang_up(visitor *v)
 {
-    connection *c = handle->data;
-    if (--c->open_handles)
-        return;
-    rlt_blob_drop(c->blob);
-    free(c->body);
-    free(c);
-}
-
-static void hang_up(connection *c)
-{
-    connection **at = &c->server->connections;
-    if (c->closing)
-        return;
-    c->closing = true;
-    while (*at && *at != c)
-        at = &(*at)->next;
-    if (*at) {
-        *at = c->next;
-        c->server->n--;
-    }
-    uv_close((uv_handle_t *)&c->tcp, on_handle_closed);
-    uv_close((uv_handle_t *)&c->timer, on_handle_closed);
-}
-
-static void on_time(uv_timer_t *timer)
-{
-    hang_up(timer->data);
-}
-
-static void on_room(uv_handle_t *handle, size_t asked, uv_buf_t *out);
-static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer);
-
-/* Closing at once, with bytes not read, could take the answer from who has not read it: what still comes is
- * thrown away for a moment. */
-static void on_sent(uv_write_t *write, int status)
-{
-    connection *c = write->data;
-    if (c->closing)
-        return;
-    c->sent = true;
-    if (status || uv_shutdown(&c->shutdown, (uv_stream_t *)&c->tcp, NULL) ||
-        uv_read_start((uv_stream_t *)&c->tcp, on_room, on_bytes))
-        hang_up(c);
-    else
-        uv_timer_start(&c->timer, on_time, LINGER_MS, 0);
-}
-
-static const char *reason(int status)
-{
-    static const struct {
-        int status;
-        const char *words;
-    } known[] = {{200, "OK"},
-                 {202, "Accepted"},
-                 {304, "Not Modified"},
-                 {400, "Bad Request"},
-                 {403, "Forbidden"},
-                 {404, "Not Found"},
-                 {405, "Method Not Allowed"},
-                 {413, "Content Too Large"},
-                 {415, "Unsupported Media Type"},
-                 {421, "Misdirected Request"},
-                 {429, "Too Many Requests"},
-                 {431, "Request Header Fields Too Large"},
-                 {500, "Internal Server Error"},
-                 {505, "HTTP Version Not Supported"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].status == status)
-            return known[i].words;
-    return "Error";
-}
-
-static void send_answer(connection *c, rlt_http_answer a)
-{
-    bool head = c->parser.method == HTTP_HEAD && !c->refuse;
-    c->answered = true;
-    c->blob = a.body;
-    if (!c->blob && a.status != 304) {
-        char *words = strdup(reason(a.status));
-        c->blob = rlt_blob_of(words, words ? strlen(words) : 0);
-        a.type = "text/plain; charset=utf-8";
-    }
-    int n = snprintf(c->head, sizeof c->head,
-                     "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: %zu\r\nContent-Type: %s\r\n"
-                     "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
-                     "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
-                     "Cross-Origin-Opener-Policy: same-origin\r\n%s%s%s%s%s%s\r\n",
-                     a.status, reason(a.status), c->blob ? c->blob->n : 0, a.type ? a.type : "text/plain",
-                     a.etag ? "ETag: " : "", a.etag ? a.etag : "", a.etag ? "\r\n" : "",
-                     a.allow ? "Allow: " : "", a.allow ? a.allow : "", a.allow ? "\r\n" : "");
-    uv_buf_t parts[2] = {uv_buf_init(c->head, (unsigned)n),
-                         c->blob ? uv_buf_init(c->blob->bytes, (unsigned)c->blob->n) : uv_buf_init(NULL, 0)};
-    uv_timer_start(&c->timer, on_time, RLT_HTTP_ANSWER_MS, 0);
-    if (uv_write(&c->write, (uv_stream_t *)&c->tcp, parts, head || !c->blob || !c->blob->n ? 1 : 2, on_sent))
-        hang_up(c);
-}
-
-static int bad(connection *c, int status)
-{
-    c->refuse = c->refuse ? c->refuse : status;
-    return 1;
-}
-
-static int on_url(http_parser *p, const char *at, size_t n)
-{
-    connection *c = p->data;
-    if (n >= PATH - c->path_n)
-        return bad(c, 431);
-    memcpy(c->path + c->path_n, at, n);
-    c->path_n += n;
-    return 0;
-}
-
-static int on_field(http_parser *p, const char *at, size_t n)
-{
-    connection *c = p->data;
-    if (c->in_value)
-        c->field_n = 0;
-    c->in_value = false;
-    for (size_t i = 0; i < n;
-         i++, c->field_n++) /* a longer name than any that is asked for is none of them */
-        if (c->field_n < sizeof c->field - 1)
-            c->field[c->field_n] = at[i];
-    return 0;
-}
-
-static int on_value(http_parser *p, const char *at, size_t n)
-{
-    connection *c = p->data;
-    if (!c->in_value) {
-        c->in_value = true;
-        c->header = -1;
-        c->value_n = 0;
-        for (int i = 0; i < N_HEADERS; i++)
-            if (c->field_n == strlen(header_names[i]) &&
-                strncasecmp(c->field, header_names[i], c->field_n) == 0)
-                c->header = i;
-        if (c->header >= 0 && c->seen[c->header])
-            return bad(c, 400); /* which of the two is meant? */
-        if (c->header >= 0)
-            c->seen[c->header] = true;
-    }
-    if (c->header < 0)
-        return 0;
-    if (n >= VALUE - c->value_n)
-        return bad(c, 431);
-    memcpy(c->values[c->header] + c->value_n, at, n);
-    c->value_n += n;
-    return 0;
-}
-
-static int on_headers(http_parser *p)
-{
-    connection *c = p->data;
-    if (p->http_major != 1)
-        return -bad(c, 505);
-    /* To the parser 1 would mean: no body. */
-    if (p->content_length != UINT64_MAX && p->content_length > RLT_HTTP_BODY_BYTES)
-        return -bad(c, 413);
-    return p->upgrade ? -bad(c, 400) : 0;
-}
-
-static int on_body(http_parser *p, const char *at, size_t n)
-{
-    connection *c = p->data;
-    if (n > RLT_HTTP_BODY_BYTES - c->body_n)
-        return bad(c, 413);
-    if (!c->body && !(c->body = calloc(1, RLT_HTTP_BODY_BYTES + 1)))
-        return bad(c, 500);
-    memcpy(c->body + c->body_n, at, n);
-    c->body_n += n;
-    return 0;
-}
-
-static int on_complete(http_parser *p)
-{
-    connection *c = p->data;
-    http_parser_pause(p, 1); /* what follows is not for us */
-    char *query = strchr(c->path, '?');
-    if (query)
-        *query = '\0';
-    rlt_http_request q = {.method = http_method_str((enum http_method)p->method),
-                          .path = c->path,
-                          .host = c->values[0],
-                          .origin = c->values[1],
-                          .type = c->values[2],
-                          .token = c->values[3],
-                          .etag = c->values[4],
-                          .body = c->body ? c->body : "",
-                          .body_bytes = c->body_n};
-    send_answer(c, c->server->answer(c->server->ctx, &q));
-    return 0;
-}
-
-static void on_room(uv_handle_t *handle, size_t asked, uv_buf_t *out)
-{
-    static char shared[4096]; /* one thread, and what is read is used before the next read */
-    (void)handle;
-    (void)asked;
-    *out = uv_buf_init(shared, sizeof shared);
-}
-
-static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
-{
-    connection *c = stream->data;
-    if (n < 0) {
-        if (c->answered && !c->sent && n == UV_EOF)
-            uv_read_stop(stream); /* half closed: the answer still goes out */
-        else
-            hang_up(c);
-        return;
-    }
-    if (c->answered || n == 0)
-        return; /* what follows a request is not read */
-    c->received += (size_t)n;
-    size_t used = http_parser_execute(&c->parser, &c->server->callbacks, buffer->base, (size_t)n);
-    if (c->answered) {
-        uv_read_stop(stream);
-        return;
-    }
-    if (c->refuse || used != (size_t)n || c->parser.upgrade) {
-        if (!c->refuse)
-            c->refuse = HTTP_PARSER_ERRNO(&c->parser) == HPE_HEADER_OVERFLOW ? 431 : 400;
-        uv_read_stop(stream);
-        send_answer(c, (rlt_http_answer){.status = c->refuse});
-    } else if (c->received > RLT_HTTP_HEADER_BYTES + 2 * RLT_HTTP_BODY_BYTES)
-        hang_up(c);
+    shutdown(v->fd, SHUT_RDWR);
+    v->fd = -1;
+    v->server->n--;
 }
 
 static void make_room(rlt_http *s)
 {
-    connection *oldest = NULL;
-    for (connection *c = s->connections; c; c = c->next)
-        if (!c->answered || !oldest || oldest->answered)
-            oldest = c;
+    visitor *oldest = NULL;
+    for (visitor *v = s->visitors; v; v = v->next)
+        if (v->fd >= 0 && (!v->answered || !oldest || oldest->answered))
+            oldest = v;
     if (oldest)
         hang_up(oldest);
 }
 
-static void on_connection(uv_stream_t *listener, int status)
+static void arrive(rlt_http *s, struct MHD_Connection *c, void **own)
 {
-    rlt_http *s = listener->data;
-    if (status < 0)
-        return;
+    visitor *v = calloc(1, sizeof *v);
     if (s->n >= RLT_HTTP_CONNECTIONS)
         make_room(s);
-    connection *c = calloc(1, sizeof *c);
-    if (!c)
-        return;
-    c->server = s;
-    uv_tcp_init(s->loop, &c->tcp);
-    uv_timer_init(s->loop, &c->timer);
-    c->tcp.data = c->timer.data = c->write.data = c->parser.data = c;
-    c->open_handles = 2;
-    c->next = s->connections;
-    s->connections = c;
+    *own = v;
+    if (!v)
+        return; /* on_request closes */
+    *v = (visitor){.server = s,
+                   .next = s->visitors,
+                   .fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+                   .until_ms = uv_now(s->timer.loop) + s->limits.request_ms};
+    s->visitors = v;
     s->n++;
-    http_parser_init(&c->parser, HTTP_REQUEST);
-    c->parser.data = c;
-    uv_timer_start(&c->timer, on_time, RLT_HTTP_REQUEST_MS, 0);
-    if (uv_accept(listener, (uv_stream_t *)&c->tcp) ||
-        uv_read_start((uv_stream_t *)&c->tcp, on_room, on_bytes))
-        hang_up(c);
 }
 
-static int listen_on(rlt_http *s, const char *address, uint16_t port, rlt_error *err)
+static void leave(visitor *v)
 {
-    struct sockaddr_storage place;
-    int length = sizeof place;
-    memset(&place, 0, sizeof place);
-    if (uv_ip4_addr(address, port, (struct sockaddr_in *)&place) &&
-        uv_ip6_addr(address, port, (struct sockaddr_in6 *)&place))
-        return rlt_fail(err, RLT_EUSAGE, "--address", "expected an IP address, got '%s'", address);
-    int rc = uv_tcp_bind(&s->listener, (struct sockaddr *)&place, 0);
-    if (!rc)
-        rc = uv_listen((uv_stream_t *)&s->listener, RLT_HTTP_CONNECTIONS, on_connection);
-    if (!rc)
-        rc = uv_tcp_getsockname(&s->listener, (struct sockaddr *)&place, &length);
-    if (rc)
-        return rlt_fail(err, RLT_EIO, "serve", "cannot listen on %s port %u: %s", address, port,
-                        uv_strerror(rc));
-    s->port = ntohs(place.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&place)->sin6_port
-                                                : ((struct sockaddr_in *)&place)->sin_port);
-    return 0;
+    visitor **at = &v->server->visitors;
+    char unread[4096];
+    /* Closing with bytes not read would take the answer from who has not read it. */
+    for (int i = 0; v->fd >= 0 && i < 256 && recv(v->fd, unread, sizeof unread, MSG_DONTWAIT) > 0; i++)
+        ;
+    while (*at != v)
+        at = &(*at)->next;
+    *at = v->next;
+    v->server->n -= v->fd >= 0;
+    free(v->body);
+    free(v);
 }
 
-int rlt_http_open(uv_loop_t *loop, const char *address, uint16_t port,
-                  rlt_http_answer (*answer)(void *ctx, const rlt_http_request *q), void *ctx, rlt_http **out,
-                  rlt_error *err)
+static void on_visitor(void *ctx, struct MHD_Connection *c, void **own,
+                       enum MHD_ConnectionNotificationCode code)
 {
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        arrive(ctx, c, own);
+    else if (*own)
+        leave(*own);
+}
+
+static void drop_blob(void *blob)
+{
+    rlt_blob_drop(blob);
+}
+
+static enum MHD_Result send_answer(struct MHD_Connection *c, visitor *v, rlt_http_answer a)
+{
+    static const char *const always[][2] = {{"Connection", "close"},
+                                            {"Cache-Control", "no-store"},
+                                            {"X-Content-Type-Options", "nosniff"},
+                                            {"X-Frame-Options", "DENY"},
+                                            {"Referrer-Policy", "no-referrer"},
+                                            {"Cross-Origin-Resource-Policy", "same-origin"},
+                                            {"Cross-Origin-Opener-Policy", "same-origin"}};
+    const char *words = MHD_get_reason_phrase_for((unsigned)a.status);
+    struct MHD_Response *r =
+        a.body ? MHD_create_response_from_buffer_with_free_callback_cls(a.body->n, a.body->bytes, drop_blob,
+                                                                        a.body)
+               : MHD_create_response_from_buffer(a.status == 304 ? 0 : strlen(words),
+                                                 (void *)(uintptr_t)words, MHD_RESPMEM_PERSISTENT);
+    if (!r) {
+        rlt_blob_drop(a.body);
+        return MHD_NO;
+    }
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        MHD_add_response_header(r, always[i][0], always[i][1]);
+    MHD_add_response_header(r, "Content-Type", a.body && a.type ? a.type : "text/plain; charset=utf-8");
+    if (a.etag)
+        MHD_add_response_header(r, "ETag", a.etag);
+    if (a.allow)
+        MHD_add_response_header(r, "Allow", a.allow);
+    v->answered = true;
+    v->until_ms = uv_now(v->server->timer.loop) + v->server->limits.answer_ms;
+    enum MHD_Result rc = MHD_queue_response(c, (unsigned)a.status, r);
+    MHD_destroy_response(r);
+    return rc;
+}
+
+static enum MHD_Result count_one(void *ctx, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    uint32_t *seen = ctx;
+    static const char *const once[] = {
+        "Host",          "Origin",         "Content-Type",     "X-Ringlet-Token",
+        "If-None-Match", "Content-Length", "Transfer-Encoding"};
+    (void)kind;
+    (void)value;
+    for (uint32_t i = 0; i < sizeof once / sizeof *once; i++)
+        if (strcasecmp(name, once[i]) == 0)
+            *seen |= *seen >> i & 1 ? 1u << 31 : 1u << i;
+    return MHD_YES;
+}
+
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+    const char *value = MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+    return value ? value : "";
+}
+
+/* Of the headers of a request: a status if it is refused for them, 0 if not; makes room for its body. A body
+ * has to say its length: one that is sent in chunks cannot be refused before it has come. */
+static int check_headers(struct MHD_Connection *c, visitor *v)
+{
+    uint32_t seen = 0;
+    const char *length = header(c, "Content-Length");
+    MHD_get_connection_values(c, MHD_HEADER_KIND, count_one, &seen);
+    if (seen >> 31)
+        return MHD_HTTP_BAD_REQUEST; /* which of the two is meant? */
+    if (MHD_get_connection_info(c, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size >
+        RLT_HTTP_HEADER_BYTES)
+        return MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+    if (*header(c, "Transfer-Encoding"))
+        return *length ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_LENGTH_REQUIRED;
+    if (strlen(length) > 9 || strtoul(length, NULL, 10) > RLT_HTTP_BODY_BYTES)
+        return MHD_HTTP_CONTENT_TOO_LARGE;
+    v->body_bytes = strtoul(length, NULL, 10);
+    v->body = calloc(1, v->body_bytes + 1);
+    return v->body ? 0 : MHD_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+/* Called with the headers, then with each piece of the body, then once more. */
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *path, const char *method,
+                                  const char *version, const char *piece, size_t *piece_bytes, void **own)
+{
+    rlt_http *s = ctx;
+    visitor *v = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    (void)version;
+    (void)own;
+    if (!v || v->answered || *piece_bytes > v->body_bytes - v->body_n)
+        return MHD_NO;
+    if (!v->begun) {
+        v->begun = true;
+        int status = check_headers(c, v);
+        return status ? send_answer(c, v, (rlt_http_answer){.status = status}) : MHD_YES;
+    }
+    if (*piece_bytes) {
+        memcpy(v->body + v->body_n, piece, *piece_bytes);
+        v->body_n += *piece_bytes;
+        *piece_bytes = 0;
+        return MHD_YES;
+    }
+    rlt_http_request q = {.method = method,
+                          .path = path,
+                          .host = header(c, "Host"),
+                          .origin = header(c, "Origin"),
+                          .type = header(c, "Content-Type"),
+                          .token = header(c, "X-Ringlet-Token"),
+                          .etag = header(c, "If-None-Match"),
+                          .body = v->body,
+                          .body_bytes = v->body_n};
+    return send_answer(c, v, s->answer(s->ctx, &q));
+}
+
+/* Percent signs stay: paths are compared as they are sent. */
+static size_t leave_as_sent(void *ctx, struct MHD_Connection *c, char *text)
+{
+    (void)ctx;
+    (void)c;
+    return strlen(text);
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void serve(rlt_http *s)
+{
+    MHD_UNSIGNED_LONG_LONG wait_ms;
+    MHD_run(s->daemon);
+    if (MHD_get_timeout(s->daemon, &wait_ms) != MHD_YES || wait_ms > CHECK_MS)
+        wait_ms = CHECK_MS;
+    if (s->visitors)
+        uv_timer_start(&s->timer, on_timer, wait_ms, 0);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    rlt_http *s = timer->data;
+    for (visitor *v = s->visitors; v; v = v->next)
+        if (v->fd >= 0 && uv_now(timer->loop) >= v->until_ms)
+            hang_up(v);
+    serve(s);
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    serve(poll->data);
+}
+
+int rlt_http_open(uv_loop_t *loop, const char *address, uint16_t port, const rlt_http_door *door,
+                  rlt_http **out, rlt_error *err)
+{
+    struct sockaddr_storage place = {0};
     rlt_http *s = calloc(1, sizeof *s);
     *out = s;
     if (!s)
         return rlt_nomem(err);
-    s->loop = loop;
-    s->answer = answer;
-    s->ctx = ctx;
-    http_parser_set_max_header_size(RLT_HTTP_HEADER_BYTES);
-    http_parser_settings_init(&s->callbacks);
-    s->callbacks.on_url = on_url;
-    s->callbacks.on_header_field = on_field;
-    s->callbacks.on_header_value = on_value;
-    s->callbacks.on_headers_complete = on_headers;
-    s->callbacks.on_body = on_body;
-    s->callbacks.on_message_complete = on_complete;
-    uv_tcp_init(loop, &s->listener);
-    s->listener.data = s;
-    return listen_on(s, address, port, err);
+    s->limits = door->limits;
+    s->answer = door->answer;
+    s->ctx = door->ctx;
+    if (uv_ip4_addr(address, port, (struct sockaddr_in *)&place) &&
+        uv_ip6_addr(address, port, (struct sockaddr_in6 *)&place))
+        return rlt_fail(err, RLT_EUSAGE, "--address", "expected an IP address, got '%s'", address);
+    errno = 0;
+    s->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | (place.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0), port, NULL, NULL, on_request, s,
+        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&place, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)(RLT_HTTP_CONNECTIONS + SPARE_CONNECTIONS), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)POOL_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_visitor, s, MHD_OPTION_UNESCAPE_CALLBACK,
+        leave_as_sent, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (!s->daemon)
+        return rlt_fail(err, RLT_EIO, "serve", "cannot listen on %s port %u: %s", address, port,
+                        errno ? strerror(errno) : "libmicrohttpd does not start");
+    s->port = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+    uv_timer_init(loop, &s->timer);
+    uv_poll_init(loop, &s->ready, MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd);
+    s->timer.data = s->ready.data = s;
+    return uv_poll_start(&s->ready, UV_READABLE, on_ready) ? rlt_nomem(err) : 0;
 }
 
 uint16_t rlt_http_port(const rlt_http *s)
@@ -362,12 +287,12 @@ uint16_t rlt_http_port(const rlt_http *s)
 
 void rlt_http_close(rlt_http *s)
 {
-    if (!s)
+    if (!s || !s->daemon)
         return;
-    if (!uv_is_closing((uv_handle_t *)&s->listener))
-        uv_close((uv_handle_t *)&s->listener, NULL);
-    while (s->connections)
-        hang_up(s->connections);
+    uv_close((uv_handle_t *)&s->ready, NULL);
+    uv_close((uv_handle_t *)&s->timer, NULL);
+    MHD_stop_daemon(s->daemon);
+    s->daemon = NULL;
 }
 
 void rlt_http_free(rlt_http *s)
@@ -377,8 +302,6 @@ void rlt_http_free(rlt_http *s)
 
 const char *rlt_http_version(void)
 {
-    static const char words[] = {'0' + HTTP_PARSER_VERSION_MAJOR, '.', '0' + HTTP_PARSER_VERSION_MINOR, '.',
-                                 '0' + HTTP_PARSER_VERSION_PATCH, '\0'};
-    return words;
+    return MHD_get_version();
 }
 #endif

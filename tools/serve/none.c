@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* In place of the server where http-parser is not there to build with: says which package brings it. */
+/* In place of the server where libmicrohttpd is not there to build with: says which package brings it. */
 #include "tools/serve/serve.h"
 
 #ifndef RLT_WITH_HTTP
@@ -8,19 +8,17 @@ const char *rlt_http_version(void)
     return "not built in";
 }
 
-int rlt_http_open(uv_loop_t *loop, const char *address, uint16_t port,
-                  rlt_http_answer (*answer)(void *ctx, const rlt_http_request *q), void *ctx, rlt_http **out,
-                  rlt_error *err)
+int rlt_http_open(uv_loop_t *loop, const char *address, uint16_t port, const rlt_http_door *door,
+                  rlt_http **out, rlt_error *err)
 {
     (void)loop;
     (void)address;
     (void)port;
-    (void)answer;
-    (void)ctx;
+    (void)door;
     *out = NULL;
     return rlt_fail(
         err, RLT_EUNSUPPORTED, "serve",
-        "this ringlet was built without http-parser: apt-get install libhttp-parser-dev, then make");
+        "this ringlet was built without libmicrohttpd: apt-get install libmicrohttpd-dev, then make");
 }
 
 uint16_t rlt_http_port(const rlt_http *s)

@@ -23,8 +23,6 @@ enum {
     RLT_HTTP_CONNECTIONS = 64, /* past these the one that has waited longest for its request is closed */
     RLT_HTTP_HEADER_BYTES = 8192,
     RLT_HTTP_BODY_BYTES = 16384,
-    RLT_HTTP_REQUEST_MS = 10000, /* for a whole request, from the connection on */
-    RLT_HTTP_ANSWER_MS = 30000,  /* for taking the answer */
 };
 
 /* ---- requests and answers */
@@ -54,13 +52,24 @@ typedef struct rlt_http_answer {
     rlt_blob *body;    /* a reference is taken over; NULL: the status' own words */
 } rlt_http_answer;
 
+typedef struct rlt_http_limits {
+    uint64_t request_ms; /* for a whole request, from the connection on */
+    uint64_t answer_ms;  /* for taking the answer */
+} rlt_http_limits;
+
+/* Who answers: called for each whole request. */
+typedef struct rlt_http_door {
+    rlt_http_limits limits;
+    rlt_http_answer (*answer)(void *ctx, const rlt_http_request *q);
+    void *ctx;
+} rlt_http_door;
+
 typedef struct rlt_http rlt_http;
-/* Version of http-parser, or "not built in". */
+/* Version of libmicrohttpd, or "not built in". */
 const char *rlt_http_version(void);
-/* `answer` is called for each whole request. RLT_EUNSUPPORTED: built without http-parser. */
-int rlt_http_open(uv_loop_t *loop, const char *address, uint16_t port,
-                  rlt_http_answer (*answer)(void *ctx, const rlt_http_request *q), void *ctx, rlt_http **out,
-                  rlt_error *err) RLT_MUST_USE;
+/* RLT_EUNSUPPORTED: built without libmicrohttpd. To be closed and freed after a failure, too. */
+int rlt_http_open(uv_loop_t *loop, const char *address, uint16_t port, const rlt_http_door *door,
+                  rlt_http **out, rlt_error *err) RLT_MUST_USE;
 uint16_t rlt_http_port(const rlt_http *s);
 /* Closes all connections; the loop must run on until nothing is left, then free. */
 void rlt_http_close(rlt_http *s);
