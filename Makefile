@@ -181,7 +181,7 @@ uninstall:
 deps:
 	@if [ '$(DEPS)' != no ]; then tools/deps.sh; fi
 
-# What the tests of pages use beside: a browser, and what drives it (in the build folder).
+# What some tests use beside: a browser, and what drives it (in the build folder); clang-format; valgrind.
 deps-page:
 	@tools/deps.sh page
 	@[ -d $(BUILD)/page/node_modules/playwright-core ] || \

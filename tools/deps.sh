@@ -1,33 +1,58 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Installs the Debian packages that ringlet builds with, where that is possible; else prints the one line that does it.
-# deps.sh check: only say what is missing. deps.sh page: also what opens pages and draws graphs in their tests.
+# Installs the Debian packages that ringlet builds with, where that is possible; else prints the line that does it.
+# Fails only where a package is missing that nothing builds without. The others are installed one by one: one that
+# cannot be had is said, and what needs it is left out of the build, or of the tests.
+# deps.sh check: only say what is missing. deps.sh page: also what opens pages, draws graphs, checks the format and
+# counts instructions in tests.
 set -u
-wanted="gcc:gcc pkg-config:pkg-config ar:binutils mpirun:openmpi-bin sqlite3:sqlite3"
-libraries="igraph:libigraph-dev libcjson:libcjson-dev libuv:libuv1-dev cmocka:libcmocka-dev zlib:zlib1g-dev expat:libexpat1-dev nlopt:libnlopt-dev sqlite3:libsqlite3-dev ompi-c:libopenmpi-dev"
-[ "${1:-}" = page ] && wanted="$wanted node:nodejs npm:npm chromium:chromium dot:graphviz"
-missing=""
-for w in $wanted; do
-    command -v "${w%%:*}" >/dev/null 2>&1 || missing="$missing ${w##*:}"
-done
-for l in $libraries; do
-    pkg-config --exists "${l%%:*}" 2>/dev/null || missing="$missing ${l##*:}"
-done
-# No pkg-config file comes with it.
-[ -r /usr/include/http_parser.h ] || missing="$missing libhttp-parser-dev"
-[ -z "$missing" ] && exit 0
-line="apt-get install -y --no-install-recommends$missing libc6-dev"
-if [ "${1:-}" = check ] || ! command -v apt-get >/dev/null 2>&1; then
-    echo "ringlet needs packages that are missing; as root: $line" >&2
+# What must be there to know that a package is: a command, or a library by its name for pkg-config.
+required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib=libcjson:libcjson-dev lib=libuv:libuv1-dev
+    lib=cmocka:libcmocka-dev lib=zlib:zlib1g-dev lib=expat:libexpat1-dev"
+optional="lib=nlopt:libnlopt-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=libmicrohttpd:libmicrohttpd-dev
+    lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin"
+[ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
+    clang-format:clang-format valgrind:valgrind"
+
+missing() { # of a list, the packages that are not here
+    for w in "$@"; do
+        case $w in
+        lib=*) w=${w#lib=} && pkg-config --exists "${w%%:*}" 2>/dev/null || echo "${w##*:}" ;;
+        *) command -v "${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
+        esac
+    done
+}
+say() { echo "ringlet: $*" >&2; }
+# shellcheck disable=SC2086
+needed=$(missing $required | tr '\n' ' ')
+# shellcheck disable=SC2086
+useful=$(missing $optional | tr '\n' ' ')
+[ -z "$needed$useful" ] && exit 0
+
+install="apt-get install -y --no-install-recommends"
+as_root=none
+if [ "${1:-}" != check ] && command -v apt-get >/dev/null 2>&1; then
+    if [ "$(id -u)" = 0 ]; then
+        as_root=""
+    elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+        as_root=sudo
+    fi
+fi
+if [ "$as_root" = none ]; then
+    [ -n "$useful" ] && say "goes without some packages; to have them, as root: $install ${useful% }"
+    [ -z "$needed" ] && exit 0
+    say "needs packages that are missing; as root: $install ${needed}libc6-dev"
     exit 1
 fi
-if [ "$(id -u)" = 0 ]; then
-    run=""
-elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
-    run="sudo"
-else
-    echo "ringlet needs packages that are missing; as root: $line" >&2
+export DEBIAN_FRONTEND=noninteractive
+say "installs: $needed${useful% }"
+$as_root apt-get update -qq || say "the list of packages may be old"
+# shellcheck disable=SC2086
+if [ -n "$needed" ] && ! $as_root $install $needed libc6-dev >/dev/null; then
+    say "cannot install what it needs; as root: $install ${needed}libc6-dev"
     exit 1
 fi
-echo "installing:$missing" >&2
-$run apt-get update -qq && DEBIAN_FRONTEND=noninteractive $run $line >/dev/null
+for package in $useful; do
+    $as_root $install "$package" >/dev/null || say "goes without $package, which cannot be installed"
+done
+exit 0
