@@ -59,7 +59,8 @@ verdict "nothing but the fixed names stands at the top" \
 if command -v clang-format >/dev/null 2>&1; then
     verdict "clang-format is content" "$(git ls-files -- '*.c' '*.h' 2>/dev/null | xargs clang-format --dry-run 2>&1 | grep 'warning:' | head -5)"
 else
-    verdict "clang-format is not here to ask" ""
+    n=$((n + 1))
+    echo "ok $n - clang-format is content # SKIP needs clang-format"
 fi
 headers=""
 for h in $(sources | grep '\.h$'); do

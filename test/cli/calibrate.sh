@@ -3,10 +3,6 @@
 # ringlet calibrate: constants come back from times made by a closed form, held-out sizes are predicted, all else of the
 # file stays; damaged tables end with a place. Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../support/tap.sh"
-skip() {
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP $2"
-}
 
 # A ring all-reduce of m bytes over n ranks of an ideal switch: launch + 2(n-1)(alpha + m/(n B)), in us; each time off by up
 # to NOISE, a fixed sequence of factors.
@@ -243,7 +239,7 @@ if [ -r $table ]; then
     "$ringlet" calibrate --check -t dgx-a100-8 --system '8x A100-SXM4-80GB NVSwitch' $table -f csv >"$tmp/out" 2>"$tmp/err"
     expect "the public table" "$?-$(awk -F, '$2 == "all" { n += $4 } END { print n }' "$tmp/out")" 0-504
 else
-    skip "the public table" "../shared is not here"
+    skip "the public table" "$table is not here"
 fi
 
 finish

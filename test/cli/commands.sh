@@ -57,6 +57,8 @@ if command -v bash >/dev/null; then
     expect "bash completes a topology" "$words" "hgx-h100-8"
     words=$(bash -c '. "$1"; COMP_WORDS=(ringlet coll -c reduce,barr); COMP_CWORD=3; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" 2>&1)
     expect "bash completes an item of a list" "$words" "reduce,barrier"
+else
+    skip "bash completes" "needs bash"
 fi
 for c in run coll topo trace list check; do
     t "$c --help ends with an example" 0 '^  ringlet '"$c" '' $c --help

@@ -101,5 +101,7 @@ if [ -d $data ]; then
     for f in $data/goal/*.goal; do
         again "GOAL $(basename "$f" .goal)" switch:32@50GB/s,500ns "$f"
     done
+else
+    skip "published traces" "$data is not here"
 fi
 finish

@@ -5,8 +5,8 @@
 # splits: github.com/willjwon/sc245-artifact (SC22) and github.com/astra-sim/libra (LIBRA'24); ASTRA-sim 1.0 was run on them.
 . "$(dirname "$0")/../support/tap.sh"
 if ! "$ringlet" --version | grep -q 'NLopt [0-9]'; then
-    echo "ok 1 - # SKIP built without NLopt"
-    exit 0
+    skip "designs" "needs NLopt"
+    finish
 fi
 
 # Two equal blocks of nine layers: file, ns of projections, attention, feed-forward, norm; bytes of all-reduce, all-gather (a rank's
@@ -101,7 +101,7 @@ END
 
 # ---- LIBRA'24: total, split, speed-up and speed per dollar over an equal split.
 while read -r shape work objective total split speedup gain; do
-    [ -r "$tmp/$work" ] || { number=$((number + 1)); echo "ok $number - LIBRA $shape $work # SKIP ../shared is missing"; continue; }
+    [ -r "$tmp/$work" ] || { skip "LIBRA $shape $work" "../shared/data is not here"; continue; }
     design -t "$(net $shape 1/1/1/1 GB/s)" -w "$tmp/$work@tp=$(tp $work)" --total ${total}GB/s --objective $objective --tie-break 1e-5 \
         --no-simulation >"$tmp/out"
     [ $split = - ] || near "LIBRA $shape $work $objective $total: split" "$(cell chosen bandwidths <"$tmp/out")" $split +0.05
@@ -344,7 +344,7 @@ done <<END
 END
 # LIBRA'24: speed-ups over an equal split at several totals.
 while read -r work totals speedups; do
-    [ -r "$tmp/$work" ] || { number=$((number + 1)); echo "ok $number - LIBRA $work at several totals # SKIP ../shared is missing"; continue; }
+    [ -r "$tmp/$work" ] || { skip "LIBRA $work at several totals" "../shared/data is not here"; continue; }
     design -t "$(net L4 1/1/1/1 GB/s)" -w "$tmp/$work@tp=$(tp $work)" --total $totals --tie-break 1e-5 --no-simulation >"$tmp/out"
     near "LIBRA L4 $work at $totals: speed-ups" "$(column speedup "$tmp/out" | paste -sd/ -)" $speedups 1e-4
 done <<END

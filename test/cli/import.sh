@@ -84,7 +84,7 @@ if [ -d $logs ]; then
     t "a log of four nodes" 0 '' 'a NIC 10.6 GB/s' topo import $logs/all_reduce_bench-32gb-n4.txt.gz -o "$tmp/n4.json"
     t "and back" 0 'rings  *4 recommended' '' topo "$tmp/n4.json"
 else
-    echo "# no $logs: logs of real runs are not read"
+    skip "logs of real runs" "$logs is not here"
 fi
 
 finish

@@ -3,7 +3,7 @@
 # `ringlet sweep` as a user types it: the same bytes however it is run, stopped and taken up again; failures as rows; what the
 # database tells; wrong use.
 . "$(dirname "$0")/../support/tap.sh"
-command -v timeout >/dev/null || { echo "ok 1 # SKIP no timeout"; exit 0; }
+command -v timeout >/dev/null || { skip "sweeps" "needs timeout"; finish; }
 if "$ringlet" --version | grep -q 'SQLite not built in'; then
     "$ringlet" sweep tools/sweep/examples/replay.json --db "$tmp/x" >"$tmp/out" 2>"$tmp/err"
     expect "without SQLite: exit status" $? 3
@@ -84,7 +84,7 @@ sleep 0.1
 kill -TERM $pid
 wait $pid
 got=$?
-if [ $got = 1 ]; then echo "# left out: interrupted: it was done before"; else
+if [ $got = 1 ]; then skip "interrupted" "needs a slower machine: it was done before"; else
     [ $got = 130 ] && grep -q 'the same command goes on from there' "$tmp/err" && verdict "interrupted: says how to go on" "" || verdict "interrupted: says how to go on" "exit status $got"
 fi
 sweep "$long" --db "$tmp/c.db" -q
@@ -113,7 +113,7 @@ if mount -t tmpfs -o size=1m none "$tmp/disk" 2>"$tmp/err"; then
     umount "$tmp/disk"
     trap 'rm -rf "$tmp"' EXIT
 else
-    echo "# left out: a full disk: no tmpfs can be mounted"
+    skip "a full disk" "needs a tmpfs that can be mounted"
 fi
 
 # Several ranks.
@@ -132,7 +132,7 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     [ -n "$victim" ] && kill -9 "$victim"
     wait $pid
     got=$?
-    if [ -z "$victim" ] || [ $got = 1 ]; then echo "# left out: a rank is killed: it was done before"; else
+    if [ -z "$victim" ] || [ $got = 1 ]; then skip "a rank is killed" "needs a slower machine: it was done before"; else
         [ $got != 0 ] && grep -qE 'signal 9|interrupted' "$tmp/err" && verdict "a rank is killed: the job ends and says so" "" || verdict "a rank is killed: the job ends and says so" "exit status $got"
     fi
     ranks "$long" --db "$tmp/d.db" -q
@@ -141,7 +141,7 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     ranks "$tmp/broken.json" --db "$tmp/nothing.db"
     expect "ranks: a broken study is one message" "$(grep -c '^ringlet:' "$tmp/err")" 1
 else
-    echo "# left out: several ranks: no Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
+    skip "several ranks" "needs Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
 fi
 
 # What the database tells.
@@ -201,6 +201,8 @@ if command -v sqlite3 >/dev/null; then
     while [ ! -s "$tmp/reader" ] && kill -0 $! 2>/dev/null; do sleep 0.05; done
     says "somebody reads a database that is done" 0 " 0 of them run now" "$tmp/range.json" --db "$tmp/range.db"
     wait $!
+else
+    skip "somebody reads a database that is done" "needs sqlite3"
 fi
 # What all points would fail for is one error, and no database; what some fail for is told with the first of them.
 sed 's|traces/transformer-8|traces/transformer-9|' tools/sweep/examples/replay.json >"$tmp/wrong.json"
@@ -302,6 +304,8 @@ if command -v sqlite3 >/dev/null; then
     sqlite3 "$tmp/other.db" 'CREATE TABLE x(a)'
     says "another's database" 3 "is no database of a sweep" "$study" --db "$tmp/other.db"
     expect "another's database is as it was" "$(sqlite3 "$tmp/other.db" .schema)" "CREATE TABLE x(a);"
+else
+    skip "another's database" "needs sqlite3"
 fi
 says "a database in no folder" 5 "No such file" "$study" --db "$tmp/no/such/x.db"
 mkdir "$tmp/folder"
@@ -393,7 +397,7 @@ alike "--timing astra" "$net, \"trace\": \"traces/transformer-16\", \"timing\": 
     -t "$tmp/net.json" --trace traces/transformer-16 --timing astra --astra-system "$tmp/astra.json"
 if ! ${CC:-cc} -fPIC -shared -o "$tmp/watch.so" "$tmp/watch.c" -ldl 2>/dev/null || ! WATCH=$tmp/watched LD_PRELOAD=$tmp/watch.so "$ringlet" topo export ring:4@200GB/s,0ns --as graphml >/dev/null 2>&1 ||
     ! grep -q '^igraph main' "$tmp/watched"; then
-    echo "# nothing can be preloaded here: how often inputs are read, and who calls igraph, was not looked at"
+    skip "how often inputs are read, and who calls igraph" "needs a library that can be preloaded"
 else
     reads() { # number of points, members of base: how often each input was opened
         echo "{\"base\": {$2}, \"axes\": [{\"pointer\": \"/compute-scale\", \"range\": {\"from\": 0.5, \"to\": 2, \"count\": $1}}, {\"pointer\": \"/algorithm\", \"values\": [\"ring\", \"direct\"]}]}" >"$tmp/p.json"

@@ -82,7 +82,7 @@ else
 fi
 
 if [ ! -r "$measured" ]; then
-    echo "# skipped: $measured is not here"
+    skip "measured runs" "$measured is not here"
     finish
 fi
 expect "the measured runs" "$(status --check --rows -f csv "$measured")" 0

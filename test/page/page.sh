@@ -74,7 +74,7 @@ if command -v dot >/dev/null 2>&1; then
     dot -Tplain "$tmp/net.dot" >"$tmp/plain" 2>"$tmp/err"
     expect "Graphviz reads the dot" "$? $(grep -c ^edge "$tmp/plain") $(grep -c ^node "$tmp/plain")" "0 $(grep -c -- '->' "$tmp/net.dot") $(grep -c ' kind=' "$tmp/net.dot")"
 else
-    echo "# dot (graphviz) is not here: its reading was not tried"
+    skip "Graphviz reads the dot" "needs dot"
 fi
 
 # A larger run, and a study.
@@ -102,7 +102,7 @@ expect "a page of a study" "$?" 0
 deps=${BUILD:-build}/page/node_modules/playwright-core
 chromium=$(command -v chromium || command -v chromium-browser || true)
 if ! command -v node >/dev/null 2>&1 || [ -z "$chromium" ] || [ ! -d "$deps" ]; then
-    echo "# node, chromium or playwright-core is not here: pages were not opened (make deps-page installs them)"
+    skip "pages are opened" "needs node, chromium and playwright-core (make deps-page installs them)"
     finish
 fi
 # What the page must say, asked of the database by other means.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What shell tests begin with: . "$(dirname "$0")/tap.sh" goes to the source folder, finds the command ($ringlet), makes a
-# folder that goes away at the end ($tmp), and brings verdict and expect, which speak TAP. They end with finish.
+# folder that goes away at the end ($tmp), and brings verdict, expect and skip, which speak TAP. They end with finish.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 ringlet=${RINGLET:-${BUILD:-build}/ringlet}
@@ -25,6 +25,10 @@ verdict() { # name, complaint or ""; what the command left in $tmp/out and $tmp/
 }
 expect() { # name, actual, expected
     [ "$2" = "$3" ] && verdict "$1" "" || verdict "$1" "got '$2', expected '$3'"
+}
+skip() { # what was not tried, why: "needs PROGRAM", or which data is not here
+    number=$((number + 1))
+    echo "ok $number - $1 # SKIP $2"
 }
 leaves_nothing() { # status, text on standard error, then the arguments; no output is left behind
     status=$1 text=$2

@@ -591,7 +591,7 @@ static void test_wrong_use(void **state)
 int main(void)
 {
     if (system("sqlite3 --version >/dev/null 2>&1")) {
-        printf("1..1\nok 1 - serve # skip: sqlite3 is not here to make a study\n");
+        printf("1..1\nok 1 - serve # SKIP needs sqlite3, to make a study\n");
         return 0;
     }
     const struct CMUnitTest tests[] = {
