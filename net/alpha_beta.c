@@ -24,10 +24,11 @@ typedef struct message {
     uint64_t tx, rx, bytes, wire_bytes;
     rlt_time start, rx_span;
     uint32_t first, last; /* send and receive port; last is RLT_NONE where there is no receive port */
-    uint32_t inner;       /* links in between, as a kept path; folded: see carry_classes; plain: the message
-                             behind it in its batch, or RLT_NONE */
-    bool live, plain;     /* plain: two links and no time series */
-    bool tree;            /* `inner` has all links of a tree, each with its role */
+    /* Links in between, as a kept path; folded: see carry_classes; plain: the next message of its batch, or
+     * RLT_NONE. */
+    uint32_t inner;
+    bool live, plain; /* plain: two links and no time series */
+    bool tree;        /* `inner` has all links of a tree, each with its role */
 } message;
 
 /* What a rank's last message learnt of its way, where the next to the same rank can go without asking: at
@@ -285,8 +286,7 @@ static void remember(alpha_beta *ab, const rlt_message *msg, const rlt_leg *leg)
                                  .tail_ps = leg->tail_ps};
 }
 
-/* Puts a message on its ports and, where it is the only one, on the links in between. -1 when out of memory.
- */
+/* Puts a message on its ports and, unless the network is folded, on the links in between. RLT_ENOMEM. */
 static int carry(alpha_beta *ab, message *m, const rlt_path *p, const uint32_t *ends, rlt_time now,
                  rlt_time tx_end)
 {
@@ -403,8 +403,8 @@ __attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_
     return tx_end;
 }
 
-/* The same for a message that goes the way of its rank's last one, where nothing out of the ordinary can
- * happen. */
+/* As send_anyhow, but faster: for a message on the route of its rank's
+ * last one, when nothing else changed. */
 static rlt_time send(rlt_net *net, const rlt_message *msg)
 {
     alpha_beta *ab = (alpha_beta *)net;
@@ -438,9 +438,9 @@ static rlt_time send(rlt_net *net, const rlt_message *msg)
     return tx_end;
 }
 
-/* Each send port of a tree begins when it is free; the links in between when the last one does. What a link
- * that is not the last has begun when is kept behind the links, as pairs of its number's and time's halves.
- */
+/* Each send port of a tree begins when it is free; the links in between begin when the last send port does.
+ * The start times of links that are not the last are kept behind the links, as pairs of the link's number and
+ * the two halves of the time. */
 static int carry_tree(alpha_beta *ab, message *m, rlt_time now, rlt_time *tx_end)
 {
     const rlt_shares *s = &ab->core.shares;

@@ -84,10 +84,9 @@ typedef struct rlt_endpoint {
 
 /* nic, all costs zero, no protocols. */
 RLT_API rlt_endpoint rlt_endpoint_default(void);
-/* One setting by name ("injection", "launch", "message", "byte", "protocol", ...) with its unit
- * ("nic|blocking", "6.6us", "1us", "0.5ps", protocol name or "auto"); "LL.message" is one of a protocol.
- * RLT_EUSAGE for an unknown name, listing the known ones.
- */
+/* Sets one value by name ("injection", "launch", "message", "byte", "protocol", ...) from a text with unit
+ * ("nic|blocking", "6.6us", "1us", "0.5ps", protocol name or "auto"). "LL.message" is a setting of one
+ * protocol. RLT_EUSAGE for an unknown name; the error lists the known ones. */
 RLT_API int rlt_endpoint_set(rlt_endpoint *e, const char *name, const char *value,
                              rlt_error *err) RLT_MUST_USE;
 /* Names by number, NULL past the end: of the endpoint's settings, and of a protocol's. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A network folded by symmetry: links that carry the same traffic at the same times stand in one class, of
- * which one link is simulated. Whoever folds guarantees that messages come in classes as well: message m
- * stands for m.count equal ones, one from each rank of its sender's class, which are spread evenly over the
- * links of every class that its path touches. If the path has h links of a class of s links, each link of the
- * class carries m.count * h / s of them (a whole number) at the same time. m.fan_in of them reach one
- * receiver.
+ * A network folded by symmetry: links that carry the same traffic at the same times form a class, and one
+ * link of each class is simulated.
  *
- * Models keep their state and the usage by class instead of by link; without a fold every link is a class of
- * its own.
+ * The caller that folds guarantees that messages come in classes as well. Message m stands for m.count equal
+ * messages, one from each rank of its sender's class, spread evenly over the links of every class on its
+ * path. If the path has h links of a class of s links, each link of the class carries m.count * h / s of them
+ * (a whole number) at the same time. m.fan_in of them reach one receiver.
+ *
+ * Models keep their state and the usage by class instead of by link. Without a fold every link is its own
+ * class.
  */
 #ifndef RLT_NET_FOLD_H
 #define RLT_NET_FOLD_H
@@ -25,8 +26,7 @@ typedef struct rlt_net_fold {
     uint32_t n_classes;
     uint32_t *size;    /* links in each class */
     uint32_t *link;    /* one link of each: the lowest id */
-    uint32_t *of_link; /* class of each link, or NULL: links of a product fall into classes by dimension and
-                          by their place in it */
+    uint32_t *of_link; /* class of each link; NULL: a product's links, by dimension and place in it */
     const rlt_topology *topology;       /* borrowed */
     uint32_t first_class[RLT_MAX_DIMS]; /* of each dimension, where of_link is NULL */
 } rlt_net_fold;

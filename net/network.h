@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Network models behind one interface with three verbs: send one-to-one, reduce-to, multicast. A network
- * belongs to one simulation; it routes each message, charges its endpoint costs, and tells its client when
- * the message is injected (serialised at the sender) and delivered (last byte at the receiver).
+ * Network models behind one interface with three verbs: send (one to one), reduce-to and multicast. A network
+ * belongs to one simulation. It routes each message, charges its endpoint costs, and tells its client when
+ * the message is injected (serialised at the sender) and delivered (last byte at the receiver). A verb that a
+ * model lacks is NULL in its table.
  *
- *   alpha-beta: a message occupies the first and the last link of its path (the ranks' send and receive
- * ports) for its serialisation there; messages queue at a send port in order of issue and at a receive port
- * in order of the arrival of their last byte unimpeded. Nothing is shared in between: inner links above
- * capacity are reported in the usage, not failed. delivery = start + latency + wire bytes / path bandwidth.
- *   flow: max-min fair sharing of every link on the path. Under the nic rule the message drains from the
- * instant of issue and its last byte arrives the path's latency after it left; under the blocking rule the
- * latency comes first, as a start-up delay without a share (as in SimGrid). Isolated, all of these give the
- * same times.
+ *   alpha-beta  A message occupies the first and the last link of its path (the ranks' send and receive
+ *               ports) for its serialisation there. Messages queue at a send port in order of issue, and at a
+ *               receive port in the order in which their last bytes would arrive unimpeded. Links in between
+ *               are not shared: the usage reports those above capacity, nothing slows down.
+ *               delivery = start + latency + wire bytes / path bandwidth
+ *   flow        All links of a path are shared max-min fairly. Under the nic rule the message drains from the
+ *               instant of issue, and its last byte arrives the path's latency after it left. Under the
+ *               blocking rule the latency comes first, as a start-up delay without a share (as in SimGrid).
+ *   packet      See net/packet/packet.h. Lost packets are retransmitted; a message is delivered once.
  *
- *   packet: see net/packet/packet.h. What is lost is sent again; a message is delivered once.
+ * A message that is alone in the network takes the same time in alpha-beta and flow, under both rules.
  *
- * A verb that a model lacks is NULL in its table.
+ * Links may change during the run (rlt_net_link_event) if the configuration allows it:
  *
- * Links may change during the run (rlt_net_link_event), where the configuration says so:
- *   flow        rates are solved again at that instant; transfers on a link that fails go on by another
- * route, with the bytes they have left, or wait for the link alpha-beta  messages issued from then on see it;
- * those under way end as they would have packet      packets queued from then on see it; those on a link that
- * fails, and those that wait at its port, are lost, and flows go on by another route or wait What is sent
- * from then on takes routes over links that have not failed; where there is none it waits. Nothing goes back
- * to its old route until its next message.
+ *   alpha-beta  Messages issued from then on see the change. Those under way end as they would have.
+ *   flow        Rates are solved again at that instant. Transfers on a link that fails continue on another
+ *               route with the bytes they have left, or wait for the link.
+ *   packet      Packets queued from then on see the change. Packets on a link that fails, or waiting at its
+ *               port, are lost. Flows continue on another route, or wait.
+ *
+ * What is sent later takes routes over links that have not failed, and waits where there is no such route.
+ * A flow returns to its old route only with its next message.
  *
  * Accounts balance: offered + replicated = delivered + absorbed + abandoned, once nothing is under way.
  */
@@ -80,14 +83,17 @@ typedef struct rlt_net rlt_net;
 
 /*
  * A tree-shaped transfer: one message between `root` and all `n` ranks (root among them or not), added up
- * (reduce_to) or replicated (multicast) where the paths meet. The tree is made of the routes from all ranks
- * to the root, each link once; a multicast takes the same cables the other way. Where the root is one of the
- * ranks, its own part goes to the first switch that can, and back with the rest. Each link carries the bytes
- * once: in flow at one rate over the whole tree; in alpha-beta each send port when it is free.
- * latency: of the longest way. RLT_EUNSUPPORTED, through rlt_sim_fail, where a node at which paths meet
- * cannot do it (rlt_topology_in_network), or where routes are no tree. Delivered, told once, is when the last
- * byte is everywhere; injected when it has left its source(s). A reduction counts as n messages, a multicast
- * as one.
+ * (reduce_to) or replicated (multicast) where the paths meet. The tree is the union of the routes from all
+ * ranks to the root, each link once; a multicast uses the same cables in the other direction. If the root is
+ * one of the ranks, its own part goes to the first switch that can reduce, and returns with the rest.
+ *
+ * Each link carries the bytes once: in flow at one rate over the whole tree, in alpha-beta each send port as
+ * soon as it is free. The latency is that of the longest branch. `injected` is told when the message has left
+ * all its sources, `delivered` once, when the last byte is everywhere. A reduction counts as n messages, a
+ * multicast as one.
+ *
+ * RLT_EUNSUPPORTED, through rlt_sim_fail, if a node where paths meet cannot do the operation
+ * (rlt_topology_in_network), or if the routes are no tree.
  */
 typedef struct rlt_tree_message {
     const uint32_t *ranks; /* n of them, borrowed during the call; NULL: 0 .. n-1 */

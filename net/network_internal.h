@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the network models share: the start of every struct, and the way from a message to a path and a cost.
+/* Shared by the network models: the start of every struct, and the way from a message to its path and cost.
  * Internal. */
 #ifndef RLT_NET_NETWORK_INTERNAL_H
 #define RLT_NET_NETWORK_INTERNAL_H
@@ -40,7 +40,7 @@ typedef struct rlt_net_core {
     int tell;      /* event handler, where links change */
 } rlt_net_core;
 
-/* A message on its way out: the path with scaled numbers, and all that the message costs beyond its
+/* A message on its way out: the path with scaled numbers, and all costs of the message beyond its
  * serialisation. */
 typedef struct rlt_leg {
     rlt_path path;

@@ -13,10 +13,10 @@
 /* What a link of the tree is, in c->shares.times. */
 enum { RLT_TREE_INNER, RLT_TREE_FIRST, RLT_TREE_LAST };
 
-/* Fills c->shares with the links of the tree, in the direction of travel, each INNER, or FIRST (it leaves a
- * rank that has something to send), or LAST (it enters a rank that gets something); and the cost of the
- * transfer, the longest way being its path. Counts what is offered. A failure has been told to the
- * simulation. */
+/* Fills c->shares with the links of the tree in the direction of travel, each marked FIRST (it leaves
+ * a rank that has something to send), LAST (it enters a rank that gets something) or INNER. Also
+ * fills the cost of the transfer, with the longest branch as its path, and counts what is offered. A
+ * failure has been told to the simulation. */
 int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_leg *leg) RLT_MUST_USE;
 /* Bytes that arrive in all. */
 static inline uint64_t rlt__tree_bytes(const rlt_tree_message *m, bool reduce)

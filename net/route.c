@@ -124,8 +124,8 @@ __attribute__((noinline)) static uint64_t slowest_link(const rlt_topology *t, co
     return least;
 }
 
-/* Dimension order: dimensions below the present one have the coordinates of the destination, those above the
- * source's. */
+/* Dimension order: dimensions below the present one have the coordinates of the destination, those above have
+ * the source's. */
 static void route_product(rlt_router *r, uint32_t src, uint32_t dst, rlt_pick pick)
 {
     const rlt_topology *t = r->t;
@@ -167,8 +167,7 @@ static bool crosses_nic(const rlt_router *r)
     return false;
 }
 
-/* A route that leaves the host does so by the NICs that the placement names, unless the file fixes this
- * route. */
+/* A route that leaves the host uses the NICs that the placement names, unless the file fixes this route. */
 static int route_graph(rlt_router *r, rlt_graph_routes *reach, uint32_t src_rank, uint32_t dst_rank,
                        rlt_graph_pick pick)
 {

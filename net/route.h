@@ -3,26 +3,25 @@
  * Routes between ranks. A router belongs to one simulation (it keeps caches); the topology and placement it
  * reads are borrowed and frozen.
  *
- * Products: dimension order, innermost first; inside a dimension in closed form per shape (ring: shorter way
- * round, ties upwards; torus and mesh: dimension order; fat-tree: up to the lowest common level, then down).
- * Graphs: fewest links, then lowest latency, over nodes that forward; next hops are found by a lazy
- * breadth-first search per destination, kept in a bounded cache, never an N^2 table. A static route in the
- * file wins over all of these.
+ *   products  Dimension order, innermost first; inside a dimension in closed form per shape (ring: shorter
+ *             way round, ties upwards; torus and mesh: dimension order; fat-tree: up to the lowest common
+ *             level, then down).
+ *   graphs    Fewest links, then lowest latency, over nodes that forward. Next hops come from a lazy
+ *             breadth-first search per destination, kept in a bounded cache, never an N^2 table.
+ *
+ * A static route in the file wins over both.
  *
  * Where several up links or equal-cost next hops exist, the policy chooses:
  *
- * dmodk, the default: by destination modulo the choices (Zahavi: "D-Mod-K routing", contention-free shift
- * permutations; on rails by the node of the destination); in graphs by destination id modulo the choices in
- * link order.
+ *   dmodk  the default: by destination modulo the choices (Zahavi: "D-Mod-K routing", contention-free shift
+ *          permutations; on rails by the node of the destination); in graphs by destination id modulo the
+ *          choices in link order
+ *   ecmp   by a hash of (source, destination, flow key): a flow stays on its path
+ *   spray  round robin over the choices, message by message
  *
- * ecmp: by a hash of (source, destination, flow key): a flow stays on its path.
- *
- * spray: round robin over the choices, message by message.
- *
- * Parallel links between the same two nodes are taken by the turn in the flow's key (rlt_route_key), so that
- * channels that know of each other share them out.
- *
- * Under ecmp and spray a tie between the two ways round a ring is such a choice too.
+ * Under ecmp and spray a tie between the two ways round a ring is such a choice too. Parallel links between
+ * the same two nodes are taken by the turn in the flow's key (rlt_route_key), so that channels that know of
+ * each other share them out.
  */
 #ifndef RLT_NET_ROUTE_H
 #define RLT_NET_ROUTE_H
@@ -39,8 +38,7 @@ extern "C" {
 typedef enum rlt_routing { RLT_ROUTE_DMODK, RLT_ROUTE_ECMP, RLT_ROUTE_SPRAY } rlt_routing;
 
 typedef struct rlt_path {
-    const uint32_t
-        *links; /* in order from source to destination; n == 0 when both ranks share an accelerator */
+    const uint32_t *links; /* from source to destination; n == 0 if both ranks share an accelerator */
     uint32_t n;
     rlt_time latency_ps; /* sum over links */
     uint64_t bw_Bps;     /* smallest on the path; UINT64_MAX when n == 0 */

@@ -2,7 +2,8 @@
 /*
  * How network models keep a link's account. Internal to net/. A model uses one of two ways on a network:
  *   spans   a transfer's interval is known at issue; intervals may overlap and begin in the future, never in
- * the past live    a count of transfers present, for models that learn of an end when it happens
+ *           the past
+ *   live    a count of transfers present, for models that learn of an end when it happens
  */
 #ifndef RLT_NET_USAGE_INTERNAL_H
 #define RLT_NET_USAGE_INTERNAL_H
@@ -17,10 +18,10 @@ enum { RLT_MAX_BINS = 1024 };
 
 typedef struct rlt_account {
     uint64_t bytes, messages;
-    rlt_time active; /* of what is over */
-    rlt_time from,
-        to; /* spans: the earliest interval not yet in `active`; live: from = when the link became busy */
-    uint32_t live;
+    rlt_time active; /* time of the intervals that are over */
+    /* spans: the earliest interval not yet in `active`; live: `from` is when the link became busy */
+    rlt_time from, to;
+    uint32_t live;  /* live: transfers present */
     uint32_t later; /* spans: later disjoint intervals, ascending, or RLT_NONE */
 } rlt_account;
 
@@ -36,8 +37,8 @@ typedef struct rlt_bins {
     rlt_time since;
 } rlt_bins;
 
-/* Of a link whose capacity may have changed: it was busy_ps for the first `counted` bytes and a part of the
- * next. */
+/* Account of a link whose capacity may have changed: it was busy_ps for the first
+ * `counted` bytes and a part of the next. */
 typedef struct rlt_capacity {
     rlt_time busy_ps;
     uint64_t counted, bw_Bps;
@@ -135,8 +136,8 @@ static inline void rlt__usage_leave(rlt_usage *u, uint32_t link, rlt_time now, u
 /* Closes what is open at `now`: intervals are cut there. */
 void rlt__usage_settle(rlt_usage *u, rlt_time now);
 
-/* Time series (u->series is not NULL): bytes evenly over [from, to); a link's rate from now on. RLT_ENOMEM.
- */
+/* Time series (only if u->series is set): bytes spread evenly over [from, to); a link's rate from now on.
+ * RLT_ENOMEM. */
 int rlt__usage_spread(rlt_usage *u, uint32_t link, rlt_time from, rlt_time to, double bytes) RLT_MUST_USE;
 int rlt__usage_rate(rlt_usage *u, uint32_t link, rlt_time now, double rate) RLT_MUST_USE;
 

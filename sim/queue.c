@@ -7,8 +7,7 @@
 
 #include "sim/base/mem.h"
 
-/* At each new instant the arrays together hold at most SLACK times the entries pending and SPARE more (1
- * MiB). */
+/* At each new instant the arrays together hold at most SLACK times the pending entries plus SPARE (1 MiB). */
 #define SLACK 4u
 #define SPARE 65536u
 

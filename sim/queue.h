@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The monotone event queue: a radix heap on 64-bit keys with FIFO buckets (Ahuja, Mehlhorn, Orlin, Tarjan:
- * "Faster algorithms for the shortest path problem", J. ACM 1990), here with digits of four bits. An entry
- * lies in the bucket of the highest digit in which its key differs from the last key popped, and of that
- * digit's value. When the entries with the last key are used up, the lowest bucket is redistributed in order.
- * Equal keys therefore leave in the order in which they came, without a sequence number. At most 16 moves per
- * entry, in practice one to three.
+ * "Faster algorithms for the shortest path problem", J. ACM 1990), with digits of four bits.
+ *
+ * Take the highest digit in which an entry's key differs from the last key popped. The position and the value
+ * of that digit name the entry's bucket. When no entry with the last key is left, the lowest bucket is
+ * redistributed in order. Equal keys therefore leave in the order in which they came, without a sequence
+ * number. An entry moves at most 16 times, in practice one to three times.
  *
  * A push below the last popped key is refused: time does not run backwards.
  */
@@ -79,8 +80,7 @@ static inline bool rlt_queue_place(rlt_queue *q, rlt_entry e, uint64_t last)
     return true;
 }
 
-/* rlt_queue_push for a key known not to lie below q->last; false, with nothing done, where no room is left.
- */
+/* rlt_queue_push for a key that is not below q->last. Returns false and does nothing if there is no room. */
 static inline bool rlt_queue_push_fast(rlt_queue *q, rlt_entry e)
 {
     if (!rlt_queue_place(q, e, q->last))

@@ -327,8 +327,8 @@ static inline void handle_slot(rlt_sim *sim, const rlt_entry *e)
     uint32_t i = e->index;
     slot *s = &sim->slots[i];
     if (sim->slots_used > CACHED_SLOTS) {
-        /* The slots of one instant's events lie anywhere. (In a function of its own gcc drops the prefetch.)
-         */
+        /* The slots of one instant's events are scattered. (In a function
+         * of its own gcc drops the prefetch.) */
         const rlt_bucket *b = &sim->queue.buckets[sim->queue.last % RLT_QUEUE_VALUES];
         if (b->items + b->n - e > FETCH_AHEAD)
             __builtin_prefetch(&sim->slots[e[FETCH_AHEAD].index]);

@@ -69,8 +69,7 @@ static inline void rlt_sim_also(rlt_sim *sim)
 /* Schedules; a time in the past, at or beyond RLT_TIME_MAX, or no memory fails the simulation (see
  * rlt_sim_fail) and returns {0}. */
 RLT_API rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int handler, uint64_t payload);
-/* The same for an event that is never cancelled and whose payload has 32 bits: cheaper, as it needs no slot.
- */
+/* The same for an event that is never cancelled and has a 32-bit payload: cheaper, as it needs no slot. */
 RLT_API void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int handler, uint32_t payload);
 /* True if the event was still to come. */
 RLT_API bool rlt_sim_cancel(rlt_sim *sim, rlt_event ev);
@@ -83,9 +82,9 @@ RLT_API bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev);
 RLT_API int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err) RLT_MUST_USE;
 /* From a handler: record the error and stop. The first one stays. Returns code. */
 RLT_API int rlt_sim_fail(rlt_sim *sim, int code, const char *where, const char *fmt, ...) RLT_PRINTF(4);
-/* From a handler, or (async-signal-safe, other threads too) from outside: stop before the next event.
- * rlt_sim_run then returns RLT_ECANCELLED with the state of that instant intact: partial results can be read.
- */
+/* Stops the simulation before the next event. May be called from a handler or from outside
+ * (async-signal-safe, other threads too). rlt_sim_run then returns RLT_ECANCELLED with the state of that
+ * instant intact, so partial results can be read. */
 RLT_API void rlt_sim_stop(rlt_sim *sim);
 
 /* Called about every `every` events with ctx, for progress; not part of the simulated state. */

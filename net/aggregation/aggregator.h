@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The aggregator of a switch: slots that add up what comes in. Pure state: a packet goes in, what the switch
- * does comes out; whoever owns it moves packets and time. Each slot remembers who has contributed, one bit
- * each, so that nothing is added twice.
+ * The aggregator of a switch: slots that add up incoming contributions. It is pure state: a packet goes in,
+ * the action of the switch comes out; the caller moves packets and time. Each slot remembers its
+ * contributors, one bit each, so that nothing is added twice.
  *
  *   POOL    SwitchML (Sapio et al., NSDI 2021): the worker names slot and version (chunk / window & 1) of its
- *           job's share of the pool; the result stays as a shadow until the other version is complete, and
- *           answers what is sent again.
- *   HASH    ATP (Lao et al., NSDI 2021): a slot belongs to whom claims it first; who finds it taken goes on
- *           to the parameter server, as do sums, whose answer frees the slot on its way back. What is sent
- *           again evicts a partial sum to the server. `preempt`: a higher priority takes the slot (ESA).
+ *           job's share of the pool. The result stays as a shadow until the other version is complete, and
+ *           answers retransmitted chunks.
+ *   HASH    ATP (Lao et al., NSDI 2021): a slot belongs to the first chunk that claims it. A chunk that finds
+ *           its slot taken falls back to the parameter server. Sums go there, too; the answer frees the slot
+ *           on its way back. A retransmitted chunk evicts a partial sum to the server. `preempt`: a higher
+ *           priority takes the slot (ESA).
  *   CREDIT  SHARP: trees and outstanding operations (slots) are reserved when a group is made, streaming
- *           trees by lock; nothing is lost, so a slot is free once its result has gone down.
- *   PULL    NVLS: a request is fetched from all children at once; the sum goes to who asked.
+ *           trees by lock. Nothing is lost, so a slot is free once its result has gone down.
+ *   PULL    NVLS: a request is fetched from all children at once; the sum goes to the requester.
  *
- * A switch that is not the root of its tree sends its sum up and waits for the result. `ttl_ps` is for
- * whoever keeps the clock: rlt_aggregator_expire then sends on what is there (Trio, Canary).
+ * A switch that is not the root of its tree sends its sum up and waits for the result. The caller keeps the
+ * clock of `ttl_ps`: rlt_aggregator_expire then sends the partial sum on (Trio, Canary).
  *
- * Real hardware tells a delayed copy of an old packet from a new one only by its version bit; here the chunk
- * is compared too: `stale` counts what it would have mistaken.
+ * Real hardware tells a delayed copy of an old packet from a new one only by its version bit. Here the chunk
+ * is compared too; `stale` counts the packets that the version bit alone would have let through.
  */
 #ifndef RLT_NET_AGGREGATION_AGGREGATOR_H
 #define RLT_NET_AGGREGATION_AGGREGATOR_H

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Reductions mapped on a network: a tree of shortest paths from a root switch to the members (distances by
- * igraph), on which switches that can (`in_network`) add up what comes together there.
+ * igraph). Switches on it that can (`in_network`) add up what comes together there.
  *
  *   adder        can reduce, is allowed to by `place`, and has two branches or more (the root: any number).
  *                It sends one packet up for each chunk, and hands results on to its branches.
  *   replicator   can multicast and has two branches or more: one packet of a result is enough for all below.
  *   others       only forward: up, as many packets of a chunk as contributions; down, as many as copies.
  *
- * Of all roots that reach every member, the one is taken whose busiest edge (packets of a chunk over
- * bandwidth) is the least busy, then whose depth is the least, then that with the fewest edges, then the
- * lowest number. Between equally short ways the link with the lowest number wins, or, with `spread`, a hash
- * of it: then several trees part. Accelerators relay only where their file says so.
+ * Candidates are the roots that reach every member. The choice takes, in this order: the least load of the
+ * busiest edge (packets of a chunk / bandwidth), the least depth, the fewest edges, the lowest number.
+ * Between equally short paths the link with the lowest number wins, or, with `spread`, the lowest hash of the
+ * number, so that several trees differ. Accelerators relay only where their file says so.
  *
- * Loading thread only, where igraph must not be called by others: once a tree of any root was made, the
- * topology knows the distances of all trees with these switches. Links of a path lead from one node to the
- * next.
+ * Loading thread only, where igraph may be called. Once a tree of any root was made, the topology knows the
+ * distances of all trees with these switches. Links of a path lead from one node to the next.
  */
 #ifndef RLT_NET_AGGREGATION_TREE_H
 #define RLT_NET_AGGREGATION_TREE_H

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Exact max-min fair sharing of links by flows, over time. Internal to net/; knows nothing of events or
- * ranks.
+ * Exact max-min fair sharing of links by flows, over time. Internal to
+ * net/; knows nothing of events or ranks.
  *
- * A link that is saturated by the flows it limits is their bottleneck: all of them ("own" flows) have one
- * rate, the link's level. So they share a virtual time: V, the bytes served to each of them; a flow ends when
- * V reaches its virtual finish. A link's next completion is then (lowest finish - V) / level away, whatever
- * happened to its other flows meanwhile, and a change of level touches no flow. Flows of equal path and
- * remaining bytes are one flow of a weight. A flow may take a whole number of times its rate of a link.
+ * A link that is saturated by the flows it limits is their bottleneck. All these flows (its "own" flows) have
+ * one rate, the link's level, so they share a virtual time V: the bytes served to each of them. A flow ends
+ * when V reaches the flow's virtual finish. The next completion at a link is therefore
+ *   (lowest finish - V) / level
+ * away, whatever happened to the link's other flows meanwhile, and a change of level touches no flow. Flows
+ * of equal path and remaining bytes are merged into one flow with a weight. A flow may take a whole multiple
+ * of its rate on a link.
  *
  * Sequence at one instant: drain what ends, start what begins, then solve once. Bytes and times are exact up
  * to the rounding of doubles; a completion is rounded once, to the nearest picosecond (see rlt_maxmin_drain).
@@ -80,9 +82,8 @@ typedef struct rlt_mm_completion {
     uint32_t link;
 } rlt_mm_completion;
 
-/* A level and, in the low half, the link that would have it, its kind in front: one number, so that comparing
- * takes no branch.
- */
+/* A level and, in the low half, the kind and number of the link that would have it. One number, so that
+ * comparing takes no branch. */
 typedef unsigned __int128 rlt_mm_candidate;
 
 typedef struct rlt_mm_list {
@@ -120,10 +121,9 @@ typedef struct rlt_maxmin {
     uint32_t n_completions, completions_room;
     rlt_time latest; /* none of them is later */
     rlt_mm_list touched, started, drained, scratch;
-    rlt_mm_list
-        component; /* links that the last solve looked at; with note_idle, all whose rate may have changed */
-    rlt_mm_list moves;            /* flows that change their bottleneck, grouped by the new one */
-    rlt_mm_list groups;           /* pairs: new bottleneck, end of its group in moves */
+    rlt_mm_list component; /* links of the last solve; with note_idle, all whose rate may have changed */
+    rlt_mm_list moves;     /* flows that change their bottleneck, grouped by the new one */
+    rlt_mm_list groups;    /* pairs: new bottleneck, end of its group in moves */
     rlt_mm_candidate *candidates; /* heap of links by the level they would have, see rlt_maxmin_solve */
     uint32_t n_candidates, candidates_room;
     uint32_t epoch;

@@ -13,8 +13,8 @@
 
 #include "net/flow/maxmin.h"
 
-/* Marks of a link in this solve: epoch = in the component, epoch + 1 = frozen at its new level. The list has
- * room. */
+/* Marks of a link in this solve: epoch = in the component, epoch + 1 = frozen at its new level. The caller
+ * has made room in the list. */
 static inline void reach(rlt_maxmin *mm, uint32_t link)
 {
     if (mm->levels[link].mark == mm->epoch)
@@ -51,8 +51,8 @@ static bool changed(const rlt_mm_link *l)
     return l->n && (l->touched & (RLT_MM_LEFT | RLT_MM_JOINED));
 }
 
-/* The lowest level that the touched links can move; a little less, for the noise of levels that are equal in
- * theory. */
+/* The lowest level that the touched links can move, less a margin for the rounding noise of levels that are
+ * equal in theory. */
 static double floor_level(const rlt_maxmin *mm)
 {
     double x = INFINITY;
@@ -109,8 +109,8 @@ static inline rlt_mm_part look_through(rlt_maxmin *mm, uint32_t other, double x0
     return part;
 }
 
-/* Splits a link's flows into those that keep a rate below x0 and those to be settled; reaches the latter's
- * links. */
+/* Splits a link's flows into those that keep a rate below x0 and those to be settled,
+ * and reaches the links of the latter. */
 static void open_link(rlt_maxmin *mm, uint32_t link, double x0)
 {
     const rlt_mm_link *l = &mm->links[link];
@@ -142,8 +142,8 @@ static void open_link(rlt_maxmin *mm, uint32_t link, double x0)
     mm->levels[link].count = open;
 }
 
-/* Collects the component above x0. A link in it may lie below x0 by the noise of equal levels: then x0 gives
- * way. */
+/* Collects the component above x0. A link in it may lie below x0 by the rounding noise of equal levels: then
+ * x0 is lowered. */
 static double open_component(rlt_maxmin *mm, double x0)
 {
     bool again;
@@ -224,8 +224,8 @@ static void open_candidates(rlt_maxmin *mm)
     mm->n_candidates = n;
 }
 
-/* Takes the link of the lowest level, and not below `least`, off the heap. RLT_NONE when no flow is left to
- * settle. */
+/* Takes the link of the lowest level, but not below `least`, off the heap. RLT_NONE
+ * when no flow is left to be settled. */
 static uint32_t next_bottleneck(rlt_maxmin *mm, double least, double *level)
 {
     rlt_mm_candidate *a = mm->candidates;
@@ -354,8 +354,8 @@ static int reserve(rlt_mm_list *list, uint64_t room)
                : rlt_grow(&list->items, &list->room, sizeof(uint32_t), room, UINT32_MAX, "flows", NULL);
 }
 
-/* Room for whatever a solve may list, so that its inner loops cannot fail. Memory never written to costs
- * nothing. */
+/* Makes room for whatever a solve may list, so that its inner loops cannot fail. Memory that is never written
+ * to costs nothing. */
 static int reserve_all(rlt_maxmin *mm)
 {
     int rc = reserve(&mm->component, mm->n_links);

@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* What the user states in place of what a format says or assumes; 0: not stated. Bytes a second, one
- * direction. */
+/* Values that the user states in place of what a format says or assumes; 0: not stated. Bandwidths are bytes
+ * a second in one direction. */
 typedef struct rlt_import {
     uint64_t nvlink_Bps;  /* one NVLink */
     uint64_t pcie_Bps;    /* the slot of a GPU or NIC, and between PCIe switches */

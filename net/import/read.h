@@ -15,8 +15,7 @@ enum {
     RLT_MAX_PARALLEL = 4096, /* "count" of a link */
 };
 
-/* The file's name without folders and extension: what a topology is called that states no name. NULL: no
- * memory. */
+/* Default topology name: the file's base name without extension. NULL: no memory. */
 char *rlt__topo_stem(rlt_arena *arena, const char *path);
 /* "accelerator", "nic", "pcie", "cpu", "switch"; false for another word. */
 bool rlt__topo_kind(const char *word, rlt_node_kind *kind);

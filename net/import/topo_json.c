@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Topologies in JSON: {"name", "source", "endpoint"} and either "dims" (a product of shapes) or "nodes" and
- * "links" (any graph; "dims" then are its logical dimensions). The graph part is in net/import/topo_json_graph.c.
+ * Topologies in JSON: {"name", "source", "endpoint"} and either "dims" (a product of shapes) or
+ * "nodes" and "links" (any graph; "dims" are then its logical dimensions).
+ * net/import/topo_json_graph.c reads the graph part.
  */
 #include "net/import/topo_json.h"
 

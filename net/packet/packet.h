@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Settings of the packet model. A message is cut into packets of at most `mtu` bytes with a header each.
- * Messages of one flow (source, destination, route key) go one after the other; flows that leave by one port
- * take turns, packet by packet. The receiver answers every ack-th packet and the last of each message; what
- * is missing is asked for once and sent again after it (selective) or with all that follows it (go-back-N);
- * without any progress for rto, doubled each time up to 64-fold, it is sent again unasked, at most `retries`
- * times. Where nothing can be lost there are no timers.
+ * Settings of the packet model. A message is cut into packets of at most `mtu` bytes, each with a header.
+ * Messages of one flow (source, destination, route key) are sent one after the other. Flows that leave by one
+ * port take turns, packet by packet.
+ *
+ * The receiver acknowledges every ack-th packet and the last one of each message. It asks once for a missing
+ * packet, which is retransmitted alone (selective) or with all that follow it (go-back-N). Without progress
+ * for rto, doubled each time up to 64-fold, the sender retransmits unasked, at most `retries` times. Where
+ * nothing can be lost there are no timers.
  */
 #ifndef RLT_NET_PACKET_PACKET_H
 #define RLT_NET_PACKET_PACKET_H

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Packets on links: what the packet model and in-network aggregation stand on. Every link is a port with a
- * queue that sends first in, first out: a packet of b bytes takes b / bandwidth on it (tau), then the link's
- * latency (d). At a switch it waits a fixed latency (s) after its last byte (store and forward) or its header
- * (cut through) is there, and is queued at its next port; hosts take no time. Without back-pressure the time
- * a packet leaves a port is known when it arrives there: one event a hop. Hosts and aggregators above decide
- * what is sent, again, and in answer.
+ * Packets on links: the ground of the packet model and of in-network aggregation. Every link is a port with a
+ * queue, first in, first out. A packet of b bytes occupies the link for b / bandwidth (tau), then travels for
+ * the link's latency (d). A switch handles it a fixed latency (s) after its last byte (store and forward) or
+ * its header (cut through) has arrived, and queues it at the next port. Hosts take no time. Hosts and
+ * aggregators above decide what is sent, retransmitted and answered.
+ *
+ * Without back-pressure the time at which a packet leaves a port is known when it arrives there: one event a
+ * hop. A queue is what has not left the port yet. Without back-pressure it includes the unsent part of the
+ * packet on the wire; with back-pressure it includes the whole packet.
  *
  * Time is integer picoseconds; b / bandwidth is rounded to nearest once per packet. At one instant packets
- * are handled in the order in which they were put on their last links, so that a run repeats itself bit for
- * bit. A queue is what has not left the port yet: the part of the packet on the wire that is still to go
- * included, without back-pressure; the whole of it with.
+ * are handled in the order in which they were put on their last links, so a run repeats itself bit for bit.
  */
 #ifndef RLT_NET_PACKET_PACKETS_H
 #define RLT_NET_PACKET_PACKETS_H
@@ -56,8 +57,8 @@ typedef struct rlt_packets_client {
     void *ctx;
     /* At its destination (a host, or the switch it was sent to). The packet is gone afterwards. */
     void (*arrived)(void *ctx, const rlt_packet *p);
-    /* At each switch on the way of a PROBE packet, after its latency: true takes it off the network. NULL:
-     * never. */
+    /* At each switch on the way of a PROBE packet, after its latency. Returning true takes the packet off the
+     * network. NULL: never. */
     bool (*pass)(void *ctx, uint32_t node, const rlt_packet *p);
     /* Dropped, or lost on a link (told when it is put there); may be NULL. link: where. */
     void (*dropped)(void *ctx, const rlt_packet *p, uint32_t link);
@@ -71,14 +72,16 @@ typedef struct rlt_packets_config {
     rlt_sim *sim;
     const rlt_topology *topology;
     rlt_time switch_ps; /* s */
-    bool cut_through; /* waits for `header_bytes` instead of the whole packet, unless the next port is faster
-                       */
+    /* A switch waits for `header_bytes` instead of the whole packet, unless the next port is faster. */
+    bool cut_through;
     uint32_t header_bytes;
-    uint64_t buffer_bytes; /* of a port of a switch (any node but an accelerator); 0: without limit. What does
-                              not fit is dropped; credits: of what came by one link, what does not fit is held
-                              back; PFC: not used, as pauses keep what waits near pause_bytes */
-    uint64_t ecn_min_bytes,
-        ecn_max_bytes; /* marks with a probability rising from 0 to ecn_probability; max 0: never */
+    /* Buffer of a switch port (a switch is any node but an accelerator); 0: no limit. A packet that does not
+     * fit is dropped. With credits the limit holds for the packets of one incoming link, and a packet that
+     * does not fit is held back. With PFC the limit is not used: pauses keep the queue near pause_bytes. */
+    uint64_t buffer_bytes;
+    /* Between these queue lengths the marking probability rises from 0 to ecn_probability; max 0: no marks.
+     *  */
+    uint64_t ecn_min_bytes, ecn_max_bytes;
     double ecn_probability;
     rlt_pause pause;                    /* back-pressure instead of drops */
     uint64_t pause_bytes, resume_bytes; /* PFC: of a port's ingress */

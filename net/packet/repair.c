@@ -82,8 +82,8 @@ static void ask_for(rlt__packet_net *net, uint32_t flow, uint64_t first, uint64_
                                   .aux = (uint32_t)(end - first) << 1 | asks});
 }
 
-/* To a packet that asks: the runs of missing packets, of which the last asks again; or that there is nothing
- * beyond. */
+/* Answers a packet that asks: the runs of missing packets, the last of which asks again; or that nothing is
+ * missing beyond. */
 static void tell_missing(rlt__packet_net *net, uint32_t flow)
 {
     enum { MOST_RUNS = 64 };

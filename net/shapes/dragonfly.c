@@ -3,11 +3,15 @@
  * Dragonfly (Kim, Dally, Scott, Abts: "Technology-driven, highly-scalable dragonfly topology", ISCA 2008):
  * `hosts` accelerators at a router, `routers` fully connected in a group, `groups` connected to each other by
  * `global` cables a router. Every two groups share m = floor(routers * global / (groups - 1)) cables; ports
- * left over stay empty. Port j of a group sits at router j / global and, copy c of a cable, at j + c (groups
- * - 1): palmtree  port j of group i leads to group i - j - 1 (modulo groups); the default (Camarero, Vallejo,
- * Beivide: "Topological characterization of Hamming and dragonfly networks", TACO 2014) absolute  port j of
- * group i leads to group j, or j + 1 from i on Routes are minimal: at most one global cable, and one local
- * one on each side of it.
+ * left over stay empty.
+ *
+ * Port j of a group sits at router j / global. Copy c of a cable is at
+ * port j + c (groups - 1). The arrangement:
+ *   palmtree  port j of group i leads to group i - j - 1 (modulo groups); the default (Camarero, Vallejo,
+ *             Beivide: "Topological characterization of Hamming and dragonfly networks", TACO 2014)
+ *   absolute  port j of group i leads to group j for j < i, and to group j + 1 from j = i on
+ *
+ * Routes are minimal: at most one global cable, and one local one on each side of it.
  *
  * Local switches: routers, group by group. Local links: accelerator i up to its router 2i and down 2i + 1;
  * then in each group, router by router, the links to the others; then for each group, by other group and

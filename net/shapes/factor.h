@@ -37,8 +37,7 @@ typedef struct rlt_factor {
     uint64_t bw_Bps;    /* one accelerator into the dimension; 0 where it differs between accelerators */
     uint32_t split;     /* links below it are of cls[0], the others of cls[1] */
     rlt_factor_links cls[2];
-    uint32_t
-        degree[2]; /* links of each class that leave an accelerator, unless the shape has its own function */
+    uint32_t degree[2]; /* links of each class that leave an accelerator, if the shape's `degree` is NULL */
     uint32_t number[RLT_FACTOR_NUMBERS]; /* the shape's own */
 } rlt_factor;
 
@@ -61,8 +60,8 @@ int rlt_dim_number(const rlt_dim_spec *spec, const char *name, uint32_t otherwis
                    uint32_t *out, rlt_error *err) RLT_MUST_USE;
 /* Refuses parameters that are not in the NULL-terminated list. */
 int rlt_dim_only(const rlt_dim_spec *spec, const char *const *known, rlt_error *err) RLT_MUST_USE;
-/* Sets class 0 from the specification: a link carries 1/share of what an accelerator sends into the
- * dimension. */
+/* Sets class 0 from the specification. A link carries 1/share of an
+ * accelerator's bandwidth into the dimension. */
 int rlt_factor_share(const rlt_dim_spec *spec, rlt_factor *f, uint32_t share, rlt_error *err) RLT_MUST_USE;
 /* Sets the counts, which may exceed 32 bits, after checking them. */
 int rlt_factor_counts(const rlt_dim_spec *spec, rlt_factor *f, uint64_t switches, uint64_t links,

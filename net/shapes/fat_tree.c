@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Fat tree of two levels (leaf, spine) or three (leaf, aggregation, core). Every cable carries the bandwidth
- * of one accelerator each way; there is one cable from a leaf to each spine (of its pod), and from
- * aggregation switch a of each pod to each core switch of group a. Oversubscription divides the cables that
- * go up from a leaf.
+ * of one accelerator each way. There is one cable from a leaf to each spine (of its pod), and from
+ * aggregation switch a of each pod to each core switch of group a. Oversubscription divides the number of
+ * cables that go up from a leaf.
  *
  * Local switches: leaves, then aggregation switches (or spines) pod by pod, then cores group by group. Local
- * links, up then down in each pair: accelerator i to its leaf 2i; then leaf l to spine a in order of (l, a);
- * then aggregation switch (pod, a) to core c in order of (pod, a, c).
+ * links, up then down in each pair, in this order:
+ *   accelerator i to its leaf               2i
+ *   leaf l to spine a                       in order of (l, a)
+ *   aggregation switch (pod, a) to core c   in order of (pod, a, c)
  */
 #include <inttypes.h>
 

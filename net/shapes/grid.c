@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Mesh and torus of k sub-dimensions, the first fastest; routes take the sub-dimensions in order.
- *   torus  local link 2k i + 2s leads from i one up in sub-dimension s, 2k i + 2s + 1 one down; two parallel
- * links each way where the size is two mesh   sub-dimension after sub-dimension; within one, line after line;
- * within a line of m, link 2p leads from position p up to p + 1 and 2p + 1 back, p < m - 1 A link carries
- * 1/(2k) of the bandwidth; at the border of a mesh links are simply missing.
+ * Mesh and torus of k sub-dimensions, the first fastest. Routes take the sub-dimensions in order. A link
+ * carries 1/(2k) of the bandwidth; at the border of a mesh links are simply missing.
+ *
+ * Numbers of local links:
+ *   torus  2k i + 2s leads from i one up in sub-dimension s, 2k i + 2s + 1 one down; where the size is two
+ *          these are two parallel links each way
+ *   mesh   sub-dimension after sub-dimension; within one, line after line; within a line of m, link 2p leads
+ *          from position p up to p + 1 and link 2p + 1 back, p < m - 1
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Rail-optimised: the gpus_per_node accelerators of a node share an in-node switch; accelerator i of each of
- * nodes_per_leaf nodes (a unit) hangs on rail leaf i of the unit; every leaf has one cable to each spine.
- * Bandwidth and latency of the dimension are those of the network cables; nvlink_bandwidth and nvlink_latency
- * those in the node. Routes: same node by the in-node switch, same leaf by the leaf, else leaf, spine, leaf.
+ * Rail-optimised: the gpus_per_node accelerators of a node share an in-node switch. Accelerator i of
+ * each of nodes_per_leaf nodes (a unit) hangs on rail leaf i of the unit; every leaf has one cable to
+ * each spine. Bandwidth and latency of the dimension are those of the network cables;
+ * nvlink_bandwidth and nvlink_latency are those inside the node. Routes: same node by the in-node
+ * switch, same leaf by the leaf, else leaf, spine, leaf.
  *
  * Local switches: in-node switches, leaves (unit by unit, rail by rail), spines. Local links, up then down in
- * each pair: accelerator i to its in-node switch 2i; i to its leaf 2n + 2i; leaf l to spine s in order of (l,
- * s).
+ * each pair:
+ *   accelerator i to its in-node switch   2i
+ *   accelerator i to its leaf             2n + 2i
+ *   leaf l to spine s                     after these, in order of (l, s)
  */
 #include <inttypes.h>
 
@@ -126,8 +129,8 @@ static void ends(const rlt_factor *f, uint32_t link, uint32_t *src, uint32_t *ds
     *dst = link % 2 ? low : high;
 }
 
-/* D-mod-k counts nodes, not accelerators: the destinations of one leaf all have the same index in their node.
- */
+/* D-mod-k counts nodes, not accelerators: the destinations of a leaf all
+ * have the same index in their node. */
 static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick pick, uint32_t *links)
 {
     const uint32_t *v = f->number;

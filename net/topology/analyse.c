@@ -23,8 +23,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Two halves of the accelerators, by one digit of their number: the lower and the upper half of its values.
- */
+/* Two halves of the accelerators, by one digit of their number: the
+ * lower and the upper half of its values. */
 typedef struct halves {
     uint32_t stride, size;
 } halves;
@@ -34,8 +34,8 @@ static bool is_lower(const halves *h, uint32_t accelerator)
     return accelerator / h->stride % h->size < h->size / 2;
 }
 
-/* The graph of a cut: node 0 is the lower half of the accelerators, node 1 the upper half, then the other
- * nodes. */
+/* The graph of a cut: node 0 is the lower half of the accelerators, node 1 the upper half, the other nodes
+ * follow. */
 typedef struct cut {
     halves h;
     uint64_t direct;        /* bandwidth of the links from half to half */

@@ -20,8 +20,7 @@ static void mix_number(rlt_topology *t, uint64_t value)
     mix(t, &value, sizeof value);
 }
 
-/* Sets the sizes of a product; dimension after dimension, so that every product is checked before the next.
- */
+/* Sets the sizes of a product, dimension after dimension, so that each product is checked before the next. */
 static int lay_out(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
 {
     uint64_t accelerators = 1, links = 0, switches = 0;

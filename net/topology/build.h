@@ -17,8 +17,7 @@ typedef struct rlt_dim_spec {
     uint64_t bw_Bps;      /* of one accelerator into the dimension, or 0 if link_bw_Bps is given */
     uint64_t link_bw_Bps; /* of one link, or 0 */
     rlt_time latency_ps;  /* of one link */
-    uint32_t
-        n_params; /* shape's own: "sizes=4x4x4", "levels=3", "oversubscription=2", "hosts_per_leaf=16", ... */
+    uint32_t n_params;    /* the shape's own: "sizes=4x4x4", "levels=3", "oversubscription=2", ... */
     struct {
         const char *name, *value;
     } params[RLT_MAX_DIM_PARAMS];

@@ -69,8 +69,7 @@ static int keep(struct rlt_cut_memo *m, const uint64_t key[2], rlt_cut cut, rlt_
     return rc;
 }
 
-/* The topology's links, parallel ones drawn together, then an arc from the auxiliary source to each member.
- */
+/* The topology's links, parallel ones merged, then an arc from the auxiliary source to each member. */
 typedef struct flow_graph {
     const rlt_cut_question *q;
     uint32_t *src, *dst;

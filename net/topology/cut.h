@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The cut that holds up a collective most: over all sets S of nodes with some member outside, the least
- * bandwidth that leaves S for each member in S (Zhao et al.: "ForestColl", arXiv 2402.06787). Found by
- * igraph's smallest cuts from an auxiliary source that feeds every member at a rate x, lowered to the ratio
- * of each cut that is violated until none is; sums are of integers, so the ratio given is that of a real cut
+ * The cut that limits a collective most. Over all sets S of nodes that leave some member outside, it is the
+ * least ratio of the bandwidth that leaves S to the number of members in S (Zhao et al.: "ForestColl", arXiv
+ * 2402.06787).
+ *
+ * An auxiliary source feeds every member at a rate x. igraph finds the smallest cut from the source; while a
+ * cut is violated, x is lowered to its ratio. Sums are of integers, so the ratio given is that of a real cut
  * whatever the rounding in between.
  *
- * Every node is taken to relay and to copy, and links inside S to be free: what the cut says holds for any
- * algorithm. Results are kept with the topology, which any number of threads may ask. Not computed above
- * RLT_CUT_LINKS links of the topology, or RLT_CUT_WORK members times links.
+ * Every node is taken to relay and to copy, and links inside S to be free, so the cut bounds any algorithm.
+ * Results are kept with the topology, which any number of threads may ask. Not computed above RLT_CUT_LINKS
+ * links of the topology, or RLT_CUT_WORK members times links.
  */
 #ifndef RLT_NET_TOPOLOGY_CUT_H
 #define RLT_NET_TOPOLOGY_CUT_H

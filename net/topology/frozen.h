@@ -6,9 +6,9 @@
 #include "net/shapes/factor.h"
 #include "sim/base/map.h"
 
-/* A dimension of a product. Group = mixed radix of the other coordinates; local node x of group g is
- * accelerator g % stride + x * stride + g / stride * stride * n, or switch first_switch + g * switches + (x -
- * n). */
+/* A dimension of a product. Group = mixed radix of the other coordinates. Local node x of
+ * group g is accelerator g % stride + x * stride + g / stride * stride * n, or switch
+ * first_switch + g * switches + (x - n). */
 typedef struct rlt_product_dim {
     rlt_factor f;
     uint32_t stride, groups, first_link, first_switch;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Graph algorithms and graph files, by igraph: plain arrays in, plain arrays out. net/topology/graph.c is the only
- * file that knows igraph, which is not thread-safe: every call here holds one lock, and none belongs in a
- * simulation's loop. Internal to net/.
+ * Graph algorithms and graph files, by igraph: plain arrays in, plain arrays out. Only net/topology/graph.c
+ * knows igraph, which is not thread-safe: every call here holds one lock, and none belongs in a simulation's
+ * loop. Internal to net/.
  *
  * Edges are directed. igraph's own messages come back as the `what` of the error.
  */
@@ -32,8 +32,7 @@ int rlt_graph_distances(const rlt_edges *g, const uint32_t *from, uint32_t n_fro
                         uint32_t n_to, uint32_t *distance, rlt_error *err) RLT_MUST_USE;
 /* The longest shortest path, in edges, over the pairs that are connected. */
 int rlt_graph_diameter(const rlt_edges *g, uint32_t *hops, rlt_error *err) RLT_MUST_USE;
-/* Maximum flow from source to sink = capacity of the smallest cut between them. Exact while sums stay below
- * 2^53. */
+/* Maximum flow from source to sink = capacity of the smallest cut between them. Exact for sums below 2^53. */
 int rlt_graph_max_flow(const rlt_edges *g, const double *capacity, uint32_t source, uint32_t sink,
                        double *value, rlt_error *err) RLT_MUST_USE;
 

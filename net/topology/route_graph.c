@@ -167,8 +167,7 @@ static uint32_t parallel(const rlt_graph_routes *r, const table *b, uint32_t at,
     }
 }
 
-/* The next link from `at`: among those that keep to a shortest route, in link order, the one that pick says.
- */
+/* The next link from `at`: the one that `pick` says among the links of shortest routes, in link order. */
 static uint32_t next_link(const rlt_graph_routes *r, const table *b, uint32_t at, rlt_graph_pick *pick)
 {
     const rlt_frozen_graph *g = &r->t->graph;

@@ -39,8 +39,8 @@ typedef struct rlt_graph_routes rlt_graph_routes;
 int rlt_graph_routes_create(const rlt_topology *t, size_t bytes, const uint64_t *bw_Bps,
                             rlt_graph_routes **out, rlt_error *err) RLT_MUST_USE;
 void rlt_graph_routes_free(rlt_graph_routes *r);
-/* Appends the route between two different nodes: a static one, else a shortest one. RLT_ETOPOLOGY: no path.
- */
+/* Appends the route between two different nodes: a static one, else a
+ * shortest one. RLT_ETOPOLOGY: no path. */
 int rlt_graph_routes_route(rlt_graph_routes *r, uint32_t src, uint32_t dst, rlt_graph_pick pick,
                            rlt_walk *walk) RLT_MUST_USE;
 /* Links and latency from every node to dst (RLT_NONE links: no path); valid until the next call. */

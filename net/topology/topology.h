@@ -4,23 +4,29 @@
  *
  * Two kinds behind one interface:
  *
- * product: a list of dimensions, innermost first, each a shape (ring, switch, fat-tree, ...) over n
- * accelerators; accelerator id is mixed radix, dimension 0 fastest. Only the factors are stored: links and
- * routes of the product are computed in closed form. Nodes: the accelerators, then the switches of dimension
- * 0 group by group, of dimension 1, and so on. Accelerators relay along rings, meshes and tori and from one
- * dimension to the next.
- *
- * graph: any nodes and links, as CSR arrays: from JSON node/link lists or GraphML. Accelerators relay only
- * where the file says so.
+ *   product  A list of dimensions, innermost first, each a shape (ring, switch, fat-tree, ...) over n
+ *            accelerators. An accelerator's id is mixed radix, dimension 0 fastest. Only the factors are
+ *            stored; links and routes of the product are computed in closed form. Nodes: the accelerators,
+ *            then the switches of dimension 0 group by group, those of dimension 1, and so on. Accelerators
+ *            relay along rings, meshes and tori, and from one dimension to the next.
+ *   graph    Any nodes and links, as CSR arrays, from JSON node and link lists or GraphML. Accelerators relay
+ *            only where the file says so.
  *
  * Links are directed; a full-duplex cable is two links. Link ids are dense, 0 .. rlt_topology_links()-1. In a
- * product the links of dimension d are contiguous: base(d) + group * links_of_factor(d) + local link, where
- * group is the mixed-radix index of the other coordinates.
+ * product the links of dimension d are contiguous:
  *
- * Bandwidth of a dimension is what one accelerator can send into it in one direction: a ring link carries
- * half of it, a fully-connected link 1/(n-1), a mesh or torus link of k sub-dimensions 1/(2k), a switch,
- * fat-tree or dragonfly link all of it; `link_bandwidth` gives a link's own instead. rail-optimised: both its
- * networks together.
+ *   id = base(d) + group * links_of_factor(d) + local link,   group: mixed-radix index of the other
+ *   coordinates
+ *
+ * Bandwidth of a dimension is what one accelerator can send into it in one direction. Share of a link:
+ *
+ *   ring                            1/2
+ *   fully connected                 1/(n-1)
+ *   mesh, torus                     1/(2k), k sub-dimensions
+ *   switch, fat-tree, dragonfly     1
+ *   rail-optimised                  the bandwidth is that of both its networks together
+ *
+ * `link_bandwidth` gives a link's own bandwidth instead.
  *
  * Units: bytes a second, picoseconds. Ownership: rlt_topology_free frees everything reached from a topology.
  */
@@ -64,8 +70,7 @@ typedef struct rlt_link {
     rlt_time latency_ps;
 } rlt_link;
 
-/* What a dimension looks like from outside. For a graph: the logical dimensions its file states (at least
- * one). */
+/* A dimension, as seen from outside. For a graph: the logical dimensions its file states (at least one). */
 typedef struct rlt_dim {
     const char *shape; /* "ring", "switch", ...; "graph" */
     uint32_t size;
@@ -78,10 +83,11 @@ typedef struct rlt_topology rlt_topology;
 
 RLT_API void rlt_topology_free(rlt_topology *t);
 /* Links by name: the number of one, "FROM->TO" (names of nodes: all links from one to the other), or a node
- * (all links to and from it). *links is malloc'ed. And what if they were faster or slower: multiplies their
- * bandwidth, before anything else is made from the topology. */
+ * (all links to and from it). *links is malloc'ed. */
 RLT_API int rlt_topology_find_links(const rlt_topology *t, const char *which, uint32_t **links, uint32_t *n,
                                     rlt_error *err) RLT_MUST_USE;
+/* Multiplies the bandwidth of these links, for a what-if. Call it before anything is made from the topology.
+ *  */
 RLT_API int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor,
                                      rlt_error *err) RLT_MUST_USE;
 
@@ -94,34 +100,33 @@ RLT_API uint32_t rlt_topology_nodes(const rlt_topology *t); /* accelerators are 
 RLT_API uint32_t rlt_topology_links(const rlt_topology *t);
 RLT_API rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id); /* O(dimensions) */
 RLT_API rlt_node_kind rlt_topology_node_kind(const rlt_topology *t, uint32_t node);
-/* Whether a node relays what is for others: accelerators of a product do between its dimensions, and along
- * rings and grids. */
+/* Whether a node relays traffic of others. Accelerators of a product do, between its
+ * dimensions and along rings and grids. */
 RLT_API bool rlt_topology_forwards(const rlt_topology *t, uint32_t node);
 RLT_API uint32_t rlt_topology_in_network(const rlt_topology *t, uint32_t node); /* RLT_CAN_... */
 RLT_API uint32_t rlt_topology_in_networks(const rlt_topology *t); /* of all its nodes together */
-/* The link the other way between the same two nodes, the other half of a cable where there are several; or
- * RLT_NONE. */
+/* The link in the other direction between the same two nodes (the other half of its cable), or RLT_NONE. */
 RLT_API uint32_t rlt_topology_reverse(const rlt_topology *t, uint32_t link);
-/* "acc3", "sw1.0.2" (dimension, group, local), or the name in the file. Writes at most size bytes, returns
- * buffer. */
+/* Name of a node: "acc3", "sw1.0.2" (dimension, group, local), or its name in the file. Writes at most `size`
+ * bytes and returns `buffer`. */
 RLT_API const char *rlt_topology_node_name(const rlt_topology *t, uint32_t node, char *buffer, size_t size);
 /* Node of that name, or RLT_NONE. */
 RLT_API uint32_t rlt_topology_find_node(const rlt_topology *t, const char *name);
 
 RLT_API uint32_t rlt_topology_dims(const rlt_topology *t);
 RLT_API rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d);
-/* The sub-dimensions of a torus or mesh, the first fastest, into sizes[]; of any other shape its size alone.
- * Returns how many. */
+/* Writes the sub-dimensions of a torus or mesh, the first fastest, into sizes[]; for any other shape its size
+ * alone. Returns how many. */
 RLT_API uint32_t rlt_topology_sub_sizes(const rlt_topology *t, uint32_t d, uint32_t sizes[RLT_MAX_DIMS]);
 /* Sum of bandwidths of the links that leave (enter) an accelerator. */
 RLT_API uint64_t rlt_topology_egress_Bps(const rlt_topology *t, uint32_t accelerator);
 RLT_API uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accelerator);
-/* Whether that is one and the same, in and out, for every accelerator without looking at each: products
- * without borders. */
+/* True, with the bandwidth, if egress and ingress are one number for all accelerators, known without looking
+ * at each: products without borders. */
 RLT_API bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps);
 
-/* Ring orders that the file recommends for ring algorithms, one a channel (accelerator ids, each a
- * permutation). */
+/* Rings that the file recommends for ring algorithms, one a channel;
+ * each is a permutation of accelerators. */
 RLT_API uint32_t rlt_topology_rings(const rlt_topology *t);
 RLT_API const uint32_t *rlt_topology_ring(const rlt_topology *t, uint32_t i);
 

@@ -55,8 +55,7 @@ typedef struct rlt_error {
 RLT_API int rlt_fail(rlt_error *err, int code, const char *where, const char *fmt, ...) RLT_PRINTF(4);
 /* The same with the arguments in a list, for functions that know the place and pass the rest on. */
 RLT_API int rlt_vfail(rlt_error *err, int code, const char *where, const char *fmt, va_list args);
-/* Appends a name to a list for a message, after ", " unless it is the first; what does not fit is left out.
- */
+/* Appends a name to a list for a message, after ", " unless it is the first. What does not fit is dropped. */
 RLT_API void rlt_list_name(char *list, size_t size, const char *name);
 /* Puts "prefix: " before the recorded place, so that callers can add the file they were reading. */
 RLT_API void rlt_error_prefix(rlt_error *err, const char *prefix);

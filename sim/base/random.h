@@ -24,8 +24,8 @@ RLT_API double rlt_random_unit(uint64_t seed, uint32_t entity, uint32_t purpose,
 /* Uniform in [0, n), n > 0, without modulo bias worth naming (multiply-shift on 64 bits). */
 RLT_API uint64_t rlt_random_below(uint64_t seed, uint32_t entity, uint32_t purpose, uint64_t k, uint64_t n);
 /*
- * Variates that are the same bits on every machine: made of +, -, *, / and square roots, each rounded as
- * IEEE 754 says, and of nothing else of libm.
+ * Variates with the same bits on every machine: only +, -, *, / and square roots, each rounded as IEEE 754
+ * says, and no other function of libm.
  *   normal       mean 0, variance 1 (Box, Muller: "A note on the generation of random normal deviates", 1958)
  *   lognormal    mean 1, standard deviation cv >= 0: exp(s z - s^2 / 2) with s^2 = log(1 + cv^2)
  *   exponential  mean 1
@@ -33,8 +33,8 @@ RLT_API uint64_t rlt_random_below(uint64_t seed, uint32_t entity, uint32_t purpo
 RLT_API double rlt_random_normal(uint64_t seed, uint32_t entity, uint32_t purpose, uint64_t k);
 RLT_API double rlt_random_lognormal(uint64_t seed, uint32_t entity, uint32_t purpose, uint64_t k, double cv);
 RLT_API double rlt_random_exponential(uint64_t seed, uint32_t entity, uint32_t purpose, uint64_t k);
-/* The logarithm (x > 0, finite) and exponential (|x| < 700) behind them, within a few units in the last
- * place. */
+/* Logarithm (x > 0, finite) and exponential (|x| < 700) used by the variates; both are within a few units in
+ * the last place. */
 RLT_API double rlt_fixed_log(double x);
 RLT_API double rlt_fixed_exp(double x);
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Numbers with units, read and written in one place. Units are required in input; 1 GB = 1e9 B, 1 GiB = 2^30
- * B. rate      400Gbps 400Gb/s 50GB/s 46.6GiB/s 900MB/s 1.2TB/s 12B/s           -> bytes a second duration
- * 500ns 1.5us 2ms 3s 20ps 1min 2h                                  -> picoseconds size      64MiB 1GB
- * 512B 1.5KiB 4K?(refused: write KB or KiB)              -> bytes rate of work  312TFLOPS 19.5GFLOPS -> FLOP
- * a second A decimal point is allowed; the value is converted exactly (decimal arithmetic in integers) and
- * rounded to nearest. Blanks between number and unit are allowed. "0" alone needs no unit. Negative, missing
- * or unknown units, NaN, overflow, trailing text: RLT_EMALFORMED or RLT_ERANGE with what was expected and
- * got.
+ * Numbers with units, read and written in one place. Input must state its unit. 1 GB = 1e9 B, 1 GiB = 2^30 B.
+ *
+ *   rate          400Gbps 400Gb/s 50GB/s 46.6GiB/s 900MB/s 1.2TB/s 12B/s   -> bytes a second
+ *   duration      500ns 1.5us 2ms 3s 20ps 1min 2h                          -> picoseconds
+ *   size          64MiB 1GB 512B 1.5KiB (4K is refused: write KB or KiB)   -> bytes
+ *   rate of work  312TFLOPS 19.5GFLOPS                                     -> FLOP a second
+ *
+ * A decimal point is allowed. The value is converted exactly (decimal arithmetic in integers) and rounded to
+ * nearest. Blanks between number and unit are allowed. "0" alone needs no unit. Negative numbers, missing or
+ * unknown units, NaN, overflow and trailing text are RLT_EMALFORMED or RLT_ERANGE; the error says what was
+ * expected and what was found.
  */
 #ifndef RLT_SIM_BASE_UNITS_H
 #define RLT_SIM_BASE_UNITS_H
@@ -33,7 +36,7 @@ RLT_API int rlt_parse_flops(const char *text, uint64_t *flop_per_s, const char *
 /* Plain non-negative integer, whole text. */
 RLT_API int rlt_parse_count(const char *text, uint64_t *count, const char *where,
                             rlt_error *err) RLT_MUST_USE;
-/* Plain decimal number > = minimum, whole text, finite ("0.1", "2", "1e-3"). */
+/* Plain decimal number >= minimum, whole text, finite ("0.1", "2", "1e-3"). */
 RLT_API int rlt_parse_number(const char *text, double minimum, double *number, const char *where,
                              rlt_error *err) RLT_MUST_USE;
 /* Decimal text with a fraction, times scale, exactly, rounded to nearest: "1694128201435418.25" * 1000000.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Strict JSON documents on top of cJSON, which keeps no positions and forgives much: it takes duplicate keys,
- * trailing text, leading zeros and control characters, and turns every number into a double. So the text is
- * first scanned for grammar and depth, then parsed, and then tree and text are walked side by side: each
- * node's valueint (not used otherwise) becomes the offset of its value in the text. Places and exact digits
- * follow from that offset; paths are searched only for messages.
+ * Strict JSON documents on top of cJSON. cJSON keeps no positions and forgives much: it takes duplicate keys,
+ * trailing text, leading zeros and control characters, and turns every number into a double. Therefore the
+ * text is first scanned for grammar and depth, then parsed. Then tree and text are walked side by side, and
+ * each node's valueint (not used otherwise) becomes the offset of its value in the text. Places and exact
+ * digits follow from that offset; paths are searched for messages only.
  */
 #include "sim/text/json.h"
 
@@ -113,8 +113,8 @@ static int refuse_duplicates(const rlt_json_doc *doc, const cJSON *node, rlt_err
     return rc;
 }
 
-/* Nodes from the root to `target`; their number, or 0. Nodes are in text order, so offsets say which child to
- * enter. */
+/* Fills the nodes from the root to `target` and returns their number, or 0. Nodes are in text order, so
+ * offsets tell which child to enter. */
 static int find_path(const cJSON *root, const cJSON *target, const cJSON **path)
 {
     int n = 0;

@@ -85,8 +85,7 @@ RLT_API int rlt_json_get_flops(rlt_json v, const char *key, bool required, uint6
 /* The value itself as an integer in [0, max]. */
 RLT_API int rlt_json_u64(rlt_json v, uint64_t max, uint64_t *out, rlt_error *err) RLT_MUST_USE;
 
-/* Writer: appends to a growing malloc'ed text. A failed allocation is remembered and told by rlt_jw_finish.
- */
+/* Writer: appends to a growing malloc'ed text. rlt_jw_finish reports an allocation that failed before. */
 typedef struct rlt_jw {
     char *text;
     size_t length, capacity;

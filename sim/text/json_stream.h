@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reading JSON files that are too large to hold: one top-level object, plain or gzip-compressed, handed out
- * in pieces. Of the members asked for, a list (such as "traceEvents") comes element by element, anything else
- * whole; other members are checked and skipped. Memory does not grow with the file: a piece is at most 4 MiB
- * and nested 64 deep. A compressed file may not inflate to more than 256 MiB plus 300 times its size.
+ * Reads JSON files that are too large to hold: one top-level object, plain or gzip-compressed, in pieces. The
+ * caller names the members it wants. A member that is a list (such as "traceEvents") comes element by
+ * element, any other member comes whole; members not asked for are checked and skipped. Memory does not grow
+ * with the file: a piece is at most 4 MiB and nested 64 deep. A compressed file may inflate to at most 256
+ * MiB plus 300 times its size.
  *
  * Numbers stay text. Numbers that JSON does not know (NaN, Infinity) are accepted, since profilers write
  * them. Errors name the file and the byte in the (inflated) text.

@@ -88,8 +88,8 @@ static void new_line(rlt_jw *w)
         put(w, "  ", 2);
 }
 
-/* What stands before a value: a comma, a fresh line, a key. In arrays only containers get a line of their
- * own. */
+/* Writes what precedes a value: a comma, a line break, a key. In arrays
+ * only containers get their own line. */
 static void begin(rlt_jw *w, const char *key, bool container)
 {
     if (w->comma)
