@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Collective algorithms as step generators: nothing is materialised. A plan has lanes (channel x chunk slot);
- * every member runs the steps 0, 1, 2, ... of each lane in order; a step may send one message, wait for
+ * every member runs the steps 0, 1, 2, ... of each lane in order. A step may send one message, wait for
  * messages, and wait for a step of another lane of the same member. The same generator feeds the executor,
  * the symbolic checker, exporters and the bound.
  *
  * The collective's bytes are cut into `blocks` blocks (sizes differ by at most one byte: the first
  * bytes % blocks are larger), and each block over the lanes in the same way; so the first blocks of a lane,
  * too, are larger by one byte or none. A span names blocks of a lane: `reps` runs of `run` blocks, `stride`
- * blocks apart; indices count modulo `blocks`: a run may wrap round, a stride of blocks - 1 goes backwards.
+ * blocks apart. Indices count modulo `blocks`: a run may wrap round, a stride of blocks - 1 goes backwards.
  *
- * Buffers: every member has buffers 0 .. plan->buffers-1 with the lane's blocks. At the start buffer 0 holds
- *   all-reduce, reduce, reduce-scatter: the member's own contribution to every block
- *   all-gather, gather: the member's own share (block b belongs to member b * n / blocks), nothing else
- *   broadcast, scatter: the root's blocks;   all-to-all: block range j holds what goes to member j.
- * At the end buffer plan->result holds: the sum of all contributions (all-reduce; reduce: at the root;
- * reduce-scatter: of the member's own share), all shares (all-gather; gather: at the root), the root's blocks
- * (broadcast; scatter: the member's own share of them), range j from member j (all-to-all). Where the request
- * has counts (all-gather, reduce-scatter, gather, scatter), blocks = n and block i has counts[i] bytes, cut
- * over the lanes.
+ * Every member has buffers 0 .. plan->buffers-1 with the lane's blocks. Buffer 0 at the start, and buffer
+ * plan->result at the end, hold:
+ *
+ *                    at the start                           at the end
+ *   all-reduce       the member's contribution              the sum of all contributions
+ *   reduce           to every block                         the sum, at the root
+ *   reduce-scatter                                          the sum, for the member's own share
+ *   all-gather       the member's own share, nothing else:  all shares
+ *   gather           block b belongs to member b * n/blocks all shares, at the root
+ *   broadcast        the root's blocks                      the root's blocks
+ *   scatter          the root's blocks                      the member's own share of them
+ *   all-to-all       range j holds what goes to member j    range j from member j
+ *
+ * Where the request has counts (all-gather, reduce-scatter, gather, scatter), blocks = n and block i has
+ * counts[i] bytes, cut over the lanes.
  *
  * A plan with `shared` set has lanes that are threads over one set of blocks: its blocks are cut from the
  * whole collective, every lane sees all of them, and lanes order their writes by waiting for each other.
  *
- * A new algorithm is one file with one const struct, entered in the table of algorithm.c.
+ * A new algorithm is one file with one const struct, entered in the table of collectives/algorithm.c.
  */
 #ifndef RLT_COLLECTIVES_ALGORITHM_H
 #define RLT_COLLECTIVES_ALGORITHM_H
@@ -43,11 +49,13 @@ typedef struct rlt_blocks {
 } rlt_blocks;
 
 /*
- * What the network does. REDUCE: it fetches `send` (of send_buffer) from all members at once and adds it up
- * on the way: the sum lands at send_to, which may be the member itself; the sources must not change before.
- * MULTICAST: `send` lands at every member, the sender included, each of which waits for it in peer_step;
- * send_to = n. Both need switches that can (see rlt_net_model). Where the algorithm has `reach`, "all
- * members" are those that it names, the sender among them, and peer_step is the step itself.
+ * What the network does.
+ *   REDUCE     It fetches `send` (of send_buffer) from all members at once and adds it up on the way. The sum
+ *              lands at send_to, which may be the member itself. The sources must not change before.
+ *   MULTICAST  `send` lands at every member, the sender included; each of them waits for it in peer_step.
+ *              send_to = n.
+ * Both need switches that can do it (see rlt_net_model). Where the algorithm has `reach`, "all members" are
+ * those that `reach` names, the sender among them, and peer_step is the step itself.
  */
 typedef enum rlt_verb { RLT_VERB_SEND, RLT_VERB_REDUCE, RLT_VERB_MULTICAST } rlt_verb;
 
@@ -62,12 +70,11 @@ typedef struct rlt_step {
     uint32_t peer_step;  /* the step of send_to that waits for this message, in the lane peer_shift on */
     uint32_t peer_shift; /* 0: the same lane; else lane (own + peer_shift) mod plan->lanes */
     uint64_t send_bytes;
-    uint32_t recv_from;            /* member, or RLT_NONE (none, or several: see recv_count) */
-    uint32_t recv_count;           /* messages addressed to this step before it is done */
-    uint32_t wait_lane, wait_step; /* start only after that lane of this member has finished that step; lane
-                                      RLT_NONE: no wait */
-    uint8_t
-        nowait; /* the lane goes on without waiting for this send's injection (the lane's end does wait) */
+    uint32_t recv_from;  /* member, or RLT_NONE (none, or several: see recv_count) */
+    uint32_t recv_count; /* messages addressed to this step before it is done */
+    /* Start only after that lane of this member has finished that step; lane RLT_NONE: no wait. */
+    uint32_t wait_lane, wait_step;
+    uint8_t nowait; /* the lane does not wait for this send's injection (the lane's end does) */
     uint8_t reduce; /* what is sent is added at its destination, else it replaces */
     uint8_t copy;   /* local: `send` is moved to `land` within this member (reduce: added); no message */
     uint8_t send_buffer, land_buffer;
@@ -86,7 +93,7 @@ typedef struct rlt_plan {
     uint32_t blocks; /* of a lane */
     uint8_t buffers, result;
     bool shared;              /* see above */
-    bool untracked;           /* only messages are known, not what is in them: see listed.h */
+    bool untracked;           /* messages are known, not what is in them: collectives/formats/listed.h */
     bool reduces, multicasts; /* some step uses these verbs: bounds and checks must know */
     uint32_t chunks, channels, directions, window; /* in force */
     uint32_t words[8];                             /* the algorithm's own few numbers */
@@ -99,13 +106,12 @@ struct rlt_algorithm {
     const char *parameters; /* "channels, chunks, directions" */
     uint32_t kinds;         /* bit 1 << rlt_coll_kind for each that it does */
     uint32_t counted;       /* and of these, those that it does with counts too */
-    /* Refuses a request that it cannot do with a reason, and fills lanes, blocks, buffers, ... of the plan.
-     */
+    /* Refuses a request that it cannot do, with a reason. Else fills
+     * lanes, blocks, buffers, ... of the plan. */
     int (*plan)(rlt_plan *plan, rlt_error *err);
     /* Number of steps of a member in a lane; O(1). */
     uint32_t (*steps)(const rlt_plan *plan, uint32_t member, uint32_t lane);
-    /* Fills all fields of *out (which comes zeroed but for the RLT_NONEs set by rlt_step_clear). Pure;
-     * O(dims). */
+    /* Fills *out, which comes zeroed but for the RLT_NONEs set by rlt_step_clear. Pure; O(dims). */
     void (*step)(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);
     /* Which renumberings of the members leave the plan as it is, when all blocks are of one size:
      * translations along dimensions of sizes[0 .. return value) whose product is n, members being mixed radix

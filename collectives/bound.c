@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lower bounds from what must cross the members' own links; the sources of the counts are named in bound.h.
- */
+/* Lower bounds from what must cross the members' own links.
+ * collectives/bound.h names the sources of counts. */
 #include "collectives/bound.h"
 
 #include <stdlib.h>
@@ -18,8 +18,8 @@ typedef struct share {
     wide out, in;
 } share;
 
-/* Rounded down; at another scale than 1 through a double, a hair below so that its rounding cannot lift the
- * bound. */
+/* Rounded down. At a scale other than 1 the value goes through a double, lowered by a hair so that rounding
+ * cannot lift the bound. */
 static rlt_time time_of(wide bytes, wide bw_Bps, double scale)
 {
     const uint64_t ps_per_s = 1000000000000u;

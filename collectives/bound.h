@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Lower bounds on a collective's time on a topology: the largest of
- *   traffic   for each member what it alone must send or receive over its own links; for all together what
- *             must leave them (all-reduce 2(n-1) M bytes, each of the other n-1 copies of every byte is sent
- *             towards its sum and back; reduce-scatter, all-gather, reduce, broadcast (n-1) M) over their
- *             total bandwidth (Patarasuk, Yuan: "Bandwidth optimal all-reduce algorithms", JPDC 2009; Chan et
- *             al., CCPE 2007)
- *   cut       the same with groups of members in place of members: the parts of a product with equal
- *             coordinates in some dimensions; and the tightest cut between members (net/topology/cut.h; Zhao et al.,
- *             arXiv 2402.06787): all-gather |S| M/n bytes leave S, reduce-scatter enter it; broadcast, reduce
- *             M; all-reduce M both ways (its sum must reach the other side); all-to-all |S| (n - |S|) M/n,
- *             over the all-gather's cut and those between halves, by number and by coordinate. No cuts with
- * counts latency   the smallest zero-load latency between two members: one message is the least. Endpoint
- * delays and protocol overheads only add to it. Picoseconds, rounded down.
  *
- * Where the network adds up and replicates, copies cross a link once: of sums over members only what no
- * network can save is claimed. Cuts hold there too: what is computed on the far side cannot cross.
+ *   traffic   for each member, the bytes it alone must send or receive over its own links; for all together,
+ *             the bytes that must leave them, over their total bandwidth (Patarasuk, Yuan: "Bandwidth optimal
+ *             all-reduce algorithms", JPDC 2009; Chan et al., CCPE 2007):
+ *               all-reduce                             2(n-1) M: each of the other n-1 copies of every byte
+ *                                                      is sent towards its sum and back
+ *               reduce-scatter, all-gather,
+ *               reduce, broadcast                      (n-1) M
+ *   cut       the same with groups of members in place of members: the parts of a product with equal
+ *             coordinates in some dimensions; and the tightest cut between members (net/topology/cut.h; Zhao
+ *             et al., arXiv 2402.06787). Bytes that cross the border of a set S:
+ *               all-gather           |S| M/n leave S
+ *               reduce-scatter       |S| M/n enter S
+ *               broadcast, reduce    M
+ *               all-reduce           M both ways (its sum must reach the other side)
+ *               all-to-all           |S| (n - |S|) M/n, over the all-gather's cut and over those between
+ *                                    halves, by number and by coordinate
+ *             There are no cuts for collectives with counts.
+ *   latency   the smallest zero-load latency between two members: one message is the least
+ *
+ * Endpoint delays and protocol overheads only add to it. Picoseconds, rounded down.
+ *
+ * Where the network adds up and replicates, copies cross a link once. For sums over members the bound then
+ * claims only what no network can save. Cuts hold there too: what is computed on the far side cannot cross.
  */
 #ifndef RLT_COLLECTIVES_BOUND_H
 #define RLT_COLLECTIVES_BOUND_H

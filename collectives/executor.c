@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs plans. A message's cookies say all there is to know about it: tx = collective and the sender's lane,
- * rx = the receiver's lane and the step it is addressed to. Lanes of a collective are numbered member *
- * plan->lanes + lane.
+ * Runs plans. A message's cookies identify it completely: tx = collective and the sender's lane, rx = the
+ * receiver's lane and the step it is addressed to. Lanes of a collective are numbered
+ * member * plan->lanes + lane.
  *
- * Messages that arrive before their receiver has reached the step they are addressed to are remembered in a
- * 64-step window of bits; what does not fit there (several messages for one step, or far ahead) is counted in
- * a map.
+ * A message that arrives before its receiver has reached the step is remembered in a 64-step window of bits.
+ * What does not fit there (several messages for one step, or a step far ahead) is counted in a map.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +32,7 @@ static bool push_ready(rlt_exec *x, uint32_t id, uint32_t lane_index)
     return true;
 }
 
-/* Moves the bits of the window on by one step and returns how many messages of the new step are already here.
- */
+/* Advances the window by one step and returns how many messages of the new step have already arrived. */
 static SELDOM uint32_t take_early(rlt_exec_collective *c, uint32_t lane_index)
 {
     rlt_exec_lane *l = &c->lanes[lane_index];
@@ -51,8 +49,8 @@ static SELDOM uint32_t take_early(rlt_exec_collective *c, uint32_t lane_index)
     return count;
 }
 
-/* A message for a later step than the lane is at; a plan never addresses a finished one: the checker sees to
- * it. */
+/* A message for a step that its lane has not reached. The checker sees to it that
+ * no plan addresses a finished step. */
 static SELDOM void note_early(rlt_exec *x, rlt_exec_collective *c, uint32_t lane_index, uint32_t step,
                               uint32_t count)
 {
@@ -116,8 +114,7 @@ static SELDOM bool waits(rlt_exec_collective *c, rlt_exec_lane *l, uint32_t wait
     return true;
 }
 
-/* Where a message goes that does not go to the sender's own lane of one member, or that stands for several.
- */
+/* Where a message goes that is not for the sender's own lane of one member, or that stands for several. */
 static SELDOM void address(const rlt_exec_collective *c, const rlt_step *s, const rlt_exec_lane *l,
                            rlt_message *m)
 {
@@ -306,8 +303,8 @@ static SELDOM void end_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
         finish_member(x, id, l->member);
 }
 
-/* Runs a lane as far as it goes. Inlined where a message is delivered: most of a run's time is spent there.
- */
+/* Runs a lane as far as it goes. Inlined where a message is delivered:
+ * most of a run's time is spent there. */
 static inline __attribute__((always_inline)) void run_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
     rlt_exec_collective *c = &x->all[id];

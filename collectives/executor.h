@@ -26,8 +26,7 @@ typedef struct rlt_exec_client {
     void *ctx;
     void (*begun)(void *ctx, uint64_t cookie); /* last member arrived; may be NULL */
     void (*delivered)(
-        void *ctx,
-        uint64_t cookie); /* a message (RLT_EXEC_EAGER), its receiver may not have arrived; may be NULL */
+        void *ctx, uint64_t cookie); /* a message (RLT_EXEC_EAGER) whose receiver may be late; may be NULL */
     void (*member_done)(void *ctx, uint64_t cookie, uint32_t member); /* may be NULL */
     void (*done)(void *ctx, uint64_t cookie); /* all members; may be NULL; the plan may be freed */
 } rlt_exec_client;
@@ -38,7 +37,7 @@ RLT_API int rlt_exec_create(const rlt_net_model *model, const rlt_net_config *cf
 RLT_API void rlt_exec_free(rlt_exec *x);
 RLT_API rlt_net *rlt_exec_net(rlt_exec *x);
 
-/* Enters a collective; `plan` and `client` are borrowed until done. Returns its id, or RLT_NONE after
+/* Enters a collective; `plan` and `client` are borrowed until it is done. Returns its id, or RLT_NONE after
  * rlt_sim_fail. */
 RLT_API uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *client,
                               uint64_t cookie, int flags);

@@ -113,8 +113,7 @@ static int by_hash(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Gives equal hashes one colour, in order of the lowest index that has it. Members and links never share one.
- */
+/* Gives equal hashes one colour, in order of their lowest index. Members and links never share a colour. */
 static int colour(refinement *f, rlt_error *err)
 {
     uint32_t total = f->members + f->n_links, first = 0;

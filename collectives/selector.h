@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which algorithm and protocol a collective takes, and with how many channels, where the endpoint says what
- * its tuner believes (tuner_base, tuner_step, tuner_bandwidth of a protocol). The rule is NCCL's (src/graph/
- * tuning.cc and src/enqueue.cc): of all that can do the request, the one with the least
+ * Chooses a collective's algorithm, protocol and number of channels, where the endpoint states what its tuner
+ * predicts (tuner_base, tuner_step, tuner_bandwidth of a protocol). The rule is NCCL's (src/graph/tuning.cc
+ * and src/enqueue.cc): of all candidates that can do the request, take the one with the least
+ *
  *     base + steps * step + bytes / (bus bandwidth * members / steps)
- * which is a belief with constants of its own; the simulation then says how long it takes. So what is chosen
- * is not always what would have been fastest, as on the machines.
+ *
+ * NCCL's tuner predicts, it does not measure: its choice is not always the fastest. The simulation then says
+ * how long the choice takes.
  */
 #ifndef RLT_COLLECTIVES_SELECTOR_H
 #define RLT_COLLECTIVES_SELECTOR_H

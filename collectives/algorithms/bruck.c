@@ -7,11 +7,12 @@
  *   all-gather   round k: a member has the blocks r, r+1, ... (2^k of them) and sends as many as are still
  *                missing there to r - 2^k
  *   all-to-all   a block that has d places to go moves on by 2^k in round k if bit k of d is set: about half
- * of all bytes a round. Blocks rest in slot d of buffer 1; where the slots of a round are not evenly spaced,
- * because n cuts the last run of them short, they are packed into buffer 2 and unpacked. barrier
- * dissemination: a member that knows of w members up to itself hears of as many before those. So that nobody
- * counts twice at any n, w grows as ceil(n / 2^(rounds - k)): where that is 2w - 1 members send what they
- * know of all but themselves, one place less far.
+ *                of all bytes a round. Blocks rest in slot d of buffer 1. Where the slots of a round are not
+ *                evenly spaced, because n cuts the last run of them short, they are packed into buffer 2 and
+ *                unpacked.
+ *   barrier      dissemination: a member that knows of w members up to itself hears of as many before those.
+ *                So that nobody counts twice at any n, w grows as ceil(n / 2^(rounds - k)): where that is
+ *                2w - 1, members send what they know of all but themselves, one place less far.
  */
 #include "collectives/algorithms/lanes.h"
 #include "sim/base/time.h"

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Direct exchange: every member talks to every other. In round j (0 .. n-2) member r sends to r+j+1 and hears
- * from r-j-1. window = 0 (default)  all sends at once, then one step that waits for all n-1 messages window =
- * w            step j sends round j and waits for what round j-(w-1) brought, so at most w rounds are under
- * way; w = 1 is strict rounds of exchanges All-reduce is a reduce-scatter followed by an all-gather.
- * Broadcast, scatter, reduce and gather go straight from and to the root, whatever the window. Lanes are
- * channels x chunks, side by side. With words[RLT_DIRECT_XOR] set the partner of round j is r ^ (j + 1) both
- * ways, for powers of two.
+ * from r-j-1.
+ *
+ *   window = 0 (default)  all sends at once, then one step that waits for all n-1 messages
+ *   window = w            step j sends round j and waits for the message of round j-(w-1), so at most w
+ *                         rounds are under way; w = 1 is strict rounds of exchanges
+ *
+ * All-reduce is a reduce-scatter followed by an all-gather. Broadcast, scatter, reduce and gather go straight
+ * from and to the root, whatever the window. Lanes are channels x chunks, side by side. With
+ * words[RLT_DIRECT_XOR] set the partner of round j is r ^ (j + 1) both ways, for powers of two.
  */
 #include <stdlib.h>
 
@@ -26,8 +29,8 @@ static uint32_t pass_steps(const rlt_plan *plan)
     return plan->window ? rounds + plan->window - 1 : rounds + 1;
 }
 
-/* Kinds whose messages land in buffer 1, because what is still to be sent from buffer 0 must stay as it is.
- */
+/* Kinds whose messages land in buffer 1, because the rest of buffer 0 is
+ * still to be sent and must not change. */
 static inline bool lands_apart(rlt_coll_kind kind)
 {
     return kind == RLT_ALL_TO_ALL || kind == RLT_BARRIER;

@@ -112,8 +112,7 @@ static void direct_in(const view *v, uint32_t j, rlt_step *out)
     out->peer_step = p->first + p->steps - 1;
     out->reduce = p->op == RLT_OP_SCATTER;
     if (p->op == RLT_OP_EXCHANGE) {
-        /* For each way in which the digits below can have been filled by sources, one set of blocks for `to`.
-         */
+        /* One set of blocks for `to` for each way in which sources can have filled the digits below. */
         out->send = slice_span(d, v->g->blocks, to);
         out->land = slice_span(d, v->g->blocks, x);
         out->send_buffer = p->from;
@@ -219,8 +218,8 @@ static bool idle(const view *v)
     return false;
 }
 
-/* The member's digits where blocks have others than members; of one that is out of a dimension, those before.
- */
+/* The member's digits where blocks have others than members. If the member is out of a dimension: the digits
+ * before it. */
 static uint32_t own_block(const rlt_grid *g, const rlt_order *o, uint32_t member)
 {
     uint32_t block = 0;

@@ -3,12 +3,14 @@
  * Members as a grid: dimensions, a pattern inside each, and phases that run one dimension after the other.
  * Shared by the algorithms that work dimension by dimension. Internal to collectives/.
  *
- * Blocks are mixed radix as members are. A lane takes the dimensions in an order: from one of them on,
- * upwards and round, or as a schedule says. After a scatter in some dimensions a member works on the blocks
- * whose digits there are its own, the others are free; in the orders in use these blocks are always one span.
- * That is so from one dimension on upwards; where a schedule orders an all-reduce, whose blocks are
- * anybody's, they are numbered in the lane's order; where it orders shares, it takes only orders in which it
- * is so.
+ * Blocks are mixed radix as members are. A lane takes the dimensions in an order: from one of
+ * them on, upwards and round, or as a schedule says. After a scatter in some dimensions a member
+ * works on the blocks whose digits there are its own; the other digits are free. In the orders in
+ * use these blocks are always one span:
+ *   - from one dimension on upwards this is always so;
+ *   - where a schedule orders an all-reduce, whose blocks are anybody's, blocks are numbered in the lane's
+ *     order;
+ *   - where it orders shares, it takes only orders for which it is so.
  *
  * Patterns inside a dimension of g members, in which a message carries all blocks of the digits it is for:
  *   ring                g - 1 steps between neighbours (rooted kinds: a chain; gather, scatter: direct)
@@ -16,13 +18,16 @@
  *   halving_doubling    log2(g) exchanges: distances double while what is exchanged halves, and back (R.
  *                       Thakur, R. Rabenseifner, W. Gropp, IJHPCA 2005); rooted kinds: a binomial tree
  *   recursive_doubling  all-reduce, barrier: log2(g) exchanges of all that the member works on, and no share
- * of it for the dimensions above; else as halving_doubling. Where g is no power of two, the last g - p
- * members (p: the largest power below) hand what they have to the first ones before the exchanges and get the
- * outcome back from them at the end, in all-reduce and barrier; the others need a power of two. nvls the
- * dimension's switch adds up and replicates, as in the algorithm of that name: a member fetches the sum of
- * its digits from all members, once they have said that theirs are ready, and in the end stores it to them.
- * What is fetched is not written to again, so that the sums are in a buffer of their own. All-reduce,
- * reduce-scatter, all-gather.
+ *                       of it for the dimensions above; else as halving_doubling
+ *   nvls                the dimension's switch adds up and replicates, as in the algorithm of that name: a
+ *                       member fetches the sum of its digits from all members, once they have said that
+ *                       theirs are ready, and in the end stores it to them. Fetched blocks are not written to
+ *                       again, so the sums are in a buffer of their own. All-reduce, reduce-scatter,
+ *                       all-gather.
+ *
+ * The two doubling patterns where g is no power of two, with p the largest power below: in all-reduce and
+ * barrier the last g - p members hand what they have to the first ones before the exchanges, and get the
+ * outcome back from them at the end; the other kinds need a power of two.
  */
 #ifndef RLT_COLLECTIVES_ALGORITHMS_GRID_H
 #define RLT_COLLECTIVES_ALGORITHMS_GRID_H
@@ -60,8 +65,8 @@ typedef struct rlt_phase {
     bool plain;       /* the free blocks are all those of the digits above */
     uint32_t before;  /* bit d: the lane scatters in dimension d before it does in this one */
     uint32_t stride;  /* of the blocks of the dimension's digits */
-    /* The free blocks: runs of so many, from stride to stride of the step or (nonzero) of `apart`, below end.
-     */
+    /* The free blocks: runs of so many, `stride` of the step (or, if
+     * nonzero, `apart`) blocks apart, below end. */
     uint32_t run, apart, end;
     uint32_t first, steps;
     uint32_t after_chunk, after_step; /* of a schedule: which chunk must have done what before; or RLT_NONE */
@@ -109,8 +114,8 @@ static inline uint32_t rlt_with_coordinate(const rlt_grid_dim *d, uint32_t membe
  * all-reduce, too, must leave a share to each member. RLT_ESCHEMA, RLT_EUNSUPPORTED. */
 int rlt_grid_add(const rlt_plan *plan, rlt_grid *g, uint32_t size, const char *shape, const char *pattern,
                  bool shares, rlt_error *err) RLT_MUST_USE;
-/* With all dimensions added: the plan's buffers, result and verbs. RLT_EUNSUPPORTED where the network cannot.
- */
+/* Once all dimensions are added: the plan's buffers, result and verbs.
+ * RLT_EUNSUPPORTED: the network cannot. */
 int rlt_grid_verbs(rlt_plan *plan, const rlt_grid *g, rlt_error *err) RLT_MUST_USE;
 /* Makes plan->data a copy of the grid with the lanes, `orders` orders, and the phases of the plan's kind.
  * Needs plan->lanes, plan->blocks. */

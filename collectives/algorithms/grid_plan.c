@@ -138,8 +138,8 @@ static uint32_t phase_steps(const rlt_grid_dim *d, rlt_grid_op op, bool announce
     }
 }
 
-/* The free dimensions are 0 .. low-1, and from .. to-1 where these are not the same; false: they are others,
- * too. */
+/* True if the free dimensions are 0 .. low-1, and from .. to-1 where these are not the
+ * same; false if there are others, too. */
 static bool free_dims(uint32_t dim, uint32_t left, uint32_t *low, uint32_t *from, uint32_t *to)
 {
     *low = 0;
@@ -169,8 +169,7 @@ static uint32_t stride_of(const rlt_grid *g, uint32_t dim)
     return dim < g->n_dims ? g->dims[dim].block_stride : g->blocks;
 }
 
-/* Which blocks are free once the lane has scattered in the dimension, with those of the bits of `left` to go.
- */
+/* The free blocks once the lane has scattered in the dimension, with the dimensions in `left` still to go. */
 static void shape_free(const rlt_grid *g, rlt_phase *p, uint32_t left)
 {
     uint32_t low, from, to;

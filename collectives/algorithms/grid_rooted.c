@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Broadcast, reduce, gather and scatter over a grid. Let f be the innermost dimension in which a member's
- * coordinate is not the root's (n_dims for the root). Broadcast and scatter: the member receives in dimension
- * f (its step 0), passes on in the tree of f, then is the head in dimensions f-1 .. 0. Reduce and gather: it
- * is the tail in dimensions 0 .. f-1 (one step each), then receives from its children in f, if it has any,
- * and sends.
+ * coordinate is not the root's (n_dims for the root).
  *
- * The tree of a dimension joins places 0 .. size-1, the root's coordinate first: a chain (ring), all below
- * the head (direct; ring of a gather or scatter, where a chain would carry all of it through each link) or
- * binomial (below place p those of p plus a power of two smaller than its lowest one). In a scatter a message
- * carries the blocks of the child's subtree: the places of a binomial tree are then the coordinates'
- * exclusive-or with the root's, so that a subtree is a run of digits.
+ *   broadcast, scatter   the member receives in dimension f (its step 0), passes on in the tree of f, then is
+ *                        the head in dimensions f-1 .. 0
+ *   reduce, gather       the member is the tail in dimensions 0 .. f-1 (one step each), then receives from
+ *                        its children in f, if it has any, and sends
+ *
+ * The tree of a dimension joins places 0 .. size-1, the root's coordinate first. It is one of
+ *
+ *   a chain     ring
+ *   flat        direct: all are below the head; also ring in a gather or scatter, where a chain would carry
+ *               all of the data through each link
+ *   binomial    below place p are p plus each power of two smaller than the lowest one of p
+ *
+ * In a scatter a message carries the blocks of the child's subtree. The places of a binomial tree are then
+ * the coordinates' exclusive-or with the root's, so that a subtree is a run of digits.
  */
 #include "collectives/algorithms/grid.h"
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hierarchical algorithms: one phase a dimension, inside which members that differ in that coordinate only
- * talk, by any pattern (BlueConnect: M. Cho, U. Finkler, D. Kung, H. Hunter, MLSys 2019).
- *   all-reduce      reduce-scatter up the dimensions, then all-gather down: 2 s_d (g_d-1)/g_d bytes in
- *                   dimension d, where s_0 = bytes and s_(d+1) = s_d / g_d
- *   reduce-scatter, all-gather   its first and its second half
- *   all-to-all      dimension by dimension between two buffers: s (g_d-1)/g_d bytes in each, always direct
- *   broadcast, scatter   outermost dimension first, then inwards; reduce and gather are their mirror images
- *   barrier         an all-reduce of zero bytes
- * Without a pattern given it is direct for a fully-connected dimension (nowait sends, then a step that waits
- * for all), else a ring.
+ * Hierarchical algorithms: one phase a dimension. In a phase only members talk that differ in this coordinate
+ * alone, by any pattern (BlueConnect: M. Cho, U. Finkler, D. Kung, H. Hunter, MLSys 2019).
+ *   all-reduce          reduce-scatter up the dimensions, then all-gather down: 2 s_d (g_d-1)/g_d bytes in
+ *                       dimension d, where s_0 = bytes and s_(d+1) = s_d / g_d
+ *   reduce-scatter      the first half of an all-reduce
+ *   all-gather          the second half of an all-reduce
+ *   all-to-all          dimension by dimension between two buffers: s (g_d-1)/g_d bytes in each, always
+ *   direct broadcast, scatter  outermost dimension first, then inwards
+ *   reduce, gather      the mirror images of broadcast and scatter
+ *   barrier             an all-reduce of zero bytes
+ * The default pattern is direct for a fully-connected dimension (nowait sends, then a
+ * step that waits for all), else a ring.
  *
  * Lanes are channels x directions x chunks. A chunk enters a phase when the chunk before it (same channel and
  * direction) has left it, so that chunks follow each other through the dimensions. Every member keeps the
- * same order: no deadlock. Or a schedule says in which dimensions a chunk goes, and behind which
+ * same order: no deadlock. Or a schedule says in which dimensions a chunk goes, and behind which chunk
  * (collectives/algorithms/schedule.h).
  */
 #include "collectives/algorithms/grid.h"

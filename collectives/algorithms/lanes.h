@@ -19,8 +19,7 @@ typedef struct rlt_lane {
 /* Sets channels, directions, chunks and lanes = their product of the plan; RLT_ERANGE above RLT_MAX_LANES. */
 int rlt_lanes_set(rlt_plan *plan, uint32_t channels, uint32_t directions, uint32_t chunks,
                   rlt_error *err) RLT_MUST_USE;
-/* The lane's numbers, once plan->blocks is known. `chunks` is the number of lanes of one channel and
- * direction. */
+/* The lane's numbers, once plan->blocks is known. `chunks` counts the lanes of one channel and direction. */
 rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks);
 
 static inline uint64_t rlt_block_bytes(const rlt_lane *l, uint32_t block)

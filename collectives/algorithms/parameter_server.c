@@ -17,8 +17,8 @@
 #include "collectives/algorithms/lanes.h"
 #include "sim/base/time.h"
 
-/* What one member does, in order: n_push pushes, the wait of a server, n_serve messages, the wait for what it
- * pulls. */
+/* The steps of one member, in order: n_push pushes, the wait of a server, n_serve messages, the wait for the
+ * blocks that it pulls. */
 typedef struct part {
     uint32_t n, m;
     uint32_t server; /* its number, or RLT_NONE */

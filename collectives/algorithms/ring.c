@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Ring algorithms: every member talks to its two neighbours only. Lanes are channels x directions x chunks
- * and run side by side; channel c follows the recommended ring c mod rings, and half the lanes run backwards
+ * and run side by side. Channel c follows the recommended ring c mod rings, and half the lanes run backwards
  * when directions = 2.
  *
  * Positions count along the lane's own way round: `e` is a member's position, e + 1 its right neighbour's.
  *   all-reduce      2(n-1) exchanges: step k sends the block of position e-1-k right while that of e-2-k
- * comes from the left; the first n-1 add, the others replace (Patarasuk, Yuan, JPDC 2009) reduce-scatter,
- * all-gather   its first and its second half broadcast       a chain from the root in `chunks` pieces: a
- * member passes piece k-1 on while piece k arrives reduce          the same chain, ending at the root
+ *                   comes from the left; the first n-1 add, the others replace (Patarasuk, Yuan, JPDC 2009)
+ *   reduce-scatter  the first half of an all-reduce
+ *   all-gather      the second half of an all-reduce
+ *   broadcast       a chain from the root in `chunks` pieces: a member passes piece k-1 on while piece k
+ *   arrives reduce          the same chain, ending at the root
  *   scatter         the chain from the root, the block of the farthest member first: all but its own pass on
  *   gather          the chain to the root: a member's own block first, then those that come from behind it
  *   all-to-all      n-1 phases: what a member has for others moves one place on, one block less each time
@@ -20,8 +22,8 @@
 #include "collectives/algorithms/lanes.h"
 #include "sim/base/time.h"
 
-/* NCCL moves pieces of 512 KiB under its Simple protocol: a buffer of 4 MiB in 8 slots
- * (src/include/device.h). */
+/* NCCL moves pieces of 512 KiB under its Simple protocol: a buffer of 4 MiB in 8 slots (NCCL's
+ * src/include/device.h). */
 #define PIECE_BYTES ((uint64_t)512 << 10)
 enum { MAX_PIECES = 1 << 16, MAX_TURNS = 128 };
 
@@ -29,10 +31,8 @@ typedef struct ring_lane {
     rlt_lane lane;
     bool upwards;                     /* natural order, not reversed, no counts */
     const uint32_t *order, *position; /* member at a place of the ring, and back; NULL: natural order */
-    const uint32_t
-        *turn; /* of a member: rings before this one that step to the same next member; NULL: none */
-    const uint32_t
-        *larger; /* all-to-all on given rings: of the members at places [0, i), those with a larger block */
+    const uint32_t *turn;   /* for each member: earlier rings that step to the same next member; NULL: none */
+    const uint32_t *larger; /* all-to-all on given rings: members at places [0, i) that have a larger block */
 } ring_lane;
 
 /* The lane's state as seen by one member. */
@@ -68,8 +68,7 @@ static inline uint32_t left_of(const view *v)
     return member_at(v->lane, v->n, rlt_previous(v->e, v->n));
 }
 
-/* Step k of an all-reduce, also of its halves: a reduce-scatter is steps 0 .. n-2, an all-gather n-1 .. 2n-3.
- */
+/* Step k of an all-reduce. Its halves: a reduce-scatter is steps 0 .. n-2, an all-gather n-1 .. 2n-3. */
 static void circulate(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t k, uint32_t first_k,
                       rlt_step *out)
 {
@@ -87,8 +86,8 @@ static void circulate(const rlt_plan *plan, const view *v, uint32_t lane, uint32
     out->send = out->land = rlt_blocks_run(block, 1);
 }
 
-/* Place of a member in the chain of a broadcast or scatter (root first), of a reduce or gather (root last).
- */
+/* Place of a member in the chain: of a broadcast or scatter (root first),
+ * of a reduce or gather (root last). */
 static uint32_t chain_place(const rlt_plan *plan, const view *v)
 {
     uint32_t root = position_of(v->lane, v->n, plan->req.root);
@@ -159,8 +158,7 @@ static void gather(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t 
     out->send_bytes = rlt_share_bytes(plan, &v->lane->lane, lane, block);
 }
 
-/* Of the blocks for `count` members from place `first` on (round the ring), those that are one byte larger.
- */
+/* How many of the blocks for `count` members, from place `first` on round the ring, are one byte larger. */
 static uint64_t larger_blocks(const ring_lane *l, uint32_t n, uint32_t first, uint32_t count)
 {
     uint32_t rest = l->lane.rest, end = first + count, wrap = end > n ? end - n : 0;
@@ -212,7 +210,7 @@ static void copy_block(rlt_step *out, uint8_t from_buffer, uint32_t from, uint8_
     out->land = rlt_blocks_run(to, 1);
 }
 
-/* On given rings blocks are first sorted from members to places, and at the end back: copies, which take no
+/* On given rings blocks are first sorted from members to places, and at the end back. These copies take no
  * time. */
 static void all_to_all(const rlt_plan *plan, const view *v, uint32_t k, rlt_step *out)
 {
@@ -347,9 +345,9 @@ static uint32_t next_on(const uint32_t *order, const uint32_t *position, uint32_
     return order[reverse ? rlt_previous(place, n) : rlt_next(place, n)];
 }
 
-/* Directed ring d is ring d / directions, backwards where d is odd of two. turns[d * n + member]: how many
- * directed rings before d step from the member to the same one, so that they can take parallel links in turn.
- */
+/* Directed ring d is ring d / directions, backwards if there are two and d is odd. turns[d * n + member]
+ * counts the directed rings before d that step from the member to the same next one, so that they take
+ * parallel links in turn. */
 static void count_turns(const rlt_coll_request *req, const uint32_t *tables, size_t per_ring,
                         uint32_t directions, uint32_t *turns)
 {

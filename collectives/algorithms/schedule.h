@@ -29,8 +29,8 @@
 
 /* The order of dimensions in which each chunk scatters, into orders[chunk][i] of g->n_dims. */
 void rlt_schedule_orders(const rlt_plan *plan, const rlt_grid *g, uint8_t (*orders)[RLT_GRID_DIMS]);
-/* Fills after_chunk and after_step of the phases of g->orders, one order a chunk. O(chunks dims log chunks).
- */
+/* Fills after_chunk and after_step of the phases of g->orders, one order
+ * a chunk. O(chunks dims log chunks). */
 int rlt_schedule_queues(const rlt_plan *plan, rlt_grid *g, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All dimensions at once: the data is cut into as many parts as there are dimensions, and part i goes through
- * them in the order i, i+1, ... and round, so that in every phase each dimension works on another part (P.
- * Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 2015; the two-dimensional
- * case: H. Mikami et al., "Massively distributed SGD", arXiv 1811.05233). Each part is halved again for the
- * two ways round. On a torus of D dimensions of g members this uses all 2 D links of an accelerator all the
- * time: an all-reduce of M bytes takes 2 sum over q = 0 .. D-1 of (g - 1) (latency + M / (2 D g^(q+1)) / link
- * bandwidth) of which the bytes are M (n-1)/n / (D link bandwidth), the least that 2 D links can do.
+ * All dimensions at once: the data is cut into as many parts as there are dimensions, and part i goes
+ * through them in the order i, i+1, ... and round. So in every phase each dimension works on another
+ * part (P. Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 2015; the
+ * two-dimensional case: H. Mikami et al., "Massively distributed SGD", arXiv 1811.05233). Each part
+ * is halved again for the two ways round.
+ *
+ * On a torus of D dimensions of g members this uses all 2 D links of an accelerator all the time. An
+ * all-reduce of M bytes takes
+ *
+ *   2 sum over q = 0 .. D-1 of (g - 1) (latency + M / (2 D g^(q+1)) / link bandwidth)
+ *
+ * of which the bytes are M (n-1)/n / (D link bandwidth), the least that 2 D links can do.
  *
  * A dimension of the network that is a torus or a mesh counts as its sub-dimensions where the group has all
  * of it. Inside a dimension the patterns are those of the hierarchical algorithm. Lanes are channels x

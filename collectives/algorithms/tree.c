@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Two binary trees, half the bytes along each (P. Sanders, J. Speck, J. L. Träff: "Two-tree algorithms for
- * full bandwidth broadcast, reduction and scan", Parallel Computing 2009; NCCL's tree algorithm). The members
- * but the root stand in order in a first tree, and one place on in the second: places with an odd number are
- * leaves, so who passes on in one tree is a leaf in the other, and nobody carries more than twice the bytes.
+ * Two binary trees, half the bytes along each (P. Sanders, J. Speck, J. L. Träff: "Two-tree
+ * algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 2009; NCCL's tree
+ * algorithm). The members but the root stand in order in a first tree, and one place on in the
+ * second. Places with an odd number are leaves, so an inner member of one tree is a leaf in the
+ * other, and nobody carries more than twice the bytes.
  *
- *   reduce       up both trees to the root;   broadcast   down both
+ *   reduce       up both trees to the root
+ *   broadcast    down both
  *   all-reduce   up to member 0 and down again
  *
  * Lanes are channels x trees x chunks. Chunks follow each other: a member's sends of one kind (up, down) of a
  * chunk begin when those of the chunk before are out. Every wait is for an earlier chunk: no deadlock.
  *
- *   scatter      one binomial tree: who has the blocks of a run of members hands the latter half of them to
- * the first member there, until it is alone: ceil(log2(n)) rounds of (n-1)/n M bytes in all (E. Chan et al.:
- * "Collective communication: theory, practice, and experience", CCPE 2007) gather       its mirror image
+ *   scatter      one binomial tree: the holder of the blocks of a run of members hands the latter half of
+ *                them to the first member there, until it is alone: ceil(log2(n)) rounds of (n-1)/n M bytes
+ *                in all (E. Chan et al.: "Collective communication: theory, practice, and experience", CCPE
+ *                2007)
+ *   gather       its mirror image
  *
  * Their lanes are channels x chunks, side by side.
  */

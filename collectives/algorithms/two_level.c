@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * All-to-all over nodes: L members a node (the innermost dimension), N nodes (the product of the others).
- * What goes to another node first goes, inside the sender's node, to the member with the destination's number
- * there, so that between nodes only members of one number talk (over their own rail where each number has a
- * network of its own) and every message carries what the whole node has for one member: N - 1 messages of L
- * shares leave a member, instead of L (N - 1) of one.
+ *
+ * Data for another node first goes, inside the sender's node, to the member with the destination's number. So
+ * between nodes only members of one number talk (over their own rail, where each number has its own network),
+ * and every message carries what the whole node has for one member: N - 1 messages of L shares leave a
+ * member, instead of L (N - 1) messages of one share.
  *
  *   two_level  all inside first, N shares to each of the L - 1 others, then all between nodes (C. Hwang et
- * al., "Tutel", MLSys 2023: two-dimensional hierarchical all-to-all) rail       node after node: one share to
- * each of the others, and on the rail as soon as what they have for that node is there, so that the rails
- * work while the next node's shares move inside (NCCL's PXN) A member sends (L-1) N shares inside and (N-1) L
- * between nodes either way: with shares of s bytes each two_level  (L-1) N s / inner bandwidth + (N-1) L s /
- * rail bandwidth + a latency of each rail       (L-1) s / inner bandwidth + (N-1) L s / rail bandwidth + a
- * latency of each, if the rails are slower
+ *              al., "Tutel", MLSys 2023: two-dimensional hierarchical all-to-all)
+ *   rail       node after node: one share to each of the others; a message goes out on the rail as soon as
+ *              the shares for that node are there, so the rails work while the next node's shares move inside
+ *              (NCCL's PXN)
  *
- * Buffers: 0 what is sent, 1 what comes from the node's members (the share of member s for this number on
- * node b at s + L b), 2 the result. Lanes are channels x chunks, side by side.
+ * Either way a member sends (L-1) N shares inside and (N-1) L between nodes. Time, with shares of s bytes:
+ *
+ *   two_level  (L-1) N s / inner bandwidth + (N-1) L s / rail bandwidth + a latency of each
+ *   rail       (L-1) s / inner bandwidth + (N-1) L s / rail bandwidth + a latency of each
+ *
+ * where the second holds if the rails are slower.
+ *
+ * Buffers: 0 what is sent; 1 what comes from the node's members (the share of member s for this number on
+ * node b at s + L b); 2 the result. Lanes are channels x chunks, side by side.
  */
 #include <stdlib.h>
 

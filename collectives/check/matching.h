@@ -6,8 +6,8 @@
 
 #include "collectives/algorithm.h"
 
-/* 0; RLT_ECHECK with the step that waits for too few or too many, or that addresses none; RLT_ERANGE,
- * RLT_ENOMEM. */
+/* Returns 0; RLT_ECHECK with the step that waits for too few or too many messages, or that addresses none;
+ * RLT_ERANGE, RLT_ENOMEM. */
 int rlt_plan_match(const rlt_plan *plan, rlt_error *err) RLT_MUST_USE;
 
 #endif

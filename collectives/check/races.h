@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Whether the lanes of a member that share blocks touch them in an order of which the plan makes sure: by the
- * order of steps in a lane, by waiting for another lane, or by messages. Vector clocks: time of a place
- * (member
- * * lanes + lane) is 2 k + 1 while its step k runs and 2 k + 2 when it is done. Reads happen when a step
- * starts, writes until it is done. Internal to collectives/.
+ * Tells whether lanes of a member that share blocks touch them in an order that the plan guarantees: by the
+ * order of steps in a lane, by waiting for another lane, or by messages. Uses vector clocks: the time of a
+ * place (member * lanes + lane) is 2 k + 1 while its step k runs and 2 k + 2 when it is done. Reads happen
+ * when a step starts, writes until it is done. Internal to collectives/.
  */
 #ifndef RLT_COLLECTIVES_CHECK_RACES_H
 #define RLT_COLLECTIVES_CHECK_RACES_H

@@ -52,8 +52,8 @@ static rlt_msccl_ref ahead(rlt_msccl_ref r, uint32_t count)
     return r;
 }
 
-/* What a step receives lands there, and is sent on from there: rrs keeps nothing, so it needs room of its
- * own. */
+/* The bytes that a step receives land there and are sent on from there: rrs keeps
+ * nothing, so it needs its own room. */
 static rlt_msccl_ref landing(const rlt_msccl *m, const rlt_msccl_step *s)
 {
     return s->type == RLT_MSCCL_RRS ? (rlt_msccl_ref){'s', tb_of(m, s)->temporary} : s->dst;

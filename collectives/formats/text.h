@@ -18,8 +18,7 @@ typedef struct rlt_growing {
 void rlt_growing_add(rlt_growing *t, const char *fmt, ...) RLT_PRINTF(2);
 /* Hands the text over, or RLT_ENOMEM. */
 int rlt_growing_finish(rlt_growing *t, char **text, size_t *length, rlt_error *err) RLT_MUST_USE;
-/* A name as it may stand in any of the formats: other characters than letters, digits and "_-.+(),=:" become
- * '_'. */
+/* A name allowed in all the formats: characters other than letters, digits and "_-.+(),=:" become '_'. */
 void rlt_plain_name(const char *name, char *out, size_t size);
 
 #endif

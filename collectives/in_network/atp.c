@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * ATP (C. Lao et al.: "ATP: In-network Aggregation for Multi-tenant Learning", NSDI 2021). A place in a
- * worker's window has an aggregator, hash(job, place, round) mod A. Who finds it taken by another goes on to
- * the parameter server by itself, with the collision bit; the answer then names the aggregator of the next
- * round, which the place's next chunk uses. Sums go to the server, too: its answer frees the aggregator on
- * its way back to all workers. With x aggregators taken, a chunk collides with probability 1 - (1 - 1/A)^x.
+ * worker's window has an aggregator, hash(job, place, round) mod A. A packet that finds it taken by another
+ * chunk goes on to the parameter server by itself, with the collision bit. The answer then names the
+ * aggregator of the next round, which the place's next chunk uses. Sums go to the server, too: its answer
+ * frees the aggregator on its way back to all workers. With x aggregators taken, a chunk collides with
+ * probability 1 - (1 - 1/A)^x.
  *
  * The window: after as many results as it has packets it is halved if one of them carried a mark, else grows
- * by `increase`; 1 to `window` packets. A chunk is sent again after `gap` results of later ones, all that are
- * missing after silence; that evicts what the switch has of it to the server, which counts every worker once.
- * With priorities on a switch that preempts this is ESA (arXiv 2201.06398).
+ * by `increase`; 1 to `window` packets. A chunk is retransmitted after `gap` results of later ones, and all
+ * missing ones after silence. That evicts the switch's partial sum to the server, which counts every worker
+ * once. With priorities on a switch that preempts this is ESA (arXiv 2201.06398).
  *
  * With `ttl`, switches send on what they have after that time; `late` = "leave": the server then answers with
- * it (Trio, Canary), and that is the sum of this chunk. This file is the workers, collectives/in_network/atp_server.c
- * the server.
+ * it (Trio, Canary), and that is the sum of this chunk. This file is the workers,
+ * collectives/in_network/atp_server.c the server.
  */
 #include "collectives/in_network/atp.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A fabric inside: between its account (fabric.c), its switches (fabric_switch.c) and its jobs (reactor.c).
- */
+/* Inside of a fabric, shared by its account (fabric.c), its switches
+ * (fabric_switch.c), its jobs (reactor.c). */
 #ifndef RLT_COLLECTIVES_IN_NETWORK_FABRIC_H
 #define RLT_COLLECTIVES_IN_NETWORK_FABRIC_H
 

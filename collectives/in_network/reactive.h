@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Protocols that react: the second kind of collective. What a host sends depends on what reaches it and when,
- * so there are no steps known beforehand; a protocol is begun, gets packets, and gets timers. It runs over
- * packets on links, with aggregators in the switches that its tree runs through.
+ * Reactive protocols: the second kind of collective. What a host sends depends on what reaches it and when,
+ * so there are no steps known beforehand. A protocol is begun, gets packets, and gets timers. It runs over
+ * packets on links, with aggregators in the switches of its tree.
  *
- * A fabric is one network in one simulation; any number of jobs, each with its protocol, share its links and
+ * A fabric is one network in one simulation. Any number of jobs, each with its protocol, share its links and
  * its switches' slots. Every contribution is a number of its own (64 bits, by chunk and worker) and is really
- * added up, modulo 2^64: a member that gets any other sum than that of all members, or lacks one at the end,
+ * added up, modulo 2^64. A member that gets any other sum than that of all members, or lacks one at the end,
  * fails the run (RLT_ECHECK).
  *
- * This header is what users of protocols need; collectives/in_network/reactor.h is what protocols need. A new protocol
- * is one file with one const struct, entered in the table of reactive.c.
+ * This header is for users of protocols; collectives/in_network/reactor.h is for protocols. A new protocol is
+ * one file with one const struct, entered in the table of collectives/in_network/reactive.c.
  */
 #ifndef RLT_COLLECTIVES_IN_NETWORK_REACTIVE_H
 #define RLT_COLLECTIVES_IN_NETWORK_REACTIVE_H
@@ -123,8 +123,8 @@ typedef struct rlt_react_request {
     /* What runs instead, with these settings, where switches refuse the job; NULL: nothing. */
     const rlt_reactive *fallback;
     rlt_setting_value fallback_settings[RLT_MAX_SETTINGS];
-    /* Recorded popularity of the parameters that are updated (collectives/in_network/libra/workload.h), for Libra, in
-     * place of what its settings say of them; NULL: none. Borrowed while adding. */
+    /* Recorded popularity of the updated parameters (collectives/in_network/libra/workload.h), for Libra, in
+     * place of the popularity in its settings; NULL: none. Borrowed while adding. */
     const struct rlt_skew *updates;
 } rlt_react_request;
 
@@ -172,8 +172,8 @@ RLT_API uint32_t rlt_fabric_jobs(const rlt_fabric *f);
 RLT_API int rlt_react_bound(const rlt_react_result *r, const rlt_coll_request *req, rlt_router *router,
                             double bandwidth_scale, rlt_time *bound_ps, rlt_error *err) RLT_MUST_USE;
 RLT_API rlt_time rlt_fabric_end(const rlt_fabric *f); /* of the last job */
-/* Jain's index of n rates, by their sum and that of their squares: 1 where all are equal, 1 / n where one has
- * all. */
+/* Jain's index of n rates, from their sum and the sum of their squares: 1 if all
+ * are equal, 1 / n if one rate is all. */
 static inline double rlt_jain(double sum, double squares, uint32_t n)
 {
     return squares > 0 ? sum * sum / (n * squares) : 1;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What protocols that react are made of: a job on a fabric, its trees, and what the switches do by themselves
- * (collectives/reactor_switch.c): contributions of members (DATA) are added up at the stops of their tree,
- * sums go up, results come down to all members; what is not added goes to a server, if there are any.
+ * Building blocks of reactive protocols: a job on a fabric, its trees, and the fixed behaviour of switches
+ * (collectives/in_network/fabric_switch.c). Contributions of members (DATA) are added up at the stops of
+ * their tree; sums go up, results come down to all members. Chunks that no switch adds up go to a parameter
+ * server, if there are any.
  *
- * A protocol plans in start(): it names workers and servers, makes its trees and takes its slots; begin()
- * sends what a worker sends first; packet() gets what reaches a host; timer() what was set. It calls
- * rlt_fabric_job_receive for every result: the job is done when every worker has every chunk.
+ * A protocol plans in start(): it names workers and servers, makes its trees and takes its slots. begin()
+ * sends a worker's first packets; packet() handles a packet at a host; timer() handles a timer. The protocol
+ * calls rlt_fabric_job_receive for every result: the job is done when every worker has every chunk.
  */
 #ifndef RLT_COLLECTIVES_IN_NETWORK_REACTOR_H
 #define RLT_COLLECTIVES_IN_NETWORK_REACTOR_H
@@ -127,8 +128,7 @@ static inline rlt_setting_value rlt_fabric_job_setting(const rlt_fabric_job *j, 
     return j->req.settings[i];
 }
 
-/* In start(): the last members serve, the others contribute, or all where the protocol has no servers apart.
- */
+/* In start(): the last members serve, the others contribute; all contribute if no servers are set apart. */
 int rlt_fabric_job_serve(rlt_fabric_job *j, uint64_t servers, rlt_error *err) RLT_MUST_USE;
 /* In start(), once workers, servers, chunks, wire_bytes and mode are set: n trees over the workers, each
  * with `slots` slots at each of its adders, or an error with their reason. j->window is lowered to what is
@@ -189,8 +189,8 @@ static inline bool rlt_seen_add(uint64_t *seen, uint32_t worker)
     return new;
 }
 
-/* Several come in at once: how many, or 0 where one of them was there, since their sum cannot be told apart.
- */
+/* Several packets come in at once: how many, or 0 if one was there
+ * already, since no sum can be told apart. */
 static inline uint32_t rlt_seen_merge(uint64_t *seen, const uint64_t *some, uint32_t words)
 {
     uint32_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a collective starts with and must end with, block by block: the meaning of each kind, as algorithm.h
- * states it, for the checker. Internal to collectives/. */
+/* What a collective starts with and must end with, block by block, for the checker: the meaning of each kind,
+ * as collectives/algorithm.h states it. Internal to collectives/. */
 #ifndef RLT_COLLECTIVES_IN_NETWORK_STATES_H
 #define RLT_COLLECTIVES_IN_NETWORK_STATES_H
 

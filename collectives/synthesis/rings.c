@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * "rings": the ring algorithm along rings found in the network, as NCCL builds its channels. The graph is
- * that of the direct links between members; a link of several times the slowest one's bandwidth, or as many
- * parallel links, take part in as many rings. Edge-disjoint Hamiltonian cycles of it (cycles.h) are each used
- * in both directions. Where no two members are neighbours, all ways lead through switches: one ring then
- * fills every port, and the ring algorithm's own order will do.
+ * that of the direct links between members. A link of several times the slowest one's bandwidth, or as many
+ * parallel links, takes part in as many rings. Edge-disjoint Hamiltonian cycles of the graph
+ * (collectives/check/cycles.h) are each used in both directions. Where no two members are neighbours, all
+ * paths lead through switches: one ring then fills every port, and the ring algorithm's own order is used.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -86,9 +86,9 @@ static uint32_t put(draft *d, uint32_t member, uint32_t lane, move v, bool touch
     return i - s->first[at];
 }
 
-/* A member's chunk is written by one arrival after another, read once they are all there, and overwritten
- * when it has been sent on: each waits for the one before. Readers of the finished chunk do not wait for each
- * other. */
+/* A member's chunk is written by one arrival after another, read once all of them are there,
+ * and overwritten when it has been sent on: each waits for the one before. Readers of the
+ * finished chunk do not wait for each other. */
 static void lay_send(draft *d, uint32_t s)
 {
     uint32_t e = d->sends[s].edge;

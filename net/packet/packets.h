@@ -79,8 +79,7 @@ typedef struct rlt_packets_config {
      * fit is dropped. With credits the limit holds for the packets of one incoming link, and a packet that
      * does not fit is held back. With PFC the limit is not used: pauses keep the queue near pause_bytes. */
     uint64_t buffer_bytes;
-    /* Between these queue lengths the marking probability rises from 0 to ecn_probability; max 0: no marks.
-     *  */
+    /* The marking probability rises between these queue lengths, from 0 to ecn_probability; max 0: none. */
     uint64_t ecn_min_bytes, ecn_max_bytes;
     double ecn_probability;
     rlt_pause pause;                    /* back-pressure instead of drops */

@@ -15,8 +15,9 @@
  * Links are directed; a full-duplex cable is two links. Link ids are dense, 0 .. rlt_topology_links()-1. In a
  * product the links of dimension d are contiguous:
  *
- *   id = base(d) + group * links_of_factor(d) + local link,   group: mixed-radix index of the other
- *   coordinates
+ *   id = base(d) + group * links_of_factor(d) + local link
+ *
+ * where group is the mixed-radix index of the other coordinates.
  *
  * Bandwidth of a dimension is what one accelerator can send into it in one direction. Share of a link:
  *

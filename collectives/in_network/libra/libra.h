@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Libra (arXiv 2205.05243) on a fabric: what it reports beside every protocol's account. Its settings make
- * the workload (collectives/in_network/libra/workload.h), the hot set's place in the switch (collectives/in_network/libra/place.h)
- * and the protocol: see collectives/in_network/libra/libra.c.
+ * Libra (arXiv 2205.05243) on a fabric: the figures it reports beside every protocol's account. Its settings
+ * make the workload (collectives/in_network/libra/workload.h), the place of the hot set in the switch
+ * (collectives/in_network/libra/place.h) and the protocol: see collectives/in_network/libra/libra.c.
  */
 #ifndef RLT_COLLECTIVES_IN_NETWORK_LIBRA_LIBRA_H
 #define RLT_COLLECTIVES_IN_NETWORK_LIBRA_LIBRA_H
