@@ -34,11 +34,15 @@ typedef struct rlt_import {
 RLT_API int rlt_import_set(rlt_import *import, const char *setting, rlt_error *err) RLT_MUST_USE;
 
 /*
- * Loads `spec`: a file, "-" for standard input, JSON text as it would stand in a file, a compact product of
- * dimensions, innermost first (ring:4@200GB/s,500ns*switch:8@50GB/s,500ns, each dimension
- * shape:size@bandwidth,latency[,key=value...]), or the name of a file in one of the directories `dirs` (see
- * sim/base/find.h; NULL: none). RLT_EMALFORMED and RLT_ESCHEMA with file:line:column, RLT_ETOPOLOGY
- * (disconnected, no accelerator), RLT_EIO; a name that is not found is RLT_EIO with the nearest one there is.
+ * Loads `spec`, which is one of
+ *   a file     told apart by content
+ *   "-"        standard input
+ *   JSON text  as it would stand in a file
+ *   a product  dimensions in compact form, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns
+ *              Each is shape:size@bandwidth,latency[,key=value...]
+ *   a name     of a file in one of the directories `dirs` (see sim/base/find.h; NULL: none)
+ * RLT_EMALFORMED and RLT_ESCHEMA with file:line:column; RLT_ETOPOLOGY (disconnected, no accelerator);
+ * RLT_EIO. A name that is not found is RLT_EIO with the nearest existing one.
  */
 RLT_API int rlt_topology_load(const char *spec, const char *dirs, rlt_topology **out,
                               rlt_error *err) RLT_MUST_USE;

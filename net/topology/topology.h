@@ -87,8 +87,7 @@ RLT_API void rlt_topology_free(rlt_topology *t);
  * (all links to and from it). *links is malloc'ed. */
 RLT_API int rlt_topology_find_links(const rlt_topology *t, const char *which, uint32_t **links, uint32_t *n,
                                     rlt_error *err) RLT_MUST_USE;
-/* Multiplies the bandwidth of these links, for a what-if. Call it before anything is made from the topology.
- *  */
+/* Multiplies the bandwidth of these links (what-if), before anything is made from the topology. */
 RLT_API int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor,
                                      rlt_error *err) RLT_MUST_USE;
 
