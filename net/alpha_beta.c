@@ -24,8 +24,8 @@ typedef struct message {
     uint64_t tx, rx, bytes, wire_bytes;
     rlt_time start, rx_span;
     uint32_t first, last; /* send and receive port; last is RLT_NONE where there is no receive port */
-    /* Links in between, as a kept path; folded: see carry_classes; plain: the next message of its batch, or
-     * RLT_NONE. */
+    /* Links in between, as a kept path; folded: see carry_classes; plain:
+     * the next message of its batch, or RLT_NONE. */
     uint32_t inner;
     bool live, plain; /* plain: two links and no time series */
     bool tree;        /* `inner` has all links of a tree, each with its role */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared by the network models: the start of every struct, and the way from a message to its path and cost.
- * Internal. */
+/* Shared by the network models: the start of every struct,
+ * and the way from a message to its path and cost. Internal. */
 #ifndef RLT_NET_NETWORK_INTERNAL_H
 #define RLT_NET_NETWORK_INTERNAL_H
 
@@ -40,8 +40,8 @@ typedef struct rlt_net_core {
     int tell;      /* event handler, where links change */
 } rlt_net_core;
 
-/* A message on its way out: the path with scaled numbers, and all costs of the message beyond its
- * serialisation. */
+/* A message on its way out: the path with scaled numbers,
+ * and all costs of the message beyond its serialisation. */
 typedef struct rlt_leg {
     rlt_path path;
     uint64_t wire_bytes;

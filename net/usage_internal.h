@@ -136,8 +136,8 @@ static inline void rlt__usage_leave(rlt_usage *u, uint32_t link, rlt_time now, u
 /* Closes what is open at `now`: intervals are cut there. */
 void rlt__usage_settle(rlt_usage *u, rlt_time now);
 
-/* Time series (only if u->series is set): bytes spread evenly over [from, to); a link's rate from now on.
- * RLT_ENOMEM. */
+/* Time series (only if u->series is set): bytes spread evenly over [from, to);
+ * a link's rate from now on. RLT_ENOMEM. */
 int rlt__usage_spread(rlt_usage *u, uint32_t link, rlt_time from, rlt_time to, double bytes) RLT_MUST_USE;
 int rlt__usage_rate(rlt_usage *u, uint32_t link, rlt_time now, double rate) RLT_MUST_USE;
 

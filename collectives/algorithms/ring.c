@@ -22,8 +22,8 @@
 #include "collectives/algorithms/lanes.h"
 #include "sim/base/time.h"
 
-/* NCCL moves pieces of 512 KiB under its Simple protocol: a buffer of 4 MiB in 8 slots (NCCL's
- * src/include/device.h). */
+/* NCCL moves pieces of 512 KiB under its Simple protocol:
+ * a buffer of 4 MiB in 8 slots (NCCL's src/include/device.h). */
 #define PIECE_BYTES ((uint64_t)512 << 10)
 enum { MAX_PIECES = 1 << 16, MAX_TURNS = 128 };
 
@@ -210,8 +210,8 @@ static void copy_block(rlt_step *out, uint8_t from_buffer, uint32_t from, uint8_
     out->land = rlt_blocks_run(to, 1);
 }
 
-/* On given rings blocks are first sorted from members to places, and at the end back. These copies take no
- * time. */
+/* On given rings blocks are first sorted from members to places,
+ * and at the end back. These copies take no time. */
 static void all_to_all(const rlt_plan *plan, const view *v, uint32_t k, rlt_step *out)
 {
     const ring_lane *l = v->lane;

@@ -49,8 +49,8 @@ typedef struct rlt_goal_hint {
 } rlt_goal_hint;
 
 RLT_API const char *rlt_plan_format_name(rlt_plan_format format);
-/* Reads a file of any of the formats, told apart by how it begins; hint may be NULL. The plan is proven by
- * rlt_listed_check. */
+/* Reads a file of any of the formats, told apart by how it begins; hint may be NULL.
+ * The plan is proven by rlt_listed_check. */
 RLT_API int rlt_plan_load(const char *path, const rlt_goal_hint *hint, rlt_listed *out,
                           rlt_error *err) RLT_MUST_USE;
 RLT_API int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,

@@ -34,8 +34,8 @@ static bool is_lower(const halves *h, uint32_t accelerator)
     return accelerator / h->stride % h->size < h->size / 2;
 }
 
-/* The graph of a cut: node 0 is the lower half of the accelerators, node 1 the upper half, the other nodes
- * follow. */
+/* The graph of a cut: node 0 is the lower half of the accelerators,
+ * node 1 the upper half, the other nodes follow. */
 typedef struct cut {
     halves h;
     uint64_t direct;        /* bandwidth of the links from half to half */

@@ -62,8 +62,8 @@ static void check(const rlt_algorithm *a, const rlt_coll_request *req)
     rlt_plan_free(&plan);
 }
 
-/* Bytes that a member sends, to all or (dim not RLT_NONE) to members that differ from it in that dimension
- * only. */
+/* Bytes that a member sends, to all or (dim not RLT_NONE) to members that
+ * differ from it in that dimension only. */
 static uint64_t sent_bytes(const rlt_plan *plan, uint32_t member, uint32_t dim)
 {
     uint64_t bytes = 0;
@@ -84,8 +84,8 @@ static uint64_t sent_bytes(const rlt_plan *plan, uint32_t member, uint32_t dim)
     return bytes;
 }
 
-/* Splits of n into dimensions: number `which` (0: the whole; then two and three factors), false past the end.
- */
+/* Splits of n into dimensions: number `which` (0: the whole;
+ * then two and three factors), false past the end. */
 static bool split(uint32_t n, uint32_t which, rlt_coll_request *req)
 {
     req->n_dims = 1;
@@ -407,8 +407,8 @@ static void broadcasts_are_pipelined(void **state)
     rlt_plan_free(&plan);
 }
 
-/* When step k begins, at most w - 1 of the messages sent before it can still be under way in a symmetric
- * exchange. */
+/* When step k begins, at most w - 1 of the messages sent before it can still
+ * be under way in a symmetric exchange. */
 static void windows_hold(void **state)
 {
     (void)state;
@@ -430,8 +430,8 @@ static void windows_hold(void **state)
     }
 }
 
-/* A chunk enters each phase after the one before it has left it: the waits of a 2 x 3 all-reduce on rings, by
- * hand. */
+/* A chunk enters each phase after the one before it has left it:
+ * the waits of a 2 x 3 all-reduce on rings, by hand. */
 static void chunks_follow_each_other(void **state)
 {
     (void)state;

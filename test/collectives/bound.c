@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lower bounds worked out by hand: bytes that must cross over the bandwidth there is, and the shortest way.
- */
+/* Lower bounds worked out by hand:
+ * bytes that must cross over the bandwidth there is, and the shortest way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -289,8 +289,8 @@ static bool any_root(const struct closed_form *f)
     return f->servers == 0;
 }
 
-/* Both injection rules, and both network models where that makes no difference. True if there is a formula.
- */
+/* Both injection rules, and both network models where that makes no
+ * difference. True if there is a formula. */
 static bool holds(const struct closed_form *f, uint32_t n, uint64_t bytes)
 {
     bool known = false;

@@ -51,8 +51,8 @@ static void ring_on_crossbar(void **state)
             }
 }
 
-/* Blocking: the slowest hop sets every step. NIC: a chunk's worst chain crosses a leaf border 2 * leaves
- * times. */
+/* Blocking: the slowest hop sets every step. NIC:
+ * a chunk's worst chain crosses a leaf border 2 * leaves times. */
 static void ring_on_leaf_spine(void **state)
 {
     static const struct {

@@ -229,8 +229,8 @@ static void every_plan_is_proved(void **state)
     none_refused(&t);
 }
 
-/* A run's accounts; what the network itself adds up or copies is delivered more or less often than offered.
- */
+/* A run's accounts;
+ * what the network itself adds up or copies is delivered more or less often than offered. */
 static void check_accounts(const rlt_plan *plan, rlt_exec *x, rlt_router *router, const rlt_net_model *model,
                            rlt_time time_ps, const char *where)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What groups of ranks span: whole, partial and strided sub-grids, irregular groups, placements, rings,
- * refusals. */
+/* What groups of ranks span: whole, partial and strided sub-grids,
+ * irregular groups, placements, rings, refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

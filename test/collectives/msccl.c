@@ -55,8 +55,8 @@ static const char pair[] =
     "</gpu>\n"
     "</algo>\n";
 
-/* An all-reduce on a ring of three, each fused step once: rrs where nothing is kept, rrcs where it is, rcs.
- */
+/* An all-reduce on a ring of three, each fused step once:
+ * rrs where nothing is kept, rrcs where it is, rcs. */
 static void ring_of_three(char *text, size_t size)
 {
     size_t n = (size_t)snprintf(text, size,
@@ -223,8 +223,8 @@ static void wrong_plans_are_named(void **state)
         check_damage(text, &threes[i]);
 }
 
-/* Two blocks of threads that use a chunk in no order are refused; with the wait, or through a message, not.
- */
+/* Two blocks of threads that use a chunk in no order are refused;
+ * with the wait, or through a message, not. */
 static void races_are_named(void **state)
 {
     (void)state;

@@ -305,9 +305,8 @@ static void remainders_fold(void **state)
         takes(4 * 1000000 + 7 * half * 20, &net, RLT_ALL_REDUCE, (uint64_t)(2 * half));
 }
 
-/* 2 sum over q of (g-1) (alpha + M / (2 D g^(q+1)) beta) on D rings of g, as a torus or as a product of
- * rings.
- */
+/* 2 sum over q of (g-1) (alpha + M / (2 D g^(q+1)) beta) on D rings of g,
+ * as a torus or as a product of rings. */
 static void tori_in_closed_form(void **state)
 {
     (void)state;

@@ -88,8 +88,8 @@ static void test_bandwidth(void **state)
 
 /* What the busiest link carries (its busy time at 20 ps a byte), and what the network takes and gives. */
 /* Measured on H100 and H200 (NCCL issues 1455 and 1442, nccl-tests issue 212), bus bandwidth in GB/s at large
- * sizes, within 3 % of links that give 0.686 of their 450 GB/s; the other halves are not faster than a ring.
- */
+ * sizes, within 3 % of links that give 0.686 of their 450 GB/s;
+ * the other halves are not faster than a ring. */
 static void test_measured(void **state)
 {
     static const struct {

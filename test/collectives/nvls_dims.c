@@ -240,8 +240,8 @@ static void one_chunk(void **state)
     }
 }
 
-/* Many chunks: what the busiest dimension carries, (g+1)/g s one way, where s reaches it; each link as much.
- */
+/* Many chunks: what the busiest dimension carries, (g+1)/g s one way,
+ * where s reaches it; each link as much. */
 static void many_chunks(void **state)
 {
     (void)state;

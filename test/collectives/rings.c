@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings searched in the network: cycles that are cycles, as many as theory has, and the bandwidth they give.
- */
+/* Rings searched in the network: cycles that are cycles,
+ * as many as theory has, and the bandwidth they give. */
 #include "collectives/check/checker.h"
 #include "collectives/check/cycles.h"
 #include "sim/base/time.h"
@@ -21,8 +21,8 @@ static void join(uint32_t n, uint32_t u, uint32_t v)
     capacity[v * n + u]++;
 }
 
-/* Finds cycles, and checks that each passes every node once and that no edge is used more often than it is
- * there. */
+/* Finds cycles, and checks that each passes every node once and that no edge
+ * is used more often than it is there. */
 static uint32_t cycles(uint32_t n)
 {
     uint32_t found = 0;

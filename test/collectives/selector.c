@@ -88,8 +88,8 @@ static void a_protocol_that_is_set_is_taken(void **state)
     assert_string_equal(chosen(&e, RLT_ALL_REDUCE, 2, 1u << 30), "LL128");
 }
 
-/* NCCL gives LL a thread block for each 512 threads x 8 bytes that a member sends: nBytes >= nc * 512 * 8 *
- * members. */
+/* NCCL gives LL a thread block for each 512 threads x 8 bytes that a member
+ * sends: nBytes >= nc * 512 * 8 * members. */
 static void channels_grow_with_bytes(void **state)
 {
     (void)state;
@@ -145,13 +145,13 @@ static void costs_of_a_tuned_message(void **state)
         {"1", "0", "0", "0", "0", "1.25", 4000, 1, 1, 3000000, 5000},
         /* two channels of 8 KiB each: 2 lines of 4 KiB: 2 x 0.5 us */
         {"1", "0", "0", "4KiB", "0.5us", "1", 16384, 2, 1, 4000000, 16384},
-        /* a line and one byte more is two lines; a quarter of one is free; half of one is a third of its time
-         */
+        /* a line and one byte more is two lines;
+         * a quarter of one is free; half of one is a third of its time */
         {"1", "0", "0", "4KiB", "0.5us", "1", 4097, 1, 1, 4000000, 4097},
         {"1", "0", "0", "4KiB", "0.6us", "1", 1024, 1, 1, 3000000, 1024},
         {"1", "0", "0", "4KiB", "0.6us", "1", 2048, 1, 1, 3200000, 2048},
-        /* fill: half of w = 8 us; then half of the buffers' 3 us (two channels of 1500 B) but at least 3 us
-         */
+        /* fill: half of w = 8 us; then half of the buffers' 3 us
+         * (two channels of 1500 B) but at least 3 us */
         {"1", "0.5", "64KiB", "0", "0", "1", 8000, 1, 1, 4000000, 8000},
         {"0", "0.5", "1500B", "0", "0", "1", 8000, 2, 1, 1500000, 8000},
     };

@@ -193,8 +193,8 @@ static void test_slower(void **state)
         }
 }
 
-/* Two messages share acc0's link; that of one of them to acc1 slows down, and the other gets what it leaves.
- */
+/* Two messages share acc0's link;
+ * that of one of them to acc1 slows down, and the other gets what it leaves. */
 static void test_shared(void **state)
 {
     (void)state;

@@ -42,8 +42,8 @@ static uint64_t below(world *w, uint64_t n)
     return rlt_random_below(w->seed, 0, 0, w->k++, n);
 }
 
-/* Progressive filling as in the textbook, from nothing: the link with the least share freezes its flows, and
- * again. */
+/* Progressive filling as in the textbook, from nothing:
+ * the link with the least share freezes its flows, and again. */
 static void naive(world *w)
 {
     double left[MAX_LINKS];

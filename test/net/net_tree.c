@@ -207,8 +207,8 @@ static void test_together(void **state)
     end(&b);
 }
 
-/* Leaves add up what their hosts send: one message on each cable, over the spine that the root's number says.
- */
+/* Leaves add up what their hosts send: one message on each cable,
+ * over the spine that the root's number says. */
 static void test_fat_tree(void **state)
 {
     (void)state;
@@ -316,8 +316,8 @@ static void test_refusals(void **state)
             "they are no tree");
 }
 
-/* What switches can do is read from every form, refused where it makes no sense, and survives being written.
- */
+/* What switches can do is read from every form,
+ * refused where it makes no sense, and survives being written. */
 static void test_read_and_written(void **state)
 {
     (void)state;

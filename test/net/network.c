@@ -341,8 +341,8 @@ static void test_endpoint_costs(void **state)
         make_net(&b, both[model]);
         post(&b, 0, 1, 1000);
         run(&b);
-        /* 2000 B on the wire at 25 GB/s; latency 1 us, 2 us and 1 ns a message, 1.5 ps a byte, all
-         * three-fold. */
+        /* 2000 B on the wire at 25 GB/s;
+         * latency 1 us, 2 us and 1 ns a message, 1.5 ps a byte, all three-fold. */
         assert_int_equal(b.delivered[0], 80000 + 3 * (1000000 + 2000000 + 1000 + 1500));
         assert_int_equal(usage_between(&b, "acc0", "sw0.0.0").bytes, 2000);
         assert_int_equal(usage_between(&b, "acc0", "sw0.0.0").busy_ps, 80000);

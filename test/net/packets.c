@@ -276,8 +276,8 @@ static void flows_share_a_port_in_order(void **state)
     close_bench(&b);
 }
 
-/* Two come for each that leaves: a buffer of k packets is full after k - 1 rounds, then one of two is
- * dropped. */
+/* Two come for each that leaves:
+ * a buffer of k packets is full after k - 1 rounds, then one of two is dropped. */
 static void a_full_buffer_drops_the_last(void **state)
 {
     (void)state;

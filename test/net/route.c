@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Routes: connected walks of the right length in every shape, D-mod-k without contention, and routes in
- * graphs. */
+/* Routes: connected walks of the right length in every shape,
+ * D-mod-k without contention, and routes in graphs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,8 +49,8 @@ static void teardown(bench *b)
     rlt_topology_free(b->t);
 }
 
-/* The path leads from the one accelerator to the other over existing links; its sums are those of its links.
- */
+/* The path leads from the one accelerator to the other over existing
+ * links; its sums are those of its links. */
 static void check_walk(const rlt_topology *t, const rlt_path *path, uint32_t src, uint32_t dst)
 {
     uint32_t at = src;

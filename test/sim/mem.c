@@ -199,8 +199,8 @@ static void strings(void **state)
     rlt_strings_free(&t);
 }
 
-/* Published values: FNV-1a of "foobar" (Fowler, Noll, Vo) and splitmix64's first output from seed 0 (Vigna).
- */
+/* Published values: FNV-1a of "foobar" (Fowler, Noll,
+ * Vo) and splitmix64's first output from seed 0 (Vigna). */
 static void hashes(void **state)
 {
     (void)state;

@@ -160,8 +160,8 @@ static void queue_refuses_the_past(void **state)
     rlt_queue_free(&q);
 }
 
-/* A bucket that claims to be as large as can be: neither a push nor a redistribution may lose or reorder
- * anything. */
+/* A bucket that claims to be as large as can be:
+ * neither a push nor a redistribution may lose or reorder anything. */
 static void queue_survives_lack_of_room(void **state)
 {
     (void)state;

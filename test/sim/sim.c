@@ -105,8 +105,8 @@ static void in_solve(void *ctx, uint64_t payload)
 {
     world *w = ctx;
     record(w, payload);
-    /* Earlier classes of the present run now, behind what waits in this class; the later one still comes
-     * later. */
+    /* Earlier classes of the present run now, behind what waits in this
+     * class; the later one still comes later. */
     rlt_sim_at(w->sim, 10, RLT_OBSERVE, w->handler, 'o');
     rlt_sim_at(w->sim, 10, RLT_COMPLETE, w->handler, 'c');
     rlt_sim_at(w->sim, 10, RLT_SOLVE, w->handler, 's');
@@ -362,8 +362,8 @@ static void stands_for_three(void *ctx, uint64_t payload)
     rlt_sim_also(w->sim);
 }
 
-/* Who shares events relies on it that every event scheduled shows, of whichever kind, and nothing else does.
- */
+/* Who shares events relies on it that every event scheduled shows,
+ * of whichever kind, and nothing else does. */
 static void what_is_scheduled_shows(void **state)
 {
     world *w = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the tests of the Kineto reader share: a program played by its dependencies alone, without the replay
- * engine. */
+/* What the tests of the Kineto reader share:
+ * a program played by its dependencies alone, without the replay engine. */
 #ifndef RLT_TEST_SUPPORT_KINETO_H
 #define RLT_TEST_SUPPORT_KINETO_H
 

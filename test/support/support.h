@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What several test programs share: CMocka's includes, and one collective run on a network given in compact
- * form. */
+/* What several test programs share: CMocka's includes,
+ * and one collective run on a network given in compact form. */
 #ifndef RLT_TEST_SUPPORT_SUPPORT_H
 #define RLT_TEST_SUPPORT_SUPPORT_H
 

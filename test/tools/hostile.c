@@ -432,8 +432,8 @@ static void astra_systems(void **unused)
 
 /* ---- traces */
 
-/* Replays for at most a second of simulated time; a stall, an overflow or an impossible group may come out.
- */
+/* Replays for at most a second of simulated time;
+ * a stall, an overflow or an impossible group may come out. */
 static void use_program(rlt_program *p, const rlt_topology *t)
 {
     rlt_replay_options o = rlt_replay_options_default();

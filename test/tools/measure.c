@@ -221,8 +221,8 @@ static void nccl_rows(void **state)
     rlt_measurements_free(&t);
 }
 
-/* Builds of before 2.11: no redop and root at all, "error"; of today: columns of iterations, a time of day.
- */
+/* Builds of before 2.11: no redop and root at all, "error"; of today:
+ * columns of iterations, a time of day. */
 static void nccl_builds(void **state)
 {
     (void)state;

@@ -90,8 +90,8 @@ static void put(int fd, const char *bytes, size_t n)
     }
 }
 
-/* All that comes until the other side closes, or `patience_s` has passed; the status of the answer, 0: none.
- */
+/* All that comes until the other side closes, or `patience_s` has passed;
+ * the status of the answer, 0: none. */
 static int take(server *s, int fd, double patience_s)
 {
     double until = now_s() + patience_s;

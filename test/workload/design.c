@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The closed forms of designed networks: traffic, groups, cost, time, and the simulation of what they
- * describe. */
+/* The closed forms of designed networks: traffic, groups, cost, time,
+ * and the simulation of what they describe. */
 #include "test/support/support.h"
 
 #include <math.h>

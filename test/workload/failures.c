@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Failures, checkpoints and restarts: simulated timelines against Daly's formula, its limits, and the best
- * interval. */
+/* Failures, checkpoints and restarts:
+ * simulated timelines against Daly's formula, its limits, and the best interval. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -32,8 +32,8 @@ static rlt_time us(const char *text)
     return (rlt_time)(atof(text) * 1e6 + 0.5);
 }
 
-/* Total of the recorded intervals of a rank's kernels, overlaps counted once (by time, as built per stream).
- */
+/* Total of the recorded intervals of a rank's kernels,
+ * overlaps counted once (by time, as built per stream). */
 static int by_start(const void *a, const void *b)
 {
     const rlt_time *x = a, *y = b;
@@ -202,8 +202,8 @@ static void public_recordings(void **state)
     }
 }
 
-/* All-reduces of the training step agree between the recording's attributes and the other rank's host trace.
- */
+/* All-reduces of the training step agree between the recording's
+ * attributes and the other rank's host trace. */
 static void public_host_traces(void **state)
 {
     rlt_host_trace t;

@@ -209,8 +209,8 @@ static void kept_activations(void **state)
     }
 }
 
-/* Two all-reduces of s h a block, and one for the vocabulary; keys and values of the groups; copies sent to
- * experts. */
+/* Two all-reduces of s h a block, and one for the vocabulary;
+ * keys and values of the groups; copies sent to experts. */
 static void communication(void **state)
 {
     static const struct {
@@ -472,8 +472,8 @@ static const char *named(const char *model)
     return mpt;
 }
 
-/* Each row names a model that is known; exact parameter counts are met to the last one, printed ones to their
- * digits. */
+/* Each row names a model that is known;
+ * exact parameter counts are met to the last one, printed ones to their digits. */
 static void measured_models(void **state)
 {
     rlt_error err = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Replay of small programs whose times follow by hand: crossbar of 50 GB/s (20 ps a byte) and 500 ns a link.
- */
+/* Replay of small programs whose times follow by hand:
+ * crossbar of 50 GB/s (20 ps a byte) and 500 ns a link. */
 #include "workload/replay/replay.h"
 #include "net/import/import.h"
 #include "sim/sim.h"

@@ -82,8 +82,8 @@ static void finish(fixture *f)
     }
 }
 
-/* All-reduces of so many chunks, one after the other, by the ranks first .. first + n-1, beginning after
- * `compute`. */
+/* All-reduces of so many chunks, one after the other, by the ranks first ..
+ * first + n-1, beginning after `compute`. */
 static void all_reduces(fixture *f, uint32_t first, uint32_t n, uint32_t times, uint32_t chunks)
 {
     uint32_t ranks[WORKERS];

@@ -164,8 +164,8 @@ static rlt_builder *builder(uint32_t ranks)
     return b;
 }
 
-/* What a rank sends in an uneven exchange stays, and so does what all receive; shares of a gather stay in
- * all. */
+/* What a rank sends in an uneven exchange stays,
+ * and so does what all receive; shares of a gather stay in all. */
 static void conserved(void **state)
 {
     (void)state;

@@ -83,9 +83,8 @@ static void one_node(void **state)
     assert_int_equal(rlt_straggler_run(&s, &(rlt_straggler_result){0}, NULL), RLT_ERANGE);
 }
 
-/* Seconds that a program of one layer and one parameter takes, over a network where that costs next to
- * nothing.
- */
+/* Seconds that a program of one layer and one parameter takes,
+ * over a network where that costs next to nothing. */
 static double replayed(const rlt_straggler *s, const rlt_daso *d, bool daso)
 {
     rlt_model_layer layer = {.name = "all"};

@@ -71,10 +71,10 @@ static rlt_time folded(fixture *f, const char *network, uint32_t *n)
     return end;
 }
 
-/* Two ranks, half of 2000 bytes each way at 2 MB/s: gathering and scattering take 0.5 ms a block each. Ahead,
- * only the first gather of each pass shows, and the last gradients: 3 B + 1.5 ms. Else every gather does,
- * and, backward, shares the link with the gradients of the block behind: 1.5 B + 0.5 + 2 B + (B - 1) + 0.5
- * ms. */
+/* Two ranks, half of 2000 bytes each way at 2 MB/s: gathering and scattering take 0.5 ms a block each.
+ * Ahead, only the first gather of each pass shows, and the last gradients: 3 B + 1.5 ms.
+ * Else every gather does, and, backward, shares the link with the gradients of the block behind:
+ * 1.5 B + 0.5 + 2 B + (B - 1) + 0.5 ms. */
 static void prefetch(void **state)
 {
     (void)state;

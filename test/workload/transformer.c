@@ -8,8 +8,8 @@
 #include "workload/models/generator.h"
 #include "workload/replay/replay.h"
 
-/* GPT-2 small has 124.4 M parameters (Radford et al. 2019; the usual count with tied embeddings: 124 439
- * 808). */
+/* GPT-2 small has 124.4 M parameters (Radford et al. 2019;
+ * the usual count with tied embeddings: 124 439 808). */
 static void parameters_of_gpt2_small(void **state)
 {
     rlt_transformer m = rlt_transformer_default();
@@ -46,9 +46,9 @@ static void sums(void **state)
     rlt_program_free(p);
 }
 
-/* Buckets go out one after the other, each once its gradients are there; exposed is what of them outlasts the
- * backward pass. Ring of 8 over 450 GB/s without latency: a bucket of M bytes takes 14 steps of M / 8 bytes.
- */
+/* Buckets go out one after the other, each once its gradients are there;
+ * exposed is what of them outlasts the backward pass. Ring of 8 over 450 GB/s without latency: a bucket of M
+ * bytes takes 14 steps of M / 8 bytes. */
 static void overlap(void **state)
 {
     rlt_transformer m = rlt_transformer_default();

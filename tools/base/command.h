@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A subcommand: one file with one const struct, entered in the table of commands.c. main.c parses the command
- * line by its tables and calls run with filled settings; run returns 0 or a negative code with err filled,
- * and main turns that into "ringlet: WHERE: WHAT" and the exit status. Data goes to standard output,
- * messages to standard error (tools/base/message.h).
+ * A subcommand: one file with one const struct, entered in the table of tools/cli/commands.c.
+ * tools/cli/main.c parses the command line by its tables and calls run with filled settings. run returns 0 or
+ * a negative code with err filled; main turns that into "ringlet: WHERE: WHAT" and the exit status. Data goes
+ * to standard output, messages to standard error (tools/base/message.h).
  *
- * A command may have verbs ("ringlet topo route ..."), commands of their own; without one its own run is
- * called, or, where it has none, the verbs are listed.
+ * A command may have verbs ("ringlet topo route ..."), which are commands of their own. Without a verb the
+ * command's own run is called; if it has none, the verbs are listed.
  */
 #ifndef RLT_TOOLS_BASE_COMMAND_H
 #define RLT_TOOLS_BASE_COMMAND_H

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Options from a file: `--config FILE`, of any command. A JSON object whose members are the command's options
- * by their long names: a string or number is the value, true gives a flag, a list gives the option once for
- * each, and an object is the list "name=value,name=value" that several options take, or where an option takes
- * a JSON file (--topology), what would stand in it. Keys that begin with '_' are comments. What the command
- * line says too comes after, and is what holds.
+ * Options from a file: `--config FILE`, of any command. The file is a JSON object whose members are the
+ * command's options by their long names. A value is one of
+ *   string, number  the option's value
+ *   true            gives a flag
+ *   list            gives the option once for each element
+ *   object          the list "name=value,name=value" that several options take; for an option that takes a
+ *                   JSON file (--topology), the content of that file
+ * Keys that begin with '_' are comments. Options on the command line override those in
+ * the file; repeatable options accumulate.
  */
 #ifndef RLT_TOOLS_BASE_CONFIG_H
 #define RLT_TOOLS_BASE_CONFIG_H

@@ -77,8 +77,8 @@ int rlt_file_open(rlt_file *f, const char *path, rlt_error *err)
     return rc;
 }
 
-/* Why writing failed, where an earlier write met it and its errno is gone: the other end of a pipe, or EIO.
- */
+/* Why writing failed, where an earlier write met it and its errno is
+ * gone: the other end of a pipe, or EIO. */
 static int cause(FILE *stream, int number)
 {
     struct pollfd out = {.fd = fileno(stream), .events = POLLOUT};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Options of a command line: one table per subcommand drives parsing, --help, the man page and the shell
- * completion. */
+/* Options of a command line: one table per subcommand drives parsing, --help,
+ * the man page and the shell completion. */
 #ifndef RLT_TOOLS_BASE_OPTIONS_H
 #define RLT_TOOLS_BASE_OPTIONS_H
 

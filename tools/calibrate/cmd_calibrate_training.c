@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet calibrate-training`: predicted iterations against measured ones, and efficiency surfaces fitted to
- * them. */
+/* `ringlet calibrate-training`: predicted iterations against measured ones,
+ * and efficiency surfaces fitted to them. */
 #include <stdlib.h>
 #include <string.h>
 

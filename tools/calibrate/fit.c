@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The least of a function of few variables, without derivatives or random numbers: NLopt's SBPLX (Rowan's
- * subplex), or, where it is smooth, BOBYQA (Powell's), which takes fewer evaluations. The only user of NLopt.
- */
+/* The least of a function of few variables, without derivatives or random numbers:
+ * NLopt's SBPLX (Rowan's subplex), or, where it is smooth, BOBYQA (Powell's),
+ * which takes fewer evaluations. The only user of NLopt. */
 #include <math.h>
 #include <stdio.h>
 

@@ -68,8 +68,8 @@ static uint32_t thin(const picture *p, uint32_t from, uint32_t to, double *x, do
     return n;
 }
 
-/* Two lines of the plot, of one name: the markers, and what was simulated. `typed`: the panel has several
- * types. */
+/* Two lines of the plot, of one name: the markers, and what was simulated.
+ * `typed`: the panel has several types. */
 static void add_lines(picture *p, uint32_t from, uint32_t to, bool typed, double *x)
 {
     const rlt_measurement *m = p->spots[from].row->m;

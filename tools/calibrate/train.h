@@ -57,13 +57,13 @@ typedef struct rlt_train_predictor rlt_train_predictor;
 int rlt_train_predictor_open(rlt_train_rows *t, rlt_train_predictor **out, rlt_error *err) RLT_MUST_USE;
 void rlt_train_predictor_free(rlt_train_predictor *p);
 rlt_train_group *rlt_train_group_at(rlt_train_predictor *p, uint32_t i); /* NULL past the end */
-/* By the group's machine as it is. `quick`: of many microbatches a few are simulated and the rest added in
- * proportion. */
+/* By the group's machine as it is. `quick`:
+ * of many microbatches a few are simulated and the rest added in proportion. */
 int rlt_train_predict(rlt_train_predictor *p, const rlt_train_row *row, bool quick, double *iteration_s,
                       rlt_error *err) RLT_MUST_USE;
 
-/* Fits the surface of a group to its dense rows, but for those of one model (NULL: all). The machine has it
- * afterwards. */
+/* Fits the surface of a group to its dense rows, but for those of one model (NULL:
+ * all). The machine has it afterwards. */
 int rlt_train_fit(rlt_train_predictor *p, rlt_train_rows *t, uint32_t group, const char *but,
                   uint32_t evaluations, rlt_error *err) RLT_MUST_USE;
 /* "surfaces" of an accelerator's file with the fitted ones, into dir/NAME.json. */

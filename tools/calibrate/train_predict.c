@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Iteration times of measured runs, by the program that `ringlet run` would make, folded to a rank a stage.
- */
+/* Iteration times of measured runs, by the program that `ringlet run`
+ * would make, folded to a rank a stage. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

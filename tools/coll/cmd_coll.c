@@ -160,8 +160,8 @@ static int read_kinds(coll_job *j, rlt_error *err)
     return 0;
 }
 
-/* Without a word from the user: a comparison where it takes moments, and where rows are not asked for one by
- * one. */
+/* Without a word from the user: a comparison where it takes moments,
+ * and where rows are not asked for one by one. */
 static const char *default_algorithms(const coll_job *j)
 {
     enum { COMPARED = 64 };

@@ -122,8 +122,8 @@ typedef struct rlt_coll_ask {
 } rlt_coll_ask;
 /* The request of row i, borrowing from the ask; with tenants that of one of them. */
 rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i, uint32_t tenant);
-/* Simulates them all, on several threads, and writes the rows in order: the same ones for any number of
- * threads. */
+/* Simulates them all, on several threads, and writes the rows in order:
+ * the same ones for any number of threads. */
 int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *err) RLT_MUST_USE;
 
 #endif

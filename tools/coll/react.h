@@ -49,8 +49,8 @@ int rlt_react_simulate(rlt_react_run *run, const rlt_react_ask *ask, const rlt_w
                        rlt_error *err) RLT_MUST_USE;
 void rlt_react_end(rlt_react_run *run);
 
-/* Share of the contributions of n jobs that reached a server without having been added up; absent without
- * servers. */
+/* Share of the contributions of n jobs that reached a server without having
+ * been added up; absent without servers. */
 rlt_value rlt_react_fallback(const rlt_react_result *r, uint32_t n);
 /* What a job ran as, and why, where it was not as what was asked for; NULL: it was. */
 const char *rlt_react_ran(const rlt_react_result *r, const rlt_react_ask *ask);

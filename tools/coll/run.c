@@ -19,8 +19,8 @@ static uint64_t expect_messages(const rlt_plan *p)
     return steps * p->req.n;
 }
 
-/* Rounds the bytes up to whole blocks where that alone lets a collective be folded that is too large
- * otherwise. */
+/* Rounds the bytes up to whole blocks where that alone lets a collective be
+ * folded that is too large otherwise. */
 static int make_even(rlt_plan *plan, rlt_error *err)
 {
     uint32_t sizes[RLT_MAX_TRANSLATIONS];

@@ -148,8 +148,8 @@ static int try_plan(const rlt_coll_ask *ask, rlt_coll_run *run, const rlt_coll_h
     return rlt_fail(err, rc, why.where, "%s", why.what);
 }
 
-/* A row of a protocol that reacts. What is too large to be simulated beside all others is left out of them.
- */
+/* A row of a protocol that reacts.
+ * What is too large to be simulated beside all others is left out of them. */
 static int simulate_react(const coll_table *t, rlt_task *job, coll_result *r, const rlt_coll_request *req,
                           const rlt_reacting *reacting, rlt_error *err)
 {

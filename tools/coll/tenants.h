@@ -22,9 +22,9 @@ typedef struct rlt_tenants {
     double fairness; /* Jain's index of their rates */
 } rlt_tenants;
 
-/* The group of each of n jobs on the given ranks (NULL: 0 .. n_ranks-1), all of them equal in size; *out is
- * malloc'ed, to be freed by rlt_tenant_groups_free. RLT_EUSAGE: the ranks make no equal jobs of two or more.
- */
+/* The group of each of n jobs on the given ranks (NULL: 0 .. n_ranks-1), all of them equal in size;
+ * *out is malloc'ed, to be freed by rlt_tenant_groups_free. RLT_EUSAGE:
+ * the ranks make no equal jobs of two or more. */
 int rlt_tenant_groups(const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks, uint32_t n_ranks,
                       uint32_t n, rlt_group **out, rlt_error *err) RLT_MUST_USE;
 void rlt_tenant_groups_free(rlt_group *groups, uint32_t n);

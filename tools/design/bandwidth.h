@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet design bandwidth`: what its reports of one budget (bandwidth.c) and of several (budgets.c) share.
- */
+/* `ringlet design bandwidth`: what its reports of one budget
+ * (bandwidth.c) and of several (budgets.c) share. */
 #ifndef RLT_TOOLS_DESIGN_BANDWIDTH_H
 #define RLT_TOOLS_DESIGN_BANDWIDTH_H
 

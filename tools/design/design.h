@@ -75,8 +75,8 @@ typedef struct rlt_split {
 } rlt_split;
 
 bool rlt_split_available(void);
-/* NLopt's SLSQP (Kraft 1988) in the logarithms of bandwidths and of the times of shapes. RLT_EUSAGE without
- * NLopt. */
+/* NLopt's SLSQP (Kraft 1988) in the logarithms of bandwidths and of the times
+ * of shapes. RLT_EUSAGE without NLopt. */
 int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err) RLT_MUST_USE;
 double rlt_split_objective(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet design dimensions: every shape of network for so many accelerators, and which are worth building.
- */
+/* ringlet design dimensions:
+ * every shape of network for so many accelerators, and which are worth building. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -62,8 +62,8 @@ static void pivot(tableau *t, uint32_t row, uint32_t column)
     t->basis[row] = column;
 }
 
-/* Bland's rule: the first column that helps, and of the rows that limit it the one of the first basic
- * variable. */
+/* Bland's rule:
+ * the first column that helps, and of the rows that limit it the one of the first basic variable. */
 static bool run(tableau *t, uint32_t columns)
 {
     for (;;) {

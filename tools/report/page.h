@@ -13,8 +13,8 @@
 /* The page before and after its data; NUL-terminated. */
 extern const char rlt__page_head[], rlt__page_tail[];
 
-/* JSON as it stands inside a page: malloc'ed, without '<', so that no text can end the element. NULL: no
- * memory. */
+/* JSON as it stands inside a page: malloc'ed, without '<',
+ * so that no text can end the element. NULL: no memory. */
 char *rlt_page_escape(const char *json, size_t length);
 /* Writes the page with these data (valid JSON) to a file; "-" or NULL: standard output. */
 int rlt_page_write(const char *path, const char *json, size_t length, rlt_error *err) RLT_MUST_USE;

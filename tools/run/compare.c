@@ -279,8 +279,8 @@ static const transfers *find(const side *s, const char *name)
     return NULL;
 }
 
-/* What either side has of communication. Transfers may lie beside compute: they are not shares of the whole.
- */
+/* What either side has of communication.
+ * Transfers may lie beside compute: they are not shares of the whole. */
 static void transfer_rows(rlt_table *t, const side *a, const side *b)
 {
     for (int pass = 0; pass < 2; pass++) {

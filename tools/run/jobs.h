@@ -29,8 +29,8 @@ typedef struct rlt_jobs {
 
 struct rlt_run;
 
-/* Reads the other jobs and makes one program of all (in place of the run's own); finds background traffic's
- * ranks. */
+/* Reads the other jobs and makes one program of all
+ * (in place of the run's own); finds background traffic's ranks. */
 int rlt_jobs_open(struct rlt_run *r, const rlt_read_options *o, rlt_error *err) RLT_MUST_USE;
 /* Into options of a replay, which borrow. */
 void rlt_jobs_options(const rlt_jobs *j, rlt_replay_options *o);

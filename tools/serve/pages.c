@@ -86,8 +86,8 @@ static int read_study(rlt_pages *p, rlt_error *err)
     return 0;
 }
 
-/* Reads again what has changed, not more often than once a second; a study that cannot be read keeps its last
- * page. */
+/* Reads again what has changed, not more often than once a second;
+ * a study that cannot be read keeps its last page. */
 static void refresh(rlt_pages *p)
 {
     uint64_t now = uv_hrtime() / 1000000;

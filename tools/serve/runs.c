@@ -385,8 +385,8 @@ static void start_next(rlt_runs *r)
         }
 }
 
-/* Text as it may stand in an argument: no control characters, not too long, and never an option or standard
- * input. */
+/* Text as it may stand in an argument: no control characters, not too long,
+ * and never an option or standard input. */
 static int check_value(const char *name, const char *value, rlt_error *err)
 {
     if (strlen(value) > MAX_VALUE)

@@ -71,10 +71,10 @@ void rlt_setup_free(rlt_setup *s);
  * nothing of what that costs. */
 bool rlt_setup_adds(const rlt_setup *s);
 /* One --set by name and value: settings of endpoints (net/endpoint.h), of the packet model where that is the
- * network or protocols react (net/packet/packet.h; with or without "packet." in front), channels, chunks, window,
- * directions, servers, patterns, schedule, order of algorithms, switch.slots, switch.memory, switch.width,
- * switch.sharing, switch.fallback, and those of the protocols: NAME of all that have it, PROTOCOL.NAME of one
- * (that of the fallback, too, once it is named). RLT_EUSAGE. */
+ * network or protocols react (net/packet/packet.h; with or without "packet." in front), channels, chunks,
+ * window, directions, servers, patterns, schedule, order of algorithms, switch.slots, switch.memory,
+ * switch.width, switch.sharing, switch.fallback, and those of the protocols: NAME of all that have it,
+ * PROTOCOL.NAME of one (that of the fallback, too, once it is named). RLT_EUSAGE. */
 int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;
 /* The same into a request. */
 void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req);
@@ -91,8 +91,8 @@ int rlt_parse_algorithms(const char *text, const rlt_algorithm *table[RLT_COLL_K
                          rlt_error *err) RLT_MUST_USE;
 /* The same with protocols that react (of the setup, which must have those that rlt_named_protocols finds) and
  * with rules, into options of a replay: "all_reduce=ring:1MiB:switchml" is ring below 1 MiB and switchml from
- * there on, "all_reduce@8=direct" is for groups of 8. *rules malloc'ed, borrowed by the options. RLT_EUSAGE.
- */
+ * there on, "all_reduce@8=direct" is for groups of 8.
+ * *rules malloc'ed, borrowed by the options. RLT_EUSAGE. */
 int rlt_parse_rules(const char *text, const rlt_setup *setup, rlt_replay_options *o,
                     rlt_algorithm_rule **rules, rlt_error *err) RLT_MUST_USE;
 /* The protocols that a text of algorithms names, each once: how many, at most `most`. */

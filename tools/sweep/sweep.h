@@ -43,11 +43,11 @@ typedef struct rlt_sweep {
     rlt_error why;
 } rlt_sweep;
 
-/* Loads what all points take from base: the error that each of them would end with. Before there is a store.
- */
+/* Loads what all points take from base:
+ * the error that each of them would end with. Before there is a store. */
 int rlt_sweep_probe(rlt_sweep *w, const rlt_sweep_study *study, rlt_error *err) RLT_MUST_USE;
-/* Runs what is missing. `study` grows where it is adaptive. RLT_ECANCELLED after Ctrl-C: what was done is
- * committed. */
+/* Runs what is missing. `study` grows where it is adaptive.
+ * RLT_ECANCELLED after Ctrl-C: what was done is committed. */
 int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err) RLT_MUST_USE;
 void rlt_sweep_free(rlt_sweep *w);
 

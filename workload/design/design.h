@@ -72,8 +72,8 @@ RLT_API int rlt_design_map(const rlt_design_net *net, uint32_t model, uint32_t d
                            rlt_design_group *outer, rlt_error *err) RLT_MUST_USE;
 
 /*
- * Bytes that each accelerator sends into each dimension; `bytes` as in collective.h. With s the bytes that
- * reach dimension i and g its members:
+ * Bytes that each accelerator sends into each dimension; `bytes` as in collectives/collective.h. With s the
+ * bytes that reach dimension i and g its members:
  *   all-reduce      2 s (g-1)/g innermost first, s /= g; where switches add up s
  *   reduce-scatter  s (g-1)/g, s /= g;  all-gather the same, backwards
  *   all-to-all      s (g-1)/g, forwarding along a ring not counted
@@ -96,7 +96,7 @@ typedef struct rlt_design_comm {
     bool any;
     rlt_coll_kind kind;
     rlt_design_over over;
-    double bytes; /* as in collective.h */
+    double bytes; /* as in collectives/collective.h */
 } rlt_design_comm;
 
 /* Forward pass, input gradient, weight gradient. */
@@ -130,7 +130,7 @@ RLT_API rlt_design_loop rlt_design_loop_default(void); /* no overlap, all once *
  * sizes of groups must be set before. */
 RLT_API int rlt_design_work_astra1(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
 /* {"name": "...", "layers": [{"repeat": 1, "forward": {"compute": "5us", "collective": "all_reduce", "bytes":
- * "64MiB", "over": "model"}, "input": {...}, "weight": {...}}]}; bytes as in collective.h. */
+ * "64MiB", "over": "model"}, "input": {...}, "weight": {...}}]}; bytes as in collectives/collective.h. */
 RLT_API int rlt_design_work_json(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
 /* One microbatch of a planned training without pipeline, context and expert parallelism. Backward compute is
  * half input, half weight gradient; gradients are all-reduced in the training's buckets where it overlaps

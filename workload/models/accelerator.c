@@ -233,8 +233,8 @@ int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64
     return rlt_fail(err, RLT_EUNSUPPORTED, a->name, "does not compute in %s; there are: %s", precision, list);
 }
 
-/* x^p for p >= 0, by products and square roots alone: they are exactly rounded everywhere, which pow is not.
- */
+/* x^p for p >= 0, by products and square roots alone:
+ * they are exactly rounded everywhere, which pow is not. */
 static double power(double x, double p)
 {
     enum { BITS = 40 };

@@ -45,9 +45,9 @@ static rlt_model_layer *layer(chain *c, const char *name, rlt_work_kind work)
     return c->b.layer;
 }
 
-/* A convolution with half its kernel as padding, and its batch norm if it has one. `passes`: over the output,
- * by what follows element by element: an activation reads and writes, a sum with a shortcut reads once more.
- */
+/* A convolution with half its kernel as padding, and its batch norm if it has one.
+ * `passes`: over the output, by what follows element by element: an activation reads and writes,
+ * a sum with a shortcut reads once more. */
 typedef struct conv {
     uint32_t kernel, channels, stride, passes;
     bool bias, batch_norm;

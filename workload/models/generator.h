@@ -26,8 +26,8 @@ typedef struct rlt_transformer {
 
 /* gpt2-small like defaults on 8 ranks. */
 RLT_API rlt_transformer rlt_transformer_default(void);
-/* One setting by name and text with unit ("layers", "hidden", "bucket", "peak", ...). RLT_EUSAGE lists the
- * names. */
+/* One setting by name and text with unit ("layers", "hidden", "bucket",
+ * "peak", ...). RLT_EUSAGE lists the names. */
 RLT_API int rlt_transformer_set(rlt_transformer *m, const char *name, const char *value,
                                 rlt_error *err) RLT_MUST_USE;
 RLT_API uint64_t rlt_transformer_parameters(const rlt_transformer *m);

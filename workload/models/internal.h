@@ -24,13 +24,13 @@ typedef struct rlt__model_list {
     uint32_t items[RLT__MODEL_LIST], n;
 } rlt__model_list;
 
-/* Stores texts NAME=VALUE, later ones over earlier ones. RLT_EUSAGE with the nearest setting, or all of them.
- */
+/* Stores texts NAME=VALUE, later ones over earlier ones.
+ * RLT_EUSAGE with the nearest setting, or all of them. */
 int rlt__model_set(const char *family, const rlt__model_setting *known, uint32_t n_known, void *into,
                    const char *const *settings, uint32_t n, rlt_error *err) RLT_MUST_USE;
 
-/* A model under construction. After a failure (rc) nothing more is added, and `layer` is one to write into.
- */
+/* A model under construction.
+ * After a failure (rc) nothing more is added, and `layer` is one to write into. */
 typedef struct rlt__model_builder {
     rlt_model *m;
     rlt_error *err;

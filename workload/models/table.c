@@ -2,17 +2,24 @@
 /*
  * A table of layers from a file, one layer a row, in forward order.
  *
- * CSV: the first line names the columns; `name` is required, all others have a preset, and an empty cell
- * means it. JSON: an object with `layers`, an array of objects with the same names, and of the model `name`,
- * `sample`, `tokens`, `hidden`, `heads`, `kv_heads`, `source`. The fields of a layer are those of
- * rlt_model_layer (workload/models/model.h): parameters, expert_parameters, tied_parameters, experts, work (matmul,
- * attention, convolution, lookup, vector; preset matmul), forward_flop, backward_flop (twice the forward),
- * moved, saved, saved_split, saved_scores, output, tp, ep, cp, sharded (yes), block (one of its own), movable
- * (where a block begins); 0 where nothing is said.
+ *   CSV   The first line names the columns. `name` is required, all others have a default; an empty cell
+ *   means it. JSON  An object with `layers`, an array of objects with the same names, and the model's `name`,
+ *         `sample`, `tokens`, `hidden`, `heads`, `kv_heads`, `source`.
+ *
+ * The fields of a layer are those of rlt_model_layer (workload/models/model.h), with these defaults, else 0:
+ *
+ *   parameters, expert_parameters, tied_parameters, experts
+ *   work            matmul, attention, convolution, lookup or vector; default matmul
+ *   forward_flop
+ *   backward_flop   default twice the forward
+ *   moved, saved, saved_split, saved_scores, output, tp, ep, cp
+ *   sharded         default yes
+ *   block           default one of its own
+ *   movable         default where a block begins
  *
  * A table of trainable tensors is read, too: tensor, params, bytes_fp32 (4 a parameter), fwd_flops_per_img.
- * Tensors that are called the same up to ".w", ".b", ".bn.w" or ".bn.b" make a layer. Its kind of work
- * follows from the FLOPs: none, vector; 2 for each parameter, matmul; more, convolution.
+ * Tensors with one name up to ".w", ".b", ".bn.w" or ".bn.b" make a layer. Its kind of work follows from the
+ * FLOPs: none, vector; 2 for each parameter, matmul; more, convolution.
  */
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collects operations, dependencies, resources and groups in the order they are told; keeps the first
- * failure. */
+/* Collects operations, dependencies, resources and groups in the order
+ * they are told; keeps the first failure. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

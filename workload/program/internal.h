@@ -46,8 +46,7 @@ struct rlt_builder {
     uint32_t group_first_capacity, group_ranks_capacity, n_group_ranks;
     rlt_build_dep_pair *deps;
     rlt_build_comm *comms;
-    rlt_strings resource_keys, group_keys,
-        note_keys; /* their indices are those of resources, groups, notes */
+    rlt_strings resource_keys, group_keys, note_keys; /* indices are those of resources, groups, notes */
     uint32_t *group_labels;
     uint32_t group_labels_capacity;
     uint32_t *rank_stamp; /* finds a rank named twice in a group */

@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* Copies; first_rank[i] of n + 1 tells where part i begins. RLT_ERANGE where limits of programs are passed.
- */
+/* Copies; first_rank[i] of n + 1 tells where part i begins.
+ * RLT_ERANGE where limits of programs are passed. */
 RLT_API int rlt_program_join(const rlt_program *const *parts, uint32_t n, rlt_program **out,
                              uint32_t *first_rank, rlt_error *err) RLT_MUST_USE;
 

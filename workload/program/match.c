@@ -136,8 +136,8 @@ static int disagree(const rlt_builder *b, const rlt_comm *comm, uint32_t member,
                     rlt_interned(&s->strings, s->ops[op0].name));
 }
 
-/* Rows of bytes per member, some perhaps even, become the matrix; bytes is the largest send or receive
- * buffer. */
+/* Rows of bytes per member, some perhaps even, become the matrix;
+ * bytes is the largest send or receive buffer. */
 static int assemble_counts(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_error *err)
 {
     rlt_program_store *s = b->store;

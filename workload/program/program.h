@@ -77,7 +77,7 @@ typedef struct rlt_comm {
     uint32_t sequence; /* k-th on its group */
     uint32_t first_op; /* comm_ops[first_op + member] is member's operation */
     uint32_t step;
-    uint64_t bytes; /* convention of collective.h; all-to-all-v: the largest buffer of a member */
+    uint64_t bytes; /* convention of collectives/collective.h; all-to-all-v: the largest buffer of a member */
     /* A recording told how long it takes and not its bytes: once all members are there, messages too, each
      * member's operation takes its own duration_ps (over the network's scale); no link carries anything. */
     bool timed;
@@ -95,9 +95,8 @@ typedef struct rlt_program {
     const uint32_t *group_names; /* labels, of the program's strings; "" where there is none */
     const rlt_comm *comms;
     const uint32_t *comm_ops;
-    const rlt_time *rank_start_ps; /* recorded start offset of each rank, smallest 0 */
-    const rlt_time
-        *rank_recorded_ps; /* recorded span of each rank's steps, -1 unknown: for comparison only */
+    const rlt_time *rank_start_ps;    /* recorded start offset of each rank, smallest 0 */
+    const rlt_time *rank_recorded_ps; /* recorded span of each rank's steps, for comparison; -1: unknown */
     /* What a reader ignored, replaced or assumed: text and how often. */
     const struct rlt_note {
         const char *text;

@@ -71,8 +71,8 @@ static int kind_of_name(const char *name)
                                                                                     : NAME_OTHER;
 }
 
-/* Digits count as a rank after a separator or a word that says so: "dlrm.3.et", "rank3.json", not
- * "resnet50.et". */
+/* Digits count as a rank after a separator or a word that says so:
+ * "dlrm.3.et", "rank3.json", not "resnet50.et". */
 static bool begins_number(const char *name, size_t at)
 {
     static const char *const words[] = {"rank", "worker", "gpu", "npu"};

@@ -32,11 +32,10 @@ typedef struct rlt_read_options {
     bool serial_communication; /* one communication at a time per rank (ASTRA-sim) */
     bool ideal;                /* without stragglers; readers that say so (rlt_reader.ideals) */
     bool keep_waits;           /* replay recorded durations of communication as they are (no network) */
-    uint64_t
-        peak_Flops; /* roofline for operations without a duration: FLOP/s and bytes/s; 0: replay durations */
+    /* Roofline for operations without a duration: FLOP/s and bytes/s; 0: replay durations. */
+    uint64_t peak_Flops;
     uint64_t memory_Bps;
-    bool
-        roofline_replaces; /* the roofline also takes the place of durations (ASTRA-sim's roofline-enabled) */
+    bool roofline_replaces; /* the roofline also replaces durations (ASTRA-sim's roofline-enabled) */
 } rlt_read_options;
 
 typedef struct rlt_reader {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A program at another scale: one of its parallel groups gets more or fewer members, so that a trace of N
- * ranks tells about M.
+ * A program at another scale: one of its parallel groups gets more or fewer members, so
+ * that a trace of N ranks tells about M.
  *
- * The groups of that kind divide the ranks: member j of the new group does what member j mod N of the old one
- * did, in the same time (the work of a rank stays: weak scaling). What happens among ranks of one place in
- * their groups (a tensor-parallel group, a pipeline's messages) is there once for every new place; a group
- * that holds all members of those it touches (the world) grows with them.
+ * The groups of that kind divide the ranks. Member j of the new group does what member j mod N of the old one
+ * did, in the same time (the work of a rank stays: weak scaling). Everything among ranks of one place in
+ * their groups (a tensor-parallel group, a pipeline's messages) is there once for every new place. A group
+ * that holds all members of the groups it touches (the world) grows with them.
  *
- * Bytes of collectives stay as collective.h counts them: of an all-reduce or all-to-all the buffer of a rank,
- * of an all-gather or reduce-scatter the whole that is sharded, so that a share shrinks. Counts of a
- * v-collective are divided among the members that take a member's place, and gone with one that goes.
- * Communication of recorded time keeps it.
+ * Bytes of collectives stay as collectives/collective.h counts them: for an all-reduce or all-to-all the
+ * buffer of a rank, for an all-gather or reduce-scatter the whole that is sharded, so that a share shrinks.
+ * Counts of a v-collective are divided among the members that take a member's place, and gone with one that
+ * goes. Communication of recorded time keeps it.
  *
  * Ranks a constant distance apart in their groups keep that distance (rank = (outer * M + j) * distance +
  * inner); others are numbered copy after copy.

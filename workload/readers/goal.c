@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * GOAL, the text of LogGOPSim (Hoefler, Schneider, Lumsdaine, "LogGOPSim", LSAP 2010), into a program. One
- * file has all ranks. A calc is compute on its CPU; sends and receives need no CPU, the network alone times
- * them (LogGOPSim's own costs: loggops.h). `a irequires b` is kept as an operation without duration before b,
- * on b's CPU, that a waits for.
+ * file has all ranks. A calc is compute on its CPU. Sends and receives need no CPU: the network alone times
+ * them (workload/timing/loggops.h has LogGOPSim's own costs). `a irequires b` becomes an operation without
+ * duration before b, on b's CPU, that a waits for.
  */
 #include "workload/readers/goal.h"
 

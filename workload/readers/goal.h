@@ -5,8 +5,8 @@
 
 #include "collectives/formats/goal_raw.h"
 
-/* Reads and inflates a file of messages and calculations; messages are matched. *hash of its text, unless
- * NULL. */
+/* Reads and inflates a file of messages and calculations;
+ * messages are matched. *hash of its text, unless NULL. */
 int rlt__goal_load(const char *path, rlt_goal *out, uint64_t *hash, rlt_error *err) RLT_MUST_USE;
 void rlt__goal_free(rlt_goal *g);
 

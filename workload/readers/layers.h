@@ -80,8 +80,8 @@ int rlt__layer_row(rlt_layer_table *t, const rlt_layer_line *l, rlt_error *err) 
 /* The last layer's communication goes over `inner` (forward, input gradient) and `weight`. */
 void rlt__layer_scopes(rlt_layer *l, rlt_layer_scope inner, rlt_layer_scope weight);
 void rlt__layer_note(rlt_layer_table *t, const char *text, uint64_t count);
-/* One file, one step; the number of ranks from options, else from the table, else of the topology, else
- * `otherwise`. */
+/* One file, one step; the number of ranks from options, else from the table,
+ * else of the topology, else `otherwise`. */
 int rlt__layers_ranks(rlt_layer_table *t, const char *const *paths, uint32_t n, const rlt_read_options *opts,
                       uint32_t otherwise, rlt_error *err) RLT_MUST_USE;
 int rlt__layers_build(const rlt_layer_table *t, const rlt_read_options *opts, const char *reader,

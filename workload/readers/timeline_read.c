@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of a timeline (columns in any order), and meta-NAME.yaml beside trace-NAME.csv where there is
- * one. */
+/* The table of a timeline (columns in any order),
+ * and meta-NAME.yaml beside trace-NAME.csv where there is one. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -96,8 +96,8 @@ static double best_interval(double checkpoint_s, double m)
     return sqrt(2 * checkpoint_s * m) * (1 + sqrt(half) / 3 + half / 9) - checkpoint_s;
 }
 
-/* Stretches of work: so many full ones, each with its checkpoint, and what the last takes (0: there is none).
- */
+/* Stretches of work: so many full ones, each with its checkpoint,
+ * and what the last takes (0: there is none). */
 typedef struct plan {
     double stretch_s, last_s, count;
 } plan;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A long training run whose accelerators fail: any failure stops all; it takes `restart`, in which others may
- * fail too, and goes on from the last checkpoint, one of which is written after each `interval` of work and
- * at the end. Failures are independent and exponential, of one accelerator every `mtbf` on average, so that n
- * of them fail every M = mtbf / n.
+ * A long training run whose accelerators fail. Any failure stops all of them. A restart takes `restart`, in
+ * which others may fail too, and goes on from the last checkpoint. A checkpoint is written after each
+ * `interval` of work and at the end. Failures are independent and exponential; one accelerator fails every
+ * `mtbf` on average, so n of them fail every M = mtbf / n.
  *
- *   expected     the mean of that, per stretch of work t with its checkpoint C: M e^(R/M) (e^((t+C)/M) - 1)
- *                (Daly: "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS
- *                22, 2006, whose total is W/t such stretches)
+ *   expected     mean time for a stretch of work t with its checkpoint C and restart R:
+ *                M e^(R/M) (e^((t+C)/M) - 1). The whole has W/t such stretches (Daly: "A higher order
+ *                estimate of the optimum checkpoint interval for restart dumps", FGCS 22, 2006)
  *   first order  in 1/M: W (1 + C/t) (1 + (R + (t+C)/2) / M)
- *   best         interval by Daly's estimate sqrt(2CM) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C below C = 2M, else
- * M; its leading term is Young's (CACM 17, 1974) simulated    timelines drawn from a seed, the same on every
- * machine
+ *   best         interval by Daly's estimate: sqrt(2CM) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C below C = 2M, else
+ *                M. Its leading term is Young's (CACM 17, 1974)
+ *   simulated    timelines drawn from a seed, the same on every machine
  *
  * In seconds: training takes longer than simulated time reaches.
  */

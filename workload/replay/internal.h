@@ -108,8 +108,7 @@ static inline rlt_router *rlt__replay_built(const rlt_replay *r)
 void rlt__replay_end_op(rlt_replay *r, uint32_t op);
 /* How long one takes here that is no communication, or whose communication is as recorded. */
 rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op);
-/* comm.c: its event handlers, negative where there are too many; an operation begins to communicate.
- */
+/* comm.c: its event handlers, negative where there are too many; an operation begins to communicate. */
 int rlt__replay_comm_handlers(rlt_replay *r);
 void rlt__replay_arrive(rlt_replay *r, const rlt_op *op);
 /* Device work beside communication; only where r->overlap is. begin schedules the end. */

@@ -9,8 +9,8 @@
 
 #include "workload/replay/internal.h"
 
-/* Where nothing is said of slots, switches have room for so many collectives of the first one's size at once.
- */
+/* Where nothing is said of slots, switches have room for so many
+ * collectives of the first one's size at once. */
 enum { ROOM = 64 };
 
 bool rlt__replay_reacts(const rlt_replay_options *o)

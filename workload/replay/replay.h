@@ -36,8 +36,8 @@ typedef struct rlt_algorithm_rule {
     const rlt_reacting *reacting;   /* instead: a protocol that reacts */
 } rlt_algorithm_rule;
 
-/* At a time, these links get `factor` times the bandwidth they were built with; 0: they fail. See
- * net/network.h. */
+/* At a time, these links get `factor` times the bandwidth they were built
+ * with; 0: they fail. See net/network.h. */
 typedef struct rlt_link_event {
     rlt_time when_ps;
     const uint32_t *links;
@@ -68,8 +68,7 @@ typedef struct rlt_replay_options {
     rlt_timing *timing;                 /* NULL: the network is simulated */
     /* Speeds relative to the recording: 2 = twice as fast. */
     double host_scale, compute_scale, network_scale;
-    double overlap_slowdown; /* device work takes so many times as long while its rank communicates; 1: as
-                                long */
+    double overlap_slowdown; /* device work takes that many times as long while its rank communicates */
     const double *rank_overlap_slowdown;                /* per rank, in place of the above; NULL: as above */
     const double *rank_host_scale, *rank_compute_scale; /* per rank, multiply the above; NULL: 1 */
     bool no_skew;                                       /* all ranks start at 0 */

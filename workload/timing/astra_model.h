@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the parts of the ASTRA-sim timing mode share. Times are whole nanoseconds, at most RLT_ASTRA_MAX_NS.
- */
+/* What the parts of the ASTRA-sim timing mode share.
+ * Times are whole nanoseconds, at most RLT_ASTRA_MAX_NS. */
 #ifndef RLT_WORKLOAD_TIMING_ASTRA_MODEL_H
 #define RLT_WORKLOAD_TIMING_ASTRA_MODEL_H
 

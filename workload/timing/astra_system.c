@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads ASTRA-sim's system JSON. Its bandwidths are decimal gigabytes, its rates 10^12 operations a second.
- */
+/* Reads ASTRA-sim's system JSON. Its bandwidths are decimal gigabytes,
+ * its rates 10^12 operations a second. */
 #include "workload/timing/astra_system.h"
 
 #include <ctype.h>

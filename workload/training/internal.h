@@ -57,8 +57,8 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
 
 /* Of each layer and one microbatch on one rank. */
 typedef struct rlt__times {
-    rlt_time *forward, *backward, *weights,
-        *again;       /* weights: their gradients, where apart; again: recomputed */
+    /* weights: their gradients, where computed apart; again: recomputed */
+    rlt_time *forward, *backward, *weights, *again;
     rlt_time host_ps; /* of the stack, an iteration */
 } rlt__times;
 int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err);

@@ -3,15 +3,16 @@
  * A training job: a model on accelerators in a parallel layout, as an execution graph, and the memory that it
  * takes. What each rank does in an iteration:
  *
- *   microbatches go forward and backward through the chunks of its pipeline stage, in the order of the
- *   schedule; inside a chunk, tensor, context and expert parallelism communicate layer by layer; the
- * gradients of the last microbatch (of each, from ZeRO 2 on) are summed over the data-parallel ranks bucket
- * by bucket, beside the backward pass that goes on; the optimizer steps over what a rank holds, of tables
- * over the rows that the iteration looked up (at most moved - output elements a sample; their gradients are
- * sparse).
+ *   - Microbatches go forward and backward through the chunks of its pipeline stage, in the order of the
+ *     schedule. Inside a chunk, tensor, context and expert parallelism communicate layer by layer.
+ *   - The gradients of the last microbatch (of each one, from ZeRO 2 on) are summed over the data-parallel
+ *     ranks bucket by bucket, while the backward pass goes on.
+ *   - The optimizer steps over the parameters that the rank holds. In embedding tables it updates only the
+ *     rows that the iteration's samples reference (at most moved - output elements a sample; their gradients
+ *     are sparse).
  *
- * A training is a value; rlt_training_plan checks it and derives the rest, once model and accelerator are
- * set.
+ * A training is a value; rlt_training_plan checks it and derives the
+ * rest, once model and accelerator are set.
  */
 #ifndef RLT_WORKLOAD_TRAINING_TRAINING_H
 #define RLT_WORKLOAD_TRAINING_TRAINING_H
@@ -31,11 +32,16 @@ enum { RLT_MAX_STAGES = 4096 };
  * consecutive among them: ep divides cp * dp. */
 typedef enum rlt_axis { RLT_AXIS_TP, RLT_AXIS_CP, RLT_AXIS_DP, RLT_AXIS_PP, RLT_AXES_OF_LAYOUT } rlt_axis;
 
-/* GPIPE: all forward, then all backward. ONE_F_ONE_B: Narayanan et al., SOSP 2019. INTERLEAVED: several
- * chunks a stage (arXiv 2104.04473, section 2.2). ZERO_BUBBLE: weight gradients apart, after the input
- * gradients that others wait for (ZB-H1, Qi et al., arXiv 2401.10241). MESSAGE: whatever arrives first is
- * done first, with at most pp microbatches under way (AxoNN, Singh & Bhatele, IPDPS 2022, algorithms 1 and
- * 2). */
+/*
+ * Schedules of a pipeline:
+ *   GPIPE        all forward, then all backward
+ *   ONE_F_ONE_B  Narayanan et al., SOSP 2019
+ *   INTERLEAVED  several chunks a stage (arXiv 2104.04473, section 2.2)
+ *   ZERO_BUBBLE  weight gradients apart, after the input gradients that others wait for (ZB-H1, Qi et al.,
+ *                arXiv 2401.10241)
+ *   MESSAGE      whatever arrives first is done first, with at most pp microbatches under way (AxoNN, Singh &
+ *                Bhatele, IPDPS 2022, algorithms 1 and 2)
+ */
 typedef enum rlt_schedule {
     RLT_SCHEDULE_GPIPE,
     RLT_SCHEDULE_1F1B,
@@ -76,8 +82,8 @@ typedef struct rlt_training {
      * embedding group); else it goes its own way, as in AxoNN. */
     bool tie;
     bool drain; /* the pipeline comes to rest before gradients are communicated after the backward pass */
-    rlt_time pass_ps; /* of a microbatch through a chunk, one way, beside its layers: synchronising, handing
-                         over */
+    /* Of a microbatch through a chunk, one way, beside its layers: synchronising, handing over. */
+    rlt_time pass_ps;
     rlt_time host_ps; /* fixed time of an iteration, beside: data, logging, gradient norm, ... */
     /* Compressed state (SAMO, IPDPS 2023): weights pruned by this fraction; 0: dense. Gradients are
      * compressed after each microbatch, at `compress_rate` parameters a second. */
@@ -93,7 +99,7 @@ typedef struct rlt_training {
      * layer to use; the same stage where there is none. */
     uint32_t home, away, copies;
     struct rlt_training_passes
-        *passes; /* where building a program tells its passes; borrowed; NULL: nowhere */
+        *passes; /* records the passes of a program being built; borrowed; NULL: none */
 } rlt_training;
 
 RLT_API rlt_training rlt_training_default(void);
@@ -114,9 +120,9 @@ RLT_API int rlt_training_set(rlt_training *t, const char *name, const char *valu
 /* Names by number with what they mean; NULL past the end. */
 RLT_API const char *rlt_training_setting(uint32_t i, const char **summary);
 
-/* Checks the whole; fills dp from the number of ranks (0: what the layout says) and batch. RLT_EUNSUPPORTED
- * for a stack that was set, without stack_named being cleared since, and of which the accelerator has no
- * surface. */
+/* Checks the whole; fills dp from the number of ranks (0: what the layout says) and batch.
+ * RLT_EUNSUPPORTED for a stack that was set, without stack_named being cleared since,
+ * and of which the accelerator has no surface. */
 RLT_API int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err) RLT_MUST_USE;
 RLT_API uint32_t rlt_training_ranks(const rlt_training *t);
 /* Microbatches of a pipeline in an iteration. */
@@ -138,21 +144,25 @@ RLT_API rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32
 /* RLT_ERANGE where some stage does not fit, telling by how much and what would fit. */
 RLT_API int rlt_training_fits(const rlt_training *t, rlt_error *err) RLT_MUST_USE;
 
-/* Times of each layer of the model for one microbatch on one rank, recomputation not counted; arrays of
- * model->n_layers. */
+/* Times of each layer of the model for one microbatch on one rank,
+ * recomputation not counted; arrays of model->n_layers. */
 RLT_API int rlt_training_layer_times(const rlt_training *t, rlt_time *forward_ps, rlt_time *backward_ps,
                                      rlt_error *err) RLT_MUST_USE;
 /* FLOPs of an iteration, recomputation not counted (model FLOPs). */
 RLT_API double rlt_training_flop(const rlt_training *t);
 /* O(ranks x microbatches x layers with communication). */
 RLT_API int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *err) RLT_MUST_USE;
-/* The same folded: only the first rank along these axes, the others keeping their order; where[rank] is its
- * place, malloc'ed. Collectives along those axes become delays of the time that `alone` tells
- * (rlt_timing_alone) of all their members, under how's topology, placement, endpoint and parameters.
- * RLT_FOLD_PLANES: tensor parallelism; the time of an iteration is that of all ranks where its groups have
- * dimensions of a product of their own, as the others then communicate in planes that are alike.
- * RLT_FOLD_STAGES: all but the pipeline; where the ranks of a stage are alike and what communicates at once
- * shares no link. O(ranks left x microbatches x layers). */
+/*
+ * The same folded: only the first rank along these axes, the others keeping their order; where[rank] is its
+ * place, malloc'ed. Collectives along those axes become delays: the time that `alone` tells
+ * (rlt_timing_alone) for all their members, under how's topology, placement, endpoint and parameters. O(ranks
+ * left x microbatches x layers).
+ *   RLT_FOLD_PLANES  tensor parallelism. The time of an iteration is that of all ranks if its groups have
+ *                    dimensions of a product of their own, as the others then communicate in planes that are
+ *                    alike.
+ *   RLT_FOLD_STAGES  all but the pipeline. Exact if the ranks of a stage are alike and no two communications
+ *                    of one instant share a link.
+ */
 enum {
     RLT_FOLD_PLANES = 1 << RLT_AXIS_TP,
     RLT_FOLD_STAGES = 1 << RLT_AXIS_TP | 1 << RLT_AXIS_CP | 1 << RLT_AXIS_DP

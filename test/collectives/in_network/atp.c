@@ -195,8 +195,8 @@ static void test_marks_below(void **state)
     test_fabric_close(&f);
 }
 
-/* All waits for whom is late, exactly; unless slots send on what they have, and the server answers with it.
- */
+/* All waits for whom is late, exactly;
+ * unless slots send on what they have, and the server answers with it. */
 static void test_late(void **state)
 {
     (void)state;

@@ -56,8 +56,8 @@ static void test_round_trip(void **state)
     assert_string_equal(r.fallback, "");
 }
 
-/* Throughput of operations: at most OSTs x payload / RTT; with few of them exactly floor((C-1)/W) RTT + ...
- */
+/* Throughput of operations: at most OSTs x payload / RTT;
+ * with few of them exactly floor((C-1)/W) RTT + ... */
 static void test_operations(void **state)
 {
     (void)state;

@@ -210,8 +210,8 @@ static void test_ceiling(void **state)
     }
 }
 
-/* A leaf that cannot add sends each of its workers' packets on: its uplink carries k M, and is what bounds.
- */
+/* A leaf that cannot add sends each of its workers' packets on:
+ * its uplink carries k M, and is what bounds. */
 static void test_dumb_leaf(void **state)
 {
     (void)state;

@@ -89,8 +89,8 @@ int rlt__store_begin(rlt_store *s, rlt_error *err)
     return rc;
 }
 
-/* Held as long as the database is open: SQLite's own locks are lost when any descriptor of the file is
- * closed. */
+/* Held as long as the database is open:
+ * SQLite's own locks are lost when any descriptor of the file is closed. */
 static int lock(rlt_store *s, rlt_error *err)
 {
     s->lock = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -106,8 +106,8 @@ static int lock(rlt_store *s, rlt_error *err)
     return rlt_fail(err, RLT_EIO, s->path, "another sweep is writing it");
 }
 
-/* Where somebody reads just now, a database without a log stays so: one that is done, in which nothing is
- * missing. */
+/* Where somebody reads just now, a database without a log stays so:
+ * one that is done, in which nothing is missing. */
 static int write_ahead(rlt_store *s, rlt_error *err)
 {
     rlt_error why = {0};

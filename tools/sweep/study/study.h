@@ -137,8 +137,8 @@ uint64_t rlt_sweep_end(const rlt_sweep_study *s);
 bool rlt_sweep_point_at(const rlt_sweep_study *s, uint64_t id, rlt_sweep_point *out);
 /* "2/3": shard 1 of 3. NULL: 0 of 1. RLT_EUSAGE. */
 int rlt_sweep_shard(const char *text, uint32_t *shard, uint32_t *shards, rlt_error *err) RLT_MUST_USE;
-/* How many points have a number that is `shard` modulo `shards`, of a study that is not adaptive. O(points).
- */
+/* How many points have a number that is `shard` modulo `shards`,
+ * of a study that is not adaptive. O(points). */
 uint64_t rlt_sweep_share(const rlt_sweep_study *s, uint32_t shard, uint32_t shards);
 /* Whether filters keep a place of the grid; its coordinates. */
 bool rlt_sweep_keeps(const rlt_sweep_study *s, uint64_t place, uint32_t at[RLT_SWEEP_AXES]);

@@ -237,8 +237,8 @@ static void list_group(const rlt_program *p, uint32_t world, uint32_t g, rlt_jw 
     rlt_jw_end_object(j);
 }
 
-/* The groups of the collectives that a rank takes part in, but for the world, as JSON; NULL without memory.
- */
+/* The groups of the collectives that a rank takes part in,
+ * but for the world, as JSON; NULL without memory. */
 static char *groups_text(const rlt_program *p, uint32_t rank, uint32_t world)
 {
     uint8_t *seen = calloc((size_t)p->n_groups + 1, 1);

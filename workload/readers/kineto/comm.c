@@ -159,8 +159,8 @@ static bool fits(const rlt_kin_comms *c, uint32_t shift)
     return true;
 }
 
-/* The rank's communications in its host trace, which may hold more than the steps replayed or one step of
- * several. */
+/* The rank's communications in its host trace, which may hold more than the
+ * steps replayed or one step of several. */
 static int ask_host(rlt_kin_comms *c, rlt_error *err)
 {
     const rlt_host_trace *h = c->host;
