@@ -103,10 +103,11 @@ static int check_request(const rlt_coll_request *req, rlt_error *err)
         return rlt_fail(err, RLT_ERANGE, name, "root %u of %u members", req->root, req->n);
     if (req->kind == RLT_SEND_RECV && req->n != 2)
         return rlt_fail(err, RLT_ETOPOLOGY, name, "expected 2 members, got %u", req->n);
-    if (req->directions > 2)
-        return rlt_fail(err, RLT_ERANGE, name, "expected 1 or 2 directions, got %u", req->directions);
-    if (req->schedule >= RLT_CHUNK_SCHEDULES || req->order >= RLT_CHUNK_ORDERS)
-        return rlt_fail(err, RLT_ERANGE, name, "unknown schedule %u or order %u", req->schedule, req->order);
+    if (req->params.directions > 2)
+        return rlt_fail(err, RLT_ERANGE, name, "expected 1 or 2 directions, got %u", req->params.directions);
+    if (req->params.schedule >= RLT_CHUNK_SCHEDULES || req->params.order >= RLT_CHUNK_ORDERS)
+        return rlt_fail(err, RLT_ERANGE, name, "unknown schedule %u or order %u", req->params.schedule,
+                        req->params.order);
     if (req->n_dims > RLT_MAX_DIMS)
         return rlt_fail(err, RLT_ERANGE, name, "%u dimensions, at most %d", req->n_dims, RLT_MAX_DIMS);
     uint64_t product = 1;
@@ -119,6 +120,30 @@ static int check_request(const rlt_coll_request *req, rlt_error *err)
         return rlt_fail(err, RLT_ETOPOLOGY, name, "the group's dimensions do not multiply to its %u members",
                         req->n);
     return check_counts(req, err);
+}
+
+/* Parameters of the algorithm alone: a row whose field is a slot. */
+static bool is_own(const rlt_param *p)
+{
+    return p->width == sizeof(rlt_param_value);
+}
+
+static int take_own(rlt_plan *plan, rlt_error *err)
+{
+    const rlt_coll_params *given = &plan->req.params;
+    for (const rlt_param *p = plan->algorithm->parameters; p && p->name; p++) {
+        uint32_t k = 0;
+        int rc = 0;
+        if (!is_own(p))
+            continue;
+        while (k < given->n_own && given->own[k].row != p)
+            k++;
+        if (k < given->n_own)
+            plan->own[p->offset / sizeof *plan->own] = given->own[k].value;
+        else if (p->preset && (rc = rlt_param_read(p, plan->own, p->preset, NULL, err)))
+            return rc;
+    }
+    return 0;
 }
 
 int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
@@ -137,6 +162,8 @@ int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req,
                         rlt_coll_name(req->kind));
     out->algorithm = algorithm;
     out->req = *req;
+    if ((rc = take_own(out, err)))
+        return rc;
     if (req->kind == RLT_BARRIER)
         out->req.bytes = 0;
     rc = algorithm->plan(out, err);

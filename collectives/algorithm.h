@@ -96,6 +96,7 @@ typedef struct rlt_plan {
     bool untracked;           /* messages are known, not what is in them: collectives/formats/listed.h */
     bool reduces, multicasts; /* some step uses these verbs: bounds and checks must know */
     uint32_t chunks, channels, directions, window; /* in force */
+    rlt_param_value own[RLT_MAX_OWN];              /* parameters of the algorithm alone */
     uint32_t words[8];                             /* the algorithm's own few numbers */
     rlt_tuning tuning;                             /* what its messages cost, see collectives/selector.h */
     void *data; /* the algorithm's own, freed by rlt_plan_free with free(), after release() */
@@ -103,9 +104,11 @@ typedef struct rlt_plan {
 
 struct rlt_algorithm {
     const char *name, *summary;
-    const char *parameters; /* "channels, chunks, directions" */
-    uint32_t kinds;         /* bit 1 << rlt_coll_kind for each that it does */
-    uint32_t counted;       /* and of these, those that it does with counts too */
+    /* What it can be told, each row by one of the macros below or with a name of its own and RLT_SLOT(i), i <
+     * RLT_MAX_OWN: the value, or else the preset, is then in plan->own[i]. NULL: nothing. */
+    const rlt_param *parameters;
+    uint32_t kinds;   /* bit 1 << rlt_coll_kind for each that it does */
+    uint32_t counted; /* and of these, those that it does with counts too */
     /* Refuses a request that it cannot do, with a reason. Else fills
      * lanes, blocks, buffers, ... of the plan. */
     int (*plan)(rlt_plan *plan, rlt_error *err);
@@ -123,6 +126,56 @@ struct rlt_algorithm {
     /* Frees what plan->data owns beside itself; NULL: nothing. */
     void (*release)(rlt_plan *plan);
 };
+
+/* Rows that several algorithms share; `usually` says what holds in this one where nothing is given. */
+#define RLT_HAS_COUNT(field, text, most, usually)                                                            \
+    {                                                                                                        \
+#field, .kind = RLT_PARAM_COUNT, .help = text, .usual = usually, RLT_FIELD(rlt_coll_params, field),  \
+                .min = 1, .max = most                                                                        \
+    }
+#define RLT_HAS_CHANNELS(usually) RLT_HAS_COUNT(channels, "independent shares of the data", 1024, usually)
+#define RLT_HAS_CHUNKS(usually)   RLT_HAS_COUNT(chunks, "pieces of a share under way at a time", 4096, usually)
+#define RLT_HAS_WINDOW(usually)   RLT_HAS_COUNT(window, "messages that a rank keeps under way", 4096, usually)
+#define RLT_HAS_DIRECTIONS(usually)                                                                          \
+    {                                                                                                        \
+        "directions", .kind = RLT_PARAM_COUNT, .arg = "1 or 2", .help = "ways round a ring",                 \
+                      .usual = usually, RLT_FIELD(rlt_coll_params, directions), .min = 1, .max = 2           \
+    }
+#define RLT_HAS_SERVERS(usually)                                                                             \
+    RLT_HAS_COUNT(servers, "members that also serve, of parameter servers", RLT_MAX_MEMBERS, usually)
+#define RLT_HAS_PATTERNS(usually)                                                                            \
+    {                                                                                                        \
+        "patterns", .kind = RLT_PARAM_OTHER,                                                                 \
+                    .arg = "ring, direct, halving_doubling, recursive_doubling, nvls, with commas",          \
+                    .help = "inside each dimension, innermost first", .usual = usually,                      \
+                    .read = rlt_read_patterns, .write = rlt_write_patterns                                   \
+    }
+#define RLT_HAS_SCHEDULE(usually)                                                                            \
+    {                                                                                                        \
+        "schedule", .kind = RLT_PARAM_CHOICE, .arg = "pipeline, baseline or themis",                         \
+                    .help = "of chunks over the dimensions", .usual = usually,                               \
+                    RLT_FIELD(rlt_coll_params, schedule), .word_at = rlt_chunk_schedule_name                 \
+    }
+#define RLT_HAS_ORDER(usually)                                                                               \
+    {                                                                                                        \
+        "order", .kind = RLT_PARAM_CHOICE, .arg = "fifo or scf",                                             \
+                 .help = "in which a dimension serves the chunks that wait for it, with such a schedule",    \
+                 .usual = usually, RLT_FIELD(rlt_coll_params, order), .word_at = rlt_chunk_order_name        \
+    }
+RLT_API int rlt_read_patterns(const rlt_param *p, void *into, const char *text, const char *where,
+                              rlt_error *err);
+RLT_API void rlt_write_patterns(const rlt_param *p, const void *from, char *text, size_t size);
+
+/* All that algorithms share. */
+RLT_API extern const rlt_param rlt_coll_parameters[];
+/* The row of that name, of those or of an algorithm: NAME, or ALGORITHM.NAME. NULL: no algorithm has it. */
+RLT_API const rlt_param *rlt_coll_parameter(const char *name);
+/* One value by name; a name of several algorithms' own is set for all of them. */
+RLT_API int rlt_coll_params_set(rlt_coll_params *params, const char *name, const char *value,
+                                rlt_error *err) RLT_MUST_USE;
+/* What is set that the algorithm does not have, by number, NULL past the end; its value into `text`. */
+RLT_API const rlt_param *rlt_coll_params_idle(const rlt_coll_params *params, const rlt_algorithm *a,
+                                              uint32_t i, char *text, size_t size);
 
 RLT_API extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_point, rlt_torus;
 RLT_API extern const rlt_algorithm rlt_halving_doubling, rlt_recursive_doubling, rlt_bruck, rlt_tree;

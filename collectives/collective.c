@@ -80,8 +80,15 @@ double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n)
     }
 }
 
+void rlt_request_params(rlt_coll_request *req, const rlt_coll_params *params)
+{
+    req->params = *params;
+    memset(req->params.patterns, 0, sizeof req->params.patterns);
+    rlt_request_patterns(req, params->patterns);
+}
+
 void rlt_request_patterns(rlt_coll_request *req, const char *const by_dimension[RLT_MAX_DIMS])
 {
     for (uint32_t i = 0; i < req->n_dims; i++)
-        req->patterns[i] = req->axes[i] < RLT_MAX_DIMS ? by_dimension[req->axes[i]] : NULL;
+        req->params.patterns[i] = req->axes[i] < RLT_MAX_DIMS ? by_dimension[req->axes[i]] : NULL;
 }

@@ -16,6 +16,7 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,6 +54,25 @@ typedef enum rlt_chunk_order { RLT_FIFO, RLT_SCF, RLT_CHUNK_ORDERS } rlt_chunk_o
 
 enum { RLT_MAX_MEMBERS = 1 << 24 };
 
+/* Values of a parameter of one algorithm alone; `row` is that of its table. */
+typedef struct rlt_coll_own {
+    const rlt_param *row;
+    rlt_param_value value;
+} rlt_coll_own;
+
+/* The parameters of algorithms, as one value; 0 means the algorithm's default. Which of them an algorithm has, its
+ * table says (rlt_algorithm.parameters). */
+enum { RLT_MAX_OWN = 8 };
+typedef struct rlt_coll_params {
+    uint32_t channels, chunks, window, directions;
+    uint32_t servers;         /* parameter servers: the last members of the group also serve */
+    uint32_t schedule, order; /* rlt_chunk_schedule, rlt_chunk_order */
+    uint32_t n_own;
+    /* Pattern inside each dimension, by name, borrowed; NULL: the algorithm chooses by shape. */
+    const char *patterns[RLT_MAX_DIMS];
+    rlt_coll_own own[RLT_MAX_OWN];
+} rlt_coll_params;
+
 typedef struct rlt_coll_request {
     rlt_coll_kind kind;
     uint32_t n;            /* members */
@@ -72,12 +92,7 @@ typedef struct rlt_coll_request {
     /* Ring orders along real links, each a permutation of the members, borrowed; 0: natural order. */
     uint32_t n_rings;
     const uint32_t *const *rings;
-    /* Parameters; 0 means the algorithm's default. */
-    uint32_t channels, chunks, window, directions;
-    uint32_t schedule, order; /* rlt_chunk_schedule, rlt_chunk_order */
-    uint32_t servers;         /* parameter servers: the last members of the group also serve */
-    /* Pattern inside each dimension, by name, borrowed; NULL: the algorithm chooses by shape. */
-    const char *patterns[RLT_MAX_DIMS];
+    rlt_coll_params params;          /* patterns by dimension of the group */
     const struct rlt_listed *listed; /* steps made elsewhere, for the algorithm "custom"; borrowed */
     uint32_t element;                /* bytes of an element; 0: 2 or more */
     /* Costs in force, borrowed until the plan is made; NULL: the topology's. */
@@ -104,6 +119,8 @@ static inline bool rlt_coll_rooted(rlt_coll_kind kind)
 RLT_API uint32_t rlt_dtype_bytes(const char *name);
 /* Bus bandwidth factor. */
 RLT_API double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n);
+/* Parameters whose patterns are by dimension of the topology into the request. */
+RLT_API void rlt_request_params(rlt_coll_request *req, const rlt_coll_params *params);
 /* Patterns by dimension of the topology into those by dimension of the group. */
 RLT_API void rlt_request_patterns(rlt_coll_request *req, const char *const by_dimension[RLT_MAX_DIMS]);
 /* Rank of a member. */

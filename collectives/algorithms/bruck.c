@@ -221,7 +221,8 @@ static void bruck_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uin
 static int bruck_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    int rc = rlt_lanes_set(plan, req->channels ? req->channels : 1, 1, req->chunks ? req->chunks : 1, err);
+    int rc = rlt_lanes_set(plan, req->params.channels ? req->params.channels : 1, 1,
+                           req->params.chunks ? req->params.chunks : 1, err);
     if (rc)
         return rc;
     plan->words[ROUNDS] = req->n > 1 ? rlt_log2(req->n - 1) + 1 : 0;
@@ -234,11 +235,13 @@ static int bruck_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"), RLT_HAS_CHUNKS("1"), {0}};
+
 const rlt_algorithm rlt_bruck = {
     .name = "bruck",
     .summary =
         "ceil(log2(n)) rounds at any n: all-to-all of small messages, all-gather, dissemination barrier",
-    .parameters = "channels (1), chunks (1)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_TO_ALL | 1u << RLT_ALL_GATHER | 1u << RLT_BARRIER,
     .counted = 1u << RLT_ALL_GATHER,
     .plan = bruck_plan,

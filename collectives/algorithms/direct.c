@@ -168,8 +168,8 @@ static void direct_step(const rlt_plan *plan, uint32_t member, uint32_t lane, ui
 static int direct_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    uint32_t chunks = req->chunks ? req->chunks : 1;
-    int rc = rlt_lanes_set(plan, req->channels ? req->channels : 1, 1, chunks, err);
+    uint32_t chunks = req->params.chunks ? req->params.chunks : 1;
+    int rc = rlt_lanes_set(plan, req->params.channels ? req->params.channels : 1, 1, chunks, err);
     if (rc)
         return rc;
     bool single = req->kind == RLT_BROADCAST || req->kind == RLT_REDUCE || req->kind == RLT_BARRIER;
@@ -179,7 +179,7 @@ static int direct_plan(rlt_plan *plan, rlt_error *err)
         plan->buffers = 2;
         plan->result = 1;
     }
-    plan->window = req->window >= req->n ? req->n - 1 : req->window;
+    plan->window = req->params.window >= req->n ? req->n - 1 : req->params.window;
     rlt_lane *lanes = malloc(plan->lanes * sizeof *lanes);
     if (!lanes)
         return rlt_nomem(err);
@@ -197,10 +197,15 @@ static uint32_t direct_symmetry(const rlt_plan *plan, uint32_t *sizes)
     return plan->words[RLT_DIRECT_XOR] ? rlt_exclusive_or(plan, sizes) : rlt_one_cycle(plan, sizes);
 }
 
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"),
+                                       RLT_HAS_CHUNKS("1"),
+                                       RLT_HAS_WINDOW("0: everything at once; w: at most w rounds under way"),
+                                       {0}};
+
 const rlt_algorithm rlt_direct = {
     .name = "direct",
     .summary = "every member exchanges with every other, at once or in rounds; with counts too",
-    .parameters = "channels (1), chunks (1), window (0: everything at once; w: at most w rounds under way)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_ALL_TO_ALL |
              1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER | 1u << RLT_GATHER |
              1u << RLT_SCATTER,

@@ -127,7 +127,8 @@ static void halving_doubling_step(const rlt_plan *plan, uint32_t member, uint32_
 static int halving_doubling_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    int rc = rlt_lanes_set(plan, req->channels ? req->channels : 1, 1, req->chunks ? req->chunks : 1, err);
+    int rc = rlt_lanes_set(plan, req->params.channels ? req->params.channels : 1, 1,
+                           req->params.chunks ? req->params.chunks : 1, err);
     if (rc)
         return rc;
     plan->words[ROUNDS] = rlt_log2(req->n);
@@ -138,10 +139,12 @@ static int halving_doubling_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"), RLT_HAS_CHUNKS("1"), {0}};
+
 const rlt_algorithm rlt_halving_doubling = {
     .name = "halving_doubling",
     .summary = "exchanges at doubling distance with halving size, and back; 2 log2(n) rounds, all bandwidth",
-    .parameters = "channels (1), chunks (1)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_BARRIER,
     .counted = 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER,
     .plan = halving_doubling_plan,

@@ -79,16 +79,16 @@ static int add_dims(const rlt_plan *plan, rlt_grid *g, rlt_error *err)
     bool shares = req->kind == RLT_REDUCE_SCATTER || req->kind == RLT_ALL_GATHER;
     int rc = 0;
     for (uint32_t i = 0; rc == 0 && i < req->n_dims; i++)
-        rc = rlt_grid_add(plan, g, req->dims[i], req->shapes[i], req->patterns[i], shares, err);
+        rc = rlt_grid_add(plan, g, req->dims[i], req->shapes[i], req->params.patterns[i], shares, err);
     if (rc == 0 && req->n_dims == 0)
-        rc = rlt_grid_add(plan, g, req->n, NULL, req->patterns[0], shares, err);
+        rc = rlt_grid_add(plan, g, req->n, NULL, req->params.patterns[0], shares, err);
     return rc;
 }
 
 /* Where a schedule is asked for and chunks go through phases in which all members do the same. */
 static bool is_scheduled(const rlt_coll_request *req)
 {
-    return req->schedule != RLT_PIPELINE && !is_rooted(req->kind);
+    return req->params.schedule != RLT_PIPELINE && !is_rooted(req->kind);
 }
 
 static void measure_dims(const rlt_coll_request *req, uint32_t directions, rlt_grid *g)
@@ -119,10 +119,12 @@ static int hierarchical_plan(rlt_plan *plan, rlt_error *err)
     int rc = add_dims(plan, &g, err);
     if (rc)
         return rc;
-    uint32_t channels = req->channels ? req->channels : 1;
-    uint32_t directions = req->directions ? req->directions : g.ring && req->kind != RLT_BARRIER ? 2 : 1;
+    uint32_t channels = req->params.channels ? req->params.channels : 1;
+    uint32_t directions = req->params.directions               ? req->params.directions
+                          : g.ring && req->kind != RLT_BARRIER ? 2
+                                                               : 1;
     uint32_t ways = channels < RLT_MAX_LANES ? channels * directions : channels;
-    uint32_t chunks = req->chunks ? req->chunks : default_chunks(req, g.n_dims, ways);
+    uint32_t chunks = req->params.chunks ? req->params.chunks : default_chunks(req, g.n_dims, ways);
     if ((rc = rlt_lanes_set(plan, channels, directions, chunks, err)))
         return rc;
     plan->blocks = is_tree(req->kind) ? 1 : g.blocks;
@@ -138,22 +140,23 @@ static int hierarchical_plan(rlt_plan *plan, rlt_error *err)
     return rlt_grid_create(plan, &g, g.scheduled ? chunks : 1, chunks, err);
 }
 
+static const rlt_param parameters[] = {
+    RLT_HAS_CHANNELS("1"),
+    RLT_HAS_CHUNKS(
+        "4; with a schedule 64; 1 in one dimension; broadcast and reduce: pieces of 512 KiB, at most 256"),
+    RLT_HAS_DIRECTIONS("2 where a dimension is a ring or torus, else 1"),
+    RLT_HAS_PATTERNS(
+        "inside each dimension, innermost first: ring, direct, halving_doubling, recursive_doubling; nvls: the dimension's switch adds up and replicates; direct where fully connected, else ring; all-to-all: always direct"),
+    RLT_HAS_SCHEDULE(
+        "pipeline; baseline: each dimension serves one chunk at a time; themis: and each chunk goes first where least was sent so far; rooted kinds: always pipeline"),
+    RLT_HAS_ORDER("of the chunks that a schedule has wait for a dimension: fifo; scf: smallest chunk first"),
+    {0}};
+
 const rlt_algorithm rlt_hierarchical = {
     .name = "hierarchical",
     .summary =
         "dimension by dimension, chunks following each other: reduce-scatter inwards-out, all-gather back",
-    .parameters =
-        "channels (1), chunks (4; with a schedule 64; 1 in one dimension; broadcast and reduce: pieces of "
-        "512 KiB, at most "
-        "256), directions (2 where a dimension is a ring or torus, else 1), patterns (inside each dimension, "
-        "innermost first: ring, direct, halving_doubling, recursive_doubling; nvls: the dimension's switch "
-        "adds "
-        "up and replicates; direct where fully connected, else ring; all-to-all: always direct), schedule "
-        "(pipeline; baseline: each dimension serves one "
-        "chunk at "
-        "a time; themis: and each chunk goes first where least was sent so far; rooted kinds: always "
-        "pipeline), order (of the chunks that a schedule has wait for a dimension: fifo; scf: smallest chunk "
-        "first)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_ALL_TO_ALL |
              1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER | 1u << RLT_GATHER |
              1u << RLT_SCATTER,

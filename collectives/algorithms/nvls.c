@@ -93,12 +93,12 @@ static uint32_t usual_chunks(const rlt_coll_request *req, uint32_t channels)
 static int nvls_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    uint32_t channels = req->channels ? req->channels : 1;
-    uint32_t chunks = req->chunks ? req->chunks : usual_chunks(req, channels);
+    uint32_t channels = req->params.channels ? req->params.channels : 1;
+    uint32_t chunks = req->params.chunks ? req->params.chunks : usual_chunks(req, channels);
     int rc = check_topology(req, err);
     if (rc || (rc = rlt_lanes_set(plan, channels, 1, chunks, err)) != 0)
         return rc;
-    plan->window = req->window ? req->window : WINDOW;
+    plan->window = req->params.window ? req->params.window : WINDOW;
     plan->blocks = rooted(plan) ? 1 : req->n;
     plan->buffers = 1;
     if (fetches(req->kind) && req->n > 1) {
@@ -116,11 +116,14 @@ static int nvls_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
+static const rlt_param parameters[] = {
+    RLT_HAS_CHANNELS(NULL), RLT_HAS_CHUNKS(NULL), RLT_HAS_WINDOW(NULL), {0}};
+
 const rlt_algorithm rlt_nvls = {
     .name = "nvls",
     .summary = "added up and replicated in the switch, as NVSwitch does it: each member fetches and stores "
                "its share",
-    .parameters = "channels, chunks, window",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_BROADCAST |
              1u << RLT_REDUCE,
     .counted = 1u << RLT_ALL_GATHER | 1u << RLT_REDUCE_SCATTER,

@@ -11,7 +11,7 @@
 static int pairwise_plan(rlt_plan *plan, rlt_error *err)
 {
     uint32_t n = plan->req.n;
-    plan->req.window = 1;
+    plan->req.params.window = 1;
     plan->words[RLT_DIRECT_XOR] = (n & (n - 1)) == 0;
     return rlt_direct.plan(plan, err);
 }
@@ -31,10 +31,12 @@ static uint32_t pairwise_symmetry(const rlt_plan *plan, uint32_t *sizes)
     return rlt_direct.symmetry(plan, sizes);
 }
 
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"), RLT_HAS_CHUNKS("1"), {0}};
+
 const rlt_algorithm rlt_pairwise = {
     .name = "pairwise",
     .summary = "n - 1 strict rounds of exchanges between pairs; with counts too",
-    .parameters = "channels (1), chunks (1)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_ALL_TO_ALL |
              1u << RLT_BARRIER,
     .counted = 1u << RLT_ALL_TO_ALL | 1u << RLT_ALL_GATHER | 1u << RLT_REDUCE_SCATTER,

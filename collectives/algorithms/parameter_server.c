@@ -128,13 +128,13 @@ static uint32_t ps_symmetry(const rlt_plan *plan, uint32_t *sizes)
 static int ps_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    uint32_t chunks = req->chunks ? req->chunks : 1;
-    if (req->servers > req->n)
-        return rlt_fail(err, RLT_ERANGE, "ps", "%u servers in a group of %u", req->servers, req->n);
-    int rc = rlt_lanes_set(plan, req->channels ? req->channels : 1, 1, chunks, err);
+    uint32_t chunks = req->params.chunks ? req->params.chunks : 1;
+    if (req->params.servers > req->n)
+        return rlt_fail(err, RLT_ERANGE, "ps", "%u servers in a group of %u", req->params.servers, req->n);
+    int rc = rlt_lanes_set(plan, req->params.channels ? req->params.channels : 1, 1, chunks, err);
     if (rc)
         return rc;
-    plan->blocks = req->servers ? req->servers : 1;
+    plan->blocks = req->params.servers ? req->params.servers : 1;
     plan->buffers = 1;
     rlt_lane *lanes = malloc(plan->lanes * sizeof *lanes);
     if (!lanes)
@@ -145,11 +145,16 @@ static int ps_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
+static const rlt_param parameters[] = {RLT_HAS_SERVERS("1: the last members of the group also serve"),
+                                       RLT_HAS_CHANNELS("1"),
+                                       RLT_HAS_CHUNKS("1"),
+                                       {0}};
+
 const rlt_algorithm rlt_parameter_server = {
     .name = "ps",
     .summary =
         "parameter servers: members push their blocks to some of them, which add up, and pull the sums",
-    .parameters = "servers (1: the last members of the group also serve), channels (1), chunks (1)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER,
     .plan = ps_plan,
     .steps = ps_steps,

@@ -7,7 +7,7 @@ static int plan(rlt_plan *p, rlt_error *err)
 {
     p->blocks = 1;
     p->buffers = 1;
-    return rlt_lanes_set(p, p->req.channels ? p->req.channels : 1, 1, 1, err);
+    return rlt_lanes_set(p, p->req.params.channels ? p->req.params.channels : 1, 1, 1, err);
 }
 
 static uint32_t steps(const rlt_plan *p, uint32_t member, uint32_t lane)
@@ -29,10 +29,12 @@ static void step(const rlt_plan *p, uint32_t member, uint32_t lane, uint32_t k, 
     }
 }
 
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS(NULL), {0}};
+
 const rlt_algorithm rlt_point_to_point = {
     .name = "point_to_point",
     .summary = "member 0 sends one message to member 1",
-    .parameters = "channels",
+    .parameters = parameters,
     .kinds = 1u << RLT_SEND_RECV,
     .plan = plan,
     .steps = steps,

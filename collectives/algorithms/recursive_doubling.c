@@ -89,7 +89,8 @@ static void recursive_doubling_step(const rlt_plan *plan, uint32_t member, uint3
 static int recursive_doubling_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    int rc = rlt_lanes_set(plan, req->channels ? req->channels : 1, 1, req->chunks ? req->chunks : 1, err);
+    int rc = rlt_lanes_set(plan, req->params.channels ? req->params.channels : 1, 1,
+                           req->params.chunks ? req->params.chunks : 1, err);
     if (rc)
         return rc;
     plan->words[ROUNDS] = rlt_log2(req->n);
@@ -99,10 +100,12 @@ static int recursive_doubling_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"), RLT_HAS_CHUNKS("1"), {0}};
+
 const rlt_algorithm rlt_recursive_doubling = {
     .name = "recursive_doubling",
     .summary = "exchanges of everything at doubling distance; log2(n) rounds, for small sizes",
-    .parameters = "channels (1), chunks (1)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_ALL_GATHER | 1u << RLT_BARRIER,
     .counted = 1u << RLT_ALL_GATHER,
     .plan = recursive_doubling_plan,

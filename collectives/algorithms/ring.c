@@ -424,18 +424,18 @@ static uint32_t default_pieces(uint64_t lane_bytes)
 static int ring_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    uint32_t channels = req->channels ? req->channels : req->n_rings ? req->n_rings : 1;
-    uint32_t directions = req->directions ? req->directions : 1;
-    uint32_t chunks = req->chunks && !is_chain(req->kind) ? req->chunks : 1;
+    uint32_t channels = req->params.channels ? req->params.channels : req->n_rings ? req->n_rings : 1;
+    uint32_t directions = req->params.directions ? req->params.directions : 1;
+    uint32_t chunks = req->params.chunks && !is_chain(req->kind) ? req->params.chunks : 1;
     int rc = rlt_lanes_set(plan, channels, directions, chunks, err);
     if (rc)
         return rc;
     plan->blocks = req->n;
     plan->buffers = 1;
     if (is_chain(req->kind)) {
-        if (req->chunks > MAX_PIECES)
-            return rlt_fail(err, RLT_ERANGE, "ring", "%u chunks, at most %d", req->chunks, MAX_PIECES);
-        plan->chunks = req->chunks ? req->chunks : default_pieces(req->bytes / plan->lanes);
+        if (req->params.chunks > MAX_PIECES)
+            return rlt_fail(err, RLT_ERANGE, "ring", "%u chunks, at most %d", req->params.chunks, MAX_PIECES);
+        plan->chunks = req->params.chunks ? req->params.chunks : default_pieces(req->bytes / plan->lanes);
         plan->blocks = plan->chunks;
     } else if (req->kind == RLT_ALL_TO_ALL && req->n > 1) {
         bool sorted = !natural_order(req);
@@ -452,12 +452,15 @@ static uint32_t ring_symmetry(const rlt_plan *plan, uint32_t *sizes)
     return rlt_coll_rooted(plan->req.kind) || l->order ? 0 : rlt_one_cycle(plan, sizes);
 }
 
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1, or one per recommended ring"),
+                                       RLT_HAS_DIRECTIONS("1, 2: half the bytes each way"),
+                                       RLT_HAS_CHUNKS("1; broadcast and reduce: pieces of 512 KiB"),
+                                       {0}};
+
 const rlt_algorithm rlt_ring = {
     .name = "ring",
     .summary = "neighbours along a ring only; bandwidth-optimal, latency grows with the members",
-    .parameters =
-        "channels (1, or one per recommended ring), directions (1, 2: half the bytes each way), chunks (1; "
-        "broadcast and reduce: pieces of 512 KiB)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_ALL_TO_ALL |
              1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER | 1u << RLT_GATHER |
              1u << RLT_SCATTER,

@@ -68,7 +68,8 @@ void rlt_schedule_orders(const rlt_plan *plan, const rlt_grid *g, uint8_t (*out)
 {
     const rlt_coll_request *req = &plan->req;
     bool shares = req->kind == RLT_REDUCE_SCATTER || req->kind == RLT_ALL_GATHER;
-    bool greedy = req->schedule == RLT_THEMIS && req->kind != RLT_ALL_TO_ALL && !rlt_shares_counted(req);
+    bool greedy =
+        req->params.schedule == RLT_THEMIS && req->kind != RLT_ALL_TO_ALL && !rlt_shares_counted(req);
     rlt_time load[RLT_GRID_DIMS] = {0};
     for (uint32_t c = 0; c < plan->chunks; c++) {
         uint64_t bytes = req->bytes / plan->chunks;
@@ -156,8 +157,9 @@ static void come(player *y, uint32_t chunk)
         return;
     const rlt_phase *p = &o->phases[y->at[chunk]];
     uint64_t bytes = operation_bytes(&y->g->dims[p->dim], p, y->bytes[chunk]);
-    push(&y->servers[p->dim],
-         (entry){.bytes = y->plan->req.order == RLT_SCF ? bytes : 0, .turn = y->turns++, .chunk = chunk});
+    push(&y->servers[p->dim], (entry){.bytes = y->plan->req.params.order == RLT_SCF ? bytes : 0,
+                                      .turn = y->turns++,
+                                      .chunk = chunk});
 }
 
 static rlt_time latency(const rlt_grid_dim *d)

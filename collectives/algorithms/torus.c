@@ -41,10 +41,10 @@ static int add_dims(const rlt_plan *plan, rlt_grid *g, rlt_error *err)
     for (uint32_t i = 0; rc == 0 && i < req->n_dims; i++) {
         uint32_t sizes[RLT_MAX_DIMS], parts = parts_of(req, i, sizes);
         for (uint32_t s = 0; rc == 0 && s < parts; s++)
-            rc = rlt_grid_add(plan, g, sizes[s], req->shapes[i], req->patterns[i], true, err);
+            rc = rlt_grid_add(plan, g, sizes[s], req->shapes[i], req->params.patterns[i], true, err);
     }
     if (rc == 0 && req->n_dims == 0)
-        rc = rlt_grid_add(plan, g, req->n, NULL, req->patterns[0], true, err);
+        rc = rlt_grid_add(plan, g, req->n, NULL, req->params.patterns[0], true, err);
     return rc;
 }
 
@@ -55,9 +55,10 @@ static int torus_plan(rlt_plan *plan, rlt_error *err)
     int rc = add_dims(plan, &g, err);
     if (rc)
         return rc;
-    uint32_t orders = g.n_dims ? g.n_dims : 1, chunks = req->chunks ? req->chunks : 1;
-    uint32_t directions = req->directions ? req->directions : g.ring ? 2 : 1;
-    if ((rc = rlt_lanes_set(plan, req->channels ? req->channels : orders, directions, chunks, err)))
+    uint32_t orders = g.n_dims ? g.n_dims : 1, chunks = req->params.chunks ? req->params.chunks : 1;
+    uint32_t directions = req->params.directions ? req->params.directions : g.ring ? 2 : 1;
+    if ((rc = rlt_lanes_set(plan, req->params.channels ? req->params.channels : orders, directions, chunks,
+                            err)))
         return rc;
     plan->blocks = g.blocks;
     if ((rc = rlt_grid_verbs(plan, &g, err)))
@@ -71,12 +72,16 @@ static uint32_t torus_steps(const rlt_plan *plan, uint32_t member, uint32_t lane
     return rlt_grid_steps(plan->data, lane);
 }
 
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("one a dimension"),
+                                       RLT_HAS_CHUNKS("1"),
+                                       RLT_HAS_DIRECTIONS("2 where a dimension is a ring or torus, else 1"),
+                                       RLT_HAS_PATTERNS("as hierarchical"),
+                                       {0}};
+
 const rlt_algorithm rlt_torus = {
     .name = "torus",
     .summary = "all dimensions at once: each part of the data goes through them in another order",
-    .parameters =
-        "channels (one a dimension), chunks (1), directions (2 where a dimension is a ring or torus, "
-        "else 1), patterns (as hierarchical)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER,
     .plan = torus_plan,
     .steps = torus_steps,

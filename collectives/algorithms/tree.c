@@ -270,14 +270,14 @@ static uint32_t default_chunks(uint64_t lane_bytes, uint32_t ways)
 static int tree_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    uint32_t channels = req->channels ? req->channels : 1;
+    uint32_t channels = req->params.channels ? req->params.channels : 1;
     plan->buffers = 1;
     if (halves(req->kind)) {
         plan->blocks = req->n;
-        return rlt_lanes_set(plan, channels, 1, req->chunks ? req->chunks : 1, err);
+        return rlt_lanes_set(plan, channels, 1, req->params.chunks ? req->params.chunks : 1, err);
     }
     uint32_t ways = channels < RLT_MAX_LANES / TREES ? channels * TREES : RLT_MAX_LANES;
-    uint32_t chunks = req->chunks ? req->chunks : default_chunks(req->bytes / ways, ways);
+    uint32_t chunks = req->params.chunks ? req->params.chunks : default_chunks(req->bytes / ways, ways);
     int rc = rlt_lanes_set(plan, channels, TREES, chunks, err);
     if (rc)
         return rc;
@@ -285,12 +285,17 @@ static int tree_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
+static const rlt_param parameters[] = {
+    RLT_HAS_CHANNELS("1"),
+    RLT_HAS_CHUNKS("of each tree: pieces of 512 KiB, at most 256; gather, scatter: 1"),
+    {0}};
+
 const rlt_algorithm rlt_tree = {
     .name = "tree",
     .summary =
         "two binary trees with half the bytes each, chunks following each other; gather and scatter: one "
         "binomial tree",
-    .parameters = "channels (1), chunks (of each tree: pieces of 512 KiB, at most 256; gather, scatter: 1)",
+    .parameters = parameters,
     .kinds =
         1u << RLT_ALL_REDUCE | 1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_GATHER | 1u << RLT_SCATTER,
     .counted = 1u << RLT_GATHER | 1u << RLT_SCATTER,

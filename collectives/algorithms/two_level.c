@@ -232,13 +232,13 @@ static void fill_sums(const rlt_plan *plan, levels *v)
 static int make_plan(rlt_plan *plan, bool streamed, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    uint32_t chunks = req->chunks ? req->chunks : 1, inner = 1;
+    uint32_t chunks = req->params.chunks ? req->params.chunks : 1, inner = 1;
     for (uint32_t d = 0; inner == 1 && d < req->n_dims; d++)
         inner = req->dims[d];
     if (req->n > 1 && (inner == 1 || inner == req->n))
         return rlt_fail(err, RLT_ETOPOLOGY, plan->algorithm->name,
                         "needs a group of two dimensions or more: members of a node, and nodes");
-    int rc = rlt_lanes_set(plan, req->channels ? req->channels : 1, 1, chunks, err);
+    int rc = rlt_lanes_set(plan, req->params.channels ? req->params.channels : 1, 1, chunks, err);
     if (rc)
         return rc;
     plan->blocks = req->n;
@@ -273,11 +273,13 @@ static int rail_plan(rlt_plan *plan, rlt_error *err)
     return make_plan(plan, true, err);
 }
 
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"), RLT_HAS_CHUNKS("1"), {0}};
+
 const rlt_algorithm rlt_two_level = {
     .name = "two_level",
     .summary =
         "inside the node first, to the destination's number there, then few large messages between nodes",
-    .parameters = "channels (1), chunks (1)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_TO_ALL,
     .counted = 1u << RLT_ALL_TO_ALL,
     .plan = two_level_plan,
@@ -290,7 +292,7 @@ const rlt_algorithm rlt_rail = {
     .name = "rail",
     .summary =
         "as two_level, but node after node: each member's rail works while the next shares move inside",
-    .parameters = "channels (1), chunks (1)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_TO_ALL,
     .counted = 1u << RLT_ALL_TO_ALL,
     .plan = rail_plan,

@@ -92,7 +92,6 @@ static void custom_step(const rlt_plan *plan, uint32_t member, uint32_t lane, ui
 const rlt_algorithm rlt_custom = {
     .name = "custom",
     .summary = "steps from a file: MSCCL XML, Chakra, GOAL, JSON",
-    .parameters = "",
     .kinds = (1u << RLT_COLL_KINDS) - 1,
     .plan = custom_plan,
     .steps = custom_steps,

@@ -36,29 +36,34 @@ enum {
     LATE,
 };
 
-static const rlt_setting settings[] = {
-    [SERVERS] = {"servers", RLT_SETTING_COUNT, "1", 1, 1 << 16, NULL,
-                 "parameter servers: the last members, which do not work"},
-    [AGGREGATORS] = {"aggregators", RLT_SETTING_COUNT, "2800", 1, 1 << 20, NULL,
-                     "that the job asks for at each switch"},
-    [WINDOW] = {"window", RLT_SETTING_COUNT, "100", 1, 1 << 16, NULL, "packets under way, at most"},
-    [START] = {"start", RLT_SETTING_COUNT, "100", 1, 1 << 16, NULL, "packets under way, at first"},
-    [INCREASE] = {"increase", RLT_SETTING_SIZE, "1500B", 0, 1 << 20, NULL,
-                  "what a window without a mark adds to the next"},
-    [PAYLOAD] = {"payload", RLT_SETTING_SIZE, "248B", 1, 1 << 20, NULL, "bytes of gradient in a packet"},
-    [HEADER] = {"header", RLT_SETTING_SIZE, "60B", 0, 4096, NULL, "bytes of a packet beside them"},
-    [RTO] = {"rto", RLT_SETTING_DURATION, "200us", 1, 1e15, NULL,
-             "silence after which all that is missing is sent again; doubles, up to 64 times"},
-    [GAP] = {"gap", RLT_SETTING_COUNT, "3", 0, 1 << 16, NULL,
-             "results of later chunks after which one is sent again; 0: never"},
-    [TRIES] = {"tries", RLT_SETTING_COUNT, "100", 1, 1e6, NULL,
-               "silences in a row after which the job gives up"},
-    [PLACE] = {"place", RLT_SETTING_WORD, "all", 0, 0, "all|tor|spine", "which switches add up"},
-    [TTL] = {"ttl", RLT_SETTING_DURATION, "0", 0, 1e15, NULL,
-             "time after which a switch sends on what it has; 0: it waits"},
-    [LATE] = {"late", RLT_SETTING_WORD, "wait", 0, 0, "wait|leave",
-              "what the server does then: waits for the rest, or answers without"},
-};
+static const rlt_param settings[] = {
+    [SERVERS] = {"servers", .kind = RLT_PARAM_COUNT, RLT_SLOT(SERVERS), .preset = "1", .min = 1,
+                 .max = 1 << 16, .help = "parameter servers: the last members, which do not work"},
+    [AGGREGATORS] = {"aggregators", .kind = RLT_PARAM_COUNT, RLT_SLOT(AGGREGATORS), .preset = "2800",
+                     .min = 1, .max = 1 << 20, .help = "that the job asks for at each switch"},
+    [WINDOW] = {"window", .kind = RLT_PARAM_COUNT, RLT_SLOT(WINDOW), .preset = "100", .min = 1,
+                .max = 1 << 16, .help = "packets under way, at most"},
+    [START] = {"start", .kind = RLT_PARAM_COUNT, RLT_SLOT(START), .preset = "100", .min = 1, .max = 1 << 16,
+               .help = "packets under way, at first"},
+    [INCREASE] = {"increase", .kind = RLT_PARAM_SIZE, RLT_SLOT(INCREASE), .preset = "1500B", .max = 1 << 20,
+                  .help = "what a window without a mark adds to the next"},
+    [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "248B", .min = 1,
+                 .max = 1 << 20, .help = "bytes of gradient in a packet"},
+    [HEADER] = {"header", .kind = RLT_PARAM_SIZE, RLT_SLOT(HEADER), .preset = "60B", .max = 4096,
+                .help = "bytes of a packet beside them"},
+    [RTO] = {"rto", .kind = RLT_PARAM_DURATION, RLT_SLOT(RTO), .preset = "200us", .min = 1, .max = 1e15,
+             .help = "silence after which all that is missing is sent again; doubles, up to 64 times"},
+    [GAP] = {"gap", .kind = RLT_PARAM_COUNT, RLT_SLOT(GAP), .preset = "3", .max = 1 << 16,
+             .help = "results of later chunks after which one is sent again; 0: never"},
+    [TRIES] = {"tries", .kind = RLT_PARAM_COUNT, RLT_SLOT(TRIES), .preset = "100", .min = 1, .max = 1e6,
+               .help = "silences in a row after which the job gives up"},
+    [PLACE] = {"place", .kind = RLT_PARAM_CHOICE, .words = "all|tor|spine", RLT_SLOT(PLACE), .preset = "all",
+               .help = "which switches add up"},
+    [TTL] = {"ttl", .kind = RLT_PARAM_DURATION, RLT_SLOT(TTL), .preset = "0", .max = 1e15,
+             .help = "time after which a switch sends on what it has; 0: it waits"},
+    [LATE] = {"late", .kind = RLT_PARAM_CHOICE, .words = "wait|leave", RLT_SLOT(LATE), .preset = "wait",
+              .help = "what the server does then: waits for the rest, or answers without"},
+    {0}};
 
 static bool has(const rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
@@ -218,7 +223,7 @@ static void atp_timer(rlt_fabric_job *j, uint64_t what)
         arm(j, worker);
 }
 
-static uint32_t servers_apart(const rlt_setting_value *values)
+static uint32_t servers_apart(const rlt_param_value *values)
 {
     return (uint32_t)values[SERVERS].u;
 }
@@ -268,7 +273,6 @@ const rlt_reactive rlt_atp = {
     .summary = "hashed aggregators shared by jobs, parameter servers where they collide (NSDI 2021)",
     .kinds = 1u << RLT_ALL_REDUCE,
     .settings = settings,
-    .n_settings = sizeof settings / sizeof settings[0],
     .servers = servers_apart,
     .start = atp_start,
     .begin = atp_begin,

@@ -25,27 +25,33 @@ enum { BY_MEMBERS, BY_NVLS };
 enum { PK_SHARE = RLT_PK_OWN, PK_RESULT_INSIDE, PK_NODE_SUM, PK_STORE };
 enum { MAX_NODE = 254 };
 
-static const rlt_setting settings[] = {
-    [NODE] = {"node", RLT_SETTING_COUNT, "8", 1, MAX_NODE, NULL, "members of a node: k consecutive ones"},
-    [INSIDE] = {"inside", RLT_SETTING_WORD, "direct", 0, 0, "direct|nvls",
-                "members send to each other, or the node's switch adds up and replicates"},
-    [PHASES] = {"phases", RLT_SETTING_WORD, "pipelined", 0, 0, "apart|pipelined",
-                "one after another, or chunks follow each other"},
-    [BETWEEN] = {"between", RLT_SETTING_WORD, "switchml", 0, 0, "switchml|sharp",
-                 "whose slots add up between nodes"},
-    [WINDOW] = {"window", RLT_SETTING_COUNT, "256", 1, 1 << 18, NULL,
-                "chunks of a member under way between nodes: slots of each tree"},
-    [AHEAD] = {"ahead", RLT_SETTING_COUNT, "4096", 1, 1 << 30, NULL,
-               "pipelined: chunks that a member sends inside before their results are there"},
-    [PAYLOAD] = {"payload", RLT_SETTING_SIZE, "1KiB", 1, 1 << 20, NULL, "bytes of gradient in a packet"},
-    [HEADER] = {"header", RLT_SETTING_SIZE, "82B", 0, 4096, NULL, "bytes beside them between nodes"},
-    [INNER] = {"inner", RLT_SETTING_SIZE, "0B", 0, 4096, NULL, "bytes beside them inside"},
-    [ETA] = {"eta", RLT_SETTING_NUMBER, "0.95", 0.01, 1, NULL,
-             "between=sharp: share of the link that payload gets"},
-    [PLACE] = {"place", RLT_SETTING_WORD, "all", 0, 0, "all|tor|spine", "which switches add up"},
-    [REFUSED] = {"refused", RLT_SETTING_WORD, "ring", 0, 0, "ring|fail",
-                 "what happens where switches refuse the job"},
-};
+static const rlt_param settings[] = {
+    [NODE] = {"node", .kind = RLT_PARAM_COUNT, RLT_SLOT(NODE), .preset = "8", .min = 1, .max = MAX_NODE,
+              .help = "members of a node: k consecutive ones"},
+    [INSIDE] = {"inside", .kind = RLT_PARAM_CHOICE, .words = "direct|nvls", RLT_SLOT(INSIDE),
+                .preset = "direct",
+                .help = "members send to each other, or the node's switch adds up and replicates"},
+    [PHASES] = {"phases", .kind = RLT_PARAM_CHOICE, .words = "apart|pipelined", RLT_SLOT(PHASES),
+                .preset = "pipelined", .help = "one after another, or chunks follow each other"},
+    [BETWEEN] = {"between", .kind = RLT_PARAM_CHOICE, .words = "switchml|sharp", RLT_SLOT(BETWEEN),
+                 .preset = "switchml", .help = "whose slots add up between nodes"},
+    [WINDOW] = {"window", .kind = RLT_PARAM_COUNT, RLT_SLOT(WINDOW), .preset = "256", .min = 1,
+                .max = 1 << 18, .help = "chunks of a member under way between nodes: slots of each tree"},
+    [AHEAD] = {"ahead", .kind = RLT_PARAM_COUNT, RLT_SLOT(AHEAD), .preset = "4096", .min = 1, .max = 1 << 30,
+               .help = "pipelined: chunks that a member sends inside before their results are there"},
+    [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "1KiB", .min = 1,
+                 .max = 1 << 20, .help = "bytes of gradient in a packet"},
+    [HEADER] = {"header", .kind = RLT_PARAM_SIZE, RLT_SLOT(HEADER), .preset = "82B", .max = 4096,
+                .help = "bytes beside them between nodes"},
+    [INNER] = {"inner", .kind = RLT_PARAM_SIZE, RLT_SLOT(INNER), .preset = "0B", .max = 4096,
+               .help = "bytes beside them inside"},
+    [ETA] = {"eta", .kind = RLT_PARAM_NUMBER, RLT_SLOT(ETA), .preset = "0.95", .min = 0.01, .max = 1,
+             .help = "between=sharp: share of the link that payload gets"},
+    [PLACE] = {"place", .kind = RLT_PARAM_CHOICE, .words = "all|tor|spine", RLT_SLOT(PLACE), .preset = "all",
+               .help = "which switches add up"},
+    [REFUSED] = {"refused", .kind = RLT_PARAM_CHOICE, .words = "ring|fail", RLT_SLOT(REFUSED),
+                 .preset = "ring", .help = "what happens where switches refuse the job"},
+    {0}};
 
 typedef struct member {
     uint32_t out;   /* next chunk whose share goes to its owner inside */
@@ -335,7 +341,6 @@ const rlt_reactive rlt_hierarchical_ina = {
     .summary = "reduce-scatter inside nodes, switches between them, all-gather inside",
     .kinds = 1u << RLT_ALL_REDUCE,
     .settings = settings,
-    .n_settings = sizeof settings / sizeof settings[0],
     .start = ina_start,
     .begin = ina_begin,
     .packet = ina_packet,

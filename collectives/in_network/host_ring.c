@@ -18,15 +18,16 @@ enum { PAYLOAD, HEADER, RTO, TRIES };
 enum { PK_REDUCE = RLT_PK_OWN, PK_GATHER, PK_ACK_REDUCE, PK_ACK_GATHER };
 enum { ACK_BYTES = 64, ACKED = 0x80, MAX_TRIES = 120 };
 
-static const rlt_setting settings[] = {
-    [PAYLOAD] = {"payload", RLT_SETTING_SIZE, "1KiB", 1, 1 << 20, NULL, "bytes of gradient in a packet"},
-    [HEADER] = {"header", RLT_SETTING_SIZE, "82B", 0, 4096, NULL,
-                "bytes of a packet beside them, preamble and gap included"},
-    [RTO] = {"rto", RLT_SETTING_DURATION, "1ms", 1, 1e15, NULL,
-             "wait for an acknowledgement before a packet is sent again, where packets can be lost"},
-    [TRIES] = {"tries", RLT_SETTING_COUNT, "100", 1, MAX_TRIES, NULL,
-               "times that a packet is sent again before the job gives up"},
-};
+static const rlt_param settings[] = {
+    [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "1KiB", .min = 1,
+                 .max = 1 << 20, .help = "bytes of gradient in a packet"},
+    [HEADER] = {"header", .kind = RLT_PARAM_SIZE, RLT_SLOT(HEADER), .preset = "82B", .max = 4096,
+                .help = "bytes of a packet beside them, preamble and gap included"},
+    [RTO] = {"rto", .kind = RLT_PARAM_DURATION, RLT_SLOT(RTO), .preset = "1ms", .min = 1, .max = 1e15,
+             .help = "wait for an acknowledgement before a packet is sent again, where packets can be lost"},
+    [TRIES] = {"tries", .kind = RLT_PARAM_COUNT, RLT_SLOT(TRIES), .preset = "100", .min = 1, .max = MAX_TRIES,
+               .help = "times that a packet is sent again before the job gives up"},
+    {0}};
 
 /* What came to a worker before it began. */
 typedef struct early {
@@ -210,7 +211,6 @@ const rlt_reactive rlt_host_ring = {
     .summary = "ring all-reduce packet by packet: what is left where switches refuse",
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_BARRIER,
     .settings = settings,
-    .n_settings = sizeof settings / sizeof settings[0],
     .start = ring_start,
     .begin = ring_begin,
     .packet = ring_packet,

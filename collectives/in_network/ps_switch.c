@@ -19,24 +19,29 @@
 enum { WINDOW, PAYLOAD, HEADER, SHARE, SERVERS, SERVERS_AT, ANSWERS, RTO, TRIES, PLACE };
 enum { BY_SWITCH, BY_SERVER };
 
-static const rlt_setting settings[] = {
-    [WINDOW] = {"window", RLT_SETTING_COUNT, "256", 1, 1 << 18, NULL,
-                "chunks that a worker has under way: slots of the job at each switch"},
-    [PAYLOAD] = {"payload", RLT_SETTING_SIZE, "1KiB", 1, 1 << 20, NULL, "bytes of gradient in a packet"},
-    [HEADER] = {"header", RLT_SETTING_SIZE, "82B", 0, 4096, NULL,
-                "bytes of a packet beside them, preamble and gap included"},
-    [SHARE] = {"share", RLT_SETTING_NUMBER, "1", 0, 1, NULL, "share of the chunks that switches add up"},
-    [SERVERS] = {"servers", RLT_SETTING_COUNT, "1", 1, 1 << 20, NULL, "how many; chunks take turns on them"},
-    [SERVERS_AT] = {"servers_at", RLT_SETTING_WORD, "apart", 0, 0, "apart|members",
-                    "whether the last members only serve, or also work"},
-    [ANSWERS] = {"answers", RLT_SETTING_WORD, "switch", 0, 0, "switch|server",
-                 "who sends every worker its copy (server: share must be 0)"},
-    [RTO] = {"rto", RLT_SETTING_DURATION, "10ms", 0, 1e15, NULL,
-             "wait for a result before its chunk is sent again; 0: for ever"},
-    [TRIES] = {"tries", RLT_SETTING_COUNT, "1000", 1, 1e9, NULL,
-               "times that a chunk is sent again before the job gives up"},
-    [PLACE] = {"place", RLT_SETTING_WORD, "all", 0, 0, "all|tor|spine", "which switches add up"},
-};
+static const rlt_param settings[] = {
+    [WINDOW] = {"window", .kind = RLT_PARAM_COUNT, RLT_SLOT(WINDOW), .preset = "256", .min = 1,
+                .max = 1 << 18,
+                .help = "chunks that a worker has under way: slots of the job at each switch"},
+    [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "1KiB", .min = 1,
+                 .max = 1 << 20, .help = "bytes of gradient in a packet"},
+    [HEADER] = {"header", .kind = RLT_PARAM_SIZE, RLT_SLOT(HEADER), .preset = "82B", .max = 4096,
+                .help = "bytes of a packet beside them, preamble and gap included"},
+    [SHARE] = {"share", .kind = RLT_PARAM_NUMBER, RLT_SLOT(SHARE), .preset = "1", .max = 1,
+               .help = "share of the chunks that switches add up"},
+    [SERVERS] = {"servers", .kind = RLT_PARAM_COUNT, RLT_SLOT(SERVERS), .preset = "1", .min = 1,
+                 .max = 1 << 20, .help = "how many; chunks take turns on them"},
+    [SERVERS_AT] = {"servers_at", .kind = RLT_PARAM_CHOICE, .words = "apart|members", RLT_SLOT(SERVERS_AT),
+                    .preset = "apart", .help = "whether the last members only serve, or also work"},
+    [ANSWERS] = {"answers", .kind = RLT_PARAM_CHOICE, .words = "switch|server", RLT_SLOT(ANSWERS),
+                 .preset = "switch", .help = "who sends every worker its copy (server: share must be 0)"},
+    [RTO] = {"rto", .kind = RLT_PARAM_DURATION, RLT_SLOT(RTO), .preset = "10ms", .max = 1e15,
+             .help = "wait for a result before its chunk is sent again; 0: for ever"},
+    [TRIES] = {"tries", .kind = RLT_PARAM_COUNT, RLT_SLOT(TRIES), .preset = "1000", .min = 1, .max = 1e9,
+               .help = "times that a chunk is sent again before the job gives up"},
+    [PLACE] = {"place", .kind = RLT_PARAM_CHOICE, .words = "all|tor|spine", RLT_SLOT(PLACE), .preset = "all",
+               .help = "which switches add up"},
+    {0}};
 
 /* What a worker waits for in one place of its window. */
 typedef struct place {
@@ -196,7 +201,7 @@ static void ps_timer(rlt_fabric_job *j, uint64_t what)
         send(j, worker, p, true);
 }
 
-static uint32_t servers_apart(const rlt_setting_value *values)
+static uint32_t servers_apart(const rlt_param_value *values)
 {
     return values[SERVERS_AT].u == 0 ? (uint32_t)values[SERVERS].u : 0;
 }
@@ -254,7 +259,6 @@ const rlt_reactive rlt_ps_switch = {
     .summary = "parameter servers, a share of whose traffic the switch adds up on the way",
     .kinds = 1u << RLT_ALL_REDUCE,
     .settings = settings,
-    .n_settings = sizeof settings / sizeof settings[0],
     .servers = servers_apart,
     .start = ps_start,
     .begin = ps_begin,

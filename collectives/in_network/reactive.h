@@ -20,6 +20,7 @@
 #include "net/aggregation/tree.h"
 #include "net/packet/packets.h"
 #include "net/route.h"
+#include "sim/base/param.h"
 #include "sim/base/registry.h"
 
 #ifdef __cplusplus
@@ -28,37 +29,13 @@ extern "C" {
 
 enum { RLT_MAX_SETTINGS = 32, RLT_MAX_JOBS = 65535 };
 
-/* Settings have names, and values with units: "window", "256"; "rto", "1ms"; "place", "tor". */
-typedef enum rlt_setting_kind {
-    RLT_SETTING_COUNT,
-    RLT_SETTING_SIZE,     /* bytes */
-    RLT_SETTING_DURATION, /* picoseconds */
-    RLT_SETTING_NUMBER,   /* a decimal number, in `d` */
-    RLT_SETTING_WORD,     /* which of `words`, from 0 */
-} rlt_setting_kind;
-
-typedef struct rlt_setting {
-    const char *name;
-    rlt_setting_kind kind;
-    const char *preset;  /* as it would be written */
-    double least, most;  /* limits, of the value in its unit */
-    const char *words;   /* "all|tor|spine" */
-    const char *summary; /* one line */
-} rlt_setting;
-
-typedef union rlt_setting_value {
-    uint64_t u;
-    rlt_time t;
-    double d;
-} rlt_setting_value;
-
 typedef struct rlt_reactive rlt_reactive;
 struct rlt_skew;
 
 /* A protocol with the values of its settings. */
 typedef struct rlt_reacting {
     const rlt_reactive *protocol;
-    rlt_setting_value values[RLT_MAX_SETTINGS];
+    rlt_param_value values[RLT_MAX_SETTINGS];
 } rlt_reacting;
 
 RLT_API extern const rlt_reactive rlt_switchml, rlt_ps_switch, rlt_atp, rlt_sharp, rlt_host_ring,
@@ -69,7 +46,7 @@ RLT_API const rlt_reactive *rlt_reactive_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_reactive *rlt_reactive_find(const char *name, rlt_error *err);
 RLT_API const char *rlt_reactive_name(const rlt_reactive *r);
 RLT_API const char *rlt_reactive_summary(const rlt_reactive *r);
-RLT_API const rlt_setting *rlt_reactive_setting(const rlt_reactive *r, uint32_t i); /* NULL past the end */
+RLT_API const rlt_param *rlt_reactive_settings(const rlt_reactive *r); /* a table */
 
 /* Whether it does a kind of collective. */
 RLT_API bool rlt_reactive_does(const rlt_reactive *r, rlt_coll_kind kind);
@@ -77,9 +54,9 @@ RLT_API bool rlt_reactive_does(const rlt_reactive *r, rlt_coll_kind kind);
 RLT_API uint32_t rlt_reacting_servers(const rlt_reacting *r);
 
 /* The presets of a protocol, and one value by name and text. */
-RLT_API int rlt_settings_preset(const rlt_reactive *r, rlt_setting_value values[RLT_MAX_SETTINGS],
+RLT_API int rlt_settings_preset(const rlt_reactive *r, rlt_param_value values[RLT_MAX_SETTINGS],
                                 rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_settings_set(const rlt_reactive *r, rlt_setting_value values[RLT_MAX_SETTINGS],
+RLT_API int rlt_settings_set(const rlt_reactive *r, rlt_param_value values[RLT_MAX_SETTINGS],
                              const char *name, const char *text, rlt_error *err) RLT_MUST_USE;
 
 /* Called from within the simulation. With a `done`, jobs give up slots and books once they are done; their
@@ -110,7 +87,7 @@ typedef struct rlt_fabric_config {
 
 typedef struct rlt_react_request {
     const rlt_reactive *protocol;
-    rlt_setting_value settings[RLT_MAX_SETTINGS];
+    rlt_param_value settings[RLT_MAX_SETTINGS];
     rlt_coll_kind kind;
     uint32_t n;            /* members */
     const uint32_t *ranks; /* of members; NULL: 0 .. n-1; borrowed while adding */
@@ -122,7 +99,7 @@ typedef struct rlt_react_request {
     uint8_t priority;
     /* What runs instead, with these settings, where switches refuse the job; NULL: nothing. */
     const rlt_reactive *fallback;
-    rlt_setting_value fallback_settings[RLT_MAX_SETTINGS];
+    rlt_param_value fallback_settings[RLT_MAX_SETTINGS];
     /* Recorded popularity of the updated parameters (collectives/in_network/libra/workload.h), for Libra, in
      * place of the popularity in its settings; NULL: none. Borrowed while adding. */
     const struct rlt_skew *updates;

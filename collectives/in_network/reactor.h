@@ -50,9 +50,8 @@ typedef struct rlt_fabric_job rlt_fabric_job;
 
 struct rlt_reactive {
     const char *name, *summary;
-    uint32_t kinds; /* bit 1 << rlt_coll_kind for each that it does */
-    const rlt_setting *settings;
-    uint32_t n_settings;
+    uint32_t kinds;            /* bit 1 << rlt_coll_kind for each that it does */
+    const rlt_param *settings; /* each in a slot of the job's values */
     /* Fills the job's plan; see above. */
     int (*start)(rlt_fabric_job *j, rlt_error *err);
     void (*begin)(rlt_fabric_job *j, uint32_t worker);
@@ -63,7 +62,7 @@ struct rlt_reactive {
     void (*at_switch)(rlt_fabric_job *j, const rlt_packet *p);
     void (*timer)(rlt_fabric_job *j, uint64_t what);             /* NULL: sets none */
     uint32_t (*server)(const rlt_fabric_job *j, uint32_t chunk); /* which one's; NULL: they take turns */
-    uint32_t (*servers)(const rlt_setting_value *values);        /* apart from the workers; NULL: none */
+    uint32_t (*servers)(const rlt_param_value *values);          /* apart from the workers; NULL: none */
     void (*release)(rlt_fabric_job *j); /* frees what `state` owns, then free(state); NULL: nothing */
 };
 
@@ -123,7 +122,7 @@ struct rlt_fabric_job {
 };
 
 /* The value of a setting, by its place in the protocol's table. */
-static inline rlt_setting_value rlt_fabric_job_setting(const rlt_fabric_job *j, uint32_t i)
+static inline rlt_param_value rlt_fabric_job_setting(const rlt_fabric_job *j, uint32_t i)
 {
     return j->req.settings[i];
 }

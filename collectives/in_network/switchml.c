@@ -18,25 +18,30 @@
 
 enum { WINDOW, PAYLOAD, HEADER, RTO, BACKOFF, TRIES, PLACE, TREES, EXPONENTS, REFUSED };
 
-static const rlt_setting settings[] = {
-    [WINDOW] = {"window", RLT_SETTING_COUNT, "256", 1, 1 << 18, NULL,
-                "chunks that a worker has under way: slots of the job at each switch"},
-    [PAYLOAD] = {"payload", RLT_SETTING_SIZE, "1KiB", 1, 1 << 20, NULL, "bytes of gradient in a packet"},
-    [HEADER] = {"header", RLT_SETTING_SIZE, "82B", 0, 4096, NULL,
-                "bytes of a packet beside them, preamble and gap included"},
-    [RTO] = {"rto", RLT_SETTING_DURATION, "10ms", 0, 1e15, NULL,
-             "wait for a result before its chunk is sent again; 0: for ever"},
-    [BACKOFF] = {"backoff", RLT_SETTING_COUNT, "100", 0, 1e9, NULL,
-                 "times that a chunk is sent again before the wait doubles; 0: never"},
-    [TRIES] = {"tries", RLT_SETTING_COUNT, "1000", 1, 1e9, NULL,
-               "times that a chunk is sent again before the job gives up"},
-    [PLACE] = {"place", RLT_SETTING_WORD, "all", 0, 0, "all|tor|spine", "which switches add up"},
-    [TREES] = {"trees", RLT_SETTING_COUNT, "1", 1, 64, NULL, "trees that chunks take turns on"},
-    [EXPONENTS] = {"exponents", RLT_SETTING_WORD, "off", 0, 0, "off|on",
-                   "a window of packets ahead that agrees on the scale"},
-    [REFUSED] = {"refused", RLT_SETTING_WORD, "fail", 0, 0, "fail|ring",
-                 "what happens where switches refuse the job: an error, or a ring between hosts"},
-};
+static const rlt_param settings[] = {
+    [WINDOW] = {"window", .kind = RLT_PARAM_COUNT, RLT_SLOT(WINDOW), .preset = "256", .min = 1,
+                .max = 1 << 18,
+                .help = "chunks that a worker has under way: slots of the job at each switch"},
+    [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "1KiB", .min = 1,
+                 .max = 1 << 20, .help = "bytes of gradient in a packet"},
+    [HEADER] = {"header", .kind = RLT_PARAM_SIZE, RLT_SLOT(HEADER), .preset = "82B", .max = 4096,
+                .help = "bytes of a packet beside them, preamble and gap included"},
+    [RTO] = {"rto", .kind = RLT_PARAM_DURATION, RLT_SLOT(RTO), .preset = "10ms", .max = 1e15,
+             .help = "wait for a result before its chunk is sent again; 0: for ever"},
+    [BACKOFF] = {"backoff", .kind = RLT_PARAM_COUNT, RLT_SLOT(BACKOFF), .preset = "100", .max = 1e9,
+                 .help = "times that a chunk is sent again before the wait doubles; 0: never"},
+    [TRIES] = {"tries", .kind = RLT_PARAM_COUNT, RLT_SLOT(TRIES), .preset = "1000", .min = 1, .max = 1e9,
+               .help = "times that a chunk is sent again before the job gives up"},
+    [PLACE] = {"place", .kind = RLT_PARAM_CHOICE, .words = "all|tor|spine", RLT_SLOT(PLACE), .preset = "all",
+               .help = "which switches add up"},
+    [TREES] = {"trees", .kind = RLT_PARAM_COUNT, RLT_SLOT(TREES), .preset = "1", .min = 1, .max = 64,
+               .help = "trees that chunks take turns on"},
+    [EXPONENTS] = {"exponents", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_SLOT(EXPONENTS),
+                   .preset = "off", .help = "a window of packets ahead that agrees on the scale"},
+    [REFUSED] = {"refused", .kind = RLT_PARAM_CHOICE, .words = "fail|ring", RLT_SLOT(REFUSED),
+                 .preset = "fail",
+                 .help = "what happens where switches refuse the job: an error, or a ring between hosts"},
+    {0}};
 
 /* What a worker waits for in one place of its window. */
 typedef struct place {
@@ -157,7 +162,6 @@ const rlt_reactive rlt_switchml = {
     .summary = "windows of chunks through slots of switches that add up, sent again when lost (NSDI 2021)",
     .kinds = 1u << RLT_ALL_REDUCE,
     .settings = settings,
-    .n_settings = sizeof settings / sizeof settings[0],
     .start = switchml_start,
     .begin = switchml_begin,
     .packet = switchml_packet,

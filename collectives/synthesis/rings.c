@@ -153,10 +153,15 @@ static void rings_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uin
     rlt_ring.step(&((const rings *)plan->data)->inner, member, lane, k, out);
 }
 
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("one per ring found and direction"),
+                                       RLT_HAS_DIRECTIONS("1"),
+                                       RLT_HAS_CHUNKS("as ring"),
+                                       {0}};
+
 const rlt_algorithm rlt_rings = {
     .name = "rings",
     .summary = "ring along edge-disjoint rings searched in the network's direct links, at most 256 members",
-    .parameters = "channels (one per ring found and direction), directions (1), chunks as ring",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_ALL_TO_ALL |
              1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER,
     .plan = rings_plan,

@@ -234,7 +234,7 @@ static int count_chunks(const rlt_coll_request *req, uint32_t *chunks, rlt_error
 {
     uint64_t pieces = (req->bytes + PIECE_BYTES - 1) / PIECE_BYTES;
     uint64_t usual = !rooted(req->kind) || pieces < 1 ? 1 : pieces > MAX_PIECES ? MAX_PIECES : pieces;
-    uint64_t each = req->chunks ? req->chunks : usual;
+    uint64_t each = req->params.chunks ? req->params.chunks : usual;
     uint64_t all = each * (rooted(req->kind) ? 1 : req->n);
     if (req->n > MAX_MEMBERS)
         return rlt_fail(err, RLT_EUNSUPPORTED, "tacos", "synthesises for at most %d members, not %u",
@@ -310,10 +310,13 @@ static void tacos_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uin
     }
 }
 
+static const rlt_param parameters[] = {
+    RLT_HAS_CHUNKS("of a share: 1; broadcast and reduce: pieces of 512 KiB, at most 64"), {0}};
+
 const rlt_algorithm rlt_tacos = {
     .name = "tacos",
     .summary = "synthesised for the network at hand by greedy matching in time, at most 512 members",
-    .parameters = "chunks (of a share: 1; broadcast and reduce: pieces of 512 KiB, at most 64)",
+    .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_BROADCAST |
              1u << RLT_REDUCE,
     .counted = 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER,

@@ -434,7 +434,7 @@ int rlt_params_set_text(const rlt_param *table, const char *whose, void *into, c
 {
     char name[MAX_NAME];
     const char *value;
-    int rc = rlt_split_setting(text, name, sizeof name, &value, NULL, err);
+    int rc = rlt_split_setting(text, name, sizeof name, &value, text, err);
     return rc ? rc : rlt_params_set(table, whose, into, name, value, err);
 }
 
@@ -466,8 +466,9 @@ char *rlt_params_describe(const rlt_param *table, char *text, size_t size)
         if (words)
             rlt_param_form(p, form, sizeof form);
         const char *value = words ? form : p->preset;
-        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", used ? ", " : "", p->name,
-                                 value ? "=" : "", value ? value : "");
+        used += (size_t)snprintf(text + used, size - used, p->usual ? "%s%s%s%s (%s)" : "%s%s%s%s",
+                                 used ? ", " : "", p->name, value && !p->usual ? "=" : "",
+                                 value && !p->usual ? value : "", p->usual);
     }
     return text;
 }

@@ -81,6 +81,7 @@ struct rlt_param {
     uint32_t width;     /* bytes of the field; 0: what its kind has first */
     const char *unit;   /* of a plain number, such as "GHz"; NULL: none */
     const char *preset; /* default, as the user would write it; NULL: none (the field stays) */
+    const char *usual;  /* default in words, where it follows from others: "one a dimension" */
     const char *words;  /* of WORD and CHOICE: "table|json|csv", */
     const char *(*word_at)(uint32_t i); /* or by number, NULL past the end (completes TEXT, too) */
     double min, max;                    /* of numbers, in the field's unit; max 0: no limit */

@@ -56,9 +56,9 @@ static void check(const rlt_algorithm *a, const rlt_coll_request *req)
     if (rlt_plan_check(&plan, &err) < 0)
         fail_msg("%s of %u, %llu bytes, root %u, %u channels, %u chunks, %u directions, window %u, %u dims "
                  "(%u, %u, %u): %s: %s",
-                 rlt_coll_name(req->kind), req->n, (unsigned long long)req->bytes, req->root, req->channels,
-                 req->chunks, req->directions, req->window, req->n_dims, req->dims[0], req->dims[1],
-                 req->dims[2], err.where, err.what);
+                 rlt_coll_name(req->kind), req->n, (unsigned long long)req->bytes, req->root,
+                 req->params.channels, req->params.chunks, req->params.directions, req->params.window,
+                 req->n_dims, req->dims[0], req->dims[1], req->dims[2], err.where, err.what);
     rlt_plan_free(&plan);
 }
 
@@ -115,10 +115,10 @@ static void check_parameters(const rlt_algorithm *a, rlt_coll_request req)
 {
     uint32_t directions = a == &rlt_direct ? 1 : 2, windows = a == &rlt_direct ? 4 : 1;
     for (uint32_t i = 0; i < 4 * directions * windows; i++) {
-        req.channels = 1 + i % 2;
-        req.chunks = 1 + i / 2 % 2 * 2;
-        req.directions = 1 + i / 4 % directions;
-        req.window = i / 4 / directions; /* 0 .. 3 */
+        req.params.channels = 1 + i % 2;
+        req.params.chunks = 1 + i / 2 % 2 * 2;
+        req.params.directions = 1 + i / 4 % directions;
+        req.params.window = i / 4 / directions; /* 0 .. 3 */
         check(a, &req);
     }
 }
@@ -192,7 +192,8 @@ static void counts_are_kept(void **state)
     for (uint32_t i = 0; i < N * N; i++)
         counts[i] = i % 5 == 0 ? 0 : (uint64_t)i * i * 37;
     for (uint32_t w = 0; w < 4; w++) {
-        rlt_coll_request req = {.kind = RLT_ALL_TO_ALL, .n = N, .counts = counts, .channels = 2, .window = w};
+        rlt_coll_request req = {
+            .kind = RLT_ALL_TO_ALL, .n = N, .counts = counts, .params.channels = 2, .params.window = w};
         check(&rlt_direct, &req);
         rlt_plan plan = make(&rlt_direct, &req);
         uint64_t got[N * N] = {0};
@@ -281,8 +282,11 @@ static void totals_are_exact(void **state)
             if (!does(a, kind) || over_dims)
                 continue;
             uint32_t n = sizes[i / N_ALGORITHMS];
-            rlt_coll_request req = {
-                .kind = (rlt_coll_kind)kind, .n = n, .bytes = 1000003, .channels = 2, .chunks = 3};
+            rlt_coll_request req = {.kind = (rlt_coll_kind)kind,
+                                    .n = n,
+                                    .bytes = 1000003,
+                                    .params.channels = 2,
+                                    .params.chunks = 3};
             if (kind == RLT_ALL_TO_ALL && a == &rlt_hierarchical)
                 req.bytes = (uint64_t)n * 1001;
             if (!split(n, 2, &req))
@@ -314,8 +318,8 @@ static void members_send_equally(void **state)
             rlt_coll_request req = {.kind = (rlt_coll_kind)kind,
                                     .n = (uint32_t)n,
                                     .bytes = n * block,
-                                    .channels = 2,
-                                    .directions = 2};
+                                    .params.channels = 2,
+                                    .params.directions = 2};
             if (!split(req.n, 1, &req))
                 split(req.n, 0, &req);
             rlt_plan plan = make(a, &req);
@@ -362,7 +366,7 @@ static void rings_talk_to_neighbours(void **state)
     static const uint32_t order[N] = {3, 0, 5, 2, 4, 1};
     const uint32_t *rings[] = {order};
     rlt_coll_request req = {
-        .kind = RLT_ALL_REDUCE, .n = N, .bytes = 600, .directions = 2, .n_rings = 1, .rings = rings};
+        .kind = RLT_ALL_REDUCE, .n = N, .bytes = 600, .params.directions = 2, .n_rings = 1, .rings = rings};
     rlt_plan plan = make(&rlt_ring, &req);
     assert_int_equal(plan.lanes, 2);
     for (uint32_t p = 0; p < N; p++) {
@@ -388,7 +392,7 @@ static void rings_talk_to_neighbours(void **state)
 static void broadcasts_are_pipelined(void **state)
 {
     (void)state;
-    rlt_coll_request req = {.kind = RLT_BROADCAST, .n = 4, .root = 1, .bytes = 1000, .chunks = 10};
+    rlt_coll_request req = {.kind = RLT_BROADCAST, .n = 4, .root = 1, .bytes = 1000, .params.chunks = 10};
     rlt_plan plan = make(&rlt_ring, &req);
     static const uint32_t steps[4] = {10, 10, 11, 11}; /* 1 is the root, 0 the last */
     for (uint32_t m = 0; m < 4; m++)
@@ -400,7 +404,7 @@ static void broadcasts_are_pipelined(void **state)
         assert_int_equal(s.send_bytes, 100);
     }
     rlt_plan_free(&plan);
-    req.chunks = 0;
+    req.params.chunks = 0;
     req.bytes = 10u << 20; /* pieces of 512 KiB */
     plan = make(&rlt_ring, &req);
     assert_int_equal(plan.blocks, 20);
@@ -414,7 +418,7 @@ static void windows_hold(void **state)
     (void)state;
     enum { N = 9 };
     for (uint32_t w = 1; w <= N; w++) {
-        rlt_coll_request req = {.kind = RLT_REDUCE_SCATTER, .n = N, .bytes = 900, .window = w};
+        rlt_coll_request req = {.kind = RLT_REDUCE_SCATTER, .n = N, .bytes = 900, .params.window = w};
         rlt_plan plan = make(&rlt_direct, &req);
         uint32_t sent = 0, received = 0, most = 0;
         for (uint32_t k = 0; k < plan.algorithm->steps(&plan, 5, 0); k++) {
@@ -436,7 +440,7 @@ static void chunks_follow_each_other(void **state)
 {
     (void)state;
     rlt_coll_request req = {
-        .kind = RLT_ALL_REDUCE, .n = 6, .bytes = 600, .n_dims = 2, .dims = {2, 3}, .chunks = 3};
+        .kind = RLT_ALL_REDUCE, .n = 6, .bytes = 600, .n_dims = 2, .dims = {2, 3}, .params.chunks = 3};
     rlt_plan plan = make(&rlt_hierarchical, &req);
     static const uint32_t last[6] = {0, 2, RLT_NONE, 4, RLT_NONE, 5}; /* of the phase that begins there */
     assert_int_equal(plan.lanes, 3);
@@ -541,9 +545,9 @@ static void impossible_requests_are_refused(void **state)
     r = ok, r.bytes = UINT64_MAX, refused(&rlt_ring, r, RLT_ERANGE);
     r = ok, r.kind = RLT_REDUCE, r.root = 4, refused(&rlt_ring, r, RLT_ERANGE);
     r = ok, r.kind = RLT_SEND_RECV, refused(&rlt_point_to_point, r, RLT_ETOPOLOGY);
-    r = ok, r.directions = 3, refused(&rlt_ring, r, RLT_ERANGE);
-    r = ok, r.channels = 64, r.chunks = 65, refused(&rlt_direct, r, RLT_ERANGE);
-    r = ok, r.channels = UINT32_MAX, r.chunks = UINT32_MAX, refused(&rlt_direct, r, RLT_ERANGE);
+    r = ok, r.params.directions = 3, refused(&rlt_ring, r, RLT_ERANGE);
+    r = ok, r.params.channels = 64, r.params.chunks = 65, refused(&rlt_direct, r, RLT_ERANGE);
+    r = ok, r.params.channels = UINT32_MAX, r.params.chunks = UINT32_MAX, refused(&rlt_direct, r, RLT_ERANGE);
     r = ok, r.n_dims = 2, r.dims[0] = 3, r.dims[1] = 2, refused(&rlt_hierarchical, r, RLT_ETOPOLOGY);
     r = ok, r.n_dims = 2, r.dims[0] = 4, r.dims[1] = 0, refused(&rlt_hierarchical, r, RLT_ETOPOLOGY);
     r = ok, r.n_dims = 9, refused(&rlt_hierarchical, r, RLT_ERANGE);
@@ -561,15 +565,56 @@ static void impossible_requests_are_refused(void **state)
     refused(&rlt_direct, r, RLT_ERANGE);
     r = ok, r.kind = RLT_GATHER, r.root = 4, refused(&rlt_tree, r, RLT_ERANGE);
     r.kind = RLT_SCATTER, refused(&rlt_ring, r, RLT_ERANGE);
-    r = ok, r.servers = 5, refused(&rlt_parameter_server, r, RLT_ERANGE);
-    r = ok, r.chunks = UINT32_MAX;
+    r = ok, r.params.servers = 5, refused(&rlt_parameter_server, r, RLT_ERANGE);
+    r = ok, r.params.chunks = UINT32_MAX;
     refused(&rlt_parameter_server, r, RLT_ERANGE);
     refused(&rlt_tree, r, RLT_ERANGE);
     refused(&rlt_pairwise, r, RLT_ERANGE);
     refused(&rlt_bruck, r, RLT_EUNSUPPORTED); /* all-reduce */
     r.kind = RLT_SCATTER, refused(&rlt_tree, r, RLT_ERANGE);
     refused(&rlt_ring, r, RLT_ERANGE);
-    r = ok, r.kind = RLT_BROADCAST, r.chunks = 1 << 30, refused(&rlt_ring, r, RLT_ERANGE);
+    r = ok, r.kind = RLT_BROADCAST, r.params.chunks = 1 << 30, refused(&rlt_ring, r, RLT_ERANGE);
+}
+
+/* An algorithm with a parameter of its own: one row in its table, and it is read, limited, preset and kept. */
+static void a_parameter_of_its_own(void **state)
+{
+    static const rlt_param rows[] = {
+        RLT_HAS_CHANNELS("1"),
+        {"alpha", .kind = RLT_PARAM_COUNT, RLT_SLOT(2), .preset = "3", .min = 1, .max = 9, .help = "of mine"},
+        {0}};
+    static rlt_algorithm mine;
+    rlt_coll_request req = {.kind = RLT_ALL_GATHER, .n = 4, .bytes = 400};
+    rlt_plan plan;
+    rlt_error err = {0};
+    char text[64];
+    (void)state;
+    assert_null(rlt_coll_parameter("alpha"));
+    assert_int_equal(rlt_coll_params_set(&req.params, "alpha", "4", NULL), RLT_EUSAGE);
+    mine = rlt_direct;
+    mine.name = "mine";
+    mine.parameters = rows;
+    assert_int_equal(rlt_registry_add(rlt_algorithms(), &mine, "this test", NULL), 0);
+    assert_non_null(rlt_coll_parameter("alpha"));
+    assert_non_null(rlt_coll_parameter("mine.alpha"));
+    assert_int_equal(rlt_plan_create(&mine, &req, &plan, NULL), 0);
+    assert_int_equal(plan.own[2].u, 3);
+    rlt_plan_free(&plan);
+    assert_int_equal(rlt_coll_params_set(&req.params, "alpha", "10", &err), RLT_EUSAGE);
+    assert_string_equal(err.what, "expected 1 to 9, got '10'");
+    assert_int_equal(rlt_coll_params_set(&req.params, "alpha", "6", NULL), 0);
+    assert_int_equal(rlt_coll_params_set(&req.params, "mine.alpha", "7", NULL), 0);
+    assert_int_equal(req.params.n_own, 1);
+    assert_int_equal(rlt_plan_create(&mine, &req, &plan, NULL), 0);
+    assert_int_equal(plan.own[2].u, 7);
+    rlt_plan_free(&plan);
+    assert_int_equal(rlt_plan_create(&rlt_direct, &req, &plan, NULL), 0);
+    assert_int_equal(plan.own[2].u, 0);
+    rlt_plan_free(&plan);
+    assert_ptr_equal(rlt_coll_params_idle(&req.params, &rlt_direct, 0, text, sizeof text), &rows[1]);
+    assert_string_equal(text, "7");
+    assert_null(rlt_coll_params_idle(&req.params, &mine, 0, text, sizeof text));
+    assert_string_equal(rlt_params_describe(rows, text, sizeof text), "channels (1), alpha=3");
 }
 
 int main(void)
@@ -589,6 +634,7 @@ int main(void)
         cmocka_unit_test(spans_are_measured),
         cmocka_unit_test(names_and_choices),
         cmocka_unit_test(impossible_requests_are_refused),
+        cmocka_unit_test(a_parameter_of_its_own),
     };
     return cmocka_run_group_tests_name("algorithms", tests, NULL, NULL);
 }

@@ -189,7 +189,7 @@ static void algorithms_respect_it(void **state)
     open_network(&s, "switch:5@1GB/s,0ns", 5); /* 1000 ps a byte: small sizes count */
     for (uint32_t i = 0; i < 7 * 40; i++) {
         rlt_coll_request req = {
-            .kind = (rlt_coll_kind)(i % 7), .n = 5, .bytes = i / 7, .channels = 3, .chunks = 2};
+            .kind = (rlt_coll_kind)(i % 7), .n = 5, .bytes = i / 7, .params = {.channels = 3, .chunks = 2}};
         const rlt_algorithm *algorithms[] = {&rlt_ring, &rlt_direct, &rlt_hierarchical};
         rlt_time bound = bound_of(&s, &req).time_ps;
         for (int a = 0; a < 3; a++) {

@@ -59,8 +59,8 @@ static outcome run(const fold_case *c, bool folded)
     assert_int_equal(rlt_group_create(t, &place, NULL, n, &group, &err), 0);
     rlt_coll_request req = rlt_group_request(&group, c->kind, c->bytes);
     req.root = c->root;
-    req.channels = c->channels;
-    req.chunks = c->chunks;
+    req.params.channels = c->channels;
+    req.params.chunks = c->chunks;
     rlt_request_patterns(&req, c->patterns);
     int rc = rlt_plan_create(c->algorithm, &req, &plan, &err);
     if (rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY)

@@ -84,8 +84,8 @@ static void broken(const rlt_algorithm *a, const rlt_coll_request *r, const char
     fail_msg("%s by %s of %u on %s, %llu bytes%s, root %u, %u channels, %u chunks, %u directions, window %u, "
              "%u servers: %s: %s",
              rlt_coll_name(r->kind), a->name, r->n, where, (unsigned long long)r->bytes,
-             r->counts ? " with counts" : "", r->root, r->channels, r->chunks, r->directions, r->window,
-             r->servers, err->where, err->what);
+             r->counts ? " with counts" : "", r->root, r->params.channels, r->params.chunks,
+             r->params.directions, r->params.window, r->params.servers, err->where, err->what);
 }
 
 /* Proves a request; 1, or 0 where the algorithm refuses it. */
@@ -117,11 +117,11 @@ enum { N_PARAMETERS = sizeof parameters / sizeof parameters[0] };
 static void set_parameters(rlt_coll_request *r, uint32_t i)
 {
     const struct parameters *p = &parameters[i];
-    r->channels = p->channels;
-    r->chunks = p->chunks;
-    r->directions = p->directions;
-    r->window = p->window;
-    r->servers = p->servers < r->n ? p->servers : r->n;
+    r->params.channels = p->channels;
+    r->params.chunks = p->chunks;
+    r->params.directions = p->directions;
+    r->params.window = p->window;
+    r->params.servers = p->servers < r->n ? p->servers : r->n;
 }
 
 /* Shares of all sizes, some empty. Returns their sum. */

@@ -29,7 +29,8 @@ static bool power_of_two(uint32_t n)
 static bool cannot_halve(const rlt_coll_request *req)
 {
     for (uint32_t d = 0; d < req->n_dims; d++) {
-        if (req->patterns[d] && strstr(req->patterns[d], "doubling") && !power_of_two(req->dims[d]))
+        if (req->params.patterns[d] && strstr(req->params.patterns[d], "doubling") &&
+            !power_of_two(req->dims[d]))
             return true;
     }
     return false;
@@ -39,11 +40,11 @@ static const char *describe(const rlt_coll_request *req)
 {
     static char text[400];
     int used = snprintf(text, sizeof text, "%s of %llu bytes, root %u, %u channels, %u chunks, %u directions",
-                        rlt_coll_name(req->kind), (unsigned long long)req->bytes, req->root, req->channels,
-                        req->chunks, req->directions);
+                        rlt_coll_name(req->kind), (unsigned long long)req->bytes, req->root,
+                        req->params.channels, req->params.chunks, req->params.directions);
     for (uint32_t d = 0; d < req->n_dims; d++)
         used += snprintf(text + used, sizeof text - (size_t)used, ", %u %s", req->dims[d],
-                         req->patterns[d] ? req->patterns[d] : "by shape");
+                         req->params.patterns[d] ? req->params.patterns[d] : "by shape");
     return text;
 }
 
@@ -70,7 +71,7 @@ static void refused(const rlt_algorithm *a, const rlt_coll_request *req, int cod
 static void choose(rlt_coll_request *req, uint32_t c)
 {
     for (uint32_t d = 0; d < req->n_dims; d++, c /= 4)
-        req->patterns[d] = patterns[c % 4];
+        req->params.patterns[d] = patterns[c % 4];
 }
 
 static uint32_t combinations(const rlt_coll_request *req)
@@ -88,9 +89,9 @@ static void all_patterns_pass(void **state)
         for (uint32_t c = 0; c < combinations(&req); c++) {
             choose(&req, c);
             req.bytes = bytes[c % 3];
-            req.channels = 1 + c % 2;
-            req.chunks = 1 + 2 * (c / 2 % 2);
-            req.directions = 1 + (c / 3) % 2;
+            req.params.channels = 1 + c % 2;
+            req.params.chunks = 1 + 2 * (c / 2 % 2);
+            req.params.directions = 1 + (c / 3) % 2;
             if (shares && cannot_halve(&req))
                 refused(&rlt_hierarchical, &req, RLT_EUNSUPPORTED, "power of two");
             else
@@ -108,8 +109,8 @@ static void all_roots_pass(void **state)
         for (uint32_t c = 0; c < combinations(&req); c++) {
             choose(&req, c);
             req.root = c * 7 % req.n;
-            req.chunks = 1 + 2 * (c % 2);
-            req.directions = 1 + c / 2 % 2;
+            req.params.chunks = 1 + 2 * (c % 2);
+            req.params.directions = 1 + c / 2 % 2;
             if (shares && cannot_halve(&req))
                 refused(&rlt_hierarchical, &req, RLT_EUNSUPPORTED, "power of two");
             else
@@ -136,8 +137,8 @@ static void counts_pass(void **state)
             if (cannot_halve(&req))
                 continue;
             req.root = c % req.n;
-            req.chunks = 1 + c % 3;
-            req.directions = 1 + c / 2 % 2;
+            req.params.chunks = 1 + c % 3;
+            req.params.directions = 1 + c / 2 % 2;
             check(&rlt_hierarchical, &req);
         }
     }
@@ -177,9 +178,9 @@ static void tori_pass(void **state)
         rlt_coll_request req = test_grid_request(grids[i / 3], symmetric[i % 3], i % 2 ? 1000003 : 7);
         for (uint32_t c = 0; c < 64; c++) {
             choose(&req, c * 37 % combinations(&req));
-            req.channels = c % 5; /* 0: one a dimension */
-            req.chunks = 1 + c % 3;
-            req.directions = 1 + c / 2 % 2;
+            req.params.channels = c % 5; /* 0: one a dimension */
+            req.params.chunks = 1 + c % 3;
+            req.params.directions = 1 + c / 2 % 2;
             if (cannot_halve(&req))
                 refused(&rlt_torus, &req, RLT_EUNSUPPORTED, "power of two");
             else
@@ -363,8 +364,8 @@ static void nodes_pass(void **state)
             continue;
         }
         for (uint32_t c = 0; c < 4; c++) {
-            req.channels = 1 + c % 2;
-            req.chunks = 1 + c / 2 * 2;
+            req.params.channels = 1 + c % 2;
+            req.params.chunks = 1 + c / 2 * 2;
             check(a, &req);
             for (uint32_t k = 0; k < req.n * req.n; k++)
                 counts[k] = k % 5 == 0 ? 0 : (uint64_t)k * k * 37;
@@ -458,15 +459,15 @@ static void groups_know_their_dimensions(void **state)
                                      across, 8, RLT_ALL_REDUCE, 1000);
     assert_int_equal(req.n_dims, 2);
     rlt_request_patterns(&req, by_dimension);
-    assert_string_equal(req.patterns[0], "direct");
-    assert_string_equal(req.patterns[1], "halving_doubling");
+    assert_string_equal(req.params.patterns[0], "direct");
+    assert_string_equal(req.params.patterns[1], "halving_doubling");
     close_site(&s);
     req = open_site(&s, "switch:4@200GB/s,500ns*switch:4@50GB/s,1us", odd, 3, RLT_ALL_REDUCE, 1000);
     rlt_request_patterns(&req, by_dimension);
-    assert_null(req.patterns[0]);
+    assert_null(req.params.patterns[0]);
     close_site(&s);
     req = test_grid_request(grids[0], RLT_ALL_REDUCE, 10);
-    req.patterns[0] = "rnig";
+    req.params.patterns[0] = "rnig";
     refused(&rlt_hierarchical, &req, RLT_ESCHEMA, "halving_doubling");
 }
 

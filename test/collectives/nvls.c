@@ -146,9 +146,9 @@ static void test_checked(void **state)
         for (uint32_t k = 0; k < N_KINDS; k++)
             for (uint32_t lanes = 0; lanes < 12; lanes++) {
                 rlt_coll_request r = request(kinds[k], n, 1000 + n);
-                r.channels = 1 + lanes % 3;
-                r.chunks = 1 + lanes / 3;
-                r.window = 1 + lanes % 2;
+                r.params.channels = 1 + lanes % 3;
+                r.params.chunks = 1 + lanes / 3;
+                r.params.window = 1 + lanes % 2;
                 assert_int_equal(rlt_plan_create(&rlt_nvls, &r, &plan, &err), 0);
                 if (rlt_plan_check(&plan, &err))
                     fail_msg("%s: %s", err.where, err.what);

@@ -20,7 +20,7 @@ static bool choose(rlt_coll_request *req, uint32_t c)
 {
     bool any = false, shares = req->kind == RLT_REDUCE_SCATTER || req->kind == RLT_ALL_GATHER;
     for (uint32_t d = 0; d < req->n_dims; d++, c /= N_PATTERNS) {
-        req->patterns[d] = patterns[c % N_PATTERNS];
+        req->params.patterns[d] = patterns[c % N_PATTERNS];
         any = any || c % N_PATTERNS == 0;
         if (c % N_PATTERNS > 2 && shares && (req->dims[d] & (req->dims[d] - 1)))
             return false;
@@ -44,9 +44,9 @@ static void check(const rlt_algorithm *a, const rlt_coll_request *req)
     rlt_error err = {0};
     if (rlt_plan_create(a, req, &plan, &err) < 0 || rlt_plan_check(&plan, &err) < 0)
         fail_msg("%s: %s of %u in %u dimensions (%s, %s, ...), %u chunks, %s: %s: %s", a->name,
-                 rlt_coll_name(req->kind), req->n, req->n_dims, req->patterns[0],
-                 req->patterns[1] ? req->patterns[1] : "-", req->chunks,
-                 rlt_chunk_schedule_name(req->schedule), err.where, err.what);
+                 rlt_coll_name(req->kind), req->n, req->n_dims, req->params.patterns[0],
+                 req->params.patterns[1] ? req->params.patterns[1] : "-", req->params.chunks,
+                 rlt_chunk_schedule_name(req->params.schedule), err.where, err.what);
     rlt_plan_free(&plan);
     proved++;
 }
@@ -61,17 +61,17 @@ static void every_mix_is_proved(void **state)
             if (!choose(&req, c))
                 continue;
             req.bytes = bytes[c % 3];
-            req.channels = 1 + c % 2;
-            req.chunks = 1 + 2 * (c / 2 % 2);
-            req.directions = 1 + c / 3 % 2;
-            req.schedule = RLT_PIPELINE;
+            req.params.channels = 1 + c % 2;
+            req.params.chunks = 1 + 2 * (c / 2 % 2);
+            req.params.directions = 1 + c / 3 % 2;
+            req.params.schedule = RLT_PIPELINE;
             check(&rlt_hierarchical, &req);
-            req.schedule = c % 2 ? RLT_THEMIS : RLT_BASELINE;
-            req.order = c / 2 % 2;
-            req.chunks = 1 + c % 7;
+            req.params.schedule = c % 2 ? RLT_THEMIS : RLT_BASELINE;
+            req.params.order = c / 2 % 2;
+            req.params.chunks = 1 + c % 7;
             check(&rlt_hierarchical, &req);
-            req.schedule = RLT_PIPELINE;
-            req.channels = c % 5;
+            req.params.schedule = RLT_PIPELINE;
+            req.params.channels = c % 5;
             bool torus = rlt_torus.kinds >> req.kind & 1;
             for (uint32_t d = 0; d < req.n_dims; d++)
                 torus = torus && (c % 5 < 3 || !(req.dims[d] & (req.dims[d] - 1)));
@@ -97,7 +97,7 @@ static void counts_are_proved(void **state)
         }
         req.counts = counts;
         for (uint32_t c = 0; c < mixes(&req); c++) {
-            req.chunks = 1 + c % 3;
+            req.params.chunks = 1 + c % 3;
             if (choose(&req, c))
                 check(&rlt_hierarchical, &req);
         }
@@ -164,8 +164,8 @@ static void defects_are_found(void **state)
         breaks = rows[i].breaks;
         broken.name = "broken";
         broken.step = broken_step;
-        req.patterns[0] = "ring";
-        req.patterns[1] = "nvls";
+        req.params.patterns[0] = "ring";
+        req.params.patterns[1] = "nvls";
         assert_int_equal(rlt_plan_create(&broken, &req, &plan, &err), 0);
         assert_int_equal(rlt_plan_check(&plan, &err), RLT_ECHECK);
         if (!strstr(err.what, rows[i].says))
@@ -193,7 +193,7 @@ static void early_fetches_are_found(void **state)
     rlt_plan plan;
     rlt_error err = {0};
     mute.step = mute_step;
-    req.patterns[1] = "nvls";
+    req.params.patterns[1] = "nvls";
     assert_int_equal(rlt_plan_create(&mute, &req, &plan, &err), 0);
     assert_int_equal(rlt_plan_check(&plan, &err), RLT_ECHECK);
     assert_non_null(strstr(err.what, "fetch"));
@@ -283,7 +283,7 @@ static void what_cannot_is_refused(void **state)
         rlt_error err = {0};
         test_group_open(&s, rows[i].topology, 0);
         rlt_coll_request req = rlt_group_request(&s.g, rows[i].kind, 32000);
-        req.patterns[1] = "nvls";
+        req.params.patterns[1] = "nvls";
         int rc = rlt_plan_create(&rlt_hierarchical, &req, &plan, &err);
         assert_int_equal(rc, rows[i].says ? RLT_EUNSUPPORTED : 0);
         if (rows[i].says && !strstr(err.what, rows[i].says))

@@ -156,7 +156,7 @@ static bool make_plan(const place *p, const rlt_algorithm *a, rlt_coll_kind kind
     if (!(a->kinds & 1u << kind))
         return false;
     req.root = kind == RLT_BROADCAST || kind == RLT_REDUCE || kind == RLT_GATHER || kind == RLT_SCATTER;
-    req.channels = lanes;
+    req.params.channels = lanes;
     int rc = rlt_plan_create(a, &req, plan, &why);
     if (rc && rc != RLT_EUNSUPPORTED && rc != RLT_ETOPOLOGY)
         fail_msg("%s: %s", why.where, why.what);

@@ -59,7 +59,7 @@ static void plans_are_proven(void **state)
             rlt_coll_request req = rlt_group_request(&s.g, kinds[i / 3], i % 3 == 0 ? 1 : 1000003);
             rlt_plan plan;
             rlt_error err = {0};
-            req.chunks = i % 3 == 2 ? 3 : 0;
+            req.params.chunks = i % 3 == 2 ? 3 : 0;
             req.root = (i / 3 + 1) % req.n;
             if (rlt_plan_create(&rlt_tacos, &req, &plan, &err) < 0 || rlt_plan_check(&plan, &err) < 0)
                 fail_msg("%s %s: %s: %s", networks[w], rlt_coll_name(req.kind), err.where, err.what);
@@ -178,9 +178,9 @@ static void refusals(void **state)
     test_group_close(&s);
     test_group_open(&s, "ring:300@40GB/s,1us", 0);
     req = rlt_group_request(&s.g, RLT_ALL_GATHER, 1000000);
-    req.chunks = 64;
+    req.params.chunks = 64;
     assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), RLT_EUNSUPPORTED);
-    req.chunks = 1;
+    req.params.chunks = 1;
     req.topology = NULL;
     assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), RLT_EUNSUPPORTED);
     test_group_close(&s);

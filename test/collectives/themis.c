@@ -30,14 +30,14 @@ static rlt_coll_request request(const test_group *s, rlt_coll_kind kind, uint32_
 {
     static const uint64_t bytes[] = {1000003, 64 * 9000, 5, 0};
     rlt_coll_request req = rlt_group_request(&s->g, kind, bytes[c % 4]);
-    req.schedule = c % 3 ? RLT_THEMIS : RLT_BASELINE;
-    req.order = c / 2 % 2;
-    req.chunks = 1 + c * 5 % 13;
-    req.channels = 1 + c / 3 % 2;
-    req.directions = 1 + c / 4 % 2;
+    req.params.schedule = c % 3 ? RLT_THEMIS : RLT_BASELINE;
+    req.params.order = c / 2 % 2;
+    req.params.chunks = 1 + c * 5 % 13;
+    req.params.channels = 1 + c / 3 % 2;
+    req.params.directions = 1 + c / 4 % 2;
     req.root = c % req.n;
     for (uint32_t d = 0; d < req.n_dims; d++)
-        req.patterns[d] = patterns[c * (d + 1) % 5];
+        req.params.patterns[d] = patterns[c * (d + 1) % 5];
     return req;
 }
 
@@ -100,8 +100,8 @@ static void prove(const rlt_coll_request *req, const char *net, seen *all)
         return;
     if (rc < 0 || rlt_plan_check(&plan, &err) < 0)
         fail_msg("%s on %s, %s, %s, %u chunks: %s: %s", rlt_coll_name(req->kind), net,
-                 rlt_chunk_schedule_name(req->schedule), rlt_chunk_order_name(req->order), req->chunks,
-                 err.where, err.what);
+                 rlt_chunk_schedule_name(req->params.schedule), rlt_chunk_order_name(req->params.order),
+                 req->params.chunks, err.where, err.what);
     all->proved++;
     if (grid_of(&plan)->scheduled)
         one_queue_a_dimension(&plan);
@@ -177,7 +177,7 @@ static void ends(const char *net, const rlt_net_model *model, rlt_injection inje
     test_group_open(&s, net, 0);
     assert_int_equal(rlt_topology_scale_links(s.t, "acc1", 0.03, &err), 0);
     rlt_coll_request req = request(&s, kind, c);
-    memset(req.patterns, 0, sizeof req.patterns);
+    memset(req.params.patterns, 0, sizeof req.params.patterns);
     assert_int_equal(rlt_plan_create(&rlt_hierarchical, &req, &plan, &err), 0);
     assert_int_equal(rlt_router_create(s.t, &s.p, RLT_ROUTE_DMODK, &router, &err), 0);
     assert_int_equal(rlt_sim_create(&sim, &err), 0);
@@ -224,9 +224,9 @@ static void one_chunk_is_the_pipeline(void **state)
                 continue;
             test_group_open(&s, nets[i], 0);
             rlt_coll_request req = rlt_group_request(&s.g, (rlt_coll_kind)kind, 64 * 9001);
-            req.chunks = 1;
+            req.params.chunks = 1;
             assert_int_equal(rlt_plan_create(&rlt_hierarchical, &req, &plans[0], NULL), 0);
-            req.schedule = RLT_THEMIS;
+            req.params.schedule = RLT_THEMIS;
             assert_int_equal(rlt_plan_create(&rlt_hierarchical, &req, &plans[1], NULL), 0);
             assert_int_equal(plans[0].lanes, plans[1].lanes);
             for (uint32_t lane = 0; lane < plans[0].lanes; lane++)
@@ -250,11 +250,11 @@ static void one_chunk_is_the_pipeline(void **state)
 static void unknown_words_are_refused(void **state)
 {
     (void)state;
-    rlt_coll_request req = {.kind = RLT_ALL_REDUCE, .n = 4, .schedule = RLT_CHUNK_SCHEDULES};
+    rlt_coll_request req = {.kind = RLT_ALL_REDUCE, .n = 4, .params.schedule = RLT_CHUNK_SCHEDULES};
     rlt_plan plan;
     assert_int_equal(rlt_plan_create(&rlt_hierarchical, &req, &plan, NULL), RLT_ERANGE);
-    req.schedule = RLT_THEMIS;
-    req.order = RLT_CHUNK_ORDERS;
+    req.params.schedule = RLT_THEMIS;
+    req.params.order = RLT_CHUNK_ORDERS;
     assert_int_equal(rlt_plan_create(&rlt_hierarchical, &req, &plan, NULL), RLT_ERANGE);
 }
 

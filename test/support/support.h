@@ -93,13 +93,13 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
         fail_msg("%s: %s", out.err.where, out.err.what);
     rlt_coll_request req = rlt_group_request(&s.g, kind, bytes);
     req.counts = counts;
-    req.channels = n->channels;
-    req.chunks = n->chunks;
-    req.window = n->window;
-    req.directions = n->directions;
+    req.params.channels = n->channels;
+    req.params.chunks = n->chunks;
+    req.params.window = n->window;
+    req.params.directions = n->directions;
     rlt_request_patterns(&req, n->patterns);
     req.root = n->root;
-    req.servers = n->servers;
+    req.params.servers = n->servers;
     req.element = n->element;
     req.endpoint = n->endpoint;
     if (n->algorithm) {

@@ -127,7 +127,9 @@ static rlt_time replay(const made *m)
         snprintf(spec + strlen(spec), sizeof spec - strlen(spec), "%s%s:%u@%.0fB/s,%ldps%s", i ? "*" : "",
                  shape, d->size, m->bw[i], (long)d->latency_ps,
                  d->in_network ? ",in_network=reduce+multicast" : "");
-        o.patterns[i] = d->block != RLT_BLOCK_SWITCH ? NULL : d->in_network ? "nvls" : "halving_doubling";
+        o.params.patterns[i] = d->block != RLT_BLOCK_SWITCH ? NULL
+                               : d->in_network              ? "nvls"
+                                                            : "halving_doubling";
     }
     if (rlt_topology_load(spec, NULL, &t, &err))
         fail_msg("%s: %s: %s", spec, err.where, err.what);
@@ -137,7 +139,7 @@ static rlt_time replay(const made *m)
     if (rlt_builder_finish(w.b, "test", &p, &err))
         fail_msg("%s: %s: %s", spec, err.where, err.what);
     o.topology = t;
-    o.chunks = CHUNKS;
+    o.params.chunks = CHUNKS;
     for (uint32_t k = 0; k < RLT_COLL_KINDS; k++)
         o.algorithm[k] = &rlt_hierarchical;
     if (rlt_replay_create(p, &o, &x, &err) || rlt_replay_run(x, &err))

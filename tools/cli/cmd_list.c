@@ -75,15 +75,24 @@ static void list_collectives(rlt_table *t)
     }
 }
 
-/* "window=256, rto=10ms, place=all|tor|spine": with presets, but for words. */
-static void protocol_settings(const rlt_reactive *r, char *text, size_t size)
+/* NAME or WHOSE.NAME of each row, its help, and what a value looks like. */
+static void list_params(rlt_table *t, const char *whose, const rlt_param *table)
 {
-    const rlt_setting *s;
-    size_t used = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; (s = rlt_reactive_setting(r, i)) && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s=%s", i ? ", " : "", s->name,
-                                 s->words ? s->words : s->preset);
+    char name[128], form[256];
+    for (const rlt_param *p = table; p && p->name; p++) {
+        snprintf(name, sizeof name, "%s%s%s", whose ? whose : "", whose ? "." : "", p->name);
+        put(t, name, p->help, rlt_param_form(p, form, sizeof form));
+    }
+}
+
+/* Parameters that an algorithm does not share with others. */
+static void list_own(rlt_table *t, const rlt_algorithm *a)
+{
+    for (const rlt_param *p = a->parameters; p && p->name; p++)
+        if (!rlt_params_find(rlt_coll_parameters, p->name)) {
+            const rlt_param one[] = {*p, {0}};
+            list_params(t, a->name, one);
+        }
 }
 
 static void list_protocols(rlt_table *t)
@@ -91,7 +100,7 @@ static void list_protocols(rlt_table *t)
     const rlt_reactive *r;
     char text[1024];
     for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++) {
-        protocol_settings(r, text, sizeof text);
+        rlt_params_describe(rlt_reactive_settings(r), text, sizeof text);
         put(t, rlt_reactive_name(r), rlt_reactive_summary(r), text);
     }
 }
@@ -100,14 +109,13 @@ static void list_protocols(rlt_table *t)
 static void list_protocol_settings(rlt_table *t)
 {
     const rlt_reactive *r;
-    const rlt_setting *s;
     char name[128], values[256];
     for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++)
-        for (uint32_t k = 0; (s = rlt_reactive_setting(r, k)); k++) {
+        for (const rlt_param *s = rlt_reactive_settings(r); s->name; s++) {
             snprintf(name, sizeof name, "%s.%s", rlt_reactive_name(r), s->name);
             snprintf(values, sizeof values, "%s%s%s", s->words ? s->words : "",
                      s->words ? ", preset " : "preset ", s->preset);
-            put(t, name, s->summary, values);
+            put(t, name, s->help, values);
         }
     put(t, "switch.slots", "of every switch that adds up; otherwise as many as are asked for", "count");
     put(t, "switch.memory", "of its sums, in place of switch.slots", "size, such as 4MiB");
@@ -123,8 +131,9 @@ static void list_protocol_settings(rlt_table *t)
 static void list_algorithms(rlt_table *t)
 {
     const rlt_algorithm *a;
+    char text[1024];
     for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++)
-        put(t, a->name, a->summary, a->parameters);
+        put(t, a->name, a->summary, rlt_params_describe(a->parameters, text, sizeof text));
     list_protocols(t);
 }
 
@@ -225,16 +234,9 @@ static void list_settings(rlt_table *t)
     put(t, "thread_blocks", "channels of a tuned endpoint; 0: not tuned", "count");
     put(t, "clock", "GHz; launch and the times of protocols shrink with it", "number, such as 1.98");
     put(t, "copy", "of the own share, in times of what the links would take", "number, such as 0.55");
-    put(t, "channels", "independent shares of the data", "count");
-    put(t, "chunks", "pieces of a share under way at a time", "count");
-    put(t, "window", "messages that a rank keeps under way", "count");
-    put(t, "directions", "ways round a ring", "1 or 2");
-    put(t, "servers", "members that also serve, of parameter servers", "count");
-    put(t, "patterns", "inside each dimension, innermost first",
-        "ring, direct, halving_doubling, recursive_doubling, nvls, with commas");
-    put(t, "schedule", "of chunks over the dimensions", "pipeline, baseline or themis");
-    put(t, "order", "in which a dimension serves the chunks that wait for it, with such a schedule",
-        "fifo or scf");
+    list_params(t, NULL, rlt_coll_parameters);
+    for (uint32_t i = 0; rlt_algorithm_at(i); i++)
+        list_own(t, rlt_algorithm_at(i));
     list_protocol_settings(t);
 }
 

@@ -83,30 +83,21 @@ static void remark(coll_table *t, const coll_result *r)
 {
     const rlt_algorithm *a = r->algorithm;
     const rlt_setup *s = &t->ask->setup;
-    const struct {
-        const char *name;
-        uint32_t value;
-    } set[] = {{"channels", s->channels},
-               {"chunks", s->chunks},
-               {"window", s->window},
-               {"directions", s->directions},
-               {"servers", s->servers}};
+    const rlt_param *idle;
+    char value[80];
     uint32_t bit = 0;
     while (bit < 31 && rlt_algorithm_at(bit) && rlt_algorithm_at(bit) != a)
         bit++;
-    for (size_t i = 0; i < sizeof set / sizeof *set && !(t->noted_unused >> bit & 1); i++)
-        if (set[i].value && !(a->parameters && strstr(a->parameters, set[i].name)) &&
-            !is_of_protocol(s, set[i].name))
-            rlt_note("%s has no parameter %s: --set %s=%u does nothing there", a->name, set[i].name,
-                     set[i].name, set[i].value);
-    for (uint32_t d = 0; d < RLT_MAX_DIMS && !(t->noted_unused >> bit & 1); d++)
-        if (s->patterns[d] && !(a->parameters && strstr(a->parameters, "patterns"))) {
-            rlt_note("%s has no parameter patterns: --set patterns does nothing there", a->name);
-            break;
-        }
-    if (s->schedule && !(t->noted_unused >> bit & 1) && !(a->parameters && strstr(a->parameters, "schedule")))
-        rlt_note("%s has no parameter schedule: --set schedule does nothing there", a->name);
-    if (s->order && !s->schedule && !(t->noted_unused >> bit & 1) && !is_of_protocol(s, "order"))
+    for (uint32_t i = 0; !(t->noted_unused >> bit & 1) &&
+                         (idle = rlt_coll_params_idle(&s->params, a, i, value, sizeof value));
+         i++) {
+        bool count = idle->kind != RLT_PARAM_CHOICE && idle->kind != RLT_PARAM_OTHER;
+        if (!is_of_protocol(s, idle->name) && strcmp(idle->name, "order") != 0)
+            rlt_note("%s has no parameter %s: --set %s%s%s does nothing there", a->name, idle->name,
+                     idle->name, count ? "=" : "", count ? value : "");
+    }
+    if (s->params.order && !s->params.schedule && !(t->noted_unused >> bit & 1) &&
+        !is_of_protocol(s, "order"))
         rlt_note("chunks wait for a dimension only with --set schedule=baseline or themis: --set order does "
                  "nothing else");
     t->noted_unused |= 1u << bit;

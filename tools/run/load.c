@@ -236,14 +236,7 @@ int rlt_run_network(rlt_run *r, rlt_error *err)
     if ((rc = rlt_parse_rules(s->algorithm, &r->setup, o, &r->rules, err)))
         return rc;
     o->algorithm_where_able = s->algorithm && !strchr(s->algorithm, '=');
-    o->channels = r->setup.channels;
-    o->chunks = r->setup.chunks;
-    o->window = r->setup.window;
-    o->directions = r->setup.directions;
-    o->servers = r->setup.servers;
-    o->schedule = r->setup.schedule;
-    o->order = r->setup.order;
-    memcpy(o->patterns, r->setup.patterns, sizeof o->patterns);
+    o->params = r->setup.params;
     o->network_scale = s->network_scale;
     return 0;
 }

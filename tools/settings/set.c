@@ -7,37 +7,6 @@
 #include "tools/base/message.h"
 #include "tools/settings/settings.h"
 
-/* "ring,direct": names by dimension of the topology, innermost first. */
-static int set_patterns(rlt_setup *s, const char *value, rlt_error *err)
-{
-    const char *cursor = value, *item;
-    size_t length;
-    uint32_t d = 0;
-    memset(s->patterns, 0, sizeof s->patterns);
-    for (; (item = rlt_next_item(&cursor, ',', &length)); d++) {
-        char word[32];
-        const char *known;
-        snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), item);
-        rlt_nearest near = rlt_nearest_to(word);
-        if (d == RLT_MAX_DIMS || (s->topology && d >= rlt_topology_dims(s->topology)))
-            return rlt_fail(err, RLT_EUSAGE, "patterns", "'%s' is for dimension %u, and %s has %u", word, d,
-                            s->topology ? rlt_topology_name(s->topology) : "a topology",
-                            s->topology ? rlt_topology_dims(s->topology) : (unsigned)RLT_MAX_DIMS);
-        for (uint32_t i = 0; (known = rlt_pattern_name(i)) && !s->patterns[d]; i++) {
-            rlt_nearest_try(&near, known);
-            if (strcmp(word, known) == 0)
-                s->patterns[d] = known;
-        }
-        if (!s->patterns[d])
-            return rlt_fail(err, RLT_EUSAGE, "patterns",
-                            "unknown pattern '%s'%s%s%s (ring, direct, "
-                            "halving_doubling, recursive_doubling, nvls)",
-                            word, near.best ? "; did you mean '" : "", near.best ? near.best : "",
-                            near.best ? "'?" : "");
-    }
-    return 0;
-}
-
 static bool same_name(const char *a, const char *b, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -57,11 +26,7 @@ const rlt_reactive *rlt_find_protocol(const char *name, size_t length)
 
 bool rlt_has_setting(const rlt_reactive *r, const char *name)
 {
-    const rlt_setting *s;
-    for (uint32_t i = 0; (s = rlt_reactive_setting(r, i)); i++)
-        if (strcmp(s->name, name) == 0)
-            return true;
-    return false;
+    return rlt_params_find(rlt_reactive_settings(r), name) != NULL;
 }
 
 /* A setting of protocols that react: 1 where one has it, 0 where none has. */
@@ -147,62 +112,27 @@ static int set_switch(rlt_setup *s, const char *name, const char *value, rlt_err
     return 1;
 }
 
-/* One of the words that word_at lists: its number. */
-static int set_word(const char *name, const char *value, const char *(*word_at)(uint32_t), uint32_t *number,
-                    rlt_error *err)
+/* Patterns may not be more than the topology has dimensions. */
+static int set_algorithms(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
-    const char *word;
-    char known[80] = "";
-    rlt_nearest near = rlt_nearest_to(value);
-    for (uint32_t i = 0; (word = word_at(i)); i++) {
-        size_t used = strlen(known);
-        if (strcmp(word, value) == 0) {
-            *number = i;
-            return 0;
-        }
-        rlt_nearest_try(&near, word);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", word);
-    }
-    return rlt_fail(err, RLT_EUSAGE, name, "unknown word '%s'%s%s%s (%s)", value,
-                    near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "",
-                    known);
+    uint32_t dims = s->topology ? rlt_topology_dims(s->topology) : RLT_MAX_DIMS;
+    int rc = rlt_coll_params_set(&s->params, name, value, err);
+    for (uint32_t d = dims; d < RLT_MAX_DIMS && !rc; d++)
+        if (s->params.patterns[d])
+            rc = rlt_fail(err, RLT_EUSAGE, "patterns", "'%s' is for dimension %u, and %s has %u",
+                          s->params.patterns[d], d, rlt_topology_name(s->topology), dims);
+    return rc;
 }
 
 /* Settings of algorithms of steps, endpoints and packets. */
 static int set_other(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
-    const struct {
-        const char *name;
-        uint32_t *field, max;
-    } own[] = {{"channels", &s->channels, 1024},
-               {"chunks", &s->chunks, 4096},
-               {"window", &s->window, 4096},
-               {"directions", &s->directions, 2},
-               {"servers", &s->servers, RLT_MAX_MEMBERS}};
     const char *endpoint, *packet;
     rlt_nearest near = rlt_nearest_to(name);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        uint64_t n = 0;
-        rlt_nearest_try(&near, own[i].name);
-        if (strcmp(name, own[i].name) != 0)
-            continue;
-        int rc = rlt_parse_count(value, &n, name, err);
-        if (rc)
-            return rc;
-        if (n < 1 || n > own[i].max)
-            return rlt_fail(err, RLT_EUSAGE, name, "expected 1 to %u, got '%s'", own[i].max, value);
-        *own[i].field = (uint32_t)n;
-        return 0;
-    }
-    rlt_nearest_try(&near, "patterns");
-    if (strcmp(name, "patterns") == 0)
-        return set_patterns(s, value, err);
-    rlt_nearest_try(&near, "schedule");
-    if (strcmp(name, "schedule") == 0)
-        return set_word(name, value, rlt_chunk_schedule_name, &s->schedule, err);
-    rlt_nearest_try(&near, "order");
-    if (strcmp(name, "order") == 0)
-        return set_word(name, value, rlt_chunk_order_name, &s->order, err);
+    if (rlt_coll_parameter(name))
+        return set_algorithms(s, name, value, err);
+    for (const rlt_param *p = rlt_coll_parameters; p->name; p++)
+        rlt_nearest_try(&near, p->name);
     for (uint32_t i = 0; (endpoint = rlt_endpoint_setting(i)); i++) {
         rlt_nearest_try(&near, endpoint);
         if (strcmp(name, endpoint) == 0)
@@ -217,11 +147,9 @@ static int set_other(rlt_setup *s, const char *name, const char *value, rlt_erro
             return rlt_fail(err, RLT_EUSAGE, name, "is a setting of --network packet");
         return rlt_packet_set(&s->packet, packet, value, err);
     }
-    for (uint32_t i = 0; i < s->n_protocols; i++) {
-        const rlt_setting *known;
-        for (uint32_t k = 0; (known = rlt_reactive_setting(s->protocols[i].protocol, k)); k++)
-            rlt_nearest_try(&near, known->name);
-    }
+    for (uint32_t i = 0; i < s->n_protocols; i++)
+        for (const rlt_param *p = rlt_reactive_settings(s->protocols[i].protocol); p->name; p++)
+            rlt_nearest_try(&near, p->name);
     if (strchr(name, '.')) /* of one protocol of the endpoint */
         return rlt_endpoint_set(&s->endpoint, name, value, err);
     return rlt_fail(

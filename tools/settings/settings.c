@@ -293,15 +293,8 @@ void rlt_setup_free(rlt_setup *s)
 
 void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req)
 {
-    req->channels = s->channels;
-    req->chunks = s->chunks;
-    req->window = s->window;
-    req->directions = s->directions;
     req->endpoint = &s->endpoint;
-    req->servers = s->servers;
-    req->schedule = s->schedule;
-    req->order = s->order;
-    rlt_request_patterns(req, s->patterns);
+    rlt_request_params(req, &s->params);
 }
 
 rlt_net_config rlt_setup_net(const rlt_setup *s, rlt_sim *sim, rlt_router *router, rlt_time series_ps)

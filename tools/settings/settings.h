@@ -47,11 +47,9 @@ typedef struct rlt_setup {
     rlt_routing routing;
     const rlt_net_model *model;
     rlt_endpoint endpoint;
-    rlt_packet_settings packet;                             /* of the packet model */
-    uint32_t channels, chunks, window, directions, servers; /* 0: the algorithm's default */
-    uint32_t schedule, order;                               /* rlt_chunk_schedule, rlt_chunk_order */
-    const char *patterns[RLT_MAX_DIMS]; /* inside each dimension of the topology; NULL: by shape */
-    rlt_reacting *protocols;            /* owned; in the order asked for */
+    rlt_packet_settings packet; /* of the packet model */
+    rlt_coll_params params;     /* of algorithms; patterns by dimension of the topology */
+    rlt_reacting *protocols;    /* owned; in the order asked for */
     uint32_t n_protocols;
     rlt_aggregator_config aggregator; /* slots, memory, width and sharing of every switch that adds; 0: as
                                          needed, static */

@@ -170,14 +170,14 @@ static uint32_t chunks_of(const rlt_design_how *how, uint64_t bytes)
 static int plan_one(const small *s, one *o, rlt_error *err)
 {
     rlt_coll_request req = rlt_group_request(&o->group, o->coll.kind, o->coll.bytes);
-    req.chunks = chunks_of(s->p->how, o->coll.bytes);
+    req.params.chunks = chunks_of(s->p->how, o->coll.bytes);
     for (uint32_t i = 0; i < req.n_dims; i++)
         if (o->coll.kind == RLT_ALL_REDUCE && s->p->net->dims[s->axis[req.axes[i]]].in_network)
-            req.patterns[i] = "nvls";
+            req.params.patterns[i] = "nvls";
         else if (strcmp(req.shapes[i], "switch") == 0 && (req.dims[i] & (req.dims[i] - 1)) == 0)
-            req.patterns[i] = "halving_doubling";
+            req.params.patterns[i] = "halving_doubling";
     /* Whole blocks fold. */
-    uint64_t whole = (uint64_t)req.n * req.chunks;
+    uint64_t whole = (uint64_t)req.n * req.params.chunks;
     if (req.bytes % whole)
         req.bytes += whole - req.bytes % whole;
     return rlt_plan_create(&rlt_hierarchical, &req, &o->plan, err);

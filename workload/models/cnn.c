@@ -135,22 +135,21 @@ static void begin(chain *c, rlt_model *m, rlt_error *err)
     c->side = c->s.image;
 }
 
-#define FIELD(name) offsetof(cnn, name)
-#define COMMON                                                                                               \
-    {"depth", FIELD(depth), 1, 152, NULL, false}, {"image", FIELD(image), 1, 1 << 14, NULL, false},          \
-        {"channels", FIELD(channels), 1, 4096, NULL, false},                                                 \
+#define FIELD(name) RLT_FIELD(cnn, name)
+#define COUNT(field, most)                                                                                   \
     {                                                                                                        \
-        "classes", FIELD(classes), 1, 1 << 24, NULL, false                                                   \
+#field, .kind = RLT_PARAM_COUNT, FIELD(field), .min = 1, .max = most                                 \
     }
+#define COMMON COUNT(depth, 152), COUNT(image, 1 << 14), COUNT(channels, 4096), COUNT(classes, 1 << 24)
 
 static int build_resnet(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err)
 {
-    static const rlt__model_setting known[] = {COMMON, {"width", FIELD(width), 1, 64, NULL, false}};
+    static const rlt_param known[] = {COMMON, COUNT(width, 64), {0}};
     static const uint32_t depths[][5] = {
         {18, 2, 2, 2, 2}, {34, 3, 4, 6, 3}, {50, 3, 4, 6, 3}, {101, 3, 4, 23, 3}, {152, 3, 8, 36, 3}};
     const uint32_t *blocks = NULL;
     chain c = {.s = {.depth = 50, .width = 1, .image = 224, .channels = 3, .classes = 1000}};
-    int rc = rlt__model_set("resnet", known, sizeof known / sizeof *known, &c.s, settings, n, err);
+    int rc = rlt__model_set("resnet", known, &c.s, settings, n, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
@@ -177,13 +176,13 @@ static int build_resnet(rlt_model *m, const char *const *settings, uint32_t n, r
 
 static int build_vgg(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err)
 {
-    static const rlt__model_setting known[] = {COMMON,
-                                               {"batch_norm", FIELD(batch_norm), 0, 1, "no|yes", false}};
+    static const rlt_param known[] = {
+        COMMON, {"batch_norm", .kind = RLT_PARAM_CHOICE, .words = "no|yes", FIELD(batch_norm)}, {0}};
     static const uint32_t depths[][6] = {
         {11, 1, 1, 2, 2, 2}, {13, 2, 2, 2, 2, 2}, {16, 2, 2, 3, 3, 3}, {19, 2, 2, 4, 4, 4}};
     const uint32_t *convs = NULL;
     chain c = {.s = {.depth = 19, .image = 224, .channels = 3, .classes = 1000}};
-    int rc = rlt__model_set("vgg", known, sizeof known / sizeof *known, &c.s, settings, n, err);
+    int rc = rlt__model_set("vgg", known, &c.s, settings, n, err);
     uint32_t number = 0;
     char name[32];
     if (rc)

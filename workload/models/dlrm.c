@@ -17,16 +17,19 @@
 
 typedef struct dlrm {
     uint32_t tables, pooling, dense, dim;
-    rlt__model_list rows, bottom, top;
+    rlt_counts rows, bottom, top;
 } dlrm;
 
-#define FIELD(name) offsetof(dlrm, name)
-static const rlt__model_setting known[] = {
-    {"tables", FIELD(tables), 1, 4096, NULL, false},  {"rows", FIELD(rows), 1, UINT32_MAX, NULL, true},
-    {"dim", FIELD(dim), 1, 1 << 16, NULL, false},     {"pooling", FIELD(pooling), 1, 1 << 16, NULL, false},
-    {"dense", FIELD(dense), 1, 1 << 16, NULL, false}, {"bottom", FIELD(bottom), 1, 1 << 20, NULL, true},
-    {"top", FIELD(top), 1, 1 << 20, NULL, true},
-};
+#define FIELD(name) RLT_FIELD(dlrm, name)
+static const rlt_param known[] = {
+    {"tables", .kind = RLT_PARAM_COUNT, FIELD(tables), .min = 1, .max = 4096},
+    {"rows", .kind = RLT_PARAM_COUNTS, FIELD(rows), .min = 1, .max = UINT32_MAX},
+    {"dim", .kind = RLT_PARAM_COUNT, FIELD(dim), .min = 1, .max = 1 << 16},
+    {"pooling", .kind = RLT_PARAM_COUNT, FIELD(pooling), .min = 1, .max = 1 << 16},
+    {"dense", .kind = RLT_PARAM_COUNT, FIELD(dense), .min = 1, .max = 1 << 16},
+    {"bottom", .kind = RLT_PARAM_COUNTS, FIELD(bottom), .min = 1, .max = 1 << 20},
+    {"top", .kind = RLT_PARAM_COUNTS, FIELD(top), .min = 1, .max = 1 << 20},
+    {0}};
 
 static void tables(const dlrm *d, rlt__model_builder *b)
 {
@@ -74,7 +77,7 @@ static int build(rlt_model *m, const char *const *settings, uint32_t n, rlt_erro
               .bottom = {.items = {512, 256, 128}, .n = 3},
               .top = {.items = {1024, 1024, 512, 256, 1}, .n = 5}};
     rlt__model_builder b = {.m = m, .err = err};
-    int rc = rlt__model_set("dlrm", known, sizeof known / sizeof *known, &d, settings, n, err);
+    int rc = rlt__model_set("dlrm", known, &d, settings, n, err);
     if (rc)
         return rc;
     if (d.rows.n > 1 && d.rows.n != d.tables)

@@ -3,31 +3,16 @@
 #ifndef RLT_WORKLOAD_MODELS_INTERNAL_H
 #define RLT_WORKLOAD_MODELS_INTERNAL_H
 
+#include "sim/base/param.h"
 #include "workload/models/model.h"
 
 extern const rlt_model_family rlt__model_transformer, rlt__model_resnet, rlt__model_vgg, rlt__model_dlrm;
 extern const rlt_model_preset rlt__model_presets[];
 extern const uint32_t rlt__model_n_presets;
 
-/* One setting: a number from min to max, one of `words` ("no|yes"), of which the index is stored, or a list
- * "512-256-64" of numbers from min to max. */
-typedef struct rlt__model_setting {
-    const char *name;
-    size_t offset; /* of a uint32_t in the family's struct, or of an rlt__model_list */
-    uint32_t min, max;
-    const char *words;
-    bool list;
-} rlt__model_setting;
-
-enum { RLT__MODEL_LIST = 64 };
-typedef struct rlt__model_list {
-    uint32_t items[RLT__MODEL_LIST], n;
-} rlt__model_list;
-
-/* Stores texts NAME=VALUE, later ones over earlier ones.
- * RLT_EUSAGE with the nearest setting, or all of them. */
-int rlt__model_set(const char *family, const rlt__model_setting *known, uint32_t n_known, void *into,
-                   const char *const *settings, uint32_t n, rlt_error *err) RLT_MUST_USE;
+/* Stores texts NAME=VALUE by a table, later ones over earlier ones. */
+int rlt__model_set(const char *family, const rlt_param *known, void *into, const char *const *settings,
+                   uint32_t n, rlt_error *err) RLT_MUST_USE;
 
 /* A model under construction.
  * After a failure (rc) nothing more is added, and `layer` is one to write into. */

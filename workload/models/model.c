@@ -118,89 +118,15 @@ void rlt__model_matrix(rlt__model_builder *b, double rows, uint64_t in, uint64_t
     rlt__model_work(b, 2 * rows * (double)in * (double)out);
 }
 
-/* Index of a word in "no|yes"; false: it is not there. */
-static bool word_index(const char *words, const char *word, uint32_t *out)
+int rlt__model_set(const char *family, const rlt_param *known, void *into, const char *const *settings,
+                   uint32_t n, rlt_error *err)
 {
-    const char *cursor = words, *item;
-    size_t length;
-    for (uint32_t i = 0; (item = rlt_next_item(&cursor, '|', &length)); i++)
-        if (strlen(word) == length && memcmp(item, word, length) == 0) {
-            *out = i;
-            return true;
-        }
-    return false;
-}
-
-static int set_list(const rlt__model_setting *k, rlt__model_list *into, const char *value, rlt_error *err)
-{
-    const char *cursor = value, *item;
-    size_t length;
-    for (into->n = 0; (item = rlt_next_item(&cursor, '-', &length)); into->n++) {
-        char text[32];
-        uint64_t n;
-        snprintf(text, sizeof text, "%.*s", (int)(length < 31 ? length : 31), item);
-        if (into->n == RLT__MODEL_LIST || rlt_parse_count(text, &n, NULL, NULL) || n < k->min || n > k->max)
-            return rlt_fail(err, RLT_EUSAGE, k->name,
-                            "expected up to %d numbers from %u to %u such as 512-256-64, got '%.80s'",
-                            RLT__MODEL_LIST, k->min, k->max, value);
-        into->items[into->n] = (uint32_t)n;
-    }
-    return 0;
-}
-
-static int set_one(const rlt__model_setting *k, void *into, const char *value, rlt_error *err)
-{
-    void *at = (char *)into + k->offset;
-    uint32_t *field = at;
-    uint64_t n;
-    if (k->list)
-        return set_list(k, at, value, err);
-    if (k->words)
-        return word_index(k->words, value, field)
-                   ? 0
-                   : rlt_fail(err, RLT_EUSAGE, k->name, "expected one of %s, got '%s'", k->words, value);
-    if (rlt_parse_count(value, &n, NULL, NULL) || n < k->min || n > k->max)
-        return rlt_fail(err, RLT_EUSAGE, k->name, "expected a whole number from %u to %u, got '%s'", k->min,
-                        k->max, value);
-    *field = (uint32_t)n;
-    return 0;
-}
-
-static int unknown_setting(const char *family, const rlt__model_setting *known, uint32_t n_known,
-                           const char *name, rlt_error *err)
-{
-    char list[768] = "";
-    rlt_nearest near = rlt_nearest_to(name);
-    for (uint32_t i = 0; i < n_known; i++) {
-        rlt_nearest_try(&near, known[i].name);
-        rlt_list_name(list, sizeof list, known[i].name);
-    }
-    if (near.best)
-        return rlt_fail(err, RLT_EUSAGE, name, "unknown setting of a %s; did you mean '%s'?", family,
-                        near.best);
-    return rlt_fail(err, RLT_EUSAGE, name, "unknown setting; a %s has %s", family, list);
-}
-
-int rlt__model_set(const char *family, const rlt__model_setting *known, uint32_t n_known, void *into,
-                   const char *const *settings, uint32_t n, rlt_error *err)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        const char *equals = strchr(settings[i], '=');
-        uint32_t k = 0;
-        int rc;
-        char name[64];
-        if (!equals)
-            return rlt_fail(err, RLT_EUSAGE, settings[i], "expected NAME=VALUE");
-        snprintf(name, sizeof name, "%.*s", (int)(equals - settings[i] < 63 ? equals - settings[i] : 63),
-                 settings[i]);
-        while (k < n_known && strcmp(name, known[k].name) != 0)
-            k++;
-        if (k == n_known)
-            return unknown_setting(family, known, n_known, name, err);
-        if ((rc = set_one(&known[k], into, equals + 1, err)))
-            return rc;
-    }
-    return 0;
+    char whose[32];
+    int rc = 0;
+    snprintf(whose, sizeof whose, "a %s", family);
+    for (uint32_t i = 0; i < n && !rc; i++)
+        rc = rlt_params_set_text(known, whose, into, settings[i], err);
+    return rc;
 }
 
 /* ---- by what a user types ---- */

@@ -33,42 +33,41 @@ typedef struct transformer {
 enum { NO_BIAS, ALL_BIAS, QKV_BIAS };
 enum { NORM_LAYER, NORM_RMS };
 
-#define FIELD(name) offsetof(transformer, name)
+#define FIELD(name) RLT_FIELD(transformer, name)
 static const char no_yes[] = "no|yes";
-static const rlt__model_setting known[] = {
-    {"layers", FIELD(layers), 1, 4096, NULL, false},
-    {"hidden", FIELD(hidden), 1, 1 << 20, NULL, false},
-    {"heads", FIELD(heads), 0, 1 << 16, NULL, false},
-    {"kv_heads", FIELD(kv_heads), 0, 1 << 16, NULL, false},
-    {"head", FIELD(head), 0, 1 << 16, NULL, false},
-    {"value_head", FIELD(value_head), 0, 1 << 16, NULL, false},
-    {"ffn", FIELD(ffn), 0, 1 << 22, NULL, false},
-    {"gated", FIELD(gated), 0, 1, no_yes, false},
-    {"vocabulary", FIELD(vocabulary), 1, 1 << 26, NULL, false},
-    {"sequence", FIELD(sequence), 1, 1 << 24, NULL, false},
-    {"tied", FIELD(tied), 0, 1, no_yes, false},
-    {"learned_positions", FIELD(learned), 0, 1, no_yes, false},
-    {"bias", FIELD(bias), 0, 2, "no|yes|qkv", false},
-    {"norm", FIELD(norm), 0, 1, "layer|rms", false},
-    {"qk_norm", FIELD(qk_norm), 0, 1, no_yes, false},
-    {"sinks", FIELD(sinks), 0, 1, no_yes, false},
-    {"dropout", FIELD(dropout), 0, 1, no_yes, false},
-    {"fused_attention", FIELD(fused), 0, 1, no_yes, false},
-    {"window", FIELD(window), 0, 1 << 24, NULL, false},
-    {"window_every", FIELD(window_every), 1, 4096, NULL, false},
-    {"experts", FIELD(experts), 0, 1 << 16, NULL, false},
-    {"top_k", FIELD(top_k), 1, 1 << 16, NULL, false},
-    {"expert_ffn", FIELD(expert_ffn), 0, 1 << 22, NULL, false},
-    {"shared_experts", FIELD(shared), 0, 256, NULL, false},
-    {"moe_every", FIELD(every), 1, 4096, NULL, false},
-    {"dense_first", FIELD(dense_first), 0, 4096, NULL, false},
-    {"q_rank", FIELD(q_rank), 0, 1 << 20, NULL, false},
-    {"kv_rank", FIELD(kv_rank), 0, 1 << 20, NULL, false},
-    {"rotary", FIELD(rotary), 0, 1 << 16, NULL, false},
-    {"mtp", FIELD(mtp), 0, 16, NULL, false},
-    {"encoder", FIELD(encoder), 0, 1, no_yes, false},
-};
-enum { N_KNOWN = sizeof known / sizeof *known };
+static const rlt_param known[] = {
+    {"layers", .kind = RLT_PARAM_COUNT, FIELD(layers), .min = 1, .max = 4096},
+    {"hidden", .kind = RLT_PARAM_COUNT, FIELD(hidden), .min = 1, .max = 1 << 20},
+    {"heads", .kind = RLT_PARAM_COUNT, FIELD(heads), .max = 1 << 16},
+    {"kv_heads", .kind = RLT_PARAM_COUNT, FIELD(kv_heads), .max = 1 << 16},
+    {"head", .kind = RLT_PARAM_COUNT, FIELD(head), .max = 1 << 16},
+    {"value_head", .kind = RLT_PARAM_COUNT, FIELD(value_head), .max = 1 << 16},
+    {"ffn", .kind = RLT_PARAM_COUNT, FIELD(ffn), .max = 1 << 22},
+    {"gated", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(gated)},
+    {"vocabulary", .kind = RLT_PARAM_COUNT, FIELD(vocabulary), .min = 1, .max = 1 << 26},
+    {"sequence", .kind = RLT_PARAM_COUNT, FIELD(sequence), .min = 1, .max = 1 << 24},
+    {"tied", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(tied)},
+    {"learned_positions", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(learned)},
+    {"bias", .kind = RLT_PARAM_CHOICE, .words = "no|yes|qkv", FIELD(bias)},
+    {"norm", .kind = RLT_PARAM_CHOICE, .words = "layer|rms", FIELD(norm)},
+    {"qk_norm", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(qk_norm)},
+    {"sinks", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(sinks)},
+    {"dropout", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(dropout)},
+    {"fused_attention", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(fused)},
+    {"window", .kind = RLT_PARAM_COUNT, FIELD(window), .max = 1 << 24},
+    {"window_every", .kind = RLT_PARAM_COUNT, FIELD(window_every), .min = 1, .max = 4096},
+    {"experts", .kind = RLT_PARAM_COUNT, FIELD(experts), .max = 1 << 16},
+    {"top_k", .kind = RLT_PARAM_COUNT, FIELD(top_k), .min = 1, .max = 1 << 16},
+    {"expert_ffn", .kind = RLT_PARAM_COUNT, FIELD(expert_ffn), .max = 1 << 22},
+    {"shared_experts", .kind = RLT_PARAM_COUNT, FIELD(shared), .max = 256},
+    {"moe_every", .kind = RLT_PARAM_COUNT, FIELD(every), .min = 1, .max = 4096},
+    {"dense_first", .kind = RLT_PARAM_COUNT, FIELD(dense_first), .max = 4096},
+    {"q_rank", .kind = RLT_PARAM_COUNT, FIELD(q_rank), .max = 1 << 20},
+    {"kv_rank", .kind = RLT_PARAM_COUNT, FIELD(kv_rank), .max = 1 << 20},
+    {"rotary", .kind = RLT_PARAM_COUNT, FIELD(rotary), .max = 1 << 16},
+    {"mtp", .kind = RLT_PARAM_COUNT, FIELD(mtp), .max = 16},
+    {"encoder", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(encoder)},
+    {0}};
 
 static int read_settings(transformer *t, const char *const *settings, uint32_t n, rlt_error *err)
 {
@@ -83,7 +82,7 @@ static int read_settings(transformer *t, const char *const *settings, uint32_t n
                        .window_every = 1,
                        .top_k = 2,
                        .every = 1};
-    int rc = rlt__model_set("transformer", known, N_KNOWN, t, settings, n, err);
+    int rc = rlt__model_set("transformer", known, t, settings, n, err);
     if (rc)
         return rc;
     if (!t->heads)

@@ -21,15 +21,8 @@ static int request_of(rlt_replay *r, const rlt_comm *comm, rlt_coll_request *req
     *req = rlt_group_request(&r->groups[comm->group], comm->kind, comm->bytes);
     req->root = comm->root;
     req->counts = comm->counts;
-    req->channels = r->options.channels;
-    req->chunks = r->options.chunks;
-    req->window = r->options.window;
-    req->directions = r->options.directions;
     req->endpoint = &r->options.endpoint;
-    req->servers = r->options.servers;
-    req->schedule = r->options.schedule;
-    req->order = r->options.order;
-    rlt_request_patterns(req, r->options.patterns);
+    rlt_request_params(req, &r->options.params);
     return 0;
 }
 

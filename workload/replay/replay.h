@@ -62,10 +62,8 @@ typedef struct rlt_replay_options {
     const rlt_algorithm_rule *rules;
     uint32_t n_rules;
     bool algorithm_where_able; /* a collective that the algorithm does not do is left to the choice */
-    uint32_t channels, chunks, window, directions, servers; /* 0: the algorithm's default */
-    uint32_t schedule, order;                               /* rlt_chunk_schedule, rlt_chunk_order */
-    const char *patterns[RLT_MAX_DIMS]; /* inside each dimension of the topology; NULL: by shape */
-    rlt_timing *timing;                 /* NULL: the network is simulated */
+    rlt_coll_params params;    /* of algorithms; patterns by dimension of the topology */
+    rlt_timing *timing;        /* NULL: the network is simulated */
     /* Speeds relative to the recording: 2 = twice as fast. */
     double host_scale, compute_scale, network_scale;
     double overlap_slowdown; /* device work takes that many times as long while its rank communicates */

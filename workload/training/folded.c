@@ -36,14 +36,8 @@ int rlt__folded_time(rlt__folded *f, uint32_t group, rlt_coll_kind kind, uint64_
             return 0;
         }
     rlt_coll_request req = rlt_group_request(&f->groups[group], kind, bytes);
-    req.channels = f->how->channels;
-    req.chunks = f->how->chunks;
-    req.window = f->how->window;
-    req.directions = f->how->directions;
-    req.schedule = f->how->schedule;
-    req.order = f->how->order;
     req.endpoint = &f->how->endpoint;
-    rlt_request_patterns(&req, f->how->patterns);
+    rlt_request_params(&req, &f->how->params);
     int rc = f->alone->duration(f->alone, &req, duration_ps, err);
     if (rc == 0)
         rc = rlt_grow(&f->known, &f->known_room, sizeof *f->known, (uint64_t)f->n_known + 1, MAX_TIMES,

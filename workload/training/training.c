@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/base/units.h"
+#include "sim/base/param.h"
 #include "workload/training/internal.h"
 
 rlt_training rlt_training_default(void)
@@ -36,73 +36,93 @@ rlt_training rlt_training_default(void)
                           .slowdown = 1};
 }
 
-typedef enum setting_kind { COUNT, SIZE, RATE, DURATION, NUMBER, WORD, TEXT } setting_kind;
-typedef struct setting {
-    const char *name;
-    setting_kind kind;
-    size_t offset;
-    double least, most;
-    const char *const *words; /* of WORD, NULL-terminated; the value is an enum, or a bool */
-    const char *summary;
-} setting;
-
-static const char *const schedules[] = {"gpipe", "1f1b", "interleaved", "zero-bubble", "message", NULL};
-static const char *const recomputes[] = {"none", "selective", "full", NULL};
-static const char *const switches[] = {"off", "on", NULL};
 static const char *const axes[] = {"tp", "cp", "dp", "pp", NULL};
 
-#define AT(field) offsetof(rlt_training, field)
-#define AXIS(a)   (offsetof(rlt_training, size) + (a) * sizeof(uint32_t))
-static const setting settings[] = {
-    {"tp", COUNT, AXIS(RLT_AXIS_TP), 1, 1 << 16, NULL, "tensor parallelism"},
-    {"cp", COUNT, AXIS(RLT_AXIS_CP), 1, 1 << 16, NULL, "context parallelism: a sequence over so many ranks"},
-    {"dp", COUNT, AXIS(RLT_AXIS_DP), 1, 1 << 24, NULL, "data parallelism (default: all ranks there are)"},
-    {"pp", COUNT, AXIS(RLT_AXIS_PP), 1, RLT_MAX_STAGES, NULL, "pipeline stages"},
-    {"ep", COUNT, AT(ep), 1, 1 << 20, NULL, "expert parallelism, over cp x dp"},
-    {"vp", COUNT, AT(vp), 1, 256, NULL, "chunks a stage, with schedule=interleaved"},
-    {"sp", WORD, AT(sequence_parallel), 0, 0, switches, "sequence parallelism beside tp"},
-    {"schedule", WORD, AT(schedule), 0, 0, schedules, "gpipe|1f1b|interleaved|zero-bubble|message"},
-    {"recompute", WORD, AT(recompute), 0, 0, recomputes, "activations: none|selective|full"},
-    {"checkpoint", COUNT, AT(checkpoint), 1, 4096, NULL, "full recomputation: blocks between kept ones"},
-    {"zero", COUNT, AT(zero), 0, 3, NULL, "ZeRO stage, 3 = FSDP"},
-    {"batch", COUNT, AT(batch), 1, 1e9, NULL, "samples of an iteration, over all ranks"},
-    {"microbatch", COUNT, AT(microbatch), 1, 1 << 20, NULL, "samples at a time; 1 if not given"},
-    {"steps", COUNT, AT(steps), 1, 60000, NULL, "iterations"},
-    {"precision", TEXT, AT(precision), 0, sizeof((rlt_training *)0)->precision, NULL,
-     "bf16, fp16, tf32, ..."},
-    {"stack", TEXT, AT(stack), 0, sizeof((rlt_training *)0)->stack, NULL, "software whose efficiency it is"},
-    {"element", COUNT, AT(element_bytes), 1, 8, NULL, "bytes of an activation or weight"},
-    {"gradient", COUNT, AT(gradient_bytes), 1, 8, NULL, "bytes of a gradient on the network"},
-    {"main_gradient", COUNT, AT(main_gradient_bytes), 0, 8, NULL,
-     "bytes of a gradient kept beside in full precision"},
-    {"state", COUNT, AT(state_bytes), 0, 64, NULL, "bytes of optimizer state a parameter"},
-    {"bucket", SIZE, AT(bucket_bytes), 1, 1e15, NULL, "gradients that are communicated together"},
-    {"first_bucket", SIZE, AT(first_bucket_bytes), 1, 1e15, NULL, "and the first of them"},
-    {"prefetch", WORD, AT(prefetch), 0, 0, switches, "zero=3: weights gathered beside the block before"},
-    {"overlap", WORD, AT(overlap), 0, 0, switches, "gradients beside the backward pass"},
-    {"tie", WORD, AT(tie), 0, 0, switches, "gradients of tied embeddings are summed over their copies"},
-    {"drain", WORD, AT(drain), 0, 0, switches, "a pipeline is at rest before gradients are summed"},
-    {"pass", DURATION, AT(pass_ps), 0, 1e15, NULL, "of a microbatch through a chunk, beside its layers"},
-    {"host", DURATION, AT(host_ps), 0, 1e16, NULL, "fixed time of an iteration"},
-    {"sparsity", NUMBER, AT(sparsity), 0, 0.999999, NULL, "pruned part of the weights (SAMO)"},
-    {"compress", NUMBER, AT(compress_rate), 1, 1e15, NULL, "gradients compressed a second (SAMO)"},
-    {"offload", WORD, AT(offload), 0, 0, switches, "optimizer state in the host's memory (AxoNN)"},
-    {"offload_bucket", COUNT, AT(offload_bucket), 1, 1e9, NULL, "elements that are stepped over at a time"},
-    {"offload_chunk", COUNT, AT(offload_chunk), 1, 1 << 20, NULL,
-     "buckets whose gradients are summed together"},
-    {"offload_bandwidth", RATE, AT(offload_Bps), 1, 1e15, NULL,
-     "between host and accelerator, both ways together"},
-    {"slowdown", NUMBER, AT(slowdown), 0.01, 1000, NULL, "of matrix kernels (Sputnik)"},
-};
-enum { N_SETTINGS = sizeof settings / sizeof *settings };
+static int read_order(const rlt_param *p, void *into, const char *value, const char *where, rlt_error *err);
+
+#define AXIS(a) RLT_FIELD(rlt_training, size[a])
+static const rlt_param settings[] = {
+    {"tp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_TP), .min = 1, .max = 1 << 16,
+     .help = "tensor parallelism"},
+    {"cp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_CP), .min = 1, .max = 1 << 16,
+     .help = "context parallelism: a sequence over so many ranks"},
+    {"dp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_DP), .min = 1, .max = 1 << 24,
+     .help = "data parallelism (default: all ranks there are)"},
+    {"pp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_PP), .min = 1, .max = RLT_MAX_STAGES,
+     .help = "pipeline stages"},
+    {"ep", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, ep), .min = 1, .max = 1 << 20,
+     .help = "expert parallelism, over cp x dp"},
+    {"vp", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, vp), .min = 1, .max = 256,
+     .help = "chunks a stage, with schedule=interleaved"},
+    {"sp", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, sequence_parallel),
+     .help = "sequence parallelism beside tp"},
+    {"schedule", .kind = RLT_PARAM_CHOICE, .words = "gpipe|1f1b|interleaved|zero-bubble|message",
+     RLT_FIELD(rlt_training, schedule), .help = "gpipe|1f1b|interleaved|zero-bubble|message"},
+    {"recompute", .kind = RLT_PARAM_CHOICE, .words = "none|selective|full",
+     RLT_FIELD(rlt_training, recompute), .help = "activations: none|selective|full"},
+    {"checkpoint", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, checkpoint), .min = 1, .max = 4096,
+     .help = "full recomputation: blocks between kept ones"},
+    {"zero", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, zero), .max = 3,
+     .help = "ZeRO stage, 3 = FSDP"},
+    {"batch", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, batch), .min = 1, .max = 1e9,
+     .help = "samples of an iteration, over all ranks"},
+    {"microbatch", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, microbatch), .min = 1, .max = 1 << 20,
+     .help = "samples at a time; 1 if not given"},
+    {"steps", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, steps), .min = 1, .max = 60000,
+     .help = "iterations"},
+    {"precision", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, precision), .arg = "a name",
+     .help = "bf16, fp16, tf32, ..."},
+    {"stack", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, stack), .arg = "a name",
+     .help = "software whose efficiency it is"},
+    {"element", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, element_bytes), .min = 1, .max = 8,
+     .help = "bytes of an activation or weight"},
+    {"gradient", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, gradient_bytes), .min = 1, .max = 8,
+     .help = "bytes of a gradient on the network"},
+    {"main_gradient", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, main_gradient_bytes), .max = 8,
+     .help = "bytes of a gradient kept beside in full precision"},
+    {"state", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, state_bytes), .max = 64,
+     .help = "bytes of optimizer state a parameter"},
+    {"bucket", .kind = RLT_PARAM_SIZE, RLT_FIELD(rlt_training, bucket_bytes), .min = 1, .max = 1e15,
+     .help = "gradients that are communicated together"},
+    {"first_bucket", .kind = RLT_PARAM_SIZE, RLT_FIELD(rlt_training, first_bucket_bytes), .min = 1,
+     .max = 1e15, .help = "and the first of them"},
+    {"prefetch", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, prefetch),
+     .help = "zero=3: weights gathered beside the block before"},
+    {"overlap", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, overlap),
+     .help = "gradients beside the backward pass"},
+    {"tie", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, tie),
+     .help = "gradients of tied embeddings are summed over their copies"},
+    {"drain", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, drain),
+     .help = "a pipeline is at rest before gradients are summed"},
+    {"pass", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_training, pass_ps), .max = 1e15,
+     .help = "of a microbatch through a chunk, beside its layers"},
+    {"host", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_training, host_ps), .max = 1e16,
+     .help = "fixed time of an iteration"},
+    {"sparsity", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, sparsity), .max = 0.999999,
+     .help = "pruned part of the weights (SAMO)"},
+    {"compress", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, compress_rate), .min = 1, .max = 1e15,
+     .help = "gradients compressed a second (SAMO)"},
+    {"offload", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, offload),
+     .help = "optimizer state in the host's memory (AxoNN)"},
+    {"offload_bucket", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, offload_bucket), .min = 1, .max = 1e9,
+     .help = "elements that are stepped over at a time"},
+    {"offload_chunk", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, offload_chunk), .min = 1,
+     .max = 1 << 20, .help = "buckets whose gradients are summed together"},
+    {"offload_bandwidth", .kind = RLT_PARAM_RATE, RLT_FIELD(rlt_training, offload_Bps), .min = 1, .max = 1e15,
+     .help = "between host and accelerator, both ways together"},
+    {"slowdown", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, slowdown), .min = 0.01, .max = 1000,
+     .help = "of matrix kernels (Sputnik)"},
+    {"order", .kind = RLT_PARAM_OTHER, .read = read_order,
+     .help = "of ranks, innermost first (default: tp-cp-dp-pp), or auto: the fastest"},
+    {0}};
+enum { N_SETTINGS = sizeof settings / sizeof *settings - 1 };
 
 const char *rlt_training_setting(uint32_t i, const char **summary)
 {
-    if (i > N_SETTINGS)
+    if (i >= N_SETTINGS)
         return NULL;
-    *summary = i == N_SETTINGS ? "of ranks, innermost first (default: tp-cp-dp-pp), or auto: the fastest"
-                               : settings[i].summary;
-    return i == N_SETTINGS ? "order" : settings[i].name;
+    *summary = settings[i].help;
+    return settings[i].name;
 }
 
 const char *rlt_axis_name(rlt_axis a)
@@ -110,9 +130,12 @@ const char *rlt_axis_name(rlt_axis a)
     return axes[a];
 }
 
-static int set_order(rlt_training *t, const char *value, rlt_error *err)
+static int read_order(const rlt_param *param, void *into, const char *value, const char *where,
+                      rlt_error *err)
 {
+    rlt_training *t = into;
     const char *p = value;
+    (void)param;
     bool seen[RLT_AXES_OF_LAYOUT] = {false};
     uint32_t n = 0;
     t->order_auto = strcmp(value, "auto") == 0;
@@ -133,92 +156,15 @@ static int set_order(rlt_training *t, const char *value, rlt_error *err)
     for (uint32_t a = 0; a < RLT_AXES_OF_LAYOUT && !*p; a++)
         if (!seen[a])
             t->order[n++] = (rlt_axis)a;
-    return *p || !*value ? rlt_fail(err, RLT_EUSAGE, "order",
+    return *p || !*value ? rlt_fail(err, RLT_EUSAGE, where,
                                     "expected axes like tp-cp-dp-pp, or auto, got '%.40s'", value)
                          : 0;
 }
 
-static int set_word(const setting *s, char *at, const char *value, rlt_error *err)
-{
-    char known[128] = "";
-    for (uint32_t i = 0; s->words[i]; i++) {
-        if (strcmp(s->words[i], value) == 0) {
-            if (s->words == switches)
-                *(bool *)(void *)at = i != 0;
-            else
-                *(int *)(void *)at = (int)i;
-            return 0;
-        }
-        rlt_list_name(known, sizeof known, s->words[i]);
-    }
-    return rlt_fail(err, RLT_EUSAGE, s->name, "expected one of %s, got '%.40s'", known, value);
-}
-
-static int set_count(const setting *s, char *at, const char *value, rlt_error *err)
-{
-    uint64_t n;
-    int rc = rlt_parse_count(value, &n, s->name, err);
-    if (rc)
-        return rc;
-    if ((double)n < s->least || (double)n > s->most)
-        return rlt_fail(err, RLT_EUSAGE, s->name, "expected %.0f to %.0f, got '%.40s'", s->least, s->most,
-                        value);
-    if (s->offset == AT(batch))
-        *(uint64_t *)(void *)at = n;
-    else
-        *(uint32_t *)(void *)at = (uint32_t)n;
-    return 0;
-}
-
-static int set_one(const setting *s, rlt_training *t, const char *value, rlt_error *err)
-{
-    char *at = (char *)t + s->offset;
-    double x = 0;
-    int rc = 0;
-    switch (s->kind) {
-    case COUNT:
-        return set_count(s, at, value, err);
-    case WORD:
-        return set_word(s, at, value, err);
-    case TEXT:
-        if (!*value || strlen(value) >= (size_t)s->most)
-            return rlt_fail(err, RLT_EUSAGE, s->name, "expected a name, got '%.40s'", value);
-        memcpy(at, value, strlen(value) + 1);
-        return 0;
-    case SIZE:
-        rc = rlt_parse_size(value, (uint64_t *)(void *)at, s->name, err);
-        x = (double)*(uint64_t *)(void *)at;
-        break;
-    case RATE:
-        rc = rlt_parse_rate(value, (uint64_t *)(void *)at, s->name, err);
-        x = (double)*(uint64_t *)(void *)at;
-        break;
-    case DURATION:
-        rc = rlt_parse_duration(value, (rlt_time *)(void *)at, s->name, err);
-        x = (double)*(rlt_time *)(void *)at;
-        break;
-    case NUMBER:
-        rc = rlt_parse_number(value, s->least, (double *)(void *)at, s->name, err);
-        x = *(double *)(void *)at;
-        break;
-    }
-    if (!rc && (x < s->least || x > s->most))
-        rc = rlt_fail(err, RLT_EUSAGE, s->name, "'%.40s' is out of range", value);
-    return rc;
-}
-
 int rlt_training_set(rlt_training *t, const char *name, const char *value, rlt_error *err)
 {
-    char known[512] = "";
-    if (strcmp(name, "order") == 0)
-        return set_order(t, value, err);
     t->stack_named |= strcmp(name, "stack") == 0;
-    for (uint32_t i = 0; i < N_SETTINGS; i++) {
-        if (strcmp(settings[i].name, name) == 0)
-            return set_one(&settings[i], t, value, err);
-        rlt_list_name(known, sizeof known, settings[i].name);
-    }
-    return rlt_fail(err, RLT_EUSAGE, name, "unknown setting; known: %s, order", known);
+    return rlt_params_set(settings, "a training", t, name, value, err);
 }
 
 static const rlt_training_strategy strategies[] = {
