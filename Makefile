@@ -159,7 +159,7 @@ $(BUILD)/ringlet.pc: FORCE
 D = $(DESTDIR)$(PREFIX)
 install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD)/ringlet.pc
 	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions \
-	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces $(addprefix $(D)/include/ringlet/,sim net collectives workload)
+	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces $(D)/share/ringlet/studies $(addprefix $(D)/include/ringlet/,sim net collectives workload)
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
 	$(if $(MPI),$(Q)install -m 755 $(MPI) $(D)/bin/ringlet-mpi)
 	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
@@ -173,6 +173,7 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD
 	$(Q)install -m 644 topologies/* $(D)/share/ringlet/topologies/
 	$(Q)install -m 644 workload/accelerators/* $(D)/share/ringlet/accelerators/
 	$(Q)cp -R traces/. $(D)/share/ringlet/traces/
+	$(Q)install -m 644 tools/sweep/examples/*.json $(D)/share/ringlet/studies/
 
 uninstall:
 	rm -rf $(D)/bin/ringlet $(D)/bin/ringlet-mpi $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \

@@ -46,7 +46,7 @@ try "coll on a fat tree, folded" coll -t fat-tree:16@50GB/s,500ns -b 1MiB -a dir
 yes 3 | head -200 >"$tmp/updates"
 try "coll of several jobs" coll -t 'switch:6@100Gbps,1us,in_network=reduce+multicast' -b 16KiB -a switchml,libra,ring --tenants 2 \
     --set switch.slots=8 --set switch.sharing=first_come --set switch.fallback=host_ring --set window=8 --updates "$tmp/updates" -j 1
-try "study of several jobs" coll --study ina -t 'switch:6@100Gbps,1us,in_network=reduce+multicast' -b 16KiB -a switchml,ring --tenants 1,2 \
+try "study of several jobs" sweep ina -t 'switch:6@100Gbps,1us,in_network=reduce+multicast' -b 16KiB -a switchml,ring --tenants 1,2 \
     --workers 2 --slots 8 --loss 0 --straggler 0us -f json -j 1
 try "topo" topo dgx1-v100-8
 try "run of a trace" run --trace traces/transformer-8 -t hgx-h100-8

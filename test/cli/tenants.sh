@@ -194,7 +194,7 @@ expect "list names what is set" "$("$ringlet" list settings -f csv | grep -c '^s
 star=$(plain 8)
 refused "tenants of a word" 2 "--tenants: expected 1 to 65535, got 'two'" -t "$star" -b 1MiB --tenants two
 refused "no tenants" 2 "--tenants: expected 1 to" -t "$star" -b 1MiB --tenants 0
-refused "a list of them without the study" 2 "got '1,2'" -t "$star" -b 1MiB --tenants 1,2
+refused "a list of them" 2 "got '1,2'" -t "$star" -b 1MiB --tenants 1,2
 refused "ranks that cannot be shared out" 2 "8 ranks are not 3 equal jobs" -t "$star" -b 1MiB --tenants 3
 refused "one rank each" 2 "8 ranks are not 8 equal jobs of two ranks" -t "$star" -b 1MiB --tenants 8
 refused "with a root" 2 "--root does not go with --tenants" -t "$star" -b 1MiB --tenants 2 -c broadcast --root 1
@@ -210,39 +210,35 @@ refused "too few ranks for a server in each" 3 "tenant 0: ps-switch: 2 servers a
     --set servers=2
 
 # The study has an axis of them.
-study() {
-    coll "$(plain 16)" --study ina --loss 0 --straggler 0us "$@"
+study() { # TOPOLOGY ARGUMENTS...
+    net=$1
+    shift
+    "$ringlet" sweep ina -t "$net" -b 4MiB --set switch_latency=500ns --loss 0 --straggler 0us "$@" 2>"$tmp/err" </dev/null
 }
-study -a switchml,ring -n alpha-beta --tenants 1,2,4 --workers 4 --slots 32 -f csv >"$tmp/study"
+study "$(plain 16)" -a ring,switchml -n alpha-beta --tenants 1,2,4 --workers 4 --slots 32 -f csv >"$tmp/study"
 ring4=$((6 * (1048576 * 80 + 2000000)))
 expect "32 slots for one, two and four jobs; the baseline runs as often" "$(field time_ps <"$tmp/study")" \
     "$ring4 $(window 32) $ring4 $(window 16) $ring4 $(window 8)"
-expect "the gain is over as many at once" "$(field gain <"$tmp/study")" \
+expect "the gain is over as many at once" "$(field gain <"$tmp/study" | tr ' ' '\n' | awk '{ printf "%s%.6f", (NR > 1 ? " " : ""), $1 }')" \
     "$(awk -v r=$ring4 -v a="$(window 32)" -v b="$(window 16)" -v c="$(window 8)" 'BEGIN { printf "%.6f %.6f %.6f %.6f %.6f %.6f", 1, r / a, 1, r / b, 1, r / c }')"
-expect "each row says how many" "$(field tenants <"$tmp/study") $(field fairness <"$tmp/study")" "1 1 2 2 4 4 $(repeat 6 1.000000)"
-study -a switchml,ring -n alpha-beta --tenants 1,2,4 --workers 4 --slots 32 --plot "$tmp/study.svg" >"$tmp/table"
+expect "each row says how many" "$(field tenants <"$tmp/study") $(field fairness <"$tmp/study")" "1 1 2 2 4 4 $(repeat 6 1)"
+study "$(plain 16)" -a ring,switchml -n alpha-beta --tenants 1,2,4 --workers 4 --slots 32 --plot "$tmp/study.svg" --x tenants --y gain >"$tmp/table"
 expect "the summary counts the points by them" "$(grep -c '^tenants  *[124]  *1 ' "$tmp/table")" 3
-expect "and names them" "$(grep -c '^# most, .*4 workers x 1 tenants, .*switchml against ring' "$tmp/table")" 1
-expect "the plot has the gain over them" "$(grep -c 'tenants at once' "$tmp/study.svg" | awk '{ print ($1 > 0) }')" 1
-study -a switchml --tenants 2 --workers 4 --slots 264 --set switch.sharing=first_come -f csv >"$tmp/study"
-expect "first come in the study: the slower one, and how unfair" "$(field time_ps <"$tmp/study") $(field fairness <"$tmp/study")" \
+expect "and names them" "$(grep -c '^# most  *.*workers 4, tenants 1, .*: switchml against ring' "$tmp/table")" 1
+expect "the plot has the gain over them" "$(grep -c '>tenants<' "$tmp/study.svg" | awk '{ print ($1 > 0) }')" 1
+study "$(plain 16)" -a switchml --tenants 2 --workers 4 --slots 264 --set switch.sharing=first_come -f csv >"$tmp/study"
+expect "first come in the study: the slower one, and how unfair" \
+    "$(field time_ps <"$tmp/study") $(field fairness <"$tmp/study" | awk '{ printf "%.6f", $1 }')" \
     "$(window 8) $(jain "$(window 256)" "$(window 8)")"
-coll "$(plain 18)" --study ina --loss 0 --straggler 0us -a ps-switch --tenants 2 --workers 8 --slots 512 -f csv >"$tmp/study"
+study "$(plain 18)" -a ps-switch --tenants 2 --workers 8 --slots 512 -f csv >"$tmp/study"
 expect "servers apart are ranks more of each" "$(field time_ps <"$tmp/study")" $all
-study -a switchml,ring --tenants 1,4 --workers 4,8 --slots 32 -f csv >"$tmp/study"
-expect "combinations that need more ranks than there are are left out with the reason" \
-    "$(grep -c '4 tenants of 8 workers are more than 16 ranks$' "$tmp/study") $(field time_ps <"$tmp/study" | wc -w | tr -d ' ')" "2 6"
-study -a switchml,ring --tenants 1,2,4 --slots 32 -f csv >"$tmp/study"
-expect "the usual numbers of workers are those that all tenants can have" "$(field workers <"$tmp/study" | tr ' ' '\n' | sort -un | tr '\n' ' ')" "2 4 "
-study -a switchml,ring,atp --tenants 1,2 --slots 32 --set loss=0.001 -f json -j 1 >"$tmp/one"
-study -a switchml,ring,atp --tenants 1,2 --slots 32 --set loss=0.001 -f json -j 3 >"$tmp/three"
+study "$(plain 16)" -a switchml,ring --tenants 1,4 --workers 4,8 --slots 32 -f csv >"$tmp/study"
+expect "combinations that need more ranks than there are fail with the reason" \
+    "$? $(grep -c '4 tenants of 8 workers are more than 16 ranks' "$tmp/study") $(field time_ps <"$tmp/study" | wc -w | tr -d ' ')" "1 2 6"
+study "$(plain 16)" -a switchml,ring,atp --tenants 1,2 --workers 4 --slots 32 --set loss=0.001 -f csv -j 1 >"$tmp/one"
+study "$(plain 16)" -a switchml,ring,atp --tenants 1,2 --workers 4 --slots 32 --set loss=0.001 -f csv -j 3 >"$tmp/three"
 expect "the same bytes for any number of threads in the study" "$(cksum <"$tmp/one")" "$(cksum <"$tmp/three")"
-expect "JSON has the axis" "$(grep -o '"axis": "tenants", "value": "2"' "$tmp/one" | wc -l | tr -d ' ')" 1
-coll "$(plain 9)" --study ina --workers 8 --loss 0 --straggler 0us -a switchml,ring --slots 32 -f csv >"$tmp/study"
-expect "without a word of tenants, none in the study" "$(grep -c 'tenants\|fairness' "$tmp/study")" 0
-refused "more tenants than pairs of ranks" 2 "--tenants: 16 tenants of two workers on the 8 ranks" -t "$star" --study ina --tenants 16
-refused "no tenants in the study" 2 "--tenants: '0' is too few" -t "$star" --study ina --tenants 0
-refused "none that fits" 2 "no number of tenants and workers fits" -t "$star" --study ina --tenants 4 --workers 8
+expect "a setting that an axis varies is that axis" "$(field loss <"$tmp/one" | tr ' ' '\n' | sort -u | tr '\n' ' ')" "loss=0.001 "
 
 # Update counts as they were recorded. 131072 parameters updated alike: of 65536 hot ones, half of the updates.
 libra() {
@@ -273,8 +269,8 @@ coll "$(plain 9)" -a libra --updates "$tmp/named" --set memory=1KiB --set sample
 expect "ids, comments and those that were never updated" "$(hot) $(grep -o '"parameters": [0-9]*' "$tmp/json")" '0.627500 "parameters": 1001'
 coll "$(plain 18)" -a libra --tenants 2 --updates "$tmp/flat" --set memory=256KiB --set sampled=0.0001 -f json >"$tmp/json"
 expect "two jobs of the same counts" "$(each time_ps <"$tmp/json")" "$(repeat 2 $(((C + 8 * C) / 2 * tau + 3 * tau + 5000000)))"
-coll "$(plain 9)" --study ina --workers 8 --loss 0 --straggler 0us --slots 256 -a libra --updates "$tmp/flat" --set memory=256KiB --set sampled=0.0001 -f csv >"$tmp/study"
-expect "and in the study" "$(field time_ps <"$tmp/study")" $(((C + 8 * C) / 2 * tau + 3 * tau + 5000000))
+study "$(plain 9)" --workers 8 --tenants 1 --slots 256 -a libra,ring --updates "$tmp/flat" --set memory=256KiB --set sampled=0.0001 -f csv >"$tmp/study"
+expect "and in the study, beside what knows no updates" "$(field time_ps <"$tmp/study" | cut -d' ' -f1)" $(((C + 8 * C) / 2 * tau + 3 * tau + 5000000))
 printf '3\n4\nfive\n' >"$tmp/broken"
 : >"$tmp/empty"
 printf '0\n0\n' >"$tmp/zeros"
@@ -288,6 +284,5 @@ refused "a file that is not there" 5 "$tmp/none" -t "$star" -b 1MiB -a libra --u
 refused "counts without libra" 2 "--updates: is for libra" -t "$star" -b 1MiB -a switchml --updates "$tmp/flat"
 refused "a number of parameters besides" 2 "does not go with --set parameters=5" -t "$star" -b 1MiB -a libra --updates "$tmp/flat" --set parameters=5
 refused "an exponent besides" 2 "does not go with --set libra.zipf=1" -t "$star" -b 1MiB -a libra --updates "$tmp/flat" --set libra.zipf=1
-refused "counts with the wrong algorithm of the study" 2 "--updates: is for libra" -t "$star" --study ina -a switchml --updates "$tmp/flat"
 
 finish

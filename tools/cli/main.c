@@ -137,7 +137,9 @@ static int run_command(const rlt_command *c, int argc, char **argv, rlt_error *e
     settings = calloc(1, c->settings_size + 1);
     if (!settings)
         return rlt_nomem(err);
-    rc = rlt_config_expand(&config, c->options, argc, argv, err);
+    rc = c->take ? c->take(&argc, argv, settings, err) : 0;
+    if (!rc)
+        rc = rlt_config_expand(&config, c->options, argc, argv, err);
     if (!rc)
         rc = rlt_options_parse(c->options, config.argc, config.argv, settings, &parsed, err);
     if (!rc && !parsed.help)
@@ -149,6 +151,8 @@ static int run_command(const rlt_command *c, int argc, char **argv, rlt_error *e
     rc = rc ? rlt_config_locate(&config, &parsed, rc, err) : 0;
     rlt_parsed_free(&parsed);
     rlt_config_free(&config);
+    if (c->end)
+        c->end(settings);
     free(settings);
     return rc;
 }

@@ -13,17 +13,15 @@
 #include "tools/coll/coll.h"
 #include "tools/coll/plan.h"
 #include "tools/coll/single.h"
-#include "tools/coll/study.h"
 #include "tools/coll/tenants.h"
 
 typedef struct coll_settings {
     rlt_settings sim;
     rlt_report_settings report;
     rlt_plan_settings plan;
-    rlt_study_settings study;
-    const char *collective, *algorithm, *bytes, *group, *counts, *plot, *tenants;
-    uint64_t ranks, root, jobs;
-    rlt_time series_ps;
+    const char *collective, *algorithm, *bytes, *group, *counts, *plot, *tenants, *study;
+    uint64_t ranks, workers, root, jobs;
+    rlt_time straggler_ps, series_ps;
     const char *dtype;
     bool no_fold, verify_fold, check, why;
     rlt_coll_files *files; /* read already; NULL: to be read */
@@ -47,6 +45,14 @@ static const rlt_option own_options[] = {
      AT(bytes), .preset = "1KiB:1GiB:x4"},
     {"ranks", 'r', RLT_PARAM_COUNT, "N", "Only ranks 0 to N-1 take part (default: one on each accelerator).",
      AT(ranks), .min = 1, .max = RLT_MAX_MEMBERS},
+    {"workers", 0, RLT_PARAM_COUNT, "N",
+     "So many workers, of each of --tenants: ranks 0 to N-1, and where a protocol has servers apart, these are the "
+     "ranks after them, so that rows of all algorithms have the same workers.",
+     AT(workers), .min = 2, .max = RLT_MAX_MEMBERS},
+    {"straggler", 0, RLT_PARAM_DURATION, "DURATION",
+     "How much later than the others the last rank, or worker, of each job begins; times count from the first "
+     "one's begin.",
+     AT(straggler_ps)},
     {"group", 'g', RLT_PARAM_TEXT, "LIST", "Only these ranks take part, in this order: 0-3,8.", AT(group)},
     {"root", 0, RLT_PARAM_COUNT, "R",
      "The rank that broadcasts or scatters, or to which is reduced or gathered (default: the group's first).",
@@ -65,7 +71,7 @@ static const rlt_option own_options[] = {
      "in JSON in tenants[], stands what each one did. How they share the slots of switches that add up "
      "(--set "
      "switch.slots) says --set switch.sharing=static|dynamic|first_come; what a job runs as that switches "
-     "refuse, --set switch.fallback=PROTOCOL. Of --study: a list of such numbers (default: 1).",
+     "refuse, --set switch.fallback=PROTOCOL.",
      AT(tenants)},
     {"updates", 0, RLT_PARAM_TEXT, "FILE",
      "Of libra: how often each parameter was updated, one number a line, or its id and the number; '#' "
@@ -93,6 +99,8 @@ static const rlt_option own_options[] = {
      "Rows simulated at the same time, each in a thread with memory of its own (default: as many as there "
      "are processors). The output is the same for any number.",
      AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
+    {"study", 0, RLT_PARAM_TEXT, "NAME", "Studies are run by 'ringlet sweep NAME'.", AT(study),
+     .unrecorded = true},
     {"no-fold", 0, RLT_PARAM_FLAG, NULL,
      "Simulate every rank. Otherwise one rank of each class of ranks that do the same is simulated where "
      "there are "
@@ -108,7 +116,6 @@ static const rlt_option own_options[] = {
 
 static const rlt_option_group options[] = {
     {"What to run", own_options, 0},
-    {"Study", rlt_study_options, offsetof(coll_settings, study)},
     {"Plans in files", rlt_plan_options, offsetof(coll_settings, plan)},
     {"Where and how", rlt_settings_options, offsetof(coll_settings, sim)},
     {"Output", rlt_format_options, offsetof(coll_settings, report)},
@@ -289,10 +296,34 @@ static int read_counts(coll_job *j, const rlt_parsed *args, rlt_error *err)
     return 0;
 }
 
+/* The number of jobs at once; 1 without --tenants. */
+static int count_tenants(coll_job *j, rlt_error *err)
+{
+    uint64_t n = 1;
+    if (j->s->tenants && (rlt_parse_count(j->s->tenants, &n, NULL, NULL) || n < 1 || n > RLT_MAX_JOBS))
+        return rlt_fail(err, RLT_EUSAGE, "--tenants", "expected 1 to %d, got '%s'", RLT_MAX_JOBS,
+                        j->s->tenants);
+    j->ask.n_tenants = j->s->tenants ? (uint32_t)n : 0;
+    return 0;
+}
+
+/* How many ranks --workers means. */
+static int count_workers(const coll_job *j, uint32_t *n, rlt_error *err)
+{
+    uint64_t tenants = j->ask.n_tenants ? j->ask.n_tenants : 1, workers = j->s->workers;
+    if (workers && workers * tenants > *n)
+        return rlt_fail(err, RLT_EUSAGE, "--workers", "%llu tenant%s of %llu workers are more than %u ranks",
+                        (unsigned long long)tenants, rlt_s(tenants), (unsigned long long)workers, *n);
+    *n = workers ? (uint32_t)(workers * tenants) : *n;
+    return 0;
+}
+
 static int make_groups(coll_job *j, rlt_error *err)
 {
     uint32_t *ranks = NULL, n = j->ask.setup.placement.n;
-    int rc = 0;
+    int rc = count_workers(j, &n, err);
+    if (rc)
+        return rc;
     if (j->s->group)
         rc = rlt_parse_ranks(j->s->group, &ranks, &n, err);
     if (!rc) {
@@ -309,21 +340,16 @@ static int make_groups(coll_job *j, rlt_error *err)
     return rc;
 }
 
-/* The number of jobs at once; what is of one group alone does not go with them. */
+/* A group for each job; what is of one group alone does not go with them. */
 static int read_tenants(coll_job *j, const rlt_parsed *args, rlt_error *err)
 {
     static const char *const others[] = {"root", "counts", "plan", "export-plan", "verify-fold"};
     rlt_coll_ask *ask = &j->ask;
-    uint64_t n = 0;
-    if (rlt_parse_count(j->s->tenants, &n, NULL, NULL) || n < 1 || n > RLT_MAX_JOBS)
-        return rlt_fail(err, RLT_EUSAGE, "--tenants", "expected 1 to %d, got '%s'", RLT_MAX_JOBS,
-                        j->s->tenants);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (rlt_given(args, others[i]))
             return rlt_fail(err, RLT_EUSAGE, NULL, "--%s does not go with --tenants", others[i]);
     if (ask->n_kinds == 1 && j->kinds[0] == RLT_SEND_RECV)
         return rlt_fail(err, RLT_EUSAGE, "--tenants", "does not go with --collective send_recv");
-    ask->n_tenants = (uint32_t)n;
     return rlt_tenant_groups(ask->setup.topology, &ask->setup.placement, ask->group.ranks, ask->group.n,
                              ask->n_tenants, &ask->tenants, err);
 }
@@ -371,7 +397,10 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
     if (j->s->no_fold && j->s->verify_fold)
         return rlt_fail(err, RLT_EUSAGE, "--verify-fold", "does not go with --no-fold");
     ask->jobs = rlt_pool_threads(j->s->jobs);
-    if ((rc = read_kinds(j, err)) || (j->s->algorithm && (rc = read_algorithms(j, err))) ||
+    ask->straggler_ps = j->s->straggler_ps;
+    ask->exact_workers = j->s->workers > 0;
+    if ((rc = read_kinds(j, err)) || (rc = count_tenants(j, err)) ||
+        (j->s->algorithm && (rc = read_algorithms(j, err))) ||
         (rc = rlt_parse_sizes(j->s->bytes, &j->sizes, &j->n_sizes, err)) || (rc = open_setup(j, err)) ||
         (rc = make_groups(j, err)) || (rc = find_root(j, args, err)) ||
         (j->s->tenants && (rc = read_tenants(j, args, err))) ||
@@ -390,47 +419,17 @@ static int prepare(coll_job *j, const rlt_parsed *args, rlt_error *err)
     return 0;
 }
 
-/* Options of the study without it, or of rows with it, are a mistake. */
-static int check_study(const coll_settings *s, const rlt_parsed *args, rlt_error *err)
+/* What contradicts what, before anything is loaded. */
+static int check_together(const coll_settings *s, const rlt_parsed *args, rlt_error *err)
 {
-    static const char *const own[] = {"workers", "slots", "loss", "straggler", "place"};
-    static const char *const others[] = {"ranks",       "group", "root",      "counts", "plan",
-                                         "export-plan", "links", "links-csv", "why",    "verify-fold"};
-    for (size_t i = 0; !s->study.study && i < sizeof own / sizeof *own; i++)
-        if (rlt_given(args, own[i]))
-            return rlt_fail(err, RLT_EUSAGE, NULL, "--%s is for --study ina", own[i]);
-    for (size_t i = 0; s->study.study && i < sizeof others / sizeof *others; i++)
+    static const char *const others[] = {"ranks", "group"};
+    if (s->study)
+        return rlt_fail(err, RLT_EUSAGE, "--study",
+                        "studies are run by 'ringlet sweep %s', with the same options", s->study);
+    for (size_t i = 0; s->workers && i < sizeof others / sizeof *others; i++)
         if (rlt_given(args, others[i]))
-            return rlt_fail(err, RLT_EUSAGE, NULL, "--%s does not go with --study", others[i]);
+            return rlt_fail(err, RLT_EUSAGE, NULL, "--%s does not go with --workers", others[i]);
     return 0;
-}
-
-static int study(coll_job *j, const rlt_parsed *args, rlt_error *err)
-{
-    const coll_settings *s = j->s;
-    bool sized = rlt_given(args, "bytes");
-    int rc = read_kinds(j, err);
-    if (!rc && j->ask.n_kinds != 1)
-        rc = rlt_fail(err, RLT_EUSAGE, "--collective", "--study is of one collective");
-    if (!rc && sized)
-        rc = rlt_parse_sizes(s->bytes, &j->sizes, &j->n_sizes, err);
-    if (rc)
-        return rc;
-    rlt_study_ask ask = {.settings = &s->study,
-                         .sim = &s->sim,
-                         .report = &s->report,
-                         .kind = j->kinds[0],
-                         .sizes = j->sizes,
-                         .n_sizes = j->n_sizes,
-                         .algorithms = s->algorithm,
-                         .tenants = s->tenants,
-                         .plot = s->plot,
-                         .network_given = rlt_given(args, "network"),
-                         .series_ps = s->series_ps,
-                         .jobs = rlt_pool_threads(s->jobs)};
-    rc = rlt_study_run(&ask, args, err);
-    free(j->sizes);
-    return rc;
 }
 
 static void close_job(coll_job *j)
@@ -455,11 +454,9 @@ rlt_settings *rlt_coll_settings_sim(void *settings)
 /* One collective of one size by one algorithm; the one that would be chosen where none is named. */
 static int open_single(coll_job *j, const rlt_parsed *args, coll_settings *s, rlt_error *err)
 {
-    int rc = check_study(s, args, err);
+    int rc = check_together(s, args, err);
     s->algorithm = s->algorithm || s->plan.plans.n ? s->algorithm : "auto";
     j->s = s;
-    if (!rc && s->study.study)
-        rc = rlt_fail(err, RLT_EUSAGE, "--study", "is a study of its own");
     if (!rc)
         rc = prepare(j, args, err);
     if (!rc && (j->ask.n_cases != 1 || j->ask.n_algorithms != 1 || j->ask.all_algorithms))
@@ -500,12 +497,21 @@ void rlt_coll_lend(void *settings, rlt_coll_files *files)
     s->sim.updated = files->updates;
 }
 
+static rlt_react_ask react_of(const rlt_coll_ask *ask, const rlt_coll_request *reqs)
+{
+    return (rlt_react_ask){.setup = &ask->setup,
+                           .reacting = ask->reacting[0],
+                           .req = reqs,
+                           .tenants = ask->n_tenants,
+                           .straggler_ps = ask->straggler_ps,
+                           .exact_workers = ask->exact_workers};
+}
+
 /* A protocol's bound is of its workers, and helped by switches. */
 static int prime_protocol(const coll_job *j, rlt_coll_request *reqs, rlt_router *router, rlt_error *err)
 {
     const rlt_coll_ask *ask = &j->ask;
-    rlt_react_ask react = {
-        .setup = &ask->setup, .reacting = ask->reacting[0], .req = reqs, .tenants = ask->n_tenants};
+    rlt_react_ask react = react_of(ask, reqs);
     rlt_react_run run = {0};
     rlt_time bound_ps;
     int rc = rlt_react_open(&run, &react, err);
@@ -549,22 +555,26 @@ static int run_single(const coll_job *j, rlt_coll_single *one, const rlt_watch *
         return rlt_nomem(err);
     for (uint32_t k = 0; k < n; k++)
         reqs[k] = rlt_coll_request_of(ask, 0, k);
-    rlt_react_ask react = {
-        .setup = &ask->setup, .reacting = ask->reacting[0], .req = reqs, .tenants = ask->n_tenants};
+    rlt_react_ask react = react_of(ask, reqs);
     rlt_coll_how how = {.setup = &ask->setup,
                         .algorithm = ask->algorithms[0],
                         .tenants = ask->n_tenants,
+                        .straggler_ps = ask->straggler_ps,
                         .fold = ask->fold,
                         .watch = watch};
+    rlt_tenants tenants = {0};
     int rc;
     if (react.reacting) {
         if (!(rc = rlt_react_open(&one->react, &react, err)) &&
-            !(rc = rlt_react_simulate(&one->react, &react, watch, err)))
-            rlt_row_of_protocol(&one->row, &one->react, &react, &(rlt_tenants){0});
+            !(rc = rlt_react_simulate(&one->react, &react, watch, err)) &&
+            !(ask->tenants && (rc = rlt_tenants_of_protocol(&one->react, &react, &tenants, err))))
+            rlt_row_of_protocol(&one->row, &one->react, &react, &tenants);
     } else if (!(rc = rlt_coll_plan(&one->run, &how, reqs, err)) &&
-               !(rc = rlt_coll_simulate(&one->run, &how, err))) {
-        rlt_row_of_steps(&one->row, &one->run, &(rlt_tenants){0});
+               !(rc = rlt_coll_simulate(&one->run, &how, err)) &&
+               !(ask->tenants && (rc = rlt_tenants_of_steps(&one->run, &tenants, err)))) {
+        rlt_row_of_steps(&one->row, &one->run, &tenants);
     }
+    rlt_tenants_free(&tenants);
     free(reqs);
     return rc;
 }
@@ -594,10 +604,9 @@ int rlt_coll_single_run(const rlt_parsed *args, void *settings, const rlt_watch 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     coll_job j = {.s = settings};
-    int bad = check_study(j.s, args, err);
-    if (bad || j.s->study.study)
-        return bad ? bad : study(&j, args, err);
-    int rc = prepare(&j, args, err);
+    int rc = check_together(j.s, args, err);
+    if (!rc)
+        rc = prepare(&j, args, err);
     if (!rc && j.s->plan.export)
         rc = rlt_coll_plan_export(&j.ask, &j.s->plan, err);
     if (!rc && !(j.s->plan.export && strcmp(j.s->plan.export, "-") == 0))

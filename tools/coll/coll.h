@@ -50,6 +50,7 @@ typedef struct rlt_coll_how {
     const rlt_algorithm *algorithm; /* NULL: chosen */
     bool check;                     /* run the symbolic checker first */
     uint32_t tenants;               /* collectives at once; 0: 1 */
+    rlt_time straggler_ps;          /* the last rank begins so much later, and all wait for it */
     bool fold, verify_fold;         /* by symmetry; then also simulate all, and compare; of one tenant */
     rlt_time series_ps;
     const rlt_watch *watch; /* NULL: nobody looks on */
@@ -115,6 +116,8 @@ typedef struct rlt_coll_ask {
     rlt_listed *plans;                                    /* owned */
     uint32_t n_plans;
     bool all_algorithms, check, fold, verify_fold, why;
+    bool exact_workers;     /* the groups are of workers; servers apart are ranks beyond them */
+    rlt_time straggler_ps;  /* how much later than the others the last worker of each job begins */
     uint32_t element;       /* bytes; 0: not said */
     uint32_t jobs;          /* threads */
     const char *plot;       /* file, or NULL */

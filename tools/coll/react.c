@@ -86,22 +86,27 @@ static int open_with(rlt_react_run *run, const rlt_react_ask *ask, uint32_t n, r
 {
     const rlt_setup *s = ask->setup;
     rlt_fabric_config cfg = config_of(ask);
+    rlt_time *late_ps = calloc(n, sizeof *late_ps);
     rlt_react_request q = {.protocol = ask->reacting->protocol,
                            .kind = ask->req->kind,
                            .n = n,
                            .bytes = ask->req->bytes,
-                           .late_ps = ask->late_ps,
+                           .late_ps = late_ps,
                            .fallback = s->fallback.protocol,
                            .updates = s->updates};
     memcpy(q.settings, ask->reacting->values, sizeof q.settings);
     memcpy(q.fallback_settings, s->fallback.values, sizeof q.fallback_settings);
     run->tenants = tenants_of(ask);
     run->results = calloc(run->tenants, sizeof *run->results);
-    int rc = run->results ? rlt_fabric_create(&cfg, &run->fabric, err) : rlt_nomem(err);
+    int rc = run->results && late_ps ? rlt_fabric_create(&cfg, &run->fabric, err) : rlt_nomem(err);
+    uint32_t apart = rlt_reacting_servers(ask->reacting);
+    if (!rc && apart < n)
+        late_ps[n - apart - 1] = ask->straggler_ps;
     for (uint32_t i = 0; i < run->tenants && !rc; i++)
         rc = add_tenant(run, ask, &q, i, err);
     if (!rc)
         take_results(run);
+    free(late_ps);
     return rc;
 }
 

@@ -17,7 +17,7 @@ typedef struct rlt_react_ask {
     const rlt_reacting *reacting;
     const rlt_coll_request *req; /* of each tenant: equal but for their ranks */
     uint32_t tenants;            /* 0: 1 */
-    const rlt_time *late_ps;     /* by member; NULL: none */
+    rlt_time straggler_ps;       /* how much later than the others the last worker of each tenant begins */
     /* req->n is that of workers: servers apart are the ranks after them. Member k of tenant j is then rank
      * k * tenants + j, whatever the requests' ranks. */
     bool exact_workers;

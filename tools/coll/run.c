@@ -158,6 +158,7 @@ static int verify(const rlt_coll_run *run, const rlt_coll_how *how, rlt_error *e
     const rlt_topology *t = how->setup->topology;
     const char *name = run->plan.algorithm->name;
     rlt_coll_how whole = *how;
+    whole.straggler_ps = 0;
     rlt_coll_run other = {0};
     whole.fold = whole.verify_fold = whole.check = false;
     whole.algorithm = run->plan.algorithm;
@@ -180,6 +181,18 @@ static int verify(const rlt_coll_run *run, const rlt_coll_how *how, rlt_error *e
     }
     rlt_coll_end(&other);
     return rc;
+}
+
+/* Steps wait for the last rank to begin: its delay comes on top of what was simulated. */
+static void delay(rlt_coll_run *run, rlt_time straggler_ps)
+{
+    rlt_time before = run->time_ps;
+    if (straggler_ps == 0)
+        return;
+    run->time_ps = rlt_time_add(run->time_ps, straggler_ps);
+    for (uint32_t i = 0; i < run->planned; i++)
+        run->tenants[i].time_ps = rlt_time_add(run->tenants[i].time_ps, straggler_ps);
+    run->busiest.utilization *= (double)before / (double)run->time_ps;
 }
 
 int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
@@ -210,7 +223,11 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
     rc = rlt_accounts_check(rlt_exec_net(run->exec), t, run->time_ps, &run->over, err);
     if (!rc)
         rc = check_bound(run, err);
-    return rc || !how->verify_fold || !run->fold.n_classes ? rc : verify(run, how, err);
+    if (!rc && how->verify_fold && run->fold.n_classes)
+        rc = verify(run, how, err);
+    if (!rc)
+        delay(run, how->straggler_ps);
+    return rc;
 }
 
 void rlt_coll_end(rlt_coll_run *run)

@@ -153,6 +153,8 @@ static int simulate_react(const coll_table *t, rlt_task *job, coll_result *r, co
                          .reacting = reacting,
                          .req = req,
                          .tenants = ask->n_tenants,
+                         .straggler_ps = ask->straggler_ps,
+                         .exact_workers = ask->exact_workers,
                          .series_ps = ask->series_ps,
                          .occupancy_ps = ask->series_ps};
     rlt_error why = {0};
@@ -210,6 +212,7 @@ static int simulate_steps(const coll_table *t, rlt_task *job, coll_result *r, ui
     rlt_coll_how how = {.setup = &ask->setup,
                         .algorithm = ask->algorithms[i % ask->n_algorithms],
                         .tenants = ask->n_tenants,
+                        .straggler_ps = ask->straggler_ps,
                         .check = ask->check,
                         .fold = ask->fold,
                         .verify_fold = ask->verify_fold,

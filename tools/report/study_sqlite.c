@@ -9,7 +9,7 @@
 
 #include "tools/report/study_data.h"
 
-enum { SCHEMA_VERSION = 1, PATIENCE_MS = 3000 };
+enum { SCHEMA_VERSION = 2, PATIENCE_MS = 3000 };
 
 struct rlt_study {
     char *path;

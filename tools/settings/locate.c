@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "net/import/import.h"
+#include "sim/base/find.h"
 
 static rlt_dirs data_dirs(const char *here, const char *installed)
 {
@@ -31,6 +32,20 @@ rlt_dirs rlt_topology_dirs(void)
 rlt_dirs rlt_accelerator_dirs(void)
 {
     return data_dirs("workload/accelerators", RLT_DATADIR "/accelerators");
+}
+
+int rlt_study_path(const char *spec, char *path, size_t size, rlt_error *err)
+{
+    rlt_dirs dirs = data_dirs("tools/sweep/examples", RLT_DATADIR "/studies");
+    char near[NAME_MAX + 1] = "";
+    int n = snprintf(path, size, "%s", spec);
+    if (n >= 0 && (size_t)n < size &&
+        (strcmp(spec, "-") == 0 || access(spec, F_OK) == 0 ||
+         (!strchr(spec, '/') && rlt_find_file(dirs.list, spec, path, size))))
+        return 0;
+    bool is_near = rlt_find_near(dirs.list, spec, near, sizeof near);
+    return rlt_fail(err, RLT_EIO, spec, "no such file, and no study of that name%s%s%s",
+                    is_near ? "; did you mean '" : "", near, is_near ? "'?" : "");
 }
 
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)

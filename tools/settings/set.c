@@ -29,6 +29,21 @@ bool rlt_has_setting(const rlt_reactive *r, const char *name)
     return rlt_params_find(rlt_reactive_settings(r), name) != NULL;
 }
 
+/* Whether a protocol that is not run takes the value: it then does nothing. 1: yes, 0: there is none of that name. */
+static int check_others(const rlt_reactive *only, const char *bare, const char *value, rlt_error *err)
+{
+    const rlt_reactive *r;
+    rlt_setting_value ignored[RLT_MAX_SETTINGS];
+    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++) {
+        if (only ? r != only : !rlt_has_setting(r, bare))
+            continue;
+        int rc = rlt_settings_preset(r, ignored, err);
+        rc = rc ? rc : rlt_settings_set(r, ignored, bare, value, err);
+        return rc ? rc : 1;
+    }
+    return 0;
+}
+
 /* A setting of protocols that react: 1 where one has it, 0 where none has. */
 static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
@@ -53,6 +68,8 @@ static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_e
         int rc = rlt_settings_set(only, s->fallback.values, bare, value, err);
         return rc ? rc : 1;
     }
+    if (!taken && s->sets_of_others)
+        return check_others(only, bare, value, err);
     if (only && !taken)
         return rlt_fail(err, RLT_EUSAGE, name, "%s is not among the algorithms asked for",
                         rlt_reactive_name(only));
@@ -143,7 +160,7 @@ static int set_other(rlt_setup *s, const char *name, const char *value, rlt_erro
         rlt_nearest_try(&near, packet);
         if (strcmp(bare, packet) != 0)
             continue;
-        if (s->model != &rlt_net_packet && !s->n_protocols)
+        if (s->model != &rlt_net_packet && !s->n_protocols && !s->sets_of_others)
             return rlt_fail(err, RLT_EUSAGE, name, "is a setting of --network packet");
         return rlt_packet_set(&s->packet, packet, value, err);
     }

@@ -198,6 +198,8 @@ static int read_updates(rlt_setup *s, const rlt_settings *from, rlt_error *err)
         return 0;
     for (uint32_t i = 0; i < s->n_protocols; i++)
         libra |= s->protocols[i].protocol == &rlt_libra;
+    if (!libra && s->sets_of_others)
+        return 0;
     if (!libra)
         return rlt_fail(err, RLT_EUSAGE, "--updates", "is for libra, which is not among the algorithms");
     for (uint32_t i = 0; i < from->set.n; i++) {
@@ -270,6 +272,7 @@ int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_
     rlt_inputs_add(&out->inputs, "topology", s->topology, rlt_topology_hash(out->topology));
     out->endpoint = *rlt_topology_endpoint(out->topology);
     out->packet = rlt_packet_default();
+    out->sets_of_others = s->sets_of_others;
     if ((rc = open_protocols(out, s, err)) || (rc = apply_sets(out, s, err)) ||
         (rc = prefer_fallback(out, err)) || (rc = read_updates(out, s, err)) ||
         (rc = place(out, s, n_ranks, err)))

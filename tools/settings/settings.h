@@ -22,6 +22,7 @@ typedef struct rlt_settings {
     /* Protocols that react, asked for: --set knows their names too. Not an option of its own. */
     const rlt_reactive *const *protocols;
     uint32_t n_protocols;
+    bool sets_of_others;       /* --set may name what another point of a study runs: here it does nothing */
     bool protocols_where_able; /* only where a switch adds up; else there are none */
     const char *updates;       /* file of recorded counts; the same */
     /* Loaded already, with links scaled, and borrowed; NULL: the names above say what to load. */
@@ -56,6 +57,7 @@ typedef struct rlt_setup {
     rlt_reacting fallback;            /* what runs where switches refuse; protocol NULL: none */
     struct rlt_skew *updates;         /* recorded, of Libra's parameters; NULL: none */
     rlt_inputs inputs;                /* for the manifest */
+    bool sets_of_others;              /* as in rlt_settings */
     bool borrows_topology, borrows_placement, borrows_updates;
 } rlt_setup;
 

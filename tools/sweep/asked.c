@@ -103,15 +103,35 @@ static void put_name(FILE *f, const char *name)
     putc('"', f);
 }
 
+/* Best of the baseline's objective in a point's case over the point's own, so that more is better. */
+static void put_gain(const rlt_asked *a, FILE *f)
+{
+    const char *aim = a->objectives[0];
+    if (!a->baseline) {
+        fputs(", NULL AS gain", f);
+        return;
+    }
+    fprintf(f, ", CASE WHEN name IS NULL AND %s>0 THEN ", aim);
+    if (a->max[0])
+        fprintf(f, "1.0*%s/", aim);
+    fprintf(f, "%s(CASE WHEN (%s\n) THEN %s END) OVER (PARTITION BY \"rlt_case\", replica)",
+            a->max[0] ? "max" : "1.0*min", a->baseline, aim);
+    if (!a->max[0])
+        fprintf(f, "/%s", aim);
+    fputs(" END AS gain", f);
+}
+
 static int make_view(rlt_asked *a, rlt_error *err)
 {
-    char *sql = NULL;
+    char *sql = NULL, figures[RLT_FIGURE_LIST];
     size_t length;
     FILE *f = open_memstream(&sql, &length);
     int rc = f ? 0 : rlt_nomem(err);
     if (rc)
         return rc;
-    fputs("CREATE TEMP VIEW points AS SELECT p.point, p.name, ", f);
+    fputs("CREATE TEMP VIEW points AS SELECT *", f);
+    put_gain(a, f);
+    fputs(" FROM (SELECT p.point, p.name, ", f);
     for (uint32_t i = 0; i < a->n_axes; i++) {
         fprintf(f,
                 "(SELECT v FROM temp.axis_value WHERE axis=%u AND i=json_extract(p.coordinates,'$[%u]')) AS ",
@@ -119,16 +139,29 @@ static int make_view(rlt_asked *a, rlt_error *err)
         put_name(f, a->axes[i].name);
         fputs(", ", f);
     }
-    fputs("p.replica, p.status, p.error", f);
-    for (int i = 0; i < RLT_FIGURES; i++)
-        fprintf(f, ", r.%s", rlt_figure_infos[i].name);
-    fputs(" FROM point p LEFT JOIN result r ON r.point=p.point", f);
+    if (a->baseline)
+        fprintf(f, "json_remove(p.coordinates,'$[%u]') AS \"rlt_case\", ", a->compared);
+    fprintf(f, "p.replica, p.status, p.error, %s FROM point p LEFT JOIN result r ON r.point=p.point)",
+            rlt_figure_list("r.", false, figures));
     if (fclose(f))
         rc = rlt_nomem(err);
     if (!rc)
         rc = rlt_store_query(a->store, sql, NULL, NULL, err);
     free(sql);
     return rc;
+}
+
+static int see_baseline(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
+{
+    rlt_asked *a = ctx;
+    (void)n;
+    if (c[0].kind != RLT_CELL_TEXT || c[1].kind != RLT_CELL_TEXT)
+        return 0;
+    for (a->compared = 0; a->compared < a->n_axes; a->compared++)
+        if (strcmp(a->axes[a->compared].name, c[0].text) == 0)
+            break;
+    a->baseline = rlt_arena_strdup(&a->arena, c[1].text);
+    return a->baseline ? 0 : rlt_nomem(err);
 }
 
 static int make_means(rlt_asked *a, rlt_error *err)
@@ -165,7 +198,7 @@ int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err)
         "CREATE TEMP TABLE axis_value(axis INTEGER, i INTEGER, v, PRIMARY KEY(axis,i)) WITHOUT ROWID",
         "INSERT INTO temp.axis_value SELECT a.axis, j.key, j.value FROM axis a, json_each(a.\"values\") j"};
     rlt_error why = {0};
-    *a = (rlt_asked){0};
+    *a = (rlt_asked){.compared = RLT_NONE};
     int rc = rlt_store_open(db, RLT_STORE_READ, &a->store, err);
     if (rc)
         return rc;
@@ -180,10 +213,15 @@ int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err)
              "json_each(study.objectives) j ORDER BY j.key",
              see_objective, a, err)))
         return rc;
-    for (int i = 0; i < RLT_FIGURES && !rc && a->n_columns < RLT_FIGURES && (i || !a->n_columns); i++)
+    for (int i = 0; i < RLT_FIG_USUAL && !rc && (i || !a->n_columns); i++)
         rc = add_text(a, &a->columns, &a->n_columns, rlt_figure_infos[i].name, err);
     for (int i = 0; i < 2 && !rc; i++)
         rc = rlt_store_query(a->store, values[i], NULL, NULL, err);
+    if (!rc)
+        rc = rlt_store_query(a->store,
+                             "SELECT json_extract(text,'$.baseline.axis'), "
+                             "json_extract(text,'$.baseline.where') FROM study",
+                             see_baseline, a, err);
     if (!rc)
         rc = make_view(a, err);
     return rc ? rc : make_means(a, err);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `ringlet sweep`: many points of one question, into a database. */
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,7 +13,10 @@
 #include "tools/base/interrupt.h"
 #include "tools/base/message.h"
 #include "tools/output/output.h"
+#include "tools/settings/locate.h"
+#include "tools/settings/settings.h"
 #include "tools/sweep/chart.h"
+#include "tools/sweep/override.h"
 #include "tools/sweep/ranks.h"
 
 typedef struct sweep_settings {
@@ -19,12 +24,18 @@ typedef struct sweep_settings {
     uint64_t jobs;
     bool dry_run, quiet;
     rlt_chart_settings chart;
+    rlt_report_settings report;  /* of rows, without a database */
+    char *text;                  /* the study with what the command line changes; NULL: its file */
+    char path[PATH_MAX];         /* of the file */
+    char folder[64], own_db[80]; /* without --db: a folder for a database of a moment; "": none */
 } sweep_settings;
 
 #define AT(field) .offset = offsetof(sweep_settings, field)
 static const rlt_option own_options[] = {
     {"db", 'd', RLT_PARAM_TEXT, "FILE",
-     "The database (SQLite): made where it is not there; else only what is missing in it is run.", AT(db)},
+     "The database (SQLite): made where it is not there; else only what is missing in it is run. Without one "
+     "the rows are printed, and, where the study has a baseline, what 'ringlet sweep wins' says of it.",
+     AT(db)},
     {"jobs", 'j', RLT_PARAM_COUNT, "N",
      "Points simulated at the same time, each in a thread with memory of its own (default: as many as there "
      "are "
@@ -43,7 +54,10 @@ static const rlt_option own_options[] = {
     {0}};
 #undef AT
 static const rlt_option_group groups[] = {
-    {"Sweep", own_options, 0}, {"Picture", rlt_chart_options, offsetof(sweep_settings, chart)}, {0}};
+    {"Sweep", own_options, 0},
+    {"Rows, without a database", rlt_format_options, offsetof(sweep_settings, report)},
+    {"Picture", rlt_chart_options, offsetof(sweep_settings, chart)},
+    {0}};
 
 static int dry_run(const rlt_sweep_study *s)
 {
@@ -63,13 +77,19 @@ static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_err
 {
     if (rc == RLT_ECANCELLED) {
         *err = (rlt_error){0};
+        if (s->own_db[0])
+            return rlt_fail(err, rc, NULL, "interrupted; with --db the same command goes on from there");
         return rlt_fail(err, rc, NULL,
                         "interrupted: %llu of %llu points are in %s; the same command goes on from there",
                         (unsigned long long)w->done, (unsigned long long)w->total, s->db);
     }
-    if (!rc && !s->quiet)
+    if (!rc && !s->quiet && !s->own_db[0])
         rlt_note("%llu point%s in %s, %llu of them run now", (unsigned long long)w->done, rlt_s(w->done),
                  s->db, (unsigned long long)w->n_flying);
+    if (w->failed && s->own_db[0])
+        return rlt_fail(err, RLT_ECHECK, "sweep", "%llu of %llu points failed%s%s",
+                        (unsigned long long)w->failed, (unsigned long long)w->done,
+                        w->first_error[0] ? ", the first: " : "", w->first_error);
     if (!rc && w->failed)
         rc = rlt_fail(
             err, RLT_ECHECK, s->db,
@@ -93,6 +113,32 @@ static int draw(const sweep_settings *s, int rc, rlt_error *err)
     if (drawn)
         *err = why;
     return drawn ? drawn : rc;
+}
+
+/* What there is to see of a database that nobody keeps. */
+static int print(const sweep_settings *s, int rc, rlt_error *err)
+{
+    rlt_asked a;
+    char *columns, *sql;
+    bool people = rlt_format_of(s->report.format) == RLT_FORMAT_TABLE;
+    rlt_error why = {0};
+    if (!s->own_db[0] || (rc && rc != RLT_ECHECK))
+        return rc;
+    int told = rlt_asked_open(&a, s->db, &why);
+    if (!told)
+        told = rlt_asked_select(&a, NULL, people, &columns, &why);
+    if (!told && !(sql = rlt_arena_printf(&a.arena, "SELECT %s FROM points ORDER BY point", columns)))
+        told = rlt_nomem(&why);
+    if (!told)
+        told = rlt_asked_write(&a, sql, false, s->report.format, s->report.output, &why);
+    if (!told && people && a.baseline && strcmp(s->report.output, "-") == 0) {
+        printf("\n");
+        told = rlt_asked_wins(&a, s->report.format, s->report.output, &why);
+    }
+    rlt_asked_close(&a);
+    if (told)
+        *err = why;
+    return told ? told : rc;
 }
 
 static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks, rlt_error *err)
@@ -119,7 +165,12 @@ static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks
 out:
     rlt_sweep_free(&w);
     rlt_store_close(w.store);
-    return draw(s, rc, err);
+    return print(s, draw(s, rc, err), err);
+}
+
+static int read_study(const char *name, const sweep_settings *s, rlt_sweep_study *out, rlt_error *err)
+{
+    return s->text ? rlt_sweep_study_parse(name, s->text, out, err) : rlt_sweep_study_read(s->path, out, err);
 }
 
 /* Rank 0 alone reads the file, and has the others know it. */
@@ -132,7 +183,7 @@ static int run_ranked(const rlt_parsed *args, const sweep_settings *s, rlt_error
     if (rc)
         return rc;
     if (rank == 0)
-        rc = rlt_sweep_study_read(args->operands[0], &study, err);
+        rc = read_study(args->operands[0], s, &study, err);
     int shared = rlt_ranks_text(rank == 0 && !rc ? rlt_json_text(study.doc) : NULL, &text, err);
     rc = rc ? rc : shared;
     if (rank && text && !rc && !(rc = rlt_sweep_study_parse(args->operands[0], text, &study, err)))
@@ -145,9 +196,43 @@ static int run_ranked(const rlt_parsed *args, const sweep_settings *s, rlt_error
     return rc;
 }
 
+static int make_own_db(sweep_settings *s, rlt_error *err)
+{
+    const char *where = getenv("TMPDIR");
+    snprintf(s->folder, sizeof s->folder, "%.40s/ringlet-XXXXXX",
+             where && strlen(where) <= 40 ? where : "/tmp");
+    if (!mkdtemp(s->folder)) {
+        s->folder[0] = '\0';
+        return rlt_fail(err, RLT_EIO, where ? where : "/tmp", "cannot make a folder: %s", strerror(errno));
+    }
+    snprintf(s->own_db, sizeof s->own_db, "%s/sweep", s->folder);
+    s->db = s->own_db;
+    return 0;
+}
+
+/* Settings that a database leaves behind, too. */
+static void end(void *settings)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    sweep_settings *s = settings;
+    char path[sizeof s->own_db + 10];
+    for (size_t i = 0; s->folder[0] && i < sizeof endings / sizeof *endings; i++) {
+        snprintf(path, sizeof path, "%s%s", s->own_db, endings[i]);
+        (void)unlink(path);
+    }
+    if (s->folder[0])
+        (void)rmdir(s->folder);
+    free(s->text);
+}
+
+static int take(int *argc, char **argv, void *settings, rlt_error *err)
+{
+    return rlt_sweep_override(groups, argc, argv, &((sweep_settings *)settings)->text, err);
+}
+
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    const sweep_settings *s = settings;
+    sweep_settings *s = settings;
     rlt_sweep_study study = {0};
     if (s->status)
         return args->n_operands
@@ -155,44 +240,54 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
                    : rlt_sweep_status(s->status, err);
     if (args->n_operands == 0)
         return rlt_fail(err, RLT_EUSAGE, "sweep",
-                        "expected STUDY, or query, top, pareto, sensitivity, compare, merge");
-    if (!s->dry_run && !s->db)
-        return rlt_fail(err, RLT_EUSAGE, "--db", "is required: the database that the results go to");
-    if (!s->dry_run)
-        return run_ranked(args, s, err);
-    int rc = rlt_sweep_study_read(args->operands[0], &study, err);
+                        "expected STUDY, or query, top, pareto, sensitivity, compare, merge, wins");
+    int rc = rlt_study_path(args->operands[0], s->path, sizeof s->path, err);
+    if (rc)
+        return rc;
+    if (!s->dry_run && !s->db && s->shard)
+        return rlt_fail(err, RLT_EUSAGE, "--db",
+                        "is required with --shard: the database that the results go to");
+    if (!s->dry_run) {
+        rc = s->db ? 0 : make_own_db(s, err);
+        return rc ? rc : run_ranked(args, s, err);
+    }
+    rc = read_study(args->operands[0], s, &study, err);
     rc = rc ? rc : dry_run(&study);
     rlt_sweep_study_free(&study);
     return rc;
 }
 
-static const rlt_command *const verbs[] = {&rlt_sweep_query,
-                                           &rlt_sweep_top,
-                                           &rlt_sweep_pareto,
-                                           &rlt_sweep_sensitivity,
-                                           &rlt_sweep_compare,
-                                           &rlt_sweep_merge,
-                                           NULL};
+static const rlt_command *const verbs[] = {
+    &rlt_sweep_query,   &rlt_sweep_top,   &rlt_sweep_pareto, &rlt_sweep_sensitivity,
+    &rlt_sweep_compare, &rlt_sweep_merge, &rlt_sweep_wins,   NULL};
 
 const rlt_command rlt_cmd_sweep = {
     .name = "sweep",
     .summary = "many what-ifs into a database: grids, lists and samples of options",
     .operands = "STUDY",
     .max_operands = 1,
-    .description = "Runs every point of a study, a JSON file: \"base\" has options of run (or of coll, with "
-                   "\"command\": "
-                   "\"coll\") by their long names; \"axes\" change values in them by JSON pointer, such as "
-                   "/topology/dims/1/bandwidth; \"points\", \"filter\", \"replicas\" and \"sample\" say "
-                   "which. Inputs are read "
-                   "once, equal points run once.\n\n"
-                   "A point that fails is a row with its error, and the exit status is 1. A sweep that was "
-                   "stopped, killed, or "
-                   "had no more disk goes on with the same command; the results are the same bytes. Under "
-                   "mpirun or srun the "
-                   "first rank hands out the points.",
-    .example = "ringlet sweep study.json --db study.sqlite",
+    .description =
+        "Runs every point of a study, a JSON file: \"base\" has options of run (or of coll, with "
+        "\"command\": "
+        "\"coll\") by their long names; \"axes\" change values in them by JSON pointer, such as "
+        "/topology/dims/1/bandwidth; \"points\", \"filter\", \"replicas\" and \"sample\" say "
+        "which. Inputs are read "
+        "once, equal points run once.\n\n"
+        "STUDY is a file, or the name of one that ships: aggregation, collectives, ina, replay, training. Behind "
+        "it, an option that is not one of those below is the name of an axis, with the values that it is to "
+        "have (--slots 16,32), or an option of what the study runs (-t, --set NAME=VALUE), for base.\n\n"
+        "\"baseline\": {\"axis\": \"algorithm\", \"where\": \"algorithm = 'ring'\"} says which points "
+        "those that differ in this axis alone are held against (the column gain; ringlet sweep wins).\n\n"
+        "A point that fails is a row with its error, and the exit status is 1. A sweep that was "
+        "stopped, killed, or "
+        "had no more disk goes on with the same command; the results are the same bytes. Under "
+        "mpirun or srun the "
+        "first rank hands out the points.",
+    .example = "ringlet sweep study.json --db study.sqlite\nringlet sweep ina --slots 16,64 --loss 0",
     .options = groups,
     .settings_size = sizeof(sweep_settings),
+    .take = take,
     .run = run,
+    .end = end,
     .verbs = verbs,
 };

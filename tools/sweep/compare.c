@@ -35,7 +35,7 @@ static int see_point(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *
     s->point = c[0].integer;
     s->status = c[1].integer;
     snprintf(s->error, sizeof s->error, "%s", c[2].kind == RLT_CELL_TEXT ? c[2].text : "");
-    for (uint32_t i = 0; i + 3 < n && i < RLT_FIGURES; i++) {
+    for (uint32_t i = 0; i + 3 < n && i < RLT_FIG_STORED; i++) {
         s->figures[i] = c[i + 3];
         if (c[i + 3].kind == RLT_CELL_TEXT)
             snprintf(s->busiest, sizeof s->busiest, "%s", c[i + 3].text);
@@ -56,12 +56,8 @@ static int see_place(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *
 /* A point by its number, or the first replica of a named one. */
 static int find_side(rlt_asked *a, const char *which, side *s, rlt_error *err)
 {
-    char columns[600] = "";
+    char figures[RLT_FIGURE_LIST];
     uint64_t number;
-    for (int i = 0; i < RLT_FIGURES; i++) {
-        strcat(columns, ", r.");
-        strcat(columns, rlt_figure_infos[i].name);
-    }
     char *quoted = rlt_arena_alloc(&a->arena, 2 * strlen(which) + 1), *q = quoted;
     if (!quoted)
         return rlt_nomem(err);
@@ -73,12 +69,12 @@ static int find_side(rlt_asked *a, const char *which, side *s, rlt_error *err)
     char *condition = rlt_parse_count(which, &number, NULL, NULL) == 0
                           ? rlt_arena_printf(&a->arena, "p.point=%llu", (unsigned long long)number)
                           : rlt_arena_printf(&a->arena, "p.name='%s'", quoted);
-    char *sql = condition
-                    ? rlt_arena_printf(&a->arena,
-                                       "SELECT p.point, p.status, p.error%s FROM point p LEFT JOIN result r "
-                                       "USING(point) WHERE %s ORDER BY p.point LIMIT 1",
-                                       columns, condition)
-                    : NULL;
+    char *sql =
+        condition ? rlt_arena_printf(&a->arena,
+                                     "SELECT p.point, p.status, p.error, %s FROM point p LEFT JOIN result r "
+                                     "USING(point) WHERE %s ORDER BY p.point LIMIT 1",
+                                     rlt_figure_list("r.", false, figures), condition)
+                  : NULL;
     int rc = sql ? rlt_store_query(a->store, sql, see_point, s, err) : rlt_nomem(err);
     if (!rc && !s->there)
         return rlt_fail(err, RLT_EUSAGE, which,
@@ -260,7 +256,7 @@ static void figure_text(const side *s, int f, bool people, char *buffer, size_t 
 static void put_figures(rlt_table *t, const side *a, const side *b)
 {
     bool people = t->format == RLT_FORMAT_TABLE;
-    for (int f = 0; f < RLT_FIGURES; f++) {
+    for (int f = 0; f < RLT_FIG_STORED; f++) {
         const rlt_store_cell *x = &a->figures[f], *y = &b->figures[f];
         char first[520], second[520], more[40] = "";
         if (x->kind == RLT_CELL_NULL && y->kind == RLT_CELL_NULL)

@@ -54,6 +54,7 @@ static int fill(rlt_experiment *e, rlt_error *err)
     e->settings = calloc(1, c->settings_size + 1);
     if (!e->settings)
         return rlt_nomem(err);
+    sim_of(e)->sets_of_others = e->study->n_axes > 0;
     return rlt_options_fill(c->options, e->texts.items, e->texts.n, e->settings, &e->parsed, err);
 }
 

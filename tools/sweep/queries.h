@@ -8,13 +8,13 @@
 #include "tools/sweep/store/store.h"
 
 extern const rlt_command rlt_sweep_query, rlt_sweep_top, rlt_sweep_pareto, rlt_sweep_sensitivity,
-    rlt_sweep_compare, rlt_sweep_merge;
+    rlt_sweep_compare, rlt_sweep_merge, rlt_sweep_wins;
 
 /* One line on standard output. */
 int rlt_sweep_status(const char *db, rlt_error *err) RLT_MUST_USE;
 
 /* A database opened to be asked: the study as it stands in it, and a view `points` with a column for each
- * axis beside those of point and result. With replicas also `means`, the same with a row for all of a draw:
+ * axis beside those of point and result, and with the gain over the study's baseline. With replicas also `means`, the same with a row for all of a draw:
  * the first one's number, and the means of figures, failed if any did. */
 typedef struct rlt_asked_axis {
     char *name;   /* of its column */
@@ -23,6 +23,8 @@ typedef struct rlt_asked_axis {
 } rlt_asked_axis;
 typedef struct rlt_asked {
     rlt_store *store;
+    const char *baseline; /* SQL condition; NULL: the study has no baseline */
+    uint32_t compared;    /* axis in which the points of a case differ; RLT_NONE */
     rlt_asked_axis axes[RLT_SWEEP_AXES];
     char **columns; /* names */
     bool *max;      /* goal of objective i */
@@ -49,5 +51,9 @@ const char *rlt_asked_shown(rlt_arena *arena, const rlt_asked_axis *x, const cha
 int rlt_asked_integer(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err);
 /* A column of results by name, for a statement. RLT_EUSAGE with the nearest one. */
 int rlt_asked_column(const char *name, const char *where, rlt_error *err) RLT_MUST_USE;
+
+/* Where the best of the others beat the best baseline, and by how much, by each axis: as table, CSV or JSON
+ * to a file, "-" being standard output. RLT_EUSAGE: the study has no baseline. */
+int rlt_asked_wins(rlt_asked *a, const char *format, const char *path, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -67,20 +67,24 @@ static int see_squares(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error
     return 0;
 }
 
-#define OF "FROM point p JOIN result r USING(point) WHERE p.status=0 AND p.name IS NULL AND r.%s IS NOT NULL"
+/* Stored figures come from their table, others from the view that works them out. */
+#define OF "FROM point p JOIN %s r USING(point) WHERE p.status=0 AND p.name IS NULL AND r.%s IS NOT NULL"
 
 static int find_effects(rlt_asked *a, const char *by, whole *w, effect *effects, rlt_error *err)
 {
     char sql[400];
-    snprintf(sql, sizeof sql, "SELECT count(*), avg(%s) " OF, by, by);
+    const char *from = rlt_figure_find(by, NULL) < RLT_FIG_STORED ? "result" : "points";
+    snprintf(sql, sizeof sql, "SELECT count(*), avg(%s) " OF, by, from, by);
     int rc = rlt_store_query(a->store, sql, see_mean, w, err);
-    snprintf(sql, sizeof sql, "SELECT total((%s-(%.17g))*(%s-(%.17g))) " OF, by, w->mean, by, w->mean, by);
+    snprintf(sql, sizeof sql, "SELECT total((%s-(%.17g))*(%s-(%.17g))) " OF, by, w->mean, by, w->mean, from,
+             by);
     if (!rc)
         rc = rlt_store_query(a->store, sql, see_squares, w, err);
     for (uint32_t i = 0; i < a->n_axes && !rc; i++) {
         effects[i] = (effect){.mean = w->mean};
         snprintf(sql, sizeof sql,
-                 "SELECT count(*), avg(%s) " OF " GROUP BY json_extract(p.coordinates,'$[%u]')", by, by, i);
+                 "SELECT count(*), avg(%s) " OF " GROUP BY json_extract(p.coordinates,'$[%u]')", by, from, by,
+                 i);
         rc = rlt_store_query(a->store, sql, see_value, &effects[i], err);
     }
     return rc;

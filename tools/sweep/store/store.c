@@ -21,14 +21,9 @@ static const char *const texts[STATEMENTS] = {
     [HAS] = "SELECT 1 FROM point WHERE point=?1",
     [FIND] = "SELECT min(point) FROM point WHERE key=?1 AND point<?2",
     [POINT] = "INSERT INTO point VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
-    [RESULT] = "INSERT INTO result VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)",
     [LINK] = "INSERT INTO link VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
     [COPY_STATUS] =
         "UPDATE point SET (status,error)=(SELECT status,error FROM point WHERE point=?2) WHERE point=?1",
-    [COPY_RESULT] =
-        ("INSERT INTO result SELECT ?1,time_ps,iteration_time_ps,compute_ps,exposed_comm_ps,host_ps,idle_ps,"
-         "events,messages,bytes,busiest_link,busiest_utilization,memory_bytes,model_flops_utilization,"
-         "tokens_per_second,busbw_GBps,bound_ps FROM result WHERE point=?2"),
     [COPY_LINKS] = ("INSERT INTO link SELECT ?1,id,dim,count,bytes,busy_ps,active_ps,utilization FROM link "
                     "WHERE point=?2"),
     [INPUT] = "INSERT INTO input VALUES(?1,?2,?3) ON CONFLICT DO UPDATE SET hash=hash RETURNING hash",
@@ -66,10 +61,29 @@ int rlt__store_execute(rlt_store *s, const char *sql, rlt_error *err)
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : rlt__store_fail(s, err);
 }
 
+/* The statements with a place or a name for each figure. */
+static const char *text_of(int which, char *buffer, size_t size)
+{
+    char names[RLT_FIGURE_LIST];
+    size_t used;
+    if (which == COPY_RESULT) {
+        snprintf(buffer, size, "INSERT INTO result SELECT ?1, %s FROM result WHERE point=?2",
+                 rlt_figure_list("", false, names));
+    } else if (which == RESULT) {
+        used = (size_t)snprintf(buffer, size, "INSERT INTO result VALUES(?1");
+        for (int f = 0; f < RLT_FIG_STORED; f++)
+            used += (size_t)snprintf(buffer + used, size - used, ",?%d", f + 2);
+        snprintf(buffer + used, size - used, ")");
+    }
+    return texts[which] ? texts[which] : buffer;
+}
+
 static sqlite3_stmt *statement(rlt_store *s, int which, rlt_error *err)
 {
-    if (!s->statements[which] && sqlite3_prepare_v3(s->db, texts[which], -1, SQLITE_PREPARE_PERSISTENT,
-                                                    &s->statements[which], NULL) != SQLITE_OK)
+    char buffer[RLT_FIGURE_LIST + 100];
+    if (!s->statements[which] &&
+        sqlite3_prepare_v3(s->db, text_of(which, buffer, sizeof buffer), -1, SQLITE_PREPARE_PERSISTENT,
+                           &s->statements[which], NULL) != SQLITE_OK)
         rlt__store_fail(s, err);
     return s->statements[which];
 }
@@ -284,7 +298,7 @@ static int put_result(rlt_store *s, uint64_t point, const rlt_outcome *o, rlt_er
     if (!q)
         return RLT_EIO;
     sqlite3_bind_int64(q, 1, (sqlite3_int64)point);
-    for (int f = 0; f < RLT_FIGURES; f++) {
+    for (int f = 0; f < RLT_FIG_STORED; f++) {
         if (!o->there[f])
             sqlite3_bind_null(q, f + 2);
         else if (rlt_figure_infos[f].kind == RLT_FIG_INTEGER)

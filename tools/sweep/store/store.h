@@ -7,7 +7,7 @@
  * end of the process at any instant. When the machine stops, the last commits may be lost with it, never
  * more: SQLite syncs the log before it goes into the database (synchronous=NORMAL), and skips commits at its
  * end that are not whole, so that the database is always one that stood there before. Once all is
- * done the log goes, and what remains is one file. Schema, version 1:
+ * done the log goes, and what remains is one file. Schema, version 2:
  *
  *   study   one row: the study's file (text, hash), ringlet's version, the number of points, objectives and
  *           columns as JSON, the shard ("1/4") that this database holds, or NULL

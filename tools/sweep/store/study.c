@@ -10,7 +10,7 @@
 
 #include "tools/sweep/store/sqlite.h"
 
-enum { SCHEMA_VERSION = 1 };
+enum { SCHEMA_VERSION = 2 };
 
 static const char schema[] =
     "CREATE TABLE study(id INTEGER PRIMARY KEY CHECK(id=1), schema_version INTEGER, name TEXT, text TEXT, "
@@ -20,12 +20,6 @@ static const char schema[] =
     "TEXT, "
     "key BLOB, same_as INTEGER, status INTEGER, error TEXT);"
     "CREATE INDEX point_key ON point(key);"
-    "CREATE TABLE result(point INTEGER PRIMARY KEY, time_ps INTEGER, iteration_time_ps INTEGER, compute_ps "
-    "INTEGER, "
-    "exposed_comm_ps INTEGER, host_ps INTEGER, idle_ps INTEGER, events INTEGER, messages INTEGER, bytes "
-    "INTEGER, "
-    "busiest_link TEXT, busiest_utilization REAL, memory_bytes INTEGER, model_flops_utilization REAL, "
-    "tokens_per_second REAL, busbw_GBps REAL, bound_ps INTEGER);"
     "CREATE TABLE link(point INTEGER, id TEXT, dim INTEGER, count INTEGER, bytes INTEGER, busy_ps INTEGER, "
     "active_ps INTEGER, utilization REAL, PRIMARY KEY(point,id)) WITHOUT ROWID;"
     "CREATE TABLE input(what TEXT, path TEXT, hash TEXT, PRIMARY KEY(what,path)) WITHOUT ROWID;"
@@ -141,7 +135,12 @@ static int insert_study(rlt_store *s, const rlt_sweep_study *st, const char *sha
 {
     char *objectives = objectives_text(st), *columns = columns_text(st);
     sqlite3_stmt *q = NULL;
+    char figures[RLT_FIGURE_LIST], result[RLT_FIGURE_LIST + 80];
+    snprintf(result, sizeof result, "CREATE TABLE result(point INTEGER PRIMARY KEY, %s)",
+             rlt_figure_list("", true, figures));
     int rc = objectives && columns ? rlt__store_execute(s, schema, err) : rlt_nomem(err);
+    if (!rc)
+        rc = rlt__store_execute(s, result, err);
     if (!rc && sqlite3_prepare_v2(s->db, "INSERT INTO study VALUES(1,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)", -1, &q,
                                   NULL) != SQLITE_OK)
         rc = rlt__store_fail(s, err);

@@ -26,7 +26,25 @@ const rlt_figure_info rlt_figure_infos[RLT_FIGURES] = {
     [RLT_FIG_TOKENS] = {"tokens_per_second", RLT_FIG_REAL},
     [RLT_FIG_BUSBW] = {"busbw_GBps", RLT_FIG_REAL},
     [RLT_FIG_BOUND] = {"bound_ps", RLT_FIG_INTEGER},
+    [RLT_FIG_RETRANSMISSIONS] = {"retransmissions", RLT_FIG_INTEGER},
+    [RLT_FIG_FALLBACK] = {"fallback_share", RLT_FIG_REAL},
+    [RLT_FIG_PEAK] = {"peak_occupancy", RLT_FIG_INTEGER},
+    [RLT_FIG_MEAN] = {"mean_occupancy", RLT_FIG_REAL},
+    [RLT_FIG_SERVER_BYTES] = {"server_bytes", RLT_FIG_INTEGER},
+    [RLT_FIG_FAIRNESS] = {"fairness", RLT_FIG_REAL},
+    [RLT_FIG_GAIN] = {"gain", RLT_FIG_REAL},
 };
+
+char *rlt_figure_list(const char *before, bool typed, char buffer[RLT_FIGURE_LIST])
+{
+    static const char *const types[] = {
+        [RLT_FIG_INTEGER] = " INTEGER", [RLT_FIG_REAL] = " REAL", [RLT_FIG_TEXT] = " TEXT"};
+    size_t used = 0;
+    for (int i = 0; i < RLT_FIG_STORED; i++)
+        used += (size_t)snprintf(buffer + used, RLT_FIGURE_LIST - used, "%s%s%s%s", i ? ", " : "", before,
+                                 rlt_figure_infos[i].name, typed ? types[rlt_figure_infos[i].kind] : "");
+    return buffer;
+}
 
 static bool ends_with(const char *name, const char *end)
 {

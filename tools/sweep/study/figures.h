@@ -26,6 +26,15 @@ typedef enum rlt_figure {
     RLT_FIG_TOKENS,
     RLT_FIG_BUSBW,
     RLT_FIG_BOUND,
+    RLT_FIG_USUAL, /* columns of a study that names none; those from here on are there when asked for */
+    RLT_FIG_RETRANSMISSIONS = RLT_FIG_USUAL,
+    RLT_FIG_FALLBACK, /* share of contributions that reached a server unadded */
+    RLT_FIG_PEAK,     /* slots in use at the fullest switch, at most; and on average */
+    RLT_FIG_MEAN,
+    RLT_FIG_SERVER_BYTES,
+    RLT_FIG_FAIRNESS,              /* Jain's index of the rates of tenants */
+    RLT_FIG_STORED,                /* those before are in the database, the others are worked out from them */
+    RLT_FIG_GAIN = RLT_FIG_STORED, /* the best baseline's objective over a point's own (study.h) */
     RLT_FIGURES
 } rlt_figure;
 
@@ -36,6 +45,10 @@ typedef struct rlt_figure_info {
     rlt_figure_kind kind;
 } rlt_figure_info;
 extern const rlt_figure_info rlt_figure_infos[RLT_FIGURES];
+/* Writes "BEFOREtime_psAFTER, BEFOREiteration_time_psAFTER, ..." of the stored figures; with types INTEGER, REAL or TEXT after each
+ * where `typed`. Returns the buffer. */
+enum { RLT_FIGURE_LIST = 1000 };
+char *rlt_figure_list(const char *before, bool typed, char buffer[RLT_FIGURE_LIST]);
 
 /* How a table shows it: times and sizes with a unit that fits, shares in per cent, rates with four digits.
  * RLT_FIGURES: a text. The names are left to the caller. */

@@ -232,6 +232,8 @@ static int read_objective(rlt_json v, rlt_sweep_objective *out, rlt_error *err)
     out->column = figure_of(column, err);
     if (out->column == RLT_FIGURES)
         return RLT_ESCHEMA;
+    if (out->column >= RLT_FIG_STORED)
+        return rlt_json_fail(column, RLT_ESCHEMA, err, "follows from the objectives, and is none");
     return rlt_figure_infos[out->column].kind != RLT_FIG_TEXT
                ? 0
                : rlt_json_fail(column, RLT_ESCHEMA, err, "is a text, nothing to aim at");
@@ -257,6 +259,27 @@ static int read_columns(rlt_sweep_study *s, rlt_json root, rlt_error *err)
         if ((s->columns[s->n_columns++] = figure_of(v, err)) == RLT_FIGURES)
             rc = RLT_ESCHEMA;
     return rc;
+}
+
+static int read_baseline(rlt_sweep_study *s, rlt_json v, rlt_error *err)
+{
+    static const char *const keys[] = {"axis", "where", NULL};
+    if (!rlt_json_is(v))
+        return 0;
+    int rc = rlt_json_is_object(v) ? rlt_json_only(v, keys, err)
+                                   : rlt_json_fail(v, RLT_ESCHEMA, err, "expected an object");
+    if (rc || (rc = rlt_json_get_string(v, "axis", true, &s->baseline_axis, err)) ||
+        (rc = rlt_json_get_string(v, "where", true, &s->baseline_where, err)))
+        return rc;
+    rlt_nearest near = rlt_nearest_to(s->baseline_axis);
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        if (strcmp(s->axes[i].name, s->baseline_axis) == 0)
+            return 0;
+        rlt_nearest_try(&near, s->axes[i].name);
+    }
+    return rlt_json_fail(rlt_json_get(v, "axis"), RLT_ESCHEMA, err, "no axis of that name%s%s%s",
+                         near.best ? "; did you mean '" : "", near.best ? near.best : "",
+                         near.best ? "'?" : "");
 }
 
 static int read_links(rlt_sweep_study *s, rlt_json root, rlt_error *err)
@@ -366,8 +389,9 @@ static int count_points(rlt_sweep_study *s, rlt_json root, rlt_error *err)
 
 static int read_root(rlt_sweep_study *s, rlt_json root, rlt_error *err)
 {
-    static const char *const keys[] = {"name",     "command", "base",       "axes",    "points", "filter",
-                                       "replicas", "sample",  "objectives", "columns", "links",  NULL};
+    static const char *const keys[] = {"name",   "command",  "base",   "axes",       "points",
+                                       "filter", "replicas", "sample", "objectives", "columns",
+                                       "links",  "baseline", NULL};
     uint64_t replicas = 1;
     int rc;
     if (!rlt_json_is_object(root))
@@ -383,8 +407,8 @@ static int read_root(rlt_sweep_study *s, rlt_json root, rlt_error *err)
         (rc = read_named(s, rlt_json_get(root, "points"), err)) ||
         (rc = rlt__sweep_filters(s, rlt_json_get(root, "filter"), err)) ||
         (rc = rlt_json_get_u64(root, "replicas", false, MAX_REPLICAS, &replicas, err)) ||
-        (rc = read_columns(s, root, err)) || (rc = read_links(s, root, err)) ||
-        (rc = read_sample(s, rlt_json_get(root, "sample"), err)))
+        (rc = read_columns(s, root, err)) || (rc = read_baseline(s, rlt_json_get(root, "baseline"), err)) ||
+        (rc = read_links(s, root, err)) || (rc = read_sample(s, rlt_json_get(root, "sample"), err)))
         return rc;
     rlt_json where = rlt_json_get(root, "replicas");
     if (replicas == 0)
