@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Who looks on while something is simulated, which may be several simulations one after the other: it can stop
- * them, and learns how far they are. Each function may be NULL; all get `ctx`. A watch is of one thread.
+ * Who looks on while something is simulated, which may be several simulations one after the other: it can
+ * stop them, and learns how far they are. Each function may be NULL; all get `ctx`. A watch is of one thread.
  */
 #ifndef RLT_SIM_WATCH_H
 #define RLT_SIM_WATCH_H

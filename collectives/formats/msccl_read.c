@@ -44,9 +44,8 @@ static int read_collective(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
     if (rlt_coll_parse(coll, &m->kind, &why))
         return rlt_xml_fail(
             tag, strcmp(coll, "custom") == 0 ? RLT_EUNSUPPORTED : RLT_ESCHEMA, err,
-            "coll=\"%.40s\": what it should bring about is not known, so it cannot be checked; "
-            "%.300s",
-            coll, why.what);
+            "coll=\"%.40s\": what it should bring about is not known, so it cannot be checked; %.300s", coll,
+            why.what);
     if ((rc = get_u32(tag, "root", false, m->n_gpus - 1, &m->root, err)))
         return rc;
     if (m->kind == RLT_SEND_RECV && m->n_gpus != 2)

@@ -516,9 +516,8 @@ static const char *describe(reader *r, uint32_t relayed, const char *rings)
         return NULL;
     return rlt_arena_printf(
         a,
-        "NCCL topology file: %s; PCIe and CPU bandwidths as NCCL's src/graph/topo.cc takes them (Gen3 x16 "
-        "12 GB/s). Latencies: NCCL's ring constants for LL (tuning.cc), NVLink 0.6 us a step in the "
-        "endpoint, "
+        "NCCL topology file: %s; PCIe and CPU bandwidths as NCCL's src/graph/topo.cc takes them (Gen3 x16 12 "
+        "GB/s). Latencies: NCCL's ring constants for LL (tuning.cc), NVLink 0.6 us a step in the endpoint, "
         "PCIe 0.4 us more.%s%s%s%s",
         links, r->nvls ? " NVSwitches add up and replicate (NVLink SHARP)." : "", through, missing, rings);
 }

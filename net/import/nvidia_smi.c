@@ -482,9 +482,8 @@ static const char *describe(reader *r, uint32_t relayed, const char *rings)
         return NULL;
     return rlt_arena_printf(
         a,
-        "nvidia-smi topo -m: %s; PCIe %s, between CPUs %s (%s). Latencies: NCCL's ring "
-        "constants for LL (tuning.cc), NVLink 0.6 us a step in the endpoint, PCIe 0.4 us "
-        "more.%s%s%s%s",
+        "nvidia-smi topo -m: %s; PCIe %s, between CPUs %s (%s). Latencies: NCCL's ring constants for LL "
+        "(tuning.cc), NVLink 0.6 us a step in the endpoint, PCIe 0.4 us more.%s%s%s%s",
         nvlinks, rlt__rate(&r->m, r->pcie_Bps), rlt__rate(&r->m, r->cpu_Bps),
         r->import->pcie_Bps && r->import->cpu_Bps ? "given" : "ASSUMED for the generation",
         r->nvswitch && r->links_of_gpu == HOPPER_NVLINKS ? " NVSwitches add up and replicate (NVLink SHARP)."

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Results as rows of values under columns: what has them describes its columns once, and text tables, CSV,
- * JSON and databases are written from them. Values are exact and in the unit that the column's name ends with.
+ * JSON and databases are written from them. Values are exact. The column's name ends with their unit.
  */
 #ifndef RLT_SIM_BASE_COLUMN_H
 #define RLT_SIM_BASE_COLUMN_H

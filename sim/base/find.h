@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* The path of the readable file `name`, as it stands or ending in .json, .graphml, .yml or .yaml. False: there
- * is none, or its path takes more than `size` bytes. */
+/* The path of the readable file `name`, as it stands or ending in .json, .graphml, .yml or .yaml. False:
+ * there is none, or its path takes more than `size` bytes. */
 RLT_API bool rlt_find_file(const char *dirs, const char *name, char *path, size_t size);
 /* The name most like `name` in all directories; false: none is near enough to be meant. */
 RLT_API bool rlt_find_near(const char *dirs, const char *name, char *near, size_t size);

@@ -23,20 +23,17 @@ typedef struct calibrate_settings {
 static const rlt_option fit_options[] = {
     {"topology", 't', RLT_PARAM_TEXT, "T",
      "The machine: a topology file in JSON, or a name that 'ringlet list topologies' shows. Needed for a "
-     "fit; "
-     "--check without it takes every topology that claims measured systems in its '_calibration'.",
+     "fit; --check without it takes every topology that claims measured systems in its '_calibration'.",
      AT(sim.topology)},
     {"fit", 0, RLT_PARAM_TEXT, "NAME[=START],...",
      "The constants to fit, numbers of the topology file: launch, protocols.LL.message, dims.0.bandwidth "
-     "(looked "
-     "for in the endpoint first). START is needed where there is none yet, or zero. Default: all "
+     "(looked for in the endpoint first). START is needed where there is none yet, or zero. Default: all "
      "durations, rates and fractions of the endpoint but zeros, its clock, and what its tuner believes "
      "(tuner_...).",
      AT(fit)},
     {"hold-out", 0, RLT_PARAM_TEXT, "SIZES",
      "Not fitted to; errors are shown apart. every-other: every second size that was measured; none; or "
-     "sizes "
-     "such as 1MiB,64MiB or 1KiB:1GiB:x4.",
+     "sizes such as 1MiB,64MiB or 1KiB:1GiB:x4.",
      AT(hold_out), .preset = "every-other"},
     {"max-evaluations", 0, RLT_PARAM_COUNT, "N", "Simulations of the whole table at most.", AT(evaluations),
      .preset = "2000", .min = 1, .max = 1000000},
@@ -67,8 +64,7 @@ static const rlt_option check_options[] = {
      "Fit nothing: the errors with the constants as they are, by system, collective and size.", AT(check)},
     {"leave-one-out", 0, RLT_PARAM_TEXT, "FAMILY",
      "For each measured system of the topologies whose '_calibration' names this family: fit the constants "
-     "that "
-     "they share to all others, and show the errors for the one left out.",
+     "that they share to all others, and show the errors for the one left out.",
      AT(leave_one_out)},
     {"rows", 0, RLT_PARAM_FLAG, NULL,
      "Show each measurement beside its simulation (in CSV: instead of the classes).", AT(rows),
@@ -560,19 +556,14 @@ const rlt_command rlt_cmd_calibrate = {
     .min_operands = 1,
     .max_operands = -1,
     .description = "Reads measured collectives: CSV with the columns collective, n_ranks, size_bytes and "
-                   "time_us, or what "
-                   "nccl-tests printed or wrote with -J. Simulates each, and changes the constants of the "
-                   "topology's endpoint "
-                   "until the mean of |log(simulated / measured)| is least (NLopt's SBPLX). Sizes that are "
-                   "held out tell what "
-                   "the constants are worth. -o writes the topology file with the constants, their source "
-                   "and the errors that "
-                   "remain; all else in it stays as it was.\n\n"
+                   "time_us, or what nccl-tests printed or wrote with -J. Simulates each, and changes the "
+                   "constants of the topology's endpoint until the mean of |log(simulated / measured)| is "
+                   "least (NLopt's SBPLX). Sizes that are held out tell what the constants are worth. -o "
+                   "writes the topology file with the constants, their source and the errors that remain; "
+                   "all else in it stays as it was.\n\n"
                    "With --check nothing is fitted: for each measured system that some topology claims, the "
-                   "errors with the "
-                   "constants as they are. With --leave-one-out the constants that a family of machines "
-                   "shares are fitted to "
-                   "all but one, and shown for that one.",
+                   "errors with the constants as they are. With --leave-one-out the constants that a family "
+                   "of machines shares are fitted to all but one, and shown for that one.",
     .example = "ringlet calibrate -t dgx-a100-8 -c all_reduce nccl-tests.txt -o my-a100.json",
     .options = options,
     .settings_size = sizeof(calibrate_settings),

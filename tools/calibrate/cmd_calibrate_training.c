@@ -344,12 +344,10 @@ const rlt_command rlt_cmd_calibrate_training = {
     .max_operands = 1,
     .description =
         "Reads measured training runs: CSV with the columns model, gpu_system, n_gpus, tp, pp, dp, cp, vp, "
-        "ep, "
-        "sharding, global_batch, micro_batch, seq_len, precision, recompute, iteration_time_s and more. "
+        "ep, sharding, global_batch, micro_batch, seq_len, precision, recompute, iteration_time_s and more. "
         "Predicts each iteration as 'ringlet run' with --model, --accelerator and --layout does, with "
         "collectives timed alone and one rank for each pipeline stage. Runs that cannot be predicted are "
-        "listed "
-        "with the reason.\n\n"
+        "listed with the reason.\n\n"
         "Rows of one accelerator, precision and software stack share an efficiency surface, whose parameters "
         "are fitted to the rows of dense models (NLopt's SBPLX); mixtures of experts are shown as they come "
         "out. With --check nothing is fitted. With --leave-model-out each model is predicted, too, by "

@@ -96,8 +96,7 @@ static char *surfaces_of(rlt_train_predictor *p, const rlt_accelerator *a, const
         snprintf(s.precision, sizeof s.precision, "%s", g->precision);
         snprintf(s.source, sizeof s.source,
                  "ringlet calibrate-training: %u parameter%s fitted to %u runs of %u dense model%s in "
-                 "%.200s; the rest "
-                 "as of the surface it began with",
+                 "%.200s; the rest as of the surface it began with",
                  g->n_fitted, rlt_s(g->n_fitted), g->rows, g->models, rlt_s(g->models), source);
         put_surface(&w, &s);
     }

@@ -308,10 +308,8 @@ const rlt_command rlt_cmd_check = {
         "accelerators, models (tables of layers, CSV or JSON), options of 'ringlet run' (--config) and jobs "
         "(--job), counts of updates (--updates), measured trainings (CSV) and measured collectives (CSV, "
         "nccl-tests). Content decides what a file is. For each it prints what it holds, or file, line, "
-        "column, the path "
-        "of "
-        "the bad value and what was expected. Exit status 0 if all are good, 3 if one is bad, 1 if a "
-        "recording lacks something for a good replay.",
+        "column, the path of the bad value and what was expected. Exit status 0 if all are good, 3 if one is "
+        "bad, 1 if a recording lacks something for a good replay.",
     .example = "ringlet check topologies/hgx-h100-8.json",
     .options = options,
     .settings_size = sizeof(check_settings),

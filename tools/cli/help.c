@@ -7,8 +7,7 @@
 
 const char rlt_config_help[] =
     "--config FILE takes options from a JSON file: {\"option\": value, ...}. An option given again replaces "
-    "what "
-    "was given before, the command line what a file says; of those that may be repeated all hold, but a "
+    "what was given before, the command line what a file says; of those that may be repeated all hold, but a "
     "NAME=VALUE whose name was given already is refused, in lists too.";
 
 enum { WIDTH = 80, INDENT = 26 };

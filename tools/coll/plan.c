@@ -15,9 +15,8 @@
 const rlt_option rlt_plan_options[] = {
     {"plan", 0, RLT_PARAM_LIST, "FILE|DIR|PREFIX",
      "Also run the collective that a file spells out, under the name it has there: MSCCL XML, ringlet's "
-     "JSON, "
-     "GOAL, or Chakra traces, one a rank (a folder or a prefix). It is first proven by the symbolic checker. "
-     "Without --algorithm, only such plans are run. May be given several times.",
+     "JSON, GOAL, or Chakra traces, one a rank (a folder or a prefix). It is first proven by the symbolic "
+     "checker. Without --algorithm, only such plans are run. May be given several times.",
      AT(plans)},
     {"export-plan", 0, RLT_PARAM_TEXT, "FILE",
      "Write the plan of the one collective, size and algorithm asked for to a file; - is standard output, "
@@ -25,8 +24,7 @@ const rlt_option rlt_plan_options[] = {
      AT(export), .unrecorded = true},
     {"as", 0, RLT_PARAM_WORD, "FORMAT",
      "Format of --export-plan: json keeps the plan exactly, msccl has no transfers by the network's own "
-     "means, "
-     "goal has the messages of this size and nothing of what is in them.",
+     "means, goal has the messages of this size and nothing of what is in them.",
      AT(as), .preset = "json", .words = "json|msccl|goal", .unrecorded = true},
     {0}};
 #undef AT

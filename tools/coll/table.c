@@ -105,8 +105,7 @@ static void remark(coll_table *t, const coll_result *r)
         rlt_note("%s", r->why);
     if (r->rounded)
         rlt_note("%s by %s: simulated with %llu bytes more, so that all its blocks are of one size; it is "
-                 "too large "
-                 "to simulate every rank",
+                 "too large to simulate every rank",
                  rlt_coll_name(r->kind), a->name, (unsigned long long)r->rounded);
     if (r->over.link != RLT_NONE && !(t->warned_over >> bit & 1)) {
         t->warned_over |= 1u << bit;
@@ -127,8 +126,7 @@ static int try_plan(const rlt_coll_ask *ask, rlt_coll_run *run, const rlt_coll_h
     if (how->algorithm && !(how->algorithm->kinds & 1u << req->kind)) {
         if (!several && ask->n_kinds == 1)
             return rlt_fail(err, RLT_EUSAGE, "--algorithm",
-                            "%s does no %s; 'ringlet list algorithms' shows "
-                            "what each can do",
+                            "%s does no %s; 'ringlet list algorithms' shows what each can do",
                             how->algorithm->name, rlt_coll_name(req->kind));
         return 0;
     }
@@ -401,8 +399,7 @@ static int run_all(coll_table *t, rlt_error *err)
     free(t->results);
     if (!rc && t->rows_done == 0)
         return rlt_fail(err, RLT_EUSAGE, "--algorithm",
-                        "none of these can do %s here; 'ringlet list "
-                        "algorithms' shows what each can do",
+                        "none of these can do %s here; 'ringlet list algorithms' shows what each can do",
                         ask->collective);
     return rc;
 }
@@ -484,8 +481,7 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
         fprintf(t->file.stream,
                 "%s# algbw = bytes / time; busbw = algbw x factor (all_reduce 2(n-1)/n; all_gather, "
                 "reduce_scatter,\n# all_to_all, gather, scatter (n-1)/n; others 1); eff. = bound / time; "
-                "busy: of the "
-                "bottleneck, the busiest link\n",
+                "busy: of the bottleneck, the busiest link\n",
                 t->ask->n_algorithms > 1 ? "# * the fastest algorithm of its size\n" : "");
     return rlt_file_close(&t->file, err);
 }

@@ -357,10 +357,8 @@ const rlt_command rlt_design_bandwidth = {
         "input-gradient collectives go over model groups, weight-gradient ones over data groups.\n\n"
         "Where no split meets the limits, those that conflict are named, and the exit status is 1.\n\n"
         "--total takes several budgets, as a list or a range: the report then has a row for the best split "
-        "of "
-        "each, and JSON all three splits of each. Speed per dollar is then over that of the first budget "
-        "that "
-        "has a split.",
+        "of each, and JSON all three splits of each. Speed per dollar is then over that of the first budget "
+        "that has a split.",
     .example = "ringlet design bandwidth -t libra-4d --workload gpt3-175b@tp=16 --total 500GB/s "
                "--objective perf-per-cost",
     .options = options,

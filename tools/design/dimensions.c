@@ -28,8 +28,7 @@ static const rlt_option own_options[] = {
      .max = 5},
     {"shapes", 0, RLT_PARAM_TEXT, "LIST",
      "What dimensions but the outermost may be. Rings and fully connected ones cost the same and are alike "
-     "in "
-     "closed form: the first named stands for both.",
+     "in closed form: the first named stands for both.",
      AT(shapes), .preset = "ring,fully-connected,switch"},
     {"outermost", 0, RLT_PARAM_TEXT, "SHAPE", "What the outermost dimension is.", AT(outermost),
      .preset = "switch"},

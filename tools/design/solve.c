@@ -418,8 +418,8 @@ int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err)
         return rc;
     if (!isfinite(out->objective) && p->goal == RLT_LEAST_COST)
         return rlt_fail(err, RLT_ECHECK, "--deadline",
-                        "no split meets %.6g ms under the limits; without any "
-                        "communication an iteration takes %.6g ms",
+                        "no split meets %.6g ms under the limits; without any communication an iteration "
+                        "takes %.6g ms",
                         p->deadline_s * 1e3, p->model->fixed_s * 1e3);
     if (!isfinite(out->objective))
         return rlt_fail(err, RLT_ECHECK, NULL, "no split found that meets the limits to 1 in 10 million");

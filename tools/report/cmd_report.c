@@ -146,9 +146,8 @@ const rlt_command rlt_cmd_report = {
         "Of a study: its points in a table to sort and filter, what can be had for what, how much each axis "
         "matters, and any two points side by side.\n\n"
         "RESULT is what 'ringlet run --format json' wrote, or the SQLite file of a study. What the page "
-        "lacks, it says how to get: "
-        "--timeline FILE and --series DURATION of 'ringlet run'. 'ringlet run --report FILE' writes the page "
-        "with all of it at once.",
+        "lacks, it says how to get: --timeline FILE and --series DURATION of 'ringlet run'. 'ringlet run "
+        "--report FILE' writes the page with all of it at once.",
     .example = "ringlet report step-result.json --timeline step.json -o step.html",
     .options = groups,
     .settings_size = sizeof(settings),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The page: one HTML file that needs nothing else, with the data it shows inside. Its sources are in
- * tools/report/page/, put together while building (page/embed.c).
+ * tools/report/page/, put together while building (tools/report/page/embed.c).
  */
 #ifndef RLT_TOOLS_REPORT_PAGE_H
 #define RLT_TOOLS_REPORT_PAGE_H

@@ -35,8 +35,7 @@ static const rlt_option run_report_options[] = {
      AT(memory_csv), .unrecorded = true},
     {"compare", 0, RLT_PARAM_FLAG, NULL,
      "Instead of a run, two of them side by side, and where the difference comes from: results (--format "
-     "json), or "
-     "files of options (--config), which are run.",
+     "json), or files of options (--config), which are run.",
      AT(compare)},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "No progress bar.", AT(quiet), .unrecorded = true},
     {0}};
@@ -167,13 +166,11 @@ const rlt_command rlt_cmd_run = {
     .operands = "[TRACE...]",
     .max_operands = -1,
     .description = "Replays a recorded training step (or a generated one) over a network and tells how long "
-                   "it takes, what bounds it, and how busy "
-                   "every link is. Recorded waiting is not replayed: ranks wait for each other again, over "
-                   "the network given.\n\n"
+                   "it takes, what bounds it, and how busy every link is. Recorded waiting is not replayed: "
+                   "ranks wait for each other again, over the network given.\n\n"
                    "Of every rank's span, compute is time with device work running, exposed communication "
-                   "time with a communication under way and "
-                   "nothing computing, host time with only host threads at work, idle the rest; they add up "
-                   "to the span.",
+                   "time with a communication under way and nothing computing, host time with only host "
+                   "threads at work, idle the rest; they add up to the span.",
     .example = "ringlet run --trace traces/transformer-8 --topology hgx-h100-8 --explain",
     .options = groups,
     .settings_size = sizeof(rlt_run_asked),

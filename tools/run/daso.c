@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `--strategy daso:...`: a whole training by DASO and by Horovod. Each distinct epoch is replayed; layers take
- * what the accelerator takes for them, or what `batch_time` of a measured batch leaves to each.
+ * `--strategy daso:...`: a whole training by DASO and by Horovod. Each distinct epoch is replayed; layers
+ * take what the accelerator takes for them, or what `batch_time` of a measured batch leaves to each.
  */
 #include "tools/run/daso.h"
 

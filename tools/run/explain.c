@@ -127,8 +127,7 @@ static void print_path(const rlt_run *r, const rlt_path_sum *p, FILE *out)
         if (p->by_coll[k])
             fprintf(out,
                     "  transfers: %u x %s, %s; the wires alone need %s of it, the rest is launch, latency "
-                    "and the "
-                    "algorithm\n",
+                    "and the algorithm\n",
                     p->by_coll[k], rlt_coll_name((rlt_coll_kind)k),
                     rlt_format_duration(a, sizeof a, p->by_coll_ps[k]),
                     rlt_format_duration(b, sizeof b, bound));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What `ringlet run` writes of a run that has ended or was stopped: tables, JSON, CSV, pages, pictures. Functions
- * named _json write into an open object.
+ * What `ringlet run` writes of a run that has ended or was stopped: tables, JSON, CSV, pages, pictures.
+ * Functions named _json write into an open object.
  */
 #ifndef RLT_TOOLS_RUN_REPORT_H
 #define RLT_TOOLS_RUN_REPORT_H

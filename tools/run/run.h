@@ -66,8 +66,8 @@ typedef struct rlt_run {
 
 /* A run in steps, on a struct with args and settings, and zeros. Load: topology and workload; a topology that
  * the settings bring along, or a stem, is borrowed. Prepare: the replay; series_ps may be set before it.
- * Simulate: RLT_ECANCELLED where it was stopped, which is partial. Check: every account that must balance, for
- * a run that came to its end. Close frees what is there, in every case. */
+ * Simulate: RLT_ECANCELLED where it was stopped, which is partial. Check: every account that must balance,
+ * for a run that came to its end. Close frees what is there, in every case. */
 int rlt_run_load(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 int rlt_run_prepare(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 int rlt_run_simulate(rlt_run *r, rlt_error *err) RLT_MUST_USE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * HTTP/1 by libmicrohttpd, whose epoll descriptor the libuv loop watches: one thread, one request a
- * connection. The library reads requests and writes answers; here are the limits that it does not have: a time
- * for a whole request (its own begins anew with each byte), and room for the next one who comes.
+ * connection. The library reads requests and writes answers; here are the limits that it does not have: a
+ * time for a whole request (its own begins anew with each byte), and room for the next one who comes.
  */
 #ifdef RLT_WITH_HTTP
 #include <errno.h>

@@ -433,10 +433,8 @@ static const rlt_command cmd_describe = {
     .max_operands = 1,
     .description =
         "Describes a topology: its dimensions, nodes and links, and, found on the graph itself, the "
-        "diameter, "
-        "the bisection bandwidth (the minimum cut between two halves of the accelerators, by number or by "
-        "one coordinate of a product) "
-        "and what an accelerator can send.",
+        "diameter, the bisection bandwidth (the minimum cut between two halves of the accelerators, by "
+        "number or by one coordinate of a product) and what an accelerator can send.",
     .example = "ringlet topo 'ring:4@200GB/s,500ns*switch:8@50GB/s,500ns'",
     .options = describe_options,
     .settings_size = sizeof(rlt_report_settings),
@@ -520,8 +518,7 @@ const rlt_command rlt_cmd_topo = {
     .max_operands = 1,
     .description =
         "T is a file ('ringlet list readers' shows the formats), a name that 'ringlet list topologies' "
-        "shows, - "
-        "for standard input, or dimensions written out, innermost first: "
+        "shows, - for standard input, or dimensions written out, innermost first: "
         "shape:size@bandwidth,latency*shape:size@... The bandwidth is what one accelerator can send into the "
         "dimension in one direction; the latency is of one link. 'ringlet list shapes' shows the shapes.",
     .example = "ringlet topo 'ring:4@200GB/s,500ns*switch:8@50GB/s,500ns'",

@@ -199,9 +199,9 @@ static const rlt_command cmd_check = {
     .min_operands = 1,
     .max_operands = -1,
     .description =
-        "Reads a trace completely, checks that dependencies have no cycle and that the collectives "
-        "of all ranks match, and tells what the recording lacks for a good replay and how to "
-        "record it. Exit status 1 if it lacks something, 3 if it cannot be read.",
+        "Reads a trace completely, checks that dependencies have no cycle and that the collectives of all "
+        "ranks match, and tells what the recording lacks for a good replay and how to record it. Exit status "
+        "1 if it lacks something, 3 if it cannot be read.",
     .example = "ringlet trace check recordings/",
     .options = check_options,
     .settings_size = sizeof(rlt_trace_settings),
@@ -214,9 +214,9 @@ const rlt_command rlt_cmd_trace = {
     .name = "trace",
     .summary = "info, convert, slice, check, generate",
     .description =
-        "TRACE is a folder with one file a rank, the files themselves, or the PREFIX of files "
-        "called PREFIX.<rank>.et. The format is recognised by content; 'ringlet list readers' shows "
-        "those that are known.",
+        "TRACE is a folder with one file a rank, the files themselves, or the PREFIX of files called "
+        "PREFIX.<rank>.et. The format is recognised by content; 'ringlet list readers' shows those that are "
+        "known.",
     .example = "ringlet trace info recordings/",
     .verbs = verbs,
 };

@@ -26,8 +26,8 @@ static int over_of(const rlt_design_work *w, const rlt_program *p, const rlt_com
         return 0;
     return rlt_fail(
         err, RLT_EUNSUPPORTED, rlt_program_string(p, p->group_names[c->group]),
-        "a collective over %u ranks from %u on, neither the first of the groups of tp=%u, nor one "
-        "of each of them, nor all",
+        "a collective over %u ranks from %u on, neither the first of the groups of tp=%u, nor one of each of "
+        "them, nor all",
         n, n ? ranks[0] : 0, w->model);
 }
 

@@ -99,8 +99,8 @@ RLT_API rlt_registry *rlt_model_families(void);
 RLT_API const rlt_model_family *rlt_model_family_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_model_preset *rlt_model_preset_at(uint32_t i); /* NULL past the end */
 /* By what a user types: a preset or family with settings behind ("gpt3-2.7b", "transformer:layers=24,hidden=
- * 1024", "gpt3-2.7b:sequence=512"), or a file of layers (.csv, .json; workload/models/table.c). RLT_EUSAGE for
- * unknown names and settings, with the nearest known; errors in files name line and column. */
+ * 1024", "gpt3-2.7b:sequence=512"), or a file of layers (.csv, .json; workload/models/table.c). RLT_EUSAGE
+ * for unknown names and settings, with the nearest known; errors in files name line and column. */
 RLT_API int rlt_model_open(const char *spec, rlt_model *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_model_free(rlt_model *m);
 

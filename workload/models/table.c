@@ -312,8 +312,7 @@ static int read_tensors(table *t, rlt_error *err)
     int rc = 0;
     if (at.params < 0 || at.flops < 0)
         return rlt_csv_fail(&t->csv, -1, RLT_ESCHEMA, err,
-                            "no column '%s': a table of tensors needs tensor, "
-                            "params and fwd_flops_per_img",
+                            "no column '%s': a table of tensors needs tensor, params and fwd_flops_per_img",
                             at.params < 0 ? "params" : "fwd_flops_per_img");
     snprintf(t->m->sample, sizeof t->m->sample, "image");
     while (!rc && (rc = rlt_csv_next(&t->csv, err)) == 1)

@@ -360,8 +360,8 @@ static int message(scaling *s, const rlt_op *op, uint32_t member, rlt_op_desc *d
     if (s->places[peer].member != s->places[op->rank].member)
         return rlt_fail(s->err, RLT_EUNSUPPORTED, NULL,
                         "rank %" PRIu32
-                        ": operation '%.100s' is a message between members of groups '%s': what "
-                        "it would be at another scale is not clear",
+                        ": operation '%.100s' is a message between members of groups '%s': what it would be "
+                        "at another scale is not clear",
                         op->rank, rlt_program_string(p, op->name), s->name);
     d->peer = new_rank(s, peer, member);
     d->tag = op->comm; /* of its own: matches the same way */

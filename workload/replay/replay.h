@@ -94,8 +94,8 @@ typedef struct rlt_rank_result {
 } rlt_rank_result;
 
 typedef struct rlt_comm_result {
-    rlt_time first_arrival_ps, last_arrival_ps, end_ps; /* -1: did not happen; of a message, its sending and
-                                                           its delivery, the receive may come later */
+    /* -1: did not happen. For a message: its sending and its delivery; the receive may come later. */
+    rlt_time first_arrival_ps, last_arrival_ps, end_ps;
     rlt_time bound_ps;
     uint32_t last_member; /* who was waited for */
     const char *algorithm;

@@ -25,8 +25,8 @@ static int stride_ns(const rlt_astra_ranks *r, int kind, bool exchange, uint64_t
         if (i > 0 && cost != *ns)
             return rlt__astra_unsupported(
                 kind,
-                "its ranks are unevenly far apart for this algorithm, for which there is no "
-                "closed form; use ring",
+                "its ranks are unevenly far apart for this algorithm, for which there is no closed form; use "
+                "ring",
                 err);
         *ns = cost;
     }

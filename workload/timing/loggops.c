@@ -383,8 +383,7 @@ static int check_done(const model *m)
         if (m->missing[i])
             return rlt_goal_fail(
                 m->g, m->g->ops[i].line, RLT_ESTALL, m->err,
-                "rank %u: this operation never begins: what it requires waits for it, by way "
-                "of others",
+                "rank %u: this operation never begins: what it requires waits for it, by way of others",
                 m->g->ops[i].rank);
     return rlt_fail(m->err, RLT_ESTALL, m->g->file, "messages are left over");
 }

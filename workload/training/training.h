@@ -98,8 +98,8 @@ typedef struct rlt_training {
     /* Set by rlt_training_plan: the stages of tied parameters and of their copy, which `copies` is the first
      * layer to use; the same stage where there is none. */
     uint32_t home, away, copies;
-    struct rlt_training_passes
-        *passes; /* records the passes of a program being built; borrowed; NULL: none */
+    /* Records the passes of a program that is being built; borrowed; NULL: not wanted. */
+    struct rlt_training_passes *passes;
 } rlt_training;
 
 RLT_API rlt_training rlt_training_default(void);

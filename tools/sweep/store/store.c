@@ -379,8 +379,8 @@ int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t h
     sqlite3_reset(q);
     return rc || same ? rc
                       : rlt_fail(err, RLT_ESCHEMA, path,
-                                 "has changed since the sweep of %s began: results of both "
-                                 "would stand side by side",
+                                 "has changed since the sweep of %s began: results of both would stand side "
+                                 "by side",
                                  s->path);
 }
 
