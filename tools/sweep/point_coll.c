@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A point of `coll`. */
+#include "tools/coll/single.h"
+#include "tools/sweep/point.h"
+
+enum { BUSBW = RLT_ROW_BOUND - 1, EVENTS = RLT_ROW_FACTOR + 1, MESSAGES = RLT_ROW_FACTOR + 2 };
+
+static int take(void *ctx, const rlt_coll_single *one, rlt_error *err)
+{
+    rlt_point_job *e = ctx;
+    rlt_outcome *o = &e->outcome;
+    const rlt_value *v = one->row.values;
+    rlt_outcome_integer(o, RLT_FIG_TIME, one->row.time_ps);
+    rlt_outcome_integer(o, RLT_FIG_EVENTS, (int64_t)v[EVENTS].count);
+    rlt_outcome_integer(o, RLT_FIG_MESSAGES, (int64_t)v[MESSAGES].count);
+    if (!one->react.fabric)
+        rlt_outcome_integer(o, RLT_FIG_BYTES, (int64_t)rlt_exec_net(one->run.exec)->bytes_offered);
+    if (!v[BUSBW].absent)
+        rlt_outcome_real(o, RLT_FIG_BUSBW, v[BUSBW].real);
+    rlt_outcome_integer(o, RLT_FIG_BOUND, v[RLT_ROW_BOUND].time);
+    return rlt_link_figures_of(one->topology, one->usage, one->row.time_ps, e->study->links, o, err);
+}
+
+int rlt__point_coll(rlt_point_job *e, rlt_task *job, rlt_error *err)
+{
+    rlt_watch watch = rlt_task_watcher(job);
+    return rlt_coll_single_run(&e->parsed, e->settings, &watch, take, e, err);
+}

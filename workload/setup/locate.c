@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Directories of named files. */
+#include "workload/setup/locate.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/import/import.h"
+
+static rlt_dirs data_dirs(const char *here, const char *installed)
+{
+    rlt_dirs dirs;
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length < 0 ? 0 : length] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        snprintf(dirs.list, sizeof dirs.list, "%s:%.*s/../%s:%s", here, (int)(slash - self), self, here,
+                 installed);
+    else /* no /proc */
+        snprintf(dirs.list, sizeof dirs.list, "%s:%s", here, installed);
+    return dirs;
+}
+
+rlt_dirs rlt_topology_dirs(void)
+{
+    return data_dirs("topologies", RLT_DATADIR "/topologies");
+}
+
+rlt_dirs rlt_accelerator_dirs(void)
+{
+    return data_dirs("workload/accelerators", RLT_DATADIR "/accelerators");
+}
+
+int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
+{
+    return rlt_topology_load(spec, rlt_topology_dirs().list, out, err);
+}
+
+int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err)
+{
+    return rlt_accelerator_load(spec, rlt_accelerator_dirs().list, out, err);
+}
