@@ -111,8 +111,8 @@ $(TOOL_TESTS): private TOOLS = $(filter-out %/main.o,$(TOOL_OBJ))
 $(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/ringlet-mpi $(BUILD)/mpi/ranks_mpi.o $(TOOL_TESTS:%=%.o) $(TOOL_TESTS): private PKGS += $(TOOL_PKGS)
 
 # Only this file knows where things get installed.
-$(BUILD)/tools/settings/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'
-$(BUILD)/tools/settings/locate.o: $(BUILD)/prefix
+$(BUILD)/workload/setup/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'
+$(BUILD)/workload/setup/locate.o: $(BUILD)/prefix
 $(BUILD)/prefix: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@

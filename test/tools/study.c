@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "sim/base/time.h"
-#include "tools/sweep/shared.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/shared.h"
 
 static void read_study(const char *text, rlt_sweep_study *s)
 {

@@ -17,7 +17,8 @@
 #include "collectives/algorithm.h"
 #include "tools/base/pool.h"
 #include "tools/calibrate/measure.h"
-#include "tools/settings/settings.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/settings.h"
 
 enum { RLT_MAX_CONSTANTS = 32, RLT_MAX_MACHINES = 256, RLT_MAX_GROUPS = 64 };
 

@@ -8,7 +8,8 @@
 #include "sim/text/file.h"
 #include "tools/base/json_edit.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/settings/locate.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/locate.h"
 
 enum { MAX_TEXT = 64 << 20, MAX_SYSTEMS = 256 };
 

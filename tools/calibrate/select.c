@@ -8,7 +8,8 @@
 #include "tools/base/message.h"
 #include "tools/calibrate/select.h"
 #include "tools/coll/coll.h"
-#include "tools/settings/locate.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/locate.h"
 
 /* ---- filters ---- */
 

@@ -7,7 +7,8 @@
 
 #include "sim/base/mem.h"
 #include "tools/calibrate/train.h"
-#include "tools/settings/locate.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/locate.h"
 
 /* A network, and what collectives took on it so far. */
 typedef struct network {

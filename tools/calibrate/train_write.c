@@ -10,7 +10,8 @@
 #include "tools/base/json_edit.h"
 #include "tools/calibrate/train.h"
 #include "tools/output/output.h"
-#include "tools/settings/locate.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/locate.h"
 
 static bool like(const rlt_surface *s, const rlt_train_group *g)
 {

@@ -14,10 +14,11 @@
 #include "tools/base/message.h"
 #include "tools/calibrate/measure.h"
 #include "tools/calibrate/train.h"
-#include "tools/run/job_file.h"
-#include "tools/run/run.h"
-#include "tools/settings/locate.h"
 #include "tools/trace/trace.h"
+#include "tools/output/report_options.h"
+#include "workload/experiment/run/job_file.h"
+#include "workload/experiment/run/run.h"
+#include "workload/setup/locate.h"
 #include "workload/timing/timing.h"
 
 typedef struct check_settings {
@@ -224,7 +225,7 @@ static int check_model(const char *path, rlt_error *err)
 
 static int check_options(const char *path, bool whole, rlt_error *err)
 {
-    int rc = rlt_job_file_check(path, rlt_cmd_run.options, whole, err);
+    int rc = rlt_job_file_check(path, whole ? rlt_cmd_run.options : NULL, rlt_cmd_run.settings_size, err);
     if (!rc)
         printf(whole ? "%s: ok: options of ringlet run\n" : "%s: ok: a job for ringlet run\n", path);
     return rc;

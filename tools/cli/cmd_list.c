@@ -9,11 +9,12 @@
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
-#include "tools/settings/locate.h"
-#include "tools/settings/settings.h"
+#include "tools/output/report_options.h"
 #include "workload/models/generator.h"
 #include "workload/models/model.h"
 #include "workload/program/reader.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
 #include "workload/training/training.h"
 
 enum { NAME_WIDTH = 20 };

@@ -10,7 +10,8 @@
 #include "sim/sim.h"
 #include "sim/watch.h"
 #include "tools/output/links.h"
-#include "tools/settings/settings.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/settings.h"
 
 typedef struct rlt_react_ask {
     const rlt_setup *setup; /* its packets, losses and switches are the fabric's */

@@ -10,10 +10,11 @@
 #include "sim/base/words.h"
 #include "sim/text/file.h"
 #include "tools/design/design.h"
-#include "tools/run/run.h"
-#include "tools/run/training.h"
-#include "tools/settings/locate.h"
-#include "tools/settings/settings.h"
+#include "tools/output/report_options.h"
+#include "workload/experiment/run/run.h"
+#include "workload/experiment/run/training.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
 
 #define AT(field) .offset = offsetof(rlt_design_settings, field)
 const rlt_option rlt_design_work_options[] = {

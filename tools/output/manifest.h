@@ -10,21 +10,9 @@
 
 #include "sim/text/json.h"
 #include "tools/base/options.h"
+#include "workload/setup/inputs.h"
 
-enum { RLT_SCHEMA_VERSION = 1, RLT_MAX_INPUTS = 16 };
-
-typedef struct rlt_inputs {
-    uint32_t n;
-    struct {
-        const char *what, *path; /* "topology", as given; borrowed */
-        uint64_t hash;
-    } items[RLT_MAX_INPUTS];
-} rlt_inputs;
-
-/* Enters an input whose hash is known. */
-void rlt_inputs_add(rlt_inputs *in, const char *what, const char *path, uint64_t hash);
-/* Reads the file to hash it. */
-int rlt_inputs_add_file(rlt_inputs *in, const char *what, const char *path, rlt_error *err) RLT_MUST_USE;
+enum { RLT_SCHEMA_VERSION = 1 };
 
 /* Opens the top object: {"schema_version": 1, "manifest": {...}; the caller adds its members and calls
  * rlt_document_write. `command` is "coll", "run", ... */

@@ -10,8 +10,9 @@
 #include "tools/report/run_page.h"
 #include "tools/report/study_data.h"
 #include "tools/report/study_page.h"
-#include "tools/settings/locate.h"
-#include "tools/settings/settings.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
 
 typedef struct settings {
     const char *output, *timeline, *topology, *as;

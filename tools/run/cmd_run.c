@@ -7,11 +7,11 @@
 #include "tools/base/interrupt.h"
 #include "tools/base/progress.h"
 #include "tools/output/links.h"
-#include "tools/run/daso.h"
 #include "tools/run/report.h"
-#include "tools/run/result.h"
-#include "tools/run/training.h"
-#include "tools/run/workload.h"
+#include "workload/experiment/run/daso.h"
+#include "workload/experiment/run/result.h"
+#include "workload/experiment/run/training.h"
+#include "workload/experiment/run/workload.h"
 
 #define AT(field) .offset = offsetof(rlt_run_asked, field)
 static const rlt_option run_report_options[] = {

@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "sim/base/units.h"
+#include "sim/text/config.h"
 #include "sim/text/json_stream.h"
 #include "tools/base/commands.h"
-#include "tools/base/config.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/output/manifest.h"
-#include "tools/run/daso.h"
 #include "tools/run/report.h"
+#include "workload/experiment/run/daso.h"
 
 enum { STATES = 4, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
 

@@ -6,8 +6,8 @@
 #include "tools/base/file.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
-#include "tools/run/daso.h"
 #include "tools/run/report.h"
+#include "workload/experiment/run/daso.h"
 
 static const rlt_column columns[] = {
     {"skips", "B", NULL, RLT_COL_COUNT, 4, 0},

@@ -10,7 +10,7 @@
 
 #include "sim/base/units.h"
 #include "tools/run/report.h"
-#include "tools/run/result.h"
+#include "workload/experiment/run/result.h"
 
 enum { SHOWN = 6 };
 

@@ -4,7 +4,7 @@
 
 #include "sim/base/units.h"
 #include "tools/run/report.h"
-#include "tools/run/result.h"
+#include "workload/experiment/run/result.h"
 #include "workload/program/join.h"
 
 static int part_of(const rlt_run *r, uint32_t job, rlt_part_result *out, rlt_error *err)

@@ -8,7 +8,7 @@
 #include "tools/output/links.h"
 #include "tools/output/manifest.h"
 #include "tools/run/report.h"
-#include "tools/run/result.h"
+#include "workload/experiment/run/result.h"
 
 void rlt_exposed_names(const rlt_exposed *e, rlt_jw *w)
 {

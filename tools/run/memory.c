@@ -5,8 +5,8 @@
 #include "sim/base/units.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
-#include "tools/run/daso.h"
 #include "tools/run/report.h"
+#include "workload/experiment/run/daso.h"
 
 enum { MAX_COUNTS = 200000, MAX_STEPS = 4000 };
 

@@ -6,7 +6,7 @@
 #include "sim/base/units.h"
 #include "tools/output/plot.h"
 #include "tools/run/report.h"
-#include "tools/run/result.h"
+#include "workload/experiment/run/result.h"
 
 enum { LINES = 8, COLUMNS = 512, MARKS = 6 };
 

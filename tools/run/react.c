@@ -6,7 +6,7 @@
 #include "sim/base/units.h"
 #include "tools/coll/react.h"
 #include "tools/run/report.h"
-#include "tools/run/result.h"
+#include "workload/experiment/run/result.h"
 
 /* One after the other those that ran, with how often. */
 typedef struct ran {

@@ -6,7 +6,7 @@
 #include "tools/report/run_page.h"
 #include "tools/run/events.h"
 #include "tools/run/report.h"
-#include "tools/run/result.h"
+#include "workload/experiment/run/result.h"
 
 typedef struct tracks {
     rlt_timeline *timeline;

@@ -9,9 +9,10 @@
 #include <stdio.h>
 
 #include "sim/text/json.h"
-#include "tools/run/exposed.h"
-#include "tools/run/run.h"
+#include "tools/output/report_options.h"
 #include "workload/daso/daso.h"
+#include "workload/experiment/run/exposed.h"
+#include "workload/experiment/run/run.h"
 
 /* What the command was asked for. The run's settings stand first: sweeps read them there. */
 typedef struct rlt_run_asked {

@@ -6,7 +6,7 @@
 #include "sim/base/units.h"
 #include "tools/output/links.h"
 #include "tools/run/report.h"
-#include "tools/run/result.h"
+#include "workload/experiment/run/result.h"
 
 enum { MANY_RANKS = 16, MANY_COMMS = 20, SHOWN_LINKS = 10 };
 

@@ -12,7 +12,7 @@
 #include "tools/base/message.h"
 #include "tools/run/events.h"
 #include "tools/run/report.h"
-#include "tools/run/result.h"
+#include "workload/experiment/run/result.h"
 
 enum { MAX_EVENTS = 1000000, MAX_TRACKS = 32 };
 

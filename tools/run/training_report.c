@@ -5,7 +5,7 @@
 #include "sim/base/units.h"
 #include "tools/output/output.h"
 #include "tools/run/report.h"
-#include "tools/run/training.h"
+#include "workload/experiment/run/training.h"
 
 /* "tp-dp-pp": axes of more than one rank. */
 static const char *order_text(const rlt_training *t, const rlt_axis *order, char *text, size_t size)

@@ -9,8 +9,9 @@
 
 #include "sim/base/mem.h"
 #include "tools/base/message.h"
-#include "tools/settings/settings.h"
+#include "tools/output/report_options.h"
 #include "tools/sweep/chart.h"
+#include "workload/setup/settings.h"
 
 typedef struct query_settings {
     rlt_report_settings report;

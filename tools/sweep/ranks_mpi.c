@@ -125,7 +125,7 @@ static int hand_out(host *h, rlt_error *err)
         int rc = h->work->prepare(h->work->ctx, h->started, slot, err);
         if (rc)
             return rc;
-        rlt_experiment *e = &h->w->slots[slot].experiment;
+        rlt_point_job *e = &h->w->slots[slot].experiment;
         order o = {e->point.id, e->point.place};
         h->started++;
         h->ended[slot] = !e->ready;
@@ -142,7 +142,7 @@ static int take_answer(host *h, const void *message, int length, rlt_error *err)
     const answer *a = message;
     for (uint32_t i = h->taken; i < h->started; i++) {
         uint32_t slot = i % h->work->slots;
-        rlt_experiment *e = &h->w->slots[slot].experiment;
+        rlt_point_job *e = &h->w->slots[slot].experiment;
         if (h->ended[slot] || e->point.id != a->id)
             continue;
         size_t bytes = a->outcome.n_links * sizeof *a->outcome.links;
@@ -252,8 +252,8 @@ void rlt_ranks_end(uint32_t rank, bool served)
 /* The others */
 
 typedef struct guest {
-    rlt_shared shared;
-    rlt_experiment experiment;
+    rlt_sweep_inputs inputs;
+    rlt_point_job experiment;
     rlt_sweep_study *study;
 } guest;
 
@@ -268,7 +268,7 @@ static int tell_input(void *ctx, const char *what, const char *path, uint64_t ha
     return 0;
 }
 
-static int send_answer(const rlt_experiment *e, rlt_error *err)
+static int send_answer(const rlt_point_job *e, rlt_error *err)
 {
     size_t bytes = e->outcome.n_links * sizeof *e->outcome.links;
     answer *a = malloc(sizeof *a + bytes);
@@ -287,25 +287,25 @@ static int send_answer(const rlt_experiment *e, rlt_error *err)
 
 static int run_order(guest *g, const order *o, rlt_error *err)
 {
-    rlt_experiment *e = &g->experiment;
+    rlt_point_job *e = &g->experiment;
     uint64_t draw = o->id / g->study->replicas;
     bool there;
     if (g->study->chosen && draw < g->study->draws)
         g->study->chosen[draw] = o->place;
-    int rc = rlt_experiment_describe(e, g->study, o->id, &there, err);
+    int rc = rlt_point_describe(e, g->study, o->id, &there, err);
     if (!rc)
-        rc = rlt_experiment_prepare(e, &g->shared, err);
+        rc = rlt_point_prepare(e, &g->inputs, err);
     if (!rc)
-        rc = rlt_experiment_run(e, NULL, err);
+        rc = rlt_point_run(e, NULL, err);
     if (!rc)
         rc = send_answer(e, err);
-    rlt_experiment_reset(e);
+    rlt_point_reset(e);
     return rc;
 }
 
 int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err)
 {
-    guest g = {.study = study, .shared = {.note = tell_input}};
+    guest g = {.study = study, .inputs = {.shared = {.note = tell_input}}};
     int rc = 0;
     bool stopped = false;
     while (!stopped && !rc) {
@@ -331,8 +331,8 @@ int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err)
             pause_a_moment();
     }
     MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_BYE, MPI_COMM_WORLD);
-    rlt_experiment_free(&g.experiment);
-    rlt_shared_free(&g.shared);
+    rlt_point_free(&g.experiment);
+    rlt_sweep_inputs_free(&g.inputs);
     return rc;
 }
 #endif

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "tools/base/file.h"
-#include "tools/settings/settings.h"
+#include "tools/output/report_options.h"
 #include "tools/sweep/chart.h"
+#include "workload/setup/settings.h"
 
 typedef struct sensitivity_settings {
     rlt_report_settings report;

@@ -65,7 +65,7 @@ static int count_missing(rlt_sweep *w, uint32_t *n, rlt_error *err)
 }
 
 /* The lowest point with the same options, running or done. */
-static int find_same(rlt_sweep *w, uint32_t i, const rlt_experiment *e, int64_t *same, rlt_error *err)
+static int find_same(rlt_sweep *w, uint32_t i, const rlt_point_job *e, int64_t *same, rlt_error *err)
 {
     for (uint32_t k = w->first_flying; k < i; k++) {
         const uint64_t *key = w->keys[k % w->n_slots];
@@ -81,25 +81,25 @@ static int find_same(rlt_sweep *w, uint32_t i, const rlt_experiment *e, int64_t 
 int rlt__sweep_prepare(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     rlt_sweep *w = ctx;
-    rlt_experiment *e = &w->slots[slot].experiment;
+    rlt_point_job *e = &w->slots[slot].experiment;
     bool missing = false, there;
     int rc = 0;
     while (!rc && !missing)
         rc = is_missing(w, w->next++, &missing, err);
-    if (rc || (rc = rlt_experiment_describe(e, w->study, w->next - 1, &there, err)) ||
+    if (rc || (rc = rlt_point_describe(e, w->study, w->next - 1, &there, err)) ||
         (rc = find_same(w, i, e, &w->slots[slot].same_as, err)))
         return rc;
     memcpy(w->keys[slot], e->key, sizeof e->key);
     if (w->slots[slot].same_as >= 0)
         e->ready = false;
-    return w->remote ? 0 : rlt_experiment_prepare(e, &w->shared, err);
+    return w->remote ? 0 : rlt_point_prepare(e, &w->inputs, err);
 }
 
 static int run_slot(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
 {
     rlt_sweep *w = ctx;
     (void)i;
-    return rlt_experiment_run(&w->slots[slot].experiment, job, err);
+    return rlt_point_run(&w->slots[slot].experiment, job, err);
 }
 
 static void show(rlt_sweep *w)
@@ -113,7 +113,7 @@ static void show(rlt_sweep *w)
 int rlt__sweep_take(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     rlt_sweep *w = ctx;
-    rlt_experiment *e = &w->slots[slot].experiment;
+    rlt_point_job *e = &w->slots[slot].experiment;
     rlt_store_row row = {.study = w->study,
                          .point = &e->point,
                          .key = e->key,
@@ -126,7 +126,7 @@ int rlt__sweep_take(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     int rc = rlt_store_put(w->store, &row, err);
     if (!rc && row.same_as >= 0)
         rc = rlt_store_failed(w->store, e->point.id, &failed, err);
-    rlt_experiment_reset(e);
+    rlt_point_reset(e);
     w->first_flying = i + 1;
     w->n_flying++;
     w->done++;
@@ -155,7 +155,7 @@ static int run_stretch(rlt_sweep *w, uint64_t first, uint64_t end, rlt_error *er
         *err = w->why;
     }
     for (uint32_t i = 0; i < w->n_slots; i++)
-        rlt_experiment_reset(&w->slots[i].experiment);
+        rlt_point_reset(&w->slots[i].experiment);
     return rc;
 }
 
@@ -173,9 +173,9 @@ static int run_rounds(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
 
 int rlt_sweep_probe(rlt_sweep *w, const rlt_sweep_study *study, rlt_error *err)
 {
-    w->shared.note = note_input;
-    w->shared.ctx = w;
-    return rlt_experiment_probe(study, &w->shared, err);
+    w->inputs.shared.note = note_input;
+    w->inputs.shared.ctx = w;
+    return rlt_point_probe(study, &w->inputs, err);
 }
 
 static int enter_notes(rlt_sweep *w, rlt_error *err)
@@ -191,9 +191,9 @@ int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
     uint64_t draws = study->draws * study->replicas;
     int rc, ended = 0;
     w->study = study;
-    w->n_slots = (study->links == RLT_SWEEP_LINKS_ALL ? SLOTS_WITH_LINKS : SLOTS) + SLOTS_A_JOB * w->jobs;
-    w->shared.note = note_input;
-    w->shared.ctx = w;
+    w->n_slots = (study->links == RLT_FIGURE_LINKS_ALL ? SLOTS_WITH_LINKS : SLOTS) + SLOTS_A_JOB * w->jobs;
+    w->inputs.shared.note = note_input;
+    w->inputs.shared.ctx = w;
     w->began_s = now_s();
     if ((rc = enter_notes(w, err)) || (rc = rlt_store_count(w->store, &w->done, &w->failed, &w->last, err)))
         return rc;
@@ -213,7 +213,7 @@ int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
 void rlt_sweep_free(rlt_sweep *w)
 {
     for (uint32_t i = 0; i < w->n_slots && w->slots; i++)
-        rlt_experiment_free(&w->slots[i].experiment);
+        rlt_point_free(&w->slots[i].experiment);
     for (uint32_t i = 0; i < w->n_notes; i++) {
         free(w->notes[i].what);
         free(w->notes[i].path);
@@ -222,5 +222,5 @@ void rlt_sweep_free(rlt_sweep *w)
     free(w->slots);
     free(w->keys);
     w->slots = NULL;
-    rlt_shared_free(&w->shared);
+    rlt_sweep_inputs_free(&w->inputs);
 }

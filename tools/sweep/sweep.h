@@ -6,11 +6,11 @@
 #ifndef RLT_TOOLS_SWEEP_SWEEP_H
 #define RLT_TOOLS_SWEEP_SWEEP_H
 
-#include "tools/sweep/experiment.h"
+#include "tools/sweep/point.h"
 #include "tools/sweep/store/store.h"
 
 typedef struct rlt_sweep_slot {
-    rlt_experiment experiment;
+    rlt_point_job experiment;
     int64_t same_as; /* -1: it is run */
 } rlt_sweep_slot;
 
@@ -23,7 +23,7 @@ typedef struct rlt_sweep_note {
 typedef struct rlt_sweep {
     const rlt_sweep_study *study;
     rlt_store *store;
-    rlt_shared shared;
+    rlt_sweep_inputs inputs;
     rlt_sweep_note *notes;
     uint32_t n_notes, notes_capacity;
     uint32_t shard, shards; /* points whose number is `shard` modulo `shards` */

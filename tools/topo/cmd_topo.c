@@ -9,8 +9,9 @@
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
-#include "tools/settings/locate.h"
-#include "tools/settings/settings.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
 
 enum { LINE = 32, NAME = 160 };
 

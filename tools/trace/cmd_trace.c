@@ -9,10 +9,11 @@
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
 #include "tools/output/output.h"
-#include "tools/settings/locate.h"
-#include "tools/settings/settings.h"
-#include "tools/settings/trace_options.h"
 #include "tools/trace/trace.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
 
 const rlt_option rlt_trace_network_options[] = {
     {"topology", 't', RLT_PARAM_TEXT, "T",

@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "tools/base/message.h"
-#include "tools/run/daso.h"
-#include "tools/run/run.h"
-#include "tools/run/training.h"
 #include "tools/trace/trace.h"
+#include "tools/output/report_options.h"
+#include "workload/experiment/run/daso.h"
+#include "workload/experiment/run/run.h"
+#include "workload/experiment/run/training.h"
 #include "workload/models/generator.h"
 
 typedef struct generate_settings {

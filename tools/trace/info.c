@@ -6,8 +6,9 @@
 #include "sim/base/mem.h"
 #include "tools/base/file.h"
 #include "tools/output/manifest.h"
-#include "tools/settings/settings.h"
 #include "tools/trace/trace.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/settings.h"
 
 typedef struct info_settings {
     rlt_report_settings report;

@@ -4,7 +4,8 @@
 #define RLT_TOOLS_TRACE_TRACE_H
 
 #include "tools/base/command.h"
-#include "tools/settings/trace_options.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/trace_options.h"
 
 /* A trace without a run: the network only tells what its dimensions are. */
 typedef struct rlt_trace_source {

@@ -9,7 +9,8 @@
 #include "sim/base/time.h"
 #include "sim/base/words.h"
 #include "tools/base/commands.h"
-#include "tools/settings/locate.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/locate.h"
 
 enum { MAX_NAMED = 1000000, MAX_REPLICAS = 1000000 };
 
@@ -289,7 +290,7 @@ static int read_links(rlt_sweep_study *s, rlt_json root, rlt_error *err)
     int rc = rlt_json_get_string(root, "links", false, &word, err);
     for (int i = 0; i < 3 && !rc; i++)
         if (strcmp(word, words[i]) == 0) {
-            s->links = (rlt_sweep_links)i;
+            s->links = (rlt_figure_links)i;
             return 0;
         }
     return rc ? rc

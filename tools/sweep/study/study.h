@@ -16,9 +16,9 @@
 #ifndef RLT_TOOLS_SWEEP_STUDY_STUDY_H
 #define RLT_TOOLS_SWEEP_STUDY_STUDY_H
 
+#include "sim/text/tree.h"
 #include "tools/base/command.h"
-#include "tools/base/tree.h"
-#include "tools/sweep/study/figures.h"
+#include "workload/experiment/figures.h"
 
 enum {
     RLT_SWEEP_AXES = 32,
@@ -75,12 +75,6 @@ typedef struct rlt_sweep_objective {
 } rlt_sweep_objective;
 
 typedef enum rlt_sweep_sample { RLT_SWEEP_GRID, RLT_SWEEP_RANDOM, RLT_SWEEP_ADAPTIVE } rlt_sweep_sample;
-typedef enum rlt_sweep_links {
-    RLT_SWEEP_LINKS_NONE,
-    RLT_SWEEP_LINKS_SUMMARY,
-    RLT_SWEEP_LINKS_ALL
-} rlt_sweep_links;
-
 /* A member of base. */
 typedef struct rlt_sweep_member {
     const rlt_json_tree *node;
@@ -114,7 +108,7 @@ typedef struct rlt_sweep_study {
     const char *baseline_axis, *baseline_where; /* NULL: none */
     rlt_figure columns[RLT_FIGURES];
     uint32_t n_columns; /* 0: all */
-    rlt_sweep_links links;
+    rlt_figure_links links;
     uint64_t grid;    /* places */
     uint64_t draws;   /* of which some are dropped */
     uint64_t points;  /* that are wanted, replicas included */

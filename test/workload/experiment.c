@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Experiments by the door of the library: inputs loaded once, run on two threads, the same as one alone. */
+#include "workload/experiment/experiment.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "test/support/support.h"
+
+enum { N = 6 };
+
+static rlt_experiment *all[N];
+static int codes[N];
+
+static void *every_second(void *first)
+{
+    for (rlt_experiment **e = first; e < all + N; e += 2) {
+        rlt_error err = {0};
+        codes[e - all] = rlt_experiment_run(*e, NULL, &err);
+    }
+    return NULL;
+}
+
+static void test_vary(void **state)
+{
+    static const char *const base[] = {"model=transformer:layers=2,hidden=256",
+                                       "topology=ring:4@100GB/s,500ns", "no-skew"};
+    static const char *const scales[N] = {"network-scale=1", "network-scale=2",  "network-scale=5",
+                                          "network-scale=5", "network-scale=10", "network-scale=1"};
+    rlt_experiments *shared;
+    rlt_experiment *first;
+    rlt_error err = {0};
+    pthread_t other;
+    double time_ps[N];
+    (void)state;
+    assert_int_equal(rlt_experiments_create(&shared, &err), 0);
+    assert_int_equal(rlt_experiment_create(shared, base, 3, &first, &err), 0);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(rlt_experiment_vary(first, &scales[i], 1, &all[i], &err), 0);
+    assert_int_equal(pthread_create(&other, NULL, every_second, all + 1), 0);
+    every_second(all);
+    pthread_join(other, NULL);
+    assert_int_equal(rlt_experiment_run(first, NULL, &err), 0);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(codes[i], 0);
+        assert_true(rlt_experiment_figure(all[i], "time_ps", &time_ps[i]));
+        assert_int_equal(rlt_experiment_iterations(all[i]), 1);
+        assert_int_equal(rlt_experiment_iteration_ps(all[i], 0), (rlt_time)time_ps[i]);
+    }
+    /* Equal settings are equal to the picosecond, on any thread; the default is a scale of 1. */
+    assert_int_equal(rlt_experiment_iteration_ps(first, 0), rlt_experiment_iteration_ps(all[0], 0));
+    assert_int_equal(rlt_experiment_iteration_ps(all[5], 0), rlt_experiment_iteration_ps(all[0], 0));
+    assert_int_equal(rlt_experiment_iteration_ps(all[2], 0), rlt_experiment_iteration_ps(all[3], 0));
+    assert_true(time_ps[1] < time_ps[0] && time_ps[2] < time_ps[1] && time_ps[4] < time_ps[2]);
+    assert_false(rlt_experiment_figure(all[0], "speed", &time_ps[0]));
+    for (int i = 0; i < N; i++)
+        rlt_experiment_free(all[i]);
+    rlt_experiment_free(first);
+    rlt_experiments_free(shared);
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *settings[2], *where, *what;
+    } cases[] = {
+        {{"topolgy=ring:4@1GB/s,0ns", "model=transformer"}, "topolgy", "did you mean 'topology'"},
+        {{"topology", "model=transformer"}, "topology", "expected NAME=VALUE"},
+        {{"model=transformer", "no-skew"}, "--topology", "is required"},
+        {{"topology=ring:4@1GB/s,0ns", "no-skew"}, "", "expected --trace, --model or --job"},
+        {{"topology=ring:4@1GB/s,0ns", "trace=/no/such/trace"}, "/no/such/trace", ""},
+        {{"topology=no-such-place", "model=transformer"}, "no-such-place", "no such file"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_experiments *shared;
+        rlt_experiment *e = NULL;
+        rlt_error err = {0};
+        assert_int_equal(rlt_experiments_create(&shared, &err), 0);
+        assert_true(rlt_experiment_create(shared, cases[i].settings, 2, &e, &err) < 0);
+        assert_null(e);
+        assert_non_null(strstr(err.where, cases[i].where));
+        assert_non_null(strstr(err.what, cases[i].what));
+        rlt_experiments_free(shared);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vary), cmocka_unit_test(test_refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

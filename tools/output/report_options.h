@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a result is reported: option tables that commands share. */
+#ifndef RLT_TOOLS_OUTPUT_REPORT_OPTIONS_H
+#define RLT_TOOLS_OUTPUT_REPORT_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "sim/base/options.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
+
+typedef struct rlt_report_settings {
+    const char *format, *output;
+    bool links, expand_links;
+    const char *links_csv;
+} rlt_report_settings;
+extern const rlt_option rlt_format_options[]; /* --format and --output, in rlt_report_settings */
+extern const rlt_option rlt_link_options[];   /* --links, --expand-links, --links-csv, in the same */
+
+#endif

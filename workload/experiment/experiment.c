@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The door: experiments from texts. */
+#include "workload/experiment/experiment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "sim/base/words.h"
+#include "workload/experiment/run/daso.h"
+#include "workload/experiment/run/training.h"
+#include "workload/experiment/run/workload.h"
+#include "workload/experiment/shared.h"
+
+struct rlt_experiments {
+    rlt_shared inputs;
+};
+
+struct rlt_experiment {
+    rlt_experiments *all;
+    rlt_arena arena;
+    rlt_option_texts texts;
+    rlt_run_settings settings;
+    rlt_parsed parsed;
+    rlt_shared_net *net;
+    rlt_shared_work *work; /* NULL: it loads its own */
+    rlt_run run;
+    bool began, ended;
+    rlt_outcome outcome;
+};
+
+static const rlt_option_group groups[] = {
+    {"Workload", rlt_workload_options, 0},
+    {"Training", rlt_training_options, 0},
+    {"Recording", rlt_trace_option_table, offsetof(rlt_run_settings, recording)},
+    {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
+    {"What if", rlt_what_if_options, 0},
+    {"Other traffic", rlt_job_options, offsetof(rlt_run_settings, jobs)},
+    {"Faults", rlt_fault_options, offsetof(rlt_run_settings, faults)},
+    {"Links", rlt_series_options, offsetof(rlt_run_settings, series_ps)},
+    {0}};
+
+enum { MAX_SETTINGS = 1 << 16 };
+
+int rlt_experiments_create(rlt_experiments **out, rlt_error *err)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? 0 : rlt_nomem(err);
+}
+
+void rlt_experiments_free(rlt_experiments *shared)
+{
+    if (shared)
+        rlt_shared_free(&shared->inputs);
+    free(shared);
+}
+
+static int add_text(rlt_experiment *e, uint32_t option, const char *value, rlt_error *err)
+{
+    const char *copy = rlt_arena_strdup(&e->arena, value);
+    if (!copy)
+        return rlt_nomem(err);
+    int rc = rlt_grow(&e->texts.items, &e->texts.capacity, sizeof *e->texts.items, (uint64_t)e->texts.n + 1,
+                      MAX_SETTINGS, "settings", err);
+    if (!rc)
+        e->texts.items[e->texts.n++] = (rlt_option_text){option, copy};
+    return rc;
+}
+
+/* "NAME=VALUE" or "NAME": its option, and the value. */
+static int find_option(const char *setting, uint32_t *option, const char **value, rlt_error *err)
+{
+    char name[64];
+    size_t length = strcspn(setting, "=");
+    const rlt_option *o;
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), setting);
+    rlt_nearest near = rlt_nearest_to(name);
+    for (*option = 0; (o = rlt_option_at(groups, *option, NULL)); ++*option) {
+        rlt_nearest_try(&near, o->name);
+        if (strcmp(o->name, name) != 0)
+            continue;
+        *value = setting[length] ? setting + length + 1 : "";
+        if (!setting[length] && o->kind != RLT_PARAM_FLAG)
+            return rlt_fail(err, RLT_EUSAGE, name, "expected NAME=VALUE, got '%s'", setting);
+        return 0;
+    }
+    return rlt_fail(err, RLT_EUSAGE, name, "no such setting%s%s%s", near.best ? "; did you mean '" : "",
+                    near.best ? near.best : "", near.best ? "'?" : "");
+}
+
+static int add_settings(rlt_experiment *e, const char *const *settings, uint32_t n, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        uint32_t option = 0;
+        const char *value = NULL;
+        rc = find_option(settings[i], &option, &value, err);
+        if (!rc)
+            rc = add_text(e, option, value, err);
+    }
+    return rc;
+}
+
+static int load(rlt_experiment *e, rlt_error *err)
+{
+    rlt_run_settings *s = &e->settings;
+    rlt_shared *inputs = &e->all->inputs;
+    int rc = rlt_options_fill(groups, e->texts.items, e->texts.n, s, &e->parsed, err);
+    if (rc)
+        return rc;
+    if (rlt_run_is_daso(s) || strcmp(s->timing, "loggops") == 0)
+        return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
+                        "--strategy daso and --timing loggops tell more than an experiment has");
+    if ((rc = rlt_shared_net_of(inputs, groups, &e->texts, &s->sim, &e->net, err)) ||
+        (rc = rlt_shared_work_of(inputs, &e->texts, &e->parsed, s, e->net, &e->work, err)))
+        return rc;
+    return e->work ? rlt_shared_prime(e->net, e->work, err) : 0;
+}
+
+static int create(rlt_experiments *shared, rlt_experiment **out, rlt_error *err)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return rlt_nomem(err);
+    (*out)->all = shared;
+    return 0;
+}
+
+static int finish(rlt_experiment **out, int rc, rlt_error *err)
+{
+    if (!rc)
+        rc = load(*out, err);
+    if (rc) {
+        rlt_experiment_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+int rlt_experiment_create(rlt_experiments *shared, const char *const *settings, uint32_t n,
+                          rlt_experiment **out, rlt_error *err)
+{
+    int rc = create(shared, out, err);
+    return rc ? rc : finish(out, add_settings(*out, settings, n, err), err);
+}
+
+int rlt_experiment_vary(const rlt_experiment *from, const char *const *settings, uint32_t n,
+                        rlt_experiment **out, rlt_error *err)
+{
+    int rc = create(from->all, out, err);
+    if (rc)
+        return rc;
+    rc = add_settings(*out, settings, n, err);
+    uint32_t changed = (*out)->texts.n;
+    for (uint32_t i = 0; i < from->texts.n && !rc; i++) {
+        uint32_t k = 0;
+        while (k < changed && (*out)->texts.items[k].option != from->texts.items[i].option)
+            k++;
+        if (k == changed)
+            rc = add_text(*out, from->texts.items[i].option, from->texts.items[i].text, err);
+    }
+    return finish(out, rc, err);
+}
+
+int rlt_experiment_run(rlt_experiment *e, const rlt_watch *watch, rlt_error *err)
+{
+    if (e->began)
+        return rlt_fail(err, RLT_EUSAGE, NULL,
+                        "an experiment runs once; vary it with no settings for another");
+    e->began = true;
+    e->run = (rlt_run){.args = &e->parsed, .settings = &e->settings, .watch = watch};
+    int rc = rlt_shared_run(e->work, &e->run, err);
+    e->run.watch = NULL;
+    if (!rc)
+        rc = rlt_run_figures(&e->run, RLT_FIGURE_LINKS_NONE, &e->outcome, err);
+    e->ended = rc == 0;
+    return rc;
+}
+
+void rlt_experiment_free(rlt_experiment *e)
+{
+    if (!e)
+        return;
+    if (e->began)
+        rlt_shared_run_end(e->work, &e->run);
+    if (e->net)
+        e->net->kept.refs--;
+    if (e->work)
+        e->work->kept.refs--;
+    rlt_outcome_free(&e->outcome);
+    rlt_parsed_free(&e->parsed);
+    free(e->texts.items);
+    rlt_arena_free(&e->arena);
+    free(e);
+}
+
+uint32_t rlt_experiment_iterations(const rlt_experiment *e)
+{
+    return e->ended ? rlt_replay_iterations(e->run.replay) : 0;
+}
+
+rlt_time rlt_experiment_iteration_ps(const rlt_experiment *e, uint32_t i)
+{
+    return rlt_replay_iteration_ps(e->run.replay, i);
+}
+
+bool rlt_experiment_figure(const rlt_experiment *e, const char *name, double *value)
+{
+    rlt_figure f = rlt_figure_find(name, NULL);
+    if (f == RLT_FIGURES || !e->outcome.there[f] || rlt_figure_infos[f].kind == RLT_FIG_TEXT)
+        return false;
+    *value = rlt_figure_infos[f].kind == RLT_FIG_REAL ? e->outcome.real[f] : (double)e->outcome.integer[f];
+    return true;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What an experiment yields: its exit status, figures by column, and links. */
+#ifndef RLT_WORKLOAD_EXPERIMENT_FIGURES_H
+#define RLT_WORKLOAD_EXPERIMENT_FIGURES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/links.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+
+typedef enum rlt_figure {
+    RLT_FIG_TIME,
+    RLT_FIG_ITERATION, /* the mean of all iterations, rounded down */
+    RLT_FIG_COMPUTE,   /* this and the next three: of the rank that ends last */
+    RLT_FIG_COMM,
+    RLT_FIG_HOST,
+    RLT_FIG_IDLE,
+    RLT_FIG_EVENTS,
+    RLT_FIG_MESSAGES,
+    RLT_FIG_BYTES, /* offered to the network, without protocol overhead */
+    RLT_FIG_BUSIEST_LINK,
+    RLT_FIG_BUSIEST,
+    RLT_FIG_MEMORY, /* of the fullest stage of a training */
+    RLT_FIG_MFU,
+    RLT_FIG_TOKENS,
+    RLT_FIG_BUSBW,
+    RLT_FIG_BOUND,
+    RLT_FIG_USUAL, /* columns of a study that names none; those from here on are there when asked for */
+    RLT_FIG_RETRANSMISSIONS = RLT_FIG_USUAL,
+    RLT_FIG_FALLBACK, /* share of contributions that reached a server unadded */
+    RLT_FIG_PEAK,     /* slots in use at the fullest switch, at most; and on average */
+    RLT_FIG_MEAN,
+    RLT_FIG_SERVER_BYTES,
+    RLT_FIG_FAIRNESS,              /* Jain's index of the rates of tenants */
+    RLT_FIG_STORED,                /* those before are in the database, the others are worked out from them */
+    RLT_FIG_GAIN = RLT_FIG_STORED, /* the best baseline's objective over a point's own (study.h) */
+    RLT_FIGURES
+} rlt_figure;
+
+typedef enum rlt_figure_kind { RLT_FIG_INTEGER, RLT_FIG_REAL, RLT_FIG_TEXT } rlt_figure_kind;
+
+typedef struct rlt_figure_info {
+    const char *name; /* of the column */
+    rlt_figure_kind kind;
+} rlt_figure_info;
+extern const rlt_figure_info rlt_figure_infos[RLT_FIGURES];
+/* Writes "BEFOREtime_psAFTER, BEFOREiteration_time_psAFTER, ..." of the stored figures; with types INTEGER, REAL or TEXT after each
+ * where `typed`. Returns the buffer. */
+enum { RLT_FIGURE_LIST = 1000 };
+char *rlt_figure_list(const char *before, bool typed, char buffer[RLT_FIGURE_LIST]);
+
+/* How a table shows it: times and sizes with a unit that fits, shares in per cent, rates with four digits.
+ * RLT_FIGURES: a text. The names are left to the caller. */
+rlt_column rlt_figure_column(rlt_figure f);
+/* A number for such a column, which is not one of texts. */
+rlt_value rlt_figure_value(const rlt_column *c, bool is_real, int64_t integer, double real);
+
+typedef struct rlt_link_figures {
+    char id[168];
+    uint32_t dim, count;
+    uint64_t bytes;
+    int64_t busy_ps, active_ps;
+    double utilization;
+} rlt_link_figures;
+
+/* Which links an outcome has: none, classes of those that did the same, all. */
+typedef enum rlt_figure_links {
+    RLT_FIGURE_LINKS_NONE,
+    RLT_FIGURE_LINKS_SUMMARY,
+    RLT_FIGURE_LINKS_ALL,
+} rlt_figure_links;
+
+/* Plain data but for the links, which are malloc'ed: rlt_outcome_free. */
+typedef struct rlt_outcome {
+    int32_t status; /* exit status that a run of its own would have had */
+    uint32_t n_links;
+    bool there[RLT_FIGURES];
+    int64_t integer[RLT_FIGURES];
+    double real[RLT_FIGURES];
+    char busiest[160];
+    char error[700];
+    rlt_link_figures *links;
+} rlt_outcome;
+
+void rlt_outcome_integer(rlt_outcome *o, rlt_figure f, int64_t value);
+void rlt_outcome_real(rlt_outcome *o, rlt_figure f, double value);
+/* The row of what failed, with the exit status that a run of its own would have had. */
+void rlt_outcome_fail(rlt_outcome *o, int32_t status, const rlt_error *err);
+/* The busiest link, and those that are asked for. */
+int rlt_link_figures_of(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, rlt_figure_links links,
+                        rlt_outcome *o, rlt_error *err) RLT_MUST_USE;
+void rlt_outcome_free(rlt_outcome *o);
+/* Number of a column, or RLT_FIGURES with the nearest one in the error. */
+rlt_figure rlt_figure_find(const char *name, rlt_error *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `--strategy daso`: a whole training by DASO and by Horovod, each distinct epoch of which is a run. */
+#ifndef RLT_WORKLOAD_EXPERIMENT_RUN_DASO_H
+#define RLT_WORKLOAD_EXPERIMENT_RUN_DASO_H
+
+#include "sim/base/options.h"
+#include "sim/watch.h"
+#include "workload/daso/daso.h"
+#include "workload/setup/settings.h"
+
+struct rlt_run_settings;
+
+typedef struct rlt_daso_case {
+    const rlt_parsed *args;
+    const struct rlt_run_settings *settings;
+    rlt_setup setup;
+    rlt_model model;
+    rlt_accelerator accelerator;
+    rlt_daso daso;
+    rlt_time batch_ps;                  /* of compute, as measured; 0: as the accelerator has it */
+    rlt_time *forward_ps, *backward_ps; /* of each layer */
+    rlt_daso_result *result;
+} rlt_daso_case;
+
+bool rlt_run_is_daso(const struct rlt_run_settings *s);
+/* On a struct with args and settings, and zeros; close frees in every case. */
+int rlt_daso_case_load(rlt_daso_case *r, rlt_error *err) RLT_MUST_USE;
+int rlt_daso_case_simulate(rlt_daso_case *r, rlt_error *err) RLT_MUST_USE;
+void rlt_daso_case_close(rlt_daso_case *r);
+
+#endif

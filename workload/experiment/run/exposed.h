@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Exposed communication of the ranks of a run by the dimensions in use. */
+#ifndef RLT_WORKLOAD_EXPERIMENT_RUN_EXPOSED_H
+#define RLT_WORKLOAD_EXPERIMENT_RUN_EXPOSED_H
+
+#include "net/topology/topology.h"
+
+struct rlt_run;
+
+/* Exposed communication of each rank by the dimensions in use (of all communications under way; of a graph
+ * its logical ones), which add up to the rank's exposed_comm_ps; and the dimensions of each communication. */
+typedef struct rlt_exposed {
+    uint32_t n;     /* sets of dimensions: 2^dimensions */
+    rlt_time *ps;   /* of rank * n + a bit for each dimension; 0: none is known */
+    uint32_t *dims; /* of a communication */
+    bool used[1 << RLT_MAX_DIMS];
+} rlt_exposed;
+int rlt_run_exposed(const struct rlt_run *r, rlt_exposed *out, rlt_error *err) RLT_MUST_USE;
+void rlt_exposed_free(rlt_exposed *e);
+/* The dimensions in which the members of a communication differ, a bit each; 0: not known. */
+uint32_t rlt_run_comm_dims(const struct rlt_run *r, uint32_t comm);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Options for what disturbs a run. */
+#include "workload/experiment/run/faults.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/units.h"
+
+#define AT(field) .offset = offsetof(rlt_fault_settings, field)
+const rlt_option rlt_fault_options[] = {
+    {"link-event", 0, RLT_PARAM_LIST, "TIME:LINK=X",
+     "At this time the link gets X times the bandwidth it was built with: 5ms:acc3=0.5; 0: it fails, and "
+     "what "
+     "would cross it goes another way or waits; 1: as built. LINK as in --link-scale. Network flow: what is "
+     "under way sees it too; alpha-beta: messages sent afterwards; packet: packets sent afterwards, and what "
+     "is "
+     "on a link that fails is lost. May be repeated.",
+     AT(link_event)},
+    {"noise", 0, RLT_PARAM_LIST, "KIND:NAME=X,...",
+     "A random factor on the durations of each rank's work in each step. lognormal:cv=0.1 has mean 1; "
+     "markov:slow=2,enter=0.01,leave=0.2 is 2 while a rank is slow, which it becomes and ceases to be with "
+     "these probabilities from one step to the next. on=host or on=both: also of host work. May be repeated.",
+     AT(noise)},
+    {"failures", 0, RLT_PARAM_TEXT, "NAME=TIME,...",
+     "What becomes of a training run of --iterations when accelerators fail: each once in mtbf=1000h on "
+     "average, "
+     "a checkpoint of checkpoint=60s after each interval=1h of work (default: the best there is), and "
+     "restart=5min after a failure, from the last checkpoint.",
+     AT(failures)},
+    {"iterations", 0, RLT_PARAM_COUNT, "N", "Iterations of the whole training run, for --failures.",
+     AT(iterations), .min = 1},
+    {"seed", 0, RLT_PARAM_COUNT, "N",
+     "Of what is random here; packets have a seed of their own (--set seed=N).", AT(seed), .preset = "1"},
+    {0}};
+#undef AT
+
+/* What parsers of values refuse on the command line is wrong use. */
+static int as_usage(int rc, const char *option, rlt_error *err)
+{
+    if (rc == 0 || rc == RLT_ENOMEM)
+        return rc;
+    rlt_error_prefix(err, option);
+    if (err)
+        err->code = RLT_EUSAGE;
+    return RLT_EUSAGE;
+}
+
+/* "5ms:acc3=0.5" */
+static int read_event(const char *text, const rlt_topology *t, rlt_link_event *e, rlt_error *err)
+{
+    char time[40], which[300];
+    const char *colon = strchr(text, ':'), *equals = strrchr(text, '=');
+    if (!colon || !equals || equals < colon || (size_t)(colon - text) >= sizeof time ||
+        (size_t)(equals - colon) > sizeof which)
+        return rlt_fail(err, RLT_EUSAGE, NULL, "expected TIME:LINK=X, such as 5ms:acc3=0.5, got '%.200s'",
+                        text);
+    snprintf(time, sizeof time, "%.*s", (int)(colon - text), text);
+    snprintf(which, sizeof which, "%.*s", (int)(equals - colon - 1), colon + 1);
+    int rc = rlt_parse_duration(time, &e->when_ps, NULL, err);
+    if (!rc)
+        rc = rlt_parse_number(equals + 1, 0, &e->factor, which, err);
+    if (!rc && e->factor > 1e6)
+        rc = rlt_fail(err, RLT_EUSAGE, which, "expected a factor of at most 1e6");
+    uint32_t *links = NULL;
+    if (!rc)
+        rc = rlt_topology_find_links(t, which, &links, &e->n, err);
+    e->links = links;
+    return rc;
+}
+
+static int read_events(const rlt_fault_settings *s, const rlt_topology *t, rlt_faults *f, rlt_error *err)
+{
+    int rc = 0;
+    f->link_events = calloc((size_t)s->link_event.n + 1, sizeof *f->link_events);
+    if (!f->link_events)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < s->link_event.n && !rc; i++) {
+        rc = read_event(s->link_event.items[i], t, &f->link_events[i], err);
+        f->n_link_events++;
+    }
+    return as_usage(rc, "--link-event", err);
+}
+
+static int read_noise(const rlt_fault_settings *s, rlt_faults *f, rlt_error *err)
+{
+    int rc = 0;
+    f->noise = calloc((size_t)s->noise.n + 1, sizeof *f->noise);
+    if (!f->noise)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < s->noise.n && !rc; i++)
+        rc = rlt_noise_parse(s->noise.items[i], &f->noise[f->n_noise++], err);
+    return as_usage(rc, "--noise", err);
+}
+
+static int read_failures(const rlt_fault_settings *s, rlt_faults *f, rlt_error *err)
+{
+    if (!s->failures && s->iterations)
+        return rlt_fail(err, RLT_EUSAGE, "--iterations", "goes with --failures");
+    if (!s->failures)
+        return 0;
+    if (!s->iterations)
+        return rlt_fail(err, RLT_EUSAGE, "--failures", "needs --iterations");
+    f->fails = true;
+    return as_usage(rlt_failures_parse(s->failures, &f->failures, err), "--failures", err);
+}
+
+int rlt_faults_open(const rlt_fault_settings *s, rlt_replay_options *o, rlt_faults *f, rlt_error *err)
+{
+    int rc = read_events(s, o->topology, f, err);
+    if (!rc)
+        rc = read_noise(s, f, err);
+    if (!rc)
+        rc = read_failures(s, f, err);
+    if (!rc && o->timing && f->n_link_events)
+        rc = rlt_fail(err, RLT_EUSAGE, "--link-event", "--timing %s has no links", o->timing->name);
+    o->link_events = f->link_events;
+    o->n_link_events = f->n_link_events;
+    o->noise = f->noise;
+    o->n_noise = f->n_noise;
+    o->seed = s->seed;
+    return rc;
+}
+
+void rlt_faults_free(rlt_faults *f)
+{
+    for (uint32_t i = 0; i < f->n_link_events; i++)
+        free((void *)(uintptr_t)f->link_events[i].links);
+    free(f->link_events);
+    free(f->noise);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A training of which ranks that do the same are simulated once. */
+#include <stdlib.h>
+
+#include "workload/experiment/run/run.h"
+#include "workload/experiment/run/training.h"
+
+/* What makes ranks, or the links of some, unlike the others. */
+static int check_alike(const rlt_run_settings *s, rlt_error *err)
+{
+    const struct {
+        const char *option;
+        bool given;
+    } unlike[] = {{"--rank-scale", s->rank_scale.n},     {"--rank-delay", s->rank_delay.n},
+                  {"--link-scale", s->sim.link_scale.n}, {"--link-event", s->faults.link_event.n},
+                  {"--noise", s->faults.noise.n},        {"--background", s->jobs.background.n}};
+    for (size_t i = 0; i < sizeof unlike / sizeof *unlike; i++)
+        if (unlike[i].given)
+            return rlt_fail(err, RLT_EUSAGE, s->fold ? "--fold" : "--fold-stages",
+                            "does not go with %s, which makes ranks unlike", unlike[i].option);
+    return 0;
+}
+
+/* Dimensions in which two accelerators of a product differ, a bit each. */
+static uint32_t apart(const rlt_topology *t, uint32_t a, uint32_t b)
+{
+    uint32_t dims = 0;
+    for (uint32_t d = 0; d < rlt_topology_dims(t); d++) {
+        uint32_t size = rlt_topology_dim(t, d).size;
+        dims |= (uint32_t)(a % size != b % size) << d;
+        a /= size;
+        b /= size;
+    }
+    return dims;
+}
+
+/* Whether some dimensions are those of tensor-parallel groups alone: in them a rank's place depends on its
+ * index in the group only, and in the others not on it. The ranks of one index then communicate in a plane
+ * of their own, and the planes of a product are alike. */
+static bool in_planes(const rlt_topology *topology, const rlt_placement *where, const rlt_training *t)
+{
+    uint32_t along = 0, across = 0;
+    if (!rlt_topology_is_product(topology) || t->size[RLT_AXIS_TP] < 2)
+        return false;
+    for (uint32_t rank = 0; rank < rlt_training_ranks(t); rank++) {
+        uint32_t at[RLT_AXES_OF_LAYOUT], first[RLT_AXES_OF_LAYOUT] = {0};
+        rlt_training_place(t, rank, at);
+        first[RLT_AXIS_TP] = at[RLT_AXIS_TP];
+        at[RLT_AXIS_TP] = 0;
+        uint32_t here = rlt_placed(where, rank);
+        along |= apart(topology, here, rlt_placed(where, rlt_training_rank(t, at)));
+        across |= apart(topology, here, rlt_placed(where, rlt_training_rank(t, first)));
+    }
+    return !(along & across);
+}
+
+int rlt_run_fold(rlt_run *r, rlt_error *err)
+{
+    const rlt_training *t = &r->training;
+    rlt_timing *alone = NULL;
+    rlt_placement where = {0};
+    bool one_stage = t->size[RLT_AXIS_PP] == 1; /* its collectives follow each other */
+    int rc = check_alike(r->settings, err);
+    if (!rc)
+        rc = rlt_run_network(r, err);
+    if (!rc)
+        rc = rlt_timing_alone(&r->options, &alone, err);
+    r->folds = r->settings->fold && !one_stage && in_planes(r->setup.topology, &r->setup.placement, t)
+                   ? RLT_FOLD_PLANES
+                   : RLT_FOLD_STAGES;
+    if (!rc)
+        rc = rlt_training_fold(t, r->folds, &r->options, alone, &r->program, &where, err);
+    rlt_timing_free(alone);
+    if (rc)
+        return rc;
+    if (!r->setup.borrows_placement)
+        rlt_placement_free(&r->setup.placement);
+    r->setup.borrows_placement = false;
+    r->setup.placement = where;
+    return 0;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run from its settings to its end, without a report. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/links.h"
+#include "sim/base/mem.h"
+#include "sim/base/units.h"
+#include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
+#include "workload/experiment/run/training.h"
+#include "workload/experiment/run/workload.h"
+
+#define AT(field) .offset = offsetof(rlt_run_settings, field)
+const rlt_option rlt_what_if_options[] = {
+    {"algorithm", 'a', RLT_PARAM_TEXT, "LIST",
+     "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. By "
+     "size: all_reduce=ring:1MiB:nvls is nvls from 1 MiB on, where it can; by group: all_reduce@8=direct is "
+     "for "
+     "groups of 8; the last that applies and can. With protocols that react, such as "
+     "all_reduce=ring:1MiB:switchml, the network is of packets. Default: hierarchical where a "
+     "group spans several dimensions, direct for all-to-all, else ring.",
+     AT(algorithm), .word_at = rlt_any_algorithm_word},
+    {"compute-scale", 0, RLT_PARAM_NUMBER, "X", "Accelerators X times as fast as recorded.",
+     AT(compute_scale), .preset = "1"},
+    {"host-scale", 0, RLT_PARAM_NUMBER, "X", "Hosts X times as fast as recorded.", AT(host_scale),
+     .preset = "1"},
+    {"network-scale", 0, RLT_PARAM_NUMBER, "X",
+     "A network X times as fast as the topology says: bandwidths times X, latencies divided by X.",
+     AT(network_scale), .preset = "1"},
+    {"overlap-slowdown", 0, RLT_PARAM_NUMBER, "X",
+     "Device work takes X times as long while its rank has a communication under way: they share "
+     "multiprocessors and memory (default: 1, or what the accelerator says).",
+     AT(overlap_slowdown)},
+    {"rank-scale", 0, RLT_PARAM_LIST, "RANK:host|compute=X",
+     "The same for one rank, such as a straggler: 3:compute=0.5; may be repeated.", AT(rank_scale),
+     .named = true},
+    {"rank-delay", 0, RLT_PARAM_LIST, "RANK=TIME",
+     "A rank starts that much later, such as 3=5ms; may be repeated.", AT(rank_delay), .named = true},
+    {"no-skew", 0, RLT_PARAM_FLAG, NULL, "All ranks start at the same instant, whatever was recorded.",
+     AT(no_skew)},
+    {"until", 0, RLT_PARAM_DURATION, "TIME", "Stop at this simulated time and report what there is.",
+     AT(until_ps)},
+    {"timing", 0, RLT_PARAM_WORD, "MODE",
+     "astra: durations of communication in closed form as ASTRA-sim's congestion-unaware back-end has them, "
+     "astra-aware: as its congestion-aware one has them where messages do not meet, "
+     "in place of the network "
+     "(with --astra-system; links then carry nothing). loggops: a GOAL file by LogGOPSim's costs, set by "
+     "--set "
+     "L=2500 (latency), o, g (CPU, NIC per message), G, O (NIC, CPU per byte), all in ns, and S (bytes that "
+     "go "
+     "without waiting); no topology.",
+     AT(timing), .words = "network|astra|astra-aware|loggops", .preset = "network"},
+    {"astra-system", 0, RLT_PARAM_TEXT, "FILE", "ASTRA-sim's system JSON, for --timing astra.",
+     AT(astra_system)},
+    {0}};
+#undef AT
+
+static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)
+{
+    const rlt_texts *given = &r->settings->trace;
+    int rc = rlt_workload_trace(r->settings, r->args->operands, (uint32_t)r->args->n_operands, o, &r->program,
+                                err);
+    if (!rc)
+        rlt_inputs_add(&r->setup.inputs, "trace", given->n ? given->items[0] : r->args->operands[0],
+                       r->program->hash);
+    return rc;
+}
+
+/* --trace, --model or, with neither, what --job says is all there is. */
+static int read_workload(rlt_run *r, const rlt_read_options *o, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    bool traced = s->trace.n || r->args->n_operands;
+    int rc = s->accelerator ? rlt_run_train(r, err)
+             : s->model     ? rlt_run_generate(s->model, r->setup.placement.n, &r->program, err)
+             : traced       ? read_trace(r, o, err)
+                            : 0;
+    return rc || !r->program ? rc : rlt_trace_rescale(&s->recording, &r->program, err);
+}
+
+static int no_rank(const char *option, uint64_t rank, uint32_t n, rlt_error *err)
+{
+    return rlt_fail(err, RLT_EUSAGE, option, "there are ranks 0 to %u, not %llu", n - 1,
+                    (unsigned long long)rank);
+}
+
+static int rank_scales(rlt_run *r, rlt_error *err)
+{
+    const rlt_texts *t = &r->settings->rank_scale;
+    uint32_t n = r->program->n_ranks;
+    if (!t->n)
+        return 0;
+    r->host_scale = calloc(n, sizeof(double));
+    r->compute_scale = calloc(n, sizeof(double));
+    if (!r->host_scale || !r->compute_scale)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < n; i++)
+        r->host_scale[i] = r->compute_scale[i] = 1;
+    for (uint32_t i = 0; i < t->n; i++) {
+        char name[64], *what;
+        const char *value;
+        uint64_t rank;
+        double x;
+        if (rlt_split_setting(t->items[i], name, sizeof name, &value, "--rank-scale", err))
+            return RLT_EUSAGE;
+        what = strchr(name, ':');
+        if (!what || (strcmp(what + 1, "host") != 0 && strcmp(what + 1, "compute") != 0))
+            return rlt_fail(err, RLT_EUSAGE, "--rank-scale",
+                            "expected RANK:host=X or RANK:compute=X, got '%s'", t->items[i]);
+        *what++ = '\0';
+        if (rlt_parse_count(name, &rank, "--rank-scale", err) ||
+            rlt_parse_number(value, 0, &x, "--rank-scale", err))
+            return RLT_EUSAGE;
+        if (rank >= n)
+            return no_rank("--rank-scale", rank, n, err);
+        if (x <= 0)
+            return rlt_fail(err, RLT_EUSAGE, "--rank-scale", "expected a speed above 0 for rank %llu (of %u)",
+                            (unsigned long long)rank, n);
+        (what[0] == 'h' ? r->host_scale : r->compute_scale)[rank] = x;
+    }
+    return 0;
+}
+
+static int rank_delays(rlt_run *r, rlt_error *err)
+{
+    const rlt_texts *t = &r->settings->rank_delay;
+    if (!t->n)
+        return 0;
+    r->delay_ps = calloc(r->program->n_ranks, sizeof *r->delay_ps);
+    if (!r->delay_ps)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < t->n; i++) {
+        char name[64];
+        const char *value;
+        uint64_t rank;
+        rlt_time delay;
+        if (rlt_split_setting(t->items[i], name, sizeof name, &value, "--rank-delay", err) ||
+            rlt_parse_count(name, &rank, "--rank-delay", err) ||
+            rlt_parse_duration(value, &delay, "--rank-delay", err))
+            return RLT_EUSAGE;
+        if (rank >= r->program->n_ranks)
+            return no_rank("--rank-delay", rank, r->program->n_ranks, err);
+        r->delay_ps[rank] = delay;
+    }
+    return 0;
+}
+
+static int check_forms(const rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    bool astra = strcmp(s->timing, "network") != 0;
+    int rc = rlt_workload_check(s, r->args->n_operands ? r->args->operands[0] : NULL, err);
+    if (rc)
+        return rc;
+    if (astra != (s->astra_system != NULL))
+        return rlt_fail(err, RLT_EUSAGE, astra ? "--timing astra" : "--astra-system",
+                        astra ? "needs --astra-system" : "goes with --timing astra");
+    if (s->until_ps == 0 && rlt_given(r->args, "until"))
+        return rlt_fail(err, RLT_EUSAGE, "--until", "expected a time above 0");
+    if (s->host_scale <= 0 || s->compute_scale <= 0 || s->network_scale <= 0)
+        return rlt_fail(err, RLT_EUSAGE, NULL,
+                        "expected speeds above 0 for --host-scale, --compute-scale and --network-scale");
+    return 0;
+}
+
+static int load_astra(rlt_run *r, rlt_read_options *o, rlt_error *err)
+{
+    const char *system = r->settings->astra_system;
+    int rc = rlt_timing_astra(system, strcmp(r->settings->timing, "astra-aware") == 0, r->setup.topology, o,
+                              &r->timing, err);
+    return rc ? rc : rlt_inputs_add_file(&r->setup.inputs, "astra-system", system, err);
+}
+
+/* Protocols that react have settings of their own, and are made of packets. */
+static int open_setup(rlt_run *r, rlt_error *err)
+{
+    enum { MOST = 16 };
+    const rlt_reactive *protocols[MOST];
+    rlt_settings sim = r->settings->sim;
+    sim.protocols = protocols;
+    sim.n_protocols = rlt_named_protocols(r->settings->algorithm, protocols, MOST);
+    if (sim.n_protocols && !rlt_given(r->args, "network"))
+        sim.network = "packet";
+    if (sim.n_protocols && strcmp(sim.network, "packet") != 0)
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s is made of packets: it needs --network packet",
+                        rlt_reactive_name(protocols[0]));
+    return rlt_setup_open(&sim, 0, &r->setup, err);
+}
+
+int rlt_run_load(rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    rlt_read_options o;
+    rlt_replicate *replicate = NULL;
+    int rc;
+    if (r->stem) {
+        if ((rc = check_forms(r, err)) || (rc = open_setup(r, err)))
+            return rc;
+        r->program = r->stem->program;
+        r->trains = r->stem->trains;
+        r->trained = r->stem->trained;
+        r->accelerator = r->stem->accelerator;
+        r->training = r->stem->training;
+        return 0;
+    }
+    if ((rc = check_forms(r, err)) || (rc = rlt_trace_read_options(&s->recording, &o, &replicate, err)) ||
+        (rc = open_setup(r, err)))
+        goto out;
+    o.keep_waits = s->keep_waits;
+    rlt_trace_dimensions(r->setup.topology, &o);
+    if (s->astra_system && (rc = load_astra(r, &o, err)))
+        goto out;
+    if (!(rc = read_workload(r, &o, err)))
+        rc = rlt_jobs_open(r, &o, err);
+out:
+    free(replicate);
+    return rc;
+}
+
+int rlt_run_network(rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    rlt_replay_options *o = &r->options;
+    int rc;
+    free(r->rules);
+    r->rules = NULL;
+    *o = rlt_replay_options_default();
+    o->topology = r->setup.topology;
+    o->placement = &r->setup.placement;
+    o->routing = r->setup.routing;
+    o->model = r->setup.model;
+    o->endpoint = r->setup.endpoint;
+    o->packet = &r->setup.packet;
+    o->aggregator = &r->setup.aggregator;
+    if ((rc = rlt_parse_rules(s->algorithm, &r->setup, o, &r->rules, err)))
+        return rc;
+    o->algorithm_where_able = s->algorithm && !strchr(s->algorithm, '=');
+    o->params = r->setup.params;
+    o->network_scale = s->network_scale;
+    return 0;
+}
+
+int rlt_run_prepare(rlt_run *r, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    rlt_replay_options *o = &r->options;
+    int rc;
+    if ((rc = rank_scales(r, err)) || (rc = rank_delays(r, err)) || (rc = rlt_run_network(r, err)))
+        return rc;
+    o->timing = r->timing;
+    o->host_scale = s->host_scale;
+    o->compute_scale = s->compute_scale;
+    bool overlap = rlt_given(r->args, "overlap-slowdown");
+    o->overlap_slowdown = overlap ? s->overlap_slowdown : r->trains ? r->accelerator.overlap_slowdown : 1;
+    o->rank_host_scale = r->host_scale;
+    o->rank_compute_scale = r->compute_scale;
+    o->no_skew = s->no_skew;
+    o->no_bounds = r->unbounded;
+    o->rank_delay_ps = r->delay_ps;
+    o->series_bin_ps = s->series_ps ? s->series_ps : r->series_ps;
+    if (s->until_ps > 0)
+        o->until_ps = s->until_ps;
+    rlt_jobs_options(&r->jobs, o);
+    if (overlap)
+        o->rank_overlap_slowdown = NULL;
+    if ((rc = rlt_faults_open(&s->faults, o, &r->faults, err)))
+        return rc;
+    return rlt_replay_create(r->program, o, &r->replay, err);
+}
+
+static void tell_progress(void *ctx, const rlt_sim *sim)
+{
+    const rlt_run *r = ctx;
+    (void)sim;
+    rlt_watch_progress(r->watch, rlt_replay_done_ops(r->replay), r->program->n_ops);
+}
+
+int rlt_run_simulate(rlt_run *r, rlt_error *err)
+{
+    enum { EVENTS = 1 << 15 };
+    rlt_sim *sim = rlt_replay_sim(r->replay);
+    if (r->watch && r->watch->progress)
+        rlt_sim_on_progress(sim, EVENTS, tell_progress, r);
+    rlt_watch_running(r->watch, sim);
+    int rc = rlt_replay_run(r->replay, err);
+    rlt_watch_running(r->watch, NULL);
+    r->partial = rc != 0;
+    for (uint32_t i = 1; i < r->program->n_ranks; i++)
+        if (rlt_replay_rank(r->replay, i).end_ps > rlt_replay_rank(r->replay, r->last_rank).end_ps)
+            r->last_rank = i;
+    return rc;
+}
+
+bool rlt_run_was_limited(const rlt_run *r, int rc)
+{
+    const rlt_watch *w = r->watch;
+    bool asked = w && w->stopped && w->stopped(w->ctx);
+    return rc == RLT_ECANCELLED && r->settings->until_ps && !asked;
+}
+
+int rlt_run_check(const rlt_run *r, rlt_error *err)
+{
+    const rlt_net *net = rlt_replay_net(r->replay);
+    for (uint32_t i = 0; i < r->program->n_ranks; i++) {
+        rlt_rank_result k = rlt_replay_rank(r->replay, i);
+        if (k.compute_ps + k.exposed_comm_ps + k.host_ps + k.idle_ps != k.end_ps - k.start_ps)
+            return rlt_fail(err, RLT_ECHECK, "accounts",
+                            "rank %u: compute + exposed communication + host + idle is not its span", i);
+    }
+    if (!net)
+        return 0;
+    int rc = rlt_accounts_check(net, r->setup.topology, rlt_run_end(r), NULL, err);
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < r->program->n_comms; i++) {
+        rlt_comm_result c = rlt_replay_comm(r->replay, i);
+        if (c.end_ps - c.last_arrival_ps < c.bound_ps)
+            return rlt_fail(err, RLT_ECHECK, "accounts",
+                            "communication %u (%s) took less than its lower bound", i,
+                            rlt_coll_name(r->program->comms[i].kind));
+    }
+    return 0;
+}
+
+void rlt_run_close(rlt_run *r)
+{
+    rlt_replay_free(r->replay);
+    rlt_timing_free(r->timing);
+    if (!r->stem)
+        rlt_program_free(r->program);
+    rlt_setup_free(&r->setup);
+    free(r->host_scale);
+    free(r->compute_scale);
+    free(r->delay_ps);
+    free(r->rules);
+    rlt_faults_free(&r->faults);
+    if (!r->stem) {
+        rlt_model_free(&r->trained);
+        rlt_training_passes_free(&r->passes);
+    }
+    rlt_jobs_free(&r->jobs);
+}

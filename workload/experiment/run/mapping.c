@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where the axes of a layout lie on the dimensions of a topology. Pinned (--map): each axis in a dimension,
+ * so that its groups use the links of no other. Chosen (order=auto): every order of the axes is simulated,
+ * and the fastest taken; axes of one rank change nothing, so that at most 24 are different.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/units.h"
+#include "sim/base/words.h"
+#include "workload/experiment/run/run.h"
+
+/* Up to so many ranks times microbatches orders are simulated whole, beyond that folded. */
+enum { WHOLE = 2048 };
+
+/* ---- pinned ---- */
+
+typedef struct pins {
+    uint32_t dim[RLT_AXES_OF_LAYOUT]; /* of each axis, or RLT_NONE */
+} pins;
+
+static int read_pin(const char *item, size_t length, const rlt_topology *t, pins *p, uint32_t *axis,
+                    rlt_error *err)
+{
+    char text[40], name[16];
+    const char *value;
+    uint64_t d;
+    int rc;
+    snprintf(text, sizeof text, "%.*s", (int)(length < 39 ? length : 39), item);
+    if ((rc = rlt_split_setting(text, name, sizeof name, &value, NULL, err)))
+        return rc;
+    for (*axis = 0; *axis < RLT_AXES_OF_LAYOUT; ++*axis)
+        if (strcmp(rlt_axis_name((rlt_axis)*axis), name) == 0)
+            break;
+    if (*axis == RLT_AXES_OF_LAYOUT)
+        return rlt_fail(err, RLT_EUSAGE, name, "expected one of tp, cp, dp, pp");
+    if (p->dim[*axis] != RLT_NONE)
+        return rlt_fail(err, RLT_EUSAGE, name, "is given twice");
+    if (rlt_parse_count(value, &d, name, err))
+        return RLT_EUSAGE;
+    if (d >= rlt_topology_dims(t))
+        return rlt_fail(err, RLT_EUSAGE, name, "%s has dimensions 0 to %u, not %s", rlt_topology_name(t),
+                        rlt_topology_dims(t) - 1, value);
+    p->dim[*axis] = (uint32_t)d;
+    return 0;
+}
+
+/* "tp=0,dp=1,pp=1": dimensions of the axes; inside one the first is the innermost. */
+static int read_pins(const char *map, const rlt_topology *t, rlt_training *tr, pins *p, rlt_error *err)
+{
+    const char *item;
+    size_t length;
+    uint32_t axis, n = 0, given[RLT_AXES_OF_LAYOUT];
+    int rc = 0;
+    memset(p->dim, 0xff, sizeof p->dim);
+    while (!rc && (item = rlt_next_item(&map, ',', &length)))
+        if (!(rc = read_pin(item, length, t, p, &axis, err)))
+            given[n++] = axis;
+    if (rc)
+        return rc;
+    if (p->dim[RLT_AXIS_DP] == RLT_NONE && tr->size[RLT_AXIS_DP] == 0)
+        tr->size[RLT_AXIS_DP] = 1;
+    for (uint32_t a = 0; a < RLT_AXES_OF_LAYOUT; a++) {
+        if (p->dim[a] != RLT_NONE)
+            continue;
+        if (tr->size[a] > 1)
+            return rlt_fail(err, RLT_EUSAGE, rlt_axis_name((rlt_axis)a), "is in no dimension");
+        given[n++] = a;
+    }
+    uint32_t k = 0;
+    for (uint32_t d = 0; d <= RLT_MAX_DIMS; d++)
+        for (uint32_t i = 0; i < n; i++)
+            if (d == RLT_MAX_DIMS ? p->dim[given[i]] == RLT_NONE : p->dim[given[i]] == d)
+                tr->order[k++] = (rlt_axis)given[i];
+    return 0;
+}
+
+/* Data parallelism of which no size was given takes what its dimension has left. */
+static int check_pins(const rlt_topology *t, rlt_training *tr, const pins *p, rlt_error *err)
+{
+    for (uint32_t d = 0; d < rlt_topology_dims(t); d++) {
+        uint32_t size = rlt_topology_dim(t, d).size;
+        uint64_t used = 1;
+        for (uint32_t i = 0; i < RLT_AXES_OF_LAYOUT; i++) {
+            rlt_axis a = tr->order[i];
+            if (p->dim[a] != d || (a == RLT_AXIS_DP && tr->size[a] == 0))
+                continue;
+            if (used * tr->size[a] > size)
+                return used == 1 ? rlt_fail(err, RLT_EUSAGE, NULL, "%s %u does not fit dimension %u of %u",
+                                            rlt_axis_name(a), tr->size[a], d, size)
+                                 : rlt_fail(err, RLT_EUSAGE, NULL,
+                                            "%s %u does not fit what is left of dimension %u of %u: %llu",
+                                            rlt_axis_name(a), tr->size[a], d, size,
+                                            (unsigned long long)(size / used));
+            used *= tr->size[a];
+        }
+        if (p->dim[RLT_AXIS_DP] == d && tr->size[RLT_AXIS_DP] == 0)
+            tr->size[RLT_AXIS_DP] = (uint32_t)(size / used);
+    }
+    return 0;
+}
+
+static uint32_t accelerator_of(const rlt_topology *t, const rlt_training *tr, const pins *p, uint32_t rank)
+{
+    uint32_t at[RLT_AXES_OF_LAYOUT], stride = 1, accelerator = 0;
+    rlt_training_place(tr, rank, at);
+    for (uint32_t d = 0; d < rlt_topology_dims(t); d++) {
+        uint32_t inside = stride;
+        for (uint32_t i = 0; i < RLT_AXES_OF_LAYOUT; i++)
+            if (p->dim[tr->order[i]] == d) {
+                accelerator += at[tr->order[i]] * inside;
+                inside *= tr->size[tr->order[i]];
+            }
+        stride *= rlt_topology_dim(t, d).size;
+    }
+    return accelerator;
+}
+
+int rlt_mapping_pin(const char *map, const rlt_topology *t, rlt_training *tr, rlt_placement *where,
+                    rlt_error *err)
+{
+    pins p;
+    int rc = read_pins(map, t, tr, &p, err);
+    if (!rc)
+        rc = check_pins(t, tr, &p, err);
+    if (rc) {
+        rlt_error_prefix(err, "--map");
+        return rc;
+    }
+    uint32_t n = rlt_training_ranks(tr);
+    *where = (rlt_placement){.n = n, .accelerator = malloc(n * sizeof(uint32_t))};
+    if (!where->accelerator)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < n; i++)
+        where->accelerator[i] = accelerator_of(t, tr, &p, i);
+    return 0;
+}
+
+/* ---- chosen ---- */
+
+typedef struct search {
+    const rlt_training *training;
+    const rlt_replay_options *how;
+    const rlt_watch *watch;
+    rlt_mapping *found;
+} search;
+
+static int replay(const rlt_program *p, const rlt_replay_options *o, const rlt_watch *watch,
+                  rlt_time *time_ps, rlt_error *err)
+{
+    rlt_replay *r = NULL;
+    int rc = rlt_replay_create(p, o, &r, err);
+    if (!rc) {
+        rlt_watch_running(watch, rlt_replay_sim(r));
+        rc = rlt_replay_run(r, err);
+        rlt_watch_running(watch, NULL);
+        *time_ps = rlt_replay_time(r);
+    }
+    rlt_replay_free(r);
+    return rc;
+}
+
+/* An iteration in this order. */
+static int time_of(const rlt_training *t, const rlt_replay_options *how, const search *s, rlt_time *time_ps,
+                   rlt_error *err)
+{
+    rlt_replay_options o = *how;
+    rlt_placement stages = {0};
+    rlt_program *program = NULL;
+    rlt_timing *alone = NULL;
+    int rc = 0;
+    if (!s->found->folded)
+        rc = rlt_training_program(t, &program, err);
+    else if (!(rc = rlt_timing_alone(how, &alone, err)) &&
+             !(rc = rlt_training_fold(t, RLT_FOLD_STAGES, how, alone, &program, &stages, err)))
+        o.placement = &stages;
+    if (!rc)
+        rc = replay(program, &o, s->watch, time_ps, err);
+    rlt_program_free(program);
+    rlt_timing_free(alone);
+    rlt_placement_free(&stages);
+    return rc;
+}
+
+static bool same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis *b)
+{
+    uint32_t i = 0, k = 0;
+    for (;; i++, k++) {
+        while (i < RLT_AXES_OF_LAYOUT && t->size[a[i]] == 1)
+            i++;
+        while (k < RLT_AXES_OF_LAYOUT && t->size[b[k]] == 1)
+            k++;
+        if (i == RLT_AXES_OF_LAYOUT || k == RLT_AXES_OF_LAYOUT)
+            return i == k;
+        if (a[i] != b[k])
+            return false;
+    }
+}
+
+static int try_order(const search *s, const rlt_axis *order, rlt_error *err)
+{
+    rlt_mapping *m = s->found;
+    rlt_training t = *s->training;
+    rlt_tried_order next;
+    uint32_t at = m->n;
+    for (uint32_t i = 0; i < m->n; i++)
+        if (same_order(&t, order, m->tried[i].order))
+            return 0;
+    rlt_replay_options how = *s->how;
+    t.steps = 1;
+    how.no_bounds = true;
+    memcpy(t.order, order, sizeof t.order);
+    memcpy(next.order, order, sizeof next.order);
+    int rc = time_of(&t, &how, s, &next.time_ps, err);
+    if (rc)
+        return rc;
+    for (; at > 0 && m->tried[at - 1].time_ps > next.time_ps; at--)
+        m->tried[at] = m->tried[at - 1];
+    m->tried[at] = next;
+    m->n++;
+    return 0;
+}
+
+/* All orders in a fixed sequence that begins with the default one; the first of equals is kept. */
+static int try_all(const search *s, rlt_axis *order, uint32_t n, uint32_t used, rlt_error *err)
+{
+    int rc = n == RLT_AXES_OF_LAYOUT ? try_order(s, order, err) : 0;
+    for (uint32_t a = 0; a < RLT_AXES_OF_LAYOUT && n < RLT_AXES_OF_LAYOUT && !rc; a++)
+        if (!(used >> a & 1)) {
+            order[n] = (rlt_axis)a;
+            rc = try_all(s, order, n + 1, used | 1u << a, err);
+        }
+    return rc;
+}
+
+int rlt_mapping_choose(rlt_training *t, const rlt_replay_options *how, bool folded, const rlt_watch *watch,
+                       rlt_mapping *m, rlt_error *err)
+{
+    rlt_axis order[RLT_AXES_OF_LAYOUT];
+    uint64_t work = (uint64_t)rlt_training_ranks(t) * rlt_training_microbatches(t);
+    *m = (rlt_mapping){.folded = folded || work > WHOLE};
+    int rc = try_all(&(search){t, how, watch, m}, order, 0, 0, err);
+    if (rc) {
+        rlt_error_prefix(err, "order=auto");
+        return rc;
+    }
+    memcpy(t->order, m->tried[0].order, sizeof t->order);
+    return 0;
+}
+
+int rlt_mapping_options(rlt_run *r, const rlt_accelerator *a, rlt_error *err)
+{
+    const rlt_run_settings *s = r->settings;
+    int rc = rlt_run_network(r, err);
+    r->options.host_scale = s->host_scale;
+    r->options.compute_scale = s->compute_scale;
+    r->options.overlap_slowdown =
+        rlt_given(r->args, "overlap-slowdown") ? s->overlap_slowdown : a->overlap_slowdown;
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where the axes of a layout lie on the dimensions of a topology: pinned, or chosen by simulating. */
+#ifndef RLT_WORKLOAD_EXPERIMENT_RUN_MAPPING_H
+#define RLT_WORKLOAD_EXPERIMENT_RUN_MAPPING_H
+
+#include "sim/base/options.h"
+#include "sim/watch.h"
+#include "workload/replay/replay.h"
+#include "workload/training/training.h"
+
+/* Orders of a layout's axes that were tried for order=auto, the fastest first; n is 0 without. */
+typedef struct rlt_tried_order {
+    rlt_axis order[RLT_AXES_OF_LAYOUT];
+    rlt_time time_ps; /* of an iteration */
+} rlt_tried_order;
+typedef struct rlt_mapping {
+    uint32_t n;
+    rlt_tried_order tried[24];
+    bool folded;
+} rlt_mapping;
+
+struct rlt_run;
+struct rlt_run_settings;
+
+/* "tp=0,pp=1,dp=2": the order of the axes, dp where it is open, and the ranks' places. RLT_EUSAGE names what
+ * does not fit. */
+int rlt_mapping_pin(const char *map, const rlt_topology *t, rlt_training *tr, rlt_placement *where,
+                    rlt_error *err) RLT_MUST_USE;
+/* Simulates every order that makes a difference, on what is placed there, and takes the fastest. `folded`:
+ * one rank of each stage, as of large ones anyway. */
+int rlt_mapping_choose(rlt_training *t, const rlt_replay_options *how, bool folded, const rlt_watch *watch,
+                       rlt_mapping *m, rlt_error *err) RLT_MUST_USE;
+/* r->options as far as orders depend on them. */
+int rlt_mapping_options(struct rlt_run *r, const rlt_accelerator *a, rlt_error *err) RLT_MUST_USE;
+
+#endif

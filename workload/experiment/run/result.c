@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a finished run tells beside its replay: its links, communications and critical path. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
+
+uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm)
+{
+    uint32_t g = r->program->comms[comm].group;
+    return r->program->group_first[g + 1] - r->program->group_first[g];
+}
+
+double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps)
+{
+    const rlt_comm *c = &r->program->comms[comm];
+    if (transfer_ps <= 0)
+        return 0;
+    return (double)c->bytes * rlt_busbw_factor(c->kind, rlt_run_comm_ranks(r, comm)) /
+           ((double)transfer_ps * 1e-12);
+}
+
+double rlt_run_slowdown(const rlt_run *r)
+{
+    rlt_time recorded = 0, run = rlt_replay_time(r->replay);
+    for (uint32_t i = 0; i < r->program->n_ranks; i++)
+        if (r->program->rank_recorded_ps[i] > recorded)
+            recorded = r->program->rank_recorded_ps[i];
+    return r->settings->recording.ideal && !r->partial && run > 0 ? (double)recorded / (double)run : 0;
+}
+
+const char *rlt_path_name(const rlt_run *r, rlt_path_kind kind)
+{
+    static const char *const names[] = {"compute", "host", "delay", "transfer", "start skew"};
+    return kind == RLT_PATH_DELAY && r->folds ? "folded" : names[kind];
+}
+
+int rlt_run_path(const rlt_run *r, rlt_path_sum *out, rlt_error *err)
+{
+    *out = (rlt_path_sum){0};
+    int rc = rlt_replay_critical_path(r->replay, &out->items, &out->n, err);
+    for (uint32_t i = 0; !rc && i < out->n; i++) {
+        const rlt_path_item *it = &out->items[i];
+        rlt_time t = it->end_ps - it->begin_ps;
+        out->total_ps += t;
+        out->by_kind_ps[it->kind] += t;
+        if (it->kind == RLT_PATH_TRANSFER) {
+            rlt_coll_kind kind = r->program->comms[r->program->ops[it->op].comm].kind;
+            out->by_coll_ps[kind] += t;
+            out->by_coll[kind]++;
+        }
+    }
+    return rc;
+}
+
+void rlt_path_sum_free(rlt_path_sum *p)
+{
+    free(p->items);
+    *p = (rlt_path_sum){0};
+}
+
+int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
+{
+    static const char *const subjects[] = {"compute takes", "host work takes", "recorded gaps take",
+                                           "transfers take", "start skew takes"};
+    rlt_path_sum p;
+    rlt_link_class *links = NULL;
+    uint32_t n_links = 0;
+    int rc = rlt_run_path(r, &p, err);
+    if (!rc)
+        rc = rlt_run_links(r, true, &links, &n_links, err);
+    if (rc)
+        goto out;
+    uint32_t best = 0;
+    for (uint32_t k = 1; k <= RLT_PATH_START; k++)
+        if (p.by_kind_ps[k] > p.by_kind_ps[best])
+            best = k;
+    double total = p.total_ps > 0 ? (double)p.total_ps : 1;
+    int used = snprintf(buffer, size, "%s %.1f %% of the critical path",
+                        best == RLT_PATH_DELAY && r->folds ? "folded collectives take" : subjects[best],
+                        100 * (double)p.by_kind_ps[best] / total);
+    if (used > 0 && (size_t)used < size && best != RLT_PATH_TRANSFER)
+        used += snprintf(buffer + used, size - (size_t)used, ", transfers %.1f %%",
+                         100 * (double)p.by_kind_ps[RLT_PATH_TRANSFER] / total);
+    if (used > 0 && (size_t)used < size && n_links && links[0].usage.bytes) {
+        char name[160];
+        rlt_link_class_name(r->setup.topology, &links[0], name, sizeof name);
+        snprintf(buffer + used, size - (size_t)used, "; the busiest link, %s, is used to %.1f %%", name,
+                 100 * links[0].utilization);
+    }
+out:
+    rlt_path_sum_free(&p);
+    free(links);
+    return rc;
+}
+
+int rlt_run_links(const rlt_run *r, bool folded, rlt_link_class **classes, uint32_t *n, rlt_error *err)
+{
+    const rlt_net *net = rlt_replay_net(r->replay);
+    *classes = NULL;
+    *n = 0;
+    return net ? rlt_links_list(r->setup.topology, net->usage, rlt_run_end(r), folded, classes, n, err) : 0;
+}
+
+rlt_time rlt_run_end(const rlt_run *r)
+{
+    return rlt_sim_now(rlt_replay_sim(r->replay));
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A run from its settings to its end: a workload loaded, prepared, replayed over a network and checked.
+ * Nothing is printed.
+ *
+ * Its parts have headers of their own: workload.h and training.h (what runs), mapping.h (where), jobs.h (what
+ * else runs), faults.h (what goes wrong), daso.h (many runs as one training), result.h and exposed.h (what a
+ * finished run tells beside its replay).
+ */
+#ifndef RLT_WORKLOAD_EXPERIMENT_RUN_RUN_H
+#define RLT_WORKLOAD_EXPERIMENT_RUN_RUN_H
+
+#include "sim/watch.h"
+#include "workload/experiment/run/faults.h"
+#include "workload/experiment/run/jobs.h"
+#include "workload/experiment/run/mapping.h"
+#include "workload/replay/replay.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
+#include "workload/training/memory_time.h"
+#include "workload/training/training.h"
+
+typedef struct rlt_run_settings {
+    rlt_settings sim;
+    rlt_trace_settings recording;
+    rlt_fault_settings faults;
+    rlt_job_settings jobs;
+    rlt_texts trace, rank_scale, rank_delay;
+    const char *accelerator, *layout, *map, *train, *strategy;
+    bool any_memory, fold, fold_stages, no_skew, keep_waits;
+    const char *model, *timing, *astra_system, *algorithm;
+    double host_scale, compute_scale, network_scale, overlap_slowdown;
+    rlt_time until_ps, series_ps;
+} rlt_run_settings;
+extern const rlt_option rlt_what_if_options[]; /* offsets in rlt_run_settings */
+
+typedef struct rlt_run {
+    const rlt_parsed *args;
+    const rlt_run_settings *settings;
+    const rlt_watch *watch; /* NULL: nobody looks on */
+    /* A loaded run whose workload is this one's, too: borrowed, and not changed, so that threads may share
+     * it. NULL: the workload is its own. */
+    const struct rlt_run *stem;
+    rlt_setup setup;
+    rlt_program *program;
+    rlt_replay_options options;
+    rlt_replay *replay;
+    rlt_timing *timing;
+    bool trains; /* a model in a layout: */
+    rlt_model trained;
+    rlt_accelerator accelerator;
+    rlt_training training;
+    rlt_mapping mapping;
+    rlt_training_passes passes;
+    uint32_t folds;                     /* axes of the layout (rlt_training_fold), or 0 */
+    rlt_time series_ps;                 /* bins of links, where the settings have none */
+    double *host_scale, *compute_scale; /* per rank, or NULL */
+    rlt_time *delay_ps;
+    rlt_algorithm_rule *rules;
+    rlt_faults faults;
+    rlt_jobs jobs;
+    bool unbounded;     /* bounds of collectives stay 0 (rlt_replay_options) */
+    bool partial;       /* stopped before its end */
+    uint32_t last_rank; /* the one that ends last: totals are its own */
+} rlt_run;
+
+/* A run in steps, on a struct with args and settings, and zeros. Load: topology and workload; a topology that
+ * the settings bring along, or a stem, is borrowed. Prepare: the replay; series_ps may be set before it.
+ * Simulate: RLT_ECANCELLED where it was stopped, which is partial. Check: every account that must balance,
+ * for a run that came to its end. Close frees what is there, in every case. */
+int rlt_run_load(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+int rlt_run_prepare(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+int rlt_run_simulate(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+int rlt_run_check(const rlt_run *r, rlt_error *err) RLT_MUST_USE;
+void rlt_run_close(rlt_run *r);
+/* Whether what ended a simulation with `rc` was the settings' own limit of time. */
+bool rlt_run_was_limited(const rlt_run *r, int rc);
+
+/* What the setup says of the network, into r->options. */
+int rlt_run_network(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+
+#endif

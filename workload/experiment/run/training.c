@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run of a model in a parallel layout: its options, the program, and what only a training has to tell. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/words.h"
+#include "workload/experiment/run/run.h"
+#include "workload/experiment/run/training.h"
+#include "workload/setup/locate.h"
+
+#define AT(field) .offset = offsetof(rlt_run_settings, field)
+const rlt_option rlt_training_options[] = {
+    {"accelerator", 0, RLT_PARAM_TEXT, "NAME",
+     "What the model runs on, one rank each: a file, or a name that 'ringlet list accelerators' shows. With "
+     "it "
+     "--model is any that 'ringlet list models' shows, or a table of layers.",
+     AT(accelerator)},
+    {"layout", 'l', RLT_PARAM_TEXT, "LIST",
+     "How the model is spread: dp=64,tp=8,pp=4, with cp, ep, vp, sp=on, order=tp-cp-dp-pp. Default: dp over "
+     "all "
+     "accelerators. order=auto takes the fastest order, each being simulated.",
+     AT(layout)},
+    {"map", 0, RLT_PARAM_TEXT, "LIST",
+     "Pins axes of the layout to dimensions of the topology, the innermost being 0: tp=0,pp=1,dp=2. Inside a "
+     "dimension the first axis is the innermost; what a dimension has left stays free. In place of order and "
+     "--placement.",
+     AT(map)},
+    {"train", 0, RLT_PARAM_TEXT, "LIST",
+     "How it trains: batch=512, microbatch=1, schedule=1f1b, recompute=full, zero=1, precision=bf16, ..., "
+     "with "
+     "commas and no blanks ('ringlet list training' shows all).",
+     AT(train)},
+    {"strategy", 0, RLT_PARAM_TEXT, "NAME",
+     "A way of training by name, with what is to be different behind: samo:sparsity=0.8 ('ringlet list "
+     "strategies' shows them).",
+     AT(strategy)},
+    {"fold", 0, RLT_PARAM_FLAG, NULL,
+     "Simulate ranks that do the same once: one of each tensor-parallel group where those have dimensions of "
+     "the topology of their own (the time is that of all ranks, to the picosecond), else as --fold-stages.",
+     AT(fold)},
+    {"fold-stages", 0, RLT_PARAM_FLAG, NULL,
+     "Simulate one rank of each pipeline stage; collectives take what they take alone, and links carry the "
+     "pipeline's messages only. The time is that of all ranks where the ranks of a stage do the same and "
+     "what communicates at once shares no link.",
+     AT(fold_stages)},
+    {"any-memory", 0, RLT_PARAM_FLAG, NULL, "Go on where the training does not fit into the memory.",
+     AT(any_memory)},
+    {0}};
+#undef AT
+
+/* "dp=64,pp=8" */
+int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt_error *err)
+{
+    const char *item;
+    size_t length;
+    int rc = rlt_names_once(list, err);
+    if (rc)
+        rlt_error_prefix(err, where);
+    while (!rc && list && (item = rlt_next_item(&list, ',', &length))) {
+        char setting[128], name[64];
+        const char *value;
+        snprintf(setting, sizeof setting, "%.*s", (int)(length < 127 ? length : 127), item);
+        if ((rc = rlt_split_setting(setting, name, sizeof name, &value, where, err)))
+            return rc;
+        if ((rc = rlt_training_set(t, name, value, err))) {
+            rlt_error_prefix(err, where);
+            rc = RLT_EUSAGE;
+            err->code = rc;
+        }
+    }
+    return rc;
+}
+
+static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
+{
+    size_t length = strcspn(text, ":");
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), text);
+    const rlt_training_strategy *s = rlt_registry_find(rlt_training_strategies(), word, "--strategy", err);
+    if (!s)
+        return RLT_EUSAGE;
+    int rc = rlt_training_apply(t, s->settings, "--strategy", err);
+    t->stack_named = false; /* where it is not known, that of any stack will do */
+    return rc || !text[length] ? rc : rlt_training_apply(t, text + length + 1, "--strategy", err);
+}
+
+int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
+                      rlt_error *err)
+{
+    int rc = rlt_model_open(s->model, m, err);
+    if (rc) {
+        rlt_error_prefix(err, "--model");
+        return rc;
+    }
+    *t = rlt_training_default();
+    t->model = m;
+    t->accelerator = a;
+    if ((rc = rlt_find_accelerator(s->accelerator, a, err)) ||
+        (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
+        (rc = rlt_training_apply(t, s->layout, "--layout", err)))
+        return rc;
+    return rlt_training_apply(t, s->train, "--train", err);
+}
+
+int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
+                      rlt_model *m, rlt_accelerator *a, rlt_training *t, rlt_error *err)
+{
+    rlt_placement pinned = {0};
+    int rc = rlt_training_read(s, m, a, t, err);
+    if (rc)
+        return rc;
+    if (!s->map)
+        rc = rlt_training_plan(t, where->n, err);
+    else if (!(rc = rlt_mapping_pin(s->map, topology, t, &pinned, err))) {
+        rlt_placement_free(where);
+        *where = pinned;
+        t->order_auto = false;
+        rc = rlt_training_plan(t, pinned.n, err);
+    }
+    return rc || s->any_memory ? rc : rlt_training_fits(t, err);
+}
+
+int rlt_run_train(rlt_run *r, rlt_error *err)
+{
+    r->trains = true;
+    int rc = rlt_training_open(r->settings, r->setup.topology, &r->setup.placement, &r->trained,
+                               &r->accelerator, &r->training, err);
+    if (!rc && r->training.order_auto && !(rc = rlt_mapping_options(r, &r->accelerator, err)))
+        rc = rlt_mapping_choose(&r->training, &r->options, r->settings->fold || r->settings->fold_stages,
+                                r->watch, &r->mapping, err);
+    if (rc)
+        return rc;
+    r->training.passes = &r->passes;
+    return r->settings->fold || r->settings->fold_stages
+               ? rlt_run_fold(r, err)
+               : rlt_training_program(&r->training, &r->program, err);
+}
+
+/* Of an iteration, on average. */
+static double iteration_s(const rlt_run *r)
+{
+    return (double)rlt_jobs_time(r, 0) / r->training.steps / 1e12;
+}
+
+/* Model FLOPs over what all accelerators could do in the time. */
+static double utilization(const rlt_run *r)
+{
+    uint64_t peak;
+    const rlt_training *t = &r->training;
+    if (rlt_accelerator_peak(t->accelerator, t->precision, &peak, NULL) || iteration_s(r) == 0)
+        return 0;
+    return rlt_training_flop(t) / t->steps / iteration_s(r) / rlt_training_ranks(t) / (double)peak;
+}
+
+static double tokens_per_s(const rlt_run *r)
+{
+    return (double)r->training.batch * r->training.model->tokens / iteration_s(r);
+}
+
+rlt_training_figures rlt_run_training_figures(const rlt_run *r)
+{
+    rlt_training_figures f = {.utilization = utilization(r), .tokens_per_s = tokens_per_s(r)};
+    for (uint32_t i = 0; i < r->training.size[RLT_AXIS_PP]; i++) {
+        double total = rlt_training_memory_of(&r->training, i).total;
+        if (total > f.memory_bytes) {
+            f.memory_bytes = total;
+            f.fullest = i;
+        }
+    }
+    return f;
+}

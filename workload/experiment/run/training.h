@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A model on an accelerator in a layout, as the workload of a run. */
+#ifndef RLT_WORKLOAD_EXPERIMENT_RUN_TRAINING_H
+#define RLT_WORKLOAD_EXPERIMENT_RUN_TRAINING_H
+
+#include "net/topology/placement.h"
+#include "sim/base/options.h"
+#include "workload/training/training.h"
+
+struct rlt_run;
+struct rlt_run_settings;
+
+extern const rlt_option rlt_training_options[]; /* offsets in struct rlt_run_settings */
+/* Settings as "dp=64,pp=8" into a training. RLT_EUSAGE. */
+int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt_error *err) RLT_MUST_USE;
+/* --model, --accelerator, --strategy, --layout and --train as they are; free the model in every case. */
+int rlt_training_read(const struct rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
+                      rlt_error *err) RLT_MUST_USE;
+/* --model on --accelerator in --layout, planned and checked for the ranks that are placed; --map places them
+ * anew. The training borrows model and accelerator; free the model in every case. */
+int rlt_training_open(const struct rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
+                      rlt_model *m, rlt_accelerator *a, rlt_training *t, rlt_error *err) RLT_MUST_USE;
+/* Its program, into the run. */
+int rlt_run_train(struct rlt_run *r, rlt_error *err) RLT_MUST_USE;
+/* The same with ranks that do the same once (--fold, --fold-stages), placed where they are. RLT_EUSAGE where
+ * something makes ranks unlike. */
+int rlt_run_fold(struct rlt_run *r, rlt_error *err) RLT_MUST_USE;
+/* Of a run that trains: bytes of the fullest stage, model FLOPs over the peak, tokens (samples) a second. */
+typedef struct rlt_training_figures {
+    double memory_bytes, utilization, tokens_per_s;
+    uint32_t fullest;
+} rlt_training_figures;
+rlt_training_figures rlt_run_training_figures(const struct rlt_run *r);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The workload of a run: a recording, or one that is generated. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/words.h"
+#include "workload/experiment/run/run.h"
+#include "workload/experiment/run/workload.h"
+#include "workload/models/generator.h"
+
+#define AT(field) .offset = offsetof(rlt_run_settings, field)
+const rlt_option rlt_workload_options[] = {
+    {"trace", 'T', RLT_PARAM_LIST, "TRACE",
+     "The recording: a directory, files (one a rank), or a PREFIX whose files are PREFIX.<rank>.et. The "
+     "format is recognised by content; 'ringlet list readers' shows what is read.",
+     AT(trace)},
+    {"model", 'm', RLT_PARAM_TEXT, "MODEL",
+     "Instead of a trace, a generated workload: transformer, or transformer:layers=24,hidden=1024,... "
+     "('ringlet list models' shows the settings). One rank for each accelerator unless ranks=N.",
+     AT(model)},
+    {"keep-waits", 0, RLT_PARAM_FLAG, NULL,
+     "Replay communication with its recorded durations, waiting included, instead of simulating it; it then "
+     "counts as compute.",
+     AT(keep_waits)},
+    {0}};
+#undef AT
+
+static bool sets(const char *list, const char *name)
+{
+    const char *item;
+    size_t length, n = strlen(name);
+    while (list && (item = rlt_next_item(&list, ',', &length)))
+        if (length > n && memcmp(item, name, n) == 0 && item[n] == '=')
+            return true;
+    return false;
+}
+
+int rlt_workload_check(const rlt_run_settings *s, const char *operand, rlt_error *err)
+{
+    bool traced = s->trace.n || operand, jobs = s->jobs.job.n != 0;
+    if (s->accelerator
+            ? !s->model
+            : s->layout || s->train || s->strategy || s->map || s->any_memory || s->fold || s->fold_stages)
+        return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
+                        s->accelerator ? "needs --model"
+                                       : "--layout, --train, --strategy, --map, --any-memory and "
+                                         "--fold(-stages) need --accelerator");
+    if (s->map && s->sim.placement)
+        return rlt_fail(err, RLT_EUSAGE, "--map", "says where ranks are: it does not go with --placement");
+    if (s->map && (sets(s->layout, "order") || sets(s->train, "order")))
+        return rlt_fail(err, RLT_EUSAGE, "--map", "orders the axes: it does not go with order=");
+    if (traced && s->model)
+        return s->trace.n
+                   ? rlt_fail(err, RLT_EUSAGE, "--trace", "does not go with --model: give one of them")
+                   : rlt_fail(err, RLT_EUSAGE, operand,
+                              "a trace beside --model: give one of them (lists have commas and no blanks)");
+    if (!traced && !s->model && !jobs)
+        return rlt_fail(err, RLT_EUSAGE, NULL, "expected --trace, --model or --job");
+    if ((s->fold || s->fold_stages) && jobs)
+        return rlt_fail(err, RLT_EUSAGE, "--fold", "is of one job: it does not go with --job");
+    if (s->model && s->recording.ideal)
+        return rlt_fail(err, RLT_EUSAGE, "--ideal",
+                        "goes with --trace: a generated workload has no stragglers");
+    return 0;
+}
+
+/* "transformer:layers=24,hidden=1024" */
+int rlt_run_generate(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err)
+{
+    const char *colon = strchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : strlen(text);
+    rlt_transformer m = rlt_transformer_default();
+    if (n != strlen("transformer") || memcmp(text, "transformer", n) != 0) {
+        char word[32];
+        rlt_model trained;
+        if (rlt_model_open(text, &trained, NULL) == 0) {
+            rlt_model_free(&trained);
+            return rlt_fail(
+                err, RLT_EUSAGE, "--model",
+                "'%s' needs --accelerator, what it runs on: a name that 'ringlet list accelerators' "
+                "shows, or a file",
+                text);
+        }
+        snprintf(word, sizeof word, "%.*s", (int)n, text);
+        rlt_nearest near = rlt_nearest_to(word);
+        rlt_nearest_try(&near, "transformer");
+        return near.best ? rlt_fail(err, RLT_EUSAGE, "--model", "unknown model '%s'; did you mean '%s'?",
+                                    word, near.best)
+                         : rlt_fail(err, RLT_EUSAGE, "--model",
+                                    "unknown model '%s'; 'ringlet list models' shows them", word);
+    }
+    m.ranks = ranks;
+    const char *cursor = colon ? colon + 1 : NULL, *item;
+    size_t length;
+    if (rlt_names_once(cursor, err)) {
+        rlt_error_prefix(err, "--model");
+        return RLT_EUSAGE;
+    }
+    while (cursor && (item = rlt_next_item(&cursor, ',', &length))) {
+        char setting[128], name[64];
+        const char *value;
+        snprintf(setting, sizeof setting, "%.*s", (int)(length < 127 ? length : 127), item);
+        if (rlt_split_setting(setting, name, sizeof name, &value, "--model", err) ||
+            rlt_transformer_set(&m, name, value, err)) {
+            rlt_error_prefix(err, "--model");
+            return RLT_EUSAGE;
+        }
+    }
+    return rlt_transformer_program(&m, out, err);
+}
+
+int rlt_workload_trace(const rlt_run_settings *s, char *const *operands, uint32_t n_operands,
+                       const rlt_read_options *o, rlt_program **out, rlt_error *err)
+{
+    const rlt_texts *given = &s->trace;
+    const char **specs = calloc((size_t)given->n + n_operands + 1, sizeof *specs);
+    uint32_t n = 0;
+    if (!specs)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < given->n; i++)
+        specs[n++] = given->items[i];
+    for (uint32_t i = 0; i < n_operands; i++)
+        specs[n++] = operands[i];
+    int rc = rlt_trace_read(specs, n, o, out, err);
+    free(specs);
+    return rc;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Topologies and placements, loaded once, read by all. */
+#include "workload/experiment/shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/aggregation/tree.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+
+enum { KEPT_NETS = 256 };
+
+static const char *const of_net[] = {"topology", "link-scale", "placement", NULL};
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *texts, const char *const *names,
+                    bool others, uint64_t key[2])
+{
+    key[0] = 1;
+    key[1] = 2;
+    for (uint32_t i = 0; i < texts->n; i++) {
+        const rlt_option_text *t = &texts->items[i];
+        const char *name = rlt_option_at(groups, t->option, NULL)->name;
+        if (names && is_one_of(name, names) == others)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            key[k] = rlt_hash_bytes(name, strlen(name) + 1, key[k]);
+            key[k] = rlt_hash_bytes(t->text, strlen(t->text) + 1, key[k]);
+        }
+    }
+}
+
+bool rlt_shared_is_of_net(const char *option)
+{
+    return is_one_of(option, of_net);
+}
+
+int rlt_shared_note(rlt_shared *s, const rlt_inputs *in, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < in->n && !rc && s->note; i++)
+        if (strcmp(in->items[i].what, "topology") != 0)
+            rc = s->note(s->ctx, in->items[i].what, in->items[i].path, in->items[i].hash, err);
+    return rc;
+}
+
+static void free_net(rlt_shared_net *net)
+{
+    if (net->placed)
+        rlt_placement_free(&net->placement);
+    rlt_topology_free(net->topology);
+    if (net->primed)
+        rlt_map_free(net->primed);
+    free(net->primed);
+    free(net);
+}
+
+/* Distances that aggregation trees ask for, so that no worker has to: igraph does. A network without a tree
+ * for all says so where one is asked for. */
+static int prime_trees(const rlt_topology *t, rlt_error *err)
+{
+    uint32_t member = 0;
+    rlt_reduction_request q = {.topology = t, .n = 1, .nodes = &member, .root = RLT_NONE};
+    rlt_reduction *tree = NULL;
+    if (!(rlt_topology_in_networks(t) & RLT_CAN_REDUCE))
+        return 0;
+    int rc = rlt_reduction_create(&q, &tree, NULL);
+    rlt_reduction_free(tree);
+    return rc == RLT_ENOMEM ? rlt_nomem(err) : 0;
+}
+
+static int load_net(rlt_shared *s, const rlt_settings *sim, rlt_shared_net *net, rlt_error *err)
+{
+    rlt_inputs in = {0};
+    if (!sim->topology)
+        return rlt_fail(err, RLT_EUSAGE, "--topology", "is required: T");
+    int rc = rlt_setup_topology(sim, &net->topology, err);
+    if (rc || (rc = prime_trees(net->topology, err)))
+        return rc;
+    if (sim->topology[0] != '{' && s->note)
+        rc = s->note(s->ctx, "topology", sim->topology, rlt_topology_hash(net->topology), err);
+    if (rc || !sim->placement)
+        return rc;
+    if ((rc = rlt_placement_load(sim->placement, net->topology, &net->placement, err)))
+        return rc;
+    net->placed = true;
+    rc = rlt_inputs_add_file(&in, "placement", sim->placement, err);
+    return rc ? rc : rlt_shared_note(s, &in, err);
+}
+
+int rlt_shared_net_of(rlt_shared *s, const rlt_option_group *groups, const rlt_option_texts *texts,
+                      rlt_settings *sim, rlt_shared_net **out, rlt_error *err)
+{
+    uint64_t key[2];
+    rlt_option_key(groups, texts, of_net, false, key);
+    rlt_shared_net *net = (rlt_shared_net *)rlt_kept_find(&s->nets, key);
+    if (!net) {
+        rlt_kept *old = s->nets.n >= KEPT_NETS ? rlt_kept_drop(&s->nets) : NULL;
+        if (old)
+            free_net((rlt_shared_net *)old);
+        if (!(net = calloc(1, sizeof *net)))
+            return rlt_nomem(err);
+        int rc = load_net(s, sim, net, err);
+        if (!rc)
+            rc = rlt_kept_add(&s->nets, &net->kept, key, "topologies", err);
+        if (rc) {
+            free_net(net);
+            return rc;
+        }
+    }
+    sim->loaded = net->topology;
+    sim->placed = net->placed ? &net->placement : NULL;
+    *out = net;
+    return 0;
+}
+
+void rlt_shared_free(rlt_shared *s)
+{
+    for (uint32_t i = 0; i < s->nets.n; i++)
+        free_net((rlt_shared_net *)s->nets.items[i]);
+    free(s->nets.items);
+    rlt__shared_works_free(s);
+    *s = (rlt_shared){0};
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Workloads, loaded once, read by all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/bound.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "workload/experiment/shared.h"
+
+enum { KEPT_WORKS = 256, KEPT_OPS = 1 << 22 };
+
+/* Changing these leaves the workload as it is. */
+static const char *const not_of_work[] = {
+    "topology",   "link-scale", "placement",     "algorithm",  "compute-scale",
+    "host-scale", "rank-scale", "network-scale", "rank-delay", "overlap-slowdown",
+    "no-skew",    "until",      "set",           "network",    "routing",
+    "injection",  "link-event", "noise",         "seed",       "failures",
+    "iterations", NULL};
+
+bool rlt_shared_is_of_work(const char *option)
+{
+    const char *const *n = not_of_work;
+    while (*n && strcmp(*n, option) != 0)
+        n++;
+    return *n == NULL;
+}
+
+static void free_work(rlt_shared_work *work)
+{
+    rlt_run_close(&work->stem);
+    rlt_placement_free(&work->pinned);
+    free(work);
+}
+
+void rlt__shared_works_free(rlt_shared *s)
+{
+    for (uint32_t i = 0; i < s->works.n; i++)
+        free_work((rlt_shared_work *)s->works.items[i]);
+    free(s->works.items);
+}
+
+/* Where more are kept than should be: few large ones, or many. */
+static void trim_works(rlt_shared *s)
+{
+    uint64_t ops = 0;
+    rlt_kept *old;
+    for (uint32_t i = 0; i < s->works.n; i++)
+        ops += ((rlt_shared_work *)s->works.items[i])->stem.program->n_ops;
+    while ((s->works.n >= KEPT_WORKS || ops > KEPT_OPS) && (old = rlt_kept_drop(&s->works))) {
+        ops -= ((rlt_shared_work *)old)->stem.program->n_ops;
+        free_work((rlt_shared_work *)old);
+    }
+}
+
+static bool asks_for_order(const char *list)
+{
+    return list && strstr(list, "order=auto");
+}
+
+/* Those that simulate to become what they are do so in the workers: each is its point's own. */
+static bool may_share(const rlt_run_settings *s)
+{
+    return !s->fold && !s->fold_stages &&
+           !(s->accelerator && !s->map &&
+             (asks_for_order(s->layout) || asks_for_order(s->train) || asks_for_order(s->strategy)));
+}
+
+static void add(uint64_t key[2], const void *data, size_t length)
+{
+    for (int k = 0; k < 2; k++)
+        key[k] = rlt_hash_bytes(data, length, key[k]);
+}
+
+/* What a workload takes from the network: how many ranks there are, and the dimensions' sizes. */
+static void add_shape(const rlt_shared_net *net, uint64_t key[2])
+{
+    uint32_t accelerators = rlt_topology_accelerators(net->topology);
+    uint32_t n[RLT_MAX_DIMS + 4] = {net->placed ? net->placement.n : accelerators, accelerators,
+                                    rlt_topology_is_product(net->topology)};
+    n[3] = rlt_topology_dims(net->topology);
+    for (uint32_t d = 0; d < n[3]; d++)
+        n[d + 4] = rlt_topology_dim(net->topology, d).size;
+    add(key, n, sizeof n);
+}
+
+/* Other jobs go where there is room, and not with all that may go wrong. */
+static void add_jobs(const rlt_run_settings *s, const rlt_shared_net *net, uint64_t key[2])
+{
+    const rlt_placement *p = &net->placement;
+    bool wrong[] = {s->faults.failures != NULL, s->faults.noise.n != 0};
+    if (!s->jobs.job.n && !s->jobs.background.n)
+        return;
+    add(key, wrong, sizeof wrong);
+    if (net->placed && p->accelerator)
+        add(key, p->accelerator, p->n * sizeof *p->accelerator);
+    if (net->placed && p->nic)
+        add(key, p->nic, p->n * sizeof *p->nic);
+}
+
+static void key_of(const rlt_option_texts *texts, const rlt_parsed *parsed, const rlt_run_settings *s,
+                   const rlt_shared_net *net, uint64_t key[2])
+{
+    rlt_option_key(parsed->groups, texts, not_of_work, true, key);
+    add_shape(net, key);
+    add_jobs(s, net, key);
+    if (s->astra_system) /* its times are those of the links */
+        add(key, net->kept.key, sizeof net->kept.key);
+}
+
+static int load_work(rlt_shared *s, rlt_shared_work *work, rlt_error *err)
+{
+    rlt_run *r = &work->stem;
+    int rc = rlt_run_load(r, err);
+    if (!rc)
+        rc = rlt_shared_note(s, &r->setup.inputs, err);
+    if (!rc && r->settings->map) {
+        work->pinned = r->setup.placement;
+        r->setup.placement = (rlt_placement){0};
+    }
+    rlt_setup_free(&r->setup);
+    r->args = NULL;
+    r->settings = NULL;
+    return rc;
+}
+
+int rlt_shared_work_of(rlt_shared *s, const rlt_option_texts *texts, const rlt_parsed *parsed,
+                       const rlt_run_settings *settings, const rlt_shared_net *net, rlt_shared_work **out,
+                       rlt_error *err)
+{
+    uint64_t key[2];
+    *out = NULL;
+    if (!may_share(settings))
+        return 0;
+    key_of(texts, parsed, settings, net, key);
+    rlt_shared_work *work = (rlt_shared_work *)rlt_kept_find(&s->works, key);
+    if (!work) {
+        trim_works(s);
+        if (!(work = calloc(1, sizeof *work)))
+            return rlt_nomem(err);
+        work->stem.args = parsed;
+        work->stem.settings = settings;
+        int rc = load_work(s, work, err);
+        if (!rc)
+            rc = rlt_kept_add(&s->works, &work->kept, key, "workloads", err);
+        if (rc) {
+            free_work(work);
+            return rc;
+        }
+    }
+    *out = work;
+    return 0;
+}
+
+int rlt_shared_primed(rlt_shared_net *net, uint64_t key, bool *known, rlt_error *err)
+{
+    if (!net->primed && !(net->primed = calloc(1, sizeof *net->primed)))
+        return rlt_nomem(err);
+    *known = rlt_map_get(net->primed, key) != RLT_NONE;
+    return *known || rlt_map_put(net->primed, key, 1) == 0 ? 0 : rlt_nomem(err);
+}
+
+static int prime_comm(const rlt_shared_net *net, const rlt_program *p, const rlt_comm *c, rlt_router *router,
+                      const rlt_placement *place, rlt_error *err)
+{
+    rlt_group g = {0};
+    rlt_bound bound;
+    int rc = rlt_group_create(net->topology, place, p->group_ranks + p->group_first[c->group],
+                              p->group_first[c->group + 1] - p->group_first[c->group], &g, err);
+    if (!rc) {
+        rlt_coll_request req = rlt_group_request(&g, c->kind, c->bytes);
+        req.root = c->root;
+        rc = rlt_coll_bound(&req, router, 1, 1, &bound, err);
+    }
+    rlt_group_free(&g);
+    return rc;
+}
+
+int rlt_shared_prime(rlt_shared_net *net, const rlt_shared_work *work, rlt_error *err)
+{
+    const rlt_program *p = work->stem.program;
+    rlt_placement own = {0};
+    const rlt_placement *place = work->stem.jobs.placement.n ? &work->stem.jobs.placement
+                                 : work->pinned.n            ? &work->pinned
+                                 : net->placed               ? &net->placement
+                                                             : &own;
+    rlt_router *router = NULL;
+    rlt_map seen = {0};
+    bool known;
+    int rc = rlt_shared_primed(net, work->kept.key[0], &known, err);
+    if (rc || known)
+        return rc;
+    if (place == &own)
+        rc = rlt_placement_identity(net->topology, rlt_topology_accelerators(net->topology), &own, err);
+    if (!rc)
+        rc = rlt_router_create(net->topology, place, RLT_ROUTE_DMODK, &router, err);
+    for (uint32_t i = 0; i < p->n_comms && !rc; i++) {
+        const rlt_comm *c = &p->comms[i];
+        uint64_t key = ((uint64_t)c->group << 32 | c->root) * RLT_COLL_KINDS + (uint64_t)c->kind;
+        if (c->timed || c->counts || rlt_map_get(&seen, key) != RLT_NONE)
+            continue;
+        if (rlt_map_put(&seen, key, 1))
+            rc = rlt_nomem(err);
+        else if (p->n_ranks <= place->n) /* else the replay refuses it */
+            rc = prime_comm(net, p, c, router, place, err);
+    }
+    rlt_map_free(&seen);
+    rlt_router_free(router);
+    rlt_placement_free(&own);
+    return rc;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Directories of named files. */
+#include "workload/setup/locate.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/import/import.h"
+#include "sim/base/find.h"
+
+static rlt_dirs data_dirs(const char *here, const char *installed)
+{
+    rlt_dirs dirs;
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length < 0 ? 0 : length] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        snprintf(dirs.list, sizeof dirs.list, "%s:%.*s/../%s:%s", here, (int)(slash - self), self, here,
+                 installed);
+    else /* no /proc */
+        snprintf(dirs.list, sizeof dirs.list, "%s:%s", here, installed);
+    return dirs;
+}
+
+rlt_dirs rlt_topology_dirs(void)
+{
+    return data_dirs("topologies", RLT_DATADIR "/topologies");
+}
+
+rlt_dirs rlt_accelerator_dirs(void)
+{
+    return data_dirs("workload/accelerators", RLT_DATADIR "/accelerators");
+}
+
+int rlt_study_path(const char *spec, char *path, size_t size, rlt_error *err)
+{
+    rlt_dirs dirs = data_dirs("tools/sweep/examples", RLT_DATADIR "/studies");
+    char near[NAME_MAX + 1] = "";
+    int n = snprintf(path, size, "%s", spec);
+    if (n >= 0 && (size_t)n < size &&
+        (strcmp(spec, "-") == 0 || access(spec, F_OK) == 0 ||
+         (!strchr(spec, '/') && rlt_find_file(dirs.list, spec, path, size))))
+        return 0;
+    bool is_near = rlt_find_near(dirs.list, spec, near, sizeof near);
+    return rlt_fail(err, RLT_EIO, spec, "no such file, and no study of that name%s%s%s",
+                    is_near ? "; did you mean '" : "", near, is_near ? "'?" : "");
+}
+
+int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
+{
+    return rlt_topology_load(spec, rlt_topology_dirs().list, out, err);
+}
+
+int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err)
+{
+    return rlt_accelerator_load(spec, rlt_accelerator_dirs().list, out, err);
+}

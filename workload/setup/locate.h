@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where the topologies and accelerators that go by a name stand, for this executable. */
+#ifndef RLT_WORKLOAD_SETUP_LOCATE_H
+#define RLT_WORKLOAD_SETUP_LOCATE_H
+
+#include <limits.h>
+
+#include "net/import/import.h"
+#include "workload/models/accelerator.h"
+
+/* A list of directories as sim/base/find.h has them. Use it at once: rlt_topology_dirs().list */
+typedef struct rlt_dirs {
+    char list[3 * PATH_MAX];
+} rlt_dirs;
+/* ./topologies, ../topologies beside the executable, and the installed ones. */
+rlt_dirs rlt_topology_dirs(void);
+/* ./workload/accelerators, the same beside the executable's folder, and the installed ones. */
+rlt_dirs rlt_accelerator_dirs(void);
+
+/* The path of a study: "-", a file, or the name of one that ships, in ./tools/sweep/examples, the same beside the
+ * executable's folder, or the installed ones. RLT_EIO: there is none, with the name that is nearest. */
+int rlt_study_path(const char *spec, char *path, size_t size, rlt_error *err) RLT_MUST_USE;
+
+/* rlt_topology_load and rlt_accelerator_load with these directories. */
+int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err) RLT_MUST_USE;
+
+#endif

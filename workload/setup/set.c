@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --set NAME=VALUE: whose setting a name is. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/units.h"
+#include "sim/base/words.h"
+#include "workload/setup/settings.h"
+
+static bool same_name(const char *a, const char *b, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (a[i] != b[i] && !(strchr("-_", a[i]) && a[i] && strchr("-_", b[i]) && b[i]))
+            return false;
+    return strlen(a) == length;
+}
+
+const rlt_reactive *rlt_find_protocol(const char *name, size_t length)
+{
+    const rlt_reactive *r;
+    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++)
+        if (same_name(rlt_reactive_name(r), name, length))
+            return r;
+    return NULL;
+}
+
+bool rlt_has_setting(const rlt_reactive *r, const char *name)
+{
+    return rlt_params_find(rlt_reactive_settings(r), name) != NULL;
+}
+
+/* Whether a protocol that is not run takes the value: it then does nothing. 1: yes, 0: there is none of that name. */
+static int check_others(const rlt_reactive *only, const char *bare, const char *value, rlt_error *err)
+{
+    const rlt_reactive *r;
+    rlt_setting_value ignored[RLT_MAX_SETTINGS];
+    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++) {
+        if (only ? r != only : !rlt_has_setting(r, bare))
+            continue;
+        int rc = rlt_settings_preset(r, ignored, err);
+        rc = rc ? rc : rlt_settings_set(r, ignored, bare, value, err);
+        return rc ? rc : 1;
+    }
+    return 0;
+}
+
+/* A setting of protocols that react: 1 where one has it, 0 where none has. */
+static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    const char *dot = strchr(name, '.');
+    const rlt_reactive *only = dot ? rlt_find_protocol(name, (size_t)(dot - name)) : NULL;
+    const char *bare = only ? dot + 1 : name;
+    int taken = 0;
+    if (dot && !only)
+        return 0;
+    for (uint32_t i = 0; i < s->n_protocols; i++) {
+        const rlt_reactive *r = s->protocols[i].protocol;
+        if (only ? r != only : !rlt_has_setting(r, bare))
+            continue;
+        int rc = rlt_settings_set(r, s->protocols[i].values, bare, value, err);
+        if (rc && !only) /* several may have it */
+            rlt_error_prefix(err, rlt_reactive_name(r));
+        if (rc)
+            return rc;
+        taken = 1;
+    }
+    if (only && only == s->fallback.protocol) {
+        int rc = rlt_settings_set(only, s->fallback.values, bare, value, err);
+        return rc ? rc : 1;
+    }
+    if (!taken && s->sets_of_others)
+        return check_others(only, bare, value, err);
+    if (only && !taken)
+        return rlt_fail(err, RLT_EUSAGE, name, "%s is not among the algorithms asked for",
+                        rlt_reactive_name(only));
+    return taken;
+}
+
+static int set_sharing(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    static const char *const words[] = {[RLT_SHARE_STATIC] = "static",
+                                        [RLT_SHARE_DYNAMIC] = "dynamic",
+                                        [RLT_SHARE_FIRST_COME] = "first_come"};
+    for (uint32_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (same_name(words[i], value, strlen(value))) {
+            s->aggregator.sharing = (rlt_slot_sharing)i;
+            return 1;
+        }
+    return rlt_fail(err, RLT_EUSAGE, name, "expected static, dynamic or first_come, got '%s'", value);
+}
+
+static int set_fallback(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    const rlt_reactive *r;
+    char known[512] = "";
+    s->fallback.protocol = rlt_find_protocol(value, strlen(value));
+    if (s->fallback.protocol) {
+        int rc = rlt_settings_preset(s->fallback.protocol, s->fallback.values, err);
+        return rc ? rc : 1;
+    }
+    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++)
+        rlt_list_name(known, sizeof known, rlt_reactive_name(r));
+    return rlt_fail(err, RLT_EUSAGE, name, "unknown protocol '%s'; known: %s", value, known);
+}
+
+/* What every switch that adds has. 1: set, 0: not of that kind. */
+static int set_switch(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    uint64_t n = 0;
+    int rc;
+    if (strcmp(name, "switch.sharing") == 0)
+        return set_sharing(s, name, value, err);
+    if (strcmp(name, "switch.fallback") == 0)
+        return set_fallback(s, name, value, err);
+    if (strcmp(name, "switch.memory") == 0) {
+        rc = rlt_parse_size(value, &s->aggregator.memory_bytes, name, err);
+        return rc ? rc : 1;
+    }
+    bool slots = strcmp(name, "switch.slots") == 0;
+    if (!slots && strcmp(name, "switch.width") != 0)
+        return 0;
+    uint64_t most = slots ? RLT_MAX_SLOTS : RLT_MAX_AGG_WIDTH;
+    if ((rc = rlt_parse_count(value, &n, name, err)))
+        return rc;
+    if (n < 1 || n > most)
+        return rlt_fail(err, RLT_EUSAGE, name, "expected 1 to %llu, got '%s'", (unsigned long long)most,
+                        value);
+    *(slots ? &s->aggregator.slots : &s->aggregator.width) = (uint32_t)n;
+    return 1;
+}
+
+/* Patterns may not be more than the topology has dimensions. */
+static int set_algorithms(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    uint32_t dims = s->topology ? rlt_topology_dims(s->topology) : RLT_MAX_DIMS;
+    int rc = rlt_coll_params_set(&s->params, name, value, err);
+    for (uint32_t d = dims; d < RLT_MAX_DIMS && !rc; d++)
+        if (s->params.patterns[d])
+            rc = rlt_fail(err, RLT_EUSAGE, "patterns", "'%s' is for dimension %u, and %s has %u",
+                          s->params.patterns[d], d, rlt_topology_name(s->topology), dims);
+    return rc;
+}
+
+/* Settings of algorithms of steps, endpoints and packets. */
+static int set_other(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    const char *endpoint, *packet;
+    rlt_nearest near = rlt_nearest_to(name);
+    if (rlt_coll_parameter(name))
+        return set_algorithms(s, name, value, err);
+    for (const rlt_param *p = rlt_coll_parameters; p->name; p++)
+        rlt_nearest_try(&near, p->name);
+    for (uint32_t i = 0; (endpoint = rlt_endpoint_setting(i)); i++) {
+        rlt_nearest_try(&near, endpoint);
+        if (strcmp(name, endpoint) == 0)
+            return rlt_endpoint_set(&s->endpoint, name, value, err);
+    }
+    for (uint32_t i = 0; (packet = rlt_packet_setting(i)); i++) {
+        const char *bare = strncmp(name, "packet.", 7) == 0 ? name + 7 : name;
+        rlt_nearest_try(&near, packet);
+        if (strcmp(bare, packet) != 0)
+            continue;
+        if (s->model != &rlt_net_packet && !s->n_protocols && !s->sets_of_others)
+            return rlt_fail(err, RLT_EUSAGE, name, "is a setting of --network packet");
+        return rlt_packet_set(&s->packet, packet, value, err);
+    }
+    for (uint32_t i = 0; i < s->n_protocols; i++)
+        for (const rlt_param *p = rlt_reactive_settings(s->protocols[i].protocol); p->name; p++)
+            rlt_nearest_try(&near, p->name);
+    if (strchr(name, '.')) /* of one protocol of the endpoint */
+        return rlt_endpoint_set(&s->endpoint, name, value, err);
+    return rlt_fail(
+        err, RLT_EUSAGE, name,
+        "unknown setting%s%s%s (endpoints have injection, launch, message, byte, protocol, clock, ...; "
+        "algorithms have channels, chunks, window, directions, servers, patterns, schedule, order; 'ringlet "
+        "list "
+        "networks' "
+        "shows those of packets)",
+        near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+}
+
+int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+{
+    int rc = set_switch(s, name, value, err);
+    if (rc)
+        return rc < 0 ? rc : 0;
+    if ((rc = set_reacting(s, name, value, err)) < 0)
+        return rc;
+    /* The same name may be one of steps or packets, whose limits are their own. */
+    if (rc && !strchr(name, '.'))
+        (void)set_other(s, name, value, NULL);
+    return rc ? 0 : set_other(s, name, value, err);
+}
