@@ -34,6 +34,8 @@
 #ifndef RLT_COLLECTIVES_ALGORITHM_H
 #define RLT_COLLECTIVES_ALGORITHM_H
 
+#include <string.h>
+
 #include "collectives/collective.h"
 #include "net/endpoint.h"
 #include "sim/base/registry.h"
@@ -146,7 +148,7 @@ RLT_API void rlt_plan_free(rlt_plan *plan);
 
 static inline rlt_reach rlt_reach_of(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k)
 {
-    rlt_reach r = {.stride = 1, .n = plan->req.n};
+    rlt_reach r = {0, 1, plan->req.n};
     if (plan->algorithm->reach)
         plan->algorithm->reach(plan, member, lane, k, &r);
     return r;
@@ -154,7 +156,8 @@ static inline rlt_reach rlt_reach_of(const rlt_plan *plan, uint32_t member, uint
 
 static inline void rlt_step_clear(rlt_step *s)
 {
-    *s = (rlt_step){.send_to = RLT_NONE, .recv_from = RLT_NONE, .wait_lane = RLT_NONE};
+    memset(s, 0, sizeof *s);
+    s->send_to = s->recv_from = s->wait_lane = RLT_NONE;
 }
 
 /* Size of part i of `total` cut into `parts`, and where it begins: the first total % parts are one larger. */

@@ -56,8 +56,8 @@ RLT_API int rlt_plan_load(const char *path, const rlt_goal_hint *hint, rlt_liste
 RLT_API int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,
                            rlt_listed *out, rlt_error *err) RLT_MUST_USE;
 /* *text is malloc'ed. RLT_EUNSUPPORTED for what the format cannot say. */
-RLT_API int rlt_plan_write(const rlt_plan *plan, rlt_plan_format format, char **text, size_t *length,
-                           rlt_error *err) RLT_MUST_USE;
+int rlt_plan_write(const rlt_plan *plan, rlt_plan_format format, char **text, size_t *length,
+                   rlt_error *err) RLT_MUST_USE;
 
 /* The single formats; internal. */
 int rlt_plan_json_parse(const char *file, const char *text, size_t length, rlt_listed *out,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Registries: tables of things that are known by a name (algorithms, trace readers, model families, shapes, ...).
- * An entry is a constant struct whose first two members are `const char *name, *summary`. Each registry is one
- * table in one file; the built-in entries come first, in the order of that table, then those that plug-ins and
- * programs add.
+ * Registries: tables of things that are known by a name (algorithms, trace readers, model families, shapes,
+ * ...). An entry is a constant struct whose first two members are `const char *name, *summary`. Each registry
+ * is one table in one file; the built-in entries come first, in the order of that table, then those that
+ * plug-ins and programs add.
  *
- * Registries are the one thing in the library that is kept for the whole process. They hold code, not settings or
- * results: an algorithm that a plan points to must outlive every plan, so no entry is ever removed or replaced and
- * none moves. Readers need no lock: an entry is complete before it is counted. Add entries from one thread,
- * before simulations start, so that all points of a study see the same table.
+ * Registries are the one thing in the library that is kept for the whole process. They hold code, not
+ * settings or results: an algorithm that a plan points to must outlive every plan, so no entry is ever
+ * removed or replaced and none moves. Readers need no lock: an entry is complete before it is counted. Add
+ * entries from one thread, before simulations start, so that all points of a study see the same table.
  */
 #ifndef RLT_SIM_BASE_REGISTRY_H
 #define RLT_SIM_BASE_REGISTRY_H
@@ -69,10 +69,14 @@ RLT_API const void *rlt_registry_find(const rlt_registry *r, const char *name, c
                                       rlt_error *err);
 /* Feeds all names to a search that covers more than one registry. */
 RLT_API void rlt_registry_near(const rlt_registry *r, rlt_nearest *near);
-/* Adds an entry; it and `origin` are borrowed until the process ends. RLT_EUSAGE for a name that is empty, longer
- * than RLT_REGISTRY_NAME, taken, or has other characters than a-z, 0-9, '-', '_' and '.'; RLT_ERANGE when full. */
+/* Adds an entry; it and `origin` are borrowed until the process ends. RLT_EUSAGE for a name that is empty,
+ * longer than RLT_REGISTRY_NAME, taken, or has other characters than a-z, 0-9, '-', '_' and '.', and for an
+ * entry without a summary; RLT_ERANGE when full. */
 RLT_API int rlt_registry_add(rlt_registry *r, const void *entry, const char *origin,
                              rlt_error *err) RLT_MUST_USE;
+/* The same without adding: whether it could be added after `ahead` others. */
+RLT_API int rlt_registry_may_add(const rlt_registry *r, const void *entry, uint32_t ahead, const char *origin,
+                                 rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }
