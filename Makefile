@@ -85,9 +85,12 @@ $(BUILD)/libringlet.a: $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) qcs $@ $(LIB_OBJ)
 
+# The command exports what the installed headers declare, so that plug-ins find it: see workload/plugin/plugin.h.
+WHOLE := -rdynamic -Wl,--whole-archive $(BUILD)/libringlet.a -Wl,--no-whole-archive -ldl
+
 $(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(WHOLE) $(PKG_LIBS) -lm -lpthread
 
 $(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
 	$(call say,MPICC,$<)
@@ -96,7 +99,7 @@ $(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
 
 $(BUILD)/ringlet-mpi: $(TOOL_OBJ) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(WHOLE) $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) -lm -lpthread
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
@@ -162,7 +165,7 @@ $(BUILD)/ringlet.pc: FORCE
 	    'Requires.private: $(PKGS)' 'Libs: -L$${libdir} -lringlet' 'Libs.private: -lm -lpthread' 'Cflags: -I$${includedir}' > $@
 
 D = $(DESTDIR)$(PREFIX)
-install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD)/ringlet.pc $(BUILD)/headers
+install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install-headers
 	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions \
 	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
@@ -171,13 +174,16 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD
 	$(Q)install -m 644 $(BUILD)/$(SONAME) $(D)/lib/libringlet.so.$(VERSION)
 	$(Q)ln -sf libringlet.so.$(VERSION) $(D)/lib/$(SONAME)
 	$(Q)ln -sf $(SONAME) $(D)/lib/libringlet.so
-	$(Q)for h in $$(cat $(BUILD)/headers); do install -D -m 644 $$h $(D)/include/ringlet/$$h || exit 1; done
-	$(Q)install -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc
 	$(Q)install -m 644 $(BUILD)/ringlet.1 $(D)/share/man/man1/ringlet.1
 	$(Q)install -m 644 $(BUILD)/ringlet.bash $(D)/share/bash-completion/completions/ringlet
 	$(Q)install -m 644 topologies/* $(D)/share/ringlet/topologies/
 	$(Q)install -m 644 workload/accelerators/* $(D)/share/ringlet/accelerators/
 	$(Q)cp -R traces/. $(D)/share/ringlet/traces/
+
+# All that a plug-in is built against.
+install-headers: $(BUILD)/ringlet.pc $(BUILD)/headers
+	$(Q)for h in $$(cat $(BUILD)/headers); do install -D -m 644 $$h $(D)/include/ringlet/$$h || exit 1; done
+	$(Q)install -D -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc
 
 uninstall:
 	rm -rf $(D)/bin/ringlet $(D)/bin/ringlet-mpi $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \
@@ -268,7 +274,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench benches validate design-page pictures deps deps-page install uninstall format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench benches validate design-page pictures deps deps-page install install-headers uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

@@ -21,7 +21,7 @@ typedef struct rlt_lane {
 
 /* Sets channels, directions, chunks and lanes = their product of the plan; RLT_ERANGE above RLT_MAX_LANES. */
 RLT_API int rlt_lanes_set(rlt_plan *plan, uint32_t channels, uint32_t directions, uint32_t chunks,
-                  rlt_error *err) RLT_MUST_USE;
+                          rlt_error *err) RLT_MUST_USE;
 /* The lane's numbers, once plan->blocks is known. `chunks` counts the lanes of one channel and direction. */
 RLT_API rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks);
 

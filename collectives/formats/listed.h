@@ -70,11 +70,11 @@ void rlt_listing_untracked(rlt_listing *l, uint64_t bytes);
 /* A new lane of the member: its number. */
 uint32_t rlt_listing_lane(rlt_listing *l, uint32_t member);
 /* Appends a step (line 0: none) and returns its number in the lane. */
-RLT_API uint32_t rlt_listing_step(rlt_listing *l, uint32_t member, uint32_t lane, const rlt_step *step,
-                                  uint32_t line);
+uint32_t rlt_listing_step(rlt_listing *l, uint32_t member, uint32_t lane, const rlt_step *step,
+                          uint32_t line);
 /* A step already appended, to be completed (peer_step, peer_shift, recv_count
  * ...); valid until the next append. */
-RLT_API rlt_step *rlt_listing_at(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step);
+rlt_step *rlt_listing_at(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step);
 /* Addresses what a step sends to a step of another member: sets send_to, peer_step and, by finish, peer_shift
  * of the one; recv_count and recv_from of the other. */
 void rlt_listing_connect(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step, uint32_t to_member,

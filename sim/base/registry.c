@@ -68,13 +68,13 @@ int rlt_registry_may_add(const rlt_registry *r, const void *entry, uint32_t ahea
     if (!name || !name[0] || strlen(name) > RLT_REGISTRY_NAME ||
         name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.")])
         return rlt_fail(
-            err, RLT_EUSAGE, origin,
+            err, RLT_ESCHEMA, origin,
             "expected the name of the %s to be 1 to %d of a-z, 0-9, '-', '_' and '.', got '%.80s'", r->what,
             RLT_REGISTRY_NAME, name ? name : "");
     if (!((const head *)entry)->summary)
-        return rlt_fail(err, RLT_EUSAGE, origin, "%s '%s' has no summary", r->what, name);
+        return rlt_fail(err, RLT_ESCHEMA, origin, "%s '%s' has no summary", r->what, name);
     if (rlt_registry_find(r, name, NULL, NULL))
-        return rlt_fail(err, RLT_EUSAGE, origin, "%s '%s' is there already", r->what, name);
+        return rlt_fail(err, RLT_ESCHEMA, origin, "%s '%s' is there already", r->what, name);
     if (added(r) + ahead >= RLT_REGISTRY_ADDED)
         return rlt_fail(err, RLT_ERANGE, origin, "%s '%s' is one too many: at most %d can be added", r->what,
                         name, RLT_REGISTRY_ADDED);

@@ -16,7 +16,7 @@
 #include "workload/program/reader.h"
 #include "workload/training/training.h"
 
-enum { NAME_WIDTH = 20 };
+enum { NAME_WIDTH = 20, ORIGIN_TEXT = 1024 };
 
 static const rlt_column columns[] = {
     {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
@@ -59,6 +59,16 @@ static void put(rlt_table *t, const char *name, const char *summary, const char 
     rlt_value v[] = {rlt_text(name), rlt_text(summary ? summary : ""),
                      rlt_text(parameters ? parameters : "")};
     rlt_table_row(t, v);
+}
+
+/* The summary, and of what a plug-in added which one. */
+static const char *with_origin(const rlt_registry *r, uint32_t i, const char *summary, char text[ORIGIN_TEXT])
+{
+    const char *origin = rlt_registry_origin(r, i);
+    if (!origin)
+        return summary;
+    snprintf(text, ORIGIN_TEXT, "%s (plug-in %s)", summary, origin);
+    return text;
 }
 
 static void list_collectives(rlt_table *t)
@@ -123,8 +133,9 @@ static void list_protocol_settings(rlt_table *t)
 static void list_algorithms(rlt_table *t)
 {
     const rlt_algorithm *a;
+    char text[ORIGIN_TEXT];
     for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++)
-        put(t, a->name, a->summary, a->parameters);
+        put(t, a->name, with_origin(rlt_algorithms(), i, a->summary, text), a->parameters);
     list_protocols(t);
 }
 
@@ -151,8 +162,9 @@ static void list_shapes(rlt_table *t)
 static void list_readers(rlt_table *t)
 {
     const rlt_reader *r;
+    char text[ORIGIN_TEXT];
     for (uint32_t i = 0; (r = rlt_reader_at(i)); i++)
-        put(t, r->name, r->summary, NULL);
+        put(t, r->name, with_origin(rlt_readers(), i, r->summary, text), NULL);
     const rlt_topology_format *f;
     for (uint32_t i = 0; (f = rlt_topology_format_at(i)); i++)
         put(t, f->name, f->summary, f->settings);
@@ -180,8 +192,9 @@ static void list_models(rlt_table *t)
     const rlt_model_preset *p;
     rlt_model m;
     list_generator(t);
+    char text[ORIGIN_TEXT];
     for (uint32_t i = 0; (f = rlt_model_family_at(i)); i++)
-        put(t, f->name, f->summary, f->settings);
+        put(t, f->name, with_origin(rlt_model_families(), i, f->summary, text), f->settings);
     for (uint32_t i = 0; (p = rlt_model_preset_at(i)); i++) {
         char summary[512], settings[512];
         if (rlt_model_open(p->name, &m, NULL))
@@ -205,8 +218,9 @@ static void list_training(rlt_table *t)
 static void list_strategies(rlt_table *t)
 {
     const rlt_training_strategy *s;
+    char text[ORIGIN_TEXT];
     for (uint32_t i = 0; (s = rlt_training_strategy_at(i)); i++)
-        put(t, s->name, s->summary, s->settings);
+        put(t, s->name, with_origin(rlt_training_strategies(), i, s->summary, text), s->settings);
     put(t, "daso",
         "a whole training: nodes synchronised now and then, without waiting, and Horovod (arXiv 2104.05588)",
         "nodes, batch_time, calibration=juwels, ...: an unknown one lists all");

@@ -131,7 +131,7 @@ rlt_design_loop rlt_design_loop_default(void); /* no overlap, all once */
 int rlt_design_work_astra1(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
 /* {"name": "...", "layers": [{"repeat": 1, "forward": {"compute": "5us", "collective": "all_reduce", "bytes":
  * "64MiB", "over": "model"}, "input": {...}, "weight": {...}}]}; bytes as in collectives/collective.h. */
-RLT_API int rlt_design_work_json(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
+int rlt_design_work_json(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
 /* One microbatch of a planned training without pipeline, context and expert parallelism. Backward compute is
  * half input, half weight gradient; gradients are all-reduced in the training's buckets where it overlaps
  * them, else at the end. */

@@ -15,8 +15,8 @@ extern "C" {
 
 /* Copies; first_rank[i] of n + 1 tells where part i begins.
  * RLT_ERANGE where limits of programs are passed. */
-RLT_API int rlt_program_join(const rlt_program *const *parts, uint32_t n, rlt_program **out,
-                             uint32_t *first_rank, rlt_error *err) RLT_MUST_USE;
+int rlt_program_join(const rlt_program *const *parts, uint32_t n, rlt_program **out, uint32_t *first_rank,
+                     rlt_error *err) RLT_MUST_USE;
 
 /* What became of the ranks [first, end) of a joined program. */
 typedef struct rlt_part_result {
