@@ -126,10 +126,27 @@ struct rlt_algorithm {
     void (*release)(rlt_plan *plan);
 };
 
-RLT_API extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_point, rlt_torus;
-RLT_API extern const rlt_algorithm rlt_halving_doubling, rlt_recursive_doubling, rlt_bruck, rlt_tree;
-RLT_API extern const rlt_algorithm rlt_two_level, rlt_rail;
-RLT_API extern const rlt_algorithm rlt_nvls, rlt_pairwise, rlt_parameter_server, rlt_tacos, rlt_rings;
+/* The built-in algorithms, in the order of lists: a new one is a file and a line here. */
+#define RLT_ALGORITHMS(X)                                                                                    \
+    X(ring)                                                                                                  \
+    X(hierarchical)                                                                                          \
+    X(torus)                                                                                                 \
+    X(direct)                                                                                                \
+    X(point_to_point)                                                                                        \
+    X(halving_doubling)                                                                                      \
+    X(recursive_doubling)                                                                                    \
+    X(bruck)                                                                                                 \
+    X(two_level)                                                                                             \
+    X(rail)                                                                                                  \
+    X(tree)                                                                                                  \
+    X(pairwise)                                                                                              \
+    X(parameter_server)                                                                                      \
+    X(nvls)                                                                                                  \
+    X(tacos)                                                                                                 \
+    X(rings)
+#define RLT_X(name) RLT_API extern const rlt_algorithm rlt_##name;
+RLT_ALGORITHMS(RLT_X)
+#undef RLT_X
 
 RLT_API rlt_registry *rlt_algorithms(void);
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
