@@ -59,7 +59,7 @@ sources_of = $(sort $(shell find $(1) -name '*.c'))
 LIB_SRC  := $(call sources_of,sim net collectives workload)
 TOOL_SRC := $(filter-out tools/report/page/embed.c tools/sweep/ranks_mpi.c,$(call sources_of,tools))
 PAGE_SRC := tools/report/page/page.html tools/report/page/page.css $(sort $(wildcard tools/report/page/*.js))
-TEST_SRC := $(filter-out test/support/% test/bench/%,$(call sources_of,test))
+TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/%,$(call sources_of,test))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o
@@ -85,9 +85,12 @@ $(BUILD)/libringlet.a: $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) qcs $@ $(LIB_OBJ)
 
+# The command exports what the installed headers declare, so that plug-ins find it: see workload/plugin/plugin.h.
+WHOLE := -rdynamic -Wl,--whole-archive $(BUILD)/libringlet.a -Wl,--no-whole-archive -ldl
+
 $(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(WHOLE) $(PKG_LIBS) -lm -lpthread
 
 $(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
 	$(call say,MPICC,$<)
@@ -96,7 +99,7 @@ $(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
 
 $(BUILD)/ringlet-mpi: $(TOOL_OBJ) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(WHOLE) $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) -lm -lpthread
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
@@ -134,12 +137,17 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
 
-# What a program may include, gathered under ringlet/ by install.
-PUBLIC := sim/base/error.h sim/base/time.h sim/base/units.h sim/base/param.h sim/base/options.h sim/base/random.h sim/queue.h sim/sim.h \
-          net/topology/topology.h net/endpoint.h net/topology/placement.h net/route.h net/usage.h net/network.h \
-          collectives/collective.h collectives/algorithm.h collectives/check/checker.h collectives/bound.h collectives/executor.h \
-          workload/program/program.h workload/program/reader.h workload/models/generator.h workload/models/model.h workload/models/accelerator.h workload/daso/daso.h \
-          workload/timing/timing.h workload/program/rescale.h workload/replay/replay.h
+# What a program or a plug-in may include: these doors, and all that they include in turn.
+DOORS := sim/base/error.h sim/base/time.h sim/base/units.h sim/base/param.h sim/base/random.h sim/base/registry.h sim/queue.h sim/sim.h \
+         net/topology/topology.h net/topology/placement.h net/import/import.h net/endpoint.h net/route.h net/usage.h net/network.h \
+         collectives/collective.h collectives/algorithm.h collectives/algorithms/lanes.h collectives/check/checker.h \
+         collectives/bound.h collectives/executor.h \
+         workload/program/program.h workload/program/reader.h workload/program/rescale.h \
+         workload/models/generator.h workload/models/model.h workload/models/accelerator.h workload/training/training.h \
+         workload/daso/daso.h workload/timing/timing.h workload/replay/replay.h workload/plugin/plugin.h
+$(BUILD)/headers: FORCE
+	@mkdir -p $(BUILD)
+	@printf '#include "%s"\n' $(DOORS) | $(CC) -std=c11 -I. -x c -MM -MT all - | tr ' \\' '\n\n' | sed -n 's,^\(\./\)*\(.*\.h\)$$,\2,p' | sort -u > $@
 SONAME := libringlet.so.$(SOVERSION)
 
 $(BUILD)/$(SONAME): $(LIB_OBJ)
@@ -157,23 +165,26 @@ $(BUILD)/ringlet.pc: FORCE
 	    'Requires.private: $(PKGS)' 'Libs: -L$${libdir} -lringlet' 'Libs.private: -lm -lpthread' 'Cflags: -I$${includedir}' > $@
 
 D = $(DESTDIR)$(PREFIX)
-install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash $(BUILD)/ringlet.pc
+install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install-headers
 	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions \
-	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces $(D)/share/ringlet/studies $(addprefix $(D)/include/ringlet/,sim net collectives workload)
+	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces $(D)/share/ringlet/studies
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
 	$(if $(MPI),$(Q)install -m 755 $(MPI) $(D)/bin/ringlet-mpi)
 	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
 	$(Q)install -m 644 $(BUILD)/$(SONAME) $(D)/lib/libringlet.so.$(VERSION)
 	$(Q)ln -sf libringlet.so.$(VERSION) $(D)/lib/$(SONAME)
 	$(Q)ln -sf $(SONAME) $(D)/lib/libringlet.so
-	$(Q)for h in $(PUBLIC); do install -m 644 $$h $(D)/include/ringlet/$$h || exit 1; done
-	$(Q)install -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc
 	$(Q)install -m 644 $(BUILD)/ringlet.1 $(D)/share/man/man1/ringlet.1
 	$(Q)install -m 644 $(BUILD)/ringlet.bash $(D)/share/bash-completion/completions/ringlet
 	$(Q)install -m 644 topologies/* $(D)/share/ringlet/topologies/
 	$(Q)install -m 644 workload/accelerators/* $(D)/share/ringlet/accelerators/
 	$(Q)cp -R traces/. $(D)/share/ringlet/traces/
 	$(Q)install -m 644 tools/sweep/examples/*.json $(D)/share/ringlet/studies/
+
+# All that a plug-in is built against.
+install-headers: $(BUILD)/ringlet.pc $(BUILD)/headers
+	$(Q)for h in $$(cat $(BUILD)/headers); do install -D -m 644 $$h $(D)/include/ringlet/$$h || exit 1; done
+	$(Q)install -D -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc
 
 uninstall:
 	rm -rf $(D)/bin/ringlet $(D)/bin/ringlet-mpi $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \
@@ -264,7 +275,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench benches validate design-page pictures deps deps-page install uninstall format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench benches validate design-page pictures deps deps-page install install-headers uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

@@ -13,22 +13,9 @@
 /* Keeps sums over members and products with small counts inside 64 bits. */
 #define MAX_BYTES ((uint64_t)1 << 48)
 
-static const rlt_algorithm *const table[] = {&rlt_ring,
-                                             &rlt_hierarchical,
-                                             &rlt_torus,
-                                             &rlt_direct,
-                                             &rlt_point_to_point,
-                                             &rlt_halving_doubling,
-                                             &rlt_recursive_doubling,
-                                             &rlt_bruck,
-                                             &rlt_two_level,
-                                             &rlt_rail,
-                                             &rlt_tree,
-                                             &rlt_pairwise,
-                                             &rlt_parameter_server,
-                                             &rlt_nvls,
-                                             &rlt_tacos,
-                                             &rlt_rings};
+#define RLT_X(name) &rlt_##name,
+static const rlt_algorithm *const table[] = {RLT_ALGORITHMS(RLT_X)};
+#undef RLT_X
 static rlt_registry registry = RLT_REGISTRY("algorithm", RLT_ESCHEMA, table);
 
 rlt_registry *rlt_algorithms(void)

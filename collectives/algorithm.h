@@ -34,6 +34,8 @@
 #ifndef RLT_COLLECTIVES_ALGORITHM_H
 #define RLT_COLLECTIVES_ALGORITHM_H
 
+#include <string.h>
+
 #include "collectives/collective.h"
 #include "net/endpoint.h"
 #include "sim/base/registry.h"
@@ -177,10 +179,27 @@ RLT_API int rlt_coll_params_set(rlt_coll_params *params, const char *name, const
 RLT_API const rlt_param *rlt_coll_params_idle(const rlt_coll_params *params, const rlt_algorithm *a,
                                               uint32_t i, char *text, size_t size);
 
-RLT_API extern const rlt_algorithm rlt_ring, rlt_hierarchical, rlt_direct, rlt_point_to_point, rlt_torus;
-RLT_API extern const rlt_algorithm rlt_halving_doubling, rlt_recursive_doubling, rlt_bruck, rlt_tree;
-RLT_API extern const rlt_algorithm rlt_two_level, rlt_rail;
-RLT_API extern const rlt_algorithm rlt_nvls, rlt_pairwise, rlt_parameter_server, rlt_tacos, rlt_rings;
+/* The built-in algorithms, in the order of lists: a new one is a file and a line here. */
+#define RLT_ALGORITHMS(X)                                                                                    \
+    X(ring)                                                                                                  \
+    X(hierarchical)                                                                                          \
+    X(torus)                                                                                                 \
+    X(direct)                                                                                                \
+    X(point_to_point)                                                                                        \
+    X(halving_doubling)                                                                                      \
+    X(recursive_doubling)                                                                                    \
+    X(bruck)                                                                                                 \
+    X(two_level)                                                                                             \
+    X(rail)                                                                                                  \
+    X(tree)                                                                                                  \
+    X(pairwise)                                                                                              \
+    X(parameter_server)                                                                                      \
+    X(nvls)                                                                                                  \
+    X(tacos)                                                                                                 \
+    X(rings)
+#define RLT_X(name) RLT_API extern const rlt_algorithm rlt_##name;
+RLT_ALGORITHMS(RLT_X)
+#undef RLT_X
 
 RLT_API rlt_registry *rlt_algorithms(void);
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
@@ -199,7 +218,7 @@ RLT_API void rlt_plan_free(rlt_plan *plan);
 
 static inline rlt_reach rlt_reach_of(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k)
 {
-    rlt_reach r = {.stride = 1, .n = plan->req.n};
+    rlt_reach r = {0, 1, plan->req.n};
     if (plan->algorithm->reach)
         plan->algorithm->reach(plan, member, lane, k, &r);
     return r;
@@ -207,7 +226,8 @@ static inline rlt_reach rlt_reach_of(const rlt_plan *plan, uint32_t member, uint
 
 static inline void rlt_step_clear(rlt_step *s)
 {
-    *s = (rlt_step){.send_to = RLT_NONE, .recv_from = RLT_NONE, .wait_lane = RLT_NONE};
+    memset(s, 0, sizeof *s);
+    s->send_to = s->recv_from = s->wait_lane = RLT_NONE;
 }
 
 /* Size of part i of `total` cut into `parts`, and where it begins: the first total % parts are one larger. */

@@ -30,14 +30,14 @@ typedef struct rlt_candidate {
 enum { RLT_MAX_CANDIDATES = 2 * RLT_MAX_PROTOCOLS };
 
 /* The endpoint in force for a request, NULL where collectives are not tuned. */
-RLT_API const rlt_endpoint *rlt_request_endpoint(const rlt_coll_request *req);
+const rlt_endpoint *rlt_request_endpoint(const rlt_coll_request *req);
 /* All candidates, the one taken first. 0 where collectives are not tuned. */
-RLT_API uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_CANDIDATES]);
+uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_CANDIDATES]);
 /* The costs of a plan's messages: with the protocol that suits its algorithm best. */
-RLT_API void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out);
+void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out);
 /* "ring LL128, 24 channels 40.6 us; ring Simple, 24 channels 56 us; ..." */
-RLT_API void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text,
-                                 size_t size);
+void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text,
+                         size_t size);
 
 #ifdef __cplusplus
 }

@@ -22,14 +22,13 @@ typedef struct rlt_link_class {
     rlt_port_counts port;
     double utilization;
 } rlt_link_class;
-RLT_API rlt_link_class rlt_link_class_of(const rlt_topology *t, const rlt_usage *u, uint32_t link,
-                                         rlt_time time_ps);
+rlt_link_class rlt_link_class_of(const rlt_topology *t, const rlt_usage *u, uint32_t link, rlt_time time_ps);
 
 /* All links in order of id or, `folded`, classes with the most utilized first. *list malloc'ed. */
-RLT_API int rlt_links_list(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
-                           rlt_link_class **list, uint32_t *n, rlt_error *err) RLT_MUST_USE;
+int rlt_links_list(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
+                   rlt_link_class **list, uint32_t *n, rlt_error *err) RLT_MUST_USE;
 /* "gpu0->gpu3", or "dim 0 switch x 64" for a class. */
-RLT_API void rlt_link_class_name(const rlt_topology *t, const rlt_link_class *c, char *buffer, size_t size);
+void rlt_link_class_name(const rlt_topology *t, const rlt_link_class *c, char *buffer, size_t size);
 
 /* The link of the greatest utilization (the lowest id among equals) and its name: its class in a product
  * ("dim 1 switch up"), its ends in a graph ("gpu0 -> nic0"). link RLT_NONE: nothing was carried. */
@@ -38,13 +37,13 @@ typedef struct rlt_busiest {
     double utilization;
     char name[160];
 } rlt_busiest;
-RLT_API rlt_busiest rlt_links_busiest(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps);
-RLT_API void rlt_link_name(const rlt_topology *t, uint32_t link, char *buffer, size_t size);
+rlt_busiest rlt_links_busiest(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps);
+void rlt_link_name(const rlt_topology *t, uint32_t link, char *buffer, size_t size);
 
 /* Offered = delivered, and no link carried more than it could: RLT_ECHECK naming what does not balance. Under
  * alpha-beta links inside the network may be over capacity: then *over (may be NULL) names the worst one. */
-RLT_API int rlt_accounts_check(const rlt_net *net, const rlt_topology *t, rlt_time time_ps, rlt_busiest *over,
-                               rlt_error *err) RLT_MUST_USE;
+int rlt_accounts_check(const rlt_net *net, const rlt_topology *t, rlt_time time_ps, rlt_busiest *over,
+                       rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

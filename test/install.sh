@@ -1,39 +1,66 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Installs into an empty folder, compiles a small program through pkg-config, and runs it against the shared library.
+# Installs into an empty folder. Each installed header compiles alone, in C and in C++; the shared library exports what they declare,
+# no more and no less; programs replay a trace, run a collective and train a model against the installed tree, linked both ways.
 set -eu
+cd "$(dirname "$0")/.."
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-make -s install DESTDIR="$dir" PREFIX=/usr
-cat >"$dir/use.c" <<'C'
-#include <stdio.h>
-#include "net/topology/topology.h"
-#include "sim/base/units.h"
-int main(void)
-{
-    rlt_topology *t = NULL;
-    rlt_error err = {0};
-    if (rlt_topology_load("ring:4@200GB/s,500ns*switch:8@50GB/s,500ns", NULL, &t, &err) < 0) {
-        fprintf(stderr, "%s: %s\n", err.where, err.what);
-        return 1;
-    }
-    printf("%u accelerators\n", rlt_topology_accelerators(t));
-    rlt_topology_free(t);
-    return 0;
-}
-C
+CC=${CC:-gcc} CXX=${CXX:-g++}
+fail() { echo "install: $*" >&2; exit 1; }
+make -s install DESTDIR="$dir" PREFIX=/usr DEPS=no
+include=$dir/usr/include/ringlet
+headers=$(cd "$include" && find . -name '*.h' | sed 's,^\./,,' | sort)
+
+for h in $headers; do
+    echo "#include \"$h\"" >"$dir/alone.c"
+    $CC -std=c11 -pedantic -Wall -Wextra -Wshadow -Werror -fsyntax-only -I"$include" "$dir/alone.c" || fail "$h does not compile as C"
+    cp "$dir/alone.c" "$dir/alone.cpp"
+    $CXX -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only -I"$include" "$dir/alone.cpp" || fail "$h does not compile as C++"
+    grep -q 'extern "C"' "$include/$h" || fail "$h lacks extern \"C\""
+done
+
+# Statements with RLT_API, which stays a word: functions, and lists of variables.
+cp -R "$include" "$dir/words"
+sed -i -E 's/#define RLT_API +.*/#define RLT_API RLT_API/' "$dir/words/sim/base/error.h"
+for h in $headers; do echo "#include \"$h\""; done | $CC -std=c11 -E -P -I"$dir/words" -x c - | tr '\n' ' ' | tr ';{}' '\n\n\n' | grep -w RLT_API |
+    sed -E '/\(/!s/.*extern +(const +)?(struct +)?[a-z_0-9]+ +//; s/__attribute__ *\(\(.*//; s/\(.*//; s/,/\n/g' |
+    grep -oE 'rlt_[A-Za-z0-9_]+ *$' | tr -d ' ' | sort -u >"$dir/declared"
+nm -D --defined-only "$dir/usr/lib/libringlet.so" | awk '$2 != "A" {print $3}' | sort -u >"$dir/exported"
+[ "$(wc -l <"$dir/declared")" -gt 100 ] || fail "found only $(wc -l <"$dir/declared") declarations in the installed headers"
+diff "$dir/declared" "$dir/exported" >"$dir/diff" || { cat "$dir/diff" >&2; fail "declared (<) and exported (>) names differ"; }
+
 export PKG_CONFIG_PATH="$dir/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dir"
-${CC:-gcc} -std=c11 -Wall -Wextra -Werror -o "$dir/use" "$dir/use.c" $(pkg-config --cflags --libs ringlet)
-[ "$(LD_LIBRARY_PATH="$dir/usr/lib" "$dir/use")" = "32 accelerators" ]
+data=$dir/usr/share/ringlet
+for link in shared static; do
+    if [ $link = shared ]; then
+        flags=$(pkg-config --cflags --libs ringlet)
+    else # libringlet itself is static; what it stands on may have no archive
+        flags=$(pkg-config --cflags --libs --static ringlet | sed 's/-lringlet\b/-l:libringlet.a/')
+    fi
+    for program in replay collective train; do
+        # shellcheck disable=SC2086
+        $CC -std=c11 -pedantic -Wall -Wextra -Werror -o "$dir/$program-$link" "test/install/$program.c" $flags || fail "$program does not link ($link)"
+    done
+    if [ $link = static ] && ldd "$dir/replay-static" | grep -q libringlet; then fail "the static program needs libringlet.so"; fi
+    expect() { # words that the output has, command
+        words=$1
+        shift
+        LD_LIBRARY_PATH="$dir/usr/lib" "$@" >"$dir/out" 2>&1 || fail "$* failed: $(cat "$dir/out")"
+        grep -qE "$words" "$dir/out" || fail "$*: expected $words, got $(cat "$dir/out")"
+    }
+    expect '^iteration 0: [1-9][0-9]* ps$' "$dir/replay-$link" "$data/traces/transformer-8" "$data/topologies/hgx-h100-8.json"
+    expect '^ring: 21000000 ps, bound 17500000 ps$' "$dir/collective-$link" 'ring:8@100GB/s,500ns' ring 1000000
+    expect '^8 ranks: [1-9][0-9]* ps$' "$dir/train-$link" gpt3-2.7b "$data/accelerators/h100-sxm.json" \
+        "$data/topologies/hgx-h100-8.json" tp=4 dp=2 batch=8
+    LD_LIBRARY_PATH="$dir/usr/lib" "$dir/replay-$link" /nowhere ring:2@1GB/s,0ns 2>"$dir/out" && fail "a missing trace is no error"
+    grep -q '^/nowhere: no such file' "$dir/out" || fail "a missing trace: $(cat "$dir/out")"
+done
+
 "$dir/usr/bin/ringlet" --version >/dev/null
-[ -s "$dir/usr/share/ringlet/accelerators/h100-sxm.json" ]
-# Only rlt_ names leave the library.
-if nm -D --defined-only "$dir/usr/lib/libringlet.so" | awk '{print $3}' | grep -vE '^rlt_'; then
-    echo "names without the rlt_ prefix are exported" >&2
-    exit 1
-fi
-[ -s "$dir/usr/share/man/man1/ringlet.1" ] && [ -s "$dir/usr/share/bash-completion/completions/ringlet" ]
+[ -s "$data/accelerators/h100-sxm.json" ] || fail "no accelerators"
+[ -s "$dir/usr/share/man/man1/ringlet.1" ] && [ -s "$dir/usr/share/bash-completion/completions/ringlet" ] || fail "no man page or completion"
 make -s uninstall DESTDIR="$dir" PREFIX=/usr >/dev/null
 left=$(find "$dir/usr" -type f)
-[ -z "$left" ] || { echo "uninstall left: $left" >&2; exit 1; }
-echo "installed, linked, ran, uninstalled"
+[ -z "$left" ] || fail "uninstall left: $left"
+echo "installed $(echo "$headers" | wc -l) headers that compile in C and C++, linked, ran, uninstalled"

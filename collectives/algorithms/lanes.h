@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the algorithms share: the lanes of a plan numbered (channel, direction, chunk) with the chunk fastest,
- * and the size of each lane's blocks, looked up instead of divided out in every step. Internal to
- * collectives/.
+ * and the size of each lane's blocks, looked up instead of divided out in every step.
  */
 #ifndef RLT_COLLECTIVES_ALGORITHMS_LANES_H
 #define RLT_COLLECTIVES_ALGORITHMS_LANES_H
 
 #include "collectives/algorithm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct rlt_lane {
     uint64_t base; /* bytes of a block; the first `rest` blocks have one more */
@@ -17,10 +20,10 @@ typedef struct rlt_lane {
 } rlt_lane;
 
 /* Sets channels, directions, chunks and lanes = their product of the plan; RLT_ERANGE above RLT_MAX_LANES. */
-int rlt_lanes_set(rlt_plan *plan, uint32_t channels, uint32_t directions, uint32_t chunks,
-                  rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_lanes_set(rlt_plan *plan, uint32_t channels, uint32_t directions, uint32_t chunks,
+                          rlt_error *err) RLT_MUST_USE;
 /* The lane's numbers, once plan->blocks is known. `chunks` counts the lanes of one channel and direction. */
-rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks);
+RLT_API rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks);
 
 static inline uint64_t rlt_block_bytes(const rlt_lane *l, uint32_t block)
 {
@@ -46,7 +49,8 @@ static inline uint64_t rlt_share_bytes(const rlt_plan *plan, const rlt_lane *l, 
 /* A run of blocks. */
 static inline rlt_blocks rlt_blocks_run(uint32_t first, uint32_t run)
 {
-    return (rlt_blocks){.first = first, .run = run, .stride = 0, .reps = 1};
+    rlt_blocks b = {first, run, 0, 1};
+    return b;
 }
 
 /* (a + 1) mod n and (a - 1) mod n without a division. */
@@ -95,4 +99,7 @@ static inline uint32_t rlt_log2(uint32_t n)
     return rounds;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -42,50 +42,49 @@ typedef struct rlt_listed {
     uint32_t *tag_first, *tags;
 } rlt_listed;
 
-RLT_API extern const rlt_algorithm rlt_custom;
+extern const rlt_algorithm rlt_custom;
 
 /* Frees what the struct owns (not the struct). */
-RLT_API void rlt_listed_free(rlt_listed *l);
+void rlt_listed_free(rlt_listed *l);
 /* Proves it by the symbolic checker and finds `tags`. To be called once for every listed collective before it
  * is run, of whatever origin: only then are all indices in its steps known to be sound. RLT_ECHECK with file,
  * line and step; RLT_ERANGE: too large to check. */
-RLT_API int rlt_listed_check(rlt_listed *l, rlt_error *err) RLT_MUST_USE;
+int rlt_listed_check(rlt_listed *l, rlt_error *err) RLT_MUST_USE;
 /* The place of a step for messages: "ring.xml:12: member 3, lane 0, step 4", or with the algorithm's name
  * where the plan comes from no file. */
-RLT_API void rlt_step_place(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t step, char *text,
-                            size_t size);
+void rlt_step_place(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t step, char *text,
+                    size_t size);
 
 /*
  * Builder: lanes are opened per member, steps appended. Freed by finish (which hands everything over) or
  * free. Running out of memory or over a limit is remembered and told by finish.
  */
 typedef struct rlt_listing rlt_listing;
-RLT_API int rlt_listing_create(const char *name, rlt_coll_kind kind, uint32_t n, uint32_t root,
-                               uint32_t blocks, uint8_t buffers, uint8_t result, rlt_listing **out,
-                               rlt_error *err) RLT_MUST_USE;
+int rlt_listing_create(const char *name, rlt_coll_kind kind, uint32_t n, uint32_t root, uint32_t blocks,
+                       uint8_t buffers, uint8_t result, rlt_listing **out, rlt_error *err) RLT_MUST_USE;
 /* For `source` in the result. */
-RLT_API void rlt_listing_source(rlt_listing *l, const char *source);
+void rlt_listing_source(rlt_listing *l, const char *source);
 /* Makes the result `separate`; untracked, of so many bytes. */
-RLT_API void rlt_listing_separate(rlt_listing *l);
-RLT_API void rlt_listing_untracked(rlt_listing *l, uint64_t bytes);
+void rlt_listing_separate(rlt_listing *l);
+void rlt_listing_untracked(rlt_listing *l, uint64_t bytes);
 /* A new lane of the member: its number. */
-RLT_API uint32_t rlt_listing_lane(rlt_listing *l, uint32_t member);
+uint32_t rlt_listing_lane(rlt_listing *l, uint32_t member);
 /* Appends a step (line 0: none) and returns its number in the lane. */
-RLT_API uint32_t rlt_listing_step(rlt_listing *l, uint32_t member, uint32_t lane, const rlt_step *step,
-                                  uint32_t line);
+uint32_t rlt_listing_step(rlt_listing *l, uint32_t member, uint32_t lane, const rlt_step *step,
+                          uint32_t line);
 /* A step already appended, to be completed (peer_step, peer_shift, recv_count
  * ...); valid until the next append. */
-RLT_API rlt_step *rlt_listing_at(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step);
+rlt_step *rlt_listing_at(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step);
 /* Addresses what a step sends to a step of another member: sets send_to, peer_step and, by finish, peer_shift
  * of the one; recv_count and recv_from of the other. */
-RLT_API void rlt_listing_connect(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step,
-                                 uint32_t to_member, uint32_t to_lane, uint32_t to_step);
+void rlt_listing_connect(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step, uint32_t to_member,
+                         uint32_t to_lane, uint32_t to_step);
 /* Number of steps in a lane so far. */
-RLT_API uint32_t rlt_listing_steps(const rlt_listing *l, uint32_t member, uint32_t lane);
+uint32_t rlt_listing_steps(const rlt_listing *l, uint32_t member, uint32_t lane);
 /* Whether something went wrong that finish will tell; step numbers mean nothing from then on. */
-RLT_API bool rlt_listing_failed(const rlt_listing *l);
-RLT_API int rlt_listing_finish(rlt_listing *l, rlt_listed *out, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_listing_free(rlt_listing *l);
+bool rlt_listing_failed(const rlt_listing *l);
+int rlt_listing_finish(rlt_listing *l, rlt_listed *out, rlt_error *err) RLT_MUST_USE;
+void rlt_listing_free(rlt_listing *l);
 
 #ifdef __cplusplus
 }

@@ -22,12 +22,12 @@ extern "C" {
 #endif
 
 /* Parsed, proven by rlt_listed_check. Errors name file, line, and the step. */
-RLT_API int rlt_msccl_parse(const char *file, const char *text, size_t length, rlt_listed *out,
-                            rlt_error *err) RLT_MUST_USE;
+int rlt_msccl_parse(const char *file, const char *text, size_t length, rlt_listed *out,
+                    rlt_error *err) RLT_MUST_USE;
 /* *text is malloc'ed. RLT_EUNSUPPORTED for what the format cannot say: transfers by the network's own means,
  * untracked plans, uneven counts. */
-RLT_API int rlt_msccl_write(const rlt_plan *plan, const char *name, char **text, size_t *length,
-                            rlt_error *err) RLT_MUST_USE;
+int rlt_msccl_write(const rlt_plan *plan, const char *name, char **text, size_t *length,
+                    rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -48,16 +48,15 @@ typedef struct rlt_goal_hint {
     uint64_t bytes;
 } rlt_goal_hint;
 
-RLT_API const char *rlt_plan_format_name(rlt_plan_format format);
+const char *rlt_plan_format_name(rlt_plan_format format);
 /* Reads a file of any of the formats, told apart by how it begins; hint may be NULL.
  * The plan is proven by rlt_listed_check. */
-RLT_API int rlt_plan_load(const char *path, const rlt_goal_hint *hint, rlt_listed *out,
-                          rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,
-                           rlt_listed *out, rlt_error *err) RLT_MUST_USE;
+int rlt_plan_load(const char *path, const rlt_goal_hint *hint, rlt_listed *out, rlt_error *err) RLT_MUST_USE;
+int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,
+                   rlt_listed *out, rlt_error *err) RLT_MUST_USE;
 /* *text is malloc'ed. RLT_EUNSUPPORTED for what the format cannot say. */
-RLT_API int rlt_plan_write(const rlt_plan *plan, rlt_plan_format format, char **text, size_t *length,
-                           rlt_error *err) RLT_MUST_USE;
+int rlt_plan_write(const rlt_plan *plan, rlt_plan_format format, char **text, size_t *length,
+                   rlt_error *err) RLT_MUST_USE;
 
 /* The single formats; internal. */
 int rlt_plan_json_parse(const char *file, const char *text, size_t length, rlt_listed *out,

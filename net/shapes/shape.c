@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const rlt_shape *const shapes[] = {
-    &rlt_shape_ring,  &rlt_shape_fully_connected, &rlt_shape_switch,    &rlt_shape_mesh,
-    &rlt_shape_torus, &rlt_shape_fat_tree,        &rlt_shape_dragonfly, &rlt_shape_rail_optimised,
-};
+#define RLT_X(name) &rlt_shape_##name,
+static const rlt_shape *const shapes[] = {RLT_SHAPES(RLT_X)};
+#undef RLT_X
 
 static rlt_registry registry = RLT_REGISTRY("shape", RLT_ESCHEMA, shapes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Shapes of a dimension: each is one file with one constant struct, named in the table of net/shapes/shape.c.
+ * Shapes of a dimension: each is one file with one constant struct, named in RLT_SHAPES.
  * Every shape is built, linked and routed in closed form, and its links come in pairs: as many enter a node
  * as leave it. Internal to net/.
  */
@@ -39,8 +39,19 @@ typedef struct rlt_shape {
     uint32_t (*orbit)(const rlt_factor *f, uint32_t link);
 } rlt_shape;
 
-extern const rlt_shape rlt_shape_ring, rlt_shape_fully_connected, rlt_shape_switch, rlt_shape_mesh,
-    rlt_shape_torus, rlt_shape_fat_tree, rlt_shape_dragonfly, rlt_shape_rail_optimised;
+/* The shapes: a new one is a file and a line here. */
+#define RLT_SHAPES(X)                                                                                        \
+    X(ring)                                                                                                  \
+    X(fully_connected)                                                                                       \
+    X(switch)                                                                                                \
+    X(mesh)                                                                                                  \
+    X(torus)                                                                                                 \
+    X(fat_tree)                                                                                              \
+    X(dragonfly)                                                                                             \
+    X(rail_optimised)
+#define RLT_X(name) extern const rlt_shape rlt_shape_##name;
+RLT_SHAPES(RLT_X)
+#undef RLT_X
 
 /* NULL, with an error that lists the known ones. */
 const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *err);

@@ -42,8 +42,7 @@ typedef struct rlt_cut {
     uint32_t inside; /* members that count in S */
 } rlt_cut;
 
-RLT_API int rlt_cut_find(const rlt_topology *t, const rlt_cut_question *q, rlt_cut *out,
-                         rlt_error *err) RLT_MUST_USE;
+int rlt_cut_find(const rlt_topology *t, const rlt_cut_question *q, rlt_cut *out, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -24,12 +24,12 @@ typedef struct rlt_map {
 } rlt_map;
 
 /* 0, or RLT_ENOMEM. An existing key gets the new value. */
-RLT_API int rlt_map_put(rlt_map *m, uint64_t key, uint32_t value) RLT_MUST_USE;
+int rlt_map_put(rlt_map *m, uint64_t key, uint32_t value) RLT_MUST_USE;
 /* The value, or RLT_NONE. */
-RLT_API uint32_t rlt_map_get(const rlt_map *m, uint64_t key);
+uint32_t rlt_map_get(const rlt_map *m, uint64_t key);
 /* Removes the key if there; keeps probing chains intact. */
-RLT_API void rlt_map_remove(rlt_map *m, uint64_t key);
-RLT_API void rlt_map_free(rlt_map *m);
+void rlt_map_remove(rlt_map *m, uint64_t key);
+void rlt_map_free(rlt_map *m);
 
 /* Interned strings: equal texts get equal indices 0, 1, 2, ... in order of first appearance. */
 typedef struct rlt_strings {
@@ -41,15 +41,15 @@ typedef struct rlt_strings {
 } rlt_strings;
 
 /* Index of s[0..length), or RLT_NONE when out of memory (or past 4 GiB of text). */
-RLT_API uint32_t rlt_intern(rlt_strings *t, const char *s, size_t length);
+uint32_t rlt_intern(rlt_strings *t, const char *s, size_t length);
 /* Index if already there, else RLT_NONE. */
-RLT_API uint32_t rlt_intern_find(const rlt_strings *t, const char *s, size_t length);
+uint32_t rlt_intern_find(const rlt_strings *t, const char *s, size_t length);
 /* NUL-terminated; valid until the next rlt_intern. "" for RLT_NONE. */
-RLT_API const char *rlt_interned(const rlt_strings *t, uint32_t index);
-RLT_API void rlt_strings_free(rlt_strings *t);
+const char *rlt_interned(const rlt_strings *t, uint32_t index);
+void rlt_strings_free(rlt_strings *t);
 
 /* 64-bit hash of bytes (FNV-1a, then mixed): for manifests and ECMP; not against an adversary. */
-RLT_API uint64_t rlt_hash_bytes(const void *data, size_t length, uint64_t seed);
+uint64_t rlt_hash_bytes(const void *data, size_t length, uint64_t seed);
 
 /* A good 64-bit mixer (splitmix64 finaliser). */
 static inline uint64_t rlt_mix64(uint64_t x)

@@ -22,21 +22,21 @@ typedef struct rlt_arena {
 } rlt_arena;
 
 /* 16-byte aligned, zeroed; NULL when out of memory. */
-RLT_API void *rlt_arena_alloc(rlt_arena *a, size_t bytes);
+void *rlt_arena_alloc(rlt_arena *a, size_t bytes);
 /* n * size with the product checked. */
-RLT_API void *rlt_arena_array(rlt_arena *a, size_t n, size_t size);
-RLT_API char *rlt_arena_strdup(rlt_arena *a, const char *s);
-RLT_API char *rlt_arena_strndup(rlt_arena *a, const char *s, size_t n);
-RLT_API char *rlt_arena_printf(rlt_arena *a, const char *fmt, ...) RLT_PRINTF(2);
-RLT_API void rlt_arena_free(rlt_arena *a);
+void *rlt_arena_array(rlt_arena *a, size_t n, size_t size);
+char *rlt_arena_strdup(rlt_arena *a, const char *s);
+char *rlt_arena_strndup(rlt_arena *a, const char *s, size_t n);
+char *rlt_arena_printf(rlt_arena *a, const char *fmt, ...) RLT_PRINTF(2);
+void rlt_arena_free(rlt_arena *a);
 
 /*
  * Growing array: `*items` has room for *capacity items of `size` bytes; makes room for `need`, at most `max`
  * (the error says which limit, with `what` naming the things). Returns 0, RLT_ENOMEM or RLT_ERANGE; on
  * failure *items is unchanged and still owned by the caller. Grows by doubling.
  */
-RLT_API int rlt_grow(void *items, uint32_t *capacity, size_t size, uint64_t need, uint64_t max,
-                     const char *what, rlt_error *err) RLT_MUST_USE;
+int rlt_grow(void *items, uint32_t *capacity, size_t size, uint64_t need, uint64_t max, const char *what,
+             rlt_error *err) RLT_MUST_USE;
 
 /* Pool: objects of one size, addressed by index, freed into a list. Zero-initialise with rlt_pool_init. */
 typedef struct rlt_pool {
@@ -44,10 +44,10 @@ typedef struct rlt_pool {
     uint32_t size, n, capacity, free_head;
 } rlt_pool;
 
-RLT_API void rlt_pool_init(rlt_pool *p, size_t size); /* size >= 4 */
+void rlt_pool_init(rlt_pool *p, size_t size); /* size >= 4 */
 /* Index of a fresh object (contents undefined), or UINT32_MAX when out of memory. May move all objects. */
-RLT_API uint32_t rlt_pool_get_slow(rlt_pool *p);
-RLT_API void rlt_pool_free(rlt_pool *p);
+uint32_t rlt_pool_get_slow(rlt_pool *p);
+void rlt_pool_free(rlt_pool *p);
 
 static inline void *rlt_pool_at(const rlt_pool *p, uint32_t i)
 {

@@ -40,23 +40,23 @@ typedef struct rlt_option_text {
 /* `settings` is zeroed memory, filled with the texts and the presets of what was not given. Every complaint
  * is RLT_EUSAGE and names the option as "--NAME". Call rlt_parsed_free afterwards in every case. Needs
  * nothing that threads share. */
-RLT_API int rlt_options_fill(const rlt_option_group *groups, const rlt_option_text *words, uint32_t n,
-                             void *settings, rlt_parsed *out, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_parsed_free(rlt_parsed *p);
+int rlt_options_fill(const rlt_option_group *groups, const rlt_option_text *words, uint32_t n, void *settings,
+                     rlt_parsed *out, rlt_error *err) RLT_MUST_USE;
+void rlt_parsed_free(rlt_parsed *p);
 /* The same step by step: begin, give each, finish with presets and complaints about what is missing. */
-RLT_API int rlt_options_begin(const rlt_option_group *groups, void *settings, rlt_parsed *out,
-                              rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_options_give(rlt_parsed *p, uint32_t i, const char *text, rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_options_finish(const rlt_parsed *p, rlt_error *err) RLT_MUST_USE;
+int rlt_options_begin(const rlt_option_group *groups, void *settings, rlt_parsed *out,
+                      rlt_error *err) RLT_MUST_USE;
+int rlt_options_give(rlt_parsed *p, uint32_t i, const char *text, rlt_error *err) RLT_MUST_USE;
+int rlt_options_finish(const rlt_parsed *p, rlt_error *err) RLT_MUST_USE;
 
 /* Option i over all groups, NULL past the end; *base (may be NULL) is its group's. */
-RLT_API const rlt_option *rlt_option_at(const rlt_option_group *groups, uint32_t i, size_t *base);
+const rlt_option *rlt_option_at(const rlt_option_group *groups, uint32_t i, size_t *base);
 /* Was the option given (rather than left at its preset)? */
-RLT_API bool rlt_given(const rlt_parsed *p, const char *name);
+bool rlt_given(const rlt_parsed *p, const char *name);
 /* RLT_EUSAGE for an option that was given and is not among `taken`
  * (NULL at its end): it does not go with `with`. */
-RLT_API int rlt_given_only(const rlt_parsed *p, const char *const *taken, const char *with,
-                           rlt_error *err) RLT_MUST_USE;
+int rlt_given_only(const rlt_parsed *p, const char *const *taken, const char *with,
+                   rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -61,23 +61,32 @@ const void *rlt_registry_find(const rlt_registry *r, const char *name, const cha
     return NULL;
 }
 
-int rlt_registry_add(rlt_registry *r, const void *entry, const char *origin, rlt_error *err)
+int rlt_registry_may_add(const rlt_registry *r, const void *entry, uint32_t ahead, const char *origin,
+                         rlt_error *err)
 {
     const char *name = name_of(entry);
-    uint32_t n = added(r);
     if (!name || !name[0] || strlen(name) > RLT_REGISTRY_NAME ||
         name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.")])
         return rlt_fail(
-            err, RLT_EUSAGE, origin,
+            err, RLT_ESCHEMA, origin,
             "expected the name of the %s to be 1 to %d of a-z, 0-9, '-', '_' and '.', got '%.80s'", r->what,
             RLT_REGISTRY_NAME, name ? name : "");
     if (!((const head *)entry)->summary)
-        return rlt_fail(err, RLT_EUSAGE, origin, "%s '%s' has no summary", r->what, name);
+        return rlt_fail(err, RLT_ESCHEMA, origin, "%s '%s' has no summary", r->what, name);
     if (rlt_registry_find(r, name, NULL, NULL))
-        return rlt_fail(err, RLT_EUSAGE, origin, "%s '%s' is there already", r->what, name);
-    if (n == RLT_REGISTRY_ADDED)
-        return rlt_fail(err, RLT_ERANGE, origin, "more than %d entries are added to the table of %s entries",
-                        RLT_REGISTRY_ADDED, r->what);
+        return rlt_fail(err, RLT_ESCHEMA, origin, "%s '%s' is there already", r->what, name);
+    if (added(r) + ahead >= RLT_REGISTRY_ADDED)
+        return rlt_fail(err, RLT_ERANGE, origin, "%s '%s' is one too many: at most %d can be added", r->what,
+                        name, RLT_REGISTRY_ADDED);
+    return 0;
+}
+
+int rlt_registry_add(rlt_registry *r, const void *entry, const char *origin, rlt_error *err)
+{
+    uint32_t n = added(r);
+    int rc = rlt_registry_may_add(r, entry, 0, origin, err);
+    if (rc)
+        return rc;
     r->added[n] = (rlt_registry_added){.entry = entry, .origin = origin};
     __atomic_store_n(&r->n_added, n + 1, __ATOMIC_RELEASE);
     return 0;

@@ -69,11 +69,14 @@ RLT_API const void *rlt_registry_find(const rlt_registry *r, const char *name, c
                                       rlt_error *err);
 /* Feeds all names to a search that covers more than one registry. */
 RLT_API void rlt_registry_near(const rlt_registry *r, rlt_nearest *near);
-/* Adds an entry; it and `origin` are borrowed until the process ends. RLT_EUSAGE for a name that is empty,
- * longer than RLT_REGISTRY_NAME, taken, or has other characters than a-z, 0-9, '-', '_' and '.'; RLT_ERANGE
- * when full. */
+/* Adds an entry; it and `origin` are borrowed until the process ends. RLT_ESCHEMA for a name that is empty,
+ * longer than RLT_REGISTRY_NAME, taken, or has other characters than a-z, 0-9, '-', '_' and '.', and for an
+ * entry without a summary; RLT_ERANGE when full. */
 RLT_API int rlt_registry_add(rlt_registry *r, const void *entry, const char *origin,
                              rlt_error *err) RLT_MUST_USE;
+/* The same without adding: whether it could be added after `ahead` others. */
+RLT_API int rlt_registry_may_add(const rlt_registry *r, const void *entry, uint32_t ahead, const char *origin,
+                                 rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef int64_t rlt_time;
 __extension__ typedef unsigned __int128 rlt_wide; /* for products that pass 64 bits */
 
@@ -41,4 +45,7 @@ static inline rlt_time rlt_transfer_time(uint64_t bytes, uint64_t bw_Bps)
     return t > (rlt_wide)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)t;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

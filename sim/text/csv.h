@@ -30,23 +30,20 @@ typedef struct rlt_csv {
 
 /* Begins, with the first line as the names of the columns. The text is not copied.
  * RLT_EMALFORMED: there is no line. */
-RLT_API int rlt_csv_begin(rlt_csv *c, const char *name, const char *text, size_t length,
-                          rlt_error *err) RLT_MUST_USE;
+int rlt_csv_begin(rlt_csv *c, const char *name, const char *text, size_t length, rlt_error *err) RLT_MUST_USE;
 /* The next line: 1, 0 at the end, or negative. All lines have as many cells as there are columns. */
-RLT_API int rlt_csv_next(rlt_csv *c, rlt_error *err) RLT_MUST_USE;
+int rlt_csv_next(rlt_csv *c, rlt_error *err) RLT_MUST_USE;
 /* The column of a name, -1: none. */
-RLT_API int rlt_csv_column(const rlt_csv *c, const char *name);
+int rlt_csv_column(const rlt_csv *c, const char *name);
 /* The text of a cell; "" for column -1. */
 static inline const char *rlt_csv_cell(const rlt_csv *c, int column)
 {
     return column >= 0 && (uint32_t)column < c->n_cells ? c->cells[column] : "";
 }
 /* A cell as a whole number (also "4.0") of at most `max`. */
-RLT_API int rlt_csv_whole(const rlt_csv *c, int column, uint64_t max, uint64_t *out,
-                          rlt_error *err) RLT_MUST_USE;
+int rlt_csv_whole(const rlt_csv *c, int column, uint64_t max, uint64_t *out, rlt_error *err) RLT_MUST_USE;
 /* Fails with "name:line", and ":column" of a cell unless that is -1. */
-RLT_API int rlt_csv_fail(const rlt_csv *c, int cell, int code, rlt_error *err, const char *fmt, ...)
-    RLT_PRINTF(5);
+int rlt_csv_fail(const rlt_csv *c, int cell, int code, rlt_error *err, const char *fmt, ...) RLT_PRINTF(5);
 
 #ifdef __cplusplus
 }

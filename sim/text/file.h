@@ -17,13 +17,12 @@ extern "C" {
 /* Reads a whole file ("-": standard input) of at most max_bytes. *text is malloc'ed, NUL-terminated and owned
  * by the caller. RLT_EIO, RLT_ERANGE, RLT_ENOMEM; RLT_EMALFORMED for compressed data that ends early or fails
  * its check. */
-RLT_API int rlt_read_file(const char *path, size_t max_bytes, char **text, size_t *length,
-                          rlt_error *err) RLT_MUST_USE;
+int rlt_read_file(const char *path, size_t max_bytes, char **text, size_t *length,
+                  rlt_error *err) RLT_MUST_USE;
 /* Reads the first bytes only, up to `size`, into buffer. */
-RLT_API int rlt_read_head(const char *path, char *buffer, size_t size, size_t *length,
-                          rlt_error *err) RLT_MUST_USE;
+int rlt_read_head(const char *path, char *buffer, size_t size, size_t *length, rlt_error *err) RLT_MUST_USE;
 /* Version of zlib. */
-RLT_API const char *rlt_zlib_version(void);
+const char *rlt_zlib_version(void);
 
 #ifdef __cplusplus
 }

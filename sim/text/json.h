@@ -29,61 +29,58 @@ typedef struct rlt_json {
 } rlt_json;
 
 /* `name` is what messages call the text. The text is copied. */
-RLT_API int rlt_json_parse(const char *name, const char *text, size_t length, rlt_json_doc **out,
-                           rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_load(const char *path, rlt_json_doc **out, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_json_free(rlt_json_doc *doc);
-RLT_API rlt_json rlt_json_root(const rlt_json_doc *doc);
+int rlt_json_parse(const char *name, const char *text, size_t length, rlt_json_doc **out,
+                   rlt_error *err) RLT_MUST_USE;
+int rlt_json_load(const char *path, rlt_json_doc **out, rlt_error *err) RLT_MUST_USE;
+void rlt_json_free(rlt_json_doc *doc);
+rlt_json rlt_json_root(const rlt_json_doc *doc);
 
 static inline bool rlt_json_is(rlt_json v)
 {
     return v.node != NULL;
 }
-RLT_API bool rlt_json_is_object(rlt_json v);
-RLT_API bool rlt_json_is_array(rlt_json v);
-RLT_API bool rlt_json_is_string(rlt_json v);
-RLT_API bool rlt_json_is_number(rlt_json v);
-RLT_API bool rlt_json_is_true(rlt_json v);
+bool rlt_json_is_object(rlt_json v);
+bool rlt_json_is_array(rlt_json v);
+bool rlt_json_is_string(rlt_json v);
+bool rlt_json_is_number(rlt_json v);
+bool rlt_json_is_true(rlt_json v);
 /* Member by exact key; absent if there is none or v is no object. */
-RLT_API rlt_json rlt_json_get(rlt_json v, const char *key);
+rlt_json rlt_json_get(rlt_json v, const char *key);
 /* Array and object children: count, first, next (file order), and an object child's key. */
-RLT_API uint32_t rlt_json_count(rlt_json v);
-RLT_API rlt_json rlt_json_first(rlt_json v);
-RLT_API rlt_json rlt_json_next(rlt_json v);
-RLT_API rlt_json rlt_json_at(rlt_json v, uint32_t i);
-RLT_API const char *rlt_json_key(rlt_json v);
-RLT_API const char *rlt_json_text(const rlt_json_doc *doc);
+uint32_t rlt_json_count(rlt_json v);
+rlt_json rlt_json_first(rlt_json v);
+rlt_json rlt_json_next(rlt_json v);
+rlt_json rlt_json_at(rlt_json v, uint32_t i);
+const char *rlt_json_key(rlt_json v);
+const char *rlt_json_text(const rlt_json_doc *doc);
 /* The bytes of the document's text that a value takes, [*begin, *end): for editors of text. */
-RLT_API void rlt_json_extent(rlt_json v, size_t *begin, size_t *end);
+void rlt_json_extent(rlt_json v, size_t *begin, size_t *end);
 /* Text of a string value, NULL otherwise; lives as long as the document. */
-RLT_API const char *rlt_json_string(rlt_json v);
+const char *rlt_json_string(rlt_json v);
 
 /* "file:line:column: path" of a value, for messages. */
-RLT_API void rlt_json_where(rlt_json v, char *buffer, size_t size);
+void rlt_json_where(rlt_json v, char *buffer, size_t size);
 /* Fails with the place of v. */
-RLT_API int rlt_json_fail(rlt_json v, int code, rlt_error *err, const char *fmt, ...) RLT_PRINTF(4);
+int rlt_json_fail(rlt_json v, int code, rlt_error *err, const char *fmt, ...) RLT_PRINTF(4);
 /* Refuses keys other than those in the NULL-terminated list; keys starting with '_' are comments. */
-RLT_API int rlt_json_only(rlt_json v, const char *const *keys, rlt_error *err) RLT_MUST_USE;
+int rlt_json_only(rlt_json v, const char *const *keys, rlt_error *err) RLT_MUST_USE;
 
 /* Typed members: 0 when read, and when absent and `required` is false (then *out keeps its value). */
-RLT_API int rlt_json_get_string(rlt_json v, const char *key, bool required, const char **out,
-                                rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_u64(rlt_json v, const char *key, bool required, uint64_t max, uint64_t *out,
-                             rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_double(rlt_json v, const char *key, bool required, double *out,
-                                rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_bool(rlt_json v, const char *key, bool required, bool *out,
-                              rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_rate(rlt_json v, const char *key, bool required, uint64_t *bw_Bps,
-                              rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_duration(rlt_json v, const char *key, bool required, rlt_time *out,
-                                  rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_size(rlt_json v, const char *key, bool required, uint64_t *out,
-                              rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_json_get_flops(rlt_json v, const char *key, bool required, uint64_t *out,
-                               rlt_error *err) RLT_MUST_USE;
+int rlt_json_get_string(rlt_json v, const char *key, bool required, const char **out,
+                        rlt_error *err) RLT_MUST_USE;
+int rlt_json_get_u64(rlt_json v, const char *key, bool required, uint64_t max, uint64_t *out,
+                     rlt_error *err) RLT_MUST_USE;
+int rlt_json_get_double(rlt_json v, const char *key, bool required, double *out, rlt_error *err) RLT_MUST_USE;
+int rlt_json_get_bool(rlt_json v, const char *key, bool required, bool *out, rlt_error *err) RLT_MUST_USE;
+int rlt_json_get_rate(rlt_json v, const char *key, bool required, uint64_t *bw_Bps,
+                      rlt_error *err) RLT_MUST_USE;
+int rlt_json_get_duration(rlt_json v, const char *key, bool required, rlt_time *out,
+                          rlt_error *err) RLT_MUST_USE;
+int rlt_json_get_size(rlt_json v, const char *key, bool required, uint64_t *out, rlt_error *err) RLT_MUST_USE;
+int rlt_json_get_flops(rlt_json v, const char *key, bool required, uint64_t *out,
+                       rlt_error *err) RLT_MUST_USE;
 /* The value itself as an integer in [0, max]. */
-RLT_API int rlt_json_u64(rlt_json v, uint64_t max, uint64_t *out, rlt_error *err) RLT_MUST_USE;
+int rlt_json_u64(rlt_json v, uint64_t max, uint64_t *out, rlt_error *err) RLT_MUST_USE;
 
 /* Writer: appends to a growing malloc'ed text. rlt_jw_finish reports an allocation that failed before. */
 typedef struct rlt_jw {
@@ -92,27 +89,27 @@ typedef struct rlt_jw {
     int depth, failed;
     bool comma, pretty; /* pretty: objects at depth <= 2 one member a line, and a line's end */
 } rlt_jw;
-RLT_API void rlt_jw_init(rlt_jw *w, bool pretty);
-RLT_API void rlt_jw_object(rlt_jw *w, const char *key); /* key NULL inside arrays and at the top */
-RLT_API void rlt_jw_array(rlt_jw *w, const char *key);
-RLT_API void rlt_jw_end_object(rlt_jw *w);
-RLT_API void rlt_jw_end_array(rlt_jw *w);
-RLT_API void rlt_jw_string(rlt_jw *w, const char *key, const char *value);
-RLT_API void rlt_jw_i64(rlt_jw *w, const char *key, int64_t value);
-RLT_API void rlt_jw_u64(rlt_jw *w, const char *key, uint64_t value);
+void rlt_jw_init(rlt_jw *w, bool pretty);
+void rlt_jw_object(rlt_jw *w, const char *key); /* key NULL inside arrays and at the top */
+void rlt_jw_array(rlt_jw *w, const char *key);
+void rlt_jw_end_object(rlt_jw *w);
+void rlt_jw_end_array(rlt_jw *w);
+void rlt_jw_string(rlt_jw *w, const char *key, const char *value);
+void rlt_jw_i64(rlt_jw *w, const char *key, int64_t value);
+void rlt_jw_u64(rlt_jw *w, const char *key, uint64_t value);
 /* Fixed decimals, locale-independent; not-a-number and infinities become null. */
-RLT_API void rlt_jw_double(rlt_jw *w, const char *key, double value, int decimals);
-RLT_API void rlt_jw_bool(rlt_jw *w, const char *key, bool value);
-RLT_API void rlt_jw_null(rlt_jw *w, const char *key);
+void rlt_jw_double(rlt_jw *w, const char *key, double value, int decimals);
+void rlt_jw_bool(rlt_jw *w, const char *key, bool value);
+void rlt_jw_null(rlt_jw *w, const char *key);
 /* Already valid JSON text, inserted as it is. */
-RLT_API void rlt_jw_raw(rlt_jw *w, const char *key, const char *json);
+void rlt_jw_raw(rlt_jw *w, const char *key, const char *json);
 /* The text (caller frees), or NULL when memory ran out. */
-RLT_API char *rlt_jw_finish(rlt_jw *w, size_t *length);
+char *rlt_jw_finish(rlt_jw *w, size_t *length);
 /* Bytes of the UTF-8 character at s (shortest form, no surrogate, at most U+10FFFF); 0: it is none. */
-RLT_API size_t rlt_utf8_length(const char *s);
+size_t rlt_utf8_length(const char *s);
 
 /* Version of cJSON. Main thread only. */
-RLT_API const char *rlt_json_version(void);
+const char *rlt_json_version(void);
 
 #ifdef __cplusplus
 }

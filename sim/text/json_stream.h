@@ -55,28 +55,28 @@ typedef struct rlt_jpiece {
 typedef struct rlt_jstream rlt_jstream;
 
 /* members: NULL-terminated names, borrowed. RLT_EIO if the file cannot be opened. */
-RLT_API int rlt_jstream_open(const char *path, const char *const *members, rlt_jstream **out,
-                             rlt_error *err) RLT_MUST_USE;
+int rlt_jstream_open(const char *path, const char *const *members, rlt_jstream **out,
+                     rlt_error *err) RLT_MUST_USE;
 /* 1: a piece; 0: the document has ended well; negative: error. */
-RLT_API int rlt_jstream_next(rlt_jstream *s, rlt_jpiece *piece, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_jstream_close(rlt_jstream *s);
+int rlt_jstream_next(rlt_jstream *s, rlt_jpiece *piece, rlt_error *err) RLT_MUST_USE;
+void rlt_jstream_close(rlt_jstream *s);
 /* Hash of the text read so far. */
-RLT_API uint64_t rlt_jstream_hash(const rlt_jstream *s);
+uint64_t rlt_jstream_hash(const rlt_jstream *s);
 /* Fails with the file and the byte where the piece starts. */
-RLT_API int rlt_jstream_fail(const rlt_jstream *s, const rlt_jpiece *piece, int code, rlt_error *err,
-                             const char *fmt, ...) RLT_PRINTF(5);
+int rlt_jstream_fail(const rlt_jstream *s, const rlt_jpiece *piece, int code, rlt_error *err, const char *fmt,
+                     ...) RLT_PRINTF(5);
 
 /* Value of a member of the object at `token`, or RLT_NONE (also when token is RLT_NONE or no object). */
-RLT_API uint32_t rlt_jpiece_get(const rlt_jpiece *p, uint32_t token, const char *key);
+uint32_t rlt_jpiece_get(const rlt_jpiece *p, uint32_t token, const char *key);
 /* Text of a string or number, otherwise NULL (also for RLT_NONE). */
-RLT_API const char *rlt_jpiece_text(const rlt_jpiece *p, uint32_t token);
+const char *rlt_jpiece_text(const rlt_jpiece *p, uint32_t token);
 /* Children: for (c = first; c != RLT_NONE; c = after(p, parent, c)); keys count as children. */
-RLT_API uint32_t rlt_jpiece_first(const rlt_jpiece *p, uint32_t parent);
-RLT_API uint32_t rlt_jpiece_after(const rlt_jpiece *p, uint32_t parent, uint32_t child);
+uint32_t rlt_jpiece_first(const rlt_jpiece *p, uint32_t parent);
+uint32_t rlt_jpiece_after(const rlt_jpiece *p, uint32_t parent, uint32_t child);
 
 /* Decimal text (a fraction and exponent allowed) times 10^shift as an integer, digits below one dropped. No
  * double is involved. False if it is no number or is outside +-4e18. */
-RLT_API bool rlt_decimal_i64(const char *text, int shift, int64_t *out);
+bool rlt_decimal_i64(const char *text, int shift, int64_t *out);
 
 #ifdef __cplusplus
 }

@@ -59,7 +59,7 @@ int rlt_xml_get_i64(const rlt_xml_tag *tag, const char *name, bool required, int
 int rlt_xml_only(const rlt_xml_tag *tag, const char *const *names, rlt_error *err) RLT_MUST_USE;
 
 /* Version of expat. */
-RLT_API const char *rlt_xml_version(void);
+const char *rlt_xml_version(void);
 
 #ifdef __cplusplus
 }

@@ -77,7 +77,7 @@ static void refusals(void **state)
                {{"fig", NULL, 0}, "fruit 'fig' has no summary"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         rlt_error err = {0};
-        assert_int_equal(rlt_registry_add(&r, &bad[i].entry, "mine.so", &err), RLT_EUSAGE);
+        assert_int_equal(rlt_registry_add(&r, &bad[i].entry, "mine.so", &err), RLT_ESCHEMA);
         assert_non_null(strstr(err.what, bad[i].says));
         assert_string_equal(err.where, "mine.so");
         assert_null(rlt_registry_at(&r, 2));

@@ -14,6 +14,7 @@
 #include "tools/base/message.h"
 #include "tools/calibrate/measure.h"
 #include "tools/calibrate/train.h"
+#include "tools/cli/check_plugin.h"
 #include "tools/trace/trace.h"
 #include "tools/output/report_options.h"
 #include "workload/experiment/run/job_file.h"
@@ -29,7 +30,7 @@ static const rlt_option own_options[] = {
     {"as", 0, RLT_PARAM_WORD, "KIND", "What the files are, where content should not decide.",
      .offset = offsetof(check_settings, as), .preset = "auto",
      .words =
-         "auto|topology|placement|system|trace|accelerator|model|options|job|updates|training|collectives"},
+         "auto|topology|placement|system|trace|accelerator|model|options|job|updates|training|collectives|plugin"},
     {"topology", 't', RLT_PARAM_TEXT, "T", "The topology that placement and system files belong to.",
      .offset = offsetof(check_settings, topology)},
     {0}};
@@ -118,6 +119,15 @@ static const char *kind_of_file(const char *path)
     return kind;
 }
 
+static bool is_shared_object(const char *path)
+{
+    char head[4];
+    size_t n;
+    rlt_error ignored = {0};
+    return rlt_read_head(path, head, sizeof head, &n, &ignored) == 0 && n == sizeof head &&
+           memcmp(head, "\177ELF", sizeof head) == 0;
+}
+
 static const char *kind_of(const char *path)
 {
     const rlt_reader *reader;
@@ -135,6 +145,8 @@ static const char *kind_of(const char *path)
         free(paths);
         return kind;
     }
+    if (S_ISREG(st.st_mode) && is_shared_object(path))
+        return "plugin";
     return S_ISDIR(st.st_mode) || rlt_reader_for(path, &reader, &ignored) == 0 ? "trace" : kind_of_file(path);
 }
 
@@ -271,7 +283,8 @@ static int check_one(const char *path, const check_settings *s, rlt_error *err)
         int (*check)(const char *path, rlt_error *err);
     } simple[] = {{"accelerator", check_accelerator}, {"model", check_model},
                   {"updates", check_updates},         {"training", check_training},
-                  {"collectives", check_collectives}, {"topology", check_topology}};
+                  {"collectives", check_collectives}, {"topology", check_topology},
+                  {"plugin", rlt_check_plugin}};
     const char *kind = strcmp(s->as, "auto") == 0 ? kind_of(path) : s->as;
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
         if (strcmp(kind, simple[i].kind) == 0)
@@ -310,7 +323,9 @@ const rlt_command rlt_cmd_check = {
         "(--job), counts of updates (--updates), measured trainings (CSV) and measured collectives (CSV, "
         "nccl-tests). Content decides what a file is. For each it prints what it holds, or file, line, "
         "column, the path of the bad value and what was expected. Exit status 0 if all are good, 3 if one is "
-        "bad, 1 if a recording lacks something for a good replay.",
+        "bad, 1 if a recording lacks something for a good replay. Of a plug-in (a shared object, see "
+        "workload/plugin) it proves what the plug-in adds: algorithms over a grid of groups, readers on their "
+        "samples, models and strategies by training.",
     .example = "ringlet check topologies/hgx-h100-8.json",
     .options = options,
     .settings_size = sizeof(check_settings),

@@ -17,7 +17,7 @@
 #include "workload/setup/settings.h"
 #include "workload/training/training.h"
 
-enum { NAME_WIDTH = 20 };
+enum { NAME_WIDTH = 20, ORIGIN_TEXT = 1024 };
 
 static const rlt_column columns[] = {
     {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
@@ -60,6 +60,16 @@ static void put(rlt_table *t, const char *name, const char *summary, const char 
     rlt_value v[] = {rlt_text(name), rlt_text(summary ? summary : ""),
                      rlt_text(parameters ? parameters : "")};
     rlt_table_row(t, v);
+}
+
+/* The summary, and of what a plug-in added which one. */
+static const char *with_origin(const rlt_registry *r, uint32_t i, const char *summary, char text[ORIGIN_TEXT])
+{
+    const char *origin = rlt_registry_origin(r, i);
+    if (!origin)
+        return summary;
+    snprintf(text, ORIGIN_TEXT, "%s (plug-in %s)", summary, origin);
+    return text;
 }
 
 static void list_collectives(rlt_table *t)
@@ -132,9 +142,10 @@ static void list_protocol_settings(rlt_table *t)
 static void list_algorithms(rlt_table *t)
 {
     const rlt_algorithm *a;
-    char text[1024];
+    char text[ORIGIN_TEXT], settings[1024];
     for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++)
-        put(t, a->name, a->summary, rlt_params_describe(a->parameters, text, sizeof text));
+        put(t, a->name, with_origin(rlt_algorithms(), i, a->summary, text),
+            rlt_params_describe(a->parameters, settings, sizeof settings));
     list_protocols(t);
 }
 
@@ -161,8 +172,9 @@ static void list_shapes(rlt_table *t)
 static void list_readers(rlt_table *t)
 {
     const rlt_reader *r;
+    char text[ORIGIN_TEXT];
     for (uint32_t i = 0; (r = rlt_reader_at(i)); i++)
-        put(t, r->name, r->summary, NULL);
+        put(t, r->name, with_origin(rlt_readers(), i, r->summary, text), NULL);
     const rlt_topology_format *f;
     for (uint32_t i = 0; (f = rlt_topology_format_at(i)); i++)
         put(t, f->name, f->summary, f->settings);
@@ -190,8 +202,9 @@ static void list_models(rlt_table *t)
     const rlt_model_preset *p;
     rlt_model m;
     list_generator(t);
+    char text[ORIGIN_TEXT];
     for (uint32_t i = 0; (f = rlt_model_family_at(i)); i++)
-        put(t, f->name, f->summary, f->settings);
+        put(t, f->name, with_origin(rlt_model_families(), i, f->summary, text), f->settings);
     for (uint32_t i = 0; (p = rlt_model_preset_at(i)); i++) {
         char summary[512], settings[512];
         if (rlt_model_open(p->name, &m, NULL))
@@ -215,8 +228,9 @@ static void list_training(rlt_table *t)
 static void list_strategies(rlt_table *t)
 {
     const rlt_training_strategy *s;
+    char text[ORIGIN_TEXT];
     for (uint32_t i = 0; (s = rlt_training_strategy_at(i)); i++)
-        put(t, s->name, s->summary, s->settings);
+        put(t, s->name, with_origin(rlt_training_strategies(), i, s->summary, text), s->settings);
     put(t, "daso",
         "a whole training: nodes synchronised now and then, without waiting, and Horovod (arXiv 2104.05588)",
         "nodes, batch_time, calibration=juwels, ...: an unknown one lists all");

@@ -20,6 +20,7 @@
 #include "tools/calibrate/calibrate.h"
 #include "tools/serve/serve.h"
 #include "tools/sweep/ranks.h"
+#include "workload/plugin/plugin.h"
 #include "workload/program/reader.h"
 
 static void print_version(void)
@@ -65,6 +66,7 @@ static int unknown_command(const char *name, rlt_error *err)
     rlt_nearest_try(&near, "help");
     rlt_nearest_try(&near, "--help");
     rlt_nearest_try(&near, "--version");
+    rlt_nearest_try(&near, "--plugin");
     if (near.best)
         return rlt_fail(err, RLT_EUSAGE, name, "unknown %s; did you mean '%s'?", what, near.best);
     return rlt_fail(err, RLT_EUSAGE, name, "unknown %s; 'ringlet --help' lists them", what);
@@ -202,6 +204,26 @@ static void explain_use(int argc, char **argv)
             verb ? verb->name : "");
 }
 
+/* --plugin FILE, any number of them, before the command, whose word is *first. */
+static int load_plugins(int argc, char **argv, int *first, rlt_error *err)
+{
+    static const char option[] = "--plugin";
+    size_t length = sizeof option - 1;
+    for (int i = 1; i < argc && strncmp(argv[i], option, length) == 0; *first = ++i) {
+        const char *path = argv[i] + length + 1;
+        if (argv[i][length] == '\0')
+            path = ++i < argc ? argv[i] : "";
+        else if (argv[i][length] != '=')
+            break;
+        if (*path == '\0')
+            return rlt_fail(err, RLT_EUSAGE, option, "expected a shared object: --plugin ./mine.so");
+        int rc = rlt_plugin_load(path, NULL, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
 /* A standard stream that was closed is held open in the direction in which it cannot be used: else the next
  * file opened would take its number, and messages would go into an output file. */
 static void hold_standard_streams(void)
@@ -214,10 +236,14 @@ static void hold_standard_streams(void)
 int main(int argc, char **argv)
 {
     rlt_error err = {0}, end = {0};
-    int rc;
+    int rc, first = 1;
     hold_standard_streams();
     rlt_interrupt_init();
-    rc = rlt_ranks_become(argc, argv, &err);
+    rc = load_plugins(argc, argv, &first, &err);
+    if (!rc)
+        rc = rlt_ranks_become(argc, argv, first, &err);
+    argc -= first - 1; /* from here on the command is word 1 */
+    argv += first - 1;
     if (!rc)
         rc = dispatch(argc, argv, &err);
     if (rc) {

@@ -10,6 +10,7 @@
 #include "sim/base/mem.h"
 #include "sim/text/file.h"
 #include "tools/base/file.h"
+#include "workload/plugin/plugin.h"
 
 static void write_list(rlt_jw *w, const char *name, const rlt_texts *list)
 {
@@ -38,9 +39,21 @@ static void write_options(rlt_jw *w, const rlt_parsed *args)
     rlt_jw_end_object(w);
 }
 
+static void write_input(rlt_jw *w, const char *what, const char *path, uint64_t hash)
+{
+    char text[17];
+    rlt_jw_object(w, NULL);
+    rlt_jw_string(w, "what", what);
+    rlt_jw_string(w, "path", path);
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+    rlt_jw_string(w, "hash", text);
+    rlt_jw_end_object(w);
+}
+
 void rlt_document_begin(rlt_jw *w, const char *command, const rlt_parsed *args, const rlt_inputs *in)
 {
-    char hash[17];
+    char what[160];
+    const rlt_plugin_loaded *plugin;
     rlt_jw_init(w, true);
     rlt_jw_object(w, NULL);
     rlt_jw_u64(w, "schema_version", RLT_SCHEMA_VERSION);
@@ -53,13 +66,11 @@ void rlt_document_begin(rlt_jw *w, const char *command, const rlt_parsed *args, 
         rlt_jw_string(w, NULL, args->operands[i]);
     rlt_jw_end_array(w);
     rlt_jw_array(w, "inputs");
-    for (uint32_t i = 0; in && i < in->n; i++) {
-        rlt_jw_object(w, NULL);
-        rlt_jw_string(w, "what", in->items[i].what);
-        rlt_jw_string(w, "path", in->items[i].path);
-        snprintf(hash, sizeof hash, "%016llx", (unsigned long long)in->items[i].hash);
-        rlt_jw_string(w, "hash", hash);
-        rlt_jw_end_object(w);
+    for (uint32_t i = 0; in && i < in->n; i++)
+        write_input(w, in->items[i].what, in->items[i].path, in->items[i].hash);
+    for (uint32_t i = 0; (plugin = rlt_plugin_at(i)); i++) {
+        snprintf(what, sizeof what, "plug-in %.64s %.64s", plugin->name, plugin->version);
+        write_input(w, what, plugin->path, plugin->hash);
     }
     rlt_jw_end_array(w);
     rlt_jw_end_object(w);

@@ -43,10 +43,11 @@ const char *rlt_ranks_version(char *buffer, size_t size)
     return buffer;
 }
 
-int rlt_ranks_become(int argc, char **argv, rlt_error *err)
+int rlt_ranks_become(int argc, char **argv, int command, rlt_error *err)
 {
     (void)argc;
     (void)argv;
+    (void)command;
     (void)err;
     return 0;
 }

@@ -41,10 +41,10 @@ static bool launched(void)
     return false;
 }
 
-int rlt_ranks_become(int argc, char **argv, rlt_error *err)
+int rlt_ranks_become(int argc, char **argv, int command, rlt_error *err)
 {
     char path[PATH_MAX];
-    if (argc < 2 || strcmp(argv[1], "sweep") != 0 || !launched())
+    if (argc <= command || strcmp(argv[command], "sweep") != 0 || !launched())
         return 0;
     if (!beside(path, sizeof path))
         return rlt_fail(

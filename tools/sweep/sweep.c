@@ -8,6 +8,7 @@
 
 #include "tools/base/interrupt.h"
 #include "tools/sweep/ranks.h"
+#include "workload/plugin/plugin.h"
 
 /* Results that may wait for an earlier one, or for the disk; fewer where each has all its links. */
 enum { SLOTS = 512, SLOTS_WITH_LINKS = 64, SLOTS_A_JOB = 8 };
@@ -180,7 +181,10 @@ int rlt_sweep_probe(rlt_sweep *w, const rlt_sweep_study *study, rlt_error *err)
 
 static int enter_notes(rlt_sweep *w, rlt_error *err)
 {
+    const rlt_plugin_loaded *plugin;
     int rc = 0;
+    for (uint32_t i = 0; !rc && (plugin = rlt_plugin_at(i)); i++)
+        rc = rlt_store_input(w->store, "plug-in", plugin->path, plugin->hash, err);
     for (uint32_t i = 0; i < w->n_notes && !rc; i++)
         rc = rlt_store_input(w->store, w->notes[i].what, w->notes[i].path, w->notes[i].hash, err);
     return rc;

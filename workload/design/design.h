@@ -36,8 +36,8 @@ typedef enum rlt_level {
     RLT_LEVEL_POD,
     RLT_LEVELS
 } rlt_level;
-RLT_API const char *rlt_block_name(rlt_block b); /* as topologies name the shape */
-RLT_API const char *rlt_level_name(rlt_level l);
+const char *rlt_block_name(rlt_block b); /* as topologies name the shape */
+const char *rlt_level_name(rlt_level l);
 
 typedef struct rlt_design_dim {
     rlt_block block;
@@ -54,10 +54,10 @@ typedef struct rlt_design_net {
     rlt_design_dim dims[RLT_MAX_DIMS];
 } rlt_design_net;
 
-RLT_API uint64_t rlt_design_size(const rlt_design_net *net);
+uint64_t rlt_design_size(const rlt_design_net *net);
 /* Levels by position: the outermost is the pod, then node, package, chiplet; two dimensions are package and
  * pod, and what lies further in than the chiplet is chiplet too. */
-RLT_API void rlt_design_levels(rlt_design_net *net);
+void rlt_design_levels(rlt_design_net *net);
 
 /* ---- traffic ---- */
 
@@ -68,8 +68,8 @@ typedef struct rlt_design_group {
 
 /* Model groups fill dimensions from the innermost, data groups from the outermost; where both end in the same
  * dimension they share it. RLT_ERANGE where sizes do not divide. */
-RLT_API int rlt_design_map(const rlt_design_net *net, uint32_t model, uint32_t data, rlt_design_group *inner,
-                           rlt_design_group *outer, rlt_error *err) RLT_MUST_USE;
+int rlt_design_map(const rlt_design_net *net, uint32_t model, uint32_t data, rlt_design_group *inner,
+                   rlt_design_group *outer, rlt_error *err) RLT_MUST_USE;
 
 /*
  * Bytes that each accelerator sends into each dimension; `bytes` as in collectives/collective.h. With s the
@@ -79,14 +79,14 @@ RLT_API int rlt_design_map(const rlt_design_net *net, uint32_t model, uint32_t d
  *   all-to-all      s (g-1)/g, forwarding along a ring not counted
  * RLT_EUNSUPPORTED for other kinds.
  */
-RLT_API int rlt_design_traffic(const rlt_design_net *net, rlt_coll_kind kind, const rlt_design_group *g,
-                               double bytes, double moved[RLT_MAX_DIMS], rlt_error *err) RLT_MUST_USE;
+int rlt_design_traffic(const rlt_design_net *net, rlt_coll_kind kind, const rlt_design_group *g, double bytes,
+                       double moved[RLT_MAX_DIMS], rlt_error *err) RLT_MUST_USE;
 
 /* How much longer a group of g of the n members of dimension i takes for what it sends, where it has only the
  * links between its members: fully connected (n-1)/(g-1); in a ring 2 for neighbours, whose ring has a way
  * back only along their own line, and n/g for members n/g apart, whose messages cross each other's groups. 1
  * in switches, for whole dimensions, and where the network is ideal. */
-RLT_API double rlt_design_handicap(const rlt_design_net *net, uint32_t i, uint32_t g, bool neighbours);
+double rlt_design_handicap(const rlt_design_net *net, uint32_t i, uint32_t g, bool neighbours);
 
 /* ---- what is trained ---- */
 
@@ -123,25 +123,25 @@ typedef struct rlt_design_loop {
     bool overlap;
     double forward_passes, forward_compute, compute_scale;
 } rlt_design_loop;
-RLT_API rlt_design_loop rlt_design_loop_default(void); /* no overlap, all once */
+rlt_design_loop rlt_design_loop_default(void); /* no overlap, all once */
 
 /* Reads ASTRA-sim 1.0's text of layers; a file without a policy communicates over model groups forward and in
  * input gradients, over data groups in weight gradients. All-gathers there tell the share of a rank. The
  * sizes of groups must be set before. */
-RLT_API int rlt_design_work_astra1(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
+int rlt_design_work_astra1(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
 /* {"name": "...", "layers": [{"repeat": 1, "forward": {"compute": "5us", "collective": "all_reduce", "bytes":
  * "64MiB", "over": "model"}, "input": {...}, "weight": {...}}]}; bytes as in collectives/collective.h. */
-RLT_API int rlt_design_work_json(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
+int rlt_design_work_json(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
 /* One microbatch of a planned training without pipeline, context and expert parallelism. Backward compute is
  * half input, half weight gradient; gradients are all-reduced in the training's buckets where it overlaps
  * them, else at the end. */
-RLT_API int rlt_design_work_training(rlt_design_work *w, const rlt_training *t, rlt_error *err) RLT_MUST_USE;
+int rlt_design_work_training(rlt_design_work *w, const rlt_training *t, rlt_error *err) RLT_MUST_USE;
 /* Any trace: what rank 0 does in its first step, its device work and collectives one after another (beside
  * each other, as recorded, they take less). Collectives must be over model groups, data groups or all. */
-RLT_API int rlt_design_work_program(rlt_design_work *w, const rlt_program *p, rlt_error *err) RLT_MUST_USE;
+int rlt_design_work_program(rlt_design_work *w, const rlt_program *p, rlt_error *err) RLT_MUST_USE;
 /* The next layer, zeroed; NULL: out of memory, or too many. */
-RLT_API rlt_design_layer *rlt_design_work_add(rlt_design_work *w, rlt_error *err);
-RLT_API void rlt_design_work_free(rlt_design_work *w);
+rlt_design_layer *rlt_design_work_add(rlt_design_work *w, rlt_error *err);
+void rlt_design_work_free(rlt_design_work *w);
 
 /* ---- time ---- */
 
@@ -168,15 +168,15 @@ typedef struct rlt_design_model {
     rlt_design_choice *choices;      /* owned */
 } rlt_design_model;
 
-RLT_API int rlt_design_model_add(rlt_design_model *m, const rlt_design_net *net, const rlt_design_work *w,
-                                 const rlt_design_loop *loop, double factor, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_design_model_free(rlt_design_model *m);
+int rlt_design_model_add(rlt_design_model *m, const rlt_design_net *net, const rlt_design_work *w,
+                         const rlt_design_loop *loop, double factor, rlt_error *err) RLT_MUST_USE;
+void rlt_design_model_free(rlt_design_model *m);
 /* O(shapes x dimensions + choices). */
-RLT_API double rlt_design_time(const rlt_design_model *m, const double bw[RLT_MAX_DIMS]);
+double rlt_design_time(const rlt_design_model *m, const double bw[RLT_MAX_DIMS]);
 /* The best split of a total, for one shape or for shapes on dimensions of their own, without overlap:
  * B_i = S_k share_ki, S_k in proportion to sqrt(bytes_k). False: no such form. Dimensions that nothing uses
  * get 0. */
-RLT_API bool rlt_design_closed_form(const rlt_design_model *m, double total, double bw[RLT_MAX_DIMS]);
+bool rlt_design_closed_form(const rlt_design_model *m, double total, double bw[RLT_MAX_DIMS]);
 
 /* ---- cost ---- */
 
@@ -190,8 +190,8 @@ typedef struct rlt_design_prices {
 } rlt_design_prices;
 
 /* Built-in tables; NULL past the end. */
-RLT_API const rlt_design_prices *rlt_design_prices_at(uint32_t i);
-RLT_API int rlt_design_prices_read(const char *path, rlt_design_prices *out, rlt_error *err) RLT_MUST_USE;
+const rlt_design_prices *rlt_design_prices_at(uint32_t i);
+int rlt_design_prices_read(const char *path, rlt_design_prices *out, rlt_error *err) RLT_MUST_USE;
 
 /*
  * What a network costs: accelerators x (npu + sum_i c_i B_i), c_i the link's price for rings and fully
@@ -210,12 +210,11 @@ typedef struct rlt_design_cost {
 } rlt_design_cost;
 
 /* Dollars a byte a second and accelerator, by dimension. */
-RLT_API void rlt_design_cost_rates(const rlt_design_cost *c, const rlt_design_net *net,
-                                   double per_Bps[RLT_MAX_DIMS]);
-RLT_API double rlt_design_cost_total(const rlt_design_cost *c, const rlt_design_net *net,
-                                     const double bw[RLT_MAX_DIMS]);
+void rlt_design_cost_rates(const rlt_design_cost *c, const rlt_design_net *net, double per_Bps[RLT_MAX_DIMS]);
+double rlt_design_cost_total(const rlt_design_cost *c, const rlt_design_net *net,
+                             const double bw[RLT_MAX_DIMS]);
 /* Tiers of a switched dimension; 1 without a radix. */
-RLT_API uint32_t rlt_design_tiers(const rlt_design_cost *c, const rlt_design_net *net, uint32_t dim);
+uint32_t rlt_design_tiers(const rlt_design_cost *c, const rlt_design_net *net, uint32_t dim);
 
 /* ---- simulation ---- */
 
@@ -249,9 +248,9 @@ typedef struct rlt_design_run {
  * `composed`: model and data groups that both have part of a ring, and a collective over everything beside
  * one over part of a ring or fully connected dimension.
  */
-RLT_API int rlt_design_simulate(const rlt_design_net *net, const rlt_design_work *w,
-                                const rlt_design_loop *loop, const double bw[RLT_MAX_DIMS],
-                                const rlt_design_how *how, rlt_design_run *out, rlt_error *err) RLT_MUST_USE;
+int rlt_design_simulate(const rlt_design_net *net, const rlt_design_work *w, const rlt_design_loop *loop,
+                        const double bw[RLT_MAX_DIMS], const rlt_design_how *how, rlt_design_run *out,
+                        rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
@@ -143,14 +144,12 @@ typedef struct rlt_op_desc {
 } rlt_op_desc;
 static inline rlt_op_desc rlt_op_desc_init(rlt_op_kind kind, uint32_t rank)
 {
-    rlt_op_desc d = {.kind = kind,
-                     .rank = rank,
-                     .resource = RLT_NONE,
-                     .name = RLT_NONE,
-                     .recorded_ps = -1,
-                     .recorded_duration_ps = -1,
-                     .group = RLT_NONE,
-                     .peer = RLT_NONE};
+    rlt_op_desc d;
+    memset(&d, 0, sizeof d);
+    d.kind = kind;
+    d.rank = rank;
+    d.resource = d.name = d.group = d.peer = RLT_NONE;
+    d.recorded_ps = d.recorded_duration_ps = -1;
     return d;
 }
 /* The operation's index for rlt_build_dep. */

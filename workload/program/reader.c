@@ -16,9 +16,9 @@
 
 enum { HEAD_BYTES = 1 << 16, MAX_FILES = RLT_MAX_RANKS, MAX_PATH_BYTES = 1 << 14 };
 
-static const rlt_reader *const readers[] = {&rlt_reader_chakra,    &rlt_reader_kineto,  &rlt_reader_goal,
-                                            &rlt_reader_astra1,    &rlt_reader_simai,   &rlt_reader_aicb,
-                                            &rlt_reader_pipedream, &rlt_reader_timeline};
+#define RLT_X(name) &rlt_reader_##name,
+static const rlt_reader *const readers[] = {RLT_READERS(RLT_X)};
+#undef RLT_X
 
 static rlt_registry registry = RLT_REGISTRY("trace reader", RLT_EUSAGE, readers);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Trace readers: files in, program out. A reader is one file and one const struct in the table of reader.c;
+ * Trace readers: files in, program out. A reader is one file and one const struct in RLT_READERS;
  * formats are recognised by content. A trace is one file per rank: given as a directory, a list of files, or
  * a PREFIX whose files are PREFIX.<rank>.et; the rank comes from the content (Kineto distributedInfo) or from
  * the number in the name.
@@ -53,8 +53,19 @@ typedef struct rlt_reader {
                  rlt_error *err);
 } rlt_reader;
 
-RLT_API extern const rlt_reader rlt_reader_chakra, rlt_reader_kineto, rlt_reader_goal, rlt_reader_astra1,
-    rlt_reader_simai, rlt_reader_aicb, rlt_reader_pipedream, rlt_reader_timeline;
+/* The built-in readers: a new one is a file and a line here. */
+#define RLT_READERS(X)                                                                                       \
+    X(chakra)                                                                                                \
+    X(kineto)                                                                                                \
+    X(goal)                                                                                                  \
+    X(astra1)                                                                                                \
+    X(simai)                                                                                                 \
+    X(aicb)                                                                                                  \
+    X(pipedream)                                                                                             \
+    X(timeline)
+#define RLT_X(name) RLT_API extern const rlt_reader rlt_reader_##name;
+RLT_READERS(RLT_X)
+#undef RLT_X
 
 RLT_API rlt_registry *rlt_readers(void);
 RLT_API const rlt_reader *rlt_reader_at(uint32_t i); /* NULL past the end */

@@ -13,6 +13,10 @@
 
 #include "sim/base/time.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct rlt_background {
     uint32_t src, dst;      /* placed ranks; mostly, not the program's */
     uint64_t rate_Bps;      /* > 0, while it is on */
@@ -24,4 +28,7 @@ typedef struct rlt_background_result {
     uint64_t messages, bytes; /* that arrived */
 } rlt_background_result;
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -44,10 +44,10 @@ typedef struct rlt_failures_result {
 
 /* "mtbf=1000h,checkpoint=60s,interval=1h,restart=5min", of which mtbf and checkpoint are needed; units ms, s,
  * min, h, d. RLT_EUSAGE. */
-RLT_API int rlt_failures_parse(const char *text, rlt_failures *out, rlt_error *err) RLT_MUST_USE;
+int rlt_failures_parse(const char *text, rlt_failures *out, rlt_error *err) RLT_MUST_USE;
 /* RLT_ERANGE where a stretch of work would hardly ever end (700 M). */
-RLT_API int rlt_failures_estimate(const rlt_failures *f, uint32_t accelerators, double work_s, uint64_t seed,
-                                  rlt_failures_result *out, rlt_error *err) RLT_MUST_USE;
+int rlt_failures_estimate(const rlt_failures *f, uint32_t accelerators, double work_s, uint64_t seed,
+                          rlt_failures_result *out, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -37,12 +37,12 @@ typedef struct rlt_loggops_result {
 } rlt_loggops_result;
 
 /* LogGOPSim's own defaults. */
-RLT_API rlt_loggops rlt_loggops_default(void);
+rlt_loggops rlt_loggops_default(void);
 /* "L=2500,o=1500,g=1000,G=6,O=0,S=65535"; what is not named stays. */
-RLT_API int rlt_loggops_parse(const char *text, rlt_loggops *p, rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_loggops_run(const char *path, const rlt_loggops *p, rlt_loggops_result *out,
-                            rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_loggops_free(rlt_loggops_result *r);
+int rlt_loggops_parse(const char *text, rlt_loggops *p, rlt_error *err) RLT_MUST_USE;
+int rlt_loggops_run(const char *path, const rlt_loggops *p, rlt_loggops_result *out,
+                    rlt_error *err) RLT_MUST_USE;
+void rlt_loggops_free(rlt_loggops_result *r);
 
 #ifdef __cplusplus
 }

@@ -44,7 +44,7 @@ typedef struct rlt_training_passes {
     rlt_stage_passes *stages;
     rlt_training_pass *at; /* of a stage in the order built: not always that in which they run */
 } rlt_training_passes;
-RLT_API void rlt_training_passes_free(rlt_training_passes *p);
+void rlt_training_passes_free(rlt_training_passes *p);
 
 typedef struct rlt_memory_step {
     rlt_time time_ps;
@@ -61,12 +61,12 @@ typedef struct rlt_memory_curve {
 /* Of a rank of the program that `t` was built into, which may be the first part of a joined one. A replay
  * that was stopped has it up to then. RLT_ERANGE for a rank that the training lacks, RLT_ECHECK where the
  * program is not the one recorded. O(p log p) for p passes of a rank. */
-RLT_API int rlt_memory_curve_of(const rlt_training *t, const rlt_training_passes *p,
-                                const rlt_program *program, const rlt_replay *r, uint32_t rank,
-                                rlt_memory_curve *out, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_memory_curve_free(rlt_memory_curve *c);
+int rlt_memory_curve_of(const rlt_training *t, const rlt_training_passes *p, const rlt_program *program,
+                        const rlt_replay *r, uint32_t rank, rlt_memory_curve *out,
+                        rlt_error *err) RLT_MUST_USE;
+void rlt_memory_curve_free(rlt_memory_curve *c);
 /* The first rank of a stage, which stands for the others. */
-RLT_API uint32_t rlt_stage_rank(const rlt_training *t, const rlt_training_passes *p, uint32_t stage);
+uint32_t rlt_stage_rank(const rlt_training *t, const rlt_training_passes *p, uint32_t stage);
 
 #ifdef __cplusplus
 }

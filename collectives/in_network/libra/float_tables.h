@@ -34,7 +34,7 @@ typedef struct rlt_float_shape {
 } rlt_float_shape;
 
 /* Within 448 KiB, and within 496 KiB. */
-RLT_API extern const rlt_float_shape rlt_float16_shape, rlt_float32_shape;
+extern const rlt_float_shape rlt_float16_shape, rlt_float32_shape;
 
 typedef struct rlt_float_tables {
     rlt_float_shape shape;
@@ -48,13 +48,12 @@ typedef struct rlt_float_events {
 } rlt_float_events;
 
 /* RLT_ERANGE for shapes that make no sense: fraction_bits 4 to 24, others no more than what they index. */
-RLT_API int rlt_float_tables_create(const rlt_float_shape *shape, rlt_float_tables *out,
-                                    rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_float_tables_free(rlt_float_tables *t);
+int rlt_float_tables_create(const rlt_float_shape *shape, rlt_float_tables *out, rlt_error *err) RLT_MUST_USE;
+void rlt_float_tables_free(rlt_float_tables *t);
 /* Numbers of the format as its bits: to nearest, ties to even. */
-RLT_API uint32_t rlt_float_encode(const rlt_float_tables *t, double x, rlt_float_events *events);
-RLT_API double rlt_float_decode(const rlt_float_tables *t, uint32_t bits);
-RLT_API uint32_t rlt_float_add(const rlt_float_tables *t, uint32_t a, uint32_t b, rlt_float_events *events);
+uint32_t rlt_float_encode(const rlt_float_tables *t, double x, rlt_float_events *events);
+double rlt_float_decode(const rlt_float_tables *t, uint32_t bits);
+uint32_t rlt_float_add(const rlt_float_tables *t, uint32_t a, uint32_t b, rlt_float_events *events);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-RLT_API extern const rlt_reactive rlt_libra;
+extern const rlt_reactive rlt_libra;
 
 typedef struct rlt_libra_report {
     double share;                       /* f: of all updates, what is hot */
@@ -41,8 +41,8 @@ typedef struct rlt_libra_report {
 } rlt_libra_report;
 
 /* Of a job that is Libra's; RLT_EUSAGE for another. After or before the run. */
-RLT_API int rlt_libra_report_of(const rlt_fabric *f, uint32_t job, rlt_libra_report *out,
-                                rlt_error *err) RLT_MUST_USE;
+int rlt_libra_report_of(const rlt_fabric *f, uint32_t job, rlt_libra_report *out,
+                        rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -25,8 +25,8 @@ typedef enum rlt_hot_order { RLT_PLACE_HEAT, RLT_PLACE_RANDOM } rlt_hot_order;
 
 /* Passes of a packet whose values are spread evenly; the mean of those spread by chance, exact but for
  * rounding. 0 for no values; k and arrays within the limits above. */
-RLT_API uint32_t rlt_passes_even(uint32_t values, uint32_t arrays);
-RLT_API double rlt_passes_random(uint32_t values, uint32_t arrays);
+uint32_t rlt_passes_even(uint32_t values, uint32_t arrays);
+double rlt_passes_random(uint32_t values, uint32_t arrays);
 
 typedef struct rlt_hot_layout {
     uint64_t n;      /* parameters */
@@ -39,14 +39,14 @@ typedef struct rlt_hot_layout {
     uint64_t entries;   /* of the fullest array: all arrays are as deep */
 } rlt_hot_layout;
 
-RLT_API int rlt_hot_place(uint64_t n, uint32_t values, uint32_t arrays, rlt_hot_order order, uint64_t seed,
-                          rlt_hot_layout *out, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_hot_layout_free(rlt_hot_layout *l);
+int rlt_hot_place(uint64_t n, uint32_t values, uint32_t arrays, rlt_hot_order order, uint64_t seed,
+                  rlt_hot_layout *out, rlt_error *err) RLT_MUST_USE;
+void rlt_hot_layout_free(rlt_hot_layout *l);
 
 /* Packets with at least one update among those that one worker sends in a step of `updates`, and how much of
  * these is updates: hot parameters in packets by heat. */
-RLT_API double rlt_hot_packets_touched(const rlt_skew *k, const rlt_hot_set *h, uint32_t values,
-                                       uint64_t updates, double *fill);
+double rlt_hot_packets_touched(const rlt_skew *k, const rlt_hot_set *h, uint32_t values, uint64_t updates,
+                               double *fill);
 
 /* What r = passes - 1 recirculations cost: packets through the pipeline grow (1 + r) fold, so its limit
  * falls; a packet is later by r of its own times at the recirculation port. */
@@ -54,7 +54,7 @@ typedef struct rlt_recirculation {
     double packets_per_s;
     double later_ps;
 } rlt_recirculation;
-RLT_API rlt_recirculation rlt_recirculate(double passes, double packet_ps, double limit_per_s);
+rlt_recirculation rlt_recirculate(double passes, double packet_ps, double limit_per_s);
 
 #ifdef __cplusplus
 }

@@ -60,12 +60,12 @@ typedef struct rlt_num_report {
 } rlt_num_report;
 
 /* "block", "fixed", "table16", "table32", "native". */
-RLT_API const char *rlt_num_name(rlt_num_mode mode);
-RLT_API int rlt_num_parse(const char *name, rlt_num_mode *mode, rlt_error *err) RLT_MUST_USE;
+const char *rlt_num_name(rlt_num_mode mode);
+int rlt_num_parse(const char *name, rlt_num_mode *mode, rlt_error *err) RLT_MUST_USE;
 
 /* n arrays of `length` finite values; sum[length] may be NULL. */
-RLT_API int rlt_num_sum(const rlt_num_config *cfg, uint32_t n, size_t length, const float *const *x,
-                        double *sum, rlt_num_report *report, rlt_error *err) RLT_MUST_USE;
+int rlt_num_sum(const rlt_num_config *cfg, uint32_t n, size_t length, const float *const *x, double *sum,
+                rlt_num_report *report, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

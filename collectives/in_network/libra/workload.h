@@ -40,19 +40,19 @@ typedef struct rlt_skew {
 } rlt_skew;
 
 /* s from 0 (all alike) to 8, n to 2^52. */
-RLT_API int rlt_skew_zipf(double s, uint64_t n, rlt_skew *out, rlt_error *err) RLT_MUST_USE;
+int rlt_skew_zipf(double s, uint64_t n, rlt_skew *out, rlt_error *err) RLT_MUST_USE;
 /* Text, one parameter a line: "count", or "id count"; '#' begins a comment. The id is the line's number from
  * 0 where none is given; counts of one id in several lines add up. */
-RLT_API int rlt_skew_parse(const char *text, size_t length, const char *where, rlt_skew *out,
-                           rlt_error *err) RLT_MUST_USE;
-RLT_API int rlt_skew_read(const char *path, rlt_skew *out, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_skew_free(rlt_skew *k);
+int rlt_skew_parse(const char *text, size_t length, const char *where, rlt_skew *out,
+                   rlt_error *err) RLT_MUST_USE;
+int rlt_skew_read(const char *path, rlt_skew *out, rlt_error *err) RLT_MUST_USE;
+void rlt_skew_free(rlt_skew *k);
 
 /* Share of all updates that go to one parameter, and to the `top` most popular ones. */
-RLT_API double rlt_skew_share(const rlt_skew *k, uint64_t rank);
-RLT_API double rlt_skew_coverage(const rlt_skew *k, uint64_t top);
+double rlt_skew_share(const rlt_skew *k, uint64_t rank);
+double rlt_skew_coverage(const rlt_skew *k, uint64_t top);
 /* The parameter of the i-th update of an entity. */
-RLT_API uint64_t rlt_skew_draw(const rlt_skew *k, uint64_t seed, uint32_t entity, uint64_t i);
+uint64_t rlt_skew_draw(const rlt_skew *k, uint64_t seed, uint32_t entity, uint64_t i);
 
 typedef struct rlt_hot_request {
     uint32_t workers;
@@ -79,19 +79,18 @@ typedef struct rlt_hot_set {
 } rlt_hot_set;
 
 /* Parameters that fit: whole entries of each array. */
-RLT_API uint64_t rlt_hot_room(uint64_t memory_bytes, uint32_t arrays, uint32_t entry_bytes);
+uint64_t rlt_hot_room(uint64_t memory_bytes, uint32_t arrays, uint32_t entry_bytes);
 /* Fewer than asked for if fewer were seen. */
-RLT_API int rlt_hot_find(const rlt_skew *k, const rlt_hot_request *q, rlt_hot_set *out,
-                         rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_hot_free(rlt_hot_set *h);
+int rlt_hot_find(const rlt_skew *k, const rlt_hot_request *q, rlt_hot_set *out, rlt_error *err) RLT_MUST_USE;
+void rlt_hot_free(rlt_hot_set *h);
 
 /* S = n / (n (1 - f) + f) over a parameter server without a switch; the hot share that S needs. */
-RLT_API double rlt_libra_gain(uint32_t n, double share);
-RLT_API double rlt_libra_share(uint32_t n, double gain);
+double rlt_libra_gain(uint32_t n, double share);
+double rlt_libra_share(uint32_t n, double gain);
 /* Bytes that a worker sends in a step, and that servers get in one: hot packets are sums of all workers. */
-RLT_API double rlt_libra_up(uint64_t updates, double share, double hot_bytes, double cold_bytes);
-RLT_API double rlt_libra_in(uint32_t n, uint64_t updates, double share, double touched, double hot_bytes,
-                            double cold_bytes);
+double rlt_libra_up(uint64_t updates, double share, double hot_bytes, double cold_bytes);
+double rlt_libra_in(uint32_t n, uint64_t updates, double share, double touched, double hot_bytes,
+                    double cold_bytes);
 
 #ifdef __cplusplus
 }

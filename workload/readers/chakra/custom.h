@@ -15,7 +15,7 @@
 #include "collectives/formats/plan_file.h"
 
 /* specs as rlt_trace_files takes them: a directory, a PREFIX, or the files. Proven by rlt_listed_check. */
-RLT_API int rlt_chakra_custom_load(const char *const *specs, uint32_t n_specs, const rlt_goal_hint *hint,
-                                   rlt_listed *out, rlt_error *err) RLT_MUST_USE;
+int rlt_chakra_custom_load(const char *const *specs, uint32_t n_specs, const rlt_goal_hint *hint,
+                           rlt_listed *out, rlt_error *err) RLT_MUST_USE;
 
 #endif

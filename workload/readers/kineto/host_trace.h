@@ -38,8 +38,8 @@ typedef struct rlt_host_trace {
     rlt_strings strings;
 } rlt_host_trace;
 
-RLT_API int rlt_host_trace_load(const char *path, rlt_host_trace *out, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_host_trace_free(rlt_host_trace *t);
+int rlt_host_trace_load(const char *path, rlt_host_trace *out, rlt_error *err) RLT_MUST_USE;
+void rlt_host_trace_free(rlt_host_trace *t);
 
 #ifdef __cplusplus
 }

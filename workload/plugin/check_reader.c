@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The proof of a reader: it recognises its sample before any other reader does, reads it into a program that
+ * replays, reads it twice alike, refuses an empty file and one cut in half, and survives every single byte
+ * being changed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/import/import.h"
+#include "workload/plugin/internal.h"
+#include "workload/replay/replay.h"
+
+enum { MAX_SAMPLE = 1 << 16, MAX_CHANGED = 512 };
+
+static int write_sample(const char *path, const char *text, size_t length, rlt_error *err)
+{
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fwrite(text, 1, length, f) == length;
+    if (f && fclose(f))
+        ok = false;
+    return ok ? 0 : rlt_fail(err, RLT_EIO, path, "cannot write the sample");
+}
+
+static int read_it(const rlt_reader *r, const char *path, rlt_program **out, rlt_error *err)
+{
+    rlt_read_options how = {.first_step = -1, .last_step = -1};
+    *out = NULL;
+    int rc = r->read(&path, 1, &how, out, err);
+    if (!rc && !*out)
+        return rlt_fail(err, RLT_ECHECK, path, "says that it has read, without a program");
+    if (rc && err && !err->what[0])
+        return rlt_fail(err, RLT_ECHECK, path, "refuses without a reason");
+    return rc;
+}
+
+static int replay(const rlt_program *p, rlt_time *time_ps, rlt_error *err)
+{
+    char spec[64];
+    rlt_topology *topology = NULL;
+    rlt_replay *run = NULL;
+    rlt_replay_options how = rlt_replay_options_default();
+    snprintf(spec, sizeof spec, "switch:%u@10GB/s,500ns", p->n_ranks < 2 ? 2 : p->n_ranks);
+    int rc = rlt_topology_load(spec, NULL, &topology, err);
+    how.topology = topology;
+    if (!rc && !(rc = rlt_replay_create(p, &how, &run, err)) && !(rc = rlt_replay_run(run, err)))
+        *time_ps = rlt_replay_time(run);
+    rlt_replay_free(run);
+    rlt_topology_free(topology);
+    return rc;
+}
+
+static int read_twice(const rlt_reader *r, const char *path, char *line, size_t size, rlt_error *err)
+{
+    rlt_time time_ps[2] = {0, 0};
+    const rlt_reader *found = NULL;
+    int rc = rlt_reader_for(path, &found, err);
+    if (!rc && found != r)
+        rc = rlt_fail(err, RLT_ECHECK, "probe", "the sample is taken by reader %s", found->name);
+    for (int i = 0; i < 2 && !rc; i++) {
+        rlt_program *p = NULL;
+        if (!(rc = read_it(r, path, &p, err)) && !(rc = replay(p, &time_ps[i], err)))
+            snprintf(line, size, "reads its sample: %u ranks, %u operations, %lld ps", p->n_ranks,
+                     p->rank_first[p->n_ranks], (long long)time_ps[i]);
+        rlt_program_free(p);
+    }
+    if (!rc && time_ps[0] != time_ps[1])
+        rc = rlt_fail(err, RLT_ECHECK, "read", "the same file takes %lld ps, then %lld ps",
+                      (long long)time_ps[0], (long long)time_ps[1]);
+    return rc;
+}
+
+/* A shortened file must be refused. */
+static int refuse(const rlt_reader *r, const char *path, const rlt_plugin_sample *s, size_t length,
+                  rlt_error *err)
+{
+    rlt_program *p = NULL;
+    rlt_error why = {0};
+    int rc = write_sample(path, s->text, length, err);
+    if (rc)
+        return rc;
+    rc = read_it(r, path, &p, &why);
+    rlt_program_free(p);
+    if (rc == RLT_ECHECK)
+        return rlt_fail(err, rc, "read", "%s", why.what);
+    return rc ? 0
+              : rlt_fail(err, RLT_ECHECK, "read", "takes its sample cut to %zu of %zu bytes", length,
+                         s->length);
+}
+
+/* Changed bytes may be refused or read; either must come back. */
+static int change(const rlt_reader *r, const char *path, const rlt_plugin_sample *s, uint32_t *refused,
+                  rlt_error *err)
+{
+    char *text = malloc(s->length);
+    size_t step = s->length / MAX_CHANGED + 1;
+    int rc = text ? 0 : rlt_nomem(err);
+    for (size_t i = 0; i < s->length && !rc; i += step) {
+        rlt_program *p = NULL;
+        rlt_error why = {0};
+        memcpy(text, s->text, s->length);
+        text[i] = (char)(text[i] ^ 0x15);
+        if ((rc = write_sample(path, text, s->length, err)))
+            break;
+        *refused += read_it(r, path, &p, &why) != 0;
+        rlt_program_free(p);
+    }
+    free(text);
+    return rc;
+}
+
+int rlt__prove_reader(const rlt_reader *r, const rlt_plugin_sample *sample, const char *scratch, char *line,
+                      size_t size, rlt_error *err)
+{
+    char path[4096];
+    uint32_t refused = 0;
+    if (!sample->file || !sample->file[0] || strchr(sample->file, '/') || !sample->text || !sample->length ||
+        sample->length > MAX_SAMPLE)
+        return rlt_fail(err, RLT_ESCHEMA, "sample", "expected a file name without folders and 1 to %d bytes",
+                        MAX_SAMPLE);
+    snprintf(path, sizeof path, "%s/%s", scratch, sample->file);
+    int rc = write_sample(path, sample->text, sample->length, err);
+    if (!rc && !(rc = read_twice(r, path, line, size, err)) && !(rc = refuse(r, path, sample, 0, err)) &&
+        !(rc = refuse(r, path, sample, sample->length / 2, err)) &&
+        !(rc = change(r, path, sample, &refused, err))) {
+        size_t used = strlen(line);
+        snprintf(line + used, size - used,
+                 "; refuses it empty, cut in half, and %u times with a byte changed", refused);
+    }
+    unlink(path);
+    return rc;
+}
