@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Walking over JSON text without building anything: for sim/text/json.c, which checks a text with it and finds the
- * places of values. Internal to net/.
+ * Walking over JSON text without building anything: sim/text/json.c checks a text with it and finds the places
+ * of values. Internal to sim/text.
  */
 #ifndef RLT_SIM_TEXT_JSON_SCAN_H
 #define RLT_SIM_TEXT_JSON_SCAN_H
