@@ -99,6 +99,7 @@ struct rlt_algorithm {
     const char *parameters; /* "channels, chunks, directions" */
     uint32_t kinds;         /* bit 1 << rlt_coll_kind for each that it does */
     uint32_t counted;       /* and of these, those that it does with counts too */
+    uint32_t served_by;     /* RLT_FOR_...: the protocols of an endpoint that carry it; 0: RLT_FOR_STEPS */
     /* Refuses a request that it cannot do with a reason, and fills lanes, blocks, buffers, ... of the plan.
      */
     int (*plan)(rlt_plan *plan, rlt_error *err);

@@ -310,7 +310,7 @@ static void remark(const rlt_ina_study *s)
         rlt_note("no result: %s", s->reasons[i]);
     if (s->n_reasons > TOLD)
         rlt_note("and none for %u reasons more, which csv and json tell", s->n_reasons - TOLD);
-    for (uint32_t i = 0; i < s->axes[RLT_AXIS_LOSS].n && s->setup->model != &rlt_net_packet; i++)
+    for (uint32_t i = 0; i < s->axes[RLT_AXIS_LOSS].n && !(s->setup->model->can & RLT_NET_PACKETS); i++)
         if (s->axes[RLT_AXIS_LOSS].real[i] > 0) {
             rlt_note("the baselines run on --network %s, which loses nothing", s->setup->model->name);
             return;
