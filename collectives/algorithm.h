@@ -111,8 +111,8 @@ struct rlt_algorithm {
     const rlt_param *parameters;
     uint32_t kinds;   /* bit 1 << rlt_coll_kind for each that it does */
     uint32_t counted; /* and of these, those that it does with counts too */
-    /* Refuses a request that it cannot do, with a reason. Else fills
-     * lanes, blocks, buffers, ... of the plan. */
+    uint32_t served_by; /* RLT_FOR_...: the protocols of an endpoint that carry it; 0: RLT_FOR_STEPS */
+    /* Refuses a request that it cannot do, with a reason. Else fills lanes, blocks, buffers, ... of the plan. */
     int (*plan)(rlt_plan *plan, rlt_error *err);
     /* Number of steps of a member in a lane; O(1). */
     uint32_t (*steps)(const rlt_plan *plan, uint32_t member, uint32_t lane);

@@ -41,12 +41,11 @@ typedef struct rlt_bound {
     rlt_time traffic_ps, cut_ps, latency_ps;
 } rlt_bound;
 
-/* The bound that holds under a network model: alpha-beta shares nothing but the ranks' own ports, so that
- * cuts inside do not hold it up. */
+/* The bound that holds under a network model: cuts inside hold up only one that shares its links. */
 static inline rlt_time rlt_bound_under(const rlt_bound *b, const rlt_net_model *model)
 {
     rlt_time ports = b->traffic_ps > b->latency_ps ? b->traffic_ps : b->latency_ps;
-    return model == &rlt_net_alpha_beta ? ports : b->time_ps;
+    return model->can & RLT_NET_SHARES_LINKS ? b->time_ps : ports;
 }
 
 /* scale multiplies every bandwidth. `router` is used for latencies (a bounded sample of pairs on large

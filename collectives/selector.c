@@ -3,7 +3,6 @@
 #include "collectives/selector.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/base/units.h"
 
@@ -44,9 +43,7 @@ static bool adds(rlt_coll_kind kind)
 
 static uint32_t served_by(const rlt_algorithm *a)
 {
-    if (strcmp(a->name, "nvls") == 0)
-        return RLT_FOR_NVLS;
-    return a == &rlt_direct || a == &rlt_point_to_point ? RLT_FOR_DIRECT : RLT_FOR_STEPS;
+    return a->served_by ? a->served_by : RLT_FOR_STEPS;
 }
 
 /* A ring has a channel for each channel_bytes that are there; messages to all peers at once share the

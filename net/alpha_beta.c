@@ -656,6 +656,7 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
 const rlt_net_model rlt_net_alpha_beta = {
     .name = "alpha-beta",
     .summary = "latency + bytes / bandwidth, serialised at the ranks' send and receive ports only",
+    .can = RLT_NET_FOLDS,
     .create = create,
     .destroy = destroy,
     .send = send,

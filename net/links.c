@@ -162,7 +162,7 @@ rlt_busiest rlt_links_busiest(const rlt_topology *t, const rlt_usage *u, rlt_tim
 int rlt_accounts_check(const rlt_net *net, const rlt_topology *t, rlt_time time_ps, rlt_busiest *over,
                        rlt_error *err)
 {
-    bool shares_all = strcmp(net->model->name, "alpha-beta") != 0;
+    bool shares_all = net->model->can & RLT_NET_SHARES_LINKS;
     rlt_busiest worst = rlt_links_busiest(t, net->usage, time_ps);
     if (over)
         over->link = RLT_NONE;

@@ -103,8 +103,18 @@ typedef struct rlt_tree_message {
     const rlt_tuning *tuning; /* as in rlt_message */
 } rlt_tree_message;
 
+/* What a model can do, for callers that would else have to know it by name. */
+enum {
+    /* Transfers share every link, so that a cut inside the network bounds them, and no link carries more than
+     * its bandwidth. Without: they meet at the ranks' own ports only, where they are serialised. */
+    RLT_NET_SHARES_LINKS = 1,
+    RLT_NET_FOLDS = 2,   /* takes rlt_net_config.fold */
+    RLT_NET_PACKETS = 4, /* moves packets: heeds rlt_packet_settings, may lose some, has guests */
+};
+
 typedef struct rlt_net_model {
     const char *name, *summary;
+    uint32_t can; /* RLT_NET_... */
     int (*create)(const rlt_net_config *cfg, rlt_net **out, rlt_error *err);
     void (*destroy)(rlt_net *net);
     /* Issues a message now. Returns the time at which it will be injected where that is known at issue (then

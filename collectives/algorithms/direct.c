@@ -15,6 +15,7 @@
 
 #include "collectives/algorithms/direct.h"
 #include "collectives/algorithms/lanes.h"
+#include "net/endpoint.h"
 #include "sim/base/time.h"
 
 static inline const rlt_lane *lane_of(const rlt_plan *plan, uint32_t lane)
@@ -206,6 +207,7 @@ const rlt_algorithm rlt_direct = {
     .name = "direct",
     .summary = "every member exchanges with every other, at once or in rounds; with counts too",
     .parameters = parameters,
+    .served_by = RLT_FOR_DIRECT,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_ALL_TO_ALL |
              1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER | 1u << RLT_GATHER |
              1u << RLT_SCATTER,

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "collectives/algorithms/lanes.h"
+#include "net/endpoint.h"
 #include "sim/base/time.h"
 
 /* NCCL's chunk of a member's share (src/graph/tuning.cc, src/enqueue.cc: 128 KiB). */
@@ -124,6 +125,7 @@ const rlt_algorithm rlt_nvls = {
     .summary = "added up and replicated in the switch, as NVSwitch does it: each member fetches and stores "
                "its share",
     .parameters = parameters,
+    .served_by = RLT_FOR_NVLS,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_BROADCAST |
              1u << RLT_REDUCE,
     .counted = 1u << RLT_ALL_GATHER | 1u << RLT_REDUCE_SCATTER,

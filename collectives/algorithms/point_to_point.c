@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Member 0 sends one message to member 1 (one a channel). */
 #include "collectives/algorithms/lanes.h"
+#include "net/endpoint.h"
 #include "sim/base/time.h"
 
 static int plan(rlt_plan *p, rlt_error *err)
@@ -35,6 +36,7 @@ const rlt_algorithm rlt_point_to_point = {
     .name = "point_to_point",
     .summary = "member 0 sends one message to member 1",
     .parameters = parameters,
+    .served_by = RLT_FOR_DIRECT,
     .kinds = 1u << RLT_SEND_RECV,
     .plan = plan,
     .steps = steps,

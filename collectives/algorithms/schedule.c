@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/heap.h"
 #include "sim/base/time.h"
 
 static const char *const schedules[] = {
@@ -114,33 +115,13 @@ typedef struct player {
     rlt_time now_ps;
 } player;
 
-static bool sooner(const entry *a, const entry *b)
+static bool sooner(const server *s, const entry *a, const entry *b)
 {
+    (void)s;
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->turn < b->turn;
 }
 
-static void push(server *s, entry e)
-{
-    uint32_t i = s->n++;
-    for (; i > 0 && sooner(&e, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        s->heap[i] = s->heap[(i - 1) / 2];
-    s->heap[i] = e;
-}
-
-static entry pop(server *s)
-{
-    entry top = s->heap[0], e = s->heap[--s->n];
-    uint32_t i = 0, child;
-    for (; (child = 2 * i + 1) < s->n; i = child) {
-        if (child + 1 < s->n && sooner(&s->heap[child + 1], &s->heap[child]))
-            child++;
-        if (!sooner(&s->heap[child], &e))
-            break;
-        s->heap[i] = s->heap[child];
-    }
-    s->heap[i] = e;
-    return top;
-}
+RLT_HEAP(entries, entry, server, sooner)
 
 /* What a chunk that works on `bytes` sends in a phase. */
 static uint64_t operation_bytes(const rlt_grid_dim *d, const rlt_phase *p, uint64_t bytes)
@@ -157,9 +138,10 @@ static void come(player *y, uint32_t chunk)
         return;
     const rlt_phase *p = &o->phases[y->at[chunk]];
     uint64_t bytes = operation_bytes(&y->g->dims[p->dim], p, y->bytes[chunk]);
-    push(&y->servers[p->dim], (entry){.bytes = y->plan->req.params.order == RLT_SCF ? bytes : 0,
-                                      .turn = y->turns++,
-                                      .chunk = chunk});
+    server *s = &y->servers[p->dim];
+    entries_push(
+        s, s->heap, &s->n,
+        (entry){.bytes = y->plan->req.params.order == RLT_SCF ? bytes : 0, .turn = y->turns++, .chunk = chunk});
 }
 
 static rlt_time latency(const rlt_grid_dim *d)
@@ -176,7 +158,7 @@ static void serve(player *y, uint32_t dim)
     const rlt_grid_dim *d = &y->g->dims[dim];
     if (s->busy || s->n == 0)
         return;
-    s->now = pop(s);
+    s->now = entries_pop(s, s->heap, &s->n);
     s->busy = true;
     rlt_phase *p = &y->g->orders[s->now.chunk].phases[y->at[s->now.chunk]];
     p->after_chunk = s->last;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collectives/synthesis/tacos.h"
+#include "sim/base/heap.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 
@@ -67,41 +68,15 @@ static uint32_t below(matching *m, uint32_t n)
     return (uint32_t)rlt_random_below(m->job->seed, m->restart, PURPOSE, m->drawn++, n);
 }
 
-static bool sooner(const happening *a, const happening *b)
+static bool sooner(const matching *m, const happening *a, const happening *b)
 {
+    (void)m;
     if (a->at != b->at)
         return a->at < b->at;
     return a->send != b->send ? a->send < b->send : a->arrival < b->arrival;
 }
 
-static void push(matching *m, happening h)
-{
-    uint32_t i = m->n_heap++;
-    while (i && sooner(&h, &m->heap[(i - 1) / 2])) {
-        m->heap[i] = m->heap[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    m->heap[i] = h;
-}
-
-static happening pop(matching *m)
-{
-    happening top = m->heap[0], last = m->heap[--m->n_heap];
-    uint32_t i = 0;
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= m->n_heap)
-            break;
-        if (child + 1 < m->n_heap && sooner(&m->heap[child + 1], &m->heap[child]))
-            child++;
-        if (!sooner(&m->heap[child], &last))
-            break;
-        m->heap[i] = m->heap[child];
-        i = child;
-    }
-    m->heap[i] = last;
-    return top;
-}
+RLT_HEAP(happenings, happening, matching, sooner)
 
 /* How long a chunk of so many bytes holds the links of an edge, and when it arrives after its start. */
 static rlt_time hold(const matching *m, uint32_t e, uint64_t bytes, rlt_time *arrival)
@@ -218,8 +193,10 @@ static void start(matching *m, uint32_t e, uint32_t chunk)
     m->free_at[e] = rlt_time_add(m->now, busy);
     m->sends[m->n_sends] = (rlt_tacos_send){
         .start_ps = m->now, .end_ps = rlt_time_add(m->now, arrival), .edge = e, .chunk = chunk};
-    push(m, (happening){.at = m->free_at[e], .send = m->n_sends, .arrival = 0});
-    push(m, (happening){.at = m->sends[m->n_sends].end_ps, .send = m->n_sends, .arrival = 1});
+    happenings_push(m, m->heap, &m->n_heap,
+                    (happening){.at = m->free_at[e], .send = m->n_sends, .arrival = 0});
+    happenings_push(m, m->heap, &m->n_heap,
+                    (happening){.at = m->sends[m->n_sends].end_ps, .send = m->n_sends, .arrival = 1});
     m->n_sends++;
 }
 
@@ -311,7 +288,7 @@ static rlt_time run(matching *m, uint32_t restart)
     while (m->n_heap) {
         m->now = m->heap[0].at;
         while (m->n_heap && m->heap[0].at == m->now)
-            apply(m, pop(m));
+            apply(m, happenings_pop(m, m->heap, &m->n_heap));
         last = m->now;
         match_now(m);
     }

@@ -508,6 +508,7 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
 const rlt_net_model rlt_net_flow = {
     .name = "flow",
     .summary = "max-min fair sharing of every link",
+    .can = RLT_NET_SHARES_LINKS | RLT_NET_FOLDS,
     .create = create,
     .destroy = destroy,
     .send = send,

@@ -567,6 +567,7 @@ rlt_packets *rlt_net_packets(rlt_net *net)
 const rlt_net_model rlt_net_packet = {
     .name = "packet",
     .summary = "packets through queues of ports, with acknowledgements, losses, marks and pauses",
+    .can = RLT_NET_SHARES_LINKS | RLT_NET_PACKETS,
     .create = create,
     .destroy = destroy,
     .send = send,

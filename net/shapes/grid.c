@@ -211,6 +211,7 @@ static uint32_t orbit_torus(const rlt_factor *f, uint32_t link)
 const rlt_shape rlt_shape_torus = {
     .info = {"torus", "rings in several sub-dimensions; dimension-order routes, the shorter way round",
              "sizes=4x4x4 (default: one ring)"},
+    .grid = true,
     .build = build_torus,
     .ends = ends_torus,
     .route = route_torus,
@@ -222,6 +223,7 @@ const rlt_shape rlt_shape_torus = {
 const rlt_shape rlt_shape_mesh = {
     .info = {"mesh", "a grid in several sub-dimensions without wrap-around; dimension-order routes",
              "sizes=4x4x4 (default: one line)"},
+    .grid = true,
     .build = build_mesh,
     .ends = ends_mesh,
     .route = route_mesh,

@@ -19,6 +19,8 @@ enum { RLT_MAX_SUBDIMS = 6 };
 
 typedef struct rlt_shape {
     rlt_shape_info info;
+    bool grid;     /* a product of lines or rings: f->number[1 .. f->number[0]] are their sizes */
+    bool complete; /* every accelerator is next to every other: none relays */
     /* Fills f, of which n and shape are set; spec was checked for size, bandwidth and latency. */
     int (*build)(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err);
     /* Local nodes at the ends of a local link. */

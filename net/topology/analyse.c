@@ -143,7 +143,7 @@ static int least_bisection(const rlt_topology *t, uint64_t *value, rlt_error *er
     int rc = bisect(t, (halves){1, t->accelerators}, value, err);
     for (uint32_t d = 0; d < t->n_dims && rc == 0; d++) {
         const rlt_factor *f = &t->dims[d].f;
-        bool grid = f->shape == &rlt_shape_torus || f->shape == &rlt_shape_mesh;
+        bool grid = f->shape->grid;
         uint32_t inner = stride;
         for (uint32_t s = 1; grid && s <= f->number[0] && rc == 0; s++) {
             rc = try_halves(t, inner, f->number[s], value, err);

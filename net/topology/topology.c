@@ -89,7 +89,7 @@ bool rlt_topology_forwards(const rlt_topology *t, uint32_t node)
         return t->graph.forwards[node];
     if (node >= t->accelerators || t->n_dims > 1)
         return true;
-    return t->dims[0].f.switches == 0 && t->dims[0].f.shape != &rlt_shape_fully_connected;
+    return t->dims[0].f.switches == 0 && !t->dims[0].f.shape->complete;
 }
 
 rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id)
@@ -232,7 +232,7 @@ rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d)
 uint32_t rlt_topology_sub_sizes(const rlt_topology *t, uint32_t d, uint32_t sizes[RLT_MAX_DIMS])
 {
     const rlt_factor *f = t->n_dims ? &t->dims[d].f : NULL;
-    if (f && f->n > 1 && (f->shape == &rlt_shape_torus || f->shape == &rlt_shape_mesh))
+    if (f && f->n > 1 && f->shape->grid)
         return rlt_shape_sub_sizes(f, sizes);
     sizes[0] = rlt_topology_dim(t, d).size;
     return 1;

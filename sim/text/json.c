@@ -18,6 +18,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/text/file.h"
+#include "sim/text/json_build.h"
 #include "sim/text/json_scan.h"
 
 enum { MAX_DEPTH = RLT__JSON_DEPTH, MAX_BYTES = 64 << 20, MAX_KEY = 64 };
@@ -40,7 +41,7 @@ static void line_column(const rlt_json_doc *doc, size_t offset, unsigned *line, 
     }
 }
 
-static int fail_at(const rlt_json_doc *doc, size_t offset, rlt_error *err, const char *what)
+int rlt__json_fail_at(const rlt_json_doc *doc, size_t offset, rlt_error *err, const char *what)
 {
     char where[sizeof err->where];
     unsigned line, column;
@@ -210,7 +211,7 @@ static int build(rlt_json_doc *doc, rlt_error *err)
             s.what = "text after the end of the document";
     }
     if (s.what)
-        return fail_at(doc, (size_t)(s.p - text), err, s.what);
+        return rlt__json_fail_at(doc, (size_t)(s.p - text), err, s.what);
     doc->root = cJSON_ParseWithLength(text + bom, doc->length - bom);
     if (!doc->root)
         return rlt_nomem(err); /* the grammar was checked above */
@@ -219,7 +220,7 @@ static int build(rlt_json_doc *doc, rlt_error *err)
     return refuse_duplicates(doc, doc->root, err);
 }
 
-int rlt_json_parse(const char *name, const char *text, size_t length, rlt_json_doc **out, rlt_error *err)
+int rlt__json_create(const char *name, const char *text, size_t length, rlt_json_doc **out, rlt_error *err)
 {
     *out = NULL;
     if (length > MAX_BYTES)
@@ -230,18 +231,62 @@ int rlt_json_parse(const char *name, const char *text, size_t length, rlt_json_d
     doc->name = strdup(name ? name : "");
     doc->text = malloc(length + 1);
     doc->length = length;
-    int rc = doc->name && doc->text ? 0 : rlt_nomem(err);
-    if (rc == 0) {
-        if (length > 0)
-            memcpy(doc->text, text, length);
-        doc->text[length] = 0;
-        rc = build(doc, err);
-    }
-    if (rc < 0)
+    if (!doc->name || !doc->text) {
         rlt_json_free(doc);
-    else
-        *out = doc;
+        return rlt_nomem(err);
+    }
+    if (length > 0)
+        memcpy(doc->text, text, length);
+    doc->text[length] = 0;
+    *out = doc;
+    return 0;
+}
+
+int rlt_json_parse(const char *name, const char *text, size_t length, rlt_json_doc **out, rlt_error *err)
+{
+    int rc = rlt__json_create(name, text, length, out, err);
+    if (rc == 0 && (rc = build(*out, err)) < 0) {
+        rlt_json_free(*out);
+        *out = NULL;
+    }
     return rc;
+}
+
+static cJSON *new_node(rlt__json_kind kind, const char *text)
+{
+    switch (kind) {
+    case RLT__JSON_NUMBER:
+        return cJSON_Parse(text);
+    case RLT__JSON_STRING:
+        return cJSON_CreateString(text);
+    case RLT__JSON_ARRAY:
+        return cJSON_CreateArray();
+    case RLT__JSON_OBJECT:
+        return cJSON_CreateObject();
+    default:
+        return kind == RLT__JSON_NULL ? cJSON_CreateNull() : cJSON_CreateBool(kind == RLT__JSON_TRUE);
+    }
+}
+
+rlt_json rlt__json_add(rlt_json_doc *doc, rlt_json parent, const char *key, rlt__json_kind kind,
+                       const char *text, size_t offset)
+{
+    cJSON *node = new_node(kind, text), *to = (cJSON *)(uintptr_t)parent.node;
+    if (node && to && !(key ? cJSON_AddItemToObject(to, key, node) : cJSON_AddItemToArray(to, node))) {
+        cJSON_Delete(node);
+        node = NULL;
+    }
+    if (!node)
+        return (rlt_json){NULL, NULL};
+    node->valueint = (int)offset;
+    if (!to)
+        doc->root = node;
+    return (rlt_json){doc, node};
+}
+
+int rlt__json_finish(const rlt_json_doc *doc, rlt_error *err)
+{
+    return refuse_duplicates(doc, doc->root, err);
 }
 
 int rlt_json_load(const char *path, rlt_json_doc **out, rlt_error *err)
@@ -488,18 +533,22 @@ int rlt_json_get_bool(rlt_json v, const char *key, bool required, bool *out, rlt
     return 0;
 }
 
+const char *rlt_json_scalar(rlt_json v, char *buffer, size_t size)
+{
+    if (rlt_json_is_string(v))
+        return rlt_json_string(v);
+    if (!rlt_json_is_number(v))
+        return NULL;
+    digits(v, buffer, size);
+    return buffer;
+}
+
 /* The text of a quantity: a string, or bare digits, which the reader of units then accepts (0) or refuses
  * with its own words. Fills `where` only for a quantity that is wrong, since finding a place costs a walk. */
 static int quantity(rlt_json m, char *buffer, size_t size, const char **text, rlt_error *err)
 {
-    *text = rlt_json_string(m);
-    if (*text)
-        return 0;
-    if (!rlt_json_is_number(m))
-        return rlt_json_fail(m, RLT_ESCHEMA, err, "expected a string with a number and a unit");
-    digits(m, buffer, size);
-    *text = buffer;
-    return 0;
+    *text = rlt_json_scalar(m, buffer, size);
+    return *text ? 0 : rlt_json_fail(m, RLT_ESCHEMA, err, "expected a string with a number and a unit");
 }
 
 /* A member with a unit, by one of the readers of units. */

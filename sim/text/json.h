@@ -57,6 +57,8 @@ const char *rlt_json_text(const rlt_json_doc *doc);
 void rlt_json_extent(rlt_json v, size_t *begin, size_t *end);
 /* Text of a string value, NULL otherwise; lives as long as the document. */
 const char *rlt_json_string(rlt_json v);
+/* Text of a string, or a number as it is written, in `buffer`; NULL for other values. */
+const char *rlt_json_scalar(rlt_json v, char *buffer, size_t size);
 
 /* "file:line:column: path" of a value, for messages. */
 void rlt_json_where(rlt_json v, char *buffer, size_t size);

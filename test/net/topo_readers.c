@@ -384,7 +384,7 @@ static void one_liners_take_parameters(void **state)
 /* ---- network YAML ---- */
 
 static const char yaml_text[] =
-    "# two levels\r\ntopology: [ Ring, 'Switch' ]  # inner first\nnpus_count:\n- 4\n  - 8\n"
+    "# two levels\r\ntopology: [ Ring, 'Switch' ]  # inner first\nnpus_count:\n  - 4\n  - 8\n"
     "bandwidth: [ 200.0,\n 50.5 ]\nlatency: [936.25, 2e3]\n";
 
 static void yaml(void **state)
@@ -406,22 +406,27 @@ static void wrong_yaml_names_its_place(void **state)
     (void)state;
     static const struct wrong table[] = {
         {"topology: [ Ring ]\n", "f", "'npus_count'"},
-        {"topology: [ Ring ]\nnpus: [ 4 ]\n", "f:2:1", "npus_count"},
-        {"topology: Ring\n", "f:1:11", "list"},
-        {"topology [ Ring ]\n", "f:1:10", "':'"},
+        {"topology: [ Ring ]\nnpus: [ 4 ]\n", "f:2:7: npus", "npus_count"},
+        {"topology: Ring\n", "f:1:11: topology", "list"},
+        {"topology [ Ring ]\n", "f:1:18", "':'"},
         {"topology: [ Ring, ]\n", "f:1:19", "word"},
         {"topology: [ Ring\n\n", "f:3:1", "']'"},
         {"topology: [ Ring ] x\n", "f:1:20", "end of the line"},
-        {"topology: [ Ring ]\ntopology: [ Ring ]\n", "f:2:1", "twice"},
-        {"topology:\n  -Ring\n", "f:2:4", "blank"},
-        {"topology: [ \"Ring ]\n", "f:1:18", "quote"},
-        {"topology: [ Rung ]\nnpus_count: [ 4 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n", "f:1:13", "Rung"},
-        {"topology: [ Ring ]\nnpus_count: [ 1 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n", "f:2:15", "at least 2"},
-        {"topology: [ Ring ]\nnpus_count: [ 4.0 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n", "f:2:15", "4.0"},
-        {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ -1 ]\nlatency: [ 1 ]\n", "f:3:14", "-1"},
-        {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 1 ]\nlatency: [ 1ns ]\n", "f:4:12", "1ns"},
+        {"topology: [ Ring ]\ntopology: [ Ring ]\n", "f:2:11: topology", "twice"},
+        {"topology:\n  -Ring\n", "f:2:3: topology", "list"},
+        {"topology: [ \"Ring ]\n", "f:1:20", "quote"},
+        {"topology: [ Rung ]\nnpus_count: [ 4 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n", "f:1:13: topology[0]",
+         "Rung"},
+        {"topology: [ Ring ]\nnpus_count: [ 1 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n", "f:2:15: npus_count[0]",
+         "at least 2"},
+        {"topology: [ Ring ]\nnpus_count: [ 4.0 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n",
+         "f:2:15: npus_count[0]", "4.0"},
+        {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ -1 ]\nlatency: [ 1 ]\n", "f:3:14: bandwidth[0]",
+         "-1"},
+        {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 1 ]\nlatency: [ 1ns ]\n", "f:4:12: latency[0]",
+         "1ns"},
         {"topology: [ Ring ]\nnpus_count: [ 4, 4 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n", "f", "2 entries"},
-        {"topology: [a,b,c,d,e,f,g,h,i]\n", "f:1:28", "8 dimensions"},
+        {"topology: [a,b,c,d,e,f,g,h,i]\n", "f:1:28: topology[8]", "8 dimensions"},
     };
     expect_all_wrong(rlt_topology_from_astra, table, sizeof table / sizeof *table);
 }
@@ -621,7 +626,7 @@ static void loading(void **state)
         {"../topologies/hgx-h100-8", "topologies", RLT_EIO},
         {"", "topologies", RLT_EIO},
         {"topologies", NULL, RLT_EIO},
-        {"Makefile", NULL, RLT_ESCHEMA},
+        {"Makefile", NULL, RLT_EMALFORMED},
         {"/dev/null", NULL, RLT_EMALFORMED},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

@@ -219,7 +219,7 @@ static void refusals(void **state)
     write_file("meta-x.yaml", "trial_name: x\ndp_size: 4\npp_size: 1\n");
     refuse(HEAD ROW, RLT_ESCHEMA, "meta-x.yaml", "says 4 x 1");
     write_file("meta-x.yaml", "dp_size: 1\npp_size: one\n");
-    refuse(HEAD ROW, RLT_EMALFORMED, "meta-x.yaml:2", "expected a whole number, got 'one'");
+    refuse(HEAD ROW, RLT_ESCHEMA, "meta-x.yaml:2:10: pp_size", "expected a whole number");
     write_file("meta-x.yaml", "vpp_size: 2\n");
     refuse(HEAD ROW, RLT_EUNSUPPORTED, "meta-x.yaml", "interleaved");
     write_file("meta-x.yaml", "");

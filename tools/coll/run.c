@@ -46,7 +46,7 @@ static const rlt_plan *plan_of(const rlt_coll_run *run, uint32_t tenant)
 
 static bool may_fold(const rlt_coll_how *how)
 {
-    return how->fold && !how->series_ps && how->setup->model != &rlt_net_packet && tenants_of(how) == 1;
+    return how->fold && !how->series_ps && (how->setup->model->can & RLT_NET_FOLDS) && tenants_of(how) == 1;
 }
 
 int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_request *req, rlt_error *err)
@@ -95,7 +95,7 @@ static int find_fold(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     const rlt_setup *s = how->setup;
     rlt_fold_options options = {.blocking = s->endpoint.injection == RLT_INJECT_BLOCKING,
-                                .serialises = s->model == &rlt_net_alpha_beta,
+                                .serialises = !(s->model->can & RLT_NET_SHARES_LINKS),
                                 .max_messages = MAX_REFINED};
     rlt_error why = {0};
     int rc = rlt_fold_create(&run->plan, run->router, &options, &run->fold, &why);

@@ -352,7 +352,7 @@ static void remark_react(coll_table *t, const coll_result *r, uint32_t algorithm
         rlt_note("%s", r->fell_back);
         t->noted_back |= UINT64_C(1) << algorithm;
     }
-    if (r->served && !t->noted_packets && (s->model != &rlt_net_packet || s->endpoint.message_ps))
+    if (r->served && !t->noted_packets && (!(s->model->can & RLT_NET_PACKETS) || s->endpoint.message_ps))
         rlt_note("%s is simulated on packets, with headers of its own and without costs of endpoints, "
                  "whatever --network says (%s)",
                  rlt_reactive_name(t->ask->reacting[algorithm]->protocol), s->model->name);

@@ -11,6 +11,7 @@
 #include "sim/base/mem.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
+#include "sim/text/yaml.h"
 #include "workload/readers/layers.h"
 #include "workload/readers/timeline.h"
 
@@ -208,44 +209,26 @@ static char *meta_path(const char *path)
     return out;
 }
 
-static int meta_number(const char *path, uint32_t line, const char *text, uint64_t *out, rlt_error *err)
-{
-    size_t n = strspn(text, "0123456789");
-    char where[384];
-    if (n > 0 && n <= 9 && !text[n]) {
-        *out = strtoul(text, NULL, 10);
-        return 0;
-    }
-    snprintf(where, sizeof where, "%.360s:%" PRIu32, path, line);
-    return rlt_fail(err, RLT_EMALFORMED, where, "expected a whole number, got '%.60s'", text);
-}
-
-/* Lines `name: number`; other names are of no use here. */
+/* Sizes of the job; other keys are of no use here. */
 static int read_meta(rlt_job_timeline *t, const char *path, const char *text, size_t length, rlt_error *err)
 {
+    enum { MOST = 999999999 };
     uint64_t dp = 0, pp = 0, chunks = 0;
     const struct {
         const char *name;
         uint64_t *to;
-    } keys[] = {{"dp_size:", &dp},
-                {"pp_size:", &pp},
-                {"tp_size:", &t->tp},
-                {"vpp_size:", &chunks},
-                {"world_size:", &t->world}};
-    const char *end = text + length, *from, *to;
-    uint32_t line = 0;
-    while (rlt__text_line(&text, end, &line, &from, &to)) {
-        char buffer[128];
-        snprintf(buffer, sizeof buffer, "%.*s", (int)(to - from), from);
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-            size_t n = strlen(keys[k].name);
-            if (strncmp(buffer, keys[k].name, n) != 0)
-                continue;
-            int rc = meta_number(path, line, buffer + n + strspn(buffer + n, " "), keys[k].to, err);
-            if (rc)
-                return rc;
-        }
-    }
+    } keys[] = {{"dp_size", &dp},
+                {"pp_size", &pp},
+                {"tp_size", &t->tp},
+                {"vpp_size", &chunks},
+                {"world_size", &t->world}};
+    rlt_json_doc *doc;
+    int rc = rlt_yaml_parse(path, text, length, &doc, err);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys && !rc; k++)
+        rc = rlt_json_get_u64(rlt_json_root(doc), keys[k].name, false, MOST, keys[k].to, err);
+    rlt_json_free(doc);
+    if (rc)
+        return rc;
     if ((dp && dp != t->dp) || (pp && pp != t->pp))
         return rlt_fail(err, RLT_ESCHEMA, path,
                         "says %" PRIu64 " x %" PRIu64

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/heap.h"
 #include "sim/base/mem.h"
 #include "workload/replay/internal.h"
 
@@ -88,12 +89,19 @@ rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op)
 
 /* Resources: a binary heap of ready operations each. */
 
-static bool goes_first(const rlt_replay *r, const resource_state *res, uint32_t a, uint32_t b)
+typedef struct readiness {
+    const op_state *ops;
+    bool by_arrival;
+} readiness;
+
+static bool goes_first(const readiness *r, const uint32_t *a, const uint32_t *b)
 {
-    if (res->by_arrival && r->ops[a].ready_ps != r->ops[b].ready_ps)
-        return r->ops[a].ready_ps < r->ops[b].ready_ps;
-    return a < b;
+    if (r->by_arrival && r->ops[*a].ready_ps != r->ops[*b].ready_ps)
+        return r->ops[*a].ready_ps < r->ops[*b].ready_ps;
+    return *a < *b;
 }
+
+RLT_HEAP(ready, uint32_t, readiness, goes_first)
 
 static int heap_push(const rlt_replay *r, resource_state *res, uint32_t op)
 {
@@ -101,30 +109,13 @@ static int heap_push(const rlt_replay *r, resource_state *res, uint32_t op)
     if (rlt_grow(&res->heap, &res->capacity, sizeof *res->heap, (uint64_t)res->n + 1, RLT_MAX_OPS,
                  "ready operations", &ignored) < 0)
         return RLT_ENOMEM;
-    uint32_t i = res->n++;
-    for (; i && goes_first(r, res, op, res->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        res->heap[i] = res->heap[(i - 1) / 2];
-    res->heap[i] = op;
+    ready_push(&(readiness){r->ops, res->by_arrival}, res->heap, &res->n, op);
     return 0;
 }
 
 static uint32_t heap_pop(const rlt_replay *r, resource_state *res)
 {
-    uint32_t top = res->heap[0], last = res->heap[--res->n], i = 0;
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= res->n)
-            break;
-        if (child + 1 < res->n && goes_first(r, res, res->heap[child + 1], res->heap[child]))
-            child++;
-        if (!goes_first(r, res, res->heap[child], last))
-            break;
-        res->heap[i] = res->heap[child];
-        i = child;
-    }
-    if (res->n)
-        res->heap[i] = last;
-    return top;
+    return ready_pop(&(readiness){r->ops, res->by_arrival}, res->heap, &res->n);
 }
 
 static void dispatch_later(rlt_replay *r, uint32_t resource)

@@ -160,7 +160,7 @@ static int set_other(rlt_setup *s, const char *name, const char *value, rlt_erro
         rlt_nearest_try(&near, packet);
         if (strcmp(bare, packet) != 0)
             continue;
-        if (s->model != &rlt_net_packet && !s->n_protocols && !s->sets_of_others)
+        if (!(s->model->can & RLT_NET_PACKETS) && !s->n_protocols && !s->sets_of_others)
             return rlt_fail(err, RLT_EUSAGE, name, "is a setting of --network packet");
         return rlt_packet_set(&s->packet, packet, value, err);
     }

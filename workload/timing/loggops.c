@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/heap.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
@@ -78,38 +79,21 @@ void rlt_loggops_free(rlt_loggops_result *r)
 
 /* ---- events */
 
-static bool before(const event *a, const event *b)
+static bool before(const model *m, const event *a, const event *b)
 {
+    (void)m;
     return a->time != b->time ? a->time < b->time : a->made < b->made;
 }
+
+RLT_HEAP(events, event, model, before)
 
 static int push(model *m, event e)
 {
     int rc = rlt_grow(&m->heap, &m->heap_capacity, sizeof *m->heap, (uint64_t)m->n_heap + 1, UINT32_MAX,
                       "events", m->err);
-    if (rc)
-        return rc;
-    uint32_t i = m->n_heap++;
-    for (; i > 0 && before(&e, &m->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        m->heap[i] = m->heap[(i - 1) / 2];
-    m->heap[i] = e;
-    return 0;
-}
-
-static event pop(model *m)
-{
-    event top = m->heap[0], e = m->heap[--m->n_heap];
-    uint32_t i = 0, child;
-    while ((child = 2 * i + 1) < m->n_heap) {
-        if (child + 1 < m->n_heap && before(&m->heap[child + 1], &m->heap[child]))
-            child++;
-        if (!before(&m->heap[child], &e))
-            break;
-        m->heap[i] = m->heap[child];
-        i = child;
-    }
-    m->heap[i] = e;
-    return top;
+    if (!rc)
+        events_push(m, m->heap, &m->n_heap, e);
+    return rc;
 }
 
 static uint64_t *cpu_of(const model *m, const rlt_goal_op *o)
@@ -275,7 +259,7 @@ static int arrive(model *m, event e)
 
 static int step(model *m)
 {
-    event e = pop(m);
+    event e = events_pop(m, m->heap, &m->n_heap);
     if (e.arrival)
         return arrive(m, e);
     switch (m->g->ops[e.op].type) {
