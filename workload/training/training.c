@@ -57,6 +57,7 @@ static const setting settings[] = {
     {"tp", COUNT, AXIS(RLT_AXIS_TP), 1, 1 << 16, NULL, "tensor parallelism"},
     {"cp", COUNT, AXIS(RLT_AXIS_CP), 1, 1 << 16, NULL, "context parallelism: a sequence over so many ranks"},
     {"dp", COUNT, AXIS(RLT_AXIS_DP), 1, 1 << 24, NULL, "data parallelism (default: all ranks there are)"},
+    {"ranks", COUNT, AT(ranks), 1, RLT_MAX_RANKS, NULL, "how many take part (default: all there are)"},
     {"pp", COUNT, AXIS(RLT_AXIS_PP), 1, RLT_MAX_STAGES, NULL, "pipeline stages"},
     {"ep", COUNT, AT(ep), 1, 1 << 20, NULL, "expert parallelism, over cp x dp"},
     {"vp", COUNT, AT(vp), 1, 256, NULL, "chunks a stage, with schedule=interleaved"},
@@ -407,6 +408,9 @@ static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
 {
     uint64_t inner = (uint64_t)t->size[RLT_AXIS_TP] * t->size[RLT_AXIS_CP] * t->size[RLT_AXIS_PP];
     uint32_t *dp = &t->size[RLT_AXIS_DP];
+    if (t->ranks && ranks && t->ranks > ranks)
+        return rlt_fail(err, RLT_ERANGE, "ranks", "%u, of %u", t->ranks, ranks);
+    ranks = t->ranks ? t->ranks : ranks;
     if (*dp == 0) {
         if (ranks == 0 || inner > ranks || ranks % inner)
             return rlt_fail(err, RLT_ESCHEMA, "layout",
