@@ -143,7 +143,7 @@ DOORS := sim/base/error.h sim/base/time.h sim/base/units.h sim/base/param.h sim/
          collectives/collective.h collectives/algorithm.h collectives/algorithms/lanes.h collectives/check/checker.h \
          collectives/bound.h collectives/executor.h \
          workload/program/program.h workload/program/reader.h workload/program/rescale.h \
-         workload/models/generator.h workload/models/model.h workload/models/accelerator.h workload/training/training.h \
+         workload/models/model.h workload/models/accelerator.h workload/training/training.h \
          workload/daso/daso.h workload/timing/timing.h workload/replay/replay.h workload/plugin/plugin.h
 $(BUILD)/headers: FORCE
 	@mkdir -p $(BUILD)

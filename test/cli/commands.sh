@@ -38,7 +38,7 @@ t "help COMMAND is COMMAND --help" 0 '^usage: ringlet coll' '' help coll
 t "no command is wrong use" 2 '' 'ringlet: expected a command'
 t "an unknown command is named, and the nearest" 2 '' "^ringlet: cool: unknown command; did you mean 'coll'?" cool
 t "an unknown verb is named, and the nearest" 2 '' "^ringlet: topo: unknown command 'rout'; did you mean 'route'?" topo rout x 0 1
-t "an unknown model is named, and the nearest" 2 '' "unknown model 'transfomer'; did you mean 'transformer'?" run -m transfomer -t hgx-h100-8
+t "an unknown model is named, and the nearest" 2 '' "transfomer: unknown model; did you mean 'transformer'?" run -m transfomer -t hgx-h100-8
 t "wrong use of a verb points to its help" 2 '' "^'ringlet trace generate --help' explains its use" trace generate
 t "an unknown command without a near one" 2 '' "unknown command; 'ringlet --help' lists them" quux
 t "an unknown option is named, and the nearest" 2 '' "^ringlet: --versoin: unknown option; did you mean '--version'?" --versoin
@@ -248,7 +248,7 @@ t "trace without a verb" 2 '' 'ringlet: trace: expected a command' trace
 t "trace with a wrong verb" 2 '' "unknown command 'inof'; did you mean 'info'?" trace inof
 t "trace generate" 0 'trace.<rank>.et: 4 ranks' 'million parameters' trace generate --set ranks=4 --set layers=2 -o "$tmp/gen"
 expect "trace generate: a file a rank" "$(find "$tmp/gen" -name 'trace.*.et' | wc -l | tr -d ' ')" 4
-t "trace generate: unknown property" 2 '' '^ringlet: --set: ' trace generate --set layrs=2 -o "$tmp/gen"
+t "trace generate: unknown property" 2 '' "layrs: unknown setting of a transformer; did you mean 'layers'" trace generate --set layrs=2 -o "$tmp/gen"
 t "trace generate wants a folder" 2 '' '^ringlet: --output: is required' trace generate
 t "trace info of a folder" 0 'all_reduce  *4 ' '' trace info "$tmp/gen"
 t "trace info of a prefix" 0 '4 ranks' '' trace info "$tmp/gen/trace"

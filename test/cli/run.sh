@@ -86,7 +86,7 @@ areas() { # SVG: of each line, in percent of the run
                  for (i = 4; i + 1 <= n; i += 2) area += (w[i] - w[i - 2]) * (y[0] - w[i - 1])
                  printf "%.2f\n", 100 * area / (w[n - 1] - w[2]) / (y[0] - y[100]) }'
 }
-two="--topology ring:4@50GB/s,500ns*switch:2@10GB/s,1us $m"
+two="--topology ring:4@50GB/s,500ns*switch:2@10GB/s,1us $m,microbatch=8"
 for how in "" "--series 20us" "--network alpha-beta" "--network-scale 0.5"; do
     "$ringlet" run $two $how --plot "$dir/plot.svg" --links-csv "$dir/links.csv" >/dev/null 2>"$dir/err"
     # CSV: dimension in column 4, utilization in column 11; each dimension's busiest against its first line.
@@ -116,8 +116,8 @@ expect 5 "nothing" run --trace "$dir/nothing" $t -o "$dir/left"
 
 # Collectives by switches that add up: from a size on, beside a ring, in groups that have a server to spare.
 star="--topology switch:9@100Gbps,1us,in_network=reduce+multicast --model transformer:layers=2,hidden=768,ranks=8"
-expect 0 "all_reduce       switchml            8    75.12 MiB" run $star -a all_reduce=ring:64MiB:switchml
-expect 0 "1 by switchml; 615400 packets from hosts, 0 sent again" run $star -a all_reduce=ring:64MiB:switchml
+expect 0 "all_reduce       switchml            8    93.15 MiB" run $star -a all_reduce=ring:64MiB:switchml
+expect 0 "1 by switchml; 763080 packets from hosts, 0 sent again" run $star -a all_reduce=ring:64MiB:switchml
 expect 0 "2 by ps-switch" run $star -a ps-switch --set ps_switch.share=0.5
 expect 0 '"jobs": {"sharp": 2}' run $star -a sharp --format json
 expect 0 "2 by switchml" run $star -a switchml --set loss=0.0001 --set rto=100us
@@ -132,7 +132,7 @@ expect 2 "unknown setting" run $star -a switchml --set aggregators=3
 
 # Wrong use: one clear line, status 2.
 expect 2 "--trace" run $t
-expect 2 "--model" run --model resnet $t
+expect 2 "unknown model" run --model resnte $t
 expect 2 "did you mean" run $m $t --explian
 expect 2 "unknown setting" run --model transformer:depth=3 $t
 expect 2 "flow" run $m $t --network fow

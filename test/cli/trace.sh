@@ -67,7 +67,7 @@ expect "a broken file, checked" $? 3
 head -c 150 "$tmp/trace-zipped.csv.gz" >"$tmp/trace-short.csv.gz"
 run 3 "a compressed file that ends early" run --trace "$tmp/trace-short.csv.gz" -t $net
 
-result() { sed '/"manifest"/,/^  },/d; /"notes"/,$d' "$tmp/out"; }
+result() { sed '/"manifest"/,/^  },/d; /"training"/,/^  },/d; /"notes"/,$d' "$tmp/out"; }
 run 0 "a model of two ranks on eight" run --model transformer:ranks=2,layers=4 --rescale dp=8 -t $net -f json
 result >"$tmp/rescaled"
 run 0 "a model of eight ranks" run --model transformer:ranks=8,layers=4 -t $net -f json

@@ -27,7 +27,6 @@ says "experts" "expert dispatch" run --model mixtral-8x7b:layers=2 --accelerator
 says "fully sharded" "all_gather" run $job $net --strategy fsdp
 says "a strategy and more" "8 microbatches a pipeline" run $job $net --layout pp=2 --strategy axonn:batch=32,stack=any,precision=bf16
 says "JSON has the training" '"model_flops_utilization"' run $job $net --format json
-leaves_nothing 2 "'gpt2-small' needs --accelerator" run --model gpt2-small $net
 leaves_nothing 2 "recompute=full: a trace beside --model: give one of them (lists have commas and no blanks)" run $job $net --train batch=8 recompute=full
 leaves_nothing 2 "--trace: does not go with --model" run $job $net --trace traces/transformer-8
 leaves_nothing 3 "ep: 26 tables are no multiple of 8" run --model dlrm-mlperf --accelerator a100 $net --layout ep=8
@@ -121,7 +120,21 @@ leaves_nothing 2 "--fold: does not go with --rank-scale, which makes ranks unlik
 says "overlap costs" "total time" run $job $net --overlap-slowdown 1.3
 leaves_nothing 3 "a slowdown from 1" run $job $net --overlap-slowdown 0.5
 leaves_nothing 2 "needs --model" run --accelerator a100-40gb $net
-leaves_nothing 2 "need --accelerator" run --model transformer $net --layout tp=2
+leaves_nothing 2 "need --model" run --trace traces/transformer-8 $net --layout tp=2
+# Without an accelerator it is the same training, on one that is said: all that is told of it but for those words.
+alone() { "$ringlet" run -t hgx-h100-8 "$@" 2>"$tmp/err" | sed 's/ (none is named: the default)//'; }
+for m in transformer transformer:layers=4,microbatch=4,ranks=4 gpt2-small:tp=2,steps=2; do
+    alone --model $m --links --series 100us >"$tmp/none"
+    alone --model $m --links --series 100us --accelerator h100-sxm >"$tmp/h100"
+    grep -q '^iteration 0 ' "$tmp/none" && cmp -s "$tmp/none" "$tmp/h100" && verdict "--model $m: one family" "" ||
+        verdict "--model $m: one family" "$(diff "$tmp/none" "$tmp/h100")"
+done
+says "which accelerator is said" "on h100-sxm (none is named: the default)" run --model transformer:layers=1 $net
+expect "settings of the training behind the model" "$("$ringlet" run --model transformer:layers=2,ranks=4,microbatch=2 $net -f csv 2>&1)" \
+    "$("$ringlet" run --model transformer:layers=2 --layout dp=4 --train microbatch=2 $net -f csv 2>&1)"
+leaves_nothing 2 "--model: ranks: is given twice" run --model transformer:ranks=2,ranks=4 $net
+leaves_nothing 2 "peak: unknown setting of a transformer" run --model transformer:peak=1TFLOPS $net
+leaves_nothing 2 "--model: microbatch: expected" run --model transformer:microbatch=0 $net
 leaves_nothing 2 "did you mean 'gpt2-small'" run --model gpt2-smal --accelerator a100-40gb $net
 leaves_nothing 5 "did you mean 'a100-40gb'" run --model gpt2-small --accelerator a100-41gb $net
 leaves_nothing 2 "unknown setting" run $job $net --layout qp=2
@@ -143,7 +156,7 @@ leaves_nothing 2 "--train: batch: is given twice" run $job $net --train batch=8,
 leaves_nothing 2 "--strategy: sparsity: is given twice" run $job $net --strategy samo:sparsity=0.8,sparsity=0.9
 leaves_nothing 2 "--strategy daso: nodes: is given twice" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2,nodes=4
 leaves_nothing 2 "layers: is given twice, as 'layers=2' and as 'layers=3'" run --model gpt2-small:layers=2,layers=3 --accelerator a100-40gb $net
-leaves_nothing 2 "--model: layers: is given twice" run --model transformer:layers=2,layers=3 $net
+leaves_nothing 2 "layers: is given twice" run --model transformer:layers=2,layers=3 $net
 leaves_nothing 2 "--set: channels: is given twice, as 'channels=2' and as 'channels=4'" run $job $net --set channels=2 --set channels=4
 leaves_nothing 2 "--rank-scale: 1:compute: is given twice" run $job $net --rank-scale 1:compute=0.5 --rank-scale 1:compute=0.9
 leaves_nothing 2 "--link-scale: acc1: is given twice" run $job $net --link-scale acc1=0.5 --link-scale acc1=0.5
@@ -187,7 +200,7 @@ for train in schedule=gpipe schedule=1f1b,recompute=full schedule=zero-bubble sc
 done
 says "memory in the timeline" '"name":"memory","args":{"bytes":' run $job $net --layout pp=2 --timeline /dev/stdout
 says "memory of a run that is stopped" "time_ps,rank,bytes" run $job $net --layout pp=2 --until 10ms --memory-csv /dev/stdout -q
-leaves_nothing 2 "needs --accelerator" run --model transformer $net --memory-csv "$tmp/left.csv"
+leaves_nothing 2 "needs --model" run --trace traces/transformer-8 $net --memory-csv "$tmp/left.csv"
 leaves_nothing 2 "does not go with --rescale" run $job $net --rescale dp=16 --memory-csv "$tmp/left.csv"
 leaves_nothing 2 "not for two compared" run --compare a b --accelerator a100-40gb --model gpt2-small --memory-csv "$tmp/left.csv"
 leaves_nothing 2 "makes several" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2 --memory-csv "$tmp/left.csv"

@@ -86,6 +86,6 @@ refused 2 "expected NAME=VALUE" -t "$net" --map tp
 refused 2 "expected a whole number, got 'x'" -t "$net" --map tp=x
 printf '{"ranks": [0, 1]}' >"$tmp/p.json"
 refused 2 "does not go with --placement" -t "$net" --map dp=0 --placement "$tmp/p.json"
-"$ringlet" run -t "$net" --model transformer --map tp=0 >"$tmp/out" 2>"$tmp/err"
-expect "only of a training" "$?-$(grep -c -- '--map.* need --accelerator' "$tmp/err")" 2-1
+"$ringlet" run -t "$net" --trace traces/transformer-8 --map tp=0 >"$tmp/out" 2>"$tmp/err"
+expect "only of a training" "$?-$(grep -c -- '--map.* need --model' "$tmp/err")" 2-1
 finish

@@ -27,7 +27,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
 #include "sim/text/file.h"
-#include "workload/models/generator.h"
+#include "test/support/transformer.h"
 #include "workload/program/reader.h"
 #include "workload/readers/kineto/host_trace.h"
 #include "workload/replay/replay.h"
@@ -492,15 +492,11 @@ static void try_compressed(const bytes *b)
 
 static void chakra(void **unused)
 {
-    rlt_transformer m = rlt_transformer_default();
-    rlt_program *p = NULL;
+    rlt_program *p = test_transformer(4, 2, 1);
     rlt_error err = {0};
     char path[64], *good = NULL;
     size_t n;
     (void)unused;
-    m.ranks = 4;
-    m.layers = 2;
-    assert_int_equal(rlt_transformer_program(&m, &p, &err), 0);
     assert_int_equal(rlt_chakra_write(p, dir, "t", &err), 0);
     rlt_program_free(p);
     snprintf(path, sizeof path, "%s/t.0.et", dir);

@@ -495,7 +495,7 @@ static void test_what_ifs(void **state)
     const char *body = "{\"name\":\"two\",\"options\":{\"model\":\"transformer:layers=2\",\"topology\":"
                        "\"switch:8@50GB/s,1us\"}}";
     const char *heavy =
-        "{\"name\":\"long\",\"options\":{\"model\":\"transformer:layers=48,hidden=4096,heads=32\","
+        "{\"name\":\"long\",\"options\":{\"any-memory\":true,\"model\":\"transformer:layers=48,hidden=4096,heads=32\","
         "\"network\":\"packet\","
         "\"topology\":\"switch:16@50GB/s,1us\"}}";
     assert_int_equal(post(s, NULL, NULL, NULL, body), 202);
@@ -523,10 +523,11 @@ static void test_timeout(void **state)
     start(&quick, "300ms");
     read_token(&quick);
     assert_int_equal(
-        post(&quick, NULL, NULL, NULL,
-             "{\"options\":{\"model\":\"transformer:layers=48,hidden=4096,heads=32\",\"network\":"
-             "\"packet\",\"topology\":\"switch:16@"
-             "50GB/s,1us\"}}"),
+        post(
+            &quick, NULL, NULL, NULL,
+            "{\"options\":{\"any-memory\":true,\"model\":\"transformer:layers=48,hidden=4096,heads=32\",\"network\":"
+            "\"packet\",\"topology\":\"switch:16@"
+            "50GB/s,1us\"}}"),
         202);
     double until = now_s() + 10;
     do

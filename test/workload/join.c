@@ -4,7 +4,7 @@
 
 #include "net/import/import.h"
 #include "test/support/support.h"
-#include "workload/models/generator.h"
+#include "test/support/transformer.h"
 #include "workload/program/join.h"
 
 enum { BYTES = 100000000 };
@@ -142,15 +142,11 @@ static void test_apart(void **state)
 {
     (void)state;
     rlt_error err = {0};
-    rlt_transformer m = rlt_transformer_default();
     rlt_program *parts[3], *all;
     uint32_t first[4], apart[12];
     rlt_time alone[3];
     for (uint32_t i = 0; i < 3; i++) {
-        m.ranks = 4;
-        m.layers = 2 + i;
-        m.steps = 1 + i;
-        assert_int_equal(rlt_transformer_program(&m, &parts[i], &err), 0);
+        parts[i] = test_transformer(4, 2 + i, 1 + i);
         ran x = run(parts[i], "switch:4@50GB/s,500ns", NULL, 4, NULL, 0, NULL);
         alone[i] = rlt_replay_time(x.r);
         end(&x);

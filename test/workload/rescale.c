@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "test/support/replay.h"
-#include "workload/models/generator.h"
+#include "test/support/transformer.h"
 #include "workload/program/reader.h"
 #include "workload/program/rescale.h"
 
@@ -65,13 +65,7 @@ static void same(rlt_program *a, rlt_program *b)
 
 static rlt_program *transformer(uint32_t ranks)
 {
-    rlt_transformer m = rlt_transformer_default();
-    rlt_program *p = NULL;
-    m.ranks = ranks;
-    m.layers = 4;
-    m.steps = 2;
-    assert_int_equal(rlt_transformer_program(&m, &p, NULL), 0);
-    return p;
+    return test_transformer(ranks, 4, 2);
 }
 
 static void generated(void **state)

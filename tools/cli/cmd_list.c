@@ -10,7 +10,6 @@
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/output/report_options.h"
-#include "workload/models/generator.h"
 #include "workload/models/model.h"
 #include "workload/program/reader.h"
 #include "workload/setup/locate.h"
@@ -180,28 +179,12 @@ static void list_readers(rlt_table *t)
         put(t, f->name, f->summary, f->settings);
 }
 
-/* The names come from the generator itself: its complaint about an unknown setting lists them. */
-static void list_generator(rlt_table *t)
-{
-    rlt_transformer m = rlt_transformer_default();
-    rlt_error err = {0};
-    const char *names = "";
-    if (rlt_transformer_set(&m, "?", "", &err) && strstr(err.what, " has "))
-        names = strstr(err.what, " has ") + strlen(" has ");
-    put(t, "transformer",
-        "without an accelerator: data-parallel training, gradients all-reduced in buckets during the "
-        "backward "
-        "pass",
-        names);
-}
-
-/* Families with their settings, then those with sizes of their own; these run on an accelerator. */
+/* Families with their settings, then those with sizes of their own. */
 static void list_models(rlt_table *t)
 {
     const rlt_model_family *f;
     const rlt_model_preset *p;
     rlt_model m;
-    list_generator(t);
     char text[ORIGIN_TEXT];
     for (uint32_t i = 0; (f = rlt_model_family_at(i)); i++)
         put(t, f->name, with_origin(rlt_model_families(), i, f->summary, text), f->settings);

@@ -14,8 +14,8 @@ int rlt_memory_check(const rlt_run_asked *s, rlt_error *err)
 {
     if (!s->memory_csv)
         return 0;
-    if (!s->run.accelerator)
-        return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "needs --accelerator: it is of trainings");
+    if (!s->run.model)
+        return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "needs --model: it is of trainings");
     if (s->run.recording.rescale.n)
         return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "does not go with --rescale, which moves ranks");
     if (s->compare || rlt_run_is_daso(&s->run))

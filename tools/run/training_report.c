@@ -84,12 +84,12 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
     rlt_heading(out, "\ntraining");
     fprintf(
         out,
-        "%s on %s: tp %u, cp %u, dp %u, pp %u, ep %u; batch %llu in %u microbatch%s a pipeline, %s%u %s%s\n",
-        t->model->name, t->accelerator->name, t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP],
-        t->size[RLT_AXIS_DP], t->size[RLT_AXIS_PP], t->ep, (unsigned long long)t->batch,
-        rlt_training_microbatches(t), rlt_training_microbatches(t) == 1 ? "" : "es",
-        rlt_training_microbatches(t) == 1 ? "of " : "each of ", t->microbatch, t->model->sample,
-        t->microbatch == 1 ? "" : "s");
+        "%s on %s%s: tp %u, cp %u, dp %u, pp %u, ep %u; batch %llu in %u microbatch%s a pipeline, %s%u %s%s\n",
+        t->model->name, t->accelerator->name, r->settings->accelerator ? "" : " (none is named: the default)",
+        t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP], t->size[RLT_AXIS_DP], t->size[RLT_AXIS_PP], t->ep,
+        (unsigned long long)t->batch, rlt_training_microbatches(t),
+        rlt_training_microbatches(t) == 1 ? "" : "es", rlt_training_microbatches(t) == 1 ? "of " : "each of ",
+        t->microbatch, t->model->sample, t->microbatch == 1 ? "" : "s");
     fprintf(out,
             "memory at stage %u, the fullest: %.2f GB of %.2f (weights %.2f, gradients %.2f, optimizer %.2f, "
             "activations %.2f, buffers %.2f)\n",

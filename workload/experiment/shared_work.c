@@ -62,7 +62,7 @@ static bool asks_for_order(const char *list)
 static bool may_share(const rlt_run_settings *s)
 {
     return !s->fold && !s->fold_stages &&
-           !(s->accelerator && !s->map &&
+           !(s->model && !s->map &&
              (asks_for_order(s->layout) || asks_for_order(s->train) || asks_for_order(s->strategy)));
 }
 

@@ -48,6 +48,8 @@ static const rlt_param settings[] = {
      .help = "context parallelism: a sequence over so many ranks"},
     {"dp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_DP), .min = 1, .max = 1 << 24,
      .help = "data parallelism (default: all ranks there are)"},
+    {"ranks", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, ranks), .min = 1, .max = RLT_MAX_RANKS,
+     .help = "how many take part (default: all there are)"},
     {"pp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_PP), .min = 1, .max = RLT_MAX_STAGES,
      .help = "pipeline stages"},
     {"ep", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, ep), .min = 1, .max = 1 << 20,
@@ -353,6 +355,9 @@ static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
 {
     uint64_t inner = (uint64_t)t->size[RLT_AXIS_TP] * t->size[RLT_AXIS_CP] * t->size[RLT_AXIS_PP];
     uint32_t *dp = &t->size[RLT_AXIS_DP];
+    if (t->ranks && ranks && t->ranks > ranks)
+        return rlt_fail(err, RLT_ERANGE, "ranks", "%u, of %u", t->ranks, ranks);
+    ranks = t->ranks ? t->ranks : ranks;
     if (*dp == 0) {
         if (ranks == 0 || inner > ranks || ranks % inner)
             return rlt_fail(err, RLT_ESCHEMA, "layout",

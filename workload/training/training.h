@@ -59,6 +59,7 @@ typedef struct rlt_training {
     char stack[32], precision[16];
     bool stack_named;                   /* by a setting: there must be a surface of it */
     uint32_t size[RLT_AXES_OF_LAYOUT];  /* dp 0: as many as there are ranks for */
+    uint32_t ranks;                     /* the first so many of those there are; 0: all */
     uint32_t ep, vp;                    /* vp: chunks a stage */
     rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first: rank = mixed radix */
     bool order_auto;                    /* asked for: the caller is to choose the order */

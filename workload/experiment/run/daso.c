@@ -92,10 +92,12 @@ static int find_times(rlt_daso_case *r, rlt_error *err)
 int rlt_daso_case_load(rlt_daso_case *r, rlt_error *err)
 {
     int rc;
-    if (!r->settings->model || !r->settings->accelerator)
-        return rlt_fail(err, RLT_EUSAGE, "--strategy daso", "needs --model and --accelerator");
+    const char *accelerator = r->settings->accelerator;
+    if (!r->settings->model)
+        return rlt_fail(err, RLT_EUSAGE, "--strategy daso", "needs --model");
     if ((rc = rlt_setup_open(&r->settings->sim, 0, &r->setup, err)) ||
-        (rc = rlt_find_accelerator(r->settings->accelerator, &r->accelerator, err)) ||
+        (rc = rlt_find_accelerator(accelerator ? accelerator : RLT_DEFAULT_ACCELERATOR, &r->accelerator,
+                                   err)) ||
         (rc = read_settings(r, err)))
         return rc;
     if ((rc = rlt_model_open(r->settings->model, &r->model, err))) {

@@ -42,8 +42,8 @@ static int choose_order(rlt_training *t, rlt_run *run, const rlt_placement *wher
     return rlt_mapping_choose(t, &how, false, run->watch, &found, err);
 }
 
-static int train(const rlt_run_settings *s, rlt_run *run, const rlt_placement *on, rlt_program **out,
-                 double *overlap_slowdown, rlt_error *err)
+int rlt_job_train(const rlt_run_settings *s, rlt_run *run, const rlt_placement *on, rlt_program **out,
+                  double *overlap_slowdown, rlt_error *err)
 {
     rlt_model model = {0};
     rlt_accelerator accelerator;
@@ -84,9 +84,8 @@ static int open_workload(const rlt_run_settings *s, rlt_run *run, const rlt_plac
         rc = rlt_fail(err, RLT_EUSAGE, "--map", "a job's accelerators are those behind its @");
     if (rc)
         return rc;
-    rc = s->accelerator ? train(s, run, on, out, overlap_slowdown, err)
-         : s->model     ? rlt_run_generate(s->model, on->n, out, err)
-                        : read_trace(s, run->setup.topology, out, err);
+    rc = s->model ? rlt_job_train(s, run, on, out, overlap_slowdown, err)
+                  : read_trace(s, run->setup.topology, out, err);
     return rc ? rc : rlt_trace_rescale(&s->recording, out, err);
 }
 
@@ -96,15 +95,11 @@ static int check_workload(const rlt_run_settings *s, rlt_error *err)
     rlt_model model = {0};
     rlt_accelerator accelerator;
     rlt_training t;
-    rlt_program *program = NULL;
     int rc = rlt_workload_check(s, NULL, err);
-    if (!rc && s->accelerator && !rlt_run_is_daso(s))
+    if (!rc && s->model && !rlt_run_is_daso(s))
         rc = rlt_training_read(s, &model, &accelerator, &t, err);
     else if (!rc && s->accelerator)
         rc = rlt_find_accelerator(s->accelerator, &accelerator, err);
-    else if (!rc && s->model)
-        rc = rlt_run_generate(s->model, 1, &program, err);
-    rlt_program_free(program);
     rlt_model_free(&model);
     return rc;
 }
@@ -139,7 +134,7 @@ int rlt_job_file_check(const char *path, const rlt_option_group *whole, size_t s
     rlt_topology_free(t);
     rlt_parsed_free(&parsed);
     rlt_config_free(&config);
-    free(s);
+    free(asked);
     return rc;
 }
 

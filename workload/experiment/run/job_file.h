@@ -18,8 +18,12 @@ bool rlt_is_job_file(const char *path);
  * order=auto is chosen by the run's network alone (run->options are overwritten). Errors name the file, line
  * and column; what would be wrong use on a command line is RLT_ESCHEMA. */
 struct rlt_run;
+struct rlt_run_settings;
 int rlt_job_file_open(const char *path, struct rlt_run *run, const rlt_placement *on, rlt_program **out,
                       double *overlap_slowdown, rlt_error *err) RLT_MUST_USE;
+/* The same of settings that name a model. */
+int rlt_job_train(const struct rlt_run_settings *s, struct rlt_run *run, const rlt_placement *on,
+                  rlt_program **out, double *overlap_slowdown, rlt_error *err) RLT_MUST_USE;
 /* Whether such a file can be used, as far as that shows without ranks; `whole`: one of these options, with a
  * topology among them, whose settings have `size` bytes and begin as rlt_run_settings. NULL: of a job. */
 int rlt_job_file_check(const char *path, const rlt_option_group *whole, size_t size,

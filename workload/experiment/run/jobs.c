@@ -123,8 +123,11 @@ static int open_job(opening *x, const char *name, const list *on, rlt_error *err
     rlt_inputs *inputs = &x->run->setup.inputs;
     const char *specs[] = {name};
     int rc;
-    if (is_model(name))
-        return rlt_run_generate(name, on->n, out, err);
+    if (is_model(name)) {
+        rlt_run_settings s = {.model = name};
+        rlt_placement where = {.n = on->n, .accelerator = on->items};
+        return rlt_job_train(&s, x->run, &where, out, &x->slowdown[x->n], err);
+    }
     if (rlt_is_job_file(name)) {
         rlt_placement where = {.n = on->n, .accelerator = on->items};
         rc = rlt_job_file_open(name, x->run, &where, out, &x->slowdown[x->n], err);

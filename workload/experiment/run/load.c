@@ -72,10 +72,7 @@ static int read_workload(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
     bool traced = s->trace.n || r->args->n_operands;
-    int rc = s->accelerator ? rlt_run_train(r, err)
-             : s->model     ? rlt_run_generate(s->model, r->setup.placement.n, &r->program, err)
-             : traced       ? read_trace(r, o, err)
-                            : 0;
+    int rc = s->model ? rlt_run_train(r, err) : traced ? read_trace(r, o, err) : 0;
     return rc || !r->program ? rc : rlt_trace_rescale(&s->recording, &r->program, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A run of a model in a parallel layout: its options, the program, and what only a training has to tell. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/words.h"
@@ -11,14 +12,12 @@
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_training_options[] = {
     {"accelerator", 0, RLT_PARAM_TEXT, "NAME",
-     "What the model runs on, one rank each: a file, or a name that 'ringlet list accelerators' shows. With "
-     "it "
-     "--model is any that 'ringlet list models' shows, or a table of layers.",
+     "What the model runs on, one rank each: a file, or a name that 'ringlet list accelerators' shows. "
+     "Default: " RLT_DEFAULT_ACCELERATOR ".",
      AT(accelerator)},
     {"layout", 'l', RLT_PARAM_TEXT, "LIST",
      "How the model is spread: dp=64,tp=8,pp=4, with cp, ep, vp, sp=on, order=tp-cp-dp-pp. Default: dp over "
-     "all "
-     "accelerators. order=auto takes the fastest order, each being simulated.",
+     "all accelerators. order=auto takes the fastest order, each being simulated.",
      AT(layout)},
     {"map", 0, RLT_PARAM_TEXT, "LIST",
      "Pins axes of the layout to dimensions of the topology, the innermost being 0: tp=0,pp=1,dp=2. Inside a "
@@ -84,22 +83,71 @@ static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
     return rc || !text[length] ? rc : rlt_training_apply(t, text + length + 1, "--strategy", err);
 }
 
+static bool of_training(const char *item, size_t length)
+{
+    const char *name, *summary;
+    for (uint32_t i = 0; (name = rlt_training_setting(i, &summary)); i++)
+        if (strlen(name) < length && item[strlen(name)] == '=' && memcmp(item, name, strlen(name)) == 0)
+            return true;
+    return false;
+}
+
+/* Of "NAME:settings": what the model is opened by, and a list of what is the training's; both as long as the
+ * whole, and one more. */
+static void split_model(const char *text, char *model, char *training)
+{
+    const char *list = strchr(text, ':'), *item;
+    size_t length;
+    strcpy(model, text);
+    *training = '\0';
+    if (!list || strchr(list, '/') || strchr(text, '.')) /* a file */
+        return;
+    model[list++ - text] = '\0';
+    for (bool first = true; (item = rlt_next_item(&list, ',', &length));) {
+        bool trains = of_training(item, length);
+        char *to = trains ? training : model;
+        const char *comma = trains ? (*training ? "," : "") : first ? ":" : ",";
+        first = first && trains;
+        sprintf(to + strlen(to), "%s%.*s", comma, (int)length, item);
+    }
+}
+
+static int open_model(const char *text, rlt_model *m, char **training, rlt_error *err)
+{
+    size_t n = strlen(text) + 1;
+    char *model = malloc(n);
+    *training = malloc(n);
+    int rc = model && *training ? 0 : rlt_nomem(err);
+    if (!rc) {
+        split_model(text, model, *training);
+        rc = rlt_model_open(model, m, err);
+        if (rc)
+            rlt_error_prefix(err, "--model");
+    }
+    free(model);
+    return rc;
+}
+
 int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
                       rlt_error *err)
 {
-    int rc = rlt_model_open(s->model, m, err);
-    if (rc) {
-        rlt_error_prefix(err, "--model");
-        return rc;
-    }
+    char *behind = NULL;
+    int rc = open_model(s->model, m, &behind, err);
     *t = rlt_training_default();
     t->model = m;
     t->accelerator = a;
-    if ((rc = rlt_find_accelerator(s->accelerator, a, err)) ||
-        (s->strategy && (rc = find_strategy(t, s->strategy, err))) ||
-        (rc = rlt_training_apply(t, s->layout, "--layout", err)))
-        return rc;
-    return rlt_training_apply(t, s->train, "--train", err);
+    if (!rc)
+        rc = rlt_find_accelerator(s->accelerator ? s->accelerator : RLT_DEFAULT_ACCELERATOR, a, err);
+    if (!rc && s->strategy)
+        rc = find_strategy(t, s->strategy, err);
+    if (!rc)
+        rc = rlt_training_apply(t, *behind ? behind : NULL, "--model", err);
+    if (!rc)
+        rc = rlt_training_apply(t, s->layout, "--layout", err);
+    if (!rc)
+        rc = rlt_training_apply(t, s->train, "--train", err);
+    free(behind);
+    return rc;
 }
 
 int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,

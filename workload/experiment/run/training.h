@@ -11,9 +11,13 @@ struct rlt_run;
 struct rlt_run_settings;
 
 extern const rlt_option rlt_training_options[]; /* offsets in struct rlt_run_settings */
+/* What a model runs on where none is named. */
+#define RLT_DEFAULT_ACCELERATOR "h100-sxm"
+
 /* Settings as "dp=64,pp=8" into a training. RLT_EUSAGE. */
 int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt_error *err) RLT_MUST_USE;
-/* --model, --accelerator, --strategy, --layout and --train as they are; free the model in every case. */
+/* --model, --accelerator, --strategy, --layout and --train as they are; free the model in every case. Settings
+ * of the training may stand behind the model, too: "transformer:layers=4,ranks=8". */
 int rlt_training_read(const struct rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
                       rlt_error *err) RLT_MUST_USE;
 /* --model on --accelerator in --layout, planned and checked for the ranks that are placed; --map places them

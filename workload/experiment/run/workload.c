@@ -7,7 +7,6 @@
 #include "sim/base/words.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/workload.h"
-#include "workload/models/generator.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_workload_options[] = {
@@ -16,8 +15,9 @@ const rlt_option rlt_workload_options[] = {
      "format is recognised by content; 'ringlet list readers' shows what is read.",
      AT(trace)},
     {"model", 'm', RLT_PARAM_TEXT, "MODEL",
-     "Instead of a trace, a generated workload: transformer, or transformer:layers=24,hidden=1024,... "
-     "('ringlet list models' shows the settings). One rank for each accelerator unless ranks=N.",
+     "Instead of a trace, the training of a model that 'ringlet list models' shows, of one with settings "
+     "behind (transformer:layers=24,hidden=1024), or of a table of layers. Settings of the training may stand "
+     "there, too: ranks=4,microbatch=8. One rank for each accelerator unless ranks=N.",
      AT(model)},
     {"keep-waits", 0, RLT_PARAM_FLAG, NULL,
      "Replay communication with its recorded durations, waiting included, instead of simulating it; it then "
@@ -39,13 +39,12 @@ static bool sets(const char *list, const char *name)
 int rlt_workload_check(const rlt_run_settings *s, const char *operand, rlt_error *err)
 {
     bool traced = s->trace.n || operand, jobs = s->jobs.job.n != 0;
-    if (s->accelerator
-            ? !s->model
-            : s->layout || s->train || s->strategy || s->map || s->any_memory || s->fold || s->fold_stages)
+    if (!s->model && (s->accelerator || s->layout || s->train || s->strategy || s->map || s->any_memory ||
+                      s->fold || s->fold_stages))
         return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
                         s->accelerator ? "needs --model"
                                        : "--layout, --train, --strategy, --map, --any-memory and "
-                                         "--fold(-stages) need --accelerator");
+                                         "--fold(-stages) need --model");
     if (s->map && s->sim.placement)
         return rlt_fail(err, RLT_EUSAGE, "--map", "says where ranks are: it does not go with --placement");
     if (s->map && (sets(s->layout, "order") || sets(s->train, "order")))
@@ -63,51 +62,6 @@ int rlt_workload_check(const rlt_run_settings *s, const char *operand, rlt_error
         return rlt_fail(err, RLT_EUSAGE, "--ideal",
                         "goes with --trace: a generated workload has no stragglers");
     return 0;
-}
-
-/* "transformer:layers=24,hidden=1024" */
-int rlt_run_generate(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err)
-{
-    const char *colon = strchr(text, ':');
-    size_t n = colon ? (size_t)(colon - text) : strlen(text);
-    rlt_transformer m = rlt_transformer_default();
-    if (n != strlen("transformer") || memcmp(text, "transformer", n) != 0) {
-        char word[32];
-        rlt_model trained;
-        if (rlt_model_open(text, &trained, NULL) == 0) {
-            rlt_model_free(&trained);
-            return rlt_fail(
-                err, RLT_EUSAGE, "--model",
-                "'%s' needs --accelerator, what it runs on: a name that 'ringlet list accelerators' "
-                "shows, or a file",
-                text);
-        }
-        snprintf(word, sizeof word, "%.*s", (int)n, text);
-        rlt_nearest near = rlt_nearest_to(word);
-        rlt_nearest_try(&near, "transformer");
-        return near.best ? rlt_fail(err, RLT_EUSAGE, "--model", "unknown model '%s'; did you mean '%s'?",
-                                    word, near.best)
-                         : rlt_fail(err, RLT_EUSAGE, "--model",
-                                    "unknown model '%s'; 'ringlet list models' shows them", word);
-    }
-    m.ranks = ranks;
-    const char *cursor = colon ? colon + 1 : NULL, *item;
-    size_t length;
-    if (rlt_names_once(cursor, err)) {
-        rlt_error_prefix(err, "--model");
-        return RLT_EUSAGE;
-    }
-    while (cursor && (item = rlt_next_item(&cursor, ',', &length))) {
-        char setting[128], name[64];
-        const char *value;
-        snprintf(setting, sizeof setting, "%.*s", (int)(length < 127 ? length : 127), item);
-        if (rlt_split_setting(setting, name, sizeof name, &value, "--model", err) ||
-            rlt_transformer_set(&m, name, value, err)) {
-            rlt_error_prefix(err, "--model");
-            return RLT_EUSAGE;
-        }
-    }
-    return rlt_transformer_program(&m, out, err);
 }
 
 int rlt_workload_trace(const rlt_run_settings *s, char *const *operands, uint32_t n_operands,

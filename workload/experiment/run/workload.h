@@ -15,7 +15,5 @@ int rlt_workload_check(const struct rlt_run_settings *s, const char *operand, rl
 /* The recording of --trace and operands. */
 int rlt_workload_trace(const struct rlt_run_settings *s, char *const *operands, uint32_t n_operands,
                        const rlt_read_options *o, rlt_program **out, rlt_error *err) RLT_MUST_USE;
-/* A workload by the name of a model and its settings. */
-int rlt_run_generate(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err) RLT_MUST_USE;
 
 #endif
