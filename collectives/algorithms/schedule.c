@@ -139,9 +139,10 @@ static void come(player *y, uint32_t chunk)
     const rlt_phase *p = &o->phases[y->at[chunk]];
     uint64_t bytes = operation_bytes(&y->g->dims[p->dim], p, y->bytes[chunk]);
     server *s = &y->servers[p->dim];
-    entries_push(
-        s, s->heap, &s->n,
-        (entry){.bytes = y->plan->req.params.order == RLT_SCF ? bytes : 0, .turn = y->turns++, .chunk = chunk});
+    entries_push(s, s->heap, &s->n,
+                 (entry){.bytes = y->plan->req.params.order == RLT_SCF ? bytes : 0,
+                         .turn = y->turns++,
+                         .chunk = chunk});
 }
 
 static rlt_time latency(const rlt_grid_dim *d)

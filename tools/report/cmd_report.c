@@ -6,11 +6,11 @@
 
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
+#include "tools/output/report_options.h"
 #include "tools/report/network_text.h"
 #include "tools/report/run_page.h"
 #include "tools/report/study_data.h"
 #include "tools/report/study_page.h"
-#include "tools/output/report_options.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
 

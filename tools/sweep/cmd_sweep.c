@@ -13,11 +13,12 @@
 #include "tools/base/interrupt.h"
 #include "tools/base/message.h"
 #include "tools/output/output.h"
-#include "tools/settings/locate.h"
-#include "tools/settings/settings.h"
+#include "tools/output/report_options.h"
 #include "tools/sweep/chart.h"
 #include "tools/sweep/override.h"
 #include "tools/sweep/ranks.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
 
 typedef struct sweep_settings {
     const char *db, *shard, *status;

@@ -9,12 +9,12 @@
 
 #include "sim/text/file.h"
 #include "sim/text/json.h"
+#include "sim/text/tree.h"
 #include "tools/base/commands.h"
 #include "tools/base/json_edit.h"
 #include "tools/base/message.h"
-#include "tools/base/tree.h"
 #include "tools/coll/coll.h"
-#include "tools/settings/locate.h"
+#include "workload/setup/locate.h"
 
 enum { MAX_BYTES = 256 << 20 };
 

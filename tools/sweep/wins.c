@@ -4,8 +4,9 @@
 
 #include "sim/base/mem.h"
 #include "tools/base/file.h"
-#include "tools/settings/settings.h"
+#include "tools/output/report_options.h"
 #include "tools/sweep/chart.h"
+#include "workload/setup/settings.h"
 
 enum { N_COLUMNS = 7, MAX_CASES = 1 << 24 };
 static const rlt_column columns[N_COLUMNS] = {

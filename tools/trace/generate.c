@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "tools/base/message.h"
-#include "tools/trace/trace.h"
 #include "tools/output/report_options.h"
+#include "tools/trace/trace.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"

@@ -6,8 +6,8 @@
 #include "sim/base/mem.h"
 #include "tools/base/file.h"
 #include "tools/output/manifest.h"
-#include "tools/trace/trace.h"
 #include "tools/output/report_options.h"
+#include "tools/trace/trace.h"
 #include "workload/setup/settings.h"
 
 typedef struct info_settings {

@@ -127,10 +127,11 @@ static int prove_kind(grid *g, rlt_coll_kind kind, rlt_error *err)
     int rc = 0;
     for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes && !rc; i++) {
         rlt_coll_request req = rlt_group_request(&g->group, kind, kind == RLT_BARRIER ? 0 : sizes[i / 2]);
-        req.channels = req.chunks = i % 2 ? 2 : 0; /* in turn as the algorithm likes, and several lanes */
+        req.params.channels = req.params.chunks =
+            i % 2 ? 2 : 0; /* in turn as the algorithm likes, and several lanes */
         req.root = rlt_coll_rooted(kind) ? (uint32_t)(i % req.n) : 0;
         snprintf(where, sizeof where, "%s of %llu bytes, %u members, %u channels, root %u",
-                 rlt_coll_name(kind), (unsigned long long)req.bytes, req.n, req.channels, req.root);
+                 rlt_coll_name(kind), (unsigned long long)req.bytes, req.n, req.params.channels, req.root);
         if ((rc = prove_plan(g, &req, err)))
             rlt_error_prefix(err, where);
     }

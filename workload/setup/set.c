@@ -33,7 +33,7 @@ bool rlt_has_setting(const rlt_reactive *r, const char *name)
 static int check_others(const rlt_reactive *only, const char *bare, const char *value, rlt_error *err)
 {
     const rlt_reactive *r;
-    rlt_setting_value ignored[RLT_MAX_SETTINGS];
+    rlt_param_value ignored[RLT_MAX_SETTINGS];
     for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++) {
         if (only ? r != only : !rlt_has_setting(r, bare))
             continue;

@@ -134,7 +134,7 @@ int rlt_job_file_check(const char *path, const rlt_option_group *whole, size_t s
     rlt_topology_free(t);
     rlt_parsed_free(&parsed);
     rlt_config_free(&config);
-    free(asked);
+    free(s);
     return rc;
 }
 
