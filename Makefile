@@ -135,8 +135,8 @@ $(BUILD)/flags: FORCE
 	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
 
 # What a program may include, gathered under ringlet/ by install.
-PUBLIC := sim/base/error.h sim/base/time.h sim/base/units.h sim/base/param.h sim/base/options.h sim/base/random.h sim/queue.h sim/sim.h \
-          net/topology/topology.h net/endpoint.h net/topology/placement.h net/route.h net/usage.h net/network.h \
+PUBLIC := net/shapes/shapes.h sim/base/error.h sim/base/time.h sim/base/units.h sim/base/param.h sim/base/options.h sim/base/random.h sim/queue.h sim/sim.h \
+          net/topology/topology.h net/topology/endpoint.h net/topology/placement.h net/route.h net/usage.h net/network.h \
           collectives/collective.h collectives/algorithm.h collectives/check/checker.h collectives/bound.h collectives/executor.h \
           workload/program/program.h workload/program/reader.h workload/models/generator.h workload/models/model.h workload/models/accelerator.h workload/daso/daso.h \
           workload/timing/timing.h workload/program/rescale.h workload/replay/replay.h

@@ -13,8 +13,11 @@
  */
 #include <stdlib.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/direct.h"
 #include "collectives/algorithms/lanes.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 static inline const rlt_lane *lane_of(const rlt_plan *plan, uint32_t lane)

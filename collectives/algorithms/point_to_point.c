@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Member 0 sends one message to member 1 (one a channel). */
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
-#include "sim/base/time.h"
+#include "sim/base/error.h"
 
 static int plan(rlt_plan *p, rlt_error *err)
 {

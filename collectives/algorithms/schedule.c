@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithms/lanes.h"
+#include "collectives/collective.h"
 #include "sim/base/time.h"
 
 static const char *const schedules[] = {

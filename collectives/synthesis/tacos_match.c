@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "collectives/synthesis/tacos.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/error.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 

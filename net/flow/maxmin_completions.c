@@ -4,6 +4,8 @@
  * run.
  */
 #include "net/flow/maxmin.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 static void completion_up(rlt_maxmin *mm, uint32_t i, rlt_mm_completion c)
 {

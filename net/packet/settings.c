@@ -7,6 +7,8 @@
 
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 
 enum kind { SIZE, COUNT, DURATION, NUMBER, WORD };

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/time.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "tools/base/tree.h"
 #include "tools/sweep/shared.h"
 #include "tools/sweep/study/study.h"
 

@@ -13,7 +13,8 @@
 #ifndef RLT_TOOLS_BASE_CONFIG_H
 #define RLT_TOOLS_BASE_CONFIG_H
 
-#include "tools/base/options.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
 
 typedef struct rlt_config_word {
     char *text, *where; /* "file:line:column: key" */

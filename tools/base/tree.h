@@ -9,9 +9,10 @@
 
 #include <stdio.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/options.h"
 #include "sim/text/json.h"
-#include "tools/base/options.h"
 
 typedef enum rlt_tree_kind {
     RLT_TREE_NULL,

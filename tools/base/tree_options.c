@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/base/message.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/words.h"
+#include "sim/text/json.h"
 #include "tools/base/tree.h"
 
 enum { MAX_TEXTS = 1 << 16 };

@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/units.h"
-#include "tools/base/message.h"
+#include "net/topology/topology.h"
+#include "sim/base/words.h"
+#include "sim/watch.h"
 #include "tools/base/pool.h"
+#include "tools/base/progress.h"
+#include "tools/coll/coll.h"
 #include "tools/coll/tenants.h"
 
 enum { MAX_POINTS = 1 << 20 };

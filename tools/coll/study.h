@@ -9,7 +9,16 @@
 #ifndef RLT_TOOLS_COLL_STUDY_H
 #define RLT_TOOLS_COLL_STUDY_H
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/in_network/reactive.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "tools/coll/react.h"
+#include "tools/output/output.h"
+#include "tools/settings/settings.h"
 
 typedef struct rlt_study_settings {
     const char *study, *workers, *slots, *loss, *straggler, *place;

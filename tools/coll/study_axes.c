@@ -2,9 +2,19 @@
 /* The axes of the study of aggregation: what the user's lists mean, and what is usual. */
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
-#include "tools/base/message.h"
+#include "sim/base/words.h"
 #include "tools/coll/study.h"
+#include "tools/settings/settings.h"
 
 #define AT(field) .offset = offsetof(rlt_study_settings, field)
 const rlt_option rlt_study_options[] = {

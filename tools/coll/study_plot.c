@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "tools/coll/study.h"
 #include "tools/output/plot.h"
+#include "tools/settings/settings.h"
 
 enum { PANELS = 7, LINES = 40, OCCUPANCY_LINES = 12, NAME = 80 };
 

@@ -3,9 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "net/network.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
+#include "tools/coll/react.h"
 #include "tools/coll/study.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
+#include "tools/settings/settings.h"
 
 enum { N_COLUMNS = 19, N_SUMMARY = 7 };
 enum { TENANTS = 2, ALGORITHM = 7, FAIRNESS = 17 }; /* the first and the last of tenants */

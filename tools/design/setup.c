@@ -6,14 +6,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "sim/text/file.h"
 #include "tools/design/design.h"
+#include "tools/output/manifest.h"
 #include "tools/run/run.h"
 #include "tools/run/training.h"
 #include "tools/settings/locate.h"
 #include "tools/settings/settings.h"
+#include "workload/design/design.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
+#include "workload/training/training.h"
 
 #define AT(field) .offset = offsetof(rlt_design_settings, field)
 const rlt_option rlt_design_work_options[] = {

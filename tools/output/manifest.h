@@ -8,8 +8,9 @@
 
 #include <stdint.h>
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/text/json.h"
-#include "tools/base/options.h"
 
 enum { RLT_SCHEMA_VERSION = 1, RLT_MAX_INPUTS = 16 };
 

@@ -4,12 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
 #include "tools/report/network_text.h"
 #include "tools/report/run_page.h"
 #include "tools/report/study_data.h"
 #include "tools/report/study_page.h"
+#include "tools/report/timeline.h"
 #include "tools/settings/locate.h"
 #include "tools/settings/settings.h"
 

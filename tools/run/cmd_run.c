@@ -2,16 +2,30 @@
 /* `ringlet run`: replays a trace or a generated workload over a topology. */
 #include <string.h>
 
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/watch.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/interrupt.h"
 #include "tools/base/progress.h"
 #include "tools/output/links.h"
+#include "tools/output/output.h"
 #include "tools/run/daso.h"
+#include "tools/run/faults.h"
+#include "tools/run/jobs.h"
 #include "tools/run/report.h"
 #include "tools/run/result.h"
+#include "tools/run/run.h"
 #include "tools/run/training.h"
 #include "tools/run/workload.h"
+#include "tools/settings/settings.h"
+#include "tools/settings/trace_options.h"
+#include "workload/replay/replay.h"
 
 #define AT(field) .offset = offsetof(rlt_run_asked, field)
 static const rlt_option run_report_options[] = {

@@ -3,10 +3,14 @@
 #ifndef RLT_TOOLS_RUN_DASO_H
 #define RLT_TOOLS_RUN_DASO_H
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/watch.h"
-#include "tools/base/options.h"
 #include "tools/settings/settings.h"
 #include "workload/daso/daso.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 
 struct rlt_run_settings;
 

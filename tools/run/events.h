@@ -7,6 +7,8 @@
 #ifndef RLT_TOOLS_RUN_EVENTS_H
 #define RLT_TOOLS_RUN_EVENTS_H
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "tools/run/run.h"
 
 typedef struct rlt_run_event {

@@ -4,8 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "tools/run/exposed.h"
 #include "tools/run/run.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 enum { MASKS = 1 << RLT_MAX_DIMS };
 

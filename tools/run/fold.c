@@ -2,8 +2,14 @@
 /* A training of which ranks that do the same are simulated once. */
 #include <stdlib.h>
 
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "tools/run/run.h"
 #include "tools/run/training.h"
+#include "workload/replay/alone.h"
+#include "workload/timing/timing.h"
+#include "workload/training/training.h"
 
 /* What makes ranks, or the links of some, unlike the others. */
 static int check_alike(const rlt_run_settings *s, rlt_error *err)

@@ -6,12 +6,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "net/topology/topology.h"
 #include "tools/base/config.h"
+#include "tools/base/options.h"
 #include "tools/run/daso.h"
+#include "tools/run/mapping.h"
 #include "tools/run/run.h"
 #include "tools/run/training.h"
 #include "tools/run/workload.h"
 #include "tools/settings/locate.h"
+#include "tools/settings/settings.h"
+#include "tools/settings/trace_options.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/reader.h"
+#include "workload/replay/replay.h"
+#include "workload/training/training.h"
 
 static const rlt_option_group groups[] = {
     {"Workload", rlt_workload_options, 0},

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 
 #include "net/topology/placement.h"
-#include "tools/base/options.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "workload/program/program.h"
 
 /* Whether a name is that of a JSON file which no reader of traces takes for its own. */

@@ -5,12 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/shapes.h"
+#include "net/topology/topology.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
+#include "tools/output/manifest.h"
 #include "tools/run/job_file.h"
 #include "tools/run/run.h"
 #include "tools/run/workload.h"
+#include "workload/models/model.h"
 #include "workload/program/join.h"
 
 #define AT(field) .offset = offsetof(rlt_job_settings, field)

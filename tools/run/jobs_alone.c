@@ -2,7 +2,13 @@
 /* When jobs end: beside each other, and each of them alone. */
 #include <stdlib.h>
 
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/watch.h"
+#include "tools/run/jobs.h"
 #include "tools/run/run.h"
+#include "workload/replay/replay.h"
 
 rlt_time rlt_jobs_time(const rlt_run *r, uint32_t job)
 {

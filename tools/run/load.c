@@ -3,13 +3,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "collectives/in_network/reactive.h"
 #include "net/links.h"
+#include "net/network.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/sim.h"
+#include "sim/watch.h"
+#include "tools/output/manifest.h"
+#include "tools/run/faults.h"
+#include "tools/run/jobs.h"
 #include "tools/run/result.h"
 #include "tools/run/run.h"
 #include "tools/run/training.h"
 #include "tools/run/workload.h"
+#include "tools/settings/settings.h"
+#include "tools/settings/trace_options.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
+#include "workload/training/memory_time.h"
+#include "workload/training/passes.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_what_if_options[] = {

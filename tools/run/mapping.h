@@ -3,8 +3,12 @@
 #ifndef RLT_TOOLS_RUN_MAPPING_H
 #define RLT_TOOLS_RUN_MAPPING_H
 
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/watch.h"
-#include "tools/base/options.h"
+#include "workload/models/accelerator.h"
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"
 

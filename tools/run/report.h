@@ -8,9 +8,13 @@
 
 #include <stdio.h>
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "tools/run/exposed.h"
 #include "tools/run/run.h"
+#include "tools/settings/settings.h"
 #include "workload/daso/daso.h"
 
 /* What the command was asked for. The run's settings stand first: sweeps read them there. */

@@ -3,8 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "net/network.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "tools/run/result.h"
 #include "tools/run/run.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm)
 {

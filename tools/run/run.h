@@ -10,14 +10,32 @@
 #ifndef RLT_TOOLS_RUN_RUN_H
 #define RLT_TOOLS_RUN_RUN_H
 
+#include "collectives/collective.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "sim/watch.h"
+#include "tools/base/file.h"
+#include "tools/base/pool.h"
 #include "tools/run/faults.h"
 #include "tools/run/jobs.h"
 #include "tools/run/mapping.h"
 #include "tools/settings/settings.h"
 #include "tools/settings/trace_options.h"
+#include "workload/daso/daso.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/generator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
 #include "workload/training/memory_time.h"
+#include "workload/training/passes.h"
 #include "workload/training/training.h"
 
 typedef struct rlt_run_settings {

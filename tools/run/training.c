@@ -2,10 +2,23 @@
 /* A run of a model in a parallel layout: its options, the program, and what only a training has to tell. */
 #include <string.h>
 
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/param.h"
+#include "sim/base/registry.h"
 #include "sim/base/words.h"
+#include "sim/text/json.h"
+#include "tools/output/output.h"
+#include "tools/run/jobs.h"
+#include "tools/run/mapping.h"
 #include "tools/run/run.h"
 #include "tools/run/training.h"
 #include "tools/settings/locate.h"
+#include "tools/settings/settings.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/training/training.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_training_options[] = {

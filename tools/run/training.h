@@ -4,7 +4,11 @@
 #define RLT_TOOLS_RUN_TRAINING_H
 
 #include "net/topology/placement.h"
-#include "tools/base/options.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/training/training.h"
 
 struct rlt_run;

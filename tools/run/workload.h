@@ -3,7 +3,9 @@
 #ifndef RLT_TOOLS_RUN_WORKLOAD_H
 #define RLT_TOOLS_RUN_WORKLOAD_H
 
-#include "tools/base/options.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 
 struct rlt_run;

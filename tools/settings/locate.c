@@ -7,6 +7,10 @@
 #include <unistd.h>
 
 #include "net/import/import.h"
+#include "sim/base/mem.h"
+#include "sim/base/words.h"
+#include "tools/settings/settings.h"
+#include "workload/models/accelerator.h"
 
 static rlt_dirs data_dirs(const char *here, const char *installed)
 {

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "collectives/in_network/libra/libra.h"
+#include "collectives/in_network/libra/workload.h"
+#include "net/shapes/shapes.h"
 #include "sim/base/units.h"
-#include "tools/base/message.h"
+#include "sim/base/words.h"
 #include "tools/settings/locate.h"
 
 const char *rlt_network_word(uint32_t i)

@@ -4,7 +4,10 @@
 #define RLT_TOOLS_SETTINGS_TRACE_OPTIONS_H
 
 #include "net/topology/topology.h"
-#include "tools/base/options.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 
 typedef struct rlt_trace_settings {

@@ -5,10 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/shapes.h"
+#include "net/topology/topology.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/coll/single.h"
 #include "tools/run/daso.h"
 #include "tools/run/report.h"
+#include "tools/run/run.h"
+#include "tools/settings/settings.h"
 
 /* Ends a sweep, whatever the point: it would be otherwise on another machine. */
 static bool is_fatal(int rc)

@@ -7,8 +7,13 @@
 #ifndef RLT_TOOLS_SWEEP_EXPERIMENT_H
 #define RLT_TOOLS_SWEEP_EXPERIMENT_H
 
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/options.h"
 #include "tools/base/pool.h"
+#include "tools/base/tree.h"
 #include "tools/sweep/shared.h"
+#include "tools/sweep/study/figures.h"
 #include "tools/sweep/study/study.h"
 
 typedef struct rlt_experiment {

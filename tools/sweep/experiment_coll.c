@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A point of `coll`. */
+#include "collectives/executor.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/watch.h"
+#include "tools/base/pool.h"
+#include "tools/coll/row.h"
 #include "tools/coll/single.h"
+#include "tools/output/output.h"
+#include "tools/sweep/experiment.h"
 #include "tools/sweep/experiment_links.h"
+#include "tools/sweep/study/figures.h"
 
 enum { BUSBW = RLT_ROW_BOUND - 1, EVENTS = RLT_ROW_FACTOR + 1, MESSAGES = RLT_ROW_FACTOR + 2 };
 

@@ -4,11 +4,24 @@
 #include <string.h>
 
 #include "net/links.h"
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "sim/watch.h"
+#include "tools/base/pool.h"
 #include "tools/run/result.h"
+#include "tools/run/run.h"
 #include "tools/run/training.h"
 #include "tools/sweep/experiment.h"
 #include "tools/sweep/experiment_links.h"
+#include "tools/sweep/shared.h"
+#include "tools/sweep/study/figures.h"
+#include "tools/sweep/study/study.h"
+#include "workload/replay/replay.h"
 
 static int take_links(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
                       rlt_outcome *o, rlt_error *err)

@@ -8,10 +8,16 @@
 #ifndef RLT_TOOLS_SWEEP_SHARED_H
 #define RLT_TOOLS_SWEEP_SHARED_H
 
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/options.h"
 #include "tools/base/tree.h"
 #include "tools/coll/single.h"
+#include "tools/output/manifest.h"
 #include "tools/run/run.h"
+#include "tools/settings/settings.h"
 #include "tools/sweep/store/kept.h"
 #include "tools/sweep/study/study.h"
 

@@ -3,8 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/options.h"
+#include "tools/base/tree.h"
+#include "tools/coll/single.h"
 #include "tools/sweep/shared.h"
+#include "tools/sweep/store/kept.h"
+#include "tools/sweep/study/study.h"
 
 enum { KEPT_FILES = 64 };
 

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "tools/base/interrupt.h"
+#include "sim/base/mem.h"
+#include "tools/base/pool.h"
 #include "tools/sweep/ranks.h"
 
 /* Results that may wait for an earlier one, or for the disk; fewer where each has all its links. */

@@ -6,8 +6,12 @@
 #ifndef RLT_TOOLS_SWEEP_SWEEP_H
 #define RLT_TOOLS_SWEEP_SWEEP_H
 
+#include "sim/base/error.h"
+#include "tools/base/progress.h"
 #include "tools/sweep/experiment.h"
+#include "tools/sweep/shared.h"
 #include "tools/sweep/store/store.h"
+#include "tools/sweep/study/study.h"
 
 typedef struct rlt_sweep_slot {
     rlt_experiment experiment;

@@ -2,12 +2,20 @@
 /* `ringlet trace generate`: a workload from its description, for others to run. */
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "tools/base/command.h"
 #include "tools/base/message.h"
 #include "tools/run/daso.h"
 #include "tools/run/run.h"
 #include "tools/run/training.h"
 #include "tools/trace/trace.h"
+#include "workload/models/accelerator.h"
 #include "workload/models/generator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/training/training.h"
 
 typedef struct generate_settings {
     rlt_run_settings run; /* its model, accelerator, layout, train, strategy */

@@ -14,8 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "workload/models/generator.h"
+#include "workload/program/program.h"
 
 rlt_transformer rlt_transformer_default(void)
 {

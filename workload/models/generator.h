@@ -8,6 +8,7 @@
 #ifndef RLT_WORKLOAD_MODELS_GENERATOR_H
 #define RLT_WORKLOAD_MODELS_GENERATOR_H
 
+#include "sim/base/error.h"
 #include "workload/program/program.h"
 
 #ifdef __cplusplus

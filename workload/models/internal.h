@@ -3,6 +3,7 @@
 #ifndef RLT_WORKLOAD_MODELS_INTERNAL_H
 #define RLT_WORKLOAD_MODELS_INTERNAL_H
 
+#include "sim/base/error.h"
 #include "workload/models/model.h"
 
 extern const rlt_model_family rlt__model_transformer, rlt__model_resnet, rlt__model_vgg, rlt__model_dlrm;

@@ -8,7 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/text/json.h"
+#include "tools/base/tree.h"
 #include "tools/sweep/store/sqlite.h"
+#include "tools/sweep/study/figures.h"
+#include "tools/sweep/study/study.h"
 
 enum { SCHEMA_VERSION = 1 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/words.h"
 #include "tools/base/message.h"
 
 const rlt_figure_info rlt_figure_infos[RLT_FIGURES] = {

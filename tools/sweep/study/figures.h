@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "tools/output/output.h"
 

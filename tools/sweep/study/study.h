@@ -11,6 +11,9 @@
 #ifndef RLT_TOOLS_SWEEP_STUDY_STUDY_H
 #define RLT_TOOLS_SWEEP_STUDY_STUDY_H
 
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/text/json.h"
 #include "tools/base/command.h"
 #include "tools/base/tree.h"
 #include "tools/sweep/study/figures.h"
