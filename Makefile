@@ -80,12 +80,17 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/libringlet.a: $(LIB_OBJ)
+# A source that is gone is gone from what was made of it, too.
+$(BUILD)/objects: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(LIB_OBJ) $(TOOL_OBJ)' | cmp -s - $@ || echo '$(LIB_OBJ) $(TOOL_OBJ)' > $@
+
+$(BUILD)/libringlet.a: $(LIB_OBJ) $(BUILD)/objects
 	$(call say,AR  ,$@)
 	@rm -f $@
 	$(Q)$(AR) qcs $@ $(LIB_OBJ)
 
-$(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
+$(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a $(BUILD)/objects
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(BUILD)/libringlet.a $(PKG_LIBS) -lm -lpthread
 
@@ -195,7 +200,7 @@ demo: deps
 
 test: deps
 	@$(MAKE) --no-print-directory all tests
-	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh $(sort $(wildcard test/cli/*.sh test/page/*.sh))
+	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh test/tidy.sh $(sort $(wildcard test/cli/*.sh test/page/*.sh))
 
 # For whoever runs some of them: their programs, a line.
 list-tests:

@@ -3,6 +3,7 @@
 # includes, a line each:
 #   FILE needs HEADER for SYMBOL      it uses a name that only this header declares, and includes it by way of another
 #   FILE does not use HEADER          nothing that the header declares stands in the file
+#   HEADER declares SYMBOL for nobody only its own source names it: it should be static, or go
 # A source may leave to its own header (a.c to a.h) what that one includes; what test/support/ holds also brings
 # system headers that every test needs. Names are found by the shape that
 # clang-format gives to declarations, so no compiler is asked.
@@ -49,8 +50,11 @@ function declare(name) {
 
 # Names before "(" in a declaration that begins at the first column: the function's.
 function declare_function(line) {
-    if (match(line, /[A-Za-z_][A-Za-z_0-9]*\(/))
+    if (match(line, /[A-Za-z_][A-Za-z_0-9]*\(/)) {
         declare(substr(line, RSTART, RLENGTH - 1))
+        if (line !~ /static inline/)
+            functions[substr(line, RSTART, RLENGTH - 1)] = 1
+    }
 }
 
 function declare_list(text,    n, i, part) {
@@ -166,6 +170,8 @@ pass == 2 {
         if (!(word[i] in seen)) {
             seen[word[i]] = 1
             used[FILENAME, word[i]] = 1
+            if (!(FILENAME == home[word[i]]))
+                users[word[i]]++
             if (word[i] in homes && word[i] ~ /^(rlt_|RLT_)/)
                 names[FILENAME] = names[FILENAME] " " word[i]
         }
@@ -180,6 +186,9 @@ function uses(file, header,    n, i, w) {
 }
 
 END {
+    for (name in functions)
+        if (homes[name] == 1 && name ~ /^rlt_/ && users[name] < 2)
+            print home[name] " declares " name " for nobody"
     for (f = 1; f <= n_files; f++) {
         file = files[f]
         own = file
