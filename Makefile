@@ -80,7 +80,12 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/libringlet.a: $(LIB_OBJ)
+# A source that is gone is gone from what was made of it, too.
+$(BUILD)/objects: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(LIB_OBJ) $(TOOL_OBJ)' | cmp -s - $@ || echo '$(LIB_OBJ) $(TOOL_OBJ)' > $@
+
+$(BUILD)/libringlet.a: $(LIB_OBJ) $(BUILD)/objects
 	$(call say,AR  ,$@)
 	@rm -f $@
 	$(Q)$(AR) qcs $@ $(LIB_OBJ)
@@ -88,7 +93,7 @@ $(BUILD)/libringlet.a: $(LIB_OBJ)
 # The command exports what the installed headers declare, so that plug-ins find it: see workload/plugin/plugin.h.
 WHOLE := -rdynamic -Wl,--whole-archive $(BUILD)/libringlet.a -Wl,--no-whole-archive -ldl
 
-$(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a
+$(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a $(BUILD)/objects
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(WHOLE) $(PKG_LIBS) -lm -lpthread
 
@@ -139,7 +144,7 @@ $(BUILD)/flags: FORCE
 
 # What a program or a plug-in may include: these doors, and all that they include in turn.
 DOORS := sim/base/error.h sim/base/time.h sim/base/units.h sim/base/param.h sim/base/random.h sim/base/registry.h sim/queue.h sim/sim.h \
-         net/topology/topology.h net/topology/placement.h net/import/import.h net/endpoint.h net/route.h net/usage.h net/network.h \
+         net/topology/topology.h net/topology/placement.h net/import/import.h net/topology/endpoint.h net/route.h net/usage.h net/network.h \
          collectives/collective.h collectives/algorithm.h collectives/algorithms/lanes.h collectives/check/checker.h \
          collectives/bound.h collectives/executor.h \
          workload/program/program.h workload/program/reader.h workload/program/rescale.h \
@@ -207,7 +212,7 @@ demo: deps
 
 test: deps
 	@$(MAKE) --no-print-directory all tests
-	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh $(sort $(wildcard test/cli/*.sh test/page/*.sh))
+	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh test/tidy.sh $(sort $(wildcard test/cli/*.sh test/page/*.sh))
 
 # For whoever runs some of them: their programs, a line.
 list-tests:

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/algorithms/lanes.h"
-#include "collectives/selector.h"
-#include "sim/base/time.h"
+#include "net/topology/topology.h"
 
 /* Keeps sums over members and products with small counts inside 64 bits. */
 #define MAX_BYTES ((uint64_t)1 << 48)
@@ -31,12 +29,6 @@ const rlt_algorithm *rlt_algorithm_at(uint32_t i)
 const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err)
 {
     return rlt_registry_find(&registry, name, NULL, err);
-}
-
-const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req)
-{
-    rlt_candidate all[RLT_MAX_CANDIDATES];
-    return rlt_candidates(req, all) && !all[0].excluded ? all[0].algorithm : rlt_algorithm_usual(req);
 }
 
 const rlt_algorithm *rlt_algorithm_usual(const rlt_coll_request *req)
@@ -76,7 +68,7 @@ static int check_counts(const rlt_coll_request *req, rlt_error *err)
                     (unsigned long long)sum, (unsigned long long)req->bytes);
 }
 
-static int check_request(const rlt_coll_request *req, rlt_error *err)
+int rlt__plan_checks(const rlt_coll_request *req, rlt_error *err)
 {
     const char *name = rlt_coll_name(req->kind);
     if ((unsigned)req->kind >= RLT_COLL_KINDS)
@@ -133,15 +125,13 @@ static int take_own(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
-int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
-                    rlt_error *err)
+int rlt__plan_untuned(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
+                      rlt_error *err)
 {
     *out = (rlt_plan){0};
-    int rc = check_request(req, err);
+    int rc = rlt__plan_checks(req, err);
     if (rc)
         return rc;
-    if (!algorithm)
-        algorithm = rlt_algorithm_choose(req);
     if (!(algorithm->kinds & 1u << req->kind))
         return rlt_fail(err, RLT_EUNSUPPORTED, algorithm->name, "does not do %s", rlt_coll_name(req->kind));
     if (req->counts && !(algorithm->counted & 1u << req->kind))
@@ -156,8 +146,6 @@ int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req,
     rc = algorithm->plan(out, err);
     if (rc)
         rlt_plan_free(out);
-    else
-        rlt_tuning_choose(out, &out->tuning);
     return rc;
 }
 
@@ -169,32 +157,6 @@ void rlt_plan_free(rlt_plan *plan)
         plan->algorithm->release(plan);
     free(plan->data);
     *plan = (rlt_plan){0};
-}
-
-int rlt_lanes_set(rlt_plan *plan, uint32_t channels, uint32_t directions, uint32_t chunks, rlt_error *err)
-{
-    uint64_t per_channel = (uint64_t)directions * chunks; /* directions <= 2 */
-    if (channels > RLT_MAX_LANES || per_channel > RLT_MAX_LANES || channels * per_channel > RLT_MAX_LANES)
-        return rlt_fail(err, RLT_ERANGE, plan->algorithm->name,
-                        "%u channels x %u directions x %u chunks are more than %d lanes", channels,
-                        directions, chunks, RLT_MAX_LANES);
-    plan->channels = channels;
-    plan->directions = directions;
-    plan->chunks = chunks;
-    plan->lanes = (uint32_t)(channels * per_channel);
-    return 0;
-}
-
-rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks)
-{
-    uint64_t bytes = rlt_lane_bytes(plan, lane);
-    return (rlt_lane){
-        .base = bytes / plan->blocks,
-        .rest = (uint32_t)(bytes % plan->blocks),
-        .channel = lane / chunks / plan->directions,
-        .chunk = lane % chunks,
-        .reverse = (uint8_t)(lane / chunks % plan->directions),
-    };
 }
 
 uint64_t rlt_lane_bytes(const rlt_plan *plan, uint32_t lane)
@@ -229,7 +191,7 @@ static uint64_t counted_span_bytes(const rlt_plan *plan, uint32_t lane, rlt_bloc
     uint64_t total = 0;
     for (uint32_t r = 0; r < span.reps; r++) {
         uint32_t block = (uint32_t)((span.first + (uint64_t)r * span.stride) % n);
-        for (uint32_t i = 0; i < span.run; i++, block = rlt_next(block, n))
+        for (uint32_t i = 0; i < span.run; i++, block = block + 1 == n ? 0 : block + 1)
             total += rlt_counted_bytes(plan, lane, block);
     }
     return total;

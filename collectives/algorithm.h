@@ -37,8 +37,10 @@
 #include <string.h>
 
 #include "collectives/collective.h"
-#include "net/endpoint.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/error.h"
 #include "sim/base/registry.h"
+#include "sim/base/time.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,7 +97,7 @@ typedef struct rlt_plan {
     uint32_t blocks; /* of a lane */
     uint8_t buffers, result;
     bool shared;              /* see above */
-    bool untracked;           /* messages are known, not what is in them: collectives/formats/listed.h */
+    bool untracked;           /* messages are known, not what is in them: collectives/listed.h */
     bool reduces, multicasts; /* some step uses these verbs: bounds and checks must know */
     uint32_t chunks, channels, directions, window; /* in force */
     rlt_param_value own[RLT_MAX_OWN];              /* parameters of the algorithm alone */
@@ -204,16 +206,15 @@ RLT_ALGORITHMS(RLT_X)
 RLT_API rlt_registry *rlt_algorithms(void);
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err);
-/* The default for a request: direct for gather, scatter and whatever has counts; else hierarchical where the
- * group has several dimensions; else direct for all-to-all and ring for the rest. */
-RLT_API const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req);
-
-/* The same but for what a tuned endpoint would rather take (collectives/selector.h). */
+/* The default for a request whose endpoint is not tuned: direct for gather, scatter and whatever has counts;
+ * else hierarchical where the group has several dimensions; else direct for all-to-all and ring for the rest. */
 RLT_API const rlt_algorithm *rlt_algorithm_usual(const rlt_coll_request *req);
 
-/* algorithm NULL: rlt_algorithm_choose. RLT_EUNSUPPORTED, RLT_ETOPOLOGY with a reason. */
-RLT_API int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
-                            rlt_error *err) RLT_MUST_USE;
+/* A plan whose messages carry no tuning, for the selector; all others call rlt_plan_create. Internal. */
+int rlt__plan_untuned(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
+                      rlt_error *err) RLT_MUST_USE;
+/* Whether the request makes sense for any algorithm. Internal. */
+int rlt__plan_checks(const rlt_coll_request *req, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_plan_free(rlt_plan *plan);
 
 static inline rlt_reach rlt_reach_of(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k)
@@ -239,6 +240,11 @@ static inline uint64_t rlt_part_begin(uint64_t total, uint64_t parts, uint64_t i
 {
     uint64_t rest = total % parts;
     return i * (total / parts) + (i < rest ? i : rest);
+}
+/* With counts (rlt_shares_counted), block b is member b's share, cut over the lanes. */
+static inline uint64_t rlt_counted_bytes(const rlt_plan *plan, uint32_t lane, uint32_t block)
+{
+    return rlt_part_size(plan->req.counts[block], plan->lanes, lane);
 }
 /* Bytes of the lane, and of a span in it. O(1) when the blocks are even or run is 1, else O(reps); with
  * counts O(n), O(blocks of the span). */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "net/topology/cut.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
 #include "sim/base/time.h"
 
 /* Above this many members, pairs are not tried one by one. */

@@ -30,7 +30,11 @@
 #define RLT_COLLECTIVES_BOUND_H
 
 #include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "net/network.h"
+#include "net/route.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 #ifdef __cplusplus
 extern "C" {

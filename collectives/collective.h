@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "net/topology/endpoint.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
@@ -152,6 +153,13 @@ RLT_API int rlt_group_create(const rlt_topology *t, const rlt_placement *p, cons
 RLT_API void rlt_group_free(rlt_group *g);
 /* A request over the group (borrowing from it). */
 RLT_API rlt_coll_request rlt_group_request(const rlt_group *g, rlt_coll_kind kind, uint64_t bytes);
+
+/* Whether the request says how large each member's share is. */
+static inline bool rlt_shares_counted(const rlt_coll_request *req)
+{
+    return req->counts && (req->kind == RLT_ALL_GATHER || req->kind == RLT_REDUCE_SCATTER ||
+                           req->kind == RLT_GATHER || req->kind == RLT_SCATTER);
+}
 
 #ifdef __cplusplus
 }

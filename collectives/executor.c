@@ -10,7 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
 #include "collectives/executor_internal.h"
+#include "collectives/fold.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* Out of the way of the common case, so that it saves no registers, and no jump. */
 #define SELDOM    __attribute__((noinline))

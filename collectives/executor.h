@@ -10,8 +10,10 @@
 #ifndef RLT_COLLECTIVES_EXECUTOR_H
 #define RLT_COLLECTIVES_EXECUTOR_H
 
+#include "collectives/algorithm.h"
 #include "collectives/fold.h"
 #include "net/network.h"
+#include "sim/base/error.h"
 #include "sim/sim.h"
 
 #ifdef __cplusplus

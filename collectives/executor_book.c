@@ -3,7 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
 #include "collectives/executor_internal.h"
+#include "collectives/fold.h"
+#include "net/network.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* Room for the lanes of a plan in a collective record, kept for its next user. */
 static int reserve(rlt_exec_collective *c, const rlt_plan *plan, uint32_t members, rlt_error *err)

@@ -3,9 +3,15 @@
 #ifndef RLT_COLLECTIVES_EXECUTOR_INTERNAL_H
 #define RLT_COLLECTIVES_EXECUTOR_INTERNAL_H
 
+#include "collectives/algorithm.h"
 #include "collectives/executor.h"
+#include "collectives/fold.h"
+#include "net/network.h"
+#include "net/topology/endpoint.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 typedef struct rlt_exec_lane {
     uint64_t early;       /* bit i: one message for step `step + 1 + i` is here */

@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 
-#include "sim/base/time.h"
+#include "collectives/collective.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
 
 bool rlt_plan_is_even(const rlt_plan *plan)
 {

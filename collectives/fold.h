@@ -15,7 +15,10 @@
 #define RLT_COLLECTIVES_FOLD_H
 
 #include "collectives/algorithm.h"
+#include "net/fold.h"
 #include "net/network.h"
+#include "net/route.h"
+#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "collectives/fold.h"
+#include "net/route.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "collectives/collective.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 typedef struct grid {

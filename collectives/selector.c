@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
 #include "sim/base/units.h"
 
 enum { MILLION = 1000000 };
@@ -128,7 +130,7 @@ static void put_best_first(rlt_candidate *all, uint32_t n)
 static bool can_plan(const rlt_algorithm *a, const rlt_coll_request *req)
 {
     rlt_plan plan;
-    int rc = rlt_plan_create(a, req, &plan, NULL);
+    int rc = rlt__plan_untuned(a, req, &plan, NULL);
     if (!rc)
         rlt_plan_free(&plan);
     return rc == 0 || rc == RLT_ENOMEM;

@@ -13,7 +13,10 @@
 #define RLT_COLLECTIVES_SELECTOR_H
 
 #include "collectives/algorithm.h"
-#include "net/endpoint.h"
+#include "collectives/collective.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,8 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/network.h"
 #include "net/network_internal.h"
 #include "net/network_tree.h"
+#include "net/route.h"
+#include "net/usage.h"
+#include "net/usage_internal.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 typedef struct port {
     rlt_time tx_free, rx_free;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
 #include "net/topology/frozen.h"
 #include "sim/base/time.h"

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,7 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/network.h"
 #include "net/network_internal.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 typedef enum parked_kind { PARKED_MESSAGE, PARKED_REDUCE, PARKED_MULTICAST } parked_kind;
 

@@ -7,7 +7,10 @@
 #define RLT_NET_LINKS_H
 
 #include "net/network.h"
+#include "net/topology/topology.h"
 #include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of network models, and what they share. */
+#include "net/network.h"
+#include "net/fold.h"
 #include "net/network_internal.h"
-#include "net/network_tree.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "net/usage_internal.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -35,11 +35,12 @@
 
 #include <stdint.h>
 
-#include "net/endpoint.h"
 #include "net/fold.h"
-#include "net/packet/packet.h"
 #include "net/route.h"
+#include "net/topology/endpoint.h"
 #include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/sim.h"
 
 #ifdef __cplusplus
@@ -71,12 +72,12 @@ typedef struct rlt_net_config {
     rlt_router *router;    /* borrowed */
     rlt_endpoint endpoint; /* copied */
     rlt_net_client client;
-    double bandwidth_scale;            /* multiplies every link's bandwidth; 1 = as built */
-    double latency_scale;              /* multiplies link latencies and endpoint delays */
-    rlt_time series_bin_ps;            /* resolution of the usage time series; 0 = none */
-    const rlt_net_fold *fold;          /* borrowed; NULL: not folded */
-    const rlt_packet_settings *packet; /* copied; NULL: the defaults */
-    rlt_link_changes changes;          /* not in a folded network */
+    double bandwidth_scale;                   /* multiplies every link's bandwidth; 1 = as built */
+    double latency_scale;                     /* multiplies link latencies and endpoint delays */
+    rlt_time series_bin_ps;                   /* resolution of the usage time series; 0 = none */
+    const rlt_net_fold *fold;                 /* borrowed; NULL: not folded */
+    const struct rlt_packet_settings *packet; /* net/packet/packet.h; copied; NULL: the defaults */
+    rlt_link_changes changes;                 /* not in a folded network */
 } rlt_net_config;
 
 typedef struct rlt_net rlt_net;
@@ -172,7 +173,7 @@ RLT_API void rlt_net_waits(const rlt_net *net, char *text, size_t size);
 RLT_API int rlt_net_mark(rlt_net *net) RLT_MUST_USE;
 RLT_API void rlt_net_repeat(rlt_net *net, uint64_t times, rlt_time period_ps);
 /* The links of a network of the packet model, for guests; NULL: of another model. */
-RLT_API rlt_packets *rlt_net_packets(rlt_net *net);
+RLT_API struct rlt_packets *rlt_net_packets(rlt_net *net);
 RLT_API void rlt_net_free(rlt_net *net);
 
 #ifdef __cplusplus

@@ -3,7 +3,12 @@
  * network, and where a route crosses a link twice. */
 #include <stdio.h>
 
+#include "net/fold.h"
+#include "net/network.h"
 #include "net/network_internal.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 int rlt__shares_push(rlt_net_core *c, uint32_t link, uint32_t times)
 {

@@ -4,9 +4,15 @@
 #ifndef RLT_NET_NETWORK_INTERNAL_H
 #define RLT_NET_NETWORK_INTERNAL_H
 
+#include "net/fold.h"
 #include "net/network.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
 #include "net/usage_internal.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* Links, or classes of links in a folded network, and how many messages are on each at once. */
 typedef struct rlt_shares {
@@ -52,6 +58,7 @@ typedef struct rlt_leg {
 int rlt__net_init(rlt_net_core *c, const rlt_net_model *model, const rlt_net_config *cfg, uint64_t **bw,
                   rlt_error *err) RLT_MUST_USE;
 void rlt__net_fini(rlt_net_core *c);
+void rlt__net_tree_free(rlt_net_core *c); /* network_tree.c */
 int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg) RLT_MUST_USE;
 int rlt__net_no_route(rlt_net_core *c, const rlt_message *m, int code);
 

@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/route.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+
 typedef struct tree_node {
     uint32_t epoch;
     uint32_t inputs;  /* links of the tree that enter it, and ranks on it */

@@ -8,7 +8,9 @@
 #ifndef RLT_NET_NETWORK_TREE_H
 #define RLT_NET_NETWORK_TREE_H
 
+#include "net/network.h"
 #include "net/network_internal.h"
+#include "sim/base/error.h"
 
 /* What a link of the tree is, in c->shares.times. */
 enum { RLT_TREE_INNER, RLT_TREE_FIRST, RLT_TREE_LAST };
@@ -23,6 +25,5 @@ static inline uint64_t rlt__tree_bytes(const rlt_tree_message *m, bool reduce)
 {
     return reduce ? m->bytes : m->bytes * m->n;
 }
-void rlt__net_tree_free(rlt_net_core *c);
 
 #endif

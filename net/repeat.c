@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "net/network.h"
+#include "net/usage.h"
 #include "net/usage_internal.h"
+#include "sim/base/time.h"
 
 int rlt_net_mark(rlt_net *net)
 {

@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/topology/detour.h"
+#include "net/detour.h"
+#include "net/shapes/factor.h"
+#include "net/shapes/shape.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/frozen.h"
+#include "net/topology/route_graph.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
 
 enum { INLINE_LINKS = 4 };

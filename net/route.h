@@ -30,6 +30,8 @@
 
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 #ifdef __cplusplus
 extern "C" {

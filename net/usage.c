@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Accounts of links: unions of intervals, and time series. */
+#include "net/usage.h"
+#include "net/fold.h"
+#include "net/topology/topology.h"
 #include "net/usage_internal.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 #include <stdlib.h>
 #include <string.h>

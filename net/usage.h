@@ -13,6 +13,8 @@
 
 #include "net/fold.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,8 +10,12 @@
 
 #include <math.h>
 
+#include "net/fold.h"
+#include "net/topology/topology.h"
 #include "net/usage.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 /* Bins of a time series; a run that outgrows them gets bins of twice the width. */
 enum { RLT_MAX_BINS = 1024 };
@@ -69,14 +73,6 @@ int rlt__usage_create(const rlt_topology *t, const rlt_net_fold *fold, rlt_time 
 int rlt__usage_capacity(rlt_usage *u, uint32_t link, double under_way, uint64_t bw_Bps) RLT_MUST_USE;
 /* These bytes, to be counted, keep the link busy for so long, whatever its capacity is now. */
 void rlt__usage_busy(rlt_usage *u, uint32_t link, uint64_t bytes, rlt_time busy_ps);
-
-static inline uint64_t rlt__scaled_bw(uint64_t bw_Bps, double scale)
-{
-    if (scale == 1.0)
-        return bw_Bps;
-    double bw = nearbyint((double)bw_Bps * scale);
-    return bw < 1 ? 1 : bw >= 0x1p63 ? (uint64_t)1 << 63 : (uint64_t)bw;
-}
 
 int rlt__usage_span_slow(rlt_usage *u, uint32_t link, rlt_time now, rlt_time from, rlt_time to) RLT_MUST_USE;
 

@@ -14,8 +14,10 @@
  *                So that nobody counts twice at any n, w grows as ceil(n / 2^(rounds - k)): where that is
  *                2w - 1, members send what they know of all but themselves, one place less far.
  */
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
-#include "sim/base/time.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 
 enum { ROUNDS }; /* plan->words: ceil(log2(n)) */
 

@@ -13,9 +13,12 @@
  */
 #include <stdlib.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/direct.h"
 #include "collectives/algorithms/lanes.h"
-#include "net/endpoint.h"
+#include "net/topology/endpoint.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 static inline const rlt_lane *lane_of(const rlt_plan *plan, uint32_t lane)

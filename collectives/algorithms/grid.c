@@ -303,3 +303,27 @@ void rlt_grid_reach(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32
                        .stride = d->stride,
                        .n = d->size};
 }
+
+bool rlt__grid_free(uint32_t dim, uint32_t left, uint32_t *low, uint32_t *from, uint32_t *to)
+{
+    *low = 0;
+    while (left >> *low & 1)
+        ++*low;
+    left = left >> *low << *low;
+    *from = *low;
+    while (left && !(left >> *from & 1))
+        ++*from;
+    if (!left)
+        *from = dim + 1;
+    *to = *from;
+    while (left >> *to & 1)
+        ++*to;
+    return left >> *to == 0;
+}
+
+bool rlt_grid_spans(const rlt_grid *g, uint32_t dim, uint32_t left)
+{
+    uint32_t low, from, to;
+    return rlt__grid_free(dim, left, &low, &from, &to) &&
+           (from == dim + 1 || g->dims[dim].inside != RLT_IN_HALVING);
+}

@@ -34,7 +34,10 @@
 
 #include <string.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 /* Sizes above 1 multiply to at most 2^24. */
 enum { RLT_GRID_DIMS = 24, RLT_GRID_PHASES = 2 * RLT_GRID_DIMS };
@@ -125,6 +128,9 @@ int rlt_grid_create(rlt_plan *plan, const rlt_grid *shape, uint32_t orders, uint
 /* Whether the blocks that stay free, once a lane has scattered in dimension `dim` with those of the bits of
  * `left` to go, are one span in each step of that. */
 bool rlt_grid_spans(const rlt_grid *g, uint32_t dim, uint32_t left);
+/* The free dimensions are 0 .. low-1, and from .. to-1 where these are not the same; false: they are others,
+ * too. */
+bool rlt__grid_free(uint32_t dim, uint32_t left, uint32_t *low, uint32_t *from, uint32_t *to);
 
 uint32_t rlt_grid_steps(const rlt_grid *g, uint32_t lane);
 void rlt_grid_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);

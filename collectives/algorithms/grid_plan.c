@@ -3,7 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/algorithms/grid.h"
+#include "collectives/algorithms/lanes.h"
 #include "collectives/algorithms/schedule.h"
+#include "collectives/collective.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 static const char *const patterns[] = {
@@ -138,32 +145,6 @@ static uint32_t phase_steps(const rlt_grid_dim *d, rlt_grid_op op, bool announce
     }
 }
 
-/* True if the free dimensions are 0 .. low-1, and from .. to-1 where these are not the
- * same; false if there are others, too. */
-static bool free_dims(uint32_t dim, uint32_t left, uint32_t *low, uint32_t *from, uint32_t *to)
-{
-    *low = 0;
-    while (left >> *low & 1)
-        ++*low;
-    left = left >> *low << *low;
-    *from = *low;
-    while (left && !(left >> *from & 1))
-        ++*from;
-    if (!left)
-        *from = dim + 1;
-    *to = *from;
-    while (left >> *to & 1)
-        ++*to;
-    return left >> *to == 0;
-}
-
-bool rlt_grid_spans(const rlt_grid *g, uint32_t dim, uint32_t left)
-{
-    uint32_t low, from, to;
-    return free_dims(dim, left, &low, &from, &to) &&
-           (from == dim + 1 || g->dims[dim].inside != RLT_IN_HALVING);
-}
-
 static uint32_t stride_of(const rlt_grid *g, uint32_t dim)
 {
     return dim < g->n_dims ? g->dims[dim].block_stride : g->blocks;
@@ -173,7 +154,7 @@ static uint32_t stride_of(const rlt_grid *g, uint32_t dim)
 static void shape_free(const rlt_grid *g, rlt_phase *p, uint32_t left)
 {
     uint32_t low, from, to;
-    free_dims(p->dim, left, &low, &from, &to);
+    rlt__grid_free(p->dim, left, &low, &from, &to);
     p->run = stride_of(g, low);
     p->apart = from == p->dim + 1u ? 0 : stride_of(g, from);
     p->end = stride_of(g, to);

@@ -20,6 +20,8 @@
  */
 #include "collectives/algorithms/grid.h"
 
+#include "collectives/algorithm.h"
+#include "collectives/algorithms/lanes.h"
 #include "sim/base/time.h"
 
 typedef struct view {

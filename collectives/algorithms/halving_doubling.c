@@ -15,8 +15,10 @@
  * where that saves bytes: n - 1 blocks leave or reach it in a reduce-scatter or all-gather, as without the
  * detour.
  */
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
-#include "sim/base/time.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 
 enum { CORE, ROUNDS }; /* plan->words: p, log2(p) */
 

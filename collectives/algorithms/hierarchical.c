@@ -18,8 +18,12 @@
  * same order: no deadlock. Or a schedule says in which dimensions a chunk goes, and behind which chunk
  * (collectives/algorithms/schedule.h).
  */
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/grid.h"
-#include "sim/base/time.h"
+#include "collectives/algorithms/lanes.h"
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 /* Pieces of a broadcast or reduce, as the ring algorithm has them; every one is a lane of every member, so
  * they are bounded. */

@@ -7,6 +7,8 @@
 #define RLT_COLLECTIVES_ALGORITHMS_LANES_H
 
 #include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,17 +32,6 @@ static inline uint64_t rlt_block_bytes(const rlt_lane *l, uint32_t block)
     return l->base + (block < l->rest);
 }
 
-/* Whether the request says how large each member's share is. */
-static inline bool rlt_shares_counted(const rlt_coll_request *req)
-{
-    return req->counts && (req->kind == RLT_ALL_GATHER || req->kind == RLT_REDUCE_SCATTER ||
-                           req->kind == RLT_GATHER || req->kind == RLT_SCATTER);
-}
-/* Then block b is member b's share, cut over the lanes. */
-static inline uint64_t rlt_counted_bytes(const rlt_plan *plan, uint32_t lane, uint32_t block)
-{
-    return rlt_part_size(plan->req.counts[block], plan->lanes, lane);
-}
 static inline uint64_t rlt_share_bytes(const rlt_plan *plan, const rlt_lane *l, uint32_t lane, uint32_t block)
 {
     return rlt_shares_counted(&plan->req) ? rlt_counted_bytes(plan, lane, block) : rlt_block_bytes(l, block);

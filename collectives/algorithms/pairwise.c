@@ -5,8 +5,10 @@
  * MPICH", IJHPCA 2005). With a power of two of members both are the same one, r ^ round; otherwise r + round
  * and r - round. It is the direct exchange with a window of one.
  */
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/direct.h"
 #include "collectives/algorithms/lanes.h"
+#include "sim/base/error.h"
 
 static int pairwise_plan(rlt_plan *plan, rlt_error *err)
 {

@@ -14,7 +14,10 @@
  */
 #include <stdlib.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 /* The steps of one member, in order: n_push pushes, the wait of a server, n_serve messages, the wait for the

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Member 0 sends one message to member 1 (one a channel). */
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
-#include "net/endpoint.h"
+#include "net/topology/endpoint.h"
 #include "sim/base/time.h"
+#include "sim/base/error.h"
 
 static int plan(rlt_plan *p, rlt_error *err)
 {

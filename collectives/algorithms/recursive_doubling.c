@@ -12,8 +12,10 @@
  * before the exchanges and hear the outcome from it after them; the others are numbered 0 .. p - 1 in order,
  * so what a core member has gathered is one run of blocks.
  */
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
-#include "sim/base/time.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 
 enum { CORE, ROUNDS }; /* plan->words: p, log2(p) */
 

@@ -19,7 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 /* NCCL moves pieces of 512 KiB under its Simple protocol:

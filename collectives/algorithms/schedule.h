@@ -25,7 +25,9 @@
 #ifndef RLT_COLLECTIVES_ALGORITHMS_SCHEDULE_H
 #define RLT_COLLECTIVES_ALGORITHMS_SCHEDULE_H
 
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/grid.h"
+#include "sim/base/error.h"
 
 /* The order of dimensions in which each chunk scatters, into orders[chunk][i] of g->n_dims. */
 void rlt_schedule_orders(const rlt_plan *plan, const rlt_grid *g, uint8_t (*orders)[RLT_GRID_DIMS]);

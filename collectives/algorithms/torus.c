@@ -19,8 +19,12 @@
  */
 #include <string.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/grid.h"
-#include "sim/base/time.h"
+#include "collectives/algorithms/lanes.h"
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 /* The sub-dimensions of the request's dimension i: its own size where it has none. */
 static uint32_t parts_of(const rlt_coll_request *req, uint32_t i, uint32_t sizes[RLT_MAX_DIMS])

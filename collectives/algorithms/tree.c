@@ -21,7 +21,10 @@
  *
  * Their lanes are channels x chunks, side by side.
  */
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 #define PIECE_BYTES ((uint64_t)512 << 10)

@@ -25,8 +25,10 @@
  */
 #include <stdlib.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
-#include "sim/base/time.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 
 typedef struct levels {
     uint32_t inner, outer; /* L, N */

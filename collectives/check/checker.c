@@ -20,8 +20,9 @@
 #include "collectives/check/matching.h"
 #include "collectives/check/observe.h"
 #include "collectives/check/races.h"
-#include "collectives/formats/listed.h"
+#include "collectives/collective.h"
 #include "collectives/in_network/states.h"
+#include "collectives/listed.h"
 #include "sim/base/time.h"
 
 #define MAX_STATE_BYTES ((uint64_t)1 << 30)

@@ -10,6 +10,7 @@
 #define RLT_COLLECTIVES_CHECK_CHECKER_H
 
 #include "collectives/algorithm.h"
+#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,8 +2,8 @@
 /* Who waits for whom, where a plan does not end. */
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/check/internal.h"
-#include "sim/base/time.h"
 
 void rlt__checker_step(const rlt__checker *x, uint32_t p, uint32_t k, rlt_step *out)
 {

@@ -6,6 +6,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/check/observe.h"
 #include "collectives/check/races.h"
+#include "sim/base/error.h"
 
 typedef struct rlt__cell {
     uint32_t tag;        /* original block, or RLT_NONE: nothing there */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectives/formats/listed.h"
+#include "collectives/listed.h"
 #include "sim/base/time.h"
 
 #define MAX_STEPS ((size_t)1 << 26)

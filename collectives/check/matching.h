@@ -5,6 +5,7 @@
 #define RLT_COLLECTIVES_CHECK_MATCHING_H
 
 #include "collectives/algorithm.h"
+#include "sim/base/error.h"
 
 /* Returns 0; RLT_ECHECK with the step that waits for too few or too many messages, or that addresses none;
  * RLT_ERANGE, RLT_ENOMEM. */

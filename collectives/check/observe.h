@@ -4,6 +4,7 @@
 #define RLT_COLLECTIVES_CHECK_OBSERVE_H
 
 #include "collectives/algorithm.h"
+#include "sim/base/error.h"
 
 /* Told of each step that sends blocks which are not at their own places: which original blocks they are, in
  * the order of the span. A return other than 0 ends the check. */

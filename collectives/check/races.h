@@ -9,6 +9,7 @@
 #define RLT_COLLECTIVES_CHECK_RACES_H
 
 #include "collectives/algorithm.h"
+#include "sim/base/error.h"
 
 typedef struct rlt_races rlt_races;
 

@@ -3,14 +3,29 @@
  * From GOAL's operations to lanes: an operation follows, in its lane, one that it requires; it waits for the
  * others it requires. What requires nothing that ends a lane opens one.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/formats/goal_raw.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+
+int rlt_goal_fail(const rlt_goal *g, uint32_t line, int code, rlt_error *err, const char *fmt, ...)
+{
+    char where[384];
+    va_list args;
+    snprintf(where, sizeof where, g->nodes ? "%s: node %u" : "%s:%u", g->file, line);
+    va_start(args, fmt);
+    rlt_vfail(err, code, where, fmt, args);
+    va_end(args);
+    return code;
+}
 
 int rlt_goal_beginnings(rlt_goal *g, rlt_error *err)
 {

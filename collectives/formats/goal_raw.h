@@ -4,7 +4,10 @@
 #ifndef RLT_COLLECTIVES_FORMATS_GOAL_RAW_H
 #define RLT_COLLECTIVES_FORMATS_GOAL_RAW_H
 
+#include "collectives/collective.h"
 #include "collectives/formats/plan_file.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 
 enum { RLT_GOAL_MAX_RANKS = 1 << 16, RLT_GOAL_MAX_OPS = 1 << 23 };
 

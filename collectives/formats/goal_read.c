@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* GOAL text: words, with comments between them. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/check/listed_check.h"
+#include "collectives/collective.h"
 #include "collectives/formats/goal_raw.h"
+#include "collectives/formats/plan_file.h"
 #include "collectives/formats/text.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
@@ -29,17 +33,6 @@ typedef struct reader {
     uint8_t *seen; /* ranks */
     rlt_error *err;
 } reader;
-
-int rlt_goal_fail(const rlt_goal *g, uint32_t line, int code, rlt_error *err, const char *fmt, ...)
-{
-    char where[384];
-    va_list args;
-    snprintf(where, sizeof where, g->nodes ? "%s: node %u" : "%s:%u", g->file, line);
-    va_start(args, fmt);
-    rlt_vfail(err, code, where, fmt, args);
-    va_end(args);
-    return code;
-}
 
 /* What our writer says about the plan. */
 static int read_description(reader *r, const char *text, size_t length)

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans as GOAL: the messages of one size of the collective and their order; what is in them is lost. */
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "collectives/formats/plan_file.h"
 #include "collectives/formats/text.h"
 #include "collectives/formats/unroll.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 static void write_member(rlt_growing *t, const rlt_plan *plan, const rlt_unrolled *u, uint32_t member)
 {

@@ -15,7 +15,9 @@
 #ifndef RLT_COLLECTIVES_FORMATS_MSCCL_H
 #define RLT_COLLECTIVES_FORMATS_MSCCL_H
 
-#include "collectives/formats/listed.h"
+#include "collectives/algorithm.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {

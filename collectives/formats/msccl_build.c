@@ -4,7 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "collectives/formats/msccl_raw.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/time.h"
 

@@ -3,7 +3,9 @@
 #ifndef RLT_COLLECTIVES_FORMATS_MSCCL_RAW_H
 #define RLT_COLLECTIVES_FORMATS_MSCCL_RAW_H
 
-#include "collectives/formats/listed.h"
+#include "collectives/collective.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 
 enum { RLT_MSCCL_MAX_GPUS = 1 << 12, RLT_MSCCL_MAX_CHUNKS = 1 << 22, RLT_MSCCL_MAX_STEPS = 1 << 22 };
 

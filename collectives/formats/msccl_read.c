@@ -4,8 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/check/listed_check.h"
+#include "collectives/collective.h"
 #include "collectives/formats/msccl.h"
 #include "collectives/formats/msccl_raw.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/text/xml.h"
 

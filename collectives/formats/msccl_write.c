@@ -10,10 +10,14 @@
  */
 #include <stdlib.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "collectives/formats/msccl.h"
 #include "collectives/formats/msccl_raw.h"
 #include "collectives/formats/text.h"
 #include "collectives/formats/unroll.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"

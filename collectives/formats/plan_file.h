@@ -29,7 +29,10 @@
 #ifndef RLT_COLLECTIVES_FORMATS_PLAN_FILE_H
 #define RLT_COLLECTIVES_FORMATS_PLAN_FILE_H
 
-#include "collectives/formats/listed.h"
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/check/listed_check.h"
+#include "collectives/collective.h"
 #include "collectives/formats/plan_file.h"
 #include "collectives/formats/text.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 

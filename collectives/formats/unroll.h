@@ -10,6 +10,7 @@
 #define RLT_COLLECTIVES_FORMATS_UNROLL_H
 
 #include "collectives/algorithm.h"
+#include "sim/base/error.h"
 
 typedef enum rlt_op_type { RLT_OP_SEND, RLT_OP_RECV, RLT_OP_COPY, RLT_OP_NOP } rlt_op_type;
 

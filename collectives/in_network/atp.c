@@ -20,6 +20,10 @@
 
 #include <stdlib.h>
 
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+
 enum {
     SERVERS,
     AGGREGATORS,

@@ -4,6 +4,10 @@
 #define RLT_COLLECTIVES_IN_NETWORK_ATP_H
 
 #include "collectives/in_network/reactor.h"
+#include "net/packet/packets.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 typedef struct rlt__atp_worker {
     uint32_t next;   /* first chunk that was never sent */

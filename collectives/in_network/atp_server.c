@@ -7,6 +7,13 @@
 #include <string.h>
 
 #include "collectives/in_network/atp.h"
+#include "collectives/in_network/reactor.h"
+#include "net/aggregation/aggregator.h"
+#include "net/packet/packets.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 int rlt__atp_open(rlt_fabric_job *j, rlt_error *err)
 {

@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/bound.h"
+#include "collectives/collective.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 
 #define MAX_CHUNKS   UINT32_MAX

@@ -4,8 +4,16 @@
 #ifndef RLT_COLLECTIVES_IN_NETWORK_FABRIC_H
 #define RLT_COLLECTIVES_IN_NETWORK_FABRIC_H
 
+#include "collectives/in_network/reactive.h"
 #include "collectives/in_network/reactor.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+#include "net/packet/packets.h"
 #include "net/route.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* A packet that the lose hook took: it travels, and is not there at the end. */
 enum { RLT_PK_LOST = 0x80 };

@@ -3,7 +3,13 @@
 #include <string.h>
 
 #include "collectives/in_network/fabric.h"
+#include "collectives/in_network/reactive.h"
+#include "collectives/in_network/reactor.h"
+#include "net/packet/packets.h"
+#include "sim/base/mem.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 enum { DRAW_TWICE = 0x7a01, DRAW_HELD, DRAW_WAIT };
 

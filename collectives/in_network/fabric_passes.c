@@ -4,6 +4,12 @@
  * first out, each time as long as the packet takes on such a port. Several ports share the packets evenly.
  */
 #include "collectives/in_network/fabric.h"
+#include "collectives/in_network/reactive.h"
+#include "collectives/in_network/reactor.h"
+#include "net/packet/packets.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 bool rlt__fabric_recirculates(rlt_fabric_job *j, rlt_fabric_switch_ *s, const rlt_packet *p)
 {

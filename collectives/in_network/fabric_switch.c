@@ -4,7 +4,17 @@
 #include <string.h>
 
 #include "collectives/in_network/fabric.h"
+#include "collectives/in_network/reactive.h"
+#include "collectives/in_network/reactor.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+#include "net/packet/packets.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 enum { USUAL_WIDTH = 1024, MOST_NAMED = 1 << 20 /* slots that aux has room for */ };
 

@@ -16,6 +16,15 @@
 #include <stdlib.h>
 
 #include "collectives/in_network/fabric.h"
+#include "collectives/in_network/reactive.h"
+#include "collectives/in_network/reactor.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+#include "net/packet/packets.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 enum { NODE, INSIDE, PHASES, BETWEEN, WINDOW, AHEAD, PAYLOAD, HEADER, INNER, ETA, PLACE, REFUSED };
 enum { APART, PIPELINED };

@@ -12,7 +12,13 @@
 #include <stdlib.h>
 
 #include "collectives/in_network/fabric.h"
+#include "collectives/in_network/reactive.h"
+#include "collectives/in_network/reactor.h"
+#include "net/packet/packets.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 enum { PAYLOAD, HEADER, RTO, TRIES };
 enum { PK_REDUCE = RLT_PK_OWN, PK_GATHER, PK_ACK_REDUCE, PK_ACK_GATHER };

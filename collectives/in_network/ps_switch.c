@@ -14,7 +14,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "collectives/in_network/reactive.h"
 #include "collectives/in_network/reactor.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+#include "net/packet/packets.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 enum { WINDOW, PAYLOAD, HEADER, SHARE, SERVERS, SERVERS_AT, ANSWERS, RTO, TRIES, PLACE };
 enum { BY_SWITCH, BY_SERVER };

@@ -21,7 +21,11 @@
 #include "net/packet/packets.h"
 #include "net/route.h"
 #include "sim/base/param.h"
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
 #include "sim/base/registry.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,7 +43,7 @@ typedef struct rlt_reacting {
 } rlt_reacting;
 
 RLT_API extern const rlt_reactive rlt_switchml, rlt_ps_switch, rlt_atp, rlt_sharp, rlt_host_ring,
-    rlt_hierarchical_ina;
+    rlt_hierarchical_ina, rlt_libra;
 
 RLT_API rlt_registry *rlt_reactives(void);
 RLT_API const rlt_reactive *rlt_reactive_at(uint32_t i); /* NULL past the end */

@@ -13,8 +13,14 @@
 #define RLT_COLLECTIVES_IN_NETWORK_REACTOR_H
 
 #include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+#include "net/packet/packets.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -17,7 +17,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "collectives/in_network/reactive.h"
 #include "collectives/in_network/reactor.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+#include "net/packet/packets.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 enum { MODE, THRESHOLD, OSTS, PAYLOAD, HEADER, SEGMENT, ETA, STREAM, HOST, ADD, PLACE, REFUSED };
 enum { MODE_AUTO, MODE_LLT, MODE_SAT };

@@ -2,6 +2,8 @@
 /* The first and the last state of each kind of collective. */
 #include "collectives/in_network/states.h"
 
+#include "collectives/collective.h"
+
 /* The member whose share a block belongs to. */
 static uint32_t owner_of(const rlt_plan *plan, uint32_t block)
 {

@@ -5,6 +5,7 @@
 #define RLT_COLLECTIVES_IN_NETWORK_STATES_H
 
 #include "collectives/algorithm.h"
+#include "sim/base/error.h"
 
 /* The contents of a block of the result: original block `tag`, with everybody's contribution or that of
  * member `one`. */

@@ -14,7 +14,14 @@
  */
 #include <stdlib.h>
 
+#include "collectives/in_network/reactive.h"
 #include "collectives/in_network/reactor.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+#include "net/packet/packets.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 enum { WINDOW, PAYLOAD, HEADER, RTO, BACKOFF, TRIES, PLACE, TREES, EXPONENTS, REFUSED };
 

@@ -11,6 +11,10 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/check/cycles.h"
+#include "collectives/collective.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/time.h"
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
 #include "sim/base/time.h"
 
 /* A schedule of a million transfers takes about 100 MB and a second. */

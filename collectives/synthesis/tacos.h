@@ -15,7 +15,11 @@
 #define RLT_COLLECTIVES_SYNTHESIS_TACOS_H
 
 #include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 typedef struct rlt_tacos_edge {
     uint32_t src, dst;    /* members */

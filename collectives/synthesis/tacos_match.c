@@ -13,6 +13,8 @@
 
 #include "collectives/synthesis/tacos.h"
 #include "sim/base/heap.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/error.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 

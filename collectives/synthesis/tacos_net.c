@@ -3,9 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
 #include "collectives/synthesis/tacos.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 enum { MAX_PATHS = 1 << 24 };
 

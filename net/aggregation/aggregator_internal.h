@@ -4,6 +4,7 @@
 #define RLT_NET_AGGREGATION_AGGREGATOR_INTERNAL_H
 
 #include "net/aggregation/aggregator.h"
+#include "sim/base/time.h"
 
 /* SENT: the sum has gone up, or to the server, and the result is awaited. DONE: the result is kept. */
 typedef enum rlt_bank_state { RLT_BANK_FREE, RLT_BANK_AGG, RLT_BANK_SENT, RLT_BANK_DONE } rlt_bank_state;

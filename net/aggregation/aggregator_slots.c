@@ -2,7 +2,9 @@
 /* Aggregators: what a packet does to a slot, in each of the modes. */
 #include <string.h>
 
+#include "net/aggregation/aggregator.h"
 #include "net/aggregation/aggregator_internal.h"
+#include "sim/base/time.h"
 
 /* One packet being handled. */
 typedef struct step {

@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "net/aggregation/tree_internal.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/distances.h"
+#include "net/topology/graph.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
 
 /* Keeps the search, roots x (nodes + links), within seconds. */
 enum { MAX_LINKS = 1 << 22 };

@@ -4,6 +4,7 @@
 #define RLT_NET_AGGREGATION_TREE_INTERNAL_H
 
 #include "net/aggregation/tree.h"
+#include "sim/base/error.h"
 
 typedef struct rlt_tree_node {
     uint32_t need, copies; /* from below, and for below */

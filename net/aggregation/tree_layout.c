@@ -2,8 +2,11 @@
 /* Reductions mapped on a network: stops, and the ways between them. */
 #include <stdlib.h>
 
+#include "net/aggregation/tree.h"
 #include "net/aggregation/tree_internal.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 typedef struct layout {
     const rlt_mapper *m;

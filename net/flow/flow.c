@@ -10,7 +10,20 @@
 #include <stdlib.h>
 
 #include "net/flow/internal.h"
+#include "net/flow/maxmin.h"
+#include "net/fold.h"
+#include "net/network.h"
+#include "net/network_internal.h"
 #include "net/network_tree.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "net/usage_internal.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* Out of the way of the common case, so that it saves no registers. */
 #define SELDOM __attribute__((noinline))

@@ -4,7 +4,12 @@
 #define RLT_NET_FLOW_INTERNAL_H
 
 #include "net/flow/maxmin.h"
+#include "net/network.h"
 #include "net/network_internal.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 typedef struct rlt__flow_msg {
     uint64_t tx, rx, bytes, wire_bytes;

@@ -8,6 +8,16 @@
 #include <stdlib.h>
 
 #include "net/flow/internal.h"
+#include "net/flow/maxmin.h"
+#include "net/network.h"
+#include "net/network_internal.h"
+#include "net/route.h"
+#include "net/topology/topology.h"
+#include "net/usage_internal.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 bool rlt__flow_origin(rlt__flow_net *net, uint32_t index, const rlt_message *m)
 {

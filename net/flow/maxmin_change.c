@@ -5,6 +5,7 @@
  * it can neither have been a bottleneck nor be one.
  */
 #include "net/flow/maxmin.h"
+#include "sim/base/time.h"
 
 /* Flows that began at this instant are listed until they are solved. */
 static void not_started(rlt_maxmin *mm, uint32_t flow)

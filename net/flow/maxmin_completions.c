@@ -5,6 +5,8 @@
  * room's heaps are its own, not sim/base/heap.h's.
  */
 #include "net/flow/maxmin.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 static void completion_up(rlt_maxmin *mm, uint32_t i, rlt_mm_completion c)
 {

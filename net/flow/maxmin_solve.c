@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "net/flow/maxmin.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 /* Marks of a link in this solve: epoch = in the component, epoch + 1 = frozen at its new level. The caller
  * has made room in the list. */

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "net/flow/maxmin.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 /* Whole picoseconds a byte, whose product with WHOLE_BYTES of maxmin.c stays below the horizon. */
 #define WHOLE_LIMIT (1u << 29)

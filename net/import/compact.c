@@ -10,7 +10,14 @@
 #include <string.h>
 
 #include "net/import/read.h"
+#include "net/shapes/factor.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/build.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/mem.h"
 #include "sim/base/units.h"
 
 enum { MAX_TEXT = 4096 };

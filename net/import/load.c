@@ -8,7 +8,10 @@
 
 #include "net/import/import.h"
 #include "net/import/read.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/find.h"
+#include "sim/base/mem.h"
 #include "sim/text/file.h"
 
 static int load_file(const char *path, const rlt_import *import, rlt_topology **out, rlt_error *err)

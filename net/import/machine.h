@@ -8,10 +8,12 @@
 #define RLT_NET_IMPORT_MACHINE_H
 
 #include "net/import/import.h"
-#include "net/import/read.h"
 #include "net/topology/build.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 typedef struct rlt__machine {
     const char *file;

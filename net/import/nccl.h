@@ -6,7 +6,10 @@
 #ifndef RLT_NET_IMPORT_NCCL_H
 #define RLT_NET_IMPORT_NCCL_H
 
+#include "net/import/import.h"
 #include "net/import/machine.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 /* The ring graph of a graph dump: of every channel the GPUs' dev numbers in order. */
 typedef struct rlt__nccl_rings {

@@ -9,7 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/import/import.h"
+#include "net/import/machine.h"
 #include "net/import/nccl.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/xml.h"
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 
 enum { MAX_CONNECTIONS = 1 << 23, MAX_RINGS = 1 << 16, MAX_RANKS_LISTED = 1 << 24, MAX_PROCESSES = 1 << 18 };

@@ -4,6 +4,8 @@
 #define RLT_NET_IMPORT_NCCL_LOG_H
 
 #include "net/import/nccl.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 
 enum { RLT__LOG_MAX_RANKS = 1 << 16, RLT__LOG_MAX_CHANNELS = 128, RLT__LOG_MAX_NICS = 1024 };
 

@@ -10,7 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/import/import.h"
+#include "net/import/machine.h"
+#include "net/import/nccl.h"
 #include "net/import/nccl_log.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 #define GBps UINT64_C(1000000000)
 

@@ -13,6 +13,9 @@
 #include <string.h>
 
 #include "net/import/nccl.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 #define GBps UINT64_C(1000000000)
 

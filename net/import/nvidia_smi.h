@@ -3,7 +3,10 @@
 #ifndef RLT_NET_IMPORT_NVIDIA_SMI_H
 #define RLT_NET_IMPORT_NVIDIA_SMI_H
 
+#include "net/import/import.h"
 #include "net/import/machine.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 /* Whether a line of the text is the head of such a matrix. */
 bool rlt__topo_nvidia_smi_is(const char *text, size_t length);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the readers of topology files share. Internal to net/topo_*.c.
+ * Readers of topology files, and what they share. Internal to net/import/.
  */
 #ifndef RLT_NET_IMPORT_READ_H
 #define RLT_NET_IMPORT_READ_H
 
 #include "net/topology/build.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 
 enum {
@@ -20,5 +22,14 @@ char *rlt__topo_stem(rlt_arena *arena, const char *path);
 /* "accelerator", "nic", "pcie", "cpu", "switch"; false for another word. */
 bool rlt__topo_kind(const char *word, rlt_node_kind *kind);
 #define RLT__KINDS "accelerator, nic, pcie, cpu, switch"
+
+/* Readers: text to topology. `name` is the file's name for messages. */
+int rlt_topology_from_json(const char *name, const char *text, size_t length, rlt_topology **out,
+                           rlt_error *err) RLT_MUST_USE;
+int rlt_topology_from_graphml(const char *name, const char *text, size_t length, rlt_topology **out,
+                              rlt_error *err) RLT_MUST_USE;
+int rlt_topology_from_astra(const char *name, const char *text, size_t length, rlt_topology **out,
+                            rlt_error *err) RLT_MUST_USE;
+int rlt_topology_from_compact(const char *text, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -10,8 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/import/read.h"
+#include "net/shapes/factor.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
 #include "sim/base/map.h"
-#include "sim/base/units.h"
+#include "sim/base/time.h"
 
 enum { MAX_SIZE = RLT_MAX_ACCELERATORS, MAX_RINGS = 1024, MAX_WIRE = 1 << 20 };
 

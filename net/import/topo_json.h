@@ -6,8 +6,10 @@
 #ifndef RLT_NET_IMPORT_TOPO_JSON_H
 #define RLT_NET_IMPORT_TOPO_JSON_H
 
-#include "net/import/read.h"
+#include "net/topology/build.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/mem.h"
 #include "sim/text/json.h"
 
 typedef struct rlt__json_graph {

@@ -7,7 +7,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "net/import/read.h"
 #include "net/import/topo_json.h"
+#include "net/shapes/factor.h"
+#include "net/topology/build.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 
 /* The index of a node named by a member ("src") of v. */
 static int find_node(const rlt__json_graph *graph, rlt_json v, uint32_t *node, rlt_error *err)

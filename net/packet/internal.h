@@ -3,11 +3,14 @@
 #ifndef RLT_NET_PACKET_INTERNAL_H
 #define RLT_NET_PACKET_INTERNAL_H
 
+#include "net/network.h"
 #include "net/network_internal.h"
 #include "net/packet/dcqcn.h"
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
 #include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 enum { RLT__DATA, RLT__DATA_ASKS, RLT__ACK, RLT__ACK_ALL, RLT__NAK, RLT__CNP }; /* kinds of packets */
 

@@ -3,7 +3,12 @@
  * Links that change under the packet model. What a failed link has lost is found missing as after any loss;
  * flows take the routes that there are now, and those that have none in either direction wait.
  */
+#include "net/network.h"
+#include "net/network_internal.h"
 #include "net/packet/internal.h"
+#include "net/packet/packets.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* Takes a flow out of the round of its port. */
 static void leave_round(rlt__packet_net *net, uint32_t index)

@@ -8,7 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/network.h"
+#include "net/network_internal.h"
+#include "net/packet/dcqcn.h"
 #include "net/packet/internal.h"
+#include "net/packet/packet.h"
+#include "net/packet/packets.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 void rlt__packet_no_memory(rlt__packet_net *net)
 {

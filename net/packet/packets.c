@@ -5,7 +5,15 @@
  */
 #include <math.h>
 
+#include "net/packet/packets.h"
 #include "net/packet/packets_internal.h"
+#include "net/topology/topology.h"
+#include "net/usage_internal.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/random.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 void rlt__packets_no_memory(rlt_packets *n)
 {

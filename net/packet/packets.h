@@ -21,7 +21,8 @@
 
 #include "net/topology/topology.h"
 #include "net/usage.h"
-#include "sim/base/random.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/sim.h"
 
 #ifdef __cplusplus

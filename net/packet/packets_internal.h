@@ -9,9 +9,12 @@
 #define RLT_NET_PACKET_PACKETS_INTERNAL_H
 
 #include "net/packet/packets.h"
+#include "net/usage.h"
 #include "net/usage_internal.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 /* One cache line. */
 typedef struct rlt__port {

@@ -9,7 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/packet/packets.h"
 #include "net/packet/packets_internal.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 static bool counts_credit(const rlt_packets *n, uint32_t link)
 {

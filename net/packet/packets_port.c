@@ -5,7 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/packet/packets.h"
 #include "net/packet/packets_internal.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "net/usage_internal.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 static int check(const rlt_packets_config *c, rlt_error *err)
 {

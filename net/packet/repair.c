@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include "net/packet/internal.h"
+#include "net/packet/packets.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* Packets a receiver keeps out of order; those beyond are taken for lost. */
 enum { MOST_SEEN = 1 << 22, FEWEST_SEEN = 64 };

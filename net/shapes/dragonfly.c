@@ -20,7 +20,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
+#include "net/shapes/shapes.h"
+#include "sim/base/error.h"
 
 enum { GROUPS, ROUTERS, HOSTS, GLOBAL, COPIES, ABSOLUTE, BASE_LOCAL, BASE_GLOBAL };
 

@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/topology/build.h"
+#include "net/shapes/shapes.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 enum {
     RLT_FACTOR_NUMBERS = 20,
@@ -19,6 +21,25 @@ enum {
 
 /* 1 PB/s, far above any link, keeps every sum of bandwidths within 64 bits. */
 #define RLT_MAX_LINK_Bps 1000000000000000u
+
+enum { RLT_MAX_DIM_PARAMS = 8 };
+
+typedef struct rlt_dim_spec {
+    const char *shape;
+    uint32_t size;        /* accelerators in the dimension */
+    uint64_t bw_Bps;      /* of one accelerator into the dimension, or 0 if link_bw_Bps is given */
+    uint64_t link_bw_Bps; /* of one link, or 0 */
+    rlt_time latency_ps;  /* of one link */
+    uint32_t n_params;    /* the shape's own: "sizes=4x4x4", "levels=3", "oversubscription=2", ... */
+    struct {
+        const char *name, *value;
+    } params[RLT_MAX_DIM_PARAMS];
+    const char *where; /* place for errors, such as "fabric.json:12:5: dims[1]"; may be NULL */
+} rlt_dim_spec;
+
+/* "reduce+multicast" to RLT_CAN_... */
+bool rlt_in_network_parse(const char *text, uint8_t *out);
+#define RLT_IN_NETWORK_WORDS "reduce, multicast or reduce+multicast"
 
 struct rlt_shape;
 
@@ -41,16 +62,10 @@ typedef struct rlt_factor {
     uint32_t number[RLT_FACTOR_NUMBERS]; /* the shape's own */
 } rlt_factor;
 
-/* Checks what all shapes share, finds the shape, and lets it build. */
-int rlt_factor_build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err) RLT_MUST_USE;
-
 static inline const rlt_factor_links *rlt_factor_class(const rlt_factor *f, uint32_t link)
 {
     return &f->cls[link >= f->split];
 }
-/* Sum over the links that leave local accelerator a; as many enter it. */
-uint64_t rlt_factor_egress(const rlt_factor *f, uint32_t a);
-
 /* For shapes: */
 
 /* Value of a parameter, or NULL. */

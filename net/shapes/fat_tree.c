@@ -13,7 +13,10 @@
  */
 #include <inttypes.h>
 
+#include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
+#include "net/shapes/shapes.h"
+#include "sim/base/error.h"
 
 enum { HOSTS, LEAVES, SPINES, LEAVES_PER_POD, PODS, CORES, BASE_SPINE, BASE_CORE };
 

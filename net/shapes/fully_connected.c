@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fully connected: the n - 1 links of accelerator i are local links i(n-1) .. i(n-1)+n-2, by destination. */
+#include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
+#include "sim/base/error.h"
 
 static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {

@@ -12,7 +12,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
+#include "net/shapes/shapes.h"
+#include "sim/base/error.h"
 
 static uint32_t count(const rlt_factor *f)
 {

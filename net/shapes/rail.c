@@ -14,7 +14,11 @@
  */
 #include <inttypes.h>
 
+#include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
+#include "net/shapes/shapes.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 
 enum { GPUS, NODES, NODES_PER_LEAF, UNITS, SPINES, BASE_LEAF, BASE_SPINE };

@@ -3,7 +3,9 @@
  * Ring: local link 2i leads from i to i + 1, link 2i + 1 from i to i - 1 (modulo n). A ring of two has two
  * parallel links each way.
  */
+#include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
+#include "sim/base/error.h"
 
 static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {

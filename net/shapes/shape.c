@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of shapes. */
+/* The table of shapes, and factors built by them. */
 #include "net/shapes/shape.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "sim/base/registry.h"
 
 #define RLT_X(name) &rlt_shape_##name,
 static const rlt_shape *const shapes[] = {RLT_SHAPES(RLT_X)};
@@ -42,4 +45,57 @@ uint32_t rlt_shape_parity(const rlt_factor *f, uint32_t link)
 {
     (void)f;
     return link % 2;
+}
+
+static int check_spec(const rlt_dim_spec *spec, rlt_error *err)
+{
+    if (spec->size < 1 || spec->size > RLT_MAX_ACCELERATORS)
+        return rlt_fail(err, RLT_ERANGE, spec->where, "size must be from 1 to %d, got %" PRIu32,
+                        RLT_MAX_ACCELERATORS, spec->size);
+    if (spec->n_params > RLT_MAX_DIM_PARAMS)
+        return rlt_fail(err, RLT_ERANGE, spec->where, "at most %d parameters", RLT_MAX_DIM_PARAMS);
+    if (spec->bw_Bps && spec->link_bw_Bps)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where, "give bandwidth or link_bandwidth, not both");
+    if (!spec->bw_Bps && !spec->link_bw_Bps)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where, "bandwidth must be above zero");
+    if (spec->bw_Bps > RLT_MAX_LINK_Bps || spec->link_bw_Bps > RLT_MAX_LINK_Bps)
+        return rlt_fail(err, RLT_ERANGE, spec->where, "bandwidth above 1 PB/s");
+    if (spec->latency_ps < 0 || spec->latency_ps >= RLT_TIME_MAX)
+        return rlt_fail(err, RLT_ERANGE, spec->where, "latency out of range");
+    return 0;
+}
+
+/* A parameter of every shape that has switches. */
+static int read_in_network(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+{
+    const char *text = rlt_dim_param(spec, "in_network");
+    if (!text)
+        return 0;
+    if (!rlt_in_network_parse(text, &f->in_network))
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "expected in_network to be " RLT_IN_NETWORK_WORDS ", got '%.40s'", text);
+    if (f->in_network && !f->switches)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where, "in_network: a %s has no switches", spec->shape);
+    return 0;
+}
+
+int rlt_factor_build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+{
+    *f = (rlt_factor){.n = spec->size};
+    int rc = check_spec(spec, err);
+    if (rc)
+        return rc;
+    f->shape = rlt_shape_find(spec->shape, spec->where, err);
+    if (!f->shape)
+        return RLT_ESCHEMA;
+    f->split = UINT32_MAX;
+    rc = f->shape->build(spec, f, err);
+    return rc ? rc : read_in_network(spec, f, err);
+}
+
+uint64_t rlt_factor_egress(const rlt_factor *f, uint32_t a)
+{
+    if (f->shape->degree)
+        return f->shape->degree(f, a) * f->cls[0].bw_Bps;
+    return f->degree[0] * f->cls[0].bw_Bps + f->degree[1] * f->cls[1].bw_Bps;
 }

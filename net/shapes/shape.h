@@ -8,6 +8,8 @@
 #define RLT_NET_SHAPES_SHAPE_H
 
 #include "net/shapes/factor.h"
+#include "net/shapes/shapes.h"
+#include "sim/base/error.h"
 
 /* How a route chooses where a shape leaves a choice. */
 typedef struct rlt_pick {
@@ -54,6 +56,12 @@ typedef struct rlt_shape {
 #define RLT_X(name) extern const rlt_shape rlt_shape_##name;
 RLT_SHAPES(RLT_X)
 #undef RLT_X
+
+/* Checks what all shapes share, finds the shape, and lets it build. */
+int rlt_factor_build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err) RLT_MUST_USE;
+
+/* Sum over the links that leave local accelerator a; as many enter it. */
+uint64_t rlt_factor_egress(const rlt_factor *f, uint32_t a);
 
 /* NULL, with an error that lists the known ones. */
 const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *err);

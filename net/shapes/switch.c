@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Switch: local link 2i leads from accelerator i up to the switch, link 2i + 1 down to it. */
+#include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
+#include "sim/base/error.h"
 
 static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {

@@ -2,8 +2,15 @@
 /* Facts about a topology: longest routes, bisection, bandwidth into it. */
 #include <stdlib.h>
 
+#include "net/shapes/factor.h"
+#include "net/shapes/shape.h"
+#include "net/topology/frozen.h"
 #include "net/topology/graph.h"
 #include "net/topology/route_graph.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
 
 enum { MAX_CUT_LINKS = 1 << 22, MAX_CUT_EDGES = 1 << 18 };
 static const uint64_t max_search_steps = 4000000000u;

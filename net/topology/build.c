@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "net/shapes/shape.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/frozen.h"
+#include "sim/base/map.h"
 
 /* Folds a few numbers into the hash. */
 static void mix(rlt_topology *t, const void *data, size_t length)

@@ -7,22 +7,11 @@
 #ifndef RLT_NET_TOPOLOGY_BUILD_H
 #define RLT_NET_TOPOLOGY_BUILD_H
 
+#include "net/shapes/factor.h"
+#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
-
-enum { RLT_MAX_DIM_PARAMS = 8 };
-
-typedef struct rlt_dim_spec {
-    const char *shape;
-    uint32_t size;        /* accelerators in the dimension */
-    uint64_t bw_Bps;      /* of one accelerator into the dimension, or 0 if link_bw_Bps is given */
-    uint64_t link_bw_Bps; /* of one link, or 0 */
-    rlt_time latency_ps;  /* of one link */
-    uint32_t n_params;    /* the shape's own: "sizes=4x4x4", "levels=3", "oversubscription=2", ... */
-    struct {
-        const char *name, *value;
-    } params[RLT_MAX_DIM_PARAMS];
-    const char *where; /* place for errors, such as "fabric.json:12:5: dims[1]"; may be NULL */
-} rlt_dim_spec;
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 typedef struct rlt_graph_node {
     const char *name;
@@ -31,10 +20,6 @@ typedef struct rlt_graph_node {
     uint8_t in_network; /* RLT_CAN_... */
     const char *where;  /* may be NULL */
 } rlt_graph_node;
-
-/* "reduce+multicast" to RLT_CAN_... */
-bool rlt_in_network_parse(const char *text, uint8_t *out);
-#define RLT_IN_NETWORK_WORDS "reduce, multicast or reduce+multicast"
 
 typedef struct rlt_graph_link {
     uint32_t src, dst; /* indices of nodes */
@@ -70,15 +55,9 @@ typedef struct rlt_topology_spec {
     const uint32_t *logical;
 } rlt_topology_spec;
 
-int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+/* net/topology/build_graph.c: fills the graph of a topology whose common part is set. */
+int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err) RLT_MUST_USE;
 
-/* Readers: text to topology. `name` is the file's name for messages. */
-int rlt_topology_from_json(const char *name, const char *text, size_t length, rlt_topology **out,
-                           rlt_error *err) RLT_MUST_USE;
-int rlt_topology_from_graphml(const char *name, const char *text, size_t length, rlt_topology **out,
-                              rlt_error *err) RLT_MUST_USE;
-int rlt_topology_from_astra(const char *name, const char *text, size_t length, rlt_topology **out,
-                            rlt_error *err) RLT_MUST_USE;
-int rlt_topology_from_compact(const char *text, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -7,8 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/factor.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/build.h"
 #include "net/topology/frozen.h"
 #include "net/topology/graph.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
 
 enum { MAX_NODES = 1 << 24, MAX_ROUTE_LINKS = 1 << 26 };
 

@@ -8,7 +8,9 @@
 
 #include "net/topology/frozen.h"
 #include "net/topology/graph.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 enum { MAX_KEPT = 1 << 14 };
 

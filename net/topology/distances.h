@@ -5,6 +5,7 @@
 
 #include "net/topology/frozen.h"
 #include "net/topology/graph.h"
+#include "sim/base/error.h"
 
 /* distances[i * g->n_nodes + v] from roots[i] to node v over the edges of g, which follow from the topology
  * alone; `all` lists its nodes. igraph finds what is not known yet. Any thread. */

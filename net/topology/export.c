@@ -10,8 +10,13 @@
 #include <string.h>
 
 #include "net/shapes/shape.h"
+#include "net/topology/endpoint.h"
 #include "net/topology/frozen.h"
 #include "net/topology/graph.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 
 enum { MAX_ELEMENTS = 1 << 22 };

@@ -4,7 +4,11 @@
 #define RLT_NET_TOPOLOGY_FROZEN_H
 
 #include "net/shapes/factor.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/time.h"
 
 /* A dimension of a product. Group = mixed radix of the other coordinates. Local node x of
  * group g is accelerator g % stride + x * stride + g / stride * stride * n, or switch
@@ -68,7 +72,4 @@ static inline uint64_t rlt_changed_bw(const rlt_topology *t, uint32_t link, uint
 
 /* net/topology/build_graph.c: the rows of a graph whose links are there; `first` arrays zeroed. */
 void rlt__graph_rows(rlt_topology *t);
-/* net/topology/build_graph.c: fills the graph of a topology whose common part is set. */
-int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err) RLT_MUST_USE;
-
 #endif

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/import/graphml_scan.h"
+#include "net/topology/graphml_scan.h"
+#include "sim/base/map.h"
 #include "sim/base/time.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

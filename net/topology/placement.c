@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 
 int rlt_placement_identity(const rlt_topology *t, uint32_t n, rlt_placement *out, rlt_error *err)

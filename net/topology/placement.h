@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/shapes.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
 
 /* Distances of every node to one destination. */

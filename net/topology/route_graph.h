@@ -9,6 +9,9 @@
 
 #include "net/shapes/shape.h"
 #include "net/topology/frozen.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 /* A route under construction. */
 typedef struct rlt_walk {

@@ -3,8 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/factor.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/frozen.h"
-#include "net/usage_internal.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 
 static int scale_one(rlt_topology *t, uint32_t link, double factor, rlt_error *err)

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
 #include "net/topology/frozen.h"
+#include "sim/base/map.h"
 
 static void free_graph(rlt_frozen_graph *g)
 {

@@ -34,11 +34,13 @@
 #ifndef RLT_NET_TOPOLOGY_TOPOLOGY_H
 #define RLT_NET_TOPOLOGY_TOPOLOGY_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/endpoint.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/endpoint.h"
 #include "sim/base/error.h"
 #include "sim/base/registry.h"
 #include "sim/base/time.h"
@@ -47,11 +49,7 @@
 extern "C" {
 #endif
 
-enum {
-    RLT_MAX_DIMS = 8,
-    RLT_MAX_ACCELERATORS = 1 << 24,
-    RLT_MAX_LINKS = 1 << 28,
-};
+enum { RLT_MAX_DIMS = 8 };
 
 typedef enum rlt_node_kind {
     RLT_ACCELERATOR,
@@ -61,15 +59,21 @@ typedef enum rlt_node_kind {
     RLT_SWITCH,
 } rlt_node_kind;
 
-/* What a switch can do with data on its way: add up what comes in, send one message out on several links. */
-enum { RLT_CAN_REDUCE = 1, RLT_CAN_MULTICAST = 2 };
-
 typedef struct rlt_link {
     uint32_t src, dst; /* node ids */
     uint32_t dim;      /* dimension of a product; 0 in a graph */
     uint64_t bw_Bps;
     rlt_time latency_ps;
 } rlt_link;
+
+/* A bandwidth times a factor; at least one byte a second. */
+static inline uint64_t rlt__scaled_bw(uint64_t bw_Bps, double scale)
+{
+    if (scale == 1.0)
+        return bw_Bps;
+    double bw = nearbyint((double)bw_Bps * scale);
+    return bw < 1 ? 1 : bw >= 0x1p63 ? (uint64_t)1 << 63 : (uint64_t)bw;
+}
 
 /* A dimension, as seen from outside. For a graph: the logical dimensions its file states (at least one). */
 typedef struct rlt_dim {
@@ -151,13 +155,6 @@ RLT_API int rlt_topology_analyse(const rlt_topology *t, rlt_topology_facts *fact
 /* Writes the whole graph: format "graphml", "dot", "json". *text is malloc'ed, owned by the caller. */
 RLT_API int rlt_topology_export(const rlt_topology *t, const char *format, char **text,
                                 rlt_error *err) RLT_MUST_USE;
-
-/* The shapes a dimension may have, for `ringlet list`: name and one line. NULL past the end. */
-typedef struct rlt_shape_info {
-    const char *name, *summary, *parameters;
-} rlt_shape_info;
-RLT_API rlt_registry *rlt_shapes(void);
-RLT_API const rlt_shape_info *rlt_shape_list(uint32_t i);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #ifndef RLT_SIM_BASE_OPTIONS_H
 #define RLT_SIM_BASE_OPTIONS_H
 
+#include "sim/base/error.h"
 #include "sim/base/param.h"
 
 #ifdef __cplusplus

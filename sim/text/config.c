@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
+#include "sim/base/param.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
 

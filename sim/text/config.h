@@ -13,6 +13,7 @@
 #ifndef RLT_SIM_TEXT_CONFIG_H
 #define RLT_SIM_TEXT_CONFIG_H
 
+#include "sim/base/error.h"
 #include "sim/base/options.h"
 
 typedef struct rlt_config_word {

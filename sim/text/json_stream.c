@@ -15,6 +15,7 @@
 
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 enum { CHUNK = 1 << 16, KEY_MAX = 256, INFLATE_RATIO = 300, INFLATE_FREE = 256 << 20 };
 

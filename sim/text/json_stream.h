@@ -17,7 +17,6 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 
 #ifdef __cplusplus
 extern "C" {

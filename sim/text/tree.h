@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
 #include "sim/text/json.h"

@@ -6,6 +6,11 @@
 
 #include "sim/base/words.h"
 #include "sim/text/tree.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/text/json.h"
 
 enum { MAX_TEXTS = 1 << 16 };
 

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "sim/base/map.h"
+#include "sim/base/time.h"
 #include "sim/queue.h"
 #include "sim/sim.h"
 

@@ -14,7 +14,11 @@
 
 #include <cmocka.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 enum { MAX_N = 48 };

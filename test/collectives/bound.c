@@ -11,8 +11,14 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/bound.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
 #include "net/import/import.h"
+#include "net/route.h"
 #include "net/topology/build.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 typedef struct setting {

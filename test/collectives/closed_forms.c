@@ -14,6 +14,10 @@
  */
 #include <stdio.h>
 
+#include "collectives/collective.h"
+#include "net/network.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 
 /* 10 us, so that 48 KiB, the most of the small sizes, is a tenth of it; 50 GB/s. */

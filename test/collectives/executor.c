@@ -6,6 +6,11 @@
  */
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "net/network.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 
 enum { MIB = 1 << 20 };

@@ -6,8 +6,21 @@
  */
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
 #include "collectives/fold.h"
+#include "collectives/plan.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "test/support/support.h"
 
 typedef struct fold_case {

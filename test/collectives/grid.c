@@ -7,8 +7,21 @@
  */
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/bound.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/plan.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "test/support/support.h"
 
 static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 32, 48, 64};

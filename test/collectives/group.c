@@ -9,10 +9,15 @@
 
 #include <cmocka.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
 #include "net/import/import.h"
 #include "net/topology/build.h"
-#include "sim/base/time.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 enum { MAX = 32 };
 

@@ -8,8 +8,13 @@
 
 #include <stdio.h>
 
-#include "collectives/check/checker.h"
-#include "collectives/formats/listed.h"
+#include "collectives/algorithm.h"
+#include "collectives/check/listed_check.h"
+#include "collectives/collective.h"
+#include "collectives/listed.h"
+#include "collectives/plan.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 enum { N = 4 };
 

@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 
-#include "collectives/check/checker.h"
 #include "collectives/formats/msccl.h"
-#include "sim/base/random.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 
 static int parse(const char *text, rlt_listed *out, rlt_error *err)
 {

@@ -8,7 +8,15 @@
 
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 static const char *const patterns[] = {"ring", "direct", "halving_doubling", "recursive_doubling"};

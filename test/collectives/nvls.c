@@ -6,8 +6,15 @@
  */
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 
 static const rlt_net_model *const both[] = {&rlt_net_alpha_beta, &rlt_net_flow};

@@ -5,7 +5,14 @@
  */
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 
 static const char *const patterns[] = {"nvls", "ring", "direct", "halving_doubling", "recursive_doubling"};

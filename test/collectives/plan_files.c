@@ -10,8 +10,20 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
 #include "collectives/formats/plan_file.h"
+#include "collectives/listed.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 typedef struct outcome {
     rlt_time time_ps;

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rings searched in the network: cycles that are cycles,
  * as many as theory has, and the bandwidth they give. */
+#include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
 #include "collectives/check/cycles.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"
 

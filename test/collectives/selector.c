@@ -11,8 +11,16 @@
 
 #include <cmocka.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
 #include "collectives/selector.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 
 static void put(rlt_endpoint *e, const char *name, const char *base, const char *step, const char *bandwidth)

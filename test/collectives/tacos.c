@@ -2,7 +2,15 @@
 /* Synthesised collectives: published times, proofs by the symbolic checker, and that a run takes what the
  * synthesis says. */
 #include "collectives/synthesis/tacos.h"
+#include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 
 /* All-gather of 1 GiB, one chunk of each member, links of 50 GiB/s and 0.5 us: 9606.000 us on a mesh of 5 x 5

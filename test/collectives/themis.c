@@ -5,9 +5,19 @@
  */
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/grid.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/sim.h"
 #include "test/support/support.h"
 
 /* Groups of 2 to 64 in 2 to 4 dimensions whose bandwidths call for all kinds of orders. */

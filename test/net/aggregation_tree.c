@@ -8,7 +8,11 @@
 #include "test/support/leaves.h"
 
 #include "net/aggregation/tree.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
 
 #define BOTH "reduce+multicast"
 

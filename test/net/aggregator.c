@@ -15,8 +15,10 @@
 #include <cmocka.h>
 
 #include "net/aggregation/aggregator.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
 
 enum { VALUES = 2 };
 

@@ -2,9 +2,18 @@
 /* Cuts counted by hand and by trying every set of nodes, and the bounds that follow from them. */
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/bound.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/route.h"
 #include "net/topology/build.h"
 #include "net/topology/cut.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"

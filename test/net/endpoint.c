@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
-#include "net/endpoint.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 static rlt_protocol protocol(const char *name, rlt_time message_ps, uint32_t num, uint32_t den)
 {

@@ -16,8 +16,12 @@
 
 #include "net/import/import.h"
 #include "net/route.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
 #include "sim/text/file.h"
 
 #define MB UINT64_C(1000000)

@@ -14,6 +14,7 @@
 
 #include "net/flow/maxmin.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
 
 enum { MAX_LINKS = 24, MAX_FLOWS = 4096, MAX_PATH = MAX_LINKS };
 

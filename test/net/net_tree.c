@@ -12,8 +12,18 @@
 #include <cmocka.h>
 
 #include "net/import/import.h"
+#include "net/import/read.h"
 #include "net/network.h"
+#include "net/route.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/build.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 static const rlt_net_model *const both[] = {&rlt_net_alpha_beta, &rlt_net_flow};
 static const rlt_injection rules[] = {RLT_INJECT_NIC, RLT_INJECT_BLOCKING};

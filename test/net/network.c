@@ -14,9 +14,17 @@
 
 #include "net/import/import.h"
 #include "net/network.h"
+#include "net/route.h"
 #include "net/topology/build.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
 #include "net/usage_internal.h"
+#include "sim/base/error.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 enum { MAX_MESSAGES = 5000 };
 static const rlt_net_model *const both[] = {&rlt_net_alpha_beta, &rlt_net_flow};

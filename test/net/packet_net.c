@@ -6,10 +6,20 @@
 #include <stdio.h>
 
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/packet/packet.h"
 #include "net/packet/packets.h"
+#include "net/route.h"
 #include "net/topology/build.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "test/support/support.h"
 
 enum { MOST = 4000, NS = 1000, US = 1000000 };

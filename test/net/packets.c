@@ -15,6 +15,11 @@
 #include "net/import/import.h"
 #include "net/packet/packets.h"
 #include "net/topology/build.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 enum { MAX_PACKETS = 100000 };
 

@@ -16,9 +16,13 @@
 #include <cmocka.h>
 
 #include "net/import/import.h"
+#include "net/import/read.h"
 #include "net/topology/build.h"
+#include "net/topology/endpoint.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 #define GB  UINT64_C(1000000000)
 #define GIB (UINT64_C(1) << 30)

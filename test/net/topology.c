@@ -10,8 +10,14 @@
 
 #include <cmocka.h>
 
+#include "net/import/read.h"
+#include "net/shapes/factor.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/build.h"
 #include "net/topology/graph.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 static const uint64_t GB = 1000000000u;
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "sim/base/error.h"
 #include "sim/base/find.h"
 #include "sim/text/file.h"
 

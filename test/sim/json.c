@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 
 static rlt_json_doc *parse(const char *text)

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/text/json_stream.h"
 
 static char path[64];

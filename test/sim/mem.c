@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
-#include "sim/base/time.h"
 
 #define N(a) (sizeof(a) / sizeof *(a))
 

@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 
 enum mode { FAST, SAFE };
 typedef struct things {

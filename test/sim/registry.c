@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "sim/base/error.h"
 #include "sim/base/registry.h"
 
 typedef struct fruit {

@@ -15,7 +15,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "sim/base/error.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
 #include "sim/queue.h"
 #include "sim/sim.h"
 

@@ -13,6 +13,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 
 #define N(a) (sizeof(a) / sizeof *(a))

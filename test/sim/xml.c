@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "sim/base/error.h"
 #include "sim/text/xml.h"
 
 /* Everything that was seen, as one text. */

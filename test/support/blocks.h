@@ -4,7 +4,10 @@
 #ifndef RLT_TEST_SUPPORT_BLOCKS_H
 #define RLT_TEST_SUPPORT_BLOCKS_H
 
+#include "sim/base/error.h"
 #include "test/support/support.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/training/training.h"
 
 enum { TEST_BLOCK_WEIGHTS = 1000, TEST_BLOCK_OUTPUT = 64 };

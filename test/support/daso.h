@@ -5,8 +5,10 @@
 
 #include <stdio.h>
 
+#include "sim/base/time.h"
 #include "test/support/support.h"
 #include "workload/daso/daso.h"
+#include "workload/models/model.h"
 
 #define RESNET50_TABLE "../shared/data/models/resnet50_layers.csv"
 

@@ -4,6 +4,9 @@
 #define RLT_TEST_SUPPORT_FABRIC_H
 
 #include "collectives/in_network/reactive.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "test/support/leaves.h"
 
 /* The packet model of the reference values: 100 Gb/s, 1 us a link, 500 ns a switch. */

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "sim/base/time.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 
 static inline rlt_read_options options(void)

@@ -15,6 +15,7 @@
 
 #include "net/import/import.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 typedef struct test_leaves {
     uint32_t workers, leaves, spines; /* leaves 0: one switch, named leaf0 */

@@ -4,7 +4,12 @@
 #define RLT_TEST_SUPPORT_REPLAY_H
 
 #include "net/import/import.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
+#include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
 /* When the last rank ends. */

@@ -13,9 +13,22 @@
 
 #include <cmocka.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/bound.h"
+#include "collectives/collective.h"
 #include "collectives/executor.h"
+#include "collectives/plan.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/packet/packet.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* The first `ranks` ranks (0: all) of a topology by name or text. */
 typedef struct test_group {

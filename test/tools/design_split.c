@@ -10,7 +10,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "tools/design/design.h"
+#include "workload/design/design.h"
 
 enum { CASES = 200, SEED = 20240917, STEPS = 20, WALK = 300 };
 

@@ -20,14 +20,20 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "collectives/collective.h"
 #include "net/import/import.h"
+#include "net/import/read.h"
+#include "net/network.h"
 #include "net/route.h"
 #include "net/topology/build.h"
 #include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
-#include "sim/base/random.h"
+#include "sim/base/time.h"
 #include "sim/text/file.h"
 #include "test/support/transformer.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/readers/kineto/host_trace.h"
 #include "workload/replay/replay.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/error.h"
 #include "tools/calibrate/measure.h"
 
 static char path[] = "/tmp/ringlet-measure-XXXXXX";

@@ -11,6 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "sim/base/words.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/base/options.h"

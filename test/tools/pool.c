@@ -13,6 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "tools/base/interrupt.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 #include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 
 static char path[] = "/tmp/ringlet-accelerator-XXXXXX";
 

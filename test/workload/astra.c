@@ -14,7 +14,12 @@
 
 #include <cmocka.h>
 
+#include "collectives/collective.h"
 #include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/program/reader.h"
 #include "workload/timing/timing.h"
 
 static char directory[] = "/tmp/ringlet-astra-XXXXXX";

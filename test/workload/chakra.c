@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading Chakra traces: every wire form, the rules of meaning, real traces. */
 #include "test/support/chakra.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
+#include "workload/readers/chakra/node.h"
+#include "workload/readers/chakra/protowire.h"
 
 /* ---- wire forms */
 

@@ -7,7 +7,22 @@
 #include "test/support/chakra.h"
 #include "test/support/support.h"
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/formats/plan_file.h"
+#include "collectives/listed.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "workload/readers/chakra/custom.h"
+#include "workload/readers/chakra/node.h"
+#include "workload/readers/chakra/protowire.h"
 
 static int load(const rlt_goal_hint *hint, rlt_listed *out, rlt_error *err)
 {

@@ -2,7 +2,13 @@
 /* Chakra traces as files: the writer's round trip, cut steps, compression, damage. */
 #include <zlib.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/chakra.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
+#include "workload/readers/chakra/node.h"
+#include "workload/readers/chakra/protowire.h"
 
 /* ---- the writer */
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 #include "workload/daso/daso.h"
 

@@ -8,7 +8,15 @@
 #include <math.h>
 
 #include "net/import/import.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/daso.h"
+#include "workload/daso/daso.h"
+#include "workload/replay/alone.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
 
 static const uint32_t nodes[] = {4, 8, 16, 32, 64};
 enum { SIZES = sizeof nodes / sizeof *nodes };

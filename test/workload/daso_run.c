@@ -2,8 +2,20 @@
 /* Programs of DASO and Horovod: their time against sums by hand, what crosses which link, limits. */
 #include <math.h>
 
+#include "collectives/collective.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/daso.h"
+#include "workload/daso/daso.h"
+#include "workload/program/program.h"
+#include "workload/replay/alone.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
 
 /* A program run over a network, open for questions. */
 typedef struct run {

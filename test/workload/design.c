@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "workload/design/design.h"
 
 static rlt_design_net net_of(uint32_t n, const uint32_t *sizes, const rlt_block *blocks)

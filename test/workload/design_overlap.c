@@ -11,7 +11,14 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/design/design.h"
+#include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
 enum { CASES = 120, SEED = 20250311, CHUNKS = 4, MIB = 1 << 20 };

@@ -7,8 +7,14 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "collectives/collective.h"
 #include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/replay/replay.h"
 
 #define DATA  "../shared/data/kineto/dlrm_v100_8rank"

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "sim/base/error.h"
 #include "workload/replay/failures.h"
 
 static rlt_failures_result estimate(rlt_failures f, uint32_t n, double work_s, uint64_t seed)

@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/replay.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/timing/loggops.h"
 

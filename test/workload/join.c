@@ -3,9 +3,19 @@
 #include <stdio.h>
 
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "test/support/support.h"
 #include "test/support/transformer.h"
 #include "workload/program/join.h"
+#include "workload/program/program.h"
+#include "workload/replay/background.h"
+#include "workload/replay/parts.h"
+#include "workload/replay/replay.h"
 
 enum { BYTES = 100000000 };
 

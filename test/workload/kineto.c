@@ -4,6 +4,11 @@
  * by hand.
  */
 #include "test/support/kineto.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 
 static char dir[64];
 static rlt_error err;

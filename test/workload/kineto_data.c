@@ -3,7 +3,12 @@
  * The public Kineto recordings (skipped when ../shared is absent): counts as published with them, and
  * measured times, which must come out although the recorded waiting is not in the program.
  */
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
 #include "test/support/kineto.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/readers/kineto/host_trace.h"
 
 #define SHARED "../shared/data/kineto/"

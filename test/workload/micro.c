@@ -7,7 +7,13 @@
 #include <stdio.h>
 
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/replay/replay.h"
 
 #define MICRO "../shared/data/chakra/astra_microbenchmarks"

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"

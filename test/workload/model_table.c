@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "sim/base/error.h"
 #include "test/support/support.h"
 #include "workload/models/model.h"
 

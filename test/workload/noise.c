@@ -4,9 +4,14 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
 #include "net/import/import.h"
-#include "sim/base/random.h"
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
+#include "workload/program/program.h"
 #include "workload/replay/noise.h"
 #include "workload/replay/replay.h"
 

@@ -9,6 +9,9 @@
 
 #include <cmocka.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/program/program.h"
 
 static const uint32_t both[] = {0, 1};

@@ -2,9 +2,16 @@
 /* Replay of small programs whose times follow by hand:
  * crossbar of 50 GB/s (20 ps a byte) and 500 ns a link. */
 #include "workload/replay/replay.h"
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/support.h"
+#include "workload/program/program.h"
+#include "workload/timing/timing.h"
 
 enum { MIB = 1 << 20 };
 

@@ -4,8 +4,19 @@
  * 1024 + 82 bytes (tau = 88.48 ns). An all-reduce by SwitchML of C chunks takes (C - 1) tau + RTT0 with RTT0
  * = 2 (tau + d) + s: for 4096 chunks 365 002 560 ps, the golden value of an independent packet model.
  */
+#include "collectives/algorithm.h"
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/packet/packet.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
+#include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
 enum { TAU = 88480, D = 1000000, S = 500000, CHUNK = 1024, WORKERS = 8 };

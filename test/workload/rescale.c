@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/replay.h"
 #include "test/support/transformer.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/program/rescale.h"
 

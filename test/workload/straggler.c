@@ -5,8 +5,15 @@
 #include <stdio.h>
 
 #include "net/import/import.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 #include "workload/daso/daso.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 enum { CVS = 7 };
 static const double cvs[CVS] = {0, 0.05, 0.10, 0.15, 0.20, 0.25, 0.30};

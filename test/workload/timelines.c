@@ -6,8 +6,13 @@
 #include <unistd.h>
 
 #include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/replay.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/replay/replay.h"
 
 #define ST   "../shared/data/pipeline_timelines/ST"
 #define HEAD "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n"

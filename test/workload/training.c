@@ -7,9 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/blocks.h"
 #include "test/support/replay.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
 #include "workload/training/internal.h"
+#include "workload/training/training.h"
 
 enum { BLOCKS = 12, WEIGHTS = TEST_BLOCK_WEIGHTS, OUTPUT = TEST_BLOCK_OUTPUT };
 #define FAST "switch:%u@1000000GB/s,0ns"

@@ -9,9 +9,20 @@
 #include <stdlib.h>
 
 #include "net/import/import.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/blocks.h"
-#include "test/support/replay.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/replay/alone.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
 #include "workload/training/memory_time.h"
+#include "workload/training/passes.h"
+#include "workload/training/training.h"
 
 enum {
     BLOCKS = 12,

@@ -4,6 +4,12 @@
 #include <math.h>
 
 #include "test/support/transformer.h"
+#include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "test/support/support.h"
+#include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
 /* GPT-2 small has 124.4 M parameters (Radford et al. 2019;

@@ -13,7 +13,8 @@
 
 #include <stdio.h>
 
-#include "tools/base/options.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
 
 typedef struct rlt_command rlt_command;
 struct rlt_command {

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "sim/sim.h"
 #include "sim/watch.h"
 
 /* At the start: SIGINT and SIGTERM are caught, SIGPIPE is ignored (writing tells). None has arrived yet. */

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "sim/base/error.h"
 #include "sim/text/json.h"
 
 /* The value that `path` names, "endpoint.protocols.LL.message": members by key, elements of a list by their

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/mem.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/base/words.h"
 
 enum {

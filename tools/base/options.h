@@ -4,6 +4,7 @@
 #ifndef RLT_TOOLS_BASE_OPTIONS_H
 #define RLT_TOOLS_BASE_OPTIONS_H
 
+#include "sim/base/error.h"
 #include "sim/base/options.h"
 
 /* argv[0] is skipped (and permuted: operands move to the end). `settings` is zeroed memory, filled with the

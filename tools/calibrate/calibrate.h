@@ -15,10 +15,16 @@
 #define RLT_TOOLS_CALIBRATE_CALIBRATE_H
 
 #include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "tools/base/pool.h"
+#include "tools/base/progress.h"
 #include "tools/calibrate/measure.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/settings.h"
+#include "tools/output/output.h"
 
 enum { RLT_MAX_CONSTANTS = 32, RLT_MAX_MACHINES = 256, RLT_MAX_GROUPS = 64 };
 

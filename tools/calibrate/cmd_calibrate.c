@@ -3,12 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
-#include "tools/base/interrupt.h"
 #include "tools/base/message.h"
+#include "tools/base/pool.h"
+#include "tools/base/progress.h"
+#include "tools/calibrate/calibrate.h"
+#include "tools/calibrate/measure.h"
 #include "tools/calibrate/select.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
 #include "tools/output/plot.h"
+#include "workload/setup/settings.h"
 
 typedef struct calibrate_settings {
     rlt_settings sim;

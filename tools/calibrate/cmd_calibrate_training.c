@@ -4,10 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
-#include "tools/base/message.h"
+#include "tools/base/progress.h"
+#include "tools/calibrate/calibrate.h"
 #include "tools/calibrate/train.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
+#include "workload/models/accelerator.h"
 
 typedef struct train_settings {
     bool check, leave_out, rows;

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/units.h"
+#include "sim/base/words.h"
+#include "sim/text/json.h"
 #include "tools/base/json_edit.h"
-#include "tools/base/message.h"
 #include "tools/calibrate/calibrate.h"
 
 /* A fit may change a constant by this factor at most, and a fraction up to 1. */

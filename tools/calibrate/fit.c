@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "sim/base/error.h"
 #include "tools/calibrate/calibrate.h"
 
 #ifdef RLT_WITH_NLOPT

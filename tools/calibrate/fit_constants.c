@@ -4,8 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/base/json_edit.h"
+#include "tools/base/progress.h"
 #include "tools/calibrate/calibrate.h"
 
 /* While it is sought a constant has six digits; four are kept, more than any measurement bears. */

@@ -4,12 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/text/file.h"
-#include "tools/base/json_edit.h"
+#include "sim/text/json.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/locate.h"
+#include "tools/output/manifest.h"
+#include "workload/setup/settings.h"
 
 enum { MAX_TEXT = 64 << 20, MAX_SYSTEMS = 256 };
 

@@ -28,6 +28,7 @@
 #define RLT_TOOLS_CALIBRATE_MEASURE_H
 
 #include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 

@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/csv.h"
 #include "tools/calibrate/measure.h"

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "tools/calibrate/measure.h"
 

@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "tools/calibrate/measure.h"
 

@@ -3,7 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "tools/calibrate/calibrate.h"
+#include "tools/calibrate/measure.h"
+#include "tools/output/output.h"
 
 static const rlt_column constant_columns[] = {
     {"constant", "constant", NULL, RLT_COL_TEXT, 0, 0},

@@ -4,12 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
 #include "sim/base/find.h"
+#include "sim/base/mem.h"
 #include "tools/base/message.h"
 #include "tools/calibrate/select.h"
 #include "tools/coll/coll.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/locate.h"
+#include "tools/output/output.h"
 
 /* ---- filters ---- */
 

@@ -3,7 +3,11 @@
 #ifndef RLT_TOOLS_CALIBRATE_SELECT_H
 #define RLT_TOOLS_CALIBRATE_SELECT_H
 
+#include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "tools/calibrate/calibrate.h"
+#include "tools/calibrate/measure.h"
+#include "workload/setup/settings.h"
 
 /* Keeps the rows that obey all filters, "dtype=half". RLT_EUSAGE; RLT_ESCHEMA when none is left. */
 int rlt_select_filter(rlt_measurements *t, const rlt_texts *filters, rlt_error *err) RLT_MUST_USE;

@@ -6,7 +6,10 @@
 #ifndef RLT_TOOLS_CALIBRATE_TRAIN_H
 #define RLT_TOOLS_CALIBRATE_TRAIN_H
 
+#include "sim/base/error.h"
 #include "tools/calibrate/calibrate.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/training/training.h"
 
 enum { RLT_MAX_TRAIN_ROWS = 1 << 16 };

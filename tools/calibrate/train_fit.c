@@ -8,8 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "tools/calibrate/calibrate.h"
 #include "tools/calibrate/train.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/training/training.h"
 
 /* What a parameter needs to be told by: different values of this among the rows. */
 typedef enum varied { BY_ROWS, BY_RECOMPUTE, BY_SEQUENCE, BY_WIDTH, BY_TOKENS, BY_TP } varied;

@@ -5,10 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "tools/calibrate/train.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/replay/alone.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
+#include "workload/training/training.h"
 
 /* A network, and what collectives took on it so far. */
 typedef struct network {

@@ -11,11 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
 #include "tools/calibrate/train.h"
+#include "workload/models/model.h"
+#include "workload/training/training.h"
 
 /* A measured system: bandwidths are of one accelerator and direction. Accelerators of a node (or NVLink
  * domain) are joined by switches but for the V100's, which are linked to each other. */

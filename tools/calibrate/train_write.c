@@ -3,15 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
-#include "sim/base/units.h"
+#include "sim/base/time.h"
 #include "sim/text/file.h"
+#include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/base/json_edit.h"
 #include "tools/calibrate/train.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 
 static bool like(const rlt_surface *s, const rlt_train_group *g)
 {

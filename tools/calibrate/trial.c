@@ -4,8 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/watch.h"
+#include "tools/base/pool.h"
 #include "tools/calibrate/calibrate.h"
+#include "tools/calibrate/measure.h"
 #include "tools/coll/coll.h"
+#include "workload/setup/settings.h"
 
 int rlt_trial_add(rlt_trial *t, const rlt_measurement *m, uint32_t machine, bool *entered, rlt_error *err)
 {

@@ -6,10 +6,16 @@
 
 #include "collectives/in_network/libra/workload.h"
 #include "net/import/import.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
 #include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
 #include "tools/calibrate/measure.h"
@@ -20,6 +26,11 @@
 #include "workload/experiment/run/job_file.h"
 #include "workload/experiment/run/run.h"
 #include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/reader.h"
 #include "workload/timing/timing.h"
 
 typedef struct check_settings {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of subcommands, in the order in which users meet them. */
 #include "tools/base/commands.h"
+#include "tools/base/command.h"
 
 static const rlt_command *const table[] = {
     &rlt_cmd_run,

@@ -2,6 +2,8 @@
 /* The man page and the bash completion, from the same tables as --help. */
 #include <string.h>
 
+#include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "tools/base/command.h"
 
 /* Text as roff: backslashes and dashes escaped, no line begins with a control character. */

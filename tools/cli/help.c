@@ -2,6 +2,8 @@
 /* --help, from the tables. */
 #include <string.h>
 
+#include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "tools/base/command.h"
 #include "tools/output/output.h"
 

@@ -7,8 +7,12 @@
 
 #include "collectives/algorithm.h"
 #include "net/network.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/graph.h"
 #include "sim/text/config.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/words.h"
 #include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "sim/text/xml.h"
@@ -16,11 +20,13 @@
 #include "tools/base/file.h"
 #include "tools/base/interrupt.h"
 #include "tools/base/message.h"
+#include "tools/base/options.h"
 #include "tools/base/pool.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/serve/serve.h"
 #include "tools/sweep/ranks.h"
 #include "workload/plugin/plugin.h"
+#include "tools/sweep/store/store.h"
 #include "workload/program/reader.h"
 
 static void print_version(void)

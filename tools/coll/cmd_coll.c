@@ -4,16 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/bound.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
 #include "collectives/in_network/libra/workload.h"
+#include "collectives/in_network/reactive.h"
+#include "net/packet/packets.h"
+#include "net/route.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/base/words.h"
+#include "sim/watch.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
-#include "tools/base/message.h"
 #include "tools/base/pool.h"
 #include "tools/coll/coll.h"
 #include "tools/coll/plan.h"
+#include "tools/coll/react.h"
+#include "tools/coll/row.h"
 #include "tools/coll/single.h"
 #include "tools/coll/tenants.h"
+#include "tools/output/manifest.h"
+#include "workload/setup/settings.h"
 
 typedef struct coll_settings {
     rlt_settings sim;

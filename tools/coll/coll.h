@@ -3,12 +3,24 @@
 #ifndef RLT_TOOLS_COLL_COLL_H
 #define RLT_TOOLS_COLL_COLL_H
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "collectives/executor.h"
-#include "collectives/formats/listed.h"
+#include "collectives/fold.h"
+#include "collectives/in_network/reactive.h"
+#include "collectives/listed.h"
+#include "net/links.h"
+#include "net/route.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "sim/text/json.h"
 #include "sim/watch.h"
 #include "tools/output/links.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/settings.h"
+#include "tools/base/pool.h"
 
 /* "1KiB,4MiB", "1KiB:1GiB:x2", "0:1MiB:+64KiB", and mixtures. *sizes is malloc'ed. RLT_EUSAGE. */
 int rlt_parse_sizes(const char *text, uint64_t **sizes, uint32_t *n, rlt_error *err) RLT_MUST_USE;

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
+#include "sim/base/words.h"
 #include "sim/text/file.h"
-#include "tools/base/message.h"
 #include "tools/coll/coll.h"
 
 enum { MAX_SIZES = 1 << 16, MAX_COUNTS_BYTES = 1 << 30 };

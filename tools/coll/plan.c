@@ -6,9 +6,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/formats/plan_file.h"
+#include "collectives/in_network/reactive.h"
+#include "collectives/listed.h"
+#include "collectives/plan.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/coll/coll.h"
+#include "tools/output/manifest.h"
 #include "workload/readers/chakra/custom.h"
 
 #define AT(field) .offset = offsetof(rlt_plan_settings, field)

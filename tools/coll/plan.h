@@ -3,8 +3,9 @@
 #ifndef RLT_TOOLS_COLL_PLAN_H
 #define RLT_TOOLS_COLL_PLAN_H
 
-#include "collectives/formats/plan_file.h"
-#include "tools/base/options.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
 
 struct rlt_coll_ask;
 

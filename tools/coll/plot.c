@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/text/json.h"
 #include "tools/coll/coll.h"
 #include "tools/output/plot.h"
 

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "collectives/in_network/libra/libra.h"
+#include "net/packet/packet.h"
+#include "net/packet/packets.h"
+#include "net/route.h"
 
 static rlt_fabric_config config_of(const rlt_react_ask *ask)
 {

@@ -6,12 +6,22 @@
 #ifndef RLT_TOOLS_COLL_REACT_H
 #define RLT_TOOLS_COLL_REACT_H
 
+#include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/links.h"
+#include "net/topology/topology.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/sim.h"
+#include "sim/text/json.h"
 #include "sim/watch.h"
 #include "tools/output/links.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/settings.h"
+#include "tools/base/pool.h"
+#include "tools/output/output.h"
 
 typedef struct rlt_react_ask {
     const rlt_setup *setup; /* its packets, losses and switches are the fabric's */

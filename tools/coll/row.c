@@ -4,6 +4,11 @@
 
 #include <stdio.h>
 
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/in_network/reactive.h"
+#include "sim/sim.h"
+
 const rlt_column rlt_row_columns[RLT_ROW_COLUMNS] = {
     {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0}, /* or as wide as the longest asked for */
     {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0},

@@ -3,7 +3,13 @@
 #ifndef RLT_TOOLS_COLL_ROW_H
 #define RLT_TOOLS_COLL_ROW_H
 
+#include "net/links.h"
+#include "sim/base/column.h"
+#include "sim/base/time.h"
+#include "tools/coll/coll.h"
+#include "tools/coll/react.h"
 #include "tools/coll/tenants.h"
+#include "tools/output/output.h"
 
 /* The last ones are there where protocols react, and where there are tenants. */
 enum { RLT_ROW_OF_STEPS = 16, RLT_ROW_OF_PROTOCOLS = 20, RLT_ROW_COLUMNS = 22 };

@@ -2,9 +2,26 @@
 /* One simulated collective, or several at once. */
 #include <stdlib.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/bound.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/fold.h"
+#include "collectives/plan.h"
+#include "net/links.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "sim/watch.h"
+#include "tools/base/pool.h"
 #include "tools/coll/coll.h"
+#include "workload/setup/settings.h"
 
 /* Above this many messages a plan of uneven blocks gets even ones where it can then be folded. */
 #define TOO_MANY_MESSAGES ((uint64_t)1 << 27)

@@ -3,7 +3,18 @@
 #ifndef RLT_TOOLS_COLL_SINGLE_H
 #define RLT_TOOLS_COLL_SINGLE_H
 
+#include "collectives/listed.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/watch.h"
+#include "tools/base/pool.h"
+#include "tools/coll/coll.h"
+#include "tools/coll/react.h"
 #include "tools/coll/row.h"
+#include "tools/output/manifest.h"
+#include "workload/setup/settings.h"
 
 typedef struct rlt_coll_single {
     rlt_coll_run run;    /* of steps; or */

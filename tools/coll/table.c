@@ -3,13 +3,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/in_network/reactive.h"
 #include "collectives/selector.h"
+#include "net/links.h"
+#include "net/network.h"
+#include "net/packet/packets.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
+#include "sim/watch.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/base/pool.h"
+#include "tools/base/progress.h"
 #include "tools/coll/coll.h"
+#include "tools/coll/react.h"
 #include "tools/coll/row.h"
+#include "tools/coll/tenants.h"
+#include "tools/output/links.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
+#include "workload/setup/settings.h"
 
 /* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
 enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };

@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+
 /* Columns of the lines below the table; the first ones say which row they belong to. */
 enum { N_COLUMNS = 11, N_OF_ROW = 3 };
 static const rlt_column columns[N_COLUMNS] = {

@@ -6,8 +6,16 @@
 #ifndef RLT_TOOLS_COLL_TENANTS_H
 #define RLT_TOOLS_COLL_TENANTS_H
 
+#include "collectives/collective.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "tools/coll/coll.h"
 #include "tools/coll/react.h"
+#include "tools/output/output.h"
 
 /* What one of them did: its line below the table. */
 typedef struct rlt_tenant {

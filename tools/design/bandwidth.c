@@ -5,11 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/column.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "tools/base/command.h"
 #include "tools/base/file.h"
-#include "tools/base/message.h"
 #include "tools/base/progress.h"
 #include "tools/coll/coll.h"
 #include "tools/design/bandwidth.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
 
 typedef struct bandwidth_settings {
     rlt_design_settings design; /* first */

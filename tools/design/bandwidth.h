@@ -4,7 +4,12 @@
 #ifndef RLT_TOOLS_DESIGN_BANDWIDTH_H
 #define RLT_TOOLS_DESIGN_BANDWIDTH_H
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/text/json.h"
 #include "tools/design/design.h"
+#include "workload/design/design.h"
 
 enum { RLT_SPLIT_GIVEN, RLT_SPLIT_EQUAL, RLT_SPLIT_CHOSEN, RLT_SPLITS };
 enum { RLT_MAX_BUDGETS = 1000 };

@@ -4,9 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/design/bandwidth.h"
+#include "tools/design/design.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
 #include "tools/output/plot.h"
+#include "workload/design/design.h"
 
 static const rlt_column columns[] = {
     {"total_Bps", "total", NULL, RLT_COL_RATE, 0, 0},

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/base/message.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "tools/design/design.h"
+#include "workload/design/design.h"
 
 enum { STARTS = 24 };
 

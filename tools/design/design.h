@@ -8,6 +8,11 @@
 
 #include <stdio.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "tools/base/command.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"

@@ -5,9 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/shapes.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/file.h"
+#include "tools/design/design.h"
 #include "tools/design/search.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
 #include "tools/output/plot.h"
 
 typedef struct dimensions_settings {

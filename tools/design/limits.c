@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/units.h"
 #include "tools/design/design.h"
+#include "workload/design/design.h"
 
 typedef struct reading {
     const rlt_limits *limits;

@@ -3,7 +3,11 @@
 #ifndef RLT_TOOLS_DESIGN_SEARCH_H
 #define RLT_TOOLS_DESIGN_SEARCH_H
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "tools/design/design.h"
+#include "workload/design/design.h"
 
 enum { RLT_MAX_SHAPES = 1 << 16 };
 

@@ -6,6 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "sim/text/file.h"
@@ -15,6 +20,13 @@
 #include "workload/experiment/run/training.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
+#include "tools/output/manifest.h"
+#include "workload/design/design.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
+#include "workload/training/training.h"
 
 #define AT(field) .offset = offsetof(rlt_design_settings, field)
 const rlt_option rlt_design_work_options[] = {

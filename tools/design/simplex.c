@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "tools/design/design.h"
 
 enum {

@@ -15,10 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "tools/design/design.h"
+#include "workload/design/design.h"
 
 static double cost_of(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS])
 {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/fold.h"
+#include "sim/base/column.h"
 #include "tools/base/file.h"
 
 enum { N_COLUMNS = 11, N_WITH_PACKETS = 17 };

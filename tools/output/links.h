@@ -7,6 +7,13 @@
 #define RLT_TOOLS_OUTPUT_LINKS_H
 
 #include "net/links.h"
+#include "net/network.h"
+#include "net/packet/packets.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "tools/output/output.h"
 
 /* "links": [{id, src, dst, dim, count, bytes, busy_ps, active_ps, utilization, [drops, losses, marks,

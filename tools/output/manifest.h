@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/text/json.h"
 #include "tools/base/options.h"
 #include "workload/setup/inputs.h"

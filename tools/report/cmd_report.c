@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
 #include "tools/output/report_options.h"
@@ -13,6 +19,7 @@
 #include "tools/report/study_page.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
+#include "tools/report/timeline.h"
 
 typedef struct settings {
     const char *output, *timeline, *topology, *as;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sim/base/map.h"
+#include "sim/base/time.h"
 
 enum { MOST_NODES = 320, MOST_EDGES = 2600 };
 

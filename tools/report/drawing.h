@@ -8,6 +8,7 @@
 #define RLT_TOOLS_REPORT_DRAWING_H
 
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/text/json.h"
 
 /* "drawing": {name, source, product, accelerators, dims[] {shape, size, sizes, bandwidth_Bps, latency_ps,

@@ -3,6 +3,7 @@
 #ifndef RLT_TOOLS_REPORT_HEAT_H
 #define RLT_TOOLS_REPORT_HEAT_H
 
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 

@@ -5,6 +5,7 @@
 #define RLT_TOOLS_REPORT_NETWORK_TEXT_H
 
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 /* Nodes: name, kind, forwards; edges: bandwidth, latency, dim and, where it is known (not below 0),
  * utilization. `format` is "graphml" or "dot"; path "-" or NULL: standard output. RLT_EIO. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/time.h"
 #include "tools/report/drawing.h"
 #include "tools/report/page.h"
 

@@ -4,6 +4,7 @@
 #define RLT_TOOLS_REPORT_RUN_PAGE_H
 
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/text/json.h"
 #include "tools/report/heat.h"
 #include "tools/report/timeline.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "tools/report/study_data.h"
 
 static const char *const figures[RLT_STUDY_FIGURES] = {"time_ps",

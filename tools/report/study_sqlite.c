@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "tools/report/study_data.h"
 
 enum { SCHEMA_VERSION = 2, PATIENCE_MS = 3000 };

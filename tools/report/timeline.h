@@ -13,7 +13,9 @@
 
 #include <stdint.h>
 
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 
 typedef struct rlt_timeline_track {

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/json_stream.h"
 #include "tools/report/timeline.h"

@@ -2,6 +2,13 @@
 /* `ringlet run`: replays a trace or a generated workload over a topology. */
 #include <string.h>
 
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/watch.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/interrupt.h"
@@ -12,6 +19,13 @@
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
+#include "tools/output/output.h"
+#include "workload/experiment/run/faults.h"
+#include "workload/experiment/run/jobs.h"
+#include "workload/experiment/run/run.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
+#include "workload/replay/replay.h"
 
 #define AT(field) .offset = offsetof(rlt_run_asked, field)
 static const rlt_option run_report_options[] = {

@@ -8,15 +8,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/config.h"
+#include "sim/text/json.h"
 #include "sim/text/json_stream.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
-#include "tools/base/message.h"
+#include "tools/base/options.h"
 #include "tools/output/manifest.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/daso.h"
+#include "tools/output/output.h"
+#include "workload/experiment/run/run.h"
 
 enum { STATES = 4, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
 

@@ -3,8 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "tools/output/plot.h"
 #include "tools/run/report.h"
+#include "workload/experiment/run/run.h"
+#include "workload/daso/daso.h"
 
 enum { POINTS = 512, MARKS = 6 };
 

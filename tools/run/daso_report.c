@@ -2,12 +2,19 @@
 /* What a training by DASO took, beside one by Horovod. */
 #include <stdio.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/daso.h"
+#include "workload/setup/settings.h"
+#include "workload/daso/daso.h"
 
 static const rlt_column columns[] = {
     {"skips", "B", NULL, RLT_COL_COUNT, 4, 0},

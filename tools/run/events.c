@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
+
 enum { MAX_LANES = 64 };
 
 static const char *category(uint8_t kind)

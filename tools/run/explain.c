@@ -8,9 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "net/links.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
+#include "tools/output/output.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 enum { SHOWN = 6 };
 

@@ -2,8 +2,13 @@
 /* What failures make of a training run of many iterations like those simulated. */
 #include <stdio.h>
 
+#include "sim/base/error.h"
+#include "sim/text/json.h"
 #include "tools/output/output.h"
 #include "tools/run/report.h"
+#include "workload/experiment/run/run.h"
+#include "workload/replay/failures.h"
+#include "workload/replay/replay.h"
 
 /* 0; or why there is nothing to estimate, which is an answer too. */
 static int estimate(const rlt_run *r, rlt_failures_result *out, rlt_error *why)

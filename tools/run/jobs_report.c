@@ -2,10 +2,20 @@
 /* What became of several jobs on one network, and of background traffic. */
 #include <stdlib.h>
 
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
+#include "tools/output/output.h"
+#include "workload/experiment/run/jobs.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/result.h"
 #include "workload/program/join.h"
+#include "workload/experiment/run/run.h"
+#include "workload/replay/background.h"
+#include "workload/replay/parts.h"
+#include "workload/replay/replay.h"
 
 static int part_of(const rlt_run *r, uint32_t job, rlt_part_result *out, rlt_error *err)
 {

@@ -4,11 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/output/links.h"
 #include "tools/output/manifest.h"
+#include "workload/experiment/run/exposed.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
+#include "workload/setup/settings.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 void rlt_exposed_names(const rlt_exposed *e, rlt_jw *w)
 {

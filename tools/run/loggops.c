@@ -2,9 +2,15 @@
 /* `ringlet run --timing loggops`: when ranks end by LogGOPSim's cost model. */
 #include <inttypes.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/output/manifest.h"
+#include "tools/output/output.h"
 #include "tools/run/report.h"
+#include "workload/experiment/run/run.h"
 #include "workload/timing/loggops.h"
 
 enum { PS_PER_NS = 1000, MANY_RANKS = 16 };

@@ -2,11 +2,16 @@
 /* Memory of a training's ranks over the time of the run: as CSV, as counters of a timeline, in the JSON. */
 #include <inttypes.h>
 
+#include "sim/base/error.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/daso.h"
+#include "workload/experiment/run/run.h"
+#include "workload/training/memory_time.h"
+#include "workload/training/training.h"
 
 enum { MAX_COUNTS = 200000, MAX_STEPS = 4000 };
 

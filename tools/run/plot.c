@@ -3,10 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/links.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "tools/output/plot.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
+#include "workload/replay/replay.h"
 
 enum { LINES = 8, COLUMNS = 512, MARKS = 6 };
 

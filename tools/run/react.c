@@ -3,10 +3,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sim/base/units.h"
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/topology/topology.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "tools/coll/react.h"
+#include "tools/output/output.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
+#include "workload/replay/replay.h"
 
 /* One after the other those that ran, with how often. */
 typedef struct ran {

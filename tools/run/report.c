@@ -2,11 +2,25 @@
 /* `ringlet run --report`: the page of a run, from the run itself. */
 #include <stdlib.h>
 
+#include "collectives/collective.h"
+#include "net/fold.h"
+#include "net/links.h"
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
+#include "tools/report/heat.h"
 #include "tools/report/run_page.h"
+#include "tools/report/timeline.h"
 #include "tools/run/events.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
+#include "workload/replay/replay.h"
 
 typedef struct tracks {
     rlt_timeline *timeline;

@@ -3,10 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "net/links.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
-#include "tools/output/links.h"
+#include "tools/output/output.h"
+#include "workload/experiment/run/faults.h"
+#include "workload/experiment/run/jobs.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
+#include "workload/setup/settings.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 enum { MANY_RANKS = 16, MANY_COMMS = 20, SHOWN_LINKS = 10 };
 

@@ -7,12 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "net/links.h"
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/run/events.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 enum { MAX_EVENTS = 1000000, MAX_TRACKS = 32 };
 

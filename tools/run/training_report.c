@@ -2,10 +2,17 @@
 /* What only a training has to tell: its memory, its efficiency, where its axes lie, and what was folded. */
 #include <stdio.h>
 
+#include "sim/base/error.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
 #include "tools/output/output.h"
+#include "workload/experiment/run/mapping.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/training.h"
+#include "workload/experiment/run/run.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/training/training.h"
 
 /* "tp-dp-pp": axes of more than one rank. */
 static const char *order_text(const rlt_training *t, const rlt_axis *order, char *text, size_t size)

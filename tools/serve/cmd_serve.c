@@ -4,8 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
-#include "tools/base/message.h"
 #include "tools/serve/serve.h"
 
 typedef struct settings {

@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "sim/base/error.h"
 #include "tools/serve/serve.h"
 
 enum {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* In place of the server where libmicrohttpd is not there to build with: says which package brings it. */
+#include "sim/base/error.h"
 #include "tools/serve/serve.h"
 
 #ifndef RLT_WITH_HTTP

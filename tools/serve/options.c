@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
+#include "sim/text/tree.h"
 #include "tools/report/study_data.h"
 #include "tools/sweep/study/study.h"
 

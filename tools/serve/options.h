@@ -3,6 +3,7 @@
 #ifndef RLT_TOOLS_SERVE_OPTIONS_H
 #define RLT_TOOLS_SERVE_OPTIONS_H
 
+#include "sim/base/error.h"
 #include "sim/text/json.h"
 #include "tools/serve/serve.h"
 

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/text/json.h"
 #include "tools/report/page.h"
 #include "tools/report/study_data.h"
 #include "tools/report/study_page.h"

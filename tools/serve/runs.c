@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/text/json.h"
 #include "tools/report/study_data.h"
 #include "tools/serve/serve.h"
 

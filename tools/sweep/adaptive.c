@@ -7,8 +7,11 @@
  */
 #include <stdlib.h>
 
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/time.h"
+#include "tools/sweep/store/store.h"
+#include "tools/sweep/study/study.h"
 #include "tools/sweep/sweep.h"
 
 typedef struct scored {

@@ -3,8 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
 #include "sim/base/words.h"
+#include "sim/text/json.h"
+#include "sim/text/tree.h"
 #include "tools/sweep/queries.h"
+#include "tools/sweep/store/store.h"
+#include "workload/experiment/figures.h"
+#include "tools/sweep/study/study.h"
 
 static const char *const own_columns[] = {"point", "name", "replica", "status", "error", NULL};
 enum { OWN_COLUMNS = sizeof own_columns / sizeof *own_columns - 1 };

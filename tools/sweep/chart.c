@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "tools/sweep/store/store.h"
+#include "tools/sweep/study/study.h"
 
 enum { MAX_LINES = 27, MAX_PANELS = 16, MAX_POINTS = 1 << 22, SCATTERED = 3000 };
 

@@ -7,6 +7,8 @@
 #ifndef RLT_TOOLS_SWEEP_CHART_H
 #define RLT_TOOLS_SWEEP_CHART_H
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "tools/output/plot.h"
 #include "tools/sweep/queries.h"
 

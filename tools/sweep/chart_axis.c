@@ -4,9 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
+#include "tools/output/output.h"
+#include "tools/output/plot.h"
 #include "tools/sweep/chart.h"
+#include "tools/sweep/queries.h"
+#include "tools/sweep/store/store.h"
+#include "workload/experiment/figures.h"
 
 typedef struct names {
     rlt_asked *a;

@@ -7,11 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/base/units.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
-#include "tools/base/interrupt.h"
 #include "tools/base/message.h"
+#include "tools/base/pool.h"
+#include "tools/base/progress.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/sweep/chart.h"
@@ -19,6 +24,10 @@
 #include "tools/sweep/ranks.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
+#include "tools/sweep/queries.h"
+#include "tools/sweep/store/store.h"
+#include "tools/sweep/study/study.h"
+#include "tools/sweep/sweep.h"
 
 typedef struct sweep_settings {
     const char *db, *shard, *status;

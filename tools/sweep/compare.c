@@ -3,11 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/file.h"
+#include "sim/text/tree.h"
+#include "tools/output/output.h"
 #include "tools/run/report.h"
+#include "workload/experiment/run/run.h"
+#include "workload/setup/settings.h"
 #include "tools/sweep/queries.h"
+#include "tools/sweep/store/store.h"
+#include "workload/experiment/figures.h"
+#include "tools/sweep/study/study.h"
 
 typedef struct compare_settings {
     rlt_report_settings report;

@@ -5,7 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/options.h"
+#include "sim/text/tree.h"
+#include "tools/coll/single.h"
+#include "workload/experiment/shared.h"
+#include "workload/experiment/kept.h"
+#include "tools/sweep/study/study.h"
 
 enum { KEPT_FILES = 64 };
 

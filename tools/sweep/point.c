@@ -5,11 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/shapes.h"
+#include "net/topology/topology.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
 #include "tools/coll/single.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/daso.h"
+#include "workload/experiment/run/run.h"
+#include "workload/setup/settings.h"
 
 /* Ends a sweep, whatever the point: it would be otherwise on another machine. */
 static bool is_fatal(int rc)

@@ -7,8 +7,14 @@
 #ifndef RLT_TOOLS_SWEEP_EXPERIMENT_H
 #define RLT_TOOLS_SWEEP_EXPERIMENT_H
 
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/options.h"
 #include "tools/base/pool.h"
 #include "tools/sweep/inputs.h"
+#include "sim/text/tree.h"
+#include "workload/experiment/shared.h"
+#include "workload/experiment/figures.h"
 #include "tools/sweep/study/study.h"
 
 typedef struct rlt_point_job {

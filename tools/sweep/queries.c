@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "tools/base/message.h"
 #include "tools/output/report_options.h"
 #include "tools/sweep/chart.h"

@@ -7,6 +7,9 @@
 #ifndef RLT_TOOLS_SWEEP_RANKS_H
 #define RLT_TOOLS_SWEEP_RANKS_H
 
+#include "sim/base/error.h"
+#include "tools/base/pool.h"
+#include "tools/sweep/study/study.h"
 #include "tools/sweep/sweep.h"
 
 /* "Open MPI 4.1.4", or what ringlet says of it. */

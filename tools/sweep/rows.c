@@ -3,10 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
+#include "sim/text/tree.h"
+#include "tools/output/output.h"
 #include "tools/sweep/queries.h"
+#include "tools/sweep/store/store.h"
+#include "workload/experiment/figures.h"
 
 enum { MAX_COLUMNS = 128, MAX_VALUES = 1 << 28 };
 

@@ -3,10 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/file.h"
 #include "tools/output/report_options.h"
 #include "tools/sweep/chart.h"
 #include "workload/setup/settings.h"
+#include "tools/output/output.h"
+#include "tools/sweep/queries.h"
+#include "tools/sweep/store/store.h"
+#include "workload/experiment/figures.h"
+#include "tools/sweep/study/study.h"
 
 typedef struct sensitivity_settings {
     rlt_report_settings report;

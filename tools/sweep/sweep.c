@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "tools/base/interrupt.h"
+#include "sim/base/mem.h"
+#include "tools/base/pool.h"
 #include "tools/sweep/ranks.h"
 #include "workload/plugin/plugin.h"
 

@@ -4,14 +4,27 @@
 #include <string.h>
 
 #include "net/import/import.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/file.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
 
 enum { LINE = 32, NAME = 160 };
 

@@ -5,15 +5,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sim/base/units.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/words.h"
+#include "tools/base/command.h"
 #include "tools/base/commands.h"
-#include "tools/base/message.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/trace/trace.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
 #include "workload/setup/trace_options.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 
 const rlt_option rlt_trace_network_options[] = {
     {"topology", 't', RLT_PARAM_TEXT, "T",

@@ -3,12 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "tools/base/command.h"
 #include "tools/base/message.h"
 #include "tools/output/report_options.h"
 #include "tools/trace/trace.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/training/training.h"
 
 typedef struct generate_settings {
     rlt_run_settings run; /* its model, accelerator, layout, train, strategy */

@@ -3,12 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/file.h"
 #include "tools/output/manifest.h"
 #include "tools/output/report_options.h"
 #include "tools/trace/trace.h"
 #include "workload/setup/settings.h"
+#include "tools/output/output.h"
+#include "workload/setup/trace_options.h"
+#include "workload/program/program.h"
 
 typedef struct info_settings {
     rlt_report_settings report;

@@ -3,9 +3,12 @@
 #ifndef RLT_TOOLS_TRACE_TRACE_H
 #define RLT_TOOLS_TRACE_TRACE_H
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "tools/base/command.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/trace_options.h"
+#include "workload/program/program.h"
 
 /* A trace without a run: the network only tells what its dimensions are. */
 typedef struct rlt_trace_source {

@@ -19,7 +19,10 @@
 #ifndef RLT_WORKLOAD_DASO_DASO_H
 #define RLT_WORKLOAD_DASO_DASO_H
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/models/model.h"
+#include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
 #ifdef __cplusplus

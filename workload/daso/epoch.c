@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What each batch of an epoch does: heat's DASO.step and DASO._global_sync. */
+#include "sim/base/time.h"
 #include "workload/daso/daso.h"
 
 rlt_daso_epoch rlt_daso_epoch_begin(const rlt_daso *d, rlt_daso_phase phase)

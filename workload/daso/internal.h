@@ -3,7 +3,12 @@
 #ifndef RLT_WORKLOAD_DASO_INTERNAL_H
 #define RLT_WORKLOAD_DASO_INTERNAL_H
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/daso/daso.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
 
 /* Names of operations, interned once. */
 typedef struct rlt_dp_names {

@@ -3,6 +3,7 @@
  * branch daso-profiling. */
 #include <math.h>
 
+#include "sim/base/error.h"
 #include "workload/daso/daso.h"
 
 static const rlt_daso_phase blocking = {0, 0, 0};

@@ -7,7 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/daso/daso.h"
 #include "workload/daso/internal.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
 
 typedef struct maker {
     const rlt_daso *d;

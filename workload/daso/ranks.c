@@ -5,9 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
+#include "workload/daso/daso.h"
 #include "workload/daso/internal.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
 
 double rlt__dp_jitter(double cv, uint64_t seed, uint32_t rank, uint32_t draw, uint32_t batch)
 {

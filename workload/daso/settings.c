@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/file.h"
 #include "workload/daso/daso.h"
+#include "workload/program/program.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define MB  UINT64_C(1000000)

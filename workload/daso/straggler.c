@@ -2,7 +2,10 @@
 /* The recurrence behind "removing the barrier": who waits for whom, without a network. */
 #include <stdlib.h>
 
+#include "sim/base/error.h"
+#include "workload/daso/daso.h"
 #include "workload/daso/internal.h"
+#include "workload/program/program.h"
 
 typedef struct recurrence {
     const rlt_straggler *s;

@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/daso/daso.h"
 #include "workload/daso/internal.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 static int replay(rlt_program *p, const rlt_replay_options *how, rlt_time *end_ps, rlt_error *err)
 {

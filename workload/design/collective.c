@@ -11,8 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "collectives/executor.h"
+#include "collectives/fold.h"
+#include "collectives/plan.h"
+#include "net/fold.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "workload/design/design.h"
 #include "workload/design/internal.h"
 
 enum { MAX_REFINED = 1 << 20, AT_ONCE = 2 };

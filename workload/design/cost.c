@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/text/json.h"
 #include "workload/design/design.h"
 

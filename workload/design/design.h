@@ -21,6 +21,11 @@
 #define RLT_WORKLOAD_DESIGN_DESIGN_H
 
 #include "collectives/collective.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
 #include "workload/training/training.h"
 
 #ifdef __cplusplus

@@ -3,6 +3,10 @@
 #ifndef RLT_WORKLOAD_DESIGN_INTERNAL_H
 #define RLT_WORKLOAD_DESIGN_INTERNAL_H
 
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/design/design.h"
 
 typedef struct rlt__design_groups {

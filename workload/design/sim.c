@@ -8,8 +8,15 @@
 #include <stdlib.h>
 
 #include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "workload/design/design.h"
 #include "workload/design/internal.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 enum { MAX_DISTINCT = 4096 };
 

@@ -3,8 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+#include "workload/design/design.h"
 #include "workload/design/internal.h"
 
 /* Shapes that differ by less are one: their bytes are sums of a few products. */

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A trace as layers to design for: each is compute that ends with a collective, all in the forward pass. */
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/design/design.h"
 #include "workload/design/internal.h"
+#include "workload/program/program.h"
 
 static bool spaced(const uint32_t *ranks, uint32_t n, uint32_t by)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Dimensions, groups in them, and what collectives send into each. */
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "workload/design/design.h"
 
 const char *rlt_block_name(rlt_block b)

@@ -4,11 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
+#include "workload/design/design.h"
 #include "workload/design/internal.h"
+#include "workload/models/model.h"
 #include "workload/readers/layers.h"
 #include "workload/training/internal.h"
+#include "workload/training/training.h"
 
 enum { MAX_REPEAT = 1 << 16 };
 

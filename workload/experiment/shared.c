@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "net/aggregation/tree.h"
+#include "net/shapes/shapes.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 enum { KEPT_NETS = 256 };
 

@@ -7,11 +7,19 @@
 #ifndef RLT_WORKLOAD_EXPERIMENT_SHARED_H
 #define RLT_WORKLOAD_EXPERIMENT_SHARED_H
 
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/text/tree.h"
 #include "workload/experiment/figures.h"
 #include "workload/experiment/kept.h"
 #include "workload/experiment/run/run.h"
+#include "sim/base/options.h"
+#include "tools/coll/single.h"
+#include "tools/output/manifest.h"
+#include "workload/setup/settings.h"
+#include "tools/sweep/study/study.h"
 
 typedef struct rlt_shared_net {
     rlt_kept kept;

@@ -4,9 +4,23 @@
 #include <string.h>
 
 #include "collectives/bound.h"
+#include "collectives/collective.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "workload/experiment/shared.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
+#include "sim/text/tree.h"
+#include "workload/experiment/run/jobs.h"
+#include "workload/experiment/run/run.h"
+#include "workload/setup/settings.h"
+#include "workload/experiment/kept.h"
+#include "tools/sweep/study/study.h"
+#include "workload/program/program.h"
 
 enum { KEPT_WORKS = 256, KEPT_OPS = 1 << 22 };
 

@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "sim/base/error.h"
 #include "workload/models/internal.h"
+#include "workload/models/model.h"
 
 typedef struct cnn {
     uint32_t depth, width, image, channels, classes, batch_norm;

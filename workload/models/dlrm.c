@@ -13,7 +13,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "sim/base/error.h"
 #include "workload/models/internal.h"
+#include "workload/models/model.h"
 
 typedef struct dlrm {
     uint32_t tables, pooling, dense, dim;

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "workload/models/internal.h"
+#include "workload/models/model.h"
 
 #define MAX_PARAMETERS (UINT64_C(1) << 60)
 enum { MAX_SETTINGS = 64, MAX_SPEC = 1024, MAX_TENSORS = 1 << 24 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models with published sizes. Where a source leaves the sequence open, it is the one usual in training. */
 #include "workload/models/internal.h"
+#include "workload/models/model.h"
 
 #define GPT3  "vocabulary=51200,sequence=2048,"
 #define MPT   "vocabulary=50368,sequence=2048,dropout=no,fused_attention=yes,"

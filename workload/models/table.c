@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
@@ -34,6 +35,7 @@
 #include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "workload/models/internal.h"
+#include "workload/models/model.h"
 
 #define MAX_COUNT (UINT64_C(1) << 60)
 #define MAX_REAL  1e30

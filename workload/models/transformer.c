@@ -19,7 +19,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "sim/base/error.h"
 #include "workload/models/internal.h"
+#include "workload/models/model.h"
 
 typedef struct transformer {
     uint32_t layers, hidden, heads, kv_heads, head, value_head, ffn, gated, vocabulary, sequence;

@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "workload/program/internal.h"
+#include "workload/program/program.h"
 
 enum { MAX_NOTES = 4096, MAX_NOTE_LENGTH = 512 };
 

@@ -6,8 +6,11 @@
 #ifndef RLT_WORKLOAD_PROGRAM_INTERNAL_H
 #define RLT_WORKLOAD_PROGRAM_INTERNAL_H
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "workload/program/program.h"
 
 /* What a communication operation asked for, until it is matched. */

@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "workload/program/internal.h"
+#include "workload/program/program.h"
 
 /* Entries of all-to-all count tables in one program: 2 GiB. */
 #define MAX_COUNTS ((uint64_t)1 << 28)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
 #include "workload/program/internal.h"
 
 void rlt_program_free(rlt_program *p)

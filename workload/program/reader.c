@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/file.h"
 
 enum { HEAD_BYTES = 1 << 16, MAX_FILES = RLT_MAX_RANKS, MAX_PATH_BYTES = 1 << 14 };

@@ -8,6 +8,8 @@
 #ifndef RLT_WORKLOAD_PROGRAM_READER_H
 #define RLT_WORKLOAD_PROGRAM_READER_H
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/registry.h"
 #include "workload/program/program.h"
 

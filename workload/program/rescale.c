@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 /* A group that grew: where its members come from. */
 typedef struct grown {

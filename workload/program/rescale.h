@@ -19,6 +19,7 @@
 #ifndef RLT_WORKLOAD_PROGRAM_RESCALE_H
 #define RLT_WORKLOAD_PROGRAM_RESCALE_H
 
+#include "sim/base/error.h"
 #include "workload/program/program.h"
 
 #ifdef __cplusplus

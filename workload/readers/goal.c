@@ -14,7 +14,9 @@
 
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/file.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 31)

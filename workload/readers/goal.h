@@ -4,6 +4,7 @@
 #define RLT_WORKLOAD_READERS_GOAL_H
 
 #include "collectives/formats/goal_raw.h"
+#include "sim/base/error.h"
 
 /* Reads and inflates a file of messages and calculations;
  * messages are matched. *hash of its text, unless NULL. */

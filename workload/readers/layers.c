@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 #define MAX_NS    UINT64_C(1000000000000000) /* 11 days */
 #define MAX_BYTES (UINT64_C(1) << 48)

@@ -10,7 +10,9 @@
 #ifndef RLT_WORKLOAD_READERS_LAYERS_H
 #define RLT_WORKLOAD_READERS_LAYERS_H
 
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 
 enum { RLT_MAX_LAYERS = 1 << 20, RLT_MAX_LAYER_WORDS = 64 };

@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/readers/layers.h"
 
 #define MAX_TOTAL_BYTES (UINT64_C(1) << 56)

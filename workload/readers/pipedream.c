@@ -15,7 +15,9 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/file.h"
+#include "workload/program/reader.h"
 #include "workload/readers/pipedream.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)

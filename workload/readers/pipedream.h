@@ -3,6 +3,9 @@
 #ifndef RLT_WORKLOAD_READERS_PIPEDREAM_H
 #define RLT_WORKLOAD_READERS_PIPEDREAM_H
 
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "workload/program/program.h"
 #include "workload/readers/layers.h"
 
 typedef struct rlt_pipedream_node {

@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
+#include "workload/readers/layers.h"
 #include "workload/readers/pipedream.h"
 
 enum { PS_PER_NS = 1000, MAX_OPS = 1 << 26 };

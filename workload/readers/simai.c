@@ -13,8 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/file.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/readers/layers.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)

@@ -12,7 +12,11 @@
 #ifndef RLT_WORKLOAD_READERS_TIMELINE_H
 #define RLT_WORKLOAD_READERS_TIMELINE_H
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 
 /* Who takes part in an operation. */

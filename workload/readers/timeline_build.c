@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/readers/timeline.h"
 
 enum { MAX_BATCH = 8 };

@@ -8,10 +8,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
 #include "sim/text/yaml.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/readers/layers.h"
 #include "workload/readers/timeline.h"
 

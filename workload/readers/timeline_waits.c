@@ -18,7 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "workload/readers/timeline.h"
 
 #define LONG_GAP_PS    (RLT_MS)

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Communications of a replay: entered by what the options say, begun by their members, and ended. */
+#include "collectives/algorithm.h"
 #include "collectives/bound.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/in_network/reactive.h"
+#include "collectives/plan.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "workload/program/program.h"
 #include "workload/replay/internal.h"
+#include "workload/replay/replay.h"
 
 static int group_of(rlt_replay *r, uint32_t g, rlt_error *err)
 {

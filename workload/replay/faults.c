@@ -2,7 +2,15 @@
 /* What disturbs a replay: links that change at given times, and noise on durations. */
 #include <stdlib.h>
 
+#include "collectives/executor.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "sim/base/error.h"
+#include "sim/sim.h"
+#include "workload/program/program.h"
 #include "workload/replay/internal.h"
+#include "workload/replay/noise.h"
+#include "workload/replay/replay.h"
 
 /* ---- links ---- */
 

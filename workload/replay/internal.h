@@ -7,6 +7,17 @@
 #ifndef RLT_WORKLOAD_REPLAY_INTERNAL_H
 #define RLT_WORKLOAD_REPLAY_INTERNAL_H
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/in_network/reactive.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
 typedef struct op_state {

@@ -6,7 +6,11 @@
  */
 #include <stdlib.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "workload/replay/internal.h"
+#include "workload/replay/replay.h"
 
 struct rlt__overlap {
     double *slowdown;  /* of each rank */

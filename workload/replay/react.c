@@ -7,7 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/network.h"
+#include "net/packet/packet.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "workload/replay/internal.h"
+#include "workload/replay/replay.h"
 
 /* Where nothing is said of slots, switches have room for so many
  * collectives of the first one's size at once. */

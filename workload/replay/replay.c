@@ -8,8 +8,22 @@
 #include <string.h>
 
 #include "sim/base/heap.h"
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/in_network/reactive.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "workload/program/program.h"
 #include "workload/replay/internal.h"
+#include "workload/replay/replay.h"
 
 rlt_replay_options rlt_replay_options_default(void)
 {

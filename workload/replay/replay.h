@@ -16,8 +16,20 @@
 #ifndef RLT_WORKLOAD_REPLAY_REPLAY_H
 #define RLT_WORKLOAD_REPLAY_REPLAY_H
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/network.h"
+#include "net/packet/packet.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "workload/program/program.h"
 #include "workload/replay/background.h"
 #include "workload/replay/noise.h"

@@ -5,8 +5,16 @@
  */
 #include <stdlib.h>
 
+#include "collectives/executor.h"
+#include "collectives/in_network/reactive.h"
+#include "net/network.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "workload/program/program.h"
 #include "workload/replay/internal.h"
+#include "workload/replay/replay.h"
 
 rlt_sim *rlt_replay_sim(rlt_replay *r)
 {

@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/executor.h"
+#include "collectives/in_network/reactive.h"
+#include "net/network.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
 #include "workload/replay/internal.h"
+#include "workload/replay/replay.h"
 
 typedef struct text {
     char *at;

@@ -8,6 +8,10 @@
 
 #include "net/import/import.h"
 #include "sim/base/find.h"
+#include "sim/base/mem.h"
+#include "sim/base/words.h"
+#include "workload/setup/settings.h"
+#include "workload/models/accelerator.h"
 
 static rlt_dirs data_dirs(const char *here, const char *installed)
 {

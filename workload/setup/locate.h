@@ -6,6 +6,8 @@
 #include <limits.h>
 
 #include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "workload/models/accelerator.h"
 
 /* A list of directories as sim/base/find.h has them. Use it at once: rlt_topology_dirs().list */

@@ -4,10 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/in_network/reactive.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "workload/setup/settings.h"
+#include "workload/replay/replay.h"
 
 enum { MAX_RULES = 4096 };
 

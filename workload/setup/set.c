@@ -3,6 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/network.h"
+#include "net/packet/packet.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "workload/setup/settings.h"

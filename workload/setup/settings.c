@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "collectives/in_network/libra/libra.h"
+#include "collectives/in_network/libra/workload.h"
+#include "net/shapes/shapes.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "workload/setup/locate.h"

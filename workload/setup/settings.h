@@ -8,10 +8,23 @@
 #define RLT_WORKLOAD_SETUP_SETTINGS_H
 
 #include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
 #include "net/network.h"
 #include "sim/base/options.h"
 #include "sim/text/json.h"
+#include "net/packet/packet.h"
+#include "net/route.h"
+#include "net/topology/endpoint.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
 #include "workload/models/accelerator.h"
 #include "workload/replay/replay.h"
 #include "workload/setup/inputs.h"
@@ -63,7 +76,7 @@ void rlt_setup_free(rlt_setup *s);
 /* Whether a switch adds up, and not as part of a machine whose endpoint is tuned: protocols that react know
  * nothing of what that costs. */
 bool rlt_setup_adds(const rlt_setup *s);
-/* One --set by name and value: settings of endpoints (net/endpoint.h), of the packet model where that is the
+/* One --set by name and value: settings of endpoints (net/topology/endpoint.h), of the packet model where that is the
  * network or protocols react (net/packet/packet.h; with or without "packet." in front), channels, chunks,
  * window, directions, servers, patterns, schedule, order of algorithms, switch.slots, switch.memory,
  * switch.width, switch.sharing, switch.fallback, and those of the protocols: NAME of all that have it,

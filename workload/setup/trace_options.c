@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "workload/program/rescale.h"
 

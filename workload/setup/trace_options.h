@@ -5,6 +5,9 @@
 
 #include "net/topology/topology.h"
 #include "sim/base/options.h"
+#include "sim/base/error.h"
+#include "sim/base/param.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 
 typedef struct rlt_trace_settings {

@@ -4,6 +4,9 @@
 #ifndef RLT_WORKLOAD_TIMING_ASTRA_MODEL_H
 #define RLT_WORKLOAD_TIMING_ASTRA_MODEL_H
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/timing/astra_system.h"
 #include "workload/timing/timing.h"
 

@@ -13,7 +13,9 @@
  * meet: h floor(latency + m / bandwidth), stored and forwarded; in a direct exchange through a switch n - 2
  * messages go before the last one, each in floor(m / bandwidth).
  */
+#include "sim/base/error.h"
 #include "workload/timing/astra_model.h"
+#include "workload/timing/astra_system.h"
 
 /* floor(hops * latency + m / bandwidth) in nanoseconds, exactly. */
 static uint64_t step_ns(const rlt_astra_dim *d, uint64_t hops, uint64_t bytes)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "workload/program/reader.h"
 
 typedef enum rlt_astra_algorithm {

@@ -16,8 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/queue.h"
+#include "workload/program/reader.h"
 #include "workload/timing/astra_model.h"
+#include "workload/timing/astra_system.h"
 #include "workload/timing/timing.h"
 
 enum { MAX_PHASES = 2 * RLT_MAX_DIMS };

@@ -11,7 +11,9 @@
  */
 #include <stdlib.h>
 
+#include "sim/base/error.h"
 #include "workload/timing/astra_model.h"
+#include "workload/timing/astra_system.h"
 
 #define MAX_WORK ((uint64_t)400000000)
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/base/heap.h"
+#include "collectives/formats/goal_raw.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"

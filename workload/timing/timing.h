@@ -9,6 +9,8 @@
 
 #include "collectives/collective.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/program/reader.h"
 
 #ifdef __cplusplus
@@ -31,16 +33,6 @@ struct rlt_timing {
  */
 RLT_API int rlt_timing_astra(const char *system_json, bool aware, const rlt_topology *t,
                              rlt_read_options *opts, rlt_timing **out, rlt_error *err) RLT_MUST_USE;
-
-/*
- * Each collective simulated once, alone on the network, and remembered by kind, bytes, root and members:
- * exact where collectives that overlap share no link, too short where they do. For programs in which few
- * distinct ones come thousands of times. `how`: topology, placement, routing, model, endpoint, scale and
- * algorithms by kind, borrowed; RLT_EUNSUPPORTED where it has rules or protocols that react.
- */
-struct rlt_replay_options;
-RLT_API int rlt_timing_alone(const struct rlt_replay_options *how, rlt_timing **out,
-                             rlt_error *err) RLT_MUST_USE;
 
 static inline void rlt_timing_free(rlt_timing *t)
 {

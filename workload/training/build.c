@@ -9,7 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
+#include "workload/training/internal.h"
+#include "workload/training/memory_time.h"
+#include "workload/training/passes.h"
+#include "workload/training/training.h"
 #include "workload/training/work.h"
 
 static const char *const group_names[RLT__GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp", "pp", "tied"};

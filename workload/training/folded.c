@@ -2,8 +2,12 @@
 /* Durations of the collectives of a folded training: of groups whose members are not in the program. */
 #include <stdlib.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "workload/training/internal.h"
+#include "workload/training/training.h"
 
 enum { MAX_GROUPS = 1 << 20, MAX_TIMES = 1 << 20 };
 

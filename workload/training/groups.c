@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "workload/training/internal.h"
+#include "workload/training/training.h"
 
 static uint32_t at_stages(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT], uint32_t *ranks)
 {

@@ -3,8 +3,14 @@
 #ifndef RLT_WORKLOAD_TRAINING_INTERNAL_H
 #define RLT_WORKLOAD_TRAINING_INTERNAL_H
 
+#include "collectives/collective.h"
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/models/model.h"
 #include "workload/replay/replay.h"
-#include "workload/training/memory_time.h"
+#include "workload/timing/timing.h"
+#include "workload/training/passes.h"
 #include "workload/training/training.h"
 
 /* What a stage does next. */
@@ -23,11 +29,6 @@ int rlt__training_turns(const rlt_training *t, uint32_t stage, rlt__turn **turns
                         rlt_error *err);
 /* Microbatches (of a chunk) whose activations a stage keeps at once, at most. */
 uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage);
-
-/* Forgets what was recorded. */
-int rlt__passes_begin(rlt_training_passes *p, uint32_t stages, uint32_t folded, rlt_error *err);
-/* Those of a stage one behind the other. */
-int rlt__passes_add(rlt_training_passes *p, uint32_t stage, const rlt_training_pass *pass, rlt_error *err);
 
 /* Elements of one microbatch's sample that a stage keeps, of a chunk of mean size, and those that are there
  * beside while a microbatch is recomputed. */

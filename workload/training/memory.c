@@ -8,7 +8,10 @@
  */
 #include <stdio.h>
 
+#include "sim/base/error.h"
+#include "workload/models/model.h"
 #include "workload/training/internal.h"
+#include "workload/training/training.h"
 
 enum { INDEX_BYTES = 4 };
 

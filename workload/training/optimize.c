@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The end of an iteration: the steps of the optimizer, on the accelerator or in the host's memory. */
+#include "sim/base/time.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/training/internal.h"
+#include "workload/training/training.h"
 #include "workload/training/work.h"
 
 /* The gradients of both copies are added up, whole. */

@@ -7,7 +7,9 @@
  */
 #include <stdlib.h>
 
+#include "sim/base/error.h"
 #include "workload/training/internal.h"
+#include "workload/training/training.h"
 
 typedef struct list {
     rlt__turn *at;

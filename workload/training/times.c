@@ -2,7 +2,12 @@
 /* How long layers and the optimizer take on the accelerator. */
 #include <stdlib.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/training/internal.h"
+#include "workload/training/training.h"
 
 typedef struct speed {
     const rlt_training *t;

@@ -17,10 +17,15 @@
 #ifndef RLT_WORKLOAD_TRAINING_TRAINING_H
 #define RLT_WORKLOAD_TRAINING_TRAINING_H
 
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
 #include "sim/base/registry.h"
+#include "sim/base/time.h"
 #include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 
 uint32_t rlt__work_name(rlt__work *w, const char *name)

@@ -6,7 +6,11 @@
 #ifndef RLT_WORKLOAD_TRAINING_WORK_H
 #define RLT_WORKLOAD_TRAINING_WORK_H
 
+#include "collectives/collective.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
 #include "workload/training/internal.h"
+#include "workload/training/training.h"
 
 enum { RLT__WORK_NAMES = 32 };
 typedef struct rlt__work_named {

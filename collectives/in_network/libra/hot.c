@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collectives/in_network/libra/workload.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 
 enum { POPULAR = 1 << 18 };

@@ -5,6 +5,10 @@
 
 #include "collectives/in_network/libra/libra.h"
 #include "collectives/in_network/reactor.h"
+#include "net/packet/packets.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* What a worker waits for in one place of its window. */
 typedef struct rlt__libra_place {

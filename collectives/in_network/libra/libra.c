@@ -25,7 +25,14 @@
 
 #include "collectives/in_network/fabric.h"
 #include "collectives/in_network/libra/internal.h"
+#include "collectives/in_network/reactor.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+#include "net/packet/packets.h"
+#include "net/topology/topology.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 enum { PURPOSE_COMPUTE = 0x4c63, MAX_HOT_SLOTS = 1 << 20 };
 

@@ -9,12 +9,11 @@
 
 #include "collectives/in_network/libra/place.h"
 #include "collectives/in_network/reactive.h"
+#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-extern const rlt_reactive rlt_libra;
 
 typedef struct rlt_libra_report {
     double share;                       /* f: of all updates, what is hot */

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "collectives/in_network/libra/workload.h"
+#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,6 +3,11 @@
 #include <math.h>
 
 #include "collectives/in_network/libra/internal.h"
+#include "collectives/in_network/libra/libra.h"
+#include "collectives/in_network/libra/place.h"
+#include "collectives/in_network/libra/workload.h"
+#include "collectives/in_network/reactor.h"
+#include "sim/base/error.h"
 
 /* How often each parameter is updated: as recorded, or as the settings say. `own` is to be freed. */
 static int find_skew(const rlt_fabric_job *j, rlt_skew *own, const rlt_skew **out, rlt_error *err)

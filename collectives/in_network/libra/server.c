@@ -7,6 +7,11 @@
 #include <stdlib.h>
 
 #include "collectives/in_network/libra/internal.h"
+#include "collectives/in_network/reactor.h"
+#include "net/packet/packets.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 uint64_t rlt__libra_whole(const rlt_fabric_job *j, uint32_t chunk)
 {

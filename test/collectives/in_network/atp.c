@@ -6,6 +6,13 @@
  */
 #include <math.h>
 
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/packet/packets.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "test/support/fabric.h"
 
 enum { TAU = 24640, D = 1000000, S = 500000, P = 248, WIRE = 308 };

@@ -5,6 +5,7 @@
 
 #include "collectives/in_network/libra/float_tables.h"
 #include "collectives/in_network/libra/quantise.h"
+#include "sim/base/error.h"
 #include "sim/base/random.h"
 #include "test/support/support.h"
 

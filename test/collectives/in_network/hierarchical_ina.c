@@ -5,7 +5,14 @@
  */
 #include <math.h>
 
+#include "collectives/in_network/reactive.h"
 #include "net/import/import.h"
+#include "net/packet/packets.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/fabric.h"
 
 enum { P = 1024 };

@@ -8,7 +8,15 @@
  */
 #include <math.h>
 
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/packet/packets.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "test/support/fabric.h"
 
 enum { SCHEDULES = 10000, MAX_JOBS = 8, HOSTS = 12 };

@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "collectives/in_network/libra/place.h"
+#include "collectives/in_network/libra/workload.h"
+#include "sim/base/error.h"
 #include "test/support/support.h"
 
 static rlt_skew zipf(double s, uint64_t n)

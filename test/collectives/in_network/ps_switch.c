@@ -6,6 +6,10 @@
  */
 #include <math.h>
 
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/fabric.h"
 
 enum { TAU = 88480, D = 1000000, S = 500000, P = 1024 };

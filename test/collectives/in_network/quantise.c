@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "collectives/in_network/libra/quantise.h"
+#include "sim/base/error.h"
 #include "sim/base/random.h"
 
 enum { N = 4096, MOST = 32, BLOCK = 256 };

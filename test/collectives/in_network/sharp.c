@@ -5,6 +5,11 @@
  */
 #include <math.h>
 
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "test/support/fabric.h"
 
 enum { D = 1000000, S = 500000 };

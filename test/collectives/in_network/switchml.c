@@ -3,6 +3,13 @@
  * SwitchML on packets: golden times of an independent packet model and of closed forms, to the picosecond.
  * Packets of 1024 + 82 bytes at 100 Gb/s (tau = 88.48 ns), links of 1 us, switches of 500 ns.
  */
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/packet/packets.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/fabric.h"
 
 enum { TAU = 88480, D = 1000000, S = 500000, P = 1024 };

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* In place of the database where SQLite is not there to build with: says which package brings it. */
+#include "sim/base/error.h"
 #include "tools/sweep/store/store.h"
+#include "workload/experiment/figures.h"
+#include "tools/sweep/study/study.h"
 
 #ifndef RLT_WITH_SQLITE
 static int missing(rlt_error *err)

@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 
+#include "sim/base/error.h"
 #include "tools/sweep/store/store.h"
 
 enum { HAS, FIND, POINT, RESULT, LINK, COPY_STATUS, COPY_RESULT, COPY_LINKS, INPUT, PROGRESS, STATEMENTS };

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/base/time.h"
 #include "tools/sweep/store/sqlite.h"
 
 enum { COMMIT_POINTS = 4096, BUSY_MS = 10000, SOON_MS = 500, LOCK_TRIES = 200 };

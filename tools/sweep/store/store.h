@@ -26,6 +26,8 @@
 #ifndef RLT_TOOLS_SWEEP_STORE_STORE_H
 #define RLT_TOOLS_SWEEP_STORE_STORE_H
 
+#include "sim/base/error.h"
+#include "workload/experiment/figures.h"
 #include "tools/sweep/study/study.h"
 
 typedef struct rlt_store rlt_store;

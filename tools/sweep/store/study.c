@@ -8,7 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/text/json.h"
+#include "sim/text/tree.h"
 #include "tools/sweep/store/sqlite.h"
+#include "workload/experiment/figures.h"
+#include "tools/sweep/study/study.h"
 
 enum { SCHEMA_VERSION = 2 };
 

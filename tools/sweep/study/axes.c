@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
 #include "sim/base/words.h"
+#include "sim/text/json.h"
+#include "sim/text/tree.h"
 #include "tools/sweep/study/study.h"
 
 enum { LISTED = 8 }; /* values of an axis in a message */

@@ -3,9 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/base/options.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/tree.h"
 #include "tools/sweep/study/study.h"
 
 enum { ROUNDS = 6, PURPOSE = 0x53574550 };

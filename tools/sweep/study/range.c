@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
 #include "sim/base/random.h"
+#include "sim/text/json.h"
+#include "sim/text/tree.h"
 #include "tools/sweep/study/study.h"
 
 /* From here on six digits would have an exponent, which sizes and counts do not take. */

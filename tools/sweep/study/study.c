@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/import/import.h"
 #include "sim/base/map.h"
+#include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "sim/base/words.h"
 #include "tools/base/commands.h"

@@ -17,6 +17,9 @@
 #define RLT_TOOLS_SWEEP_STUDY_STUDY_H
 
 #include "sim/text/tree.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/text/json.h"
 #include "tools/base/command.h"
 #include "workload/experiment/figures.h"
 

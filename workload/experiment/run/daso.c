@@ -9,11 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/setup/locate.h"
+#include "sim/text/json.h"
+#include "tools/base/file.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
+#include "workload/setup/settings.h"
+#include "workload/daso/daso.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/replay/alone.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
+#include "workload/training/training.h"
 
 bool rlt_run_is_daso(const rlt_run_settings *s)
 {

@@ -7,6 +7,10 @@
 #include "sim/watch.h"
 #include "workload/daso/daso.h"
 #include "workload/setup/settings.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 
 struct rlt_run_settings;
 

@@ -6,6 +6,12 @@
 
 #include "workload/experiment/run/exposed.h"
 #include "workload/experiment/run/run.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 enum { MASKS = 1 << RLT_MAX_DIMS };
 

@@ -4,6 +4,8 @@
 #define RLT_WORKLOAD_EXPERIMENT_RUN_EXPOSED_H
 
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 
 struct rlt_run;
 

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
 #include "sim/base/units.h"
+#include "tools/output/output.h"
+#include "workload/experiment/run/run.h"
 
 #define AT(field) .offset = offsetof(rlt_fault_settings, field)
 const rlt_option rlt_fault_options[] = {

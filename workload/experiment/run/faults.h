@@ -3,8 +3,14 @@
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_FAULTS_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_FAULTS_H
 
+#include <stdio.h>
+
 #include "sim/base/options.h"
+#include "sim/base/error.h"
+#include "sim/base/param.h"
+#include "sim/text/json.h"
 #include "workload/replay/failures.h"
+#include "workload/replay/noise.h"
 #include "workload/replay/replay.h"
 
 typedef struct rlt_fault_settings {

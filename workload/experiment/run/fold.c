@@ -4,6 +4,12 @@
 
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "workload/replay/alone.h"
+#include "workload/timing/timing.h"
+#include "workload/training/training.h"
 
 /* What makes ranks, or the links of some, unlike the others. */
 static int check_alike(const rlt_run_settings *s, rlt_error *err)

@@ -12,6 +12,16 @@
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
 #include "workload/setup/locate.h"
+#include "net/topology/topology.h"
+#include "tools/base/options.h"
+#include "workload/experiment/run/mapping.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/reader.h"
+#include "workload/replay/replay.h"
+#include "workload/training/training.h"
 
 static const rlt_option_group groups[] = {
     {"Workload", rlt_workload_options, 0},

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "net/topology/placement.h"
+#include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "workload/program/program.h"
 

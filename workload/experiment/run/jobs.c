@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/shapes.h"
+#include "net/topology/topology.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "workload/experiment/run/job_file.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/workload.h"
+#include "tools/output/manifest.h"
+#include "workload/models/model.h"
 #include "workload/program/join.h"
 
 #define AT(field) .offset = offsetof(rlt_job_settings, field)

@@ -3,8 +3,17 @@
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_JOBS_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_JOBS_H
 
+#include <stdio.h>
+
 #include "sim/base/options.h"
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/replay/background.h"
 #include "workload/replay/replay.h"
 
 typedef struct rlt_job_settings {

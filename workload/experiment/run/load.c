@@ -3,13 +3,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "collectives/in_network/reactive.h"
 #include "net/links.h"
+#include "net/network.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
+#include "sim/sim.h"
+#include "sim/watch.h"
+#include "tools/output/manifest.h"
+#include "workload/experiment/run/faults.h"
+#include "workload/experiment/run/jobs.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
+#include "workload/training/memory_time.h"
+#include "workload/training/passes.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_what_if_options[] = {

@@ -8,9 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "workload/experiment/run/run.h"
+#include "sim/text/json.h"
+#include "sim/watch.h"
+#include "workload/experiment/run/mapping.h"
+#include "workload/models/accelerator.h"
+#include "workload/program/program.h"
+#include "workload/replay/alone.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
+#include "workload/training/training.h"
 
 /* Up to so many ranks times microbatches orders are simulated whole, beyond that folded. */
 enum { WHOLE = 2048 };

@@ -5,6 +5,11 @@
 
 #include "sim/base/options.h"
 #include "sim/watch.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/models/accelerator.h"
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"
 

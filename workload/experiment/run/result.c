@@ -6,6 +6,13 @@
 
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
+#include "collectives/collective.h"
+#include "net/network.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
 
 uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm)
 {

@@ -3,7 +3,10 @@
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_RESULT_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_RESULT_H
 
+#include "collectives/collective.h"
 #include "net/links.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/replay/replay.h"
 
 struct rlt_run;

@@ -10,6 +10,14 @@
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_RUN_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_RUN_H
 
+#include "collectives/collective.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "sim/watch.h"
 #include "workload/experiment/run/faults.h"
 #include "workload/experiment/run/jobs.h"
@@ -17,7 +25,16 @@
 #include "workload/replay/replay.h"
 #include "workload/setup/settings.h"
 #include "workload/setup/trace_options.h"
+#include "tools/base/file.h"
+#include "tools/base/pool.h"
+#include "workload/daso/daso.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
+#include "workload/timing/timing.h"
 #include "workload/training/memory_time.h"
+#include "workload/training/passes.h"
 #include "workload/training/training.h"
 
 typedef struct rlt_run_settings {

@@ -4,10 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/param.h"
+#include "sim/base/registry.h"
 #include "sim/base/words.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/setup/locate.h"
+#include "sim/text/json.h"
+#include "tools/output/output.h"
+#include "workload/experiment/run/jobs.h"
+#include "workload/experiment/run/mapping.h"
+#include "workload/setup/settings.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/training/training.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_training_options[] = {

@@ -5,6 +5,10 @@
 
 #include "net/topology/placement.h"
 #include "sim/base/options.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/training/training.h"
 
 struct rlt_run;

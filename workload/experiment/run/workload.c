@@ -4,9 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/words.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/workload.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_workload_options[] = {

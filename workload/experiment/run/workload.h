@@ -4,6 +4,8 @@
 #define RLT_WORKLOAD_EXPERIMENT_RUN_WORKLOAD_H
 
 #include "sim/base/options.h"
+#include "sim/base/error.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 
 struct rlt_run;

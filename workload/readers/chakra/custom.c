@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/check/listed_check.h"
+#include "collectives/collective.h"
 #include "collectives/formats/goal_raw.h"
 #include "collectives/formats/msccl.h"
 #include "sim/base/map.h"
@@ -13,6 +16,7 @@
 #include "sim/base/time.h"
 #include "workload/program/reader.h"
 #include "workload/readers/chakra/node.h"
+#include "workload/readers/chakra/protowire.h"
 
 #define MAX_MESSAGE_BYTES ((uint64_t)1 << 48)
 

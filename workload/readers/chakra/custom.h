@@ -13,6 +13,8 @@
 #define RLT_WORKLOAD_READERS_CHAKRA_CUSTOM_H
 
 #include "collectives/formats/plan_file.h"
+#include "collectives/listed.h"
+#include "sim/base/error.h"
 
 /* specs as rlt_trace_files takes them: a directory, a PREFIX, or the files. Proven by rlt_listed_check. */
 int rlt_chakra_custom_load(const char *const *specs, uint32_t n_specs, const rlt_goal_hint *hint,

@@ -9,9 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/readers/chakra/internal.h"
+#include "workload/readers/chakra/node.h"
+#include "workload/readers/chakra/protowire.h"
 
 enum { MAX_GROUP_NAMES = 1 << 22 };
 

@@ -6,7 +6,9 @@
 #ifndef RLT_WORKLOAD_READERS_CHAKRA_INTERNAL_H
 #define RLT_WORKLOAD_READERS_CHAKRA_INTERNAL_H
 
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/readers/chakra/node.h"
 

@@ -7,6 +7,7 @@
 #ifndef RLT_WORKLOAD_READERS_CHAKRA_NODE_H
 #define RLT_WORKLOAD_READERS_CHAKRA_NODE_H
 
+#include "sim/base/error.h"
 #include "workload/readers/chakra/protowire.h"
 
 enum {

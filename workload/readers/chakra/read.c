@@ -14,9 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "workload/program/internal.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/readers/chakra/internal.h"
+#include "workload/readers/chakra/node.h"
 
 /* Value of the map of node ids for nodes that became no operation. */
 #define SKIPPED (RLT_NONE - 1)

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "workload/program/reader.h"
 #include "workload/readers/kineto/kineto.h"
 
 typedef struct text {

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "workload/readers/kineto/kineto.h"
 

@@ -10,8 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/json_stream.h"
+#include "workload/program/program.h"
+#include "workload/readers/kineto/host_trace.h"
 #include "workload/readers/kineto/kineto.h"
 
 typedef struct group {

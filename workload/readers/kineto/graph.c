@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
 
 /* A collective explains the start of work that follows its end this closely. */

@@ -6,6 +6,9 @@
 #ifndef RLT_WORKLOAD_READERS_KINETO_GRAPH_H
 #define RLT_WORKLOAD_READERS_KINETO_GRAPH_H
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
 #include "workload/readers/kineto/kineto.h"
 
 typedef enum rlt_kin_item_type {

@@ -10,8 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
 #include "workload/readers/kineto/graph.h"
+#include "workload/readers/kineto/kineto.h"
 
 typedef struct span {
     int64_t begin, end;

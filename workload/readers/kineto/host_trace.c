@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/json_stream.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 
 /* A node of either schema: where its parts are. */

@@ -9,7 +9,6 @@
 
 #include "sim/base/error.h"
 #include "sim/base/map.h"
-#include "sim/base/time.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 enum { MAX_FILES = 1 << 20 };
 

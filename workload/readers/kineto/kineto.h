@@ -10,7 +10,9 @@
 #ifndef RLT_WORKLOAD_READERS_KINETO_KINETO_H
 #define RLT_WORKLOAD_READERS_KINETO_KINETO_H
 
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/readers/kineto/host_trace.h"
 

@@ -7,8 +7,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/text/json_stream.h"
+#include "workload/program/program.h"
 #include "workload/readers/kineto/kineto.h"
 
 /* Moments, in Unix time or since a base, reach to the year 2033; sums and differences of them fit. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Links that change, and the graph in which ways around them are looked for. */
-#include "net/topology/detour.h"
+#include "net/detour.h"
 
 #include <stdlib.h>
+
+#include "net/topology/frozen.h"
+#include "sim/base/time.h"
 
 static const size_t budget_bytes = (size_t)256 << 20;
 

@@ -3,7 +3,16 @@
 #include "collectives/in_network/reactor.h"
 
 #include "collectives/in_network/fabric.h"
+#include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
+#include "net/aggregation/tree.h"
+#include "net/packet/packets.h"
+#include "net/route.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 int rlt_fabric_job_serve(rlt_fabric_job *j, uint64_t servers, rlt_error *err)
 {

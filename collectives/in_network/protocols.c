@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of protocols that react, and their settings. */
-#include "collectives/in_network/reactive.h"
+#include <stdio.h>
 
+#include "collectives/in_network/reactive.h"
 #include <string.h>
 
-#include "collectives/in_network/libra/libra.h"
+#include "collectives/collective.h"
 #include "collectives/in_network/reactor.h"
+#include "sim/base/error.h"
+#include "sim/base/registry.h"
+#include "sim/base/units.h"
 
 static const rlt_reactive *const table[] = {
     &rlt_switchml, &rlt_ps_switch, &rlt_atp, &rlt_sharp, &rlt_host_ring, &rlt_libra, &rlt_hierarchical_ina};

@@ -22,8 +22,8 @@
  * A kernel's times are instructions: with `clock`, in GHz, launch and the times of protocols are those of a
  * clock of 1 GHz and shrink with it, so that machines of one family can share them.
  */
-#ifndef RLT_NET_ENDPOINT_H
-#define RLT_NET_ENDPOINT_H
+#ifndef RLT_NET_TOPOLOGY_ENDPOINT_H
+#define RLT_NET_TOPOLOGY_ENDPOINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/endpoint.h"
+#include "net/topology/endpoint.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 
 enum { MILLION = 1000000, MAX_FRACTION = 1000 };

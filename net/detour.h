@@ -3,10 +3,12 @@
  * Links that change while a router is in use, and routes around those that have failed: shortest ones over
  * the links that are left, whatever the shape of the topology. Internal to net/; one router owns one.
  */
-#ifndef RLT_NET_TOPOLOGY_DETOUR_H
-#define RLT_NET_TOPOLOGY_DETOUR_H
+#ifndef RLT_NET_DETOUR_H
+#define RLT_NET_DETOUR_H
 
 #include "net/topology/route_graph.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 
 typedef struct rlt_detour {
     const rlt_topology *t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building listed collectives: lanes and steps in any order first, then flat arrays. */
-#include "collectives/formats/listed.h"
+#include "collectives/listed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,4 +219,18 @@ void rlt_listed_free(rlt_listed *l)
     free(l->tag_first);
     free(l->tags);
     *l = (rlt_listed){0};
+}
+
+void rlt_step_place(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t step, char *text,
+                    size_t size)
+{
+    const rlt_listed *l = plan->algorithm == &rlt_custom ? plan->req.listed : NULL;
+    const char *source = !l ? plan->algorithm->name : l->source[0] ? l->source : l->name;
+    uint32_t first = l ? l->first[(size_t)member * plan->lanes + lane] : 0;
+    uint32_t end = l ? l->first[(size_t)member * plan->lanes + lane + 1] : 0;
+    uint32_t line = l && l->line && step < end - first ? l->line[first + step] : 0;
+    if (line)
+        snprintf(text, size, "%s:%u: member %u, lane %u, step %u", source, line, member, lane, step);
+    else
+        snprintf(text, size, "%s: member %u, lane %u, step %u", source, member, lane, step);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scans a GraphML text for its nodes and edges. */
-#include "net/import/graphml_scan.h"
+#include "net/topology/graphml_scan.h"
 
 #include <stdlib.h>
 #include <string.h>

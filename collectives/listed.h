@@ -15,10 +15,12 @@
  * of a collective of `bytes` bytes; for other sizes they are scaled in proportion and rounded down. The
  * checker then proves that every message is awaited and that nothing waits in a circle, no more.
  */
-#ifndef RLT_COLLECTIVES_FORMATS_LISTED_H
-#define RLT_COLLECTIVES_FORMATS_LISTED_H
+#ifndef RLT_COLLECTIVES_LISTED_H
+#define RLT_COLLECTIVES_LISTED_H
 
 #include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 
 #ifdef __cplusplus
@@ -46,10 +48,6 @@ extern const rlt_algorithm rlt_custom;
 
 /* Frees what the struct owns (not the struct). */
 void rlt_listed_free(rlt_listed *l);
-/* Proves it by the symbolic checker and finds `tags`. To be called once for every listed collective before it
- * is run, of whatever origin: only then are all indices in its steps known to be sound. RLT_ECHECK with file,
- * line and step; RLT_ERANGE: too large to check. */
-int rlt_listed_check(rlt_listed *l, rlt_error *err) RLT_MUST_USE;
 /* The place of a step for messages: "ring.xml:12: member 3, lane 0, step 4", or with the algorithm's name
  * where the plan comes from no file. */
 void rlt_step_place(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t step, char *text,

@@ -3,7 +3,7 @@
  * Endpoint settings in one table, and what a message costs under them. Protocol constants come from the
  * topology file.
  */
-#include "net/endpoint.h"
+#include "net/topology/endpoint.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "workload/program/program.h"
+#include "workload/replay/background.h"
 #include "workload/replay/internal.h"
+#include "workload/replay/replay.h"
 
 enum { WINDOW = 2 };
 static const rlt_time rest_ps = RLT_S; /* without a move: the program stalls */

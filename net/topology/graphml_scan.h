@@ -3,8 +3,8 @@
  * A look at the elements of a GraphML text before igraph reads it: which nodes it declares, where nodes and
  * edges stand, and whether it uses what a topology cannot mean. Internal to net/.
  */
-#ifndef RLT_NET_IMPORT_GRAPHML_SCAN_H
-#define RLT_NET_IMPORT_GRAPHML_SCAN_H
+#ifndef RLT_NET_TOPOLOGY_GRAPHML_SCAN_H
+#define RLT_NET_TOPOLOGY_GRAPHML_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Durations of collectives, each simulated alone. */
+#include "workload/replay/alone.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
 
 enum { MAX_KNOWN = 1 << 20 };
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collectives/plan.h"
+
+#include "collectives/selector.h"
+
+const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req)
+{
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    return rlt_candidates(req, all) && !all[0].excluded ? all[0].algorithm : rlt_algorithm_usual(req);
+}
+
+int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
+                    rlt_error *err)
+{
+    int rc;
+    *out = (rlt_plan){0};
+    /* Only a sound request has a choice. */
+    if (!algorithm && (rc = rlt__plan_checks(req, err)))
+        return rc;
+    rc = rlt__plan_untuned(algorithm ? algorithm : rlt_algorithm_choose(req), req, out, err);
+    if (!rc)
+        rlt_tuning_choose(out, &out->tuning);
+    return rc;
+}

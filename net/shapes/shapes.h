@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Shapes that a dimension of a topology may have (ring, switch, fat-tree, ...), as seen from outside: their
+ * list, the limits of every topology, and what switches can do. shape.h is the inside.
+ */
+#ifndef RLT_NET_SHAPES_SHAPES_H
+#define RLT_NET_SHAPES_SHAPES_H
+
+#include <stdint.h>
+
+#include "sim/base/error.h"
+#include "sim/base/registry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    RLT_MAX_ACCELERATORS = 1 << 24,
+    RLT_MAX_LINKS = 1 << 28,
+};
+
+/* What a switch can do with data on its way: add up what comes in, send one message out on several links. */
+enum { RLT_CAN_REDUCE = 1, RLT_CAN_MULTICAST = 2 };
+
+typedef struct rlt_shape_info {
+    const char *name, *summary, *parameters;
+} rlt_shape_info;
+RLT_API rlt_registry *rlt_shapes(void);
+/* The shapes, for `ringlet list`. NULL past the end. */
+RLT_API const rlt_shape_info *rlt_shape_list(uint32_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

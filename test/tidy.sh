@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Style as a test, each rule with its reason. What breaks a rule today stands in test/tidy/known.txt, by rule and name;
+# nothing may be added there. Reads sources only: no build is needed.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+bad=0 n=0
+verdict() { # name, offending lines
+    n=$((n + 1))
+    if [ -z "$2" ]; then
+        echo "ok $n - $1"
+    else
+        echo "not ok $n - $1"
+        echo "$2" | sed 's/^/# /' | head -20
+        bad=1
+    fi
+}
+
+find sim net collectives workload tools test -name '*.[ch]' | sort >"$tmp/all"
+grep -v '^test/' "$tmp/all" >"$tmp/product"
+# Lines of a rule, of which those that are known are left out: RULE KEY.
+unknown() {
+    awk -v rule="$1" 'FNR == NR { if ($1 == rule) known[$2] = 1; next } !($1 in known)' test/tidy/known.txt -
+}
+
+awk -f test/tidy/rooms.awk test/rooms.txt $(cat "$tmp/product") >"$tmp/rooms"
+# An arrow is a decision: it is written down before it is drawn.
+verdict "rooms include only rooms that test/rooms.txt allows" "$(grep -E '^(arrow|room)' "$tmp/rooms")"
+# What is not public can change without a look at other rooms.
+verdict "rooms are entered by their doors and public headers" "$(grep '^door' "$tmp/rooms")"
+# A table that allows what nobody does says nothing of the house.
+verdict "test/rooms.txt allows nothing that nobody uses" "$(grep '^idle' "$tmp/rooms")"
+# In a circle nothing can be read, tested or replaced alone.
+verdict "neither rooms nor files include each other in a circle" "$(grep '^circle' "$tmp/rooms")"
+
+awk -f test/tidy/includes.awk pass=1 $(grep 'h$' "$tmp/all") pass=2 $(cat "$tmp/all") >"$tmp/includes"
+# A header that drops an include breaks nobody; a reader finds each name in one step.
+verdict "a file includes what it uses" "$(grep ' needs ' "$tmp/includes")"
+# An include that nothing needs is an arrow for nothing, and a rebuild.
+verdict "a file uses what it includes" "$(grep ' does not use ' "$tmp/includes")"
+# What only its own file calls is static; what nobody calls is dead.
+verdict "what a header declares is called by others" \
+    "$(sed -n 's/\(.*\) declares \(.*\) for nobody/\2 of \1/p' "$tmp/includes" | unknown dead)"
+
+awk -f test/tidy/style.awk $(cat "$tmp/product") >"$tmp/style"
+rule() { sed -n "s/^$1 //p" "$tmp/style"; }
+# A function that does not fit on a screen is not read as a whole.
+verdict "functions have 60 lines at most" "$(rule length | sed 's/^[^ ]* //' | unknown length)"
+# More than six cannot be told apart at the call; the error, which whatever can fail takes, is not counted.
+verdict "functions take 6 parameters at most" "$(rule parameters | sed 's/^[^ ]* //' | unknown parameters)"
+# Two files stand side by side on a screen.
+verdict "lines have 110 columns at most" "$(rule width | sed 's/:[0-9]*:/ &/' | unknown width)"
+# A comment reads as it was written: its end does not hang in the air.
+verdict "comments end as they begin" "$(rule stranded | sed 's/:[0-9]*:/ &/' | unknown stranded)"
+# A comment names its noun first.
+verdict "words that are not used" "$(rule words | sed 's/:[0-9]*:/ &/' | unknown words)"
+# Each file can be taken alone.
+verdict "each source names its licence" "$(rule licence)"
+# Two headers of one guard hide each other.
+verdict "include guards follow paths" "$(rule guard)"
+
+# A room of one concept can be held in mind.
+verdict "rooms have 25 files at most" \
+    "$(sed 's|/[^/]*$||' "$tmp/product" | uniq -c | awk '$1 > 25 { print $2 " has " $1 }' | unknown room)"
+# A page says what a room is for; two are not read.
+pages=$(for room in $(sed 's|/[^/]*$||' "$tmp/product" | uniq); do
+    if [ ! -f "$room/README.md" ]; then
+        echo "$room has no README.md"
+    elif [ "$(wc -l <"$room/README.md")" -gt 80 ]; then
+        echo "$room/README.md has more than 80 lines"
+    fi
+done)
+verdict "each room has a page" "$(echo "$pages" | grep . | unknown page)"
+exit $bad
