@@ -39,6 +39,7 @@
 #include "collectives/collective.h"
 #include "net/topology/endpoint.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/registry.h"
 #include "sim/base/time.h"
 

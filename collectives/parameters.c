@@ -4,6 +4,10 @@
 #include <string.h>
 
 #include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/words.h"
 
 const rlt_param rlt_coll_parameters[] = {

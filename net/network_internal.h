@@ -20,7 +20,7 @@ typedef struct rlt_shares {
     uint32_t n, room;
 } rlt_shares;
 
-typedef struct rlt_tree rlt_tree; /* see network_tree.h */
+typedef struct rlt_net_tree rlt_net_tree; /* see network_tree.h */
 
 typedef struct rlt__parked rlt__parked; /* see link_event.c */
 
@@ -32,7 +32,7 @@ typedef struct rlt_net_core {
     rlt_endpoint endpoint;
     double bandwidth_scale, latency_scale;
     const rlt_net_fold *fold;
-    rlt_tree *tree;     /* scratch space, NULL until needed */
+    rlt_net_tree *tree; /* scratch space, NULL until needed */
     rlt_shares shares;  /* see rlt__net_shares */
     bool may_loop;      /* routes may cross a link twice */
     bool scaled;        /* one of the two is not 1, or messages stand for several */

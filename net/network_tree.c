@@ -20,7 +20,7 @@ typedef struct tree_node {
     uint32_t in, out; /* one of the links that enter it, the one that leaves it; towards the root */
 } tree_node;
 
-struct rlt_tree {
+struct rlt_net_tree {
     tree_node *nodes;
     uint32_t *link_epoch;
     uint32_t epoch;
@@ -35,9 +35,9 @@ struct rlt_tree {
     uint32_t blocked; /* failed link in the way */
 };
 
-static int tree_create(const rlt_topology *t, rlt_tree **out)
+static int tree_create(const rlt_topology *t, rlt_net_tree **out)
 {
-    rlt_tree *x = *out = calloc(1, sizeof(*x));
+    rlt_net_tree *x = *out = calloc(1, sizeof(*x));
     if (!x)
         return RLT_ENOMEM;
     x->nodes = calloc(rlt_topology_nodes(t), sizeof(*x->nodes));
@@ -56,7 +56,7 @@ void rlt__net_tree_free(rlt_net_core *c)
     c->tree = NULL;
 }
 
-static void next_epoch(rlt_tree *x, const rlt_topology *t)
+static void next_epoch(rlt_net_tree *x, const rlt_topology *t)
 {
     if (x->epoch == UINT32_MAX) {
         memset(x->nodes, 0, rlt_topology_nodes(t) * sizeof(*x->nodes));
@@ -70,7 +70,7 @@ static void next_epoch(rlt_tree *x, const rlt_topology *t)
     x->bw_Bps = UINT64_MAX;
 }
 
-static tree_node *node_at(rlt_tree *x, uint32_t v)
+static tree_node *node_at(rlt_net_tree *x, uint32_t v)
 {
     tree_node *n = &x->nodes[v];
     if (n->epoch != x->epoch)
@@ -80,7 +80,7 @@ static tree_node *node_at(rlt_tree *x, uint32_t v)
 
 static int fail(rlt_net_core *c, int code, const char *text, uint32_t node)
 {
-    const rlt_tree *x = c->tree;
+    const rlt_net_tree *x = c->tree;
     char where[64], name[200];
     snprintf(where, sizeof(where), x->reduce ? "reduction to rank %u" : "multicast from rank %u",
              x->message->root);
@@ -120,7 +120,7 @@ static int use(rlt_net_core *c, uint32_t link, uint32_t role)
 
 static int visit(rlt_net_core *c, uint32_t node)
 {
-    rlt_tree *x = c->tree;
+    rlt_net_tree *x = c->tree;
     if (x->n_visited == x->room && rlt_grow(&x->visited, &x->room, sizeof(*x->visited),
                                             (uint64_t)x->n_visited + 1, UINT32_MAX, "nodes", NULL))
         return rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for one more message");
@@ -143,7 +143,7 @@ static int turn(rlt_net_core *c, uint32_t link, uint32_t *back)
 static int add_link(rlt_net_core *c, uint32_t link, bool first, bool last, rlt_time *latency)
 {
     const rlt_topology *t = rlt_router_topology(c->router);
-    rlt_tree *x = c->tree;
+    rlt_net_tree *x = c->tree;
     rlt_link l = rlt_topology_link(t, link);
     tree_node *from = node_at(x, l.src);
     uint32_t travel = link, role = (x->reduce ? first : last)   ? RLT_TREE_FIRST
@@ -170,7 +170,7 @@ static int add_link(rlt_net_core *c, uint32_t link, bool first, bool last, rlt_t
 
 static int add_rank(rlt_net_core *c, uint32_t rank)
 {
-    rlt_tree *x = c->tree;
+    rlt_net_tree *x = c->tree;
     rlt_path p;
     rlt_time latency = 0;
     int rc = rlt_route(c->router, rank, x->message->root, x->message->route_key, &p);
@@ -215,7 +215,7 @@ static int find_top(rlt_net_core *c, uint32_t root, uint32_t *top)
 static int add_root(rlt_net_core *c)
 {
     const rlt_topology *t = rlt_router_topology(c->router);
-    rlt_tree *x = c->tree;
+    rlt_net_tree *x = c->tree;
     uint32_t root = rlt_placed(rlt_router_placement(c->router), x->message->root), top = root, back;
     rlt_time latency = 0;
     int rc = find_top(c, root, &top);
@@ -243,7 +243,7 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
         rlt__net_tree_free(c); /* other transfers of this instant ask again */
         return rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for a tree");
     }
-    rlt_tree *x = c->tree;
+    rlt_net_tree *x = c->tree;
     next_epoch(x, t);
     x->message = m;
     x->reduce = reduce;

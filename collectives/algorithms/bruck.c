@@ -18,6 +18,7 @@
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 enum { ROUNDS }; /* plan->words: ceil(log2(n)) */
 

@@ -16,9 +16,10 @@
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/direct.h"
 #include "collectives/algorithms/lanes.h"
-#include "net/topology/endpoint.h"
 #include "collectives/collective.h"
+#include "net/topology/endpoint.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 static inline const rlt_lane *lane_of(const rlt_plan *plan, uint32_t lane)

@@ -19,6 +19,7 @@
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 enum { CORE, ROUNDS }; /* plan->words: p, log2(p) */
 

@@ -24,6 +24,7 @@
 #include "collectives/collective.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 /* Pieces of a broadcast or reduce, as the ring algorithm has them; every one is a lane of every member, so
  * they are bounded. */

@@ -17,12 +17,12 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
-#include "net/topology/endpoint.h"
-#include "sim/base/time.h"
 #include "collectives/collective.h"
 #include "net/shapes/shapes.h"
+#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 /* NCCL's chunk of a member's share (src/graph/tuning.cc, src/enqueue.cc: 128 KiB). */
 #define CHUNK_BYTES ((uint64_t)128 << 10)

@@ -9,6 +9,7 @@
 #include "collectives/algorithms/direct.h"
 #include "collectives/algorithms/lanes.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 static int pairwise_plan(rlt_plan *plan, rlt_error *err)
 {

@@ -18,6 +18,7 @@
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 /* The steps of one member, in order: n_push pushes, the wait of a server, n_serve messages, the wait for the

@@ -3,8 +3,8 @@
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
 #include "net/topology/endpoint.h"
-#include "sim/base/time.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 static int plan(rlt_plan *p, rlt_error *err)
 {

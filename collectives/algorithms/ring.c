@@ -23,6 +23,7 @@
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 /* NCCL moves pieces of 512 KiB under its Simple protocol:

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/heap.h"
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
+#include "sim/base/heap.h"
 #include "sim/base/time.h"
 
 static const char *const schedules[] = {

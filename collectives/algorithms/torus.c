@@ -25,6 +25,7 @@
 #include "collectives/collective.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 /* The sub-dimensions of the request's dimension i: its own size where it has none. */
 static uint32_t parts_of(const rlt_coll_request *req, uint32_t i, uint32_t sizes[RLT_MAX_DIMS])

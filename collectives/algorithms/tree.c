@@ -25,6 +25,7 @@
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 #define PIECE_BYTES ((uint64_t)512 << 10)

@@ -29,6 +29,7 @@
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 typedef struct levels {
     uint32_t inner, outer; /* L, N */

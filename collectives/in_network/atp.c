@@ -23,6 +23,7 @@
 #include "collectives/in_network/reactive.h"
 #include "net/aggregation/aggregator.h"
 #include "net/aggregation/tree.h"
+#include "sim/base/param.h"
 
 enum {
     SERVERS,

@@ -24,6 +24,7 @@
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 enum { NODE, INSIDE, PHASES, BETWEEN, WINDOW, AHEAD, PAYLOAD, HEADER, INNER, ETA, PLACE, REFUSED };

@@ -17,6 +17,7 @@
 #include "net/packet/packets.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
 

@@ -8,8 +8,8 @@
 #include "collectives/collective.h"
 #include "collectives/in_network/reactor.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/registry.h"
-#include "sim/base/units.h"
 
 static const rlt_reactive *const table[] = {
     &rlt_switchml, &rlt_ps_switch, &rlt_atp, &rlt_sharp, &rlt_host_ring, &rlt_libra, &rlt_hierarchical_ina};

@@ -21,6 +21,7 @@
 #include "net/packet/packets.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
 

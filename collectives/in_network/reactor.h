@@ -19,6 +19,7 @@
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
 

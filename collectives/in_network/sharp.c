@@ -23,6 +23,7 @@
 #include "net/aggregation/tree.h"
 #include "net/packet/packets.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
 

@@ -16,6 +16,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 enum { MAX_LINKS = 1 << 22, MAX_SHARE = 15 };

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "net/topology/topology.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 /* A schedule of a million transfers takes about 100 MB and a second. */

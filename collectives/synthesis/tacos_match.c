@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "collectives/synthesis/tacos.h"
-#include "sim/base/heap.h"
 #include "net/topology/endpoint.h"
 #include "sim/base/error.h"
+#include "sim/base/heap.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 

@@ -16,6 +16,7 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
 #include "sim/text/yaml.h"
 
 enum { KEYS = 4, MIN_NPUS = 2, MAX_ITEM = 40 };

@@ -2,10 +2,8 @@
 /* Settings of the packet model by name. */
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
-#include "sim/base/param.h"
 #include "sim/base/error.h"
-#include "sim/base/time.h"
-#include "sim/base/units.h"
+#include "sim/base/param.h"
 
 #define AT(field) RLT_FIELD(rlt_packet_settings, field)
 #define MAX_BYTES ((double)((uint64_t)1 << 40))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/base/registry.h"
+#include "sim/base/time.h"
 
 #define RLT_X(name) &rlt_shape_##name,
 static const rlt_shape *const shapes[] = {RLT_SHAPES(RLT_X)};

@@ -5,6 +5,7 @@
 #ifndef RLT_SIM_TEXT_JSON_BUILD_H
 #define RLT_SIM_TEXT_JSON_BUILD_H
 
+#include "sim/base/error.h"
 #include "sim/text/json.h"
 
 typedef enum rlt__json_kind {

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/words.h"
-#include "sim/text/tree.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
+#include "sim/base/words.h"
 #include "sim/text/json.h"
+#include "sim/text/tree.h"
 
 enum { MAX_TEXTS = 1 << 16 };
 

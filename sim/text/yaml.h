@@ -11,6 +11,7 @@
 #ifndef RLT_SIM_TEXT_YAML_H
 #define RLT_SIM_TEXT_YAML_H
 
+#include "sim/base/error.h"
 #include "sim/text/json.h"
 
 #ifdef __cplusplus

@@ -19,6 +19,8 @@
 #include "collectives/collective.h"
 #include "collectives/plan.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
+#include "sim/base/registry.h"
 #include "sim/base/time.h"
 
 enum { MAX_N = 48 };

@@ -3,10 +3,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/bound.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
 #include "collectives/executor.h"
+#include "collectives/plan.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 
 static int run(const rlt_plan *plan, rlt_router *router, rlt_time *time_ps, rlt_error *err)
 {

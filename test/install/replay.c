@@ -4,6 +4,9 @@
 
 #include "net/import/import.h"
 #include "net/network.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/replay/replay.h"
 

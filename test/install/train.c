@@ -5,6 +5,11 @@
 #include <string.h>
 
 #include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"
 

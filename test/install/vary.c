@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <workload/experiment/experiment.h>
 
+#include "sim/base/error.h"
+#include "workload/experiment/experiment.h"
+
 static rlt_experiment *all[10];
 static rlt_error errors[10];
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How to add an algorithm: a broadcast down a chain, root -> root + 1 -> ..., the chunks one behind the other. */
+#include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
+#include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "workload/plugin/plugin.h"
 
 static int chain_plan(rlt_plan *plan, rlt_error *err)

@@ -2,7 +2,9 @@
 /* How to add a model family: a stack of square matrices. */
 #include <stdio.h>
 
+#include "sim/base/error.h"
 #include "sim/base/param.h"
+#include "workload/models/model.h"
 #include "workload/plugin/plugin.h"
 
 typedef struct dense {

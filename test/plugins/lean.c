@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How to add a strategy: settings of `--train` under a name. */
 #include "workload/plugin/plugin.h"
+#include "workload/training/training.h"
 
 static const rlt_training_strategy lean = {.name = "lean",
                                            .summary = "all state divided, activations recomputed",

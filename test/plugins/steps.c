@@ -9,8 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "workload/plugin/plugin.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 
 enum { MAX_STEPS_RANKS = 1024 };
 

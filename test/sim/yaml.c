@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/random.h"
+#include "sim/text/json.h"
 #include "sim/text/yaml.h"
 
 #define N(a) (sizeof(a) / sizeof *(a))

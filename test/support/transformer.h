@@ -5,7 +5,11 @@
 
 #include <stdio.h>
 
+#include "sim/base/error.h"
 #include "test/support/support.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/program/program.h"
 #include "workload/training/training.h"
 
 /* 400 TFLOPS in all that multiplies, nothing for a launch, and memory that is never waited for, but by the

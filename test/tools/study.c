@@ -9,13 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/time.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
 #include "sim/text/tree.h"
-#include "workload/experiment/shared.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/shared.h"
 
 static void read_study(const char *text, rlt_sweep_study *s)
 {

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 
 enum { N = 6 };

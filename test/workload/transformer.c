@@ -3,14 +3,17 @@
  * hand-made cases. */
 #include <math.h>
 
-#include "test/support/transformer.h"
 #include "net/import/import.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"
+#include "test/support/transformer.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
+#include "workload/training/training.h"
 
 /* GPT-2 small has 124.4 M parameters (Radford et al. 2019;
  * the usual count with tied embeddings: 124 439 808). */

@@ -22,9 +22,9 @@
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
 #include "tools/calibrate/measure.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/settings.h"
-#include "tools/output/output.h"
 
 enum { RLT_MAX_CONSTANTS = 32, RLT_MAX_MACHINES = 256, RLT_MAX_GROUPS = 64 };
 

@@ -22,6 +22,7 @@
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/output/plot.h"
+#include "workload/setup/inputs.h"
 #include "workload/setup/settings.h"
 
 typedef struct calibrate_settings {

@@ -18,6 +18,7 @@
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "workload/models/accelerator.h"
+#include "workload/setup/inputs.h"
 
 typedef struct train_settings {
     bool check, leave_out, rows;

@@ -19,8 +19,8 @@
 #include "sim/text/json.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/output/report_options.h"
+#include "workload/setup/inputs.h"
 #include "workload/setup/locate.h"
-#include "tools/output/manifest.h"
 #include "workload/setup/settings.h"
 
 enum { MAX_TEXT = 64 << 20, MAX_SYSTEMS = 256 };

@@ -11,9 +11,9 @@
 #include "tools/base/message.h"
 #include "tools/calibrate/select.h"
 #include "tools/coll/coll.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/locate.h"
-#include "tools/output/output.h"
 
 /* ---- filters ---- */
 

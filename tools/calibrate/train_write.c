@@ -13,10 +13,10 @@
 #include "tools/calibrate/train.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
-#include "workload/setup/locate.h"
-#include "workload/setup/settings.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
 
 static bool like(const rlt_surface *s, const rlt_train_group *g)
 {

@@ -25,12 +25,12 @@
 #include "tools/trace/trace.h"
 #include "workload/experiment/run/job_file.h"
 #include "workload/experiment/run/run.h"
-#include "workload/setup/locate.h"
-#include "workload/setup/settings.h"
-#include "workload/setup/trace_options.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/reader.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
 #include "workload/timing/timing.h"
 
 typedef struct check_settings {

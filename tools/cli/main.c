@@ -9,10 +9,10 @@
 #include "net/network.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/graph.h"
-#include "sim/text/config.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/words.h"
+#include "sim/text/config.h"
 #include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "sim/text/xml.h"
@@ -25,8 +25,8 @@
 #include "tools/calibrate/calibrate.h"
 #include "tools/serve/serve.h"
 #include "tools/sweep/ranks.h"
-#include "workload/plugin/plugin.h"
 #include "tools/sweep/store/store.h"
+#include "workload/plugin/plugin.h"
 #include "workload/program/reader.h"
 
 static void print_version(void)

@@ -28,7 +28,9 @@
 #include "tools/coll/row.h"
 #include "tools/coll/single.h"
 #include "tools/coll/tenants.h"
-#include "tools/output/manifest.h"
+#include "tools/output/output.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/inputs.h"
 #include "workload/setup/settings.h"
 
 typedef struct coll_settings {

@@ -17,10 +17,9 @@
 #include "sim/sim.h"
 #include "sim/text/json.h"
 #include "sim/watch.h"
-#include "tools/output/links.h"
+#include "tools/base/pool.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/settings.h"
-#include "tools/base/pool.h"
 
 /* "1KiB,4MiB", "1KiB:1GiB:x2", "0:1MiB:+64KiB", and mixtures. *sizes is malloc'ed. RLT_EUSAGE. */
 int rlt_parse_sizes(const char *text, uint64_t **sizes, uint32_t *n, rlt_error *err) RLT_MUST_USE;

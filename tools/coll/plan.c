@@ -15,8 +15,8 @@
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/coll/coll.h"
-#include "tools/output/manifest.h"
 #include "workload/readers/chakra/custom.h"
+#include "workload/setup/inputs.h"
 
 #define AT(field) .offset = offsetof(rlt_plan_settings, field)
 const rlt_option rlt_plan_options[] = {

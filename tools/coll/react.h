@@ -17,11 +17,10 @@
 #include "sim/sim.h"
 #include "sim/text/json.h"
 #include "sim/watch.h"
-#include "tools/output/links.h"
-#include "tools/output/report_options.h"
-#include "workload/setup/settings.h"
 #include "tools/base/pool.h"
 #include "tools/output/output.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/settings.h"
 
 typedef struct rlt_react_ask {
     const rlt_setup *setup; /* its packets, losses and switches are the fabric's */

@@ -13,7 +13,7 @@
 #include "tools/coll/coll.h"
 #include "tools/coll/react.h"
 #include "tools/coll/row.h"
-#include "tools/output/manifest.h"
+#include "workload/setup/inputs.h"
 #include "workload/setup/settings.h"
 
 typedef struct rlt_coll_single {

@@ -16,6 +16,7 @@
 #include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/json.h"
@@ -31,6 +32,7 @@
 #include "tools/output/links.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
+#include "tools/output/report_options.h"
 #include "workload/setup/settings.h"
 
 /* Results that may wait for an earlier one: with their links each keeps a whole simulation. */

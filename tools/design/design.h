@@ -14,9 +14,9 @@
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "tools/base/command.h"
-#include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "workload/design/design.h"
+#include "workload/setup/inputs.h"
 
 /* ---- what the designer demands (limits.c, simplex.c) ---- */
 

@@ -9,7 +9,6 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/param.h"
-#include "sim/text/file.h"
 #include "tools/base/file.h"
 #include "workload/plugin/plugin.h"
 

@@ -11,7 +11,6 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/text/json.h"
-#include "tools/base/options.h"
 #include "workload/setup/inputs.h"
 
 enum { RLT_SCHEMA_VERSION = 1 };

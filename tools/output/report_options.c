@@ -2,6 +2,8 @@
 /* How a result is reported. */
 #include "tools/output/report_options.h"
 
+#include "sim/base/param.h"
+
 #define AT(field) .offset = offsetof(rlt_report_settings, field)
 const rlt_option rlt_format_options[] = {
     {"format", 'f', RLT_PARAM_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 
 #include "sim/base/options.h"
-#include "tools/output/manifest.h"
 #include "tools/output/output.h"
 
 typedef struct rlt_report_settings {

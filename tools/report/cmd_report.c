@@ -17,9 +17,9 @@
 #include "tools/report/run_page.h"
 #include "tools/report/study_data.h"
 #include "tools/report/study_page.h"
+#include "tools/report/timeline.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
-#include "tools/report/timeline.h"
 
 typedef struct settings {
     const char *output, *timeline, *topology, *as;

@@ -21,9 +21,9 @@
 #include "tools/base/file.h"
 #include "tools/base/options.h"
 #include "tools/output/manifest.h"
+#include "tools/output/output.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/daso.h"
-#include "tools/output/output.h"
 #include "workload/experiment/run/run.h"
 
 enum { STATES = 4, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };

@@ -7,8 +7,8 @@
 #include "sim/base/time.h"
 #include "tools/output/plot.h"
 #include "tools/run/report.h"
-#include "workload/experiment/run/run.h"
 #include "workload/daso/daso.h"
+#include "workload/experiment/run/run.h"
 
 enum { POINTS = 512, MARKS = 6 };
 

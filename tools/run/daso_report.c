@@ -12,9 +12,9 @@
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/run/report.h"
+#include "workload/daso/daso.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/setup/settings.h"
-#include "workload/daso/daso.h"
 
 static const rlt_column columns[] = {
     {"skips", "B", NULL, RLT_COL_COUNT, 4, 0},

@@ -7,10 +7,10 @@
 #ifndef RLT_TOOLS_RUN_EVENTS_H
 #define RLT_TOOLS_RUN_EVENTS_H
 
-#include "tools/output/report_options.h"
-#include "workload/experiment/run/run.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "tools/output/report_options.h"
+#include "workload/experiment/run/run.h"
 
 typedef struct rlt_run_event {
     uint32_t rank, track;    /* tracks are numbered over all ranks; lanes from RLT_LANE_TRACK on, by rank */

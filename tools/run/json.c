@@ -14,13 +14,13 @@
 #include "tools/base/file.h"
 #include "tools/output/links.h"
 #include "tools/output/manifest.h"
-#include "workload/experiment/run/exposed.h"
 #include "tools/run/report.h"
+#include "workload/experiment/run/exposed.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
-#include "workload/setup/settings.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
+#include "workload/setup/settings.h"
 
 void rlt_exposed_names(const rlt_exposed *e, rlt_jw *w)
 {

@@ -11,6 +11,7 @@
 #include "tools/output/output.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/run.h"
+#include "workload/setup/inputs.h"
 #include "workload/timing/loggops.h"
 
 enum { PS_PER_NS = 1000, MANY_RANKS = 16 };

@@ -13,10 +13,10 @@
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "tools/output/report_options.h"
+#include "workload/daso/daso.h"
 #include "workload/experiment/run/exposed.h"
 #include "workload/experiment/run/run.h"
 #include "workload/setup/settings.h"
-#include "workload/daso/daso.h"
 
 /* What the command was asked for. The run's settings stand first: sweeps read them there. */
 typedef struct rlt_run_asked {

@@ -12,14 +12,14 @@
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "tools/output/output.h"
+#include "tools/run/report.h"
 #include "workload/experiment/run/faults.h"
 #include "workload/experiment/run/jobs.h"
-#include "tools/run/report.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
-#include "workload/setup/settings.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
+#include "workload/setup/settings.h"
 
 enum { MANY_RANKS = 16, MANY_COMMS = 20, SHOWN_LINKS = 10 };
 

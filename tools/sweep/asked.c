@@ -5,13 +5,14 @@
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
 #include "tools/sweep/queries.h"
 #include "tools/sweep/store/store.h"
-#include "workload/experiment/figures.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/figures.h"
 
 static const char *const own_columns[] = {"point", "name", "replica", "status", "error", NULL};
 enum { OWN_COLUMNS = sizeof own_columns / sizeof *own_columns - 1 };

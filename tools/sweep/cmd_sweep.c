@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sim/base/error.h"
+#include "sim/base/mem.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "sim/text/json.h"
@@ -21,13 +22,13 @@
 #include "tools/output/report_options.h"
 #include "tools/sweep/chart.h"
 #include "tools/sweep/override.h"
-#include "tools/sweep/ranks.h"
-#include "workload/setup/locate.h"
-#include "workload/setup/settings.h"
 #include "tools/sweep/queries.h"
+#include "tools/sweep/ranks.h"
 #include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"
 #include "tools/sweep/sweep.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
 
 typedef struct sweep_settings {
     const char *db, *shard, *status;

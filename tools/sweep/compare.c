@@ -10,17 +10,18 @@
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/json.h"
+#include "sim/text/tree.h"
 #include "tools/base/command.h"
 #include "tools/base/file.h"
-#include "sim/text/tree.h"
 #include "tools/output/output.h"
+#include "tools/output/report_options.h"
 #include "tools/run/report.h"
-#include "workload/experiment/run/run.h"
-#include "workload/setup/settings.h"
 #include "tools/sweep/queries.h"
 #include "tools/sweep/store/store.h"
-#include "workload/experiment/figures.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/figures.h"
+#include "workload/experiment/run/run.h"
+#include "workload/setup/settings.h"
 
 typedef struct compare_settings {
     rlt_report_settings report;

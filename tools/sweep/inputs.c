@@ -11,9 +11,9 @@
 #include "sim/base/options.h"
 #include "sim/text/tree.h"
 #include "tools/coll/single.h"
-#include "workload/experiment/shared.h"
-#include "workload/experiment/kept.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/kept.h"
+#include "workload/experiment/shared.h"
 
 enum { KEPT_FILES = 64 };
 

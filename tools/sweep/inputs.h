@@ -4,8 +4,12 @@
 #ifndef RLT_TOOLS_SWEEP_INPUTS_H
 #define RLT_TOOLS_SWEEP_INPUTS_H
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/text/tree.h"
 #include "tools/coll/single.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/kept.h"
 #include "workload/experiment/shared.h"
 
 typedef struct rlt_shared_files {

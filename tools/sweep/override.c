@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "sim/base/words.h"
 #include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
 #include "tools/base/commands.h"
 #include "tools/base/json_edit.h"
-#include "tools/base/message.h"
 #include "tools/coll/coll.h"
 #include "workload/setup/locate.h"
 

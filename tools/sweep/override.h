@@ -7,6 +7,8 @@
 #ifndef RLT_TOOLS_SWEEP_OVERRIDE_H
 #define RLT_TOOLS_SWEEP_OVERRIDE_H
 
+#include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "tools/base/command.h"
 
 /* Takes those options out of argv, whose first word must be the study for there to be any. *text is the study with them,

@@ -7,6 +7,7 @@
 
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
+#include "sim/watch.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"

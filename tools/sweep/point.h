@@ -10,12 +10,12 @@
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
+#include "sim/text/tree.h"
 #include "tools/base/pool.h"
 #include "tools/sweep/inputs.h"
-#include "sim/text/tree.h"
-#include "workload/experiment/shared.h"
-#include "workload/experiment/figures.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/figures.h"
+#include "workload/experiment/shared.h"
 
 typedef struct rlt_point_job {
     const rlt_sweep_study *study;

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A point of `coll`. */
+#include "collectives/executor.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/watch.h"
+#include "tools/base/pool.h"
+#include "tools/coll/react.h"
+#include "tools/coll/row.h"
 #include "tools/coll/single.h"
 #include "tools/sweep/point.h"
+#include "workload/experiment/figures.h"
 
 enum { BUSBW = RLT_ROW_BOUND - 1, EVENTS = RLT_ROW_FACTOR + 1, MESSAGES = RLT_ROW_FACTOR + 2 };
 

@@ -10,13 +10,14 @@
 #include "tools/base/interrupt.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
+#include "tools/sweep/inputs.h"
 #include "tools/sweep/point.h"
 #include "tools/sweep/ranks.h"
-#include "workload/experiment/shared.h"
 #include "tools/sweep/store/store.h"
-#include "workload/experiment/figures.h"
 #include "tools/sweep/study/study.h"
 #include "tools/sweep/sweep.h"
+#include "workload/experiment/figures.h"
+#include "workload/experiment/shared.h"
 
 /* Points that a rank has at once: one waits while the other runs. */
 enum { DEPTH = 2, PAUSE_NS = 50000, PATIENCE_MS = 1000 };

@@ -10,14 +10,14 @@
 #include "sim/text/json.h"
 #include "tools/base/command.h"
 #include "tools/base/file.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/sweep/chart.h"
-#include "workload/setup/settings.h"
-#include "tools/output/output.h"
 #include "tools/sweep/queries.h"
 #include "tools/sweep/store/store.h"
-#include "workload/experiment/figures.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/figures.h"
+#include "workload/setup/settings.h"
 
 typedef struct sensitivity_settings {
     rlt_report_settings report;

@@ -9,6 +9,7 @@
 #include "sim/base/mem.h"
 #include "tools/base/pool.h"
 #include "tools/sweep/ranks.h"
+#include "workload/experiment/figures.h"
 #include "workload/plugin/plugin.h"
 
 /* Results that may wait for an earlier one, or for the disk; fewer where each has all its links. */

@@ -6,13 +6,13 @@
 #ifndef RLT_TOOLS_SWEEP_SWEEP_H
 #define RLT_TOOLS_SWEEP_SWEEP_H
 
-#include "tools/sweep/point.h"
 #include "sim/base/error.h"
 #include "tools/base/progress.h"
-#include "workload/experiment/experiment.h"
-#include "workload/experiment/shared.h"
+#include "tools/sweep/inputs.h"
+#include "tools/sweep/point.h"
 #include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/shared.h"
 
 typedef struct rlt_sweep_slot {
     rlt_point_job experiment;

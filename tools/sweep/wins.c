@@ -2,10 +2,20 @@
 /* `ringlet sweep wins`: at how many cases something beats the study's baseline, and by how much, by axis. */
 #include <stdlib.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/base/file.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/sweep/chart.h"
+#include "tools/sweep/queries.h"
+#include "tools/sweep/store/store.h"
+#include "tools/sweep/study/study.h"
 #include "workload/setup/settings.h"
 
 enum { N_COLUMNS = 7, MAX_CASES = 1 << 24 };

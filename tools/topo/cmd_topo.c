@@ -20,11 +20,12 @@
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
-#include "tools/output/report_options.h"
-#include "workload/setup/locate.h"
-#include "workload/setup/settings.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/inputs.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
 
 enum { LINE = 32, NAME = 160 };
 

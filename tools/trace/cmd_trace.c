@@ -15,11 +15,11 @@
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/trace/trace.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
 #include "workload/setup/trace_options.h"
-#include "workload/program/program.h"
-#include "workload/program/reader.h"
 
 const rlt_option rlt_trace_network_options[] = {
     {"topology", 't', RLT_PARAM_TEXT, "T",

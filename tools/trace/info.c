@@ -13,12 +13,13 @@
 #include "tools/base/command.h"
 #include "tools/base/file.h"
 #include "tools/output/manifest.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/trace/trace.h"
-#include "workload/setup/settings.h"
-#include "tools/output/output.h"
-#include "workload/setup/trace_options.h"
 #include "workload/program/program.h"
+#include "workload/setup/inputs.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
 
 typedef struct info_settings {
     rlt_report_settings report;

@@ -7,8 +7,8 @@
 #include "sim/base/options.h"
 #include "tools/base/command.h"
 #include "tools/output/report_options.h"
-#include "workload/setup/trace_options.h"
 #include "workload/program/program.h"
+#include "workload/setup/trace_options.h"
 
 /* A trace without a run: the network only tells what its dimensions are. */
 typedef struct rlt_trace_source {

@@ -7,11 +7,21 @@
 #include <string.h>
 
 #include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "sim/base/words.h"
+#include "sim/text/tree.h"
+#include "workload/experiment/figures.h"
 #include "workload/experiment/run/daso.h"
+#include "workload/experiment/run/faults.h"
+#include "workload/experiment/run/jobs.h"
+#include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
 #include "workload/experiment/shared.h"
+#include "workload/replay/replay.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
 
 struct rlt_experiments {
     rlt_shared inputs;

@@ -9,7 +9,6 @@
 
 #include "sim/base/map.h"
 #include "sim/base/words.h"
-#include "tools/base/message.h"
 
 const rlt_figure_info rlt_figure_infos[RLT_FIGURES] = {
     [RLT_FIG_TIME] = {"time_ps", RLT_FIG_INTEGER},

@@ -7,8 +7,11 @@
 #include <stdint.h>
 
 #include "net/links.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
 #include "sim/base/column.h"
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 
 typedef enum rlt_figure {
     RLT_FIG_TIME,

@@ -11,15 +11,15 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/options.h"
 #include "sim/text/tree.h"
+#include "tools/coll/single.h"
+#include "tools/sweep/study/study.h"
 #include "workload/experiment/figures.h"
 #include "workload/experiment/kept.h"
 #include "workload/experiment/run/run.h"
-#include "sim/base/options.h"
-#include "tools/coll/single.h"
-#include "tools/output/manifest.h"
+#include "workload/setup/inputs.h"
 #include "workload/setup/settings.h"
-#include "tools/sweep/study/study.h"
 
 typedef struct rlt_shared_net {
     rlt_kept kept;

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A run whose inputs are shared, and what it yields. */
 #include "net/links.h"
+#include "net/network.h"
+#include "net/topology/placement.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+#include "workload/experiment/figures.h"
+#include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/shared.h"
+#include "workload/replay/replay.h"
 
 /* What a loaded run takes of the workload beside the program, borrowed until its end. */
 static void lend(const rlt_shared_work *work, rlt_run *r)

@@ -11,16 +11,16 @@
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
-#include "workload/experiment/shared.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "sim/text/tree.h"
+#include "tools/sweep/study/study.h"
+#include "workload/experiment/kept.h"
 #include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/run.h"
-#include "workload/setup/settings.h"
-#include "workload/experiment/kept.h"
-#include "tools/sweep/study/study.h"
+#include "workload/experiment/shared.h"
 #include "workload/program/program.h"
+#include "workload/setup/settings.h"
 
 enum { KEPT_WORKS = 256, KEPT_OPS = 1 << 22 };
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "workload/models/internal.h"
 #include "workload/models/model.h"
 

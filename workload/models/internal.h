@@ -3,8 +3,8 @@
 #ifndef RLT_WORKLOAD_MODELS_INTERNAL_H
 #define RLT_WORKLOAD_MODELS_INTERNAL_H
 
-#include "sim/base/param.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "workload/models/model.h"
 
 extern const rlt_model_family rlt__model_transformer, rlt__model_resnet, rlt__model_vgg, rlt__model_dlrm;

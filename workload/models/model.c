@@ -6,7 +6,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
-#include "sim/base/units.h"
+#include "sim/base/param.h"
 #include "sim/base/words.h"
 #include "workload/models/internal.h"
 #include "workload/models/model.h"

@@ -4,7 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
+#include "sim/base/error.h"
+#include "workload/models/model.h"
 #include "workload/plugin/internal.h"
+#include "workload/plugin/plugin.h"
+#include "workload/program/reader.h"
+#include "workload/training/training.h"
 
 enum { LINE = 320 };
 

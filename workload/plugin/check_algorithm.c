@@ -9,11 +9,21 @@
  */
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/bound.h"
 #include "collectives/check/checker.h"
+#include "collectives/collective.h"
 #include "collectives/executor.h"
 #include "collectives/fold.h"
+#include "collectives/plan.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
 #include "workload/plugin/internal.h"
 
 enum { MAX_REFINED = 1 << 20, LARGEST = 32 };

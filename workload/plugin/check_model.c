@@ -10,9 +10,17 @@
 #include <string.h>
 
 #include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/registry.h"
+#include "sim/base/time.h"
 #include "sim/base/words.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/plugin/internal.h"
+#include "workload/program/program.h"
 #include "workload/replay/replay.h"
+#include "workload/training/training.h"
 
 #define PEAK_FLOPS UINT64_C(100000000000000)
 

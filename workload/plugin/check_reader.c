@@ -10,7 +10,13 @@
 #include <unistd.h>
 
 #include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/plugin/internal.h"
+#include "workload/plugin/plugin.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/replay/replay.h"
 
 enum { MAX_SAMPLE = 1 << 16, MAX_CHANGED = 512 };

@@ -3,7 +3,12 @@
 #ifndef RLT_WORKLOAD_PLUGIN_INTERNAL_H
 #define RLT_WORKLOAD_PLUGIN_INTERNAL_H
 
+#include "collectives/algorithm.h"
+#include "sim/base/error.h"
+#include "workload/models/model.h"
 #include "workload/plugin/plugin.h"
+#include "workload/program/reader.h"
+#include "workload/training/training.h"
 
 /* Each writes what it proved into line[0..size). */
 int rlt__prove_algorithm(const rlt_algorithm *a, char *line, size_t size, rlt_error *err) RLT_MUST_USE;

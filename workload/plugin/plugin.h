@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "collectives/algorithm.h"
+#include "sim/base/error.h"
 #include "workload/models/model.h"
 #include "workload/program/reader.h"
 #include "workload/training/training.h"

@@ -14,6 +14,7 @@
 #include "sim/base/time.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
+#include "sim/text/json.h"
 #include "sim/text/yaml.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"

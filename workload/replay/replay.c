@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/heap.h"
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/executor.h"
@@ -18,6 +17,7 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/heap.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"

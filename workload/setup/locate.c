@@ -10,8 +10,8 @@
 #include "sim/base/find.h"
 #include "sim/base/mem.h"
 #include "sim/base/words.h"
-#include "workload/setup/settings.h"
 #include "workload/models/accelerator.h"
+#include "workload/setup/settings.h"
 
 static rlt_dirs data_dirs(const char *here, const char *installed)
 {

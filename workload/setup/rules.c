@@ -11,8 +11,8 @@
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
-#include "workload/setup/settings.h"
 #include "workload/replay/replay.h"
+#include "workload/setup/settings.h"
 
 enum { MAX_RULES = 4096 };
 

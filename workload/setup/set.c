@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
 #include "net/aggregation/aggregator.h"
@@ -11,6 +12,7 @@
 #include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "workload/setup/settings.h"

@@ -4,8 +4,8 @@
 #define RLT_WORKLOAD_SETUP_TRACE_OPTIONS_H
 
 #include "net/topology/topology.h"
-#include "sim/base/options.h"
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"

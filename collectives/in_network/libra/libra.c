@@ -30,6 +30,7 @@
 #include "net/aggregation/tree.h"
 #include "net/packet/packets.h"
 #include "net/topology/topology.h"
+#include "sim/base/param.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"

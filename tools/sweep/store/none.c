@@ -2,8 +2,8 @@
 /* In place of the database where SQLite is not there to build with: says which package brings it. */
 #include "sim/base/error.h"
 #include "tools/sweep/store/store.h"
-#include "workload/experiment/figures.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/figures.h"
 
 #ifndef RLT_WITH_SQLITE
 static int missing(rlt_error *err)

@@ -27,8 +27,8 @@
 #define RLT_TOOLS_SWEEP_STORE_STORE_H
 
 #include "sim/base/error.h"
-#include "workload/experiment/figures.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/figures.h"
 
 typedef struct rlt_store rlt_store;
 

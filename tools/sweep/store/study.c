@@ -13,8 +13,8 @@
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
 #include "tools/sweep/store/sqlite.h"
-#include "workload/experiment/figures.h"
 #include "tools/sweep/study/study.h"
+#include "workload/experiment/figures.h"
 
 enum { SCHEMA_VERSION = 2 };
 

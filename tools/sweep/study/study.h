@@ -16,10 +16,10 @@
 #ifndef RLT_TOOLS_SWEEP_STUDY_STUDY_H
 #define RLT_TOOLS_SWEEP_STUDY_STUDY_H
 
-#include "sim/text/tree.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/text/json.h"
+#include "sim/text/tree.h"
 #include "tools/base/command.h"
 #include "workload/experiment/figures.h"
 

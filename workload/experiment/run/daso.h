@@ -3,14 +3,14 @@
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_DASO_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_DASO_H
 
+#include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/watch.h"
 #include "workload/daso/daso.h"
-#include "workload/setup/settings.h"
-#include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/setup/settings.h"
 
 struct rlt_run_settings;
 

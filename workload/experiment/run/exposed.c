@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workload/experiment/run/exposed.h"
-#include "workload/experiment/run/run.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
+#include "workload/experiment/run/exposed.h"
+#include "workload/experiment/run/run.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
 

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "sim/base/options.h"
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "sim/text/json.h"
 #include "workload/replay/failures.h"

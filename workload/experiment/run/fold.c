@@ -2,11 +2,11 @@
 /* A training of which ranks that do the same are simulated once. */
 #include <stdlib.h>
 
-#include "workload/experiment/run/run.h"
-#include "workload/experiment/run/training.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "workload/experiment/run/run.h"
+#include "workload/experiment/run/training.h"
 #include "workload/replay/alone.h"
 #include "workload/timing/timing.h"
 #include "workload/training/training.h"

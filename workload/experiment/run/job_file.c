@@ -6,21 +6,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "net/topology/topology.h"
 #include "sim/text/config.h"
 #include "workload/experiment/run/daso.h"
+#include "workload/experiment/run/mapping.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
-#include "workload/setup/locate.h"
-#include "net/topology/topology.h"
-#include "tools/base/options.h"
-#include "workload/experiment/run/mapping.h"
-#include "workload/setup/settings.h"
-#include "workload/setup/trace_options.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/reader.h"
 #include "workload/replay/replay.h"
+#include "workload/setup/locate.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
 #include "workload/training/training.h"
 
 static const rlt_option_group groups[] = {

@@ -13,10 +13,9 @@
 #include "sim/base/words.h"
 #include "workload/experiment/run/job_file.h"
 #include "workload/experiment/run/run.h"
-#include "workload/experiment/run/workload.h"
-#include "tools/output/manifest.h"
 #include "workload/models/model.h"
 #include "workload/program/join.h"
+#include "workload/setup/inputs.h"
 
 #define AT(field) .offset = offsetof(rlt_job_settings, field)
 const rlt_option rlt_job_options[] = {

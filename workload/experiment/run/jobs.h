@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-#include "sim/base/options.h"
 #include "net/topology/placement.h"
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"

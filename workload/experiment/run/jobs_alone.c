@@ -2,12 +2,12 @@
 /* When jobs end: beside each other, and each of them alone. */
 #include <stdlib.h>
 
-#include "workload/experiment/run/run.h"
 #include "net/topology/placement.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
 #include "workload/experiment/run/jobs.h"
+#include "workload/experiment/run/run.h"
 #include "workload/replay/replay.h"
 
 rlt_time rlt_jobs_time(const rlt_run *r, uint32_t job)

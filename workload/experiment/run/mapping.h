@@ -3,12 +3,12 @@
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_MAPPING_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_MAPPING_H
 
-#include "sim/base/options.h"
-#include "sim/watch.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/base/time.h"
+#include "sim/watch.h"
 #include "workload/models/accelerator.h"
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"

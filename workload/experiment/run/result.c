@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workload/experiment/run/result.h"
-#include "workload/experiment/run/run.h"
 #include "collectives/collective.h"
 #include "net/network.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
+#include "workload/experiment/run/result.h"
+#include "workload/experiment/run/run.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
 

@@ -4,9 +4,9 @@
 #define RLT_WORKLOAD_EXPERIMENT_RUN_TRAINING_H
 
 #include "net/topology/placement.h"
-#include "sim/base/options.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/training/training.h"

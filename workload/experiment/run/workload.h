@@ -3,8 +3,8 @@
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_WORKLOAD_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_WORKLOAD_H
 
-#include "sim/base/options.h"
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 
