@@ -27,8 +27,8 @@ struct rlt_command {
     const char *example;                   /* the last lines of --help: a command that works */
     const rlt_option_group *options;       /* NULL: none but --help */
     size_t settings_size;
-    /* Takes words out of argv that the option tables do not know, before they are parsed; NULL: there are none.
-     * argv[0] is the command's name; argv[*argc] stays NULL. */
+    /* Takes words out of argv that the option tables do not know, before they are parsed; NULL: there are
+     * none. argv[0] is the command's name; argv[*argc] stays NULL. */
     int (*take)(int *argc, char **argv, void *settings, rlt_error *err);
     int (*run)(const rlt_parsed *args, void *settings, rlt_error *err);
     void (*end)(void *settings);     /* frees what take and run left in settings; NULL: nothing */

@@ -64,11 +64,13 @@ static const rlt_option own_options[] = {
     {"ranks", 'r', RLT_PARAM_COUNT, "N", "Only ranks 0 to N-1 take part (default: one on each accelerator).",
      AT(ranks), .min = 1, .max = RLT_MAX_MEMBERS},
     {"workers", 0, RLT_PARAM_COUNT, "N",
-     "So many workers, of each of --tenants: ranks 0 to N-1, and where a protocol has servers apart, these are the "
+     "So many workers, of each of --tenants: ranks 0 to N-1, and where a protocol has servers apart, "
+     "these are the "
      "ranks after them, so that rows of all algorithms have the same workers.",
      AT(workers), .min = 2, .max = RLT_MAX_MEMBERS},
     {"straggler", 0, RLT_PARAM_DURATION, "DURATION",
-     "How much later than the others the last rank, or worker, of each job begins; times count from the first "
+     "How much later than the others the last rank, or worker, of each job begins; times count from the "
+     "first "
      "one's begin.",
      AT(straggler_ps)},
     {"group", 'g', RLT_PARAM_TEXT, "LIST", "Only these ranks take part, in this order: 0-3,8.", AT(group)},

@@ -86,7 +86,8 @@ static uint32_t find_axis(const override *v, const char *name, size_t length)
     return RLT_NONE;
 }
 
-/* "switch.slots=16" of an axis that adds settings: the length up to the '='; 0: its values are no settings. */
+/* "switch.slots=16" of an axis that adds settings: the length up to the '='; 0: its values
+ * are no settings. */
 static size_t setting_of(rlt_json axis, const char **text)
 {
     const char *pointer = rlt_json_string(rlt_json_get(axis, "pointer"));

@@ -17,8 +17,9 @@ extern const rlt_command rlt_sweep_query, rlt_sweep_top, rlt_sweep_pareto, rlt_s
 int rlt_sweep_status(const char *db, rlt_error *err) RLT_MUST_USE;
 
 /* A database opened to be asked: the study as it stands in it, and a view `points` with a column for each
- * axis beside those of point and result, and with the gain over the study's baseline. With replicas also `means`, the same with a row for all of a draw:
- * the first one's number, and the means of figures, failed if any did. */
+ * axis beside those of point and result, and with the gain over the study's baseline. With replicas also
+ * `means`, the same with a row for all of a draw: the first one's number, and the means of figures, failed
+ * if any did. */
 typedef struct rlt_asked_axis {
     char *name;   /* of its column */
     char **parts; /* of a zipped one: what its pointers are called for short */

@@ -60,8 +60,8 @@ static int see_case(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *e
     return 0;
 }
 
-/* One row a case: the gain, which values of the compared axis these are, and the place on each axis. Of several
- * rows with the least or largest objective, SQLite takes the other columns from one with it. */
+/* One row a case: the gain, which values of the compared axis these are, and the place on each axis. Of
+ * several rows with the least or largest objective, SQLite takes the other columns from one with it. */
 static char *statement(const rlt_asked *a)
 {
     const char *aim = a->objectives[0], *best = a->max[0] ? "max" : "min";
@@ -70,12 +70,12 @@ static char *statement(const rlt_asked *a)
     FILE *f = open_memstream(&sql, &length);
     if (!f)
         return NULL;
-    fprintf(
-        f,
-        "WITH rlt_all AS (SELECT point, coordinates AS rlt_at, \"rlt_case\", replica, %s AS rlt_aim, (%s\n) AS "
-        "rlt_base FROM points JOIN (SELECT point, coordinates FROM main.point WHERE name IS NULL) "
-        "USING(point) WHERE status=0 AND rlt_aim>0) ",
-        aim, a->baseline);
+    fprintf(f,
+            "WITH rlt_all AS (SELECT point, coordinates AS rlt_at, \"rlt_case\", replica, %s AS rlt_aim, "
+            "(%s\n) AS "
+            "rlt_base FROM points JOIN (SELECT point, coordinates FROM main.point WHERE name IS NULL) "
+            "USING(point) WHERE status=0 AND rlt_aim>0) ",
+            aim, a->baseline);
     fprintf(f, "SELECT %s, json_extract(o.at,'$[%u]'), json_extract(b.at,'$[%u]')",
             a->max[0] ? "1.0*o.v/b.v" : "1.0*b.v/o.v", a->compared, a->compared);
     for (uint32_t i = 0; i < a->n_axes; i++)
@@ -269,9 +269,12 @@ const rlt_command rlt_sweep_wins = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Points that differ only in the axis of the study's baseline are held against each other: the best of those "
-        "that are not the baseline, against the best that is. Says how many win, where most and least, and for each "
-        "value of each other axis how many, and the least, median and largest gain. The column gain of query and of "
+        "Points that differ only in the axis of the study's baseline are held against each other: the "
+        "best of those "
+        "that are not the baseline, against the best that is. Says how many win, where most and least, "
+        "and for each "
+        "value of each other axis how many, and the least, median and largest gain. The column gain of "
+        "query and of "
         "pictures has it for each point.",
     .example = "ringlet sweep wins ina.sqlite",
     .options = groups,

@@ -49,8 +49,8 @@ typedef struct rlt_figure_info {
     rlt_figure_kind kind;
 } rlt_figure_info;
 extern const rlt_figure_info rlt_figure_infos[RLT_FIGURES];
-/* Writes "BEFOREtime_psAFTER, BEFOREiteration_time_psAFTER, ..." of the stored figures; with types INTEGER, REAL or TEXT after each
- * where `typed`. Returns the buffer. */
+/* Writes "BEFOREtime_psAFTER, BEFOREiteration_time_psAFTER, ..." of the stored figures; with types INTEGER,
+ * REAL or TEXT after each where `typed`. Returns the buffer. */
 enum { RLT_FIGURE_LIST = 1000 };
 char *rlt_figure_list(const char *before, bool typed, char buffer[RLT_FIGURE_LIST]);
 

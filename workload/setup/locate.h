@@ -19,8 +19,9 @@ rlt_dirs rlt_topology_dirs(void);
 /* ./workload/accelerators, the same beside the executable's folder, and the installed ones. */
 rlt_dirs rlt_accelerator_dirs(void);
 
-/* The path of a study: "-", a file, or the name of one that ships, in ./tools/sweep/examples, the same beside the
- * executable's folder, or the installed ones. RLT_EIO: there is none, with the name that is nearest. */
+/* The path of a study: "-", a file, or the name of one that ships, in ./tools/sweep/examples, the same
+ * beside the executable's folder, or the installed ones. RLT_EIO: there is none, with the name that is
+ * nearest. */
 int rlt_study_path(const char *spec, char *path, size_t size, rlt_error *err) RLT_MUST_USE;
 
 /* rlt_topology_load and rlt_accelerator_load with these directories. */

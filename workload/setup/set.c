@@ -39,7 +39,8 @@ bool rlt_has_setting(const rlt_reactive *r, const char *name)
     return rlt_params_find(rlt_reactive_settings(r), name) != NULL;
 }
 
-/* Whether a protocol that is not run takes the value: it then does nothing. 1: yes, 0: there is none of that name. */
+/* Whether a protocol that is not run takes the value: it then does nothing. 1: yes, 0: there is none of that
+ * name. */
 static int check_others(const rlt_reactive *only, const char *bare, const char *value, rlt_error *err)
 {
     const rlt_reactive *r;

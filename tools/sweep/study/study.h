@@ -3,10 +3,10 @@
  * A study: options of `run` or `coll` (`base`), axes that change values in them by JSON pointer, and which of
  * their combinations are wanted. Nothing in it grows with the number of points: point i is worked out from i.
  *
- * A study may say which of the values of an axis are the baseline of the others, by an SQL condition over the columns:
- * "baseline": {"axis": "algorithm", "where": "peak_occupancy is null"}. Points that differ in this axis alone are a case;
- * the gain of a point is the first objective of the best baseline of its case over its own (of one to be as large as
- * possible the other way round).
+ * A study may say which of the values of an axis are the baseline of the others, by an SQL condition over
+ * the columns: "baseline": {"axis": "algorithm", "where": "peak_occupancy is null"}. Points that differ in
+ * this axis alone are a case; the gain of a point is the first objective of the best baseline of its case
+ * over its own (of one to be as large as possible the other way round).
  *
  * The grid is mixed radix in the axes, the last one fastest. A draw is a place of the grid (in a random
  * sample, of a permutation of it; in an adaptive one, of a list that grows round by round); draws that a
