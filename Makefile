@@ -149,7 +149,7 @@ DOORS := sim/base/error.h sim/base/time.h sim/base/units.h sim/base/param.h sim/
          collectives/bound.h collectives/executor.h \
          workload/program/program.h workload/program/reader.h workload/program/rescale.h \
          workload/models/model.h workload/models/accelerator.h workload/training/training.h \
-         workload/daso/daso.h workload/timing/timing.h workload/replay/replay.h workload/plugin/plugin.h
+         workload/daso/daso.h workload/timing/timing.h workload/replay/replay.h workload/plugin/plugin.h workload/experiment/experiment.h
 $(BUILD)/headers: FORCE
 	@mkdir -p $(BUILD)
 	@printf '#include "%s"\n' $(DOORS) | $(CC) -std=c11 -I. -x c -MM -MT all - | tr ' \\' '\n\n' | sed -n 's,^\(\./\)*\(.*\.h\)$$,\2,p' | sort -u > $@

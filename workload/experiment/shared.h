@@ -13,8 +13,6 @@
 #include "sim/base/map.h"
 #include "sim/base/options.h"
 #include "sim/text/tree.h"
-#include "tools/coll/single.h"
-#include "tools/sweep/study/study.h"
 #include "workload/experiment/figures.h"
 #include "workload/experiment/kept.h"
 #include "workload/experiment/run/run.h"

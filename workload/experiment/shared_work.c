@@ -14,7 +14,6 @@
 #include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "sim/text/tree.h"
-#include "tools/sweep/study/study.h"
 #include "workload/experiment/kept.h"
 #include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/run.h"

@@ -23,7 +23,6 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "sim/text/json.h"
-#include "tools/output/output.h"
 #include "workload/models/accelerator.h"
 #include "workload/replay/replay.h"
 #include "workload/setup/inputs.h"

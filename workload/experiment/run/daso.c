@@ -15,8 +15,6 @@
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
-#include "tools/base/file.h"
-#include "tools/output/output.h"
 #include "workload/daso/daso.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"

@@ -9,7 +9,6 @@
 
 #include "net/topology/topology.h"
 #include "sim/base/units.h"
-#include "tools/output/output.h"
 #include "workload/experiment/run/run.h"
 
 #define AT(field) .offset = offsetof(rlt_fault_settings, field)

@@ -19,8 +19,6 @@
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "sim/watch.h"
-#include "tools/base/file.h"
-#include "tools/base/pool.h"
 #include "workload/daso/daso.h"
 #include "workload/experiment/run/faults.h"
 #include "workload/experiment/run/jobs.h"

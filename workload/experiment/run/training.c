@@ -11,7 +11,6 @@
 #include "sim/base/registry.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
-#include "tools/output/output.h"
 #include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/mapping.h"
 #include "workload/experiment/run/run.h"
