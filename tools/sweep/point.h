@@ -4,8 +4,8 @@
  * thread, which loads what several share (and does all that igraph has a part in); run on any thread, which
  * only reads what is shared.
  */
-#ifndef RLT_TOOLS_SWEEP_EXPERIMENT_H
-#define RLT_TOOLS_SWEEP_EXPERIMENT_H
+#ifndef RLT_TOOLS_SWEEP_POINT_H
+#define RLT_TOOLS_SWEEP_POINT_H
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
