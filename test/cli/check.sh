@@ -72,7 +72,7 @@ for word in accelerators models '--config' '--job' '--updates' 'measured trainin
 done
 data=../shared/data
 if [ -r $data/throughput/measured_training.csv ]; then
-    good "255 measured trainings" $data/throughput/measured_training.csv
+    good "281 measured trainings" $data/throughput/measured_training.csv
     "$ringlet" check $data/collectives/measured_collectives.csv >"$tmp/out" 2>&1
     expect "measured collectives" "$?-$(grep -c 'ok: 2267 measured collectives' "$tmp/out")" 0-1
 else

@@ -47,8 +47,8 @@ sqlite3 "$tmp/study.sqlite" <test/page/study.sql
 cp "$tmp/study.sqlite" "$tmp/bad.sqlite"
 sqlite3 "$tmp/bad.sqlite" "UPDATE point SET coordinates = '[0,9,0,0,0]' WHERE point = 7"
 exits 3 "point.coordinates" report "$tmp/bad.sqlite" -o "$tmp/gone/x.html"
-sqlite3 "$tmp/bad.sqlite" "UPDATE study SET schema_version = 2"
-exits 3 "schema version 2" report "$tmp/bad.sqlite" -o "$tmp/gone/x.html"
+sqlite3 "$tmp/bad.sqlite" "UPDATE study SET schema_version = 9"
+exits 3 "schema version 9" report "$tmp/bad.sqlite" -o "$tmp/gone/x.html"
 exits 2 "goes with the result of a run" report "$tmp/study.sqlite" --timeline "$tmp/step.json" -o "$tmp/gone/x.html"
 expect "no file is left behind" "$(ls "$tmp/gone")" ""
 
