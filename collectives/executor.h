@@ -39,7 +39,7 @@ RLT_API int rlt_exec_create(const rlt_net_model *model, const rlt_net_config *cf
 RLT_API void rlt_exec_free(rlt_exec *x);
 RLT_API rlt_net *rlt_exec_net(rlt_exec *x);
 
-/* Enters a collective; `plan` and `client` are borrowed until it is done.
+/* Enters a collective; `plan` and `client` (NULL: nobody is told) are borrowed until it is done.
  * Returns its id, or RLT_NONE after rlt_sim_fail. */
 RLT_API uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *client,
                               uint64_t cookie, int flags);

@@ -46,6 +46,8 @@ uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *
     return rlt_exec_add_folded(x, plan, NULL, client, cookie, flags);
 }
 
+static const rlt_exec_client nobody = {0};
+
 uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *fold,
                              const rlt_exec_client *client, uint64_t cookie, int flags)
 {
@@ -60,7 +62,7 @@ uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *
         goto fail;
     }
     c->plan = plan;
-    c->client = client;
+    c->client = client ? client : &nobody;
     c->cookie = cookie;
     c->flags = (uint8_t)flags;
     c->fold = fold;

@@ -13,7 +13,7 @@ extern "C" {
 /* Proves it by the symbolic checker and finds `tags`. To be called once for every listed collective before it
  * is run, of whatever origin: only then are all indices in its steps known to be sound. RLT_ECHECK with file,
  * line and step; RLT_ERANGE: too large to check. */
-RLT_API int rlt_listed_check(rlt_listed *l, rlt_error *err) RLT_MUST_USE;
+int rlt_listed_check(rlt_listed *l, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

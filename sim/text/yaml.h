@@ -20,8 +20,8 @@ extern "C" {
 
 /* `name` is what messages call the text. The text is copied. The root is a mapping, a list, or null if there
  * is nothing but comments. Free with rlt_json_free. */
-RLT_API int rlt_yaml_parse(const char *name, const char *text, size_t length, rlt_json_doc **out,
-                           rlt_error *err) RLT_MUST_USE;
+int rlt_yaml_parse(const char *name, const char *text, size_t length, rlt_json_doc **out,
+                   rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -133,8 +133,8 @@ refused() { # name, text, arguments of --set
     [ -s "$tmp/out" ] && status="$status with output"
     expect "$1" "$status" 2
 }
-refused "an unknown schedule" "schedule: unknown word 'themsi'; did you mean 'themis'? (pipeline, baseline, themis)" schedule=themsi
-refused "an unknown order" "order: unknown word 'lifo'; did you mean 'fifo'? (fifo, scf)" order=lifo
+refused "an unknown schedule" "schedule: expected one of pipeline, baseline, themis, got 'themsi'; did you mean 'themis'?" schedule=themsi
+refused "an unknown order" "order: expected one of fifo, scf, got 'lifo'; did you mean 'fifo'?" order=lifo
 note() { # name, text, arguments
     name=$1 text=$2
     shift 2

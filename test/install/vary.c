@@ -2,7 +2,6 @@
 /* Replays a trace over a topology, varies its network ten times on two threads: vary TRACE TOPOLOGY */
 #include <pthread.h>
 #include <stdio.h>
-#include <workload/experiment/experiment.h>
 
 #include "sim/base/error.h"
 #include "workload/experiment/experiment.h"

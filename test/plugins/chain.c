@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How to add an algorithm: a broadcast down a chain, root -> root + 1 -> ..., the chunks one behind the other. */
+/* How to add an algorithm: a broadcast down a chain of members, chunk by chunk. */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "workload/plugin/plugin.h"
 
 static int chain_plan(rlt_plan *plan, rlt_error *err)
 {
-    const rlt_coll_request *req = &plan->req;
+    const rlt_coll_params *given = &plan->req.params;
     plan->blocks = 1;
     plan->buffers = 1;
-    return rlt_lanes_set(plan, req->channels ? req->channels : 1, 1, req->chunks ? req->chunks : 4, err);
+    return rlt_lanes_set(plan, given->channels ? given->channels : 1, 1, given->chunks ? given->chunks : 4,
+                         err);
 }
 
 /* Distance from the root along the chain. */
@@ -42,9 +44,13 @@ static void chain_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uin
     out->send = out->land = rlt_blocks_run(0, 1);
 }
 
+/* A parameter is a line here. */
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"), RLT_HAS_CHUNKS("4"), {0}};
+
 static const rlt_algorithm chain = {
     .name = "chain",
     .summary = "broadcast from member to member, chunk by chunk",
+    .parameters = parameters,
     .kinds = 1u << RLT_BROADCAST,
     .plan = chain_plan,
     .steps = chain_steps,

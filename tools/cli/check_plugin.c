@@ -28,7 +28,8 @@ static int prove(const char *path, const char *scratch, rlt_error *err)
     if (!rc && !(rc = rlt_plugin_check(loaded->plugin, scratch, &text, err)))
         printf("%s: ok: plug-in %s %s\n%s", path, loaded->name, loaded->version, text);
     free(text);
-    if (rc == RLT_ECHECK) /* what it adds is wrong: bad input, like a file that breaks a rule */
+    /* What it adds is wrong: bad input, like a file that breaks a rule. */
+    if (rc == RLT_ECHECK || rc == RLT_EUSAGE)
         rc = RLT_ESCHEMA;
     err->code = rc;
     if (fflush(stdout) && !rc)

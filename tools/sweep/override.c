@@ -165,7 +165,7 @@ static int set_axis(override *v, uint32_t i, const char *where, const char *list
     fputs(", \"values\": [", f);
     int rc = put_values(f, where, axis, list, err);
     fputs("]}", f);
-    if (fclose(f) && !rc)
+    if ((fclose(f) || !value) && !rc)
         rc = rlt_nomem(err);
     snprintf(place, sizeof place, "axes.%u", i);
     if (!rc)

@@ -3,9 +3,11 @@
 #include "workload/plugin/plugin.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/registry.h"
 #include "sim/text/file.h"
@@ -101,6 +103,25 @@ static int open_object(const char *path, const rlt_plugin **out, rlt_error *err)
     return RLT_EUNSUPPORTED;
 }
 
+/* Whether all segments lie inside the file: dlopen maps them and would die of one that does not. */
+static bool is_whole(const char *text, size_t length)
+{
+    Elf64_Ehdr head;
+    memcpy(&head, text, sizeof head);
+    if (head.e_ident[EI_CLASS] != ELFCLASS64)
+        return true; /* dlopen says more of it */
+    if (head.e_type != ET_DYN || head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phoff > length ||
+        head.e_phnum * sizeof(Elf64_Phdr) > length - head.e_phoff)
+        return false;
+    for (uint32_t i = 0; i < head.e_phnum; i++) {
+        Elf64_Phdr segment;
+        memcpy(&segment, text + head.e_phoff + i * sizeof segment, sizeof segment);
+        if (segment.p_offset > length || segment.p_filesz > length - segment.p_offset)
+            return false;
+    }
+    return true;
+}
+
 /* The content's hash; refuses what is no shared object, which dlopen says less well. */
 static int read_object(const char *path, uint64_t *hash, rlt_error *err)
 {
@@ -110,8 +131,10 @@ static int read_object(const char *path, uint64_t *hash, rlt_error *err)
     if (rc)
         return rc;
     *hash = rlt_hash_bytes(text, length, 0);
-    if (length < 4 || memcmp(text, "\177ELF", 4) != 0)
+    if (length < sizeof(Elf64_Ehdr) || memcmp(text, ELFMAG, SELFMAG) != 0)
         rc = rlt_fail(err, RLT_EMALFORMED, path, "not a plug-in: it is no shared object");
+    else if (!is_whole(text, length))
+        rc = rlt_fail(err, RLT_EMALFORMED, path, "not a plug-in: the shared object is cut off or damaged");
     free(text);
     return rc;
 }

@@ -17,7 +17,7 @@ extern "C" {
  * distinct ones come thousands of times. `how`: topology, placement, routing, model, endpoint, scale and
  * algorithms by kind, borrowed; RLT_EUNSUPPORTED where it has rules or protocols that react.
  */
-RLT_API int rlt_timing_alone(const rlt_replay_options *how, rlt_timing **out, rlt_error *err) RLT_MUST_USE;
+int rlt_timing_alone(const rlt_replay_options *how, rlt_timing **out, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

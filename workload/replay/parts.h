@@ -19,8 +19,8 @@ typedef struct rlt_part_result {
     uint32_t n_steps;
     rlt_time *step_ps; /* malloc'ed: of each step, from the end of the one before (0 for the first) */
 } rlt_part_result;
-RLT_API int rlt_part_result_of(const rlt_program *p, const rlt_replay *r, uint32_t first, uint32_t end,
-                               rlt_part_result *out, rlt_error *err) RLT_MUST_USE;
+int rlt_part_result_of(const rlt_program *p, const rlt_replay *r, uint32_t first, uint32_t end,
+                       rlt_part_result *out, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -33,7 +33,7 @@ typedef struct rlt_training_passes {
     rlt_stage_passes *stages;
     rlt_training_pass *at; /* of a stage in the order built: not always that in which they run */
 } rlt_training_passes;
-RLT_API void rlt_training_passes_free(rlt_training_passes *p);
+void rlt_training_passes_free(rlt_training_passes *p);
 
 /* Forgets what was recorded. */
 int rlt__passes_begin(rlt_training_passes *p, uint32_t stages, uint32_t folded, rlt_error *err);
