@@ -167,7 +167,7 @@ $(BUILD)/ringlet.pc: FORCE
 	@mkdir -p $(BUILD)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include/ringlet' '' 'Name: ringlet' \
 	    'Description: discrete-event simulator of distributed deep-learning training' 'Version: $(VERSION)' \
-	    'Requires.private: $(PKGS)' 'Libs: -L$${libdir} -lringlet' 'Libs.private: -lm -lpthread' 'Cflags: -I$${includedir}' > $@
+	    'Requires.private: $(PKGS)' 'Libs: -L$${libdir} -lringlet' 'Libs.private: -lm -lpthread -ldl' 'Cflags: -I$${includedir}' > $@
 
 D = $(DESTDIR)$(PREFIX)
 install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install-headers

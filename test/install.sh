@@ -36,7 +36,8 @@ for link in shared static; do
     if [ $link = shared ]; then
         flags=$(pkg-config --cflags --libs ringlet)
     else # libringlet itself is static; what it stands on may have no archive
-        flags=$(pkg-config --cflags --libs --static ringlet | sed 's/-lringlet\b/-l:libringlet.a/')
+        flags="$(pkg-config --cflags --libs ringlet | sed 's/-lringlet\b/-l:libringlet.a/') -lm -lpthread -ldl \
+            $(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --libs $(pkg-config --print-requires-private ringlet))"
     fi
     for program in replay collective train vary; do
         # shellcheck disable=SC2086
