@@ -137,16 +137,21 @@ static int insert_axis(rlt_store *s, const rlt_sweep_axis *a, uint32_t number, r
     return rc;
 }
 
+/* An empty database: its tables, the one of results with a column for each figure that is stored. */
+static int create_tables(rlt_store *s, rlt_error *err)
+{
+    char figures[RLT_FIGURE_LIST], result[RLT_FIGURE_LIST + 80];
+    int rc = rlt__store_execute(s, schema, err);
+    snprintf(result, sizeof result, "CREATE TABLE result(point INTEGER PRIMARY KEY, %s)",
+             rlt_figure_list("", true, figures));
+    return rc ? rc : rlt__store_execute(s, result, err);
+}
+
 static int insert_study(rlt_store *s, const rlt_sweep_study *st, const char *shard, rlt_error *err)
 {
     char *objectives = objectives_text(st), *columns = columns_text(st);
     sqlite3_stmt *q = NULL;
-    char figures[RLT_FIGURE_LIST], result[RLT_FIGURE_LIST + 80];
-    snprintf(result, sizeof result, "CREATE TABLE result(point INTEGER PRIMARY KEY, %s)",
-             rlt_figure_list("", true, figures));
-    int rc = objectives && columns ? rlt__store_execute(s, schema, err) : rlt_nomem(err);
-    if (!rc)
-        rc = rlt__store_execute(s, result, err);
+    int rc = objectives && columns ? create_tables(s, err) : rlt_nomem(err);
     if (!rc && sqlite3_prepare_v2(s->db, "INSERT INTO study VALUES(1,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)", -1, &q,
                                   NULL) != SQLITE_OK)
         rc = rlt__store_fail(s, err);
@@ -208,7 +213,7 @@ int rlt_store_merge(rlt_store *s, const char *from, rlt_error *err)
     if (rc || (rc = read_study(s, &own, err)) || (rc = rlt__store_begin(s, err)))
         return rc;
     if (!own.there)
-        rc = rlt__store_execute(s, schema, err);
+        rc = create_tables(s, err);
     else
         rc = rlt_store_query(s, "SELECT count(*) FROM other.study o, main.study m WHERE o.hash=m.hash",
                              rlt__store_counts, &same, err);
