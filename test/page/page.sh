@@ -86,7 +86,7 @@ expect "a page of 1024 ranks" "$?" 0
 "$ringlet" run -q --model llama3-8b --accelerator h100-sxm --layout tp=4,pp=8 --train batch=512 -t "switch:8@450GB/s,500ns*switch:128@50GB/s,2us" \
     -n alpha-beta --report "$tmp/pipeline.html" >"$tmp/out" 2>"$tmp/err"
 expect "a page of a pipeline of 1024 ranks" "$?" 0
-"$ringlet" run -q --model transformer:layers=2 -t "switch:8@450GB/s,500ns*switch:2048@50GB/s,2us" -n alpha-beta -a halving_doubling --report "$tmp/most.html" >"$tmp/out" 2>"$tmp/err"
+"$ringlet" run -q --model transformer:layers=4 -t "switch:8@450GB/s,500ns*switch:2048@50GB/s,2us" -n alpha-beta -a halving_doubling --report "$tmp/most.html" >"$tmp/out" 2>"$tmp/err"
 expect "a page of 16384 ranks" "$?" 0
 awk 'BEGIN { print "{\"traceEvents\":["; x = 1
     for (r = 0; r < 8; r++) printf "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":\"rank %d\"}},\n", r, r
