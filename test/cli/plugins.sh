@@ -8,9 +8,19 @@ cc=${CC:-gcc}
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_sigbus=0:allow_user_segv_handler=1"
 make -s install-headers DESTDIR="$tmp/root" PREFIX=/usr DEPS=no >"$tmp/out" 2>"$tmp/err" || { verdict "headers" "cannot be installed"; finish; }
 cp test/plugins/*.c "$tmp"
-topologies=$PWD/topologies
+topologies=$PWD/topologies source=$PWD
 cd "$tmp" || exit 1
 flags=$(PKG_CONFIG_PATH="$tmp/root/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$tmp/root" pkg-config --cflags ringlet)
+# Built in, an addition is its own file and the header with the list: nothing else knows it by name.
+named() { (cd "$source" && git grep -lwE "$1" -- 'sim/*.[ch]' 'net/*.[ch]' 'collectives/*.[ch]' 'workload/*.[ch]' 'tools/*.[ch]' | sort | tr '\n' ' '); }
+if (cd "$source" && git rev-parse) >out 2>err; then
+    expect "an algorithm is two files" "$(named 'rlt_pairwise|X\(pairwise\)')" "collectives/algorithm.h collectives/algorithms/pairwise.c "
+    expect "a reader is two files" "$(named 'rlt_reader_goal|X\(goal\)')" "workload/program/reader.h workload/readers/goal.c "
+    expect "a shape is two files" "$(named 'rlt_shape_dragonfly|X\(dragonfly\)')" "net/shapes/dragonfly.c net/shapes/shape.h "
+else
+    skip "files that an addition touches" "needs the sources in git"
+fi
+
 build() { # name: name.c into name.so
     # shellcheck disable=SC2086
     $cc -std=c11 -pedantic -Wall -Wextra -Werror -shared -fPIC $flags -o "$1.so" "$1.c" >out 2>err
@@ -36,6 +46,10 @@ time_of --set chunks=1
 expect "coll with the added algorithm" "$(grep -o '"time_ps": *[0-9]*' out | head -1 | tr -d ' ')" '"time_ps":33000000'
 expect "the manifest names the plug-in and its hash" "$(grep -o '{"what": "plug-in[^}]*}' out | sed -E 's/[0-9a-f]{16}/HASH/')" \
     '{"what": "plug-in chain 1.0", "path": "./chain.so", "hash": "HASH"}'
+time_of --set chunks=1 --set chain.way=down
+expect "its own parameter: the other way takes as long" "$(grep -o '"time_ps": *[0-9]*' out | head -1 | tr -d ' ')" '"time_ps":33000000'
+time_of --set way=sideways
+expect "a wrong value of it" "$(grep -c "way: expected one of up, down, got 'sideways'" err)" 1
 time_of --set chunks=1 --check --verify-fold && verdict "coll --check --verify-fold" "" || verdict "coll --check --verify-fold" "status $?"
 expect "list tells where it comes from" "$("$ringlet" --plugin=./chain.so list algorithms | grep -A1 '^chain ' | tr -s ' \n' ' ' | grep -c 'plug-in chain')" 1
 expect "list without it is as before" "$("$ringlet" list algorithms | grep -c chain.so)" 0
@@ -79,7 +93,7 @@ sed '/\.steps = chain_steps/d' chain.c >slot.c && broken slot
 refused "a slot that is missing" 3 "algorithm 'chain' lacks its slot 'steps'" --plugin ./slot.so list algorithms
 sed 's/rlt_lane_bytes(plan, lane)/rlt_lane_bytes(plan, lane) \/ 2/' chain.c >half.c && broken half
 refused "an algorithm that sends half" 3 '^ringlet: ./half.so: algorithm chain: broadcast of ' check ./half.so
-sed 's/k == 0 \&\& place/k == 1 \&\& place/' chain.c >stall.c && broken stall
+sed 's/k == 0 \&\& member/k == 1 \&\& member/' chain.c >stall.c && broken stall
 refused "an algorithm that waits for nobody" 3 '^ringlet: ./stall.so: algorithm chain: broadcast of ' check ./stall.so
 sed 's/plan->blocks = 1;/plan->blocks = 1; *(volatile int *)0 = 1;/' chain.c >crash.c && broken crash
 refused "an algorithm that crashes" 3 './crash.so: the plug-in crashes: ' check ./crash.so

@@ -22,13 +22,14 @@ static int run(const rlt_plan *plan, rlt_router *router, rlt_time *time_ps, rlt_
 {
     rlt_sim *sim = NULL;
     rlt_exec *exec = NULL;
+    rlt_exec_client nobody = {0};
     int rc = rlt_sim_create(&sim, err);
     rlt_net_config net = {.sim = sim, .router = router, .bandwidth_scale = 1, .latency_scale = 1};
     net.endpoint = *rlt_topology_endpoint(rlt_router_topology(router));
     if (!rc)
         rc = rlt_exec_create(&rlt_net_flow, &net, &exec, err);
     if (!rc) {
-        rlt_exec_arrive_all(exec, rlt_exec_add(exec, plan, NULL, 0, 0));
+        rlt_exec_arrive_all(exec, rlt_exec_add(exec, plan, &nobody, 0, 0));
         rc = rlt_sim_run(sim, RLT_TIME_MAX, err);
         *time_ps = rlt_sim_now(sim);
     }

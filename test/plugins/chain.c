@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How to add an algorithm: a broadcast down a chain of members, chunk by chunk. */
+/* How to add an algorithm, with a parameter: a broadcast down a chain, the chunks one behind the other. */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
@@ -7,45 +7,54 @@
 #include "sim/base/param.h"
 #include "workload/plugin/plugin.h"
 
+/* All that has to be written for them to stand in --set, lists, help and studies. */
+enum { WAY };
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"),
+                                       RLT_HAS_CHUNKS("4"),
+                                       {"way", .kind = RLT_PARAM_CHOICE,
+                                        .help = "to the next member, or to the one before",
+                                        .words = "up|down", .preset = "up", RLT_SLOT(WAY)},
+                                       {0}};
+
 static int chain_plan(rlt_plan *plan, rlt_error *err)
 {
-    const rlt_coll_params *given = &plan->req.params;
+    const rlt_coll_params *p = &plan->req.params;
     plan->blocks = 1;
     plan->buffers = 1;
-    return rlt_lanes_set(plan, given->channels ? given->channels : 1, 1, given->chunks ? given->chunks : 4,
-                         err);
+    return rlt_lanes_set(plan, p->channels ? p->channels : 1, 1, p->chunks ? p->chunks : 4, err);
 }
 
-/* Distance from the root along the chain. */
-static uint32_t place(const rlt_plan *plan, uint32_t member)
+static uint32_t after(const rlt_plan *plan, uint32_t member)
 {
-    return rlt_minus(member, plan->req.root, plan->req.n);
+    return plan->own[WAY].u ? rlt_previous(member, plan->req.n) : rlt_next(member, plan->req.n);
+}
+
+static uint32_t before(const rlt_plan *plan, uint32_t member)
+{
+    return plan->own[WAY].u ? rlt_next(member, plan->req.n) : rlt_previous(member, plan->req.n);
 }
 
 /* All but the root hear, then all but the last tell. */
 static uint32_t chain_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
 {
-    uint32_t at = place(plan, member), n = plan->req.n;
     (void)lane;
-    return n == 1 ? 0 : at == 0 || at == n - 1 ? 1 : 2;
+    if (plan->req.n == 1)
+        return 0;
+    return member == plan->req.root || after(plan, member) == plan->req.root ? 1 : 2;
 }
 
 static void chain_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
-    uint32_t n = plan->req.n;
-    if (k == 0 && place(plan, member) > 0) {
-        out->recv_from = rlt_previous(member, n);
+    if (k == 0 && member != plan->req.root) {
+        out->recv_from = before(plan, member);
         out->recv_count = 1;
         return;
     }
-    out->send_to = rlt_next(member, n);
+    out->send_to = after(plan, member);
     out->peer_step = 0;
     out->send_bytes = rlt_lane_bytes(plan, lane);
     out->send = out->land = rlt_blocks_run(0, 1);
 }
-
-/* A parameter is a line here. */
-static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"), RLT_HAS_CHUNKS("4"), {0}};
 
 static const rlt_algorithm chain = {
     .name = "chain",
