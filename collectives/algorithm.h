@@ -112,9 +112,9 @@ struct rlt_algorithm {
     /* What it can be told, each row by one of the macros below or with a name of its own and RLT_SLOT(i), i <
      * RLT_MAX_OWN: the value, or else the preset, is then in plan->own[i]. NULL: nothing. */
     const rlt_param *parameters;
-    uint32_t kinds;     /* bit 1 << rlt_coll_kind for each that it does */
-    uint32_t counted;   /* and of these, those that it does with counts too */
-    uint32_t served_by; /* RLT_FOR_...: the protocols of an endpoint that carry it; 0: RLT_FOR_STEPS */
+    uint32_t kinds;       /* bit 1 << rlt_coll_kind for each that it does */
+    uint32_t counted;     /* and of these, those that it does with counts too */
+    rlt_serves served_by; /* the protocols of an endpoint that carry it */
     /* Refuses a request that it cannot do, with a reason. Else fills lanes, blocks, buffers, ... of the plan. */
     int (*plan)(rlt_plan *plan, rlt_error *err);
     /* Number of steps of a member in a lane; O(1). */

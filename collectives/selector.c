@@ -43,16 +43,11 @@ static bool adds(rlt_coll_kind kind)
     return kind == RLT_ALL_REDUCE || kind == RLT_REDUCE_SCATTER || kind == RLT_REDUCE;
 }
 
-static uint32_t served_by(const rlt_algorithm *a)
-{
-    return a->served_by ? a->served_by : RLT_FOR_STEPS;
-}
-
 /* A ring has a channel for each channel_bytes that are there; messages to all peers at once share the
  * endpoint's, and take one more for each that is begun. */
 static uint32_t channels_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p)
 {
-    bool direct = p->serves & RLT_FOR_DIRECT;
+    bool direct = p->serves == RLT_FOR_DIRECT;
     uint64_t bytes = message_bytes(req), most = e->channels, want;
     if (direct && e->peer_channels)
         most = req->kind == RLT_SEND_RECV ? e->peer_channels / 2 : e->peer_channels / req->n;
@@ -69,15 +64,10 @@ static rlt_time believed(const rlt_coll_request *req, const rlt_protocol *p)
     uint32_t steps = ring_steps(req);
     /* At most 2^48 bytes, 2^25 steps: below 2^114. */
     unsigned __int128 ps = (unsigned __int128)req->bytes * 1000000000000u / p->tuner_Bps * steps / req->n;
-    if (p->serves & RLT_FOR_NVLS)
+    if (p->serves == RLT_FOR_NVLS)
         ps = ps * req->n / (req->n - 1);
     ps += (unsigned __int128)steps * (uint64_t)p->tuner_step_ps + (uint64_t)p->tuner_base_ps;
     return ps > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)ps;
-}
-
-static bool serves(const rlt_protocol *p, uint32_t what)
-{
-    return (p->serves ? p->serves : RLT_FOR_STEPS) & what;
 }
 
 static const char *why_not(const rlt_coll_request *req, const rlt_endpoint *e, uint32_t i)
@@ -85,11 +75,11 @@ static const char *why_not(const rlt_coll_request *req, const rlt_endpoint *e, u
     const rlt_protocol *p = &e->protocols[i];
     /* As NCCL_PROTO: for collectives, not for what goes directly. */
     if (e->protocol >= 0 && e->protocol != (int)i &&
-        serves(p, RLT_FOR_DIRECT) == serves(&e->protocols[e->protocol], RLT_FOR_DIRECT))
+        (p->serves == RLT_FOR_DIRECT) == (e->protocols[e->protocol].serves == RLT_FOR_DIRECT))
         return "another protocol is set";
     if (p->limit_bytes && message_bytes(req) > p->limit_bytes)
         return "messages above its limit";
-    if (serves(p, RLT_FOR_NVLS) && req->element == 1)
+    if (p->serves == RLT_FOR_NVLS && req->element == 1)
         return "the switch does not add elements of one byte";
     return NULL;
 }
@@ -98,10 +88,9 @@ static const char *why_not(const rlt_coll_request *req, const rlt_endpoint *e, u
 static uint32_t add_candidates(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_algorithm *a,
                                rlt_candidate *out, uint32_t n)
 {
-    uint32_t what = served_by(a);
     for (uint32_t i = 0; i < e->n_protocols && n < RLT_MAX_CANDIDATES; i++) {
         const rlt_protocol *p = &e->protocols[i];
-        if (!serves(p, what))
+        if (p->serves != a->served_by)
             continue;
         out[n++] = (rlt_candidate){.algorithm = a,
                                    .protocol = i,
@@ -145,7 +134,7 @@ uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_C
         return 0;
     n = add_candidates(req, e, usual, out, n);
     for (uint32_t i = 0; usual == &rlt_ring && req->kind == RLT_ALL_REDUCE && (a = rlt_algorithm_at(i)); i++)
-        if (served_by(a) == RLT_FOR_NVLS && can_plan(a, req))
+        if (a->served_by == RLT_FOR_NVLS && can_plan(a, req))
             n = add_candidates(req, e, a, out, n);
     put_best_first(out, n);
     return n;
@@ -174,9 +163,9 @@ static rlt_time copy_of(const rlt_coll_request *req, const rlt_endpoint *e, cons
     if (req->kind != RLT_ALL_REDUCE && req->kind != RLT_REDUCE_SCATTER && req->kind != RLT_ALL_GATHER &&
         req->kind != RLT_ALL_TO_ALL)
         return 0;
-    if (p->line_bytes && serves(p, RLT_FOR_STEPS))
+    if (p->line_bytes && p->serves == RLT_FOR_STEPS)
         return part_of(rlt_protocol_lines(p, own, channels), e->copy_lines_ppm);
-    if (!p->line_bytes && !serves(p, RLT_FOR_NVLS) && bw)
+    if (!p->line_bytes && p->serves != RLT_FOR_NVLS && bw)
         return part_of(rlt_transfer_time(own, bw), e->copy_ppm);
     return 0;
 }
@@ -189,7 +178,7 @@ static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, con
     uint64_t first = req->bytes < p->fill_bytes ? req->bytes : p->fill_bytes, bw = link_Bps(req);
     rlt_time t = members > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)members;
     t = rlt_time_add(rlt_time_add(t, p->start_ps), copy_of(req, e, p, channels));
-    if (serves(p, RLT_FOR_NVLS) && bw) /* its chunks are small until there are many */
+    if (p->serves == RLT_FOR_NVLS && bw) /* its chunks are small until there are many */
         t = rlt_time_add(t, part_of(rlt_transfer_time(first, bw), p->fill_ppm));
     if (adds(req->kind) && req->element == 1 && e->narrow_Bps)
         t = rlt_time_add(t, rlt_transfer_time(req->bytes / req->n * (req->n - 1), e->narrow_Bps));
@@ -221,7 +210,7 @@ void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out)
                         .setup_ps = setup_of(req, e, &p, all[0].channels)};
     if (adds(req->kind) && e->reduce_lines_ppm)
         out->protocol.line_ps = part_of(p.line_ps, e->reduce_lines_ppm);
-    if (serves(&p, RLT_FOR_NVLS))
+    if (p.serves == RLT_FOR_NVLS)
         out->protocol.fill_ppm = 0; /* told once, above */
 }
 

@@ -16,6 +16,7 @@
 #include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/map.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 enum { MAX_SIZE = RLT_MAX_ACCELERATORS, MAX_RINGS = 1024, MAX_WIRE = 1 << 20 };
@@ -42,46 +43,40 @@ static const char *setting_text(rlt_json of, const char *key, char *number, size
     return number;
 }
 
-static bool is_protocol_setting(const char *key)
+/* An object of the parameters in the table and of `other`, which is read elsewhere. What is wrong with one is
+ * told at its place. */
+static int read_params(rlt_json v, const rlt_param *table, const char *other, void *into, rlt_error *err)
 {
-    const char *name;
-    for (uint32_t i = 0; (name = rlt_protocol_setting(i)); i++)
-        if (strcmp(name, key) == 0)
-            return true;
-    return false;
-}
-
-/* Settings one by one; what is wrong with one is told at its place. */
-static int read_settings(rlt_json v, rlt_protocol *p, rlt_error *err)
-{
-    for (rlt_json m = rlt_json_first(v); rlt_json_is(m); m = rlt_json_next(m)) {
+    enum { MOST = 32 };
+    const char *keys[MOST] = {other};
+    for (uint32_t i = 0; i + 2 < MOST && table[i].name; i++)
+        keys[i + 1] = table[i].name;
+    int rc = rlt_json_only(v, keys, err);
+    for (rlt_json m = rlt_json_first(v); rc == 0 && rlt_json_is(m); m = rlt_json_next(m)) {
+        const rlt_param *p = rlt_params_find(table, rlt_json_key(m));
         char number[32];
         rlt_error why = {0};
-        int rc;
-        if (!is_protocol_setting(rlt_json_key(m)))
+        if (!p)
             continue;
-        const char *text = setting_text(v, rlt_json_key(m), number, sizeof number);
+        const char *text = setting_text(v, p->name, number, sizeof number);
         if (!text)
-            return rlt_json_fail(m, RLT_ESCHEMA, err, "expected a string or a number");
-        if ((rc = rlt_protocol_set(p, rlt_json_key(m), text, &why)) < 0)
-            return rlt_json_fail(m, rc == RLT_EUSAGE ? RLT_ESCHEMA : rc, err, "%s", why.what);
+            rc = rlt_json_fail(m, RLT_ESCHEMA, err, "expected a string or a number");
+        else if ((rc = rlt_param_read(p, into, text, NULL, &why)) < 0)
+            rc = rlt_json_fail(m, rc == RLT_EUSAGE ? RLT_ESCHEMA : rc, err, "%s", why.what);
     }
-    return 0;
+    return rc;
 }
 
 static int read_protocol(rlt_json v, rlt_endpoint *e, rlt_error *err)
 {
-    enum { MOST = 32 };
-    const char *keys[MOST] = {"name"}, *name = NULL;
+    const char *name = NULL;
     rlt_protocol *p = &e->protocols[e->n_protocols];
     int rc;
-    for (uint32_t i = 0; i + 2 < MOST && rlt_protocol_setting(i); i++)
-        keys[i + 1] = rlt_protocol_setting(i);
     if (e->n_protocols == RLT_MAX_PROTOCOLS)
         return rlt_json_fail(v, RLT_ERANGE, err, "at most %d protocols", RLT_MAX_PROTOCOLS);
     *p = rlt_protocol_default();
-    if ((rc = rlt_json_only(v, keys, err)) < 0 ||
-        (rc = rlt_json_get_string(v, "name", true, &name, err)) < 0 || (rc = read_settings(v, p, err)) < 0)
+    if ((rc = read_params(v, rlt_protocol_parameters(), "name", p, err)) < 0 ||
+        (rc = rlt_json_get_string(v, "name", true, &name, err)) < 0)
         return rc;
     if (strlen(name) >= sizeof p->name || name[0] == 0 || strchr(name, '.') || strcmp(name, "auto") == 0)
         return rlt_json_fail(rlt_json_get(v, "name"), RLT_ESCHEMA, err,
@@ -95,31 +90,16 @@ static int read_protocol(rlt_json v, rlt_endpoint *e, rlt_error *err)
     return 0;
 }
 
+/* The protocols first: "protocol" is one of them. */
 static int read_endpoint(rlt_json v, rlt_endpoint *e, rlt_error *err)
 {
-    enum { MOST = 32 };
-    const char *keys[MOST] = {"protocols"}, *name;
     rlt_json list = rlt_json_get(v, "protocols");
-    for (uint32_t i = 0; i + 2 < MOST && (name = rlt_endpoint_setting(i)); i++)
-        keys[i + 1] = name;
-    int rc = rlt_json_only(v, keys, err);
-    if (rc == 0 && rlt_json_is(list) && !rlt_json_is_array(list))
+    int rc = 0;
+    if (rlt_json_is(list) && !rlt_json_is_array(list))
         return rlt_json_fail(list, RLT_ESCHEMA, err, "expected a list of protocols");
     for (rlt_json p = rlt_json_first(list); rc == 0 && rlt_json_is(p); p = rlt_json_next(p))
         rc = read_protocol(p, e, err);
-    for (size_t i = 1; rc == 0 && keys[i]; i++) { /* all but the list, which "protocol" needs */
-        rlt_json member = rlt_json_get(v, keys[i]);
-        char number[32];
-        rlt_error why = {0};
-        if (!rlt_json_is(member))
-            continue;
-        const char *text = setting_text(v, keys[i], number, sizeof number);
-        if (!text)
-            rc = rlt_json_fail(member, RLT_ESCHEMA, err, "expected a string");
-        else if ((rc = rlt_endpoint_set(e, keys[i], text, &why)) < 0)
-            rc = rlt_json_fail(member, rc == RLT_EUSAGE ? RLT_ESCHEMA : rc, err, "%s", why.what);
-    }
-    return rc;
+    return rc ? rc : read_params(v, rlt_endpoint_parameters(), "protocols", e, err);
 }
 
 /* ---- dimensions of a product ---- */

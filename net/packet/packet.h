@@ -17,6 +17,7 @@
 
 #include "net/packet/packets.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 #ifdef __cplusplus
@@ -38,9 +39,8 @@ RLT_API rlt_packet_settings rlt_packet_default(void);
 /* One setting by name with its unit; RLT_EUSAGE for an unknown name or a wrong value. */
 RLT_API int rlt_packet_set(rlt_packet_settings *s, const char *name, const char *value,
                            rlt_error *err) RLT_MUST_USE;
-/* Names by number and what they mean, NULL past the end. */
-RLT_API const char *rlt_packet_setting(uint32_t i);
-RLT_API const char *rlt_packet_setting_help(uint32_t i);
+/* All of them. */
+RLT_API const rlt_param *rlt_packet_parameters(void);
 /* Links under these settings, at full speed; whose packets they carry is the caller's to add. */
 RLT_API rlt_packets_config rlt_packet_links(const rlt_packet_settings *s);
 /* Whether all of them go together, and what follows from others. */

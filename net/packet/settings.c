@@ -48,7 +48,6 @@ static const rlt_param settings[] = {
     {"switching", .kind = RLT_PARAM_CHOICE, .words = "store|cut", AT(cut_through),
      .help = "when a switch passes a packet on: store (all of it is there) or cut (its header is)"},
     {0}};
-enum { N_SETTINGS = sizeof settings / sizeof settings[0] - 1 };
 
 rlt_packet_settings rlt_packet_default(void)
 {
@@ -58,14 +57,9 @@ rlt_packet_settings rlt_packet_default(void)
     return s;
 }
 
-const char *rlt_packet_setting(uint32_t i)
+const rlt_param *rlt_packet_parameters(void)
 {
-    return i < N_SETTINGS ? settings[i].name : NULL;
-}
-
-const char *rlt_packet_setting_help(uint32_t i)
-{
-    return i < N_SETTINGS ? settings[i].help : NULL;
+    return settings;
 }
 
 int rlt_packet_set(rlt_packet_settings *s, const char *name, const char *value, rlt_error *err)

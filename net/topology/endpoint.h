@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Endpoints: what a message costs at its two ends, and when its sender may go on. One table of settings,
- * filled from the topology file's "endpoint" object and overridden from the command line (--set name=value).
- * The output names the rule in force.
+ * Endpoints: what a message costs at its two ends, and when its sender may go on. Two tables of parameters,
+ * of the endpoint and of each of its protocols, are filled from the topology file's "endpoint" object and
+ * overridden from the command line (--set name=value). The output names the rule in force.
  *
  * A message of m bytes from a rank over a path costs: message_ps + m * byte_fs/1000 of delay before its last
  * byte is delivered (delays of different messages overlap), and m * wire_num / wire_den bytes on each link
@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 #ifdef __cplusplus
@@ -41,19 +42,19 @@ typedef enum rlt_injection {
     RLT_INJECT_BLOCKING, /* the sender goes on when the message is delivered */
 } rlt_injection;
 
-/* Which algorithms a protocol is for; 0: as RLT_FOR_STEPS. */
-enum {
-    RLT_FOR_STEPS = 1,  /* rings, trees, and all whose steps wait for each other */
-    RLT_FOR_DIRECT = 2, /* every member to every other at once */
-    RLT_FOR_NVLS = 4,   /* added up and replicated in the switch */
-};
+/* Which algorithms a protocol is for. */
+typedef enum rlt_serves {
+    RLT_FOR_STEPS,  /* rings, trees, and all whose steps wait for each other */
+    RLT_FOR_DIRECT, /* every member to every other at once */
+    RLT_FOR_NVLS,   /* added up and replicated in the switch */
+} rlt_serves;
 
 typedef struct rlt_protocol {
     char name[16];
     rlt_time message_ps;
     uint32_t wire_num, wire_den; /* wire bytes = bytes * num / den; num >= den >= 1 */
     /* The rest counts for tuned collectives only. */
-    uint32_t serves; /* RLT_FOR_... */
+    rlt_serves serves;
     rlt_time start_ps, member_ps, line_ps;
     uint64_t line_bytes;          /* 0: no lines */
     uint64_t channel_bytes;       /* of a message, for each channel; 0: all channels */
@@ -84,20 +85,14 @@ typedef struct rlt_endpoint {
 
 /* nic, all costs zero, no protocols. */
 RLT_API rlt_endpoint rlt_endpoint_default(void);
-/* Sets one value by name ("injection", "launch", "message", "byte", "protocol", ...) from a text with unit
- * ("nic|blocking", "6.6us", "1us", "0.5ps", protocol name or "auto"). "LL.message" is a setting of one
- * protocol. RLT_EUSAGE for an unknown name; the error lists the known ones. */
-RLT_API int rlt_endpoint_set(rlt_endpoint *e, const char *name, const char *value,
-                             rlt_error *err) RLT_MUST_USE;
-/* Names by number, NULL past the end: of the endpoint's settings, and of a protocol's. */
-RLT_API const char *rlt_endpoint_setting(uint32_t i);
-RLT_API const char *rlt_protocol_setting(uint32_t i);
-/* Value of setting i as the reader takes it; false where it is what it is by default. */
-RLT_API bool rlt_endpoint_get(const rlt_endpoint *e, uint32_t i, char *text, size_t size);
-RLT_API bool rlt_protocol_get(const rlt_protocol *p, uint32_t i, char *text, size_t size);
 /* A protocol without a name and cost. */
 RLT_API rlt_protocol rlt_protocol_default(void);
-RLT_API int rlt_protocol_set(rlt_protocol *p, const char *name, const char *value,
+/* The parameters of an rlt_endpoint ("protocol" looks among the protocols that it has), and of an
+ * rlt_protocol. */
+RLT_API const rlt_param *rlt_endpoint_parameters(void);
+RLT_API const rlt_param *rlt_protocol_parameters(void);
+/* One value by name, with units as in the file; "LL.message" is a parameter of one protocol. */
+RLT_API int rlt_endpoint_set(rlt_endpoint *e, const char *name, const char *value,
                              rlt_error *err) RLT_MUST_USE;
 
 /* Delay and wire bytes of a message of `bytes` over a path of bandwidth bw_Bps. */

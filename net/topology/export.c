@@ -16,7 +16,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
-#include "sim/base/time.h"
+#include "sim/base/param.h"
 #include "sim/text/json.h"
 
 enum { MAX_ELEMENTS = 1 << 22 };
@@ -126,37 +126,37 @@ static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_err
     return rc;
 }
 
-static void json_duration(rlt_jw *w, const char *key, rlt_time time_ps)
+/* The parameters from `p` on that are not as in `usual`; of NULL, those in front of `end`. */
+static void json_params(rlt_jw *w, const rlt_param *p, const char *end, const void *of, const void *usual)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%" PRId64 "ps", time_ps);
-    rlt_jw_string(w, key, text);
+    char text[64], without[64];
+    for (; p->name && !(end && strcmp(p->name, end) == 0); p++) {
+        rlt_param_write(p, of, text, sizeof text);
+        if (!usual || strcmp(text, rlt_param_write(p, usual, without, sizeof without)) != 0)
+            rlt_jw_string(w, p->name, text);
+    }
 }
 
+/* What every endpoint has stands in front of "protocol", which is told after those that there are. */
 static void json_endpoint(rlt_jw *w, const rlt_endpoint *e)
 {
-    char text[32];
+    const rlt_param *all = rlt_endpoint_parameters(), *which = rlt_params_find(all, "protocol");
+    const rlt_endpoint usual = rlt_endpoint_default();
+    const rlt_protocol plain = rlt_protocol_default();
+    char text[64];
     rlt_jw_object(w, "endpoint");
-    rlt_jw_string(w, "injection", e->injection == RLT_INJECT_BLOCKING ? "blocking" : "nic");
-    json_duration(w, "launch", e->launch_ps);
-    json_duration(w, "message", e->message_ps);
-    snprintf(text, sizeof text, "%" PRIu32 ".%03" PRIu32 "ps", e->byte_fs / 1000, e->byte_fs % 1000);
-    rlt_jw_string(w, "byte", text);
-    for (uint32_t k = 0; rlt_endpoint_setting(k); k++)
-        if (rlt_endpoint_get(e, k, text, sizeof text))
-            rlt_jw_string(w, rlt_endpoint_setting(k), text);
+    json_params(w, all, which->name, e, NULL);
+    json_params(w, which + 1, NULL, e, &usual);
     if (e->n_protocols) {
         rlt_jw_array(w, "protocols");
         for (uint32_t i = 0; i < e->n_protocols; i++) {
             rlt_jw_object(w, NULL);
             rlt_jw_string(w, "name", e->protocols[i].name);
-            for (uint32_t k = 0; rlt_protocol_setting(k); k++)
-                if (rlt_protocol_get(&e->protocols[i], k, text, sizeof text))
-                    rlt_jw_string(w, rlt_protocol_setting(k), text);
+            json_params(w, rlt_protocol_parameters(), NULL, &e->protocols[i], &plain);
             rlt_jw_end_object(w);
         }
         rlt_jw_end_array(w);
-        rlt_jw_string(w, "protocol", e->protocol < 0 ? "auto" : e->protocols[e->protocol].name);
+        rlt_jw_string(w, which->name, rlt_param_write(which, e, text, sizeof text));
     }
     rlt_jw_end_object(w);
 }

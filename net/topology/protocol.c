@@ -1,165 +1,90 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A protocol's settings by name, and what a message of a tuned collective costs under it. */
+/* A protocol's parameters, and what a message of a tuned collective costs under it. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "net/topology/endpoint.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 
 enum { MILLION = 1000000, MAX_FRACTION = 1000 };
 
-rlt_protocol rlt_protocol_default(void)
-{
-    return (rlt_protocol){.wire_num = 1, .wire_den = 1, .serves = RLT_FOR_STEPS, .share_ppm = MILLION};
-}
-
-static int set_fraction(uint32_t *out, const char *value, const char *name, rlt_error *err)
-{
-    int64_t ppm = -1;
-    if (value[0] == 0 || rlt_parse_decimal(value, strlen(value), MILLION, &ppm) < 0 || ppm < 0 ||
-        ppm > (int64_t)MAX_FRACTION * MILLION)
-        return rlt_fail(err, RLT_EMALFORMED, name, "expected a number from 0 to %d, got '%.64s'",
-                        MAX_FRACTION, value);
-    *out = (uint32_t)ppm;
-    return 0;
-}
-
 /* "16/8", or a number of at least 1. */
-static int set_wire(rlt_protocol *p, const char *value, rlt_error *err)
+static int read_wire(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
-    const char *slash = strchr(value, '/');
+    const char *slash = strchr(text, '/');
+    rlt_protocol *protocol = into;
     uint64_t num = 0, den = MILLION;
-    uint32_t ppm = 0;
+    int64_t ppm = -1;
     char left[32];
     bool ok;
+    (void)p;
     if (slash) {
-        snprintf(left, sizeof left, "%.*s", (int)(slash - value), value);
-        ok = slash - value < (ptrdiff_t)sizeof left && rlt_parse_count(left, &num, NULL, NULL) == 0 &&
+        snprintf(left, sizeof left, "%.*s", (int)(slash - text), text);
+        ok = slash - text < (ptrdiff_t)sizeof left && rlt_parse_count(left, &num, NULL, NULL) == 0 &&
              rlt_parse_count(slash + 1, &den, NULL, NULL) == 0;
     } else {
-        ok = set_fraction(&ppm, value, NULL, NULL) == 0;
-        num = ppm;
+        ok = *text && rlt_parse_decimal(text, strlen(text), MILLION, &ppm) == 0 && ppm >= 0;
+        num = (uint64_t)ppm;
     }
     if (!ok || den < 1 || num < den || num > (uint64_t)MAX_FRACTION * MILLION)
-        return rlt_fail(err, RLT_EMALFORMED, "wire",
+        return rlt_fail(err, RLT_EMALFORMED, where,
                         "expected wire bytes over data bytes, at least 1, such as 16/8 or 1.25, got '%.40s'",
-                        value);
-    p->wire_num = (uint32_t)num;
-    p->wire_den = (uint32_t)den;
+                        text);
+    protocol->wire_num = (uint32_t)num;
+    protocol->wire_den = (uint32_t)den;
     return 0;
 }
 
-static int set_serves(rlt_protocol *p, const char *value, rlt_error *err)
+static void write_wire(const rlt_param *p, const void *from, char *text, size_t size)
 {
-    static const struct {
-        const char *name;
-        uint32_t serves;
-    } words[] = {{"steps", RLT_FOR_STEPS}, {"direct", RLT_FOR_DIRECT}, {"nvls", RLT_FOR_NVLS}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(value, words[i].name) == 0) {
-            p->serves = words[i].serves;
-            return 0;
-        }
-    return rlt_fail(err, RLT_EUSAGE, "for", "expected steps, direct or nvls, got '%.64s'", value);
+    const rlt_protocol *protocol = from;
+    bool none = protocol->wire_num == protocol->wire_den;
+    (void)p;
+    snprintf(text, size, "%u/%u", none ? 1 : protocol->wire_num, none ? 1 : protocol->wire_den);
 }
 
-enum kind { TIME, SIZE, RATE, FRACTION };
+#define AT(field) RLT_FIELD(rlt_protocol, field)
+#define MAX_PPM   ((double)MAX_FRACTION * MILLION)
+static const rlt_param parameters[] = {
+    {"message", .kind = RLT_PARAM_DURATION, AT(message_ps), .help = "delay of each message"},
+    {"start", .kind = RLT_PARAM_DURATION, AT(start_ps), .help = "once for each collective"},
+    {"member", .kind = RLT_PARAM_DURATION, AT(member_ps),
+     .help = "once for each collective and other member"},
+    {"line_time", .kind = RLT_PARAM_DURATION, AT(line_ps), .help = "for each line that a channel carries"},
+    {"line", .kind = RLT_PARAM_SIZE, AT(line_bytes), .help = "what a channel moves at once; 0: no lines"},
+    {"channel", .kind = RLT_PARAM_SIZE, AT(channel_bytes),
+     .help = "bytes of a message for each channel; 0: all channels"},
+    {"limit", .kind = RLT_PARAM_SIZE, AT(limit_bytes), .help = "largest message; 0: none"},
+    {"share", .kind = RLT_PARAM_PPM, AT(share_ppm), .max = MAX_PPM, .preset = "1",
+     .help = "of the links' time that adds to the latency: below 1, channels hide it for each other"},
+    {"fill", .kind = RLT_PARAM_PPM, AT(fill_ppm), .max = MAX_PPM,
+     .help = "of the links' time until a whole buffer is there, before which the receiver cannot begin"},
+    {"fill_bytes", .kind = RLT_PARAM_SIZE, AT(fill_bytes), .help = "that buffer, for each channel"},
+    {"tuner_base", .kind = RLT_PARAM_DURATION, AT(tuner_base_ps),
+     .help = "what the choice of a protocol believes of a collective"},
+    {"tuner_step", .kind = RLT_PARAM_DURATION, AT(tuner_step_ps), .help = "and of each of its steps"},
+    {"tuner_bandwidth", .kind = RLT_PARAM_RATE, AT(tuner_Bps), .help = "and of a ring's bus bandwidth"},
+    {"wire", .kind = RLT_PARAM_OTHER, .read = read_wire, .write = write_wire, .preset = "1/1",
+     .arg = "fraction, such as 128/120 or 1.25", .help = "wire bytes over data bytes"},
+    {"for", .kind = RLT_PARAM_CHOICE, .words = "steps|direct|nvls", AT(serves), .preset = "steps",
+     .help = "collectives whose steps wait for each other, that go to all peers at once, or in the switch"},
+    {0}};
 
-static const struct {
-    const char *name;
-    enum kind kind;
-    size_t at;
-} fields[] = {{"message", TIME, offsetof(rlt_protocol, message_ps)},
-              {"start", TIME, offsetof(rlt_protocol, start_ps)},
-              {"member", TIME, offsetof(rlt_protocol, member_ps)},
-              {"line_time", TIME, offsetof(rlt_protocol, line_ps)},
-              {"line", SIZE, offsetof(rlt_protocol, line_bytes)},
-              {"channel", SIZE, offsetof(rlt_protocol, channel_bytes)},
-              {"limit", SIZE, offsetof(rlt_protocol, limit_bytes)},
-              {"share", FRACTION, offsetof(rlt_protocol, share_ppm)},
-              {"fill", FRACTION, offsetof(rlt_protocol, fill_ppm)},
-              {"fill_bytes", SIZE, offsetof(rlt_protocol, fill_bytes)},
-              {"tuner_base", TIME, offsetof(rlt_protocol, tuner_base_ps)},
-              {"tuner_step", TIME, offsetof(rlt_protocol, tuner_step_ps)},
-              {"tuner_bandwidth", RATE, offsetof(rlt_protocol, tuner_Bps)}};
-enum { N_FIELDS = sizeof fields / sizeof *fields };
-
-const char *rlt_protocol_setting(uint32_t i)
+const rlt_param *rlt_protocol_parameters(void)
 {
-    return i < N_FIELDS ? fields[i].name : i == N_FIELDS ? "wire" : i == N_FIELDS + 1 ? "for" : NULL;
+    return parameters;
 }
 
-static int set_field(rlt_protocol *p, uint32_t i, const char *value, rlt_error *err)
+rlt_protocol rlt_protocol_default(void)
 {
-    void *at = (char *)p + fields[i].at;
-    switch (fields[i].kind) {
-    case TIME:
-        return rlt_parse_duration(value, at, fields[i].name, err);
-    case SIZE:
-        return rlt_parse_size(value, at, fields[i].name, err);
-    case RATE:
-        return rlt_parse_rate(value, at, fields[i].name, err);
-    default:
-        return set_fraction(at, value, fields[i].name, err);
-    }
-}
-
-int rlt_protocol_set(rlt_protocol *p, const char *name, const char *value, rlt_error *err)
-{
-    char known[256] = "wire, for";
-    if (strcmp(name, "wire") == 0)
-        return set_wire(p, value, err);
-    if (strcmp(name, "for") == 0)
-        return set_serves(p, value, err);
-    for (uint32_t i = 0; i < N_FIELDS; i++) {
-        if (strcmp(name, fields[i].name) == 0)
-            return set_field(p, i, value, err);
-        rlt_list_name(known, sizeof known, fields[i].name);
-    }
-    return rlt_fail(err, RLT_EUSAGE, NULL, "unknown setting '%.64s' of a protocol: it has %s", name, known);
-}
-
-static void field_text(const rlt_protocol *p, uint32_t i, char *text, size_t size)
-{
-    const void *at = (const char *)p + fields[i].at;
-    uint32_t ppm = 0;
-    switch (fields[i].kind) {
-    case TIME:
-        snprintf(text, size, "%lldps", (long long)*(const rlt_time *)at);
-        break;
-    case SIZE:
-        snprintf(text, size, "%lluB", (unsigned long long)*(const uint64_t *)at);
-        break;
-    case RATE:
-        snprintf(text, size, "%lluB/s", (unsigned long long)*(const uint64_t *)at);
-        break;
-    default:
-        ppm = *(const uint32_t *)at;
-        snprintf(text, size, "%u.%06u", ppm / MILLION, ppm % MILLION);
-    }
-}
-
-bool rlt_protocol_get(const rlt_protocol *p, uint32_t i, char *text, size_t size)
-{
-    const rlt_protocol usual = rlt_protocol_default();
-    char without[64];
-    if (i < N_FIELDS) {
-        field_text(p, i, text, size);
-        field_text(&usual, i, without, sizeof without);
-        return strcmp(text, without) != 0;
-    }
-    if (i == N_FIELDS) {
-        snprintf(text, size, "%u/%u", p->wire_num, p->wire_den);
-        return p->wire_num != p->wire_den;
-    }
-    snprintf(text, size, "%s",
-             p->serves & RLT_FOR_NVLS     ? "nvls"
-             : p->serves & RLT_FOR_DIRECT ? "direct"
-                                          : "steps");
-    return p->serves && p->serves != usual.serves;
+    rlt_protocol p = {.name = ""};
+    int rc = rlt_params_preset(parameters, &p, NULL);
+    (void)rc; /* constants of the table above, which a test reads */
+    return p;
 }
 
 /* ---- costs ---- */

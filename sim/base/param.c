@@ -102,8 +102,8 @@ static const char *limit_text(const rlt_param *p, double limit, char *text, size
         snprintf(text, size, "%.0f", limit);
         return text;
     case RLT_PARAM_PPM:
-        limit /= MILLION;
-        break;
+        snprintf(text, size, limit > 0 && limit < 100 ? "%.6f" : "%.15g", limit / MILLION);
+        return text;
     default:
         break;
     }

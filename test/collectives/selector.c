@@ -20,16 +20,22 @@
 #include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"
+
+static void set_protocol(rlt_protocol *p, const char *name, const char *value)
+{
+    assert_int_equal(rlt_params_set(rlt_protocol_parameters(), "a protocol", p, name, value, NULL), 0);
+}
 
 static void put(rlt_endpoint *e, const char *name, const char *base, const char *step, const char *bandwidth)
 {
     rlt_protocol p = rlt_protocol_default();
     strncpy(p.name, name, sizeof p.name - 1);
-    assert_int_equal(rlt_protocol_set(&p, "tuner_base", base, NULL), 0);
-    assert_int_equal(rlt_protocol_set(&p, "tuner_step", step, NULL), 0);
-    assert_int_equal(rlt_protocol_set(&p, "tuner_bandwidth", bandwidth, NULL), 0);
+    set_protocol(&p, "tuner_base", base);
+    set_protocol(&p, "tuner_step", step);
+    set_protocol(&p, "tuner_bandwidth", bandwidth);
     e->protocols[e->n_protocols++] = p;
 }
 
@@ -174,7 +180,7 @@ static void costs_of_a_tuned_message(void **state)
                                       {"line", table[i].line}, {"line_time", table[i].line_time},
                                       {"wire", table[i].wire}};
         for (size_t k = 0; k < sizeof set / sizeof *set; k++)
-            assert_int_equal(rlt_protocol_set(&t.protocol, set[k][0], set[k][1], NULL), 0);
+            set_protocol(&t.protocol, set[k][0], set[k][1]);
         rlt_message_cost c = rlt_tuning_cost(&e, &t, table[i].bytes, 1000000000);
         assert_int_equal(c.delay_ps, table[i].delay_ps);
         assert_int_equal(c.wire_bytes, table[i].wire_bytes);
@@ -216,23 +222,21 @@ static void a_whole_collective(void **state)
     }
 }
 
+static void same_params(const rlt_param *p, const void *a, const void *b)
+{
+    char x[64], y[64];
+    for (; p->name; p++)
+        assert_string_equal(rlt_param_write(p, a, x, sizeof x), rlt_param_write(p, b, y, sizeof y));
+}
+
 /* Every setting of every protocol, as text. */
 static void same_endpoints(const rlt_endpoint *a, const rlt_endpoint *b)
 {
-    char x[64], y[64];
     assert_int_equal(a->n_protocols, b->n_protocols);
-    assert_int_equal(a->launch_ps, b->launch_ps);
-    for (uint32_t k = 0; rlt_endpoint_setting(k); k++) {
-        assert_int_equal(rlt_endpoint_get(a, k, x, sizeof x), rlt_endpoint_get(b, k, y, sizeof y));
-        assert_string_equal(x, y);
-    }
+    same_params(rlt_endpoint_parameters(), a, b);
     for (uint32_t i = 0; i < a->n_protocols; i++) {
         assert_string_equal(a->protocols[i].name, b->protocols[i].name);
-        for (uint32_t k = 0; rlt_protocol_setting(k); k++) {
-            rlt_protocol_get(&a->protocols[i], k, x, sizeof x);
-            rlt_protocol_get(&b->protocols[i], k, y, sizeof y);
-            assert_string_equal(x, y);
-        }
+        same_params(rlt_protocol_parameters(), &a->protocols[i], &b->protocols[i]);
     }
 }
 
@@ -267,7 +271,7 @@ static void wrong_settings_are_refused(void **state)
         {"LL.share", "1001", "from 0"},    {"LL.wire", "0.9", "at least 1"},
         {"LL.wire", "8/16", "at least 1"}, {"LL.wire", "1/0", "at least 1"},
         {"LL.wire", "x", "at least 1"},    {"LL.for", "trees", "direct"},
-        {"LL64.message", "1us", "LL64"},   {"thread_blocks", "1025", "at most"},
+        {"LL64.message", "1us", "LL64"},   {"thread_blocks", "1025", "0 to 1024"},
         {"thread_blocks", "-1", "thread"}, {"clock", "fast", "number"},
         {"copy", "GB/s", "number"},        {"narrow", "1", "unit"},
         {"LL.line", "4", "unit"},

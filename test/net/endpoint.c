@@ -93,8 +93,11 @@ static void wrong_settings_are_refused(void **state)
     assert_true(rlt_endpoint_set(&e, "launch", "5", &err) < 0);
     assert_true(rlt_endpoint_set(&e, "message", "-5us", NULL) < 0);
     err = (rlt_error){0};
-    assert_int_equal(rlt_endpoint_set(&e, "colour", "red", &err), RLT_EUSAGE);
-    assert_non_null(strstr(err.what, "injection, launch, message, byte, protocol"));
+    assert_int_equal(rlt_endpoint_set(&e, "temperature", "red", &err), RLT_EUSAGE);
+    assert_non_null(strstr(err.what, "an endpoint has injection, launch, message, byte, protocol"));
+    err = (rlt_error){0};
+    assert_int_equal(rlt_endpoint_set(&e, "lunch", "1us", &err), RLT_EUSAGE);
+    assert_string_equal(err.what, "unknown setting of an endpoint; did you mean 'launch'?");
     err = (rlt_error){0};
     assert_int_equal(rlt_endpoint_set(&e, "protocol", "x", &err), RLT_EUSAGE);
     assert_non_null(strstr(err.what, "auto, LL, LL128, Simple"));

@@ -17,6 +17,7 @@
 #include "net/usage.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/param.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
@@ -523,8 +524,8 @@ static void settings_by_name(void **state)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_int_equal(rlt_packet_set(&s, good[i][0], good[i][1], NULL), 0);
     uint32_t names = 0;
-    while (rlt_packet_setting(names))
-        assert_non_null(rlt_packet_setting_help(names++));
+    for (const rlt_param *p = rlt_packet_parameters(); p->name; p++, names++)
+        assert_non_null(p->help);
     assert_int_equal(names, sizeof good / sizeof *good);
     assert_int_equal(s.mtu, 1500);
     assert_int_equal(s.ecn_max, 400000);

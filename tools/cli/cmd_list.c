@@ -169,13 +169,12 @@ static void list_algorithms(rlt_table *t)
 static void list_networks(rlt_table *t)
 {
     const rlt_net_model *m;
-    const char *name;
     char text[64];
     for (uint32_t i = 0; (m = rlt_net_model_at(i)); i++)
         put(t, m->name, m->summary, NULL);
-    for (uint32_t i = 0; (name = rlt_packet_setting(i)); i++) {
-        snprintf(text, sizeof text, "packet: --set %s=", name);
-        put(t, text, rlt_packet_setting_help(i), NULL);
+    for (const rlt_param *p = rlt_packet_parameters(); p->name; p++) {
+        snprintf(text, sizeof text, "packet: --set %s=", p->name);
+        put(t, text, p->help, NULL);
     }
 }
 

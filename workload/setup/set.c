@@ -155,25 +155,24 @@ static int set_algorithms(rlt_setup *s, const char *name, const char *value, rlt
 /* Settings of algorithms of steps, endpoints and packets. */
 static int set_other(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
-    const char *endpoint, *packet;
     rlt_nearest near = rlt_nearest_to(name);
     if (rlt_coll_parameter(name))
         return set_algorithms(s, name, value, err);
     for (const rlt_param *p = rlt_coll_parameters; p->name; p++)
         rlt_nearest_try(&near, p->name);
-    for (uint32_t i = 0; (endpoint = rlt_endpoint_setting(i)); i++) {
-        rlt_nearest_try(&near, endpoint);
-        if (strcmp(name, endpoint) == 0)
-            return rlt_endpoint_set(&s->endpoint, name, value, err);
+    for (const rlt_param *p = rlt_endpoint_parameters(); p->name; p++) {
+        rlt_nearest_try(&near, p->name);
+        if (strcmp(name, p->name) == 0)
+            return rlt_param_read(p, &s->endpoint, value, NULL, err);
     }
-    for (uint32_t i = 0; (packet = rlt_packet_setting(i)); i++) {
+    for (const rlt_param *p = rlt_packet_parameters(); p->name; p++) {
         const char *bare = strncmp(name, "packet.", 7) == 0 ? name + 7 : name;
-        rlt_nearest_try(&near, packet);
-        if (strcmp(bare, packet) != 0)
+        rlt_nearest_try(&near, p->name);
+        if (strcmp(bare, p->name) != 0)
             continue;
         if (!(s->model->can & RLT_NET_PACKETS) && !s->n_protocols && !s->sets_of_others)
             return rlt_fail(err, RLT_EUSAGE, name, "is a setting of --network packet");
-        return rlt_packet_set(&s->packet, packet, value, err);
+        return rlt_param_read(p, &s->packet, value, NULL, err);
     }
     for (uint32_t i = 0; i < s->n_protocols; i++)
         for (const rlt_param *p = rlt_reactive_settings(s->protocols[i].protocol); p->name; p++)
