@@ -76,10 +76,6 @@ FILENAME ~ /rooms\.txt$/ {
             one[$i] = $2
     else if ($1 == "table")
         table[$2] = 1
-    else if ($1 == "circle")
-        for (i = 2; i <= NF; i++)
-            for (j = 2; j <= NF; j++)
-                allowed[$i, $j] = 1
     else if (NF)
         print "room: test/rooms.txt:" FNR ": what is '" $1 "'?"
     next
@@ -108,7 +104,7 @@ match($0, /^#include "[^"]*"/) {
     a = unit_of(FILENAME)
     b = unit_of(header)
     nodes[a] = nodes[b] = 1
-    if (a != b && !(FILENAME in table) && !((a, b) in allowed))
+    if (a != b && !(FILENAME in table))
         edges[a, b] = 1
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The operations of a run as events on tracks. */
 #include "tools/run/events.h"
-#include "tools/run/report.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,6 @@
 #include "sim/text/json.h"
 #include "tools/output/output.h"
 #include "tools/run/report.h"
-#include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
 #include "workload/replay/background.h"

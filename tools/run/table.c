@@ -13,8 +13,6 @@
 #include "sim/base/units.h"
 #include "tools/output/output.h"
 #include "tools/run/report.h"
-#include "workload/experiment/run/faults.h"
-#include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
 #include "workload/program/program.h"

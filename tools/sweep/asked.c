@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A database opened to be asked. */
+#include "tools/sweep/asked.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +11,6 @@
 #include "sim/base/words.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
-#include "tools/sweep/queries.h"
 #include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"
 #include "workload/experiment/figures.h"

@@ -10,7 +10,7 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "tools/output/plot.h"
-#include "tools/sweep/queries.h"
+#include "tools/sweep/asked.h"
 
 typedef struct rlt_chart_settings {
     const char *path;                /* NULL: no picture */
@@ -25,9 +25,6 @@ int rlt_chart_lines(rlt_asked *a, const rlt_chart_settings *s, rlt_error *err) R
 /* The second objective on x, the first on y; the front as n points of it, in order. */
 int rlt_chart_front(rlt_asked *a, const rlt_chart_settings *s, const double *x, const double *y, uint32_t n,
                     rlt_error *err) RLT_MUST_USE;
-
-/* First-order shares of the variance of a column, by axis. */
-int rlt_asked_shares(rlt_asked *a, const char *column, double *shares, rlt_error *err) RLT_MUST_USE;
 
 /* Internal to tools/sweep/chart*.c: an axis as a picture has it. */
 typedef struct rlt_chart_axis {

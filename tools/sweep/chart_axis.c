@@ -12,8 +12,8 @@
 #include "sim/base/words.h"
 #include "tools/output/output.h"
 #include "tools/output/plot.h"
+#include "tools/sweep/asked.h"
 #include "tools/sweep/chart.h"
-#include "tools/sweep/queries.h"
 #include "tools/sweep/store/store.h"
 #include "workload/experiment/figures.h"
 

@@ -16,6 +16,7 @@
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/run/report.h"
+#include "tools/sweep/asked.h"
 #include "tools/sweep/queries.h"
 #include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"

@@ -12,6 +12,7 @@
 #include "sim/base/param.h"
 #include "tools/base/message.h"
 #include "tools/output/report_options.h"
+#include "tools/sweep/asked.h"
 #include "tools/sweep/chart.h"
 #include "workload/setup/settings.h"
 

@@ -9,8 +9,8 @@
 
 #include "sim/base/error.h"
 #include "tools/base/pool.h"
+#include "tools/sweep/state.h"
 #include "tools/sweep/study/study.h"
-#include "tools/sweep/sweep.h"
 
 /* "Open MPI 4.1.4", or what ringlet says of it. */
 const char *rlt_ranks_version(char *buffer, size_t size);

@@ -13,9 +13,9 @@
 #include "tools/sweep/inputs.h"
 #include "tools/sweep/point.h"
 #include "tools/sweep/ranks.h"
+#include "tools/sweep/state.h"
 #include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"
-#include "tools/sweep/sweep.h"
 #include "workload/experiment/figures.h"
 #include "workload/experiment/shared.h"
 

@@ -10,8 +10,8 @@
 #include "sim/base/error.h"
 #include "tools/base/pool.h"
 #include "tools/sweep/ranks.h"
+#include "tools/sweep/state.h"
 #include "tools/sweep/study/study.h"
-#include "tools/sweep/sweep.h"
 
 static bool beside(char *path, size_t size)
 {

@@ -10,7 +10,7 @@
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/output/output.h"
-#include "tools/sweep/queries.h"
+#include "tools/sweep/asked.h"
 #include "tools/sweep/store/store.h"
 #include "workload/experiment/figures.h"
 

@@ -8,6 +8,7 @@
 
 #include "sim/base/mem.h"
 #include "tools/base/pool.h"
+#include "tools/sweep/inputs.h"
 #include "tools/sweep/ranks.h"
 #include "workload/experiment/figures.h"
 #include "workload/plugin/plugin.h"

@@ -12,6 +12,7 @@
 #include "tools/base/file.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
+#include "tools/sweep/asked.h"
 #include "tools/sweep/chart.h"
 #include "tools/sweep/queries.h"
 #include "tools/sweep/store/store.h"

@@ -7,10 +7,8 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "workload/experiment/figures.h"
-#include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
-#include "workload/experiment/run/training.h"
 #include "workload/experiment/shared.h"
 #include "workload/replay/replay.h"
 

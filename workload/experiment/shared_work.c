@@ -15,7 +15,6 @@
 #include "sim/base/time.h"
 #include "sim/text/tree.h"
 #include "workload/experiment/kept.h"
-#include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/shared.h"
 #include "workload/program/program.h"

@@ -11,7 +11,6 @@
 #include "sim/base/mem.h"
 #include "sim/base/words.h"
 #include "workload/models/accelerator.h"
-#include "workload/setup/settings.h"
 
 static rlt_dirs data_dirs(const char *here, const char *installed)
 {

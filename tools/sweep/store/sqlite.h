@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A store as its two files know it; they alone know SQLite here. Internal to tools/sweep/store*.c. */
+/* A store as the files of its room know it; they alone know SQLite here. Internal to tools/sweep/store/. */
 #ifndef RLT_TOOLS_SWEEP_STORE_SQLITE_H
 #define RLT_TOOLS_SWEEP_STORE_SQLITE_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "sim/base/error.h"
-#include "tools/sweep/store/store.h"
 
 enum { HAS, FIND, POINT, RESULT, LINK, COPY_STATUS, COPY_RESULT, COPY_LINKS, INPUT, PROGRESS, STATEMENTS };
 
@@ -22,14 +23,15 @@ struct rlt_store {
 };
 
 /* SQLite's error as ours. */
-int rlt__store_fail(rlt_store *s, rlt_error *err);
-int rlt__store_execute(rlt_store *s, const char *sql, rlt_error *err) RLT_MUST_USE;
+int rlt__store_fail(struct rlt_store *s, rlt_error *err);
+int rlt__store_execute(struct rlt_store *s, const char *sql, rlt_error *err) RLT_MUST_USE;
 /* Opens a transaction unless there is one. */
-int rlt__store_begin(rlt_store *s, rlt_error *err) RLT_MUST_USE;
+int rlt__store_begin(struct rlt_store *s, rlt_error *err) RLT_MUST_USE;
 /* Runs a statement that gives no rows. */
-int rlt__store_finish(rlt_store *s, sqlite3_stmt *q, rlt_error *err) RLT_MUST_USE;
+int rlt__store_finish(struct rlt_store *s, sqlite3_stmt *q, rlt_error *err) RLT_MUST_USE;
 double rlt__store_now_s(void);
+struct rlt_store_cell;
 /* For rlt_store_query: a row of integers into int64_t[]. */
-int rlt__store_counts(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err);
+int rlt__store_counts(void *ctx, const struct rlt_store_cell *cells, uint32_t n, rlt_error *err);
 
 #endif

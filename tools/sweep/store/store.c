@@ -36,32 +36,6 @@ const char *rlt_store_version(void)
     return sqlite3_libversion();
 }
 
-double rlt__store_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-int rlt__store_fail(rlt_store *s, rlt_error *err)
-{
-    int code = sqlite3_extended_errcode(s->db);
-    if (code == SQLITE_NOMEM)
-        return rlt_nomem(err);
-    if ((code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT)
-        return rlt_fail(err, RLT_EMALFORMED, s->path, "is no database of a sweep: %s", sqlite3_errmsg(s->db));
-    /* For the files beside the database SQLite has but one word. */
-    bool full = (code & 0xff) == SQLITE_FULL ||
-                ((code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(s->db) == ENOSPC);
-    return rlt_fail(err, RLT_EIO, s->path, "%s%s", full ? "database or disk is full" : sqlite3_errmsg(s->db),
-                    full ? "; what was committed is safe, the same command goes on from there" : "");
-}
-
-int rlt__store_execute(rlt_store *s, const char *sql, rlt_error *err)
-{
-    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : rlt__store_fail(s, err);
-}
-
 /* The statements with a place or a name for each figure. */
 static const char *text_of(int which, char *buffer, size_t size)
 {
@@ -87,21 +61,6 @@ static sqlite3_stmt *statement(rlt_store *s, int which, rlt_error *err)
                            &s->statements[which], NULL) != SQLITE_OK)
         rlt__store_fail(s, err);
     return s->statements[which];
-}
-
-/* Runs a statement that gives no rows. */
-int rlt__store_finish(rlt_store *s, sqlite3_stmt *q, rlt_error *err)
-{
-    int rc = sqlite3_step(q) == SQLITE_DONE ? 0 : rlt__store_fail(s, err);
-    sqlite3_reset(q);
-    return rc;
-}
-
-int rlt__store_begin(rlt_store *s, rlt_error *err)
-{
-    int rc = s->open ? 0 : rlt__store_execute(s, "BEGIN IMMEDIATE", err);
-    s->open |= rc == 0;
-    return rc;
 }
 
 /* Held as long as the database is open:

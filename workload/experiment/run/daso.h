@@ -8,15 +8,14 @@
 #include "sim/base/time.h"
 #include "sim/watch.h"
 #include "workload/daso/daso.h"
+#include "workload/experiment/run/run.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/setup/settings.h"
 
-struct rlt_run_settings;
-
 typedef struct rlt_daso_case {
     const rlt_parsed *args;
-    const struct rlt_run_settings *settings;
+    const rlt_run_settings *settings;
     rlt_setup setup;
     rlt_model model;
     rlt_accelerator accelerator;
@@ -26,7 +25,7 @@ typedef struct rlt_daso_case {
     rlt_daso_result *result;
 } rlt_daso_case;
 
-bool rlt_run_is_daso(const struct rlt_run_settings *s);
+bool rlt_run_is_daso(const rlt_run_settings *s);
 /* On a struct with args and settings, and zeros; close frees in every case. */
 int rlt_daso_case_load(rlt_daso_case *r, rlt_error *err) RLT_MUST_USE;
 int rlt_daso_case_simulate(rlt_daso_case *r, rlt_error *err) RLT_MUST_USE;

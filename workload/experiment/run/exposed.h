@@ -6,8 +6,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-
-struct rlt_run;
+#include "workload/experiment/run/run.h"
 
 /* Exposed communication of each rank by the dimensions in use (of all communications under way; of a graph
  * its logical ones), which add up to the rank's exposed_comm_ps; and the dimensions of each communication. */
@@ -17,9 +16,9 @@ typedef struct rlt_exposed {
     uint32_t *dims; /* of a communication */
     bool used[1 << RLT_MAX_DIMS];
 } rlt_exposed;
-int rlt_run_exposed(const struct rlt_run *r, rlt_exposed *out, rlt_error *err) RLT_MUST_USE;
+int rlt_run_exposed(const rlt_run *r, rlt_exposed *out, rlt_error *err) RLT_MUST_USE;
 void rlt_exposed_free(rlt_exposed *e);
 /* The dimensions in which the members of a communication differ, a bit each; 0: not known. */
-uint32_t rlt_run_comm_dims(const struct rlt_run *r, uint32_t comm);
+uint32_t rlt_run_comm_dims(const rlt_run *r, uint32_t comm);
 
 #endif

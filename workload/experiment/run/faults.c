@@ -10,6 +10,8 @@
 #include "net/topology/topology.h"
 #include "sim/base/units.h"
 #include "workload/experiment/run/run.h"
+#include "workload/replay/failures.h"
+#include "workload/replay/noise.h"
 
 #define AT(field) .offset = offsetof(rlt_fault_settings, field)
 const rlt_option rlt_fault_options[] = {

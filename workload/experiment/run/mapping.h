@@ -7,25 +7,11 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
-#include "sim/base/time.h"
 #include "sim/watch.h"
+#include "workload/experiment/run/run.h"
 #include "workload/models/accelerator.h"
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"
-
-/* Orders of a layout's axes that were tried for order=auto, the fastest first; n is 0 without. */
-typedef struct rlt_tried_order {
-    rlt_axis order[RLT_AXES_OF_LAYOUT];
-    rlt_time time_ps; /* of an iteration */
-} rlt_tried_order;
-typedef struct rlt_mapping {
-    uint32_t n;
-    rlt_tried_order tried[24];
-    bool folded;
-} rlt_mapping;
-
-struct rlt_run;
-struct rlt_run_settings;
 
 /* "tp=0,pp=1,dp=2": the order of the axes, dp where it is open, and the ranks' places. RLT_EUSAGE names what
  * does not fit. */
@@ -36,6 +22,6 @@ int rlt_mapping_pin(const char *map, const rlt_topology *t, rlt_training *tr, rl
 int rlt_mapping_choose(rlt_training *t, const rlt_replay_options *how, bool folded, const rlt_watch *watch,
                        rlt_mapping *m, rlt_error *err) RLT_MUST_USE;
 /* r->options as far as orders depend on them. */
-int rlt_mapping_options(struct rlt_run *r, const rlt_accelerator *a, rlt_error *err) RLT_MUST_USE;
+int rlt_mapping_options(rlt_run *r, const rlt_accelerator *a, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -9,10 +9,13 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
+#include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
+#include "workload/models/accelerator.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
+#include "workload/training/training.h"
 
 uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm)
 {
@@ -114,4 +117,38 @@ int rlt_run_links(const rlt_run *r, bool folded, rlt_link_class **classes, uint3
 rlt_time rlt_run_end(const rlt_run *r)
 {
     return rlt_sim_now(rlt_replay_sim(r->replay));
+}
+
+/* Seconds of an iteration, on average. */
+static double iteration_s(const rlt_run *r)
+{
+    return (double)rlt_jobs_time(r, 0) / r->training.steps / 1e12;
+}
+
+/* Model FLOPs over what all accelerators could do in the time. */
+static double utilization(const rlt_run *r)
+{
+    uint64_t peak;
+    const rlt_training *t = &r->training;
+    if (rlt_accelerator_peak(t->accelerator, t->precision, &peak, NULL) || iteration_s(r) == 0)
+        return 0;
+    return rlt_training_flop(t) / t->steps / iteration_s(r) / rlt_training_ranks(t) / (double)peak;
+}
+
+static double tokens_per_s(const rlt_run *r)
+{
+    return (double)r->training.batch * r->training.model->tokens / iteration_s(r);
+}
+
+rlt_training_figures rlt_run_training_figures(const rlt_run *r)
+{
+    rlt_training_figures f = {.utilization = utilization(r), .tokens_per_s = tokens_per_s(r)};
+    for (uint32_t i = 0; i < r->training.size[RLT_AXIS_PP]; i++) {
+        double total = rlt_training_memory_of(&r->training, i).total;
+        if (total > f.memory_bytes) {
+            f.memory_bytes = total;
+            f.fullest = i;
+        }
+    }
+    return f;
 }

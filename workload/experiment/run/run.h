@@ -3,9 +3,9 @@
  * A run from its settings to its end: a workload loaded, prepared, replayed over a network and checked.
  * Nothing is printed.
  *
- * Its parts have headers of their own: workload.h and training.h (what runs), mapping.h (where), jobs.h (what
- * else runs), faults.h (what goes wrong), daso.h (many runs as one training), result.h and exposed.h (what a
- * finished run tells beside its replay).
+ * This header holds all data of a run. What is done with it stands in headers of their own: workload.h and
+ * training.h (what runs), mapping.h (where), jobs.h (what else runs), faults.h (what goes wrong), daso.h
+ * (many runs as one training), result.h and exposed.h (what a finished run tells beside its replay).
  */
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_RUN_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_RUN_H
@@ -20,13 +20,13 @@
 #include "sim/text/json.h"
 #include "sim/watch.h"
 #include "workload/daso/daso.h"
-#include "workload/experiment/run/faults.h"
-#include "workload/experiment/run/jobs.h"
-#include "workload/experiment/run/mapping.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/replay/background.h"
+#include "workload/replay/failures.h"
+#include "workload/replay/noise.h"
 #include "workload/replay/replay.h"
 #include "workload/setup/settings.h"
 #include "workload/setup/trace_options.h"
@@ -34,6 +34,19 @@
 #include "workload/training/memory_time.h"
 #include "workload/training/passes.h"
 #include "workload/training/training.h"
+
+/* Links that change, noise, failures: see faults.h. */
+typedef struct rlt_fault_settings {
+    rlt_texts link_event, noise;
+    const char *failures;
+    uint64_t seed, iterations;
+} rlt_fault_settings;
+
+/* Other jobs and background traffic: see jobs.h. */
+typedef struct rlt_job_settings {
+    rlt_texts job, background;
+    bool alone;
+} rlt_job_settings;
 
 typedef struct rlt_run_settings {
     rlt_settings sim;
@@ -48,6 +61,40 @@ typedef struct rlt_run_settings {
     rlt_time until_ps, series_ps;
 } rlt_run_settings;
 extern const rlt_option rlt_what_if_options[]; /* offsets in rlt_run_settings */
+
+/* What disturbs a run, as loaded. */
+typedef struct rlt_faults {
+    rlt_link_event *link_events;
+    rlt_noise *noise;
+    uint32_t n_link_events, n_noise;
+    rlt_failures failures;
+    bool fails; /* they were asked for */
+} rlt_faults;
+
+/* Several jobs on one network, and background traffic, as loaded. */
+typedef struct rlt_jobs {
+    uint32_t n;               /* jobs; 0: there is only the command's own */
+    bool own;                 /* the first is the command's own */
+    uint32_t *first_rank;     /* n + 1 */
+    char **names;             /* of those that are not */
+    double *overlap_slowdown; /* per rank */
+    rlt_program **parts;      /* with --alone: the jobs' programs */
+    rlt_time *alone_ps;       /* and when each ends alone; NULL: not known */
+    rlt_background *background;
+    uint32_t n_background;
+    rlt_placement placement; /* of all ranks; its n is 0 where the setup's holds */
+} rlt_jobs;
+
+/* Orders of a layout's axes that were tried for order=auto, the fastest first; n is 0 without. */
+typedef struct rlt_tried_order {
+    rlt_axis order[RLT_AXES_OF_LAYOUT];
+    rlt_time time_ps; /* of an iteration */
+} rlt_tried_order;
+typedef struct rlt_mapping {
+    uint32_t n;
+    rlt_tried_order tried[24];
+    bool folded;
+} rlt_mapping;
 
 typedef struct rlt_run {
     const rlt_parsed *args;

@@ -11,7 +11,6 @@
 #include "sim/base/registry.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
-#include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/mapping.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
@@ -194,38 +193,4 @@ int rlt_run_train(rlt_run *r, rlt_error *err)
     return r->settings->fold || r->settings->fold_stages
                ? rlt_run_fold(r, err)
                : rlt_training_program(&r->training, &r->program, err);
-}
-
-/* Of an iteration, on average. */
-static double iteration_s(const rlt_run *r)
-{
-    return (double)rlt_jobs_time(r, 0) / r->training.steps / 1e12;
-}
-
-/* Model FLOPs over what all accelerators could do in the time. */
-static double utilization(const rlt_run *r)
-{
-    uint64_t peak;
-    const rlt_training *t = &r->training;
-    if (rlt_accelerator_peak(t->accelerator, t->precision, &peak, NULL) || iteration_s(r) == 0)
-        return 0;
-    return rlt_training_flop(t) / t->steps / iteration_s(r) / rlt_training_ranks(t) / (double)peak;
-}
-
-static double tokens_per_s(const rlt_run *r)
-{
-    return (double)r->training.batch * r->training.model->tokens / iteration_s(r);
-}
-
-rlt_training_figures rlt_run_training_figures(const rlt_run *r)
-{
-    rlt_training_figures f = {.utilization = utilization(r), .tokens_per_s = tokens_per_s(r)};
-    for (uint32_t i = 0; i < r->training.size[RLT_AXIS_PP]; i++) {
-        double total = rlt_training_memory_of(&r->training, i).total;
-        if (total > f.memory_bytes) {
-            f.memory_bytes = total;
-            f.fullest = i;
-        }
-    }
-    return f;
 }

@@ -7,14 +7,12 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "workload/experiment/run/run.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/training/training.h"
 
-struct rlt_run;
-struct rlt_run_settings;
-
-extern const rlt_option rlt_training_options[]; /* offsets in struct rlt_run_settings */
+extern const rlt_option rlt_training_options[]; /* offsets in rlt_run_settings */
 /* What a model runs on where none is named. */
 #define RLT_DEFAULT_ACCELERATOR "h100-sxm"
 
@@ -22,22 +20,16 @@ extern const rlt_option rlt_training_options[]; /* offsets in struct rlt_run_set
 int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt_error *err) RLT_MUST_USE;
 /* --model, --accelerator, --strategy, --layout and --train as they are; free the model in every case. Settings
  * of the training may stand behind the model, too: "transformer:layers=4,ranks=8". */
-int rlt_training_read(const struct rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
+int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
                       rlt_error *err) RLT_MUST_USE;
 /* --model on --accelerator in --layout, planned and checked for the ranks that are placed; --map places them
  * anew. The training borrows model and accelerator; free the model in every case. */
-int rlt_training_open(const struct rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
+int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
                       rlt_model *m, rlt_accelerator *a, rlt_training *t, rlt_error *err) RLT_MUST_USE;
 /* Its program, into the run. */
-int rlt_run_train(struct rlt_run *r, rlt_error *err) RLT_MUST_USE;
+int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 /* The same with ranks that do the same once (--fold, --fold-stages), placed where they are. RLT_EUSAGE where
  * something makes ranks unlike. */
-int rlt_run_fold(struct rlt_run *r, rlt_error *err) RLT_MUST_USE;
-/* Of a run that trains: bytes of the fullest stage, model FLOPs over the peak, tokens (samples) a second. */
-typedef struct rlt_training_figures {
-    double memory_bytes, utilization, tokens_per_s;
-    uint32_t fullest;
-} rlt_training_figures;
-rlt_training_figures rlt_run_training_figures(const struct rlt_run *r);
+int rlt_run_fold(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 
 #endif
