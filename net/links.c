@@ -120,7 +120,7 @@ void rlt_link_class_name(const rlt_topology *t, const rlt_link_class *c, char *b
     }
 }
 
-void rlt_link_name(const rlt_topology *t, uint32_t link, char *buffer, size_t size)
+static void link_name(const rlt_topology *t, uint32_t link, char *buffer, size_t size)
 {
     rlt_link l = rlt_topology_link(t, link);
     bool from_switch = rlt_topology_node_kind(t, l.src) == RLT_SWITCH;
@@ -154,7 +154,7 @@ rlt_busiest rlt_links_busiest(const rlt_topology *t, const rlt_usage *u, rlt_tim
     }
     if (b.link != RLT_NONE) {
         b.utilization = part(most, time_ps);
-        rlt_link_name(t, b.link, b.name, sizeof b.name);
+        link_name(t, b.link, b.name, sizeof b.name);
     }
     return b;
 }

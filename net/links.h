@@ -41,7 +41,6 @@ typedef struct rlt_busiest {
     char name[160];
 } rlt_busiest;
 rlt_busiest rlt_links_busiest(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps);
-void rlt_link_name(const rlt_topology *t, uint32_t link, char *buffer, size_t size);
 
 /* Offered = delivered, and no link carried more than it could: RLT_ECHECK naming what does not balance. Under
  * alpha-beta links inside the network may be over capacity: then *over (may be NULL) names the worst one. */

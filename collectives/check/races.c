@@ -108,11 +108,6 @@ void rlt_races_free(rlt_races *r)
     free(r);
 }
 
-bool rlt_races_partial(const rlt_races *r)
-{
-    return r->partial;
-}
-
 size_t rlt_races_width(const rlt_races *r)
 {
     return r->partial ? 0 : r->width;

@@ -14,10 +14,9 @@
 typedef struct rlt_races rlt_races;
 
 /* Memory is that of n_places^2 words and more; where that is too much, the orders that messages make are left
- * out (rlt_races_partial), where that is too much still, RLT_ERANGE. */
+ * out (rlt_races_width is 0 then), where that is too much still, RLT_ERANGE. */
 int rlt_races_create(const rlt_plan *plan, rlt_races **out, rlt_error *err) RLT_MUST_USE;
 void rlt_races_free(rlt_races *r);
-bool rlt_races_partial(const rlt_races *r);
 
 /* Step k of place p starts; it starts having waited for a step of another place; it is done. */
 void rlt_races_start(rlt_races *r, uint32_t p, uint32_t k);

@@ -17,18 +17,6 @@ enum { MAX_LINKS = 1 << 22 };
 #define MAX_STEPS 1e10
 #define MAX_BATCH ((uint64_t)1 << 22) /* distances at a time */
 
-int rlt_add_place_parse(const char *name, rlt_add_place *out, rlt_error *err)
-{
-    static const char *const names[] = {"all", "tor", "spine"};
-    for (uint32_t i = 0; i < 3; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *out = (rlt_add_place)i;
-            return 0;
-        }
-    return rlt_fail(err, RLT_ESCHEMA, NULL,
-                    "expected where switches add up as all, tor or spine, got '%.40s'", name);
-}
-
 static bool relays(const rlt_topology *t, uint32_t node)
 {
     if (rlt_topology_is_product(t))

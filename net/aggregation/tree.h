@@ -102,8 +102,6 @@ RLT_API int rlt_reduction_create(const rlt_reduction_request *req, rlt_reduction
 RLT_API void rlt_reduction_free(rlt_reduction *r);
 /* Adds its packets to load[], by link. */
 RLT_API void rlt_reduction_load(const rlt_reduction *r, uint32_t *load);
-/* "all", "tor", "spine". */
-RLT_API int rlt_add_place_parse(const char *name, rlt_add_place *out, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -20,9 +20,6 @@ typedef struct rlt__nccl_rings {
     bool network; /* the channels begin and end at NICs */
 } rlt__nccl_rings;
 
-int rlt__nccl_rings_read(const char *name, const char *text, size_t length, rlt__nccl_rings *rings,
-                         rlt_error *err) RLT_MUST_USE;
-void rlt__nccl_rings_free(rlt__nccl_rings *rings);
 /* Recommends the import's rings; accelerator[dev] for dev below n. *said: what was done, or "". */
 int rlt__nccl_rings_add(rlt__machine *m, const rlt_import *import, const uint32_t *accelerator, uint32_t n,
                         const char **said) RLT_MUST_USE;

@@ -107,8 +107,14 @@ static int end(void *user, const rlt_xml_tag *tag, rlt_error *err)
     return 0;
 }
 
-int rlt__nccl_rings_read(const char *name, const char *text, size_t length, rlt__nccl_rings *rings,
-                         rlt_error *err)
+static void free_rings(rlt__nccl_rings *rings)
+{
+    free(rings->dev);
+    *rings = (rlt__nccl_rings){0};
+}
+
+static int read_rings(const char *name, const char *text, size_t length, rlt__nccl_rings *rings,
+                      rlt_error *err)
 {
     static const rlt_xml_handler handler = {.start = start, .end = end};
     reader r = {.rings = rings, .err = err};
@@ -117,14 +123,8 @@ int rlt__nccl_rings_read(const char *name, const char *text, size_t length, rlt_
     if (!rc && !rings->n_rings)
         rc = rlt_fail(err, RLT_ESCHEMA, name, "no channel of a ring: no <graph> of pattern 4 with channels");
     if (rc)
-        rlt__nccl_rings_free(rings);
+        free_rings(rings);
     return rc;
-}
-
-void rlt__nccl_rings_free(rlt__nccl_rings *rings)
-{
-    free(rings->dev);
-    *rings = (rlt__nccl_rings){0};
 }
 
 /* Channels as rings over the accelerators that the dev numbers stand for. */
@@ -159,14 +159,13 @@ int rlt__nccl_rings_add(rlt__machine *m, const rlt_import *import, const uint32_
     *said = "";
     if (!import->graph_text)
         return 0;
-    int rc =
-        rlt__nccl_rings_read(import->graph_name, import->graph_text, import->graph_length, &rings, m->err);
+    int rc = read_rings(import->graph_name, import->graph_text, import->graph_length, &rings, m->err);
     if (!rc)
         rc = add_all(m, import->graph_name, &rings, accelerator, n);
     if (!rc)
         *said = rlt_arena_printf(&m->arena, " Rings: the %" PRIu32 " channels of NCCL's graph dump.",
                                  rings.n_rings);
-    rlt__nccl_rings_free(&rings);
+    free_rings(&rings);
     return !rc && !*said ? rlt_nomem(m->err) : rc;
 }
 
@@ -246,10 +245,10 @@ int rlt__topo_nccl_graph(const char *name, const char *text, size_t length, cons
 {
     rlt__machine m = {.file = name, .err = err};
     rlt__nccl_rings rings = {0};
-    int rc = rlt__nccl_rings_read(name, text, length, &rings, err);
+    int rc = read_rings(name, text, length, &rings, err);
     if (!rc)
         rc = build(&m, &rings, import, rlt_hash_bytes(text, length, 0), out);
-    rlt__nccl_rings_free(&rings);
+    free_rings(&rings);
     rlt__machine_free(&m);
     return rc;
 }

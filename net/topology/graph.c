@@ -149,20 +149,6 @@ int rlt_graph_distances(const rlt_edges *g, const uint32_t *from, uint32_t n_fro
     return leave(s, code, "graph", err);
 }
 
-int rlt_graph_diameter(const rlt_edges *g, uint32_t *hops, rlt_error *err)
-{
-    session s = enter();
-    igraph_t graph;
-    igraph_real_t longest = 0;
-    igraph_error_t code = make_graph(g, &graph);
-    if (code)
-        return leave(s, code, "graph", err);
-    code = igraph_diameter(&graph, &longest, NULL, NULL, NULL, NULL, true, true);
-    *hops = code || !isfinite(longest) ? 0 : (uint32_t)longest;
-    igraph_destroy(&graph);
-    return leave(s, code, "graph", err);
-}
-
 /* The value of a smallest cut and, unless side is NULL, which nodes are on the source's side of it. */
 static igraph_error_t cut_of(const igraph_t *graph, const igraph_vector_t *capacities, uint32_t source,
                              uint32_t sink, double *value, uint8_t *side)

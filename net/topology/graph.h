@@ -30,8 +30,6 @@ int rlt_graph_components(const rlt_edges *g, uint32_t *component, uint32_t *n, r
 /* distance[i * n_to + j] = edges on a shortest path from from[i] to to[j]; RLT_NONE where there is none. */
 int rlt_graph_distances(const rlt_edges *g, const uint32_t *from, uint32_t n_from, const uint32_t *to,
                         uint32_t n_to, uint32_t *distance, rlt_error *err) RLT_MUST_USE;
-/* The longest shortest path, in edges, over the pairs that are connected. */
-int rlt_graph_diameter(const rlt_edges *g, uint32_t *hops, rlt_error *err) RLT_MUST_USE;
 /* Maximum flow from source to sink = capacity of the smallest cut between them. Exact for sums below 2^53. */
 int rlt_graph_max_flow(const rlt_edges *g, const double *capacity, uint32_t source, uint32_t sink,
                        double *value, rlt_error *err) RLT_MUST_USE;

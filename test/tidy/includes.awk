@@ -166,7 +166,10 @@ pass == 2 {
     }
     gsub(/[^A-Za-z_0-9]+/, " ", line)
     n = split(line, word, " ")
-    for (i = 1; i <= n; i++)
+    for (i = 1; i <= n; i++) {
+        # What a function in the header itself calls has callers wherever that one is used.
+        if (FILENAME == home[word[i]] && $0 ~ /^    /)
+            at_home[word[i]] = 1
         if (!(word[i] in seen)) {
             seen[word[i]] = 1
             used[FILENAME, word[i]] = 1
@@ -175,6 +178,7 @@ pass == 2 {
             if (word[i] in homes && word[i] ~ /^(rlt_|RLT_)/)
                 names[FILENAME] = names[FILENAME] " " word[i]
         }
+    }
 }
 
 function uses(file, header,    n, i, w) {
@@ -187,7 +191,7 @@ function uses(file, header,    n, i, w) {
 
 END {
     for (name in functions)
-        if (homes[name] == 1 && name ~ /^rlt_/ && users[name] < 2)
+        if (homes[name] == 1 && name ~ /^rlt_/ && users[name] < 2 && !(name in at_home))
             print home[name] " declares " name " for nobody"
     for (f = 1; f <= n_files; f++) {
         file = files[f]

@@ -22,7 +22,9 @@
 #include "workload/replay/replay.h"
 #include "workload/setup/settings.h"
 
-void rlt_exposed_names(const rlt_exposed *e, rlt_jw *w)
+/* "exposed_dims": ["dim 0", "dim 0+1"], and, in its order, "exposed_by_dims_ps" of a rank; "dims" of a
+ * communication; into an open object. */
+static void exposed_names(const rlt_exposed *e, rlt_jw *w)
 {
     rlt_jw_array(w, "exposed_dims");
     for (uint32_t m = 0; m < e->n; m++) {
@@ -37,7 +39,7 @@ void rlt_exposed_names(const rlt_exposed *e, rlt_jw *w)
     rlt_jw_end_array(w);
 }
 
-void rlt_exposed_rank(const rlt_exposed *e, uint32_t rank, rlt_jw *w)
+static void exposed_rank(const rlt_exposed *e, uint32_t rank, rlt_jw *w)
 {
     rlt_jw_array(w, "exposed_by_dims_ps");
     for (uint32_t m = 0; m < e->n; m++)
@@ -46,7 +48,7 @@ void rlt_exposed_rank(const rlt_exposed *e, uint32_t rank, rlt_jw *w)
     rlt_jw_end_array(w);
 }
 
-void rlt_exposed_comm(const rlt_exposed *e, uint32_t comm, rlt_jw *w)
+static void exposed_comm(const rlt_exposed *e, uint32_t comm, rlt_jw *w)
 {
     rlt_jw_array(w, "dims");
     for (uint32_t d = 0; d < RLT_MAX_DIMS; d++)
@@ -88,7 +90,7 @@ static void ranks(const rlt_run *r, const rlt_exposed *e, rlt_jw *w)
         rlt_jw_i64(w, "compute_ps", k.compute_ps);
         rlt_jw_i64(w, "comm_ps", k.comm_ps);
         rlt_jw_i64(w, "exposed_comm_ps", k.exposed_comm_ps);
-        rlt_exposed_rank(e, i, w);
+        exposed_rank(e, i, w);
         rlt_jw_i64(w, "host_ps", k.host_ps);
         rlt_jw_i64(w, "idle_ps", k.idle_ps);
         rlt_jw_i64(w, "comm_wait_ps", k.comm_wait_ps);
@@ -112,7 +114,7 @@ static void collectives(const rlt_run *r, const rlt_exposed *e, rlt_jw *w)
         rlt_jw_string(w, "collective", rlt_coll_name(c->kind));
         rlt_jw_string(w, "algorithm", res.algorithm ? res.algorithm : "");
         rlt_jw_u64(w, "ranks", rlt_run_comm_ranks(r, i));
-        rlt_exposed_comm(e, i, w);
+        exposed_comm(e, i, w);
         rlt_jw_u64(w, "step", c->step);
         rlt_jw_u64(w, "bytes", c->bytes);
         if (res.end_ps >= 0) {
@@ -153,7 +155,7 @@ int rlt_run_document(const rlt_run *r, const rlt_run_asked *s, bool full, rlt_jw
     rlt_jw_string(w, "timing", r->timing ? r->timing->name : "network");
     rlt_jw_string(w, "workload", r->program->reader);
     totals(r, w);
-    rlt_exposed_names(&exposed, w);
+    exposed_names(&exposed, w);
     ranks(r, &exposed, w);
     collectives(r, &exposed, w);
     rlt_exposed_free(&exposed);

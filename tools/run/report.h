@@ -55,12 +55,6 @@ int rlt_run_explain_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_U
 /* Chrome/Perfetto JSON. */
 int rlt_run_timeline(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
 
-/* "exposed_dims": ["dim 0", "dim 0+1"], and, in its order, "exposed_by_dims_ps" of a rank; "dims" of a
- * communication; into an open object. */
-void rlt_exposed_names(const rlt_exposed *e, rlt_jw *w);
-void rlt_exposed_rank(const rlt_exposed *e, uint32_t rank, rlt_jw *w);
-void rlt_exposed_comm(const rlt_exposed *e, uint32_t comm, rlt_jw *w);
-
 /* What switches that add up did: nothing where no protocol reacts. */
 void rlt_run_react_table(const rlt_run *r, FILE *out);
 /* "in_network": {...} into an open object. */
@@ -75,8 +69,6 @@ int rlt_daso_plot(const rlt_daso *d, const rlt_daso_result *x, const char *title
 void rlt_mapping_table(const rlt_run *r, FILE *out);
 void rlt_mapping_json(const rlt_run *r, rlt_jw *w);
 
-/* One line: what was folded; nothing where nothing was. */
-void rlt_run_fold_line(const rlt_run *r, FILE *out);
 void rlt_run_training_table(const rlt_run *r, FILE *out);
 
 /* "training": {...} into an open object. */

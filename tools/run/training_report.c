@@ -59,7 +59,8 @@ void rlt_mapping_json(const rlt_run *r, rlt_jw *w)
     rlt_jw_end_object(w);
 }
 
-void rlt_run_fold_line(const rlt_run *r, FILE *out)
+/* One line: what was folded; nothing where nothing was. */
+static void fold_line(const rlt_run *r, FILE *out)
 {
     if (r->folds == RLT_FOLD_PLANES)
         fprintf(out,
@@ -104,7 +105,7 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
     fprintf(out, "model FLOPs: %.1f %% of peak (%s); %.4g %ss/s\n",
             100 * rlt_run_training_figures(r).utilization, t->precision,
             rlt_run_training_figures(r).tokens_per_s, t->model->tokens > 1 ? "token" : t->model->sample);
-    rlt_run_fold_line(r, out);
+    fold_line(r, out);
     const rlt_surface *s = surface(t);
     if (s)
         fprintf(out, "efficiency of stack %s in %s: %s\n", s->stack, s->precision, s->source);

@@ -82,7 +82,8 @@ static int find_same(rlt_sweep *w, uint32_t i, const rlt_point_job *e, int64_t *
     return rlt_store_find(w->store, e->key, e->point.id, same, err);
 }
 
-int rlt__sweep_prepare(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+/* Callbacks of a pool, and of what takes its place between ranks. */
+static int prepare_point(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     rlt_sweep *w = ctx;
     rlt_point_job *e = &w->slots[slot].experiment;
@@ -114,7 +115,7 @@ static void show(rlt_sweep *w)
              spent > 0 ? (double)w->n_flying / spent : 0, (unsigned long long)w->failed);
 }
 
-int rlt__sweep_take(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+static int take_point(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     rlt_sweep *w = ctx;
     rlt_point_job *e = &w->slots[slot].experiment;
@@ -143,9 +144,9 @@ static int run_stretch(rlt_sweep *w, uint64_t first, uint64_t end, rlt_error *er
 {
     rlt_pool_work work = {.slots = w->n_slots,
                           .ctx = w,
-                          .prepare = rlt__sweep_prepare,
+                          .prepare = prepare_point,
                           .run = run_slot,
-                          .take = rlt__sweep_take,
+                          .take = take_point,
                           .progress = w->progress.label ? &w->progress : NULL};
     w->next = first;
     w->end = end;

@@ -22,9 +22,6 @@ int rlt_sweep_probe(rlt_sweep *w, const rlt_sweep_study *study, rlt_error *err) 
 int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err) RLT_MUST_USE;
 void rlt_sweep_free(rlt_sweep *w);
 
-/* Callbacks of a pool, and of what takes its place between ranks. */
-int rlt__sweep_prepare(void *ctx, uint32_t i, uint32_t slot, rlt_error *err) RLT_MUST_USE;
-int rlt__sweep_take(void *ctx, uint32_t i, uint32_t slot, rlt_error *err) RLT_MUST_USE;
 /* The next places of an adaptive sample, from the results so far. */
 int rlt__sweep_choose(rlt_sweep_study *study, rlt_store *store, rlt_error *err) RLT_MUST_USE;
 

@@ -75,9 +75,6 @@ typedef struct rlt_job_timeline {
     uint64_t hash;
 } rlt_job_timeline;
 
-int rlt__timeline_load(const char *path, const rlt_read_options *opts, rlt_job_timeline *t,
-                       rlt_error *err) RLT_MUST_USE;
-void rlt__timeline_free(rlt_job_timeline *t);
 static inline rlt_tl_class rlt__tl_class(const rlt_tl_op *o)
 {
     return o->type < RLT_TL_KNOWN ? rlt__tl_types[o->type].class : RLT_TL_COMPUTE;

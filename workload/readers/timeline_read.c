@@ -46,7 +46,7 @@ const rlt_tl_type rlt__tl_types[RLT_TL_KNOWN] = {
     {"optimizer-clip-main-grad", RLT_TL_ALL, RLT_ALL_REDUCE, 0, NULL},
 };
 
-void rlt__timeline_free(rlt_job_timeline *t)
+static void free_timeline(rlt_job_timeline *t)
 {
     rlt_strings_free(&t->names);
     free(t->ops);
@@ -264,7 +264,7 @@ static int load_meta(rlt_job_timeline *t, rlt_error *err)
     return rc;
 }
 
-int rlt__timeline_load(const char *path, const rlt_read_options *opts, rlt_job_timeline *t, rlt_error *err)
+static int load_timeline(const char *path, const rlt_read_options *opts, rlt_job_timeline *t, rlt_error *err)
 {
     char *text = NULL;
     size_t length = 0;
@@ -305,7 +305,7 @@ static int read_timeline(const char *const *paths, uint32_t n, const rlt_read_op
     *out = NULL;
     if (n != 1)
         return rlt_fail(err, RLT_EUSAGE, n ? paths[1] : NULL, "expected one timeline, which has all ranks");
-    int rc = rlt__timeline_load(paths[0], opts, &t, err);
+    int rc = load_timeline(paths[0], opts, &t, err);
     if (!rc && opts->n_ranks && opts->n_ranks != t.ranks)
         rc = rlt_fail(err, RLT_ESCHEMA, paths[0], "has %" PRIu32 " ranks, not %" PRIu32, t.ranks,
                       opts->n_ranks);
@@ -313,7 +313,7 @@ static int read_timeline(const char *const *paths, uint32_t n, const rlt_read_op
         rc = rlt__timeline_waits(&t, opts->ideal, err);
     if (!rc)
         rc = rlt__timeline_build(&t, opts, out, err);
-    rlt__timeline_free(&t);
+    free_timeline(&t);
     return rc;
 }
 

@@ -205,11 +205,18 @@ static int read_updates(rlt_setup *s, const rlt_settings *from, rlt_error *err)
     return rc ? rc : rlt_inputs_add_file(&s->inputs, "updates", from->updates, err);
 }
 
+/* Whether a switch adds up, and not as part of a machine whose endpoint is tuned: protocols that react know
+ * nothing of what that costs. */
+static bool switches_add(const rlt_setup *s)
+{
+    return (rlt_topology_in_networks(s->topology) & RLT_CAN_REDUCE) && s->endpoint.channels == 0;
+}
+
 /* Those asked for, with their presets. */
 static int open_protocols(rlt_setup *s, const rlt_settings *from, rlt_error *err)
 {
     int rc = 0;
-    if (from->n_protocols == 0 || (from->protocols_where_able && !rlt_setup_adds(s)))
+    if (from->n_protocols == 0 || (from->protocols_where_able && !switches_add(s)))
         return 0;
     if (!(s->protocols = calloc(from->n_protocols, sizeof *s->protocols)))
         return rlt_nomem(err);
@@ -219,11 +226,6 @@ static int open_protocols(rlt_setup *s, const rlt_settings *from, rlt_error *err
         s->n_protocols++;
     }
     return rc;
-}
-
-bool rlt_setup_adds(const rlt_setup *s)
-{
-    return (rlt_topology_in_networks(s->topology) & RLT_CAN_REDUCE) && s->endpoint.channels == 0;
 }
 
 int rlt_setup_topology(const rlt_settings *s, rlt_topology **out, rlt_error *err)

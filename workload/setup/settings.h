@@ -71,9 +71,6 @@ int rlt_setup_topology(const rlt_settings *s, rlt_topology **out, rlt_error *err
  * otherwise ranks 0 .. n_ranks - 1 (a placement file must have at least as many). */
 int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err) RLT_MUST_USE;
 void rlt_setup_free(rlt_setup *s);
-/* Whether a switch adds up, and not as part of a machine whose endpoint is tuned: protocols that react know
- * nothing of what that costs. */
-bool rlt_setup_adds(const rlt_setup *s);
 /* One --set by name and value: settings of endpoints (net/topology/endpoint.h), of the packet model where that is the
  * network or protocols react (net/packet/packet.h; with or without "packet." in front), channels, chunks,
  * window, directions, servers, patterns, schedule, order of algorithms, switch.slots, switch.memory,

@@ -35,7 +35,8 @@ uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after)
     return op;
 }
 
-void rlt__work_follow(rlt__work *w, uint32_t op)
+/* The compute that follows does so after this operation. */
+static void follow(rlt__work *w, uint32_t op)
 {
     w->last = op;
     if (w->opened == RLT_NONE)
@@ -53,7 +54,7 @@ void rlt__work_flush(rlt__work *w, const char *name)
     uint32_t op = rlt__work_op(w, &d, w->last);
     if (w->pending_after != RLT_NONE)
         rlt_build_dep(w->b, op, w->pending_after);
-    rlt__work_follow(w, op);
+    follow(w, op);
     w->pending_after = RLT_NONE;
     w->gathered = 0;
 }
@@ -82,7 +83,7 @@ void rlt__work_communicate(rlt__work *w, int group, rlt_coll_kind kind, double b
     if (w->groups[group] == RLT_NONE || (bytes < 1 && kind != RLT_BARRIER))
         return;
     rlt__work_flush(w, w->doing);
-    rlt__work_follow(w, rlt__work_collective(w, w->compute, group, kind, (uint64_t)(bytes + 0.5), name));
+    follow(w, rlt__work_collective(w, w->compute, group, kind, (uint64_t)(bytes + 0.5), name));
 }
 
 void rlt__work_reduction(rlt__work *w, uint32_t op)

@@ -51,8 +51,6 @@ uint32_t rlt__work_name(rlt__work *w, const char *name);
 void rlt__work_layers(const rlt__work *w, uint32_t chunk, uint32_t *first, uint32_t *end);
 /* An operation of this step, after another one or RLT_NONE. */
 uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after);
-/* The compute that follows does so after this operation. */
-void rlt__work_follow(rlt__work *w, uint32_t op);
 /* What was gathered becomes an operation. */
 void rlt__work_flush(rlt__work *w, const char *name);
 /* A collective on a stream, after what was computed so far. Folded, it takes the time that it takes alone. */

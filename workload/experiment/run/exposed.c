@@ -15,7 +15,8 @@
 
 enum { MASKS = 1 << RLT_MAX_DIMS };
 
-uint32_t rlt_run_comm_dims(const rlt_run *r, uint32_t comm)
+/* The dimensions in which the members of a communication differ, a bit each; 0: not known. */
+static uint32_t dims_of_comm(const rlt_run *r, uint32_t comm)
 {
     const rlt_program *p = r->program;
     const rlt_comm *c = &p->comms[comm];
@@ -106,7 +107,7 @@ int rlt_run_exposed(const rlt_run *r, rlt_exposed *out, rlt_error *err)
         return rlt_nomem(err);
     }
     for (uint32_t i = 0; i < p->n_comms; i++)
-        out->dims[i] = rlt_run_comm_dims(r, i);
+        out->dims[i] = dims_of_comm(r, i);
     for (uint32_t i = 0; i < p->n_ranks; i++) {
         rlt_time *exposed = out->ps + (size_t)i * masks, known = 0;
         sweep(list, changes_of(r, i, out->dims, list), exposed);

@@ -18,7 +18,5 @@ typedef struct rlt_exposed {
 } rlt_exposed;
 int rlt_run_exposed(const rlt_run *r, rlt_exposed *out, rlt_error *err) RLT_MUST_USE;
 void rlt_exposed_free(rlt_exposed *e);
-/* The dimensions in which the members of a communication differ, a bit each; 0: not known. */
-uint32_t rlt_run_comm_dims(const rlt_run *r, uint32_t comm);
 
 #endif

@@ -62,7 +62,9 @@ static void plain_name(const char *name, char *out, size_t size)
     out[n] = '\0';
 }
 
-int rlt__kin_coll_kind(const char *name)
+/* RLT_ALL_REDUCE ... from a recorded operation name ("allreduce", "_allgather_base") or kernel name; -1
+ * if unknown. RLT_SEND_RECV for send and recv. */
+static int coll_kind(const char *name)
 {
     static const struct {
         const char *part;
@@ -81,7 +83,8 @@ int rlt__kin_coll_kind(const char *name)
     return -1;
 }
 
-uint32_t rlt__kin_dtype_bytes(const char *dtype)
+/* 0: unknown. */
+static uint32_t dtype_bytes(const char *dtype)
 {
     static const struct {
         const char *name;
@@ -149,7 +152,7 @@ static int ask_calls(rlt_kin_comms *c, const rlt_kin_launch *nccl, rlt_error *er
 /* Whether a kernel can be this operation: point-to-point kernels do many, generic ones all. */
 static bool can_be(const char *kernel, const char *operation)
 {
-    int k = rlt__kin_coll_kind(kernel), o = rlt__kin_coll_kind(operation);
+    int k = coll_kind(kernel), o = coll_kind(operation);
     if (k < 0 || k == o)
         return true;
     return (k == RLT_SEND_RECV && o == RLT_ALL_TO_ALL) || (k == RLT_ALL_REDUCE && o == RLT_BARRIER);
@@ -262,7 +265,7 @@ static facts facts_of(const rlt_kin_comms *c, uint32_t i)
         f.split_text = rlt_interned(s, a->in_split);
         f.in_elems = a->in_elems;
         f.out_elems = a->out_elems;
-        f.elem_bytes = rlt__kin_dtype_bytes(rlt_interned(s, a->dtype));
+        f.elem_bytes = dtype_bytes(rlt_interned(s, a->dtype));
         f.group_size = a->group_size;
         f.rank_start = a->rank_start;
         f.rank_stride = a->rank_stride;
@@ -283,7 +286,7 @@ static facts facts_of(const rlt_kin_comms *c, uint32_t i)
     f.rank_stride = h->rank_stride;
     f.splits = h->n_splits ? c->host->splits + h->first_split : NULL;
     f.n_splits = h->n_splits;
-    int kind = rlt__kin_coll_kind(f.name);
+    int kind = coll_kind(f.name);
     f.root = kind >= 0 && rlt_coll_rooted((rlt_coll_kind)kind) ? h->recorded_rank : -1;
     f.group_key = (uint64_t)h->group << 32 | UINT32_MAX;
     return f;
@@ -477,7 +480,7 @@ int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op
 {
     facts f = facts_of(c, i);
     group g;
-    int kind = rlt__kin_coll_kind(f.name);
+    int kind = coll_kind(f.name);
     if (kind < 0)
         return rlt_fail(err, RLT_EUNSUPPORTED, c->k->path, "NCCL operation '%.60s' is not known", f.name);
     if (f.elem_bytes == 0 && f.in_elems + f.out_elems > 0)

@@ -157,10 +157,6 @@ int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op
                             rlt_error *err) RLT_MUST_USE;
 /* How many needed something assumed, for notes. */
 void rlt__kin_comms_note(const rlt_kin_comms *c, rlt_builder *b);
-/* RLT_ALL_REDUCE ... from a recorded operation name ("allreduce", "_allgather_base") or kernel name; -1
- * if unknown. RLT_SEND_RECV for send and recv. */
-int rlt__kin_coll_kind(const char *name);
-uint32_t rlt__kin_dtype_bytes(const char *dtype); /* 0: unknown */
 
 /* Adds the operations of `rank`, played by recording k. */
 int rlt__kin_graph(const rlt_kin_run *run, const rlt_kin_recording *k, uint32_t rank, rlt_builder *b,
