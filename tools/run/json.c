@@ -7,14 +7,16 @@
 #include "collectives/collective.h"
 #include "net/network.h"
 #include "net/topology/topology.h"
+#include "sim/base/column.h"
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "sim/sim.h"
 #include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/output/links.h"
 #include "tools/output/manifest.h"
+#include "tools/output/output.h"
 #include "tools/run/report.h"
+#include "workload/experiment/run/columns.h"
 #include "workload/experiment/run/exposed.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
@@ -78,56 +80,27 @@ static void totals(const rlt_run *r, rlt_jw *w)
     rlt_jw_bool(w, "partial", r->partial);
 }
 
-static void ranks(const rlt_run *r, const rlt_exposed *e, rlt_jw *w)
+/* The members of rank or communication i. What is not known is left out; a text is empty then. */
+static void members(const rlt_run *r, const rlt_run_column *c, uint32_t i, const rlt_exposed *e, rlt_jw *w)
 {
-    rlt_jw_array(w, "ranks");
-    for (uint32_t i = 0; i < r->program->n_ranks; i++) {
-        rlt_rank_result k = rlt_replay_rank(r->replay, i);
-        rlt_jw_object(w, NULL);
-        rlt_jw_u64(w, "rank", i);
-        rlt_jw_i64(w, "start_ps", k.start_ps);
-        rlt_jw_i64(w, "span_ps", k.end_ps - k.start_ps);
-        rlt_jw_i64(w, "compute_ps", k.compute_ps);
-        rlt_jw_i64(w, "comm_ps", k.comm_ps);
-        rlt_jw_i64(w, "exposed_comm_ps", k.exposed_comm_ps);
-        exposed_rank(e, i, w);
-        rlt_jw_i64(w, "host_ps", k.host_ps);
-        rlt_jw_i64(w, "idle_ps", k.idle_ps);
-        rlt_jw_i64(w, "comm_wait_ps", k.comm_wait_ps);
-        rlt_jw_i64(w, "comm_transfer_ps", k.comm_transfer_ps);
-        if (r->program->rank_recorded_ps[i] >= 0)
-            rlt_jw_i64(w, "recorded_span_ps", r->program->rank_recorded_ps[i]);
-        rlt_jw_end_object(w);
+    for (; c->meaning; c++) {
+        rlt_value v = c->value ? c->value(r, i) : rlt_absent();
+        if (!c->value)
+            (c->shape.kind == RLT_COL_TIME ? exposed_rank : exposed_comm)(e, i, w);
+        else if (v.absent && c->shape.kind == RLT_COL_TEXT)
+            rlt_jw_string(w, c->shape.name, "");
+        else if (!v.absent)
+            rlt_row_json(w, &c->shape, 1, &v);
     }
-    rlt_jw_end_array(w);
 }
 
-static void collectives(const rlt_run *r, const rlt_exposed *e, rlt_jw *w)
+static void rows(const rlt_run *r, const char *name, const rlt_run_column *c, uint32_t n,
+                 const rlt_exposed *e, rlt_jw *w)
 {
-    rlt_jw_array(w, "collectives");
-    for (uint32_t i = 0; i < r->program->n_comms; i++) {
-        const rlt_comm *c = &r->program->comms[i];
-        rlt_comm_result res = rlt_replay_comm(r->replay, i);
-        const rlt_op *last = &r->program->ops[r->program->comm_ops[c->first_op + res.last_member]];
+    rlt_jw_array(w, name);
+    for (uint32_t i = 0; i < n; i++) {
         rlt_jw_object(w, NULL);
-        rlt_jw_u64(w, "index", i);
-        rlt_jw_string(w, "collective", rlt_coll_name(c->kind));
-        rlt_jw_string(w, "algorithm", res.algorithm ? res.algorithm : "");
-        rlt_jw_u64(w, "ranks", rlt_run_comm_ranks(r, i));
-        exposed_comm(e, i, w);
-        rlt_jw_u64(w, "step", c->step);
-        rlt_jw_u64(w, "bytes", c->bytes);
-        if (res.end_ps >= 0) {
-            rlt_time transfer = res.end_ps - res.last_arrival_ps;
-            rlt_jw_i64(w, "first_arrival_ps", res.first_arrival_ps);
-            rlt_jw_i64(w, "last_arrival_ps", res.last_arrival_ps);
-            rlt_jw_i64(w, "end_ps", res.end_ps);
-            rlt_jw_i64(w, "wait_ps", res.last_arrival_ps - res.first_arrival_ps);
-            rlt_jw_i64(w, "transfer_ps", transfer);
-            rlt_jw_i64(w, "bound_ps", res.bound_ps);
-            rlt_jw_double(w, "busbw_GBps", rlt_run_busbw(r, i, transfer) / 1e9, 6);
-            rlt_jw_u64(w, "last_rank", last->rank);
-        }
+        members(r, c, i, e, w);
         rlt_jw_end_object(w);
     }
     rlt_jw_end_array(w);
@@ -156,8 +129,8 @@ int rlt_run_document(const rlt_run *r, const rlt_run_asked *s, bool full, rlt_jw
     rlt_jw_string(w, "workload", r->program->reader);
     totals(r, w);
     exposed_names(&exposed, w);
-    ranks(r, &exposed, w);
-    collectives(r, &exposed, w);
+    rows(r, "ranks", rlt_rank_columns, r->program->n_ranks, &exposed, w);
+    rows(r, "collectives", rlt_comm_columns, r->program->n_comms, &exposed, w);
     rlt_exposed_free(&exposed);
     rlt_run_react_json(r, w);
     if ((rc = rlt_run_training_json(r, w, err)))
@@ -190,19 +163,21 @@ int rlt_run_json(const rlt_run *r, const rlt_run_asked *s, const char *path, rlt
 
 int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err)
 {
-    (void)err;
-    fprintf(out, "rank,start_ps,span_ps,compute_ps,comm_ps,exposed_comm_ps,host_ps,idle_ps,comm_wait_ps,comm_"
-                 "transfer_ps,recorded_span_ps\n");
+    rlt_column columns[RLT_MAX_COLUMNS];
+    rlt_value (*value[RLT_MAX_COLUMNS])(const rlt_run *, uint32_t);
+    rlt_value v[RLT_MAX_COLUMNS];
+    uint32_t n = 0;
+    for (const rlt_run_column *c = rlt_rank_columns; c->meaning; c++)
+        if (c->value && c->shape.name) {
+            columns[n] = c->shape;
+            value[n++] = c->value;
+        }
+    rlt_table t;
+    rlt_table_begin(&t, RLT_FORMAT_CSV, columns, n, out, NULL);
     for (uint32_t i = 0; i < r->program->n_ranks; i++) {
-        rlt_rank_result k = rlt_replay_rank(r->replay, i);
-        fprintf(out,
-                "%u,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-                ",%" PRId64 ",%" PRId64 ",",
-                i, k.start_ps, k.end_ps - k.start_ps, k.compute_ps, k.comm_ps, k.exposed_comm_ps, k.host_ps,
-                k.idle_ps, k.comm_wait_ps, k.comm_transfer_ps);
-        if (r->program->rank_recorded_ps[i] >= 0)
-            fprintf(out, "%" PRId64, r->program->rank_recorded_ps[i]);
-        fputc('\n', out);
+        for (uint32_t k = 0; k < n; k++)
+            v[k] = value[k](r, i);
+        rlt_table_row(&t, v);
     }
-    return 0;
+    return rlt_table_end(&t, err);
 }

@@ -13,6 +13,7 @@
 #include "sim/base/units.h"
 #include "tools/output/output.h"
 #include "tools/run/report.h"
+#include "workload/experiment/run/columns.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
 #include "workload/program/program.h"
@@ -45,50 +46,46 @@ static void intro(const rlt_run *r, FILE *out)
         fprintf(out, "STOPPED before the end: what follows is partial\n");
 }
 
-static const rlt_column rank_columns[] = {
-    {"rank", "rank", NULL, RLT_COL_TEXT, 0, 0},
-    {"span_ps", "span", "us", RLT_COL_TIME, 11, 1},
-    {"compute_ps", "compute", "us", RLT_COL_TIME, 11, 1},
-    {"exposed_comm_ps", "exposed comm", "us", RLT_COL_TIME, 13, 1},
-    {"host_ps", "host", "us", RLT_COL_TIME, 11, 1},
-    {"idle_ps", "idle", "us", RLT_COL_TIME, 11, 1},
-    {"comm_wait_ps", "comm wait", "us", RLT_COL_TIME, 11, 1},
-    {"comm_transfer_ps", "transfer", "us", RLT_COL_TIME, 11, 1},
-    {"recorded_span_ps", "recorded", "us", RLT_COL_TIME, 11, 1},
-    {"error", "error", "%", RLT_COL_PERCENT, 7, 2},
-};
+/* The columns of a table, and where their values come from. */
+typedef struct table_columns {
+    rlt_column columns[RLT_MAX_COLUMNS];
+    rlt_value (*value[RLT_MAX_COLUMNS])(const rlt_run *r, uint32_t i);
+    uint32_t n;
+} table_columns;
 
-/* Ranks of which every figure reads the same. */
-typedef struct rank_class {
-    rlt_rank_result k;
-    rlt_time recorded;
-    uint32_t first, last, count;
-} rank_class;
+static void show(table_columns *s, const rlt_run_column *c)
+{
+    for (; c->meaning; c++)
+        if (c->shape.title) {
+            s->columns[s->n] = c->shape;
+            s->value[s->n++] = c->value;
+        }
+}
 
 enum { FIGURES = 8, SHOWN_PS = 10000 /* hundredths of a microsecond */ };
 
-static void figures(const rank_class *c, rlt_time v[FIGURES])
+/* Ranks of which every figure reads the same. */
+typedef struct rank_class {
+    rlt_time figures[FIGURES]; /* as they are shown */
+    uint32_t first, last, count;
+} rank_class;
+
+static rank_class class_of(const rlt_run *r, const table_columns *s, uint32_t rank)
 {
-    v[0] = c->k.end_ps - c->k.start_ps;
-    v[1] = c->k.compute_ps;
-    v[2] = c->k.exposed_comm_ps;
-    v[3] = c->k.host_ps;
-    v[4] = c->k.idle_ps;
-    v[5] = c->k.comm_wait_ps;
-    v[6] = c->k.comm_transfer_ps;
-    v[7] = c->recorded;
-    for (int i = 0; i < FIGURES; i++)
-        v[i] = v[i] < 0 ? v[i] : (v[i] + SHOWN_PS / 2) / SHOWN_PS;
+    rank_class c = {.first = rank, .last = rank, .count = 1};
+    for (uint32_t i = 0; i < s->n && i < FIGURES; i++) {
+        rlt_value v = s->value[i](r, rank);
+        c.figures[i] = v.absent ? -1 : (v.time + SHOWN_PS / 2) / SHOWN_PS;
+    }
+    return c;
 }
 
 static int by_figures(const void *a, const void *b)
 {
-    rlt_time u[FIGURES], v[FIGURES];
-    figures(a, u);
-    figures(b, v);
+    const rank_class *x = a, *y = b;
     for (size_t i = 0; i < FIGURES; i++)
-        if (u[i] != v[i])
-            return u[i] < v[i] ? -1 : 1;
+        if (x->figures[i] != y->figures[i])
+            return x->figures[i] < y->figures[i] ? -1 : 1;
     return 0;
 }
 
@@ -106,14 +103,15 @@ static int by_first(const void *a, const void *b)
 }
 
 /* Longest span last; *out malloc'ed. */
-static int rank_classes(const rlt_run *r, rank_class **out, uint32_t *n, rlt_error *err)
+static int rank_classes(const rlt_run *r, const table_columns *s, rank_class **out, uint32_t *n,
+                        rlt_error *err)
 {
     uint32_t ranks = r->program->n_ranks, k = 0;
     rank_class *list = malloc(ranks * sizeof *list);
     if (!list)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < ranks; i++)
-        list[i] = (rank_class){rlt_replay_rank(r->replay, i), r->program->rank_recorded_ps[i], i, i, 1};
+        list[i] = class_of(r, s, i);
     qsort(list, ranks, sizeof *list, by_figures_and_rank);
     for (uint32_t i = 0; i < ranks; i++)
         if (k && by_figures(&list[k - 1], &list[i]) == 0) {
@@ -127,27 +125,23 @@ static int rank_classes(const rlt_run *r, rank_class **out, uint32_t *n, rlt_err
     return 0;
 }
 
-static void rank_row(const rlt_run *r, rlt_table *t, const rank_class *c)
+static void rank_row(const rlt_run *r, const table_columns *s, rlt_table *t, const rank_class *c)
 {
+    rlt_rank_result k = rlt_replay_rank(r->replay, c->first);
+    rlt_time span = k.end_ps - k.start_ps, recorded = r->program->rank_recorded_ps[c->first];
+    rlt_value v[RLT_MAX_COLUMNS];
     char label[48];
-    rlt_time span = c->k.end_ps - c->k.start_ps;
     if (c->count == 1)
         snprintf(label, sizeof label, "%u", c->first);
     else if (c->last - c->first + 1 == c->count)
         snprintf(label, sizeof label, "%u-%u", c->first, c->last);
     else
         snprintf(label, sizeof label, "%u and %u others", c->first, c->count - 1);
-    bool compare = c->recorded > 0 && !r->partial;
-    rlt_value v[] = {rlt_text(label),
-                     rlt_ps(span),
-                     rlt_ps(c->k.compute_ps),
-                     rlt_ps(c->k.exposed_comm_ps),
-                     rlt_ps(c->k.host_ps),
-                     rlt_ps(c->k.idle_ps),
-                     rlt_ps(c->k.comm_wait_ps),
-                     rlt_ps(c->k.comm_transfer_ps),
-                     c->recorded >= 0 ? rlt_ps(c->recorded) : rlt_absent(),
-                     compare ? rlt_real((double)(span - c->recorded) / (double)c->recorded) : rlt_absent()};
+    v[0] = rlt_text(label);
+    for (uint32_t i = 0; i < s->n; i++)
+        v[i + 1] = s->value[i](r, c->first);
+    v[s->n + 1] =
+        recorded > 0 && !r->partial ? rlt_real((double)(span - recorded) / (double)recorded) : rlt_absent();
     rlt_table_row(t, v);
 }
 
@@ -161,21 +155,26 @@ static bool any_recorded(const rlt_run *r)
 
 static int ranks(const rlt_run *r, FILE *out, rlt_error *err)
 {
+    rlt_column columns[RLT_MAX_COLUMNS] = {{"rank", "rank", NULL, RLT_COL_TEXT, 0, 0}};
+    table_columns figures = {.n = 0};
     rlt_table t;
     rank_class *list = NULL;
-    uint32_t n = 0, columns = sizeof rank_columns / sizeof *rank_columns;
-    int rc = rank_classes(r, &list, &n, err);
+    uint32_t n = 0;
+    show(&figures, rlt_rank_columns);
+    memcpy(columns + 1, figures.columns, figures.n * sizeof *columns);
+    columns[figures.n + 1] = (rlt_column){"error", "error", "%", RLT_COL_PERCENT, 7, 2};
+    int rc = rank_classes(r, &figures, &list, &n, err);
     if (rc)
         return rc;
     rank_class shortest = list[0], longest = list[n - 1];
     qsort(list, n, sizeof *list, by_first);
     rlt_heading(out, "\nranks");
-    rlt_table_begin(&t, RLT_FORMAT_TABLE, rank_columns, any_recorded(r) ? columns : columns - 2, out, NULL);
+    rlt_table_begin(&t, RLT_FORMAT_TABLE, columns, any_recorded(r) ? figures.n + 2 : figures.n, out, NULL);
     for (uint32_t i = 0; i < n && (n <= MANY_RANKS || i < MANY_RANKS / 2); i++)
-        rank_row(r, &t, &list[i]);
+        rank_row(r, &figures, &t, &list[i]);
     if (n > MANY_RANKS) {
-        rank_row(r, &t, &shortest);
-        rank_row(r, &t, &longest);
+        rank_row(r, &figures, &t, &shortest);
+        rank_row(r, &figures, &t, &longest);
     }
     free(list);
     rc = rlt_table_end(&t, err);
@@ -185,22 +184,6 @@ static int ranks(const rlt_run *r, FILE *out, rlt_error *err)
                 MANY_RANKS / 2, n);
     return rc;
 }
-
-static const rlt_column comm_columns[] = {
-    {"index", "#", NULL, RLT_COL_COUNT, 4, 0},
-    {"collective", "collective", NULL, RLT_COL_TEXT, 15, 0},
-    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 13, 0},
-    {"ranks", "ranks", NULL, RLT_COL_COUNT, 6, 0},
-    {"bytes", "bytes", NULL, RLT_COL_SIZE, 11, 0},
-    {"last_arrival_ps", "begins", "us", RLT_COL_TIME, 11, 1},
-    {"wait_ps", "wait", "us", RLT_COL_TIME, 10, 1},
-    {"transfer_ps", "transfer", "us", RLT_COL_TIME, 10, 1},
-    {"bound_ps", "bound", "us", RLT_COL_TIME, 10, 1},
-    {"busbw_Bps", "busbw", NULL, RLT_COL_RATE, 11, 0},
-    {"last_rank", "last", "rank", RLT_COL_COUNT, 6, 0},
-};
-
-enum { ALGORITHM = 2 };
 
 typedef struct ranked {
     uint32_t comm;
@@ -221,34 +204,14 @@ static int by_index(const void *a, const void *b)
     return (x->comm > y->comm) - (x->comm < y->comm);
 }
 
-static void comm_row(const rlt_run *r, rlt_table *t, uint32_t i)
-{
-    const rlt_comm *c = &r->program->comms[i];
-    rlt_comm_result res = rlt_replay_comm(r->replay, i);
-    rlt_time transfer = res.end_ps - res.last_arrival_ps;
-    bool done = res.end_ps >= 0;
-    rlt_value v[] = {
-        rlt_count(i),
-        rlt_text(rlt_coll_name(c->kind)),
-        rlt_text(res.algorithm),
-        rlt_count(rlt_run_comm_ranks(r, i)),
-        rlt_count(c->bytes),
-        done ? rlt_ps(res.last_arrival_ps) : rlt_absent(),
-        done ? rlt_ps(res.last_arrival_ps - res.first_arrival_ps) : rlt_absent(),
-        done ? rlt_ps(transfer) : rlt_absent(),
-        done && !r->timing ? rlt_ps(res.bound_ps) : rlt_absent(),
-        done ? rlt_count((uint64_t)rlt_run_busbw(r, i, transfer)) : rlt_absent(),
-        done ? rlt_count(r->program->ops[r->program->comm_ops[c->first_op + res.last_member]].rank)
-             : rlt_absent()};
-    rlt_table_row(t, v);
-}
-
 static int collectives(const rlt_run *r, FILE *out, rlt_error *err)
 {
-    uint32_t n = r->program->n_comms, shown = n > MANY_COMMS ? MANY_COMMS : n;
+    uint32_t n = r->program->n_comms, most = n > MANY_COMMS ? MANY_COMMS : n;
+    table_columns of = {.n = 0};
     rlt_table t;
     if (!n)
         return 0;
+    show(&of, rlt_comm_columns);
     ranked *list = malloc(n * sizeof *list);
     if (!list)
         return rlt_nomem(err);
@@ -257,21 +220,25 @@ static int collectives(const rlt_run *r, FILE *out, rlt_error *err)
         list[i] = (ranked){i, res.end_ps >= 0 ? res.end_ps - res.last_arrival_ps : -1};
     }
     qsort(list, n, sizeof *list, longest_first);
-    qsort(list, shown, sizeof *list, by_index);
-    rlt_column columns[sizeof comm_columns / sizeof *comm_columns];
-    memcpy(columns, comm_columns, sizeof columns);
-    for (uint32_t i = 0; i < shown; i++) {
-        const char *name = rlt_replay_comm(r->replay, list[i].comm).algorithm;
-        rlt_column_widen(&columns[ALGORITHM], name ? name : "");
+    qsort(list, most, sizeof *list, by_index);
+    for (uint32_t i = 0; i < most; i++)
+        for (uint32_t k = 0; k < of.n; k++)
+            if (of.columns[k].kind == RLT_COL_TEXT) {
+                rlt_value name = of.value[k](r, list[i].comm);
+                rlt_column_widen(&of.columns[k], name.absent ? "" : name.text);
+            }
+    rlt_heading(out, "\ncommunication%s", most < n ? " (the longest transfers)" : "");
+    rlt_table_begin(&t, RLT_FORMAT_TABLE, of.columns, of.n, out, NULL);
+    for (uint32_t i = 0; i < most; i++) {
+        rlt_value v[RLT_MAX_COLUMNS];
+        for (uint32_t k = 0; k < of.n; k++)
+            v[k] = of.value[k](r, list[i].comm);
+        rlt_table_row(&t, v);
     }
-    rlt_heading(out, "\ncommunication%s", shown < n ? " (the longest transfers)" : "");
-    rlt_table_begin(&t, RLT_FORMAT_TABLE, columns, sizeof columns / sizeof *columns, out, NULL);
-    for (uint32_t i = 0; i < shown; i++)
-        comm_row(r, &t, list[i].comm);
     free(list);
     int rc = rlt_table_end(&t, err);
-    if (shown < n)
-        fprintf(out, "(%u of %u; --format json lists all)\n", shown, n);
+    if (most < n)
+        fprintf(out, "(%u of %u; --format json lists all)\n", most, n);
     return rc;
 }
 
