@@ -45,44 +45,49 @@ ifeq ($(call found,sqlite3),yes)
 TOOL_PKGS += sqlite3
 OPTIONAL += -DRLT_WITH_SQLITE
 endif
-ifeq ($(call found,libmicrohttpd),yes)
-TOOL_PKGS += libmicrohttpd
-OPTIONAL += -DRLT_WITH_HTTP
-endif
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
              -DRLT_VERSION='"$(VERSION)"' $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
 
+# Executables of their own, so that the common command starts without these libraries. Each is the whole command, but with SRC
+# where the command has INSTEAD_OF, which runs it (tools/base/beside.h).
+SERVE_SRC := tools/serve/http.c
+SERVE_INSTEAD_OF := tools/serve/none.c
+SERVE_PKG := libmicrohttpd
+MPI_SRC := tools/sweep/ranks_mpi.c
+MPI_INSTEAD_OF := tools/sweep/ranks_none.c
+MPI_PKG := ompi-c
+ALL_BESIDE := ringlet-serve ringlet-mpi
+BESIDE := $(if $(call found,$(SERVE_PKG)),ringlet-serve) $(if $(filter mpi,$(WITHOUT)),,$(if $(call found,$(MPI_PKG)),ringlet-mpi))
+
 # What stands in the rooms is built; a new room needs no line here.
 sources_of = $(sort $(shell find $(1) -name '*.c'))
 LIB_SRC  := $(call sources_of,sim net collectives workload)
-TOOL_SRC := $(filter-out tools/report/page/embed.c tools/sweep/ranks_mpi.c,$(call sources_of,tools))
+TOOL_SRC := $(filter-out tools/report/page/embed.c $(SERVE_SRC) $(MPI_SRC),$(call sources_of,tools))
 PAGE_SRC := tools/report/page/page.html tools/report/page/page.css $(sort $(wildcard tools/report/page/*.js))
 TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/%,$(call sources_of,test))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o
 TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
+SERVE_OBJ := $(filter-out $(SERVE_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(SERVE_SRC:%.c=$(BUILD)/%.o)
+MPI_OBJ   := $(filter-out $(MPI_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(MPI_SRC:%.c=$(BUILD)/%.o)
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)  $(2)")
 
-# Sweeps across machines: an executable of its own, so that the common command starts without MPI.
-ifeq ($(if $(filter mpi,$(WITHOUT)),,$(call found,ompi-c)),yes)
-MPI := $(BUILD)/ringlet-mpi
-endif
-
-all: $(BUILD)/ringlet $(MPI)
+all: $(BUILD)/ringlet $(BESIDE:%=$(BUILD)/%)
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC  ,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
-# A source that is gone is gone from what was made of it, too.
+# A source that is gone is gone from what was made of it, too; so is an executable that is no longer built.
 $(BUILD)/objects: FORCE
 	@mkdir -p $(BUILD)
+	@rm -f $(patsubst %,$(BUILD)/%,$(filter-out $(BESIDE),$(ALL_BESIDE)))
 	@echo '$(LIB_OBJ) $(TOOL_OBJ)' | cmp -s - $@ || echo '$(LIB_OBJ) $(TOOL_OBJ)' > $@
 
 $(BUILD)/libringlet.a: $(LIB_OBJ) $(BUILD)/objects
@@ -93,30 +98,31 @@ $(BUILD)/libringlet.a: $(LIB_OBJ) $(BUILD)/objects
 # The command exports what the installed headers declare, so that plug-ins find it: see workload/plugin/plugin.h.
 WHOLE := -rdynamic -Wl,--whole-archive $(BUILD)/libringlet.a -Wl,--no-whole-archive -ldl
 
-$(BUILD)/ringlet: $(TOOL_OBJ) $(BUILD)/libringlet.a $(BUILD)/objects
+$(BUILD)/ringlet: $(TOOL_OBJ)
+$(BUILD)/ringlet-serve: $(SERVE_OBJ)
+$(BUILD)/ringlet-mpi: $(MPI_OBJ)
+COMMANDS := $(BUILD)/ringlet $(ALL_BESIDE:%=$(BUILD)/%)
+$(COMMANDS): $(BUILD)/libringlet.a $(BUILD)/objects
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(TOOL_OBJ) $(WHOLE) $(PKG_LIBS) -lm -lpthread
-
-$(BUILD)/mpi/ranks_mpi.o: tools/sweep/ranks_mpi.c $(BUILD)/flags
-	$(call say,MPICC,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -DRLT_WITH_MPI $(PKG_CFLAGS) $$($(PKG_CONFIG) --cflags ompi-c | sed 's/-I\([^ ]*\)/-isystem \1/g') -MMD -MP -c -o $@ $<
-
-$(BUILD)/ringlet-mpi: $(TOOL_OBJ) $(BUILD)/mpi/ranks_mpi.o $(BUILD)/libringlet.a
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter-out %/ranks_none.o,$(TOOL_OBJ)) $(BUILD)/mpi/ranks_mpi.o $(WHOLE) $(PKG_LIBS) $$($(PKG_CONFIG) --libs ompi-c) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o,$^) $(WHOLE) $(PKG_LIBS) -lm -lpthread
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
 
-# Tests of parts of the command.
+# Tests of parts of the command; that of the server is linked with it where it is built.
 TOOL_TESTS := $(filter $(BUILD)/test/tools/%,$(TESTS))
-$(TOOL_TESTS): $(filter-out %/main.o,$(TOOL_OBJ))
-$(TOOL_TESTS): private TOOLS = $(filter-out %/main.o,$(TOOL_OBJ))
+SERVE_TEST := $(if $(filter ringlet-serve,$(BESIDE)),$(BUILD)/test/tools/serve)
+$(TOOL_TESTS): private TOOLS = $(filter %.o,$(filter-out $<,$^))
+$(SERVE_TEST): $(filter-out %/main.o,$(SERVE_OBJ))
+$(filter-out $(SERVE_TEST),$(TOOL_TESTS)): $(filter-out %/main.o,$(TOOL_OBJ))
 
 # What the command needs and the library does not.
-$(TOOL_OBJ) $(BUILD)/ringlet $(BUILD)/ringlet-mpi $(BUILD)/mpi/ranks_mpi.o $(TOOL_TESTS:%=%.o) $(TOOL_TESTS): private PKGS += $(TOOL_PKGS)
+OF_SERVE := $(SERVE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/ringlet-serve $(SERVE_TEST)
+OF_MPI   := $(MPI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/ringlet-mpi
+$(sort $(TOOL_OBJ) $(COMMANDS) $(OF_SERVE) $(OF_MPI) $(TOOL_TESTS:%=%.o) $(TOOL_TESTS)): private PKGS += $(TOOL_PKGS)
+$(OF_SERVE): private PKGS += $(SERVE_PKG)
+$(OF_MPI): private PKGS += $(MPI_PKG)
 
 # Only this file knows where things get installed.
 $(BUILD)/workload/setup/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'
@@ -174,7 +180,7 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install
 	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions \
 	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces $(D)/share/ringlet/studies
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
-	$(if $(MPI),$(Q)install -m 755 $(MPI) $(D)/bin/ringlet-mpi)
+	$(if $(strip $(BESIDE)),$(Q)install -m 755 $(BESIDE:%=$(BUILD)/%) $(D)/bin)
 	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
 	$(Q)install -m 644 $(BUILD)/$(SONAME) $(D)/lib/libringlet.so.$(VERSION)
 	$(Q)ln -sf libringlet.so.$(VERSION) $(D)/lib/$(SONAME)
@@ -192,7 +198,7 @@ install-headers: $(BUILD)/ringlet.pc $(BUILD)/headers
 	$(Q)install -D -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc
 
 uninstall:
-	rm -rf $(D)/bin/ringlet $(D)/bin/ringlet-mpi $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \
+	rm -rf $(D)/bin/ringlet $(ALL_BESIDE:%=$(D)/bin/%) $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \
 	    $(D)/lib/pkgconfig/ringlet.pc $(D)/share/man/man1/ringlet.1 $(D)/share/bash-completion/completions/ringlet $(D)/share/ringlet
 
 deps:

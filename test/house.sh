@@ -50,6 +50,8 @@ verdict "expat.h only in sim/text/xml.c" "$(sources | xargs grep -l '<expat' | g
 verdict "sqlite3.h only in tools/sweep/store/store.c, study.c and tools/report/study_sqlite.c" "$(sources | xargs grep -lE '<sqlite3\.h>|store_sqlite\.h' | grep -vE '^tools/(sweep/store/[a-z]*\.[ch]|report/study_sqlite\.c)$')"
 verdict "microhttpd.h only in tools/serve/http.c" "$(sources | xargs grep -l '<microhttpd\.h>' | grep -v '^tools/serve/http\.c$')"
 verdict "mpi.h only in tools/sweep/ranks_mpi.c" "$(sources | xargs grep -l '<mpi\.h>' | grep -v '^tools/sweep/ranks_mpi\.c$')"
+# The common command starts without what few of its uses need: see ALL_BESIDE in the Makefile.
+verdict "ringlet is linked neither with libmicrohttpd nor with MPI" "$(ldd "$build/ringlet" | grep -E 'libmicrohttpd|libmpi')"
 verdict "no extern in a .c file" "$(sources | grep '\.c$' | xargs grep -nE '^extern ')"
 verdict "the library neither prints nor exits" \
     "$(sources | grep -v '^tools/' | xargs grep -nE '\b(printf|puts|exit|abort|perror)\(' | grep -vE 'snprintf|_printf|^[^:]*:[0-9]*: *(/\*|\*|//)|RLT_PRINTF|vsnprintf|format\(printf')"

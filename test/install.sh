@@ -63,7 +63,18 @@ for link in shared static; do
     grep -q '^/nowhere: no such file' "$dir/out" || fail "a missing trace: $(cat "$dir/out")"
 done
 
-"$dir/usr/bin/ringlet" --version >/dev/null
+# The executables beside the command are installed, too: what it says of them it says of its own folder.
+"$dir/usr/bin/ringlet" --version >"$dir/out"
+${BUILD:-build}/ringlet --version | cmp -s - "$dir/out" || fail "--version: $(cat "$dir/out")"
+if grep -q 'in ringlet-serve' "$dir/out"; then
+    sqlite3 "$dir/study.sqlite" <test/page/study.sql
+    "$dir/usr/bin/ringlet" serve "$dir/study.sqlite" --port 0 >"$dir/url" &
+    server=$! tries=0
+    while [ ! -s "$dir/url" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+    kill -INT $server
+    wait $server || fail "serve ended with status $?"
+    grep -q '^http://127' "$dir/url" || fail "serve does not tell its address"
+fi
 [ -s "$data/accelerators/h100-sxm.json" ] || fail "no accelerators"
 [ -s "$dir/usr/share/man/man1/ringlet.1" ] && [ -s "$dir/usr/share/bash-completion/completions/ringlet" ] || fail "no man page or completion"
 make -s uninstall DESTDIR="$dir" PREFIX=/usr >/dev/null

@@ -27,6 +27,9 @@ struct rlt_command {
     const char *example;                   /* the last lines of --help: a command that works */
     const rlt_option_group *options;       /* NULL: none but --help */
     size_t settings_size;
+    /* Before anything is parsed, argv being the whole command line: another executable takes over where it is
+     * that which runs the command (tools/base/beside.h). Returns 0 where none does. NULL: none ever does. */
+    int (*become)(char **argv, rlt_error *err);
     /* Takes words out of argv that the option tables do not know, before they are parsed; NULL: there are
      * none. argv[0] is the command's name; argv[*argc] stays NULL. */
     int (*take)(int *argc, char **argv, void *settings, rlt_error *err);

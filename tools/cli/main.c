@@ -230,6 +230,13 @@ static int load_plugins(int argc, char **argv, int *first, rlt_error *err)
     return 0;
 }
 
+/* Another executable may run the command: it gets the whole command line, plug-ins and all. */
+static int become(int argc, char **argv, char **whole, rlt_error *err)
+{
+    const rlt_command *c = argc > 1 ? find(argv[1]) : NULL;
+    return c && c->become ? c->become(whole, err) : 0;
+}
+
 /* A standard stream that was closed is held open in the direction in which it cannot be used: else the next
  * file opened would take its number, and messages would go into an output file. */
 static void hold_standard_streams(void)
@@ -242,14 +249,15 @@ static void hold_standard_streams(void)
 int main(int argc, char **argv)
 {
     rlt_error err = {0}, end = {0};
+    char **whole = argv;
     int rc, first = 1;
     hold_standard_streams();
     rlt_interrupt_init();
     rc = load_plugins(argc, argv, &first, &err);
-    if (!rc)
-        rc = rlt_ranks_become(argc, argv, first, &err);
     argc -= first - 1; /* from here on the command is word 1 */
     argv += first - 1;
+    if (!rc)
+        rc = become(argc, argv, whole, &err);
     if (!rc)
         rc = dispatch(argc, argv, &err);
     if (rc) {

@@ -107,5 +107,6 @@ const rlt_command rlt_cmd_serve = {
     .example = "ringlet serve study.sqlite",
     .options = groups,
     .settings_size = sizeof(settings),
+    .become = rlt_http_become,
     .run = run,
 };

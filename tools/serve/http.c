@@ -2,9 +2,9 @@
 /*
  * HTTP/1 by libmicrohttpd, whose epoll descriptor the libuv loop watches: one thread, one request a
  * connection. The library reads requests and writes answers; here are the limits that it does not have: a
- * time for a whole request (its own begins anew with each byte), and room for the next one who comes.
+ * time for a whole request (its own begins anew with each byte), and room for the next one who comes. In
+ * ringlet-serve alone; the only file that knows the library.
  */
-#ifdef RLT_WITH_HTTP
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -305,4 +305,10 @@ const char *rlt_http_version(void)
 {
     return MHD_get_version();
 }
-#endif
+
+int rlt_http_become(char **argv, rlt_error *err)
+{
+    (void)argv;
+    (void)err;
+    return 0;
+}

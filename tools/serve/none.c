@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* In place of the server where libmicrohttpd is not there to build with: says which package brings it. */
+/* The common command, which knows no HTTP and hands over to the executable that does. */
+#include <stddef.h>
+
 #include "sim/base/error.h"
+#include "tools/base/beside.h"
 #include "tools/serve/serve.h"
 
-#ifndef RLT_WITH_HTTP
+static const rlt_beside server = {.name = "ringlet-serve",
+                                  .command = "serve",
+                                  .need = "a server needs",
+                                  .library = "libmicrohttpd",
+                                  .packages = "libmicrohttpd-dev",
+                                  .otherwise = ""};
+
 const char *rlt_http_version(void)
 {
-    return "not built in";
+    return rlt_beside_there(&server) ? "in ringlet-serve" : "not built in";
+}
+
+/* Where it is missing, rlt_http_open says so, after the help and after errors of the command line. */
+int rlt_http_become(char **argv, rlt_error *err)
+{
+    return rlt_beside_there(&server) ? rlt_beside_become(&server, argv, err) : 0;
 }
 
 int rlt_http_open(uv_loop_t *loop, const char *address, uint16_t port, const rlt_http_door *door,
@@ -17,9 +32,7 @@ int rlt_http_open(uv_loop_t *loop, const char *address, uint16_t port, const rlt
     (void)port;
     (void)door;
     *out = NULL;
-    return rlt_fail(
-        err, RLT_EUNSUPPORTED, "serve",
-        "this ringlet was built without libmicrohttpd: apt-get install libmicrohttpd-dev, then make");
+    return rlt_beside_missing(&server, err);
 }
 
 uint16_t rlt_http_port(const rlt_http *s)
@@ -37,4 +50,3 @@ void rlt_http_free(rlt_http *s)
 {
     (void)s;
 }
-#endif

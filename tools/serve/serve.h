@@ -65,9 +65,12 @@ typedef struct rlt_http_door {
 } rlt_http_door;
 
 typedef struct rlt_http rlt_http;
-/* Version of libmicrohttpd, or "not built in". */
+/* Version of libmicrohttpd, or what ringlet says of it. */
 const char *rlt_http_version(void);
-/* RLT_EUNSUPPORTED: built without libmicrohttpd. To be closed and freed after a failure, too. */
+/* Only the executable ringlet-serve, which stands beside ringlet, is linked with libmicrohttpd: http.c there,
+ * none.c in ringlet, which becomes ringlet-serve here. Returns where there is nothing to become. */
+int rlt_http_become(char **argv, rlt_error *err) RLT_MUST_USE;
+/* RLT_EUNSUPPORTED: ringlet-serve is missing. To be closed and freed after a failure, too. */
 int rlt_http_open(uv_loop_t *loop, const char *address, uint16_t port, const rlt_http_door *door,
                   rlt_http **out, rlt_error *err) RLT_MUST_USE;
 uint16_t rlt_http_port(const rlt_http *s);

@@ -300,6 +300,7 @@ const rlt_command rlt_cmd_sweep = {
     .example = "ringlet sweep study.json --db study.sqlite\nringlet sweep ina --slots 16,64 --loss 0",
     .options = groups,
     .settings_size = sizeof(sweep_settings),
+    .become = rlt_ranks_become,
     .take = take,
     .run = run,
     .end = end,

@@ -14,10 +14,9 @@
 
 /* "Open MPI 4.1.4", or what ringlet says of it. */
 const char *rlt_ranks_version(char *buffer, size_t size);
-/* Early in main, `command` being the place of the command's word in argv: under a launcher of several ranks,
- * ringlet becomes ringlet-mpi for commands that can use them. Returns where there is nothing to become;
- * RLT_EUNSUPPORTED: it is not there. */
-int rlt_ranks_become(int argc, char **argv, int command, rlt_error *err) RLT_MUST_USE;
+/* Under a launcher of several ranks ringlet becomes ringlet-mpi. Returns where there is nothing to become;
+ * RLT_EUNSUPPORTED: it is missing. */
+int rlt_ranks_become(char **argv, rlt_error *err) RLT_MUST_USE;
 /* How many there are, and which this is; 1 and 0 without a launcher. */
 int rlt_ranks_begin(uint32_t *n, uint32_t *rank, rlt_error *err) RLT_MUST_USE;
 /* On rank 0, in place of rlt_pool_run. */

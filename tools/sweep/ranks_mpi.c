@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ranks by MPI. In ringlet-mpi alone; the only file that knows it. */
-#ifdef RLT_WITH_MPI
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,11 +52,9 @@ const char *rlt_ranks_version(char *buffer, size_t size)
     return buffer;
 }
 
-int rlt_ranks_become(int argc, char **argv, int command, rlt_error *err)
+int rlt_ranks_become(char **argv, rlt_error *err)
 {
-    (void)argc;
     (void)argv;
-    (void)command;
     (void)err;
     return 0;
 }
@@ -346,4 +343,3 @@ int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err)
     rlt_sweep_inputs_free(&g.inputs);
     return rc;
 }
-#endif

@@ -1,33 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The common command, which knows no MPI and hands over to the executable that does. */
-#ifndef RLT_WITH_MPI
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sim/base/error.h"
+#include "tools/base/beside.h"
 #include "tools/base/pool.h"
 #include "tools/sweep/ranks.h"
 #include "tools/sweep/state.h"
 #include "tools/sweep/study/study.h"
 
-static bool beside(char *path, size_t size)
-{
-    ssize_t n = readlink("/proc/self/exe", path, size - 16);
-    if (n <= 0)
-        return false;
-    path[n] = '\0';
-    char *slash = strrchr(path, '/');
-    strcpy(slash ? slash + 1 : path, "ringlet-mpi");
-    return access(path, X_OK) == 0;
-}
+static const rlt_beside ranks = {.name = "ringlet-mpi",
+                                 .command = "sweep",
+                                 .need = "several ranks need",
+                                 .library = "Open MPI",
+                                 .packages = "libopenmpi-dev openmpi-bin",
+                                 .otherwise = ", or take --shard"};
 
 const char *rlt_ranks_version(char *buffer, size_t size)
 {
-    char path[PATH_MAX];
-    snprintf(buffer, size, "%s", beside(path, sizeof path) ? "in ringlet-mpi" : "not built in");
+    snprintf(buffer, size, "%s", rlt_beside_there(&ranks) ? "in ringlet-mpi" : "not built in");
     return buffer;
 }
 
@@ -45,18 +37,9 @@ static bool launched(void)
     return false;
 }
 
-int rlt_ranks_become(int argc, char **argv, int command, rlt_error *err)
+int rlt_ranks_become(char **argv, rlt_error *err)
 {
-    char path[PATH_MAX];
-    if (argc <= command || strcmp(argv[command], "sweep") != 0 || !launched())
-        return 0;
-    if (!beside(path, sizeof path))
-        return rlt_fail(
-            err, RLT_EUNSUPPORTED, "sweep",
-            "several ranks need ringlet-mpi beside ringlet, and it was not built: apt-get install "
-            "libopenmpi-dev openmpi-bin, then make; or take --shard");
-    execv(path, argv);
-    return rlt_fail(err, RLT_EIO, path, "cannot be run: %s", strerror(errno));
+    return launched() ? rlt_beside_become(&ranks, argv, err) : 0;
 }
 
 int rlt_ranks_begin(uint32_t *n, uint32_t *rank, rlt_error *err)
@@ -91,4 +74,3 @@ void rlt_ranks_end(uint32_t rank, bool served)
     (void)rank;
     (void)served;
 }
-#endif
