@@ -115,7 +115,7 @@ struct rlt_algorithm {
     uint32_t kinds;       /* bit 1 << rlt_coll_kind for each that it does */
     uint32_t counted;     /* and of these, those that it does with counts too */
     rlt_serves served_by; /* the protocols of an endpoint that carry it */
-    /* Refuses a request that it cannot do, with a reason. Else fills lanes, blocks, buffers, ... of the plan. */
+    /* Refuses a request that it cannot do, with a reason. Else fills the plan: lanes, blocks, buffers. */
     int (*plan)(rlt_plan *plan, rlt_error *err);
     /* Number of steps of a member in a lane; O(1). */
     uint32_t (*steps)(const rlt_plan *plan, uint32_t member, uint32_t lane);
@@ -139,7 +139,7 @@ struct rlt_algorithm {
                 .min = 1, .max = most                                                                        \
     }
 #define RLT_HAS_CHANNELS(usually) RLT_HAS_COUNT(channels, "independent shares of the data", 1024, usually)
-#define RLT_HAS_CHUNKS(usually)   RLT_HAS_COUNT(chunks, "pieces of a share under way at a time", 4096, usually)
+#define RLT_HAS_CHUNKS(usually)   RLT_HAS_COUNT(chunks, "pieces of a share under way", 4096, usually)
 #define RLT_HAS_WINDOW(usually)   RLT_HAS_COUNT(window, "messages that a rank keeps under way", 4096, usually)
 #define RLT_HAS_DIRECTIONS(usually)                                                                          \
     {                                                                                                        \
@@ -208,7 +208,8 @@ RLT_API rlt_registry *rlt_algorithms(void);
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err);
 /* The default for a request whose endpoint is not tuned: direct for gather, scatter and whatever has counts;
- * else hierarchical where the group has several dimensions; else direct for all-to-all and ring for the rest. */
+ * else hierarchical where the group has several dimensions; else direct for all-to-all and ring for the
+ * rest. */
 RLT_API const rlt_algorithm *rlt_algorithm_usual(const rlt_coll_request *req);
 
 /* A plan whose messages carry no tuning, for the selector; all others call rlt_plan_create. Internal. */

@@ -61,8 +61,8 @@ typedef struct rlt_coll_own {
     rlt_param_value value;
 } rlt_coll_own;
 
-/* The parameters of algorithms, as one value; 0 means the algorithm's default. Which of them an algorithm has, its
- * table says (rlt_algorithm.parameters). */
+/* The parameters of algorithms, as one value; 0 means the algorithm's default. Which of them an algorithm
+ * has, its table says (rlt_algorithm.parameters). */
 enum { RLT_MAX_OWN = 8 };
 typedef struct rlt_coll_params {
     uint32_t channels, chunks, window, directions;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a request to a plan: the algorithm that is taken where none is named, and the costs of its messages. */
+/* From a request to a plan: the algorithm taken where none is named, and the costs of its messages. */
 #ifndef RLT_COLLECTIVES_PLAN_H
 #define RLT_COLLECTIVES_PLAN_H
 

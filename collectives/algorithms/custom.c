@@ -60,7 +60,7 @@ static uint32_t custom_steps(const rlt_plan *plan, uint32_t member, uint32_t lan
     return first[1] - first[0];
 }
 
-/* Of blocks that are not where they come from: as large as there. */
+/* Bytes of blocks that are not where they come from: as many as there. */
 static uint64_t tagged_bytes(const rlt_plan *plan, uint32_t lane, const uint32_t *tags, uint32_t n)
 {
     uint64_t bytes = rlt_lane_bytes(plan, lane), rest = bytes % plan->blocks;

@@ -49,7 +49,7 @@ static inline rlt_blocks slice_span(const rlt_grid_dim *d, uint32_t n, uint32_t 
     return (rlt_blocks){.first = digit * d->stride, .run = d->stride, .stride = step, .reps = n / step};
 }
 
-/* Of a span that does not go past the last block. */
+/* Bytes of a span that does not go past the last block. */
 static inline uint64_t even_bytes(const rlt_lane *l, rlt_blocks s)
 {
     uint64_t bytes = (uint64_t)s.reps * s.run * l->base;
@@ -63,9 +63,8 @@ static inline uint64_t even_bytes(const rlt_lane *l, rlt_blocks s)
     return bytes;
 }
 
-/* Of the digit_span of those numbers. Sums of counts lie level by level; levels of a dimension have two,
- * four,
- * ... times its stride, or all of it. */
+/* Bytes of the digit_span of those numbers. Sums of counts lie level by level; levels of a dimension have
+ * two, four, ... times its stride, or all of it. */
 static inline uint64_t digit_bytes(const view *v, uint32_t step, rlt_blocks s)
 {
     if (!v->g->sums)

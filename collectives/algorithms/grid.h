@@ -135,7 +135,7 @@ bool rlt__grid_free(uint32_t dim, uint32_t left, uint32_t *low, uint32_t *from, 
 uint32_t rlt_grid_steps(const rlt_grid *g, uint32_t lane);
 void rlt_grid_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);
 
-/* Of those phases, as rlt_algorithm has them. */
+/* The reach of those phases, as rlt_algorithm has it. */
 void rlt_grid_reach(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_reach *out);
 uint32_t rlt_grid_symmetry(const rlt_plan *plan, uint32_t *sizes);
 

@@ -32,7 +32,7 @@ static uint64_t sent(const rlt_grid_dim *d, uint64_t bytes)
     return d->inside == RLT_IN_RECURSIVE ? bytes * d->rounds : bytes - bytes / d->size;
 }
 
-/* Of dimensions whose bandwidth is unknown it counts as the lowest there is. */
+/* A dimension of unknown bandwidth counts as the slowest there is. */
 static uint64_t bandwidth(const rlt_grid *g, const rlt_grid_dim *d)
 {
     uint64_t lowest = 0;

@@ -59,7 +59,7 @@ typedef struct rlt__checker {
 } rlt__checker;
 
 void rlt__checker_step(const rlt__checker *x, uint32_t p, uint32_t k, rlt_step *out);
-/* Of a run in which nobody goes on: one circle of waits from *p on, in words; its length. */
+/* One circle of waits from *p on, in words, and its length; for a run in which nobody goes on. */
 uint32_t rlt__checker_circle(rlt__checker *x, uint32_t *p, char *text, size_t size);
 
 #endif

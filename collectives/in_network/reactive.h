@@ -77,8 +77,8 @@ typedef struct rlt_fabric_config {
     rlt_packets *host;
     rlt_fabric_client client;
     const rlt_placement *placement;
-    /* Of every switch that adds; mode and payload follow the protocol; slots 0 without a memory: what the
-     * first job asks for, times `jobs` or 1. */
+    /* Slots of every switch that adds; mode and payload follow the protocol; slots 0 without a memory: what
+     * the first job asks for, times `jobs` or 1. */
     rlt_aggregator_config aggregator;
     /* For tests and studies: true loses this packet on its way, wherever that is. NULL: none. */
     bool (*lose)(void *ctx, uint32_t job, const rlt_packet *p, uint32_t member);
@@ -159,7 +159,7 @@ static inline double rlt_jain(double sum, double squares, uint32_t n)
 {
     return squares > 0 ? sum * sum / (n * squares) : 1;
 }
-/* Of the jobs' rates (bytes over time). */
+/* Jain's index of the jobs' rates (bytes over time). */
 RLT_API double rlt_fabric_fairness(const rlt_fabric *f);
 RLT_API rlt_sim *rlt_fabric_sim(rlt_fabric *f);
 RLT_API rlt_packets *rlt_fabric_packets(rlt_fabric *f); /* its usage: bytes and busy time of links */

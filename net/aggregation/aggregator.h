@@ -184,7 +184,7 @@ RLT_API bool rlt_aggregator_lock(rlt_aggregator *a, uint32_t job);
 RLT_API void rlt_aggregator_unlock(rlt_aggregator *a, uint32_t job);
 
 RLT_API uint32_t rlt_aggregator_slots(const rlt_aggregator *a);
-/* Of one job, or of all (RLT_NONE). */
+/* Counts of one job, or of all (RLT_NONE). */
 RLT_API rlt_agg_counts rlt_aggregator_counts(const rlt_aggregator *a, uint32_t job);
 RLT_API void rlt_agg_counts_add(rlt_agg_counts *sum, const rlt_agg_counts *more);
 RLT_API rlt_agg_occupancy rlt_aggregator_occupancy(const rlt_aggregator *a, rlt_time now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The heap of links by next completion. Ties keep the order of the heap's history, which is the same in every
- * run. Links know their place in it and are moved, and `make bench` counts the instructions of each move: this
+ * run. Links know their place in it and are moved. `make bench` counts the instructions of each move, so this
  * room's heaps are its own, not sim/base/heap.h's.
  */
 #include "net/flow/maxmin.h"

@@ -113,7 +113,7 @@ typedef struct rlt_tuning {
     uint32_t together;     /* messages of one sender under way at once */
     rlt_time setup_ps;     /* once, beside the endpoint's launch */
 } rlt_tuning;
-/* Of a message under a tuning. */
+/* The cost of a message under a tuning. */
 RLT_API rlt_message_cost rlt_tuning_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes,
                                          uint64_t bw_Bps);
 /* Time that `bytes` take in lines over `channels`. */

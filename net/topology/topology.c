@@ -248,7 +248,7 @@ static uint64_t sum_of(const rlt_topology *t, const uint32_t *first, const uint3
     return sum;
 }
 
-/* Of a product before any of its links was changed; as much enters as leaves. */
+/* What leaves an accelerator of a product before any of its links was changed; as much enters. */
 static uint64_t regular_egress(const rlt_topology *t, uint32_t accelerator)
 {
     uint64_t sum = 0;

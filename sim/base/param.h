@@ -85,10 +85,10 @@ struct rlt_param {
     const char *words;  /* of WORD and CHOICE: "table|json|csv", */
     const char *(*word_at)(uint32_t i); /* or by number, NULL past the end (completes TEXT, too) */
     double min, max;                    /* of numbers, in the field's unit; max 0: no limit */
-    /* Of OTHER: from and to text; `into` is the whole struct. NULL `write`: not shown. */
+    /* OTHER only: from and to text; `into` is the whole struct. NULL `write`: not shown. */
     int (*read)(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err);
     void (*write)(const rlt_param *p, const void *from, char *text, size_t size);
-    /* Of options of the command (sim/base/options.h). */
+    /* Options of the command only (sim/base/options.h). */
     bool required;
     const char *spared_by; /* options beside which it is not required after all: "NAME=VALUE FLAG" */
     bool unrecorded;       /* does not shape the result: left out of the manifest */

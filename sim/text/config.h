@@ -38,8 +38,8 @@ int rlt_config_file(rlt_config *c, const rlt_option_group *groups, const char *w
 /* Settings from what files say alone (zeroed memory; sim/base/options.h); the texts are the config's. */
 int rlt_config_fill(const rlt_config *c, const rlt_option_group *groups, void *settings, rlt_parsed *out,
                     rlt_error *err) RLT_MUST_USE;
-/* Of options that set names (rlt_option.named): what a file says gives way to a later file and to the command
- * line, and RLT_EUSAGE where one of them says a name twice. */
+/* For options that set names (rlt_option.named): what a file says gives way to a later file and to the
+ * command line, and RLT_EUSAGE where one of them says a name twice. */
 int rlt_config_names(const rlt_config *c, rlt_parsed *p, rlt_error *err) RLT_MUST_USE;
 /* An error of an option that came from a file gets its place there in place of "--NAME", and what was wrong
  * use is bad input. Returns the code. */

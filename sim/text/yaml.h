@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reading YAML, the part of it that files of settings use, into the documents of sim/text/json.h: one consumer
- * reads both, and complaints carry file:line:column and path.
+ * Reading YAML, the part of it that files of settings use, into the documents of sim/text/json.h: one
+ * consumer reads both, and complaints carry file:line:column and path.
  *
  * Read are block and flow mappings and lists, nested up to 64 deep, comments, plain, 'single' and "double"
  * quoted scalars on one line, and "---" before the document. null, ~, true and false are what they are in

@@ -129,7 +129,7 @@ typedef struct rlt_errors {
     double median, p90, worst;
     double ratio; /* the median of simulated / measured: which way it errs */
 } rlt_errors;
-/* Of the ratios simulated / measured; reorders them. */
+/* Errors from the ratios simulated / measured; reorders them. */
 rlt_errors rlt_errors_of(double *ratios, uint32_t n);
 
 /* One line of the table. */

@@ -83,7 +83,7 @@ static int by_size(const void *a, const void *b)
     return m != n ? (m < n ? -1 : 1) : strcmp(x->path, y->path);
 }
 
-/* Of the first directory that has topologies. */
+/* Machines of the first directory that has topologies. */
 int rlt_select_machines(const rlt_settings *how, const char *family, rlt_machine **out, uint32_t *n,
                         rlt_error *err)
 {

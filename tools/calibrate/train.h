@@ -25,7 +25,7 @@ typedef struct rlt_train_row {
     bool dense, v100;
     rlt_training training; /* but for model and accelerator */
     uint32_t ranks;
-    /* Of the predictor: */
+    /* What the predictor needs: */
     rlt_model shape;
     uint32_t group, on; /* efficiency surface, network */
     double predicted_s; /* 0: none */

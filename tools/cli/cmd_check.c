@@ -41,7 +41,8 @@ static const rlt_option own_options[] = {
     {"as", 0, RLT_PARAM_WORD, "KIND", "What the files are, where content should not decide.",
      .offset = offsetof(check_settings, as), .preset = "auto",
      .words =
-         "auto|topology|placement|system|trace|accelerator|model|options|job|updates|training|collectives|plugin"},
+         "auto|topology|placement|system|trace|accelerator|model|options|job|updates|training|collectives|"
+         "plugin"},
     {"topology", 't', RLT_PARAM_TEXT, "T", "The topology that placement and system files belong to.",
      .offset = offsetof(check_settings, topology)},
     {0}};
@@ -335,8 +336,8 @@ const rlt_command rlt_cmd_check = {
         "nccl-tests). Content decides what a file is. For each it prints what it holds, or file, line, "
         "column, the path of the bad value and what was expected. Exit status 0 if all are good, 3 if one is "
         "bad, 1 if a recording lacks something for a good replay. Of a plug-in (a shared object, see "
-        "workload/plugin) it proves what the plug-in adds: algorithms over a grid of groups, readers on their "
-        "samples, models and strategies by training.",
+        "workload/plugin) it proves what the plug-in adds: algorithms over a grid of groups, readers on "
+        "their samples, models and strategies by training.",
     .example = "ringlet check topologies/hgx-h100-8.json",
     .options = options,
     .settings_size = sizeof(check_settings),

@@ -30,7 +30,7 @@ typedef struct rlt_coll_row {
     rlt_time time_ps;
 } rlt_coll_row;
 
-/* Of a run that has ended; `tenants` without a list: there are none. */
+/* The row of a run that has ended; `tenants` without a list: there are none. */
 void rlt_row_of_steps(rlt_coll_row *row, const rlt_coll_run *run, const rlt_tenants *tenants);
 void rlt_row_of_protocol(rlt_coll_row *row, const rlt_react_run *run, const rlt_react_ask *ask,
                          const rlt_tenants *tenants);

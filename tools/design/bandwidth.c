@@ -96,7 +96,7 @@ static int write_rows(const job *j, rlt_format format, FILE *out, rlt_error *err
     return rlt_table_end(&t, err);
 }
 
-/* Of the chosen split: layers whose collectives meet at links. */
+/* Layers whose collectives meet at links, under the chosen split. */
 static void put_meeting(const job *j, FILE *out)
 {
     const rlt_judged *chosen = &j->budgets->judged[RLT_SPLIT_CHOSEN];
@@ -271,7 +271,7 @@ static int judge_all(const job *j, const rlt_design_candidate *c, rlt_budget *b,
     return rc ? rc : rlt_design_candidate_judge(c, "equal", equal, &b->judged[RLT_SPLIT_EQUAL], err);
 }
 
-/* Of several budgets, one without a split is told in its row. */
+/* Where there are several budgets, one without a split says so in its row. */
 static int work_on(job *j, rlt_budget *b, rlt_error *err)
 {
     rlt_design_candidate c;

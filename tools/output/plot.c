@@ -283,7 +283,7 @@ static void line_style(FILE *out, const rlt_plot_line *l, uint32_t i)
             bound ? "1.6" : "1.8", *dash ? " stroke-dasharray=\"" : "", dash, *dash ? "\"" : "");
 }
 
-/* Of many points markers stand at some, evenly, from another one on in each line. */
+/* Where points are many, markers stand at some of them, evenly; each line begins at another one. */
 static bool marked(const frame *f, const rlt_plot_line *l, uint32_t index, uint32_t i)
 {
     uint32_t marks = f->scales->marks, every = marks && l->n > marks ? l->n / marks + 1 : 1;

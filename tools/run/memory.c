@@ -101,7 +101,7 @@ int rlt_run_memory_curves(const rlt_run *r, rlt_jw *w, rlt_error *err)
         int rc = curve_of(r, rank, &c, err);
         if (rc)
             return rc;
-        /* Of neighbours the highest: what is left out is below what is shown. */
+        /* The highest of neighbours stands for them: what is left out is below what is shown. */
         uint32_t every = (c.n + MAX_STEPS - 1) / MAX_STEPS;
         rlt_jw_object(w, NULL);
         rlt_jw_u64(w, "stage", s);

@@ -33,7 +33,7 @@ int rlt_plot_check(const rlt_run_asked *s, rlt_error *err)
     return 0;
 }
 
-/* Of each dimension the busiest class, then the busiest of all, of n that are sorted and carried something;
+/* The busiest class of each dimension, then the busiest of all; n are sorted and carried something;
  * listed by dimension, so many of each. */
 static void choose(const rlt_link_class *classes, uint32_t n, uint32_t *chosen, uint32_t of_dim[RLT_MAX_DIMS])
 {

@@ -91,7 +91,8 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
     rlt_heading(out, "\ntraining");
     fprintf(
         out,
-        "%s on %s%s: tp %u, cp %u, dp %u, pp %u, ep %u; batch %llu in %u microbatch%s a pipeline, %s%u %s%s\n",
+        "%s on %s%s: tp %u, cp %u, dp %u, pp %u, ep %u; batch %llu in %u microbatch%s a pipeline, %s%u "
+        "%s%s\n",
         t->model->name, t->accelerator->name, r->settings->accelerator ? "" : " (none is named: the default)",
         t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP], t->size[RLT_AXIS_DP], t->size[RLT_AXIS_PP], t->ep,
         (unsigned long long)t->batch, rlt_training_microbatches(t),

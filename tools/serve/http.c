@@ -160,7 +160,7 @@ static const char *header(struct MHD_Connection *c, const char *name)
     return value ? value : "";
 }
 
-/* Of the headers of a request: a status if it is refused for them, 0 if not; makes room for its body. A body
+/* Reads the headers of a request: a status if it is refused for them, else 0; makes room for its body. A body
  * has to say its length: one that is sent in chunks cannot be refused before it has come. */
 static int check_headers(struct MHD_Connection *c, visitor *v)
 {

@@ -154,7 +154,7 @@ void rlt_runs_free(rlt_runs *r)
     free(r);
 }
 
-/* Of the stage of a training that needs most. */
+/* The memory of the stage of a training that needs most. */
 static rlt_study_figure memory_of(rlt_json training)
 {
     rlt_json stages = rlt_json_get(training, "stages");

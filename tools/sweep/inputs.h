@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inputs that points of a sweep share: those of experiments (workload/experiment/shared.h), and what collectives
- * read from files. */
+/* Inputs that points of a sweep share: those of experiments (workload/experiment/shared.h), and what
+ * collectives read from files. */
 #ifndef RLT_TOOLS_SWEEP_INPUTS_H
 #define RLT_TOOLS_SWEEP_INPUTS_H
 

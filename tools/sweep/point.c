@@ -103,7 +103,7 @@ static int prepare_coll(rlt_point_job *e, rlt_sweep_inputs *inputs, rlt_error *e
     return rc || known ? rc : rlt_coll_prime(&e->parsed, e->settings, err);
 }
 
-/* Of files as such, whatever else the points change. */
+/* Errors of files as such, whatever else the points change. */
 static bool is_of_files(int rc)
 {
     return rc == RLT_EIO || rc == RLT_EMALFORMED || rc == RLT_ESCHEMA;

@@ -32,7 +32,7 @@ static const rlt_option own_options[] = {{"by", 0, RLT_PARAM_TEXT, "COLUMN",
 static const rlt_option_group groups[] = {
     {"Figure", own_options, 0}, {"Output", rlt_format_options, offsetof(sensitivity_settings, report)}, {0}};
 
-/* Of one axis: means by value. */
+/* The means of one axis, by value. */
 typedef struct effect {
     double mean; /* of all */
     double between, n, lowest, highest;

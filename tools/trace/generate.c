@@ -35,8 +35,8 @@ static const rlt_option model_options[] = {
      "sequence=2048, ranks=8, microbatch=4, bucket=25MiB. May be repeated.",
      AT(set), .named = true},
     {"accelerator", 0, RLT_PARAM_TEXT, "NAME",
-     "What the model runs on: a file, or a name that 'ringlet list accelerators' shows. Default: " RLT_DEFAULT_ACCELERATOR
-     ".",
+     "What the model runs on: a file, or a name that 'ringlet list accelerators' shows. "
+     "Default: " RLT_DEFAULT_ACCELERATOR ".",
      AT(run.accelerator)},
     {"layout", 'l', RLT_PARAM_TEXT, "LIST", "How the model is spread: dp=64,tp=8,pp=4, as in 'ringlet run'.",
      AT(run.layout)},

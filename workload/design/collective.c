@@ -67,7 +67,7 @@ static int write_dim(const rlt__design_place *p, uint32_t i, uint32_t g, bool co
     return used > 0 && (size_t)used < size ? 0 : rlt_fail(err, RLT_ERANGE, "design", "too many dimensions");
 }
 
-/* Of a switch two groups share the ports, whatever parts they are. Of a fully connected dimension, those
+/* Two groups share the ports of a switch, whatever parts they are. In a fully connected dimension, those
  * inside a part and those across have links of their own. What is over everything uses the links of a part of
  * a ring or fully connected dimension more than the others. */
 rlt__design_meeting rlt__design_meet(const rlt__design_place *p, rlt_design_over a, rlt_design_over b)
@@ -114,7 +114,7 @@ typedef struct small {
     uint32_t axis[RLT_MAX_DIMS]; /* of the whole network, by dimension of this one */
 } small;
 
-/* Of collectives over equal groups, one of these; else everything. */
+/* One group stands for equal ones; else everything is loaded. */
 static int load_topology(small *s, rlt_error *err)
 {
     rlt_design_over over = s->ones[0].coll.over;

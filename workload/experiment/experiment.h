@@ -38,8 +38,8 @@ RLT_API int rlt_experiment_vary(const rlt_experiment *from, const char *const *s
 RLT_API int rlt_experiment_run(rlt_experiment *e, const rlt_watch *watch, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_experiment_free(rlt_experiment *e);
 
-/* Of one that has run: its iterations, and figures by the names of a sweep's columns, such as "time_ps",
- * "compute_ps", "exposed_comm_ps", "busiest_utilization". False: it has none of that name. */
+/* What one that has run tells: its iterations, and figures by the names of a sweep's columns, such as
+ * "time_ps", "compute_ps", "exposed_comm_ps", "busiest_utilization". False: it has none of that name. */
 RLT_API uint32_t rlt_experiment_iterations(const rlt_experiment *e);
 RLT_API rlt_time rlt_experiment_iteration_ps(const rlt_experiment *e, uint32_t i);
 RLT_API bool rlt_experiment_figure(const rlt_experiment *e, const char *name, double *value);

@@ -69,7 +69,7 @@ void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *text
 bool rlt_shared_is_of_net(const char *option);
 bool rlt_shared_is_of_work(const char *option);
 
-/* Of rlt_shared_free; internal. */
+/* A part of rlt_shared_free; internal. */
 void rlt__shared_works_free(rlt_shared *s);
 
 #endif

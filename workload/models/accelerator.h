@@ -37,8 +37,8 @@ typedef struct rlt_surface {
     double most[RLT_WORK_KINDS]; /* of peak at large sizes */
     double width_half, tokens_half, tp_power;
     double memory; /* e_memory */
-    /* Of the backward pass, times e: its products have other shapes, gradients are added up, and it shares
-     * the machine with communication. Recomputation is as efficient as the forward pass. 0: 1. */
+    /* Efficiency of the backward pass, times e: its products have other shapes, gradients are added up, and
+     * it shares the machine with communication. Recomputation is as efficient as the forward pass. 0: 1. */
     double backward;
     rlt_time host_ps; /* fixed time of an iteration on this stack: data, logging, launches of the optimizer */
     char source[512]; /* what it was fitted to */

@@ -296,8 +296,9 @@ static void logits(const transformer *t, rlt__model_builder *b, const char *name
     rlt__model_work(b, 2 * t->s * (double)matrix);
 }
 
-/* Of BERT (Devlin et al., arXiv 1810.04805): words that were masked, and whether the sentences follow each
- * other. The logits are counted for all tokens, though an implementation may take the masked ones alone. */
+/* The heads of BERT (Devlin et al., arXiv 1810.04805): words that were masked, and whether the sentences
+ * follow each other. The logits are counted for all tokens, though an implementation may take the masked ones
+ * alone. */
 static void encoder_head(const transformer *t, rlt__model_builder *b)
 {
     uint64_t h = t->hidden;

@@ -103,7 +103,7 @@ static void copy_ranks(rlt_program_store *s, const rlt_program *p, const offsets
         s->group_ranks[at->group_ranks + i] = p->group_ranks[i] + at->ranks;
 }
 
-/* Of a gather whose members differ the table has a row alone. */
+/* The table of a gather whose members differ has one row. */
 static bool copy_counts(rlt_program_store *s, const rlt_program *p, rlt_comm *c, uint32_t group)
 {
     size_t n = p->group_first[group + 1] - p->group_first[group];

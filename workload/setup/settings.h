@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What everything that simulates takes: where (topology, placement) and how (network model, routing, endpoint).
- * The option tables are shared: whoever has them embeds the structs in its settings and enters the tables as
- * groups.
+ * What everything that simulates takes: where (topology, placement) and how (network model, routing,
+ * endpoint). The option tables are shared: whoever has them embeds the structs in its settings and enters the
+ * tables as groups.
  */
 #ifndef RLT_WORKLOAD_SETUP_SETTINGS_H
 #define RLT_WORKLOAD_SETUP_SETTINGS_H
@@ -71,9 +71,9 @@ int rlt_setup_topology(const rlt_settings *s, rlt_topology **out, rlt_error *err
  * otherwise ranks 0 .. n_ranks - 1 (a placement file must have at least as many). */
 int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err) RLT_MUST_USE;
 void rlt_setup_free(rlt_setup *s);
-/* One --set by name and value: settings of endpoints (net/topology/endpoint.h), of the packet model where that is the
- * network or protocols react (net/packet/packet.h; with or without "packet." in front), channels, chunks,
- * window, directions, servers, patterns, schedule, order of algorithms, switch.slots, switch.memory,
+/* One --set by name and value: settings of endpoints (net/topology/endpoint.h), of the packet model where
+ * that is the network or protocols react (net/packet/packet.h; with or without "packet." in front), channels,
+ * chunks, window, directions, servers, patterns, schedule, order of algorithms, switch.slots, switch.memory,
  * switch.width, switch.sharing, switch.fallback, and those of the protocols: NAME of all that have it,
  * PROTOCOL.NAME of one (that of the fallback, too, once it is named). RLT_EUSAGE. */
 int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;

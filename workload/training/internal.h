@@ -56,7 +56,7 @@ typedef enum rlt__group {
 uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT],
                                rlt__group group, uint32_t *ranks);
 
-/* Of each layer and one microbatch on one rank. */
+/* Times of each layer and one microbatch on one rank. */
 typedef struct rlt__times {
     /* weights: their gradients, where computed apart; again: recomputed */
     rlt_time *forward, *backward, *weights, *again;
@@ -64,10 +64,11 @@ typedef struct rlt__times {
 } rlt__times;
 int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err);
 void rlt__training_times_free(rlt__times *x);
-/* Of an optimizer's step over so many parameters. */
+/* The time of an optimizer's step over so many parameters. */
 rlt_time rlt__training_step(const rlt_training *t, double parameters);
 
-/* Of a folded training: groups with their real ranks, and how long their collectives take alone. */
+/* What is known of a folded training: groups with their real ranks, and how long their collectives take
+ * alone. */
 typedef struct rlt__folded_known {
     uint32_t group;
     rlt_coll_kind kind;

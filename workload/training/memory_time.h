@@ -39,9 +39,9 @@ typedef struct rlt_memory_curve {
     rlt_time peak_ps; /* when it is reached first */
 } rlt_memory_curve;
 
-/* Of a rank of the program that `t` was built into, which may be the first part of a joined one. A replay
- * that was stopped has it up to then. RLT_ERANGE for a rank that the training lacks, RLT_ECHECK where the
- * program is not the one recorded. O(p log p) for p passes of a rank. */
+/* The curve of a rank of the program that `t` was built into, which may be the first part of a joined one. A
+ * replay that was stopped has it up to then. RLT_ERANGE for a rank that the training lacks, RLT_ECHECK where
+ * the program is not the one recorded. O(p log p) for p passes of a rank. */
 int rlt_memory_curve_of(const rlt_training *t, const rlt_training_passes *p, const rlt_program *program,
                         const rlt_replay *r, uint32_t rank, rlt_memory_curve *out,
                         rlt_error *err) RLT_MUST_USE;

@@ -208,7 +208,7 @@ const rlt_training_strategy *rlt_training_strategy_at(uint32_t i)
 
 /* Layout */
 
-/* Of an axis that is folded one is left. */
+/* One rank is left of an axis that is folded. */
 static uint32_t size_of(const rlt_training *t, uint32_t folds, rlt_axis a)
 {
     return folds >> a & 1 ? 1 : t->size[a];
@@ -323,7 +323,7 @@ static uint32_t stage_of(const rlt_training *t, uint32_t layer)
     return low % t->size[RLT_AXIS_PP];
 }
 
-/* Of tied parameters, the layer that holds them: the nearest one before that is as large, of those outside
+/* The layer that holds tied parameters: the nearest one before that is as large, of those outside
  * of the blocks that repeat. */
 static uint32_t holder(const rlt_model *m, uint32_t tied)
 {

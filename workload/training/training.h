@@ -88,7 +88,7 @@ typedef struct rlt_training {
      * embedding group); else it goes its own way, as in AxoNN. */
     bool tie;
     bool drain; /* the pipeline comes to rest before gradients are communicated after the backward pass */
-    /* Of a microbatch through a chunk, one way, beside its layers: synchronising, handing over. */
+    /* The time of a microbatch through a chunk, one way, beside its layers: synchronising, handing over. */
     rlt_time pass_ps;
     rlt_time host_ps; /* fixed time of an iteration, beside: data, logging, gradient norm, ... */
     /* Compressed state (SAMO, IPDPS 2023): weights pruned by this fraction; 0: dense. Gradients are

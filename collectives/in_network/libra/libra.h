@@ -39,7 +39,7 @@ typedef struct rlt_libra_report {
     uint32_t staleness_worst;
 } rlt_libra_report;
 
-/* Of a job that is Libra's; RLT_EUSAGE for another. After or before the run. */
+/* What a job of Libra's did; RLT_EUSAGE for another job. After or before the run. */
 int rlt_libra_report_of(const rlt_fabric *f, uint32_t job, rlt_libra_report *out,
                         rlt_error *err) RLT_MUST_USE;
 

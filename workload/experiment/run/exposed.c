@@ -113,7 +113,7 @@ int rlt_run_exposed(const rlt_run *r, rlt_exposed *out, rlt_error *err)
         sweep(list, changes_of(r, i, out->dims, list), exposed);
         for (uint32_t m = 0; m < masks; m++)
             known += exposed[m];
-        /* Of a run that was stopped: what is still under way. */
+        /* What is still under way where a run was stopped. */
         exposed[0] += rlt_replay_rank(r->replay, i).exposed_comm_ps - known;
         for (uint32_t m = 0; m < masks; m++)
             out->used[m] = out->used[m] || exposed[m];

@@ -103,8 +103,8 @@ static bool of_training(const char *item, size_t length)
     return false;
 }
 
-/* Of "NAME:settings": what the model is opened by, and a list of what is the training's; both as long as the
- * whole, and one more. */
+/* Splits "NAME:settings": what the model is opened by, and a list of what is the training's; both as long as
+ * the whole, and one more. */
 static void split_model(const char *text, char *model, char *training)
 {
     const char *list = strchr(text, ':'), *item;

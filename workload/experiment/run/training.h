@@ -18,8 +18,8 @@ extern const rlt_option rlt_training_options[]; /* offsets in rlt_run_settings *
 
 /* Settings as "dp=64,pp=8" into a training. RLT_EUSAGE. */
 int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt_error *err) RLT_MUST_USE;
-/* --model, --accelerator, --strategy, --layout and --train as they are; free the model in every case. Settings
- * of the training may stand behind the model, too: "transformer:layers=4,ranks=8". */
+/* --model, --accelerator, --strategy, --layout and --train as they are; free the model in every case.
+ * Settings of the training may stand behind the model, too: "transformer:layers=4,ranks=8". */
 int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
                       rlt_error *err) RLT_MUST_USE;
 /* --model on --accelerator in --layout, planned and checked for the ranks that are placed; --map places them

@@ -21,8 +21,8 @@ const rlt_option rlt_workload_options[] = {
      AT(trace)},
     {"model", 'm', RLT_PARAM_TEXT, "MODEL",
      "Instead of a trace, the training of a model that 'ringlet list models' shows, of one with settings "
-     "behind (transformer:layers=24,hidden=1024), or of a table of layers. Settings of the training may stand "
-     "there, too: ranks=4,microbatch=8. One rank for each accelerator unless ranks=N.",
+     "behind (transformer:layers=24,hidden=1024), or of a table of layers. Settings of the training may "
+     "stand there, too: ranks=4,microbatch=8. One rank for each accelerator unless ranks=N.",
      AT(model)},
     {"keep-waits", 0, RLT_PARAM_FLAG, NULL,
      "Replay communication with its recorded durations, waiting included, instead of simulating it; it then "
