@@ -79,9 +79,10 @@ say = $(if $(V),,@echo "  $(1)  $(2)")
 
 all: $(BUILD)/ringlet $(BESIDE:%=$(BUILD)/%)
 
+# Where a folder is to be, the program of a source that became a folder may still stand.
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC  ,$<)
-	@mkdir -p $(@D)
+	@mkdir -p $(@D) 2>/dev/null || { rm -f $(@D) 2>/dev/null; mkdir -p $(@D); }
 	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
 # A source that is gone is gone from what was made of it, too; so is an executable that is no longer built.
@@ -218,7 +219,7 @@ demo: deps
 
 test: deps
 	@$(MAKE) --no-print-directory all tests
-	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh test/tidy.sh $(sort $(wildcard test/cli/*.sh test/page/*.sh))
+	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh test/tidy.sh $(sort $(shell find test/cli test/page -name '*.sh'))
 
 # For whoever runs some of them: their programs, a line.
 list-tests:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Schedules of chunks over dimensions: every plan through the symbolic checker, each dimension one queue, and
- * no deadlock whenever members come and however slow their links are. Times stand in test/cli/themis.sh.
+ * no deadlock whenever members come and however slow their links are. Times stand in test/cli/coll/themis.sh.
  */
 #include <stdio.h>
 

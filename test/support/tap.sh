@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What shell tests begin with: . "$(dirname "$0")/tap.sh" goes to the source folder, finds the command ($ringlet), makes a
+# What shell tests begin with: . "$(dirname "$0")/../../support/tap.sh" goes to the source folder, finds the command ($ringlet), makes a
 # folder that goes away at the end ($tmp), and brings verdict, expect and skip, which speak TAP. They end with finish.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")" || exit 1
+until [ -f test/support/tap.sh ]; do [ "$PWD" != / ] && cd .. || exit 1; done
 ringlet=${RINGLET:-${BUILD:-build}/ringlet}
 case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
 [ -x "$ringlet" ] || { echo "not ok 1 - no $ringlet"; exit 1; }

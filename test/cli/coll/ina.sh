@@ -1,0 +1,263 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Aggregation in the network as a user types it: protocols that react as rows of coll, their settings, the study, and
+# algorithms by size in run. Times are of an independent packet model and of closed forms: packets of 1024 + 82 B at
+# 100 Gb/s (tau = 88 480 ps), links of 1 us, switches of 500 ns, 4 MiB = 4096 packets; RTT = 2 676 960 ps on a star.
+# Speaks TAP; the last line is "N passed, N failed".
+. "$(dirname "$0")/../../support/tap.sh"
+star='switch:8@100Gbps,1us,in_network=reduce+multicast'
+star9='switch:9@100Gbps,1us,in_network=reduce+multicast'
+coll() { # TOPOLOGY ARGUMENTS...
+    net=$1
+    shift
+    "$ringlet" coll -t "$net" -b 4MiB --set switch_latency=500ns "$@" 2>"$tmp/err" </dev/null
+}
+# field NAME of CSV: the values of a column in one line
+field() {
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' | tr '\n' ' ' |
+        sed 's/ $//'
+}
+# refused NAME STATUS TEXT ARGUMENTS...   of `ringlet coll`: the exit status, and one line that contains TEXT
+refused() {
+    name=$1 status=$2 text=$3 why=""
+    shift 3
+    "$ringlet" coll "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    [ $got = "$status" ] || why="exit status $got, expected $status"
+    grep -qF -- "$text" "$tmp/err" || why="$why
+no '$text' in: $(cat "$tmp/err")"
+    grep -q 'Sanitizer' "$tmp/err" && why="$why
+$(cat "$tmp/err")"
+    verdict "$name" "$why"
+}
+cat >"$tmp/leaves.json" <<'JSON'
+{"nodes": [{"id": "gpu", "count": 8, "kind": "accelerator"},
+           {"id": "leaf", "count": 2, "kind": "switch", "in_network": "reduce+multicast"},
+           {"id": "spine", "kind": "switch", "in_network": "reduce+multicast"}],
+ "links": [
+   {"src": "gpu0", "dst": "leaf0", "bandwidth": "100Gbps", "latency": "1us"},
+   {"src": "gpu1", "dst": "leaf1", "bandwidth": "100Gbps", "latency": "1us"},
+   {"src": "gpu2", "dst": "leaf0", "bandwidth": "100Gbps", "latency": "1us"},
+   {"src": "gpu3", "dst": "leaf1", "bandwidth": "100Gbps", "latency": "1us"},
+   {"src": "gpu4", "dst": "leaf0", "bandwidth": "100Gbps", "latency": "1us"},
+   {"src": "gpu5", "dst": "leaf1", "bandwidth": "100Gbps", "latency": "1us"},
+   {"src": "gpu6", "dst": "leaf0", "bandwidth": "100Gbps", "latency": "1us"},
+   {"src": "gpu7", "dst": "leaf1", "bandwidth": "100Gbps", "latency": "1us"},
+   {"src": "leaf0", "dst": "spine", "bandwidth": "100Gbps", "latency": "1us"},
+   {"src": "leaf1", "dst": "spine", "bandwidth": "100Gbps", "latency": "1us"}]}
+JSON
+sed 's/, "in_network": "reduce+multicast"//' "$tmp/leaves.json" >"$tmp/plain.json"
+
+# Golden times.
+expect "SwitchML on a star, its usual window of 256" "$(coll "$star" -a switchml -f csv | field time_ps)" 365002560
+for case in 1:10964828160 2:5482502560 8:1371222880 30:368070720 31:365002560; do
+    expect "SwitchML on a star, window ${case%:*}" \
+        "$(coll "$star" -a switchml --set window="${case%:*}" -f csv | field time_ps)" "${case#*:}"
+done
+expect "fewer slots than the window asks for are the window" \
+    "$(coll "$star" -a switchml --set switch.slots=8 -f csv | field time_ps)" 1371222880
+expect "memory for 8 slots in two versions says the same" \
+    "$(coll "$star" -a switchml --set switch.memory=16KiB -f csv | field time_ps)" 1371222880
+expect "SwitchML on two leaves and a spine" "$(coll "$tmp/leaves.json" -a switchml -f csv | field time_ps)" 368179520
+expect "the same, below the knee" \
+    "$(coll "$tmp/leaves.json" -a switchml --set switchml.window=66 -f csv | field time_ps)" 369062400
+for case in 0:2904578080 0.5:1636128800 1:367679520; do
+    expect "parameter server, 8 workers, a share of ${case%:*} added up" \
+        "$(coll "$star9" -a ps-switch --set share="${case%:*}" -f csv | field time_ps)" "${case#*:}"
+done
+
+# Rows beside those of steps.
+coll "$star" -a switchml,ring,ps_switch --network alpha-beta -f csv >"$tmp/rows"
+expect "rows stand beside those of steps, in the order asked for" "$(field algorithm <"$tmp/rows")" "switchml ring ps-switch"
+expect "a ring's closed form is not touched" "$(field time_ps <"$tmp/rows" | cut -d' ' -f2)" 615202560
+expect "what is for protocols alone is empty for steps" "$(sed -n 3p "$tmp/rows" | sed 's/.*,,,,$/empty/')" empty
+expect "nothing is lost, nothing sent again" "$(field retransmissions <"$tmp/rows")" "0  0"
+expect "one note says that they run on packets" "$(grep -c 'simulated on packets' "$tmp/err")" 1
+expect "a server gets every chunk once where all are added up" \
+    "$(field server_bytes <"$tmp/rows" | awk '{ print $NF }')" $((4096 * 1106))
+expect "without a server, a share of fallbacks has no meaning" "$(field fallback_share <"$tmp/rows" | sed 's/^ *//')" 0.000000
+expect "half of the chunks added up: half of the contributions fall back" \
+    "$(coll "$star9" -a ps-switch --set share=0.5 -f csv | field fallback_share)" 0.500000
+expect "there are no columns for protocols where there are none" "$(coll "$star" -a ring -f csv | grep -c retransmissions)" 0
+expect "links carry packets and nothing else" \
+    "$(coll "$star" -a switchml --links -f json | grep -o '"bytes": 4530176' | sort | uniq -c | awk '{ print $1, $3 }')" "2 4530176"
+coll "$star" -a switchml --series 10us -f json >"$tmp/json"
+for field in '"retransmissions": 0' '"fallback_share": null' '"server_bytes": null' '"in_network": {"workers": 8' \
+    '"window": 256' '"chunks": 4096' '"sums": 4096' '"contributions": 32768' '"occupancy": {"bin_ps"'; do
+    expect "JSON has $field" "$(grep -cF "$field" "$tmp/json")" 1
+done
+expect "the same bytes for any number of threads" \
+    "$(coll "$star" -a switchml,ring,ps-switch -f csv -j 3 | cksum)" "$(coll "$star" -a switchml,ring,ps-switch -f csv -j 1 | cksum)"
+coll "$star" -a switchml --set loss=0.001 --set rto=100us --set seed=1 -f csv >"$tmp/loss"
+expect "what is lost is sent again" "$(field retransmissions <"$tmp/loss" | awk '{ print ($1 > 20 && $1 < 2000) }')" 1
+expect "the same seed, the same losses" "$(coll "$star" -a switchml --set loss=0.001 --set rto=100us --set seed=1 -f csv | cksum)" \
+    "$(cksum <"$tmp/loss")"
+for seed in 1 2 3 4 5; do
+    expect "losses between switches are made up for, seed $seed" \
+        "$(coll "$tmp/leaves.json" -a switchml --set loss=0.002 --set rto=100us --set tries=50 --set seed=$seed -f csv |
+            field retransmissions | awk '{ print ($1 > 100) }')" 1
+done
+
+# all: with them where a switch adds up.
+"$ringlet" coll -t "$star" -a all -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
+expect "'all' has them where a switch adds up" "$(grep -c ',switchml,' "$tmp/all")" 1
+"$ringlet" coll -t "$star" -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
+expect "without a word there are only steps" "$(grep -c ',switchml,' "$tmp/all")" 0
+"$ringlet" coll -t 'switch:8@100Gbps,1us' -a all -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
+expect "'all' has none where no switch adds up" "$(grep -c ',switchml,' "$tmp/all")" 0
+"$ringlet" coll -t hgx-h100-8 -a all -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
+expect "nor beside a machine's tuned endpoint" "$(grep -c ',switchml,' "$tmp/all")" 0
+expect "list names them with their settings" "$("$ringlet" list algorithms -f csv | grep -c '^switchml,.*window=256')" 1
+expect "and each setting with its unit" "$("$ringlet" list settings -f csv | grep -c '^switchml.rto,.*preset 10ms')" 1
+
+# Wrong arguments.
+refused "no switch adds up" 3 "can add up: see in_network" -t 'switch:8@100Gbps,1us' -a switchml -b 4MiB
+refused "nor on a graph" 3 "can add up: see in_network" -t "$tmp/plain.json" -a switchml -b 4MiB
+refused "a misspelt protocol" 2 "did you mean 'switchml'" -t "$star" -a swichml
+refused "a collective it does not do" 3 "switchml: does no all_gather" -t "$star" -a switchml -c all_gather -b 4MiB
+refused "a misspelt setting" 2 "unknown setting of switchml; did you mean 'window'" -t "$star" -a switchml --set switchml.windo=3
+refused "a setting of a protocol not asked for" 2 "not among the algorithms" -t "$star" -a ring --set switchml.window=3
+refused "a setting without its unit" 2 "the unit is missing" -t "$star" -a switchml --set rto=5
+refused "a window of nothing" 2 "expected 1 to" -t "$star" -a switchml --set window=0
+refused "a word that is none" 2 "expected one of all, tor, spine" -t "$star" -a switchml --set place=core
+refused "settings of packets where there are none" 2 "setting of --network packet" -t "$star" -a ring --set loss=0.1
+refused "a plan of what reacts" 3 "no plan" -t "$star" -a switchml -b 4MiB --export-plan -
+refused "all is lost: a stall with its reason" 4 "in vain" -t "$star" -a switchml -b 64KiB --set loss=1 --set tries=3
+refused "workers and ranks" 2 "--ranks does not go with --workers" -t "$star" --workers 4 --ranks 8
+refused "workers and a group" 2 "--group does not go with --workers" -t "$star" --workers 4 -g 0-3
+refused "one worker" 2 "expected 2 to" -t "$star" --workers 1
+refused "more workers than ranks" 2 "1 tenant of 16 workers are more than 8 ranks" -t "$star" --workers 16
+refused "no rank is left for the server" 3 "8 workers and 1 server apart are more than 8 ranks" -t "$star" -a ps-switch -b 64KiB --workers 8
+refused "a straggler without a unit" 2 "the unit is missing" -t "$star" --straggler 5
+refused "the study has moved" 2 "studies are run by 'ringlet sweep ina'" -t "$star" --study ina
+
+# Workers and a straggler as options of any row.
+expect "eight workers and a server" "$(coll "$star9" -a ps-switch --workers 8 -f csv | field time_ps)" 367679520
+expect "all wait for the last rank: its delay comes on top" \
+    "$(coll "$star" -a ring,switchml -n alpha-beta --straggler 500us -f csv | field time_ps)" "1115202560 865002560"
+expect "and takes from the bandwidth: 2 (n - 1) / n bytes over the time" \
+    "$("$ringlet" coll -t "$star" -b 4MiB -a ring -n alpha-beta --straggler 500us -f csv | field busbw_GBps)" "$(awk 'BEGIN { printf "%.6f", 4194304 * 1.75 / 1115202560 * 1e3 }')"
+
+# The study that ships, by the sweep: axes and options of base on the command line.
+study() {
+    "$ringlet" sweep ina -t "$star9" --workers 8 --loss 0 -b 4MiB --set switch_latency=500ns "$@" 2>"$tmp/err" </dev/null
+}
+study -a switchml,ring -n alpha-beta --slots 16,256 --straggler 0us,500us -f csv >"$tmp/study"
+expect "a row for each algorithm, number of slots and straggler" "$(field algorithm <"$tmp/study")" \
+    "switchml ring switchml ring switchml ring switchml ring"
+expect "windows of 16 and 256 slots, and a straggler's 500 us" "$(field time_ps <"$tmp/study")" \
+    "686628960 615202560 365002560 615202560 1186628960 1115202560 865002560 1115202560"
+# 615.20256 / 365.00256 = 1.685475, 1115.20256 / 865.00256 = 1.289248
+expect "the gain is the best baseline over each" "$(field gain <"$tmp/study" | awk '{ printf "%.6f %.6f %.6f", $3, $4, $7 }')" \
+    "1.685475 1.000000 1.289248"
+expect "all slots wait for the straggler" "$(field peak_occupancy <"$tmp/study" | awk '{ print $NF }')" 256
+expect "on average 236.65" "$(field mean_occupancy <"$tmp/study" | awk '{ printf "%.2f", $NF }')" 236.65
+study -a switchml,ring -n alpha-beta --slots 16,256 --straggler 0us,500us >"$tmp/table"
+expect "the summary counts the points won" "$(grep -c '^# algorithm: the best beats the baseline .* at 2 of 4 points' "$tmp/table")" 1
+expect "and says where most" "$(grep -c '^# most *1.69x: size 4MiB, workers 8.*slots 256.*: switchml against ring' "$tmp/table")" 1
+study -a ps-switch,ring --slots 256 --straggler 0us -f csv >"$tmp/study"
+expect "servers apart stand beside the workers asked for" "$(field time_ps <"$tmp/study" | cut -d' ' -f1)" 367679520
+study -a switchml,ring --slots 64 --straggler 0us --place tor,spine,all -f csv >"$tmp/study"
+expect "a placement that no switch has is a failed row with its reason" \
+    "$? $(awk -F, '$10 == "switchml" { print $9, $12 }' "$tmp/study" | tr '\n' ';')" \
+    "1 place=tor 0;place=spine 3;place=all 0;"
+expect "and the others are there" "$(grep -c ',365002560,' "$tmp/study")" 2
+# Four workers a leaf, one uplink: without the leaves' sums it carries 4 x 4096 packets, 1 449 656 320 ps and a way through.
+"$ringlet" sweep ina -t 'fat-tree:16@100Gbps,1us,hosts_per_leaf=4,oversubscription=4,in_network=reduce+multicast' \
+    -a switchml --workers 16 -b 4MiB --slots 256 --set window=256 --place all,spine --loss 0 --straggler 0us \
+    --set switch_latency=500ns -f csv >"$tmp/study" 2>"$tmp/err"
+expect "sums at all levels: (C - 1) tau + RTT" "$(field time_ps <"$tmp/study" | cut -d' ' -f1)" 368179520
+expect "at the spine alone, four times the packets" \
+    "$(field time_ps <"$tmp/study" | awk '{ print ($2 > 1449656320 && $2 < 1449656320 + 12000000) }')" 1
+usual() {
+    "$ringlet" sweep ina -b 64KiB,1MiB --slots 64 "$@" 2>"$tmp/err"
+}
+usual --db "$tmp/ina.db" --plot "$tmp/ina.svg" --x slots --y gain --by algorithm --slots 16,64 -j 1
+expect "the usual study ends well" "$?" 0
+expect "the same bytes for any number of threads" "$(usual -f csv -j 1 | cksum)" "$(usual -f csv -j 3 | cksum)"
+"$ringlet" sweep wins "$tmp/ina.db" -f json >"$tmp/one"
+expect "JSON has the points won by every axis" "$(grep -o '"axis": "[a-z]*"' "$tmp/one" | sort -u | wc -l | tr -d ' ')" 7
+expect "one is the sum of the others" \
+    "$(sed -n 's/^  "wins": \([0-9]*\).*/\1/p' "$tmp/one")" \
+    "$(sed -n 's/.*"axis": "workers".*"wins": \([0-9]*\).*/\1/p' "$tmp/one" | awk '{ s += $1 } END { print s }')"
+expect "the picture has the gain over the slots" "$(grep -c '>gain<' "$tmp/ina.svg" | awk '{ print ($1 >= 1) }')" 1
+expect "occupancy over time is coll's" \
+    "$(coll "$star9" -a switchml --workers 8 --straggler 500us --set switch.slots=256 --series 1us -f json | grep -c '"occupancy": {"bin_ps"')" 1
+# As the engine of its own that coll --study had said it (all rows of the README's two commands, recorded from it): a row of steps
+# stands for every number of slots.
+compare() { # COMMAND: the study's CSV on standard input; how many rows are the same, and those that are not
+    awk -F, -v command="$1" '
+        NR == FNR { if ($1 == command) { rows++; key = $2 "," $3 "," $4 + 0 "," $5 + 0 "," $6 "," $7; row[key] = $0 } next }
+        FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; split("busbw_GBps gain fallback_share mean_occupancy fairness", real, " ")
+            split("9 10 12 14 16", of_real, " "); split("time_ps retransmissions peak_occupancy server_bytes", whole, " ")
+            split("8 11 13 15", of_whole, " "); next }
+        { loss = $at["loss"]; slots = $at["slots"]; a = $at["algorithm"]; late = $at["straggler"]
+          sub(/.*=/, "", loss); sub(/.*=/, "", slots); gsub(/_/, "-", a)
+          key = $at["workers"] "," $at["tenants"] "," loss + 0 "," late * 1000000 "," (a ~ /^(ring|ps)$/ ? "" : slots) "," a
+          n = split(row[key], old, ","); wrong = n == 0
+          for (i = 1; i <= 4; i++) wrong += old[of_whole[i]] != $at[whole[i]]
+          for (i = 1; i <= 5; i++) { x = $at[real[i]]; wrong += old[of_real[i]] != (x == "" ? "" : sprintf("%.6f", x)) }
+          if (wrong) print "not the same: " $0; else same += !seen[key]++ }
+        END { print same, "of", rows }' test/cli/coll/ina_study.csv -
+}
+expect "the first command of the README: 96 rows as before" "$("$ringlet" sweep ina -t "$star9" -a switchml,ps_switch,ring,ps -b 4MiB \
+    --workers 2,4,8 --slots 16,32,256 --loss 0,0.0001 --straggler 0us,500us --set switch_latency=500ns --set rto=1ms -f csv | compare one)" \
+    "96 of 96"
+expect "the second: 6" "$("$ringlet" sweep ina -t 'switch:16@100Gbps,1us,in_network=reduce+multicast' -a switchml,ring -b 4MiB \
+    --tenants 1,2,4 --workers 4 --slots 32 --loss 0 --straggler 0us -f csv | compare two)" "6 of 6"
+"$ringlet" sweep ina -t "$star9" -a switchml,ps_switch,ring,ps -b 4MiB --workers 2,4,8 --slots 16,32,256 --loss 0,0.0001 \
+    --straggler 0us,500us --set switch_latency=500ns --set rto=1ms --db "$tmp/wins.db" -q
+"$ringlet" sweep wins "$tmp/wins.db" -f csv >"$tmp/wins"
+expect "where it wins, by axis, as before" "$(grep -v '^size\|^tenants\|^axis\|^place' "$tmp/wins" |
+    awk -F, '{ printf "%s %s %d %d %.2f %.2f %.2f;", $1, $2, $3, $4, $5, $6, $7 }')" \
+    "workers 2 12 0 0.22 0.50 0.99;workers 4 12 4 0.33 0.69 1.48;workers 8 12 4 0.25 0.79 1.78;loss 0 18 8 0.52 0.99 1.78;loss 0.0001 18 0 0.22 0.41 0.63;straggler 0us 18 4 0.22 0.50 1.78;straggler 500us 18 4 0.37 0.68 1.33;slots 16 12 0 0.22 0.50 0.97;slots 32 12 4 0.26 0.77 1.78;slots 256 12 4 0.28 0.80 1.78;"
+# refused_study NAME STATUS TEXT ARGUMENTS... of `ringlet sweep`
+cat >"$tmp/zip.json" <<'JSON'
+{"command": "coll", "base": {"topology": "ring:4@50GB/s,1us", "bytes": "1KiB", "algorithm": "ring"},
+ "axes": [{"name": "layout", "pointers": ["/bytes", "/algorithm"], "values": [["1KiB", "ring"], ["2KiB", "tree"]]}]}
+JSON
+refused_study() {
+    name=$1 status=$2 text=$3
+    shift 3
+    "$ringlet" sweep "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    expect "$name" "$? $(grep -cF -- "$text" "$tmp/err")" "$status 1"
+}
+refused_study "an empty value of an axis" 2 "--slots: '' is no value" ina --slots 64,,256
+refused_study "an axis without values" 2 "--slots: needs a value" ina --slots
+refused_study "no axis and no option" 2 "--slot: unknown option" ina --slot 16
+refused_study "what shapes a report" 2 "--why: unknown option" ina --why
+refused_study "no study of that name" 5 "did you mean 'ina'" inna
+refused_study "a setting that nothing has" 1 "windo: unknown setting; did you mean 'window'" ina -a ring -b 1KiB --workers 2 --loss 0 --straggler 0us --slots 16 --set windo=3
+refused_study "a bad value of a setting of another protocol" 1 "window: expected 1 to 262144, got" ina -a ring -b 1KiB --workers 2 --loss 0 --straggler 0us --slots 16 --set switchml.window=0
+refused_study "a loss above one" 1 "24 of 24 points failed" ina --loss 2 -a switchml -b 1KiB,2KiB
+refused_study "shards without a database" 2 "--db: is required with --shard" ina --shard 1/2
+refused_study "an axis of several pointers" 2 "changes several values at once" "$tmp/zip.json" --layout 3
+"$ringlet" sweep query tools/sweep/examples/ina.json >"$tmp/out" 2>"$tmp/err"
+expect "a study is no database" "$?" 3
+
+# run: by size and group. The transformer has 2 (12 h^2 + 13 h) + 2 h + (50 257 + 1024) h = 53 561 088 parameters (h = 768) and
+# sums 2 bytes each: first the last norm and MLP, 2 h + 8 h^2 + 5 h of them, which fill a bucket, then all others.
+run() {
+    "$ringlet" run -m transformer:layers=2,hidden=768 -t "$star" -f json "$@" 2>"$tmp/err" </dev/null |
+        sed -n 's/.*"index".*"algorithm": "\([a-z]*\)".*"transfer_ps": \([0-9]*\).*/\1 \2/p' | tr '\n' ' '
+}
+time_of() {
+    "$ringlet" coll -t "$star" -a "$1" -b "$2B" -f csv 2>/dev/null | field time_ps
+}
+small=9447936 large=97674240
+expect "from 64 MiB on in the switch, below by the ring" "$(run -a all_reduce=ring:64MiB:nvls)" \
+    "ring $(time_of ring $small) nvls $(time_of nvls $large) "
+expect "a size is its own threshold" "$(run -a all_reduce=ring:${large}B:nvls | cut -d' ' -f1,3)" "ring nvls"
+expect "one byte more, and it is below" "$(run -a all_reduce=ring:$((large + 1))B:nvls | cut -d' ' -f1,3)" "ring ring"
+expect "three by two sizes" "$(run -a all_reduce=direct:8MiB:ring:64MiB:nvls | cut -d' ' -f1,3)" "ring nvls"
+expect "groups of 8 in the switch" "$(run -a all_reduce=ring,all_reduce@8=nvls | cut -d' ' -f1,3)" "nvls nvls"
+expect "groups of 4: there are none" "$(run -a all_reduce=ring,all_reduce@4=nvls | cut -d' ' -f1,3)" "ring ring"
+star='switch:8@100Gbps,1us'
+expect "where no switch adds up, what stands before it" "$(run -a all_reduce=ring:64MiB:nvls | cut -d' ' -f1,3)" "ring ring"
+for wrong in all_reduce=ring:64MiB all_reduce=ring:64MiB:nosuch ring:64MiB:nvls all_reduce@0=ring all_reduce=ring:2MiB:nvls:1MiB:ring \
+    all_reduce=ring:1:nvls all_gather=ring:1MiB:tree all_gather=ring:1MiB:switchml; do
+    "$ringlet" run -m transformer:layers=2,hidden=768 -t "$star" -a $wrong >"$tmp/out" 2>"$tmp/err" </dev/null
+    expect "--algorithm $wrong is wrong use" "$? $(grep -c '^ringlet: --algorithm' "$tmp/err")" "2 1"
+done
+
+finish

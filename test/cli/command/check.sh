@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ringlet check of what trainings and calibrations are made of: each kind is recognised by its content, and a wrong one names
+# file, line and column. (Topologies, placements and traces: commands.sh.) Speaks TAP; the last line is "N passed, N failed".
+. "$(dirname "$0")/../../support/tap.sh"
+good() { # what is said, file
+    "$ringlet" check "$2" >"$tmp/out" 2>"$tmp/err" </dev/null
+    expect "good: $1" "$?-$(cat "$tmp/out")" "0-$2: ok: $1"
+}
+bad() { # status, what is said behind the file's name, the content, the file's name
+    printf '%s\n' "$3" >"$tmp/$4"
+    "$ringlet" check "$tmp/$4" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+    [ "$status" = "$1" ] && grep -qF -- "ringlet: $tmp/$4$2" "$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 1 ] && [ ! -s "$tmp/out" ] &&
+        verdict "bad: $4$2" "" || verdict "bad: $4$2" "exit $status, expected $1"
+}
+for f in workload/accelerators/*.json; do
+    "$ringlet" check "$f" >"$tmp/out" 2>"$tmp/err"
+    expect "$f" "$?-$(grep -c ': ok: accelerator ' "$tmp/out")" 0-1
+done
+printf 'name,parameters,forward_flop\na,10,20\nb,30,60\n' >"$tmp/model.csv"
+good "model of 2 layers, 40 parameters" "$tmp/model.csv"
+printf '{"layers": [{"name": "a", "parameters": 5}]}' >"$tmp/model.json"
+good "model of 1 layers, 5 parameters" "$tmp/model.json"
+printf '# id count\n3 10\n4 20\n' >"$tmp/updates"
+good "updates of 2 parameters, 30 in all" "$tmp/updates"
+printf '7\n8\n9\n' >"$tmp/updates"
+good "updates of 3 parameters, 24 in all" "$tmp/updates"
+printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "hgx-h100-8", "layout": {"tp": 2}, "format": "json"}' >"$tmp/options.json"
+good "options of ringlet run" "$tmp/options.json"
+printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "layout": {"pp": 2}}' >"$tmp/job.json"
+good "a job for ringlet run" "$tmp/job.json"
+printf '{"trace": "traces/transformer-8"}' >"$tmp/job.json"
+good "a job for ringlet run" "$tmp/job.json"
+printf 'collective,n_ranks,size_bytes,time_us\nall_reduce,8,1024,10\nall_reduce,8,2048,11.5\n' >"$tmp/coll.csv"
+good "2 measured collectives" "$tmp/coll.csv"
+head='model,params,gpu_system,n_gpus,tp,pp,dp,cp,vp,ep,sharding,global_batch,micro_batch,seq_len,precision,recompute,iteration_time_s,tokens_per_s_per_gpu,tflops_per_gpu,mfu_pct,source,licence,note'
+row='GPT-2 7.5B (Megatron-LM),7.5B,"V100-SXM2-16GB, 4/node",16,4,4,1,,,,,4,1,1024,fp16,full,0.661,,23.2,,own,own,'
+printf '%s\n%s\n' "$head" "$row" >"$tmp/training.csv"
+good "1 measured trainings" "$tmp/training.csv"
+
+bad 3 ":2:3: parameters: expected a whole number" "name,parameters
+a,x" m.csv
+bad 3 ":1:21: layers[0].nam: unknown key 'nam', did you mean 'name'?" '{"layers": [{"nam": "a"}]}' m.json
+bad 3 ':3: expected "count" or "id count"' "# counts
+3 10
+4 x" u.txt
+bad 3 ":1:90: peaks.bf16: " '{"name": "a", "source": "none", "memory": "1GB", "bandwidth": "1TB/s", "peaks": {"bf16": "3"}, "surfaces": [{"most": {"matmul": 0.5}, "memory": {"vector": 0.5}}]}' a.json
+bad 5 ":1:65: topology: nowhere" '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "nowhere"}' o.json
+bad 3 ":1:36: modl: no option of this command; did you mean 'model'?" '{"topology": "hgx-h100-8", "modl": "gpt2-small"}' o.json
+bad 3 ":1:62: train: recompute: expected one of none, selective, full" '{"model": "gpt2-small", "accelerator": "a100-40gb", "train": "recompute=some"}' j.json
+bad 3 ":1:11: model: gpt2-smal: unknown model; did you mean 'gpt2-small'?" '{"model": "gpt2-smal", "accelerator": "a100-40gb"}' j.json
+bad 3 ": --layout, --train" '{"layout": "tp=2", "trace": "traces/transformer-8"}' j.json
+bad 3 ":2:14: size_bytes: expected a whole number" "collective,n_ranks,size_bytes,time_us
+all_reduce,8,x,10" c.csv
+bad 3 ":2:" "$head
+$(echo "$row" | sed 's/,0.661,/,fast,/')" t.csv
+bad 3 ":1: no column 'params'" "model,gpu_system,iteration_time_s
+a,b,1" t.csv
+bad 3 ":1:1: unknown column 'foo'; a table of layers has" "foo,bar
+1,2" f.csv
+printf '{"peaks": {}}' >"$tmp/x"
+"$ringlet" check --as model "$tmp/model.csv" >"$tmp/out" 2>"$tmp/err"
+expect "--as says what it is" $? 0
+"$ringlet" check --as updates "$tmp/model.csv" >"$tmp/out" 2>"$tmp/err"
+expect "even where it is not" "$?-$(grep -c 'model.csv:1: expected' "$tmp/err")" 3-1
+"$ringlet" check --as modle "$tmp/model.csv" >"$tmp/out" 2>"$tmp/err"
+expect "--as of nothing there is" "$?-$(grep -c "did you mean 'model'" "$tmp/err")" 2-1
+"$ringlet" check --help >"$tmp/out"
+for word in accelerators models '--config' '--job' '--updates' 'measured trainings' 'measured collectives' placements; do
+    tr -s '\n ' '  ' <"$tmp/out" | grep -qF -- "$word" && verdict "--help lists $word" "" || verdict "--help lists $word" "it does not"
+done
+data=../shared/data
+if [ -r $data/throughput/measured_training.csv ]; then
+    good "281 measured trainings" $data/throughput/measured_training.csv
+    "$ringlet" check $data/collectives/measured_collectives.csv >"$tmp/out" 2>&1
+    expect "measured collectives" "$?-$(grep -c 'ok: 2267 measured collectives' "$tmp/out")" 0-1
+else
+    skip "measured trainings and collectives" "$data is not here"
+fi
+finish

@@ -1,0 +1,308 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The command line as documented: every command and every documented error text, with its exit status.
+# Speaks TAP; the last line is "N passed, N failed".
+. "$(dirname "$0")/../../support/tap.sh"
+
+# t NAME STATUS OUT-PATTERN ERR-PATTERN ARGUMENTS...   Patterns are basic regular expressions; "" means empty
+# standard error for ERR, anything for OUT; "." means anything for ERR.
+t() {
+    name=$1 status=$2 out=$3 err=$4 why=""
+    shift 4
+    "$ringlet" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    [ $got = "$status" ] || why="exit status $got, expected $status: $*"
+    [ -z "$out" ] || grep -q -e "$out" "$tmp/out" || why="$why
+standard output lacks '$out'"
+    if [ -z "$err" ]; then
+        [ ! -s "$tmp/err" ] || why="$why
+standard error is not empty"
+    else
+        grep -q -e "$err" "$tmp/err" || why="$why
+standard error lacks '$err'"
+    fi
+    verdict "$name" "$why"
+}
+value() { # key FILE: first number or word after "key":
+    grep -o "\"$1\": *[^,}]*" "$2" | head -1 | sed 's/^[^:]*: *//'
+}
+
+net='ring:4@200GB/s,500ns*switch:8@50GB/s,500ns'
+
+# ---- the command itself
+t "--version lists what is built in" 0 '^networks:.* alpha-beta.* flow' '' --version
+t "--version names the libraries" 0 'igraph' '' --version
+t "--help shows the commands" 0 '^  coll ' '' --help
+t "-h is --help" 0 '^usage: ringlet COMMAND' '' -h
+t "help COMMAND is COMMAND --help" 0 '^usage: ringlet coll' '' help coll
+t "no command is wrong use" 2 '' 'ringlet: expected a command'
+t "an unknown command is named, and the nearest" 2 '' "^ringlet: cool: unknown command; did you mean 'coll'?" cool
+t "an unknown verb is named, and the nearest" 2 '' "^ringlet: topo: unknown command 'rout'; did you mean 'route'?" topo rout x 0 1
+t "an unknown model is named, and the nearest" 2 '' "transfomer: unknown model; did you mean 'transformer'?" run -m transfomer -t hgx-h100-8
+t "wrong use of a verb points to its help" 2 '' "^'ringlet trace generate --help' explains its use" trace generate
+t "an unknown command without a near one" 2 '' "unknown command; 'ringlet --help' lists them" quux
+t "an unknown option is named, and the nearest" 2 '' "^ringlet: --versoin: unknown option; did you mean '--version'?" --versoin
+t "the man page is made from the tables" 0 '\\-\\-collective' '' --generate-man
+t "the man page has the option of all commands" 0 '\\-\\-config FILE' '' --generate-man
+t "the completion is made from the tables" 0 'complete -o default -F _ringlet ringlet' '' --generate-completion
+"$ringlet" --generate-completion >"$tmp/completion"
+if command -v bash >/dev/null; then
+    words=$(bash -c '. "$1"; COMP_WORDS=(ringlet coll --net); COMP_CWORD=2; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" 2>&1)
+    expect "bash completes an option" "$words" "--network"
+    words=$(bash -c '. "$1"; COMP_WORDS=(ringlet topo ex); COMP_CWORD=2; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" 2>&1)
+    expect "bash completes a verb" "$words" "export"
+    words=$(bash -c '. "$1"; COMP_WORDS=(ringlet coll --format j); COMP_CWORD=3; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" 2>&1)
+    expect "bash completes a value" "$words" "json"
+    words=$(bash -c '. "$1"; COMP_WORDS=("$2" run -t hgx-); COMP_CWORD=3; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" "$ringlet" 2>&1)
+    expect "bash completes a topology" "$words" "hgx-h100-8"
+    words=$(bash -c '. "$1"; COMP_WORDS=(ringlet coll -c reduce,barr); COMP_CWORD=3; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" 2>&1)
+    expect "bash completes an item of a list" "$words" "reduce,barrier"
+else
+    skip "bash completes" "needs bash"
+fi
+for c in run coll topo trace list check; do
+    t "$c --help ends with an example" 0 '^  ringlet '"$c" '' $c --help
+    last=$(tail -1 "$tmp/out")
+    case $last in "  ringlet $c "*) verdict "the example is the last line of $c --help" "" ;;
+    *) verdict "the example is the last line of $c --help" "it is '$last'" ;; esac
+    long=$(grep -v '^  ringlet\|^usage' "$tmp/out" | awk 'length($0) > 80' | head -1)
+    expect "$c --help fits 80 columns" "$long" ""
+done
+for v in describe analyse route check import export; do
+    t "topo $v --help" 0 "^usage: ringlet topo $v" '' topo $v --help
+done
+for v in info convert slice check generate; do
+    t "trace $v --help" 0 "^usage: ringlet trace $v" '' trace $v --help
+done
+"$ringlet" --help >/dev/full 2>"$tmp/err"
+expect "a full disk is exit status 5" "$?" 5
+"$ringlet" --help 2>"$tmp/err" | head -0 >/dev/null
+expect "a closed pipe is no crash, and no complaint" "$(cat "$tmp/err")" ""
+
+# ---- coll: the closed form of ring all-reduce, 2 (n-1)/n bytes / bandwidth, without latency
+# 4 ranks, 4 MB, 100 GB/s: 1.5 x 4e6 / 1e11 s = 60 us; busbw = 100 GB/s
+for model in flow alpha-beta; do
+    t "coll --network $model: json" 0 '"schema_version": *1' '' coll -t switch:4@100GB/s,0ns -c all_reduce \
+        -a ring -b 4MB --network $model -f json
+    expect "ring all-reduce under $model takes what theory says" "$(value time_ps "$tmp/out")" 60000000
+    expect "its bus bandwidth is the link's ($model)" "$(value busbw_GBps "$tmp/out" | cut -d. -f1)" 100
+    expect "its algorithm bandwidth ($model)" "$(value algbw_GBps "$tmp/out" | cut -c1-6)" 66.666
+    expect "it meets the bound ($model)" "$(value bound_ps "$tmp/out")" 60000000
+done
+for key in manifest results collective algorithm ranks bytes time_ps algbw_GBps busbw_GBps bound_ps bottleneck events \
+    messages network injection; do
+    expect "coll json has $key" "$(grep -c "\"$key\":" "$tmp/out" | sed 's/^[1-9].*/some/')" some
+done
+t "coll --links adds links" 0 '"utilization"' '' coll -t switch:4@100GB/s,0ns -a ring -b 4MB -f json --links
+expect "a send port is busy all the time" "$(value utilization "$tmp/out" | cut -c1-5)" 1.000
+expect "and carries 2 (n-1)/n of the bytes" "$(grep -o '"links".*' "$tmp/out" | grep -o '"bytes": *[0-9]*' | head -1)" '"bytes": 6000000'
+expect "a link is active all that time" "$(grep -o '"links".*' "$tmp/out" | grep -o '"active_ps": *[-0-9]*' | head -1)" '"active_ps": 60000000'
+t "coll with start-up costs" 0 '"links"' '' coll -t hgx-h100-8 -b 1MB -f json --links
+expect "no account is negative" "$(grep -c ': *-[0-9]' "$tmp/out")" 0
+for key in id src dst dim count bytes busy_ps active_ps utilization; do
+    expect "a link has $key" "$(grep -o '"links".*' "$tmp/out" | grep -c "\"$key\":" | sed 's/^[1-9].*/some/')" some
+done
+t "coll --links-csv" 0 '' '' coll -t switch:4@100GB/s,0ns -a ring -b 4MB --links-csv "$tmp/links.csv"
+expect "links as csv: a row a link and the heading" "$(wc -l <"$tmp/links.csv" | tr -d ' ')" 9
+expect "links as csv: heading" "$(head -1 "$tmp/links.csv")" id,src,dst,dim,count,bandwidth_Bps,bytes,messages,busy_ps,active_ps,utilization
+t "coll --links-csv is for one row" 2 '' '^ringlet: --links-csv: is for one' coll -t switch:4@100GB/s,0ns -b 1KiB,2KiB --links-csv "$tmp/x"
+t "coll --series adds bytes over time" 0 '"series_bytes"' '' coll -t switch:4@100GB/s,0ns -a ring -b 4MB -f json --links --series 10us
+t "coll --links as a table" 0 'acc0  *sw0.0.0' '' coll -t switch:4@100GB/s,0ns -a ring -b 4MB --links
+t "coll as csv" 0 '^collective,bytes,algorithm,ranks,time_ps' '' coll -t switch:4@100GB/s,0ns -a ring -b 1KB:4KB:x2 -f csv
+expect "csv: a row a size" "$(wc -l <"$tmp/out" | tr -d ' ')" 4
+t "coll: all collectives, all algorithms" 0 '^all_to_all' '' coll -t "$net" -c all -a all -b 64KiB
+expect "the fastest of each size is marked" "$(grep -c ' \* ' "$tmp/out" | sed 's/^[1-9].*/some/')" some
+for c in all_reduce reduce_scatter all_gather all_to_all broadcast reduce barrier send_recv; do
+    t "coll -c $c, checked" 0 "^$c" '' coll -t 'ring:4@200GB/s,500ns' -c $c -b 64KiB --check
+done
+t "coll: send_recv of 1 MB over 100 GB/s takes 10 us" 0 'send_recv  .* 10\.00 ' '' coll -t switch:4@100GB/s,0ns -c send_recv -b 1MB
+t "coll --injection blocking is in the result" 0 '"injection": *"blocking"' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json --injection blocking
+t "coll --routing spray" 0 'routing spray' '' coll -t switch:4@100GB/s,0ns -b 1MB --routing spray
+t "coll --set" 0 'all_reduce' '' coll -t switch:4@100GB/s,0ns -b 1MB -a ring --set message=1us --set channels=2
+t "coll --set of a parameter that an algorithm lacks is told" 0 'all_reduce' 'note: ring has no parameter window' \
+    coll -t switch:4@100GB/s,0ns -b 1MB -a ring --set window=2
+t "coll --link-scale takes FROM->TO as tables print it" 0 '^  *0  *acc0  *sw0.0.0 .* 30\.00 ' '' \
+    coll -t switch:4@100GB/s,0ns -b 1MB -a ring --link-scale 'acc0 -> sw0.0.0=0.5' --expand-links --links
+t "coll --link-scale of no link" 2 '' 'there is no such link' coll -t switch:4@100GB/s,0ns -b 1MB --link-scale 'acc0->acc1=0.5'
+t "a clock of 0 is refused" 2 '' 'clock: expected at least 0.000001' coll -t switch:4@100GB/s,0ns -b 1MB --set clock=0
+t "coll --plot" 0 'all_gather' '' coll -t ring:4@50GB/s,500ns -c all_reduce,all_gather -b 1KiB,1MiB --plot "$tmp/p.svg"
+expect "tacos is drawn on four charts, alike, though other algorithms stand before it" \
+    "$(grep -o 'stroke=.*<title>tacos<' "$tmp/p.svg" | sed 's/ d=.*//' | uniq -c | sed 's/^ *\([0-9]*\) .*/\1/')" 4
+t "coll --ranks" 0 '"ranks": *3' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json --ranks 3
+t "coll --group" 0 '"ranks": *2' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json --group 1,3
+t "coll --root" 0 'broadcast' '' coll -t switch:4@100GB/s,0ns -b 1MB -c broadcast --root 2
+t "coll --no-fold" 0 'all_reduce' '' coll -t switch:4@100GB/s,0ns -b 1MB --no-fold
+printf '0 100 200\n300 0 400\n500 600 0\n' >"$tmp/counts"
+t "coll --counts" 0 '"bytes": *1100' '' coll -t switch:3@100GB/s,0ns -c all_to_all --counts "$tmp/counts" -f json
+t "coll -o writes a file" 0 '' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json -o "$tmp/r1.json"
+t "and again" 0 '' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json -o "$tmp/r2.json"
+cmp -s "$tmp/r1.json" "$tmp/r2.json"
+expect "the same run gives the same bytes" "$?" 0
+expect "nothing is left beside the files" "$(find "$tmp" -name 'r[12].json*' | wc -l | tr -d ' ')" 2
+t "a named topology" 0 'hgx-h100-8' '' coll -t hgx-h100-8 -b 1MiB
+t "alpha-beta warns about inner links over capacity" 0 '' 'warning: .* alpha-beta does not share' \
+    coll -t 'fat-tree:16@100GB/s,0ns,hosts_per_leaf=4,oversubscription=4' -c all_to_all -a direct -b 16MB -n alpha-beta
+
+# ---- coll: wrong use
+t "a missing topology option" 2 '' '^ringlet: --topology: is required' coll -b 1MiB
+t "a size without a unit" 2 '' "^ringlet: --bytes: .*unit.*1024" coll -t switch:4@100GB/s,0ns -b 1024
+t "a range that never ends" 2 '' '^ringlet: --bytes: the range .* never ends' coll -t switch:4@100GB/s,0ns -b 1KiB:2KiB:x1
+t "an unknown collective" 2 '' "^ringlet: --collective: unknown collective 'all_redcue'; did you mean 'all_reduce'?" coll -t switch:4@100GB/s,0ns -c all_redcue
+t "an unknown algorithm" 2 '' "^ringlet: --algorithm: unknown algorithm 'rign'; did you mean 'ring'?" coll -t switch:4@100GB/s,0ns -a rign
+t "an algorithm that cannot do it" 2 '' '^ringlet: --algorithm: point_to_point does no all_reduce' coll -t switch:4@100GB/s,0ns -a point_to_point
+t "an unknown network" 2 '' "^ringlet: --network: .*did you mean 'flow'?" coll -t switch:4@100GB/s,0ns -n flwo
+t "an unknown option" 2 '' "^ringlet: --netwrok: unknown option; did you mean '--network'?" coll -t switch:4@100GB/s,0ns --netwrok flow
+t "the help is pointed to" 2 '' "'ringlet coll --help'" coll --netwrok flow
+t "an unknown setting" 2 '' "^ringlet: --set: chanels: unknown setting; did you mean 'channels'?" coll -t switch:4@100GB/s,0ns --set chanels=2
+t "a setting without a value" 2 '' '^ringlet: --set: expected NAME=VALUE' coll -t switch:4@100GB/s,0ns --set channels
+t "a setting without a unit" 2 '' '^ringlet: --set: message: .*unit' coll -t switch:4@100GB/s,0ns --set message=5
+t "a bad format" 2 '' "^ringlet: --format: .*did you mean 'json'?" coll -t switch:4@100GB/s,0ns --format jsn
+t "a root outside the group" 2 '' '^ringlet: --root: rank 9 ' coll -t switch:4@100GB/s,0ns -c broadcast --root 9
+t "a bad group" 2 '' '^ringlet: --group: ' coll -t switch:4@100GB/s,0ns --group 0,x
+t "a rank named twice" 3 '' '^ringlet: --group' coll -t switch:4@100GB/s,0ns --group 0,1,0
+t "an argument too many" 2 '' '^ringlet: extra: ' coll -t switch:4@100GB/s,0ns extra
+t "more ranks than accelerators" 3 '' '^ringlet: 9 ranks on the 4 accelerators' coll -t switch:4@100GB/s,0ns --ranks 9
+t "a topology that is not there" 5 '' "^ringlet: hgx-h10-8: no such file.* did you mean 'hgx-h100-8'?" coll -t hgx-h10-8
+t "a compact topology without a unit" 3 '' '^ringlet: .*unit' coll -t switch:4@100
+printf '0 1 2\n3 x 4\n5 6 7\n' >"$tmp/bad-counts"
+t "bad counts: line and column" 3 '' "bad-counts:2:3: expected a number of bytes.*'x'" coll -t switch:3@100GB/s,0ns -c all_to_all --counts "$tmp/bad-counts"
+t "too few counts" 3 '' 'expected 4 x 4 numbers' coll -t switch:4@100GB/s,0ns -c all_to_all --counts "$tmp/counts"
+t "an output folder that is not there" 5 '' '^ringlet: .*/no/such: cannot' coll -t switch:4@100GB/s,0ns -b 1MB -o "$tmp/no/such"
+"$ringlet" coll -t switch:4@100GB/s,0ns -b 1MB >/dev/full 2>"$tmp/err"
+expect "coll to a full disk" "$?" 5
+
+# ---- coll: interrupted
+"$ringlet" coll -t switch:64@100GB/s,1us -c all_to_all -a direct -b 1MB:50MB:+1KB -f json -o "$tmp/part.json" 2>"$tmp/err" &
+job=$!
+sleep 1
+kill -INT $job
+wait $job
+expect "an interrupt is exit status 130" "$?" 130
+expect "what was done is written and flagged" "$(grep -c '"partial": *true' "$tmp/part.json")" 1
+expect "and said" "$(grep -c 'interrupted' "$tmp/err")" 1
+
+# ---- topo
+t "topo describes dimensions" 0 'switch  *8  *50 GB/s' '' topo "$net"
+t "topo: bisection of a switch of 8 at 50 GB/s is 200 GB/s" 0 'bisection  *200 GB/s' '' topo switch:8@50GB/s,500ns
+t "topo as json" 0 '"bisection_Bps": *200000000000' '' topo switch:8@50GB/s,500ns -f json
+t "topo as csv" 0 '^0,switch,8,50000000000,500000,16' '' topo switch:8@50GB/s,500ns -f csv
+t "topo describe" 0 'diameter' '' topo describe hgx-h100-8
+t "topo analyse" 0 'diameter' '' topo analyse hgx-h100-8
+t "topo of standard input" 3 '' 'standard input' topo -
+t "topo route: two links through a switch, 1 us" 0 '^# 2 links, 1 us, 50 GB/s' '' topo route switch:8@50GB/s,500ns 0 7
+t "topo route by name" 0 'acc1  *acc0' '' topo route ring:4@200GB/s,0ns acc1 acc0
+t "topo route as json" 0 '"latency_ps": *1000000' '' topo route switch:8@50GB/s,500ns 0 7 -f json
+t "topo route to itself" 0 'same accelerator' '' topo route ring:4@200GB/s,0ns 1 1
+t "topo route: no such accelerator" 3 '' '^ringlet: 9: expected an accelerator from 0 to 3' topo route ring:4@200GB/s,0ns 0 9
+t "topo route: no such name" 3 '' '^ringlet: gpu9: no node of that name' topo route ring:4@200GB/s,0ns 0 gpu9
+t "topo route: a switch is no end" 3 '' '^ringlet: sw0.0.0: .*none' topo route switch:4@200GB/s,0ns 0 sw0.0.0
+t "topo route wants two ends" 2 '' 'expected T SRC DST' topo route ring:4@200GB/s,0ns 0
+t "topo check" 0 'hgx-h100-8.json: ok: 8 accelerators' '' topo check topologies/hgx-h100-8.json
+t "topo export --as dot" 0 'acc0' '' topo export ring:4@200GB/s,0ns --as dot
+t "topo export --as graphml" 0 '<graphml' '' topo export ring:4@200GB/s,0ns --as graphml -o -
+t "topo export to a file" 0 '' '' topo export ring:4@200GB/s,0ns --as graphml -o "$tmp/ring.graphml"
+t "topo import reads it back" 0 '' '' topo import "$tmp/ring.graphml" -o "$tmp/ring.json"
+t "what was imported is the same ring" 0 'ok: 4 accelerators, 4 nodes, 8 links' '' topo check "$tmp/ring.json"
+t "topo export: unknown format" 2 '' "^ringlet: --as: expected one of json, graphml, dot" topo export ring:4@200GB/s,0ns --as png
+t "topo without a topology" 2 '' 'expected T' topo
+printf '{\n  "name": "x",\n  "dims": [\n    {"shape": "ring", "size": 4, "bandwidth": "50", "latency": "1ns"}\n  ]\n}\n' >"$tmp/bad.json"
+t "a bad topology: line, column, path" 3 '' 'bad.json:4:[0-9]*: .*dims\[0\].*bandwidth' topo check "$tmp/bad.json"
+
+# ---- list
+for what in topologies accelerators collectives algorithms networks shapes readers models settings; do
+    t "list $what" 0 '[a-z]' '' list $what
+    t "list $what as json" 0 "\"$what\": *\[" '' list $what -f json
+    t "list $what as csv" 0 '^name,' '' list $what -f csv
+done
+t "list shows everything" 0 '^algorithms' '' list
+t "list finds the sample topologies" 0 '^hgx-h100-8  *8 ' '' list topologies
+t "list finds the accelerators" 0 '^h100-sxm  *h100  *79.65 GiB  *3.35 TB/s .*bf16 989.5' '' list accelerators
+t "list shows a model with its size" 0 '^"*gpt3-175b"*,"174615846912 parameters' '' list models -f csv
+t "list of something unknown" 2 '' "^ringlet: algoritms: nothing of that kind; did you mean 'algorithms'?" list algoritms
+t "list as csv needs one" 2 '' '^ringlet: --format: csv needs one' list -f csv
+
+# ---- check
+t "check of a good topology" 0 'ok: topology of 8 accelerators' '' check topologies/hgx-h100-8.json
+t "check of several" 0 'dgx-a100-8.json: ok' '' check topologies/*.json
+t "check of a bad one: line and column" 3 '' 'bad.json:4:[0-9]*: ' check "$tmp/bad.json"
+t "check goes on after a bad one" 3 'hgx-h100-8.json: ok' 'bad.json:4' check "$tmp/bad.json" topologies/hgx-h100-8.json
+printf '{"name": "x", "dims": [{"shape": "rign", "size": 4, "bandwidth": "50GB/s", "latency": "1ns"}]}' >"$tmp/shape.json"
+t "check: an unknown shape" 3 '' 'shape.json:1:[0-9]*: ' check "$tmp/shape.json"
+printf '{"name": "x"' >"$tmp/cut.json"
+t "check: a file cut short" 3 '' 'cut.json:1:[0-9]*' check "$tmp/cut.json"
+printf '' >"$tmp/empty.json"
+t "check: an empty file" 3 '' 'empty.json' check "$tmp/empty.json"
+printf '{"ranks": [3, 1]}' >"$tmp/place.json"
+t "check of a placement" 0 'ok: placement of 2 ranks on the 4' '' check "$tmp/place.json" --topology switch:4@100GB/s,0ns
+t "check of a placement wants the topology" 2 '' 'say which topology' check "$tmp/place.json"
+printf '{"ranks": [3, 3]}' >"$tmp/twice.json"
+t "check: an accelerator used twice" 3 '' 'twice.json:1:' check "$tmp/twice.json" --topology switch:4@100GB/s,0ns
+t "check of a file that is not there" 5 '' 'nonesuch.json: no such file' check nonesuch.json
+t "check without a file" 2 '' 'expected FILE' check
+t "coll with a placement" 0 '"ranks": *2' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json --placement "$tmp/place.json"
+printf '{\n  "scheduling-policy": "LIFO",\n  "endpoint-delay": 10,\n  "active-chunks-per-dimension": 1,\n  "preferred-dataset-splits": 4,\n  "all-reduce-implementation": ["ring"],\n  "all-gather-implementation": ["ring"],\n  "reduce-scatter-implementation": ["ring"],\n  "all-to-all-implementation": ["ring"],\n  "collective-optimization": "localBWAware",\n  "local-mem-bw": 50\n}\n' >"$tmp/system.json"
+t "check of an ASTRA-sim system" 0 'ok: ASTRA-sim system' '' check "$tmp/system.json"
+
+# ---- trace
+t "trace without a verb" 2 '' 'ringlet: trace: expected a command' trace
+t "trace with a wrong verb" 2 '' "unknown command 'inof'; did you mean 'info'?" trace inof
+t "trace generate" 0 'trace.<rank>.et: 4 ranks' 'million parameters' trace generate --set ranks=4 --set layers=2 -o "$tmp/gen"
+expect "trace generate: a file a rank" "$(find "$tmp/gen" -name 'trace.*.et' | wc -l | tr -d ' ')" 4
+t "trace generate: unknown property" 2 '' "layrs: unknown setting of a transformer; did you mean 'layers'" trace generate --set layrs=2 -o "$tmp/gen"
+t "trace generate wants a folder" 2 '' '^ringlet: --output: is required' trace generate
+t "trace info of a folder" 0 'all_reduce  *4 ' '' trace info "$tmp/gen"
+t "trace info of a prefix" 0 '4 ranks' '' trace info "$tmp/gen/trace"
+t "trace info as json" 0 '"ranks": *4' '' trace info "$tmp/gen" -f json
+t "trace info as csv" 0 '^all_reduce,4,' '' trace info "$tmp/gen" -f csv
+t "trace check" 0 '^ok: 4 ranks' '' trace check "$tmp/gen"
+t "check of a trace" 0 '^ok: 4 ranks' '' check "$tmp/gen"
+t "trace convert" 0 'copy.<rank>.et: 4 ranks' '' trace convert "$tmp/gen" -o "$tmp/conv" --prefix copy
+t "trace convert keeps what there is" 0 'all_reduce  *4 ' '' trace info "$tmp/conv"
+t "trace slice wants steps" 2 '' '^ringlet: --steps: is required' trace slice "$tmp/gen" -o "$tmp/slice"
+t "trace slice of bad steps" 2 '' '^ringlet: --steps: expected a step' trace slice "$tmp/gen" -o "$tmp/slice" --steps 3:1
+t "trace of a folder that is not there" 5 '' '^ringlet: .*nonesuch' trace info "$tmp/nonesuch"
+mkdir "$tmp/odd" && echo hello >"$tmp/odd/x.0.et"
+t "trace of something else" 3 '' '^ringlet: .*x.0.et' trace info "$tmp/odd"
+head -c 60 "$tmp/gen/trace.0.et" >"$tmp/odd/cut.0.et"
+t "trace cut short" 3 '' '^ringlet: .*cut.0.et' trace info "$tmp/odd/cut.0.et"
+
+# Where another algorithm becomes the fastest. On a switch of 10 ps a byte and 1 us a message, an all-reduce of m bytes over 4 ranks in
+# alpha-beta takes 6 (1 us + 2.5 m ps) by the ring and 2 (1 us + 10 m ps) by recursive doubling: equal at 4 us / 5 ps = 800 kB.
+cross="coll -t switch:4@100GB/s,500ns -n alpha-beta -a ring,recursive_doubling -b 400kB,800kB,1600kB"
+t "coll tells where the fastest changes" 0 '^# all_reduce: recursive_doubling is fastest up to about ' '' $cross
+t "coll tells it in JSON" 0 '"below": "recursive_doubling", "above": "ring"' '' $cross -f json
+t "at the size where they are equal" 0 '"bytes": 800000,' '' $cross -f json
+t "one algorithm, no change" 0 '"crossovers": \[\]' '' coll -t switch:4@100GB/s,500ns -a ring -b 1KB,1MB -f json
+
+# Folding: one rank of each class, the same times; it can be checked, and switched off.
+fold="coll -t ring:4@200GB/s,500ns*switch:8@50GB/s,500ns -a hierarchical -b 96KiB"
+t "coll folds" 0 '"simulated_ranks": 1}' '' $fold -f json
+t "coll --no-fold" 0 '"simulated_ranks": 32}' '' $fold -f json --no-fold
+t "coll --verify-fold" 0 'hierarchical' '' $fold --verify-fold
+# Links that tie: which of them a flow is counted to must not depend on their numbers.
+ties() { t "folded = whole where links tie: $*" 0 '' '' coll -j 1 --verify-fold "$@"; }
+ties -t switch:3@300GB/s,1ps -b 333MB -a direct --set channels=5 --set chunks=7 --set window=1
+ties -t switch:5@7GB/s,1ps -c all_to_all -a pairwise -b 1MB --set chunks=7
+ties -t switch:3@70GB/s,1ps -c all_gather -a bruck -b 96KiB --set chunks=3
+t "not both" 2 '' '^ringlet: --verify-fold: does not go with --no-fold' $fold --verify-fold --no-fold
+folded=$("$ringlet" $fold -f csv | cut -d, -f1-11) whole=$("$ringlet" $fold -f csv --no-fold | cut -d, -f1-11)
+[ -n "$folded" ] && [ "$folded" = "$whole" ] && why="" || why="folded: $folded; whole: $whole"
+verdict "folded rows are the whole ones" "$why"
+t "too large and uneven: rounded, and said" 0 ',2002717997280,' 'note: all_reduce by ring: simulated with 891136 bytes more' \
+    coll -t switch:1000000@50GB/s,500ns -a ring -b 64MiB -n alpha-beta -f csv
+t "a million ranks, even" 0 ',2002677997320,' '' coll -t switch:1000000@50GB/s,500ns -a ring -b 67MB -n alpha-beta -f csv
+
+# ASTRA-sim's two back-ends: 2 (n - 1) steps of two hops of 1 us through a switch, stored and forwarded in the aware one.
+cat >"$tmp/astra.json" <<'EOF'
+{"scheduling-policy": "LIFO", "endpoint-delay": 10, "preferred-dataset-splits": 1, "active-chunks-per-dimension": 1,
+ "all-reduce-implementation": ["ring"], "all-gather-implementation": ["ring"], "reduce-scatter-implementation": ["ring"],
+ "all-to-all-implementation": ["direct"]}
+EOF
+sed 's/\["ring"\]/["ring", "ring"]/; s/\["direct"\]/["direct", "direct"]/' "$tmp/astra.json" >"$tmp/astra2.json"
+astra="run --trace traces/transformer-8 -t switch:8@50GB/s,500ns --astra-system $tmp/astra.json"
+t "run --timing astra" 0 'timing astra in closed form' '' $astra --timing astra
+t "run --timing astra-aware" 0 'timing astra-aware in closed form' '' $astra --timing astra-aware
+t "astra-aware has one dimension" 3 '' 'congestion-aware back-end has one dimension' run --trace traces/transformer-8 \
+    -t 'switch:4@50GB/s,500ns*switch:2@50GB/s,500ns' --astra-system "$tmp/astra2.json" --timing astra-aware
+
+finish

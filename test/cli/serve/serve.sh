@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `ringlet serve` is ringlet-serve, which stands beside ringlet: wherever both are, however ringlet is called, and when it is missing.
+# What it answers is tested by test/tools/serve.c.
+. "$(dirname "$0")/../../support/tap.sh"
+built=$(dirname "$ringlet")
+[ -x "$built/ringlet-serve" ] || { skip "serve" "needs libmicrohttpd"; finish; }
+command -v sqlite3 >/dev/null || { skip "serve" "needs sqlite3, to make a study"; finish; }
+sqlite3 "$tmp/study.sqlite" <test/page/study.sql
+
+# it_serves NAME SIGNAL COMMAND...   The command is a ringlet-serve in the end, tells its address, and ends by the signal as it should.
+it_serves() {
+    name=$1 signal=$2
+    shift 2
+    : >"$tmp/url"
+    "$@" serve "$tmp/study.sqlite" --port 0 >"$tmp/url" 2>"$tmp/err" </dev/null &
+    pid=$!
+    i=0
+    while [ $i -lt 200 ] && ! grep -q '^http://127\.0\.0\.1:[0-9]*/$' "$tmp/url" && kill -0 $pid 2>/dev/null; do sleep 0.05; i=$((i + 1)); done
+    expect "$name: the process is ringlet-serve" "$(basename "$(readlink /proc/$pid/exe)")" ringlet-serve
+    grep -q '^http://127\.0\.0\.1:[0-9]*/$' "$tmp/url"
+    expect "$name: tells its address" "$?" 0
+    kill -"$signal" $pid
+    wait $pid
+    expect "$name: ends cleanly by SIG$signal" "$?, $(cat "$tmp/err")" "0, "
+}
+it_serves "as built" INT "$ringlet"
+it_serves "as built, ended by whoever stops services" TERM "$ringlet"
+it_serves "called by its own name" INT "$built/ringlet-serve"
+mkdir -p "$tmp/copied/build" "$tmp/links" "$tmp/alone"
+cp "$ringlet" "$built/ringlet-serve" "$tmp/copied/build"
+it_serves "copied" INT "$tmp/copied/build/ringlet"
+ln -s ../copied/build/ringlet "$tmp/links/ringlet"
+it_serves "by a symbolic link" INT "$tmp/links/ringlet"
+ln -s links/ringlet "$tmp/rl"
+it_serves "by a link to a link, of another name" INT "$tmp/rl"
+PATH=$tmp/links:$PATH
+it_serves "found in PATH" INT ringlet
+
+# refused NAME STATUS TEXT COMMAND...
+refused() {
+    name=$1 status=$2 text=$3
+    shift 3
+    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    expect "$name: exit $status" "$?" "$status"
+    grep -qF -- "$text" "$tmp/err"
+    expect "$name: says why" "$?" 0
+    expect "$name: prints nothing" "$(cat "$tmp/out")" ""
+}
+cp "$ringlet" "$tmp/alone"
+alone=$(readlink -f "$tmp/alone")
+why="a server needs $alone/ringlet-serve, which is missing: ringlet was built without libmicrohttpd, or copied without this file; apt-get install libmicrohttpd-dev, then make"
+refused "missing" 3 "ringlet: serve: $why" "$alone/ringlet" serve "$tmp/study.sqlite" --port 0
+refused "missing, and no study" 5 "ringlet: $tmp/none.sqlite: cannot open" "$alone/ringlet" serve "$tmp/none.sqlite"
+refused "missing, and wrong use" 2 "ringlet: --port: expected" "$alone/ringlet" serve "$tmp/study.sqlite" --port 70000
+"$alone/ringlet" serve --help >"$tmp/alone.help"
+expect "missing: its help is there" "$?" 0
+"$ringlet" serve --help | cmp -s - "$tmp/alone.help"
+expect "its help is the same" "$?" 0
+expect "missing: --version says so" "$("$alone/ringlet" --version | grep -o 'libmicrohttpd [^,]*')" "libmicrohttpd not built in"
+expect "there: --version says where" "$("$ringlet" --version | grep -o 'libmicrohttpd [^,]*')" "libmicrohttpd in ringlet-serve"
+"$built/ringlet-serve" --version | grep -q 'libmicrohttpd [0-9]'
+expect "there: it says which" "$?" 0
+ln -s ringlet "$alone/ringlet-serve"
+refused "the command once more under that name" 3 "$why" timeout 20 "$alone/ringlet" serve "$tmp/study.sqlite" --port 0
+rm "$alone/ringlet-serve"
+echo >"$alone/ringlet-serve"
+refused "a file that is no program" 5 "ringlet: $alone/ringlet-serve: cannot be run: Permission denied" "$alone/ringlet" serve "$tmp/study.sqlite" --port 0
+# The other executable beside it.
+refused "several ranks without ringlet-mpi" 3 "ringlet: sweep: several ranks need $alone/ringlet-mpi, which is missing: ringlet was built without Open MPI" \
+    env OMPI_COMM_WORLD_SIZE=2 "$alone/ringlet" sweep replay --db "$tmp/ranks.db"
+expect "several ranks without ringlet-mpi: nothing is begun" "$(ls "$tmp" | grep -c ranks)" 0
+finish

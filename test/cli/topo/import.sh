@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A user's own machine on the command line: what describes it goes into topo, check, coll and topo import.
+# Speaks TAP; the last line is "N passed, N failed".
+. "$(dirname "$0")/../../support/tap.sh"
+logs=../shared/data/nccl_logs
+
+# t NAME STATUS OUT-PATTERN ERR-PATTERN ARGUMENTS...   An empty pattern is not looked for.
+t() {
+    name=$1 status=$2 out=$3 err=$4 why=""
+    shift 4
+    "$ringlet" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    [ $got = "$status" ] || why="exit status $got, expected $status: $*"
+    [ -z "$out" ] || grep -q -e "$out" "$tmp/out" || why="$why standard output lacks '$out'"
+    [ -z "$err" ] || grep -q -e "$err" "$tmp/err" || why="$why standard error lacks '$err'"
+    verdict "$name" "$why"
+}
+
+cat >"$tmp/topo.xml" <<'EOF'
+<system version="1">
+  <cpu numaid="0" arch="x86_64" vendor="AuthenticAMD" familyid="23" modelid="49">
+    <pci busid="0000:01:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16">
+      <gpu dev="0" sm="80" rank="0" gdr="1"><nvlink target="0000:02:00.0" count="4" tclass="0x030200"/></gpu>
+    </pci>
+    <pci busid="0000:02:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16">
+      <gpu dev="1" sm="80" rank="1" gdr="1"><nvlink target="0000:01:00.0" count="4" tclass="0x030200"/></gpu>
+    </pci>
+  </cpu>
+</system>
+EOF
+cat >"$tmp/graph.xml" <<'EOF'
+<graphs version="1">
+  <graph id="0" pattern="4" nchannels="2" speedintra="20" speedinter="20">
+    <channel><gpu dev="0"/><gpu dev="1"/></channel>
+    <channel><gpu dev="1"/><gpu dev="0"/></channel>
+  </graph>
+</graphs>
+EOF
+printf '\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV4\t0-7\nGPU1\tNV4\t X \t0-7\n' >"$tmp/smi.txt"
+
+t "an NCCL topology is described" 0 '^2 accelerators, 3 nodes, 6 links' '' topo "$tmp/topo.xml"
+t "it is imported, and what was assumed is said" 0 '"gpu0", "dst": "gpu1", "bandwidth": "80000000000B/s"' 'note: NCCL topology file: 20 GB/s per NVLink' \
+    topo import "$tmp/topo.xml"
+t "a bandwidth that is given" 0 '"gpu0", "dst": "gpu1", "bandwidth": "100000000000B/s"' '25 GB/s per NVLink (given)' \
+    topo import "$tmp/topo.xml" --set nvlink=25GB/s
+t "rings of a graph dump" 0 '' 'the 2 channels' topo import "$tmp/topo.xml" --graph "$tmp/graph.xml" -o "$tmp/t.json"
+verdict "what was imported is a topology with these rings" \
+    "$("$ringlet" topo "$tmp/t.json" 2>&1 | grep -q 'rings  *2 recommended' || echo "no two rings in it")"
+t "a graph dump alone" 0 '^2 accelerators, 2 nodes, 2 links' '' topo "$tmp/graph.xml"
+t "a matrix of nvidia-smi" 0 '^2 accelerators, 3 nodes, 6 links' '' topo "$tmp/smi.txt"
+t "the matrix says what it assumes" 0 '' 'note: nvidia-smi topo -m: .*ASSUMED; --set nvlink=' topo import "$tmp/smi.txt"
+t "a collective over it" 0 '^all_reduce' '' coll -t "$tmp/smi.txt" -c all_reduce -b 1MiB
+t "check knows a topology file" 0 'ok: topology of 2 accelerators' '' check "$tmp/topo.xml" "$tmp/smi.txt" "$tmp/graph.xml"
+t "readers are listed" 0 '^nvidia-smi ' '' list readers
+gzip -c "$tmp/smi.txt" >"$tmp/smi.txt.gz"
+t "gzip is inflated" 0 '^2 accelerators' '' topo "$tmp/smi.txt.gz"
+printf '{"ranks": [1, 0]}' | gzip -c >"$tmp/place"
+gzip -c topologies/dgx-a100-8.json >"$tmp/dgx"
+t "gzip of any format, whatever its name" 0 '^8 accelerators' '' topo "$tmp/dgx"
+t "a placement in gzip" 0 'ok: placement of 2 ranks' '' check "$tmp/place" --topology "$tmp/dgx"
+"$ringlet" topo - <"$tmp/dgx" >"$tmp/out" 2>&1
+verdict "gzip on standard input" "$(grep -q '^8 accelerators' "$tmp/out" || cat "$tmp/out")"
+head -c 200 "$tmp/dgx" >"$tmp/cut"
+t "gzip that is cut off" 3 '' 'damaged gzip data' topo "$tmp/cut"
+t "standard input" 3 '' 'standard input: the file is empty' topo -
+
+t "a setting that is not known" 2 '' "names are nvlink" topo import "$tmp/topo.xml" --set nvlnk=1GB/s
+t "a setting that the format has no use for" 2 '' 'nccl-topology takes only' topo import "$tmp/topo.xml" --set link_bandwidth=1GB/s
+t "a graph for what has its own rings" 2 '' 'not to json' topo import hgx-h100-8 --graph "$tmp/graph.xml"
+t "settings with written-out dimensions" 2 '' 'neither --set nor --graph' topo import ring:4@1GB/s,1us --set nvlink=1GB/s
+sed 's/0000:02:00.0" class/0000:01:00.0" class/' "$tmp/topo.xml" >"$tmp/twice.xml"
+t "errors have line and column" 3 '' 'twice.xml:6:5: PCI device 0000:01:00.0 is listed twice' check "$tmp/twice.xml"
+sed 's/NV4/NVX/' "$tmp/smi.txt" >"$tmp/odd.txt"
+t "and so they have in a matrix" 3 '' 'odd.txt:2:10: expected X, NV#' check "$tmp/odd.txt"
+
+if [ -d $logs ]; then
+    t "a log of four GPUs" 0 'rings  *12 recommended' '' topo $logs/n1_32gb_all_reduce_bench.txt.gz
+    # The run printed 1002.9 Gb/s of bus bandwidth at 4 GiB, 125.4 GB/s.
+    "$ringlet" coll -t $logs/n1_32gb_all_reduce_bench.txt.gz -c all_reduce -a ring -b 4GiB -f csv >"$tmp/out" 2>"$tmp/err"
+    verdict "its all-reduce comes out as measured" \
+        "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "busbw_GBps") c = i }
+                    NR == 2 && !($c > 124 && $c < 126.5) { print "bus bandwidth " $c }' "$tmp/out")"
+    t "a log of four nodes" 0 '' 'a NIC 10.6 GB/s' topo import $logs/all_reduce_bench-32gb-n4.txt.gz -o "$tmp/n4.json"
+    t "and back" 0 'rings  *4 recommended' '' topo "$tmp/n4.json"
+else
+    skip "logs of real runs" "$logs is not here"
+fi
+
+finish
