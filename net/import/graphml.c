@@ -10,6 +10,7 @@
 
 #include "net/import/read.h"
 #include "net/shapes/factor.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/build.h"
 #include "net/topology/endpoint.h"
 #include "net/topology/graph.h"
@@ -17,6 +18,7 @@
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 
@@ -97,6 +99,14 @@ static int read_forwards(reader *r, const rlt_attribute *a, uint32_t i, int8_t *
     return 0;
 }
 
+static int fail_in_network(reader *r, uint32_t line, const char *text)
+{
+    char form[64], what[128];
+    snprintf(what, sizeof what, "expected in_network to be %s, got",
+             rlt_param_form(&rlt_in_network_parameter, form, sizeof form));
+    return fail_line(r, line, what, text);
+}
+
 static int read_nodes(reader *r, rlt_topology_spec *spec)
 {
     const rlt_graphml *g = r->g;
@@ -123,8 +133,8 @@ static int read_nodes(reader *r, rlt_topology_spec *spec)
         if (index != i)
             return fail_line(r, g->node_line[i], "two nodes have the name", nodes[i].name);
         const char *can = text_of(in_network, i);
-        if (can[0] && !rlt_in_network_parse(can, &nodes[i].in_network))
-            return fail_line(r, g->node_line[i], "expected " RLT_IN_NETWORK_WORDS ", got in_network", can);
+        if (can[0] && rlt_param_read(&rlt_in_network_parameter, &nodes[i].in_network, can, NULL, NULL))
+            return fail_in_network(r, g->node_line[i], can);
         int rc = read_forwards(r, forwards, i, &nodes[i].forwards);
         if (rc < 0)
             return rc;

@@ -10,11 +10,13 @@
 #include "net/import/read.h"
 #include "net/import/topo_json.h"
 #include "net/shapes/factor.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/build.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 
@@ -71,6 +73,7 @@ static int read_node(rlt_json v, rlt_arena *arena, rlt__json_graph *graph, rlt_g
 {
     static const char *const keys[] = {"id", "kind", "forwards", "count", "in_network", NULL};
     const char *id = NULL, *word = NULL, *can = "none";
+    rlt_error why = {0};
     uint8_t in_network;
     rlt_node_kind kind;
     uint64_t count = 1;
@@ -87,9 +90,8 @@ static int read_node(rlt_json v, rlt_arena *arena, rlt__json_graph *graph, rlt_g
     if (!rlt__topo_kind(word, &kind))
         return rlt_json_fail(rlt_json_get(v, "kind"), RLT_ESCHEMA, err,
                              "unknown kind '%.40s', expected one of: %s", word, RLT__KINDS);
-    if (!rlt_in_network_parse(can, &in_network))
-        return rlt_json_fail(rlt_json_get(v, "in_network"), RLT_ESCHEMA, err,
-                             "expected " RLT_IN_NETWORK_WORDS ", got '%.40s'", can);
+    if (rlt_param_read(&rlt_in_network_parameter, &in_network, can, NULL, &why))
+        return rlt_json_fail(rlt_json_get(v, "in_network"), RLT_ESCHEMA, err, "%s", why.what);
     bool numbered = rlt_json_is(rlt_json_get(v, "count"));
     int8_t relays = rlt_json_is(rlt_json_get(v, "forwards")) ? (int8_t)forwards : -1;
     for (uint64_t i = 0; i < count; i++, (*at)++) {

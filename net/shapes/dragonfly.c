@@ -24,23 +24,32 @@
 #include "net/shapes/shape.h"
 #include "net/shapes/shapes.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 enum { GROUPS, ROUTERS, HOSTS, GLOBAL, COPIES, ABSOLUTE, BASE_LOCAL, BASE_GLOBAL };
 
-static int read_numbers(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+static const rlt_param parameters[] = {
+    RLT_DIM_COUNT("groups", number[GROUPS], .usual = "required", .help = "of routers"),
+    RLT_DIM_COUNT("routers", number[ROUTERS], .usual = "required", .help = "of a group"),
+    RLT_DIM_COUNT("hosts", number[HOSTS], .usual = "what is left of the size",
+                  .help = "accelerators of a router"),
+    {"global", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_factor, number[GLOBAL]), .max = RLT_MAX_ACCELERATORS,
+     .usual = "as few as reach all groups", .help = "cables of a router to other groups"},
+    {"arrangement", .kind = RLT_PARAM_CHOICE, RLT_FIELD(rlt_factor, number[ABSOLUTE]),
+     .words = "palmtree|absolute", .preset = "palmtree", .help = "which group a global cable leads to"},
+    RLT_DIM_IN_NETWORK,
+    {0}};
+
+static int lay_groups(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    uint32_t *v = f->number, most = RLT_MAX_ACCELERATORS;
-    if (!rlt_dim_param(spec, "groups") || !rlt_dim_param(spec, "routers"))
+    uint32_t *v = f->number;
+    if (!v[GROUPS] || !v[ROUTERS])
         return rlt_fail(err, RLT_ESCHEMA, spec->where, "a dragonfly needs groups and routers (of a group)");
-    int rc = rlt_dim_number(spec, "groups", 0, 1, most, &v[GROUPS], err);
-    if (rc || (rc = rlt_dim_number(spec, "routers", 0, 1, most, &v[ROUTERS], err)) != 0)
-        return rc;
     uint64_t routers = (uint64_t)v[GROUPS] * v[ROUTERS];
-    uint32_t hosts = routers <= f->n && f->n % routers == 0 ? (uint32_t)(f->n / routers) : 1;
-    uint32_t global = (v[GROUPS] - 1 + v[ROUTERS] - 1) / v[ROUTERS];
-    if ((rc = rlt_dim_number(spec, "hosts", hosts, 1, most, &v[HOSTS], err)) != 0 ||
-        (rc = rlt_dim_number(spec, "global", global, 0, most, &v[GLOBAL], err)) != 0)
-        return rc;
+    if (!v[HOSTS])
+        v[HOSTS] = routers <= f->n && f->n % routers == 0 ? (uint32_t)(f->n / routers) : 1;
+    if (!rlt_dim_given(spec, "global"))
+        v[GLOBAL] = (v[GROUPS] - 1 + v[ROUTERS] - 1) / v[ROUTERS];
     if (routers > f->n || routers * v[HOSTS] != f->n)
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "groups %" PRIu32 " x routers %" PRIu32 " x hosts %" PRIu32 " is not size %" PRIu32,
@@ -59,16 +68,10 @@ static int read_numbers(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 
 static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    static const char *const known[] = {"groups", "routers", "hosts", "global", "arrangement", NULL};
     uint32_t *v = f->number;
-    int rc = rlt_dim_only(spec, known, err);
-    if (rc || (rc = read_numbers(spec, f, err)) != 0 || (rc = rlt_factor_share(spec, f, 1, err)) != 0)
+    int rc = lay_groups(spec, f, err);
+    if (rc || (rc = rlt_factor_share(spec, f, 1, err)) != 0)
         return rc;
-    const char *arrangement = rlt_dim_param(spec, "arrangement");
-    v[ABSOLUTE] = arrangement && strcmp(arrangement, "absolute") == 0;
-    if (arrangement && !v[ABSOLUTE] && strcmp(arrangement, "palmtree") != 0)
-        return rlt_fail(err, RLT_ESCHEMA, spec->where,
-                        "arrangement must be palmtree or absolute, got '%.40s'", arrangement);
     uint64_t routers = (uint64_t)v[GROUPS] * v[ROUTERS], local = routers * (v[ROUTERS] - 1);
     uint64_t global = (uint64_t)v[GROUPS] * (v[GROUPS] - 1);
     if (local <= RLT_MAX_LINKS && global <= RLT_MAX_LINKS)
@@ -146,8 +149,7 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
 
 const rlt_shape rlt_shape_dragonfly = {
     .info = {"dragonfly", "fully connected groups of routers, fully connected to each other; minimal routes",
-             "groups=9 routers=4 hosts=2 global=2 arrangement=palmtree|absolute "
-             "in_network=reduce+multicast"},
+             parameters},
     .build = build,
     .ends = ends,
     .route = route,

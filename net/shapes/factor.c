@@ -6,64 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/base/units.h"
+#include "sim/base/param.h"
 
-bool rlt_in_network_parse(const char *text, uint8_t *out)
-{
-    static const char *const words[] = {"none", "reduce", "multicast", "reduce+multicast"};
-    for (uint8_t i = 0; i < 4; i++)
-        if (strcmp(text, words[i]) == 0) {
-            *out = i;
-            return true;
-        }
-    return false;
-}
+const rlt_param rlt_in_network_parameter = RLT_IN_NETWORK(.width = sizeof(uint8_t));
 
-const char *rlt_dim_param(const rlt_dim_spec *spec, const char *name)
+bool rlt_dim_given(const rlt_dim_spec *spec, const char *name)
 {
     for (uint32_t i = 0; i < spec->n_params; i++)
         if (strcmp(spec->params[i].name, name) == 0)
-            return spec->params[i].value;
-    return NULL;
-}
-
-int rlt_dim_number(const rlt_dim_spec *spec, const char *name, uint32_t otherwise, uint32_t min, uint32_t max,
-                   uint32_t *out, rlt_error *err)
-{
-    const char *text = rlt_dim_param(spec, name);
-    uint64_t value = otherwise;
-    if (text) {
-        int rc = rlt_parse_count(text, &value, spec->where, err);
-        if (rc)
-            return rc;
-    }
-    if (value < min || value > max)
-        return rlt_fail(err, RLT_ERANGE, spec->where,
-                        "%s must be from %" PRIu32 " to %" PRIu32 ", got %" PRIu64, name, min, max, value);
-    *out = (uint32_t)value;
-    return 0;
-}
-
-int rlt_dim_only(const rlt_dim_spec *spec, const char *const *known, rlt_error *err)
-{
-    for (uint32_t i = 0; i < spec->n_params; i++) {
-        const char *const *k = known;
-        while (*k && strcmp(*k, spec->params[i].name) != 0)
-            k++;
-        if (*k || strcmp(spec->params[i].name, "in_network") == 0)
-            continue;
-        char list[256] = "";
-        for (k = known; *k; k++)
-            rlt_list_name(list, sizeof list, *k);
-        return rlt_fail(err, RLT_ESCHEMA, spec->where, "shape %s has no parameter '%.40s'; it has %s",
-                        spec->shape, spec->params[i].name, list[0] ? list : "none");
-    }
-    for (uint32_t i = 0; i < spec->n_params; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (strcmp(spec->params[i].name, spec->params[j].name) == 0)
-                return rlt_fail(err, RLT_ESCHEMA, spec->where, "parameter '%s' is given twice",
-                                spec->params[i].name);
-    return 0;
+            return true;
+    return false;
 }
 
 int rlt_factor_share(const rlt_dim_spec *spec, rlt_factor *f, uint32_t share, rlt_error *err)

@@ -13,11 +13,10 @@
 
 #include "net/shapes/shapes.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
-enum {
-    RLT_FACTOR_NUMBERS = 20,
-};
+enum { RLT_FACTOR_NUMBERS = 20, RLT_FACTOR_GIVEN = 2 };
 
 /* 1 PB/s, far above any link, keeps every sum of bandwidths within 64 bits. */
 #define RLT_MAX_LINK_Bps 1000000000000000u
@@ -37,10 +36,6 @@ typedef struct rlt_dim_spec {
     const char *where; /* place for errors, such as "fabric.json:12:5: dims[1]"; may be NULL */
 } rlt_dim_spec;
 
-/* "reduce+multicast" to RLT_CAN_... */
-bool rlt_in_network_parse(const char *text, uint8_t *out);
-#define RLT_IN_NETWORK_WORDS "reduce, multicast or reduce+multicast"
-
 struct rlt_shape;
 
 /* Links of one bandwidth and latency. */
@@ -59,7 +54,8 @@ typedef struct rlt_factor {
     uint32_t split;     /* links below it are of cls[0], the others of cls[1] */
     rlt_factor_links cls[2];
     uint32_t degree[2]; /* links of each class that leave an accelerator, if the shape's `degree` is NULL */
-    uint32_t number[RLT_FACTOR_NUMBERS]; /* the shape's own */
+    uint32_t number[RLT_FACTOR_NUMBERS]; /* the shape's own; part of a topology's hash */
+    uint32_t given[RLT_FACTOR_GIVEN];    /* parameters that only `build` needs */
 } rlt_factor;
 
 static inline const rlt_factor_links *rlt_factor_class(const rlt_factor *f, uint32_t link)
@@ -68,13 +64,15 @@ static inline const rlt_factor_links *rlt_factor_class(const rlt_factor *f, uint
 }
 /* For shapes: */
 
-/* Value of a parameter, or NULL. */
-const char *rlt_dim_param(const rlt_dim_spec *spec, const char *name);
-/* A whole number in [min, max]; the default where it is not given. */
-int rlt_dim_number(const rlt_dim_spec *spec, const char *name, uint32_t otherwise, uint32_t min, uint32_t max,
-                   uint32_t *out, rlt_error *err) RLT_MUST_USE;
-/* Refuses parameters that are not in the NULL-terminated list. */
-int rlt_dim_only(const rlt_dim_spec *spec, const char *const *known, rlt_error *err) RLT_MUST_USE;
+/* Rows of tables of parameters: one of a whole number that is at least 1, one of what switches do. */
+#define RLT_DIM_COUNT(parameter, to, ...)                                                                    \
+    {                                                                                                        \
+        (parameter), .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_factor, to), .min = 1,                           \
+                     .max = RLT_MAX_ACCELERATORS, __VA_ARGS__                                                \
+    }
+#define RLT_DIM_IN_NETWORK RLT_IN_NETWORK(RLT_FIELD(rlt_factor, in_network))
+/* Whether a parameter is given. */
+bool rlt_dim_given(const rlt_dim_spec *spec, const char *name);
 /* Sets class 0 from the specification. A link carries 1/share of an
  * accelerator's bandwidth into the dimension. */
 int rlt_factor_share(const rlt_dim_spec *spec, rlt_factor *f, uint32_t share, rlt_error *err) RLT_MUST_USE;

@@ -17,8 +17,26 @@
 #include "net/shapes/shape.h"
 #include "net/shapes/shapes.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 enum { HOSTS, LEAVES, SPINES, LEAVES_PER_POD, PODS, CORES, BASE_SPINE, BASE_CORE };
+enum { LEVELS, OVER };
+
+static const rlt_param parameters[] = {
+    {"levels", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_factor, given[LEVELS]), .preset = "2", .min = 2,
+     .max = 3, .help = "of switches"},
+    RLT_DIM_COUNT("hosts_per_leaf", number[HOSTS], .usual = "divisor whose power `levels` reaches the size",
+                  .help = "accelerators at a leaf"),
+    RLT_DIM_COUNT("oversubscription", given[OVER], .preset = "1",
+                  .help = "divides the cables that go up from a leaf"),
+    RLT_DIM_COUNT("spines", number[SPINES], .usual = "hosts_per_leaf / oversubscription",
+                  .help = "switches above the leaves, of a pod"),
+    RLT_DIM_COUNT("leaves_per_pod", number[LEAVES_PER_POD], .usual = "divisor up to hosts_per_leaf",
+                  .help = "of three levels"),
+    RLT_DIM_COUNT("cores", number[CORES], .usual = "leaves_per_pod",
+                  .help = "of three levels: those that a spine reaches"),
+    RLT_DIM_IN_NETWORK,
+    {0}};
 
 /* The smallest divisor of n whose `levels`-th power reaches n. */
 static uint32_t default_hosts(uint32_t n, uint32_t levels)
@@ -37,12 +55,11 @@ static uint32_t largest_divisor(uint32_t n, uint32_t at_most)
     return d;
 }
 
-static int read_leaves(const rlt_dim_spec *spec, rlt_factor *f, uint32_t levels, rlt_error *err)
+static int lay_leaves(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    uint32_t *v = f->number, most = RLT_MAX_ACCELERATORS, over;
-    int rc = rlt_dim_number(spec, "hosts_per_leaf", default_hosts(f->n, levels), 1, most, &v[HOSTS], err);
-    if (rc || (rc = rlt_dim_number(spec, "oversubscription", 1, 1, most, &over, err)) != 0)
-        return rc;
+    uint32_t *v = f->number, over = f->given[OVER];
+    if (!v[HOSTS])
+        v[HOSTS] = default_hosts(f->n, f->given[LEVELS]);
     if (f->n % v[HOSTS])
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "hosts_per_leaf %" PRIu32 " does not divide size %" PRIu32, v[HOSTS], f->n);
@@ -50,44 +67,41 @@ static int read_leaves(const rlt_dim_spec *spec, rlt_factor *f, uint32_t levels,
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "oversubscription %" PRIu32 " does not divide hosts_per_leaf %" PRIu32, over,
                         v[HOSTS]);
-    if (rlt_dim_param(spec, "spines") && rlt_dim_param(spec, "oversubscription"))
+    if (v[SPINES] && rlt_dim_given(spec, "oversubscription"))
         return rlt_fail(err, RLT_ESCHEMA, spec->where, "give spines or oversubscription, not both");
     v[LEAVES] = f->n / v[HOSTS];
-    return rlt_dim_number(spec, "spines", v[HOSTS] / over, 1, most, &v[SPINES], err);
+    if (!v[SPINES])
+        v[SPINES] = v[HOSTS] / over;
+    return 0;
 }
 
-static int read_pods(const rlt_dim_spec *spec, rlt_factor *f, uint32_t levels, rlt_error *err)
+static int lay_pods(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    uint32_t *v = f->number, most = RLT_MAX_ACCELERATORS;
-    v[LEAVES_PER_POD] = v[LEAVES];
-    v[PODS] = 1;
-    v[CORES] = 0;
-    if (levels == 2) {
-        if (rlt_dim_param(spec, "leaves_per_pod") || rlt_dim_param(spec, "cores"))
+    uint32_t *v = f->number;
+    if (f->given[LEVELS] == 2) {
+        if (v[LEAVES_PER_POD] || v[CORES])
             return rlt_fail(err, RLT_ESCHEMA, spec->where, "leaves_per_pod and cores need levels=3");
+        v[LEAVES_PER_POD] = v[LEAVES];
+        v[PODS] = 1;
         return 0;
     }
-    uint32_t otherwise = largest_divisor(v[LEAVES], v[HOSTS]);
-    int rc = rlt_dim_number(spec, "leaves_per_pod", otherwise, 1, most, &v[LEAVES_PER_POD], err);
-    if (rc)
-        return rc;
+    if (!v[LEAVES_PER_POD])
+        v[LEAVES_PER_POD] = largest_divisor(v[LEAVES], v[HOSTS]);
     if (v[LEAVES] % v[LEAVES_PER_POD])
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "leaves_per_pod %" PRIu32 " does not divide the %" PRIu32 " leaves",
                         v[LEAVES_PER_POD], v[LEAVES]);
     v[PODS] = v[LEAVES] / v[LEAVES_PER_POD];
-    return rlt_dim_number(spec, "cores", v[LEAVES_PER_POD], 1, most, &v[CORES], err);
+    if (!v[CORES])
+        v[CORES] = v[LEAVES_PER_POD];
+    return 0;
 }
 
 static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    static const char *const known[] = {
-        "levels", "hosts_per_leaf", "oversubscription", "spines", "leaves_per_pod", "cores", NULL};
-    uint32_t levels, *v = f->number;
-    int rc = rlt_dim_only(spec, known, err);
-    if (rc || (rc = rlt_dim_number(spec, "levels", 2, 2, 3, &levels, err)) != 0 ||
-        (rc = read_leaves(spec, f, levels, err)) != 0 || (rc = read_pods(spec, f, levels, err)) != 0 ||
-        (rc = rlt_factor_share(spec, f, 1, err)) != 0)
+    uint32_t *v = f->number;
+    int rc = lay_leaves(spec, f, err);
+    if (rc || (rc = lay_pods(spec, f, err)) != 0 || (rc = rlt_factor_share(spec, f, 1, err)) != 0)
         return rc;
     /* All factors are at most 2^24, and a product of the first two is checked before the third. */
     uint64_t aggregation = (uint64_t)v[PODS] * v[SPINES];
@@ -147,8 +161,7 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
 
 const rlt_shape rlt_shape_fat_tree = {
     .info = {"fat-tree", "leaf and spine switches, or three levels; up to the lowest common level, then down",
-             "levels=2|3 hosts_per_leaf=16 oversubscription=1 spines=16 leaves_per_pod=16 cores=16 "
-             "in_network=reduce+multicast"},
+             parameters},
     .build = build,
     .ends = ends,
     .route = route,

@@ -6,10 +6,9 @@
 
 static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    static const char *const known[] = {NULL};
     uint32_t others = f->n - 1;
-    int rc = rlt_dim_only(spec, known, err);
-    if (rc || (rc = rlt_factor_counts(spec, f, 0, (uint64_t)f->n * others, err)) != 0)
+    int rc = rlt_factor_counts(spec, f, 0, (uint64_t)f->n * others, err);
+    if (rc)
         return rc;
     f->degree[0] = others;
     if ((rc = rlt_factor_share(spec, f, others ? others : 1, err)) != 0)
@@ -47,7 +46,7 @@ static uint32_t orbit(const rlt_factor *f, uint32_t link)
 }
 
 const rlt_shape rlt_shape_fully_connected = {
-    .info = {"fully-connected", "a link between every two; a link carries 1/(n-1) of the bandwidth", ""},
+    .info = {"fully-connected", "a link between every two; a link carries 1/(n-1) of the bandwidth"},
     .complete = true,
     .build = build,
     .ends = ends,

@@ -10,12 +10,14 @@
  *          from position p up to p + 1 and link 2p + 1 back, p < m - 1
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
 #include "net/shapes/shapes.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 static uint32_t count(const rlt_factor *f)
 {
@@ -33,16 +35,13 @@ static uint32_t first_link(const rlt_factor *f, uint32_t s)
     return f->number[1 + RLT_MAX_SUBDIMS + s];
 }
 
-int rlt_shape_sizes(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+/* "4x4x4" into number[0] = count and number[1 ..] = sizes. */
+static int read_sizes(const rlt_param *param, void *into, const char *text, const char *where, rlt_error *err)
 {
-    const char *text = rlt_dim_param(spec, "sizes");
-    if (!text) {
-        f->number[0] = f->n > 1;
-        f->number[1] = f->n;
-        return 0;
-    }
+    rlt_factor *f = into;
     uint64_t product = 1;
     uint32_t k = 0;
+    (void)param;
     for (const char *p = text;; p++) {
         uint64_t value = 0;
         const char *start = p;
@@ -50,21 +49,34 @@ int rlt_shape_sizes(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
             value = 10 * value + (uint64_t)(*p++ - '0');
         if (p == start || value < 2 || value > RLT_MAX_ACCELERATORS || (*p && *p != 'x') ||
             k == RLT_MAX_SUBDIMS)
-            return rlt_fail(err, RLT_ESCHEMA, spec->where,
-                            "sizes must be one to %d numbers above 1, such as 4x4x4, got '%.40s'",
-                            RLT_MAX_SUBDIMS, text);
+            return rlt_fail(err, RLT_ESCHEMA, where,
+                            "expected one to %d numbers above 1, such as 4x4x4, got '%.40s'", RLT_MAX_SUBDIMS,
+                            text);
         f->number[1 + k++] = (uint32_t)value;
         product *= value;
-        if (product > RLT_MAX_ACCELERATORS)
-            break;
-        if (!*p)
+        if (product > RLT_MAX_ACCELERATORS || !*p)
             break;
     }
     f->number[0] = k;
     if (product != f->n)
-        return rlt_fail(err, RLT_ESCHEMA, spec->where, "sizes %.40s do not multiply to %" PRIu32, text, f->n);
+        return rlt_fail(err, RLT_ESCHEMA, where, "%.40s do not multiply to %" PRIu32, text, f->n);
     return 0;
 }
+
+static void write_sizes(const rlt_param *param, const void *from, char *text, size_t size)
+{
+    const rlt_factor *f = from;
+    size_t used = 0;
+    (void)param;
+    for (uint32_t s = 0; s < count(f) && used < size; s++)
+        used += (size_t)snprintf(text + used, size - used, "%s%" PRIu32, s ? "x" : "", f->number[1 + s]);
+}
+
+#define SIZES                                                                                                \
+    "sizes", .kind = RLT_PARAM_OTHER, .read = read_sizes, .write = write_sizes,                              \
+             .arg = "sizes, such as 4x4x4", .help = "of the sub-dimensions, the first fastest"
+static const rlt_param torus_parameters[] = {{SIZES, .usual = "such as 4x4x4; one ring"}, {0}};
+static const rlt_param mesh_parameters[] = {{SIZES, .usual = "such as 4x4x4; one line"}, {0}};
 
 uint32_t rlt_shape_sub_sizes(const rlt_factor *f, uint32_t *sizes)
 {
@@ -75,11 +87,12 @@ uint32_t rlt_shape_sub_sizes(const rlt_factor *f, uint32_t *sizes)
 
 static int build(const rlt_dim_spec *spec, rlt_factor *f, bool torus, rlt_error *err)
 {
-    static const char *const known[] = {"sizes", NULL};
-    int rc = rlt_dim_only(spec, known, err);
-    if (rc || (rc = rlt_shape_sizes(spec, f, err)) != 0)
-        return rc;
+    if (!rlt_dim_given(spec, "sizes")) {
+        f->number[0] = f->n > 1;
+        f->number[1] = f->n;
+    }
     uint32_t k = count(f), hops = 0;
+    int rc;
     uint64_t mesh_links = 0;
     for (uint32_t s = 0; s < k; s++) {
         uint32_t m = size(f, s);
@@ -213,7 +226,7 @@ static uint32_t orbit_torus(const rlt_factor *f, uint32_t link)
 
 const rlt_shape rlt_shape_torus = {
     .info = {"torus", "rings in several sub-dimensions; dimension-order routes, the shorter way round",
-             "sizes=4x4x4 (default: one ring)"},
+             torus_parameters},
     .grid = true,
     .build = build_torus,
     .ends = ends_torus,
@@ -225,7 +238,7 @@ const rlt_shape rlt_shape_torus = {
 
 const rlt_shape rlt_shape_mesh = {
     .info = {"mesh", "a grid in several sub-dimensions without wrap-around; dimension-order routes",
-             "sizes=4x4x4 (default: one line)"},
+             mesh_parameters},
     .grid = true,
     .build = build_mesh,
     .ends = ends_mesh,

@@ -18,27 +18,38 @@
 #include "net/shapes/shape.h"
 #include "net/shapes/shapes.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
-#include "sim/base/units.h"
 
 enum { GPUS, NODES, NODES_PER_LEAF, UNITS, SPINES, BASE_LEAF, BASE_SPINE };
+enum { OVER };
 
-static int read_numbers(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+static const rlt_param parameters[] = {
+    RLT_DIM_COUNT("gpus_per_node", number[GPUS], .usual = "required", .help = "accelerators of a node"),
+    {"nvlink_bandwidth", .kind = RLT_PARAM_RATE, RLT_FIELD(rlt_factor, cls[0].bw_Bps), .min = 1,
+     .max = RLT_MAX_LINK_Bps, .usual = "required", .help = "of an accelerator inside its node"},
+    {"nvlink_latency", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_factor, cls[0].latency_ps),
+     .usual = "that of the dimension", .help = "of a link inside a node"},
+    RLT_DIM_COUNT("nodes_per_leaf", number[NODES_PER_LEAF], .usual = "all", .help = "nodes of a unit"),
+    RLT_DIM_COUNT("oversubscription", given[OVER], .preset = "1",
+                  .help = "divides the cables that go up from a leaf"),
+    RLT_DIM_COUNT("spines", number[SPINES], .usual = "nodes_per_leaf / oversubscription",
+                  .help = "switches above the leaves"),
+    RLT_DIM_IN_NETWORK,
+    {0}};
+
+static int lay_rails(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    uint32_t *v = f->number, most = RLT_MAX_ACCELERATORS, over;
-    if (!rlt_dim_param(spec, "gpus_per_node") || !rlt_dim_param(spec, "nvlink_bandwidth"))
+    uint32_t *v = f->number, over = f->given[OVER];
+    if (!v[GPUS] || !f->cls[0].bw_Bps)
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "rail-optimised needs gpus_per_node and nvlink_bandwidth");
-    int rc = rlt_dim_number(spec, "gpus_per_node", 0, 1, most, &v[GPUS], err);
-    if (rc)
-        return rc;
     if (f->n % v[GPUS])
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "gpus_per_node %" PRIu32 " does not divide size %" PRIu32, v[GPUS], f->n);
     v[NODES] = f->n / v[GPUS];
-    if ((rc = rlt_dim_number(spec, "nodes_per_leaf", v[NODES], 1, most, &v[NODES_PER_LEAF], err)) != 0 ||
-        (rc = rlt_dim_number(spec, "oversubscription", 1, 1, most, &over, err)) != 0)
-        return rc;
+    if (!v[NODES_PER_LEAF])
+        v[NODES_PER_LEAF] = v[NODES];
     if (v[NODES] % v[NODES_PER_LEAF])
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "nodes_per_leaf %" PRIu32 " does not divide the %" PRIu32 " nodes", v[NODES_PER_LEAF],
@@ -47,26 +58,25 @@ static int read_numbers(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "oversubscription %" PRIu32 " does not divide nodes_per_leaf %" PRIu32, over,
                         v[NODES_PER_LEAF]);
-    if (rlt_dim_param(spec, "spines") && rlt_dim_param(spec, "oversubscription"))
+    if (v[SPINES] && rlt_dim_given(spec, "oversubscription"))
         return rlt_fail(err, RLT_ESCHEMA, spec->where, "give spines or oversubscription, not both");
     v[UNITS] = v[NODES] / v[NODES_PER_LEAF];
-    return rlt_dim_number(spec, "spines", v[NODES_PER_LEAF] / over, 1, most, &v[SPINES], err);
+    if (!v[SPINES])
+        v[SPINES] = v[NODES_PER_LEAF] / over;
+    return 0;
 }
 
-static int read_classes(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+/* Class 0 is as the parameters say. */
+static int share_links(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
+    rlt_factor_links node = f->cls[0];
     int rc = rlt_factor_share(spec, f, 1, err);
     if (rc)
         return rc;
     f->cls[1] = f->cls[0];
-    rc = rlt_parse_rate(rlt_dim_param(spec, "nvlink_bandwidth"), &f->cls[0].bw_Bps, spec->where, err);
-    if (rc)
-        return rc;
-    const char *latency = rlt_dim_param(spec, "nvlink_latency");
-    if (latency && (rc = rlt_parse_duration(latency, &f->cls[0].latency_ps, spec->where, err)) != 0)
-        return rc;
-    if (!f->cls[0].bw_Bps || f->cls[0].bw_Bps > RLT_MAX_LINK_Bps)
-        return rlt_fail(err, RLT_ERANGE, spec->where, "nvlink_bandwidth must be above zero, at most 1 PB/s");
+    f->cls[0].bw_Bps = node.bw_Bps;
+    if (rlt_dim_given(spec, "nvlink_latency"))
+        f->cls[0].latency_ps = node.latency_ps;
     f->degree[0] = f->degree[1] = 1;
     f->bw_Bps = f->cls[0].bw_Bps + f->cls[1].bw_Bps;
     return 0;
@@ -89,16 +99,9 @@ static int longest(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 
 static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    static const char *const known[] = {"gpus_per_node",
-                                        "nvlink_bandwidth",
-                                        "nvlink_latency",
-                                        "nodes_per_leaf",
-                                        "oversubscription",
-                                        "spines",
-                                        NULL};
     uint32_t *v = f->number;
-    int rc = rlt_dim_only(spec, known, err);
-    if (rc || (rc = read_numbers(spec, f, err)) != 0 || (rc = read_classes(spec, f, err)) != 0)
+    int rc = lay_rails(spec, f, err);
+    if (rc || (rc = share_links(spec, f, err)) != 0)
         return rc;
     uint64_t leaves = (uint64_t)v[GPUS] * v[UNITS];
     rc = rlt_factor_counts(spec, f, v[NODES] + leaves + v[SPINES], 4ull * f->n + 2 * leaves * v[SPINES], err);
@@ -155,11 +158,9 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
 }
 
 const rlt_shape rlt_shape_rail_optimised = {
-    .info =
-        {"rail-optimised",
-         "nodes with an inner switch; equal positions of all nodes share a rail leaf; then spines",
-         "gpus_per_node=8 nvlink_bandwidth=450GB/s nvlink_latency=250ns nodes_per_leaf=32 oversubscription=1 "
-         "spines=32"},
+    .info = {"rail-optimised",
+             "nodes with an inner switch; equal positions of all nodes share a rail leaf; then spines",
+             parameters},
     .build = build,
     .ends = ends,
     .route = route,

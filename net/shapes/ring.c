@@ -9,9 +9,8 @@
 
 static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    static const char *const known[] = {NULL};
-    int rc = rlt_dim_only(spec, known, err);
-    if (rc || (rc = rlt_factor_share(spec, f, 2, err)) != 0)
+    int rc = rlt_factor_share(spec, f, 2, err);
+    if (rc)
         return rc;
     f->degree[0] = f->n > 1 ? 2 : 0;
     if ((rc = rlt_factor_counts(spec, f, 0, f->n > 1 ? 2ull * f->n : 0, err)) != 0)
@@ -45,7 +44,7 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
 }
 
 const rlt_shape rlt_shape_ring = {
-    .info = {"ring", "a bidirectional ring; a link carries half of the bandwidth; the shorter way round", ""},
+    .info = {"ring", "a bidirectional ring; a link carries half of the bandwidth; the shorter way round"},
     .build = build,
     .ends = ends,
     .route = route,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/param.h"
 #include "sim/base/registry.h"
 #include "sim/base/time.h"
 
@@ -66,32 +67,50 @@ static int check_spec(const rlt_dim_spec *spec, rlt_error *err)
     return 0;
 }
 
-/* A parameter of every shape that has switches. */
-static int read_in_network(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+static int read_one(const rlt_dim_spec *spec, rlt_factor *f, uint32_t i, rlt_error *err)
 {
-    const char *text = rlt_dim_param(spec, "in_network");
-    if (!text)
-        return 0;
-    if (!rlt_in_network_parse(text, &f->in_network))
-        return rlt_fail(err, RLT_ESCHEMA, spec->where,
-                        "expected in_network to be " RLT_IN_NETWORK_WORDS ", got '%.40s'", text);
-    if (f->in_network && !f->switches)
-        return rlt_fail(err, RLT_ESCHEMA, spec->where, "in_network: a %s has no switches", spec->shape);
-    return 0;
+    static const rlt_param in_network = RLT_DIM_IN_NETWORK;
+    const char *name = spec->params[i].name, *value = spec->params[i].value;
+    const rlt_param *table = f->shape->info.parameters, *p = rlt_params_find(table, name);
+    rlt_error why = {0};
+    char whose[64];
+    for (uint32_t j = 0; j < i; j++)
+        if (strcmp(name, spec->params[j].name) == 0)
+            return rlt_fail(err, RLT_ESCHEMA, spec->where, "parameter '%s' is given twice", name);
+    if (!p && strcmp(name, in_network.name) == 0) /* `none` does for shapes without switches, too */
+        p = &in_network;
+    if (p)
+        return rlt_param_read(p, f, value, NULL, &why)
+                   ? rlt_fail(err, RLT_ESCHEMA, spec->where, "%s: %s", name, why.what)
+                   : 0;
+    snprintf(whose, sizeof whose, "shape %s", spec->shape);
+    rlt_params_unknown(table, whose, name, &why);
+    return rlt_fail(err, RLT_ESCHEMA, spec->where, "%.40s: %s", name, why.what);
+}
+
+/* Fills f by its shape's table: the defaults, then what is given. */
+static int read_parameters(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
+{
+    int rc = rlt_params_preset(f->shape->info.parameters, f, err);
+    for (uint32_t i = 0; i < spec->n_params && !rc; i++)
+        rc = read_one(spec, f, i, err);
+    return rc;
 }
 
 int rlt_factor_build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    *f = (rlt_factor){.n = spec->size};
+    *f = (rlt_factor){.n = spec->size, .split = UINT32_MAX};
     int rc = check_spec(spec, err);
     if (rc)
         return rc;
     f->shape = rlt_shape_find(spec->shape, spec->where, err);
     if (!f->shape)
         return RLT_ESCHEMA;
-    f->split = UINT32_MAX;
-    rc = f->shape->build(spec, f, err);
-    return rc ? rc : read_in_network(spec, f, err);
+    if ((rc = read_parameters(spec, f, err)) != 0 || (rc = f->shape->build(spec, f, err)) != 0)
+        return rc;
+    if (f->in_network && !f->switches)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where, "in_network: a %s has no switches", spec->shape);
+    return 0;
 }
 
 uint64_t rlt_factor_egress(const rlt_factor *f, uint32_t a)

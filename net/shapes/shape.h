@@ -23,7 +23,8 @@ typedef struct rlt_shape {
     rlt_shape_info info;
     bool grid;     /* a product of lines or rings: f->number[1 .. f->number[0]] are their sizes */
     bool complete; /* every accelerator is next to every other: none relays */
-    /* Fills f, of which n and shape are set; spec was checked for size, bandwidth and latency. */
+    /* Fills f, of which n, shape and what the parameters say are set; spec was checked for size, bandwidth
+     * and latency. */
     int (*build)(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err);
     /* Local nodes at the ends of a local link. */
     void (*ends)(const rlt_factor *f, uint32_t link, uint32_t *src, uint32_t *dst);
@@ -71,9 +72,7 @@ uint32_t rlt_shape_one_cycle(const rlt_factor *f, uint32_t *sizes);
 uint32_t rlt_shape_two_orbits(const rlt_factor *f);
 uint32_t rlt_shape_parity(const rlt_factor *f, uint32_t link);
 
-/* Mesh and torus: "sizes=4x4x4" into number[0] = count and number[1 ..] = sizes. */
-int rlt_shape_sizes(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err) RLT_MUST_USE;
-/* And back; returns the count. */
+/* Mesh and torus: their sizes; returns how many. */
 uint32_t rlt_shape_sub_sizes(const rlt_factor *f, uint32_t *sizes);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/registry.h"
 
 #ifdef __cplusplus
@@ -23,8 +24,18 @@ enum {
 /* What a switch can do with data on its way: add up what comes in, send one message out on several links. */
 enum { RLT_CAN_REDUCE = 1, RLT_CAN_MULTICAST = 2 };
 
+/* A row for it, in whatever table; the field is a uint8_t. */
+#define RLT_IN_NETWORK(...)                                                                                  \
+    {                                                                                                        \
+        "in_network", .kind = RLT_PARAM_CHOICE, .words = "none|reduce|multicast|reduce+multicast",           \
+                      .help = "what switches do with data on its way", __VA_ARGS__                           \
+    }
+/* A row for that field alone. */
+RLT_API extern const rlt_param rlt_in_network_parameter;
+
 typedef struct rlt_shape_info {
-    const char *name, *summary, *parameters;
+    const char *name, *summary;
+    const rlt_param *parameters; /* of an rlt_factor (net/shapes/factor.h); NULL: none */
 } rlt_shape_info;
 RLT_API rlt_registry *rlt_shapes(void);
 /* The shapes, for `ringlet list`. NULL past the end. */

@@ -3,12 +3,12 @@
 #include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
-    static const char *const known[] = {NULL};
-    int rc = rlt_dim_only(spec, known, err);
-    if (rc || (rc = rlt_factor_share(spec, f, 1, err)) != 0)
+    int rc = rlt_factor_share(spec, f, 1, err);
+    if (rc)
         return rc;
     f->degree[0] = 1;
     if ((rc = rlt_factor_counts(spec, f, 1, 2ull * f->n, err)) != 0)
@@ -30,9 +30,10 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
     return 2;
 }
 
+static const rlt_param parameters[] = {RLT_DIM_IN_NETWORK, {0}};
+
 const rlt_shape rlt_shape_switch = {
-    .info = {"switch", "one ideal switch; a link up and a link down carry all of the bandwidth",
-             "in_network=reduce+multicast"},
+    .info = {"switch", "one ideal switch; a link up and a link down carry all of the bandwidth", parameters},
     .build = build,
     .ends = ends,
     .route = route,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "net/shapes/shape.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/endpoint.h"
 #include "net/topology/frozen.h"
 #include "net/topology/graph.h"
@@ -20,12 +21,6 @@
 #include "sim/text/json.h"
 
 enum { MAX_ELEMENTS = 1 << 22 };
-
-static const char *in_network_name(uint32_t can)
-{
-    static const char *const names[] = {"none", "reduce", "multicast", "reduce+multicast"};
-    return names[can];
-}
 
 static const char *kind_name(rlt_node_kind kind)
 {
@@ -50,6 +45,7 @@ typedef struct columns {
     const char **name, **kind, **in_network, **bandwidth, **latency;
     double *forwards, *dim;
     bool some_in_network;
+    char can[4][64]; /* words of in_network */
 } columns;
 
 static int make_columns(const rlt_topology *t, columns *c, rlt_error *err)
@@ -68,10 +64,12 @@ static int make_columns(const rlt_topology *t, columns *c, rlt_error *err)
     if (!c->src || !c->dst || !c->name || !c->kind || !c->in_network || !c->forwards || !c->bandwidth ||
         !c->latency || !c->dim)
         return rlt_nomem(err);
+    for (uint32_t i = 0; i < sizeof c->can / sizeof *c->can; i++)
+        (void)rlt_param_word(&rlt_in_network_parameter, i, c->can[i]);
     for (uint32_t v = 0; v < t->nodes; v++) {
         c->name[v] = rlt_arena_strdup(a, rlt_topology_node_name(t, v, name, sizeof name));
         c->kind[v] = kind_name(rlt_topology_node_kind(t, v));
-        c->in_network[v] = in_network_name(rlt_topology_in_network(t, v));
+        c->in_network[v] = c->can[rlt_topology_in_network(t, v)];
         c->some_in_network |= rlt_topology_in_network(t, v) != 0;
         c->forwards[v] = rlt_topology_forwards(t, v);
         if (!c->name[v])

@@ -17,6 +17,7 @@
 #include "net/topology/graph.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 static const uint64_t GB = 1000000000u;
@@ -307,13 +308,18 @@ static void impossible_products_are_refused(void **state)
         {"fully-connected:1024@100GB/s,0*ring:1024@1GB/s,0", "links", RLT_ERANGE},
         {"ring:8@1B/s,1ns", "less than 1 B/s", RLT_ERANGE},
         {"hypercube:8@1GB/s,1ns", "unknown shape", RLT_ESCHEMA},
-        {"ring:8@1GB/s,1ns,radix=3", "no parameter 'radix'", RLT_ESCHEMA},
+        {"ring:8@1GB/s,1ns,radix=3", "radix: unknown setting; shape ring has none", RLT_ESCHEMA},
+        {"fat-tree:8@1GB/s,1ns,level=3", "level: unknown setting of shape fat-tree; did you mean 'levels'?",
+         RLT_ESCHEMA},
+        {"ring:8@1GB/s,1ns,in_network=reduce", "a ring has no switches", RLT_ESCHEMA},
+        {"switch:8@1GB/s,1ns,in_network=add", "in_network: expected one of none, reduce", RLT_ESCHEMA},
+        {"torus:16@1GB/s,1ns,sizes=4x4,sizes=4x4", "'sizes' is given twice", RLT_ESCHEMA},
         {"torus:12@1GB/s,1ns,sizes=4x4", "do not multiply", RLT_ESCHEMA},
-        {"torus:12@1GB/s,1ns,sizes=12x1", "sizes must be", RLT_ESCHEMA},
-        {"torus:12@1GB/s,1ns,sizes=4x", "sizes must be", RLT_ESCHEMA},
+        {"torus:12@1GB/s,1ns,sizes=12x1", "sizes: expected one to 6 numbers", RLT_ESCHEMA},
+        {"torus:12@1GB/s,1ns,sizes=4x", "sizes: expected one to 6 numbers", RLT_ESCHEMA},
         {"fat-tree:12@1GB/s,1ns,hosts_per_leaf=5", "does not divide", RLT_ESCHEMA},
         {"fat-tree:16@1GB/s,1ns,hosts_per_leaf=4,oversubscription=3", "does not divide", RLT_ESCHEMA},
-        {"fat-tree:16@1GB/s,1ns,levels=4", "levels must be", RLT_ERANGE},
+        {"fat-tree:16@1GB/s,1ns,levels=4", "levels: expected 2 to 3, got '4'", RLT_ESCHEMA},
         {"fat-tree:16@1GB/s,1ns,hosts_per_leaf=1,spines=16777216", "links", RLT_ERANGE},
         {"dragonfly:72@1GB/s,1ns,groups=9,routers=4,hosts=3", "is not size 72", RLT_ESCHEMA},
         {"dragonfly:72@1GB/s,1ns,groups=9,routers=4,global=1", "reach 4 of 8", RLT_ESCHEMA},
@@ -641,6 +647,8 @@ static void shapes_are_listed(void **state)
     uint32_t n = 0;
     while (rlt_shape_list(n)) {
         assert_true(strlen(rlt_shape_list(n)->summary) > 10);
+        for (const rlt_param *p = rlt_shape_list(n)->parameters; p && p->name; p++)
+            assert_non_null(p->help);
         n++;
     }
     assert_int_equal(n, 8);

@@ -181,8 +181,9 @@ static void list_networks(rlt_table *t)
 static void list_shapes(rlt_table *t)
 {
     const rlt_shape_info *s;
+    char text[1024];
     for (uint32_t i = 0; (s = rlt_shape_list(i)); i++)
-        put(t, s->name, s->summary, s->parameters);
+        put(t, s->name, s->summary, rlt_params_describe(s->parameters, text, sizeof text));
 }
 
 static void list_readers(rlt_table *t)
