@@ -45,6 +45,11 @@ const rlt_param *rlt_reactive_settings(const rlt_reactive *r)
     return r->settings;
 }
 
+uint32_t rlt_reactive_can(const rlt_reactive *r)
+{
+    return r->can;
+}
+
 bool rlt_reactive_does(const rlt_reactive *r, rlt_coll_kind kind)
 {
     return (unsigned)kind < RLT_COLL_KINDS && (r->kinds >> kind & 1);

@@ -52,6 +52,9 @@ RLT_API const char *rlt_reactive_name(const rlt_reactive *r);
 RLT_API const char *rlt_reactive_summary(const rlt_reactive *r);
 RLT_API const rlt_param *rlt_reactive_settings(const rlt_reactive *r); /* a table */
 
+/* What a protocol can do, for callers that would else have to know it by name. */
+enum { RLT_REACTS_TO_UPDATES = 1 }; /* its data may be updates of a file: rlt_skew_read */
+RLT_API uint32_t rlt_reactive_can(const rlt_reactive *r);
 /* Whether it does a kind of collective. */
 RLT_API bool rlt_reactive_does(const rlt_reactive *r, rlt_coll_kind kind);
 /* How many members it needs beside those that contribute: they serve, and come last. */

@@ -58,6 +58,7 @@ typedef struct rlt_fabric_job rlt_fabric_job;
 struct rlt_reactive {
     const char *name, *summary;
     uint32_t kinds;            /* bit 1 << rlt_coll_kind for each that it does */
+    uint32_t can;              /* RLT_REACTS_... */
     const rlt_param *settings; /* each in a slot of the job's values */
     /* Fills the job's plan; see above. */
     int (*start)(rlt_fabric_job *j, rlt_error *err);

@@ -7,41 +7,29 @@
 #include "net/import/nccl.h"
 #include "net/import/nvidia_smi.h"
 #include "net/import/read.h"
+#include "sim/base/param.h"
 #include "sim/base/registry.h"
-#include "sim/base/units.h"
 
-/* ---- settings ---- */
+/* ---- parameters ---- */
 
-static const struct {
-    const char *name;
-    size_t offset;
-} settings[] = {{"nvlink", offsetof(rlt_import, nvlink_Bps)},
-                {"pcie", offsetof(rlt_import, pcie_Bps)},
-                {"cpu", offsetof(rlt_import, cpu_Bps)},
-                {"network", offsetof(rlt_import, network_Bps)},
-                {"link_bandwidth", offsetof(rlt_import, channel_Bps)}};
-enum { N_SETTINGS = sizeof settings / sizeof *settings };
-
-static uint64_t *value_of(rlt_import *import, int i)
-{
-    return (uint64_t *)(void *)((char *)import + settings[i].offset);
-}
-
-int rlt_import_set(rlt_import *import, const char *setting, rlt_error *err)
-{
-    const char *equals = strchr(setting, '=');
-    size_t n = equals ? (size_t)(equals - setting) : 0;
-    for (int i = 0; n && i < N_SETTINGS; i++) {
-        if (strlen(settings[i].name) != n || memcmp(settings[i].name, setting, n) != 0)
-            continue;
-        int rc = rlt_parse_rate(equals + 1, value_of(import, i), settings[i].name, err);
-        if (!rc && !*value_of(import, i))
-            rc = rlt_fail(err, RLT_ERANGE, settings[i].name, "a bandwidth of zero");
-        return rc;
+#define RATE(parameter, field, text)                                                                         \
+    {                                                                                                        \
+        parameter, .kind = RLT_PARAM_RATE, RLT_FIELD(rlt_import, field), .min = 1, .help = text              \
     }
-    return rlt_fail(err, RLT_EUSAGE, setting,
-                    "expected NAME=BANDWIDTH, such as nvlink=25GB/s; names are nvlink, pcie, cpu, network, "
-                    "link_bandwidth");
+#define NVLINK         RATE("nvlink", nvlink_Bps, "one NVLink in one direction")
+#define PCIE           RATE("pcie", pcie_Bps, "the slot of a GPU or NIC, and between PCIe switches")
+#define CPU            RATE("cpu", cpu_Bps, "between two CPUs")
+#define NETWORK        RATE("network", network_Bps, "a NIC's port")
+#define LINK_BANDWIDTH RATE("link_bandwidth", channel_Bps, "of one channel of a ring between two GPUs")
+
+static const rlt_param parameters[] = {NVLINK, PCIE, CPU, NETWORK, LINK_BANDWIDTH, {0}};
+static const rlt_param of_nccl_topology[] = {NVLINK, PCIE, CPU, NETWORK, {0}};
+static const rlt_param of_nccl_rings[] = {LINK_BANDWIDTH, NETWORK, {0}};
+static const rlt_param of_nvidia_smi[] = {NVLINK, PCIE, CPU, {0}};
+
+const rlt_param *rlt_import_parameters(void)
+{
+    return parameters;
 }
 
 /* ---- formats ---- */
@@ -140,21 +128,21 @@ static const struct format {
     reader *read;
     bool rings; /* takes those of a graph dump */
 } formats[] = {
-    {{"nccl-topology", "topology: NCCL's XML, NCCL_TOPO_DUMP_FILE", "nvlink, pcie, cpu, network"},
+    {{"nccl-topology", "topology: NCCL's XML, NCCL_TOPO_DUMP_FILE", of_nccl_topology},
      is_nccl_topology,
      rlt__topo_nccl_xml,
      true},
-    {{"nccl-graph", "topology: NCCL's graphs, NCCL_GRAPH_DUMP_FILE", "link_bandwidth, network"},
+    {{"nccl-graph", "topology: NCCL's graphs, NCCL_GRAPH_DUMP_FILE", of_nccl_rings},
      is_nccl_graph,
      rlt__topo_nccl_graph,
      false},
     {{"graphml", "topology: GraphML (Gephi, NetworkX, igraph)", NULL}, is_graphml, read_graphml, false},
-    {{"nccl-log", "topology: NCCL's log of all ranks, NCCL_DEBUG=INFO", "link_bandwidth, network"},
+    {{"nccl-log", "topology: NCCL's log of all ranks, NCCL_DEBUG=INFO", of_nccl_rings},
      is_nccl_log,
      rlt__topo_nccl_log,
      false},
     {{"json", "topology: ringlet's own", NULL}, is_json, read_json, false},
-    {{"nvidia-smi", "topology: the matrix of nvidia-smi topo -m", "nvlink, pcie, cpu"},
+    {{"nvidia-smi", "topology: the matrix of nvidia-smi topo -m", of_nvidia_smi},
      rlt__topo_nvidia_smi_is,
      rlt__topo_nvidia_smi,
      true},
@@ -170,12 +158,15 @@ const rlt_topology_format *rlt_topology_format_at(uint32_t i)
 /* Refuses what the format would not look at. */
 static int check_import(const struct format *f, const rlt_import *import, rlt_error *err)
 {
-    rlt_import copy = *import;
-    for (int i = 0; i < N_SETTINGS; i++)
-        if (*value_of(&copy, i) && (!f->info.settings || !strstr(f->info.settings, settings[i].name)))
-            return rlt_fail(err, RLT_EUSAGE, settings[i].name, "%s takes %s%s", f->info.name,
-                            f->info.settings ? "only " : "no settings",
-                            f->info.settings ? f->info.settings : "");
+    for (const rlt_param *p = parameters; p->name; p++) {
+        char takes[128];
+        if (!*(const uint64_t *)(const void *)((const char *)import + p->offset) ||
+            rlt_params_find(f->info.parameters, p->name))
+            continue;
+        rlt_params_describe(f->info.parameters, takes, sizeof takes);
+        return rlt_fail(err, RLT_EUSAGE, p->name, "%s takes %s%s", f->info.name,
+                        *takes ? "only " : "no settings", takes);
+    }
     if (import->graph_text && !f->rings)
         return rlt_fail(
             err, RLT_EUSAGE, import->graph_name,

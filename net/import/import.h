@@ -13,6 +13,7 @@
 
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,8 +32,8 @@ typedef struct rlt_import {
     size_t graph_length;
 } rlt_import;
 
-/* "nvlink=25GB/s"; RLT_EUSAGE for an unknown name, listing the known ones. */
-RLT_API int rlt_import_set(rlt_import *import, const char *setting, rlt_error *err) RLT_MUST_USE;
+/* What can be stated, of an rlt_import. */
+RLT_API const rlt_param *rlt_import_parameters(void);
 
 /*
  * Loads `spec`, which is one of
@@ -60,7 +61,7 @@ RLT_API bool rlt_topology_path(const char *spec, const char *dirs, char *path, s
 /* The formats, for `ringlet list`; NULL past the end. */
 typedef struct rlt_topology_format {
     const char *name, *summary;
-    const char *settings; /* names that rlt_import_set takes for it, NULL: none */
+    const rlt_param *parameters; /* those of rlt_import_parameters that it has a use for; NULL: none */
 } rlt_topology_format;
 RLT_API const rlt_topology_format *rlt_topology_format_at(uint32_t i);
 

@@ -20,6 +20,7 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/text/file.h"
@@ -743,21 +744,26 @@ static void wrong_matrices(void **state)
 
 /* ---- settings and formats ---- */
 
+static int state_one(rlt_import *import, const char *setting)
+{
+    return rlt_params_set_text(rlt_import_parameters(), "an import", import, setting, NULL);
+}
+
 static void settings(void **state)
 {
     rlt_import import = {0};
     rlt_topology *t = NULL;
     rlt_error err = {0};
     (void)state;
-    assert_int_equal(rlt_import_set(&import, "nvlink=25GB/s", NULL), 0);
-    assert_int_equal(rlt_import_set(&import, "link_bandwidth=200Gbps", NULL), 0);
+    assert_int_equal(state_one(&import, "nvlink=25GB/s"), 0);
+    assert_int_equal(state_one(&import, "link_bandwidth=200Gbps"), 0);
     assert_int_equal(import.nvlink_Bps, 25 * GB);
     assert_int_equal(import.channel_Bps, 25 * GB);
-    assert_int_equal(rlt_import_set(&import, "nvlinks=25GB/s", NULL), RLT_EUSAGE);
-    assert_int_equal(rlt_import_set(&import, "nvlink", NULL), RLT_EUSAGE);
-    assert_int_equal(rlt_import_set(&import, "=1GB/s", NULL), RLT_EUSAGE);
-    assert_true(rlt_import_set(&import, "nvlink=25", NULL) < 0);
-    assert_true(rlt_import_set(&import, "nvlink=0GB/s", NULL) < 0);
+    assert_int_equal(state_one(&import, "nvlinks=25GB/s"), RLT_EUSAGE);
+    assert_int_equal(state_one(&import, "nvlink"), RLT_EUSAGE);
+    assert_int_equal(state_one(&import, "=1GB/s"), RLT_EUSAGE);
+    assert_true(state_one(&import, "nvlink=25") < 0);
+    assert_true(state_one(&import, "nvlink=0GB/s") < 0);
     assert_int_equal(rlt_topology_read("f", dgx1, strlen(dgx1), &import, &t, &err), RLT_EUSAGE);
     assert_string_equal(err.where, "link_bandwidth");
     expect_wrong("", "f", "empty");

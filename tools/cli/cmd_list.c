@@ -6,6 +6,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
+#include "net/aggregation/aggregator.h"
 #include "net/import/import.h"
 #include "net/network.h"
 #include "net/packet/packet.h"
@@ -145,13 +146,13 @@ static void list_protocol_settings(rlt_table *t)
                      s->words ? ", preset " : "preset ", s->preset);
             put(t, name, s->help, values);
         }
-    put(t, "switch.slots", "of every switch that adds up; otherwise as many as are asked for", "count");
-    put(t, "switch.memory", "of its sums, in place of switch.slots", "size, such as 4MiB");
-    put(t, "switch.width", "contributors to a slot, at most", "count");
-    put(t, "switch.sharing",
-        "how jobs share the slots: equal parts, all of them hashed by all, or as asked for until none are "
-        "left",
-        "static|dynamic|first_come, preset static");
+    for (const rlt_param *p = rlt_aggregator_parameters(); p->name; p++) {
+        size_t used = strlen(rlt_param_form(p, values, sizeof values));
+        snprintf(name, sizeof name, "switch.%s", p->name);
+        if (p->preset)
+            snprintf(values + used, sizeof values - used, ", preset %s", p->preset);
+        put(t, name, p->help, values);
+    }
     put(t, "switch.fallback", "protocol that a job runs as which switches refuse, in place of refused=",
         "a protocol, such as host_ring");
 }
@@ -194,7 +195,7 @@ static void list_readers(rlt_table *t)
         put(t, r->name, with_origin(rlt_readers(), i, r->summary, text), NULL);
     const rlt_topology_format *f;
     for (uint32_t i = 0; (f = rlt_topology_format_at(i)); i++)
-        put(t, f->name, f->summary, f->settings);
+        put(t, f->name, f->summary, rlt_params_describe(f->parameters, text, sizeof text));
 }
 
 /* Families with their settings, then those with sizes of their own. */

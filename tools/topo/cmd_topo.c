@@ -421,9 +421,9 @@ static int import(const rlt_parsed *args, void *settings, rlt_error *err)
     char *graph = NULL;
     int rc = 0;
     for (uint32_t i = 0; !rc && i < s->set.n; i++)
-        if ((rc = rlt_import_set(&with, s->set.items[i], err))) {
+        if ((rc = rlt_params_set_text(rlt_import_parameters(), "an import", &with, s->set.items[i], err))) {
             rlt_error_prefix(err, "--set");
-            return rc == RLT_ENOMEM ? rc : RLT_EUSAGE;
+            return rc;
         }
     if (s->graph && (rc = rlt_read_file(s->graph, MAX_GRAPH_BYTES, &graph, &with.graph_length, err)))
         return rc;

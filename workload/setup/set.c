@@ -13,7 +13,6 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
-#include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "workload/setup/settings.h"
 
@@ -87,19 +86,6 @@ static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_e
     return taken;
 }
 
-static int set_sharing(rlt_setup *s, const char *name, const char *value, rlt_error *err)
-{
-    static const char *const words[] = {[RLT_SHARE_STATIC] = "static",
-                                        [RLT_SHARE_DYNAMIC] = "dynamic",
-                                        [RLT_SHARE_FIRST_COME] = "first_come"};
-    for (uint32_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (same_name(words[i], value, strlen(value))) {
-            s->aggregator.sharing = (rlt_slot_sharing)i;
-            return 1;
-        }
-    return rlt_fail(err, RLT_EUSAGE, name, "expected static, dynamic or first_come, got '%s'", value);
-}
-
 static int set_fallback(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
     const rlt_reactive *r;
@@ -117,27 +103,23 @@ static int set_fallback(rlt_setup *s, const char *name, const char *value, rlt_e
 /* What every switch that adds has. 1: set, 0: not of that kind. */
 static int set_switch(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
-    uint64_t n = 0;
-    int rc;
-    if (strcmp(name, "switch.sharing") == 0)
-        return set_sharing(s, name, value, err);
-    if (strcmp(name, "switch.fallback") == 0)
-        return set_fallback(s, name, value, err);
-    if (strcmp(name, "switch.memory") == 0) {
-        rc = rlt_parse_size(value, &s->aggregator.memory_bytes, name, err);
-        return rc ? rc : 1;
-    }
-    bool slots = strcmp(name, "switch.slots") == 0;
-    if (!slots && strcmp(name, "switch.width") != 0)
+    static const char before[] = "switch.";
+    const char *bare = name + strlen(before);
+    char word[32];
+    if (strncmp(name, before, strlen(before)) != 0)
         return 0;
-    uint64_t most = slots ? RLT_MAX_SLOTS : RLT_MAX_AGG_WIDTH;
-    if ((rc = rlt_parse_count(value, &n, name, err)))
-        return rc;
-    if (n < 1 || n > most)
-        return rlt_fail(err, RLT_EUSAGE, name, "expected 1 to %llu, got '%s'", (unsigned long long)most,
-                        value);
-    *(slots ? &s->aggregator.slots : &s->aggregator.width) = (uint32_t)n;
-    return 1;
+    if (strcmp(bare, "fallback") == 0)
+        return set_fallback(s, name, value, err);
+    const rlt_param *p = rlt_params_find(rlt_aggregator_parameters(), bare);
+    if (!p)
+        return 0;
+    if (p->kind == RLT_PARAM_CHOICE && strlen(value) < sizeof word) { /* "first-come" does, too */
+        for (size_t i = 0; i <= strlen(value); i++)
+            word[i] = (char)(value[i] == '-' ? '_' : value[i]);
+        value = word;
+    }
+    int rc = rlt_param_read(p, &s->aggregator, value, name, err);
+    return rc ? rc : 1;
 }
 
 /* Patterns may not be more than the topology has dimensions. */

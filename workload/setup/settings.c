@@ -178,7 +178,7 @@ static int read_updates(rlt_setup *s, const rlt_settings *from, rlt_error *err)
     if (!from->updates)
         return 0;
     for (uint32_t i = 0; i < s->n_protocols; i++)
-        libra |= s->protocols[i].protocol == &rlt_libra;
+        libra |= rlt_reactive_can(s->protocols[i].protocol) & RLT_REACTS_TO_UPDATES;
     if (!libra && s->sets_of_others)
         return 0;
     if (!libra)

@@ -369,6 +369,7 @@ const rlt_reactive rlt_libra = {
     .name = "libra",
     .summary = "sparse updates to parameter servers, the hot ones added up in the switch (arXiv 2205.05243)",
     .kinds = 1u << RLT_ALL_REDUCE,
+    .can = RLT_REACTS_TO_UPDATES,
     .settings = settings,
     .servers = servers_apart,
     .start = libra_start,

@@ -65,7 +65,7 @@ head -c 200 "$tmp/dgx" >"$tmp/cut"
 t "gzip that is cut off" 3 '' 'damaged gzip data' topo "$tmp/cut"
 t "standard input" 3 '' 'standard input: the file is empty' topo -
 
-t "a setting that is not known" 2 '' "names are nvlink" topo import "$tmp/topo.xml" --set nvlnk=1GB/s
+t "a setting that is not known" 2 '' "nvlnk: unknown setting of an import; did you mean .nvlink.?" topo import "$tmp/topo.xml" --set nvlnk=1GB/s
 t "a setting that the format has no use for" 2 '' 'nccl-topology takes only' topo import "$tmp/topo.xml" --set link_bandwidth=1GB/s
 t "a graph for what has its own rings" 2 '' 'not to json' topo import hgx-h100-8 --graph "$tmp/graph.xml"
 t "settings with written-out dimensions" 2 '' 'neither --set nor --graph' topo import ring:4@1GB/s,1us --set nvlink=1GB/s
