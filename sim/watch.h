@@ -40,6 +40,10 @@ static inline void rlt_watch_progress(const rlt_watch *w, uint64_t done, uint64_
     if (w && w->progress)
         w->progress(w->ctx, done, total);
 }
+static inline bool rlt_watch_stopped(const rlt_watch *w)
+{
+    return w && w->stopped && w->stopped(w->ctx);
+}
 
 #ifdef __cplusplus
 }

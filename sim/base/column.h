@@ -18,6 +18,7 @@ typedef enum rlt_column_kind {
     RLT_COL_RATE, /* bytes a second; tables: "50 GB/s" */
     RLT_COL_REAL,
     RLT_COL_PERCENT, /* a fraction; tables: per cent */
+    RLT_COL_DIGITS,  /* a real of any size, such as an error of 1e-9: tables `decimals` digits, others nine */
 } rlt_column_kind;
 
 typedef struct rlt_column {

@@ -101,6 +101,8 @@ void rlt_jw_i64(rlt_jw *w, const char *key, int64_t value);
 void rlt_jw_u64(rlt_jw *w, const char *key, uint64_t value);
 /* Fixed decimals, locale-independent; not-a-number and infinities become null. */
 void rlt_jw_double(rlt_jw *w, const char *key, double value, int decimals);
+/* The same with so many digits in all: "1.5e-06". */
+void rlt_jw_digits(rlt_jw *w, const char *key, double value, int digits);
 void rlt_jw_bool(rlt_jw *w, const char *key, bool value);
 void rlt_jw_null(rlt_jw *w, const char *key);
 /* Already valid JSON text, inserted as it is. */

@@ -175,23 +175,35 @@ void rlt_jw_u64(rlt_jw *w, const char *key, uint64_t value)
     rlt_jw_raw(w, key, text);
 }
 
-void rlt_jw_double(rlt_jw *w, const char *key, double value, int decimals)
+static void put_real(rlt_jw *w, const char *key, char form, double value, int digits)
 {
     char text[400]; /* 309 digits, a sign, a point, 17 decimals */
     if (!isfinite(value)) {
         rlt_jw_null(w, key);
         return;
     }
-    decimals = decimals < 0 ? 0 : decimals > 17 ? 17 : decimals;
-    snprintf(text, sizeof text, "%.*f", decimals, value);
+    if (form == 'g')
+        snprintf(text, sizeof text, "%.*g", digits, value);
+    else
+        snprintf(text, sizeof text, "%.*f", digits, value);
     /* The locale decides what the point looks like: it is whatever is neither digit nor sign. */
     size_t point = strspn(text, "-0123456789"), after = strcspn(text + point, "0123456789");
-    if (text[point]) {
+    if (text[point] && text[point] != 'e') {
         text[point] = '.';
         memmove(text + point + 1, text + point + after, strlen(text + point + after) + 1);
     }
     bool zero = text[strspn(text, "-0.")] == 0;
     rlt_jw_raw(w, key, zero && text[0] == '-' ? text + 1 : text);
+}
+
+void rlt_jw_double(rlt_jw *w, const char *key, double value, int decimals)
+{
+    put_real(w, key, 'f', value, decimals < 0 ? 0 : decimals > 17 ? 17 : decimals);
+}
+
+void rlt_jw_digits(rlt_jw *w, const char *key, double value, int digits)
+{
+    put_real(w, key, 'g', value, digits < 1 ? 1 : digits > 17 ? 17 : digits);
 }
 
 void rlt_jw_bool(rlt_jw *w, const char *key, bool value)

@@ -635,6 +635,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
+static const rlt_command *const verbs[] = {&rlt_coll_arithmetic, NULL};
+
 const rlt_command rlt_cmd_coll = {
     .name = "coll",
     .summary = "one collective, many sizes: an nccl-tests-like table",
@@ -650,4 +652,5 @@ const rlt_command rlt_cmd_coll = {
     .options = options,
     .settings_size = sizeof(coll_settings),
     .run = run,
+    .verbs = verbs,
 };

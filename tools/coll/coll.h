@@ -17,6 +17,7 @@
 #include "sim/sim.h"
 #include "sim/text/json.h"
 #include "sim/watch.h"
+#include "tools/base/command.h"
 #include "tools/base/pool.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/settings.h"
@@ -26,6 +27,9 @@ int rlt_parse_sizes(const char *text, uint64_t **sizes, uint32_t *n, rlt_error *
 /* "100GB/s,200GB/s", "100GB/s:1TB/s:+100GB/s", likewise; `most` at most. Messages call them `option`. */
 int rlt_parse_rates(const char *text, const char *option, uint32_t most, uint64_t **rates, uint32_t *n,
                     rlt_error *err) RLT_MUST_USE;
+/* "2,8,32", "2:64:x2", likewise, for --workers. */
+int rlt_parse_workers(const char *text, uint32_t most, uint64_t **workers, uint32_t *n,
+                      rlt_error *err) RLT_MUST_USE;
 /* "0-3,8,12-15" into ranks; *ranks is malloc'ed. RLT_EUSAGE. */
 int rlt_parse_ranks(const char *text, uint32_t **ranks, uint32_t *n, rlt_error *err) RLT_MUST_USE;
 /* rows * n numbers of bytes separated by blanks; *counts is malloc'ed. Errors name line and column. */
@@ -140,5 +144,7 @@ rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i, uint32
 /* Simulates them all, on several threads, and writes the rows in order:
  * the same ones for any number of threads. */
 int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *err) RLT_MUST_USE;
+
+extern const rlt_command rlt_coll_arithmetic; /* ringlet coll arithmetic */
 
 #endif

@@ -120,6 +120,12 @@ int rlt_parse_rates(const char *text, const char *option, uint32_t most, uint64_
     return read_list(&s, text, out, n, err);
 }
 
+int rlt_parse_workers(const char *text, uint32_t most, uint64_t **out, uint32_t *n, rlt_error *err)
+{
+    amounts s = {"--workers", "number", "+8", most, rlt_parse_count, NULL, 0, 0};
+    return read_list(&s, text, out, n, err);
+}
+
 static int read_rank(const char *item, size_t length, uint64_t *low, uint64_t *high, rlt_error *err)
 {
     char text[48], *dash;

@@ -20,6 +20,9 @@ rlt_format rlt_format_of(const char *word)
                                       : RLT_FORMAT_TABLE;
 }
 
+/* Columns of RLT_COL_DIGITS have as many as a float of 32 bits. */
+enum { EXACT_DIGITS = 9 };
+
 void rlt_row_json(rlt_jw *w, const rlt_column *columns, uint32_t n, const rlt_value *values)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -35,6 +38,8 @@ void rlt_row_json(rlt_jw *w, const rlt_column *columns, uint32_t n, const rlt_va
             rlt_jw_i64(w, c->name, v->time);
         else if (c->kind == RLT_COL_REAL || c->kind == RLT_COL_PERCENT)
             rlt_jw_double(w, c->name, v->real, 6);
+        else if (c->kind == RLT_COL_DIGITS)
+            rlt_jw_digits(w, c->name, v->real, EXACT_DIGITS);
         else
             rlt_jw_u64(w, c->name, v->count);
     }
@@ -90,6 +95,9 @@ void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *cell, size_t s
         else
             snprintf(cell, size, "%.*f", c->decimals, v->real);
         break;
+    case RLT_COL_DIGITS:
+        snprintf(cell, size, "%.*g", c->decimals, v->real);
+        break;
     case RLT_COL_PERCENT:
         snprintf(cell, size, "%.*f", c->decimals, v->real * 100);
         if (cell[0] == '-' && strspn(cell + 1, "0.") == strlen(cell + 1))
@@ -123,7 +131,8 @@ void rlt_csv_row(FILE *out, const rlt_column *columns, uint32_t n, const rlt_val
             continue;
         fputs(separator, out);
         separator = ",";
-        if (v->absent || ((c->kind == RLT_COL_REAL || c->kind == RLT_COL_PERCENT) && !isfinite(v->real)))
+        bool real = c->kind == RLT_COL_REAL || c->kind == RLT_COL_PERCENT || c->kind == RLT_COL_DIGITS;
+        if (v->absent || (real && !isfinite(v->real)))
             continue;
         if (c->kind == RLT_COL_TEXT)
             csv_text(out, v->text);
@@ -131,6 +140,8 @@ void rlt_csv_row(FILE *out, const rlt_column *columns, uint32_t n, const rlt_val
             fprintf(out, "%lld", (long long)v->time);
         else if (c->kind == RLT_COL_REAL || c->kind == RLT_COL_PERCENT)
             fprintf(out, "%.6f", v->real);
+        else if (c->kind == RLT_COL_DIGITS)
+            fprintf(out, "%.*g", EXACT_DIGITS, v->real);
         else
             fprintf(out, "%llu", (unsigned long long)v->count);
     }

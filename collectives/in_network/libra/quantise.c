@@ -2,6 +2,7 @@
 /* Sums in the arithmetic of switches, and how far they are from the truth. */
 #include "collectives/in_network/libra/quantise.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "collectives/in_network/libra/float_tables.h"
 #include "sim/base/random.h"
 
-enum { USUAL_BLOCK = 256, PURPOSE_ORDER = 0x6f72 };
+enum { PURPOSE_ORDER = 0x6f72 };
 #define MOST 2147483647.0 /* 2^31 - 1 */
 
 static const char *const names[RLT_NUM_MODES] = {"block", "fixed", "table16", "table32", "native"};
@@ -25,20 +26,20 @@ typedef struct sums {
     double squares, true_squares;
 } sums;
 
-const char *rlt_num_name(rlt_num_mode mode)
+const char *rlt_num_name(uint32_t mode)
 {
-    return (unsigned)mode < RLT_NUM_MODES ? names[mode] : "?";
+    return mode < RLT_NUM_MODES ? names[mode] : NULL;
 }
 
-int rlt_num_parse(const char *name, rlt_num_mode *mode, rlt_error *err)
+int rlt_num_parse(const char *name, const char *where, rlt_num_mode *mode, rlt_error *err)
 {
     for (int i = 0; i < RLT_NUM_MODES; i++)
         if (strcmp(name, names[i]) == 0) {
             *mode = (rlt_num_mode)i;
             return 0;
         }
-    return rlt_fail(err, RLT_ESCHEMA, "numbers",
-                    "expected block, fixed, table16, table32 or native, got '%.64s'", name);
+    return rlt_fail(err, RLT_EUSAGE, where, "expected block, fixed, table16, table32 or native, got '%.64s'",
+                    name);
 }
 
 /* e with 2^e > |x| for all of the block: frexp's significand is below 1. 0 for zeros. */
@@ -74,6 +75,30 @@ static double add_integers(sums *s, size_t i, double scale)
     return (double)sum / scale;
 }
 
+/* What a value is multiplied by. In single precision a block of the least floats would need more than
+ * there is. */
+static double scale_of(const sums *s, int e)
+{
+    if (s->cfg->mode == RLT_NUM_FIXED)
+        return s->cfg->scale > 0 ? s->cfg->scale : RLT_NUM_SCALE;
+    double scale = MOST / (s->n * ldexp(1, e));
+    return s->cfg->single ? fmin(scale, FLT_MAX) : scale;
+}
+
+/* What a sum of a block may be wrong by. Integers: half of one for each worker; in single precision also what
+ * rounding scale and product takes, 2^-24 each of the value. Floats in any order: (n - 1) 2^-24 of the sum of
+ * all |x|, and second-order terms (Higham: Accuracy and Stability of Numerical Algorithms, section 4.2). The
+ * last factor is for the doubles in which all this is computed. */
+static double bound_of(const sums *s, int e, double all)
+{
+    double bound = 0, rounded = (s->n - 1) * 0x1p-24;
+    if (s->cfg->mode == RLT_NUM_NATIVE)
+        bound = rounded / (1 - rounded) * all;
+    else if (s->cfg->mode == RLT_NUM_BLOCK || s->cfg->mode == RLT_NUM_FIXED)
+        bound = s->n * (0.5 / scale_of(s, e) + (s->cfg->single ? ldexp(0x1p-23 + 0x1p-47, e) : 0));
+    return bound * (1 + 0x1p-20);
+}
+
 static double add_truly(const sums *s, size_t i)
 {
     long double sum = 0;
@@ -84,13 +109,13 @@ static double add_truly(const sums *s, size_t i)
 
 static double add_fixed(sums *s, size_t i)
 {
-    double limit = s->cfg->limit > 0 ? s->cfg->limit : 213, scale = s->cfg->scale > 0 ? s->cfg->scale : 1e6;
+    double limit = s->cfg->limit > 0 ? s->cfg->limit : RLT_NUM_LIMIT;
     for (uint32_t w = 0; w < s->n; w++)
         if (fabs((double)s->x[w][i]) > limit) {
             s->report->outside++;
             return add_truly(s, i);
         }
-    return add_integers(s, i, scale);
+    return add_integers(s, i, scale_of(s, 0));
 }
 
 /* Who comes when, for one value: the order of Fisher and Yates's shuffle. */
@@ -110,8 +135,13 @@ static double add_native(sums *s, size_t i)
 {
     float sum = 0;
     shuffle(s, i);
-    for (uint32_t w = 0; w < s->n; w++)
+    for (uint32_t w = 0; w < s->n; w++) {
         sum += s->x[s->order[w]][i];
+        if (isinf(sum)) {
+            s->report->overflows++;
+            sum = copysignf(FLT_MAX, sum);
+        }
+    }
     return (double)sum;
 }
 
@@ -132,7 +162,7 @@ static double add_one(sums *s, size_t i, int e)
 {
     switch (s->cfg->mode) {
     case RLT_NUM_BLOCK:
-        return add_integers(s, i, MOST / (s->n * ldexp(1, e)));
+        return add_integers(s, i, scale_of(s, e));
     case RLT_NUM_FIXED:
         return add_fixed(s, i);
     case RLT_NUM_TABLE16:
@@ -158,13 +188,12 @@ static void note(sums *s, size_t i, int e, double got)
     r->worst_of_block = fmax(r->worst_of_block, error / ldexp(1, e));
     r->worst_relative = fmax(r->worst_relative, all > 0 ? error / all : 0);
     r->mean_relative += all > 0 ? error / all : 0;
+    r->bound = fmax(r->bound, bound_of(s, e, all));
 }
 
 static void add_block(sums *s, size_t first, size_t end, double *sum)
 {
     int e = exponent(s, first, end);
-    if (s->cfg->mode == RLT_NUM_BLOCK)
-        s->report->bound = fmax(s->report->bound, (double)s->n * s->n * ldexp(1, e) / (2 * MOST));
     for (size_t i = first; i < end; i++) {
         double got = add_one(s, i, e);
         note(s, i, e, got);
@@ -198,14 +227,17 @@ int rlt_num_sum(const rlt_num_config *cfg, uint32_t n, size_t length, const floa
                                      &s.tables, err);
     if (!rc && !(s.order = malloc(n * sizeof *s.order)))
         rc = rlt_nomem(err);
-    size_t block = cfg->block ? cfg->block : USUAL_BLOCK;
-    for (size_t i = 0; !rc && i < length; i += block)
+    size_t block = cfg->block ? cfg->block : RLT_NUM_BLOCK_VALUES;
+    for (size_t i = 0; !rc && i < length; i += block) {
         add_block(&s, i, i + block < length ? i + block : length, sum);
-    if (cfg->mode == RLT_NUM_FIXED)
-        report->bound = n * 0.5 / (cfg->scale > 0 ? cfg->scale : 1e6);
+        if (rlt_watch_stopped(cfg->watch))
+            rc = rlt_fail(err, RLT_ECANCELLED, NULL, "interrupted");
+    }
     report->mean_relative /= length ? (double)length : 1;
     report->rms_relative = s.true_squares > 0 ? sqrt(s.squares / s.true_squares) : 0;
     report->overflows += s.events.overflows;
+    if (report->overflows)
+        report->bound = 0;
     report->underflows = s.events.underflows;
     report->reproducible = cfg->mode == RLT_NUM_BLOCK || cfg->mode == RLT_NUM_FIXED || n <= 2;
     report->table_bytes = s.tables.bytes;

@@ -260,4 +260,74 @@ for wrong in all_reduce=ring:64MiB all_reduce=ring:64MiB:nosuch ring:64MiB:nvls 
     expect "--algorithm $wrong is wrong use" "$? $(grep -c '^ringlet: --algorithm' "$tmp/err")" "2 1"
 done
 
+# coll arithmetic. 0.1 as a float is 0.100000001490116: 10^6 times it is 100000 and a bit, and three of them are 300000, or
+# 0.3, where the true sum is 0.300000004470348. One value of -512 and one of 3: block takes 2^10 > 512; ends as they are.
+arithmetic() { # ARGUMENTS...   columns of the CSV in one line each: workers, mode and those named in $columns
+    "$ringlet" coll arithmetic -f csv "$@" 2>"$tmp/err" </dev/null | awk -F, -v names="workers,mode,${columns-worst,bound}" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; n = split(names, name, ","); next }
+        { for (i = 1; i <= n; i++) printf "%s%s", $at[name[i]], i < n ? " " : ";" }'
+}
+printf '# a gradient of one value\n\n 0.1 # in tenths\n' >"$tmp/tenth"
+expect "three tenths in fixed point, by hand" "$(arithmetic -g "$tmp/tenth" -w 3 -m fixed | awk '{ printf "%s %s %.5e %.5e", $1, $2, $3, $4 }')" \
+    "3 fixed 4.47035e-09 1.50000e-06"
+printf '512\n-3\n' >"$tmp/two"
+expect "beyond the limit a sum is the server's" "$(columns=worst,to_server,overflows arithmetic -g "$tmp/two" -w 5 -m fixed)" "5 fixed 0 1 0;"
+expect "a limit of one's own, and what is then beyond 31 bits: five values and their sum" \
+    "$(columns=bound,to_server,overflows arithmetic -g "$tmp/two" -w 5 -m fixed --limit 1000 --scale 10000000)" "5 fixed  0 6;"
+expect "the sum alone: 2560 x 10^6 of 2147 x 10^6" "$(columns=overflows arithmetic -g "$tmp/two" -w 5 -m fixed --limit 1000)" "5 fixed 1;"
+expect "powers of two are exact as floats" "$(arithmetic -g "$tmp/two" -w 1,4 -m native | awk '{ gsub(/ [^ ]*;/, ";") } 1')" "1 native 0;4 native 0;"
+expect "value i of worker w is number w x values + i, around" "$(arithmetic -g "$tmp/two" -n 3 -w 2 -m native)" \
+    "$(printf '512\n-3\n512\n-3\n512\n-3\n' >"$tmp/six"; arithmetic -g "$tmp/six" -n 3 -w 2 -m native)"
+expect "n^2 2^e / (2 (2^31 - 1)) in blocks of one" "$(columns=bound arithmetic -g "$tmp/two" -w 4 -m block --block 1 | awk '{ printf "%.5e", $3 }')" \
+    "$(awk 'BEGIN { printf "%.5e", 16 * 1024 / (2 * 2147483647) }')"
+printf '\0\0\0\77\0\0\100\300' >"$tmp/raw.f32"
+cp "$tmp/raw.f32" "$tmp/raw.bin"
+printf '0.5\n-3\n' >"$tmp/raw"
+expect "raw floats are the numbers that they are" "$(arithmetic -g "$tmp/raw.f32" -w 3 -m table16,block)" "$(arithmetic -g "$tmp/raw" -w 3 -m table16,block)"
+for how in "-g normal" "-g log-uniform --seed 7" "-g log-uniform --single --size 100" "-g normal --any-order --block 7 --size 1e-30"; do
+    "$ringlet" coll arithmetic -n 3000 -w 1,2,5,64 $how -f csv >"$tmp/rows" 2>"$tmp/err"
+    expect "no sum is worse than its bound: $how" "$(awk -F, 'NR > 1 { n++; b += $4 != ""; wrong += $4 != "" && $3 > $4 } END { print n, b, wrong + 0 }' \
+        "$tmp/rows")" "20 11 0"
+    expect "the same again: $how" "$("$ringlet" coll arithmetic -n 3000 -w 1,2,5,64 $how -f csv | cmp - "$tmp/rows")" ""
+done
+expect "of any order, tables and floats only; of two, all" "$(columns=reproducible arithmetic -n 10 -w 2:3:+1)" \
+    "2 block yes;2 fixed yes;2 table16 yes;2 table32 yes;2 native yes;3 block yes;3 fixed yes;3 table16 no;3 table32 no;3 native no;"
+expect "tables of less than 448 and 496 KiB" "$(columns=table_bytes arithmetic -n 10 -w 2 -m table16,table32)" "2 table16 329726;2 table32 507900;"
+expect "rows of one number of workers do not depend on the others" "$(arithmetic -n 500 -w 4)" "$(arithmetic -n 500 -w 4,16 | tr ';' '\n' | grep '^4' | tr '\n' ';')"
+"$ringlet" coll arithmetic -n 500 -w 4 -g log-uniform --seed 5 >"$tmp/out" 2>"$tmp/err"
+expect "the table names distribution and seed" "$(grep -c '^# gradients: log-uniform, size 0.01; 500 values, seed 5;' "$tmp/out")" 1
+"$ringlet" coll arithmetic -g "$tmp/tenth" -w 3 -m fixed -f json >"$tmp/out" 2>"$tmp/err"
+expect "JSON has the manifest, and the file's hash" "$(grep -c '"command": "coll arithmetic"\|"what": "gradients".*"hash": "[0-9a-f]\{16\}"\|^  "seed": 1' "$tmp/out")" 3
+"$ringlet" coll arithmetic -w 64:127:+1 -n 20000 --any-order -m native,table16,table32 -f json -o "$tmp/part.json" 2>"$tmp/err" </dev/null &
+job=$!
+sleep 2
+kill -INT $job
+wait $job
+expect "Ctrl-C ends it, and says so" "$? $(cat "$tmp/err")" "130 ringlet: interrupted: the results are partial"
+expect "what was done is written and flagged" "$(grep -c '"partial": *true' "$tmp/part.json") $([ "$(grep -c '"workers": 6[45],' "$tmp/part.json")" -gt 0 ] && echo some)" "1 some"
+printf '0.1\nnan\n' >"$tmp/nan"
+printf '0.1\n1e39\n' >"$tmp/large"
+printf '1\n2 3\n' >"$tmp/pair"
+printf '%0100d\n' 1 >"$tmp/long"
+printf '# nothing\n' >"$tmp/empty"
+printf 'abcde' >"$tmp/five.f32"
+printf '\0\0\0\0\0\0\200\177' >"$tmp/inf.f32"
+refused "not a number, with its line" 3 "nan:2: expected a number, got 'nan'" arithmetic -g "$tmp/nan"
+refused "a number that no float can be" 3 "large:2: 1e+39 is beyond floats of 32 bits" arithmetic -g "$tmp/large"
+refused "two numbers in a line" 3 "pair:2: expected a number, got '2 3'" arithmetic -g "$tmp/pair"
+refused "more digits than a number has" 3 "long:1: expected a number, got '000" arithmetic -g "$tmp/long"
+refused "a file without numbers" 3 "empty: has no numbers" arithmetic -g "$tmp/empty"
+refused "raw floats that are not whole" 3 "five.f32: 5 bytes are no whole number of floats" arithmetic -g "$tmp/five.f32"
+refused "an infinite raw float, with its place" 3 "inf.f32: value 1: expected a finite number, got inf" arithmetic -g "$tmp/inf.f32"
+refused "raw floats under another name" 3 "expected one number a line; raw floats are named *.f32" arithmetic -g "$tmp/raw.bin"
+refused "no such file" 5 "nosuch: cannot open" arithmetic -g "$tmp/nosuch"
+refused "a mistyped distribution" 2 "'nrmal' is no file; did you mean 'normal'?" arithmetic -g nrmal
+refused "more workers than can be added up" 2 "--workers: expected 1 to 4096, got 4097" arithmetic -w 2,4097
+refused "no workers" 2 "--workers: expected 1 to 4096, got 0" arithmetic -w 0
+refused "more values than fit" 2 "65536 values of 4096 workers are more than 134217728" arithmetic -w 4096
+refused "an unknown mode" 2 "--modes: expected block, fixed, table16, table32 or native, got 'blok'" arithmetic -m fixed,blok
+refused "a mode twice" 2 "--modes: 'block' is there twice" arithmetic -m block,block
+refused "a scale of nothing" 2 "--scale: expected 1e-30 to 1e+30, got '0'" arithmetic --scale 0
+refused "a block of nothing" 2 "--block: expected 1 to 134217728, got '0'" arithmetic --block 0
+
 finish

@@ -321,9 +321,7 @@ int rlt_run_simulate(rlt_run *r, rlt_error *err)
 
 bool rlt_run_was_limited(const rlt_run *r, int rc)
 {
-    const rlt_watch *w = r->watch;
-    bool asked = w && w->stopped && w->stopped(w->ctx);
-    return rc == RLT_ECANCELLED && r->settings->until_ps && !asked;
+    return rc == RLT_ECANCELLED && r->settings->until_ps && !rlt_watch_stopped(r->watch);
 }
 
 int rlt_run_check(const rlt_run *r, rlt_error *err)

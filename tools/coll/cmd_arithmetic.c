@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `ringlet coll arithmetic`: what the arithmetic of switches makes of sums of gradients. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/in_network/libra/quantise.h"
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/words.h"
+#include "sim/text/json.h"
+#include "sim/watch.h"
+#include "tools/base/command.h"
+#include "tools/base/file.h"
+#include "tools/base/interrupt.h"
+#include "tools/base/progress.h"
+#include "tools/coll/coll.h"
+#include "tools/coll/gradients.h"
+#include "tools/output/manifest.h"
+#include "tools/output/output.h"
+#include "tools/output/report_options.h"
+#include "workload/setup/inputs.h"
+
+enum { MAX_ROWS_OF_WORKERS = 64 };
+
+typedef struct arithmetic_settings {
+    const char *workers, *gradients, *modes;
+    uint64_t values, seed;
+    uint32_t block;
+    double size, scale, limit;
+    bool single, any_order;
+    rlt_report_settings report;
+} arithmetic_settings;
+
+#define AT(field) RLT_FIELD(arithmetic_settings, field)
+static const rlt_option input_options[] = {
+    {"workers", 'w', RLT_PARAM_TEXT, "N[,...]",
+     "How many gradients are added up: a number, a list, or a range such as 2:64:x2. Those of worker w are "
+     "the same in all rows.",
+     AT(workers), .preset = "2,8,32"},
+    {"values", 'n', RLT_PARAM_COUNT, "N",
+     "Values in a gradient (default: 65536, or as many as the file has).", AT(values), .min = 1,
+     .max = 1 << 27},
+    {"gradients", 'g', RLT_PARAM_TEXT, "NAME|FILE",
+     "normal: a bell around 0. log-uniform: heavy tails, both signs and each order of magnitude from --size "
+     "down to 10^-8 of it equally often. Or a file: numbers, one a line, # begins a comment; or, named "
+     "*.f32, floats of 32 bits, little-endian. Value i of worker w is number w x values + i of the file; "
+     "after the last one comes the first.",
+     AT(gradients), .preset = "normal", .word_at = rlt_gradients_word},
+    {"size", 0, RLT_PARAM_NUMBER, "X", "normal: standard deviation; log-uniform: the largest |x|.", AT(size),
+     .preset = "0.01", .max = 1e30},
+    {"seed", 0, RLT_PARAM_COUNT, "N", "Of what is drawn: gradients, and orders.", AT(seed), .preset = "1"},
+    {0}};
+static const rlt_option arithmetic_options[] = {
+    {"modes", 'm', RLT_PARAM_TEXT, "NAME[,...]",
+     "block: integers, a block of values shares an exponent (SwitchML). fixed: integers of scale x value "
+     "(ATP). table16, table32: floats added by tables of logarithms (NetFC, Libra). native: floats of 32 "
+     "bits.",
+     AT(modes), .preset = "block,fixed,table16,table32,native", .word_at = rlt_num_name},
+    {"block", 0, RLT_PARAM_COUNT, "N", "Values that share an exponent.", AT(block), .preset = "256", .min = 1,
+     .max = 1 << 27},
+    {"scale", 0, RLT_PARAM_NUMBER, "X", "fixed: what a value is multiplied by.", AT(scale),
+     .preset = "1000000", .min = 1e-30, .max = 1e30},
+    {"limit", 0, RLT_PARAM_NUMBER, "X", "fixed: sums with a larger |x| in them are left to the server.",
+     AT(limit), .preset = "213", .min = 1e-30, .max = 1e38},
+    {"single", 0, RLT_PARAM_FLAG, NULL, "block, fixed: hosts multiply in floats of 32 bits, which is faster.",
+     AT(single)},
+    {"any-order", 0, RLT_PARAM_FLAG, NULL,
+     "table16, table32, native: workers arrive in an order of chance, another one for each value.",
+     AT(any_order)},
+    {0}};
+#undef AT
+static const rlt_option_group groups[] = {
+    {"Gradients", input_options, 0},
+    {"Arithmetic", arithmetic_options, 0},
+    {"Output", rlt_format_options, offsetof(arithmetic_settings, report)},
+    {0}};
+
+static const rlt_column columns[] = {
+    {"workers", "workers", NULL, RLT_COL_COUNT, 7, 0},
+    {"mode", "mode", NULL, RLT_COL_TEXT, 7, 0},
+    {"worst", "worst", NULL, RLT_COL_DIGITS, 9, 3},
+    {"bound", "bound", NULL, RLT_COL_DIGITS, 9, 3},
+    {"worst_relative", "worst", "relative", RLT_COL_DIGITS, 10, 3},
+    {"mean_relative", "mean", "relative", RLT_COL_DIGITS, 10, 3},
+    {"rms_relative", "rms", "relative", RLT_COL_DIGITS, 10, 3},
+    {"overflows", "overflows", NULL, RLT_COL_COUNT, 9, 0},
+    {"underflows", "underflows", NULL, RLT_COL_COUNT, 10, 0},
+    {"to_server", "to srv", NULL, RLT_COL_COUNT, 6, 0},
+    {"reproducible", "reproducible", NULL, RLT_COL_TEXT, 12, 0},
+    {"table_bytes", "tables", NULL, RLT_COL_SIZE, 8, 0},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+typedef struct job {
+    const rlt_parsed *args;
+    const arithmetic_settings *s;
+    rlt_watch watch;
+    rlt_progress progress;
+    rlt_num_mode modes[RLT_NUM_MODES];
+    uint32_t n_modes;
+    uint64_t *workers;
+    uint32_t n_workers, most;
+    rlt_gradients gradients;
+    rlt_inputs inputs;
+    uint32_t done; /* rows */
+    rlt_format format;
+    rlt_file file;
+    rlt_table table;
+    rlt_jw json;
+    bool json_open;
+} job;
+
+static int read_modes(job *j, rlt_error *err)
+{
+    const char *cursor = j->s->modes, *item;
+    size_t length;
+    while ((item = rlt_next_item(&cursor, ',', &length))) {
+        char name[32];
+        rlt_num_mode mode;
+        snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), item);
+        int rc = rlt_num_parse(name, "--modes", &mode, err);
+        for (uint32_t i = 0; !rc && i < j->n_modes; i++)
+            if (j->modes[i] == mode)
+                rc = rlt_fail(err, RLT_EUSAGE, "--modes", "'%s' is there twice", name);
+        if (rc)
+            return rc;
+        j->modes[j->n_modes++] = mode;
+    }
+    return 0;
+}
+
+static int read_workers(job *j, rlt_error *err)
+{
+    int rc = rlt_parse_workers(j->s->workers, MAX_ROWS_OF_WORKERS, &j->workers, &j->n_workers, err);
+    for (uint32_t i = 0; !rc && i < j->n_workers; i++) {
+        if (j->workers[i] < 1 || j->workers[i] > RLT_MAX_SUMMANDS)
+            rc = rlt_fail(err, RLT_EUSAGE, "--workers", "expected 1 to %d, got %" PRIu64, RLT_MAX_SUMMANDS,
+                          j->workers[i]);
+        else if (j->workers[i] > j->most)
+            j->most = (uint32_t)j->workers[i];
+    }
+    return rc;
+}
+
+/* Where the numbers come from, for a reader. */
+static void put_heading(const job *j)
+{
+    const arithmetic_settings *s = j->s;
+    FILE *out = j->file.stream;
+    if (j->inputs.n)
+        fprintf(out, "# gradients: %s", s->gradients);
+    else
+        fprintf(out, "# gradients: %s, size %g", s->gradients, s->size);
+    fprintf(out, "; %" PRIu64 " values, seed %" PRIu64 "; block %" PRIu32 ", scale %g, limit %g%s%s\n",
+            j->gradients.length, s->seed, s->block, s->scale, s->limit, s->single ? ", single" : "",
+            s->any_order ? ", any order" : "");
+}
+
+static int begin_output(job *j, rlt_error *err)
+{
+    const arithmetic_settings *s = j->s;
+    j->format = rlt_format_of(s->report.format);
+    if (j->format == RLT_FORMAT_JSON) {
+        rlt_document_begin(&j->json, "coll arithmetic", j->args, &j->inputs);
+        j->json_open = true;
+        rlt_jw_string(&j->json, "gradients", s->gradients);
+        rlt_jw_u64(&j->json, "values", j->gradients.length);
+        rlt_jw_u64(&j->json, "seed", s->seed);
+        rlt_jw_array(&j->json, "results");
+    } else {
+        int rc = rlt_file_open(&j->file, s->report.output, err);
+        if (rc)
+            return rc;
+        if (j->format == RLT_FORMAT_TABLE)
+            put_heading(j);
+    }
+    rlt_table_begin(&j->table, j->format, columns, COLUMNS, j->file.stream, &j->json);
+    return 0;
+}
+
+static int put_row(job *j, uint32_t workers, rlt_num_mode mode, rlt_error *err)
+{
+    const arithmetic_settings *s = j->s;
+    rlt_num_config cfg = {.mode = mode,
+                          .block = s->block,
+                          .single = s->single,
+                          .scale = s->scale,
+                          .limit = s->limit,
+                          .any_order = s->any_order,
+                          .seed = s->seed,
+                          .watch = &j->watch};
+    rlt_num_report r;
+    int rc = rlt_num_sum(&cfg, workers, j->gradients.length, j->gradients.x, NULL, &r, err);
+    if (rc)
+        return rc;
+    rlt_value v[COLUMNS] = {rlt_count(workers),
+                            rlt_text(rlt_num_name(mode)),
+                            rlt_real(r.worst),
+                            r.bound > 0 ? rlt_real(r.bound) : rlt_absent(),
+                            rlt_real(r.worst_relative),
+                            rlt_real(r.mean_relative),
+                            rlt_real(r.rms_relative),
+                            rlt_count(r.overflows),
+                            rlt_count(r.underflows),
+                            rlt_count(r.outside),
+                            rlt_text(r.reproducible ? "yes" : "no"),
+                            r.table_bytes ? rlt_count(r.table_bytes) : rlt_absent()};
+    rlt_table_row(&j->table, v);
+    j->done++;
+    return 0;
+}
+
+static int put_rows(job *j, rlt_error *err)
+{
+    int rc = 0;
+    rlt_progress_start(&j->progress, "adding up");
+    for (uint32_t i = 0; i < j->n_workers && !rc; i++)
+        for (uint32_t m = 0; m < j->n_modes && !rc; m++) {
+            rc = put_row(j, (uint32_t)j->workers[i], j->modes[m], err);
+            rlt_progress_update(&j->progress, j->done, (uint64_t)j->n_workers * j->n_modes);
+        }
+    rlt_progress_end(&j->progress);
+    return rc;
+}
+
+static int end_output(job *j, bool partial, rlt_error *err)
+{
+    int rc = rlt_table_end(&j->table, err);
+    if (rc)
+        return rc;
+    if (j->format == RLT_FORMAT_JSON) {
+        rlt_jw_end_array(&j->json);
+        if (partial)
+            rlt_jw_bool(&j->json, "partial", true);
+        j->json_open = false;
+        return rlt_document_write(&j->json, j->s->report.output, err);
+    }
+    if (j->format == RLT_FORMAT_TABLE)
+        fprintf(
+            j->file.stream,
+            "# worst: of |sum - true sum|, and bound: what theory allows of it; relative: over the sum of "
+            "all |x|,\n# rms over all values together; to srv: sums left to the server; reproducible: the "
+            "same in any order of arrival\n");
+    return rlt_file_close(&j->file, err);
+}
+
+static int work(job *j, rlt_error *err)
+{
+    const arithmetic_settings *s = j->s;
+    int rc = read_modes(j, err);
+    if (rc || (rc = read_workers(j, err)))
+        return rc;
+    rlt_gradients_ask ask = {s->gradients, j->most, s->values, s->size, s->seed, &j->watch};
+    if ((rc = rlt_gradients_make(&ask, &j->gradients, &j->inputs, err)) || (rc = begin_output(j, err)))
+        return rc;
+    rc = put_rows(j, err);
+    if (rc == RLT_ECANCELLED) {
+        *err = (rlt_error){0};
+        rlt_fail(err, rc, NULL, "interrupted: the results are partial");
+    }
+    int ended = !rc || rc == RLT_ECANCELLED ? end_output(j, rc != 0, rc ? NULL : err)
+                                            : rlt_table_end(&j->table, NULL);
+    return rc ? rc : ended;
+}
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    job j = {.args = args, .s = settings, .watch = rlt_interrupt_watcher()};
+    int rc = work(&j, err);
+    if (j.json_open)
+        rlt_document_drop(&j.json);
+    if (j.file.stream)
+        rlt_file_discard(&j.file);
+    rlt_gradients_free(&j.gradients);
+    free(j.workers);
+    return rc;
+}
+
+const rlt_command rlt_coll_arithmetic = {
+    .name = "arithmetic",
+    .summary = "what a switch's arithmetic makes of sums: errors, overflows, tables",
+    .description =
+        "Adds up gradients of several workers as switches do, which have no floats, and holds the sums "
+        "against the true ones: one row for each number of workers and mode, all on the same numbers.\n\n"
+        "worst is the largest |sum - true sum| of all values, bound what theory allows of it: block "
+        "n^2 2^e / (2 (2^31 - 1)) for n workers and |x| < 2^e, fixed n / (2 scale), native (n - 1) 2^-24 of "
+        "the sum of all |x|; none is known of tables, and none holds where there were overflows. Relative "
+        "errors are over the sum of all |x|; rms is over the true sums, all values together. Overflows are "
+        "sums, or single values, beyond the format, underflows what became 0.",
+    .example = "ringlet coll arithmetic --workers 2,8,32 --gradients log-uniform --modes block,fixed",
+    .options = groups,
+    .settings_size = sizeof(arithmetic_settings),
+    .run = run,
+};
