@@ -14,14 +14,13 @@
 #include "sim/text/json.h"
 #include "sim/watch.h"
 #include "tools/base/command.h"
-#include "tools/base/file.h"
 #include "tools/base/interrupt.h"
 #include "tools/base/progress.h"
 #include "tools/coll/coll.h"
 #include "tools/coll/gradients.h"
-#include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
+#include "tools/output/sheet.h"
 #include "workload/setup/inputs.h"
 
 enum { MAX_ROWS_OF_WORKERS = 64 };
@@ -107,11 +106,7 @@ typedef struct job {
     rlt_gradients gradients;
     rlt_inputs inputs;
     uint32_t done; /* rows */
-    rlt_format format;
-    rlt_file file;
-    rlt_table table;
-    rlt_jw json;
-    bool json_open;
+    rlt_sheet sheet;
 } job;
 
 static int read_modes(job *j, rlt_error *err)
@@ -150,7 +145,7 @@ static int read_workers(job *j, rlt_error *err)
 static void put_heading(const job *j)
 {
     const arithmetic_settings *s = j->s;
-    FILE *out = j->file.stream;
+    FILE *out = j->sheet.file.stream;
     if (j->inputs.n)
         fprintf(out, "# gradients: %s", s->gradients);
     else
@@ -163,22 +158,17 @@ static void put_heading(const job *j)
 static int begin_output(job *j, rlt_error *err)
 {
     const arithmetic_settings *s = j->s;
-    j->format = rlt_format_of(s->report.format);
-    if (j->format == RLT_FORMAT_JSON) {
-        rlt_document_begin(&j->json, "coll arithmetic", j->args, &j->inputs);
-        j->json_open = true;
-        rlt_jw_string(&j->json, "gradients", s->gradients);
-        rlt_jw_u64(&j->json, "values", j->gradients.length);
-        rlt_jw_u64(&j->json, "seed", s->seed);
-        rlt_jw_array(&j->json, "results");
-    } else {
-        int rc = rlt_file_open(&j->file, s->report.output, err);
-        if (rc)
-            return rc;
-        if (j->format == RLT_FORMAT_TABLE)
-            put_heading(j);
+    int rc = rlt_sheet_open(&j->sheet, &s->report, "coll arithmetic", j->args, &j->inputs, err);
+    if (rc)
+        return rc;
+    if (j->sheet.format == RLT_FORMAT_JSON) {
+        rlt_jw_string(&j->sheet.json, "gradients", s->gradients);
+        rlt_jw_u64(&j->sheet.json, "values", j->gradients.length);
+        rlt_jw_u64(&j->sheet.json, "seed", s->seed);
+    } else if (j->sheet.format == RLT_FORMAT_TABLE) {
+        put_heading(j);
     }
-    rlt_table_begin(&j->table, j->format, columns, COLUMNS, j->file.stream, &j->json);
+    rlt_sheet_heading(&j->sheet, columns, COLUMNS);
     return 0;
 }
 
@@ -209,7 +199,7 @@ static int put_row(job *j, uint32_t workers, rlt_num_mode mode, rlt_error *err)
                             rlt_count(r.outside),
                             rlt_text(r.reproducible ? "yes" : "no"),
                             r.table_bytes ? rlt_count(r.table_bytes) : rlt_absent()};
-    rlt_table_row(&j->table, v);
+    rlt_sheet_row(&j->sheet, v);
     j->done++;
     return 0;
 }
@@ -227,27 +217,6 @@ static int put_rows(job *j, rlt_error *err)
     return rc;
 }
 
-static int end_output(job *j, bool partial, rlt_error *err)
-{
-    int rc = rlt_table_end(&j->table, err);
-    if (rc)
-        return rc;
-    if (j->format == RLT_FORMAT_JSON) {
-        rlt_jw_end_array(&j->json);
-        if (partial)
-            rlt_jw_bool(&j->json, "partial", true);
-        j->json_open = false;
-        return rlt_document_write(&j->json, j->s->report.output, err);
-    }
-    if (j->format == RLT_FORMAT_TABLE)
-        fprintf(
-            j->file.stream,
-            "# worst: of |sum - true sum|, and bound: what theory allows of it; relative: over the sum of "
-            "all |x|,\n# rms over all values together; to srv: sums left to the server; reproducible: the "
-            "same in any order of arrival\n");
-    return rlt_file_close(&j->file, err);
-}
-
 static int work(job *j, rlt_error *err)
 {
     const arithmetic_settings *s = j->s;
@@ -257,24 +226,18 @@ static int work(job *j, rlt_error *err)
     rlt_gradients_ask ask = {s->gradients, j->most, s->values, s->size, s->seed, &j->watch};
     if ((rc = rlt_gradients_make(&ask, &j->gradients, &j->inputs, err)) || (rc = begin_output(j, err)))
         return rc;
-    rc = put_rows(j, err);
-    if (rc == RLT_ECANCELLED) {
-        *err = (rlt_error){0};
-        rlt_fail(err, rc, NULL, "interrupted: the results are partial");
-    }
-    int ended = !rc || rc == RLT_ECANCELLED ? end_output(j, rc != 0, rc ? NULL : err)
-                                            : rlt_table_end(&j->table, NULL);
-    return rc ? rc : ended;
+    return rlt_sheet_close(
+        &j->sheet, put_rows(j, err),
+        "# worst: of |sum - true sum|, and bound: what theory allows of it; relative: over the "
+        "sum of all |x|,\n# rms over all values together; to srv: sums left to the server; "
+        "reproducible: the same in any order of arrival\n",
+        err);
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     job j = {.args = args, .s = settings, .watch = rlt_interrupt_watcher()};
     int rc = work(&j, err);
-    if (j.json_open)
-        rlt_document_drop(&j.json);
-    if (j.file.stream)
-        rlt_file_discard(&j.file);
     rlt_gradients_free(&j.gradients);
     free(j.workers);
     return rc;

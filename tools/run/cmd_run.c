@@ -175,6 +175,8 @@ out:
     return rc;
 }
 
+static const rlt_command *const verbs[] = {&rlt_run_stragglers, NULL};
+
 const rlt_command rlt_cmd_run = {
     .name = "run",
     .summary = "replay a trace or a generated workload over a topology",
@@ -190,4 +192,5 @@ const rlt_command rlt_cmd_run = {
     .options = groups,
     .settings_size = sizeof(rlt_run_asked),
     .run = run,
+    .verbs = verbs,
 };

@@ -12,6 +12,7 @@
 #include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
+#include "tools/base/command.h"
 #include "tools/output/report_options.h"
 #include "workload/daso/daso.h"
 #include "workload/experiment/run/exposed.h"
@@ -46,6 +47,8 @@ int rlt_run_json(const rlt_run *r, const rlt_run_asked *s, const char *path, rlt
  * run, what does not go with it. RLT_EUSAGE. */
 int rlt_run_plot(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
 int rlt_plot_check(const rlt_run_asked *s, rlt_error *err) RLT_MUST_USE;
+extern const rlt_command rlt_run_stragglers; /* ringlet run stragglers */
+
 /* One row a rank. */
 int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
 /* What bounds the run, for people, from the critical path. */

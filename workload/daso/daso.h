@@ -19,8 +19,11 @@
 #ifndef RLT_WORKLOAD_DASO_DASO_H
 #define RLT_WORKLOAD_DASO_DASO_H
 
+#include <stdbool.h>
+
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/watch.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
@@ -247,11 +250,15 @@ typedef struct rlt_straggler {
     double transfer; /* of a global sync */
     double overhead; /* of the baseline, each batch */
     uint64_t seed;
+    const rlt_watch *watch; /* may stop it: RLT_ECANCELLED; NULL: nobody does */
 } rlt_straggler;
 typedef struct rlt_straggler_result {
     double baseline, daso, saving;
 } rlt_straggler_result;
 RLT_API int rlt_straggler_run(const rlt_straggler *s, rlt_straggler_result *out, rlt_error *err) RLT_MUST_USE;
+/* The saving that another implementation of the recurrence found for the same settings with draws of its own:
+ * within a point. false: it was not asked for these. */
+RLT_API bool rlt_straggler_reference(const rlt_straggler *s, double *saving);
 
 #ifdef __cplusplus
 }

@@ -56,6 +56,23 @@ says "which is one setting, wherever it stands" "10 epochs" $daso,loss=3,0.9,1,w
 leaves_nothing 2 "loss: expected a ratio of 0 to 1, got '9'" $daso,loss=3,9,1,warmup=2
 leaves_nothing 2 "expected NAME=VALUE, got 'fused'" $daso,warmup=2,fused
 leaves_nothing 5 "/nowhere/x.svg" $daso --plot /nowhere/x.svg
+# Stragglers alone: each saving within a point of the reference, which all rows of 16 nodes have; 0.1 / 1.1 of overhead without
+# jitter; one node saves nothing.
+"$ringlet" run stragglers -f csv >"$tmp/out" 2>"$tmp/err"
+expect "the straggler table, within a point" "$(awk -F, 'NR > 1 { n++; d = $6 - $7; wrong += $7 == "" || d > 0.01 || d < -0.01 } END { print n, wrong }' "$tmp/out")" "14 0"
+expect "overhead alone: 24 of 264 batches" "$(sed -n 9p "$tmp/out")" "16,0.000000,0.100000,264.000000,240.000000,0.090909,0.091000"
+expect "the same again" "$("$ringlet" run stragglers -f csv | cmp - "$tmp/out")" ""
+expect "one node" "$("$ringlet" run stragglers --nodes 1 --jitter 0.3 --overhead 0 -f csv | tail -1 | cut -d, -f6,7)" "0.000000,"
+expect "8 skips wait for 2 batches" "$("$ringlet" run stragglers --skips 8 --jitter 0.2 --overhead 0 -f csv)" \
+    "$("$ringlet" run stragglers --skips 8 --wait 2 --jitter 0.2 --overhead 0 -f csv)"
+says "its JSON has a manifest" '"command": "run stragglers"' run stragglers --jitter 0 -f json
+says "its table names what it is of" "# 4 GPUs a node, 240 batches, a global sync every 4, merged after 1; seed 11" run stragglers --jitter 0
+leaves_nothing 2 "--nodes: expected whole numbers from 1 to 4194304, got '0'" run stragglers --nodes 16,0
+leaves_nothing 2 "--nodes: expected whole numbers from 1 to 4194304, got '1.5'" run stragglers --nodes 1.5
+leaves_nothing 2 "--nodes: expected whole numbers from 1 to 4096, got '4097'" run stragglers --nodes 4097 --gpus 4096
+leaves_nothing 2 "--jitter: expected numbers from 0 to 10, got '11'" run stragglers --jitter 0.1,11
+leaves_nothing 2 "--overhead: expected numbers from 0 to 1000000000, got 'x'" run stragglers --overhead x
+leaves_nothing 2 "--skips: expected 1 to 65536, got '0'" run stragglers --skips 0
 # DASO is many runs: what is of one is refused, what is of the network counts.
 for odd in '--timeline f' '--report f' '--links' '--links-csv f' '--explain' '--until 1ms' '--series 1us' '--layout tp=2' '--fold' \
     '--noise lognormal:cv=0.1' '--link-event 1ms:acc0=0.5' '--rank-scale 1:compute=0.5' '--failures mtbf=1h,checkpoint=1s' '--job f@0' \

@@ -53,6 +53,9 @@ static void table(void **state)
     (void)state;
     for (int i = 0; i < CVS; i++) {
         rlt_straggler s = sixteen(cvs[i], 0), t = sixteen(cvs[i], 0.1);
+        double known, burdened;
+        assert_true(rlt_straggler_reference(&s, &known) && rlt_straggler_reference(&t, &burdened));
+        assert_true(fabs(100 * known - without[i]) < 1e-9 && fabs(100 * burdened - with_a_tenth[i]) < 1e-9);
         within_a_point(recurrence(&s), without[i]);
         within_a_point(recurrence(&t), with_a_tenth[i]);
     }
@@ -68,7 +71,8 @@ static void skips(void **state)
         rlt_straggler s = sixteen(0.2, 0);
         s.skips = 1u << i;
         s.wait = s.skips < 8 ? 1 : 2;
-        double saving = recurrence(&s);
+        double saving = recurrence(&s), known = 0;
+        assert_true(rlt_straggler_reference(&s, &known) && fabs(100 * known - want[i]) < 1e-9);
         within_a_point(saving, want[i]);
         assert_true(saving >= before);
         before = saving;
@@ -82,6 +86,7 @@ static void one_node(void **state)
     (void)state;
     s.nodes = 1;
     assert_true(fabs(recurrence(&s)) < 1e-9);
+    assert_false(rlt_straggler_reference(&s, &(double){0}));
     /* Without variation what is saved is the overhead: 0.1 / 1.1; a transfer that the wait hides is free. */
     s = sixteen(0, 0.1);
     s.transfer = 1;

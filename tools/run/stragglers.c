@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `ringlet run stragglers`: what DASO saves where ranks vary, without a network. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
+#include "sim/base/units.h"
+#include "sim/base/words.h"
+#include "sim/watch.h"
+#include "tools/base/command.h"
+#include "tools/base/interrupt.h"
+#include "tools/base/progress.h"
+#include "tools/output/output.h"
+#include "tools/output/report_options.h"
+#include "tools/output/sheet.h"
+#include "tools/run/report.h"
+#include "workload/daso/daso.h"
+#include "workload/program/program.h"
+
+enum { MOST = 64 }; /* values of a list */
+
+typedef struct stragglers_settings {
+    const char *nodes, *jitter, *overhead;
+    uint32_t gpus, batches, skips, wait;
+    uint64_t seed;
+    double transfer;
+    rlt_report_settings report;
+} stragglers_settings;
+
+#define AT(field) RLT_FIELD(stragglers_settings, field)
+static const rlt_option own_options[] = {
+    {"nodes", 'n', RLT_PARAM_TEXT, "N[,...]", "Nodes: a number, or several.", AT(nodes), .preset = "16"},
+    {"jitter", 'j', RLT_PARAM_TEXT, "CV[,...]",
+     "Coefficients of variation of the time that a GPU computes in a batch: log-normal, independent of other "
+     "GPUs and batches, mean 1.",
+     AT(jitter), .preset = "0,0.05,0.1,0.15,0.2,0.25,0.3"},
+    {"overhead", 0, RLT_PARAM_TEXT, "X[,...]",
+     "What Horovod spends beside in each batch, over the mean time that a batch computes.", AT(overhead),
+     .preset = "0,0.1"},
+    {"gpus", 'g', RLT_PARAM_COUNT, "N", "GPUs of a node.", AT(gpus), .preset = "4", .min = 1, .max = 4096},
+    {"batches", 'b', RLT_PARAM_COUNT, "N", "Batches.", AT(batches), .preset = "240", .min = 1,
+     .max = RLT_DASO_MAX_BATCHES},
+    {"skips", 0, RLT_PARAM_COUNT, "N", "Batches between global syncs, B.", AT(skips), .preset = "4", .min = 1,
+     .max = RLT_DASO_MAX_SKIPS},
+    {"wait", 0, RLT_PARAM_COUNT, "N",
+     "Batches between sending and merging, W (default: a quarter of --skips, at least 1).", AT(wait),
+     .max = RLT_DASO_MAX_SKIPS},
+    {"transfer", 0, RLT_PARAM_NUMBER, "X",
+     "What a global sync takes, over the mean time that a batch computes.", AT(transfer), .preset = "0",
+     .max = 1e9},
+    {"seed", 0, RLT_PARAM_COUNT, "N", "Of jitter.", AT(seed), .preset = "11"},
+    {0}};
+#undef AT
+static const rlt_option_group groups[] = {
+    {"Training", own_options, 0}, {"Output", rlt_format_options, offsetof(stragglers_settings, report)}, {0}};
+
+static const rlt_column columns[] = {
+    {"nodes", "nodes", NULL, RLT_COL_COUNT, 7, 0},
+    {"jitter", "jitter", "%", RLT_COL_PERCENT, 6, 1},
+    {"overhead", "overhead", "%", RLT_COL_PERCENT, 8, 1},
+    {"horovod_batches", "Horovod", "batches", RLT_COL_REAL, 10, 2},
+    {"daso_batches", "DASO", "batches", RLT_COL_REAL, 10, 2},
+    {"saving", "saved", "%", RLT_COL_PERCENT, 6, 1},
+    {"reference", "reference", "%", RLT_COL_PERCENT, 9, 1},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+typedef struct list {
+    double items[MOST];
+    uint32_t n;
+} list;
+
+static int read_list(const char *text, const char *option, bool whole, double most, list *out, rlt_error *err)
+{
+    const char *cursor = text, *item;
+    double least = whole ? 1 : 0;
+    size_t length;
+    while ((item = rlt_next_item(&cursor, ',', &length))) {
+        char word[48];
+        double x;
+        snprintf(word, sizeof word, "%.*s", (int)(length < 47 ? length : 47), item);
+        if (out->n == MOST)
+            return rlt_fail(err, RLT_EUSAGE, option, "expected %d values at most", MOST);
+        if (rlt_parse_number(word, least, &x, NULL, NULL) || x > most || (whole && floor(x) < x))
+            return rlt_fail(err, RLT_EUSAGE, option, "expected %s from %.10g to %.10g, got '%s'",
+                            whole ? "whole numbers" : "numbers", least, most, word);
+        out->items[out->n++] = x;
+    }
+    return 0;
+}
+
+static int put_row(rlt_sheet *sheet, const rlt_straggler *s, rlt_error *err)
+{
+    rlt_straggler_result r;
+    double reference;
+    int rc = rlt_straggler_run(s, &r, err);
+    if (rc)
+        return rc;
+    rlt_value v[COLUMNS] = {rlt_count(s->nodes),
+                            rlt_real(s->jitter),
+                            rlt_real(s->overhead),
+                            rlt_real(r.baseline),
+                            rlt_real(r.daso),
+                            rlt_real(r.saving),
+                            rlt_straggler_reference(s, &reference) ? rlt_real(reference) : rlt_absent()};
+    rlt_sheet_row(sheet, v);
+    return 0;
+}
+
+static int put_rows(rlt_sheet *sheet, rlt_straggler s, const list *nodes, const list *overheads,
+                    const list *jitters, rlt_error *err)
+{
+    rlt_progress progress;
+    uint64_t done = 0, all = (uint64_t)nodes->n * overheads->n * jitters->n;
+    int rc = 0;
+    rlt_progress_start(&progress, "stragglers");
+    for (uint64_t i = 0; i < all && !rc; i++) {
+        s.jitter = jitters->items[i % jitters->n];
+        s.overhead = overheads->items[i / jitters->n % overheads->n];
+        s.nodes = (uint32_t)nodes->items[i / jitters->n / overheads->n];
+        rc = put_row(sheet, &s, err);
+        rlt_progress_update(&progress, ++done, all);
+    }
+    rlt_progress_end(&progress);
+    return rc;
+}
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    const stragglers_settings *s = settings;
+    rlt_watch watch = rlt_interrupt_watcher();
+    list nodes = {.n = 0}, jitters = {.n = 0}, overheads = {.n = 0};
+    rlt_sheet sheet;
+    uint32_t quarter = s->skips < 8 ? 1 : s->skips / 4;
+    rlt_straggler one = {.gpus = s->gpus,
+                         .batches = s->batches,
+                         .skips = s->skips,
+                         .wait = rlt_given(args, "wait") ? s->wait : quarter,
+                         .transfer = s->transfer,
+                         .seed = s->seed,
+                         .watch = &watch};
+    int rc = read_list(s->nodes, "--nodes", true, RLT_MAX_RANKS / s->gpus, &nodes, err);
+    rc = rc ? rc : read_list(s->jitter, "--jitter", false, 10, &jitters, err);
+    rc = rc ? rc : read_list(s->overhead, "--overhead", false, 1e9, &overheads, err);
+    if (rc || (rc = rlt_sheet_open(&sheet, &s->report, "run stragglers", args, NULL, err)))
+        return rc;
+    if (sheet.format == RLT_FORMAT_TABLE)
+        fprintf(sheet.file.stream,
+                "# %u GPUs a node, %u batches, a global sync every %u, merged after %u; seed %" PRIu64 "\n",
+                one.gpus, one.batches, one.skips, one.wait, one.seed);
+    rlt_sheet_heading(&sheet, columns, COLUMNS);
+    rc = put_rows(&sheet, one, &nodes, &overheads, &jitters, err);
+    return rlt_sheet_close(&sheet, rc,
+                           "# batches: of mean computing; saved: 1 - DASO / Horovod; reference: of another "
+                           "implementation's draws,\n# which differ by up to a point\n",
+                           err);
+}
+
+const rlt_command rlt_run_stragglers = {
+    .name = "stragglers",
+    .summary = "what DASO saves where ranks vary, by who waits for whom alone",
+    .description =
+        "GPUs take different times for a batch. Under Horovod all wait for the slowest of all in every "
+        "batch; under DASO a node waits for the slowest of its own GPUs, and for other nodes only where a "
+        "global sync is merged. Both are added up batch by batch, with the same draws and without a network: "
+        "one row for each number of nodes, overhead and jitter. Without options these are the 16 nodes for "
+        "which another implementation's savings are known.\n\n"
+        "'ringlet run --strategy daso' replays whole trainings instead, over a network.",
+    .example = "ringlet run stragglers --nodes 4,16,64 --jitter 0.18",
+    .options = groups,
+    .settings_size = sizeof(stragglers_settings),
+    .run = run,
+};
