@@ -29,7 +29,7 @@
  * A plan with `shared` set has lanes that are threads over one set of blocks: its blocks are cut from the
  * whole collective, every lane sees all of them, and lanes order their writes by waiting for each other.
  *
- * A new algorithm is one file with one const struct, entered in the table of collectives/algorithm.c.
+ * A new algorithm is one file with one const struct, entered in the list below.
  */
 #ifndef RLT_COLLECTIVES_ALGORITHM_H
 #define RLT_COLLECTIVES_ALGORITHM_H

@@ -19,7 +19,9 @@
 
 #include "sim/base/registry.h"
 
-static const rlt_net_model *const models[] = {&rlt_net_alpha_beta, &rlt_net_flow, &rlt_net_packet};
+#define RLT_X(name) &rlt_net_##name,
+static const rlt_net_model *const models[] = {RLT_NET_MODELS(RLT_X)};
+#undef RLT_X
 static rlt_registry registry = RLT_REGISTRY("network model", RLT_EUSAGE, models);
 
 const rlt_net_model *rlt_net_model_at(uint32_t i)

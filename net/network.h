@@ -146,9 +146,14 @@ struct rlt_net {
     bool unique;              /* its state does not repeat itself (random streams): rlt_net_mark refuses */
 };
 
-RLT_API extern const rlt_net_model rlt_net_alpha_beta;
-RLT_API extern const rlt_net_model rlt_net_flow;
-RLT_API extern const rlt_net_model rlt_net_packet;
+/* The models, in the order of lists: a new one is a file and a line here. */
+#define RLT_NET_MODELS(X)                                                                                    \
+    X(alpha_beta)                                                                                            \
+    X(flow)                                                                                                  \
+    X(packet)
+#define RLT_X(name) RLT_API extern const rlt_net_model rlt_net_##name;
+RLT_NET_MODELS(RLT_X)
+#undef RLT_X
 
 /* Models by number (NULL past the end) and by name (error lists the known ones). */
 RLT_API const rlt_net_model *rlt_net_model_at(uint32_t i);

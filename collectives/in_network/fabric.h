@@ -76,7 +76,5 @@ void rlt__fabric_on_pass(void *ctx, uint64_t payload);
 void rlt__fabric_handle(rlt_fabric_job *j, const rlt_packet *p);
 /* Frees trees, and the slots that they hold. */
 void rlt__fabric_uproot(rlt_fabric_job *j);
-/* A way of a tree as a route of packets; RLT_NONE when out of memory. */
-uint32_t rlt__fabric_route(const rlt_fabric_job *j, const rlt_reduction *r, rlt_way way);
 
 #endif

@@ -154,7 +154,8 @@ void rlt__fabric_uproot(rlt_fabric_job *j)
     j->trees = NULL;
 }
 
-uint32_t rlt__fabric_route(const rlt_fabric_job *j, const rlt_reduction *r, rlt_way way)
+/* A way of a tree as a route of packets; RLT_NONE when out of memory. */
+static uint32_t route_of(const rlt_fabric_job *j, const rlt_reduction *r, rlt_way way)
 {
     return rlt_packets_route(j->packets, r->links + way.first, way.n);
 }
@@ -196,13 +197,13 @@ static int lay_routes(rlt_fabric_job *j, rlt_fabric_job_tree *t, rlt_error *err)
     if (!t->up || !t->down || !t->branch || !t->from_server || !t->to_server)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < r->n_contributors; i++) {
-        ok &= (t->up[i] = rlt__fabric_route(j, r, r->contributors[i].up)) != RLT_NONE;
-        ok &= (t->down[i] = rlt__fabric_route(j, r, r->contributors[i].down)) != RLT_NONE;
+        ok &= (t->up[i] = route_of(j, r, r->contributors[i].up)) != RLT_NONE;
+        ok &= (t->down[i] = route_of(j, r, r->contributors[i].down)) != RLT_NONE;
     }
     for (uint32_t i = 0; i < r->n_branches; i++)
-        ok &= (t->branch[i] = rlt__fabric_route(j, r, r->branches[i].down)) != RLT_NONE;
+        ok &= (t->branch[i] = route_of(j, r, r->branches[i].down)) != RLT_NONE;
     for (uint32_t i = 0; i < j->n_servers; i++)
-        ok &= (t->from_server[i] = rlt__fabric_route(j, r, r->from_server[i])) != RLT_NONE;
+        ok &= (t->from_server[i] = route_of(j, r, r->from_server[i])) != RLT_NONE;
     for (uint32_t s = 0; s < r->n_stops; s++) {
         ok &= rlt_map_put(&t->stop_of, r->stops[s].node, s) == 0;
         if (r->stops[s].adds && !rc)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of protocols that react, and their settings. */
-#include <stdio.h>
-
 #include "collectives/in_network/reactive.h"
+
 #include <string.h>
 
 #include "collectives/collective.h"
@@ -11,14 +10,10 @@
 #include "sim/base/param.h"
 #include "sim/base/registry.h"
 
-static const rlt_reactive *const table[] = {
-    &rlt_switchml, &rlt_ps_switch, &rlt_atp, &rlt_sharp, &rlt_host_ring, &rlt_libra, &rlt_hierarchical_ina};
+#define RLT_X(name) &rlt_##name,
+static const rlt_reactive *const table[] = {RLT_REACTIVES(RLT_X)};
+#undef RLT_X
 static rlt_registry registry = RLT_REGISTRY("protocol", RLT_ESCHEMA, table);
-
-rlt_registry *rlt_reactives(void)
-{
-    return &registry;
-}
 
 const rlt_reactive *rlt_reactive_at(uint32_t i)
 {

@@ -10,7 +10,7 @@
  * fails the run (RLT_ECHECK).
  *
  * This header is for users of protocols; collectives/in_network/reactor.h is for protocols. A new protocol is
- * one file with one const struct, entered in the table of collectives/in_network/reactive.c.
+ * one file with one const struct, entered in the list below.
  */
 #ifndef RLT_COLLECTIVES_IN_NETWORK_REACTIVE_H
 #define RLT_COLLECTIVES_IN_NETWORK_REACTIVE_H
@@ -42,10 +42,19 @@ typedef struct rlt_reacting {
     rlt_param_value values[RLT_MAX_SETTINGS];
 } rlt_reacting;
 
-RLT_API extern const rlt_reactive rlt_switchml, rlt_ps_switch, rlt_atp, rlt_sharp, rlt_host_ring,
-    rlt_hierarchical_ina, rlt_libra;
+/* The protocols, in the order of lists: a new one is a file and a line here. */
+#define RLT_REACTIVES(X)                                                                                     \
+    X(switchml)                                                                                              \
+    X(ps_switch)                                                                                             \
+    X(atp)                                                                                                   \
+    X(sharp)                                                                                                 \
+    X(host_ring)                                                                                             \
+    X(libra)                                                                                                 \
+    X(hierarchical_ina)
+#define RLT_X(name) RLT_API extern const rlt_reactive rlt_##name;
+RLT_REACTIVES(RLT_X)
+#undef RLT_X
 
-RLT_API rlt_registry *rlt_reactives(void);
 RLT_API const rlt_reactive *rlt_reactive_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_reactive *rlt_reactive_find(const char *name, rlt_error *err);
 RLT_API const char *rlt_reactive_name(const rlt_reactive *r);

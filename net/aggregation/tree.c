@@ -78,7 +78,7 @@ static void mark_tors(rlt_mapper *m)
     }
 }
 
-bool rlt__can_add(const rlt_mapper *m, uint32_t node)
+static bool can_add(const rlt_mapper *m, uint32_t node)
 {
     const rlt_reduction_request *q = m->req;
     if (!(rlt_topology_in_network(q->topology, node) & RLT_CAN_REDUCE) || (q->barred && q->barred[node]))
@@ -153,7 +153,7 @@ static bool weigh(rlt_mapper *m)
         x->need += x->member;
         x->copies += x->member;
         x->branches += x->member;
-        x->adds = v == m->root || (x->branches > 1 && rlt__can_add(m, v));
+        x->adds = v == m->root || (x->branches > 1 && can_add(m, v));
         x->replicates =
             !x->adds && x->branches > 1 && (rlt_topology_in_network(q->topology, v) & RLT_CAN_MULTICAST);
         if (x->adds && q->width && x->need > q->width)
@@ -215,7 +215,7 @@ static uint32_t list_roots(rlt_mapper *m, uint32_t *roots)
 {
     uint32_t n = 0;
     for (uint32_t v = 0; v < m->nodes; v++)
-        if ((m->req->root == RLT_NONE || m->req->root == v) && rlt__can_add(m, v))
+        if ((m->req->root == RLT_NONE || m->req->root == v) && can_add(m, v))
             roots[n++] = v;
     return n;
 }

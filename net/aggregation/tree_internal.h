@@ -37,7 +37,6 @@ typedef struct rlt_mapper {
     rlt_tree_node *node;
 } rlt_mapper;
 
-bool rlt__can_add(const rlt_mapper *m, uint32_t node);
 /* The tree that m holds, as stops and ways. */
 int rlt__reduction_lay_out(const rlt_mapper *m, const rlt_tree_cost *cost, rlt_reduction **out,
                            rlt_error *err) RLT_MUST_USE;

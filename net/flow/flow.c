@@ -128,11 +128,6 @@ static inline void deliver_at(flow_net *net, uint32_t index, rlt_time then)
     rlt__batch_note(&net->batch, net->core.sim, then, index);
 }
 
-void rlt__flow_deliver_at(flow_net *net, uint32_t index, rlt_time then)
-{
-    deliver_at(net, index, then);
-}
-
 static SELDOM void leave_times(flow_net *net, rlt_mm_flow *f, rlt_time now, uint64_t wire_bytes)
 {
     const rlt_mm_hop *h = rlt_maxmin_hops(net->mm, f);

@@ -77,8 +77,6 @@ int rlt__flow_no_memory(rlt__flow_net *net);
 void rlt__flow_update(rlt__flow_net *net);
 /* The message begins now on the links of core.shares. RLT_ENOMEM. */
 int rlt__flow_start(rlt__flow_net *net, uint32_t index) RLT_MUST_USE;
-/* The message, on no flow, be delivered then. */
-void rlt__flow_deliver_at(rlt__flow_net *net, uint32_t index, rlt_time then);
 
 /* links.c */
 int rlt__flow_links_create(rlt__flow_net *net, rlt_error *err) RLT_MUST_USE;

@@ -91,11 +91,6 @@ static inline rlt__flow_message *rlt__message_at(const rlt__packet_net *net, uin
 void rlt__packet_no_memory(rlt__packet_net *net);
 /* The flow may have something to send: it takes its turn at its port. */
 void rlt__flow_offer(rlt__packet_net *net, uint32_t flow);
-/* Everything before `packet` has arrived. */
-void rlt__flow_acked(rlt__packet_net *net, uint32_t flow, uint64_t packet);
-/* The first message is delivered and acknowledged. */
-void rlt__flow_drop_head(rlt__packet_net *net, rlt__flow *f);
-void rlt__packet_arrived(void *ctx, const rlt_packet *p);
 /* The route of a flow's next packet. False: told to the simulation, or the flow is blocked. */
 bool rlt__flow_take_route(rlt__packet_net *net, rlt__flow *f);
 /* The route of its answers, where there are any. The same. */

@@ -200,7 +200,8 @@ static void on_left(void *ctx, const rlt_packet *p)
 
 /* ---- receiving ---- */
 
-void rlt__flow_drop_head(rlt__packet_net *net, rlt__flow *f)
+/* The first message is delivered and acknowledged. */
+static void drop_head(rlt__packet_net *net, rlt__flow *f)
 {
     uint32_t i = f->head, next = rlt__message_at(net, i)->next;
     if (f->sending == i)
@@ -247,7 +248,7 @@ void rlt__flow_received(rlt__packet_net *net, uint32_t index)
         f->receiving = m->next;
         f->receiving_end = m->next != RLT_NONE ? rlt__message_at(net, m->next)->end : 0;
         if (net->set.ack == 0)
-            rlt__flow_drop_head(net, f);
+            drop_head(net, f);
         if (delay)
             deliver_after(net, done, delay);
         else
@@ -291,7 +292,8 @@ static inline void receive(rlt__packet_net *net, const rlt_packet *p)
         rlt__flow_received(net, p->flow);
 }
 
-void rlt__flow_acked(rlt__packet_net *net, uint32_t index, uint64_t packet)
+/* Everything before `packet` has arrived. */
+static void arrived_before(rlt__packet_net *net, uint32_t index, uint64_t packet)
 {
     rlt__flow *f = &net->flows[index];
     if (packet <= f->acked)
@@ -302,23 +304,23 @@ void rlt__flow_acked(rlt__packet_net *net, uint32_t index, uint64_t packet)
     f->tries = 0;
     f->progress_ps = rlt_sim_now(net->core.sim);
     while (f->head != RLT_NONE && rlt__message_at(net, f->head)->end <= packet)
-        rlt__flow_drop_head(net, f);
+        drop_head(net, f);
     rlt__flow_offer(net, index);
 }
 
-void rlt__packet_arrived(void *ctx, const rlt_packet *p)
+static void on_arrived(void *ctx, const rlt_packet *p)
 {
     rlt__packet_net *net = ctx;
     switch (p->kind) {
     case RLT__ACK:
-        rlt__flow_acked(net, p->flow, p->data);
+        arrived_before(net, p->flow, p->data);
         break;
     case RLT__ACK_ALL:
-        rlt__flow_acked(net, p->flow, p->data);
+        arrived_before(net, p->flow, p->data);
         rlt__repair_ack_all(net, p->flow);
         break;
     case RLT__NAK:
-        rlt__flow_acked(net, p->flow, p->data);
+        arrived_before(net, p->flow, p->data);
         rlt__repair_nak(net, p->flow, p);
         break;
     case RLT__CNP:
@@ -504,8 +506,8 @@ static int create_packets(rlt__packet_net *net, const rlt_net_config *cfg, rlt_e
     c.latency_scale = cfg->latency_scale;
     c.series_bin_ps = cfg->series_bin_ps;
     c.links_fail = cfg->changes == RLT_LINKS_FAIL;
-    c.client = (rlt_packets_client){
-        .ctx = net, .arrived = rlt__packet_arrived, .left = net->back_pressure ? on_left : NULL};
+    c.client =
+        (rlt_packets_client){.ctx = net, .arrived = on_arrived, .left = net->back_pressure ? on_left : NULL};
     int rc = rlt_packets_create(&c, &net->packets, err);
     if (rc)
         return rc;

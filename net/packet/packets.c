@@ -15,7 +15,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-void rlt__packets_no_memory(rlt_packets *n)
+static void no_memory(rlt_packets *n)
 {
     rlt_sim_fail(n->cfg.sim, RLT_ENOMEM, NULL, "no memory for one more packet; %llu are under way",
                  (unsigned long long)n->live);
@@ -60,7 +60,7 @@ void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time 
 {
     charge(n, link, bytes, from, to);
     if (n->usage->series && rlt__usage_spread(n->usage, link, from, to, bytes) != 0)
-        rlt__packets_no_memory(n);
+        no_memory(n);
 }
 
 bool rlt__packet_is_lost(rlt_packets *n, uint32_t link)
@@ -109,7 +109,7 @@ void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when)
 {
     uint32_t copy = rlt_pool_get(&n->copies);
     if (copy == RLT_NONE) {
-        rlt__packets_no_memory(n);
+        no_memory(n);
         return;
     }
     *(rlt_packet *)rlt_pool_at(&n->copies, copy) = *p;
@@ -140,7 +140,7 @@ static bool admit(rlt_packets *n, uint32_t i, uint32_t link, rlt_time wait, rlt_
 }
 
 /* A packet that came to a port whose link has failed, or was on it. */
-void rlt__packet_lose(rlt_packets *n, uint32_t i, uint32_t link)
+static void lose(rlt_packets *n, uint32_t i, uint32_t link)
 {
     const rlt__slot *s = rlt__slot_at(n, i);
     n->counts[link].losses++;
@@ -185,7 +185,7 @@ static inline void transmit(rlt_packets *n, uint32_t i)
     if (!n->plain) {
         uint32_t link = n->links[rlt__slot_at(n, i)->at];
         if (n->ports[link].flags & RLT__PORT_FAILED)
-            rlt__packet_lose(n, i, link);
+            lose(n, i, link);
         else if (n->queues)
             rlt__pause_queue(n, i);
         else
@@ -234,7 +234,7 @@ static void on_hop(void *ctx, uint64_t payload)
     uint32_t i = (uint32_t)payload;
     const rlt__slot *s = rlt__slot_at(n, i);
     if (__builtin_expect(n->cfg.links_fail, 0) && was_cut(n, s)) {
-        rlt__packet_lose(n, i, n->links[s->at - 1]);
+        lose(n, i, n->links[s->at - 1]);
         return;
     }
     if (s->at == s->end) {
@@ -254,7 +254,7 @@ void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
     }
     uint32_t i = rlt_pool_get(&n->slots);
     if (i == RLT_NONE) {
-        rlt__packets_no_memory(n);
+        no_memory(n);
         return;
     }
     const rlt__route *r = &n->routes[packet->route];

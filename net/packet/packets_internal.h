@@ -120,11 +120,8 @@ bool rlt__packet_is_lost(rlt_packets *n, uint32_t link);
 /* Marks a packet that finds so much in front of it, perhaps. */
 void rlt__packet_mark(rlt_packets *n, rlt__slot *s, uint32_t link, double bytes);
 void rlt__packet_drop(rlt_packets *n, uint32_t i, uint32_t link);
-void rlt__packets_no_memory(rlt_packets *n);
 /* Told to the client later: its last byte has left the source. */
 void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when);
-void rlt__packet_lose(rlt_packets *n, uint32_t i, uint32_t link);
-void rlt__port_set(rlt__port *p, const rlt_packets_config *c, uint64_t bw_Bps);
 int rlt__packets_handlers(rlt_packets *n, rlt_error *err) RLT_MUST_USE;
 
 /* packets_pause.c */

@@ -44,7 +44,7 @@ static rlt_time scaled(rlt_time t, double scale)
     return scale == 1.0 ? t : x >= (double)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)x;
 }
 
-void rlt__port_set(rlt__port *p, const rlt_packets_config *c, uint64_t bw_Bps)
+static void set_port(rlt__port *p, const rlt_packets_config *c, uint64_t bw_Bps)
 {
     uint64_t per_byte = (uint64_t)RLT_S / bw_Bps;
     bool whole = (uint64_t)RLT_S % bw_Bps == 0 && per_byte < (1u << 29);
@@ -70,7 +70,7 @@ static rlt__port port_of(const rlt_packets_config *c, uint32_t id)
               (to == RLT_ACCELERATOR ? (unsigned)RLT__PORT_TO_HOST : 0u);
     if (to == RLT_SWITCH)
         p.after_ps = rlt_time_add(p.after_ps, c->switch_ps);
-    rlt__port_set(&p, c, rlt__scaled_bw(l.bw_Bps, c->bandwidth_scale));
+    set_port(&p, c, rlt__scaled_bw(l.bw_Bps, c->bandwidth_scale));
     return p;
 }
 
@@ -82,7 +82,7 @@ int rlt_packets_link(rlt_packets *n, uint32_t link, uint64_t bw_Bps)
     p->flags &= ~(uint32_t)RLT__PORT_FAILED;
     if (rc || bw_Bps) {
         if (!rc)
-            rlt__port_set(p, &n->cfg, bw_Bps);
+            set_port(p, &n->cfg, bw_Bps);
         return rc;
     }
     p->flags |= RLT__PORT_FAILED;

@@ -94,16 +94,8 @@ typedef struct rlt_coll_points {
 } rlt_coll_points;
 int rlt_coll_note_point(rlt_coll_points *p, const rlt_coll_point *point, rlt_error *err) RLT_MUST_USE;
 void rlt_coll_points_free(rlt_coll_points *p);
-/* Between two neighbouring sizes another algorithm becomes the fastest: at about `bytes`, where straight
- * lines on logarithmic axes meet. The next such place above size `from`; false: none. */
-typedef struct rlt_coll_crossing {
-    const char *below, *above;
-    uint64_t from, to;
-    double bytes;
-} rlt_coll_crossing;
-bool rlt_coll_crossing_after(const rlt_coll_points *p, rlt_coll_kind kind, uint64_t from,
-                             rlt_coll_crossing *out);
-/* All of them, as lines of comment and as "crossovers": [...]. */
+/* Where, between two neighbouring sizes, another algorithm becomes the fastest: as lines of comment, and as
+ * "crossovers": [...]. */
 void rlt_coll_put_crossings(FILE *out, const rlt_coll_points *p);
 void rlt_coll_json_crossings(rlt_jw *w, const rlt_coll_points *p);
 /* Time and bus bandwidth over size for each collective, one line an algorithm, the bound dashed: SVG. */

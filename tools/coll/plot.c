@@ -62,8 +62,15 @@ static double meet(const rlt_coll_point *a0, const rlt_coll_point *a1, const rlt
     return exp(log((double)a0->bytes) + part * (log((double)a1->bytes) - log((double)a0->bytes)));
 }
 
-bool rlt_coll_crossing_after(const rlt_coll_points *p, rlt_coll_kind kind, uint64_t from,
-                             rlt_coll_crossing *out)
+typedef struct crossing {
+    const char *below, *above;
+    uint64_t from, to;
+    double bytes;
+} crossing;
+
+/* Between two neighbouring sizes another algorithm becomes the fastest: at about `bytes`, where straight
+ * lines on logarithmic axes meet. The next such place above size `from`; false: none. */
+static bool crossing_after(const rlt_coll_points *p, rlt_coll_kind kind, uint64_t from, crossing *out)
 {
     const rlt_coll_point *a = fastest_from(p, kind, from), *b;
     while (a && (b = fastest_from(p, kind, a->bytes + 1))) {
@@ -71,11 +78,11 @@ bool rlt_coll_crossing_after(const rlt_coll_points *p, rlt_coll_kind kind, uint6
                              *other = find(p, kind, b->algorithm, a->bytes);
         if (strcmp(a->algorithm, b->algorithm) != 0 && !(same && same->time_ps == b->time_ps)) {
             bool known = same && other && a->bytes > 0 && a->time_ps > 0 && b->time_ps > 0;
-            *out = (rlt_coll_crossing){.below = a->algorithm,
-                                       .above = b->algorithm,
-                                       .from = a->bytes,
-                                       .to = b->bytes,
-                                       .bytes = known ? meet(a, same, other, b) : (double)b->bytes};
+            *out = (crossing){.below = a->algorithm,
+                              .above = b->algorithm,
+                              .from = a->bytes,
+                              .to = b->bytes,
+                              .bytes = known ? meet(a, same, other, b) : (double)b->bytes};
             return true;
         }
         a = same && same->time_ps == b->time_ps ? same : b;
@@ -95,10 +102,10 @@ static void put_size(FILE *out, double bytes)
 void rlt_coll_put_crossings(FILE *out, const rlt_coll_points *p)
 {
     for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
-        rlt_coll_crossing c;
+        crossing c;
         uint64_t from = 0;
         const char *last = NULL;
-        while (rlt_coll_crossing_after(p, (rlt_coll_kind)kind, from, &c)) {
+        while (crossing_after(p, (rlt_coll_kind)kind, from, &c)) {
             if (!last)
                 fprintf(out, "# %s: ", rlt_coll_name((rlt_coll_kind)kind));
             fprintf(out, "%s%s up to about ", c.below, last ? "" : " is fastest");
@@ -116,8 +123,8 @@ void rlt_coll_json_crossings(rlt_jw *w, const rlt_coll_points *p)
 {
     rlt_jw_array(w, "crossovers");
     for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
-        rlt_coll_crossing c;
-        for (uint64_t from = 0; rlt_coll_crossing_after(p, (rlt_coll_kind)kind, from, &c); from = c.to) {
+        crossing c;
+        for (uint64_t from = 0; crossing_after(p, (rlt_coll_kind)kind, from, &c); from = c.to) {
             rlt_jw_object(w, NULL);
             rlt_jw_string(w, "collective", rlt_coll_name((rlt_coll_kind)kind));
             rlt_jw_string(w, "below", c.below);

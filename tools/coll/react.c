@@ -231,8 +231,9 @@ const char *rlt_react_reason(const rlt_react_result *r)
     return r->fell_back ? r->fell_back : r->fallback[0] ? r->fallback : NULL;
 }
 
-int rlt_occupancy_of(const rlt_aggregator *a, rlt_time *bin_ps, double **slots, uint32_t *bins,
-                     rlt_error *err)
+/* What was recorded of an aggregator: the mean of slots in use in each bin, malloc'ed; *bins 0: nothing. */
+static int occupancy_of(const rlt_aggregator *a, rlt_time *bin_ps, double **slots, uint32_t *bins,
+                        rlt_error *err)
 {
     *bins = a ? rlt_aggregator_bins(a, bin_ps) : 0;
     *slots = NULL;
@@ -245,7 +246,8 @@ int rlt_occupancy_of(const rlt_aggregator *a, rlt_time *bin_ps, double **slots, 
     return 0;
 }
 
-void rlt_occupancy_json(rlt_jw *w, rlt_time bin_ps, const double *slots, uint32_t bins)
+/* "occupancy": {bin_ps, slots: [...]}. */
+static void occupancy_json(rlt_jw *w, rlt_time bin_ps, const double *slots, uint32_t bins)
 {
     rlt_jw_object(w, "occupancy");
     rlt_jw_i64(w, "bin_ps", bin_ps);
@@ -275,14 +277,14 @@ static int put_fullest(rlt_jw *w, const rlt_react_run *run, const rlt_topology *
     uint32_t bins;
     rlt_time bin_ps = 0;
     rlt_agg_memory m = rlt_aggregator_memory(run->fullest);
-    int rc = rlt_occupancy_of(run->fullest, &bin_ps, &slots, &bins, err);
+    int rc = occupancy_of(run->fullest, &bin_ps, &slots, &bins, err);
     if (rc)
         return rc;
     rlt_jw_string(w, "fullest_switch", rlt_topology_node_name(t, run->node, name, sizeof name));
     rlt_jw_double(w, "mean_occupancy", run->mean, 3);
     rlt_jw_u64(w, "memory_bytes", m.value_bytes + (m.state_bits + 7) / 8);
     if (bins)
-        rlt_occupancy_json(w, bin_ps, slots, bins);
+        occupancy_json(w, bin_ps, slots, bins);
     free(slots);
     return 0;
 }

@@ -69,10 +69,5 @@ const char *rlt_react_reason(const rlt_react_result *r);
 int rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
 /* What an aggregator counted, into an open object. */
 void rlt_agg_counts_json(rlt_jw *w, const rlt_agg_counts *c);
-/* "occupancy": {bin_ps, slots: [...]}. */
-void rlt_occupancy_json(rlt_jw *w, rlt_time bin_ps, const double *slots, uint32_t bins);
-/* What was recorded of an aggregator: the mean of slots in use in each bin, malloc'ed; *bins 0: nothing. */
-int rlt_occupancy_of(const rlt_aggregator *a, rlt_time *bin_ps, double **slots, uint32_t *bins,
-                     rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -99,24 +99,13 @@ RLT_API void rlt_daso_free(rlt_daso *d); /* what settings own */
  * One setting by name and text with unit. `variant` "fixed" also sets max_skips 4, no warm-up, 2 epochs each
  * of soft cool-down and cool-down; "cycling" puts the defaults back. `loss`: a number, START,RATIO,FLOOR, or
  * a file of one number a line, # begins a comment. `horovod`: "0.20" or "0.21" sets fusion and cycle.
- * `calibration` "juwels": see rlt_daso_juwels. RLT_EUSAGE lists the names.
+ * `calibration` "juwels": jitter and host time a tensor as in settings.c. RLT_EUSAGE lists the names.
  */
 RLT_API int rlt_daso_set(rlt_daso *d, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;
 /* Names by number with a line of help each, NULL past the end. */
 RLT_API const char *rlt_daso_setting(uint32_t i, const char **help);
 /* Sensible together? Done by all that follow. */
 RLT_API int rlt_daso_check(const rlt_daso *d, rlt_error *err) RLT_MUST_USE;
-
-/*
- * Calibration to the published headlines: up to 25 % less time (ResNet-50) and 34 % (HRNet-OCR) on 4 to 64
- * nodes of JUWELS Booster. Traffic alone explains none of it: what Horovod sends hides behind its backward
- * pass. So all is put down to two figures, jitter of compute (0.18) and what Horovod's host spends on each
- * tensor (215 us), chosen once, so that both headlines come out for ResNet-50 of 161 tensors in 273 ms a
- * batch and HRNet-OCR of about 955 tensors in 500 ms. Two figures fitted to two: no prediction. What follows
- * from them is that savings grow with the nodes until epochs get short: on 64 nodes HRNet-OCR has 12 batches
- * an epoch, the last one blocking, and saves no more than on 32.
- */
-RLT_API void rlt_daso_juwels(rlt_daso *d);
 
 /* Schedule */
 
@@ -125,16 +114,6 @@ typedef struct rlt_daso_phase {
     uint32_t local; /* L: gradients are averaged in the node every L-th batch; 0, 1: always */
     uint32_t wait;  /* W: batches between sending and merging */
 } rlt_daso_phase;
-
-/* The machine that chooses phases, fed with the loss at each epoch's end. */
-typedef struct rlt_daso_cycle {
-    rlt_daso_phase phase;
-    uint32_t finished; /* epochs */
-    uint32_t worse;    /* epochs in a row without improvement */
-    double best;
-} rlt_daso_cycle;
-RLT_API rlt_daso_cycle rlt_daso_cycle_begin(const rlt_daso *d);
-RLT_API void rlt_daso_epoch_end(rlt_daso_cycle *c, const rlt_daso *d, double loss);
 
 /* The phase of each of d->epochs epochs, into phases[]. */
 RLT_API int rlt_daso_schedule(const rlt_daso *d, rlt_daso_phase *phases, rlt_error *err) RLT_MUST_USE;

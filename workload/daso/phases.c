@@ -8,8 +8,16 @@
 
 static const rlt_daso_phase blocking = {0, 0, 0};
 
+/* The machine that chooses phases, fed with the loss at each epoch's end. */
+typedef struct cycle {
+    rlt_daso_phase phase;
+    uint32_t finished; /* epochs */
+    uint32_t worse;    /* epochs in a row without improvement */
+    double best;
+} cycle;
+
 /* Told once more than `patience` epochs in a row were no better. */
-static bool plateau(rlt_daso_cycle *c, const rlt_daso *d, double loss)
+static bool plateau(cycle *c, const rlt_daso *d, double loss)
 {
     if (loss < c->best * (1 - d->stability)) {
         c->best = loss;
@@ -43,7 +51,7 @@ static void advance(rlt_daso_phase *p, const rlt_daso *d)
     }
 }
 
-static void end_cycling(rlt_daso_cycle *c, const rlt_daso *d, double loss)
+static void end_cycling(cycle *c, const rlt_daso *d, double loss)
 {
     if (c->finished < d->warmup) {
         c->phase = blocking;
@@ -68,13 +76,7 @@ static rlt_daso_phase fixed_phase(const rlt_daso *d, uint32_t epoch)
     return (rlt_daso_phase){d->max_skips, d->first_local, d->first_wait};
 }
 
-rlt_daso_cycle rlt_daso_cycle_begin(const rlt_daso *d)
-{
-    return (rlt_daso_cycle){.phase = d->variant == RLT_DASO_FIXED ? fixed_phase(d, 0) : blocking,
-                            .best = INFINITY};
-}
-
-void rlt_daso_epoch_end(rlt_daso_cycle *c, const rlt_daso *d, double loss)
+static void end_epoch(cycle *c, const rlt_daso *d, double loss)
 {
     c->finished++;
     if (d->variant == RLT_DASO_FIXED)
@@ -89,11 +91,11 @@ int rlt_daso_schedule(const rlt_daso *d, rlt_daso_phase *phases, rlt_error *err)
     if (rc < 0)
         return rc;
     double above = d->loss.start - d->loss.floor;
-    rlt_daso_cycle c = rlt_daso_cycle_begin(d);
+    cycle c = {.phase = d->variant == RLT_DASO_FIXED ? fixed_phase(d, 0) : blocking, .best = INFINITY};
     for (uint32_t e = 0; e < d->epochs; e++) {
         phases[e] = c.phase;
         above *= d->loss.ratio;
-        rlt_daso_epoch_end(&c, d, d->loss.values ? d->loss.values[e] : d->loss.floor + above);
+        end_epoch(&c, d, d->loss.values ? d->loss.values[e] : d->loss.floor + above);
     }
     return 0;
 }

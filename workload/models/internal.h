@@ -7,7 +7,15 @@
 #include "sim/base/param.h"
 #include "workload/models/model.h"
 
-extern const rlt_model_family rlt__model_transformer, rlt__model_resnet, rlt__model_vgg, rlt__model_dlrm;
+/* The families, in the order of lists: a new one is a file and a line here. */
+#define RLT_MODEL_FAMILIES(X)                                                                                \
+    X(transformer)                                                                                           \
+    X(resnet)                                                                                                \
+    X(vgg)                                                                                                   \
+    X(dlrm)
+#define RLT_X(name) extern const rlt_model_family rlt__model_##name;
+RLT_MODEL_FAMILIES(RLT_X)
+#undef RLT_X
 extern const rlt_model_preset rlt__model_presets[];
 extern const uint32_t rlt__model_n_presets;
 

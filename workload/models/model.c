@@ -14,12 +14,9 @@
 #define MAX_PARAMETERS (UINT64_C(1) << 60)
 enum { MAX_SETTINGS = 64, MAX_SPEC = 1024, MAX_TENSORS = 1 << 24 };
 
-static const rlt_model_family *const families[] = {
-    &rlt__model_transformer,
-    &rlt__model_resnet,
-    &rlt__model_vgg,
-    &rlt__model_dlrm,
-};
+#define RLT_X(name) &rlt__model_##name,
+static const rlt_model_family *const families[] = {RLT_MODEL_FAMILIES(RLT_X)};
+#undef RLT_X
 static rlt_registry registry = RLT_REGISTRY("model", RLT_EUSAGE, families);
 
 rlt_registry *rlt_model_families(void)

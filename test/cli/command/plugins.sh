@@ -16,6 +16,9 @@ named() { (cd "$source" && git grep -lwE "$1" -- 'sim/*.[ch]' 'net/*.[ch]' 'coll
 if (cd "$source" && git rev-parse) >out 2>err; then
     expect "an algorithm is two files" "$(named 'rlt_pairwise|X\(pairwise\)')" "collectives/algorithm.h collectives/algorithms/pairwise.c "
     expect "a reader is two files" "$(named 'rlt_reader_goal|X\(goal\)')" "workload/program/reader.h workload/readers/goal.c "
+    expect "a protocol is two files" "$(named 'rlt_atp|X\(atp\)')" "collectives/in_network/atp.c collectives/in_network/reactive.h "
+    expect "a network model is two files" "$(named 'rlt_net_packet|X\(packet\)')" "net/network.h net/packet/packet.c "
+    expect "a model is two files" "$(named 'rlt__model_dlrm|X\(dlrm\)')" "workload/models/dlrm.c workload/models/internal.h "
     expect "a shape is two files" "$(named 'rlt_shape_dragonfly|X\(dragonfly\)')" "net/shapes/dragonfly.c net/shapes/shape.h "
 else
     skip "files that an addition touches" "needs the sources in git"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Training time saved over Horovod on 4 to 64 nodes of JUWELS Booster, under the calibration of
- * rlt_daso_juwels: its jitter and its cost per tensor were chosen so that the largest savings come near the
+ * calibration=juwels: its jitter and its cost per tensor were chosen so that the largest savings come near the
  * published 25 % and 34 %. So those two are no test of the model; that without them next to nothing is saved,
  * and how savings grow with the nodes, are.
  */
