@@ -9,7 +9,6 @@
 #include "net/aggregation/aggregator_internal.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
-#include "sim/base/param.h"
 
 #define MAX_BYTES ((uint64_t)4 << 30) /* of state, here */
 
@@ -17,24 +16,6 @@ rlt_agg_memory rlt_slots_memory(rlt_slot_mode mode, uint32_t slots, uint32_t pay
 {
     uint64_t banks = (uint64_t)slots * (mode == RLT_SLOTS_POOL ? 2 : 1);
     return (rlt_agg_memory){banks * payload, banks * ((uint64_t)width + 8)};
-}
-
-#define AT(field) RLT_FIELD(rlt_aggregator_config, field)
-static const rlt_param parameters[] = {
-    {"slots", .kind = RLT_PARAM_COUNT, AT(slots), .min = 1, .max = RLT_MAX_SLOTS,
-     .help = "of every switch that adds up; otherwise as many as are asked for"},
-    {"memory", .kind = RLT_PARAM_SIZE, AT(memory_bytes), .help = "of its sums, in place of switch.slots"},
-    {"width", .kind = RLT_PARAM_COUNT, AT(width), .min = 1, .max = RLT_MAX_AGG_WIDTH,
-     .help = "contributors to a slot, at most"},
-    {"sharing", .kind = RLT_PARAM_CHOICE, AT(sharing), .words = "static|dynamic|first_come",
-     .preset = "static",
-     .help = "how jobs share the slots: equal parts, all of them hashed by all, or as asked for until none "
-             "are left"},
-    {0}};
-
-const rlt_param *rlt_aggregator_parameters(void)
-{
-    return parameters;
 }
 
 uint32_t rlt_slot_hash(uint32_t job, uint32_t chunk, uint32_t round, uint32_t slots)

@@ -29,7 +29,6 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
-#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 #ifdef __cplusplus
@@ -72,9 +71,6 @@ typedef struct rlt_aggregator_config {
     bool lock_ports;         /* streams lock the ports of their children, else the whole switch */
     rlt_time series_bin_ps;  /* occupancy by bins; 0: none */
 } rlt_aggregator_config;
-
-/* Those of them that a user sets: of every switch that adds. */
-RLT_API const rlt_param *rlt_aggregator_parameters(void);
 
 typedef struct rlt_agg_job {
     uint32_t need;  /* contributions to a sum */

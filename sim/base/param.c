@@ -111,6 +111,12 @@ static const char *limit_text(const rlt_param *p, double limit, char *text, size
     return text;
 }
 
+static bool has_units(const rlt_param *p)
+{
+    return p->kind == RLT_PARAM_SIZE || p->kind == RLT_PARAM_RATE || p->kind == RLT_PARAM_FLOPS ||
+           p->kind == RLT_PARAM_DURATION;
+}
+
 /* Whether a value is within its row's limits and its field's width. */
 static int check_range(const rlt_param *p, double value, const char *text, const char *where, rlt_error *err)
 {
@@ -119,12 +125,43 @@ static int check_range(const rlt_param *p, double value, const char *text, const
     double max = p->max > 0 ? p->max : narrow ? (double)UINT32_MAX : 0;
     if (value >= p->min && (max <= 0 || value <= max))
         return 0;
+    if (value < 1 && has_units(p) && p->min > 0 && p->min <= 1 && max <= 0) /* nobody writes 1 ps */
+        return rlt_fail(err, RLT_EUSAGE, where, "expected more than 0, got '%.80s'", text);
     limit_text(p, p->min, least, sizeof least);
     limit_text(p, max, most, sizeof most);
     if (max <= 0)
         return rlt_fail(err, RLT_EUSAGE, where, "expected at least %s, got '%.80s'", least, text);
     return rlt_fail(err, RLT_EUSAGE, where, "expected %s to %s%s%s, got '%.80s'", least, most,
                     p->unit ? " " : "", p->unit ? p->unit : "", text);
+}
+
+/* A word is its own range, and a share's is its form. */
+char *rlt_param_range(const rlt_param *p, char *text, size_t size)
+{
+    char least[32], most[32];
+    bool from = p->min > 0, to = p->max > 0;
+    limit_text(p, p->min, least, sizeof least);
+    limit_text(p, p->max, most, sizeof most);
+    text[0] = '\0';
+    if (to)
+        snprintf(text, size, "%s to %s", from ? least : "0", most);
+    else if (from && p->min <= 1 && has_units(p))
+        snprintf(text, size, "above 0");
+    else if (from)
+        snprintf(text, size, "at least %s", least);
+    return text;
+}
+
+const char *rlt_param_kind_name(rlt_param_kind kind)
+{
+    static const char *const names[] = {
+        [RLT_PARAM_FLAG] = "flag",     [RLT_PARAM_TEXT] = "text",     [RLT_PARAM_NAME] = "name",
+        [RLT_PARAM_WORD] = "word",     [RLT_PARAM_CHOICE] = "word",   [RLT_PARAM_LIST] = "list",
+        [RLT_PARAM_COUNT] = "count",   [RLT_PARAM_COUNTS] = "counts", [RLT_PARAM_SIZE] = "size",
+        [RLT_PARAM_RATE] = "rate",     [RLT_PARAM_FLOPS] = "flops",   [RLT_PARAM_DURATION] = "duration",
+        [RLT_PARAM_NUMBER] = "number", [RLT_PARAM_SHARE] = "share",   [RLT_PARAM_PPM] = "number",
+        [RLT_PARAM_OTHER] = "other"};
+    return names[kind];
 }
 
 static void store(const rlt_param *p, void *field, uint64_t n)

@@ -111,6 +111,11 @@ RLT_API const char *rlt_param_word(const rlt_param *p, uint32_t i, char *buffer)
 /* What a value looks like: "flow|packet", "1 or 2", "size". Returns text. */
 RLT_API char *rlt_param_form(const rlt_param *p, char *text, size_t size);
 
+/* Its limits as text: "2 to 9", "at least 1", "above 0"; "" where there are none. Returns text. */
+RLT_API char *rlt_param_range(const rlt_param *p, char *text, size_t size);
+/* "count", "size", ...: one word. */
+RLT_API const char *rlt_param_kind_name(rlt_param_kind kind);
+
 /* The row of that name; NULL: none, or no table. */
 RLT_API const rlt_param *rlt_params_find(const rlt_param *table, const char *name);
 /* Every default into its field. */

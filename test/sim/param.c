@@ -19,7 +19,7 @@
 enum mode { FAST, SAFE };
 typedef struct things {
     uint32_t few;
-    uint64_t many, bytes, bw_Bps, Flops;
+    uint64_t many, bytes, cut, bw_Bps, Flops;
     rlt_time wait_ps;
     double part, loss;
     uint32_t clock_ppm;
@@ -53,6 +53,7 @@ static const rlt_param table[] = {
     {"bytes", .kind = RLT_PARAM_SIZE, RLT_FIELD(things, bytes), .preset = "4KiB", .min = 1, .max = 65536},
     {"rate", .kind = RLT_PARAM_RATE, RLT_FIELD(things, bw_Bps)},
     {"work", .kind = RLT_PARAM_FLOPS, RLT_FIELD(things, Flops)},
+    {"cut", .kind = RLT_PARAM_SIZE, RLT_FIELD(things, cut), .min = 1},
     {"wait", .kind = RLT_PARAM_DURATION, RLT_FIELD(things, wait_ps), .max = 1000000},
     {"part", .kind = RLT_PARAM_NUMBER, RLT_FIELD(things, part), .min = 0.5, .unit = "GHz", .max = 8},
     {"loss", .kind = RLT_PARAM_SHARE, RLT_FIELD(things, loss)},
@@ -133,6 +134,7 @@ static void test_refusals(void **state)
         {"few", "two", "few", ""},
         {"bytes", "0", "bytes", "expected 1 B to 64 KiB, got '0'"},
         {"bytes", "12", "bytes", ""},
+        {"cut", "0", "cut", "expected more than 0, got '0'"},
         {"wait", "2us", "wait", "expected 0 ps to 1 us, got '2us'"},
         {"wait", "-1us", "wait", ""},
         {"part", "0.25", "part", "expected 0.5 to 8 GHz, got '0.25'"},
@@ -208,7 +210,26 @@ static void test_one_row_is_all(void **state)
     assert_false(rlt_given(&parsed, "few"));
     rlt_parsed_free(&parsed);
     assert_string_equal(rlt_param_form(&one_more[1], text, sizeof text), "count");
-    assert_string_equal(rlt_param_form(&table[9], text, sizeof text), "fast|safe");
+    assert_string_equal(rlt_param_form(rlt_params_find(table, "mode"), text, sizeof text), "fast|safe");
+}
+
+static void test_ranges(void **state)
+{
+    static const char *const rows[][3] = {{"few", "2 to 9", "count"},
+                                          {"many", "", "count"},
+                                          {"cut", "above 0", "size"},
+                                          {"bytes", "1 B to 64 KiB", "size"},
+                                          {"wait", "0 to 1 us", "duration"},
+                                          {"part", "0.5 to 8", "number"},
+                                          {"mode", "", "word"},
+                                          {"clock", "0 to 1000", "number"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const rlt_param *p = rlt_params_find(table, rows[i][0]);
+        char text[64];
+        assert_string_equal(rlt_param_range(p, text, sizeof text), rows[i][1]);
+        assert_string_equal(rlt_param_kind_name(p->kind), rows[i][2]);
+    }
 }
 
 int main(void)
@@ -216,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_come_back), cmocka_unit_test(test_fields),
         cmocka_unit_test(test_refusals),         cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_one_row_is_all),
+        cmocka_unit_test(test_one_row_is_all),   cmocka_unit_test(test_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

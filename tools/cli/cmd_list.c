@@ -25,6 +25,7 @@
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
+#include "tools/cli/list.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
@@ -56,8 +57,7 @@ static const rlt_column accelerator_columns[] = {
     {"surfaces", "efficiencies", NULL, RLT_COL_COUNT, 0, 0},
 };
 
-/* People get lines that fit the terminal, with the parameters below, instead of a table. */
-static void put_text(FILE *out, const char *name, const char *summary, const char *parameters)
+void rlt_list_text(FILE *out, const char *name, const char *summary, const char *parameters)
 {
     char text[1200];
     int column = fprintf(out, "%-*s ", NAME_WIDTH - 1, name);
@@ -72,7 +72,7 @@ static void put_text(FILE *out, const char *name, const char *summary, const cha
 static void put(rlt_table *t, const char *name, const char *summary, const char *parameters)
 {
     if (t->format == RLT_FORMAT_TABLE) {
-        put_text(t->out, name, summary, parameters);
+        rlt_list_text(t->out, name, summary, parameters);
         return;
     }
     rlt_value v[] = {rlt_text(name), rlt_text(summary ? summary : ""),
@@ -104,26 +104,6 @@ static void list_collectives(rlt_table *t)
     }
 }
 
-/* NAME or WHOSE.NAME of each row, its help, and what a value looks like. */
-static void list_params(rlt_table *t, const char *whose, const rlt_param *table)
-{
-    char name[128], form[256];
-    for (const rlt_param *p = table; p && p->name; p++) {
-        snprintf(name, sizeof name, "%s%s%s", whose ? whose : "", whose ? "." : "", p->name);
-        put(t, name, p->help, rlt_param_form(p, form, sizeof form));
-    }
-}
-
-/* Parameters that an algorithm does not share with others. */
-static void list_own(rlt_table *t, const rlt_algorithm *a)
-{
-    for (const rlt_param *p = a->parameters; p && p->name; p++)
-        if (!rlt_params_find(rlt_coll_parameters, p->name)) {
-            const rlt_param one[] = {*p, {0}};
-            list_params(t, a->name, one);
-        }
-}
-
 static void list_protocols(rlt_table *t)
 {
     const rlt_reactive *r;
@@ -132,29 +112,6 @@ static void list_protocols(rlt_table *t)
         rlt_params_describe(rlt_reactive_settings(r), text, sizeof text);
         put(t, rlt_reactive_name(r), rlt_reactive_summary(r), text);
     }
-}
-
-/* Each by PROTOCOL.NAME. */
-static void list_protocol_settings(rlt_table *t)
-{
-    const rlt_reactive *r;
-    char name[128], values[256];
-    for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++)
-        for (const rlt_param *s = rlt_reactive_settings(r); s->name; s++) {
-            snprintf(name, sizeof name, "%s.%s", rlt_reactive_name(r), s->name);
-            snprintf(values, sizeof values, "%s%s%s", s->words ? s->words : "",
-                     s->words ? ", preset " : "preset ", s->preset);
-            put(t, name, s->help, values);
-        }
-    for (const rlt_param *p = rlt_aggregator_parameters(); p->name; p++) {
-        size_t used = strlen(rlt_param_form(p, values, sizeof values));
-        snprintf(name, sizeof name, "switch.%s", p->name);
-        if (p->preset)
-            snprintf(values + used, sizeof values - used, ", preset %s", p->preset);
-        put(t, name, p->help, values);
-    }
-    put(t, "switch.fallback", "protocol that a job runs as which switches refuse, in place of refused=",
-        "a protocol, such as host_ring");
 }
 
 static void list_algorithms(rlt_table *t)
@@ -238,25 +195,6 @@ static void list_strategies(rlt_table *t)
         "nodes, batch_time, calibration=juwels, ...: an unknown one lists all");
 }
 
-static void list_settings(rlt_table *t)
-{
-    put(t, "injection", "when a sender goes on: message serialised (nic) or delivered (blocking)",
-        "nic|blocking");
-    put(t, "launch", "once for each rank and collective", "duration, such as 6.6us");
-    put(t, "message", "delay of each message", "duration, such as 1us");
-    put(t, "byte", "delay of each byte", "duration, such as 0.5ps");
-    put(t, "protocol", "of those that the topology file has", "name or auto");
-    put(t, "NAME.message", "and start, member, line_time, share, wire, ...: of the protocol NAME",
-        "as in the topology file");
-    put(t, "thread_blocks", "channels of a tuned endpoint; 0: not tuned", "count");
-    put(t, "clock", "GHz; launch and the times of protocols shrink with it", "number, such as 1.98");
-    put(t, "copy", "of the own share, in times of what the links would take", "number, such as 0.55");
-    list_params(t, NULL, rlt_coll_parameters);
-    for (uint32_t i = 0; rlt_algorithm_at(i); i++)
-        list_own(t, rlt_algorithm_at(i));
-    list_protocol_settings(t);
-}
-
 static const char *const topology_endings[] = {".json", ".graphml", ".yml", ".yaml", NULL};
 static const char *const accelerator_endings[] = {".json", NULL};
 
@@ -323,21 +261,24 @@ static int list_accelerators(rlt_table *table, rlt_error *err)
 static const struct {
     const char *name;
     void (*list)(rlt_table *t);                 /* names, summaries, settings */
-    int (*files)(rlt_table *t, rlt_error *err); /* or with columns of its own */
+    int (*files)(rlt_table *t, rlt_error *err); /* from files */
+    /* What further operands name; not listed unless asked for. */
+    int (*named)(rlt_table *t, char *const *names, int n, rlt_error *err);
     const rlt_column *columns;
     uint32_t n_columns;
 } sections[] = {
-    {"topologies", NULL, list_topologies, topology_columns, 3},
-    {"accelerators", NULL, list_accelerators, accelerator_columns, 6},
-    {"collectives", list_collectives, NULL, columns, 3},
-    {"algorithms", list_algorithms, NULL, columns, 3},
-    {"networks", list_networks, NULL, columns, 3},
-    {"shapes", list_shapes, NULL, columns, 3},
-    {"readers", list_readers, NULL, columns, 3},
-    {"models", list_models, NULL, columns, 3},
-    {"training", list_training, NULL, columns, 3},
-    {"strategies", list_strategies, NULL, columns, 3},
-    {"settings", list_settings, NULL, columns, 3},
+    {"topologies", NULL, list_topologies, NULL, topology_columns, 3},
+    {"accelerators", NULL, list_accelerators, NULL, accelerator_columns, 6},
+    {"collectives", list_collectives, NULL, NULL, columns, 3},
+    {"algorithms", list_algorithms, NULL, NULL, columns, 3},
+    {"networks", list_networks, NULL, NULL, columns, 3},
+    {"shapes", list_shapes, NULL, NULL, columns, 3},
+    {"readers", list_readers, NULL, NULL, columns, 3},
+    {"models", list_models, NULL, NULL, columns, 3},
+    {"training", list_training, NULL, NULL, columns, 3},
+    {"strategies", list_strategies, NULL, NULL, columns, 3},
+    {"settings", rlt_list_settings, NULL, NULL, rlt_setting_columns, RLT_SETTING_COLUMNS},
+    {"options", NULL, NULL, rlt_list_options, rlt_option_columns, RLT_OPTION_COLUMNS},
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
@@ -346,7 +287,8 @@ static const char *section_word(uint32_t i)
     return i < N_SECTIONS ? sections[i].name : NULL;
 }
 
-static int put_section(int i, rlt_format format, FILE *out, rlt_jw *json, rlt_error *err)
+static int put_section(int i, const rlt_parsed *args, rlt_format format, FILE *out, rlt_jw *json,
+                       rlt_error *err)
 {
     rlt_table table;
     int rc = 0, end;
@@ -356,10 +298,17 @@ static int put_section(int i, rlt_format format, FILE *out, rlt_jw *json, rlt_er
         table = (rlt_table){.format = format, .out = out};
     if (sections[i].files)
         rc = sections[i].files(&table, err);
+    else if (sections[i].named)
+        rc = sections[i].named(&table, args->operands + 1, args->n_operands - 1, err);
     else
         sections[i].list(&table);
     end = rlt_table_end(&table, err);
     return rc ? rc : end;
+}
+
+static bool is_asked(int i, int only)
+{
+    return only < 0 ? !sections[i].named : only == i;
 }
 
 static int list_json(const rlt_parsed *args, int only, const char *path, rlt_error *err)
@@ -368,9 +317,9 @@ static int list_json(const rlt_parsed *args, int only, const char *path, rlt_err
     int rc = 0;
     rlt_document_begin(&w, "list", args, NULL);
     for (int i = 0; i < N_SECTIONS && !rc; i++)
-        if (only < 0 || only == i) {
+        if (is_asked(i, only)) {
             rlt_jw_array(&w, sections[i].name);
-            rc = put_section(i, RLT_FORMAT_JSON, NULL, &w, err);
+            rc = put_section(i, args, RLT_FORMAT_JSON, NULL, &w, err);
             rlt_jw_end_array(&w);
         }
     if (rc) {
@@ -380,15 +329,15 @@ static int list_json(const rlt_parsed *args, int only, const char *path, rlt_err
     return rlt_document_write(&w, path, err);
 }
 
-static int list_text(int only, rlt_format format, const char *path, rlt_error *err)
+static int list_text(const rlt_parsed *args, int only, rlt_format format, const char *path, rlt_error *err)
 {
     rlt_file f;
     int rc = rlt_file_open(&f, path, err);
     for (int i = 0; i < N_SECTIONS && !rc; i++)
-        if (only < 0 || only == i) {
+        if (is_asked(i, only)) {
             if (only < 0)
                 rlt_heading(f.stream, "%s%s", i ? "\n" : "", sections[i].name);
-            rc = put_section(i, format, f.stream, NULL, err);
+            rc = put_section(i, args, format, f.stream, NULL, err);
         }
     if (rc) {
         rlt_file_discard(&f);
@@ -410,7 +359,7 @@ static int find_section(const char *name, rlt_error *err)
     return rlt_fail(
         err, RLT_EUSAGE, name,
         "expected topologies, accelerators, collectives, algorithms, networks, shapes, readers, models, "
-        "training, strategies or settings");
+        "training, strategies, settings or options");
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -420,11 +369,13 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     int only = -1;
     if (args->n_operands && (only = find_section(args->operands[0], err)) < 0)
         return only;
+    if (args->n_operands > 1 && !sections[only].named)
+        return rlt_fail(err, RLT_EUSAGE, args->operands[1], "only 'options' has a command behind it");
     if (format == RLT_FORMAT_CSV && only < 0)
         return rlt_fail(err, RLT_EUSAGE, "--format",
                         "csv needs one of the lists: ringlet list algorithms -f csv");
     return format == RLT_FORMAT_JSON ? list_json(args, only, s->output, err)
-                                     : list_text(only, format, s->output, err);
+                                     : list_text(args, only, format, s->output, err);
 }
 
 static const rlt_option_group options[] = {{"Output", rlt_format_options, 0}, {0}};
@@ -432,16 +383,16 @@ static const rlt_option_group options[] = {{"Output", rlt_format_options, 0}, {0
 const rlt_command rlt_cmd_list = {
     .name = "list",
     .summary = "what is built in: topologies, accelerators, algorithms, models, readers",
-    .operands = "[WHAT]",
+    .operands = "[WHAT [COMMAND]]",
     .operand_at = section_word,
     .min_operands = 0,
-    .max_operands = 1,
+    .max_operands = 3,
     .description =
         "Lists what can be named elsewhere. WHAT is topologies (found in ./topologies and where "
         "ringlet is installed), accelerators (./workload/accelerators, and the same), collectives, "
-        "algorithms, networks, shapes, readers, models, training (its settings), strategies or settings; "
-        "without it "
-        "all are listed.",
+        "algorithms, networks, shapes, readers, models, training (its settings), strategies, settings "
+        "(whatever is set by name: whose it is, default, range) or options (of every command, or of "
+        "COMMAND: list options topo route); without it all are listed but options.",
     .example = "ringlet list algorithms",
     .options = options,
     .settings_size = sizeof(rlt_report_settings),

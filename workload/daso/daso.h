@@ -22,6 +22,7 @@
 #include <stdbool.h>
 
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
 #include "workload/models/model.h"
@@ -102,8 +103,8 @@ RLT_API void rlt_daso_free(rlt_daso *d); /* what settings own */
  * `calibration` "juwels": jitter and host time a tensor as in settings.c. RLT_EUSAGE lists the names.
  */
 RLT_API int rlt_daso_set(rlt_daso *d, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;
-/* Names by number with a line of help each, NULL past the end. */
-RLT_API const char *rlt_daso_setting(uint32_t i, const char **help);
+/* The table of them, of an rlt_daso. */
+RLT_API const rlt_param *rlt_daso_parameters(void);
 /* Sensible together? Done by all that follow. */
 RLT_API int rlt_daso_check(const rlt_daso *d, rlt_error *err) RLT_MUST_USE;
 

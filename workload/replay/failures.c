@@ -14,12 +14,14 @@
 enum { PURPOSE = 0x66616900, TRIALS = 1000 }; /* of its random streams: the entity is the trial */
 static const double most_draws = 2e7, most_spans = 700;
 
-static int parse_seconds(const char *text, double *out, const char *where, rlt_error *err)
+/* Training takes longer than simulated time reaches: "1000h", "2.5d". */
+static int read_seconds(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
     static const struct {
         const char *unit;
         double seconds;
     } units[] = {{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+    double *out = (double *)(void *)((char *)into + p->offset), x = 0;
     char number[40];
     size_t n = strspn(text, "0123456789.");
     const char *unit = text + n + strspn(text + n, " ");
@@ -27,49 +29,35 @@ static int parse_seconds(const char *text, double *out, const char *where, rlt_e
         if (strcmp(unit, units[i].unit) != 0)
             continue;
         snprintf(number, sizeof number, "%.*s", (int)n, text);
-        int rc = rlt_parse_number(number, 0, out, where, err);
-        *out *= units[i].seconds;
+        int rc = rlt_parse_number(number, 0, &x, where, err);
+        if (!rc)
+            *out = x * units[i].seconds;
         return rc;
     }
     return rlt_fail(err, RLT_EUSAGE, where, "expected a time in ms, s, min, h or d, got '%.40s'", text);
 }
 
-static int set(rlt_failures *f, const char *name, const char *value, rlt_error *err)
+static const char form[] = "time, such as 1000h or 2.5d";
+#define SECONDS(field)                                                                                       \
+    .kind = RLT_PARAM_OTHER, .arg = form, .read = read_seconds, RLT_FIELD(rlt_failures, field)
+static const rlt_param parameters[] = {
+    {"mtbf", SECONDS(mtbf_s), .required = true, .help = "of one accelerator, between failures on average"},
+    {"checkpoint", SECONDS(checkpoint_s), .required = true, .help = "what writing a checkpoint takes"},
+    {"interval", SECONDS(interval_s), .usual = "the best by Daly's estimate",
+     .help = "work between checkpoints"},
+    {"restart", SECONDS(restart_s), .preset = "0s", .help = "what a restart takes"},
+    {0}};
+
+const rlt_param *rlt_failures_parameters(void)
 {
-    const struct {
-        const char *name;
-        double *field;
-    } known[] = {{"mtbf", &f->mtbf_s},
-                 {"checkpoint", &f->checkpoint_s},
-                 {"interval", &f->interval_s},
-                 {"restart", &f->restart_s}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(name, known[i].name) == 0)
-            return parse_seconds(value, known[i].field, name, err);
-    return rlt_fail(err, RLT_EUSAGE, name,
-                    "unknown setting; there are mtbf, checkpoint, interval and restart");
+    return parameters;
 }
 
 int rlt_failures_parse(const char *text, rlt_failures *out, rlt_error *err)
 {
-    bool checkpoint = false;
-    int rc = rlt_names_once(text, err);
-    *out = (rlt_failures){0};
-    while (*text && !rc) {
-        char item[80];
-        size_t length = strcspn(text, ",");
-        snprintf(item, sizeof item, "%.*s", (int)(length < 79 ? length : 79), text);
-        char *equals = strchr(item, '=');
-        if (!equals)
-            return rlt_fail(err, RLT_EUSAGE, NULL, "expected NAME=TIME, got '%s'", item);
-        *equals = '\0';
-        checkpoint |= strcmp(item, "checkpoint") == 0;
-        rc = set(out, item, equals + 1, err);
-        text += length + (text[length] == ',');
-        if (!rc && text[-1] == ',' && !*text)
-            rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected NAME=TIME, got ''");
-    }
-    if (!rc && (out->mtbf_s <= 0 || !checkpoint))
+    *out = (rlt_failures){.checkpoint_s = -1};
+    int rc = rlt_params_set_list(parameters, "the model of failures", out, text, err);
+    if (!rc && (out->mtbf_s <= 0 || out->checkpoint_s < 0))
         rc = rlt_fail(err, RLT_EUSAGE, NULL,
                       "needs mtbf above 0, and checkpoint, such as mtbf=1000h,checkpoint=60s");
     if (!rc && out->checkpoint_s <= 0 && out->interval_s <= 0)

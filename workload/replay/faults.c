@@ -69,7 +69,7 @@ static int make_noise(rlt_replay *r, bool host, double **out, rlt_error *err)
     size_t n = (size_t)r->program->n_ranks * r->program->n_steps;
     bool any = false;
     for (uint32_t i = 0; i < o->n_noise; i++)
-        any |= host ? o->noise[i].host : o->noise[i].compute;
+        any |= rlt_noise_is_on(&o->noise[i], host);
     if (!any)
         return 0;
     double *f = *out = malloc((n + 1) * sizeof *f);

@@ -6,39 +6,38 @@
 #include <string.h>
 
 #include "sim/base/random.h"
-#include "sim/base/units.h"
 #include "sim/base/words.h"
 
 /* Purpose of its random streams; the place in the list is added, the rank is the entity. */
 enum { PURPOSE = 0x6e6f6900 };
 
-static int set(rlt_noise *n, const char *name, const char *value, rlt_error *err)
-{
-    const struct {
-        const char *name;
-        rlt_noise_kind kind;
-        double *field, max;
-    } numbers[] = {{"cv", RLT_NOISE_LOGNORMAL, &n->cv, 10},
-                   {"slow", RLT_NOISE_MARKOV, &n->slow, 1e6},
-                   {"enter", RLT_NOISE_MARKOV, &n->enter, 1},
-                   {"leave", RLT_NOISE_MARKOV, &n->leave, 1}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (strcmp(name, numbers[i].name) != 0 || numbers[i].kind != n->kind)
-            continue;
-        int rc = rlt_parse_number(value, 0, numbers[i].field, name, err);
-        if (rc || *numbers[i].field <= numbers[i].max)
-            return rc;
-        return rlt_fail(err, RLT_EUSAGE, name, "expected 0 to %g, got '%.40s'", numbers[i].max, value);
+#define AT(field) RLT_FIELD(rlt_noise, field)
+#define ON                                                                                                   \
+    {                                                                                                        \
+        "on", .kind = RLT_PARAM_CHOICE, AT(on), .words = "compute|host|both", .preset = "compute",           \
+              .help = "whose durations vary"                                                                 \
     }
-    if (strcmp(name, "on") != 0)
-        return rlt_fail(err, RLT_EUSAGE, name, "unknown setting; %s has %s and on",
-                        n->kind == RLT_NOISE_MARKOV ? "markov" : "lognormal",
-                        n->kind == RLT_NOISE_MARKOV ? "slow, enter, leave" : "cv");
-    n->compute = strcmp(value, "host") != 0;
-    n->host = strcmp(value, "compute") != 0;
-    return !n->compute || !n->host || strcmp(value, "both") == 0
-               ? 0
-               : rlt_fail(err, RLT_EUSAGE, name, "expected compute, host or both, got '%.40s'", value);
+static const rlt_param lognormal[] = {{"cv", .kind = RLT_PARAM_NUMBER, AT(cv), .required = true, .max = 10,
+                                       .help = "coefficient of variation, above 0"},
+                                      ON,
+                                      {0}};
+static const rlt_param markov[] = {{"slow", .kind = RLT_PARAM_NUMBER, AT(slow), .required = true, .max = 1e6,
+                                    .help = "factor on durations of a rank that is slow, above 0"},
+                                   {"enter", .kind = RLT_PARAM_NUMBER, AT(enter), .required = true, .max = 1,
+                                    .help = "probability to become slow from one step to the next, above 0"},
+                                   {"leave", .kind = RLT_PARAM_NUMBER, AT(leave), .required = true, .max = 1,
+                                    .help = "probability to cease to be, above 0"},
+                                   ON,
+                                   {0}};
+#undef AT
+#undef ON
+static const rlt_noise_info kinds[] = {
+    [RLT_NOISE_LOGNORMAL] = {"lognormal", lognormal}, [RLT_NOISE_MARKOV] = {"markov", markov}};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+const rlt_noise_info *rlt_noise_kind_at(uint32_t i)
+{
+    return i < N_KINDS ? &kinds[i] : NULL;
 }
 
 static int check(const rlt_noise *n, rlt_error *err)
@@ -54,26 +53,24 @@ static int check(const rlt_noise *n, rlt_error *err)
 int rlt_noise_parse(const char *text, rlt_noise *out, rlt_error *err)
 {
     size_t length = strcspn(text, ":");
-    int rc = 0;
-    *out = (rlt_noise){.compute = true};
-    if (length == 6 && memcmp(text, "markov", length) == 0)
-        out->kind = RLT_NOISE_MARKOV;
-    else if (length != 9 || memcmp(text, "lognormal", length) != 0)
+    uint32_t kind = 0;
+    while (kind < N_KINDS &&
+           (strlen(kinds[kind].name) != length || memcmp(text, kinds[kind].name, length) != 0))
+        kind++;
+    if (kind == N_KINDS)
         return rlt_fail(err, RLT_EUSAGE, NULL, "unknown noise '%.*s'; known are lognormal and markov",
                         (int)(length < 40 ? length : 40), text);
-    if (text[length])
-        rc = rlt_names_once(text + length + 1, err);
-    for (const char *at = text + length; *at && !rc; at += strcspn(at, ",")) {
-        char item[80];
-        at++; /* the colon, or a comma */
-        snprintf(item, sizeof item, "%.*s", (int)(strcspn(at, ",") < 79 ? strcspn(at, ",") : 79), at);
-        char *equals = strchr(item, '=');
-        if (!equals)
-            return rlt_fail(err, RLT_EUSAGE, NULL, "expected NAME=VALUE, got '%s'", item);
-        *equals = '\0';
-        rc = set(out, item, equals + 1, err);
-    }
+    *out = (rlt_noise){.kind = (rlt_noise_kind)kind};
+    int rc = rlt_params_preset(kinds[kind].parameters, out, err);
+    if (!rc)
+        rc = rlt_params_set_list(kinds[kind].parameters, kinds[kind].name, out,
+                                 text[length] ? text + length + 1 : NULL, err);
     return rc ? rc : check(out, err);
+}
+
+bool rlt_noise_is_on(const rlt_noise *n, bool host)
+{
+    return n->on != (host ? RLT_NOISE_ON_COMPUTE : RLT_NOISE_ON_HOST);
 }
 
 static void fill_markov(const rlt_noise *n, uint64_t seed, uint32_t rank, uint32_t purpose, uint32_t steps,
@@ -92,7 +89,7 @@ void rlt_noise_fill(const rlt_noise *list, uint32_t n, bool host, uint64_t seed,
                     uint32_t steps, double *factors)
 {
     for (uint32_t i = 0; i < n; i++)
-        for (uint32_t r = 0; r < ranks && (host ? list[i].host : list[i].compute); r++) {
+        for (uint32_t r = 0; r < ranks && rlt_noise_is_on(&list[i], host); r++) {
             double *own = factors + (size_t)r * steps;
             if (list[i].kind == RLT_NOISE_MARKOV)
                 fill_markov(&list[i], seed, r, PURPOSE + i, steps, own);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,16 +23,26 @@ extern "C" {
 
 typedef enum rlt_noise_kind { RLT_NOISE_LOGNORMAL, RLT_NOISE_MARKOV } rlt_noise_kind;
 
+typedef enum rlt_noise_on { RLT_NOISE_ON_COMPUTE, RLT_NOISE_ON_HOST, RLT_NOISE_ON_BOTH } rlt_noise_on;
+
 typedef struct rlt_noise {
     rlt_noise_kind kind;
-    bool compute, host; /* whose durations */
+    rlt_noise_on on;
     double cv;
     double slow, enter, leave;
 } rlt_noise;
 
+typedef struct rlt_noise_info {
+    const char *name;
+    const rlt_param *parameters; /* of an rlt_noise */
+} rlt_noise_info;
+/* Kinds by number, NULL past the end. */
+RLT_API const rlt_noise_info *rlt_noise_kind_at(uint32_t i);
 /* "lognormal:cv=0.1" or "markov:slow=2,enter=0.01,leave=0.2", each with on=compute (the default), host or
  * both. RLT_EUSAGE. */
 RLT_API int rlt_noise_parse(const char *text, rlt_noise *out, rlt_error *err) RLT_MUST_USE;
+/* Whether durations on the host (or of compute) vary. */
+RLT_API bool rlt_noise_is_on(const rlt_noise *n, bool host);
 /* Multiplies factors[rank * steps + step] by what each of the list that is on host (or on compute) says. */
 RLT_API void rlt_noise_fill(const rlt_noise *list, uint32_t n, bool host, uint64_t seed, uint32_t ranks,
                             uint32_t steps, double *factors);

@@ -86,39 +86,60 @@ static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_e
     return taken;
 }
 
-static int set_fallback(rlt_setup *s, const char *name, const char *value, rlt_error *err)
+static int read_fallback(const rlt_param *p, void *into, const char *value, const char *where, rlt_error *err)
 {
+    rlt_setup *s = into;
     const rlt_reactive *r;
     char known[512] = "";
+    (void)p;
     s->fallback.protocol = rlt_find_protocol(value, strlen(value));
-    if (s->fallback.protocol) {
-        int rc = rlt_settings_preset(s->fallback.protocol, s->fallback.values, err);
-        return rc ? rc : 1;
-    }
+    if (s->fallback.protocol)
+        return rlt_settings_preset(s->fallback.protocol, s->fallback.values, err);
     for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++)
         rlt_list_name(known, sizeof known, rlt_reactive_name(r));
-    return rlt_fail(err, RLT_EUSAGE, name, "unknown protocol '%s'; known: %s", value, known);
+    return rlt_fail(err, RLT_EUSAGE, where, "unknown protocol '%s'; known: %s", value, known);
+}
+
+static const char *sharing_word(uint32_t i)
+{
+    static const char *const words[] = {[RLT_SHARE_STATIC] = "static",
+                                        [RLT_SHARE_DYNAMIC] = "dynamic",
+                                        [RLT_SHARE_FIRST_COME] = "first_come"};
+    return i < sizeof words / sizeof *words ? words[i] : NULL;
+}
+
+#define AT(field) RLT_FIELD(rlt_setup, aggregator.field)
+static const rlt_param switches[] = {
+    {"switch.slots", .kind = RLT_PARAM_COUNT, AT(slots), .min = 1, .max = RLT_MAX_SLOTS,
+     .usual = "as many as are asked for", .help = "of every switch that adds up"},
+    {"switch.memory", .kind = RLT_PARAM_SIZE, AT(memory_bytes), .usual = "without limit",
+     .help = "of its sums, in place of switch.slots"},
+    {"switch.width", .kind = RLT_PARAM_COUNT, AT(width), .min = 1, .max = RLT_MAX_AGG_WIDTH,
+     .usual = "as many as there are", .help = "contributors to a slot, at most"},
+    {"switch.sharing", .kind = RLT_PARAM_CHOICE, .word_at = sharing_word, AT(sharing), .preset = "static",
+     .help = "how jobs share the slots: equal parts, all of them hashed by all, or as asked for until none "
+             "are left"},
+    {"switch.fallback", .kind = RLT_PARAM_OTHER, .read = read_fallback, .arg = "a protocol",
+     .usual = "what refused= says", .help = "what a job runs as that switches refuse"},
+    {0}};
+#undef AT
+
+const rlt_param *rlt_switch_parameters(void)
+{
+    return switches;
 }
 
 /* What every switch that adds has. 1: set, 0: not of that kind. */
 static int set_switch(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
-    static const char before[] = "switch.";
-    const char *bare = name + strlen(before);
-    char word[32];
-    if (strncmp(name, before, strlen(before)) != 0)
-        return 0;
-    if (strcmp(bare, "fallback") == 0)
-        return set_fallback(s, name, value, err);
-    const rlt_param *p = rlt_params_find(rlt_aggregator_parameters(), bare);
+    const rlt_param *p = rlt_params_find(switches, name);
+    const char *word;
     if (!p)
-        return 0;
-    if (p->kind == RLT_PARAM_CHOICE && strlen(value) < sizeof word) { /* "first-come" does, too */
-        for (size_t i = 0; i <= strlen(value); i++)
-            word[i] = (char)(value[i] == '-' ? '_' : value[i]);
-        value = word;
-    }
-    int rc = rlt_param_read(p, &s->aggregator, value, name, err);
+        return strncmp(name, "switch.", 7) == 0 ? rlt_params_unknown(switches, "switches", name, err) : 0;
+    for (uint32_t i = 0; p->word_at && (word = p->word_at(i)); i++)
+        if (same_name(word, value, strlen(value))) /* dashes are underscores */
+            value = word;
+    int rc = rlt_param_read(p, s, value, NULL, err);
     return rc ? rc : 1;
 }
 

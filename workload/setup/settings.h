@@ -71,6 +71,8 @@ int rlt_setup_topology(const rlt_settings *s, rlt_topology **out, rlt_error *err
  * otherwise ranks 0 .. n_ranks - 1 (a placement file must have at least as many). */
 int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_error *err) RLT_MUST_USE;
 void rlt_setup_free(rlt_setup *s);
+/* What every switch that adds takes, of an rlt_setup. */
+const rlt_param *rlt_switch_parameters(void);
 /* One --set by name and value: settings of endpoints (net/topology/endpoint.h), of the packet model where
  * that is the network or protocols react (net/packet/packet.h; with or without "packet." in front), channels,
  * chunks, window, directions, servers, patterns, schedule, order of algorithms, switch.slots, switch.memory,

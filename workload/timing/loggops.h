@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,6 +38,8 @@ typedef struct rlt_loggops_result {
 } rlt_loggops_result;
 
 /* LogGOPSim's own defaults. */
+/* The table of an rlt_loggops. */
+const rlt_param *rlt_loggops_parameters(void);
 rlt_loggops rlt_loggops_default(void);
 /* "L=2500,o=1500,g=1000,G=6,O=0,S=65535"; what is not named stays. */
 int rlt_loggops_parse(const char *text, rlt_loggops *p, rlt_error *err) RLT_MUST_USE;

@@ -201,7 +201,7 @@ refused "with a root" 2 "--root does not go with --tenants" -t "$star" -b 1MiB -
 refused "with counts" 2 "--counts does not go with --tenants" -t "$star" -c all_gather --tenants 2 --counts "$tmp/none"
 refused "of a pair" 2 "does not go with --collective send_recv" -t "$star" -b 1MiB --tenants 2 -c send_recv
 refused "with folds verified" 2 "--verify-fold does not go with --tenants" -t "$star" -b 1MiB --tenants 2 --verify-fold
-refused "another sharing" 2 "expected static, dynamic or first_come, got 'fair'" -t "$star" -b 1MiB -a switchml --set switch.sharing=fair
+refused "another sharing" 2 "expected one of static, dynamic, first_come, got 'fair'" -t "$star" -b 1MiB -a switchml --set switch.sharing=fair
 refused "another fallback" 2 "unknown protocol 'ring'; known: switchml, ps-switch, atp, sharp, host-ring, libra, hierarchical-ina" \
     -t "$star" -b 1MiB -a switchml --set switch.fallback=ring
 refused "pooled slots are not shared dynamically" 3 "only hashed slots are shared dynamically" -t "$star" -b 1MiB -a switchml --tenants 2 \

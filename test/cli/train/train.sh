@@ -80,7 +80,7 @@ for odd in '--timeline f' '--report f' '--links' '--links-csv f' '--explain' '--
     leaves_nothing 2 "${odd%% *}: does not go with --strategy daso" $daso $odd
 done
 leaves_nothing 2 "--memory-csv: is for one run, of which --strategy daso makes several" $daso --memory-csv f
-leaves_nothing 2 "batch_time: expected a time above 0, got '0s'" $daso,batch_time=0s
+leaves_nothing 2 "batch_time: expected more than 0, got '0s'" $daso,batch_time=0s
 leaves_nothing 2 "loss: expected a number, START,RATIO,FLOOR or a file" $daso,loss=
 says "DASO as CSV" "skips,local,wait,epochs,epoch_ps" $daso --format csv
 took() { "$ringlet" $daso --format json "$@" 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p'; }
@@ -97,7 +97,7 @@ leaves_nothing 3 "ep: gpt2-small has no experts" run $job $net --layout ep=2
 leaves_nothing 2 "--map: orders the axes: it does not go with order=" run $job $net --layout tp=2,order=dp-tp --map tp=0,dp=0
 leaves_nothing 2 "--background: size: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,size=0'
 leaves_nothing 2 "--background: off: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,on=1ms,off=0'
-leaves_nothing 2 "--failures: expected NAME=TIME, got ''" run $job $net --iterations 9 --failures mtbf=1h,checkpoint=1s,
+leaves_nothing 2 "--failures: expected NAME=VALUE, got ''" run $job $net --iterations 9 --failures mtbf=1h,checkpoint=1s,
 leaves_nothing 2 "gpt2-small: is a model" run $net --job gpt2-small@0-3
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb"}' >"$tmp/placeless.json"
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:4@1GB/s,1us"}' >"$tmp/placed.json"

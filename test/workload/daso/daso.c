@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"
 #include "workload/daso/daso.h"
@@ -277,9 +278,9 @@ static void settings(void **state)
         assert_true(err.what[0] != '\0' && err.where[0] != '\0');
     }
     memset(&err, 0, sizeof err);
-    assert_int_equal(rlt_daso_set(&d, "depth", "3", &err), RLT_EUSAGE);
-    for (uint32_t i = 0; rlt_daso_setting(i, NULL); i++)
-        assert_non_null(strstr(err.what, rlt_daso_setting(i, NULL)));
+    assert_int_equal(rlt_daso_set(&d, "ffffffffffff", "3", &err), RLT_EUSAGE);
+    for (const rlt_param *p = rlt_daso_parameters(); p->name; p++)
+        assert_non_null(strstr(err.what, p->name));
     assert_int_equal(rlt_daso_set(&d, "horovod", "0.20", NULL), 0);
     assert_true(d.fusion_bytes == 64000000 && d.cycle_ps == 5 * RLT_MS);
     assert_int_equal(rlt_daso_set(&d, "staging", "25GB/s", NULL), 0);

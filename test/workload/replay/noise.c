@@ -28,11 +28,12 @@ static void test_words(void **state)
 {
     (void)state;
     rlt_noise n = parsed("lognormal:cv=0.25,on=both");
-    assert_true(n.kind == RLT_NOISE_LOGNORMAL && n.cv == 0.25 && n.host && n.compute);
+    assert_true(n.kind == RLT_NOISE_LOGNORMAL && n.cv == 0.25 && n.on == RLT_NOISE_ON_BOTH);
     n = parsed("markov:slow=2,enter=0.01,leave=0.2");
-    assert_true(n.kind == RLT_NOISE_MARKOV && n.slow == 2 && n.enter == 0.01 && n.leave == 0.2 && !n.host);
+    assert_true(n.kind == RLT_NOISE_MARKOV && n.slow == 2 && n.enter == 0.01 && n.leave == 0.2 &&
+                n.on == RLT_NOISE_ON_COMPUTE);
     n = parsed("lognormal:on=host,cv=1");
-    assert_true(n.host && !n.compute);
+    assert_true(n.on == RLT_NOISE_ON_HOST);
     const char *wrong[] = {"",
                            "gauss:cv=1",
                            "lognormal",
@@ -61,7 +62,7 @@ static void test_lognormal(void **state)
     double *f = malloc(sizeof *f * RANKS * STEPS);
     assert_non_null(f);
     for (int c = 0; c < 3; c++) {
-        rlt_noise n = {.kind = RLT_NOISE_LOGNORMAL, .compute = true, .cv = cvs[c]};
+        rlt_noise n = {.kind = RLT_NOISE_LOGNORMAL, .cv = cvs[c]};
         double sum = 0, square = 0, all = (double)RANKS * STEPS, cv2 = cvs[c] * cvs[c], w = 1 + cv2;
         for (int i = 0; i < RANKS * STEPS; i++)
             f[i] = 1;
@@ -194,7 +195,7 @@ static void test_slowest_of_n(void **state)
         assert_non_null(s);
         const double cvs[] = {1e-4, 0.2};
         for (int c = 0; c < 2; c++) {
-            rlt_noise noise = {.kind = RLT_NOISE_LOGNORMAL, .compute = true, .cv = cvs[c]};
+            rlt_noise noise = {.kind = RLT_NOISE_LOGNORMAL, .cv = cvs[c]};
             double sum = 0, square = 0, n = steps[i];
             steps_of(p, &noise, 3, s);
             for (uint32_t k = 0; k < steps[i]; k++) {

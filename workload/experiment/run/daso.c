@@ -12,7 +12,6 @@
 #include "net/topology/placement.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
-#include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
 #include "workload/daso/daso.h"
@@ -30,6 +29,17 @@
 bool rlt_run_is_daso(const rlt_run_settings *s)
 {
     return s->strategy && strncmp(s->strategy, "daso", 4) == 0 && strchr(":", s->strategy[4]);
+}
+
+static const rlt_param parameters[] = {
+    {"batch_time", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_daso_case, batch_ps), .min = 1,
+     .usual = "by the accelerator",
+     .help = "of a measured batch, forward and backward, to be shared among the layers"},
+    {0}};
+
+const rlt_param *rlt_daso_case_parameters(void)
+{
+    return parameters;
 }
 
 /* The next setting; loss=START,RATIO,FLOOR is one. */
@@ -61,10 +71,8 @@ static int read_settings(rlt_daso_case *r, rlt_error *err)
         if ((rc = rlt_split_setting(setting, name, sizeof name, &value, "--strategy", err)))
             return rc;
         nodes |= strcmp(name, "nodes") == 0;
-        rc = strcmp(name, "batch_time") == 0 ? rlt_parse_duration(value, &r->batch_ps, name, err)
-                                             : rlt_daso_set(&r->daso, name, value, err);
-        if (!rc && strcmp(name, "batch_time") == 0 && r->batch_ps == 0)
-            rc = rlt_fail(err, RLT_EUSAGE, name, "expected a time above 0, got '%s'", value);
+        const rlt_param *own = rlt_params_find(parameters, name);
+        rc = own ? rlt_param_read(own, r, value, NULL, err) : rlt_daso_set(&r->daso, name, value, err);
         if (rc) {
             rlt_error_prefix(err, "--strategy daso");
             rc = rc == RLT_EIO || rc == RLT_ENOMEM ? rc : RLT_EUSAGE;

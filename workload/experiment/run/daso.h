@@ -5,6 +5,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
 #include "workload/daso/daso.h"
@@ -25,6 +26,8 @@ typedef struct rlt_daso_case {
     rlt_daso_result *result;
 } rlt_daso_case;
 
+/* What `daso:` takes beside rlt_daso_parameters, of an rlt_daso_case. */
+const rlt_param *rlt_daso_case_parameters(void);
 bool rlt_run_is_daso(const rlt_run_settings *s);
 /* On a struct with args and settings, and zeros; close frees in every case. */
 int rlt_daso_case_load(rlt_daso_case *r, rlt_error *err) RLT_MUST_USE;

@@ -267,41 +267,49 @@ static int join(opening *x, rlt_error *err)
 
 /* ---- background traffic ---- */
 
-static int set_background(const char *item, size_t length, rlt_background *b, rlt_error *err)
+#define AT(field) RLT_FIELD(rlt_background, field)
+/* The rate comes first: it may stand without its name. */
+static const rlt_param parameters[] = {
+    {"rate", .kind = RLT_PARAM_RATE, AT(rate_Bps), .min = 1, .required = true, .help = "of each flow"},
+    {"size", .kind = RLT_PARAM_SIZE, AT(bytes), .min = 1, .usual = "10 us of the rate, 4 KiB to 1 MiB",
+     .help = "of a message"},
+    {"on", .kind = RLT_PARAM_DURATION, AT(on_ps), .min = 1, .usual = "always",
+     .help = "so long it sends, by turns with off"},
+    {"off", .kind = RLT_PARAM_DURATION, AT(off_ps), .min = 1, .usual = "never",
+     .help = "so long it does not"},
+    {0}};
+#undef AT
+
+const rlt_param *rlt_background_parameters(void)
 {
-    char text[80], name[16];
-    const char *value;
-    snprintf(text, sizeof text, "%.*s", (int)(length < 79 ? length : 79), item);
-    int rc = rlt_split_setting(text, name, sizeof name, &value, NULL, err);
-    if (rc)
-        return rc;
-    if (strcmp(name, "size") == 0)
-        rc = rlt_parse_size(value, &b->bytes, name, err);
-    else if (strcmp(name, "on") == 0 || strcmp(name, "off") == 0)
-        rc = rlt_parse_duration(value, name[1] == 'n' ? &b->on_ps : &b->off_ps, name, err);
-    else
-        return rlt_fail(err, RLT_EUSAGE, name, "unknown setting; there are size, on and off");
-    bool none = name[0] == 's' ? b->bytes == 0 : name[1] == 'n' ? b->on_ps == 0 : b->off_ps == 0;
-    return !rc && none ? rlt_fail(err, RLT_EUSAGE, name, "expected more than 0, got '%s'", value) : rc;
+    return parameters;
 }
 
+/* "10GB/s,size=1MiB" or "rate=10GB/s,size=1MiB" */
 static int read_rate(const char *text, rlt_background *b, rlt_error *err)
 {
+    const char *whose = "background traffic";
     char rate[40];
-    const char *item;
     size_t length = strcspn(text, ",");
-    snprintf(rate, sizeof rate, "%.*s", (int)(length < 39 ? length : 39), text);
-    int rc = rlt_parse_rate(rate, &b->rate_Bps, NULL, err);
+    int rc = 0;
+    bool named = memchr(text, '=', length) != NULL;
+    if (!named) {
+        snprintf(rate, sizeof rate, "%.*s", (int)(length < 39 ? length : 39), text);
+        rc = rlt_param_read(parameters, b, rate, NULL, err);
+        text = text[length] ? text + length + 1 : NULL;
+        if (!rc && text && !*text)
+            rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected NAME=VALUE, got ''");
+    }
     if (!rc)
-        rc = rlt_names_once(text, err);
-    for (text = text[length] ? text + length + 1 : NULL; !rc && (item = rlt_next_item(&text, ',', &length));)
-        rc = set_background(item, length, b, err);
+        rc = rlt_params_set_list(parameters + !named, whose, b, text, err);
     if (!rc && b->bytes == 0) {
         uint64_t bytes = b->rate_Bps / 100000;
         b->bytes = bytes < 4096 ? 4096 : bytes > 1 << 20 ? 1 << 20 : bytes;
     }
-    if (!rc && (!b->rate_Bps || (b->on_ps > 0) != (b->off_ps > 0)))
-        rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected a rate above 0, and both of on and off or none");
+    if (!rc && !b->rate_Bps)
+        rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected a rate");
+    if (!rc && (b->on_ps > 0) != (b->off_ps > 0))
+        rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected both of on and off, or none");
     return rc;
 }
 

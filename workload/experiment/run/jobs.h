@@ -19,6 +19,9 @@
 
 extern const rlt_option rlt_job_options[]; /* offsets in rlt_job_settings */
 
+/* What --background takes behind its colon, of an rlt_background. */
+const rlt_param *rlt_background_parameters(void);
+
 /* Reads the other jobs and makes one program of all
  * (in place of the run's own); finds background traffic's ranks. */
 int rlt_jobs_open(rlt_run *r, const rlt_read_options *o, rlt_error *err) RLT_MUST_USE;
