@@ -21,8 +21,8 @@
 #include "tools/base/message.h"
 #include "tools/base/options.h"
 #include "tools/base/progress.h"
-#include "tools/coll/coll.h"
 #include "tools/output/output.h"
+#include "workload/experiment/coll/lists.h"
 
 typedef struct inner {
     uint64_t bytes;

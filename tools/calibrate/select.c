@@ -10,9 +10,9 @@
 #include "sim/base/mem.h"
 #include "tools/base/message.h"
 #include "tools/calibrate/select.h"
-#include "tools/coll/coll.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
+#include "workload/experiment/coll/lists.h"
 #include "workload/setup/locate.h"
 
 /* ---- filters ---- */

@@ -12,7 +12,7 @@
 #include "tools/base/pool.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/calibrate/measure.h"
-#include "tools/coll/coll.h"
+#include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"
 
 int rlt_trial_add(rlt_trial *t, const rlt_measurement *m, uint32_t machine, bool *entered, rlt_error *err)

@@ -6,10 +6,8 @@
 #include "net/links.h"
 #include "sim/base/column.h"
 #include "sim/base/time.h"
-#include "tools/coll/coll.h"
-#include "tools/coll/react.h"
-#include "tools/coll/tenants.h"
-#include "tools/output/output.h"
+#include "workload/experiment/coll/one.h"
+#include "workload/experiment/coll/tenants.h"
 
 /* The last ones are there where protocols react, and where there are tenants. */
 enum { RLT_ROW_OF_STEPS = 16, RLT_ROW_OF_PROTOCOLS = 20, RLT_ROW_COLUMNS = 22 };
@@ -31,8 +29,6 @@ typedef struct rlt_coll_row {
 } rlt_coll_row;
 
 /* The row of a run that has ended; `tenants` without a list: there are none. */
-void rlt_row_of_steps(rlt_coll_row *row, const rlt_coll_run *run, const rlt_tenants *tenants);
-void rlt_row_of_protocol(rlt_coll_row *row, const rlt_react_run *run, const rlt_react_ask *ask,
-                         const rlt_tenants *tenants);
+void rlt_row_of(rlt_coll_row *row, const rlt_coll_result *r, const rlt_tenants *tenants);
 
 #endif

@@ -33,6 +33,10 @@
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
+#include "workload/experiment/coll/coll.h"
+#include "workload/experiment/coll/one.h"
+#include "workload/experiment/coll/react.h"
+#include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"
 
 /* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
@@ -43,11 +47,9 @@ enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };
 /* What a thread found. */
 typedef struct coll_result {
     bool served;         /* the algorithm can do it: the rest is there */
-    rlt_coll_run run;    /* kept where links are wanted */
-    rlt_react_run react; /* the same of a protocol that reacts */
+    rlt_coll_one one;    /* its simulation is kept where links are wanted */
     char refused[1700];  /* why it cannot */
     char fell_back[400]; /* what ran instead, and why; of tenants their lines tell */
-    rlt_tenants tenants;
     rlt_coll_row row;
     rlt_coll_kind kind;
     const rlt_algorithm *algorithm;
@@ -58,6 +60,7 @@ typedef struct coll_result {
 
 typedef struct coll_table {
     const rlt_coll_ask *ask;
+    const rlt_coll_output *output;
     rlt_format format;
     bool keeps_links, keeps_runs;           /* keeps_runs: of protocols */
     coll_result *results;                   /* by slot */
@@ -77,21 +80,6 @@ typedef struct coll_table {
     rlt_table tenants; /* below it: a line each */
     bool tenants_open;
 } coll_table;
-
-rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i, uint32_t tenant)
-{
-    const rlt_coll_case *c = &ask->cases[i / ask->n_algorithms];
-    const rlt_group *g = ask->tenants ? &ask->tenants[tenant] : &ask->group;
-    rlt_coll_request r = rlt_group_request(c->kind == RLT_SEND_RECV ? &ask->pair : g, c->kind, c->bytes);
-    r.root = ask->root;
-    if (!rlt_coll_rooted(c->kind))
-        r.root = 0;
-    r.counts = ask->counts;
-    rlt_setup_parameters(&ask->setup, &r);
-    r.element = ask->element;
-    r.listed = ask->listed[i % ask->n_algorithms];
-    return r;
-}
 
 /* A parameter that a protocol asked for has may do nothing for steps. */
 static bool is_of_protocol(const rlt_setup *s, const char *name)
@@ -139,75 +127,64 @@ static void remark(coll_table *t, const coll_result *r)
     }
 }
 
-/* Does this algorithm serve this request? 0: *served tells; else an error that ends the command. */
-static int try_plan(const rlt_coll_ask *ask, rlt_coll_run *run, const rlt_coll_how *how,
-                    const rlt_coll_request *req, bool *served, rlt_error *err)
+/* Can this algorithm serve this row? 0: *served tells; else an error that ends the command. */
+static int try_steps(const coll_table *t, coll_result *r, uint32_t i, rlt_error *err)
 {
+    const rlt_coll_ask *ask = t->ask;
+    const rlt_algorithm *a = ask->algorithms[i % ask->n_algorithms];
     bool several = ask->all_algorithms || ask->n_algorithms > 1;
     rlt_error why = {0};
-    int rc;
-    *served = false;
-    if (how->algorithm && !(how->algorithm->kinds & 1u << req->kind)) {
+    r->served = false;
+    if (a && !(a->kinds & 1u << r->kind)) {
         if (!several && ask->n_kinds == 1)
             return rlt_fail(err, RLT_EUSAGE, "--algorithm",
-                            "%s does no %s; 'ringlet list algorithms' shows what each can do",
-                            how->algorithm->name, rlt_coll_name(req->kind));
+                            "%s does no %s; 'ringlet list algorithms' shows what each can do", a->name,
+                            rlt_coll_name(r->kind));
         return 0;
     }
-    rc = rlt_coll_plan(run, how, req, &why);
-    *served = rc == 0;
+    int rc = rlt_coll_one_open(&r->one, ask, i, t->output->series_ps, &why);
+    r->served = rc == 0;
     if (!rc || ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && several))
         return 0;
     return rlt_fail(err, rc, why.where, "%s", why.what);
 }
 
-/* A row of a protocol that reacts.
- * What is too large to be simulated beside all others is left out of them. */
-static int simulate_react(const coll_table *t, rlt_task *job, coll_result *r, const rlt_coll_request *req,
-                          const rlt_reacting *reacting, rlt_error *err)
+/* The same of a protocol that reacts. What is too large to be simulated beside all others is left out of
+ * them. */
+static int try_protocol(const coll_table *t, coll_result *r, uint32_t i, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;
-    const char *name = rlt_reactive_name(reacting->protocol), *reason;
-    char size[32];
+    const char *name = rlt_reactive_name(ask->reacting[i % ask->n_algorithms]->protocol);
+    uint64_t bytes = ask->cases[i / ask->n_algorithms].bytes;
     bool several = ask->n_algorithms > 1 || ask->n_kinds > 1;
-    rlt_watch watch = rlt_task_watcher(job);
-    rlt_react_ask how = {.setup = &ask->setup,
-                         .reacting = reacting,
-                         .req = req,
-                         .tenants = ask->n_tenants,
-                         .straggler_ps = ask->straggler_ps,
-                         .exact_workers = ask->exact_workers,
-                         .series_ps = ask->series_ps,
-                         .occupancy_ps = ask->series_ps};
     rlt_error why = {0};
     r->served = false;
-    if (ask->all_algorithms && req->bytes > MOST_OF_ALL / ask->group.n) {
+    if (ask->all_algorithms && bytes > MOST_OF_ALL / ask->group.n) {
         snprintf(r->refused, sizeof r->refused,
                  "%s is left out of 'all' from %u ranks x %llu bytes on: its packets take long; name it to "
                  "have it",
-                 name, ask->group.n, (unsigned long long)req->bytes);
+                 name, ask->group.n, (unsigned long long)bytes);
         return 0;
     }
-    int rc = rlt_react_open(&r->react, &how, &why);
+    int rc = rlt_coll_one_open(&r->one, ask, i, t->output->series_ps, &why);
+    r->served = rc == 0;
     if (rc && rc != RLT_ENOMEM && several) {
         snprintf(r->refused, sizeof r->refused, "%s is left out: %s%s%s", name, why.where,
                  why.where[0] ? ": " : "", why.what);
         return 0;
     }
-    if (rc)
-        return rlt_fail(err, rc, why.where, "%s", why.what);
-    rc = rlt_react_simulate(&r->react, &how, &watch, err);
-    if (!rc && ask->tenants)
-        rc = rlt_tenants_of_protocol(&r->react, &how, &r->tenants, err);
-    if (rc)
-        return rc;
-    if (!ask->tenants && (reason = rlt_react_reason(&r->react.result)))
-        snprintf(r->fell_back, sizeof r->fell_back, "%s of %s ran as %s: %.256s", name,
-                 rlt_format_size(size, sizeof size, req->bytes), rlt_react_ran(&r->react.result, &how),
-                 reason);
-    rlt_row_of_protocol(&r->row, &r->react, &how, &r->tenants);
-    r->served = true;
-    return 0;
+    return rc ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
+}
+
+/* What else ran than the protocol that was asked for. */
+static void tell_fallback(coll_result *r)
+{
+    const char *reason = rlt_react_reason(&r->one.react.result);
+    const rlt_coll_result *result = &r->one.result;
+    char size[32];
+    if (reason && !r->one.ask->tenants)
+        snprintf(r->fell_back, sizeof r->fell_back, "%s of %s ran as %s: %.256s", result->algorithm,
+                 rlt_format_size(size, sizeof size, result->bytes), result->ran, reason);
 }
 
 /* For --why: the endpoint is still the plan's. */
@@ -225,33 +202,15 @@ static void explain(coll_result *r, const rlt_coll_request *req)
                  rlt_algorithm_usual(req)->name);
 }
 
-/* A row of an algorithm of steps. */
-static int simulate_steps(const coll_table *t, rlt_task *job, coll_result *r, uint32_t i,
-                          const rlt_coll_request *req, rlt_error *err)
+static void tell_steps(const coll_table *t, coll_result *r, uint32_t i)
 {
     const rlt_coll_ask *ask = t->ask;
-    rlt_watch watch = rlt_task_watcher(job);
-    rlt_coll_how how = {.setup = &ask->setup,
-                        .algorithm = ask->algorithms[i % ask->n_algorithms],
-                        .tenants = ask->n_tenants,
-                        .straggler_ps = ask->straggler_ps,
-                        .check = ask->check,
-                        .fold = ask->fold,
-                        .verify_fold = ask->verify_fold,
-                        .series_ps = ask->series_ps,
-                        .watch = &watch};
-    int rc = try_plan(ask, &r->run, &how, req, &r->served, err);
-    if (rc || !r->served || (rc = rlt_coll_simulate(&r->run, &how, err)) != 0)
-        return rc;
-    if (ask->tenants && (rc = rlt_tenants_of_steps(&r->run, &r->tenants, err)) != 0)
-        return rc;
-    rlt_row_of_steps(&r->row, &r->run, &r->tenants);
-    r->algorithm = r->run.plan.algorithm;
-    if (ask->why && (!how.algorithm || i % ask->n_algorithms == 0))
-        explain(r, req);
-    r->over = r->run.over;
-    r->rounded = r->run.plan.req.bytes - r->run.bytes;
-    return 0;
+    const rlt_coll_run *run = &r->one.run;
+    r->algorithm = run->plan.algorithm;
+    if (t->output->why && (!ask->algorithms[i % ask->n_algorithms] || i % ask->n_algorithms == 0))
+        explain(r, r->one.reqs);
+    r->over = run->over;
+    r->rounded = run->plan.req.bytes - run->bytes;
 }
 
 /* In a thread: reads what was asked for, and writes to its slot alone. */
@@ -259,37 +218,33 @@ static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt
 {
     const coll_table *t = ctx;
     const rlt_coll_ask *ask = t->ask;
-    const rlt_reacting *reacting = ask->reacting[i % ask->n_algorithms];
+    bool reacts = ask->reacting[i % ask->n_algorithms] != NULL;
+    rlt_watch watch = rlt_task_watcher(job);
     coll_result *r = &t->results[slot];
-    uint32_t n = ask->tenants ? ask->n_tenants : 1;
-    rlt_coll_request *reqs = calloc(n, sizeof *reqs);
-    if (!reqs)
-        return rlt_nomem(err);
-    for (uint32_t k = 0; k < n; k++)
-        reqs[k] = rlt_coll_request_of(ask, i, k);
     r->why[0] = r->refused[0] = r->fell_back[0] = '\0';
-    r->kind = reqs[0].kind;
+    r->kind = ask->cases[i / ask->n_algorithms].kind;
     r->algorithm = NULL;
-    int rc =
-        reacting ? simulate_react(t, job, r, reqs, reacting, err) : simulate_steps(t, job, r, i, reqs, err);
-    free(reqs);
-    if (rc || !r->served || !(reacting ? t->keeps_runs : t->keeps_links)) {
-        rlt_react_end(&r->react);
-        rlt_coll_end(&r->run);
+    int rc = reacts ? try_protocol(t, r, i, err) : try_steps(t, r, i, err);
+    if (!rc && r->served && (rc = rlt_coll_one_simulate(&r->one, &watch, err)) == 0) {
+        rlt_row_of(&r->row, &r->one.result, &r->one.tenants);
+        if (reacts)
+            tell_fallback(r);
+        else
+            tell_steps(t, r, i);
     }
+    if (rc || !r->served || !(reacts ? t->keeps_runs : t->keeps_links))
+        rlt_coll_one_drop(&r->one);
     return rc;
 }
 
 static int write_links(coll_table *t, const coll_result *r, rlt_error *err)
 {
-    const rlt_report_settings *report = t->ask->report;
+    const rlt_report_settings *report = t->output->report;
     const rlt_topology *topology = t->ask->setup.topology;
-    const rlt_usage *u;
     int rc = 0;
     if (!t->keeps_links)
         return 0;
-    u = r->react.fabric ? rlt_packets_usage(rlt_fabric_packets(r->react.fabric))
-                        : rlt_exec_net(r->run.exec)->usage;
+    const rlt_usage *u = rlt_coll_one_usage(&r->one);
     rlt_time time_ps = r->row.time_ps;
     if (report->links && t->format == RLT_FORMAT_JSON)
         rc = rlt_links_json(&t->json, topology, u, time_ps, !report->expand_links, true, err);
@@ -303,7 +258,7 @@ static int write_links(coll_table *t, const coll_result *r, rlt_error *err)
 /* Rows with links are written while the run is at hand; the others wait for the mark of the fastest. */
 static bool row_comes_with_links(const coll_table *t)
 {
-    return t->format == RLT_FORMAT_JSON || (t->format == RLT_FORMAT_TABLE && t->ask->report->links);
+    return t->format == RLT_FORMAT_JSON || (t->format == RLT_FORMAT_TABLE && t->output->report->links);
 }
 
 /* The rows of a size, the fastest marked when there are several. */
@@ -345,10 +300,10 @@ static int take_row(coll_table *t, coll_result *r, rlt_error *err)
     if (t->format == RLT_FORMAT_JSON) {
         rlt_jw_object(&t->json, NULL);
         rlt_row_json(&t->json, rlt_row_columns, t->n_columns, row->values);
-        if (r->react.fabric)
-            rc = rlt_react_json(&t->json, &r->react, t->ask->setup.topology, err);
-        if (r->tenants.list)
-            rlt_tenants_json(&t->json, &r->tenants);
+        if (r->one.react.fabric)
+            rc = rlt_react_json(&t->json, &r->one.react, t->ask->setup.topology, err);
+        if (r->one.tenants.list)
+            rlt_tenants_json(&t->json, &r->one.tenants);
     } else if (row_comes_with_links(t))
         rlt_table_row(&t->table, row->values);
     if (!rc)
@@ -356,11 +311,9 @@ static int take_row(coll_table *t, coll_result *r, rlt_error *err)
     if (t->format == RLT_FORMAT_JSON)
         rlt_jw_end_object(&t->json);
     if (t->tenants_open)
-        rlt_tenants_rows(&t->tenants, &r->tenants, r->kind, row->values[RLT_ROW_BYTES].count,
+        rlt_tenants_rows(&t->tenants, &r->one.tenants, r->kind, row->values[RLT_ROW_BYTES].count,
                          row->values[RLT_ROW_ALGORITHM].text);
-    rlt_tenants_free(&r->tenants);
-    rlt_coll_end(&r->run);
-    rlt_react_end(&r->react);
+    rlt_coll_one_end(&r->one);
     return rc;
 }
 
@@ -400,7 +353,8 @@ static int run_all(coll_table *t, rlt_error *err)
     const rlt_coll_ask *ask = t->ask;
     rlt_progress progress;
     rlt_pool_work work = {.n = ask->n_cases * ask->n_algorithms,
-                          .slots = t->keeps_links || t->keeps_runs ? WAITING_LINKS * ask->jobs : WAITING_ROWS,
+                          .slots = t->keeps_links || t->keeps_runs ? WAITING_LINKS * t->output->jobs
+                                                                   : WAITING_ROWS,
                           .ctx = t,
                           .run = simulate_row,
                           .take = take_result,
@@ -411,42 +365,40 @@ static int run_all(coll_table *t, rlt_error *err)
     if (!t->results)
         return rlt_nomem(err);
     rlt_progress_start(&progress, "simulating");
-    rc = rlt_pool_run(&work, ask->jobs, err);
+    rc = rlt_pool_run(&work, t->output->jobs, err);
     if (rc)
         (void)put_rows(t, NULL);
     rlt_progress_end(&progress);
-    for (uint32_t i = 0; i < work.slots; i++) {
-        rlt_coll_end(&t->results[i].run);
-        rlt_react_end(&t->results[i].react);
-        rlt_tenants_free(&t->results[i].tenants);
-    }
+    for (uint32_t i = 0; i < work.slots; i++)
+        rlt_coll_one_end(&t->results[i].one);
     free(t->results);
     if (!rc && t->rows_done == 0)
         return rlt_fail(err, RLT_EUSAGE, "--algorithm",
                         "none of these can do %s here; 'ringlet list algorithms' shows what each can do",
-                        ask->collective);
+                        ask->settings->collective);
     return rc;
 }
 
-static int begin_output(coll_table *t, const rlt_parsed *args, rlt_error *err)
+static int begin_output(coll_table *t, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;
     char line[400];
     int rc;
-    t->format = rlt_format_of(ask->report->format);
-    t->keeps_links = ask->report->links_csv || (ask->report->links && t->format != RLT_FORMAT_CSV);
+    t->format = rlt_format_of(t->output->report->format);
+    t->keeps_links =
+        t->output->report->links_csv || (t->output->report->links && t->format != RLT_FORMAT_CSV);
     for (uint32_t a = 0; a < ask->n_algorithms; a++)
         t->n_columns = ask->reacting[a] ? RLT_ROW_OF_PROTOCOLS : t->n_columns;
     t->keeps_runs = t->keeps_links || (t->format == RLT_FORMAT_JSON && t->n_columns == RLT_ROW_OF_PROTOCOLS);
     t->n_columns = ask->tenants ? RLT_ROW_COLUMNS : t->n_columns;
     if (t->format == RLT_FORMAT_JSON) {
-        rlt_document_begin(&t->json, "coll", args, &ask->setup.inputs);
+        rlt_document_begin(&t->json, "coll", ask->args, &ask->setup.inputs);
         rlt_setup_json(&ask->setup, &t->json);
         rlt_jw_array(&t->json, "results");
         t->json_open = true;
         return 0;
     }
-    if ((rc = rlt_file_open(&t->file, ask->report->output, err)))
+    if ((rc = rlt_file_open(&t->file, t->output->report->output, err)))
         return rc;
     if (t->format == RLT_FORMAT_TABLE) {
         rlt_setup_line(&ask->setup, line, sizeof line);
@@ -493,7 +445,7 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
         if (partial)
             rlt_jw_bool(&t->json, "partial", true);
         t->json_open = false;
-        return rlt_document_write(&t->json, t->ask->report->output, err);
+        return rlt_document_write(&t->json, t->output->report->output, err);
     }
     if ((rc = rlt_table_end(&t->table, err)))
         return rc;
@@ -510,10 +462,10 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
     return rlt_file_close(&t->file, err);
 }
 
-int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *err)
+int rlt_coll_table(const rlt_coll_ask *ask, const rlt_coll_output *output, rlt_error *err)
 {
-    coll_table t = {.ask = ask, .n_columns = RLT_ROW_OF_STEPS};
-    int rc = begin_output(&t, args, err), ended = 0;
+    coll_table t = {.ask = ask, .output = output, .n_columns = RLT_ROW_OF_STEPS};
+    int rc = begin_output(&t, err), ended = 0;
     if (!rc) {
         rc = run_all(&t, err);
         if (rc == RLT_ECANCELLED) {
@@ -522,10 +474,10 @@ int rlt_coll_table(const rlt_coll_ask *ask, const rlt_parsed *args, rlt_error *e
         }
         if (!rc || rc == RLT_ECANCELLED)
             ended = end_output(&t, rc != 0, rc ? NULL : err);
-        if (!rc && !ended && ask->plot) {
+        if (!rc && !ended && output->plot) {
             char title[400];
             rlt_setup_line(&ask->setup, title, sizeof title);
-            ended = rlt_coll_plot(ask->plot, title, &t.points, err);
+            ended = rlt_coll_plot(output->plot, title, &t.points, err);
         }
     }
     rlt_coll_points_free(&t.points);

@@ -11,10 +11,10 @@
 #include "tools/base/command.h"
 #include "tools/base/file.h"
 #include "tools/base/progress.h"
-#include "tools/coll/coll.h"
 #include "tools/design/bandwidth.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
+#include "workload/experiment/coll/lists.h"
 
 typedef struct bandwidth_settings {
     rlt_design_settings design; /* first */

@@ -15,7 +15,7 @@
 #include "sim/text/tree.h"
 #include "tools/base/commands.h"
 #include "tools/base/json_edit.h"
-#include "tools/coll/coll.h"
+#include "workload/experiment/coll/lists.h"
 #include "workload/setup/locate.h"
 
 enum { MAX_BYTES = 256 << 20 };

@@ -11,8 +11,8 @@
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
-#include "tools/coll/single.h"
 #include "tools/run/report.h"
+#include "workload/experiment/prepared.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/run.h"
 #include "workload/setup/settings.h"
@@ -48,10 +48,9 @@ int rlt_point_describe(rlt_point_job *e, const rlt_sweep_study *s, uint64_t id, 
     return settle(e, rc, &why, err);
 }
 
-static rlt_settings *sim_of(rlt_point_job *e)
+static rlt_experiment_kind kind_of(const rlt_sweep_study *s)
 {
-    return e->study->command == &rlt_cmd_run ? &((rlt_run_settings *)e->settings)->sim
-                                             : rlt_coll_settings_sim(e->settings);
+    return s->command == &rlt_cmd_run ? RLT_EXPERIMENT_RUN : RLT_EXPERIMENT_COLL;
 }
 
 static int fill(rlt_point_job *e, rlt_error *err)
@@ -60,47 +59,41 @@ static int fill(rlt_point_job *e, rlt_error *err)
     e->settings = calloc(1, c->settings_size + 1);
     if (!e->settings)
         return rlt_nomem(err);
-    sim_of(e)->sets_of_others = e->study->n_axes > 0;
+    e->prepared = (rlt_prepared){
+        .kind = kind_of(e->study), .texts = &e->texts, .parsed = &e->parsed, .settings = e->settings};
+    rlt_prepared_sim(&e->prepared)->sets_of_others = e->study->n_axes > 0;
     return rlt_options_fill(c->options, e->texts.items, e->texts.n, e->settings, &e->parsed, err);
 }
 
-static int prepare_run(rlt_point_job *e, rlt_sweep_inputs *inputs, rlt_error *err)
+/* What a row has no room for. */
+static int check_run(const rlt_run_asked *asked, rlt_error *err)
 {
-    const rlt_run_asked *asked = e->settings;
-    rlt_run_settings *s = &((rlt_run_asked *)e->settings)->run;
-    int rc;
+    const rlt_run_settings *s = &asked->run;
     if (asked->compare || rlt_run_is_daso(s) || strcmp(s->timing, "loggops") == 0)
         return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
                         "--compare, --strategy daso and --timing loggops tell more "
                         "than a row: a sweep has none of them");
-    if (s->sim.topology &&
-        (rc = rlt_shared_net_of(&inputs->shared, e->parsed.groups, &e->texts, &s->sim, &e->net, err)))
-        return rc;
-    if (!e->net)
-        return 0;
-    rc = rlt_shared_work_of(&inputs->shared, &e->texts, &e->parsed, s, e->net, &e->work, err);
-    return rc || !e->work ? rc : rlt_shared_prime(e->net, e->work, err);
+    return 0;
 }
 
-static int prepare_coll(rlt_point_job *e, rlt_sweep_inputs *inputs, rlt_error *err)
+/* Whether points of the study differ in what a kind of input is made from. */
+static bool any_of(const rlt_sweep_study *s, const rlt_sweep_place *places, uint32_t n,
+                   bool (*is_of)(const char *option))
 {
-    /* Cuts are the same for any bytes and by any algorithm; protocols have workers and trees of their own. */
-    static const char *const not_of_cuts[] = {"bytes",     "network", "routing", "injection",
-                                              "algorithm", "set",     NULL};
-    uint64_t key[2];
-    bool known;
-    int rc = rlt_shared_net_of(&inputs->shared, e->parsed.groups, &e->texts, sim_of(e), &e->net, err);
-    if (rc)
-        return rc;
-    const char *names[sizeof not_of_cuts / sizeof *not_of_cuts];
-    memcpy(names, not_of_cuts, sizeof names);
-    if (rlt_topology_in_networks(e->net->topology) & RLT_CAN_REDUCE)
-        names[4] = NULL;
-    rlt_option_key(e->parsed.groups, &e->texts, names, true, key);
-    rc = rlt_shared_files_of(inputs, &e->texts, &e->parsed, e->settings, e->net, &e->files, err);
-    if (!rc)
-        rc = rlt_shared_primed(e->net, key[0], &known, err);
-    return rc || known ? rc : rlt_coll_prime(&e->parsed, e->settings, err);
+    for (uint32_t i = 0; i < n; i++)
+        if (is_of(rlt_option_at(s->command->options, places[i].option, NULL)->name))
+            return true;
+    return false;
+}
+
+static bool varies(const rlt_sweep_study *s, bool (*is_of)(const char *option))
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        any = any || any_of(s, s->axes[i].places, s->axes[i].n_places, is_of);
+    for (uint32_t i = 0; i < s->n_named; i++)
+        any = any || any_of(s, s->named[i].places, s->named[i].n, is_of);
+    return any;
 }
 
 /* Errors of files as such, whatever else the points change. */
@@ -109,26 +102,21 @@ static bool is_of_files(int rc)
     return rc == RLT_EIO || rc == RLT_EMALFORMED || rc == RLT_ESCHEMA;
 }
 
-static int probe(rlt_point_job *e, rlt_sweep_inputs *inputs, rlt_error *err)
+static int probe(rlt_point_job *e, rlt_shared *inputs, rlt_error *err)
 {
     const rlt_sweep_study *s = e->study;
     rlt_error why = {0};
-    bool runs = s->command == &rlt_cmd_run;
+    bool net_varies = varies(s, rlt_shared_is_of_net);
     if (fill(e, &why))
         return 0;
-    rlt_settings *sim = sim_of(e);
-    int rc = sim->topology
-                 ? rlt_shared_net_of(&inputs->shared, e->parsed.groups, &e->texts, sim, &e->net, &why)
-                 : 0;
-    if (rc && (!rlt_shared_net_varies(s) || is_fatal(rc)))
+    int rc = rlt_prepare_net(&e->prepared, inputs, &why);
+    if (rc && (!net_varies || is_fatal(rc)))
         goto fail;
-    if (!e->net || (runs ? rlt_shared_work_varies(s) : rlt_shared_files_vary(s)))
+    if (!e->prepared.net ||
+        varies(s, kind_of(s) == RLT_EXPERIMENT_RUN ? rlt_shared_is_of_work : rlt_shared_is_of_files))
         return 0;
-    if (runs)
-        rc = rlt_shared_work_of(&inputs->shared, &e->texts, &e->parsed, e->settings, e->net, &e->work, &why);
-    else
-        rc = rlt_shared_files_of(inputs, &e->texts, &e->parsed, e->settings, e->net, &e->files, &why);
-    if (rc && (!rlt_shared_net_varies(s) || is_of_files(rc) || is_fatal(rc)))
+    rc = rlt_prepare_rest(&e->prepared, inputs, &why);
+    if (rc && (!net_varies || is_of_files(rc) || is_fatal(rc)))
         goto fail;
     return 0;
 fail:
@@ -136,7 +124,7 @@ fail:
     return rc;
 }
 
-int rlt_point_probe(const rlt_sweep_study *s, rlt_sweep_inputs *inputs, rlt_error *err)
+int rlt_point_probe(const rlt_sweep_study *s, rlt_shared *inputs, rlt_error *err)
 {
     rlt_point_job e = {0};
     uint64_t id = 0;
@@ -150,46 +138,34 @@ int rlt_point_probe(const rlt_sweep_study *s, rlt_sweep_inputs *inputs, rlt_erro
     return rc;
 }
 
-int rlt_point_prepare(rlt_point_job *e, rlt_sweep_inputs *inputs, rlt_error *err)
+int rlt_point_prepare(rlt_point_job *e, rlt_shared *inputs, rlt_error *err)
 {
     rlt_error why = {0};
     if (!e->ready)
         return 0;
     int rc = fill(e, &why);
+    if (!rc && e->prepared.kind == RLT_EXPERIMENT_RUN)
+        rc = check_run(e->settings, &why);
     if (!rc)
-        rc = e->study->command == &rlt_cmd_run ? prepare_run(e, inputs, &why) : prepare_coll(e, inputs, &why);
+        rc = rlt_prepare(&e->prepared, inputs, &why);
     return settle(e, rc, &why, err);
-}
-
-static int run_run(rlt_point_job *e, rlt_task *job, rlt_error *err)
-{
-    rlt_watch watch = rlt_task_watcher(job);
-    rlt_run r = {.args = &e->parsed, .settings = &((rlt_run_asked *)e->settings)->run, .watch = &watch};
-    watch.progress = NULL;
-    int rc = rlt_shared_run(e->work, &r, err);
-    if (!rc)
-        rc = rlt_run_figures(&r, e->study->links, &e->outcome, err);
-    rlt_shared_run_end(e->work, &r);
-    return rc;
 }
 
 int rlt_point_run(rlt_point_job *e, rlt_task *job, rlt_error *err)
 {
     rlt_error why = {0};
+    rlt_watch watch = rlt_task_watcher(job);
     if (!e->ready)
         return 0;
-    int rc = e->study->command == &rlt_cmd_run ? run_run(e, job, &why) : rlt__point_coll(e, job, &why);
+    if (e->prepared.kind == RLT_EXPERIMENT_RUN)
+        watch.progress = NULL;
+    int rc = rlt_prepared_run(&e->prepared, &watch, e->study->links, NULL, &e->outcome, &why);
     return settle(e, rc, &why, err);
 }
 
 void rlt_point_reset(rlt_point_job *e)
 {
-    if (e->net)
-        e->net->kept.refs--;
-    if (e->work)
-        e->work->kept.refs--;
-    if (e->files)
-        e->files->kept.refs--;
+    rlt_prepared_end(&e->prepared);
     if (e->settings)
         rlt_parsed_free(&e->parsed);
     free(e->settings);

@@ -12,7 +12,6 @@
 #include "sim/base/options.h"
 #include "sim/text/tree.h"
 #include "tools/base/pool.h"
-#include "tools/sweep/inputs.h"
 #include "tools/sweep/study/study.h"
 #include "workload/experiment/figures.h"
 #include "workload/experiment/shared.h"
@@ -25,10 +24,8 @@ typedef struct rlt_point_job {
     uint64_t key[2]; /* equal: the options are */
     void *settings;
     rlt_parsed parsed;
-    rlt_shared_net *net;
-    rlt_shared_work *work;   /* NULL: it loads its own */
-    rlt_shared_files *files; /* of coll; the same */
-    bool ready;              /* to be run; else the outcome is there already */
+    rlt_prepared prepared;
+    bool ready; /* to be run; else the outcome is there already */
     rlt_outcome outcome;
 } rlt_point_job;
 
@@ -37,17 +34,14 @@ int rlt_point_describe(rlt_point_job *e, const rlt_sweep_study *s, uint64_t id, 
                        rlt_error *err) RLT_MUST_USE;
 /* Loads what all points take from base as it stands, by what the first one needs: the error that each of them
  * would end with. */
-int rlt_point_probe(const rlt_sweep_study *s, rlt_sweep_inputs *inputs, rlt_error *err) RLT_MUST_USE;
+int rlt_point_probe(const rlt_sweep_study *s, rlt_shared *inputs, rlt_error *err) RLT_MUST_USE;
 /* What is wrong with a point becomes its outcome; RLT_ENOMEM and the like end the sweep. */
-int rlt_point_prepare(rlt_point_job *e, rlt_sweep_inputs *inputs, rlt_error *err) RLT_MUST_USE;
+int rlt_point_prepare(rlt_point_job *e, rlt_shared *inputs, rlt_error *err) RLT_MUST_USE;
 /* The same. RLT_ECANCELLED: stopped, no outcome. */
 int rlt_point_run(rlt_point_job *e, rlt_task *job, rlt_error *err) RLT_MUST_USE;
 /* Lets go of what was shared, on the preparing thread; the struct may be used again. */
 void rlt_point_reset(rlt_point_job *e);
 /* Also frees what is kept for the next one. */
 void rlt_point_free(rlt_point_job *e);
-
-/* Internal. */
-int rlt__point_coll(rlt_point_job *e, rlt_task *job, rlt_error *err) RLT_MUST_USE;
 
 #endif

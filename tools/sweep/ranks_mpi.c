@@ -9,7 +9,6 @@
 #include "tools/base/interrupt.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
-#include "tools/sweep/inputs.h"
 #include "tools/sweep/point.h"
 #include "tools/sweep/ranks.h"
 #include "tools/sweep/state.h"
@@ -260,7 +259,7 @@ void rlt_ranks_end(uint32_t rank, bool served)
 /* The others */
 
 typedef struct guest {
-    rlt_sweep_inputs inputs;
+    rlt_shared inputs;
     rlt_point_job experiment;
     rlt_sweep_study *study;
 } guest;
@@ -313,7 +312,7 @@ static int run_order(guest *g, const order *o, rlt_error *err)
 
 int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err)
 {
-    guest g = {.study = study, .inputs = {.shared = {.note = tell_input}}};
+    guest g = {.study = study, .inputs = {.note = tell_input}};
     int rc = 0;
     bool stopped = false;
     while (!stopped && !rc) {
@@ -340,6 +339,6 @@ int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err)
     }
     MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_BYE, MPI_COMM_WORLD);
     rlt_point_free(&g.experiment);
-    rlt_sweep_inputs_free(&g.inputs);
+    rlt_shared_free(&g.inputs);
     return rc;
 }

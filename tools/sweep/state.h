@@ -5,7 +5,6 @@
 
 #include "sim/base/error.h"
 #include "tools/base/progress.h"
-#include "tools/sweep/inputs.h"
 #include "tools/sweep/point.h"
 #include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"
@@ -25,7 +24,7 @@ typedef struct rlt_sweep_note {
 typedef struct rlt_sweep {
     const rlt_sweep_study *study;
     rlt_store *store;
-    rlt_sweep_inputs inputs;
+    rlt_shared inputs;
     rlt_sweep_note *notes;
     uint32_t n_notes, notes_capacity;
     uint32_t shard, shards; /* points whose number is `shard` modulo `shards` */

@@ -8,7 +8,6 @@
 
 #include "sim/base/mem.h"
 #include "tools/base/pool.h"
-#include "tools/sweep/inputs.h"
 #include "tools/sweep/ranks.h"
 #include "workload/experiment/figures.h"
 #include "workload/plugin/plugin.h"
@@ -178,8 +177,8 @@ static int run_rounds(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
 
 int rlt_sweep_probe(rlt_sweep *w, const rlt_sweep_study *study, rlt_error *err)
 {
-    w->inputs.shared.note = note_input;
-    w->inputs.shared.ctx = w;
+    w->inputs.note = note_input;
+    w->inputs.ctx = w;
     return rlt_point_probe(study, &w->inputs, err);
 }
 
@@ -200,8 +199,8 @@ int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
     int rc, ended = 0;
     w->study = study;
     w->n_slots = (study->links == RLT_FIGURE_LINKS_ALL ? SLOTS_WITH_LINKS : SLOTS) + SLOTS_A_JOB * w->jobs;
-    w->inputs.shared.note = note_input;
-    w->inputs.shared.ctx = w;
+    w->inputs.note = note_input;
+    w->inputs.ctx = w;
     w->began_s = now_s();
     if ((rc = enter_notes(w, err)) || (rc = rlt_store_count(w->store, &w->done, &w->failed, &w->last, err)))
         return rc;
@@ -230,5 +229,5 @@ void rlt_sweep_free(rlt_sweep *w)
     free(w->slots);
     free(w->keys);
     w->slots = NULL;
-    rlt_sweep_inputs_free(&w->inputs);
+    rlt_shared_free(&w->inputs);
 }

@@ -11,7 +11,9 @@
 #include "sim/base/param.h"
 #include "sim/base/words.h"
 #include "sim/text/tree.h"
+#include "workload/experiment/coll/coll.h"
 #include "workload/experiment/figures.h"
+#include "workload/experiment/prepared.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/faults.h"
 #include "workload/experiment/run/jobs.h"
@@ -31,16 +33,18 @@ struct rlt_experiment {
     rlt_experiments *all;
     rlt_arena arena;
     rlt_option_texts texts;
-    rlt_run_settings settings;
+    union {
+        rlt_run_settings run;
+        rlt_coll_settings coll;
+    } settings;
     rlt_parsed parsed;
-    rlt_shared_net *net;
-    rlt_shared_work *work; /* NULL: it loads its own */
-    rlt_run run;
+    rlt_prepared prepared;
+    rlt_run run; /* of one on a workload */
     bool began, ended;
     rlt_outcome outcome;
 };
 
-static const rlt_option_group groups[] = {
+static const rlt_option_group run_groups[] = {
     {"Workload", rlt_workload_options, 0},
     {"Training", rlt_training_options, 0},
     {"Recording", rlt_trace_option_table, offsetof(rlt_run_settings, recording)},
@@ -50,6 +54,14 @@ static const rlt_option_group groups[] = {
     {"Faults", rlt_fault_options, offsetof(rlt_run_settings, faults)},
     {"Links", rlt_series_options, offsetof(rlt_run_settings, series_ps)},
     {0}};
+
+static const rlt_option_group coll_groups[] = {
+    {"Collective", rlt_coll_options, 0},
+    {"Network", rlt_settings_options, offsetof(rlt_coll_settings, sim)},
+    {0}};
+
+static const rlt_option_group *const groups_of[] = {
+    [RLT_EXPERIMENT_RUN] = run_groups, [RLT_EXPERIMENT_COLL] = coll_groups};
 
 enum { MAX_SETTINGS = 1 << 16 };
 
@@ -78,15 +90,54 @@ static int add_text(rlt_experiment *e, uint32_t option, const char *value, rlt_e
     return rc;
 }
 
+/* The name in front of "=", cut to what any option has. */
+static size_t name_of(const char *setting, char name[64])
+{
+    size_t length = strcspn(setting, "=");
+    snprintf(name, 64, "%.*s", (int)(length < 64 ? length : 63), setting);
+    return length;
+}
+
+static bool has_option(const rlt_option_group *groups, const char *name)
+{
+    const rlt_option *o;
+    for (uint32_t i = 0; (o = rlt_option_at(groups, i, NULL)); i++)
+        if (strcmp(o->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Which collective it is makes it one on collectives. */
+static rlt_experiment_kind kind_of(const char *const *settings, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        char name[64];
+        name_of(settings[i], name);
+        if (strcmp(name, "collective") == 0)
+            return RLT_EXPERIMENT_COLL;
+    }
+    return RLT_EXPERIMENT_RUN;
+}
+
+static int no_such_setting(rlt_experiment_kind kind, const char *name, const char *best, rlt_error *err)
+{
+    if (kind == RLT_EXPERIMENT_RUN && has_option(coll_groups, name))
+        return rlt_fail(err, RLT_EUSAGE, name, "is a setting of a collective: say which, as collective=NAME");
+    if (kind == RLT_EXPERIMENT_COLL && has_option(run_groups, name))
+        return rlt_fail(err, RLT_EUSAGE, name, "is a setting of a run: it does not go with collective=NAME");
+    return rlt_fail(err, RLT_EUSAGE, name, "no such setting%s%s%s", best ? "; did you mean '" : "",
+                    best ? best : "", best ? "'?" : "");
+}
+
 /* "NAME=VALUE" or "NAME": its option, and the value. */
-static int find_option(const char *setting, uint32_t *option, const char **value, rlt_error *err)
+static int find_option(rlt_experiment_kind kind, const char *setting, uint32_t *option, const char **value,
+                       rlt_error *err)
 {
     char name[64];
-    size_t length = strcspn(setting, "=");
+    size_t length = name_of(setting, name);
     const rlt_option *o;
-    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), setting);
     rlt_nearest near = rlt_nearest_to(name);
-    for (*option = 0; (o = rlt_option_at(groups, *option, NULL)); ++*option) {
+    for (*option = 0; (o = rlt_option_at(groups_of[kind], *option, NULL)); ++*option) {
         rlt_nearest_try(&near, o->name);
         if (strcmp(o->name, name) != 0)
             continue;
@@ -95,8 +146,7 @@ static int find_option(const char *setting, uint32_t *option, const char **value
             return rlt_fail(err, RLT_EUSAGE, name, "expected NAME=VALUE, got '%s'", setting);
         return 0;
     }
-    return rlt_fail(err, RLT_EUSAGE, name, "no such setting%s%s%s", near.best ? "; did you mean '" : "",
-                    near.best ? near.best : "", near.best ? "'?" : "");
+    return no_such_setting(kind, name, near.best, err);
 }
 
 static int add_settings(rlt_experiment *e, const char *const *settings, uint32_t n, rlt_error *err)
@@ -105,7 +155,7 @@ static int add_settings(rlt_experiment *e, const char *const *settings, uint32_t
     for (uint32_t i = 0; i < n && !rc; i++) {
         uint32_t option = 0;
         const char *value = NULL;
-        rc = find_option(settings[i], &option, &value, err);
+        rc = find_option(e->prepared.kind, settings[i], &option, &value, err);
         if (!rc)
             rc = add_text(e, option, value, err);
     }
@@ -114,26 +164,25 @@ static int add_settings(rlt_experiment *e, const char *const *settings, uint32_t
 
 static int load(rlt_experiment *e, rlt_error *err)
 {
-    rlt_run_settings *s = &e->settings;
-    rlt_shared *inputs = &e->all->inputs;
-    int rc = rlt_options_fill(groups, e->texts.items, e->texts.n, s, &e->parsed, err);
+    const rlt_run_settings *s = &e->settings.run;
+    rlt_experiment_kind kind = e->prepared.kind;
+    int rc = rlt_options_fill(groups_of[kind], e->texts.items, e->texts.n, &e->settings, &e->parsed, err);
     if (rc)
         return rc;
-    if (rlt_run_is_daso(s) || strcmp(s->timing, "loggops") == 0)
+    if (kind == RLT_EXPERIMENT_RUN && (rlt_run_is_daso(s) || strcmp(s->timing, "loggops") == 0))
         return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
                         "--strategy daso and --timing loggops tell more than an experiment has");
-    if ((rc = rlt_shared_net_of(inputs, groups, &e->texts, &s->sim, &e->net, err)) ||
-        (rc = rlt_shared_work_of(inputs, &e->texts, &e->parsed, s, e->net, &e->work, err)))
-        return rc;
-    return e->work ? rlt_shared_prime(e->net, e->work, err) : 0;
+    return rlt_prepare(&e->prepared, &e->all->inputs, err);
 }
 
-static int create(rlt_experiments *shared, rlt_experiment **out, rlt_error *err)
+static int create(rlt_experiments *shared, rlt_experiment_kind kind, rlt_experiment **out, rlt_error *err)
 {
-    *out = calloc(1, sizeof **out);
-    if (!*out)
+    rlt_experiment *e = *out = calloc(1, sizeof *e);
+    if (!e)
         return rlt_nomem(err);
-    (*out)->all = shared;
+    e->all = shared;
+    e->prepared =
+        (rlt_prepared){.kind = kind, .texts = &e->texts, .parsed = &e->parsed, .settings = &e->settings};
     return 0;
 }
 
@@ -151,14 +200,14 @@ static int finish(rlt_experiment **out, int rc, rlt_error *err)
 int rlt_experiment_create(rlt_experiments *shared, const char *const *settings, uint32_t n,
                           rlt_experiment **out, rlt_error *err)
 {
-    int rc = create(shared, out, err);
+    int rc = create(shared, kind_of(settings, n), out, err);
     return rc ? rc : finish(out, add_settings(*out, settings, n, err), err);
 }
 
 int rlt_experiment_vary(const rlt_experiment *from, const char *const *settings, uint32_t n,
                         rlt_experiment **out, rlt_error *err)
 {
-    int rc = create(from->all, out, err);
+    int rc = create(from->all, from->prepared.kind, out, err);
     if (rc)
         return rc;
     rc = add_settings(*out, settings, n, err);
@@ -179,11 +228,7 @@ int rlt_experiment_run(rlt_experiment *e, const rlt_watch *watch, rlt_error *err
         return rlt_fail(err, RLT_EUSAGE, NULL,
                         "an experiment runs once; vary it with no settings for another");
     e->began = true;
-    e->run = (rlt_run){.args = &e->parsed, .settings = &e->settings, .watch = watch};
-    int rc = rlt_shared_run(e->work, &e->run, err);
-    e->run.watch = NULL;
-    if (!rc)
-        rc = rlt_run_figures(&e->run, RLT_FIGURE_LINKS_NONE, &e->outcome, err);
+    int rc = rlt_prepared_run(&e->prepared, watch, RLT_FIGURE_LINKS_NONE, &e->run, &e->outcome, err);
     e->ended = rc == 0;
     return rc;
 }
@@ -192,12 +237,9 @@ void rlt_experiment_free(rlt_experiment *e)
 {
     if (!e)
         return;
-    if (e->began)
-        rlt_shared_run_end(e->work, &e->run);
-    if (e->net)
-        e->net->kept.refs--;
-    if (e->work)
-        e->work->kept.refs--;
+    if (e->began && e->prepared.kind == RLT_EXPERIMENT_RUN)
+        rlt_shared_run_end(e->prepared.work, &e->run);
+    rlt_prepared_end(&e->prepared);
     rlt_outcome_free(&e->outcome);
     rlt_parsed_free(&e->parsed);
     free(e->texts.items);
@@ -207,7 +249,7 @@ void rlt_experiment_free(rlt_experiment *e)
 
 uint32_t rlt_experiment_iterations(const rlt_experiment *e)
 {
-    return e->ended ? rlt_replay_iterations(e->run.replay) : 0;
+    return e->ended && e->run.replay ? rlt_replay_iterations(e->run.replay) : 0;
 }
 
 rlt_time rlt_experiment_iteration_ps(const rlt_experiment *e, uint32_t i)

@@ -2,7 +2,9 @@
 /*
  * An experiment as a value: settings in, results out. Settings are texts "NAME=VALUE" (a flag: "NAME") of the
  * options of `ringlet run` that shape a run, such as "trace=traces/transformer-8", "topology=hgx-h100-8" and
- * "network-scale=2". Nothing is printed.
+ * "network-scale=2". With "collective=all_reduce" or another among them, it is one collective of one size by
+ * one algorithm, and settings are the options of `ringlet coll`: "bytes=64MiB", "algorithm=ring". Nothing is
+ * printed.
  *
  * Experiments of one rlt_experiments share what they load. Create, vary and free them on one thread, which
  * loads and does all that igraph has a part in; run them on any threads, several at once. The shared inputs
@@ -39,7 +41,8 @@ RLT_API int rlt_experiment_run(rlt_experiment *e, const rlt_watch *watch, rlt_er
 RLT_API void rlt_experiment_free(rlt_experiment *e);
 
 /* What one that has run tells: its iterations, and figures by the names of a sweep's columns, such as
- * "time_ps", "compute_ps", "exposed_comm_ps", "busiest_utilization". False: it has none of that name. */
+ * "time_ps", "compute_ps", "exposed_comm_ps", "busiest_utilization". False: it has none of that name. A
+ * collective has no iterations. */
 RLT_API uint32_t rlt_experiment_iterations(const rlt_experiment *e);
 RLT_API rlt_time rlt_experiment_iteration_ps(const rlt_experiment *e, uint32_t i);
 RLT_API bool rlt_experiment_figure(const rlt_experiment *e, const char *name, double *value);

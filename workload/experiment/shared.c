@@ -96,11 +96,17 @@ static int load_net(rlt_shared *s, const rlt_settings *sim, rlt_shared_net *net,
     return rc ? rc : rlt_shared_note(s, &in, err);
 }
 
-int rlt_shared_net_of(rlt_shared *s, const rlt_option_group *groups, const rlt_option_texts *texts,
-                      rlt_settings *sim, rlt_shared_net **out, rlt_error *err)
+rlt_settings *rlt_prepared_sim(const rlt_prepared *p)
 {
+    return p->kind == RLT_EXPERIMENT_RUN ? &((rlt_run_settings *)p->settings)->sim
+                                         : &((rlt_coll_settings *)p->settings)->sim;
+}
+
+int rlt_shared_net_of(rlt_shared *s, rlt_prepared *p, rlt_error *err)
+{
+    rlt_settings *sim = rlt_prepared_sim(p);
     uint64_t key[2];
-    rlt_option_key(groups, texts, of_net, false, key);
+    rlt_option_key(p->parsed->groups, p->texts, of_net, false, key);
     rlt_shared_net *net = (rlt_shared_net *)rlt_kept_find(&s->nets, key);
     if (!net) {
         rlt_kept *old = s->nets.n >= KEPT_NETS ? rlt_kept_drop(&s->nets) : NULL;
@@ -118,7 +124,7 @@ int rlt_shared_net_of(rlt_shared *s, const rlt_option_group *groups, const rlt_o
     }
     sim->loaded = net->topology;
     sim->placed = net->placed ? &net->placement : NULL;
-    *out = net;
+    p->net = net;
     return 0;
 }
 
@@ -128,5 +134,6 @@ void rlt_shared_free(rlt_shared *s)
         free_net((rlt_shared_net *)s->nets.items[i]);
     free(s->nets.items);
     rlt__shared_works_free(s);
+    rlt__shared_files_free(s);
     *s = (rlt_shared){0};
 }

@@ -136,22 +136,19 @@ static int load_work(rlt_shared *s, rlt_shared_work *work, rlt_error *err)
     return rc;
 }
 
-int rlt_shared_work_of(rlt_shared *s, const rlt_option_texts *texts, const rlt_parsed *parsed,
-                       const rlt_run_settings *settings, const rlt_shared_net *net, rlt_shared_work **out,
-                       rlt_error *err)
+int rlt_shared_work_of(rlt_shared *s, rlt_prepared *p, rlt_error *err)
 {
     uint64_t key[2];
-    *out = NULL;
-    if (!may_share(settings))
+    if (!may_share(p->settings))
         return 0;
-    key_of(texts, parsed, settings, net, key);
+    key_of(p->texts, p->parsed, p->settings, p->net, key);
     rlt_shared_work *work = (rlt_shared_work *)rlt_kept_find(&s->works, key);
     if (!work) {
         trim_works(s);
         if (!(work = calloc(1, sizeof *work)))
             return rlt_nomem(err);
-        work->stem.args = parsed;
-        work->stem.settings = settings;
+        work->stem.args = p->parsed;
+        work->stem.settings = p->settings;
         int rc = load_work(s, work, err);
         if (!rc)
             rc = rlt_kept_add(&s->works, &work->kept, key, "workloads", err);
@@ -160,7 +157,7 @@ int rlt_shared_work_of(rlt_shared *s, const rlt_option_texts *texts, const rlt_p
             return rc;
         }
     }
-    *out = work;
+    p->work = work;
     return 0;
 }
 

@@ -19,8 +19,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "sim/watch.h"
-#include "tools/base/pool.h"
-#include "tools/coll/coll.h"
+#include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"
 
 /* Above this many messages a plan of uneven blocks gets even ones where it can then be folded. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists of sizes and ranks on the command line, and the file of counts. */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "sim/text/file.h"
-#include "tools/coll/coll.h"
+#include "workload/experiment/coll/lists.h"
 
 enum { MAX_SIZES = 1 << 16, MAX_COUNTS_BYTES = 1 << 30 };
 #define MAX_COUNT ((uint64_t)1 << 48)

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which collectives and which algorithms a list names. */
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/in_network/reactive.h"
+#include "sim/base/error.h"
+#include "sim/base/words.h"
+#include "workload/experiment/coll/coll.h"
+#include "workload/experiment/coll/load.h"
+#include "workload/setup/settings.h"
+
+static int unknown_kind(const char *word, const rlt_error *why, rlt_error *err)
+{
+    rlt_nearest near = rlt_nearest_to(word);
+    for (int k = 0; k < RLT_COLL_KINDS; k++)
+        rlt_nearest_try(&near, rlt_coll_name((rlt_coll_kind)k));
+    if (near.best)
+        return rlt_fail(err, RLT_EUSAGE, "--collective", "unknown collective '%s'; did you mean '%s'?", word,
+                        near.best);
+    return rlt_fail(err, RLT_EUSAGE, "--collective", "%s", why->what);
+}
+
+int rlt__coll_kinds(rlt_coll_load *l, rlt_error *err)
+{
+    rlt_coll_ask *ask = l->ask;
+    const char *cursor = ask->settings->collective, *item;
+    size_t length;
+    while ((item = rlt_next_item(&cursor, ',', &length))) {
+        char word[48];
+        rlt_coll_kind kind;
+        rlt_error why = {0};
+        bool all = length == 3 && strncmp(item, "all", 3) == 0;
+        snprintf(word, sizeof word, "%.*s", (int)(length < 47 ? length : 47), item);
+        for (int k = 0; all && k < RLT_COLL_KINDS; k++)
+            l->kinds[k] = (rlt_coll_kind)k;
+        if (all) {
+            ask->n_kinds = RLT_COLL_KINDS;
+            return 0;
+        }
+        if (rlt_coll_parse(word, &kind, &why))
+            return unknown_kind(word, &why, err);
+        if (ask->n_kinds == RLT_COLL_KINDS)
+            return rlt_fail(err, RLT_EUSAGE, "--collective", "more than there are");
+        l->kinds[ask->n_kinds++] = kind;
+    }
+    return 0;
+}
+
+/* Protocols only where the user says all himself, and a switch adds up. */
+static int take_all(rlt_coll_load *l, rlt_error *err)
+{
+    rlt_coll_ask *ask = l->ask;
+    const rlt_reactive *r;
+    uint32_t n = 0;
+    ask->all_algorithms = true;
+    for (; rlt_algorithm_at(n) && n < RLT_COLL_ALGORITHMS; n++)
+        ask->algorithms[n] = rlt_algorithm_at(n);
+    ask->n_algorithms = n;
+    for (uint32_t i = 0; ask->settings->algorithm && (r = rlt_reactive_at(i)); i++) {
+        if (n + i >= RLT_COLL_ALGORITHMS)
+            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "more than %d", RLT_COLL_ALGORITHMS);
+        l->protocols[l->n_protocols++] = r;
+    }
+    return 0;
+}
+
+void rlt__coll_place_protocols(rlt_coll_load *l)
+{
+    rlt_coll_ask *ask = l->ask;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < ask->n_algorithms && !ask->all_algorithms; i++)
+        if (l->named[i])
+            ask->reacting[i] = &ask->setup.protocols[next++];
+    for (; next < ask->setup.n_protocols; next++)
+        ask->reacting[ask->n_algorithms++] = &ask->setup.protocols[next];
+}
+
+int rlt__coll_algorithms(rlt_coll_load *l, const char *text, rlt_error *err)
+{
+    rlt_coll_ask *ask = l->ask;
+    const char *cursor = text, *item;
+    size_t length;
+    if (strcmp(text, "all") == 0)
+        return take_all(l, err);
+    while ((item = rlt_next_item(&cursor, ',', &length))) {
+        char word[48];
+        const rlt_algorithm *table[RLT_COLL_KINDS], *found = NULL;
+        snprintf(word, sizeof word, "%.*s", (int)(length < 47 ? length : 47), item);
+        if (ask->n_algorithms == RLT_COLL_ALGORITHMS)
+            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "more than %d", RLT_COLL_ALGORITHMS);
+        const rlt_reactive *protocol = rlt_find_protocol(word, strlen(word));
+        if (protocol)
+            l->protocols[l->n_protocols++] = protocol;
+        l->named[ask->n_algorithms] = protocol;
+        if (strcmp(word, "auto") != 0 && !protocol) {
+            int rc = strchr(word, '=')
+                         ? rlt_fail(err, RLT_EUSAGE, "--algorithm", "expected a name, got '%s'", word)
+                         : rlt_parse_algorithms(word, table, err);
+            if (rc)
+                return rc;
+            for (int k = 0; k < RLT_COLL_KINDS; k++)
+                found = table[k] ? table[k] : found;
+        }
+        ask->algorithms[ask->n_algorithms++] = found;
+    }
+    return 0;
+}
