@@ -21,6 +21,7 @@
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/output/sheet.h"
+#include "workload/experiment/coll/lists.h"
 #include "workload/setup/inputs.h"
 
 enum { MAX_ROWS_OF_WORKERS = 64 };
