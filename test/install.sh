@@ -56,8 +56,8 @@ for link in shared static; do
     expect '^8 ranks: [1-9][0-9]* ps$' "$dir/train-$link" gpt3-2.7b "$data/accelerators/h100-sxm.json" \
         "$data/topologies/hgx-h100-8.json" tp=4 dp=2 batch=8
     # Ten networks on two threads: the first is the topology as it stands, and a faster one is never slower.
-    expect '^network x 1: [1-9][0-9]* ps$' "$dir/vary-$link" "$data/traces/transformer-8" "$data/topologies/hgx-h100-8.json"
-    awk '/^network x [0-9]+: [0-9]+ ps$/ { n++; if (n > 1 && $4 > last) exit 1; last = $4 } END { if (n != 10) exit 1 }' "$dir/out" ||
+    expect '^network-scale=1: [1-9][0-9]* ps$' "$dir/vary-$link" "trace=$data/traces/transformer-8" "topology=$data/topologies/hgx-h100-8.json"
+    awk '/^network-scale=[0-9]+: [0-9]+ ps$/ { n++; if (n > 1 && $2 > last) exit 1; last = $2 } END { if (n != 10) exit 1 }' "$dir/out" ||
         fail "ten networks: $(cat "$dir/out")"
     LD_LIBRARY_PATH="$dir/usr/lib" "$dir/replay-$link" /nowhere ring:2@1GB/s,0ns 2>"$dir/out" && fail "a missing trace is no error"
     grep -q '^/nowhere: no such file' "$dir/out" || fail "a missing trace: $(cat "$dir/out")"

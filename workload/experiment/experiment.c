@@ -27,6 +27,8 @@
 
 struct rlt_experiments {
     rlt_shared inputs;
+    uint32_t users; /* experiments that are there */
+    bool owned;     /* by them: it goes with the last one */
 };
 
 struct rlt_experiment {
@@ -122,9 +124,11 @@ static rlt_experiment_kind kind_of(const char *const *settings, uint32_t n)
 static int no_such_setting(rlt_experiment_kind kind, const char *name, const char *best, rlt_error *err)
 {
     if (kind == RLT_EXPERIMENT_RUN && has_option(coll_groups, name))
-        return rlt_fail(err, RLT_EUSAGE, name, "is a setting of a collective: say which, as collective=NAME");
+        return rlt_fail(err, RLT_EUSAGE, name,
+                        "is a setting of experiments on a collective, made with collective=NAME");
     if (kind == RLT_EXPERIMENT_COLL && has_option(run_groups, name))
-        return rlt_fail(err, RLT_EUSAGE, name, "is a setting of a run: it does not go with collective=NAME");
+        return rlt_fail(err, RLT_EUSAGE, name,
+                        "is a setting of a run, which does not go with collective=NAME");
     return rlt_fail(err, RLT_EUSAGE, name, "no such setting%s%s%s", best ? "; did you mean '" : "",
                     best ? best : "", best ? "'?" : "");
 }
@@ -172,15 +176,21 @@ static int load(rlt_experiment *e, rlt_error *err)
     if (kind == RLT_EXPERIMENT_RUN && (rlt_run_is_daso(s) || strcmp(s->timing, "loggops") == 0))
         return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
                         "--strategy daso and --timing loggops tell more than an experiment has");
-    return rlt_prepare(&e->prepared, &e->all->inputs, err);
+    rc = rlt_prepare(&e->prepared, &e->all->inputs, err);
+    return rc || kind == RLT_EXPERIMENT_RUN ? rc : rlt_shared_check_coll(&e->prepared, err);
 }
 
 static int create(rlt_experiments *shared, rlt_experiment_kind kind, rlt_experiment **out, rlt_error *err)
 {
-    rlt_experiment *e = *out = calloc(1, sizeof *e);
-    if (!e)
+    rlt_experiments *all = shared ? shared : calloc(1, sizeof *all);
+    rlt_experiment *e = *out = all ? calloc(1, sizeof *e) : NULL;
+    if (!e) {
+        free(shared ? NULL : all);
         return rlt_nomem(err);
-    e->all = shared;
+    }
+    all->owned = all->owned || !shared;
+    all->users++;
+    e->all = all;
     e->prepared =
         (rlt_prepared){.kind = kind, .texts = &e->texts, .parsed = &e->parsed, .settings = &e->settings};
     return 0;
@@ -240,6 +250,8 @@ void rlt_experiment_free(rlt_experiment *e)
     if (e->began && e->prepared.kind == RLT_EXPERIMENT_RUN)
         rlt_shared_run_end(e->prepared.work, &e->run);
     rlt_prepared_end(&e->prepared);
+    if (--e->all->users == 0 && e->all->owned)
+        rlt_experiments_free(e->all);
     rlt_outcome_free(&e->outcome);
     rlt_parsed_free(&e->parsed);
     free(e->texts.items);

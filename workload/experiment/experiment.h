@@ -30,7 +30,8 @@ typedef struct rlt_experiment rlt_experiment;
 RLT_API int rlt_experiments_create(rlt_experiments **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_experiments_free(rlt_experiments *shared);
 
-/* Loads and checks what the settings name; they are copied. */
+/* Loads and checks what the settings name; they are copied. `shared` NULL: it shares with its variations, and
+ * theirs, and what they share goes with the last of them. */
 RLT_API int rlt_experiment_create(rlt_experiments *shared, const char *const *settings, uint32_t n,
                                   rlt_experiment **out, rlt_error *err) RLT_MUST_USE;
 /* The settings of another one, but for those whose names are given here. */

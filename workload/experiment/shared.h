@@ -75,6 +75,8 @@ int rlt_shared_files_of(rlt_shared *s, rlt_prepared *p, rlt_error *err) RLT_MUST
 /* Finds the cuts that bounds ask for, so that no worker has to: igraph does. */
 int rlt_shared_prime(rlt_shared_net *net, const rlt_shared_work *work, rlt_error *err) RLT_MUST_USE;
 int rlt_shared_prime_coll(rlt_prepared *p, rlt_error *err) RLT_MUST_USE;
+/* What is wrong with settings of a collective for which all was loaded and found before. */
+int rlt_shared_check_coll(const rlt_prepared *p, rlt_error *err) RLT_MUST_USE;
 /* Whether `key` was entered before; it is from now on. */
 int rlt_shared_primed(rlt_shared_net *net, uint64_t key, bool *known, rlt_error *err) RLT_MUST_USE;
 /* Tells of what was read, but for the topology, which is told of where it is loaded. */

@@ -102,6 +102,16 @@ int rlt_shared_prime_coll(rlt_prepared *p, rlt_error *err)
     rc = rlt_coll_open_one(&ask, err);
     if (!rc)
         rc = rlt_coll_prime(&ask, err);
+    if (rc) /* the next one may do what this one could not */
+        rlt_map_remove(p->net->primed, key[0]);
+    rlt_coll_close(&ask);
+    return rc;
+}
+
+int rlt_shared_check_coll(const rlt_prepared *p, rlt_error *err)
+{
+    rlt_coll_ask ask = {.settings = p->settings, .args = p->parsed};
+    int rc = rlt_coll_open_one(&ask, err);
     rlt_coll_close(&ask);
     return rc;
 }
