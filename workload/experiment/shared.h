@@ -68,9 +68,9 @@ rlt_settings *rlt_prepared_sim(const rlt_prepared *p);
 
 /* The net enters itself in the settings. */
 int rlt_shared_net_of(rlt_shared *s, rlt_prepared *p, rlt_error *err) RLT_MUST_USE;
-/* A part of a run, with its net; NULL: this workload is not one that is shared. */
+/* The workload of a run, with its net; NULL: this workload is not one that is shared. */
 int rlt_shared_work_of(rlt_shared *s, rlt_prepared *p, rlt_error *err) RLT_MUST_USE;
-/* A part of a collective, with its net, entered in its settings; NULL: it reads none. */
+/* The files of a collective, with its net, entered in its settings; NULL: it reads none. */
 int rlt_shared_files_of(rlt_shared *s, rlt_prepared *p, rlt_error *err) RLT_MUST_USE;
 /* Finds the cuts that bounds ask for, so that no worker has to: igraph does. */
 int rlt_shared_prime(rlt_shared_net *net, const rlt_shared_work *work, rlt_error *err) RLT_MUST_USE;
