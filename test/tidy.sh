@@ -72,5 +72,14 @@ pages=$(for room in $(sed 's|/[^/]*$||' "$tmp/product" | uniq); do
         echo "$room/README.md has more than 80 lines"
     fi
 done)
+# A page that names what is gone leads nowhere. Programs under build/ are named by their sources.
+stale=$(for page in $(git ls-files -- '*README.md'); do
+    grep -oE '`[^`]*`' "$page" | tr '` ,;()' '\n' | grep -E '^(build/)?(sim|net|collectives|workload|tools|test|topologies|traces)/[A-Za-z0-9_./*-]*$' |
+        grep -E '^build/|[.*]|/$' | sort -u | while read -r path; do
+        source=${path#build/}
+        ls -d $source $source.c "${page%README.md}"$source 2>/dev/null | grep -q . || echo "$page names $path"
+    done
+done)
+verdict "pages name files that are there" "$stale"
 verdict "each room has a page" "$(echo "$pages" | grep . | unknown page)"
 exit $bad
