@@ -180,6 +180,22 @@ bool rlt_fabric_job_receive(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, 
     return true;
 }
 
+void rlt_fabric_job_in_vain(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t tries)
+{
+    rlt_sim_fail(j->sim, RLT_ESTALL, j->req.protocol->name,
+                 "rank %u has sent chunk %u %u times in vain (%llu packets were lost)", j->req.ranks[worker],
+                 chunk, tries, (unsigned long long)j->result.lost);
+}
+
+rlt_time rlt_fabric_job_push(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again)
+{
+    if (slot != RLT_NONE)
+        return rlt_fabric_job_contribute(j, worker, chunk, slot, again);
+    j->result.retransmissions += again;
+    return rlt_fabric_job_send(j, RLT_PK_ALONE, worker, j->first_server + rlt_fabric_job_server(j, chunk),
+                               j->wire_bytes, chunk, 0, rlt_contribution(j, chunk, worker));
+}
+
 bool rlt_fabric_job_lossy(const rlt_fabric_job *j)
 {
     const rlt_fabric_config *c = &j->fabric->cfg;

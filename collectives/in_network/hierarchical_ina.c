@@ -317,14 +317,8 @@ static int ina_start(rlt_fabric_job *j, rlt_error *err)
     if (!rc && s->nodes > 1)
         rc = rlt_fabric_job_plant(j, (rlt_add_place)rlt_fabric_job_setting(j, PLACE).u, s->k, s->window,
                                   (uint32_t)rlt_fabric_job_setting(j, PAYLOAD).u, &why);
-    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) &&
-        rlt_fabric_job_setting(j, REFUSED).u == REFUSED_RING)
-        return rlt_fabric_job_fall_back(j, &why, err);
-    if (rc) {
-        if (err)
-            *err = why;
+    if (rlt_fabric_job_refused(j, &rc, rlt_fabric_job_setting(j, REFUSED).u == REFUSED_RING, &why, err))
         return rc;
-    }
     s->window = j->window / s->k;
     size_t sums = (size_t)s->nodes * j->chunks + 1;
     s->members = calloc(j->workers, sizeof *s->members);

@@ -152,16 +152,14 @@ static void ring_timer(rlt_fabric_job *j, uint64_t what)
         return;
     j->result.timeouts++;
     if (s->sent[what] > rlt_fabric_job_setting(j, TRIES).u) {
-        rlt_sim_fail(j->sim, RLT_ESTALL, "host-ring",
-                     "rank %u has sent chunk %u %u times in vain (%llu packets were lost)",
-                     j->req.ranks[worker], chunk, s->sent[what], (unsigned long long)j->result.lost);
+        rlt_fabric_job_in_vain(j, worker, chunk, s->sent[what]);
         return;
     }
     j->result.retransmissions++;
     send(j, worker, chunk, what & 1 ? PK_GATHER : PK_REDUCE, sum_until(j, worker, chunk, what & 1));
 }
 
-int rlt_fabric_job_fall_back(rlt_fabric_job *j, const rlt_error *why, rlt_error *err)
+static int fall_back(rlt_fabric_job *j, const rlt_error *why, rlt_error *err)
 {
     snprintf(j->result.fallback, sizeof j->result.fallback, "%.40s%s%.70s", why->where,
              why->where[0] ? ": " : "", why->what);
@@ -178,6 +176,17 @@ int rlt_fabric_job_fall_back(rlt_fabric_job *j, const rlt_error *why, rlt_error 
     j->req.protocol = &rlt_host_ring;
     int rc = rlt_settings_preset(&rlt_host_ring, j->req.settings, err);
     return rc ? rc : rlt_host_ring.start(j, err);
+}
+
+bool rlt_fabric_job_refused(rlt_fabric_job *j, int *rc, bool instead, const rlt_error *why, rlt_error *err)
+{
+    if (*rc == 0)
+        return false;
+    if ((*rc == RLT_EUNSUPPORTED || *rc == RLT_ETOPOLOGY) && instead)
+        *rc = fall_back(j, why, err);
+    else if (err)
+        *err = *why;
+    return true;
 }
 
 static int ring_start(rlt_fabric_job *j, rlt_error *err)

@@ -16,6 +16,7 @@
 
 #include "collectives/in_network/reactive.h"
 #include "collectives/in_network/reactor.h"
+#include "collectives/in_network/window.h"
 #include "net/aggregation/aggregator.h"
 #include "net/aggregation/tree.h"
 #include "net/packet/packets.h"
@@ -52,12 +53,6 @@ static const rlt_param settings[] = {
                .help = "which switches add up"},
     {0}};
 
-/* What a worker waits for in one place of its window. */
-typedef struct place {
-    uint32_t chunk, tries;
-    rlt_event timer;
-} place;
-
 /* A chunk at its server. */
 typedef struct served {
     uint64_t sum;
@@ -66,11 +61,9 @@ typedef struct served {
 } served;
 
 typedef struct ps {
-    place *places; /* window of each worker */
+    rlt_window window;
     served *chunks;
     uint64_t *seen; /* note_words of each chunk */
-    rlt_time rto;
-    uint64_t tries;
     double share;
     uint32_t answers;
 } ps;
@@ -89,28 +82,17 @@ static uint32_t ps_server(const rlt_fabric_job *j, uint32_t chunk)
     return (is_added(s, chunk) ? added : chunk - added) % j->n_servers;
 }
 
-static void send(rlt_fabric_job *j, uint32_t worker, place *p, bool again)
+static void send(rlt_fabric_job *j, uint32_t worker, rlt_window_place *p, bool again)
 {
     const ps *s = j->state;
-    uint32_t c = p->chunk;
-    rlt_time leaves;
-    if (is_added(s, c))
-        leaves = rlt_fabric_job_contribute(j, worker, c, rlt_fabric_job_hashed_slot(j, c), again);
-    else
-        leaves = rlt_fabric_job_send(j, RLT_PK_ALONE, worker, j->first_server + rlt_fabric_job_server(j, c),
-                                     j->wire_bytes, c, 0, rlt_contribution(j, c, worker));
-    j->result.retransmissions += again && !is_added(s, c);
-    if (s->rto > 0)
-        p->timer = rlt_fabric_job_timer(j, rlt_time_add(leaves, s->rto),
-                                        (uint64_t)worker * j->window + c % j->window);
+    uint32_t slot = is_added(s, p->chunk) ? rlt_fabric_job_hashed_slot(j, p->chunk) : RLT_NONE;
+    rlt_window_wait(&s->window, j, worker, p, rlt_fabric_job_push(j, worker, p->chunk, slot, again));
 }
 
 static void send_first(rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     const ps *s = j->state;
-    place *p = &s->places[(size_t)worker * j->window + chunk % j->window];
-    *p = (place){.chunk = chunk};
-    send(j, worker, p, false);
+    send(j, worker, rlt_window_take(&s->window, j, worker, chunk), false);
 }
 
 static void ps_begin(rlt_fabric_job *j, uint32_t worker)
@@ -124,7 +106,7 @@ static void at_worker(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
     const ps *s = j->state;
     if (!rlt_fabric_job_receive(j, worker, p->key, p->data))
         return;
-    rlt_sim_cancel(j->sim, s->places[(size_t)worker * j->window + p->key % j->window].timer);
+    rlt_window_got(&s->window, j, worker, p->key);
     if (p->key + (uint64_t)j->window < j->chunks)
         send_first(j, worker, p->key + j->window);
 }
@@ -152,7 +134,8 @@ static void answer_all(rlt_fabric_job *j, uint32_t server, uint32_t chunk)
 static void answer_again(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
 {
     const ps *s = j->state;
-    if (s->answers == BY_SWITCH && rlt_sim_now(j->sim) >= rlt_time_add(s->chunks[chunk].replied, s->rto))
+    if (s->answers == BY_SWITCH &&
+        rlt_sim_now(j->sim) >= rlt_time_add(s->chunks[chunk].replied, s->window.rto))
         answer_all(j, server, chunk);
     else
         answer(j, server, chunk, worker);
@@ -199,14 +182,9 @@ static void ps_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t who)
 static void ps_timer(rlt_fabric_job *j, uint64_t what)
 {
     const ps *s = j->state;
-    place *p = &s->places[what];
-    uint32_t worker = (uint32_t)(what / j->window);
-    j->result.timeouts++;
-    if (++p->tries > s->tries)
-        rlt_sim_fail(j->sim, RLT_ESTALL, "ps-switch",
-                     "rank %u has sent chunk %u %u times in vain (%llu packets were lost)",
-                     j->req.ranks[worker], p->chunk, p->tries, (unsigned long long)j->result.lost);
-    else
+    uint32_t worker;
+    rlt_window_place *p = rlt_window_late(&s->window, j, what, &worker);
+    if (p)
         send(j, worker, p, true);
 }
 
@@ -218,14 +196,13 @@ static uint32_t servers_apart(const rlt_param_value *values)
 static int make_state(rlt_fabric_job *j, uint64_t chunks, rlt_error *err)
 {
     ps *s = j->state;
-    s->places = calloc((size_t)j->workers * j->window, sizeof *s->places);
     s->chunks = calloc((size_t)chunks + 1, sizeof *s->chunks);
     s->seen = calloc((size_t)chunks + 1, j->note_words * sizeof *s->seen);
-    if (!s->places || !s->chunks || !s->seen)
+    if (!s->chunks || !s->seen)
         return rlt_nomem(err);
     for (uint64_t c = 0; c < chunks; c++)
         s->chunks[c].replied = -1;
-    return 0;
+    return rlt_window_create(&s->window, j, err);
 }
 
 static int ps_start(rlt_fabric_job *j, rlt_error *err)
@@ -235,8 +212,8 @@ static int ps_start(rlt_fabric_job *j, rlt_error *err)
     int rc = s ? rlt_fabric_job_serve(j, rlt_fabric_job_setting(j, SERVERS).u, err) : rlt_nomem(err);
     if (rc)
         return rc;
-    s->rto = rlt_fabric_job_setting(j, RTO).t;
-    s->tries = rlt_fabric_job_setting(j, TRIES).u;
+    s->window.rto = rlt_fabric_job_setting(j, RTO).t;
+    s->window.tries = rlt_fabric_job_setting(j, TRIES).u;
     s->share = rlt_fabric_job_setting(j, SHARE).d;
     s->answers = (uint32_t)rlt_fabric_job_setting(j, ANSWERS).u;
     if (chunks > UINT32_MAX / 2)
@@ -258,7 +235,7 @@ static void ps_release(rlt_fabric_job *j)
     ps *s = j->state;
     if (!s)
         return;
-    free(s->places);
+    rlt_window_free(&s->window);
     free(s->chunks);
     free(s->seen);
 }

@@ -146,9 +146,10 @@ int rlt_fabric_job_plant(rlt_fabric_job *j, rlt_add_place place, uint32_t trees,
 bool rlt_fabric_job_lossy(const rlt_fabric_job *j);
 /* RLT_EUNSUPPORTED where they can: for protocols that send nothing again. */
 int rlt_fabric_job_needs_all(const rlt_fabric_job *j, rlt_error *err) RLT_MUST_USE;
-/* In start(), of a protocol without servers: its switches refused, so the job is a ring's between its hosts,
- * and its result says why. */
-int rlt_fabric_job_fall_back(rlt_fabric_job *j, const rlt_error *why, rlt_error *err) RLT_MUST_USE;
+/* In start(), of a protocol without servers, once it has asked its switches, with *rc and the reason. False:
+ * they agreed. True: start ends with *rc. Where they refused (RLT_EUNSUPPORTED, RLT_ETOPOLOGY) and `instead`,
+ * the job is then a ring's between its hosts, and its result says why. */
+bool rlt_fabric_job_refused(rlt_fabric_job *j, int *rc, bool instead, const rlt_error *why, rlt_error *err);
 /* What worker w gives to a chunk. */
 uint64_t rlt_contribution(const rlt_fabric_job *j, uint32_t chunk, uint32_t worker);
 /* The worker that is member i of a tree. */
@@ -159,6 +160,8 @@ static inline uint32_t rlt_fabric_job_tree_worker(const rlt_fabric_job *j, uint3
 /* Sends a worker's packet of a chunk to its adder; returns when its last bit will have left. */
 rlt_time rlt_fabric_job_contribute(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t slot,
                                    bool again);
+/* The same with a slot, or with RLT_NONE alone to the chunk's server. */
+rlt_time rlt_fabric_job_push(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again);
 /* The same with another value than the worker's own: that of a group. */
 rlt_time rlt_fabric_job_contribute_sum(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t slot,
                                        uint64_t sum);
@@ -173,6 +176,8 @@ void rlt_fabric_job_send_on(rlt_fabric_job *j, uint8_t kind, uint32_t src, uint3
                             uint32_t bytes, uint32_t chunk, uint32_t aux, uint64_t data);
 /* A worker has a chunk's result. True: its first copy. A wrong sum fails the run. */
 bool rlt_fabric_job_receive(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_t sum);
+/* A worker has sent a chunk so often and got no result: the run fails. */
+void rlt_fabric_job_in_vain(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t tries);
 /* From now on the sum of a chunk is that of these workers. */
 void rlt_fabric_job_settle(rlt_fabric_job *j, uint32_t chunk, const uint64_t *bits);
 /* timer(what) at that time; what < 2^48. */

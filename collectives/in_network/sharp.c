@@ -151,14 +151,8 @@ static int sharp_start(rlt_fabric_job *j, rlt_error *err)
     int rc = rlt_fabric_job_needs_all(j, &why);
     if (!rc)
         rc = reserve(j, &why);
-    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) &&
-        rlt_fabric_job_setting(j, REFUSED).u == REFUSED_RING)
-        return rlt_fabric_job_fall_back(j, &why, err);
-    if (rc) {
-        if (err)
-            *err = why;
+    if (rlt_fabric_job_refused(j, &rc, rlt_fabric_job_setting(j, REFUSED).u == REFUSED_RING, &why, err))
         return rc;
-    }
     s->before = 2 * rlt_fabric_job_setting(j, HOST).t;
     s->after = j->result.levels * rlt_fabric_job_setting(j, ADD).t;
     s->arrivals = calloc((size_t)j->workers * j->window, sizeof *s->arrivals);

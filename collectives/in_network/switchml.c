@@ -16,12 +16,12 @@
 
 #include "collectives/in_network/reactive.h"
 #include "collectives/in_network/reactor.h"
+#include "collectives/in_network/window.h"
 #include "net/aggregation/aggregator.h"
 #include "net/aggregation/tree.h"
 #include "net/packet/packets.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
-#include "sim/base/time.h"
 #include "sim/sim.h"
 
 enum { WINDOW, PAYLOAD, HEADER, RTO, BACKOFF, TRIES, PLACE, TREES, EXPONENTS, REFUSED };
@@ -52,38 +52,11 @@ static const rlt_param settings[] = {
     {0}};
 
 /* What a worker waits for in one place of its window. */
-typedef struct place {
-    uint32_t chunk, tries;
-    rlt_event timer;
-} place;
-
-typedef struct switchml {
-    place *places; /* window of each worker */
-    rlt_time rto;
-    uint64_t backoff, tries;
-} switchml;
-
-static uint32_t in_flight(const rlt_fabric_job *j, uint32_t chunk)
-{
-    return chunk % j->window;
-}
-
-static void arm(rlt_fabric_job *j, uint32_t worker, place *p, rlt_time leaves)
-{
-    const switchml *s = j->state;
-    uint64_t doublings = s->backoff ? p->tries / s->backoff : 0;
-    rlt_time rto = s->rto << (doublings < 10 ? doublings : 10);
-    if (s->rto > 0)
-        p->timer = rlt_fabric_job_timer(j, rlt_time_add(leaves, rto),
-                                        (uint64_t)worker * j->window + in_flight(j, p->chunk));
-}
-
 static void send(rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
-    switchml *s = j->state;
-    place *p = &s->places[(size_t)worker * j->window + in_flight(j, chunk)];
-    *p = (place){.chunk = chunk};
-    arm(j, worker, p, rlt_fabric_job_contribute(j, worker, chunk, rlt_fabric_job_slot(j, chunk), false));
+    const rlt_window *w = j->state;
+    rlt_window_wait(w, j, worker, rlt_window_take(w, j, worker, chunk),
+                    rlt_fabric_job_contribute(j, worker, chunk, rlt_fabric_job_slot(j, chunk), false));
 }
 
 static void switchml_begin(rlt_fabric_job *j, uint32_t worker)
@@ -94,27 +67,22 @@ static void switchml_begin(rlt_fabric_job *j, uint32_t worker)
 
 static void switchml_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
 {
-    switchml *s = j->state;
     if (!rlt_fabric_job_receive(j, worker, p->key, p->data))
         return;
-    rlt_sim_cancel(j->sim, s->places[(size_t)worker * j->window + in_flight(j, p->key)].timer);
+    rlt_window_got(j->state, j, worker, p->key);
     if (p->key + (uint64_t)j->window < j->chunks)
         send(j, worker, p->key + j->window);
 }
 
 static void switchml_timer(rlt_fabric_job *j, uint64_t what)
 {
-    switchml *s = j->state;
-    place *p = &s->places[what];
-    uint32_t worker = (uint32_t)(what / j->window);
-    j->result.timeouts++;
-    if (++p->tries > s->tries) {
-        rlt_sim_fail(j->sim, RLT_ESTALL, "switchml",
-                     "rank %u has sent chunk %u %u times in vain (%llu packets were lost)",
-                     j->req.ranks[worker], p->chunk, p->tries, (unsigned long long)j->result.lost);
-        return;
-    }
-    arm(j, worker, p, rlt_fabric_job_contribute(j, worker, p->chunk, rlt_fabric_job_slot(j, p->chunk), true));
+    const rlt_window *w = j->state;
+    uint32_t worker;
+    rlt_window_place *p = rlt_window_late(w, j, what, &worker);
+    if (p)
+        rlt_window_wait(
+            w, j, worker, p,
+            rlt_fabric_job_contribute(j, worker, p->chunk, rlt_fabric_job_slot(j, p->chunk), true));
 }
 
 static int plan_chunks(rlt_fabric_job *j, uint64_t payload, rlt_error *err)
@@ -135,34 +103,27 @@ static int switchml_start(rlt_fabric_job *j, rlt_error *err)
     uint32_t trees = (uint32_t)rlt_fabric_job_setting(j, TREES).u,
              window = (uint32_t)rlt_fabric_job_setting(j, WINDOW).u;
     rlt_error why = {0};
-    switchml *s = j->state = calloc(1, sizeof *s);
-    if (!s)
+    rlt_window *w = j->state = calloc(1, sizeof *w);
+    if (!w)
         return rlt_nomem(err);
-    s->rto = rlt_fabric_job_setting(j, RTO).t;
-    s->backoff = rlt_fabric_job_setting(j, BACKOFF).u;
-    s->tries = rlt_fabric_job_setting(j, TRIES).u;
+    w->rto = rlt_fabric_job_setting(j, RTO).t;
+    w->backoff = rlt_fabric_job_setting(j, BACKOFF).u;
+    w->tries = rlt_fabric_job_setting(j, TRIES).u;
     j->mode = RLT_SLOTS_POOL;
     j->wire_bytes = (uint32_t)(payload + rlt_fabric_job_setting(j, HEADER).u);
     j->window = window < trees ? trees : window - window % trees;
     int rc = rlt_fabric_job_plant(j, (rlt_add_place)rlt_fabric_job_setting(j, PLACE).u, trees,
                                   j->window / trees, (uint32_t)payload, &why);
-    if ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && rlt_fabric_job_setting(j, REFUSED).u != 0)
-        return rlt_fabric_job_fall_back(j, &why, err);
-    if (rc && err)
-        *err = why;
-    if (!rc)
-        rc = plan_chunks(j, payload, err);
-    if (rc)
+    if (rlt_fabric_job_refused(j, &rc, rlt_fabric_job_setting(j, REFUSED).u != 0, &why, err))
         return rc;
-    s->places = calloc((size_t)j->workers * j->window, sizeof *s->places);
-    return s->places ? 0 : rlt_nomem(err);
+    rc = plan_chunks(j, payload, err);
+    return rc ? rc : rlt_window_create(w, j, err);
 }
 
 static void switchml_release(rlt_fabric_job *j)
 {
-    switchml *s = j->state;
-    if (s)
-        free(s->places);
+    if (j->state)
+        rlt_window_free(j->state);
 }
 
 const rlt_reactive rlt_switchml = {

@@ -5,16 +5,11 @@
 
 #include "collectives/in_network/libra/libra.h"
 #include "collectives/in_network/reactor.h"
+#include "collectives/in_network/window.h"
 #include "net/packet/packets.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
-
-/* What a worker waits for in one place of its window. */
-typedef struct rlt__libra_place {
-    uint32_t chunk, tries;
-    rlt_event timer;
-} rlt__libra_place;
 
 /* A chunk at its server. */
 typedef struct rlt__libra_chunk {
@@ -25,8 +20,8 @@ typedef struct rlt__libra_chunk {
 } rlt__libra_chunk;
 
 typedef struct rlt__libra {
-    rlt__libra_place *places; /* window of each worker */
-    uint32_t *left;           /* of each worker: answers until its step is over */
+    rlt_window window;
+    uint32_t *left; /* of each worker: answers until its step is over */
     rlt__libra_chunk *chunks;
     uint64_t *seen; /* note_words of each chunk */
     /* Asynchronous: updates merged into each packet's parameters; of these, what a worker has got. */
@@ -36,9 +31,9 @@ typedef struct rlt__libra {
     uint32_t per_step; /* chunks of a step */
     bool async;
     double hot; /* share of the packets */
-    rlt_time rto, flush, compute, connection;
+    rlt_time flush, compute, connection;
     double jitter;
-    uint64_t tries, seed;
+    uint64_t seed;
     rlt_libra_report report;
 } rlt__libra;
 

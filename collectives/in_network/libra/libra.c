@@ -26,6 +26,7 @@
 #include "collectives/in_network/fabric.h"
 #include "collectives/in_network/libra/internal.h"
 #include "collectives/in_network/reactor.h"
+#include "collectives/in_network/window.h"
 #include "net/aggregation/aggregator.h"
 #include "net/aggregation/tree.h"
 #include "net/packet/packets.h"
@@ -104,34 +105,17 @@ static const rlt_param settings[] = {
                          .max = 1e15, .help = "of samples, jitter and random places"},
     {0}};
 
-static rlt__libra_place *place_of(const rlt_fabric_job *j, const rlt__libra *s, uint32_t worker,
-                                  uint32_t chunk)
-{
-    return &s->places[(size_t)worker * j->window + chunk % j->window];
-}
-
-static void send(rlt_fabric_job *j, uint32_t worker, rlt__libra_place *p, bool again)
+static void send(rlt_fabric_job *j, uint32_t worker, rlt_window_place *p, bool again)
 {
     const rlt__libra *s = j->state;
-    uint32_t c = p->chunk;
-    rlt_time leaves;
-    if (rlt__libra_is_hot(s, c))
-        leaves = rlt_fabric_job_contribute(j, worker, c, rlt__libra_slot(j, c), again);
-    else
-        leaves = rlt_fabric_job_send(j, RLT_PK_ALONE, worker, j->first_server + rlt_fabric_job_server(j, c),
-                                     j->wire_bytes, c, 0, rlt_contribution(j, c, worker));
-    j->result.retransmissions += again && !rlt__libra_is_hot(s, c);
-    if (s->rto > 0)
-        p->timer = rlt_fabric_job_timer(j, rlt_time_add(leaves, s->rto),
-                                        (uint64_t)worker * j->window + c % j->window);
+    uint32_t slot = rlt__libra_is_hot(s, p->chunk) ? rlt__libra_slot(j, p->chunk) : RLT_NONE;
+    rlt_window_wait(&s->window, j, worker, p, rlt_fabric_job_push(j, worker, p->chunk, slot, again));
 }
 
 static void send_first(rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     const rlt__libra *s = j->state;
-    rlt__libra_place *p = place_of(j, s, worker, chunk);
-    *p = (rlt__libra_place){.chunk = chunk};
-    send(j, worker, p, false);
+    send(j, worker, rlt_window_take(&s->window, j, worker, chunk), false);
 }
 
 static void push(rlt_fabric_job *j, uint32_t worker, uint32_t step)
@@ -199,7 +183,7 @@ static void at_worker(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
     uint32_t step = p->key / s->per_step, index = p->key % s->per_step;
     if (!take(j, p, worker))
         return;
-    rlt_sim_cancel(j->sim, place_of(j, s, worker, p->key)->timer);
+    rlt_window_got(&s->window, j, worker, p->key);
     if ((uint64_t)index + j->window < s->per_step)
         send_first(j, worker, p->key + j->window);
     if (--s->left[worker] == 0 && step + 1 < s->report.steps)
@@ -222,21 +206,16 @@ static void libra_timer(rlt_fabric_job *j, uint64_t what)
         push(j, (uint32_t)((what - places) % j->workers), (uint32_t)((what - places) / j->workers));
         return;
     }
-    rlt__libra_place *p = &s->places[what];
-    uint32_t worker = (uint32_t)(what / j->window);
-    j->result.timeouts++;
-    if (++p->tries > s->tries)
-        rlt_sim_fail(j->sim, RLT_ESTALL, "libra",
-                     "rank %u has sent chunk %u %u times in vain (%" PRIu64 " packets were lost)",
-                     j->req.ranks[worker], p->chunk, p->tries, j->result.lost);
-    else
+    uint32_t worker;
+    rlt_window_place *p = rlt_window_late(&s->window, j, what, &worker);
+    if (p)
         send(j, worker, p, true);
 }
 
 static void read_settings(const rlt_fabric_job *j, rlt__libra *s)
 {
-    s->rto = rlt_fabric_job_setting(j, RLT__LIBRA_RTO).t;
-    s->tries = rlt_fabric_job_setting(j, RLT__LIBRA_TRIES).u;
+    s->window.rto = rlt_fabric_job_setting(j, RLT__LIBRA_RTO).t;
+    s->window.tries = rlt_fabric_job_setting(j, RLT__LIBRA_TRIES).u;
     s->async = rlt_fabric_job_setting(j, RLT__LIBRA_MODE).u != 0;
     s->flush = rlt_fabric_job_setting(j, RLT__LIBRA_FLUSH).t;
     s->compute = rlt_fabric_job_setting(j, RLT__LIBRA_COMPUTE).t;
@@ -249,7 +228,6 @@ static void read_settings(const rlt_fabric_job *j, rlt__libra *s)
 static int make_state(const rlt_fabric_job *j, rlt__libra *s, rlt_error *err)
 {
     size_t chunks = (size_t)j->chunks + 1;
-    s->places = calloc((size_t)j->workers * j->window, sizeof *s->places);
     s->left = calloc(j->workers, sizeof *s->left);
     s->chunks = calloc(chunks, sizeof *s->chunks);
     s->seen = calloc(chunks, j->note_words * sizeof *s->seen);
@@ -257,11 +235,11 @@ static int make_state(const rlt_fabric_job *j, rlt__libra *s, rlt_error *err)
         s->updates = calloc((size_t)s->per_step + 1, sizeof *s->updates);
         s->pulled = calloc((size_t)s->per_step + 1, j->workers * sizeof *s->pulled);
     }
-    if (!s->places || !s->left || !s->chunks || !s->seen || (s->async && (!s->updates || !s->pulled)))
+    if (!s->left || !s->chunks || !s->seen || (s->async && (!s->updates || !s->pulled)))
         return rlt_nomem(err);
     for (uint32_t c = 0; c < j->chunks; c++)
         s->chunks[c].replied = -1;
-    return 0;
+    return rlt_window_create(&s->window, j, err);
 }
 
 static uint32_t servers_apart(const rlt_param_value *values)
@@ -345,7 +323,7 @@ static void libra_release(rlt_fabric_job *j)
     rlt__libra *s = j->state;
     if (!s)
         return;
-    free(s->places);
+    rlt_window_free(&s->window);
     free(s->left);
     free(s->chunks);
     free(s->seen);

@@ -45,7 +45,7 @@ static void answer_again(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uin
 {
     const rlt__libra *s = j->state;
     rlt_time replied = s->chunks[chunk].replied;
-    if (replied >= 0 && rlt_sim_now(j->sim) >= rlt_time_add(replied, s->rto))
+    if (replied >= 0 && rlt_sim_now(j->sim) >= rlt_time_add(replied, s->window.rto))
         answer_all(j, server, chunk);
     else
         answer(j, server, chunk, worker);
