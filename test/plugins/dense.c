@@ -52,7 +52,7 @@ static int build(rlt_model *m, const char *const *settings, uint32_t n, rlt_erro
 
 static const rlt_model_family family = {.name = "dense",
                                         .summary = "square matrices one behind the other",
-                                        .settings = "layers=4, width=1024",
+                                        .parameters = parameters,
                                         .build = build};
 
 static const rlt_model_family *const families[] = {&family, NULL};

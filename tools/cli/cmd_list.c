@@ -155,15 +155,29 @@ static void list_readers(rlt_table *t)
         put(t, f->name, f->summary, rlt_params_describe(f->parameters, text, sizeof text));
 }
 
+/* "layers=12, heads=hidden/64" */
+static const char *presets_of(const rlt_param *table, char text[ORIGIN_TEXT])
+{
+    text[0] = '\0';
+    for (const rlt_param *p = table; p && p->name; p++) {
+        char one[160];
+        const char *value = p->usual ? p->usual : p->preset ? p->preset : "";
+        snprintf(one, sizeof one, "%s=%s", p->name, value);
+        rlt_list_name(text, ORIGIN_TEXT, one);
+    }
+    return text;
+}
+
 /* Families with their settings, then those with sizes of their own. */
 static void list_models(rlt_table *t)
 {
     const rlt_model_family *f;
     const rlt_model_preset *p;
     rlt_model m;
-    char text[ORIGIN_TEXT];
+    char text[ORIGIN_TEXT], presets[ORIGIN_TEXT];
     for (uint32_t i = 0; (f = rlt_model_family_at(i)); i++)
-        put(t, f->name, with_origin(rlt_model_families(), i, f->summary, text), f->settings);
+        put(t, f->name, with_origin(rlt_model_families(), i, f->summary, text),
+            presets_of(f->parameters, presets));
     for (uint32_t i = 0; (p = rlt_model_preset_at(i)); i++) {
         char summary[512], settings[512];
         if (rlt_model_open(p->name, &m, NULL))
@@ -179,9 +193,9 @@ static void list_models(rlt_table *t)
 
 static void list_training(rlt_table *t)
 {
-    const char *name, *summary;
-    for (uint32_t i = 0; (name = rlt_training_setting(i, &summary)); i++)
-        put(t, name, summary, "");
+    char value[256];
+    for (const rlt_param *p = rlt_training_parameters(); p->name; p++)
+        put(t, p->name, p->help, rlt_list_value(p, value, sizeof value));
 }
 
 static void list_strategies(rlt_table *t)

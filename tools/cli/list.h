@@ -11,13 +11,17 @@
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "tools/output/output.h"
 
 /* A name, what it is, and below in brackets what belongs to it, in lines that fit a terminal. */
 void rlt_list_text(FILE *out, const char *name, const char *summary, const char *more);
 
+/* "count; 1 to 16; default 4". Returns text. */
+char *rlt_list_value(const rlt_param *p, char *text, size_t size);
+
 /* Every parameter that is set by name beside the options, grouped by whose it is. */
-enum { RLT_SETTING_COLUMNS = 8, RLT_OPTION_COLUMNS = 10 };
+enum { RLT_SETTING_COLUMNS = 9, RLT_OPTION_COLUMNS = 10 };
 extern const rlt_column rlt_setting_columns[];
 void rlt_list_settings(rlt_table *t);
 

@@ -14,16 +14,19 @@
 #include "workload/daso/daso.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/jobs.h"
+#include "workload/models/model.h"
 #include "workload/replay/failures.h"
 #include "workload/replay/noise.h"
 #include "workload/setup/settings.h"
 #include "workload/timing/loggops.h"
+#include "workload/training/training.h"
 
 const rlt_column rlt_setting_columns[] = {
     {"name", "name", NULL, RLT_COL_TEXT, 0, 0},   {"of", "of", NULL, RLT_COL_TEXT, 0, 0},
     {"given", "given", NULL, RLT_COL_TEXT, 0, 0}, {"kind", "kind", NULL, RLT_COL_TEXT, 0, 0},
     {"value", "value", NULL, RLT_COL_TEXT, 0, 0}, {"default", "default", NULL, RLT_COL_TEXT, 0, 0},
-    {"range", "range", NULL, RLT_COL_TEXT, 0, 0}, {"help", "help", NULL, RLT_COL_TEXT, 0, 0},
+    {"range", "range", NULL, RLT_COL_TEXT, 0, 0}, {"unit", "unit", NULL, RLT_COL_TEXT, 0, 0},
+    {"help", "help", NULL, RLT_COL_TEXT, 0, 0},
 };
 
 /* Whose they are, and what a user types in front of the name. */
@@ -46,25 +49,36 @@ static const char *default_of(const rlt_param *p, char word[64])
     return first ? first : number && p->min <= 0 ? "0" : "";
 }
 
+char *rlt_list_value(const rlt_param *p, char *text, size_t size)
+{
+    char form[256], range[96], word[64];
+    const char *preset = default_of(p, word);
+    rlt_param_form(p, form, sizeof form);
+    rlt_param_range(p, range, sizeof range);
+    snprintf(text, size, "%s%s%s%s%s%s%s", form, p->unit ? " of " : "", p->unit ? p->unit : "",
+             *range ? "; " : "", range, *preset ? "; default " : "", preset);
+    return text;
+}
+
 static void put_row(rlt_table *t, const owner *o, const rlt_param *p)
 {
     char name[128], given[256], form[256], range[96], word[64], more[640];
-    const char *preset = default_of(p, word);
     snprintf(name, sizeof name, "%s%s", o->prefix ? o->prefix : "", p->name);
-    snprintf(given, sizeof given, "%s%s=VALUE", o->given, name);
-    rlt_param_form(p, form, sizeof form);
-    rlt_param_range(p, range, sizeof range);
-    if (p->unit)
-        snprintf(form + strlen(form), sizeof form - strlen(form), " of %s", p->unit);
     if (t->format == RLT_FORMAT_TABLE) {
-        snprintf(more, sizeof more, "%s%s%s%s%s", form, *range ? "; " : "", range,
-                 *preset ? "; default " : "", preset);
-        rlt_list_text(t->out, name, p->help, more);
+        rlt_list_text(t->out, name, p->help, rlt_list_value(p, more, sizeof more));
         return;
     }
-    rlt_value v[] = {
-        rlt_text(name), rlt_text(o->of),  rlt_text(given), rlt_text(rlt_param_kind_name(p->kind)),
-        rlt_text(form), rlt_text(preset), rlt_text(range), rlt_text(p->help ? p->help : "")};
+    snprintf(given, sizeof given, "%s%s=VALUE", o->given, name);
+    rlt_param_form(p, form, sizeof form);
+    rlt_value v[] = {rlt_text(name),
+                     rlt_text(o->of),
+                     rlt_text(given),
+                     rlt_text(rlt_param_kind_name(p->kind)),
+                     rlt_text(form),
+                     rlt_text(default_of(p, word)),
+                     rlt_text(rlt_param_range(p, range, sizeof range)),
+                     rlt_text(p->unit ? p->unit : ""),
+                     rlt_text(p->help ? p->help : "")};
     rlt_table_row(t, v);
 }
 
@@ -125,6 +139,16 @@ static void put_noise(rlt_table *t)
     }
 }
 
+static void put_models(rlt_table *t)
+{
+    const rlt_model_family *f;
+    for (uint32_t i = 0; (f = rlt_model_family_at(i)); i++) {
+        char given[80];
+        snprintf(given, sizeof given, "--model %s:", f->name);
+        put_table(t, (owner){f->name, given, NULL}, f->parameters);
+    }
+}
+
 void rlt_list_settings(rlt_table *t)
 {
     put_table(t, (owner){"endpoints", "--set ", NULL}, rlt_endpoint_parameters());
@@ -139,4 +163,6 @@ void rlt_list_settings(rlt_table *t)
     put_table(t, (owner){"DASO", "--strategy daso:", NULL}, rlt_daso_parameters());
     put_table(t, (owner){"DASO", "--strategy daso:", NULL}, rlt_daso_case_parameters());
     put_table(t, (owner){"LogGOPS", "--timing loggops --set ", NULL}, rlt_loggops_parameters());
+    put_table(t, (owner){"trainings", "--train ", NULL}, rlt_training_parameters());
+    put_models(t);
 }

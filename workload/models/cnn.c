@@ -139,20 +139,39 @@ static void begin(chain *c, rlt_model *m, rlt_error *err)
 }
 
 #define FIELD(name) RLT_FIELD(cnn, name)
-#define COUNT(field, most)                                                                                   \
+#define DEPTH(usual_one, which)                                                                              \
     {                                                                                                        \
-#field, .kind = RLT_PARAM_COUNT, FIELD(field), .min = 1, .max = most                                 \
+        "depth", .kind = RLT_PARAM_COUNT, FIELD(depth), .min = 1, .max = 152, .preset = usual_one,           \
+                 .help = which                                                                               \
     }
-#define COMMON COUNT(depth, 152), COUNT(image, 1 << 14), COUNT(channels, 4096), COUNT(classes, 1 << 24)
+#define COMMON                                                                                               \
+    {"image",         .kind = RLT_PARAM_COUNT,   FIELD(image), .min = 1, .max = 1 << 14,                     \
+     .preset = "224", .help = "pixels of a side"},                                                           \
+        {"channels",  .kind = RLT_PARAM_COUNT, FIELD(channels),       .min = 1,                              \
+         .max = 4096, .preset = "3",           .help = "of the image"},                                      \
+    {                                                                                                        \
+        "classes", .kind = RLT_PARAM_COUNT, FIELD(classes), .min = 1, .max = 1 << 24, .preset = "1000",      \
+                   .help = "that images are told apart by"                                                   \
+    }
+static const rlt_param resnet[] = {
+    DEPTH("50", "of 18, 34, 50, 101 or 152 layers"),
+    {"width", .kind = RLT_PARAM_COUNT, FIELD(width), .min = 1, .max = 64, .preset = "1",
+     .help = "factor on the inner channels of a bottleneck, from 50 layers on"},
+    COMMON,
+    {0}};
+static const rlt_param vgg[] = {DEPTH("19", "of 11, 13, 16 or 19 layers"),
+                                COMMON,
+                                {"batch_norm", .kind = RLT_PARAM_CHOICE, .words = "no|yes", FIELD(batch_norm),
+                                 .preset = "no", .help = "behind each convolution"},
+                                {0}};
 
 static int build_resnet(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err)
 {
-    static const rlt_param known[] = {COMMON, COUNT(width, 64), {0}};
     static const uint32_t depths[][5] = {
         {18, 2, 2, 2, 2}, {34, 3, 4, 6, 3}, {50, 3, 4, 6, 3}, {101, 3, 4, 23, 3}, {152, 3, 8, 36, 3}};
     const uint32_t *blocks = NULL;
-    chain c = {.s = {.depth = 50, .width = 1, .image = 224, .channels = 3, .classes = 1000}};
-    int rc = rlt__model_set("resnet", known, &c.s, settings, n, err);
+    chain c = {.s = {.depth = 0}};
+    int rc = rlt__model_set("resnet", resnet, &c.s, settings, n, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
@@ -179,13 +198,11 @@ static int build_resnet(rlt_model *m, const char *const *settings, uint32_t n, r
 
 static int build_vgg(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err)
 {
-    static const rlt_param known[] = {
-        COMMON, {"batch_norm", .kind = RLT_PARAM_CHOICE, .words = "no|yes", FIELD(batch_norm)}, {0}};
     static const uint32_t depths[][6] = {
         {11, 1, 1, 2, 2, 2}, {13, 2, 2, 2, 2, 2}, {16, 2, 2, 3, 3, 3}, {19, 2, 2, 4, 4, 4}};
     const uint32_t *convs = NULL;
-    chain c = {.s = {.depth = 19, .image = 224, .channels = 3, .classes = 1000}};
-    int rc = rlt__model_set("vgg", known, &c.s, settings, n, err);
+    chain c = {.s = {.depth = 0}};
+    int rc = rlt__model_set("vgg", vgg, &c.s, settings, n, err);
     uint32_t number = 0;
     char name[32];
     if (rc)
@@ -216,13 +233,13 @@ static int build_vgg(rlt_model *m, const char *const *settings, uint32_t n, rlt_
 const rlt_model_family rlt__model_resnet = {
     .name = "resnet",
     .summary = "residual networks for images",
-    .settings = "depth=50 (18, 34, 50, 101, 152), width=1, image=224, channels=3, classes=1000",
+    .parameters = resnet,
     .build = build_resnet,
 };
 
 const rlt_model_family rlt__model_vgg = {
     .name = "vgg",
     .summary = "plain convolutional networks for images",
-    .settings = "depth=19 (11, 13, 16, 19), image=224, channels=3, classes=1000, batch_norm=no",
+    .parameters = vgg,
     .build = build_vgg,
 };

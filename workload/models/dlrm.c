@@ -25,13 +25,20 @@ typedef struct dlrm {
 
 #define FIELD(name) RLT_FIELD(dlrm, name)
 static const rlt_param known[] = {
-    {"tables", .kind = RLT_PARAM_COUNT, FIELD(tables), .min = 1, .max = 4096},
-    {"rows", .kind = RLT_PARAM_COUNTS, FIELD(rows), .min = 1, .max = UINT32_MAX},
-    {"dim", .kind = RLT_PARAM_COUNT, FIELD(dim), .min = 1, .max = 1 << 16},
-    {"pooling", .kind = RLT_PARAM_COUNT, FIELD(pooling), .min = 1, .max = 1 << 16},
-    {"dense", .kind = RLT_PARAM_COUNT, FIELD(dense), .min = 1, .max = 1 << 16},
-    {"bottom", .kind = RLT_PARAM_COUNTS, FIELD(bottom), .min = 1, .max = 1 << 20},
-    {"top", .kind = RLT_PARAM_COUNTS, FIELD(top), .min = 1, .max = 1 << 20},
+    {"tables", .kind = RLT_PARAM_COUNT, FIELD(tables), .min = 1, .max = 4096, .preset = "26",
+     .help = "embedding tables"},
+    {"rows", .kind = RLT_PARAM_COUNTS, FIELD(rows), .min = 1, .max = UINT32_MAX, .preset = "1000000",
+     .help = "of all tables, or of each: 100-20-3"},
+    {"dim", .kind = RLT_PARAM_COUNT, FIELD(dim), .min = 1, .max = 1 << 16, .preset = "128",
+     .help = "width of their vectors"},
+    {"pooling", .kind = RLT_PARAM_COUNT, FIELD(pooling), .min = 1, .max = 1 << 16, .preset = "1",
+     .help = "rows of a table that a sample adds up"},
+    {"dense", .kind = RLT_PARAM_COUNT, FIELD(dense), .min = 1, .max = 1 << 16, .preset = "13",
+     .help = "features that are numbers"},
+    {"bottom", .kind = RLT_PARAM_COUNTS, FIELD(bottom), .min = 1, .max = 1 << 20, .preset = "512-256-128",
+     .help = "widths of the MLP of the dense features"},
+    {"top", .kind = RLT_PARAM_COUNTS, FIELD(top), .min = 1, .max = 1 << 20, .preset = "1024-1024-512-256-1",
+     .help = "widths of the MLP behind the products"},
     {0}};
 
 static void tables(const dlrm *d, rlt__model_builder *b)
@@ -72,13 +79,7 @@ static void interaction(const dlrm *d, rlt__model_builder *b, uint32_t out)
 
 static int build(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err)
 {
-    dlrm d = {.tables = 26,
-              .pooling = 1,
-              .dense = 13,
-              .dim = 128,
-              .rows = {.items = {1000000}, .n = 1},
-              .bottom = {.items = {512, 256, 128}, .n = 3},
-              .top = {.items = {1024, 1024, 512, 256, 1}, .n = 5}};
+    dlrm d = {.tables = 0};
     rlt__model_builder b = {.m = m, .err = err};
     int rc = rlt__model_set("dlrm", known, &d, settings, n, err);
     if (rc)
@@ -101,7 +102,6 @@ static int build(rlt_model *m, const char *const *settings, uint32_t n, rlt_erro
 const rlt_model_family rlt__model_dlrm = {
     .name = "dlrm",
     .summary = "recommendation: embedding tables, and MLPs before and after the products of their vectors",
-    .settings = "tables=26, rows=1000000 (or of each table: 100-20-3), dim=128, pooling=1, dense=13, "
-                "bottom=512-256-128, top=1024-1024-512-256-1",
+    .parameters = known,
     .build = build,
 };

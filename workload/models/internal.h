@@ -19,7 +19,7 @@ RLT_MODEL_FAMILIES(RLT_X)
 extern const rlt_model_preset rlt__model_presets[];
 extern const uint32_t rlt__model_n_presets;
 
-/* Stores texts NAME=VALUE by a table, later ones over earlier ones. */
+/* The defaults of a table, and texts NAME=VALUE over them, later ones over earlier ones. */
 int rlt__model_set(const char *family, const rlt_param *known, void *into, const char *const *settings,
                    uint32_t n, rlt_error *err) RLT_MUST_USE;
 

@@ -121,7 +121,7 @@ int rlt__model_set(const char *family, const rlt_param *known, void *into, const
                    uint32_t n, rlt_error *err)
 {
     char whose[32];
-    int rc = 0;
+    int rc = rlt_params_preset(known, into, err);
     snprintf(whose, sizeof whose, "a %s", family);
     for (uint32_t i = 0; i < n && !rc; i++)
         rc = rlt_params_set_text(known, whose, into, settings[i], err);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/registry.h"
 
 #ifdef __cplusplus
@@ -84,7 +85,7 @@ typedef struct rlt_model {
 
 typedef struct rlt_model_family {
     const char *name, *summary;
-    const char *settings; /* "layers=12, hidden=768, ..." with presets */
+    const rlt_param *parameters; /* with their defaults; `build` sees to it that they hold */
     /* Fills the model from settings given as NAME=VALUE texts. RLT_EUSAGE naming the known settings. */
     int (*build)(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err);
 } rlt_model_family;

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /* Rises with every change of the structs below or of what they point to. */
-enum { RLT_PLUGIN_ABI = 1 };
+enum { RLT_PLUGIN_ABI = 2 };
 
 /* A small file that a reader takes, for `ringlet check`: readers[i] reads samples[i]. */
 typedef struct rlt_plugin_sample {

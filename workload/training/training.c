@@ -9,122 +9,100 @@
 #include "sim/base/param.h"
 #include "workload/training/internal.h"
 
-rlt_training rlt_training_default(void)
-{
-    return (rlt_training){.stack = "any",
-                          .precision = "bf16",
-                          .size = {1, 1, 0, 1},
-                          .ep = 1,
-                          .vp = 1,
-                          .order = {RLT_AXIS_TP, RLT_AXIS_CP, RLT_AXIS_DP, RLT_AXIS_PP},
-                          .schedule = RLT_SCHEDULE_1F1B,
-                          .checkpoint = 1,
-                          .microbatch = 1,
-                          .steps = 1,
-                          .element_bytes = 2,
-                          .gradient_bytes = 2,
-                          .state_bytes = 12,
-                          .bucket_bytes = (uint64_t)25 << 20,
-                          .first_bucket_bytes = (uint64_t)1 << 20,
-                          .prefetch = true,
-                          .overlap = true,
-                          .tie = true,
-                          .compress_rate = 16e9,
-                          .offload_bucket = 4000000,
-                          .offload_chunk = 4,
-                          .offload_Bps = 50000000000,
-                          .slowdown = 1};
-}
-
 static const char *const axes[] = {"tp", "cp", "dp", "pp", NULL};
 
 static int read_order(const rlt_param *p, void *into, const char *value, const char *where, rlt_error *err);
 
 #define AXIS(a) RLT_FIELD(rlt_training, size[a])
 static const rlt_param settings[] = {
-    {"tp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_TP), .min = 1, .max = 1 << 16,
+    {"tp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_TP), .min = 1, .max = 1 << 16, .preset = "1",
      .help = "tensor parallelism"},
-    {"cp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_CP), .min = 1, .max = 1 << 16,
+    {"cp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_CP), .min = 1, .max = 1 << 16, .preset = "1",
      .help = "context parallelism: a sequence over so many ranks"},
     {"dp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_DP), .min = 1, .max = 1 << 24,
-     .help = "data parallelism (default: all ranks there are)"},
+     .usual = "all ranks there are", .help = "data parallelism"},
     {"ranks", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, ranks), .min = 1, .max = RLT_MAX_RANKS,
-     .help = "how many take part (default: all there are)"},
-    {"pp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_PP), .min = 1, .max = RLT_MAX_STAGES,
+     .usual = "all there are", .help = "how many take part"},
+    {"pp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_PP), .min = 1, .max = RLT_MAX_STAGES, .preset = "1",
      .help = "pipeline stages"},
-    {"ep", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, ep), .min = 1, .max = 1 << 20,
+    {"ep", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, ep), .min = 1, .max = 1 << 20, .preset = "1",
      .help = "expert parallelism, over cp x dp"},
-    {"vp", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, vp), .min = 1, .max = 256,
+    {"vp", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, vp), .min = 1, .max = 256, .preset = "1",
      .help = "chunks a stage, with schedule=interleaved"},
     {"sp", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, sequence_parallel),
-     .help = "sequence parallelism beside tp"},
+     .preset = "off", .help = "sequence parallelism beside tp"},
     {"schedule", .kind = RLT_PARAM_CHOICE, .words = "gpipe|1f1b|interleaved|zero-bubble|message",
-     RLT_FIELD(rlt_training, schedule), .help = "gpipe|1f1b|interleaved|zero-bubble|message"},
+     RLT_FIELD(rlt_training, schedule), .preset = "1f1b",
+     .help = "gpipe|1f1b|interleaved|zero-bubble|message"},
     {"recompute", .kind = RLT_PARAM_CHOICE, .words = "none|selective|full",
-     RLT_FIELD(rlt_training, recompute), .help = "activations: none|selective|full"},
+     RLT_FIELD(rlt_training, recompute), .preset = "none", .help = "activations: none|selective|full"},
     {"checkpoint", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, checkpoint), .min = 1, .max = 4096,
-     .help = "full recomputation: blocks between kept ones"},
-    {"zero", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, zero), .max = 3,
+     .preset = "1", .help = "full recomputation: blocks between kept ones"},
+    {"zero", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, zero), .max = 3, .preset = "0",
      .help = "ZeRO stage, 3 = FSDP"},
     {"batch", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, batch), .min = 1, .max = 1e9,
-     .help = "samples of an iteration, over all ranks"},
+     .usual = "microbatch x dp x pp", .help = "samples of an iteration, over all ranks"},
     {"microbatch", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, microbatch), .min = 1, .max = 1 << 20,
-     .help = "samples at a time; 1 if not given"},
-    {"steps", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, steps), .min = 1, .max = 60000,
+     .preset = "1", .help = "samples at a time"},
+    {"steps", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, steps), .min = 1, .max = 60000, .preset = "1",
      .help = "iterations"},
     {"precision", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, precision), .arg = "a name",
-     .help = "bf16, fp16, tf32, ..."},
-    {"stack", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, stack), .arg = "a name",
+     .preset = "bf16", .help = "bf16, fp16, tf32, ..."},
+    {"stack", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, stack), .arg = "a name", .preset = "any",
      .help = "software whose efficiency it is"},
     {"element", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, element_bytes), .min = 1, .max = 8,
-     .help = "bytes of an activation or weight"},
+     .preset = "2", .help = "bytes of an activation or weight"},
     {"gradient", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, gradient_bytes), .min = 1, .max = 8,
-     .help = "bytes of a gradient on the network"},
+     .preset = "2", .help = "bytes of a gradient on the network"},
     {"main_gradient", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, main_gradient_bytes), .max = 8,
-     .help = "bytes of a gradient kept beside in full precision"},
-    {"state", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, state_bytes), .max = 64,
+     .preset = "0", .help = "bytes of a gradient kept beside in full precision"},
+    {"state", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, state_bytes), .max = 64, .preset = "12",
      .help = "bytes of optimizer state a parameter"},
     {"bucket", .kind = RLT_PARAM_SIZE, RLT_FIELD(rlt_training, bucket_bytes), .min = 1, .max = 1e15,
-     .help = "gradients that are communicated together"},
+     .preset = "25MiB", .help = "gradients that are communicated together"},
     {"first_bucket", .kind = RLT_PARAM_SIZE, RLT_FIELD(rlt_training, first_bucket_bytes), .min = 1,
-     .max = 1e15, .help = "and the first of them"},
+     .max = 1e15, .preset = "1MiB", .help = "and the first of them"},
     {"prefetch", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, prefetch),
-     .help = "zero=3: weights gathered beside the block before"},
-    {"overlap", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, overlap),
+     .preset = "on", .help = "zero=3: weights gathered beside the block before"},
+    {"overlap", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, overlap), .preset = "on",
      .help = "gradients beside the backward pass"},
-    {"tie", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, tie),
+    {"tie", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, tie), .preset = "on",
      .help = "gradients of tied embeddings are summed over their copies"},
-    {"drain", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, drain),
+    {"drain", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, drain), .preset = "off",
      .help = "a pipeline is at rest before gradients are summed"},
-    {"pass", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_training, pass_ps), .max = 1e15,
+    {"pass", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_training, pass_ps), .max = 1e15, .preset = "0",
      .help = "of a microbatch through a chunk, beside its layers"},
-    {"host", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_training, host_ps), .max = 1e16,
+    {"host", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_training, host_ps), .max = 1e16, .preset = "0",
      .help = "fixed time of an iteration"},
-    {"sparsity", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, sparsity), .max = 0.999999,
+    {"sparsity", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, sparsity), .max = 0.999999, .preset = "0",
      .help = "pruned part of the weights (SAMO)"},
     {"compress", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, compress_rate), .min = 1, .max = 1e15,
-     .help = "gradients compressed a second (SAMO)"},
+     .preset = "16e9", .help = "gradients compressed a second (SAMO)"},
     {"offload", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, offload),
-     .help = "optimizer state in the host's memory (AxoNN)"},
+     .preset = "off", .help = "optimizer state in the host's memory (AxoNN)"},
     {"offload_bucket", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, offload_bucket), .min = 1, .max = 1e9,
-     .help = "elements that are stepped over at a time"},
+     .preset = "4000000", .help = "elements that are stepped over at a time"},
     {"offload_chunk", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, offload_chunk), .min = 1,
-     .max = 1 << 20, .help = "buckets whose gradients are summed together"},
+     .max = 1 << 20, .preset = "4", .help = "buckets whose gradients are summed together"},
     {"offload_bandwidth", .kind = RLT_PARAM_RATE, RLT_FIELD(rlt_training, offload_Bps), .min = 1, .max = 1e15,
-     .help = "between host and accelerator, both ways together"},
+     .preset = "50GB/s", .help = "between host and accelerator, both ways together"},
     {"slowdown", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, slowdown), .min = 0.01, .max = 1000,
-     .help = "of matrix kernels (Sputnik)"},
-    {"order", .kind = RLT_PARAM_OTHER, .read = read_order,
-     .help = "of ranks, innermost first (default: tp-cp-dp-pp), or auto: the fastest"},
+     .preset = "1", .help = "of matrix kernels (Sputnik)"},
+    {"order", .kind = RLT_PARAM_OTHER, .read = read_order, .preset = "tp-cp-dp-pp",
+     .help = "of ranks, innermost first, or auto: the fastest"},
     {0}};
-enum { N_SETTINGS = sizeof settings / sizeof *settings - 1 };
 
-const char *rlt_training_setting(uint32_t i, const char **summary)
+const rlt_param *rlt_training_parameters(void)
 {
-    if (i >= N_SETTINGS)
-        return NULL;
-    *summary = settings[i].help;
-    return settings[i].name;
+    return settings;
+}
+
+rlt_training rlt_training_default(void)
+{
+    rlt_training t = {.stack = ""};
+    int rc = rlt_params_preset(settings, &t, NULL);
+    (void)rc; /* constants of the table above, which a test reads */
+    return t;
 }
 
 const char *rlt_axis_name(rlt_axis a)

@@ -19,6 +19,7 @@
 
 #include "net/topology/placement.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/registry.h"
 #include "sim/base/time.h"
 #include "workload/models/accelerator.h"
@@ -123,8 +124,8 @@ RLT_API const rlt_training_strategy *rlt_training_strategy_at(uint32_t i); /* NU
  * RLT_EUSAGE lists the names. */
 RLT_API int rlt_training_set(rlt_training *t, const char *name, const char *value,
                              rlt_error *err) RLT_MUST_USE;
-/* Names by number with what they mean; NULL past the end. */
-RLT_API const char *rlt_training_setting(uint32_t i, const char **summary);
+/* The table of them, of an rlt_training. */
+RLT_API const rlt_param *rlt_training_parameters(void);
 
 /* Checks the whole; fills dp from the number of ranks (0: what the layout says) and batch.
  * RLT_EUNSUPPORTED for a stack that was set, without stack_named being cleared since,

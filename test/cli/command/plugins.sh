@@ -88,7 +88,7 @@ echo 'int nothing = 1;' >empty.c && broken empty
 refused "another shared object" 3 "not a plug-in: it has no 'ringlet_plugin'" --plugin ./empty.so list algorithms
 refused "the same by check" 3 "not a plug-in: it has no 'ringlet_plugin'" check ./empty.so
 sed 's/\.abi = RLT_PLUGIN_ABI/.abi = 99/' chain.c >abi.c && broken abi
-refused "another ABI" 3 'built for ABI 99 of plug-ins, this is ABI 1' --plugin ./abi.so list algorithms
+refused "another ABI" 3 'built for ABI 99 of plug-ins, this is ABI 2' --plugin ./abi.so list algorithms
 sed 's/"chain"/"ring"/' chain.c >taken.c && broken taken
 refused "a name that is taken" 3 "algorithm 'ring' is there already" --plugin ./taken.so list algorithms
 refused "one plug-in twice" 3 "'chain' is there already" --plugin ./chain.so --plugin ./chain.so list algorithms

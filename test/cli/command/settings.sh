@@ -45,12 +45,13 @@ $of, $how: $said"
         verdict "$of: another name is refused" "$how: $said"
 done <"$tmp/rows"
 verdict "each of the names listed is taken" "$wrong"
-[ $n -gt 200 ] && verdict "all are listed" "" || verdict "all are listed" "$n"
+[ $n -gt 280 ] && verdict "all are listed" "" || verdict "all are listed" "$n"
 for of in endpoints "a protocol of the endpoint" "packet network" algorithms switchml libra switches "noise markov" failures \
-    "background traffic" DASO LogGOPS; do
+    "background traffic" DASO LogGOPS \
+    trainings transformer resnet vgg dlrm; do
     grep -q ",$of," "$tmp/settings" && verdict "listed: $of" "" || verdict "listed: $of" "it is not"
 done
-expect "a row has all of it" "$(grep '^switchml.rto,' "$tmp/settings" | cut -d, -f1-4,7-8)" \
+expect "a row has all of it" "$(grep '^switchml.rto,' "$tmp/settings" | cut -d, -f1-4,7,8)" \
     'switchml.rto,switchml,--set switchml.rto=VALUE,duration,10ms,0 to 1000 s'
 "$ringlet" list settings >"$tmp/out"
 expect "as text" "$(grep -A 2 '^cv ' "$tmp/out" | tr -s ' \n' ' ')" \

@@ -5,6 +5,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/param.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
 #include "test/support/support.h"
@@ -341,13 +342,12 @@ static void settings_shown(void **state)
     const rlt_model_family *f;
     (void)state;
     for (uint32_t i = 0; (f = rlt_model_family_at(i)); i++)
-        for (const char *p = f->settings; p; p = strstr(p, ", ") ? strstr(p, ", ") + 2 : NULL) {
+        for (const rlt_param *p = f->parameters; p->name; p++) {
             char spec[200];
             rlt_model m;
             rlt_error err = {0};
-            if (strcspn(p, "=") > strcspn(p, ", ("))
-                continue; /* part of a remark */
-            snprintf(spec, sizeof spec, "%s:%.*s=?", f->name, (int)strcspn(p, "="), p);
+            assert_true(p->help && (p->preset || p->usual));
+            snprintf(spec, sizeof spec, "%s:%s=?", f->name, p->name);
             assert_int_equal(rlt_model_open(spec, &m, &err), RLT_EUSAGE);
             if (!strstr(err.what, "expected"))
                 fail_msg("%s: %s: %s", spec, err.where, err.what);

@@ -96,11 +96,10 @@ static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
 
 static bool of_training(const char *item, size_t length)
 {
-    const char *name, *summary;
-    for (uint32_t i = 0; (name = rlt_training_setting(i, &summary)); i++)
-        if (strlen(name) < length && item[strlen(name)] == '=' && memcmp(item, name, strlen(name)) == 0)
-            return true;
-    return false;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), item);
+    name[strcspn(name, "=")] = '\0';
+    return strlen(name) < length && rlt_params_find(rlt_training_parameters(), name);
 }
 
 /* Splits "NAME:settings": what the model is opened by, and a list of what is the training's; both as long as
