@@ -8,6 +8,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/find.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "tools/base/message.h"
 #include "tools/calibrate/select.h"
 #include "tools/output/output.h"
@@ -17,59 +18,74 @@
 
 /* ---- filters ---- */
 
-static const char *buffers_word(rlt_buffers b)
+/* What a measurement must be like; NULL, RLT_NONE and RLT_COLL_KINDS stand for anything. */
+typedef struct filter {
+    const char *system, *dtype;
+    rlt_coll_kind kind;
+    uint32_t ranks, nodes, buffers;
+} filter;
+
+static int read_kind(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
-    return b == RLT_OUT_OF_PLACE ? "out" : b == RLT_IN_PLACE ? "in" : "";
+    filter *f = into;
+    (void)p;
+    (void)where;
+    return rlt_measure_kind(text, &f->kind, err);
 }
 
-static int matches(const rlt_measurement *m, const char *filter, bool *yes, rlt_error *err)
+#define AT(field) RLT_FIELD(filter, field)
+static const rlt_param parameters[] = {
+    {"system", .kind = RLT_PARAM_TEXT, AT(system), .arg = "a name", .help = "what was measured"},
+    {"collective", .kind = RLT_PARAM_OTHER, .read = read_kind, .arg = "a collective",
+     .help = "such as all_reduce"},
+    {"ranks", .kind = RLT_PARAM_COUNT, AT(ranks), .min = 1, .help = "that took part"},
+    {"nodes", .kind = RLT_PARAM_COUNT, AT(nodes), .min = 1, .help = "that they were spread over"},
+    {"dtype", .kind = RLT_PARAM_TEXT, AT(dtype), .arg = "a type", .help = "of an element, such as half"},
+    {"inplace", .kind = RLT_PARAM_CHOICE, .words = "unknown|out|in", AT(buffers),
+     .help = "whether the result replaced the input"},
+    {0}};
+#undef AT
+
+const rlt_param *rlt_select_parameters(void)
 {
-    char name[32], ranks[16], nodes[16];
-    const char *value;
-    rlt_coll_kind kind;
-    int rc = rlt_split_setting(filter, name, sizeof name, &value, "--where", err);
-    if (rc)
-        return rc;
-    snprintf(ranks, sizeof ranks, "%u", m->ranks);
-    snprintf(nodes, sizeof nodes, "%u", m->nodes);
-    if (strcmp(name, "system") == 0)
-        *yes = strcmp(m->system, value) == 0;
-    else if (strcmp(name, "collective") == 0) {
-        if (rlt_measure_kind(value, &kind, err)) {
-            rlt_error_prefix(err, "--where");
-            return RLT_EUSAGE;
-        }
-        *yes = m->kind == kind;
-    } else if (strcmp(name, "ranks") == 0)
-        *yes = strcmp(ranks, value) == 0;
-    else if (strcmp(name, "nodes") == 0)
-        *yes = strcmp(nodes, value) == 0;
-    else if (strcmp(name, "dtype") == 0)
-        *yes = strcmp(m->dtype, value) == 0;
-    else if (strcmp(name, "inplace") == 0)
-        *yes = strcmp(buffers_word(m->buffers), value) == 0;
-    else
-        return rlt_fail(err, RLT_EUSAGE, "--where",
-                        "unknown column '%s'; expected system, collective, ranks, nodes, dtype or inplace",
-                        name);
-    return 0;
+    return parameters;
+}
+
+static int read_filter(const char *text, filter *f, rlt_error *err)
+{
+    *f = (filter){.kind = RLT_COLL_KINDS, .ranks = RLT_NONE, .nodes = RLT_NONE, .buffers = RLT_NONE};
+    int rc = rlt_params_set_text(parameters, "a measurement", f, text, err);
+    if (!rc)
+        return 0;
+    rlt_error_prefix(err, "--where");
+    if (err && rc != RLT_ENOMEM)
+        rc = err->code = RLT_EUSAGE;
+    return rc;
+}
+
+static bool matches(const rlt_measurement *m, const filter *f)
+{
+    return (!f->system || strcmp(m->system, f->system) == 0) &&
+           (!f->dtype || strcmp(m->dtype, f->dtype) == 0) &&
+           (f->kind == RLT_COLL_KINDS || m->kind == f->kind) &&
+           (f->ranks == RLT_NONE || m->ranks == f->ranks) && (f->nodes == RLT_NONE || m->nodes == f->nodes) &&
+           (f->buffers == RLT_NONE || m->buffers == (rlt_buffers)f->buffers);
 }
 
 int rlt_select_filter(rlt_measurements *t, const rlt_texts *filters, rlt_error *err)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < t->n; i++) {
-        bool yes = true;
-        for (uint32_t f = 0; f < filters->n && yes; f++) {
-            int rc = matches(&t->rows[i], filters->items[f], &yes, err);
-            if (rc)
-                return rc;
-        }
-        if (yes)
-            t->rows[kept++] = t->rows[i];
+    for (uint32_t f = 0; f < filters->n; f++) {
+        filter one;
+        uint32_t kept = 0;
+        int rc = read_filter(filters->items[f], &one, err);
+        if (rc)
+            return rc;
+        for (uint32_t i = 0; i < t->n; i++)
+            if (matches(&t->rows[i], &one))
+                t->rows[kept++] = t->rows[i];
+        t->n = kept;
     }
-    t->n = kept;
-    return kept ? 0 : rlt_fail(err, RLT_ESCHEMA, "--where", "no measurement is like that");
+    return t->n ? 0 : rlt_fail(err, RLT_ESCHEMA, "--where", "no measurement is like that");
 }
 
 /* ---- machines ---- */

@@ -9,6 +9,8 @@
 #include "tools/calibrate/measure.h"
 #include "workload/setup/settings.h"
 
+/* What --where takes. */
+const rlt_param *rlt_select_parameters(void);
 /* Keeps the rows that obey all filters, "dtype=half". RLT_EUSAGE; RLT_ESCHEMA when none is left. */
 int rlt_select_filter(rlt_measurements *t, const rlt_texts *filters, rlt_error *err) RLT_MUST_USE;
 /* The topologies that claim systems, smallest first (of a family, where one is given); *out is malloc'ed. */

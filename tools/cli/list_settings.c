@@ -9,11 +9,14 @@
 #include "sim/base/column.h"
 #include "sim/base/param.h"
 #include "sim/base/registry.h"
+#include "tools/calibrate/select.h"
 #include "tools/cli/list.h"
+#include "tools/design/design.h"
 #include "tools/output/output.h"
 #include "workload/daso/daso.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/jobs.h"
+#include "workload/experiment/run/mapping.h"
 #include "workload/models/model.h"
 #include "workload/replay/failures.h"
 #include "workload/replay/noise.h"
@@ -165,4 +168,8 @@ void rlt_list_settings(rlt_table *t)
     put_table(t, (owner){"LogGOPS", "--timing loggops --set ", NULL}, rlt_loggops_parameters());
     put_table(t, (owner){"trainings", "--train ", NULL}, rlt_training_parameters());
     put_models(t);
+    put_table(t, (owner){"mapping", "--map ", NULL}, rlt_mapping_parameters());
+    put_table(t, (owner){"workloads of a design", "--workload SPEC@", NULL},
+              rlt_design_workload_parameters());
+    put_table(t, (owner){"measurements", "--where ", NULL}, rlt_select_parameters());
 }

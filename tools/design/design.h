@@ -128,6 +128,8 @@ typedef struct rlt_design_setup {
 int rlt_design_setup_open(rlt_design_setup *u, const rlt_design_settings *s, rlt_error *err) RLT_MUST_USE;
 /* "chiplet,package,node,pod" and "1,4" of the settings, for a network of as many dimensions. */
 int rlt_design_setup_net(const rlt_design_setup *u, rlt_design_net *net, rlt_error *err) RLT_MUST_USE;
+/* What --workload takes behind its @ beside settings of a training. */
+const rlt_param *rlt_design_workload_parameters(void);
 /* The workloads on so many accelerators. */
 int rlt_design_setup_works(rlt_design_setup *u, uint64_t ranks, rlt_error *err) RLT_MUST_USE;
 void rlt_design_setup_free(rlt_design_setup *u);

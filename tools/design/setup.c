@@ -174,23 +174,34 @@ typedef struct wanted {
     bool file;
 } wanted;
 
+#define AT(field) RLT_FIELD(wanted, field)
+/* A file takes these alone, a model those of a training, too. The weight may stand without its name. */
+static const rlt_param parameters[] = {
+    {"weight", .kind = RLT_PARAM_NUMBER, AT(weight), .preset = "1",
+     .help = "of this workload among several, above 0"},
+    {"tp", .kind = RLT_PARAM_COUNT, AT(tp), .usual = "--tp", .help = "ranks of a model group, above 0"},
+    {"accelerator", .kind = RLT_PARAM_NAME, AT(accelerator_name), .usual = "--accelerator",
+     .help = "what a model runs on"},
+    {0}};
+#undef AT
+
+const rlt_param *rlt_design_workload_parameters(void)
+{
+    return parameters;
+}
+
 /* Settings that are not a training's; the others are tried later. */
 static int read_own(wanted *w, const char *item, bool *own, rlt_error *err)
 {
+    char name[32];
     const char *equals = strchr(item, '=');
-    *own = true;
-    if (!equals)
-        return rlt_parse_number(item, 0, &w->weight, "--workload", err);
-    if (strncmp(item, "weight=", 7) == 0)
-        return rlt_parse_number(equals + 1, 0, &w->weight, "--workload: weight", err);
-    if (strncmp(item, "tp=", 3) == 0)
-        return rlt_parse_count(equals + 1, &w->tp, "--workload: tp", err);
-    if (strncmp(item, "accelerator=", 12) == 0) {
-        snprintf(w->accelerator_name, sizeof w->accelerator_name, "%s", equals + 1);
-        return 0;
-    }
-    *own = false;
-    return 0;
+    snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - item) : 31, equals ? item : "weight");
+    const rlt_param *p = rlt_params_find(parameters, name);
+    *own = p != NULL;
+    int rc = p ? rlt_param_read(p, w, equals ? equals + 1 : item, NULL, err) : 0;
+    if (rc)
+        rlt_error_prefix(err, "--workload");
+    return rc;
 }
 
 static int read_spec(const rlt_design_settings *s, uint32_t i, rlt_training *t, wanted *w, rlt_error *err)

@@ -221,7 +221,7 @@ bad "a system that was not measured" 3 "--system: no measurement" --check -t "$t
 bad "no file" 5 "/nonexistent" --check -t "$t" /nonexistent
 bad "no machine" 2 "--topology: needed" "$tmp/ring.csv"
 bad "a machine that is no file" 2 "switch:8@1GB/s,0ns: expected a topology file in JSON" --check -t switch:8@1GB/s,0ns "$tmp/ring.csv"
-bad "a filter of what is no column" 2 "--where: unknown column 'colour'" --check -t "$t" -w colour=red "$tmp/ring.csv"
+bad "a filter of what is no column" 2 "--where: colour: unknown setting; a measurement has system" --check -t "$t" -w colour=red "$tmp/ring.csv"
 bad "a filter that leaves nothing" 3 "--where: no measurement" --check -t "$t" -w ranks=3 "$tmp/ring.csv"
 printf '{"_calibration": {"systems": "x"}, "dims": [{"shape": "switch", "size": 4, "bandwidth": "1GB/s", "latency": "0ns"}]}' >"$tmp/bad.json"
 bad "claims that are no list" 3 ".*bad.json:1:30: _calibration.systems: expected a list" --check -t "$tmp/bad.json" "$tmp/ring.csv"

@@ -6,6 +6,7 @@
 "$ringlet" list settings -f csv >"$tmp/settings"
 "$ringlet" list options -f csv >"$tmp/options"
 printf 'num_ranks 1\nrank 0 {\na: calc 1\n}\n' >"$tmp/one.goal"
+printf 'collective,ranks,bytes,time_us\nall_reduce,4,1024,10\n' >"$tmp/measured.csv"
 star=switch:4@50GB/s,500ns
 train="run --model transformer:layers=1 -t $star"
 
@@ -21,6 +22,9 @@ given() {
     "--strategy "*) set -- run --model resnet50 -t $star ;;
     "--failures "*) set -- $train --iterations 9 ;;
     "--background "*) set -- $train && text="0>1:${text#*:}" ;;
+    "--map "*) set -- $train --layout tp=2 ;;
+    "--workload "*) set -- design bandwidth -t $star --total 1GB/s && text="transformer@${text#*@}" ;;
+    "--where "*) set -- calibrate --check -t $star "$tmp/measured.csv" ;;
     "--model "*) set -- run -t $star ;;
     *) set -- $train ;;
     esac
@@ -45,10 +49,10 @@ $of, $how: $said"
         verdict "$of: another name is refused" "$how: $said"
 done <"$tmp/rows"
 verdict "each of the names listed is taken" "$wrong"
-[ $n -gt 280 ] && verdict "all are listed" "" || verdict "all are listed" "$n"
+[ $n -gt 290 ] && verdict "all are listed" "" || verdict "all are listed" "$n"
 for of in endpoints "a protocol of the endpoint" "packet network" algorithms switchml libra switches "noise markov" failures \
     "background traffic" DASO LogGOPS \
-    trainings transformer resnet vgg dlrm; do
+    trainings transformer resnet vgg dlrm mapping "workloads of a design" measurements; do
     grep -q ",$of," "$tmp/settings" && verdict "listed: $of" "" || verdict "listed: $of" "it is not"
 done
 expect "a row has all of it" "$(grep '^switchml.rto,' "$tmp/settings" | cut -d, -f1-4,7,8)" \

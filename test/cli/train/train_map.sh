@@ -80,7 +80,7 @@ refused 2 "--map: tp 8 does not fit dimension 0 of 4" -t "$net" --layout tp=8 --
 refused 2 "--map: pp 2 does not fit what is left of dimension 0 of 4: 1" -t "$net" --layout tp=4,pp=2 --map tp=0,pp=0
 refused 2 "--map: pp: is in no dimension" -t "$net" --layout tp=4,pp=2 --map tp=0
 refused 2 "has dimensions 0 to 1, not 2" -t "$net" --layout tp=4 --map tp=2
-refused 2 "--map: qp: expected one of" -t "$net" --map qp=1
+refused 2 "--map: qp: unknown setting of a mapping; did you mean" -t "$net" --map qp=1
 refused 2 "--map: tp: is given twice" -t "$net" --map tp=0,tp=1
 refused 2 "expected NAME=VALUE" -t "$net" --map tp
 refused 2 "expected a whole number, got 'x'" -t "$net" --map tp=x

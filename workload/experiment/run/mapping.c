@@ -33,48 +33,53 @@ enum { WHOLE = 2048 };
 /* ---- pinned ---- */
 
 typedef struct pins {
-    uint32_t dim[RLT_AXES_OF_LAYOUT]; /* of each axis, or RLT_NONE */
+    uint32_t dim[RLT_AXES_OF_LAYOUT];      /* of each axis, or RLT_NONE */
+    uint32_t given[RLT_AXES_OF_LAYOUT], n; /* axes as they were named */
+    const rlt_topology *topology;
 } pins;
 
-static int read_pin(const char *item, size_t length, const rlt_topology *t, pins *p, uint32_t *axis,
-                    rlt_error *err)
+static int read_pin(const rlt_param *row, void *into, const char *value, const char *where, rlt_error *err)
 {
-    char text[40], name[16];
-    const char *value;
+    pins *p = into;
     uint64_t d;
-    int rc;
-    snprintf(text, sizeof text, "%.*s", (int)(length < 39 ? length : 39), item);
-    if ((rc = rlt_split_setting(text, name, sizeof name, &value, NULL, err)))
+    int rc = rlt_parse_count(value, &d, where, err);
+    if (rc)
         return rc;
-    for (*axis = 0; *axis < RLT_AXES_OF_LAYOUT; ++*axis)
-        if (strcmp(rlt_axis_name((rlt_axis)*axis), name) == 0)
-            break;
-    if (*axis == RLT_AXES_OF_LAYOUT)
-        return rlt_fail(err, RLT_EUSAGE, name, "expected one of tp, cp, dp, pp");
-    if (p->dim[*axis] != RLT_NONE)
-        return rlt_fail(err, RLT_EUSAGE, name, "is given twice");
-    if (rlt_parse_count(value, &d, name, err))
-        return RLT_EUSAGE;
-    if (d >= rlt_topology_dims(t))
-        return rlt_fail(err, RLT_EUSAGE, name, "%s has dimensions 0 to %u, not %s", rlt_topology_name(t),
-                        rlt_topology_dims(t) - 1, value);
-    p->dim[*axis] = (uint32_t)d;
+    if (d >= rlt_topology_dims(p->topology))
+        return rlt_fail(err, RLT_EUSAGE, where, "%s has dimensions 0 to %u, not %s",
+                        rlt_topology_name(p->topology), rlt_topology_dims(p->topology) - 1, value);
+    uint32_t axis = (uint32_t)((row->offset - offsetof(pins, dim)) / sizeof *p->dim);
+    p->dim[axis] = (uint32_t)d;
+    p->given[p->n++] = axis;
     return 0;
+}
+
+#define PIN(axis)                                                                                            \
+    .kind = RLT_PARAM_OTHER, .read = read_pin, .arg = "number of a dimension, innermost 0",                  \
+    RLT_FIELD(pins, dim[axis])
+static const rlt_param parameters[] = {{"tp", PIN(RLT_AXIS_TP), .help = "where tensor parallel ranks lie"},
+                                       {"cp", PIN(RLT_AXIS_CP), .help = "context parallel ones"},
+                                       {"dp", PIN(RLT_AXIS_DP), .help = "data parallel ones"},
+                                       {"pp", PIN(RLT_AXIS_PP), .help = "stages of a pipeline"},
+                                       {0}};
+
+const rlt_param *rlt_mapping_parameters(void)
+{
+    return parameters;
 }
 
 /* "tp=0,dp=1,pp=1": dimensions of the axes; inside one the first is the innermost. */
 static int read_pins(const char *map, const rlt_topology *t, rlt_training *tr, pins *p, rlt_error *err)
 {
-    const char *item;
-    size_t length;
-    uint32_t axis, n = 0, given[RLT_AXES_OF_LAYOUT];
-    int rc = 0;
+    *p = (pins){.topology = t};
     memset(p->dim, 0xff, sizeof p->dim);
-    while (!rc && (item = rlt_next_item(&map, ',', &length)))
-        if (!(rc = read_pin(item, length, t, p, &axis, err)))
-            given[n++] = axis;
-    if (rc)
-        return rc;
+    int rc = rlt_params_set_list(parameters, "a mapping", p, map, err);
+    uint32_t n = p->n, *given = p->given;
+    if (rc) {
+        if (err)
+            err->code = RLT_EUSAGE;
+        return RLT_EUSAGE;
+    }
     if (p->dim[RLT_AXIS_DP] == RLT_NONE && tr->size[RLT_AXIS_DP] == 0)
         tr->size[RLT_AXIS_DP] = 1;
     for (uint32_t a = 0; a < RLT_AXES_OF_LAYOUT; a++) {

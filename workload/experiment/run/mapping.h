@@ -7,12 +7,15 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "sim/watch.h"
 #include "workload/experiment/run/run.h"
 #include "workload/models/accelerator.h"
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"
 
+/* What --map takes. */
+const rlt_param *rlt_mapping_parameters(void);
 /* "tp=0,pp=1,dp=2": the order of the axes, dp where it is open, and the ranks' places. RLT_EUSAGE names what
  * does not fit. */
 int rlt_mapping_pin(const char *map, const rlt_topology *t, rlt_training *tr, rlt_placement *where,
