@@ -106,6 +106,8 @@ typedef struct rlt_coll_request {
 RLT_API const char *rlt_coll_name(rlt_coll_kind kind);
 /* The patterns inside a dimension; NULL past the end. */
 RLT_API const char *rlt_pattern_name(uint32_t i);
+/* The pattern of one dimension; the field is a uint8_t, its number. */
+RLT_API extern const rlt_param rlt_pattern_parameter;
 /* "pipeline", ..., "fifo", ...; NULL past the end. */
 RLT_API const char *rlt_chunk_schedule_name(uint32_t i);
 RLT_API const char *rlt_chunk_order_name(uint32_t i);

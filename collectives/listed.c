@@ -36,16 +36,17 @@ struct rlt_listing {
     rlt_step waste; /* what rlt_listing_at gives after that */
 };
 
-int rlt_listing_create(const char *name, rlt_coll_kind kind, uint32_t n, uint32_t root, uint32_t blocks,
-                       uint8_t buffers, uint8_t result, rlt_listing **out, rlt_error *err)
+int rlt_listing_create(const rlt_listing_head *head, rlt_listing **out, rlt_error *err)
 {
+    uint32_t n = head->n;
     if (n == 0 || n > MAX_LISTED_MEMBERS)
-        return rlt_fail(err, RLT_ERANGE, name, "expected 1 to %d members, got %u", MAX_LISTED_MEMBERS, n);
-    if (root >= n)
-        return rlt_fail(err, RLT_ERANGE, name, "root %u of %u members", root, n);
-    if (blocks == 0 || buffers == 0 || result >= buffers)
-        return rlt_fail(err, RLT_ERANGE, name, "a plan of %u blocks with buffer %u of %u as its result",
-                        blocks, result, buffers);
+        return rlt_fail(err, RLT_ERANGE, head->name, "expected 1 to %d members, got %u", MAX_LISTED_MEMBERS,
+                        n);
+    if (head->root >= n)
+        return rlt_fail(err, RLT_ERANGE, head->name, "root %u of %u members", head->root, n);
+    if (head->blocks == 0 || head->buffers == 0 || head->result >= head->buffers)
+        return rlt_fail(err, RLT_ERANGE, head->name, "a plan of %u blocks with buffer %u of %u as its result",
+                        head->blocks, head->result, head->buffers);
     rlt_listing *l = calloc(1, sizeof *l);
     if (!l)
         return rlt_nomem(err);
@@ -54,13 +55,13 @@ int rlt_listing_create(const char *name, rlt_coll_kind kind, uint32_t n, uint32_
         free(l);
         return rlt_nomem(err);
     }
-    l->head.kind = kind;
-    l->head.n = n;
-    l->head.root = root;
-    l->head.blocks = blocks;
-    l->head.buffers = buffers;
-    l->head.result = result;
-    snprintf(l->head.name, sizeof l->head.name, "%s", name);
+    l->head = (rlt_listed){.kind = head->kind,
+                           .n = n,
+                           .root = head->root,
+                           .blocks = head->blocks,
+                           .buffers = head->buffers,
+                           .result = head->result};
+    snprintf(l->head.name, sizeof l->head.name, "%s", head->name);
     rlt_make_printable(l->head.name);
     *out = l;
     return 0;
@@ -115,17 +116,16 @@ rlt_step *rlt_listing_at(rlt_listing *l, uint32_t member, uint32_t lane, uint32_
     return l->err.code ? &l->waste : &l->members[member].lanes[lane].entries[step].step;
 }
 
-void rlt_listing_connect(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step, uint32_t to_member,
-                         uint32_t to_lane, uint32_t to_step)
+void rlt_listing_connect(rlt_listing *l, rlt_listing_place from, rlt_listing_place to)
 {
     if (l->err.code)
         return;
-    entry *from = &l->members[member].lanes[lane].entries[step];
-    rlt_step *to = &l->members[to_member].lanes[to_lane].entries[to_step].step;
-    from->step.send_to = to_member;
-    from->step.peer_step = to_step;
-    from->to_lane = to_lane;
-    to->recv_from = to->recv_count++ == 0 || to->recv_from == member ? member : RLT_NONE;
+    entry *sends = &l->members[from.member].lanes[from.lane].entries[from.step];
+    rlt_step *hears = &l->members[to.member].lanes[to.lane].entries[to.step].step;
+    sends->step.send_to = to.member;
+    sends->step.peer_step = to.step;
+    sends->to_lane = to.lane;
+    hears->recv_from = hears->recv_count++ == 0 || hears->recv_from == from.member ? from.member : RLT_NONE;
 }
 
 uint32_t rlt_listing_steps(const rlt_listing *l, uint32_t member, uint32_t lane)

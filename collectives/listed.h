@@ -58,8 +58,13 @@ void rlt_step_place(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32
  * free. Running out of memory or over a limit is remembered and told by finish.
  */
 typedef struct rlt_listing rlt_listing;
-int rlt_listing_create(const char *name, rlt_coll_kind kind, uint32_t n, uint32_t root, uint32_t blocks,
-                       uint8_t buffers, uint8_t result, rlt_listing **out, rlt_error *err) RLT_MUST_USE;
+typedef struct rlt_listing_head {
+    const char *name;
+    rlt_coll_kind kind;
+    uint32_t n, root, blocks; /* as in rlt_listed */
+    uint8_t buffers, result;
+} rlt_listing_head;
+int rlt_listing_create(const rlt_listing_head *head, rlt_listing **out, rlt_error *err) RLT_MUST_USE;
 /* For `source` in the result. */
 void rlt_listing_source(rlt_listing *l, const char *source);
 /* Makes the result `separate`; untracked, of so many bytes. */
@@ -75,8 +80,10 @@ uint32_t rlt_listing_step(rlt_listing *l, uint32_t member, uint32_t lane, const 
 rlt_step *rlt_listing_at(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step);
 /* Addresses what a step sends to a step of another member: sets send_to, peer_step and, by finish, peer_shift
  * of the one; recv_count and recv_from of the other. */
-void rlt_listing_connect(rlt_listing *l, uint32_t member, uint32_t lane, uint32_t step, uint32_t to_member,
-                         uint32_t to_lane, uint32_t to_step);
+typedef struct rlt_listing_place {
+    uint32_t member, lane, step;
+} rlt_listing_place;
+void rlt_listing_connect(rlt_listing *l, rlt_listing_place from, rlt_listing_place to);
 /* Number of steps in a lane so far. */
 uint32_t rlt_listing_steps(const rlt_listing *l, uint32_t member, uint32_t lane);
 /* Whether something went wrong that finish will tell; step numbers mean nothing from then on. */

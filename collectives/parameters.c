@@ -25,23 +25,15 @@ int rlt_read_patterns(const rlt_param *p, void *into, const char *text, const ch
     memset(params->patterns, 0, sizeof params->patterns);
     for (uint32_t d = 0; (item = rlt_next_item(&cursor, ',', &length)); d++) {
         char word[32];
-        const char *known;
+        uint8_t which = 0;
         snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), item);
-        rlt_nearest near = rlt_nearest_to(word);
         if (d == RLT_MAX_DIMS)
             return rlt_fail(err, RLT_EUSAGE, where, "'%s' is for dimension %u, and a topology has %d", word,
                             d, RLT_MAX_DIMS);
-        for (uint32_t i = 0; (known = rlt_pattern_name(i)) && !params->patterns[d]; i++) {
-            rlt_nearest_try(&near, known);
-            if (strcmp(word, known) == 0)
-                params->patterns[d] = known;
-        }
-        if (!params->patterns[d])
-            return rlt_fail(err, RLT_EUSAGE, where,
-                            "unknown pattern '%s'%s%s%s (ring, direct, "
-                            "halving_doubling, recursive_doubling, nvls)",
-                            word, near.best ? "; did you mean '" : "", near.best ? near.best : "",
-                            near.best ? "'?" : "");
+        int rc = rlt_param_read(&rlt_pattern_parameter, &which, word, where, err);
+        if (rc)
+            return rc;
+        params->patterns[d] = rlt_pattern_name(which);
     }
     return 0;
 }

@@ -11,6 +11,7 @@
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 static const char *const patterns[] = {
@@ -27,21 +28,17 @@ const char *rlt_pattern_name(uint32_t i)
     return i < N_PATTERNS ? patterns[i] : NULL;
 }
 
+const rlt_param rlt_pattern_parameter = {"pattern", .kind = RLT_PARAM_CHOICE, .word_at = rlt_pattern_name,
+                                         .width = sizeof(uint8_t), .help = "inside a dimension"};
+
 static int find_pattern(const rlt_plan *plan, const char *shape, const char *name, uint8_t *inside,
                         rlt_error *err)
 {
+    rlt_error why = {0};
     *inside = rlt_shape_is(shape, "fully-connected") ? RLT_IN_DIRECT : RLT_IN_RING;
-    for (uint32_t i = 0; name && i < N_PATTERNS; i++) {
-        if (strcmp(name, patterns[i]) == 0) {
-            *inside = (uint8_t)i;
-            return 0;
-        }
-    }
-    if (!name)
+    if (!name || !rlt_param_read(&rlt_pattern_parameter, inside, name, NULL, &why))
         return 0;
-    return rlt_fail(
-        err, RLT_ESCHEMA, plan->algorithm->name,
-        "unknown pattern '%.40s'; known: ring, direct, halving_doubling, recursive_doubling, nvls", name);
+    return rlt_fail(err, RLT_ESCHEMA, plan->algorithm->name, "pattern: %s", why.what);
 }
 
 static bool needs_power_of_two(rlt_coll_kind kind, bool shares)

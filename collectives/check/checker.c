@@ -254,10 +254,10 @@ static bool sums(rlt_coll_kind kind)
     return kind == RLT_ALL_REDUCE || kind == RLT_REDUCE_SCATTER || kind == RLT_REDUCE || kind == RLT_BARRIER;
 }
 
-/* What is wrong with content i of a message that lands on a cell, if anything. */
-static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, uint32_t i, uint32_t block,
-                         size_t to)
+/* What is wrong with content i of a message that lands on the cell of a block, if anything. */
+static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, uint32_t i, uint32_t block)
 {
+    size_t to = cell_index(x, p, m->land_buffer, block);
     const cell *c = &x->state.c[to];
     uint32_t tag = m->content.c[i].tag, sender = m->from / x->lanes;
     const uint64_t *old = set_of(x, x->state, to), *new = set_of(x, m->content, i);
@@ -304,7 +304,7 @@ static int land(checker *x, uint32_t p, uint32_t k, const message *m)
     for (uint32_t i = 0; i < m->count; i++) {
         uint32_t block = span_block(x, m->land, i);
         size_t to = cell_index(x, p, m->land_buffer, block);
-        int rc = check_landing(x, p, k, m, i, block, to);
+        int rc = check_landing(x, p, k, m, i, block);
         if (rc)
             return rc;
         uint64_t *old = set_of(x, x->state, to), *new = set_of(x, m->content, i);

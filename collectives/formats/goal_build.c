@@ -233,21 +233,24 @@ static int list(rlt_goal *g, rlt_listing *l, const graph *x, rlt_error *err)
     free(tails);
     for (uint32_t i = 0; i < g->n_ops && !rlt_listing_failed(l); i++) {
         const rlt_goal_op *o = &g->ops[i];
-        if (o->type == RLT_GOAL_SEND)
-            rlt_listing_connect(l, o->rank, o->lane, o->step, o->peer, g->ops[o->match].lane,
-                                g->ops[o->match].step);
+        if (o->type != RLT_GOAL_SEND)
+            continue;
+        const rlt_goal_op *match = &g->ops[o->match];
+        rlt_listing_connect(l, (rlt_listing_place){o->rank, o->lane, o->step},
+                            (rlt_listing_place){o->peer, match->lane, match->step});
     }
     return 0;
 }
 
 int rlt_goal_build(rlt_goal *g, rlt_listed *out, rlt_error *err)
 {
+    const rlt_listing_head head = {g->name, g->kind, g->ranks, g->root, 1, 1, 0};
     rlt_listing *l = NULL;
     graph x = {0};
     int rc;
     if ((rc = rlt_goal_match(g, err)) || (rc = rlt_goal_beginnings(g, err)) ||
         (rc = make_graph(g, &x, err)) || (rc = sort_ops(g, &x, err)) ||
-        (rc = rlt_listing_create(g->name, g->kind, g->ranks, g->root, 1, 1, 0, &l, err)))
+        (rc = rlt_listing_create(&head, &l, err)))
         goto out;
     rlt_listing_source(l, g->file);
     rlt_listing_untracked(l, g->bytes);

@@ -74,11 +74,16 @@ static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
     return a < c ? a : c;
 }
 
+/* Chunks at a gpu. */
+typedef struct held {
+    uint32_t gpu;
+    rlt_msccl_ref ref;
+} held;
+
 /* Chunks from number `at` on that lie in one piece in both places. */
-static uint32_t piece(const rlt_msccl *m, uint32_t from_gpu, rlt_msccl_ref from, uint32_t to_gpu,
-                      rlt_msccl_ref to, uint32_t count, uint32_t at)
+static uint32_t piece(const rlt_msccl *m, held from, held to, uint32_t count, uint32_t at)
 {
-    return least(locate(m, from_gpu, ahead(from, at)).room, locate(m, to_gpu, ahead(to, at)).room,
+    return least(locate(m, from.gpu, ahead(from.ref, at)).room, locate(m, to.gpu, ahead(to.ref, at)).room,
                  count - at);
 }
 
@@ -232,7 +237,7 @@ static void add_copies(const rlt_msccl *m, rlt_listing *l, const rlt_msccl_step 
     for (uint32_t at = 0, n; at < s->count; at += n) {
         place a = locate(m, tb->gpu, ahead(from, at)), b = locate(m, tb->gpu, ahead(to, at));
         rlt_step step;
-        n = piece(m, tb->gpu, from, tb->gpu, to, s->count, at);
+        n = piece(m, (held){tb->gpu, from}, (held){tb->gpu, to}, s->count, at);
         rlt_step_clear(&step);
         step.copy = 1;
         step.reduce = reduce;
@@ -247,7 +252,8 @@ static void add_copies(const rlt_msccl *m, rlt_listing *l, const rlt_msccl_step 
 static uint32_t message_piece(const rlt_msccl *m, const rlt_msccl_step *s, const rlt_msccl_step *r,
                               uint32_t at)
 {
-    return piece(m, tb_of(m, s)->gpu, sending(m, s), tb_of(m, r)->gpu, landing(m, r), s->count, at);
+    held from = {tb_of(m, s)->gpu, sending(m, s)}, to = {tb_of(m, r)->gpu, landing(m, r)};
+    return piece(m, from, to, s->count, at);
 }
 
 static void add_sends(const rlt_msccl *m, rlt_listing *l, const rlt_msccl_step *s)
@@ -329,7 +335,8 @@ static void connect_pieces(const rlt_msccl *m, rlt_listing *l, const rlt_msccl_s
     const rlt_msccl_step *r = &m->steps[s->to];
     const rlt_msccl_tb *from = tb_of(m, s), *to = tb_of(m, r);
     for (uint32_t i = 0; i < s->end_at - s->send_at; i++)
-        rlt_listing_connect(l, from->gpu, from->id, s->send_at + i, to->gpu, to->id, r->recv_at + i);
+        rlt_listing_connect(l, (rlt_listing_place){from->gpu, from->id, s->send_at + i},
+                            (rlt_listing_place){to->gpu, to->id, r->recv_at + i});
 }
 
 static int list(rlt_msccl *m, rlt_listing *l, rlt_error *err)
@@ -356,8 +363,8 @@ int rlt_msccl_build(rlt_msccl *m, rlt_listed *out, rlt_error *err)
     int rc;
     if ((rc = check_places(m, err)) || (rc = place_temporaries(m, &buffers, err)) || (rc = match_all(m, err)))
         return rc;
-    rc = rlt_listing_create(m->name, m->kind, m->n_gpus, m->root, m->chunks, buffers, m->in_place ? 0 : 1, &l,
-                            err);
+    const rlt_listing_head head = {m->name, m->kind, m->n_gpus, m->root, m->chunks, buffers, !m->in_place};
+    rc = rlt_listing_create(&head, &l, err);
     if (rc)
         return rc;
     rlt_listing_source(l, m->file);

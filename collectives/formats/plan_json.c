@@ -384,9 +384,11 @@ int rlt_plan_json_parse(const char *file, const char *text, size_t length, rlt_l
     if (rc)
         return rc;
     rlt_json root = rlt_json_root(doc);
-    if ((rc = read_head(root, &h, err)) ||
-        (rc = rlt_listing_create(h.name, h.kind, h.ranks, h.root, h.blocks, (uint8_t)h.buffers,
-                                 (uint8_t)h.result, &l, err)))
+    if ((rc = read_head(root, &h, err)))
+        goto out;
+    const rlt_listing_head listed = {h.name,           h.kind, h.ranks, h.root, h.blocks, (uint8_t)h.buffers,
+                                     (uint8_t)h.result};
+    if ((rc = rlt_listing_create(&listed, &l, err)))
         goto out;
     rlt_listing_source(l, file);
     if (h.blocks_of == 0)

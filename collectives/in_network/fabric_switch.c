@@ -20,32 +20,38 @@ enum { USUAL_WIDTH = 1024, MOST_NAMED = 1 << 20 /* slots that aux has room for *
 
 /* Planting */
 
-static int create_switch(rlt_fabric *f, const rlt_fabric_job *j, uint32_t node, uint32_t slots,
-                         uint32_t payload, uint32_t need, rlt_fabric_switch_ **out, rlt_error *err)
+/* What a job asks for at one adder. */
+typedef struct asked {
+    uint32_t tree, stop, slots, payload;
+} asked;
+
+static int create_switch(const rlt_fabric_job *j, const rlt_stop *x, const asked *a, rlt_fabric_switch_ **out,
+                         rlt_error *err)
 {
+    rlt_fabric *f = j->fabric;
     rlt_aggregator_config cfg = f->cfg.aggregator;
     int rc = rlt_grow(&f->switches, &f->switches_room, sizeof *f->switches, (uint64_t)f->n_switches + 1,
                       UINT32_MAX, "switches that add", err);
     if (rc)
         return rc;
     cfg.mode = j->mode;
-    cfg.payload = payload;
+    cfg.payload = a->payload;
     cfg.values = 2; /* the sum, and how many packets in it were marked */
     if (cfg.width == 0)
-        cfg.width = need > USUAL_WIDTH ? need : USUAL_WIDTH;
+        cfg.width = x->need > USUAL_WIDTH ? x->need : USUAL_WIDTH;
     if (cfg.slots == 0 && cfg.memory_bytes == 0) {
-        uint64_t all = (uint64_t)slots * j->n_trees * (cfg.jobs ? cfg.jobs : 1);
+        uint64_t all = (uint64_t)a->slots * j->n_trees * (cfg.jobs ? cfg.jobs : 1);
         cfg.slots = all < RLT_MAX_SLOTS ? (uint32_t)all : RLT_MAX_SLOTS;
     }
     if (cfg.sharing == RLT_SHARE_STATIC && cfg.jobs)
         cfg.jobs *= j->n_trees;
     rlt_fabric_switch_ *s = &f->switches[f->n_switches];
-    *s = (rlt_fabric_switch_){.node = node, .mode = j->mode, .payload = payload};
-    rc = rlt_map_put(&f->switch_of, node, f->n_switches) ? rlt_nomem(err) : 0;
+    *s = (rlt_fabric_switch_){.node = x->node, .mode = j->mode, .payload = a->payload};
+    rc = rlt_map_put(&f->switch_of, x->node, f->n_switches) ? rlt_nomem(err) : 0;
     if (!rc)
         rc = rlt_aggregator_create(&cfg, &s->agg, err);
     if (rc)
-        rlt_map_remove(&f->switch_of, node);
+        rlt_map_remove(&f->switch_of, x->node);
     else
         f->n_switches++;
     *out = s;
@@ -79,25 +85,24 @@ static uint64_t ports_of(const rlt_fabric_job *j, const rlt_reduction *r, const 
 }
 
 /* Takes slots at one adder; granted 0: refused, for `why`. */
-static int admit(rlt_fabric_job *j, uint32_t tree, uint32_t stop, uint32_t slots, uint32_t payload,
-                 uint32_t *granted, const char **why, rlt_error *err)
+static int admit(rlt_fabric_job *j, const asked *a, uint32_t *granted, const char **why, rlt_error *err)
 {
     rlt_fabric *f = j->fabric;
-    rlt_fabric_job_tree *t = &j->trees[tree];
-    const rlt_stop *x = &t->map->stops[stop];
+    rlt_fabric_job_tree *t = &j->trees[a->tree];
+    const rlt_stop *x = &t->map->stops[a->stop];
     uint32_t i = rlt_map_get(&f->switch_of, x->node), job;
     rlt_agg_refusal refusal;
     rlt_fabric_switch_ *s = i == RLT_NONE ? NULL : &f->switches[i];
     *granted = 0;
-    int rc = s ? 0 : create_switch(f, j, x->node, slots, payload, x->need, &s, err);
+    int rc = s ? 0 : create_switch(j, x, a, &s, err);
     if (rc)
         return rc;
-    if (s->mode != j->mode || s->payload < payload) {
+    if (s->mode != j->mode || s->payload < a->payload) {
         *why = s->mode != j->mode ? "adds up in another way for another job" : "has smaller slots";
         return 0;
     }
     rlt_agg_job want = {.need = x->need,
-                        .slots = slots,
+                        .slots = a->slots,
                         .root = x->parent == RLT_NONE,
                         .priority = j->req.priority,
                         .streaming = j->streaming,
@@ -111,7 +116,7 @@ static int admit(rlt_fabric_job *j, uint32_t tree, uint32_t stop, uint32_t slots
     *why = rlt_agg_refusal_text(refusal);
     if (job == RLT_NONE)
         return 0;
-    s->owners[job] = (rlt_agg_owner){j->number, tree, stop};
+    s->owners[job] = (rlt_agg_owner){j->number, a->tree, a->stop};
     s->n_owners += job == s->n_owners;
     if (j->streaming && !rlt_aggregator_lock(s->agg, job)) {
         (void)rlt_aggregator_release(s->agg, job, rlt_sim_now(j->sim));
@@ -119,8 +124,8 @@ static int admit(rlt_fabric_job *j, uint32_t tree, uint32_t stop, uint32_t slots
         *why = rlt_agg_refusal_text(RLT_AGG_LOCKED);
         return 0;
     }
-    t->agg[stop] = (uint32_t)(s - f->switches);
-    t->agg_job[stop] = job;
+    t->agg[a->stop] = (uint32_t)(s - f->switches);
+    t->agg_job[a->stop] = job;
     return 0;
 }
 
@@ -234,7 +239,8 @@ static int plant_one(rlt_fabric_job *j, uint32_t tree, rlt_reduction_request *q,
             uint32_t granted = 0;
             if (!t->map->stops[s].adds)
                 continue;
-            if ((rc = admit(j, tree, s, slots, payload, &granted, &why, err)) != 0)
+            const asked a = {tree, s, slots, payload};
+            if ((rc = admit(j, &a, &granted, &why, err)) != 0)
                 return rc;
             if (t->agg_job[s] == RLT_NONE)
                 refused = t->map->stops[s].node;

@@ -87,15 +87,15 @@ static int number_stops(layout *l)
 }
 
 /* A member or stop at node v gives to the next adder above. */
-static int add_contributor(layout *l, uint32_t *fill, uint32_t v, uint32_t member, uint32_t stop,
-                           uint32_t *parent, uint32_t *child)
+static int add_contributor(layout *l, uint32_t *fill, uint32_t v, rlt_contributor who, uint32_t *parent,
+                           uint32_t *child)
 {
     rlt_reduction *r = l->r;
     uint32_t top = next_up(l->m, v, true);
     *parent = l->stop[top];
     *child = fill[*parent]++;
     rlt_contributor *c = &r->contributors[r->stops[*parent].first_contributor + *child];
-    *c = (rlt_contributor){.member = member, .stop = stop};
+    *c = who;
     int rc = add_way(l, v, top, true, &c->up);
     return rc ? rc : add_way(l, v, top, false, &c->down);
 }
@@ -115,14 +115,16 @@ static int connect(layout *l)
     uint32_t *given = calloc(r->n_stops, sizeof *given), *taken = calloc(r->n_stops, sizeof *taken);
     int rc = given && taken ? 0 : rlt_nomem(l->err);
     for (uint32_t i = 0; i < q->n && !rc; i++) {
-        rc = add_contributor(l, given, q->nodes[i], i, RLT_NONE, &r->member_stop[i], &r->member_child[i]);
+        rc = add_contributor(l, given, q->nodes[i], (rlt_contributor){.member = i, .stop = RLT_NONE},
+                             &r->member_stop[i], &r->member_child[i]);
         if (!rc)
             rc = add_branch(l, taken, q->nodes[i], i, RLT_NONE);
     }
     for (uint32_t s = 1; s < r->n_stops && !rc; s++) {
         rlt_stop *x = &r->stops[s];
         if (x->adds)
-            rc = add_contributor(l, given, x->node, RLT_NONE, s, &x->parent, &x->child);
+            rc = add_contributor(l, given, x->node, (rlt_contributor){.member = RLT_NONE, .stop = s},
+                                 &x->parent, &x->child);
         if (!rc)
             rc = add_branch(l, taken, x->node, RLT_NONE, s);
     }

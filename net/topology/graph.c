@@ -238,18 +238,25 @@ static igraph_error_t copy_texts(const igraph_t *graph, char what, const char *n
     return IGRAPH_SUCCESS;
 }
 
-static igraph_error_t copy_attributes(const igraph_t *graph, char what, const igraph_strvector_t *names,
-                                      const igraph_vector_int_t *types, uint32_t n, rlt_arena *arena,
+/* What igraph has of the graph, of its nodes or of its edges. */
+typedef struct attributes {
+    char what;  /* 'g', 'v' or 'e' */
+    uint32_t n; /* of them */
+    igraph_strvector_t names;
+    igraph_vector_int_t types;
+} attributes;
+
+static igraph_error_t copy_attributes(const igraph_t *graph, const attributes *a, rlt_arena *arena,
                                       const rlt_attribute **list, uint32_t *n_list)
 {
-    uint32_t count = (uint32_t)igraph_strvector_size(names);
+    uint32_t count = (uint32_t)igraph_strvector_size(&a->names), n = a->n;
     rlt_attribute *to = rlt_arena_array(arena, count + 1, sizeof *to);
     if (!to)
         return IGRAPH_ENOMEM;
     *list = to;
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = igraph_strvector_get(names, i);
-        igraph_integer_t type = VECTOR(*types)[i];
+        const char *name = igraph_strvector_get(&a->names, i);
+        igraph_integer_t type = VECTOR(a->types)[i];
         igraph_error_t code;
         if (!(to[i].name = rlt_arena_strdup(arena, name)))
             return IGRAPH_ENOMEM;
@@ -257,13 +264,13 @@ static igraph_error_t copy_attributes(const igraph_t *graph, char what, const ig
             const char **texts = rlt_arena_array(arena, n + 1ull, sizeof *texts);
             to[i].type = RLT_ATTRIBUTE_TEXT;
             to[i].texts = texts;
-            code = texts ? copy_texts(graph, what, name, n, arena, texts) : IGRAPH_ENOMEM;
+            code = texts ? copy_texts(graph, a->what, name, n, arena, texts) : IGRAPH_ENOMEM;
         } else {
             double *numbers = rlt_arena_array(arena, n + 1ull, sizeof *numbers);
             bool is_bool = type == IGRAPH_ATTRIBUTE_BOOLEAN;
             to[i].type = is_bool ? RLT_ATTRIBUTE_BOOL : RLT_ATTRIBUTE_NUMBER;
             to[i].numbers = numbers;
-            code = numbers ? copy_numbers(graph, what, name, is_bool, n, numbers) : IGRAPH_ENOMEM;
+            code = numbers ? copy_numbers(graph, a->what, name, is_bool, n, numbers) : IGRAPH_ENOMEM;
         }
         if (code)
             return code;
@@ -274,33 +281,30 @@ static igraph_error_t copy_attributes(const igraph_t *graph, char what, const ig
 
 static igraph_error_t copy_all_attributes(const igraph_t *graph, rlt_graphml *out)
 {
-    igraph_strvector_t names[3];
-    igraph_vector_int_t types[3];
+    attributes a[3] = {
+        {.what = 'g', .n = 1}, {.what = 'v', .n = out->n_nodes}, {.what = 'e', .n = out->n_edges}};
     igraph_error_t code = IGRAPH_SUCCESS;
     int made = 0;
     for (; made < 3; made++) {
-        if ((code = igraph_strvector_init(&names[made], 0)) != 0)
+        if ((code = igraph_strvector_init(&a[made].names, 0)) != 0)
             break;
-        if ((code = igraph_vector_int_init(&types[made], 0)) != 0) {
-            igraph_strvector_destroy(&names[made]);
+        if ((code = igraph_vector_int_init(&a[made].types, 0)) != 0) {
+            igraph_strvector_destroy(&a[made].names);
             break;
         }
     }
     if (!code)
-        code =
-            igraph_cattribute_list(graph, &names[0], &types[0], &names[1], &types[1], &names[2], &types[2]);
+        code = igraph_cattribute_list(graph, &a[0].names, &a[0].types, &a[1].names, &a[1].types, &a[2].names,
+                                      &a[2].types);
     if (!code)
-        code = copy_attributes(graph, 'g', &names[0], &types[0], 1, &out->arena, &out->graph_attributes,
-                               &out->n_graph_attributes);
+        code = copy_attributes(graph, &a[0], &out->arena, &out->graph_attributes, &out->n_graph_attributes);
     if (!code)
-        code = copy_attributes(graph, 'v', &names[1], &types[1], out->n_nodes, &out->arena,
-                               &out->node_attributes, &out->n_node_attributes);
+        code = copy_attributes(graph, &a[1], &out->arena, &out->node_attributes, &out->n_node_attributes);
     if (!code)
-        code = copy_attributes(graph, 'e', &names[2], &types[2], out->n_edges, &out->arena,
-                               &out->edge_attributes, &out->n_edge_attributes);
+        code = copy_attributes(graph, &a[2], &out->arena, &out->edge_attributes, &out->n_edge_attributes);
     while (made-- > 0) {
-        igraph_vector_int_destroy(&types[made]);
-        igraph_strvector_destroy(&names[made]);
+        igraph_vector_int_destroy(&a[made].types);
+        igraph_strvector_destroy(&a[made].names);
     }
     return code;
 }

@@ -23,7 +23,8 @@ static rlt_listing *begin(rlt_coll_kind kind, uint32_t n, uint32_t root, uint32_
 {
     rlt_listing *l = NULL;
     rlt_error err = {0};
-    if (rlt_listing_create("by_hand", kind, n, root, blocks, buffers, result, &l, &err))
+    const rlt_listing_head head = {"by_hand", kind, n, root, blocks, buffers, result};
+    if (rlt_listing_create(&head, &l, &err))
         fail_msg("%s: %s", err.where, err.what);
     rlt_listing_source(l, "plan");
     return l;
@@ -74,7 +75,7 @@ static rlt_listing *gather(uint32_t n, uint32_t root, uint32_t skip, uint32_t mi
         uint32_t s = add_send(l, m, 0, m, false, 100 + m), r = add_nothing(l, root, 1, 200 + m);
         if (m == misplaced)
             rlt_listing_at(l, m, 0, s)->land = one(root);
-        rlt_listing_connect(l, m, 0, s, root, 1, r);
+        rlt_listing_connect(l, (rlt_listing_place){m, 0, s}, (rlt_listing_place){root, 1, r});
     }
     return l;
 }
@@ -110,7 +111,7 @@ static rlt_listing *scatter(uint32_t n, uint32_t root, uint32_t wrong)
         if (m == root)
             continue;
         uint32_t s = add_send(l, root, 0, m == wrong ? root : m, false, 10), r = add_nothing(l, m, 0, 20 + m);
-        rlt_listing_connect(l, root, 0, s, m, 0, r);
+        rlt_listing_connect(l, (rlt_listing_place){root, 0, s}, (rlt_listing_place){m, 0, r});
     }
     return l;
 }
@@ -133,10 +134,10 @@ static rlt_listing *both(bool back_adds, bool forgets)
     rlt_listing_lane(l, 0);
     rlt_listing_lane(l, 1);
     uint32_t s = add_send(l, 1, 0, 0, !forgets, 5), r = add_nothing(l, 0, 0, 6);
-    rlt_listing_connect(l, 1, 0, s, 0, 0, r);
+    rlt_listing_connect(l, (rlt_listing_place){1, 0, s}, (rlt_listing_place){0, 0, r});
     s = add_send(l, 0, 0, 0, back_adds, 7);
     r = add_nothing(l, 1, 0, 8);
-    rlt_listing_connect(l, 0, 0, s, 1, 0, r);
+    rlt_listing_connect(l, (rlt_listing_place){0, 0, s}, (rlt_listing_place){1, 0, r});
     return l;
 }
 
@@ -193,13 +194,13 @@ static void order_may_come_from_elsewhere(void **state)
             rlt_listing_lane(b, m);
         rlt_listing_lane(b, 1);
         uint32_t s = add_send(b, 0, 0, 0, false, 1), r = add_nothing(b, 1, 0, 2);
-        rlt_listing_connect(b, 0, 0, s, 1, 0, r);
+        rlt_listing_connect(b, (rlt_listing_place){0, 0, s}, (rlt_listing_place){1, 0, r});
         s = add_send(b, 1, 0, 0, false, 3);
         r = add_nothing(b, 2, 0, 4);
-        rlt_listing_connect(b, 1, 0, s, 2, 0, r);
+        rlt_listing_connect(b, (rlt_listing_place){1, 0, s}, (rlt_listing_place){2, 0, r});
         s = add_send(b, 2, 0, 0, false, 5);
         r = add_nothing(b, 1, 1, 6);
-        rlt_listing_connect(b, 2, 0, s, 1, 1, r);
+        rlt_listing_connect(b, (rlt_listing_place){2, 0, s}, (rlt_listing_place){1, 1, r});
         rlt_step copy;
         rlt_step_clear(&copy);
         copy.copy = 1;
@@ -233,7 +234,7 @@ static void untracked_plans_have_messages_only(void **state)
         s.send_bytes = 300;
         rlt_listing_step(b, 0, 0, &s, 3);
         add_nothing(b, 1, 0, 4);
-        rlt_listing_connect(b, 0, 0, 0, 1, 0, 0);
+        rlt_listing_connect(b, (rlt_listing_place){0, 0, 0}, (rlt_listing_place){1, 0, 0});
         rlt_listing_at(b, 1, 0, 0)->recv_count += (uint32_t)unmatched;
         assert_int_equal(end(b, &l, &err), unmatched ? RLT_ECHECK : 0);
         if (unmatched) {
@@ -314,11 +315,13 @@ static void limits_hold(void **state)
     (void)state;
     rlt_listing *b = NULL;
     rlt_error err = {0};
-    assert_int_equal(rlt_listing_create("x", RLT_ALL_REDUCE, 0, 0, 1, 1, 0, &b, &err), RLT_ERANGE);
-    assert_int_equal(rlt_listing_create("x", RLT_ALL_REDUCE, 1u << 30, 0, 1, 1, 0, &b, &err), RLT_ERANGE);
-    assert_int_equal(rlt_listing_create("x", RLT_ALL_REDUCE, 2, 2, 1, 1, 0, &b, &err), RLT_ERANGE);
-    assert_int_equal(rlt_listing_create("x", RLT_ALL_REDUCE, 2, 0, 0, 1, 0, &b, &err), RLT_ERANGE);
-    assert_int_equal(rlt_listing_create("x", RLT_ALL_REDUCE, 2, 0, 1, 1, 1, &b, &err), RLT_ERANGE);
+    static const rlt_listing_head wrong[] = {{"x", RLT_ALL_REDUCE, 0, 0, 1, 1, 0},
+                                             {"x", RLT_ALL_REDUCE, 1u << 30, 0, 1, 1, 0},
+                                             {"x", RLT_ALL_REDUCE, 2, 2, 1, 1, 0},
+                                             {"x", RLT_ALL_REDUCE, 2, 0, 0, 1, 0},
+                                             {"x", RLT_ALL_REDUCE, 2, 0, 1, 1, 1}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(rlt_listing_create(&wrong[i], &b, &err), RLT_ERANGE);
     b = begin(RLT_ALL_REDUCE, 2, 0, 1, 1, 0);
     for (uint32_t i = 0; i <= RLT_MAX_LANES; i++)
         rlt_listing_lane(b, 0);
