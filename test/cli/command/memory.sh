@@ -48,6 +48,11 @@ try "coll of several jobs" coll -t 'switch:6@100Gbps,1us,in_network=reduce+multi
     --set switch.slots=8 --set switch.sharing=first_come --set switch.fallback=host_ring --set window=8 --updates "$tmp/updates" -j 1
 try "study of several jobs" sweep ina -t 'switch:6@100Gbps,1us,in_network=reduce+multicast' -b 16KiB -a switchml,ring --tenants 1,2 \
     --workers 2 --slots 8 --loss 0 --straggler 0us -f json -j 1
+yes 0.5 | head -300 >"$tmp/gradients"
+for form in table json; do
+    try "arithmetic of a file as $form" coll arithmetic -g "$tmp/gradients" -w 2,3 -f $form
+    try "stragglers as $form" run stragglers --nodes 2,4 --jitter 0,0.1 --batches 8 -f $form
+done
 try "topo" topo dgx1-v100-8
 try "run of a trace" run --trace traces/transformer-8 -t hgx-h100-8
 try "run of a model, explained" run --model transformer:layers=2,hidden=256,heads=4 -t switch:4@50GB/s,1us --explain -f json
