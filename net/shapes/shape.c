@@ -16,19 +16,9 @@ static const rlt_shape *const shapes[] = {RLT_SHAPES(RLT_X)};
 
 static rlt_registry registry = RLT_REGISTRY("shape", RLT_ESCHEMA, shapes);
 
-rlt_registry *rlt_shapes(void)
-{
-    return &registry;
-}
-
 const rlt_shape_info *rlt_shape_list(uint32_t i)
 {
     return rlt_registry_at(&registry, i);
-}
-
-const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *err)
-{
-    return rlt_registry_find(&registry, name ? name : "", where, err);
 }
 
 uint32_t rlt_shape_one_cycle(const rlt_factor *f, uint32_t *sizes)
@@ -103,7 +93,7 @@ int rlt_factor_build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
     int rc = check_spec(spec, err);
     if (rc)
         return rc;
-    f->shape = rlt_shape_find(spec->shape, spec->where, err);
+    f->shape = rlt_registry_find(&registry, spec->shape ? spec->shape : "", spec->where, err);
     if (!f->shape)
         return RLT_ESCHEMA;
     if ((rc = read_parameters(spec, f, err)) != 0 || (rc = f->shape->build(spec, f, err)) != 0)

@@ -64,9 +64,6 @@ int rlt_factor_build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err) RL
 /* Sum over the links that leave local accelerator a; as many enter it. */
 uint64_t rlt_factor_egress(const rlt_factor *f, uint32_t a);
 
-/* NULL, with an error that lists the known ones. */
-const rlt_shape *rlt_shape_find(const char *name, const char *where, rlt_error *err);
-
 /* Symmetry of shapes with two kinds of links, even and odd ones, and one cyclic translation. */
 uint32_t rlt_shape_one_cycle(const rlt_factor *f, uint32_t *sizes);
 uint32_t rlt_shape_two_orbits(const rlt_factor *f);

@@ -37,7 +37,6 @@ typedef struct rlt_shape_info {
     const char *name, *summary;
     const rlt_param *parameters; /* of an rlt_factor (net/shapes/factor.h); NULL: none */
 } rlt_shape_info;
-RLT_API rlt_registry *rlt_shapes(void);
 /* The shapes, for `ringlet list`. NULL past the end. */
 RLT_API const rlt_shape_info *rlt_shape_list(uint32_t i);
 
