@@ -182,14 +182,9 @@ static int set_other(rlt_setup *s, const char *name, const char *value, rlt_erro
             rlt_nearest_try(&near, p->name);
     if (strchr(name, '.')) /* of one protocol of the endpoint */
         return rlt_endpoint_set(&s->endpoint, name, value, err);
-    return rlt_fail(
-        err, RLT_EUSAGE, name,
-        "unknown setting%s%s%s (endpoints have injection, launch, message, byte, protocol, clock, ...; "
-        "algorithms have channels, chunks, window, directions, servers, patterns, schedule, order; 'ringlet "
-        "list "
-        "networks' "
-        "shows those of packets)",
-        near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+    return rlt_fail(err, RLT_EUSAGE, name,
+                    "unknown setting%s%s%s ('ringlet list settings' shows those there are)",
+                    near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
 
 int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err)
