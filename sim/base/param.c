@@ -190,8 +190,9 @@ static int read_integer(const rlt_param *p, void *field, const char *text, const
              : p->kind == RLT_PARAM_RATE  ? rlt_parse_rate(text, &n, where, err)
              : p->kind == RLT_PARAM_FLOPS ? rlt_parse_flops(text, &n, where, err)
                                           : rlt_parse_count(text, &n, where, err);
+    bool above = p->max > 0 && p->max < 0x1p64 && n > (uint64_t)p->max; /* doubles may not tell them apart */
     if (!rc)
-        rc = check_range(p, (double)n, text, where, err);
+        rc = check_range(p, above ? 0x1p64 : (double)n, text, where, err);
     if (!rc)
         store(p, field, n);
     return rc;

@@ -172,4 +172,5 @@ void rlt_list_settings(rlt_table *t)
     put_table(t, (owner){"workloads of a design", "--workload SPEC@", NULL},
               rlt_design_workload_parameters());
     put_table(t, (owner){"measurements", "--where ", NULL}, rlt_select_parameters());
+    put_table(t, (owner){"tables of layers", "column ", NULL}, rlt_model_layer_parameters());
 }

@@ -111,6 +111,9 @@ RLT_API rlt_model_layer *rlt_model_add(rlt_model *m, const char *name, rlt_work_
 /* A tensor of the last layer made, whose parameters grow with it; of 0 elements: none. */
 RLT_API int rlt_model_add_tensor(rlt_model *m, uint64_t elements, bool expert, rlt_error *err) RLT_MUST_USE;
 
+/* What a table of layers has beside names: columns of a CSV, members of a JSON. */
+RLT_API const rlt_param *rlt_model_layer_parameters(void);
+
 typedef struct rlt_model_totals {
     uint64_t parameters;                /* dense and experts */
     double forward_flop, backward_flop; /* of a sample */

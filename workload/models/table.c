@@ -29,6 +29,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/param.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "sim/text/csv.h"
@@ -41,64 +42,64 @@
 #define MAX_REAL  1e30
 enum { MAX_BYTES = 64 << 20 };
 
-typedef enum kind { COUNT, SMALL, REAL, FLAG, WORK } kind;
-
 /* What is read of a row before it becomes a layer. */
 typedef struct row {
     rlt_model_layer l;
     bool has_block, has_movable, has_backward;
 } row;
 
-#define AT(field) offsetof(row, l.field)
-static const struct {
-    const char *name;
-    kind kind;
-    size_t offset;
-    size_t said; /* of a flag that it was there; 0: none */
-} fields[] = {
-    {"work", WORK, AT(work), 0},
-    {"parameters", COUNT, AT(parameters), 0},
-    {"expert_parameters", COUNT, AT(expert_parameters), 0},
-    {"tied_parameters", COUNT, AT(tied_parameters), 0},
-    {"experts", SMALL, AT(experts), 0},
-    {"forward_flop", REAL, AT(forward_flop), 0},
-    {"backward_flop", REAL, AT(backward_flop), offsetof(row, has_backward)},
-    {"moved", REAL, AT(moved_elements), 0},
-    {"saved", REAL, AT(saved_whole), 0},
-    {"saved_split", REAL, AT(saved_split), 0},
-    {"saved_scores", REAL, AT(saved_scores), 0},
-    {"output", COUNT, AT(output_elements), 0},
-    {"tp", COUNT, AT(tp_elements), 0},
-    {"ep", COUNT, AT(ep_elements), 0},
-    {"cp", COUNT, AT(cp_elements), 0},
-    {"sharded", FLAG, AT(sharded), 0},
-    {"block", SMALL, AT(block), offsetof(row, has_block)},
-    {"movable", FLAG, AT(movable), offsetof(row, has_movable)},
-};
-enum { N_FIELDS = sizeof fields / sizeof *fields, SMALL_MAX = RLT_MAX_MODEL_LAYERS };
-
 static const char *const works[] = {"matmul", "attention", "convolution", "lookup", "vector"};
 _Static_assert(sizeof works / sizeof *works == RLT_WORK_KINDS, "each kind of work has a name");
+
+static const char *work_word(uint32_t i)
+{
+    return i < RLT_WORK_KINDS ? works[i] : NULL;
+}
+
+#define AT(field)    RLT_FIELD(row, l.field)
+#define COUNT(field) .kind = RLT_PARAM_COUNT, AT(field), .max = (double)MAX_COUNT
+#define SMALL(field) .kind = RLT_PARAM_COUNT, AT(field), .max = RLT_MAX_MODEL_LAYERS
+#define REAL(field)  .kind = RLT_PARAM_NUMBER, AT(field), .max = MAX_REAL
+#define FLAG(field)  .kind = RLT_PARAM_CHOICE, .words = "no|yes", AT(field)
+static const rlt_param fields[] = {
+    {"work", .kind = RLT_PARAM_CHOICE, .word_at = work_word, AT(work), .help = "kind of it"},
+    {"parameters", COUNT(parameters), .help = "trained, but for those of experts"},
+    {"expert_parameters", COUNT(expert_parameters), .help = "of all experts together"},
+    {"tied_parameters", COUNT(tied_parameters), .help = "held by an earlier layer and used here, too"},
+    {"experts", SMALL(experts), .help = "of which some work for a token; 0: dense"},
+    {"forward_flop", REAL(forward_flop), .help = "of a sample"},
+    {"backward_flop", REAL(backward_flop), .usual = "twice the forward", .help = "of a sample"},
+    {"moved", REAL(moved_elements), .help = "elements to and from memory, forward"},
+    {"saved", REAL(saved_whole), .help = "elements kept for the backward pass, on each rank"},
+    {"saved_split", REAL(saved_split), .help = "the same, divided by tensor parallelism"},
+    {"saved_scores", REAL(saved_scores), .help = "the same, which selective recomputation does not keep"},
+    {"output", COUNT(output_elements), .help = "elements that the next stage gets"},
+    {"tp", COUNT(tp_elements), .help = "elements that tensor parallelism all-reduces"},
+    {"ep", COUNT(ep_elements), .help = "elements sent to experts"},
+    {"cp", COUNT(cp_elements), .help = "elements of keys and values passed round by context parallelism"},
+    {"sharded", FLAG(sharded), .preset = "yes", .help = "divided by tensor parallelism"},
+    {"block", SMALL(block), .usual = "one of its own", .help = "that it belongs to, from 0"},
+    {"movable", FLAG(movable), .usual = "yes where a block begins", .help = "whether a stage may begin here"},
+    {0}};
+enum { N_FIELDS = sizeof fields / sizeof *fields - 1 };
+
+const rlt_param *rlt_model_layer_parameters(void)
+{
+    return fields;
+}
 
 static row fresh(void)
 {
     return (row){.l = {.sharded = true}};
 }
 
-static void *place(row *r, int f)
+/* What is there has no default. */
+static int read_field(const rlt_param *p, row *r, const char *text, rlt_error *why)
 {
-    if (fields[f].said)
-        *(bool *)(void *)((char *)r + fields[f].said) = true;
-    return (char *)r + fields[f].offset;
-}
-
-/* The index of a kind of work by its name; -1: none. */
-static int work_of(const char *name)
-{
-    int w = RLT_WORK_KINDS - 1;
-    while (w >= 0 && strcmp(works[w], name) != 0)
-        w--;
-    return w;
+    r->has_block |= strcmp(p->name, "block") == 0;
+    r->has_movable |= strcmp(p->name, "movable") == 0;
+    r->has_backward |= strcmp(p->name, "backward_flop") == 0;
+    return rlt_param_read(p, r, text, NULL, why);
 }
 
 /* Completes the row; NULL, or the rule that it breaks. */
@@ -203,37 +204,11 @@ static int real_cell(const rlt_csv *c, int cell, double *out, rlt_error *err)
     return 0;
 }
 
-static int word_cell(const rlt_csv *c, int cell, int value, const char *expected, rlt_error *err)
+static int read_cell(const rlt_csv *c, int cell, const rlt_param *p, row *r, rlt_error *err)
 {
-    return value >= 0 ? 0
-                      : rlt_csv_fail(c, cell, RLT_EMALFORMED, err, "%s: expected %s, got '%.40s'",
-                                     c->columns[cell], expected, c->cells[cell]);
-}
-
-static int read_cell(const rlt_csv *c, int cell, int f, row *r, rlt_error *err)
-{
-    void *at = place(r, f);
-    uint64_t n = 0;
-    int rc = 0, value;
-    switch (fields[f].kind) {
-    case COUNT:
-        return count_cell(c, cell, MAX_COUNT, at, err);
-    case SMALL:
-        rc = count_cell(c, cell, SMALL_MAX, &n, err);
-        *(uint32_t *)at = (uint32_t)n;
-        return rc;
-    case REAL:
-        return real_cell(c, cell, at, err);
-    case FLAG:
-        value = strcmp(c->cells[cell], "yes") == 0 ? 1 : strcmp(c->cells[cell], "no") == 0 ? 0 : -1;
-        *(bool *)at = value == 1;
-        return word_cell(c, cell, value, "yes or no", err);
-    case WORK:
-        value = work_of(c->cells[cell]);
-        *(uint8_t *)at = (uint8_t)value;
-        return word_cell(c, cell, value, "matmul, attention, convolution, lookup or vector", err);
-    }
-    return 0;
+    rlt_error why = {0};
+    int rc = read_field(p, r, c->cells[cell], &why);
+    return rc ? rlt_csv_fail(c, cell, RLT_EMALFORMED, err, "%s: %s", p->name, why.what) : 0;
 }
 
 static int read_row(table *t, rlt_error *err)
@@ -243,7 +218,7 @@ static int read_row(table *t, rlt_error *err)
     const char *wrong;
     for (int f = 0; f < N_FIELDS; f++) {
         int cell = t->column[f], rc;
-        if (cell >= 0 && *c->cells[cell] && (rc = read_cell(c, cell, f, &r, err)))
+        if (cell >= 0 && *c->cells[cell] && (rc = read_cell(c, cell, &fields[f], &r, err)))
             return rc;
     }
     if (!*c->cells[t->name])
@@ -345,42 +320,43 @@ static int read_csv(const char *path, rlt_model *m, rlt_error *err)
 
 /* ---- JSON ---- */
 
-static int read_member(rlt_json v, int f, row *r, rlt_error *err)
+/* Numbers, true and false, and words, as the text that a cell would have. */
+static int member_text(rlt_json v, const rlt_param *p, char *text, size_t size, rlt_error *err)
 {
-    const char *name = fields[f].name, *word = NULL;
-    rlt_json member = rlt_json_get(v, name);
+    rlt_json member = rlt_json_get(v, p->name);
+    const char *word = "";
     uint64_t n = 0;
-    int rc, value;
-    if (!rlt_json_is(member))
-        return 0;
-    void *at = place(r, f);
-    switch (fields[f].kind) {
-    case COUNT:
-        return rlt_json_u64(member, MAX_COUNT, at, err);
-    case SMALL:
-        rc = rlt_json_u64(member, SMALL_MAX, &n, err);
-        *(uint32_t *)at = (uint32_t)n;
+    double x = 0;
+    bool yes = false;
+    int rc;
+    switch (p->kind) {
+    case RLT_PARAM_COUNT:
+        rc = rlt_json_u64(member, (uint64_t)p->max, &n, err);
+        snprintf(text, size, "%llu", (unsigned long long)n);
         return rc;
-    case REAL:
-        if ((rc = rlt_json_get_double(v, name, true, at, err)))
-            return rc;
-        return *(double *)at >= 0 && *(double *)at <= MAX_REAL
-                   ? 0
-                   : rlt_json_fail(member, RLT_ERANGE, err, "expected a number from 0 to 1e30");
-    case FLAG:
-        return rlt_json_get_bool(v, name, true, at, err);
-    case WORK:
-        if ((rc = rlt_json_get_string(v, name, true, &word, err)))
-            return rc;
-        value = work_of(word);
-        *(uint8_t *)at = (uint8_t)value;
-        return value >= 0 ? 0
-                          : rlt_json_fail(member, RLT_ESCHEMA, err,
-                                          "expected matmul, attention, convolution, lookup or vector, got "
-                                          "'%.40s'",
-                                          word);
+    case RLT_PARAM_NUMBER:
+        rc = rlt_json_get_double(v, p->name, true, &x, err);
+        snprintf(text, size, "%.17g", x);
+        return rc;
+    default:
+        rc = p->words ? rlt_json_get_bool(v, p->name, true, &yes, err)
+                      : rlt_json_get_string(v, p->name, true, &word, err);
+        snprintf(text, size, "%s", !p->words ? word : yes ? "yes" : "no");
+        return rc;
     }
-    return 0;
+}
+
+static int read_member(rlt_json v, const rlt_param *p, row *r, rlt_error *err)
+{
+    char text[64];
+    rlt_error why = {0};
+    if (!rlt_json_is(rlt_json_get(v, p->name)))
+        return 0;
+    int rc = member_text(v, p, text, sizeof text, err);
+    if (rc || !(rc = read_field(p, r, text, &why)))
+        return rc;
+    return rlt_json_fail(rlt_json_get(v, p->name), p->kind == RLT_PARAM_NUMBER ? RLT_ERANGE : RLT_ESCHEMA,
+                         err, "%s", why.what);
 }
 
 static int read_object(rlt_json v, rlt_model *m, rlt_error *err)
@@ -393,7 +369,7 @@ static int read_object(rlt_json v, rlt_model *m, rlt_error *err)
     if ((rc = rlt_json_only(v, keys, err)) || (rc = rlt_json_get_string(v, "name", true, &name, err)))
         return rc;
     for (int f = 0; f < N_FIELDS; f++)
-        if ((rc = read_member(v, f, &r, err)))
+        if ((rc = read_member(v, &fields[f], &r, err)))
             return rc;
     if (!*name)
         return rlt_json_fail(v, RLT_ESCHEMA, err, "a layer without a name");

@@ -36,6 +36,7 @@ sed '1d' "$tmp/settings" | cut -d, -f2,3 >"$tmp/rows"
 last="" wrong="" n=0
 while IFS=, read -r of how; do
     text=${how##* }
+    case $how in column*) continue ;; esac # a file's: below
     said=$(given "$of" "${how% *}" "${text%VALUE}@")
     n=$((n + 1))
     echo "$said" | grep -q "$unknown" && wrong="$wrong
@@ -48,6 +49,10 @@ $of, $how: $said"
     echo "$said" | grep -q "$unknown" && verdict "$of: another name is refused" "" ||
         verdict "$of: another name is refused" "$how: $said"
 done <"$tmp/rows"
+columns=$(awk -F, '/,tables of layers,/ { printf ",%s", $1 }' "$tmp/settings")
+printf 'name%s\nx\n' "$columns" >"$tmp/layers.csv"
+"$ringlet" check "$tmp/layers.csv" >"$tmp/out" 2>"$tmp/err"
+grep -q 'unknown column' "$tmp/err" && verdict "columns of layers" "$(cat "$tmp/err")" || verdict "columns of layers" ""
 verdict "each of the names listed is taken" "$wrong"
 [ $n -gt 290 ] && verdict "all are listed" "" || verdict "all are listed" "$n"
 for of in endpoints "a protocol of the endpoint" "packet network" algorithms switchml libra switches "noise markov" failures \
