@@ -4,7 +4,9 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/in_network/reactive.h"
+#include "net/import/import.h"
 #include "net/packet/packet.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/endpoint.h"
 #include "sim/base/column.h"
 #include "sim/base/param.h"
@@ -142,6 +144,17 @@ static void put_noise(rlt_table *t)
     }
 }
 
+static void put_shapes(rlt_table *t)
+{
+    const rlt_shape_info *s;
+    for (uint32_t i = 0; (s = rlt_shape_list(i)); i++) {
+        char of[80], given[120];
+        snprintf(of, sizeof of, "shape %s", s->name);
+        snprintf(given, sizeof given, "--topology %s:SIZE@RATE,LATENCY,", s->name);
+        put_table(t, (owner){of, given, NULL}, s->parameters);
+    }
+}
+
 static void put_models(rlt_table *t)
 {
     const rlt_model_family *f;
@@ -173,4 +186,6 @@ void rlt_list_settings(rlt_table *t)
               rlt_design_workload_parameters());
     put_table(t, (owner){"measurements", "--where ", NULL}, rlt_select_parameters());
     put_table(t, (owner){"tables of layers", "column ", NULL}, rlt_model_layer_parameters());
+    put_table(t, (owner){"imports", "topo import --set ", NULL}, rlt_import_parameters());
+    put_shapes(t);
 }

@@ -22,6 +22,8 @@ given() {
     "--strategy "*) set -- run --model resnet50 -t $star ;;
     "--failures "*) set -- $train --iterations 9 ;;
     "--background "*) set -- $train && text="0>1:${text#*:}" ;;
+    "--topology "*) set -- coll -b 1KiB ;;
+    "topo import "*) set -- topo import "$tmp/topo.txt" ;;
     "--map "*) set -- $train --layout tp=2 ;;
     "--workload "*) set -- design bandwidth -t $star --total 1GB/s && text="transformer@${text#*@}" ;;
     "--where "*) set -- calibrate --check -t $star "$tmp/measured.csv" ;;
@@ -32,9 +34,10 @@ given() {
 }
 
 unknown='unknown setting\|unknown option\|is not among'
-sed '1d' "$tmp/settings" | cut -d, -f2,3 >"$tmp/rows"
+sed '1d' "$tmp/settings" | cut -d, -f1-3 >"$tmp/rows"
 last="" wrong="" n=0
-while IFS=, read -r of how; do
+while IFS=, read -r one of how; do
+    case $how in '"--topology '*) how="--topology ${of#shape }:4@50GB/s,500ns,$one=VALUE" ;; esac
     text=${how##* }
     case $how in column*) continue ;; esac # a file's: below
     said=$(given "$of" "${how% *}" "${text%VALUE}@")
@@ -44,6 +47,7 @@ $of, $how: $said"
     [ "$of" = "$last" ] && continue
     last=$of
     name=${text%=VALUE} front=""
+    case $how in --topology*) front=${name%"$one"} name=$one ;; esac
     case $name in *[.:]*) front=${name%[.:]*}$(printf %s "${name%"${name##*[.:]}"}" | tail -c 1) ;; esac
     said=$(given "$of" "${how% *}" "${front}zzzzzzzz=1")
     echo "$said" | grep -q "$unknown" && verdict "$of: another name is refused" "" ||
