@@ -44,7 +44,7 @@ typedef struct rlt_failures_result {
 } rlt_failures_result;
 
 /* What --failures takes, of an rlt_failures. */
-RLT_API const rlt_param *rlt_failures_parameters(void);
+const rlt_param *rlt_failures_parameters(void);
 /* "mtbf=1000h,checkpoint=60s,interval=1h,restart=5min", of which mtbf and checkpoint are needed; units ms, s,
  * min, h, d. RLT_EUSAGE. */
 int rlt_failures_parse(const char *text, rlt_failures *out, rlt_error *err) RLT_MUST_USE;
