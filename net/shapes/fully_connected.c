@@ -46,7 +46,7 @@ static uint32_t orbit(const rlt_factor *f, uint32_t link)
 }
 
 const rlt_shape rlt_shape_fully_connected = {
-    .info = {"fully-connected", "a link between every two; a link carries 1/(n-1) of the bandwidth"},
+    .info = {"fully-connected", "a link between every two; a link carries 1/(n-1) of the bandwidth", NULL},
     .complete = true,
     .build = build,
     .ends = ends,

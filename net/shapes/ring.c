@@ -44,7 +44,8 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
 }
 
 const rlt_shape rlt_shape_ring = {
-    .info = {"ring", "a bidirectional ring; a link carries half of the bandwidth; the shorter way round"},
+    .info = {"ring", "a bidirectional ring; a link carries half of the bandwidth; the shorter way round",
+             NULL},
     .build = build,
     .ends = ends,
     .route = route,
