@@ -55,8 +55,9 @@ static int put(const rlt_option *o, char *settings, const char *text, rlt_error 
 int rlt_options_begin(const rlt_option_group *groups, void *settings, rlt_parsed *out, rlt_error *err)
 {
     *out = (rlt_parsed){.groups = groups, .settings = settings};
-    while (rlt_option_at(groups, out->n_options, NULL))
-        out->n_options++;
+    for (const rlt_option_group *g = groups; g && g->options; g++)
+        for (const rlt_option *o = g->options; o->name; o++)
+            out->n_options++;
     out->given = calloc(out->n_options + 1, sizeof *out->given);
     return out->given ? 0 : rlt_nomem(err);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Communications of a replay: entered by what the options say, begun by their members, and ended. */
+#include <stdlib.h>
+
 #include "collectives/algorithm.h"
 #include "collectives/bound.h"
 #include "collectives/collective.h"
@@ -41,6 +43,42 @@ void rlt__replay_fail(rlt_replay *r, const rlt_error *e)
     rlt_sim_fail(r->sim, e->code, e->where, "%s", e->what);
 }
 
+rlt_plan *rlt__replay_plan(rlt_replay *r, comm_state *cs)
+{
+    if (cs->slot)
+        return &cs->slot->plan;
+    if ((cs->slot = r->spare))
+        r->spare = cs->slot->next;
+    else
+        cs->slot = malloc(sizeof *cs->slot);
+    if (!cs->slot)
+        return NULL;
+    cs->slot->plan = (rlt_plan){0};
+    return &cs->slot->plan;
+}
+
+void rlt__replay_drop_plan(rlt_replay *r, comm_state *cs)
+{
+    if (!cs->slot)
+        return;
+    if (cs->slot->plan.algorithm)
+        rlt_plan_free(&cs->slot->plan);
+    cs->slot->next = r->spare;
+    r->spare = cs->slot;
+    cs->slot = NULL;
+}
+
+void rlt__replay_free_plans(rlt_replay *r)
+{
+    rlt__plan_slot *slot;
+    for (uint32_t i = 0; r->comms && i < r->program->n_comms; i++)
+        rlt__replay_drop_plan(r, &r->comms[i]);
+    while ((slot = r->spare)) {
+        r->spare = slot->next;
+        free(slot);
+    }
+}
+
 /* Enters a communication by a protocol or an algorithm (NULL, NULL: the one chosen). */
 static int enter(rlt_replay *r, uint32_t index, const rlt_coll_request *req, const rlt_algorithm *algorithm,
                  const rlt_reacting *reacting, rlt_error *err)
@@ -48,12 +86,13 @@ static int enter(rlt_replay *r, uint32_t index, const rlt_coll_request *req, con
     comm_state *cs = &r->comms[index];
     if (reacting && req->bytes > 0 && req->n > 1)
         return rlt__replay_enter(r, index, reacting, req, err);
-    int rc = rlt_plan_create(algorithm, req, &cs->plan, err);
+    rlt_plan *plan = rlt__replay_plan(r, cs);
+    int rc = plan ? rlt_plan_create(algorithm, req, plan, err) : rlt_nomem(err);
     if (rc < 0)
         return rc;
-    cs->result.algorithm = cs->plan.algorithm->name;
-    cs->exec_id = rlt_exec_add(r->exec, &cs->plan, &r->exec_client, index,
-                               req->kind == RLT_SEND_RECV ? RLT_EXEC_EAGER : 0);
+    cs->result.algorithm = plan->algorithm->name;
+    cs->exec_id =
+        rlt_exec_add(r->exec, plan, &r->exec_client, index, req->kind == RLT_SEND_RECV ? RLT_EXEC_EAGER : 0);
     return 0;
 }
 
@@ -82,13 +121,10 @@ static int enter_by_rule(rlt_replay *r, uint32_t index, const rlt_coll_request *
 static int open_comm(rlt_replay *r, uint32_t index, rlt_error *err)
 {
     const rlt_replay_options *o = &r->options;
-    const rlt_program *p = r->program;
-    const rlt_comm *comm = &p->comms[index];
+    const rlt_comm *comm = &r->program->comms[index];
     comm_state *cs = &r->comms[index];
     rlt_coll_request req;
     if (comm->timed) {
-        cs->plan.req.kind = comm->kind;
-        cs->plan.req.n = p->group_first[comm->group + 1] - p->group_first[comm->group];
         cs->result.algorithm = "recorded";
         return 0;
     }
@@ -96,7 +132,6 @@ static int open_comm(rlt_replay *r, uint32_t index, rlt_error *err)
     if (rc < 0)
         return rc;
     if (o->timing) {
-        cs->plan.req = req;
         cs->result.algorithm = o->timing->name;
         return 0;
     }
@@ -122,7 +157,7 @@ void rlt__replay_end_member(rlt_replay *r, uint32_t index, uint32_t member)
         begun = own; /* a receive posted after its message left */
     rk->wait_ps += begun - own;
     rk->transfer_ps += now - begun;
-    if (++cs->ended == cs->plan.req.n)
+    if (++cs->ended == cs->n)
         cs->result.end_ps = cs->delivered_ps >= 0 ? cs->delivered_ps : now;
     rlt__replay_end_op(r, op);
 }
@@ -147,12 +182,12 @@ static void on_comm_done(void *ctx, uint64_t cookie)
     rlt_error e = {0};
     if (r->options.no_bounds)
         cs->result.bound_ps = 0;
-    else if (rlt_plan_bound(&cs->plan, rlt__replay_built(r), rlt__replay_fastest(&r->options),
+    else if (rlt_plan_bound(&cs->slot->plan, rlt__replay_built(r), rlt__replay_fastest(&r->options),
                             1 / r->options.network_scale, &bound, &e) < 0)
         rlt__replay_fail(r, &e);
     else
         cs->result.bound_ps = rlt_bound_under(&bound, r->options.model);
-    rlt_plan_free(&cs->plan);
+    rlt__replay_drop_plan(r, cs);
 }
 
 /* Under a timing mode: the duration is over. Of a message, the receive may be posted only later. */
@@ -160,8 +195,8 @@ static void on_comm_end(void *ctx, uint64_t payload)
 {
     rlt_replay *r = ctx;
     const rlt_comm *comm = &r->program->comms[payload];
-    uint32_t n = r->comms[payload].plan.req.n;
-    if (r->comms[payload].plan.req.kind == RLT_SEND_RECV && r->comms[payload].delivered_ps < 0)
+    uint32_t n = r->comms[payload].n;
+    if (comm->kind == RLT_SEND_RECV && r->comms[payload].delivered_ps < 0)
         r->comms[payload].delivered_ps = rlt_sim_now(r->sim);
     for (uint32_t m = 0; m < n; m++) {
         const op_state *st = &r->ops[r->program->comm_ops[comm->first_op + m]];
@@ -180,7 +215,7 @@ static void on_timed_end(void *ctx, uint64_t payload)
 /* The last member is there: each takes the time that the recording tells. */
 static void start_recorded(rlt_replay *r, const rlt_comm *comm)
 {
-    uint32_t n = r->comms[comm - r->program->comms].plan.req.n;
+    uint32_t n = r->comms[comm - r->program->comms].n;
     for (uint32_t m = 0; m < n; m++) {
         uint32_t op = r->program->comm_ops[comm->first_op + m];
         rlt_time end = rlt_time_add(rlt_sim_now(r->sim), rlt__replay_duration(r, &r->program->ops[op]));
@@ -191,13 +226,15 @@ static void start_recorded(rlt_replay *r, const rlt_comm *comm)
 static void start_timed(rlt_replay *r, uint32_t index, uint32_t member)
 {
     comm_state *cs = &r->comms[index];
-    bool message = cs->plan.req.kind == RLT_SEND_RECV;
+    const rlt_comm *comm = &r->program->comms[index];
+    bool message = comm->kind == RLT_SEND_RECV;
+    rlt_coll_request req;
     rlt_time duration = 0;
     rlt_error e = {0};
-    if (message ? member != 0 && cs->delivered_ps < 0 : cs->arrived < cs->plan.req.n)
+    if (message ? member != 0 && cs->delivered_ps < 0 : cs->arrived < cs->n)
         return;
-    if (cs->delivered_ps < 0 &&
-        r->options.timing->duration(r->options.timing, &cs->plan.req, &duration, &e) < 0) {
+    if (cs->delivered_ps < 0 && (request_of(r, comm, &req, &e) < 0 ||
+                                 r->options.timing->duration(r->options.timing, &req, &duration, &e) < 0)) {
         rlt__replay_fail(r, &e);
         return;
     }
@@ -243,7 +280,7 @@ void rlt__replay_arrive(rlt_replay *r, const rlt_op *op)
     if (begins || !eager)
         cs->result.last_arrival_ps = now;
     if (comm->timed) {
-        if (cs->arrived == cs->plan.req.n)
+        if (cs->arrived == cs->n)
             start_recorded(r, comm);
     } else if (r->options.timing)
         start_timed(r, op->comm, op->member);
@@ -257,7 +294,7 @@ void rlt__replay_reopen(rlt_replay *r, uint32_t index)
     const uint32_t *ops = &r->program->comm_ops[comm->first_op];
     r->comms[index].waits = false;
     open_named(r, index, r->program->ops[ops[0]].name);
-    for (uint32_t m = 0; m < r->comms[index].plan.req.n; m++)
+    for (uint32_t m = 0; m < r->comms[index].n; m++)
         if (r->ops[ops[m]].start_ps >= 0)
             join(r, index, m);
 }

@@ -45,8 +45,15 @@ typedef struct rank_state {
     rlt_time wait_ps, transfer_ps;
 } rank_state;
 
-typedef struct comm_state {
+/* A plan is large: a communication has one only while it is under way. */
+typedef struct rlt__plan_slot {
     rlt_plan plan;
+    struct rlt__plan_slot *next; /* of those that wait to be used again */
+} rlt__plan_slot;
+
+typedef struct comm_state {
+    rlt__plan_slot *slot; /* NULL: no plan */
+    uint32_t n;           /* members */
     uint32_t exec_id;
     uint32_t arrived, ended;
     rlt_time delivered_ps; /* of a message; -1: not yet */
@@ -79,6 +86,7 @@ struct rlt_replay {
     resource_state *resources;
     rank_state *ranks;
     comm_state *comms;
+    rlt__plan_slot *spare; /* plans to be used again */
     rlt_exec_client exec_client;
     rlt_time *step_end_ps;
     uint64_t done;
@@ -119,6 +127,10 @@ static inline rlt_router *rlt__replay_built(const rlt_replay *r)
 void rlt__replay_end_op(rlt_replay *r, uint32_t op);
 /* How long one takes here that is no communication, or whose communication is as recorded. */
 rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op);
+/* comm.c: the plan of a communication, a new one where it has none (NULL: no memory); its end. */
+rlt_plan *rlt__replay_plan(rlt_replay *r, comm_state *cs);
+void rlt__replay_drop_plan(rlt_replay *r, comm_state *cs);
+void rlt__replay_free_plans(rlt_replay *r);
 /* comm.c: its event handlers, negative where there are too many; an operation begins to communicate. */
 int rlt__replay_comm_handlers(rlt_replay *r);
 void rlt__replay_arrive(rlt_replay *r, const rlt_op *op);

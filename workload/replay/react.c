@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
@@ -60,9 +61,10 @@ static void on_done(void *ctx, uint64_t cookie)
     rlt_error e = {0};
     cs->result.algorithm = result.protocol;
     if (!r->options.no_bounds &&
-        rlt_react_bound(&result, &cs->plan.req, rlt__replay_built(r), rlt__replay_fastest(&r->options),
+        rlt_react_bound(&result, &cs->slot->plan.req, rlt__replay_built(r), rlt__replay_fastest(&r->options),
                         &cs->result.bound_ps, &e) < 0)
         rlt__replay_fail(r, &e);
+    rlt__replay_drop_plan(r, cs);
     rlt_sim_post(r->sim, rlt_sim_now(r->sim), RLT_COMPLETE, r->on_next, r->program->comms[cookie].group);
 }
 
@@ -131,7 +133,10 @@ int rlt__replay_enter(rlt_replay *r, uint32_t comm, const rlt_reacting *reacting
                            .cookie = comm};
     uint32_t *ranks = NULL;
     rlt__lane *lane = &r->lanes[r->program->comms[comm].group];
-    cs->plan.req = *req;
+    rlt_plan *plan = rlt__replay_plan(r, cs);
+    if (!plan)
+        return rlt_nomem(err);
+    plan->req = *req;
     if (lane->busy) {
         if (lane->first == RLT_NONE)
             lane->first = comm;

@@ -284,6 +284,7 @@ static int allocate(rlt_replay *r)
         r->ranks[i].start_ps = -1;
     for (uint32_t i = 0; i < p->n_comms; i++)
         r->comms[i] = (comm_state){
+            .n = p->group_first[p->comms[i].group + 1] - p->group_first[p->comms[i].group],
             .exec_id = RLT_NONE,
             .next = RLT_NONE,
             .delivered_ps = -1,
@@ -400,9 +401,7 @@ void rlt_replay_free(rlt_replay *r)
         free(r->resources[i].heap);
     for (uint32_t i = 0; r->groups && i < r->program->n_groups; i++)
         rlt_group_free(&r->groups[i]);
-    for (uint32_t i = 0; r->comms && i < r->program->n_comms; i++)
-        if (r->comms[i].plan.algorithm)
-            rlt_plan_free(&r->comms[i].plan);
+    rlt__replay_free_plans(r);
     rlt_fabric_free(r->fabric);
     rlt_exec_free(r->exec);
     rlt_router_free(r->router);
