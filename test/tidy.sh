@@ -73,13 +73,22 @@ pages=$(for room in $(sed 's|/[^/]*$||' "$tmp/product" | uniq); do
     fi
 done)
 # A page that names what is gone leads nowhere. Programs under build/ are named by their sources.
-stale=$(for page in $(git ls-files -- '*README.md'); do
+stale=$(for page in $(git ls-files -- '*.md'); do
     grep -oE '`[^`]*`' "$page" | tr '` ,;()' '\n' | grep -E '^(build/)?(sim|net|collectives|workload|tools|test|topologies|traces)/[A-Za-z0-9_./*-]*$' |
         grep -E '^build/|[.*]|/$' | sort -u | while read -r path; do
         source=${path#build/}
-        ls -d $source $source.c "${page%README.md}"$source 2>/dev/null | grep -q . || echo "$page names $path"
+        ls -d $source $source.c "${page%/*}/$source" 2>/dev/null | grep -q . || echo "$page names $path"
     done
 done)
 verdict "pages name files that are there" "$stale"
 verdict "each room has a page" "$(echo "$pages" | grep . | unknown page)"
+# A chapter is read in one sitting.
+verdict "chapters have 150 lines at most" \
+    "$(git ls-files -- '*.md' | grep -v README.md | xargs wc -l | awk '$2 != "total" && $1 > 150 { print $2 " has " $1 }')"
+# Two screens show what ringlet is for; a sentence that is read twice costs more than two sentences.
+verdict "README.md has 250 lines and 2500 words at most, no sentence of more than 35 words, 5 % of more than 25" \
+    "$({ wc -l <README.md; awk -f test/tidy/prose.awk README.md; } | tr '\n' ' ' |
+        awk '$1 > 250 || $2 > 2500 || $3 > 35 || $4 > 5 { print $1 " lines, " $2 " words, longest " $3 ", " $4 " %" }')"
+# Who has a clone has nothing beside it.
+verdict "pages name no folder beside the checkout" "$(git ls-files -- '*.md' | grep -v '^test/README.md$' | xargs grep -n '\.\./shared')"
 exit $bad

@@ -1,75 +1,44 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# How pages read: awk -f prose.awk PAGE.md... prints a line for each page:
-#   PAGE WORDS SENTENCES LONGEST OVER: words in all, sentences of running text, words of the longest sentence,
-#   sentences of more than 25 words. With -v show=N it also prints each sentence of more than N words.
-# Running text is what stands in paragraphs and lists; headings, tables and code are left out. `code` in a
-# sentence counts as one word.
-
-function end_sentence(text,    n, word) {
-    gsub(/^[ \t]+|[ \t]+$/, "", text)
-    if (text !~ /[A-Za-z]/)
-        return
-    n = split(text, word, /[ \t]+/)
-    sentences++
-    if (n > longest)
-        longest = n
-    if (n > 25)
-        over++
-    if (show && n > show)
-        print file ": " n " words: " text
+# How a page reads. Of each file a line: words of the whole file, words of the longest sentence, per cent of sentences of
+# more than 25 words, file, the longest sentence. A sentence ends with . ! or ? before a blank or the line's end, with its
+# paragraph, list item or table cell. Code blocks are no sentences, a link counts as its text, a code span as one word.
+function sentence(s, w, n) {
+    n = split(s, w, " ")
+    if (n == 0) return
+    total++
+    if (n > 25) over++
+    if (n > most) { most = n; longest = s }
 }
-
-function end_paragraph(    at) {
-    gsub(/`[^`]*`/, "code", paragraph)
-    gsub(/\]\([^)]*\)/, "]", paragraph)
-    gsub(/\*\*/, "", paragraph)
-    while (match(paragraph, /[.!?]["')\]]*[ \t]+/)) {
-        at = RSTART + RLENGTH
-        # An abbreviation does not end a sentence.
-        if (substr(paragraph, 1, RSTART) ~ /(e\.g|i\.e|vs|al|Fig|cf|approx)\.$/) {
-            paragraph = substr(paragraph, 1, RSTART - 1) substr(paragraph, RSTART + 1)
-            continue
-        }
-        end_sentence(substr(paragraph, 1, RSTART))
-        paragraph = substr(paragraph, at)
-    }
-    end_sentence(paragraph)
-    paragraph = ""
+function flush(s, i, parts, n) {
+    gsub(/`[^`]*`/, "CODE", text)
+    gsub(/!?\[/, "", text)
+    gsub(/\]\([^)]*\)/, "", text)
+    gsub(/e\.g\.|i\.e\.|et al\.|eff\./, "etc", text)
+    gsub(/[.!?][)*"]*( |$)/, "&\001", text)
+    n = split(text, parts, "\001")
+    for (i = 1; i <= n; i++) sentence(parts[i])
+    text = ""
 }
-
-function end_page() {
-    end_paragraph()
-    if (file != "")
-        print file, words, sentences, longest + 0, over + 0
-    words = sentences = longest = over = fenced = 0
+function report() {
+    flush()
+    if (file != "") printf "%d %d %.1f %s %s\n", words, most, total ? 100 * over / total : 0, file, longest
+    words = most = total = over = inside = 0
+    longest = ""
 }
-
-FNR == 1 {
-    end_page()
-    file = FILENAME
-}
-{
-    words += NF
-}
-/^ *```/ {
-    end_paragraph()
-    fenced = !fenced
+FNR == 1 { report(); file = FILENAME }
+{ words += NF }
+/^```/ { flush(); inside = !inside; next }
+inside { next }
+/^[ \t]*$/ { flush(); next }
+/^#/ { flush(); next }
+/^\|/ {
+    flush()
+    if ($0 ~ /^[|: -]*$/) next
+    gsub(/\\\|/, "/")
+    cells = split($0, cell, "|")
+    for (c = 1; c <= cells; c++) { text = cell[c]; flush() }
     next
 }
-fenced {
-    next
-}
-/^ *\|/ || /^#/ || /^[ \t]*$/ {
-    end_paragraph()
-    next
-}
-/^ *([-*]|[0-9]+\.) / {
-    end_paragraph()
-    sub(/^ *([-*]|[0-9]+\.) +/, "")
-}
-{
-    paragraph = paragraph " " $0
-}
-END {
-    end_page()
-}
+/^ *([*-]|[0-9]+\.) / { flush(); sub(/^ *([*-]|[0-9]+\.) /, "") }
+{ text = text " " $0 }
+END { report() }

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every command that the README shows works. Its code blocks say which kind they are:
-#   sh        commands to run here: each line that begins with "ringlet " must end with status 0, in the order of the page, in a
-#             folder of their own in which topologies/, traces/ and the sample studies are as in the source folder; later lines may use what earlier
-#             ones wrote. A backslash at the end of a line continues it.
+# Every command that the README and the chapters show works. Code blocks say which kind they are:
+#   sh        commands to run here: each line that begins with "ringlet " must end with status 0, in the order of the page. Each page
+#             has a folder of its own in which topologies/, traces/ and the sample studies are as in the source folder; later
+#             lines may use what earlier ones of the page wrote. A backslash at the end of a line continues it.
 #   console   commands that need root, a shell of the reader's or files of theirs: not run
-#   text      output; c, python: code
-# Options named anywhere on the page must be options of ringlet.
+#   text      output; c, python, json: code
+# Options that a page names are options of ringlet, and its links lead to files and headings that exist.
 set -u
 cd "$(dirname "$0")/../../.." || exit 1
+top=$PWD
 ringlet=${RINGLET:-build/ringlet}
 case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
-readme=$PWD/README.md
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 number=0 failed=0
@@ -28,40 +28,66 @@ verdict() { # name, complaint or ""
     fi
 }
 
-mkdir "$tmp/bin" "$tmp/work"
+mkdir "$tmp/bin"
 ln -s "$ringlet" "$tmp/bin/ringlet"
-ln -s "$PWD/topologies" "$tmp/work/topologies"
-ln -s "$PWD/traces" "$tmp/work/traces"
-mkdir -p "$tmp/work/tools/sweep"
-ln -s "$PWD/tools/sweep/examples" "$tmp/work/tools/sweep/examples"
+find README.md sim net collectives workload tools test topologies traces -name '*.md' | LC_ALL=C sort >"$tmp/pages"
+: >"$tmp/all"
 
-awk '
-/^```/ { if (inside) inside = 0; else inside = $0 == "```sh"; next }
-inside && joined == "" && !/^ringlet / { next }
-inside { line = joined $0; if (sub(/\\$/, "", line)) joined = line; else { print line; joined = "" } }
-' "$readme" >"$tmp/commands"
-
-while IFS= read -r line; do
-    (cd "$tmp/work" && PATH="$tmp/bin:$PATH" sh -c "$line" >"$tmp/out" 2>"$tmp/err" </dev/null)
-    status=$?
-    why=""
-    [ $status = 0 ] || why="status $status
+run_page() { # page
+    work=$(mktemp -d "$tmp/page-XXXXXX")
+    ln -s "$top/topologies" "$top/traces" "$work"
+    mkdir -p "$work/tools/sweep"
+    ln -s "$top/tools/sweep/examples" "$work/tools/sweep/examples"
+    awk '
+    /^```/ { if (inside) inside = 0; else inside = $0 == "```sh"; next }
+    inside && joined == "" && !/^ringlet / { next }
+    inside { line = joined $0; if (sub(/\\$/, "", line)) joined = line; else { print line; joined = "" } }
+    ' "$1" >"$tmp/commands"
+    cat "$tmp/commands" >>"$tmp/all"
+    while IFS= read -r line; do
+        (cd "$work" && PATH="$tmp/bin:$PATH" sh -c "$line" >"$tmp/out" 2>"$tmp/err" </dev/null)
+        status=$?
+        why=""
+        [ $status = 0 ] || why="status $status
 $(tail -5 "$tmp/err")"
-    verdict "$line" "$why"
-done <"$tmp/commands"
+        verdict "$1: $line" "$why"
+    done <"$tmp/commands"
+    rm -rf "$work"
+}
 
-commands=$(wc -l <"$tmp/commands")
-[ "$commands" -ge 20 ] && why="" || why="only $commands commands were found"
-verdict "the page has commands to run" "$why"
+# Headings as links name them.
+anchors() { sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'; }
+
+broken_links() { # page
+    awk '/^```/ { inside = !inside; next } !inside' "$1" | tr '\n' ' ' | grep -o ']([^) ]*)' | sed 's/^](//; s/)$//' | grep -v '^https*:' |
+        sort -u | while IFS= read -r target; do
+        file=${target%%#*}
+        [ -n "$file" ] && file=$(dirname "$1")/$file || file=$1
+        if [ ! -e "$file" ]; then
+            echo "$target: no such file"
+        elif [ "$target" != "${target#*#}" ] && ! anchors "$file" | grep -qxF -- "${target#*#}"; then
+            echo "$target: no such heading"
+        fi
+    done
+}
+
+# Options of the commands, those before a command, and those of pkg-config.
+"$ringlet" --generate-man | sed 's/\\-/-/g' | grep -o -e '--[a-z][a-z-]*' | sort -u >"$tmp/known"
+printf '%s\n' --help --version --plugin --cflags --libs >>"$tmp/known"
+
+while IFS= read -r page; do
+    run_page "$page"
+    verdict "$page: options exist" "$(grep -o -e '--[a-z][a-z-]*' "$page" | sort -u | grep -vxF -f "$tmp/known")"
+    verdict "$page: links lead somewhere" "$(broken_links "$page")"
+done <"$tmp/pages"
+
+commands=$(wc -l <"$tmp/all")
+[ "$commands" -ge 60 ] && why="" || why="only $commands commands were found"
+verdict "the pages have commands to run" "$why"
 missing=""
-for c in run coll topo trace list check; do
-    grep -q "^ringlet $c " "$tmp/commands" || missing="$missing $c"
+for c in run coll topo trace sweep report design list check; do
+    grep -q "^ringlet $c " "$tmp/all" || missing="$missing $c"
 done
 verdict "each subcommand is shown" "$missing"
-
-"$ringlet" --generate-man | sed 's/\\-/-/g' | grep -o -e '--[a-z][a-z-]*' | sort -u >"$tmp/known"
-printf '%s\n' --cflags --libs --help --version >>"$tmp/known"
-unknown=$(grep -o -e '--[a-z][a-z-]*' "$readme" | sort -u | grep -vxF -f "$tmp/known")
-verdict "options named on the page exist" "$unknown"
 
 [ "$failed" = 0 ]
