@@ -248,7 +248,7 @@ design-page: all
 	@cat $(BUILD)/design-page.txt
 	@echo 'wrote $(BUILD)/design-page.txt and $(BUILD)/design-page.svg'
 
-# The README's pictures of studies and designs.
+# Pictures of the README and of the chapters: studies and designs.
 EXAMPLES := tools/sweep/examples
 pictures: design-page
 	@rm -rf $(BUILD)/pictures && mkdir -p $(BUILD)/pictures

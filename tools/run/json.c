@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A finished run as JSON (the names are a promise: see the README) and its ranks as CSV. */
+/* A finished run as JSON (names are a promise: see tools/output/NAMES.md) and its ranks as CSV. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -183,7 +183,7 @@ expect "one is the sum of the others" \
 expect "the picture has the gain over the slots" "$(grep -c '>gain<' "$tmp/ina.svg" | awk '{ print ($1 >= 1) }')" 1
 expect "occupancy over time is coll's" \
     "$(coll "$star9" -a switchml --workers 8 --straggler 500us --set switch.slots=256 --series 1us -f json | grep -c '"occupancy": {"bin_ps"')" 1
-# As the engine of its own that coll --study had said it (all rows of the README's two commands, recorded from it): a row of steps
+# As the engine of its own that coll --study had said it (all rows of two commands of collectives/in_network/PROTOCOLS.md, recorded from it): a row of steps
 # stands for every number of slots.
 compare() { # COMMAND: the study's CSV on standard input; how many rows are the same, and those that are not
     awk -F, -v command="$1" '
@@ -200,7 +200,7 @@ compare() { # COMMAND: the study's CSV on standard input; how many rows are the 
           if (wrong) print "not the same: " $0; else same += !seen[key]++ }
         END { print same, "of", rows }' test/cli/coll/ina_study.csv -
 }
-expect "the first command of the README: 96 rows as before" "$("$ringlet" sweep ina -t "$star9" -a switchml,ps_switch,ring,ps -b 4MiB \
+expect "the sweep of collectives/in_network/PROTOCOLS.md: 96 rows as before" "$("$ringlet" sweep ina -t "$star9" -a switchml,ps_switch,ring,ps -b 4MiB \
     --workers 2,4,8 --slots 16,32,256 --loss 0,0.0001 --straggler 0us,500us --set switch_latency=500ns --set rto=1ms -f csv | compare one)" \
     "96 of 96"
 expect "the second: 6" "$("$ringlet" sweep ina -t 'switch:16@100Gbps,1us,in_network=reduce+multicast' -a switchml,ring -b 4MiB \
