@@ -82,9 +82,9 @@ stale=$(for page in $(git ls-files -- '*.md'); do
 done)
 verdict "pages name files that are there" "$stale"
 verdict "each room has a page" "$(echo "$pages" | grep . | unknown page)"
-# A chapter is read in one sitting.
+# A chapter is read in one sitting; in the texts of help one looks something up.
 verdict "chapters have 150 lines at most" \
-    "$(git ls-files -- '*.md' | grep -v README.md | xargs wc -l | awk '$2 != "total" && $1 > 150 { print $2 " has " $1 }')"
+    "$(git ls-files -- '*.md' | grep -vE 'README.md$|^tools/help/' | xargs wc -l | awk '$2 != "total" && $1 > 150 { print $2 " has " $1 }')"
 # Two screens show what ringlet is for; a sentence that is read twice costs more than two sentences.
 verdict "README.md has 250 lines and 2500 words at most, no sentence of more than 35 words, 5 % of more than 25" \
     "$({ wc -l <README.md; awk -f test/tidy/prose.awk README.md; } | tr '\n' ' ' |
