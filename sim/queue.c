@@ -28,7 +28,7 @@ static unsigned current_bucket(const rlt_queue *q)
     return (unsigned)(q->last % RLT_QUEUE_VALUES);
 }
 
-/* Room for one more entry in a bucket. Popped entries are squeezed out rather than carried along. */
+/* Makes room for one more entry in a bucket. Squeezes out popped entries instead of copying them. */
 static int make_room(rlt_queue *q, unsigned number)
 {
     rlt_bucket *b = &q->buckets[number];
@@ -64,9 +64,9 @@ static void empty(rlt_queue *q, unsigned number)
 }
 
 /*
- * Gives memory back when the arrays have grown out of proportion: those that are empty, and what others use
- * little of. What stays is within the limit, so the next time comes only after as much growth as this costs.
- * The current bucket's popped entries must have been dropped.
+ * Gives memory back when the arrays have grown out of proportion: frees empty arrays and shrinks those that
+ * are mostly unused. What stays is within the limit, so the next call pays for itself by the growth in
+ * between. The popped entries of the current bucket must have been dropped.
  */
 static void trim(rlt_queue *q)
 {
@@ -89,7 +89,7 @@ static void trim(rlt_queue *q)
     }
 }
 
-/* The lowest bucket that is not empty, leaving out the current one. RLT_QUEUE_BUCKETS if there is none. */
+/* Returns the lowest non-empty bucket except the current one, RLT_QUEUE_BUCKETS if there is none. */
 static unsigned lowest_bucket(const rlt_queue *q)
 {
     uint64_t word = q->occupied[0] & ~(UINT64_C(1) << current_bucket(q));
@@ -102,7 +102,7 @@ static unsigned lowest_bucket(const rlt_queue *q)
     }
 }
 
-/* The least key of a bucket; *all_tie says whether the others are equal to it. */
+/* Returns the least key of a bucket. *all_tie: all entries have that key. */
 static uint64_t least_key(const rlt_bucket *b, bool *all_tie)
 {
     const rlt_entry *items = b->items, *end = items + b->n;
@@ -115,7 +115,7 @@ static uint64_t least_key(const rlt_bucket *b, bool *all_tie)
     return least;
 }
 
-/* Puts the entries of a bucket, in order, where they belong once `least` is the last key. */
+/* Moves the entries of a bucket, in order, to their buckets with `least` as the last key. */
 static int spread(rlt_queue *q, const rlt_bucket *source, uint64_t least)
 {
     const rlt_entry *items = source->items, *end = items + source->n;
@@ -126,7 +126,7 @@ static int spread(rlt_queue *q, const rlt_bucket *source, uint64_t least)
     return 0;
 }
 
-/* Undoes a spread: the buckets it filled, all below `number`, were empty. */
+/* Undoes a spread. The buckets that it filled, all below `number`, were empty before. */
 static void unspread(rlt_queue *q, unsigned number)
 {
     for (unsigned i = 0; i < number / RLT_QUEUE_VALUES * RLT_QUEUE_VALUES; i++) {
@@ -150,7 +150,7 @@ int rlt_queue_advance(rlt_queue *q)
     uint64_t least = number < RLT_QUEUE_VALUES ? source->items->key : least_key(source, &all_tie);
     if (number >= RLT_QUEUE_VALUES) {
         unsigned to = (unsigned)(least % RLT_QUEUE_VALUES);
-        if (all_tie) { /* the array changes hands */
+        if (all_tie) { /* move the array, not the entries */
             rlt_bucket ties = *source;
             *source = q->buckets[to];
             q->buckets[to] = ties;

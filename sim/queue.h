@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The monotone event queue: a radix heap on 64-bit keys with FIFO buckets (Ahuja, Mehlhorn, Orlin, Tarjan:
- * "Faster algorithms for the shortest path problem", J. ACM 1990), with digits of four bits.
+ * "Faster algorithms for the shortest path problem", J. ACM 1990). Digits have four bits.
  *
- * Take the highest digit in which an entry's key differs from the last key popped. The position and the value
- * of that digit name the entry's bucket. When no entry with the last key is left, the lowest bucket is
- * redistributed in order. Equal keys therefore leave in the order in which they came, without a sequence
- * number. An entry moves at most 16 times, in practice one to three times.
+ * Let L be the last key popped. An entry with key k lies in bucket (d, v), where d is the highest digit in
+ * which k differs from L, and v is the value of digit d in k. If k = L, the bucket is (0, k mod 16).
  *
- * A push below the last popped key is refused: time does not run backwards.
+ *   Example: L = 0x12. Key 0x15 lies in bucket (0, 5), key 0x31 in bucket (1, 3), key 0x12 in bucket (0, 2).
+ *
+ * When no entry with key L is left, the lowest bucket is redistributed in order and its least key becomes L.
+ * Equal keys therefore leave in the order in which they came, without a sequence number. An entry moves at
+ * most 16 times, in practice one to three times.
+ *
+ * A push below L is refused: time does not run backwards.
  */
 #ifndef RLT_SIM_QUEUE_H
 #define RLT_SIM_QUEUE_H
@@ -29,7 +33,7 @@ extern "C" {
 
 typedef struct rlt_entry {
     uint64_t key;
-    uint32_t index, generation; /* of the owner; the queue does not look at them */
+    uint32_t index, generation; /* the owner's, opaque to the queue */
 } rlt_entry;
 
 typedef struct rlt_bucket {
@@ -38,37 +42,38 @@ typedef struct rlt_bucket {
 } rlt_bucket;
 
 typedef struct rlt_queue {
-    uint64_t last;    /* the last key popped; its entries lie in bucket last % RLT_QUEUE_VALUES */
-    uint64_t pending; /* entries to come */
+    uint64_t last;    /* last key popped; its entries lie in bucket last % RLT_QUEUE_VALUES */
+    uint64_t pending; /* entries not yet popped */
     uint64_t room;    /* sum of the buckets' capacities */
-    uint32_t head;    /* how many of the entries with the last key have been popped */
-    uint64_t occupied[RLT_QUEUE_BUCKETS / 64]; /* a bit for each bucket that is not empty */
-    rlt_bucket buckets[RLT_QUEUE_BUCKETS];     /* digit's place * RLT_QUEUE_VALUES + digit's value */
+    uint32_t head;    /* entries with the last key that have been popped */
+    uint64_t occupied[RLT_QUEUE_BUCKETS / 64]; /* one bit per non-empty bucket */
+    rlt_bucket buckets[RLT_QUEUE_BUCKETS];     /* index: digit position * RLT_QUEUE_VALUES + digit value */
 } rlt_queue;
 
 RLT_API void rlt_queue_init(rlt_queue *q);
 RLT_API void rlt_queue_free(rlt_queue *q);
-/* 0, RLT_ERANGE for a key below q->last, or RLT_ENOMEM. */
+/* Returns 0, RLT_ERANGE for a key below q->last, or RLT_ENOMEM. */
 RLT_API int rlt_queue_push(rlt_queue *q, rlt_entry e) RLT_MUST_USE;
-/* False when empty (or, with *error set to RLT_ENOMEM, when memory ran out). */
+/* Returns false when empty, and when memory ran out (*error is then RLT_ENOMEM). `error` may be NULL. */
 RLT_API bool rlt_queue_pop(rlt_queue *q, rlt_entry *e, int *error);
-/* The next key, without moving the queue's clock. False when empty. */
+/* Reads the next key without moving the queue's clock. Returns false when empty. */
 RLT_API bool rlt_queue_peek(const rlt_queue *q, uint64_t *key);
-/* Moves the queue's clock to the next key, so that rlt_queue_tie finds its entries. 1, 0 when empty, or
- * RLT_ENOMEM (nothing changed). */
+/* Moves the queue's clock to the next key, so that rlt_queue_tie finds its entries. Returns 1, 0 when empty,
+ * or RLT_ENOMEM with nothing changed. */
 RLT_API int rlt_queue_advance(rlt_queue *q) RLT_MUST_USE;
-/* Drops every entry for which keep() is false, in place. For compaction of cancelled events. */
+/* Drops every entry for which keep() is false, in place. Compacts the queue after cancellations. */
 RLT_API void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e), void *ctx);
 
 static inline unsigned rlt_queue_bucket(uint64_t key, uint64_t last)
 {
-    /* No digit differs: the lowest place, like the keys that differ in it. */
+    /* `| 1`: a key equal to `last` goes to digit 0. */
     unsigned high = 63u ^ (unsigned)__builtin_clzll((key ^ last) | 1);
     unsigned shift = high & ~(RLT_QUEUE_DIGIT - 1u);
     return shift * (RLT_QUEUE_VALUES / RLT_QUEUE_DIGIT) + ((unsigned)(key >> shift) & (RLT_QUEUE_VALUES - 1));
 }
 
-/* Puts e where it belongs if `last` is the last key; false, with nothing done, where no room is left. */
+/* Appends e to its bucket, as if `last` were the last key popped. Returns false and does nothing if the
+ * bucket has no room. */
 static inline bool rlt_queue_place(rlt_queue *q, rlt_entry e, uint64_t last)
 {
     unsigned number = rlt_queue_bucket(e.key, last);
@@ -76,11 +81,12 @@ static inline bool rlt_queue_place(rlt_queue *q, rlt_entry e, uint64_t last)
     if (b->n == b->capacity)
         return false;
     b->items[b->n++] = e;
-    q->occupied[number / 64] |= UINT64_C(1) << (number % 64); /* branching on n == 0 is slower */
+    q->occupied[number / 64] |= UINT64_C(1) << (number % 64); /* cheaper than a branch on n == 0 */
     return true;
 }
 
-/* rlt_queue_push for a key that is not below q->last. Returns false and does nothing if there is no room. */
+/* rlt_queue_push for a key that is not below q->last. Returns false and does nothing if its bucket has no
+ * room. */
 static inline bool rlt_queue_push_fast(rlt_queue *q, rlt_entry e)
 {
     if (!rlt_queue_place(q, e, q->last))
@@ -89,14 +95,14 @@ static inline bool rlt_queue_push_fast(rlt_queue *q, rlt_entry e)
     return true;
 }
 
-/* The next entry if its key is the last one popped, else NULL. */
+/* Returns the next entry if its key is the last one popped, else NULL. */
 static inline const rlt_entry *rlt_queue_tie(const rlt_queue *q)
 {
     const rlt_bucket *b = &q->buckets[q->last % RLT_QUEUE_VALUES];
     return q->head < b->n ? &b->items[q->head] : NULL;
 }
 
-/* Takes the entry that rlt_queue_tie has just shown. */
+/* Pops the entry that rlt_queue_tie has just returned. */
 static inline void rlt_queue_take(rlt_queue *q)
 {
     q->head++;

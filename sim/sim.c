@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The clock and the events. An event owns a slot, which holds its handler and payload; the queue holds a key
+ * The clock and the events. An event owns a slot, which holds its handler and payload. The queue holds a key
  * and the slot's number and generation. Firing or cancelling an event raises the slot's generation and frees
- * it, so a handle or a queue entry of an earlier generation is stale. A slot whose generations are used up is
- * not reused.
+ * the slot, so handles and queue entries of earlier generations are stale. A slot that has used up its
+ * generations is retired.
  */
 #include "sim/sim.h"
 
@@ -18,14 +18,15 @@
 #define CLASS_BITS   2
 #define CLASS_MASK   ((1u << CLASS_BITS) - 1)
 #define MAX_HANDLERS 255
-/* Fewer stale entries than this are not worth a compaction. */
+/* Stale entries below which a compaction is not worth its cost. */
 #define STALE_MIN 64
-/* Slots up to this many (256 KiB) stay in a core's cache by themselves. */
+/* Slots (256 KiB) that stay in a core's cache without prefetching. */
 #define CACHED_SLOTS 16384
 #define FETCH_AHEAD  8
-/* Entries with these generations own no slot: the low byte is their handler, the index their payload. */
+/* Entries with generations from here on own no slot: the low byte is the handler, the index is the
+ * payload. */
 #define POSTED 0xffffff00u
-/* A generation that is never given to an event: the slot's last. */
+/* Last generation of a slot, never given to an event. */
 #define RETIRED POSTED
 
 typedef struct slot {
@@ -124,7 +125,7 @@ static inline void free_slot(rlt_sim *sim, uint32_t i)
 static uint64_t key_of(const rlt_sim *sim, rlt_time when, rlt_class cls)
 {
     uint64_t key = (uint64_t)when << CLASS_BITS | (unsigned)cls;
-    return key < sim->queue.last ? sim->queue.last : key; /* for the present, in a class that has passed */
+    return key < sim->queue.last ? sim->queue.last : key; /* its class has passed: use the current one */
 }
 
 static bool is_allowed(const rlt_sim *sim, rlt_time when, rlt_class cls, int number)
@@ -157,7 +158,7 @@ static void no_memory_for_event(rlt_sim *sim)
                  (unsigned long long)sim->queue.pending);
 }
 
-/* rlt_sim_at where a slot or room in the queue must be made first, or the event be refused. */
+/* Slow path of rlt_sim_at: makes a slot or room in the queue, or refuses the event. */
 __attribute__((noinline)) static rlt_event at_slow(rlt_sim *sim, rlt_time when, rlt_class cls, int number,
                                                    uint64_t payload)
 {
@@ -221,7 +222,7 @@ void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uint32
 
 bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev)
 {
-    /* A free slot's generation has not been given to any event yet. */
+    /* The generation of a free slot has not been given to any event yet. */
     return ev.slot < sim->slots_used && ev.generation != 0 && ev.generation != RETIRED &&
            sim->slots[ev.slot].generation == ev.generation;
 }
@@ -282,25 +283,26 @@ static void report_progress(rlt_sim *sim)
     sim->progress(sim->progress_ctx, sim);
 }
 
-/* True, with the clock at `until`, when the next event lies beyond. */
+/* Returns true if the next event lies beyond `until`; the clock is then set to `until`. */
 static bool is_at_limit(rlt_sim *sim, rlt_time until)
 {
     uint64_t key = 0;
     if (sim->stale > 0 && rlt_queue_peek(&sim->queue, &key) && (rlt_time)(key >> CLASS_BITS) == until)
-        drop_cancelled(sim); /* or their classes would count as passed when the run goes on from here */
+        drop_cancelled(sim); /* otherwise their classes would count as passed when the run continues */
     if (!rlt_queue_peek(&sim->queue, &key) || (rlt_time)(key >> CLASS_BITS) <= until)
         return false;
     sim->head.now = until;
     return true;
 }
 
-/* Moves the clock to the next instant and class that has a live event. False when there is none to run. */
+/* Moves the clock to the next instant and class with a live event. Returns false when there is nothing to
+ * run. */
 static bool advance(rlt_sim *sim, rlt_time until)
 {
     rlt_queue *q = &sim->queue;
     for (;;) {
         if (q->pending == sim->stale) {
-            /* Nothing is left but cancelled events, whose times must not move the clock. */
+            /* Only cancelled events are left; their times must not move the clock. */
             drop_cancelled(sim);
             return false;
         }
@@ -321,14 +323,14 @@ static bool advance(rlt_sim *sim, rlt_time until)
     return true;
 }
 
-/* Takes and handles the queue's next entry, e, which owns a slot. */
+/* Pops and handles the queue's next entry e, which owns a slot. */
 static inline void handle_slot(rlt_sim *sim, const rlt_entry *e)
 {
     uint32_t i = e->index;
     slot *s = &sim->slots[i];
     if (sim->slots_used > CACHED_SLOTS) {
-        /* The slots of one instant's events are scattered. (In a function
-         * of its own gcc drops the prefetch.) */
+        /* Slots of one instant's events are scattered in memory: prefetch. (In a function of its own gcc
+         * drops the prefetch.) */
         const rlt_bucket *b = &sim->queue.buckets[sim->queue.last % RLT_QUEUE_VALUES];
         if (b->items + b->n - e > FETCH_AHEAD)
             __builtin_prefetch(&sim->slots[e[FETCH_AHEAD].index]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Who looks on while something is simulated, which may be several simulations one after the other: it can
- * stop them, and learns how far they are. Each function may be NULL; all get `ctx`. A watch is of one thread.
+ * A watch observes a piece of work that may run several simulations one after the other. It can stop them and
+ * it learns their progress. Each function may be NULL; all get `ctx`. A watch belongs to one thread.
  */
 #ifndef RLT_SIM_WATCH_H
 #define RLT_SIM_WATCH_H
@@ -18,18 +18,19 @@ extern "C" {
 
 typedef struct rlt_watch {
     void *ctx;
-    /* From now on this simulation runs: rlt_sim_stop, from any thread or a signal's handler, ends it with
-     * RLT_ECANCELLED. NULL, before it is freed: it runs no more. */
+    /* Called when a simulation starts to run, and with NULL before it is freed. While it runs, rlt_sim_stop
+     * ends it with RLT_ECANCELLED, from any thread or a signal handler. */
     void (*running)(void *ctx, rlt_sim *sim);
-    /* Now and then, on the thread that simulates; total 0: unknown. */
+    /* Called now and then on the simulating thread. total is 0 if unknown. */
     void (*progress)(void *ctx, uint64_t done, uint64_t total);
-    /* Whether it asked for the end: a run that stopped without was stopped by its own limit. */
+    /* Returns true if the watch asked for the end. A run that stopped otherwise was stopped by its own
+     * limit. */
     bool (*stopped)(void *ctx);
-    /* What the user should know of what was loaded, in a sentence. */
+    /* Passes on one sentence about loaded input that the user should know. */
     void (*note)(void *ctx, const char *text);
 } rlt_watch;
 
-/* For whoever simulates; `w` NULL: nobody looks on. */
+/* Helpers for simulating code; `w` may be NULL (no watch). */
 static inline void rlt_watch_running(const rlt_watch *w, rlt_sim *sim)
 {
     if (w && w->running)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Results as rows of values under columns: what has them describes its columns once, and text tables, CSV,
- * JSON and databases are written from them. Values are exact. The column's name ends with their unit.
+ * Results as rows of values under columns. The producer of results describes its columns once; text tables,
+ * CSV, JSON and databases are written from that description. Values are exact. A column name ends with the
+ * unit.
  */
 #ifndef RLT_SIM_BASE_COLUMN_H
 #define RLT_SIM_BASE_COLUMN_H
@@ -13,31 +14,31 @@
 typedef enum rlt_column_kind {
     RLT_COL_TEXT,
     RLT_COL_COUNT,
-    RLT_COL_TIME, /* picoseconds; tables: microseconds when the unit is "us", else with a unit that fits */
-    RLT_COL_SIZE, /* bytes; tables: "64 MiB" */
-    RLT_COL_RATE, /* bytes a second; tables: "50 GB/s" */
+    RLT_COL_TIME, /* picoseconds; in tables microseconds if the unit is "us", else a unit that fits */
+    RLT_COL_SIZE, /* bytes; in tables "64 MiB" */
+    RLT_COL_RATE, /* bytes a second; in tables "50 GB/s" */
     RLT_COL_REAL,
-    RLT_COL_PERCENT, /* a fraction; tables: per cent */
-    RLT_COL_DIGITS,  /* a real of any size, such as an error of 1e-9: tables `decimals` digits, others nine */
+    RLT_COL_PERCENT, /* a fraction; in tables per cent */
+    RLT_COL_DIGITS,  /* a real of any size (an error of 1e-9); `decimals` digits in tables, nine elsewhere */
 } rlt_column_kind;
 
 typedef struct rlt_column {
-    const char *name;  /* in CSV and JSON, with the unit: "time_ps"; NULL: in tables only */
-    const char *title; /* in tables; NULL: not there */
+    const char *name;  /* name in CSV and JSON, with the unit: "time_ps"; NULL: only in tables */
+    const char *title; /* heading in tables; NULL: not in tables */
     const char *unit;  /* second line of the heading; may be NULL */
     rlt_column_kind kind;
-    int width;    /* in tables; 0: as wide as its widest cell (rows then wait for the end) */
-    int decimals; /* of REAL and PERCENT in tables; below 0: so many digits in all; CSV and JSON have six */
+    int width;    /* width in tables; 0: that of the widest cell (rows are then held back to the end) */
+    int decimals; /* REAL and PERCENT in tables; negative: significant digits. CSV and JSON have six */
 } rlt_column;
 
 typedef struct rlt_value {
     union {
         const char *text;
-        uint64_t count; /* COUNT, SIZE, RATE */
+        uint64_t count; /* for COUNT, SIZE, RATE */
         int64_t time;
         double real;
     };
-    bool absent; /* "-", an empty cell, null */
+    bool absent; /* shown as "-" (tables), an empty cell (CSV), null (JSON) */
 } rlt_value;
 
 static inline rlt_value rlt_text(const char *s)

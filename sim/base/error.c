@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* C0 and DEL, and C1 as it is in UTF-8: some terminals obey those too. */
+/* Control characters: C0, DEL, and C1 in UTF-8, which some terminals obey. */
 void rlt_make_printable(char *text)
 {
     for (char *s = text; *s; s++) {
@@ -41,7 +41,7 @@ int rlt_vfail(rlt_error *err, int code, const char *where, const char *fmt, va_l
     err->code = code;
     snprintf(err->where, sizeof err->where, "%s", where ? where : "");
     vsnprintf(err->what, sizeof err->what, fmt, args);
-    /* What is quoted comes from input files, and an error is one line. */
+    /* Quoted input comes from files, and an error must stay one line. */
     rlt_make_printable(err->where);
     rlt_make_printable(err->what);
     return code;

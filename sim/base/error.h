@@ -53,17 +53,18 @@ typedef struct rlt_error {
 
 /* Fills err (unless NULL or already filled) and returns code. `where` may be NULL. */
 RLT_API int rlt_fail(rlt_error *err, int code, const char *where, const char *fmt, ...) RLT_PRINTF(4);
-/* The same with the arguments in a list, for functions that know the place and pass the rest on. */
+/* As rlt_fail, with the arguments as a va_list. */
 RLT_API int rlt_vfail(rlt_error *err, int code, const char *where, const char *fmt, va_list args);
-/* Appends a name to a list for a message, after ", " unless it is the first. What does not fit is dropped. */
+/* Appends a name to a list in a message, after ", " unless it is the first. Drops a name that does not
+ * fit. */
 RLT_API void rlt_list_name(char *list, size_t size, const char *name);
-/* Puts "prefix: " before the recorded place, so that callers can add the file they were reading. */
+/* Puts "prefix: " in front of the recorded place, so that a caller can add the file that it was reading. */
 RLT_API void rlt_error_prefix(rlt_error *err, const char *prefix);
-/* Shorthand for RLT_ENOMEM. */
+/* Fills err with RLT_ENOMEM and returns that code. */
 RLT_API int rlt_nomem(rlt_error *err);
-/* Makes text from an input file fit to be shown on a terminal: control characters become '?'. */
+/* Makes text from an input file safe for a terminal: control characters become '?'. */
 RLT_API void rlt_make_printable(char *text);
-/* Constant text of a code; "unknown error" for others. Never NULL. */
+/* Returns the constant text of a code, "unknown error" for others. Never NULL. */
 RLT_API const char *rlt_strerror(int code);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Files that go by a name without folder and ending, looked for in directories that the caller lists as in
- * PATH: "topologies:/usr/share/ringlet/topologies", the first that has it counts. NULL lists none.
+ * Finds files by a name without directory and extension, in directories listed as in PATH:
+ * "topologies:/usr/share/ringlet/topologies". The first directory that has the file wins. NULL lists no
+ * directory.
  */
 #ifndef RLT_SIM_BASE_FIND_H
 #define RLT_SIM_BASE_FIND_H
@@ -16,16 +17,18 @@
 extern "C" {
 #endif
 
-/* The path of the readable file `name`, as it stands or ending in .json, .graphml, .yml or .yaml. False:
- * there is none, or its path takes more than `size` bytes. */
+/* Finds the readable file `name`, as given or with .json, .graphml, .yml or .yaml appended. Returns false if
+ * there is none, or if its path takes more than `size` bytes. */
 bool rlt_find_file(const char *dirs, const char *name, char *path, size_t size);
-/* The name most like `name` in all directories; false: none is near enough to be meant. */
+/* Finds the name most similar to `name` in all directories. Returns false if none is similar enough. */
 bool rlt_find_near(const char *dirs, const char *name, char *near, size_t size);
-/* Next directory of the list, which *dirs begins as; false past the end, and for one that is too long. */
+/* Copies the next directory of the list to dir; *dirs is the rest of the list. Returns false at the end, and
+ * for a directory that does not fit. */
 bool rlt_find_next_dir(const char **dirs, char *dir, size_t size);
 
-/* Names of the files with one of the endings ({".json", NULL}) in all directories, in order, each once. The
- * caller frees them with rlt_find_free, also after an error. Directories that cannot be opened hold none. */
+/* Lists the files with one of the endings ({".json", NULL}) in all directories, in order, each name once. The
+ * caller frees the list with rlt_find_free, also after an error. A directory that cannot be opened counts as
+ * empty. */
 typedef struct rlt_found {
     char **names;
     uint32_t n, capacity;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A binary heap in an array that the caller owns: the first item is one that no other goes before. The order
- * of equal items is that of the heap's history, so `before` should tell all items apart.
+ * A binary heap in an array that the caller owns. No item goes before the first one. The order of equal items
+ * depends on the history of the heap, so `before` should tell all items apart.
  *
  *     static bool sooner(const queue *q, const event *a, const event *b) { ... }
  *     RLT_HEAP(events, event, queue, sooner)
  *
- * defines events_push(q, array, &n, item), with room for one more in the array, and events_pop(q, array, &n),
- * which wants n > 0. `q` is passed on to `before`. Both are O(log n), and compiled with `before` inside them.
- * Heaps whose items know their place, and are moved, are in net/flow.
+ * defines events_push(q, array, &n, item), which needs room for one more item in the array, and events_pop(q,
+ * array, &n), which needs n > 0. `q` is passed on to `before`. Both are O(log n), with `before` inlined.
+ * net/flow has heaps of its own, whose items know their place and can be moved.
  */
 #ifndef RLT_SIM_BASE_HEAP_H
 #define RLT_SIM_BASE_HEAP_H

@@ -16,7 +16,7 @@ static bool is_crowded(uint32_t n, uint32_t capacity)
     return (uint64_t)n * 4 >= (uint64_t)capacity * 3;
 }
 
-/* The slot of the key, or the empty one where it would go. The table is never full. */
+/* Returns the slot of the key, or the empty slot where it belongs. The table is never full. */
 static uint32_t map_slot(const rlt_map *m, uint64_t key)
 {
     uint32_t mask = m->capacity - 1, i = (uint32_t)rlt_mix64(key) & mask;
@@ -100,7 +100,7 @@ void rlt_map_free(rlt_map *m)
     *m = (rlt_map){0};
 }
 
-/* Length of interned string i, without its NUL: the next one starts behind it. */
+/* Returns the length of interned string i, without its NUL; the next string starts behind the NUL. */
 static uint32_t string_length(const rlt_strings *t, uint32_t i)
 {
     uint32_t end = i + 1 < t->n ? t->offsets[i + 1] : t->text_used;

@@ -18,39 +18,40 @@ extern "C" {
 
 typedef struct rlt_map {
     uint64_t *keys;
-    uint32_t *values; /* RLT_NONE marks an empty slot: not storable as a value */
+    uint32_t *values; /* an empty slot has RLT_NONE, which therefore cannot be stored */
     uint32_t n, capacity;
 } rlt_map;
 
-/* 0, or RLT_ENOMEM. An existing key gets the new value. */
+/* Adds a key, or replaces the value of an existing one. Returns 0 or RLT_ENOMEM. */
 int rlt_map_put(rlt_map *m, uint64_t key, uint32_t value) RLT_MUST_USE;
-/* The value, or RLT_NONE. */
+/* Returns the value, or RLT_NONE. */
 uint32_t rlt_map_get(const rlt_map *m, uint64_t key);
-/* Removes the key if there; keeps probing chains intact. */
+/* Removes the key, if present. Keeps probing chains intact. */
 void rlt_map_remove(rlt_map *m, uint64_t key);
 void rlt_map_free(rlt_map *m);
 
 /* Interned strings: equal texts get equal indices 0, 1, 2, ... in order of first appearance. */
 typedef struct rlt_strings {
     char *text;
-    uint32_t *offsets; /* of string i in text */
+    uint32_t *offsets; /* start of string i in text */
     uint32_t *slots;
     uint32_t n, offsets_capacity, slots_capacity;
     uint32_t text_used, text_capacity;
 } rlt_strings;
 
-/* Index of s[0..length), or RLT_NONE when out of memory (or past 4 GiB of text). */
+/* Returns the index of s[0..length), or RLT_NONE when memory ran out or the texts would pass 4 GiB. */
 uint32_t rlt_intern(rlt_strings *t, const char *s, size_t length);
-/* Index if already there, else RLT_NONE. */
+/* Returns the index if the text is known, else RLT_NONE. */
 uint32_t rlt_intern_find(const rlt_strings *t, const char *s, size_t length);
-/* NUL-terminated; valid until the next rlt_intern. "" for RLT_NONE. */
+/* Returns the text, NUL-terminated and valid until the next rlt_intern; "" for RLT_NONE. */
 const char *rlt_interned(const rlt_strings *t, uint32_t index);
 void rlt_strings_free(rlt_strings *t);
 
-/* 64-bit hash of bytes (FNV-1a, then mixed): for manifests and ECMP; not against an adversary. */
+/* Returns a 64-bit hash of bytes (FNV-1a, then mixed). For manifests and ECMP; not safe against an
+ * adversary. */
 uint64_t rlt_hash_bytes(const void *data, size_t length, uint64_t seed);
 
-/* A good 64-bit mixer (splitmix64 finaliser). */
+/* Mixes 64 bits (the finaliser of splitmix64). */
 static inline uint64_t rlt_mix64(uint64_t x)
 {
     x ^= x >> 30;

@@ -14,8 +14,8 @@
 
 struct rlt_arena_block {
     struct rlt_arena_block *next;
-    size_t size, used; /* of data */
-    size_t unused;     /* keeps data 16-byte aligned: malloc'ed blocks are */
+    size_t size, used; /* bytes of data */
+    size_t unused;     /* padding: data stays 16-byte aligned, like the malloc'ed block */
     char data[];
 };
 
@@ -45,7 +45,7 @@ void *rlt_arena_alloc(rlt_arena *a, size_t bytes)
         struct rlt_arena_block *fresh = new_block(alone ? bytes : size);
         if (!fresh)
             return NULL;
-        if (alone && b) { /* behind the head, whose room stays in use */
+        if (alone && b) { /* insert behind the head, whose free room stays in use */
             fresh->next = b->next;
             b->next = fresh;
         } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Memory: an arena for what lives as long as a job, a pool of same-size objects addressed by 32-bit index,
- * and growing arrays with a stated maximum. Not thread-safe; each belongs to one job.
+ * Memory: an arena for data that lives as long as a job, a pool of same-size objects addressed by 32-bit
+ * index, and growing arrays with a stated maximum. None is thread-safe; each belongs to one job.
  */
 #ifndef RLT_SIM_BASE_MEM_H
 #define RLT_SIM_BASE_MEM_H
@@ -21,9 +21,9 @@ typedef struct rlt_arena {
     size_t used_bytes;
 } rlt_arena;
 
-/* 16-byte aligned, zeroed; NULL when out of memory. */
+/* Returns zeroed memory, 16-byte aligned; NULL when out of memory. */
 void *rlt_arena_alloc(rlt_arena *a, size_t bytes);
-/* n * size with the product checked. */
+/* Returns zeroed memory for n items; the product n * size is checked for overflow. */
 void *rlt_arena_array(rlt_arena *a, size_t n, size_t size);
 char *rlt_arena_strdup(rlt_arena *a, const char *s);
 char *rlt_arena_strndup(rlt_arena *a, const char *s, size_t n);
@@ -31,21 +31,22 @@ char *rlt_arena_printf(rlt_arena *a, const char *fmt, ...) RLT_PRINTF(2);
 void rlt_arena_free(rlt_arena *a);
 
 /*
- * Growing array: `*items` has room for *capacity items of `size` bytes; makes room for `need`, at most `max`
- * (the error says which limit, with `what` naming the things). Returns 0, RLT_ENOMEM or RLT_ERANGE; on
- * failure *items is unchanged and still owned by the caller. Grows by doubling.
+ * Makes room for `need` items in a growing array: *items has room for *capacity items of `size` bytes.
+ * Doubles the capacity, up to `max` items; the error names the limit and, with `what`, the things. Returns 0,
+ * RLT_ENOMEM or RLT_ERANGE. On failure *items is unchanged and the caller still owns it.
  */
 int rlt_grow(void *items, uint32_t *capacity, size_t size, uint64_t need, uint64_t max, const char *what,
              rlt_error *err) RLT_MUST_USE;
 
-/* Pool: objects of one size, addressed by index, freed into a list. Zero-initialise with rlt_pool_init. */
+/* Pool: objects of one size, addressed by index; a free list reuses them. Initialise with rlt_pool_init. */
 typedef struct rlt_pool {
     char *items;
     uint32_t size, n, capacity, free_head;
 } rlt_pool;
 
 void rlt_pool_init(rlt_pool *p, size_t size); /* size >= 4 */
-/* Index of a fresh object (contents undefined), or UINT32_MAX when out of memory. May move all objects. */
+/* Returns the index of a fresh object (contents undefined), or UINT32_MAX when out of memory. May move all
+ * objects. */
 uint32_t rlt_pool_get_slow(rlt_pool *p);
 void rlt_pool_free(rlt_pool *p);
 

@@ -44,7 +44,7 @@ int rlt_given_only(const rlt_parsed *p, const char *const *taken, const char *wi
     return 0;
 }
 
-/* A complaint names the option as it is typed. */
+/* Reads one option. Errors name it as the user types it. */
 static int put(const rlt_option *o, char *settings, const char *text, rlt_error *err)
 {
     char where[64];
@@ -70,7 +70,8 @@ int rlt_options_give(rlt_parsed *p, uint32_t i, const char *text, rlt_error *err
     return put(o, (char *)p->settings + base, text, err);
 }
 
-/* "NAME=VALUE" or a flag's "NAME", several of them separated by blanks. */
+/* Returns true if an option that `spared_by` lists was given: "NAME=VALUE", or "NAME" for any value,
+ * separated by blanks. */
 static bool spared(const rlt_parsed *p, const rlt_option *o)
 {
     for (uint32_t i = 0; o->spared_by && i < p->n_options; i++) {
@@ -88,7 +89,7 @@ static bool spared(const rlt_parsed *p, const rlt_option *o)
     return false;
 }
 
-/* Presets for what was not given, and complaints about what had to be. */
+/* Sets the preset of an option that was not given; reports a missing required one. */
 static int finish_option(const rlt_parsed *p, const rlt_option *o, size_t base, rlt_error *err)
 {
     char where[64];

@@ -28,7 +28,7 @@ const char *rlt_param_word(const rlt_param *p, uint32_t i, char *buffer)
 
 /* ---- from text */
 
-/* The number of a word. */
+/* Returns the index of a word. */
 static int find_word(const rlt_param *p, const char *text, uint64_t *number, const char *where,
                      rlt_error *err)
 {
@@ -87,7 +87,7 @@ static int add_text(rlt_texts *list, const char *text, const char *where, rlt_er
     return rc;
 }
 
-/* A limit in the form in which values are given. */
+/* Writes a limit in the form in which values are given. */
 static const char *limit_text(const rlt_param *p, double limit, char *text, size_t size)
 {
     switch (p->kind) {
@@ -117,7 +117,7 @@ static bool has_units(const rlt_param *p)
            p->kind == RLT_PARAM_DURATION;
 }
 
-/* Whether a value is within its row's limits and its field's width. */
+/* Checks that a value is within its row's limits and fits its field. */
 static int check_range(const rlt_param *p, double value, const char *text, const char *where, rlt_error *err)
 {
     char least[32], most[32];
@@ -125,7 +125,7 @@ static int check_range(const rlt_param *p, double value, const char *text, const
     double max = p->max > 0 ? p->max : narrow ? (double)UINT32_MAX : 0;
     if (value >= p->min && (max <= 0 || value <= max))
         return 0;
-    if (value < 1 && has_units(p) && p->min > 0 && p->min <= 1 && max <= 0) /* nobody writes 1 ps */
+    if (value < 1 && has_units(p) && p->min > 0 && p->min <= 1 && max <= 0) /* clearer than "at least 1 ps" */
         return rlt_fail(err, RLT_EUSAGE, where, "expected more than 0, got '%.80s'", text);
     limit_text(p, p->min, least, sizeof least);
     limit_text(p, max, most, sizeof most);
@@ -135,7 +135,7 @@ static int check_range(const rlt_param *p, double value, const char *text, const
                     p->unit ? " " : "", p->unit ? p->unit : "", text);
 }
 
-/* A word is its own range, and a share's is its form. */
+/* Words and shares have no range: their form says it. */
 char *rlt_param_range(const rlt_param *p, char *text, size_t size)
 {
     char least[32], most[32];
@@ -190,7 +190,7 @@ static int read_integer(const rlt_param *p, void *field, const char *text, const
              : p->kind == RLT_PARAM_RATE  ? rlt_parse_rate(text, &n, where, err)
              : p->kind == RLT_PARAM_FLOPS ? rlt_parse_flops(text, &n, where, err)
                                           : rlt_parse_count(text, &n, where, err);
-    bool above = p->max > 0 && p->max < 0x1p64 && n > (uint64_t)p->max; /* doubles may not tell them apart */
+    bool above = p->max > 0 && p->max < 0x1p64 && n > (uint64_t)p->max; /* doubles may round it away */
     if (!rc)
         rc = check_range(p, above ? 0x1p64 : (double)n, text, where, err);
     if (!rc)
@@ -221,7 +221,7 @@ static int read_number(const rlt_param *p, double *field, const char *text, cons
     return rc;
 }
 
-/* "1%" or "0.01". */
+/* Reads "1%" or "0.01". */
 static int read_share(double *field, const char *text, const char *where, rlt_error *err)
 {
     char number[40];
@@ -317,7 +317,7 @@ int rlt_param_read(const rlt_param *p, void *into, const char *text, const char 
 {
     rlt_error why = {0};
     int rc = read_value(p, into, text, where ? where : p->name, &why);
-    /* What the unit parsers refuse is wrong use here, not bad input. */
+    /* Errors of the unit parsers are wrong usage here, not bad input. */
     if (rc && rc != RLT_ENOMEM && p->kind != RLT_PARAM_OTHER)
         rc = RLT_EUSAGE;
     return rc ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
@@ -338,7 +338,7 @@ static void write_counts(const rlt_counts *counts, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, "%s%u", i ? "-" : "", counts->items[i]);
 }
 
-/* The shortest decimal that is read as the same number. */
+/* Writes the shortest decimal that reads back as the same number. */
 static void write_number(double x, char *text, size_t size)
 {
     for (int digits = 6; digits <= 17; digits++) {

@@ -53,7 +53,8 @@ uint64_t rlt_random_below(uint64_t seed, uint32_t entity, uint32_t purpose, uint
 
 static const double ln_2 = 0x1.62e42fefa39efp-1, pi = 0x1.921fb54442d18p+1;
 
-/* x = m 2^e with m around 1; log m = 2 (s + s^3 / 3 + s^5 / 5 ...), s = (m - 1) / (m + 1) below 0.172. */
+/* log x = e log 2 + log m with x = m 2^e, m around 1. log m = 2 (s + s^3 / 3 + s^5 / 5 ...), s = (m - 1) / (m
+ * + 1), |s| < 0.172. */
 double rlt_fixed_log(double x)
 {
     int e;
@@ -68,7 +69,7 @@ double rlt_fixed_log(double x)
     return e * ln_2 + 2 * s * sum;
 }
 
-/* x = n log 2 + r; exp r by its series, |r| below 0.35. */
+/* exp x = 2^n exp r with x = n log 2 + r, |r| < 0.35; exp r by its series. */
 double rlt_fixed_exp(double x)
 {
     int n = (int)(x / ln_2 + (x < 0 ? -0.5 : 0.5));
@@ -78,7 +79,7 @@ double rlt_fixed_exp(double x)
     return ldexp(sum, n);
 }
 
-/* cos 2 pi u for u in [0, 1): by the series of the sine or cosine of at most pi / 4. */
+/* Returns cos(2 pi u) for u in [0, 1), by the series of sine or cosine of an angle of at most pi / 4. */
 static double cos_turn(double u)
 {
     int eighth = (int)(u * 8), quarter = (eighth + 1) / 2 % 4;
@@ -91,7 +92,7 @@ static double cos_turn(double u)
     return quarter == 0 ? cosine : quarter == 1 ? -sine : quarter == 2 ? -cosine : sine;
 }
 
-/* In (0, 1]: never the logarithm of 0. */
+/* Maps bits to (0, 1], so that the logarithm is finite. */
 static double above_zero(uint64_t bits)
 {
     return (double)((bits >> 11) + 1) * 0x1p-53;

@@ -14,7 +14,8 @@ static const char *name_of(const void *entry)
     return ((const head *)entry)->name;
 }
 
-/* An added entry is stored before it is counted, so that other threads never see half of one. */
+/* Returns the number of added entries. An entry is stored before it is counted, so other threads never see
+ * half of one. */
 static uint32_t added(const rlt_registry *r)
 {
     return __atomic_load_n(&r->n_added, __ATOMIC_ACQUIRE);

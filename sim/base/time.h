@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Simulated time: signed 64-bit picoseconds. The event queue keeps two bits of a key for the event class, so
- * the horizon is 2^61 ps (26 days). Arithmetic saturates at RLT_TIME_MAX instead of wrapping, and the
- * simulation refuses an event there: an overflow is an error with a place, never a wrong time.
+ * Simulated time: signed 64-bit picoseconds. The event queue uses two bits of its key for the event class, so
+ * the horizon is 2^61 ps (26 days). Sums saturate at RLT_TIME_MAX instead of wrapping, and the simulation
+ * refuses an event at that time: an overflow is an error with a place, never a wrong time.
  */
 #ifndef RLT_SIM_BASE_TIME_H
 #define RLT_SIM_BASE_TIME_H
@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 typedef int64_t rlt_time;
-__extension__ typedef unsigned __int128 rlt_wide; /* for products that pass 64 bits */
+__extension__ typedef unsigned __int128 rlt_wide; /* for products that exceed 64 bits */
 
 #define RLT_PS       ((rlt_time)1)
 #define RLT_NS       ((rlt_time)1000)
@@ -24,15 +24,15 @@ __extension__ typedef unsigned __int128 rlt_wide; /* for products that pass 64 b
 #define RLT_TIME_MAX ((rlt_time)1 << 61)
 #define RLT_NONE     UINT32_MAX
 
-/* a + b for a, b in [0, RLT_TIME_MAX], saturating. */
+/* Returns a + b for a, b in [0, RLT_TIME_MAX], saturating. */
 static inline rlt_time rlt_time_add(rlt_time a, rlt_time b)
 {
     rlt_time sum = a + b;
     return sum > RLT_TIME_MAX ? RLT_TIME_MAX : sum;
 }
 
-/* Picoseconds that `bytes` take at `bw_Bps` bytes a second, rounded to nearest (half up), saturating.
- * bw_Bps > 0. */
+/* Returns the picoseconds that `bytes` take at `bw_Bps` > 0 bytes a second, rounded to nearest (half up),
+ * saturating. */
 static inline rlt_time rlt_transfer_time(uint64_t bytes, uint64_t bw_Bps)
 {
     const uint64_t ps_per_s = 1000000000000u;

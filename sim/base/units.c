@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Numbers with units. A decimal text is multiplied digit by digit, from the right, with an integer factor and
- * a power of ten: exact for any number of digits, with no big numbers and no doubles.
+ * Numbers with units. A decimal text is multiplied digit by digit, from the right, by an integer factor and a
+ * power of ten. The result is exact for any number of digits, without big numbers or doubles.
  */
 #include "sim/base/units.h"
 
@@ -15,7 +15,7 @@
 
 typedef struct unit {
     const char *name;
-    uint64_t factor; /* times 10^exponent: the unit in base units */
+    uint64_t factor; /* one unit in base units is factor * 10^exponent */
     int exponent;
 } unit;
 
@@ -59,10 +59,10 @@ typedef struct quantity {
     uint64_t max;
 } quantity;
 
-/* The largest factor for which a digit times it plus the carry (below the factor) fits 64 bits. */
+/* Limit of a factor: digit * factor + carry (below the factor) fits 64 bits. */
 #define FACTOR_MAX (UINT64_C(1) << 60)
 
-/* Puts decimal digit `digit` at power of ten `p` of *sum; the one behind the point rounds half up. */
+/* Adds decimal digit `digit` at power of ten `p` to *sum. The first digit after the point rounds half up. */
 static bool place_digit(uint64_t *sum, int64_t p, unsigned digit)
 {
     static const uint64_t powers[20] = {1u,
@@ -99,8 +99,8 @@ static bool place_digit(uint64_t *sum, int64_t p, unsigned digit)
 }
 
 /*
- * *value = digits * factor * 10^exponent, rounded half up; digits are text[0..length) with at most one point
- * among them. False on overflow.
+ * *value = digits * factor * 10^exponent, rounded half up. `text[0..length)` holds digits and at most one
+ * point. Returns false on overflow.
  */
 static bool scale_digits(const char *text, size_t length, uint64_t factor, int64_t exponent, uint64_t *value)
 {
@@ -122,7 +122,7 @@ static bool scale_digits(const char *text, size_t length, uint64_t factor, int64
     return true;
 }
 
-/* Length of "digits[.digits]" at the start of text, 0 if there is no digit. */
+/* Returns the length of "digits[.digits]" at the start of text, 0 if there is no digit. */
 static size_t decimal_length(const char *text, size_t length)
 {
     size_t i = 0, digits = 0;
@@ -223,11 +223,11 @@ int rlt_parse_count(const char *text, uint64_t *count, const char *where, rlt_er
     return 0;
 }
 
-/* A sign, digits with at most one point, and an exponent: the parts of a decimal text. */
+/* Parts of a decimal text: a sign, digits with at most one point, and an exponent. */
 typedef struct decimal {
     const char *digits;
     size_t n;
-    int64_t exponent; /* clamped: beyond 10^9 every value but zero is out of range anyway */
+    int64_t exponent; /* clamped: beyond 10^9 every value except zero is out of range */
     bool negative;
 } decimal;
 
@@ -297,7 +297,8 @@ typedef struct scale_step {
     uint64_t size;
 } scale_step;
 
-/* At most four significant digits, trailing zeros left out; from `base` of one unit on, the next is used. */
+/* Writes at most four significant digits without trailing zeros. From `base` units on, the next unit is
+ * used. */
 static char *format_scaled(char *buffer, size_t size, const char *sign, uint64_t value,
                            const scale_step *steps, size_t n, uint64_t base)
 {
@@ -315,7 +316,7 @@ static char *format_scaled(char *buffer, size_t size, const char *sign, uint64_t
         whole = (uint64_t)(scaled / power);
         fraction = (uint64_t)(scaled % power);
         if (whole < base || i + 1 == n)
-            break; /* else rounding reached the next unit */
+            break; /* otherwise rounding reached the next unit */
     }
     while (places > 0 && fraction % 10 == 0) {
         fraction /= 10;
@@ -344,7 +345,8 @@ char *rlt_format_duration(char *buffer, size_t size, rlt_time time_ps)
                          sizeof steps / sizeof *steps, 1000);
 }
 
-/* At most three digits before the zeros, of which there are three or, after two digits, two: 1 MB, 2.5 kB. */
+/* Returns true for a value of at least 1000 with at most two significant digits, or with three and at least
+ * three zeros: 1 MB, 2.5 kB, 125 kB. */
 static bool is_round_decimal(uint64_t value)
 {
     uint64_t digits = value;

@@ -33,23 +33,23 @@ RLT_API int rlt_parse_duration(const char *text, rlt_time *time_ps, const char *
 RLT_API int rlt_parse_size(const char *text, uint64_t *bytes, const char *where, rlt_error *err) RLT_MUST_USE;
 RLT_API int rlt_parse_flops(const char *text, uint64_t *flop_per_s, const char *where,
                             rlt_error *err) RLT_MUST_USE;
-/* Plain non-negative integer, whole text. */
+/* Parses a plain non-negative integer; the whole text must match. */
 RLT_API int rlt_parse_count(const char *text, uint64_t *count, const char *where,
                             rlt_error *err) RLT_MUST_USE;
-/* Plain decimal number >= minimum, whole text, finite ("0.1", "2", "1e-3"). */
+/* Parses a finite decimal number >= minimum ("0.1", "2", "1e-3"); the whole text must match. */
 RLT_API int rlt_parse_number(const char *text, double minimum, double *number, const char *where,
                              rlt_error *err) RLT_MUST_USE;
-/* Decimal text with a fraction, times scale, exactly, rounded to nearest: "1694128201435418.25" * 1000000.
+/* Multiplies a decimal text by `scale`, exactly, and rounds to nearest: "1694128201435418.25" * 1000000.
  * Accepts an exponent and a sign. Reads [text, text + length). */
 RLT_API int rlt_parse_decimal(const char *text, size_t length, int64_t scale, int64_t *value) RLT_MUST_USE;
 
-/* For people: three or four significant digits and the unit that fits: "2.547 ms", "64 MiB", "50 GB/s";
- * sizes in binary units, unless they are a round number of decimal ones: "1 MB".
- * Write into buffer (at least 32 bytes) and return it. */
+/* Format for people: three or four significant digits and the unit that fits: "2.547 ms", "64 MiB", "50
+ * GB/s". Sizes use binary units unless they are a round number of decimal ones: "1 MB". They write into
+ * buffer (at least 32 bytes) and return it. */
 RLT_API char *rlt_format_duration(char *buffer, size_t size, rlt_time time_ps);
 RLT_API char *rlt_format_size(char *buffer, size_t size, uint64_t bytes);
 RLT_API char *rlt_format_rate(char *buffer, size_t size, uint64_t bw_Bps);
-/* Exact: microseconds with six decimals from integer picoseconds, never through a double. */
+/* Writes microseconds with six decimals, exactly: integer arithmetic on picoseconds, no double. */
 RLT_API char *rlt_format_us(char *buffer, size_t size, rlt_time time_ps);
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) that turn a into b. */
+/* Returns the number of edits (insert, delete, replace, swap of neighbours) that turn a into b. */
 static uint32_t edits(const char *a, size_t n, const char *b, size_t m)
 {
     uint32_t rows[3][MAX_WORD + 1];
@@ -33,7 +33,7 @@ static uint32_t edits(const char *a, size_t n, const char *b, size_t m)
 rlt_nearest rlt_nearest_to(const char *word)
 {
     size_t n = strlen(word);
-    /* A third of the letters may be wrong, at least one. */
+    /* At least one letter may be wrong, at most a third. */
     return (rlt_nearest){.word = word, .distance = n < 6 ? 2 : (uint32_t)(n / 3) + 1};
 }
 
@@ -61,7 +61,7 @@ const char *rlt_next_item(const char **cursor, char separator, size_t *length)
     return start;
 }
 
-/* The length of the name of the next item that has one, and the item; 0: there are no more. */
+/* Returns the length of the name of the next item that has one, and the item; 0 at the end. */
 static size_t next_name(const char **cursor, const char **item, size_t *length)
 {
     while ((*item = rlt_next_item(cursor, ',', length))) {

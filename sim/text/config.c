@@ -13,7 +13,7 @@
 
 enum { MAX_WORDS = 1 << 16 };
 
-/* `at`: the value whose option or text this is. */
+/* Adds one argument. `at` is the value in the file to which it belongs. */
 static int add(rlt_config *c, rlt_json at, const char *text, size_t length, rlt_error *err)
 {
     char where[sizeof err->where];
@@ -34,7 +34,7 @@ static int add(rlt_config *c, rlt_json at, const char *text, size_t length, rlt_
     return 0;
 }
 
-/* `v`: what is given, or one element of it. */
+/* Adds the texts of an option. `v` is its value, or one element of a list. */
 static int add_texts(rlt_config *c, const rlt_json_tree *v, const rlt_option *o, uint32_t number,
                      rlt_arena *arena, rlt_error *err)
 {
@@ -90,7 +90,7 @@ static int read_config(rlt_config *c, const rlt_option_group *groups, const char
     return rc;
 }
 
-/* argv[0], then the files' options, then what was kept of argv. */
+/* Builds argv: argv[0], the options of the files, then the rest of the original arguments. */
 static int put_together(rlt_config *c, char *first, char **kept, int n_kept, rlt_error *err)
 {
     c->argc = 1 + (int)c->n_owned + n_kept;
@@ -160,7 +160,8 @@ int rlt_config_fill(const rlt_config *c, const rlt_option_group *groups, void *s
     return rc ? rc : rlt_options_finish(out, err);
 }
 
-/* The word of a file that an option's text is, or a flag's name: what was typed besides is in its place. */
+/* Returns the file's word that holds an option's text, or a flag's name; NULL if the option was typed,
+ * because the typed text has replaced it. */
 static const rlt_config_word *word_of(const rlt_config *c, const rlt_option *o, const char *text)
 {
     for (uint32_t i = 0; i < c->n_owned; i++) {
@@ -172,7 +173,7 @@ static const rlt_config_word *word_of(const rlt_config *c, const rlt_option *o, 
     return NULL;
 }
 
-/* The file that an option's text is from, or 0: the command line. */
+/* Returns the number of the file that an option's text is from, 0 for the command line. */
 static uint32_t file_of(const rlt_config *c, const char *text)
 {
     for (uint32_t i = 0; i < c->n_owned; i++)

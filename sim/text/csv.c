@@ -19,7 +19,7 @@ int rlt_csv_fail(const rlt_csv *c, int cell, int code, rlt_error *err, const cha
     return code;
 }
 
-/* The text of a cell that begins with a quote to *out; *p moves behind it. */
+/* Copies the text of a quoted cell to *out; *p moves behind the cell. */
 static int unquote(const rlt_csv *c, const char **p, const char *end, char **out, rlt_error *err)
 {
     int cell = (int)c->n_cells - 1;
@@ -57,13 +57,13 @@ static int cut(rlt_csv *c, const char *begin, const char *end, rlt_error *err)
             rc = unquote(c, &p, end, &out, err);
         while (p < end && *p != ',')
             *out++ = *p++;
-        *out++ = 0; /* never more bytes than the line and its end had */
+        *out++ = 0; /* fits: never more bytes than the line with its line end */
         if (rc || p == end)
             return rc;
     }
 }
 
-/* 1: the next line that is not blank is in the cells; 0: there is none. */
+/* Returns 1 with the cells of the next line that is not blank, 0 at the end. */
 static int next_line(rlt_csv *c, rlt_error *err)
 {
     while (c->at < c->end) {

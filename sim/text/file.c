@@ -16,8 +16,8 @@ enum { CHUNK = 1 << 16 };
 
 typedef struct source {
     gzFile file;
-    const char *where;   /* what messages call it */
-    uint64_t size_bytes; /* of a regular file, on disk; 0 otherwise */
+    const char *where;   /* name of the file in messages */
+    uint64_t size_bytes; /* size on disk of a regular file; otherwise 0 */
 } source;
 
 static int io_error(const char *where, const char *verb, int number, rlt_error *err)
@@ -45,7 +45,7 @@ static int open_source(const char *path, source *s, rlt_error *err)
     return rlt_nomem(err);
 }
 
-/* Fills buffer[0..size) as far as the source goes. */
+/* Fills buffer[0..size), or less at the end of the source. */
 static int read_some(const source *s, char *buffer, size_t size, size_t *got, rlt_error *err)
 {
     *got = 0;
@@ -79,7 +79,7 @@ int rlt_read_head(const char *path, char *buffer, size_t size, size_t *length, r
     return rc;
 }
 
-/* To the end; the buffer has one byte to spare, for the NUL and to notice what lies past the limit. */
+/* Reads to the end. The buffer has one byte to spare, for the NUL and to notice data past the limit. */
 static int read_all(const source *s, size_t max_bytes, size_t capacity, char **text, size_t *length,
                     rlt_error *err)
 {
@@ -115,7 +115,7 @@ int rlt_read_file(const char *path, size_t max_bytes, char **text, size_t *lengt
     if (whole && s.size_bytes > max_bytes)
         rc = rlt_fail(err, RLT_ERANGE, s.where, "longer than the limit of %zu bytes", max_bytes);
     if (whole)
-        guess = (size_t)s.size_bytes + 1; /* the end of the file is then seen without growing */
+        guess = (size_t)s.size_bytes + 1; /* one more, so that the end is seen without growing */
     if (rc == 0)
         rc = read_all(&s, max_bytes, guess < max_bytes + 1 ? guess : max_bytes + 1, text, length, err);
     gzclose_r(s.file);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Strict JSON documents on top of cJSON. cJSON keeps no positions and forgives much: it takes duplicate keys,
- * trailing text, leading zeros and control characters, and turns every number into a double. Therefore the
- * text is first scanned for grammar and depth, then parsed. Then tree and text are walked side by side, and
- * each node's valueint (not used otherwise) becomes the offset of its value in the text. Places and exact
- * digits follow from that offset; paths are searched for messages only.
+ * Strict JSON documents on top of cJSON. cJSON keeps no positions and accepts invalid text: duplicate keys,
+ * trailing text, leading zeros, control characters. It turns every number into a double. Therefore the text
+ * is first scanned for grammar and depth, then parsed. Then tree and text are walked side by side, and each
+ * node's valueint (otherwise unused) becomes the offset of its value in the text. Places and exact digits are
+ * read at that offset; paths are only searched for messages.
  */
 #include "sim/text/json.h"
 
@@ -50,7 +50,7 @@ int rlt__json_fail_at(const rlt_json_doc *doc, size_t offset, rlt_error *err, co
     return rlt_fail(err, RLT_EMALFORMED, where, "%s", what);
 }
 
-/* Gives every node its offset; the text is known to be valid and to have the same shape as the tree. */
+/* Gives every node its offset. The text is known to be valid and to match the tree. */
 static void place(cJSON *node, rlt__json_scanner *s)
 {
     rlt__json_space(s);
@@ -394,7 +394,7 @@ const char *rlt_json_string(rlt_json v)
 
 /* ---- strict objects and typed members ---- */
 
-/* Edits (insert, delete, replace) that turn a into b; both are cut at MAX_KEY. */
+/* Returns the number of edits (insert, delete, replace) that turn a into b. Both are cut at MAX_KEY. */
 static size_t edits(const char *a, const char *b)
 {
     size_t row[MAX_KEY + 1], n = strnlen(a, MAX_KEY), m = strnlen(b, MAX_KEY);
@@ -447,7 +447,8 @@ int rlt_json_only(rlt_json v, const char *const *keys, rlt_error *err)
     return 0;
 }
 
-/* 1: *m is there; 0: absent and that is fine; negative: absent but required. */
+/* Returns 1 with *m, 0 if the member is absent and optional, or a negative code if it is absent and
+ * required. */
 static int member(rlt_json v, const char *key, bool required, rlt_json *m, rlt_error *err)
 {
     *m = rlt_json_get(v, key);
@@ -456,7 +457,7 @@ static int member(rlt_json v, const char *key, bool required, rlt_json *m, rlt_e
     return required ? rlt_json_fail(v, RLT_ESCHEMA, err, "missing '%s'", key) : 0;
 }
 
-/* The number as it stands in the text. */
+/* Copies the digits of a number as they stand in the text. */
 static void digits(rlt_json v, char *buffer, size_t size)
 {
     const char *p = v.doc->text + ((const cJSON *)v.node)->valueint;
@@ -543,15 +544,16 @@ const char *rlt_json_scalar(rlt_json v, char *buffer, size_t size)
     return buffer;
 }
 
-/* The text of a quantity: a string, or bare digits, which the reader of units then accepts (0) or refuses
- * with its own words. Fills `where` only for a quantity that is wrong, since finding a place costs a walk. */
+/* Returns the text of a quantity: a string, or bare digits, which the parser of units then accepts (0) or
+ * refuses with its own message. Fills `where` only for a wrong quantity, because finding a place costs a
+ * walk. */
 static int quantity(rlt_json m, char *buffer, size_t size, const char **text, rlt_error *err)
 {
     *text = rlt_json_scalar(m, buffer, size);
     return *text ? 0 : rlt_json_fail(m, RLT_ESCHEMA, err, "expected a string with a number and a unit");
 }
 
-/* A member with a unit, by one of the readers of units. */
+/* Reads a member with a unit, by one of the parsers of units. */
 static int measured(rlt_json v, const char *key, bool required, uint64_t *out,
                     int (*parse)(const char *, uint64_t *, const char *, rlt_error *), rlt_error *err)
 {

@@ -22,13 +22,13 @@ extern "C" {
 #endif
 
 typedef struct rlt_json_doc rlt_json_doc;
-/* A value inside a document: a light handle, valid as long as the document. {NULL, NULL}: absent. */
+/* A value inside a document: a light handle, valid as long as the document. {NULL, NULL} means absent. */
 typedef struct rlt_json {
     const rlt_json_doc *doc;
     const void *node;
 } rlt_json;
 
-/* `name` is what messages call the text. The text is copied. */
+/* Parses a text, which is copied. `name` is the name of the text in messages. */
 int rlt_json_parse(const char *name, const char *text, size_t length, rlt_json_doc **out,
                    rlt_error *err) RLT_MUST_USE;
 int rlt_json_load(const char *path, rlt_json_doc **out, rlt_error *err) RLT_MUST_USE;
@@ -44,23 +44,23 @@ bool rlt_json_is_array(rlt_json v);
 bool rlt_json_is_string(rlt_json v);
 bool rlt_json_is_number(rlt_json v);
 bool rlt_json_is_true(rlt_json v);
-/* Member by exact key; absent if there is none or v is no object. */
+/* Returns the member with exactly that key; absent if there is none or v is no object. */
 rlt_json rlt_json_get(rlt_json v, const char *key);
-/* Array and object children: count, first, next (file order), and an object child's key. */
+/* Children of arrays and objects: count, first, next (in file order), and the key of an object's child. */
 uint32_t rlt_json_count(rlt_json v);
 rlt_json rlt_json_first(rlt_json v);
 rlt_json rlt_json_next(rlt_json v);
 rlt_json rlt_json_at(rlt_json v, uint32_t i);
 const char *rlt_json_key(rlt_json v);
 const char *rlt_json_text(const rlt_json_doc *doc);
-/* The bytes of the document's text that a value takes, [*begin, *end): for editors of text. */
+/* Returns the byte range [*begin, *end) of a value in the document's text. For editors of text. */
 void rlt_json_extent(rlt_json v, size_t *begin, size_t *end);
-/* Text of a string value, NULL otherwise; lives as long as the document. */
+/* Returns the text of a string value, NULL for other values. It lives as long as the document. */
 const char *rlt_json_string(rlt_json v);
-/* Text of a string, or a number as it is written, in `buffer`; NULL for other values. */
+/* Returns the text of a string, or a number as written, in `buffer`; NULL for other values. */
 const char *rlt_json_scalar(rlt_json v, char *buffer, size_t size);
 
-/* "file:line:column: path" of a value, for messages. */
+/* Writes "file:line:column: path" of a value, for messages. */
 void rlt_json_where(rlt_json v, char *buffer, size_t size);
 /* Fails with the place of v. */
 int rlt_json_fail(rlt_json v, int code, rlt_error *err, const char *fmt, ...) RLT_PRINTF(4);
@@ -81,38 +81,39 @@ int rlt_json_get_duration(rlt_json v, const char *key, bool required, rlt_time *
 int rlt_json_get_size(rlt_json v, const char *key, bool required, uint64_t *out, rlt_error *err) RLT_MUST_USE;
 int rlt_json_get_flops(rlt_json v, const char *key, bool required, uint64_t *out,
                        rlt_error *err) RLT_MUST_USE;
-/* The value itself as an integer in [0, max]. */
+/* Reads the value itself as an integer in [0, max]. */
 int rlt_json_u64(rlt_json v, uint64_t max, uint64_t *out, rlt_error *err) RLT_MUST_USE;
 
-/* Writer: appends to a growing malloc'ed text. rlt_jw_finish reports an allocation that failed before. */
+/* Writer: appends to a growing malloc'ed text. rlt_jw_finish reports an earlier allocation failure. */
 typedef struct rlt_jw {
     char *text;
     size_t length, capacity;
     int depth, failed;
-    bool comma, pretty; /* pretty: objects at depth <= 2 one member a line, and a line's end */
+    bool comma, pretty; /* pretty: objects at depth <= 2 have one member a line; a newline ends the text */
 } rlt_jw;
 void rlt_jw_init(rlt_jw *w, bool pretty);
-void rlt_jw_object(rlt_jw *w, const char *key); /* key NULL inside arrays and at the top */
+void rlt_jw_object(rlt_jw *w, const char *key); /* key is NULL in arrays and at the top */
 void rlt_jw_array(rlt_jw *w, const char *key);
 void rlt_jw_end_object(rlt_jw *w);
 void rlt_jw_end_array(rlt_jw *w);
 void rlt_jw_string(rlt_jw *w, const char *key, const char *value);
 void rlt_jw_i64(rlt_jw *w, const char *key, int64_t value);
 void rlt_jw_u64(rlt_jw *w, const char *key, uint64_t value);
-/* Fixed decimals, locale-independent; not-a-number and infinities become null. */
+/* Writes a number with fixed decimals, independent of the locale. NaN and infinities become null. */
 void rlt_jw_double(rlt_jw *w, const char *key, double value, int decimals);
-/* The same with so many digits in all: "1.5e-06". */
+/* Writes a number with `digits` significant digits: "1.5e-06". */
 void rlt_jw_digits(rlt_jw *w, const char *key, double value, int digits);
 void rlt_jw_bool(rlt_jw *w, const char *key, bool value);
 void rlt_jw_null(rlt_jw *w, const char *key);
-/* Already valid JSON text, inserted as it is. */
+/* Inserts text that is already valid JSON. */
 void rlt_jw_raw(rlt_jw *w, const char *key, const char *json);
-/* The text (caller frees), or NULL when memory ran out. */
+/* Returns the text (the caller frees it), or NULL when memory ran out. */
 char *rlt_jw_finish(rlt_jw *w, size_t *length);
-/* Bytes of the UTF-8 character at s (shortest form, no surrogate, at most U+10FFFF); 0: it is none. */
+/* Returns the bytes of the UTF-8 character at s (shortest form, no surrogate, at most U+10FFFF); 0 if it is
+ * none. */
 size_t rlt_utf8_length(const char *s);
 
-/* Version of cJSON. Main thread only. */
+/* Returns the version of cJSON. Main thread only. */
 const char *rlt_json_version(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The grammar of JSON (RFC 8259), nesting bounded: says whether a text is valid, and where it is not.
+ * The grammar of JSON (RFC 8259) with bounded nesting. Finds out whether a text is valid, and where it is
+ * not.
  */
 #include "sim/text/json_scan.h"
 
@@ -24,7 +25,7 @@ static bool is_digit(const rlt__json_scanner *s)
     return s->p < s->end && *s->p >= '0' && *s->p <= '9';
 }
 
-/* The four digits after \u; -1 when they are not there. */
+/* Reads the four digits after \u; -1 if they are missing. */
 static long scan_code(rlt__json_scanner *s)
 {
     long code = 0;
@@ -65,7 +66,7 @@ static bool scan_escape(rlt__json_scanner *s)
     return true;
 }
 
-/* One character of UTF-8 outside ASCII: in its shortest form, no surrogate, at most U+10FFFF (RFC 3629). */
+/* Skips one non-ASCII character of UTF-8: shortest form, no surrogate, at most U+10FFFF (RFC 3629). */
 static bool scan_utf8(rlt__json_scanner *s)
 {
     const unsigned char *p = (const unsigned char *)s->p;

@@ -12,13 +12,13 @@ enum { RLT__JSON_DEPTH = 64 };
 
 typedef struct rlt__json_scanner {
     const char *text, *p, *end;
-    const char *what; /* the first mistake, found at p */
+    const char *what; /* description of the first mistake, which is at p */
 } rlt__json_scanner;
 
 void rlt__json_space(rlt__json_scanner *s);
-/* Over a string that starts at p. */
+/* Skips a string that starts at p. */
 bool rlt__json_scan_string(rlt__json_scanner *s);
-/* Over blanks and one value; false with `what` at the first mistake. */
+/* Skips blanks and one value. Returns false at the first mistake, with `what` set. */
 bool rlt__json_scan(rlt__json_scanner *s, int depth);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A pull reader of JSON: bytes from zlib, one value at a time into a token table, iteratively. */
+/* A pull reader of JSON. It takes bytes from zlib and parses one value at a time into a table of tokens,
+ * without recursion. */
 #include "sim/text/json_stream.h"
 
 #include <errno.h>
@@ -29,10 +30,10 @@ struct rlt_jstream {
     uint32_t at, filled;
     uint64_t before; /* bytes of earlier chunks */
     uint64_t limit, hash;
-    rlt_error *err; /* of the call in progress */
+    rlt_error *err; /* error of the current call */
     int failed;
     stage stage;
-    bool first; /* no member or element has been read in the present container */
+    bool first; /* no member or element of the current container has been read yet */
     char key[KEY_MAX];
     char *text;
     rlt_jtoken *tokens;
@@ -131,7 +132,7 @@ uint64_t rlt_jstream_hash(const rlt_jstream *s)
     return s->hash;
 }
 
-/* The next chunk; its first byte, or -1 at the end and after a failure. */
+/* Reads the next chunk. Returns its first byte, or -1 at the end and after a failure. */
 static int refill(rlt_jstream *s)
 {
     if (s->failed)
@@ -169,7 +170,7 @@ static inline int next(rlt_jstream *s)
     return s->at < s->filled ? s->chunk[s->at++] : refill(s);
 }
 
-/* The byte last returned by next() is read again. */
+/* Puts back the byte that next() returned last. */
 static inline void back(rlt_jstream *s, int c)
 {
     if (c >= 0)
@@ -242,7 +243,7 @@ static int put_utf8(rlt_jstream *s, uint32_t u)
 {
     int rc = 0;
     if (u == 0)
-        u = 0xfffd; /* texts end at NUL */
+        u = 0xfffd; /* NUL would end the text */
     if (u < 0x80)
         return put(s, (int)u);
     if (u < 0x800)
@@ -258,7 +259,7 @@ static int put_utf8(rlt_jstream *s, uint32_t u)
     return rc ? rc : put(s, (int)(0x80 | (u & 63)));
 }
 
-/* \uXXXX, perhaps the first of a surrogate pair; lone halves become U+FFFD. */
+/* Reads \uXXXX, perhaps the first half of a surrogate pair. A lone half becomes U+FFFD. */
 static int unicode(rlt_jstream *s, bool keep)
 {
     uint32_t u, low = 0;
@@ -301,7 +302,7 @@ static int escape(rlt_jstream *s, bool keep)
     return keep ? put(s, to[at - from]) : 0;
 }
 
-/* The rest of a string, after its quote. */
+/* Reads the rest of a string, after its opening quote. */
 static int string_rest(rlt_jstream *s, bool keep)
 {
     for (;;) {
@@ -356,7 +357,7 @@ static bool is_number(const char *t)
     return *t == '\0';
 }
 
-/* A number or a literal that begins with c. */
+/* Reads a number or literal that begins with c. */
 static int scalar(rlt_jstream *s, int c, bool keep)
 {
     char word[128];
@@ -420,8 +421,8 @@ static int open_container(rlt_jstream *s, nest *in, int c, bool keep)
     return 0;
 }
 
-/* After a value: closes what ends here and finds the next value. 1: its first byte is in *c; 0: the outermost
- * value has ended. `opened`: a container was just opened and may be empty. */
+/* Closes the containers that end after a value, and finds the next value. Returns 1 with its first byte in
+ * *c, 0 at the end of the outermost value. `opened`: a container was just opened and may be empty. */
 static int step(rlt_jstream *s, nest *in, bool opened, bool keep, int *c)
 {
     while (in->depth > 0) {
@@ -449,7 +450,7 @@ static int step(rlt_jstream *s, nest *in, bool opened, bool keep, int *c)
     return 0;
 }
 
-/* The value that begins with c, into the tokens if it is to be kept. */
+/* Reads the value that begins with c; stores its tokens if `keep` is set. */
 static int value(rlt_jstream *s, int c, bool keep)
 {
     nest in = {.depth = 0};
@@ -500,7 +501,7 @@ static int hand_out(rlt_jstream *s, int c, bool element, rlt_jpiece *piece)
     return 1;
 }
 
-/* One member of the top-level object. 1: a piece; 0: carry on; stage tells where. */
+/* Reads one member of the top-level object. Returns 1 with a piece, or 0 to carry on at `stage`. */
 static int member(rlt_jstream *s, rlt_jpiece *piece)
 {
     int c = next_visible(s);
@@ -547,7 +548,7 @@ static int element(rlt_jstream *s, rlt_jpiece *piece)
 
 int rlt_jstream_next(rlt_jstream *s, rlt_jpiece *piece, rlt_error *err)
 {
-    rlt_error own = {.code = 0}; /* so that a failure is kept even when err is NULL */
+    rlt_error own = {.code = 0}; /* keeps a failure even if err is NULL */
     s->err = err ? err : &own;
     int rc = s->failed, c;
     while (rc == 0 && s->stage != AT_END) {
@@ -600,7 +601,8 @@ const char *rlt_jpiece_text(const rlt_jpiece *p, uint32_t token)
     return p->text + p->tokens[token].text;
 }
 
-/* Digits of the number that lie at or above the unit after shifting by `shift`; false above 4e18. */
+/* Reads the digits of a number that lie at or above the unit after shifting by `shift`. Returns false above
+ * 4e18. */
 static bool shifted(const char *t, int shift, int64_t *out)
 {
     const int64_t limit = 4000000000000000000;

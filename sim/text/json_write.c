@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Writing JSON into one growing text. Strings that are not UTF-8 get U+FFFD for each wrong byte, so that the
- * output is always valid. The same values give the same bytes in any locale.
+ * Writes JSON into one growing text. Each invalid byte of a string becomes U+FFFD, so that the output is
+ * always valid. The same values give the same bytes in any locale.
  */
 #include "sim/text/json.h"
 
@@ -88,8 +88,8 @@ static void new_line(rlt_jw *w)
         put(w, "  ", 2);
 }
 
-/* Writes what precedes a value: a comma, a line break, a key. In arrays
- * only containers get their own line. */
+/* Writes what precedes a value: a comma, a line break, a key. In arrays only containers get a line of their
+ * own. */
 static void begin(rlt_jw *w, const char *key, bool container)
 {
     if (w->comma)
@@ -186,7 +186,7 @@ static void put_real(rlt_jw *w, const char *key, char form, double value, int di
         snprintf(text, sizeof text, "%.*g", digits, value);
     else
         snprintf(text, sizeof text, "%.*f", digits, value);
-    /* The locale decides what the point looks like: it is whatever is neither digit nor sign. */
+    /* The decimal point depends on the locale: it is whatever is neither digit nor sign. */
     size_t point = strspn(text, "-0123456789"), after = strcspn(text + point, "0123456789");
     if (text[point] && text[point] != 'e') {
         text[point] = '.';

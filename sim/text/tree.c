@@ -90,7 +90,7 @@ bool rlt_tree_same(const rlt_json_tree *a, const rlt_json_tree *b)
     return true;
 }
 
-/* One step of a pointer, unescaped: "~1" is '/', "~0" is '~'. */
+/* Returns the next step of a pointer, unescaped: "~1" is '/', "~0" is '~'. */
 static const char *next_step(rlt_arena *arena, const char **pointer)
 {
     const char *p = *pointer + 1;
@@ -106,7 +106,7 @@ static const char *next_step(rlt_arena *arena, const char **pointer)
     return step;
 }
 
-/* `rest`: of the pointer, behind the step that is not there. */
+/* Fails for a pointer whose `step` is missing; `rest` is the part of the pointer behind it. */
 static int fail_before(const rlt_json_tree *parent, const char *pointer, const char *rest, const char *step,
                        rlt_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Options out of a tree. */
+/* Reads options from a tree. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static bool is_text(const rlt_json_tree *t)
     return t->kind == RLT_TREE_STRING || t->kind == RLT_TREE_NUMBER;
 }
 
-/* {"name": value, ...} as "name=value,...". */
+/* Writes {"name": value, ...} as "name=value,...". */
 static int put_list(const rlt_json_tree *value, const rlt_tree_edits *edits, FILE *f, rlt_error *err)
 {
     rlt_tree_walk w = {.edits = edits, .parent = value};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* XML by expat: its callbacks as ours, with places, limits and no document types. */
+/* XML by expat. Maps its callbacks to ours, adds places and limits, and refuses document types. */
 #include "sim/text/xml.h"
 
 #include <expat.h>
@@ -171,7 +171,7 @@ int rlt_xml_get_text(const rlt_xml_tag *tag, const char *name, bool required, co
     return 0;
 }
 
-/* strtoll takes blanks and signs that a file should not have. */
+/* Reads an integer. strtoll also accepts blanks and signs that a file should not have. */
 static bool read_i64(const char *text, int64_t *out)
 {
     bool negative = *text == '-';

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reading XML, element by element, strictly. sim/text/xml.c is the only file that knows expat.
+ * Reads XML strictly, element by element. sim/text/xml.c is the only file that knows expat.
  *
- * A document type is refused at its "<!DOCTYPE", so that no entity is ever declared or expanded; so are depth
- * above RLT_XML_MAX_DEPTH, an element of more than RLT_XML_MAX_ATTRIBUTES attributes, and texts above
- * RLT_XML_MAX_BYTES. Names lose their namespace prefix ("g:node" is "node"). Text arrives as UTF-8.
+ * A document type is refused at its "<!DOCTYPE", so that no entity is ever declared or expanded. Also refused
+ * are depth above RLT_XML_MAX_DEPTH, more than RLT_XML_MAX_ATTRIBUTES attributes in an element, and texts
+ * above RLT_XML_MAX_BYTES. Names lose their namespace prefix ("g:node" is "node"). Text arrives as UTF-8.
  */
 #ifndef RLT_SIM_TEXT_XML_H
 #define RLT_SIM_TEXT_XML_H
@@ -21,21 +21,21 @@ extern "C" {
 
 enum { RLT_XML_MAX_DEPTH = 64, RLT_XML_MAX_ATTRIBUTES = 64, RLT_XML_MAX_BYTES = 256 << 20 };
 
-/* The tag that is being read. Valid during the call that it is handed to. */
+/* The current tag. Valid during the call that receives it. */
 typedef struct rlt_xml_tag {
-    const char *file;              /* what messages call the text */
-    const char *name;              /* of the element */
-    const char *const *attributes; /* name, value, name, value, ..., NULL; NULL for an end */
-    uint32_t line, column;         /* of its '<', from 1 */
+    const char *file;              /* name of the text in messages */
+    const char *name;              /* name of the element */
+    const char *const *attributes; /* name, value, name, value, ..., NULL; NULL for an end tag */
+    uint32_t line, column;         /* place of its '<', from 1 */
     uint32_t depth;                /* 0: the outermost element */
 } rlt_xml_tag;
 
-/* Each may be NULL. What one returns other than 0 ends the reading, and is what rlt_xml_read returns. */
+/* Callbacks; each may be NULL. A result other than 0 stops the reading and is returned by rlt_xml_read. */
 typedef struct rlt_xml_handler {
     int (*start)(void *user, const rlt_xml_tag *tag, rlt_error *err);
     int (*end)(void *user, const rlt_xml_tag *tag, rlt_error *err);
-    /* Character data between tags, in pieces, blanks included; `tag` is the element it stands in. Its place
-     * is that of the piece, and it has no attributes. */
+    /* Character data between tags, in pieces, blanks included. `tag` is the enclosing element, with the place
+     * of the piece and without attributes. */
     int (*text)(void *user, const rlt_xml_tag *tag, const char *text, size_t length, rlt_error *err);
 } rlt_xml_handler;
 
@@ -45,20 +45,20 @@ int rlt_xml_read(const char *file, const char *text, size_t length, const rlt_xm
 
 /* Fails with the place of the tag. */
 int rlt_xml_fail(const rlt_xml_tag *tag, int code, rlt_error *err, const char *fmt, ...) RLT_PRINTF(4);
-/* Value of an attribute, or NULL. */
+/* Returns the value of an attribute, or NULL. */
 const char *rlt_xml_get(const rlt_xml_tag *tag, const char *name);
 bool rlt_xml_is(const rlt_xml_tag *tag, const char *name);
 
 /* Typed attributes: 0 when read, and when absent and `required` is false (then *out keeps its value). */
 int rlt_xml_get_text(const rlt_xml_tag *tag, const char *name, bool required, const char **out,
                      rlt_error *err) RLT_MUST_USE;
-/* A decimal integer in [min, max]. */
+/* Reads a decimal integer in [min, max]. */
 int rlt_xml_get_i64(const rlt_xml_tag *tag, const char *name, bool required, int64_t min, int64_t max,
                     int64_t *out, rlt_error *err) RLT_MUST_USE;
-/* Refuses attributes that the NULL-terminated list does not name. */
+/* Refuses attributes that are not in the NULL-terminated list. */
 int rlt_xml_only(const rlt_xml_tag *tag, const char *const *names, rlt_error *err) RLT_MUST_USE;
 
-/* Version of expat. */
+/* Returns the version of expat. */
 const char *rlt_xml_version(void);
 
 #ifdef __cplusplus

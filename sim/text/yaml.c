@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A recursive descent by indentation. Block values are read with the cursor on their first character, and
- * leave it on the first character after them and after blank lines; the column of that says whose turn it is.
+ * Recursive descent by indentation. A block value is read with the cursor on its first character. Afterwards
+ * the cursor is on the first character after the value and after blank lines; its column tells which
+ * enclosing value continues.
  */
 #include "sim/text/yaml.h"
 
@@ -17,12 +18,12 @@ enum { MAX_DEPTH = RLT__JSON_DEPTH };
 typedef struct reader {
     rlt_json_doc *doc;
     const char *text, *p, *end, *line_start;
-    char *scratch; /* a scalar; as long as the text */
+    char *scratch; /* room for a scalar, as long as the text */
     int depth;
     rlt_error *err;
 } reader;
 
-/* Where a value goes. */
+/* Destination of a value. */
 typedef struct place {
     rlt_json parent;
     const char *key; /* NULL in a list */
@@ -53,13 +54,13 @@ static bool ends_word(const reader *r, const char *p)
     return p >= r->end || *p == ' ' || *p == '\t' || *p == '\n' || *p == '\r';
 }
 
-/* A mark (- : ?) that counts only before a blank. */
+/* Returns true at the mark c (- : ?), which counts only before a blank. */
 static bool at_mark(const reader *r, char c)
 {
     return at(r, c) && ends_word(r, r->p + 1);
 }
 
-/* Blanks and a comment, which begins a line or follows a blank. */
+/* Skips blanks and a comment, which begins a line or follows a blank. */
 static void skip_blanks(reader *r)
 {
     while (r->p < r->end && (*r->p == ' ' || *r->p == '\t' || (*r->p == '\r' && ends_word(r, r->p + 1))))
@@ -69,7 +70,8 @@ static void skip_blanks(reader *r)
             r->p++;
 }
 
-/* To the next token, maybe lines below. In blocks, whose indentation counts, it may not have tabs. */
+/* Moves to the next token, possibly lines below. In block style, where indentation counts, it refuses
+ * tabs. */
 static int skip_lines(reader *r, bool flow)
 {
     for (skip_blanks(r); at(r, '\n'); skip_blanks(r))
@@ -96,7 +98,7 @@ static rlt_json add(reader *r, place to, rlt__json_kind kind, const char *text, 
 
 /* ---- scalars ---- */
 
-/* One character of a quoted scalar or of a plain one. */
+/* Copies one character of a quoted or plain scalar. */
 static int put_character(reader *r, char **out)
 {
     size_t n = (unsigned char)*r->p < 0x80 ? 1 : rlt_utf8_length(r->p);
@@ -197,7 +199,7 @@ static rlt__json_kind kind_of(const char *word)
     return number ? RLT__JSON_NUMBER : RLT__JSON_STRING;
 }
 
-/* The scalar in scratch, which began at `from`. */
+/* Adds the scalar in `scratch`, which began at `from`. */
 static int add_scalar(reader *r, place to, const char *from)
 {
     rlt__json_kind kind = is_quote(*from) ? RLT__JSON_STRING : kind_of(r->scratch);
@@ -275,7 +277,8 @@ static int read_flow(reader *r, place to)
 
 static int read_block(reader *r, place to, bool root);
 
-/* What follows "key:": on its line, or below and further in; a list may stand as far out as the key. */
+/* Reads the value after "key:": on the same line, or below and further in. A list may stand at the key's
+ * column. */
 static int read_member(reader *r, rlt_json in, const char *key, size_t outer)
 {
     place to = {in, key};
@@ -296,7 +299,7 @@ static int read_member(reader *r, rlt_json in, const char *key, size_t outer)
     return rlt_json_is(add(r, to, RLT__JSON_NULL, NULL, from)) ? 0 : RLT_ENOMEM;
 }
 
-/* With the first key in scratch and the cursor behind it. */
+/* Reads a mapping. Its first key is in `scratch` and the cursor is behind it. */
 static int read_mapping(reader *r, place to, const char *from, size_t col)
 {
     rlt_json in = add(r, to, RLT__JSON_OBJECT, NULL, from);
@@ -335,7 +338,8 @@ static int read_list(reader *r, place to)
     return rc;
 }
 
-/* A value at the cursor: a list, a mapping, a flow value or a scalar; the root is no scalar. */
+/* Reads the value at the cursor: a list, a mapping, a flow value or a scalar. The root must not be a
+ * scalar. */
 static int read_block(reader *r, place to, bool root)
 {
     const char *from = r->p;
