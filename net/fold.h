@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A network folded by symmetry: links that carry the same traffic at the same times form a class, and one
+ * A network folded by symmetry. Links that carry the same traffic at the same times form a class, and one
  * link of each class is simulated.
  *
- * The caller that folds guarantees that messages come in classes as well. Message m stands for m.count equal
- * messages, one from each rank of its sender's class, spread evenly over the links of every class on its
- * path. If the path has h links of a class of s links, each link of the class carries m.count * h / s of them
- * (a whole number) at the same time. m.fan_in of them reach one receiver.
+ * Symbols: a class has s links. A message m stands for c = m.count equal messages, one from each rank of its
+ * sender's class. Its path crosses h links of the class.
  *
- * Models keep their state and the usage by class instead of by link. Without a fold every link is its own
- * class.
+ *   messages on each link of the class = c * h / s      (a whole number, or the fold is refused)
+ *
+ * The caller that folds guarantees the invariant behind this: at any time, all links of a class carry equal
+ * messages with equal bytes left. The c messages are therefore spread evenly over the s links, and all of
+ * them get the same rate. m.fan_in of the c messages reach one receiver.
+ *
+ * Partition. For a product it is computed here: two links are in one class if a translation along the
+ * dimensions maps one to the other (rlt_net_fold_translations). For other topologies and traffic the caller
+ * refines a partition of links and ranks until it is equitable: ranks of a class send the same over links of
+ * the same classes, and links of a class carry the same from ranks of the same classes.
+ *
+ *   Example: ring:4 has 8 links. Translations map each of the four clockwise links to each other, and the
+ *   four others, too: two classes with s = 4. If all ranks send to their clockwise neighbour, one message
+ *   with c = 4 is simulated. Its path has h = 1, so each link carries 4 * 1 / 4 = 1 message. If all send
+ *   two places on, h = 2 and each link carries 4 * 2 / 4 = 2 messages.
+ *
+ * Network models keep their state and the usage per class instead of per link. Without a fold every link is
+ * its own class.
  */
 #ifndef RLT_NET_FOLD_H
 #define RLT_NET_FOLD_H
@@ -26,27 +40,27 @@ extern "C" {
 typedef struct rlt_net_fold {
     uint32_t n_classes;
     uint32_t *size;    /* links in each class */
-    uint32_t *link;    /* one link of each: the lowest id */
-    uint32_t *of_link; /* class of each link; NULL: a product's links, by dimension and place in it */
+    uint32_t *link;    /* representative of each class: the link with the lowest id */
+    uint32_t *of_link; /* class of each link; NULL: a product, computed from dimension and local link */
     const rlt_topology *topology;       /* borrowed */
-    uint32_t first_class[RLT_MAX_DIMS]; /* of each dimension, where of_link is NULL */
+    uint32_t first_class[RLT_MAX_DIMS]; /* first class of each dimension, if of_link is NULL */
 } rlt_net_fold;
 
-/* Class of a link; O(dimensions). */
+/* Returns the class of a link. O(dimensions). */
 RLT_API uint32_t rlt_net_fold_class(const rlt_net_fold *f, uint32_t link);
 /*
- * The fold of a product under all translations: links that a translation along the dimensions takes into each
- * other are one class. sizes[0 .. n): what the translations are along, innermost first (a torus counts with
- * each of its sub-dimensions), sizes of 1 left out. RLT_EUNSUPPORTED with a reason where the topology is not
- * such a product of rings, tori, switches and fully connected dimensions. Memory O(classes).
+ * Folds a product under all translations along its dimensions. sizes[0 .. n) are the cyclic sizes of the
+ * algorithm, innermost first: one per dimension, a torus with one per sub-dimension, sizes of 1 left out.
+ * RLT_EUNSUPPORTED with a reason if the topology is not such a product of rings, tori, switches and fully
+ * connected dimensions. Memory O(classes).
  */
 RLT_API int rlt_net_fold_translations(const rlt_topology *t, const uint32_t *sizes, uint32_t n,
                                       rlt_net_fold *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_net_fold_free(rlt_net_fold *f);
-/* A number that links have in common which symmetry may take into each other, smaller for those that leave an
- * accelerator: of a product the class of the link under all translations its shapes have, of a graph by what
- * the link's ends are. Ties that are broken by it first are broken alike whether links are folded or not.
- * O(dimensions). Internal. */
+/* Returns the kind of a link: a number that is equal for links that symmetry may map to each other, and
+ * smaller for links that leave an accelerator. In a product it is the class of the link under all
+ * translations of its shapes; in a graph it follows from the kinds of the link's ends. Ties that are broken
+ * by kind first are broken alike in folded and unfolded networks. O(dimensions). Internal. */
 uint32_t rlt__link_kind(const rlt_topology *t, uint32_t link);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What each link did in a run: alone, or in classes of those that did the same; the busiest one, named; and
- * the check that the accounts balance. Utilization is busy time (bytes / bandwidth) over the time of the run.
+ * Statistics of links after a run: one link at a time, or classes of links with equal statistics; the busiest
+ * link by name; and the check that the accounts balance. Utilization is busy time (bytes / bandwidth) over
+ * the time of the run.
  */
 #ifndef RLT_NET_LINKS_H
 #define RLT_NET_LINKS_H
@@ -16,25 +17,26 @@
 extern "C" {
 #endif
 
-/* Links of the same dimension, bytes, busy and active time, and events of packets, stand in one class. */
+/* A class: links with the same dimension, bytes, busy and active time, and packet events. */
 typedef struct rlt_link_class {
-    uint32_t first, count; /* lowest id, how many */
-    rlt_link link;         /* of the first; bw_Bps as scaled for the run */
-    rlt_link_usage usage;  /* of each */
-    bool packets;          /* whether `port` is known */
+    uint32_t first, count; /* lowest id; number of links */
+    rlt_link link;         /* the first link; bw_Bps is scaled for the run */
+    rlt_link_usage usage;  /* usage of each link in the class */
+    bool packets;          /* true if `port` is known */
     rlt_port_counts port;
     double utilization;
 } rlt_link_class;
 rlt_link_class rlt_link_class_of(const rlt_topology *t, const rlt_usage *u, uint32_t link, rlt_time time_ps);
 
-/* All links in order of id or, `folded`, classes with the most utilized first. *list malloc'ed. */
+/* Lists all links in order of id, or, if `folded`, classes with the highest utilization first. *list is
+ * malloc'ed. */
 int rlt_links_list(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
                    rlt_link_class **list, uint32_t *n, rlt_error *err) RLT_MUST_USE;
-/* "gpu0->gpu3", or "dim 0 switch x 64" for a class. */
+/* Writes the name of a class: "gpu0->gpu3", or "dim 0 switch x 64" for several links. */
 void rlt_link_class_name(const rlt_topology *t, const rlt_link_class *c, char *buffer, size_t size);
 
-/* The link of the greatest utilization (the lowest id among equals) and its name: its class in a product
- * ("dim 1 switch up"), its ends in a graph ("gpu0 -> nic0"). link RLT_NONE: nothing was carried. */
+/* The link with the highest utilization (the lowest id among equals) and its name: its class in a product
+ * ("dim 1 switch up"), its ends in a graph ("gpu0 -> nic0"). link is RLT_NONE if nothing was carried. */
 typedef struct rlt_busiest {
     uint32_t link;
     double utilization;
@@ -42,8 +44,9 @@ typedef struct rlt_busiest {
 } rlt_busiest;
 rlt_busiest rlt_links_busiest(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps);
 
-/* Offered = delivered, and no link carried more than it could: RLT_ECHECK naming what does not balance. Under
- * alpha-beta links inside the network may be over capacity: then *over (may be NULL) names the worst one. */
+/* Checks that offered = delivered and that no link carried more than its capacity. RLT_ECHECK names what does
+ * not balance. Under alpha-beta, links inside the network may be over capacity: *over (may be NULL) then
+ * names the worst one. */
 int rlt_accounts_check(const rlt_net *net, const rlt_topology *t, rlt_time time_ps, rlt_busiest *over,
                        rlt_error *err) RLT_MUST_USE;
 

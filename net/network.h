@@ -19,14 +19,14 @@
  *
  * Links may change during the run (rlt_net_link_event) if the configuration allows it:
  *
- *   alpha-beta  Messages issued from then on see the change. Those under way end as they would have.
- *   flow        Rates are solved again at that instant. Transfers on a link that fails continue on another
+ *   alpha-beta  Messages issued later see the change. Messages under way are not affected.
+ *   flow        Rates are solved again at that instant. Transfers on a failed link continue on another
  *               route with the bytes they have left, or wait for the link.
- *   packet      Packets queued from then on see the change. Packets on a link that fails, or waiting at its
- *               port, are lost. Flows continue on another route, or wait.
+ *   packet      Packets queued later see the change. Packets on a failed link, or waiting at its port, are
+ *               lost. Flows continue on another route, or wait.
  *
- * What is sent later takes routes over links that have not failed, and waits where there is no such route.
- * A flow returns to its old route only with its next message.
+ * Later messages take routes over links that have not failed, or wait if there is no such route. A flow
+ * returns to its old route only with its next message.
  *
  * Accounts balance: offered + replicated = delivered + absorbed + abandoned, once nothing is under way.
  */
@@ -51,16 +51,16 @@ typedef struct rlt_message {
     uint32_t src, dst; /* ranks */
     uint64_t bytes;
     uint64_t route_key; /* distinguishes flows of one pair */
-    uint64_t tx, rx;    /* the client's cookies */
-    /* In a folded network, see net/fold.h; 0 means 1. */
+    uint64_t tx, rx;    /* cookies of the client */
+    /* In a folded network (net/fold.h): messages that it stands for, and those per receiver; 0 means 1. */
     uint32_t count, fan_in;
-    const rlt_tuning *tuning; /* of the collective, borrowed during the call; NULL: none */
+    const rlt_tuning *tuning; /* tuning of the collective, borrowed during the call; NULL: none */
 } rlt_message;
 
-/* Whether links change during the run. */
+/* Whether links keep their bandwidth, change it, or may fail during the run. */
 typedef enum rlt_link_changes { RLT_LINKS_STAY, RLT_LINKS_CHANGE, RLT_LINKS_FAIL } rlt_link_changes;
 
-/* Called from within the simulation, in class RLT_COMPLETE. */
+/* Callbacks of the client; called from within the simulation, in class RLT_COMPLETE. */
 typedef struct rlt_net_client {
     void *ctx;
     void (*injected)(void *ctx, uint64_t tx);
@@ -77,57 +77,58 @@ typedef struct rlt_net_config {
     rlt_time series_bin_ps;                   /* resolution of the usage time series; 0 = none */
     const rlt_net_fold *fold;                 /* borrowed; NULL: not folded */
     const struct rlt_packet_settings *packet; /* net/packet/packet.h; copied; NULL: the defaults */
-    rlt_link_changes changes;                 /* not in a folded network */
+    rlt_link_changes changes;                 /* must be RLT_LINKS_STAY in a folded network */
 } rlt_net_config;
 
 typedef struct rlt_net rlt_net;
 
 /*
- * A tree-shaped transfer: one message between `root` and all `n` ranks (root among them or not), added up
- * (reduce_to) or replicated (multicast) where the paths meet. The tree is the union of the routes from all
- * ranks to the root, each link once; a multicast uses the same cables in the other direction. If the root is
- * one of the ranks, its own part goes to the first switch that can reduce, and returns with the rest.
+ * A tree-shaped transfer: one message between `root` and all `n` ranks (which may include root). Data is
+ * summed (reduce_to) or replicated (multicast) where the paths meet. The tree is the union of the routes from
+ * all ranks to the root, each link once; a multicast uses the same cables in the other direction. If the root
+ * is one of the ranks, its own part goes to the first switch that can reduce, and returns with the sum.
  *
- * Each link carries the bytes once: in flow at one rate over the whole tree, in alpha-beta each send port as
- * soon as it is free. The latency is that of the longest branch. `injected` is told when the message has left
- * all its sources, `delivered` once, when the last byte is everywhere. A reduction counts as n messages, a
- * multicast as one.
+ * Each link carries the bytes once. In flow the whole tree has one rate; in alpha-beta each send port starts
+ * as soon as it is free. The latency is that of the longest branch. `injected` is called when the message has
+ * left all its sources, `delivered` once, when the last byte is everywhere. A reduction counts as n messages,
+ * a multicast as one.
  *
- * RLT_EUNSUPPORTED, through rlt_sim_fail, if a node where paths meet cannot do the operation
- * (rlt_topology_in_network), or if the routes are no tree.
+ * Fails through rlt_sim_fail with RLT_EUNSUPPORTED if a node where paths meet cannot do the operation
+ * (rlt_topology_in_network), or if the routes form no tree.
  */
 typedef struct rlt_tree_message {
-    const uint32_t *ranks; /* n of them, borrowed during the call; NULL: 0 .. n-1 */
+    const uint32_t *ranks; /* n ranks, borrowed during the call; NULL: 0 .. n-1 */
     uint32_t n, root;
     uint64_t bytes, route_key, tx, rx;
-    uint32_t count;           /* of equal ones in a folded network, which flow alone knows; 0 means 1 */
+    uint32_t count;           /* equal transfers that it stands for in a folded network (flow only); 0: 1 */
     const rlt_tuning *tuning; /* as in rlt_message */
 } rlt_tree_message;
 
-/* What a model can do, for callers that would else have to know it by name. */
+/* Capabilities of a model, for callers that must not know it by name. */
 enum {
-    /* Transfers share every link, so that a cut inside the network bounds them, and no link carries more than
-     * its bandwidth. Without: they meet at the ranks' own ports only, where they are serialised. */
+    /* Transfers share every link: a cut inside the network bounds them, and no link carries more than its
+     * bandwidth. Without this flag they meet only at the ranks' own ports, where they are serialised. */
     RLT_NET_SHARES_LINKS = 1,
-    RLT_NET_FOLDS = 2,   /* takes rlt_net_config.fold */
-    RLT_NET_PACKETS = 4, /* moves packets: heeds rlt_packet_settings, may lose some, has guests */
+    RLT_NET_FOLDS = 2,   /* accepts rlt_net_config.fold */
+    RLT_NET_PACKETS = 4, /* moves packets: uses rlt_packet_settings, may lose packets, accepts guests */
 };
 
 typedef struct rlt_net_model {
     const char *name, *summary;
-    uint32_t can; /* RLT_NET_... */
+    uint32_t can; /* flags RLT_NET_... */
     int (*create)(const rlt_net_config *cfg, rlt_net **out, rlt_error *err);
     void (*destroy)(rlt_net *net);
-    /* Issues a message now. Returns the time at which it will be injected where that is known at issue (then
-     * client.injected is not called), or -1 (client.injected will be called). Failures go to rlt_sim_fail. */
+    /* Issues a message now. Returns the time of its injection if that is known at issue (client.injected is
+     * then not called), otherwise -1. Failures go to rlt_sim_fail. */
     rlt_time (*send)(rlt_net *net, const rlt_message *m);
-    /* Both like send. */
+    /* Issue a tree-shaped transfer; otherwise like send. */
     rlt_time (*reduce_to)(rlt_net *net, const rlt_tree_message *m);
     rlt_time (*multicast)(rlt_net *net, const rlt_tree_message *m);
     void (*settle)(rlt_net *net); /* see rlt_net_settle */
-    /* The router knows new bandwidths of these links. */
+    /* Applies a change of these links, which the router already knows. */
     void (*relink)(rlt_net *net, const uint32_t *links, uint32_t n);
-    /* For the report of a stall: how many transfers wait inside the network, and one of them; may be NULL. */
+    /* Reports a stall: returns the number of transfers that wait inside the network, and names one. May be
+     * NULL. */
     uint64_t (*waits)(const rlt_net *net, char *text, size_t size);
 } rlt_net_model;
 
@@ -135,18 +136,18 @@ typedef struct rlt_net_totals {
     uint64_t messages, bytes_offered, bytes_delivered, bytes_absorbed, bytes_replicated;
 } rlt_net_totals;
 
-/* Every model's struct begins with this. */
+/* Base of a network; the first member of every model's struct. */
 struct rlt_net {
     const rlt_net_model *model;
     rlt_usage *usage;
     uint64_t messages, bytes_offered, bytes_delivered; /* payload, without protocol overhead */
-    uint64_t bytes_absorbed, bytes_replicated;         /* by reductions and multicasts on the way */
-    uint64_t bytes_abandoned; /* offered by a client that does not wait for the end; set by that client */
+    uint64_t bytes_absorbed, bytes_replicated;         /* reductions absorb, multicasts replicate */
+    uint64_t bytes_abandoned; /* bytes that a client offered but did not wait for; set by that client */
     rlt_net_totals marked;    /* see rlt_net_mark */
-    bool unique;              /* its state does not repeat itself (random streams): rlt_net_mark refuses */
+    bool unique;              /* its state never repeats (random streams): rlt_net_mark refuses */
 };
 
-/* The models, in the order of lists: a new one is a file and a line here. */
+/* The models, in the order of lists. A new model is one file and one line here. */
 #define RLT_NET_MODELS(X)                                                                                    \
     X(alpha_beta)                                                                                            \
     X(flow)                                                                                                  \
@@ -155,7 +156,7 @@ struct rlt_net {
 RLT_NET_MODELS(RLT_X)
 #undef RLT_X
 
-/* Models by number (NULL past the end) and by name (error lists the known ones). */
+/* Return a model by number (NULL past the end) or by name (the error lists the known names). */
 RLT_API const rlt_net_model *rlt_net_model_at(uint32_t i);
 RLT_API const rlt_net_model *rlt_net_model_find(const char *name, rlt_error *err);
 
@@ -163,21 +164,21 @@ static inline rlt_time rlt_net_send(rlt_net *net, const rlt_message *m)
 {
     return net->model->send(net, m);
 }
-/* From a handler, in class RLT_COMPLETE: from now on these links have `factor` times the bandwidth they were
- * built with, 0: they have failed. Failures, RLT_EUSAGE where the configuration says that none changes or
- * fails, go to rlt_sim_fail. */
+/* Sets the bandwidth of these links to `factor` times that as built; 0 makes them fail. Call it from a
+ * handler in class RLT_COMPLETE. Failures go to rlt_sim_fail: RLT_EUSAGE if the configuration says that links
+ * do not change or do not fail. */
 RLT_API void rlt_net_link_event(rlt_net *net, const uint32_t *links, uint32_t n, double factor);
-/* Closes the accounts at the present instant (active intervals still open, bytes carried so far). Call once,
+/* Closes the accounts at the present instant: active intervals still open, bytes carried so far. Call once,
  * after the run and before reading usage. */
 RLT_API void rlt_net_settle(rlt_net *net);
-/* Adds "; " and what waits inside the network to a text, where the model knows. */
+/* Appends "; " and a description of the transfers that wait inside the network, if the model knows. */
 RLT_API void rlt_net_waits(const rlt_net *net, char *text, size_t size);
-/* For a client that knows that a stretch of the run repeats itself: mark remembers the accounts now; repeat
- * adds what was carried since, `times` times more, each a period later. Nothing may be under way at either.
- * mark refuses with RLT_EUNSUPPORTED where a time series is kept, or under packet. */
+/* For a client that knows that a stretch of the run repeats. mark remembers the accounts now. repeat adds the
+ * traffic since the mark `times` more times, each one period later. Nothing may be under way at either call.
+ * mark returns RLT_EUNSUPPORTED if a time series is kept, and under packet. */
 RLT_API int rlt_net_mark(rlt_net *net) RLT_MUST_USE;
 RLT_API void rlt_net_repeat(rlt_net *net, uint64_t times, rlt_time period_ps);
-/* The links of a network of the packet model, for guests; NULL: of another model. */
+/* Returns the links of a network of the packet model, for guests; NULL for other models. */
 RLT_API struct rlt_packets *rlt_net_packets(rlt_net *net);
 RLT_API void rlt_net_free(rlt_net *net);
 

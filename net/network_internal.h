@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared by the network models: the start of every struct,
- * and the way from a message to its path and cost. Internal. */
+/* Shared by the network models: the common start of every model's struct, and the steps from a message to its
+ * path and cost. Internal. */
 #ifndef RLT_NET_NETWORK_INTERNAL_H
 #define RLT_NET_NETWORK_INTERNAL_H
 
@@ -14,7 +14,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-/* Links, or classes of links in a folded network, and how many messages are on each at once. */
+/* Links (classes in a folded network) and the number of messages on each at once. */
 typedef struct rlt_shares {
     uint32_t *links, *times;
     uint32_t n, room;
@@ -34,27 +34,26 @@ typedef struct rlt_net_core {
     const rlt_net_fold *fold;
     rlt_net_tree *tree; /* scratch space, NULL until needed */
     rlt_shares shares;  /* see rlt__net_shares */
-    bool may_loop;      /* routes may cross a link twice */
-    bool scaled;        /* one of the two is not 1, or messages stand for several */
-    bool plain;         /* a message's cost does not depend on its size */
-    rlt_time plain_ps;  /* that cost */
+    bool may_loop;      /* true if a route may cross a link twice */
+    bool scaled;        /* true if a scale is not 1, or messages stand for several */
+    bool plain;         /* true if the cost of a message does not depend on its size; it is then plain_ps */
+    rlt_time plain_ps;
     rlt_pool path_runs; /* copies of paths, see rlt__path_keep */
     rlt_link_changes changes;
-    rlt__parked *parked; /* messages that no link leads to their destination */
+    rlt__parked *parked; /* messages without a route to their destination */
     uint32_t n_parked, parked_room;
-    rlt_pool told; /* what is injected later */
-    int tell;      /* event handler, where links change */
+    rlt_pool told; /* messages whose injection is reported later */
+    int tell;      /* event handler for that, if links change */
 } rlt_net_core;
 
-/* A message on its way out: the path with scaled numbers,
- * and all costs of the message beyond its serialisation. */
+/* A message to be sent: its path with scaled numbers, and all costs beyond its serialisation. */
 typedef struct rlt_leg {
     rlt_path path;
     uint64_t wire_bytes;
-    rlt_time tail_ps; /* endpoint's delay + path's latency */
+    rlt_time tail_ps; /* endpoint delay + path latency */
 } rlt_leg;
 
-/* Fills the part that models share; *bw is malloc'ed: each link's (or class's) scaled capacity. */
+/* Fills the part that models share. *bw is malloc'ed: the scaled capacity of each link (or class). */
 int rlt__net_init(rlt_net_core *c, const rlt_net_model *model, const rlt_net_config *cfg, uint64_t **bw,
                   rlt_error *err) RLT_MUST_USE;
 void rlt__net_fini(rlt_net_core *c);
@@ -62,7 +61,7 @@ void rlt__net_tree_free(rlt_net_core *c); /* network_tree.c */
 int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg) RLT_MUST_USE;
 int rlt__net_no_route(rlt_net_core *c, const rlt_message *m, int code);
 
-/* Route and cost of a message. A failure has been told to the simulation. */
+/* Finds the route and cost of a message. A failure has already gone to rlt_sim_fail. */
 static inline int rlt__net_leg(rlt_net_core *c, const rlt_message *m, rlt_leg *leg)
 {
     int rc = rlt_route(c->router, m->src, m->dst, m->route_key, &leg->path);
@@ -77,19 +76,19 @@ static inline int rlt__net_leg(rlt_net_core *c, const rlt_message *m, rlt_leg *l
     return 0;
 }
 
-/* A link's capacity now, scaled; 0: it has failed. */
+/* Returns the current scaled capacity of a link; 0 if it has failed. */
 uint64_t rlt__net_link_Bps(const rlt_net_core *c, uint32_t link);
-/* "link 4 (acc1->acc2), which has failed" */
+/* Writes "link 4 (acc1->acc2), which has failed". */
 char *rlt__net_failed_name(const rlt_net_core *c, uint32_t link, char *buffer, size_t size);
-/* What cannot be sent now is sent when links come back. Where that may not be, the failure is told to the
- * simulation. Returns RLT_ESTALL in every case. */
+/* Parks a message that has no route, to be sent when links come back. If that is not allowed, the failure
+ * goes to rlt_sim_fail. Returns RLT_ESTALL in every case. */
 int rlt__net_park(rlt_net_core *c, const rlt_message *m);
 int rlt__net_park_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, uint32_t blocked);
-/* How many are parked, and one of them. */
+/* Returns the number of parked messages and describes one of them. */
 uint64_t rlt__net_parked(const rlt_net_core *c, char *text, size_t size);
 int rlt__net_changes_init(rlt_net_core *c, const rlt_net_config *cfg, rlt_error *err) RLT_MUST_USE;
 void rlt__net_changes_fini(rlt_net_core *c);
-/* A latency or delay under latency_scale. */
+/* Returns a latency or delay times latency_scale. */
 rlt_time rlt__net_scaled_time(const rlt_net_core *c, rlt_time t);
 
 static inline uint32_t rlt__message_count(const rlt_message *m)
@@ -97,33 +96,34 @@ static inline uint32_t rlt__message_count(const rlt_message *m)
     return m->count ? m->count : 1;
 }
 
-/* Fills c->shares with what the messages that m stands for put on each class of those links together (not
- * folded: how often the path crosses each link). A failure has been told to the simulation. */
+/* Fills c->shares with the number of messages on each link: in a folded network those of all messages that m
+ * stands for, on each link of a class; otherwise how often the path crosses the link. A failure has already
+ * gone to rlt_sim_fail. */
 int rlt__net_shares(rlt_net_core *c, const rlt_message *m, const uint32_t *links, uint32_t n) RLT_MUST_USE;
 
-/* Adds a link to c->shares, not looking whether it is there. RLT_ENOMEM. */
+/* Appends a link to c->shares without a search for duplicates. RLT_ENOMEM. */
 int rlt__shares_push(rlt_net_core *c, uint32_t link, uint32_t times) RLT_MUST_USE;
-/* Copies c->shares, to be dropped like a path, and brings a copy back there. RLT_ENOMEM. */
+/* keep copies c->shares, load brings a copy back. A copy is dropped like a path. RLT_ENOMEM. */
 int rlt__shares_keep(rlt_net_core *c, uint32_t *first) RLT_MUST_USE;
 int rlt__shares_load(rlt_net_core *c, uint32_t first) RLT_MUST_USE;
 
 /*
- * Messages that reach their next event at one time, one right after the other: they share that event and run
- * in the order in which they came, as their own events would have.
+ * A batch: consecutive messages whose next event is at the same time. They share that event and run in the
+ * order in which they came, as with events of their own.
  */
 typedef struct rlt_batch {
     rlt_time when;
-    uint64_t scheduled; /* by the simulation, right after the batch's last message; 0: closed */
+    uint64_t scheduled; /* rlt_sim_scheduled() right after the batch's last message; 0: closed */
     uint32_t last;
 } rlt_batch;
 
-/* True if a message at `then` may go behind the batch's last one instead of having an event of its own. */
+/* Returns true if a message due at `then` may join the batch instead of getting an event. */
 static inline bool rlt__batch_takes(const rlt_batch *b, const rlt_sim *sim, rlt_time then)
 {
     return b->scheduled == rlt_sim_scheduled(sim) && b->when == then;
 }
 
-/* The message is now the batch's last. */
+/* Makes the message the last one of the batch. */
 static inline void rlt__batch_note(rlt_batch *b, const rlt_sim *sim, rlt_time then, uint32_t message)
 {
     b->when = then;
@@ -131,18 +131,18 @@ static inline void rlt__batch_note(rlt_batch *b, const rlt_sim *sim, rlt_time th
     b->last = message;
 }
 
-/* Its event has come. */
+/* Closes the batch: its event has come. */
 static inline void rlt__batch_close(rlt_batch *b)
 {
     b->scheduled = 0;
 }
 
-/* Copies of paths that must outlive the next call of the router: chains of small runs. */
+/* Copies of paths that must outlive the next call of the router: chains of short runs. */
 enum { RLT_RUN_LINKS = 6 };
 typedef struct rlt_path_run {
     uint32_t next, n, links[RLT_RUN_LINKS];
 } rlt_path_run;
-/* First run, RLT_NONE for n == 0; 0, or RLT_ENOMEM. */
+/* Copies a path. *first is its first run, RLT_NONE for n == 0. Returns 0 or RLT_ENOMEM. */
 int rlt__path_keep(rlt_net_core *c, const uint32_t *links, uint32_t n, uint32_t *first) RLT_MUST_USE;
 void rlt__path_drop(rlt_net_core *c, uint32_t first);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How network models keep a link's account. Internal to net/. A model uses one of two ways on a network:
- *   spans   a transfer's interval is known at issue; intervals may overlap and begin in the future, never in
- *           the past
- *   live    a count of transfers present, for models that learn of an end when it happens
+ * How network models keep the account of a link. Internal to net/. A network uses one of two ways:
+ *   spans   The interval of a transfer is known at issue. Intervals may overlap. They may begin in the
+ *           future, but not in the past.
+ *   live    A count of transfers present, for models that learn of an end when it happens.
  */
 #ifndef RLT_NET_USAGE_INTERNAL_H
 #define RLT_NET_USAGE_INTERNAL_H
@@ -17,13 +17,14 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 
-/* Bins of a time series; a run that outgrows them gets bins of twice the width. */
+/* Bins of a time series. A run that outgrows them doubles the width of the bins. */
 enum { RLT_MAX_BINS = 1024 };
 
 typedef struct rlt_account {
     uint64_t bytes, messages;
-    rlt_time active; /* time of the intervals that are over */
-    /* spans: the earliest interval not yet in `active`; live: `from` is when the link became busy */
+    rlt_time active; /* time of closed intervals */
+    /* spans: the earliest interval not yet in `active`; live: `from` is the time when the link became
+     * active */
     rlt_time from, to;
     uint32_t live;  /* live: transfers present */
     uint32_t later; /* spans: later disjoint intervals, ascending, or RLT_NONE */
@@ -37,12 +38,12 @@ typedef struct rlt_busy_span {
 typedef struct rlt_bins {
     double *bytes;
     uint32_t room;
-    double rate; /* live: bytes a picosecond since `since` */
+    double rate; /* live: rate in bytes a picosecond since `since` */
     rlt_time since;
 } rlt_bins;
 
-/* Account of a link whose capacity may have changed: it was busy_ps for the first
- * `counted` bytes and a part of the next. */
+/* Account of a link whose capacity may have changed: it was busy for busy_ps with the first `counted` bytes
+ * and `part` of the next one. */
 typedef struct rlt_capacity {
     rlt_time busy_ps;
     uint64_t counted, bw_Bps;
@@ -51,27 +52,27 @@ typedef struct rlt_capacity {
 
 struct rlt_usage {
     rlt_account *links;
-    rlt_capacity *capacities; /* NULL: none has changed */
-    rlt_account *marked;      /* see rlt_net_mark; NULL until then */
+    rlt_capacity *capacities; /* one per link; NULL: no capacity has changed */
+    rlt_account *marked;      /* accounts at rlt_net_mark; NULL until then */
     const rlt_topology *topology;
-    const rlt_net_fold *fold; /* links[] are classes; NULL: links */
+    const rlt_net_fold *fold; /* links[] are its classes; NULL: links */
     double bandwidth_scale;
-    rlt_time horizon; /* when the accounts were closed, or -1 */
+    rlt_time horizon; /* time at which the accounts were closed, or -1 */
     uint32_t n, bins;
     rlt_time bin_ps;
-    rlt_bins *series; /* of each link, or NULL */
+    rlt_bins *series; /* one per link, or NULL */
     rlt_pool spans;
-    const struct rlt_packets *packets; /* whose accounts these are, or NULL */
+    const struct rlt_packets *packets; /* network of packets behind these accounts; NULL: another model */
 };
 
-/* As rlt_usage_create, with an account for each class of a fold (NULL: for each link). */
+/* As rlt_usage_create, with an account per class of a fold (NULL: per link). */
 int rlt__usage_create(const rlt_topology *t, const rlt_net_fold *fold, rlt_time bin_ps, rlt_usage **out,
                       rlt_error *err) RLT_MUST_USE;
 
-/* From now on the link has this capacity (0: it has failed); `under_way`: bytes carried so far by transfers
- * that have not been counted yet. RLT_ENOMEM. */
+/* Changes the capacity of a link from now on (0: it has failed). `under_way`: bytes carried so far by
+ * transfers that have not been counted yet. RLT_ENOMEM. */
 int rlt__usage_capacity(rlt_usage *u, uint32_t link, double under_way, uint64_t bw_Bps) RLT_MUST_USE;
-/* These bytes, to be counted, keep the link busy for so long, whatever its capacity is now. */
+/* Counts `bytes` that keep the link busy for busy_ps, whatever its capacity is now. */
 void rlt__usage_busy(rlt_usage *u, uint32_t link, uint64_t bytes, rlt_time busy_ps);
 
 int rlt__usage_span_slow(rlt_usage *u, uint32_t link, rlt_time now, rlt_time from, rlt_time to) RLT_MUST_USE;
@@ -81,7 +82,7 @@ static inline bool rlt__usage_extends(const rlt_account *a, rlt_time from)
     return from >= a->from && from <= a->to;
 }
 
-/* True if an interval that begins at `from` can go in without a list. */
+/* Returns true if an interval that begins at `from` needs no list. */
 static inline bool rlt__usage_is_easy(const rlt_account *a, rlt_time now, rlt_time from)
 {
     return a->later == RLT_NONE && (rlt__usage_extends(a, from) || a->to <= now);
@@ -98,7 +99,7 @@ static inline void rlt__usage_span_easy(rlt_account *a, rlt_time from, rlt_time 
     }
 }
 
-/* A transfer is present in [from, to), from >= now. RLT_ENOMEM. */
+/* Notes a transfer that is present in [from, to), from >= now. RLT_ENOMEM. */
 static inline int rlt__usage_span(rlt_usage *u, uint32_t link, rlt_time now, rlt_time from, rlt_time to)
 {
     if (!rlt__usage_is_easy(&u->links[link], now, from))
@@ -115,7 +116,7 @@ static inline void rlt__usage_join(rlt_usage *u, uint32_t link, rlt_time now, ui
     a->live += messages;
 }
 
-/* `messages` that joined leave together, each of so many bytes. */
+/* Notes that `messages` messages that joined leave together, each of `bytes` bytes. */
 static inline void rlt__usage_leave(rlt_usage *u, uint32_t link, rlt_time now, uint64_t bytes,
                                     uint32_t messages)
 {
@@ -125,15 +126,15 @@ static inline void rlt__usage_leave(rlt_usage *u, uint32_t link, rlt_time now, u
     a->live -= messages;
     if (a->live == 0) {
         a->active += now - a->from;
-        a->from = 0; /* = to: no interval is open */
+        a->from = 0; /* equal to `to`: no interval is open */
     }
 }
 
-/* Closes what is open at `now`: intervals are cut there. */
+/* Closes the accounts at `now`: open intervals are cut there. */
 void rlt__usage_settle(rlt_usage *u, rlt_time now);
 
-/* Time series (only if u->series is set): bytes spread evenly over [from, to);
- * a link's rate from now on. RLT_ENOMEM. */
+/* Time series (only if u->series is set): spread adds bytes evenly over [from, to); rate sets a link's rate
+ * from now on. RLT_ENOMEM. */
 int rlt__usage_spread(rlt_usage *u, uint32_t link, rlt_time from, rlt_time to, double bytes) RLT_MUST_USE;
 int rlt__usage_rate(rlt_usage *u, uint32_t link, rlt_time now, double rate) RLT_MUST_USE;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The aggregator of a switch: slots that add up incoming contributions. It is pure state: a packet goes in,
- * the action of the switch comes out; the caller moves packets and time. Each slot remembers its
+ * The aggregator of a switch: slots that sum incoming contributions. It is pure state: it takes a packet and
+ * returns the action of the switch; the caller moves packets and keeps time. Each slot remembers its
  * contributors, one bit each, so that nothing is added twice.
  *
  *   POOL    SwitchML (Sapio et al., NSDI 2021): the worker names slot and version (chunk / window & 1) of its
@@ -15,11 +15,11 @@
  *           trees by lock. Nothing is lost, so a slot is free once its result has gone down.
  *   PULL    NVLS: a request is fetched from all children at once; the sum goes to the requester.
  *
- * A switch that is not the root of its tree sends its sum up and waits for the result. The caller keeps the
- * clock of `ttl_ps`: rlt_aggregator_expire then sends the partial sum on (Trio, Canary).
+ * A switch that is not the root of its tree sends its sum up and waits for the result. The caller runs the
+ * `ttl_ps` timers; on a timeout, rlt_aggregator_expire sends the partial sum on (Trio, Canary).
  *
  * Real hardware tells a delayed copy of an old packet from a new one only by its version bit. Here the chunk
- * is compared too; `stale` counts the packets that the version bit alone would have let through.
+ * is compared, too; `stale` counts the packets that the version bit alone would have accepted.
  */
 #ifndef RLT_NET_AGGREGATION_AGGREGATOR_H
 #define RLT_NET_AGGREGATION_AGGREGATOR_H
@@ -37,18 +37,19 @@ extern "C" {
 
 enum {
     RLT_MAX_SLOTS = 1 << 22,
-    RLT_MAX_AGG_WIDTH = 4096, /* contributors of a slot */
+    RLT_MAX_AGG_WIDTH = 4096, /* contributors to a slot */
     RLT_MAX_AGG_JOBS = 4096,
     RLT_RESIDENCY_BINS = 62, /* bin i: 2^i <= picoseconds in a slot < 2^(i+1) */
 };
 
 typedef enum rlt_slot_mode { RLT_SLOTS_POOL, RLT_SLOTS_HASH, RLT_SLOTS_CREDIT, RLT_SLOTS_PULL } rlt_slot_mode;
 
-/* How jobs share the slots: S / jobs each; all of them for all (HASH only); as many as a job asks for, until
- * none are left: it then runs without (its packets all go to the server, or it is refused). */
+/* How jobs share S slots. STATIC: S / jobs slots each. DYNAMIC: all jobs use all slots (HASH only).
+ * FIRST_COME: each job gets what it asks for until none are left; a job without slots sends all packets to
+ * the server, or is refused. */
 typedef enum rlt_slot_sharing { RLT_SHARE_STATIC, RLT_SHARE_DYNAMIC, RLT_SHARE_FIRST_COME } rlt_slot_sharing;
 
-/* A value of a sum. Integers wrap at 64 bits; those that leave `element_bits` are counted. */
+/* One element of a sum. Integers wrap at 64 bits; values outside `element_bits` are counted as overflows. */
 typedef union rlt_agg_value {
     int64_t i;
     double d;
@@ -57,66 +58,67 @@ typedef union rlt_agg_value {
 typedef struct rlt_aggregator_config {
     rlt_slot_mode mode;
     rlt_slot_sharing sharing;
-    uint32_t slots;        /* 0: as many as fit in memory_bytes */
-    uint64_t memory_bytes; /* for values; 0: no limit */
-    uint32_t payload;      /* bytes of values of a slot */
-    uint32_t width;        /* contributors to a slot, at most */
-    uint32_t jobs;         /* STATIC: shares */
-    uint32_t values;       /* kept of each slot as real sums; 0: none */
-    bool floating;         /* they are doubles */
-    uint32_t element_bits; /* 0: 64 */
+    uint32_t slots;        /* number of slots; 0: as many as fit in memory_bytes */
+    uint64_t memory_bytes; /* memory for values; 0: no limit */
+    uint32_t payload;      /* bytes of values per slot */
+    uint32_t width;        /* most contributors to a slot */
+    uint32_t jobs;         /* STATIC: number of shares */
+    uint32_t values;       /* elements per slot that are really summed; 0: none */
+    bool floating;         /* elements are doubles */
+    uint32_t element_bits; /* bits of an element; 0: 64 */
     bool preempt;
-    bool reemit;             /* what is sent again goes up again, where the result is not there yet */
-    uint32_t trees, streams; /* CREDIT: how many of each; 0: no limit */
-    bool lock_ports;         /* streams lock the ports of their children, else the whole switch */
-    rlt_time series_bin_ps;  /* occupancy by bins; 0: none */
+    bool reemit;             /* retransmissions make a complete sum go up again while its result is missing */
+    uint32_t trees, streams; /* CREDIT: number of trees and of streaming trees; 0: no limit */
+    bool lock_ports;        /* streaming trees lock the ports of their children, otherwise the whole switch */
+    rlt_time series_bin_ps; /* bin width of the occupancy series; 0: none */
 } rlt_aggregator_config;
 
 typedef struct rlt_agg_job {
-    uint32_t need;  /* contributions to a sum */
-    uint32_t slots; /* wanted; HASH: 0 is as many as there are */
-    bool root;      /* of its tree: a sum is the result (POOL, CREDIT), or goes to the server (HASH) */
+    uint32_t need;  /* contributions that complete a sum */
+    uint32_t slots; /* slots wanted; HASH: 0 means all */
+    bool root;      /* root of its tree: a sum is the result (POOL, CREDIT), or goes to the server (HASH) */
     uint8_t priority;
     bool streaming; /* CREDIT: a streaming tree */
-    uint64_t ports; /* that it locks, a bit each */
+    uint64_t ports; /* ports that it locks, one bit each */
 } rlt_agg_job;
 
 typedef enum rlt_agg_refusal {
     RLT_AGG_GRANTED,
-    RLT_AGG_NO_SLOTS, /* HASH: admitted without: all goes to the server */
+    RLT_AGG_NO_SLOTS, /* HASH: admitted without slots, all packets go to the server */
     RLT_AGG_NO_TREE,
     RLT_AGG_LOCKED,
     RLT_AGG_TOO_WIDE,
 } rlt_agg_refusal;
 
-/* DATA: a contribution. RESULT: the result on its way down, or the server's answer. REQUEST: PULL. */
+/* DATA: a contribution. RESULT: the result on its way down, or the server's answer. REQUEST: a request in
+ * PULL. */
 typedef enum rlt_agg_kind { RLT_AGG_DATA, RLT_AGG_RESULT, RLT_AGG_REQUEST } rlt_agg_kind;
 
 typedef struct rlt_agg_packet {
     rlt_agg_kind kind;
     uint32_t job;
     uint32_t chunk;
-    uint32_t slot;               /* of the job's; RLT_NONE: HASH hashes (job, chunk), PULL takes a free one */
+    uint32_t slot;               /* slot of the job; RLT_NONE: hash of (job, chunk) in HASH, any in PULL */
     uint8_t version;             /* POOL */
-    bool resend;                 /* HASH: the worker has waited too long */
-    uint32_t child;              /* whose contribution: its number at this switch */
-    const uint64_t *bits;        /* or whose: a partial sum of several; NULL: of child alone */
-    const rlt_agg_value *values; /* config.values of them, or NULL: zeros */
+    bool resend;                 /* HASH: retransmitted by the worker */
+    uint32_t child;              /* child that contributed, by its number at this switch */
+    const uint64_t *bits;        /* contributors of a partial sum; NULL: `child` alone */
+    const rlt_agg_value *values; /* config.values elements; NULL: zeros */
 } rlt_agg_packet;
 
 typedef enum rlt_agg_action {
-    RLT_AGG_DROP,      /* nothing is sent: a duplicate, or stale */
-    RLT_AGG_HOLD,      /* added; the sum waits for others */
-    RLT_AGG_UP,        /* the sum (or partial sum) goes to the parent */
-    RLT_AGG_MULTICAST, /* the result goes to all children */
-    RLT_AGG_UNICAST,   /* the stored result goes to the sender (PULL: the sum to who asked) */
-    RLT_AGG_FORWARD,   /* the packet itself goes on, towards the server or the parent */
-    RLT_AGG_SERVER,    /* the sum goes to the server */
-    RLT_AGG_FETCH,     /* PULL: the request goes to all children */
-    RLT_AGG_BUSY,      /* no slot now: try again when one is free */
+    RLT_AGG_DROP,      /* send nothing: a duplicate, or stale */
+    RLT_AGG_HOLD,      /* send nothing: added, the sum waits for other contributions */
+    RLT_AGG_UP,        /* send the sum (or partial sum) to the parent */
+    RLT_AGG_MULTICAST, /* send the result to all children */
+    RLT_AGG_UNICAST,   /* send the stored result to the sender (PULL: the sum to the requester) */
+    RLT_AGG_FORWARD,   /* forward the packet itself, towards the server or the parent */
+    RLT_AGG_SERVER,    /* send the sum to the server */
+    RLT_AGG_FETCH,     /* PULL: send the request to all children */
+    RLT_AGG_BUSY,      /* no free slot: try again when one is free */
 } rlt_agg_action;
 
-/* A sum and who is in it; pointers hold until the next call. */
+/* A sum and its contributors. Pointers are valid until the next call. */
 typedef struct rlt_agg_sum {
     uint32_t job, chunk, count;
     const uint64_t *bits;
@@ -125,28 +127,28 @@ typedef struct rlt_agg_sum {
 
 typedef struct rlt_agg_verdict {
     rlt_agg_action action;
-    uint32_t slot;       /* of the job's */
-    uint32_t asked;      /* PULL: who asked */
-    bool claimed;        /* the slot was free before: a timer may begin */
-    bool evicts;         /* besides, `evicted` goes to its server */
-    rlt_agg_sum sum;     /* what is sent, where it is a sum or result */
-    rlt_agg_sum evicted; /* a partial sum that lost its slot */
+    uint32_t slot;       /* slot of the job */
+    uint32_t asked;      /* PULL: the requester */
+    bool claimed;        /* true if the slot was free before: a timer may start */
+    bool evicts;         /* true if `evicted` also goes to its server */
+    rlt_agg_sum sum;     /* the sum or result that is sent */
+    rlt_agg_sum evicted; /* partial sum that lost its slot */
 } rlt_agg_verdict;
 
 typedef struct rlt_agg_counts {
-    uint64_t packets;       /* DATA */
-    uint64_t contributions; /* added */
-    uint64_t completions;   /* sums complete */
+    uint64_t packets;       /* DATA packets */
+    uint64_t contributions; /* contributions added */
+    uint64_t completions;   /* complete sums */
     uint64_t duplicates, stale;
     uint64_t late;       /* results that nobody waits for */
-    uint64_t unicasts;   /* answered from the shadow */
-    uint64_t collisions; /* found a slot taken */
-    uint64_t fallbacks;  /* went on unaggregated: taken, or no slots at all */
-    uint64_t resends;    /* went on because they were sent again */
+    uint64_t unicasts;   /* packets answered from the shadow */
+    uint64_t collisions; /* packets that found their slot taken */
+    uint64_t fallbacks;  /* forwarded unaggregated: slot taken, or no slots at all */
+    uint64_t resends;    /* forwarded because they were retransmissions */
     uint64_t preemptions, evictions, partials;
-    uint64_t overflows; /* values that left element_bits */
-    uint64_t blocked;   /* BUSY */
-    uint64_t refused;   /* broke the protocol: named a slot not theirs, or one not free */
+    uint64_t overflows; /* values outside element_bits */
+    uint64_t blocked;   /* packets answered BUSY */
+    uint64_t refused;   /* protocol violations: a slot of another job, or one that is not free */
 } rlt_agg_counts;
 
 typedef struct rlt_agg_occupancy {
@@ -157,8 +159,8 @@ typedef struct rlt_agg_occupancy {
 } rlt_agg_occupancy;
 
 typedef struct rlt_agg_memory {
-    uint64_t value_bytes; /* POOL: both versions */
-    uint64_t state_bits;  /* bitmaps and counters */
+    uint64_t value_bytes; /* bytes of values; POOL: of both versions */
+    uint64_t state_bits;  /* bits of bitmaps and counters */
 } rlt_agg_memory;
 
 typedef struct rlt_aggregator rlt_aggregator;
@@ -166,37 +168,40 @@ typedef struct rlt_aggregator rlt_aggregator;
 RLT_API int rlt_aggregator_create(const rlt_aggregator_config *cfg, rlt_aggregator **out,
                                   rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_aggregator_free(rlt_aggregator *a);
-/* A job on this switch: its number, why it got nothing (or not), and how many slots it got. */
+/* Admits a job. Returns its number, the reason if it was refused (or RLT_AGG_GRANTED), and the number of
+ * slots that it got. */
 RLT_API int rlt_aggregator_admit(rlt_aggregator *a, const rlt_agg_job *want, uint32_t *job,
                                  rlt_agg_refusal *refusal, uint32_t *slots, rlt_error *err) RLT_MUST_USE;
-/* The job is over: its slots and locks are free. Returns how many held something unfinished. */
+/* Ends a job: frees its slots and locks. Returns the number of slots that held unfinished sums. */
 RLT_API uint32_t rlt_aggregator_release(rlt_aggregator *a, uint32_t job, rlt_time now);
-/* The same, and its number may be another's from now on: what it counted stays in the sum of all. */
+/* Ends a job and lets its number be reused. Its counts stay in the sum over all jobs. */
 RLT_API void rlt_aggregator_forget(rlt_aggregator *a, uint32_t job, rlt_time now);
-/* Times must not decrease. */
+/* Handles a packet. Times must not decrease. */
 RLT_API void rlt_aggregator_packet(rlt_aggregator *a, const rlt_agg_packet *p, rlt_time now,
                                    rlt_agg_verdict *v);
-/* The timer of a slot: sends on what is there if it still holds that chunk unfinished, else DROP. */
+/* Handles the timeout of a slot: if it still holds that chunk unfinished, sends the partial sum on; otherwise
+ * DROP. */
 RLT_API void rlt_aggregator_expire(rlt_aggregator *a, uint32_t job, uint32_t chunk, uint32_t slot,
                                    uint8_t version, rlt_time now, rlt_agg_verdict *v);
-/* CREDIT: takes the streaming lock, or tells that another has it (1, 0). */
+/* CREDIT: takes the streaming lock. Returns false if another job holds it. */
 RLT_API bool rlt_aggregator_lock(rlt_aggregator *a, uint32_t job);
 RLT_API void rlt_aggregator_unlock(rlt_aggregator *a, uint32_t job);
 
 RLT_API uint32_t rlt_aggregator_slots(const rlt_aggregator *a);
-/* Counts of one job, or of all (RLT_NONE). */
+/* Returns the counts of one job, or the sum over all jobs (RLT_NONE). */
 RLT_API rlt_agg_counts rlt_aggregator_counts(const rlt_aggregator *a, uint32_t job);
 RLT_API void rlt_agg_counts_add(rlt_agg_counts *sum, const rlt_agg_counts *more);
 RLT_API rlt_agg_occupancy rlt_aggregator_occupancy(const rlt_aggregator *a, rlt_time now);
-/* The series: bins in use, their width now, and the mean of a bin over its width. */
+/* The occupancy series: number of bins in use, their current width, and the mean occupancy of a bin. */
 RLT_API uint32_t rlt_aggregator_bins(const rlt_aggregator *a, rlt_time *bin_ps);
 RLT_API double rlt_aggregator_bin(const rlt_aggregator *a, uint32_t bin);
-/* Unfinished slots of all jobs. */
+/* Returns the number of unfinished slots of all jobs. */
 RLT_API uint32_t rlt_aggregator_unfinished(const rlt_aggregator *a);
 RLT_API rlt_agg_memory rlt_aggregator_memory(const rlt_aggregator *a);
-/* What so many slots take: two versions of each in POOL; bitmaps of `width` and counters of 8 bits. */
+/* Returns the memory of `slots` slots: two versions each in POOL, bitmaps of `width` bits, counters of 8
+ * bits. */
 RLT_API rlt_agg_memory rlt_slots_memory(rlt_slot_mode mode, uint32_t slots, uint32_t payload, uint32_t width);
-/* Where (job, chunk) hashes to; `round` counts the slots found taken so far. */
+/* Returns the slot that (job, chunk) hashes to; `round` is the number of slots found taken so far. */
 RLT_API uint32_t rlt_slot_hash(uint32_t job, uint32_t chunk, uint32_t round, uint32_t slots);
 RLT_API const char *rlt_agg_refusal_text(rlt_agg_refusal r);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an aggregator is made of: between its accounts and its state machines. Internal to net/. */
+/* State of an aggregator, shared by its accounts and its state machines. Internal to net/. */
 #ifndef RLT_NET_AGGREGATION_AGGREGATOR_INTERNAL_H
 #define RLT_NET_AGGREGATION_AGGREGATOR_INTERNAL_H
 
 #include "net/aggregation/aggregator.h"
 #include "sim/base/time.h"
 
-/* SENT: the sum has gone up, or to the server, and the result is awaited. DONE: the result is kept. */
+/* SENT: the sum has gone up, or to the server; the result is awaited. DONE: the result is stored. */
 typedef enum rlt_bank_state { RLT_BANK_FREE, RLT_BANK_AGG, RLT_BANK_SENT, RLT_BANK_DONE } rlt_bank_state;
 
-/* A slot, or one of the two versions of a slot. */
+/* A bank: a slot, or one of the two versions of a slot. */
 typedef struct rlt_bank {
-    rlt_time since; /* claimed */
+    rlt_time since; /* time at which it was claimed */
     uint32_t job, chunk, count, asked;
     uint8_t state;
-    bool counted; /* in the occupancy */
+    bool counted; /* true if it counts in the occupancy */
 } rlt_bank;
 
 typedef struct rlt_agg_tenant {
@@ -28,16 +28,16 @@ enum { RLT_AGG_BINS = 1024 };
 
 struct rlt_aggregator {
     rlt_aggregator_config cfg;
-    uint32_t versions; /* banks of a slot */
-    uint32_t words;    /* of a bitmap */
+    uint32_t versions; /* banks per slot */
+    uint32_t words;    /* words per bitmap */
     rlt_bank *banks;
-    uint64_t *seen;        /* words of each bank */
-    rlt_agg_value *values; /* cfg.values of each bank */
-    uint64_t *kept_bits;   /* of what was evicted, and of a single contribution */
+    uint64_t *seen;        /* `words` words per bank */
+    rlt_agg_value *values; /* cfg.values elements per bank */
+    uint64_t *kept_bits;   /* contributors of an evicted sum, and of a single contribution */
     rlt_agg_value *kept_values;
     rlt_agg_tenant *jobs;
     uint32_t n_jobs, jobs_room, n_forgotten;
-    rlt_agg_counts past; /* of jobs whose numbers others have */
+    rlt_agg_counts past; /* counts of jobs whose numbers were reused */
     /* occupancy: */
     uint32_t now, peak;
     rlt_time last;
@@ -48,7 +48,7 @@ struct rlt_aggregator {
     rlt_time bin_ps;
 };
 
-/* A slot is taken, or free again. */
+/* Count a bank as taken, or as free again. */
 void rlt__agg_occupy(rlt_aggregator *a, rlt_bank *b, rlt_time now);
 void rlt__agg_vacate(rlt_aggregator *a, rlt_bank *b, rlt_time now);
 

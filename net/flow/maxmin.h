@@ -1,18 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Exact max-min fair sharing of links by flows, over time. Internal to
- * net/; knows nothing of events or ranks.
+ * Exact max-min fair sharing of links by flows, over time. Internal to net/; knows nothing of events or
+ * ranks.
  *
- * A link that is saturated by the flows it limits is their bottleneck. All these flows (its "own" flows) have
- * one rate, the link's level, so they share a virtual time V: the bytes served to each of them. A flow ends
- * when V reaches the flow's virtual finish. The next completion at a link is therefore
- *   (lowest finish - V) / level
- * away, whatever happened to the link's other flows meanwhile, and a change of level touches no flow. Flows
- * of equal path and remaining bytes are merged into one flow with a weight. A flow may take a whole multiple
- * of its rate on a link.
+ * Symbols: link l has capacity c_l; flow f crosses the links of its path and has rate x_f. Rates are max-min
+ * fair if every flow has a bottleneck: a full link on its path on which no other flow is faster. They are
+ * found by water filling: let R_l be the flows of link l that have no rate yet; among the links with
+ * flows in R_l, the one with the least
  *
- * Sequence at one instant: drain what ends, start what begins, then solve once. Bytes and times are exact up
- * to the rounding of doubles; a completion is rounded once, to the nearest picosecond (see rlt_maxmin_drain).
+ *   level_l = (c_l - sum of the rates already given on l) / |R_l|
+ *
+ * freezes its flows of R_l at that level. They are its "own" flows. Repeat until every flow has a rate.
+ *
+ *   Example: link A (10 GB/s) carries flows 1 and 2, link B (8 GB/s) carries flows 2 and 3.
+ *     B is lower (8/2 = 4 < 10/2 = 5): flows 2 and 3 get 4. Then A: (10 - 4)/1 = 6: flow 1 gets 6.
+ *     When flow 3 ends, A is lower (10/2 = 5 < 8/1 = 8): flows 1 and 2 get 5.
+ *
+ * Virtual time. All own flows of a link have its level as their rate, so they share a virtual time V_l: the
+ * bytes served to each of them. A flow that has r bytes left when it becomes an own flow of l ends when V_l
+ * reaches its virtual finish F = V_l + r. The next completion at l is therefore
+ *
+ *   (lowest F among the own flows - V_l) / level_l
+ *
+ * from now, whatever happened to the other own flows meanwhile. A change of level touches no flow.
+ *
+ *   Example: flows 1, 2 and 3 begin with 12, 12 and 4 GB at 6, 4 and 4 GB/s. Flow 3 ends after 1 s. Then
+ *   V_A = 6 and flow 2 has 8 GB left: it moves from B to A with F = 6 + 8 = 14. Flow 1 has F = 12. The level
+ *   of A is now 5: flow 1 ends after (12 - 6) / 5 = 1.2 s more, and flow 2, then alone, after 2 GB / 8 GB/s.
+ *
+ * Flows of equal path and equal remaining bytes are merged into one flow with a weight. A flow may take a
+ * whole multiple of its rate on a link.
+ *
+ * Sequence at one instant: drain the flows that end, start those that begin, then solve once. Bytes and times
+ * are exact up to the rounding of doubles. A completion is rounded once, to the nearest picosecond (see
+ * rlt_maxmin_drain).
  *
  * Flow ids are reused after rlt_maxmin_release. A path names no link twice.
  */
@@ -26,37 +47,37 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 
-/* One link of a flow's path, and where the flow stands in that link's list. */
+/* One link of a flow's path, and the flow's position in the list of that link. */
 typedef struct rlt_mm_hop {
     uint32_t link, pos;
 } rlt_mm_hop;
 
 typedef struct rlt_mm_flow {
-    uint32_t n;          /* links of its path */
-    uint32_t weight;     /* equal messages it stands for; each has the link's level as its rate */
+    uint32_t n;          /* number of links on its path */
+    uint32_t weight;     /* equal messages that it stands for; each has the level of its bottleneck as rate */
     uint32_t bottleneck; /* link, or RLT_NONE until solved */
-    uint32_t user;       /* the caller's */
+    uint32_t user;       /* free for the caller */
     rlt_mm_hop hop[2];   /* the path if n <= 2; else hop[0] = {index into long_hops, size class} */
 } rlt_mm_flow;
 
-/* A flow in a link's list. `other` is the other link of a flow of two links and weight one that has a
- * bottleneck and takes its rate of each: the solver's inner loops then need not look at the flow. Else it is
- * RLT_MM_MANY | how many times its rate the flow takes of this link. */
+/* A flow in the list of a link. `other` is a shortcut for the solver's inner loops: the flow's other link, if
+ * the flow has two links, weight one, a bottleneck, and takes its rate once of each. Otherwise it is
+ * RLT_MM_MANY | the multiple of its rate that the flow takes of this link. */
 typedef struct rlt_mm_entry {
     uint32_t flow, other;
 } rlt_mm_entry;
 
-/* What is on a link: written at once where a flow comes alone or goes. */
+/* Load of a link, in one struct so that it is written at once. */
 typedef struct rlt_mm_load {
     uint32_t n, own;
-    uint32_t weight, own_weight; /* sums over flows, over own flows, of weight x times */
+    uint32_t weight, own_weight; /* sums of weight x multiple, over all flows and over own flows */
 } rlt_mm_load;
 
 /* One cache line. */
 typedef struct rlt_mm_link {
-    rlt_mm_entry *flows; /* the first `own` are its own, a binary heap by virtual finish */
+    rlt_mm_entry *flows; /* all flows on it; the first `own` are its own, a binary heap by virtual finish */
     double capacity;     /* bytes a picosecond */
-    double served;       /* V: bytes served to each own flow up to `at` */
+    double served;       /* V: bytes served to each own flow until `at` */
     rlt_time at;
     union {
         rlt_mm_load load;
@@ -65,15 +86,15 @@ typedef struct rlt_mm_link {
         };
     };
     uint32_t room;
-    uint32_t heap;        /* place in the heap of completions, or RLT_NONE */
-    uint32_t touched;     /* RLT_MM_LEFT | ... */
-    uint32_t ps_per_byte; /* 0: not a whole number */
+    uint32_t heap;        /* position in the heap of completions, or RLT_NONE */
+    uint32_t touched;     /* flags RLT_MM_LEFT, ... */
+    uint32_t ps_per_byte; /* picoseconds a byte; 0 if not a whole number */
 } rlt_mm_link;
 
-/* What the solver's inner loops read of a link. */
+/* Fields of a link that the solver's inner loops read. */
 typedef struct rlt_mm_level {
-    double level; /* bytes a picosecond of each own flow; infinite without own flows */
-    double left;  /* scratch: capacity not yet given away; the new level once frozen */
+    double level; /* rate of each own flow, bytes a picosecond; infinite without own flows */
+    double left;  /* scratch: capacity not yet given away; the new level once the link is frozen */
     uint32_t count, mark;
 } rlt_mm_level;
 
@@ -82,8 +103,8 @@ typedef struct rlt_mm_completion {
     uint32_t link;
 } rlt_mm_completion;
 
-/* A level and, in the low half, the kind and number of the link that would have it. One number, so that
- * comparing takes no branch. */
+/* A level in the high half; the kind and number of the link that would have it in the low half. One number,
+ * so that a comparison takes no branch. */
 typedef unsigned __int128 rlt_mm_candidate;
 
 typedef struct rlt_mm_list {
@@ -94,10 +115,10 @@ typedef struct rlt_mm_list {
 enum {
     RLT_MM_LEFT = 1,   /* a flow left the link since the last solve */
     RLT_MM_JOINED = 2, /* a flow joined */
-    RLT_MM_STALE = 4,  /* its next completion must be computed again */
-    RLT_MM_NOTED = 8,  /* its rate changed, but there is nothing to solve */
+    RLT_MM_STALE = 4,  /* its next completion must be recomputed */
+    RLT_MM_NOTED = 8,  /* its rate changed, but nothing must be solved */
     RLT_MM_CLASSES = 30,
-    RLT_MM_WIDE = 16, /* hops of flows of more links are in the order of links */
+    RLT_MM_WIDE = 16, /* flows with more links than this have their hops in the order of link numbers */
 };
 #define RLT_MM_MANY (1u << 31)
 
@@ -105,21 +126,21 @@ typedef struct rlt_maxmin {
     uint32_t n_links;
     rlt_mm_link *links;
     rlt_mm_level *levels;
-    uint64_t *bw_Bps; /* of each link, as given */
-    uint32_t *kind;   /* of each link: of links of equal level the lowest kind, then number, comes first */
+    uint64_t *bw_Bps; /* capacity of each link, as given */
+    uint32_t *kind;   /* kind of each link; orders links of equal level: lowest kind, then lowest number */
     rlt_mm_flow *flows;
-    double *finish; /* virtual finish of each flow; its size while it has no bottleneck */
+    double *finish; /* virtual finish of each flow; its size until it has a bottleneck */
     uint32_t n_flows, flow_room, finish_room, free_flow;
-    uint32_t *seen; /* epoch in which a wide flow's links were all reached */
+    uint32_t *seen; /* epoch in which all links of a wide flow were reached */
     uint32_t seen_room;
-    bool has_times;     /* a flow has taken more than once its rate of a link */
-    bool drained_times; /* so it had when mm->drained was filled */
+    bool has_times;     /* true once a flow takes a multiple of its rate */
+    bool drained_times; /* value of has_times when mm->drained was filled */
     uint64_t live;      /* flows not yet drained */
     rlt_mm_hop *long_hops;
     uint32_t n_long, long_room, free_long[RLT_MM_CLASSES];
     rlt_mm_completion *completions; /* heap of links by next completion */
     uint32_t n_completions, completions_room;
-    rlt_time latest; /* none of them is later */
+    rlt_time latest; /* upper bound of all completions */
     rlt_mm_list touched, started, drained, scratch;
     rlt_mm_list component; /* links of the last solve; with note_idle, all whose rate may have changed */
     rlt_mm_list moves;     /* flows that change their bottleneck, grouped by the new one */
@@ -127,51 +148,53 @@ typedef struct rlt_maxmin {
     rlt_mm_candidate *candidates; /* heap of links by the level they would have, see rlt_maxmin_solve */
     uint32_t n_candidates, candidates_room;
     uint32_t epoch;
-    bool note_idle; /* also touch links that fall idle (someone follows every change of a rate) */
+    bool note_idle; /* also touch links that become idle, for callers that follow every rate */
 } rlt_maxmin;
 
-/* Capacities in bytes a second, all > 0. */
+/* Creates a solver. Capacities are in bytes a second, all > 0. */
 int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out,
                       rlt_error *err) RLT_MUST_USE;
 void rlt_maxmin_free(rlt_maxmin *mm);
-/* A flow of bytes > 0 over n > 0 links begins now. Its id; *merged tells that it joined an equal flow that
- * has this id already. RLT_NONE when out of memory. */
+/* Starts a flow of bytes > 0 over n > 0 links. Returns its id; *merged is true if it joined an equal flow
+ * that already has this id. RLT_NONE when out of memory. */
 uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
                           bool *merged);
-/* The same, taking times[i] > 0 times the flow's rate of links[i]. RLT_NONE also when a link would carry 2^31
- * messages at once. */
+/* As rlt_maxmin_start; the flow takes times[i] > 0 times its rate of links[i]. Also returns RLT_NONE if a
+ * link would carry 2^31 messages at once. */
 uint32_t rlt_maxmin_start_times(rlt_maxmin *mm, rlt_time now, const uint32_t *links, const uint32_t *times,
                                 uint32_t n, uint64_t bytes, bool *merged);
-/* True if the path names no link twice. */
+/* Returns true if the path names no link twice. */
 bool rlt_maxmin_is_simple(rlt_maxmin *mm, const uint32_t *links, uint32_t n);
-/* Gives every flow its rate. RLT_ENOMEM. */
+/* Gives every flow its max-min rate. RLT_ENOMEM. */
 int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
-/* Takes the flows that end now (`now` = rlt_maxmin_next()) off their links; mm->drained lists them in a fixed
- * order. Their paths stay readable until each is released. What rounding to whole picoseconds gave or took is
- * carried into the bottleneck's V, so that a link's bytes do not drift. RLT_ENOMEM. */
+/* Takes the flows that end now (`now` = rlt_maxmin_next()) off their links and lists them in mm->drained, in
+ * a fixed order. Their paths stay readable until each is released. The bytes that rounding to whole
+ * picoseconds added or removed are carried into V of the bottleneck, so that the bytes of a link do not
+ * drift. RLT_ENOMEM. */
 int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
-/* Takes a flow off its links before its end; its path stays readable until it is released. RLT_ENOMEM. */
+/* Takes a flow off its links before its end. Its path stays readable until it is released. RLT_ENOMEM. */
 int rlt_maxmin_cancel(rlt_maxmin *mm, uint32_t flow) RLT_MUST_USE;
-/* From now on the link has this capacity, > 0; the next solve sees to its flows. RLT_ENOMEM. */
+/* Changes the capacity of a link from now on, > 0. The next solve updates the flows. RLT_ENOMEM. */
 int rlt_maxmin_capacity(rlt_maxmin *mm, uint32_t link, uint64_t bw_Bps) RLT_MUST_USE;
-/* Bytes of each of the flow's messages not yet served. */
+/* Returns the bytes not yet served of each message of the flow. */
 double rlt_maxmin_remaining(const rlt_maxmin *mm, uint32_t flow, rlt_time now);
-/* Sum of the rates on a link, bytes a picosecond. O(flows on it). */
+/* Returns the sum of the rates on a link, bytes a picosecond. O(flows on it). */
 double rlt_maxmin_link_rate(const rlt_maxmin *mm, uint32_t link);
 
-/* Time of the next completion, or -1 when no flow is live. Valid after a solve. */
+/* Returns the time of the next completion, or -1 when no flow is live. Valid after a solve. */
 static inline rlt_time rlt_maxmin_next(const rlt_maxmin *mm)
 {
     return mm->n_completions ? mm->completions[0].when : -1;
 }
 
-/* True if rates are out of date. */
+/* Returns true if rates are out of date. */
 static inline bool rlt_maxmin_needs_solve(const rlt_maxmin *mm)
 {
     return mm->touched.n != 0;
 }
 
-/* How many times its rate the flow takes of the link whose entry that is, or of a hop's. */
+/* Returns the multiple of its rate that a flow takes of the link in whose list e is; below, of the link of
+ * hop h. */
 static inline uint32_t rlt__mm_times(rlt_mm_entry e)
 {
     return e.other & RLT_MM_MANY ? e.other & ~RLT_MM_MANY : 1;
@@ -182,7 +205,7 @@ static inline uint32_t rlt_maxmin_times(const rlt_maxmin *mm, const rlt_mm_hop *
     return mm->has_times ? rlt__mm_times(mm->links[h->link].flows[h->pos]) : 1;
 }
 
-/* How many times its rate a flow in mm->drained took of the hop's link. */
+/* Returns the multiple of its rate that a flow in mm->drained took of the hop's link. */
 static inline uint32_t rlt_maxmin_drained_times(const rlt_maxmin *mm, const rlt_mm_hop *h)
 {
     return mm->drained_times ? h->pos : 1;
@@ -204,28 +227,29 @@ static inline void rlt_maxmin_release(rlt_maxmin *mm, uint32_t flow)
     mm->free_flow = flow;
 }
 
-/* Rate of each message of a solved flow, bytes a picosecond. */
+/* Returns the rate of each message of a solved flow, bytes a picosecond. */
 static inline double rlt_maxmin_rate(const rlt_maxmin *mm, uint32_t flow)
 {
     uint32_t b = mm->flows[flow].bottleneck;
     return b == RLT_NONE ? 0 : mm->levels[b].level;
 }
 
-/* Between the parts of the solver: maxmin.c (flows, lists), maxmin_store.c (records of flows),
- * maxmin_completions.c, maxmin_solve.c (levels) and maxmin_change.c (flows and links that change). */
+/* Shared by the parts of the solver: maxmin.c (flows and lists), maxmin_store.c (records of flows),
+ * maxmin_completions.c (heap), maxmin_solve.c (levels), maxmin_change.c (links that change, flows
+ * cancelled). */
 uint32_t rlt__mm_new_record(rlt_maxmin *mm);
 int rlt__mm_long_path(rlt_maxmin *mm, uint32_t flow, uint32_t n) RLT_MUST_USE;
 void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow);
 void rlt__mm_own_remove(rlt_maxmin *mm, uint32_t link, uint32_t flow);
-/* Sets a link's next completion, or takes it out of the heap (when < 0). */
+/* Sets the next completion of a link; `when` < 0 removes the link from the heap. */
 int rlt__mm_completion(rlt_maxmin *mm, uint32_t link, rlt_time when) RLT_MUST_USE;
 rlt_time rlt__mm_link_next(const rlt_maxmin *mm, uint32_t link, rlt_time now);
-/* If nothing else uses the links of a new flow: gives it its rate at once. */
+/* Gives a new flow its rate at once if it is alone on its links; *alone says so. */
 int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone) RLT_MUST_USE;
 void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow);
-/* Takes a flow, no longer among its bottleneck's own, off its links. */
+/* Takes a flow off the lists of its links. It must no longer be among the own flows of its bottleneck. */
 int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow) RLT_MUST_USE;
-/* The link has changed as `how` says since the last solve. */
+/* Marks a link as changed since the last solve; `how` is a flag RLT_MM_LEFT, .... */
 int rlt__mm_touch(rlt_maxmin *mm, uint32_t link, uint32_t how) RLT_MUST_USE;
 void rlt__mm_set_capacity(rlt_maxmin *mm, uint32_t link, uint64_t bw_Bps);
 
@@ -241,7 +265,7 @@ static inline int rlt__mm_append(rlt_mm_list *list, uint32_t item)
     return 0;
 }
 
-/* V of a link now. */
+/* Returns V of a link at `now`. */
 static inline double rlt__mm_served(const rlt_maxmin *mm, uint32_t link, rlt_time now)
 {
     const rlt_mm_link *l = &mm->links[link];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What NCCL writes about a machine: its topology (NCCL_TOPO_DUMP_FILE), the graphs it found in it
+ * Files that NCCL writes about a machine: its topology (NCCL_TOPO_DUMP_FILE), the graphs found in it
  * (NCCL_GRAPH_DUMP_FILE), and its log (NCCL_DEBUG=INFO). Internal to net/.
  */
 #ifndef RLT_NET_IMPORT_NCCL_H
@@ -11,16 +11,17 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 
-/* The ring graph of a graph dump: of every channel the GPUs' dev numbers in order. */
+/* The ring graph of a graph dump: for each channel the dev numbers of its GPUs, in order. */
 typedef struct rlt__nccl_rings {
-    uint32_t n_rings, n; /* channels; GPUs in each */
-    uint32_t *dev;       /* n_rings * n */
-    uint64_t intra_Bps;  /* of a channel between GPUs of a node, between nodes; 0: not stated */
+    uint32_t n_rings, n; /* number of channels; GPUs in each */
+    uint32_t *dev;       /* dev numbers, n_rings * n */
+    uint64_t intra_Bps;  /* bandwidth of a channel inside a node, and between nodes; 0: not stated */
     uint64_t inter_Bps;
-    bool network; /* the channels begin and end at NICs */
+    bool network; /* true if the channels begin and end at NICs */
 } rlt__nccl_rings;
 
-/* Recommends the import's rings; accelerator[dev] for dev below n. *said: what was done, or "". */
+/* Makes the rings of the import recommended ones; accelerator[dev] for dev below n. *said describes what was
+ * done, or is "". */
 int rlt__nccl_rings_add(rlt__machine *m, const rlt_import *import, const uint32_t *accelerator, uint32_t n,
                         const char **said) RLT_MUST_USE;
 

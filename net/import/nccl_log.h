@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the lines of an NCCL log say, before it becomes a topology. Internal to net/topo_nccl_log*.c. */
+/* Content of the lines of an NCCL log, before it becomes a topology. Internal to net/import/. */
 #ifndef RLT_NET_IMPORT_NCCL_LOG_H
 #define RLT_NET_IMPORT_NCCL_LOG_H
 
@@ -16,7 +16,7 @@ typedef struct rlt__connection {
     uint32_t process, src, dst;
     uint16_t nic;
     uint8_t channel, via;
-    bool receive; /* told by the receiver */
+    bool receive; /* true if the receiver logged it */
 } rlt__connection;
 
 /* "Channel 00/12 :    0   1   2   3" */
@@ -25,8 +25,8 @@ typedef struct rlt__log_ring {
 } rlt__log_ring;
 
 typedef struct rlt__log_process {
-    uint32_t host;          /* index of hosts */
-    uint32_t rank, n_ranks; /* in the largest communicator that it tells of; RLT_NONE, 0 */
+    uint32_t host;          /* index into `hosts` */
+    uint32_t rank, n_ranks; /* rank and size in its largest communicator; RLT_NONE and 0 if unknown */
 } rlt__log_process;
 
 typedef struct rlt__nccl_log {
@@ -40,9 +40,9 @@ typedef struct rlt__nccl_log {
     uint32_t n_connections, n_rings, n_ranks_used;
     uint32_t process_capacity, connection_capacity, ring_capacity, rank_capacity;
     uint32_t size;          /* ranks of the largest communicator */
-    uint32_t local_ranks;   /* of a node, where it is told; else 0 */
-    uint32_t communicators; /* of different sizes */
-    uint64_t busbw_Bps;     /* the best bus bandwidth that a benchmark printed in between; 0: none */
+    uint32_t local_ranks;   /* ranks per node, if stated; otherwise 0 */
+    uint32_t communicators; /* communicators of different sizes */
+    uint64_t busbw_Bps;     /* best bus bandwidth that a benchmark printed into the log; 0: none */
 } rlt__nccl_log;
 
 int rlt__nccl_log_scan(rlt__nccl_log *log, const char *text, size_t length) RLT_MUST_USE;

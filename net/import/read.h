@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Readers of topology files, and what they share. Internal to net/import/.
+ * Readers of topology files and their shared parts. Internal to net/import/.
  */
 #ifndef RLT_NET_IMPORT_READ_H
 #define RLT_NET_IMPORT_READ_H
@@ -14,16 +14,16 @@ enum {
     RLT_MAX_FILE_NODES = 1 << 22,
     RLT_MAX_FILE_LINKS = 1 << 26,
     RLT_MAX_FILE_BYTES = 256 << 20,
-    RLT_MAX_PARALLEL = 4096, /* "count" of a link */
+    RLT_MAX_PARALLEL = 4096, /* largest "count" of a link */
 };
 
-/* Default topology name: the file's base name without extension. NULL: no memory. */
+/* Returns the default topology name: the file's base name without extension. NULL when out of memory. */
 char *rlt__topo_stem(rlt_arena *arena, const char *path);
-/* "accelerator", "nic", "pcie", "cpu", "switch"; false for another word. */
+/* Parses "accelerator", "nic", "pcie", "cpu" or "switch"; false for another word. */
 bool rlt__topo_kind(const char *word, rlt_node_kind *kind);
 #define RLT__KINDS "accelerator, nic, pcie, cpu, switch"
 
-/* Readers: text to topology. `name` is the file's name for messages. */
+/* The readers. `name` is the file's name in messages. */
 int rlt_topology_from_json(const char *name, const char *text, size_t length, rlt_topology **out,
                            rlt_error *err) RLT_MUST_USE;
 int rlt_topology_from_graphml(const char *name, const char *text, size_t length, rlt_topology **out,

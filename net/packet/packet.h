@@ -5,9 +5,9 @@
  * port take turns, packet by packet.
  *
  * The receiver acknowledges every ack-th packet and the last one of each message. It asks once for a missing
- * packet, which is retransmitted alone (selective) or with all that follow it (go-back-N). Without progress
- * for rto, doubled each time up to 64-fold, the sender retransmits unasked, at most `retries` times. Where
- * nothing can be lost there are no timers.
+ * packet, which is retransmitted alone (selective) or with all later ones (go-back-N). If the sender makes no
+ * progress for `rto`, doubled on each timeout up to 64-fold, it retransmits unasked, at most `retries` times.
+ * If nothing can be lost there are no timers.
  */
 #ifndef RLT_NET_PACKET_PACKET_H
 #define RLT_NET_PACKET_PACKET_H
@@ -25,25 +25,25 @@ extern "C" {
 #endif
 
 typedef struct rlt_packet_settings {
-    uint64_t mtu, header, ack_bytes; /* of a packet's payload; of its header; of an answer on the wire */
-    uint64_t ack;                    /* packets an answer; 0: none, where nothing waits for them */
-    uint64_t window, retries;        /* packets of a flow under way, 0: without limit */
+    uint64_t mtu, header, ack_bytes; /* bytes: payload of a packet; its header; an answer on the wire */
+    uint64_t ack;                    /* packets per answer; 0: no answers, if nothing waits for them */
+    uint64_t window, retries;        /* packets of a flow under way, 0: no limit; timeouts in a row */
     rlt_time rto_ps, switch_ps;
-    int selective, cut_through, dcqcn, pause; /* pause: rlt_pause */
+    int selective, cut_through, dcqcn, pause; /* pause is an rlt_pause */
     uint64_t buffer, ecn_min, ecn_max, pause_at, resume_at;
     double ecn_probability, loss;
     uint64_t seed;
 } rlt_packet_settings;
 
 RLT_API rlt_packet_settings rlt_packet_default(void);
-/* One setting by name with its unit; RLT_EUSAGE for an unknown name or a wrong value. */
+/* Sets one setting by name, with its unit. RLT_EUSAGE for an unknown name or a wrong value. */
 RLT_API int rlt_packet_set(rlt_packet_settings *s, const char *name, const char *value,
                            rlt_error *err) RLT_MUST_USE;
-/* All of them. */
+/* Returns the table of all settings. */
 RLT_API const rlt_param *rlt_packet_parameters(void);
-/* Links under these settings, at full speed; whose packets they carry is the caller's to add. */
+/* Creates the configuration of links at full speed. The caller adds the client whose packets they carry. */
 RLT_API rlt_packets_config rlt_packet_links(const rlt_packet_settings *s);
-/* Whether all of them go together, and what follows from others. */
+/* Checks that the settings can be combined, and fills those that follow from others. */
 RLT_API int rlt_packet_check(rlt_packet_settings *s, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus

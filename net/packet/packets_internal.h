@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Ports and packets under way, for the files that move them. Internal to net/.
+ * Ports and packets under way, shared by the files that move them. Internal to net/.
  *
- * A port's queue is kept as a time: when everything queued so far will have left. With back-pressure that is
- * not known, and ports get lists and events of their own (packets_pause.c).
+ * A port's queue is stored as a time: when everything queued so far will have left. With back-pressure that
+ * time is unknown, and ports get lists and events of their own (packets_pause.c).
  */
 #ifndef RLT_NET_PACKET_PACKETS_INTERNAL_H
 #define RLT_NET_PACKET_PACKETS_INTERNAL_H
@@ -18,49 +18,49 @@
 
 /* One cache line. */
 typedef struct rlt__port {
-    rlt_time free_ps;    /* when all that was queued will have left */
-    rlt_time after_ps;   /* the link's latency and that of the switch at its end */
-    rlt_time deepest_ps; /* longest queue, as the time it takes to send */
-    rlt_time limit_ps;   /* the same of the buffer; RLT_TIME_MAX: without limit */
+    rlt_time free_ps;    /* time at which everything queued will have left */
+    rlt_time after_ps;   /* latency of the link plus that of the switch at its end */
+    rlt_time deepest_ps; /* longest queue, as its serialisation time */
+    rlt_time limit_ps;   /* buffer, as its serialisation time; RLT_TIME_MAX: no limit */
     uint64_t bw_Bps;
-    uint32_t ps_per_byte; /* 0: not a whole number */
-    uint32_t memo_bytes;  /* then the last size and its time */
+    uint32_t ps_per_byte; /* picoseconds a byte; 0: not a whole number */
+    uint32_t memo_bytes;  /* in that case: last packet size, and memo_ps its time */
     rlt_time memo_ps;
     uint32_t flags;
-    uint32_t cuts; /* times that the link has failed */
+    uint32_t cuts; /* number of failures of the link */
 } rlt__port;
 
 enum {
-    RLT__PORT_INNER = 1,     /* of a node that is no accelerator: finite, marks */
-    RLT__PORT_TO_SWITCH = 2, /* whose latency is in after_ps */
-    RLT__PORT_TO_HOST = 4,   /* takes in whatever comes */
+    RLT__PORT_INNER = 1,     /* port of a node that is no accelerator: finite buffer, marks */
+    RLT__PORT_TO_SWITCH = 2, /* leads to a switch, whose latency is in after_ps */
+    RLT__PORT_TO_HOST = 4,   /* leads to a host, which accepts every packet */
     RLT__PORT_FAILED = 8,
 };
 
 /* A packet under way. One cache line. */
 typedef struct rlt__slot {
     rlt_packet p;
-    uint32_t at, end; /* its next link and the end of its route, in `links` */
-    uint32_t next;    /* behind it in a port's list; on a link: how often that had failed before */
+    uint32_t at, end; /* its next link and the end of its route, indices into `links` */
+    uint32_t next;    /* next packet in a port's list; on a link: failures of the link so far */
 } rlt__slot;
 
-/* What back-pressure adds to a port. */
+/* State of a port under back-pressure. */
 typedef struct rlt__queue {
-    uint32_t head, tail; /* packets that wait, or RLT_NONE */
-    uint64_t bytes;      /* in it, the one being sent included */
+    uint32_t head, tail; /* waiting packets, or RLT_NONE */
+    uint64_t bytes;      /* bytes queued, including the packet being sent */
     uint64_t deepest;
     int64_t credit;           /* room at the other end */
-    uint64_t held;            /* in the node at the other end, came by this link, has not left it */
+    uint64_t held;            /* bytes that came by this link and are still in the node at its other end */
     bool busy, paused, asked; /* asked: the node at the other end has asked for a pause */
     rlt_time paused_at;
-    /* Being sent. */
-    uint32_t leaving_bytes, leaving_by; /* by: the link by which it came, or RLT_NONE at its source */
-    rlt_packet leaving;                 /* at its source */
+    /* The packet being sent. */
+    uint32_t leaving_bytes, leaving_by; /* by: link by which it came, or RLT_NONE at its source */
+    rlt_packet leaving;                 /* the packet itself, if it is at its source */
 } rlt__queue;
 
 typedef struct rlt__route {
     uint32_t first, n;
-    uint32_t next; /* of equal hash */
+    uint32_t next; /* next route of equal hash */
 } rlt__route;
 
 struct rlt_packets {
@@ -68,17 +68,17 @@ struct rlt_packets {
     rlt_packets_client guest;
     rlt_usage *usage;
     rlt__port *ports;
-    rlt_port_counts *counts; /* packets, peak_bytes: see rlt_packets_port */
+    rlt_port_counts *counts; /* see rlt_packets_port */
     rlt__queue *queues;      /* NULL: no back-pressure */
     rlt_pool slots;
     uint64_t live;
-    uint32_t n; /* links */
+    uint32_t n; /* number of links */
     uint32_t *links, links_used, links_room;
     rlt__route *routes;
     uint32_t routes_used, routes_room;
-    rlt_map known;                                  /* hash of a route's links */
-    rlt_pool copies;                                /* of packets for cfg.left */
-    bool plain;                                     /* nothing but to send: no marks, drops, losses, series */
+    rlt_map known;   /* hash of links -> route */
+    rlt_pool copies; /* copies of packets for cfg.left */
+    bool plain;      /* packets are only sent: no marks, drops, losses, series */
     int hop, left, departed, pause, resume, credit; /* event handlers */
 };
 
@@ -94,7 +94,7 @@ static inline rlt__slot *rlt__slot_at(const rlt_packets *n, uint32_t i)
 
 rlt_time rlt__port_span_slow(rlt__port *p, uint32_t bytes);
 
-/* Time that a packet takes on a port. */
+/* Returns the serialisation time of a packet at a port. */
 static inline rlt_time rlt__port_span(rlt__port *p, uint32_t bytes)
 {
     return p->ps_per_byte ? (rlt_time)((uint64_t)bytes * p->ps_per_byte) : rlt__port_span_slow(p, bytes);
@@ -111,25 +111,25 @@ static inline void rlt__packet_done(rlt_packets *n, uint32_t i)
     n->live--;
 }
 
-/* From the start of its transmission to when the next node handles it. */
+/* Returns the time from the start of a packet's transmission until the next node handles it. */
 rlt_time rlt__packet_onward(const rlt_packets *n, const rlt__slot *s, rlt_time span);
 /* Charges the account of a link that sends `bytes` in [from, to). */
 void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to);
-/* Decided, and counted, for the next packet on the link. */
+/* Decides, and counts, whether the next packet on the link is lost. */
 bool rlt__packet_is_lost(rlt_packets *n, uint32_t link);
-/* Marks a packet that finds so much in front of it, perhaps. */
+/* Marks a packet, with the probability that belongs to `bytes` queued in front of it. */
 void rlt__packet_mark(rlt_packets *n, rlt__slot *s, uint32_t link, double bytes);
 void rlt__packet_drop(rlt_packets *n, uint32_t i, uint32_t link);
-/* Told to the client later: its last byte has left the source. */
+/* Schedules the report that the last byte of a packet has left the source. */
 void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when);
 int rlt__packets_handlers(rlt_packets *n, rlt_error *err) RLT_MUST_USE;
 
 /* packets_pause.c */
 int rlt__pause_create(rlt_packets *n, rlt_error *err) RLT_MUST_USE;
 void rlt__pause_queue(rlt_packets *n, uint32_t i);
-/* A packet that took credit on its way into a node is there no more. */
+/* Gives back the credit that a packet took on its way into a node. Call it when the packet is gone. */
 void rlt__pause_consumed(rlt_packets *n, const rlt__slot *s);
-/* What waits at a port whose link has failed is lost. */
+/* Loses all packets that wait at a port whose link has failed. */
 void rlt__pause_flush(rlt_packets *n, uint32_t link);
 bool rlt__pause_names(const rlt_packets *n, char *text, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Shapes that a dimension of a topology may have (ring, switch, fat-tree, ...), as seen from outside: their
- * list, the limits of every topology, and what switches can do. shape.h is the inside.
+ * Shapes of a dimension (ring, switch, fat-tree, ...) as seen from outside: their list, the limits of every
+ * topology, and the operations of switches. shape.h is the inside.
  */
 #ifndef RLT_NET_SHAPES_SHAPES_H
 #define RLT_NET_SHAPES_SHAPES_H
@@ -21,23 +21,23 @@ enum {
     RLT_MAX_LINKS = 1 << 28,
 };
 
-/* What a switch can do with data on its way: add up what comes in, send one message out on several links. */
+/* Operations of a switch on data in transit: sum its inputs; send one message out on several links. */
 enum { RLT_CAN_REDUCE = 1, RLT_CAN_MULTICAST = 2 };
 
-/* A row for it, in whatever table; the field is a uint8_t. */
+/* Row of any parameter table for these operations; the field is a uint8_t. */
 #define RLT_IN_NETWORK(...)                                                                                  \
     {                                                                                                        \
         "in_network", .kind = RLT_PARAM_CHOICE, .words = "none|reduce|multicast|reduce+multicast",           \
                       .help = "what switches do with data on its way", __VA_ARGS__                           \
     }
-/* A row for that field alone. */
+/* A parameter for that field alone. */
 RLT_API extern const rlt_param rlt_in_network_parameter;
 
 typedef struct rlt_shape_info {
     const char *name, *summary;
-    const rlt_param *parameters; /* of an rlt_factor (net/shapes/factor.h); NULL: none */
+    const rlt_param *parameters; /* parameters of an rlt_factor (net/shapes/factor.h); NULL: none */
 } rlt_shape_info;
-/* The shapes, for `ringlet list`. NULL past the end. */
+/* Returns shape i, for `ringlet list`; NULL past the end. */
 RLT_API const rlt_shape_info *rlt_shape_list(uint32_t i);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a topology holds once it is built. Nothing changes it until it is freed. Internal to net/. */
+/* Fields of a topology. Nothing changes them after it is built, until it is freed. Internal to net/. */
 #ifndef RLT_NET_TOPOLOGY_FROZEN_H
 #define RLT_NET_TOPOLOGY_FROZEN_H
 
@@ -10,30 +10,35 @@
 #include "sim/base/map.h"
 #include "sim/base/time.h"
 
-/* A dimension of a product. Group = mixed radix of the other coordinates. Local node x of
- * group g is accelerator g % stride + x * stride + g / stride * stride * n, or switch
- * first_switch + g * switches + (x - n). */
+/*
+ * A dimension of a product. `group` is the mixed-radix index of the other coordinates.
+ *
+ *   local node x < n of group g    accelerator g % stride + x * stride + g / stride * stride * n
+ *   local node x >= n of group g   switch first_switch + g * switches + (x - n)
+ *
+ *   Example: ring:4*switch:8, dimension 1: n = 8, stride 4. Local node 3 of group 1 is accelerator 13.
+ */
 typedef struct rlt_product_dim {
     rlt_factor f;
     uint32_t stride, groups, first_link, first_switch;
 } rlt_product_dim;
 
-/* A graph in the order of ids; nodes' links as compressed rows. */
+/* A graph. Links are in order of ids; the links of each node are compressed rows. */
 typedef struct rlt_frozen_graph {
     rlt_link *links;
-    uint8_t *kind;             /* rlt_node_kind of node */
+    uint8_t *kind;             /* rlt_node_kind of each node */
     uint8_t *forwards;         /* 1 or 0 */
-    uint8_t *in_network;       /* RLT_CAN_... */
+    uint8_t *in_network;       /* flags RLT_CAN_... */
     uint32_t *out_first, *out; /* links that leave node v: out[out_first[v] .. out_first[v + 1]), ascending */
     uint32_t *in_first, *in;
     rlt_strings names; /* index = node */
-    rlt_map route_of;  /* source << 32 | destination -> static route */
+    rlt_map route_of;  /* (source << 32 | destination) -> static route */
     uint32_t n_routes;
     uint32_t *route_first, *route_links; /* route r: route_links[route_first[r] .. route_first[r + 1]) */
     uint32_t n_logical, logical[RLT_MAX_DIMS];
 } rlt_frozen_graph;
 
-/* A link of a product whose bandwidth is not its class's, see rlt_topology_scale_links. */
+/* A link of a product whose bandwidth differs from that of its class, see rlt_topology_scale_links. */
 typedef struct rlt_changed_link {
     uint32_t src, dst;
     uint64_t bw_Bps, was_Bps;
@@ -44,14 +49,14 @@ struct rlt_topology {
     uint64_t hash;
     rlt_endpoint endpoint;
     uint32_t accelerators, nodes, links;
-    uint32_t n_rings, *rings; /* one after the other */
-    uint32_t n_dims;          /* 0: a graph */
+    uint32_t n_rings, *rings; /* accelerators of all rings, one ring after the other */
+    uint32_t n_dims;          /* 0 in a graph */
     rlt_product_dim dims[RLT_MAX_DIMS];
     uint32_t n_changed, changed_room;
     rlt_changed_link *changed;
     rlt_map changed_at; /* link -> index into changed */
     rlt_frozen_graph graph;
-    /* Found so far; the only things that change, each under a lock of its own. */
+    /* Caches. They are the only fields that change; each has a lock of its own. */
     struct rlt_cut_memo *cuts;
     struct rlt_distance_memo *distances;
 };
@@ -63,13 +68,13 @@ void rlt_cut_memo_free(struct rlt_cut_memo *m);
 int rlt_distance_memo_create(struct rlt_distance_memo **out) RLT_MUST_USE;
 void rlt_distance_memo_free(struct rlt_distance_memo *m);
 
-/* Bandwidth of a link in a product some of whose links were changed; `bw` is its class's. */
+/* Returns the bandwidth of a link in a product with changed links; `bw` is that of its class. */
 static inline uint64_t rlt_changed_bw(const rlt_topology *t, uint32_t link, uint64_t bw)
 {
     uint32_t i = rlt_map_get(&t->changed_at, link);
     return i == RLT_NONE ? bw : t->changed[i].bw_Bps;
 }
 
-/* net/topology/build_graph.c: the rows of a graph whose links are there; `first` arrays zeroed. */
+/* net/topology/build_graph.c: makes the rows of a graph from its links; the `first` arrays are zeroed. */
 void rlt__graph_rows(rlt_topology *t);
 #endif

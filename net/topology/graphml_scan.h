@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A look at the elements of a GraphML text before igraph reads it: which nodes it declares, where nodes and
- * edges stand, and whether it uses what a topology cannot mean. Internal to net/.
+ * Scans a GraphML text before igraph reads it: which nodes it declares, the places of nodes and edges, and
+ * whether it uses features that a topology cannot express. Internal to net/.
  */
 #ifndef RLT_NET_TOPOLOGY_GRAPHML_SCAN_H
 #define RLT_NET_TOPOLOGY_GRAPHML_SCAN_H
@@ -20,7 +20,7 @@ typedef struct rlt_graphml_scan {
     bool directed;
 } rlt_graphml_scan;
 
-/* Errors have file:line:column. Always rlt_graphml_scan_free. */
+/* Scans a text. Errors have file:line:column. Call rlt_graphml_scan_free in every case. */
 int rlt_graphml_scan_text(const char *name, const char *text, size_t length, rlt_graphml_scan *s,
                           rlt_error *err) RLT_MUST_USE;
 void rlt_graphml_scan_free(rlt_graphml_scan *s);

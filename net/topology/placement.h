@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Placement: which accelerator a rank runs on, and, in graphs, which NIC it uses. Default: rank r on
- * accelerator r. File: JSON {"ranks": [0, 2, "gpu5", {"accelerator": "gpu7", "nic": "mlx5_1"}, ...]}: ids or
- * node names, each accelerator at most once; fewer ranks than accelerators is a fragmented or partial
- * allocation.
+ * Placement: the accelerator of each rank and, in graphs, its NIC. Default: rank r on accelerator r. File:
+ * JSON {"ranks": [0, 2, "gpu5", {"accelerator": "gpu7", "nic": "mlx5_1"}, ...]}, with ids or node names. Each
+ * accelerator appears at most once. Fewer ranks than accelerators make a fragmented or partial allocation.
  */
 #ifndef RLT_NET_TOPOLOGY_PLACEMENT_H
 #define RLT_NET_TOPOLOGY_PLACEMENT_H
@@ -18,12 +17,12 @@ extern "C" {
 #endif
 
 typedef struct rlt_placement {
-    uint32_t n;            /* ranks */
-    uint32_t *accelerator; /* of rank; NULL: identity */
-    uint32_t *nic;         /* node id of rank's NIC or RLT_NONE; NULL: none given */
+    uint32_t n;            /* number of ranks */
+    uint32_t *accelerator; /* accelerator of each rank; NULL: identity */
+    uint32_t *nic;         /* node id of each rank's NIC, or RLT_NONE; NULL: none given */
 } rlt_placement;
 
-/* Ranks 0 .. n-1 on accelerators in order; RLT_ERANGE when the topology has fewer. */
+/* Places ranks 0 .. n-1 on accelerators in order. RLT_ERANGE if the topology has fewer. */
 RLT_API int rlt_placement_identity(const rlt_topology *t, uint32_t n, rlt_placement *out,
                                    rlt_error *err) RLT_MUST_USE;
 RLT_API int rlt_placement_load(const char *path, const rlt_topology *t, rlt_placement *out,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Topologies: built once, checked, then frozen; a const rlt_topology may be shared by any number of threads.
+ * Topologies are built once, checked, then frozen. Any number of threads may share a const rlt_topology.
  *
  * Two kinds behind one interface:
  *
@@ -17,7 +17,11 @@
  *
  *   id = base(d) + group * links_of_factor(d) + local link
  *
- * where group is the mixed-radix index of the other coordinates.
+ * `group` is the mixed-radix index of the other coordinates.
+ *
+ *   Example: ring:4*switch:8. Accelerator 13 has the coordinates (13 mod 4, 13 div 4) = (1, 3). Dimension 0
+ *   has 8 groups of 8 links, so base(1) = 64. The uplink of accelerator 13 in dimension 1 is local link 2 * 3
+ *   of group 1: 64 + 1 * 16 + 6 = 86.
  *
  * Bandwidth of a dimension is what one accelerator can send into it in one direction. Share of a link:
  *
@@ -29,7 +33,7 @@
  *
  * `link_bandwidth` gives a link's own bandwidth instead.
  *
- * Units: bytes a second, picoseconds. Ownership: rlt_topology_free frees everything reached from a topology.
+ * Units: bytes a second, picoseconds. rlt_topology_free frees everything reached from a topology.
  */
 #ifndef RLT_NET_TOPOLOGY_TOPOLOGY_H
 #define RLT_NET_TOPOLOGY_TOPOLOGY_H
@@ -61,12 +65,12 @@ typedef enum rlt_node_kind {
 
 typedef struct rlt_link {
     uint32_t src, dst; /* node ids */
-    uint32_t dim;      /* dimension of a product; 0 in a graph */
+    uint32_t dim;      /* dimension in a product; 0 in a graph */
     uint64_t bw_Bps;
     rlt_time latency_ps;
 } rlt_link;
 
-/* A bandwidth times a factor; at least one byte a second. */
+/* Returns a bandwidth times a factor; at least one byte a second. */
 static inline uint64_t rlt__scaled_bw(uint64_t bw_Bps, double scale)
 {
     if (scale == 1.0)
@@ -75,84 +79,87 @@ static inline uint64_t rlt__scaled_bw(uint64_t bw_Bps, double scale)
     return bw < 1 ? 1 : bw >= 0x1p63 ? (uint64_t)1 << 63 : (uint64_t)bw;
 }
 
-/* A dimension, as seen from outside. For a graph: the logical dimensions its file states (at least one). */
+/* A dimension, as seen from outside. In a graph: a logical dimension that the file states (at least one). */
 typedef struct rlt_dim {
     const char *shape; /* "ring", "switch", ...; "graph" */
     uint32_t size;
-    uint64_t bw_Bps; /* one accelerator into this dimension, one direction; 0 where it differs between them */
-    rlt_time latency_ps; /* of one link; 0 where links differ */
-    uint32_t in_network; /* RLT_CAN_..., of its switches */
+    uint64_t bw_Bps; /* one accelerator into this dimension, one direction; 0 if it differs between them */
+    rlt_time latency_ps; /* latency of one link; 0 if links differ */
+    uint32_t in_network; /* flags RLT_CAN_... of its switches */
 } rlt_dim;
 
 typedef struct rlt_topology rlt_topology;
 
 RLT_API void rlt_topology_free(rlt_topology *t);
-/* Links by name: the number of one, "FROM->TO" (names of nodes: all links from one to the other), or a node
+/* Finds links by name: the number of one, "FROM->TO" (node names: all links from one to the other), or a node
  * (all links to and from it). *links is malloc'ed. */
 RLT_API int rlt_topology_find_links(const rlt_topology *t, const char *which, uint32_t **links, uint32_t *n,
                                     rlt_error *err) RLT_MUST_USE;
-/* Multiplies the bandwidth of these links (what-if), before anything is made from the topology. */
+/* Multiplies the bandwidth of these links (for what-if studies), before anything is made from the
+ * topology. */
 RLT_API int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor,
                                      rlt_error *err) RLT_MUST_USE;
 
 RLT_API const char *rlt_topology_name(const rlt_topology *t);   /* never NULL */
-RLT_API const char *rlt_topology_source(const rlt_topology *t); /* where its numbers come from; may be "" */
-RLT_API uint64_t rlt_topology_hash(const rlt_topology *t);      /* of everything that shapes a result */
+RLT_API const char *rlt_topology_source(const rlt_topology *t); /* source of its numbers; may be "" */
+RLT_API uint64_t rlt_topology_hash(const rlt_topology *t);      /* hash of everything that affects a result */
 RLT_API bool rlt_topology_is_product(const rlt_topology *t);
 RLT_API uint32_t rlt_topology_accelerators(const rlt_topology *t);
 RLT_API uint32_t rlt_topology_nodes(const rlt_topology *t); /* accelerators are 0 .. accelerators-1 */
 RLT_API uint32_t rlt_topology_links(const rlt_topology *t);
 RLT_API rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id); /* O(dimensions) */
 RLT_API rlt_node_kind rlt_topology_node_kind(const rlt_topology *t, uint32_t node);
-/* Whether a node relays traffic of others. Accelerators of a product do, between its
- * dimensions and along rings and grids. */
+/* Returns true if a node relays traffic of others. Accelerators of a product do, between its dimensions and
+ * along rings and grids. */
 RLT_API bool rlt_topology_forwards(const rlt_topology *t, uint32_t node);
-RLT_API uint32_t rlt_topology_in_network(const rlt_topology *t, uint32_t node); /* RLT_CAN_... */
-RLT_API uint32_t rlt_topology_in_networks(const rlt_topology *t); /* of all its nodes together */
-/* The link in the other direction between the same two nodes (the other half of its cable), or RLT_NONE. */
+RLT_API uint32_t rlt_topology_in_network(const rlt_topology *t, uint32_t node); /* flags RLT_CAN_... */
+RLT_API uint32_t rlt_topology_in_networks(const rlt_topology *t);               /* union over all its nodes */
+/* Returns the link in the other direction between the same two nodes (the other half of its cable), or
+ * RLT_NONE. */
 RLT_API uint32_t rlt_topology_reverse(const rlt_topology *t, uint32_t link);
-/* Name of a node: "acc3", "sw1.0.2" (dimension, group, local), or its name in the file. Writes at most `size`
- * bytes and returns `buffer`. */
+/* Writes the name of a node: "acc3", "sw1.0.2" (dimension, group, local), or its name in the file. Writes at
+ * most `size` bytes and returns `buffer`. */
 RLT_API const char *rlt_topology_node_name(const rlt_topology *t, uint32_t node, char *buffer, size_t size);
-/* Node of that name, or RLT_NONE. */
+/* Returns the node with that name, or RLT_NONE. */
 RLT_API uint32_t rlt_topology_find_node(const rlt_topology *t, const char *name);
 
 RLT_API uint32_t rlt_topology_dims(const rlt_topology *t);
 RLT_API rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d);
-/* Writes the sub-dimensions of a torus or mesh, the first fastest, into sizes[]; for any other shape its size
- * alone. Returns how many. */
+/* Writes the sub-dimensions of a torus or mesh, the first fastest, into sizes[]; for any other shape only its
+ * size. Returns how many. */
 RLT_API uint32_t rlt_topology_sub_sizes(const rlt_topology *t, uint32_t d, uint32_t sizes[RLT_MAX_DIMS]);
-/* Sum of bandwidths of the links that leave (enter) an accelerator. */
+/* Returns the sum of the bandwidths of the links that leave (enter) an accelerator. */
 RLT_API uint64_t rlt_topology_egress_Bps(const rlt_topology *t, uint32_t accelerator);
 RLT_API uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accelerator);
-/* True, with the bandwidth, if egress and ingress are one number for all accelerators, known without looking
- * at each: products without borders. */
+/* Returns true, with the bandwidth, if all accelerators have the same egress and ingress and this is known
+ * without looking at each (products without borders). */
 RLT_API bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps);
 
-/* Rings that the file recommends for ring algorithms, one a channel;
- * each is a permutation of accelerators. */
+/* Rings that the file recommends for ring algorithms, one per channel; each is a permutation of
+ * accelerators. */
 RLT_API uint32_t rlt_topology_rings(const rlt_topology *t);
 RLT_API const uint32_t *rlt_topology_ring(const rlt_topology *t, uint32_t i);
 
-/* Endpoint settings that the file states, or the defaults. */
+/* Returns the endpoint settings of the file, or the defaults. */
 RLT_API const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t);
 
 /*
- * Analysis: the longest routes from the shapes of a product, or by searching a graph from every accelerator
- * (0 when that would take more than 4e9 steps); the smallest cut by igraph, with each half drawn together
- * into one node (0: not computed, above 2^22 links, or 2^18 between switches). Loading thread only.
+ * Analysis. The longest routes come from the shapes of a product, or from a search of a graph from every
+ * accelerator (0 if that would take more than 4e9 steps). The bisection is the smallest cut by igraph, with
+ * each half contracted to one node (0: not computed, above 2^22 links, or 2^18 between switches). Loading
+ * thread only.
  */
 typedef struct rlt_topology_facts {
-    uint32_t diameter_hops; /* over accelerator pairs */
+    uint32_t diameter_hops; /* largest number of links between two accelerators */
     rlt_time diameter_ps;   /* largest zero-load latency between two accelerators */
-    uint64_t bisection_Bps; /* least min cut between halves: by number, and by each coordinate of a product */
+    uint64_t bisection_Bps; /* least cut between halves: by number, and by each coordinate of a product */
     uint64_t min_egress_Bps, max_egress_Bps;
     uint32_t links_by_dim[RLT_MAX_DIMS];
 } rlt_topology_facts;
 RLT_API int rlt_topology_analyse(const rlt_topology *t, rlt_topology_facts *facts,
                                  rlt_error *err) RLT_MUST_USE;
 
-/* Writes the whole graph: format "graphml", "dot", "json". *text is malloc'ed, owned by the caller. */
+/* Writes the whole graph as "graphml", "dot" or "json". *text is malloc'ed and owned by the caller. */
 RLT_API int rlt_topology_export(const rlt_topology *t, const char *format, char **text,
                                 rlt_error *err) RLT_MUST_USE;
 
