@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The alpha-beta model: a message is serialised at its first link (send port) and at its last one (receive
- * port), and is delivered latency + bytes / path bandwidth after it started, unless the receive port is still
- * taking in others. One event a message, and a second one only if it had to wait for the receive port.
+ * port). It is delivered latency + bytes / path bandwidth after its start, or later if the receive port is
+ * still busy with other messages. One event per message, and a second one only if it had to wait for the
+ * receive port.
  *
- * Accounts: the send port and the links in between carry a message from its start for bytes / their
- * bandwidth; the receive port carries it for that long up to its delivery.
+ * Accounts: the send port and the links in between carry a message for bytes / their bandwidth from its
+ * start; the receive port carries it for that long before its delivery.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,44 +25,44 @@
 
 typedef struct port {
     rlt_time tx_free, rx_free;
-    uint64_t bw_Bps, ps_per_byte; /* 0: not a whole number */
+    uint64_t bw_Bps, ps_per_byte; /* ps_per_byte is 0 if it is not a whole number */
 } port;
 
 /* One cache line. */
 typedef struct message {
     uint64_t tx, rx, bytes, wire_bytes;
     rlt_time start, rx_span;
-    uint32_t first, last; /* send and receive port; last is RLT_NONE where there is no receive port */
-    /* Links in between, as a kept path; folded: see carry_classes; plain:
-     * the next message of its batch, or RLT_NONE. */
+    uint32_t first, last; /* send port and receive port; last is RLT_NONE if there is no receive port */
+    /* Links in between, as a kept path. In a folded network see carry_classes. Plain messages: the next
+     * message of the batch, or RLT_NONE. */
     uint32_t inner;
-    bool live, plain; /* plain: two links and no time series */
-    bool tree;        /* `inner` has all links of a tree, each with its role */
+    bool live, plain; /* plain: two links, no time series */
+    bool tree;        /* `inner` has all links of a tree with their roles */
 } message;
 
-/* What a rank's last message learnt of its way, where the next to the same rank can go without asking: at
- * most two links, equal in bandwidth, a whole number of picoseconds a byte, costs that do not depend on the
- * size, no time series. */
+/* Shortcut: path and cost of a rank's last message, for the next one to the same rank. Requires at most two
+ * links of equal bandwidth, a whole number of picoseconds a byte, a cost that does not depend on the size,
+ * and no time series. */
 typedef struct memo {
-    uint32_t dst; /* RLT_NONE: nothing */
+    uint32_t dst; /* RLT_NONE: empty */
     uint32_t first, last, ps_per_byte;
     uint64_t key;
     rlt_time tail_ps;
 } memo;
 
-/* Sizes below this times a memo's ps_per_byte stay below the horizon. */
+/* Messages below this size, times a memo's ps_per_byte, stay below the horizon. */
 #define MEMO_BYTES ((uint64_t)1 << 31)
 
 typedef struct alpha_beta {
     rlt_net_core core;
-    memo *memos; /* of each rank */
+    memo *memos; /* one per rank */
     uint32_t ranks;
     bool remembers;
     uint64_t key_mask;
     port *ports;
-    rlt_account *accounts; /* of links, in the usage */
+    rlt_account *accounts; /* accounts of the links, part of the usage */
     rlt_pool messages;
-    rlt_batch batch;       /* of plain messages that arrive together */
+    rlt_batch batch;       /* plain messages that arrive together */
     int arrival, delivery; /* event handlers */
 } alpha_beta;
 
@@ -97,7 +98,7 @@ static void on_deliver(void *ctx, uint64_t payload)
     deliver(ab, message_at(ab, (uint32_t)payload), (uint32_t)payload);
 }
 
-/* The rank's receive port takes the message in; the end of that. */
+/* Serialises the message at the rank's receive port. Returns the end of that. */
 static inline rlt_time receive_until(alpha_beta *ab, const message *m, rlt_time now)
 {
     port *p = &ab->ports[m->last];
@@ -109,12 +110,12 @@ static inline rlt_time receive_until(alpha_beta *ab, const message *m, rlt_time 
     a->bytes += m->wire_bytes;
     a->messages++;
     a->active += m->rx_span;
-    if (__builtin_expect(ab->core.base.usage->capacities != NULL, 0)) /* as fast as it was when issued */
+    if (__builtin_expect(ab->core.base.usage->capacities != NULL, 0)) /* as fast as when it was issued */
         rlt__usage_busy(ab->core.base.usage, m->last, m->wire_bytes, m->rx_span);
     return end;
 }
 
-/* Every rank's receive port takes in what a tree brings; the end of the last. */
+/* Serialises a tree's data at the receive port of every rank. *end is the latest end. */
 static int receive_tree(alpha_beta *ab, message *m, rlt_time now, rlt_time *end)
 {
     const rlt_shares *s = &ab->core.shares;
@@ -148,7 +149,7 @@ static void arrive_tree(alpha_beta *ab, message *m, uint32_t index)
         deliver(ab, m, index);
 }
 
-/* So many equal messages more, which came at the same time. The end of the last of them. */
+/* Serialises n more equal messages that arrived at the same time. Returns the end of the last one. */
 static rlt_time receive_more(alpha_beta *ab, const message *m, rlt_time end, uint32_t n)
 {
     rlt_account *a = &ab->accounts[m->last];
@@ -161,7 +162,7 @@ static rlt_time receive_more(alpha_beta *ab, const message *m, rlt_time end, uin
     return ab->ports[m->last].rx_free = rlt_time_add(end, more);
 }
 
-/* Forgets the links in between. How many messages that m stands for come to one port. */
+/* Frees the links in between. Returns how many of the messages that m stands for come to one port. */
 static uint32_t pass_inner(alpha_beta *ab, message *m)
 {
     const rlt_shares *s = &ab->core.shares;
@@ -175,7 +176,7 @@ static uint32_t pass_inner(alpha_beta *ab, message *m)
     return fan_in;
 }
 
-/* Arrival of any message. */
+/* Handles the arrival of any message. */
 __attribute__((noinline)) static void arrive_anyhow(alpha_beta *ab, message *m, uint32_t index)
 {
     rlt_usage *u = ab->core.base.usage;
@@ -204,7 +205,8 @@ __attribute__((noinline)) static void arrive_anyhow(alpha_beta *ab, message *m, 
     deliver(ab, m, index);
 }
 
-/* The last byte has come as far as the receive port, and so have those of all messages of the batch. */
+/* The last byte of the message has reached the receive port, and so have those of all messages of the
+ * batch. */
 static void on_arrive(void *ctx, uint64_t payload)
 {
     alpha_beta *ab = ctx;
@@ -231,7 +233,7 @@ static void on_arrive(void *ctx, uint64_t payload)
     }
 }
 
-/* Has the message arrive then. */
+/* Schedules the arrival of the message. */
 static inline void arrive_at(alpha_beta *ab, message *m, uint32_t index, rlt_time then)
 {
     if (m->plain && rlt__batch_takes(&ab->batch, ab->core.sim, then))
@@ -242,7 +244,7 @@ static inline void arrive_at(alpha_beta *ab, message *m, uint32_t index, rlt_tim
         rlt__batch_note(&ab->batch, ab->core.sim, then, index);
 }
 
-/* A message on a link from `start` on, for as long as it takes there. */
+/* Charges a link for a message from `start` on, for its serialisation there. */
 static int carry_link(alpha_beta *ab, const message *m, uint32_t link, rlt_time now, rlt_time start,
                       rlt_time *end)
 {
@@ -254,7 +256,7 @@ static int carry_link(alpha_beta *ab, const message *m, uint32_t link, rlt_time 
     return rc || !u->series ? rc : rlt__usage_spread(u, link, start, *end, (double)m->wire_bytes);
 }
 
-/* Accounts of the links in between. */
+/* Charges the links in between. */
 static int carry_inner(alpha_beta *ab, message *m, const rlt_path *p, rlt_time now)
 {
     rlt_time end;
@@ -294,7 +296,7 @@ static void remember(alpha_beta *ab, const rlt_message *msg, const rlt_leg *leg)
                                  .tail_ps = leg->tail_ps};
 }
 
-/* Puts a message on its ports and, unless the network is folded, on the links in between. RLT_ENOMEM. */
+/* Charges a message to its ports and, unless the network is folded, to the links in between. RLT_ENOMEM. */
 static int carry(alpha_beta *ab, message *m, const rlt_path *p, const uint32_t *ends, rlt_time now,
                  rlt_time tx_end)
 {
@@ -310,7 +312,7 @@ static int carry(alpha_beta *ab, message *m, const rlt_path *p, const uint32_t *
     return rc || p->n <= 2 || ab->core.fold ? rc : carry_inner(ab, m, p, now);
 }
 
-/* The class of a port, and how many of the messages that msg stands for use each such port at once. */
+/* Finds the class of a port, and how many of the messages that msg stands for use each such port at once. */
 static int port_class(alpha_beta *ab, const rlt_message *msg, uint32_t link, uint32_t *class, uint32_t *times)
 {
     int rc = rlt__net_shares(&ab->core, msg, &link, 1);
@@ -321,7 +323,8 @@ static int port_class(alpha_beta *ab, const rlt_message *msg, uint32_t link, uin
     return 0;
 }
 
-/* Accounts of the classes in between, kept with what comes to the receive port at once behind them. */
+/* Charges the classes in between, and keeps them with the number of messages that reach the receive port at
+ * once. */
 static int carry_classes(alpha_beta *ab, message *m, const rlt_message *msg, const rlt_path *p,
                          uint32_t arriving, rlt_time now)
 {
@@ -342,7 +345,8 @@ static int carry_classes(alpha_beta *ab, message *m, const rlt_message *msg, con
     return rc ? rc : rlt__shares_keep(&ab->core, &m->inner);
 }
 
-/* Send and receive port of a path that is not empty, and how many messages come to the latter at once. */
+/* Finds the send and receive port of a non-empty path, and the number of messages that come to the receive
+ * port at once. */
 static int find_ports(alpha_beta *ab, const rlt_message *msg, const rlt_path *p, uint32_t *ends,
                       uint32_t *arriving)
 {
@@ -363,7 +367,7 @@ static int find_ports(alpha_beta *ab, const rlt_message *msg, const rlt_path *p,
                         "%u messages are on a send port of the folded network at once", leaving);
 }
 
-/* Any message. */
+/* Sends any message. */
 __attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_message *msg)
 {
     rlt_leg leg;
@@ -411,8 +415,7 @@ __attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_
     return tx_end;
 }
 
-/* As send_anyhow, but faster: for a message on the route of its rank's
- * last one, when nothing else changed. */
+/* Fast path of send_anyhow, for a message that takes the route of its rank's last one. */
 static rlt_time send(rlt_net *net, const rlt_message *msg)
 {
     alpha_beta *ab = (alpha_beta *)net;
@@ -441,14 +444,14 @@ static rlt_time send(rlt_net *net, const rlt_message *msg)
     a->bytes += msg->bytes;
     a->messages++;
     rlt__usage_span_easy(a, start, tx_end);
-    /* Three times below the horizon do not pass 63 bits, and the queue refuses what lies beyond it. */
+    /* Three times below the horizon do not pass 63 bits; the queue refuses times beyond it. */
     arrive_at(ab, m, index, start + port_span + way->tail_ps);
     return tx_end;
 }
 
-/* Each send port of a tree begins when it is free; the links in between begin when the last send port does.
- * The start times of links that are not the last are kept behind the links, as pairs of the link's number and
- * the two halves of the time. */
+/* Charges the links of a tree. Each send port begins when it is free; the links in between begin when the
+ * last send port does. The start times of all links except the last are kept behind the links, as pairs: link
+ * number, half of the time. */
 static int carry_tree(alpha_beta *ab, message *m, rlt_time now, rlt_time *tx_end)
 {
     const rlt_shares *s = &ab->core.shares;
@@ -516,7 +519,7 @@ static rlt_time multicast(rlt_net *net, const rlt_tree_message *m)
     return send_tree((alpha_beta *)net, m, false);
 }
 
-/* Takes back what `times` messages have not yet put on a link that they began to use at their start. */
+/* Takes back what `times` messages had not yet put on a link when the run ended. */
 static void take_back(alpha_beta *ab, const message *m, rlt_time start, uint32_t link, uint32_t times,
                       rlt_time now)
 {
@@ -529,11 +532,11 @@ static void take_back(alpha_beta *ab, const message *m, rlt_time start, uint32_t
     a->messages -= times;
 }
 
-/* Takes back what a tree has not carried; c->shares is as carry_tree kept it. */
+/* Takes back what a tree had not yet carried; c->shares is as carry_tree kept it. */
 static void take_back_tree(alpha_beta *ab, const message *m, rlt_time now)
 {
     const rlt_shares *s = &ab->core.shares;
-    if (s->n == 0) /* it has arrived */
+    if (s->n == 0) /* already arrived */
         return;
     uint32_t n = s->links[s->n - 1], k = n;
     for (uint32_t i = 0; i < n; i++) {
@@ -593,7 +596,7 @@ static void set_port(port *p, uint64_t bw_Bps)
     p->ps_per_byte = (uint64_t)RLT_S % bw_Bps == 0 && per_byte < (1u << 29) ? per_byte : 0;
 }
 
-/* Nothing is issued over a link that has failed: its port may stay as it is. */
+/* No message is issued over a failed link, so its port may stay as it is. */
 static void relink(rlt_net *net, const uint32_t *links, uint32_t n)
 {
     alpha_beta *ab = (alpha_beta *)net;

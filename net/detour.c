@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Links that change, and the graph in which ways around them are looked for. */
+/* Links that change, and the graph in which routes around them are searched. */
 #include "net/detour.h"
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ uint32_t rlt_detour_failed(const rlt_detour *d, const uint32_t *links, uint32_t 
     return RLT_NONE;
 }
 
-/* The links of a product one by one, under the same numbers. */
+/* Makes a product an explicit graph, whose links keep their numbers. */
 static int make_whole(const rlt_topology *t, rlt_topology **out)
 {
     rlt_topology *w = *out = calloc(1, sizeof *w);

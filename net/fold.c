@@ -27,7 +27,8 @@ uint32_t rlt_net_fold_class(const rlt_net_fold *f, uint32_t link)
     return f->first_class[d] + p->f.shape->orbit(&p->f, (link - p->first_link) % p->f.links);
 }
 
-/* Beyond the accelerators' own links, of a graph or of a shape that has no orbits. */
+/* Returns the kind of a link by its ends (leaves an accelerator, inner, enters one): for graphs, and for
+ * shapes without orbits. */
 static uint32_t kind_by_ends(const rlt_topology *t, uint32_t link)
 {
     rlt_link l = rlt_topology_link(t, link);
@@ -50,11 +51,11 @@ uint32_t rlt__link_kind(const rlt_topology *t, uint32_t link)
     return first + p->f.shape->orbit(&p->f, (link - p->first_link) % p->f.links);
 }
 
-/* How many of the sizes belong to the dimension; RLT_NONE when they do not match it. */
+/* Returns how many of the sizes belong to the dimension; RLT_NONE if they do not match it. */
 static uint32_t match_dim(const rlt_factor *f, const uint32_t *sizes, uint32_t n)
 {
     uint32_t own[RLT_MAX_SUBDIMS], used = 0;
-    if (!f->shape->translations) { /* any sizes whose product it is */
+    if (!f->shape->translations) { /* every permutation is a symmetry: any sizes with this product match */
         uint64_t product = 1;
         while (product < f->n && used < n)
             product *= sizes[used++];
@@ -98,7 +99,8 @@ static int count_classes(const rlt_topology *t, const uint32_t *sizes, uint32_t 
     return 0;
 }
 
-/* Sizes and lowest links: orbits appear in the first links of a group, those that leave its accelerator 0. */
+/* Fills sizes and representatives. The first links of a group, those that leave its accelerator 0, contain
+ * one link of each orbit. */
 static void fill_classes(const rlt_topology *t, rlt_net_fold *out)
 {
     for (uint32_t d = 0; d < t->n_dims; d++) {

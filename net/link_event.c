@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Links that change during a run, as far as all models share it: the event, and messages that no link that
- * has not failed leads to their destination. They are parked, unsent, and sent when links come back.
+ * The part of link changes that all models share: the event, and messages without a route over working links.
+ * These are parked, unsent, and sent when links come back.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +22,10 @@ typedef enum parked_kind { PARKED_MESSAGE, PARKED_REDUCE, PARKED_MULTICAST } par
 struct rlt__parked {
     parked_kind kind;
     rlt_message message;
-    rlt_tree_message tree; /* its ranks are owned, or NULL */
+    rlt_tree_message tree; /* its ranks are owned here, or NULL */
     rlt_tuning tuning;
     bool tuned;
-    uint32_t blocked; /* the failed link in the way */
+    uint32_t blocked; /* failed link in the way */
 };
 
 uint64_t rlt__net_link_Bps(const rlt_net_core *c, uint32_t link)
@@ -112,7 +112,7 @@ static void on_tell(void *ctx, uint64_t payload)
     c->client.injected(c->client.ctx, tx);
 }
 
-/* The client was told at issue that it would be told. */
+/* Reports an injection later, since the client was told at issue that this would happen. */
 static void tell_at(rlt_net_core *c, uint64_t tx, rlt_time when)
 {
     uint32_t i = rlt_pool_get(&c->told);
@@ -138,7 +138,7 @@ static void send_parked(rlt_net_core *c, rlt__parked *p)
         tell_at(c, p->kind == PARKED_MESSAGE ? p->message.tx : p->tree.tx, then);
 }
 
-/* All in the order in which they came; those that still cannot be sent are parked again. */
+/* Sends all parked messages in their original order. Messages that still have no route are parked again. */
 static void send_all_parked(rlt_net_core *c)
 {
     rlt__parked *list = c->parked;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What links did: classes of those that did the same, the busiest one, and the check of the accounts. */
+/* Statistics of links: classes of equal ones, the busiest one, and the check of the accounts. */
 #include "net/links.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static int compare_ports(const rlt_port_counts *a, const rlt_port_counts *b)
     return c;
 }
 
-/* Members of one class become neighbours, in order of id. */
+/* Orders links so that members of one class are neighbours, by id. */
 static int by_class(const void *a, const void *b)
 {
     const rlt_link_class *x = a, *y = b;
@@ -73,7 +73,7 @@ rlt_link_class rlt_link_class_of(const rlt_topology *t, const rlt_usage *u, uint
     return c;
 }
 
-/* Sorts and merges; returns how many classes remain. */
+/* Sorts the links and merges those of one class. Returns the number of classes. */
 static uint32_t fold(rlt_link_class *list, uint32_t n)
 {
     uint32_t k = 0;
@@ -144,7 +144,7 @@ rlt_busiest rlt_links_busiest(const rlt_topology *t, const rlt_usage *u, rlt_tim
     rlt_time most = 0;
     const rlt_net_fold *f = rlt_usage_fold(u);
     uint32_t n = f ? f->n_classes : rlt_topology_links(t);
-    for (uint32_t i = 0; i < n; i++) { /* classes come in order of their lowest link */
+    for (uint32_t i = 0; i < n; i++) { /* classes are in order of their lowest link */
         uint32_t id = f ? f->link[i] : i;
         rlt_link_usage c = rlt_usage_link(u, id);
         if (c.busy_ps > most) {
@@ -177,7 +177,7 @@ int rlt_accounts_check(const rlt_net *net, const rlt_topology *t, rlt_time time_
     if (worst.link == RLT_NONE)
         return 0;
     rlt_link_usage c = rlt_usage_link(net->usage, worst.link);
-    /* Each transfer's end is rounded to a picosecond. */
+    /* The end of each transfer is rounded to a picosecond: allow one per message. */
     if (c.busy_ps <= time_ps + (rlt_time)c.messages)
         return 0;
     if (!shares_all) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of network models, and what they share. */
+/* The table of network models, and their shared parts. */
 #include "net/network.h"
 #include "net/fold.h"
 #include "net/network_internal.h"
@@ -159,7 +159,7 @@ int rlt__net_no_route(rlt_net_core *c, const rlt_message *m, int code)
 int rlt__path_keep(rlt_net_core *c, const uint32_t *links, uint32_t n, uint32_t *first)
 {
     uint32_t next = RLT_NONE;
-    /* From the end, so that each run knows its successor. */
+    /* Built from the end, so that each run knows its successor. */
     while (n) {
         uint32_t k = (n - 1) % RLT_RUN_LINKS + 1, i = rlt_pool_get(&c->path_runs);
         if (i == RLT_NONE) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a message puts on the links of its path, where that may not be once its rate on each: in a folded
- * network, and where a route crosses a link twice. */
+/* The number of messages that a message stands for on each link of its path, if it is not always one: in a
+ * folded network, and if a route crosses a link twice. */
 #include <stdio.h>
 
 #include "net/fold.h"
@@ -39,7 +39,7 @@ static int add(rlt_net_core *c, uint32_t link)
     return rlt__shares_push(c, link, 1);
 }
 
-/* In runs of pairs; from the end, so that each run knows its successor. */
+/* Stores pairs (link, count) in runs, from the end, so that each run knows its successor. */
 int rlt__shares_keep(rlt_net_core *c, uint32_t *first)
 {
     enum { PAIRS = RLT_RUN_LINKS / 2 };

@@ -16,8 +16,8 @@
 
 typedef struct tree_node {
     uint32_t epoch;
-    uint32_t inputs;  /* links of the tree that enter it, and ranks on it */
-    uint32_t in, out; /* one of the links that enter it, the one that leaves it; towards the root */
+    uint32_t inputs;  /* links of the tree that enter the node, and ranks on it */
+    uint32_t in, out; /* towards the root: one of the links that enter it, and the link that leaves it */
 } tree_node;
 
 struct rlt_net_tree {
@@ -26,10 +26,10 @@ struct rlt_net_tree {
     uint32_t epoch;
     uint32_t *visited; /* nodes of the tree */
     uint32_t n_visited, room;
-    /* of the present tree: */
+    /* For the current tree: */
     const rlt_tree_message *message;
     bool reduce;
-    bool root_sends; /* a rank is where the root is */
+    bool root_sends; /* true if a rank is at the root */
     rlt_time latency_ps;
     uint64_t bw_Bps;
     uint32_t blocked; /* failed link in the way */
@@ -107,7 +107,7 @@ static bool can(const rlt_net_core *c, uint32_t node)
 static int use(rlt_net_core *c, uint32_t link, uint32_t role)
 {
     uint64_t bw = rlt_router_link_Bps(c->router, link);
-    if (bw == 0) { /* cables may fail in one direction alone */
+    if (bw == 0) { /* a cable may fail in one direction only */
         c->tree->blocked = link;
         return RLT_ESTALL;
     }
@@ -128,7 +128,7 @@ static int visit(rlt_net_core *c, uint32_t node)
     return 0;
 }
 
-/* The same cable, the other way. */
+/* Finds the other direction of a cable. */
 static int turn(rlt_net_core *c, uint32_t link, uint32_t *back)
 {
     const rlt_topology *t = rlt_router_topology(c->router);
@@ -139,7 +139,8 @@ static int turn(rlt_net_core *c, uint32_t link, uint32_t *back)
                       rlt_topology_link(t, link).src);
 }
 
-/* A link of the route from a rank, towards the root; ends: is it the first and the last of the route. */
+/* Adds a link of the route from a rank towards the root. first, last: it is the first or last link of the
+ * route. */
 static int add_link(rlt_net_core *c, uint32_t link, bool first, bool last, rlt_time *latency)
 {
     const rlt_topology *t = rlt_router_topology(c->router);
@@ -194,7 +195,7 @@ static int add_rank(rlt_net_core *c, uint32_t rank)
     return rc;
 }
 
-/* The first node from the root on that can; *top. */
+/* Finds the first node from the root on that can do the operation; *top. */
 static int find_top(rlt_net_core *c, uint32_t root, uint32_t *top)
 {
     const rlt_topology *t = rlt_router_topology(c->router);
@@ -211,7 +212,7 @@ static int find_top(rlt_net_core *c, uint32_t root, uint32_t *top)
     return 0;
 }
 
-/* The root's own part: from the root to the first node that can, and back. */
+/* Adds the root's own part: from the root to the first node that can do the operation, and back. */
 static int add_root(rlt_net_core *c)
 {
     const rlt_topology *t = rlt_router_topology(c->router);
@@ -240,7 +241,7 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
     const rlt_topology *t = rlt_router_topology(c->router);
     int rc = 0;
     if (!c->tree && tree_create(t, &c->tree) != 0) {
-        rlt__net_tree_free(c); /* other transfers of this instant ask again */
+        rlt__net_tree_free(c); /* another transfer of this instant builds its own */
         return rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for a tree");
     }
     rlt_net_tree *x = c->tree;

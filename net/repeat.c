@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The accounts of a stretch of a run that repeats itself. */
+/* Accounts of a stretch of a run that repeats. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ void rlt_net_repeat(rlt_net *net, uint64_t times, rlt_time period_ps)
         a->bytes += (a->bytes - m->bytes) * times;
         a->messages += (a->messages - m->messages) * times;
         a->active += more;
-        if (a->to > 0) { /* an interval not yet in `active`: it is the last one's now */
+        if (a->to > 0) { /* the open interval moves to the last repetition */
             a->from += later;
             a->to += later;
         }

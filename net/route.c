@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Routes between ranks. Each source rank remembers its last route: up to four links in its entry, longer ones
- * in a block of its own while those fit a budget. Product routes are computed in closed form, graph routes
- * looked up.
+ * Routes between ranks. Each source rank remembers its last route: up to four links in its entry, longer
+ * routes in a block of their own while a memory budget lasts. Product routes are computed in closed form,
+ * graph routes are looked up.
  */
 #include "net/route.h"
 
@@ -22,9 +22,9 @@ enum { INLINE_LINKS = 4 };
 static const size_t long_budget_bytes = (size_t)64 << 20;
 static const size_t reach_budget_bytes = (size_t)256 << 20;
 
-/* A rank's last route. 48 bytes: a million ranks take 48 MB. */
+/* The last route of a rank. 48 bytes: a million ranks take 48 MB. */
 typedef struct last_route {
-    uint32_t to; /* rank + 1; 0: none, so that ranks that send nothing cost nothing */
+    uint32_t to; /* destination rank + 1; 0: none, so that zeroed (unused) entries cost no memory */
     uint32_t n;
     uint64_t key;
     rlt_time latency_ps;
@@ -33,19 +33,19 @@ typedef struct last_route {
 } last_route;
 
 struct rlt_router {
-    last_route *last; /* of source rank */
+    last_route *last; /* last route per source rank */
     uint32_t ranks;
-    uint64_t key_mask;    /* D-mod-k looks at the turn alone, and that in graphs */
-    uint32_t **long_last; /* of source rank: capacity, then links; NULL until a long route is met */
+    uint64_t key_mask;    /* bits of the key that matter; D-mod-k uses only the turn, and only in graphs */
+    uint32_t **long_last; /* per source rank: capacity, then links; NULL until the first long route */
     size_t long_bytes;
-    uint32_t *sprayed; /* messages so far, of source rank */
+    uint32_t *sprayed; /* messages so far, per source rank */
     rlt_walk walk;
     const rlt_topology *t;
     const rlt_placement *p;
     rlt_routing routing;
     rlt_graph_routes *reach;
-    rlt_detour *detour; /* NULL: no link has changed */
-    uint32_t blocked;   /* the failed link that was in the way last */
+    rlt_detour *detour; /* NULL until a link changes */
+    uint32_t blocked;   /* failed link that was last in the way */
 };
 
 static int check_placement(const rlt_topology *t, const rlt_placement *p, rlt_error *err)
@@ -130,8 +130,8 @@ __attribute__((noinline)) static uint64_t slowest_link(const rlt_topology *t, co
     return least;
 }
 
-/* Dimension order: dimensions below the present one have the coordinates of the destination, those above have
- * the source's. */
+/* Dimension order: below the current dimension, coordinates are those of the destination; above it, those of
+ * the source. */
 static void route_product(rlt_router *r, uint32_t src, uint32_t dst, rlt_pick pick)
 {
     const rlt_topology *t = r->t;
@@ -148,7 +148,7 @@ static void route_product(rlt_router *r, uint32_t src, uint32_t dst, rlt_pick pi
         if (x != y) {
             uint32_t *links = w->links + used, base = d->first_link + (low + high * d->stride) * f->links;
             uint32_t n = f->shape->route(f, x, y, pick, links);
-            /* The links of one class lie together, and no route mixes classes. */
+            /* Links of one class are contiguous, and no route mixes classes. */
             const rlt_factor_links *cls = rlt_factor_class(f, links[0]);
             for (uint32_t k = 0; base && k < n; k++)
                 links[k] += base;
@@ -173,7 +173,8 @@ static bool crosses_nic(const rlt_router *r)
     return false;
 }
 
-/* A route that leaves the host uses the NICs that the placement names, unless the file fixes this route. */
+/* Routes in a graph. A route that leaves the host uses the NICs that the placement names, unless the file
+ * fixes this route. */
 static int route_graph(rlt_router *r, rlt_graph_routes *reach, uint32_t src_rank, uint32_t dst_rank,
                        rlt_graph_pick pick)
 {
@@ -197,7 +198,7 @@ static int route_graph(rlt_router *r, rlt_graph_routes *reach, uint32_t src_rank
     return 0;
 }
 
-/* The route as it is when all links are there gives way to another if one of its links has failed. */
+/* If a link of the normal route has failed, replaces it by a route around. */
 static int around(rlt_router *r, uint32_t src_rank, uint32_t dst_rank, rlt_graph_pick pick)
 {
     rlt_walk *w = &r->walk;
@@ -220,7 +221,7 @@ static uint64_t flow_hash(uint32_t src, uint32_t dst, uint64_t key)
     return rlt_mix64(rlt_mix64((uint64_t)src << 32 | dst) + rlt_mix64(key + 0x9e3779b97f4a7c15u));
 }
 
-/* Room for n links that outlives the call, or NULL when the budget is spent. */
+/* Returns room for n links that outlives the call, or NULL when the budget is used up. */
 static uint32_t *long_block(rlt_router *r, uint32_t rank, uint32_t n)
 {
     if (!r->long_last && !(r->long_last = calloc(r->ranks, sizeof *r->long_last)))
@@ -247,7 +248,7 @@ static void remember(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key)
     const rlt_walk *w = &r->walk;
     last_route *e = &r->last[src];
     if (w->n <= INLINE_LINKS) {
-        memcpy(e->links, w->links, sizeof e->links); /* the walk has room for as many */
+        memcpy(e->links, w->links, sizeof e->links); /* the walk has room for all of them */
     } else {
         uint32_t *links = long_block(r, src, w->n);
         if (!links) {
@@ -263,7 +264,7 @@ static void remember(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key)
     e->bw_Bps = w->bw_Bps;
 }
 
-/* Out of line, so that a repeat saves no registers. */
+/* Out of line, so that the fast path for a repeat saves no registers. */
 #if defined(__GNUC__)
 __attribute__((noinline))
 #endif
@@ -288,7 +289,7 @@ find(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key, rlt_path *path)
     else if (from != to)
         rc = route_graph(r, r->reach, src, dst, pick);
     if (!rc && r->detour && from != to) {
-        pick.turn = (uint32_t)((key & r->key_mask) >> 32); /* what the cache tells apart */
+        pick.turn = (uint32_t)((key & r->key_mask) >> 32); /* the part that the cache distinguishes */
         rc = around(r, src, dst, pick);
     }
     if (rc)

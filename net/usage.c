@@ -74,7 +74,7 @@ static uint64_t built_Bps(const rlt_usage *u, uint32_t link)
     return rlt__scaled_bw(rlt_topology_link(u->topology, link).bw_Bps, u->bandwidth_scale);
 }
 
-/* How long a link has been busy for so many bytes and a part of one. */
+/* Returns how long a link has been busy for `bytes` bytes and a part of one. */
 static rlt_time busy_for(const rlt_capacity *c, uint64_t bytes, double part)
 {
     if (bytes < c->counted || !c->bw_Bps)
@@ -93,7 +93,7 @@ rlt_link_usage rlt_usage_link(const rlt_usage *u, uint32_t link)
     return (rlt_link_usage){a->bytes, busy, a->active, a->messages, bw};
 }
 
-/* Changes */
+/* ---- changes ---- */
 
 int rlt__usage_capacity(rlt_usage *u, uint32_t link, double under_way, uint64_t bw_Bps)
 {
@@ -120,14 +120,14 @@ void rlt__usage_busy(rlt_usage *u, uint32_t link, uint64_t bytes, rlt_time busy_
     c->busy_ps = rlt_time_add(c->busy_ps, busy_ps);
 }
 
-/* Spans */
+/* ---- spans ---- */
 
 static rlt_busy_span *span_at(const rlt_usage *u, uint32_t i)
 {
     return rlt_pool_at(&u->spans, i);
 }
 
-/* The first of the later intervals becomes the account's own. */
+/* Moves the first of the later intervals into the account. */
 static void pull(rlt_usage *u, rlt_account *a)
 {
     uint32_t i = a->later;
@@ -149,7 +149,7 @@ static int insert_after(rlt_usage *u, rlt_account *a, uint32_t before, rlt_time 
     return 0;
 }
 
-/* Drops intervals that `to` has reached, taking over the end of the last. */
+/* Merges the intervals that `to` has reached: takes over the end of the last one. */
 static void absorb(rlt_usage *u, uint32_t *next, rlt_time *to)
 {
     while (*next != RLT_NONE && span_at(u, *next)->from <= *to) {
@@ -210,7 +210,7 @@ static void cut_series(rlt_usage *u, rlt_time now)
     for (uint32_t i = 0; i < u->n; i++)
         if (u->series[i].rate > 0 && rlt__usage_rate(u, i, now, 0))
             return;
-    /* A cancelled run may have planned beyond its end. */
+    /* A cancelled run may have planned intervals beyond its end. */
     uint64_t last = (uint64_t)(now / u->bin_ps) + (now % u->bin_ps != 0);
     for (uint32_t i = 0; i < u->n; i++)
         for (uint64_t b = last; b < u->series[i].room; b++)
@@ -236,7 +236,7 @@ void rlt__usage_settle(rlt_usage *u, rlt_time now)
                 break;
             pull(u, a);
         }
-        /* A link that is a receive port as well as an inner link has two accounts in one. */
+        /* A link that is both a receive port and an inner link has two accounts in one. */
         if (a->active > now)
             a->active = now;
     }
@@ -244,7 +244,7 @@ void rlt__usage_settle(rlt_usage *u, rlt_time now)
         cut_series(u, now);
 }
 
-/* Time series */
+/* ---- time series ---- */
 
 static void double_bins(rlt_usage *u)
 {
@@ -281,7 +281,7 @@ int rlt__usage_spread(rlt_usage *u, uint32_t link, rlt_time from, rlt_time to, d
 {
     if (bytes <= 0)
         return 0;
-    rlt_time end = to > from ? to - 1 : from; /* the last picosecond in it */
+    rlt_time end = to > from ? to - 1 : from; /* last picosecond in the interval */
     while (end / u->bin_ps >= RLT_MAX_BINS)
         double_bins(u);
     uint32_t last = (uint32_t)(end / u->bin_ps);

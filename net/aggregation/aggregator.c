@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Aggregators: how slots are shared out, and the accounts of them. */
+/* Aggregators: allocation of slots to jobs, and accounts. */
 #include "net/aggregation/aggregator.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 
-#define MAX_BYTES ((uint64_t)4 << 30) /* of state, here */
+#define MAX_BYTES ((uint64_t)4 << 30) /* limit of the state that an aggregator allocates here */
 
 rlt_agg_memory rlt_slots_memory(rlt_slot_mode mode, uint32_t slots, uint32_t payload, uint32_t width)
 {
@@ -32,7 +32,7 @@ const char *rlt_agg_refusal_text(rlt_agg_refusal r)
     return (unsigned)r < sizeof text / sizeof text[0] ? text[r] : "?";
 }
 
-/* Slots that the memory has room for, where their number is not given. */
+/* Sets the number of slots that fit the memory, if it is not given. */
 static int size_pool(rlt_aggregator_config *cfg, rlt_error *err)
 {
     uint64_t each = rlt_slots_memory(cfg->mode, 1, cfg->payload, 0).value_bytes;
@@ -121,7 +121,7 @@ void rlt_aggregator_free(rlt_aggregator *a)
     free(a);
 }
 
-/* The first gap between the ranges of live jobs that has room for some slots: at most `want`. */
+/* Returns the first gap of at most `want` slots between the ranges of live jobs. */
 static uint32_t find_gap(const rlt_aggregator *a, uint32_t want, uint32_t *first)
 {
     uint32_t best = 0;
@@ -174,7 +174,7 @@ static rlt_agg_refusal grant(const rlt_aggregator *a, rlt_agg_tenant *t)
     return t->slots ? RLT_AGG_GRANTED : RLT_AGG_NO_SLOTS;
 }
 
-/* A number for one more job: that of one forgotten, or a new one. */
+/* Takes a number for one more job: a reused or a new one. */
 static int take_number(rlt_aggregator *a, uint32_t *number, rlt_error *err)
 {
     if (a->n_forgotten == 0) {
@@ -262,9 +262,9 @@ void rlt_aggregator_unlock(rlt_aggregator *a, uint32_t job)
         a->jobs[job].locks = false;
 }
 
-/* Occupancy */
+/* ---- occupancy ---- */
 
-/* The series is full: bins of twice the width. */
+/* The series is full: doubles the width of the bins. */
 static void merge_bins(rlt_aggregator *a)
 {
     for (uint32_t i = 0; i < RLT_AGG_BINS / 2; i++)
@@ -341,7 +341,7 @@ double rlt_aggregator_bin(const rlt_aggregator *a, uint32_t bin)
     return bin < a->n_bins ? a->bins[bin] / (double)a->bin_ps : 0;
 }
 
-/* Accounts */
+/* ---- accounts ---- */
 
 void rlt_agg_counts_add(rlt_agg_counts *sum, const rlt_agg_counts *more)
 {

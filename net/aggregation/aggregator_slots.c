@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Aggregators: what a packet does to a slot, in each of the modes. */
+/* Aggregators: the effect of a packet on a slot, in each mode. */
 #include <string.h>
 
 #include "net/aggregation/aggregator.h"
 #include "net/aggregation/aggregator_internal.h"
 #include "sim/base/time.h"
 
-/* One packet being handled. */
+/* A packet being handled. */
 typedef struct step {
     rlt_aggregator *a;
     rlt_agg_tenant *t;
     const rlt_agg_packet *p;
     rlt_agg_verdict *v;
     rlt_time now;
-    const uint64_t *bits; /* whose contributions it brings */
+    const uint64_t *bits; /* contributors of the packet */
     uint32_t count;
 } step;
 
@@ -34,13 +34,13 @@ static bool overlaps(const step *s, const rlt_bank *b)
     return false;
 }
 
-/* The sum of a bank, as it goes out. */
+/* Returns the sum of a bank as it is sent. */
 static rlt_agg_sum sum_of(const rlt_aggregator *a, const rlt_bank *b)
 {
     return (rlt_agg_sum){b->job, b->chunk, b->count, rlt__agg_seen(a, b), rlt__agg_values(a, b)};
 }
 
-/* The same, kept while the bank gets another owner. */
+/* Returns a copy of that sum, which stays valid while the bank gets another owner. */
 static rlt_agg_sum keep(rlt_aggregator *a, const rlt_bank *b)
 {
     rlt_agg_sum sum = sum_of(a, b);
@@ -113,7 +113,7 @@ static void act(step *s, rlt_agg_action action)
     s->v->action = action;
 }
 
-/* The packet itself goes on: to the server, or to the parent. */
+/* Forwards the packet itself: to the server, or to the parent. */
 static void forward(step *s, uint64_t *counter)
 {
     ++*counter;
@@ -127,7 +127,7 @@ static void evict(step *s, rlt_bank *b)
     s->v->evicted = keep(s->a, b);
 }
 
-/* A contribution has gone in: it waits, or the sum goes out. */
+/* Decides after a contribution was added: wait, or send the sum. */
 static void settle(step *s, rlt_bank *b)
 {
     if (!is_complete(s, b)) {
@@ -172,7 +172,7 @@ static rlt_bank *bank_at(const step *s, uint32_t slot, uint32_t version)
     return &s->a->banks[(size_t)(s->t->first + slot) * s->a->versions + version];
 }
 
-/* A contribution to the chunk that the bank holds, in POOL. */
+/* POOL: a contribution to the chunk that the bank holds. */
 static void pool_same(step *s, rlt_bank *b)
 {
     bool seen = overlaps(s, b);
@@ -182,7 +182,7 @@ static void pool_same(step *s, rlt_bank *b)
     } else if (b->state == RLT_BANK_AGG) {
         duplicate(s);
     } else if (b->state == RLT_BANK_SENT && !seen) {
-        add(s, b); /* late: what was sent was a partial sum */
+        add(s, b); /* late: only a partial sum was sent */
         act(s, RLT_AGG_FORWARD);
     } else if (b->state == RLT_BANK_SENT) {
         duplicate(s);
@@ -196,7 +196,7 @@ static void pool_same(step *s, rlt_bank *b)
         act(s, RLT_AGG_UNICAST);
         s->v->sum = sum_of(s->a, b);
     } else {
-        stale(s); /* it has sent the other version since, so it has the result */
+        stale(s); /* stale: the worker has sent the other version since, so it has the result */
     }
 }
 
@@ -229,7 +229,7 @@ static void pool_data(step *s)
     settle(s, b);
 }
 
-/* A version sent is the other version's result received. */
+/* POOL: a worker that sends one version has received the result of the other. */
 static void pool_clear_other(step *s)
 {
     const rlt_agg_packet *p = s->p;
@@ -307,7 +307,7 @@ static void hash_data(step *s)
         free_bank(s, b);
         forward(s, &s->t->counts.resends);
     } else if (overlaps(s, b) && s->count > 1) {
-        forward(s, &s->t->counts.fallbacks); /* what of it is new cannot be told apart */
+        forward(s, &s->t->counts.fallbacks); /* its new contributions cannot be separated */
     } else if (overlaps(s, b)) {
         duplicate(s);
     } else {
@@ -316,7 +316,7 @@ static void hash_data(step *s)
     }
 }
 
-/* The server's answer frees the slot on its way, wherever it came from. */
+/* HASH: the answer of the server frees the slot on its way, wherever it came from. */
 static void hash_result(step *s)
 {
     const rlt_agg_packet *p = s->p;
@@ -424,7 +424,7 @@ static void pull_data(step *s)
     free_bank(s, b);
 }
 
-/* Whose contributions a packet brings; false: nobody's that there is. */
+/* Reads the contributors of a packet. Returns false if it names none that exists. */
 static bool read_bits(step *s)
 {
     uint64_t *one = s->a->kept_bits;
@@ -469,7 +469,7 @@ void rlt_aggregator_packet(rlt_aggregator *a, const rlt_agg_packet *p, rlt_time 
         break;
     case RLT_SLOTS_PULL:
         if (p->kind == RLT_AGG_RESULT)
-            act(&s, RLT_AGG_MULTICAST); /* a store to all: nothing to remember */
+            act(&s, RLT_AGG_MULTICAST); /* a store to all children: nothing to remember */
         else
             (p->kind == RLT_AGG_DATA ? pull_data : pull_request)(&s);
         break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reductions mapped on a network: the choice of a root. */
+/* Reductions mapped on a network: choice of the root. */
 #include "net/aggregation/tree.h"
 
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "sim/base/map.h"
 #include "sim/base/time.h"
 
-/* Keeps the search, roots x (nodes + links), within seconds. */
+/* Limit of links that keeps the search, roots x (nodes + links), within seconds. */
 enum { MAX_LINKS = 1 << 22 };
 #define MAX_STEPS 1e10
-#define MAX_BATCH ((uint64_t)1 << 22) /* distances at a time */
+#define MAX_BATCH ((uint64_t)1 << 22) /* distances per call */
 
 static bool relays(const rlt_topology *t, uint32_t node)
 {
@@ -29,7 +29,7 @@ static bool is_switch(const rlt_topology *t, uint32_t node)
     return rlt_topology_node_kind(t, node) == RLT_SWITCH;
 }
 
-/* Links whose tail relays and that have a counterpart, as edges for igraph and by head. */
+/* Lists links whose tail relays and that have a reverse link, as edges for igraph and in rows by head. */
 static int list_edges(rlt_mapper *m, rlt_error *err)
 {
     const rlt_topology *t = m->req->topology;
@@ -58,7 +58,7 @@ static int list_edges(rlt_mapper *m, rlt_error *err)
     return 0;
 }
 
-/* Switches next to a member's accelerator, or with nothing but NICs, PCIe and CPUs between. */
+/* Marks switches next to a member's accelerator, or with only NICs, PCIe and CPUs in between. */
 static void mark_tors(rlt_mapper *m)
 {
     const rlt_topology *t = m->req->topology;
@@ -86,7 +86,7 @@ static bool can_add(const rlt_mapper *m, uint32_t node)
     return q->place == RLT_ADD_ALL || (q->place == RLT_ADD_TOR) == m->tor[node];
 }
 
-/* The way on from node v towards the root; RLT_NONE: none. */
+/* Returns the edge from node v towards the root; RLT_NONE if there is none. */
 uint32_t rlt__choose_edge(const rlt_mapper *m, uint32_t v)
 {
     uint32_t best = RLT_NONE;
@@ -104,7 +104,8 @@ uint32_t rlt__choose_edge(const rlt_mapper *m, uint32_t v)
     return best;
 }
 
-/* The nodes on the ways from the root to all members, each after its parent: m->order[0 .. n_order). */
+/* Lists the nodes on the paths from the root to all members, each after its parent: m->order[0 .. n_order).
+ * Returns false if a member is unreachable. */
 static bool grow_tree(rlt_mapper *m, uint32_t root)
 {
     const rlt_reduction_request *q = m->req;
@@ -127,7 +128,7 @@ static bool grow_tree(rlt_mapper *m, uint32_t root)
             m->parent[v] = rlt__choose_edge(m, v);
             v = m->src[m->parent[v]];
         }
-        for (uint32_t a = begin, b = m->n_order; a + 1 < b; a++) { /* the path came from below */
+        for (uint32_t a = begin, b = m->n_order; a + 1 < b; a++) { /* the path came from below: reverse */
             uint32_t v = m->order[a];
             m->order[a] = m->order[--b];
             m->order[b] = v;
@@ -139,7 +140,8 @@ static bool grow_tree(rlt_mapper *m, uint32_t root)
     return true;
 }
 
-/* Contributions and copies of each node, from the members up. False: some adder has too many. */
+/* Counts contributions and copies of each node, from the members up. Returns false if an adder has too
+ * many. */
 static bool weigh(rlt_mapper *m)
 {
     const rlt_reduction_request *q = m->req;
@@ -205,12 +207,12 @@ static int find_distances(rlt_mapper *m, const uint32_t *roots, uint32_t n, uint
                           rlt_error *err)
 {
     rlt_edges g = {m->nodes, m->n_edges, m->src, m->dst};
-    if (!m->req->topology->distances) /* a network without some of its links is not kept */
+    if (!m->req->topology->distances) /* distances of a network with removed links are not cached */
         return rlt_graph_distances(&g, roots, n, m->all, m->nodes, distances, err);
     return rlt_distances_find(m->req->topology->distances, &g, m->all, roots, n, distances, err);
 }
 
-/* Candidates, the given root alone or all that can add. */
+/* Lists the candidates: the given root, or all nodes that can add. */
 static uint32_t list_roots(rlt_mapper *m, uint32_t *roots)
 {
     uint32_t n = 0;
@@ -239,7 +241,7 @@ static int refuse(const rlt_mapper *m, uint32_t candidates, bool too_wide, rlt_e
                     name, q->n);
 }
 
-/* The best root, whose tree m then holds. */
+/* Chooses the best root; m then holds its tree. */
 static int choose_root(rlt_mapper *m, rlt_tree_cost *best, rlt_error *err)
 {
     uint32_t *roots = malloc(m->nodes * sizeof *roots), *distances = NULL;

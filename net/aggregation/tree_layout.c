@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reductions mapped on a network: stops, and the ways between them. */
+/* Reductions mapped on a network: stops, and the paths between them. */
 #include <stdlib.h>
 
 #include "net/aggregation/tree.h"
@@ -11,7 +11,7 @@
 typedef struct layout {
     const rlt_mapper *m;
     rlt_reduction *r;
-    uint32_t *stop; /* of a node */
+    uint32_t *stop; /* stop at each node */
     uint32_t links_room;
     rlt_error *err;
 } layout;
@@ -26,7 +26,7 @@ static uint32_t above(const rlt_mapper *m, uint32_t v)
     return m->src[m->parent[v]];
 }
 
-/* The nearest adder, or stop of any kind, above v. */
+/* Returns the nearest adder (or stop of any kind) above v. */
 static uint32_t next_up(const rlt_mapper *m, uint32_t v, bool adder)
 {
     do
@@ -35,7 +35,7 @@ static uint32_t next_up(const rlt_mapper *m, uint32_t v, bool adder)
     return v;
 }
 
-/* The way between v and a node above it (RLT_NONE: the root, over edges of shortest paths). */
+/* Adds the path between v and a node above it (RLT_NONE: the root, over edges of shortest paths). */
 static int add_way(layout *l, uint32_t v, uint32_t top, bool up, rlt_way *way)
 {
     const rlt_mapper *m = l->m;
@@ -59,7 +59,7 @@ static int add_way(layout *l, uint32_t v, uint32_t top, bool up, rlt_way *way)
     return 0;
 }
 
-/* Stops in order from the root, and room for what comes to each. */
+/* Numbers the stops from the root down, and reserves room for the contributors of each. */
 static int number_stops(layout *l)
 {
     const rlt_mapper *m = l->m;
@@ -86,7 +86,7 @@ static int number_stops(layout *l)
     return r->contributors && r->branches ? 0 : rlt_nomem(l->err);
 }
 
-/* A member or stop at node v gives to the next adder above. */
+/* Adds the member or stop at node v as a contributor of the next adder above. */
 static int add_contributor(layout *l, uint32_t *fill, uint32_t v, rlt_contributor who, uint32_t *parent,
                            uint32_t *child)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The flow model: messages share every link of their paths max-min fairly. At one instant what ends is taken
- * off, then what begins is put on, then rates are computed once.
+ * The flow model: messages share every link of their paths max-min fairly. At one instant ending flows are
+ * taken off their links, then beginning flows are put on, then rates are computed once.
  *
- * Messages of equal path and size that begin together are one flow of the solver; the flow names the last of
- * them, and each the next, in a ring.
+ * Messages of equal path and size that begin together are one flow of the solver. They form a ring: the flow
+ * names the last message, and each message names the next.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-/* Out of the way of the common case, so that it saves no registers. */
+/* Keeps rare code out of line, so that the fast path saves no registers. */
 #define SELDOM __attribute__((noinline))
 
 typedef rlt__flow_msg message;
@@ -42,7 +42,7 @@ int rlt__flow_no_memory(flow_net *net)
     return rlt_sim_fail(net->core.sim, RLT_ENOMEM, NULL, "no memory for one more flow");
 }
 
-/* Has the next drain happen when the solver says. */
+/* Moves the drain event to the time `next`; negative: none. */
 static SELDOM void wake_then(flow_net *net, rlt_time next)
 {
     rlt_sim_cancel(net->core.sim, net->wake);
@@ -66,7 +66,7 @@ static SELDOM void solve_soon(flow_net *net)
     rlt_sim_post(net->core.sim, rlt_sim_now(net->core.sim), RLT_SOLVE, net->solve, 0);
 }
 
-/* After flows began or ended. */
+/* Schedules a solve if rates are out of date, otherwise the next drain. */
 static inline void update(flow_net *net)
 {
     if (rlt_maxmin_needs_solve(net->mm))
@@ -117,7 +117,7 @@ static void on_deliver(void *ctx, uint64_t payload)
     }
 }
 
-/* Has the message, on no flow, be delivered then. */
+/* Schedules the delivery of a message that is on no flow. */
 static inline void deliver_at(flow_net *net, uint32_t index, rlt_time then)
 {
     message_at(net, index)->next = RLT_NONE;
@@ -136,7 +136,8 @@ static SELDOM void leave_times(flow_net *net, rlt_mm_flow *f, rlt_time now, uint
                          f->weight * rlt_maxmin_drained_times(net->mm, &h[k]));
 }
 
-/* Tells the client of the messages of a flow that has drained. */
+/* Ends a drained flow: closes its accounts, reports the injection of its messages, and schedules their
+ * delivery. */
 static void drained(flow_net *net, uint32_t flow, rlt_time now)
 {
     rlt_mm_flow *f = &net->mm->flows[flow];
@@ -176,7 +177,7 @@ static void on_drain(void *ctx, uint64_t payload)
     update(net);
 }
 
-/* The message is one of the flow's. */
+/* Adds the message to its flow. */
 static inline void belongs(flow_net *net, uint32_t index, uint32_t flow, bool merged)
 {
     rlt_mm_flow *f = &net->mm->flows[flow];
@@ -191,7 +192,7 @@ static inline void belongs(flow_net *net, uint32_t index, uint32_t flow, bool me
     f->user = index;
 }
 
-/* The message's flow begins now. */
+/* Begins a flow for the message, or joins an equal one. */
 static inline int start(flow_net *net, uint32_t index, const uint32_t *links, uint32_t n, uint64_t bytes)
 {
     rlt_time now = rlt_sim_now(net->core.sim);
@@ -206,7 +207,7 @@ static inline int start(flow_net *net, uint32_t index, const uint32_t *links, ui
     return 0;
 }
 
-/* The same, on each link so many times. */
+/* As start, with a multiple of the rate on each link. */
 static SELDOM int start_times(flow_net *net, uint32_t index, const uint32_t *links, const uint32_t *times,
                               uint32_t n)
 {
@@ -243,7 +244,7 @@ static void on_begin(void *ctx, uint64_t payload)
         rlt__flow_no_memory(net);
 }
 
-/* Messages that begin together, each on two links. */
+/* Begins a batch of messages, each on two links. */
 static void on_begin_pairs(void *ctx, uint64_t payload)
 {
     flow_net *net = ctx;
@@ -261,7 +262,7 @@ static void on_begin_pairs(void *ctx, uint64_t payload)
     }
 }
 
-/* A message whose latency comes first. */
+/* Delays a message on two links by its latency, which comes first. */
 static inline void begin_later(flow_net *net, uint32_t index, const uint32_t *links)
 {
     message *m = message_at(net, index);
@@ -276,7 +277,8 @@ static inline void begin_later(flow_net *net, uint32_t index, const uint32_t *li
     rlt__batch_note(&net->starting, net->core.sim, then, index);
 }
 
-/* A message without bytes, or of a network where the latency comes first. When it is injected, or -1. */
+/* Sends a message without bytes, or one whose latency comes first. Returns the time of its injection, or
+ * -1. */
 static SELDOM rlt_time start_later(flow_net *net, uint32_t index, const rlt_shares *s)
 {
     message *m = message_at(net, index);
@@ -313,7 +315,8 @@ static SELDOM uint32_t new_message(flow_net *net, const rlt_message *msg, const 
     return index != RLT_NONE && net->core.changes && !rlt__flow_origin(net, index, msg) ? RLT_NONE : index;
 }
 
-/* A message that is not on its links at once, or of a folded network, or whose route crosses a link twice. */
+/* Sends a message in the general case: the latency comes first, the network is folded, or the route crosses a
+ * link twice. */
 static SELDOM rlt_time send_shares(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
 {
     const rlt_shares *s = &net->core.shares;
@@ -339,7 +342,7 @@ static void remember(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
                                       .tail_ps = leg->tail_ps};
 }
 
-/* Any message. */
+/* Sends any message. */
 static SELDOM rlt_time send_anyhow(flow_net *net, const rlt_message *msg)
 {
     rlt_leg leg;
@@ -358,7 +361,7 @@ static SELDOM rlt_time send_anyhow(flow_net *net, const rlt_message *msg)
     return -1;
 }
 
-/* The same for a message that goes the way of its rank's last one. */
+/* Fast path of send_anyhow: a message that takes the route of its rank's last one. */
 static rlt_time send(rlt_net *base, const rlt_message *msg)
 {
     flow_net *net = (flow_net *)base;
@@ -379,7 +382,7 @@ static rlt_time send(rlt_net *base, const rlt_message *msg)
     return -1;
 }
 
-/* One flow over all links of a tree. */
+/* Sends a tree-shaped transfer: one flow over all links of the tree. */
 static SELDOM rlt_time send_tree(flow_net *net, const rlt_tree_message *tree, bool reduce)
 {
     const rlt_shares *s = &net->core.shares;
@@ -416,7 +419,7 @@ static rlt_time multicast(rlt_net *net, const rlt_tree_message *m)
     return send_tree((flow_net *)net, m, false);
 }
 
-/* Counts what the flow has carried of each of its messages. */
+/* Charges the links of a flow with the bytes that it has carried so far. */
 static void count_partial(flow_net *net, uint32_t flow, rlt_time now)
 {
     rlt_mm_flow *f = &net->mm->flows[flow];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Links that change under the flow model: after what ends at that instant has ended, flows leave links that
- * have failed, capacities change, and messages that lost their way begin on another, with the bytes they have
- * left. Those that find none stall; so do transfers over trees, which keep to their links.
+ * Links that change under the flow model. First the flows that end at that instant end. Then flows leave
+ * failed links, and capacities change. Messages that lost their path continue on another one, with the bytes
+ * that they have left. A message without a path stalls; so does a transfer over a tree, which keeps its
+ * links.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ bool rlt__flow_origin(rlt__flow_net *net, uint32_t index, const rlt_message *m)
     return true;
 }
 
-/* The first failed link among core.shares, or RLT_NONE. */
+/* Returns the first failed link in core.shares, or RLT_NONE. */
 static uint32_t failed_share(const rlt__flow_net *net)
 {
     const rlt_shares *s = &net->core.shares;
@@ -47,7 +48,7 @@ static void stall(rlt__flow_net *net, uint32_t index, uint32_t blocked)
         rlt__flow_no_memory(net);
 }
 
-/* A transfer over a tree waits with its links, which core.shares has. */
+/* Stalls a transfer over a tree. It keeps its links, which are in core.shares. */
 static void stall_tree(rlt__flow_net *net, uint32_t index, uint32_t blocked)
 {
     if (rlt__shares_keep(&net->core, &rlt__flow_message(net, index)->path) != 0)
@@ -55,7 +56,8 @@ static void stall_tree(rlt__flow_net *net, uint32_t index, uint32_t blocked)
     stall(net, index, blocked);
 }
 
-/* Links for a stalled message into core.shares: true if it can begin on them; else it is stalled again. */
+/* Finds links for a stalled message and puts them into core.shares. Returns true if it can begin on them;
+ * otherwise it is stalled again. */
 static bool find_way(rlt__flow_net *net, uint32_t index)
 {
     const rlt__origin o = net->origins[index];
@@ -99,13 +101,14 @@ bool rlt__flow_diverted(rlt__flow_net *net, uint32_t index)
     return true;
 }
 
-/* Whole bytes, so that no link is busy for longer than it was used; up to the noise of doubles. */
+/* Rounds down to whole bytes (up to the noise of doubles), so that no link is busy longer than it was
+ * used. */
 static uint64_t whole_bytes(double bytes)
 {
     return bytes > 0 ? (uint64_t)(bytes + 1e-3) : 0;
 }
 
-/* What each message of a flow has carried so far; at least a byte is left. */
+/* Returns the bytes that each message of a flow has carried so far; at least one byte is left. */
 static uint64_t carried_by(const rlt__flow_net *net, uint32_t flow, rlt_time now)
 {
     uint64_t bytes = rlt__flow_message(net, net->mm->flows[flow].user)->wire_bytes;
@@ -113,7 +116,8 @@ static uint64_t carried_by(const rlt__flow_net *net, uint32_t flow, rlt_time now
     return carried < bytes ? carried : bytes - 1;
 }
 
-/* The links of a flow into core.shares, charged with what it has carried; their latencies together. */
+/* Copies the links of a flow into core.shares and charges them with the bytes carried. Returns the sum of
+ * their latencies. */
 static rlt_time leave_links(rlt__flow_net *net, uint32_t flow, uint64_t carried, rlt_time now)
 {
     const rlt_topology *t = rlt_router_topology(net->core.router);
@@ -131,7 +135,7 @@ static rlt_time leave_links(rlt__flow_net *net, uint32_t flow, uint64_t carried,
     return latency;
 }
 
-/* Takes a flow off its links, one of which has failed; its messages stall. */
+/* Takes a flow off its links, one of which has failed. Its messages stall. */
 static void take_off(rlt__flow_net *net, uint32_t flow, uint32_t failed, rlt_time now)
 {
     uint64_t carried = carried_by(net, flow, now);
@@ -156,7 +160,7 @@ static void take_off(rlt__flow_net *net, uint32_t flow, uint32_t failed, rlt_tim
     }
 }
 
-/* Bytes that transfers on a link have carried and that are not counted yet. */
+/* Returns the bytes that transfers on a link have carried and that are not counted yet. */
 static double under_way(const rlt__flow_net *net, uint32_t link, rlt_time now)
 {
     const rlt_mm_link *l = &net->mm->links[link];

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Flows and the links' lists of them, whose fronts are heaps of own flows by virtual finish. The levels are
- * computed in maxmin_solve.c; links by next completion are in maxmin_completions.c.
+ * Flows, and the list of flows of each link, whose front is a heap of own flows by virtual finish. Levels are
+ * computed in maxmin_solve.c; maxmin_completions.c has the heap of links by next completion.
  */
 #include "net/flow/maxmin.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Out of the way of the common case, so that it saves no registers. */
+/* Keeps rare code out of line, so that the fast path saves no registers. */
 #define SELDOM __attribute__((noinline))
 
-/* Times whole picoseconds a byte: below the horizon. */
+/* Sizes below this, times whole picoseconds a byte, stay below the horizon. */
 #define WHOLE_BYTES (1u << 31)
 
-/* Links' lists */
+/* ---- lists of links ---- */
 
-/* A wide flow's hops are in the order of their links. */
+/* Finds a hop of a wide flow, whose hops are in the order of their links. */
 static SELDOM rlt_mm_hop *find_wide(rlt_mm_hop *h, uint32_t n, uint32_t link)
 {
     while (n > 1) {
@@ -48,7 +48,7 @@ static inline void put_entry(rlt_maxmin *mm, uint32_t link, uint32_t pos, rlt_mm
     hop_on(mm, e.flow, link)->pos = pos;
 }
 
-/* Lists grow by a quarter: a burst holds millions of short ones. */
+/* Grows a list by a quarter, since a burst holds millions of short lists. */
 static SELDOM int list_room(rlt_mm_link *l)
 {
     uint32_t room = l->room + l->room / 4 + 2;
@@ -118,14 +118,14 @@ static void own_down(rlt_maxmin *mm, uint32_t link, uint32_t i)
     put_entry(mm, link, i, e);
 }
 
-/* The flow, already in the list, joins the own ones. */
+/* Moves a flow, which is already in the list, to the own flows. */
 void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow)
 {
     rlt_mm_link *l = &mm->links[link];
     uint32_t pos = hop_on(mm, flow, link)->pos, last = l->own++;
     rlt_mm_entry e = l->flows[pos];
     l->own_weight += mm->flows[flow].weight * (mm->has_times ? rlt__mm_times(e) : 1);
-    if (pos == last) { /* as flows that began together come, one after the other */
+    if (pos == last) { /* the usual case: flows that began together come one after the other */
         if (!last || !earlier(mm, flow, l->flows[(last - 1) / 2].flow))
             return;
     } else {
@@ -152,9 +152,9 @@ void rlt__mm_own_remove(rlt_maxmin *mm, uint32_t link, uint32_t flow)
 }
 
 /*
- * A span rounded to the nearest picosecond, halves up. Doubles carry about 2^-50 of noise relative to the
- * span; what lies that near below a half counts as the half, so that equal flows on different links end
- * together.
+ * Rounds a span to the nearest picosecond, halves up. Doubles carry a noise of about 2^-50 of the span. A
+ * value that is below a half by no more than that counts as the half, so that equal flows on different links
+ * end together.
  */
 static rlt_time nearest(double span_ps)
 {
@@ -162,14 +162,15 @@ static rlt_time nearest(double span_ps)
     return x <= 0 ? 0 : x >= (double)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)x;
 }
 
-/* When an own flow of the link ends. */
+/* Returns the end of an own flow of the link: at + (F - V) / level, with V at time `at`. */
 static rlt_time own_end(const rlt_maxmin *mm, uint32_t link, uint32_t flow)
 {
     const rlt_mm_link *l = &mm->links[link];
     return rlt_time_add(l->at, nearest((mm->finish[flow] - l->served) / mm->levels[link].level));
 }
 
-/* Next completion of a link, after `now`: what is nearer than that is less than a picosecond of service. */
+/* Returns the next completion of a link, at least now + 1: a flow that would end earlier lacks less than a
+ * picosecond of service. */
 rlt_time rlt__mm_link_next(const rlt_maxmin *mm, uint32_t link, rlt_time now)
 {
     if (!mm->links[link].own)
@@ -178,7 +179,7 @@ rlt_time rlt__mm_link_next(const rlt_maxmin *mm, uint32_t link, rlt_time now)
     return t > now ? t : now + 1;
 }
 
-/* Starts */
+/* ---- starts ---- */
 
 void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow)
 {
@@ -192,7 +193,8 @@ void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow)
     mm->links[h[1].link].flows[h[1].pos].other = plain ? h[0].link : RLT_MM_MANY | times[1];
 }
 
-/* rlt__mm_completion for a link that is not in the heap: in lockstep traffic it goes to the end. */
+/* rlt__mm_completion for a link that is not in the heap. In lockstep traffic it goes to the end of the
+ * heap. */
 static inline int add_completion(rlt_maxmin *mm, uint32_t link, rlt_time when)
 {
     uint32_t i = mm->n_completions;
@@ -205,7 +207,7 @@ static inline int add_completion(rlt_maxmin *mm, uint32_t link, rlt_time when)
     return 0;
 }
 
-/* How long an undisturbed flow takes: in integers, so that it is exactly what rlt_transfer_time says. */
+/* Returns the duration of an undisturbed flow. Computed in integers, so that it equals rlt_transfer_time. */
 static inline rlt_time whole_span(const rlt_maxmin *mm, uint32_t link, uint64_t bytes)
 {
     uint32_t ps_per_byte = mm->links[link].ps_per_byte;
@@ -215,7 +217,7 @@ static inline rlt_time whole_span(const rlt_maxmin *mm, uint32_t link, uint64_t 
     return span ? span : 1;
 }
 
-/* A flow that nothing else meets: only its narrowest link matters. When it ends. */
+/* Gives a flow that is alone on its links its rate: only the narrowest link matters. Returns its end. */
 static inline rlt_time set_alone(rlt_maxmin *mm, uint32_t flow, uint32_t weight, uint64_t bytes,
                                  uint32_t narrowest, rlt_time now)
 {
@@ -237,7 +239,7 @@ static inline uint32_t narrower(const rlt_maxmin *mm, uint32_t a, uint32_t b)
     return x < y || (x == y && a < b) ? a : b;
 }
 
-/* The hop whose link gives each message least, when the flow is alone. */
+/* Returns the hop whose link gives each message the lowest rate, if the flow is alone. */
 static SELDOM const rlt_mm_hop *narrowest_hop(const rlt_maxmin *mm, const rlt_mm_hop *h, uint32_t n)
 {
     const rlt_mm_hop *best = h;
@@ -283,7 +285,7 @@ static SELDOM bool same_path(const rlt_maxmin *mm, uint32_t g, const uint32_t *l
     return true;
 }
 
-/* True if flow g, not yet served, has that path and size. */
+/* Returns true if flow g has that path and size and has not been served yet. */
 static inline bool same_flow(const rlt_maxmin *mm, uint32_t g, rlt_time now, const uint32_t *links,
                              const uint32_t *times, uint32_t n, uint64_t bytes)
 {
@@ -319,7 +321,7 @@ static int add_weight(rlt_mm_link *l, uint32_t times)
     return __builtin_add_overflow(l->weight, times, &l->weight) ? RLT_ERANGE : 0;
 }
 
-/* One more message of an equal flow. */
+/* Adds one more message to an equal flow. */
 static SELDOM int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
 {
     rlt_mm_flow *f = &mm->flows[flow];
@@ -348,7 +350,7 @@ static inline uint32_t flow_get(rlt_maxmin *mm)
     return f;
 }
 
-/* A record with room for a path of n links. */
+/* Returns a record with room for a path of n links. */
 static inline uint32_t new_flow(rlt_maxmin *mm, uint32_t n)
 {
     uint32_t flow = flow_get(mm);
@@ -361,7 +363,7 @@ static inline uint32_t new_flow(rlt_maxmin *mm, uint32_t n)
     return n > 2 && rlt__mm_long_path(mm, flow, n) ? RLT_NONE : flow;
 }
 
-/* The flow, new on its links, meets others there. */
+/* Begins a flow that meets others on its links. */
 static inline int begin_shared(rlt_maxmin *mm, uint32_t flow)
 {
     int rc = touch_path(mm, flow, RLT_MM_JOINED);
@@ -374,7 +376,7 @@ static int by_link(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Puts a flow that is not of the plain kind on the lists of its links, which have room. */
+/* Puts a flow on the lists of its links, which have room. Not for the plain kind (two links, weight one). */
 static SELDOM void enlist(rlt_maxmin *mm, uint32_t flow, const uint32_t *links, const uint32_t *times)
 {
     rlt_mm_flow *f = &mm->flows[flow];
@@ -393,7 +395,8 @@ static SELDOM void enlist(rlt_maxmin *mm, uint32_t flow, const uint32_t *links, 
 static SELDOM uint32_t start_any(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n,
                                  uint64_t bytes, bool *merged)
 {
-    /* Equal messages usually come one after another: look at the latest flow of the first link only. */
+    /* Equal messages usually come one after another, so only the latest flow of the first link is
+     * compared. */
     const rlt_mm_link *first = &mm->links[links[0]];
     *merged = first->n && same_flow(mm, first->flows[first->n - 1].flow, now, links, NULL, n, bytes);
     if (*merged) {
@@ -429,7 +432,7 @@ static SELDOM uint32_t start_any(rlt_maxmin *mm, rlt_time now, const uint32_t *l
     return rc ? RLT_NONE : flow;
 }
 
-/* The most common case by itself: two links, nothing on them, and room for all that is written down. */
+/* Fast path for the most common case: two idle links of equal speed, and room everywhere. */
 uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n, uint64_t bytes,
                           bool *merged)
 {
@@ -446,7 +449,7 @@ uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, u
     if (place && end < mm->latest)
         return start_any(mm, now, links, n, bytes, merged);
     *merged = false;
-    if (other < narrowest) { /* equally narrow: the first of them counts */
+    if (other < narrowest) { /* equal capacity: the link with the lower number is the bottleneck */
         rlt_mm_link *swap = a;
         a = b, b = swap;
         narrowest = other;
@@ -470,7 +473,8 @@ uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, u
     return flow;
 }
 
-/* A flow that takes more than once its rate of a link: its entry there says so, see rlt__mm_times. */
+/* Starts a flow that takes a multiple of its rate of a link. Its entry there holds the multiple, see
+ * rlt__mm_times. */
 static uint32_t start_times(rlt_maxmin *mm, rlt_time now, const uint32_t *links, const uint32_t *times,
                             uint32_t n, uint64_t bytes, bool *merged)
 {
@@ -504,7 +508,7 @@ uint32_t rlt_maxmin_start_times(rlt_maxmin *mm, rlt_time now, const uint32_t *li
     return rlt_maxmin_start(mm, now, links, n, bytes, merged);
 }
 
-/* Ends */
+/* ---- ends ---- */
 
 int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow)
 {
@@ -534,7 +538,8 @@ int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow)
     return 0;
 }
 
-/* True if all own flows of the link end now. Visits those that do, from the top of the heap down. */
+/* Returns true in *all if all own flows of the link end now. Visits only those that do, from the top of the
+ * heap down. */
 static SELDOM int all_end(rlt_maxmin *mm, uint32_t link, rlt_time now, bool *all)
 {
     const rlt_mm_link *l = &mm->links[link];
@@ -551,8 +556,9 @@ static SELDOM int all_end(rlt_maxmin *mm, uint32_t link, rlt_time now, bool *all
     return rc;
 }
 
-/* Takes the flows that end now off the link's own, and carries the rounding: what they were served too little
- * or too much is taken from or given to the own flows that stay. */
+/* Takes the flows that end now off the link's own flows, and carries the rounding. Let o be the bytes still
+ * owed to the ended flows (negative if they got too much) and w the weight of the remaining own flows: V
+ * decreases by o / w, so that the remaining flows get exactly the bytes that the others did not. */
 static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
 {
     rlt_mm_link *l = &mm->links[link];
@@ -567,7 +573,7 @@ static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
         return rc;
     }
     double served = rlt__mm_served(mm, link, now), owed = 0;
-    while (!rc && own_end(mm, link, l->flows[0].flow) <= now) { /* at least one will stay */
+    while (!rc && own_end(mm, link, l->flows[0].flow) <= now) { /* at least one flow stays */
         uint32_t flow = l->flows[0].flow;
         owed += (mm->finish[flow] - served) * (mm->flows[flow].weight * rlt__mm_times(l->flows[0]));
         rlt__mm_own_remove(mm, link, flow);
@@ -578,7 +584,7 @@ static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
     return rc;
 }
 
-/* Lists the places in the heap whose completion is due, in mm->component: from the top down. */
+/* Lists the positions in the heap whose completion is due, in mm->component, from the top down. */
 static int due_places(rlt_maxmin *mm, rlt_time now)
 {
     rlt_mm_list *due = &mm->component;
@@ -594,8 +600,8 @@ static int due_places(rlt_maxmin *mm, rlt_time now)
     return rc;
 }
 
-/* Takes the links whose completion is due out of the heap and lists them in mm->component: all at once where
- * they are all there are, as in lockstep traffic. */
+/* Takes the links whose completion is due out of the heap and lists them in mm->component. If all are due, as
+ * in lockstep traffic, the heap is emptied at once. */
 static int take_due(rlt_maxmin *mm, rlt_time now)
 {
     rlt_mm_list *due = &mm->component;
@@ -617,19 +623,19 @@ static int take_due(rlt_maxmin *mm, rlt_time now)
     return rc;
 }
 
-/* The flow that alone is on its links, of which `link` is the bottleneck, leaves them. */
+/* Takes a flow that is alone on its two links off them; `link` is its bottleneck. */
 static inline void leave_alone(rlt_maxmin *mm, uint32_t link, rlt_mm_entry e, rlt_time now)
 {
     rlt_mm_link *l = &mm->links[link];
     l->load = mm->links[e.other].load = (rlt_mm_load){0};
     l->served = 0;
     l->at = now;
-    mm->levels[link].level = INFINITY; /* as that of the other link is already */
+    mm->levels[link].level = INFINITY; /* the level of the other link is infinite already */
     mm->flows[e.flow].bottleneck = RLT_NONE;
 }
 
-/* Lists the flows of all links in the heap, which are all due, and takes the plain ones that are alone off
- * their links: in lockstep traffic all of them. How many. */
+/* Lists the flows of all links in the heap, which are all due. Takes the plain flows that are alone off their
+ * links: in lockstep traffic all of them. *gone is their number. */
 static int drain_all(rlt_maxmin *mm, rlt_time now, uint32_t *gone)
 {
     const rlt_mm_completion *c = mm->completions;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Flows that leave before their end, and links whose capacity changes. What the solver assumes of a link that
- * a flow joined or left holds of such a link too: below the lower of its level and its new capacity / flows
- * it can neither have been a bottleneck nor be one.
+ * Flows that leave before their end, and links whose capacity changes.
+ *
+ * The solver assumes of a link that a flow joined or left: below x = min(level, capacity / flows) it was no
+ * bottleneck before and is none after. This holds for a link whose capacity changes, too, with its old level
+ * and its new capacity / flows.
  */
 #include "net/flow/maxmin.h"
 #include "sim/base/time.h"
 
-/* Flows that began at this instant are listed until they are solved. */
+/* Removes a flow from the list of flows that began at this instant and are not solved yet. */
 static void not_started(rlt_maxmin *mm, uint32_t flow)
 {
     uint32_t n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The heap of links by next completion. Ties keep the order of the heap's history, which is the same in every
- * run. Links know their place in it and are moved. `make bench` counts the instructions of each move, so this
- * room's heaps are its own, not sim/base/heap.h's.
+ * The heap of links by next completion. The order of ties depends on the history of the heap, which is the
+ * same in every run. Links know their position and are moved. `make bench` counts the instructions of each
+ * move, so this room has heaps of its own instead of sim/base/heap.h's.
  */
 #include "net/flow/maxmin.h"
 #include "sim/base/mem.h"

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Levels after a change, by water filling (Bertsekas, Gallager: "Data Networks", 6.5.2) from the lowest level
- * that the change can move, over the links it can reach.
+ * Computes levels after a change, by water filling (Bertsekas, Gallager: "Data Networks", 6.5.2), only where
+ * the change can have an effect: from the lowest level x0 that it can move, over the links that it can reach.
  *
- * Why there is such a level: below it no link that a flow left was a bottleneck, and no link that a flow
- * joined can be one (it gives each flow at least capacity / flows). So filling up to there goes as it went
- * before, and all flows of lower rate keep it. From there on, only links count that share an unsettled flow,
- * directly or in a chain, with a touched one.
+ * For each touched link l let x_l = level_l (before the change) and, if a flow joined, x_l = min(level_l, c_l
+ * / n_l), with capacity c_l and n_l flows after the change. x0 is the least x_l.
+ *
+ * All rates below x0 stay. A link that a flow left was no bottleneck at a level below its own. A link that a
+ * flow joined gives each flow at least c_l / n_l, so it cannot be a bottleneck below that. Filling up to x0
+ * therefore goes as before. Above x0, only links count that share a flow of rate >= x0 with a touched link,
+ * directly or through a chain of such flows: the component.
+ *
+ *   Example: link A (10 GB/s) carries flows 1 and 2, link B (8 GB/s) carries flows 2 and 3. Rates are 6, 4
+ *   and 4; the levels are 6 and 4. Flow 1 ends: x0 = 6, flows 2 and 3 keep 4, nothing else is looked at.
+ *   If flow 3 ends instead, x0 = 4: flows 1 and 2 are open, the component is {A, B}, and both get 5.
  */
 #include <math.h>
 #include <string.h>
@@ -15,8 +22,8 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 
-/* Marks of a link in this solve: epoch = in the component, epoch + 1 = frozen at its new level. The caller
- * has made room in the list. */
+/* Adds a link to the component, unless it is in it. Marks in this solve: epoch = in the component, epoch + 1
+ * = frozen at its new level. The list has room. */
 static inline void reach(rlt_maxmin *mm, uint32_t link)
 {
     if (mm->levels[link].mark == mm->epoch)
@@ -53,8 +60,7 @@ static bool changed(const rlt_mm_link *l)
     return l->n && (l->touched & (RLT_MM_LEFT | RLT_MM_JOINED));
 }
 
-/* The lowest level that the touched links can move, less a margin for the rounding noise of levels that are
- * equal in theory. */
+/* Returns x0, less a margin for the rounding noise of levels that are equal in theory. */
 static double floor_level(const rlt_maxmin *mm)
 {
     double x = INFINITY;
@@ -72,13 +78,13 @@ static double floor_level(const rlt_maxmin *mm)
     return x * (1 - 1e-12);
 }
 
-/* What a flow means for a link: a rate that stays, or so many more to be settled. */
+/* Contribution of a flow to a link: a rate that stays, or a number of open messages. */
 typedef struct rlt_mm_part {
     double kept;
     uint32_t open;
 } rlt_mm_part;
 
-/* A flow of the uncommon kind. */
+/* Looks at a flow that needs its record. If it is open, its links are reached. */
 static rlt_mm_part look_at(rlt_maxmin *mm, rlt_mm_entry e, double x0)
 {
     rlt_mm_flow *f = &mm->flows[e.flow];
@@ -97,7 +103,8 @@ static rlt_mm_part look_at(rlt_maxmin *mm, rlt_mm_entry e, double x0)
     return (rlt_mm_part){0, messages};
 }
 
-/* One at the level of `other`. Which side of x0 that is cannot be foreseen: no branch on it. */
+/* Looks at a plain flow at the level of `other`. Which side of x0 that is cannot be predicted, so there is no
+ * branch on it. */
 static inline rlt_mm_part look_through(rlt_maxmin *mm, uint32_t other, double x0)
 {
     const rlt_mm_level *v = &mm->levels[other];
@@ -111,16 +118,16 @@ static inline rlt_mm_part look_through(rlt_maxmin *mm, uint32_t other, double x0
     return part;
 }
 
-/* Splits a link's flows into those that keep a rate below x0 and those to be settled,
- * and reaches the links of the latter. */
+/* Splits the flows of a link into those that keep a rate below x0 and open ones, and reaches the links of the
+ * latter. */
 static void open_link(rlt_maxmin *mm, uint32_t link, double x0)
 {
     const rlt_mm_link *l = &mm->links[link];
     const rlt_mm_entry *e = l->flows, *own_end = e + l->own, *end = e + l->n;
-    double kept[2] = {0, 0}; /* two sums, as each addition waits for the one before */
+    double kept[2] = {0, 0}; /* two sums, because each addition waits for the one before */
     uint32_t open = 0;
     rlt_mm_part p, q;
-    for (; e < own_end; e++) { /* at this link's level, which is not below x0 */
+    for (; e < own_end; e++) { /* own flows have this link's level, which is not below x0 */
         if (e->other & RLT_MM_MANY) {
             open += look_at(mm, *e, x0).open;
             continue;
@@ -144,8 +151,8 @@ static void open_link(rlt_maxmin *mm, uint32_t link, double x0)
     mm->levels[link].count = open;
 }
 
-/* Collects the component above x0. A link in it may lie below x0 by the rounding noise of equal levels: then
- * x0 is lowered. */
+/* Collects the component above x0. A link in it may lie below x0 by the rounding noise of equal levels; x0 is
+ * then lowered and the search repeated. */
 static double open_component(rlt_maxmin *mm, double x0)
 {
     bool again;
@@ -169,22 +176,24 @@ static double open_component(rlt_maxmin *mm, double x0)
 }
 
 /*
- * Heap of candidates by (level, kind, link). The level is as it was when last computed: links freeze in
- * ascending order, so that what is left for the others only grows, and an old level is a lower bound. Levels
- * are compared to 40 of their 52 bits: those equal in theory, but for the noise of sums in another order,
- * must go by kind and link, as it matters to the last picosecond whose own a flow is.
+ * Heap of candidates, ordered by (level, kind, link). The stored level may be out of date. Links freeze in
+ * ascending order of level, so the share that is left for others only grows: an old level is a lower bound.
+ *
+ * Levels are compared by 40 of their 52 bits. Levels that are equal in theory, but differ by the noise of
+ * sums in another order, must be ordered by kind and link: which link owns a flow matters to the last
+ * picosecond.
  */
 static inline rlt_mm_candidate candidate(const rlt_maxmin *mm, double level, uint32_t link)
 {
     uint64_t bits;
     if (level <= 0)
         level = 0;
-    memcpy(&bits, &level, sizeof(bits)); /* of positive numbers: ordered as they are */
+    memcpy(&bits, &level, sizeof(bits)); /* bits of positive doubles are ordered like their values */
     bits = (bits + 0x800) & ~(uint64_t)0xfff;
     return (rlt_mm_candidate)bits << 64 | (uint64_t)mm->kind[link] << 32 | link;
 }
 
-/* The item c takes the place i or one below. Behind the heap stands the largest number. */
+/* Puts item c at position i or below. Behind the heap stands the largest number. */
 static inline void candidate_down(rlt_mm_candidate *a, uint32_t n, uint32_t i, rlt_mm_candidate c)
 {
     for (;;) {
@@ -200,7 +209,7 @@ static inline void candidate_down(rlt_mm_candidate *a, uint32_t n, uint32_t i, r
     a[i] = c;
 }
 
-/* Takes the first item away. */
+/* Removes the first item. */
 static inline void candidate_pop(rlt_maxmin *mm)
 {
     rlt_mm_candidate *a = mm->candidates;
@@ -226,8 +235,8 @@ static void open_candidates(rlt_maxmin *mm)
     mm->n_candidates = n;
 }
 
-/* Takes the link of the lowest level, but not below `least`, off the heap. RLT_NONE
- * when no flow is left to be settled. */
+/* Removes the link of the lowest level from the heap and returns it; *level is at least `least`. RLT_NONE if
+ * no flow is open. */
 static uint32_t next_bottleneck(rlt_maxmin *mm, double least, double *level)
 {
     rlt_mm_candidate *a = mm->candidates;
@@ -251,7 +260,7 @@ static uint32_t next_bottleneck(rlt_maxmin *mm, double least, double *level)
     return RLT_NONE;
 }
 
-/* Freezes a flow of the uncommon kind at `link`, unless it is settled. */
+/* Freezes a flow that needs its record at `link`, unless it is settled. */
 static void freeze_flow(rlt_maxmin *mm, uint32_t link, uint32_t flow, double x)
 {
     rlt_mm_flow *f = &mm->flows[flow];
@@ -270,7 +279,7 @@ static void freeze_flow(rlt_maxmin *mm, uint32_t link, uint32_t flow, double x)
         mm->moves.items[mm->moves.n++] = flow;
 }
 
-/* All unsettled flows of the link get x. */
+/* Gives all open flows of the link the rate x. */
 static void freeze(rlt_maxmin *mm, uint32_t link, double x)
 {
     const rlt_mm_link *l = &mm->links[link];
@@ -289,8 +298,9 @@ static void freeze(rlt_maxmin *mm, uint32_t link, double x)
             waiting -= was - levels[link].count;
             continue;
         }
-        /* Outside the component the other link keeps the flow at its level; frozen, it has just given it one.
-         * There is no telling which: no branches on it. */
+        /* If the other link is outside the component, it keeps the flow at its level. If it is frozen, it has
+         * just given the flow a level. Which case holds cannot be predicted, so there are no branches on
+         * it. */
         rlt_mm_level *v = &levels[e->other];
         uint32_t open = v->mark == epoch;
         v->left -= share[open];
@@ -308,7 +318,7 @@ static void freeze(rlt_maxmin *mm, uint32_t link, double x)
     }
 }
 
-/* Brings V of the links whose level changes up to now, then gives them the new level. */
+/* Advances V to now on links whose level changes, then sets the new level. */
 static void set_levels(rlt_maxmin *mm, rlt_time now)
 {
     for (uint32_t i = 0; i < mm->component.n; i++) {
@@ -325,7 +335,7 @@ static void set_levels(rlt_maxmin *mm, rlt_time now)
     }
 }
 
-/* Flows go over to their new bottlenecks with the bytes they have left. */
+/* Moves flows to their new bottlenecks with the bytes they have left: F_new = V_new + (F_old - V_old). */
 static void move_flows(rlt_maxmin *mm, rlt_time now)
 {
     uint32_t i = 0;
@@ -356,15 +366,15 @@ static int reserve(rlt_mm_list *list, uint64_t room)
                : rlt_grow(&list->items, &list->room, sizeof(uint32_t), room, UINT32_MAX, "flows", NULL);
 }
 
-/* Makes room for whatever a solve may list, so that its inner loops cannot fail. Memory that is never written
- * to costs nothing. */
+/* Makes room for everything that a solve may list, so that its inner loops cannot fail. Memory that is never
+ * written costs nothing. */
 static int reserve_all(rlt_maxmin *mm)
 {
     int rc = reserve(&mm->component, mm->n_links);
     if (!rc)
         rc = reserve(&mm->groups, (uint64_t)mm->n_links * 2);
     if (!rc)
-        rc = reserve(&mm->moves, mm->live + 1); /* the last is written before it is known to be one */
+        rc = reserve(&mm->moves, mm->live + 1); /* one more is written before it is known to count */
     if (!rc && mm->candidates_room <= mm->n_links)
         rc = rlt_grow(&mm->candidates, &mm->candidates_room, sizeof(*mm->candidates),
                       (uint64_t)mm->n_links + 1, UINT32_MAX, "links", NULL);
@@ -390,7 +400,7 @@ static int fill(rlt_maxmin *mm, double x, rlt_time now)
     return rc;
 }
 
-/* New flows that turned out to be alone on their links need no filling. */
+/* Gives flows that began alone on their links a rate without filling. */
 static int start_alone(rlt_maxmin *mm, rlt_time now)
 {
     for (uint32_t i = 0; i < mm->started.n; i++) {

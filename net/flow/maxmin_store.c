@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The solver's store: links, and records of flows with their paths. */
+/* Storage of the solver: links, and records of flows with their paths. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 
-/* Whole picoseconds a byte, whose product with WHOLE_BYTES of maxmin.c stays below the horizon. */
+/* Limit of whole picoseconds a byte: times WHOLE_BYTES of maxmin.c it stays below the horizon. */
 #define WHOLE_LIMIT (1u << 29)
 
 void rlt__mm_set_capacity(rlt_maxmin *mm, uint32_t link, uint64_t bw_Bps)
@@ -73,7 +73,7 @@ void rlt_maxmin_free(rlt_maxmin *mm)
     free(mm);
 }
 
-/* Records of flows */
+/* ---- records of flows ---- */
 
 static uint32_t size_class(uint32_t n)
 {
@@ -83,7 +83,7 @@ static uint32_t size_class(uint32_t n)
     return c;
 }
 
-/* A run of 1 << c hops, or RLT_NONE. */
+/* Returns a run of 1 << c hops, or RLT_NONE. */
 static uint32_t long_get(rlt_maxmin *mm, uint32_t c)
 {
     uint32_t i = mm->free_long[c];
@@ -112,7 +112,7 @@ uint32_t rlt__mm_new_record(rlt_maxmin *mm)
     return mm->n_flows++;
 }
 
-/* Room to mark every flow there is room for. */
+/* Makes room to mark every flow that there is room for. */
 static int more_seen(rlt_maxmin *mm)
 {
     uint32_t before = mm->seen_room;
@@ -122,7 +122,7 @@ static int more_seen(rlt_maxmin *mm)
     return rc;
 }
 
-/* Room for a path of n links in the record of a flow. */
+/* Makes room for a path of n links in the record of a flow. */
 int rlt__mm_long_path(rlt_maxmin *mm, uint32_t flow, uint32_t n)
 {
     uint32_t c = size_class(n), run = long_get(mm, c);

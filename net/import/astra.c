@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Network files of ASTRA-sim's analytical backend, read as they are: four lists with one entry a dimension,
+ * Network files of ASTRA-sim's analytical backend. They have four lists with one entry per dimension:
  *   topology (Ring, FullyConnected, Switch), npus_count, bandwidth, latency.
- * Its units: bandwidth of each link and direction in 2^30 bytes a second, latency of each hop in nanoseconds.
+ * Units of the format: bandwidth of each link and direction in 2^30 bytes a second, latency of each hop in
+ * nanoseconds.
  */
 #include <string.h>
 
@@ -43,7 +44,7 @@ static int find_lists(rlt_json root, const char *name, rlt_json *lists, rlt_erro
     return rc;
 }
 
-/* A word or number as it is written, "" for anything else. */
+/* Returns a word or number as written, "" for anything else. */
 static const char *text_of(rlt_json item, char *buffer)
 {
     const char *text = rlt_json_scalar(item, buffer, MAX_ITEM);
@@ -92,7 +93,7 @@ static int read_dim(const rlt_json *lists, uint32_t d, rlt_arena *arena, rlt_dim
     dim->link_bw_Bps = (uint64_t)bw;
     dim->latency_ps = latency;
     rlt_json_where(items[TOPOLOGY], where, sizeof where);
-    where[strcspn(where, " ")] = '\0'; /* the path names the list, not the dimension */
+    where[strcspn(where, " ")] = '\0'; /* the place is that of the list: drop the element's path */
     dim->where = rlt_arena_printf(arena, "%s dimension %u", where, (unsigned)d);
     return dim->where ? 0 : rlt_nomem(err);
 }

@@ -2,8 +2,8 @@
 /*
  * Products of dimensions in one line, innermost first:
  *   ring:4@200GB/s,500ns*switch:8@50GB/s,500ns     shape:size@bandwidth,latency[,key=value...]
- * A size such as 4x4x4 also gives the shape's `sizes`. The short names of the multi-dimensional network
- * papers work too: RI, FC, SW.
+ * A size such as 4x4x4 also sets the shape's `sizes`. The short names of the papers on multi-dimensional
+ * networks are accepted, too: RI, FC, SW.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static const char *place(reader *r, const char *p)
     return r->where;
 }
 
-/* The word from *p up to one of `stops` or the end; *p then stands on the stop. */
+/* Returns the word from *p to one of `stops` or the end. *p then points to the stop. */
 static char *word(reader *r, const char **p, const char *stops)
 {
     size_t n = strcspn(*p, stops);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Topologies in GraphML. Nodes: kind (string) and optionally forwards (boolean, or string "true"/"false"
- * where only some nodes state it) and name (string; else the node's id). Edges: bandwidth and latency,
- * strings with units. Graph: name, source, dims ("8" or "4x2"). An undirected edge is a link each way.
+ * Topologies in GraphML. Nodes: kind (string), optionally name (string; default: the node's id) and forwards
+ * (boolean, or the strings "true" and "false" if only some nodes state it). Edges: bandwidth and latency,
+ * strings with units. Graph: name, source, dims ("8" or "4x2"). An undirected edge is one link each way.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static int fail_line(reader *r, uint32_t line, const char *what, const char *det
                     detail ? detail : "", detail ? "'" : "");
 }
 
-/* Text of element i's attribute; "" where the file does not have the attribute at all. */
+/* Returns the text of element i's attribute; "" if the file does not have the attribute. */
 static const char *text_of(const rlt_attribute *a, uint32_t i)
 {
     return a && a->type == RLT_ATTRIBUTE_TEXT && a->texts[i] ? a->texts[i] : "";
@@ -192,7 +192,7 @@ static int read_edges(reader *r, rlt_topology_spec *spec)
     return 0;
 }
 
-/* "4x2" */
+/* Parses "4x2". */
 static int read_dims(reader *r, const char *text, rlt_topology_spec *spec)
 {
     uint32_t *sizes = rlt_arena_array(&r->arena, RLT_MAX_DIMS, sizeof *sizes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The formats of topology files, told apart by content, and what a user may state in their place. */
+/* The formats of topology files, recognised by content, and the values that a user may state in place of
+ * theirs. */
 #include "net/import/import.h"
 
 #include <string.h>
@@ -58,7 +59,7 @@ static int read_astra(const char *name, const char *text, size_t length, const r
     return rlt_topology_from_astra(name, text, length, out, err);
 }
 
-/* The first place of `what` in text[0..length), or NULL. */
+/* Returns the first occurrence of `what` in text[0..length), or NULL. */
 static const char *find(const char *text, size_t length, const char *what)
 {
     size_t n = strlen(what);
@@ -71,7 +72,7 @@ static const char *find(const char *text, size_t length, const char *what)
     return NULL;
 }
 
-/* Whether the outermost element of an XML text has this name. */
+/* Returns true if the outermost element of an XML text has this name. */
 static bool outermost_is(const char *text, size_t length, const char *name)
 {
     const char *p = text, *end = text + length;
@@ -102,7 +103,8 @@ static bool is_graphml(const char *text, size_t length)
     return text[0] == '<';
 }
 
-/* Other output may stand before the first line of NCCL, and a launcher's "[1,0]<stdout>:" before each. */
+/* Recognises an NCCL log. Other output may precede NCCL's first line, and a launcher's "[1,0]<stdout>:" may
+ * precede each line. */
 static bool is_nccl_log(const char *text, size_t length)
 {
     return text[0] != '{' && text[0] != '<' && find(text, length, " NCCL INFO ") != NULL;
@@ -121,12 +123,12 @@ static bool is_yaml(const char *text, size_t length)
     return c == '#' || c == '-' || c == '"' || c == '\'' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* In this order: the first that says yes reads. */
+/* In this order; the first format that accepts the text reads it. */
 static const struct format {
     rlt_topology_format info;
-    bool (*is)(const char *text, size_t length); /* from the first byte that is no blank: at least that one */
+    bool (*is)(const char *text, size_t length); /* text: from its first non-blank byte, which exists */
     reader *read;
-    bool rings; /* takes those of a graph dump */
+    bool rings; /* uses the rings of a graph dump */
 } formats[] = {
     {{"nccl-topology", "topology: NCCL's XML, NCCL_TOPO_DUMP_FILE", of_nccl_topology},
      is_nccl_topology,
@@ -155,7 +157,7 @@ const rlt_topology_format *rlt_topology_format_at(uint32_t i)
     return rlt_registry_at(&registry, i);
 }
 
-/* Refuses what the format would not look at. */
+/* Refuses stated values that the format does not use. */
 static int check_import(const struct format *f, const rlt_import *import, rlt_error *err)
 {
     for (const rlt_param *p = parameters; p->name; p++) {
@@ -193,7 +195,7 @@ int rlt_topology_read(const char *name, const char *text, size_t length, const r
         int rc = check_import(&formats[k], import ? import : &none, err);
         if (!rc)
             rc = formats[k].read(name, text, length, import ? import : &none, out, err);
-        if (rc && err && !err->where[0]) /* limits that a place in the file does not explain */
+        if (rc && err && !err->where[0]) /* an error without a place, such as a limit */
             rlt_error_prefix(err, name);
         return rc;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Machines, node by node and link by link. */
+/* Builds machines, node by node and link by link. */
 #include "net/import/machine.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ int64_t rlt__machine_node(rlt__machine *m, rlt_node_kind kind, bool relays, cons
                       "nodes", m->err);
     if (rc)
         return rc;
-    /* A socket's NIC is listed under every CPU, and where the kernel does not know, all are CPU 0. */
+    /* A socket's NIC is listed under every CPU; if the kernel does not know, all CPUs are 0. */
     size_t length = strlen(text);
     uint32_t times = 1, k;
     while ((k = rlt_intern(&m->names, text, strlen(text))) != RLT_NONE && k != m->n_nodes && times < 1000)
@@ -131,7 +131,8 @@ static int add_route(rlt__machine *m, uint32_t src, uint32_t dst, uint32_t throu
     return 0;
 }
 
-/* Routes from one accelerator; best[b], through[b]: what the best neighbour on the way to b offers. */
+/* Finds routes from accelerator a. For each b, best[b] and through[b] are the bandwidth of the best neighbour
+ * on the way, and that neighbour. */
 static int relay_from(rlt__machine *m, const rows *r, uint32_t a, uint64_t *best, uint32_t *through)
 {
     for (uint32_t b = 0; b < m->n_nodes; b++)
@@ -176,7 +177,8 @@ int rlt__machine_relay(rlt__machine *m, uint32_t *pairs)
 
 /* ---- the result ---- */
 
-/* NCCL src/graph/tuning.cc (v2.28): ring base latency of LL, and a ring step's latency over NVLink. */
+/* NCCL src/graph/tuning.cc (v2.28): base latency of an LL ring, and the latency of a ring step over
+ * NVLink. */
 static rlt_endpoint nccl_endpoint(void)
 {
     return (rlt_endpoint){

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * NCCL's graph dump (NCCL_GRAPH_DUMP_FILE): the channels it found for each pattern. The rings are read. With
- * a topology they are its recommended ones; alone they are a topology of what they run over: a link between
- * two GPUs has the bandwidth of a channel times the channels that use it.
+ * NCCL's graph dump (NCCL_GRAPH_DUMP_FILE): the channels found for each pattern. Only the rings are read.
+ * Together with a topology they become its recommended rings. Alone they are a topology: a link between two
+ * GPUs has the bandwidth of a channel times the number of channels that use it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,12 +24,12 @@ enum { MAX_DEV = 1 << 14, MAX_ENTRIES = 1 << 22, RING = 4 /* NCCL_TOPO_PATTERN_R
 
 typedef struct reader {
     rlt__nccl_rings *rings;
-    uint32_t capacity, used, first; /* entries of dev; where the open channel begins */
+    uint32_t capacity, used, first; /* entries of dev; start of the open channel */
     bool in_ring, in_channel, seen;
     rlt_error *err;
 } reader;
 
-/* GB/s, with a fraction. */
+/* Parses GB/s, with a fraction. */
 static int get_speed(const rlt_xml_tag *tag, const char *name, uint64_t *bw, rlt_error *err)
 {
     const char *text = rlt_xml_get(tag, name);
@@ -127,7 +127,7 @@ static int read_rings(const char *name, const char *text, size_t length, rlt__nc
     return rc;
 }
 
-/* Channels as rings over the accelerators that the dev numbers stand for. */
+/* Adds channels as rings over the accelerators that the dev numbers stand for. */
 static int add_all(rlt__machine *m, const char *file, const rlt__nccl_rings *rings,
                    const uint32_t *accelerator, uint32_t n)
 {
@@ -171,12 +171,12 @@ int rlt__nccl_rings_add(rlt__machine *m, const rlt_import *import, const uint32_
 
 /* ---- a topology of rings ---- */
 
-/* Nodes in the order of dev. */
+/* Adds nodes in the order of dev. */
 static int add_gpus(rlt__machine *m, const rlt__nccl_rings *rings, uint32_t *accelerator)
 {
     bool *seen = calloc(MAX_DEV, sizeof *seen);
     int64_t rc = seen ? 0 : rlt_nomem(m->err);
-    for (uint32_t i = 0; seen && i < rings->n; i++) /* the other channels are checked against this one */
+    for (uint32_t i = 0; seen && i < rings->n; i++) /* later channels are compared with this one */
         seen[rings->dev[i]] = true;
     for (uint32_t dev = 0; rc >= 0 && dev < MAX_DEV; dev++) {
         accelerator[dev] = RLT_NONE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The lines of an NCCL log (NCCL_DEBUG=INFO) that tell of ranks, rings and connections, of all processes in
- * one text and among any other output. Lines that mean nothing here are passed over; a line that begins like
- * one that matters and goes on differently is passed over too, as two processes may write into one line.
+ * Reads the lines of an NCCL log (NCCL_DEBUG=INFO) about ranks, rings and connections. The text may hold the
+ * lines of all processes and any other output. Other lines are skipped. A line that begins like a known one
+ * but continues differently is skipped, too, because two processes may write into one line.
  */
 #include "net/import/nccl_log.h"
 
@@ -19,7 +19,7 @@ enum { MAX_CONNECTIONS = 1 << 23, MAX_RINGS = 1 << 16, MAX_RANKS_LISTED = 1 << 2
 
 static const char mark[] = "NCCL INFO ";
 
-/* A line being read: every step moves p, or fails and leaves it. */
+/* A cursor in a line. Every step moves p, or fails and leaves it. */
 typedef struct cursor {
     const char *p, *end;
 } cursor;
@@ -71,7 +71,7 @@ static bool find(cursor *c, const char *text)
     return false;
 }
 
-/* "host:pid:tid [dev] " before the mark: the process, and the GPU it uses at that. */
+/* Reads "host:pid:tid [dev] " in front of the mark: the process, and the GPU that it uses. */
 static int find_process(rlt__nccl_log *log, const char *line, const char *end, uint32_t *process)
 {
     const char *colon[3] = {NULL}, *word_begin, *bracket;
@@ -90,7 +90,7 @@ static int find_process(rlt__nccl_log *log, const char *line, const char *end, u
         word_begin--;
     for (const char *p = word_end; p > word_begin && colons < 3; p--)
         if (p[-1] == ':')
-            colon[colons++] = p - 1; /* from the right: before tid, before pid, before the host */
+            colon[colons++] = p - 1; /* from the right: before tid, before pid, before host */
     if (colons < 2)
         return 0;
     const char *host = colons == 3 ? colon[2] + 1 : word_begin;
@@ -193,7 +193,7 @@ static int ring(rlt__nccl_log *log, cursor c, uint32_t channel, uint32_t line)
     return 0;
 }
 
-/* After the mark. */
+/* Reads the message after the mark. */
 static int message(rlt__nccl_log *log, cursor c, uint32_t process, uint32_t line)
 {
     uint32_t channel, total;

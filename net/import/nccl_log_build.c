@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A topology from an NCCL log: the GPUs of the largest communicator, a link where two connect directly, and a
- * NIC's two directions where a host connects to another. A log has no bandwidths. A link gets what one
- * channel gets, times the channels of the rings over it; a NIC the same where the log holds a measured bus
- * bandwidth, as every ring then ran at that over the number of channels.
+ * Builds a topology from an NCCL log: the GPUs of the largest communicator, a link between two GPUs that
+ * connect directly, and two directions of a NIC for a host that connects to another.
+ *
+ * A log has no bandwidths. A link gets the bandwidth of one channel times the channels of the rings over it.
+ * A NIC gets the same if the log holds a measured bus bandwidth B: each of the k ring channels then ran at B
+ * / k.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,8 +28,8 @@ enum { SHARED_MEMORY_GBps = 6, CHANNEL_GBps = 20, NIC_MBps = 12500 };
 
 typedef struct edge {
     uint32_t src, dst;
-    uint32_t ring_uses;      /* rings over it */
-    uint64_t connections[2]; /* channels of either rings or trees, as bits */
+    uint32_t ring_uses;      /* number of rings over it */
+    uint64_t connections[2]; /* channels of rings and of trees, one bit each */
     rlt__via via;
 } edge;
 
@@ -35,15 +37,15 @@ typedef struct builder {
     rlt__machine m;
     rlt__nccl_log log;
     const rlt_import *import;
-    uint32_t *host; /* of a rank */
+    uint32_t *host; /* host of each rank */
     uint32_t n_hosts;
-    bool blocks; /* hosts by numbering, not by what the log says */
-    edge *edges; /* between ranks of a host, or by P2P */
+    bool blocks; /* hosts are blocks of ranks by number, not as logged */
+    edge *edges; /* edges between ranks of a host, or by P2P */
     uint32_t n_edges, edge_capacity;
-    rlt_map edge_of;  /* src << 32 | dst */
-    rlt_map nic_of;   /* rank, channel, direction -> NIC */
-    rlt_map nic_node; /* host, NIC, direction -> node */
-    rlt_map nic_uses; /* host, NIC, direction -> rings over it */
+    rlt_map edge_of;  /* (src << 32 | dst) -> edge */
+    rlt_map nic_of;   /* (rank, channel, direction) -> NIC */
+    rlt_map nic_node; /* (host, NIC, direction) -> node */
+    rlt_map nic_uses; /* (host, NIC, direction) -> rings over it */
     const rlt__log_ring *rings[RLT__LOG_MAX_CHANNELS];
     uint32_t n_rings;
     uint32_t network, busiest_nic;
@@ -52,7 +54,7 @@ typedef struct builder {
 
 /* ---- who is where ---- */
 
-/* A process that tells of no communicator is the rank whose connections it makes. */
+/* Guesses ranks: a process without a logged communicator is the rank whose connections it makes. */
 static void guess_ranks(rlt__nccl_log *log)
 {
     for (uint32_t i = 0; i < log->n_connections; i++) {
@@ -69,7 +71,7 @@ static bool in_largest(const rlt__nccl_log *log, const rlt__log_process *p)
     return p->rank < log->size && (p->n_ranks == log->size || p->n_ranks == 0);
 }
 
-/* A log of some processes only: hosts by what it says of the number of ranks on each. */
+/* Assigns hosts if the log has only some processes: from the logged number of ranks per host. */
 static int fill_hosts(builder *b, uint32_t known)
 {
     const rlt__nccl_log *log = &b->log;
@@ -133,7 +135,7 @@ static int check_ring(const builder *b, const rlt__log_ring *r, uint32_t *seen)
     return 0;
 }
 
-/* The first ring of each channel among those of the largest communicator. */
+/* Takes the first ring of each channel in the largest communicator. */
 static int take_rings(builder *b)
 {
     uint32_t *seen = calloc(b->log.size + 1ull, sizeof *seen);
@@ -184,7 +186,7 @@ static int take_connections(builder *b)
         const rlt__connection *c = &b->log.connections[i];
         const rlt__log_process *p = &b->log.processes[c->process];
         edge *e;
-        /* Those of other communicators go by other ranks than their process has in this one. */
+        /* Connections of other communicators use other rank numbers. */
         if (!in_largest(&b->log, p) || (p->rank != c->src && p->rank != c->dst) || c->src >= b->log.size ||
             c->dst >= b->log.size)
             continue;
@@ -204,11 +206,11 @@ static int take_connections(builder *b)
     return 0;
 }
 
-/* One more ring over a NIC's direction. */
+/* Counts one more ring over a direction of a NIC. */
 static int use_nic(builder *b, uint32_t rank, uint32_t channel, bool receive)
 {
     uint32_t nic = rlt_map_get(&b->nic_of, nic_key(rank, channel, receive));
-    if (nic == RLT_NONE) { /* the log does not say: the host's first */
+    if (nic == RLT_NONE) { /* unknown: the host's first NIC */
         nic = 0;
         if (rlt_map_put(&b->nic_of, nic_key(rank, channel, receive), nic))
             return rlt_nomem(b->m.err);
@@ -254,7 +256,7 @@ static const char *host_name(const builder *b, uint32_t host, char *buffer, size
     return buffer;
 }
 
-/* What a channel and a NIC get: given, else measured, else assumed. */
+/* Sets the bandwidth of channels and NICs: stated, else measured, else assumed. */
 static void set_bandwidths(builder *b)
 {
     uint64_t channel = b->n_rings ? b->log.busbw_Bps / b->n_rings : 0;
@@ -285,7 +287,7 @@ static int add_edges(builder *b)
     return 0;
 }
 
-/* The node of a NIC's direction, made and joined to the network when first asked for. */
+/* Returns the node of a direction of a NIC. Creates it and joins it to the network on first use. */
 static int64_t nic_node(builder *b, uint32_t rank, uint32_t nic, bool receive)
 {
     uint64_t key = nic_key(b->host[rank], nic, receive);
@@ -306,7 +308,7 @@ static int64_t nic_node(builder *b, uint32_t rank, uint32_t nic, bool receive)
     return rc ? rc : node;
 }
 
-/* In the order of ranks and channels, so that the same log gives the same topology. */
+/* Adds NICs in the order of ranks and channels, so that the same log gives the same topology. */
 static int add_nics(builder *b)
 {
     if (!b->nic_of.n)
@@ -334,7 +336,7 @@ static int add_nics(builder *b)
     return 0;
 }
 
-/* Hosts of as many ranks each, one after the other, are a dimension of their own. */
+/* Adds a dimension if hosts have equally many ranks, numbered one host after the other. */
 static void set_dimensions(builder *b)
 {
     uint32_t n = b->log.size, per_host = 1;

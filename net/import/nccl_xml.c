@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * NCCL's topology file (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE): a tree of CPUs, PCIe bridges, GPUs and NICs,
- * and the NVLinks of each GPU. First the elements are gathered, then the machine is built with GPUs in order
- * of rank. Bandwidths are those that NCCL takes in src/graph/topo.h and topo.cc (2.28): what it plans with.
+ * and the NVLinks of each GPU. First the elements are collected; then the machine is built with GPUs in order
+ * of rank. Bandwidths are those of NCCL's planner in src/graph/topo.h and topo.cc (2.28).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,15 +37,15 @@ typedef struct device {
     bool bridge; /* PCI: class 0x0604, or has children */
     uint32_t parent, host, node, dev;
     int64_t rank, sm;
-    uint64_t bw_Bps; /* towards the parent; CPU: to other CPUs */
+    uint64_t bw_Bps; /* bandwidth towards the parent; CPU: to other CPUs */
     const char *name, *place;
 } device;
 
 typedef struct nvlink {
-    uint32_t gpu, target; /* devices; target RLT_NONE: an NVSwitch, or one not listed */
-    uint32_t bus;         /* of a GPU that it leads to: index of `buses`; RLT_NONE: none */
+    uint32_t gpu, target; /* devices; target is RLT_NONE for an NVSwitch or an unlisted device */
+    uint32_t bus;         /* bus of the GPU that it leads to, index into `buses`; RLT_NONE: none */
     bool to_cpu;
-    uint64_t bw_Bps; /* 0: count NVLinks */
+    uint64_t bw_Bps; /* bandwidth; 0: that of `count` NVLinks */
     uint32_t count;
 } nvlink;
 
@@ -55,13 +55,13 @@ typedef struct reader {
     device *devices;
     nvlink *nvlinks;
     uint32_t n_devices, n_nvlinks, device_capacity, nvlink_capacity, n_cpus, n_gpus;
-    uint32_t open[RLT_XML_MAX_DEPTH]; /* device of each open element; RLT_NONE: none, or not of interest */
+    uint32_t open[RLT_XML_MAX_DEPTH]; /* device of each open element; RLT_NONE: none, or irrelevant */
     bool skip[RLT_XML_MAX_DEPTH];
     const char *element[RLT_XML_MAX_DEPTH];
     rlt_strings hosts, buses; /* "host/busid" */
     rlt_map device_of_bus;
     bool nvls;
-    uint32_t missing; /* NVLinks that lead to no other GPU in the list */
+    uint32_t missing; /* NVLinks that lead to no other listed GPU */
     uint64_t hash;
 } reader;
 
@@ -89,7 +89,7 @@ static int add_device(reader *r, const rlt_xml_tag *tag, kind k, uint32_t parent
     return 0;
 }
 
-/* What NCCL takes for the connection between two CPUs of this kind (ncclTopoGetInterCpuBw). */
+/* Returns the bandwidth that NCCL assumes between two CPUs of this kind (ncclTopoGetInterCpuBw). */
 static int inter_cpu_Bps(const rlt_xml_tag *tag, uint64_t *bw, rlt_error *err)
 {
     const char *arch = rlt_xml_get(tag, "arch"), *vendor = rlt_xml_get(tag, "vendor");
@@ -108,7 +108,7 @@ static int inter_cpu_Bps(const rlt_xml_tag *tag, uint64_t *bw, rlt_error *err)
     else if (strcmp(vendor, "GenuineIntel") == 0) {
         bool newest = model >= 0xcf || (model >= 0xad && model <= 0xaf); /* Emerald, Granite Rapids, ... */
         *bw = GBps * (family != 6 || model < 0x55 ? 6 : newest ? 40 : model >= 0x8f ? 22 : 10);
-    } else if (strcmp(vendor, "AuthenticAMD") == 0) /* Zen 5, 3 and 4, older; NCCL's own numbers too */
+    } else if (strcmp(vendor, "AuthenticAMD") == 0) /* Zen 5; Zen 3, 4; older. Model numbers as in NCCL */
         *bw = GBps * (family == 26 || family == 0xbf ? 32 : family == 25 || family == 0xaf ? 24 : 16);
     else if (strcmp(vendor, "CentaurHauls") == 0 || strcmp(vendor, "  Shanghai  ") == 0)
         *bw = GBps * (family == 7 && model == 0x5b ? 9 : 6);
@@ -134,7 +134,7 @@ static int add_cpu(reader *r, const rlt_xml_tag *tag, uint32_t *out)
     return d->name && d->host != RLT_NONE ? 0 : rlt_nomem(r->m.err);
 }
 
-/* Hundreds of Mb/s of a lane, as NCCL counts them: 12 GB/s for Gen3 x16. */
+/* Returns the speed of a lane in hundreds of Mb/s, as NCCL counts: 12 GB/s for Gen3 x16. */
 static uint64_t lane_speed(const char *speed)
 {
     static const struct {
@@ -153,7 +153,7 @@ static uint64_t lane_speed(const char *speed)
     return 60;
 }
 
-/* Index of a PCI address of a host in `buses`. Files write the digits in either case. */
+/* Returns the index in `buses` of a PCI address of a host. Files write the digits in either case. */
 static uint32_t intern_bus(reader *r, uint32_t host, const char *bus)
 {
     char key[96];
@@ -191,7 +191,7 @@ static int add_pci(reader *r, const rlt_xml_tag *tag, uint32_t parent, uint32_t 
         d->kind = NIC;
     d->bridge = strncmp(class, "0x0604", 6) == 0;
     d->name = rlt_arena_strdup(&r->m.arena, bus);
-    /* The kernel says 0 or 255 where it does not know. */
+    /* The kernel writes 0 or 255 for an unknown width. */
     uint64_t lanes = width == 0 || width > 32 ? 16 : (uint64_t)width;
     d->bw_Bps = r->import->pcie_Bps ? r->import->pcie_Bps
                                     : lanes * lane_speed(rlt_xml_get(tag, "link_speed")) * (GBps / 80);
@@ -225,7 +225,7 @@ static int add_net(reader *r, const rlt_xml_tag *tag, uint32_t nic, uint32_t *ou
         (rc = add_device(r, tag, NET, nic, out)))
         return rc;
     device *d = &r->devices[*out];
-    /* Mb/s; NCCL takes 10 Gb/s where a NIC does not know its speed. */
+    /* In Mb/s. NCCL assumes 10 Gb/s for a NIC of unknown speed. */
     d->bw_Bps = r->import->network_Bps ? r->import->network_Bps
                                        : (uint64_t)(speed > 0 ? speed : 10000) * UINT64_C(125000);
     d->name = name && *name ? rlt_arena_printf(&r->m.arena, "%.100s", name)
@@ -233,7 +233,7 @@ static int add_net(reader *r, const rlt_xml_tag *tag, uint32_t nic, uint32_t *ou
     return d->name ? 0 : rlt_nomem(r->m.err);
 }
 
-/* <nvlink>, and <c2c>, a GPU's connection to its CPU. */
+/* Adds <nvlink>, or <c2c>, the connection of a GPU to its CPU. */
 static int add_nvlink(reader *r, const rlt_xml_tag *tag, uint32_t gpu, bool c2c)
 {
     const char *target = NULL, *class = "0x068000";
@@ -268,7 +268,7 @@ static int misplaced(reader *r, const rlt_xml_tag *tag)
                         tag->depth ? r->element[tag->depth - 1] : "");
 }
 
-/* The words that matter; a name that is not among them is skipped with all that it holds. */
+/* Returns a known element name; other elements are skipped with their contents. */
 static const char *known_element(const char *name)
 {
     static const char *const words[] = {"system", "cpu", "pci", "gpu", "nic", "net", "nvlink", "c2c"};
@@ -306,7 +306,7 @@ static int start(void *user, const rlt_xml_tag *tag, rlt_error *err)
         r->devices[parent].kind = NIC;
         return 0;
     }
-    if (strcmp(is, "nic") == 0 && in_cpu) { /* a NIC of which NCCL knows no PCI address */
+    if (strcmp(is, "nic") == 0 && in_cpu) { /* a NIC without a known PCI address */
         int rc = add_device(r, tag, NIC, parent, &r->open[depth]);
         if (rc)
             return rc;
@@ -324,7 +324,7 @@ static int start(void *user, const rlt_xml_tag *tag, rlt_error *err)
 
 /* ---- building ---- */
 
-/* Bytes a second of one NVLink of a GPU of compute capability sm / 10 (ncclTopoNVLinkBw). */
+/* Returns the bytes a second of one NVLink of a GPU of compute capability sm / 10 (ncclTopoNVLinkBw). */
 static uint64_t nvlink_Bps(const reader *r, int64_t sm)
 {
     if (r->import->nvlink_Bps)
@@ -343,11 +343,11 @@ typedef struct order {
     uint32_t device;
 } order;
 
-/* By rank; those without one after those with, as listed. */
+/* Orders by rank; devices without one follow, as listed. */
 static int by_rank(const void *a, const void *b)
 {
     const order *x = a, *y = b;
-    uint64_t p = (uint64_t)x->rank, q = (uint64_t)y->rank; /* -1 is the greatest */
+    uint64_t p = (uint64_t)x->rank, q = (uint64_t)y->rank; /* -1 becomes the greatest */
     return p != q ? (p > q) - (p < q) : (x->device > y->device) - (x->device < y->device);
 }
 
@@ -398,7 +398,7 @@ static int add_nodes(reader *r)
     return 0;
 }
 
-/* Every device to its parent; the ports of several hosts' NICs to one network. */
+/* Links every device to its parent, and the NIC ports of several hosts to one network. */
 static int add_tree(reader *r)
 {
     int64_t network = -1;
@@ -475,7 +475,7 @@ static int join_nvlinks(reader *r)
     return 0;
 }
 
-/* accelerator[dev], for the rings of a graph dump; dev numbers repeat between hosts. */
+/* Adds the rings of a graph dump. Dev numbers repeat between hosts. */
 static int add_rings(reader *r, const char **said)
 {
     uint32_t *accelerator, n = 0;

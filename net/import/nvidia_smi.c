@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The matrix of `nvidia-smi topo -m`: how each two of a machine's GPUs and NICs are joined. From PIX, PXB,
- * PHB, NODE and SYS follows a tree: devices of one class or a closer one are together under one bridge, one
- * upper bridge, one host bridge, one NUMA node. NVLinks are counted (NV12); where there are more than a GPU
- * has, they lead to NVSwitches. The matrix has no bandwidths.
+ * The matrix of `nvidia-smi topo -m`: how each pair of a machine's GPUs and NICs is connected. The classes
+ * PIX, PXB, PHB, NODE and SYS define a tree: devices of one class or a closer one share one bridge, one upper
+ * bridge, one host bridge, one NUMA node. NVLinks are counted per pair (NV12). If the counts of a GPU add up
+ * to more NVLinks than it has, they lead to NVSwitches. The matrix has no bandwidths.
  */
 #include "net/import/nvidia_smi.h"
 
@@ -22,12 +22,12 @@
 enum {
     MAX_DEVICES = 1024,
     MAX_TOKENS = MAX_DEVICES + 16,
-    MAX_NVLINKS = 18, /* of a GPU */
+    MAX_NVLINKS = 18, /* most NVLinks of a GPU */
     HOPPER_NVLINKS = 18,
     NVLINK_GBps = 25,
 };
 
-/* How far two devices are apart; the numbers of links of an NVLink connection stand apart from it. */
+/* Distance of two devices. The number of NVLinks is stored apart from it. */
 typedef enum distance { PIX, PXB, PHB, NODE, SYS, UNKNOWN, SELF } distance;
 enum { LEVELS = SYS };
 
@@ -40,8 +40,8 @@ typedef struct token {
 typedef struct device {
     const char *name;
     bool gpu;
-    const char *numa;       /* CPU affinity, as it stands; NULL: not told */
-    uint32_t group[LEVELS]; /* union-find: who stands for those it is together with */
+    const char *numa;       /* CPU affinity as written; NULL: not stated */
+    uint32_t group[LEVELS]; /* union-find: representative of its group at each level */
     uint32_t node;
 } device;
 
@@ -56,7 +56,7 @@ typedef struct reader {
     uint32_t n_tokens;
     uint64_t nvlink_Bps, pcie_Bps, cpu_Bps;
     bool nvswitch;
-    uint32_t links_of_gpu; /* the most NVLinks of any */
+    uint32_t links_of_gpu; /* largest number of NVLinks of a GPU */
 } reader;
 
 static int fail(reader *r, uint32_t column, const char *what, const token *t)
@@ -70,7 +70,7 @@ static int fail(reader *r, uint32_t column, const char *what, const token *t)
 
 /* ---- lines and words ---- */
 
-/* Terminals are told to underline the head, even where there is none. */
+/* Skips the escape sequence that underlines the header, also when the output is no terminal. */
 static const char *skip_escape(const char *p, const char *end)
 {
     if (end - p < 2 || p[0] != '\x1b' || p[1] != '[')
@@ -114,7 +114,7 @@ static bool begins(const token *t, const char *text)
     return t->n >= n && memcmp(t->p, text, n) == 0;
 }
 
-/* The head: a GPU, then another device or the affinities, never "X". */
+/* Recognises the header: a GPU, then another device or the affinities, never "X". */
 static bool is_head(const token *t, uint32_t n)
 {
     return n >= 2 && gpu_name(&t[0]) &&
@@ -181,7 +181,7 @@ static int read_cell(reader *r, uint32_t row, uint32_t column)
     if (row == column)
         return 0;
     for (uint8_t k = 0; k < 5; k++)
-        if (is(t, words[k]) || (k == SYS && is(t, "SOC"))) { /* SOC: before driver 390 */
+        if (is(t, words[k]) || (k == SYS && is(t, "SOC"))) { /* SOC: driver before 390 */
             *apart = k;
             return 0;
         }
@@ -218,7 +218,7 @@ static int read_row(reader *r, uint32_t row)
     return 0;
 }
 
-/* "NIC0: mlx5_0" */
+/* Reads "NIC0: mlx5_0". */
 static int read_legend(reader *r)
 {
     const token *key = &r->tokens[0], *value = &r->tokens[1];
@@ -284,7 +284,7 @@ static uint32_t find(reader *r, uint32_t level, uint32_t i)
     return i;
 }
 
-/* The lowest number stands for a group. */
+/* Joins two groups; the lowest number represents the result. */
 static void join(reader *r, uint32_t level, uint32_t a, uint32_t b)
 {
     a = find(r, level, a);
@@ -302,7 +302,7 @@ static void make_groups(reader *r)
             const char *a = r->devices[i].numa, *b = r->devices[k].numa;
             for (uint32_t level = r->apart[i * r->n + k]; level < LEVELS; level++)
                 join(r, level, i, k);
-            /* NVLinks hide how two GPUs are joined otherwise. */
+            /* NVLinks hide the PCIe distance of two GPUs. */
             if (r->apart[i * r->n + k] == UNKNOWN && a && b && strcmp(a, b) == 0)
                 join(r, NODE, i, k);
         }
@@ -316,7 +316,7 @@ static void make_groups(reader *r)
                 }
 }
 
-/* Groups of `below` that the group of i has at `level`, counted up to two. */
+/* Returns true if the group of i at `level` has several groups of level `below`. */
 static bool has_several(reader *r, uint32_t level, uint32_t below, uint32_t i)
 {
     for (uint32_t k = 0; k < r->n; k++)
@@ -333,7 +333,7 @@ static bool alone(reader *r, uint32_t level, uint32_t i)
     return true;
 }
 
-/* Who stands for the group of device i at `level` and what it is called there; made when first met. */
+/* Returns the node of the group of device i at `level`; creates it, with that name, on first use. */
 static int64_t group_node(reader *r, uint32_t *nodes, uint32_t level, uint32_t i, const char *name,
                           uint32_t *count)
 {
@@ -348,7 +348,7 @@ static int64_t group_node(reader *r, uint32_t *nodes, uint32_t level, uint32_t i
     return *node;
 }
 
-/* Links a node upwards, once. */
+/* Links a node to its parent, once. */
 static int attach(reader *r, uint32_t *below, int64_t above, uint64_t bw, rlt_time latency)
 {
     int rc = 0;
@@ -360,7 +360,7 @@ static int attach(reader *r, uint32_t *below, int64_t above, uint64_t bw, rlt_ti
     return rc;
 }
 
-/* Device, bridge, upper bridge, host bridge, CPU: those that the classes tell apart. */
+/* Attaches a device: bridge, upper bridge, host bridge, CPU, as far as the classes distinguish them. */
 static int attach_device(reader *r, uint32_t *nodes, uint32_t *counts, uint32_t i)
 {
     static const char *const names[] = {"pcie", "pcie-upper", "host-bridge", "cpu"};
@@ -424,8 +424,8 @@ static void count_nvlinks(reader *r)
     }
 }
 
-/* What goes with GPUs of that many NVLinks: Hopper with PCIe Gen5 and Sapphire Rapids, Ampere with Gen4 and
- * AMD Rome, Volta and Pascal with Gen3 and Skylake. NCCL's bandwidths (src/graph/topo.h). */
+/* Sets bandwidths by the number of NVLinks of the GPUs: Hopper with PCIe Gen5 and Sapphire Rapids, Ampere
+ * with Gen4 and AMD Rome, Volta and Pascal with Gen3 and Skylake. Bandwidths of NCCL (src/graph/topo.h). */
 static void set_bandwidths(reader *r)
 {
     uint32_t links = r->links_of_gpu;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Topologies in JSON: {"name", "source", "endpoint"} and either "dims" (a product of shapes) or
- * "nodes" and "links" (any graph; "dims" are then its logical dimensions).
- * net/import/topo_json_graph.c reads the graph part.
+ * Topologies in JSON: {"name", "source", "endpoint"} and either "dims" (a product of shapes) or "nodes" and
+ * "links" (a graph; "dims" are then its logical dimensions). net/import/topo_json_graph.c reads the graph
+ * part.
  */
 #include "net/import/topo_json.h"
 
@@ -30,7 +30,7 @@ const char *rlt__json_place(rlt_arena *arena, rlt_json v)
 
 /* ---- endpoint ---- */
 
-/* A setting's text: a string, or a number as it is written. */
+/* Returns the text of a setting: a string, or a number as written. */
 static const char *setting_text(rlt_json of, const char *key, char *number, size_t size)
 {
     rlt_json v = rlt_json_get(of, key);
@@ -43,8 +43,8 @@ static const char *setting_text(rlt_json of, const char *key, char *number, size
     return number;
 }
 
-/* An object of the parameters in the table and of `other`, which is read elsewhere. What is wrong with one is
- * told at its place. */
+/* Reads an object of parameters: those of the table, and `other`, which is read elsewhere. Errors have the
+ * place of the parameter. */
 static int read_params(rlt_json v, const rlt_param *table, const char *other, void *into, rlt_error *err)
 {
     enum { MOST = 32 };
@@ -90,7 +90,7 @@ static int read_protocol(rlt_json v, rlt_endpoint *e, rlt_error *err)
     return 0;
 }
 
-/* The protocols first: "protocol" is one of them. */
+/* Reads an endpoint. The protocols come first, because "protocol" names one of them. */
 static int read_endpoint(rlt_json v, rlt_endpoint *e, rlt_error *err)
 {
     rlt_json list = rlt_json_get(v, "protocols");
@@ -104,7 +104,7 @@ static int read_endpoint(rlt_json v, rlt_endpoint *e, rlt_error *err)
 
 /* ---- dimensions of a product ---- */
 
-/* A list of whole numbers as "4x4x4"; their product in *product. */
+/* Returns a list of whole numbers as "4x4x4", and their product in *product. */
 static int read_sizes(rlt_json v, rlt_arena *arena, const char **text, uint64_t *product, rlt_error *err)
 {
     char buffer[128];
@@ -205,7 +205,7 @@ static int read_dims(rlt_json v, rlt_arena *arena, rlt_topology_spec *spec, rlt_
 
 /* ---- rings ---- */
 
-/* Accelerators of the whole topology, or 0 when the sizes do not make sense (the builder then says so). */
+/* Returns the number of accelerators, or 0 for invalid sizes, which the builder then reports. */
 static uint32_t product_size(const rlt_topology_spec *spec)
 {
     uint64_t n = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Nodes, links and routes of a topology in JSON. What a line of the file can be blamed for is checked here,
- * while its place is known; what concerns the whole graph is left to rlt_topology_build. A place costs a walk
- * over the text, so only failing values have theirs worked out.
+ * Nodes, links and routes of a topology in JSON. Errors that belong to a line of the file are found here,
+ * where the place is known; checks of the whole graph are left to rlt_topology_build. Finding a place costs a
+ * walk over the text, so only values with errors get one.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 
-/* The index of a node named by a member ("src") of v. */
+/* Returns the index of the node that a member ("src") of v names. */
 static int find_node(const rlt__json_graph *graph, rlt_json v, uint32_t *node, rlt_error *err)
 {
     const char *id = rlt_json_string(v);
@@ -67,7 +67,7 @@ static int add_id(rlt_json v, rlt__json_graph *graph, const char *id, uint32_t i
     return 0;
 }
 
-/* One entry: a node, or with "count" as many, numbered from 0. */
+/* Reads one entry: a node, or with "count" that many, numbered from 0. */
 static int read_node(rlt_json v, rlt_arena *arena, rlt__json_graph *graph, rlt_graph_node *nodes,
                      uint32_t *at, rlt_error *err)
 {
@@ -128,7 +128,7 @@ static int read_nodes(rlt_json list, rlt_arena *arena, rlt__json_graph *graph, r
 
 /* ---- links ---- */
 
-/* Directed links that an entry makes. */
+/* Returns the number of directed links of an entry. */
 static int link_count(rlt_json v, uint64_t *n, rlt_error *err)
 {
     uint64_t count = 1;
@@ -214,7 +214,7 @@ static int read_route(rlt_json v, rlt_arena *arena, const rlt__json_graph *graph
         return rlt_json_fail(rlt_json_is(list) ? list : v, RLT_ESCHEMA, err,
                              "expected 'via', a list of nodes on the way");
     uint32_t *via = rlt_arena_array(arena, (size_t)n + 1, sizeof *via);
-    /* Files of routes can be long: the first get their line, the others their number. */
+    /* Files can list many routes: the first ones get their line as the place, the others their number. */
     r->where =
         index < 1024 ? rlt__json_place(arena, v) : rlt_arena_printf(arena, "routes[%" PRIu32 "]", index);
     if (!via || !r->where)

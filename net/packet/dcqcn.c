@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* DCQCN. Numbers are those of the paper's section 5, except the faster increase, which it leaves open. */
+/* DCQCN. Constants of the paper's section 5, except for the faster increase, which the paper leaves open. */
 #include "net/packet/dcqcn.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static void increase(rlt_dcqcn *d)
         d->rate = d->target = d->line;
 }
 
-/* Timers that were due since. */
+/* Applies the timers that have expired. */
 static void catch_up(rlt_dcqcn *d, rlt_time now)
 {
     while (d->timer_at <= now && d->rate < d->line) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Links that change under the packet model. What a failed link has lost is found missing as after any loss;
- * flows take the routes that there are now, and those that have none in either direction wait.
+ * Links that change under the packet model. The receiver misses the packets that a failed link lost, as after
+ * any loss. Flows take new routes; flows without a route in either direction wait.
  */
 #include "net/network.h"
 #include "net/network_internal.h"
@@ -10,7 +10,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-/* Takes a flow out of the round of its port. */
+/* Removes a flow from the round of its port. */
 static void leave_round(rlt__packet_net *net, uint32_t index)
 {
     rlt__flow *f = &net->flows[index];
@@ -37,7 +37,7 @@ static void take_routes(rlt__packet_net *net, uint32_t index)
     leave_round(net, index);
     if (!rlt__flow_take_route(net, f) || !rlt__flow_take_back(net, f))
         return;
-    if (was_blocked) { /* what was lost is missed a timer's time from now */
+    if (was_blocked) { /* the timeout of a lost packet counts from now */
         f->progress_ps = rlt_sim_now(net->core.sim);
         f->tries = 0;
         if (!f->armed && f->acked < f->sent)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The packet model: messages become packets of flows, which take turns at the ports of their sources. A
- * source hands a port one packet at a time, when the one before has left, so that answers and other flows get
- * in between.
+ * source gives a port one packet at a time, when the previous one has left, so that answers and other flows
+ * get in between.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ void rlt__packet_no_memory(rlt__packet_net *net)
 
 /* ---- sending ---- */
 
-/* A route from rank to rank for packets of a flow. False: told to the simulation, or the flow is blocked. */
+/* Finds a route between two ranks for packets of a flow. Returns false if the flow is blocked, or on failure,
+ * which has gone to rlt_sim_fail. */
 static bool find_route(rlt__packet_net *net, rlt__flow *f, uint32_t src, uint32_t dst, uint32_t *route)
 {
     rlt_path path;
@@ -88,7 +89,7 @@ static uint32_t payload_of(rlt__packet_net *net, rlt__flow *f, uint64_t packet, 
     return *last ? (uint32_t)m->tail_bytes : (uint32_t)net->set.mtu;
 }
 
-/* Puts a flow's next packet on its port. False: there is none after all. */
+/* Puts the next packet of a flow on its port. Returns false if there is none. */
 static bool send_one(rlt__packet_net *net, uint32_t index)
 {
     rlt__flow *f = &net->flows[index];
@@ -133,7 +134,7 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
     return true;
 }
 
-/* The port is free: the next flow sends. */
+/* Serves a free port: the next flow sends. */
 static void serve(rlt__packet_net *net, uint32_t port)
 {
     rlt__source *s = &net->sources[port];
@@ -178,7 +179,7 @@ static void on_pace(void *ctx, uint64_t payload)
     rlt__flow_offer(net, (uint32_t)payload);
 }
 
-/* A data packet has left the port. */
+/* Handles the departure of a data packet from its port. */
 static void on_free_port(void *ctx, uint64_t payload)
 {
     rlt__packet_net *net = ctx;
@@ -200,7 +201,7 @@ static void on_left(void *ctx, const rlt_packet *p)
 
 /* ---- receiving ---- */
 
-/* The first message is delivered and acknowledged. */
+/* Frees the first message of a flow, which is delivered and acknowledged. */
 static void drop_head(rlt__packet_net *net, rlt__flow *f)
 {
     uint32_t i = f->head, next = rlt__message_at(net, i)->next;
@@ -253,7 +254,7 @@ void rlt__flow_received(rlt__packet_net *net, uint32_t index)
             deliver_after(net, done, delay);
         else
             deliver(net, &done);
-        f = &net->flows[index]; /* the client may have begun others */
+        f = &net->flows[index]; /* flows may have moved: the client may have begun others */
     }
 }
 
@@ -292,7 +293,7 @@ static inline void receive(rlt__packet_net *net, const rlt_packet *p)
         rlt__flow_received(net, p->flow);
 }
 
-/* Everything before `packet` has arrived. */
+/* Everything before `packet` has arrived: delivers complete messages. */
 static void arrived_before(rlt__packet_net *net, uint32_t index, uint64_t packet)
 {
     rlt__flow *f = &net->flows[index];
@@ -357,14 +358,15 @@ static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_
                      .blocked = RLT_NONE,
                      .sprayed = net->spray};
     rlt__dcqcn_init(&f->rate, line_Bps);
-    /* One that is blocked waits like any other. */
+    /* A blocked flow waits like any other. */
     if ((!rlt__flow_take_route(net, f) || !rlt__flow_take_back(net, f)) && f->blocked == RLT_NONE)
         return false;
     *out = net->n_flows++;
     return true;
 }
 
-/* The flow of a message, made when it is the first. RLT_NONE: told to the simulation. */
+/* Returns the flow of a message, created for its first one. RLT_NONE on failure, which has gone to
+ * rlt_sim_fail. */
 static uint32_t flow_of(rlt__packet_net *net, const rlt_message *m, uint64_t line_Bps)
 {
     uint32_t i = net->last[m->src];
@@ -407,7 +409,7 @@ static bool add_message(rlt__packet_net *net, uint32_t flow, const rlt_message *
                              .rx = msg->rx,
                              .delay_ps = delay_ps,
                              .next = RLT_NONE};
-    if (f->acked == f->end) /* at rest until now */
+    if (f->acked == f->end) /* it was at rest until now */
         f->progress_ps = rlt_sim_now(net->core.sim);
     f->end += n;
     if (f->tail != RLT_NONE)
@@ -491,7 +493,7 @@ static void destroy(rlt_net *base)
     rlt_pool_free(&net->holes);
     rlt_pool_free(&net->late);
     if (net->packets)
-        base->usage = NULL; /* theirs */
+        base->usage = NULL; /* owned by the packets */
     rlt_packets_free(net->packets);
     rlt__net_fini(&net->core);
     free(net);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Packets from port to port. Without back-pressure a packet's departure is known when it is queued: one event
- * a hop, at which the next node handles it.
+ * Moves packets from port to port. Without back-pressure a packet's departure is known when it is queued, so
+ * there is one event per hop, when the next node handles it.
  */
 #include <math.h>
 
@@ -30,7 +30,7 @@ rlt_time rlt__port_span_slow(rlt__port *p, uint32_t bytes)
     return p->memo_ps;
 }
 
-/* The part of a packet that the node at the end of the link waits for. */
+/* Returns the time of the part of a packet that the node at the end of the link waits for. */
 static rlt_time awaited(const rlt_packets *n, const rlt__slot *s, const rlt__port *p, rlt_time span)
 {
     bool last = s->at + 1 == s->end;
@@ -52,7 +52,7 @@ static inline void charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_tim
     rlt_account *a = &n->usage->links[link];
     a->bytes += bytes;
     a->messages++;
-    /* Ports are first in, first out: intervals come in order. */
+    /* Ports are first in, first out, so intervals come in order. */
     rlt__usage_span_easy(a, from, to);
 }
 
@@ -104,7 +104,7 @@ static inline void arrive(rlt_packets *n, uint32_t i)
     c->arrived(c->ctx, &p);
 }
 
-/* Tells when the last byte has left the source. The packet itself may be gone by then. */
+/* Schedules the report that the last byte has left the source. The packet itself may be gone by then. */
 void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when)
 {
     uint32_t copy = rlt_pool_get(&n->copies);
@@ -125,7 +125,8 @@ static void on_left(void *ctx, uint64_t payload)
     c->left(c->ctx, &p);
 }
 
-/* A port of a switch drops what does not fit and marks the rest. False: dropped. */
+/* Admits a packet to a switch port: drops what does not fit, may mark the rest. Returns false if it was
+ * dropped. */
 static bool admit(rlt_packets *n, uint32_t i, uint32_t link, rlt_time wait, rlt_time span)
 {
     const rlt__port *p = &n->ports[link];
@@ -139,7 +140,7 @@ static bool admit(rlt_packets *n, uint32_t i, uint32_t link, rlt_time wait, rlt_
     return true;
 }
 
-/* A packet that came to a port whose link has failed, or was on it. */
+/* Loses a packet that is on a failed link, or came to its port. */
 static void lose(rlt_packets *n, uint32_t i, uint32_t link)
 {
     const rlt__slot *s = rlt__slot_at(n, i);
@@ -151,7 +152,7 @@ static void lose(rlt_packets *n, uint32_t i, uint32_t link)
     rlt__packet_drop(n, i, link);
 }
 
-/* transmit() where more can happen than that the packet is sent. */
+/* Slow path of transmit(), for links with marks, drops, losses or a series. */
 __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i)
 {
     rlt__slot *s = rlt__slot_at(n, i);
@@ -179,7 +180,7 @@ __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i
     rlt_sim_post(n->cfg.sim, then, RLT_COMPLETE, n->hop, i);
 }
 
-/* Queues a packet at the next port of its way. */
+/* Queues a packet at the next port of its route. */
 static inline void transmit(rlt_packets *n, uint32_t i)
 {
     if (!n->plain) {
@@ -221,7 +222,7 @@ static bool is_taken(rlt_packets *n, uint32_t i)
     return true;
 }
 
-/* The link by which it came has failed meanwhile. */
+/* Returns true if the link by which the packet came has failed in the meantime. */
 static bool was_cut(const rlt_packets *n, const rlt__slot *s)
 {
     return s->p.hop > 0 && n->ports[n->links[s->at - 1]].cuts != s->next;
@@ -264,7 +265,7 @@ void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
     s->at = r->first;
     s->end = r->first + r->n;
     n->live++;
-    if (r->n == 0) /* not from within the call: the sender is not done */
+    if (r->n == 0) /* not within this call: the sender has not finished */
         rlt_sim_post(n->cfg.sim, rlt_sim_now(n->cfg.sim), RLT_COMPLETE, n->hop, i);
     else
         transmit(n, i);

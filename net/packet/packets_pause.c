@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Back-pressure. A port sends one packet at a time and may have to wait: for the end of a pause (PFC: the
- * node at the other end holds more of what came by this link than pause_bytes, until it is down to
- * resume_bytes) or for credit (the room for what comes by this link at the other end). Requests and credits
- * take the link's latency and no bandwidth. Accelerators take in whatever comes. What a node holds counts
- * from when it is queued at a port there until its last byte has left.
+ * Back-pressure. A port sends one packet at a time and may have to wait: under PFC for the end of a pause,
+ * with credits for credit.
+ *
+ *   PFC     A node counts the bytes that it holds from each incoming link. Above pause_bytes it pauses the
+ *           link, until it is down to resume_bytes.
+ *   credit  The room for an incoming link at its node. A packet takes credit when it is sent.
+ *
+ * A node holds a packet from when it is queued at a port there until its last byte has left. Pauses and
+ * credits take the link's latency and no bandwidth. Accelerators accept every packet.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +97,7 @@ static void try_to_send(rlt_packets *n, uint32_t link)
         put_on_link(n, link);
 }
 
-/* A node has queued what came by that link. */
+/* Counts bytes that came by `link` and are now queued in the node. */
 static void hold(rlt_packets *n, uint32_t link, uint32_t bytes)
 {
     rlt__queue *q = &n->queues[link];
@@ -106,7 +110,7 @@ static void hold(rlt_packets *n, uint32_t link, uint32_t bytes)
                  RLT_COMPLETE, n->pause, link);
 }
 
-/* It has left the node. */
+/* Counts bytes that have left the node. */
 static void release(rlt_packets *n, uint32_t link, uint32_t bytes)
 {
     rlt__queue *q = &n->queues[link];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Making the ports and routes of packets, and their accounts. */
+/* Creates ports and routes of packets, and reads their accounts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void set_port(rlt__port *p, const rlt_packets_config *c, uint64_t bw_Bps)
     p->memo_bytes = UINT32_MAX;
     p->memo_ps = whole ? 0 : rlt_transfer_time(UINT32_MAX, bw_Bps);
     p->limit_ps = RLT_TIME_MAX;
-    /* Half a byte more, for what rounding adds to the packets in front. */
+    /* Half a byte more, for the rounding of the packets in front. */
     if (c->buffer_bytes && (p->flags & RLT__PORT_INNER))
         p->limit_ps = rlt_time_add(rlt_transfer_time(c->buffer_bytes, bw_Bps),
                                    (rlt_time)((uint64_t)RLT_S / 2 / bw_Bps));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Losses repaired. Packets of a flow come in order unless they are sprayed, so a gap is a loss: the receiver
- * asks once for what is missing. What is lost again, or at the end, or sprayed, is found by the sender's
- * timer: go-back-N then begins again after what was acknowledged; selective sends the first missing packet,
- * which asks the receiver what else is missing, and so on until nothing is.
+ * Repair of losses. Unless they are sprayed, packets of a flow come in order, so a gap is a loss: the
+ * receiver asks once for the missing packets. The timer of the sender finds other losses: retransmissions
+ * lost again, losses at the end of a message, and losses of sprayed flows. Then go-back-N resends from the
+ * first unacknowledged packet. Selective repeat sends the first missing packet, which asks the receiver for
+ * the other missing ones, and so on until none is missing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +16,10 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-/* Packets a receiver keeps out of order; those beyond are taken for lost. */
+/* Packets that a receiver keeps out of order. Later ones count as lost. */
 enum { MOST_SEEN = 1 << 22, FEWEST_SEEN = 64 };
 
-/* ---- what the receiver has seen beyond the first that is missing ---- */
+/* ---- packets seen beyond the first missing one ---- */
 
 static bool is_seen(const rlt__flow *f, uint64_t packet)
 {
@@ -35,7 +36,7 @@ static void set_seen(rlt__flow *f, uint64_t packet, bool on)
         f->seen[bit / 64] &= ~mask;
 }
 
-/* Makes room for `packet`. False: it is too far ahead, or memory is out. */
+/* Makes room for `packet`. Returns false if it is too far ahead, or when out of memory. */
 static bool reach(rlt__flow *f, uint64_t packet)
 {
     uint64_t need = packet - f->expected + 1, bits = f->seen_bits ? f->seen_bits : FEWEST_SEEN;
@@ -57,7 +58,7 @@ static bool reach(rlt__flow *f, uint64_t packet)
     return true;
 }
 
-/* Keeps a packet; moves `expected` over all that is there. */
+/* Records a packet; advances `expected` over all packets that are there. */
 static void keep(rlt__flow *f, uint64_t packet)
 {
     if (packet > f->expected) {
@@ -86,8 +87,8 @@ static void ask_for(rlt__packet_net *net, uint32_t flow, uint64_t first, uint64_
                                   .aux = (uint32_t)(end - first) << 1 | asks});
 }
 
-/* Answers a packet that asks: the runs of missing packets, the last of which asks again; or that nothing is
- * missing beyond. */
+/* Answers a packet that asks: lists the runs of missing packets, the last of which asks again; or reports
+ * that none is missing. */
 static void tell_missing(rlt__packet_net *net, uint32_t flow)
 {
     enum { MOST_RUNS = 64 };
@@ -202,7 +203,7 @@ void rlt__repair_nak(rlt__packet_net *net, uint32_t flow, const rlt_packet *p)
 {
     const rlt__flow *f = &net->flows[flow];
     if (p->data < f->acked)
-        return; /* about what has come since */
+        return; /* a stale answer, about packets that have arrived since */
     if (net->selective)
         add_hole(net, flow, p->data + p->key, p->aux >> 1, p->aux & 1);
     else
@@ -251,7 +252,7 @@ void rlt__repair_timeout(void *ctx, uint64_t payload)
     rlt__flow *f = &net->flows[flow];
     rlt_time now = rlt_sim_now(net->core.sim);
     f->armed = false;
-    if (f->acked == f->sent || f->blocked != RLT_NONE) /* the next packet, or a way, sets it again */
+    if (f->acked == f->sent || f->blocked != RLT_NONE) /* the next packet, or a new route, arms it again */
         return;
     if (rlt_time_add(f->progress_ps, patience(net, f)) <= now) {
         if (f->tries == net->set.retries) {

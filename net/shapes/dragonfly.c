@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Dragonfly (Kim, Dally, Scott, Abts: "Technology-driven, highly-scalable dragonfly topology", ISCA 2008):
- * `hosts` accelerators at a router, `routers` fully connected in a group, `groups` connected to each other by
- * `global` cables a router. Every two groups share m = floor(routers * global / (groups - 1)) cables; ports
- * left over stay empty.
+ * `hosts` accelerators per router, `routers` fully connected in a group, `groups` connected to each other by
+ * `global` cables per router. Every two groups share m = floor(routers * global / (groups - 1)) cables;
+ * leftover ports stay empty.
  *
- * Port j of a group sits at router j / global. Copy c of a cable is at
- * port j + c (groups - 1). The arrangement:
+ *   Example: routers = 4, global = 2, groups = 5: 8 ports per group, 4 other groups, m = 2.
+ *
+ * Port j of a group sits at router j / global. Copy c of a cable is at port j + c (groups - 1). The
+ * arrangement is one of
+ *
  *   palmtree  port j of group i leads to group i - j - 1 (modulo groups); the default (Camarero, Vallejo,
  *             Beivide: "Topological characterization of Hamming and dragonfly networks", TACO 2014)
  *   absolute  port j of group i leads to group j for j < i, and to group j + 1 from j = i on
@@ -85,7 +88,7 @@ static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
     return rlt_factor_longest(spec, f, v[GROUPS] == 1 ? inside : v[ROUTERS] > 1 ? 5 : 3, err);
 }
 
-/* Router of `group`, within it, that holds copy c of the cable to `other`. */
+/* Returns the router within `group` that holds copy c of the cable to `other`. */
 static uint32_t gateway(const rlt_factor *f, uint32_t group, uint32_t other, uint32_t c)
 {
     const uint32_t *v = f->number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Factors: the parameters and numbers that all shapes share. */
+/* Factors: the parameters and numbers common to all shapes. */
 #include "net/shapes/factor.h"
 
 #include <inttypes.h>

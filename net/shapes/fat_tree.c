@@ -38,7 +38,7 @@ static const rlt_param parameters[] = {
     RLT_DIM_IN_NETWORK,
     {0}};
 
-/* The smallest divisor of n whose `levels`-th power reaches n. */
+/* Returns the smallest divisor of n whose `levels`-th power is at least n. */
 static uint32_t default_hosts(uint32_t n, uint32_t levels)
 {
     for (uint64_t r = 1; r < n; r++)
@@ -103,7 +103,7 @@ static int build(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
     int rc = lay_leaves(spec, f, err);
     if (rc || (rc = lay_pods(spec, f, err)) != 0 || (rc = rlt_factor_share(spec, f, 1, err)) != 0)
         return rc;
-    /* All factors are at most 2^24, and a product of the first two is checked before the third. */
+    /* No overflow: all factors are at most 2^24, and a product of two is checked before the third. */
     uint64_t aggregation = (uint64_t)v[PODS] * v[SPINES];
     uint64_t cables = (uint64_t)v[LEAVES] * v[SPINES];
     if (aggregation > RLT_MAX_LINKS || cables > RLT_MAX_LINKS)

@@ -37,7 +37,7 @@ static uint32_t orbits(const rlt_factor *f)
     return f->n - 1;
 }
 
-/* By how far the link leads round. */
+/* Returns the orbit of a link: its distance (destination - source) modulo n. */
 static uint32_t orbit(const rlt_factor *f, uint32_t link)
 {
     uint32_t src, dst;

@@ -29,13 +29,13 @@ static uint32_t size(const rlt_factor *f, uint32_t s)
     return f->number[1 + s];
 }
 
-/* number[7 + s]: the first local link of sub-dimension s of a mesh. */
+/* Returns the first local link of sub-dimension s of a mesh, stored in number[7 + s]. */
 static uint32_t first_link(const rlt_factor *f, uint32_t s)
 {
     return f->number[1 + RLT_MAX_SUBDIMS + s];
 }
 
-/* "4x4x4" into number[0] = count and number[1 ..] = sizes. */
+/* Reads "4x4x4" into number[0] = count and number[1 ..] = sizes. */
 static int read_sizes(const rlt_param *param, void *into, const char *text, const char *where, rlt_error *err)
 {
     rlt_factor *f = into;

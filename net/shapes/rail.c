@@ -66,7 +66,7 @@ static int lay_rails(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
     return 0;
 }
 
-/* Class 0 is as the parameters say. */
+/* Sets the two classes; class 0 follows from the parameters. */
 static int share_links(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
     rlt_factor_links node = f->cls[0];
@@ -82,7 +82,7 @@ static int share_links(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
     return 0;
 }
 
-/* The longest route, by links and by latency. */
+/* Sets the longest route, by links and by latency. */
 static int longest(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
     const uint32_t *v = f->number;
@@ -136,8 +136,8 @@ static void ends(const rlt_factor *f, uint32_t link, uint32_t *src, uint32_t *ds
     *dst = link % 2 ? low : high;
 }
 
-/* D-mod-k counts nodes, not accelerators: the destinations of a leaf all
- * have the same index in their node. */
+/* D-mod-k uses the node of the destination, not the accelerator: all destinations at a leaf have the same
+ * index in their node. */
 static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick pick, uint32_t *links)
 {
     const uint32_t *v = f->number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of shapes, and factors built by them. */
+/* The table of shapes, and the construction of factors. */
 #include "net/shapes/shape.h"
 
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static int read_one(const rlt_dim_spec *spec, rlt_factor *f, uint32_t i, rlt_err
     for (uint32_t j = 0; j < i; j++)
         if (strcmp(name, spec->params[j].name) == 0)
             return rlt_fail(err, RLT_ESCHEMA, spec->where, "parameter '%s' is given twice", name);
-    if (!p && strcmp(name, in_network.name) == 0) /* `none` does for shapes without switches, too */
+    if (!p && strcmp(name, in_network.name) == 0) /* `none` is also allowed for shapes without switches */
         p = &in_network;
     if (p)
         return rlt_param_read(p, f, value, NULL, &why)
@@ -78,7 +78,7 @@ static int read_one(const rlt_dim_spec *spec, rlt_factor *f, uint32_t i, rlt_err
     return rlt_fail(err, RLT_ESCHEMA, spec->where, "%.40s: %s", name, why.what);
 }
 
-/* Fills f by its shape's table: the defaults, then what is given. */
+/* Fills f from its shape's table: defaults, then given values. */
 static int read_parameters(const rlt_dim_spec *spec, rlt_factor *f, rlt_error *err)
 {
     int rc = rlt_params_preset(f->shape->info.parameters, f, err);

@@ -30,8 +30,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Two halves of the accelerators, by one digit of their number: the
- * lower and the upper half of its values. */
+/* Two halves of the accelerators by one digit of their number: lower and upper half of its values. */
 typedef struct halves {
     uint32_t stride, size;
 } halves;
@@ -41,18 +40,18 @@ static bool is_lower(const halves *h, uint32_t accelerator)
     return accelerator / h->stride % h->size < h->size / 2;
 }
 
-/* The graph of a cut: node 0 is the lower half of the accelerators,
- * node 1 the upper half, the other nodes follow. */
+/* The graph of a cut. Node 0 is the lower half of the accelerators, node 1 the upper half; the other nodes
+ * follow. */
 typedef struct cut {
     halves h;
-    uint64_t direct;        /* bandwidth of the links from half to half */
-    uint64_t *from, *to;    /* of other node: bandwidth from the lower half and to the upper half */
+    uint64_t direct;        /* bandwidth of direct links between the halves */
+    uint64_t *from, *to;    /* per other node: bandwidth from the lower half, to the upper half */
     uint32_t *src, *dst, n; /* links between other nodes, then those of the halves */
     uint64_t *bw;
     double *capacity;
 } cut;
 
-/* False when there are too many links between other nodes. */
+/* Fills the graph. Returns false if there are too many links between other nodes. */
 static bool collect(const rlt_topology *t, cut *c)
 {
     for (uint32_t i = 0; i < t->links; i++) {
@@ -76,7 +75,7 @@ static bool collect(const rlt_topology *t, cut *c)
     return true;
 }
 
-/* Dividing by the common factor keeps igraph's floating point exact. */
+/* Capacities are divided by their common factor, so that igraph's floating point stays exact. */
 static int solve_cut(cut *c, uint32_t others, uint64_t *value, rlt_error *err)
 {
     uint64_t unit = 0;
@@ -131,7 +130,7 @@ static int bisect(const rlt_topology *t, halves h, uint64_t *value, rlt_error *e
     return rc;
 }
 
-/* The smaller of *least and the cut into halves by this digit; odd digits have no halves. */
+/* Lowers *least to the cut between the halves of this digit, if smaller. An odd digit has no halves. */
 static int try_halves(const rlt_topology *t, uint32_t stride, uint32_t size, uint64_t *least, rlt_error *err)
 {
     uint64_t value = 0;
@@ -143,7 +142,7 @@ static int try_halves(const rlt_topology *t, uint32_t stride, uint32_t size, uin
     return rc;
 }
 
-/* Halves by number, and in a product those of every dimension and sub-dimension. */
+/* Tries the halves by number, and in a product those of every dimension and sub-dimension. */
 static int least_bisection(const rlt_topology *t, uint64_t *value, rlt_error *err)
 {
     uint32_t stride = 1;
@@ -179,7 +178,7 @@ static void longer_fixed(const rlt_frozen_graph *g, uint32_t route, rlt_topology
     longer(facts, g->route_first[route + 1] - g->route_first[route], latency);
 }
 
-/* The longest route of a graph: the table of every destination in turn. */
+/* Finds the longest route of a graph: one table per destination. */
 static int search_graph(const rlt_topology *t, rlt_topology_facts *facts, rlt_error *err)
 {
     const rlt_frozen_graph *g = &t->graph;
@@ -216,7 +215,8 @@ static void extremes_of_graph(const rlt_topology *t, rlt_topology_facts *facts)
     facts->links_by_dim[0] = t->links;
 }
 
-/* Coordinates are independent, so extremes add up over the dimensions. */
+/* Finds the longest route of a product. Coordinates are independent, so the extremes of the dimensions add
+ * up. */
 static void extremes_of_product(const rlt_topology *t, rlt_topology_facts *facts)
 {
     for (uint32_t i = 0; i < t->n_dims; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Builds a topology from a specification: what both kinds share, and products. */
+/* Builds a topology from a specification: the part common to both kinds, and products. */
 #include "net/topology/build.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "net/topology/frozen.h"
 #include "sim/base/map.h"
 
-/* Folds a few numbers into the hash. */
+/* Mixes data into the hash. */
 static void mix(rlt_topology *t, const void *data, size_t length)
 {
     t->hash = rlt_hash_bytes(data, length, t->hash);
@@ -22,7 +22,7 @@ static void mix_number(rlt_topology *t, uint64_t value)
     mix(t, &value, sizeof value);
 }
 
-/* Sets the sizes of a product, dimension after dimension, so that each product is checked before the next. */
+/* Sets the sizes of a product, one dimension at a time, so that each product is checked before the next. */
 static int lay_out(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
 {
     uint64_t accelerators = 1, links = 0, switches = 0;
@@ -84,7 +84,7 @@ static int build_product(const rlt_topology_spec *spec, rlt_topology *t, rlt_err
     return lay_out(spec, t, err);
 }
 
-/* Copies the recommended rings: each a permutation of the accelerators. */
+/* Copies the recommended rings. Each must be a permutation of the accelerators. */
 static int copy_rings(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
 {
     enum { MAX_RINGS = 1024 };
@@ -174,7 +174,7 @@ int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_er
     return 0;
 fail:
     if (err && !err->where[0] && spec->where)
-        rlt_error_prefix(err, spec->where); /* readers do not keep the place of every link */
+        rlt_error_prefix(err, spec->where); /* readers do not keep the place of every link: use the file */
     rlt_topology_free(t);
     return rc;
 }

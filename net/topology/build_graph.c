@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Graph topologies: accelerators first, links in rows, static routes as links, and the promise that every
+ * Builds graph topologies: accelerators first, links in rows, static routes as links. Checks that every
  * accelerator reaches every other.
  */
 #include <inttypes.h>
@@ -32,7 +32,8 @@ static bool has_control(const char *name)
     return false;
 }
 
-/* id[i] = final id of the specification's node i: accelerators first, each kind in order of appearance. */
+/* Fills id[i] = final id of the specification's node i: accelerators first, each kind in order of
+ * appearance. */
 static int number_nodes(const rlt_topology_spec *spec, rlt_topology *t, uint32_t *id, rlt_error *err)
 {
     uint32_t next = 0;
@@ -100,7 +101,7 @@ static void make_rows(const rlt_topology *t, bool by_source, uint32_t *first, ui
         first[v + 1] += first[v];
     for (uint32_t i = t->links; i-- > 0;)
         ids[--first[(by_source ? links[i].src : links[i].dst) + 1]] = i;
-    /* Entry v + 1 now holds the start of row v: shift back. */
+    /* Entry v + 1 now holds the start of row v; shift back. */
     for (uint32_t v = 0; v < t->nodes; v++)
         first[v] = first[v + 1];
     first[t->nodes] = t->links;
@@ -195,7 +196,8 @@ static int copy_logical(const rlt_topology_spec *spec, rlt_topology *t, rlt_erro
     return 0;
 }
 
-/* mark[v] = 1 for every node that src reaches (forward) or that reaches it, over nodes that forward. */
+/* Marks every node that src reaches (forward), or that reaches src, over nodes that forward. Returns how
+ * many. */
 static uint32_t reach(const rlt_topology *t, uint32_t src, bool forward, uint8_t *mark, uint32_t *queue)
 {
     const rlt_frozen_graph *g = &t->graph;
@@ -231,8 +233,8 @@ static int refuse(const rlt_topology_spec *spec, const rlt_topology *t, uint32_t
 }
 
 /*
- * True when every accelerator has a link to and from one strongly connected component of the nodes that
- * forward (or is in it): then all reach all. The usual case, and cheap.
+ * *yes is true if every accelerator is in one strongly connected component of the forwarding nodes, or has a
+ * link to it and from it. Then all reach all. The usual case, and cheap to check.
  */
 static int one_fabric(const rlt_topology *t, bool *yes, rlt_error *err)
 {
@@ -255,7 +257,7 @@ static int one_fabric(const rlt_topology *t, bool *yes, rlt_error *err)
     rlt_edges edges = {.n_nodes = t->nodes, .n_edges = n, .src = src, .dst = dst};
     if ((rc = rlt_graph_components(&edges, component, &components, err)) != 0)
         goto done;
-    /* The first forwarding node that accelerator 0 sends to decides which component all must share. */
+    /* The first forwarding node that accelerator 0 sends to determines the common component. */
     if (g->forwards[0])
         anchor = component[0];
     for (uint32_t i = g->out_first[0]; anchor == RLT_NONE && i < g->out_first[1]; i++)
@@ -277,8 +279,9 @@ done:
     return rc;
 }
 
-/* Reachability is not transitive where accelerators do not relay, so an unusual graph is searched from each
- * of them. Above MAX_WORK only from a sample; a missing path is then told by the router. */
+/* Checks that all accelerators reach each other. Reachability is not transitive if accelerators do not relay,
+ * so an unusual graph is searched from each of them; above MAX_WORK only from a sample, and the router
+ * reports a missing path. */
 static int check_connected(const rlt_topology_spec *spec, const rlt_topology *t, rlt_error *err)
 {
     const uint64_t max_work = 2000000000u;

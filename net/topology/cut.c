@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The cut with the least bandwidth for each member inside, and a memory of those found. */
+/* The cut with the least ratio of bandwidth to members inside, and a cache of results. */
 #include "net/topology/cut.h"
 
 #include <pthread.h>
@@ -71,7 +71,7 @@ static int keep(struct rlt_cut_memo *m, const uint64_t key[2], rlt_cut cut, rlt_
     return rc;
 }
 
-/* The topology's links, parallel ones merged, then an arc from the auxiliary source to each member. */
+/* Links of the topology (parallel ones merged), then one arc from the auxiliary source to each member. */
 typedef struct flow_graph {
     const rlt_cut_question *q;
     uint32_t *src, *dst;
@@ -137,7 +137,7 @@ static int draw(const rlt_topology *t, const rlt_cut_question *q, bool inwards, 
     return 0;
 }
 
-/* The cut that g->side describes. */
+/* Returns the cut that g->side describes. */
 static rlt_cut measure(const flow_graph *g)
 {
     rlt_cut c = {0};
@@ -153,7 +153,7 @@ static bool tighter(rlt_cut a, rlt_cut b)
     return b.inside == 0 || (rlt_wide)a.bw_Bps * b.inside < (rlt_wide)b.bw_Bps * a.inside;
 }
 
-/* Lowers *best until what every member in it offers, at the rate of its ratio, reaches this sink. */
+/* Lowers *best until every member can send at the rate of its ratio to this sink. */
 static int try_sink(flow_graph *g, uint32_t sink, rlt_cut *best, rlt_error *err)
 {
     const rlt_cut_question *q = g->q;
@@ -175,7 +175,8 @@ static int try_sink(flow_graph *g, uint32_t sink, rlt_cut *best, rlt_error *err)
     }
 }
 
-/* All members but one inside: its own links; or the source's own. A first guess that is mostly the last. */
+/* Returns a first guess, which is often the result: all members except one inside (the links that enter that
+ * one), or only the source inside (its own links). */
 static rlt_cut guess(flow_graph *g)
 {
     const rlt_cut_question *q = g->q;
@@ -193,7 +194,7 @@ static rlt_cut guess(flow_graph *g)
     return best;
 }
 
-/* One smallest cut between the members inside and those outside, which arcs without limit hold there. */
+/* Finds a smallest cut between the members inside and those outside. Arcs without limit hold them there. */
 static int cut_given(flow_graph *g, rlt_cut *out, rlt_error *err)
 {
     const rlt_cut_question *q = g->q;
@@ -223,7 +224,7 @@ static int search(flow_graph *g, rlt_cut *out, rlt_error *err)
     return rc;
 }
 
-/* Called with the lock held. */
+/* Finds a cut. The lock is held. */
 static int find(const rlt_topology *t, const rlt_cut_question *q, bool inwards, rlt_cut *out, rlt_error *err)
 {
     uint64_t key[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Distances from roots of aggregation trees, and a memory of those found. */
+/* Distances from roots of aggregation trees, and a cache of results. */
 #include "net/topology/distances.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 
-#define MAX_KEPT ((uint64_t)1 << 22) /* distances */
+#define MAX_KEPT ((uint64_t)1 << 22) /* kept distances */
 
 struct rlt_distance_memo {
     pthread_mutex_t lock;
@@ -51,7 +51,7 @@ static int keep(struct rlt_distance_memo *m, uint32_t root, const uint32_t *dist
     return rlt_map_put(&m->row_of, root, m->n_rows++) ? rlt_nomem(err) : 0;
 }
 
-/* Called with the lock held. */
+/* Finds distances. The lock is held. */
 static int find(struct rlt_distance_memo *m, const rlt_edges *g, const uint32_t *all, const uint32_t *roots,
                 uint32_t n, uint32_t *distances, rlt_error *err)
 {

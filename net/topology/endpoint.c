@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Endpoint parameters in one table, and what a message costs under them. Protocol constants come from the
+ * Endpoint parameters in one table, and the cost of a message under them. Protocol constants come from the
  * topology file.
  */
 #include "net/topology/endpoint.h"
@@ -11,7 +11,7 @@
 
 #include "sim/base/units.h"
 
-/* Femtoseconds, which the common durations do not resolve: a byte at 400 GB/s takes 2.5 ps. */
+/* Reads femtoseconds. Plain durations are too coarse: a byte at 400 GB/s takes 2.5 ps. */
 static int read_byte(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
     static const struct {
@@ -107,11 +107,11 @@ rlt_endpoint rlt_endpoint_default(void)
 {
     rlt_endpoint e = {0};
     int rc = rlt_params_preset(parameters, &e, NULL);
-    (void)rc; /* constants of the table above, which a test reads */
+    (void)rc; /* cannot fail: constants of the table above, which a test reads */
     return e;
 }
 
-/* "LL.message": a parameter of a protocol that the endpoint has. */
+/* Sets "LL.message": a parameter of one of the endpoint's protocols. */
 static int set_of_protocol(rlt_endpoint *e, const char *name, const char *dot, const char *value,
                            rlt_error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Writes a topology as a whole graph, in the words that the readers know: node kind and forwards, link
- * bandwidth and latency with exact units, logical dimensions. A product written so keeps its nodes and links,
- * but not its closed-form routes.
+ * Writes a topology as a whole graph, in the words of the readers: node kind and forwards, link bandwidth and
+ * latency with exact units, logical dimensions. A product that is exported keeps its nodes and links, but not
+ * its closed-form routes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static const char *kind_name(rlt_node_kind kind)
     return names[kind];
 }
 
-/* "4x2" into at least 100 bytes. */
+/* Writes "4x2" into at least 100 bytes. */
 static const char *dims_text(const rlt_topology *t, char *buffer, size_t size)
 {
     size_t used = 0;
@@ -38,14 +38,14 @@ static const char *dims_text(const rlt_topology *t, char *buffer, size_t size)
     return buffer;
 }
 
-/* Everything as columns; strings live in the arena. */
+/* All attributes as columns; strings live in the arena. */
 typedef struct columns {
     rlt_arena arena;
     uint32_t *src, *dst;
     const char **name, **kind, **in_network, **bandwidth, **latency;
     double *forwards, *dim;
     bool some_in_network;
-    char can[4][64]; /* words of in_network */
+    char can[4][64]; /* words of in_network, per value */
 } columns;
 
 static int make_columns(const rlt_topology *t, columns *c, rlt_error *err)
@@ -124,7 +124,7 @@ static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_err
     return rc;
 }
 
-/* The parameters from `p` on that are not as in `usual`; of NULL, those in front of `end`. */
+/* Writes the parameters from `p` on that differ from `usual`; if `usual` is NULL, those before `end`. */
 static void json_params(rlt_jw *w, const rlt_param *p, const char *end, const void *of, const void *usual)
 {
     char text[64], without[64];
@@ -135,7 +135,7 @@ static void json_params(rlt_jw *w, const rlt_param *p, const char *end, const vo
     }
 }
 
-/* What every endpoint has stands in front of "protocol", which is told after those that there are. */
+/* Writes an endpoint. Common settings stand before "protocol"; the settings of each protocol follow. */
 static void json_endpoint(rlt_jw *w, const rlt_endpoint *e)
 {
     const rlt_param *all = rlt_endpoint_parameters(), *which = rlt_params_find(all, "protocol");

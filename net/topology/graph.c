@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The only user of igraph. Its handlers and attribute table are process-wide and not thread-safe, so one lock
- * spans each call; what was installed before is put back.
+ * spans each call; previous handlers are restored.
  */
 #include "net/topology/graph.h"
 
@@ -17,7 +17,7 @@
 #include "sim/base/time.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char reason[512]; /* of igraph's last error; guarded by lock */
+static char reason[512]; /* igraph's last error; guarded by the lock */
 
 typedef struct session {
     igraph_error_handler_t *error;
@@ -25,7 +25,7 @@ typedef struct session {
     igraph_attribute_table_t *attributes;
 } session;
 
-/* igraph's own handlers print and abort. */
+/* Error handler. igraph's own handlers print and abort. */
 static void keep_reason(const char *text, const char *file, int line, igraph_error_t code)
 {
     (void)file, (void)line, (void)code;
@@ -47,7 +47,7 @@ static session enter(void)
                      .attributes = igraph_set_attribute_table(&igraph_cattribute_table)};
 }
 
-/* Turns an igraph code into ours and lets the next caller in. */
+/* Converts an igraph code to ours and releases the lock. */
 static int leave(session s, igraph_error_t code, const char *where, rlt_error *err)
 {
     int rc = 0;
@@ -106,7 +106,7 @@ static igraph_error_t fill(igraph_vector_int_t *v, const uint32_t *values, uint3
     return code;
 }
 
-/* Rows of the distance matrix for n sources. */
+/* Fills rows of the distance matrix for n sources. */
 static igraph_error_t distance_rows(const igraph_t *graph, const uint32_t *from, uint32_t n,
                                     const igraph_vector_int_t *to, uint32_t *distance)
 {
@@ -137,7 +137,7 @@ int rlt_graph_distances(const rlt_edges *g, const uint32_t *from, uint32_t n_fro
     if (code)
         return leave(s, code, "graph", err);
     if ((code = fill(&targets, to, n_to)) == 0) {
-        /* igraph holds a block as doubles: about 8 MB at a time. */
+        /* igraph stores a block as doubles: about 8 MB at a time. */
         uint32_t block = 1 + (1u << 20) / (n_to + 1);
         for (uint32_t i = 0; !code && i < n_from; i += block) {
             uint32_t n = n_from - i < block ? n_from - i : block;
@@ -149,7 +149,7 @@ int rlt_graph_distances(const rlt_edges *g, const uint32_t *from, uint32_t n_fro
     return leave(s, code, "graph", err);
 }
 
-/* The value of a smallest cut and, unless side is NULL, which nodes are on the source's side of it. */
+/* Finds the value of a smallest cut and, unless side is NULL, the nodes on the source's side. */
 static igraph_error_t cut_of(const igraph_t *graph, const igraph_vector_t *capacities, uint32_t source,
                              uint32_t sink, double *value, uint8_t *side)
 {
@@ -238,10 +238,10 @@ static igraph_error_t copy_texts(const igraph_t *graph, char what, const char *n
     return IGRAPH_SUCCESS;
 }
 
-/* What igraph has of the graph, of its nodes or of its edges. */
+/* Attributes that igraph has of the graph, its nodes or its edges. */
 typedef struct attributes {
     char what;  /* 'g', 'v' or 'e' */
-    uint32_t n; /* of them */
+    uint32_t n; /* number of elements */
     igraph_strvector_t names;
     igraph_vector_int_t types;
 } attributes;
@@ -317,7 +317,7 @@ static const uint32_t *keep(rlt_arena *arena, const uint32_t *values, uint32_t n
     return copy;
 }
 
-/* Nodes and edges come from the scan, which knows their places; igraph has confirmed the counts. */
+/* Copies nodes and edges from the scan, which knows their places; igraph has confirmed the counts. */
 static int copy_elements(const rlt_graphml_scan *s, rlt_graphml *out, rlt_error *err)
 {
     const char **ids = rlt_arena_array(&out->arena, s->n_nodes + 1ull, sizeof *ids);
@@ -341,7 +341,7 @@ static int read_graphml(const char *name, const char *text, size_t length, const
                         rlt_graphml *out, rlt_error *err)
 {
     igraph_t graph;
-    /* Opened for reading only, so the text is not written to. */
+    /* Opened for reading only: the text is not written to. */
     FILE *in = fmemopen((void *)(uintptr_t)text, length, "r");
     if (!in)
         return rlt_nomem(err);

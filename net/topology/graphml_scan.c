@@ -16,7 +16,7 @@ typedef struct scanner {
     rlt_graphml_scan *s;
 } scanner;
 
-/* A required attribute of at most MAX_ID bytes. */
+/* Reads a required attribute of at most MAX_ID bytes. */
 static int get_id(const rlt_xml_tag *tag, const char *name, const char **id, rlt_error *err)
 {
     int rc = rlt_xml_get_text(tag, name, true, id, err);
@@ -45,7 +45,7 @@ static int add_node(rlt_graphml_scan *s, const rlt_xml_tag *tag, rlt_error *err)
     return rc;
 }
 
-/* The node that an end of an edge names. */
+/* Finds the node at an end of an edge. */
 static int find_end(const rlt_graphml_scan *s, const rlt_xml_tag *tag, const char *name, uint32_t *node,
                     rlt_error *err)
 {

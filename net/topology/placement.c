@@ -19,7 +19,7 @@ int rlt_placement_identity(const rlt_topology *t, uint32_t n, rlt_placement *out
     return 0;
 }
 
-/* An accelerator, by number or name. */
+/* Reads an accelerator, by number or name. */
 static int read_accelerator(rlt_json v, const rlt_topology *t, uint32_t *out, rlt_error *err)
 {
     uint32_t n = rlt_topology_accelerators(t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A protocol's parameters, and what a message of a tuned collective costs under it. */
+/* Parameters of a protocol, and the cost of a message of a tuned collective under it. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { MILLION = 1000000, MAX_FRACTION = 1000 };
 
-/* "16/8", or a number of at least 1. */
+/* Reads "16/8", or a number of at least 1. */
 static int read_wire(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
     const char *slash = strchr(text, '/');
@@ -83,7 +83,7 @@ rlt_protocol rlt_protocol_default(void)
 {
     rlt_protocol p = {.name = ""};
     int rc = rlt_params_preset(parameters, &p, NULL);
-    (void)rc; /* constants of the table above, which a test reads */
+    (void)rc; /* cannot fail: constants of the table above, which a test reads */
     return p;
 }
 
@@ -99,8 +99,16 @@ static rlt_time part_of(rlt_time t, uint32_t ppm)
     return clamp((unsigned __int128)(t > 0 ? t : 0) * ppm / MILLION);
 }
 
-/* Below one line a channel has fewer threads, and a quarter of a line comes with the message itself (NCCL
- * halves the threads down to a few warps). */
+/*
+ * Let own be the bytes that a channel carries, line = line_bytes and t = line_ps. The time is
+ *
+ *   0                                            for own <= line / 4
+ *   t (own - line / 4) / (line - line / 4)       up to one line
+ *   t ceil(own / line)                           above
+ *
+ * Below one line a channel uses fewer threads (NCCL halves them down to a few warps), and a quarter of a line
+ * is part of the message's own time.
+ */
 rlt_time rlt_protocol_lines(const rlt_protocol *p, uint64_t bytes, uint32_t channels)
 {
     uint64_t own = bytes / channels + (bytes % channels != 0), line = p->line_bytes;

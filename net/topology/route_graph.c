@@ -18,10 +18,10 @@ typedef struct table {
 
 struct rlt_graph_routes {
     const rlt_topology *t;
-    const uint64_t *bw_Bps; /* links of 0 are not used; NULL: all are */
+    const uint64_t *bw_Bps; /* bandwidth per link; links with 0 are not used. NULL: all are */
     table *tables;
-    uint32_t n, max, next; /* next: the oldest, replaced when all are in use */
-    uint32_t *slot_of;     /* of node, or RLT_NONE */
+    uint32_t n, max, next; /* next: the oldest table, replaced when all are in use */
+    uint32_t *slot_of;     /* table of each destination node, or RLT_NONE */
     uint32_t *queue;
 };
 
@@ -67,7 +67,8 @@ static inline bool usable(const rlt_graph_routes *r, uint32_t link)
     return !r->bw_Bps || r->bw_Bps[link] > 0;
 }
 
-/* All nodes of one distance are final before the next distance begins, so latencies need no second pass. */
+/* Breadth-first search. All nodes of one distance are final before the next distance begins, so latencies
+ * need no second pass. */
 static void search(rlt_graph_routes *r, table *b)
 {
     const rlt_frozen_graph *g = &r->t->graph;
@@ -150,7 +151,7 @@ static bool leads_on(const rlt_graph_routes *r, const table *b, uint32_t link)
            rlt_time_add(b->latency_ps[l->dst], l->latency_ps) == b->latency_ps[l->src];
 }
 
-/* Among the links parallel to out[i], which leads on too, the one `turn` places on. */
+/* Returns the link `turn` places after the chosen one, among its parallel links that lead on, too. */
 static uint32_t parallel(const rlt_graph_routes *r, const table *b, uint32_t at, uint32_t chosen,
                          uint32_t turn)
 {
@@ -169,7 +170,8 @@ static uint32_t parallel(const rlt_graph_routes *r, const table *b, uint32_t at,
     }
 }
 
-/* The next link from `at`: the one that `pick` says among the links of shortest routes, in link order. */
+/* Returns the next link from `at`: the one that `pick` chooses among the links of shortest routes, in link
+ * order. */
 static uint32_t next_link(const rlt_graph_routes *r, const table *b, uint32_t at, rlt_graph_pick *pick)
 {
     const rlt_frozen_graph *g = &r->t->graph;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What if some links were slower, or faster? */
+/* Makes links slower or faster, for what-if studies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,8 @@ static int scale_one(rlt_topology *t, uint32_t link, double factor, rlt_error *e
     return 0;
 }
 
-/* Nodes named "from->to", also "from -> to" as tables print it, or one node: RLT_NONE stands for any. */
+/* Finds the nodes of "from->to", also written "from -> to" as tables print it, or of one node. RLT_NONE
+ * stands for any node. */
 static bool find_ends(const rlt_topology *t, const char *which, uint32_t *from, uint32_t *to)
 {
     const char *arrow = strstr(which, "->");

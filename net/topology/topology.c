@@ -148,7 +148,7 @@ uint32_t rlt_topology_reverse(const rlt_topology *t, uint32_t link)
 {
     rlt_link l = rlt_topology_link(t, link), back;
     uint32_t other = link ^ 1;
-    if (other < t->links) { /* the halves of a cable mostly stand next to each other */
+    if (other < t->links) { /* usually the two halves of a cable are adjacent */
         back = rlt_topology_link(t, other);
         if (back.src == l.dst && back.dst == l.src)
             return other;
@@ -248,7 +248,8 @@ static uint64_t sum_of(const rlt_topology *t, const uint32_t *first, const uint3
     return sum;
 }
 
-/* What leaves an accelerator of a product before any of its links was changed; as much enters. */
+/* Returns the bandwidth that leaves an accelerator of a product before links were changed. The same enters
+ * it. */
 static uint64_t regular_egress(const rlt_topology *t, uint32_t accelerator)
 {
     uint64_t sum = 0;
