@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reductions mapped on networks: trees worked out by hand, and for every tree, also of random networks, an
- * account of its own: ways lead from node to node, everybody gives once and gets one copy, and edges carry
- * what the ways over them add up to.
+ * Reductions mapped on networks: trees worked out by hand. Every tree, also those of random networks, is
+ * checked independently: paths lead from node to node, every member contributes once and gets one copy, and
+ * the load of each edge is the sum of the paths over it.
  */
 #include "net/import/import.h"
 #include "test/support/leaves.h"
@@ -93,7 +93,7 @@ static void check(const rlt_reduction_request *q, const rlt_reduction *r)
     if (!q->load)
         assert_true(r->busiest >= busiest && r->busiest <= busiest);
     for (uint32_t i = 0; i < rlt_topology_links(q->topology); i++)
-        assert_int_equal(load[i], 0); /* nothing beside the edges */
+        assert_int_equal(load[i], 0); /* no load outside the edges */
     for (uint32_t i = 0; i < q->n_servers; i++) {
         check_way(q->topology, r, r->to_server[i], r->stops[0].node, q->servers[i], NULL);
         check_way(q->topology, r, r->from_server[i], q->servers[i], r->stops[0].node, NULL);
@@ -128,7 +128,7 @@ static uint32_t node(const rlt_topology *t, const char *name)
     return v;
 }
 
-/* Packets of a chunk from one node to the next, and back. */
+/* Expects these packets of a chunk from one node to the next, and back. */
 static void expect_edge(const rlt_topology *t, const rlt_reduction *r, const char *from, const char *to,
                         uint32_t up, uint32_t down)
 {
@@ -196,7 +196,7 @@ static void test_two_leaves(void **state)
     expect_edge(t, r, "leaf0", "spine0", 1, 1);
     rlt_reduction_free(r);
 
-    /* Next to the accelerators only: one leaf is the root of the other. */
+    /* Only switches next to accelerators add: one leaf is the root of the other. */
     q.width = 0;
     q.place = RLT_ADD_TOR;
     r = map(&q);
@@ -207,7 +207,7 @@ static void test_two_leaves(void **state)
     expect_edge(t, r, "spine0", "leaf0", 1, 1);
     rlt_reduction_free(r);
 
-    /* Away from them only: the links up carry every packet; leaves still replicate. */
+    /* Only other switches add: uplinks carry every packet; leaves still replicate. */
     q.place = RLT_ADD_SPINE;
     r = map(&q);
     expect_stop(t, r, "spine0", 8);
@@ -215,7 +215,7 @@ static void test_two_leaves(void **state)
     expect_edge(t, r, "leaf0", "spine0", 4, 1);
     rlt_reduction_free(r);
 
-    /* One that refused. */
+    /* A switch that refused. */
     uint8_t barred[11] = {0};
     barred[node(t, "spine0")] = 1;
     q.place = RLT_ADD_ALL;
@@ -226,7 +226,7 @@ static void test_two_leaves(void **state)
     rlt_topology_free(t);
 }
 
-/* Contributions of its hosts pass a leaf that cannot add one by one; copies, unless it can replicate. */
+/* A leaf that cannot add forwards every contribution of its hosts, and every copy unless it can replicate. */
 static void test_dumb_leaf(void **state)
 {
     (void)state;
@@ -258,7 +258,7 @@ static void test_dumb_leaf(void **state)
     rlt_topology_free(t);
 }
 
-/* Trees that know of each other take different spines. */
+/* Trees that know each other's load take different spines. */
 static void test_several(void **state)
 {
     (void)state;
@@ -298,14 +298,14 @@ static void test_products(void **state)
     assert_int_equal(r->stops[0].need, 4);
     assert_int_equal(r->levels, 2);
     rlt_reduction_free(r);
-    q = request(t, 4); /* below one leaf */
+    q = request(t, 4); /* all below one leaf */
     r = map(&q);
     assert_int_equal(r->n_stops, 1);
     assert_int_equal(r->depth, 1);
     rlt_reduction_free(r);
     rlt_topology_free(t);
 
-    /* Two dimensions: accelerators do not relay, so no switch reaches all. */
+    /* Two dimensions: accelerators do not relay, so no switch reaches all of them. */
     assert_int_equal(rlt_topology_load("switch:4@50GB/s,500ns,in_network=" BOTH
                                        "*switch:2@50GB/s,500ns,in_network=" BOTH,
                                        NULL, &t, &err),
@@ -359,7 +359,7 @@ static void test_random(void **state)
         if (!rc) {
             mapped++;
             check(&q, r);
-            /* No other root does better. */
+            /* No other root is better. */
             for (uint32_t v = 0; v < rlt_topology_nodes(t); v++) {
                 rlt_reduction *other = NULL;
                 q.root = v;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The aggregator of a switch. Transitions one by one, as the published protocols have them; shares of several
- * jobs; memory and occupancy by hand; and random schedules on real sums: whatever is lost, doubled or
- * overtaken, every worker gets every sum once and right.
+ * The aggregator of a switch: single transitions as the published protocols define them; shares of several
+ * jobs; memory and occupancy by hand; random schedules on real sums. Whatever is lost, duplicated or
+ * reordered, every worker gets every sum once, and it is correct.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,10 +70,10 @@ static void test_pool(void **state)
     rlt_aggregator *a = make((rlt_aggregator_config){.mode = RLT_SLOTS_POOL, .slots = 4});
     uint32_t j = admit(a, (rlt_agg_job){.need = 3, .slots = 2, .root = true}, 2);
     assert_int_equal(data(a, j, 0, 0, 2), RLT_AGG_HOLD);
-    assert_int_equal(data(a, j, 0, 0, 2), RLT_AGG_DROP); /* twice */
+    assert_int_equal(data(a, j, 0, 0, 2), RLT_AGG_DROP); /* duplicate */
     assert_int_equal(data(a, j, 1, 0, 2), RLT_AGG_HOLD);
     assert_int_equal(data(a, j, 2, 0, 2), RLT_AGG_MULTICAST);
-    assert_int_equal(data(a, j, 1, 0, 2), RLT_AGG_UNICAST); /* its copy was lost: the shadow */
+    assert_int_equal(data(a, j, 1, 0, 2), RLT_AGG_UNICAST); /* its copy was lost: answered from the shadow */
     assert_int_equal(data(a, j, 0, 2, 2), RLT_AGG_HOLD);    /* the other version */
     assert_int_equal(data(a, j, 1, 0, 2), RLT_AGG_UNICAST); /* the shadow is still there */
     assert_int_equal(data(a, j, 0, 0, 2), RLT_AGG_DROP);    /* stale: 0 has gone on */
@@ -81,7 +81,7 @@ static void test_pool(void **state)
     assert_int_equal(data(a, j, 2, 2, 2), RLT_AGG_MULTICAST);
     assert_int_equal(data(a, j, 2, 4, 2), RLT_AGG_HOLD); /* the first version again */
     assert_int_equal(data(a, j, 2, 0, 2), RLT_AGG_DROP);
-    assert_int_equal(data(a, j, 0, 9, 32), RLT_AGG_DROP); /* a slot that is not the job's */
+    assert_int_equal(data(a, j, 0, 9, 32), RLT_AGG_DROP); /* a slot of another job */
     rlt_agg_counts c = rlt_aggregator_counts(a, j);
     assert_int_equal(c.packets, 13);
     assert_int_equal(c.contributions, 7);
@@ -96,7 +96,7 @@ static void test_pool(void **state)
     rlt_aggregator_free(a);
 }
 
-/* A switch below another: what is sent again before the result is there goes nowhere, or up again. */
+/* A switch below another one: a retransmission before the result is dropped, or goes up again (reemit). */
 static void test_pool_below(void **state)
 {
     (void)state;
@@ -106,7 +106,7 @@ static void test_pool_below(void **state)
         uint32_t j = admit(a, (rlt_agg_job){.need = 2, .slots = 1}, 1);
         rlt_agg_packet result = {.kind = RLT_AGG_RESULT, .job = j};
         assert_int_equal(data(a, j, 0, 0, 1), RLT_AGG_HOLD);
-        assert_int_equal(send_at(a, result, 0).action, RLT_AGG_DROP); /* of something else */
+        assert_int_equal(send_at(a, result, 0).action, RLT_AGG_DROP); /* result of another chunk */
         assert_int_equal(data(a, j, 1, 0, 1), RLT_AGG_UP);
         assert_int_equal(data(a, j, 0, 0, 1), reemit ? RLT_AGG_UP : RLT_AGG_DROP);
         assert_int_equal(send_at(a, result, 0).action, RLT_AGG_MULTICAST);
@@ -132,12 +132,12 @@ static void test_hash(void **state)
     uint32_t k = admit(a, (rlt_agg_job){.need = 2, .root = true, .priority = 1}, 4);
     rlt_agg_packet ack = {.kind = RLT_AGG_RESULT, .job = j, .chunk = 7, .slot = 1};
     assert_int_equal(hashed(a, j, 0, 7, 1, false).action, RLT_AGG_HOLD);
-    assert_int_equal(hashed(a, j, 0, 8, 1, false).action, RLT_AGG_FORWARD); /* taken */
+    assert_int_equal(hashed(a, j, 0, 8, 1, false).action, RLT_AGG_FORWARD); /* slot taken */
     assert_int_equal(hashed(a, j, 1, 7, 1, false).action, RLT_AGG_SERVER);
-    assert_int_equal(hashed(a, j, 1, 7, 1, false).action, RLT_AGG_FORWARD); /* the server answers */
+    assert_int_equal(hashed(a, j, 1, 7, 1, false).action, RLT_AGG_FORWARD); /* the server will answer */
     assert_int_equal(send_at(a, ack, 0).action, RLT_AGG_MULTICAST);
     assert_int_equal(rlt_aggregator_unfinished(a), 0);
-    /* Sent again: the partial sum goes to the server, and so does the packet; a free slot is not claimed. */
+    /* A retransmission: the partial sum and the packet go to the server; a free slot is not claimed. */
     assert_int_equal(hashed(a, j, 0, 9, 1, false).action, RLT_AGG_HOLD);
     rlt_agg_verdict v = hashed(a, j, 1, 9, 1, true);
     assert_int_equal(v.action, RLT_AGG_FORWARD);
@@ -165,7 +165,8 @@ static void test_hash(void **state)
     rlt_aggregator_free(a);
 }
 
-/* 1 - (1 - 1/A)^x of new keys find one of x slots taken by others' (uniform hash; three standard errors). */
+/* A share 1 - (1 - 1/A)^x of new keys finds its slot, of A slots, taken by one of x others (uniform hash;
+ * three standard errors). */
 static void test_collisions(void **state)
 {
     (void)state;
@@ -206,7 +207,7 @@ static void test_credit(void **state)
                      0);
     assert_int_equal(why, RLT_AGG_TOO_WIDE);
     assert_int_equal(data(a, j, 0, 1, 3), RLT_AGG_HOLD);
-    assert_int_equal(data(a, j, 0, 4, 3), RLT_AGG_BUSY); /* without credit */
+    assert_int_equal(data(a, j, 0, 4, 3), RLT_AGG_BUSY); /* no credit left */
     assert_int_equal(data(a, j, 1, 1, 3), RLT_AGG_UP);
     assert_int_equal(rlt_aggregator_unfinished(a), 1);
     assert_int_equal(
@@ -216,7 +217,7 @@ static void test_credit(void **state)
     assert_int_equal(data(a, k, 0, 0, 3), RLT_AGG_HOLD);
     assert_int_equal(data(a, k, 1, 0, 3), RLT_AGG_MULTICAST);
     assert_int_equal(rlt_aggregator_unfinished(a), 0);
-    /* Streams: only ports in common exclude each other. */
+    /* Streaming trees exclude each other only if they share a port. */
     uint32_t s1 = admit(a, (rlt_agg_job){.need = 2, .slots = 1, .streaming = true, .ports = 3}, 1);
     uint32_t s2 = admit(a, (rlt_agg_job){.need = 2, .slots = 1, .streaming = true, .ports = 6}, 1);
     assert_int_equal(rlt_aggregator_admit(a, &(rlt_agg_job){.need = 2, .slots = 1, .streaming = true}, &job,
@@ -253,7 +254,7 @@ static void test_pull(void **state)
     rlt_aggregator_free(a);
 }
 
-/* A slot's timer sends on what is there; who is late goes on alone. */
+/* A timeout sends the partial sum on; late contributions go on alone. */
 static void test_expire(void **state)
 {
     (void)state;
@@ -261,7 +262,7 @@ static void test_expire(void **state)
     uint32_t j = admit(a, (rlt_agg_job){.need = 3, .slots = 1}, 1);
     rlt_agg_verdict v;
     rlt_aggregator_expire(a, j, 0, 0, 0, 5, &v);
-    assert_int_equal(v.action, RLT_AGG_DROP); /* nothing there */
+    assert_int_equal(v.action, RLT_AGG_DROP); /* nothing in the slot */
     assert_int_equal(data(a, j, 0, 0, 1), RLT_AGG_HOLD);
     assert_int_equal(data(a, j, 2, 0, 1), RLT_AGG_HOLD);
     rlt_aggregator_expire(a, j, 0, 0, 0, 5, &v);
@@ -312,14 +313,14 @@ static void test_sharing(void **state)
     assert_int_equal(job[3], RLT_NONE);
     assert_int_equal(rlt_aggregator_release(a, job[1], 0), 0);
     assert_int_equal(share(a, 9, &job[3], &got), RLT_AGG_GRANTED);
-    assert_int_equal(got, 4); /* the gap */
+    assert_int_equal(got, 4); /* it gets the gap */
     rlt_aggregator_free(a);
 
     a = make((rlt_aggregator_config){.mode = RLT_SLOTS_HASH, .sharing = RLT_SHARE_FIRST_COME, .slots = 4});
     assert_int_equal(share(a, 0, &job[0], &got), RLT_AGG_GRANTED);
     assert_int_equal(got, 4);
     assert_int_equal(share(a, 0, &job[1], &got), RLT_AGG_NO_SLOTS);
-    assert_int_not_equal(job[1], RLT_NONE); /* runs, all through the server */
+    assert_int_not_equal(job[1], RLT_NONE); /* admitted, everything goes through the server */
     assert_int_equal(hashed(a, job[1], 0, 0, RLT_NONE, false).action, RLT_AGG_FORWARD);
     assert_int_equal(rlt_aggregator_counts(a, job[1]).fallbacks, 1);
     rlt_aggregator_free(a);
@@ -328,7 +329,7 @@ static void test_sharing(void **state)
 static void test_memory(void **state)
 {
     (void)state;
-    /* 256 slots of 1024 bytes in two versions; ATP: 20 000 aggregators of 62 values. */
+    /* SwitchML: 256 slots of 1024 bytes in two versions. ATP: 20 000 aggregators of 62 values. */
     rlt_agg_memory m = rlt_slots_memory(RLT_SLOTS_POOL, 256, 1024, 8);
     assert_int_equal(m.value_bytes, 524288);
     assert_int_equal(m.state_bits, 2 * 256 * 16);
@@ -362,9 +363,9 @@ static void test_occupancy(void **state)
     p.slot = p.chunk = 1;
     assert_int_equal(send_at(a, p, 15).action, RLT_AGG_HOLD);
     p.child = 1;
-    assert_int_equal(send_at(a, p, 25).action, RLT_AGG_MULTICAST); /* stayed 10 */
+    assert_int_equal(send_at(a, p, 25).action, RLT_AGG_MULTICAST); /* held for 10 */
     p.slot = p.chunk = 0;
-    assert_int_equal(send_at(a, p, 37).action, RLT_AGG_MULTICAST); /* stayed 32 */
+    assert_int_equal(send_at(a, p, 37).action, RLT_AGG_MULTICAST); /* held for 32 */
     rlt_agg_occupancy o = rlt_aggregator_occupancy(a, 100);
     assert_int_equal(o.peak, 2);
     assert_int_equal(o.now, 0);
@@ -379,7 +380,7 @@ static void test_occupancy(void **state)
     for (uint32_t i = 0; i < 4; i++)
         assert_float_equal(rlt_aggregator_bin(a, i), mean[i], 1e-12);
     assert_int_equal(rlt_aggregator_counts(a, j).overflows, 2);
-    /* Past the last bin they merge. */
+    /* After the last bin, bins merge. */
     p.chunk = 2;
     p.version = 1;
     assert_int_equal(send_at(a, p, 20480).action, RLT_AGG_HOLD);
@@ -394,7 +395,7 @@ static void test_occupancy(void **state)
     rlt_aggregator_free(a);
 }
 
-/* Random schedules. */
+/* ---- random schedules ---- */
 
 enum { MAX_N = 7, MAX_C = 24, MAX_JOBS = 8, MAX_BAG = 4096 };
 enum { TO_SWITCH, TO_HOST, TO_SERVER };
@@ -402,9 +403,9 @@ enum { TO_SWITCH, TO_HOST, TO_SERVER };
 typedef struct note {
     uint8_t to, kind, version;
     bool resend;
-    uint32_t where; /* which switch or host */
+    uint32_t where; /* switch or host */
     uint32_t job, chunk, slot, child;
-    uint64_t bits; /* of a partial sum */
+    uint64_t bits; /* contributors of a partial sum */
     int64_t values[VALUES];
 } note;
 
@@ -416,7 +417,7 @@ typedef struct server_sum {
 
 typedef struct job {
     uint32_t n, chunks, window, leaves; /* leaves 0: one switch */
-    uint32_t id[3];                     /* on the switches */
+    uint32_t id[3];                     /* job numbers on the switches */
     bool got[MAX_N][MAX_C], sent[MAX_N][MAX_C];
     uint32_t missing;
     server_sum sums[MAX_C];
@@ -430,7 +431,7 @@ typedef struct world {
     job job[MAX_JOBS];
     note bag[MAX_BAG];
     uint32_t n;
-    uint32_t loss, doubling; /* of 1000 */
+    uint32_t loss, doubling; /* per 1000 packets */
     uint64_t evicted, forwarded;
 } world;
 
@@ -574,7 +575,7 @@ static void at_switch(world *w, const note *m)
     }
 }
 
-/* Adds what it has nothing of; a complete sum stands for all; an answer is given again to who asks again. */
+/* The server: adds new contributions; a complete sum replaces all; repeats its answer on request. */
 static void at_server(world *w, const note *m)
 {
     job *j = &w->job[m->job];
@@ -615,7 +616,7 @@ static void at_host(world *w, const note *m)
         send_chunk(w, m->job, worker, chunk + j->window, false);
 }
 
-/* Somebody has waited long enough. */
+/* A host times out. */
 static void time_out(world *w)
 {
     uint32_t job_no = draw(w, w->jobs);
@@ -697,7 +698,7 @@ static void check_counts(const world *w)
             rlt_agg_occupancy o = rlt_aggregator_occupancy(w->switches[at], 1);
             assert_true(o.peak <= rlt_aggregator_slots(w->switches[at]));
             assert_int_equal(c.refused, 0);
-            /* Every packet is one of these (unicasts are duplicates). */
+            /* Every packet is counted as exactly one of these (unicasts are duplicates). */
             if (w->mode == RLT_SLOTS_POOL)
                 assert_int_equal(c.packets, c.contributions + c.duplicates + c.stale);
             assert_int_equal(c.overflows, 0);
@@ -732,7 +733,7 @@ static rlt_aggregator_config pool_of(rlt_slot_mode mode, uint32_t slots)
                                    .reemit = true};
 }
 
-/* One switch or two levels; every sum is completed once at each switch, and nothing is left. */
+/* One switch or two levels: each switch completes every sum once, and nothing is left. */
 static void run_pool(uint64_t seed, rlt_slot_mode mode, bool lossy)
 {
     world *w = begin_world(seed, mode);
@@ -761,7 +762,7 @@ static void run_pool(uint64_t seed, rlt_slot_mode mode, bool lossy)
     end_world(w);
 }
 
-/* Two to eight jobs on a switch that has too few slots for them, and a server behind it. */
+/* Two to eight jobs, a switch with too few slots for them, and a server. */
 static void run_hash(uint64_t seed, uint64_t *collisions, uint64_t *evicted)
 {
     world *w = begin_world(seed, RLT_SLOTS_HASH);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cuts counted by hand and by trying every set of nodes, and the bounds that follow from them. */
+/* Cuts counted by hand and by trying all sets of nodes, and the bounds that follow from them. */
 #include <stdio.h>
 
 #include "collectives/algorithm.h"
@@ -41,7 +41,7 @@ static rlt_cut cut_of(const rlt_topology *t, rlt_cut_question q)
         q.n = rlt_topology_accelerators(t);
     assert_int_equal(rlt_cut_find(t, &q, &c, NULL), 0);
     rlt_cut again;
-    assert_int_equal(rlt_cut_find(t, &q, &again, NULL), 0); /* remembered */
+    assert_int_equal(rlt_cut_find(t, &q, &again, NULL), 0); /* cached */
     assert_int_equal(c.bw_Bps, again.bw_Bps);
     assert_int_equal(c.inside, again.inside);
     return c;
@@ -61,11 +61,11 @@ static void by_hand(void **state)
         uint64_t bw_Bps;
         uint32_t inside;
     } cases[] = {
-        {"ring:8@50GB/s,1us", 50 * GBps, 7},      /* the last one has two links */
-        {"mesh:5x5@200GB/s,1us", 100 * GBps, 24}, /* a corner has two of 50 */
-        {"torus:3x3@200GB/s,1us", 200 * GBps, 8}, /* four of 50 */
-        {"dgx1-v100-8", 150 * GBps, 7},           /* six NVLinks; 6 / 4 between the halves */
-        {"ring:4@200GB/s,1us*switch:8@50GB/s,1us", 200 * GBps, 28},   /* the last ring has four ports of 50 */
+        {"ring:8@50GB/s,1us", 50 * GBps, 7},      /* outside: one node with two links */
+        {"mesh:5x5@200GB/s,1us", 100 * GBps, 24}, /* outside: a corner with two links of 50 */
+        {"torus:3x3@200GB/s,1us", 200 * GBps, 8}, /* outside: one node with four links of 50 */
+        {"dgx1-v100-8", 150 * GBps, 7},           /* outside: one GPU, six NVLinks; 6 / 4 between halves */
+        {"ring:4@200GB/s,1us*switch:8@50GB/s,1us", 200 * GBps, 28},   /* outside: a ring, four ports of 50 */
         {"fat-tree:16@50GB/s,1us,oversubscription=4", 50 * GBps, 15}, /* 50 / 12 out of three leaves, */
                                                                       /* 50 / 15 into one host */
         {"ring:4@10GB/s,1us*ring:4@100GB/s,1us", 40 * GBps, 12},      /* a column of four, not 110 / 15 */
@@ -79,7 +79,8 @@ static void by_hand(void **state)
     }
 }
 
-/* Two clusters of four on switches of 50 GB/s a port, joined by a thin link: 20 GB/s one way, 10 back. */
+/* Two clusters of four hosts on switches of 50 GB/s a port, joined by a thin link: 20 GB/s to b, 10 GB/s
+ * back. */
 static const char two_clusters[] =
     "{\"nodes\":[{\"id\":\"g\",\"count\":8,\"kind\":\"accelerator\"},{\"id\":\"a\",\"kind\":\"switch\"},"
     "{\"id\":\"b\",\"kind\":\"switch\"}],\"links\":["
@@ -108,7 +109,8 @@ static rlt_bound bound_on(const rlt_topology *t, rlt_coll_kind kind, uint32_t ro
     return b;
 }
 
-/* 80 MB: a share of 10 MB. What must cross the thin link, at 20 GB/s towards b and 10 back. */
+/* 80 MB, 10 MB per member. The data that must cross the thin link takes 20 GB/s towards b and 10 GB/s
+ * back. */
 static void a_thin_link_decides(void **state)
 {
     (void)state;
@@ -117,7 +119,7 @@ static void a_thin_link_decides(void **state)
         uint32_t root;
         rlt_time cut_ps;
     } cases[] = {
-        {RLT_ALL_GATHER, 0, 4 * RLT_MS},     /* 40 MB each way; back is slower */
+        {RLT_ALL_GATHER, 0, 4 * RLT_MS},     /* 40 MB each way; the way back is slower */
         {RLT_REDUCE_SCATTER, 0, 4 * RLT_MS}, /* sums of 40 MB each way */
         {RLT_ALL_REDUCE, 0, 8 * RLT_MS},     /* 80 MB each way */
         {RLT_BROADCAST, 0, 4 * RLT_MS},      /* 80 MB towards b */
@@ -141,17 +143,18 @@ static void a_thin_link_decides(void **state)
     rlt_topology_free(t);
 }
 
-/* Eight rings of four on ports of 50 GB/s: 7/8 M into each ring by 200 GB/s; the 250 GB/s of each member
- * alone would allow more. All-reduce: twice 7 M over the 32 ports. Also where there is no search. */
+/* Eight rings of four on ports of 50 GB/s. Each ring must take in 7/8 M at 200 GB/s; the 250 GB/s of a single
+ * member would allow more. All-reduce: twice 7 M over the 32 ports. The bound also holds where no cut is
+ * searched. */
 static void dimensions_apart(void **state)
 {
     (void)state;
     rlt_topology *t = load("ring:4@200GB/s,500ns*switch:8@50GB/s,500ns");
     assert_int_equal(bound_on(t, RLT_ALL_GATHER, 0, 32000000).cut_ps, 140 * RLT_US);
     assert_int_equal(bound_on(t, RLT_ALL_REDUCE, 0, 32000000).cut_ps, 280 * RLT_US);
-    assert_int_equal(bound_on(t, RLT_ALL_TO_ALL, 0, 32000000).cut_ps, 560 * RLT_US); /* 28 MB a member */
+    assert_int_equal(bound_on(t, RLT_ALL_TO_ALL, 0, 32000000).cut_ps, 560 * RLT_US); /* 28 MB per member */
     rlt_topology_free(t);
-    /* Halves of a torus: 8 x 8 pieces of 1 MB by 8 links of 50 GB/s; its members alone: 15 MB at 200. */
+    /* Halves of a torus: 8 x 8 pieces of 1 MB over 8 links of 50 GB/s. A member alone: 15 MB at 200 GB/s. */
     t = load("torus:4x4@200GB/s,500ns");
     assert_int_equal(bound_on(t, RLT_ALL_TO_ALL, 0, 16000000).cut_ps, 160 * RLT_US);
     rlt_topology_free(t);
@@ -160,8 +163,8 @@ static void dimensions_apart(void **state)
     rlt_topology_free(t);
 }
 
-/* Ports of 50 GB/s, M = 50 MB: a millisecond. A network that adds up and replicates lets every member send
- * its own once and take the result once; what a member alone must take in stays. */
+/* Ports of 50 GB/s, M = 50 MB: 1 ms. In a network that reduces and replicates, every member sends its data
+ * once and receives the result once. What a single member must receive remains. */
 static void networks_that_reduce(void **state)
 {
     (void)state;
@@ -224,7 +227,7 @@ static void make_small(small *g, uint32_t seed)
     snprintf(g->text + at, sizeof g->text - (size_t)at, "]}");
 }
 
-/* The least ratio over all sets of nodes, as a fraction. */
+/* Finds the least ratio over all sets of nodes, as a fraction. */
 static void try_all(const small *g, rlt_cut_question q, uint64_t *bw, uint32_t *inside)
 {
     *bw = 1;
@@ -275,8 +278,8 @@ static void against_every_set(void **state)
     }
 }
 
-/* Two leaves of four hosts reach the other two by 100 GB/s each: 64 MB have to cross under flow. Alpha-beta
- * lets links inside carry more than they can: 15 MB by each host's own port are its bound. */
+/* Two leaves of four hosts, 100 GB/s between them. Under flow 64 MB must cross. Alpha-beta does not limit
+ * inner links: its bound is 15 MB through each host's own port. */
 static void models_that_share_ports_only(void **state)
 {
     (void)state;
@@ -302,7 +305,7 @@ static void limits(void **state)
     rlt_topology_free(t);
 }
 
-/* What every algorithm takes where cuts decide: each run is held against its bound. */
+/* Runs every algorithm where cuts decide; no run is faster than its bound. */
 static void no_run_beats_it(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Endpoint settings and message costs, against numbers worked out by hand. */
+/* Endpoint settings and message costs, compared with numbers computed by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static rlt_protocol protocol(const char *name, rlt_time message_ps, uint32_t num
     return p;
 }
 
-/* NCCL's protocols on NVLink: latency of a step in us, and wire bytes per data bytes. */
+/* NCCL's protocols on NVLink: latency of a step in us, wire bytes per data byte. */
 static rlt_endpoint nccl(void)
 {
     rlt_endpoint e = rlt_endpoint_default();
@@ -119,8 +119,8 @@ static void costs_by_hand(void **state)
     assert_int_equal(c.delay_ps, 1900000 + 100 + 303); /* 302.5 ps rounded up */
 }
 
-/* On 1 GB/s (1000 ps a byte) LL costs 0.6 us + 2000 m, LL128 1.9 us + 1066.7 m, Simple 3.4 us + 1000 m: LL is
- * best below 1392 B, LL128 up to 22500 B. */
+/* On 1 GB/s (1000 ps a byte), m bytes cost 0.6 us + 2000 m with LL, 1.9 us + 1066.7 m with LL128, 3.4 us +
+ * 1000 m with Simple. LL is best below 1392 B, LL128 up to 22500 B. */
 static void auto_takes_the_cheapest(void **state)
 {
     (void)state;

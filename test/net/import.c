@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Descriptions of machines as topologies: small machines written here, whose graphs are worked out by hand,
- * and damaged ones. Run from the root of the repository.
+ * Descriptions of machines as topologies: small machines whose graphs are worked out by hand, and damaged
+ * ones. Run from the root of the repository.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +61,7 @@ static uint32_t node(const rlt_topology *t, const char *name)
     return v;
 }
 
-/* Bandwidth of the links from a to b, which must be one link at most. */
+/* Returns the bandwidth of the links from a to b; there may be only one. */
 static uint64_t between(const rlt_topology *t, const char *a, const char *b)
 {
     uint32_t src = node(t, a), dst = node(t, b), n = 0;
@@ -83,7 +83,7 @@ static void both_ways(const rlt_topology *t, const char *a, const char *b, uint6
         fail_msg("%s to %s: %.3g and %.3g B/s", a, b, (double)between(t, a, b), (double)between(t, b, a));
 }
 
-/* The nodes that a message passes, "gpu0 gpu2 gpu3". */
+/* Checks the nodes on a route, such as "gpu0 gpu2 gpu3". */
 static void expect_route(const rlt_topology *t, uint32_t src, uint32_t dst, rlt_time latency,
                          const char *expected)
 {
@@ -157,7 +157,7 @@ static void nvlinks_and_pcie(void **state)
     both_ways(t, "gpu2", "gpu3", 20 * GB);
     assert_int_equal(between(t, "gpu0", "gpu3"), 0);
     expect_route(t, 0, 1, 0, "gpu0 > gpu1");
-    expect_route(t, 0, 3, 0, "gpu0 > gpu1 > gpu3"); /* 20 GB/s either way: the first */
+    expect_route(t, 0, 3, 0, "gpu0 > gpu1 > gpu3"); /* 20 GB/s either way: the first one */
     assert_int_equal(rlt_topology_node_kind(t, node(t, "cpu0")), RLT_CPU);
     assert_int_equal(rlt_topology_node_kind(t, node(t, "pcie 0000:04:00.0")), RLT_PCIE);
     assert_int_equal(rlt_topology_node_kind(t, node(t, "nic 0000:05:00.0")), RLT_NIC);
@@ -178,7 +178,7 @@ static void nvlinks_and_pcie(void **state)
     "<pci busid=\"0000:" bus ":00.0\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" link_width=\"16\">"   \
     "<gpu dev=\"" rank "\" sm=\"80\" rank=\"" rank "\" gdr=\"1\">" in "</gpu></pci>"
 
-/* Ranks against the order of PCI addresses; links to four NVSwitches, one of which shows as a bridge. */
+/* Ranks in another order than PCI addresses; links to four NVSwitches, one of which is listed as a bridge. */
 static void nvswitches_are_one(void **state)
 {
     static const char text[] =
@@ -194,7 +194,7 @@ static void nvswitches_are_one(void **state)
     (void)state;
     rlt_topology *t = import(text);
     assert_int_equal(rlt_topology_accelerators(t), 3);
-    assert_int_equal(rlt_topology_nodes(t), 3 + 1 + 2 + 2); /* the disk is left out */
+    assert_int_equal(rlt_topology_nodes(t), 3 + 1 + 2 + 2); /* the disk is skipped */
     both_ways(t, "gpu0", "nvswitch", 12 * 20 * GB);
     both_ways(t, "gpu1", "nvswitch", 12 * 20 * GB);
     both_ways(t, "gpu2", "nvswitch", 12 * 20 * GB);
@@ -202,18 +202,18 @@ static void nvswitches_are_one(void **state)
     both_ways(t, "gpu2", "cpu3", 24 * GB);
     both_ways(t, "gpu1", "cpu7", 24 * GB + 440 * GB);
     both_ways(t, "cpu3", "cpu7", 16 * GB);              /* Rome */
-    expect_route(t, 0, 2, 0, "gpu0 > nvswitch > gpu2"); /* as few links as over PCIe, less latency */
+    expect_route(t, 0, 2, 0, "gpu0 > nvswitch > gpu2"); /* as few links as over PCIe, but less latency */
     uint32_t port = node(t, "net 4");
     for (uint32_t i = 0; i < rlt_topology_links(t); i++)
         if (rlt_topology_link(t, i).src == port)
-            assert_true(rlt_topology_link(t, i).bw_Bps == 1250 * MB); /* NCCL's for a speed not known */
+            assert_true(rlt_topology_link(t, i).bw_Bps == 1250 * MB); /* NCCL's value for an unknown speed */
     rlt_topology_free(t);
 }
 
 static void pcie_only(void **state)
 {
     (void)state;
-    /* As files for virtual machines are: no <gpu>, no link_speed that means anything. */
+    /* As in files for virtual machines: no <gpu>, no meaningful link_speed. */
     rlt_topology *t = import("<system version=\"1\"><cpu numaid=\"-1\" arch=\"arm64\">" PCI(
         "01", "0x060400",
         "<pci busid=\"2:0\" class=\"0x030000\" link_speed=\"Unknown\" link_width=\"0\"/>"
@@ -264,7 +264,7 @@ static void hosts_meet_in_a_network(void **state)
     both_ways(t, "host1 net mlx5_0", "network", 25 * GB);
     assert_int_equal(between(t, "host0 cpu0", "host1 cpu0"), 0);
     both_ways(t, "gpu0", "host1 cpu0", 24 * GB);
-    /* PCIe's 0.2 us at both GPUs and both NICs, and the network's 2.1 us. */
+    /* 0.2 us of PCIe at both GPUs and both NICs, and 2.1 us of the network. */
     expect_route(
         t, 0, 1, 8 * US / 10 + 21 * US / 10,
         "gpu0 > host1 cpu0 > host1 nic 0000:02:00.0 > host1 net mlx5_0 > network > host0 net mlx5_0 > "
@@ -272,7 +272,7 @@ static void hosts_meet_in_a_network(void **state)
     rlt_topology_free(t);
 }
 
-/* As NCCL lists a socket's NIC, and virtual machines their CPUs. */
+/* As NCCL lists the NIC of a socket, and virtual machines their CPUs. */
 static void names_that_repeat(void **state)
 {
 #define ETH0 "<nic><net name=\"eth0\" dev=\"0\" speed=\"10000\"/></nic>"
@@ -420,7 +420,7 @@ static void small_log(void **state)
     expect_ring(t, 0, forth);
     expect_ring(t, 2, forth);
     assert_int_equal(rlt_topology_links(t), 6);
-    /* 20 GB/s a channel where nothing says more, through host memory 6. */
+    /* By default 20 GB/s per channel, through host memory 6. */
     assert_int_equal(between(t, "gpu0", "gpu1"), 2 * 20 * GB);
     assert_int_equal(between(t, "gpu1", "gpu0"), 6 * GB);
     assert_int_equal(between(t, "gpu2", "gpu0"), 2 * 6 * GB);
@@ -472,7 +472,7 @@ static void hosts_in_a_log(void **state)
     rlt_topology_free(t);
 }
 
-/* What rank 0 alone wrote. */
+/* A log that rank 0 alone wrote. */
 static void log_of_one_rank(void **state)
 {
     (void)state;
@@ -491,7 +491,7 @@ static void log_of_one_rank(void **state)
     rlt_topology_free(t);
 }
 
-/* NCCL prints twenty ranks of a ring of more; then only the connections tell. */
+/* NCCL prints only twenty ranks of a longer ring; then only connections count. */
 static void long_rings_are_not_taken(void **state)
 {
     char text[1 << 14] = AT0 "Channel 00/01 : 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19\n";
@@ -543,7 +543,7 @@ static rlt_topology *real_log(const char *name)
     return t;
 }
 
-/* Four V100 all joined to each other: every order of the other three is a ring, twice. */
+/* Four V100, all connected to each other: every order of the other three is a ring, twice. */
 static void four_v100(void **state)
 {
     (void)state;
@@ -566,7 +566,7 @@ static void four_v100(void **state)
     for (uint32_t i = 0; i < 12; i++) {
         rlt_link l = rlt_topology_link(t, i);
         assert_int_equal(uses[l.src][l.dst], 4);
-        /* The run measured about 1000 Gb/s of bus bandwidth: four twelfths of it on each link. */
+        /* The run measured about 1000 Gb/s of bus bandwidth: each link gets four twelfths of it. */
         assert_true(l.bw_Bps > 40 * GB && l.bw_Bps < 43 * GB);
     }
     rlt_topology_free(t);
@@ -646,7 +646,7 @@ static void matrix_of_nvlinks(void **state)
     both_ways(t, "gpu0", "gpu2", 50 * GB);
     both_ways(t, "gpu2", "gpu3", 25 * GB);
     assert_int_equal(between(t, "gpu0", "gpu3"), 0);
-    both_ways(t, "gpu0", "pcie0", 12 * GB); /* three NVLinks: of Volta's time */
+    both_ways(t, "gpu0", "pcie0", 12 * GB); /* three NVLinks: of the Volta generation */
     both_ways(t, "mlx5_0", "pcie0", 12 * GB);
     both_ways(t, "pcie0", "cpu0", 12 * GB);
     both_ways(t, "gpu3", "cpu1", 12 * GB);
@@ -673,7 +673,7 @@ static void matrix_of_pcie(void **state)
     expect_route(t, 0, 5, end, "gpu0 > pcie0 > pcie-upper0 > host-bridge0 > cpu0 > cpu1 > gpu5");
     both_ways(t, "gpu0", "pcie0", 24 * GB);
     rlt_topology_free(t);
-    /* Two GPUs with twelve NVLinks between them are bridged; NV4 between four is a mesh, NV8 between eight
+    /* Two GPUs with twelve NVLinks between them are bridged. NV4 between four is a mesh. NV8 between eight is
      * more than a GPU has. */
     t = import("GPU0 GPU1 CPU Affinity\nGPU0 X NV12 0-9\nGPU1 NV12 X 0-9\n");
     both_ways(t, "gpu0", "gpu1", 300 * GB);
@@ -681,7 +681,7 @@ static void matrix_of_pcie(void **state)
     rlt_topology_free(t);
 }
 
-/* Eight GPUs with as many NVLinks to each other: more than a GPU has, so they lead to switches. */
+/* Eight GPUs with eight NVLinks to each other: more than a GPU has, so they lead to switches. */
 static void eight_of_eight(void **state)
 {
     static const struct {
@@ -780,7 +780,7 @@ static void read_damaged(const char *text, size_t length)
 {
     rlt_topology *t = NULL;
     rlt_error err = {0};
-    char *copy = malloc(length + 1); /* of its own, so that the sanitizers see a byte too far */
+    char *copy = malloc(length + 1); /* exact size, so that the sanitizers see any overrun */
     assert_non_null(copy);
     memcpy(copy, text, length);
     int rc = rlt_topology_read("f", copy, length, NULL, &t, &err);
@@ -790,7 +790,7 @@ static void read_damaged(const char *text, size_t length)
     free(copy);
 }
 
-/* Random numbers one after the other. */
+/* Random numbers, one after the other. */
 typedef struct draws {
     uint64_t seed, k;
 } draws;
@@ -800,7 +800,7 @@ static uint64_t draw(draws *d, uint64_t below)
     return rlt_random_below(d->seed, 0, 0, d->k++, below);
 }
 
-/* Cut off everywhere; then bytes, and pieces of lines, replaced, doubled and removed. */
+/* Truncates the sample at every byte; then replaces, doubles and removes bytes and parts of lines. */
 static void damage(const char *sample, uint64_t seed)
 {
     static const char odd[] = "<>\"/0129-X \n\t[]:=aN\xff";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Links that change during a run: closed forms to the picosecond, detours, what waits and for which link, and
- * the accounts.
+ * Links that change during a run: closed forms to the picosecond, detours, waiting transfers and the link
+ * they wait for, and the accounts.
  */
 #include <stdio.h>
 
@@ -172,7 +172,8 @@ static rlt_link_usage usage(bench *b, const char *link)
     return u;
 }
 
-/* M bytes over B, which becomes f B at t and B again at t2: what is left then at full rate. */
+/* M bytes over bandwidth B, which becomes f B at t and B again at t2; the remaining bytes then take the full
+ * rate. */
 static void test_slower(void **state)
 {
     (void)state;
@@ -187,7 +188,7 @@ static void test_slower(void **state)
             b->cfg.endpoint.injection = rule ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC;
             make(b, &rlt_net_flow);
             run(b, events, 3, posts, 1);
-            /* 20 ps a byte at full rate; the path is as fast as its narrower link. */
+            /* 20 ps a byte at full rate; a path is as fast as its narrowest link. */
             double f = factors[i] < 1 ? factors[i] : 1;
             double served = (double)(t - late) / 20 + f * (double)(t2 - t) / 20;
             rlt_time end = t2 + (rlt_time)(((double)m - served) * 20 + 0.5) + (rule ? 0 : RLT_US);
@@ -196,7 +197,7 @@ static void test_slower(void **state)
             assert_int_equal(u.bytes, m);
             assert_int_equal(u.bw_Bps, 50000000000u);
             assert_int_equal(u.active_ps, end - RLT_US);
-            /* Busy for as long as it was active, unless faster than its neighbour. */
+            /* Busy as long as active, unless the link is faster than its neighbour. */
             rlt_time spare = factors[i] > 1 ? (t2 - t) / 2 : 0;
             assert_true(llabs(u.busy_ps - (u.active_ps - spare)) <= 1);
             check_delivered(b);
@@ -204,8 +205,8 @@ static void test_slower(void **state)
         }
 }
 
-/* Two messages share acc0's link;
- * that of one of them to acc1 slows down, and the other gets what it leaves. */
+/* Two messages share acc0's link. The link of one of them to acc1 slows down; the other gets the rest of
+ * acc0's link. */
 static void test_shared(void **state)
 {
     (void)state;
@@ -216,14 +217,14 @@ static void test_shared(void **state)
     const post posts[] = {{.src = 0, .dst = 1, .bytes = m}, {.src = 0, .dst = 2, .bytes = m}};
     make(b, &rlt_net_flow);
     run(b, events, 1, posts, 2);
-    const rlt_time left = (rlt_time)m - t / 40;                 /* bytes, at 25 GB/s up to then */
+    const rlt_time left = (rlt_time)m - t / 40;                 /* bytes left; at 25 GB/s until then */
     assert_int_equal(b->delivered[1], t + left * 25 + RLT_US);  /* 40 GB/s */
     assert_int_equal(b->delivered[0], t + left * 100 + RLT_US); /* 10 GB/s */
     check_delivered(b);
     close_bench(b);
 }
 
-/* The link of a ring fails: what is left goes round the other way; the accounts of both ways. */
+/* The link of a ring fails: the remaining bytes go round the other way. Checks the accounts of both ways. */
 static void test_ring_goes_round(void **state)
 {
     (void)state;
@@ -250,7 +251,7 @@ static void test_ring_goes_round(void **state)
     }
 }
 
-/* Both spines carry one of two flows; one fails, and they share the other; later ones too. */
+/* Two spines carry a flow each. One fails; both flows and later ones share the other. */
 static const char leaf_spine[] =
     "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\"},{\"id\":\"b\",\"kind\":\"accelerator\"},"
     "{\"id\":\"c\",\"kind\":\"accelerator\"},{\"id\":\"d\",\"kind\":\"accelerator\"},"
@@ -288,7 +289,7 @@ static void test_spine_fails(void **state)
     close_bench(b);
 }
 
-/* Products of which a link fails: all of them have a way left, and it is a shortest one without that link. */
+/* Products with a failed link: all pairs keep a path, and it is a shortest one without that link. */
 static void test_detours_of_products(void **state)
 {
     (void)state;
@@ -325,7 +326,7 @@ static void test_detours_of_products(void **state)
         }
         assert_int_equal(at, rows[i].dst);
         assert_int_equal(p.latency_ps, latency);
-        /* As built, once it is back. */
+        /* As built, once the link is back. */
         assert_int_equal(rlt_router_set_link(b->router, failed[0], 1000), 0);
         assert_int_equal(rlt_route(b->router, rows[i].src, rows[i].dst, 0, &p), 0);
         assert_true(p.n <= rows[i].links);
@@ -334,7 +335,7 @@ static void test_detours_of_products(void **state)
     }
 }
 
-/* No way around: transfers wait, under every model, are named, and go on when the link is back. */
+/* Without a route, transfers wait under every model, are named, and continue when the link is back. */
 static void test_waits(void **state)
 {
     (void)state;
@@ -366,7 +367,7 @@ static void test_waits(void **state)
                 assert_int_equal(b->delivered[0], t3 + 2 * (all - t) + latency);
                 assert_int_equal(b->delivered[1], t3 + all + (all - t) + latency);
                 assert_int_equal(usage(b, "acc0->sw0.0.0").busy_ps, 2 * all);
-            } else if (back) { /* packet: what was lost is sent again */
+            } else if (back) { /* packet: lost packets are retransmitted */
                 uint32_t link0 = 0;
                 rlt_port_counts c;
                 assert_true(rlt_usage_port(b->net->usage, link0, &c));
@@ -377,7 +378,7 @@ static void test_waits(void **state)
         }
 }
 
-/* A reduction over a tree keeps to its links: it stops while one has failed; one that comes then waits. */
+/* A reduction over a tree keeps its links: it stops while one has failed, and a later one waits. */
 static void test_trees_wait(void **state)
 {
     (void)state;
@@ -414,7 +415,7 @@ static void test_trees_wait(void **state)
     }
 }
 
-/* Under alpha-beta what is issued afterwards is as slow as its path. */
+/* Under alpha-beta, later messages are as slow as their path. */
 static void test_alpha_beta_sees_it_later(void **state)
 {
     (void)state;
@@ -431,7 +432,7 @@ static void test_alpha_beta_sees_it_later(void **state)
     close_bench(b);
 }
 
-/* Packets of a slower link take longer one by one: within one packet's time of the fluid. */
+/* Packets of a slower link take longer: equal to the fluid model within one packet time. */
 static void test_packets_slower(void **state)
 {
     (void)state;
@@ -451,8 +452,8 @@ static void test_packets_slower(void **state)
     close_bench(b);
 }
 
-/* Random messages on links that change, fail and come back: everything arrives once, accounts balance, and a
- * second run is the same. */
+/* Random messages on links that change, fail and recover: everything arrives once, accounts balance, and a
+ * second run is identical. */
 static void test_random(void **state)
 {
     (void)state;
@@ -481,7 +482,7 @@ static void test_random(void **state)
                 b->packet.buffer = 1 << 20;
                 assert_int_equal(rlt_packet_check(&b->packet, NULL), 0);
             }
-            for (uint32_t i = 0; i < 40; i++) { /* each change is undone */
+            for (uint32_t i = 0; i < 40; i++) { /* each change is undone later */
                 double factors[] = {0, 0.5, 3, 0};
                 snprintf(names[i], sizeof names[i], "%u", (uint32_t)rlt_random_below(seed, 1, 1, k++, links));
                 rlt_time when = (rlt_time)rlt_random_below(seed, 1, 1, k++, 400 * RLT_US);
@@ -509,7 +510,7 @@ static void test_random(void **state)
     }
 }
 
-/* What was not announced is refused. */
+/* Changes that were not announced are refused. */
 static void test_refused(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The incremental max-min solver against a plain full solve after every step, on random graphs, and against
- * the definition of max-min fairness; byte conservation; closed forms.
+ * The incremental max-min solver compared with a plain full solve after every step, on random graphs, and
+ * with the definition of max-min fairness. Also: conservation of bytes, and closed forms.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@ typedef struct flow {
     uint32_t links[MAX_PATH], times[MAX_PATH], n, weight, id;
     uint64_t bytes;
     rlt_time start;
-    double rate, fastest, served; /* fastest: rate so far, where capacities change */
+    double rate, fastest, served; /* fastest: highest rate so far, if capacities change */
     int live;
 } flow;
 
@@ -33,9 +33,9 @@ typedef struct world {
     flow flows[MAX_FLOWS];
     rlt_time last;
     uint64_t seed, k;
-    int multiplicities; /* flows take up to so many times their rate of a link */
-    int wide;           /* paths of up to all links */
-    int changes;        /* capacities change, and flows leave before their end */
+    int multiplicities; /* flows take up to this multiple of their rate on a link */
+    int wide;           /* paths may have up to all links */
+    int changes;        /* capacities change, and flows are cancelled */
 } world;
 
 static uint64_t below(world *w, uint64_t n)
@@ -43,8 +43,8 @@ static uint64_t below(world *w, uint64_t n)
     return rlt_random_below(w->seed, 0, 0, w->k++, n);
 }
 
-/* Progressive filling as in the textbook, from nothing:
- * the link with the least share freezes its flows, and again. */
+/* Progressive filling as in the textbook, from scratch: the link with the least share freezes its flows;
+ * repeat. */
 static void naive(world *w)
 {
     double left[MAX_LINKS];
@@ -101,7 +101,7 @@ static void check_rates(world *w)
         assert_true(sum[l] <= (double)w->bw[l] * 1e-12 * (1 + 1e-9));
         assert_true(fabs(rlt_maxmin_link_rate(w->mm, l) - sum[l]) <= 1e-9 * sum[l]);
     }
-    /* Each flow has a saturated link on which no flow is faster. */
+    /* Definition: each flow has a saturated link on which no other flow is faster. */
     for (uint32_t f = 0; f < w->n_flows; f++) {
         flow *x = &w->flows[f];
         int found = 0;
@@ -113,7 +113,7 @@ static void check_rates(world *w)
     }
 }
 
-/* Serves all flows up to `now` at the rates of the full solve. */
+/* Serves all flows until `now` at the rates of the full solve. */
 static void advance(world *w, rlt_time now)
 {
     for (uint32_t f = 0; f < w->n_flows; f++)
@@ -140,8 +140,9 @@ static void drain(world *w, rlt_time now)
     assert_true(w->mm->drained.n > 0);
     for (uint32_t i = 0; i < w->mm->drained.n; i++) {
         flow *x = &w->flows[find(w, w->mm->drained.items[i])];
-        /* It ends with its bytes served, within a picosecond of service and what neighbours' roundings handed
-         * on: a picosecond of one that takes k times its rate is k picoseconds of another. */
+        /* A flow ends with its bytes served, within one picosecond of service plus the roundings that its
+         * neighbours passed on. One picosecond of a flow that takes k times its rate is k picoseconds of
+         * another. */
         double error = fabs(x->served - (double)x->bytes);
         if (error > (3 + w->multiplicities) * x->fastest + 1e-6 * (double)x->bytes)
             fail_msg("seed %llu: a flow of %llu bytes ended %g bytes off (rate %g)",
@@ -149,7 +150,7 @@ static void drain(world *w, rlt_time now)
         x->live = 0;
         rlt_maxmin_release(w->mm, w->mm->drained.items[i]);
     }
-    /* Forget the dead. */
+    /* Removes ended flows. */
     uint32_t n = 0;
     for (uint32_t f = 0; f < w->n_flows; f++)
         if (w->flows[f].live)
@@ -194,7 +195,7 @@ static void start(world *w, rlt_time now)
     }
 }
 
-/* Another capacity for a link, or a flow less: what it has left is what the full solve left it. */
+/* Changes the capacity of a link, or cancels a flow. Its remaining bytes must match the full solve. */
 static void change(world *w)
 {
     if (below(w, 2)) {
@@ -261,7 +262,7 @@ static void test_random_graphs(void **state)
     free(w);
 }
 
-/* Trees and folded networks: flows that take their rate several times, and paths of many links. */
+/* Trees and folded networks: flows that take a multiple of their rate, and paths of many links. */
 static void test_multiplicities(void **state)
 {
     (void)state;
@@ -284,8 +285,8 @@ static void test_changes(void **state)
     free(w);
 }
 
-/* A flow that crosses a link k times takes k times as long as one that does so once; one of weight w and k on
- * a shared link leaves the others what w x k flows would. */
+/* A flow that takes k times its rate of a link takes k times as long as one that takes it once. A flow of
+ * weight w and multiple k leaves the others as much as w x k flows would. */
 static void test_multiplicity_times(void **state)
 {
     (void)state;
@@ -299,7 +300,7 @@ static void test_multiplicity_times(void **state)
     assert_int_equal(rlt_maxmin_next(mm), 1000 * 3 * 20);
     assert_int_equal(rlt_maxmin_start_times(mm, 0, links, times, 3, 1000, &merged), one);
     assert_true(merged);
-    times[1] = 1; /* not an equal flow */
+    times[1] = 1; /* not equal to the first flow */
     assert_int_not_equal(rlt_maxmin_start_times(mm, 0, links, times, 3, 1000, &merged), one);
     assert_false(merged);
     assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
@@ -311,7 +312,7 @@ static void test_multiplicity_times(void **state)
     rlt_maxmin_free(mm);
 }
 
-/* Crossbars with sizes that all differ: the common case of two links, with large components. */
+/* Crossbars with all sizes different: the common case of two links, with large components. */
 static void test_crossbar(void **state)
 {
     (void)state;
@@ -373,8 +374,8 @@ static void test_equal_shares(void **state)
     }
 }
 
-/* Flows of 1, 2, ..., k units start together on one link. Flow i ends when i units have been served to each
- * that lives as long, and all shorter ones: 20 * (1 + ... + i + (k - i) * i) ps a byte of a unit. */
+/* Flows of 1, 2, ..., k units start together on one link. When flow i ends, i units have been served to each
+ * longer flow, and all shorter flows have ended: 20 * (1 + ... + i + (k - i) * i) ps per byte of a unit. */
 static void test_staggered_ends(void **state)
 {
     (void)state;
@@ -398,8 +399,8 @@ static void test_staggered_ends(void **state)
     rlt_maxmin_free(mm);
 }
 
-/* Flows at odd rates end between picoseconds; what rounding gives or takes must not add up. A link that is
- * never idle takes bytes / capacity in the end: here a flow follows each that ends, three at a time. */
+/* Flows at odd rates end between picoseconds; the roundings must not add up. A link that is never idle must
+ * need bytes / capacity in total: here a new flow follows each that ends, three at a time. */
 static void test_no_drift(void **state)
 {
     (void)state;
@@ -427,7 +428,7 @@ static void test_no_drift(void **state)
     rlt_maxmin_free(mm);
 }
 
-/* A small component far from the change is not looked at, nor are levels below the change. */
+/* Neither a distant component nor levels below the change are looked at. */
 static void test_locality(void **state)
 {
     (void)state;
@@ -443,7 +444,7 @@ static void test_locality(void **state)
     rlt_maxmin_start(mm, 1, (uint32_t[]){3}, 1, 1000, &merged);
     rlt_maxmin_start(mm, 1, (uint32_t[]){3}, 1, 1001, &merged);
     assert_int_equal(rlt_maxmin_solve(mm, 1), 0);
-    assert_int_equal(mm->component.n, 1); /* link 3 only: links 0..2 are apart, link 4's level is lower */
+    assert_int_equal(mm->component.n, 1); /* only link 3: links 0..2 are separate, link 4 has a lower level */
     assert_true(fabs(rlt_maxmin_rate(mm, slow) - 5e-12) < 1e-24 &&
                 fabs(rlt_maxmin_rate(mm, slow2) - 5e-12) < 1e-24);
     assert_int_equal(mm->links[4].at, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A folded network against the whole one, for folds made by hand: the same times to the picosecond, the same
- * accounts of every link, in both models and under both injection rules.
+ * A folded network compared with the whole one, for folds made by hand: the same times to the picosecond and
+ * the same accounts of every link, in both models and under both injection rules.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static const rlt_injection rules[] = {RLT_INJECT_NIC, RLT_INJECT_BLOCKING};
 
 enum { MAX_POSTS = 16, MAX_RANKS = 64 };
 
-/* At `at`, ranks first .. first + n - 1 send each to its (rank + shift) % ranks, or all to `to`. */
+/* At time `at`, ranks first .. first + n - 1 send to (rank + shift) % ranks, or all to `to`. */
 typedef struct post {
     rlt_time at;
     uint32_t first, n, shift, to;
@@ -41,12 +41,12 @@ typedef struct post {
 
 typedef struct scene {
     const char *topology;
-    uint32_t (*class_of)(const rlt_topology *t, uint32_t link); /* any numbers */
+    uint32_t (*class_of)(const rlt_topology *t, uint32_t link); /* class of a link, as any number */
     uint32_t n_posts;
     post posts[MAX_POSTS];
-    rlt_time until; /* 0: to the end */
+    rlt_time until; /* 0: until the end */
     rlt_time bin_ps;
-    double bandwidth_scale; /* 0: 1 */
+    double bandwidth_scale; /* 0 means 1 */
 } scene;
 
 typedef struct world {
@@ -58,7 +58,7 @@ typedef struct world {
     rlt_net *net;
     rlt_net_fold fold;
     uint32_t ranks;
-    rlt_time injected[MAX_POSTS], delivered[MAX_POSTS]; /* the last */
+    rlt_time injected[MAX_POSTS], delivered[MAX_POSTS]; /* of the last message */
     bool folded;
     int rc;
     rlt_error err;
@@ -95,7 +95,7 @@ static void on_post(void *ctx, uint64_t i)
     }
 }
 
-/* Classes by any numbers: in order of their lowest links. */
+/* Makes a fold from class numbers; classes are in order of their lowest links. */
 static void make_fold(world *w)
 {
     uint32_t n = rlt_topology_links(w->t), *number = calloc(n, sizeof *number);
@@ -206,21 +206,21 @@ static uint32_t by_direction(const rlt_topology *t, uint32_t link)
     return l.dim * 4 + (l.src < n ? 2u : 0) + (l.dst < n ? 1u : 0);
 }
 
-/* Around the ring upwards or downwards. */
+/* Classes of a ring: clockwise and counter-clockwise links. */
 static uint32_t by_turn(const rlt_topology *t, uint32_t link)
 {
     rlt_link l = rlt_topology_link(t, link);
     return l.dst == (l.src + 1) % rlt_topology_accelerators(t);
 }
 
-/* Links of accelerator 0 apart. */
+/* Puts the links of accelerator 0 into classes of their own. */
 static uint32_t by_root(const rlt_topology *t, uint32_t link)
 {
     rlt_link l = rlt_topology_link(t, link);
     return by_direction(t, link) * 3 + (l.src == 0 ? 2u : 0) + (l.dst == 0 ? 1u : 0);
 }
 
-/* Three exchanges at a time over each port, of several sizes, some before others have ended. */
+/* Three exchanges at a time over each port, of several sizes; some begin before others end. */
 static void test_ring_exchange(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void test_ring_exchange(void **state)
     same(&s);
 }
 
-/* Leaves with half as many cables up as hosts: twice a message on each. */
+/* Leaves with half as many uplinks as hosts: two messages on each. */
 static void test_oversubscribed(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void test_oversubscribed(void **state)
     same(&s);
     s.bin_ps = 0;
     for (s.until = 1; s.until < 300000000; s.until = s.until * 3 + 1)
-        same(&s); /* stopped on the way */
+        same(&s); /* stopped half-way */
 }
 
 /* A path takes several links of one class. */
@@ -287,7 +287,7 @@ static void test_product(void **state)
     same(&s);
 }
 
-/* What comes to one receiver at once is taken in one after the other; it is told of the last. */
+/* Messages that reach one receiver at once are received one after the other; the last one is reported. */
 static void test_fan_in(void **state)
 {
     (void)state;
@@ -303,7 +303,8 @@ static void test_fan_in(void **state)
         end(&whole);
         end(&folded);
     }
-    /* The last one alone, in closed form: eight times 4000 bytes at 20 ps, and the latency of two links. */
+    /* Closed form for the last exchange alone: eight times 4000 bytes at 20 ps a byte, and the latency of two
+     * links. */
     s.posts[0] = s.posts[2];
     s.n_posts = 1;
     for (int m = 0; m < 2; m++) {
@@ -315,8 +316,8 @@ static void test_fan_in(void **state)
     }
 }
 
-/* A static route that takes the cable between two switches there, back, and there again: twice the bytes on
- * it at once, so half the rate, and thrice the latency. */
+/* A static route that crosses the cable between two switches forth, back and forth again: twice the bytes on
+ * it at once, so half the rate and three times the latency. */
 static void test_twice(void **state)
 {
     (void)state;
@@ -347,7 +348,7 @@ static void test_twice(void **state)
     }
 }
 
-/* Three messages over the eight links of a class: whoever folded was wrong. */
+/* Three messages over the eight links of a class: the caller folded wrongly, which is refused. */
 static void test_uneven(void **state)
 {
     (void)state;
@@ -364,7 +365,7 @@ static void test_uneven(void **state)
     }
 }
 
-/* Two million links in four classes, one message that stands for a million: nothing grows with the links. */
+/* Two million links in four classes, one message for a million: nothing grows with the links. */
 static void test_large(void **state)
 {
     (void)state;

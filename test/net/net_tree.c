@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reductions and multicasts on the way, in both models: closed forms, what each link carries, accounts, and
- * what is refused.
+ * Reductions and multicasts in the network, in both models: closed forms, load of each link, accounts, and
+ * refusals.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,7 +131,7 @@ static uint64_t carried_by_all(const bench *b)
 
 static const char nvswitch[] = "switch:8@50GB/s,500ns,in_network=reduce+multicast";
 
-/* Eight parts come together in the switch, the root's own among them. */
+/* Eight contributions meet in the switch, the root's own among them. */
 static void test_one_switch(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void test_one_switch(void **state)
             }
 }
 
-/* A root that is no rank, a part of the ranks, and nothing to send. */
+/* A root that is no rank, a subset of the ranks, and no bytes. */
 static void test_some_ranks(void **state)
 {
     (void)state;
@@ -178,13 +178,13 @@ static void test_some_ranks(void **state)
         run(&b);
         assert_int_equal(b.delivered[0], 1000 * 20 + 1000000);
         assert_int_equal(b.delivered[1], 1000000);
-        assert_int_equal(b.delivered[2], 0); /* a rank alone: nothing to do */
+        assert_int_equal(b.delivered[2], 0); /* a single rank: nothing to do */
         assert_int_equal(carried_by_all(&b), 4000);
         end(&b);
     }
 }
 
-/* Trees that share links share their bandwidth (flow), or come one after the other (alpha-beta). */
+/* Trees with common links share their bandwidth (flow), or follow each other (alpha-beta). */
 static void test_together(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_together(void **state)
         assert_int_equal(carried_by_all(&b), 8 * 9 * 1000);
         end(&b);
     }
-    /* One each way: they meet on the way up from 1 and on the way down to 0. */
+    /* One tree each way: they meet on the way up from 1 and on the way down to 0. */
     begin(&b, nvswitch, &rlt_net_flow, RLT_INJECT_NIC, RLT_ROUTE_DMODK);
     tree(&b, true, NULL, 8, 0, 1000);
     tree(&b, false, NULL, 8, 1, 3000);
@@ -217,8 +217,8 @@ static void test_together(void **state)
     end(&b);
 }
 
-/* Leaves add up what their hosts send: one message on each cable,
- * over the spine that the root's number says. */
+/* Leaves sum the contributions of their hosts: one message on each cable, over the spine that the root's
+ * number selects. */
 static void test_fat_tree(void **state)
 {
     (void)state;
@@ -249,7 +249,7 @@ static void test_fat_tree(void **state)
     CABLE("b", "s", "100GB/s", "300ns") "," CABLE("c", "s", "50GB/s", "1us") "]}"
 /* clang-format on */
 
-/* The slowest link sets the rate of all, the longest way the latency; a NIC on the way passes on. */
+/* The slowest link sets the rate of the tree, the longest path its latency; a NIC on the path forwards. */
 static void test_unequal(void **state)
 {
     (void)state;
@@ -306,8 +306,8 @@ static void test_refusals(void **state)
             "they are no tree");
 }
 
-/* What switches can do is read from every form,
- * refused where it makes no sense, and survives being written. */
+/* Capabilities of switches are read from every format, refused where they make no sense, and survive
+ * export. */
 static void test_read_and_written(void **state)
 {
     (void)state;
@@ -344,7 +344,7 @@ static void test_read_and_written(void **state)
     rlt_topology_free(t);
 }
 
-/* Stopped half-way: what has been carried by then. */
+/* Stopped half-way: counts the bytes carried so far. */
 static void test_stopped(void **state)
 {
     (void)state;

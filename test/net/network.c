@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Network models against closed forms: single messages, shared ports, rings and all-to-alls driven by hand,
- * accounts, cancelled runs, and independence of the order of issue.
+ * Network models compared with closed forms: single messages, shared ports, rings and all-to-alls driven by
+ * hand, accounts, cancelled runs, and independence of the order of issue.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,13 +32,13 @@ static const rlt_injection rules[] = {RLT_INJECT_NIC, RLT_INJECT_BLOCKING};
 
 typedef struct bench {
     rlt_topology *t;
-    rlt_placement *place; /* borrowed by the router: must not move */
+    rlt_placement *place; /* borrowed by the router, so its address must not change */
     rlt_router *router;
     rlt_sim *sim;
     rlt_net *net;
     rlt_net_config cfg;
     uint32_t accelerator[4];
-    rlt_time *injected, *delivered; /* of each cookie; -1: not yet */
+    rlt_time *injected, *delivered; /* time for each cookie; -1: not yet */
     uint64_t sent;
     rlt_error err;
 } bench;
@@ -68,7 +68,7 @@ static rlt_topology *load(const char *spec)
     return t;
 }
 
-/* A network over all accelerators of a topology, with plain endpoints. */
+/* Opens a network over all accelerators of a topology, with plain endpoints. */
 static bench open_bench(const char *spec)
 {
     bench b = {.t = load(spec), .place = calloc(1, sizeof(rlt_placement))};
@@ -108,7 +108,7 @@ static uint64_t post(bench *b, uint32_t src, uint32_t dst, uint64_t bytes)
     return tx;
 }
 
-/* What holds of any finished run. */
+/* Checks that hold for every finished run. */
 static void check_accounts(bench *b)
 {
     rlt_time end = rlt_sim_now(b->sim);
@@ -164,7 +164,7 @@ static const char unequal[] =
     "{\"id\":\"s\",\"kind\":\"switch\"}],\"links\":["
     "{\"src\":\"a\",\"dst\":\"s\",\"bandwidth\":\"50GB/s\",\"latency\":\"300ns\"},"
     "{\"src\":\"b\",\"dst\":\"s\",\"bandwidth\":\"25GB/s\",\"latency\":\"200ns\"}]}";
-/* Four hosts in two pairs that share one cable of half their speed. */
+/* Four hosts in two pairs. The pairs share one cable of half their speed. */
 static const char dumbbell[] =
     "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\"},{\"id\":\"b\",\"kind\":\"accelerator\"},"
     "{\"id\":\"c\",\"kind\":\"accelerator\"},{\"id\":\"d\",\"kind\":\"accelerator\"},"
@@ -200,7 +200,7 @@ static void test_one_message(void **state)
             }
 }
 
-/* Both models round the time of an undisturbed message in the same way, at any bandwidth and size. */
+/* Both models round the time of an undisturbed message equally, at any bandwidth and size. */
 static void test_models_agree_alone(void **state)
 {
     (void)state;
@@ -230,7 +230,8 @@ static void test_two_bandwidths(void **state)
         post(&b, 0, 1, 1000);
         run(&b);
         assert_int_equal(b.delivered[0], 40 * 1000 + 500000);
-        /* alpha-beta's sender is free when its own port is; a flow leaves at the rate of its bottleneck. */
+        /* In alpha-beta the sender is free when its own port is; in flow a message leaves at the rate of its
+         * bottleneck. */
         assert_int_equal(b.injected[0], model == 0 ? 20 * 1000 : 40 * 1000);
         assert_int_equal(usage_between(&b, "a", "s").busy_ps, 20000);
         assert_int_equal(usage_between(&b, "a", "s").active_ps, model == 0 ? 20000 : 40000);
@@ -239,7 +240,7 @@ static void test_two_bandwidths(void **state)
     }
 }
 
-/* k messages through one port: shared fairly they end together; queued, one after the other. */
+/* k messages through one port: fairly shared they end together; queued they end one after the other. */
 static void test_shared_ports(void **state)
 {
     (void)state;
@@ -267,8 +268,8 @@ static void test_shared_ports(void **state)
             }
 }
 
-/* One rank's messages to changing destinations, with and without a series: each is injected when those before
- * it are. */
+/* Messages of one rank to changing destinations, with and without a series: each is injected after all
+ * earlier ones. */
 static void test_one_sender(void **state)
 {
     (void)state;
@@ -293,7 +294,7 @@ static void test_one_sender(void **state)
     }
 }
 
-/* Equal messages of one pair are one weighted flow, and still each is told of. */
+/* Equal messages of one pair are one weighted flow, but each is reported. */
 static void test_equal_messages(void **state)
 {
     (void)state;
@@ -313,7 +314,7 @@ static void test_equal_messages(void **state)
     close_bench(&b);
 }
 
-/* Two pairs over a cable of 25 GB/s: alpha-beta does not share it and says that it was over capacity. */
+/* Two pairs over a cable of 25 GB/s: alpha-beta does not share it, and reports that it was over capacity. */
 static void test_inner_link(void **state)
 {
     (void)state;
@@ -349,8 +350,8 @@ static void test_endpoint_costs(void **state)
         make_net(&b, both[model]);
         post(&b, 0, 1, 1000);
         run(&b);
-        /* 2000 B on the wire at 25 GB/s;
-         * latency 1 us, 2 us and 1 ns a message, 1.5 ps a byte, all three-fold. */
+        /* 2000 B on the wire at 25 GB/s; latencies of 1 us and 2 us, 1 ns a message and 1.5 ps a byte, all
+         * times three. */
         assert_int_equal(b.delivered[0], 80000 + 3 * (1000000 + 2000000 + 1000 + 1500));
         assert_int_equal(usage_between(&b, "acc0", "sw0.0.0").bytes, 2000);
         assert_int_equal(usage_between(&b, "acc0", "sw0.0.0").busy_ps, 80000);
@@ -381,8 +382,8 @@ static void test_same_accelerator(void **state)
     }
 }
 
-/* A ring all-reduce by hand: 2(n-1) steps; a rank sends step s+1 when it has step s of its neighbour, and its
- * own send of step s is injected (nic) or delivered (blocking). */
+/* A ring all-reduce by hand, 2(n-1) steps. A rank sends step s+1 when it has received step s from its
+ * neighbour, and its own send of step s is injected (nic) or delivered (blocking). */
 typedef struct ring {
     bench b;
     uint32_t n, *received, *freed, *sent;
@@ -509,7 +510,7 @@ static void test_all_to_all(void **state)
     assert_int_equal(all_to_all(64, false, false, &a), 1322205760);
     assert_int_equal(all_to_all(16, true, false, &a), 1627005700);
     assert_int_equal(all_to_all(16, true, true, &c), 1627005700);
-    assert_int_equal(a, c); /* each message ends when it did, in whatever order they were issued */
+    assert_int_equal(a, c); /* each message ends at the same time in any order of issue */
     assert_int_equal(all_to_all(32, true, false, &a), 1662300600);
 }
 
@@ -550,8 +551,8 @@ static void test_order_of_issue(void **state)
     }
 }
 
-/* A stopped run counts what has been carried. Two messages of 1000 B share 50 GB/s for 40 ns; 10 ns in,
- * either has sent 250 B, or the first 500 and the second none. */
+/* A stopped run counts the bytes carried so far. Two messages of 1000 B share 50 GB/s for 40 ns. After 10 ns
+ * each has sent 250 B (flow), or the first 500 and the second none (alpha-beta). */
 static void test_cancelled_run(void **state)
 {
     (void)state;
@@ -573,7 +574,7 @@ static void test_cancelled_run(void **state)
         assert_int_equal(b.net->bytes_delivered, 0);
         close_bench(&b);
     }
-    /* On the inner links too. */
+    /* Also on the inner links. */
     for (int model = 0; model < 2; model++) {
         bench b = open_bench(dumbbell);
         make_net(&b, both[model]);
@@ -624,7 +625,7 @@ static void test_time_series(void **state)
         bench b = open_bench(xbar4);
         b.cfg.series_bin_ps = 10000;
         make_net(&b, both[model]);
-        post(&b, 0, 1, 1000); /* alone for a receive port that the next two share with it later */
+        post(&b, 0, 1, 1000); /* alone at a receive port that it later shares with the next two */
         post(&b, 2, 1, 2000);
         run(&b);
         rlt_usage *u = b.net->usage;
@@ -660,7 +661,7 @@ static void test_time_series(void **state)
     assert_int_equal(end[0], end[1]);
 }
 
-/* Unions of random intervals against a bitmap. */
+/* Unions of random intervals compared with a bitmap. */
 static void test_union_of_spans(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The packet model against closed forms, the flow model, and what must hold of any run. tau: a packet on a
- * link, ta: an answer on a link, d: a link's latency, s: a switch's.
+ * The packet model compared with closed forms and with the flow model, and invariants of every run. tau:
+ * serialisation time of a packet; ta: of an answer; d: latency of a link; s: latency of a switch.
  */
 #include <stdio.h>
 
@@ -48,7 +48,7 @@ static void note_delivered(void *ctx, uint64_t tx, uint64_t rx)
 {
     bench *b = ctx;
     assert_int_equal(rx, tx + 1);
-    assert_int_equal(b->delivered[tx], -1); /* once */
+    assert_int_equal(b->delivered[tx], -1); /* delivered once */
     b->delivered[tx] = rlt_sim_now(b->sim);
     b->order[b->n_delivered++] = (uint32_t)tx;
 }
@@ -94,7 +94,7 @@ static void run(bench *b)
     rlt_net_settle(b->net);
 }
 
-/* All delivered, accounts balanced, no link above its capacity. */
+/* Checks: all delivered, accounts balanced, no link above its capacity. */
 static void run_to_end(bench *b)
 {
     run(b);
@@ -124,7 +124,7 @@ static void close_bench(bench *b)
     free(b);
 }
 
-/* Of all links together. */
+/* Sums the counts of all links. */
 static rlt_port_counts totals(const bench *b)
 {
     rlt_port_counts sum = {0};
@@ -164,7 +164,7 @@ static void one_message_by_itself(void **state)
         rlt_time c = (rlt_time)n;
         post(b, 0, 5, n * 900, 0);
         post(b, 3, 3, 12345, 0); /* to itself */
-        post(b, 1, 6, 0, 0);     /* a header */
+        post(b, 1, 6, 0, 0);     /* only a header */
         post(b, 2, 7, n * 900 - 450, 0);
         run_to_end(b);
         assert_int_equal(b->injected[0], c * tau);
@@ -172,7 +172,7 @@ static void one_message_by_itself(void **state)
         assert_int_equal(b->delivered[1], 0);
         assert_int_equal(b->delivered[2], 2 * (10 * NS + d) + s.switch_ps);
         assert_int_equal(b->injected[3], c * tau - 45 * NS);
-        /* The last packet, of 550 B, waits for the one in front of it. */
+        /* The last packet, of 550 B, waits for the previous one. */
         assert_int_equal(b->delivered[3], (n > 1 ? c * tau + 55 * NS : 2 * 55 * NS) + 2 * d + s.switch_ps);
         uint64_t answers = s.ack ? (n + s.ack - 1) / s.ack : 0;
         assert_int_equal(totals(b).packets, 2 * (2 * n + 1) + 2 * (2 * answers + (s.ack ? 1 : 0)));
@@ -180,7 +180,7 @@ static void one_message_by_itself(void **state)
     }
 }
 
-/* Messages of one flow come one after the other, flows of one port in turns. */
+/* Messages of one flow follow each other; flows of one port take turns. */
 static void flows_take_turns(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void flows_take_turns(void **state)
     post(b, 0, 1, 900, 0);
     post(b, 0, 2, 9000, 0);
     run_to_end(b);
-    /* The first packet leaves at once; then turns: a a b a b a b ... */
+    /* The first packet leaves at once; then the flows take turns: a a b a b a b ... */
     assert_int_equal(b->delivered[0], 18 * tau + tau + 2 * d);
     assert_int_equal(b->delivered[1], 20 * tau + tau + 2 * d);
     assert_int_equal(b->delivered[2], 21 * tau + tau + 2 * d);
@@ -199,7 +199,7 @@ static void flows_take_turns(void **state)
     close_bench(b);
 }
 
-/* w packets a round trip of 2 (tau + d) + 2 (ta + d). */
+/* A window of w packets allows w packets per round trip of 2 (tau + d) + 2 (ta + d). */
 static void a_window_bounds_the_rate(void **state)
 {
     (void)state;
@@ -222,7 +222,8 @@ static bool loses(uint64_t seed, uint32_t link, uint64_t k, double loss)
     return rlt_random_unit(seed, link, RLT_RANDOM_LOSS, k) < loss;
 }
 
-/* A seed under which nothing is lost of the first 100 packets on the four links but packet k on the first. */
+/* Finds a seed under which, of the first 100 packets on the four links, only packet k on the first link is
+ * lost. */
 static uint64_t seed_that_loses(const uint32_t links[4], uint64_t k, double loss)
 {
     for (uint64_t seed = 0; seed < 10000000; seed++) {
@@ -237,8 +238,9 @@ static uint64_t seed_that_loses(const uint32_t links[4], uint64_t k, double loss
     return 0;
 }
 
-/* Of 40 packets, number k is lost on the first link. The next one's arrival tells, at (k + 3) tau + 2 d; the
- * sender knows 2 (ta + d) later, and sends at the next end of a packet, if any are left. */
+/* One of 40 packets, number k, is lost on the first link. The arrival of the next one reveals it at (k + 3)
+ * tau + 2 d. The sender knows 2 (ta + d) later, and retransmits at the next end of a packet, if packets are
+ * left. */
 static void one_loss_costs_what_it_must(void **state)
 {
     (void)state;
@@ -263,7 +265,7 @@ static void one_loss_costs_what_it_must(void **state)
             run_to_end(b);
             rlt_time known = (k + 3) * tau + 2 * d + 2 * (ta + d), expected;
             rlt_time again = known >= n * tau ? known : (known + tau - 1) / tau * tau;
-            if (k == n - 1) /* nothing comes after it: the timer, since the answer to the one before */
+            if (k == n - 1) /* no later packet reveals it: the timer does */
                 expected = n * tau + 2 * d + 2 * (ta + d) + s.rto_ps + 2 * (tau + d);
             else if (!selective)
                 expected = again + (n - k) * tau + tau + 2 * d;
@@ -286,8 +288,8 @@ static rlt_packet_settings bare(void)
     return s;
 }
 
-/* Without headers and answers, rings without contention take the flow model's time and at most one packet a
- * hop and message more: n - 1 steps twice, at most four links each. */
+/* Without headers and answers, rings without contention take the flow model's time plus at most one packet
+ * per hop and message: 2 (n - 1) steps of at most four links. */
 static void rings_take_the_time_of_flows(void **state)
 {
     (void)state;
@@ -309,8 +311,8 @@ static void rings_take_the_time_of_flows(void **state)
         }
 }
 
-/* The floor that an independent packet simulator gave: 30 steps within leaves, one hop stored and forwarded
- * each, and eight messages across, two more each. */
+/* A lower bound from an independent packet simulator: 30 steps within leaves, each with one store-and-forward
+ * hop, and eight messages across, with two more hops each. */
 static void the_ring_on_a_leaf_spine(void **state)
 {
     (void)state;
@@ -354,7 +356,7 @@ static uint64_t random_run(uint64_t seed)
         src[i] = (uint32_t)rlt_random_below(seed, 21, i, 0, ranks);
         dst[i] = (uint32_t)rlt_random_below(seed, 22, i, 0, ranks);
         key[i] = (uint32_t)rlt_random_below(seed, 23, i, 0, 2);
-        if (src[i] == dst[i]) /* comes at once, before what was posted earlier */
+        if (src[i] == dst[i]) /* delivered at once, before earlier ones */
             dst[i] = (dst[i] + 1) % ranks;
         post(b, src[i], dst[i], rlt_random_below(seed, 24, i, 0, 40000), key[i]);
     }
@@ -371,8 +373,8 @@ static uint64_t random_run(uint64_t seed)
     return hash;
 }
 
-/* Loss up to 5 % a link, small buffers, windows, any transport and routing: each message is delivered once,
- * flows stay in order, and the same seed gives the same run. */
+/* Loss of up to 5 % a link, small buffers, windows, any transport and routing: each message is delivered
+ * once, flows stay in order, and the same seed gives the same run. */
 static void whatever_is_lost_is_delivered_once(void **state)
 {
     (void)state;
@@ -383,7 +385,8 @@ static void whatever_is_lost_is_delivered_once(void **state)
     }
 }
 
-/* Seven into one. The last link is the bottleneck: nothing beats 7 messages on it, lossless ones reach it. */
+/* Seven senders, one receiver. The last link is the bottleneck: no run beats 7 messages on it, lossless runs
+ * reach that. */
 static void incasts_end(void **state)
 {
     (void)state;
@@ -420,8 +423,8 @@ static void incasts_end(void **state)
     }
 }
 
-/* Two leaves; b's port is slow, so that the pauses it causes reach the link between the switches and hold up
- * a flow to c that has nothing to do with it. */
+/* Two leaves. The port of b is slow: the pauses that it causes reach the link between the switches. They
+ * delay a flow to c that does not use b's port. */
 static void pauses_spread_to_bystanders(void **state)
 {
     (void)state;
@@ -447,13 +450,13 @@ static void pauses_spread_to_bystanders(void **state)
         assert_int_equal(totals(b).drops, 0);
         close_bench(b);
     }
-    /* Alone: 1000 packets of 100 ns and three hops. Behind the pauses of a port ten times as slow: at least
-     * five times that. */
+    /* Alone: 1000 packets of 100 ns and three hops. Behind the pauses of a port that is ten times slower: at
+     * least five times that. */
     assert_true(time[0] < 1010 * tau);
     assert_true(time[1] > 5 * time[0]);
 }
 
-/* Nothing gets through: a result or an error that names who waits, never a hang. */
+/* Nothing gets through: the run returns a result, or an error that names who waits. It never hangs. */
 static void stalls_are_named(void **state)
 {
     (void)state;
@@ -479,12 +482,12 @@ static void stalls_are_named(void **state)
         } else {
             assert_int_equal(b->rc, RLT_ESTALL);
             assert_non_null(strstr(b->err.where, "from rank 4 to rank 2"));
-            /* Doubled six times, then 64 ms each: 63 + 11 x 64 ms. */
+            /* The timeout doubles six times, then stays at 64 ms: 63 + 11 x 64 ms. */
             assert_int_equal(rlt_sim_now(b->sim), (63 + 11 * 64) * RLT_MS);
         }
         close_bench(b);
     }
-    /* One packet's room is enough, if slow. */
+    /* Room for one packet is enough, if slow. */
     rlt_packet_settings s = plain();
     s.buffer = 1000;
     bench *b = open_bench(star, RLT_ROUTE_DMODK, &s);

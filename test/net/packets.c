@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Packets on links against closed forms: tau = bytes / bandwidth, d a link's latency, s a switch's.
+ * Packets on links compared with closed forms. tau = bytes / bandwidth; d: latency of a link; s: latency of a
+ * switch.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +39,7 @@ typedef struct bench {
     rlt_packets_config cfg;
     seen *arrived, *dropped, *left, *passed;
     uint32_t n_arrived, n_dropped, n_left, n_passed;
-    uint32_t take_at; /* node at which probes are taken off, or RLT_NONE */
+    uint32_t take_at; /* node that takes probes off, or RLT_NONE */
     rlt_error err;
 } bench;
 
@@ -123,7 +124,7 @@ static uint32_t link_between(const bench *b, uint32_t src, uint32_t dst)
     return RLT_NONE;
 }
 
-/* A route over nodes, RLT_NONE at its end. */
+/* Makes a route over nodes; RLT_NONE ends the list. */
 static uint32_t route_over(bench *b, const uint32_t *nodes)
 {
     uint32_t links[16], n = 0;
@@ -156,7 +157,7 @@ static void run(bench *b)
 /* Four accelerators on one switch (node 4), 10 GB/s (100 ps a byte), 1 us a link. */
 static const char star[] = "switch:4@10GB/s,1us";
 
-/* A line of accelerator, k switches, accelerator. Link i has rate[i] (in GB/s) and latency d. */
+/* A line: accelerator, k switches, accelerator. Link i has rate[i] (in GB/s) and latency d. */
 static bench open_line(uint32_t switches, const uint32_t *rate, const char *latency)
 {
     char text[4096];
@@ -184,7 +185,7 @@ static bench open_line(uint32_t switches, const uint32_t *rate, const char *late
 
 enum { NS = 1000, US = 1000000 };
 
-/* (C-1) tau + h tau + h d + (h-1) s, whatever the number of switches. */
+/* C packets over h hops take (C-1) tau + h tau + h d + (h-1) s, for any number of switches. */
 static void a_train_over_hops_store_and_forward(void **state)
 {
     (void)state;
@@ -215,7 +216,7 @@ static void a_train_over_hops_store_and_forward(void **state)
     }
 }
 
-/* Cut-through: a switch waits for the header alone, unless what follows is faster than what came. */
+/* Cut-through: a switch waits only for the header, unless its output is faster than its input. */
 static void cut_through_waits_for_headers(void **state)
 {
     (void)state;
@@ -226,7 +227,7 @@ static void cut_through_waits_for_headers(void **state)
     } cases[] = {
         /* 100 ps a byte: two headers of 6.4 ns, then the packet. */
         {even, 2 * 6400 + 100000 + 3 * 500 * NS + 2 * 200 * NS, 100000},
-        /* the whole packet, then a header of 3.2 ns, then the packet at 50 ps a byte. */
+        /* The whole packet, then a header of 3.2 ns, then the packet at 50 ps a byte. */
         {up, 100000 + 3200 + 50000 + 3 * 500 * NS + 2 * 200 * NS, 100000},
         {down, 3200 + 6400 + 200000 + 3 * 500 * NS + 2 * 200 * NS, 200000},
     };
@@ -245,7 +246,7 @@ static void cut_through_waits_for_headers(void **state)
     }
 }
 
-/* At 3 GB/s a packet's time is rounded once, to nearest: 1000 B take 333 333 ps. */
+/* At 3 GB/s the time of a packet is rounded once, to nearest: 1000 B take 333 333 ps. */
 static void times_are_rounded_once_a_packet(void **state)
 {
     (void)state;
@@ -260,7 +261,7 @@ static void times_are_rounded_once_a_packet(void **state)
     close_bench(&b);
 }
 
-/* Two flows into one port: packets leave in order of arrival, one each tau. */
+/* Two flows into one port: packets leave in order of arrival, one every tau. */
 static void flows_share_a_port_in_order(void **state)
 {
     (void)state;
@@ -276,13 +277,13 @@ static void flows_share_a_port_in_order(void **state)
     }
     rlt_port_counts c = rlt_packets_port(b.net, link_between(&b, 4, 2));
     assert_int_equal(c.packets, 40);
-    assert_int_equal(c.peak_bytes, 21000); /* two came for each that left */
+    assert_int_equal(c.peak_bytes, 21000); /* two arrive for each that leaves */
     assert_int_equal(c.drops + c.marks + c.losses + c.pauses, 0);
     close_bench(&b);
 }
 
-/* Two come for each that leaves:
- * a buffer of k packets is full after k - 1 rounds, then one of two is dropped. */
+/* Two packets arrive for each that leaves: a buffer of k packets is full after k - 1 rounds, then every
+ * second one is dropped. */
 static void a_full_buffer_drops_the_last(void **state)
 {
     (void)state;
@@ -309,7 +310,7 @@ static void a_full_buffer_drops_the_last(void **state)
     }
 }
 
-/* What finds more than the threshold in front of it is marked, if it may be. */
+/* A packet with more than the threshold in front of it is marked, if it may be. */
 static void marks_follow_the_queue(void **state)
 {
     (void)state;
@@ -322,7 +323,7 @@ static void marks_follow_the_queue(void **state)
         send_many(&b, ROUTE(&b, 0, 4, 2), 1000, 40, 0, RLT_PACKET_ECT);
         send_many(&b, ROUTE(&b, 1, 4, 2), 1000, 40, 100, RLT_PACKET_ECT);
         run(&b);
-        /* In round m = 0 .. 39 the first finds m packets, the second m + 1. */
+        /* In round m = 0 .. 39 the first packet finds m packets, the second m + 1. */
         uint32_t expected = 0, marked = 0;
         for (uint32_t m = 0; m < 40; m++)
             expected += (m > threshold ? 1u : 0) + (m + 1 > threshold ? 1u : 0);
@@ -342,8 +343,8 @@ static void marks_follow_the_queue(void **state)
     close_bench(&b);
 }
 
-/* Between the thresholds the probability rises evenly: over a queue that grows evenly from 0 to the upper one
- * the mean is half the greatest. 10 000 packets: five standard deviations are 217. */
+/* Between the thresholds the probability rises linearly. Over a queue that grows linearly from 0 to the upper
+ * threshold, the mean is half the maximum. 10 000 packets: five standard deviations are 217. */
 static void marks_have_their_probability(void **state)
 {
     (void)state;
@@ -377,13 +378,14 @@ static uint64_t lost_of(const char *spec, uint64_t seed, double loss, uint64_t *
     assert_int_equal(rlt_packets_port(b.net, link_between(&b, 4, 2)).packets, 10000 - up);
     *which = 0;
     for (uint32_t i = 0; i < b.n_dropped; i++)
-        *which = *which * 31 + b.dropped[i].data + b.dropped[i].link; /* of each link in order */
+        *which = *which * 31 + b.dropped[i].data + b.dropped[i].link; /* per link, in order */
     uint64_t lost = b.n_dropped;
     close_bench(&b);
     return lost;
 }
 
-/* Two links: a packet is lost with 1 - (1 - p)^2. Which ones depends on the seed and on nothing else. */
+/* Over two links a packet is lost with probability 1 - (1 - p)^2. Which packets are lost depends only on the
+ * seed. */
 static void losses_are_random_and_repeat(void **state)
 {
     (void)state;
@@ -399,8 +401,8 @@ static void losses_are_random_and_repeat(void **state)
     assert_int_equal(lost_of(star, 1, 0, &a), 0);
 }
 
-/* PFC loses nothing, keeps the port busy, and what waits of one link stays within the threshold and what
- * comes during the pause's way back and a packet's time: 5000 + 2 d / tau packets + 2. */
+/* PFC loses nothing and keeps the port busy. The bytes waiting from one link are at most the threshold plus
+ * what arrives while the pause travels back and during one packet: 5000 + 2 d / tau packets + 2. */
 static void pauses_hold_back_and_lose_nothing(void **state)
 {
     (void)state;
@@ -423,8 +425,8 @@ static void pauses_hold_back_and_lose_nothing(void **state)
     close_bench(&b);
 }
 
-/* One link's credit for w packets comes back after a loop of 2 tau + 2 d + s: packet m w + j leaves at
- * m loop + j tau, if the loop is longer than w tau. */
+/* Credit for w packets on a link returns after a loop of 2 tau + 2 d + s. Packet m w + j leaves at m loop + j
+ * tau, if the loop is longer than w tau. */
 static void credits_bound_what_is_under_way(void **state)
 {
     (void)state;
@@ -458,8 +460,8 @@ static const char triangle[] =
     "{\"src\": \"s1\", \"dst\": \"s2\", \"bandwidth\": \"10GB/s\", \"latency\": \"100ns\"},"
     "{\"src\": \"s2\", \"dst\": \"s0\", \"bandwidth\": \"10GB/s\", \"latency\": \"100ns\"}]}";
 
-/* Three switches in a circle, each packet two of them on: full buffers wait for each other for ever. The run
- * ends and the report names one of them. */
+/* Three switches in a circle, each packet goes two switches on: full buffers wait for each other forever. The
+ * run ends, and the report names one of them. */
 static void a_circle_of_full_buffers_is_named(void **state)
 {
     (void)state;
@@ -482,7 +484,7 @@ static void a_circle_of_full_buffers_is_named(void **state)
     }
 }
 
-/* Probes are shown at switches after their latency; a packet to a switch arrives after it too. */
+/* Switches see probes after their latency; a packet addressed to a switch also arrives after it. */
 static void switches_see_probes(void **state)
 {
     (void)state;

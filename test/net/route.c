@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Routes: connected walks of the right length in every shape,
- * D-mod-k without contention, and routes in graphs. */
+/* Routes: connected walks of the right length in every shape, D-mod-k without contention, and routes in
+ * graphs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static const uint64_t GB = 1000000000u;
 
 typedef struct bench {
     rlt_topology *t;
-    rlt_placement *p; /* borrowed by the router, so it does not move */
+    rlt_placement *p; /* borrowed by the router, so its address must not change */
     rlt_router *r;
 } bench;
 
@@ -54,8 +54,7 @@ static void teardown(bench *b)
     rlt_topology_free(b->t);
 }
 
-/* The path leads from the one accelerator to the other over existing
- * links; its sums are those of its links. */
+/* Checks that the path connects the two accelerators over existing links, and that its sums are right. */
 static void check_walk(const rlt_topology *t, const rlt_path *path, uint32_t src, uint32_t dst)
 {
     uint32_t at = src;
@@ -74,7 +73,7 @@ static void check_walk(const rlt_topology *t, const rlt_path *path, uint32_t src
     assert_int_equal(path->bw_Bps, bw);
 }
 
-/* Edges on shortest paths between all accelerators, by igraph on the whole graph. */
+/* Counts edges on shortest paths between all accelerators, by igraph on the whole graph. */
 static uint32_t *shortest(const rlt_topology *t)
 {
     uint32_t n = rlt_topology_accelerators(t), m = rlt_topology_links(t);
@@ -137,7 +136,7 @@ static void every_route_is_a_shortest_walk(void **state)
         }
 }
 
-/* At most one global cable and one local on each side; router indices are in the ids of the switches. */
+/* At most one global cable, and one local one on each side. Router indices are part of the switches' ids. */
 static void dragonfly_routes_take_one_global_cable(void **state)
 {
     (void)state;
@@ -286,7 +285,7 @@ static void ecmp_is_a_function_of_the_flow(void **state)
         assert_int_equal(second_link(again.r, 0, 60, key), link);
         seen[rlt_topology_link(b.t, link).dst - 64 - 8]++;
     }
-    /* 100 a spine expected, standard deviation 9.4. */
+    /* 100 per spine expected, standard deviation 9.4. */
     for (int i = 0; i < 8; i++)
         used += seen[i] > 50 && seen[i] < 150;
     assert_int_equal(used, 8);
@@ -365,7 +364,7 @@ static void placement_says_where_ranks_are(void **state)
     teardown(&b);
 }
 
-/* Links of a hand-made graph: the kind of a node follows from the first letter of its name. */
+/* Cables of a hand-made graph. The first letter of a node's name gives its kind. */
 typedef struct cable {
     uint32_t a, b;
     uint64_t GBps;
@@ -420,8 +419,8 @@ static void expect_nodes(bench *b, uint32_t s, uint32_t d, uint64_t key, const c
 static void graphs_fewest_links_then_latency(void **state)
 {
     (void)state;
-    /* g0 to g1: over x or y in two links; y is quicker; over g2 would be two links too, but accelerators do
-     * not relay. g2 is behind z. */
+    /* g0 to g1: two links over x or y, of which y is quicker; also two over g2, but accelerators do not
+     * relay. g2 is behind z. */
     static const char *const names[] = {"g0", "g1", "g2", "x", "y", "z", NULL};
     static const cable cables[] = {{0, 3, 10, 5}, {3, 1, 10, 5}, {0, 4, 10, 1}, {4, 1, 10, 2}, {0, 2, 10, 0},
                                    {2, 1, 10, 0}, {4, 5, 10, 1}, {5, 2, 10, 1}, {0, 3, 20, 5}};
@@ -445,7 +444,7 @@ static void graphs_fewest_links_then_latency(void **state)
 static void graphs_choose_by_policy(void **state)
 {
     (void)state;
-    /* Two leaves, three spines, two accelerators a leaf. */
+    /* Two leaves, three spines, two accelerators per leaf. */
     static const char *const names[] = {"g0", "g1", "g2", "g3", "l0", "l1", "s0", "s1", "s2", NULL};
     static const cable cables[] = {{0, 4, 1, 1}, {1, 4, 1, 1}, {2, 5, 1, 1}, {3, 5, 1, 1}, {4, 6, 1, 1},
                                    {4, 7, 1, 1}, {4, 8, 1, 1}, {5, 6, 1, 1}, {5, 7, 1, 1}, {5, 8, 1, 1}};
@@ -480,8 +479,8 @@ static void graphs_choose_by_policy(void **state)
 static void ranks_leave_by_their_nic(void **state)
 {
     (void)state;
-    /* Two hosts, each: two accelerators and two NICs behind a switch; n0 and n2 are quicker. A fabric joins
-     * the NICs. */
+    /* Two hosts: each has two accelerators and two NICs behind a switch; n0 and n2 are quicker. A fabric
+     * joins the NICs. */
     static const char *const names[] = {"g0", "g1", "g2", "g3", "x",      "y",
                                         "n0", "n1", "n2", "n3", "fabric", NULL};
     static const cable cables[] = {{0, 4, 9, 1},  {1, 4, 9, 1},  {2, 5, 9, 1},  {3, 5, 9, 1},
@@ -509,8 +508,8 @@ static void ranks_leave_by_their_nic(void **state)
     rlt_topology_free(t);
 }
 
-/* A product written out and read again is a graph: searched routes are as long as the closed form's. A cache
- * of two tables gives the same as one that keeps all. */
+/* An exported product is read as a graph: searched routes are as long as those in closed form. A cache of two
+ * tables gives the same routes as one that keeps all. */
 static void searched_routes_match_closed_forms(void **state)
 {
     (void)state;

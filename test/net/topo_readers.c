@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Readers of topology files: what they build, against counts worked out by hand, and where they say a file is
- * wrong. Run from the root of the repository.
+ * Readers of topology files: their results compared with counts worked out by hand, and the places of their
+ * errors. Run from the root of the repository.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -31,7 +31,7 @@ typedef int reader(const char *name, const char *text, size_t length, rlt_topolo
 
 static int compact(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err)
 {
-    char *copy = strndup(text, length); /* ends at a zero byte, as an argument would */
+    char *copy = strndup(text, length); /* NUL-terminated, as an argument would be */
     (void)name;
     assert_non_null(copy);
     int rc = rlt_topology_from_compact(copy, out, err);
@@ -108,7 +108,7 @@ static void samples_have_the_right_counts(void **state)
             fail_msg("%s: %u accelerators, %u nodes, %u links, %u rings, %u dims", s->name,
                      rlt_topology_accelerators(t), rlt_topology_nodes(t), rlt_topology_links(t),
                      rlt_topology_rings(t), rlt_topology_dims(t));
-        /* A seventh or a third of a GB/s has no whole number of bytes. */
+        /* A seventh or a third of a GB/s is no whole number of bytes. */
         if (egress + 16 < want || egress > want + 16)
             fail_msg("%s: egress %llu", s->name, (unsigned long long)egress);
         assert_string_equal(rlt_topology_name(t), s->name);
@@ -147,7 +147,7 @@ static void dgx1_is_the_published_cube_mesh(void **state)
         found[l.src][l.dst]++;
     }
     assert_memory_equal(found, dgx1v, sizeof found);
-    /* The rings are Hamiltonian and together use every link exactly once. */
+    /* The rings are Hamiltonian; together they use every link exactly once. */
     for (uint32_t r = 0; r < rlt_topology_rings(t); r++) {
         const uint32_t *ring = rlt_topology_ring(t, r);
         unsigned seen = 0;
@@ -231,7 +231,7 @@ static void same_product_from_json_and_one_line(void **state)
 }
 
 struct wrong {
-    const char *text, *where, *what; /* the whole place, and a part of the message */
+    const char *text, *where, *what; /* the complete place, and a part of the message */
 };
 
 static void expect_all_wrong(reader *read, const struct wrong *table, size_t n)
@@ -553,7 +553,7 @@ static void wrong_graphml_names_its_line(void **state)
     }
 }
 
-/* What is exported is read back as the same links. */
+/* An exported file is read back as the same links. */
 static void exported_graphml_reads_back(void **state)
 {
     (void)state;
@@ -580,7 +580,8 @@ static void exported_graphml_reads_back(void **state)
 
 /* ---- damage ---- */
 
-/* Every prefix and every flipped bit is read or refused with a message; the sanitizers watch. */
+/* Every prefix and every text with one flipped bit is accepted, or refused with a message; the sanitizers
+ * watch. */
 static void damage(reader *read, const char *sample)
 {
     size_t n = strlen(sample), refused = 0;

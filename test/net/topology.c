@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Topologies against counts, degrees, cuts and distances worked out by formula, and what must be refused. */
+/* Topologies compared with counts, degrees, cuts and distances by formula, and refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static int refused(const char *spec, rlt_error *err)
     return rc;
 }
 
-/* All links as arrays; free both ends. */
+/* Returns all links as arrays; the caller frees both. */
 static rlt_edges edges_of(const rlt_topology *t, uint32_t **src, uint32_t **dst)
 {
     uint32_t n = rlt_topology_links(t);
@@ -72,7 +72,8 @@ static uint32_t longest_distance(const rlt_topology *t)
     return longest;
 }
 
-/* Every link has a partner in the other direction, and bandwidth out of an accelerator is as stated. */
+/* Checks that every link has a partner in the other direction, and that the bandwidth out of an accelerator
+ * is as stated. */
 static void check_links(const rlt_topology *t)
 {
     uint32_t nodes = rlt_topology_nodes(t), *src, *dst, components;
@@ -86,7 +87,8 @@ static void check_links(const rlt_topology *t)
         balance[l.dst]--;
         egress[l.src] += l.bw_Bps;
         ingress[l.dst] += l.bw_Bps;
-        /* The sum over links of a mixed (src, dst) is odd under reversal, so partners cancel. */
+        /* mix is odd under reversal of (src, dst), so the sum over all links is 0 if every link has a
+         * partner. */
         uint64_t x = (uint64_t)l.src << 32 | l.dst, y = (uint64_t)l.dst << 32 | l.src;
         pairs += x * x * 0x9e3779b97f4a7c15u - y * y * 0x9e3779b97f4a7c15u;
     }
@@ -108,7 +110,7 @@ static void check_links(const rlt_topology *t)
     free(balance);
 }
 
-/* Counts by formula: n accelerators, switches, directed links, and the longest route. */
+/* Counts by formula: accelerators, switches, directed links, and the longest route. */
 static const struct {
     const char *spec;
     uint32_t n, switches, links, hops;
@@ -127,7 +129,7 @@ static const struct {
     {"fat-tree:16@100GB/s,10ns,hosts_per_leaf=4", 16, 4 + 4, 2 * (16 + 4 * 4), 4, 100, 40},
     {"fat-tree:64@100GB/s,10ns,hosts_per_leaf=8,oversubscription=2", 64, 8 + 4, 2 * (64 + 8 * 4), 4, 100, 40},
     {"fat-tree:24@100GB/s,10ns,hosts_per_leaf=8,spines=3", 24, 3 + 3, 2 * (24 + 3 * 3), 4, 100, 40},
-    /* Al-Fares: k-ary fat tree, k = 4: 5k^2/4 switches, 3k^3/4 cables. */
+    /* Al-Fares: k-ary fat tree with k = 4: 5k^2/4 switches, 3k^3/4 cables. */
     {"fat-tree:16@100GB/s,10ns,levels=3,hosts_per_leaf=2,leaves_per_pod=2", 16, 20, 2 * 48, 6, 100, 60},
     {"fat-tree:64@100GB/s,10ns,levels=3,hosts_per_leaf=4", 64, 16 + 16 + 16, 2 * 3 * 64, 6, 100, 60},
     /* Kim et al.: p = 2, a = 4, h = 2, g = ah + 1 = 9. */
@@ -160,7 +162,7 @@ static void counts_degrees_distances(void **state)
         assert_int_equal(facts.diameter_ps, shapes[i].diameter_ns * RLT_NS);
         assert_int_equal(facts.min_egress_Bps, shapes[i].egress_GBps * GB);
         assert_int_equal(facts.max_egress_Bps, shapes[i].egress_GBps * GB);
-        /* Minimal routing in a dragonfly is minimal among routes with one global cable. */
+        /* Minimal routing in a dragonfly uses one global cable, so a shorter route may exist. */
         if (!strstr(shapes[i].spec, "dragonfly"))
             assert_int_equal(longest_distance(t), shapes[i].hops);
         rlt_topology_free(t);
@@ -225,7 +227,7 @@ static void product_coordinates_and_names(void **state)
         per_dim[l.dim]++;
         if (l.src >= 24 || l.dst >= 24)
             continue;
-        /* A link changes the coordinate of its own dimension and no other. */
+        /* A link changes only the coordinate of its own dimension. */
         for (uint32_t d = 0, a = l.src, b = l.dst; d < 3; a /= size[d], b /= size[d], d++)
             assert_int_equal(a % size[d] != b % size[d], d == l.dim);
     }
@@ -266,7 +268,8 @@ static void bisection_by_min_cut(void **state)
         {"fat-tree:16@50GB/s,0,hosts_per_leaf=4,oversubscription=2", 2 * 2 * 50},
         {"ring:4@100GB/s,0*ring:8@20GB/s,0", 4 * 2 * 10},
         {"ring:1@100GB/s,0", 0},
-        /* Across the longest sub-dimension, eight rings of 2 x 100/6 GB/s; across the slower dimension. */
+        /* Cuts across the longest sub-dimension: eight rings of 2 x 100/6 GB/s; and across the slower
+         * dimension. */
         {"torus:32@600GB/s,0,sizes=4x4x2", 8 * 2 * 100},
         {"torus:32@600GB/s,0,sizes=2x4x4", 8 * 2 * 100},
         {"ring:8@20GB/s,0*ring:4@100GB/s,0", 4 * 2 * 10},
@@ -434,7 +437,7 @@ static void impossible_graphs_are_refused(void **state)
     static const uint32_t chain[][2] = {{0, 1}, {1, 2}}, star[][2] = {{0, 3}, {1, 3}, {2, 3}};
     rlt_topology *t;
     rlt_error err;
-    /* Accelerators do not relay unless the file says so. */
+    /* Accelerators relay only if the file says so. */
     small g = graph(names, chain, 2);
     assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "'gpu2'"));

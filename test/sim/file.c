@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whole files, plain and compressed, and files that go by a name. */
+/* Whole files, plain and compressed, and files found by name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void files(void **state)
     close(fd);
     static char data[200000];
     for (size_t i = 0; i < sizeof data; i++)
-        data[i] = (char)(i * 7 % 251); /* NULs among them */
+        data[i] = (char)(i * 7 % 251); /* includes NULs */
     static const size_t lengths[] = {0, 1, 65535, 65536, 65537, sizeof data};
     for (size_t i = 0; i < N(lengths); i++) {
         size_t n = lengths[i], length = 99;
@@ -56,7 +56,7 @@ static void files(void **state)
             assert_null(text);
             assert_string_equal(err.where, path);
         }
-        /* The same through standard input, where no length is known beforehand. */
+        /* Standard input: the length is not known beforehand. */
         int saved = dup(STDIN_FILENO), file = open(path, O_RDONLY);
         dup2(file, STDIN_FILENO);
         close(file);
@@ -77,7 +77,7 @@ static void files(void **state)
     assert_int_equal(rlt_read_file("/tmp", SIZE_MAX, &text, &length, &directory), RLT_EIO);
     assert_non_null(strstr(directory.what, "directory"));
     assert_int_equal(rlt_read_file("/dev/zero", 300000, &text, &length, NULL),
-                     RLT_ERANGE); /* without an end */
+                     RLT_ERANGE); /* a file without end */
     assert_null(text);
 }
 
@@ -105,7 +105,7 @@ static void zip_file(const char *path, const void *data, size_t length)
     assert_int_equal(gzclose(f), Z_OK);
 }
 
-/* By content: the file's name says nothing. Limits hold for what comes out. */
+/* Compression is recognised by content, not by name. Limits count inflated bytes. */
 static void compressed(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void compressed(void **state)
     assert_null(text);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(truncate(path, st.st_size - 6), 0); /* into the check at its end */
+    assert_int_equal(truncate(path, st.st_size - 6), 0); /* cut inside the checksum */
     err = (rlt_error){0};
     assert_int_equal(rlt_read_file(path, LENGTH, &text, &length, &err), RLT_EMALFORMED);
     assert_null(text);
@@ -158,7 +158,7 @@ static void names(void **state)
     }
     snprintf(dirs, sizeof dirs, "/no/such/folder:%s/a:%s/b", dir, dir);
     assert_true(rlt_find_file(dirs, "ring", path, sizeof path));
-    assert_string_equal(path + strlen(dir), "/a/ring.json"); /* the first that has it */
+    assert_string_equal(path + strlen(dir), "/a/ring.json"); /* first directory that has it */
     assert_true(rlt_find_file(dirs, "torus", path, sizeof path));
     assert_string_equal(path + strlen(dir), "/b/torus.json");
     assert_true(rlt_find_file(dirs, "mesh", path, sizeof path));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Heaps against the same items sorted. */
+/* Heaps compared with the sorted items. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ typedef struct thing {
     uint32_t key, number;
 } thing;
 
-/* Down: the largest key first. Equal keys: by number. */
+/* Order: by key, largest first if `down`; equal keys by number. */
 typedef struct way {
     bool down;
 } way;
@@ -58,7 +58,7 @@ static void sorts(void **state)
     }
 }
 
-/* Pushed and popped in turn: what comes out is always the first of what is in. */
+/* Pushes and pops in turn: each pop returns the first of the items inside. */
 static void mixed(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The JSON layer: places of complaints, exact integers, strictness, the writer. */
+/* The JSON layer: places of errors, exact integers, strictness, the writer. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static void malformed_texts_name_line_and_column(void **state)
         {"[\"\\ud800\"]", "t:1:9"},
         {"[\"abc", "t:1:6"},
         {"[\"a\xff\"]",
-         "t:1:4"}, /* RFC 3629: no such byte, too long a form, a surrogate, cut short, past the end */
+         "t:1:4"}, /* RFC 3629: invalid byte, overlong form, surrogate, truncated, past the end */
         {"[\"a\xc0\xaf\"]", "t:1:4"},
         {"[\"a\xed\xa0\x80\"]", "t:1:4"},
         {"[\"a\xe2\x82\"]", "t:1:4"},
@@ -238,7 +238,7 @@ static void children_in_file_order(void **state)
     rlt_json_free(doc);
 }
 
-/* Every prefix and every single flipped bit is read or refused; the sanitizers watch. */
+/* Every prefix and every text with one flipped bit is accepted or refused; the sanitizers watch. */
 static void damaged_texts_never_crash(void **state)
 {
     (void)state;
@@ -331,7 +331,7 @@ static void writer_pretty(void **state)
     expect_text(&w, "{\n  \"a\": 1,\n  \"n\": [1, 2],\n  \"o\": [\n    {\"x\": 1, \"y\": 2}\n  ]\n}\n");
 }
 
-/* What is written is read back, for a string of all the bytes a C string can hold. */
+/* A string of all bytes that a C string can hold is written and read back. */
 static void writer_output_is_valid(void **state)
 {
     (void)state;
@@ -343,7 +343,7 @@ static void writer_output_is_valid(void **state)
     rlt_jw_init(&w, false);
     rlt_jw_array(&w, NULL);
     rlt_jw_string(&w, NULL, all);
-    rlt_jw_string(&w, NULL, "\xed\xa0\x80\xe2\x82"); /* a surrogate; a cut sequence */
+    rlt_jw_string(&w, NULL, "\xed\xa0\x80\xe2\x82"); /* a surrogate; a truncated sequence */
     rlt_jw_string(&w, NULL, NULL);
     rlt_jw_end_array(&w);
     char *text = rlt_jw_finish(&w, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The streaming JSON reader: what it hands out, what it refuses and where, and its bounds. */
+/* The streaming JSON reader: its pieces, its refusals with their places, and its limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static void write_text(const char *text, size_t n, bool compressed)
     }
 }
 
-/* Reads all of a document; pieces as "key:root type,..." into out. Returns the last code. */
+/* Reads a whole document; writes its pieces as "key:root type,..." to out. Returns the last code. */
 static int read_all(const char *text, bool compressed, const char *const *members, char *out, size_t size,
                     rlt_error *err)
 {
@@ -118,7 +118,7 @@ static void unknown_numbers(void **state)
     assert_string_equal(out, "a[]3:NaN;a[]3:-Infinity;a[]3:Infinity;");
 }
 
-/* Each is refused, and the message carries the byte given. */
+/* Each text is refused, and the message has the given byte. */
 static void refused(void **state)
 {
     static const struct {
@@ -189,7 +189,7 @@ static void size_is_bounded(void **state)
     char *text = malloc(n + 32), out[100];
     assert_non_null(text);
     (void)state;
-    for (int wanted = 0; wanted < 2; wanted++) { /* what is skipped may be as long as it likes */
+    for (int wanted = 0; wanted < 2; wanted++) { /* a skipped member may have any length */
         rlt_error err = {0};
         strcpy(text, wanted ? "{\"a\":\"" : "{\"x\":\"");
         memset(text + 6, 'y', n);
@@ -244,7 +244,7 @@ static void damaged_gzip(void **state)
         rlt_jstream_close(s);
         assert_int_equal(rc, RLT_EMALFORMED);
     }
-    whole[n - 5] ^= 1; /* its check sum */
+    whole[n - 5] ^= 1; /* its checksum */
     write_text((const char *)whole, n, false);
     rlt_jstream *s;
     rlt_jpiece p;

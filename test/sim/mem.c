@@ -18,7 +18,7 @@
 
 #define N(a) (sizeof(a) / sizeof *(a))
 
-/* A stream of test numbers: one per call. */
+/* A stream of test numbers, one per call. */
 typedef struct dice {
     uint64_t seed, k;
 } dice;
@@ -49,7 +49,7 @@ static void arenas(void **state)
             total += sizes[i];
         }
         assert_true(a.used_bytes >= total);
-        for (unsigned i = 0; i < COUNT; i++) /* nobody wrote over a neighbour */
+        for (unsigned i = 0; i < COUNT; i++) /* no object was overwritten */
             for (size_t k = 0; k < sizes[i]; k += 31)
                 assert_int_equal(blocks[i][k], i % 251 + 1);
         assert_null(rlt_arena_array(&a, SIZE_MAX / 2, 3));
@@ -113,7 +113,7 @@ static void pools(void **state)
         rlt_pool_put(&p, held[i]);
     static bool taken[COUNT];
     memset(taken, 0, sizeof taken);
-    for (uint32_t i = 0; i < COUNT / 2; i++) { /* exactly the freed ones come back, each once */
+    for (uint32_t i = 0; i < COUNT / 2; i++) { /* the freed objects come back, each once */
         uint32_t k = rlt_pool_get(&p);
         assert_true(k < COUNT && k % 2 == 0 && !taken[k]);
         taken[k] = true;
@@ -129,7 +129,7 @@ static void maps_follow_a_plain_array(void **state)
     (void)state;
     enum { KEYS = 700 };
     static uint32_t want[KEYS];
-    /* Keys in a row, keys that differ in high bits only, and random ones. */
+    /* Consecutive keys, keys that differ only in high bits, and random keys. */
     for (int kind = 0; kind < 3; kind++) {
         rlt_map m = {0};
         dice d = {(uint64_t)kind + 20, 0};
@@ -158,7 +158,7 @@ static void maps_follow_a_plain_array(void **state)
         rlt_map_free(&m);
         assert_int_equal(rlt_map_get(&m, 1), UINT32_MAX);
         rlt_map_remove(&m, 1);
-        assert_int_equal(rlt_map_put(&m, 1, UINT32_MAX), RLT_EUSAGE); /* the mark of an empty slot */
+        assert_int_equal(rlt_map_put(&m, 1, UINT32_MAX), RLT_EUSAGE); /* reserved for empty slots */
         rlt_map_free(&m);
     }
 }
@@ -182,12 +182,12 @@ static void strings(void **state)
     assert_int_equal(rlt_intern_find(&t, "rank.1", 6), UINT32_MAX);
     assert_int_equal(rlt_intern(&t, "", 0), 50000);
     assert_int_equal(rlt_intern(&t, NULL, 0), 50000);
-    assert_int_equal(rlt_intern(&t, "a\0b", 3), 50001); /* a NUL is a byte like others */
+    assert_int_equal(rlt_intern(&t, "a\0b", 3), 50001); /* a NUL is an ordinary byte */
     assert_int_equal(rlt_intern(&t, "a", 1), 50002);
     assert_int_equal(rlt_intern(&t, "a\0c", 3), 50003);
     assert_string_equal(rlt_interned(&t, 50003), "a");
     assert_string_equal(rlt_interned(&t, UINT32_MAX), "");
-    for (uint32_t i = 0; i < 2000; i++) { /* a part of its own text, across many moves of it */
+    for (uint32_t i = 0; i < 2000; i++) { /* a part of the table's own text, which moves many times */
         const char *whole = rlt_interned(&t, i);
         size_t n = strlen(whole);
         char copy[32];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parameters: values from text and to text, limits, tables by name, and a row that is all there is to add. */
+/* Parameters: values from and to text, limits, tables by name; and one added row, which is all that a new
+ * parameter needs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +72,7 @@ static const rlt_param table[] = {
 
 static void test_values_come_back(void **state)
 {
-    /* What is read, and what is written for it. */
+    /* Text read, and text written for it. */
     static const char *const rows[][3] = {
         {"few", "7", "7"},
         {"many", "18446744073709551615", "18446744073709551615"},
@@ -110,7 +111,7 @@ static void test_fields(void **state)
 {
     things t;
     (void)state;
-    memset(&t, 0x55, sizeof t); /* neighbours of a field stay */
+    memset(&t, 0x55, sizeof t); /* adjacent fields must not change */
     assert_int_equal(rlt_params_set_list(table, "a thing", &t, "few=2, on=yes,mode=safe,slot=4", NULL), 0);
     assert_int_equal(t.few, 2);
     assert_int_equal(t.many, 0x5555555555555555);
@@ -188,7 +189,7 @@ static void test_lists(void **state)
     assert_int_equal(rlt_params_set_list(table, "a thing", &t, NULL, NULL), 0);
 }
 
-/* One row more, and it is read by name, by option, given a default, limited, listed and written. */
+/* One more row: it is read by name, read as an option, has a default, is limited, listed and written. */
 static void test_one_row_is_all(void **state)
 {
     static const rlt_param one_more[] = {{"few", .kind = RLT_PARAM_COUNT, RLT_FIELD(things, few)},

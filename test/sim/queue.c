@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The event queue against a plain reference. */
+/* The event queue compared with a sorted list. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #define N(a) (sizeof(a) / sizeof *(a))
 
-/* A stream of test numbers: one per call. */
+/* A stream of test numbers, one per call. */
 typedef struct dice {
     uint64_t seed, k;
 } dice;
@@ -27,7 +27,7 @@ static uint64_t roll(dice *d, uint64_t n)
 
 enum { LIMIT = 400 };
 
-/* The reference: entries in the order of their pushes; the next is the first one with the least key. */
+/* Reference: entries in the order of their pushes. The next one is the first with the least key. */
 typedef struct reference {
     rlt_entry entries[LIMIT];
     unsigned n;
@@ -54,7 +54,7 @@ static bool keep_two_thirds(void *ctx, const rlt_entry *e)
     return e->index % 3 != 0;
 }
 
-/* Every entry lies in the bucket that its key asks for, and the books are right. */
+/* Checks that every entry lies in the bucket of its key, and that the counters are right. */
 static void check_shape(const rlt_queue *q)
 {
     uint64_t pending = 0, room = 0;
@@ -83,7 +83,7 @@ static uint64_t later_key(dice *d, uint64_t last, int kind)
     case 1: /* all magnitudes */
         delay = rlt_random_u64(d->seed, 1, 0, d->k++) >> roll(d, 64);
         break;
-    case 2: /* few distinct delays, as in training traffic */
+    case 2: /* few distinct delays, as in training */
         delay = (uint64_t[]){0, 1000, 1000000, 4000000}[roll(d, 4)];
         break;
     default:
@@ -100,7 +100,7 @@ static void queue_against_reference(int kind, uint64_t seed)
     rlt_queue_init(&q);
     r.n = 0;
     for (uint32_t i = 0; i < 12000; i++) {
-        /* Phases of growth and of shrinking. */
+        /* Phases of growth and shrinking. */
         if (r.n < LIMIT && roll(&d, 100) < (i / 1000 % 2 ? 45u : 55u)) {
             rlt_entry e = {later_key(&d, q.last, kind), i, ~i};
             assert_int_equal(rlt_queue_push(&q, e), 0);
@@ -160,8 +160,8 @@ static void queue_refuses_the_past(void **state)
     rlt_queue_free(&q);
 }
 
-/* A bucket that claims to be as large as can be:
- * neither a push nor a redistribution may lose or reorder anything. */
+/* A bucket with the largest possible capacity: neither a push nor a redistribution loses or reorders
+ * anything. */
 static void queue_survives_lack_of_room(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void queue_survives_lack_of_room(void **state)
     rlt_queue_free(&q);
 }
 
-/* What is kept allocated follows what is pending: 64 bytes an entry and 1 MiB, whatever the peak was. */
+/* Allocated memory follows the pending entries: 64 bytes an entry plus 1 MiB, whatever the peak was. */
 static void queue_gives_memory_back(void **state)
 {
     (void)state;
@@ -204,10 +204,10 @@ static void queue_gives_memory_back(void **state)
     for (uint32_t i = 0; i < peak; i++)
         assert_int_equal(rlt_queue_push(&q, (rlt_entry){roll(&d, 1u << 20), i, 1}), 0);
     uint64_t last = q.last;
-    for (uint32_t i = 0; i < 2 * peak; i++) { /* wander through all buckets */
+    for (uint32_t i = 0; i < 2 * peak; i++) { /* move through all buckets */
         assert_true(rlt_queue_pop(&q, &e, NULL));
         if (e.key !=
-            last) /* a new instant: nothing was pushed since the arrays were looked at, but one entry */
+            last) /* a new instant: only one entry was pushed since the sizes of the arrays were checked */
             assert_true(q.room <= 4 * (q.pending + 1) + 65536 + 2 * (uint64_t)peak);
         last = e.key;
         e.key += roll(&d, 1u << 20);
@@ -217,7 +217,7 @@ static void queue_gives_memory_back(void **state)
         ;
     assert_true(q.room <= 65536);
     check_shape(&q);
-    /* Two events that call each other forever at one instant do not pile up. */
+    /* Two events that schedule each other forever at one instant do not accumulate. */
     assert_int_equal(rlt_queue_push(&q, e), 0);
     assert_int_equal(rlt_queue_push(&q, e), 0);
     for (uint32_t i = 0; i < 1000000; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Registries: order, names, messages, additions and what is refused. */
+/* Registries: order, names, messages, additions and refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The clock and its events against a plain reference. */
+/* The clock and its events compared with a plain list. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 
 #define N(a) (sizeof(a) / sizeof *(a))
 
-/* A stream of test numbers: one per call. */
+/* A stream of test numbers, one per call. */
 typedef struct dice {
     uint64_t seed, k;
 } dice;
@@ -108,8 +108,8 @@ static void in_solve(void *ctx, uint64_t payload)
 {
     world *w = ctx;
     record(w, payload);
-    /* Earlier classes of the present run now, behind what waits in this
-     * class; the later one still comes later. */
+    /* An event in an earlier class of the present runs now, behind those that wait in the current class. A
+     * later class still runs later. */
     rlt_sim_at(w->sim, 10, RLT_OBSERVE, w->handler, 'o');
     rlt_sim_at(w->sim, 10, RLT_COMPLETE, w->handler, 'c');
     rlt_sim_at(w->sim, 10, RLT_SOLVE, w->handler, 's');
@@ -135,7 +135,7 @@ static void cancelled_events_never_run(void **state)
     assert_true(rlt_sim_cancel(w->sim, a));
     assert_false(rlt_sim_pending(w->sim, a));
     assert_false(rlt_sim_cancel(w->sim, a));
-    /* The slot is used again: the old handle stays dead. */
+    /* The slot is reused: the old handle stays invalid. */
     rlt_event c = rlt_sim_at(w->sim, 4, RLT_START, w->handler, 'c');
     assert_false(rlt_sim_cancel(w->sim, a));
     assert_true(rlt_sim_pending(w->sim, c));
@@ -149,7 +149,7 @@ static void cancelled_events_never_run(void **state)
     assert_false(rlt_sim_cancel(w->sim, (rlt_event){0}));
     assert_false(rlt_sim_cancel(w->sim, (rlt_event){12345, 1}));
     assert_false(rlt_sim_pending(w->sim, (rlt_event){0, UINT32_MAX}));
-    /* Between the last event and the cancelled one there is still time. */
+    /* Events can still be scheduled between the last event and the cancelled one. */
     assert_int_not_equal(rlt_sim_at(w->sim, 6, RLT_START, w->handler, 'd').generation, 0);
     assert_int_equal(run_all(w), 0);
     expect_log(w, "cbd");
@@ -165,7 +165,7 @@ static void cancel_others(void *ctx, uint64_t payload)
 {
     self_cancel *c = ctx;
     record(c->w, payload);
-    assert_false(rlt_sim_pending(c->w->sim, c->self)); /* it has come */
+    assert_false(rlt_sim_pending(c->w->sim, c->self)); /* already run */
     assert_false(rlt_sim_cancel(c->w->sim, c->self));
     assert_true(rlt_sim_cancel(c->w->sim, c->other));
 }
@@ -196,7 +196,7 @@ static void until_leaves_the_rest_pending(void **state)
     assert_int_equal(rlt_sim_run(w->sim, 20, NULL), 0);
     expect_log(w, "ab");
     assert_int_equal(rlt_sim_now(w->sim), 20);
-    assert_int_equal(rlt_sim_run(w->sim, 5, NULL), 0); /* the past: nothing happens */
+    assert_int_equal(rlt_sim_run(w->sim, 5, NULL), 0); /* a limit in the past: nothing runs */
     assert_int_equal(rlt_sim_now(w->sim), 20);
     assert_true(rlt_sim_more(w->sim));
     rlt_sim_at(w->sim, 20, RLT_COMPLETE, w->handler, 'c');
@@ -204,7 +204,7 @@ static void until_leaves_the_rest_pending(void **state)
     expect_log(w, "abc");
     assert_int_equal(rlt_sim_run(w->sim, 1000, NULL), 0);
     expect_log(w, "abcd");
-    assert_int_equal(rlt_sim_now(w->sim), 30); /* nothing pending: the last event's time */
+    assert_int_equal(rlt_sim_now(w->sim), 30); /* nothing pending: time of the last event */
 }
 
 static void expect_refusal(world *w, rlt_event ev, int code)
@@ -309,7 +309,7 @@ static void a_stopped_run_can_go_on(void **state)
     assert_int_equal(run_all(w), RLT_ECANCELLED);
     expect_log(w, "a");
     assert_int_equal(rlt_sim_now(w->sim), 1);
-    rlt_sim_stop(w->sim); /* before a run: that run does not begin */
+    rlt_sim_stop(w->sim); /* before a run: that run does not start */
     assert_int_equal(run_all(w), RLT_ECANCELLED);
     expect_log(w, "a");
     assert_int_equal(run_all(w), 0);
@@ -333,7 +333,7 @@ static void on_signal(int number)
     rlt_sim_stop(interrupted);
 }
 
-/* A stop before the first event would keep the run from beginning at all. */
+/* Waits for the first event: an earlier stop would prevent the run. */
 static void *stop_when_going(void *by_signal)
 {
     while (!going)
@@ -345,7 +345,7 @@ static void *stop_when_going(void *by_signal)
     return NULL;
 }
 
-/* An endless run ends when a signal or another thread says so. */
+/* A signal or another thread ends an endless run. */
 static void outsiders_stop_the_run(void **state)
 {
     world *w = *state;
@@ -373,8 +373,8 @@ static void stands_for_three(void *ctx, uint64_t payload)
     rlt_sim_also(w->sim);
 }
 
-/* Who shares events relies on it that every event scheduled shows,
- * of whichever kind, and nothing else does. */
+/* Sharing of events relies on this: scheduling any kind of event changes the counter, and nothing else
+ * does. */
 static void what_is_scheduled_shows(void **state)
 {
     world *w = *state;
@@ -416,7 +416,7 @@ static void progress_is_reported(void **state)
     assert_int_equal(calls, 10);
 }
 
-/* A random program: each event schedules and cancels others. The reference is a plain list. */
+/* A random program: each event schedules and cancels others. */
 typedef struct model_event {
     uint64_t key, payload;
     rlt_event handle;
@@ -485,7 +485,7 @@ static void random_programs_follow_the_reference(void **state)
         while (m.made < 40000 || m.n > 0) {
             while (m.n < 40 && m.made < 40000)
                 model_schedule(&m);
-            if (seed % 2) /* in slices; a slice leaves the key of its last instant behind */
+            if (seed % 2) /* in slices; a slice leaves the key of its last instant */
                 until += (rlt_time)roll(&m.d, 1000);
             assert_int_equal(rlt_sim_run(m.w->sim, seed % 2 ? until : RLT_TIME_MAX, NULL), 0);
             if (rlt_sim_now(m.w->sim) > (rlt_time)(m.key / 4))
@@ -503,7 +503,8 @@ static long peak_rss_KiB(void)
     return u.ru_maxrss;
 }
 
-/* Four million timers, each set far ahead and cancelled: kept, their entries would take 64 MB. */
+/* Four million timers, each set far ahead and cancelled. If their entries were kept, they would take 64
+ * MB. */
 static void cancelled_events_take_no_memory(void **state)
 {
     world *w = *state;

@@ -125,7 +125,7 @@ static void durations(void **state)
         {"5.us", 5000000u},
         {"1.000000000001s", 1000000000001u},
         {"2305843.009213693952s", UINT64_C(1) << 61},
-        {"0.1us", 100000u}, /* not representable in a double: must be exact anyway */
+        {"0.1us", 100000u}, /* not representable as a double, but must be exact */
         {"0.3us", 300000u},
         {"1.1h", 3960000000000000u},
     };
@@ -158,7 +158,7 @@ static void sizes(void **state)
     rlt_error err = {0};
     uint64_t value;
     assert_int_equal(rlt_parse_size("4K", &value, NULL, &err), RLT_EMALFORMED);
-    assert_non_null(strstr(err.what, "KiB")); /* says what to write instead */
+    assert_non_null(strstr(err.what, "KiB")); /* suggests the correct unit */
     static const char *const large[] = {"16384PiB", "18446744073709551616B"};
     check_bad(rlt_parse_size, large, N(large), RLT_ERANGE);
 }
@@ -257,13 +257,13 @@ static void decimals(void **state)
                                         "9223372036854775807.5", "1e999999999999999999999"};
     for (size_t i = 0; i < N(large); i++)
         assert_int_equal(rlt_parse_decimal(large[i], strlen(large[i]), 1, &value), RLT_ERANGE);
-    /* Reads no further than length: the text need not end there. */
+    /* Reads at most `length` bytes: the text need not end there. */
     assert_int_equal(rlt_parse_decimal("12.5,99", 4, 10, &value), 0);
     assert_int_equal(value, 125);
     assert_int_equal(rlt_parse_decimal("1", 1, -1, &value), RLT_EUSAGE);
 }
 
-/* Any a / 10^k with 128-bit integers as the reference. */
+/* a / 10^k for random a and k, against 128-bit integers. */
 static void decimals_agree_with_wide_integers(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void formats(void **state)
     assert_string_equal(rlt_format_duration(b, 32, 1500000), "1.5 us");
     assert_string_equal(rlt_format_duration(b, 32, 123456), "123.5 ns");
     assert_string_equal(rlt_format_duration(b, 32, 12345), "12.35 ns"); /* half up */
-    assert_string_equal(rlt_format_duration(b, 32, 999960), "1 us");    /* rounding reaches the next unit */
+    assert_string_equal(rlt_format_duration(b, 32, 999960), "1 us");    /* rounds up to the next unit */
     assert_string_equal(rlt_format_duration(b, 32, 999940), "999.9 ns");
     assert_string_equal(rlt_format_duration(b, 32, RLT_TIME_MAX), "2305843 s");
     assert_string_equal(rlt_format_duration(b, 32, -1500), "-1.5 ns");
@@ -330,7 +330,7 @@ static void formats(void **state)
     assert_string_equal(rlt_format_us(b, 32, INT64_MIN), "-9223372036854.775808");
 }
 
-/* What is written can be read back, to the digits shown. */
+/* Formatted values can be parsed, and are equal to the digits shown. */
 static void formats_read_back(void **state)
 {
     (void)state;
@@ -341,7 +341,7 @@ static void formats_read_back(void **state)
         assert_int_equal(rlt_parse_size(rlt_format_size(text, sizeof text, v), &size, NULL, NULL), 0);
         assert_int_equal(rlt_parse_rate(rlt_format_rate(text, sizeof text, v), &rate, NULL, NULL), 0);
         uint64_t off_size = size > v ? size - v : v - size, off_rate = rate > v ? rate - v : v - rate;
-        /* Half of the fourth digit of 1.000, and half a byte for the rounding back. */
+        /* Tolerance: half of the fourth digit of 1.000, and half a byte of rounding. */
         assert_true(off_size <= v / 2000 + 1 && off_rate <= v / 2000 + 1);
     }
 }
@@ -362,7 +362,7 @@ static void transfer_times(void **state)
     for (uint64_t i = 0; i < 20000; i++) {
         uint64_t bytes = rlt_random_u64(3, 0, 0, i) >> (rlt_random_u64(3, 0, 1, i) % 64);
         uint64_t bw = (rlt_random_u64(3, 0, 2, i) >> (24 + rlt_random_u64(3, 0, 3, i) % 40)) + 1;
-        if (i % 2) /* rates that divide a second evenly take another way */
+        if (i % 2) /* rates that divide a second evenly take another code path */
             for (bw = 1; bw < 500000000000u && rlt_random_u64(3, 0, 4, i + bw) % 8; bw *= i % 4 == 1 ? 10 : 2)
                 ;
         unsigned __int128 exact_ps = (unsigned __int128)bytes * 1000000000000u * 2 / bw;
@@ -378,7 +378,7 @@ static void errors(void **state)
     rlt_error err = {0};
     assert_int_equal(rlt_fail(&err, RLT_EIO, "a:1", "%d %s", 7, "wrong"), RLT_EIO);
     assert_int_equal(rlt_fail(&err, RLT_ERANGE, "b:2", "later"), RLT_ERANGE);
-    assert_int_equal(err.code, RLT_EIO); /* the first stays */
+    assert_int_equal(err.code, RLT_EIO); /* the first error stays */
     assert_string_equal(err.where, "a:1");
     assert_string_equal(err.what, "7 wrong");
     rlt_error_prefix(&err, "file.json");
@@ -396,7 +396,7 @@ static void errors(void **state)
     rlt_error_prefix(&bare, "file");
     assert_string_equal(bare.where, "file");
 
-    /* Too long is cut, never beyond; control characters of the input do not reach a terminal. */
+    /* Long texts are cut to fit; control characters of the input become harmless. */
     char text[4096];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -409,7 +409,7 @@ static void errors(void **state)
     rlt_error escape = {0};
     rlt_fail(&escape, RLT_EIO, "\x1b[2J", "a\nb\x07");
     assert_string_equal(escape.where, "?[2J");
-    assert_string_equal(escape.what, "a?b?"); /* an error is one line */
+    assert_string_equal(escape.what, "a?b?"); /* an error has one line */
 
     assert_string_equal(rlt_strerror(RLT_ESTALL), "simulation ended with work pending");
     assert_string_equal(rlt_strerror(-999), "unknown error");

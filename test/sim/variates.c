@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Random variates: the functions behind them against libm, moments against theory within three standard
- * errors of the sample, the tail against the normal distribution, expected maxima against a table.
+ * Random variates: their functions compared with libm, moments with theory within three standard errors of
+ * the sample, the tail with the normal distribution, expected maxima with a table.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 enum { SAMPLES = 1 << 20 };
 
-/* |got - want| of a mean of n with that standard deviation. */
+/* Checks |got - want| of a mean of n samples with that standard deviation. */
 static void near(const char *what, double got, double want, double deviation, double n)
 {
     double error = deviation / sqrt(n);
@@ -55,7 +55,7 @@ static void test_normal(void **state)
     near("tail", (double)beyond_2 / SAMPLES, tail, sqrt(tail * (1 - tail)), SAMPLES);
 }
 
-/* Mean 1 and the variance asked for; the fourth central moment of a lognormal gives the latter's error. */
+/* Mean 1 and variance cv^2. The fourth central moment of a lognormal gives the error of the variance. */
 static void test_lognormal(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void test_maxima(void **state)
     }
 }
 
-/* The bits themselves, so that another compiler or libm that changes one is noticed. */
+/* Exact bits, so that a compiler or libm that changes one is noticed. */
 static void test_bits(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* XML: what the handlers see, places counted by hand, and what is refused. */
+/* XML: the events that handlers receive, places counted by hand, and refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,11 +13,11 @@
 #include "sim/base/error.h"
 #include "sim/text/xml.h"
 
-/* Everything that was seen, as one text. */
+/* All events, as one text. */
 typedef struct seen {
     char text[4096];
     size_t used;
-    const char *fail_at; /* an element to fail on */
+    const char *fail_at; /* element at which a handler fails */
 } seen;
 
 static void put(seen *s, const char *fmt, ...) RLT_PRINTF(2);
@@ -118,7 +118,7 @@ static void what_is_refused(void **state)
     }
 }
 
-/* `n` times open, then `n` times close. */
+/* n opening tags, then n closing tags. */
 static char *nested(uint32_t n)
 {
     char *text = malloc(8 * (size_t)n + 1), *p = text;
@@ -140,7 +140,7 @@ static void limits_hold(void **state)
     char *fits = nested(RLT_XML_MAX_DEPTH), *deep = nested(RLT_XML_MAX_DEPTH + 1);
     assert_int_equal(rlt_xml_read("f", fits, strlen(fits), &none, NULL, &err), 0);
     assert_int_equal(rlt_xml_read("f", deep, strlen(deep), &all, &(seen){0}, &err), RLT_ERANGE);
-    assert_string_equal(err.where, "f:1:193"); /* 64 tags of three bytes stand before it */
+    assert_string_equal(err.where, "f:1:193"); /* 64 tags of three bytes precede it */
     free(fits);
     free(deep);
     for (int i = 0; i <= RLT_XML_MAX_ATTRIBUTES; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* YAML against what the YAML 1.2 specification says of the part that is read, as the JSON of the same values. */
+/* YAML compared with the JSON of the same values; expectations follow the YAML 1.2 specification for the
+ * supported part. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 
 #define N(a) (sizeof(a) / sizeof *(a))
 
-/* Both values are the same, keys in the same order, numbers digit by digit. */
+/* Compares two values: same keys in the same order, numbers digit by digit. */
 static bool same(rlt_json a, rlt_json b)
 {
     char x[64], y[64];
@@ -55,7 +56,7 @@ static void values(void **state)
         {"- 'it''s'\n- \"a\\\"b\\\\\\n\\t\"\n- ''\n- \"# no: comment\"\n",
          "[\"it's\",\"a\\\"b\\\\\\n\\t\",\"\",\"# no: comment\"]"},
         {"a:\n  b:\n    c: 1\n  d: 2\ne: 3\n", "{\"a\":{\"b\":{\"c\":1},\"d\":2},\"e\":3}"},
-        {"a:\n- 1\n- 2\nb:\n  - 3\n", "{\"a\":[1,2],\"b\":[3]}"}, /* a list may stand under its key */
+        {"a:\n- 1\n- 2\nb:\n  - 3\n", "{\"a\":[1,2],\"b\":[3]}"}, /* a list may start at its key's column */
         {"- a: 1\n  b: 2\n-\n  c: 3\n- - 4\n  - 5\n-\n- 6\n", "[{\"a\":1,\"b\":2},{\"c\":3},[4,5],null,6]"},
         {"a:\nb:\n", "{\"a\":null,\"b\":null}"},
         {"a: [1, two, [ ], {}, {x: 1, \"y\":2}]\n", "{\"a\":[1,\"two\",[],{},{\"x\":1,\"y\":2}]}"},
@@ -126,7 +127,7 @@ static void refused(void **state)
     }
 }
 
-/* Depth is bounded in both styles, and a NUL ends nothing. */
+/* Depth is limited in both styles; a NUL does not end the text. */
 static void hostile(void **state)
 {
     (void)state;
@@ -143,7 +144,7 @@ static void hostile(void **state)
     assert_non_null(strstr(err.what, "deep"));
     assert_int_equal(rlt_yaml_parse("f", "a: 1\0b: 2", 9, &doc, NULL), RLT_EMALFORMED);
     assert_int_equal(rlt_yaml_parse("f", "\0", 1, &doc, NULL), RLT_EMALFORMED);
-    /* Pieces of YAML in any order: read or refused, never anything else, and what is read can be walked. */
+    /* Pieces of YAML in random order are read or refused, and results can be walked. */
     static const char *const pieces[] = {"a",  ": ",   "- ",   "\n",   "  ", "[",  "]", "{",
                                          "}",  ", ",   "'",    "\"",   "#",  "\\", "1", "---",
                                          "\t", "\r\n", "\xc3", "\xa9", "?",  "~"};
@@ -155,7 +156,7 @@ static void hostile(void **state)
             memcpy(text + used, p, strlen(p));
             used += strlen(p);
         }
-        char *copy = malloc(used); /* without a byte behind it */
+        char *copy = malloc(used); /* exact size, so that the sanitizers see any overrun */
         assert_non_null(copy);
         memcpy(copy, text, used);
         if (rlt_yaml_parse("f", copy, used, &doc, NULL) == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What trainings whose times follow by hand are of: blocks of 10^9 FLOPs forward and twice as many backward a
- * sample, on an accelerator of 10^12 FLOP/s and nothing that slows it. */
+/* Blocks of trainings whose times can be computed by hand: 10^9 FLOPs forward and twice as many backward per
+ * sample, on an accelerator of 10^12 FLOP/s without other limits. */
 #ifndef RLT_TEST_SUPPORT_BLOCKS_H
 #define RLT_TEST_SUPPORT_BLOCKS_H
 
@@ -12,7 +12,7 @@
 
 enum { TEST_BLOCK_WEIGHTS = 1000, TEST_BLOCK_OUTPUT = 64 };
 
-/* One layer a block. */
+/* Makes a model of one layer per block. */
 static inline void test_blocks(rlt_model *m, uint32_t blocks)
 {
     rlt_error err = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For the tests of Chakra traces: files written by hand in a folder of their own, and reading them. */
+/* Helpers for tests of Chakra traces: writes small files into a folder of their own, and reads them. */
 #ifndef RLT_TEST_SUPPORT_CHAKRA_H
 #define RLT_TEST_SUPPORT_CHAKRA_H
 
@@ -23,7 +23,7 @@
 
 static char directory[] = "/tmp/ringlet-chakra-XXXXXX";
 
-/* ---- a trace file written by hand */
+/* ---- writing a trace file ---- */
 
 typedef struct file {
     rlt_pb_out out, node;
@@ -46,12 +46,12 @@ static inline void begin(file *f)
 static inline void head(file *f, uint64_t id, const char *name, uint32_t type)
 {
     if (id)
-        rlt__pb_put_uint(&f->node, 1, id); /* 0 is not on the wire */
+        rlt__pb_put_uint(&f->node, 1, id); /* 0 is not written */
     rlt__pb_put_bytes(&f->node, 2, name, strlen(name));
     rlt__pb_put_uint(&f->node, 3, type);
 }
 
-/* An attribute whose value field is given as raw bytes, key included. */
+/* Writes an attribute whose value field is given as raw bytes, key included. */
 static inline void raw_attr(file *f, const char *name, const void *value, size_t length)
 {
     rlt_pb_out a = {0};

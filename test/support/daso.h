@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models for tests of DASO, made by hand or from the tables of ../shared, and the network they run on. */
+/* Models for tests of DASO, made by hand or from published tables, and their network. */
 #ifndef RLT_TEST_SUPPORT_DASO_H
 #define RLT_TEST_SUPPORT_DASO_H
 
@@ -46,8 +46,8 @@ static inline void test_model_finish(test_model *t, rlt_time batch_ps)
     t->work = (rlt_daso_work){.model = &t->model, .forward_ps = t->forward_ps, .backward_ps = t->backward_ps};
 }
 
-/* A layer for each tensor that computes, its norms with it; with `merged` one for each of so many. Skips the
- * test where the table is missing. */
+/* Makes one layer per computing tensor, with its norms; if `merged` is set, one per that many. Skips the test
+ * if the table is missing. */
 static inline void test_resnet50(test_model *t, uint32_t merged, rlt_time batch_ps)
 {
     char line[200], name[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random cases: numbers of a stream of a seed, one after another. */
+/* Random test cases: the numbers of a seeded stream, one after another. */
 #ifndef RLT_TEST_SUPPORT_DRAWING_H
 #define RLT_TEST_SUPPORT_DRAWING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One run of one protocol on a network of leaves, for tests. */
+/* Runs one protocol on a network of leaves. */
 #ifndef RLT_TEST_SUPPORT_FABRIC_H
 #define RLT_TEST_SUPPORT_FABRIC_H
 
@@ -43,7 +43,7 @@ static inline test_fabric test_fabric_open(const test_leaves *net, rlt_fabric_co
     return x;
 }
 
-/* Settings as "window=4 rto=1ms". */
+/* Makes a request; settings are written as "window=4 rto=1ms". */
 static inline rlt_react_request test_request(const char *protocol, const char *settings, uint32_t n,
                                              uint64_t bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Preloaded: the allocation number FAIL_MALLOC (from 1; malloc, calloc, realloc) fails, and, with
- * FAIL_MALLOC_ALL set, all after it. FAIL_MALLOC_COUNT names a file for the number of allocations there were.
- * Allocations before main, by the loader and the C library, are not counted.
+ * A preloaded library. Allocation number FAIL_MALLOC (from 1; malloc, calloc, realloc) fails; with
+ * FAIL_MALLOC_ALL set, all later ones fail, too. FAIL_MALLOC_COUNT names a file that receives the number of
+ * allocations. Allocations before main, by the loader and the C library, are not counted.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

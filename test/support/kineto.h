@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the tests of the Kineto reader share:
- * a program played by its dependencies alone, without the replay engine. */
+/* Helpers for tests of the Kineto reader: plays a program by its dependencies alone, without the replay
+ * engine. */
 #ifndef RLT_TEST_SUPPORT_KINETO_H
 #define RLT_TEST_SUPPORT_KINETO_H
 
@@ -24,12 +24,12 @@ static inline rlt_read_options options(void)
     return (rlt_read_options){.first_step = -1, .last_step = -1};
 }
 
-/* Plays a program by its dependencies alone; a collective ends `transfer` after its last member came, or, for
- * transfer < 0, after as long as recorded (last start to last end). */
+/* Result of playing a program by its dependencies alone. A collective ends `transfer` after its last member
+ * has arrived; for transfer < 0 it takes the recorded time (last start to last end). */
 typedef struct played {
     rlt_time *start, *end, *arrived;
-    rlt_time *rank_end; /* since the rank's start */
-    rlt_time *wait;     /* in collectives, by rank */
+    rlt_time *rank_end; /* end of each rank since the rank's start */
+    rlt_time *wait;     /* waiting time in collectives, per rank */
 } played;
 
 static inline bool deps_done(const rlt_program *p, const char *state, const rlt_time *end, uint32_t op,

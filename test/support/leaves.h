@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks of one switch, or of leaves below spines, for tests of aggregation in switches. */
+/* Networks of one switch, or of leaves below spines, for tests of in-network aggregation. */
 #ifndef RLT_TEST_SUPPORT_LEAVES_H
 #define RLT_TEST_SUPPORT_LEAVES_H
 
@@ -19,10 +19,10 @@
 
 typedef struct test_leaves {
     uint32_t workers, leaves, spines; /* leaves 0: one switch, named leaf0 */
-    const char *leaf_can, *spine_can; /* of in_network; "" is nothing */
-    const char *odd_can;              /* of leaf1, if not NULL */
+    const char *leaf_can, *spine_can; /* values of in_network; "" means none */
+    const char *odd_can;              /* in_network of leaf1, if not NULL */
     const char *bandwidth, *latency;  /* NULL: 100Gbps, 1us */
-    const char *uplink;               /* bandwidth of leaf to spine; NULL: the same */
+    const char *uplink;               /* bandwidth from leaf to spine; NULL: as `bandwidth` */
 } test_leaves;
 
 static inline rlt_topology *test_leaves_build(const test_leaves *x)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What test programs of workloads share: one replay over a network. */
+/* Helper for test programs of workloads: one replay over a network. */
 #ifndef RLT_TEST_SUPPORT_REPLAY_H
 #define RLT_TEST_SUPPORT_REPLAY_H
 
@@ -12,7 +12,7 @@
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
-/* When the last rank ends. */
+/* Returns the end of the last rank. */
 static inline rlt_time test_replay(const rlt_program *p, const char *network)
 {
     rlt_topology *t = NULL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What several test programs share: CMocka's includes,
- * and one collective run on a network given in compact form. */
+/* Helpers for test programs: CMocka's includes, and one collective run on a network in compact form. */
 #ifndef RLT_TEST_SUPPORT_SUPPORT_H
 #define RLT_TEST_SUPPORT_SUPPORT_H
 
@@ -30,7 +29,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-/* The first `ranks` ranks (0: all) of a topology by name or text. */
+/* The first `ranks` ranks (0: all) of a topology given by name or text. */
 typedef struct test_group {
     rlt_topology *t;
     rlt_placement p;
@@ -67,17 +66,17 @@ typedef struct test_net {
     const rlt_net_model *model;
     rlt_routing routing;
     rlt_injection injection;
-    const char *algorithm; /* NULL: chosen */
+    const char *algorithm; /* NULL: selected automatically */
     uint32_t ranks;        /* 0: all accelerators */
     uint32_t channels, chunks, window, directions;
-    const char *patterns[RLT_MAX_DIMS]; /* by dimension of the topology */
+    const char *patterns[RLT_MAX_DIMS]; /* pattern per dimension of the topology */
     uint32_t root, servers;
-    const rlt_endpoint *endpoint; /* NULL: the topology's; its injection does not count */
+    const rlt_endpoint *endpoint; /* NULL: that of the topology; its injection rule is not used */
     uint32_t element;
     const rlt_packet_settings *packet; /* NULL: the defaults */
 } test_net;
 
-/* Runs `kind` of `bytes` to its end; every account that must balance is asserted. */
+/* Runs `kind` with `bytes` to its end; asserts that every account balances. */
 static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, uint64_t bytes,
                                        const uint64_t *counts)
 {
@@ -156,7 +155,7 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
     return out;
 }
 
-/* Of all members of a grid: sizes of its dimensions, ended by 0. */
+/* Makes a request of all members of a grid; 0 ends the list of its sizes. */
 static inline rlt_coll_request test_grid_request(const uint32_t *grid, rlt_coll_kind kind, uint64_t bytes)
 {
     rlt_coll_request req = {.kind = kind, .n = 1, .bytes = bytes};

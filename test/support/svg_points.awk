@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Points of a chart that ringlet drew, as values of its logarithmic axes: "x y" a line. What a pixel stands for is
-# read off the labels of the ticks.
-#   awk -v panel=1 -v line=NAME -f test/support/svg_points.awk FILE   the line of that name
-#   awk -v panel=1 -v marks=2 -f test/support/svg_points.awk FILE     the markers of the panel's second line that has some
+# Reads the points of a chart that ringlet drew and prints their values on its logarithmic axes: "x y" per line.
+# The labels of the ticks give the scale.
+#   awk -v panel=1 -v line=NAME -f test/support/svg_points.awk FILE   the points of the line with that name
+#   awk -v panel=1 -v marks=2 -f test/support/svg_points.awk FILE     the markers of the panel's second line with markers
 BEGIN {
     n = split("B KiB MiB GiB TiB", name, " ")
     for (i = 1; i <= n; i++) unit[name[i]] = 1024 ^ (i - 1)

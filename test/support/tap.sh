@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What shell tests begin with: . "$(dirname "$0")/../../support/tap.sh" goes to the source folder, finds the command ($ringlet), makes a
-# folder that goes away at the end ($tmp), and brings verdict, expect and skip, which speak TAP. They end with finish.
+# Start of every shell test: . "$(dirname "$0")/../../support/tap.sh"
+# It changes to the source folder, finds the command ($ringlet) and makes a folder that is removed at the end ($tmp).
+# verdict, expect and skip print TAP. A test ends with finish.
 set -u
 cd "$(dirname "$0")" || exit 1
 until [ -f test/support/tap.sh ]; do [ "$PWD" != / ] && cd .. || exit 1; done
@@ -12,7 +13,7 @@ trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0 number=0
 unset NO_COLOR COLUMNS POSIXLY_CORRECT UV_THREADPOOL_SIZE
 
-verdict() { # name, complaint or ""; what the command left in $tmp/out and $tmp/err is shown with a complaint
+verdict() { # name, complaint or ""; a complaint also shows the command's $tmp/out and $tmp/err
     number=$((number + 1))
     if [ -z "$2" ]; then
         passed=$((passed + 1))
@@ -27,7 +28,7 @@ verdict() { # name, complaint or ""; what the command left in $tmp/out and $tmp/
 expect() { # name, actual, expected
     [ "$2" = "$3" ] && verdict "$1" "" || verdict "$1" "got '$2', expected '$3'"
 }
-skip() { # what was not tried, why: "needs PROGRAM", or which data is not here
+skip() { # name of the skipped check, reason: "needs PROGRAM", or which data is not here
     number=$((number + 1))
     echo "ok $number - $1 # SKIP $2"
 }

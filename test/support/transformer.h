@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What test programs share that want some training: a data-parallel transformer. */
+/* Helper for test programs that need some training: a data-parallel transformer. */
 #ifndef RLT_TEST_SUPPORT_TRANSFORMER_H
 #define RLT_TEST_SUPPORT_TRANSFORMER_H
 
@@ -12,8 +12,8 @@
 #include "workload/program/program.h"
 #include "workload/training/training.h"
 
-/* 400 TFLOPS in all that multiplies, nothing for a launch, and memory that is never waited for, but by the
- * optimizer: `memory_Bps`. */
+/* An accelerator with 400 TFLOPS for every product, no launch cost, and memory that only the optimizer waits
+ * for, at memory_Bps. */
 static inline rlt_accelerator test_flat_accelerator(uint64_t memory_Bps)
 {
     rlt_accelerator a = {.name = "flat",
@@ -29,7 +29,7 @@ static inline rlt_accelerator test_flat_accelerator(uint64_t memory_Bps)
     return a;
 }
 
-/* GPT-2 small but for its layers, 8 sequences a rank. */
+/* Makes GPT-2 small with `layers` layers and 8 sequences per rank. */
 static inline rlt_program *test_transformer(uint32_t ranks, uint32_t layers, uint32_t steps)
 {
     rlt_accelerator a = test_flat_accelerator(3350000000000u);
