@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of algorithms, plans, and the arithmetic of lanes and spans. */
+/* The table of algorithms, the creation of plans, and the arithmetic of lanes and spans. */
 #include "collectives/algorithm.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "net/topology/topology.h"
 
-/* Keeps sums over members and products with small counts inside 64 bits. */
+/* Keeps sums over members, and products with small counts, within 64 bits. */
 #define MAX_BYTES ((uint64_t)1 << 48)
 
 #define RLT_X(name) &rlt_##name,
@@ -45,7 +45,8 @@ const rlt_algorithm *rlt_algorithm_usual(const rlt_coll_request *req)
     return req->kind == RLT_ALL_TO_ALL ? &rlt_direct : &rlt_ring;
 }
 
-/* Shares of the members; the counts of an all-to-all say all there is to say. */
+/* Checks that the counts of shares sum up to the collective's bytes. An all-to-all's counts need no check:
+ * they define it. */
 static int check_counts(const rlt_coll_request *req, rlt_error *err)
 {
     const char *name = rlt_coll_name(req->kind);
@@ -101,7 +102,7 @@ int rlt__plan_checks(const rlt_coll_request *req, rlt_error *err)
     return check_counts(req, err);
 }
 
-/* Parameters of the algorithm alone: a row whose field is a slot. */
+/* Whether a parameter belongs to one algorithm alone: its field is a slot. */
 static bool is_own(const rlt_param *p)
 {
     return p->width == sizeof(rlt_param_value);
@@ -174,7 +175,7 @@ uint64_t rlt_lane_bytes(const rlt_plan *plan, uint32_t lane)
     return base * plan->blocks + (rlt_part_size(block + 1, plan->lanes, lane) - base) * larger;
 }
 
-/* How many of the indices first, first + stride, ... (reps of them) lie below `limit`. */
+/* Returns how many of the `reps` indices first, first + stride, ... lie below `limit`. */
 static uint64_t count_below(uint64_t first, uint64_t stride, uint64_t reps, uint64_t limit)
 {
     if (first >= limit)

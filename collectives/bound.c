@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lower bounds from what must cross the members' own links.
- * collectives/bound.h names the sources of counts. */
+/* Lower bounds from the bytes that must cross the members' own links, and cuts of the network. The
+ * mathematics and its sources are in collectives/bound.h. */
 #include "collectives/bound.h"
 
 #include <stdlib.h>
@@ -10,18 +10,18 @@
 #include "net/topology/topology.h"
 #include "sim/base/time.h"
 
-/* Above this many members, pairs are not tried one by one. */
+/* Largest group whose pairs are all routed for the latency bound. */
 enum { MAX_PAIRED_MEMBERS = 64 };
 
 typedef unsigned __int128 wide;
 
-/* Bytes that one member must send and receive, whatever the algorithm. */
+/* Bytes that one member must send and receive under any algorithm. */
 typedef struct share {
     wide out, in;
 } share;
 
-/* Rounded down. At a scale other than 1 the value goes through a double, lowered by a hair so that rounding
- * cannot lift the bound. */
+/* Time of `bytes` at bw_Bps * scale, rounded down. A scale other than 1 computes in double and lowers the
+ * result by 1e-14, so that rounding cannot raise the bound. */
 static rlt_time time_of(wide bytes, wide bw_Bps, double scale)
 {
     const uint64_t ps_per_s = 1000000000000u;
@@ -36,7 +36,7 @@ static rlt_time time_of(wide bytes, wide bw_Bps, double scale)
     return bytes > (wide)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)bytes;
 }
 
-/* All-to-all with counts: row and column sums without the diagonal. */
+/* All-to-all with counts: row and column sums of the matrix without its diagonal. */
 static share counted_share(const rlt_coll_request *req, uint32_t m)
 {
     share s = {0, 0};
@@ -49,7 +49,7 @@ static share counted_share(const rlt_coll_request *req, uint32_t m)
     return s;
 }
 
-/* Size of member m's share, where a share belongs to each. */
+/* Size of member m's share, for kinds in which each member has one. */
 static uint64_t own_bytes(const rlt_coll_request *req, uint32_t m)
 {
     if (req->counts && req->kind != RLT_ALL_TO_ALL)
@@ -58,9 +58,10 @@ static uint64_t own_bytes(const rlt_coll_request *req, uint32_t m)
 }
 
 /*
- * All-reduce: a member's own contribution must leave it and the others' must reach it, summed or not: one
- * buffer each. Reduce-scatter: all but its own share leaves, a sum of the size of its share comes in;
- * all-gather is the mirror image. Gather: all shares but the root's own enter it; scatter mirrors that.
+ * Bytes that member m must send and receive. All-reduce: its contribution must leave and the contributions of
+ * others must enter, summed or not: M each way. Reduce-scatter: all but its own share leaves; a sum of the
+ * size of its share enters. All-gather: the reverse. Gather: all shares but the root's enter the root.
+ * Scatter: the reverse.
  */
 static share member_share(const rlt_coll_request *req, uint32_t m)
 {
@@ -91,19 +92,19 @@ static share member_share(const rlt_coll_request *req, uint32_t m)
     }
 }
 
-/* What the network itself may do: verbs in use. */
+/* Network capabilities that the plan uses. */
 typedef struct verbs {
     bool reduces, multicasts;
 } verbs;
 
-/* Bytes that must leave, and enter, `parts` sets of members taken together, each of which has something that
- * all the others want: the members themselves, or groups of them. */
+/* Bytes that must leave and enter `parts` disjoint sets of members, summed over the sets. The sets are single
+ * members or groups; each has data that all other sets need. */
 static share all_parts(const rlt_coll_request *req, uint64_t parts, verbs v)
 {
     wide others = (wide)(parts - 1) * req->bytes, once = req->bytes;
     switch (req->kind) {
     case RLT_ALL_REDUCE:
-        if (v.reduces || v.multicasts) /* each sends its own and gets the sum */
+        if (v.reduces || v.multicasts) /* each set sends its contribution once and receives the sum once */
             return (share){parts * once, parts * once};
         return (share){2 * others, 2 * others};
     case RLT_ALL_GATHER:
@@ -120,7 +121,7 @@ static share all_parts(const rlt_coll_request *req, uint64_t parts, verbs v)
     }
 }
 
-/* Bytes that must leave and enter the members taken together. */
+/* Bytes that must leave and enter the members, summed over the members. */
 static share total_bytes(const rlt_coll_request *req, verbs v)
 {
     wide total = 0;
@@ -142,8 +143,8 @@ static rlt_time later(rlt_time a, rlt_time b)
     return a > b ? a : b;
 }
 
-/* Where all accelerators have the same bandwidth, members differ by their shares alone, of which the first,
- * the last and the root have every size there is. */
+/* Traffic bound if all accelerators have one bandwidth. Members then differ only by their shares, and the
+ * members 0, 1, n - 1 and the root cover every size of share. */
 static rlt_time traffic_alike(const rlt_coll_request *req, uint64_t bw_Bps, verbs v, double scale)
 {
     const uint32_t members[] = {0, 1, req->n - 1, req->root};
@@ -188,8 +189,9 @@ static int traffic(const rlt_coll_request *req, const rlt_topology *t, const rlt
 }
 
 /*
- * Members of a whole product with equal coordinates in some of its dimensions are one part; what leaves and
- * enters the parts goes by the links of those dimensions. Every choice of dimensions gives a bound.
+ * Cut bounds of a whole product, in O(2^dimensions). For each set of chosen dimensions, members with equal
+ * coordinates in these dimensions form one group. Traffic between the groups uses only the links of the
+ * chosen dimensions.
  */
 static rlt_time across_dimensions(const rlt_coll_request *req, const rlt_topology *t, verbs v, double scale)
 {
@@ -216,7 +218,7 @@ static rlt_time across_dimensions(const rlt_coll_request *req, const rlt_topolog
     return longest;
 }
 
-/* The time that so many bytes for each member inside need over a cut. */
+/* Bound of the tightest cut if each member inside it sends `each` bytes across. */
 static int over_cut(const rlt_topology *t, rlt_cut_question q, wide each, double scale, rlt_time *longest,
                     rlt_error *err)
 {
@@ -227,7 +229,7 @@ static int over_cut(const rlt_topology *t, rlt_cut_question q, wide each, double
     return rc;
 }
 
-/* To all others goes what is inside the cut, by each of its members; all-to-all: a piece of it to each. */
+/* Bound of a cut if each member inside it sends `piece` bytes to each member outside it. */
 static int to_others(const rlt_topology *t, rlt_cut_question q, wide piece, double scale, rlt_time *longest,
                      rlt_error *err)
 {
@@ -238,7 +240,8 @@ static int to_others(const rlt_topology *t, rlt_cut_question q, wide piece, doub
     return rc;
 }
 
-/* The members of the lower half of a coordinate, then the others; returns how many the first are. */
+/* Fills `order` with the members in the lower half of a coordinate, then with the others. Returns the number
+ * of the former. */
 static uint32_t split_by(const rlt_cut_question *q, uint32_t stride, uint32_t size, uint32_t *order)
 {
     uint32_t at = 0, below = 0;
@@ -251,8 +254,8 @@ static uint32_t split_by(const rlt_cut_question *q, uint32_t stride, uint32_t si
     return below;
 }
 
-/* All-to-all between halves of the members: by number, and by their coordinate in each dimension of a
- * product. `order` has room for the members. */
+/* All-to-all between halves of the members: by member number, and by coordinate in each dimension of a
+ * product. `order` has room for all members. */
 static int between_halves(const rlt_topology *t, rlt_cut_question q, wide piece, uint32_t *order,
                           double scale, rlt_time *longest, rlt_error *err)
 {
@@ -280,7 +283,7 @@ static int over_cuts(const rlt_coll_request *req, const rlt_topology *t, rlt_cut
     rlt_cut_question in = q;
     int rc;
     switch (req->kind) {
-    case RLT_ALL_REDUCE: /* whatever is summed up on one side, one buffer crosses each way */
+    case RLT_ALL_REDUCE: /* one buffer crosses each way, whatever is summed on either side */
         q.source = 0;
         in = q;
         in.inwards = true;
@@ -337,7 +340,7 @@ static rlt_time smaller(rlt_time a, rlt_time b)
     return a < b ? a : b;
 }
 
-/* The smallest latency of any link: no path is faster. */
+/* Smallest latency of any link, which no path can undercut. */
 static rlt_time fastest_link(const rlt_topology *t)
 {
     rlt_time least = RLT_TIME_MAX;

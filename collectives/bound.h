@@ -1,30 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Lower bounds on a collective's time on a topology: the largest of
+ * Lower bounds on the time of a collective over a topology. Endpoint delays and protocol overheads only add
+ * to them. Picoseconds, rounded down.
  *
- *   traffic   for each member, the bytes it alone must send or receive over its own links; for all together,
- *             the bytes that must leave them, over their total bandwidth (Patarasuk, Yuan: "Bandwidth optimal
- *             all-reduce algorithms", JPDC 2009; Chan et al., CCPE 2007):
+ * Let n be the number of members, M the collective's bytes, B_m what member m can send (or receive) a second
+ * over its own links. The bound is the largest of three:
+ *
+ *   traffic   max over m of (bytes that m alone must send or receive) / B_m, and, for all members together,
+ *             (bytes that must leave them) / (sum of all B_m) (Patarasuk, Yuan: "Bandwidth optimal all-reduce
+ *             algorithms", JPDC 2009; Chan et al., CCPE 2007). Bytes that must leave all members:
  *               all-reduce                             2(n-1) M: each of the other n-1 copies of every byte
  *                                                      is sent towards its sum and back
  *               reduce-scatter, all-gather,
  *               reduce, broadcast                      (n-1) M
- *   cut       the same with groups of members in place of members: the parts of a product with equal
- *             coordinates in some dimensions; and the tightest cut between members (net/topology/cut.h; Zhao
- *             et al., arXiv 2402.06787). Bytes that cross the border of a set S:
+ *   cut       The same with P groups in place of n members: in a product of dimensions, the members with
+ *             equal coordinates in some dimensions form a group, and traffic between the groups uses the
+ *             links of these dimensions alone. Also the tightest cut between members (net/topology/cut.h;
+ *             Zhao et al., arXiv 2402.06787). Bytes that cross the border of a set S of members:
  *               all-gather           |S| M/n leave S
  *               reduce-scatter       |S| M/n enter S
  *               broadcast, reduce    M
- *               all-reduce           M both ways (its sum must reach the other side)
- *               all-to-all           |S| (n - |S|) M/n, over the all-gather's cut and over those between
- *                                    halves, by number and by coordinate
- *             There are no cuts for collectives with counts.
- *   latency   the smallest zero-load latency between two members: one message is the least
+ *               all-reduce           M both ways, since the sum must reach the other side
+ *               all-to-all           |S| (n - |S|) M/n, over the all-gather's cut, and over cuts between
+ *                                    halves of the members (by number, and by coordinate)
+ *             Collectives with counts have no cut bound.
+ *   latency   The smallest zero-load latency between two members: at least one message is needed.
  *
- * Endpoint delays and protocol overheads only add to it. Picoseconds, rounded down.
+ * Example: all-reduce of M = 1 GB over a 2 x 2 product, n = 4. A member sends 50 GB/s into dimension 0 and
+ * 12.5 GB/s into dimension 1. traffic: max(1 / 62.5, 2 * 3 * 1 / 250) s = 24 ms. cut: the two groups with
+ * equal coordinates in dimension 1 exchange 2 * 1 GB over 4 * 12.5 GB/s, 40 ms. The bound is 40 ms.
  *
- * Where the network adds up and replicates, copies cross a link once. For sums over members the bound then
- * claims only what no network can save. Cuts hold there too: what is computed on the far side cannot cross.
+ * If the network adds up and replicates, a sum or a copy crosses a link once. The traffic bound then counts
+ * only bytes that no network can save. Cuts still hold: a sum made on the far side must cross the cut, too.
  */
 #ifndef RLT_COLLECTIVES_BOUND_H
 #define RLT_COLLECTIVES_BOUND_H
@@ -45,19 +52,20 @@ typedef struct rlt_bound {
     rlt_time traffic_ps, cut_ps, latency_ps;
 } rlt_bound;
 
-/* The bound that holds under a network model: cuts inside hold up only one that shares its links. */
+/* Returns the bound under a network model. Cuts inside the network hold only for a model that shares inner
+ * links between messages. */
 static inline rlt_time rlt_bound_under(const rlt_bound *b, const rlt_net_model *model)
 {
     rlt_time ports = b->traffic_ps > b->latency_ps ? b->traffic_ps : b->latency_ps;
     return model->can & RLT_NET_SHARES_LINKS ? b->time_ps : ports;
 }
 
-/* scale multiplies every bandwidth. `router` is used for latencies (a bounded sample of pairs on large
- * groups: minimum over neighbours in member order is not a bound, so large groups use the smallest link
- * latency instead). */
+/* Computes the bound of a request. The scales multiply every bandwidth and latency. `router` gives the
+ * latencies between all pairs of up to 64 members; larger groups use the smallest link latency, which is also
+ * a lower bound. */
 RLT_API int rlt_coll_bound(const rlt_coll_request *req, rlt_router *router, double bandwidth_scale,
                            double latency_scale, rlt_bound *out, rlt_error *err) RLT_MUST_USE;
-/* The same for a plan, which may have the network reduce and multicast. */
+/* Computes the bound of a plan, which may use reduction and multicast by the network. */
 RLT_API int rlt_plan_bound(const rlt_plan *plan, rlt_router *router, double bandwidth_scale,
                            double latency_scale, rlt_bound *out, rlt_error *err) RLT_MUST_USE;
 

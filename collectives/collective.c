@@ -16,7 +16,7 @@ const char *rlt_coll_name(rlt_coll_kind kind)
     return (unsigned)kind < RLT_COLL_KINDS ? names[kind] : "unknown";
 }
 
-/* Equal but for case and separators. */
+/* Whether two names are equal up to case and separators. */
 static bool same_name(const char *a, const char *b)
 {
     for (;;) {

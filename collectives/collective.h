@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a collective is: kind, members, bytes. Members are 0 .. n-1; ranks[] maps them to ranks.
+ * A collective operation: its kind, members and bytes. Members are 0 .. n-1; ranks[] maps them to ranks.
  *
- * `bytes` follows nccl-tests: all-reduce, broadcast, reduce, all-to-all: the buffer of one rank; all-gather,
- * gather: the total output; reduce-scatter, scatter: the total input; barrier: 0; point-to-point: the message
- * (member 0 sends to member 1). Bus bandwidth = bytes / time * factor: all-reduce 2(n-1)/n; all-gather,
- * reduce-scatter, all-to-all, gather, scatter (n-1)/n; others 1 (NVIDIA nccl-tests, doc/PERFORMANCE.md).
+ * `bytes` follows nccl-tests:
+ *   all-reduce, broadcast, reduce, all-to-all   buffer of one rank
+ *   all-gather, gather                          total output
+ *   reduce-scatter, scatter                     total input
+ *   barrier                                     0
+ *   point-to-point                              the message, from member 0 to member 1
+ *
+ * Bus bandwidth = bytes / time * factor (NVIDIA nccl-tests, doc/PERFORMANCE.md). The factor is 2(n-1)/n for
+ * all-reduce; (n-1)/n for all-gather, reduce-scatter, all-to-all, gather and scatter; else 1. Example: an
+ * all-reduce of 1 GB over 4 ranks in 10 ms has an algorithm bandwidth of 100 GB/s and a bus bandwidth of 150
+ * GB/s.
  */
 #ifndef RLT_COLLECTIVES_COLLECTIVE_H
 #define RLT_COLLECTIVES_COLLECTIVE_H
@@ -43,33 +50,34 @@ typedef enum rlt_coll_kind {
         RLT_COLL_KINDS
 } rlt_coll_kind;
 
-/* How chunks go through dimensions, see collectives/algorithms/schedule.h. */
+/* Order in which chunks visit the dimensions, see collectives/algorithms/schedule.h. */
 typedef enum rlt_chunk_schedule {
     RLT_PIPELINE,
     RLT_BASELINE,
     RLT_THEMIS,
     RLT_CHUNK_SCHEDULES
 } rlt_chunk_schedule;
-/* Which of the chunks that wait for a dimension it serves next. */
+/* Order in which a dimension serves its waiting chunks. */
 typedef enum rlt_chunk_order { RLT_FIFO, RLT_SCF, RLT_CHUNK_ORDERS } rlt_chunk_order;
 
 enum { RLT_MAX_MEMBERS = 1 << 24 };
 
-/* Values of a parameter of one algorithm alone; `row` is that of its table. */
+/* Value of a parameter that belongs to one algorithm; `row` is its row in that algorithm's table. */
 typedef struct rlt_coll_own {
     const rlt_param *row;
     rlt_param_value value;
 } rlt_coll_own;
 
-/* The parameters of algorithms, as one value; 0 means the algorithm's default. Which of them an algorithm
- * has, its table says (rlt_algorithm.parameters). */
+/* Parameter values of algorithms; 0 selects the algorithm's default. rlt_algorithm.parameters says which
+ * parameters an algorithm has. */
 enum { RLT_MAX_OWN = 8 };
 typedef struct rlt_coll_params {
     uint32_t channels, chunks, window, directions;
-    uint32_t servers;         /* parameter servers: the last members of the group also serve */
+    /* number of parameter servers: the last members of the group, which also work */
+    uint32_t servers;
     uint32_t schedule, order; /* rlt_chunk_schedule, rlt_chunk_order */
     uint32_t n_own;
-    /* Pattern inside each dimension, by name, borrowed; NULL: the algorithm chooses by shape. */
+    /* Name of the pattern inside each dimension, borrowed; NULL: the algorithm chooses by shape. */
     const char *patterns[RLT_MAX_DIMS];
     rlt_coll_own own[RLT_MAX_OWN];
 } rlt_coll_params;
@@ -78,53 +86,56 @@ typedef struct rlt_coll_request {
     rlt_coll_kind kind;
     uint32_t n;            /* members */
     uint32_t root;         /* member, for broadcast, reduce, gather and scatter */
-    const uint32_t *ranks; /* rank of a member, borrowed; NULL: member i is rank i */
+    const uint32_t *ranks; /* rank of each member, borrowed; NULL: member i is rank i */
     uint64_t bytes;
-    /* The v-collectives' counts, borrowed; NULL: even. All-to-all: bytes from member i to j at [i * n + j].
-     * All-gather, reduce-scatter, gather, scatter: bytes of member i's share at [i], whose sum is `bytes`. */
+    /* Counts of the v-collectives, borrowed; NULL: even shares. All-to-all: counts[i * n + j] is the bytes
+     * from member i to member j. All-gather, reduce-scatter, gather, scatter: counts[i] is the bytes of
+     * member i's share; they sum up to `bytes`. */
     const uint64_t *counts;
-    /* The group's own dimensions, innermost first, for hierarchical algorithms: product of sizes = n, member
-     * index is mixed radix. shape[] tells which pattern suits a dimension ("ring", "switch",
-     * "fully-connected", ...). */
+    /* Dimensions of the group, innermost first, for hierarchical algorithms. The product of the sizes is n; a
+     * member index is mixed radix in them. shapes[] names the shape of each dimension ("ring", "switch",
+     * "fully-connected", ...), which selects its pattern. */
     uint32_t n_dims;
     uint32_t dims[RLT_MAX_DIMS];
     const char *shapes[RLT_MAX_DIMS];
-    uint32_t axes[RLT_MAX_DIMS]; /* the topology's dimension that each lies in; RLT_NONE: in none alone */
-    /* Ring orders along real links, each a permutation of the members, borrowed; 0: natural order. */
+    /* dimension of the topology that contains each one; RLT_NONE: not inside a single one */
+    uint32_t axes[RLT_MAX_DIMS];
+    /* Ring orders along real links, each a permutation of the members, borrowed; n_rings 0: natural order. */
     uint32_t n_rings;
     const uint32_t *const *rings;
-    rlt_coll_params params;          /* patterns by dimension of the group */
-    const struct rlt_listed *listed; /* steps made elsewhere, for the algorithm "custom"; borrowed */
-    uint32_t element;                /* bytes of an element; 0: 2 or more */
-    /* Costs in force, borrowed until the plan is made; NULL: the topology's. */
+    rlt_coll_params params;          /* patterns[] is by dimension of the group */
+    const struct rlt_listed *listed; /* steps for the algorithm "custom", borrowed */
+    uint32_t element;                /* bytes of an element; 0: unknown, at least 2 */
+    /* Costs in force, borrowed until the plan is made; NULL: those of the topology. */
     const rlt_endpoint *endpoint;
-    /* Where the ranks are, for algorithms that look at the network; borrowed; NULL: unknown. */
+    /* Where the ranks are, for algorithms that inspect the network; borrowed; NULL: unknown. */
     const rlt_topology *topology;
     const rlt_placement *placement;
 } rlt_coll_request;
 
 RLT_API const char *rlt_coll_name(rlt_coll_kind kind);
-/* The patterns inside a dimension; NULL past the end. */
+/* Name of the i-th pattern inside a dimension; NULL past the end. */
 RLT_API const char *rlt_pattern_name(uint32_t i);
-/* The pattern of one dimension; the field is a uint8_t, its number. */
+/* Parameter row for the pattern of one dimension; it fills a uint8_t with the pattern's number. */
 RLT_API extern const rlt_param rlt_pattern_parameter;
-/* "pipeline", ..., "fifo", ...; NULL past the end. */
+/* Names of the schedules ("pipeline", ...) and of the orders ("fifo", ...); NULL past the end. */
 RLT_API const char *rlt_chunk_schedule_name(uint32_t i);
 RLT_API const char *rlt_chunk_order_name(uint32_t i);
-/* By name, dashes and case do not matter ("AllReduce", "all-reduce"); the error lists the known ones. */
+/* Finds a kind by name, ignoring dashes and case ("AllReduce", "all-reduce"). The error lists the known
+ * names. */
 RLT_API int rlt_coll_parse(const char *name, rlt_coll_kind *kind, rlt_error *err) RLT_MUST_USE;
 /* Whether one member is the root: broadcast, reduce, gather, scatter. */
 static inline bool rlt_coll_rooted(rlt_coll_kind kind)
 {
     return kind == RLT_BROADCAST || kind == RLT_REDUCE || kind == RLT_GATHER || kind == RLT_SCATTER;
 }
-/* Bytes of an element of a type as NCCL and its tests name them; 0: unknown. */
+/* Bytes of an element type, named as in NCCL and nccl-tests; 0: unknown type. */
 RLT_API uint32_t rlt_dtype_bytes(const char *name);
-/* Bus bandwidth factor. */
+/* Bus bandwidth factor, see above. */
 RLT_API double rlt_busbw_factor(rlt_coll_kind kind, uint32_t n);
-/* Parameters whose patterns are by dimension of the topology into the request. */
+/* Copies parameters whose patterns are by dimension of the topology into the request. */
 RLT_API void rlt_request_params(rlt_coll_request *req, const rlt_coll_params *params);
-/* Patterns by dimension of the topology into those by dimension of the group. */
+/* Sets the request's patterns, by dimension of the group, from patterns by dimension of the topology. */
 RLT_API void rlt_request_patterns(rlt_coll_request *req, const char *const by_dimension[RLT_MAX_DIMS]);
 /* Rank of a member. */
 static inline uint32_t rlt_member_rank(const rlt_coll_request *r, uint32_t member)
@@ -133,9 +144,10 @@ static inline uint32_t rlt_member_rank(const rlt_coll_request *r, uint32_t membe
 }
 
 /*
- * What the topology tells about a group: fills n_dims, dims, shapes when the group's accelerators form a
- * sub-grid of a product (or the file's logical dimensions), else one dimension; and rings, by restricting the
- * topology's recommended ring orders to the group. The arrays belong to the rlt_group.
+ * A process group and its place in the topology. If the accelerators of the group form a sub-grid of a
+ * product (or of the file's logical dimensions), n_dims, dims and shapes describe that grid; else the group
+ * has one dimension. `rings` are the topology's recommended ring orders restricted to the group. The
+ * rlt_group owns its arrays.
  */
 typedef struct rlt_group {
     uint32_t n;
@@ -143,20 +155,21 @@ typedef struct rlt_group {
     uint32_t n_dims;
     uint32_t dims[RLT_MAX_DIMS];
     const char *shapes[RLT_MAX_DIMS]; /* borrowed from the topology */
-    uint32_t axes[RLT_MAX_DIMS];      /* the topology's dimensions that they lie in */
+    uint32_t axes[RLT_MAX_DIMS];      /* dimension of the topology that contains each one */
     uint32_t n_rings;
     uint32_t **rings;             /* owned */
     const rlt_topology *topology; /* borrowed */
     const rlt_placement *placement;
 } rlt_group;
-/* ranks NULL: 0 .. n-1. RLT_ERANGE for a rank outside the placement, RLT_ESCHEMA for one named twice. */
+/* Fills *out. ranks NULL: ranks 0 .. n-1. RLT_ERANGE for a rank outside the placement, RLT_ESCHEMA for a rank
+ * that is named twice. Free with rlt_group_free. */
 RLT_API int rlt_group_create(const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks, uint32_t n,
                              rlt_group *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_group_free(rlt_group *g);
-/* A request over the group (borrowing from it). */
+/* Returns a request over the group. It borrows the group's arrays. */
 RLT_API rlt_coll_request rlt_group_request(const rlt_group *g, rlt_coll_kind kind, uint64_t bytes);
 
-/* Whether the request says how large each member's share is. */
+/* Whether the request has a count for each member's share. */
 static inline bool rlt_shares_counted(const rlt_coll_request *req)
 {
     return req->counts && (req->kind == RLT_ALL_GATHER || req->kind == RLT_REDUCE_SCATTER ||

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs plans. A message's cookies identify it completely: tx = collective and the sender's lane, rx = the
- * receiver's lane and the step it is addressed to. Lanes of a collective are numbered
- * member * plan->lanes + lane.
+ * Runs plans. The cookies of a message identify it completely: tx = collective and the sender's lane, rx =
+ * the receiver's lane and the step that waits for it. The lanes of a collective are numbered member *
+ * plan->lanes + lane.
  *
- * A message that arrives before its receiver has reached the step is remembered in a 64-step window of bits.
- * What does not fit there (several messages for one step, or a step far ahead) is counted in a map.
+ * A message may arrive before its receiver reaches the step. It is then noted in a 64-step window of bits,
+ * or, if it does not fit there (several messages for one step, or a step far ahead), counted in a map.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-/* Out of the way of the common case, so that it saves no registers, and no jump. */
+/* Keeps rare paths out of line, so that they cost the common path neither registers nor jumps. */
 #define SELDOM    __attribute__((noinline))
 #define seldom(x) __builtin_expect((x) != 0, 0)
 
@@ -44,7 +44,8 @@ static bool push_ready(rlt_exec *x, uint32_t id, uint32_t lane_index)
     return true;
 }
 
-/* Advances the window by one step and returns how many messages of the new step have already arrived. */
+/* Advances the window by one step and returns the number of messages that have already arrived for the new
+ * step. */
 static SELDOM uint32_t take_early(rlt_exec_collective *c, uint32_t lane_index)
 {
     rlt_exec_lane *l = &c->lanes[lane_index];
@@ -61,8 +62,8 @@ static SELDOM uint32_t take_early(rlt_exec_collective *c, uint32_t lane_index)
     return count;
 }
 
-/* A message for a step that its lane has not reached. The checker sees to it that
- * no plan addresses a finished step. */
+/* Notes messages for a step that the lane has not reached. No plan addresses a finished step; the checker
+ * proves that. */
 static SELDOM void note_early(rlt_exec *x, rlt_exec_collective *c, uint32_t lane_index, uint32_t step,
                               uint32_t count)
 {
@@ -98,7 +99,7 @@ static void finish_member(rlt_exec *x, uint32_t id, uint32_t member)
         client->done(client->ctx, cookie);
 }
 
-/* Wakes the lanes of this member that waited for a step that lane_index has now finished. */
+/* Wakes the lanes of this member that wait for a step that lane_index has now finished. */
 static SELDOM void wake_waiters(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
     rlt_exec_collective *c = &x->all[id];
@@ -113,7 +114,8 @@ static SELDOM void wake_waiters(rlt_exec *x, uint32_t id, uint32_t lane_index)
     }
 }
 
-/* True if the lane has to wait for that step of another lane of its member. */
+/* Whether the lane must wait for a step of another lane of its member. If so, it joins that lane's
+ * waiters. */
 static SELDOM bool waits(rlt_exec_collective *c, rlt_exec_lane *l, uint32_t wait_lane, uint32_t wait_step)
 {
     uint32_t first = l->member * c->plan->lanes;
@@ -126,7 +128,8 @@ static SELDOM bool waits(rlt_exec_collective *c, rlt_exec_lane *l, uint32_t wait
     return true;
 }
 
-/* Where a message goes that is not for the sender's own lane of one member, or that stands for several. */
+/* Completes the address of a message to another lane, of a multicast, or of a folded message, which stands
+ * for several. */
 static SELDOM void address(const rlt_exec_collective *c, const rlt_step *s, const rlt_exec_lane *l,
                            rlt_message *m)
 {
@@ -143,7 +146,7 @@ static SELDOM void address(const rlt_exec_collective *c, const rlt_step *s, cons
     m->rx = (uint64_t)(place * plan->lanes + there) << 32 | s->peer_step;
 }
 
-/* Ranks that a step reaches; NULL: 0 .. n-1, or out of memory, which has been told. */
+/* Returns the ranks that a step reaches. NULL: ranks 0 .. n-1, or out of memory, which is reported. */
 static const uint32_t *list_reached(rlt_exec *x, const rlt_plan *plan, rlt_reach r)
 {
     if (r.n == plan->req.n)
@@ -158,7 +161,7 @@ static const uint32_t *list_reached(rlt_exec *x, const rlt_plan *plan, rlt_reach
     return x->reached;
 }
 
-/* A message between one member and several, by the network's own means. */
+/* Sends a reduction or a multicast that the network itself performs. Returns the time of injection. */
 static SELDOM rlt_time send_tree(rlt_exec *x, const rlt_plan *plan, const rlt_step *s, rlt_reach r,
                                  const rlt_message *m)
 {
@@ -181,7 +184,7 @@ static SELDOM rlt_time send_tree(rlt_exec *x, const rlt_plan *plan, const rlt_st
     return reduce ? model->reduce_to(x->net, &t) : model->multicast(x->net, &t);
 }
 
-/* Starts the current step of a lane; false if it has to wait for another lane. */
+/* Starts the current step of a lane. Returns false if the lane has to wait for another lane. */
 static inline __attribute__((always_inline)) bool issue(rlt_exec *x, rlt_exec_collective *c, uint32_t id,
                                                         rlt_exec_lane *l, uint32_t lane_index)
 {
@@ -221,7 +224,7 @@ static inline __attribute__((always_inline)) bool issue(rlt_exec *x, rlt_exec_co
     return true;
 }
 
-/* The lane's own send still holds it although the network told its end at issue: waits for that. */
+/* Schedules a wake-up for the end of a send whose time the network returned at issue. */
 static SELDOM void await_injection(rlt_exec *x, uint32_t id, uint32_t lane_index, rlt_exec_lane *l)
 {
     rlt_sim_at(x->sim, l->injected_ps, RLT_COMPLETE, x->on_wake, (uint64_t)id << 32 | lane_index);
@@ -229,7 +232,8 @@ static SELDOM void await_injection(rlt_exec *x, uint32_t id, uint32_t lane_index
     l->unsent = 1;
 }
 
-/* The lane's own send still holds it: told later by the network, or known and waited for. */
+/* Whether a send still holds the lane. Its end is reported later by the network, or is known and
+ * scheduled. */
 static inline bool held_by_send(rlt_exec *x, uint32_t id, uint32_t lane_index, rlt_exec_lane *l)
 {
     if (l->unsent)
@@ -240,7 +244,7 @@ static inline bool held_by_send(rlt_exec *x, uint32_t id, uint32_t lane_index, r
     return true;
 }
 
-/* Whether step k + 1 of a lane does what step k did. */
+/* Whether step k + 1 of a lane (b) repeats step k (a). */
 static bool repeats(const rlt_step *a, const rlt_step *b)
 {
     return a->send_to == b->send_to && a->send_bytes == b->send_bytes && a->recv_from == b->recv_from &&
@@ -255,7 +259,7 @@ static inline void read_step(const rlt_exec_collective *c, const rlt_exec_lane *
     c->plan->algorithm->step(c->plan, c->fold->rep[l->member], l->number, k, out);
 }
 
-/* How many steps from the lane's next one on repeat the one before, which *s is. */
+/* Returns how many steps, from the lane's next step on, repeat the step before, which is *s. */
 static uint32_t count_repeats(const rlt_exec_collective *c, const rlt_exec_lane *l, const rlt_step *s)
 {
     rlt_step pair[2] = {*s};
@@ -269,9 +273,10 @@ static uint32_t count_repeats(const rlt_exec_collective *c, const rlt_exec_lane 
 }
 
 /*
- * A collective that is folded to one lane stands still between steps: nothing is under way. So if the step
- * just done is followed by equal ones, they take as long and carry as much, and time leaps over them. The
- * step before was chosen for that, its begin and the accounts then were noted.
+ * Skips repeated steps of a collective that is folded to one lane. Between steps nothing is under way, so
+ * equal steps take equal time and carry equal traffic. When a step begins that the next one repeats, its
+ * begin and the accounts are noted. When it ends, the period is known, and time leaps over all repetitions at
+ * once. Example: a folded ring all-reduce of 1024 members has 2046 steps; only a few of them are simulated.
  */
 static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
@@ -303,7 +308,7 @@ static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
     return false;
 }
 
-/* All steps of a lane are done: so is the lane, once its sends are. */
+/* Ends a lane whose steps are all done, as soon as its sends are. */
 static SELDOM void end_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
     rlt_exec_collective *c = &x->all[id];
@@ -315,8 +320,7 @@ static SELDOM void end_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
         finish_member(x, id, l->member);
 }
 
-/* Runs a lane as far as it goes. Inlined where a message is delivered:
- * most of a run's time is spent there. */
+/* Runs a lane as far as it can go. Inlined into the delivery path, where most of a run's time is spent. */
 static inline __attribute__((always_inline)) void run_lane(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
     rlt_exec_collective *c = &x->all[id];
@@ -369,7 +373,7 @@ static SELDOM void settle(rlt_exec *x)
     }
 }
 
-/* The network's callbacks and our own events. */
+/* Callbacks of the network, and events of the executor. */
 
 static void on_injected(void *ctx, uint64_t tx)
 {
@@ -386,7 +390,7 @@ static void on_injected(void *ctx, uint64_t tx)
         settle(x);
 }
 
-/* A blocking sender goes on when its message is delivered; one told so at issue, when it is injected. */
+/* Releases a sender at delivery (blocking), or at the scheduled end of its injection. */
 static SELDOM void release_sender(rlt_exec *x, uint64_t tx)
 {
     uint32_t id = (uint32_t)(tx >> 32), from = (uint32_t)tx;
@@ -411,7 +415,8 @@ static SELDOM void note_arrivals_at(rlt_exec *x, rlt_exec_collective *c, uint32_
         note_early(x, c, to, step, count);
 }
 
-/* A message that stands for one from each member of the sender's class reaches the receiver's class. */
+/* Counts the arrival of a folded message: it stands for one message from each member of the sender's
+ * class. */
 static SELDOM void note_arrivals(rlt_exec *x, rlt_exec_collective *c, uint32_t from, uint32_t to,
                                  uint32_t step)
 {
@@ -419,8 +424,8 @@ static SELDOM void note_arrivals(rlt_exec *x, rlt_exec_collective *c, uint32_t f
     note_arrivals_at(x, c, to, step, size[c->lanes[from].member] / size[c->lanes[to].member]);
 }
 
-/* A multicast reaches several members; folded: one from each reaches all, who are one class. The collective
- * cannot end before the last of them has run. */
+/* Delivers a multicast to all members that it reaches. Folded: all members are one class, which gets one
+ * message from each. The collective cannot end before the last of them has run. */
 static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uint32_t step)
 {
     uint32_t id = (uint32_t)(tx >> 32);
@@ -442,7 +447,7 @@ static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uin
     settle(x);
 }
 
-/* What is delivered is a multicast, of a folded collective, or a message of its own. */
+/* Delivers the rare kinds of message: multicast, folded, or eager. */
 static SELDOM void deliver_anyhow(rlt_exec *x, uint64_t tx, uint64_t rx)
 {
     uint32_t id = (uint32_t)(tx >> 32), to = (uint32_t)(rx >> 32);

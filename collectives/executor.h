@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The executor runs plans over a network inside a simulation: one small counter per live lane, messages
- * addressed to (lane, step) of their receiver. It owns its network and is the network's only client.
+ * The executor runs plans over a network inside a simulation. It keeps one small counter per live lane;
+ * messages are addressed to (lane, step) of their receiver. It owns its network and is the network's only
+ * client.
  *
- * A collective begins when its last member has arrived (a NCCL kernel that is early spins until its peers are
- * there), or, with RLT_EXEC_EAGER (messages), each member when it arrives itself. A member is done when all
- * its lanes are: everything received, and every send injected (nic) or delivered (blocking).
+ * A collective begins when its last member has arrived, because a NCCL kernel that is early spins until its
+ * peers are there. With RLT_EXEC_EAGER (point-to-point messages) each member begins when it arrives itself. A
+ * member is done when all its lanes are done: everything is received, and every send is injected (nic) or
+ * delivered (blocking).
  */
 #ifndef RLT_COLLECTIVES_EXECUTOR_H
 #define RLT_COLLECTIVES_EXECUTOR_H
@@ -26,34 +28,36 @@ enum { RLT_EXEC_EAGER = 1 };
 
 typedef struct rlt_exec_client {
     void *ctx;
-    void (*begun)(void *ctx, uint64_t cookie); /* last member arrived; may be NULL */
+    void (*begun)(void *ctx, uint64_t cookie); /* the last member has arrived; may be NULL */
     void (*delivered)(
-        void *ctx, uint64_t cookie); /* a message (RLT_EXEC_EAGER) whose receiver may be late; may be NULL */
+        /* an RLT_EXEC_EAGER message has arrived, perhaps before its receiver; may be NULL */
+        void *ctx, uint64_t cookie);
     void (*member_done)(void *ctx, uint64_t cookie, uint32_t member); /* may be NULL */
-    void (*done)(void *ctx, uint64_t cookie); /* all members; may be NULL; the plan may be freed */
+    void (*done)(void *ctx, uint64_t cookie); /* all members are done; the plan may be freed; may be NULL */
 } rlt_exec_client;
 
-/* cfg->client is ignored: the executor puts itself there. */
+/* Creates an executor. cfg->client is ignored: the executor is the client. */
 RLT_API int rlt_exec_create(const rlt_net_model *model, const rlt_net_config *cfg, rlt_exec **out,
                             rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_exec_free(rlt_exec *x);
 RLT_API rlt_net *rlt_exec_net(rlt_exec *x);
 
-/* Enters a collective; `plan` and `client` (NULL: nobody is told) are borrowed until it is done.
- * Returns its id, or RLT_NONE after rlt_sim_fail. */
+/* Adds a collective. `plan` and `client` are borrowed until it is done; client NULL: no callbacks. Returns
+ * its id, or RLT_NONE after rlt_sim_fail. */
 RLT_API uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_client *client,
                               uint64_t cookie, int flags);
-/* The same, folded: `fold` is of this plan, borrowed until done, and its net part is in the network's
- * configuration. Members arrive all at once; member_done tells of the members that ran. */
+/* Adds a folded collective. `fold` belongs to this plan and is borrowed until the collective is done; its net
+ * part must be in the network's configuration. All members arrive at once; member_done reports only the
+ * members that are simulated. */
 RLT_API uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *fold,
                                      const rlt_exec_client *client, uint64_t cookie, int flags);
-/* A member reaches the collective now. Members arrive once. */
+/* A member arrives at the collective now. Each member arrives once. */
 RLT_API void rlt_exec_arrive(rlt_exec *x, uint32_t id, uint32_t member);
 /* All members arrive now. */
 RLT_API void rlt_exec_arrive_all(rlt_exec *x, uint32_t id);
 
-/* For the stall report: collectives not done, and for one of them a text such as "all_reduce of 8 ranks: rank
- * 3 waits in lane 0 step 4 for rank 2". Returns the number of collectives pending. */
+/* Returns the number of collectives that are not done, for the stall report, and describes one of them in
+ * `text`, for example "all_reduce of 8 ranks: rank 3 waits in lane 0 step 4 for rank 2". */
 RLT_API uint32_t rlt_exec_pending(const rlt_exec *x, char *text, size_t size);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How collectives come into the executor, when they begin, and what they wait for where they do not end. */
+/* Entry of collectives into the executor, their begin, and the description of stalled ones. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-/* Room for the lanes of a plan in a collective record, kept for its next user. */
+/* Makes room for the lanes of a plan in a collective record. Records are reused and keep their room. */
 static int reserve(rlt_exec_collective *c, const rlt_plan *plan, uint32_t members, rlt_error *err)
 {
     uint64_t need = (uint64_t)members * plan->lanes;
@@ -113,7 +113,7 @@ void rlt_exec_arrive_all(rlt_exec *x, uint32_t id)
     rlt_exec_arrive(x, id, n - 1);
 }
 
-/* Who member's lane waits for, in words. */
+/* Describes which rank a stalled collective waits for. */
 static void describe(const rlt_exec_collective *c, char *text, size_t size)
 {
     const rlt_plan *plan = c->plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The fold of a plan whose members are all alike. */
+/* Folding by translations: plans whose members are all alike. */
 #include "collectives/fold.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ bool rlt_plan_is_even(const rlt_plan *plan)
     return !plan->req.counts && plan->req.bytes % plan->blocks == 0;
 }
 
-/* Ranks 0 .. n-1 on accelerators 0 .. n-1, which are all there are. */
+/* Whether the group is the whole topology in order: member i on accelerator i, for all accelerators. */
 static bool is_whole(const rlt_plan *plan, const rlt_router *router)
 {
     const rlt_placement *p = rlt_router_placement(router);

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The coarsest equitable partition of members and links: colours are refined by the colours around until
- * their number stays. A member's surroundings are its messages out and in (where in the plan they stand,
- * size, the colour of the other end and of the links on the way); a link's are the messages over it. Sets of
- * messages are compared by sums of 64-bit hashes of their elements.
+ * Colour refinement: the coarsest equitable partition of members and links.
+ *
+ * Let c_0 be the colour of each member from its own steps, and of each link from its bandwidth, latency and
+ * dimension. In round t + 1 the colour of x is the pair of c_t(x) and the multiset of what surrounds x.
+ * Around a member are its messages out and in, each with its place in the plan, its size, the colours of both
+ * ends and of the links on its path. Around a link are the messages over it. The rounds end when the number
+ * of colours stays. A multiset is compared by the sum of 64-bit hashes of its elements.
+ *
+ * Example: a chain 0 -> 1 -> 2 -> 3 -> 4 of equal messages. Round 0: the end members differ from the inner
+ * ones, which have equal steps. Each further round separates the neighbours of what was separated before,
+ * until all five members differ.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +25,9 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 
-/* Messages of consecutive steps that go the same way are one record. */
+/* Messages of consecutive steps with the same destination and route. */
 typedef struct record {
-    uint64_t key; /* places in the plan, sizes, latency */
+    uint64_t key; /* hash of places in the plan, sizes, latency */
     uint32_t src, dst;
     uint32_t path, n; /* links[path .. path + n) */
 } record;
@@ -37,7 +44,7 @@ typedef struct refinement {
     uint32_t n_links_on_paths, links_room;
     uint32_t members, n_links;
     uint64_t *hash;   /* members, then links */
-    uint32_t *colour; /* likewise */
+    uint32_t *colour; /* members, then links */
     uint32_t n_colours;
 } refinement;
 
@@ -76,7 +83,7 @@ static int new_record(refinement *f, uint32_t member, uint32_t lane, const rlt_s
     return 0;
 }
 
-/* All messages of a member, and the hash of its steps without their peers. */
+/* Records all messages of a member, and hashes its steps without their peers into *own. */
 static int note_member(refinement *f, uint32_t member, uint64_t *own, rlt_error *err)
 {
     const rlt_plan *plan = f->plan;
@@ -118,7 +125,8 @@ static int by_hash(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Gives equal hashes one colour, in order of their lowest index. Members and links never share a colour. */
+/* Gives equal hashes one colour; colours are numbered by their lowest index. Members and links never share
+ * one. */
 static int colour(refinement *f, rlt_error *err)
 {
     uint32_t total = f->members + f->n_links, first = 0;
@@ -128,19 +136,19 @@ static int colour(refinement *f, rlt_error *err)
     for (uint32_t i = 0; i < total; i++)
         h[i] = (hashed){mix(f->hash[i], i < f->members), i};
     qsort(h, total, sizeof *h, by_hash);
-    for (uint32_t i = 0; i < total; i++) { /* the first of a run stands for it */
+    for (uint32_t i = 0; i < total; i++) { /* the first of a run represents it */
         if (h[i].hash != h[first].hash)
             first = i;
         f->colour[h[i].index] = h[first].index;
     }
     free(h);
     f->n_colours = 0;
-    for (uint32_t i = 0; i < total; i++) /* representatives come before those they stand for */
+    for (uint32_t i = 0; i < total; i++) /* a representative comes before those it represents */
         f->colour[i] = f->colour[i] == i ? f->n_colours++ : f->colour[f->colour[i]];
     return 0;
 }
 
-/* One round: each member and link adds what is around it to its own colour. */
+/* One round: every member and link mixes its own colour with its surroundings. */
 static void look_around(refinement *f)
 {
     const uint32_t *of_member = f->colour, *of_link = f->colour + f->members;
@@ -173,7 +181,8 @@ static int refine(refinement *f, rlt_error *err)
     return rc;
 }
 
-/* Numbers the colours of count things from 0 in order of appearance, with their sizes and lowest elements. */
+/* Numbers the classes of `count` things from 0 in order of appearance; lists their sizes and lowest
+ * elements. */
 static int number(const uint32_t *colour_of, uint32_t count, uint32_t n_colours, uint32_t **of,
                   uint32_t **size, uint32_t **rep, uint32_t *n, rlt_error *err)
 {
@@ -201,7 +210,8 @@ static int number(const uint32_t *colour_of, uint32_t count, uint32_t n_colours,
     return 0;
 }
 
-/* What the partition promises, looked at once more: whole numbers of messages at every receiver and link. */
+/* Verifies the partition: the size of each sending class is a multiple of the receiving class's size, so that
+ * a receiver gets a whole number of messages. Also fails if blocked senders would queue at a receive port. */
 static int check_whole(const refinement *f, const rlt_fold *out, const rlt_fold_options *how, rlt_error *err)
 {
     for (uint32_t i = 0; i < f->n_records; i++) {
@@ -247,7 +257,7 @@ int rlt__fold_refine(const rlt_plan *plan, rlt_router *router, const rlt_fold_op
         .plan = plan, .router = router, .topology = rlt_router_topology(router), .members = plan->req.n};
     f.n_links = rlt_topology_links(f.topology);
     if (too_many(plan, how->max_messages) || (uint64_t)f.members + f.n_links > MAX_THINGS)
-        return RLT_EUNSUPPORTED; /* the reason that translations gave stands */
+        return RLT_EUNSUPPORTED; /* the reason given by translations stands */
     size_t total = (size_t)f.members + f.n_links;
     f.hash = malloc((total + 1) * sizeof *f.hash);
     f.colour = malloc((total + 1) * sizeof *f.colour);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Groups: which dimensions of the topology a list of ranks spans, and the ring orders left of it. A group is
- * a sub-grid when its members' accelerators are base + sum of c_d * stride_d, members being mixed radix in
- * the c_d, each over another dimension of the topology: whole, a contiguous part or every k-th place.
+ * Groups: the dimensions of the topology that a list of ranks spans, and the ring orders restricted to it.
+ *
+ * A group is a sub-grid if member (c_0, c_1, ...), in mixed radix, is on accelerator base + sum of c_d *
+ * stride_d, where each d is a different dimension of the topology: the whole of it, a contiguous part, or
+ * every k-th place. Example: in a 4 x 4 grid, accelerators 1, 3, 9, 11 are a 2 x 2 sub-grid: every second
+ * place of both dimensions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +35,8 @@ static grid grid_of(const rlt_topology *t)
     return g;
 }
 
-/* The one dimension in which b lies `*step` places above a; RLT_NONE if there is no such dimension. */
+/* Returns the only dimension in which b differs from a, with b `*step` places above a. RLT_NONE if there is
+ * none. */
 static uint32_t single_step(const grid *g, uint32_t a, uint32_t b, uint32_t *step)
 {
     uint32_t found = RLT_NONE;
@@ -48,7 +52,7 @@ static uint32_t single_step(const grid *g, uint32_t a, uint32_t b, uint32_t *ste
     return found;
 }
 
-/* Whether the `filled` members from j * filled on are the first `filled` ones, moved by `offset`. */
+/* Whether members j * filled .. (j + 1) * filled - 1 are the first `filled` members moved by `offset`. */
 static bool same_moved(const uint32_t *acc, uint32_t filled, uint32_t j, uint32_t offset)
 {
     for (uint32_t i = 0; i < filled; i++) {
@@ -93,7 +97,7 @@ static void find_dims(rlt_group *group, const rlt_topology *t, const uint32_t *a
     group->axes[0] = RLT_NONE;
 }
 
-/* Keeps of each recommended ring the group's members, in its order. */
+/* Restricts each recommended ring to the group's members, in the ring's order. */
 static int find_rings(rlt_group *group, const rlt_topology *t, const uint32_t *acc, rlt_error *err)
 {
     uint32_t rings = rlt_topology_rings(t), accelerators = rlt_topology_accelerators(t);
@@ -128,7 +132,7 @@ out:
     return rc;
 }
 
-/* Copies the ranks (not when they are 0 .. n-1) and looks up their accelerators. */
+/* Copies the ranks, unless they are 0 .. n-1, and looks up their accelerators. */
 static int place_ranks(rlt_group *group, const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks,
                        uint32_t *acc, rlt_error *err)
 {
@@ -162,7 +166,7 @@ static int place_ranks(rlt_group *group, const rlt_topology *t, const rlt_placem
     return 0;
 }
 
-/* All of a product's accelerators in order: nothing to look up, however many they are. */
+/* Whether the group is a whole product in order; its dimensions then need no search, whatever its size. */
 static bool is_whole_product(const rlt_topology *t, const rlt_placement *p, const uint32_t *ranks, uint32_t n)
 {
     return !ranks && !p->accelerator && n > 1 && n == p->n && n == rlt_topology_accelerators(t) &&

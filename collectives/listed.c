@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Building listed collectives: lanes and steps in any order first, then flat arrays. */
+/* Builds listed collectives: lanes and steps in any order first, then flat arrays. */
 #include "collectives/listed.h"
 
 #include <stdio.h>
@@ -8,13 +8,13 @@
 
 #include "sim/base/time.h"
 
-/* A step takes about 100 bytes, so this is well above 1 GiB: no file of a sensible size comes near. */
+/* A step takes about 100 bytes, so MAX_STEPS is above 1 GiB. No sensible file comes near. */
 enum { MAX_STEPS = 1 << 24, MAX_PLACES = 1 << 22, MAX_LISTED_MEMBERS = 1 << 16 };
 
 typedef struct entry {
     rlt_step step;
     uint32_t line;
-    uint32_t to_lane; /* RLT_NONE: not connected, step.peer_shift holds as it is */
+    uint32_t to_lane; /* lane of the receiver; RLT_NONE: not connected, step.peer_shift stays as it is */
 } entry;
 
 typedef struct lane_list {
@@ -32,8 +32,8 @@ struct rlt_listing {
     member_list *members;
     uint64_t n_steps;
     bool has_lines;
-    rlt_error err;  /* the first thing that went wrong */
-    rlt_step waste; /* what rlt_listing_at gives after that */
+    rlt_error err;  /* first error */
+    rlt_step waste; /* dummy step that rlt_listing_at returns after an error */
 };
 
 int rlt_listing_create(const rlt_listing_head *head, rlt_listing **out, rlt_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parameters of algorithms by name: what they share, and what one has alone. */
+/* Parameters of algorithms by name: shared ones, and those of single algorithms. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ const rlt_param rlt_coll_parameters[] = {
     RLT_HAS_DIRECTIONS(NULL), RLT_HAS_SERVERS(NULL), RLT_HAS_PATTERNS(NULL),
     RLT_HAS_SCHEDULE(NULL),   RLT_HAS_ORDER(NULL),   {0}};
 
-/* "ring,direct": names by dimension of the topology, innermost first. */
+/* Reads "ring,direct": pattern names by dimension of the topology, innermost first. */
 int rlt_read_patterns(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
     rlt_coll_params *params = into;
@@ -47,7 +47,7 @@ void rlt_write_patterns(const rlt_param *p, const void *from, char *text, size_t
         used += (size_t)snprintf(text + used, size - used, "%s%s", d ? "," : "", params->patterns[d]);
 }
 
-/* The name without an algorithm's in front; *only is that algorithm, or NULL. */
+/* Returns the name without an algorithm's prefix. *only is that algorithm, or NULL. */
 static const char *bare_name(const char *name, const rlt_algorithm **only)
 {
     const char *dot = strchr(name, '.');

@@ -14,7 +14,7 @@ int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req,
 {
     int rc;
     *out = (rlt_plan){0};
-    /* Only a sound request has a choice. */
+    /* The choice needs a valid request. */
     if (!algorithm && (rc = rlt__plan_checks(req, err)))
         return rc;
     rc = rlt__plan_untuned(algorithm ? algorithm : rlt_algorithm_choose(req), req, out, err);

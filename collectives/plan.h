@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a request to a plan: the algorithm taken where none is named, and the costs of its messages. */
+/* From a request to a plan: chooses the algorithm if none is named, and the costs of the messages. */
 #ifndef RLT_COLLECTIVES_PLAN_H
 #define RLT_COLLECTIVES_PLAN_H
 
@@ -11,11 +11,12 @@
 extern "C" {
 #endif
 
-/* The default for a request: what a tuned endpoint would take (collectives/selector.h), else
+/* Returns the default algorithm for a request: the choice of a tuned endpoint (collectives/selector.h), else
  * rlt_algorithm_usual. */
 RLT_API const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req);
 
-/* algorithm NULL: rlt_algorithm_choose. RLT_EUNSUPPORTED, RLT_ETOPOLOGY with a reason. */
+/* Creates a plan. algorithm NULL: rlt_algorithm_choose. RLT_EUNSUPPORTED or RLT_ETOPOLOGY with a reason. Free
+ * with rlt_plan_free. */
 RLT_API int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
                             rlt_error *err) RLT_MUST_USE;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* NCCL's choice of algorithm, protocol and channels, and what follows from it for the costs. */
+/* NCCL's choice of algorithm, protocol and channels, and the message costs that follow from it. */
 #include "collectives/selector.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ const rlt_endpoint *rlt_request_endpoint(const rlt_coll_request *req)
     return e && e->channels && e->n_protocols && req->n > 1 ? e : NULL;
 }
 
-/* All that one member tells another at once: the share of one member, or all of it. */
+/* Bytes of one message from member to member: one member's share, or the whole buffer. */
 static uint64_t message_bytes(const rlt_coll_request *req)
 {
     bool whole = req->kind == RLT_BROADCAST || req->kind == RLT_REDUCE || req->kind == RLT_SEND_RECV;
@@ -43,8 +43,8 @@ static bool adds(rlt_coll_kind kind)
     return kind == RLT_ALL_REDUCE || kind == RLT_REDUCE_SCATTER || kind == RLT_REDUCE;
 }
 
-/* A ring has a channel for each channel_bytes that are there; messages to all peers at once share the
- * endpoint's, and take one more for each that is begun. */
+/* Channels in use. A ring uses one channel for every full channel_bytes. Direct messages to all peers share
+ * the endpoint's channels; each takes one channel for every channel_bytes begun. */
 static uint32_t channels_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p)
 {
     bool direct = p->serves == RLT_FOR_DIRECT;
@@ -58,11 +58,11 @@ static uint32_t channels_of(const rlt_coll_request *req, const rlt_endpoint *e, 
     return want ? (uint32_t)want : 1;
 }
 
-/* The believed time. In the switch, (members - 1) / members of the bandwidth counts, as NCCL has it. */
+/* Predicted time. For in-switch reduction NCCL counts (members - 1) / members of the bandwidth. */
 static rlt_time believed(const rlt_coll_request *req, const rlt_protocol *p)
 {
     uint32_t steps = ring_steps(req);
-    /* At most 2^48 bytes, 2^25 steps: below 2^114. */
+    /* bytes <= 2^48, steps <= 2^25: the product stays below 2^114 */
     unsigned __int128 ps = (unsigned __int128)req->bytes * 1000000000000u / p->tuner_Bps * steps / req->n;
     if (p->serves == RLT_FOR_NVLS)
         ps = ps * req->n / (req->n - 1);
@@ -73,7 +73,7 @@ static rlt_time believed(const rlt_coll_request *req, const rlt_protocol *p)
 static const char *why_not(const rlt_coll_request *req, const rlt_endpoint *e, uint32_t i)
 {
     const rlt_protocol *p = &e->protocols[i];
-    /* As NCCL_PROTO: for collectives, not for what goes directly. */
+    /* Like NCCL_PROTO, a protocol that is set applies to collectives, not to direct messages. */
     if (e->protocol >= 0 && e->protocol != (int)i &&
         (p->serves == RLT_FOR_DIRECT) == (e->protocols[e->protocol].serves == RLT_FOR_DIRECT))
         return "another protocol is set";
@@ -84,7 +84,7 @@ static const char *why_not(const rlt_coll_request *req, const rlt_endpoint *e, u
     return NULL;
 }
 
-/* Fills the candidates of one algorithm. */
+/* Appends the candidates of one algorithm, one per protocol that serves it. */
 static uint32_t add_candidates(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_algorithm *a,
                                rlt_candidate *out, uint32_t n)
 {
@@ -101,7 +101,7 @@ static uint32_t add_candidates(const rlt_coll_request *req, const rlt_endpoint *
     return n;
 }
 
-/* The first that is not excluded and has the least estimate comes first; the others keep their order. */
+/* Moves the allowed candidate with the smallest estimate to the front; the others keep their order. */
 static void put_best_first(rlt_candidate *all, uint32_t n)
 {
     uint32_t best = 0;
@@ -115,7 +115,8 @@ static void put_best_first(rlt_candidate *all, uint32_t n)
         all[0] = first;
 }
 
-/* Without memory, too: who then makes the plan is told. */
+/* Whether the algorithm can plan the request. Out of memory counts as yes: rlt_plan_create then reports
+ * it. */
 static bool can_plan(const rlt_algorithm *a, const rlt_coll_request *req)
 {
     rlt_plan plan;
@@ -146,7 +147,7 @@ static rlt_time part_of(rlt_time t, uint32_t ppm)
     return part > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)part;
 }
 
-/* What the link of a member carries; 0 where the network is not known. */
+/* Egress bandwidth of member 0; 0 if the network is unknown. */
 static uint64_t link_Bps(const rlt_coll_request *req)
 {
     uint32_t rank = rlt_member_rank(req, 0);
@@ -155,7 +156,7 @@ static uint64_t link_Bps(const rlt_coll_request *req)
     return rlt_topology_egress_Bps(req->topology, rlt_placed(req->placement, rank));
 }
 
-/* The local copy of the own share, out of place. */
+/* Time of the local copy of the member's own share, for buffers out of place. */
 static rlt_time copy_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p,
                         uint32_t channels)
 {
@@ -170,7 +171,8 @@ static rlt_time copy_of(const rlt_coll_request *req, const rlt_endpoint *e, cons
     return 0;
 }
 
-/* What the kernel does once, whatever the messages; p has its times under the endpoint's clock. */
+/* Setup time of the kernel, independent of the messages. The times in p are already scaled by the endpoint's
+ * clock. */
 static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p,
                          uint32_t channels)
 {
@@ -178,7 +180,7 @@ static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, con
     uint64_t first = req->bytes < p->fill_bytes ? req->bytes : p->fill_bytes, bw = link_Bps(req);
     rlt_time t = members > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)members;
     t = rlt_time_add(rlt_time_add(t, p->start_ps), copy_of(req, e, p, channels));
-    if (p->serves == RLT_FOR_NVLS && bw) /* its chunks are small until there are many */
+    if (p->serves == RLT_FOR_NVLS && bw) /* chunks stay small until there are many */
         t = rlt_time_add(t, part_of(rlt_transfer_time(first, bw), p->fill_ppm));
     if (adds(req->kind) && req->element == 1 && e->narrow_Bps)
         t = rlt_time_add(t, rlt_transfer_time(req->bytes / req->n * (req->n - 1), e->narrow_Bps));
@@ -211,7 +213,7 @@ void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out)
     if (adds(req->kind) && e->reduce_lines_ppm)
         out->protocol.line_ps = part_of(p.line_ps, e->reduce_lines_ppm);
     if (p.serves == RLT_FOR_NVLS)
-        out->protocol.fill_ppm = 0; /* told once, above */
+        out->protocol.fill_ppm = 0; /* already part of the setup time */
 }
 
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Chooses a collective's algorithm, protocol and number of channels, where the endpoint states what its tuner
- * predicts (tuner_base, tuner_step, tuner_bandwidth of a protocol). The rule is NCCL's (src/graph/tuning.cc
- * and src/enqueue.cc): of all candidates that can do the request, take the one with the least
+ * The selector chooses the algorithm, protocol and number of channels of a collective, if the endpoint states
+ * its tuner's predictions (tuner_base, tuner_step, tuner_bandwidth of a protocol). The rule is NCCL's
+ * (src/graph/tuning.cc and src/enqueue.cc). Among the candidates that can serve the request, it takes the one
+ * with the smallest
  *
- *     base + steps * step + bytes / (bus bandwidth * members / steps)
+ *     base + steps * step + bytes * steps / (bus bandwidth * members)
  *
- * NCCL's tuner predicts, it does not measure: its choice is not always the fastest. The simulation then says
- * how long the choice takes.
+ * For a ring all-reduce, steps = 2(n - 1). NCCL's tuner predicts, it does not measure: its choice is not
+ * always the fastest. The simulation then says how long the choice takes.
  */
 #ifndef RLT_COLLECTIVES_SELECTOR_H
 #define RLT_COLLECTIVES_SELECTOR_H
@@ -24,21 +25,22 @@ extern "C" {
 
 typedef struct rlt_candidate {
     const rlt_algorithm *algorithm;
-    uint32_t protocol;    /* of the endpoint's */
-    uint32_t channels;    /* it would use */
-    rlt_time estimate_ps; /* the tuner's; RLT_TIME_MAX: it cannot tell */
-    const char *excluded; /* why it cannot be taken, NULL: it can */
+    uint32_t protocol;    /* index among the endpoint's protocols */
+    uint32_t channels;    /* number of channels it would use */
+    rlt_time estimate_ps; /* the tuner's prediction; RLT_TIME_MAX: unknown */
+    const char *excluded; /* reason for its exclusion; NULL: it can be chosen */
 } rlt_candidate;
 
 enum { RLT_MAX_CANDIDATES = 2 * RLT_MAX_PROTOCOLS };
 
-/* The endpoint in force for a request, NULL where collectives are not tuned. */
+/* Returns the endpoint in force for a request; NULL if its collectives are not tuned. */
 const rlt_endpoint *rlt_request_endpoint(const rlt_coll_request *req);
-/* All candidates, the one taken first. 0 where collectives are not tuned. */
+/* Fills `out` with all candidates, the chosen one first, and returns their number; 0 if collectives are not
+ * tuned. */
 uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_CANDIDATES]);
-/* The costs of a plan's messages: with the protocol that suits its algorithm best. */
+/* Fills *out with the message costs of a plan, for the best protocol of its algorithm. */
 void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out);
-/* "ring LL128, 24 channels 40.6 us; ring Simple, 24 channels 56 us; ..." */
+/* Writes the candidates, such as "ring, LL128, 24 channels: 40.6 us; ring, Simple, 24 channels: 56 us". */
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text,
                          size_t size);
 
