@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * ATP (C. Lao et al.: "ATP: In-network Aggregation for Multi-tenant Learning", NSDI 2021). A place in a
- * worker's window has an aggregator, hash(job, place, round) mod A. A packet that finds it taken by another
- * chunk goes on to the parameter server by itself, with the collision bit. The answer then names the
- * aggregator of the next round, which the place's next chunk uses. Sums go to the server, too: its answer
- * frees the aggregator on its way back to all workers. With x aggregators taken, a chunk collides with
- * probability 1 - (1 - 1/A)^x.
+ * ATP (C. Lao et al.: "ATP: In-network Aggregation for Multi-tenant Learning", NSDI 2021).
  *
- * The window: after as many results as it has packets it is halved if one of them carried a mark, else grows
- * by `increase`; 1 to `window` packets. A chunk is retransmitted after `gap` results of later ones, and all
- * missing ones after silence. That evicts the switch's partial sum to the server, which counts every worker
- * once. With priorities on a switch that preempts this is ESA (arXiv 2201.06398).
+ * Aggregators. A place in a worker's window uses the aggregator hash(job, place, round) mod A. A packet whose
+ * aggregator is taken by another chunk goes to the parameter server unaggregated, with the collision bit set.
+ * The answer then names the aggregator of the next round for the place's next chunk. Complete sums go to the
+ * server, too; its answer frees the aggregator on the way back to all workers. With x of A aggregators taken
+ * at random, a chunk collides with probability 1 - (1 - 1/A)^x. Example: x = 700, A = 2800: 22 %.
  *
- * With `ttl`, switches send on what they have after that time; `late` = "leave": the server then answers with
- * it (Trio, Canary), and that is the sum of this chunk. This file is the workers,
- * collectives/in_network/atp_server.c the server.
+ * Window. It has 1 to `window` packets. After as many results as it has packets, it is halved if one of them
+ * was marked (ECN), else it grows by `increase`. A chunk is retransmitted after `gap` results of later chunks
+ * per server, and all missing chunks after a timeout. A retransmission evicts the switch's partial sum to the
+ * server, which counts every worker once. With priorities on a switch that preempts, this is ESA (arXiv
+ * 2201.06398).
+ *
+ * Stragglers. With `ttl`, a switch sends a partial sum to the server after that time. With `late` = "leave"
+ * the server answers with the partial sum, which becomes the sum of the chunk (Trio, Canary).
+ *
+ * This file holds the workers, collectives/in_network/atp_server.c the servers.
  */
 #include "collectives/in_network/atp.h"
 
@@ -91,7 +94,7 @@ static void send(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, bool again)
         w->heard = leaves;
 }
 
-/* Sends what the window has room for; a place is free when its last chunk's result is there. */
+/* Sends what the window has room for. A place is free once its previous chunk has its result. */
 static void fill(rlt_fabric_job *j, uint32_t worker)
 {
     const rlt__atp *s = j->state;
@@ -146,7 +149,7 @@ static void adapt(const rlt_fabric_job *j, rlt__atp_worker *w, bool marked)
     w->left = in_packets(j, w);
 }
 
-/* The oldest chunk that is missing, and whether later results say that it is lost. */
+/* Updates the oldest missing chunk, and retransmits it if enough later chunks have their results. */
 static void find_gap(rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     const rlt__atp *s = j->state;
@@ -187,7 +190,7 @@ static void atp_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t who)
         rlt__atp_serve(j, p, who);
 }
 
-/* Silence: half the window, with what is missing longest. */
+/* Timeout: halves the window and retransmits the oldest missing chunks. */
 static void again(rlt_fabric_job *j, uint32_t worker)
 {
     const rlt__atp *s = j->state;

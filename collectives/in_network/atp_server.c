@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * ATP's parameter servers: sums, partial sums and single contributions are merged by bitmap, each worker
- * once; a sum of all stands for all. Chunks whose places were taken in a switch move on to another one.
+ * ATP's parameter servers. Sums, partial sums and single contributions are merged by bitmap, each worker
+ * once. A sum of all workers replaces everything. If a chunk collided at a switch, the next chunk of its
+ * place moves on to another aggregator.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,8 @@ static void finish(rlt_fabric_job *j, rlt__atp_place *x)
     reply(j, c, x);
 }
 
-/* Who lacks the answer gets it, or all do where none has been sent for long: that frees aggregators, too. */
+/* Answers a chunk again: only the worker that asks, or all workers if the last answer is long ago, which also
+ * frees aggregators. */
 static void answer_again(rlt_fabric_job *j, const rlt_packet *p, rlt__atp_place *x)
 {
     const rlt__atp *s = j->state;
@@ -108,7 +110,7 @@ static void merge(rlt_fabric_job *j, const rlt_packet *p, rlt__atp_place *x)
     if (x->count == j->workers || (s->leave && (p->flags & RLT_PACKET_EXPIRED) && j->result.adders == 1)) {
         finish(j, x);
     } else if (s->leave && (p->flags & RLT_PACKET_EXPIRED) && !x->waits) {
-        x->waits = true; /* other switches of the tree have partial sums, too */
+        x->waits = true; /* other switches of the tree may hold partial sums, too */
         rlt_fabric_job_timer(j, rlt_time_add(rlt_sim_now(j->sim), j->ttl_ps), (uint64_t)j->workers + p->key);
     }
 }

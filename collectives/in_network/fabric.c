@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A network with its packets, its switches that add, and the jobs that share them. */
+/* A fabric: one network with its packets, its aggregating switches, and the jobs that share them. */
 #include "collectives/in_network/fabric.h"
 
 #include <inttypes.h>
@@ -47,7 +47,8 @@ void rlt__fabric_job_done(rlt_fabric_job *j)
     j->done = true;
     if (!c->done)
         return;
-    /* Its protocol is at work: what it uses is given up afterwards, and before anything begins. */
+    /* The protocol is still running: its state is freed in an event of its own, before anything else
+     * begins. */
     rlt_sim_post(j->sim, rlt_sim_now(j->sim), RLT_COMPLETE, j->fabric->on_close, j->number);
     c->done(c->ctx, j->req.cookie);
 }
@@ -109,7 +110,7 @@ static rlt_agg_counts switch_counts(const rlt_fabric_job *j)
     return sum;
 }
 
-/* Frees what a job needs while it runs. */
+/* Frees what a job needs only while it runs. */
 static void empty(rlt_fabric_job *j)
 {
     if (j->req.protocol->release)
@@ -214,7 +215,7 @@ void rlt_fabric_free(rlt_fabric *f)
     free(f);
 }
 
-/* Members by rank, their nodes, and when each begins. */
+/* Resolves the members' ranks and nodes, and when each begins. */
 static int place_members(rlt_fabric_job *j, rlt_error *err)
 {
     const rlt_fabric *f = j->fabric;
@@ -257,7 +258,7 @@ static int check_request(const rlt_fabric *f, const rlt_react_request *req, rlt_
     return 0;
 }
 
-/* The books of what is received. */
+/* Allocates the account of received chunks. */
 static int open_books(rlt_fabric_job *j, rlt_error *err)
 {
     uint64_t receipts = (uint64_t)j->workers * j->chunks;
@@ -316,7 +317,7 @@ static int make_job(rlt_fabric *f, const rlt_react_request *req, rlt_fabric_job 
     return rc;
 }
 
-/* Refused by switches, the job runs as its fallback, and remembers why. */
+/* Makes the job with its fallback protocol, after switches refused it, and keeps the reason. */
 static int make_fallback(rlt_fabric *f, const rlt_react_request *req, const rlt_error *why,
                          rlt_fabric_job **out, rlt_error *err)
 {
@@ -357,7 +358,7 @@ int rlt_fabric_add(rlt_fabric *f, const rlt_react_request *req, uint32_t *job, r
     return 0;
 }
 
-/* The first worker that lacks a chunk, and which. */
+/* Describes the first worker that lacks a chunk, and its first missing chunk. */
 static void say_waits(const rlt_fabric_job *j, char *text, size_t size)
 {
     uint32_t w = 0, c = 0;
@@ -431,7 +432,7 @@ int rlt_react_bound(const rlt_react_result *r, const rlt_coll_request *req, rlt_
     plan.req.n = r->workers;
     *bound_ps = 0;
     if (plan.req.n < 2 ||
-        plan.req.n > req->n) /* a fallback works with the servers as well: nothing is known */
+        plan.req.n > req->n) /* a fallback works with the servers as well: no bound is known */
         return 0;
     int rc = rlt_plan_bound(&plan, router, bandwidth_scale, 1 / bandwidth_scale, &bound, err);
     if (!rc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside of a fabric, shared by its account (fabric.c), its switches
- * (fabric_switch.c), its jobs (reactor.c). */
+/* Internals of a fabric, shared by its account (fabric.c), its switches (fabric_switch.c) and its jobs
+ * (fabric_job.c). */
 #ifndef RLT_COLLECTIVES_IN_NETWORK_FABRIC_H
 #define RLT_COLLECTIVES_IN_NETWORK_FABRIC_H
 
@@ -15,15 +15,15 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-/* A packet that the lose hook took: it travels, and is not there at the end. */
+/* Kind flag of a packet that the lose hook took: it travels, and is discarded on arrival. */
 enum { RLT_PK_LOST = 0x80 };
 
-/* Whose an aggregator's job is. */
+/* Owner of an aggregator's job. */
 typedef struct rlt_agg_owner {
     uint32_t job, tree, stop;
 } rlt_agg_owner;
 
-/* A slot that holds a chunk since a while. */
+/* Timer of a slot that holds a chunk. */
 typedef struct rlt_slot_clock {
     rlt_agg_owner owner;
     uint32_t chunk, slot;
@@ -35,9 +35,9 @@ typedef struct rlt_fabric_switch_ {
     rlt_aggregator *agg;
     rlt_slot_mode mode;
     uint32_t payload;
-    rlt_agg_owner *owners; /* by the aggregator's job */
+    rlt_agg_owner *owners; /* by number of the aggregator's job */
     uint32_t n_owners, owners_room;
-    rlt_time passes_free; /* when its recirculation ports are */
+    rlt_time passes_free; /* time when its recirculation ports are free */
 } rlt_fabric_switch_;
 
 struct rlt_fabric {
@@ -50,31 +50,31 @@ struct rlt_fabric {
     uint32_t n_jobs, jobs_room;
     rlt_fabric_switch_ *switches;
     uint32_t n_switches, switches_room;
-    rlt_map switch_of; /* node */
-    /* Packets held back, and how many have been drawn for; slots whose time runs: */
+    rlt_map switch_of; /* node -> index of the switch */
+    /* Delayed packets; timers of slots; number of packets drawn for faults: */
     rlt_pool held, clocks;
     uint64_t drawn;
     int on_held, on_clock, on_pass;
 };
 
-/* Sends a packet of a job, unless the lose hook takes it; `member` is the host at one of its ends. */
+/* Sends a packet of a job, unless the lose hook takes it. `member` is the host at one of its ends. */
 void rlt__fabric_send(rlt_fabric_job *j, rlt_packet *p, uint32_t member);
-/* The same, now and then twice or later. */
+/* Sends a packet of a job, sometimes twice or delayed. */
 void rlt__fabric_disturb(rlt_fabric_job *j, const rlt_packet *p);
-/* The client is told. */
+/* Notify the client. */
 void rlt__fabric_worker_done(rlt_fabric_job *j, uint32_t worker);
 void rlt__fabric_job_done(rlt_fabric_job *j);
-/* Events of packets held back, and of slots whose time is over. */
+/* Event handlers: a delayed packet is due; a slot has timed out. */
 void rlt__fabric_on_held(void *ctx, uint64_t payload);
 void rlt__fabric_on_clock(void *ctx, uint64_t payload);
-/* A packet at a switch that is a stop of its tree: what takes more passes is handled after them. */
+/* Handles a packet at a stop of its tree, after its extra passes if it needs any. */
 void rlt__fabric_stop(rlt_fabric_job *j, const rlt_packet *p);
-/* True: a packet with values is on its way through the recirculation ports, and will be handled later. */
+/* Returns true if the packet must first go through the recirculation ports; it is then handled later. */
 bool rlt__fabric_recirculates(rlt_fabric_job *j, rlt_fabric_switch_ *s, const rlt_packet *p);
 void rlt__fabric_on_pass(void *ctx, uint64_t payload);
-/* A packet after its last pass. */
+/* Handles a packet after its last pass. */
 void rlt__fabric_handle(rlt_fabric_job *j, const rlt_packet *p);
-/* Frees trees, and the slots that they hold. */
+/* Frees the trees of a job and releases their slots. */
 void rlt__fabric_uproot(rlt_fabric_job *j);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Packets that are there twice, or that others overtake: what protocols must bear. */
+/* Injected faults: duplicated packets, and delayed packets that others overtake. */
 #include <string.h>
 
 #include "collectives/in_network/fabric.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Jobs of protocols that react: what they send, and the account of what they get. */
+/* Jobs of reactive protocols: sending packets, and the account of received sums. */
 #include "collectives/in_network/reactor.h"
 
 #include "collectives/in_network/fabric.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Packets with more values than a switch can add in one pass go round through recirculation ports: first in,
- * first out, each time as long as the packet takes on such a port. Several ports share the packets evenly.
+ * Recirculation. A packet with more values than a switch can add in one pass goes through recirculation
+ * ports, first in, first out. Each extra pass takes the time of the packet on such a port. With p ports and r
+ * extra passes, a packet occupies the ports for r * pass / p and is late by at least r * pass.
  */
 #include "collectives/in_network/fabric.h"
 #include "collectives/in_network/reactive.h"

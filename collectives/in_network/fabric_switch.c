@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What switches do for jobs: trees are planted with slots at their adders, and packets handled at stops. */
+/* Switches of a fabric: trees are planted with slots at their adding stops, and packets are handled at
+ * stops. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +17,11 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-enum { USUAL_WIDTH = 1024, MOST_NAMED = 1 << 20 /* slots that aux has room for */ };
+enum { USUAL_WIDTH = 1024, MOST_NAMED = 1 << 20 /* slots that fit into aux */ };
 
-/* Planting */
+/* Planting trees. */
 
-/* What a job asks for at one adder. */
+/* Request of a job for slots at one stop. */
 typedef struct asked {
     uint32_t tree, stop, slots, payload;
 } asked;
@@ -36,7 +37,7 @@ static int create_switch(const rlt_fabric_job *j, const rlt_stop *x, const asked
         return rc;
     cfg.mode = j->mode;
     cfg.payload = a->payload;
-    cfg.values = 2; /* the sum, and how many packets in it were marked */
+    cfg.values = 2; /* the sum, and the number of marked packets in it */
     if (cfg.width == 0)
         cfg.width = x->need > USUAL_WIDTH ? x->need : USUAL_WIDTH;
     if (cfg.slots == 0 && cfg.memory_bytes == 0) {
@@ -65,7 +66,7 @@ static int refuse(const rlt_fabric_job *j, uint32_t node, const char *why, rlt_e
                     rlt_topology_node_name(j->fabric->cfg.packets.topology, node, name, sizeof name), why);
 }
 
-/* The ports of a stop towards its contributors, a bit each; beyond 64 they share bits. */
+/* Bitmap of a stop's ports towards its contributors; beyond 64 ports, bits are shared. */
 static uint64_t ports_of(const rlt_fabric_job *j, const rlt_reduction *r, const rlt_stop *x)
 {
     const rlt_topology *topo = j->fabric->cfg.packets.topology;
@@ -84,7 +85,7 @@ static uint64_t ports_of(const rlt_fabric_job *j, const rlt_reduction *r, const 
     return ports;
 }
 
-/* Takes slots at one adder; granted 0: refused, for `why`. */
+/* Takes slots at one stop. *granted is 0 if the switch refuses, with the reason in *why. */
 static int admit(rlt_fabric_job *j, const asked *a, uint32_t *granted, const char **why, rlt_error *err)
 {
     rlt_fabric *f = j->fabric;
@@ -159,13 +160,13 @@ void rlt__fabric_uproot(rlt_fabric_job *j)
     j->trees = NULL;
 }
 
-/* A way of a tree as a route of packets; RLT_NONE when out of memory. */
+/* Route of packets for a way of a tree; RLT_NONE when out of memory. */
 static uint32_t route_of(const rlt_fabric_job *j, const rlt_reduction *r, rlt_way way)
 {
     return rlt_packets_route(j->packets, r->links + way.first, way.n);
 }
 
-/* From a stop up to the root, and on to each server. */
+/* Makes the routes from a stop through the root to each server. */
 static int route_to_servers(rlt_fabric_job *j, rlt_fabric_job_tree *t, uint32_t stop, rlt_error *err)
 {
     const rlt_reduction *r = t->map;
@@ -188,7 +189,7 @@ static int route_to_servers(rlt_fabric_job *j, rlt_fabric_job_tree *t, uint32_t 
     return rc;
 }
 
-/* Routes for all ways of a tree. */
+/* Makes the routes of all ways of a tree. */
 static int lay_routes(rlt_fabric_job *j, rlt_fabric_job_tree *t, rlt_error *err)
 {
     const rlt_reduction *r = t->map;
@@ -217,14 +218,16 @@ static int lay_routes(rlt_fabric_job *j, rlt_fabric_job_tree *t, rlt_error *err)
     return rc ? rc : ok ? 0 : rlt_nomem(err);
 }
 
-/* One tree with slots at all its adders; a switch that refuses is barred, and another tree sought. */
+/* Plants one tree with slots at all its adding stops. A switch that refuses is barred, and the next best tree
+ * is tried; fails if no tree is left. */
 static int plant_one(rlt_fabric_job *j, uint32_t tree, rlt_reduction_request *q, uint8_t *barred,
                      uint32_t slots, uint32_t payload, rlt_error *err)
 {
     const char *why = "";
     rlt_fabric_job_tree *t = &j->trees[tree];
     for (;;) {
-        bool all = j->fabric->cfg.aggregator.sharing == RLT_SHARE_DYNAMIC; /* whatever is asked */
+        /* all slots are shared, whatever is requested */
+        bool all = j->fabric->cfg.aggregator.sharing == RLT_SHARE_DYNAMIC;
         uint32_t refused = RLT_NONE, least = all ? MOST_NAMED : slots;
         int rc = rlt_reduction_create(q, &t->map, err);
         if (rc)
@@ -304,7 +307,7 @@ int rlt_fabric_job_plant(rlt_fabric_job *j, rlt_add_place place, uint32_t trees,
     return rc;
 }
 
-/* At a stop */
+/* Handling packets at stops. */
 
 typedef struct visit {
     rlt_fabric_job *j;
@@ -327,14 +330,14 @@ static void send(const visit *v, uint8_t kind, uint32_t dst, uint32_t route, uin
     rlt__fabric_send(v->j, &p, member);
 }
 
-/* The worker that is a member of the tree; RLT_NONE stays. */
+/* Worker at index `member` of the tree; RLT_NONE stays RLT_NONE. */
 static uint32_t worker_of(const visit *v, uint32_t member)
 {
     return member == RLT_NONE ? RLT_NONE
                               : rlt_fabric_job_tree_worker(v->j, (uint32_t)(v->t - v->j->trees), member);
 }
 
-/* Copies to all branches. */
+/* Sends the sum down all branches. */
 static void multicast(const visit *v, uint64_t sum)
 {
     const rlt_reduction *r = v->t->map;
@@ -382,7 +385,7 @@ static void send_to_server(const visit *v, uint8_t kind, uint32_t chunk, uint32_
     rlt__fabric_send(v->j, &p, RLT_NONE);
 }
 
-/* Marks the workers below a contributor. */
+/* Sets the bits of all workers below a contributor. */
 static void mark_workers(const rlt_reduction *r, uint32_t contributor, uint64_t *bits)
 {
     const rlt_contributor *c = &r->contributors[contributor];
@@ -395,8 +398,8 @@ static void mark_workers(const rlt_reduction *r, uint32_t contributor, uint64_t 
         mark_workers(r, x->first_contributor + i, bits);
 }
 
-/* The sum of some workers goes to the server with a note of who is in it: of the stop's contributors, those
- * with a bit. */
+/* Sends a partial sum to the server. `of` is the bitmap of its contributors at this stop; the note lists the
+ * workers below them. */
 static void send_partial(const visit *v, uint32_t chunk, const uint64_t *of, uint64_t sum)
 {
     rlt_fabric_job *j = v->j;
@@ -415,7 +418,7 @@ static void send_partial(const visit *v, uint32_t chunk, const uint64_t *of, uin
     send_to_server(v, RLT_PK_PARTIAL, chunk, note, sum);
 }
 
-/* A partial sum lost its slot: it goes to the server of whose it is. */
+/* Sends a partial sum that was evicted from its slot to the server of the job that owns the chunk. */
 static void send_evicted(const visit *at, const rlt_agg_sum *sum)
 {
     rlt_fabric *f = at->j->fabric;
@@ -425,7 +428,8 @@ static void send_evicted(const visit *at, const rlt_agg_sum *sum)
     send_partial(&v, sum->chunk, sum->bits, (uint64_t)sum->values[0].i);
 }
 
-/* What is not added up goes on to the server: a worker's contribution, or the sum of those below a stop. */
+/* Forwards a packet that was not added to the server: a worker's contribution as ALONE, the sum of a lower
+ * stop as PARTIAL. */
 static void send_on(const visit *v)
 {
     const rlt_reduction *r = v->t->map;
@@ -471,7 +475,7 @@ static void obey(const visit *v, const rlt_agg_verdict *d)
     }
 }
 
-/* The slot's time begins. */
+/* Starts the timer of a slot. */
 static void wind_clock(const visit *v, const rlt_agg_packet *a, uint32_t slot)
 {
     rlt_fabric *f = v->j->fabric;

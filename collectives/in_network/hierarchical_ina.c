@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All-reduce of nodes with k members each, whose links inside (B_i) are faster than those between (B_nic):
- * reduce-scatter inside, member r getting the sum of every k-th chunk from its peers; switches between the
- * nodes add up these shares, over one tree for each r; all-gather inside.
+ * All-reduce over nodes with k members each, whose inner links (bandwidth B_i) are faster than the links
+ * between nodes (B_nic). Reduce-scatter inside each node: member r receives every k-th chunk from its peers.
+ * Switches between the nodes add up these shares, with one tree for each r. All-gather inside. With INA(x)
+ * the bytes on the wire for x bytes of payload, T is, up to the latency of one chunk:
  *
  *   phases=apart       (k-1)/k M / B_i + INA(M/k) / B_nic + (k-1)/k M / B_i, one after another
- *   phases=pipelined   max(2 (k-1)/k M / B_i, M / (k B_nic)), chunks following each other
- *   inside=nvls        the node's switch adds up and replicates: M / B_i each way apart, and pipelined
- *                      max((k+1)/k M / B_i, M / (k B_nic))
+ *   phases=pipelined   max(2 (k-1)/k M / B_i, M / (k B_nic)), chunks follow each other
+ *   inside=nvls        The node's switch adds up and replicates: M / B_i each way for phases=apart, and
+ *                      max((k+1)/k M / B_i, M / (k B_nic)) for phases=pipelined.
  *
- * besides the way of one chunk. Switches are SwitchML's pool, or SHARP's reserved operations at `eta` of the
- * link. Nothing is sent again: where the network loses packets, or switches refuse, a ring runs instead.
+ * Example: k = 8, M = 1 GB, B_i = 400 GB/s, B_nic = 50 GB/s, pipelined: max(4.4, 2.5) ms = 4.4 ms.
+ *
+ * Switches offer SwitchML's pool of slots, or SHARP's reserved operations at the share `eta` of the link.
+ * Nothing is retransmitted: if the network loses packets, or switches refuse, a ring runs instead.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -64,10 +67,10 @@ static const rlt_param settings[] = {
     {0}};
 
 typedef struct member {
-    uint32_t out;   /* next chunk whose share goes to its owner inside */
-    uint32_t up;    /* of its own chunks, the next to go between nodes */
-    uint32_t ready; /* of its own chunks, how many have the sum of the node */
-    uint32_t own;   /* of its own chunks, how many are received */
+    uint32_t out;   /* next chunk to send to its owner inside the node */
+    uint32_t up;    /* own chunks sent between nodes so far */
+    uint32_t ready; /* own chunks that have the sum of the node */
+    uint32_t own;   /* own chunks received */
     uint32_t done;  /* chunks received */
     bool begun;
 } member;
@@ -76,13 +79,13 @@ typedef struct inside {
     uint32_t k, nodes, window, ahead, inner_bytes;
     bool apart, nvls;
     member *members;
-    uint64_t *sums; /* of a node, by (node, chunk) */
+    uint64_t *sums; /* partial or complete sums, by (node, chunk) */
     uint8_t *count;
-    /* nvls: the switch of each node, and the routes of each member to it and back. */
+    /* nvls: switch of each node; route of each member to it, and back. */
     uint32_t *hub, *to_hub, *from_hub;
 } inside;
 
-/* Chunks that a member owns: r, r + k, ... */
+/* Number of chunks that a member owns: r, r + k, ... */
 static uint32_t owned(const rlt_fabric_job *j, const inside *s, uint32_t worker)
 {
     uint32_t r = worker % s->k;
@@ -95,7 +98,7 @@ static bool has(const rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
     return j->received[at / 64] >> (at % 64) & 1;
 }
 
-/* A member's share of the chunks that others own, to them. */
+/* Sends a member's contributions to the owners of their chunks. */
 static void send_out(rlt_fabric_job *j, uint32_t worker)
 {
     const inside *s = j->state;
@@ -128,7 +131,7 @@ static void hand_out(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_
                             chunk, 0, sum);
 }
 
-/* The whole sum is at its owner in this node. */
+/* Records the complete sum at its owner in this node, and sends it to the other members. */
 static void complete(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
 {
     const inside *s = j->state;
@@ -144,7 +147,7 @@ static void complete(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_
         hand_out(j, worker, c, s->sums[(uint64_t)(worker / s->k) * j->chunks + c]);
 }
 
-/* Sums of this node that have room between nodes. */
+/* Sends the node's sums between nodes, as far as the window allows. */
 static void send_up(rlt_fabric_job *j, uint32_t worker)
 {
     const inside *s = j->state;
@@ -180,7 +183,7 @@ static void add(rlt_fabric_job *j, uint32_t owner, uint32_t chunk, uint64_t data
         s->members[owner].ready++;
 }
 
-/* At the switch of a node: shares are added up, what is stored goes to all. */
+/* Handles a packet at a node's switch: adds shares up, multicasts stored sums. */
 static void ina_at_switch(rlt_fabric_job *j, const rlt_packet *p)
 {
     const inside *s = j->state;
@@ -194,7 +197,7 @@ static void ina_at_switch(rlt_fabric_job *j, const rlt_packet *p)
                                p->key, i, p->data);
 }
 
-/* The sum of its node is with the owner of a chunk. */
+/* Records that the owner of a chunk has the sum of its node. */
 static void at_owner(const rlt_fabric_job *j, const rlt_packet *p, uint32_t owner)
 {
     const inside *s = j->state;
@@ -228,7 +231,7 @@ static void ina_packet(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
         send_out(j, worker);
 }
 
-/* The route of one link between two nodes; RLT_NONE: there is none. */
+/* Route over the link between two nodes; RLT_NONE if they are not neighbours. */
 static uint32_t one_link(const rlt_fabric_job *j, uint32_t src, uint32_t dst)
 {
     const rlt_topology *t = j->fabric->cfg.packets.topology;
@@ -256,7 +259,7 @@ static bool is_hub(const rlt_fabric_job *j, const inside *s, uint32_t node, uint
     return true;
 }
 
-/* For nvls: a switch next to all members of a node, that adds up and replicates. */
+/* For nvls: finds a switch next to all members of each node that adds up and replicates. */
 static int find_hubs(rlt_fabric_job *j, inside *s, rlt_error *err)
 {
     const rlt_topology *t = j->fabric->cfg.packets.topology;

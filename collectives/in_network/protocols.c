@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of protocols that react, and their settings. */
+/* The table of reactive protocols, and their settings. */
 #include "collectives/in_network/reactive.h"
 
 #include <string.h>

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Parameter servers behind a switch that adds up a share f of the chunks and replicates the answers: what
- * ATP's fallback and Libra's cold parameters come down to. With one server, n workers, C chunks of tau, links
- * of d, a switch of s:
+ * Parameter servers behind a switch that adds up a share f of the chunks and replicates the answers: the
+ * common core of ATP's fallback and of Libra's cold parameters. With n workers, P servers, C chunks of tau
+ * each on a link, link latency d and switch latency s:
  *
- *   T = (f + n (1 - f)) C tau + 3 tau + 4 d + 2 s;  P servers: max(1, (f + n (1 - f)) / P) C tau + ...
+ *   P = 1:  T = (f + n (1 - f)) C tau + 3 tau + 4 d + 2 s
+ *   P > 1:  T = max(1, (f + n (1 - f)) / P) C tau + ...
  *
- * Chunk c is added up iff floor((c+1) f) - floor(c f) = 1. Servers are the last members, and only serve, or
- * also work (`servers_at`). What is sent again goes to the server by itself, and makes the switch send its
- * partial sum after it (Lao et al.: "ATP: In-network Aggregation for Multi-tenant Learning", NSDI 2021). A
- * server adds what it has nothing of; a sum of all stands for all; it answers again who asks again.
+ * Example: n = 4, f = 1/2, P = 1: the server receives 0.5 + 2 = 2.5 packets per chunk, so T is about 2.5 C
+ * tau.
+ *
+ * Chunk c is aggregated iff floor((c+1) f) - floor(c f) = 1. Servers are the last members; they only serve,
+ * or also work (`servers_at`). A retransmitted contribution goes to the server unaggregated, and makes the
+ * switch send its partial sum after it (Lao et al.: "ATP: In-network Aggregation for Multi-tenant Learning",
+ * NSDI 2021). A server adds contributions that it does not have yet; a sum of all workers replaces
+ * everything. It answers a repeated request again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -53,28 +58,28 @@ static const rlt_param settings[] = {
                .help = "which switches add up"},
     {0}};
 
-/* A chunk at its server. */
+/* State of a chunk at its server. */
 typedef struct served {
     uint64_t sum;
-    rlt_time replied; /* when last; -1: never */
+    rlt_time replied; /* time of the last answer; -1: none yet */
     uint32_t count;
 } served;
 
 typedef struct ps {
     rlt_window window;
     served *chunks;
-    uint64_t *seen; /* note_words of each chunk */
+    uint64_t *seen; /* contributors, note_words words per chunk */
     double share;
     uint32_t answers;
 } ps;
 
-/* By a product each: the same chunks whatever the order. */
+/* Computed from the index alone, so that the same chunks are aggregated in any order of calls. */
 static bool is_added(const ps *s, uint32_t chunk)
 {
     return floor((chunk + 1.0) * s->share) > floor(chunk * s->share);
 }
 
-/* Servers take turns on the chunks that are added up, and on the others. */
+/* Round robin, separately over aggregated chunks and over the others. */
 static uint32_t ps_server(const rlt_fabric_job *j, uint32_t chunk)
 {
     const ps *s = j->state;
@@ -130,7 +135,7 @@ static void answer_all(rlt_fabric_job *j, uint32_t server, uint32_t chunk)
         answer(j, server, chunk, w);
 }
 
-/* To all, where nobody has got an answer for long: it also frees slots on its way. */
+/* Answers a worker again; all workers if no answer has been sent for long, which also frees slots. */
 static void answer_again(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
 {
     const ps *s = j->state;
@@ -141,7 +146,7 @@ static void answer_again(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uin
         answer(j, server, chunk, worker);
 }
 
-/* So many contributions, in one packet. */
+/* Adds a packet with n new contributions. */
 static void merge(const rlt_packet *p, served *x, uint32_t n)
 {
     x->sum += n ? p->data : 0;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * SHARP (R. Graham et al., COMHPC 2016; streaming: ISC 2020). A group reserves a tree when it is made. Low
- * latency (LLT): outstanding operations (OSTs) of one payload each at every switch; longer requests are cut
- * into payloads that are pipelined through them:
+ * SHARP (R. Graham et al., COMHPC 2016; streaming: ISC 2020). A group reserves its tree when it is created.
+ *
+ * Low latency (LLT): each switch offers outstanding operations (OSTs) of one payload each. Longer requests
+ * are cut into payloads, which are pipelined through the OSTs. With tau, d, s and L as in switchml.c:
  *
  *   throughput <= OSTs payload / RTT,  RTT = 2 L tau + 2 L d + (2 L - 1) s + L add
  *
- * Streaming (SAT): the tree's switches, or their ports, are locked, and segments stream at `eta` of the link.
- * Requests above `threshold` stream. What is refused (no tree, no OSTs, a lock that
- * another job holds, a network that loses packets) runs as a ring between the hosts, and the result says why.
+ * Streaming (SAT): the switches of the tree, or their ports, are locked, and segments stream at the share
+ * `eta` of the link. Requests above `threshold` stream. If SHARP is refused (no tree, no OSTs, a lock of
+ * another job, a network that loses packets), a ring between the hosts runs instead, and the result gives the
+ * reason.
  *
- * `host` (twice a collective: to post and to complete) and `add` (in every switch on the way up) are fitted
- * to one published pair: 8 B over 128 hosts take 6.01 us between hosts, 2.83 us with SHARP (COMHPC 2016),
- * with links of 25 ns and switches of 90 ns.
+ * `host` (paid twice per collective: to post and to complete) and `add` (paid in every switch on the way up)
+ * are fitted to one published pair: 8 B over 128 hosts take 6.01 us between hosts and 2.83 us with SHARP
+ * (COMHPC 2016), with links of 25 ns and switches of 90 ns.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -58,14 +60,14 @@ static const rlt_param settings[] = {
                  .preset = "ring", .help = "what happens where switches refuse the group"},
     {0}};
 
-/* A result on its way through what `add` stands for. */
+/* A result that waits for the time `add` of its switches. */
 typedef struct arrival {
     uint32_t chunk;
     uint64_t sum;
 } arrival;
 
 typedef struct sharp {
-    arrival *arrivals; /* window of each worker */
+    arrival *arrivals; /* `window` entries per worker */
     rlt_time before, after;
 } sharp;
 
@@ -80,7 +82,7 @@ static void begin(rlt_fabric_job *j, uint32_t worker)
         send(j, worker, c);
 }
 
-/* Posting and completing, both taken at the beginning. */
+/* Delays the first packets by the time to post and to complete. */
 static void sharp_begin(rlt_fabric_job *j, uint32_t worker)
 {
     const sharp *s = j->state;
@@ -137,7 +139,7 @@ static int reserve(rlt_fabric_job *j, rlt_error *err)
         j->wire_bytes = 1;
     j->chunks = (uint32_t)chunks;
     j->window = (uint32_t)rlt_fabric_job_setting(j, j->streaming ? STREAM : OSTS).u;
-    /* A stream passes through: it keeps no operation of a payload. */
+    /* A stream passes through the switch, which keeps no operation of a payload. */
     return rlt_fabric_job_plant(j, (rlt_add_place)rlt_fabric_job_setting(j, PLACE).u, 1, j->window,
                                 (uint32_t)payload, err);
 }

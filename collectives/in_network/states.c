@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The first and the last state of each kind of collective. */
+/* Initial and final state of each kind of collective. */
 #include "collectives/in_network/states.h"
 
 #include "collectives/collective.h"
 
-/* The member whose share a block belongs to. */
+/* Member whose share a block belongs to. */
 static uint32_t owner_of(const rlt_plan *plan, uint32_t block)
 {
     return (uint32_t)((uint64_t)block * plan->req.n / plan->blocks);
 }
 
-/* Kinds whose blocks are shares of members, so that counts can say how large each is. */
+/* Whether the blocks of a kind are shares of members; counts may then give their sizes. */
 static bool has_shares(rlt_coll_kind kind)
 {
     return kind == RLT_ALL_GATHER || kind == RLT_REDUCE_SCATTER || kind == RLT_GATHER || kind == RLT_SCATTER;

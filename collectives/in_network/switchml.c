@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * SwitchML (A. Sapio et al.: "Scaling Distributed Machine Learning with In-Network Aggregation", NSDI 2021):
- * every worker streams its gradient in chunks to slots of the switches of its tree; a result is the credit
- * for the chunk one window on, in the same slot and the other version. What is not answered in time is sent
- * again.
+ * SwitchML (A. Sapio et al.: "Scaling Distributed Machine Learning with In-Network Aggregation", NSDI 2021).
+ * Every worker streams its gradient in chunks to slots of the switches of its tree. A result is the credit
+ * for the chunk one window later, which uses the same slot in its other version. An unanswered chunk is
+ * retransmitted.
  *
- *   C = ceil(M / payload) chunks, tau = (payload + header) / B, W the window; with L levels of switches that
- *   take s, links of d:  RTT = 2 L tau + 2 L d + (2 L - 1) s
- *   W tau >= RTT:  T = (C - 1) tau + RTT        else  T = floor((C-1)/W) RTT + ((C-1) mod W) tau + RTT
+ * Let M be the bytes, C = ceil(M / payload) the chunks, tau = (payload + header) / B the time of a packet on
+ * a link of bandwidth B, W the window, L the levels of switches, s the latency of a switch, d that of a link.
+ * Then
  *
- * With `exponents`, one window of packets goes ahead, which carries only the exponents to scale the first
- * data by; those of the others travel with the data before them. The last chunk is filled up to a packet.
+ *   RTT = 2 L tau + 2 L d + (2 L - 1) s
+ *   W tau >= RTT:  T = (C - 1) tau + RTT
+ *   else           T = floor((C - 1) / W) RTT + ((C - 1) mod W) tau + RTT
+ *
+ * Example: 100 Gb/s, payload 1024 B, header 82 B: tau = 88.48 ns. With L = 1, d = 500 ns, s = 0: RTT = 1177
+ * ns, so a window of 14 chunks fills the link.
+ *
+ * With `exponents`, one window of packets is sent ahead; it carries only the exponents that scale the first
+ * data. Later exponents travel with the data before them. The last chunk is padded to a full packet.
  */
 #include <stdlib.h>
 
@@ -51,7 +58,7 @@ static const rlt_param settings[] = {
                  .help = "what happens where switches refuse the job: an error, or a ring between hosts"},
     {0}};
 
-/* What a worker waits for in one place of its window. */
+/* Sends a chunk for the first time. */
 static void send(rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     const rlt_window *w = j->state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Windows of chunks under way, and their timers. */
+/* Windows of chunks under way, and their retransmission timers. */
 #include "collectives/in_network/window.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the workers of a job wait for: each has places for j->window chunks under way. A chunk whose result
- * does not come in time is sent again, until it was sent too often. A place's timer is number
- * worker * j->window + chunk mod j->window; protocols may have others from j->workers * j->window on.
+ * The window of each worker: j->window places for chunks under way, with timers. A chunk is retransmitted
+ * when its timer expires, and the run fails when it has been sent too often. The timer of a place has the
+ * number worker * j->window + chunk mod j->window. Protocols may use timers from j->workers * j->window on
+ * for themselves.
  */
 #ifndef RLT_COLLECTIVES_IN_NETWORK_WINDOW_H
 #define RLT_COLLECTIVES_IN_NETWORK_WINDOW_H
@@ -25,12 +26,13 @@ typedef struct rlt_window_place {
 
 typedef struct rlt_window {
     rlt_window_place *places;
-    rlt_time rto;     /* 0: waits for ever */
-    uint64_t tries;   /* times that a chunk is sent again */
-    uint64_t backoff; /* the rto doubles after so many, ten times at most; 0: never */
+    rlt_time rto;   /* retransmission timeout; 0: never */
+    uint64_t tries; /* limit of retransmissions of a chunk */
+    /* the timeout doubles after every `backoff` retransmissions, ten times at most; 0: never */
+    uint64_t backoff;
 } rlt_window;
 
-/* Once workers and window are settled. */
+/* Creates the places; workers and window must be settled. */
 int rlt_window_create(rlt_window *w, const rlt_fabric_job *j, rlt_error *err) RLT_MUST_USE;
 void rlt_window_free(rlt_window *w);
 
@@ -39,7 +41,7 @@ static inline rlt_window_place *rlt_window_at(const rlt_window *w, const rlt_fab
 {
     return &w->places[(size_t)worker * j->window + chunk % j->window];
 }
-/* A chunk takes its place, for the first time. */
+/* Gives a chunk its place before its first transmission. */
 static inline rlt_window_place *rlt_window_take(const rlt_window *w, const rlt_fabric_job *j, uint32_t worker,
                                                 uint32_t chunk)
 {
@@ -47,15 +49,16 @@ static inline rlt_window_place *rlt_window_take(const rlt_window *w, const rlt_f
     *p = (rlt_window_place){.chunk = chunk};
     return p;
 }
-/* Its packet leaves then: from there on it has the rto's time. */
+/* Starts the timer of a place: the chunk's packet leaves at `leaves`, and times out one rto later. */
 void rlt_window_wait(const rlt_window *w, rlt_fabric_job *j, uint32_t worker, rlt_window_place *p,
                      rlt_time leaves);
-/* Its result is there. */
+/* Stops the timer of a chunk whose result has arrived. */
 static inline void rlt_window_got(const rlt_window *w, rlt_fabric_job *j, uint32_t worker, uint32_t chunk)
 {
     rlt_sim_cancel(j->sim, rlt_window_at(w, j, worker, chunk)->timer);
 }
-/* Timer `what` is there: the place of *worker to be sent again. NULL: it was too often, and the run fails. */
+/* Handles timer `what`. Returns the place to retransmit, and its worker; NULL if the chunk was sent too
+ * often, which fails the run. */
 rlt_window_place *rlt_window_late(const rlt_window *w, rlt_fabric_job *j, uint64_t what, uint32_t *worker);
 
 #ifdef __cplusplus
