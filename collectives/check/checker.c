@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Symbolic run of a plan. A cell is one block in one buffer of one member's lane: which original block its
- * bytes are (tag) and whose contributions are summed in it (a set of members). A message is a copy of cells
- * taken when its step starts; it lands when the step that it is addressed to has started. Lanes advance until
- * they block, in no particular order: whatever would depend on the order is refused.
+ * Symbolic run of a plan. A cell is one block in one buffer of one member's lane. It knows which original
+ * block its bytes are (tag), and whose contributions are summed in it (a set of members). A message is a copy
+ * of cells, taken when the sending step starts; it lands once the step to which it is addressed has started.
+ * Lanes advance until they block, in no particular order: the check refuses a plan whose outcome would depend
+ * on the order.
  *
- * Of an untracked plan only messages and waits are run: there are no cells. What the network fetches from
- * other members, it may fetch at any time: there it must be as it was at the start, or as its member had it
- * when it sent the fetching lane a message before, and stay so.
+ * An untracked plan has no cells; only its messages and waits are run. The network may fetch a cell of
+ * another member at any time. Such a cell must still be as it was at the start, or as it was when its member
+ * last sent a message to the fetching lane, and must not change any more.
  */
 #include "collectives/check/checker.h"
 
@@ -26,7 +27,7 @@
 #include "sim/base/time.h"
 
 #define MAX_STATE_BYTES ((uint64_t)1 << 30)
-#define MAX_MOVES       ((uint64_t)1 << 32) /* cells copied in all: about a minute */
+#define MAX_MOVES       ((uint64_t)1 << 32) /* limit of copied cells: about a minute */
 
 typedef rlt__cell cell;
 typedef rlt__cells cells;
@@ -63,7 +64,7 @@ static void set_add(uint64_t *set, uint32_t member)
     set[member / 64] |= (uint64_t)1 << member % 64;
 }
 
-/* The first member of a that is, as `in_b` says, in b or not in b; RLT_NONE if there is none. */
+/* Returns the first member of a that is in b (in_b) or not in b (!in_b); RLT_NONE if there is none. */
 static uint32_t set_find(const checker *x, const uint64_t *a, const uint64_t *b, bool in_b)
 {
     for (uint32_t w = 0; w < x->words; w++) {
@@ -99,7 +100,7 @@ static uint32_t pop(checker *x)
     return p;
 }
 
-/* Bytes of what a cell holds. */
+/* Bytes of the block that a cell holds. */
 static uint64_t content_bytes(const checker *x, uint32_t lane, cells c, uint32_t i)
 {
     const uint64_t *set = set_of(x, c, i);
@@ -110,7 +111,7 @@ static int check_spans(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 {
     uint64_t count = (uint64_t)s->send.run * s->send.reps;
     if (x->heard && !s->send.reps && !s->land.reps && !s->verb && !s->copy)
-        return 0; /* only says that its member has come so far */
+        return 0; /* only signals that its member has come this far */
     if (count != (uint64_t)s->land.run * s->land.reps)
         return refuse(x, p, k, "sends %u x %u blocks that land as %u x %u", s->send.reps, s->send.run,
                       s->land.reps, s->land.run);
@@ -135,7 +136,7 @@ static void free_message(checker *x, message *m)
     free(m);
 }
 
-/* A message with room for its content; the content of an untracked one is not known. */
+/* Allocates a message with room for its cells. Messages of an untracked plan have none. */
 static int new_message(checker *x, uint32_t p, uint32_t k, const rlt_step *s, message **out)
 {
     uint32_t count = x->plan->untracked ? 0 : s->send.run * s->send.reps;
@@ -162,7 +163,7 @@ static int new_message(checker *x, uint32_t p, uint32_t k, const rlt_step *s, me
     return 0;
 }
 
-/* Copies cell i of what a step sends. */
+/* Copies cell i of a sent span into a message. */
 static int take_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint32_t i, message *m)
 {
     uint32_t block = span_block(x, s->send, i), lane, step;
@@ -178,7 +179,7 @@ static int take_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint
     return 0;
 }
 
-/* Adds the same cell of the other members to what a reduction in the network fetches. */
+/* Adds the same cell of the other members to a reduction by the network. */
 static int fetch_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint32_t i, message *m)
 {
     uint32_t block = span_block(x, s->send, i);
@@ -222,7 +223,7 @@ static int observe(checker *x, uint32_t p, uint32_t k, const rlt_step *s, const 
     return rc;
 }
 
-/* Copies what a step sends. */
+/* Copies the span that a step sends. */
 static int take(checker *x, uint32_t p, uint32_t k, const rlt_step *s, message **out)
 {
     message *m = NULL;
@@ -248,13 +249,14 @@ static int take(checker *x, uint32_t p, uint32_t k, const rlt_step *s, message *
     return rc;
 }
 
-/* Kinds whose result is a sum: there, a block of the result may only be replaced by a larger sum of it. */
+/* Whether the result of a kind is a sum. A result block may then only be replaced by a larger sum of the same
+ * block. */
 static bool sums(rlt_coll_kind kind)
 {
     return kind == RLT_ALL_REDUCE || kind == RLT_REDUCE_SCATTER || kind == RLT_REDUCE || kind == RLT_BARRIER;
 }
 
-/* What is wrong with content i of a message that lands on the cell of a block, if anything. */
+/* Refuses cell i of a message if it must not land on this block. */
 static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, uint32_t i, uint32_t block)
 {
     size_t to = cell_index(x, p, m->land_buffer, block);
@@ -357,7 +359,7 @@ static int copy(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
     return rc;
 }
 
-/* A member's steps of a lane before the one that sent are done. */
+/* Records a message's arrival: the sender's earlier steps in that lane are done. */
 static void hear(checker *x, uint32_t p, const message *m)
 {
     uint32_t *last = x->heard ? &x->heard[(size_t)p * x->n + m->from / x->lanes] : NULL;
@@ -365,7 +367,7 @@ static void hear(checker *x, uint32_t p, const message *m)
         *last = m->from_step;
 }
 
-/* Lands the mail addressed to the step that has started. */
+/* Lands the messages addressed to the current step. */
 static int receive(checker *x, uint32_t p, const rlt_step *s)
 {
     place *here = &x->places[p];
@@ -393,7 +395,7 @@ static int receive(checker *x, uint32_t p, const rlt_step *s)
     return 0;
 }
 
-/* 1: started; 0: waits for another lane; or an error. */
+/* Starts the current step. Returns 1 if it started, 0 if it waits for another lane, or an error. */
 static int start(checker *x, uint32_t p, const rlt_step *s)
 {
     place *here = &x->places[p];
@@ -418,7 +420,7 @@ static int start(checker *x, uint32_t p, const rlt_step *s)
     return 1;
 }
 
-/* Runs a lane of a member as far as it goes. */
+/* Runs a lane of a member as far as it can go. */
 static int advance(checker *x, uint32_t p)
 {
     place *here = &x->places[p];
@@ -449,7 +451,7 @@ static int advance(checker *x, uint32_t p)
     return 0;
 }
 
-/* Whoever is stuck waits for somebody who is: names one circle of waits. */
+/* Names one circular wait: every place that is stuck waits for another one that is stuck. */
 static int explain_deadlock(checker *x, uint32_t p)
 {
     char text[400];
@@ -492,7 +494,7 @@ static int check_result(checker *x, uint32_t p, uint32_t b, bool contributions, 
     return 0;
 }
 
-/* Places with cells: each, or the first of each member where they are shared. */
+/* Next place with cells of its own: every place, or the first place of each member if cells are shared. */
 static uint32_t next_owner(const checker *x, uint32_t p)
 {
     return p + (x->plan->shared ? x->lanes : 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who waits for whom, where a plan does not end. */
+/* Finds the circular wait in a plan that does not end. */
 #include <stdio.h>
 
 #include "collectives/algorithm.h"
@@ -18,7 +18,7 @@ static bool reaches(const rlt__checker *x, uint32_t q, uint32_t k, uint32_t p)
     return member >= r.first && (member - r.first) % r.stride == 0 && (member - r.first) / r.stride < r.n;
 }
 
-/* Messages to step k of place p that place q has still to send. */
+/* Number of messages to the current step of place p that place q has still to send. */
 static uint32_t still_to_send(const rlt__checker *x, uint32_t q, uint32_t p)
 {
     const rlt__place *from = &x->places[q];
@@ -32,7 +32,8 @@ static uint32_t still_to_send(const rlt__checker *x, uint32_t q, uint32_t p)
     return count;
 }
 
-/* The place that p waits for: its own other lane, or one that has still to send it a message. */
+/* Returns the place for which p waits: another lane of its member, or a place that has still to send it a
+ * message. */
 static uint32_t waits_for(const rlt__checker *x, uint32_t p)
 {
     const rlt__place *here = &x->places[p];
@@ -40,17 +41,18 @@ static uint32_t waits_for(const rlt__checker *x, uint32_t p)
     rlt__checker_step(x, p, here->step, &s);
     if (here->waits_for_lane)
         return p - p % x->lanes + s.wait_lane;
-    bool known = s.recv_from < x->n; /* else anybody */
+    bool known = s.recv_from < x->n; /* otherwise any member */
     uint32_t q = known ? s.recv_from * x->lanes : 0, end = known ? q + x->lanes : x->n_places;
     for (; q < end; q++)
         if (still_to_send(x, q, p))
             return q;
-    return p; /* not reached: as many messages are sent to a step as it waits for */
+    return p; /* not reached: the number of messages sent to a step equals the number awaited */
 }
 
 uint32_t rlt__checker_circle(rlt__checker *x, uint32_t *p, char *text, size_t size)
 {
-    for (; !x->places[*p].queued; *p = waits_for(x, *p)) /* the queue is empty: marks who has been seen */
+    /* the queue is empty, so `queued` marks visited places */
+    for (; !x->places[*p].queued; *p = waits_for(x, *p))
         x->places[*p].queued = true;
     size_t used = 0;
     uint32_t q = *p, length = 0;

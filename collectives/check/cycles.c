@@ -9,14 +9,14 @@
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 
-/* Nodes looked at before an attempt is the last: a tenth of a second. */
+/* Budget in visited nodes, after which no attempt begins: a tenth of a second. */
 #define MAX_WORK ((uint64_t)1 << 27)
 enum { PURPOSE = 0xc7c1e, ATTEMPTS = 64, TRIES = 12, ROTATIONS = 40, EXCHANGES = 4000 };
 
 typedef struct search {
     uint32_t n, max, k; /* nodes, cycles wanted, cycles so far */
-    uint8_t *left;      /* edges not in a cycle yet */
-    uint32_t *orders;   /* of the cycles so far */
+    uint8_t *left;      /* multiplicity of edges that are in no cycle yet */
+    uint32_t *orders;   /* the cycles so far */
     uint32_t *path, *place;
     uint32_t (*next)[2]; /* neighbours of (cycle, node), for exchanges */
     uint32_t attempt;
@@ -28,7 +28,7 @@ static uint32_t below(search *s, uint32_t n)
     return (uint32_t)rlt_random_below(0, s->attempt, PURPOSE, s->drawn++, n);
 }
 
-/* Ways to nodes that the path has not reached. */
+/* Number of free edges from a node to nodes outside the path. */
 static uint32_t ways(search *s, uint32_t node)
 {
     uint32_t count = 0;
@@ -38,7 +38,8 @@ static uint32_t ways(search *s, uint32_t node)
     return count;
 }
 
-/* The unreached neighbour with the fewest ways on, ties at random; RLT_NONE: all are reached. */
+/* Returns the neighbour outside the path with the fewest ways on, ties broken at random; RLT_NONE if there is
+ * none. */
 static uint32_t best_extension(search *s, uint32_t end)
 {
     uint32_t best = RLT_NONE, least = UINT32_MAX, equal = 0;
@@ -54,7 +55,7 @@ static uint32_t best_extension(search *s, uint32_t end)
     return best;
 }
 
-/* Turns path[from ..= to] round. */
+/* Reverses path[from ..= to]. */
 static void reverse(search *s, uint32_t from, uint32_t to)
 {
     for (; from < to; from++, to--) {
@@ -66,7 +67,7 @@ static void reverse(search *s, uint32_t from, uint32_t to)
     }
 }
 
-/* Joins the end to a random neighbour inside the path; the neighbour's successor becomes the end. */
+/* Rotates the path: joins its end to a random neighbour inside it, whose successor becomes the new end. */
 static bool rotate(search *s, uint32_t length)
 {
     uint32_t end = s->path[length - 1], count = 0, at = RLT_NONE;
@@ -80,7 +81,7 @@ static bool rotate(search *s, uint32_t length)
     return true;
 }
 
-/* One attempt at a cycle through all nodes along edges that are left: in s->path. */
+/* Tries to find one cycle through all nodes along free edges, in s->path. */
 static bool grow(search *s)
 {
     uint32_t length = 0, budget = ROTATIONS * s->n;
@@ -117,7 +118,8 @@ static void take(search *s)
     s->k++;
 }
 
-/* Whether exactly two edges are left at every node; they become the neighbours of factor k. */
+/* Whether every node has exactly two free edges. If so, they become factor k, and `next` lists the neighbours
+ * in all factors. */
 static bool last_factor(search *s)
 {
     for (uint32_t u = 0; u < s->n; u++) {
@@ -141,7 +143,7 @@ static bool last_factor(search *s)
     return true;
 }
 
-/* Walks the pieces of a factor; the nodes are left in s->path, piece by piece. */
+/* Counts the closed pieces of a factor. s->path lists the nodes piece by piece. */
 static uint32_t pieces(search *s, uint32_t factor)
 {
     uint32_t(*next)[2] = s->next + (size_t)factor * s->n;
@@ -163,14 +165,14 @@ static uint32_t pieces(search *s, uint32_t factor)
     return count;
 }
 
-/* In a factor, u's neighbour `was` becomes `is`. */
+/* Replaces u's neighbour `was` in a factor by `is`. */
 static void relink(search *s, uint32_t factor, uint32_t u, uint32_t was, uint32_t is)
 {
     uint32_t *pair = s->next[factor * s->n + u];
     pair[pair[0] == was ? 0 : 1] = is;
 }
 
-/* a-b, c-d of factor f and b-c, d-a of factor g change places. */
+/* Exchanges the edges a-b, c-d of factor f with the edges b-c, d-a of factor g. */
 static void exchange(search *s, uint32_t f, uint32_t g, const uint32_t q[4])
 {
     for (uint32_t i = 0; i < 4; i++) {
@@ -180,7 +182,7 @@ static void exchange(search *s, uint32_t f, uint32_t g, const uint32_t q[4])
     }
 }
 
-/* A random square whose edges belong to f and g by turns. */
+/* Draws a random square whose edges belong to f and g in turn. */
 static bool find_square(search *s, uint32_t f, uint32_t g, uint32_t q[4])
 {
     q[0] = below(s, s->n);
@@ -192,8 +194,8 @@ static bool find_square(search *s, uint32_t f, uint32_t g, uint32_t q[4])
            (last[0] == q[0] || last[1] == q[0]);
 }
 
-/* Joins the pieces of the last factor: exchanges that leave no more pieces in all than before, and now and
- * then others. */
+/* Joins the pieces of the last factor into one cycle by exchanges that do not increase the total number of
+ * pieces, and occasionally by others. */
 static bool join(search *s)
 {
     uint32_t factors = s->k + 1, squares = 0;
@@ -217,7 +219,7 @@ static bool join(search *s)
     return total == factors;
 }
 
-/* As many cycles as this attempt finds. */
+/* Finds as many cycles as one attempt can. */
 static void find_cycles(search *s)
 {
     while (s->k < s->max) {
@@ -234,8 +236,9 @@ static void find_cycles(search *s)
     }
 }
 
-/* Zigzag `cycle` round a circle of n - 1 nodes (n odd) or n - 2, closed through one more; n even: the last
- * node is put into the middle edge, between opposite nodes, which no other zigzag gives up. */
+/* Writes a Walecki cycle. It zigzags over a circle of n - 1 nodes (n odd) or n - 2 nodes (n even), and closes
+ * through one more node. If n is even, the last node is inserted into the middle edge, between opposite
+ * nodes, which no other zigzag breaks. */
 static void walecki(uint32_t n, uint32_t cycle, uint32_t *order)
 {
     uint32_t circle = (n - 1) / 2 * 2;
@@ -248,7 +251,7 @@ static void walecki(uint32_t n, uint32_t cycle, uint32_t *order)
     }
 }
 
-/* The least capacity between any two. */
+/* Smallest capacity between any two nodes. */
 static uint32_t complete(uint32_t n, const uint8_t *capacity)
 {
     uint32_t least = UINT32_MAX;
@@ -259,7 +262,7 @@ static uint32_t complete(uint32_t n, const uint8_t *capacity)
     return least;
 }
 
-/* No more than half the edges of any node. */
+/* Upper bound on the number of cycles: half the edges of any node, at most `max`. */
 static uint32_t most(uint32_t n, const uint8_t *capacity, uint32_t max)
 {
     for (uint32_t u = 0; u < n; u++) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hamiltonian cycles of a small multigraph that share no edge, as many as a search with a budget finds: at
- * most half the least degree. Complete graphs have theirs in closed form (Walecki's zigzags; Alspach: "The
- * wonderful Walecki construction", 2008). Otherwise cycles are grown one by one by lengthening and rotating a
- * path (Posa, 1976), preferring nodes with few ways left; and where only one cycle's edges remain, and they
- * fall into several pieces, pieces are joined by exchanging edges with the cycles found before. The same
- * graph always gives the same cycles. Internal to collectives/.
+ * Edge-disjoint Hamiltonian cycles of a small multigraph: as many as a search with a budget finds, at most
+ * half the smallest degree. Complete graphs have a closed form (Walecki's zigzags; Alspach: "The wonderful
+ * Walecki construction", 2008). Example: the complete graph of 5 nodes has 2 such cycles, with all its 10
+ * edges.
+ *
+ * Other graphs are searched. A cycle grows by lengthening and rotating a path (Posa, 1976), preferring nodes
+ * with few free edges. If the edges that remain form several closed pieces instead of one last cycle, the
+ * pieces are joined by exchanging edges with the cycles found before. The same graph always gives the same
+ * cycles. Internal to collectives/.
  */
 #ifndef RLT_COLLECTIVES_CHECK_CYCLES_H
 #define RLT_COLLECTIVES_CHECK_CYCLES_H
@@ -16,8 +19,9 @@
 
 enum { RLT_CYCLES_MAX_NODES = 256 };
 
-/* For 3 to RLT_CYCLES_MAX_NODES nodes. capacity[u * n + v]: edges between u and v, symmetric. orders[c * n
- * ..): the nodes of cycle c in order, for up to `max` cycles; *found: how many. */
+/* Finds up to `max` cycles of a graph with 3 to RLT_CYCLES_MAX_NODES nodes. capacity[u * n + v] is the number
+ * of edges between u and v, symmetric. orders[c * n ..] receives the nodes of cycle c in order, *found their
+ * number. */
 int rlt_cycles_find(uint32_t n, const uint8_t *capacity, uint32_t max, uint32_t *orders, uint32_t *found,
                     rlt_error *err) RLT_MUST_USE;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the files of collectives/checker*.c share. */
+/* Shared by collectives/check/checker.c and collectives/check/checker_deadlock.c. */
 #ifndef RLT_COLLECTIVES_CHECK_INTERNAL_H
 #define RLT_COLLECTIVES_CHECK_INTERNAL_H
 
@@ -9,14 +9,14 @@
 #include "sim/base/error.h"
 
 typedef struct rlt__cell {
-    uint32_t tag;        /* original block, or RLT_NONE: nothing there */
-    uint32_t written;    /* last step that wrote it + 1; 0: as it was at the start */
-    uint16_t lane;       /* of that step */
-    uint8_t by_addition; /* that write was a sum */
-    uint8_t fetched;     /* by the network, for another member */
+    uint32_t tag;        /* original block; RLT_NONE: empty */
+    uint32_t written;    /* last step that wrote it, plus 1; 0: not written since the start */
+    uint16_t lane;       /* lane of that step */
+    uint8_t by_addition; /* whether that write was an addition */
+    uint8_t fetched;     /* whether the network has fetched it for another member */
 } rlt__cell;
 
-/* Sets lie beside the cells: `words` 64-bit words each. */
+/* Cells and their contributor sets, `words` 64-bit words each. */
 typedef struct rlt__cells {
     rlt__cell *c;
     uint64_t *sets;
@@ -28,16 +28,16 @@ typedef struct rlt__mail {
     uint8_t reduce, land_buffer;
     rlt_blocks land;
     rlt__cells content;
-    const uint32_t *clock; /* of the sender, where lanes share their cells */
-    uint64_t memory[];     /* of content and clock */
+    const uint32_t *clock; /* clock of the sender, if lanes share their cells */
+    uint64_t memory[];     /* storage of content and clock */
 } rlt__mail;
 
-/* Where a member stands in a lane. Places are numbered member * lanes + lane. A place has cells of its own,
- * or shares those of its member's first place with the member's other lanes. */
+/* Progress of a member in a lane. Places are numbered member * lanes + lane. A place has cells of its own,
+ * or, in a shared plan, all lanes of a member use the cells of its first place. */
 typedef struct rlt__place {
     uint32_t step, steps, got;
     bool started, queued, waits_for_lane;
-    rlt__mail *mail; /* for this step and later ones */
+    rlt__mail *mail; /* messages for this step and later ones */
 } rlt__place;
 
 typedef struct rlt__checker {
@@ -46,20 +46,21 @@ typedef struct rlt__checker {
     uint32_t n, lanes, blocks, words;
     rlt__cells state;
     rlt__place *places;
-    uint32_t *queue; /* a ring of places that may be able to advance */
+    uint32_t *queue; /* ring buffer of places that may be able to advance */
     uint32_t queue_head, queue_length, n_places;
-    uint32_t *heard;     /* of a place, by member: the step of the last message of its lane that has come */
-    rlt_races *races;    /* where lanes share their cells */
-    bool patient;        /* a sum may be replaced by a smaller one: perhaps it is not needed any more */
-    bool lost;           /* what is wrong is that a contribution is lost */
-    uint64_t mail_bytes; /* of messages on their way */
+    uint32_t *heard;     /* per place and member: sending step of the last message that arrived in its lane */
+    rlt_races *races;    /* present if lanes share their cells */
+    bool patient;        /* a sum may be replaced by a smaller one, which may be intended */
+    bool lost;           /* the defect found is a lost contribution */
+    uint64_t mail_bytes; /* size of messages under way */
     uint64_t moves;
     rlt_send_observer *observer;
     void *observer_ctx;
 } rlt__checker;
 
 void rlt__checker_step(const rlt__checker *x, uint32_t p, uint32_t k, rlt_step *out);
-/* One circle of waits from *p on, in words, and its length; for a run in which nobody goes on. */
+/* Describes one circular wait, starting from place *p, and returns its length. For a run in which no place
+ * can advance. Sets *p to a place on the circle. */
 uint32_t rlt__checker_circle(rlt__checker *x, uint32_t *p, char *text, size_t size);
 
 #endif

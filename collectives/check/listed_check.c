@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The checker over a listed collective, which also finds the tags of its steps. */
+/* Checks a listed collective, and finds the tags of its steps. */
 #include "collectives/check/listed_check.h"
 
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "collectives/plan.h"
 #include "sim/base/mem.h"
 
-/* Tags of all steps in the order in which the checker meets them. */
+/* Tags of all steps, in the order in which the checker meets them. */
 typedef struct found_tags {
     const rlt_listed *l;
-    uint32_t *tags; /* (step, count, tags ...) one after the other */
+    uint32_t *tags; /* sequence of (step, count, tags ...) */
     uint32_t n, capacity;
-    uint32_t *counts; /* of each step */
+    uint32_t *counts; /* number of tags of each step */
     uint64_t total;
 } found_tags;
 
@@ -59,7 +59,7 @@ static int keep_tags(rlt_listed *l, const found_tags *f, rlt_error *err)
 
 int rlt_listed_check(rlt_listed *l, rlt_error *err)
 {
-    /* One byte in each block of each lane: then a block's size says nothing, as its tag is still unknown. */
+    /* One byte in each block of each lane: sizes then do not depend on tags, which are still unknown. */
     uint64_t even = (uint64_t)l->blocks * (l->separate ? l->lanes : 1);
     rlt_coll_request req = {.kind = l->kind, .n = l->n, .root = l->root, .listed = l};
     found_tags f = {.l = l};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counts the messages addressed to every step, and compares with what the steps wait for. */
+/* Counts the messages addressed to every step, and compares with the number that the step awaits. */
 #include "collectives/check/matching.h"
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #define MAX_STEPS ((size_t)1 << 26)
 
-/* What is sent to a step: how many messages, and the last of them. */
+/* Messages sent to a step: their number, and the last of them. */
 typedef struct arrivals {
     uint32_t count, from, from_step;
 } arrivals;
@@ -20,7 +20,8 @@ typedef struct matcher {
     const rlt_plan *plan;
     rlt_error *err;
     uint32_t n, lanes, n_places; /* places are numbered member * lanes + lane */
-    size_t *begin;               /* number of a place's step 0; begin[n_places]: all steps */
+    /* index of each place's step 0; begin[n_places] is the number of all steps */
+    size_t *begin;
     arrivals *arrivals;
 } matcher;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Vector clocks of places, and of each cell the last write and each lane's last read since then. */
+/* Vector clocks of places. For each cell: the last write, and the last read by each lane since then. */
 #include "collectives/check/races.h"
 
 #include <stdlib.h>
@@ -12,21 +12,21 @@
 #define MAX_CLOCK_BYTES ((uint64_t)1 << 29)
 
 typedef struct access {
-    uint32_t lane, time; /* time 0: none */
+    uint32_t lane, time; /* time 0: no access */
 } access;
 
 struct rlt_races {
-    uint32_t lanes, n_places, width; /* of a clock: all places, or the member's own lanes */
+    uint32_t lanes, n_places, width; /* width of a clock: all places, or only the member's lanes (partial) */
     bool partial;
-    uint32_t *clocks;  /* width words for each place */
-    access *writes;    /* of each cell: the last */
-    uint32_t *reads;   /* of each cell: time of the last read by each lane since that write, or 0 */
-    rlt_map waited;    /* place << 32 | step that somebody waits for -> number of its snapshot */
-    uint32_t **copies; /* clocks when those were done */
+    uint32_t *clocks;  /* width words per place */
+    access *writes;    /* last write of each cell */
+    uint32_t *reads;   /* per cell and lane: time of the last read since that write; 0: none */
+    rlt_map waited;    /* place << 32 | awaited step -> index of its snapshot */
+    uint32_t **copies; /* snapshots of clocks at the end of awaited steps */
     uint32_t n_copies;
 };
 
-/* A place's word in the clocks of its member. */
+/* Index of a place in the clocks of its member. */
 static uint32_t slot(const rlt_races *r, uint32_t p)
 {
     return r->partial ? p % r->lanes : p;
@@ -68,7 +68,7 @@ int rlt_races_create(const rlt_plan *plan, rlt_races **out, rlt_error *err)
     int rc = note_waits(r, plan, err);
     if (rc)
         goto fail;
-    /* One clock a place, one a step waited for, and about one message a place on its way. */
+    /* One clock per place, one per awaited step, and about one message per place under way. */
     if ((2 * (uint64_t)r->n_places + r->n_copies) * r->width * sizeof *r->clocks > MAX_CLOCK_BYTES) {
         r->partial = true;
         r->width = r->lanes;
@@ -150,7 +150,7 @@ int rlt_races_done(rlt_races *r, uint32_t p, uint32_t k, rlt_error *err)
     return 0;
 }
 
-/* Whether what a lane of p's member did at a time lies in the past of p. */
+/* Whether the access of p's member in `lane` at `time` happened before p's current step. */
 static bool is_past(const rlt_races *r, uint32_t p, uint32_t lane, uint32_t time)
 {
     return clock_of(r, p)[slot(r, p - p % r->lanes + lane)] >= time || lane == p % r->lanes;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tells whether lanes of a member that share blocks touch them in an order that the plan guarantees: by the
- * order of steps in a lane, by waiting for another lane, or by messages. Uses vector clocks: the time of a
- * place (member * lanes + lane) is 2 k + 1 while its step k runs and 2 k + 2 when it is done. Reads happen
- * when a step starts, writes until it is done. Internal to collectives/.
+ * Data races between lanes of a member that share blocks. Two accesses to a block, at least one of them a
+ * write, must be ordered by the plan: by the order of steps in a lane, by a wait for another lane, or by
+ * messages.
+ *
+ * Order is tracked by vector clocks. The time of a place (member * lanes + lane) is 2 k + 1 while its step k
+ * runs, and 2 k + 2 when step k is done. A read happens when a step starts; a write may happen until the step
+ * is done. An access is ordered after another one if its place's clock contains that one's time. Internal to
+ * collectives/.
  */
 #ifndef RLT_COLLECTIVES_CHECK_RACES_H
 #define RLT_COLLECTIVES_CHECK_RACES_H
@@ -13,22 +17,23 @@
 
 typedef struct rlt_races rlt_races;
 
-/* Memory is that of n_places^2 words and more; where that is too much, the orders that messages make are left
- * out (rlt_races_width is 0 then), where that is too much still, RLT_ERANGE. */
+/* Creates the clocks, of n_places^2 words and more. If that is too much memory, orders that messages create
+ * are left out (rlt_races_width is then 0); if it still is, RLT_ERANGE. */
 int rlt_races_create(const rlt_plan *plan, rlt_races **out, rlt_error *err) RLT_MUST_USE;
 void rlt_races_free(rlt_races *r);
 
-/* Step k of place p starts; it starts having waited for a step of another place; it is done. */
+/* Step k of place p starts; p has waited for a step of place `other`; step k is done. */
 void rlt_races_start(rlt_races *r, uint32_t p, uint32_t k);
 void rlt_races_wait(rlt_races *r, uint32_t p, uint32_t other, uint32_t step);
 int rlt_races_done(rlt_races *r, uint32_t p, uint32_t k, rlt_error *err) RLT_MUST_USE;
 
-/* What a message carries: `width` words (0: nothing), copied when it is sent, joined when it lands. */
+/* Clock in a message: `width` words (0: none), copied when it is sent and joined when it lands. */
 size_t rlt_races_width(const rlt_races *r);
 const uint32_t *rlt_races_clock(const rlt_races *r, uint32_t p);
 void rlt_races_join(rlt_races *r, uint32_t p, const uint32_t *clock);
 
-/* A place touches a cell in step k. False: so has step *step of *lane of the same member, in no order. */
+/* Records that place p accesses a cell in step k. Returns false if step *step of *lane of the same member
+ * accesses it without an order. */
 bool rlt_races_read(rlt_races *r, size_t cell, uint32_t p, uint32_t k, uint32_t *lane, uint32_t *step);
 bool rlt_races_write(rlt_races *r, size_t cell, uint32_t p, uint32_t k, uint32_t *lane, uint32_t *step);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Floating-point sums by logarithms in tables. */
+/* Floating-point addition by tables of logarithms. */
 #include "collectives/in_network/libra/float_tables.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Differences from 2^4 = 16 on add nothing that fraction_bits could show. */
+/* A difference of 2^4 = 16 or more adds nothing that fraction_bits could show. */
 enum { MINUS_OCTAVES = 4 };
 
 const rlt_float_shape rlt_float16_shape = {5, 10, 10, 15, 15, 12, 15};
@@ -18,7 +18,8 @@ static double one(const rlt_float_tables *t)
     return (double)(UINT64_C(1) << t->shape.fraction_bits);
 }
 
-/* Entry for a difference of logarithms, in units of 2^-fraction_bits. */
+/* Index in `plus` for a difference of logarithms in units of 2^-fraction_bits. UINT32_MAX: the smaller
+ * summand does not count. */
 static uint32_t plus_cell(const rlt_float_shape *s, uint64_t d)
 {
     uint64_t whole = d >> s->fraction_bits, part = d & ((UINT64_C(1) << s->fraction_bits) - 1);
@@ -42,11 +43,11 @@ static uint32_t minus_cell(const rlt_float_shape *s, uint64_t d)
     return (octave << bits) + (uint32_t)(d >> octave);
 }
 
-/* Each entry of `plus` or `minus`, for the middle of all differences that share it. */
+/* Fills `plus` or `minus`. An entry stands for the middle of all differences that share it. */
 static void fill(const rlt_float_tables *t, uint32_t *table, bool minus)
 {
     const rlt_float_shape *s = &t->shape;
-    uint64_t first = minus; /* nothing is left at 0 */
+    uint64_t first = minus; /* at difference 0 nothing is left */
     uint32_t n = minus ? t->n_minus : t->n_plus;
     for (uint32_t i = (uint32_t)first; i < n; i++) {
         uint64_t width;
@@ -115,7 +116,7 @@ int rlt_float_tables_create(const rlt_float_shape *shape, rlt_float_tables *out,
     fill(out, out->plus, false);
     fill(out, out->minus, true);
     fill_power(out);
-    /* -D reaches fraction_bits + 1, hence five bits before the point. */
+    /* -D reaches fraction_bits + 1, so it needs five bits before the point. */
     out->bytes = n_log * entry(s->fraction_bits + 1) + out->n_plus * entry(s->fraction_bits + 1) +
                  out->n_minus * entry(s->fraction_bits + 5) + n_power * entry(s->significand_bits + 1);
     return 0;
@@ -178,7 +179,7 @@ double rlt_float_decode(const rlt_float_tables *t, uint32_t bits)
     return rest == bits ? x : -x;
 }
 
-/* Logarithm of a magnitude, biased. */
+/* Biased logarithm of a magnitude. */
 static uint64_t project(const rlt_float_tables *t, uint32_t rest)
 {
     const rlt_float_shape *s = &t->shape;
@@ -210,7 +211,7 @@ uint32_t rlt_float_add(const rlt_float_tables *t, uint32_t a, uint32_t b, rlt_fl
     if (unlike && apart == 0)
         return 0;
     sum += unlike ? -(int64_t)t->minus[cell] : (int64_t)t->plus[cell];
-    /* Below 2^0 biased, the format has no normal number. */
+    /* Below a biased exponent of 0 the format has no normal number. */
     if (sum < 0) {
         events->underflows++;
         return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The hot set: updates counted over sampled steps, the parameters seen most often, and what they cover. */
+/* Finds the hot set: counts updates over sampled steps, takes the parameters seen most often, and computes
+ * their coverage. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -54,8 +55,8 @@ static int check(const rlt_hot_request *q, uint64_t *wanted, uint64_t *counted, 
     return 0;
 }
 
-/* The most popular ranks are counted where they are; the others, of which there may be any number, sorted:
- * then equal ones are together. */
+/* Merges equal ranks by sorting. Only rare ranks, whose number is unbounded, come here; the POPULAR lowest
+ * ranks have counters of their own. */
 static uint64_t gather(tally *t, uint64_t n)
 {
     uint64_t kept = 0;
@@ -98,7 +99,7 @@ static int count(const rlt_skew *k, const rlt_hot_request *q, uint64_t total, ta
     return 0;
 }
 
-/* 1 - (1 - p)^times. */
+/* Chance of at least one hit: 1 - (1 - p)^times. */
 static double ever(double p, double times)
 {
     return p < 1 ? -expm1(times * log1p(-p)) : 1;

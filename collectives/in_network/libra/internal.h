@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Libra between its workers (libra.c), its servers (server.c) and its hot set (plan.c). */
+/* State of Libra, shared by its workers (libra.c), its servers (server.c) and its plan (plan.c). */
 #ifndef RLT_COLLECTIVES_IN_NETWORK_LIBRA_INTERNAL_H
 #define RLT_COLLECTIVES_IN_NETWORK_LIBRA_INTERNAL_H
 
@@ -11,26 +11,27 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-/* A chunk at its server. */
+/* State of a chunk at its server. */
 typedef struct rlt__libra_chunk {
     uint64_t sum;
-    rlt_time replied; /* to all, when last; -1: never */
+    rlt_time replied; /* time of the last answer to all; -1: none yet */
     uint32_t count;   /* workers in the sum */
-    uint32_t packets; /* that came for it */
+    uint32_t packets; /* packets received for it */
 } rlt__libra_chunk;
 
 typedef struct rlt__libra {
     rlt_window window;
-    uint32_t *left; /* of each worker: answers until its step is over */
+    uint32_t *left; /* answers that each worker lacks in its step */
     rlt__libra_chunk *chunks;
-    uint64_t *seen; /* note_words of each chunk */
-    /* Asynchronous: updates merged into each packet's parameters; of these, what a worker has got. */
+    uint64_t *seen; /* contributors, note_words words per chunk */
+    /* Asynchronous: updates merged into the parameters of each packet, and the number of them that each
+     * worker has received. */
     uint32_t *updates, *pulled;
     uint64_t stale_sum, stale_n;
     uint32_t stale_worst;
     uint32_t per_step; /* chunks of a step */
     bool async;
-    double hot; /* share of the packets */
+    double hot; /* hot share of the packets */
     rlt_time flush, compute, connection;
     double jitter;
     uint64_t seed;
@@ -65,21 +66,22 @@ enum {
     RLT__LIBRA_SEED,
 };
 
-/* The hot set, its share, its place in the switch: fills report, hot, per_step. */
+/* Chooses the hot set, its share of the packets and its place in the switch. Fills report, hot and
+ * per_step. */
 int rlt__libra_plan(rlt_fabric_job *j, rlt__libra *s, rlt_error *err) RLT_MUST_USE;
 bool rlt__libra_is_hot(const rlt__libra *s, uint32_t chunk);
-/* The slot of a chunk: that of its parameters, the same in every step. */
+/* Slot of a hot chunk. It belongs to the chunk's parameters and is the same in every step. */
 uint32_t rlt__libra_slot(const rlt_fabric_job *j, uint32_t chunk);
 uint32_t rlt__libra_server(const rlt_fabric_job *j, uint32_t chunk);
-/* A packet at a server. */
+/* Handles a packet at a server. */
 void rlt__libra_serve(rlt_fabric_job *j, const rlt_packet *p, uint32_t server);
-/* Asynchronous: a server has this worker's part of a chunk. */
+/* Asynchronous: whether the server has this worker's contribution to a chunk. */
 static inline bool rlt__libra_has(const rlt_fabric_job *j, const rlt__libra *s, uint32_t chunk,
                                   uint32_t worker)
 {
     return s->seen[(size_t)chunk * j->note_words + worker / 64] >> (worker % 64) & 1;
 }
-/* The sum that a chunk is to have. */
+/* Complete sum of a chunk. */
 uint64_t rlt__libra_whole(const rlt_fabric_job *j, uint32_t chunk);
 
 #endif

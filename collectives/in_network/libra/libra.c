@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Libra ("In-network Gradient Aggregation for Speeding up Distributed Sparse Deep Training", arXiv
- * 2205.05243): of sparse updates pushed to parameter servers, those of the hot parameters are added up in
- * the switch, the others go on to the servers. Hot parameters have places in packets and registers that do
- * not change, so that every worker builds the same hot packets and none collides with another of its job.
- * With n workers, a share f of the packets hot, C chunks of tau, links of d, a switch of s, one server:
+ * 2205.05243). Workers push sparse updates to parameter servers. The switch adds up the updates of hot
+ * parameters; all others go on to the servers. Hot parameters have fixed places in packets and registers, so
+ * all workers build the same hot packets, and no hot packet collides with another one of its job.
  *
- *   T = (f + n (1 - f)) C tau + 3 tau + 4 d + 2 s     and so the gain over f = 0 is n / (n (1 - f) + f)
+ * Let n be the workers, f the hot share of the packets, C the chunks, tau the time of a packet on a link, d
+ * the latency of a link, s that of the switch. With one server
  *
- * Chunk i of a step is hot iff floor((i+1) f) - floor(i f) = 1. A server answers once and the switch hands
- * the answer to all. Steps follow each other; before one, a worker computes, and spends `conn_cost` on each
- * of its connections (or waits for the server that has more).
+ *   T = (f + n (1 - f)) C tau + 3 tau + 4 d + 2 s,     and the gain over f = 0 is n / (n (1 - f) + f)
  *
- * mode=async: nobody waits for others. A hot slot sends on what it has after `flush`; servers merge and
- * answer what comes. Losses: a chunk without an answer after `rto` is sent again, past the slots, whose
- * partial sum then follows it to the server, which counts every worker once (as ATP does; for Libra this is
- * not published in detail). This file is the workers.
+ * Example: n = 8, f = 0.75: the gain is 8 / (2 + 0.75) = 2.9.
+ *
+ * Chunk i of a step is hot iff floor((i+1) f) - floor(i f) = 1. A server answers a hot chunk once, and the
+ * switch multicasts the answer. Steps follow each other. At the beginning of a step a worker computes, and
+ * spends `conn_cost` on each of its connections, or waits for the server if that has more.
+ *
+ * mode=async: nobody waits for others. After `flush` a slot sends its partial sum; servers merge and answer
+ * packets as they come. Losses: a chunk without an answer after `rto` is retransmitted past the slots. The
+ * slot's partial sum then follows it to the server, which counts every worker once (as in ATP; Libra's paper
+ * does not give this detail).
+ *
+ * This file holds the workers.
  */
 #include "collectives/in_network/libra/libra.h"
 
@@ -126,14 +132,14 @@ static void push(rlt_fabric_job *j, uint32_t worker, uint32_t step)
         send_first(j, worker, step * s->per_step + i);
 }
 
-/* Servers that get packets of a kind: they take turns. */
+/* Number of servers that get packets of a sort, by round robin. */
 static uint32_t in_turn(const rlt_fabric_job *j, uint64_t packets)
 {
     return packets < j->n_servers ? (uint32_t)packets : j->n_servers;
 }
 
-/* Active connections of a worker: one to the switch, one to each server that gets cold packets; of a server:
- * one to the switch, one to each worker. */
+/* Active connections. A worker has one to the switch and one to each server that gets cold packets. A server
+ * has one to the switch and one to each worker. */
 static uint32_t of_worker(const rlt_fabric_job *j, const rlt_libra_report *r)
 {
     return (r->hot_packets > 0) + in_turn(j, r->cold_packets);
@@ -144,7 +150,7 @@ static uint32_t of_server(const rlt_fabric_job *j, const rlt_libra_report *r)
     return (r->hot_packets > 0) + (r->cold_packets > 0) * j->workers;
 }
 
-/* Computing, then connections: timers of steps come after those of places. */
+/* Begins a step: computing, then connections. Timers of steps are numbered after those of window places. */
 static void begin_step(rlt_fabric_job *j, uint32_t worker, uint32_t step)
 {
     const rlt__libra *s = j->state;
@@ -164,7 +170,8 @@ static void libra_begin(rlt_fabric_job *j, uint32_t worker)
     begin_step(j, worker, 0);
 }
 
-/* Asynchronous answers come to all; those count for a worker that have its part in them. */
+/* Takes an answer. Asynchronous answers reach all workers; one counts for a worker only if it contains the
+ * worker's contribution. */
 static bool take(rlt_fabric_job *j, const rlt_packet *p, uint32_t worker)
 {
     const rlt__libra *s = j->state;
@@ -255,8 +262,8 @@ static void count_connections(const rlt_fabric_job *j, rlt_libra_report *r)
     r->connections = (uint64_t)j->workers * of_worker(j, r) + hot;
 }
 
-/* Slots of the hot parameters: of their packets; or, where only a share is given, of all hot packets of a
- * step, which are then different ones. */
+/* Number of slots for hot parameters: one for each of their packets. If only a share is given, every hot
+ * packet of a step needs its own. */
 static uint32_t slots_wanted(const rlt_fabric_job *j, const rlt_libra_report *r)
 {
     uint64_t values =
@@ -267,7 +274,7 @@ static uint32_t slots_wanted(const rlt_fabric_job *j, const rlt_libra_report *r)
     return packets < 1 ? 1 : packets > MAX_HOT_SLOTS ? MAX_HOT_SLOTS : (uint32_t)packets;
 }
 
-/* A packet of hot parameters is sent again in a step only after its answer: no more of them are under way
+/* A hot packet is sent again in the next step only after its answer. So no more hot packets may be under way
  * than there are slots. */
 static void limit_window(rlt_fabric_job *j, const rlt__libra *s)
 {
@@ -279,7 +286,7 @@ static void limit_window(rlt_fabric_job *j, const rlt__libra *s)
         j->window = (uint32_t)most;
 }
 
-/* What passes beyond the first cost: a port takes as long for a packet as the link of a worker. */
+/* Sets the cost of passes beyond the first: a recirculation port is as fast as a worker's link. */
 static void charge_passes(rlt_fabric_job *j, const rlt__libra *s)
 {
     const rlt_reduction *r = j->trees[0].map;

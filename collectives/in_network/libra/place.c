@@ -17,9 +17,12 @@ uint32_t rlt_passes_even(uint32_t values, uint32_t arrays)
     return values / arrays + (values % arrays > 0);
 }
 
-/* Chance that none of `arrays` bins gets more than `most` of `values` balls. With independent Poisson bins of
- * mean values / arrays, given that their sum is `values`, bins are distributed as those of thrown balls;
- * way[j] is the chance of j balls in the bins so far, none over `most`. */
+/* Chance that no bin gets more than `most` balls if `values` balls are thrown into `arrays` bins.
+ *
+ * Let X_1, ..., X_A be independent Poisson variables of mean values / A. Given that they sum up to `values`,
+ * they are distributed like the bins. So the chance is P(X_1 + ... + X_A = values, all X_i <= most) / P(X_1 +
+ * ... + X_A = values). The sum of A Poisson variables is Poisson of mean `values`. way[j] is the numerator's
+ * convolution after the bins so far: their sum is j, and none exceeds `most`. O(arrays * values * most). */
 static double none_above(uint32_t values, uint32_t arrays, uint32_t most, double *way, double *next,
                          double *weight)
 {
@@ -56,7 +59,7 @@ double rlt_passes_random(uint32_t values, uint32_t arrays)
         return NAN;
     uint32_t least = rlt_passes_even(values, arrays);
     double mean = least;
-    /* E[max] = sum over t of P(max > t). */
+    /* E[max] = sum over t >= 0 of P(max > t). */
     for (uint32_t most = least; most < values; most++) {
         double above =
             1 - none_above(values, arrays, most, room, room + values + 1, room + 2 * ((size_t)values + 1));
@@ -107,7 +110,7 @@ int rlt_hot_place(uint64_t n, uint32_t values, uint32_t arrays, rlt_hot_order or
     out->arrays = arrays;
     out->packets = n / values + (n % values > 0);
     for (uint64_t i = 0; i < n; i++) {
-        /* Rounds go on from packet to packet, so that arrays fill evenly where k is no multiple of A. */
+        /* Rounds continue from packet to packet, so that arrays fill evenly if k is not a multiple of A. */
         uint64_t a =
             order == RLT_PLACE_HEAT ? i % arrays : rlt_random_below(seed, 0, PURPOSE_PLACE, i, arrays);
         out->array[i] = (uint16_t)a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Libra's plan: which parameters are hot, what share of the packets they make, where they lie. */
+/* Libra's plan: the hot parameters, their share of the packets, and their place in the switch. */
 #include <math.h>
 
 #include "collectives/in_network/libra/internal.h"
@@ -9,7 +9,7 @@
 #include "collectives/in_network/reactor.h"
 #include "sim/base/error.h"
 
-/* How often each parameter is updated: as recorded, or as the settings say. `own` is to be freed. */
+/* Finds the popularity of the parameters: recorded, or Zipf's by the settings. The caller frees `own`. */
 static int find_skew(const rlt_fabric_job *j, rlt_skew *own, const rlt_skew **out, rlt_error *err)
 {
     *own = (rlt_skew){0};
@@ -58,7 +58,7 @@ static int place(const rlt_fabric_job *j, rlt__libra *s, uint64_t values, rlt_er
     if (values == 0 || values > RLT_MAX_PACKET_VALUES)
         return rlt_fail(err, RLT_ERANGE, "libra", "a packet of %llu values; expected 1 to %d",
                         (unsigned long long)values, RLT_MAX_PACKET_VALUES);
-    /* A share that was given stands for full packets; their number does not matter. */
+    /* A given share means full packets; their number does not matter. */
     uint64_t n = r->hot ? r->hot : values * 100;
     int rc =
         rlt_hot_place(n, (uint32_t)values, arrays,
@@ -86,7 +86,7 @@ int rlt__libra_plan(rlt_fabric_job *j, rlt__libra *s, rlt_error *err)
         rc = place(j, s, payload / rlt_fabric_job_setting(j, RLT__LIBRA_ENTRY).u, err);
     if (rc)
         return rc;
-    /* Cold updates name their parameter, hot ones lie at a place of their packet. */
+    /* A cold update carries the key of its parameter; a hot update is known by its place in the packet. */
     double each = r->share * entry + (1 - r->share) * cold;
     uint64_t chunks = (bytes + payload - 1) / payload;
     s->hot = r->share;
@@ -105,7 +105,8 @@ int rlt__libra_plan(rlt_fabric_job *j, rlt__libra *s, rlt_error *err)
     return 0;
 }
 
-/* By a product each: the same chunks whatever the order. */
+/* Number of hot chunks before an index. Computed from the index alone, so that the result does not depend on
+ * the order of calls. */
 static uint32_t hot_before(const rlt__libra *s, uint32_t index)
 {
     return (uint32_t)floor(index * s->hot);
@@ -124,7 +125,7 @@ uint32_t rlt__libra_slot(const rlt_fabric_job *j, uint32_t chunk)
     return slots ? hot_before(s, chunk % s->per_step) % slots : 0;
 }
 
-/* Servers take turns on the hot packets, and on the cold ones. */
+/* Server of a chunk: round robin, separately over hot and cold packets. */
 uint32_t rlt__libra_server(const rlt_fabric_job *j, uint32_t chunk)
 {
     const rlt__libra *s = j->state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sums in the arithmetic of switches, and how far they are from the truth. */
+/* Sums in the arithmetic of switches, and their errors. */
 #include "collectives/in_network/libra/quantise.h"
 
 #include <float.h>
@@ -42,7 +42,8 @@ int rlt_num_parse(const char *name, const char *where, rlt_num_mode *mode, rlt_e
                     name);
 }
 
-/* e with 2^e > |x| for all of the block: frexp's significand is below 1. 0 for zeros. */
+/* Smallest e with 2^e > |x| for all values of the block, since frexp's significand is below 1. 0 if all are
+ * 0. */
 static int exponent(const sums *s, size_t first, size_t end)
 {
     double most = 0;
@@ -61,7 +62,7 @@ static double add_integers(sums *s, size_t i, double scale)
         double scaled = s->x[w][i] * scale;
         if (s->cfg->single)
             scaled = (double)(float)((float)scale * s->x[w][i]);
-        /* Beyond int32 what hardware makes of it differs; the nearest one is kind. */
+        /* Hardware differs beyond int32; saturation is the mildest case. */
         if (fabs(scaled) > MOST) {
             s->report->overflows++;
             scaled = copysign(MOST, scaled);
@@ -75,8 +76,8 @@ static double add_integers(sums *s, size_t i, double scale)
     return (double)sum / scale;
 }
 
-/* What a value is multiplied by. In single precision a block of the least floats would need more than
- * there is. */
+/* Factor from values to integers. In single precision, a block of the smallest floats would need a factor
+ * beyond the largest float. */
 static double scale_of(const sums *s, int e)
 {
     if (s->cfg->mode == RLT_NUM_FIXED)
@@ -85,10 +86,10 @@ static double scale_of(const sums *s, int e)
     return s->cfg->single ? fmin(scale, FLT_MAX) : scale;
 }
 
-/* What a sum of a block may be wrong by. Integers: half of one for each worker; in single precision also what
- * rounding scale and product takes, 2^-24 each of the value. Floats in any order: (n - 1) 2^-24 of the sum of
- * all |x|, and second-order terms (Higham: Accuracy and Stability of Numerical Algorithms, section 4.2). The
- * last factor is for the doubles in which all this is computed. */
+/* Theoretical bound on the error of a block's sum. Integers: 1/2 for each worker; in single precision also
+ * the rounding of scale and product, 2^-24 of the value each. Floats in any order: (n - 1) 2^-24 of the sum
+ * of all |x|, with second-order terms (Higham: Accuracy and Stability of Numerical Algorithms, section 4.2).
+ * The last factor covers the rounding of this computation in doubles. */
 static double bound_of(const sums *s, int e, double all)
 {
     double bound = 0, rounded = (s->n - 1) * 0x1p-24;
@@ -118,7 +119,7 @@ static double add_fixed(sums *s, size_t i)
     return add_integers(s, i, scale_of(s, 0));
 }
 
-/* Who comes when, for one value: the order of Fisher and Yates's shuffle. */
+/* Order of arrival for one value: a Fisher-Yates shuffle, or the natural order. */
 static void shuffle(sums *s, size_t i)
 {
     for (uint32_t w = 0; w < s->n; w++)
@@ -145,8 +146,8 @@ static double add_native(sums *s, size_t i)
     return (double)sum;
 }
 
-/* In tables of 16 bits, blocks are scaled by a power of two to the upper end of the format, so that little is
- * below its lower one. */
+/* Adds by tables. With 16 bits, a block is scaled by a power of two to the upper end of the format, so that
+ * few values fall below its lower end. */
 static double add_by_tables(sums *s, size_t i, int shift)
 {
     uint32_t sum = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Libra's parameter servers: sums of hot packets, what switches sent on without adding, and cold packets are
- * merged by bitmap, each worker once. Synchronous: all get the sum when it is that of all. Asynchronous: what
- * comes is merged and answered at once; the answer says how many updates its parameters have had.
+ * Libra's parameter servers. Sums of hot packets, packets that switches did not add, and cold packets are
+ * merged by bitmap, each worker once. Synchronous: all workers get the sum once it is complete. Asynchronous:
+ * each packet is merged and answered at once; the answer tells how many updates its parameters have had.
  */
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static void answer(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uint32_t 
                         value(s, chunk));
 }
 
-/* Nobody has got an answer for long: to all, which also frees the slots on its way. */
+/* Answers a worker again; all workers if no answer has been sent for long, which also frees slots. */
 static void answer_again(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uint32_t worker)
 {
     const rlt__libra *s = j->state;
@@ -51,7 +51,7 @@ static void answer_again(rlt_fabric_job *j, uint32_t server, uint32_t chunk, uin
         answer(j, server, chunk, worker);
 }
 
-/* How old the values were that these updates were computed from. */
+/* Records the staleness of an update: updates merged since the value from which it was computed. */
 static void age(const rlt_fabric_job *j, rlt__libra *s, uint32_t chunk, uint32_t worker, uint32_t updates)
 {
     uint32_t stale = updates - s->pulled[(size_t)worker * s->per_step + chunk % s->per_step];
@@ -62,8 +62,8 @@ static void age(const rlt_fabric_job *j, rlt__libra *s, uint32_t chunk, uint32_t
         s->stale_worst = stale;
 }
 
-/* Counts in the workers of bits that are not yet; returns how many, or 0 if some are: their parts of the sum
- * cannot be told apart, and the others will send again. A sum of all stands for all. */
+/* Merges the workers in `bits` and returns their number. Returns 0 if some are merged already: a partial sum
+ * cannot be taken apart, and the other workers will retransmit. A sum of all workers replaces everything. */
 static uint32_t count_in(const rlt_fabric_job *j, rlt__libra *s, const rlt_packet *p, const uint64_t *bits)
 {
     rlt__libra_chunk *x = &s->chunks[p->key];
@@ -102,7 +102,7 @@ static uint32_t count_one(const rlt_fabric_job *j, rlt__libra *s, const rlt_pack
     return 1;
 }
 
-/* Each update was merged once, and is there: the sum says. */
+/* Checks that each update was merged exactly once. */
 static void check(rlt_fabric_job *j, uint32_t chunk)
 {
     const rlt__libra *s = j->state;

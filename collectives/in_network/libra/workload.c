@@ -16,7 +16,7 @@ enum { EXACT_TERMS = 128, PURPOSE_UPDATES = 0x4c69 };
 #define MAX_PARAMETERS (UINT64_C(1) << 52)
 #define MAX_TEXT       ((size_t)1 << 32)
 
-/* Integral of x^-s from 1 to x; its inverse. Both are smooth through s = 1. */
+/* Integral of x^-s from 1 to x, and its inverse. Both are smooth through s = 1. */
 static double area(double x, double s)
 {
     double l = log(x), t = (1 - s) * l;
@@ -31,7 +31,8 @@ static double area_inverse(double a, double s)
     return exp(fabs(t) > 1e-12 ? log1p(t) / (1 - s) : a);
 }
 
-/* Sum of i^-s over from <= i <= to, from >> 1, by Euler and Maclaurin: what is left out is below 1e-15. */
+/* Sum of i^-s for from <= i <= to, from >> 1, by Euler and Maclaurin's formula. The truncation error is below
+ * 1e-15. */
 static double tail(double from, double to, double s)
 {
     double a = pow(from, -s), b = pow(to, -s);
@@ -64,7 +65,7 @@ int rlt_skew_zipf(double s, uint64_t n, rlt_skew *out, rlt_error *err)
     return 0;
 }
 
-/* Recorded counts */
+/* Recorded counts. */
 
 typedef struct record {
     uint64_t id, count;
@@ -101,7 +102,7 @@ static void skip_blanks(const char **p, const char *end)
         (*p)++;
 }
 
-/* 1: a record, 0: an empty line, -1: neither. */
+/* Reads a line. Returns 1 for a record, 0 for an empty line, -1 for anything else. */
 static int read_line(const char *p, const char *end, uint64_t line, record *r)
 {
     skip_blanks(&p, end);
@@ -150,7 +151,7 @@ static int read_records(const char *text, size_t length, const char *where, reco
     return 0;
 }
 
-/* One record for each id, by falling count, without those that were never updated. */
+/* Merges records of one id, sorts by falling count, and drops ids that were never updated. */
 static uint32_t merge(record *r, uint32_t n)
 {
     uint32_t kept = 0;
@@ -237,8 +238,9 @@ double rlt_skew_coverage(const rlt_skew *k, uint64_t top)
     return (k->ids ? k->upto[top - 1] : harmonic(top, k->s)) / k->sum;
 }
 
-/* x^-s is convex, so its integral from i - 1/2 to i + 1/2 is i^-s at least: of a point chosen evenly under
- * the curve, in whose cell i it lies, the last i^-s of the cell's area is kept. */
+/* Draws from Zipf's law by rejection-inversion. x^-s is convex, so its integral from i - 1/2 to i + 1/2 is at
+ * least i^-s. A point is drawn evenly under the curve; if it lies in cell i, it is accepted in the last i^-s
+ * of the cell's area. */
 static uint64_t draw_zipf(const rlt_skew *k, uint64_t seed, uint32_t entity, uint64_t i)
 {
     for (uint64_t attempt = 0;; attempt++) {
@@ -249,7 +251,7 @@ static uint64_t draw_zipf(const rlt_skew *k, uint64_t seed, uint32_t entity, uin
             x = 1;
         if (x > (double)k->n)
             x = (double)k->n;
-        /* More than one try in 1.4 is never needed on average: 255 in a row do not happen. */
+        /* At most 1.4 tries are needed on average: 255 in a row do not happen. */
         if (u >= area(x + 0.5, k->s) - pow(x, -k->s) || attempt == 255)
             return (uint64_t)x - 1;
     }
