@@ -553,7 +553,7 @@ static int run(checker *x, uint64_t *want)
     }
     if (x->plan->untracked)
         return rc;
-    /* Blocks in wrong places first: they explain what is missing elsewhere. */
+    /* Wrong blocks first: they explain contributions that are missing elsewhere. */
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t p = 0; rc == 0 && p < x->n_places; p = next_owner(x, p)) {
             for (uint32_t b = 0; rc == 0 && b < x->blocks; b++)
@@ -606,8 +606,9 @@ static int run_all(checker *x)
 }
 
 /*
- * Plans from files may use the result as a place to work in, so that there a smaller sum may replace a larger
- * one. Only where in the end a contribution is lost, the first such step is what went wrong.
+ * A plan from a file may use the result buffer as scratch, so a smaller sum may replace a larger one there.
+ * The first run allows this. If it ends with a lost contribution, a second, strict run finds the first step
+ * that lost one.
  */
 int rlt_plan_check_observed(const rlt_plan *plan, rlt_send_observer *observer, void *ctx, rlt_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * From GOAL's operations to lanes: an operation follows, in its lane, one that it requires; it waits for the
- * others it requires. What requires nothing that ends a lane opens one.
+ * From GOAL operations to lanes. An operation continues the lane of one operation that it requires, and waits
+ * for all others that it requires. If none of them is the last of a lane, it opens a new lane.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ int rlt_goal_beginnings(rlt_goal *g, rlt_error *err)
     return rc;
 }
 
-/* Sends and receives of one (sender, receiver, tag), in the order of the file. */
+/* Matches the sends and receives of each (sender, receiver, tag) in the order of the file. */
 int rlt_goal_match(rlt_goal *g, rlt_error *err)
 {
     rlt_map first = {0}, last = {0};
@@ -124,7 +124,7 @@ int rlt_goal_match(rlt_goal *g, rlt_error *err)
     return rc;
 }
 
-/* Edges by what is needed (then) and by who needs it (needs), as compressed rows. */
+/* Dependencies as compressed rows: successors (then) and predecessors (needs) of each operation. */
 typedef struct graph {
     uint32_t *then_first, *then, *needs_first, *needs, *missing, *order;
 } graph;
@@ -165,7 +165,7 @@ static int make_graph(const rlt_goal *g, graph *x, rlt_error *err)
     return 0;
 }
 
-/* An order in which each operation comes after what it needs; in a circle there is none. */
+/* Sorts the operations topologically. Fails if they depend on each other in a circle. */
 static int sort_ops(const rlt_goal *g, graph *x, rlt_error *err)
 {
     uint32_t n = 0;
@@ -185,7 +185,7 @@ static int sort_ops(const rlt_goal *g, graph *x, rlt_error *err)
     uint32_t o = 0;
     while (x->missing[o] == 0)
         o++;
-    for (uint32_t i = 0; i < g->n_ops; i++) { /* then o is on the circle */
+    for (uint32_t i = 0; i < g->n_ops; i++) { /* after n_ops steps back, o is on the circle */
         const uint32_t *needs = x->needs + x->needs_first[o];
         while (x->missing[*needs] == 0)
             needs++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operations of ranks and their dependencies, as they stand in a GOAL file or in another trace of messages;
- * internal to the readers of such files. */
+/* Operations of ranks and their dependencies, as a GOAL file or another trace of messages states them.
+ * Internal to the readers of such files. */
 #ifndef RLT_COLLECTIVES_FORMATS_GOAL_RAW_H
 #define RLT_COLLECTIVES_FORMATS_GOAL_RAW_H
 
@@ -16,13 +16,13 @@ typedef enum rlt_goal_type { RLT_GOAL_SEND, RLT_GOAL_RECV, RLT_GOAL_NOP } rlt_go
 typedef struct rlt_goal_op {
     uint8_t type;
     uint32_t rank, peer, tag, line;
-    uint16_t cpu, nic;   /* of the rank's */
-    uint64_t bytes;      /* of a message; of what does nothing: for how many ns */
-    uint32_t match;      /* the other end; found later */
-    uint32_t lane, step; /* of the plan; found later */
+    uint16_t cpu, nic;   /* index within the rank */
+    uint64_t bytes;      /* size of a message; duration of a calc in ns */
+    uint32_t match;      /* index of the other end; filled in later */
+    uint32_t lane, step; /* place in the plan; filled in later */
 } rlt_goal_op;
 
-/* `op` begins when `needs` is over; `early`: when `needs` begins. */
+/* `op` begins after the end of `needs`; with `early`, after its begin. */
 typedef struct rlt_goal_edge {
     uint32_t op, needs;
     bool early;
@@ -34,7 +34,7 @@ typedef struct rlt_goal {
     rlt_coll_kind kind;
     uint32_t root, ranks;
     bool computes; /* calc may take time */
-    bool nodes;    /* no lines: what stands in their place are the numbers of nodes */
+    bool nodes;    /* the file has no lines; `line` holds numbers of nodes */
     uint64_t bytes;
     rlt_goal_op *ops;
     rlt_goal_edge *edges;
@@ -43,15 +43,15 @@ typedef struct rlt_goal {
 
 int rlt_goal_fail(const rlt_goal *g, uint32_t line, int code, rlt_error *err, const char *fmt, ...)
     RLT_PRINTF(5);
-/* Reads text into g, whose `file` and `computes` are set; *described: one of our own plans, that says what
- * it is for. The caller frees g->ops and g->edges, also after a failure. */
+/* Reads text into g, whose `file` and `computes` are set. *described is set if the text is one of our own
+ * plans, which states its collective. The caller frees g->ops and g->edges, also after a failure. */
 int rlt_goal_scan(rlt_goal *g, const char *text, size_t length, bool *described, rlt_error *err) RLT_MUST_USE;
-/* Operations that others wait to begin are preceded by one that does nothing: they wait for its end, and no
- * edge is early any more. */
+/* Removes early edges: puts an operation that does nothing before each one whose begin is awaited. The others
+ * then wait for its end. */
 int rlt_goal_beginnings(rlt_goal *g, rlt_error *err) RLT_MUST_USE;
-/* The k-th send of a (sender, receiver, tag) with the k-th receive; they must be of one size. */
+/* Matches the k-th send of each (sender, receiver, tag) with the k-th receive. Their sizes must be equal. */
 int rlt_goal_match(rlt_goal *g, rlt_error *err) RLT_MUST_USE;
-/* Matches messages, orders operations into lanes; a plan of it still to be checked. */
+/* Matches messages and arranges operations in lanes. The resulting plan is not checked yet. */
 int rlt_goal_build(rlt_goal *g, rlt_listed *out, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* GOAL text: words, with comments between them. */
+/* Reader of GOAL text: words, with comments between them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +23,18 @@ typedef struct reader {
     rlt_goal *g;
     const char *at, *end;
     uint32_t line;
-    char word[MAX_WORD]; /* "": the end */
+    char word[MAX_WORD]; /* "": end of the text */
     uint32_t word_line;
-    bool described; /* by our own comment */
+    bool described; /* whether our own comment describes the plan */
     rlt_strings labels;
-    uint32_t *label_op;   /* of a label of the rank being read: its operation */
-    uint32_t *label_line; /* where it was first named */
+    uint32_t *label_op;   /* operation of each label of the current rank */
+    uint32_t *label_line; /* line of each label's first use */
     uint32_t op_capacity, line_capacity;
-    uint8_t *seen; /* ranks */
+    uint8_t *seen; /* ranks seen so far */
     rlt_error *err;
 } reader;
 
-/* What our writer says about the plan. */
+/* Reads the comment in which our writer describes the plan. */
 static int read_description(reader *r, const char *text, size_t length)
 {
     char copy[256], kind[32] = "";
@@ -56,7 +56,7 @@ static int read_description(reader *r, const char *text, size_t length)
     return 0;
 }
 
-/* Past blanks and comments. */
+/* Skips blanks and comments. */
 static int skip(reader *r)
 {
     while (r->at < r->end) {
@@ -119,7 +119,7 @@ static int expected(reader *r, const char *what)
                          r->word[0] ? "expected %s, got '%s'" : "expected %s, got the end%s", what, r->word);
 }
 
-/* The current word as a number, then the next word. suffix 'b': bytes; 0: none. */
+/* Reads the current word as a number and advances. suffix 'b': bytes; 0: no suffix. */
 static int number(reader *r, const char *what, char suffix, uint64_t max, uint64_t *out)
 {
     const char *p = r->word;
@@ -141,7 +141,7 @@ static int number(reader *r, const char *what, char suffix, uint64_t max, uint64
     return next(r);
 }
 
-/* The current word as a label, then the next word. */
+/* Reads the current word as a label and advances. */
 static int label(reader *r, uint32_t *index)
 {
     if (!r->word[0] || strchr("{}:", r->word[0]))
@@ -164,7 +164,7 @@ static int label(reader *r, uint32_t *index)
     return next(r);
 }
 
-/* "cpu 0", "nic 0": where in LogGOPSim's node an operation runs; plans do not look at it. */
+/* Reads "cpu 0", "nic 0": places within a LogGOPSim node. Plans ignore them. */
 static int read_options(reader *r, rlt_goal_op *op)
 {
     for (;;) {
@@ -239,7 +239,7 @@ static int read_op(reader *r, uint32_t rank, uint32_t label_index)
     return 0;
 }
 
-/* For now between labels: the operations may come later. */
+/* Reads a dependency between two labels; the labels may be defined later. */
 static int read_edge(reader *r, uint32_t label_index)
 {
     rlt_goal *g = r->g;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans as GOAL: the messages of one size of the collective and their order; what is in them is lost. */
+/* Writes plans as GOAL: the messages for one size of the collective, and their order, without their
+ * contents. */
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/formats/plan_file.h"
@@ -18,7 +19,7 @@ static void write_member(rlt_growing *t, const rlt_plan *plan, const rlt_unrolle
         rlt_step s;
         rlt_step_clear(&s);
         plan->algorithm->step(plan, sender->member, sender->lane, sender->step, &s);
-        /* The tag is the receive's number: so each message has one of its own. */
+        /* The index of the receive serves as tag, so that every message has its own. */
         if (o->type == RLT_OP_SEND)
             rlt_growing_add(t, "l%u: send %llub to %u tag %u\n", i - first + 1,
                             (unsigned long long)s.send_bytes, other->member,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * MSCCL's XML (microsoft/msccl, msccl-tools): <algo> of <gpu>s of thread blocks <tb> of <step>s; read and
- * written.
+ * MSCCL XML (microsoft/msccl, msccl-tools), read and written: <algo> contains <gpu>s, which contain thread
+ * blocks <tb>, which contain <step>s.
  *
- * A thread block is a lane; the k-th send of a connection (sender, receiver, channel) meets its k-th receive.
- * Buffers i, o, s become buffers 0, 1 and 2 on; nchunksperloop chunks are the collective's bytes, as in the
- * run-time, so a chunk is a block. In place, o is i (of all-gather: i is a part of o; of reduce-scatter: o is
- * a part of i). Fused steps are a receive followed by a send: the run-time's overlap of the two inside a step
- * is not modelled. Reductions and copies take no time. Where scratch is larger than `nchunksperloop` it
- * takes several of our buffers, and a step across their border is cut in two.
+ * A thread block is a lane. The k-th send of a connection (sender, receiver, channel) matches its k-th
+ * receive. Buffer i becomes buffer 0, o buffer 1, s buffer 2 and higher. As in MSCCL's run-time,
+ * nchunksperloop chunks are the bytes of the collective; a chunk is a block. In place, o is i; for all-gather
+ * i is a part of o, for reduce-scatter o is a part of i. A fused step becomes a receive and a send; their
+ * overlap in the run-time is not modelled. Reductions and copies take no time. If scratch is larger than
+ * nchunksperloop, it takes several buffers, and a step across their border is split.
  *
- * Beyond what the run-time knows, coll may be any of our kinds, and `root` names a rank.
+ * Extensions to MSCCL: `coll` may be any kind that ringlet knows, and `root` names a rank.
  */
 #ifndef RLT_COLLECTIVES_FORMATS_MSCCL_H
 #define RLT_COLLECTIVES_FORMATS_MSCCL_H
@@ -23,11 +23,11 @@
 extern "C" {
 #endif
 
-/* Parsed, proven by rlt_listed_check. Errors name file, line, and the step. */
+/* Parses a file and checks the plan with rlt_listed_check. Errors name file, line and step. */
 int rlt_msccl_parse(const char *file, const char *text, size_t length, rlt_listed *out,
                     rlt_error *err) RLT_MUST_USE;
-/* *text is malloc'ed. RLT_EUNSUPPORTED for what the format cannot say: transfers by the network's own means,
- * untracked plans, uneven counts. */
+/* Writes a plan; the caller frees *text. RLT_EUNSUPPORTED for what the format cannot express: transfers by
+ * the network itself, untracked plans, uneven counts. */
 int rlt_msccl_write(const rlt_plan *plan, const char *name, char **text, size_t *length,
                     rlt_error *err) RLT_MUST_USE;
 

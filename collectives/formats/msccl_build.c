@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From an MSCCL file to a plan: connections are matched, fused steps taken apart, chunks become blocks. */
+/* From an MSCCL file to a plan: matches connections, splits fused steps, and turns chunks into blocks. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ static const rlt_msccl_tb *tb_of(const rlt_msccl *m, const rlt_msccl_step *s)
     return &m->tbs[s->tb];
 }
 
-/* Where a chunk is in our terms, and how many after it (itself included) follow it there. */
+/* Place of a chunk in the plan's buffers, and the number of chunks, itself included, that follow it
+ * contiguously. */
 typedef struct place {
     uint8_t buffer;
     uint32_t block, room;
@@ -56,8 +57,8 @@ static rlt_msccl_ref ahead(rlt_msccl_ref r, uint32_t count)
     return r;
 }
 
-/* The bytes that a step receives land there and are sent on from there: rrs keeps
- * nothing, so it needs its own room. */
+/* Place where a step's received bytes land and from which they are sent on. A step of type rrs stores nothing
+ * in the MSCCL buffers, so it needs temporary room. */
 static rlt_msccl_ref landing(const rlt_msccl *m, const rlt_msccl_step *s)
 {
     return s->type == RLT_MSCCL_RRS ? (rlt_msccl_ref){'s', tb_of(m, s)->temporary} : s->dst;
@@ -74,20 +75,20 @@ static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
     return a < c ? a : c;
 }
 
-/* Chunks at a gpu. */
+/* Place of chunks on a gpu. */
 typedef struct held {
     uint32_t gpu;
     rlt_msccl_ref ref;
 } held;
 
-/* Chunks from number `at` on that lie in one piece in both places. */
+/* Number of chunks, from number `at` on, that are contiguous in both places. */
 static uint32_t piece(const rlt_msccl *m, held from, held to, uint32_t count, uint32_t at)
 {
     return least(locate(m, from.gpu, ahead(from.ref, at)).room, locate(m, to.gpu, ahead(to.ref, at)).room,
                  count - at);
 }
 
-/* i and o may be declared larger than the collective is. */
+/* Checks a place against the collective: i and o may be declared larger than the collective. */
 static int check_place(const rlt_msccl *m, const rlt_msccl_step *s, const char *what, rlt_msccl_ref r,
                        rlt_error *err)
 {
@@ -120,7 +121,7 @@ static int check_places(const rlt_msccl *m, rlt_error *err)
     return rc;
 }
 
-/* Gives each thread block with rrs steps room behind the gpu's scratch, and counts the buffers. */
+/* Reserves room behind the gpu's scratch for each thread block with rrs steps, and counts the buffers. */
 static int place_temporaries(rlt_msccl *m, uint8_t *buffers, rlt_error *err)
 {
     uint64_t most = 0;
@@ -160,7 +161,7 @@ static int enter(const rlt_msccl *m, rlt_map *map, uint64_t key, uint32_t tb, co
     return rlt_map_put(map, key, tb) < 0 ? rlt_nomem(err) : 0;
 }
 
-/* The next step of a thread block from *at on that receives (or sends); NULL at its end. */
+/* Returns the next receiving (or sending) step of a thread block, from *at on; NULL at its end. */
 static rlt_msccl_step *next_step(const rlt_msccl *m, const rlt_msccl_tb *tb, uint32_t *at, bool receives)
 {
     for (; *at < tb->n; (*at)++) {
@@ -173,7 +174,7 @@ static rlt_msccl_step *next_step(const rlt_msccl *m, const rlt_msccl_tb *tb, uin
     return NULL;
 }
 
-/* The k-th send meets the k-th receive. Either thread block may be missing. */
+/* Matches the k-th send with the k-th receive. Either thread block may be missing. */
 static int match_connection(rlt_msccl *m, const rlt_msccl_tb *from, const rlt_msccl_tb *to, rlt_error *err)
 {
     uint32_t a = 0, b = 0, k = 0;
@@ -299,7 +300,7 @@ static void add_step(const rlt_msccl *m, rlt_listing *l, rlt_msccl_step *s)
         rlt_step_clear(&nothing);
         rlt_listing_step(l, tb->gpu, tb->id, &nothing, s->line);
     }
-    /* dst = src + what comes. */
+    /* dst = src + received bytes */
     if (adds && (s->src.buffer != to.buffer || s->src.offset != to.offset))
         add_copies(m, l, s, s->src, to, false);
     s->recv_at = rlt_listing_steps(l, tb->gpu, tb->id);
@@ -311,7 +312,7 @@ static void add_step(const rlt_msccl *m, rlt_listing *l, rlt_msccl_step *s)
     s->end_at = rlt_listing_steps(l, tb->gpu, tb->id);
 }
 
-/* A step that waits for another thread block does so before it does anything. */
+/* Adds the wait of a step for another thread block, before anything else of the step. */
 static int add_wait(const rlt_msccl *m, rlt_listing *l, const rlt_msccl_step *s, rlt_error *err)
 {
     const rlt_msccl_tb *tb = tb_of(m, s);
@@ -347,7 +348,7 @@ static int list(rlt_msccl *m, rlt_listing *l, rlt_error *err)
     for (uint32_t i = 0; i < m->n_steps; i++)
         add_step(m, l, &m->steps[i]);
     if (rlt_listing_failed(l))
-        return 0; /* finish tells */
+        return 0; /* rlt_listing_finish reports the error */
     for (uint32_t i = 0; i < m->n_steps && !rc; i++) {
         rc = add_wait(m, l, &m->steps[i], err);
         if (!rc && rlt_msccl_sends(m->steps[i].type))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An MSCCL file as it stands, before anything is matched. Internal to the reader. */
+/* An MSCCL file as it stands, before matching. Internal to the reader. */
 #ifndef RLT_COLLECTIVES_FORMATS_MSCCL_RAW_H
 #define RLT_COLLECTIVES_FORMATS_MSCCL_RAW_H
 
@@ -28,7 +28,7 @@ typedef enum rlt_msccl_type {
         RLT_MSCCL_TYPES
 } rlt_msccl_type;
 
-/* A place in a buffer of a gpu: 'i', 'o', 's'. */
+/* Place in a buffer of a gpu: 'i', 'o' or 's'. */
 typedef struct rlt_msccl_ref {
     char buffer;
     uint32_t offset;
@@ -36,23 +36,24 @@ typedef struct rlt_msccl_ref {
 
 typedef struct rlt_msccl_step {
     uint8_t type;
-    rlt_msccl_ref src, dst; /* both on this gpu, where the type uses them */
+    rlt_msccl_ref src, dst; /* on this gpu, if the type uses them */
     uint32_t count, line;
-    uint32_t dep_tb, dep_step; /* dep_tb RLT_NONE: none; an id, not a place in the table */
+    uint32_t dep_tb, dep_step; /* dep_tb: id of a thread block, not its index; RLT_NONE: no dependency */
     uint32_t tb;
-    uint32_t from, to; /* steps that send what it receives, receive what it sends; found later */
-    uint32_t first_at, recv_at, send_at, end_at; /* steps of the lane that it becomes; found later */
+    /* the step that sends what this one receives; the step that receives what it sends; filled in later */
+    uint32_t from, to;
+    uint32_t first_at, recv_at, send_at, end_at; /* its steps in the lane; filled in later */
 } rlt_msccl_step;
 
 typedef struct rlt_msccl_tb {
-    uint32_t gpu, id, send, recv, channel, line; /* send, recv RLT_NONE: none */
+    uint32_t gpu, id, send, recv, channel, line; /* send, recv: peer, or RLT_NONE */
     uint32_t first, n;                           /* steps */
-    uint32_t temporary;                          /* chunks that its rrs need; then where they are in s */
+    uint32_t temporary;                          /* chunks that its rrs steps need; later their place in s */
 } rlt_msccl_tb;
 
 typedef struct rlt_msccl_gpu {
-    uint32_t chunks[3]; /* of i, o, s */
-    uint32_t line;      /* 0: not there */
+    uint32_t chunks[3]; /* number of chunks in i, o, s */
+    uint32_t line;      /* 0: the gpu is missing */
     uint32_t first, n;  /* thread blocks */
 } rlt_msccl_gpu;
 
@@ -60,13 +61,13 @@ typedef struct rlt_msccl {
     const char *file;
     char name[64];
     rlt_coll_kind kind;
-    uint32_t root, n_gpus, chunks, line; /* chunks: per loop */
+    uint32_t root, n_gpus, chunks, line; /* chunks: nchunksperloop */
     bool in_place;
     rlt_msccl_gpu *gpus;
     rlt_msccl_tb *tbs;
     rlt_msccl_step *steps;
     uint32_t n_tbs, tb_capacity, n_steps, step_capacity;
-    uint32_t gpu; /* being read */
+    uint32_t gpu; /* gpu being read */
 } rlt_msccl;
 
 static inline bool rlt_msccl_receives(uint8_t type)
@@ -78,7 +79,7 @@ static inline bool rlt_msccl_sends(uint8_t type)
     return type == RLT_MSCCL_SEND || type == RLT_MSCCL_RCS || type == RLT_MSCCL_RRS || type == RLT_MSCCL_RRCS;
 }
 
-/* Matches sends and receives and makes a plan of it, still to be checked. */
+/* Matches sends and receives and makes a plan. The plan is not checked yet. */
 int rlt_msccl_build(rlt_msccl *m, rlt_listed *out, rlt_error *err) RLT_MUST_USE;
 
 #endif

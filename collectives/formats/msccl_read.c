@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* MSCCL XML, element by element: what an attribute may be, and where the file says otherwise. */
+/* Reader of MSCCL XML, element by element, with checks of each attribute. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int get_u32(const rlt_xml_tag *tag, const char *name, bool required, uint
     return rc;
 }
 
-/* -1: none. */
+/* Reads an optional attribute; -1 in the file means absent. */
 static int get_optional(const rlt_xml_tag *tag, const char *name, bool required, uint32_t max, uint32_t *out,
                         rlt_error *err)
 {
@@ -86,7 +86,8 @@ static int read_algo(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
                             m->n_gpus ? "nchunksperloop" : "ngpus");
     snprintf(m->name, sizeof m->name, "%s", name);
     m->line = tag->line;
-    m->in_place = in_place && !out_of_place; /* right out of place is right in place too */
+    /* a plan that is correct out of place is also correct in place */
+    m->in_place = in_place && !out_of_place;
     m->gpus = calloc(m->n_gpus, sizeof *m->gpus);
     return m->gpus ? read_collective(m, tag, err) : rlt_nomem(err);
 }
@@ -143,7 +144,7 @@ static int read_tb(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
     return 0;
 }
 
-/* Whether a buffer of the gpu being read has these chunks. */
+/* Checks that a buffer of the current gpu contains these chunks. */
 static int check_ref(const rlt_msccl *m, const rlt_xml_tag *tag, const char *what, rlt_msccl_ref r,
                      uint32_t count, rlt_error *err)
 {
@@ -182,7 +183,7 @@ static int read_type(const rlt_xml_tag *tag, uint8_t *type, rlt_error *err)
                         "type=\"%.40s\": expected s, r, rcs, rrs, rrc, rrcs, cpy, re or nop", text);
 }
 
-/* The chunks that a step reads and writes on its own gpu. */
+/* Reads the source and destination chunks of a step on its own gpu. */
 static int read_chunks(rlt_msccl *m, const rlt_xml_tag *tag, rlt_msccl_step *s, rlt_error *err)
 {
     bool src = s->type != RLT_MSCCL_RECV && s->type != RLT_MSCCL_RCS;

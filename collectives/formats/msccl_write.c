@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Plans as MSCCL XML. A lane that talks to one member and listens to one becomes a thread block; any other
- * becomes several, one for each member it talks or listens to, with dependencies between them. A channel is a
- * lane. A message of blocks that are not side by side becomes several steps.
+ * Writes plans as MSCCL XML. A lane that sends to at most one member and receives from at most one becomes a
+ * thread block. Any other lane becomes several: one for each member it sends to or receives from, with
+ * dependencies between them. A channel is a lane. A message of blocks that are not contiguous becomes several
+ * steps.
  *
- * In a plan a message is what its blocks held when its step began, even if the lane goes on without waiting;
- * in MSCCL a block must not change while it is sent. So what was written is read back and proven, and where
- * that fails the sends are waited for.
+ * In a plan, a message has the contents of its blocks when its step began, even if the lane does not wait for
+ * the send. In MSCCL a block must not change while it is sent. So the written text is read back and checked;
+ * if the check fails, it is written again with waits for all sends.
  */
 #include <stdlib.h>
 
@@ -25,7 +26,7 @@
 /* A thread block; its operations are chained by next_op. */
 typedef struct tb {
     uint32_t member, lane, send, recv, channel;
-    uint32_t first_op, last_op, steps, next; /* next: of the member */
+    uint32_t first_op, last_op, steps, next; /* next: next thread block of the member */
 } tb;
 
 typedef struct writer {
@@ -33,22 +34,24 @@ typedef struct writer {
     rlt_unrolled u;
     rlt_error *err;
     rlt_growing t;
-    uint32_t chunks;                /* per loop */
+    uint32_t chunks;                /* nchunksperloop */
     bool in_place, pairs, wait_all; /* pairs: a channel is a pair of lanes */
     tb *tbs;
     uint32_t n_tbs, tb_capacity;
-    rlt_map keys;       /* (what, lane, peer) of the member at hand -> thread block */
-    uint32_t *tb_of;    /* of an operation */
-    uint32_t *next_op;  /* in its thread block */
-    uint32_t *place_of; /* in its thread block */
-    uint32_t *last;     /* its last step there */
-    uint8_t *needed;    /* some other thread block waits for it */
-    uint32_t *ids;      /* of a thread block in its member */
-    uint32_t *waited;   /* for each thread block of the member: what the one at hand has waited for + 1 */
+    rlt_map keys;       /* (sort, lane or channel, peer) of the current member -> thread block */
+    uint32_t *tb_of;    /* thread block of each operation */
+    uint32_t *next_op;  /* next operation in its thread block */
+    uint32_t *place_of; /* index of each operation in its thread block */
+    uint32_t *last;     /* last step of each operation */
+    uint8_t *needed;    /* whether another thread block waits for the operation */
+    uint32_t *ids;      /* id of each thread block within its member */
+    /* for each thread block of the member: operations that the current one has waited for */
+    uint32_t *waited;
     uint32_t waited_capacity;
 } writer;
 
-/* A chunk in MSCCL's terms. Lanes with blocks of their own lie side by side in each member's share. */
+/* Place of a block in MSCCL's terms. If lanes have blocks of their own, they lie side by side in each
+ * member's share. */
 static rlt_msccl_ref ref_of(const writer *w, uint32_t member, uint8_t buffer, uint32_t lane, uint32_t block)
 {
     const rlt_plan *p = w->plan;
@@ -80,7 +83,7 @@ static uint32_t block_of(const writer *w, rlt_blocks s, uint32_t i)
     return (uint32_t)((s.first + (uint64_t)(i / s.run) * s.stride + i % s.run) % w->plan->blocks);
 }
 
-/* What a message or a copy moves, and the member and lane at both ends. */
+/* A message or a copy, with the member and lane at both ends. */
 typedef struct transfer {
     rlt_step s;
     uint32_t from, from_lane, to, to_lane;
@@ -96,7 +99,8 @@ static transfer transfer_of(const writer *w, const rlt_unrolled_op *o)
     return t;
 }
 
-/* The piece of a transfer from block `at` on whose chunks are side by side at both ends. */
+/* Number of blocks of a transfer, from block `at` on, whose chunks are contiguous at both ends. Fills in
+ * their places. */
 static uint32_t piece(const writer *w, const transfer *t, uint32_t at, rlt_msccl_ref *src, rlt_msccl_ref *dst)
 {
     uint32_t count = t->s.send.run * t->s.send.reps, n = 0;
@@ -118,8 +122,8 @@ static uint32_t channel_of(const writer *w, const transfer *t)
     return w->pairs ? t->from_lane * w->plan->lanes + t->to_lane : t->from_lane;
 }
 
-/* Whether a lane's operations can follow each other in one thread block: one peer each way, no send that the
- * lane goes on without. */
+/* Whether the operations of a lane fit in one thread block: one peer each way, and no send for which the lane
+ * does not wait. */
 static bool is_simple(const writer *w, uint32_t first, uint32_t end)
 {
     uint32_t send = RLT_NONE, recv = RLT_NONE, channel = RLT_NONE;
@@ -140,7 +144,7 @@ static bool is_simple(const writer *w, uint32_t first, uint32_t end)
 
 enum { SIMPLE, SENDS, RECEIVES, LOCAL };
 
-/* The thread block for an operation, made when it is the first. */
+/* Appends an operation to its thread block, which is created for the first one. */
 static int place_op(writer *w, uint32_t i, bool simple)
 {
     const rlt_unrolled_op *o = &w->u.ops[i];
@@ -195,7 +199,7 @@ static int place_all(writer *w)
     return rc;
 }
 
-/* In a connection messages stay in order: what is sent later must not be received earlier. */
+/* Checks the order of each connection: messages must be received in the order in which they were sent. */
 static int check_order(const writer *w)
 {
     for (uint32_t b = 0; b < w->n_tbs; b++) {
@@ -220,8 +224,8 @@ static void write_ref(rlt_growing *t, const char *what, rlt_msccl_ref r)
     rlt_growing_add(t, " %sbuf=\"%c\" %soff=\"%u\"", what, r.buffer, what, r.offset);
 }
 
-/* Operations of other thread blocks to wait for, as far as what has been waited for does not stand for them:
- * at most two. */
+/* Lists the operations of other thread blocks that must be awaited, except those that earlier waits imply. At
+ * most two. */
 static uint32_t find_waits(writer *w, uint32_t i, uint32_t *list, uint32_t first_tb)
 {
     const uint32_t needs[2] = {w->u.ops[i].after, w->u.ops[i].wait};
@@ -265,7 +269,7 @@ static const char *type_of(const rlt_unrolled_op *o, const rlt_step *s)
     }
 }
 
-/* Steps of an operation: first only counted, so that others know what to wait for. */
+/* Writes the steps of an operation, or only counts them (!print), so that other steps can refer to them. */
 static void write_op(writer *w, tb *b, uint32_t i, const uint32_t *waits, uint32_t n_waits, bool print)
 {
     const rlt_unrolled_op *o = &w->u.ops[i];
@@ -282,7 +286,7 @@ static void write_op(writer *w, tb *b, uint32_t i, const uint32_t *waits, uint32
             rlt_msccl_ref src = nowhere, dst = nowhere;
             n = piece(w, &t, at, &src, &dst);
             if (o->type == RLT_OP_RECV)
-                src = dst; /* what it adds to; MSCCL's run-time looks there, not at the sender */
+                src = dst; /* what it adds to: MSCCL's run-time looks there, not at the sender */
             write_step(w, b, type_of(o, &t.s), src, dst, n, dep, w->needed[i] && at + n == count, print);
         }
     }
@@ -376,7 +380,7 @@ static int check(writer *w)
     return 0;
 }
 
-/* As the run-time calls them. */
+/* Names of the kinds in MSCCL's run-time. */
 static const char *coll_of(rlt_coll_kind kind)
 {
     switch (kind) {

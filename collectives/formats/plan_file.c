@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which format a plan is in, and the way to its reader or writer. */
+/* Detects the format of a plan and calls its reader or writer. */
 #include "collectives/formats/plan_file.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans as JSON, written and read: nothing of a step is lost, so a plan read back takes the same time to the
- * picosecond, at any size. */
+/* Plans as JSON, written and read. No detail of a step is lost: a plan that is read back takes the same time
+ * to the picosecond, at any size. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,7 @@ int rlt_plan_json_write(const rlt_plan *plan, const char *name, char **text, siz
     return rlt_growing_finish(&t, text, length, err);
 }
 
-/* What the head says. */
+/* Head of a plan. */
 typedef struct head {
     const char *name;
     rlt_coll_kind kind;
@@ -205,7 +205,7 @@ static int read_head(rlt_json root, head *h, rlt_error *err)
     return read_blocks_of(root, h, err);
 }
 
-/* Where reading stands in the text: values come in its order. */
+/* Position in the text; values are read in its order. */
 typedef struct cursor {
     const char *text;
     size_t at;
@@ -221,7 +221,7 @@ static uint32_t line_of(cursor *c, rlt_json v)
     return c->line;
 }
 
-/* Numbers of an array, at least `least`, at most `most`; absent: *n stays. */
+/* Reads an array of `least` to `most` numbers. If the key is absent, *n is unchanged. */
 static int read_numbers(rlt_json step, const char *key, uint32_t least, uint32_t most, uint32_t *out,
                         uint32_t *n, rlt_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Growing texts. */
+/* Growing text. */
 #include "collectives/formats/text.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 void rlt_growing_add(rlt_growing *t, const char *fmt, ...)
 {
-    enum { MOST = 512 }; /* of one piece */
+    enum { MOST = 512 }; /* longest single addition */
     va_list args;
     if (t->failed)
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Steps taken apart. */
+/* Splits the steps of a plan into single operations. */
 #include "collectives/formats/unroll.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { MAX_OPS = 1 << 24 };
 
-/* A message: where it is sent; next one for the same step. */
+/* A message: the sending step, and the next message for the same receiving step. */
 typedef struct arrival {
     uint32_t place, step, next, op;
 } arrival;
@@ -21,11 +21,11 @@ typedef struct unroller {
     rlt_error *err;
     uint32_t lanes, n_places;
     bool wait_all;
-    uint32_t *begin;    /* steps of a place, all counted through */
-    uint32_t *mail;     /* of a step: its last arrival */
-    arrival *arrivals;  /* of a step that sends: its message */
-    uint32_t *done;     /* of a step: the operation that is over when it is */
-    uint32_t *send_ops; /* of a step: the operation that sends */
+    uint32_t *begin;    /* index of each place's step 0, over all places */
+    uint32_t *mail;     /* per step: head of its list of messages */
+    arrival *arrivals;  /* per sending step: its message */
+    uint32_t *done;     /* per step: the operation with whose end the step ends */
+    uint32_t *send_ops; /* per step: the operation that sends */
 } unroller;
 
 static rlt_step step_of(const unroller *x, uint32_t p, uint32_t k)
@@ -54,7 +54,7 @@ static int new_op(unroller *x, uint8_t type, uint32_t p, uint32_t k, uint32_t af
     return 0;
 }
 
-/* *last: what the lane's next operation depends on. */
+/* Appends the operations of a step. *last is the operation that the lane's next one depends on. */
 static int unroll_step(unroller *x, uint32_t p, uint32_t k, uint32_t *last)
 {
     rlt_step s = step_of(x, p, k);
@@ -79,7 +79,7 @@ static int unroll_step(unroller *x, uint32_t p, uint32_t k, uint32_t *last)
     return rc;
 }
 
-/* A step's messages in the order in which they are sent by lower places first. */
+/* Lists the messages of each step, those from lower places first. */
 static void post(unroller *x)
 {
     for (uint32_t p = x->n_places; p-- > 0;) {
@@ -95,7 +95,7 @@ static void post(unroller *x)
     }
 }
 
-/* Both ends of each message, and of each wait what it waits for. */
+/* Links both ends of each message, and each wait with the operation that it awaits. */
 static void link_ops(unroller *x)
 {
     for (uint32_t p = 0; p < x->n_places; p++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * "rings": the ring algorithm along rings found in the network, as NCCL builds its channels. The graph is
- * that of the direct links between members. A link of several times the slowest one's bandwidth, or as many
- * parallel links, takes part in as many rings. Edge-disjoint Hamiltonian cycles of the graph
- * (collectives/check/cycles.h) are each used in both directions. Where no two members are neighbours, all
- * paths lead through switches: one ring then fills every port, and the ring algorithm's own order is used.
+ * "rings": the ring algorithm along rings found in the network, as NCCL builds its channels. The graph
+ * consists of the direct links between members. A link with k times the slowest link's bandwidth, or k
+ * parallel links, takes part in k rings. Edge-disjoint Hamiltonian cycles of the graph
+ * (collectives/check/cycles.h) are each used in both directions. If no two members are neighbours, all paths
+ * lead through switches. One ring then fills every port, and the ring algorithm's own order is used.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +21,14 @@
 
 enum { MAX_LINKS = 1 << 22, MAX_SHARE = 15 };
 
-/* What plan->data points to. */
+/* Private data of the plan. */
 typedef struct rings {
-    rlt_plan inner; /* the ring algorithm's */
+    rlt_plan inner; /* plan of the ring algorithm */
     const uint32_t **orders;
-    uint32_t *members; /* of all orders */
+    uint32_t *members; /* members in all orders */
 } rings;
 
-/* Bandwidth of the direct links between members. */
+/* Fills bw_Bps[a * n + b] with the bandwidth of the direct links from member a to member b. */
 static int measure_links(const rlt_coll_request *req, uint64_t *bw_Bps, rlt_error *err)
 {
     const rlt_topology *t = req->topology;
@@ -47,8 +47,8 @@ static int measure_links(const rlt_coll_request *req, uint64_t *bw_Bps, rlt_erro
     return rc;
 }
 
-/* In units of the slowest pair of neighbours, counting what there is in both directions. Returns whether
- * there are neighbours at all. */
+/* Converts bandwidths to numbers of edges, in units of the slowest pair of neighbours; the slower direction
+ * counts. Returns false if no two members are neighbours. */
 static bool count_edges(const uint64_t *bw_Bps, uint32_t n, uint8_t *capacity)
 {
     uint64_t unit = UINT64_MAX;
@@ -68,7 +68,7 @@ static bool count_edges(const uint64_t *bw_Bps, uint32_t n, uint8_t *capacity)
     return unit != UINT64_MAX;
 }
 
-/* The cycles found, and each of them backwards. */
+/* Stores the cycles found, and each of them backwards. */
 static int keep_orders(rings *r, const uint32_t *cycles, uint32_t found, uint32_t n, rlt_error *err)
 {
     r->orders = malloc(2 * (size_t)found * sizeof *r->orders);
@@ -98,7 +98,7 @@ static int find_rings(rings *r, rlt_error *err)
     int rc = bw_Bps && capacity && cycles ? measure_links(req, bw_Bps, err) : rlt_nomem(err);
     if (rc || !count_edges(bw_Bps, n, capacity))
         goto out;
-    if (n == 2) /* one ring has both directions */
+    if (n == 2) /* one ring uses both directions */
         r->inner.req.n_rings = 0;
     else if ((rc = rlt_cycles_find(n, capacity, n, cycles, &found, err)) == 0 && found == 0)
         rc = rlt_fail(err, RLT_ETOPOLOGY, "rings",

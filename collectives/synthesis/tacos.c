@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * "tacos": schedules synthesised for the network at hand (tacos.h). All-gather and broadcast spread chunks;
- * reduce-scatter and reduce are the same backwards in time over the links backwards; all-reduce is the one
- * after the other, chunk by chunk.
+ * "tacos": schedules synthesised for a given network (tacos.h). All-gather and broadcast spread chunks.
+ * Reduce-scatter and reduce are the same backwards in time over reversed links. All-reduce is a
+ * reduce-scatter followed by an all-gather, chunk by chunk.
  *
- * A member has a lane for each link by which it sends, whose steps keep the order found, and one for each
- * member it receives from, whose steps wait for messages. Whatever writes a chunk or sends it on waits, by
- * its lane's wait, for what did so before.
+ * A member has one lane for each link on which it sends; its steps keep the order of the schedule. It has one
+ * lane for each member from which it receives; its steps wait for messages. A step that writes or sends a
+ * chunk waits, by wait_lane, for the step that last wrote or sent it.
  */
 #include "collectives/synthesis/tacos.h"
 
@@ -25,18 +25,19 @@ enum { MAX_MEMBERS = 512, MAX_TRANSFERS = 1 << 20, RESTARTS = 16, MAX_PIECES = 6
 typedef struct move {
     uint32_t peer, peer_step, chunk, wait_step;
     uint16_t peer_lane, wait_lane;
-    uint8_t send, reduce; /* not send: a message is awaited */
+    uint8_t send, reduce; /* 0: a message is awaited */
 } move;
 
-/* Which step of a member last wrote or moved a chunk. */
+/* Step of a member that last wrote or moved a chunk. */
 typedef struct touch {
     uint32_t step;
     uint16_t lane;
 } touch;
 
-/* What plan->data points to, arrays included. */
+/* Private data of the plan, in one allocation. */
 typedef struct schedule {
-    uint32_t *first; /* moves of (member, lane): moves[first[member * lanes + lane] .. first[... + 1]) */
+    /* moves of (member, lane) are moves[first[i] .. first[i + 1]) with i = member * lanes + lane */
+    uint32_t *first;
     move *moves;
 } schedule;
 
@@ -45,13 +46,13 @@ typedef struct draft {
     rlt_plan *plan;
     rlt_tacos_net net;
     uint32_t chunks, n_reduced, n_sends; /* the first n_reduced sends add up, the others spread */
-    uint32_t *owner;                     /* of a chunk */
+    uint32_t *owner;                     /* owner of each chunk */
     uint64_t *bytes;
     rlt_tacos_send *sends;
-    uint16_t *out_lane, *in_lane; /* of an edge */
-    uint32_t *cursor;             /* next move of (member, lane) */
-    touch *last;                  /* of (member, chunk) */
-    move *moves;                  /* NULL while they are counted */
+    uint16_t *out_lane, *in_lane; /* lane of each edge at its source and its destination */
+    uint32_t *cursor;             /* next move of each (member, lane) */
+    touch *last;                  /* last step that touched each (member, chunk) */
+    move *moves;                  /* NULL in the counting pass */
     rlt_time time_ps;
 } draft;
 
@@ -70,8 +71,8 @@ static bool rooted(rlt_coll_kind kind)
     return kind == RLT_BROADCAST || kind == RLT_REDUCE;
 }
 
-/* Appends a move, which waits for whatever last touched the chunk here if it is to; in the counting pass
- * there is nowhere to put it. Returns its number in the lane, and notes it as the last if it is one. */
+/* Appends a move. It waits for the step that last touched the chunk at this member; if `touches`, it becomes
+ * that step. The counting pass only counts. Returns the move's number in the lane. */
 static uint32_t put(draft *d, uint32_t member, uint32_t lane, move v, bool touches)
 {
     const schedule *s = d->plan->data;
@@ -88,9 +89,9 @@ static uint32_t put(draft *d, uint32_t member, uint32_t lane, move v, bool touch
     return i - s->first[at];
 }
 
-/* A member's chunk is written by one arrival after another, read once all of them are there,
- * and overwritten when it has been sent on: each waits for the one before. Readers of the
- * finished chunk do not wait for each other. */
+/* Appends both ends of a transfer. The arrivals that write a member's chunk follow each other. It is read
+ * when all have come, and overwritten only after it was sent on. Readers of a complete chunk do not wait for
+ * each other. */
 static void lay_send(draft *d, uint32_t s)
 {
     uint32_t e = d->sends[s].edge;
@@ -113,7 +114,8 @@ static void lay(draft *d)
         lay_send(d, s);
 }
 
-/* One lane for the edges of a member that begin with the same link, then one for each edge that enters it. */
+/* Numbers the lanes: one for all edges of a member that begin with the same link, then one for each edge that
+ * enters it. */
 static int number_lanes(draft *d, rlt_error *err)
 {
     rlt_tacos_net *net = &d->net;
@@ -144,11 +146,11 @@ static int number_lanes(draft *d, rlt_error *err)
     }
     free(used);
     free(of_link);
-    d->plan->lanes = most; /* at most 2 * MAX_MEMBERS */
+    d->plan->lanes = most; /* at most 2 * MAX_MEMBERS lanes */
     return 0;
 }
 
-/* Counts the moves, makes room for them in plan->data, and lays them. */
+/* Counts the moves, makes room for them in plan->data, and fills them in. */
 static int write_schedule(draft *d, rlt_error *err)
 {
     size_t n_lanes = (size_t)d->net.n * d->plan->lanes, total = 0;
@@ -176,7 +178,8 @@ static int write_schedule(draft *d, rlt_error *err)
     return 0;
 }
 
-/* One phase into sends[at ...): a reduction is what was found for the reversed edges, read backwards. */
+/* Synthesises one phase into sends[at ..]. A reduction is the schedule of the reversed edges, read
+ * backwards. */
 static int synthesise(draft *d, bool reduce, uint32_t at, rlt_error *err)
 {
     const rlt_coll_request *req = &d->plan->req;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Greedy matching on the time-expanded network. At every instant at which a link becomes free or a chunk
- * arrives, the edges that may have got something to do are tried in random order, those of the earliest
- * arrival first; one that is free takes a chunk that its source holds and that its destination neither holds
- * nor awaits. Restarts differ in their random numbers and in three rules of choice: any such chunk or the
- * rarest; whether an edge stands back when faster ones can bring all that its destination lacks sooner; and
- * whether a slow edge leaves out what members that reach the destination by faster ones have or await. The
- * earliest end wins.
+ * Greedy matching on the time-expanded network. Whenever a link becomes free or a chunk arrives, the edges
+ * that may have work are tried in random order, those with the earliest arrival first. A free edge takes a
+ * chunk that its source holds and that its destination neither holds nor awaits.
+ *
+ * Restarts differ in their random numbers and in three rules: take any such chunk or the rarest (RAREST);
+ * leave an edge idle if faster ones can bring all missing chunks sooner (STAND_BACK); do not use a slow edge
+ * for a chunk that a nearer member has or awaits (DISTANT). The schedule with the earliest end wins.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,13 @@
 #include "sim/base/time.h"
 
 enum { PURPOSE = 0x7ac05, RAREST = 1, STAND_BACK = 2, DISTANT = 4 };
-/* Edges tried and chunks looked at, after which no further restart begins: a few tenths of a second. */
+/* Budget of tried edges and visited chunks, after which no restart begins: a few tenths of a second. */
 #define MAX_TRIES ((uint64_t)1 << 25)
 
 typedef struct happening {
     rlt_time at;
     uint32_t send;
-    uint32_t arrival; /* else: its links become free */
+    uint32_t arrival; /* 1: the chunk arrives; 0: the links become free */
 } happening;
 
 typedef struct candidate {
@@ -36,17 +36,17 @@ typedef struct candidate {
 typedef struct matching {
     const rlt_tacos_job *job;
     const rlt_tacos_net *net;
-    uint32_t words; /* of a set of chunks */
-    uint64_t *has;  /* chunks of a member */
-    uint64_t *due;  /* and those under way to it */
+    uint32_t words; /* 64-bit words in a set of chunks */
+    uint64_t *has;  /* chunks at each member */
+    uint64_t *due;  /* chunks at each member or under way to it */
     uint64_t *used_Bps;
-    uint64_t *could;   /* chunks that the edge in question may bring */
-    rlt_time *cost;    /* of an edge: how long its chunks, the first one, are under way */
-    rlt_time *free_at; /* of an edge: when it is free again */
-    uint32_t *holders; /* members that have a chunk or await it */
-    uint32_t *missing; /* chunks that a member neither has nor awaits */
+    uint64_t *could;   /* chunks that the current edge may bring */
+    rlt_time *cost;    /* per edge: time until a chunk of the first one's size arrives */
+    rlt_time *free_at; /* per edge: time when it is free again */
+    uint32_t *holders; /* per chunk: members that have or await it */
+    uint32_t *missing; /* per member: chunks that it neither has nor awaits */
     candidate *tries;
-    uint8_t *listed; /* edge is in tries */
+    uint8_t *listed; /* per edge: whether it is in `tries` */
     happening *heap;
     rlt_tacos_send *sends, *best;
     uint32_t n_tries, n_heap, n_sends, n_all;
@@ -80,7 +80,8 @@ static bool sooner(const matching *m, const happening *a, const happening *b)
 
 RLT_HEAP(happenings, happening, matching, sooner)
 
-/* How long a chunk of so many bytes holds the links of an edge, and when it arrives after its start. */
+/* Returns how long a chunk occupies the links of an edge; *arrival is the time from its start to its
+ * arrival. */
 static rlt_time hold(const matching *m, uint32_t e, uint64_t bytes, rlt_time *arrival)
 {
     const rlt_tacos_edge *edge = &m->net->edges[e];
@@ -107,7 +108,7 @@ static bool is_free(const matching *m, uint32_t e)
     return true;
 }
 
-/* Marks in m->could what edge e may bring. */
+/* Sets m->could to the chunks that edge e may bring. */
 static void find_possible(matching *m, uint32_t e)
 {
     uint32_t to = destination(m, e);
@@ -129,7 +130,7 @@ static void find_possible(matching *m, uint32_t e)
     }
 }
 
-/* Any chunk that edge e may bring, or any of the rarest. RLT_NONE: there is none. */
+/* Draws one of the chunks that edge e may bring, or one of the rarest of them. RLT_NONE if there is none. */
 static uint32_t pick(matching *m, uint32_t e)
 {
     find_possible(m, e);
@@ -164,7 +165,7 @@ static uint32_t pick(matching *m, uint32_t e)
     return picked;
 }
 
-/* Whether the other edges into `to` could bring all it lacks before this one would be done. */
+/* Whether the other edges into `to` could bring all its missing chunks before this edge is done. */
 static bool stands_back(const matching *m, uint32_t e, uint32_t to)
 {
     const uint32_t *first = m->job->reversed ? m->net->out_first : m->net->in_first;
@@ -279,7 +280,7 @@ static void reset(matching *m, uint32_t restart)
     m->rules |= m->net->uneven ? ~restart & (STAND_BACK | DISTANT) : 0;
 }
 
-/* Returns when all is there; RLT_TIME_MAX if it came to a standstill. */
+/* Runs one restart. Returns the time of the last arrival; RLT_TIME_MAX if it came to a standstill. */
 static rlt_time run(matching *m, uint32_t restart)
 {
     rlt_time last = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which members can reach each other without passing a third, and over which links. */
+/* Finds the pairs of members that reach each other without passing a third member, and the links between
+ * them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ void rlt_tacos_net_free(rlt_tacos_net *net)
     *net = (rlt_tacos_net){0};
 }
 
-/* Number of a link among those in use. */
+/* Finds or assigns a link's number among those in use. */
 static int use_link(rlt_tacos_net *net, rlt_map *known, const rlt_topology *t, uint32_t link, uint32_t *out,
                     rlt_error *err)
 {
@@ -68,7 +69,7 @@ static int add_edge(rlt_tacos_net *net, rlt_map *known, const rlt_topology *t, u
     return rc;
 }
 
-/* Whether a route passes an accelerator of the group on its way. */
+/* Whether a route passes an accelerator of another member. */
 static bool passes_member(const rlt_topology *t, const rlt_path *path, const rlt_map *members)
 {
     for (uint32_t i = 0; i + 1 < path->n; i++)
@@ -77,17 +78,17 @@ static bool passes_member(const rlt_topology *t, const rlt_path *path, const rlt
     return false;
 }
 
-/* What the search for edges looks at. */
+/* Context of the search for edges. */
 typedef struct search {
     const rlt_coll_request *req;
     rlt_router *router;
-    rlt_map *members; /* of an accelerator */
-    rlt_map *links;   /* in use: their numbers */
+    rlt_map *members; /* accelerator -> member */
+    rlt_map *links;   /* link -> its number among those in use */
     rlt_map *ports;   /* first links of ways through switches that are taken */
 } search;
 
-/* Adds the edges of member i. Of the members behind switches, reached by one port, only the next in number
- * (round the end) unless `all`. */
+/* Adds the edges of member i. Among members behind switches that one port reaches, only the next in number
+ * (cyclically) gets an edge, unless `all`. */
 static int edges_of(const search *s, uint32_t i, bool all, rlt_tacos_net *net, rlt_error *err)
 {
     const rlt_coll_request *req = s->req;
@@ -111,7 +112,7 @@ static int edges_of(const search *s, uint32_t i, bool all, rlt_tacos_net *net, r
     return rc;
 }
 
-/* Compressed rows of edges by one of their ends. */
+/* Builds compressed rows of edges by source or by destination. */
 static int rows_by(const rlt_tacos_net *net, bool by_src, uint32_t **first, uint32_t **rows)
 {
     uint32_t *f = calloc((size_t)net->n + 2, sizeof *f), *r = calloc((size_t)net->n_edges + 1, sizeof *r);
@@ -157,7 +158,7 @@ static int finish(rlt_tacos_net *net, rlt_error *err)
     return 0;
 }
 
-/* Whether every member can be reached from the first, along the edges or against them. */
+/* Whether every member can be reached from the first one, along the edges or against them. */
 static int reaches_all(const rlt_tacos_net *net, bool against, bool *yes)
 {
     const uint32_t *first = against ? net->in_first : net->out_first, *rows = against ? net->in : net->out;
