@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Algorithms of ceil(log2(n)) rounds at any n (J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby:
+ * Algorithms of ceil(log2(n)) rounds for any n (J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby:
  * "Efficient Algorithms for All-to-All Communications in Multiport Message-Passing Systems", IEEE TPDS 1997).
- * Lanes are channels x chunks, side by side. Copies within a member take no time.
+ * Lanes are channels x chunks, independent of each other. Copies within a member take no time.
  *
- *   all-gather   round k: a member has the blocks r, r+1, ... (2^k of them) and sends as many as are still
- *                missing there to r - 2^k
- *   all-to-all   a block that has d places to go moves on by 2^k in round k if bit k of d is set: about half
- *                of all bytes a round. Blocks rest in slot d of buffer 1. Where the slots of a round are not
- *                evenly spaced, because n cuts the last run of them short, they are packed into buffer 2 and
- *                unpacked.
- *   barrier      dissemination: a member that knows of w members up to itself hears of as many before those.
- *                So that nobody counts twice at any n, w grows as ceil(n / 2^(rounds - k)): where that is
- *                2w - 1, members send what they know of all but themselves, one place less far.
+ *   all-gather   Round k: member r has the 2^k blocks r, r+1, ... and sends as many as r - 2^k still lacks to
+ *                that member.
+ *   all-to-all   A block with distance d to go moves on by 2^k in round k if bit k of d is set: about half of
+ *                all bytes per round. Blocks are stored in slot d of buffer 1. If n cuts the last run of a
+ *                round's slots short, the slots are not evenly spaced; they are then packed into buffer 2 and
+ *                unpacked after the round.
+ *   barrier      Dissemination: a member that knows of w members up to itself learns of as many before those.
+ *                To count nobody twice for any n, w grows as ceil(n / 2^(rounds - k)). If the next value is
+ *                2w - 1, members send what they know without themselves, over a distance shorter by one.
+ *
+ * Example: all-to-all of n = 4. Distance 3 = 1 + 2: the block moves by 1 in round 0 and by 2 in round 1.
  */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
@@ -22,7 +24,8 @@
 
 enum { ROUNDS }; /* plan->words: ceil(log2(n)) */
 
-/* Slots of round k of an all-to-all: `full` runs of 2^k, 2^(k+1) apart from 2^k on, then a run of `tail`. */
+/* Slots of round k of an all-to-all: `full` runs of 2^k slots, from 2^k on, 2^(k+1) apart, then a run of
+ * `tail` slots. */
 typedef struct slots {
     uint32_t run, full, tail;
 } slots;
@@ -59,7 +62,7 @@ static inline uint32_t slot_count(const slots *s)
     return s->full * s->run + s->tail;
 }
 
-/* How many of the numbers first, first + stride, ... (reps of them) lie below limit. */
+/* Returns how many of the `reps` numbers first, first + stride, ... lie below `limit`. */
 static uint64_t below(uint64_t first, uint64_t stride, uint64_t reps, uint64_t limit)
 {
     uint64_t count = first < limit ? (limit - first - 1) / stride + 1 : 0;
@@ -67,8 +70,8 @@ static uint64_t below(uint64_t first, uint64_t stride, uint64_t reps, uint64_t l
 }
 
 /*
- * Bytes of a round's slots at member r: those from j 2^k on (j odd) hold blocks for member r + j 2^k. Of
- * these destinations, modulo n, the first `rest` have blocks one byte larger.
+ * Bytes of a round's slots at member r. The slots from j 2^k on (j odd) hold blocks for member r + j 2^k.
+ * Among these destinations, modulo n, the first `rest` have blocks larger by one byte.
  */
 static uint64_t round_bytes(const rlt_plan *plan, uint32_t lane, uint32_t r, const slots *s)
 {
@@ -89,7 +92,7 @@ static void copy(rlt_step *out, uint8_t from, rlt_blocks send, uint8_t to, rlt_b
     out->land = land;
 }
 
-/* A round's exchange, step k of the lane. */
+/* Exchange of a round, step k of the lane. */
 static void exchange_slots(const rlt_plan *plan, uint32_t r, uint32_t lane, const slots *s, uint32_t k,
                            rlt_step *out)
 {
@@ -103,7 +106,7 @@ static void exchange_slots(const rlt_plan *plan, uint32_t r, uint32_t lane, cons
     out->send_bytes = round_bytes(plan, lane, r, s);
 }
 
-/* Packed rounds take five steps: two copies, the exchange, two copies back. */
+/* Step j of a round. A packed round has five steps: two copies, the exchange, two copies back. */
 static void round_step(const rlt_plan *plan, uint32_t r, uint32_t lane, const slots *s, uint32_t j,
                        uint32_t k, rlt_step *out)
 {
@@ -143,7 +146,7 @@ static void all_to_all(const rlt_plan *plan, uint32_t r, uint32_t lane, uint32_t
         }
         begin += steps;
     }
-    /* What came d places is from member r - d. */
+    /* A block that came over distance d is from member r - d. */
     copy(out, 1, rlt_blocks_run(0, n), 2,
          (rlt_blocks){.first = r, .run = 1, .stride = n > 1 ? n - 1 : 0, .reps = n});
 }
@@ -169,12 +172,13 @@ static void all_gather(const rlt_plan *plan, uint32_t r, uint32_t lane, uint32_t
     out->send_bytes = rlt_blocks_bytes(plan, lane, out->send);
 }
 
-/* Buffer 0: all that a member knows of; 1: the same without itself; 2: what has just come, added to both. */
+/* Step k of a barrier. Buffer 0: everything the member knows; 1: the same without itself; 2: what has just
+ * arrived, added to both. */
 static void barrier(const rlt_plan *plan, uint32_t r, uint32_t k, rlt_step *out)
 {
     uint32_t n = plan->req.n, round = k / 3, shift = plan->words[ROUNDS] - round;
-    uint32_t known = (n - 1) >> shift, next = (n - 1) >> (shift - 1); /* less one each */
-    bool others = next == 2 * known;                                  /* 2w - 1: not itself */
+    uint32_t known = (n - 1) >> shift, next = (n - 1) >> (shift - 1); /* each minus one */
+    bool others = next == 2 * known;                                  /* next is 2w - 1: without itself */
     uint32_t distance = others ? known : known + 1;
     if (k % 3 > 0) {
         copy(out, 2, rlt_blocks_run(0, 1), k % 3 == 1 ? 0 : 1, rlt_blocks_run(0, 1));

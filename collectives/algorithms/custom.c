@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The algorithm "custom": runs what a listed collective says. It is in no table: there is nothing to run
- * without request.listed.
+ * The algorithm "custom": runs a listed collective. It is not in the table of algorithms, since it needs
+ * request.listed.
  */
 #include <stdarg.h>
 
@@ -60,7 +60,7 @@ static uint32_t custom_steps(const rlt_plan *plan, uint32_t member, uint32_t lan
     return first[1] - first[0];
 }
 
-/* Bytes of blocks that are not where they come from: as many as there. */
+/* Bytes of blocks that are stored in positions other than their own; a block has the size of its origin. */
 static uint64_t tagged_bytes(const rlt_plan *plan, uint32_t lane, const uint32_t *tags, uint32_t n)
 {
     uint64_t bytes = rlt_lane_bytes(plan, lane), rest = bytes % plan->blocks;

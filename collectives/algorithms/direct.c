@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Direct exchange: every member talks to every other. In round j (0 .. n-2) member r sends to r+j+1 and hears
- * from r-j-1.
+ * Direct exchange: every member exchanges with every other one. In round j (0 .. n-2) member r sends to r+j+1
+ * and receives from r-j-1.
  *
- *   window = 0 (default)  all sends at once, then one step that waits for all n-1 messages
- *   window = w            step j sends round j and waits for the message of round j-(w-1), so at most w
- *                         rounds are under way; w = 1 is strict rounds of exchanges
+ *   window = 0 (default)  All sends at once, then one step that waits for all n-1 messages.
+ *   window = w            Step j sends round j and waits for the message of round j-(w-1), so at most w
+ *                         rounds are under way. w = 1: strict rounds of exchanges.
  *
- * All-reduce is a reduce-scatter followed by an all-gather. Broadcast, scatter, reduce and gather go straight
- * from and to the root, whatever the window. Lanes are channels x chunks, side by side. With
- * words[RLT_DIRECT_XOR] set the partner of round j is r ^ (j + 1) both ways, for powers of two.
+ * All-reduce is a reduce-scatter followed by an all-gather. Broadcast, scatter, reduce and gather send
+ * directly from or to the root, whatever the window. Lanes are channels x chunks, independent of each other.
+ * If words[RLT_DIRECT_XOR] is set, the partner of round j is r ^ (j + 1) in both directions; n must be a
+ * power of two.
  */
 #include <stdlib.h>
 
@@ -27,21 +28,20 @@ static inline const rlt_lane *lane_of(const rlt_plan *plan, uint32_t lane)
     return (const rlt_lane *)plan->data + lane;
 }
 
-/* Steps of one pass over all peers. */
+/* Number of steps of one pass over all peers. */
 static uint32_t pass_steps(const rlt_plan *plan)
 {
     uint32_t rounds = plan->req.n - 1;
     return plan->window ? rounds + plan->window - 1 : rounds + 1;
 }
 
-/* Kinds whose messages land in buffer 1, because the rest of buffer 0 is
- * still to be sent and must not change. */
+/* Kinds whose messages land in buffer 1, since buffer 0 has yet to be sent and must not change. */
 static inline bool lands_apart(rlt_coll_kind kind)
 {
     return kind == RLT_ALL_TO_ALL || kind == RLT_BARRIER;
 }
 
-/* What member r sends to d: its block of d (reductions, all-to-all) or its own (all-gather). */
+/* Message from member r to d: r's block for d (reductions, all-to-all), or r's own block (all-gather). */
 static void fill_message(const rlt_plan *plan, uint32_t r, uint32_t d, uint32_t lane, bool reduce,
                          rlt_step *out)
 {
@@ -67,7 +67,7 @@ static void fill_message(const rlt_plan *plan, uint32_t r, uint32_t d, uint32_t 
     }
 }
 
-/* Whom member r sends to in round j, and whom it hears from. */
+/* Members to which r sends, and from which it receives, in round j. */
 static inline uint32_t receiver(const rlt_plan *plan, uint32_t r, uint32_t j)
 {
     return plan->words[RLT_DIRECT_XOR] ? r ^ (j + 1) : rlt_plus(r, j + 1, plan->req.n);
@@ -194,7 +194,7 @@ static int direct_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
-/* With a root members differ. */
+/* Members of rooted kinds differ. */
 static uint32_t direct_symmetry(const rlt_plan *plan, uint32_t *sizes)
 {
     if (rlt_coll_rooted(plan->req.kind))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Steps of the phases in which all members do the same. */
+/* Steps of the phases in which all members act alike. */
 #include "collectives/algorithms/grid.h"
 
 #include "sim/base/time.h"
@@ -10,19 +10,19 @@ typedef struct view {
     const rlt_lane *l;
     const rlt_phase *p;
     uint32_t member, lane;
-    uint32_t own; /* block of the member's digits */
+    uint32_t own; /* block with the member's digits */
 } view;
 
-/* Neighbour `forward` or back along the lane's way round. */
+/* Next coordinate upwards or downwards, cyclically. */
 static inline uint32_t neighbour(const rlt_grid_dim *d, uint32_t x, bool up)
 {
     return up ? rlt_next(x, d->size) : rlt_previous(x, d->size);
 }
 
 /*
- * Blocks whose digits in the dimensions of the lane's order before this one are the member's and whose digit
- * in this one, which counts `stride` to `step`, is `digit`. Free are the digits of the phase's run, and those
- * from `step`, or from `apart` on, up to its end.
+ * Blocks that have the member's digits in all dimensions scattered before, and `digit` in this one, whose
+ * digits are `stride` blocks apart and repeat every `step` blocks. Free are the digits below the phase's run,
+ * and those from `step` (or `apart`) up to its end.
  */
 static inline rlt_blocks digit_span(const view *v, uint32_t stride, uint32_t step, uint32_t digit)
 {
@@ -42,14 +42,14 @@ static inline rlt_blocks digit_span(const view *v, uint32_t stride, uint32_t ste
         .first = fixed + digit * stride, .run = p->run, .stride = p->apart, .reps = p->end / p->apart};
 }
 
-/* Blocks whose digit in the dimension is `digit`, whatever the others. */
+/* Blocks with `digit` in the dimension, whatever their other digits. */
 static inline rlt_blocks slice_span(const rlt_grid_dim *d, uint32_t n, uint32_t digit)
 {
     uint32_t step = d->stride * d->size;
     return (rlt_blocks){.first = digit * d->stride, .run = d->stride, .stride = step, .reps = n / step};
 }
 
-/* Bytes of a span that does not go past the last block. */
+/* Bytes of a span that does not wrap past the last block. */
 static inline uint64_t even_bytes(const rlt_lane *l, rlt_blocks s)
 {
     uint64_t bytes = (uint64_t)s.reps * s.run * l->base;
@@ -63,8 +63,8 @@ static inline uint64_t even_bytes(const rlt_lane *l, rlt_blocks s)
     return bytes;
 }
 
-/* Bytes of the digit_span of those numbers. Sums of counts lie level by level; levels of a dimension have
- * two, four, ... times its stride, or all of it. */
+/* Bytes of a digit_span. Sums of counts are stored by level; the levels of a dimension are spans of two,
+ * four, ... times its stride, or of all of it. */
 static inline uint64_t digit_bytes(const view *v, uint32_t step, rlt_blocks s)
 {
     if (!v->g->sums)
@@ -80,7 +80,7 @@ static inline void send_digit(const view *v, uint32_t stride, uint32_t step, uin
     out->send_bytes = digit_bytes(v, step, out->send);
 }
 
-/* As in the ring algorithm. */
+/* A step of the ring algorithm within a dimension. */
 static inline void ring_in(const view *v, uint32_t j, rlt_step *out)
 {
     const rlt_grid_dim *d = v->d;
@@ -95,7 +95,7 @@ static inline void ring_in(const view *v, uint32_t j, rlt_step *out)
     send_digit(v, v->p->stride, v->p->stride * d->size, digit, out);
 }
 
-/* Step j < size-1 sends to the peer j+1 places on, the last step waits for all. */
+/* Step j < size-1 sends to the peer j+1 places on; the last step waits for all messages. */
 static void direct_in(const view *v, uint32_t j, rlt_step *out)
 {
     const rlt_grid_dim *d = v->d;
@@ -122,7 +122,7 @@ static void direct_in(const view *v, uint32_t j, rlt_step *out)
     }
 }
 
-/* Step j of an exchange: first its own blocks change buffers, then the direct pattern. */
+/* Step j of an exchange: a copy of the member's own blocks to the other buffer, then the direct pattern. */
 static void exchange_in(const view *v, uint32_t j, rlt_step *out)
 {
     if (j > 0) {
@@ -135,7 +135,7 @@ static void exchange_in(const view *v, uint32_t j, rlt_step *out)
     out->send = out->land = slice_span(v->d, v->g->blocks, rlt_coordinate(v->d, v->member));
 }
 
-/* A member outside the core hands over to one in it all that it works on, or gets it back. */
+/* A member outside the core sends all its working data to a core member, or receives the result (back). */
 static void fold_in(const view *v, uint32_t j, bool back, rlt_step *out)
 {
     const rlt_grid_dim *d = v->d;
@@ -155,7 +155,7 @@ static void fold_in(const view *v, uint32_t j, bool back, rlt_step *out)
     send_digit(v, v->p->stride, v->p->stride, 0, out);
 }
 
-/* An exchange at distance 2^s: by halves, as between two members of a dimension of their own, or of all. */
+/* An exchange at distance 2^s: of halves (halving_doubling), or of everything (recursive_doubling). */
 static void swap_in(const view *v, uint32_t j, uint32_t s, rlt_step *out)
 {
     const rlt_grid_dim *d = v->d;
@@ -172,7 +172,8 @@ static void swap_in(const view *v, uint32_t j, uint32_t s, rlt_step *out)
         send_digit(v, stride, 2 * stride, out->reduce ? 1 - bit : bit, out);
 }
 
-/* Members first tell each other that what they have is complete, where it was not so from the start. */
+/* A step of nvls. If data are not ready from the start, members first announce to each other that they
+ * are. */
 static void nvls_in(const view *v, uint32_t j, uint32_t n, rlt_step *out)
 {
     const rlt_grid_dim *d = v->d;
@@ -206,7 +207,7 @@ static void logarithmic_in(const view *v, uint32_t j, rlt_step *out)
         swap_in(v, j, v->p->op == RLT_OP_GATHER ? d->rounds - 1 - j : j - in, out);
 }
 
-/* Whether the member has handed over in a dimension below, so that it is out of this one. */
+/* Whether the member has handed its data over in an earlier dimension, and so takes no part in this one. */
 static bool idle(const view *v)
 {
     for (uint32_t i = 0; i < v->g->n_dims; i++) {
@@ -217,8 +218,8 @@ static bool idle(const view *v)
     return false;
 }
 
-/* The member's digits where blocks have others than members. If the member is out of a dimension: the digits
- * before it. */
+/* Block with the member's digits, if blocks have other digits than members. In a dimension in which the
+ * member takes no part, its digit is 0. */
 static uint32_t own_block(const rlt_grid *g, const rlt_order *o, uint32_t member)
 {
     uint32_t block = 0;
@@ -236,7 +237,7 @@ static inline const rlt_order *order_of(const rlt_grid *g, const rlt_lane *l)
     return &g->orders[g->scheduled ? l->chunk : l->channel % g->n_orders];
 }
 
-/* A chunk follows the one before it, or the one that its dimension serves before it. */
+/* Lets a chunk follow the chunk before it, or the chunk that its dimension serves before it. */
 static inline void enter(const view *v, rlt_step *out)
 {
     const rlt_phase *p = v->p;

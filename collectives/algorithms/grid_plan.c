@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Making a grid: its dimensions and their patterns, the phases of its lanes, sums of counts. */
+/* Creates a grid: its dimensions and their patterns, the phases of its lanes, sums of counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static bool needs_power_of_two(rlt_coll_kind kind, bool shares)
     return shares ? kind != RLT_ALL_TO_ALL : kind == RLT_GATHER || kind == RLT_SCATTER;
 }
 
-/* An all-to-all is direct whatever the pattern. */
+/* Kinds for which the pattern nvls is accepted. An all-to-all is direct under every pattern. */
 static bool nvls_does(rlt_coll_kind kind)
 {
     return kind == RLT_ALL_REDUCE || kind == RLT_REDUCE_SCATTER || kind == RLT_ALL_GATHER ||
@@ -147,7 +147,8 @@ static uint32_t stride_of(const rlt_grid *g, uint32_t dim)
     return dim < g->n_dims ? g->dims[dim].block_stride : g->blocks;
 }
 
-/* The free blocks once the lane has scattered in the dimension, with the dimensions in `left` still to go. */
+/* Sets the free blocks of a phase, for a lane that has scattered in its dimension, with the dimensions in
+ * `left` still to come. */
 static void shape_free(const rlt_grid *g, rlt_phase *p, uint32_t left)
 {
     uint32_t low, from, to;
@@ -158,7 +159,7 @@ static void shape_free(const rlt_grid *g, rlt_phase *p, uint32_t left)
     p->plain = p->run == 1 && !p->apart && p->end == g->blocks;
 }
 
-/* A phase in dimension sequence[i]. */
+/* Appends a phase in dimension sequence[i]. */
 static void add_phase(const rlt_grid *g, rlt_order *o, rlt_grid_op op, const uint8_t *sequence, uint32_t i)
 {
     rlt_phase *p = &o->phases[o->n_phases];
@@ -195,7 +196,7 @@ static void add_phase(const rlt_grid *g, rlt_order *o, rlt_grid_op op, const uin
     o->n_steps += p->steps;
 }
 
-/* Through the dimensions as in the sequence, and back. */
+/* Appends the phases of a kind: through the dimensions in sequence, and back. */
 static void add_phases(const rlt_grid *g, rlt_order *o, rlt_coll_kind kind, const uint8_t *sequence)
 {
     bool sums = kind == RLT_ALL_REDUCE || kind == RLT_BARRIER, up = sums || kind == RLT_REDUCE_SCATTER,
@@ -217,7 +218,7 @@ static void add_phases(const rlt_grid *g, rlt_order *o, rlt_coll_kind kind, cons
         add_phase(g, o, RLT_OP_EXCHANGE, sequence, i);
 }
 
-/* From each dimension upwards and round; or as the schedule says. */
+/* Fills all orders: upwards and cyclically from each dimension, or as the schedule says. */
 static int add_orders(const rlt_plan *plan, rlt_grid *g, rlt_error *err)
 {
     uint8_t(*sequences)[RLT_GRID_DIMS] = malloc(sizeof *sequences * g->n_orders);
@@ -239,8 +240,8 @@ static bool rooted_shares(rlt_coll_kind kind)
     return kind == RLT_GATHER || kind == RLT_SCATTER;
 }
 
-/* Sums of counts that a lane needs: over runs of blocks (up to each), or over the blocks that are equal
- * modulo each step of the dimensions. */
+/* Number of sums of counts that a lane needs. Gather and scatter: prefix sums over the blocks. Else: sums
+ * over the blocks that are equal modulo each step of the dimensions. */
 static uint64_t lay_sums(rlt_grid *g, const rlt_coll_request *req)
 {
     uint64_t total = 0;
@@ -255,7 +256,7 @@ static uint64_t lay_sums(rlt_grid *g, const rlt_coll_request *req)
     return total;
 }
 
-/* Blocks that are equal modulo `step`, from those of the next step above, which is a multiple of it. */
+/* Sums over the blocks that are equal modulo `step`, from the sums modulo above_step, a multiple of step. */
 static void fold_level(uint64_t *sums, const uint64_t *above, uint64_t step, uint64_t above_step)
 {
     memset(sums, 0, step * sizeof *sums);
@@ -326,7 +327,7 @@ int rlt_grid_create(rlt_plan *plan, const rlt_grid *shape, uint32_t orders, uint
     return rc;
 }
 
-/* Rings and direct exchanges are the same from every member, exchanges of pairs under exclusive-or. */
+/* Rings and direct exchanges look the same from every member, exchanges of pairs under exclusive-or. */
 uint32_t rlt_grid_symmetry(const rlt_plan *plan, uint32_t *sizes)
 {
     const rlt_grid *g = plan->data;

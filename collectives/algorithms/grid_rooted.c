@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Broadcast, reduce, gather and scatter over a grid. Let f be the innermost dimension in which a member's
- * coordinate is not the root's (n_dims for the root).
+ * coordinate differs from the root's (n_dims for the root itself).
  *
- *   broadcast, scatter   the member receives in dimension f (its step 0), passes on in the tree of f, then is
- *                        the head in dimensions f-1 .. 0
- *   reduce, gather       the member is the tail in dimensions 0 .. f-1 (one step each), then receives from
- *                        its children in f, if it has any, and sends
+ *   broadcast, scatter   A member receives in dimension f (its step 0), passes on in the tree of f, then is
+ *                        the head in dimensions f-1 .. 0.
+ *   reduce, gather       A member is the tail in dimensions 0 .. f-1 (one step each), then receives from its
+ *                        children in f, if it has any, and sends.
  *
- * The tree of a dimension joins places 0 .. size-1, the root's coordinate first. It is one of
+ * The tree of a dimension joins places 0 .. size-1; the root's coordinate has place 0. It is one of
  *
  *   a chain     ring
- *   flat        direct: all are below the head; also ring in a gather or scatter, where a chain would carry
- *               all of the data through each link
- *   binomial    below place p are p plus each power of two smaller than the lowest one of p
+ *   flat        direct: all places are children of the head; also ring in a gather or scatter, where a chain
+ *               would carry all data through every link
+ *   binomial    the children of place p are p + 2^i, for every 2^i below the lowest set bit of p
  *
- * In a scatter a message carries the blocks of the child's subtree. The places of a binomial tree are then
- * the coordinates' exclusive-or with the root's, so that a subtree is a run of digits.
+ * In a scatter a message carries the blocks of the child's subtree. In a binomial tree the place is then the
+ * coordinate exclusive-or the root's coordinate, so that a subtree is a run of digits.
  */
 #include "collectives/algorithms/grid.h"
 
@@ -29,7 +29,7 @@ typedef struct view {
     const rlt_grid *g;
     const rlt_lane *l;
     uint32_t member, root, lane, f;
-    bool shares; /* gather, scatter */
+    bool shares; /* gather or scatter */
 } view;
 
 static view look(const rlt_plan *plan, uint32_t member, uint32_t lane)
@@ -57,8 +57,8 @@ static bool chain(const view *v, const rlt_grid_dim *d)
     return d->inside == RLT_IN_RING && !v->shares;
 }
 
-/* The place of coordinate x from the root along the way round of dimension d, and back: reversed lanes and
- * exclusive-or are their own inverses. */
+/* Place of coordinate x, counted from the root along the lane's direction, and its inverse. Reversed lanes
+ * and exclusive-or are their own inverses. */
 static uint32_t place_of(const view *v, const rlt_grid_dim *d, uint32_t x)
 {
     uint32_t r = rlt_coordinate(d, v->root);
@@ -96,13 +96,13 @@ static uint32_t children(const view *v, const rlt_grid_dim *d, uint32_t place)
         return place + 1 < d->size;
     if (!binomial(d))
         return place == 0 ? d->size - 1 : 0;
-    uint32_t count = 0; /* powers of two below the lowest one of the place, as long as they stay inside */
+    uint32_t count = 0; /* powers of two below the place's lowest set bit, as long as they stay inside */
     for (uint32_t bit = 1; (place == 0 || bit < lowest_bit(place)) && bit < d->size - place; bit *= 2)
         count++;
     return count;
 }
 
-/* The largest subtree first. */
+/* Child i of a place, the largest subtree first. */
 static uint32_t child(const view *v, const rlt_grid_dim *d, uint32_t place, uint32_t i)
 {
     if (!binomial(d))
@@ -117,7 +117,7 @@ static uint32_t parent(const view *v, const rlt_grid_dim *d, uint32_t place)
     return binomial(d) ? place - lowest_bit(place) : 0;
 }
 
-/* Blocks of the members in the subtree of that place, with all dimensions below. */
+/* Blocks of the members in the subtree of a place, with all dimensions below. */
 static rlt_blocks subtree(const view *v, const rlt_grid_dim *d, uint32_t place)
 {
     uint32_t step = d->stride * d->size, digits = binomial(d) ? lowest_bit(place) : 1;
@@ -135,7 +135,7 @@ static uint64_t run_bytes(const view *v, rlt_blocks s)
     return s.run * v->l->base + (before < s.run ? before : s.run);
 }
 
-/* The message that joins `place` in dimension d with its parent, whichever way it goes. */
+/* Fills in the message between `place` and its parent in dimension d, in either direction. */
 static void send(const view *v, const rlt_grid_dim *d, uint32_t place, uint32_t to, uint32_t peer_step,
                  rlt_step *out)
 {
@@ -164,7 +164,7 @@ static uint32_t down_steps(const view *v)
     return steps;
 }
 
-/* Send i of those in dimension d. */
+/* Send i of the member's sends in dimension d. */
 static void hand_down(const view *v, const rlt_grid_dim *d, uint32_t place, uint32_t i, rlt_step *out)
 {
     uint32_t to = child(v, d, place, i);
@@ -172,7 +172,7 @@ static void hand_down(const view *v, const rlt_grid_dim *d, uint32_t place, uint
     out->nowait = !chain(v, d) && !binomial(d);
 }
 
-/* Broadcast and scatter. */
+/* Step k of a broadcast or scatter. */
 static void down_step(const view *v, uint32_t k, rlt_step *out)
 {
     const rlt_grid *g = v->g;
@@ -219,7 +219,7 @@ static void receive_children(const view *v, const rlt_grid_dim *d, uint32_t plac
     out->recv_from = out->recv_count == 1 ? peer_at(v, d, child(v, d, place, 0)) : RLT_NONE;
 }
 
-/* Reduce and gather. */
+/* Step k of a reduce or gather. */
 static void up_step(const view *v, uint32_t k, rlt_step *out)
 {
     const rlt_grid_dim *d = &v->g->dims[k < v->f ? k : v->f];

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Recursive halving and doubling (R. Thakur, R. Rabenseifner, W. Gropp: "Optimization of Collective
- * Communication Operations in MPICH", IJHPCA 2005): log2(n) exchanges in which distances double and what is
- * exchanged halves, then the same backwards. Lanes are channels x chunks, side by side.
+ * Communication Operations in MPICH", IJHPCA 2005): log2(n) exchanges in which distances double and sizes
+ * halve, then the same backwards. Lanes are channels x chunks, independent of each other.
  *
- *   reduce-scatter  exchange s with the member whose bit s differs: of the blocks that agree with a member in
- *                   the bits below s it keeps those that agree in bit s too and sends the others
- *   all-gather      the exchanges in the opposite order and direction
- *   all-reduce      both, 2 log2(n) exchanges and 2 (n-1)/n of the bytes; a barrier is one of zero bytes
+ *   reduce-scatter  Exchange s is with the member whose bit s differs. Among the blocks that agree with a
+ *                   member in the bits below s, the member keeps those that agree in bit s, too, and sends
+ *                   the others.
+ *   all-gather      The exchanges in the opposite order and direction.
+ *   all-reduce      Both: 2 log2(n) exchanges and 2 (n-1)/n of the bytes. A barrier is one of zero bytes.
  *
- * Let p be the largest power of two not above n. Member p + i (i < n - p) hands what it has to member i
- * before the exchanges and hears the outcome from it after them. Block b belongs to the exchanges of member b
- * mod p, so the blocks of an exchange are a stride apart at any n. An extra member keeps its own share back
- * where that saves bytes: n - 1 blocks leave or reach it in a reduce-scatter or all-gather, as without the
- * detour.
+ * Let p be the largest power of two not above n. Member p + i (i < n - p) sends its data to member i before
+ * the exchanges, and receives the result from it after them. Block b belongs to member b mod p in the
+ * exchanges, so the blocks of an exchange are evenly spaced for any n. If it saves bytes, an extra member
+ * does not send its own share: n - 1 blocks leave or reach it in a reduce-scatter or all-gather, as without
+ * the detour.
  */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
@@ -33,7 +34,7 @@ static bool gathers(rlt_coll_kind kind)
     return kind != RLT_REDUCE_SCATTER;
 }
 
-/* Whether an extra member relies on this one. */
+/* 1 if an extra member relies on this one, else 0. */
 static uint32_t folds(const rlt_plan *plan, uint32_t member)
 {
     return member < plan->req.n - plan->words[CORE];
@@ -48,13 +49,13 @@ static void send_span(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_t
     out->send_bytes = rlt_blocks_bytes(plan, lane, span);
 }
 
-/* All blocks but that of member e. */
+/* All blocks except the block of member e. */
 static rlt_blocks all_but(uint32_t e, uint32_t n)
 {
     return rlt_blocks_run(rlt_next(e, n), n - 1);
 }
 
-/* What extra member e hands over. */
+/* Blocks that extra member e sends before the exchanges. */
 static rlt_blocks folded_in(const rlt_plan *plan, uint32_t e)
 {
     switch (plan->req.kind) {
@@ -67,7 +68,7 @@ static rlt_blocks folded_in(const rlt_plan *plan, uint32_t e)
     }
 }
 
-/* What it gets back: in a reduce-scatter the sum of all others' contributions to its share. */
+/* Blocks that extra member e receives after them; in a reduce-scatter, the others' sum for its share. */
 static rlt_blocks folded_out(const rlt_plan *plan, uint32_t e)
 {
     switch (plan->req.kind) {
@@ -85,7 +86,7 @@ static uint32_t exchanges(const rlt_plan *plan)
     return plan->words[ROUNDS] * (uint32_t)(scatters(plan->req.kind) + gathers(plan->req.kind));
 }
 
-/* Exchange j of those of a core member. */
+/* Exchange j of a core member. */
 static void exchange(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t j, rlt_step *out)
 {
     uint32_t rounds = plan->words[ROUNDS];

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hierarchical algorithms: one phase a dimension. In a phase only members talk that differ in this coordinate
- * alone, by any pattern (BlueConnect: M. Cho, U. Finkler, D. Kung, H. Hunter, MLSys 2019).
+ * Hierarchical algorithms: one phase per dimension. In the phase of dimension d, members communicate only
+ * with members that differ in coordinate d alone, by any pattern (BlueConnect: M. Cho, U. Finkler, D. Kung,
+ * H. Hunter, MLSys 2019). Dimension d has g_d members; s is the collective's bytes.
  *   all-reduce          reduce-scatter up the dimensions, then all-gather down: 2 s_d (g_d-1)/g_d bytes in
- *                       dimension d, where s_0 = bytes and s_(d+1) = s_d / g_d
+ *                       dimension d, where s_0 = s and s_(d+1) = s_d / g_d
  *   reduce-scatter      the first half of an all-reduce
  *   all-gather          the second half of an all-reduce
- *   all-to-all          dimension by dimension between two buffers: s (g_d-1)/g_d bytes in each, always
- *   direct broadcast, scatter  outermost dimension first, then inwards
- *   reduce, gather      the mirror images of broadcast and scatter
+ *   all-to-all          dimension by dimension between two buffers, always direct: s (g_d-1)/g_d bytes in
+ *                       each dimension
+ *   broadcast, scatter  outermost dimension first, then inwards
+ *   reduce, gather      the reverse of broadcast and scatter
  *   barrier             an all-reduce of zero bytes
- * The default pattern is direct for a fully-connected dimension (nowait sends, then a
- * step that waits for all), else a ring.
+ * The default pattern is direct for a fully-connected dimension (nowait sends, then a step that waits for
+ * all), else a ring.
+ *
+ * Example: all-reduce of 1 GB over 8 x 4. A member sends 2 * 7/8 GB in dimension 0 and 2 * 3/4 * 1/8 GB in
+ * dimension 1, 1.94 GB in all, which is 2 * 31/32 GB.
  *
  * Lanes are channels x directions x chunks. A chunk enters a phase when the chunk before it (same channel and
- * direction) has left it, so that chunks follow each other through the dimensions. Every member keeps the
- * same order: no deadlock. Or a schedule says in which dimensions a chunk goes, and behind which chunk
- * (collectives/algorithms/schedule.h).
+ * direction) has left it, so chunks follow each other through the dimensions. Every member keeps the same
+ * order, so there is no deadlock. A schedule may instead choose the dimensions' order for each chunk, and the
+ * chunk that it follows (collectives/algorithms/schedule.h).
  */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/grid.h"
@@ -26,10 +31,10 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 
-/* Pieces of a broadcast or reduce, as the ring algorithm has them; every one is a lane of every member, so
- * they are bounded. */
+/* Size of a piece of broadcast and reduce, as in the ring algorithm. Each piece is a lane of every member, so
+ * their number is limited. */
 #define PIECE_BYTES ((uint64_t)512 << 10)
-/* With a schedule: as many as where it was published. */
+/* SCHEDULED_CHUNKS: as in the publication of Themis. */
 enum { DEFAULT_CHUNKS = 4, SCHEDULED_CHUNKS = 64, MAX_PIECES = 256 };
 
 static bool is_tree(rlt_coll_kind kind)
@@ -61,8 +66,8 @@ static uint32_t hierarchical_symmetry(const rlt_plan *plan, uint32_t *sizes)
     return is_rooted(plan->req.kind) ? 0 : rlt_grid_symmetry(plan, sizes);
 }
 
-/* What a schedule has to know of a dimension: what its pattern can make of its bandwidth, and how far it is
- * from one member to another. */
+/* Measures a dimension for a schedule: the bandwidth that its pattern can use, and the latency between two
+ * members. */
 static void measure(const rlt_coll_request *req, uint32_t i, uint32_t directions, rlt_grid_dim *d)
 {
     const rlt_topology *t = req->topology;
@@ -77,7 +82,7 @@ static void measure(const rlt_coll_request *req, uint32_t i, uint32_t directions
     d->hop_ps = dim.latency_ps * (ring || all ? 1 : 2);
 }
 
-/* The dimensions of more than one member; without any given, one of all. */
+/* Adds the dimensions with more than one member; a request without dimensions has one. */
 static int add_dims(const rlt_plan *plan, rlt_grid *g, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
@@ -90,7 +95,7 @@ static int add_dims(const rlt_plan *plan, rlt_grid *g, rlt_error *err)
     return rc;
 }
 
-/* Where a schedule is asked for and chunks go through phases in which all members do the same. */
+/* Whether a schedule is requested and applies: chunks go through phases in which all members act alike. */
 static bool is_scheduled(const rlt_coll_request *req)
 {
     return req->params.schedule != RLT_PIPELINE && !is_rooted(req->kind);
@@ -103,7 +108,8 @@ static void measure_dims(const rlt_coll_request *req, uint32_t directions, rlt_g
             measure(req, i, directions, &g->dims[d++]);
 }
 
-/* A chain carries its data as often as it has links: only small pieces keep all of them at work at once. */
+/* Default number of chunks. A chain carries its data over every link, so small pieces are needed to keep all
+ * links busy. */
 static uint32_t default_chunks(const rlt_coll_request *req, uint32_t n_dims, uint32_t ways)
 {
     uint32_t several = is_scheduled(req) ? SCHEDULED_CHUNKS : DEFAULT_CHUNKS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the algorithms share: the lanes of a plan numbered (channel, direction, chunk) with the chunk fastest,
- * and the size of each lane's blocks, looked up instead of divided out in every step.
+ * Shared by the algorithms. The lanes of a plan are numbered (channel, direction, chunk), with the chunk
+ * fastest. The block sizes of each lane are precomputed, so that steps need no division.
  */
 #ifndef RLT_COLLECTIVES_ALGORITHMS_LANES_H
 #define RLT_COLLECTIVES_ALGORITHMS_LANES_H
@@ -15,16 +15,18 @@ extern "C" {
 #endif
 
 typedef struct rlt_lane {
-    uint64_t base; /* bytes of a block; the first `rest` blocks have one more */
+    uint64_t base; /* size of a block in bytes; the first `rest` blocks have one byte more */
     uint32_t rest;
     uint32_t channel, chunk;
-    uint8_t reverse; /* runs the other way round */
+    uint8_t reverse; /* runs in the opposite direction */
 } rlt_lane;
 
-/* Sets channels, directions, chunks and lanes = their product of the plan; RLT_ERANGE above RLT_MAX_LANES. */
+/* Sets the plan's channels, directions and chunks, and lanes to their product. RLT_ERANGE above
+ * RLT_MAX_LANES. */
 RLT_API int rlt_lanes_set(rlt_plan *plan, uint32_t channels, uint32_t directions, uint32_t chunks,
                           rlt_error *err) RLT_MUST_USE;
-/* The lane's numbers, once plan->blocks is known. `chunks` counts the lanes of one channel and direction. */
+/* Returns a lane's numbers; plan->blocks must be set. `chunks` is the number of lanes of one channel and
+ * direction. */
 RLT_API rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks);
 
 static inline uint64_t rlt_block_bytes(const rlt_lane *l, uint32_t block)
@@ -37,7 +39,7 @@ static inline uint64_t rlt_share_bytes(const rlt_plan *plan, const rlt_lane *l, 
     return rlt_shares_counted(&plan->req) ? rlt_counted_bytes(plan, lane, block) : rlt_block_bytes(l, block);
 }
 
-/* A run of blocks. */
+/* A run of contiguous blocks. */
 static inline rlt_blocks rlt_blocks_run(uint32_t first, uint32_t run)
 {
     rlt_blocks b = {first, run, 0, 1};
@@ -64,13 +66,13 @@ static inline uint32_t rlt_minus(uint32_t a, uint32_t b, uint32_t n)
     return a >= b ? a - b : a + n - b;
 }
 
-/* Symmetries, see rlt_algorithm. One translation of all members: */
+/* Symmetry groups, see rlt_algorithm.symmetry. Rotation of all members: */
 static inline uint32_t rlt_one_cycle(const rlt_plan *plan, uint32_t *sizes)
 {
     sizes[0] = plan->req.n;
     return 1;
 }
-/* exclusive-or of their numbers, where these are a power of two: */
+/* exclusive-or of member numbers, if n is a power of two: */
 static inline uint32_t rlt_exclusive_or(const rlt_plan *plan, uint32_t *sizes)
 {
     uint32_t n = 0;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Collectives by a switch that adds up and replicates, as NCCL's NVLS does them with NVSwitch's multimem
- * instructions (B. Klenk et al.: "An In-Network Architecture for Accelerating Shared-Memory Multiprocessor
- * Collectives", ISCA 2020). Member i owns the i-th share of the buffer.
+ * Collectives by a switch that adds up and replicates, as NCCL's NVLS uses NVSwitch's multimem instructions
+ * (B. Klenk et al.: "An In-Network Architecture for Accelerating Shared-Memory Multiprocessor Collectives",
+ * ISCA 2020). Member i owns the i-th share of the buffer.
  *
- *   all-reduce      a member fetches the sum of its share from all members, itself included, and stores it to
- *                   all: (n+1)/n M bytes leave each member, and enter it
- *   reduce-scatter  the first half: M out, M/n in;  all-gather  the second half: M/n out, M in
- *   broadcast       the root stores to all;  reduce  the root fetches the sum
+ *   all-reduce      A member fetches the sum of its share from all members, itself included, and stores it to
+ *                   all: (n+1)/n M bytes leave each member, and as many enter it.
+ *   reduce-scatter  the first half: M out, M/n in
+ *   all-gather      the second half: M/n out, M in
+ *   broadcast       the root stores to all members
+ *   reduce          the root fetches the sum
  *
- * Lanes are channels x chunks. Of a channel, `window` chunks are being fetched at a time, while those before
- * are being stored: then the two halves overlap, both ways of each link being busy. Results do not overwrite
- * what is fetched.
+ * Lanes are channels x chunks. In each channel, `window` chunks are being fetched while earlier ones are
+ * being stored. So the two halves overlap, and both directions of each link are busy. Results do not
+ * overwrite data that is fetched.
  */
 #include <stdlib.h>
 
@@ -24,7 +26,7 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 
-/* NCCL's chunk of a member's share (src/graph/tuning.cc, src/enqueue.cc: 128 KiB). */
+/* NCCL's chunk of a member's share: 128 KiB (src/graph/tuning.cc, src/enqueue.cc). */
 #define CHUNK_BYTES ((uint64_t)128 << 10)
 enum { MAX_CHUNKS = 64, WINDOW = 2 };
 
@@ -43,7 +45,7 @@ static bool rooted(const rlt_plan *plan)
     return rlt_coll_rooted(plan->req.kind);
 }
 
-/* The fetch, where there is one, then the store. */
+/* The fetch, if there is one, then the store. */
 static uint32_t nvls_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
 {
     rlt_coll_kind kind = plan->req.kind;
@@ -87,7 +89,8 @@ static int check_topology(const rlt_coll_request *req, rlt_error *err)
                                                   : "add up and replicate");
 }
 
-/* As many as have something to overlap, of the usual size or larger. */
+/* Default number of chunks: as many of CHUNK_BYTES as there are, at most MAX_CHUNKS, if there is anything to
+ * overlap. */
 static uint32_t usual_chunks(const rlt_coll_request *req, uint32_t channels)
 {
     uint64_t chunks = req->bytes / channels / (req->n * CHUNK_BYTES);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Pairwise exchange: n - 1 strict rounds, in each of which every member has one partner to send to and one to
- * hear from (R. Thakur, R. Rabenseifner, W. Gropp: "Optimization of Collective Communication Operations in
- * MPICH", IJHPCA 2005). With a power of two of members both are the same one, r ^ round; otherwise r + round
- * and r - round. It is the direct exchange with a window of one.
+ * Pairwise exchange: n - 1 strict rounds. In each, a member sends to one partner and receives from one (R.
+ * Thakur, R. Rabenseifner, W. Gropp: "Optimization of Collective Communication Operations in MPICH", IJHPCA
+ * 2005). If n is a power of two, both are r ^ round; otherwise they are r + round and r - round. This is the
+ * direct exchange with a window of one.
  */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/direct.h"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Parameter servers (M. Li et al.: "Scaling Distributed Machine Learning with the Parameter Server", OSDI
- * 2014). The last `servers` members of the group also serve: block s belongs to the s-th of them.
+ * 2014). The last `servers` members of the group also serve; block s belongs to the s-th server.
  *
- *   push   members send each block to its server, which adds them up
- *   pull   a server that has all of its block sends it to the members
+ *   push   members send each block to its server, which adds it up
+ *   pull   a server that has all contributions to its block sends the sum to the members
  *
- * Everybody pushes and pulls in an all-reduce (a barrier is one of zero bytes); in a reduce only the root
- * pulls; in a broadcast only the root pushes, and does not pull. An all-reduce of M bytes with m servers
- * takes 2 (alpha + (n-1)/m M beta): n - 1 messages of M/m meet at each server's port, and leave it. So that
- * they do so evenly, everybody begins with another server and each server with another member. Lanes are
- * channels x chunks, side by side: chunks are pulled while later ones are pushed.
+ * In an all-reduce all members push and pull (a barrier is one of zero bytes). In a reduce only the root
+ * pulls. In a broadcast only the root pushes, and it does not pull. An all-reduce of M bytes with m servers
+ * takes 2 (alpha + (n-1)/m M beta), where alpha is the latency and beta the time of a byte: n - 1 messages of
+ * M/m bytes enter each server's port, and leave it. To spread them evenly, each member starts with a
+ * different server, and each server with a different member. Lanes are channels x chunks, independent of each
+ * other: chunks are pulled while later ones are pushed.
  */
 #include <stdlib.h>
 
@@ -21,11 +22,11 @@
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 
-/* The steps of one member, in order: n_push pushes, the wait of a server, n_serve messages, the wait for the
- * blocks that it pulls. */
+/* Steps of a member, in order: n_push pushes, a server's wait, n_serve messages, the wait for the pulled
+ * blocks. */
 typedef struct part {
     uint32_t n, m;
-    uint32_t server; /* its number, or RLT_NONE */
+    uint32_t server; /* number of the server, or RLT_NONE */
     bool pulls;
     uint32_t n_push, n_serve;
 } part;
@@ -35,7 +36,7 @@ static inline bool serves(const part *p)
     return p->server != RLT_NONE;
 }
 
-/* Members but this one that push, or that pull. */
+/* Number of other members that push, and that pull. */
 static uint32_t other_pushers(const rlt_coll_request *req, uint32_t member)
 {
     return req->kind == RLT_BROADCAST ? member != req->root : req->n - 1;
@@ -79,7 +80,7 @@ static void send_block(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_
     out->send_bytes = rlt_block_bytes(l, block);
 }
 
-/* A server begins with the next one, and would come to itself last. */
+/* A server starts with the next server; it would come to itself last. */
 static void push(const rlt_plan *plan, const part *p, uint32_t member, uint32_t lane, uint32_t k,
                  rlt_step *out)
 {
@@ -122,7 +123,7 @@ static void ps_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32
         out->recv_count = p.m - serves(&p);
 }
 
-/* Where all serve alike, nobody is special. */
+/* If all members serve, all are alike. */
 static uint32_t ps_symmetry(const rlt_plan *plan, uint32_t *sizes)
 {
     bool alike = plan->blocks == plan->req.n && !rlt_coll_rooted(plan->req.kind);

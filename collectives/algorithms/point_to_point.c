@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Member 0 sends one message to member 1 (one a channel). */
+/* Member 0 sends one message per channel to member 1. */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
 #include "net/topology/endpoint.h"

@@ -2,15 +2,15 @@
 /*
  * Recursive doubling (R. Thakur, R. Rabenseifner, W. Gropp: "Optimization of Collective Communication
  * Operations in MPICH", IJHPCA 2005): log2(n) exchanges with the member whose bit s differs, s = 0, 1, ...
- * Lanes are channels x chunks, side by side.
+ * Lanes are channels x chunks, independent of each other.
  *
- *   all-reduce   each exchange is of the whole vector: the fewest rounds, log2(n) times the bytes
- *   all-gather   each exchanges all that it has gathered, so messages double
+ *   all-reduce   each exchange carries the whole vector: fewest rounds, log2(n) times the bytes
+ *   all-gather   each exchange carries everything gathered so far, so messages double
  *   barrier      an all-reduce of zero bytes
  *
- * Let p be the largest power of two not above n. Members 2i + 1, i < n - p, hand what they have to member 2i
- * before the exchanges and hear the outcome from it after them; the others are numbered 0 .. p - 1 in order,
- * so what a core member has gathered is one run of blocks.
+ * Let p be the largest power of two not above n. Member 2i + 1, i < n - p, sends its data to member 2i before
+ * the exchanges and receives the result after them. The other members are numbered 0 .. p - 1 in order, so
+ * the blocks that a core member has gathered are one run.
  */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
@@ -30,7 +30,7 @@ static inline bool is_extra(const rlt_plan *plan, uint32_t member)
     return member < 2 * extras(plan) && member % 2 == 1;
 }
 
-/* Member with number v among those that exchange; with v = p, the number of members. */
+/* Member with number v in the exchanges; v = p gives n. */
 static inline uint32_t member_of(const rlt_plan *plan, uint32_t v)
 {
     return v < extras(plan) ? 2 * v : v + extras(plan);
@@ -41,7 +41,7 @@ static inline uint32_t number_of(const rlt_plan *plan, uint32_t member)
     return member < 2 * extras(plan) ? member / 2 : member - extras(plan);
 }
 
-/* A message of what an all-gather's span holds; all other kinds send the whole vector. */
+/* Fills in a message: the gathered span of an all-gather, or the whole vector of any other kind. */
 static void send_span(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_t peer_step,
                       rlt_blocks gathered, rlt_step *out)
 {
@@ -84,7 +84,7 @@ static void recursive_doubling_step(const rlt_plan *plan, uint32_t member, uint3
         out->recv_count = 1;
     } else if (k - in < plan->words[ROUNDS]) {
         exchange(plan, member, lane, k - in, out);
-    } else { /* all but the extra member's own */
+    } else { /* everything but the extra member's own block */
         send_span(plan, lane, member + 1, 0, rlt_blocks_run(rlt_next(member + 1, n), n - 1), out);
     }
 }

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Ring algorithms: every member talks to its two neighbours only. Lanes are channels x directions x chunks
- * and run side by side. Channel c follows the recommended ring c mod rings, and half the lanes run backwards
- * when directions = 2.
+ * Ring algorithms: every member communicates only with its two neighbours. Lanes are channels x directions x
+ * chunks and run independently. Channel c follows the recommended ring c mod rings. With directions = 2, half
+ * the lanes run backwards.
  *
- * Positions count along the lane's own way round: `e` is a member's position, e + 1 its right neighbour's.
- *   all-reduce      2(n-1) exchanges: step k sends the block of position e-1-k right while that of e-2-k
- *                   comes from the left; the first n-1 add, the others replace (Patarasuk, Yuan, JPDC 2009)
+ * Positions count along the lane's direction: e is a member's position, e + 1 that of its right neighbour.
+ *   all-reduce      2(n-1) exchanges: step k sends the block of position e-1-k to the right and receives that
+ *                   of e-2-k from the left. The first n-1 steps add, the others replace (Patarasuk, Yuan,
+ *                   JPDC 2009).
  *   reduce-scatter  the first half of an all-reduce
  *   all-gather      the second half of an all-reduce
- *   broadcast       a chain from the root in `chunks` pieces: a member passes piece k-1 on while piece k
- *   arrives reduce          the same chain, ending at the root
- *   scatter         the chain from the root, the block of the farthest member first: all but its own pass on
- *   gather          the chain to the root: a member's own block first, then those that come from behind it
- *   all-to-all      n-1 phases: what a member has for others moves one place on, one block less each time
+ *   broadcast       a chain from the root in `chunks` pieces: a member passes on piece k-1 while piece k
+ *                   arrives
+ *   reduce          the same chain, ending at the root
+ *   scatter         the chain from the root, the block of the farthest member first; a member passes on all
+ *                   blocks but its own
+ *   gather          the chain to the root: a member's own block first, then the blocks from behind it
+ *   all-to-all      n-1 phases: data for other members move one place on, with one block less each time
  *   barrier         an all-reduce of zero bytes
+ *
+ * Example: in an all-reduce of n = 3, member 0 sends block 2, the partial sum of block 1, then the complete
+ * sums of blocks 0 and 2.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,20 +32,23 @@
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 
-/* NCCL moves pieces of 512 KiB under its Simple protocol:
- * a buffer of 4 MiB in 8 slots (NCCL's src/include/device.h). */
+/* NCCL moves pieces of 512 KiB under its Simple protocol: a buffer of 4 MiB in 8 slots (NCCL's
+ * src/include/device.h). */
 #define PIECE_BYTES ((uint64_t)512 << 10)
 enum { MAX_PIECES = 1 << 16, MAX_TURNS = 128 };
 
 typedef struct ring_lane {
     rlt_lane lane;
-    bool upwards;                     /* natural order, not reversed, no counts */
-    const uint32_t *order, *position; /* member at a place of the ring, and back; NULL: natural order */
-    const uint32_t *turn;   /* for each member: earlier rings that step to the same next member; NULL: none */
-    const uint32_t *larger; /* all-to-all on given rings: members at places [0, i) that have a larger block */
+    bool upwards; /* natural order, not reversed, without counts */
+    /* member at each place of the ring, and place of each member; NULL: natural order */
+    const uint32_t *order, *position;
+    /* per member: number of earlier rings that step to the same next member; NULL: none */
+    const uint32_t *turn;
+    /* all-to-all on given rings: number of members at places [0, i) with a larger block */
+    const uint32_t *larger;
 } ring_lane;
 
-/* The lane's state as seen by one member. */
+/* A lane as seen by one member. */
 typedef struct view {
     const ring_lane *lane;
     uint32_t n, e;
@@ -72,7 +81,8 @@ static inline uint32_t left_of(const view *v)
     return member_at(v->lane, v->n, rlt_previous(v->e, v->n));
 }
 
-/* Step k of an all-reduce. Its halves: a reduce-scatter is steps 0 .. n-2, an all-gather n-1 .. 2n-3. */
+/* Step k of an all-reduce. Its halves: a reduce-scatter is steps 0 .. n-2, an all-gather steps n-1 ..
+ * 2n-3. */
 static void circulate(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t k, uint32_t first_k,
                       rlt_step *out)
 {
@@ -90,8 +100,8 @@ static void circulate(const rlt_plan *plan, const view *v, uint32_t lane, uint32
     out->send = out->land = rlt_blocks_run(block, 1);
 }
 
-/* Place of a member in the chain: of a broadcast or scatter (root first),
- * of a reduce or gather (root last). */
+/* Place of a member in the chain. Broadcast and scatter: the root is first. Reduce and gather: the root is
+ * last. */
 static uint32_t chain_place(const rlt_plan *plan, const view *v)
 {
     uint32_t root = position_of(v->lane, v->n, plan->req.root);
@@ -128,7 +138,7 @@ static void chain(const rlt_plan *plan, const view *v, uint32_t k, rlt_step *out
     out->send = out->land = rlt_blocks_run(piece, 1);
 }
 
-/* Step k: block k from the far end comes, block k - 1 goes on; at the root, block k goes. */
+/* Step k: receives block k, counted from the far end, and sends block k - 1; the root sends block k. */
 static void scatter(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t k, rlt_step *out)
 {
     uint32_t place = chain_place(plan, v), back = place ? 1 : 0;
@@ -139,13 +149,13 @@ static void scatter(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t
     if (k < back)
         return;
     out->send_to = right_of(v);
-    out->peer_step = k - back; /* block e + n-1-place is the farthest one's */
+    out->peer_step = k - back; /* block e + n-1-place belongs to the farthest member */
     uint32_t to = rlt_plus(v->e, v->n - 1 - place - (k - back), v->n), block = member_at(v->lane, v->n, to);
     out->send = out->land = rlt_blocks_run(block, 1);
     out->send_bytes = rlt_share_bytes(plan, &v->lane->lane, lane, block);
 }
 
-/* Step k: the block of the member k places behind goes on, and that of the next one comes. */
+/* Step k: sends the block of the member k places behind, and receives the next one. */
 static void gather(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t k, rlt_step *out)
 {
     uint32_t place = chain_place(plan, v);
@@ -162,7 +172,8 @@ static void gather(const rlt_plan *plan, const view *v, uint32_t lane, uint32_t 
     out->send_bytes = rlt_share_bytes(plan, &v->lane->lane, lane, block);
 }
 
-/* How many of the blocks for `count` members, from place `first` on round the ring, are one byte larger. */
+/* Returns how many of the blocks for `count` members, from place `first` on round the ring, are larger by one
+ * byte. */
 static uint64_t larger_blocks(const ring_lane *l, uint32_t n, uint32_t first, uint32_t count)
 {
     uint32_t rest = l->lane.rest, end = first + count, wrap = end > n ? end - n : 0;
@@ -176,10 +187,10 @@ static uint64_t larger_blocks(const ring_lane *l, uint32_t n, uint32_t first, ui
 }
 
 /*
- * Phase s of the all-to-all: what came from position e-s moves on to e+1, without what it held for e. A
- * member's blocks in the travelling buffer are numbered by place; a block from position o for position t
- * rests, at position e, at o - (t-e): so the block that is for e itself stays at its sender's place, and the
- * ones still travelling never cover such a place.
+ * Phase s of the all-to-all: data that came from position e-s moves on to e+1, without the block for e. A
+ * member's blocks in the travelling buffer are numbered by place. At position e, a block from position o for
+ * position t is stored at o - (t-e). So the block for e itself stays at its sender's place, and blocks still
+ * travelling never cover it.
  */
 static void all_to_all_phase(const rlt_plan *plan, const view *v, uint32_t s, rlt_step *out)
 {
@@ -214,8 +225,8 @@ static void copy_block(rlt_step *out, uint8_t from_buffer, uint32_t from, uint8_
     out->land = rlt_blocks_run(to, 1);
 }
 
-/* On given rings blocks are first sorted from members to places,
- * and at the end back. These copies take no time. */
+/* On given rings, blocks are first sorted from members to places, and sorted back at the end. The copies take
+ * no time. */
 static void all_to_all(const rlt_plan *plan, const view *v, uint32_t k, rlt_step *out)
 {
     const ring_lane *l = v->lane;
@@ -254,10 +265,10 @@ static uint32_t ring_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
     }
 }
 
-/* circulate() for members in natural order going upwards, which is what most runs spend their time in. */
+/* circulate() for members in natural order in upward direction, where most runs spend their time. */
 static void circulate_upwards(const ring_lane *l, uint32_t n, uint32_t e, uint32_t k, rlt_step *out)
 {
-    uint32_t block = e + 2 * n - 1 - k; /* of e - 1 - k, modulo n; k <= 2n - 3 */
+    uint32_t block = e + 2 * n - 1 - k; /* e - 1 - k modulo n; k <= 2n - 3 */
     block -= block >= 2 * n ? 2 * n : block >= n ? n : 0;
     out->send_to = rlt_next(e, n);
     out->recv_from = rlt_previous(e, n);
@@ -268,7 +279,7 @@ static void circulate_upwards(const ring_lane *l, uint32_t n, uint32_t e, uint32
     out->send = out->land = rlt_blocks_run(block, 1);
 }
 
-/* Any step. Out of line, so that the usual one saves no registers. */
+/* Any step. Out of line, so that it costs the common path no registers. */
 __attribute__((noinline)) static void any_step(const rlt_plan *plan, uint32_t member, uint32_t lane,
                                                uint32_t k, rlt_step *out)
 {
@@ -319,7 +330,7 @@ static bool natural_order(const rlt_coll_request *req)
     return true;
 }
 
-/* Inverse of a ring order; refuses what is not a permutation. */
+/* Inverts a ring order. Refuses an order that is not a permutation. */
 static int invert(const uint32_t *order, uint32_t n, uint32_t *position, uint32_t ring, rlt_error *err)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -334,7 +345,7 @@ static int invert(const uint32_t *order, uint32_t n, uint32_t *position, uint32_
     return 0;
 }
 
-/* Number of larger blocks before each place, for lanes with that many of them. */
+/* Counts the larger blocks before each place; `rest` blocks are larger. */
 static void count_larger(const uint32_t *order, uint32_t n, uint32_t rest, uint32_t *larger)
 {
     larger[0] = 0;
@@ -349,9 +360,9 @@ static uint32_t next_on(const uint32_t *order, const uint32_t *position, uint32_
     return order[reverse ? rlt_previous(place, n) : rlt_next(place, n)];
 }
 
-/* Directed ring d is ring d / directions, backwards if there are two and d is odd. turns[d * n + member]
- * counts the directed rings before d that step from the member to the same next one, so that they take
- * parallel links in turn. */
+/* Counts the turns of parallel links. Directed ring d is ring d / directions, backwards if there are two
+ * directions and d is odd. turns[d * n + member] is the number of directed rings before d that step from the
+ * member to the same next one; they take parallel links in turn. */
 static void count_turns(const rlt_coll_request *req, const uint32_t *tables, size_t per_ring,
                         uint32_t directions, uint32_t *turns)
 {
@@ -368,8 +379,8 @@ static void count_turns(const rlt_coll_request *req, const uint32_t *tables, siz
     }
 }
 
-/* Lanes, then for each given ring a table of positions and (all-to-all) one of larger blocks: bytes % n of
- * them in a lane that has any. */
+/* Makes the lanes, and for each given ring a table of positions and (all-to-all) a table of larger blocks. A
+ * lane with larger blocks has bytes % n of them. */
 static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
@@ -449,7 +460,7 @@ static int ring_plan(rlt_plan *plan, rlt_error *err)
     return make_lanes(plan, chunks, err);
 }
 
-/* Along given rings, or with a root, members differ. */
+/* Members differ on given rings, and in rooted kinds. */
 static uint32_t ring_symmetry(const rlt_plan *plan, uint32_t *sizes)
 {
     const ring_lane *l = plan->data;

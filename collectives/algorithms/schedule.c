@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Orders of chunks over dimensions, and the queues of the dimensions played through. */
+/* Orders of chunks over dimensions, and the simulation of the dimensions' queues. */
 #include "collectives/algorithms/schedule.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ const char *rlt_chunk_order_name(uint32_t i)
     return i < RLT_CHUNK_ORDERS ? orders[i] : NULL;
 }
 
-/* What a member sends in a dimension of `bytes` that it works on there. */
+/* Bytes that a member sends in a dimension when it works on `bytes` there. */
 static uint64_t sent(const rlt_grid_dim *d, uint64_t bytes)
 {
     if (d->inside == RLT_IN_NVLS)
@@ -32,7 +32,7 @@ static uint64_t sent(const rlt_grid_dim *d, uint64_t bytes)
     return d->inside == RLT_IN_RECURSIVE ? bytes * d->rounds : bytes - bytes / d->size;
 }
 
-/* A dimension of unknown bandwidth counts as the slowest there is. */
+/* Bandwidth of a dimension; if unknown, the lowest known one. */
 static uint64_t bandwidth(const rlt_grid *g, const rlt_grid_dim *d)
 {
     uint64_t lowest = 0;
@@ -91,10 +91,10 @@ void rlt_schedule_orders(const rlt_plan *plan, const rlt_grid *g, uint8_t (*out)
     }
 }
 
-/* Queues of the dimensions. Each serves one chunk at a time; a heap holds those that wait. */
+/* One queue per dimension. A queue serves one chunk at a time; waiting chunks are in a heap. */
 typedef struct entry {
-    uint64_t bytes; /* of the operation; fifo: 0 */
-    uint64_t turn;  /* as they came */
+    uint64_t bytes; /* bytes of the operation; fifo: 0 */
+    uint64_t turn;  /* order of arrival */
     uint32_t chunk;
 } entry;
 
@@ -104,15 +104,15 @@ typedef struct server {
     bool busy;
     entry now;
     rlt_time until_ps;
-    uint32_t last, last_step; /* served before; RLT_NONE */
+    uint32_t last, last_step; /* chunk served before, and its last step; RLT_NONE: none */
 } server;
 
 typedef struct player {
     const rlt_plan *plan;
     rlt_grid *g;
     server servers[RLT_GRID_DIMS];
-    uint32_t *at;    /* phase of a chunk */
-    uint64_t *bytes; /* that it works on before that */
+    uint32_t *at;    /* current phase of each chunk */
+    uint64_t *bytes; /* bytes that each chunk works on before that phase */
     uint64_t turns;
     rlt_time now_ps;
 } player;
@@ -125,7 +125,7 @@ static bool sooner(const server *s, const entry *a, const entry *b)
 
 RLT_HEAP(entries, entry, server, sooner)
 
-/* What a chunk that works on `bytes` sends in a phase. */
+/* Bytes that a member sends in a phase of a chunk that works on `bytes`. */
 static uint64_t operation_bytes(const rlt_grid_dim *d, const rlt_phase *p, uint64_t bytes)
 {
     if (p->op == RLT_OP_GATHER)
@@ -185,7 +185,7 @@ static void finish(player *y, server *s)
     come(y, chunk);
 }
 
-/* All that ends at an instant does before anything begins at it. */
+/* Simulates the queues. At each instant, everything that ends does so before anything begins. */
 static void play(player *y)
 {
     uint32_t n = y->g->n_dims;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All dimensions at once: the data is cut into as many parts as there are dimensions, and part i goes
- * through them in the order i, i+1, ... and round. So in every phase each dimension works on another
- * part (P. Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 2015; the
- * two-dimensional case: H. Mikami et al., "Massively distributed SGD", arXiv 1811.05233). Each part
- * is halved again for the two ways round.
+ * All dimensions at once: the data is cut into as many parts as there are dimensions, and part i visits them
+ * in the order i, i+1, ..., cyclically. So in every phase each dimension works on another part (P. Sack, W.
+ * Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 2015; in two dimensions: H. Mikami
+ * et al., "Massively distributed SGD", arXiv 1811.05233). Each part is halved again, one half for each
+ * direction.
  *
- * On a torus of D dimensions of g members this uses all 2 D links of an accelerator all the time. An
- * all-reduce of M bytes takes
+ * On a torus of D dimensions with g members each (n = g^D), all 2 D links of an accelerator are busy all the
+ * time. With latency l and bandwidth B of a link, an all-reduce of M bytes takes
  *
- *   2 sum over q = 0 .. D-1 of (g - 1) (latency + M / (2 D g^(q+1)) / link bandwidth)
+ *   2 sum over q = 0 .. D-1 of (g - 1) (l + M / (2 D g^(q+1) B))
  *
- * of which the bytes are M (n-1)/n / (D link bandwidth), the least that 2 D links can do.
+ * The bytes account for M (n-1)/n / (D B), the least that 2 D links can do.
  *
- * A dimension of the network that is a torus or a mesh counts as its sub-dimensions where the group has all
- * of it. Inside a dimension the patterns are those of the hierarchical algorithm. Lanes are channels x
+ * A dimension of the network that is a torus or a mesh is replaced by its sub-dimensions if the group covers
+ * all of it. The patterns inside a dimension are those of the hierarchical algorithm. Lanes are channels x
  * directions x chunks; channel c begins with dimension c mod D.
  */
 #include <string.h>
@@ -27,7 +27,7 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 
-/* The sub-dimensions of the request's dimension i: its own size where it has none. */
+/* Sub-dimensions of the request's dimension i; its own size if it has none. */
 static uint32_t parts_of(const rlt_coll_request *req, uint32_t i, uint32_t sizes[RLT_MAX_DIMS])
 {
     const rlt_topology *t = req->topology;

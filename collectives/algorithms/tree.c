@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Two binary trees, half the bytes along each (P. Sanders, J. Speck, J. L. Träff: "Two-tree
- * algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 2009; NCCL's tree
- * algorithm). The members but the root stand in order in a first tree, and one place on in the
- * second. Places with an odd number are leaves, so an inner member of one tree is a leaf in the
- * other, and nobody carries more than twice the bytes.
+ * Two binary trees, each for half of the bytes (P. Sanders, J. Speck, J. L. Träff: "Two-tree algorithms for
+ * full bandwidth broadcast, reduction and scan", Parallel Computing 2009; NCCL's tree algorithm). The members
+ * other than the root stand in order in the first tree, and are shifted by one place in the second. Odd
+ * places are leaves, so an inner member of one tree is a leaf of the other, and no member carries more than
+ * twice the bytes.
  *
  *   reduce       up both trees to the root
- *   broadcast    down both
+ *   broadcast    down both trees
  *   all-reduce   up to member 0 and down again
  *
- * Lanes are channels x trees x chunks. Chunks follow each other: a member's sends of one kind (up, down) of a
- * chunk begin when those of the chunk before are out. Every wait is for an earlier chunk: no deadlock.
+ * Lanes are channels x trees x chunks. Chunks follow each other: a member's sends of a chunk in one direction
+ * (up, down) begin when those of the chunk before are out. Every wait is for an earlier chunk, so there is no
+ * deadlock.
  *
- *   scatter      one binomial tree: the holder of the blocks of a run of members hands the latter half of
- *                them to the first member there, until it is alone: ceil(log2(n)) rounds of (n-1)/n M bytes
- *                in all (E. Chan et al.: "Collective communication: theory, practice, and experience", CCPE
- *                2007)
- *   gather       its mirror image
+ *   scatter      One binomial tree: the holder of the blocks of a run of members sends the latter half to the
+ *                first member of that half, until it is alone. ceil(log2(n)) rounds of (n-1)/n M bytes in all
+ *                (E. Chan et al.: "Collective communication: theory, practice, and experience", CCPE 2007).
+ *   gather       the reverse
  *
- * Their lanes are channels x chunks, side by side.
+ * Their lanes are channels x chunks, independent of each other.
  */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
@@ -31,7 +31,7 @@
 #define PIECE_BYTES ((uint64_t)512 << 10)
 enum { TREES = 2, MAX_PIECES = 256 };
 
-/* Where a member stands in a lane's tree; places, and the root's is 0. */
+/* Position of a member in a lane's tree. All fields are places; the root's place is 0. */
 typedef struct node {
     uint32_t n, root, shift;
     uint32_t place, parent, n_children, children[2];
@@ -51,9 +51,9 @@ static uint32_t member_at(const node *t, uint32_t place)
 }
 
 /*
- * In-order numbering: a place with lowest set bit b has its children at -b/2 and +b/2, or, where that is past
- * the end, at the first of +b/4, +b/8, ... that is not. Below the root, place 0, hangs the largest power of
- * two.
+ * In-order numbering. A place with lowest set bit b has the children -b/2 and +b/2. If +b/2 is past the end,
+ * the second child is the first of +b/4, +b/8, ... that is not. The child of the root, place 0, is the
+ * largest power of two.
  */
 static uint32_t parent_of(uint32_t place, uint32_t n)
 {
@@ -85,8 +85,8 @@ static node node_of(const rlt_plan *plan, uint32_t member, uint32_t lane)
 }
 
 /*
- * Steps of a member: up, it hears from its children and sends to its parent; down, it hears from its parent
- * and sends to each child.
+ * Steps of a member. Up: it receives from its children and sends to its parent. Down: it receives from its
+ * parent and sends to each child.
  */
 static uint32_t up_steps(const rlt_plan *plan, const node *t)
 {
@@ -128,8 +128,8 @@ static void up_step(const rlt_plan *plan, const node *t, uint32_t lane, uint32_t
 }
 
 /*
- * Step k of those down, which begin at step `begin` of the lane. Both children are served at once: half the
- * bandwidth each leaves, and at each of them arrives with as much along the other tree.
+ * Step k of the way down, which begins at step `begin` of the lane. Both children are served at once: each
+ * gets half the bandwidth, and each receives as much along the other tree.
  */
 static void down_step(const rlt_plan *plan, const node *t, uint32_t lane, uint32_t k, uint32_t begin,
                       rlt_step *out)
@@ -154,11 +154,11 @@ static inline bool halves(rlt_coll_kind kind)
     return kind == RLT_GATHER || kind == RLT_SCATTER;
 }
 
-/* In the binomial tree: a member is first of a run of `size` places, which it has from `parent`, and halves
- * it `children` times. Places count from the root. */
+/* Position in the binomial tree. A member is the first of a run of `size` places, which it receives from
+ * `parent`, and which it halves `children` times. Places count from the root. */
 typedef struct branch {
     uint32_t place, size, parent;
-    uint32_t rank; /* which of the parent's children */
+    uint32_t rank; /* index among the parent's children */
     uint32_t children;
 } branch;
 
@@ -185,7 +185,7 @@ static branch branch_of(uint32_t place, uint32_t n)
     return b;
 }
 
-/* The place where child i begins, and the size of its run. */
+/* First place of child i, and the size of its run. */
 static void child_of(const branch *b, uint32_t i, uint32_t *place, uint32_t *size)
 {
     uint32_t kept = b->size;
@@ -209,7 +209,7 @@ static void send_run(const rlt_plan *plan, uint32_t lane, uint32_t to, uint32_t 
     out->send_bytes = rlt_blocks_bytes(plan, lane, out->send);
 }
 
-/* A scatter hears from the parent and serves its children, the larger runs first. */
+/* A scatter step: receives from the parent, then serves the children, larger runs first. */
 static void scatter_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
     branch b = branch_of(rlt_minus(member, plan->req.root, plan->req.n), plan->req.n);
@@ -223,7 +223,7 @@ static void scatter_step(const rlt_plan *plan, uint32_t member, uint32_t lane, u
     send_run(plan, lane, place, 0, place, size, out);
 }
 
-/* A gather hears from its children, the smaller runs first, and sends all to its parent. */
+/* A gather step: receives from the children, smaller runs first, then sends everything to the parent. */
 static void gather_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
     branch b = branch_of(rlt_minus(member, plan->req.root, plan->req.n), plan->req.n);
