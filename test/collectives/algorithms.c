@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Splits into dimensions, given rings and windows through the symbolic checker (all else: grid.c); what
- * each member sends against closed forms; the shape of the steps (neighbours only, exchanges, windows);
- * names, choices and refusals.
+ * Given rings, dimension splits and windows through the symbolic checker (everything else: grid.c). The bytes
+ * that each member sends against closed forms. The shape of steps (neighbours only, exchanges, windows).
+ * Names, default choices and refusals.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,8 +68,8 @@ static void check(const rlt_algorithm *a, const rlt_coll_request *req)
     rlt_plan_free(&plan);
 }
 
-/* Bytes that a member sends, to all or (dim not RLT_NONE) to members that
- * differ from it in that dimension only. */
+/* Bytes that a member sends: to all members, or (dim not RLT_NONE) to members that differ from it in that
+ * dimension only. */
 static uint64_t sent_bytes(const rlt_plan *plan, uint32_t member, uint32_t dim)
 {
     uint64_t bytes = 0;
@@ -90,8 +90,8 @@ static uint64_t sent_bytes(const rlt_plan *plan, uint32_t member, uint32_t dim)
     return bytes;
 }
 
-/* Splits of n into dimensions: number `which` (0: the whole;
- * then two and three factors), false past the end. */
+/* Split number `which` of n into dimensions: 0 is the whole, then two and three factors. False past the
+ * end. */
 static bool split(uint32_t n, uint32_t which, rlt_coll_request *req)
 {
     req->n_dims = 1;
@@ -116,7 +116,7 @@ static bool split(uint32_t n, uint32_t which, rlt_coll_request *req)
     return false;
 }
 
-/* Calls check for every combination of parameters that the algorithm knows. */
+/* Checks every combination of parameters that the algorithm has. */
 static void check_parameters(const rlt_algorithm *a, rlt_coll_request req)
 {
     uint32_t directions = a == &rlt_direct ? 1 : 2, windows = a == &rlt_direct ? 4 : 1;
@@ -155,7 +155,7 @@ static void all_dimensions_pass(void **state)
     every_combination(&rlt_hierarchical, 1, 12);
 }
 
-/* Every window, also wider than there are rounds. */
+/* Every window, also windows wider than the number of rounds. */
 static void all_windows_pass(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void given_rings_pass(void **state)
                                     .bytes = 1003,
                                     .n_rings = 3,
                                     .rings = rings};
-            check(&rlt_ring, &req); /* a channel a ring */
+            check(&rlt_ring, &req); /* one channel per ring */
             check_parameters(&rlt_ring, req);
         }
     }
@@ -218,7 +218,7 @@ static void counts_are_kept(void **state)
     }
 }
 
-/* How often a share crosses the network between the root, member 0, and member m. */
+/* Number of times that a share crosses the network between the root, member 0, and member m. */
 static uint32_t hops(const rlt_algorithm *a, rlt_coll_kind kind, uint32_t n, uint32_t m)
 {
     uint32_t count = 0;
@@ -226,7 +226,7 @@ static uint32_t hops(const rlt_algorithm *a, rlt_coll_kind kind, uint32_t n, uin
         return kind == RLT_SCATTER ? m : n - m;
     if (a != &rlt_tree)
         return 1;
-    for (uint32_t size = n; size > 1;) { /* a message whenever it is in the latter half */
+    for (uint32_t size = n; size > 1;) { /* one message whenever the share is in the latter half */
         uint32_t kept = size - size / 2;
         count += m >= kept;
         size = m >= kept ? size / 2 : kept;
@@ -236,10 +236,10 @@ static uint32_t hops(const rlt_algorithm *a, rlt_coll_kind kind, uint32_t n, uin
 }
 
 /*
- * Bytes of all members: each of M bytes crosses n-1 times for a sum or a copy to all, twice that for both; an
- * all-to-all moves all but the own share, over a ring as often as it has places to go: 1 + ... + (n-1) for
- * each destination. Hierarchical all-to-all: M n (g-1)/g in each dimension, exact here when M is a multiple
- * of n.
+ * Total bytes sent by all members. M bytes cross n-1 times for a sum or for a copy to all, twice that for
+ * both. An all-to-all moves all but the own share; over a ring a share moves as often as its distance, 1 +
+ * ... + (n-1) for each destination. Hierarchical all-to-all: M n (g-1)/g in each dimension, exact here if M
+ * is a multiple of n.
  */
 static uint64_t expected_total(const rlt_algorithm *a, const rlt_coll_request *req)
 {
@@ -271,7 +271,7 @@ static uint64_t expected_total(const rlt_algorithm *a, const rlt_coll_request *r
         return total;
     case RLT_BARRIER:
         return 0;
-    case RLT_REDUCE: /* by way of the server, and to the root */
+    case RLT_REDUCE: /* through the server, and to the root */
         return others + (a == &rlt_parameter_server ? req->bytes : 0);
     default:
         return others;
@@ -308,7 +308,7 @@ static void totals_are_exact(void **state)
     }
 }
 
-/* With a multiple of n bytes each member sends the same: 2(n-1)/n, (n-1)/n of the buffer; halving and
+/* If bytes are a multiple of n, each member sends the same: 2(n-1)/n or (n-1)/n of the buffer. Halving and
  * doubling at powers of two. */
 static void members_send_equally(void **state)
 {
@@ -337,8 +337,8 @@ static void members_send_equally(void **state)
     }
 }
 
-/* Bytes in each dimension: V_d = 2 m (g_d - 1) / (g_0 ... g_d); for g = 2, 8, 8, 8: m times 1, 0.875,
- * 0.109375, 0.013671875 (Won et al., LIBRA). All-gather of shards m/n in the other order gives half of it. */
+/* Bytes in dimension d: V_d = 2 m (g_d - 1) / (g_0 ... g_d). For g = 2, 8, 8, 8: m times 1, 0.875, 0.109375,
+ * 0.013671875 (Won et al., LIBRA). An all-gather of shards m/n in the opposite order takes half of it. */
 static void dimensions_carry_their_share(void **state)
 {
     (void)state;
@@ -363,8 +363,8 @@ static void dimensions_carry_their_share(void **state)
     }
 }
 
-/* Ring all-reduce: 2(n-1) steps, each sends to one neighbour and hears from the other; backwards lanes the
- * other way. */
+/* Ring all-reduce: 2(n-1) steps; each sends to one neighbour and receives from the other. Reversed lanes run
+ * the other way. */
 static void rings_talk_to_neighbours(void **state)
 {
     (void)state;
@@ -394,7 +394,7 @@ static void rings_talk_to_neighbours(void **state)
     rlt_plan_free(&plan);
 }
 
-/* A ring broadcast of C pieces: a member in the middle passes a piece on while the next one comes. */
+/* A ring broadcast of C pieces: an inner member passes a piece on while the next one arrives. */
 static void broadcasts_are_pipelined(void **state)
 {
     (void)state;
@@ -417,8 +417,8 @@ static void broadcasts_are_pipelined(void **state)
     rlt_plan_free(&plan);
 }
 
-/* When step k begins, at most w - 1 of the messages sent before it can still
- * be under way in a symmetric exchange. */
+/* When step k begins, at most w - 1 of the messages sent before can still be under way in a symmetric
+ * exchange. */
 static void windows_hold(void **state)
 {
     (void)state;
@@ -440,15 +440,16 @@ static void windows_hold(void **state)
     }
 }
 
-/* A chunk enters each phase after the one before it has left it:
- * the waits of a 2 x 3 all-reduce on rings, by hand. */
+/* A chunk enters each phase after the chunk before it has left it: the waits of a 2 x 3 all-reduce on rings,
+ * by hand. */
 static void chunks_follow_each_other(void **state)
 {
     (void)state;
     rlt_coll_request req = {
         .kind = RLT_ALL_REDUCE, .n = 6, .bytes = 600, .n_dims = 2, .dims = {2, 3}, .params.chunks = 3};
     rlt_plan plan = make(&rlt_hierarchical, &req);
-    static const uint32_t last[6] = {0, 2, RLT_NONE, 4, RLT_NONE, 5}; /* of the phase that begins there */
+    /* last step of the phase that begins at each step */
+    static const uint32_t last[6] = {0, 2, RLT_NONE, 4, RLT_NONE, 5};
     assert_int_equal(plan.lanes, 3);
     assert_int_equal(plan.algorithm->steps(&plan, 4, 0), 6);
     for (uint32_t lane = 0; lane < 3; lane++) {
@@ -467,7 +468,7 @@ static void spans_are_measured(void **state)
 {
     (void)state;
     rlt_plan plan = {
-        .req = {.bytes = 23}, .lanes = 1, .blocks = 10}; /* blocks 0, 1, 2 of 3 bytes, the others of 2 */
+        .req = {.bytes = 23}, .lanes = 1, .blocks = 10}; /* blocks 0, 1, 2 have 3 bytes, the others 2 */
     static const struct {
         rlt_blocks span;
         uint64_t bytes;
@@ -563,7 +564,8 @@ static void impossible_requests_are_refused(void **state)
     refused(&rlt_hierarchical, r, RLT_EUNSUPPORTED);
     refused(&rlt_bruck, r, RLT_EUNSUPPORTED);
     r = ok, r.counts = counts, refused(&rlt_ring, r, RLT_EUNSUPPORTED);
-    r = ok, r.kind = RLT_GATHER, r.counts = counts, refused(&rlt_direct, r, RLT_ESCHEMA); /* of 100 bytes */
+    /* counts for 100 bytes */
+    r = ok, r.kind = RLT_GATHER, r.counts = counts, refused(&rlt_direct, r, RLT_ESCHEMA);
     counts[0] = 100, counts[3] = 1, refused(&rlt_direct, r, RLT_ESCHEMA);
     counts[3] = 0, counts[1] = (uint64_t)1 << 49, refused(&rlt_direct, r, RLT_ERANGE);
     for (int i = 0; i < 4; i++)
@@ -582,7 +584,7 @@ static void impossible_requests_are_refused(void **state)
     r = ok, r.kind = RLT_BROADCAST, r.params.chunks = 1 << 30, refused(&rlt_ring, r, RLT_ERANGE);
 }
 
-/* An algorithm with a parameter of its own: one row in its table, and it is read, limited, preset and kept. */
+/* An algorithm with a parameter of its own: one row in its table, which is read, limited, preset and kept. */
 static void a_parameter_of_its_own(void **state)
 {
     static const rlt_param rows[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lower bounds worked out by hand:
- * bytes that must cross over the bandwidth there is, and the shortest way. */
+/* Lower bounds worked out by hand: bytes that must cross divided by the bandwidth, and the smallest
+ * latency. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ typedef struct setting {
     rlt_router *router;
 } setting;
 
-/* The router keeps a pointer to the placement, so the setting stays where it is. */
+/* The router keeps a pointer to the placement, so the setting must not move. */
 static void open_network(setting *s, const char *text, uint32_t ranks)
 {
     rlt_error err = {0};
@@ -55,7 +55,7 @@ static rlt_bound bound_of(const setting *s, const rlt_coll_request *req)
     return b;
 }
 
-/* Four members on a crossbar of 50 GB/s: 20 ps a byte; two links of 500 ns on every way. M = 10^9 bytes. */
+/* Four members on a crossbar of 50 GB/s, 20 ps a byte; every path has two links of 500 ns. M = 10^9 bytes. */
 static void kinds_by_hand(void **state)
 {
     (void)state;
@@ -67,7 +67,7 @@ static void kinds_by_hand(void **state)
         {RLT_REDUCE_SCATTER, 15 * RLT_MS},
         {RLT_ALL_GATHER, 15 * RLT_MS},
         {RLT_ALL_TO_ALL, 15 * RLT_MS},
-        {RLT_BROADCAST, 20 * RLT_MS}, /* the root's M; all together 3/4 M each */
+        {RLT_BROADCAST, 20 * RLT_MS}, /* M leaves the root; all together send 3/4 M each */
         {RLT_REDUCE, 20 * RLT_MS},
         {RLT_BARRIER, 0},
         {RLT_GATHER, 15 * RLT_MS}, /* three quarters of M into the root */
@@ -104,7 +104,7 @@ static void dimensions_add_up(void **state)
     close_network(&s);
 }
 
-/* Counts: member 0 sends 10 and 20 kB, the others nothing but to themselves; then the same as a column. */
+/* Counts: member 0 sends 10 and 20 kB, the others only to themselves; then the same as a column. */
 static void counts_by_hand(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void counts_by_hand(void **state)
     assert_int_equal(bound_of(&s, &req).traffic_ps, 600 * RLT_NS);
     req.counts = column;
     assert_int_equal(bound_of(&s, &req).traffic_ps, 620 * RLT_NS);
-    /* Shares of 5, 15 and 40 kB at 20 ps a byte: member 0 needs 55 kB of others; root 2 only 20 kB. */
+    /* Shares of 5, 15 and 40 kB at 20 ps a byte: member 0 receives 55 kB, root 2 only 20 kB. */
     uint64_t shares[3] = {5000, 15000, 40000};
     static const rlt_coll_kind kinds[] = {RLT_ALL_GATHER, RLT_REDUCE_SCATTER, RLT_GATHER, RLT_SCATTER};
     static const rlt_time expected[] = {1100 * RLT_NS, 1100 * RLT_NS, 400 * RLT_NS, 400 * RLT_NS};
@@ -127,7 +127,7 @@ static void counts_by_hand(void **state)
     close_network(&s);
 }
 
-/* One member's link is ten times slower: what it alone must send or receive decides. */
+/* One member's link is ten times slower: its own bytes decide. */
 static void slow_members_decide(void **state)
 {
     (void)state;
@@ -176,7 +176,7 @@ static void scales_and_rounding(void **state)
     close_network(&s);
 }
 
-/* Large groups are not tried pair by pair: the fastest link bounds from below. */
+/* Large groups are not routed pair by pair: the fastest link is the lower bound. */
 static void large_groups_use_the_fastest_link(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void large_groups_use_the_fastest_link(void **state)
     close_network(&s);
 }
 
-/* What the algorithms really send per member is never below what the bound says each must send. */
+/* The bytes that algorithms really send per member are never below the member's bound. */
 static void algorithms_respect_it(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The checker must refuse every planted defect and name its step. Each broken algorithm is a sound one with a
- * single step of a single member changed; the sound one passes in the same test.
+ * The checker must refuse every planted defect and name its step. Each broken algorithm is a correct one with
+ * one changed step of one member; the correct one passes in the same test.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,13 +25,13 @@ typedef struct defect {
     const char *name;
     const rlt_algorithm *of;
     rlt_coll_kind kind;
-    uint32_t member, k; /* the step changed */
+    uint32_t member, k; /* the changed step */
     void (*change)(rlt_step *s);
     uint32_t named_member, named_step;
     const char *says;
 } defect;
 
-/* CMocka runs tests one after another: the step function below needs to know which defect is on. */
+/* CMocka runs tests one after another, so the step function below can read the current defect here. */
 static const defect *current;
 
 static int broken_plan(rlt_plan *plan, rlt_error *err)
@@ -139,7 +139,8 @@ static void copy_and_send(rlt_step *s)
     s->copy = 1;
 }
 
-/* Ring of 4: step k of member m is heard by step k of member m + 1; 0 .. 2 reduce, 3 .. 5 replace. */
+/* Ring of 4: step k of member m is received by step k of member m + 1. Steps 0 .. 2 reduce, 3 .. 5
+ * replace. */
 static const defect defects[] = {
     {"lost: a sum overwritten", &rlt_ring, RLT_ALL_REDUCE, 2, 1, replace_not_add, 3, 1,
      "replaces the contribution"},
@@ -204,7 +205,7 @@ static void planted_defects_are_named(void **state)
         check_defect(&defects[i]);
 }
 
-/* Broadcasts that never begin, because everyone waits first: along the ring, or one lane for the other. */
+/* Broadcasts that never begin because everyone waits first: along the ring, or one lane for the other. */
 static int circle_plan(rlt_plan *plan, rlt_error *err)
 {
     (void)err;

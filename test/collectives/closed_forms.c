@@ -20,12 +20,12 @@
 #include "sim/base/time.h"
 #include "test/support/support.h"
 
-/* 10 us, so that 48 KiB, the most of the small sizes, is a tenth of it; 50 GB/s. */
+/* 10 us: the largest of the small sizes, 48 KiB, takes a tenth of it; 50 GB/s. */
 static const rlt_time alpha_ps = 10000000, beta_ps = 20;
 static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 32, 48, 64};
 static const uint32_t powers[] = {2, 4, 8, 16, 32, 64};
 enum { N_SIZES = sizeof sizes / sizeof sizes[0], N_POWERS = sizeof powers / sizeof powers[0] };
-enum { CHUNKS = 4 }; /* of the chains */
+enum { CHUNKS = 4 }; /* pieces of the chains */
 
 typedef struct input {
     uint32_t n, servers;
@@ -80,14 +80,15 @@ static rlt_time ring_all_to_all(const input *x)
 {
     return cost(x->n - 1, (uint64_t)x->n * (x->n - 1) / 2 * (x->bytes / x->n));
 }
-/* A chain of C pieces is as long as its members and pieces, [Chan] 4.4; blocking senders wait for each. */
+/* A chain of C pieces takes as many stages as members and pieces, [Chan] 4.4. Blocking senders wait for each
+ * stage. */
 static rlt_time chain(const input *x)
 {
     uint64_t stages = CHUNKS + x->n - 2;
     return cost(x->blocking ? stages : x->n - 1, stages * (x->bytes / CHUNKS));
 }
 
-/* Everything at once: one latency, and what passes the busiest port. */
+/* Everything at once: one latency, and the bytes of the busiest port. */
 static rlt_time one_round(const input *x)
 {
     return cost(1, (x->n - 1) * (x->bytes / x->n));
@@ -111,18 +112,18 @@ static rlt_time rounds_twice(const input *x)
     return 2 * rounds(x);
 }
 
-/* Numbers below e that differ in the most bits. */
+/* Most bits in which two numbers below e can differ. */
 static uint32_t most_bits_apart(uint32_t e)
 {
     return e > 1 ? floor_log2(e - 1) + 1 : 0;
 }
 
 /*
- * Recursive doubling [TRG] 4.1: log2(n) (alpha + M beta). At other n = p + e, e members first hand their
- * vector to a core member and last get the sum. A vector that comes from u to v in the core's log2(p)
- * exchanges passes alpha where u and v differ in a bit, and M beta in every exchange. So the last to end is a
- * core member far from a folded one, or an extra member whose core member is far from another folded one.
- * Small M: ports are free.
+ * Recursive doubling [TRG] 4.1: log2(n) (alpha + M beta). For other n = p + e, extra members first send their
+ * vector to a core member and receive the sum at the end. A vector from u to v crosses alpha for each bit in
+ * which u and v differ, and M beta in each of the core's log2(p) exchanges. So the last to end is a core
+ * member far from a folded one, or an extra member whose core member is far from another folded one. Small M:
+ * ports are free.
  */
 static rlt_time doubling(const input *x)
 {
@@ -136,7 +137,7 @@ static rlt_time doubling(const input *x)
     rlt_time extra = cost(2 + most_bits_apart(e), (2 + rounds_of_core) * x->bytes);
     return core > extra ? core : extra;
 }
-/* Messages that double, [TRG] 3.1; at other n, only the latency of the same paths. */
+/* Doubling messages, [TRG] 3.1. For other n, only the latency of the same paths. */
 static rlt_time doubling_gather(const input *x)
 {
     uint32_t core = floor_log2(x->n), e = x->n - (1u << core), apart = 2 + most_bits_apart(e);
@@ -146,9 +147,9 @@ static rlt_time doubling_gather(const input *x)
 }
 
 /*
- * Halving and doubling (Rabenseifner), [TRG] 4.2: 2 log2(n) alpha + 2 (n-1)/n M beta. At other n = p + e a
- * sum can come back to the member that it was folded into, through all exchanges of the core: 2 alpha + 2 M
- * beta more. Where e is odd the last folded member's first partner has nothing to wait for: its M/2 take the
+ * Halving and doubling (Rabenseifner), [TRG] 4.2: 2 log2(n) alpha + 2 (n-1)/n M beta. For other n = p + e, a
+ * sum can come back to the member into which it was folded through all exchanges of the core: 2 alpha + 2 M
+ * beta more. If e is odd, the first partner of the last folded member waits for nothing: its M/2 take the
  * port first. Small M: no other messages meet.
  */
 static rlt_time halving(const input *x)
@@ -161,7 +162,7 @@ static rlt_time halving(const input *x)
         return NONE;
     return cost(2 * core + 2, moved + 2 * x->bytes + e % 2 * (x->bytes / 2));
 }
-/* Half of it; at other n, only the latency, as in recursive doubling. */
+/* Half of it. For other n, only the latency, as in recursive doubling. */
 static rlt_time halving_half(const input *x)
 {
     return doubling_gather(x);
@@ -180,7 +181,7 @@ static rlt_time bruck_all_to_all(const input *x)
     return cost(ceil_log2(x->n), hops * (x->bytes / x->n));
 }
 
-/* Nothing to send: as many hops as the trees are deep, and twice that up and down. */
+/* Zero bytes: as many hops as the trees are deep, and twice that for up and down. */
 static rlt_time depth(const input *x)
 {
     return x->bytes ? NONE : cost(ceil_log2(x->n), 0);
@@ -190,8 +191,8 @@ static rlt_time depth_twice(const input *x)
     return 2 * depth(x);
 }
 /*
- * Halves of what is left, [Chan] 4.1: ceil(log2(n)) alpha + (n-1)/n M beta when nobody goes on before a half
- * has arrived. Otherwise the half that stays does not pay its alpha: the longer of the two ends last.
+ * Halving the remainder, [Chan] 4.1: ceil(log2(n)) alpha + (n-1)/n M beta if everyone waits until its half
+ * has arrived. Otherwise the half that stays does not pay alpha, and the longer of the two ends last.
  */
 static rlt_time halves(uint32_t n, rlt_time block)
 {
@@ -205,18 +206,18 @@ static rlt_time binomial_scatter(const input *x)
     uint64_t block = x->bytes / x->n;
     return x->blocking ? cost(ceil_log2(x->n), (x->n - 1) * block) : halves(x->n, (rlt_time)block * beta_ps);
 }
-/* The mirror image; nobody has two messages to send. */
+/* The reverse; no member has two messages to send. */
 static rlt_time binomial_gather(const input *x)
 {
     return halves(x->n, (rlt_time)(x->bytes / x->n) * beta_ps);
 }
 
-/* m parameter servers: n - 1 messages of M/m meet at each one's port, and leave it. */
+/* m parameter servers: n - 1 messages of M/m enter each server's port, and leave it. */
 static rlt_time served(const input *x)
 {
     return 2 * cost(1, (x->n - 1) * (x->bytes / x->servers));
 }
-/* One server, the last member; the root, the first one, is the only one to pull, or to push. */
+/* One server, the last member. The root is the first member, and the only one to pull, or to push. */
 static rlt_time served_reduce(const input *x)
 {
     return cost(2, x->n * x->bytes);
@@ -231,7 +232,8 @@ static rlt_time message(const input *x)
     return x->n == 2 ? cost(1, x->bytes) : NONE;
 }
 
-enum flow { SAME, POWERS, OTHER }; /* whether fair shares come to the same: always, at powers of two, not */
+/* whether fair sharing gives the same time: always; at powers of two; not */
+enum flow { SAME, POWERS, OTHER };
 
 static const struct closed_form {
     const char *algorithm;
@@ -281,7 +283,7 @@ static const struct closed_form {
     {"ps", RLT_ALL_REDUCE, served, SAME, 1},
     {"ps", RLT_ALL_REDUCE, served, SAME, 2},
     {"ps", RLT_ALL_REDUCE, served, SAME, 3},
-    {"ps", RLT_ALL_REDUCE, served, SAME, UINT32_MAX}, /* all of them */
+    {"ps", RLT_ALL_REDUCE, served, SAME, UINT32_MAX}, /* all members */
     {"ps", RLT_REDUCE, served_reduce, SAME, 1},
     {"ps", RLT_BROADCAST, served_broadcast, SAME, 1},
     {"ps", RLT_BARRIER, served, SAME, 1},
@@ -293,8 +295,8 @@ static bool any_root(const struct closed_form *f)
     return f->servers == 0;
 }
 
-/* Both injection rules, and both network models where that makes no
- * difference. True if there is a formula. */
+/* Tests both injection rules, and both network models if they must agree. Returns true if there is a
+ * formula. */
 static bool holds(const struct closed_form *f, uint32_t n, uint64_t bytes)
 {
     bool known = false;
@@ -338,8 +340,9 @@ static void table_holds(void **state)
     }
 }
 
-/* Three members: the third one's bytes go to the first, which meanwhile gets half a vector from the second;
- * an exchange of halves each way; and all bytes back. 4 alpha + (3/2 + 1/2 + 1/2 + 1) M beta, whatever M. */
+/* Three members. The third one's bytes go to the first, which meanwhile receives half a vector from the
+ * second. Then an exchange of halves each way, and all bytes back: 4 alpha + (3/2 + 1/2 + 1/2 + 1) M beta for
+ * any M. */
 static void three_members(void **state)
 {
     (void)state;
@@ -349,9 +352,9 @@ static void three_members(void **state)
 }
 
 /*
- * c chunks follow each other through d levels, each a stage of M/c beta: whoever passes chunks on does so at
- * half its bandwidth to each of two children. (c + d - 1) M/c beta + d alpha; and both ways, with both
- * directions of all links at work, 2 M beta at most 5 % short (the bytes that most members must send).
+ * c chunks follow each other through d levels, each a stage of M/c beta: a member passes chunks on at half
+ * its bandwidth to each of two children. Time (c + d - 1) M/c beta + d alpha. All-reduce uses both directions
+ * of all links: at most 5 % above 2 M beta, the time of the bytes that most members must send.
  */
 static void trees_have_full_bandwidth(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Collectives over networks against exact times: closed forms that SimGrid 3.32 (S4U, CM02, no TCP window, no
- * cross traffic) and a hand-written simulator agree on: 20 ps a byte and 500 ns a link. Crossbar: up + down
- * link of every host. Leaf-spine: as many spines as hosts on a leaf, one cable a pair.
+ * Collectives over networks against exact times. The closed forms agree with SimGrid 3.32 (S4U, CM02, no TCP
+ * window, no cross traffic) and with a hand-written simulator. 20 ps a byte and 500 ns a link. Crossbar: each
+ * host has a link up and a link down. Leaf-spine: as many spines as hosts on a leaf, one cable per pair.
  */
 #include <stdio.h>
 
@@ -34,7 +34,7 @@ static char *leaf_spine(uint32_t n)
     return text;
 }
 
-/* T = 2(n-1)(20 m + 1 000 000) ps, m = M / n, whatever the model and the injection rule. */
+/* T = 2(n-1)(20 m + 1 000 000) ps with m = M / n, for every model and injection rule. */
 static void ring_on_crossbar(void **state)
 {
     static const struct {
@@ -56,8 +56,8 @@ static void ring_on_crossbar(void **state)
             }
 }
 
-/* Blocking: the slowest hop sets every step. NIC:
- * a chunk's worst chain crosses a leaf border 2 * leaves times. */
+/* Blocking: the slowest hop sets the time of every step. nic: the worst chain of a chunk crosses a leaf
+ * border 2 * leaves times. */
 static void ring_on_leaf_spine(void **state)
 {
     static const struct {
@@ -104,7 +104,7 @@ static void all_to_all_in_rounds(void **state)
         }
 }
 
-/* All flows live at once: 20 (n-1) m + 1 000 000 ps; host links stay the bottleneck under D-mod-k. */
+/* All flows at once: 20 (n-1) m + 1 000 000 ps; host links stay the bottleneck under D-mod-k. */
 static void all_to_all_burst(void **state)
 {
     static const struct {
@@ -121,8 +121,9 @@ static void all_to_all_burst(void **state)
         test_net net = {.topology = crossbar(rows[i].n), .model = &rlt_net_flow, .algorithm = "direct"};
         assert_int_equal(test_collective(&net, RLT_ALL_TO_ALL, rows[i].bytes, NULL).time_ps, rows[i].time_ps);
     }
-    /* Blocking flows start after their path's latency, as SimGrid's do: the host links are busy from the
-     * first microsecond on. Flows of the nic rule drain at once and then travel: those of 2 us end last. */
+    /* Blocking flows start after their path's latency, as SimGrid's do, so host links are busy from the first
+     * microsecond on. Flows of the nic rule drain at once and then travel: those with 2 us latency end
+     * last. */
     for (size_t i = 0; i < 3; i += 2) {
         test_net net = {.topology = leaf_spine(rows[i].n),
                         .model = &rlt_net_flow,
@@ -135,7 +136,7 @@ static void all_to_all_burst(void **state)
     }
 }
 
-/* Sizes jittered 0..50 %: the fullest link, 20 ps a byte, and 1 us; to 1 ns. */
+/* Sizes with 0..50 % jitter: the bytes of the busiest link at 20 ps each, plus 1 us; to 1 ns. */
 static void all_to_all_jittered(void **state)
 {
     static const struct {
@@ -158,13 +159,13 @@ static void all_to_all_jittered(void **state)
     }
 }
 
-/* Chunks through dimensions: with C chunks the busiest dimension works C times its share, the others add
+/* Chunks through dimensions: with C chunks the busiest dimension works C times its share, and the others add
  * their fill. For one chunk the phases add up: sum over d of 2(n_d-1)(m_d / B_d + hops * latency). */
 static void hierarchical_phases_add_up(void **state)
 {
     (void)state;
-    /* 4 x 4, 64 MiB: dimension 0 on 16 MiB blocks at 100 ... 5 ps/B (200 GB/s switch), dimension 1 on 4 MiB
-     * at 20 ps/B. */
+    /* 4 x 4, 64 MiB: dimension 0 on 16 MiB blocks at 5 ps/B (200 GB/s switch), dimension 1 on 4 MiB blocks at
+     * 20 ps/B. */
     rlt_time d0 = 2 * 3 * (16 * (rlt_time)MIB * 5 + 1000000), d1 = 2 * 3 * (4 * (rlt_time)MIB * 20 + 1000000);
     for (int m = 0; m < 2; m++) {
         test_net net = {.topology = "switch:4@200GB/s,500ns*switch:4@50GB/s,500ns",
@@ -192,8 +193,9 @@ static void hierarchical_chunks_overlap(void **state)
     assert_true((double)many < 1.35 * (double)floor_ps);
 }
 
-/* A chain of n members whose C pieces follow each other: the last piece leaves after C - 1 others and takes
- * n - 1 hops, (n-1)(p + L) + (C-1) p; two dimensions in a row cost the hops of both. */
+/* A chain of n members with C pieces: the last piece leaves after C - 1 others and takes n - 1 hops. With p
+ * the time of a piece and L the latency: (n-1)(p + L) + (C-1) p. Two dimensions in a row cost the hops of
+ * both. */
 static void chains_are_pipelined(void **state)
 {
     static const rlt_coll_kind kinds[] = {RLT_BROADCAST, RLT_REDUCE};
@@ -209,7 +211,8 @@ static void chains_are_pipelined(void **state)
     }
 }
 
-/* Every collective ends on every network, keeps its bound and its accounts (asserted by the runner). */
+/* Every collective ends on every network, above its bound and with balanced accounts (asserted by the
+ * runner). */
 static void every_collective_everywhere(void **state)
 {
     static const char *const nets[] = {

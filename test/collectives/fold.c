@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Folded runs against whole ones, to the picosecond and the byte, for every algorithm, kind, network model
- * and injection rule; how many classes there are, by hand; and folded rings of a million ranks against the
- * closed form.
+ * and injection rule. Numbers of classes counted by hand. Folded rings of a million ranks against the closed
+ * form.
  */
 #include <stdio.h>
 
@@ -24,7 +24,7 @@
 #include "test/support/support.h"
 
 typedef struct fold_case {
-    const char *topology, *slow; /* a link at half its speed, or NULL */
+    const char *topology, *slow; /* a link at half speed, or NULL */
     const rlt_algorithm *algorithm;
     const rlt_net_model *model;
     rlt_injection injection;
@@ -145,7 +145,8 @@ static const char *name_of(const fold_case *c, char *buffer, size_t size)
     return buffer;
 }
 
-/* Number of classes (0: the algorithm does not do it), after comparing all there is. */
+/* Compares a folded run with the whole one. Returns the number of classes; 0 if the algorithm does not do the
+ * kind. */
 static uint32_t compare(const fold_case *c)
 {
     char name[300];
@@ -233,19 +234,19 @@ static void classes_by_hand(void **state)
     assert_int_equal(classes_of(SWITCH8, &rlt_halving_doubling, RLT_ALL_REDUCE, 8000, NULL, 0), 1);
     assert_int_equal(classes_of("fully-connected:5@40GB/s,300ns", &rlt_direct, RLT_ALL_TO_ALL, 5000, NULL, 0),
                      1);
-    /* the ring steps from one switch group into the next: the last of a group, the first, those between */
+    /* the ring steps from one switch group into the next: the last of a group, the first, and two between */
     assert_int_equal(
         classes_of("ring:4@200GB/s,500ns*switch:6@50GB/s,500ns", &rlt_ring, RLT_ALL_REDUCE, 24000, NULL, 0),
         4);
-    /* root, and the others, who are all alike to it */
+    /* the root, and the others, which are all alike to it */
     assert_int_equal(classes_of(SWITCH8, &rlt_direct, RLT_REDUCE, 8000, NULL, 0), 2);
-    /* uneven blocks wander round the ring: all differ */
+    /* the larger blocks travel round the ring: all members differ */
     assert_int_equal(classes_of(SWITCH8, &rlt_ring, RLT_ALL_REDUCE, 8003, NULL, 0), 8);
-    /* a slow accelerator, seen by everybody directly */
+    /* every member sees the slow accelerator directly */
     assert_int_equal(classes_of(SWITCH8, &rlt_direct, RLT_REDUCE, 8000, "acc3", 0), 3);
-    /* and round a ring from every distance */
+    /* round a ring, every member is at another distance from it */
     assert_int_equal(classes_of(SWITCH8, &rlt_ring, RLT_ALL_REDUCE, 8000, "acc3", 0), 8);
-    /* two rows of direct exchanges: in the row or column of the slow one, itself, or in neither */
+    /* two rows of direct exchanges: the slow member, its row, its column, and the rest */
     assert_true(classes_of("fully-connected:4@30GB/s,100ns*fully-connected:4@30GB/s,100ns", &rlt_hierarchical,
                            RLT_ALL_REDUCE, 16000, "acc5", 0) <= 16);
     /* five ranks of two groups of four */
@@ -280,7 +281,7 @@ static void in_the_network(void **state)
     }
 }
 
-/* 2 (n-1) steps of 20 ps a byte and two links of 500 ns; nothing in memory or time grows with n. */
+/* 2 (n-1) steps of 20 ps a byte and two links of 500 ns. Neither memory nor time grows with n. */
 static void millions(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Every algorithm of the table x every kind that it does x 2 to 64 members x several networks and parameters:
- * proved by the symbolic checker, run under both network models with its accounts, never below its bound. The
- * table of closed forms is in closed_forms.c. An algorithm may refuse a network or a number of members,
- * with a reason, but not all of them.
+ * Every algorithm of the table x every kind it supports x 2 to 64 members x several networks and parameters:
+ * proved by the symbolic checker, and run under both network models with balanced accounts and never below
+ * the bound. The closed forms are in closed_forms.c. An algorithm may refuse a network or a number of
+ * members, with a reason, but not all of them.
  */
 #include <stdio.h>
 
@@ -26,7 +26,7 @@
 
 static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 32, 48, 64};
 enum { N_SIZES = sizeof sizes / sizeof sizes[0], MAX_N = 64, MAX_NETS = 5, MAX_ALGORITHMS = 64 };
-enum { SMALL_N = 17 }; /* up to here all parameters are tried */
+enum { SMALL_N = 17 }; /* all parameters are tried up to this size */
 
 /* A group of all accelerators of a topology. */
 typedef struct site {
@@ -36,7 +36,7 @@ typedef struct site {
     rlt_group group;
 } site;
 
-/* How often each algorithm did a kind. */
+/* Number of times that each algorithm did, or refused, a kind. */
 typedef struct tally {
     uint32_t done[MAX_ALGORITHMS][RLT_COLL_KINDS];
     uint32_t refused[MAX_ALGORITHMS][RLT_COLL_KINDS];
@@ -59,7 +59,7 @@ static void close_site(site *s)
     rlt_topology_free(s->topology);
 }
 
-/* A crossbar, real links only, a switch that adds up and replicates, and a product where n has one. */
+/* A crossbar, real links only, a switch that adds up and replicates, and a product if n has one. */
 static uint32_t open_sites(uint32_t n, site *s)
 {
     static const char *const inner[] = {"ring", "fully-connected", "switch"};
@@ -101,7 +101,7 @@ static void broken(const rlt_algorithm *a, const rlt_coll_request *r, const char
              r->params.directions, r->params.window, r->params.servers, err->where, err->what);
 }
 
-/* Proves a request; 1, or 0 where the algorithm refuses it. */
+/* Proves a request. Returns 1, or 0 if the algorithm refuses it. */
 static uint32_t prove(const rlt_algorithm *a, const rlt_coll_request *req, const char *where)
 {
     rlt_plan plan;
@@ -137,13 +137,13 @@ static void set_parameters(rlt_coll_request *r, uint32_t i)
     r->params.servers = p->servers < r->n ? p->servers : r->n;
 }
 
-/* Shares of all sizes, some empty. Returns their sum. */
+/* Fills in shares of all sizes, some of them empty. Returns their sum. */
 static uint64_t fill_counts(uint64_t *counts, uint32_t n, uint32_t which)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         counts[i] = which == 0   ? (i % 3 == 1 ? 0 : 7 + (uint64_t)i * i % 101)
-                    : which == 1 ? (i == n / 2 ? 1000 : 0) /* one has all */
+                    : which == 1 ? (i == n / 2 ? 1000 : 0) /* one member has everything */
                                  : 0;
         sum += counts[i];
     }
@@ -176,7 +176,8 @@ static uint32_t prove_all(const rlt_algorithm *a, rlt_coll_request req, bool tho
     return done;
 }
 
-/* Thoroughly on the first network of small groups: few algorithms look at where their members are. */
+/* Thorough on the first network of small groups only, since few algorithms look at the places of their
+ * members. */
 static void prove_at(const site *s, uint32_t index, bool first, tally *t)
 {
     const rlt_algorithm *a = rlt_algorithm_at(index);
@@ -195,7 +196,7 @@ static void prove_at(const site *s, uint32_t index, bool first, tally *t)
     }
 }
 
-/* Whoever lists a kind must have done it somewhere; "custom" has no steps of its own to do. */
+/* An algorithm that lists a kind must have done it somewhere. "custom" has no steps of its own. */
 static void all_have_run(const tally *t)
 {
     const rlt_algorithm *a;
@@ -208,7 +209,7 @@ static void all_have_run(const tally *t)
     }
 }
 
-/* The ones that need nothing of a network but that members reach each other refuse none. */
+/* Algorithms that only need members to reach each other refuse nothing. */
 static void none_refused(const tally *t)
 {
     static const char *const names[] = {
@@ -242,8 +243,8 @@ static void every_plan_is_proved(void **state)
     none_refused(&t);
 }
 
-/* A run's accounts;
- * what the network itself adds up or copies is delivered more or less often than offered. */
+/* Checks the accounts of a run. Bytes that the network itself adds up or copies are delivered more or less
+ * often than offered. */
 static void check_accounts(const rlt_plan *plan, rlt_exec *x, rlt_router *router, const rlt_net_model *model,
                            rlt_time time_ps, const char *where)
 {
@@ -268,7 +269,7 @@ static void check_accounts(const rlt_plan *plan, rlt_exec *x, rlt_router *router
                  (long long)bound.time_ps);
 }
 
-/* 1, or 0 where the algorithm or the network refuses. */
+/* Returns 1, or 0 if the algorithm or the network refuses. */
 static uint32_t simulate(const site *s, const rlt_algorithm *a, const rlt_coll_request *req,
                          const rlt_net_model *model)
 {
@@ -350,7 +351,7 @@ static void every_plan_runs(void **state)
     none_refused(&t);
 }
 
-/* Alone: nothing to do, and that at once. */
+/* A single member has nothing to do, and takes no time. */
 static void alone_nothing_takes_time(void **state)
 {
     (void)state;

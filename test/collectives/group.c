@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What groups of ranks span: whole, partial and strided sub-grids,
- * irregular groups, placements, rings, refusals. */
+/* Dimensions that groups of ranks span: whole, partial and strided sub-grids, irregular groups, placements,
+ * rings, refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -141,7 +141,7 @@ static const char graph[] =
     "{\"src\":\"g5\",\"dst\":\"sw\",\"bandwidth\":\"25GB/s\",\"latency\":\"1us\"}],"
     "\"dims\":[2,3],\"rings\":[[0,2,4,5,3,1],[5,0,4,1,3,2]]}";
 
-/* Logical dimensions of a graph, and its ring orders cut down to the group, in members. */
+/* Logical dimensions of a graph, and its ring orders restricted to the group, as member numbers. */
 static void graphs_have_dims_and_rings(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void graphs_have_dims_and_rings(void **state)
     rlt_coll_request req = rlt_group_request(&g, RLT_ALL_REDUCE, 1000);
     rlt_plan plan;
     assert_int_equal(rlt_plan_create(&rlt_ring, &req, &plan, &err), 0);
-    assert_int_equal(plan.channels, 2); /* one a ring */
+    assert_int_equal(plan.channels, 2); /* one per ring */
     assert_int_equal(rlt_plan_check(&plan, &err), 0);
     rlt_plan_free(&plan);
     rlt_group_free(&g);

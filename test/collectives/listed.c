@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Collectives listed step by step, built by hand: the builder, the algorithm that runs them, and the checker
- * where lanes share their blocks, where nothing is known of what messages hold, and for gather and scatter.
- * Each defect is one change of a sound plan, which passes in the same test.
+ * Collectives listed step by step, built by hand. Tests the builder, the algorithm that runs them, and the
+ * checker for shared blocks, for untracked messages, and for gather and scatter. Each defect is one change of
+ * a correct plan, which passes in the same test.
  */
 #include "test/support/support.h"
 
@@ -61,8 +61,8 @@ static uint32_t add_nothing(rlt_listing *l, uint32_t member, uint32_t lane, uint
     return rlt_listing_step(l, member, lane, &s, line);
 }
 
-/* Gather of `n` members, each sending its block to the root, which has one lane for all: lanes of a member
- * see the same blocks, and messages go from lane 0 to lane 1 of the root. */
+/* Gather of `n` members. Each sends its block to the root, which has one lane for each of them. Lanes of a
+ * member see the same blocks, and messages go from lane 0 to lane 1 of the root. */
 static rlt_listing *gather(uint32_t n, uint32_t root, uint32_t skip, uint32_t misplaced)
 {
     rlt_listing *l = begin(RLT_GATHER, n, root, n, 1, 0);
@@ -93,9 +93,9 @@ static void gathers_end_at_the_root(void **state)
         assert_int_equal(end(gather(N, root, other, RLT_NONE), &l, &err), RLT_ECHECK);
         assert_non_null(strstr(err.what, "is empty"));
         if (root + 2 >= N)
-            continue; /* there the block that is missing comes before the one that is wrong */
+            continue; /* here the missing block comes before the wrong one */
         char place[32];
-        snprintf(place, sizeof place, "plan:%u: ", 200 + root + 2); /* where it landed */
+        snprintf(place, sizeof place, "plan:%u: ", 200 + root + 2); /* the place where it landed */
         assert_int_equal(end(gather(N, root, RLT_NONE, root + 2), &l, &err), RLT_ECHECK);
         assert_non_null(strstr(err.what, "should be block"));
         assert_memory_equal(err.where, place, strlen(place));
@@ -127,7 +127,7 @@ static void scatters_begin_at_the_root(void **state)
     assert_non_null(strstr(err.what, "block 3 of the result is empty"));
 }
 
-/* All-reduce of two: everything added at member 0, then sent back. */
+/* All-reduce of two members: added at member 0, then sent back. */
 static rlt_listing *both(bool back_adds, bool forgets)
 {
     rlt_listing *l = begin(RLT_ALL_REDUCE, 2, 0, 1, 1, 0);
@@ -156,7 +156,7 @@ static void contributions_count_once(void **state)
     assert_non_null(strstr(err.what, "replaces the contribution of member 0"));
 }
 
-/* Lanes that wait for each other; the first must wait, so that what they do is in order. */
+/* Lanes that wait for each other. The first must wait, so that the accesses are ordered. */
 static void circles_of_lanes_are_found(void **state)
 {
     (void)state;
@@ -181,8 +181,8 @@ static void circles_of_lanes_are_found(void **state)
     }
 }
 
-/* Lane 1 of member 1 writes a block, by a message that could only follow what lane 0 received; who reads it
- * must come before that or after it: by a wait, or in the same lane. */
+/* Lane 1 of member 1 writes a block. Its message could only follow a message that lane 0 received. A step
+ * that reads the block must be ordered before or after it, by a wait or by the same lane. */
 static void order_may_come_from_elsewhere(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void order_may_come_from_elsewhere(void **state)
     }
 }
 
-/* Where nothing is known of the data, only messages and waits are proven. Sizes are scaled in proportion. */
+/* For untracked data, only messages and waits are proven. Sizes are scaled in proportion. */
 static void untracked_plans_have_messages_only(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void untracked_plans_have_messages_only(void **state)
     }
 }
 
-/* What a plan is not for is refused with both sides of the difference. */
+/* A plan for another request is refused; the message names both sides of the difference. */
 static void requests_must_fit(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ static void requests_must_fit(void **state)
     rlt_listed_free(&l);
 }
 
-/* Indices that lead nowhere are found before anything runs. */
+/* Indices out of range are found before anything runs. */
 static void wild_steps_are_refused(void **state)
 {
     (void)state;

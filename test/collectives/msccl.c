@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * MSCCL XML written by hand: what each type of step does, as its run-time does it, and what is wrong with
- * damaged files. Each damage is one change of a sound file, which passes in the same test; the complaint must
- * name the file and the line changed (or the line that cannot be served because of it).
+ * MSCCL XML written by hand: each type of step does what MSCCL's run-time does, and damaged files are
+ * refused. Each damage is one change of a correct file, which passes in the same test. The message must name
+ * the file and the changed line, or the line that cannot be served because of it.
  */
 #include "test/support/support.h"
 
@@ -55,8 +55,8 @@ static const char pair[] =
     "</gpu>\n"
     "</algo>\n";
 
-/* An all-reduce on a ring of three, each fused step once:
- * rrs where nothing is kept, rrcs where it is, rcs. */
+/* An all-reduce on a ring of three with each fused step once: rrs, which keeps nothing; rrcs, which does;
+ * rcs. */
 static void ring_of_three(char *text, size_t size)
 {
     size_t n = (size_t)snprintf(text, size,
@@ -87,7 +87,7 @@ static void steps_do_what_the_run_time_does(void **state)
     sound(text);
 }
 
-/* The buffers in place: i is a part of o for an all-gather, o a part of i for a reduce-scatter. */
+/* Buffers that overlap in place: i is a part of o for an all-gather, o a part of i for a reduce-scatter. */
 static void buffers_overlap_in_place(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void buffers_overlap_in_place(void **state)
     sound(scatter);
 }
 
-/* The line with a piece of text replaced; the `nth` occurrence in the whole. */
+/* Copies a text with its `nth` occurrence of a piece replaced. */
 static void change(const char *base, const char *from, const char *to, unsigned nth, char *out, size_t size)
 {
     const char *at = strstr(base, from);
@@ -181,7 +181,7 @@ static void damage_is_named(void **state)
         {"depid=\"0\"", "depid=\"5\"", 1, 9, "tbs 0 to 1"},
         {"deps=\"1\"", "deps=\"2\"", 1, 9, "2 steps"},
         {"depid=\"0\"", "depid=\"-1\"", 1, 9, "expected both"},
-        {"chan=\"0\"", "chan=\"1\"", 3, 14, "receives only 0 times"}, /* gpu 1 listens elsewhere */
+        {"chan=\"0\"", "chan=\"1\"", 3, 14, "receives only 0 times"}, /* gpu 1 receives on another channel */
         {"coll=\"allreduce\"", "coll=\"allgather\"", 1, 4, "has 1 chunks"},
     };
     sound(pair);
@@ -193,18 +193,18 @@ static void damage_is_named(void **state)
     }
 }
 
-/* Well-formed files of wrong plans: the checker says which step does it. */
+/* Well-formed files of wrong plans: the checker names the step. */
 static void wrong_plans_are_named(void **state)
 {
     (void)state;
     char text[4096];
     static const damage pairs[] = {
-        /* does not wait for the message: in no order with it */
+        /* does not wait for the message: unordered */
         {"depid=\"0\" deps=\"1\"", "depid=\"-1\" deps=\"-1\"", 1, 9, "holds nothing"},
-        /* lost: replaces the own contribution instead of adding */
+        /* lost: replaces its own contribution instead of adding */
         {"type=\"re\"", "type=\"cpy\"", 1, 9, "replaces the contribution of member 0"},
         {"type=\"rrc\"", "type=\"r\"", 1, 15, "lacks the contribution of member 1"},
-        /* doubled: adds what it has already */
+        /* doubled: adds what it already has */
         {"type=\"re\" srcbuf=\"s\"", "type=\"re\" srcbuf=\"i\"", 1, 9, "comes a second time"},
     };
     static const damage threes[] = {
@@ -223,8 +223,8 @@ static void wrong_plans_are_named(void **state)
         check_damage(text, &threes[i]);
 }
 
-/* Two blocks of threads that use a chunk in no order are refused;
- * with the wait, or through a message, not. */
+/* Two thread blocks that access a chunk without an order are refused; with a wait or a message between them
+ * they pass. */
 static void races_are_named(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void races_are_named(void **state)
     assert_non_null(strstr(err.what, d.says));
 }
 
-/* Whatever the bytes are: refused with a place, or a plan that passes; no leak, no overrun. */
+/* Any bytes are either refused with a place, or are a plan that passes. No leak, no overrun. */
 static void mutations_do_no_harm(void **state)
 {
     (void)state;

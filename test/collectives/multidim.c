@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Algorithms over several dimensions: every pattern in every dimension through the symbolic checker, what the
- * patterns must refuse, and their times on product networks in closed form.
+ * Algorithms over several dimensions: every pattern in every dimension through the symbolic checker, the
+ * refusals of the patterns, and times on product networks in closed form.
  */
 #include "net/import/import.h"
 #include "test/support/support.h"
@@ -22,7 +22,7 @@
 static const char *const patterns[] = {"ring", "direct", "halving_doubling", "recursive_doubling"};
 static const rlt_coll_kind symmetric[] = {RLT_ALL_REDUCE, RLT_REDUCE_SCATTER, RLT_ALL_GATHER, RLT_BARRIER};
 static const rlt_coll_kind rooted[] = {RLT_BROADCAST, RLT_REDUCE, RLT_GATHER, RLT_SCATTER};
-/* Sizes of dimensions, 0 at the end. */
+/* Sizes of dimensions, terminated by 0. */
 static const uint32_t grids[][5] = {{6},       {8},       {2, 2},       {4, 3},       {3, 4},
                                     {5, 2},    {6, 2},    {2, 6},       {2, 3, 2},    {3, 2, 4},
                                     {4, 2, 3}, {2, 1, 5}, {2, 2, 2, 2}, {3, 2, 2, 3}, {2, 4, 2, 2}};
@@ -186,7 +186,7 @@ static void tori_pass(void **state)
         rlt_coll_request req = test_grid_request(grids[i / 3], symmetric[i % 3], i % 2 ? 1000003 : 7);
         for (uint32_t c = 0; c < 64; c++) {
             choose(&req, c * 37 % combinations(&req));
-            req.params.channels = c % 5; /* 0: one a dimension */
+            req.params.channels = c % 5; /* 0: one per dimension */
             req.params.chunks = 1 + c % 3;
             req.params.directions = 1 + c / 2 % 2;
             if (cannot_halve(&req))
@@ -239,7 +239,7 @@ static void tori_use_all_links(void **state)
     close_site(&s);
 }
 
-/* Under both models and injection rules. */
+/* Asserts the time under both models and both injection rules. */
 static void takes(rlt_time expected, const test_net *on, rlt_coll_kind kind, uint64_t bytes)
 {
     for (int i = 0; i < 4; i++) {
@@ -264,9 +264,9 @@ static rlt_time log2_of(uint32_t n)
 }
 
 /*
- * One dimension of g members on s bytes each way, alpha and beta of a path: ring (g-1) (alpha + s/g beta),
- * direct alpha + (g-1)/g s beta, halving or doubling log2(g) alpha + (g-1)/g s beta; recursive doubling,
- * there and back in one, log2(g) (alpha + s beta).
+ * Time of one dimension of g members on s bytes each way, with alpha and beta of a path. Ring: (g-1) (alpha +
+ * s/g beta). Direct: alpha + (g-1)/g s beta. Halving or doubling: log2(g) alpha + (g-1)/g s beta. Recursive
+ * doubling, both ways in one: log2(g) (alpha + s beta).
  */
 static rlt_time one_way(uint32_t pattern, uint32_t g, rlt_time s, rlt_time alpha, rlt_time beta)
 {
@@ -303,8 +303,8 @@ static void patterns_add_up(void **state)
     }
 }
 
-/* The third of three members hands its bytes to the first, which meanwhile gets half a vector from the
- * second: 4 alpha + 7/2 M beta, as R. Thakur et al. have it for the algorithm of that name. */
+/* The third of three members sends its bytes to the first, which meanwhile receives half a vector from the
+ * second: 4 alpha + 7/2 M beta, as R. Thakur et al. give it for the algorithm of that name. */
 static void remainders_fold(void **state)
 {
     (void)state;
@@ -314,8 +314,8 @@ static void remainders_fold(void **state)
         takes(4 * 1000000 + 7 * half * 20, &net, RLT_ALL_REDUCE, (uint64_t)(2 * half));
 }
 
-/* 2 sum over q of (g-1) (alpha + M / (2 D g^(q+1)) beta) on D rings of g,
- * as a torus or as a product of rings. */
+/* 2 sum over q of (g-1) (alpha + M / (2 D g^(q+1)) beta) on D rings of g members, as a torus or as a product
+ * of rings. */
 static void tori_in_closed_form(void **state)
 {
     (void)state;
@@ -343,8 +343,8 @@ static void tori_in_closed_form(void **state)
     }
 }
 
-/* All six links of a chip of a TPU block at work: within 1 % of the bound, where one dimension after the
- * other stays below half of it. */
+/* All six links of a chip of a TPU block are busy: within 1 % of the bound. One dimension after another
+ * reaches less than half of it. */
 static void tori_reach_the_bound(void **state)
 {
     (void)state;
@@ -387,7 +387,7 @@ static void nodes_pass(void **state)
     check(&rlt_rail, &alone);
 }
 
-/* Messages and bytes inside nodes of L and between N of them. */
+/* Messages and bytes inside nodes of L members and between N nodes: index 0 and 1. */
 typedef struct traffic {
     uint64_t messages[2], bytes[2];
 } traffic;
@@ -415,7 +415,7 @@ static traffic count(const rlt_algorithm *a, const rlt_coll_request *req)
     return t;
 }
 
-/* Between nodes L times fewer messages than direct, with the same bytes; what goes over another member's rail
+/* Between nodes, L times fewer messages than direct, with the same bytes. Data for another member's rail
  * moves inside the node once more. */
 static void messages_between_nodes(void **state)
 {
@@ -444,7 +444,8 @@ static void messages_between_nodes(void **state)
     }
 }
 
-/* Inside, then between; or only the first node's share before the rails work without a break. */
+/* two_level: inside, then between. rail: only the first node's share comes before the rails run without a
+ * break. */
 static void rails_in_closed_form(void **state)
 {
     (void)state;
@@ -456,7 +457,7 @@ static void rails_in_closed_form(void **state)
     takes((l - 1) * share * 5 + 1000000 + between, &net, RLT_ALL_TO_ALL, (uint64_t)(l * n * share));
 }
 
-/* Patterns are given by the topology's dimensions; a group may lie in some of them only. */
+/* Patterns are given by dimension of the topology; a group may lie in only some of them. */
 static void groups_know_their_dimensions(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Collectives by a switch that adds up and replicates: closed forms to the picosecond in both models, traffic
- * as published (NCCL issue 1083 and nccl-tests issue 212: S out and S/n in, S/n out and S in, (n+1)/n S each
- * way), what the checker makes of plans that use such switches, and what is refused.
+ * Collectives by a switch that adds up and replicates. Closed forms to the picosecond in both models. Traffic
+ * as published (NCCL issue 1083 and nccl-tests issue 212): S out and S/n in; S/n out and S in; (n+1)/n S each
+ * way. Verdicts of the checker on plans that use such switches, and refusals.
  */
 #include <stdio.h>
 
@@ -34,9 +34,9 @@ static test_run run(uint32_t n, const char *latency, const rlt_net_model *model,
 }
 
 /*
- * One chunk. n fetches of M/n share all links up, n stores all links down: M / B each, and once the latency.
- * Between the halves of an all-reduce alpha-beta waits only for a member's own share, so that the latency of
- * the second hides behind the first where shares take longer than it.
+ * One chunk. n fetches of M/n share all links up, n stores all links down: M / B each, plus one latency.
+ * Between the halves of an all-reduce, alpha-beta waits only for a member's own share. So the latency of the
+ * second half hides behind the first if shares take longer than it.
  */
 static void test_times(void **state)
 {
@@ -56,7 +56,7 @@ static void test_times(void **state)
         }
 }
 
-/* Nothing to carry: two crossings of the switch, or one. */
+/* Zero bytes: two crossings of the switch, or one. */
 static void test_latency(void **state)
 {
     (void)state;
@@ -66,8 +66,8 @@ static void test_latency(void **state)
                              kinds[k] == RLT_ALL_REDUCE ? 2 * L : L);
 }
 
-/* K chunks one after the other, without latency: the first is fetched and the last stored alone, and all
- * between share the links with the store before: s (2n + (K - 1)(n + 1)) / B, s = M / nK. */
+/* K chunks one after another, without latency. The first is fetched alone and the last stored alone. All
+ * between share the links with the store before: s (2n + (K - 1)(n + 1)) / B, with s = M / nK. */
 static void test_chunks(void **state)
 {
     (void)state;
@@ -93,10 +93,10 @@ static void test_bandwidth(void **state)
         }
 }
 
-/* What the busiest link carries (its busy time at 20 ps a byte), and what the network takes and gives. */
-/* Measured on H100 and H200 (NCCL issues 1455 and 1442, nccl-tests issue 212), bus bandwidth in GB/s at large
- * sizes, within 3 % of links that give 0.686 of their 450 GB/s;
- * the other halves are not faster than a ring. */
+/* Bytes of the busiest link (its busy time at 20 ps a byte), and bytes offered and delivered. */
+/* Bus bandwidth in GB/s at large sizes, measured on H100 and H200 (NCCL issues 1455 and 1442, nccl-tests
+ * issue 212), within 3 % of links that reach 0.686 of their 450 GB/s. The other kinds are not faster than a
+ * ring. */
 static void test_measured(void **state)
 {
     static const struct {
@@ -172,7 +172,7 @@ static void test_checked(void **state)
     }
 }
 
-/* Sound plans with one thing changed in step `at` of member 2. */
+/* Correct plans with one change in step `at` of member 2. */
 typedef struct defect {
     rlt_coll_kind kind;
     uint32_t at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Switches that add up inside dimensions of hierarchical collectives: every mix of patterns through the
- * symbolic checker, what that makes of members that fetch too early, times in closed form.
+ * symbolic checker, its verdict on members that fetch too early, and times in closed form.
  */
 #include <stdio.h>
 
@@ -22,7 +22,8 @@ static const uint32_t grids[][5] = {{6},       {2, 2},    {4, 3},    {3, 4},    
                                     {3, 2, 4}, {4, 2, 3}, {2, 1, 5}, {2, 2, 2, 2}, {3, 2, 2, 3}};
 enum { N_GRIDS = sizeof grids / sizeof *grids };
 
-/* Mix c of patterns; false: none adds up in the network, or one halves what does not halve. */
+/* Mix c of patterns. False if none adds up in the network, or if one halves a size that is not a power of
+ * two. */
 static bool choose(rlt_coll_request *req, uint32_t c)
 {
     bool any = false, shares = req->kind == RLT_REDUCE_SCATTER || req->kind == RLT_ALL_GATHER;
@@ -111,7 +112,7 @@ static void counts_are_proved(void **state)
     }
 }
 
-/* Sound plans of which member 1 leaves something out, or does it elsewhere. */
+/* Correct plans in which member 1 omits or changes one step. */
 static uint32_t broken_at;
 static void (*breaks)(rlt_step *s);
 
@@ -143,8 +144,8 @@ static void to_itself(rlt_step *s)
     s->verb = RLT_VERB_SEND;
 }
 
-/* 2 x 2, a ring, then a switch: step 0 the ring, 1 and 2 the announcements, 3 the fetch, 4 the store, 5 the
- * ring back. */
+/* 2 x 2, a ring, then a switch. Step 0 is the ring, 1 and 2 the announcements, 3 the fetch, 4 the store, 5
+ * the ring back. */
 static void defects_are_found(void **state)
 {
     (void)state;
@@ -181,7 +182,7 @@ static void defects_are_found(void **state)
     }
 }
 
-/* Nobody says that its sum of the ring is complete: the fetch comes too early for somebody. */
+/* No member announces that its ring sum is complete, so some fetch comes too early. */
 static void mute_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
     rlt_hierarchical.step(plan, member, lane, k, out);
@@ -224,9 +225,9 @@ static test_run run(const rlt_net_model *model, rlt_injection injection, const c
 }
 
 /*
- * One chunk in flow, dimension after dimension: a fetch or a store of s bytes takes alpha + s beta, what
- * reaches the second dimension is a quarter, and there a fetch waits for a word from each member, alpha. A
- * ring takes (g-1) (alpha + s/g beta).
+ * One chunk in flow, dimension after dimension. A fetch or a store of s bytes takes alpha + s beta. A quarter
+ * of the bytes reaches the second dimension. There a fetch waits for an announcement from each member, alpha.
+ * A ring takes (g-1) (alpha + s/g beta).
  */
 static void one_chunk(void **state)
 {
@@ -247,8 +248,7 @@ static void one_chunk(void **state)
     }
 }
 
-/* Many chunks: what the busiest dimension carries, (g+1)/g s one way,
- * where s reaches it; each link as much. */
+/* Many chunks: the bytes of the busiest dimension, (g+1)/g s one way if s bytes reach it. */
 static void many_chunks(void **state)
 {
     (void)state;
@@ -272,7 +272,7 @@ static void what_cannot_is_refused(void **state)
     static const struct {
         const char *topology;
         rlt_coll_kind kind;
-        const char *says; /* NULL: can */
+        const char *says; /* NULL: supported */
     } rows[] = {
         {"switch:4@200GB/s,0ns,in_network=reduce+multicast*switch:8@50GB/s,0ns", RLT_ALL_REDUCE,
          "no switch in dimension 2"},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A plan that is written and read back is the same plan: it passes the checker, sends as many messages and
- * bytes, and takes the same time to the picosecond. JSON keeps everything, at any size; MSCCL XML and GOAL
- * keep what alpha-beta can tell apart.
+ * bytes, and takes the same time to the picosecond. JSON keeps everything, at any size. MSCCL XML and GOAL
+ * keep what alpha-beta can distinguish.
  */
 #include "net/import/import.h"
 #include "test/support/support.h"
@@ -94,7 +94,7 @@ static void make_custom(const rlt_plan *like, const rlt_listed *listed, uint64_t
         fail_msg("%s: %s", err.where, err.what);
 }
 
-/* Writes, reads; false where the format cannot say it. */
+/* Writes and reads a plan. False if the format cannot express it. */
 static bool turn_around(const rlt_plan *plan, rlt_plan_format format, rlt_listed *out)
 {
     rlt_error err = {0};
@@ -122,10 +122,9 @@ static void expect_same(const rlt_plan *plan, const char *how, outcome a, outcom
 }
 
 /*
- * MSCCL cuts messages of blocks that are not side by side, and other messages may come between the pieces.
- * Both MSCCL and GOAL have no order among operations that do not depend on each other, so that messages which
- * several dimensions' lanes have ready at one instant take the port in another order: the all-to-alls over
- * more than one dimension.
+ * MSCCL splits messages of blocks that are not contiguous, and other messages may come between the pieces.
+ * Neither MSCCL nor GOAL orders independent operations. So in all-to-alls over several dimensions, messages
+ * that several lanes have ready at one instant may take the port in another order.
  */
 static bool keeps_time(const rlt_plan *plan, outcome a, outcome b)
 {
@@ -136,7 +135,7 @@ typedef struct tally {
     uint32_t tried, kept, exact;
 } tally;
 
-/* One plan through one format. */
+/* Tests one plan in one format. */
 static void check_format(const place *p, const rlt_plan *plan, rlt_plan_format format, tally *t)
 {
     rlt_listed l = {0};
@@ -172,7 +171,7 @@ static bool make_plan(const place *p, const rlt_algorithm *a, rlt_coll_kind kind
     int rc = rlt_plan_create(a, &req, plan, &why);
     if (rc && rc != RLT_EUNSUPPORTED && rc != RLT_ETOPOLOGY)
         fail_msg("%s: %s", why.where, why.what);
-    if (!rc && (plan->reduces || plan->multicasts)) { /* needs switches that can */
+    if (!rc && (plan->reduces || plan->multicasts)) { /* needs switches that reduce and multicast */
         rlt_plan_free(plan);
         return false;
     }
@@ -202,7 +201,7 @@ static void every_plan(rlt_plan_format format, uint64_t bytes, uint32_t lanes, t
     }
 }
 
-/* 1000003 is prime: no block is as large as the next. */
+/* 1000003 is prime: blocks differ in size. */
 static void json_keeps_every_plan(void **state)
 {
     (void)state;
@@ -233,7 +232,7 @@ static void msccl_keeps_the_time(void **state)
     assert_true(t.exact > t.kept * 9 / 10);
 }
 
-/* From file to file: what was read is written again, and stays the same plan. */
+/* From file to file: a plan that was read is written again, and stays the same plan. */
 static void formats_become_each_other(void **state)
 {
     (void)state;
@@ -261,7 +260,7 @@ static void formats_become_each_other(void **state)
     close_place(&p);
 }
 
-/* What a format cannot say is refused with the reason. */
+/* Plans that a format cannot express are refused with a reason. */
 static void what_cannot_be_said_is_refused(void **state)
 {
     (void)state;
@@ -377,7 +376,7 @@ static void damage_is_named(void **state)
     }
 }
 
-/* Refused with a place, or a plan that passes; no leak, no overrun. */
+/* Any bytes are either refused with a place, or are a plan that passes. No leak, no overrun. */
 static void mutations_do_no_harm(void **state)
 {
     (void)state;
@@ -413,7 +412,7 @@ static void mutations_do_no_harm(void **state)
     assert_true(refused > 2000);
 }
 
-/* LogGOPSim's own generator: the ring and the doublings take the time of theirs. */
+/* Schedules of LogGOPSim's own generator: the ring and the doublings take their closed-form times. */
 static void schedules_of_others_are_read(void **state)
 {
     (void)state;
@@ -423,7 +422,7 @@ static void schedules_of_others_are_read(void **state)
         uint64_t bytes;
         rlt_time time_ps;
     } all[] = {
-        /* n - 1 rounds twice, of a chunk of 2^17 bytes over 25 GB/s and 500 ns */
+        /* 2 (n - 1) rounds of a chunk of 2^17 bytes over 25 GB/s and 500 ns */
         {"allreduce_ring_n8_d1048576.goal", "ring:8@50GB/s,500ns", RLT_ALL_REDUCE, 1 << 20,
          14 * ((rlt_time)(1 << 17) * 40 + 500000)},
         /* halves, quarters, ... and back over 50 GB/s and two links of 1 us: 15/16 of the bytes, twice */

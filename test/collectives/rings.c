@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings searched in the network: cycles that are cycles,
- * as many as theory has, and the bandwidth they give. */
+/* Rings searched in the network: valid cycles, as many as theory allows, and the bandwidth they reach. */
 #include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
 #include "collectives/check/cycles.h"
@@ -27,8 +26,8 @@ static void join(uint32_t n, uint32_t u, uint32_t v)
     capacity[v * n + u]++;
 }
 
-/* Finds cycles, and checks that each passes every node once and that no edge
- * is used more often than it is there. */
+/* Finds cycles. Checks that each visits every node once, and that no edge is used more often than it
+ * exists. */
 static uint32_t cycles(uint32_t n)
 {
     uint32_t found = 0;
@@ -61,8 +60,8 @@ static void complete_graphs(void **state)
     }
 }
 
-/* Two-dimensional tori fall into two Hamiltonian cycles (Kotzig, 1973), three-dimensional ones into three
- * (Foregger, 1978). */
+/* Two-dimensional tori decompose into two Hamiltonian cycles (Kotzig, 1973), three-dimensional ones into
+ * three (Foregger, 1978). */
 static void tori(void **state)
 {
     (void)state;
@@ -83,7 +82,7 @@ static void tori(void **state)
     }
 }
 
-/* A mesh has one if a side is even, none if both are odd: its nodes are coloured like a chess board. */
+/* A mesh has one if a side is even, and none if both are odd: its nodes are coloured like a chess board. */
 static void meshes_and_graphs_without(void **state)
 {
     (void)state;
@@ -121,7 +120,7 @@ static rlt_coll_request open_group(test_group *s, const char *text, rlt_coll_kin
     return rlt_group_request(&s->g, kind, bytes);
 }
 
-/* Lanes that send from u to v are no more than direct links from u to v; and the number of lanes. */
+/* Lanes that send from u to v are at most the direct links from u to v. Also checks the number of lanes. */
 static void lanes_follow_links(void **state)
 {
     (void)state;
@@ -162,8 +161,8 @@ static void lanes_follow_links(void **state)
     }
 }
 
-/* k rings over links of 50 GB/s, 2(n-1) steps of a piece M/(kn) each. Eight fully connected members use six
- * of the seven links that each has, seven all six. */
+/* k rings over links of 50 GB/s: 2(n-1) steps of a piece M/(kn). Eight fully connected members use six of the
+ * seven links of each; seven members use all six. */
 static void bandwidth_in_closed_form(void **state)
 {
     (void)state;
@@ -184,7 +183,7 @@ static void bandwidth_in_closed_form(void **state)
         assert_int_equal(test_collective(&net, RLT_ALL_REDUCE, cases[i].bytes, NULL).time_ps,
                          cases[i].time_ps);
     }
-    /* The rings found in the cube mesh are worth those that its file recommends. */
+    /* The rings found in the cube mesh are as good as those that its file recommends. */
     test_net dgx = {.topology = "dgx1-v100-8", .model = &rlt_net_flow, .algorithm = "ring"};
     rlt_time recommended = test_collective(&dgx, RLT_ALL_REDUCE, 256u << 20, NULL).time_ps;
     dgx.algorithm = "rings";
@@ -234,8 +233,8 @@ static void refusals(void **state)
     }
 }
 
-/* Six rings that share a double NVLink take one each: 14 steps of an eighth of a sixth at 25 GB/s a link;
- * what the protocol adds to a step is the same at any size. */
+/* Six rings that share a double NVLink take one link each: 14 steps of M/48 at 25 GB/s a link. The protocol's
+ * overhead per step does not depend on the size. */
 static void parallel_links_in_turn(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The choice of protocols against NCCL's rule worked out by hand, and what messages of tuned collectives cost
- * against closed forms.
+ * The choice of protocols against NCCL's rule worked out by hand, and the costs of tuned messages against
+ * closed forms.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,8 +102,8 @@ static void a_protocol_that_is_set_is_taken(void **state)
     assert_string_equal(chosen(&e, RLT_ALL_REDUCE, 2, 1u << 30), "LL128");
 }
 
-/* NCCL gives LL a thread block for each 512 threads x 8 bytes that a member
- * sends: nBytes >= nc * 512 * 8 * members. */
+/* NCCL gives LL one thread block for each 512 threads x 8 bytes that a member sends: nBytes >= nc * 512 * 8 *
+ * members. */
 static void channels_grow_with_bytes(void **state)
 {
     (void)state;
@@ -134,8 +134,8 @@ static void without_a_tuner_all_is_as_usual(void **state)
     rlt_plan_free(&plan);
 }
 
-/* A message's time is max(w + fill min(w, buffers), message + lines + share w), less w, which the link takes:
- * on 1 GB/s a byte is 1000 ps. */
+/* Time of a message: max(w + fill min(w, buffers), message + lines + share w), minus w, the time on the link.
+ * At 1 GB/s a byte takes 1000 ps. */
 static void costs_of_a_tuned_message(void **state)
 {
     (void)state;
@@ -159,8 +159,8 @@ static void costs_of_a_tuned_message(void **state)
         {"1", "0", "0", "0", "0", "1.25", 4000, 1, 1, 3000000, 5000},
         /* two channels of 8 KiB each: 2 lines of 4 KiB: 2 x 0.5 us */
         {"1", "0", "0", "4KiB", "0.5us", "1", 16384, 2, 1, 4000000, 16384},
-        /* a line and one byte more is two lines;
-         * a quarter of one is free; half of one is a third of its time */
+        /* a line and one byte take two lines; a quarter of a line is free; half a line takes a third of its
+         * time */
         {"1", "0", "0", "4KiB", "0.5us", "1", 4097, 1, 1, 4000000, 4097},
         {"1", "0", "0", "4KiB", "0.6us", "1", 1024, 1, 1, 3000000, 1024},
         {"1", "0", "0", "4KiB", "0.6us", "1", 2048, 1, 1, 3200000, 2048},
@@ -188,7 +188,7 @@ static void costs_of_a_tuned_message(void **state)
 }
 
 /* A ring all-gather of 4 by Simple over a switch: launch + start + 2.5 own share / bandwidth + 3 (message +
- * share / bandwidth). Bytes of one element: all-reduce adds 3/4 of the bytes at `narrow` more. */
+ * share / bandwidth). With one-byte elements, an all-reduce adds 3/4 of the bytes at `narrow`. */
 static void a_whole_collective(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void a_whole_collective(void **state)
         {RLT_ALL_REDUCE, 2, 7 + 5 + 250 + 6 * (2 + 125)},
         {RLT_ALL_REDUCE, 1, 7 + 5 + 250 + 6 * (2 + 125) + 1000},
     };
-    /* 4 MB over links of 10 GB/s: a share of 1 MB is 125 us with its wire bytes, 250 us to copy. */
+    /* 4 MB over links of 10 GB/s: a share of 1 MB takes 125 us with its wire bytes, and 250 us to copy. */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         for (int alpha_beta = 0; alpha_beta < 2; alpha_beta++) {
             test_net net = {.topology = "switch:4@10GB/s,0ns",
@@ -285,7 +285,7 @@ static void wrong_settings_are_refused(void **state)
     }
 }
 
-/* The largest that can be asked for does not wrap round. */
+/* The largest possible settings do not overflow. */
 static void extremes_saturate(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Synthesised collectives: published times, proofs by the symbolic checker, and that a run takes what the
- * synthesis says. */
+/* Synthesised collectives: published times, proofs by the symbolic checker, and runs that take the
+ * synthesised time. */
 #include "collectives/synthesis/tacos.h"
 #include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
@@ -13,10 +13,10 @@
 #include "sim/base/time.h"
 #include "test/support/support.h"
 
-/* All-gather of 1 GiB, one chunk of each member, links of 50 GiB/s and 0.5 us: 9606.000 us on a mesh of 5 x 5
- * and 3706.204 us on a torus of 3 x 3 x 3 (results of the paper's authors), where a link serves one transfer
- * until it has arrived: `blocking`. The corner of the mesh takes in 24 chunks by two links: 12 x (chunk/B +
- * 0.5 us) is also the least there can be. A pipelined link (`nic`) saves latencies only. */
+/* All-gather of 1 GiB, one chunk per member, links of 50 GiB/s and 0.5 us: 9606.000 us on a mesh of 5 x 5 and
+ * 3706.204 us on a torus of 3 x 3 x 3 (results of the paper's authors). A link serves one transfer until it
+ * has arrived: `blocking`. The corner of the mesh receives 24 chunks over two links, so 12 x (chunk/B + 0.5
+ * us) is also the lower bound. A pipelined link (`nic`) only saves latencies. */
 static void published_times(void **state)
 {
     (void)state;
@@ -56,7 +56,7 @@ static const char *const networks[] = {
 };
 enum { NETWORKS = sizeof networks / sizeof networks[0] };
 
-/* Every kind on every network, with roots, several chunks, and sizes that do not divide. */
+/* Every kind on every network, with roots, several chunks, and sizes that do not divide evenly. */
 static void plans_are_proven(void **state)
 {
     (void)state;
@@ -77,9 +77,9 @@ static void plans_are_proven(void **state)
     }
 }
 
-/* A run under either model takes what was synthesised, to a picosecond of rounding a message of a chain; an
- * all-reduce, whose second half may begin before all of the first is over, at most that. Where a link inside
- * a network is wider than a transfer, alpha-beta and flow agree as well. */
+/* A run under either model takes the synthesised time, up to a picosecond of rounding per message of a chain.
+ * An all-reduce takes at most that, since its second half may begin before the first is over. If a link
+ * inside a network is wider than a transfer, alpha-beta and flow agree as well. */
 static void runs_take_what_was_synthesised(void **state)
 {
     (void)state;
@@ -90,7 +90,8 @@ static void runs_take_what_was_synthesised(void **state)
             rlt_coll_request req = rlt_group_request(&s.g, kinds[i / 2], 1000000);
             rlt_plan plan;
             assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), 0);
-            bool tuned = plan.tuning.on; /* costs of whole collectives, which the synthesis does not know */
+            /* includes costs of whole collectives, which the synthesis does not know */
+            bool tuned = plan.tuning.on;
             rlt_time said = rlt_tacos_time(&plan) + rlt_topology_endpoint(s.t)->launch_ps,
                      slack = 2 * (rlt_time)plan.blocks * req.n;
             rlt_plan_free(&plan);
@@ -107,9 +108,9 @@ static void runs_take_what_was_synthesised(void **state)
     }
 }
 
-/* Bytes of chunks alone: a ring of two links each way in and 2 chunks of each of 7 others, whatever the
- * order, is 7 chunk times; the greedy order may waste at most a few. Between a fast and a slow dimension a
- * schedule beats the natural ring, which crosses the slow links with everything. */
+/* Serialisation alone: a ring with two links each way in, and 2 chunks of each of 7 others, take 7 chunk
+ * times in any order. The greedy order may waste a few at most. Between a fast and a slow dimension, a
+ * schedule beats the natural ring, which carries everything over the slow links. */
 static void chunks_and_uneven_links(void **state)
 {
     (void)state;
@@ -124,7 +125,7 @@ static void chunks_and_uneven_links(void **state)
     assert_true(2 * test_collective(&two, RLT_ALL_GATHER, 64u << 20, NULL).time_ps < natural);
 }
 
-/* Shares of 1, 2 and 3 MB round a ring of three, each straight to both others: the longest decides. */
+/* Shares of 1, 2 and 3 MB on a ring of three, each sent directly to both others: the longest decides. */
 static void counted_shares(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Schedules of chunks over dimensions: every plan through the symbolic checker, each dimension one queue, and
- * no deadlock whenever members come and however slow their links are. Times stand in test/cli/coll/themis.sh.
+ * Schedules of chunks over dimensions: every plan through the symbolic checker, one queue per dimension, and
+ * no deadlock whenever members arrive and however slow their links are. Times are tested in
+ * test/cli/coll/themis.sh.
  */
 #include <stdio.h>
 
@@ -20,7 +21,7 @@
 #include "sim/sim.h"
 #include "test/support/support.h"
 
-/* Groups of 2 to 64 in 2 to 4 dimensions whose bandwidths call for all kinds of orders. */
+/* Groups of 2 to 64 members in 2 to 4 dimensions; their bandwidths lead to all kinds of orders. */
 static const char *const nets[] = {
     "switch:2@100GB/s,10ns*switch:1@100GB/s,10ns",
     "switch:2@100GB/s,10ns*switch:3@300GB/s,10ns",
@@ -56,7 +57,7 @@ static const rlt_grid *grid_of(const rlt_plan *plan)
     return plan->data;
 }
 
-/* What orders the plans had: the test must have met those that are hard. */
+/* Orders that the plans had: the test must have met the hard ones. */
 typedef struct seen {
     uint32_t proved, turned, apart, runs;
 } seen;
@@ -74,7 +75,7 @@ static void look(const rlt_plan *plan, seen *all)
     }
 }
 
-/* Each operation waits for another of its dimension, but for the first, and no two for the same. */
+/* Each operation but the first waits for another one of its dimension, and no two wait for the same. */
 static void one_queue_a_dimension(const rlt_plan *plan)
 {
     const rlt_grid *g = grid_of(plan);
@@ -139,7 +140,7 @@ static void every_collective_is_proved(void **state)
     assert_true(all.proved > 1400 && all.turned > 900 && all.runs > 100 && all.apart > 10);
 }
 
-/* Shares of given sizes keep the natural order, one at a time. */
+/* Shares with counts keep the natural order, one at a time. */
 static void counts_are_proved(void **state)
 {
     (void)state;
@@ -173,7 +174,7 @@ static void arrive(void *ctx, uint64_t member)
     rlt_exec_arrive(l->x, l->id, (uint32_t)member);
 }
 
-/* To its end, with one slow link and members that come one by one and begin alone. */
+/* Runs to the end, with one slow link, and members that arrive one by one and begin alone. */
 static void ends(const char *net, const rlt_net_model *model, rlt_injection injection, rlt_coll_kind kind,
                  uint32_t c)
 {
@@ -222,7 +223,8 @@ static void stragglers_stall_nothing(void **state)
                  kinds[(c / 4 + i) % 4], c + i);
 }
 
-/* One chunk goes inwards-out, and nothing stands before it: as without a schedule. */
+/* One chunk goes from the innermost to the outermost dimension and waits for nothing: as without a
+ * schedule. */
 static void one_chunk_is_the_pipeline(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * ATP: what a window bounds, collisions against their law, what goes to servers, marks and losses, and slots
- * that do not wait for whom is late. Packets of 248 + 60 bytes at 100 Gb/s (tau = 24.64 ns), links of 1 us,
+ * ATP: the bound of the window, the law of collisions, the traffic to servers, marks and losses, and slots
+ * that do not wait for stragglers. Packets of 248 + 60 bytes at 100 Gb/s (tau = 24.64 ns), links of 1 us,
  * switches of 500 ns.
  */
 #include <math.h>
@@ -34,18 +34,19 @@ static rlt_react_result run(uint32_t n, const char *settings, uint32_t chunks)
     return r;
 }
 
-/* A slot stays for a round trip to the server: RTT = 4 tau + 4 d + 2 s; window x payload / RTT bounds. */
+/* A slot is held for a round trip to the server, RTT = 4 tau + 4 d + 2 s. Throughput is at most window x
+ * payload / RTT. */
 static void test_window(void **state)
 {
     (void)state;
     const rlt_time rtt = 4 * TAU + 4 * D + 2 * S;
-    /* One at a time: exactly C RTT. Everything is added up but what hashes onto nothing else: A is large. */
+    /* One packet at a time: exactly C RTT. A is large, so everything is aggregated. */
     rlt_react_result r = run(9, "window=1", 200);
     assert_int_equal(r.time_ps, 200 * rtt);
     assert_int_equal(r.aggregated, 200);
     assert_int_equal(r.unaggregated, 0);
     assert_int_equal(r.switches.contributions, 8 * 200);
-    /* Places of one window may hash onto each other: a few rounds until each has its own. */
+    /* Places of one window may collide: it takes a few rounds until each has its own slot. */
     r = run(9, "window=64", 6400);
     assert_true(r.time_ps >= 99 * rtt + 63 * TAU);
     assert_true((double)r.time_ps < 1.15 * 100 * (double)rtt);
@@ -53,7 +54,7 @@ static void test_window(void **state)
     assert_int_equal(r.unaggregated, r.switches.fallbacks + r.switches.resends);
 }
 
-/* The window is fixed, or grows by 1500 B a window: 1, 5, 10, ... packets, up to 100 after 21 of them. */
+/* The window is fixed, or grows by 1500 B per window: 1, 5, 10, ... packets, up to 100 after 21 windows. */
 static void test_growth(void **state)
 {
     (void)state;
@@ -63,7 +64,7 @@ static void test_growth(void **state)
         const uint32_t chunks = 1000;
         snprintf(settings, sizeof settings, "start=%u increase=0 aggregators=65536", k);
         rlt_react_result r = run(5, settings, chunks);
-        assert_int_equal(r.unaggregated, 0); /* so few under way that none meet */
+        assert_int_equal(r.unaggregated, 0); /* too few packets under way to collide */
         assert_int_equal(r.time_ps, (chunks - 1) / k * rtt + (chunks - 1) % k * TAU + rtt);
     }
     double at_once = (double)run(5, "aggregators=65536", 20000).time_ps;
@@ -72,7 +73,7 @@ static void test_growth(void **state)
     assert_true(slowly < at_once + 22 * (double)rtt);
 }
 
-/* Where slots are taken by others, x throws into A: 1 - (1 - 1/A)^x of the packets collide. */
+/* If others hold the slots of x throws into A, a share 1 - (1 - 1/A)^x of the packets collides. */
 static void test_collisions(void **state)
 {
     (void)state;
@@ -86,7 +87,7 @@ static void test_collisions(void **state)
         const uint32_t first[] = {0, 1, 4}, second[] = {2, 3, 5};
         const rlt_time late[] = {0, 10 * RLT_S, 0};
         char settings[96];
-        /* Half a job, which waits for its other worker and keeps what it has. */
+        /* Half a job, which waits for its other worker and keeps its slots. */
         snprintf(settings, sizeof settings, "window=%u start=%u aggregators=%u rto=100s", x, x, A);
         rlt_react_request q = test_request("atp", settings, 3, (uint64_t)x * P);
         q.ranks = first;
@@ -101,7 +102,7 @@ static void test_collisions(void **state)
         rlt_react_result r = rlt_fabric_result(f.fabric, two);
         assert_true(r.end_ps < 10 * RLT_S);
         double p = 1 - pow(1 - 1.0 / A, x), share = (double)r.switches.collisions / 2 / CHUNKS;
-        /* The slots taken are themselves by chance: balls into bins. */
+        /* The number of slots taken is itself random: balls into bins. */
         double l = (double)x / A, bins = (exp(-l) - (1 + l) * exp(-2 * l)) / A;
         double error = sqrt(p * (1 - p) / CHUNKS + bins);
         assert_true(fabs(share - p) <= 3 * error);
@@ -113,7 +114,7 @@ static void test_collisions(void **state)
     }
 }
 
-/* Jobs that came first have all slots: all of this one's goes to the server, n C tau. */
+/* Earlier jobs have all slots: everything of this job goes to the server, n C tau. */
 static void test_no_slots(void **state)
 {
     (void)state;
@@ -178,7 +179,7 @@ static void test_marks(void **state)
     assert_true(queue[0] > 20 * queue[1]);
 }
 
-/* A sum carries the mark of any of its parts: those of a leaf whose way up is full. */
+/* A sum is marked if any of its parts is: here the parts of a leaf with a congested uplink. */
 static void test_marks_below(void **state)
 {
     (void)state;
@@ -194,16 +195,16 @@ static void test_marks_below(void **state)
     uint32_t job = test_add(&f, &q);
     test_finish(&f);
     rlt_react_result r = rlt_fabric_result(f.fabric, job);
-    /* Four workers of a leaf send one packet each up a link of twice their time. Up: tau, then 4 x 2 tau; a
-     * sum is sent down the same link and on to the server; back. */
+    /* Four workers of a leaf send one packet each up a link on which a packet takes 2 tau. Up: tau, then 4 x
+     * 2 tau. A sum goes down the same link and on to the server, and back. */
     rlt_time one_trip = (1 + 4 * 2) * TAU + (2 + 1) * TAU + (1 + 2) * TAU + (2 + 1) * TAU + 8 * D + 6 * S;
     assert_int_equal(r.unaggregated, 0);
     assert_true(r.time_ps > 100 * (one_trip - 4 * TAU) && r.time_ps < 100 * (one_trip + 4 * TAU));
     test_fabric_close(&f);
 }
 
-/* All waits for whom is late, exactly;
- * unless slots send on what they have, and the server answers with it. */
+/* Everything waits for a straggler, exactly; unless slots send partial sums and the server answers with
+ * them. */
 static void test_late(void **state)
 {
     (void)state;
@@ -238,7 +239,7 @@ static void test_late(void **state)
         }
         assert_int_equal(took[1], took[0] + delta);
         assert_true(took[3] < took[1]);
-        /* Below one switch: a window each round trip and time to live, until all are there. */
+        /* Below one switch: a window per round trip and time to live, until all have arrived. */
         if (!leaves) {
             const rlt_time trip = 4 * TAU + 4 * D + 2 * S + 5 * RLT_US;
             assert_int_equal(left_out, (delta + trip - 1) / trip * 100);
@@ -247,7 +248,7 @@ static void test_late(void **state)
     }
 }
 
-/* Nothing comes through: an end with a name after the silences that were allowed. */
+/* No packet arrives: the run ends with a named stall after the allowed number of timeouts. */
 static void test_stall(void **state)
 {
     (void)state;
@@ -268,7 +269,7 @@ static void test_stall(void **state)
     }
 }
 
-/* Jobs that contend for slots: the short ones first (ESA) or whoever comes first (ATP). */
+/* Jobs that compete for slots: shorter jobs first (ESA), or first come, first served (ATP). */
 static void test_preempt(void **state)
 {
     (void)state;

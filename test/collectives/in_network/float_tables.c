@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Floats added by tables: format, size, errors of each step against what its cells' widths allow. */
+/* Floats added by tables: format, size, and the errors of each step against the widths of its cells. */
 #include <math.h>
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ static bool same(double a, double b)
     return !(a < b) && !(a > b);
 }
 
-/* IEEE 754's bits, of binary16 and, by the compiler, of float. */
+/* Bit patterns of IEEE 754's binary16, and of float by the compiler. */
 static void format(void **state)
 {
     (void)state;
@@ -55,7 +55,7 @@ static void format(void **state)
     rlt_float_tables_free(&t);
 }
 
-/* Within the memory that is published for 16 and 32 bits, counted once more by hand. */
+/* Within the published memory for 16 and 32 bits, counted again by hand. */
 static void memory(void **state)
 {
     (void)state;
@@ -88,7 +88,7 @@ static void try(const rlt_float_tables *t, double x, double y, spread *s)
     s->n++;
 }
 
-/* Significands all over, exponents up to 20 apart; `sign` of the second. */
+/* Significands over the whole range, exponents up to 20 apart; `sign` is that of the second summand. */
 static spread sweep(const rlt_float_tables *t, double sign)
 {
     spread s = {0};
@@ -100,8 +100,8 @@ static spread sweep(const rlt_float_tables *t, double sign)
     return s;
 }
 
-/* What the tables may be wrong by: halves of the cells of logarithm, plus and power, and the significand's.
- * Published (Cui et al.): 99.94 % and more on average with 16 bits, 99.1 % with 32. */
+/* Largest error of the tables: half a cell of logarithm, plus and power, and half a unit of the significand.
+ * Published accuracy (Cui et al.): 99.94 % and more on average with 16 bits, 99.1 % with 32. */
 static void errors(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void edges(void **state)
         assert_int_equal(rlt_float_add(&t, one, 0, &e), one);
         assert_int_equal(rlt_float_add(&t, 0, less, &e), less);
         assert_int_equal(rlt_float_add(&t, one, less, &e), 0);
-        /* Far apart: the larger, whichever comes first and whatever its sign. */
+        /* Far apart: the result is the larger summand, in either order and with either sign. */
         uint32_t big = rlt_float_encode(&t, -40000, &e), small = rlt_float_encode(&t, 1e-4, &e);
         assert_true(same(rlt_float_decode(&t, rlt_float_add(&t, big, small, &e)), rlt_float_decode(&t, big)));
         assert_true(same(rlt_float_decode(&t, rlt_float_add(&t, small, big, &e)), rlt_float_decode(&t, big)));
@@ -153,7 +153,7 @@ static void edges(void **state)
     assert_int_equal(rlt_float_tables_create(&bad, &t, NULL), RLT_ERANGE);
 }
 
-/* Whole sums of n arrays: at most n - 1 additions' errors and, with 16 bits, one conversion's of each. */
+/* Sums of n arrays: at most the errors of n - 1 additions and, with 16 bits, one conversion each. */
 static void whole_sums(void **state)
 {
     (void)state;

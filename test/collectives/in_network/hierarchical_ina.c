@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reduce-scatter inside nodes, switches between them, all-gather inside: against the closed forms of its
+ * Reduce-scatter inside nodes, switches between them, all-gather inside: against the closed forms of the
  * phases, one after another and pipelined, and byte for byte on every link.
  */
 #include <math.h>
@@ -17,7 +17,7 @@
 
 enum { P = 1024 };
 
-/* Nodes of k accelerators behind a switch of 400 GB/s; member r of every node at rail r, 100 Gb/s; a spine
+/* Nodes of k accelerators behind a switch of 400 GB/s. Member r of every node is on rail r, 100 Gb/s; a spine
  * above the rails. 1 us and 500 ns as elsewhere. */
 static rlt_topology *build(uint32_t nodes, uint32_t k, const char *rail_can)
 {
@@ -53,7 +53,7 @@ static rlt_topology *build(uint32_t nodes, uint32_t k, const char *rail_can)
 
 typedef struct outcome {
     rlt_react_result r;
-    double inner_bytes, rail_bytes; /* out of one member, the most */
+    double inner_bytes, rail_bytes; /* most bytes that leave one member */
 } outcome;
 
 static outcome run(uint32_t nodes, uint32_t k, const char *settings, uint64_t bytes, const rlt_time *late)
@@ -88,7 +88,8 @@ static outcome run(uint32_t nodes, uint32_t k, const char *settings, uint64_t by
     return o;
 }
 
-/* What one chunk takes besides: its way out, its way through the rail's switch, and its way back. */
+/* Time of one chunk beyond the closed form: its way out, its way through the rail's switch, and its way
+ * back. */
 static const double way = 2 * (2 * 1e6 + 0.5e6 + 2 * 2560) + 2 * 1e6 + 0.5e6 + 2 * 88480;
 
 static void test_apart(void **state)
@@ -112,7 +113,7 @@ static void test_pipelined(void **state)
 {
     (void)state;
     double m = 8.0 * 8192 * P;
-    /* Between nodes it takes longest: what is inside hides but for one chunk's way. */
+    /* The links between nodes are the slowest: work inside is hidden except for one chunk's way. */
     outcome o = run(4, 8, "header=0B", (uint64_t)m, NULL),
             apart = run(4, 8, "header=0B phases=apart", (uint64_t)m, NULL);
     double law = m / 8 / 12.5e9 * 1e12;
@@ -123,7 +124,7 @@ static void test_pipelined(void **state)
     /* With SHARP's share of the link. */
     o = run(4, 8, "between=sharp eta=0.95", (uint64_t)m, NULL);
     assert_true(fabs((double)o.r.time_ps - law / 0.95 - way) < 0.02 * law);
-    /* A window too small: window x payload / RTT. */
+    /* A window that is too small: window x payload / RTT. */
     o = run(4, 8, "header=0B window=4", (uint64_t)m, NULL);
     double rtt = 2 * 1e6 + 0.5e6 + 2 * 81920;
     assert_true(fabs((double)o.r.time_ps - 8192 / 4 * rtt) < 0.01 * 8192 / 4 * rtt);
@@ -152,7 +153,7 @@ static void test_nvls(void **state)
 static void test_corners(void **state)
 {
     (void)state;
-    /* One node only: no switch between. One member a node: no peers inside. */
+    /* One node only: no switch between nodes. One member per node: no peers inside. */
     double m = 4.0 * 1024 * P;
     outcome o = run(1, 4, "phases=apart", (uint64_t)m, NULL);
     double law = 2 * 3 / 4.0 * m / 400e9 * 1e12;
@@ -163,7 +164,7 @@ static void test_corners(void **state)
     for (uint64_t bytes = 1; bytes < 12 * P; bytes += 700)
         for (uint32_t nodes = 1; nodes < 4; nodes++)
             (void)run(nodes, 3, "window=1 ahead=1", bytes, NULL);
-    /* All wait for whom is late. */
+    /* Everyone waits for a straggler. */
     rlt_time late[32] = {[13] = 300 * RLT_US};
     o = run(4, 8, "header=0B", (uint64_t)(8 * 1024 * P), NULL);
     outcome after = run(4, 8, "header=0B", (uint64_t)(8 * 1024 * P), late);
@@ -194,7 +195,7 @@ static void test_refusals(void **state)
             assert_int_equal(rlt_fabric_add(x.fabric, &q, &job, &err), i ? RLT_EUNSUPPORTED : RLT_ETOPOLOGY);
         } else {
             assert_int_equal(rlt_fabric_add(x.fabric, &q, &job, &err), RLT_ERANGE);
-            /* Eight are not next to one switch. */
+            /* Eight members are not next to one switch. */
             q = test_request("hierarchical-ina", "node=8 inside=nvls refused=fail", 8, 1 << 20);
             assert_int_equal(rlt_fabric_add(x.fabric, &q, &job, &err), RLT_ETOPOLOGY);
         }

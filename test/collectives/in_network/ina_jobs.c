@@ -54,13 +54,13 @@ static int close_nets(void **state)
     return 0;
 }
 
-/* What the jobs of a schedule did. */
+/* Events of the jobs of a schedule. */
 typedef struct tally {
     uint64_t jobs, lost, retransmissions, fallbacks, collisions, evictions, preemptions, rings, duplicates;
     uint64_t partials, unaggregated, left_out;
 } tally;
 
-/* Members of a job: some of the hosts, in any order. */
+/* Members of a job: a random choice of hosts, in random order. */
 static uint32_t pick(dice *d, uint32_t least, uint32_t ranks[HOSTS])
 {
     uint32_t n = least + roll(d, 4);
@@ -142,7 +142,7 @@ static void schedule(uint64_t seed, tally *t)
         rlt_react_result r = rlt_fabric_result(f, job[i]);
         const rlt_agg_counts *c = &r.switches;
         assert_true(r.chunks > 0 && r.time_ps > 0 && r.end_ps <= rlt_fabric_end(f));
-        /* A packet is added up, or is there already, or goes on, or is refused: nothing else. */
+        /* A packet is aggregated, or a duplicate, or forwarded, or refused: nothing else. */
         assert_true(c->contributions <= c->packets);
         assert_true(c->packets <=
                     c->contributions + c->duplicates + c->fallbacks + c->resends + c->stale + c->refused);
@@ -173,13 +173,13 @@ static void test_schedules(void **state)
                   (double)t.jobs, (double)t.lost, (double)t.retransmissions, (double)t.collisions,
                   (double)t.fallbacks, (double)t.evictions, (double)t.preemptions, (double)t.partials,
                   (double)t.left_out, (double)t.rings);
-    /* All that can go wrong did. */
+    /* Every kind of fault has occurred. */
     assert_true(t.jobs > 4 * SCHEDULES && t.lost > SCHEDULES && t.retransmissions > SCHEDULES);
     assert_true(t.collisions > SCHEDULES && t.evictions > SCHEDULES && t.preemptions > 1000);
     assert_true(t.duplicates > 1000 && t.partials > 1000 && t.left_out > 100 && t.rings > 1000);
 }
 
-/* Four ATP jobs of the same size on one switch, in one of the ways to share: nothing lost. */
+/* Four ATP jobs of the same size on one switch, with one kind of slot sharing: no losses. */
 typedef struct shared {
     rlt_react_result r[MAX_JOBS];
     double fairness, mean_us;
@@ -220,7 +220,7 @@ static shared share(rlt_slot_sharing sharing, uint32_t jobs, uint32_t slots)
     s.end = rlt_fabric_end(f.fabric);
     s.fairness = rlt_fabric_fairness(f.fabric);
     assert_true(fabs(s.fairness - sum * sum / (jobs * squares)) < 1e-9);
-    /* The links to the servers carried what the jobs say, and not more than all the time. */
+    /* The links to the servers carried as many bytes as the jobs report, and were not busy beyond the run. */
     const rlt_usage *usage = rlt_packets_usage(rlt_fabric_packets(f.fabric));
     for (uint32_t l = 0; l < rlt_topology_links(f.topology); l++)
         if (rlt_topology_link(f.topology, l).dst % (WORKERS + 1) == WORKERS &&
@@ -244,7 +244,7 @@ static void test_shares(void **state)
             for (uint32_t i = 0; i < jobs; i++) {
                 const rlt_react_result *r = &s.r[i];
                 const rlt_agg_counts *c = &r->switches;
-                /* Each packet was added up, or went on. */
+                /* Each packet was aggregated or forwarded. */
                 assert_int_equal(c->packets, c->contributions + c->fallbacks + c->resends);
                 assert_int_equal(c->packets, (uint64_t)CHUNKS * WORKERS + r->retransmissions);
                 assert_int_equal(r->unaggregated, c->fallbacks + c->resends);
@@ -253,7 +253,7 @@ static void test_shares(void **state)
                 without += r->slots == 0;
                 if (r->slots == 0)
                     assert_int_equal(c->fallbacks, CHUNKS * WORKERS);
-                /* n (1 - f) + f of C tau at the server's port is the least it takes. */
+                /* The server's port needs at least n (1 - f) + f times C tau. */
                 double busy = (double)(r->aggregated + r->unaggregated) * WIRE * 80;
                 assert_true((double)r->time_ps >= busy);
             }
@@ -273,7 +273,7 @@ static void test_shares(void **state)
         }
 }
 
-/* The same seed gives the same run, another one another. */
+/* The same seed repeats the run; another seed gives another run. */
 static void test_repeats(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void test_repeats(void **state)
     assert_memory_not_equal(&a, &c, sizeof a);
 }
 
-/* Nothing gets through: every protocol ends with a name, and soon. */
+/* No packet arrives: every protocol ends soon with a named stall. */
 static void test_nothing(void **state)
 {
     (void)state;

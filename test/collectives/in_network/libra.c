@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Libra's parts against closed forms: skew and coverage, the hot set, placement, the law of the hot share. */
+/* Libra's parts against closed forms: skew and coverage, the hot set, its placement, the law of the hot
+ * share. */
 #include <math.h>
 #include <stdio.h>
 
@@ -16,7 +17,7 @@ static rlt_skew zipf(double s, uint64_t n)
     return k;
 }
 
-/* Sums written out, where they are short; and closed forms: n for s = 0, pi^2 / 6 for s = 2. */
+/* Short sums term by term; closed forms for long ones: n for s = 0, pi^2 / 6 for s = 2. */
 static void sums(void **state)
 {
     (void)state;
@@ -38,7 +39,7 @@ static void sums(void **state)
     assert_true(fabs(zipf(1, 1000000000).sum - (log(1e9) + 0.57721566490153286 + 0.5e-9)) < 1e-12);
 }
 
-/* The table of the published model: what the 30 000 most popular get. */
+/* The published model's table: share of the 30 000 most popular parameters. */
 static void coverage(void **state)
 {
     (void)state;
@@ -86,7 +87,7 @@ static void samples(void **state)
             assert_true(fabs(below - N * p) <= 5 * sqrt(N * p * (1 - p)) + 1);
         }
     }
-    /* Few parameters: the ends are not favoured. */
+    /* Few parameters: the first and the last are not favoured. */
     rlt_skew k = zipf(1, 3);
     double seen[3] = {0};
     for (uint64_t i = 0; i < N; i++)
@@ -140,7 +141,8 @@ static void recorded(void **state)
     assert_int_equal(rlt_skew_zipf(1, 0, &k, NULL), RLT_ERANGE);
 }
 
-/* The registers say how many; the more steps are looked at, the nearer the best choice; never beyond it. */
+/* The registers limit the size of the hot set. The more steps are sampled, the nearer it is to the best
+ * choice, and never better. */
 static void hot_set(void **state)
 {
     (void)state;
@@ -166,12 +168,12 @@ static void hot_set(void **state)
         assert_true(h.share > before && h.share <= h.best + 1e-12);
         assert_true(fabs(h.best - rlt_skew_coverage(&k, 1024)) < 1e-12);
         before = h.share;
-        /* Distinct hot parameters: no more than there are, nor than updates to them. */
+        /* Distinct hot parameters: at most as many as exist, and as updates to them. */
         assert_true(h.touched <= 1024 && h.touched <= 40000 * h.share && h.touched_alone < h.touched);
         rlt_hot_free(&h);
     }
     assert_true(before > 0.99 * rlt_skew_coverage(&k, 1024));
-    /* E[u_H] where all are alike: N (1 - (1 - 1/N)^(n m)). */
+    /* E[u_H] if all are equally popular: N (1 - (1 - 1/N)^(n m)). */
     rlt_skew even = zipf(0, 100);
     rlt_hot_set h;
     q = (rlt_hot_request){
@@ -253,7 +255,8 @@ static void passes(void **state)
             assert_int_equal(heat.passes_most, even);
             assert_int_equal(heat.entries, (n + a - 1) / a);
             assert_true(heat.passes_mean <= even && heat.passes_mean <= chance.passes_mean);
-            /* 400 full packets and a half one; the fullest bin's spread is below that of one bin. */
+            /* 400 full packets and a half-full one; the fullest bin has a smaller spread than a single
+             * bin. */
             double spread = sqrt((double)k / a) + 1;
             assert_true(fabs(chance.passes_mean - rlt_passes_random(k, a)) <=
                         5 * spread / 20 + rlt_passes_random(k, a) / 401);
@@ -269,7 +272,8 @@ static void passes(void **state)
     assert_int_equal(rlt_hot_place(10, 4, 0, RLT_PLACE_HEAT, 1, &l, NULL), RLT_ERANGE);
 }
 
-/* All parameters alike: packets of k of N are touched with chance 1 - (1 - k/N)^m. */
+/* All parameters equally popular: a packet of k of N parameters is touched with probability 1 - (1 -
+ * k/N)^m. */
 static void packets_touched(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Libra's protocol: golden times of an independent packet model, the law of the hot share, connections and
- * their cost, found hot sets, losses, and training without barriers, all of whose updates must be merged
+ * their cost, found hot sets, losses, and asynchronous training, whose updates must each be merged exactly
  * once.
  */
 #include <math.h>
@@ -71,7 +71,7 @@ static void golden(void **state)
     }
 }
 
-/* 1.5 to 4 times as fast as the server alone over the shares that the law says, within 2 %. */
+/* 1.5 to 4 times as fast as the server alone, at the shares that the law gives, within 2 %. */
 static void speedup(void **state)
 {
     (void)state;
@@ -87,7 +87,7 @@ static void speedup(void **state)
     }
 }
 
-/* P servers: max(1, (f + n (1 - f)) / P) C tau, and as many of the hot packets each. */
+/* P servers: max(1, (f + n (1 - f)) / P) C tau; each handles the same number of hot packets. */
 static void servers(void **state)
 {
     (void)state;
@@ -103,7 +103,8 @@ static void servers(void **state)
         }
 }
 
-/* n P of them without the switch; n + P on the hot path; a step waits for a host to see to its own. */
+/* n P connections without the switch, n + P on the hot path. A step waits for the host to serve its
+ * connections. */
 static void connections(void **state)
 {
     (void)state;
@@ -133,7 +134,7 @@ static void connections(void **state)
         }
 }
 
-/* Steps follow each other, each computed before. */
+/* Steps follow each other, each after its computation. */
 static void steps(void **state)
 {
     (void)state;
@@ -144,13 +145,13 @@ static void steps(void **state)
     assert_int_equal(o.l.register_bytes, 50 * P);
     assert_int_equal(o.r.switches.collisions, 0);
     assert_int_equal(o.r.switches.completions, 250);
-    /* With jitter: the slowest of four, which lies between none and all of it. */
+    /* With jitter: the slowest of four, between no jitter and all of it. */
     o = run(4, 1, "share=0.5 steps=5 compute=100us jitter=1", 100);
     assert_true(o.r.time_ps > 5 * (one + 100000000) && o.r.time_ps < 5 * (one + 200000000));
 }
 
-/* 64 values on 32 arrays: two passes. One port for all packets is what all wait for; enough ports are late by
- * one packet only, once. */
+/* 64 values on 32 arrays: two passes. A single port limits all packets; with enough ports only one packet's
+ * delay remains. */
 static void passes(void **state)
 {
     (void)state;
@@ -165,11 +166,11 @@ static void passes(void **state)
     snprintf(settings, sizeof settings, "%s1", hot);
     o = run(8, 1, settings, 1000);
     assert_int_equal(o.r.time_ps, 8 * 4000 * tau + 4 * tau + 4 * D + 2 * S);
-    /* All in one pass: nothing is charged. */
+    /* Everything in one pass: no cost. */
     assert_int_equal(run(8, 1, "share=1 payload=256B arrays=64 recirculation=1", 1000).r.time_ps, whole);
 }
 
-/* The hot set from the registers' size; what the sample finds is what the law then says. */
+/* The hot set follows from the size of the registers, and the law then holds for the sampled share. */
 static void sought(void **state)
 {
     (void)state;
@@ -185,7 +186,7 @@ static void sought(void **state)
     assert_true(fabs(o.l.law - 8 / (8 - 7 * o.l.share)) < 1e-9);
     double law = (8 - 7 * o.l.share) * 1024 * TAU + 3 * TAU + 4 * D + 2 * S;
     assert_true(fabs((double)o.r.time_ps / law - 1) < 0.005);
-    /* The registers hold all the hot parameters, in packets of 256; no packet found its slot taken. */
+    /* The registers hold all hot parameters, in packets of 256; no packet found its slot taken. */
     assert_int_equal(o.l.register_bytes, 118 * P);
     assert_int_equal(o.r.switches.collisions, 0);
     assert_int_equal(o.r.window, (uint32_t)(118 / o.l.packet_share));
@@ -193,12 +194,12 @@ static void sought(void **state)
     assert_true(fabs(o.l.passes - (117 * 9 + 2) / 118.0) < 1e-9 && o.l.passes_random > 13);
     o = run(8, 1, "share=0.5 order=random arrays=30", 64);
     assert_true(fabs(o.l.passes - o.l.passes_random) < 1);
-    /* Registers for two packets: never more of them under way. */
+    /* Registers for two packets: never more than two under way. */
     o = run(8, 1, "parameters=1000000 zipf=1.3 memory=2KiB training_steps=1 sampled=1", 256);
     assert_int_equal(o.r.slots, 2);
     assert_int_equal(o.r.window, (uint32_t)(2 / o.l.packet_share));
     assert_int_equal(o.r.switches.collisions, 0);
-    /* Keys of 8 bytes beside 4 of value: three cold packets where there was one. */
+    /* Keys of 8 bytes beside values of 4: three cold packets instead of one. */
     o = run(8, 1, "share=0.75 cold_entry=12B", 1024);
     assert_int_equal(o.r.chunks, 1536);
     assert_true(fabs(o.l.packet_share - 0.5) < 1e-12);
@@ -244,24 +245,25 @@ static void losses(void **state)
     assert_true(evicted > 100);
 }
 
-/* Alone, nobody is behind; together, as fast as each other, no more than all others' updates are. */
+/* A single worker has no staleness. Equally fast workers have at most the staleness of all others'
+ * updates. */
 static void staleness(void **state)
 {
     (void)state;
     outcome o = run(1, 1, "share=0.5 mode=async steps=4", 64);
     assert_true(o.l.staleness_mean < 1e-12);
     assert_int_equal(o.l.staleness_worst, 0);
-    /* All hot, in step: sums of all, as in mode=sync, to the picosecond. */
+    /* All hot, in step: sums of all workers as in mode=sync, to the picosecond. */
     o = run(8, 1, "share=1 mode=async steps=3 flush=1ms", 512);
     assert_int_equal(o.l.flushes, 0);
     assert_int_equal(o.l.staleness_worst, 0);
     assert_int_equal(o.r.time_ps, run(8, 1, "share=1 steps=3", 512).r.time_ps);
-    /* All cold, in step: what a worker sends is merged after those of the others in front of it. */
+    /* All cold, in step: a worker's update is merged after the updates of the others before it. */
     o = run(8, 1, "share=0 mode=async steps=3", 64);
     assert_true(o.l.staleness_worst >= 7 && o.l.staleness_mean > 1 && o.l.staleness_mean < 14);
 }
 
-/* Workers of different speed: without barriers the fast ones do not wait, and values are older. */
+/* Workers of different speed: in asynchronous mode the fast ones do not wait, and values are older. */
 static void barriers(void **state)
 {
     (void)state;
@@ -274,7 +276,7 @@ static void barriers(void **state)
     assert_int_equal(sync.l.flushes, 0);
     assert_true(sync.l.staleness_mean < 1e-12);
     assert_true(async.l.flushes > 0 && async.l.staleness_mean > 0);
-    /* Nothing is lost, so every update came to the server once: in sums, partial sums, or alone. */
+    /* Without losses, every update reached the server once: in sums, in partial sums, or alone. */
     assert_int_equal(async.r.retransmissions, 0);
     assert_true(async.r.unaggregated >= 20ull * 16 * 8);
 }
@@ -298,7 +300,8 @@ static void async_losses(void **state)
     }
 }
 
-/* Any mixture of settings, losses to 5 %, copies and overtaking: every update is merged once, all finish. */
+/* Any mixture of settings, losses up to 5 %, duplicates and overtaking: every update is merged once, and all
+ * jobs finish. */
 static void schedules(void **state)
 {
     (void)state;
@@ -347,7 +350,7 @@ static void refused(void **state)
     test_finish(&x);
     assert_int_equal(rlt_fabric_result(x.fabric, job).time_ps, 0);
     test_fabric_close(&x);
-    /* Nothing comes through: a named stall. */
+    /* No packet arrives: a named stall. */
     x = test_fabric_open(&net, losing(1, 1));
     rlt_error err = {0};
     q = test_request("libra", "tries=3 rto=50us", 9, 10 * P);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Parameter servers behind a switch that adds up a share of the chunks: golden times of an independent packet
- * model, the law of shares and servers, and jobs that lose packets and share too few slots, each chunk of
- * which must still reach every worker once and whole.
+ * Parameter servers behind a switch that aggregates a share of the chunks: golden times of an independent
+ * packet model, the law of shares and servers, and jobs with losses and too few slots. Every chunk must still
+ * reach every worker once and complete.
  */
 #include <math.h>
 
@@ -73,7 +73,8 @@ static void test_law(void **state)
         }
 }
 
-/* The speed-up over the server alone, n / (n (1 - f) + f), spans 1.5 to 4 over the shares that it says. */
+/* The speed-up over the server alone, n / (n (1 - f) + f), covers 1.5 to 4 at the shares that the law
+ * gives. */
 static void test_speedup(void **state)
 {
     (void)state;
@@ -98,13 +99,14 @@ static void test_servers(void **state)
         for (uint32_t halves = 0; halves <= 2; halves++) {
             char settings[64];
             double f = halves / 2.0, p = servers[i], least = (f + 8 * (1 - f)) / p;
-            /* A window of one chunk for each server at a time keeps all of them busy. */
+            /* A window of one chunk per server at a time keeps all of them busy. */
             snprintf(settings, sizeof settings, "share=%.1f servers=%u window=1024", f, servers[i]);
             double t = (double)run(8, servers[i], settings, 4096).time_ps;
             double law = (least > 1 ? least : 1) * 4096 * TAU + 3 * TAU + 4 * D + 2 * S;
             assert_true(t > 0.999 * law && t < 1.05 * law);
         }
-    /* On the workers' own hosts, answered one by one: 2 (n-1)/n M / B at most what a port does both ways. */
+    /* Servers on the workers' own hosts, which answer one by one: at most 2 (n-1)/n M / B on each port in
+     * both directions. */
     test_leaves net = hosts(8);
     test_fabric x = test_fabric_open(&net, test_fabric_config());
     rlt_react_request q = test_request(
@@ -116,7 +118,7 @@ static void test_servers(void **state)
     test_fabric_close(&x);
 }
 
-/* Without a switch that can: the server sends every copy, n C tau each way. */
+/* Without an aggregating switch: the server sends every copy, n C tau each way. */
 static void test_plain(void **state)
 {
     (void)state;
@@ -127,7 +129,7 @@ static void test_plain(void **state)
     uint32_t job = test_add(&x, &q), none;
     test_finish(&x);
     rlt_react_result r = rlt_fabric_result(x.fabric, job);
-    /* The first answers leave when the first chunk is whole, and then there is always one to send. */
+    /* The first answers leave when the first chunk is complete; from then on there is always one to send. */
     assert_int_equal(r.time_ps, (8 * 1000 + 8) * (rlt_time)TAU + 2 * TAU + 4 * D + 2 * S);
     assert_int_equal(r.adders, 0);
     test_fabric_close(&x);
@@ -177,7 +179,8 @@ static void test_loss(void **state)
     assert_true(evicted > 100);
 }
 
-/* Two to eight jobs, slots for less than one of them: all finish; what went on unaggregated adds up. */
+/* Two to eight jobs with slots for less than one of them: all finish, and the counts of unaggregated packets
+ * add up. */
 static void test_jobs(void **state)
 {
     (void)state;
@@ -204,8 +207,8 @@ static void test_jobs(void **state)
                 fallbacks += r.switches.fallbacks;
                 assert_true(r.time_ps > 400 * TAU);
                 assert_int_equal(r.switches.refused, 0);
-                /* Without loss the server got exactly what was not added up, and one sum for each other
-                 * chunk that nothing was evicted of. */
+                /* Without losses the server received exactly the packets that were not aggregated, and one
+                 * sum for each other chunk of which nothing was evicted. */
                 if (jobs % 2 == 0)
                     assert_int_equal(r.unaggregated, r.switches.fallbacks + r.switches.resends);
             }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gradients as integers of switches: errors on real arrays within the bounds that arithmetic gives. */
+/* Gradients as integers of switches: errors on real arrays within the theoretical bounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,8 @@ typedef struct arrays {
     double sum[N];
 } arrays;
 
-/* Like gradients: a bell around zero (a sum of uniforms), of very different sizes from block to block. */
+/* Values like gradients: bell-shaped around zero (a sum of uniforms), with very different sizes from block to
+ * block. */
 static arrays *make(uint64_t seed, double size)
 {
     arrays *a = calloc(1, sizeof *a);
@@ -48,7 +49,7 @@ static rlt_num_report sum(rlt_num_config cfg, uint32_t n, const float *const *x,
     return r;
 }
 
-/* n^2 / 2^32 of 2^e, in double precision; in single precision 2^-24 of each value more. */
+/* Error n^2 / 2^32 of 2^e in double precision; in single precision 2^-24 of each value more. */
 static void test_block(void **state)
 {
     (void)state;
@@ -72,7 +73,8 @@ static void test_block(void **state)
     }
 }
 
-/* Equal powers of two are what the exponent must be strictly above: by one, sums would leave 32 bits. */
+/* All values equal to one power of two: e must be strictly larger, since with equality sums would leave 32
+ * bits. */
 static void test_powers(void **state)
 {
     (void)state;
@@ -97,7 +99,7 @@ static void test_fixed(void **state)
         rlt_num_report r = sum((rlt_num_config){.mode = RLT_NUM_FIXED}, n, a->x, NULL);
         assert_true(r.worst > 0 && r.worst <= n * 0.5e-6 * 1.000001);
         assert_int_equal(r.overflows + r.outside, 0);
-        /* All at the limit: ten workers fit into 31 bits, eleven do not. */
+        /* All values at the limit: the sum of ten workers fits into 31 bits, of eleven not. */
         for (uint32_t w = 0; w < n; w++)
             for (uint32_t i = 0; i < N; i++)
                 a->values[w][i] = i % 2 ? -213 : 213;
@@ -109,7 +111,7 @@ static void test_fixed(void **state)
     }
 }
 
-/* Floats in another order give other sums; integers the same. */
+/* Floats in another order give other sums; integers give the same. */
 static void test_order(void **state)
 {
     (void)state;

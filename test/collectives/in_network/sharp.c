@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * SHARP: round trips of trees to the picosecond, what outstanding operations and streams bound, the published
- * latency of 8 bytes over 128 hosts, locks and refusals; and the ring between hosts that is left then.
+ * SHARP: round trips of trees to the picosecond, bounds of outstanding operations and streams, the published
+ * latency of 8 bytes over 128 hosts, locks and refusals, and the ring between hosts that runs instead.
  */
 #include <math.h>
 
@@ -61,8 +61,8 @@ static void test_round_trip(void **state)
     assert_string_equal(r.fallback, "");
 }
 
-/* Throughput of operations: at most OSTs x payload / RTT;
- * with few of them exactly floor((C-1)/W) RTT + ... */
+/* Throughput of operations: at most OSTs x payload / RTT. With few of them exactly floor((C-1)/W) RTT +
+ * ... */
 static void test_operations(void **state)
 {
     (void)state;
@@ -80,8 +80,8 @@ static void test_operations(void **state)
         }
 }
 
-/* 8 B over 128 hosts of 8 leaves: 2.83 us; recursive doubling between hosts, 7 rounds, 3 of them over the
- * spine, with the same links and hosts: 6.01 us (the two that `host` and `add` are fitted to). */
+/* 8 B over 128 hosts of 8 leaves: 2.83 us with SHARP. Recursive doubling between hosts, 7 rounds, 3 of them
+ * over the spine, with the same links and hosts: 6.01 us. `host` and `add` are fitted to these two. */
 static void test_latency(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static void test_latency(void **state)
     assert_true(between / t > 2.0 && between / t < 2.25);
 }
 
-/* A stream of much data gets eta of the link, whatever the number of hosts; the threshold chooses. */
+/* A large stream gets eta of the link for any number of hosts; the threshold selects streaming. */
 static void test_stream(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void test_ring(void **state)
     test_leaves one = star;
     one.workers = 1;
     assert_int_equal(run_with(&one, "host-ring", "", 4096, test_fabric_config()).time_ps, 0);
-    /* Who is late holds up everybody, by that time at most and almost. */
+    /* A straggler delays everybody by nearly its own delay, and never by more. */
     rlt_time late[8] = {[3] = 500 * RLT_US};
     rlt_time before = run_with(&star, "host-ring", "", 800 * 1024, test_fabric_config()).time_ps;
     test_fabric x = test_fabric_open(&star, test_fabric_config());
@@ -176,7 +176,7 @@ static void test_ring_loss(void **state)
     assert_int_equal(rlt_fabric_run(x.fabric, &err), RLT_ESTALL);
     assert_true(rlt_sim_now(rlt_fabric_sim(x.fabric)) < 30 * RLT_MS);
     test_fabric_close(&x);
-    /* SHARP has nothing to send again with: the ring runs, and the result says why. */
+    /* SHARP cannot retransmit: the ring runs instead, and the result gives the reason. */
     cfg.packets.loss = 0.01;
     x = test_fabric_open(&two, cfg);
     q = test_request("sharp", "", 8, 1 << 20);
@@ -188,7 +188,7 @@ static void test_ring_loss(void **state)
     test_fabric_close(&x);
 }
 
-/* One streaming tree at a time in a switch; who comes second runs as a ring and says why, or is refused. */
+/* One streaming tree at a time per switch. The second job runs as a ring and says why, or is refused. */
 static void test_locks(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void test_locks(void **state)
     }
 }
 
-/* Trees and operations are as many as there are. */
+/* Trees and operations are limited. */
 static void test_refusals(void **state)
 {
     (void)state;
@@ -257,7 +257,7 @@ static void test_refusals(void **state)
             assert_int_equal(rlt_fabric_result(x.fabric, job[3]).window, 4);
         test_fabric_close(&x);
     }
-    /* No switch that can. */
+    /* No switch that adds up. */
     test_leaves dumb = star;
     dumb.leaf_can = "";
     rlt_react_result r = run(&dumb, "", 1 << 20);
@@ -277,8 +277,8 @@ static void test_barrier(void **state)
     test_fabric_close(&x);
 }
 
-/* Much data over 8 hosts: a stream beats the ring by at most 2 (n - 1) / n x eta over the ring's share of
- * payload in its packets (measured pairs, whose hosts bound both, lie below: 1.45). */
+/* Large sizes over 8 hosts: a stream beats the ring by at most 2 (n - 1) / n x eta / (the ring's share of
+ * payload in its packets). Measured pairs, in which hosts limit both, are lower: 1.45. */
 static void test_gain(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void test_gain(void **state)
     double ring = (double)run_with(&star, "host-ring", "", bytes, test_fabric_config()).time_ps;
     double gain = ring / (double)run(&star, "", bytes).time_ps, law = 0.95 * 1.75 * 1106 / 1024;
     assert_true(fabs(gain - law) < 0.02 * law);
-    /* With what was measured of hosts: 5.8 x 1.75 of 12.5 GB/s for the ring, 8.4 of 12.5 for the stream. */
+    /* With the measured speeds of hosts: 5.8 x 1.75 of 12.5 GB/s for the ring, 8.4 of 12.5 for the stream. */
     double measured =
         (double)run_with(&star, "host-ring", "header=237B", bytes, test_fabric_config()).time_ps /
         (double)run(&star, "eta=0.672", bytes).time_ps;

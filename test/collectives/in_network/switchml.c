@@ -18,7 +18,7 @@ static const test_leaves star = {.workers = 8, .leaf_can = "reduce+multicast"};
 static const test_leaves two = {
     .workers = 8, .leaves = 2, .spines = 1, .leaf_can = "reduce+multicast", .spine_can = "reduce+multicast"};
 
-/* Loses one packet: the first of a chunk by a worker on its way up, or the first copy on its way down. */
+/* Loses one packet: the first packet of a worker's chunk on its way up, or its first copy on the way down. */
 typedef struct loser {
     bool up;
     uint32_t chunk, worker, lost;
@@ -45,7 +45,7 @@ static rlt_react_result run(const test_leaves *net, const char *settings, uint32
     uint32_t job = test_add(&x, &q);
     test_finish(&x);
     rlt_react_result r = rlt_fabric_result(x.fabric, job);
-    /* Links carry every chunk once each way, where nothing was lost; never more than all the time. */
+    /* Without losses, links carry every chunk once each way; they are never busy beyond the run. */
     const rlt_usage *usage = rlt_packets_usage(rlt_fabric_packets(x.fabric));
     for (uint32_t i = 0; i < rlt_topology_links(x.topology); i++) {
         rlt_link_usage u = rlt_usage_link(usage, i);
@@ -113,7 +113,7 @@ static void test_loss(void **state)
             assert_int_equal(r.retransmissions, up ? 8 : 1);
             assert_int_equal(r.timeouts, up ? 8 : 1);
             assert_int_equal(r.switches.duplicates, up ? 7 : 1);
-            /* Those whose second copy comes after the one that was missing. */
+            /* Workers whose second copy arrives after the missing one. */
             assert_int_equal(r.switches.unicasts, up ? 4 : 1);
         }
     loser l = {.up = true, .chunk = 0, .worker = 3};
@@ -160,7 +160,7 @@ static void test_utilisation(void **state)
     }
 }
 
-/* T = (C-1) tau + RTT, or by windows; within the closed form's own conditions to the picosecond. */
+/* T = (C-1) tau + RTT, or by windows; to the picosecond within the conditions of the closed form. */
 static void test_closed_form(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void test_closed_form(void **state)
             }
 }
 
-/* Goodput is the least of the wire's and the window's; the knee is ceil(RTT / tau). */
+/* Goodput is the smaller of the wire's and the window's; the knee is at ceil(RTT / tau). */
 static void test_knee(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void test_knee(void **state)
     }
 }
 
-/* 2893.3 million elements a second at 100 Gb/s, whatever the number of workers. */
+/* 2893.3 million elements a second at 100 Gb/s, for any number of workers. */
 static void test_ceiling(void **state)
 {
     (void)state;
@@ -217,8 +217,8 @@ static void test_ceiling(void **state)
     }
 }
 
-/* A leaf that cannot add sends each of its workers' packets on:
- * its uplink carries k M, and is what bounds. */
+/* A leaf that cannot add forwards each of its workers' packets: its uplink carries k M, and is the
+ * bottleneck. */
 static void test_dumb_leaf(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void test_dumb_leaf(void **state)
     test_fabric_close(&x);
 }
 
-/* Random loss: every sum still right (or the run fails), and the same again for the same seed. */
+/* Random loss: every sum is right (or the run fails), and the same seed repeats the run. */
 static void test_random_loss(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void test_random_loss(void **state)
     }
 }
 
-/* Everything is lost: a named stall. Without a timer, too. */
+/* Everything is lost: a named stall, also without a timer. */
 static void test_stall(void **state)
 {
     (void)state;
@@ -281,7 +281,7 @@ static void test_stall(void **state)
     }
 }
 
-/* Jobs share the links and the slots: half the rate each; slots that are used up are a reason. */
+/* Jobs share the links and the slots: half the rate each. Exhausted slots are a reason for refusal. */
 static void test_jobs(void **state)
 {
     (void)state;
@@ -305,7 +305,7 @@ static void test_jobs(void **state)
     test_fabric_close(&x);
 }
 
-/* Slots go to whom comes first; the others run over servers on their members, and say why. */
+/* Slots are given first come, first served. The other jobs run over servers on their members, and say why. */
 static void test_fallback(void **state)
 {
     (void)state;
@@ -336,7 +336,7 @@ static void test_fallback(void **state)
         }
     }
     test_fabric_close(&x);
-    /* No switch that can: the same. */
+    /* No switch that adds up: the same. */
     test_leaves dull = star;
     dull.leaf_can = "";
     x = test_fabric_open(&dull, test_fabric_config());
