@@ -128,10 +128,11 @@ struct rlt_algorithm {
     uint32_t (*steps)(const rlt_plan *plan, uint32_t member, uint32_t lane);
     /* Fills *out, which the caller has cleared with rlt_step_clear. A pure function; O(dimensions). */
     void (*step)(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out);
-    /* Returns the number of dimensions of a translation group that maps the plan to itself when all blocks
-     * have one size, and fills sizes[] with their sizes, whose product is n. Members are mixed radix in these
-     * sizes, innermost first; a translation adds a constant to each digit. Example: {2, 2, 2} is the group of
-     * exclusive-or on 8 members. At most RLT_MAX_TRANSLATIONS; 0: no such group. NULL: none is known. */
+    /* Fills sizes[] with the sizes of the dimensions of a translation group, whose product is n, and returns
+     * their number. The group maps the plan to itself when all blocks have one size. Members are mixed radix
+     * in these sizes, innermost first; a translation adds a constant to each digit. Example: {2, 2, 2} is the
+     * group of exclusive-or on 8 members. At most RLT_MAX_TRANSLATIONS; 0: no such group. NULL: none is
+     * known. */
     uint32_t (*symmetry)(const rlt_plan *plan, uint32_t *sizes);
     /* Fills *out with the members that a REDUCE or MULTICAST step reaches. NULL: all members. */
     void (*reach)(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_reach *out);
@@ -216,9 +217,9 @@ RLT_ALGORITHMS(RLT_X)
 RLT_API rlt_registry *rlt_algorithms(void);
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err);
-/* Returns the default algorithm for a request whose endpoint has no tuner: direct for gather, scatter and
- * requests with counts; else hierarchical if the group has several dimensions; else direct for all-to-all and
- * ring for all other kinds. */
+/* Returns the default algorithm for a request whose endpoint has no tuner. Gather, scatter and requests with
+ * counts: direct. Other requests of a group with several dimensions: hierarchical. Else: direct for
+ * all-to-all, ring for all other kinds. */
 RLT_API const rlt_algorithm *rlt_algorithm_usual(const rlt_coll_request *req);
 
 /* Creates a plan whose messages carry no tuning. Internal to the selector; all other code calls

@@ -56,8 +56,8 @@ RLT_API void rlt_exec_arrive(rlt_exec *x, uint32_t id, uint32_t member);
 /* All members arrive now. */
 RLT_API void rlt_exec_arrive_all(rlt_exec *x, uint32_t id);
 
-/* Returns the number of collectives that are not done, for the stall report, and describes one of them in
- * `text`, for example "all_reduce of 8 ranks: rank 3 waits in lane 0 step 4 for rank 2". */
+/* For the stall report: returns the number of collectives that are not done. Describes one of them in `text`,
+ * for example "all_reduce of 8 ranks: rank 3 waits in lane 0 step 4 for rank 2". */
 RLT_API uint32_t rlt_exec_pending(const rlt_exec *x, char *text, size_t size);
 
 #ifdef __cplusplus

@@ -2,10 +2,10 @@
 /*
  * Groups: the dimensions of the topology that a list of ranks spans, and the ring orders restricted to it.
  *
- * A group is a sub-grid if member (c_0, c_1, ...), in mixed radix, is on accelerator base + sum of c_d *
- * stride_d, where each d is a different dimension of the topology: the whole of it, a contiguous part, or
- * every k-th place. Example: in a 4 x 4 grid, accelerators 1, 3, 9, 11 are a 2 x 2 sub-grid: every second
- * place of both dimensions.
+ * Let (c_0, c_1, ...) be a member's number in mixed radix. The group is a sub-grid if that member is on
+ * accelerator base + sum of c_d * stride_d. Each d is another dimension of the topology: the whole of it, a
+ * contiguous part, or every k-th place. Example: in a 4 x 4 grid, accelerators 1, 3, 9, 11 are a 2 x 2
+ * sub-grid: every second place of both dimensions.
  */
 #include <stdlib.h>
 #include <string.h>

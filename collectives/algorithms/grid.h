@@ -28,9 +28,9 @@
  *                       written again, so sums use a buffer of their own. All-reduce, reduce-scatter,
  *                       all-gather.
  *
- * The two doubling patterns for g that is not a power of two, with p the largest power of two below g: in
- * all-reduce and barrier the last g - p members send their data to the first g - p before the exchanges, and
- * receive the result at the end. The other kinds need a power of two.
+ * If g is not a power of two, let p be the largest power of two below it. In all-reduce and barrier, the
+ * doubling patterns then begin with a step in which the last g - p members send their data to the first g -
+ * p. They receive the result at the end. The other kinds need a power of two.
  */
 #ifndef RLT_COLLECTIVES_ALGORITHMS_GRID_H
 #define RLT_COLLECTIVES_ALGORITHMS_GRID_H

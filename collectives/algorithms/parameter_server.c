@@ -7,8 +7,8 @@
  *   pull   a server that has all contributions to its block sends the sum to the members
  *
  * In an all-reduce all members push and pull (a barrier is one of zero bytes). In a reduce only the root
- * pulls. In a broadcast only the root pushes, and it does not pull. An all-reduce of M bytes with m servers
- * takes 2 (alpha + (n-1)/m M beta), where alpha is the latency and beta the time of a byte: n - 1 messages of
+ * pulls. In a broadcast only the root pushes, and it does not pull. Let alpha be the latency and beta the
+ * time of a byte. An all-reduce of M bytes with m servers takes 2 (alpha + (n-1)/m M beta): n - 1 messages of
  * M/m bytes enter each server's port, and leave it. To spread them evenly, each member starts with a
  * different server, and each server with a different member. Lanes are channels x chunks, independent of each
  * other: chunks are pulled while later ones are pushed.

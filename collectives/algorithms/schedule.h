@@ -17,8 +17,8 @@
  * Everything is fixed when the plan is made. The queues are simulated with the isolated time of each
  * operation (bytes over the dimension's bandwidth, plus its latencies). The order in which a dimension served
  * its chunks becomes a wait of each operation for the one before it. Events in the network later change
- * times, not orders. There is no deadlock, with stragglers or without: in the order of the simulation, each
- * operation waits only for earlier ones of the same member, and its messages come from the same operation of
+ * times, not orders. There is no deadlock, with stragglers or without. In the order of the simulation, each
+ * operation waits only for earlier ones of the same member. Its messages come from the same operation of
  * other members.
  *
  * A plan does not know other collectives: loads start at zero for each.

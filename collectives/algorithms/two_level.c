@@ -3,9 +3,9 @@
  * All-to-all over nodes: L members per node (the innermost dimension), N nodes (the product of the others).
  *
  * Data for another node first goes, inside the sender's node, to the member with the destination's number. So
- * between nodes only members of the same number communicate (over their own rail, if each number has its own
- * network), and every message carries the data of a whole node for one member: N - 1 messages of L shares
- * leave a member, instead of L (N - 1) messages of one share.
+ * between nodes only members of the same number communicate, over their own rail if each number has its own
+ * network. Every message carries the data of a whole node for one member. N - 1 messages of L shares leave a
+ * member, instead of L (N - 1) messages of one share.
  *
  *   two_level  First everything inside: N shares to each of the L - 1 others. Then everything between nodes
  *              (C. Hwang et al., "Tutel", MLSys 2023: two-dimensional hierarchical all-to-all).

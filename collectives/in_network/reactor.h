@@ -112,8 +112,8 @@ struct rlt_fabric_job {
     bool streaming;       /* CREDIT: streaming trees under a lock */
     uint8_t packet_flags; /* flags of contributions and replies: RLT_PACKET_ECT */
     rlt_time ttl_ps;      /* age at which a switch sends a partial sum to a server; 0: never */
-    /* Mean number of passes of a contribution through a switch beyond the first; recirculation ports that
-     * share them (0: passes cost nothing); time of one packet on such a port. */
+    /* Mean number of passes of a contribution beyond the first; number of recirculation ports that share them
+     * (0: passes cost nothing); time of a packet on such a port. */
     double more_passes;
     uint32_t pass_ports;
     rlt_time pass_ps;

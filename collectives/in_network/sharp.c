@@ -8,13 +8,13 @@
  *   throughput <= OSTs payload / RTT,  RTT = 2 L tau + 2 L d + (2 L - 1) s + L add
  *
  * Streaming (SAT): the switches of the tree, or their ports, are locked, and segments stream at the share
- * `eta` of the link. Requests above `threshold` stream. If SHARP is refused (no tree, no OSTs, a lock of
- * another job, a network that loses packets), a ring between the hosts runs instead, and the result gives the
- * reason.
+ * `eta` of the link. Requests above `threshold` stream. SHARP may be refused: no tree, no OSTs, a lock of
+ * another job, a network that loses packets. Then a ring between the hosts runs instead, and the result gives
+ * the reason.
  *
- * `host` (paid twice per collective: to post and to complete) and `add` (paid in every switch on the way up)
- * are fitted to one published pair: 8 B over 128 hosts take 6.01 us between hosts and 2.83 us with SHARP
- * (COMHPC 2016), with links of 25 ns and switches of 90 ns.
+ * `host` is paid twice per collective, to post and to complete. `add` is paid in every switch on the way up.
+ * Both are fitted to one published pair: 8 B over 128 hosts take 6.01 us between hosts and 2.83 us with SHARP
+ * (COMHPC 2016). Links have 25 ns, switches 90 ns.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * for the chunk one window later, which uses the same slot in its other version. An unanswered chunk is
  * retransmitted.
  *
- * Let M be the bytes, C = ceil(M / payload) the chunks, tau = (payload + header) / B the time of a packet on
- * a link of bandwidth B, W the window, L the levels of switches, s the latency of a switch, d that of a link.
+ * M bytes are C = ceil(M / payload) chunks. A packet takes tau = (payload + header) / B on a link of
+ * bandwidth B. W is the window, L the number of switch levels, s the latency of a switch, d that of a link.
  * Then
  *
  *   RTT = 2 L tau + 2 L d + (2 L - 1) s

@@ -5,9 +5,9 @@
  *
  * An edge joins two members whose route passes no other member's accelerator. Neighbours are joined by their
  * link. Behind a switch any two members could talk, but a port serves only one at a time. There, a member is
- * joined only with the member of the next number that it reaches by that port: the switch is unwound into a
- * ring, as in the paper (section 4, degree 1), because only the arrival of messages can order turns at a
- * port. If this leaves a member unreachable, all pairs are joined.
+ * joined only with the member of the next number that it reaches by that port. The switch is thus unwound
+ * into a ring, as in the paper (section 4, degree 1): only the arrival of messages can order turns at a port.
+ * If this leaves a member unreachable, all pairs are joined.
  *
  * A transfer occupies the links of its edge, each up to the edge's bandwidth; a wider link inside the network
  * serves several transfers at once. Routes are those of the default routing, which uses one of several

@@ -4,9 +4,9 @@
  * that may have work are tried in random order, those with the earliest arrival first. A free edge takes a
  * chunk that its source holds and that its destination neither holds nor awaits.
  *
- * Restarts differ in their random numbers and in three rules: take any such chunk or the rarest (RAREST);
- * leave an edge idle if faster ones can bring all missing chunks sooner (STAND_BACK); do not use a slow edge
- * for a chunk that a nearer member has or awaits (DISTANT). The schedule with the earliest end wins.
+ * Restarts differ in their random numbers and in three rules. RAREST: take the rarest such chunk instead of
+ * any. STAND_BACK: leave an edge idle if faster ones can bring all missing chunks sooner. DISTANT: do not use
+ * a slow edge for a chunk that a nearer member has or awaits. The schedule with the earliest end wins.
  */
 #include <stdlib.h>
 #include <string.h>

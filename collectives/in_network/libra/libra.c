@@ -5,8 +5,8 @@
  * parameters; all others go on to the servers. Hot parameters have fixed places in packets and registers, so
  * all workers build the same hot packets, and no hot packet collides with another one of its job.
  *
- * Let n be the workers, f the hot share of the packets, C the chunks, tau the time of a packet on a link, d
- * the latency of a link, s that of the switch. With one server
+ * n workers send C chunks each; f is the hot share of the packets. A packet takes tau on a link; d is the
+ * latency of a link, s that of the switch. With one server
  *
  *   T = (f + n (1 - f)) C tau + 3 tau + 4 d + 2 s,     and the gain over f = 0 is n / (n (1 - f) + f)
  *

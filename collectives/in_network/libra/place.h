@@ -51,8 +51,8 @@ void rlt_hot_layout_free(rlt_hot_layout *l);
 double rlt_hot_packets_touched(const rlt_skew *k, const rlt_hot_set *h, uint32_t values, uint64_t updates,
                                double *fill);
 
-/* Cost of r = passes - 1 recirculations: the pipeline carries 1 + r times as many packets, so its limit falls
- * to limit / (1 + r); a packet is delayed by r times its own time at the recirculation port. */
+/* Cost of r = passes - 1 recirculations. The pipeline carries 1 + r times as many packets, so its limit falls
+ * to limit / (1 + r). A packet is delayed by r times its own time at the recirculation port. */
 typedef struct rlt_recirculation {
     double packets_per_s;
     double later_ps;
