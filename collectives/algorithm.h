@@ -147,32 +147,32 @@ struct rlt_algorithm {
                 .min = 1, .max = most                                                                        \
     }
 #define RLT_HAS_CHANNELS(usually) RLT_HAS_COUNT(channels, "independent shares of the data", 1024, usually)
-#define RLT_HAS_CHUNKS(usually)   RLT_HAS_COUNT(chunks, "pieces of a share under way", 4096, usually)
-#define RLT_HAS_WINDOW(usually)   RLT_HAS_COUNT(window, "messages that a rank keeps under way", 4096, usually)
+#define RLT_HAS_CHUNKS(usually)   RLT_HAS_COUNT(chunks, "pieces of a share, pipelined", 4096, usually)
+#define RLT_HAS_WINDOW(usually)   RLT_HAS_COUNT(window, "messages of a rank in flight", 4096, usually)
 #define RLT_HAS_DIRECTIONS(usually)                                                                          \
     {                                                                                                        \
-        "directions", .kind = RLT_PARAM_COUNT, .arg = "1 or 2", .help = "ways round a ring",                 \
+        "directions", .kind = RLT_PARAM_COUNT, .arg = "1 or 2", .help = "directions round a ring",           \
                       .usual = usually, RLT_FIELD(rlt_coll_params, directions), .min = 1, .max = 2           \
     }
 #define RLT_HAS_SERVERS(usually)                                                                             \
-    RLT_HAS_COUNT(servers, "members that also serve, of parameter servers", RLT_MAX_MEMBERS, usually)
+    RLT_HAS_COUNT(servers, "parameter servers: the last members also serve", RLT_MAX_MEMBERS, usually)
 #define RLT_HAS_PATTERNS(usually)                                                                            \
     {                                                                                                        \
         "patterns", .kind = RLT_PARAM_OTHER,                                                                 \
                     .arg = "ring, direct, halving_doubling, recursive_doubling, nvls, with commas",          \
-                    .help = "inside each dimension, innermost first", .usual = usually,                      \
+                    .help = "pattern inside each dimension, innermost first", .usual = usually,              \
                     .read = rlt_read_patterns, .write = rlt_write_patterns                                   \
     }
 #define RLT_HAS_SCHEDULE(usually)                                                                            \
     {                                                                                                        \
         "schedule", .kind = RLT_PARAM_CHOICE, .arg = "pipeline, baseline or themis",                         \
-                    .help = "of chunks over the dimensions", .usual = usually,                               \
+                    .help = "order in which chunks visit the dimensions", .usual = usually,                  \
                     RLT_FIELD(rlt_coll_params, schedule), .word_at = rlt_chunk_schedule_name                 \
     }
 #define RLT_HAS_ORDER(usually)                                                                               \
     {                                                                                                        \
         "order", .kind = RLT_PARAM_CHOICE, .arg = "fifo or scf",                                             \
-                 .help = "in which a dimension serves the chunks that wait for it, with such a schedule",    \
+                 .help = "order in which a dimension serves its waiting chunks, under a schedule",           \
                  .usual = usually, RLT_FIELD(rlt_coll_params, order), .word_at = rlt_chunk_order_name        \
     }
 RLT_API int rlt_read_patterns(const rlt_param *p, void *into, const char *text, const char *where,

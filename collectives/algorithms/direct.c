@@ -204,7 +204,7 @@ static uint32_t direct_symmetry(const rlt_plan *plan, uint32_t *sizes)
 
 static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"),
                                        RLT_HAS_CHUNKS("1"),
-                                       RLT_HAS_WINDOW("0: everything at once; w: at most w rounds under way"),
+                                       RLT_HAS_WINDOW("0: everything at once; w: at most w rounds in flight"),
                                        {0}};
 
 const rlt_algorithm rlt_direct = {

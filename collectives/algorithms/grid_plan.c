@@ -29,7 +29,7 @@ const char *rlt_pattern_name(uint32_t i)
 }
 
 const rlt_param rlt_pattern_parameter = {"pattern", .kind = RLT_PARAM_CHOICE, .word_at = rlt_pattern_name,
-                                         .width = sizeof(uint8_t), .help = "inside a dimension"};
+                                         .width = sizeof(uint8_t), .help = "pattern inside a dimension"};
 
 static int find_pattern(const rlt_plan *plan, const char *shape, const char *name, uint8_t *inside,
                         rlt_error *err)

@@ -154,16 +154,16 @@ static int hierarchical_plan(rlt_plan *plan, rlt_error *err)
 static const rlt_param parameters[] = {
     RLT_HAS_CHANNELS("1"),
     RLT_HAS_CHUNKS(
-        "4; with a schedule 64; 1 in one dimension; broadcast and reduce: pieces of 512 KiB, at most 256"),
-    RLT_HAS_DIRECTIONS("2 where a dimension is a ring or torus, else 1"),
+        "4; 64 with a schedule; 1 in one dimension; broadcast and reduce: pieces of 512 KiB, at most 256"),
+    RLT_HAS_DIRECTIONS("2 if a dimension is a ring or torus, else 1"),
     RLT_HAS_PATTERNS(
-        "inside each dimension, innermost first: ring, direct, halving_doubling, recursive_doubling; nvls: "
-        "the dimension's switch adds up and replicates; direct where fully connected, else ring; all-to-all: "
-        "always direct"),
+        "of each dimension, innermost first: ring, direct, halving_doubling, recursive_doubling, nvls (its "
+        "switch adds up and replicates); default: direct if fully connected, else ring; all-to-all: always "
+        "direct"),
     RLT_HAS_SCHEDULE(
-        "pipeline; baseline: each dimension serves one chunk at a time; themis: and each chunk goes first "
-        "where least was sent so far; rooted kinds: always pipeline"),
-    RLT_HAS_ORDER("of the chunks that a schedule has wait for a dimension: fifo; scf: smallest chunk first"),
+        "pipeline; baseline: each dimension serves one chunk at a time; themis: also, each chunk starts in "
+        "the least loaded dimension; rooted kinds: always pipeline"),
+    RLT_HAS_ORDER("fifo; scf: smallest chunk first"),
     {0}};
 
 const rlt_algorithm rlt_hierarchical = {

@@ -130,8 +130,8 @@ static const rlt_param parameters[] = {
 
 const rlt_algorithm rlt_nvls = {
     .name = "nvls",
-    .summary = "added up and replicated in the switch, as NVSwitch does it: each member fetches and stores "
-               "its share",
+    .summary =
+        "reduction and multicast by the switch, as in NVSwitch: each member fetches and stores its share",
     .parameters = parameters,
     .served_by = RLT_FOR_NVLS,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_BROADCAST |

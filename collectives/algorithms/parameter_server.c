@@ -150,15 +150,12 @@ static int ps_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
-static const rlt_param parameters[] = {RLT_HAS_SERVERS("1: the last members of the group also serve"),
-                                       RLT_HAS_CHANNELS("1"),
-                                       RLT_HAS_CHUNKS("1"),
-                                       {0}};
+static const rlt_param parameters[] = {RLT_HAS_SERVERS("1"), RLT_HAS_CHANNELS("1"), RLT_HAS_CHUNKS("1"), {0}};
 
 const rlt_algorithm rlt_parameter_server = {
     .name = "ps",
     .summary =
-        "parameter servers: members push their blocks to some of them, which add up, and pull the sums",
+        "parameter servers: members push blocks to serving members, which add them up, and pull the sums",
     .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_BARRIER,
     .plan = ps_plan,

@@ -468,7 +468,7 @@ static uint32_t ring_symmetry(const rlt_plan *plan, uint32_t *sizes)
 }
 
 static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1, or one per recommended ring"),
-                                       RLT_HAS_DIRECTIONS("1, 2: half the bytes each way"),
+                                       RLT_HAS_DIRECTIONS("1; 2: half the bytes in each direction"),
                                        RLT_HAS_CHUNKS("1; broadcast and reduce: pieces of 512 KiB"),
                                        {0}};
 

@@ -77,10 +77,10 @@ static uint32_t torus_steps(const rlt_plan *plan, uint32_t member, uint32_t lane
     return rlt_grid_steps(plan->data, lane);
 }
 
-static const rlt_param parameters[] = {RLT_HAS_CHANNELS("one a dimension"),
+static const rlt_param parameters[] = {RLT_HAS_CHANNELS("one per dimension"),
                                        RLT_HAS_CHUNKS("1"),
-                                       RLT_HAS_DIRECTIONS("2 where a dimension is a ring or torus, else 1"),
-                                       RLT_HAS_PATTERNS("as hierarchical"),
+                                       RLT_HAS_DIRECTIONS("2 if a dimension is a ring or torus, else 1"),
+                                       RLT_HAS_PATTERNS("as for hierarchical"),
                                        {0}};
 
 const rlt_algorithm rlt_torus = {

@@ -291,7 +291,7 @@ static int tree_plan(rlt_plan *plan, rlt_error *err)
 
 static const rlt_param parameters[] = {
     RLT_HAS_CHANNELS("1"),
-    RLT_HAS_CHUNKS("of each tree: pieces of 512 KiB, at most 256; gather, scatter: 1"),
+    RLT_HAS_CHUNKS("per tree, pieces of 512 KiB, at most 256; gather, scatter: 1"),
     {0}};
 
 const rlt_algorithm rlt_tree = {

@@ -29,13 +29,13 @@ enum { ACK_BYTES = 64, ACKED = 0x80, MAX_TRIES = 120 };
 
 static const rlt_param settings[] = {
     [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "1KiB", .min = 1,
-                 .max = 1 << 20, .help = "bytes of gradient in a packet"},
+                 .max = 1 << 20, .help = "gradient bytes in a packet"},
     [HEADER] = {"header", .kind = RLT_PARAM_SIZE, RLT_SLOT(HEADER), .preset = "82B", .max = 4096,
-                .help = "bytes of a packet beside them, preamble and gap included"},
+                .help = "other bytes of a packet, preamble and gap included"},
     [RTO] = {"rto", .kind = RLT_PARAM_DURATION, RLT_SLOT(RTO), .preset = "1ms", .min = 1, .max = 1e15,
-             .help = "wait for an acknowledgement before a packet is sent again, where packets can be lost"},
+             .help = "timeout before a packet is retransmitted, if packets can be lost"},
     [TRIES] = {"tries", .kind = RLT_PARAM_COUNT, RLT_SLOT(TRIES), .preset = "100", .min = 1, .max = MAX_TRIES,
-               .help = "times that a packet is sent again before the job gives up"},
+               .help = "retransmissions of a packet before the job gives up"},
     {0}};
 
 /* A packet that arrived before its worker began. */
@@ -226,7 +226,7 @@ static void ring_release(rlt_fabric_job *j)
 
 const rlt_reactive rlt_host_ring = {
     .name = "host-ring",
-    .summary = "ring all-reduce packet by packet: what is left where switches refuse",
+    .summary = "ring all-reduce packet by packet, the fallback if switches refuse",
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_BARRIER,
     .settings = settings,
     .start = ring_start,

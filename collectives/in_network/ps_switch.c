@@ -36,26 +36,25 @@ enum { BY_SWITCH, BY_SERVER };
 
 static const rlt_param settings[] = {
     [WINDOW] = {"window", .kind = RLT_PARAM_COUNT, RLT_SLOT(WINDOW), .preset = "256", .min = 1,
-                .max = 1 << 18,
-                .help = "chunks that a worker has under way: slots of the job at each switch"},
+                .max = 1 << 18, .help = "chunks of a worker in flight, and slots of the job at each switch"},
     [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "1KiB", .min = 1,
-                 .max = 1 << 20, .help = "bytes of gradient in a packet"},
+                 .max = 1 << 20, .help = "gradient bytes in a packet"},
     [HEADER] = {"header", .kind = RLT_PARAM_SIZE, RLT_SLOT(HEADER), .preset = "82B", .max = 4096,
-                .help = "bytes of a packet beside them, preamble and gap included"},
+                .help = "other bytes of a packet, preamble and gap included"},
     [SHARE] = {"share", .kind = RLT_PARAM_NUMBER, RLT_SLOT(SHARE), .preset = "1", .max = 1,
                .help = "share of the chunks that switches add up"},
     [SERVERS] = {"servers", .kind = RLT_PARAM_COUNT, RLT_SLOT(SERVERS), .preset = "1", .min = 1,
-                 .max = 1 << 20, .help = "how many; chunks take turns on them"},
+                 .max = 1 << 20, .help = "parameter servers, used by chunks in turn"},
     [SERVERS_AT] = {"servers_at", .kind = RLT_PARAM_CHOICE, .words = "apart|members", RLT_SLOT(SERVERS_AT),
-                    .preset = "apart", .help = "whether the last members only serve, or also work"},
+                    .preset = "apart", .help = "the last members: dedicated servers, or also workers"},
     [ANSWERS] = {"answers", .kind = RLT_PARAM_CHOICE, .words = "switch|server", RLT_SLOT(ANSWERS),
-                 .preset = "switch", .help = "who sends every worker its copy (server: share must be 0)"},
+                 .preset = "switch", .help = "sender of every worker's copy (server: share must be 0)"},
     [RTO] = {"rto", .kind = RLT_PARAM_DURATION, RLT_SLOT(RTO), .preset = "10ms", .max = 1e15,
-             .help = "wait for a result before its chunk is sent again; 0: for ever"},
+             .help = "timeout before a chunk is retransmitted; 0: never"},
     [TRIES] = {"tries", .kind = RLT_PARAM_COUNT, RLT_SLOT(TRIES), .preset = "1000", .min = 1, .max = 1e9,
-               .help = "times that a chunk is sent again before the job gives up"},
+               .help = "retransmissions of a chunk before the job gives up"},
     [PLACE] = {"place", .kind = RLT_PARAM_CHOICE, .words = "all|tor|spine", RLT_SLOT(PLACE), .preset = "all",
-               .help = "which switches add up"},
+               .help = "which switches aggregate"},
     {0}};
 
 /* State of a chunk at its server. */
@@ -247,7 +246,7 @@ static void ps_release(rlt_fabric_job *j)
 
 const rlt_reactive rlt_ps_switch = {
     .name = "ps-switch",
-    .summary = "parameter servers, a share of whose traffic the switch adds up on the way",
+    .summary = "parameter servers behind a switch that aggregates a share of the chunks",
     .kinds = 1u << RLT_ALL_REDUCE,
     .settings = settings,
     .servers = servers_apart,

@@ -35,29 +35,29 @@ enum { REFUSED_RING };
 
 static const rlt_param settings[] = {
     [MODE] = {"mode", .kind = RLT_PARAM_CHOICE, .words = "auto|llt|sat", RLT_SLOT(MODE), .preset = "auto",
-              .help = "low-latency trees, streaming trees, or by size"},
+              .help = "low-latency trees (llt), streaming trees (sat), or by size"},
     [THRESHOLD] = {"threshold", .kind = RLT_PARAM_SIZE, RLT_SLOT(THRESHOLD), .preset = "4KiB", .max = 1e18,
                    .help = "larger requests stream"},
     [OSTS] = {"osts", .kind = RLT_PARAM_COUNT, RLT_SLOT(OSTS), .preset = "8", .min = 1, .max = 1 << 16,
               .help = "outstanding operations of the group at each switch"},
     [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "1KiB", .min = 1,
-                 .max = 1 << 20, .help = "bytes of an operation"},
+                 .max = 1 << 20, .help = "bytes in an operation"},
     [HEADER] = {"header", .kind = RLT_PARAM_SIZE, RLT_SLOT(HEADER), .preset = "58B", .max = 4096,
-                .help = "bytes of a packet beside them"},
+                .help = "other bytes of a packet"},
     [SEGMENT] = {"segment", .kind = RLT_PARAM_SIZE, RLT_SLOT(SEGMENT), .preset = "4KiB", .min = 1,
-                 .max = 1 << 20, .help = "bytes of a packet of a stream"},
+                 .max = 1 << 20, .help = "bytes in a packet of a stream"},
     [ETA] = {"eta", .kind = RLT_PARAM_NUMBER, RLT_SLOT(ETA), .preset = "0.95", .min = 0.01, .max = 1,
              .help = "share of the link that a stream gets"},
     [STREAM] = {"stream", .kind = RLT_PARAM_COUNT, RLT_SLOT(STREAM), .preset = "256", .min = 1,
-                .max = 1 << 18, .help = "segments under way"},
+                .max = 1 << 18, .help = "segments in flight"},
     [HOST] = {"host", .kind = RLT_PARAM_DURATION, RLT_SLOT(HOST), .preset = "302ns", .max = 1e15,
-              .help = "a host's time to post, and to complete, a collective"},
+              .help = "host time to post a collective, and again to complete it"},
     [ADD] = {"add", .kind = RLT_PARAM_DURATION, RLT_SLOT(ADD), .preset = "917ns", .max = 1e15,
-             .help = "time to add up in a switch, besides its latency"},
+             .help = "time to add up in a switch, beyond its latency"},
     [PLACE] = {"place", .kind = RLT_PARAM_CHOICE, .words = "all|tor|spine", RLT_SLOT(PLACE), .preset = "all",
-               .help = "which switches add up"},
+               .help = "which switches aggregate"},
     [REFUSED] = {"refused", .kind = RLT_PARAM_CHOICE, .words = "ring|fail", RLT_SLOT(REFUSED),
-                 .preset = "ring", .help = "what happens where switches refuse the group"},
+                 .preset = "ring", .help = "if switches refuse the group: a ring between hosts, or an error"},
     {0}};
 
 /* A result that waits for the time `add` of its switches. */
@@ -170,7 +170,7 @@ static void sharp_release(rlt_fabric_job *j)
 
 const rlt_reactive rlt_sharp = {
     .name = "sharp",
-    .summary = "reserved trees in switches: low latency, or streaming under a lock; else a ring",
+    .summary = "reserved trees in switches, low-latency or streaming under a lock; a ring if refused",
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_BARRIER,
     .settings = settings,
     .start = sharp_start,

@@ -35,27 +35,25 @@ enum { WINDOW, PAYLOAD, HEADER, RTO, BACKOFF, TRIES, PLACE, TREES, EXPONENTS, RE
 
 static const rlt_param settings[] = {
     [WINDOW] = {"window", .kind = RLT_PARAM_COUNT, RLT_SLOT(WINDOW), .preset = "256", .min = 1,
-                .max = 1 << 18,
-                .help = "chunks that a worker has under way: slots of the job at each switch"},
+                .max = 1 << 18, .help = "chunks of a worker in flight, and slots of the job at each switch"},
     [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "1KiB", .min = 1,
-                 .max = 1 << 20, .help = "bytes of gradient in a packet"},
+                 .max = 1 << 20, .help = "gradient bytes in a packet"},
     [HEADER] = {"header", .kind = RLT_PARAM_SIZE, RLT_SLOT(HEADER), .preset = "82B", .max = 4096,
-                .help = "bytes of a packet beside them, preamble and gap included"},
+                .help = "other bytes of a packet, preamble and gap included"},
     [RTO] = {"rto", .kind = RLT_PARAM_DURATION, RLT_SLOT(RTO), .preset = "10ms", .max = 1e15,
-             .help = "wait for a result before its chunk is sent again; 0: for ever"},
+             .help = "timeout before a chunk is retransmitted; 0: never"},
     [BACKOFF] = {"backoff", .kind = RLT_PARAM_COUNT, RLT_SLOT(BACKOFF), .preset = "100", .max = 1e9,
-                 .help = "times that a chunk is sent again before the wait doubles; 0: never"},
+                 .help = "retransmissions of a chunk before its timeout doubles; 0: never"},
     [TRIES] = {"tries", .kind = RLT_PARAM_COUNT, RLT_SLOT(TRIES), .preset = "1000", .min = 1, .max = 1e9,
-               .help = "times that a chunk is sent again before the job gives up"},
+               .help = "retransmissions of a chunk before the job gives up"},
     [PLACE] = {"place", .kind = RLT_PARAM_CHOICE, .words = "all|tor|spine", RLT_SLOT(PLACE), .preset = "all",
-               .help = "which switches add up"},
+               .help = "which switches aggregate"},
     [TREES] = {"trees", .kind = RLT_PARAM_COUNT, RLT_SLOT(TREES), .preset = "1", .min = 1, .max = 64,
-               .help = "trees that chunks take turns on"},
+               .help = "number of trees, used by chunks in turn"},
     [EXPONENTS] = {"exponents", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_SLOT(EXPONENTS),
-                   .preset = "off", .help = "a window of packets ahead that agrees on the scale"},
+                   .preset = "off", .help = "whether a first window of packets agrees on the scale"},
     [REFUSED] = {"refused", .kind = RLT_PARAM_CHOICE, .words = "fail|ring", RLT_SLOT(REFUSED),
-                 .preset = "fail",
-                 .help = "what happens where switches refuse the job: an error, or a ring between hosts"},
+                 .preset = "fail", .help = "if switches refuse the job: an error, or a ring between hosts"},
     {0}};
 
 /* Sends a chunk for the first time. */
@@ -135,7 +133,7 @@ static void switchml_release(rlt_fabric_job *j)
 
 const rlt_reactive rlt_switchml = {
     .name = "switchml",
-    .summary = "windows of chunks through slots of switches that add up, sent again when lost (NSDI 2021)",
+    .summary = "windows of chunks through slots of aggregating switches, with retransmission (NSDI 2021)",
     .kinds = 1u << RLT_ALL_REDUCE,
     .settings = settings,
     .start = switchml_start,

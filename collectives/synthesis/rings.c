@@ -160,7 +160,7 @@ static void rings_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uin
 
 static const rlt_param parameters[] = {RLT_HAS_CHANNELS("one per ring found and direction"),
                                        RLT_HAS_DIRECTIONS("1"),
-                                       RLT_HAS_CHUNKS("as ring"),
+                                       RLT_HAS_CHUNKS("as for ring"),
                                        {0}};
 
 const rlt_algorithm rlt_rings = {

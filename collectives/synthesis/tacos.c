@@ -316,7 +316,7 @@ static void tacos_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uin
 }
 
 static const rlt_param parameters[] = {
-    RLT_HAS_CHUNKS("of a share: 1; broadcast and reduce: pieces of 512 KiB, at most 64"), {0}};
+    RLT_HAS_CHUNKS("1 per share; broadcast and reduce: pieces of 512 KiB, at most 64"), {0}};
 
 const rlt_algorithm rlt_tacos = {
     .name = "tacos",
