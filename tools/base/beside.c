@@ -13,8 +13,8 @@
 
 static const char self[] = "/proc/self/exe";
 
-/* The real folder of this executable, also where it was called by a link; the bare name where there is no
- * /proc. */
+/* Returns the path of this executable with links resolved, so that its folder is the real one; the bare name
+ * if /proc is not mounted. */
 static const char *path_of(const rlt_beside *b, char *path, size_t size)
 {
     char own[PATH_MAX];
@@ -26,7 +26,7 @@ static const char *path_of(const rlt_beside *b, char *path, size_t size)
     return path;
 }
 
-/* A file of that name that is this executable once more would become itself for ever. */
+/* A file of that name that is this executable itself does not count: it would start itself forever. */
 bool rlt_beside_there(const rlt_beside *b)
 {
     char path[PATH_MAX + NAME_MAX];

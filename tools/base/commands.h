@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The subcommands: each is the one public name of its cmd_*.c. */
+/* The subcommands. Each is the only public name of its cmd_*.c. */
 #ifndef RLT_TOOLS_BASE_COMMANDS_H
 #define RLT_TOOLS_BASE_COMMANDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Output files: written beside, renamed when complete. */
+/* Output files: written beside the final name, renamed when complete. */
 #include "tools/base/file.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static int io_error(const rlt_file *f, const char *doing, int number, rlt_error 
     return rlt_fail(err, RLT_EIO, shown(f), "cannot %s: %s", doing, strerror(number));
 }
 
-/* Devices and pipes are written in place: renaming onto them would replace them. */
+/* Devices and pipes are written in place: a rename would replace them. */
 static bool in_place(const char *path)
 {
     struct stat st;
@@ -77,8 +77,8 @@ int rlt_file_open(rlt_file *f, const char *path, rlt_error *err)
     return rc;
 }
 
-/* Why writing failed, where an earlier write met it and its errno is
- * gone: the other end of a pipe, or EIO. */
+/* Returns the errno of a failed write. `number` is 0 if an earlier write failed and its errno is lost: then
+ * it is EPIPE for a broken pipe, else EIO. */
 static int cause(FILE *stream, int number)
 {
     struct pollfd out = {.fd = fileno(stream), .events = POLLOUT};
@@ -135,7 +135,7 @@ int rlt_file_write(const char *path, const char *text, size_t length, rlt_error 
     int rc = rlt_file_open(&f, path, err);
     if (rc)
         return rc;
-    fwrite(text, 1, length, f.stream); /* a failure shows when the file is closed */
+    fwrite(text, 1, length, f.stream); /* a failure is noticed when the file is closed */
     return rlt_file_close(&f, err);
 }
 
@@ -146,7 +146,7 @@ int rlt_stdout_finish(rlt_error *err)
     if (fflush(stdout))
         failed = true;
     int number = failed ? cause(stdout, errno) : 0;
-    /* A closed standard output is no error when nothing was written to it. */
+    /* A closed standard output is an error only if something was written to it. */
     if (fclose(stdout) && errno != EBADF)
         failed = true, number = errno;
     if (failed)

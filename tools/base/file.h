@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Output files. A file is written beside its final name and renamed when complete, so that a reader never
- * sees half of one and a failed run leaves the old one; "-" or NULL is standard output. A full disk, a closed
- * pipe and any other write error is RLT_EIO naming the file.
+ * sees a partial file and a failed run leaves the old one. "-" or NULL is standard output. A full disk, a
+ * closed pipe and any other write error is RLT_EIO naming the file.
  */
 #ifndef RLT_TOOLS_BASE_FILE_H
 #define RLT_TOOLS_BASE_FILE_H
@@ -12,23 +12,23 @@
 #include "sim/base/error.h"
 
 typedef struct rlt_file {
-    FILE *stream;     /* write here; NULL when not open */
-    const char *path; /* as given, borrowed */
-    char *target;     /* where the file belongs once complete; NULL: written in place */
-    char *beside;     /* where it is now */
+    FILE *stream;     /* to write to; NULL: not open */
+    const char *path; /* final name as given; borrowed */
+    char *target;     /* resolved final name; NULL: written in place */
+    char *beside;     /* temporary name, in the same folder */
 } rlt_file;
 
 int rlt_file_open(rlt_file *f, const char *path, rlt_error *err) RLT_MUST_USE;
-/* Completes and renames; the file is closed in every case. */
+/* Completes and renames the file. Closes it in every case. */
 int rlt_file_close(rlt_file *f, rlt_error *err) RLT_MUST_USE;
-/* Pushes out what was written so far, so that rows show as they come. */
+/* Flushes what was written so far, so that rows appear as they are computed. */
 int rlt_file_flush(rlt_file *f, rlt_error *err) RLT_MUST_USE;
-/* Gives up: removes what was written. Does nothing on a closed file. */
+/* Removes what was written. Does nothing on a closed file. */
 void rlt_file_discard(rlt_file *f);
-/* The whole of a text to a file. */
+/* Writes a whole text to a file. */
 int rlt_file_write(const char *path, const char *text, size_t length, rlt_error *err) RLT_MUST_USE;
 
-/* Before the end of the program: flushes standard output and tells whether all of it was written. */
+/* Flushes standard output before the program ends. Returns RLT_EIO if not all of it was written. */
 int rlt_stdout_finish(rlt_error *err) RLT_MUST_USE;
 
 #endif

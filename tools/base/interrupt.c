@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ctrl-C. A signal handler has no context pointer: hence the file's two variables. */
+/* Ctrl-C. A signal handler has no context pointer, hence the two static variables. */
 #include "tools/base/interrupt.h"
 
 #include <signal.h>
@@ -37,7 +37,7 @@ void rlt_interrupt_init(void)
 void rlt_interrupt_watch(rlt_sim *sim)
 {
     atomic_store(&running, sim);
-    /* It may have come just before. */
+    /* A signal may have arrived just before. */
     if (sim && atomic_load(&arrived))
         rlt_sim_stop(sim);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Edits of JSON text: the document says where a value is, the rest of the text is copied. */
+/* Edits of JSON text: the parsed document gives the position of a value, the rest of the text is copied. */
 #include "tools/base/json_edit.h"
 
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 enum { MAX_STEP = 64, INDENT = 2 };
 
-/* The first step of a path to `step`; what follows, or NULL at the end. A step too long is cut: no key that
- * this program edits is as long. */
+/* Copies the first step of a path to `step`. Returns the rest of the path, NULL at its end. A step that is
+ * too long is cut: no key that this program edits is as long. */
 static const char *next_step(const char *path, char *step)
 {
     size_t n = strcspn(path, ".");
@@ -46,7 +46,7 @@ rlt_json rlt_json_find(rlt_json root, const char *path)
     return root;
 }
 
-/* `with` instead of the bytes [begin, end). */
+/* Replaces the bytes [begin, end) by `with`. */
 static int splice(char **text, size_t *length, size_t begin, size_t end, const char *with, rlt_error *err)
 {
     size_t n = strlen(with);
@@ -63,7 +63,7 @@ static int splice(char **text, size_t *length, size_t begin, size_t end, const c
     return 0;
 }
 
-/* The new member and, around the value, objects for the steps of the rest of the path. */
+/* Builds the text of a new member: the value, inside new objects for the remaining steps of the path. */
 static char *member_text(const char *step, const char *rest, const char *value, int depth, bool first,
                          rlt_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the command says on standard error ("ringlet: WHERE: WHAT", lower case, no full stop), and the exit
- * status of each kind of failure.
+ * Messages on standard error ("ringlet: WHERE: WHAT", lower case, no full stop), and the exit status of each
+ * kind of failure.
  */
 #ifndef RLT_TOOLS_BASE_MESSAGE_H
 #define RLT_TOOLS_BASE_MESSAGE_H
@@ -23,14 +23,14 @@ enum {
     RLT_EXIT_INTERRUPTED = 130,
 };
 
-/* The exit status for a code of sim/base/error.h (0: done). */
+/* Returns the exit status for a code of sim/base/error.h (0: done). */
 int rlt_exit_status(int code);
 
-/* "ringlet: where: what". */
+/* Prints "ringlet: where: what". */
 void rlt_say(const rlt_error *err);
-/* For commands that go on after an error: the one already in err is said, `why` takes its place. */
+/* For commands that go on after an error: prints the one already in `err`, if any, then keeps `why` there. */
 void rlt_say_and_keep(rlt_error *err, const rlt_error *why);
-/* "ringlet: warning: ..." and "ringlet: note: ...". */
+/* Print "ringlet: warning: ..." and "ringlet: note: ...". */
 void rlt_warn(const char *fmt, ...) RLT_PRINTF(1);
 void rlt_note(const char *fmt, ...) RLT_PRINTF(1);
 

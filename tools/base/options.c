@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The command line, with getopt_long underneath. */
+/* The command line, parsed by getopt_long. */
 #include "tools/base/options.h"
 
 #include <getopt.h>
@@ -13,11 +13,11 @@
 
 enum {
     MAX_OPTIONS = 128,
-    FIRST_LONG = 256, /* getopt's value of option 0: beyond all letters */
+    FIRST_LONG = 256, /* getopt's value of option 0: above all letters */
     HELP = 255,
 };
 
-/* getopt's two views of the tables. */
+/* The tables in getopt's two forms. */
 typedef struct getopt_view {
     struct option longs[MAX_OPTIONS + 2];
     char shorts[2 * MAX_OPTIONS + 4];
@@ -56,7 +56,7 @@ static uint32_t find_letter(const rlt_parsed *p, int letter)
     return RLT_NONE;
 }
 
-/* Why getopt refused a word of the command line. */
+/* Reports why getopt refused a word of the command line. */
 static int refuse(const rlt_parsed *p, int what, const char *word, rlt_error *err)
 {
     char name[64];
@@ -99,7 +99,7 @@ int rlt_options_parse(const rlt_option_group *groups, int argc, char **argv, voi
     if (rc || (rc = make_view(out, &view, err)))
         return rc;
     opterr = 0;
-    optind = 0; /* GNU: start afresh */
+    optind = 0; /* GNU getopt: start from the first word again */
     while ((c = getopt_long(argc, argv, view.shorts, view.longs, NULL)) != -1) {
         if (c == 'h' || c == HELP) {
             out->help = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ordered parallel for, on libuv's thread pool. */
+/* Ordered parallel for, on libuv's thread pool. */
 #include "tools/base/pool.h"
 
 #include <signal.h>
@@ -17,11 +17,11 @@ typedef struct pool {
     bool serial;
     uv_loop_t loop;
     uv_timer_t timer;
-    uv_mutex_t lock; /* of every job's sim */
+    uv_mutex_t lock; /* protects `sim` of every job */
     rlt_task *jobs;
     uint32_t slots;
     uint32_t started, taken;
-    atomic_uint limit; /* jobs from this one on are not wanted any more */
+    atomic_uint limit; /* jobs from this index on are no longer wanted */
     int rc;
     rlt_error *err;
 } pool;
@@ -30,11 +30,11 @@ struct rlt_task {
     uv_work_t request;
     pool *pool;
     uint32_t index, slot;
-    bool ended; /* known to the calling thread only */
+    bool ended; /* only the calling thread reads and writes it */
     int rc;
     rlt_error err;
     rlt_sim *sim;
-    atomic_uint part; /* done of PART */
+    atomic_uint part; /* share that is done, as a number out of PART */
 };
 
 uint32_t rlt_pool_threads(uint64_t asked)
@@ -63,7 +63,7 @@ void rlt_task_watch(rlt_task *job, rlt_sim *sim)
     uv_mutex_lock(&p->lock);
     job->sim = sim;
     uv_mutex_unlock(&p->lock);
-    /* That may have been decided just before. */
+    /* The job may have become unwanted just before. */
     if (sim && is_unwanted(job))
         rlt_sim_stop(sim);
 }
@@ -117,7 +117,7 @@ static void run_job(rlt_task *job)
     atomic_store(&job->part, PART);
 }
 
-/* The next job, in its slot; NULL: it cannot begin, and p->rc says why. */
+/* Returns the next job, in its slot. NULL: it cannot begin; p->rc says why. */
 static rlt_task *next_job(pool *p)
 {
     uint32_t slot = p->started % p->slots;
@@ -129,7 +129,7 @@ static rlt_task *next_job(pool *p)
     return job;
 }
 
-/* Jobs from `first` on are to end soon. */
+/* Asks jobs from `first` on to end soon. */
 static void stop_from(pool *p, uint32_t first)
 {
     if (first < atomic_load(&p->limit))
@@ -143,7 +143,7 @@ static void stop_from(pool *p, uint32_t first)
     uv_mutex_unlock(&p->lock);
 }
 
-/* Takes the result of the first job that was not taken yet. */
+/* Takes the result of the first job whose result was not taken yet. */
 static void take_one(pool *p)
 {
     rlt_task *job = &p->jobs[p->taken % p->slots];
@@ -188,7 +188,7 @@ static void submit(pool *p)
             return;
         }
         job->request.data = job;
-        (void)uv_queue_work(&p->loop, &job->request, on_work, on_worked); /* fails only without on_work */
+        (void)uv_queue_work(&p->loop, &job->request, on_work, on_worked); /* can fail only without on_work */
     }
 }
 
@@ -200,7 +200,8 @@ static void on_tick(uv_timer_t *timer)
     show_progress(p);
 }
 
-/* libuv's threads begin with the first job. Signals are for the calling thread. */
+/* Submits the first job, which starts libuv's threads. They block all signals, which the calling thread
+ * handles. */
 static void begin(pool *p, uint32_t threads)
 {
     sigset_t all, before;
@@ -226,7 +227,7 @@ static int run_parallel(pool *p, uint32_t threads)
     uv_timer_init(&p->loop, &p->timer);
     p->timer.data = p;
     uv_timer_start(&p->timer, on_tick, TICK_MS, TICK_MS);
-    uv_unref((uv_handle_t *)&p->timer); /* the loop ends with the last job */
+    uv_unref((uv_handle_t *)&p->timer); /* the loop ends with the last job, not with the timer */
     begin(p, threads);
     uv_run(&p->loop, UV_RUN_DEFAULT);
     uv_close((uv_handle_t *)&p->timer, NULL);

@@ -10,7 +10,7 @@
 
 enum { BAR = 30 };
 
-/* The bar on the terminal, so that messages can wipe it: a terminal is one per process. */
+/* The bar on the terminal, kept here so that messages can wipe it. A process has one terminal. */
 static rlt_progress *current;
 
 static double now_s(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Progress of long runs: a bar with the time left, on standard error, only on a terminal, only after the
- * first second. One at a time.
+ * Progress of long runs: a bar with the time left, on standard error. It appears only on a terminal and after
+ * the first second. One bar at a time.
  */
 #ifndef RLT_TOOLS_BASE_PROGRESS_H
 #define RLT_TOOLS_BASE_PROGRESS_H
@@ -11,19 +11,20 @@
 typedef struct rlt_progress {
     const char *label; /* borrowed */
     double began_s, drawn_s;
-    int shown; /* a bar stands on the terminal */
+    int shown; /* true: a bar stands on the terminal */
     int enabled;
 } rlt_progress;
 
-/* label: what is going on, such as "replaying". */
+/* Starts the bar. `label` says what is going on, such as "replaying". */
 void rlt_progress_start(rlt_progress *p, const char *label);
-/* total 0: unknown; then only `done` and the time so far are shown. */
+/* Updates the bar. total 0: unknown; then only `done` and the elapsed time are shown. */
 void rlt_progress_update(rlt_progress *p, uint64_t done, uint64_t total);
 void rlt_progress_end(rlt_progress *p);
 /* Wipes the bar before a message is printed. */
 void rlt_progress_clear(void);
 
-/* Colour (bold headings) on this stream: a terminal, NO_COLOR unset, TERM not "dumb". fd 1 or 2. */
+/* Returns true if colour and bold may be used on the stream: a terminal, NO_COLOR unset, TERM not "dumb". fd
+ * is 1 or 2. */
 int rlt_may_colour(int fd);
 
 #endif

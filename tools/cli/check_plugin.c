@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `ringlet check mine.so`: loads a plug-in and proves what it adds, in a process of its own, so that one that
- * crashes or never ends is told like any other bad input.
+ * `ringlet check mine.so`: loads a plug-in and tests what it adds. This happens in a child process, so that a
+ * plug-in that crashes or hangs is reported like any other bad input.
  */
 #include "tools/cli/check_plugin.h"
 
@@ -19,7 +19,7 @@
 
 enum { PATIENCE_S = 600 };
 
-/* In the child: whatever holds goes to standard output, the error to the parent. */
+/* Runs in the child: passed tests are printed to standard output, an error goes to the parent. */
 static int prove(const char *path, const char *scratch, rlt_error *err)
 {
     const rlt_plugin_loaded *loaded = NULL;
@@ -28,7 +28,7 @@ static int prove(const char *path, const char *scratch, rlt_error *err)
     if (!rc && !(rc = rlt_plugin_check(loaded->plugin, scratch, &text, err)))
         printf("%s: ok: plug-in %s %s\n%s", path, loaded->name, loaded->version, text);
     free(text);
-    /* What it adds is wrong: bad input, like a file that breaks a rule. */
+    /* A plug-in that fails its tests is bad input, like a file that breaks a rule. */
     if (rc == RLT_ECHECK || rc == RLT_EUSAGE)
         rc = RLT_ESCHEMA;
     err->code = rc;
@@ -50,7 +50,7 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
-/* The child's error, or how it ended without one. */
+/* Returns the child's error, or an error that says how the child ended without one. */
 static int hear(int from, pid_t child, const char *path, rlt_error *err)
 {
     rlt_error why = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet check: validates any input file. What a file is shows in its content. */
+/* ringlet check: validates any input file. The kind of a file is found from its content. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,7 +48,7 @@ static const rlt_option own_options[] = {
     {0}};
 static const rlt_option_group options[] = {{"Options", own_options, 0}, {0}};
 
-/* Keys that tell what an object is; the first that is there. */
+/* Keys that identify the kind of an object; the first key present decides. */
 static const char *kind_of_object(rlt_json root)
 {
     static const char *const keys[][2] = {{"scheduling-policy", "system"},
@@ -87,7 +87,8 @@ static bool has_cell(const char *line, size_t length, const char *name)
     return false;
 }
 
-/* Text that is no JSON: tables by their columns, counts by being numbers. NULL: none of these. */
+/* Returns the kind of a text that is not JSON: tables by their columns, counts by being numbers. NULL:
+ * unknown. */
 static const char *kind_of_text(const char *text)
 {
     text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -125,7 +126,7 @@ static const char *kind_of_file(const char *path)
     if (kind)
         return kind;
     if (n > 4 && strcmp(path + n - 4, ".csv") == 0)
-        return "model"; /* whose reader says what its columns have to be */
+        return "model"; /* its reader reports which columns are required */
     kind = rlt_json_load(path, &doc, &ignored) == 0 ? kind_of_object(rlt_json_root(doc)) : "topology";
     rlt_json_free(doc);
     return kind;
@@ -149,7 +150,7 @@ static const char *kind_of(const char *path)
     if (strcmp(path, "-") == 0)
         return kind;
     if (stat(path, &st)) {
-        /* PREFIX of a trace? */
+        /* Perhaps it is the PREFIX of a trace. */
         char **paths = NULL;
         uint32_t n = 0;
         if (!strchr(path, '@') && rlt_trace_files(&path, 1, &paths, &n, &ignored) == 0 && n > 0)
@@ -192,7 +193,7 @@ static int check_placement(const char *path, const char *topology, rlt_error *er
     return rc;
 }
 
-/* A topology with as many dimensions as the system file names algorithms, where the user gave none. */
+/* Makes a topology with one dimension per algorithm of the system file, if the user gave none. */
 static int stand_in(const char *path, rlt_topology **t, rlt_error *err)
 {
     char spec[RLT_MAX_DIMS * 24] = "";
@@ -277,7 +278,7 @@ static int check_training(const char *path, rlt_error *err)
 
 static int check_collectives(const char *path, rlt_error *err)
 {
-    /* What nccl-tests' own output leaves out. */
+    /* Stand-ins for what the output of nccl-tests leaves out. */
     rlt_measure_hints hints = {.collective = "all_reduce", .ranks = 2};
     rlt_measurements t = {0};
     int rc = rlt_measurements_read(&t, path, &hints, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet list: what is built in. */
+/* ringlet list: built-in names. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void put(rlt_table *t, const char *name, const char *summary, const char 
     rlt_table_row(t, v);
 }
 
-/* The summary, and of what a plug-in added which one. */
+/* Returns the summary, followed by the plug-in's name if a plug-in added the entry. */
 static const char *with_origin(const rlt_registry *r, uint32_t i, const char *summary, char text[ORIGIN_TEXT])
 {
     const char *origin = rlt_registry_origin(r, i);
@@ -155,7 +155,7 @@ static void list_readers(rlt_table *t)
         put(t, f->name, f->summary, rlt_params_describe(f->parameters, text, sizeof text));
 }
 
-/* "layers=12, heads=hidden/64" */
+/* Formats presets, such as "layers=12, heads=hidden/64". */
 static const char *presets_of(const rlt_param *table, char text[ORIGIN_TEXT])
 {
     text[0] = '\0';
@@ -168,7 +168,7 @@ static const char *presets_of(const rlt_param *table, char text[ORIGIN_TEXT])
     return text;
 }
 
-/* Families with their settings, then those with sizes of their own. */
+/* Lists families with their settings, then models with fixed sizes. */
 static void list_models(rlt_table *t)
 {
     const rlt_model_family *f;
@@ -250,7 +250,7 @@ static void put_accelerator(rlt_table *table, const char *name)
     rlt_table_row(table, v);
 }
 
-/* Everything that files in these directories name, in the order of names. */
+/* Lists everything that files in these directories define, in the order of names. */
 static int list_files(rlt_table *table, const char *dirs, const char *const *endings,
                       void (*put_one)(rlt_table *, const char *), rlt_error *err)
 {
@@ -274,9 +274,9 @@ static int list_accelerators(rlt_table *table, rlt_error *err)
 
 static const struct {
     const char *name;
-    void (*list)(rlt_table *t);                 /* names, summaries, settings */
-    int (*files)(rlt_table *t, rlt_error *err); /* from files */
-    /* What further operands name; not listed unless asked for. */
+    void (*list)(rlt_table *t);                 /* lists names, summaries and settings */
+    int (*files)(rlt_table *t, rlt_error *err); /* lists what files define */
+    /* Lists what further operands name. It is never listed without being named. */
     int (*named)(rlt_table *t, char *const *names, int n, rlt_error *err);
     const rlt_column *columns;
     uint32_t n_columns;

@@ -6,7 +6,7 @@
 #include "sim/base/param.h"
 #include "tools/base/command.h"
 
-/* Text as roff: backslashes and dashes escaped, no line begins with a control character. */
+/* Prints text as roff: backslashes and dashes are escaped, and no line begins with a control character. */
 static void roff(FILE *out, const char *text)
 {
     bool start = true;
@@ -117,7 +117,7 @@ static bool is_file(const rlt_option *o)
                       strcmp(o->arg, "TRACE") == 0 || strncmp(o->arg, "DIR|", 4) == 0);
 }
 
-/* The words that are no options: of verbs and of operands. Where there are none, files are completed. */
+/* Writes the words that verbs and operands can be. If there are none, the shell completes files. */
 static void completion_operands(FILE *out, const rlt_command *c)
 {
     const char *w;
@@ -131,7 +131,7 @@ static void completion_operands(FILE *out, const rlt_command *c)
     fputs(is_topology(c->operands) ? " '$(_ringlet_topologies)\n" : "'\n", out);
 }
 
-/* The lines of a `case` on "command verb" that set the words to offer. */
+/* Writes the lines of a `case` on "command verb" that set the words to offer. */
 static void completion_case(FILE *out, const char *name, const rlt_command *c)
 {
     const rlt_option *o;
@@ -191,7 +191,7 @@ void rlt_print_completion(FILE *out)
     for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
         completion_case(out, c->name, c);
     fputs("    esac\n"
-          "    local before=''\n" /* of a list, the items that are complete */
+          "    local before=''\n" /* items of a list that are complete already */
           "    [[ $cur == *,* ]] && before=${cur%,*},\n"
           "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$words\" -- \"${cur##*,}\")\n"
           "}\n"

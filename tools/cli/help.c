@@ -34,7 +34,7 @@ void rlt_wrap(FILE *out, const char *text, int column, int indent)
     fputc('\n', out);
 }
 
-/* Paragraphs separated by an empty line; a line that begins with a blank stands as it is. */
+/* Prints paragraphs separated by empty lines. A line that begins with a blank is kept as it is. */
 static void paragraphs(FILE *out, const char *text)
 {
     while (*text) {

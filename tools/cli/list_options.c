@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet list options: those of every command, from the tables that also make --help. */
+/* ringlet list options: the options of every command, from the tables that make --help. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ const rlt_column rlt_option_columns[] = {
     {"help", "help", NULL, RLT_COL_TEXT, 0, 0},
 };
 
-/* The words, where there are some; nothing for a flag; else what help calls the value. */
+/* Formats the words of an option if it has a list of words; "" for a flag; else help's name of the value. */
 static void value_of(const rlt_option *o, char *text, size_t size)
 {
     rlt_param plain = *o;

@@ -34,13 +34,13 @@ const rlt_column rlt_setting_columns[] = {
     {"help", "help", NULL, RLT_COL_TEXT, 0, 0},
 };
 
-/* Whose they are, and what a user types in front of the name. */
+/* The owner of parameters, and what a user types before a parameter's name. */
 typedef struct owner {
     const char *of, *given;
-    const char *prefix; /* of names, with its dot; NULL: none */
+    const char *prefix; /* prefix of names, with its dot; NULL: none */
 } owner;
 
-/* A field without a default is zero. */
+/* Returns the default as text. A field without a default is zero. */
 static const char *default_of(const rlt_param *p, char word[64])
 {
     bool number = p->kind == RLT_PARAM_COUNT || p->kind == RLT_PARAM_SIZE || p->kind == RLT_PARAM_RATE ||
@@ -102,7 +102,7 @@ static void put_table(rlt_table *t, owner o, const rlt_param *table)
         put_row(t, &o, p);
 }
 
-/* What several share, and what one has alone. */
+/* Lists parameters that several algorithms share, then those of each algorithm. */
 static void put_algorithms(rlt_table *t)
 {
     const rlt_algorithm *a;

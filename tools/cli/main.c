@@ -78,7 +78,7 @@ static int unknown_command(const char *name, rlt_error *err)
     return rlt_fail(err, RLT_EUSAGE, name, "unknown %s; 'ringlet --help' lists them", what);
 }
 
-/* A verb of the command named by argv[1], if there is one; moves *argc and *argv past it. */
+/* Returns the verb of the command if argv[1] names one, and moves *argc and *argv past it; else NULL. */
 static const rlt_command *find_verb(const rlt_command *c, int *argc, char ***argv)
 {
     for (const rlt_command *const *v = c->verbs; v && *v && *argc > 1; v++)
@@ -96,7 +96,7 @@ static int check_operands(const rlt_command *c, const rlt_parsed *p, const char 
         return rlt_fail(err, RLT_EUSAGE, name + strlen("ringlet "), "expected %s", c->operands);
     if (c->max_operands < 0 || p->n_operands <= c->max_operands)
         return 0;
-    rlt_nearest near = rlt_nearest_to(p->operands[0]); /* perhaps a verb was meant */
+    rlt_nearest near = rlt_nearest_to(p->operands[0]); /* the operand may be a misspelt verb */
     for (const rlt_command *const *v = c->verbs; v && *v; v++)
         rlt_nearest_try(&near, (*v)->name);
     if (near.best)
@@ -107,7 +107,7 @@ static int check_operands(const rlt_command *c, const rlt_parsed *p, const char 
                        : rlt_fail(err, RLT_EUSAGE, p->operands[0], "unexpected argument");
 }
 
-/* Without a run of its own a command needs a verb. */
+/* Reports a missing verb: a command without a run of its own needs one. */
 static int need_verb(const rlt_command *c, int argc, char **argv, const char *name, rlt_error *err)
 {
     char known[256] = "";
@@ -194,7 +194,7 @@ static int dispatch(int argc, char **argv, rlt_error *err)
     return 0;
 }
 
-/* `ringlet ... | head`: who reads has had enough, and needs no telling. */
+/* `ringlet ... | head`: the reader closed the pipe, which is not reported. */
 static bool reader_left(const rlt_error *e)
 {
     return e->code == RLT_EIO && strcmp(e->where, "standard output") == 0 && strstr(e->what, strerror(EPIPE));
@@ -210,7 +210,7 @@ static void explain_use(int argc, char **argv)
             verb ? verb->name : "");
 }
 
-/* --plugin FILE, any number of them, before the command, whose word is *first. */
+/* Loads plug-ins from every --plugin FILE before the command. *first is the index of the command's word. */
 static int load_plugins(int argc, char **argv, int *first, rlt_error *err)
 {
     static const char option[] = "--plugin";
@@ -230,15 +230,15 @@ static int load_plugins(int argc, char **argv, int *first, rlt_error *err)
     return 0;
 }
 
-/* Another executable may run the command: it gets the whole command line, plug-ins and all. */
+/* Lets another executable run the command, with the whole command line including plug-ins. */
 static int become(int argc, char **argv, char **whole, rlt_error *err)
 {
     const rlt_command *c = argc > 1 ? find(argv[1]) : NULL;
     return c && c->become ? c->become(whole, err) : 0;
 }
 
-/* A standard stream that was closed is held open in the direction in which it cannot be used: else the next
- * file opened would take its number, and messages would go into an output file. */
+/* Opens each closed standard stream for the direction in which it is not used. Otherwise the next file opened
+ * would get its number, and messages would go into an output file. */
 static void hold_standard_streams(void)
 {
     for (int fd = 0; fd < 3; fd++)
@@ -254,7 +254,7 @@ int main(int argc, char **argv)
     hold_standard_streams();
     rlt_interrupt_init();
     rc = load_plugins(argc, argv, &first, &err);
-    argc -= first - 1; /* from here on the command is word 1 */
+    argc -= first - 1; /* from here on the command is argv[1] */
     argv += first - 1;
     if (!rc)
         rc = become(argc, argv, whole, &err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet coll arithmetic`: what the arithmetic of switches makes of sums of gradients. */
+/* `ringlet coll arithmetic`: the errors that the arithmetic of switches makes in sums of gradients. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ typedef struct job {
     uint32_t n_workers, most;
     rlt_gradients gradients;
     rlt_inputs inputs;
-    uint32_t done; /* rows */
+    uint32_t done; /* rows written so far */
     rlt_sheet sheet;
 } job;
 
@@ -142,7 +142,7 @@ static int read_workers(job *j, rlt_error *err)
     return rc;
 }
 
-/* Where the numbers come from, for a reader. */
+/* Prints the source of the numbers, for people. */
 static void put_heading(const job *j)
 {
     const arithmetic_settings *s = j->s;

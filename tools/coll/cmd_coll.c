@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet coll: collectives x sizes x algorithms, one simulation each, in the manner of nccl-tests. Here:
- * what the user asks for. */
+/* ringlet coll: one simulation for each collective, size and algorithm, with a table like that of nccl-tests.
+ * This file holds the options. */
 #include <string.h>
 
 #include "sim/base/error.h"
@@ -19,7 +19,7 @@
 #include "workload/setup/settings.h"
 
 typedef struct coll_settings {
-    rlt_coll_settings coll; /* first: sweeps read it there */
+    rlt_coll_settings coll; /* must be first: sweeps read it there */
     rlt_report_settings report;
     const char *plot, *study, *export, *as;
     uint64_t jobs;
@@ -64,7 +64,8 @@ static const rlt_option_group options[] = {
     {NULL, rlt_series_options, offsetof(coll_settings, series_ps)},
     {0}};
 
-/* Rows are compared where they are not asked for one by one. */
+/* Loads the request. Without --algorithm all algorithms are compared, unless a plan or the links of one row
+ * are written. */
 static int open_all(rlt_coll_ask *ask, const coll_settings *s, rlt_error *err)
 {
     int rc = rlt_coll_open(ask, !s->report.links_csv && !s->export, err);

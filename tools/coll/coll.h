@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of `ringlet coll`: the table, what its rows say together, and plans to files. */
+/* The parts of `ringlet coll`: the table, statements over several rows, and the export of plans. */
 #ifndef RLT_TOOLS_COLL_COLL_H
 #define RLT_TOOLS_COLL_COLL_H
 
@@ -16,7 +16,7 @@
 #include "tools/output/report_options.h"
 #include "workload/experiment/coll/coll.h"
 
-/* The rows, for what they say together. Names are borrowed. */
+/* The rows, kept for statements over several rows. Names are borrowed. */
 typedef struct rlt_coll_point {
     rlt_coll_kind kind;
     const char *algorithm;
@@ -30,11 +30,12 @@ typedef struct rlt_coll_points {
 } rlt_coll_points;
 int rlt_coll_note_point(rlt_coll_points *p, const rlt_coll_point *point, rlt_error *err) RLT_MUST_USE;
 void rlt_coll_points_free(rlt_coll_points *p);
-/* Where, between two neighbouring sizes, another algorithm becomes the fastest: as lines of comment, and as
- * "crossovers": [...]. */
+/* Write where, between two neighbouring sizes, another algorithm becomes the fastest: as comment lines, and
+ * as "crossovers": [...]. */
 void rlt_coll_put_crossings(FILE *out, const rlt_coll_points *p);
 void rlt_coll_json_crossings(rlt_jw *w, const rlt_coll_points *p);
-/* Time and bus bandwidth over size for each collective, one line an algorithm, the bound dashed: SVG. */
+/* Plots time and bus bandwidth over size as SVG, for each collective: one line an algorithm, the bound
+ * dashed. */
 int rlt_coll_plot(const char *path, const char *title, const rlt_coll_points *p, rlt_error *err) RLT_MUST_USE;
 
 /* How the rows are shown. */
@@ -45,10 +46,10 @@ typedef struct rlt_coll_output {
     const char *plot; /* file, or NULL */
     bool why;
 } rlt_coll_output;
-/* Simulates all that was asked for, on several threads, and writes the rows in order: the same ones for any
- * number of threads. */
+/* Simulates all that was asked for, on several threads, and writes the rows in order. The output does not
+ * depend on the number of threads. */
 int rlt_coll_table(const rlt_coll_ask *ask, const rlt_coll_output *output, rlt_error *err) RLT_MUST_USE;
-/* Writes the only plan asked for, in a format by name. RLT_EUSAGE if there are several. */
+/* Writes the plan, in a format by name. RLT_EUSAGE if the settings ask for several plans. */
 int rlt_coll_plan_export(const rlt_coll_ask *ask, const char *path, const char *format,
                          rlt_error *err) RLT_MUST_USE;
 

@@ -22,7 +22,7 @@ enum { PURPOSE_SIZE = 0x4772, PURPOSE_SIGN = 0x4773 };
 enum { NORMAL, LOG_UNIFORM, WORDS };
 static const char *const words[WORDS] = {"normal", "log-uniform"};
 
-/* What a file holds. */
+/* Contents of a file. */
 typedef struct numbers {
     float *items;
     uint32_t n, capacity;
@@ -46,8 +46,8 @@ static int add_number(numbers *f, double x, const char *where, rlt_error *err)
     return rc;
 }
 
-/* The text between its blanks, and before a comment: "" where a line has none. What is longer than any number
- * is cut, and three points say that it is none. */
+/* Copies the text of a line without blanks around it and without comment; "" if nothing is left. Text longer
+ * than any number is cut and gets three points, so that it is refused as a number. */
 static void trim(const char *line, size_t length, char *out, size_t size)
 {
     const char *comment = memchr(line, '#', length);
@@ -127,7 +127,7 @@ static int read_file(const char *path, numbers *f, rlt_inputs *in, rlt_error *er
     return rc;
 }
 
-/* Largest 10^0, least 10^-8. */
+/* Draws from 10^0 down to 10^-8. */
 static double draw(int word, uint64_t seed, uint32_t worker, uint64_t i)
 {
     static const double decades = 8 * 2.302585092994046; /* ln 10 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans to files. */
+/* Export of plans. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the rows of `ringlet coll` say together: which algorithm is fastest up to which size, and a plot of
- * them all. */
+/* Statements over several rows of `ringlet coll`: the algorithm that is fastest up to a size, and a plot of
+ * all. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static const rlt_coll_point *find(const rlt_coll_points *p, rlt_coll_kind kind, 
     return NULL;
 }
 
-/* The fastest of a size, the first among equals; NULL past the largest size below `above`... of those at
- * least `from` bytes the smallest size is taken. */
+/* Returns the fastest row of the smallest size that has at least `from` bytes, the first among equals. NULL:
+ * no such size. */
 static const rlt_coll_point *fastest_from(const rlt_coll_points *p, rlt_coll_kind kind, uint64_t from)
 {
     const rlt_coll_point *best = NULL;
@@ -52,7 +52,8 @@ static const rlt_coll_point *fastest_from(const rlt_coll_points *p, rlt_coll_kin
     return best;
 }
 
-/* Where two lines through two sizes each meet, on logarithmic axes. */
+/* Returns the size at which two lines meet on logarithmic axes. Each line goes through two points: a0 and a1,
+ * b0 and b1. */
 static double meet(const rlt_coll_point *a0, const rlt_coll_point *a1, const rlt_coll_point *b0,
                    const rlt_coll_point *b1)
 {
@@ -68,8 +69,8 @@ typedef struct crossing {
     double bytes;
 } crossing;
 
-/* Between two neighbouring sizes another algorithm becomes the fastest: at about `bytes`, where straight
- * lines on logarithmic axes meet. The next such place above size `from`; false: none. */
+/* Finds the next pair of neighbouring sizes, from size `from` on, between which another algorithm becomes the
+ * fastest. `bytes` is about where: straight lines on logarithmic axes meet there. False: none. */
 static bool crossing_after(const rlt_coll_points *p, rlt_coll_kind kind, uint64_t from, crossing *out)
 {
     const rlt_coll_point *a = fastest_from(p, kind, from), *b;
@@ -141,7 +142,7 @@ void rlt_coll_json_crossings(rlt_jw *w, const rlt_coll_points *p)
 /* ---- the plot */
 
 typedef struct curves {
-    const char **all; /* algorithms of all panels: each looks the same in every one */
+    const char **all; /* algorithms of all panels, so that an algorithm looks the same in each */
     rlt_plot_line *lines;
     double *numbers;
     uint32_t n_all, n_lines, n_numbers;
@@ -157,7 +158,7 @@ static double value_of(const rlt_coll_point *q, int what, bool bound)
     return ps > 0 ? (double)q->bytes / ps * 1e3 * q->bus_factor : 0;
 }
 
-/* One algorithm's points of a kind, or (name NULL) the bounds of every size. */
+/* Adds the points of one algorithm and kind, or, if name is NULL, the bound of every size. */
 static void add_line(curves *c, const rlt_coll_points *p, rlt_coll_kind kind, const char *name, int what)
 {
     rlt_plot_line *l = &c->lines[c->n_lines++];
@@ -178,7 +179,7 @@ static void add_line(curves *c, const rlt_coll_points *p, rlt_coll_kind kind, co
         .name = name ? name : "bound", .x = x, .y = y, .n = n, .reference = !name, .look = look};
 }
 
-/* The algorithms of a kind (RLT_COLL_KINDS: of all) in order of appearance; *n of them. */
+/* Lists the *n algorithms of a kind (RLT_COLL_KINDS: of all kinds) in order of appearance. */
 static void list_names(const rlt_coll_points *p, int kind, const char **names, uint32_t *n)
 {
     *n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What switches and servers did for one collective, as JSON. */
+/* The work of switches and servers for one collective, as JSON. */
 #include "tools/coll/react.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "sim/base/time.h"
 #include "tools/output/react.h"
 
-/* The mean of slots in use in each bin, where it was recorded. */
+/* Returns the mean number of slots in use in each bin, if it was recorded. */
 static int occupancy_of(const rlt_aggregator *a, rlt_time *bin_ps, double **slots, uint32_t *bins,
                         rlt_error *err)
 {
@@ -55,7 +55,7 @@ static int put_fullest(rlt_jw *w, const rlt_react_run *run, const rlt_topology *
     return 0;
 }
 
-/* What only Libra knows of itself. */
+/* Writes the counts that only Libra has. */
 static void put_libra(rlt_jw *w, const rlt_libra_report *l)
 {
     rlt_jw_object(w, "libra");

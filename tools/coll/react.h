@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What switches and servers did for a collective by a protocol that reacts. */
+/* The work of switches and servers for a collective by a reactive protocol. */
 #ifndef RLT_TOOLS_COLL_REACT_H
 #define RLT_TOOLS_COLL_REACT_H
 
@@ -8,7 +8,7 @@
 #include "sim/text/json.h"
 #include "workload/experiment/coll/react.h"
 
-/* "in_network": {...} into an open object; with the occupancy over time where it was recorded. */
+/* Writes "in_network": {...} into an open object, with the occupancy over time if it was recorded. */
 int rlt_react_json(rlt_jw *w, const rlt_react_run *run, const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
 
 #endif

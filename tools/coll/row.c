@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a simulation says in the columns of the table. */
+/* The columns of the table, and how a simulation fills them. */
 #include "tools/coll/row.h"
 
 #include <stdio.h>
@@ -8,12 +8,12 @@
 #include "net/usage.h"
 
 const rlt_column rlt_row_columns[RLT_ROW_COLUMNS] = {
-    {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0}, /* or as wide as the longest asked for */
+    {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0}, /* or as wide as the longest one asked for */
     {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0},
-    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 12, 0}, /* the same */
+    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 12, 0}, /* or as wide as the longest one asked for */
     {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0},
     {"time_ps", "time", "us", RLT_COL_TIME, 10, 0},
-    {NULL, "", NULL, RLT_COL_TEXT, 1, 0}, /* the fastest of its size */
+    {NULL, "", NULL, RLT_COL_TEXT, 1, 0}, /* marks the fastest of its size */
     {"algbw_GBps", "algbw", "GB/s", RLT_COL_REAL, 8, 2},
     {"busbw_GBps", "busbw", "GB/s", RLT_COL_REAL, 8, 2},
     {"bound_ps", "bound", "us", RLT_COL_TIME, 10, 0},
@@ -23,9 +23,9 @@ const rlt_column rlt_row_columns[RLT_ROW_COLUMNS] = {
     {"bus_factor", NULL, NULL, RLT_COL_REAL, 0, 0},
     {"events", NULL, NULL, RLT_COL_COUNT, 0, 0},
     {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
-    {"simulated_ranks", NULL, NULL, RLT_COL_COUNT, 0, 0}, /* one of each class, when folded */
+    {"simulated_ranks", NULL, NULL, RLT_COL_COUNT, 0, 0}, /* one of each class when folded */
     {"retransmissions", "resent", NULL, RLT_COL_COUNT, 6, 0},
-    {"fallback_share", "to srv", "%", RLT_COL_PERCENT, 6, 1}, /* not added up on the way to a server */
+    {"fallback_share", "to srv", "%", RLT_COL_PERCENT, 6, 1}, /* not aggregated before a server */
     {"peak_occupancy", "slots", NULL, RLT_COL_COUNT, 6, 0},
     {"server_bytes", NULL, NULL, RLT_COL_COUNT, 0, 0},
     {"tenant_count", "tenants", NULL, RLT_COL_COUNT, 7, 0},
@@ -50,7 +50,7 @@ void rlt_row_of(rlt_coll_row *row, const rlt_coll_result *r, const rlt_tenants *
     row->values[i++] = rlt_ps(r->bound_ps);
     row->values[i++] = timed ? rlt_real((double)r->bound_ps / (double)r->time_ps) : rlt_absent();
     row->values[i++] = rlt_real(r->busiest.utilization);
-    row->values[i++] = rlt_absent(); /* the bottleneck: filled when the row stays where it is */
+    row->values[i++] = rlt_absent(); /* the bottleneck: set once the row is at its final place */
     row->values[i++] = rlt_real(r->factor);
     row->values[i++] = rlt_count(r->events);
     row->values[i++] = rlt_count(r->messages);

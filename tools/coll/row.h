@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of the table of `ringlet coll`: their columns, and what one simulation says in them. */
+/* Rows of the table of `ringlet coll`: their columns, and their values from a simulation. */
 #ifndef RLT_TOOLS_COLL_ROW_H
 #define RLT_TOOLS_COLL_ROW_H
 
@@ -9,7 +9,7 @@
 #include "workload/experiment/coll/one.h"
 #include "workload/experiment/coll/tenants.h"
 
-/* The last ones are there where protocols react, and where there are tenants. */
+/* Numbers of columns: of plain rows, with reactive protocols, and with tenants as well. */
 enum { RLT_ROW_OF_STEPS = 16, RLT_ROW_OF_PROTOCOLS = 20, RLT_ROW_COLUMNS = 22 };
 enum {
     RLT_ROW_COLLECTIVE = 0,
@@ -23,12 +23,12 @@ enum {
 extern const rlt_column rlt_row_columns[RLT_ROW_COLUMNS];
 
 typedef struct rlt_coll_row {
-    rlt_value values[RLT_ROW_COLUMNS]; /* BOTTLENECK is for who knows where the row stays: `bottleneck` */
+    rlt_value values[RLT_ROW_COLUMNS]; /* the caller sets BOTTLENECK to `bottleneck`, at the final place */
     char bottleneck[sizeof((rlt_busiest *)0)->name];
     rlt_time time_ps;
 } rlt_coll_row;
 
-/* The row of a run that has ended; `tenants` without a list: there are none. */
+/* Fills the row of a run that has ended. `tenants` has an empty list if there are none. */
 void rlt_row_of(rlt_coll_row *row, const rlt_coll_result *r, const rlt_tenants *tenants);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of `ringlet coll`: its rows simulated on several threads, written in order by one. */
+/* The table of `ringlet coll`: rows are simulated on several threads and written in order by one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,37 +39,38 @@
 #include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"
 
-/* Results that may wait for an earlier one: with their links each keeps a whole simulation. */
+/* Most results that may wait for an earlier one: in all, or, where each keeps its simulation, per thread. */
 enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };
-/* Ranks x bytes from which protocols that react are not in `all`: some seconds. */
+/* Ranks x bytes above which `all` leaves out reactive protocols: a simulation would take more than
+ * seconds. */
 #define MOST_OF_ALL ((uint64_t)1 << 33)
 
-/* What a thread found. */
+/* Result of one job. */
 typedef struct coll_result {
-    bool served;         /* the algorithm can do it: the rest is there */
-    rlt_coll_one one;    /* its simulation is kept where links are wanted */
-    char refused[1700];  /* why it cannot */
-    char fell_back[400]; /* what ran instead, and why; of tenants their lines tell */
+    bool served;         /* the algorithm supports the request; the members below are then valid */
+    rlt_coll_one one;    /* simulation, kept if links are wanted */
+    char refused[1700];  /* why it is not supported */
+    char fell_back[400]; /* what ran instead, and why; with tenants their lines tell */
     rlt_coll_row row;
     rlt_coll_kind kind;
     const rlt_algorithm *algorithm;
     rlt_busiest over;
-    uint64_t rounded; /* bytes added to make the blocks even */
-    char why[768];    /* what a tuned endpoint chose from */
+    uint64_t rounded; /* bytes added so that blocks are equal */
+    char why[768];    /* the choices of a tuned endpoint, for --why */
 } coll_result;
 
 typedef struct coll_table {
     const rlt_coll_ask *ask;
     const rlt_coll_output *output;
     rlt_format format;
-    bool keeps_links, keeps_runs;           /* keeps_runs: of protocols */
-    coll_result *results;                   /* by slot */
-    rlt_coll_row rows[RLT_COLL_ALGORITHMS]; /* of the size at hand */
+    bool keeps_links, keeps_runs;           /* simulations kept: of all rows, of protocols */
+    coll_result *results;                   /* one per slot */
+    rlt_coll_row rows[RLT_COLL_ALGORITHMS]; /* rows of the current size */
     uint32_t n_rows;
     uint64_t rows_done;
     rlt_coll_points points;
-    uint32_t warned_over, noted_unused; /* once is enough; bits by algorithm */
-    uint64_t noted_refused, noted_back; /* by place among the algorithms asked for */
+    uint32_t warned_over, noted_unused; /* remarks already made, one bit an algorithm */
+    uint64_t noted_refused, noted_back; /* the same, by place among the algorithms asked for */
     bool noted_packets;
     uint32_t n_columns;
     rlt_file file;
@@ -77,11 +78,12 @@ typedef struct coll_table {
     bool json_open;
     rlt_column columns[RLT_ROW_COLUMNS];
     rlt_table table;
-    rlt_table tenants; /* below it: a line each */
+    rlt_table tenants; /* written below the table: one line each */
     bool tenants_open;
 } coll_table;
 
-/* A parameter that a protocol asked for has may do nothing for steps. */
+/* Returns true if `name` is a parameter of a protocol that was asked for. Step algorithms may ignore it
+ * silently. */
 static bool is_of_protocol(const rlt_setup *s, const char *name)
 {
     for (uint32_t i = 0; i < s->n_protocols; i++)
@@ -90,7 +92,7 @@ static bool is_of_protocol(const rlt_setup *s, const char *name)
     return false;
 }
 
-/* Things a user should know about a row, said once. */
+/* Prints remarks about a row, each of them once. */
 static void remark(coll_table *t, const coll_result *r)
 {
     const rlt_algorithm *a = r->algorithm;
@@ -127,7 +129,8 @@ static void remark(coll_table *t, const coll_result *r)
     }
 }
 
-/* Can this algorithm serve this row? 0: *served tells; else an error that ends the command. */
+/* Opens the simulation of a row if its step algorithm supports it. Returns 0 and sets `served`, or an error
+ * that ends the command. An unsupported case is such an error only if it was asked for alone. */
 static int try_steps(const coll_table *t, coll_result *r, uint32_t i, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;
@@ -149,8 +152,8 @@ static int try_steps(const coll_table *t, coll_result *r, uint32_t i, rlt_error 
     return rlt_fail(err, rc, why.where, "%s", why.what);
 }
 
-/* The same of a protocol that reacts. What is too large to be simulated beside all others is left out of
- * them. */
+/* The same for a reactive protocol. A comparison of all algorithms leaves out cases that would take too
+ * long. */
 static int try_protocol(const coll_table *t, coll_result *r, uint32_t i, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;
@@ -176,7 +179,7 @@ static int try_protocol(const coll_table *t, coll_result *r, uint32_t i, rlt_err
     return rc ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
 }
 
-/* What else ran than the protocol that was asked for. */
+/* Tells which protocol ran in place of the one asked for. */
 static void tell_fallback(coll_result *r)
 {
     const char *reason = rlt_react_reason(&r->one.react.result);
@@ -187,7 +190,7 @@ static void tell_fallback(coll_result *r)
                  rlt_format_size(size, sizeof size, result->bytes), result->ran, reason);
 }
 
-/* For --why: the endpoint is still the plan's. */
+/* Explains a tuned choice, for --why. Called while the endpoint still is the plan's. */
 static void explain(coll_result *r, const rlt_coll_request *req)
 {
     rlt_candidate all[RLT_MAX_CANDIDATES];
@@ -213,7 +216,7 @@ static void tell_steps(const coll_table *t, coll_result *r, uint32_t i)
     r->rounded = run->plan.req.bytes - run->bytes;
 }
 
-/* In a thread: reads what was asked for, and writes to its slot alone. */
+/* Simulates a row, on any thread. Reads the request; writes only its own slot. */
 static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
 {
     const coll_table *t = ctx;
@@ -255,13 +258,14 @@ static int write_links(coll_table *t, const coll_result *r, rlt_error *err)
     return rc;
 }
 
-/* Rows with links are written while the run is at hand; the others wait for the mark of the fastest. */
+/* Returns true if a row is written with its links, while its run is still held. Other rows wait until the
+ * fastest of their size is known. */
 static bool row_comes_with_links(const coll_table *t)
 {
     return t->format == RLT_FORMAT_JSON || (t->format == RLT_FORMAT_TABLE && t->output->report->links);
 }
 
-/* The rows of a size, the fastest marked when there are several. */
+/* Writes the rows of a size. Marks the fastest if there are several. */
 static int put_rows(coll_table *t, rlt_error *err)
 {
     uint32_t n = t->n_rows, best = 0;
@@ -317,7 +321,7 @@ static int take_row(coll_table *t, coll_result *r, rlt_error *err)
     return rc;
 }
 
-/* What protocols that react are to be read with. */
+/* Prints remarks for reading the figures of reactive protocols. */
 static void remark_react(coll_table *t, const coll_result *r, uint32_t algorithm)
 {
     const rlt_setup *s = &t->ask->setup;
@@ -420,7 +424,7 @@ static int begin_output(coll_table *t, rlt_error *err)
     return 0;
 }
 
-/* Below the table: what each tenant did. */
+/* Writes the lines of the tenants below the table. */
 static int end_tenants(coll_table *t, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;

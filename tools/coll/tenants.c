@@ -4,7 +4,7 @@
 #include "collectives/collective.h"
 #include "sim/base/column.h"
 
-/* Columns of the lines below the table; the first ones say which row they belong to. */
+/* Columns of the lines below the table. The first N_OF_ROW say which row a line belongs to. */
 enum { N_COLUMNS = 11, N_OF_ROW = 3 };
 static const rlt_column columns[N_COLUMNS] = {
     {"collective", "collective", NULL, RLT_COL_TEXT, 0, 0},

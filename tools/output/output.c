@@ -20,7 +20,7 @@ rlt_format rlt_format_of(const char *word)
                                       : RLT_FORMAT_TABLE;
 }
 
-/* Columns of RLT_COL_DIGITS have as many as a float of 32 bits. */
+/* Significant digits of RLT_COL_DIGITS columns: as many as a 32-bit float needs. */
 enum { EXACT_DIGITS = 9 };
 
 void rlt_row_json(rlt_jw *w, const rlt_column *columns, uint32_t n, const rlt_value *values)
@@ -51,7 +51,7 @@ void rlt_column_widen(rlt_column *c, const char *cell)
     c->width = length > c->width ? length : c->width;
 }
 
-/* So many digits in all, and all before the point. */
+/* Formats with `digits` significant digits, and never fewer than all digits before the point. */
 static void with_digits(char *cell, size_t size, int digits, double value)
 {
     int before = 0;
@@ -78,7 +78,7 @@ void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *cell, size_t s
         snprintf(cell, size, "%llu", (unsigned long long)v->count);
         break;
     case RLT_COL_TIME:
-        if (c->unit && strcmp(c->unit, "us") == 0) /* six digits suffice for people: CSV is exact */
+        if (c->unit && strcmp(c->unit, "us") == 0) /* six digits are enough for people; CSV is exact */
             snprintf(cell, size, "%.2f", (double)v->time / 1e6);
         else
             rlt_format_duration(cell, size, v->time);
@@ -101,7 +101,7 @@ void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *cell, size_t s
     case RLT_COL_PERCENT:
         snprintf(cell, size, "%.*f", c->decimals, v->real * 100);
         if (cell[0] == '-' && strspn(cell + 1, "0.") == strlen(cell + 1))
-            memmove(cell, cell + 1, strlen(cell)); /* no zero below zero */
+            memmove(cell, cell + 1, strlen(cell)); /* no minus before zero */
         break;
     }
 }
@@ -157,11 +157,11 @@ void rlt_csv_heading(FILE *out, const rlt_column *columns, uint32_t n)
         }
 }
 
-/* One line of cells: texts to the left, numbers to the right, no blanks at the end. Index i of `cells` is
+/* Prints one line of cells: texts aligned left, numbers right, no blanks at the end. Index i of `cells` is
  * the i-th shown column. */
 static void put_line(const rlt_table *t, const int *widths, const char *const *cells)
 {
-    int owed = 0; /* blanks, written only when something follows */
+    int owed = 0; /* pending blanks, written only when something follows */
     uint32_t k = 0;
     for (uint32_t i = 0; i < t->n; i++) {
         const rlt_column *c = &t->columns[i];

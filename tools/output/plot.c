@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Charts as SVG. Ten colours that colour-blind people tell apart (Okabe and Ito 2008, and greys). */
+/* Charts as SVG. Ten colours that colour-blind people can tell apart (Okabe and Ito 2008, and greys). */
 #include "tools/output/plot.h"
 
 #include <math.h>
@@ -30,16 +30,16 @@ static const char *const dashes[] = {"", "7 3", "2 3", "9 3 2 3"};
 typedef struct axis {
     bool linear;
     double low, high; /* logarithms to base 10, unless linear */
-    double from, to;  /* where they are drawn */
+    double from, to;  /* where the limits are drawn, in points */
 } axis;
 
 typedef struct frame {
     FILE *out;
     const rlt_plot_panel *panel;
     const rlt_plot_scales *scales;
-    const rlt_plot_panel *alike; /* panels that have the same limits */
+    const rlt_plot_panel *alike; /* panels that share the limits */
     uint32_t n_alike;
-    double left, top; /* of the plotting area */
+    double left, top; /* corner of the plotting area */
     axis x, y;
 } frame;
 
@@ -89,7 +89,7 @@ static void hold(frame *f, const rlt_plot_line *l)
     }
 }
 
-/* Limits that hold all points, with a little room above and below. */
+/* Finds limits that hold all points, with a little room above and below. */
 static void find_limits(frame *f)
 {
     f->x.low = f->y.low = HUGE_VAL;
@@ -162,7 +162,7 @@ static void tick(const frame *f, bool is_x, double value, bool strong)
     fputs("</text>\n", f->out);
 }
 
-/* Powers of two, as many as there is room to label. */
+/* Labels powers of two, as many as fit. */
 static void binary_ticks(const frame *f, bool is_x)
 {
     const axis *a = is_x ? &f->x : &f->y;
@@ -175,7 +175,7 @@ static void binary_ticks(const frame *f, bool is_x)
         tick(f, is_x, pow(2, e), true);
 }
 
-/* Whether decimal_ticks would label two values at least. */
+/* Returns true if decimal_ticks would label at least two values. */
 static bool is_long(const axis *a)
 {
     static const double labelled[] = {1, 2, 5};
@@ -186,7 +186,7 @@ static bool is_long(const axis *a)
     return n > 1;
 }
 
-/* Decades; between them 2 to 9 as thin lines, and 2 and 5 labelled where there are few decades. */
+/* Labels decades. Thin lines mark 2 to 9 between them; 2 and 5 are labelled if there are few decades. */
 static void decimal_ticks(const frame *f, bool is_x)
 {
     const axis *a = is_x ? &f->x : &f->y;
@@ -206,7 +206,7 @@ static void decimal_ticks(const frame *f, bool is_x)
     }
 }
 
-/* Some five to ten round numbers: 1, 2 or 5 times a power of ten; of bytes, powers of two apart. */
+/* Labels five to ten round numbers: 1, 2 or 5 times a power of ten. The step of bytes is a power of two. */
 static void even_ticks(const frame *f, bool is_x)
 {
     const axis *a = is_x ? &f->x : &f->y;
@@ -216,17 +216,18 @@ static void even_ticks(const frame *f, bool is_x)
     if (!(span > 0) || !isfinite(span))
         return;
     double step = pow(base, floor(log(span / 5) / log(base)));
-    if (unit != RLT_PLOT_BYTES && span / step > (is_x ? 16 : 25)) /* on x they are side by side */
+    if (unit != RLT_PLOT_BYTES && span / step > (is_x ? 16 : 25)) /* x labels stand side by side, so fewer
+                                                                   * fit */
         step *= 5;
     else if (unit != RLT_PLOT_BYTES && span / step > (is_x ? 8 : 10))
         step *= 2;
     if (unit == RLT_PLOT_COUNT)
         step = fmax(step, 1);
     for (double k = ceil(low / step); k * step <= high; k++)
-        tick(f, is_x, k * step + 0.0, true); /* never -0 */
+        tick(f, is_x, k * step + 0.0, true); /* avoids -0 */
 }
 
-/* As many names as there is room for, at about seven points a letter. */
+/* Labels as many names as fit, at about seven points a letter. */
 static void name_ticks(const frame *f)
 {
     const rlt_plot_scales *p = f->scales;
@@ -283,7 +284,8 @@ static void line_style(FILE *out, const rlt_plot_line *l, uint32_t i)
             bound ? "1.6" : "1.8", *dash ? " stroke-dasharray=\"" : "", dash, *dash ? "\"" : "");
 }
 
-/* Where points are many, markers stand at some of them, evenly; each line begins at another one. */
+/* Returns true if point i of line `index` has a marker. With many points every k-th has one, offset per line
+ * so that the markers of different lines do not overlap. */
 static bool marked(const frame *f, const rlt_plot_line *l, uint32_t index, uint32_t i)
 {
     uint32_t marks = f->scales->marks, every = marks && l->n > marks ? l->n / marks + 1 : 1;
@@ -307,7 +309,7 @@ static void line(const frame *f, uint32_t index)
             command = 'L';
             points++;
         }
-        if (l->reference && points == 1) /* would not be seen */
+        if (l->reference && points == 1) /* a line of one point is invisible */
             fputs("m-8 0h16", f->out);
         fputs("\"><title>", f->out);
         text(f->out, l->name);
@@ -323,7 +325,7 @@ static void line(const frame *f, uint32_t index)
     fputs("</g>\n", f->out);
 }
 
-/* A line that stands with the markers of the one before it. */
+/* Returns true if the line shares the legend entry of the line before it, which shows the markers. */
 static bool joins(const rlt_plot_panel *p, uint32_t i)
 {
     const rlt_plot_line *l = &p->lines[i];
@@ -338,7 +340,7 @@ static uint32_t legend_names(const rlt_plot_panel *p)
     return n;
 }
 
-/* Names in a row of the legend, up to three, at about seven points a letter. */
+/* Returns the number of names in a row of the legend: at most three, at about seven points a letter. */
 static uint32_t legend_columns(const rlt_plot_panel *p)
 {
     size_t longest = 0;

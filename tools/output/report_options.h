@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a result is reported: option tables that commands share. */
+/* Option tables for reporting a result, shared by commands. */
 #ifndef RLT_TOOLS_OUTPUT_REPORT_OPTIONS_H
 #define RLT_TOOLS_OUTPUT_REPORT_OPTIONS_H
 
@@ -14,6 +14,6 @@ typedef struct rlt_report_settings {
     const char *links_csv;
 } rlt_report_settings;
 extern const rlt_option rlt_format_options[]; /* --format and --output, in rlt_report_settings */
-extern const rlt_option rlt_link_options[];   /* --links, --expand-links, --links-csv, in the same */
+extern const rlt_option rlt_link_options[];   /* --links, --expand-links, --links-csv; same struct */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows to where they are wanted. */
+/* Writes rows to the chosen file in the chosen format. */
 #include "tools/output/sheet.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A result of rows under columns, where --output and --format want it: opened, given its rows, closed. JSON
- * is a document with a manifest, the rows an array "results".
+ * A result of rows under columns, written where --output says, in the format of --format: open it, add rows,
+ * close it. JSON is a document with a manifest; the rows are its array "results".
  */
 #ifndef RLT_TOOLS_OUTPUT_SHEET_H
 #define RLT_TOOLS_OUTPUT_SHEET_H
@@ -21,8 +21,8 @@
 typedef struct rlt_sheet {
     rlt_format format;
     const char *path;
-    rlt_file file; /* of a table and CSV: lines above the heading may go there */
-    rlt_jw json;   /* of JSON: so may members beside "results" */
+    rlt_file file; /* for table and CSV; lines above the heading may be written to it */
+    rlt_jw json;   /* for JSON; members beside "results" may be added to it */
     rlt_table table;
 } rlt_sheet;
 
@@ -30,9 +30,9 @@ int rlt_sheet_open(rlt_sheet *s, const rlt_report_settings *how, const char *com
                    const rlt_inputs *in, rlt_error *err) RLT_MUST_USE;
 void rlt_sheet_heading(rlt_sheet *s, const rlt_column *columns, uint32_t n);
 void rlt_sheet_row(rlt_sheet *s, const rlt_value *values);
-/* `rc` is how the work ended: 0 and RLT_ECANCELLED leave what there is, the latter as partial results, which
- * JSON and the error say; after others nothing is written. `legend`: below a table. Returns rc, or what went
- * wrong here. Call it for every sheet that was opened. */
+/* Ends the result. `rc` is how the work ended. 0 and RLT_ECANCELLED keep the rows; after RLT_ECANCELLED JSON
+ * and the error say that they are partial. After any other error nothing is written. `legend` stands below a
+ * table. Returns rc, or the error met here. Call it for every sheet that was opened. */
 int rlt_sheet_close(rlt_sheet *s, int rc, const char *legend, rlt_error *err) RLT_MUST_USE;
 
 #endif

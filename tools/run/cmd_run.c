@@ -100,7 +100,8 @@ static int report(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
     return rc ? rc : rlt_file_close(&f, err);
 }
 
-/* Pages and plots show links over time: bins double until there are few enough. */
+/* Records link usage over time if a page or plot needs it and --series was not given. Bins double until there
+ * are few enough. */
 static int choose_series(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
 {
     enum { PAGE_BIN_PS = 1000000, MOST_PAGE_LINKS = 8192 };
@@ -121,7 +122,7 @@ static void draw_bar(void *ctx, uint64_t done, uint64_t total)
     rlt_progress_update(ctx, done, total);
 }
 
-/* With a progress bar. */
+/* Simulates with a progress bar. */
 static int simulate(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
 {
     const rlt_watch *before = r->watch;
@@ -157,7 +158,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     if ((rc = rlt_run_load(&r, err)) || (rc = choose_series(&r, s, err)) || (rc = rlt_run_prepare(&r, err)))
         goto out;
     rc = simulate(&r, s, err);
-    /* What was asked to stop tells what it has; what failed tells only why. */
+    /* A stopped run reports its partial results; a failed one only its error. */
     if (rc && rc != RLT_ECANCELLED)
         goto out;
     if (!rc && !(rc = rlt_run_check(&r, err)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `ringlet run --compare A B`: two runs side by side, and where the difference comes from. Each is a result
+ * `ringlet run --compare A B`: two runs side by side, and the sources of their difference. Each is a result
  * (`--format json`) or a file of options (`--config`), which is then run. The states of the rank that ends
- * last add up to its span, so their differences add up to the difference.
+ * last add up to its span, so their differences add up to the difference of the runs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +46,11 @@ typedef struct side {
 static const char *const state_keys[STATES] = {"compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"};
 static const char *const state_names[STATES] = {"compute", "exposed communication", "host", "idle"};
 
-/* A piece of a result: the whole may be hundreds of megabytes. */
+/* Reads a result as a stream, since it may have hundreds of megabytes. */
 typedef struct source {
     rlt_jstream *stream;
     rlt_jpiece piece;
-    uint32_t seen; /* bits of the members that must be there */
+    uint32_t seen; /* bits of the required members that were found */
     uint32_t iterations;
 } source;
 
@@ -103,7 +103,7 @@ static int add_collective(side *s, const source *f, rlt_error *err)
         (rc = get_text(f, member(f, 0, "algorithm"), "algorithm", &algorithm, err)) ||
         (rc = get_time(f, member(f, 0, "bytes"), "bytes", &bytes, err)))
         return rc;
-    if (member(f, 0, "transfer_ps") == RLT_NONE) /* it did not happen */
+    if (member(f, 0, "transfer_ps") == RLT_NONE) /* this communication did not take place */
         return 0;
     if ((rc = get_time(f, member(f, 0, "transfer_ps"), "transfer_ps", &transfer, err)) ||
         (rc = get_time(f, member(f, 0, "wait_ps"), "wait_ps", &wait, err)))
@@ -179,7 +179,8 @@ static int read_piece(side *s, source *f, rlt_error *err)
     }
 }
 
-/* 1: not a result. What is wrong with such a file is said by who reads options. */
+/* Reads a result. Returns 1 if the file is none: it is then read as options, whose reader reports what is
+ * wrong. */
 static int read_result(side *s, const char *path, rlt_error *err)
 {
     source f = {0};
@@ -199,7 +200,7 @@ static int read_result(side *s, const char *path, rlt_error *err)
     return rc;
 }
 
-/* Runs the options of a file; the result goes to `result`. */
+/* Runs the options of a file and writes the result to `result`. */
 static int run_options(const char *path, const char *result, rlt_error *err)
 {
     const rlt_command *c = &rlt_cmd_run;
@@ -222,7 +223,7 @@ static int run_options(const char *path, const char *result, rlt_error *err)
         s->explain = false;
         rc = c->run(&parsed, s, err);
     }
-    if (rc && (rc = rlt_config_locate(&config, &parsed, rc, err)) == RLT_EUSAGE) { /* of what is not there */
+    if (rc && (rc = rlt_config_locate(&config, &parsed, rc, err)) == RLT_EUSAGE) { /* an option unknown to `run` */
         rlt_error_prefix(err, path);
         rc = err ? (err->code = RLT_ESCHEMA) : RLT_ESCHEMA;
     }
@@ -287,8 +288,8 @@ static const transfers *find(const side *s, const char *name)
     return NULL;
 }
 
-/* What either side has of communication.
- * Transfers may lie beside compute: they are not shares of the whole. */
+/* Adds rows for the collectives of either side. They are not shares of the span: transfers may overlap
+ * compute. */
 static void transfer_rows(rlt_table *t, const side *a, const side *b)
 {
     for (int pass = 0; pass < 2; pass++) {

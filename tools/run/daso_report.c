@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a training by DASO took, beside one by Horovod. */
+/* Result of a training by DASO, beside one by Horovod. */
 #include <stdio.h>
 
 #include "sim/base/column.h"
@@ -121,7 +121,7 @@ static int report(const rlt_daso_case *r, const rlt_run_asked *s, rlt_error *err
 
 int rlt_run_daso(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *err)
 {
-    /* Many runs make it up: what is of one has no place. */
+    /* Options that apply. A training consists of many runs, so options about a single run are refused. */
     static const char *const taken[] = {
         "model",      "accelerator", "train",  "strategy",      "any-memory", "topology",  "placement",
         "network",    "routing",     "set",    "injection",     "link-scale", "algorithm", "compute-scale",

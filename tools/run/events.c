@@ -56,7 +56,7 @@ static int by_start(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-/* Communication without a resource: each goes to the first lane that is free. */
+/* Puts communications without a resource on lanes: each goes to the first free lane. */
 static int lanes_of_rank(const rlt_run_sink *sink, const rlt_run *r, uint32_t rank, uint64_t *dropped,
                          rlt_error *err)
 {

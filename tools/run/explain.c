@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * --explain: what bounds a run. The critical path is the chain of operations, each started by the end of the
- * one before, from time 0 to the end of the run; only what lies on it can shorten the run. Transfers on it
- * are what a faster or slower network changes first, so two runs that differ in the network differ by the
- * transfers on their paths (and by what another path leaves over).
+ * --explain: the critical path of a run. It is a chain of operations from time 0 to the end of the run, each
+ * started by the end of the one before. Only operations on it can shorten the run. A faster or slower network
+ * changes its transfers first, so two runs that differ in the network differ by the transfers on their paths,
+ * plus what another path contributes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 enum { SHOWN = 6 };
 
 typedef struct share {
-    uint32_t id; /* a name, a rank */
+    uint32_t id; /* of a name or a rank */
     uint32_t count;
     rlt_time time_ps;
 } share;
@@ -43,7 +43,7 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Sums entries with equal ids; returns how many remain, largest first. */
+/* Sums entries with equal ids. Returns the number of sums, sorted with the largest first. */
 static uint32_t gather(share *list, uint32_t n)
 {
     uint32_t k = 0;
@@ -76,7 +76,8 @@ static int by_name(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind kind, 
     return 0;
 }
 
-/* Who was waited for: per rank the sum of what others waited until it came. */
+/* Lists ranks by how long others waited for them: the sum over all communications to which a rank came
+ * last. */
 static int waited_for(const rlt_run *r, share **out, uint32_t *n, rlt_error *err)
 {
     const rlt_program *p = r->program;
@@ -106,7 +107,8 @@ static double percent(rlt_time part, rlt_time whole)
     return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-/* What the transfers of a kind on the path need of the wires, by their bounds; some are on it in part. */
+/* Returns the time that the wires need for the transfers of a kind on the path: the sum of their bounds. A
+ * transfer that is on the path in part counts with at most that part. */
 static rlt_time wires_alone(const rlt_run *r, const rlt_path_sum *p, int kind)
 {
     rlt_time bound = 0;
@@ -151,7 +153,7 @@ static int print_names(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind ki
     if (rc)
         return rc;
     if (n == 1 && strcmp(rlt_program_string(r->program, list[0].id), rlt_path_name(r, kind)) == 0)
-        n = 0; /* unnamed: nothing that the line above does not say */
+        n = 0; /* unnamed: the line above says it all */
     if (n)
         fprintf(out, "  most of its %s:\n", rlt_path_name(r, kind));
     for (uint32_t i = 0; i < n && i < SHOWN; i++) {
@@ -205,8 +207,9 @@ static int print_waits(const rlt_run *r, FILE *out, rlt_error *err)
     return 0;
 }
 
-/* A slower network leaves launches as they are: only what the wires need is sure to grow. Collectives that
- * are folded away are the network's time too; what their wires need is not kept. */
+/* Prints first-order estimates. Twice the network speed halves the transfers; launches are unchanged. A
+ * network ten times slower adds at least nine times the time that the wires need. Transfers of folded
+ * collectives are known, the time that their wires need is not. */
 static void print_what_if(const rlt_run *r, const rlt_path_sum *p, FILE *out)
 {
     char a[32], b[32];

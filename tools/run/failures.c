@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What failures make of a training run of many iterations like those simulated. */
+/* Effect of failures on a training of many iterations like the simulated ones. */
 #include <stdio.h>
 
 #include "sim/base/error.h"
@@ -10,7 +10,8 @@
 #include "workload/replay/failures.h"
 #include "workload/replay/replay.h"
 
-/* 0; or why there is nothing to estimate, which is an answer too. */
+/* Estimates. Returns 0, or an error code with the reason why no estimate exists, which is printed as a
+ * result. */
 static int estimate(const rlt_run *r, rlt_failures_result *out, rlt_error *why)
 {
     uint32_t n = rlt_replay_iterations(r->replay);
@@ -20,7 +21,7 @@ static int estimate(const rlt_run *r, rlt_failures_result *out, rlt_error *why)
                                  why);
 }
 
-/* Seconds for people, of any length. */
+/* Formats seconds for people, from seconds to years. */
 static const char *span(char *buffer, size_t size, double s)
 {
     const double units[] = {86400, 3600, 60, 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What became of several jobs on one network, and of background traffic. */
+/* Results of several jobs on one network, and of background traffic. */
 #include <stdlib.h>
 
 #include "net/topology/placement.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A finished run as JSON (names are a promise: see tools/output/NAMES.md) and its ranks as CSV. */
+/* A finished run as JSON (member names are stable, see tools/output/NAMES.md) and its ranks as CSV. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,8 @@
 #include "workload/replay/replay.h"
 #include "workload/setup/settings.h"
 
-/* "exposed_dims": ["dim 0", "dim 0+1"], and, in its order, "exposed_by_dims_ps" of a rank; "dims" of a
- * communication; into an open object. */
+/* Write names and times of dimensions into an open object: "exposed_dims": ["dim 0", "dim 0+1"], then for
+ * each rank "exposed_by_dims_ps" in the same order, and "dims" for each communication. */
 static void exposed_names(const rlt_exposed *e, rlt_jw *w)
 {
     rlt_jw_array(w, "exposed_dims");
@@ -80,7 +80,7 @@ static void totals(const rlt_run *r, rlt_jw *w)
     rlt_jw_bool(w, "partial", r->partial);
 }
 
-/* The members of rank or communication i. What is not known is left out; a text is empty then. */
+/* Writes the members of rank or communication i. Unknown numbers are left out; an unknown text is "". */
 static void members(const rlt_run *r, const rlt_run_column *c, uint32_t i, const rlt_exposed *e, rlt_jw *w)
 {
     for (; c->meaning; c++) {

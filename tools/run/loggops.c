@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet run --timing loggops`: when ranks end by LogGOPSim's cost model. */
+/* `ringlet run --timing loggops`: times of the ranks in LogGOPSim's cost model. */
 #include <inttypes.h>
 
 #include "sim/base/column.h"

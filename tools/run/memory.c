@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory of a training's ranks over the time of the run: as CSV, as counters of a timeline, in the JSON. */
+/* Memory of a training's ranks over time: as CSV, as counters of a timeline, and in the JSON. */
 #include <inttypes.h>
 
 #include "sim/base/error.h"
@@ -29,7 +29,7 @@ int rlt_memory_check(const rlt_run_asked *s, rlt_error *err)
     return 0;
 }
 
-/* Ranks of which it is known. */
+/* Returns the number of ranks whose memory is known. */
 static uint32_t ranks_of(const rlt_run *r)
 {
     if (!r->trains || r->settings->recording.rescale.n)
@@ -101,7 +101,7 @@ int rlt_run_memory_curves(const rlt_run *r, rlt_jw *w, rlt_error *err)
         int rc = curve_of(r, rank, &c, err);
         if (rc)
             return rc;
-        /* The highest of neighbours stands for them: what is left out is below what is shown. */
+        /* The maximum stands for `every` neighbouring steps, so that no peak is lost. */
         uint32_t every = (c.n + MAX_STEPS - 1) / MAX_STEPS;
         rlt_jw_object(w, NULL);
         rlt_jw_u64(w, "stage", s);

@@ -22,7 +22,7 @@ typedef struct picture {
     char names[LINES][200];
     double *numbers;
     rlt_time bin_ps, end_ps;
-    uint32_t bins, merge; /* of the series; of those, one column */
+    uint32_t bins, merge; /* bins of the series; bins per column of the plot */
 } picture;
 
 int rlt_plot_check(const rlt_run_asked *s, rlt_error *err)
@@ -33,8 +33,9 @@ int rlt_plot_check(const rlt_run_asked *s, rlt_error *err)
     return 0;
 }
 
-/* The busiest class of each dimension, then the busiest of all; n are sorted and carried something;
- * listed by dimension, so many of each. */
+/* Chooses the links to draw: the busiest class of each dimension, then the busiest of the rest, LINES in all.
+ * `classes` has n classes that carried something, sorted. `chosen` is ordered by dimension; of_dim[d] of them
+ * are of dimension d. */
 static void choose(const rlt_link_class *classes, uint32_t n, uint32_t *chosen, uint32_t of_dim[RLT_MAX_DIMS])
 {
     uint32_t seen[RLT_MAX_DIMS] = {0}, total = 0, k = 0;
@@ -56,14 +57,14 @@ static void choose(const rlt_link_class *classes, uint32_t n, uint32_t *chosen, 
             }
 }
 
-/* Bytes that the link could have carried in a column, as built. */
+/* Returns the bytes that the link can carry from `from` to `to`, at its capacity as built. */
 static double room(const rlt_run *r, uint32_t link, rlt_time from, rlt_time to)
 {
     return (double)rlt_topology_link(r->setup.topology, link).bw_Bps * r->options.network_scale *
            (double)(to - from) * 1e-12;
 }
 
-/* A step for each column, the last one as wide as the run is long. */
+/* Draws a step for each column. The last column ends with the run. */
 static void draw(const rlt_run *r, const rlt_usage *u, picture *p, uint32_t index, uint32_t link)
 {
     double *x = p->numbers + (size_t)index * 4 * COLUMNS, *y = x + 2 * COLUMNS;
@@ -95,7 +96,7 @@ static void name_line(const rlt_run *r, picture *p, uint32_t index, rlt_link_cla
         snprintf(name + used, sizeof p->names[index] - used, ", first of %u alike", alike);
 }
 
-/* A panel for each dimension. */
+/* Writes a panel for each dimension. */
 static int write_picture(const rlt_run *r, const picture *p, const uint32_t of_dim[RLT_MAX_DIMS],
                          const char *path, rlt_error *err)
 {

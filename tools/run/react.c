@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What protocols that react, and switches that add up, did in a run. */
+/* The work of reactive protocols and aggregating switches in a run. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "workload/experiment/run/run.h"
 #include "workload/replay/replay.h"
 
-/* One after the other those that ran, with how often. */
+/* The protocols that ran, in order of appearance, with the number of runs. */
 typedef struct ran {
     const char *protocol;
     uint32_t times;
@@ -54,7 +54,7 @@ static rlt_react_result sum_of(const rlt_fabric *f)
     return sum;
 }
 
-/* The first reason why another protocol ran than was asked for; NULL: it never did. */
+/* Returns the first reason why a protocol ran in place of the one asked for; NULL: none did. */
 static const char *why_other(const rlt_fabric *f, char *buffer, size_t size)
 {
     for (uint32_t i = 0; i < rlt_fabric_jobs(f); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet run --report`: the page of a run, from the run itself. */
+/* `ringlet run --report`: writes the page of a run from the run in memory. */
 #include <stdlib.h>
 
 #include "collectives/collective.h"
@@ -24,7 +24,7 @@
 
 typedef struct tracks {
     rlt_timeline *timeline;
-    rlt_map of; /* rank and track -> track of the timeline */
+    rlt_map of; /* (rank, track) -> track of the timeline */
 } tracks;
 
 static int put_track(void *ctx, uint32_t rank, uint32_t track, const char *name, rlt_error *err)
@@ -53,7 +53,7 @@ static int put_event(void *ctx, const rlt_run *r, const rlt_run_event *e, rlt_er
                             name, detail, e->from_ps, e->to_ps, err);
 }
 
-/* The links of a run over time: a row each, or a class of those that folding knows to be alike. */
+/* Links over time. A row is a link, or a class of links that folding knows to be equal. */
 typedef struct links {
     const rlt_run *r;
     const rlt_usage *usage;
@@ -69,7 +69,7 @@ static double link_at(void *ctx, uint32_t row, uint32_t bin)
 {
     const links *l = ctx;
     rlt_time bin_ps = rlt_usage_bin_ps(l->usage);
-    /* As built: its capacity may have changed. */
+    /* The capacity as built: it may have changed during the run. */
     double full = (double)rlt_topology_link(l->r->setup.topology, link_of(l, row)).bw_Bps *
                   l->r->options.network_scale * (double)bin_ps * 1e-12;
     return full > 0 ? rlt_usage_bin_bytes(l->usage, link_of(l, row), bin) / full : 0;
@@ -96,7 +96,7 @@ static uint32_t link_dim(void *ctx, uint32_t row)
     return rlt_topology_link(l->r->setup.topology, link_of(l, row)).dim;
 }
 
-/* malloc'ed: of each link. */
+/* Returns the utilization of each link in *out, malloc'ed. */
 static int utilization_of(const rlt_run *r, double **out, rlt_error *err)
 {
     rlt_link_class *list = NULL;

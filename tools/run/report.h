@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What `ringlet run` writes of a run that has ended or was stopped: tables, JSON, CSV, pages, pictures.
- * Functions named _json write into an open object.
+ * What `ringlet run` writes about a run that ended or was stopped: tables, JSON, CSV, pages, plots. Functions
+ * named _json write into an open object.
  */
 #ifndef RLT_TOOLS_RUN_REPORT_H
 #define RLT_TOOLS_RUN_REPORT_H
@@ -19,7 +19,7 @@
 #include "workload/experiment/run/run.h"
 #include "workload/setup/settings.h"
 
-/* What the command was asked for. The run's settings stand first: sweeps read them there. */
+/* The options of the command. The run's settings stand first: sweeps read them there. */
 typedef struct rlt_run_asked {
     rlt_run_settings run;
     rlt_report_settings report;
@@ -27,45 +27,45 @@ typedef struct rlt_run_asked {
     bool compare, explain, quiet;
 } rlt_run_asked;
 
-/* Two runs side by side. */
+/* Compares two runs. */
 int rlt_run_compare(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *err) RLT_MUST_USE;
-/* "+1.2 ms": what b takes beside a. */
+/* Formats b - a with its sign, such as "+1.2 ms". */
 char *rlt_format_difference(char *buffer, size_t size, rlt_time a, rlt_time b);
 
-/* `--timing loggops`: a GOAL file by LogGOPSim's cost model; no topology, no replay. */
+/* `--timing loggops`: runs a GOAL file in LogGOPSim's cost model, without topology or replay. */
 int rlt_run_loggops(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *err) RLT_MUST_USE;
 
 int rlt_run_table(const rlt_run *r, const rlt_run_asked *s, FILE *out, rlt_error *err) RLT_MUST_USE;
-/* The members of the JSON result into a writer, whose top object is left open; `full` false: for a page, with
- * what bounds the run and without series. The writer is to be freed in every case. */
+/* Writes the members of the JSON result; the top object is left open. With `full` false, for a page: includes
+ * what bounds the run, leaves out series. Free the writer in every case. */
 int rlt_run_document(const rlt_run *r, const rlt_run_asked *s, bool full, rlt_jw *w,
                      rlt_error *err) RLT_MUST_USE;
-/* The page of a run (tools/report/) with all that a finished run knows. */
+/* Writes the page of a run (tools/report/) with all results. */
 int rlt_run_report(const rlt_run *r, const rlt_run_asked *s, const char *path, rlt_error *err) RLT_MUST_USE;
 int rlt_run_json(const rlt_run *r, const rlt_run_asked *s, const char *path, rlt_error *err) RLT_MUST_USE;
-/* The busiest links over time as SVG, at least one of each dimension that carried something; and, before the
- * run, what does not go with it. RLT_EUSAGE. */
+/* Draws the busiest links over time as SVG, at least one of each dimension that carried something.
+ * rlt_plot_check refuses, before the run, options that exclude a plot: RLT_EUSAGE. */
 int rlt_run_plot(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
 int rlt_plot_check(const rlt_run_asked *s, rlt_error *err) RLT_MUST_USE;
 extern const rlt_command rlt_run_stragglers; /* ringlet run stragglers */
 
-/* One row a rank. */
+/* Writes one row a rank. */
 int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
-/* What bounds the run, for people, from the critical path. */
+/* Prints what bounds the run, for people, from the critical path. */
 int rlt_run_explain(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
-/* The same as an object "explain" inside an open JSON object. */
+/* Writes the same as an object "explain" into an open object. */
 int rlt_run_explain_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
-/* Chrome/Perfetto JSON. */
+/* Writes Chrome trace JSON, which Perfetto opens. */
 int rlt_run_timeline(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
 
-/* What switches that add up did: nothing where no protocol reacts. */
+/* Prints the work of aggregating switches; nothing if no reactive protocol ran. */
 void rlt_run_react_table(const rlt_run *r, FILE *out);
-/* "in_network": {...} into an open object. */
+/* Writes "in_network": {...} into an open object. */
 void rlt_run_react_json(const rlt_run *r, rlt_jw *w);
 
-/* `--strategy daso`: a whole training by DASO and by Horovod, and what the one saves. */
+/* `--strategy daso`: a whole training by DASO and by Horovod, and the time saved. */
 int rlt_run_daso(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *err) RLT_MUST_USE;
-/* Its picture, as SVG. */
+/* Plots it as SVG. */
 int rlt_daso_plot(const rlt_daso *d, const rlt_daso_result *x, const char *title, const char *path,
                   rlt_error *err) RLT_MUST_USE;
 
@@ -74,27 +74,29 @@ void rlt_mapping_json(const rlt_run *r, rlt_jw *w);
 
 void rlt_run_training_table(const rlt_run *r, FILE *out);
 
-/* "training": {...} into an open object. */
+/* Writes "training": {...} into an open object. */
 int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
 
-/* What a training's ranks hold over time (workload/training/memory_time.h); of other runs, and of programs
- * that --rescale changed, nothing is known. */
-/* What does not go with --memory-csv. RLT_EUSAGE. */
+/* Memory of a training's ranks over time (workload/training/memory_time.h). It is unknown for other runs and
+ * for programs that --rescale changed. */
+/* Refuses options that --memory-csv excludes. RLT_EUSAGE. */
 int rlt_memory_check(const rlt_run_asked *s, rlt_error *err) RLT_MUST_USE;
-/* "memory_curves": [{stage, rank, every, steps[] time_ps, bytes, ...}] into an open object, of the first rank
- * of each stage; of `every` neighbours the highest. */
+/* Writes "memory_curves": [{stage, rank, every, steps[] time_ps, bytes, ...}] into an open object, for the
+ * first rank of each stage. A step is the maximum of `every` neighbouring ones. */
 int rlt_run_memory_curves(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
-/* One row a change. */
+/* Writes one row a change. */
 int rlt_run_memory_csv(const rlt_run *r, const char *path, rlt_error *err) RLT_MUST_USE;
-/* A counter of each rank, behind other events of a timeline; adds up what was left out. */
+/* Writes a counter for each rank after the other events of a timeline. Adds the number of events left out to
+ * *dropped. */
 int rlt_run_memory_counters(const rlt_run *r, FILE *out, uint64_t *dropped, rlt_error *err) RLT_MUST_USE;
-/* "memory": [...], of the first rank of each stage, into an open object. */
+/* Writes "memory": [...] into an open object, for the first rank of each stage. */
 int rlt_run_memory_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
 
-/* When each job ended, and what background traffic there was; nothing where there was none. */
+/* Prints the end of each job and the background traffic; nothing if there was neither. */
 int rlt_jobs_table(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
 int rlt_jobs_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
-/* What failures make of a training run of so many iterations like these; nothing where none was asked for. */
+/* Prints the effect of failures on a training of many such iterations; nothing if --failures was not
+ * given. */
 void rlt_failures_table(const rlt_run *r, FILE *out);
 void rlt_failures_json(const rlt_run *r, rlt_jw *w);
 

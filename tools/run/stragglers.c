@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet run stragglers`: what DASO saves where ranks vary, without a network. */
+/* `ringlet run stragglers`: time that DASO saves if ranks vary, without a network. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@
 #include "workload/daso/daso.h"
 #include "workload/program/program.h"
 
-enum { MOST = 64 }; /* values of a list */
+enum { MOST = 64 }; /* most values of a list */
 
 typedef struct stragglers_settings {
     const char *nodes, *jitter, *overhead;

@@ -46,7 +46,7 @@ static void intro(const rlt_run *r, FILE *out)
         fprintf(out, "STOPPED before the end: what follows is partial\n");
 }
 
-/* The columns of a table, and where their values come from. */
+/* Columns of a table, and the source of their values. */
 typedef struct table_columns {
     rlt_column columns[RLT_MAX_COLUMNS];
     rlt_value (*value[RLT_MAX_COLUMNS])(const rlt_run *r, uint32_t i);
@@ -62,11 +62,11 @@ static void show(table_columns *s, const rlt_run_column *c)
         }
 }
 
-enum { FIGURES = 8, SHOWN_PS = 10000 /* hundredths of a microsecond */ };
+enum { FIGURES = 8, SHOWN_PS = 10000 /* hundredths of a microsecond, as shown */ };
 
-/* Ranks of which every figure reads the same. */
+/* Ranks whose figures all look the same when printed. */
 typedef struct rank_class {
-    rlt_time figures[FIGURES]; /* as they are shown */
+    rlt_time figures[FIGURES]; /* rounded as printed */
     uint32_t first, last, count;
 } rank_class;
 
@@ -102,7 +102,7 @@ static int by_first(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Longest span last; *out malloc'ed. */
+/* Groups the ranks into classes, sorted so that the longest span is last. *out is malloc'ed. */
 static int rank_classes(const rlt_run *r, const table_columns *s, rank_class **out, uint32_t *n,
                         rlt_error *err)
 {

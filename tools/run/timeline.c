@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The timeline as Chrome trace events, which Perfetto opens. A process is a rank; a thread is a track. Times
+ * The timeline as Chrome trace events, which Perfetto opens. A process is a rank, a thread is a track. Times
  * are microseconds with six decimals, written from integer picoseconds.
  */
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static void metadata(writer *w, const char *what, uint32_t pid, uint32_t tid, co
     fputs("}}", w->out);
 }
 
-/* Writes all but the closing brace; false when the event was dropped. */
+/* Writes an event without its closing brace. Returns false if it was dropped. */
 static bool event(writer *w, uint32_t pid, uint32_t tid, const char *category, const char *name,
                   const char *suffix, rlt_time from, rlt_time to)
 {
@@ -122,7 +122,7 @@ static void names(writer *w, const rlt_run *r)
     }
 }
 
-/* Utilization of the busiest links over time, as counters of a process of their own. */
+/* Writes the utilization of the busiest links over time as counters of an extra process. */
 static int counters(writer *w, const rlt_run *r, rlt_error *err)
 {
     const rlt_net *net = rlt_replay_net(r->replay);
@@ -138,11 +138,11 @@ static int counters(writer *w, const rlt_run *r, rlt_error *err)
     for (uint32_t i = 0; i < n && i < MAX_TRACKS && list[i].usage.bytes; i++) {
         char name[160], ts[32];
         rlt_link_class_name(r->setup.topology, &list[i], name, sizeof name);
-        /* As built: its capacity may have changed. */
+        /* The capacity as built: it may have changed during the run. */
         double full = (double)rlt_topology_link(r->setup.topology, list[i].first).bw_Bps *
                       r->options.network_scale * (double)bin * 1e-12;
         uint32_t bins = rlt_usage_bins(net->usage);
-        for (uint32_t b = 0; b <= bins; b++) { /* a last zero: a counter keeps its value for ever */
+        for (uint32_t b = 0; b <= bins; b++) { /* a final zero, since a counter keeps its last value */
             begin(w);
             fprintf(w->out, "{\"ph\":\"C\",\"pid\":%u,\"tid\":0,\"ts\":%s,\"name\":", pid,
                     rlt_format_us(ts, sizeof ts, (rlt_time)b * bin));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What only a training has to tell: its memory, its efficiency, where its axes lie, and what was folded. */
+/* Results that only a training has: memory, efficiency, order of axes, and folding. */
 #include <stdio.h>
 
 #include "sim/base/error.h"
@@ -13,7 +13,7 @@
 #include "workload/models/model.h"
 #include "workload/training/training.h"
 
-/* "tp-dp-pp": axes of more than one rank. */
+/* Formats an order of axes, such as "tp-dp-pp"; axes of one rank are left out. "any": all have one rank. */
 static const char *order_text(const rlt_training *t, const rlt_axis *order, char *text, size_t size)
 {
     size_t used = 0;
@@ -59,7 +59,7 @@ void rlt_mapping_json(const rlt_run *r, rlt_jw *w)
     rlt_jw_end_object(w);
 }
 
-/* One line: what was folded; nothing where nothing was. */
+/* Prints one line about folding, if anything was folded. */
 static void fold_line(const rlt_run *r, FILE *out)
 {
     if (r->folds == RLT_FOLD_PLANES)
@@ -74,7 +74,8 @@ static void fold_line(const rlt_run *r, FILE *out)
             out);
 }
 
-/* Where the compute times come from: what was asked for may have been answered by that of any stack. */
+/* Returns the source of the compute times. If the accelerator has none for the stack asked for, it may be
+ * that of any stack. */
 static const rlt_surface *surface(const rlt_training *t)
 {
     const rlt_surface *s = NULL;

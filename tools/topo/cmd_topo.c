@@ -44,7 +44,7 @@ static const rlt_column dim_columns[] = {
 };
 enum { N_DIM_COLUMNS = sizeof dim_columns / sizeof *dim_columns };
 
-/* "4x4x4" of a torus or mesh, "" of what has no sub-dimensions. */
+/* Formats the sizes of a torus or mesh, such as "4x4x4"; "" for other shapes. */
 static const char *sub_sizes(const rlt_topology *t, uint32_t d, char *text, size_t size)
 {
     uint32_t sizes[RLT_MAX_DIMS], count = rlt_topology_sub_sizes(t, d, sizes);
@@ -226,7 +226,7 @@ static const rlt_column hop_columns[] = {
 };
 enum { N_HOP_COLUMNS = sizeof hop_columns / sizeof *hop_columns };
 
-/* An accelerator by id or name. */
+/* Finds an accelerator by id or name. */
 static int find_accelerator(const rlt_topology *t, const char *text, uint32_t *out, rlt_error *err)
 {
     uint64_t id;
@@ -411,7 +411,7 @@ static bool describes_a_machine(const char *source)
            strncmp(source, "nvidia-smi ", strlen("nvidia-smi ")) == 0;
 }
 
-/* What the file left to assume is in the source, which goes with the topology; said here as well. */
+/* The assumptions of the import are in the topology's source; they are printed as well. */
 static int import(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     enum { MAX_GRAPH_BYTES = 256 << 20 };

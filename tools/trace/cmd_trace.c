@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet trace: convert, slice, check. The others are in info.c and generate.c. */
+/* ringlet trace: convert, slice, check. The other verbs are in info.c and generate.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static int slice(const rlt_parsed *args, void *settings, rlt_error *err)
 
 static const rlt_option_group check_options[] = {{"Reading", rlt_trace_option_table, 0}, {0}};
 
-/* Prints the reader's lines; returns how many things the recording lacks. */
+/* Prints the reader's lines. Returns the number of things that the recording lacks. */
 static uint32_t put_lines(const char *text)
 {
     uint32_t lacks = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet trace generate`: a workload from its description, for others to run. */
+/* `ringlet trace generate`: writes a generated workload as a trace, for other simulators. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ static const rlt_option_group options[] = {
     {"Output", rlt_trace_write_options, offsetof(generate_settings, write)},
     {0}};
 
-/* "NAME:given,set,..." malloc'ed. */
+/* Returns "NAME:given,set,...", malloc'ed. */
 static int with_settings(const char *model, const rlt_texts *set, char **out, rlt_error *err)
 {
     size_t n = strlen(model) + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet trace info: what is in a trace. */
+/* ringlet trace info: contents of a trace. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static const char *const kind_names[] = {
     [RLT_OP_RECV] = "receive"};
 enum { N_KINDS = sizeof kind_names / sizeof *kind_names };
 
-/* Communications of one kind and size of group, together. */
+/* Communications of the same kind and group size. */
 typedef struct comm_class {
     rlt_coll_kind kind;
     uint32_t ranks;
