@@ -223,7 +223,7 @@ static int run_options(const char *path, const char *result, rlt_error *err)
         s->explain = false;
         rc = c->run(&parsed, s, err);
     }
-    if (rc && (rc = rlt_config_locate(&config, &parsed, rc, err)) == RLT_EUSAGE) { /* an option unknown to `run` */
+    if (rc && (rc = rlt_config_locate(&config, &parsed, rc, err)) == RLT_EUSAGE) {
         rlt_error_prefix(err, path);
         rc = err ? (err->code = RLT_ESCHEMA) : RLT_ESCHEMA;
     }
