@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The parts of `ringlet calibrate`: machines whose constants may change, the measurements that they are
- * compared with, the errors, and the fit.
+ * The parts of `ringlet calibrate`: machines whose constants may change, the measurements to compare with,
+ * the errors, and the fit.
  *
- * A constant is a value in the text of the topology file, named by its path; a fit edits that text and reads
- * it again, so that what is tried is what will be written, and any number of the file can be fitted. Names
- * are looked up in "endpoint" first: "launch", "protocols.LL.message"; then from the top: "dims.1.bandwidth".
+ * A constant is a value in the text of the topology file, named by its path. A fit edits that text and reads
+ * it again. So the values that are tried are those that will be written, and any number of the file can be
+ * fitted. Names are looked up in "endpoint" first: "launch", "protocols.LL.message"; then from the top:
+ * "dims.1.bandwidth".
  *
- * The file's "_calibration" (or "calibration") says which measured systems it stands for and what ties it to
- * other files: {"systems": ["8x H100-SXM NVSwitch"], "family": "nvswitch", "node": 8}. "node": accelerators
- * of a machine (default: the first dimension's size), for measurements that are spread over several.
+ * The file's "_calibration" (or "calibration") names the measured systems that the file stands for, and what
+ * ties it to other files: {"systems": ["8x H100-SXM NVSwitch"], "family": "nvswitch", "node": 8}. "node" is
+ * the number of accelerators of a machine, for measurements over several machines (default: the size of the
+ * first dimension).
  */
 #ifndef RLT_TOOLS_CALIBRATE_CALIBRATE_H
 #define RLT_TOOLS_CALIBRATE_CALIBRATE_H
@@ -35,9 +37,9 @@ typedef struct rlt_machine_group {
 
 typedef struct rlt_machine {
     const rlt_settings *how; /* borrowed */
-    char *path, *text;       /* the file, and its text with the constants at hand */
+    char *path, *text;       /* the file, and its text with the current constants */
     size_t length;
-    rlt_setup setup; /* of this text */
+    rlt_setup setup; /* built from `text` */
     char *family;    /* NULL: none */
     char **systems;
     uint32_t n_systems, node;
@@ -46,32 +48,33 @@ typedef struct rlt_machine {
     uint32_t n_groups;
 } rlt_machine;
 
-/* Reads the text and its "calibration"; `spec` is a file or a name. Nothing is built yet: rlt_machine_rebuild
- * does that, with how->network, routing and set. */
+/* Reads the text and its "calibration"; `spec` is a file or a name. Builds nothing: rlt_machine_rebuild does
+ * that, with how->network, routing and set. */
 int rlt_machine_open(rlt_machine *m, const rlt_settings *how, const char *spec, rlt_error *err) RLT_MUST_USE;
 void rlt_machine_free(rlt_machine *m);
 bool rlt_machine_claims(const rlt_machine *m, const char *system);
-/* Builds what the text says, at first and after edits, with the groups asked for so far. */
+/* Builds the machine from its text, at first and after edits, with all groups requested so far. */
 int rlt_machine_rebuild(rlt_machine *m, rlt_error *err) RLT_MUST_USE;
-/* The group of that many ranks, spread evenly over nodes; RLT_NONE in *index when there is no room. */
+/* Finds or makes the group of `ranks` ranks, spread evenly over `nodes` nodes. *index is RLT_NONE if they do
+ * not fit. */
 int rlt_machine_group_of(rlt_machine *m, uint32_t ranks, uint32_t nodes, uint32_t *index,
                          rlt_error *err) RLT_MUST_USE;
 
-/* A constant, the same in all machines that have it. Values are in the base of their unit: ps, bytes, bytes a
- * second, or none. */
+/* A constant, with the same value in all machines that have it. Values are in base units: ps, bytes, bytes a
+ * second, or plain numbers. */
 typedef struct rlt_constant {
     char name[64];
-    char unit[12]; /* where a machine has no value yet; "": a bare number */
+    char unit[12]; /* for machines that have no value yet; "": a plain number */
     double before, value, low, high;
-    bool whole;  /* a whole number */
-    bool absent; /* in some machine: it is put into the endpoint */
+    bool whole;  /* it is an integer */
+    bool absent; /* some machine lacks it: a fit adds it to the endpoint */
 } rlt_constant;
-/* As a file writes it, to `digits` digits. */
+/* Formats the constant as in a file, with `digits` significant digits. */
 void rlt_constant_text(const rlt_constant *c, double value, const char *unit, int digits, char *buffer,
                        size_t size);
-/* The constants that `list` names, "launch,protocols.LL.message=1us", or, with NULL, all
- * durations, rates and fractions of the endpoint but zeros, its clock, and what its tuner believes
- * ("tuner_..."). They begin with the geometric means over the machines. */
+/* Finds the constants that `list` names, such as "launch,protocols.LL.message=1us". With NULL: all durations,
+ * rates and fractions of the endpoint except zeros, its clock, and the tuner's estimates ("tuner_...").
+ * Initial values are the geometric means over the machines. */
 int rlt_constants_find(rlt_machine *machines, uint32_t n, const char *list, rlt_constant *out,
                        uint32_t *n_out, rlt_error *err) RLT_MUST_USE;
 /* Writes the values into the machine's text and rebuilds it. */
@@ -83,105 +86,108 @@ typedef struct rlt_trial_case {
     uint32_t machine, group, element;
     rlt_coll_kind kind;
     uint64_t bytes;
-    uint32_t row;     /* one that asks for it, for messages */
-    bool wanted;      /* by the run at hand */
-    rlt_time time_ps; /* 0: not yet simulated */
+    uint32_t row;     /* first row with this request, for messages */
+    bool wanted;      /* needed by the current run */
+    rlt_time time_ps; /* 0: not simulated yet */
 } rlt_trial_case;
 typedef struct rlt_trial_row {
     const rlt_measurement *m;
-    uint32_t machine, group, at; /* at: the case */
+    uint32_t machine, group, at; /* at: index of the case */
     bool held_out;
 } rlt_trial_row;
 typedef struct rlt_trial {
     rlt_machine *machines;
     uint32_t n_machines;
-    const rlt_algorithm *algorithms[RLT_COLL_KINDS]; /* NULL: chosen */
+    const rlt_algorithm *algorithms[RLT_COLL_KINDS]; /* per kind; NULL: the simulation chooses */
     uint32_t threads;
     rlt_trial_row *rows;
     uint32_t n_rows, row_capacity;
     rlt_trial_case *cases;
     uint32_t n_cases;
-    uint32_t *todo;    /* the cases of the run at hand */
-    uint32_t left_out; /* rows without room on their machines */
+    uint32_t *todo;    /* cases of the current run */
+    uint32_t left_out; /* rows that do not fit on their machines */
     rlt_progress *progress;
 } rlt_trial;
 
-/* Enters a measurement for a machine. *entered is false where it cannot be simulated there: more ranks or
- * nodes than there are, or a send_recv of other than two ranks. */
+/* Adds a measurement for a machine. *entered is false if the machine cannot simulate it: too many ranks or
+ * nodes, or a send_recv of more than two ranks. */
 int rlt_trial_add(rlt_trial *t, const rlt_measurement *m, uint32_t machine, bool *entered,
                   rlt_error *err) RLT_MUST_USE;
-/* Shares equal cases, after the last row was entered. */
+/* Merges equal cases. Call after the last row was added. */
 int rlt_trial_freeze(rlt_trial *t, rlt_error *err) RLT_MUST_USE;
-/* Simulates the cases of the rows that are held out, of the others, or of both, with the machines as they
- * are. RLT_ECANCELLED. */
+/* Simulates the cases of the fitted rows, the held-out rows, or both, on the current machines.
+ * RLT_ECANCELLED. */
 enum { RLT_FITTED = 1, RLT_HELD_OUT = 2 };
 int rlt_trial_run(rlt_trial *t, int which, rlt_error *err) RLT_MUST_USE;
 void rlt_trial_free(rlt_trial *t);
 
-/* Mean of |log(simulated / measured)| over the rows that are not held out: halves and doubles weigh the same,
- * and an outlier counts once, not squared. */
+/* Returns the mean of |log(simulated / measured)| over the rows that are not held out. Half and double weigh
+ * the same. An outlier counts once, not squared. */
 double rlt_trial_misfit(const rlt_trial *t);
 
-/* What a set of errors |simulated / measured - 1| looks like. Percentile p: the least error that at least p %
+/* Statistics of the errors |simulated / measured - 1|. Percentile p is the smallest error that at least p %
  * of the rows do not exceed. */
 typedef struct rlt_errors {
     uint32_t rows;
     double median, p90, worst;
-    double ratio; /* the median of simulated / measured: which way it errs */
+    double ratio; /* median of simulated / measured: above 1 is too slow */
 } rlt_errors;
-/* Errors from the ratios simulated / measured; reorders them. */
+/* Computes errors from the ratios simulated / measured. Reorders them. */
 rlt_errors rlt_errors_of(double *ratios, uint32_t n);
 
 /* One line of the table. */
 enum { RLT_SMALL_BELOW = 1 << 20 };
 typedef struct rlt_errors_row {
     const char *system;
-    int kind;     /* RLT_COLL_KINDS: all together */
-    int small;    /* 1: below RLT_SMALL_BELOW, 0: from there on, -1: both */
+    int kind;     /* RLT_COLL_KINDS: all kinds together */
+    int small;    /* 1: below RLT_SMALL_BELOW bytes, 0: not below, -1: both */
     int held_out; /* 0, 1, or -1: both */
     rlt_errors errors;
 } rlt_errors_row;
-/* By system, collective and size in the order of the rows; then, where there are several, all of the system.
- * *out is malloc'ed. `split`: the held-out rows apart. Only rows with a simulated time. */
+/* Lists errors by system, collective and size class, with systems in the order of their names. A system with
+ * several collectives also gets rows for all of them together. *out is malloc'ed. With `split` held-out rows
+ * have their own lines. Rows without a simulated time are ignored. */
 int rlt_errors_table(const rlt_trial *t, bool split, rlt_errors_row **out, uint32_t *n,
                      rlt_error *err) RLT_MUST_USE;
 
-/* Least f(x) for low <= x <= high from *x on, by at most `evaluations`; f returns infinity where it cannot
- * be told, and sets *stop to end early. x is the best found. Without NLopt: RLT_EUSAGE. */
+/* Minimises f(x) within low <= x <= high, from *x on, with at most `evaluations` calls. f returns infinity
+ * where it is undefined, and sets *stop to end early. x becomes the best point found. RLT_EUSAGE without
+ * NLopt. */
 typedef struct rlt_fit {
     uint32_t n;
     double x[RLT_MAX_CONSTANTS], low[RLT_MAX_CONSTANTS], high[RLT_MAX_CONSTANTS], step;
     uint32_t evaluations;
-    bool smooth; /* but for a kink here and there; at least two variables */
+    bool smooth; /* f is smooth apart from a few kinks; needs n >= 2 */
     double (*f)(void *ctx, const double *x, bool *stop);
     void *ctx;
-    double least; /* found */
+    double least; /* smallest value found */
 } rlt_fit;
 int rlt_fit_run(rlt_fit *fit, rlt_error *err) RLT_MUST_USE;
 bool rlt_fit_available(void);
-/* NLopt's version, or "none". */
+/* Formats NLopt's version, or "none". */
 const char *rlt_fit_version(char *buffer, size_t size);
 
-/* A trial fitted: the constants that leave the least misfit over the rows that are not held out. */
+/* A fit of a trial: the constants with the least misfit over the rows that are not held out. */
 typedef struct rlt_calibration {
     rlt_trial *trial;
     rlt_constant constants[RLT_MAX_CONSTANTS];
     uint32_t n_constants;
-    uint32_t evaluations, tried; /* at most, and done */
+    uint32_t evaluations, tried; /* most evaluations, and those made */
     double misfit_before, misfit;
     rlt_errors_row *before, *after; /* malloc'ed */
     uint32_t n_before, n_after;
-    bool partial; /* interrupted: the best so far; `after` then lacks what was not simulated */
+    bool partial; /* interrupted: best so far; `after` lacks what was not simulated */
     rlt_progress *progress;
 } rlt_calibration;
-/* The constants are found already. 0 also when interrupted. Leaves the machines with the new constants. */
+/* Fits constants that rlt_constants_find has found. Returns 0 also if interrupted. The machines keep the new
+ * constants. */
 int rlt_calibrate(rlt_calibration *c, rlt_error *err) RLT_MUST_USE;
 void rlt_calibration_free(rlt_calibration *c);
-/* The machine's text with the record of the fit in its calibration, to a file. */
+/* Writes the machine's text, with the record of the fit in its calibration, to a file. */
 int rlt_calibration_write(const rlt_calibration *c, rlt_machine *m, const char *source, const char *path,
                           rlt_error *err) RLT_MUST_USE;
 
-/* What the reports say: tables and JSON of constants, errors and single rows. */
+/* Contents of the reports: tables and JSON of constants, errors and single rows. */
 typedef struct rlt_calib_report {
     rlt_format format;
     FILE *out;    /* for table and CSV */
@@ -189,12 +195,12 @@ typedef struct rlt_calib_report {
 } rlt_calib_report;
 int rlt_report_constants(const rlt_calib_report *r, const rlt_constant *c, uint32_t n,
                          rlt_error *err) RLT_MUST_USE;
-/* `before` may be NULL; its rows are found by system, collective, size and set. */
+/* Writes the errors. `before` may be NULL; its rows are matched by system, collective, size and set. */
 int rlt_report_errors(const rlt_calib_report *r, const rlt_errors_row *rows, uint32_t n,
                       const rlt_errors_row *before, uint32_t n_before, rlt_error *err) RLT_MUST_USE;
 int rlt_report_rows(const rlt_calib_report *r, const rlt_trial *t, rlt_error *err) RLT_MUST_USE;
-/* Time over size, a panel for each system and collective, a colour for each number of ranks: SVG. A note says
- * which are drawn where there are more than 12. */
+/* Plots time over size as SVG: a panel for each system and collective, a colour for each number of ranks. At
+ * most 12 panels; a note names those drawn if there are more. */
 int rlt_calib_plot(const char *path, const rlt_trial *t, rlt_error *err) RLT_MUST_USE;
 
 #endif

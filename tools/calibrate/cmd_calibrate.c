@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet calibrate: the constants of a machine from measurements, and how far simulations are off. */
+/* ringlet calibrate: fits constants of a machine to measurements, and shows the errors of simulations. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,7 +194,8 @@ static int open_claiming(job *j, const char *family, rlt_error *err)
     return rc;
 }
 
-/* One machine that claims nothing takes what is there, if it is of one system: else which is meant? */
+/* Checks whether all measurements belong to the machine: it claims no systems, or --system was given. Then
+ * they must be of one system; otherwise --system is required. */
 static int check_claims(const job *j, bool *any, rlt_error *err)
 {
     const rlt_measurements *t = &j->measured;
@@ -257,7 +258,7 @@ static void gap(const job *j)
         fputc('\n', j->file.stream);
 }
 
-/* CSV is one table: the rows, or the classes. */
+/* Returns true if the table of rows (or of classes) is written. CSV is one table: rows or classes. */
 static bool shows(const job *j, bool rows)
 {
     return j->report.format == RLT_FORMAT_CSV ? rows == j->s->rows : !rows || j->s->rows;
@@ -269,9 +270,9 @@ static int interrupted(rlt_error *err)
     return rlt_fail(err, RLT_ECANCELLED, NULL, "interrupted: the results are partial");
 }
 
-/* ---- the three uses ---- */
+/* ---- check, fit, leave one out ---- */
 
-/* Nothing of what an interrupt left. */
+/* Plots, unless an interrupt left the results partial. */
 static int draw(job *j, rlt_error *err)
 {
     int rc = j->s->plot && !j->partial ? rlt_calib_plot(j->s->plot, &j->trial, err) : 0;
@@ -313,7 +314,8 @@ static int check(job *j, rlt_error *err)
     return rc;
 }
 
-/* What the topology file names as the source of its constants. */
+/* Returns the source of the constants for the topology file: --source, or the names of the measurement files
+ * with their sources. */
 static const char *source_text(const job *j, char *buffer, size_t size)
 {
     size_t used = 0;
@@ -395,7 +397,8 @@ static int fit(job *j, rlt_error *err)
     return rc;
 }
 
-/* Systems that the machines at hand have rows of, each once; *out is malloc'ed, the names are the table's. */
+/* Lists the systems that have rows on these machines, each once. *out is malloc'ed; the names belong to the
+ * table. */
 static int list_systems(const rlt_trial *t, const char ***out, uint32_t *n, rlt_error *err)
 {
     uint32_t capacity = 0;
@@ -415,7 +418,8 @@ static int list_systems(const rlt_trial *t, const char ***out, uint32_t *n, rlt_
     return 0;
 }
 
-/* The constants begin where the other machines have them: the one left out tells nothing. */
+/* Finds the constants of all machines but the one left out. Their start values are means over those machines,
+ * so that nothing of the one left out leaks in. */
 static int find_shared(job *j, const char *system, rlt_calibration *c, rlt_error *err)
 {
     rlt_machine *others = calloc(j->n_machines, sizeof *others);
@@ -431,11 +435,11 @@ static int find_shared(job *j, const char *system, rlt_calibration *c, rlt_error
             others[n++] = j->machines[i];
     }
     rc = rlt_constants_find(others, n, j->s->fit, c->constants, &c->n_constants, err);
-    free(others); /* they were borrowed */
+    free(others); /* only the array: the machines are borrowed */
     return rc;
 }
 
-/* What the machine left out has and the others do not is still its own: that is to be known. */
+/* Notes the constants that only the machine left out has: they keep the values of its file. */
 static void tell_own(const job *j, const char *system, const rlt_calibration *c)
 {
     rlt_constant own[RLT_MAX_CONSTANTS];
@@ -510,7 +514,7 @@ static int leave_each_out(job *j, rlt_error *err)
     if (j->report.format == RLT_FORMAT_JSON)
         rlt_jw_array(&j->json, "systems");
     for (uint32_t i = 0; i < n && !rc && !j->partial; i++) {
-        close_machines(j); /* the constants as they are shipped */
+        close_machines(j); /* the next system starts again with the constants in the files */
         if (!(rc = open_claiming(j, family, err)) && !(rc = start_trial(j, false, true, err)))
             rc = leave_out(j, systems[i], err);
     }
@@ -536,7 +540,7 @@ static int check_use(const calibrate_settings *s, rlt_error *err)
         return rlt_fail(err, RLT_EUSAGE, "--rows", "not together with --leave-one-out");
     if (s->plot && s->leave_one_out)
         return rlt_fail(err, RLT_EUSAGE, "--plot", "not together with --leave-one-out");
-    if (!s->check && !rlt_fit_available()) /* says what brings it */
+    if (!s->check && !rlt_fit_available()) /* rlt_fit_run then reports how to get NLopt */
         return rlt_fit_run(NULL, err);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet calibrate-training`: predicted iterations against measured ones,
- * and efficiency surfaces fitted to them. */
+/* `ringlet calibrate-training`: compares predicted iterations with measured ones, and fits efficiency
+ * surfaces to them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +91,7 @@ static int fit_all(job *j, rlt_error *err)
     return rc;
 }
 
-/* A model of a group: its rows by a surface that the group's others were fitted to. */
+/* Predicts the rows of a model with a surface that was fitted to the group's other models. */
 static int leave_out(job *j, uint32_t group, const char *model, rlt_error *err)
 {
     rlt_train_group *g = rlt_train_group_at(j->predictor, group);
@@ -250,7 +250,7 @@ static int report_rows(job *j, rlt_error *err)
     return end_table(j, &t, err);
 }
 
-/* Rows not covered, by reason. */
+/* Prints the number of rows not covered, by reason. */
 static void tell_reasons(const job *j)
 {
     FILE *out = j->file.stream;
@@ -299,9 +299,9 @@ static int report(job *j, rlt_error *err)
     return rc ? rc : rlt_file_close(&j->file, err);
 }
 
-/* ---- all of it ---- */
+/* ---- the command ---- */
 
-/* What the files name as the source: the table's own name. */
+/* Writes the accelerators' files. Their source is --source, or the table's file name. */
 static int write_files(job *j, rlt_error *err)
 {
     const char *path = j->args->operands[0], *slash = strrchr(path, '/');

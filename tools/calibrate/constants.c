@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Constants of topology files: numbers with units, found by name, changed in the text. */
+/* Constants of topology files: numbers with units, found by name and changed in the text. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "tools/base/json_edit.h"
 #include "tools/calibrate/calibrate.h"
 
-/* A fit may change a constant by this factor at most, and a fraction up to 1. */
+/* Largest factor by which a fit may change a constant. A fraction stays at most 1. */
 #define REACH 30.0
 
 enum { MAX_PATH = 96, MAX_DEPTH = 8 };
@@ -34,7 +34,7 @@ static double scale_of(const char *unit)
     return 0;
 }
 
-/* "0.6us", or a number that stands alone; false for all else. */
+/* Reads "0.6us" or a plain number. Returns false for all else. */
 static bool read_text(const char *text, double *value, char *unit, size_t size)
 {
     size_t n = strspn(text, "0123456789.");
@@ -51,7 +51,7 @@ static bool read_text(const char *text, double *value, char *unit, size_t size)
     return true;
 }
 
-/* What a file says; `whole` for a plain number without a point. */
+/* Reads a value of a file. `whole` is set for a plain number without a point. */
 static bool read_value(const rlt_machine *m, rlt_json v, double *value, char *unit, size_t size, bool *whole)
 {
     char number[32];
@@ -83,7 +83,7 @@ void rlt_constant_text(const rlt_constant *c, double value, const char *unit, in
     snprintf(buffer + n, size - n, "%s", unit[0] || c->whole || memchr(buffer, '.', n) ? unit : ".0");
 }
 
-/* Where a machine has the constant: in its endpoint, else from the top. */
+/* Finds the constant in the endpoint, else from the top of the file. */
 static bool find_path(rlt_json root, const char *name, char *path, rlt_json *v)
 {
     snprintf(path, MAX_PATH, "endpoint.%s", name);
@@ -106,8 +106,8 @@ static rlt_constant *constant_named(rlt_constant *list, uint32_t n, const char *
 
 typedef struct finder {
     rlt_constant *list;
-    uint32_t n, count[RLT_MAX_CONSTANTS]; /* machines that have it: `before` is the sum of logarithms */
-    const rlt_machine *machine;           /* at hand */
+    uint32_t n, count[RLT_MAX_CONSTANTS]; /* machines with it, to divide the sums in `before` */
+    const rlt_machine *machine;           /* current machine */
 } finder;
 
 static rlt_constant *enter(finder *f, const char *name, const char *unit, bool whole, rlt_error *err)
@@ -126,8 +126,8 @@ static rlt_constant *enter(finder *f, const char *name, const char *unit, bool w
     return c;
 }
 
-/* Facts are no constants to fit: plain whole numbers count things, sizes are of buffers, the clock is in the
- * data sheet; and what the tuner believes of the machine need not be true. Zero: something is not there. */
+/* Returns true for numbers that are not fitted: whole numbers (counts), sizes (of buffers), the clock (from
+ * the data sheet), the tuner's estimates (they need not be true), and zeros (the cost does not exist). */
 static bool is_fact(const char *key, double value, const char *unit, bool whole)
 {
     size_t n = strlen(unit);
@@ -135,7 +135,7 @@ static bool is_fact(const char *key, double value, const char *unit, bool whole)
     return whole || size || value <= 0 || strcmp(key, "clock") == 0 || strncmp(key, "tuner_", 6) == 0;
 }
 
-/* All numbers below `v` that are no facts. */
+/* Finds all numbers below `v` that can be fitted. */
 static int find_numbers(finder *f, rlt_json v, const char *prefix, int depth, rlt_error *err)
 {
     uint32_t i = 0;
@@ -178,7 +178,7 @@ static int no_such(const finder *f, rlt_json root, const char *name, rlt_error *
                     near.best ? "'?" : "", name);
 }
 
-/* One item of the user's list, in one machine. */
+/* Finds one item of the user's list in one machine. */
 static int find_named(finder *f, rlt_json root, const char *item, rlt_error *err)
 {
     char name[64], path[MAX_PATH], unit[12], start_unit[12];
@@ -221,7 +221,7 @@ static int find_list(finder *f, rlt_json root, const char *list, rlt_error *err)
     return rc;
 }
 
-/* Wire bytes over data bytes are at least 1, and a fraction stays one. */
+/* Sets the bounds. The ratio "wire" (wire bytes / data bytes) is at least 1; a fraction stays at most 1. */
 static void set_bounds(rlt_constant *c)
 {
     const char *dot = strrchr(c->name, '.'), *key = dot ? dot + 1 : c->name;
@@ -272,7 +272,7 @@ static int apply_one(rlt_machine *m, const rlt_constant *c, int digits, rlt_erro
         snprintf(unit, sizeof unit, "%s", c->unit);
     rlt_json_free(doc);
     if (!there && !c->absent)
-        return 0; /* a constant of other machines */
+        return 0; /* another machine has this constant */
     if (!there) {
         snprintf(path, sizeof path, "endpoint.%s", c->name);
         snprintf(unit, sizeof unit, "%s", c->unit);

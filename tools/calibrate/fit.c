@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The least of a function of few variables, without derivatives or random numbers:
- * NLopt's SBPLX (Rowan's subplex), or, where it is smooth, BOBYQA (Powell's),
- * which takes fewer evaluations. The only user of NLopt. */
+/* Minimum of a function of few variables, without derivatives or random numbers: NLopt's SBPLX (Rowan's
+ * subplex) or, for smooth functions, BOBYQA (Powell), which needs fewer evaluations. Besides
+ * tools/design/solve.c the only user of NLopt. */
 #include <math.h>
 #include <stdio.h>
 
@@ -54,13 +54,13 @@ int rlt_fit_run(rlt_fit *fit, rlt_error *err)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < fit->n; i++)
         x[i] = fit->x[i];
-    fit->least = INFINITY; /* the beginning is evaluated first: x never gets worse */
+    fit->least = INFINITY; /* the start is evaluated first, so x never gets worse */
     ready = nlopt_set_lower_bounds(s.opt, fit->low) > 0 && nlopt_set_upper_bounds(s.opt, fit->high) > 0 &&
             nlopt_set_min_objective(s.opt, evaluate, &s) > 0 &&
             nlopt_set_initial_step1(s.opt, fit->step) > 0 && nlopt_set_xtol_abs1(s.opt, 1e-5) > 0 &&
             nlopt_set_maxeval(s.opt, (int)fit->evaluations) > 0;
     if (ready)
-        (void)nlopt_optimize(s.opt, x, &least); /* also when it was stopped: `evaluate` kept the best */
+        (void)nlopt_optimize(s.opt, x, &least); /* `evaluate` kept the best point */
     nlopt_destroy(s.opt);
     return ready ? 0 : rlt_fail(err, RLT_ERANGE, NULL, "NLopt refuses the constants and their bounds");
 }

@@ -12,7 +12,8 @@
 #include "tools/base/progress.h"
 #include "tools/calibrate/calibrate.h"
 
-/* While it is sought a constant has six digits; four are kept, more than any measurement bears. */
+/* Significant digits of a constant during the search and in the file; four are more than measurements
+ * support. */
 enum { SEARCH_DIGITS = 6, KEPT_DIGITS = 4 };
 
 typedef struct search {
@@ -29,7 +30,7 @@ static int apply(rlt_calibration *c, int digits, rlt_error *err)
     return rc;
 }
 
-/* Constants are sought as logarithms: a factor weighs the same everywhere. */
+/* The search runs over logarithms of constants, so that a factor weighs the same at any magnitude. */
 static double misfit_at(void *ctx, const double *x, bool *stop)
 {
     search *s = ctx;
@@ -46,8 +47,8 @@ static double misfit_at(void *ctx, const double *x, bool *stop)
     return s->rc ? INFINITY : rlt_trial_misfit(c->trial);
 }
 
-/* The method is a local one, and what it finds depends on its first steps: so it begins again where it ended,
- * with others, until that finds nothing better. */
+/* The method is local, and its result depends on the first steps. So the search restarts from its result with
+ * other step sizes, until no step size improves the misfit by 0.1 %. */
 static int seek(rlt_calibration *c, rlt_error *err)
 {
     static const double steps[] = {0.4, 1.0, 0.2};
@@ -128,7 +129,8 @@ static void residuals(const rlt_calibration *c, rlt_jw *w)
     rlt_jw_end_array(w);
 }
 
-/* A residual a line. Inside a string these bytes would have a backslash. */
+/* Puts each residual on a line of its own. The mark cannot occur inside a string: its quotes would be
+ * escaped. */
 static char *break_lines(char *text, rlt_error *err)
 {
     static const char mark[] = "{\"system\"", with[] = "\n      ";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A machine to calibrate: its topology file as text, and what is simulated with it. */
+/* A machine to calibrate: its topology file as text, and the setup built from it. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ bool rlt_machine_claims(const rlt_machine *m, const char *system)
     return false;
 }
 
-/* What rlt_setup_open does for a file, for a text. */
+/* Like rlt_setup_open, but from a text. */
 static int set_up(rlt_machine *m, rlt_error *err)
 {
     rlt_setup *s = &m->setup;
@@ -102,7 +102,7 @@ static int set_up(rlt_machine *m, rlt_error *err)
                                        err);
 }
 
-/* Ranks are spread over the nodes, the first accelerators of each. */
+/* Makes a group of ranks spread evenly over the nodes. It uses the first accelerators of each node. */
 static int make_group(rlt_machine *m, rlt_machine_group *g, rlt_error *err)
 {
     uint32_t per = g->ranks / g->nodes, *ranks = malloc((g->ranks + 1) * sizeof *ranks);
@@ -157,7 +157,7 @@ int rlt_machine_open(rlt_machine *m, const rlt_settings *how, const char *spec, 
     int rc;
     *m = (rlt_machine){.how = how};
     if (!rlt_topology_path(spec, rlt_topology_dirs().list, path, sizeof path)) {
-        rc = rlt_find_topology(spec, &checked, err); /* says what there is instead */
+        rc = rlt_find_topology(spec, &checked, err); /* reports the known topologies */
         rlt_topology_free(checked);
         return rc ? rc
                   : rlt_fail(err, RLT_EUSAGE, spec,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of measurements, and which reader a file needs. */
+/* The table of measurements, and the choice of a reader for a file. */
 #include "tools/calibrate/measure.h"
 
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include "sim/base/units.h"
 #include "sim/text/file.h"
 
-#define MAX_BYTES ((uint64_t)1 << 48) /* as a collective may have */
+#define MAX_BYTES ((uint64_t)1 << 48) /* limit of a collective */
 
 int rlt_measure_fail(const rlt_measure_text *in, uint32_t line, int code, rlt_error *err, const char *fmt,
                      ...)
@@ -64,14 +64,15 @@ int rlt_measure_add(rlt_measurements *t, const rlt_measurement *row, const char 
     return rc;
 }
 
-/* What a file is called that names no system: without folders and ending. */
+/* Returns the default system name: the file's base name without extension. */
 static const char *stem_of(rlt_arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strchr(name, '.');
     return rlt_arena_strndup(arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-/* JSON begins with a brace; CSV has a first line with commas, which nccl-tests never prints before a '#'. */
+/* Reads a text by its form. JSON begins with a brace. CSV has a first line with commas, which nccl-tests
+ * never prints before a '#'. */
 static int read_text(rlt_measurements *t, const rlt_measure_text *in, rlt_error *err)
 {
     const char *p = in->text;

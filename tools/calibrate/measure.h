@@ -35,9 +35,9 @@
 typedef enum rlt_buffers { RLT_BUFFERS_UNKNOWN, RLT_OUT_OF_PLACE, RLT_IN_PLACE } rlt_buffers;
 
 typedef struct rlt_measurement {
-    const char *system, *dtype, *source, *note; /* of the table's arena; "" where unknown */
+    const char *system, *dtype, *source, *note; /* owned by the table's arena; "": unknown */
     const char *file;                           /* as given */
-    uint32_t line;                              /* in JSON: which of the results, from 1 */
+    uint32_t line;                              /* in JSON: index of the result, from 1 */
     rlt_coll_kind kind;
     uint32_t ranks, nodes;
     uint32_t element; /* bytes of one element of this dtype; 0: unknown */
@@ -46,9 +46,9 @@ typedef struct rlt_measurement {
     rlt_buffers buffers;
 } rlt_measurement;
 
-/* What a file does not say itself. */
+/* Values for what a file does not say. */
 typedef struct rlt_measure_hints {
-    const char *system;     /* NULL: the file's name without folders and ending */
+    const char *system;     /* NULL: the file's base name without extension */
     const char *collective; /* NULL: none */
     uint32_t ranks, nodes;  /* 0: unknown */
 } rlt_measure_hints;
@@ -56,7 +56,7 @@ typedef struct rlt_measure_hints {
 typedef struct rlt_measurements {
     rlt_measurement *rows;
     uint32_t n, capacity;
-    uint32_t unusable; /* rows without a time, or with wrong values */
+    uint32_t unusable; /* rows without a time or with wrong results */
     rlt_arena arena;
 } rlt_measurements;
 
@@ -68,26 +68,26 @@ int rlt_measurements_read(rlt_measurements *t, const char *path, const rlt_measu
                           rlt_error *err) RLT_MUST_USE;
 void rlt_measurements_free(rlt_measurements *t);
 
-/* For the readers. */
+/* A text to read; used by the readers only. */
 typedef struct rlt_measure_text {
-    const char *path;   /* as messages call it */
+    const char *path;   /* name in messages */
     const char *text;   /* NUL-terminated */
-    size_t length;      /* without that */
-    const char *system; /* in force */
+    size_t length;      /* without the NUL */
+    const char *system; /* name of the system */
     rlt_measure_hints hints;
 } rlt_measure_text;
 int rlt_measure_csv(rlt_measurements *t, const rlt_measure_text *in, rlt_error *err) RLT_MUST_USE;
 int rlt_measure_nccl(rlt_measurements *t, const rlt_measure_text *in, rlt_error *err) RLT_MUST_USE;
 int rlt_measure_nccl_json(rlt_measurements *t, const rlt_measure_text *in, rlt_error *err) RLT_MUST_USE;
-/* Checks and appends one row; its texts are borrowed by the table. `where` is the row's place. */
+/* Checks and appends a row; its texts are borrowed by the table. `where` is the row's place for messages. */
 int rlt_measure_add(rlt_measurements *t, const rlt_measurement *row, const char *where,
                     rlt_error *err) RLT_MUST_USE;
-/* Fails at a line of the text. */
+/* Fills the error with a line of the text. */
 int rlt_measure_fail(const rlt_measure_text *in, uint32_t line, int code, rlt_error *err, const char *fmt,
                      ...) RLT_PRINTF(5);
-/* "12.5" (microseconds) into picoseconds. */
+/* Converts microseconds, such as "12.5", to picoseconds. */
 int rlt_measure_us(const char *text, size_t length, rlt_time *time_ps) RLT_MUST_USE;
-/* "all_reduce_perf", "/opt/bin/sendrecv_perf", "alltoall". RLT_ESCHEMA. */
+/* Reads the name of a collective: "all_reduce_perf", "/opt/bin/sendrecv_perf", "alltoall". RLT_ESCHEMA. */
 int rlt_measure_kind(const char *name, rlt_coll_kind *kind, rlt_error *err) RLT_MUST_USE;
 
 #endif

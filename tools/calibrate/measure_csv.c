@@ -16,10 +16,10 @@ typedef enum field {
     F_COLLECTIVE,
     F_RANKS,
     F_BYTES,
-    F_TIME, /* so far required */
+    F_TIME, /* fields up to here are required */
     F_NODES,
     F_BUFFERS,
-    F_SYSTEM, /* from here on texts that are kept */
+    F_SYSTEM, /* fields from here on are texts that are kept */
     F_DTYPE,
     F_SOURCE,
     F_NOTE,
@@ -29,7 +29,7 @@ typedef enum field {
 static const struct {
     const char *name;
     field f;
-    rlt_time scale; /* of a time: picoseconds in one */
+    rlt_time scale; /* picoseconds per unit of a time */
 } columns_known[] = {{"collective", F_COLLECTIVE, 0}, {"n_ranks", F_RANKS, 0}, {"ranks", F_RANKS, 0},
                      {"size_bytes", F_BYTES, 0},      {"bytes", F_BYTES, 0},   {"time_us", F_TIME, RLT_US},
                      {"time_ps", F_TIME, RLT_PS},     {"n_nodes", F_NODES, 0}, {"nodes", F_NODES, 0},
@@ -43,7 +43,7 @@ typedef struct csv {
     rlt_csv x;
     int column[N_FIELDS]; /* -1: none */
     rlt_time time_scale;
-    const char *kept[N_FIELDS]; /* the last row's texts: they repeat */
+    const char *kept[N_FIELDS]; /* texts of the last row, which often repeat */
 } csv;
 
 static int find_columns(csv *c, rlt_error *err)
@@ -89,7 +89,7 @@ static int read_count(const csv *c, field f, uint64_t max, uint64_t *n, rlt_erro
     return 0;
 }
 
-/* The cell's text as long as the table lives. */
+/* Returns the cell's text with the lifetime of the table. */
 static int keep(csv *c, field f, const char **out, rlt_error *err)
 {
     const char *text = cell(c, f);

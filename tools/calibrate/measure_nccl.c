@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Measurements as nccl-tests prints them. Its builds differ: some have no redop or root, some leave these
- * cells blank, some add columns for single iterations or a time of day. The heading tells what a row has;
- * what a row lacks is then redop or root, the only cells that are ever blank.
+ * Measurements as nccl-tests prints them. Builds differ: some have no redop or root, some leave these cells
+ * blank, some add columns for single iterations or a time of day. The heading defines the columns. A row with
+ * fewer cells than columns lacks redop or root, the only cells that are ever blank.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,14 +28,14 @@ typedef struct nccl {
     rlt_measurements *t;
     const rlt_measure_text *in;
     uint32_t line;
-    char collective[48];   /* of the file's own heading; "" */
-    uint32_t ranks, nodes; /* so far seen */
-    char (*hosts)[HOST];   /* of the job */
+    char collective[48];   /* from the file's own heading; "": none */
+    uint32_t ranks, nodes; /* seen so far */
+    char (*hosts)[HOST];   /* distinct hosts of the job */
     uint32_t host_capacity;
     bool listing;           /* the last line listed a rank */
     uint32_t n_columns;     /* 0: no heading yet */
-    uint32_t out, in_place; /* the columns of the times */
-    uint32_t wrong;         /* columns from a time to the count of wrong values; 0: none */
+    uint32_t out, in_place; /* columns of the times, out of place and in place */
+    uint32_t wrong;         /* distance from a time's column to its count of wrong values; 0: none */
     const char *dtype;
 } nccl;
 
@@ -86,8 +86,8 @@ static int note_host(nccl *r, const char *at, size_t length, rlt_error *err)
     return rc;
 }
 
-/* "#  Rank  0 Group  0 Pid   6899 on host device  0 [0000:04:00] NVIDIA H100"; older builds have no group.
- * Rank 0 begins another run. */
+/* Reads "#  Rank  0 Group  0 Pid   6899 on host device  0 [0000:04:00] NVIDIA H100"; older builds have no
+ * group. Rank 0 starts a new run. */
 static int read_rank(nccl *r, const words *s, rlt_error *err)
 {
     uint64_t rank;
@@ -114,7 +114,7 @@ static int read_columns(nccl *r, const words *s, rlt_error *err)
         if (is(s, i, "cputime"))
             return rlt_measure_fail(r->in, r->line, RLT_EUNSUPPORTED, err,
                                     "these are times of the host (-C): measure without");
-        if (is(s, i, "timestamp")) /* a day and a time */
+        if (is(s, i, "timestamp")) /* its cell is two words: date and time */
             r->n_columns++;
         if (is(s, i, "time") && times++ == 0)
             r->out = i - 1;
@@ -144,7 +144,7 @@ static int read_comment(nccl *r, const words *s, rlt_error *err)
     return 0;
 }
 
-/* What was wrong: false where it is told and not zero. */
+/* Returns false if the row reports wrong values. */
 static bool is_right(const nccl *r, const words *s, uint32_t time)
 {
     uint32_t i = time + r->wrong;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measurements as nccl-tests -J writes them (its version 2). Keys that are not needed are passed over. */
+/* Measurements as nccl-tests -J writes them (version 2). Unneeded keys are ignored. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct job {
     rlt_measurement common;
 } job;
 
-/* Distinct host names of the processes. */
+/* Counts distinct host names of the processes. */
 static uint32_t count_hosts(rlt_json devices)
 {
     uint32_t n = 0;

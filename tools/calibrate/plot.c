@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measured times as markers beside simulated ones as lines, over size. */
+/* Plot of measured times (markers) and simulated times (lines) over size. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ typedef struct spot {
     const rlt_trial_case *of;
 } spot;
 
-/* A panel is a system and a collective, */
+/* Order of panels: system, then collective. */
 static int by_panel(const spot *x, const spot *y)
 {
     int order = strcmp(x->row->m->system, y->row->m->system);
@@ -29,7 +29,7 @@ static int compare(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* and a line in it a group of ranks of a machine, and an element. */
+/* Order of lines in a panel: ranks, nodes, machine, element. */
 static int by_line(const spot *x, const spot *y)
 {
     int order = compare(x->row->m->ranks, y->row->m->ranks);
@@ -48,9 +48,9 @@ static int by_place(const void *a, const void *b)
 }
 
 typedef struct picture {
-    spot *spots; /* in order of panels, lines and sizes */
+    spot *spots; /* in order of panel, line and size */
     uint32_t n;
-    double *x, *measured_s, *simulated_s; /* of the spots; x is the one allocation of numbers */
+    double *x, *measured_s, *simulated_s; /* one per spot; x is the allocation that holds all three */
     rlt_plot_line *lines;
     char (*names)[NAME];
     char titles[MOST_PANELS][TITLE];
@@ -58,7 +58,8 @@ typedef struct picture {
     uint32_t n_lines, n_panels;
 } picture;
 
-/* Sizes that were measured twice are simulated once: of the spots [from, to) the first of each. */
+/* Copies the simulated points of spots [from, to). A size measured several times counts once. Returns their
+ * number. */
 static uint32_t thin(const picture *p, uint32_t from, uint32_t to, double *x, double *y)
 {
     uint32_t n = 0;
@@ -71,8 +72,8 @@ static uint32_t thin(const picture *p, uint32_t from, uint32_t to, double *x, do
     return n;
 }
 
-/* Two lines of the plot, of one name: the markers, and what was simulated.
- * `typed`: the panel has several types. */
+/* Adds a pair of lines with one name: markers for the measurements, a line for the simulations. `typed`: the
+ * panel has several data types. */
 static void add_lines(picture *p, uint32_t from, uint32_t to, bool typed, double *x)
 {
     const rlt_measurement *m = p->spots[from].row->m;
@@ -136,7 +137,7 @@ static int collect(picture *p, const rlt_trial *t, rlt_error *err)
     return 0;
 }
 
-/* The panels there is no room for are only counted. */
+/* Notes which panels are drawn if there are too many. */
 static void tell_drawn(const picture *p, uint32_t all)
 {
     char list[MOST_PANELS * (TITLE + 2)] = "";

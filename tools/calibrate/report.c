@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `ringlet calibrate` shows: constants, errors by class, single rows. */
+/* Output of `ringlet calibrate`: constants, errors by class, single rows. */
 #include <stdlib.h>
 #include <string.h>
 

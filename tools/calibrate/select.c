@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which measurements go to which machine, and which of them are held out of a fit. */
+/* Assigns measurements to machines, and selects those held out of a fit. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 /* ---- filters ---- */
 
-/* What a measurement must be like; NULL, RLT_NONE and RLT_COLL_KINDS stand for anything. */
+/* Required values of a measurement; NULL, RLT_NONE and RLT_COLL_KINDS accept any. */
 typedef struct filter {
     const char *system, *dtype;
     rlt_coll_kind kind;
@@ -90,7 +90,7 @@ int rlt_select_filter(rlt_measurements *t, const rlt_texts *filters, rlt_error *
 
 /* ---- machines ---- */
 
-/* Few accelerators first: a measurement goes to the smallest machine that it fits in. */
+/* Orders machines by size: a measurement goes to the smallest machine that has room. */
 static int by_size(const void *a, const void *b)
 {
     const rlt_machine *x = a, *y = b;
@@ -99,7 +99,7 @@ static int by_size(const void *a, const void *b)
     return m != n ? (m < n ? -1 : 1) : strcmp(x->path, y->path);
 }
 
-/* Machines of the first directory that has topologies. */
+/* Reads the machines of the first directory that has topologies. */
 int rlt_select_machines(const rlt_settings *how, const char *family, rlt_machine **out, uint32_t *n,
                         rlt_error *err)
 {
@@ -171,7 +171,7 @@ static void tell(const rlt_trial *t, const unclaimed *u)
             t->left_out, rlt_s(t->left_out));
 }
 
-/* The first machine with room among those that claim the row (`any`: claims do not matter). */
+/* Adds the row to the first machine that claims its system and has room. With `any`, claims do not matter. */
 static int place_row(rlt_trial *t, const rlt_measurement *m, bool any, bool *claimed, bool *entered,
                      rlt_error *err)
 {
@@ -217,7 +217,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Every second of the sizes that occur, in order. */
+/* Holds out every second of the sizes that occur, in ascending order. */
 static int hold_every_other(rlt_trial *t, rlt_error *err)
 {
     uint64_t *sizes = malloc((t->n_rows + 1) * sizeof *sizes);

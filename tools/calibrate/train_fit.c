@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Efficiency surfaces fitted to measured iterations: one for all dense rows of an accelerator, precision and
- * stack, by the mean of a robust function of log(predicted / measured). Parameters beyond the efficiency of
- * matrix products are fitted only where rows tell them: as many sizes as it takes, and four rows for each.
+ * Fits efficiency surfaces to measured iterations, one for all dense rows of an accelerator, precision and
+ * stack. Minimised is the mean of a robust function of log(predicted / measured). The efficiency of matrix
+ * products is always fitted. Other parameters are fitted only if the rows determine them: enough different
+ * values of the property that they depend on, and four rows per parameter.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,21 +18,21 @@
 #include "workload/models/model.h"
 #include "workload/training/training.h"
 
-/* What a parameter needs to be told by: different values of this among the rows. */
+/* Property of the rows that must vary for a parameter to be fitted. */
 typedef enum varied { BY_ROWS, BY_RECOMPUTE, BY_SEQUENCE, BY_WIDTH, BY_TOKENS, BY_TP } varied;
 
 typedef struct parameter {
     const char *name;
     size_t offset; /* of a double in rlt_surface, or of its host_ps */
     double least, most;
-    bool square; /* sought by its root: small values differ more */
+    bool square; /* searched as its square root, which resolves small values better */
     varied by;
     uint32_t values;
 } parameter;
 
 #define AT(field) offsetof(rlt_surface, field)
 #define KIND(k)   (offsetof(rlt_surface, most) + (k) * sizeof(double))
-/* In the order in which they are taken up. Hosts in picoseconds. */
+/* In the order in which they are added to the fit. Host times are in picoseconds. */
 static const parameter parameters[] = {
     {"matmul", KIND(RLT_WORK_MATMUL), 0.05, 1, false, BY_ROWS, 1},
     {"tp_power", AT(tp_power), 0, 2, false, BY_TP, 2},
@@ -105,7 +106,7 @@ static uint32_t different(const search *s, varied by)
 
 static double misfit_at(void *ctx, const double *x, bool *stop)
 {
-    const double scale = 0.05; /* errors above it count by their size, not its square */
+    const double scale = 0.05; /* larger errors count linearly, smaller ones squared */
     search *s = ctx;
     rlt_surface *surface = &s->group->machine.surfaces[0];
     double sum = 0;
@@ -159,7 +160,7 @@ static int seek(search *s, uint32_t evaluations, rlt_error *err)
     return rc;
 }
 
-/* Four digits, as they are written. */
+/* Rounds to the four digits that are written. */
 static void round_off(rlt_surface *s)
 {
     for (uint32_t i = 0; i < N_PARAMETERS; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Iteration times of measured runs, by the program that `ringlet run`
- * would make, folded to a rank a stage. */
+/* Predicts iteration times of measured runs. The program is that of `ringlet run`, folded to one rank per
+ * pipeline stage. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "workload/timing/timing.h"
 #include "workload/training/training.h"
 
-/* A network, and what collectives took on it so far. */
+/* A network, with the durations of collectives simulated on it so far. */
 typedef struct network {
     char text[128];
     rlt_setup setup;
@@ -29,7 +29,7 @@ typedef struct network {
 } network;
 
 struct rlt_train_predictor {
-    network **networks; /* each where it stays: the timing borrows from it */
+    network **networks; /* allocated one by one: the timing borrows pointers */
     uint32_t n_networks, networks_room;
     rlt_train_group *groups;
     uint32_t n_groups, groups_room;
@@ -97,7 +97,7 @@ static int find_group(rlt_train_predictor *p, const rlt_train_row *row, uint32_t
     return rc;
 }
 
-/* A layout that the generator refuses is a reason; all else an error. */
+/* Prepares a row. A layout that the generator refuses is a reason not to cover it; all else is an error. */
 static int prepare_row(rlt_train_predictor *p, rlt_train_row *row, rlt_error *err)
 {
     rlt_error why = {0};
@@ -187,14 +187,14 @@ int rlt_train_predict(rlt_train_predictor *p, const rlt_train_row *row, bool qui
     rlt_training t = row->training;
     network *net = p->networks[row->on];
     uint32_t pp = t.size[RLT_AXIS_PP], m = rlt_training_microbatches(&t);
-    uint64_t each = t.batch / m; /* samples of a microbatch of all pipelines */
+    uint64_t each = t.batch / m; /* samples of one microbatch, over all pipelines */
     uint32_t some = 2 * pp, more = pp;
     double first, second;
     t.model = &row->shape;
     t.accelerator = &p->groups[row->group].machine;
     if (!quick || m <= some + more)
         return simulate(&t, net, iteration_s, err);
-    /* A pipeline that is full takes as long for every further pp microbatches. */
+    /* Extrapolates: in a full pipeline each further pp microbatches take equal time. */
     t.batch = each * some;
     int rc = simulate(&t, net, &first, err);
     t.batch = each * (some + more);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Measured training runs from CSV, and what each of them is here. What a row leaves open is taken as follows:
- * data parallelism is what the other dimensions leave; a blank recomputation is none; Megatron-Bridge divides
- * the optimizer's state (ZeRO 1) and, as torchtitan does, uses sequence parallelism beside tensor
- * parallelism; its CUDA graphs and overlapped tensor parallelism are left to the efficiency.
+ * Reads measured training runs from CSV, and finds their settings. Defaults for empty cells: data parallelism
+ * is the rest of the accelerators; recomputation is off. Megatron-Bridge shards the optimizer state (ZeRO 1).
+ * Both Megatron-Bridge and torchtitan use sequence parallelism with tensor parallelism. CUDA graphs and
+ * overlapped tensor parallelism of Megatron-Bridge are covered by the fitted efficiency.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -21,18 +21,19 @@
 #include "workload/models/model.h"
 #include "workload/training/training.h"
 
-/* A measured system: bandwidths are of one accelerator and direction. Accelerators of a node (or NVLink
- * domain) are joined by switches but for the V100's, which are linked to each other. */
+/* A measured system. Bandwidths are per accelerator and direction. Accelerators of a node (or NVLink domain)
+ * are joined by switches, except for V100, where they are linked directly. */
 typedef struct system_known {
     const char *begins, *accelerator, *stack;
     uint32_t node;
-    const char *inner, *outer; /* dimensions, "%u" for the size */
+    const char *inner, *outer; /* dimensions; "%u" stands for the size */
 } system_known;
 
-/* NVLinks of 25 GB/s: 6 of V100, 12 of A100, 18 of H100; 18 of 50 GB/s of Blackwell (NVIDIA data sheets).
- * Between nodes: Jean Zay four OPA of 100 Gb/s a node of 4 (IDRIS); the A100 of llm-foundry 1600 Gb/s a node
- * of 8; Selene eight HDR of 200 Gb/s; H100, B200 and GB200 400 Gb/s an accelerator (ConnectX-7), B300 and
- * GB300 800 (ConnectX-8). Of 72 accelerators of an NVLink domain jobs take 64. Latencies are assumed. */
+/* NVLink: 25 GB/s a link, 6 links of V100, 12 of A100, 18 of H100; 50 GB/s, 18 links of Blackwell (NVIDIA
+ * data sheets). Between nodes: Jean Zay has four OPA of 100 Gb/s a node of 4 (IDRIS); the A100 of llm-foundry
+ * 1600 Gb/s a node of 8; Selene eight HDR of 200 Gb/s; H100, B200 and GB200 400 Gb/s an accelerator
+ * (ConnectX-7), B300 and GB300 800 Gb/s (ConnectX-8). Jobs use 64 of the 72 accelerators of an NVLink domain.
+ * Latencies are assumed. */
 static const system_known systems[] = {
     {"V100-SXM2-16GB", "v100-sxm2-16gb", "megatron", 4, "fully-connected:%u@150GB/s,700ns",
      "switch:%u@12.5GB/s,1us"},
@@ -50,7 +51,7 @@ static const system_known systems[] = {
     {"DGX-GB300", "gb300", "megatron-bridge", 64, "switch:%u@900GB/s,500ns", "switch:%u@100GB/s,1us"},
 };
 
-/* The first that the name begins with. */
+/* The first entry with which the name begins applies. */
 static const struct {
     const char *begins, *spec;
     bool moe;
@@ -152,7 +153,7 @@ static const char *cell(const reader *r, field f)
     return r->csv.cells[r->column[f]];
 }
 
-/* Not covered: the first reason stays. */
+/* Marks the row as not covered. The first reason is kept. Returns false. */
 static bool cannot(reader *r, const char *fmt, ...) RLT_PRINTF(2);
 static bool cannot(reader *r, const char *fmt, ...)
 {
@@ -164,7 +165,7 @@ static bool cannot(reader *r, const char *fmt, ...)
     return false;
 }
 
-/* A cell that may be empty or "n/a", which then is `otherwise`. */
+/* Reads a count from a cell. An empty cell or "n/a" is `otherwise`. */
 static int count_of(const reader *r, field f, uint64_t otherwise, uint64_t *out, rlt_error *err)
 {
     const char *text = cell(r, f);
@@ -190,7 +191,8 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* "1 (2)": two runs share the row, and the figures of the table that it was taken from ran together. */
+/* Returns true for cells such as "1 (2)": two runs share the row, and the source table merged their
+ * figures. */
 static bool two_runs(const reader *r)
 {
     static const field fields[] = {F_TP, F_PP, F_CP, F_VP, F_SHARDING, F_PRECISION, F_TFLOPS};
@@ -232,7 +234,7 @@ static bool find_model(reader *r, uint64_t sequence)
     return cannot(r, "the model '%.60s' is not known", cell(r, F_MODEL));
 }
 
-/* ZeRO's stage. */
+/* Finds the ZeRO stage. */
 static bool sharding_of(reader *r, const system_known *s, uint32_t *zero)
 {
     const char *text = cell(r, F_SHARDING);
@@ -253,7 +255,7 @@ static void set_stack(const reader *r, const system_known *s, rlt_training *t)
     snprintf(t->stack, sizeof t->stack, "%s", stack);
 }
 
-/* Sizes that a layout needs, from cells; those that contradict each other are not covered. */
+/* Sets the sizes of the layout from cells. A row with contradictory sizes is not covered. */
 static bool layout_of(reader *r, const uint64_t n[N_FIELDS])
 {
     rlt_training *t = &r->row->training;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Accelerators' files with fitted surfaces. */
+/* Writes accelerators' files with fitted surfaces. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static void put_surface(rlt_jw *w, const rlt_surface *s)
     rlt_jw_end_object(w);
 }
 
-/* As a member of the file's object: two blanks in front of every line but the first. */
+/* Indents all lines but the first by two blanks, for a member of the file's object. */
 static char *indented(char *text)
 {
     size_t lines = 0, used = 0, length = strlen(text);
@@ -78,7 +78,7 @@ static char *indented(char *text)
     return out;
 }
 
-/* The surfaces that there are, those fitted anew instead of or after them. */
+/* Returns the accelerator's surfaces as JSON: fitted ones replace those of the same key or are appended. */
 static char *surfaces_of(rlt_train_predictor *p, const rlt_accelerator *a, const char *name,
                          const char *source)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measurements beside simulations: which requests, simulated on all processors, and how far they are off. */
+/* Measurements beside simulations: distinct requests, simulated on all processors, and the errors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ int rlt_trial_freeze(rlt_trial *t, rlt_error *err)
     return 0;
 }
 
-/* In a thread: writes to its own case alone. */
+/* Simulates a case, on any thread. Writes only its own case. */
 static int simulate(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
 {
     rlt_trial *t = ctx;
@@ -199,7 +199,7 @@ typedef struct entry {
     double ratio;
 } entry;
 
-/* The systems' order is that of their names: it does not depend on the order of the rows. */
+/* Order of classes. Systems are ordered by name, so the result does not depend on the order of rows. */
 static int by_class(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
@@ -213,7 +213,7 @@ static int by_class(const void *a, const void *b)
     return x->held_out - y->held_out;
 }
 
-/* Has the system more than one collective? */
+/* Returns true if the system has more than one collective. */
 static bool is_mixed(const entry *all, uint32_t n, const char *system)
 {
     int kind = -1;
@@ -226,7 +226,7 @@ static bool is_mixed(const entry *all, uint32_t n, const char *system)
     return false;
 }
 
-/* Every row twice: under its collective, and under all of its system. */
+/* Makes two entries for each row: under its collective, and under all collectives of its system. */
 static uint32_t make_entries(const rlt_trial *t, bool split, entry *all)
 {
     uint32_t n = 0;

@@ -17,7 +17,7 @@
 #include "workload/experiment/coll/lists.h"
 
 typedef struct bandwidth_settings {
-    rlt_design_settings design; /* first */
+    rlt_design_settings design; /* must be first */
     const char *topology, *plot;
 } bandwidth_settings;
 
@@ -56,7 +56,7 @@ static const rlt_column columns[] = {
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
-/* work RLT_NONE: all, weighted. */
+/* Writes a row. `work` is a workload; RLT_NONE: all, weighted. */
 static void put_row(const job *j, rlt_table *t, const rlt_judged *x, uint32_t work)
 {
     char bw[200], used[200];
@@ -96,7 +96,7 @@ static int write_rows(const job *j, rlt_format format, FILE *out, rlt_error *err
     return rlt_table_end(&t, err);
 }
 
-/* Layers whose collectives meet at links, under the chosen split. */
+/* Prints how many layers have collectives that share links under the chosen split. */
 static void put_meeting(const job *j, FILE *out)
 {
     const rlt_judged *chosen = &j->budgets->judged[RLT_SPLIT_CHOSEN];
@@ -242,7 +242,7 @@ static int write_json(const job *j, rlt_error *err)
     return rlt_document_write(&w, j->u.s->output, err);
 }
 
-/* The closed form knows no limit but the total. */
+/* Finds the closed form. It applies if the total is the only limit and the goal is least time. */
 static void find_closed(const job *j, const rlt_design_candidate *c, rlt_budget *b)
 {
     double bw[RLT_MAX_DIMS];
@@ -262,7 +262,7 @@ static int judge_all(const job *j, const rlt_design_candidate *c, rlt_budget *b,
     for (uint32_t d = 0; d < j->net.n; d++)
         equal[d] = total / j->net.n;
     b->equal_breaks = rlt_limits_violation(&c->limits, equal) > 1e-6;
-    if (before && before->name) /* what is given is the same in all budgets */
+    if (before && before->name) /* the given bandwidths are the same in all budgets */
         b->judged[RLT_SPLIT_GIVEN] = *before;
     else
         rc = rlt_design_candidate_judge(c, "given", j->given, &b->judged[RLT_SPLIT_GIVEN], err);
@@ -271,7 +271,7 @@ static int judge_all(const job *j, const rlt_design_candidate *c, rlt_budget *b,
     return rc ? rc : rlt_design_candidate_judge(c, "equal", equal, &b->judged[RLT_SPLIT_EQUAL], err);
 }
 
-/* Where there are several budgets, one without a split says so in its row. */
+/* Solves one budget. With several budgets, one that has no split records the conflict in its row. */
 static int work_on(job *j, rlt_budget *b, rlt_error *err)
 {
     rlt_design_candidate c;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet design bandwidth`: what its reports of one budget
- * (bandwidth.c) and of several (budgets.c) share. */
+/* `ringlet design bandwidth`: shared by its reports of one budget (bandwidth.c) and of several
+ * (budgets.c). */
 #ifndef RLT_TOOLS_DESIGN_BANDWIDTH_H
 #define RLT_TOOLS_DESIGN_BANDWIDTH_H
 
@@ -14,34 +14,35 @@
 enum { RLT_SPLIT_GIVEN, RLT_SPLIT_EQUAL, RLT_SPLIT_CHOSEN, RLT_SPLITS };
 enum { RLT_MAX_BUDGETS = 1000 };
 
-/* A total, and the best split of it. */
+/* A total bandwidth, and its best split. */
 typedef struct rlt_budget {
-    uint64_t total_Bps;  /* 0: limits alone bound the split */
-    char conflict[1024]; /* why no split meets the limits; "": one does */
+    uint64_t total_Bps;  /* bytes a second; 0: only limits bound the split */
+    char conflict[1024]; /* why no split meets the limits; "": some split does */
     rlt_judged judged[RLT_SPLITS];
     rlt_split best;
-    double closed_s;           /* time by the closed form, where it holds */
-    bool closed, equal_breaks; /* equal_breaks: the equal split is beyond the limits */
+    double closed_s;           /* time by the closed form, if `closed` */
+    bool closed, equal_breaks; /* equal_breaks: the equal split violates the limits */
 } rlt_budget;
 
 typedef struct rlt_bandwidth_job {
     const rlt_parsed *args;
-    rlt_design_settings settings; /* with the total at hand */
+    rlt_design_settings settings; /* with the current total */
     rlt_design_setup u;
     rlt_design_net net;
-    double given[RLT_MAX_DIMS]; /* bandwidths that the topology states */
+    double given[RLT_MAX_DIMS]; /* bandwidths stated by the topology, bytes a second */
     rlt_budget *budgets;        /* owned */
     uint32_t n;
     const char *plot; /* file, or NULL */
 } rlt_bandwidth_job;
 
-/* "least time" */
+/* Returns the goal in words, such as "least time". */
 const char *rlt__bandwidth_goal(const rlt_bandwidth_job *j);
-/* A line for each switch that the prices know nothing of. */
+/* Prints a line for each switch without a price. */
 void rlt__bandwidth_free_switches(const rlt_bandwidth_job *j, FILE *f);
-/* The members of one budget, inside an open object. */
+/* Writes the members of one budget into an open object. */
 void rlt__bandwidth_json(const rlt_bandwidth_job *j, const rlt_budget *b, rlt_jw *w);
-/* A row a budget, and the plot. RLT_ECHECK after all is written when some meet no limits. */
+/* Writes a row a budget, and the plot. Returns RLT_ECHECK, after all is written, if a budget cannot meet the
+ * limits. */
 int rlt__bandwidth_budgets(const rlt_bandwidth_job *j, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How the best split, its time and its cost move with the budget: a table and a plot. */
+/* Best split, its time and its cost over the budget: a table and a plot. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static uint32_t count_conflicts(const rlt_bandwidth_job *j)
     return n;
 }
 
-/* The one that speed per dollar is relative to; NULL: none meets the limits. */
+/* Returns the budget that speed per dollar is relative to; NULL: none meets the limits. */
 static const rlt_budget *find_first(const rlt_bandwidth_job *j)
 {
     for (uint32_t i = 0; i < j->n; i++)
@@ -150,7 +150,7 @@ static int by_total(const void *a, const void *b)
 enum { TIME_CHOSEN, TIME_EQUAL, TIME_CLOSED, COST_CHOSEN, COST_EQUAL, BW, CURVES = BW + RLT_MAX_DIMS };
 
 typedef struct curves {
-    double *x, *y[CURVES]; /* of n points each; x is the one allocation */
+    double *x, *y[CURVES]; /* of n points each; x is the allocation that holds all */
     uint32_t n;
 } curves;
 
@@ -168,7 +168,7 @@ static void add_point(curves *c, const rlt_budget *b, uint32_t dims, double unit
     c->n++;
 }
 
-/* The budgets that meet the limits, the least first. */
+/* Collects the budgets that meet the limits, smallest first. */
 static int collect(const rlt_bandwidth_job *j, curves *c, rlt_error *err)
 {
     const rlt_budget **order = malloc(j->n * sizeof *order);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One shape of network: the times of its workloads as functions of the split, its cost, its limits. */
+/* One shape of network: times of its workloads as functions of the split, cost, and limits. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static int add_limits(rlt_design_candidate *c, rlt_error *err)
     return rc;
 }
 
-/* What has no price would be free, and take all of the bandwidth. */
+/* Refuses a part without a price: it would be free, and get all the bandwidth. */
 static int check_prices(const rlt_design_setup *u, const rlt_design_net *net, rlt_error *err)
 {
     for (uint32_t i = 0; i < net->n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet design: dimensions and bandwidths of a network for what is trained on it. */
+/* ringlet design: dimensions and bandwidths of a network for given workloads. */
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/design/design.h"

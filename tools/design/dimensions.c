@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet design dimensions:
- * every shape of network for so many accelerators, and which are worth building. */
+/* ringlet design dimensions: lists all shapes of network for a number of accelerators, and marks the Pareto
+ * front. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 #include "tools/output/plot.h"
 
 typedef struct dimensions_settings {
-    rlt_design_settings design; /* first */
+    rlt_design_settings design; /* must be first */
     uint64_t accelerators, min_dims, max_dims, largest;
     const char *shapes, *outermost, *study, *plot;
     rlt_time latency_ps;
@@ -170,7 +170,7 @@ static int write_text(const rlt_design_setup *u, const rlt_points *p, bool all, 
     return rlt_file_close(&f, err);
 }
 
-/* The front, and that of each number of dimensions. */
+/* Plots the front, and the front of each number of dimensions. */
 static int draw(const dimensions_settings *s, const rlt_points *p, rlt_error *err)
 {
     enum { LINES = 6 };

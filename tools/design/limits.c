@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the designer demands of the split, as text. */
+/* Text of limits on the split. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 typedef struct reading {
     const rlt_limits *limits;
     const char *text, *at;
-    double a[RLT_MAX_DIMS]; /* of bandwidths, all on the left */
+    double a[RLT_MAX_DIMS]; /* coefficients of bandwidths, all moved to the left side */
     double cost, rate, plain;
     bool has_bw, has_cost, has_rate;
     rlt_error *err;
@@ -32,7 +32,7 @@ static void skip_blanks(reading *r)
         r->at++;
 }
 
-/* Digits with a fraction and an exponent. */
+/* Reads a decimal number with optional fraction and exponent. */
 static int read_number(reading *r, double *out)
 {
     char digits[40];
@@ -61,7 +61,7 @@ static bool word(reading *r, const char *w)
     return true;
 }
 
-/* b1, a level, total, cost, times the factor. */
+/* Adds factor times b1, a level, total or cost. */
 static int read_name(reading *r, double factor)
 {
     uint32_t n = r->limits->n_dims;

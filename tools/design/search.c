@@ -49,7 +49,7 @@ typedef struct searching {
     rlt_error *err;
 } searching;
 
-/* A level without a price for switches has none, one without any has nothing. */
+/* Returns true if every part has a price: the levels, and the switches of levels that use them. */
 static bool on_sale(const rlt_design_candidate *c)
 {
     const rlt_design_prices *p = &c->u->prices;
@@ -91,13 +91,13 @@ static int judge(searching *x, const rlt_design_net *net)
     return rc;
 }
 
-/* Rings and fully connected dimensions have the same price. */
+/* Returns true if the blocks cost the same: rings and fully connected dimensions do. */
 static bool alike(rlt_block a, rlt_block b)
 {
     return (a == RLT_BLOCK_SWITCH) == (b == RLT_BLOCK_SWITCH);
 }
 
-/* Dimensions from `d` on, of `left` accelerators. */
+/* Extends a shape from dimension `d` on; the remaining dimensions have `left` accelerators together. */
 static int descend(searching *x, rlt_design_net *net, uint32_t d, uint64_t left)
 {
     const rlt_search *s = x->s;
@@ -154,7 +154,7 @@ static int by_time(const void *a, const void *b)
     return 0;
 }
 
-/* What is faster or cheaper by less than rounding is neither. */
+/* Differences below rounding do not count as faster or cheaper. */
 void rlt_points_order(rlt_points *p)
 {
     double least = 0, first = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Options of `ringlet design` and what they stand for. */
+/* Options of `ringlet design`, and how they are loaded. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,7 +166,7 @@ void rlt_design_prices_line(const rlt_design_setup *u, FILE *out)
 
 typedef struct wanted {
     char head[512];
-    const char *list; /* behind the @ */
+    const char *list; /* text behind the @ */
     uint64_t tp;
     double weight;
     const char *accelerator;
@@ -175,7 +175,8 @@ typedef struct wanted {
 } wanted;
 
 #define AT(field) RLT_FIELD(wanted, field)
-/* A file takes these alone, a model those of a training, too. The weight may stand without its name. */
+/* Parameters of a workload besides those of a training. A trace takes only these. The weight may stand
+ * without its name. */
 static const rlt_param parameters[] = {
     {"weight", .kind = RLT_PARAM_NUMBER, AT(weight), .preset = "1",
      .help = "of this workload among several, above 0"},
@@ -190,7 +191,8 @@ const rlt_param *rlt_design_workload_parameters(void)
     return parameters;
 }
 
-/* Settings that are not a training's; the others are tried later. */
+/* Reads an item if it is one of `parameters`. *own is false for others, which are tried as settings of a
+ * training. */
 static int read_own(wanted *w, const char *item, bool *own, rlt_error *err)
 {
     char name[32];
@@ -244,7 +246,8 @@ static int read_spec(const rlt_design_settings *s, uint32_t i, rlt_training *t, 
                : rlt_fail(err, RLT_EUSAGE, "--workload", "'%s': weight and tp must be above zero", text);
 }
 
-/* What a trace lacks for more ranks than it has, readers ask for by options that `run` alone has. */
+/* Replaces an error about a trace with fewer ranks than accelerators: readers suggest options that only `run`
+ * has. */
 static int say_ranks(const char *path, uint32_t ranks, int rc, rlt_error *err)
 {
     rlt_read_options how = {.first_step = -1, .last_step = -1};
@@ -259,7 +262,7 @@ static int say_ranks(const char *path, uint32_t ranks, int rc, rlt_error *err)
     return rc;
 }
 
-/* Traces that have no layers. */
+/* Opens traces that have no layers. */
 static int open_trace(const char *path, rlt_design_work *out, rlt_error *err)
 {
     rlt_read_options how = {.n_ranks = out->model * out->data, .first_step = -1, .last_step = -1};
@@ -273,7 +276,7 @@ static int open_trace(const char *path, rlt_design_work *out, rlt_error *err)
     return rc;
 }
 
-/* A trace has no layers whose passes could be repeated, or run beside each other. */
+/* A trace has no layers, so repeating or overlapping passes is refused. */
 static int open_trace_of(const rlt_design_setup *u, const char *path, rlt_design_work *out, rlt_error *err)
 {
     if (u->loop.overlap || u->loop.forward_passes > 1)
@@ -365,7 +368,7 @@ void rlt_design_setup_free(rlt_design_setup *u)
         rlt_design_work_free(&u->works[i]);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole setup ---- */
 
 int rlt_design_setup_open(rlt_design_setup *u, const rlt_design_settings *s, rlt_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Linear programs of a few unknowns: whether limits can be met at all, which ones conflict, and how far each
- * bandwidth can go. */
+/* Linear programs with few unknowns: whether limits can be met, which ones conflict, and the range of each
+ * bandwidth. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,14 +14,14 @@ enum {
     MAX_COLUMNS = RLT_MAX_DIMS + 2 * MAX_ROWS + 1,
 };
 #define TINY 1e-10
-/* Rows of an infeasible problem keep more than this, relative to their own size. */
+/* Residual of an infeasible problem, relative to the size of its row. */
 #define FEASIBLE 1e-9
 
 typedef struct tableau {
-    double at[MAX_ROWS + 1][MAX_COLUMNS]; /* the last row: what is maximised, negated; last column: values */
+    double at[MAX_ROWS + 1][MAX_COLUMNS]; /* last row: the negated objective; last column: values */
     uint32_t basis[MAX_ROWS];
-    uint32_t rows, columns; /* columns without the values */
-    uint32_t artificial;    /* columns from here on */
+    uint32_t rows, columns; /* columns: without the values */
+    uint32_t artificial;    /* first artificial column */
 } tableau;
 
 static double *value(tableau *t, uint32_t row)
@@ -29,7 +29,7 @@ static double *value(tableau *t, uint32_t row)
     return &t->at[row][t->columns];
 }
 
-/* a x <= b (or == b) with b >= 0 after a change of sign. */
+/* Adds a x <= b (or == b). The signs are changed if b < 0, so that b >= 0. */
 static void add_row(tableau *t, uint32_t n, const double *a, double b, bool equal, uint32_t slack,
                     uint32_t artificial)
 {
@@ -64,8 +64,8 @@ static void pivot(tableau *t, uint32_t row, uint32_t column)
     t->basis[row] = column;
 }
 
-/* Bland's rule:
- * the first column that helps, and of the rows that limit it the one of the first basic variable. */
+/* Runs the simplex method by Bland's rule: the entering column is the first that improves; among the rows
+ * that limit it, the one with the first basic variable leaves. */
 static bool run(tableau *t, uint32_t columns)
 {
     for (;;) {
@@ -89,7 +89,7 @@ static bool run(tableau *t, uint32_t columns)
     }
 }
 
-/* The last row for "maximise sum of c_i x_i", as the basis sees it. */
+/* Sets the last row for "maximise sum of c_i x_i", expressed in nonbasic variables. */
 static void set_goal(tableau *t, const double *c, uint32_t n)
 {
     double size = 0;
@@ -105,7 +105,7 @@ static void set_goal(tableau *t, const double *c, uint32_t n)
     }
 }
 
-/* Basic artificial variables at zero leave, where another can take their place. */
+/* Replaces basic artificial variables at zero by other variables, where possible. */
 static void drive_out(tableau *t)
 {
     for (uint32_t r = 0; r < t->rows; r++)
@@ -114,7 +114,7 @@ static void drive_out(tableau *t)
                 pivot(t, r, c);
 }
 
-/* Unknowns are bandwidths in GB/s above the least, so that numbers are near one. */
+/* Unknowns are bandwidths above RLT_LEAST_BPS, in GB/s, so that numbers are near one. */
 rlt_lp rlt_limits_most(const rlt_limits *l, const double c[RLT_MAX_DIMS], uint64_t skip,
                        double bw[RLT_MAX_DIMS])
 {
@@ -154,8 +154,8 @@ rlt_lp rlt_limits_most(const rlt_limits *l, const double c[RLT_MAX_DIMS], uint64
     return RLT_LP_DONE;
 }
 
-/* Leaves out what can be left out while the rest still conflicts (deletion filter: Chinneck and Dravnieks,
- * ORSA J. Computing 3, 1991). */
+/* Names a smallest conflict. Drops each limit without which the others still conflict (deletion filter:
+ * Chinneck and Dravnieks, ORSA J. Computing 3, 1991). */
 static int name_conflict(const rlt_limits *l, rlt_error *err)
 {
     const double none[RLT_MAX_DIMS] = {0};

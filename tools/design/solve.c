@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The best split of bandwidth. Unknowns are x_i = log(B_i / scale), for each shape s_k = log tau_k, and for
- * each choice of an overlapped loop u_j = log of its time:
+ * The best split of bandwidth.
  *
- *   least log(fixed + sum_k bytes_k e^s_k + sum_j count_j e^u_j), with log(cost) added where that counts
- *   log share_ki - x_i - s_k <= 0;   log(a_j + p_j e^s) - u_j <= 0 on both sides of a choice
- *   the designer's limits
+ *   B_i       bandwidth of dimension i
+ *   share_ki  share of a byte of traffic shape k that dimension i carries
+ *   tau_k     = max_i share_ki / B_i, time of a byte of shape k
+ *   v_j       = max over two sides of a + p tau_k, time of choice j of an overlapped loop:
+ *             a side takes a seconds plus p bytes of a shape
+ *   T         = fixed + sum_k bytes_k tau_k + sum_j count_j v_j, the time
  *
- * Times are divided by that of the start, so that all are near one. The time is convex in B, the limits are
- * linear in it: each local optimum is the best, and two searches that agree are enough. Time times cost is
- * not convex, and is tried from several places. The only user of NLopt beside tools/calibrate/fit.c.
+ * Unknowns are logarithms: x_i = log(B_i / scale), s_k = log tau_k, u_j = log v_j. Each maximum becomes one
+ * inequality per term:
+ *
+ *   minimise    log T, log cost, or log T + log cost
+ *   subject to  log share_ki - x_i - s_k <= 0 for all k, i
+ *               log(a + p e^s_k) - u_j <= 0 for both sides of each choice j
+ *               the limits on the split; for least cost also T <= deadline
+ *
+ * Example: one shape with shares 0.8 and 0.2, and a total of 100 GB/s. The best split is 80 and 20 GB/s, where
+ * both dimensions take 10 ps a byte.
+ *
+ * Times are divided by the time of the start, so that all are near one. T is convex in B and the limits are
+ * linear, so a local optimum is the global one, and two searches that agree are enough. T times cost is not
+ * convex: it is solved from several starts. Besides tools/calibrate/fit.c the only user of NLopt.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -41,27 +54,27 @@ double rlt_split_objective(const rlt_split_problem *p, const double bw[RLT_MAX_D
 #include <nlopt.h>
 
 enum { MAX_EVALUATIONS = 3000 };
-#define MOST_BPS   1e15 /* where only the deadline bounds */
-#define ACCEPTED   1e-7 /* violation of a limit */
-#define SETTLED    1e-9 /* of a shape's time, given away for a cheaper split */
-#define KEPT       1e-9 /* violation of a limit by a step of a search */
-#define AGREED     1e-8 /* of what two searches come to */
-#define WORTHWHILE 1e-6 /* what must be saved of the cost for that, where the cost does not count */
+#define MOST_BPS   1e15 /* upper bound where only the deadline bounds */
+#define ACCEPTED   1e-7 /* largest violation of a limit, relative */
+#define SETTLED    1e-9 /* share of a shape's time given up for a cheaper split */
+#define KEPT       1e-9 /* the same for a step of a search */
+#define AGREED     1e-8 /* relative difference of two results that agree */
+#define WORTHWHILE 1e-6 /* least saving of cost for a split that is cheaper at equal time */
 
 typedef struct solving {
     const rlt_split_problem *p;
     rlt_split *best;
     double scale_Bps, scale_s;
-    uint32_t n, d, shapes; /* unknowns; bandwidths, then shapes, then choices */
+    uint32_t n, d, shapes; /* unknowns: n in all; d bandwidths, then shapes, then choices */
 } solving;
 
 typedef struct bound {
     const solving *s;
-    const rlt_limit *limit; /* or one of: */
+    const rlt_limit *limit; /* this limit, or, if NULL, one of: */
     uint32_t shape, dim, choice, side;
 } bound;
 
-/* log of the time over that of the start. */
+/* Returns log(T / scale_s), and its gradient. */
 static double log_time(const solving *s, const double *x, double *gradient)
 {
     const rlt_design_model *m = s->p->model;
@@ -81,7 +94,7 @@ static double log_time(const solving *s, const double *x, double *gradient)
     return log(t);
 }
 
-/* The log of the cost is added. */
+/* Returns the log of the cost, and adds its gradient. */
 static double add_log_cost(const solving *s, const double *x, double *gradient)
 {
     double cost = s->p->fixed;
@@ -92,7 +105,7 @@ static double add_log_cost(const solving *s, const double *x, double *gradient)
     return log(cost);
 }
 
-/* Keeps what is better and meets the limits, but for so much. */
+/* Keeps the split if it is better and violates limits by at most `but`. */
 static void consider(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS], double but, rlt_split *best)
 {
     double f = rlt_split_objective(p, bw), v = rlt_limits_violation(p->limits, bw);
@@ -104,8 +117,8 @@ static void consider(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS], 
     best->violation = v;
 }
 
-/* NLopt returns, of the steps of a search, the best that meets every bound to rounding: often that is the
- * first. So each one is looked at. */
+/* Looks at every step of a search. NLopt would return only the best step that meets every bound to rounding,
+ * which is often the first. */
 static void keep(const solving *s, const double *x)
 {
     double bw[RLT_MAX_DIMS] = {0};
@@ -180,7 +193,7 @@ static double limit_bound(unsigned n, const double *x, double *gradient, void *d
     return sum / size;
 }
 
-/* Every shape on every dimension that it uses, both sides of every choice, every limit. */
+/* Lists the bounds: each shape on each dimension it uses, both sides of each choice, each limit. */
 static uint32_t list_bounds(const solving *s, bound *b)
 {
     const rlt_design_model *m = s->p->model;
@@ -270,7 +283,7 @@ static int solve_from(const rlt_split_problem *p, const double start[RLT_MAX_DIM
         goto out;
     }
     double least;
-    (void)nlopt_optimize(opt, x, &least); /* stopped for rounding or not: its steps were looked at */
+    (void)nlopt_optimize(opt, x, &least); /* even if it stopped for rounding: `keep` saw every step */
 out:
     nlopt_destroy(opt);
     free(x);
@@ -278,8 +291,8 @@ out:
     return rc;
 }
 
-/* Where prices are nearly equal, the objective is too flat for the search. With the times of the shapes as
- * they were found, the cheapest split is a linear program. */
+/* Finds the cheapest split with the times of the shapes held: a linear program. Where prices are nearly
+ * equal, the search's objective is too flat to find it. */
 static void settle(const rlt_split_problem *p, rlt_split *best)
 {
     const rlt_design_model *m = p->model;
@@ -319,7 +332,7 @@ bool rlt_split_available(void)
 
 enum { CORNERS = 2 * RLT_MAX_DIMS };
 
-/* A mean of corners of what the limits allow, by weights of this start; start 0: all alike. */
+/* Mixes the corners of the feasible region with random weights of this start; start 0: equal weights. */
 static void mix(const double corner[CORNERS][RLT_MAX_DIMS], uint32_t n, uint32_t d, uint32_t start,
                 double bw[RLT_MAX_DIMS])
 {
@@ -335,7 +348,8 @@ static void mix(const double corner[CORNERS][RLT_MAX_DIMS], uint32_t n, uint32_t
         bw[i] /= sum;
 }
 
-/* Nothing may be bounded but by the deadline: begins at the equal split that meets it. */
+/* Returns the equal bandwidth that meets the deadline. It is the start where only the deadline bounds the
+ * split. */
 static double equal_for(const rlt_split_problem *p)
 {
     double bw[RLT_MAX_DIMS], low = RLT_LEAST_BPS, high = MOST_BPS;
@@ -351,7 +365,7 @@ static double equal_for(const rlt_split_problem *p)
     return high;
 }
 
-/* Corners of what the limits allow; *most: how far each dimension goes. */
+/* Finds corners of the feasible region. most[i] is the largest possible bandwidth of dimension i. */
 static uint32_t find_corners(const rlt_split_problem *p, const rlt_limits *l,
                              double corner[CORNERS][RLT_MAX_DIMS], double most[RLT_MAX_DIMS])
 {
@@ -368,7 +382,7 @@ static uint32_t find_corners(const rlt_split_problem *p, const rlt_limits *l,
     return n;
 }
 
-/* The best that searches came to, and how many of them. */
+/* Best objective reached by the searches, and how many reached it. */
 typedef struct reached {
     double objective;
     uint32_t times;
@@ -384,7 +398,7 @@ static void note(reached *r, const rlt_split *one)
         r->times += one->objective <= r->objective * (1 + AGREED);
 }
 
-/* Where each local optimum is the best, two searches that agree from different places are enough. */
+/* Searches from up to p->starts points. Where a local optimum is global, it stops when two searches agree. */
 static int try_all(const rlt_split_problem *p, const rlt_limits *l, rlt_split *out, rlt_error *err)
 {
     double corner[CORNERS][RLT_MAX_DIMS] = {{0}}, most[RLT_MAX_DIMS] = {0}, bw[RLT_MAX_DIMS] = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What each added dimension saves, at equal iteration time. */
+/* Saving by each added dimension, at equal iteration time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,19 +22,19 @@ enum { MOST_DIMS = 5 };
 
 typedef struct row {
     bool there, simulated;
-    rlt_point best; /* the cheapest of so many dimensions */
+    rlt_point best; /* cheapest network with this number of dimensions */
     double simulated_s, utilization[RLT_MAX_DIMS];
 } row;
 
 typedef struct added {
     const rlt_design_setup *u;
     const rlt_search *s;
-    rlt_design_settings unbounded; /* the settings without the total */
-    row (*rows)[MOST_DIMS];        /* of each workload */
+    rlt_design_settings unbounded; /* the settings without a total */
+    row (*rows)[MOST_DIMS];        /* per workload */
     double deadline_s[RLT_MAX_WORKS];
 } added;
 
-/* One workload of the setup, borrowed. */
+/* Returns the setup with one of the workloads alone, borrowed. */
 static rlt_design_setup alone(const added *a, uint32_t work, bool bounded)
 {
     rlt_design_setup u = *a->u;
@@ -186,7 +186,7 @@ static int write_json(const rlt_parsed *args, const added *a, rlt_error *err)
     return rlt_document_write(&w, a->u->s->output, err);
 }
 
-/* NIC bandwidth and cost over the number of dimensions, a line a workload. */
+/* Plots NIC bandwidth and cost over the number of dimensions, a line a workload. */
 static int draw(const added *a, const char *path, rlt_error *err)
 {
     enum { X, NIC, COST, KINDS };
