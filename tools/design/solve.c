@@ -17,8 +17,8 @@
  *               log(a + p e^s_k) - u_j <= 0 for both sides of each choice j
  *               the limits on the split; for least cost also T <= deadline
  *
- * Example: one shape with shares 0.8 and 0.2, and a total of 100 GB/s. The best split is 80 and 20 GB/s, where
- * both dimensions take 10 ps a byte.
+ * Example: one shape with shares 0.8 and 0.2, and a total of 100 GB/s. The best split is 80 and 20 GB/s,
+ * where both dimensions take 10 ps a byte.
  *
  * Times are divided by the time of the start, so that all are near one. T is convex in B and the limits are
  * linear, so a local optimum is the global one, and two searches that agree are enough. T times cost is not
