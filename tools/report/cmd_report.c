@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet report`: a result as a page to look at. */
+/* `ringlet report`: a result as an HTML page. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,8 @@ static const rlt_option report_options[] = {
 #undef AT
 static const rlt_option_group groups[] = {{"Page", report_options, 0}, {0}};
 
-/* The network that the result names, where it is what it was; else a note why it is not drawn. */
+/* Loads the network that the result names, if its hash is unchanged; else prints a note why it is not
+ * drawn. */
 static int find_drawing(const settings *s, rlt_json run, rlt_topology **out, rlt_error *err)
 {
     rlt_json inputs = rlt_json_get(rlt_json_get(run, "manifest"), "inputs");

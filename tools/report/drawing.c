@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A topology as a page draws it. */
+/* A topology, prepared for drawing on a page. */
 #include "tools/report/drawing.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ static const char *kind_name(rlt_node_kind kind)
     return names[kind];
 }
 
-/* The links of a dimension, [first, first + n), of `groups` groups one after the other. */
+/* Links [first, first + n) of a dimension: its `groups` groups one after the other. */
 typedef struct part {
     uint32_t first, n, groups;
 } part;
@@ -69,7 +69,7 @@ static void kinds_json(const rlt_topology *t, part p, const double *utilization,
     rlt_jw_end_array(w);
 }
 
-/* The nodes of the first group in order of their numbers; of a graph all of them. */
+/* Lists the nodes of the first group, in the order of its links; of a graph all nodes. */
 static int nodes_of(const rlt_topology *t, part p, rlt_map *index, uint32_t *nodes, uint32_t *n,
                     rlt_error *err)
 {
@@ -82,7 +82,7 @@ static int nodes_of(const rlt_topology *t, part p, rlt_map *index, uint32_t *nod
             if (rlt_map_get(index, node) != RLT_NONE)
                 continue;
             if (*n == MOST_NODES) {
-                ++*n; /* too many to draw */
+                ++*n; /* one more than the limit: too many to draw */
                 return 0;
             }
             nodes[*n] = node;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Link x time, thinned to what a screen has pixels for. */
+/* Utilization by link and time, reduced to the resolution of a screen. */
 #include "tools/report/heat.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void fill(const rlt_heat *h, uint32_t merge, uint32_t bins, row *r)
                       : u <= 0  ? 0
                                 : (unsigned char)(u * FULL + 0.5 > FULL ? FULL : u * FULL + 0.5);
         if (u > 0 && r->bytes[b] == 0)
-            r->bytes[b] = 1; /* a little is not nothing */
+            r->bytes[b] = 1; /* a small value must not look like zero */
         r->sum += r->bytes[b];
     }
     r->hash = rlt_hash_bytes(r->bytes, bins, h->dim(h->ctx, r->first));
@@ -43,7 +43,7 @@ static int busiest_first(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Rows that look the same become one; returns how many are left. */
+/* Merges rows that look the same, and drops those that were never busy. *n is the number of rows left. */
 static int gather(const rlt_heat *h, uint32_t merge, uint32_t bins, row *rows, uint32_t *n, rlt_error *err)
 {
     rlt_map seen = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A network with figures of its links, as text. */
+/* A network with link utilization, as text. */
 #include "tools/report/network_text.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ static const char *kind_name(rlt_node_kind kind)
     return names[kind];
 }
 
-/* Text between the tags of XML: characters that it may not have become '?'. */
+/* Writes text between XML tags; characters that XML forbids become '?'. */
 static void put_xml(const char *text, FILE *out)
 {
     for (; *text; text++)
@@ -81,7 +81,7 @@ static void write_graphml(const rlt_topology *t, const double *utilization, FILE
     fputs("  </graph>\n</graphml>\n", out);
 }
 
-/* The busier a link, the broader it is drawn. */
+/* Writes dot; a busier link has a wider line. */
 static void write_dot(const rlt_topology *t, const double *utilization, FILE *out)
 {
     char name[MOST_NAME];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers as bytes, bytes as text. */
+/* Packs numbers into bytes, and bytes into text. */
 #include "tools/report/pack.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers as bytes (LEB128) and bytes as base64: what a page carries in bulk. */
+/* Numbers as bytes (LEB128) and bytes as base64, for the bulk data of a page. */
 #ifndef RLT_TOOLS_REPORT_PACK_H
 #define RLT_TOOLS_REPORT_PACK_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-initialise; `bytes` is freed by the owner. A failed allocation is remembered. */
+/* Zero-initialise. The owner frees `bytes`. A failed allocation is remembered. */
 typedef struct rlt_pack {
     unsigned char *bytes;
     size_t n, capacity;
@@ -15,9 +15,9 @@ typedef struct rlt_pack {
 } rlt_pack;
 
 void rlt_pack_byte(rlt_pack *p, unsigned byte);
-/* Seven bits a byte, lowest first; all but the last have the eighth. */
+/* Appends a number: seven bits a byte, lowest first; every byte but the last has the eighth bit set. */
 void rlt_pack_number(rlt_pack *p, uint64_t number);
-/* malloc'ed text, or NULL when memory ran out, now or before. */
+/* Returns malloc'ed text, or NULL if memory ran out now or earlier. */
 char *rlt_pack_base64(const rlt_pack *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The page and its data, written. */
+/* Writes the page with its data. */
 #include "tools/report/page.h"
 
 #include <stdlib.h>

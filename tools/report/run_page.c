@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The page of a run. What is large is thinned, and the page says so. */
+/* The page of a run. Large data are reduced, and the page says so. */
 #include "tools/report/run_page.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ int rlt_run_page_check(rlt_json run, rlt_error *err)
     return 0;
 }
 
-/* A row of a list, and what it is sorted by. */
+/* A row of a list, with its sort key. */
 typedef struct ordered {
     rlt_json row;
     double weight;
@@ -77,8 +77,8 @@ static int in_place(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* {"total", "columns", "rows"}: members named by `columns`; of more than `most` rows the heaviest, by the sum
- * of two members. */
+/* Writes {"total", "columns", "rows"}: the members named by `columns`. If there are more than `most` rows,
+ * the heaviest by the sum of two members (`weights`) are kept. */
 static int list_json(rlt_jw *w, const char *key, rlt_json list, const char *const *columns, uint32_t most,
                      const char *const weights[2], bool sorted, rlt_error *err)
 {
@@ -197,7 +197,7 @@ static int drawing(const rlt_run_page *p, rlt_jw *w, rlt_error *err)
     return rc;
 }
 
-/* Series that the document carries. */
+/* Series of links in the document. */
 typedef struct series {
     rlt_json *links;
     double *scale; /* bytes of a bin -> utilization */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is known of a study's file without SQLite; and, where that is not there to build with, which package
- * brings it. */
+/* What is known of a study's file without SQLite. Builds without SQLite report here which package provides
+ * it. */
 #include <stdio.h>
 #include <string.h>
 

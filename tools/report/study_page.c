@@ -10,7 +10,7 @@
 
 enum { LINKS_OF_POINT = 6, MOST_LINKS = 24000, MOST_AXES = 64 };
 
-/* JSON from the file, once it is known to be a list; `n` is its length. */
+/* Writes JSON from the file after checking that it is a list; sets *n to its length. */
 static int list_json(rlt_jw *w, const char *key, const char *what, const char *json, uint32_t *n,
                      rlt_error *err)
 {
@@ -71,7 +71,7 @@ static int axes_json(rlt_study *s, rlt_jw *w, uint32_t *lengths, uint32_t *n, rl
     return bad ? bad : rc;
 }
 
-/* "[0,3,-1]": as many as there are axes, each within its axis or -1. */
+/* Writes coordinates such as "[0,3,-1]" after checks: one per axis, each an index of a value or -1. */
 static int coordinates_json(rlt_jw *w, const char *text, const uint32_t *lengths, uint32_t n, rlt_error *err)
 {
     const char *at = text ? text : "[]";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A study's results from SQLite. One of the two files that know it (the other writes them). */
+/* Reads a study's results from SQLite. Among the two files that know SQLite this one reads, the other
+ * writes. */
 #ifdef RLT_WITH_SQLITE
 #include <errno.h>
 #include <sqlite3.h>
@@ -60,7 +61,7 @@ int rlt_study_open(const char *path, rlt_study **out, rlt_error *err)
         goto fail;
     }
     sqlite3_busy_timeout(s->db, PATIENCE_MS);
-    /* One instant for all that is read. */
+    /* One transaction, so that all reads see the same snapshot. */
     if (sqlite3_exec(s->db, "PRAGMA trusted_schema = OFF; BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
         rc = complain(s, err);
         goto fail;
@@ -98,7 +99,7 @@ void rlt_study_close(rlt_study *s)
     free(s);
 }
 
-/* 1: a row, 0: the end. */
+/* Returns 1: a row, 0: the end, or a negative error. */
 static int step(rlt_study *s, sqlite3_stmt *q, rlt_error *err)
 {
     int rc = sqlite3_step(q);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Events of a page, thinned and packed. */
+/* Events of a page's timeline, reduced and packed. */
 #include "tools/report/timeline.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ int rlt_timeline_add(rlt_timeline *t, uint32_t track, const char *category, cons
     int n = snprintf(label, sizeof label, "%.32s\t%.160s\t%.110s", category, name, detail);
     uint32_t text = rlt_intern_find(&t->strings, label, (size_t)n);
     if (text == RLT_NONE) {
-        /* Names that are all different would be a page of names. */
+        /* Too many distinct names: events are then labelled by their category. */
         if (t->strings.n >= MAX_STRINGS)
             n = snprintf(label, sizeof label, "%.32s\t\t", category);
         text = rlt_intern(&t->strings, label, (size_t)n);
@@ -64,10 +64,10 @@ static int by_place(const void *a, const void *b)
     return (x->label > y->label) - (x->label < y->label);
 }
 
-/* One drawn event: those from `first` on that are merged into it. */
+/* A drawn event: the events from `first` on that are merged into it. */
 typedef struct drawn {
     rlt_time from_ps, to_ps, busy_ps;
-    uint32_t n, label; /* of the longest */
+    uint32_t n, label; /* label: that of the longest event */
 } drawn;
 
 static drawn next_drawn(const rlt_timeline *t, uint32_t first, rlt_time resolution_ps)
@@ -91,8 +91,8 @@ static drawn next_drawn(const rlt_timeline *t, uint32_t first, rlt_time resoluti
     return d;
 }
 
-/* Events of one track, which lie together once sorted. Ranks that do the same at the same times are written
- * once: `like` is the first such track, or the track itself. */
+/* Events of one track, contiguous after sorting. Equal tracks of ranks are written once: `like` is the first
+ * such track, or the track itself. */
 typedef struct segment {
     uint32_t first, n, like;
 } segment;
@@ -205,7 +205,7 @@ static int put_tracks(const rlt_timeline *t, const segment *list, uint32_t n, rl
     return rc;
 }
 
-/* The finest resolution that leaves at most so many; 0: nothing need be merged. */
+/* Returns the finest resolution that leaves at most `most` events; 0: nothing is merged. */
 static rlt_time find_resolution(const rlt_timeline *t, const segment *list, uint32_t n, uint32_t most,
                                 rlt_time end_ps, uint32_t *shown)
 {
@@ -214,7 +214,7 @@ static rlt_time find_resolution(const rlt_timeline *t, const segment *list, uint
     for (uint32_t i = 0; i < n; i++)
         all += list[i].like == i ? list[i].n : 0;
     *shown = all;
-    /* Past the end of the run a track is one event: no less is possible. */
+    /* At a resolution beyond the end of the run each track is one event, the minimum. */
     while (*shown > most && resolution_ps <= end_ps) {
         resolution_ps *= 2;
         *shown = count_drawn(t, list, n, resolution_ps);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A timeline from Chrome trace events: what `ringlet run --timeline` wrote, however long. */
+/* Reads a timeline of any length from the Chrome trace events of `ringlet run --timeline`. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 typedef struct reading {
     rlt_jstream *stream;
     rlt_timeline *t;
-    rlt_map tracks; /* pid and tid -> track */
+    rlt_map tracks; /* (pid, tid) -> track */
 } reading;
 
 static bool number(const rlt_jpiece *p, uint32_t object, const char *key, int shift, int64_t *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes that several answers share. */
+/* Reference-counted bytes, shared by several answers. */
 #include <stdlib.h>
 
 #include "tools/serve/serve.h"

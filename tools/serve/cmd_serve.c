@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet serve`: a study's page, live, on this machine. */
+/* `ringlet serve`: serves a study's page on this machine, updated as points come. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * HTTP/1 by libmicrohttpd, whose epoll descriptor the libuv loop watches: one thread, one request a
- * connection. The library reads requests and writes answers; here are the limits that it does not have: a
- * time for a whole request (its own begins anew with each byte), and room for the next one who comes. In
- * ringlet-serve alone; the only file that knows the library.
+ * HTTP/1 by libmicrohttpd. The libuv loop watches its epoll descriptor: one thread, one request a connection.
+ * The library reads requests and writes answers. This file adds the limits that it lacks: a time for a whole
+ * request (the library's own timeout restarts with each byte), and room for the next visitor. Linked into
+ * ringlet-serve only; no other file knows the library.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -16,20 +16,20 @@
 #include "tools/serve/serve.h"
 
 enum {
-    POOL_BYTES = 2 * RLT_HTTP_HEADER_BYTES, /* a request's headers and an answer's */
-    SPARE_CONNECTIONS = 64,                 /* hung up on, but not yet noticed by the library */
-    CHECK_MS = 200                          /* how late a limit of time may be noticed */
+    POOL_BYTES = 2 * RLT_HTTP_HEADER_BYTES, /* headers of a request and of an answer */
+    SPARE_CONNECTIONS = 64,                 /* hung up on, which the library has not noticed yet */
+    CHECK_MS = 200                          /* longest delay before an expired time limit is noticed */
 };
 
 typedef struct visitor visitor;
 struct visitor {
     rlt_http *server;
     visitor *next;
-    int fd; /* the library's; -1 once hung up on */
+    int fd; /* the library's descriptor; -1 once hung up on */
     uint64_t until_ms;
     bool begun, answered;
     char *body;
-    size_t body_bytes, body_n; /* announced and come */
+    size_t body_bytes, body_n; /* announced and received */
 };
 
 struct rlt_http {
@@ -37,14 +37,14 @@ struct rlt_http {
     uv_timer_t timer;
     struct MHD_Daemon *daemon;
     visitor *visitors; /* newest first */
-    uint32_t n;        /* not hung up on */
+    uint32_t n;        /* visitors not hung up on */
     uint16_t port;
     rlt_http_limits limits;
     rlt_http_answer (*answer)(void *ctx, const rlt_http_request *q);
     void *ctx;
 };
 
-/* The library sees the end of the connection, closes it, and tells on_visitor. */
+/* Shuts the connection down. The library then notices its end, closes it, and calls on_visitor. */
 static void hang_up(visitor *v)
 {
     shutdown(v->fd, SHUT_RDWR);
@@ -82,7 +82,8 @@ static void leave(visitor *v)
 {
     visitor **at = &v->server->visitors;
     char unread[4096];
-    /* Closing with bytes not read would take the answer from who has not read it. */
+    /* Reads the rest of the request: closing a socket with unread bytes could discard the answer before it
+     * arrives. */
     for (int i = 0; v->fd >= 0 && i < 256 && recv(v->fd, unread, sizeof unread, MSG_DONTWAIT) > 0; i++)
         ;
     while (*at != v)
@@ -160,15 +161,15 @@ static const char *header(struct MHD_Connection *c, const char *name)
     return value ? value : "";
 }
 
-/* Reads the headers of a request: a status if it is refused for them, else 0; makes room for its body. A body
- * has to say its length: one that is sent in chunks cannot be refused before it has come. */
+/* Checks the headers of a request and makes room for its body. Returns 0, or the status of the refusal. A
+ * body must announce its length: one sent in chunks could not be refused before it has arrived. */
 static int check_headers(struct MHD_Connection *c, visitor *v)
 {
     uint32_t seen = 0;
     const char *length = header(c, "Content-Length");
     MHD_get_connection_values(c, MHD_HEADER_KIND, count_one, &seen);
     if (seen >> 31)
-        return MHD_HTTP_BAD_REQUEST; /* which of the two is meant? */
+        return MHD_HTTP_BAD_REQUEST; /* a header stands twice: it is ambiguous */
     if (MHD_get_connection_info(c, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size >
         RLT_HTTP_HEADER_BYTES)
         return MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
@@ -181,7 +182,7 @@ static int check_headers(struct MHD_Connection *c, visitor *v)
     return v->body ? 0 : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
-/* Called with the headers, then with each piece of the body, then once more. */
+/* Called by the library: once with the headers, then with each piece of the body, then once at the end. */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *path, const char *method,
                                   const char *version, const char *piece, size_t *piece_bytes, void **own)
 {
@@ -214,7 +215,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
     return send_answer(c, v, s->answer(s->ctx, &q));
 }
 
-/* Percent signs stay: paths are compared as they are sent. */
+/* Keeps percent signs: paths are compared as they were sent. */
 static size_t leave_as_sent(void *ctx, struct MHD_Connection *c, char *text)
 {
     (void)ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The common command, which knows no HTTP and hands over to the executable that does. */
+/* For the common command, which has no HTTP: it hands over to the executable that has. */
 #include <stddef.h>
 
 #include "sim/base/error.h"
@@ -18,7 +18,7 @@ const char *rlt_http_version(void)
     return rlt_beside_there(&server) ? "in ringlet-serve" : "not built in";
 }
 
-/* Where it is missing, rlt_http_open says so, after the help and after errors of the command line. */
+/* If that executable is missing, rlt_http_open reports it, after help and errors of the command line. */
 int rlt_http_become(char **argv, rlt_error *err)
 {
     return rlt_beside_there(&server) ? rlt_beside_become(&server, argv, err) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A point's options, from the study's text and the point's coordinates. */
+/* Options of a point, from the study's text and the point's coordinates. */
 #include "tools/serve/options.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "tools/report/study_data.h"
 #include "tools/sweep/study/study.h"
 
-/* Coordinates as the database has them: a number for each axis, all -1 for a named point. */
+/* Converts coordinates as in the database: one number for each axis, all -1 for a named point. */
 static int place_of(const rlt_sweep_study *s, const rlt_study_point *from, rlt_sweep_point *out,
                     rlt_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the server answers: the page, the study's data, and what-ifs. */
+/* Answers of the server: the page, the study's data, and what-ifs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct rlt_pages {
     uint64_t signature, read_at_ms;
 };
 
-/* Changes when the file or its log does. */
+/* Returns a number that changes when the file or its log changes. */
 static uint64_t signature_of(const char *path)
 {
     char log[4200];
@@ -88,8 +88,7 @@ static int read_study(rlt_pages *p, rlt_error *err)
     return 0;
 }
 
-/* Reads again what has changed, not more often than once a second;
- * a study that cannot be read keeps its last page. */
+/* Reads the study again if it changed, at most once a second. If it cannot be read, its last page stays. */
 static void refresh(rlt_pages *p)
 {
     uint64_t now = uv_hrtime() / 1000000;
@@ -150,8 +149,8 @@ static bool is_loopback(const char *address)
     return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-/* Does a Host, "name" or "name:port", mean this server? Only by number or as localhost: any name can be made
- * to point here. */
+/* Returns true if a Host ("name" or "name:port") is this server. Only its number and localhost are accepted:
+ * a stranger can make any other name point here. */
 static bool host_is_mine(const rlt_pages *p, const char *host)
 {
     char name[128], port[16];
@@ -180,7 +179,7 @@ static bool origin_is_mine(const rlt_http_request *q)
     return strncmp(q->origin, "http://", 7) == 0 && strcmp(q->origin + 7, q->host) == 0;
 }
 
-/* The same time for any two tokens of the right length. */
+/* Compares tokens in constant time. */
 static bool token_is_mine(const rlt_pages *p, const char *token)
 {
     unsigned differ = strlen(token) != 2 * TOKEN_BYTES;
@@ -205,7 +204,7 @@ static void error_json(rlt_jw *w, const rlt_error *err)
     rlt_jw_string(w, "error", text);
 }
 
-/* What a point ran with, to begin a what-if from. */
+/* Answers with the options of a point, to start a what-if from. */
 static rlt_http_answer point_options(rlt_pages *p, const char *number)
 {
     rlt_error err = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What-ifs: `ringlet run --format json` as processes, a few at once, each for a limited time. */
+/* What-ifs: runs `ringlet run --format json` in child processes, a few at a time, each with a time limit. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@ enum {
     MAX_OUTPUT = 16 << 20,
     MAX_COMPLAINT = 4096,
     MAX_ARGS = 48,
-    MAX_VALUE = 12000 /* a topology may be told whole */,
+    MAX_VALUE = 12000 /* a topology may be given in full */,
     MAX_NAME = 80
 };
 
-/* Options that a page may give, of `ringlet run` and of `ringlet coll`. None writes a file; a flag takes no
- * value; text may be the name of a file to read. */
+/* Options that a page may give, for `ringlet run` and `ringlet coll`. None of them writes a file. A flag
+ * takes no value; OF_FILE may be the name of a file to read. */
 typedef struct allowance {
     const char *name;
     enum { FLAG, OF_TEXT, OF_FILE } kind;
@@ -64,7 +64,7 @@ typedef struct buffer {
 typedef struct what_if what_if;
 struct what_if {
     rlt_runs *runs;
-    what_if *next; /* in order of id */
+    what_if *next; /* sorted by id */
     uint32_t id;
     state state;
     char name[MAX_NAME + 1];
@@ -73,7 +73,7 @@ struct what_if {
     uv_process_t process;
     uv_pipe_t out, err;
     uv_timer_t timer;
-    int open_handles; /* of the process, while it has any */
+    int open_handles; /* handles of the process that are still open */
     bool timed_out;
     int64_t exit_status;
     int signal;
@@ -89,7 +89,7 @@ struct rlt_runs {
     what_if *list;
     uint32_t last_id, running, waiting;
     bool closing, coll;
-    char *study; /* its text */
+    char *study; /* text of the study */
     char exe[4096];
 };
 
@@ -154,7 +154,7 @@ void rlt_runs_free(rlt_runs *r)
     free(r);
 }
 
-/* The memory of the stage of a training that needs most. */
+/* Returns the memory of the pipeline stage that needs most. */
 static rlt_study_figure memory_of(rlt_json training)
 {
     rlt_json stages = rlt_json_get(training, "stages");
@@ -178,7 +178,7 @@ static rlt_study_figure figure_of(rlt_json run, const char *name)
     rlt_json v = rlt_json_get(home, name);
     uint64_t whole;
     double real;
-    if (rlt_json_is_array(v)) /* of iterations: the last */
+    if (rlt_json_is_array(v)) /* one per iteration: takes the last */
         v = rlt_json_count(v) ? rlt_json_at(v, rlt_json_count(v) - 1) : (rlt_json){0};
     if (!rlt_json_is_number(v))
         return (rlt_study_figure){.kind = RLT_FIGURE_NONE};
@@ -189,7 +189,7 @@ static rlt_study_figure figure_of(rlt_json run, const char *name)
     return (rlt_study_figure){.kind = RLT_FIGURE_REAL, .real = real};
 }
 
-/* Utilization of the busiest link, and its name into w; -1: none. */
+/* Returns the utilization of the busiest link and stores its name in w; -1: none. */
 static double busiest_of_run(rlt_json run, what_if *w)
 {
     rlt_json links = rlt_json_get(run, "links"), busiest = {0};
@@ -214,7 +214,7 @@ static double busiest_of_row(rlt_json row, what_if *w)
     return rlt_json_get_double(row, "bottleneck_utilization", true, &u, NULL) ? -1 : u;
 }
 
-/* The figures of a study's columns from the result of a what-if. */
+/* Takes the figures of the study's columns from the result of a what-if. */
 static void take_result(what_if *w)
 {
     rlt_json_doc *doc = NULL;
@@ -243,7 +243,7 @@ static void take_result(what_if *w)
     for (uint32_t i = 0; rlt_study_figure_name(i); i++) {
         const char *name = rlt_study_figure_name(i);
         rlt_study_figure f = figure_of(run, name);
-        if (w->runs->coll && strcmp(name, "bytes") == 0) /* a row's are its size, not what was sent */
+        if (w->runs->coll && strcmp(name, "bytes") == 0) /* in a row it is the size, not the bytes sent */
             f = (rlt_study_figure){.kind = RLT_FIGURE_NONE};
         if (strcmp(name, "busiest_utilization") == 0 && most >= 0)
             rlt_jw_double(&out, NULL, most, 6);
@@ -309,7 +309,7 @@ static void on_ended(uv_process_t *process, int64_t status, int signal)
 
 static void on_room(uv_handle_t *handle, size_t asked, uv_buf_t *out)
 {
-    static char shared[65536]; /* one thread, used before the next read */
+    static char shared[65536]; /* single-threaded, and consumed before the next read */
     (void)handle;
     (void)asked;
     *out = uv_buf_init(shared, sizeof shared);
@@ -387,8 +387,7 @@ static void start_next(rlt_runs *r)
         }
 }
 
-/* Text as it may stand in an argument: no control characters, not too long,
- * and never an option or standard input. */
+/* Refuses text that must not be an argument: control characters, too long, an option, or standard input. */
 static int check_value(const char *name, const char *value, rlt_error *err)
 {
     if (strlen(value) > MAX_VALUE)
@@ -401,8 +400,8 @@ static int check_value(const char *name, const char *value, rlt_error *err)
     return 0;
 }
 
-/* What is wrong with a file is told with a word of it: none that lies elsewhere may be tried, but those that
- * the study names itself. */
+/* Refuses files outside the served folder, except those that the study names. Otherwise error messages, which
+ * quote a word of the file, would reveal other files. */
 static int check_file(const rlt_runs *r, const char *name, const char *value, rlt_error *err)
 {
     size_t n = strlen(value), back = strlen("/..");
@@ -480,7 +479,7 @@ static int fill(what_if *w, rlt_json body, rlt_error *err)
     return rc;
 }
 
-/* The oldest that has ended gives way. */
+/* Removes the oldest finished what-ifs if there are too many. */
 static void forget(rlt_runs *r)
 {
     uint32_t n = 0;

@@ -1,4 +1,4 @@
-// What every part of the page uses: elements, numbers with units, colours, canvases that stay sharp.
+// Shared by all parts of the page: elements, numbers with units, colours, sharp canvases.
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("main");
 
@@ -20,7 +20,7 @@ const lowest = (a, f) => a.reduce((m, x) => Math.min(m, f(x)), Infinity);
 const highest = (a, f) => a.reduce((m, x) => Math.max(m, f(x)), -Infinity);
 
 const grouped = (x) => (Number.isInteger(x) ? String(x).replace(/\B(?=(\d{3})+$)/g, "\u2009") : x.toLocaleString("en-GB").replace(/,/g, "\u2009"));
-// Four significant digits, no exponent for what people read.
+// Four significant digits; no exponent in the range that people read.
 const digits = (x, n = 4) => {
   if (x === 0) return "0";
   const a = Math.abs(x);
@@ -45,7 +45,7 @@ const percent = (x, n = 1) => (x === null || x === undefined ? "\u2013" : (100 *
 const count = (x) => (x === null || x === undefined ? "\u2013" : Math.abs(x) < 10000 ? String(x) : grouped(x));
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
-// Number with a unit, as a user types it into a filter: "100us" -> ps, "4MiB" -> bytes, "12 %" -> 0.12.
+// Parses a number with a unit, as typed into a filter: "100us" -> ps, "4MiB" -> bytes, "12 %" -> 0.12.
 const UNITS = { ps: 1, ns: 1e3, us: 1e6, "\u00b5s": 1e6, ms: 1e9, s: 1e12, b: 1, kib: 1024, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40,
   kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, "gb/s": 1, "mb/s": 1e-3, "tb/s": 1e3, "gbps": 0.125, "mbps": 0.125e-3, "tbps": 125, "%": 0.01, k: 1e3, m: 1e6 };
 const quantity = (text) => {
@@ -62,12 +62,12 @@ const readPalette = () => {
   for (const n of ["paper", "panel", "ink", "quiet", "rule", "faint", "accent", "focus", "compute", "memory", "host", "delay",
     "wait", "collective", "send", "recv", "idle", "good", "bad", "text"]) palette[n] = colour(n);
 };
-// "#rrggbb" or "rgb(r,g,b)" as a pixel of an image, opaque.
+// Converts "#rrggbb" or "rgb(r,g,b)" to an opaque pixel of an image.
 const pixelOf = (css) => {
   const v = css[0] === "#" ? [1, 3, 5].map((i) => parseInt(css.slice(i, i + 2), 16)) : css.match(/\d+/g).map(Number);
   return ((255 << 24) | (v[2] << 16) | (v[1] << 8) | v[0]) >>> 0;
 };
-// How busy: light to dark on paper, dark to light on black, the same order in grey.
+// Colour scales of utilization: light to dark on white, dark to light on black; the order also holds in grey.
 const LIGHT = [[238, 240, 240], [197, 216, 230], [120, 169, 205], [49, 110, 160], [24, 62, 110], [60, 10, 50]];
 const DARK = [[34, 39, 43], [30, 66, 98], [32, 110, 140], [80, 165, 150], [190, 205, 110], [255, 240, 170]];
 const heatRGB = (u) => {
@@ -78,7 +78,7 @@ const heatRGB = (u) => {
 };
 const heatColour = (u) => (u === null || u === undefined ? palette.rule : `rgb(${heatRGB(u).join(",")})`);
 
-// Parts that draw register here; all are drawn anew when the theme or the width changes.
+// Drawing parts register here. All are redrawn when the theme or the width changes.
 const drawers = [];
 const redraw = () => { readPalette(); for (const d of drawers) d(); };
 const theme = document.getElementById("theme");
@@ -94,11 +94,11 @@ addEventListener("beforeprint", () => { screenTheme = document.documentElement.d
 addEventListener("afterprint", () => { for (const f of printers) f(false); if (screenTheme) setTheme(screenTheme); });
 const printers = [];
 
-// A canvas of `height()` CSS pixels whose context is in CSS pixels too.
+// Makes a canvas of `height()` CSS pixels whose context is in CSS pixels, too.
 const canvas = (height, draw, label) => {
   const c = h("canvas", { role: "img", "aria-label": label });
   let width = 0;
-  const paint = (measured) => { // where nothing has moved its width is known: asking would lay the page out
+  const paint = (measured) => { // if nothing has moved the width is known: asking for it would force a layout
     if (measured !== true || !width) width = c.clientWidth || width;
     if (!width) return;
     const tall = height(width), ratio = Math.min(devicePixelRatio || 1, 3);
@@ -122,7 +122,7 @@ const canvas = (height, draw, label) => {
   return c;
 };
 
-// Slanted lines over a colour, so that waiting and being merged are told apart without it.
+// Draws slanted lines over a colour, so that waiting and merged events differ without colour.
 const hatch = (g, base, line, gap = 5) => {
   const t = document.createElement("canvas");
   t.width = t.height = gap;
@@ -144,13 +144,13 @@ const showTip = (x, y, text) => {
 };
 const say = (text) => { document.getElementById("say").textContent = text; };
 
-// A step of 1, 2 or 5 times a power of ten that makes about n of them.
+// Returns a step of 1, 2 or 5 times a power of ten that makes about n steps.
 const niceStep = (span, n) => {
   const raw = span / n, p = 10 ** Math.floor(Math.log10(raw));
   return [1, 2, 5, 10].find((m) => m * p >= raw) * p;
 };
 
-// Labels of an axis up to `end`: one unit, as many decimals as the step needs.
+// Labels an axis up to `end`: one unit, with as many decimals as the step needs.
 const axisTime = (t, step, end) => {
   const [unit, size] = TIMES.find(([, s]) => end >= s) || TIMES[4];
   return (t / size).toFixed(clamp(Math.ceil(-Math.log10(step / size) - 1e-9), 0, 9)) + "\u2009" + unit;

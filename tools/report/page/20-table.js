@@ -1,13 +1,13 @@
-// A table that sorts and filters, and draws only the rows in sight.
+// A table that sorts and filters, and draws only the visible rows.
 //
-// columns: {key, title, unit, kind: text|time|bytes|rate|percent|count|real, get(row)}; of a text that is a quantity, or has
-// a place of its own, number(row), order(row). `also`: columns that only a filter knows. A filter is words that must be
-// in the row and terms such as transfer>100us, bytes<=4MiB, algorithm=ring, utilization>=50%, -name=x (not).
+// columns: {key, title, unit, kind: text|time|bytes|rate|percent|count|real, get(row)}. A text that is a quantity has
+// number(row); a column with its own order has order(row). `also`: columns used only by filters. A filter has words and
+// terms such as transfer>100us, bytes<=4MiB, algorithm=ring, utilization>=50%, -name=x (not); all must hold.
 const SHOW = { text: (v) => v ?? "\u2013", time: (v) => time(v), bytes, rate, percent: (v) => percent(v), count, real: (v) => (v === null || v === undefined ? "\u2013" : Number.isInteger(v) ? count(v) : digits(v)) };
 const ROW = 24;
 
-// Rows by columns, made when first asked for: numbers in an array of doubles (NaN: unknown), texts as numbers of
-// different words, so that a term is asked of each word once.
+// Rows by columns, made on first use: numbers in an array of doubles (NaN: unknown), texts as indices of distinct
+// words, so that a term is tested once per word.
 const indexOf = (rows, columns) => {
   const numbers = new Map(), words = new Map(), n = rows.length;
   return {
@@ -37,7 +37,7 @@ const indexOf = (rows, columns) => {
   };
 };
 
-// Bytes, one a row: 1 where all terms hold.
+// Returns a byte per row: 1 if all terms hold.
 const matching = (text, index) => {
   const n = index.rows.length, columns = index.columns, ok = new Uint8Array(n).fill(1);
   const keep = (c, test) => {
@@ -64,7 +64,7 @@ const matching = (text, index) => {
       continue;
     }
     const v = index.numbers(c);
-    // What is shown has four digits: who types them means it.
+    // Values are shown with four digits, so a typed value with those digits matches.
     const shown = (y) => y === x || (Math.abs(y - x) <= 0.01 * Math.abs(x) && SHOW[c.kind](y).replace(/\u2009/g, "") === m[4]);
     const test = { "<": (y) => y < x, ">": (y) => y > x, "<=": (y) => y <= x, ">=": (y) => y >= x, "!=": (y) => y === y && y !== x, "=": shown }[op];
     for (let i = 0; i < n; i++) ok[i] &= (test(v[i]) ? 1 : 0) ^ not;
@@ -85,7 +85,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
   const input = h("input", { type: "search", spellcheck: "false", "aria-label": filterLabel || "Filter " + label,
     placeholder: "Filter: " + (filterLabel || "words, or time>100us") });
 
-  // Widths are found from texts once: a browser that looks for them lays out every cell with every filter.
+  // Widths are computed once from the texts: automatic widths would lay out every cell after every filter.
   const ruler = document.createElement("canvas").getContext("2d");
   const measure = () => {
     let sum = 0;
@@ -102,7 +102,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
     });
     grid.firstChild.style.minWidth = sum + "px";
   };
-  // Lines in sight are made once and then only told what they show.
+  // Visible lines are created once; later only their contents change.
   const lines = [];
   const newLine = () => {
     const cells = columns.map((c) => {
@@ -133,7 +133,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
   const above = space(), below = space();
   let made = "", scrolled = 0;
   const render = (force) => {
-    const a = printing ? 0 : Math.max(0, Math.floor(scrolled / ROW) - 8) & ~1; // even, so that stripes stay where they are
+    const a = printing ? 0 : Math.max(0, Math.floor(scrolled / ROW) - 8) & ~1; // even: stripes stay in place
     const b = printing ? Math.min(shown.length, 120) : Math.min(shown.length, a + Math.ceil(tall / ROW) + (a ? 16 : 6));
     if (!force && a === first && b === last) return;
     first = a; last = b;
@@ -145,7 +145,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
     if (now !== made) body.replaceChildren(...(a ? [above] : []), ...lines.slice(0, b - a).map((l) => l.tr), ...(b < shown.length && !printing ? [below] : []));
     made = now;
   };
-  // All rows are sorted once, and a filter keeps their order.
+  // Rows are sorted all at once; filters keep that order.
   let index = indexOf(rows, columns.concat(also)), sorted = null, matched = null;
   const order = () => {
     const c = columns.find((k) => k.key === key), n = rows.length;
@@ -154,7 +154,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
       const sign = down ? -1 : 1;
       let v = null;
       if (c.order) v = Float64Array.from(rows, (r) => c.order(r) ?? NaN);
-      else if (c.kind === "text" && !c.number) { // by the place of its word among all words
+      else if (c.kind === "text" && !c.number) { // by the position of its word among all words
         const { codes, list, known } = index.words(c), place = new Float64Array(list.length);
         Array.from(list.keys()).sort((x, y) => (list[x] < list[y] ? -1 : list[x] > list[y] ? 1 : 0)).forEach((w, i) => { place[w] = known[w] ? i : NaN; });
         v = Float64Array.from(codes, (k) => place[k]);
@@ -199,15 +199,15 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
   printers.push((on) => { printing = on; render(true); });
   const table = { grid, input, number, get rows() { return shown; }, set rows(r) { rows = r; index = indexOf(rows, columns.concat(also)); measure(); order(); apply(); }, render: () => render(true),
     filter(text) { input.value = text; apply(); } };
-  // The words are there before the first letter is typed.
+  // Prepares the words before the first letter is typed.
   if (rows.length > 2000) (window.requestIdleCallback || setTimeout)(() => columns.forEach((c) => c.kind === "text" && index.words(c)));
   measure();
   order();
   apply();
   return table;
 };
-// {columns, rows, total} of the data as a list of column descriptions with getters by name.
-// A column that no row has is left out.
+// Converts {columns, rows, total} to column descriptions with getters by name.
+// Columns that are empty in all rows are left out.
 const getters = (list, specs) => specs.filter((s) => s.fn || (list.columns.includes(s.key) && (!list.rows.length || list.rows.some((r) => r[list.columns.indexOf(s.key)] !== null)))).map((s) => {
   const i = list.columns.indexOf(s.key);
   return { ...s, get: s.fn || ((r) => r[i]) };

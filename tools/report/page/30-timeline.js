@@ -1,4 +1,4 @@
-// The timeline: a row a track, rows scroll, time zooms. Only what can be seen is drawn: of events closer than a pixel one.
+// The timeline: a row per track; rows scroll, time zooms. Of events closer than a pixel only one is drawn.
 const CATEGORIES = { compute: "compute", memory: "memory", host: "host", delay: "delay", wait: "wait", collective: "collective", send: "send", recv: "receive" };
 
 const decodeTrack = (t) => {
@@ -19,7 +19,7 @@ const decodeTrack = (t) => {
   }
   return { rank: t.rank, order: t.order, name: t.name, n, from, to, label, many };
 };
-// First event that ends after t.
+// Returns the first event that ends after t.
 const endsAfter = (to, t, low = 0) => {
   let high = to.length;
   while (low < high) { const m = (low + high) >> 1; if (to[m] > t) high = m; else low = m + 1; }
@@ -57,7 +57,7 @@ const timelineSection = (data) => {
       if (x1 - x < 1) {
         const px = Math.floor(x);
         if (px !== last) { g.fillStyle = palette[cat] || palette.quiet; g.fillRect(px, y, 1, high); last = px; }
-        // What ends within this pixel is drawn already.
+        // Events that end within this pixel are drawn already.
         e = Math.max(e + 1, endsAfter(tr.to, t0 + (px + 1 - left) / scale, e));
         continue;
       }

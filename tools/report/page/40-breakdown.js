@@ -1,4 +1,4 @@
-// Where the time of each rank went: compute, exposed communication by dimension, host, idle. They add up to its span.
+// Time of each rank by state: compute, exposed communication by dimension, host, idle. They add up to its span.
 const breakdownParts = (run) => {
   const r = run.ranks, at = (k) => r.columns.indexOf(k), dims = run.exposed_dims || null, by = at("exposed_by_dims_ps");
   const parts = [{ name: "compute", colour: "compute", of: (x) => x[at("compute_ps")] }];

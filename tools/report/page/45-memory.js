@@ -1,4 +1,4 @@
-// A training's memory over time: the first rank of each stage, in steps.
+// Memory of a training over time, in steps, for the first rank of each stage.
 const memorySection = (run) => {
   const curves = (run.memory_curves || []).filter((c) => c.steps.length);
   if (!curves.length) return null;

@@ -1,4 +1,4 @@
-// The network: each dimension drawn once, or a graph by kinds of nodes, links coloured and thick by how busy they were.
+// The network: one group per dimension, or a graph by kinds of nodes. Utilization sets a link's colour and width.
 const LAYER = { accelerator: 0, nic: 1, pcie: 2, cpu: 3, switch: 4 };
 
 const circle = (n, r, cx, cy) => Array.from({ length: n }, (_, i) => [cx + r * Math.sin((2 * Math.PI * i) / n), cy - r * Math.cos((2 * Math.PI * i) / n)]);
@@ -6,7 +6,7 @@ const circle = (n, r, cx, cy) => Array.from({ length: n }, (_, i) => [cx + r * M
 const layered = (dim, w, tall) => {
   const n = dim.nodes.length, near = Array.from({ length: n }, () => []), level = dim.nodes.map(([, kind]) => LAYER[kind]);
   for (const [a, b] of dim.edges) { near[a].push(b); near[b].push(a); }
-  // Switches by how far they are from the accelerators.
+  // Levels of switches: distance from the accelerators.
   const far = Array(n).fill(Infinity), queue = [];
   dim.nodes.forEach(([, kind], i) => { if (kind === "accelerator") { far[i] = 0; queue.push(i); } });
   for (let q = 0; q < queue.length; q++) for (const b of near[queue[q]]) if (far[b] === Infinity) { far[b] = far[queue[q]] + 1; queue.push(b); }
@@ -130,7 +130,7 @@ const networkSection = (data, run) => {
   return t;
 };
 
-// Links over time: a row a link (or links that did the same), a column a bin.
+// Links over time: a row per link or class of equal links, a column per bin.
 const heatSection = (data) => {
   const s = section("heat", "Links over time");
   if (!data || !data.list.length) {

@@ -23,7 +23,7 @@ const collectivesSection = (run, heat, timeline) => {
   const s = section("collectives", "Collectives"), list = run.collectives, at = (k) => list.columns.indexOf(k);
   if (!list.rows.length) { s.append(empty("No communication in this run.")); return null; }
   const l = run.links, link = (k) => l.columns.indexOf(k);
-  // The busiest link while it was under way; without a series, of the run among the dimensions that it uses.
+  // The busiest link during the collective. Without a series: the busiest in the run, among the dimensions it uses.
   const meanwhile = list.rows.map((r) => {
     if (r[at("end_ps")] === null) return null;
     if (heat && r[at("end_ps")] - r[at("last_arrival_ps")] >= heat.bin / 2) return heat.busiest(r[at("last_arrival_ps")], r[at("end_ps")]);

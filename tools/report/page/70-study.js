@@ -1,4 +1,4 @@
-// The page of a study: a row a point; axes are what was varied, figures what came out.
+// The page of a study: a row per point, with axes (inputs) and figures (results).
 const FIGURES = {
   iteration_time_ps: ["iteration", "time", "min"], time_ps: ["time", "time", "min"], compute_ps: ["compute", "time", "min"],
   exposed_comm_ps: ["exposed comm.", "time", "min"], host_ps: ["host", "time", "min"], idle_ps: ["idle", "time", "min"],
@@ -8,7 +8,8 @@ const FIGURES = {
 };
 const HEAD = ["point", "name", "coordinates", "replica", "status", "error", "options", "same_as", "busiest_link"];
 const COORD = 2, STATUS = 4, FIRST = HEAD.length;
-// Values of an axis as words: a zipped one by the ends of its pointers, objects by what they differ in, null where an option is left out.
+// Formats values of an axis: a zipped axis by the ends of its pointers, objects by their differences, null
+// for an absent option.
 const lastOf = (pointer) => { const p = pointer.split("/").filter((x) => x !== "-" && !/^\d+$/.test(x)); return p.length ? p[p.length - 1].replace(/~1/g, "/").replace(/~0/g, "~") : pointer; };
 const plain = (v) => (v === null ? "none" : typeof v === "object" ? v.name || JSON.stringify(v).replace(/"/g, "") : String(v));
 const namer = (a) => {
@@ -17,14 +18,14 @@ const namer = (a) => {
     const keys = [...new Set(a.values.flatMap(Object.keys))].filter((k) => new Set(a.values.map((v) => JSON.stringify(v[k]))).size > 1);
     return (v) => (v && typeof v === "object" && keys.filter((k) => v[k] !== undefined).map((k) => plain(v[k])).join(",")) || plain(v);
   }
-  // "loss=0.001" of an axis called loss: its name is said already.
+  // The setting's name is redundant if it is the axis's name: "loss=0.001" of an axis called loss.
   const said = a.name + "=", twice = a.values.every((v) => v === null || (typeof v === "string" && v.startsWith(said)));
   return (v) => (twice && v ? String(v).slice(said.length) : plain(v));
 };
 const numberOf = (v) => (typeof v === "number" ? v : typeof v === "string" ? quantity(v) : NaN);
 const at = (tree, pointer) => pointer.split("/").slice(1).reduce((t, k) => (t === null || t === undefined ? undefined : t[k.replace(/~1/g, "/").replace(/~0/g, "~")]), tree);
 
-// What a study's sweep does with a pointer: a place that is there or new, "-" at the end of a list, null takes away.
+// Sets a pointer's value as a sweep does: replaces or adds it; "-" appends to a list, null removes.
 const put = (tree, pointer, v) => {
   const keys = pointer.split("/").slice(1).map((k) => k.replace(/~1/g, "/").replace(/~0/g, "~")), last = keys.pop(), parent = keys.reduce((t, k) => t?.[k], tree);
   if (!parent || typeof parent !== "object") return;
@@ -32,7 +33,7 @@ const put = (tree, pointer, v) => {
   else Object.defineProperty(parent, last, { value: v, enumerable: true, writable: true, configurable: true });
 };
 
-// What the parts of the page share: the data with what follows from them, what is filtered and picked, and who wants to know.
+// State shared by the parts of the page: data and derived values, filter and selection, and who is notified.
 const studyModel = (data) => {
   const m = { data, rows: data.rows, pick: [], listeners: [] };
   m.axes = data.axes.map((a, i) => ({ name: a.name, pointers: a.pointers, say: namer(a), texts: a.values.map(namer(a)), values: a.values, i,
@@ -52,7 +53,7 @@ const studyModel = (data) => {
   m.main = m.figures[0];
   m.value = (r, a) => (r[COORD][a] >= 0 ? m.axes[a].values[r[COORD][a]] : null);
   m.axisText = (r, a) => (r[COORD][a] >= 0 ? m.axes[a].texts[r[COORD][a]] : m.beside(r)[a]);
-  // A named point stands beside the grid: what it sets, and where it sets nothing the base, tell where.
+  // A named point is outside the grid. Its own settings, then those of the base, determine its values on axes.
   const named = new Map();
   m.beside = (r) => {
     if (r[0] < 0) return [];
@@ -70,10 +71,10 @@ const studyModel = (data) => {
     named.set(r[0], texts);
     return texts;
   };
-  // Which value of an axis, -1: none of them.
+  // Index of the value on an axis; -1: not one of its values.
   m.place = (r, a) => (r[COORD][a] >= 0 ? r[COORD][a] : m.axes[a].texts.indexOf(m.beside(r)[a]));
   m.shown = m.rows;
-  m.match = null; // a byte a row: 1 where the filter leaves it
+  m.match = null; // a byte per row: 1 if it passes the filter
   m.changed = (what) => { for (const l of m.listeners) l(what); };
   m.togglePick = (r) => {
     const i = m.pick.indexOf(r);
@@ -122,7 +123,7 @@ const pointsSection = (m) => {
     { key: "status", title: "status", kind: "text", get: (r) => r[STATUS] },
     ...(m.rows.some((r) => r[5]) ? [{ key: "error", title: "error", kind: "text", get: (r) => r[5] }] : []),
   ];
-  // Each part of a zipped axis can be asked for, too.
+  // Each part of a zipped axis can be filtered and plotted, too.
   const also = m.axes.filter((a) => a.pointers.length > 1 && a.values.every(Array.isArray)).flatMap((a) => a.pointers.map((p, k) => ({ key: lastOf(p), title: lastOf(p),
     kind: a.values.every((v) => typeof v[k] === "number") ? "real" : "text", get: (r) => a.values[m.place(r, a.i)]?.[k] ?? null })));
   const main = m.main ? { time: "<20ms", bytes: "<=4GiB", percent: ">=50%" }[m.main.kind] || ">100" : "";
@@ -138,11 +139,11 @@ const pointsSection = (m) => {
   return t;
 };
 
-// What a named point sets, {pointer: value}, or a what-if's options.
+// Formats the settings of a named point, {pointer: value}, or the options of a what-if.
 const optionWords = (text) => {
   try { return Object.entries(JSON.parse(text)).map(([k, v]) => `${k.replace(/^\//, "")} ${plain(v)}`).join(", "); } catch { return text; }
 };
-// One point beside another: what was varied, what came out, where the time went, which links were busy.
+// Compares two points: inputs, results, time by state, and busy links.
 const compareSection = (m) => {
   const s = section("compare", "Side by side"), box = h("div");
   const links = () => { const by = new Map(); for (const l of m.data.links) { if (!by.has(l[0])) by.set(l[0], []); by.get(l[0]).push(l); } return by; };

@@ -1,9 +1,9 @@
-// Pictures of a study: what can be had for what, how much each axis matters, all axes at once.
+// Plots of a study: Pareto front, sensitivity to each axis, and parallel axes.
 const paretoSection = (m) => {
   const s = section("pareto", "Trade-offs"), names = m.figures.map((f) => [f.key, f.title]);
   let x = m.figures[Math.min(1, m.figures.length - 1)], y = m.figures[0], shade = m.axes.length ? 0 : -1, log = true;
   let front = [], known = null, knownFor = "", place = null, ramp = [];
-  // Points that no other beats in both; sorted once for each pair of figures.
+  // Points that no other beats in both figures; sorted once per pair of figures.
   const findFront = () => {
     const sx = x.goal === "max" ? -1 : 1, sy = y.goal === "max" ? -1 : 1, rows = m.rows;
     if (knownFor !== x.key + sx + y.key + sy || known.of !== rows) {
@@ -15,7 +15,7 @@ const paretoSection = (m) => {
     front = [];
     for (const i of known) { if (m.match && !m.match[i]) continue; const v = sy * rows[i][y.at]; if (v < best) { best = v; front.push(rows[i]); } }
   };
-  // Where each known point stands, until the figures or the size change.
+  // Positions of known points; cached until figures or size change.
   const placed = (w, tall) => {
     const want = [x.key, y.key, log, w, tall].join();
     if (place && place.want === want) return place;
@@ -48,7 +48,7 @@ const paretoSection = (m) => {
   };
   const step = (r) => (shade < 0 ? -1 : m.place(r, shade));
   const colourOf = (i) => (shade < 0 ? palette.compute : i < 0 ? palette.quiet : (ramp[i] ||= heatColour(0.12 + (0.8 * i) / Math.max(1, m.axes[shade].texts.length - 1))));
-  // Thousands of small squares, as pixels: a path of each would take as long as all the rest.
+  // Thousands of small squares, drawn as pixels: a path each would take as long as everything else.
   const sheet = document.createElement("canvas");
   const dots = (g, w, tall, p) => {
     const ratio = g.getTransform().a, W = Math.round(w * ratio), H = Math.round(tall * ratio), q = sheet.getContext("2d", { willReadFrequently: true });
@@ -134,7 +134,7 @@ const paretoSection = (m) => {
   return { get front() { return front; } };
 };
 
-// How much a figure changes along one axis while all others stay: the typical and the greatest ratio.
+// Change of a figure along one axis with all others fixed: the typical and the greatest ratio.
 const sensitivitySection = (m) => {
   const s = section("sensitivity", "What matters"), box = h("div");
   let f = m.main;
@@ -142,7 +142,7 @@ const sensitivitySection = (m) => {
     const groups = new Map(), all = m.axes.reduce((a, x) => a * x.texts.length, 1);
     for (const r of m.shown) {
       if (!(r[f.at] > 0) || r[COORD][axis] < 0) continue;
-      // The others' place in the grid; a replica lies a grid further.
+      // Index in the grid without this axis. A replica is offset by the size of the grid.
       let k = r[3];
       for (let i = 0; i < m.axes.length; i++) k = k * m.axes[i].texts.length + (i === axis ? 0 : r[COORD][i]);
       if (all * (r[3] + 1) > 2 ** 53) k = r[COORD].map((v, i) => (i === axis ? "" : v)).join() + "/" + r[3];
@@ -162,7 +162,7 @@ const sensitivitySection = (m) => {
     const wide = (v) => (Math.log(v) / Math.log(most)) * (W - L - R);
     bars.forEach((b, i) => {
       const y = (slim ? 24 : 4) + i * H, a = m.axes[b.axis], words = b.n ? `\u00d7\u2009${digits(b.typical, 3)}, at most \u00d7\u2009${digits(b.most, 3)}` : "nothing to compare", win = b.win ? `best: ${a.texts[b.win[0]]} in ${percent(b.win[1] / b.n, 0)}` : "";
-      if (slim) { // words above the bar, where there is no room beside it
+      if (slim) { // words stand above the bar, since there is no room beside it
         const bar = h("rect", { x: L, y, width: Math.max(1, wide(b.typical)), height: 13 }), line = h("path", { d: `M${L + wide(b.typical)} ${y + 6.5}H${L + wide(b.most)}m0 -5v10` });
         bar.style.fill = palette.compute; line.style.stroke = palette.quiet; line.style.strokeWidth = 1.4;
         svg.append(h("text", { x: L, y: y - 6 }, `${a.name}  ${words}`), h("text", { x: W - 4, y: y - 6, class: "quiet", "text-anchor": "end" }, win.length < 30 ? win : ""), line, bar);
@@ -200,7 +200,7 @@ const parallelSection = (m) => {
       return { name: f.title, figure: f, low, high, at: (r) => (r[f.at] === null ? null : (t(r[f.at]) - t(low)) / span) };
     })];
     const L = 40, R = 70, T = 26, B = 20, xs = all.map((_, i) => L + (i * (w - L - R)) / Math.max(1, all.length - 1)), y = (v) => tall - B - v * (tall - T - B);
-    // On a narrow page axes lie below each other.
+    // On a narrow page axes are stacked.
     const slim = w < SLIM, at = (i, v) => (slim ? [16 + v * (w - 70), 26 + i * GAP] : [xs[i], y(v)]);
     const rows = m.shown.filter((r) => !m.main || r[m.main.at] !== null), every = Math.ceil(rows.length / MOST), last = all[all.length - 1];
     const drawn = every > 1 ? rows.filter((_, i) => i % every === 0) : rows;
@@ -215,7 +215,7 @@ const parallelSection = (m) => {
       if (slim) {
         g.fillStyle = palette.panel; g.fillRect(0, at(i, 0)[1] - 20, g.measureText(a.name).width + 10, 15);
         g.fillStyle = palette.ink; g.textAlign = "left"; g.fillText(a.name, 4, at(i, 0)[1] - 12);
-        let end = -1; // labels that would run into each other are left out
+        let end = -1; // overlapping labels are left out
         const put = (v, text) => { const x = clamp(at(i, v)[0], 2, w - g.measureText(text).width - 4); if (x < end) return; end = x + g.measureText(text).width + 8; g.fillText(text, x, at(i, v)[1] + 11); };
         if (a.texts) a.texts.forEach((t, k) => put(a.texts.length > 1 ? k / (a.texts.length - 1) : 0.5, t.length > 16 ? t.slice(0, 15) + "\u2026" : t));
         else { put(0, SHOW[a.figure.kind](a.low)); put(1, SHOW[a.figure.kind](a.high)); }
@@ -229,7 +229,7 @@ const parallelSection = (m) => {
     note.textContent = every > 1 ? `One in ${every} of ${plural(rows.length, "point")} is drawn; the filter above chooses.` : `${plural(rows.length, "point")}; A is drawn whole, B dashed.`;
   }, "Parallel coordinates of all axes and the objectives");
   s.append(h("div", { class: "stage" }, c), note);
-  // The table answers first: this is the slowest to draw.
+  // The table updates first: this plot is the slowest.
   let late = 0;
   m.listeners.push((what) => { clearTimeout(late); if (what === "pick") c.paint(); else late = setTimeout(() => c.paint(), 120); });
 };

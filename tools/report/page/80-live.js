@@ -1,4 +1,4 @@
-// A page that is served: new points as they come, and what-ifs beside the others.
+// Served pages: new points appear as they come, and what-ifs are added.
 const HELP = { topology: "switch:8@450GB/s,500ns*switch:8@50GB/s,2us", model: "llama3-8b, or transformer:layers=24,hidden=1024", accelerator: "h100-sxm", layout: "tp=2,pp=2",
   train: "batch=128,recompute=selective", collective: "all_reduce", bytes: "64MiB", ranks: "all", trace: "a folder of recordings on this machine", network: "flow, alpha-beta or packet", algorithm: "all_reduce=ring", "network-scale": "2", "compute-scale": "1.5", set: "name=value" };
 const COMMON = ["topology", "model", "accelerator", "layout", "train", "trace", "network", "collective", "bytes", "ranks", "algorithm", "network-scale", "compute-scale", "set", "rank-scale"];
@@ -32,7 +32,7 @@ const liveSection = (m) => {
   };
   form.addEventListener("submit", start);
   rest.addEventListener("submit", start);
-  // Flags have no field: those of the point that was filled in stay.
+  // Flags have no field: those of the point that filled the form are kept.
   let taken = {};
   const fillIn = async (p) => {
     if (!p) { error.textContent = "Choose a point first."; return; }
@@ -40,7 +40,7 @@ const liveSection = (m) => {
     let given;
     try {
       const run = started.find((r) => -r.id === p[0]);
-      if (run) { // a what-if: as it was asked for
+      if (run) { // a what-if: its options as requested
         given = { options: {}, left_out: [] };
         for (const w of run.options) { const [, k, v] = /^--([a-z-]+)=?(.*)$/s.exec(w); (given.options[k] ||= []).push(v); }
       } else given = await (await fetch("/options/" + p[0])).json();
@@ -58,7 +58,7 @@ const liveSection = (m) => {
   s.append(form, more, error, list);
 
   let etag = "", runs = "", started = [];
-  // A what-if is a point of no axis, numbered below zero.
+  // A what-if is a point outside all axes, with a negative number.
   const rowOf = (r) => [-r.id, r.name || "what-if " + r.id, m.axes.map(() => -1), 0, r.state === "done" ? "what-if" : r.state, r.error || null, r.options.join(" "), -1, r.busiest_link || null,
     ...(r.figures.length ? r.figures : m.data.figures.map(() => null))];
   const take = (rows) => {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Run while building: puts the page together from its sources and writes it as C.
+ * Build tool: joins the page's sources and writes them as C.
  * embed PAGE.html STYLE.css SCRIPT.js... > page_parts.c
  *
- * In the HTML, @STYLE@ and @SCRIPT@ stand for the sources, @POLICY@ for the hashes of both as a content
- * security policy wants them (SHA-256, FIPS 180-4), and @DATA@ for where data go.
+ * In the HTML, @STYLE@ and @SCRIPT@ stand for the sources, @POLICY@ for the hashes of both in a content
+ * security policy (SHA-256, FIPS 180-4), and @DATA@ for the place of the data.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static uint32_t turn(uint32_t x, int n)
     return x >> n | x << (32 - n);
 }
 
-/* The first 32 bits of the fractional parts of the roots of the first primes, found by integers alone. */
+/* Returns the first 32 bits of the fractional part of the power-th root of a prime, by integer arithmetic. */
 static uint32_t root(uint32_t prime, int power)
 {
     unsigned __int128 low = 0, high = (unsigned __int128)1 << 40;
