@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An adaptive sample: a round of places in random order, then rounds of neighbours of the best places so far
- * (one value up or down on one axis), the best one's first; what a round has too few of is taken from the
- * random order. Replicas count by their mean. Only earlier rounds decide, so that a sweep that goes on later
- * chooses the same places.
+ * An adaptive sample. The first round takes places in random order. Each later round takes neighbours of the
+ * best places so far (one value up or down on one axis), those of the best place first, and fills up from the
+ * random order. Replicas count by their mean. A round depends only on earlier rounds, so a sweep that is
+ * continued chooses the same places.
  */
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ typedef struct chooser {
     rlt_sweep_study *study;
     rlt_map seen;
     uint32_t end;    /* of the round */
-    uint64_t random; /* next of the random order */
+    uint64_t random; /* next index in the random order */
 } chooser;
 
 static int compare(const void *a, const void *b)
@@ -44,7 +44,7 @@ static int add(chooser *c, uint64_t place, rlt_error *err)
     return rlt_map_put(&c->seen, place, 1) ? rlt_nomem(err) : 0;
 }
 
-/* Failures are left out. */
+/* Lists the places of earlier rounds with their scores. Failed points are left out. */
 static int score(const rlt_sweep_study *s, rlt_store *store, scored *list, uint32_t *n, rlt_error *err)
 {
     int rc = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A database opened to be asked. */
+/* Opens a database for queries. */
 #include "tools/sweep/asked.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static int add_text(rlt_asked *a, char ***list, uint32_t *n, const char *text, r
     return more[(*n)++] ? 0 : rlt_nomem(err);
 }
 
-/* What tells a zipped axis' pointers apart: their last parts, or as many as it takes. */
+/* Finds short names for a zipped axis's pointers: their last parts, or as many as make them different. */
 static int name_parts(rlt_asked *a, rlt_asked_axis *x, rlt_json pointers, rlt_error *err)
 {
     x->parts = rlt_arena_array(&a->arena, rlt_json_count(pointers), sizeof *x->parts);
@@ -62,7 +62,7 @@ static int name_parts(rlt_asked *a, rlt_asked_axis *x, rlt_json pointers, rlt_er
     return 0;
 }
 
-/* An axis is a column of its name, or "axis_NAME" where another column has that. */
+/* Adds an axis. Its column has its name, or "axis_NAME" if another column has that name. */
 static int see_axis(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
 {
     rlt_asked *a = ctx;
@@ -103,7 +103,7 @@ static int see_objective(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_err
     return add_text(a, &a->objectives, &a->n_objectives, c[0].text, err);
 }
 
-/* "name", with quotes inside doubled. */
+/* Writes an SQL name in quotes, with quotes inside doubled. */
 static void put_name(FILE *f, const char *name)
 {
     putc('"', f);
@@ -112,7 +112,8 @@ static void put_name(FILE *f, const char *name)
     putc('"', f);
 }
 
-/* Best of the baseline's objective in a point's case over the point's own, so that more is better. */
+/* Writes the gain of a point. Let f be the first objective and f_b its best value among the baseline points
+ * of the same case. The gain is f_b / f if f is minimised, f / f_b if maximised: above 1 is better. */
 static void put_gain(const rlt_asked *a, FILE *f)
 {
     const char *aim = a->objectives[0];
@@ -243,7 +244,8 @@ void rlt_asked_close(rlt_asked *a)
     *a = (rlt_asked){0};
 }
 
-/* A column of the view by name, as the view spells it; NULL with the nearest one. */
+/* Returns the view's column with this name, as the view spells it; NULL with an error that names the
+ * nearest. */
 static const char *find_column(const rlt_asked *a, const char *name, size_t length, rlt_error *err)
 {
     char word[100];
@@ -290,7 +292,7 @@ static int put_chosen(const rlt_asked *a, const char *chosen, FILE *f, rlt_error
     return 0;
 }
 
-/* For people what was asked for stands beside the axes. */
+/* Writes the default columns. For people the objectives follow the axes. */
 static void put_usual(const rlt_asked *a, bool people, FILE *f)
 {
     add_name(f, "point");
@@ -326,7 +328,7 @@ int rlt_asked_select(rlt_asked *a, const char *chosen, bool people, char **out, 
     return rc || *out ? rc : rlt_nomem(err);
 }
 
-/* "tp=2,pp=1" */
+/* Formats the values of a zipped axis, such as "tp=2,pp=1". */
 static char *join_parts(rlt_arena *arena, const rlt_asked_axis *x, const rlt_json_tree *list)
 {
     char *made = NULL, *kept = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sweep's database opened to be asked: its study, its columns, its rows. */
+/* A sweep's database, opened for queries: study, columns and rows. */
 #ifndef RLT_TOOLS_SWEEP_ASKED_H
 #define RLT_TOOLS_SWEEP_ASKED_H
 
@@ -8,51 +8,51 @@
 #include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"
 
-/* The study as it stands in it, and a view `points` with a column for each
- * axis beside those of point and result, and with the gain over the study's baseline. With replicas also
- * `means`, the same with a row for all of a draw: the first one's number, and the means of figures, failed
- * if any did. */
+/* The study in the database, and its views. `points` has a column for each axis, those of point and result,
+ * and the gain over the study's baseline. With replicas there is also `means`: one row for all replicas of a
+ * draw, with the number of the first and the means of figures; it is failed if any replica failed. */
 typedef struct rlt_asked_axis {
     char *name;   /* of its column */
-    char **parts; /* of a zipped one: what its pointers are called for short */
+    char **parts; /* for a zipped axis: short names of its pointers */
     uint32_t n_parts;
 } rlt_asked_axis;
 typedef struct rlt_asked {
     rlt_store *store;
     const char *baseline; /* SQL condition; NULL: the study has no baseline */
-    uint32_t compared;    /* axis in which the points of a case differ; RLT_NONE */
+    uint32_t compared;    /* axis that distinguishes the points of a case; RLT_NONE */
     rlt_asked_axis axes[RLT_SWEEP_AXES];
     char **columns; /* names */
     bool *max;      /* goal of objective i */
     char **objectives;
     uint32_t n_axes, n_columns, n_objectives;
     int64_t replicas;
-    const char *ranked; /* view to rank by: means, or points where there are no replicas */
+    const char *ranked; /* view to rank by: `means`; without replicas `points` */
     rlt_arena arena;
 } rlt_asked;
 int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err) RLT_MUST_USE;
 void rlt_asked_close(rlt_asked *a);
-/* Runs a query and writes its rows, "table", "csv" or "json" (JSON lines). A table leaves out what no row
- * has, unless `all`. */
+/* Runs a query and writes its rows as "table", "csv" or "json" (JSON lines). A table leaves out empty
+ * columns, unless `all`. */
 int rlt_asked_write(rlt_asked *a, const char *sql, bool all, const char *format, const char *path,
                     rlt_error *err) RLT_MUST_USE;
-/* What stands behind SELECT: the columns of a list, "bw,time_ps"; NULL: "point", name, axes, replica, status,
- * error, and the study's, its objectives behind the axes for people. RLT_EUSAGE with the nearest one. */
+/* Makes the columns of a SELECT from a list such as "bw,time_ps". NULL: "point", name, axes, replica, status,
+ * error and the study's columns; for people the objectives follow the axes. RLT_EUSAGE names the nearest
+ * column. */
 int rlt_asked_select(rlt_asked *a, const char *chosen, bool people, char **out, rlt_error *err) RLT_MUST_USE;
-/* An axis' value for people: "tp=2,pp=1" of a zipped "[2,1]", the name of an object that has one, "16" of
- * "switch.slots=16" where the axis is called slots. Belongs to the arena; NULL: err says why. */
+/* Formats an axis's value for people: "tp=2,pp=1" for a zipped "[2,1]", the name of an object that has one,
+ * "16" for "switch.slots=16" of an axis called slots. The text belongs to the arena. NULL: err says why. */
 const char *rlt_asked_shown(rlt_arena *arena, const rlt_asked_axis *x, const char *text,
                             rlt_error *err) RLT_MUST_USE;
-/* For rlt_store_query: the first cell into an int64_t. */
+/* For rlt_store_query: reads the first cell into an int64_t. */
 int rlt_asked_integer(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err);
-/* A column of results by name, for a statement. RLT_EUSAGE with the nearest one. */
+/* Checks that a statement may use a column of results by this name. RLT_EUSAGE names the nearest. */
 int rlt_asked_column(const char *name, const char *where, rlt_error *err) RLT_MUST_USE;
 
-/* First-order shares of the variance of a column, by axis. */
+/* Computes the first-order share of the variance of a column for each axis. */
 int rlt_asked_shares(rlt_asked *a, const char *column, double *shares, rlt_error *err) RLT_MUST_USE;
 
-/* Where the best of the others beat the best baseline, and by how much, by each axis: as table, CSV or JSON
- * to a file, "-" being standard output. RLT_EUSAGE: the study has no baseline. */
+/* Writes by how much the best of the other points beat the best baseline, and in how many cases, for each
+ * value of each axis, as table, CSV or JSON; "-": standard output. RLT_EUSAGE: the study has no baseline. */
 int rlt_asked_wins(rlt_asked *a, const char *format, const char *path, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -81,7 +81,8 @@ static int compare_spots(const void *a, const void *b)
     return p->x != q->x ? (p->x < q->x ? -1 : 1) : 0;
 }
 
-/* The axis that matters most of those that are free: with numbers, and with few enough values. */
+/* Returns the free axis with the largest share of the variance, with numbers if `numbers`, and at most `most`
+ * values. */
 static uint32_t choose(const rlt_asked *a, const double *shares, const rlt_chart_axis *all, uint64_t taken,
                        bool numbers, uint32_t most)
 {
@@ -98,7 +99,7 @@ static uint64_t bit(uint32_t axis)
     return axis == RLT_NONE ? 0 : UINT64_C(1) << axis;
 }
 
-/* What stands where: as asked, else by what matters. */
+/* Chooses the axes of the plot: those asked for, else those that matter most. */
 static int choose_axes(chart *h, const rlt_chart_settings *s, const char *y, bool lines, rlt_error *err)
 {
     const char *const given[] = {s->x, s->by, s->panels};
@@ -142,7 +143,7 @@ static const char *place_of(rlt_asked *a, const rlt_chart_axis *x)
                                  : rlt_arena_printf(&a->arena, "json_extract(\"rlt_at\",'$[%u]')", x->number);
 }
 
-/* A line or panel: numbers say of what they are. */
+/* Returns the name of a line. Numbers are preceded by their axis's name. */
 static const char *named(rlt_asked *a, const rlt_chart_axis *x, uint32_t i)
 {
     return x->number == RLT_NONE ? ""
@@ -150,7 +151,7 @@ static const char *named(rlt_asked *a, const rlt_chart_axis *x, uint32_t i)
                                  : x->names[i];
 }
 
-/* The same of an axis of names where nothing else tells what they are. */
+/* Returns the title of a panel: axis and value. */
 static const char *headed(rlt_asked *a, const rlt_chart_axis *x, uint32_t i)
 {
     return x->number == RLT_NONE
@@ -158,7 +159,7 @@ static const char *headed(rlt_asked *a, const rlt_chart_axis *x, uint32_t i)
                : rlt_arena_printf(&a->arena, "%s: %s", a->axes[x->number].name, x->names[i]);
 }
 
-/* Spots as lines of panels; `reference` has room for a line more in each. */
+/* Draws the spots as lines of panels. `reference` is one more line in the last panel. */
 static int draw(chart *h, const char *path, const char *title, const rlt_plot_panel *shape,
                 const rlt_plot_line *reference, rlt_error *err)
 {
@@ -221,7 +222,8 @@ static int see_name(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *e
     return copy ? 0 : rlt_nomem(err);
 }
 
-/* "name: what, best over a, b, mean of 5 replicas": of axes that have no place in the picture. */
+/* Makes a title such as "name: what, best over a, b, mean of 5 replicas"; a and b are axes that the plot
+ * lacks. */
 static int make_title(chart *h, const char *what, bool best, char **out, rlt_error *err)
 {
     char *name = NULL;

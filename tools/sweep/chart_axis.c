@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Axes and columns of a sweep as a picture shows them. */
+/* Axes and columns of a sweep, prepared for plots. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static int see_value(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *
     return name ? 0 : rlt_nomem(err);
 }
 
-/* A number with the unit that it has, if any. */
+/* Reads a number and its unit, if any. */
 static bool number_of(const char *text, double *value, rlt_plot_unit *unit)
 {
     uint64_t n;
@@ -77,7 +77,8 @@ bool rlt__chart_linear(const double *values, size_t n)
     return low <= 0 || high < 8 * low;
 }
 
-/* Zero and numbers of several magnitudes fit no scale: they stand side by side as names. */
+/* Returns true if a linear scale suits the values. Zero together with several magnitudes suits no scale: such
+ * values are drawn as names, side by side. */
 static bool fits_linear(const double *values, uint32_t n)
 {
     double least = HUGE_VAL, most = 0;

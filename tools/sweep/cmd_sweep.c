@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet sweep`: many points of one question, into a database. */
+/* `ringlet sweep`: runs many points of a study, into a database. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -37,10 +37,10 @@ typedef struct sweep_settings {
     uint64_t jobs;
     bool dry_run, quiet;
     rlt_chart_settings chart;
-    rlt_report_settings report;  /* of rows, without a database */
-    char *text;                  /* the study with what the command line changes; NULL: its file */
-    char path[PATH_MAX];         /* of the file */
-    char folder[64], own_db[80]; /* without --db: a folder for a database of a moment; "": none */
+    rlt_report_settings report;  /* output of rows if no database is named */
+    char *text;                  /* the study as changed by the command line; NULL: the file is unchanged */
+    char path[PATH_MAX];         /* of the study's file */
+    char folder[64], own_db[80]; /* without --db: temporary folder and database; "": none */
 } sweep_settings;
 
 #define AT(field) .offset = offsetof(sweep_settings, field)
@@ -85,7 +85,7 @@ static int dry_run(const rlt_sweep_study *s)
     return 0;
 }
 
-/* How it went, in one line and an exit status. */
+/* Reports the result in one line, as an error if points failed or the sweep was interrupted. */
 static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_error *err)
 {
     if (rc == RLT_ECANCELLED) {
@@ -112,7 +112,7 @@ static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_err
     return rc;
 }
 
-/* Points that failed are no reason for no picture. */
+/* Plots. Failed points do not prevent the plot. */
 static int draw(const sweep_settings *s, int rc, rlt_error *err)
 {
     rlt_asked a;
@@ -128,7 +128,7 @@ static int draw(const sweep_settings *s, int rc, rlt_error *err)
     return drawn ? drawn : rc;
 }
 
-/* What there is to see of a database that nobody keeps. */
+/* Prints the results if the database is temporary. */
 static int print(const sweep_settings *s, int rc, rlt_error *err)
 {
     rlt_asked a;
@@ -186,7 +186,7 @@ static int read_study(const char *name, const sweep_settings *s, rlt_sweep_study
     return s->text ? rlt_sweep_study_parse(name, s->text, out, err) : rlt_sweep_study_read(s->path, out, err);
 }
 
-/* Rank 0 alone reads the file, and has the others know it. */
+/* Runs the sweep under a launcher. Only rank 0 reads the file; it sends the text to the others. */
 static int run_ranked(const rlt_parsed *args, const sweep_settings *s, rlt_error *err)
 {
     rlt_sweep_study study = {0};
@@ -223,7 +223,7 @@ static int make_own_db(sweep_settings *s, rlt_error *err)
     return 0;
 }
 
-/* Settings that a database leaves behind, too. */
+/* Frees the settings and removes a temporary database. */
 static void end(void *settings)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet sweep compare`: two points, the options in which they differ, and their figures side by side. */
+/* `ringlet sweep compare`: two points, the options in which they differ, and their figures. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static const rlt_option_group groups[] = {{"Output", rlt_format_options, offseto
 
 typedef struct side {
     int64_t point;
-    int64_t named; /* which of the study's, or -1 */
+    int64_t named; /* index among the study's named points, or -1 */
     uint32_t at[RLT_SWEEP_AXES], n_at;
     int64_t status;
     char error[400];
@@ -68,7 +68,7 @@ static int see_place(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *
     return 0;
 }
 
-/* A point by its number, or the first replica of a named one. */
+/* Finds a point by number, or the first replica of a named point. */
 static int find_side(rlt_asked *a, const char *which, side *s, rlt_error *err)
 {
     char figures[RLT_FIGURE_LIST];
@@ -122,7 +122,7 @@ static int options_of(const rlt_sweep_study *st, side *s, rlt_arena *arena, rlt_
     return rlt_sweep_options(st, &p, arena, &s->texts, err);
 }
 
-/* All texts of an option, separated by blanks; "" where it is not given. */
+/* Returns all texts of an option, joined by blanks; "" if it is not given. */
 static const char *join(const rlt_option_texts *t, uint32_t option, rlt_arena *arena)
 {
     const char *all = "";
@@ -133,7 +133,7 @@ static const char *join(const rlt_option_texts *t, uint32_t option, rlt_arena *a
     return all;
 }
 
-/* In a table times have their difference beside; CSV and JSON have numbers that one can count with. */
+/* A table shows times with their difference. CSV and JSON have plain numbers. */
 enum { WHAT, FIRST, SECOND, DIFFERENCE, RATIO, COLUMNS };
 static const rlt_column columns[COLUMNS] = {
     {"what", "what", NULL, RLT_COL_TEXT, 0, 0},
@@ -156,7 +156,7 @@ typedef struct difference {
     rlt_error *err;
 } difference;
 
-/* A scalar as it is, the rest as JSON. */
+/* Returns a scalar as text, any other value as JSON. */
 static const char *text_of(const difference *d, const rlt_json_tree *v)
 {
     char *made = NULL, *kept = NULL;
@@ -175,7 +175,7 @@ static const char *text_of(const difference *d, const rlt_json_tree *v)
     return kept;
 }
 
-/* A row for each place in which two values differ. */
+/* Writes a row for each place in which two values differ. */
 static int put_places(const difference *d, const char *path, const rlt_json_tree *a, const rlt_json_tree *b)
 {
     bool both = a && b && a->kind == b->kind;
@@ -204,7 +204,7 @@ static int put_places(const difference *d, const char *path, const rlt_json_tree
     return rc;
 }
 
-/* Two objects, such as topologies: only where they differ. */
+/* Compares two objects, such as topologies: writes only differing places. */
 static int put_objects(const difference *d, const char *name, const char *const texts[2], bool *done)
 {
     rlt_json_doc *docs[2] = {NULL, NULL};

@@ -22,8 +22,8 @@ enum { MAX_BYTES = 256 << 20 };
 
 typedef struct override {
     const rlt_option_group *own;
-    const rlt_command *command; /* that the study runs */
-    rlt_json_doc *doc;          /* of the text as it stands; NULL: not read yet */
+    const rlt_command *command; /* command that the study runs */
+    rlt_json_doc *doc;          /* parsed `text`; NULL: not parsed */
     char path[PATH_MAX];
     char *text;
     size_t length;
@@ -48,7 +48,7 @@ static const rlt_option *by_letter(const rlt_option_group *groups, char letter)
     return NULL;
 }
 
-/* The study as it stands; false: it cannot be read, which its reader will say better. */
+/* Parses the current text. Returns false if it is invalid; the study's reader then reports the error. */
 static bool parse(override *v)
 {
     rlt_error ignored = {0};
@@ -70,7 +70,7 @@ static bool open_study(override *v, const char *study)
     return true;
 }
 
-/* The number of an axis that has this name, or changes the option of this name; RLT_NONE. */
+/* Returns the number of the axis that has this name or changes the option of this name; RLT_NONE. */
 static uint32_t find_axis(const override *v, const char *name, size_t length)
 {
     rlt_json axes = rlt_json_get(rlt_json_root(v->doc), "axes");
@@ -86,8 +86,7 @@ static uint32_t find_axis(const override *v, const char *name, size_t length)
     return RLT_NONE;
 }
 
-/* "switch.slots=16" of an axis that adds settings: the length up to the '='; 0: its values
- * are no settings. */
+/* Returns the length up to '=' if the axis adds settings such as "switch.slots=16"; else 0. */
 static size_t setting_of(rlt_json axis, const char **text)
 {
     const char *pointer = rlt_json_string(rlt_json_get(axis, "pointer"));
@@ -103,7 +102,7 @@ static bool is_number(const char *text, size_t length)
     return length && length < 16 && strspn(text, "0123456789") >= length && (text[0] != '0' || length == 1);
 }
 
-/* One value of an axis as JSON. */
+/* Writes a value of an axis as JSON. */
 static void put_value(FILE *f, const char *setting, size_t n_setting, const char *item, size_t length)
 {
     char word[512];
@@ -115,7 +114,7 @@ static void put_value(FILE *f, const char *setting, size_t n_setting, const char
         rlt_tree_write_string(word, f);
 }
 
-/* "4MiB,16MiB" one by one; "1KiB:1GiB:x4" as sizes. */
+/* Writes values: "4MiB,16MiB" one by one, "1KiB:1GiB:x4" as sizes. */
 static int put_values(FILE *f, const char *where, rlt_json axis, const char *list, rlt_error *err)
 {
     const char *setting, *item, *pointer = rlt_json_string(rlt_json_get(axis, "pointer"));
@@ -174,7 +173,7 @@ static int set_axis(override *v, uint32_t i, const char *where, const char *list
     return rc;
 }
 
-/* Base with an option's text; one that may be repeated is added to those there. */
+/* Sets an option in base. A repeatable option is appended. */
 static int set_base(override *v, const rlt_option *o, const char *text, rlt_error *err)
 {
     char *value = NULL, place[100];
@@ -204,7 +203,7 @@ static int set_base(override *v, const rlt_option *o, const char *text, rlt_erro
     return rc;
 }
 
-/* A setting that an axis varies is that axis with one value. */
+/* Applies a setting. If an axis varies it, the axis gets this single value. */
 static int set_setting(override *v, const rlt_option *o, const char *text, rlt_error *err)
 {
     uint32_t i = 0;
@@ -218,12 +217,12 @@ static int set_setting(override *v, const rlt_option *o, const char *text, rlt_e
     return set_base(v, o, text, err);
 }
 
-/* What a word that begins with '-' means. */
+/* Meaning of a word that begins with '-'. */
 typedef struct meaning {
-    const rlt_option *option; /* of the sweep or of what it runs; NULL: of neither */
+    const rlt_option *option; /* of the sweep, or of the command it runs; NULL: neither */
     uint32_t axis;
     bool own;
-    const char *value; /* in the word itself; NULL: there is none */
+    const char *value; /* inside the word; NULL: not there */
 } meaning;
 
 static meaning look_up(override *v, const char *study, const char *word)

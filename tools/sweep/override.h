@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the command line changes in a study: `ringlet sweep STUDY --slots 16,32 -t 'switch:8@50GB/s,1us'`. An
- * option that is not the sweep's own is the name of an axis, whose values it replaces, or an option of what
- * the study runs, which goes into base. So a study whose file stands in the database is one without options.
+ * Changes of a study by the command line: `ringlet sweep STUDY --slots 16,32 -t 'switch:8@50GB/s,1us'`. An
+ * option that the sweep itself lacks is the name of an axis, whose values are replaced, or an option of the
+ * command that the study runs, which is set in base. Without such options the database records the file as it
+ * is.
  */
 #ifndef RLT_TOOLS_SWEEP_OVERRIDE_H
 #define RLT_TOOLS_SWEEP_OVERRIDE_H
@@ -11,8 +12,8 @@
 #include "sim/base/options.h"
 #include "tools/base/command.h"
 
-/* Takes those options out of argv, whose first word must be the study for there to be any. *text is the
- * study with them, malloc'ed; NULL where there were none. RLT_EUSAGE names the option. */
+/* Removes these options from argv. They are recognised only if its first word is the study. *text is the
+ * changed study, malloc'ed; NULL: unchanged. RLT_EUSAGE names the option. */
 int rlt_sweep_override(const rlt_option_group *own, int *argc, char **argv, char **text,
                        rlt_error *err) RLT_MUST_USE;
 

@@ -17,13 +17,13 @@
 #include "workload/experiment/run/run.h"
 #include "workload/setup/settings.h"
 
-/* Ends a sweep, whatever the point: it would be otherwise on another machine. */
+/* Returns true for errors that end the sweep: they come from this machine, not from the point. */
 static bool is_fatal(int rc)
 {
     return rc == RLT_ENOMEM || rc == RLT_ECANCELLED;
 }
 
-/* Turns a point's error into its row. */
+/* Records a point's error in its outcome; a fatal one is returned. */
 static int settle(rlt_point_job *e, int rc, const rlt_error *why, rlt_error *err)
 {
     if (rc == 0)
@@ -65,7 +65,7 @@ static int fill(rlt_point_job *e, rlt_error *err)
     return rlt_options_fill(c->options, e->texts.items, e->texts.n, e->settings, &e->parsed, err);
 }
 
-/* What a row has no room for. */
+/* Refuses kinds of runs whose result does not fit in a row. */
 static int check_run(const rlt_run_asked *asked, rlt_error *err)
 {
     const rlt_run_settings *s = &asked->run;
@@ -76,7 +76,7 @@ static int check_run(const rlt_run_asked *asked, rlt_error *err)
     return 0;
 }
 
-/* Whether points of the study differ in what a kind of input is made from. */
+/* Returns true if an axis or point changes an option that such inputs are made from. */
 static bool any_of(const rlt_sweep_study *s, const rlt_sweep_place *places, uint32_t n,
                    bool (*is_of)(const char *option))
 {
@@ -96,7 +96,7 @@ static bool varies(const rlt_sweep_study *s, bool (*is_of)(const char *option))
     return any;
 }
 
-/* Errors of files as such, whatever else the points change. */
+/* Returns true for errors of a file itself, which no other option can mend. */
 static bool is_of_files(int rc)
 {
     return rc == RLT_EIO || rc == RLT_EMALFORMED || rc == RLT_ESCHEMA;

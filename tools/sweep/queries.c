@@ -65,7 +65,7 @@ static const rlt_option_group pareto_groups[] = {
     {"Picture", rlt_front_options, offsetof(query_settings, chart)},
     {0}};
 
-/* SELECT with the columns wanted and a tail. */
+/* Writes rows: SELECT the wanted columns, followed by `tail`. */
 static int select_rows(rlt_asked *a, const query_settings *s, const char *from, const char *tail,
                        rlt_error *err)
 {
@@ -78,7 +78,7 @@ static int select_rows(rlt_asked *a, const query_settings *s, const char *from, 
     return rlt_asked_write(a, sql, s->columns != NULL, s->report.format, s->report.output, err);
 }
 
-/* What SQLite says of a condition tells not how to write one. */
+/* Adds the list of columns to SQLite's error about a condition. */
 static int say_columns(int rc, rlt_error *err)
 {
     rlt_error why = *err;
@@ -133,7 +133,7 @@ static int run_top(const rlt_parsed *args, void *settings, rlt_error *err)
 
 typedef struct candidate {
     int64_t point;
-    double value[RLT_SWEEP_OBJECTIVES]; /* less is better */
+    double value[RLT_SWEEP_OBJECTIVES]; /* sign changed if maximised: smaller is better */
 } candidate;
 
 typedef struct candidates {
@@ -167,7 +167,7 @@ static int compare_candidates(const void *a, const void *b)
     return x->point < y->point ? -1 : 1;
 }
 
-/* Nothing is better in one and no worse in any other. */
+/* Returns true if x is better in one objective and not worse in any other. */
 static bool dominates(const candidate *x, const candidate *y, uint32_t n)
 {
     bool better = false;
@@ -179,7 +179,8 @@ static bool dominates(const candidate *x, const candidate *y, uint32_t n)
     return better;
 }
 
-/* In order of the first objective, only what is on the front already can dominate. */
+/* Keeps the front. Sorted by the first objective, a point can be dominated only by points already on the
+ * front. */
 static int keep_front(candidates *l, uint32_t n_objectives, rlt_error *err)
 {
     uint32_t kept = 0;
@@ -268,7 +269,7 @@ static int read_merged(const char *path, merged *m, rlt_error *err)
     return rc;
 }
 
-/* All that can be said of what is to be merged, before anything is written. */
+/* Checks all databases before anything is written. */
 static int check_merge(const rlt_parsed *args, merged *first, rlt_error *err)
 {
     struct stat out, in;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a sweep's database tells: the verbs of `ringlet sweep`. */
+/* Queries of a sweep's database: verbs of `ringlet sweep`. */
 #ifndef RLT_TOOLS_SWEEP_QUERIES_H
 #define RLT_TOOLS_SWEEP_QUERIES_H
 
@@ -13,7 +13,7 @@
 extern const rlt_command rlt_sweep_query, rlt_sweep_top, rlt_sweep_pareto, rlt_sweep_sensitivity,
     rlt_sweep_compare, rlt_sweep_merge, rlt_sweep_wins;
 
-/* One line on standard output. */
+/* Prints one line on standard output. */
 int rlt_sweep_status(const char *db, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A sweep across machines, under mpirun or srun. Rank 0 owns the database and hands out points; the others
- * run them. Only the executable ringlet-mpi, which stands beside ringlet, is linked with MPI: ranks_mpi.c
- * there, ranks_none.c in ringlet.
+ * run them. Only the executable ringlet-mpi beside ringlet is linked with MPI: it has ranks_mpi.c, ringlet
+ * has ranks_none.c.
  */
 #ifndef RLT_TOOLS_SWEEP_RANKS_H
 #define RLT_TOOLS_SWEEP_RANKS_H
@@ -12,20 +12,20 @@
 #include "tools/sweep/state.h"
 #include "tools/sweep/study/study.h"
 
-/* "Open MPI 4.1.4", or what ringlet says of it. */
+/* Returns MPI's name and version, such as "Open MPI 4.1.4", or a text saying that it is not linked. */
 const char *rlt_ranks_version(char *buffer, size_t size);
-/* Under a launcher of several ranks ringlet becomes ringlet-mpi. Returns where there is nothing to become;
- * RLT_EUNSUPPORTED: it is missing. */
+/* Becomes ringlet-mpi if a launcher started several ranks. Returns 0 if there is nothing to do;
+ * RLT_EUNSUPPORTED: ringlet-mpi is missing. */
 int rlt_ranks_become(char **argv, rlt_error *err) RLT_MUST_USE;
-/* How many there are, and which this is; 1 and 0 without a launcher. */
+/* Starts MPI. Sets the number of ranks and this one's number; 1 and 0 without a launcher. */
 int rlt_ranks_begin(uint32_t *n, uint32_t *rank, rlt_error *err) RLT_MUST_USE;
-/* On rank 0, in place of rlt_pool_run. */
+/* On rank 0: replaces rlt_pool_run. */
 int rlt_ranks_run(rlt_sweep *w, const rlt_pool_work *work, rlt_error *err) RLT_MUST_USE;
-/* On the others: until rank 0 has no more. */
+/* On other ranks: runs points until rank 0 has no more. */
 int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err) RLT_MUST_USE;
-/* From rank 0 to all: *text is malloc'ed; own NULL on rank 0: there is none, and *text is NULL. */
+/* Sends a text from rank 0 to all. *text is malloc'ed. If `own` is NULL on rank 0, *text is NULL. */
 int rlt_ranks_text(const char *own, char **text, rlt_error *err) RLT_MUST_USE;
-/* The end of rlt_ranks_begin. `served`: the others serve, and are let go. */
+/* Ends MPI. `served`: the other ranks are in rlt_ranks_serve and are released. */
 void rlt_ranks_end(uint32_t rank, bool served);
 
 #endif

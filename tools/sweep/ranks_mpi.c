@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ranks by MPI. In ringlet-mpi alone; the only file that knows it. */
+/* Ranks by MPI, in ringlet-mpi only. No other file uses MPI. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "workload/experiment/figures.h"
 #include "workload/experiment/shared.h"
 
-/* Points that a rank has at once: one waits while the other runs. */
+/* Points assigned to a rank at once: one waits while the other runs. */
 enum { DEPTH = 2, PAUSE_NS = 50000, PATIENCE_MS = 1000 };
 enum { TAG_POINT = 1, TAG_STOP, TAG_OUTCOME, TAG_INPUT, TAG_FATAL, TAG_BYE };
 
@@ -27,7 +27,7 @@ typedef struct order {
 
 typedef struct answer {
     uint64_t id;
-    rlt_outcome outcome; /* links follow */
+    rlt_outcome outcome; /* followed by its links */
 } answer;
 
 typedef struct input {
@@ -65,7 +65,7 @@ int rlt_ranks_begin(uint32_t *n, uint32_t *rank, rlt_error *err)
         return rlt_fail(err, RLT_EIO, "MPI", "does not start");
     MPI_Comm_size(MPI_COMM_WORLD, &count);
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
-    rlt_interrupt_init(); /* what was caught before may be the library's now */
+    rlt_interrupt_init(); /* MPI may have replaced the signal handlers */
     *n = (uint32_t)count;
     *rank = (uint32_t)own;
     return 0;
@@ -86,7 +86,7 @@ int rlt_ranks_text(const char *own, char **text, rlt_error *err)
     return 0;
 }
 
-/* A message from anyone, if there is one; malloc'ed. */
+/* Receives a message if there is one; malloc'ed. */
 static int receive(int from, MPI_Status *status, void **message, int *length, bool *got, rlt_error *err)
 {
     int there = 0;
@@ -104,12 +104,12 @@ static int receive(int from, MPI_Status *status, void **message, int *length, bo
     return 0;
 }
 
-/* Rank 0 */
+/* State of rank 0. */
 
 typedef struct host {
     rlt_sweep *w;
     const rlt_pool_work *work;
-    uint32_t ranks, *flying; /* by rank: points it has */
+    uint32_t ranks, *flying; /* by rank: points assigned */
     bool *ended;             /* by slot */
     uint32_t started, taken;
 } host;
@@ -221,7 +221,8 @@ int rlt_ranks_run(rlt_sweep *w, const rlt_pool_work *work, rlt_error *err)
     return rc;
 }
 
-/* Until all others have said goodbye, or it takes too long: then some rank is gone. */
+/* Releases the ranks and waits for their goodbyes. Returns false if that failed, or took too long after
+ * Ctrl-C: then some rank is dead. */
 static bool dismiss(void)
 {
     int ranks, gone = 0;
@@ -252,11 +253,11 @@ static bool dismiss(void)
 void rlt_ranks_end(uint32_t rank, bool served)
 {
     if (rank == 0 && served && !dismiss())
-        return; /* MPI_Finalize would wait for the dead */
+        return; /* MPI_Finalize would wait for the dead rank */
     MPI_Finalize();
 }
 
-/* The others */
+/* State of another rank. */
 
 typedef struct guest {
     rlt_shared inputs;
@@ -330,7 +331,7 @@ int rlt_ranks_serve(rlt_sweep_study *study, rlt_error *err)
             why.code = rc;
             MPI_Send(&why, sizeof why, MPI_BYTE, 0, TAG_FATAL, MPI_COMM_WORLD);
         }
-        if (rc) { /* rank 0 tells; what it still sends is let pass */
+        if (rc) { /* rank 0 reports the error; its further orders are ignored */
             rc = 0;
             *err = (rlt_error){0};
         }

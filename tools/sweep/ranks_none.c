@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The common command, which knows no MPI and hands over to the executable that does. */
+/* For the common command, which has no MPI: it hands over to the executable that has. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ const char *rlt_ranks_version(char *buffer, size_t size)
     return buffer;
 }
 
-/* As Open MPI, Slurm and Hydra tell it. */
+/* Returns true if a launcher started several ranks (variables of Open MPI, Slurm and Hydra). */
 static bool launched(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK",

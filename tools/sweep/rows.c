@@ -18,9 +18,9 @@ enum { MAX_COLUMNS = 128, MAX_VALUES = 1 << 28 };
 
 typedef struct column {
     const char *name;
-    const rlt_asked_axis *axis; /* NULL: of none */
-    rlt_column shape;           /* in a table */
-    bool told;                  /* some row has something in it */
+    const rlt_asked_axis *axis; /* NULL: the column is no axis */
+    rlt_column shape;           /* format in a table */
+    bool told;                  /* some row has a value in it */
 } column;
 
 typedef struct writer {
@@ -30,7 +30,7 @@ typedef struct writer {
     rlt_arena arena;
     column columns[MAX_COLUMNS];
     uint32_t n;
-    rlt_value *values; /* of a table, by row */
+    rlt_value *values; /* for a table, by row */
     uint32_t n_values, values_capacity;
 } writer;
 
@@ -139,7 +139,7 @@ static int keep_row(writer *w, const rlt_store_cell *c, uint32_t n, rlt_error *e
     return rc;
 }
 
-/* Columns that say nothing are left out, unless they were asked for. */
+/* Writes a table. Empty columns are left out unless they were asked for. */
 static int write_table(writer *w, bool all, rlt_error *err)
 {
     rlt_column columns[RLT_MAX_COLUMNS] = {{0}};

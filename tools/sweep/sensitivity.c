@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet sweep sensitivity`: which axis matters. */
+/* `ringlet sweep sensitivity`: the effect of each axis. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,9 +32,9 @@ static const rlt_option own_options[] = {{"by", 0, RLT_PARAM_TEXT, "COLUMN",
 static const rlt_option_group groups[] = {
     {"Figure", own_options, 0}, {"Output", rlt_format_options, offsetof(sensitivity_settings, report)}, {0}};
 
-/* The means of one axis, by value. */
+/* Effect of one axis, from the means by value. */
 typedef struct effect {
-    double mean; /* of all */
+    double mean; /* over all points */
     double between, n, lowest, highest;
     uint32_t values;
 } effect;
@@ -80,7 +80,7 @@ static int see_squares(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error
     return 0;
 }
 
-/* Stored figures come from their table, others from the view that works them out. */
+/* Stored figures come from their table, computed ones from the view. */
 #define OF "FROM point p JOIN %s r USING(point) WHERE p.status=0 AND p.name IS NULL AND r.%s IS NOT NULL"
 
 static int find_effects(rlt_asked *a, const char *by, whole *w, effect *effects, rlt_error *err)
@@ -113,7 +113,7 @@ int rlt_asked_shares(rlt_asked *a, const char *column, double *shares, rlt_error
     return rc;
 }
 
-/* Means as figures of that column are shown; in CSV and JSON as they are. */
+/* Makes the columns: means are shown as the figures of that column; in CSV and JSON they are unscaled. */
 static void make_columns(const char *by, bool people, rlt_column columns[5])
 {
     static const rlt_column usual[] = {
@@ -131,7 +131,7 @@ static void make_columns(const char *by, bool people, rlt_column columns[5])
     }
 }
 
-/* The axis with the greatest share first. */
+/* Writes the axes, the one with the largest share first. */
 static void put_rows(rlt_table *t, const rlt_asked *a, const whole *w, effect *effects)
 {
     double rest = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sweep under way, as those see it who hand out its points: to threads, and to ranks. */
+/* State of a running sweep, shared by the ways of handing out points: threads and ranks. */
 #ifndef RLT_TOOLS_SWEEP_STATE_H
 #define RLT_TOOLS_SWEEP_STATE_H
 
@@ -12,10 +12,10 @@
 
 typedef struct rlt_sweep_slot {
     rlt_point_job experiment;
-    int64_t same_as; /* -1: it is run */
+    int64_t same_as; /* lower point with the same options; -1: none, this one is run */
 } rlt_sweep_slot;
 
-/* Inputs that were read before there was a database to note them in; texts owned. */
+/* Inputs read before the database exists, to be recorded later; texts are owned. */
 typedef struct rlt_sweep_note {
     char *what, *path;
     uint64_t hash;
@@ -27,20 +27,20 @@ typedef struct rlt_sweep {
     rlt_shared inputs;
     rlt_sweep_note *notes;
     uint32_t n_notes, notes_capacity;
-    uint32_t shard, shards; /* points whose number is `shard` modulo `shards` */
-    uint32_t jobs;          /* threads; of ranks: each has one */
-    bool remote;            /* points are prepared where they are run */
+    uint32_t shard, shards; /* runs points whose number is `shard` modulo `shards` */
+    uint32_t jobs;          /* threads; with MPI: one per rank */
+    bool remote;            /* points are prepared on the rank that runs them */
     rlt_sweep_slot *slots;
-    uint64_t (*keys)[2];                      /* of the experiments in slots, close together to be searched */
-    uint32_t n_slots, first_flying, n_flying; /* by job number */
-    uint64_t next, end;                       /* points still to be looked at, of this stretch */
-    int64_t last;                             /* the highest point that was there at the start */
+    uint64_t (*keys)[2];                      /* by slot: keys of the experiments, contiguous for searching */
+    uint32_t n_slots, first_flying, n_flying; /* flying: jobs in progress, by job number */
+    uint64_t next, end;                       /* points of this stretch still to be looked at */
+    int64_t last;                             /* highest point in the database at the start; -1: none */
     uint64_t done, failed, total;
     double began_s;
     rlt_progress progress;
     char label[96];
-    char first_error[200]; /* of the points that failed now */
-    int fatal;             /* that an input has changed, say */
+    char first_error[200]; /* of the points that failed in this run */
+    int fatal;             /* error that ends the sweep, such as a changed input */
     rlt_error why;
 } rlt_sweep;
 

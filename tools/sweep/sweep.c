@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Running what is missing of a study. */
+/* Runs the missing points of a study. */
 #include "tools/sweep/sweep.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "workload/experiment/figures.h"
 #include "workload/plugin/plugin.h"
 
-/* Results that may wait for an earlier one, or for the disk; fewer where each has all its links. */
+/* Results that may wait for an earlier one or the disk; fewer if each has all its links. */
 enum { SLOTS = 512, SLOTS_WITH_LINKS = 64, SLOTS_A_JOB = 8 };
 
 static double now_s(void)
@@ -42,7 +42,7 @@ static int note_input(void *ctx, const char *what, const char *path, uint64_t ha
     return w->fatal ? rlt_fail(err, RLT_ECANCELLED, path, "has changed") : 0;
 }
 
-/* Whether a point of this stretch is ours and not done. */
+/* Determines whether a point of this stretch is assigned to this shard and not done. */
 static int is_missing(rlt_sweep *w, uint64_t id, bool *missing, rlt_error *err)
 {
     rlt_sweep_point p;
@@ -67,7 +67,7 @@ static int count_missing(rlt_sweep *w, uint32_t *n, rlt_error *err)
     return rc;
 }
 
-/* The lowest point with the same options, running or done. */
+/* Finds the lowest point with the same options, in progress or done; -1: none. */
 static int find_same(rlt_sweep *w, uint32_t i, const rlt_point_job *e, int64_t *same, rlt_error *err)
 {
     for (uint32_t k = w->first_flying; k < i; k++) {
@@ -81,7 +81,7 @@ static int find_same(rlt_sweep *w, uint32_t i, const rlt_point_job *e, int64_t *
     return rlt_store_find(w->store, e->key, e->point.id, same, err);
 }
 
-/* Callbacks of a pool, and of what takes its place between ranks. */
+/* Callbacks of a pool, also used for ranks. */
 static int prepare_point(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     rlt_sweep *w = ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A sweep under way: points handed out in the study's order, results taken in the same order, so that what
- * is in the database is the same for any number of threads or ranks.
+ * A running sweep. Points are handed out in the study's order, and results are taken in that order. So the
+ * database is the same for any number of threads or ranks.
  */
 #ifndef RLT_TOOLS_SWEEP_SWEEP_H
 #define RLT_TOOLS_SWEEP_SWEEP_H
@@ -14,15 +14,15 @@
 #include "tools/sweep/study/study.h"
 #include "workload/experiment/shared.h"
 
-/* Loads what all points take from base:
- * the error that each of them would end with. Before there is a store. */
+/* Loads the inputs that base fixes for all points, before there is a store. Returns the error that every
+ * point would end with. */
 int rlt_sweep_probe(rlt_sweep *w, const rlt_sweep_study *study, rlt_error *err) RLT_MUST_USE;
-/* Runs what is missing. `study` grows where it is adaptive.
- * RLT_ECANCELLED after Ctrl-C: what was done is committed. */
+/* Runs the missing points. `study` grows if it is adaptive. RLT_ECANCELLED after Ctrl-C: finished points are
+ * committed. */
 int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err) RLT_MUST_USE;
 void rlt_sweep_free(rlt_sweep *w);
 
-/* The next places of an adaptive sample, from the results so far. */
+/* Chooses the next places of an adaptive sample from the results so far. */
 int rlt__sweep_choose(rlt_sweep_study *study, rlt_store *store, rlt_error *err) RLT_MUST_USE;
 
 #endif

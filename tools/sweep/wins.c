@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `ringlet sweep wins`: at how many cases something beats the study's baseline, and by how much, by axis. */
+/* `ringlet sweep wins`: by axis, the number of cases in which the best other point beats the baseline, and by
+ * how much. */
 #include <stdlib.h>
 
 #include "sim/base/column.h"
@@ -27,7 +28,8 @@ static const rlt_column columns[N_COLUMNS] = {
     {"most", "most", "x", RLT_COL_REAL, 8, 2},
 };
 
-/* Points that differ in the compared axis alone: the best of the others against the best baseline. */
+/* A case: points that differ only in the compared axis. The best other point is compared with the best
+ * baseline. */
 typedef struct one_case {
     double gain;
     uint32_t at[RLT_SWEEP_AXES];
@@ -36,10 +38,10 @@ typedef struct one_case {
 
 typedef struct wins {
     rlt_asked *a;
-    rlt_chart_axis axes[RLT_SWEEP_AXES]; /* values as people read them */
+    rlt_chart_axis axes[RLT_SWEEP_AXES]; /* values as shown to people */
     one_case *cases;
     uint32_t n, capacity;
-    double *gains; /* of those gathered, sorted */
+    double *gains; /* of the gathered cases, sorted */
     uint32_t n_gains, n_wins;
     FILE *out;
     rlt_jw *json; /* NULL: table or CSV */
@@ -61,8 +63,8 @@ static int see_case(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *e
     return 0;
 }
 
-/* One row a case: the gain, which values of the compared axis these are, and the place on each axis. Of
- * several rows with the least or largest objective, SQLite takes the other columns from one with it. */
+/* Makes the query: a row per case with the gain, the two values of the compared axis, and the coordinates.
+ * With min() or max() SQLite takes the other columns from a row that has that value. */
 static char *statement(const rlt_asked *a)
 {
     const char *aim = a->objectives[0], *best = a->max[0] ? "max" : "min";
@@ -105,7 +107,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Those with this value of an axis; RLT_NONE: all. */
+/* Gathers the cases with this value of an axis; RLT_NONE: all. */
 static void gather(wins *w, uint32_t axis, uint32_t value)
 {
     w->n_gains = w->n_wins = 0;
@@ -136,7 +138,7 @@ static void put_row(wins *w, uint32_t axis, uint32_t value)
     rlt_jw_end_object(w->json);
 }
 
-/* "size 4MiB, workers 8, slots 32: switchml against ring". */
+/* Prints a case, such as "size 4MiB, workers 8, slots 32: switchml against ring". */
 static void put_extreme(wins *w, const char *word, const one_case *x)
 {
     char *text = NULL;
@@ -161,7 +163,7 @@ static void put_extreme(wins *w, const char *word, const one_case *x)
     free(text);
 }
 
-/* The first of equal ones. */
+/* Prints the extreme cases, the first of equal ones. */
 static void put_extremes(wins *w)
 {
     const one_case *least = w->cases, *most = w->cases;

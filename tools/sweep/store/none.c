@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* In place of the database where SQLite is not there to build with: says which package brings it. */
+/* Replaces the database in builds without SQLite: reports which package provides it. */
 #include "sim/base/error.h"
 #include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"

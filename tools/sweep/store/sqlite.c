@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sweep's database: what all of its files ask of SQLite. */
+/* A sweep's database: helpers for SQLite. */
 #ifdef RLT_WITH_SQLITE
 #include "tools/sweep/store/sqlite.h"
 
@@ -20,7 +20,7 @@ int rlt__store_fail(struct rlt_store *s, rlt_error *err)
         return rlt_nomem(err);
     if ((code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT)
         return rlt_fail(err, RLT_EMALFORMED, s->path, "is no database of a sweep: %s", sqlite3_errmsg(s->db));
-    /* For the files beside the database SQLite has but one word. */
+    /* SQLite reports a full disk for its side files only as an I/O error. */
     bool full = (code & 0xff) == SQLITE_FULL ||
                 ((code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(s->db) == ENOSPC);
     return rlt_fail(err, RLT_EIO, s->path, "%s%s", full ? "database or disk is full" : sqlite3_errmsg(s->db),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A store as the files of its room know it; they alone know SQLite here. Internal to tools/sweep/store/. */
+/* A store, as seen by the files of this room, the only ones here that use SQLite. Internal to
+ * tools/sweep/store/. */
 #ifndef RLT_TOOLS_SWEEP_STORE_SQLITE_H
 #define RLT_TOOLS_SWEEP_STORE_SQLITE_H
 
@@ -15,23 +16,23 @@ struct rlt_store {
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENTS];
     char *path;
-    int lock;  /* descriptor; -1: none */
-    bool open; /* a transaction */
+    int lock;  /* descriptor of the locked file; -1: none */
+    bool open; /* a transaction is open */
     uint32_t pending;
     uint64_t added;
     double began_s, committed_s;
 };
 
-/* SQLite's error as ours. */
+/* Fills err from SQLite's last error. */
 int rlt__store_fail(struct rlt_store *s, rlt_error *err);
 int rlt__store_execute(struct rlt_store *s, const char *sql, rlt_error *err) RLT_MUST_USE;
-/* Opens a transaction unless there is one. */
+/* Opens a transaction unless one is open. */
 int rlt__store_begin(struct rlt_store *s, rlt_error *err) RLT_MUST_USE;
-/* Runs a statement that gives no rows. */
+/* Runs a statement that returns no rows. */
 int rlt__store_finish(struct rlt_store *s, sqlite3_stmt *q, rlt_error *err) RLT_MUST_USE;
 double rlt__store_now_s(void);
 struct rlt_store_cell;
-/* For rlt_store_query: a row of integers into int64_t[]. */
+/* For rlt_store_query: reads a row of integers into int64_t[]. */
 int rlt__store_counts(void *ctx, const struct rlt_store_cell *cells, uint32_t n, rlt_error *err);
 
 #endif

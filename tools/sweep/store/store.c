@@ -36,7 +36,7 @@ const char *rlt_store_version(void)
     return sqlite3_libversion();
 }
 
-/* The statements with a place or a name for each figure. */
+/* Writes a statement, with a placeholder or a name for each figure. */
 static const char *text_of(int which, char *buffer, size_t size)
 {
     char names[RLT_FIGURE_LIST];
@@ -63,14 +63,14 @@ static sqlite3_stmt *statement(rlt_store *s, int which, rlt_error *err)
     return s->statements[which];
 }
 
-/* Held as long as the database is open:
- * SQLite's own locks are lost when any descriptor of the file is closed. */
+/* Takes the lock, held while the database is open. SQLite's own locks would be lost when any descriptor of
+ * the file is closed. */
 static int lock(rlt_store *s, rlt_error *err)
 {
     s->lock = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (s->lock < 0)
         return rlt_fail(err, RLT_EIO, s->path, "cannot be opened: %s", strerror(errno));
-    /* One that was just killed may still be about to go. */
+    /* A writer that was just killed may take a moment to end. */
     for (int i = 0; i < LOCK_TRIES; i++) {
         struct timespec t = {.tv_nsec = 10000000};
         if (flock(s->lock, LOCK_EX | LOCK_NB) == 0)
@@ -80,8 +80,8 @@ static int lock(rlt_store *s, rlt_error *err)
     return rlt_fail(err, RLT_EIO, s->path, "another sweep is writing it");
 }
 
-/* Where somebody reads just now, a database without a log stays so:
- * one that is done, in which nothing is missing. */
+/* Switches to write-ahead logging. If a reader prevents this, a finished database keeps its mode: nothing is
+ * missing in it. */
 static int write_ahead(rlt_store *s, rlt_error *err)
 {
     rlt_error why = {0};
@@ -296,7 +296,7 @@ static int copy(rlt_store *s, int which, uint64_t to, int64_t from, rlt_error *e
     return rlt__store_finish(s, q, err);
 }
 
-/* A point that was not run has the status and figures of the one that was. */
+/* Copies status and figures of the point with the same options that was run. */
 static int put_same(rlt_store *s, const rlt_store_row *row, rlt_error *err)
 {
     int rc = put_point(s, row, err);
@@ -346,7 +346,7 @@ int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t h
 
 int rlt_store_commit(rlt_store *s, rlt_error *err)
 {
-    s->open = s->open && !sqlite3_get_autocommit(s->db); /* without room SQLite may end it itself */
+    s->open = s->open && !sqlite3_get_autocommit(s->db); /* a full disk may have ended the transaction */
     if (!s->open)
         return 0;
     sqlite3_stmt *q = statement(s, PROGRESS, err);

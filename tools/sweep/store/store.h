@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A sweep's database: SQLite, known to store.c and study.c alone. One process writes at a time; any
- * number may read.
+ * A sweep's database in SQLite. One process writes at a time; any number may read.
  *
- * Written in transactions of some tenths of a second, in write-ahead mode: what was committed survives the
- * end of the process at any instant. When the machine stops, the last commits may be lost with it, never
- * more: SQLite syncs the log before it goes into the database (synchronous=NORMAL), and skips commits at its
- * end that are not whole, so that the database is always one that stood there before. Once all is
- * done the log goes, and what remains is one file. Schema, version 2:
+ * Writing: transactions of some tenths of a second, in write-ahead mode. Committed data survive the end of
+ * the process at any moment. If the machine stops, the last commits may be lost, but nothing more: SQLite
+ * syncs the log before it copies it into the database (synchronous=NORMAL), and skips incomplete commits at
+ * the end of the log. So the database always is in a state that was committed. When the sweep is done the log
+ * is removed and one file remains.
  *
- *   study   one row: the study's file (text, hash), ringlet's version, the number of points, objectives and
- *           columns as JSON, the shard ("1/4") that this database holds, or NULL
- *   axis    axis number, name, its pointers and values as JSON lists
- *   point   number in the study's order; name of a named one; coordinates: numbers of the axes' values as a
- *           JSON list, -1 each for a named point; replica; options: what a named point sets, as JSON; key:
- *           128-bit hash of its options; same_as: the lowest point with the same options, where that is
- *           another: it was run instead, and its results stand here too; status: the exit status that the
- *           point alone would have had, 0: done; error
- *   result  figures of the points with status 0
- *   link    links of a point, where the study asks for them
- *   input   files that were read, with the hash of what was in them
- *   progress one row: when the latest run began and last committed (seconds since 1970), and how many points
- *           it has added
+ * Schema, version 2:
+ *
+ *   study     one row: text and hash of the study's file, ringlet's version, number of points, objectives and
+ *             columns as JSON, the shard ("1/4") in this database, or NULL
+ *   axis      axis number, name, its pointers and values as JSON lists
+ *   point     number in the study's order; name of a named point; coordinates: indices of the axes' values as
+ *             a JSON list, all -1 for a named point; replica; options: settings of a named point as JSON;
+ *             key: 128-bit hash of its options; same_as: lowest other point with the same options, which
+ *             was run instead and whose results are copied here; status: exit status of the point,
+ *             0: done; error
+ *   result    figures of the points with status 0
+ *   link      links of a point, if the study asks for them
+ *   input     files that were read, with the hash of their contents
+ *   progress  one row: begin and last commit of the latest run (seconds since 1970), and the number of points
+ *             that it added
  */
 #ifndef RLT_TOOLS_SWEEP_STORE_STORE_H
 #define RLT_TOOLS_SWEEP_STORE_STORE_H
@@ -42,48 +43,48 @@ typedef struct rlt_store_row {
 
 typedef enum rlt_store_mode { RLT_STORE_READ, RLT_STORE_WRITE } rlt_store_mode;
 
-/* Version of SQLite, or "not built in". */
+/* Returns the version of SQLite, or "not built in". */
 const char *rlt_store_version(void);
-/* To write: made where it is not there. RLT_EIO, RLT_EUNSUPPORTED (built without SQLite). */
+/* Opens a database; creates it if `mode` writes. RLT_EIO, RLT_EUNSUPPORTED (built without SQLite). */
 int rlt_store_open(const char *path, rlt_store_mode mode, rlt_store **out, rlt_error *err) RLT_MUST_USE;
 void rlt_store_close(rlt_store *s);
-/* Enters the study, or checks that it is the one that is there: RLT_ESCHEMA. shard NULL: all of it. */
+/* Records the study, or checks that the database has the same: RLT_ESCHEMA. shard NULL: all points. */
 int rlt_store_begin(rlt_store *s, const rlt_sweep_study *study, const char *shard,
                     rlt_error *err) RLT_MUST_USE;
-/* The same from another database with the same study (of another shard). */
+/* Adds the points of another database of the same study (another shard). */
 int rlt_store_merge(rlt_store *s, const char *from, rlt_error *err) RLT_MUST_USE;
-/* After merges: points that were run twice refer to the lowest one of them. */
+/* After merges: a point that was run twice refers to the lowest point with its options. */
 int rlt_store_settle(rlt_store *s, rlt_error *err) RLT_MUST_USE;
 
-/* How many points there are, how many failed, the highest (-1: none). */
+/* Counts the points and the failed ones; sets *last to the highest point (-1: none). */
 int rlt_store_count(rlt_store *s, uint64_t *done, uint64_t *failed, int64_t *last,
                     rlt_error *err) RLT_MUST_USE;
 int rlt_store_has(rlt_store *s, uint64_t point, bool *there, rlt_error *err) RLT_MUST_USE;
-/* The lowest point with these options below `before`, or -1. */
+/* Finds the lowest point below `before` with these options; -1: none. */
 int rlt_store_find(rlt_store *s, const uint64_t key[2], uint64_t before, int64_t *point,
                    rlt_error *err) RLT_MUST_USE;
 int rlt_store_failed(rlt_store *s, uint64_t point, bool *failed, rlt_error *err) RLT_MUST_USE;
-/* A point's figure; *there false: it failed, or has none. */
+/* Reads a point's figure; *there false: it failed or has none. */
 int rlt_store_figure(rlt_store *s, uint64_t point, rlt_figure f, double *value, bool *there,
                      rlt_error *err) RLT_MUST_USE;
-/* Adds a point; commits when it is time. */
+/* Adds a point; commits from time to time. */
 int rlt_store_put(rlt_store *s, const rlt_store_row *row, rlt_error *err) RLT_MUST_USE;
-/* An input by name: RLT_ESCHEMA where it is there with another hash. */
+/* Records an input by name. RLT_ESCHEMA if it is recorded with another hash. */
 int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t hash,
                     rlt_error *err) RLT_MUST_USE;
 int rlt_store_commit(rlt_store *s, rlt_error *err) RLT_MUST_USE;
-/* All is in it: makes it one file, that readers need no others beside, unless somebody reads just now. */
+/* Ends a complete database: makes it one file without side files, unless a reader prevents that. */
 void rlt_store_done(rlt_store *s);
 
-/* From here on statements may only read: for those that users have a part in. */
+/* Allows only reading from here on. For statements that contain text from users. */
 void rlt_store_guard(rlt_store *s);
-/* Runs one statement; `row` sees each row, as texts and kinds, until it fails. RLT_EUSAGE: not
- * one statement, or one that is not allowed. */
+/* Runs one statement and passes each row to `row`, as texts and kinds, until `row` fails. RLT_EUSAGE: not
+ * exactly one statement, or a forbidden one. */
 typedef struct rlt_store_cell {
     enum { RLT_CELL_NULL, RLT_CELL_INTEGER, RLT_CELL_REAL, RLT_CELL_TEXT } kind;
     int64_t integer;
     double real;
-    const char *text; /* of TEXT; during the call */
+    const char *text; /* of TEXT; valid during the call */
     const char *name; /* of the column */
 } rlt_store_cell;
 int rlt_store_query(rlt_store *s, const char *sql,

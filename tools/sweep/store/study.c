@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The database of a sweep: its schema, the study in it, and several made one. */
+/* The database of a sweep: its schema, its study, and merging. */
 #include "tools/sweep/store/store.h"
 
 #ifdef RLT_WITH_SQLITE
@@ -137,7 +137,7 @@ static int insert_axis(rlt_store *s, const rlt_sweep_axis *a, uint32_t number, r
     return rc;
 }
 
-/* An empty database: its tables, the one of results with a column for each figure that is stored. */
+/* Creates the tables. The table of results has a column for each stored figure. */
 static int create_tables(rlt_store *s, rlt_error *err)
 {
     char figures[RLT_FIGURE_LIST], result[RLT_FIGURE_LIST + 80];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Axes of a study, and the filters over them. */
+/* Axes of a study, and the filters on them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "sim/text/tree.h"
 #include "tools/sweep/study/study.h"
 
-enum { LISTED = 8 }; /* values of an axis in a message */
+enum { LISTED = 8 }; /* most values of an axis in a message */
 
 static int read_pointers(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_error *err)
 {
@@ -53,7 +53,8 @@ static int read_values(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_er
     return 0;
 }
 
-/* What goes to each place: of several places, value i is a list. */
+/* Assigns the values to the axis's places. If there are several places, value i is a list with one item for
+ * each. */
 static int spread_values(rlt_sweep_study *s, rlt_sweep_axis *a, bool zipped, rlt_error *err)
 {
     if (!zipped)
@@ -127,7 +128,7 @@ int rlt__sweep_axes(rlt_sweep_study *s, rlt_json list, rlt_error *err)
     return rc;
 }
 
-/* *i: the number of a value, or how many there are. */
+/* Finds the index of a value; *i is the number of values if it is unknown. */
 static int find_value(const rlt_sweep_axis *a, const rlt_json_tree *v, uint32_t *i, rlt_error *err)
 {
     bool found = false;
@@ -142,7 +143,7 @@ static int find_value(const rlt_sweep_axis *a, const rlt_json_tree *v, uint32_t 
     return rc;
 }
 
-/* The first values as they stand in the study, which a table may show otherwise. */
+/* Reports an unknown value with the first values of the axis, as the study spells them. */
 static int no_value(const rlt_sweep_axis *a, const rlt_json_tree *v, rlt_error *err)
 {
     char *known = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points of a study, worked out from their numbers. */
+/* Points of a study, computed from their numbers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,8 @@ uint64_t rlt_sweep_end(const rlt_sweep_study *s)
     return (s->draws + s->n_named) * s->replicas;
 }
 
-/* A Feistel network over the next even power of two; walks on where it leaves the grid. */
+/* Permutes place k. A Feistel network permutes the next even power of two; results outside the grid are
+ * permuted again until one is inside. */
 uint64_t rlt_sweep_permute(const rlt_sweep_study *s, uint64_t k)
 {
     uint32_t half = 1;
@@ -171,7 +172,7 @@ static void sort_texts(rlt_option_texts *t)
     }
 }
 
-/* Replica r runs with the seed that the options say, plus r. */
+/* Sets the seed of replica r: the seed in the options plus r. */
 static int set_seed(const rlt_sweep_study *s, uint32_t replica, rlt_arena *arena, rlt_option_texts *out,
                     rlt_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Values between two ends, each worked out from its number: a range takes no memory for them. */
+/* Ranges of values, computed from their indices, so that a range needs no memory per value. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "sim/text/tree.h"
 #include "tools/sweep/study/study.h"
 
-/* From here on six digits would have an exponent, which sizes and counts do not take. */
+/* Numbers from here on would print with an exponent at six digits, which sizes and counts do not accept. */
 #define WHOLE 1e6
 
-/* An end of a range: a number and what follows it. */
+/* Reads an end of a range: a number and its unit. */
 static int read_end(rlt_json range, const char *key, double *number, const char **text, const char **unit,
                     rlt_arena *arena, rlt_error *err)
 {

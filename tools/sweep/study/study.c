@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading a study. */
+/* Reads a study. */
 #include "tools/sweep/study/study.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static int read_command(rlt_sweep_study *s, rlt_json root, rlt_error *err)
     return 0;
 }
 
-/* What decides nothing of a result has no place in a study. */
+/* Refuses options that do not affect results. */
 static int check_option(const rlt_sweep_study *s, const rlt_json_tree *member, uint32_t number,
                         rlt_error *err)
 {
@@ -84,7 +84,7 @@ static bool leads_into_topology(const char *pointer)
     return pointer && strncmp(pointer, "/topology/", 10) == 0;
 }
 
-/* Any text of the file that is such a pointer, as a value or a key. */
+/* Returns true if any key or value of the file is a pointer into the topology. */
 static bool any_into_topology(rlt_json v)
 {
     if (leads_into_topology(rlt_json_string(v)))
@@ -95,7 +95,7 @@ static bool any_into_topology(rlt_json v)
     return false;
 }
 
-/* A topology that base names by its file takes the file's place where pointers lead into it. */
+/* If pointers lead into the topology that base names by a file, replaces the name by the file's contents. */
 static int inline_topology(rlt_sweep_study *s, rlt_json root, rlt_error *err)
 {
     rlt_json_tree *node = (rlt_json_tree *)rlt_tree_get(s->base, "topology");
@@ -106,7 +106,7 @@ static int inline_topology(rlt_sweep_study *s, rlt_json root, rlt_error *err)
     rlt_error ignored = {0};
     rlt_json_tree *file = NULL;
     if (rlt_json_load(path, &s->topology, &ignored))
-        return 0; /* of another format: pointers into it will say so */
+        return 0; /* another format: pointers into it will be reported */
     int rc = rlt_tree_make(&s->arena, rlt_json_root(s->topology), &file, err);
     if (rc || file->kind != RLT_TREE_OBJECT)
         return rc;
@@ -175,7 +175,7 @@ static int read_named_set(rlt_sweep_study *s, rlt_sweep_named *p, rlt_json set, 
     return 0;
 }
 
-/* `sweep compare` finds a point by its name. */
+/* Records a name, which must be unique: `sweep compare` finds points by name. */
 static int note_name(rlt_strings *names, const char *name, rlt_json v, rlt_error *err)
 {
     size_t length = strlen(name);
@@ -344,7 +344,7 @@ static int read_sample(rlt_sweep_study *s, rlt_json v, rlt_error *err)
     return 0;
 }
 
-/* The texts of what no point changes, once. */
+/* Makes the texts of members that no point changes, once for all points. */
 static int settle_members(rlt_sweep_study *s, rlt_error *err)
 {
     int rc = 0;
