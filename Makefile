@@ -5,13 +5,13 @@
 #   SANITIZE=address,undefined     build into build-<names>/ with these sanitizers
 #   BUILD=dir                      where everything built goes (default build)
 #   PREFIX=/usr/local DESTDIR=     where install puts things
-#   LEAVE_MODEL_OUT=1              validate: efficiencies fitted without the model that they are shown for, too (minutes)
+# LEAVE_MODEL_OUT=1              validate: also shows errors of efficiencies fitted without the model shown (minutes)
 #   WITHOUT="sqlite3 nlopt"        build as if these were not installed: sqlite3 libmicrohttpd nlopt mpi
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
 # Targets: all (default) demo test bench validate design-page install uninstall deps deps-page format check-format clean
-# all needs the packages there; demo, test and bench install what is missing (as root or through sudo) first.
+# all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
 CC         ?= gcc
 CFLAGS     ?= -O2 -g
@@ -35,7 +35,7 @@ endif
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 PKGS := igraph libcjson expat zlib
 TOOL_PKGS := libuv
-# Found or not: what is in shows in ringlet --version. WITHOUT leaves out what is there.
+# Optional libraries; ringlet --version lists those found. WITHOUT leaves some out.
 found = $(if $(filter $(1),$(WITHOUT)),,$(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes))
 ifeq ($(call found,nlopt),yes)
 TOOL_PKGS += nlopt
@@ -50,8 +50,8 @@ PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
              -DRLT_VERSION='"$(VERSION)"' $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
 
-# Executables of their own, so that the common command starts without these libraries. Each is the whole command, but with SRC
-# where the command has INSTEAD_OF, which runs it (tools/base/beside.h).
+# Companion executables: the common command starts without their libraries. Each is the whole command, but with SRC in place
+# of INSTEAD_OF, the source in the command that runs the companion (tools/base/beside.h).
 SERVE_SRC := tools/serve/http.c
 SERVE_INSTEAD_OF := tools/serve/none.c
 SERVE_PKG := libmicrohttpd
@@ -61,7 +61,7 @@ MPI_PKG := ompi-c
 ALL_BESIDE := ringlet-serve ringlet-mpi
 BESIDE := $(if $(call found,$(SERVE_PKG)),ringlet-serve) $(if $(filter mpi,$(WITHOUT)),,$(if $(call found,$(MPI_PKG)),ringlet-mpi))
 
-# What stands in the rooms is built; a new room needs no line here.
+# Sources are found in the rooms: a new room needs no line here.
 sources_of = $(sort $(shell find $(1) -name '*.c'))
 LIB_SRC  := $(call sources_of,sim net collectives workload)
 TOOL_SRC := $(filter-out tools/report/page/embed.c $(SERVE_SRC) $(MPI_SRC),$(call sources_of,tools))
@@ -79,13 +79,13 @@ say = $(if $(V),,@echo "  $(1)  $(2)")
 
 all: $(BUILD)/ringlet $(BESIDE:%=$(BUILD)/%)
 
-# Where a folder is to be, the program of a source that became a folder may still stand.
+# A source may have become a folder: its old program would be in the way of that folder.
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC  ,$<)
 	@mkdir -p $(@D) 2>/dev/null || { rm -f $(@D) 2>/dev/null; mkdir -p $(@D); }
 	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
-# A source that is gone is gone from what was made of it, too; so is an executable that is no longer built.
+# Objects of deleted sources leave the archives; executables that are no longer built are removed.
 $(BUILD)/objects: FORCE
 	@mkdir -p $(BUILD)
 	@rm -f $(patsubst %,$(BUILD)/%,$(filter-out $(BESIDE),$(ALL_BESIDE)))
@@ -96,7 +96,7 @@ $(BUILD)/libringlet.a: $(LIB_OBJ) $(BUILD)/objects
 	@rm -f $@
 	$(Q)$(AR) qcs $@ $(LIB_OBJ)
 
-# The command exports what the installed headers declare, so that plug-ins find it: see workload/plugin/plugin.h.
+# The command exports what the installed headers declare, for plug-ins: see workload/plugin/plugin.h.
 WHOLE := -rdynamic -Wl,--whole-archive $(BUILD)/libringlet.a -Wl,--no-whole-archive -ldl
 
 $(BUILD)/ringlet: $(TOOL_OBJ)
@@ -111,28 +111,28 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
 
-# Tests of parts of the command; that of the server is linked with it where it is built.
+# Tests of parts of the command. The server's test is linked with the server where that is built.
 TOOL_TESTS := $(filter $(BUILD)/test/tools/%,$(TESTS))
 SERVE_TEST := $(if $(filter ringlet-serve,$(BESIDE)),$(BUILD)/test/tools/serve)
 $(TOOL_TESTS): private TOOLS = $(filter %.o,$(filter-out $<,$^))
 $(SERVE_TEST): $(filter-out %/main.o,$(SERVE_OBJ))
 $(filter-out $(SERVE_TEST),$(TOOL_TESTS)): $(filter-out %/main.o,$(TOOL_OBJ))
 
-# What the command needs and the library does not.
+# Objects that the command needs and the library does not.
 OF_SERVE := $(SERVE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/ringlet-serve $(SERVE_TEST)
 OF_MPI   := $(MPI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/ringlet-mpi
 $(sort $(TOOL_OBJ) $(COMMANDS) $(OF_SERVE) $(OF_MPI) $(TOOL_TESTS:%=%.o) $(TOOL_TESTS)): private PKGS += $(TOOL_PKGS)
 $(OF_SERVE): private PKGS += $(SERVE_PKG)
 $(OF_MPI): private PKGS += $(MPI_PKG)
 
-# Only this file knows where things get installed.
+# Installation paths are known to this file only.
 $(BUILD)/workload/setup/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'
 $(BUILD)/workload/setup/locate.o: $(BUILD)/prefix
 $(BUILD)/prefix: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
 
-# The page that reports are made of: its sources put together by a program of the build.
+# The page of reports: a build program joins its sources.
 $(BUILD)/embed: tools/report/page/embed.c
 	$(call say,HOST,$<)
 	@mkdir -p $(@D)
@@ -144,12 +144,12 @@ $(BUILD)/tools/report/page_parts.o: $(BUILD)/tools/report/page_parts.c $(BUILD)/
 	$(call say,CC  ,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# Everything is rebuilt when the compiler or its flags change.
+# A change of the compiler or its flags rebuilds everything.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
 
-# What a program or a plug-in may include: these doors, and all that they include in turn.
+# Headers for programs and plug-ins: these doors, and the closure of their includes.
 DOORS := sim/base/error.h sim/base/time.h sim/base/units.h sim/base/param.h sim/base/random.h sim/base/registry.h sim/queue.h sim/sim.h \
          net/topology/topology.h net/topology/placement.h net/import/import.h net/topology/endpoint.h net/route.h net/usage.h net/network.h \
          collectives/collective.h collectives/algorithm.h collectives/plan.h collectives/algorithms/lanes.h collectives/check/checker.h \
@@ -193,7 +193,7 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install
 	$(Q)cp -R traces/. $(D)/share/ringlet/traces/
 	$(Q)install -m 644 tools/sweep/examples/*.json $(D)/share/ringlet/studies/
 
-# All that a plug-in is built against.
+# Everything that a plug-in is built against.
 install-headers: $(BUILD)/ringlet.pc $(BUILD)/headers
 	$(Q)for h in $$(cat $(BUILD)/headers); do install -D -m 644 $$h $(D)/include/ringlet/$$h || exit 1; done
 	$(Q)install -D -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc
@@ -205,13 +205,13 @@ uninstall:
 deps:
 	@if [ '$(DEPS)' != no ]; then tools/deps.sh; fi
 
-# What some tests use beside: a browser, and what drives it (in the build folder); clang-format; valgrind.
+# Extra needs of some tests: a browser and its driver (in the build folder), clang-format, valgrind.
 deps-page:
 	@tools/deps.sh page
 	@[ -d $(BUILD)/page/node_modules/playwright-core ] || \
 	    { mkdir -p $(BUILD)/page && cd $(BUILD)/page && npm install --silent --no-audit --no-fund --ignore-scripts playwright-core; }
 
-# These begin on a bare machine, so what they build is made by a second make, after the packages are there.
+# These targets work on a bare machine: after installing packages a second make builds.
 demo: deps
 	@$(MAKE) --no-print-directory all
 	@echo
@@ -221,7 +221,7 @@ test: deps
 	@$(MAKE) --no-print-directory all tests
 	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh test/tidy.sh $(sort $(shell find test/cli test/page -name '*.sh'))
 
-# For whoever runs some of them: their programs, a line.
+# Prints the test programs, one a line, for running some of them.
 list-tests:
 	@echo $(sort $(TESTS))
 
@@ -229,8 +229,8 @@ bench: deps
 	@$(MAKE) --no-print-directory all benches
 	@BUILD=$(BUILD) test/bench/bench.sh
 
-# How far simulations are from measured collectives, and predictions from measured trainings, with the constants shipped in topologies/
-# and workload/accelerators/. LEAVE_MODEL_OUT=1 fits those of accelerators anew, to all models but one, too (minutes).
+# Errors of simulated collectives and predicted trainings, with the constants in topologies/ and workload/accelerators/.
+# LEAVE_MODEL_OUT=1 also fits each accelerator again without one model at a time (minutes).
 MEASURED ?= ../shared/data/collectives/measured_collectives.csv
 MEASURED_TRAINING ?= ../shared/data/throughput/measured_training.csv
 validate: EVALUATIONS ?= 600
@@ -241,7 +241,7 @@ validate: all
 	@if [ -r $(MEASURED_TRAINING) ]; then $(BUILD)/ringlet calibrate-training $(if $(LEAVE_MODEL_OUT),--leave-model-out,--check) $(MEASURED_TRAINING); \
 	else echo 'validate: skipped, $(MEASURED_TRAINING) is not here (MEASURED_TRAINING=FILE names another table)'; fi
 
-# What each added dimension saves in network interfaces and in dollars at equal iteration time, for three models: a table and a plot.
+# Saving by each added dimension at equal iteration time, in network interfaces and dollars, for three models: table and plot.
 design-page: all
 	$(Q)$(BUILD)/ringlet design dimensions --study added-dimension -n 1024 --total 100GB/s \
 	    -w turing-nlg-17b@tp=1,microbatch=8 -w gpt3-175b@tp=16,microbatch=16 -w megatron-1t@tp=32,microbatch=8 --plot $(BUILD)/design-page.svg -o $(BUILD)/design-page.txt
@@ -259,14 +259,14 @@ pictures: design-page
 	$(Q)$(BUILD)/ringlet sweep pareto $(BUILD)/pictures/t --by layout --plot $(EXAMPLES)/training.svg >/dev/null
 	$(Q)cp $(BUILD)/design-page.svg tools/design/added-dimension.svg
 
-# A shared object that makes the k-th allocation fail, for tests that preload it.
+# A shared object that makes the k-th allocation fail; tests preload it.
 tests: $(TESTS) $(if $(SANITIZE),,$(BUILD)/test/fail_malloc.so)
 $(BUILD)/test/fail_malloc.so: test/support/fail_malloc.c
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 $(WARN) $(CFLAGS) -fPIC -shared -o $@ $<
 
-# Compared with where it is installed (apt-get install libsimgrid-dev).
+# Compared on machines that have it (apt-get install libsimgrid-dev).
 ifeq ($(shell $(PKG_CONFIG) --exists simgrid 2>/dev/null && echo yes),yes)
 PEERS := $(BUILD)/test/bench/simgrid
 endif

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The rules of the house, read from the compiler's dependency files and the sources:
+# The rules of the house, checked on the compiler's dependency files and the sources:
 # includes point down only (tools -> workload -> collectives -> net -> sim), igraph.h, uv.h and cJSON.h have one place each,
 # nothing else stands at the top, no extern in a .c file, the library neither prints nor exits.
 set -u
@@ -50,7 +50,7 @@ verdict "expat.h only in sim/text/xml.c" "$(sources | xargs grep -l '<expat' | g
 verdict "sqlite3.h only in tools/sweep/store/store.c, study.c and tools/report/study_sqlite.c" "$(sources | xargs grep -lE '<sqlite3\.h>|store_sqlite\.h' | grep -vE '^tools/(sweep/store/[a-z]*\.[ch]|report/study_sqlite\.c)$')"
 verdict "microhttpd.h only in tools/serve/http.c" "$(sources | xargs grep -l '<microhttpd\.h>' | grep -v '^tools/serve/http\.c$')"
 verdict "mpi.h only in tools/sweep/ranks_mpi.c" "$(sources | xargs grep -l '<mpi\.h>' | grep -v '^tools/sweep/ranks_mpi\.c$')"
-# The common command starts without what few of its uses need: see ALL_BESIDE in the Makefile.
+# The common command starts without the libraries that few uses need: see ALL_BESIDE in the Makefile.
 verdict "ringlet is linked neither with libmicrohttpd nor with MPI" "$(ldd "$build/ringlet" | grep -E 'libmicrohttpd|libmpi')"
 verdict "no extern in a .c file" "$(sources | grep '\.c$' | xargs grep -nE '^extern ')"
 verdict "the library neither prints nor exits" \

@@ -20,7 +20,7 @@ for h in $headers; do
     grep -q 'extern "C"' "$include/$h" || fail "$h lacks extern \"C\""
 done
 
-# Statements with RLT_API, which stays a word: functions, and lists of variables.
+# Declarations marked RLT_API (the preprocessor keeps the word): functions and lists of variables.
 cp -R "$include" "$dir/words"
 sed -i -E 's/#define RLT_API +.*/#define RLT_API RLT_API/' "$dir/words/sim/base/error.h"
 for h in $headers; do echo "#include \"$h\""; done | $CC -std=c11 -E -P -I"$dir/words" -x c - | tr '\n' ' ' | tr ';{}' '\n\n\n' | grep -w RLT_API |
@@ -35,7 +35,7 @@ data=$dir/usr/share/ringlet
 for link in shared static; do
     if [ $link = shared ]; then
         flags=$(pkg-config --cflags --libs ringlet)
-    else # libringlet itself is static, what it stands on need not be
+    else # libringlet itself is static, the libraries below it need not be
         # shellcheck disable=SC2046
         flags="$(pkg-config --cflags --libs ringlet | sed 's/-lringlet\b/-l:libringlet.a/') $(PKG_CONFIG_SYSROOT_DIR='' pkg-config --libs $(pkg-config --print-requires-private ringlet)) -lm -lpthread -ldl"
     fi
@@ -44,18 +44,18 @@ for link in shared static; do
         $CC -std=c11 -pedantic -Wall -Wextra -Werror -o "$dir/$program-$link" "test/install/$program.c" $flags || fail "$program does not link ($link)"
     done
     if [ $link = static ] && ldd "$dir/replay-static" | grep -q libringlet; then fail "the static program needs libringlet.so"; fi
-    expect() { # words that the output has, command
+    expect() { # words expected in the output, command
         words=$1
         shift
         LD_LIBRARY_PATH="$dir/usr/lib" "$@" >"$dir/out" 2>&1 || fail "$* failed: $(cat "$dir/out")"
         grep -qE "$words" "$dir/out" || fail "$*: expected $words, got $(cat "$dir/out")"
     }
     expect '^iteration 0: [1-9][0-9]* ps$' "$dir/replay-$link" "$data/traces/transformer-8" "$data/topologies/hgx-h100-8.json"
-    # 14 steps of 125 000 bytes at 50 GB/s each way round, and 500 ns.
+    # 14 steps of 125 000 bytes at 50 GB/s each way round, and 500 ns each.
     expect '^ring: 42000000 ps, bound 17500000 ps$' "$dir/collective-$link" 'ring:8@100GB/s,500ns' ring 1000000
     expect '^8 ranks: [1-9][0-9]* ps$' "$dir/train-$link" gpt3-2.7b "$data/accelerators/h100-sxm.json" \
         "$data/topologies/hgx-h100-8.json" tp=4 dp=2 batch=8
-    # Ten networks on two threads: the first is the topology as it stands, and a faster one is never slower.
+    # Ten networks on two threads. The first is the topology unchanged; a faster one is never slower.
     expect '^network-scale=1: [1-9][0-9]* ps$' "$dir/vary-$link" "trace=$data/traces/transformer-8" "topology=$data/topologies/hgx-h100-8.json"
     awk '/^network-scale=[0-9]+: [0-9]+ ps$/ { n++; if (n > 1 && $2 > last) exit 1; last = $2 } END { if (n != 10) exit 1 }' "$dir/out" ||
         fail "ten networks: $(cat "$dir/out")"
@@ -63,7 +63,7 @@ for link in shared static; do
     grep -q '^/nowhere: no such file' "$dir/out" || fail "a missing trace: $(cat "$dir/out")"
 done
 
-# The executables beside the command are installed, too: what it says of them it says of its own folder.
+# The executables beside the command are installed, too, and reported by the command's own folder.
 "$dir/usr/bin/ringlet" --version >"$dir/out"
 ${BUILD:-build}/ringlet --version | cmp -s - "$dir/out" || fail "--version: $(cat "$dir/out")"
 if grep -q 'in ringlet-serve' "$dir/out"; then

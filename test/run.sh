@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs test programs (CMocka, speaking TAP) and shell tests (the same lines), shows what failed, names what was
-# skipped, and counts.
+# Runs test programs (CMocka, TAP output) and shell tests (the same output). Shows failures, names skipped tests,
+# and counts.
 # run.sh BUILD PROGRAM...     The closing line is "N passed, N failed, N skipped".
-# A skip is "ok N # SKIP" (TAP) or "not ok N # SKIP" (CMocka 1.1.5). With ../shared there, the data that tests want
-# are at hand: then a skip is a failure, unless what it wants is a program: "ok N - what # SKIP needs PROGRAM".
+# A skip is "ok N # SKIP" (TAP) or "not ok N # SKIP" (CMocka 1.1.5). If ../shared exists, test data are present: a skip
+# is then a failure, unless a program is missing: "ok N - what # SKIP needs PROGRAM".
 set -u
 build=$1
 shift

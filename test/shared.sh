@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Replays everything in ../shared/data that ringlet reads, as a user would; one "ok" line each, exit 1 if any fails.
+# Replays everything in ../shared/data that ringlet reads, as a user would. One "ok" line each; exit 1 if one fails.
 set -u
 ringlet=${RINGLET:-build/ringlet}
 data=../shared/data

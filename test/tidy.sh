@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Style as a test, each rule with its reason. What breaks a rule today stands in test/tidy/known.txt, by rule and name;
-# nothing may be added there. Reads sources only: no build is needed.
+# Style as a test, each rule with its reason. Existing violations are listed in test/tidy/known.txt, by rule and name;
+# nothing may be added to it. Reads only sources: no build is needed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 tmp=$(mktemp -d)
@@ -20,51 +20,51 @@ verdict() { # name, offending lines
 
 find sim net collectives workload tools test -name '*.[ch]' | sort >"$tmp/all"
 grep -v '^test/' "$tmp/all" >"$tmp/product"
-# Lines of a rule, of which those that are known are left out: RULE KEY.
+# Drops the known lines of a rule: RULE KEY.
 unknown() {
     awk -v rule="$1" 'FNR == NR { if ($1 == rule) known[$2] = 1; next } !($1 in known)' test/tidy/known.txt -
 }
 
 awk -f test/tidy/rooms.awk test/rooms.txt $(cat "$tmp/product") >"$tmp/rooms"
-# An arrow is a decision: it is written down before it is drawn.
+# An arrow is a decision: write it down before you draw it.
 verdict "rooms include only rooms that test/rooms.txt allows" "$(grep -E '^(arrow|room)' "$tmp/rooms")"
-# What is not public can change without a look at other rooms.
+# A private header can change without a look at other rooms.
 verdict "rooms are entered by their doors and public headers" "$(grep '^door' "$tmp/rooms")"
-# A table that allows what nobody does says nothing of the house.
+# An unused permission hides the real structure.
 verdict "test/rooms.txt allows nothing that nobody uses" "$(grep '^idle' "$tmp/rooms")"
-# In a circle nothing can be read, tested or replaced alone.
+# Parts of a circle cannot be read, tested or replaced alone.
 verdict "neither rooms nor files include each other in a circle" "$(grep '^circle' "$tmp/rooms")"
 
 awk -f test/tidy/includes.awk pass=1 $(grep 'h$' "$tmp/all") pass=2 $(cat "$tmp/all") >"$tmp/includes"
-# A header that drops an include breaks nobody; a reader finds each name in one step.
+# A header that drops an include breaks nobody, and a reader finds each name in one step.
 verdict "a file includes what it uses" "$(grep ' needs ' "$tmp/includes")"
-# An include that nothing needs is an arrow for nothing, and a rebuild.
+# An unneeded include is a false arrow, and a rebuild.
 verdict "a file uses what it includes" "$(grep ' does not use ' "$tmp/includes")"
-# What only its own file calls is static; what nobody calls is dead.
+# A function used only in its file is static; an unused one is dead.
 verdict "what a header declares is called by others" \
     "$(sed -n 's/\(.*\) declares \(.*\) for nobody/\2 of \1/p' "$tmp/includes" | unknown dead)"
 
 awk -f test/tidy/style.awk $(cat "$tmp/product") >"$tmp/style"
 rule() { sed -n "s/^$1 //p" "$tmp/style"; }
-# A function that does not fit on a screen is not read as a whole.
+# A function should be readable on one screen.
 verdict "functions have 60 lines at most" "$(rule length | sed 's/^[^ ]* //' | unknown length)"
-# More than six cannot be told apart at the call; the error, which whatever can fail takes, is not counted.
+# More than six arguments are confused at the call. The error, common to all functions that fail, is not counted.
 verdict "functions take 6 parameters at most" "$(rule parameters | sed 's/^[^ ]* //' | unknown parameters)"
-# Two files stand side by side on a screen.
+# Two files fit side by side on a screen.
 verdict "lines have 110 columns at most" "$(rule width | sed 's/:[0-9]*:/ &/' | unknown width)"
-# A comment reads as it was written: its end does not hang in the air.
+# The end of a comment does not stand alone if its beginning does not.
 verdict "comments end as they begin" "$(rule stranded | sed 's/:[0-9]*:/ &/' | unknown stranded)"
 # A comment names its noun first.
 verdict "words that are not used" "$(rule words | sed 's/:[0-9]*:/ &/' | unknown words)"
-# Each file can be taken alone.
+# Each file can be copied alone.
 verdict "each source names its licence" "$(rule licence)"
-# Two headers of one guard hide each other.
+# Two headers with one guard hide each other.
 verdict "include guards follow paths" "$(rule guard)"
 
-# A room of one concept can be held in mind.
+# A room with one concept can be remembered.
 verdict "rooms have 25 files at most" \
     "$(sed 's|/[^/]*$||' "$tmp/product" | uniq -c | awk '$1 > 25 { print $2 " has " $1 }' | unknown room)"
-# A page says what a room is for; two are not read.
+# One page says what a room is for; nobody reads two.
 pages=$(for room in $(sed 's|/[^/]*$||' "$tmp/product" | uniq); do
     if [ ! -f "$room/README.md" ]; then
         echo "$room has no README.md"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Installs the Debian packages that ringlet builds with, where that is possible; else prints the line that does it.
-# Fails only where a package is missing that nothing builds without. The others are installed one by one: one that
-# cannot be had is said, and what needs it is left out of the build, or of the tests.
-# deps.sh check: only say what is missing. deps.sh page: also what opens pages, draws graphs, checks the format and
-# counts instructions in tests.
+# Installs the Debian packages that ringlet builds with, where it may; else prints the command that does.
+# Fails only if a required package is missing. Optional packages are installed one by one: if one cannot be
+# installed it is named, and the build or the tests leave out what needs it.
+# deps.sh check: only names missing packages. deps.sh page: also installs what tests need to open pages, draw graphs,
+# check the format and count instructions.
 set -u
-# What must be there to know that a package is: a command, or a library by its name for pkg-config.
+# Proof that a package is installed: a command, or a library by its pkg-config name.
 required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib=libcjson:libcjson-dev lib=libuv:libuv1-dev
     lib=cmocka:libcmocka-dev lib=zlib:zlib1g-dev lib=expat:libexpat1-dev"
 optional="lib=nlopt:libnlopt-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=libmicrohttpd:libmicrohttpd-dev
@@ -14,7 +14,7 @@ optional="lib=nlopt:libnlopt-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
     clang-format:clang-format valgrind:valgrind"
 
-missing() { # of a list, the packages that are not here
+missing() { # prints those of a list that are not installed
     for w in "$@"; do
         case $w in
         lib=*) w=${w#lib=} && pkg-config --exists "${w%%:*}" 2>/dev/null || echo "${w##*:}" ;;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Opens pages in headless Chromium and asks them. Prints TAP. node page.js DIR, where DIR has what page.sh made:
-// run.html run.json big.html study.html study-facts.json; with a URL behind it, the page that is served there, too.
+// Opens pages in headless Chromium and examines them. Prints TAP. Usage: node page.js DIR [URL]. DIR has what page.sh made:
+// run.html run.json big.html study.html study-facts.json. URL: a served page, which is tested, too.
 const path = require("path"), fs = require("fs");
 const [dir, url, playwright, chromium] = process.argv.slice(2);
 const { chromium: browserType } = require(playwright);
@@ -17,7 +17,7 @@ const shots = process.env.SHOTS;
     page.on("pageerror", (e) => errors.push(String(e)));
     page.on("request", (r) => { if (!r.url().startsWith("data:")) requests.push(r.url()); });
     await page.goto(target.startsWith("http") ? target : "file://" + path.resolve(dir, target), { waitUntil: "load" });
-    // Until it has been painted, from when the document was asked for.
+    // Time from the request for the document until it is painted.
     const opened = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0))));
     return { page, errors, requests, opened, close: () => context.close() };
   };
@@ -48,7 +48,7 @@ const shots = process.env.SHOTS;
   ok((await inked(p.page, "#timeline canvas")) > 4, "the timeline is drawn");
   ok((await inked(p.page, "#heat canvas")) > 3, "links over time are drawn");
   ok((await p.page.$$eval("#network svg path", (l) => l.length)) === 16, "every link of the network is drawn");
-  const timelineSum = await p.page.evaluate(() => { // decoded anew from what the page carries
+  const timelineSum = await p.page.evaluate(() => { // decoded again from the page's data
     const t = window.ringlet.data.timeline, labels = t.labels.map((l) => l.split("\t")); let sum = 0, events = 0;
     for (const tr of t.tracks.filter((x) => x.rank === 0)) {
       const own = tr.like === undefined ? tr : t.tracks[tr.like];
@@ -103,7 +103,7 @@ const shots = process.env.SHOTS;
   await shot(p, "big");
   await p.close();
 
-  // ---- more events than are drawn apart: none is lost without a word
+  // ---- more events than are drawn one by one: merged ones are counted
   for (const [name, wantEvents, ranks, within] of [["pipeline", 500000, 1024, 4000], ["most", 100000, 16384, 4000], ["million", 1000000, 8, 4000]]) {
     p = await open(name + ".html");
     clean(p);
@@ -127,13 +127,13 @@ const shots = process.env.SHOTS;
     const note = await text(p.page, "#timeline");
     ok(t.merged === 0 || /stand as one, hatched/.test(note), `${name}: the page says what is merged`);
     ok(t.dropped === 0 || note.includes(t.dropped + " events were left out"), `${name}: the page says what is missing`);
-    // As near as the data allow: one event, or one hatched piece, fills the width.
+    // At the highest zoom one event, or one hatched piece, fills the width.
     await p.page.focus("#timeline canvas");
     await p.page.keyboard.press("n"); await p.page.keyboard.press("Enter");
     const near = await p.page.evaluate(() => window.ringlet.parts.timeline.range);
     const one = await p.page.evaluate(() => { const t = window.ringlet.data.timeline.tracks[0], k = window.ringlet.decodeTrack(t); return [k.from[0], k.to[0]]; });
     ok(near[1] - near[0] <= Math.max(60, 1.5 * (one[1] - one[0])), `${name}: zooms to a single event`, [near, one]);
-    if (name === "pipeline") { // the curves' highest points are what the result says
+    if (name === "pipeline") { // the maxima of the curves are those of the result
       const peaks = await p.page.evaluate(() => [window.ringlet.parts.memory.curves.map((c) => Math.max(...c.steps.filter((_, i) => i % 2))), window.ringlet.data.run.training.memory.map((m) => m.peak_bytes)]);
       ok(peaks[0].length === 8 && JSON.stringify(peaks[0]) === JSON.stringify(peaks[1]), "memory over time of each stage reaches its peak", peaks);
       ok((await inked(p.page, "#memory canvas")) > 5, "memory is drawn");
@@ -204,7 +204,7 @@ const shots = process.env.SHOTS;
     await shot(p, "live");
     await p.close();
   }
-  // ---- sweeps as they are written
+  // ---- sweeps as `ringlet sweep` writes them
   for (const name of ["odd", "coll", "replay", "aggregation", "training"]) {
     p = await open(name + ".html");
     clean(p);
@@ -224,7 +224,7 @@ const shots = process.env.SHOTS;
   }
   if (url) {
     const urlOf = (name) => fs.readFileSync(path.join(dir, name + ".url"), "utf8").trim();
-    // A what-if that was filled in from a point takes as long as the point.
+    // A what-if filled in from a point has the point's time.
     for (const [name, of] of [["odd", (r) => r[1] === "fast"], ["odd", (r) => r[0] === 21], ["coll", (r) => r[0] === 15]]) {
       p = await open(urlOf(name));
       const was = await p.page.evaluate((of) => { const m = window.ringlet.parts.model, r = m.rows.find(eval(of)); m.togglePick(r); return [m.label(r), r.slice(9)]; }, of.toString());

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The pages of runs and studies in headless Chromium: no error, no request, the right numbers, zoom, filter, keyboard; how long they take.
-# Needs node, chromium and playwright-core (`make deps-page`); without them only what needs no browser is tested. SHOTS=DIR keeps pictures.
+# Pages of runs and studies in headless Chromium: no errors, no requests, right numbers, zoom, filter, keyboard, and speed.
+# Needs node, chromium and playwright-core (`make deps-page`); without them only tests without browser run. SHOTS=DIR keeps pictures.
 . "$(dirname "$0")/../support/tap.sh"
 exits() { # status, text on standard error, arguments
     want=$1 words=$2
@@ -25,7 +25,7 @@ empty=$("$ringlet" report "$tmp/plain.json" | sed 's/"kind":"run".*/}/' | wc -c)
 [ "$empty" -lt 400000 ] && [ "$page_bytes" -gt 1000 ] && verdict "a page without its data is below 400 kB" "" || verdict "a page without its data is below 400 kB" "$empty bytes"
 expect "no address of another place in the page" "$(grep -oE '(src|href)="?(https?:)?//[^"]*' "$tmp/run.html" | head -3)" ""
 
-# Wrong use, broken files, nothing left behind.
+# Wrong use, broken files, files left behind.
 mkdir "$tmp/gone"
 exits 2 "expected RESULT" report
 exits 2 "unknown option" report --colour "$tmp/run.json"
@@ -52,7 +52,7 @@ exits 3 "schema version 9" report "$tmp/bad.sqlite" -o "$tmp/gone/x.html"
 exits 2 "goes with the result of a run" report "$tmp/study.sqlite" --timeline "$tmp/step.json" -o "$tmp/gone/x.html"
 expect "no file is left behind" "$(ls "$tmp/gone")" ""
 
-# The network with the utilization of each link, read back by another reader.
+# The network with the utilization of each link, read by an independent reader.
 exits 2 "page, graphml, dot" report "$tmp/run.json" --as svg -o "$tmp/gone/x"
 exits 2 "goes with the result of a run" report "$tmp/study.sqlite" --as dot -o "$tmp/gone/x"
 "$ringlet" run --trace traces/transformer-8 -t 'switch:4@50GB/s,1us*ring:2@10GB/s,2us' -a hierarchical --links -q -f json -o "$tmp/links.json" 2>"$tmp/err"
@@ -81,8 +81,8 @@ fi
 big="run -q --model transformer:layers=8,hidden=1024,heads=16 -t switch:8@450GB/s,500ns*switch:128@50GB/s,2us -a hierarchical"
 "$ringlet" $big --report "$tmp/big.html" >"$tmp/out" 2>"$tmp/err"
 expect "a page of 1024 ranks" "$?" 0
-# Very large ones: a pipeline of 1024 ranks (600 000 events, of which many ranks have the same), 16384 ranks, and a million
-# events of which no two tracks have the same.
+# Very large runs: a pipeline of 1024 ranks (600 000 events; many ranks have equal tracks), 16384 ranks, and a million
+# events in which no two tracks are equal.
 "$ringlet" run -q --model llama3-8b --accelerator h100-sxm --layout tp=4,pp=8 --train batch=512 -t "switch:8@450GB/s,500ns*switch:128@50GB/s,2us" \
     -n alpha-beta --report "$tmp/pipeline.html" >"$tmp/out" 2>"$tmp/err"
 expect "a page of a pipeline of 1024 ranks" "$?" 0
@@ -105,7 +105,7 @@ if ! command -v node >/dev/null 2>&1 || [ -z "$chromium" ] || [ ! -d "$deps" ]; 
     skip "pages are opened" "needs node, chromium and playwright-core (make deps-page installs them)"
     finish
 fi
-# What the page must say, asked of the database by other means.
+# What the page must show, queried from the database directly.
 q() { sqlite3 "$tmp/study.sqlite" "$1"; }
 of="FROM point p JOIN result r ON r.point = COALESCE(p.same_as, p.point)"
 "$ringlet" run -q --model transformer:layers=4 -t switch:8@50GB/s,1us -f json -o "$tmp/whatif.json"
@@ -120,7 +120,7 @@ cat >"$tmp/study-facts.json" <<EOF
  "pp_most": $(q "SELECT max(k) FROM (SELECT max(r.iteration_time_ps) * 1.0 / min(r.iteration_time_ps) AS k $of GROUP BY json_remove(p.coordinates, '\$[2]') HAVING count(*) > 1)"),
  "what_if_ps": $(sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' "$tmp/whatif.json" | head -1)}
 EOF
-# Sweeps as they are written: one that has ended, one of a collective, one that is under way.
+# Databases of `ringlet sweep`: of a finished sweep, of a collective, of an unfinished sweep.
 "$ringlet" sweep test/page/odd_axes.json --db "$tmp/odd.sqlite" >/dev/null 2>&1
 "$ringlet" sweep tools/sweep/examples/collectives.json --db "$tmp/coll.sqlite" >/dev/null 2>&1
 for i in odd coll; do "$ringlet" report "$tmp/$i.sqlite" -o "$tmp/$i.html" 2>"$tmp/err"; expect "a page of a sweep: $i" "$?" 0; done

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Reads all sources twice (awk -f includes.awk pass=1 HEADERS pass=2 FILES) and prints what is wrong with their
-# includes, a line each:
-#   FILE needs HEADER for SYMBOL      it uses a name that only this header declares, and includes it by way of another
-#   FILE does not use HEADER          nothing that the header declares stands in the file
-#   HEADER declares SYMBOL for nobody only its own source names it: it should be static, or go
-# A source may leave to its own header (a.c to a.h) what that one includes; what test/support/ holds also brings
-# system headers that every test needs. Names are found by the shape that
-# clang-format gives to declarations, so no compiler is asked.
+# Reads all sources twice (awk -f includes.awk pass=1 HEADERS pass=2 FILES) and prints violations about includes, a
+# line each:
+#   FILE needs HEADER for SYMBOL      it uses a name that only this header declares, but includes it indirectly
+#   FILE does not use HEADER          the file uses no name that the header declares
+#   HEADER declares SYMBOL for nobody used only by its own source: make it static, or remove it
+# A source (a.c) may rely on the includes of its own header (a.h). Headers of test/support/ also supply
+# system headers that every test needs. Names are found by the layout that
+# clang-format gives to declarations, so no compiler is needed.
 
-# The line without comments and texts.
+# Returns the line without comments and texts.
 function code(line,    out, i, j) {
     out = ""
     while (line != "") {
@@ -48,7 +48,7 @@ function declare(name) {
     home[name] = FILENAME
 }
 
-# Names before "(" in a declaration that begins at the first column: the function's.
+# Names of functions: before "(" in a declaration that begins at the first column.
 function declare_function(line) {
     if (match(line, /[A-Za-z_][A-Za-z_0-9]*\(/)) {
         declare(substr(line, RSTART, RLENGTH - 1))
@@ -157,7 +157,7 @@ pass == 2 {
         next
     }
     line = code($0)
-    # "struct NAME" may stand for a forward declaration.
+    # "struct NAME" may be a forward declaration.
     while (match(line, /(struct|union|enum) +[A-Za-z_][A-Za-z_0-9]*/)) {
         name = substr(line, RSTART, RLENGTH)
         line = substr(line, 1, RSTART - 1) " " substr(line, RSTART + RLENGTH)
@@ -167,7 +167,7 @@ pass == 2 {
     gsub(/[^A-Za-z_0-9]+/, " ", line)
     n = split(line, word, " ")
     for (i = 1; i <= n; i++) {
-        # What a function in the header itself calls has callers wherever that one is used.
+        # A function called by an inline function of a header counts as called by users of that.
         if (FILENAME == home[word[i]] && $0 ~ /^    /)
             at_home[word[i]] = 1
         if (!(word[i] in seen)) {

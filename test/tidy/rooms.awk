@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The arrows between rooms, as the sources draw them, held against the table: awk -f rooms.awk test/rooms.txt FILES.
-# Prints what is wrong, a line each, beginning with the rule that it breaks:
+# Compares the arrows between rooms in the sources with the table: awk -f rooms.awk test/rooms.txt FILES.
+# Prints violations, a line each, beginning with the broken rule:
 #   arrow     a file includes a header of a room that the table does not allow its room
 #   door      a file includes a header of another room that is neither the room's door nor public
-#   room      a room that the table does not name, or names and that is not there
-#   idle      the table allows what nobody uses: take it out
-#   circle    rooms, by the table, or files, by their includes, that lead back to themselves
-# A source and its header are one file, and so is what is internal to them: NAME_internal.h, and the room's
-# internal.h to its door.
+#   room      a room that is missing in the table, or only in the table
+#   idle      the table allows an arrow that nobody uses: remove it
+#   circle    rooms (by the table) or files (by their includes) that lead back to themselves
+# A source and its header count as one file. So do internal headers: NAME_internal.h goes with NAME, the room's
+# internal.h with its door.
 
 function room_of(file) {
     sub(/\/[^\/]*$/, "", file)
@@ -25,7 +25,7 @@ function unit_of(file,    room) {
     return file in one ? one[file] : file
 }
 
-# Names what is left of a graph once all that leads nowhere, or is led to from nowhere, is taken away.
+# Removes nodes without incoming or outgoing edges until none is left, and names the rest: the circles.
 function circles(what, nodes, edges,    n, i, a, part, changed, out_of, in_to, text) {
     do {
         changed = 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Rules that one file can break: awk -f style.awk FILES prints "RULE FILE:LINE: what", a line each. test/tidy.sh
-# holds the reasons.
+# Rules about single files: awk -f style.awk FILES prints "RULE FILE:LINE: what", a line each. test/tidy.sh has the
+# reasons.
 function say(rule, line, what) {
     print rule " " FILENAME ":" line ": " what
 }
@@ -25,7 +25,7 @@ FILENAME ~ /\.h$/ && /^#ifndef RLT_.*_H$/ && FNR < 60 && !guarded[FILENAME] {
         say("guard", FNR, $2 " should be " guard)
 }
 
-# A comment that has text in its first line has text in its last.
+# A comment with text in its first line must have text in its last.
 comment && /\*\// {
     if (comment == 2 && /^ *\*\/ *$/)
         say("stranded", FNR, "a comment's end stands alone, its beginning does not")
@@ -48,7 +48,7 @@ comment && /\*\// {
     name = signature
     if (match(name, /[A-Za-z_0-9]+\(/))
         name = substr(name, RSTART, RLENGTH - 1)
-    sub(/, rlt_error \*err\)/, ")", signature) # whatever can fail has it
+    sub(/, rlt_error \*err\)/, ")", signature) # every function that can fail has it
     n = gsub(/,/, ",", signature) + 1
     if (signature ~ /\(/ && n > 6)
         say("parameters", FNR, name " has " n)

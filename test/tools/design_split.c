@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Splits against exhaustive search: networks, workloads, weights, prices, loops and limits drawn at random, a
- * grid of every split of the total, and a walk from the best of that. None may be better than the one chosen,
- * and where none is found, the grid must have none.
+ * Compares the solver's splits with exhaustive search. Networks, workloads, weights, prices, loops and limits
+ * are random; the search tries every split of the total on a grid, and refines the best. No split found may
+ * be better than the solver's, and if the solver finds none, the grid must have none.
  */
 #include "test/support/drawing.h"
 #include "test/support/support.h"
@@ -54,7 +54,7 @@ static void draw_work(drawing *d, drawn *x, rlt_design_work *w)
 {
     uint64_t ranks = rlt_design_size(&x->net);
     w->model = 1;
-    for (uint32_t i = 0; i < x->net.n && below(d, 3); i++) /* up to the inside of a dimension */
+    for (uint32_t i = 0; i < x->net.n && below(d, 3); i++) /* group sizes may end inside a dimension */
         w->model *= below(d, 3) ? x->net.dims[i].size : 2;
     while (ranks % w->model)
         w->model /= 2;
@@ -158,7 +158,7 @@ static void try(const drawn *x, const double bw[RLT_MAX_DIMS], found *best)
     }
 }
 
-/* Every split into so many parts, then random steps from the best one, ever smaller. */
+/* Tries every split into `number` parts, then random steps from the best one, each round smaller. */
 static found search(const drawn *x, uint32_t number)
 {
     found best = {.objective = INFINITY};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Damaged input of every format: good files are truncated, flipped, spliced and given hostile numbers,
- * thousands of times from a fixed seed. A reader may take or refuse the result; it must not crash, hang or
- * leak, a refusal is a negative code with a place and one line that says what is wrong, and what was taken
- * must be usable: topologies are analysed, exported and routed, programs replayed.
+ * thousands of times from a fixed seed. A reader may accept or refuse the result. It must not crash, hang or
+ * leak. A refusal is a negative code with a place and one line that says what is wrong. Accepted input must
+ * be usable: topologies are analysed, exported and routed, programs replayed.
  *
- * HOSTILE_ROUNDS multiplies the rounds, HOSTILE_SEED starts elsewhere. The input of a round that fails is
- * left in a file.
+ * HOSTILE_ROUNDS multiplies the rounds, HOSTILE_SEED changes the seed. The input of a failing round is kept
+ * in a file.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@
 enum { MAX_BYTES = 1 << 16, ROUND_SECONDS = 60 };
 
 static char dir[] = "/tmp/ringlet-hostile-XXXXXX";
-static char at[64]; /* the file of the round */
+static char at[64]; /* name of the file of the round */
 static uint64_t state;
 
 static uint64_t draw(uint64_t below)
@@ -115,7 +115,7 @@ static void hostile_number(bytes *b)
     splice(b, from, end - from, with, strlen(with));
 }
 
-/* Puts one stretch in the place of another: keys, words and elements meet in ways that nobody wrote. */
+/* Copies one stretch over another, so that keys, words and elements meet in unusual ways. */
 static void transplant(bytes *b)
 {
     char piece[256];
@@ -183,7 +183,7 @@ static void write_bytes(const bytes *b, bool compressed)
     fclose(f);
 }
 
-/* A refusal says where and what in one line. */
+/* Checks that a refusal says where and what in one line. */
 static void judge(int rc, const rlt_error *err)
 {
     if (rc == 0)
@@ -197,7 +197,7 @@ static void judge(int rc, const rlt_error *err)
         assert_true((unsigned char)*s >= 0x20);
 }
 
-/* The same, and the place is in the file. */
+/* The same; the place must be in the file. */
 static void judge_file(int rc, const rlt_error *err)
 {
     judge(rc, err);
@@ -373,7 +373,7 @@ static void compact_forms(void **unused)
     torture(compact_form, strlen(compact_form), 3000, try_compact);
 }
 
-/* ---- what is read beside a topology */
+/* ---- files read together with a topology */
 
 static rlt_topology *network;
 
@@ -438,8 +438,7 @@ static void astra_systems(void **unused)
 
 /* ---- traces */
 
-/* Replays for at most a second of simulated time;
- * a stall, an overflow or an impossible group may come out. */
+/* Replays at most a second of simulated time. A stall, an overflow or an impossible group is allowed. */
 static void use_program(rlt_program *p, const rlt_topology *t)
 {
     rlt_replay_options o = rlt_replay_options_default();

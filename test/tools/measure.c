@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Readers of measurements: what each form says, by hand; damage of every kind has a place. */
+/* Readers of measurements: contents of each format, derived by hand, and the place of every kind of
+ * damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +46,7 @@ static int read_with(const char *text, const rlt_measure_hints *hints, rlt_measu
     return rlt_measurements_read(t, path, hints, err);
 }
 
-/* Refused with this code, at this line (0: only the file), saying that. */
+/* Expects a refusal with this code and message, at this line (0: only the file). */
 static void refused(const char *text, const rlt_measure_hints *hints, int code, unsigned line,
                     const char *what)
 {
@@ -91,7 +92,7 @@ static void csv_rows(void **state)
     assert_int_equal(t.rows[1].element, 0);
     assert_int_equal(t.rows[2].element, 1);
     assert_int_equal(t.rows[0].line, 2);
-    assert_string_equal(t.rows[1].system, strrchr(path, '/') + 1); /* named after the file */
+    assert_string_equal(t.rows[1].system, strrchr(path, '/') + 1); /* the file's name stands for the system */
     assert_int_equal(t.rows[1].time_ps, 1);
     assert_int_equal(t.rows[1].buffers, RLT_BUFFERS_UNKNOWN);
     assert_int_equal(t.rows[1].line, 4);
@@ -101,7 +102,7 @@ static void csv_rows(void **state)
     assert_int_equal(t.rows[2].buffers, RLT_IN_PLACE);
     assert_string_equal(t.rows[2].note, "last");
     rlt_measurements_free(&t);
-    /* What ringlet coll writes. */
+    /* CSV of `ringlet coll`. */
     assert_int_equal(
         read_with("collective,bytes,algorithm,ranks,time_ps\nbroadcast,5,ring,3,77\n", NULL, &t, &err), 0);
     assert_int_equal(t.rows[0].time_ps, 77);
@@ -222,8 +223,8 @@ static void nccl_rows(void **state)
     rlt_measurements_free(&t);
 }
 
-/* Builds of before 2.11: no redop and root at all, "error"; of today:
- * columns of iterations, a time of day. */
+/* Builds before 2.11 lack redop and root and have a column "error"; newer ones add columns for iterations and
+ * a time of day. */
 static void nccl_builds(void **state)
 {
     (void)state;
@@ -240,7 +241,7 @@ static void nccl_builds(void **state)
     rlt_measurements t;
     rlt_error err;
     assert_int_equal(read_with(old, &(rlt_measure_hints){.collective = "reduce_scatter_perf"}, &t, &err), 0);
-    assert_int_equal(t.n, 1); /* the in-place one has an error */
+    assert_int_equal(t.n, 1); /* the in-place result has an error */
     assert_int_equal(t.rows[0].kind, RLT_REDUCE_SCATTER);
     assert_int_equal(t.rows[0].ranks, 8);
     assert_int_equal(t.rows[0].time_ps, 30100000);
@@ -302,7 +303,7 @@ static void json_rows(void **state)
     assert_int_equal(t.n, 2);
     assert_int_equal(t.unusable, 1);
     assert_int_equal(t.rows[0].kind, RLT_ALL_REDUCE);
-    assert_int_equal(t.rows[0].ranks, 12); /* three processes of four */
+    assert_int_equal(t.rows[0].ranks, 12); /* three processes with four ranks each */
     assert_int_equal(t.rows[0].nodes, 2);
     assert_int_equal(t.rows[0].time_ps, 12345678);
     assert_int_equal(t.rows[1].time_ps, 2500000);
@@ -330,7 +331,7 @@ static void json_damage(void **state)
     refused("{" ARGS DEVICES ",\"results\":[", NULL, RLT_EMALFORMED, 1, "");
 }
 
-/* The public table: as many rows as it has, times that obey its own bandwidth columns by definition. */
+/* The public table: its number of rows, and times that follow from its bandwidth columns by definition. */
 static void public_table(void **state)
 {
     (void)state;
@@ -343,7 +344,7 @@ static void public_table(void **state)
         skip();
     }
     assert_int_equal(rlt_measurements_read(&t, file, NULL, &err), 0);
-    assert_int_equal(t.n + t.unusable, 2268); /* its README */
+    assert_int_equal(t.n + t.unusable, 2268); /* the number in its README */
     assert_in_range(t.unusable, 1, 3);        /* points published as bandwidths only */
     for (uint32_t i = 1; i < t.n; i++)
         systems += strcmp(t.rows[i].system, t.rows[i - 1].system) != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The command's own parts: option tables, nearest words, lists of sizes and ranks, rows, files. */
+/* Parts of the command itself: option tables, nearest words, lists of sizes and ranks, rows, files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,7 @@ static void test_presets_and_end_of_options(void **state)
 static void test_refusals(void **state)
 {
     static const struct {
-        const char *line, *where, *what; /* what: part of it */
+        const char *line, *where, *what; /* what: part of the message */
     } cases[] = {
         {"cmd", "--name", "is required"},
         {"cmd -n x --byts 1KiB", "--byts", "did you mean '--bytes'"},
@@ -206,7 +206,7 @@ static void test_sizes(void **state)
         {"1024", {0}, 0},
         {"1KiB:2KiB:3", {0}, 0},
         {"1KiB,,2KiB", {0}, 0},
-        {"0B:1GiB:+1B", {0}, 0}, /* too many */
+        {"0B:1GiB:+1B", {0}, 0}, /* too many sizes */
         {"", {0}, 0},
     };
     (void)state;
@@ -264,7 +264,7 @@ static void test_files(void **state)
     assert_int_equal(rlt_file_open(&f, path, &err), 0);
     fputs("new\n", f.stream);
     assert_int_equal(rlt_file_flush(&f, &err), 0);
-    assert_string_equal(slurp(path), "old\n"); /* until it is complete */
+    assert_string_equal(slurp(path), "old\n"); /* the old file stays until the new one is complete */
     assert_int_equal(rlt_file_close(&f, &err), 0);
     assert_string_equal(slurp(path), "new\n");
     assert_int_equal(rlt_file_open(&f, path, &err), 0);
@@ -272,7 +272,7 @@ static void test_files(void **state)
     rlt_file_discard(&f);
     assert_string_equal(slurp(path), "new\n");
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(dir), 0); /* nothing was left beside it */
+    assert_int_equal(rmdir(dir), 0); /* no temporary file is left */
     snprintf(rest, sizeof rest, "%s/no/such", dir);
     assert_int_equal(rlt_file_write(rest, "x", 1, &err), RLT_EIO);
     assert_non_null(strstr(err.where, "no/such"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ordered parallel for: order, slots, which error wins, and Ctrl-C. */
+/* The ordered parallel for: order, slots, choice of the error, and Ctrl-C. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,15 +22,15 @@
 
 enum { JOBS = 500, SLOTS = 7, THREADS = 4, NEVER = 1 << 30 };
 
-/* Job i squares i in its slot; some take longer, so that later ones overtake them. */
+/* Job i squares i in its slot. Some jobs take longer, so that later ones overtake them. */
 typedef struct bench {
     uint64_t slots[JOBS];
     bool full[JOBS];
     uint32_t taken;
     atomic_uint begun, highest;
-    uint32_t fail_at[2]; /* jobs that fail: the first one slowly */
-    uint32_t refuse_at;  /* a result that cannot be taken */
-    uint32_t forever_at; /* a simulation that ends only when stopped */
+    uint32_t fail_at[2]; /* jobs that fail; the first one slowly */
+    uint32_t refuse_at;  /* job whose result cannot be taken */
+    uint32_t forever_at; /* job whose simulation ends only when stopped */
 } bench;
 
 static bench fresh(void)
@@ -143,12 +143,12 @@ static void test_lowest_error_wins(void **state)
     for (uint32_t threads = 1; threads <= THREADS; threads += THREADS - 1) {
         bench b = fresh();
         rlt_error err = {0};
-        b.fail_at[0] = 100; /* fails after 103 has failed */
+        b.fail_at[0] = 100; /* fails after job 103 has failed */
         b.fail_at[1] = 103;
         assert_int_equal(run_bench(&b, JOBS, threads, &err), RLT_ERANGE);
         assert_string_equal(err.what, "100 failed");
         assert_int_equal(b.taken, 100);
-        assert_true(atomic_load(&b.highest) < 100 + SLOTS); /* the rest was not begun */
+        assert_true(atomic_load(&b.highest) < 100 + SLOTS); /* later jobs were not started */
     }
 }
 

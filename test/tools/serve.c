@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `ringlet serve` as a stranger meets it: raw sockets that send what they should not, too much, too slowly,
- * or from elsewhere. What is expected follows from the limits of tools/serve/serve.h and from HTTP (RFC
- * 9112).
+ * `ringlet serve` under attack: raw sockets send forbidden requests, too much, too slowly, or from another
+ * origin. Expected results follow from the limits of tools/serve/serve.h and from HTTP (RFC 9112).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,7 +31,7 @@ typedef struct server {
     char folder[64], study[96], host[64], token[64];
     pid_t pid;
     int port;
-    char *answer; /* of the last exchange */
+    char *answer; /* to the last request */
 } server;
 
 static double now_s(void)
@@ -54,7 +53,7 @@ static void start(server *s, const char *timeout)
     assert_int_equal(pipe(out), 0);
     s->pid = fork();
     if (s->pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves none behind */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child ends if the test fails */
         dup2(out[1], 1);
         close(out[0]);
         execl(command(), "ringlet", "serve", s->study, "--port", "0", "--timeout", timeout, (char *)NULL);
@@ -84,14 +83,13 @@ static void put(int fd, const char *bytes, size_t n)
     while (n) {
         ssize_t k = send(fd, bytes, n, MSG_NOSIGNAL);
         if (k <= 0)
-            return; /* hung up on: the answer tells why */
+            return; /* connection closed: the answer has the reason */
         bytes += k;
         n -= (size_t)k;
     }
 }
 
-/* All that comes until the other side closes, or `patience_s` has passed;
- * the status of the answer, 0: none. */
+/* Reads until the other side closes or `patience_s` has passed. Returns the status of the answer; 0: none. */
 static int take(server *s, int fd, double patience_s)
 {
     double until = now_s() + patience_s;
@@ -129,7 +127,7 @@ static int ask(server *s, const char *method, const char *path, const char *head
     return status;
 }
 
-/* A what-if as the page sends it; any header may be replaced. NULL: as it should be, "": left out. */
+/* Posts a what-if as the page does. Each header may be replaced; NULL: the correct one, "": left out. */
 static int post(server *s, const char *token, const char *origin, const char *type, const char *body)
 {
     char headers[640] = "", good[96];
@@ -200,7 +198,7 @@ static void test_page(void **state)
     assert_non_null(strstr(s->answer, "X-Frame-Options: DENY"));
     assert_non_null(strstr(s->answer, "Content-Security-Policy\" content=\"default-src 'none'"));
     assert_null(strstr(s->answer, "Access-Control-Allow"));
-    /* The study's own text cannot end the element it stands in. */
+    /* Text of the study must not end the element it stands in. */
     assert_null(strstr(s->answer, "window.broken = true</script>"));
     assert_int_equal(ask(s, "HEAD", "/", "", ""), 200);
     assert_null(strstr(s->answer, "<html"));
@@ -266,7 +264,7 @@ static void test_methods_and_paths(void **state)
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
         assert_int_equal(exchange(s, broken[i], strlen(broken[i])), 400);
     const char *const nonsense[] = {"GET\r\n\r\n",
-                                    "\x16\x03\x01\x02\x01\x01\r\n\r\n"}; /* not answered: closed */
+                                    "\x16\x03\x01\x02\x01\x01\r\n\r\n"}; /* closed without an answer */
     for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
         double asked = now_s();
         assert_int_equal(exchange(s, nonsense[i], strlen(nonsense[i])), 0);
@@ -275,7 +273,7 @@ static void test_methods_and_paths(void **state)
     const char *later = "GET / HTTP/9.9\r\n\r\n";
     assert_int_equal(exchange(s, later, strlen(later)), 505);
     uint32_t x = 12345;
-    for (int i = 0; i < 60; i++) { /* bytes of no sense: whatever they are answered, the next is served */
+    for (int i = 0; i < 60; i++) { /* random bytes: whatever the answer, the next request is served */
         char noise[300];
         for (size_t k = 0; k < sizeof noise; k++)
             noise[k] = (char)((x = x * 1664525u + 1013904223u) >> 24);
@@ -302,7 +300,7 @@ static void test_strangers_start_nothing(void **state)
     assert_int_equal(post(s, NULL, "null", NULL, body), 403);
     assert_int_equal(post(s, NULL, "http://evil.example", NULL, body), 403);
     assert_int_equal(post(s, NULL, other, NULL, body), 403);
-    /* What a form of another origin can send. */
+    /* Requests that a form of another origin can send. */
     assert_int_equal(post(s, NULL, NULL, "text/plain", body), 415);
     assert_int_equal(post(s, NULL, NULL, "application/x-www-form-urlencoded", body), 415);
     nothing_started(s);
@@ -373,7 +371,7 @@ static void test_sizes(void **state)
     for (int i = 0; i < 2000; i++)
         n += (size_t)sprintf(big + n, "X-%d: y\r\n", i);
     assert_int_equal(exchange(s, big, n), 431);
-    /* Two requests at once: one answer. */
+    /* Two requests at once get one answer. */
     n = (size_t)sprintf(big, "GET /runs HTTP/1.1\r\nHost: %s\r\n\r\nGET /runs HTTP/1.1\r\nHost: %s\r\n\r\n",
                         s->host, s->host);
     assert_int_equal(exchange(s, big, n), 200);
@@ -381,7 +379,7 @@ static void test_sizes(void **state)
     free(big);
 }
 
-/* Many who say a little and wait, many who ask and do not read: others are served at once. */
+/* Many clients send a little and wait, or send and do not read: others are still served at once. */
 static void test_many_slow_clients(void **state)
 {
     server *s = *state;
@@ -391,7 +389,7 @@ static void test_many_slow_clients(void **state)
     int n = snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", s->host);
     for (int i = 0; i < MANY; i++) {
         slow[i] = reach(s);
-        put(slow[i], request, i % 3 == 2 ? (size_t)n : 20); /* a third reads nothing of a long answer */
+        put(slow[i], request, i % 3 == 2 ? (size_t)n : 20); /* a third does not read a long answer */
     }
     for (int i = 0; i < 5; i++) {
         double asked = now_s();
@@ -402,7 +400,7 @@ static void test_many_slow_clients(void **state)
         close(slow[i]);
 }
 
-enum { LONG_ANSWER = 32 << 20 /* more than the sockets' buffers hold */ };
+enum { LONG_ANSWER = 32 << 20 /* more than the buffers of the sockets */ };
 static rlt_http_answer answer_long(void *ctx, const rlt_http_request *q)
 {
     char *bytes = calloc(1, LONG_ANSWER);
@@ -411,7 +409,7 @@ static rlt_http_answer answer_long(void *ctx, const rlt_http_request *q)
     return (rlt_http_answer){.status = 200, .type = "text/plain", .body = rlt_blob_of(bytes, LONG_ANSWER)};
 }
 
-/* A process that answers all alike, and gives a second for asking, and one for listening. */
+/* Starts a server that gives all the same answer, with one second for a request and one for the answer. */
 static void start_hasty(server *s)
 {
     int out[2];
@@ -443,7 +441,7 @@ static size_t read_all(int fd)
     return n;
 }
 
-/* Who asks too slowly, a byte at a time or not at all, and who does not take the answer, is hung up on. */
+/* A client that sends a request too slowly, or does not read the answer, is disconnected. */
 static void test_time_is_up(void **state)
 {
     server s = *(server *)*state;
@@ -540,7 +538,7 @@ static void test_timeout(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* What a sweep adds is there within seconds; a study that breaks keeps its last page. */
+/* New points of a sweep appear within seconds. If the study becomes unreadable, its last page stays. */
 static void test_live(void **state)
 {
     server *s = *state;

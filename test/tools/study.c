@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Studies: which points there are, what options they have, and what is refused. */
+/* Studies: their points, the options of points, and refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void refused(const char *text, int code, const char *what)
         fail_msg("%s: %d '%s', expected %d '%s'", text, rc, all, code, what);
 }
 
-/* "--name=text --name=text" of a point. */
+/* Returns "--name=text --name=text" of a point. */
 static char *options_of(const rlt_sweep_study *s, uint64_t id)
 {
     static char line[800];
@@ -62,7 +62,7 @@ static char *options_of(const rlt_sweep_study *s, uint64_t id)
 #define TOPOLOGY(bw)                                                                                         \
     "topology={\"dims\":[{\"shape\":\"switch\",\"size\":8,\"bandwidth\":\"" bw "\",\"latency\":\"1us\"}]}"
 
-/* The last axis is the fastest; places are changed in depth, appended, set anew, and left out. */
+/* The last axis is the fastest. Values are changed at any depth, appended, added, and left out. */
 static void test_grid(void **state)
 {
     rlt_sweep_study s;
@@ -99,7 +99,7 @@ static void test_replicas(void **state)
     rlt_sweep_study_free(&s);
 }
 
-/* Logarithmic: equal ratios; the ends are as they were written. */
+/* Logarithmic ranges have equal ratios; the ends are as written. */
 static void test_range(void **state)
 {
     rlt_sweep_study s;
@@ -146,7 +146,8 @@ static void test_filter(void **state)
     rlt_sweep_study_free(&s);
 }
 
-/* A random sample has the number asked for, none twice; the whole of it is a permutation. */
+/* A random sample has the requested number of points, all different; a sample of all points is a
+ * permutation. */
 static void test_random(void **state)
 {
     static bool seen[1000];
@@ -165,7 +166,7 @@ static void test_random(void **state)
         seen[p.at[0]] = true;
         in_place += p.at[0] == id;
     }
-    assert_true(in_place < 20); /* one is to be expected */
+    assert_true(in_place < 20); /* the expected number is one */
     rlt_sweep_study_free(&s);
     read_study("{" TWO ",\"sample\":{\"random\":5},\"filter\":[{\"unless\":{\"a\":\"r\"}}]}", &s);
     assert_int_equal(s.points, 5);
@@ -173,7 +174,7 @@ static void test_random(void **state)
     rlt_sweep_study_free(&s);
 }
 
-/* Equal options have equal keys, however they were come by; others have not. */
+/* Equal options have equal keys, independent of how they were set; different options have different keys. */
 static void test_keys(void **state)
 {
     rlt_sweep_study s;

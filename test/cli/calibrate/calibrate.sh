@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# ringlet calibrate: constants come back from times made by a closed form, held-out sizes are predicted, all else of the
-# file stays; damaged tables end with a place. Speaks TAP; the last line is "N passed, N failed".
+# ringlet calibrate: recovers constants from times made by a closed form, predicts held-out sizes, leaves the rest of the
+# file unchanged; errors in tables have a place. Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 
-# A ring all-reduce of m bytes over n ranks of an ideal switch: launch + 2(n-1)(alpha + m/(n B)), in us; each time off by up
-# to NOISE, a fixed sequence of factors.
+# A ring all-reduce of m bytes over n ranks of an ideal switch: launch + 2(n-1)(alpha + m/(n B)), in us; each time is
+# changed by up to NOISE, by a fixed sequence of factors.
 ring() { # NAME LAUNCH_us ALPHA_us GBps NOISE RANKS...
     name=$1 launch=$2 alpha=$3 bw=$4 noise=$5
     shift 5
@@ -26,7 +26,7 @@ head='system,collective,n_ranks,size_bytes,time_us'
 { echo $head && ring synthetic 7.5 1.3 220 0 4 8; } >"$tmp/ring.csv"
 machine m '"launch": "5us", "message": "500ns"' >"$tmp/m.json"
 
-# near NAME FILE KEY UNIT EXPECTED PERCENT   the number of "KEY" in FILE
+# near NAME FILE KEY UNIT EXPECTED PERCENT   compares the number of "KEY" in FILE
 near() {
     got=$(sed -n 's|.*"'"$3"'": "\([0-9.]*\)'"$4"'".*|\1|p' "$2" | head -1)
     awk -v g="${got:-0}" -v e="$5" -v p="$6" 'BEGIN { exit !(g > e * (1 - p / 100) && g < e * (1 + p / 100)) }'
@@ -64,7 +64,7 @@ if [ $fits = yes ]; then
     "$ringlet" calibrate -t "$tmp/fitted.json" -a ring --fit launch,message,dims.0.bandwidth "$tmp/ring.csv" -o "$tmp/twice.json" >/dev/null 2>&1
     expect "a second fit replaces the record of the first" "$?-$(grep -c '"fit":' "$tmp/twice.json")" 0-1
 
-    # Nothing there yet; measurements off by up to 10 %.
+    # The file has no constants yet; measurements are off by up to 10 %.
     machine bare '' >"$tmp/bare.json"
     { echo $head && ring noisy 7.5 1.3 300 0.1 2 4 8; } >"$tmp/noisy.csv"
     "$ringlet" calibrate -t "$tmp/bare.json" -a ring --fit launch=1us,message=100ns "$tmp/noisy.csv" -o "$tmp/put.json" >"$tmp/out" 2>"$tmp/err"
@@ -79,7 +79,7 @@ if [ $fits = yes ]; then
     "$ringlet" calibrate -t "$tmp/m.json" -a ring --hold-out none "$tmp/ring.csv" -f csv 2>&1 | grep -q 'held out'
     expect "or none" $? 1
 
-    # Two machines of a family share launch and message, and differ in bandwidth; a third says otherwise.
+    # Two machines of a family share launch and message, and differ in bandwidth; a third one contradicts.
     mkdir "$tmp/topologies"
     machine a '"launch": "5us", "message": "500ns"' ', "_calibration": {"systems": ["A"], "family": "f"}' >"$tmp/topologies/a.json"
     machine b '"launch": "9us", "message": "100ns"' ', "_calibration": {"systems": ["B"], "family": "f"}' | sed 's/300GB/150GB/' >"$tmp/topologies/b.json"
@@ -93,7 +93,7 @@ if [ $fits = yes ]; then
     (cd "$tmp" && "$ringlet" calibrate --leave-one-out h -a ring family.csv) >"$tmp/out" 2>"$tmp/err"
     expect "a family of none" "$?-$(grep -c "family h" "$tmp/err")" 3-1
 
-    # Ctrl-C: a table that takes long, and far more evaluations than there is time for.
+    # Ctrl-C: a large table, and far more evaluations than there is time for.
     { echo $head && ring slow 7.5 1.3 220 0.3 2 3 4 5 6 7 8 && ring slow 7 1.1 200 0.3 2 3 4 5 6 7 8; } >"$tmp/slow.csv"
     "$ringlet" calibrate -t "$tmp/m.json" -a tree --fit launch,message,byte=1ps,dims.0.bandwidth,dims.0.latency=1ns --max-evaluations 1000000 "$tmp/slow.csv" -o "$tmp/partial.json" >"$tmp/out" 2>"$tmp/err" </dev/null &
     job=$!
@@ -108,7 +108,7 @@ if [ $fits = yes ]; then
     fi
 fi
 
-# --check needs no NLopt. Times twice the closed form: simulations are half of them.
+# --check needs no NLopt. Times are twice the closed form, so simulations are half of them.
 machine half '"launch": "7.5us", "message": "1300ns"' ', "_calibration": {"systems": ["synthetic", "other"], "family": "f"}' | sed 's/300GB/220GB/' >"$tmp/half.json"
 awk -F, -v OFS=, 'NR > 1 { $5 = $5 * 2 } 1' "$tmp/ring.csv" >"$tmp/double.csv"
 "$ringlet" calibrate --check -t "$tmp/half.json" -a ring "$tmp/double.csv" -f csv >"$tmp/out" 2>"$tmp/err"
@@ -125,7 +125,7 @@ expect "the topologies that claim a system are found" $? 0
 "$ringlet" calibrate --check -t "$tmp/half.json" -a ring "$tmp/more.csv" -f csv >"$tmp/out" 2>"$tmp/err"
 expect "what is left out is said" "$?-$(grep -c 'does not claim: stranger' "$tmp/err")-$(grep -c '1 row left out' "$tmp/err")" 0-1-1
 
-# Two nodes of four: ranks are spread over the nodes, so two ranks on two nodes use the outer dimension.
+# Two nodes of four accelerators: two ranks on two nodes use the outer dimension.
 cat >"$tmp/two.json" <<'END'
 {"dims": [{"shape": "switch", "size": 4, "bandwidth": "100GB/s", "latency": "0ns"}, {"shape": "switch", "size": 2, "bandwidth": "10GB/s", "latency": "0ns"}]}
 END
@@ -133,7 +133,7 @@ printf 'collective,ranks,nodes,bytes,time_us\nsend_recv,2,1,1000000,10\nsend_rec
 "$ringlet" calibrate --check -t "$tmp/two.json" "$tmp/two.csv" -f csv >"$tmp/out" 2>"$tmp/err"
 expect "ranks on several nodes" "$?-$(awk -F, 'NR > 1 { print $4, $7 }' "$tmp/out")" "0-2 0.000000"
 
-# --plot: the points are the rows.
+# --plot: a point for each row.
 points() { awk "$@" -f test/support/svg_points.awk "$tmp/p.svg"; }
 same() { # NAME RANKS COLUMN POINTS   column: 8 measured, 9 simulated; points in order of size
     awk -F, -v ranks=$2 -v column=$3 '$3 == "all_reduce" && $4 == ranks { printf "%.9e %.9e\n", $7, $column * 1e-12 }' "$tmp/rows" | sort -g -k1,1 -k2,2 |
@@ -142,7 +142,7 @@ same() { # NAME RANKS COLUMN POINTS   column: 8 measured, 9 simulated; points in
         NF != 4 || off($1, $3) || off($2, $4) { print "row " NR ": " $0 } END { if (NR < 21) print "only " NR " points" }')
     verdict "$1" "$wrong"
 }
-# Measured twice, the second time slower; another collective.
+# One size measured twice, the second time slower; another collective.
 { cat "$tmp/double.csv" && awk -F, -v OFS=, 'NR > 1 { $5 = $5 * 1.2; print }' "$tmp/double.csv" &&
     awk -F, -v OFS=, 'NR > 1 && $3 == 8 { $2 = "all_gather"; print }' "$tmp/double.csv"; } >"$tmp/twice.csv"
 "$ringlet" calibrate --check -t "$tmp/half.json" -a ring "$tmp/twice.csv" -f csv --rows --plot "$tmp/p.svg" >"$tmp/rows" 2>"$tmp/err"
@@ -160,7 +160,7 @@ printf 'collective,ranks,nodes,bytes,time_us,dtype\nsend_recv,2,1,1000000,10,hal
 expect "one size: a tick, and dashes for lines" "$?-$(grep -c '>976.6 KiB</text>' "$tmp/p.svg")-$(grep -c 'm-8 0h16"><title>2 ranks' "$tmp/p.svg")" 0-1-3
 expect "lines are named after nodes and types" "$(grep -o '<title>[^<]*' "$tmp/p.svg" | sed 's/.*>//' | tr '\n' ';')" "2 ranks, half;2 ranks on 2 nodes, half;2 ranks on 2 nodes, float;"
 rm -f "$tmp/p.svg"
-# Thirteen systems; then one with a name that is no XML and no UTF-8.
+# Thirteen systems; then one whose name is neither XML nor UTF-8.
 of_system() { awk -F, -v OFS=, -v name="$1" 'NR > 1 && $3 == 8 { $1 = name; print }' "$tmp/ring.csv"; }
 echo $head >"$tmp/claimed.csv"
 list=""
@@ -188,7 +188,7 @@ if [ $fits = yes ]; then
     expect "no plot without its machine" "$?-$(ls "$tmp/p.svg" 2>/dev/null)" 5-
 fi
 
-# bad NAME STATUS PATTERN ARGUMENTS...   one line on standard error that matches, nothing else.
+# bad NAME STATUS PATTERN ARGUMENTS...   expects one matching line on standard error, and nothing else
 bad() {
     name=$1 status=$2 pattern=$3
     shift 3
@@ -233,7 +233,7 @@ if [ $fits = yes ]; then
     bad "all held out" 2 "--hold-out: nothing is left" -t "$t" -a ring --hold-out 1KiB:1GiB:x2 "$tmp/ring.csv"
 fi
 
-# The public table, where it is at hand.
+# The public table, if present.
 table=../shared/data/collectives/measured_collectives.csv
 if [ -r $table ]; then
     "$ringlet" calibrate --check -t dgx-a100-8 --system '8x A100-SXM4-80GB NVSwitch' $table -f csv >"$tmp/out" 2>"$tmp/err"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the shipped constants are worth against measured machines behind NVSwitch: the median error at most 4 % and the 90th percentile
-# at most 12 % from 1 MiB on, 6 % and 15 % below; and a machine that nothing was fitted to.
+# Accuracy of the shipped constants on measured machines behind NVSwitch. From 1 MiB on the median error is at most 4 % and
+# the 90th percentile at most 12 %; below, 6 % and 15 %. Also on a machine that nothing was fitted to.
 . "$(dirname "$0")/../../support/tap.sh"
 measured=../shared/data/collectives/measured_collectives.csv
 if [ ! -r "$measured" ]; then
@@ -9,7 +9,7 @@ if [ ! -r "$measured" ]; then
     finish
 fi
 table=$("$ringlet" calibrate --check -f csv "$measured" 2>/dev/null)
-# system, collective, size, median, p90: "within" where a row is there and both are
+# system, collective, size, median, p90: "within" if the row exists and both are within their limits
 within() {
     printf '%s\n' "$table" | awk -F, -v s="$1" -v c="$2" -v z="$3" -v m="$4" -v p="$5" '
         $1 == s && $2 == c && $3 == z { found = 1; if ($5 <= m && $6 <= p) print "within"; else print $5, $6 }
@@ -22,8 +22,8 @@ done
 expect "two and two A100 on bridges and PCIe, not fitted to" \
     "$(within "4x A100 pairwise NVLink (Azure NC96)" all_reduce ">= 1 MiB" 0.06 0.15)" within
 
-# The tuner's choices, as the jumps in the measurements show them: 2 A100 leave LL between 512 KiB and 1 MiB in an all-reduce, 8 take
-# LL128 from 4 to 16 MiB; 8 H100 go through the switch from 2 MiB on, but not with elements of one byte.
+# The tuner's choices, visible as jumps in the measurements: in an all-reduce 2 A100 leave LL between 512 KiB and 1 MiB, 8 A100
+# use LL128 from 4 to 16 MiB; 8 H100 use the switch (NVLS) from 2 MiB on, but not for one-byte elements.
 chosen() { "$ringlet" coll -a auto "$@" --why 2>&1 >/dev/null | sed -n 's/.*: note: [^:]*: \([a-z]*, [-A-Za-z0-9]*\),.*/\1/p' | tr '\n' ';'; }
 expect "2 A100" "$(chosen -t dgx-a100-8 -r 2 -b 512KiB,1MiB)" "ring, LL;ring, Simple;"
 expect "8 A100" "$(chosen -t dgx-a100-8 -b 2MiB,4MiB,16MiB,32MiB)" "ring, LL;ring, LL128;ring, LL128;ring, Simple;"

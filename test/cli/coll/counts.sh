@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Gather, scatter, shares of given sizes and parameter servers as a user types them: times by hand, and one clear error each.
+# Gather, scatter, unequal shares and parameter servers on the command line: times computed by hand, and clear errors.
 . "$(dirname "$0")/../../support/tap.sh"
-# The one row's time in ps, of an ideal switch of 10 ps a byte (100 GB/s) and 1 us a message.
+# Time of the only row in ps, on an ideal switch of 10 ps a byte (100 GB/s) and 1 us a message.
 time_of() {
     "$ringlet" coll -t switch:4@100GB/s,500ns -n alpha-beta --check -f json "$@" 2>"$tmp/err" |
         sed -n 's/.*"time_ps": *\([0-9]*\).*/\1/p'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Aggregation in the network as a user types it: protocols that react as rows of coll, their settings, the study, and
-# algorithms by size in run. Times are of an independent packet model and of closed forms: packets of 1024 + 82 B at
+# In-network aggregation on the command line: reactive protocols as rows of coll, their settings, the study, and algorithms
+# by size in run. Expected times are from an independent packet model and closed forms: packets of 1024 + 82 B at
 # 100 Gb/s (tau = 88 480 ps), links of 1 us, switches of 500 ns, 4 MiB = 4096 packets; RTT = 2 676 960 ps on a star.
 # Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
@@ -12,12 +12,12 @@ coll() { # TOPOLOGY ARGUMENTS...
     shift
     "$ringlet" coll -t "$net" -b 4MiB --set switch_latency=500ns "$@" 2>"$tmp/err" </dev/null
 }
-# field NAME of CSV: the values of a column in one line
+# field NAME of CSV: prints the values of a column in one line
 field() {
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' | tr '\n' ' ' |
         sed 's/ $//'
 }
-# refused NAME STATUS TEXT ARGUMENTS...   of `ringlet coll`: the exit status, and one line that contains TEXT
+# refused NAME STATUS TEXT ARGUMENTS...   expects the exit status of `ringlet coll`, and one line that contains TEXT
 refused() {
     name=$1 status=$2 text=$3 why=""
     shift 3
@@ -66,7 +66,7 @@ for case in 0:2904578080 0.5:1636128800 1:367679520; do
         "$(coll "$star9" -a ps-switch --set share="${case%:*}" -f csv | field time_ps)" "${case#*:}"
 done
 
-# Rows beside those of steps.
+# Rows beside those of step algorithms.
 coll "$star" -a switchml,ring,ps_switch --network alpha-beta -f csv >"$tmp/rows"
 expect "rows stand beside those of steps, in the order asked for" "$(field algorithm <"$tmp/rows")" "switchml ring ps-switch"
 expect "a ring's closed form is not touched" "$(field time_ps <"$tmp/rows" | cut -d' ' -f2)" 615202560
@@ -98,7 +98,7 @@ for seed in 1 2 3 4 5; do
             field retransmissions | awk '{ print ($1 > 100) }')" 1
 done
 
-# all: with them where a switch adds up.
+# all: includes reactive protocols if a switch can aggregate.
 "$ringlet" coll -t "$star" -a all -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
 expect "'all' has them where a switch adds up" "$(grep -c ',switchml,' "$tmp/all")" 1
 "$ringlet" coll -t "$star" -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
@@ -138,7 +138,7 @@ expect "all wait for the last rank: its delay comes on top" \
 expect "and takes from the bandwidth: 2 (n - 1) / n bytes over the time" \
     "$("$ringlet" coll -t "$star" -b 4MiB -a ring -n alpha-beta --straggler 500us -f csv | field busbw_GBps)" "$(awk 'BEGIN { printf "%.6f", 4194304 * 1.75 / 1115202560 * 1e3 }')"
 
-# The study that ships, by the sweep: axes and options of base on the command line.
+# The shipped study, run by `ringlet sweep` with axes and options of base on the command line.
 study() {
     "$ringlet" sweep ina -t "$star9" --workers 8 --loss 0 -b 4MiB --set switch_latency=500ns "$@" 2>"$tmp/err" </dev/null
 }
@@ -162,7 +162,7 @@ expect "a placement that no switch has is a failed row with its reason" \
     "$? $(awk -F, '$10 == "switchml" { print $9, $12 }' "$tmp/study" | tr '\n' ';')" \
     "1 place=tor 0;place=spine 3;place=all 0;"
 expect "and the others are there" "$(grep -c ',365002560,' "$tmp/study")" 2
-# Four workers a leaf, one uplink: without the leaves' sums it carries 4 x 4096 packets, 1 449 656 320 ps and a way through.
+# Four workers a leaf, one uplink. Without sums in the leaves it carries 4 x 4096 packets: 1 449 656 320 ps and one crossing.
 "$ringlet" sweep ina -t 'fat-tree:16@100Gbps,1us,hosts_per_leaf=4,oversubscription=4,in_network=reduce+multicast' \
     -a switchml --workers 16 -b 4MiB --slots 256 --set window=256 --place all,spine --loss 0 --straggler 0us \
     --set switch_latency=500ns -f csv >"$tmp/study" 2>"$tmp/err"
@@ -183,8 +183,8 @@ expect "one is the sum of the others" \
 expect "the picture has the gain over the slots" "$(grep -c '>gain<' "$tmp/ina.svg" | awk '{ print ($1 >= 1) }')" 1
 expect "occupancy over time is coll's" \
     "$(coll "$star9" -a switchml --workers 8 --straggler 500us --set switch.slots=256 --series 1us -f json | grep -c '"occupancy": {"bin_ps"')" 1
-# As the engine of its own that coll --study had said it (all rows of two commands of collectives/in_network/PROTOCOLS.md, recorded from it): a row of steps
-# stands for every number of slots.
+# Recorded results of the study (all rows of two commands of collectives/in_network/PROTOCOLS.md). A row of a step algorithm applies to every
+# number of slots.
 compare() { # COMMAND: the study's CSV on standard input; how many rows are the same, and those that are not
     awk -F, -v command="$1" '
         NR == FNR { if ($1 == command) { rows++; key = $2 "," $3 "," $4 + 0 "," $5 + 0 "," $6 "," $7; row[key] = $0 } next }
@@ -235,8 +235,8 @@ refused_study "an axis of several pointers" 2 "changes several values at once" "
 "$ringlet" sweep query tools/sweep/examples/ina.json >"$tmp/out" 2>"$tmp/err"
 expect "a study is no database" "$?" 3
 
-# run: by size and group. The transformer has 2 (12 h^2 + 13 h) + 2 h + (50 257 + 1024) h = 53 561 088 parameters (h = 768) and
-# sums 2 bytes each: first the last norm and MLP, 2 h + 8 h^2 + 5 h of them, which fill a bucket, then all others.
+# run: by size and group. The transformer has 2 (12 h^2 + 13 h) + 2 h + (50 257 + 1024) h = 53 561 088 parameters (h = 768),
+# of 2 bytes each. First the last norm and MLP are reduced, 2 h + 8 h^2 + 5 h parameters, which fill a bucket, then the rest.
 run() {
     "$ringlet" run -m transformer:layers=2,hidden=768 -t "$star" -f json "$@" 2>"$tmp/err" </dev/null |
         sed -n 's/.*"index".*"algorithm": "\([a-z]*\)".*"transfer_ps": \([0-9]*\).*/\1 \2/p' | tr '\n' ' '
@@ -260,8 +260,8 @@ for wrong in all_reduce=ring:64MiB all_reduce=ring:64MiB:nosuch ring:64MiB:nvls 
     expect "--algorithm $wrong is wrong use" "$? $(grep -c '^ringlet: --algorithm' "$tmp/err")" "2 1"
 done
 
-# coll arithmetic. 0.1 as a float is 0.100000001490116: 10^6 times it is 100000 and a bit, and three of them are 300000, or
-# 0.3, where the true sum is 0.300000004470348. One value of -512 and one of 3: block takes 2^10 > 512; ends as they are.
+# coll arithmetic. 0.1 as a float is 0.100000001490116: 10^6 times it is slightly above 100000, so three of them are 300000, or
+# 0.3; the true sum is 0.300000004470348. One value of -512 and one of 3: a block is scaled by 2^10 > 512; the ends are exact.
 arithmetic() { # ARGUMENTS...   columns of the CSV in one line each: workers, mode and those named in $columns
     "$ringlet" coll arithmetic -f csv "$@" 2>"$tmp/err" </dev/null | awk -F, -v names="workers,mode,${columns-worst,bound}" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; n = split(names, name, ","); next }

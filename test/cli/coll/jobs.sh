@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# ringlet coll on several threads: the same bytes for any --jobs, the same error, and Ctrl-C.
+# ringlet coll on several threads: the same bytes and the same error for any --jobs, and Ctrl-C.
 # Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 
-# same NAME STATUS ROWS ARGUMENTS...   --jobs 1 ends with STATUS and has at least ROWS lines; 2, 4 and the default give
-# the same bytes, messages and status.
+# same NAME STATUS ROWS ARGUMENTS...   expects STATUS and at least ROWS lines with --jobs 1; with 2, 4 and the default
+# the same bytes, messages and status
 same() {
     name=$1 status=$2 rows=$3 why=""
     shift 3
@@ -46,8 +46,8 @@ same "more rows than may wait" 0 1500 -t switch:2@100GB/s,0ns -c broadcast -a ri
 cmp -s "$tmp/file" "$tmp/one"
 expect "into a file" $? 0
 
-# An event later than 26 days is an error. 4 ranks at 1 kB/s: steps of 1 GB are sent within 11.6 days each, so 4 GB end in
-# the third step; 1 TB in the first. The rows before it stand.
+# An event later than 26 days is an error. 4 ranks at 1 kB/s: a step of 1 GB takes 11.6 days, so 4 GB fail in the third
+# step, 1 TB in the first. Earlier rows are printed.
 same "an error in the middle" 3 5 -t switch:4@1KB/s,0ns -a ring -b 1KB,2KB,4GB,3KB,1TB,4KB
 grep -q 'beyond the end of simulated time' "$tmp/one.err"
 expect "is the first one" "$?-$(grep -c 'the present is 0 ps' "$tmp/one.err")" 0-0

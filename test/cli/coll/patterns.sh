@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# --set patterns on the command line, against times worked out by hand; sub-sizes of tori.
+# --set patterns on the command line, compared with times computed by hand; sub-sizes of tori.
 # Speaks TAP; the last line is "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../../.." || exit 1

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# ringlet coll --plan, --export-plan, --as: plans to files and back give the same rows; what is wrong with a file is one
+# ringlet coll --plan, --export-plan, --as: an exported plan read again gives the same rows; an error in a file is one
 # line with its place. Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 coll() {
     "$ringlet" coll -t 'ring:8@50GB/s,500ns' --network alpha-beta -f csv "$@" 2>"$tmp/err" </dev/null
 }
-# refused NAME STATUS TEXT ARGUMENTS...   one line that contains TEXT, and the exit status
+# refused NAME STATUS TEXT ARGUMENTS...   expects the exit status and one line that contains TEXT
 refused() {
     name=$1 status=$2 text=$3 why=""
     shift 3

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Several jobs at once on one network as a user asks for them: how they share the slots of switches, what happens to those that
-# get none, and update counts recorded for Libra. Times are closed forms of the reference: packets of 1024 + 82 B at 100 Gb/s
+# Several jobs at once on one network: sharing of switch slots, jobs without slots, and recorded update
+# counts for Libra. Expected times are closed forms: packets of 1024 + 82 B at 100 Gb/s
 # (tau), links of d = 1 us, switches of s = 500 ns, C = 4096 packets (4 MiB):
-#   window       RTT = 2 L tau + 2 L d + (2 L - 1) s for L levels; T = (C-1) tau + RTT where W tau >= RTT, else
+#   window       RTT = 2 L tau + 2 L d + (2 L - 1) s for L levels; T = (C-1) tau + RTT if W tau >= RTT, else
 #                T = floor((C-1)/W) RTT + ((C-1) mod W) tau + RTT; a static split gives each of J jobs W = S / J
-#   server       T = (f + n (1 - f)) C tau + 3 tau + 4 d + 2 s, f being the share that the switch adds up
+#   server       T = (f + n (1 - f)) C tau + 3 tau + 4 d + 2 s, where f is the share that the switch aggregates
 #   shared link  J jobs send J C packets over it: T = (J C - 1) tau + RTT
 # Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
@@ -18,7 +18,7 @@ coll() { # TOPOLOGY ARGUMENTS...
     shift
     "$ringlet" coll -t "$net" -b 4MiB --set switch_latency=500ns "$@" 2>"$tmp/err" </dev/null
 }
-steps() { # the same without settings of packets
+steps() { # the same without packet settings
     net=$1
     shift
     "$ringlet" coll -t "$net" -b 4MiB "$@" 2>"$tmp/err" </dev/null
@@ -62,7 +62,7 @@ a file was left behind"
     verdict "$name" "$why"
 }
 
-# The pool of slots split: each job has a window of its own.
+# The pool of slots is divided: each job has its own window.
 for case in 2:64 2:32 4:32 8:32 8:8; do
     J=${case%:*} S=${case#*:}
     coll "$(plain 16)" -a switchml --tenants $J --set switch.slots=$S -f json >"$tmp/json"
@@ -81,7 +81,7 @@ expect "and so is the bandwidth: bytes over time" "$(coll "$(plain 16)" -a switc
     "$(awk -v t="$(window 256)" 'BEGIN { printf "%.6f", 4194304 / t * 1000 }')"
 expect "a group's ranks are interleaved, too" "$(coll "$(plain 16)" -g 0-5 -a switchml --tenants 3 -f csv | field ranks)" 2
 
-# First come: the first one has its window, the next one what is left.
+# First come, first served: the first job has its window, the next one the rest.
 coll "$(plain 16)" -a switchml --tenants 2 --set switch.slots=264 --set switch.sharing=first_come -f json >"$tmp/json"
 expect "first come: 256 of 264 slots for the first, 8 for the second" "$(each slots <"$tmp/json")" "256 8"
 expect "and so do they end" "$(each time_ps <"$tmp/json")" "$(window 256) $(window 8)"
@@ -117,7 +117,7 @@ expect "one job alone says in a note what it ran as" \
     "$(coll 'switch:8@100Gbps,1us' -a switchml --set switch.fallback=host-ring -f csv >/dev/null; grep -c 'note: switchml of 4 MiB ran as host-ring: no switch' "$tmp/err")" 1
 refused "a fallback that is refused as well" 3 "switch" -t 'switch:8@100Gbps,1us' -a switchml -b 1MiB --set switch.fallback=sharp --set sharp.refused=fail
 
-# Hashed slots: who has none goes to its server. Each job has 8 workers and a server of its own.
+# Hashed slots: a job without a slot uses its server. Each job has 8 workers and a server.
 all=$((C * tau + 3 * tau + 5000000)) none=$((8 * C * tau + 3 * tau + 5000000))
 ps() {
     coll "$(plain 18)" -a ps-switch --tenants 2 "$@" -f json >"$tmp/json"
@@ -131,7 +131,7 @@ expect "and says why" "$(each reason <"$tmp/json")" "null no slots left"
 expect "half of both together" "$(grep -o '"fallback_share": [0-9.]*, "peak' "$tmp/json")" '"fallback_share": 0.500000, "peak'
 expect "bytes into servers: C packets, and n C" "$(each server_bytes <"$tmp/json")" "$((C * 1106)) $((8 * C * 1106))"
 expect "Jain's index of these two" "$(grep -o '"fairness": [0-9.]*' "$tmp/json")" "\"fairness\": $(jain $all $none)"
-# How much is added up is a matter of chance; the server's port is what takes the time, whatever it is.
+# The aggregated share is random; in any case the server's port determines the time.
 for sharing in static dynamic; do
     ps --set switch.slots=256 --set switch.sharing=$sharing
     each time_ps <"$tmp/json" | tr ' ' '\n' >"$tmp/t"
@@ -143,7 +143,7 @@ for sharing in static dynamic; do
     expect "$sharing: their slots" "$(each slots <"$tmp/json")" "$([ $sharing = static ] && echo 128 128 || echo 256 256)"
     expect "$sharing: neither is much slower" "$(grep -o '"fairness": [0-9.]*' "$tmp/json" | awk '{ print ($2 > 0.95) }')" 1
 done
-# 2 to 8 jobs, slots for a third of their windows, loss: all end, and nothing is lost in the accounts.
+# 2 to 8 jobs, slots for a third of their windows, loss: all jobs end, and the accounts balance.
 for J in 2 3 5 8; do
     for sharing in static dynamic first_come; do
         coll "$(plain $((J * 4)))" -a atp,libra -b 256KiB --tenants $J --set switch.slots=$((J * 33)) --set switch.sharing=$sharing --set loss=0.002 \
@@ -156,20 +156,20 @@ for J in 2 3 5 8; do
     done
 done
 
-# Trees that share a link: four leaves of four hosts, one uplink each, which all jobs cross.
+# Trees that share a link: four leaves of four hosts with one uplink each, which all jobs cross.
 tree='fat-tree:16@100Gbps,1us,hosts_per_leaf=4,oversubscription=4,in_network=reduce+multicast'
 rtt2=$((4 * tau + 4 * 1000000 + 3 * 500000))
 for J in 1 2 4; do
     expect "$J jobs over one uplink a leaf: (J C - 1) tau + RTT" \
         "$(coll "$tree" -a switchml --tenants $J -f csv | field time_ps)" $(((J * C - 1) * tau + rtt2))
 done
-# A ring of 8: 14 steps of M / 8 at half the uplink's bandwidth, latencies hidden or not.
+# A ring of 8: 14 steps of M / 8 at half the uplink's bandwidth, with latencies hidden or not.
 steps "$tree" -n flow -a ring --tenants 2 -f json >"$tmp/json"
 expect "two rings over it, each at half the bandwidth" \
     "$(each time_ps <"$tmp/json" | tr ' ' '\n' | awk -v a=$((14 * 524288 * 160)) '{ ok += $1 > a && $1 <= a + 14 * 4000000 } END { print ok }')" 2
 expect "what ran says the algorithm, and slots are none of it" "$(each ran <"$tmp/json") $(each slots <"$tmp/json")" "ring ring null null"
 
-# Algorithms of steps: as many at once. A ring of 8 ranks has the closed form 2 (n - 1) (M / (n B) + alpha).
+# Several step algorithms at once. A ring of 8 ranks has the closed form 2 (n - 1) (M / (n B) + alpha).
 for network in alpha-beta flow; do
     expect "rings that share no link, on $network" "$(steps "$(plain 32)" -n $network -a ring --tenants 4 -f json | each time_ps)" \
         "$(repeat 4 $((14 * (524288 * 80 + 2000000))))"
@@ -209,7 +209,7 @@ refused "pooled slots are not shared dynamically" 3 "only hashed slots are share
 refused "too few ranks for a server in each" 3 "tenant 0: ps-switch: 2 servers among 2 members" -t "$star" -b 1MiB -a ps_switch --tenants 4 \
     --set servers=2
 
-# The study has an axis of them.
+# The study has an axis of tenants.
 study() { # TOPOLOGY ARGUMENTS...
     net=$1
     shift
@@ -240,7 +240,7 @@ study "$(plain 16)" -a switchml,ring,atp --tenants 1,2 --workers 4 --slots 32 --
 expect "the same bytes for any number of threads in the study" "$(cksum <"$tmp/one")" "$(cksum <"$tmp/three")"
 expect "a setting that an axis varies is that axis" "$(field loss <"$tmp/one" | tr ' ' '\n' | sort -u | tr '\n' ' ')" "loss=0.001 "
 
-# Update counts as they were recorded. 131072 parameters updated alike: of 65536 hot ones, half of the updates.
+# Recorded update counts. 131072 parameters with equal counts: 65536 hot ones get half of the updates.
 libra() {
     coll "$(plain 9)" -a libra --set memory=256KiB --set sampled=0.0001 "$@" -f json >"$tmp/json"
 }
@@ -256,7 +256,7 @@ expect "in the time of a parameter server with that share" "$(grep -o '"time_ps"
 expect "the manifest has the file" "$(grep -c '"what": "updates", "path": "'"$tmp"'/flat", "hash"' "$tmp/json")" 1
 libra --set parameters=131072 --set zipf=0
 expect "and so does Zipf's law with exponent 0" "$(hot)" 0.500000
-# 1000 updates of one, 1 of each of 1000 others: 256 hot ones have 1000 + 255 of 2000, the rank of the one does not matter.
+# 1000 updates of one parameter, 1 of each of 1000 others: 256 hot ones have 1000 + 255 of 2000, whatever the rank of the one.
 {
     yes 1 | head -700
     echo 1000

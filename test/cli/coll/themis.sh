@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Chunk schedules as a user types them. The six platforms of Themis (ISCA 2022, arXiv 2110.04478) against its published means,
-# against a model in which each dimension serves one chunk at a time without latency, and beside ASTRA-sim 1.0; one case of
-# the ASTRA-sim tutorial; folded runs against whole ones; and the same in a replay.
+# Chunk schedules on the command line. The six platforms of Themis (ISCA 2022, arXiv 2110.04478) are compared with its published
+# means, with a model in which each dimension serves one chunk at a time without latency, and with ASTRA-sim 1.0. Also a case
+# of the ASTRA-sim tutorial, folded runs against whole ones, and a replay.
 #
-# Bandwidths are in units of 1e9 bytes a second, and so are the model's 1e9 bytes: 2^30 bytes take 1.0737 times as long. As
-# much longer than with ASTRA-sim, whose units are 2^30. The model's columns come from a script of its own, those of
+# Bandwidths and bytes of the model are in units of 1e9. A simulation of 2^30 bytes takes 1.0737 times as long as the model,
+# and as ASTRA-sim, whose bandwidths are in units of 2^30. The model's columns come from a script of its own, those of
 # ASTRA-sim from its public binary (links of 1 ns, endpoints of 10 ns).
 . "$(dirname "$0")/../../support/tap.sh"
 
@@ -28,7 +28,7 @@ cat >"$tmp/platforms" <<'END'
 4D-Ring_FC_Ring_SW|ring:4@375GB/s,1ns*fully-connected:8@175GB/s,1ns*ring:4@150GB/s,1ns*switch:8@100GB/s,1ns|4000.0 2880.9 2578.1|396.0 286.5 260.7|4009.9 2887.2 2677.9
 END
 
-# Rows: platform, then of baseline, fifo, scf: time in us of 1e9-byte units, utilization in %, model, ASTRA-sim.
+# Rows: platform, then for each of baseline, fifo, scf: time in us of 1e9-byte units, utilization in %, model, ASTRA-sim.
 rows() { # bytes, network, column of ASTRA-sim
     while IFS='|' read -r platform topology model small large; do
         for row in baseline:fifo:1 themis:fifo:2 themis:scf:3; do
@@ -43,7 +43,7 @@ END
         { us = $3 / 1e6 / 1.073741824; print $1, $2, us, 100 * $4 / $3, $5, $6 }'
 }
 
-table() { # what it is of; sets the means: utilizations, speed-ups, largest speed-up
+table() { # title; sets the means: utilizations, speed-ups, largest speed-up
     echo "# $1"
     awk '
         BEGIN { printf "# %-19s %-31s %-31s %-31s\n", "us (util %; ASTRA-sim)", "baseline", "themis fifo", "themis scf" }
@@ -73,8 +73,8 @@ for network in flow alpha-beta; do
     rows 1GiB $network large >"$tmp/rows"
     table "$network, 1 GiB"
     verdict "$network, 1 GiB: means as published" "$(near_published)"
-    # Under alpha-beta the two directions of a ring inside a switch take turns at its ports and drift apart, which on one
-    # platform costs more: with another pattern there, below, they do not.
+    # Under alpha-beta the two directions of a ring inside a switch alternate at its ports and drift apart, which costs more on one
+    # platform. With another pattern, below, they do not.
     verdict "$network: as the model of one server a dimension" "$(awk -v network=$network '
         network == "alpha-beta" && $1 == "4D-Ring_FC_Ring_SW" && $2 == 3 { next }
         { n++; off = $3 / $5 - 1 }
@@ -90,8 +90,8 @@ ports=$(awk -F'|' '$1 == "4D-Ring_FC_Ring_SW" { print $2 }' "$tmp/platforms")
 apart=$(time_of "$ports" 1GiB themis scf -n alpha-beta --set patterns=ring,direct,ring,halving_doubling | cut -d' ' -f1)
 verdict "alpha-beta: the last platform, halving inside its switches" "$(within "$apart" 2768226000 0.005)"
 
-# ASTRA-sim's tutorial (ASPLOS 2023): 3D, 50 GB/s of 2^30 bytes each. Its simulator 1.0: 35008.129 and 13635.871 us; and of
-# each dimension 695.6, 674.2 and 674.2 MiB.
+# ASTRA-sim's tutorial (ASPLOS 2023): 3D, 50 GB/s of 2^30 bytes each. ASTRA-sim 1.0: 35008.129 and 13635.871 us; per
+# dimension 695.6, 674.2 and 674.2 MiB.
 dims=switch:8@53687.0912MB/s,1ns
 tutorial="$dims*$dims*$dims"
 base=$(time_of "$tutorial" 1GiB baseline fifo | cut -d' ' -f1)
@@ -103,7 +103,7 @@ carried=$("$ringlet" coll -t "$tutorial" -a hierarchical -b 1GiB --set schedule=
     awk '$3 ~ /^sw/ { printf "%.1f\n", $6 / 1048576 }' | sort -rn | tr '\n' ' ')
 expect "tutorial: MiB that each dimension carries" "$carried" "695.6 674.2 674.2 "
 
-# One rank for all, and every rank.
+# One rank simulated for all, against every rank simulated.
 small='ring:2@20GB/s,10ns*switch:4@50GB/s,10ns*fully-connected:3@30GB/s,10ns*switch:2@10GB/s,10ns'
 for network in flow alpha-beta; do
     for order in fifo scf; do
@@ -119,13 +119,13 @@ whole=$("$ringlet" coll -t "$small" -c all_reduce -b 3072KiB -a hierarchical --s
     awk -F, 'NR == 2 { print $5, $NF }')
 expect "without folding" "$whole" "$(time_of "$small" 3072KiB themis fifo | cut -d' ' -f1) 48"
 
-# A replay of one all-reduce of all ranks.
+# A replay of one all-reduce over all ranks.
 printf 'MICRO\n1\nallreduce -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 3145728 1\n' >"$tmp/micro.txt"
 replay=$("$ringlet" run -T "$tmp/micro.txt" -t "$small" -a hierarchical --set chunks=64 --set schedule=themis --set order=scf \
     -f json 2>"$tmp/err" | sed -n 's/.*"rank": 0,.*"comm_ps": *\([0-9]*\).*/\1/p')
 expect "a replay takes as long" "$replay" "$(time_of "$small" 3072KiB themis scf | cut -d' ' -f1)"
 
-# Words.
+# Invalid words.
 refused() { # name, text, arguments of --set
     "$ringlet" coll -t "$small" -b 1MiB -a hierarchical --set "$3" >"$tmp/out" 2>"$tmp/err"
     status=$?

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# ringlet check of what trainings and calibrations are made of: each kind is recognised by its content, and a wrong one names
+# ringlet check on inputs of trainings and calibrations: each kind is recognised by its content, and an error has
 # file, line and column. (Topologies, placements and traces: commands.sh.) Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 good() { # what is said, file

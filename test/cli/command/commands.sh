@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The command line as documented: every command and every documented error text, with its exit status.
+# The documented command line: every command, and every documented error with its exit status.
 # Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 
-# t NAME STATUS OUT-PATTERN ERR-PATTERN ARGUMENTS...   Patterns are basic regular expressions; "" means empty
-# standard error for ERR, anything for OUT; "." means anything for ERR.
+# t NAME STATUS OUT-PATTERN ERR-PATTERN ARGUMENTS...   Patterns are basic regular expressions. "" for ERR: standard error
+# must be empty; "" for OUT: anything; "." for ERR: anything.
 t() {
     name=$1 status=$2 out=$3 err=$4 why=""
     shift 4
@@ -266,20 +266,20 @@ t "trace of something else" 3 '' '^ringlet: .*x.0.et' trace info "$tmp/odd"
 head -c 60 "$tmp/gen/trace.0.et" >"$tmp/odd/cut.0.et"
 t "trace cut short" 3 '' '^ringlet: .*cut.0.et' trace info "$tmp/odd/cut.0.et"
 
-# Where another algorithm becomes the fastest. On a switch of 10 ps a byte and 1 us a message, an all-reduce of m bytes over 4 ranks in
-# alpha-beta takes 6 (1 us + 2.5 m ps) by the ring and 2 (1 us + 10 m ps) by recursive doubling: equal at 4 us / 5 ps = 800 kB.
+# Where another algorithm becomes the fastest. On a switch of 10 ps a byte and 1 us a message, in alpha-beta, an all-reduce of m
+# bytes over 4 ranks takes 6 (1 us + 2.5 m ps) by ring, 2 (1 us + 10 m ps) by recursive doubling: equal at 4 us / 5 ps = 800 kB.
 cross="coll -t switch:4@100GB/s,500ns -n alpha-beta -a ring,recursive_doubling -b 400kB,800kB,1600kB"
 t "coll tells where the fastest changes" 0 '^# all_reduce: recursive_doubling is fastest up to about ' '' $cross
 t "coll tells it in JSON" 0 '"below": "recursive_doubling", "above": "ring"' '' $cross -f json
 t "at the size where they are equal" 0 '"bytes": 800000,' '' $cross -f json
 t "one algorithm, no change" 0 '"crossovers": \[\]' '' coll -t switch:4@100GB/s,500ns -a ring -b 1KB,1MB -f json
 
-# Folding: one rank of each class, the same times; it can be checked, and switched off.
+# Folding simulates one rank of each class with the same times. It can be verified and switched off.
 fold="coll -t ring:4@200GB/s,500ns*switch:8@50GB/s,500ns -a hierarchical -b 96KiB"
 t "coll folds" 0 '"simulated_ranks": 1}' '' $fold -f json
 t "coll --no-fold" 0 '"simulated_ranks": 32}' '' $fold -f json --no-fold
 t "coll --verify-fold" 0 'hierarchical' '' $fold --verify-fold
-# Links that tie: which of them a flow is counted to must not depend on their numbers.
+# Equal links: the choice of the link that a flow is counted on must not depend on link numbers.
 ties() { t "folded = whole where links tie: $*" 0 '' '' coll -j 1 --verify-fold "$@"; }
 ties -t switch:3@300GB/s,1ps -b 333MB -a direct --set channels=5 --set chunks=7 --set window=1
 ties -t switch:5@7GB/s,1ps -c all_to_all -a pairwise -b 1MB --set chunks=7
@@ -292,7 +292,7 @@ t "too large and uneven: rounded, and said" 0 ',2002717997280,' 'note: all_reduc
     coll -t switch:1000000@50GB/s,500ns -a ring -b 64MiB -n alpha-beta -f csv
 t "a million ranks, even" 0 ',2002677997320,' '' coll -t switch:1000000@50GB/s,500ns -a ring -b 67MB -n alpha-beta -f csv
 
-# ASTRA-sim's two back-ends: 2 (n - 1) steps of two hops of 1 us through a switch, stored and forwarded in the aware one.
+# ASTRA-sim's two back-ends: 2 (n - 1) steps of two hops of 1 us through a switch; the aware one stores and forwards.
 cat >"$tmp/astra.json" <<'EOF'
 {"scheduling-policy": "LIFO", "endpoint-delay": 10, "preferred-dataset-splits": 1, "active-chunks-per-dimension": 1,
  "all-reduce-implementation": ["ring"], "all-gather-implementation": ["ring"], "reduce-scatter-implementation": ["ring"],

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The k-th allocation fails, for k = 1, 2, ... over whole commands: an error of one line and its exit status, never a crash, a silent
-# failure, or a result that lacks something without saying so. Once with that allocation failing alone, once with all after it.
+# The k-th allocation of whole commands fails, for k = 1, 2, ...: the result is an error of one line with its exit status, never a
+# crash, a silent failure, or an incomplete result without notice. Once only that allocation fails, once all later ones fail, too.
 set -u
 ringlet=${BUILD:-build}/ringlet
 fail=${BUILD:-build}/test/fail_malloc.so

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Plug-ins: the examples of test/plugins, each one file, are built out of the tree against the installed headers; what they add is used
-# like what is built in, is proved by 'ringlet check', and is named in lists and manifests. Bad ones are refused with the reason.
+# Plug-ins: the examples of test/plugins, one file each, are built outside the tree against the installed headers. Their additions
+# are used like built-in ones, pass 'ringlet check', and are named in lists and manifests. Bad plug-ins are refused with a reason.
 . "$(dirname "$0")/../../support/tap.sh"
 cc=${CC:-gcc}
-# A plug-in that crashes is reported by the command, under a sanitizer too.
+# The command reports a crashing plug-in, under a sanitizer, too.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_sigbus=0:allow_user_segv_handler=1"
 make -s install-headers DESTDIR="$tmp/root" PREFIX=/usr DEPS=no >"$tmp/out" 2>"$tmp/err" || { verdict "headers" "cannot be installed"; finish; }
 cp test/plugins/*.c "$tmp"
 topologies=$PWD/topologies source=$PWD
 cd "$tmp" || exit 1
 flags=$(PKG_CONFIG_PATH="$tmp/root/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$tmp/root" pkg-config --cflags ringlet)
-# Built in, an addition is its own file and the header with the list: nothing else knows it by name.
+# A built-in addition is its own file and one line in the header with the list: no other file has its name.
 named() { (cd "$source" && git grep -lwE "$1" -- 'sim/*.[ch]' 'net/*.[ch]' 'collectives/*.[ch]' 'workload/*.[ch]' 'tools/*.[ch]' | sort | tr '\n' ' '); }
 if (cd "$source" && git rev-parse) >out 2>err; then
     expect "an algorithm is two files" "$(named 'rlt_pairwise|X\(pairwise\)')" "collectives/algorithm.h collectives/algorithms/pairwise.c "
@@ -43,7 +43,7 @@ expect "steps: 4 ranks, 12 operations" "$(grep -c '^reader steps: reads its samp
 "$ringlet" check ./dense.so >out 2>err
 expect "dense: 4 x 1024 x 1024 parameters" "$(grep -c '^model dense: 4 layers and 4 tensors have the same 4194304 parameters' out)" 1
 
-# A chain of 4 with one chunk: three hops of 1 MB at 100 GB/s and 500 ns each way: 3 (10 + 0.5 + 0.5) us.
+# A chain of 4 with one chunk: three hops of 1 MB at 100 GB/s and 2 x 500 ns: 3 (10 + 0.5 + 0.5) us.
 time_of() { "$ringlet" --plugin ./chain.so coll -t switch:4@100GB/s,500ns -c broadcast -a chain -b 1000000B -f json "$@" >out 2>err; }
 time_of --set chunks=1
 expect "coll with the added algorithm" "$(grep -o '"time_ps": *[0-9]*' out | head -1 | tr -d ' ')" '"time_ps":33000000'

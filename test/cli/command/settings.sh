@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `ringlet list settings` and `ringlet list options`: what is listed is taken by whose it is, and nothing else is.
+# `ringlet list settings` and `ringlet list options`: everything listed is accepted by its owner, and nothing else is.
 . "$(dirname "$0")/../../support/tap.sh"
 
 "$ringlet" list settings -f csv >"$tmp/settings"
@@ -10,7 +10,7 @@ printf 'collective,ranks,bytes,time_us\nall_reduce,4,1024,10\n' >"$tmp/measured.
 star=switch:4@50GB/s,500ns
 train="run --model transformer:layers=1 -t $star"
 
-# given WHOSE OPTION TEXT: what a run says of it on standard error. The value is none: it may be refused, its name may not.
+# given OWNER OPTION TEXT: prints what a run says on standard error. TEXT has an invalid value: it may be refused, its name may not.
 given() {
     of=$1 option=$2 text=$3
     case "$option $of" in
@@ -72,7 +72,7 @@ expect "as text" "$(grep -A 2 '^cv ' "$tmp/out" | tr -s ' \n' ' ')" \
 "$ringlet" list settings -f json >"$tmp/out"
 expect "as json" "$(grep -c '"given": *"--failures mtbf=VALUE"' "$tmp/out")" 1
 
-# ---- options: each is known to its command, and --help has no others. What ends the parsing comes last.
+# ---- options: each is known to its command, and --help has no others. Options that end the parsing come last.
 cut -d, -f1,2 "$tmp/options" | sed '1d' >"$tmp/rows"
 wrong=""
 while IFS=, read -r name command; do

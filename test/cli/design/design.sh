@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The splits that LIBRA's optimisers published or that were solved from their released inputs, the iterations that ASTRA-sim 1.0
-# simulates with them, no split of a grid better, limits that conflict, and one clear error each. Networks, prices, workloads and
+# Splits of bandwidth that LIBRA published or that were solved from its released inputs, the iterations that ASTRA-sim 1.0 simulates
+# with them, a grid search that finds no better split, conflicting limits, and clear errors. Networks, prices, workloads and
 # splits: github.com/willjwon/sc245-artifact (SC22) and github.com/astra-sim/libra (LIBRA'24); ASTRA-sim 1.0 was run on them.
 . "$(dirname "$0")/../../support/tap.sh"
 if ! "$ringlet" --version | grep -q 'NLopt [0-9]'; then
@@ -9,8 +9,8 @@ if ! "$ringlet" --version | grep -q 'NLopt [0-9]'; then
     finish
 fi
 
-# Two equal blocks of nine layers: file, ns of projections, attention, feed-forward, norm; bytes of all-reduce, all-gather (a rank's
-# share), weight gradients; `spread`: these over all weight matrices, in two sizes.
+# Two equal blocks of nine layers: file, ns of projections, attention, feed-forward, norm; bytes of all-reduce, all-gather (share
+# of a rank), weight gradients; `spread`: gradients of all weight matrices, in two sizes.
 transformer() {
     awk -v t1=$2 -v t2=$3 -v t3=$4 -v t4=$5 -v a=$6 -v g=$7 -v w=$8 -v s="${9:-0}" -v l="${10:-0}" '
         function layer(n, t, f, i, size, k) {
@@ -35,7 +35,7 @@ transformer "$tmp/1T-spread" 2343750 97656 9375000 12207 805306368 6291456 0 943
 tp() { case $1 in 175B*) echo 16 ;; 1T*) echo 128 ;; *) echo 1 ;; esac }
 ln -sf "$PWD/../shared/data/astra1/ResNet_50.txt" "$tmp/ResNet"
 
-# Shape by name with as many bandwidths: shape B1/B2/..., unit.
+# Shape by name with its bandwidths: shape B1/B2/..., unit.
 net() {
     echo "$2" | awk -F/ -v shape=$1 -v unit=$3 'BEGIN {
         of["2D"] = "ring:8 switch:128"; of["4D"] = "ring:2 fully-connected:8 ring:8 switch:8"
@@ -58,8 +58,8 @@ near() { # name, actual, expected, relative tolerance (or absolute behind +); li
     verdict "$1" "$wrong"
 }
 
-# ---- SC22: network, workload, split of 100 GB/s, ns of an iteration; then the objective time x cost. Two published splits of the
-# second kind are not converged; theirs are those solved again.
+# ---- SC22: network, workload, split of 100 GB/s, ns of an iteration; then the objective time x cost, where two published splits
+# are not converged: they were solved again.
 while read -r shape work objective split value; do
     design -t "$(net $shape 1/1/1/1 GB/s)" -w "$tmp/$work@tp=$(tp $work)" --total 100GB/s --loop recompute --forward-compute 1 \
         --cost sc22 --objective $objective --no-simulation >"$tmp/out"
@@ -82,7 +82,7 @@ done <<END
 4D 1T perf-per-cost 49.563/43.368/5.421/1.648 1.539017654e14
 END
 
-# ---- Overlapped loops, 4D, 325 GB/s, gradients of each weight matrix apart.
+# ---- Overlapped loops, 4D, 325 GB/s, gradients per weight matrix.
 while read -r work loop split value; do
     design -t "$(net 4D 1/1/1/1 GB/s)" -w "$tmp/$work-spread@tp=$(tp $work)" --total 325GB/s --loop $loop --forward-compute 1 \
         --no-simulation >"$tmp/out"
@@ -220,20 +220,20 @@ grid "1T per cost" 2D "$tmp/1T@tp=128" perf-per-cost
 grid "175B per cost, 3D" L3 "$tmp/175B@tp=16" perf-per-cost
 grid "overlapped, 3D" L3 "$tmp/175B-spread@tp=16" perf --loop overlap
 
-# ---- several workloads, in-network reduction, prices of a file, a Clos
+# ---- several workloads, in-network reduction, prices from a file, a Clos
 design -t "$(net 4D 1/1/1/1 GB/s)" -w "$tmp/17B" -w "$tmp/175B@tp=16" -w "$tmp/1T@tp=128,weight=2" --total 100GB/s --no-simulation >"$tmp/out"
 mean=$(awk -F, '$1 == "chosen" && $2 == "all" { all = $4 } $1 == "chosen" && $2 == "1T" { sum += 2 * $4 } $1 == "chosen" && $2 ~ /7/ { sum += $4 }
     END { printf "%.9f", all / (sum / 4) }' "$tmp/out")
 near "several workloads: their weighted mean" "$mean" 1 1e-9
-# All-reduce over an in-network switch of 4 and one without of 4: s into the first, 2 s/4 3/4 into the second: 8 to 3.
+# All-reduce over an in-network switch of 4 and a plain one of 4: s into the first, 2 s/4 3/4 into the second, a ratio of 8 to 3.
 echo '{"layers": [{"weight": {"compute": "1us", "collective": "all_reduce", "bytes": "1GB", "over": "all"}}]}' >"$tmp/one.json"
 design -t 'switch:4@1GB/s,1ns*switch:4@1GB/s,1ns' -w "$tmp/one.json" --total 110GB/s --in-network 1 >"$tmp/out"
 near "switches that add up change the split" "$(cell chosen bandwidths <"$tmp/out")" 80/30 +0.001
-# Simulated, a member's own part goes to the switch, too: 5/4 of it.
+# In the simulation a member's own part also goes to the switch: 5/4 of the closed form.
 near "and are simulated: 5/4 of the closed form" "$(cell chosen simulated_over_model <"$tmp/out")" 1.2625 0.0125
 near "both dimensions busy for what they carry" "$(cell chosen utilization <"$tmp/out")" 0.99/0.792 0.0125
-# One dimension: each of 16 fetches and stores its share, 17/16 of what the closed form counts; of 64 chunks the first
-# is fetched and the last stored with nothing beside it.
+# One dimension: each of 16 ranks fetches and stores its share, 17/16 of the closed form. The first of 64 chunks is fetched
+# and the last is stored without overlap.
 design -t 'switch:16@10GB/s,1ns' -w "$tmp/one.json" --total 10GB/s --in-network 1 >"$tmp/out"
 near "a switch alone is simulated" "$(cell chosen simulated_ps <"$tmp/out")" $((100000000000 * 17 / 16 * 131 / 128)) 0.01
 design -t 'switch:4@1GB/s,1ns*switch:4@1GB/s,1ns' -w "$tmp/one.json" --total 110GB/s >"$tmp/out"
@@ -248,7 +248,7 @@ expect "a Clos that joins everything" "$(dollars --cost "$tmp/prices.json" --rad
 expect "a switch that has no price is said" "$(grep -c '^# dimension 1: these prices have none for a switch at the chiplet' "$tmp/out")" 1
 expect "rails need one tier" "$(dollars --cost "$tmp/prices.json" --radix 64 --rail)" $((4096 * 2 * 111))
 
-# ---- traces: the same layers read as such, and as what each rank does
+# ---- traces: the same layers as a layer table, and as a trace of each rank
 head -5 "$tmp/17B" | sed 's/ALLREDUCE 69730304/NONE 0/' >"$tmp/layers"
 (echo DATA; echo 5; cat "$tmp/layers") >"$tmp/layers.txt"
 for n in 16; do
@@ -265,7 +265,7 @@ for loop in overlap recompute overlap-recompute; do
         "2 ringlet: --loop: $loop is for workloads of layers; '$tmp/trace' is a trace "
 done
 
-# ---- chunks of at least 256 KiB: a small collective is not cut up
+# ---- chunks have at least 256 KiB: a small collective is not divided
 small() { # bytes, options: us simulated over one switch of 4 at 10 GB/s, 10 us away
     echo '{"layers": [{"weight": {"collective": "all_reduce", "bytes": "'$1'", "over": "all"}}]}' >"$tmp/small.json"
     shift
@@ -278,7 +278,7 @@ expect "1 MiB in 4" "$(small 1MiB)" "$(small 1MiB --chunks 4)"
 expect "and 64 MiB in 64" "$(small 64MiB)" "$(small 64MiB --chunks 64)"
 expect "fewer are faster there" "$(awk -v a="$(small 1MiB)" -v b="$(small 1MiB --chunks 64)" 'BEGIN { print (a < b / 2) }')" 1
 
-# ---- a layer's collectives beside each other: two over one switch, 2 * 1/2 of 96 MiB and 2 * 3/4 of 32 MiB through one port
+# ---- concurrent collectives of a layer: two over one switch, 2 * 1/2 of 96 MiB and 2 * 3/4 of 32 MiB through one port
 echo '{"layers": [{"repeat": 3, "input": {"collective": "all_reduce", "bytes": "96MiB", "over": "model"},
     "weight": {"collective": "all_reduce", "bytes": "32MiB", "over": "data"}}]}' >"$tmp/beside.json"
 beside() { # topology
@@ -292,10 +292,10 @@ expect "parts of a ring are each alone, as told" "$(beside ring:8@10GB/s,1ns | c
 "$ringlet" design bandwidth -t ring:8@10GB/s,1ns -w "$tmp/beside.json@tp=2" --total 10GB/s --loop overlap >"$tmp/out" 2>"$tmp/err"
 expect "in the table, too" "$(grep -c 'meet at links in 3 layers; they contend in 0, in 3 (' "$tmp/out")" 1
 
-# ---- several budgets: a row each, which is what a run of that budget alone says
+# ---- several budgets: each row is the result of a run with that budget alone
 column() { awk -F, -v name=$1 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR > 1 { print $c }' "$2"; }
 each="-t $(net 4D 9/9/9/9 GB/s) -w $tmp/175B@tp=16 -w $tmp/17B"
-# The numbers of a split: bandwidths, times, speed-up, cost, utilization.
+# The figures of a split: bandwidths, times, speed-up, cost, utilization.
 numbers='[.bandwidth, .time_ps, .simulated_ps, .speedup, .cost_dollars, .utilization] | flatten | map(tostring) | join(" ")'
 for how in "--objective perf" "--objective perf-per-cost --constraint b1>=20GB/s" "--no-simulation --unit GiB/s"; do
     "$ringlet" design bandwidth $each $how --total 50GB/s,300GB/s,100GB/s:400GB/s:x4 -f json >"$tmp/several.json" 2>"$tmp/err"
@@ -304,7 +304,7 @@ for how in "--objective perf" "--objective perf-per-cost --constraint b1>=20GB/s
     i=0 wrong=""
     for total in 50 300 100 400; do
         "$ringlet" design bandwidth $each $how --total ${total}GB/s -f json >"$tmp/out" 2>"$tmp/err"
-        # All members but the manifest.
+        # All members except the manifest.
         jq -cS 'del(.schema_version, .manifest)' "$tmp/out" >"$tmp/alone"
         jq -cS ".budgets[$i] | del(.total_Bps, .per_cost_over_first)" "$tmp/several.json" | cmp -s - "$tmp/alone" || wrong="$wrong JSON of $total"
         design $each $how --total ${total}GB/s >"$tmp/out"
@@ -353,7 +353,7 @@ done <<END
 ResNet 100GB/s,500GB/s:1000GB/s:+500GB/s 1.9647/1.3141/1.1704
 END
 
-# Budgets that meet no limits are told in their rows; the others stay as they are.
+# Budgets that cannot meet the limits say so in their rows; the other rows are unchanged.
 for format in table csv json; do
     "$ringlet" design bandwidth $each --total 50GB/s,100GB/s,70GB/s --constraint 'b1 >= 60GB/s' --constraint 'b2 >= 20GB/s' -f $format \
         --plot "$tmp/part.svg" -o "$tmp/left" >"$tmp/out" 2>"$tmp/err"
@@ -370,7 +370,7 @@ rm -f "$tmp/left"
 "$ringlet" design bandwidth $each --total 5GB/s,6GB/s --constraint 'b1 >= 60GB/s' --plot "$tmp/p.svg" >"$tmp/out" 2>"$tmp/err"
 expect "where none does there is no plot" "$?-$(ls "$tmp/p.svg" 2>/dev/null)-$(grep -c '^ringlet: 2 of 2 budgets have no split that meets the limits: nothing to draw$' "$tmp/err")" 1--1
 
-# The plot: points where the table has them.
+# The plot: its points are those of the table.
 at_points() { # panel, line
     awk -v panel=$1 -v line="$2" -f test/support/svg_points.awk "$tmp/plot.svg"
 }
@@ -392,7 +392,7 @@ expect "without simulations the closed form is drawn" "$(grep -c 'time, closed f
 "$ringlet" design bandwidth $each --total 30GB/s,60GB/s --plot "$tmp/p.svg" -o /nosuch/left >"$tmp/out" 2>"$tmp/err"
 expect "no plot without its table" "$? $(ls "$tmp/p.svg" 2>/dev/null)" "5 "
 
-# ---- what is refused: status, text on standard error, then the arguments; nothing is left behind
+# ---- refusals: status, text on standard error, then the arguments; no file is left
 refused() { # status, text, arguments of design
     refused_status=$1 refused_text=$2
     shift 2
@@ -440,7 +440,7 @@ refused 3 "layers[0].forward.over: expected model, data or all" bandwidth -t rin
 echo '{"source": "x", "pod": {"link": -1}}' >"$tmp/broken.json"
 refused 3 "pod.link" $two --total 1GB/s --cost "$tmp/broken.json"
 
-# Equal thirds of 90 are below 40 for the first: the split that is compared with is beyond the limit.
+# An equal split of 90 gives 30 to the first dimension, below its limit of 40: the reference split violates the limit.
 for limit in 40 20; do
     "$ringlet" design bandwidth -t 'ring:4@1GB/s,1ns*ring:4@1GB/s,1ns*switch:8@1GB/s,1ns' -w "$tmp/17B@tp=4" --total 90GB/s --no-simulation --constraint "b1>=${limit}GB/s" >"$tmp/out$limit" 2>"$tmp/err"
 done
@@ -466,7 +466,7 @@ expect "limits by level" "$(awk -F, 'NR > 1 && $5 > 5.000001 { n++ } END { print
 dims -n 1024 -w "$tmp/175B@tp=16" -w "$tmp/17B" --total 100GB/s --study added-dimension --plot "$tmp/plot.svg" >"$tmp/out"
 expect "each added dimension saves" "$(awk -F, 'NR > 1 { if ($1 == was && $7 > cost * (1 + 1e-9)) n++; was = $1; cost = $7 } END { print n + 0, NR }' "$tmp/out")" "0 11"
 expect "at the same time" "$(awk -F, 'NR > 1 { if ($1 == was && ($9 / t - 1 > 1e-6 || $9 / t - 1 < -1e-3)) n++; was = $1; t = $9 } END { print n + 0 }' "$tmp/out")" 0
-# Simulated, each is within 2 % of that time.
+# The simulation is within 2 % of that time.
 expect "simulated, too" "$(awk -F, 'NR > 1 && ($10 / $9 > 1.02 || $10 < $9 * (1 - 1e-6)) { n++ } END { print n + 0 }' "$tmp/out")" 0
 expect "and drawn" "$(grep -c '<svg' "$tmp/plot.svg")" 1
 expect "with every number of dimensions, and dollars" "$(grep -o '>[1-5]</text>' "$tmp/plot.svg" | sort -u | wc -l) $(grep -c '>[$][0-9.]* [kM]</text>' "$tmp/plot.svg")" "5 5"
@@ -483,7 +483,7 @@ expect "nor a plot without its report" "$? $(ls "$tmp/p.svg" 2>/dev/null)" "5 "
 awk 'BEGIN { printf "{\"layers\": ["; for (i = 0; i < 17; i++) printf "%s{\"repeat\": 65536}", i ? "," : ""; print "]}" }' >"$tmp/many.json"
 refused 3 "too many layers" bandwidth -t ring:4@1GB/s,1ns -w "$tmp/many.json" --total 1GB/s
 many="dimensions -n 64 -w $tmp/17B --max-dims 2"
-# One in one dimension; 2, 4, 8 or 16 as a ring or a switch in two.
+# One shape has one dimension; with two, 2, 4, 8 or 16 as a ring or a switch.
 refused 1 "no shape is left: 0 that groups do not divide, 9 that meet no limits, 0 with parts that have no price" $many --total 1GB/s --constraint 'cost<=1'
 refused 2 "--study: needs --total" $many --study added-dimension --constraint 'total<=1GB/s'
 refused 2 "above --max-dims" $many --min-dims 3 --total 1GB/s

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the Makefile builds anew, and that it overlooks nothing: from what make says that it would do, and in a copy of the sources.
+# What the Makefile rebuilds, and that it misses nothing: from make -n, and in a copy of the sources.
 . "$(dirname "$0")/../../support/tap.sh"
 build=${BUILD:-build}
-# What make would do, flags being what they were: the sources compiled, the programs linked.
+# What make would do with unchanged flags: sources compiled, programs linked.
 would() { make --no-print-directory V= -n -o "$build/flags" -o "$build/objects" -o "$build/prefix" BUILD="$build" DEPS=no "$@" 2>"$tmp/err" >"$tmp/out"; }
 compiled() { sed -n 's/^echo "  CC    *\(.*\)"$/\1/p' "$tmp/out" | sort | tr '\n' ' '; }
 linked() { sed -n "s|^echo \"  LINK  *$build/\(.*\)\"\$|\1|p" "$tmp/out" | sort | tr '\n' ' '; }
 
 would all
 expect "nothing is built when all is" "$(compiled)$(linked)" ""
-# Headers that no other header includes: who uses them can be read from the sources.
+# Headers that no other header includes: the sources show their users.
 for header in tools/serve/options.h tools/output/manifest.h workload/program/join.h net/topology/cut.h; do
     would -W "$header" all tests
     users=$(grep -lrF "#include \"$header\"" --include='*.c' sim net collectives workload tools test | sort | tr '\n' ' ')
@@ -25,7 +25,7 @@ expect "that of the server is in its own" "$(linked)" "$([ -x "$build/ringlet-se
 would WITHOUT="libmicrohttpd mpi" -B all
 expect "without libraries there is no executable of theirs" "$(linked)" "ringlet "
 
-# A new folder in a floor needs no line in the Makefile; what is gone goes from the library.
+# A new folder on a floor needs no line in the Makefile; a deleted source leaves the library.
 mkdir "$tmp/copy"
 cp -R Makefile sim net collectives workload tools topologies test "$tmp/copy"
 cd "$tmp/copy" || exit 1
@@ -45,7 +45,7 @@ grep 'whole-archive' "$tmp/out" | grep -v '/tools/added/within/one\.o'
 expect "that in tools is in each executable of the command" "$?" 1
 linked | grep -q 'test/sim/added '
 expect "a new test is built" "$?" 0
-# Built, with few sources.
+# Real builds, with few sources.
 find sim net collectives workload -name '*.c' | grep -vE '/added/|^sim/base/' | xargs rm
 parts() { ar t "$build/libringlet.a" | grep -c '^one\.o$'; }
 make -s BUILD="$build" DEPS=no CFLAGS=-O0 "$build/libringlet.a" >"$tmp/out" 2>"$tmp/err"

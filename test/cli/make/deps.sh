@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Packages are installed where that is possible: on machines of our making, where PATH has only what we put there.
+# Packages are installed where that is possible: on simulated machines, whose PATH has only the commands put there.
 . "$(dirname "$0")/../../support/tap.sh"
 for tool in sh tr echo; do
     real=$(command -v "$tool") && case $real in /*) mkdir -p "$tmp/base" && ln -s "$real" "$tmp/base/$tool" ;; esac
 done
 
-fake() { # name, what it does; a command of the machine
+fake() { # name, behaviour: makes a command of the machine
     printf '#!/bin/sh\n%s\n' "$2" >"$tmp/bin/$1"
     chmod +x "$tmp/bin/$1"
 }
@@ -21,7 +21,7 @@ machine() { # user's number, names that pkg-config knows, packages that apt-get 
     fake apt-get "echo \"\$*\" >>'$tmp/calls'
         for a in \"\$@\"; do case ' $3 ' in *\" \$a \"*) echo 'E: Unable to locate package' >&2; exit 100 ;; esac; done"
 }
-deps() { # words for deps.sh; leaves $got, the exit status
+deps() { # words for deps.sh; sets $got to the exit status
     PATH=$tmp/bin "$tmp/bin/sh" tools/deps.sh "$@" >"$tmp/out" 2>"$tmp/err"
     got=$?
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Built as if the optional packages were not installed: what needs them says which package brings it, all else works.
+# A build without the optional packages: commands that need one name the package, everything else works.
 . "$(dirname "$0")/../../support/tap.sh"
 sqlite3 "$tmp/study.sqlite" <test/page/study.sql
 make DEPS=no BUILD="$tmp/build" CFLAGS=-O0 WITHOUT="sqlite3 libmicrohttpd nlopt mpi" "$tmp/build/ringlet" >"$tmp/out" 2>"$tmp/err"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What disturbs `ringlet run`, as a user types it: links that change, noise; wrong arguments, and what is left behind.
+# Faults of `ringlet run` on the command line: changing links, noise, jobs, failures; wrong arguments, and files left behind.
 . "$(dirname "$0")/../../support/tap.sh"
 
-run() { # wanted status, text wanted on either stream, arguments
+run() { # expected status, text expected on either stream, arguments
     want=$1 text=$2
     shift 2
     "$ringlet" run -q "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
@@ -18,7 +18,7 @@ run() { # wanted status, text wanted on either stream, arguments
 }
 time_of() { "$ringlet" run -q "$@" --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
 
-# Two ranks that do nothing but reduce 100 MB: 4 ms over 50 GB/s without latency.
+# Two ranks that only reduce 100 MB: 4 ms over 50 GB/s without latency.
 cat >"$tmp/two.goal" <<'G'
 num_ranks 2
 rank 0 {

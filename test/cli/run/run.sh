@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `ringlet run` as a user types it: its forms, what follows from a change, wrong arguments, broken files, what is left behind.
+# `ringlet run` on the command line: its forms, effects of changes, wrong arguments, broken files, files left behind.
 set -u
 ringlet=${RINGLET:-build/ringlet}
 dir=$(mktemp -d)
@@ -35,7 +35,7 @@ expect 0 "rank,start_ps,span_ps" run $m $t --format csv
 expect 0 "\"schema_version\": 1" run $m $t --format json
 expect 0 "network alpha-beta" run $m $t --network alpha-beta
 
-# A network of a tenth, faster accelerators, a straggler: what the numbers must do.
+# A slower network, faster accelerators, a straggler: the direction of each effect.
 json "$dir/a" $m $t && json "$dir/b" $m $t --network-scale 0.1 && json "$dir/c" $m $t --compute-scale 2 &&
     json "$dir/d" $m $t --rank-scale 3:compute=0.5
 a=$(field time_ps "$dir/a") b=$(field time_ps "$dir/b") c=$(field time_ps "$dir/c") d=$(field time_ps "$dir/d")
@@ -45,7 +45,7 @@ json "$dir/f" $m $t --rank-delay 5=700us && f=$(field time_ps "$dir/f")
 [ "$f" = $((a + 700000000)) ] && ok "a late rank delays all by its delay" || no "a late rank delays all by its delay"
 [ "$d" -gt "$a" ] && ok "a straggler delays all" || no "a straggler delays all"
 json "$dir/a2" $m $t && cmp -s "$dir/a" "$dir/a2" && ok "two runs give the same bytes" || no "two runs give the same bytes"
-# A tenth of 50 GB/s is what the links show, and what they are busy by.
+# Links report a tenth of 50 GB/s, and utilization relative to that.
 "$ringlet" run $m $t --network-scale 0.1 --links-csv "$dir/slow.csv" >/dev/null 2>"$dir/err"
 awk -F, 'NR > 1 && ($6 != 5000000000 || ($9 - $7 * 200) ^ 2 > 1 || $11 > 1) { bad = 1 } END { exit bad || NR != 17 }' \
     "$dir/slow.csv" && ok "links of a scaled network" || no "links of a scaled network"
@@ -54,7 +54,7 @@ for key in time_ps iteration_time_ps compute_ps exposed_comm_ps host_ps idle_ps 
     ok "JSON has $key"
 done
 
-# Chakra, written and read back, takes the same time.
+# A trace written as Chakra and read back takes the same time.
 mkdir "$dir/et"
 "$ringlet" trace generate --set ranks=8 --set layers=4 --set hidden=256 --set heads=4 --set vocabulary=1000 -o "$dir/et" --prefix t >/dev/null 2>"$dir/err"
 if ls "$dir"/et/*.0.et >/dev/null 2>&1; then
@@ -73,12 +73,12 @@ else
     no "a trace is generated"
 fi
 
-# The timeline and the links are files of their own, complete or not there.
+# The timeline and the links are separate files, complete or absent.
 "$ringlet" run $m $t --timeline "$dir/timeline.json" --links-csv "$dir/links.csv" --series 100us >/dev/null 2>"$dir/err"
 grep -q '"traceEvents"' "$dir/timeline.json" && tail -1 "$dir/timeline.json" | grep -q '}}' && ok "timeline" || no "timeline"
 head -1 "$dir/links.csv" | grep -q '^id,src,dst,.*,bytes_from_0_ps,bytes_from_100000000_ps' && ok "links over time" || no "links over time"
 
-# The picture: the area below each line, over that of its panel up to 100 %, is the link's utilization.
+# The plot: the area below each line, divided by that of its panel up to 100 %, is the link's utilization.
 areas() { # SVG: of each line, in percent of the run
     sed -n 's/.*y="\([0-9.]*\)" text-anchor="end">\([0-9]*\)<.*/tick \2 \1/p; s/^<path fill="none" .* d="\(M[^"]*\)"><title>.*/line \1/p; s/^<text [^>]*font-weight.*/panel/p' "$1" |
         awk '$1 == "panel" { delete y } $1 == "tick" { y[$2] = $3 - 4 }
@@ -89,7 +89,7 @@ areas() { # SVG: of each line, in percent of the run
 two="--topology ring:4@50GB/s,500ns*switch:2@10GB/s,1us $m,microbatch=8"
 for how in "" "--series 20us" "--network alpha-beta" "--network-scale 0.5"; do
     "$ringlet" run $two $how --plot "$dir/plot.svg" --links-csv "$dir/links.csv" >/dev/null 2>"$dir/err"
-    # CSV: dimension in column 4, utilization in column 11; each dimension's busiest against its first line.
+    # CSV: dimension in column 4, utilization in column 11; the busiest link of each dimension is compared with its first line.
     areas "$dir/plot.svg" >"$dir/areas"
     for dim in 0 1; do awk -F, -v d=$dim 'NR > 1 && $4 == d && $11 > most { most = $11 } END { printf "%.2f\n", 100 * most }' "$dir/links.csv"; done >"$dir/most"
     awk 'NR == FNR { most[++n] = $1; next } { for (i = 1; i <= n; i++) if (($1 - most[i]) ^ 2 < 1) seen[i] = 1 } END { exit !(n == 2 && seen[1] && seen[2]) }' \
@@ -114,7 +114,7 @@ expect 5 "/dev/full" run $m $t -o /dev/full
 expect 5 "nothing" run --trace "$dir/nothing" $t -o "$dir/left"
 [ ! -e "$dir/left" ] && ok "a failed run leaves no file" || no "a failed run leaves no file"
 
-# Collectives by switches that add up: from a size on, beside a ring, in groups that have a server to spare.
+# Collectives aggregated by switches: above a size, beside a ring, in groups that can spare a server.
 star="--topology switch:9@100Gbps,1us,in_network=reduce+multicast --model transformer:layers=2,hidden=768,ranks=8"
 expect 0 "all_reduce       switchml            8    93.15 MiB" run $star -a all_reduce=ring:64MiB:switchml
 expect 0 "1 by switchml; 763080 packets from hosts, 0 sent again" run $star -a all_reduce=ring:64MiB:switchml

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `ringlet serve` is ringlet-serve, which stands beside ringlet: wherever both are, however ringlet is called, and when it is missing.
+# `ringlet serve` runs ringlet-serve, the executable beside ringlet: in any folder, however ringlet is called, and if it is missing.
 # What it answers is tested by test/tools/serve.c.
 . "$(dirname "$0")/../../support/tap.sh"
 built=$(dirname "$ringlet")
@@ -8,7 +8,7 @@ built=$(dirname "$ringlet")
 command -v sqlite3 >/dev/null || { skip "serve" "needs sqlite3, to make a study"; finish; }
 sqlite3 "$tmp/study.sqlite" <test/page/study.sql
 
-# it_serves NAME SIGNAL COMMAND...   The command is a ringlet-serve in the end, tells its address, and ends by the signal as it should.
+# it_serves NAME SIGNAL COMMAND...   The command becomes ringlet-serve, prints its address, and ends properly on the signal.
 it_serves() {
     name=$1 signal=$2
     shift 2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `ringlet sweep` as a user types it: the same bytes however it is run, stopped and taken up again; failures as rows; what the
-# database tells; wrong use.
+# `ringlet sweep` on the command line: the same bytes however it is run, stopped and continued; failures as rows; queries;
+# wrong use.
 . "$(dirname "$0")/../../support/tap.sh"
 command -v timeout >/dev/null || { skip "sweeps" "needs timeout"; finish; }
 if "$ringlet" --version | grep -q 'SQLite not built in'; then
@@ -24,7 +24,7 @@ says() { # name, status, text, arguments
     [ $got = "$want" ] && cat "$tmp/err" "$tmp/out" | grep -qF -- "$text" && verdict "$name" "" || verdict "$name" "exit status $got, wanted $want and '$text'"
 }
 
-# Some points are slow, several the same, two fail.
+# Some points are slow, several are equal, two fail.
 study=$tmp/study.json
 cat >"$study" <<'J'
 {"name": "mixed", "base": {"model": "transformer:layers=4,hidden=256,heads=4,vocabulary=1000", "rank-scale": [],
@@ -61,7 +61,7 @@ sweep "$study" --db "$tmp/half.db"
 same "two shards of three, the rest run: the same bytes" "$tmp/half.db"
 says "another shard in the same database" 3 "holds shard 1/3" "$study" --db "$tmp/s1.db" --shard 2/3
 
-# kill -9, at other instants in every run of this test.
+# kill -9, at a different moment in every run of this test.
 long=$tmp/long.json
 sed 's/"replicas": 2/"replicas": 40/' "$study" >"$long"
 "$ringlet" sweep "$long" --db "$tmp/whole.db" -j 2 -q >/dev/null 2>&1
@@ -77,7 +77,7 @@ sweep "$long" --db "$tmp/k.db" -q
 same "killed $killed times with SIGKILL, then the same command: the same bytes" "$tmp/k.db"
 says "status" 0 "10920 of 10920 points (100.0 %), 80 failed" --status "$tmp/k.db"
 
-# Ctrl-C: what is done is kept, and the message says how to go on.
+# Ctrl-C: finished points are kept, and the message says how to continue.
 "$ringlet" sweep "$long" --db "$tmp/c.db" -j 2 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 sleep 0.1
@@ -90,14 +90,14 @@ fi
 sweep "$long" --db "$tmp/c.db" -q
 same "interrupted, then the same command: the same bytes" "$tmp/c.db"
 
-# No more room: as a limit on the size of files.
+# No space left: by a limit on the size of files.
 (trap '' XFSZ; ulimit -f 300; "$ringlet" sweep "$long" --db "$tmp/f.db" -q >"$tmp/out" 2>"$tmp/err")
 got=$?
 [ $got = 5 ] && verdict "no room: exit status 5" "" || verdict "no room: exit status 5" "exit status $got"
 sweep "$long" --db "$tmp/f.db" -q
 same "no room, then room: the same bytes" "$tmp/f.db"
 
-# No more room: a disk that is full, and is made larger.
+# No space left: on a full disk, which is then enlarged.
 mkdir "$tmp/disk"
 if mount -t tmpfs -o size=1m none "$tmp/disk" 2>"$tmp/err"; then
     trap 'umount "$tmp/disk"; rm -rf "$tmp"' EXIT
@@ -144,7 +144,7 @@ else
     skip "several ranks" "needs Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
 fi
 
-# What the database tells.
+# Queries.
 says "query: one condition" 0 "as point 0" query "$tmp/1.db" --where "name = 'as point 0' and replica = 1" -f csv
 says "query: JSON lines" 0 '"name":"bad"' query "$tmp/1.db" --where 'status <> 0' -f json
 says "query: a wrong condition" 2 "no such column" query "$tmp/1.db" --where 'tme_ps > 1'
@@ -155,7 +155,7 @@ says "top: an unknown column" 2 "did you mean 'time_ps'" top "$tmp/1.db" --by ti
 sweep pareto "$tmp/1.db" -f csv
 tail -n +2 "$tmp/out" | awk -F, '{ t[NR] = $9; u[NR] = $19 } END { for (i in t) for (k in t) if ((t[k] < t[i] && u[k] >= u[i]) || (t[k] <= t[i] && u[k] > u[i])) bad = 1; exit bad || NR < 2 }'
 expect "pareto: none beats another" $? 0
-# Shares from the rows themselves: variance of the means by bandwidth over the variance.
+# Shares computed from the rows: variance of the means by bandwidth, divided by the variance.
 sweep sensitivity "$tmp/1.db" -f csv
 csv "$tmp/1.db" | awk -F, 'NR > 1 && $2 == "" { n++; s += $9; q[n] = $9; k[n] = $3; c[$3]++; g[$3] += $9 }
     END { m = s / n; for (i = 1; i <= n; i++) v += (q[i] - m) ^ 2; for (b in c) e += c[b] * (g[b] / c[b] - m) ^ 2; printf "%.4f\n", e / v }' >"$tmp/share"
@@ -165,7 +165,7 @@ says "compare: no such point" 2 "no point of this number or name" compare "$tmp/
 sweep query "$tmp/1.db" -f csv --where 'status = 0 and (select sum(count) from link l where l.point = points.point) = 16'
 expect "links: all 16 of every point that was run, in classes" "$(grep -c '' "$tmp/out")" 543
 says "the same inputs only" 3 "holds another study" tools/sweep/examples/replay.json --db "$tmp/1.db"
-# Tables for people: nothing that no row has, units, what was asked for beside the axes.
+# Tables for people: no empty columns, units, columns asked for next to the axes.
 sweep query "$tmp/1.db" --where 'status = 0 and replica = 0 and name is null'
 expect "table: columns" "$(head -1 "$tmp/out" | tr -s ' ' ' ' | cut -d' ' -f1-6)" "point bw algorithm slow time_ps busiest_utilization"
 grep -qE 'error|busbw_GBps|status' "$tmp/out" && verdict "table: no empty columns" "there are" || verdict "table: no empty columns" ""
@@ -185,7 +185,7 @@ says "table: values of zipped axes" 0 "bandwidth=9GB/s,compute-scale=2" query "$
 says "csv: values of zipped axes" 0 '"[""9GB/s"",2]"' query "$tmp/zip.db" -f csv
 sweep sensitivity "$tmp/1.db"
 grep -qE '^bw +30 +[0-9.]+ +[0-9.]+ [mu]s +[0-9.]+ [mu]s$' "$tmp/out" && verdict "sensitivity: means are times" "" || verdict "sensitivity: means are times" "no"
-# Values of ranges: large ones have no exponent, and filters know them.
+# Values of ranges: large ones have no exponent, and filters accept them.
 cat >"$tmp/range.json" <<'J'
 {"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": {"dims": [{"shape": "switch", "size": 2, "bandwidth": "5GB/s", "latency": "1us"}]}},
  "axes": [{"name": "seed", "pointer": "/seed", "range": {"from": 0, "to": 30000000, "count": 3}}, {"name": "speed", "pointer": "/compute-scale", "range": {"from": 0.5, "to": 2, "count": 3, "scale": "log"}}],
@@ -204,7 +204,7 @@ if command -v sqlite3 >/dev/null; then
 else
     skip "somebody reads a database that is done" "needs sqlite3"
 fi
-# What all points would fail for is one error, and no database; what some fail for is told with the first of them.
+# An error that every point would have is one error without a database; an error of some points is reported by the first.
 sed 's|traces/transformer-8|traces/transformer-9|' tools/sweep/examples/replay.json >"$tmp/wrong.json"
 says "a trace that is not there" 5 "traces/transformer-9: no such file" "$tmp/wrong.json" --db "$tmp/wrong.db"
 echo '{"command": "coll", "base": {"topology": "switch:4@50GB/s,1us", "collective": "all_gather", "algorithm": "ring", "counts": "no-such-file"},
@@ -214,7 +214,7 @@ sed 's|switch:4@50GB/s,1us|no-such-topology|; s|, "counts": "no-such-file"||' "$
 says "a topology that is not there" 5 "no-such-topology" "$tmp/wrong2.json" --db "$tmp/wrong.db"
 [ -e "$tmp/wrong.db" ] && verdict "nothing is begun" "a database is there" || verdict "nothing is begun" ""
 says "the first that failed" 1 "the first now: point " "$study" --db "$tmp/first.db" -j 2
-# Replicas are ranked by their means, not by the luckiest of them.
+# Replicas are ranked by their mean, not by the best of them.
 echo '{"base": {"trace": "traces/transformer-8", "topology": "switch:8@50GB/s,1us"}, "replicas": 5, "objectives": ["time_ps"],
     "axes": [{"name": "noise", "pointer": "/noise/-", "values": ["lognormal:cv=0.05", "lognormal:cv=0.3"]}]}' >"$tmp/noisy.json"
 sweep "$tmp/noisy.json" --db "$tmp/noisy.db" -q
@@ -227,13 +227,13 @@ says "no database" 5 "cannot be opened" query "$tmp/none.db"
 says "not a database" 3 "is no database of a sweep" query "$study"
 says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"
 
-# Pictures: as many lines and markers as there are values; the front.
+# Plots: as many lines and markers as values; the front.
 sweep query "$tmp/1.db" --plot "$tmp/1.svg"
 expect "plot: a line for each of three values, 30 markers on each" "$(grep -c '<title>' "$tmp/1.svg") $(grep -o '<path d="M[^"]*a3.5 3.5' "$tmp/1.svg" | wc -l)" "3 31"
 grep -q '>100 GB/s<' "$tmp/1.svg" && verdict "plot: the axis of bandwidths has units" "" || verdict "plot: the axis of bandwidths has units" "no"
 sweep query "$tmp/1.db" --plot "$tmp/2.svg" --x algorithm --by slow --panels bw --where "bw in ('5GB/s', '500GB/s')" --y busiest_utilization
 expect "plot: two panels" "$(grep -c '>bw: ' "$tmp/2.svg")" 2
-# Of replicas the mean, on a linear axis that the points without noise tell.
+# The mean of replicas, on a linear axis, as computed from points without noise.
 cat >"$tmp/noisy.json" <<'J'
 {"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": "switch:2@5GB/s,1us", "noise": []}, "replicas": 40,
  "axes": [{"name": "cv", "pointer": "/noise/-", "values": [null, "lognormal:cv=0.5", "lognormal:cv=0.25"]}, {"name": "speed", "pointer": "/compute-scale", "values": [1, 2, 4]}]}
@@ -273,7 +273,7 @@ says "no database named: rows are printed and not kept" 1 "4 of 546 points faile
 says "shard" 2 "expected I/N" "$study" --db "$tmp/w.db" --shard 4/3
 says "dry run" 0 "mixed: 546 points: bw (30) x algorithm (3) x slow (3), 3 named, 2 replicas" "$study" --dry-run
 
-# What a stranger may bring: one line, and the right exit status.
+# Invalid studies: one line, and the right exit status.
 wrong() { # name, text, members of the study behind base
     echo "{\"base\": {\"model\": \"transformer:layers=1,hidden=64,heads=2,vocabulary=100\", \"topology\": {\"dims\": [{\"shape\": \"switch\", \"size\": 2, \"bandwidth\": \"5GB/s\", \"latency\": \"1us\"}]}}, $3}" >"$tmp/p.json"
     says "wrong study: $1" 3 "$2" "$tmp/p.json" --db "$tmp/w.db"
@@ -310,7 +310,7 @@ fi
 says "a database in no folder" 5 "No such file" "$study" --db "$tmp/no/such/x.db"
 mkdir "$tmp/folder"
 says "a folder for a database" 5 "folder: cannot be opened: Is a directory" top "$tmp/folder"
-# Numbers 0, 2, 3, 4 are left of five: two and two, or two, one and one.
+# Numbers 0, 2, 3, 4 of five remain: shards have two and two, or two, one and one.
 echo '{"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": "switch:2@5GB/s,1us"},
     "axes": [{"name": "a", "pointer": "/seed", "values": [1, 2, 3, 4, 5]}], "filter": [{"unless": {"a": 2}}]}' >"$tmp/p.json"
 sweep "$tmp/p.json" --db "$tmp/share1.db" --shard 1/3
@@ -332,7 +332,7 @@ says "query: order with a statement" 2 "not several statements" query "$tmp/zip.
 says "query: what is not read" 2 "not authorized" query "$tmp/zip.db" --where "(select count(*) from pragma_table_info('point')) > 0"
 cmp -s "$tmp/zip.db" "$tmp/zip-was.db" && verdict "queries only read" "" || verdict "queries only read" "the database has changed"
 
-# Inputs are read once, and igraph, of which there is one at a time, is for the thread that prepares: told by what is preloaded.
+# Inputs are read once, and igraph runs only on the preparing thread: a preloaded library records this.
 cat >"$tmp/watch.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -361,12 +361,12 @@ void *igraph_set_error_handler(void *h)
     return ((void *(*)(void *))next("igraph_set_error_handler"))(h);
 }
 C
-watched() { # study: runs it on two threads, what it did is in $tmp/watched
+watched() { # study: runs it on two threads, and records into $tmp/watched
     rm -f "$tmp/watched" "$tmp"/w.db*
     WATCH=$tmp/watched LD_PRELOAD=$tmp/watch.so "$ringlet" sweep "$1" --db "$tmp/w.db" -j 2 -q >"$tmp/out" 2>"$tmp/err"
 }
 times_ps() { "$ringlet" sweep query "$1" -c time_ps,status -f csv | tail -n +2 | sort -u; }
-# What is shared is what a run of its own has: name, members of base, options of the same.
+# A point with shared inputs has the result of a single run: name, members of base, options of that run.
 alike() {
     echo "{\"base\": {$2}, \"axes\": [{\"pointer\": \"/until\", \"values\": [\"1000s\", \"2000s\"]}]}" >"$tmp/a.json"
     name=$1

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A user's own machine on the command line: what describes it goes into topo, check, coll and topo import.
+# The user's own machine on the command line: its descriptions are accepted by topo, check, coll and topo import.
 # Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 logs=../shared/data/nccl_logs
 
-# t NAME STATUS OUT-PATTERN ERR-PATTERN ARGUMENTS...   An empty pattern is not looked for.
+# t NAME STATUS OUT-PATTERN ERR-PATTERN ARGUMENTS...   An empty pattern matches anything.
 t() {
     name=$1 status=$2 out=$3 err=$4 why=""
     shift 4
@@ -76,7 +76,7 @@ t "and so they have in a matrix" 3 '' 'odd.txt:2:10: expected X, NV#' check "$tm
 
 if [ -d $logs ]; then
     t "a log of four GPUs" 0 'rings  *12 recommended' '' topo $logs/n1_32gb_all_reduce_bench.txt.gz
-    # The run printed 1002.9 Gb/s of bus bandwidth at 4 GiB, 125.4 GB/s.
+    # The recorded run printed 1002.9 Gb/s of bus bandwidth at 4 GiB, which is 125.4 GB/s.
     "$ringlet" coll -t $logs/n1_32gb_all_reduce_bench.txt.gz -c all_reduce -a ring -b 4GiB -f csv >"$tmp/out" 2>"$tmp/err"
     verdict "its all-reduce comes out as measured" \
         "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "busbw_GBps") c = i }

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Whatever is read or generated, written as Chakra and read again, runs alike to the picosecond: time, iterations, every
+# Any trace or generated workload, written as Chakra and read again, runs equally to the picosecond: time, iterations, every
 # rank's account, every communication, every link. Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 
-# A run without what names its input; communications without their numbers, which follow the order of groups in a file.
+# Figures of a run without names of inputs, and without numbers of communications, which follow the order of groups in a file.
 figures() {
     sed '/"manifest"/,/^  },/d; /"workload"/d; /"slowdown"/d; /"notes"/,$d; s/"index": [0-9]*, //; s/,$//' "$1" | sort
 }
@@ -30,7 +30,7 @@ again() { # NAME NETWORK TRACE [OPTIONS OF READING]...
     fi
 }
 
-# Generated, and the same model in memory; sends, receives, uneven exchanges and groups of one from here.
+# Generated traces against the same model in memory; sends, receives, unequal exchanges and groups of one from here on.
 "$ringlet" trace generate -s ranks=4 -s layers=3 -s steps=2 -o "$tmp/model" >"$tmp/out" 2>"$tmp/err"
 "$ringlet" run --model transformer:ranks=4,layers=3,steps=2 -t dgx-a100-8 -f json -o "$tmp/a.json" 2>"$tmp/err"
 "$ringlet" run --trace "$tmp/model" -t dgx-a100-8 -f json -o "$tmp/b.json" 2>"$tmp/err"
@@ -38,7 +38,7 @@ sed -i '/^  "training": {/,/^  },\{0,1\}$/d' "$tmp/a.json"
 compare "a generated transformer"
 again "and once more" dgx-a100-8 "$tmp/model"
 
-# Trainings in layouts, as run simulates them and as others would.
+# Trainings with layouts, generated for run and written for others.
 training() { # NAME NETWORK MODEL ACCELERATOR LAYOUT TRAIN [OPTION]...
     name=$1 net=$2 model=$3 accelerator=$4 layout=$5 train=$6
     shift 6

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What ringlet trace info adds up over published traces, against the files themselves, added up by awk: layers, compute
-# time, and communications with their bytes. None of these formats has FLOPs; their times stand for them.
+# Totals of ringlet trace info on published traces, compared with sums over the files by awk: layers, compute
+# time, and communications with their bytes. None of these formats has FLOPs; times are compared in their place.
 # Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 data=../shared/data
 [ -d $data/simai ] || { skip "published traces" "$data is not here"; finish; }
 
-# "layers compute_ps communications bytes" of what a reader made of a file.
+# "layers compute_ps communications bytes" of a file as read by a reader.
 totals() { # ARGUMENTS...
     "$ringlet" trace info "$@" --format json >"$tmp/out" 2>"$tmp/err" || return
     awk -F'[:,}]' '
@@ -17,8 +17,8 @@ totals() { # ARGUMENTS...
         END { printf "%d %.0f %.0f %.0f\n", layers, ps, n, bytes }' "$tmp/out"
 }
 
-# Columns of 12: name, dependency, then time, kind and bytes of three phases, and the update. `inner` groups do the
-# communication of forward and input gradient, `outer` that of the weight gradient; of a group of one rank there is none.
+# Twelve columns: name, dependency, then time, kind and bytes of three phases, and the update. `inner` groups do the
+# communication of forward and input gradient, `outer` groups that of the weight gradient; a group of one rank has none.
 layers() { # FILE RANKS INNER OUTER SHARES   SHARES: what an all-gather's bytes are multiplied by
     tr '\t\r' '  ' <"$data/$1" | awk -v ranks="$2" -v inner="$3" -v outer="$4" -v shares="$5" '
         $2 == "-1" && NF >= 12 {
@@ -44,7 +44,7 @@ table astra1/DLRM_HybridParallel.txt 16 1 1 1
 table astra1/ResNet_50.txt 8 0 1 1
 table astra1/Resnet50_DataParallel.txt 4 0 1 1
 table astra1/microAllReduce.txt 8 0 1 1
-# All in dimension 0, where no dimensions are known: what a rank gives to its all-gathers, eight times.
+# All in dimension 0 if dimensions are unknown: the contribution of a rank to its all-gathers counts eight times.
 table astra1/MLP_HybridParallel_Data_Model.txt 8 1 0 8
 # Tensor-parallel groups of 8, of 2, of 1, and data-parallel groups across them.
 table $gpt 8 1 0 1
@@ -61,7 +61,7 @@ expect "AICB's list" "$(totals "$aicb")" "$(awk -F, '
     NR > 2 && $4 > 0 { n += ranks / $3; bytes += ranks / $3 * $4 }
     END { printf "0 0 %.0f %.0f\n", n, bytes }' "$aicb")"
 
-# Input nodes load data and take no time; on two ranks each node's parameters are all-reduced once.
+# Input nodes load data and take no time; on two ranks the parameters of each node are all-reduced once.
 for f in alexnet gnmt resnet18 resnet50 squeezenet1_0 vgg16; do
     file=$data/pipedream/$f.graph.txt
     expect "PipeDream $f" "$(totals "$file" --trace-ranks 2)" "$(awk '
@@ -73,7 +73,7 @@ for f in alexnet gnmt resnet18 resnet50 squeezenet1_0 vgg16; do
         }
         END { printf "%d %.0f %.0f %.0f\n", nodes, ms * 1000 * 2 * 1e6, n, bytes }' "$file")"
 done
-# Stages: what a node makes crosses once to each other stage that takes it, and its gradient comes back.
+# Stages: the output of a node is sent once to each other stage that uses it, and its gradient is sent back.
 file=$data/pipedream/test_graphs_vgg16_partitioned.txt
 expect "PipeDream vgg16 in stages" "$(totals "$file")" "$(awk '
     /forward_compute_time/ {
@@ -94,12 +94,12 @@ for file in "$data"/goal/*.goal; do
     expect "GOAL $(basename "$file" .goal)" "$(totals "$file")" "$(awk '
         { for (i = 1; i < NF; i++) { if ($i == "calc") ns += $(i + 1); if ($i == "send") { n++; bytes += $(i + 1) } } }
         END { printf "0 %.0f %.0f %.0f\n", ns * 1000, n, bytes }' "$file")"
-    # and it stands in LogGOPSim's table, which the tests of GOAL go through row by row
+    # It is in LogGOPSim's table, which the tests of GOAL compare row by row.
     expect "is in the reference" "$(grep -c "^$(basename "$file")," $data/goal/loggopsim_reference.csv)" 4
 done
 
-# A timeline: seconds of what computes, one message for each send, one communication for each group and place: parameters
-# and gradients a stage, embeddings a pipeline, the norm once, the layer norms a rank; and the step's own meeting.
+# A timeline: seconds of compute, one message for each send, one communication for each group and place: parameters
+# and gradients of a stage, embeddings of a pipeline, the final norm, the layer norms of a rank, and the step's barrier.
 st=$data/pipeline_timelines/ST/trace-ST.csv.gz
 expect "timeline ST" "$(totals "$st" | awk '{ printf "%d %.6f %d %d\n", $1, $2 / 1e12, $3, $4 }')" "$(gzip -dc "$st" | awk -F, '
     NR == 1 { next }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Traces as a user gives them to ringlet run and ringlet trace: timelines of pipeline-parallel jobs, rescaled ones.
+# Traces on the command line of ringlet run and ringlet trace: timelines of pipeline-parallel jobs, rescaled traces.
 # Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 

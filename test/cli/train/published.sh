@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Trainings whose times were published: AxoNN, SAMO, DeepSpeed-3D and Sputnik on Summit (SAMO, IPDPS 2023, figures 5, 6 and 8,
-# and its text). Calibrated on GPT-3 2.7B: one efficiency of the V100, 3 ms a pass, 2.4 GB/s a GPU between nodes, and for
-# Sputnik's kernels a slowdown of 3; nothing by row. DeepSpeed-3D has nothing of its own but a layout, which was not
-# published: of tensor 1, 2 x pipeline 2, 4, 8 the one that agrees best for all rows, 2 x 8 (1 x 8 is 15 % too slow on 256 GPUs).
-# Memory is that of attention whose scores are kept.
+# Trainings with published times: AxoNN, SAMO, DeepSpeed-3D and Sputnik on Summit (SAMO, IPDPS 2023, figures 5, 6 and 8,
+# and its text). Calibrated on GPT-3 2.7B: one efficiency of the V100, 3 ms a pass, 2.4 GB/s a GPU between nodes, and a
+# slowdown of 3 for Sputnik's kernels; nothing is fitted per row. DeepSpeed-3D has only a layout of its own, which was not
+# published: among tensor 1, 2 x pipeline 2, 4, 8 the best agreement over all rows is 2 x 8 (1 x 8 is 15 % too slow on 256 GPUs).
+# Memory includes attention scores, which are kept.
 . "$(dirname "$0")/../../support/tap.sh"
 
 field() { sed -n "s/^ *\"$1\": *\\([0-9.]*\\).*/\\1/p" "$tmp/run.json" | head -1; }
@@ -15,7 +15,7 @@ between() { # name, value, least, most
     verdict "$1: $2" "$(awk -v a="$2" -v l="$3" -v h="$4" 'BEGIN { if (!(a >= l && a <= h)) print "not from " l " to " h }')"
 }
 model=gpt3-2.7b:fused_attention=yes batch=512
-train() { # strategy, stages, GPUs, more settings, ranks of tensor parallelism (1): seconds in $took
+train() { # strategy, stages, GPUs, more settings, tensor-parallel ranks (1); sets $took to seconds
     "$ringlet" run -q --model "$model" --accelerator v100-sxm2-16gb --topology summit --layout "dp=$(($3 / $2 / ${5:-1})),pp=$2,tp=${5:-1}" \
         --strategy "$1:batch=$batch$4" --any-memory --format json -o "$tmp/run.json" >"$tmp/out" 2>"$tmp/err" || verdict "$1 on $3 GPUs runs" "exit $?"
     took=$(field time_ps | awk '{ printf "%.4f", $1 / 1e12 }')
@@ -68,7 +68,7 @@ between "all-reduces, of AxoNN's (0.40)" "$(awk -v a="$sparse_mean" -v b="$dense
 between "communication and bubble saved, % of AxoNN's batch (40)" \
     "$(awk -v a="$dense_mean" -v b="$dense_bubble" -v c="$sparse_mean" -v d="$sparse_bubble" -v t="$dense" 'BEGIN { printf "%.3g", 100 * (a + b - c - d) / t }')" 35 45
 
-# ResNet-50 v1.5 in mixed precision on one GPU (NVIDIA/DeepLearningExamples): the figures that `convolution` is fitted to.
+# ResNet-50 v1.5 in mixed precision on one GPU (NVIDIA/DeepLearningExamples): `convolution` is fitted to these figures.
 while read -r accelerator images; do
     "$ringlet" run -q --model resnet50 --accelerator "$accelerator" -t switch:1@1GB/s,1us --train batch=256,microbatch=256,precision=fp16 \
         --format json -o "$tmp/run.json" >"$tmp/out" 2>"$tmp/err" || verdict "ResNet-50 on $accelerator runs" "exit $?"
@@ -78,8 +78,8 @@ v100-sxm2-16gb 1200
 a100-80gb 2470
 EOP
 
-# Trends (SAMO, figures 5 and 6, and its text): what SAMO saves grows with the GPUs, and is more for VGG-19 than for Wide ResNet-101-2. Stages are those
-# that the memory leaves; alpha-beta, as rings that wrap around meet on ports of this Summit in two of four layouts.
+# Trends (SAMO, figures 5 and 6, and its text): the saving of SAMO grows with the GPUs, and is larger for VGG-19 than for
+# Wide ResNet-101-2. Stages fit into memory. alpha-beta, since in two of four layouts rings that wrap around share ports.
 saves() { # strategy settings, GPUs, stages of AxoNN, of SAMO
     "$ringlet" run -q --model "$model" --accelerator v100-sxm2-16gb --topology "switch:6@50GB/s,0ns*switch:342@$between_nodes,0ns" --network alpha-beta \
         --layout "dp=$(($2 / $3)),pp=$3" --strategy "axonn:$1" --any-memory --format json -o "$tmp/run.json" >"$tmp/out" 2>"$tmp/err"
@@ -98,7 +98,7 @@ gpt3-2.7b:fused_attention=yes 8 2 512 64
 gpt3-6.7b:fused_attention=yes 16 4 1024 128
 gpt3-13b:layers=32,fused_attention=yes 32 4 2048 256
 EOP
-# One ring over all GPUs has the node's 12.5 GB/s, and images go through at once; nothing of theirs is recomputed.
+# One ring over all GPUs has the node's 12.5 GB/s, and images pass at once; no activations are recomputed.
 between_nodes=12.5GB/s
 for gpus in 16 32 64 128; do
     settings="batch=128,microbatch=$((128 / gpus)),recompute=none"

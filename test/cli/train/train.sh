@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Training jobs as a user types them: models, layouts, strategies, options from files, two runs compared, wrong arguments, broken files.
+# Training jobs on the command line: models, layouts, strategies, options from files, comparison of two runs, errors.
 . "$(dirname "$0")/../../support/tap.sh"
 
 job='--model gpt2-small --accelerator a100-40gb'
@@ -36,7 +36,7 @@ says "a microbatch of one" "in 4 microbatches a pipeline, each of 1 image" run -
 says "one microbatch" "in 1 microbatch a pipeline, of 32 images" run --model resnet50 --accelerator a100 $net --train batch=256,microbatch=32
 "$ringlet" run --model dlrm-mlperf --accelerator a100 -t switch:26@300GB/s,500ns --layout ep=26 --train batch=53248,microbatch=2048 >"$tmp/out" 2>&1
 expect "ranks that read the same stand in one row" "$(sed -n '/^0/{s/ .*//;p;}' "$tmp/out")" 0-25
-# All that communicates is folded away; a transfer is halved but for its latencies.
+# All communication is folded away; a faster network halves a transfer except for its latencies.
 folded="run $job --topology switch:8@3GB/s,1ns --train zero=1,batch=8 --fold-stages --any-memory"
 says "folded collectives are named" "folded collectives take" $folded --explain
 grep -q "other collectives count as idle" "$tmp/out" && verdict "and counted as idle" "" || verdict "and counted as idle" "it is not said"
@@ -56,8 +56,8 @@ says "which is one setting, wherever it stands" "10 epochs" $daso,loss=3,0.9,1,w
 leaves_nothing 2 "loss: expected a ratio of 0 to 1, got '9'" $daso,loss=3,9,1,warmup=2
 leaves_nothing 2 "expected NAME=VALUE, got 'fused'" $daso,warmup=2,fused
 leaves_nothing 5 "/nowhere/x.svg" $daso --plot /nowhere/x.svg
-# Stragglers alone: each saving within a point of the reference, which all rows of 16 nodes have; 0.1 / 1.1 of overhead without
-# jitter; one node saves nothing.
+# Stragglers alone: each saving is within a point of the reference, which has all rows of 16 nodes. Without jitter the overhead is
+# 0.1 / 1.1; one node saves nothing.
 "$ringlet" run stragglers -f csv >"$tmp/out" 2>"$tmp/err"
 expect "the straggler table, within a point" "$(awk -F, 'NR > 1 { n++; d = $6 - $7; wrong += $7 == "" || d > 0.01 || d < -0.01 } END { print n, wrong }' "$tmp/out")" "14 0"
 expect "overhead alone: 24 of 264 batches" "$(sed -n 9p "$tmp/out")" "16,0.000000,0.100000,264.000000,240.000000,0.090909,0.091000"
@@ -73,7 +73,7 @@ leaves_nothing 2 "--nodes: expected whole numbers from 1 to 4096, got '4097'" ru
 leaves_nothing 2 "--jitter: expected numbers from 0 to 10, got '11'" run stragglers --jitter 0.1,11
 leaves_nothing 2 "--overhead: expected numbers from 0 to 1000000000, got 'x'" run stragglers --overhead x
 leaves_nothing 2 "--skips: expected 1 to 65536, got '0'" run stragglers --skips 0
-# DASO is many runs: what is of one is refused, what is of the network counts.
+# DASO consists of many runs: options of a single run are refused, options of the network apply.
 for odd in '--timeline f' '--report f' '--links' '--links-csv f' '--explain' '--until 1ms' '--series 1us' '--layout tp=2' '--fold' \
     '--noise lognormal:cv=0.1' '--link-event 1ms:acc0=0.5' '--rank-scale 1:compute=0.5' '--failures mtbf=1h,checkpoint=1s' '--job f@0' \
     '--background 0>1:1GB/s' '--overlap-slowdown 2' '--timing astra' '--rescale dp=2' '--alone'; do
@@ -91,7 +91,7 @@ slower --compute-scale 0.5
 [ "$(took --algorithm all_reduce=recursive_doubling)" -ne "$base" ] && verdict "another algorithm counts" "" || verdict "another algorithm counts" "it does not"
 expect "as fast as it is" "$(took --network-scale 1 --compute-scale 1)" "$base"
 
-# Odd ways to say things.
+# Unusual spellings.
 leaves_nothing 2 "order: expected axes like tp-cp-dp-pp, or auto, got ''" run $job $net --layout order=
 leaves_nothing 3 "ep: gpt2-small has no experts" run $job $net --layout ep=2
 leaves_nothing 2 "--map: orders the axes: it does not go with order=" run $job $net --layout tp=2,order=dp-tp --map tp=0,dp=0
@@ -119,7 +119,7 @@ for layout in tp=4,dp=2 dp=8 tp=2,pp=2,dp=2 pp=4,dp=2; do
             "$(timed --layout $layout --train overlap=off --network $network)"
     done
 done
-# Tensor-parallel groups with dimensions of their own: whatever else meets, to the picosecond.
+# Tensor-parallel groups with their own dimensions: folding agrees to the picosecond for all other communication.
 planes() { "$ringlet" run --model gpt2-small --accelerator a100-40gb --layout "$1" --train "$2" --network "$3" -t "$4" ${5:-} --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
 for network in alpha-beta flow; do
     for case in 'tp=2,pp=2,dp=2 batch=16 switch:2@300GB/s,500ns*switch:4@25GB/s,2us' \
@@ -138,7 +138,7 @@ says "overlap costs" "total time" run $job $net --overlap-slowdown 1.3
 leaves_nothing 3 "a slowdown from 1" run $job $net --overlap-slowdown 0.5
 leaves_nothing 2 "needs --model" run --accelerator a100-40gb $net
 leaves_nothing 2 "need --model" run --trace traces/transformer-8 $net --layout tp=2
-# Without an accelerator it is the same training, on one that is said: all that is told of it but for those words.
+# Without --accelerator the training uses a named default: the output is the same except for those words.
 alone() { "$ringlet" run -t hgx-h100-8 "$@" 2>"$tmp/err" | sed 's/ (none is named: the default)//'; }
 for m in transformer transformer:layers=4,microbatch=4,ranks=4 gpt2-small:tp=2,steps=2; do
     alone --model $m --links --series 100us >"$tmp/none"
@@ -167,7 +167,7 @@ leaves_nothing 3 "stage 0 needs" run --model llama3-70b --accelerator h100-sxm $
 says "whatever the memory" "llama3-70b" run --model llama3-70b --accelerator h100-sxm $net --any-memory --train zero=3
 leaves_nothing 2 "unknown setting" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodez=2
 
-# A name once in a list; an option again replaces what was given before, and the command line what a file says.
+# A name appears once in a list. A repeated option replaces the earlier value, and the command line overrides a file.
 leaves_nothing 2 "--layout: tp: is given twice, as 'tp=2' and as 'tp=4'" run $job $net --layout tp=2,tp=4
 leaves_nothing 2 "--train: batch: is given twice" run $job $net --train batch=8,zero=1,batch=16
 leaves_nothing 2 "--strategy: sparsity: is given twice" run $job $net --strategy samo:sparsity=0.8,sparsity=0.9
@@ -192,7 +192,7 @@ expect "and a later file that of an earlier one" "$(printf '{"set": ["launch=2us
     "$(timed --layout tp=2 --set launch=2us --set message=1us --link-scale acc1=0.5)"
 leaves_nothing 3 "launch: is given twice" run $job $net --config "$tmp/twice.json"
 
-# Efficiencies that are not known are not replaced by others unless the strategy only suggests them.
+# An unknown efficiency is an error; it is replaced only if the strategy merely suggests it.
 leaves_nothing 3 "stack: the efficiency of 'foo' on a100-40gb is not known; known are: any, llm-foundry" run $job $net --train stack=foo
 leaves_nothing 3 "known are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
 says "a known one" "efficiency of stack llm-foundry" run $job $net --train stack=llm-foundry
@@ -200,7 +200,7 @@ says "any" "efficiency of stack any" run $job $net --train stack=any
 says "a strategy's own where it is not known" "efficiency of stack any" run $job $net --strategy axonn
 leaves_nothing 2 "nodes of 4" run --model resnet50 --accelerator a100-40gb $net --strategy daso:nodes=4
 
-# Memory over time: the most is what the check before the run counts, of every schedule, folded or not.
+# Memory over time: its maximum is the figure of the check before the run, for every schedule, folded or not.
 field() { grep -o "\"$1\": *[0-9]*" "$tmp/memory.json" | sed 's/.* //; s/.*://'; }
 for train in schedule=gpipe schedule=1f1b,recompute=full schedule=zero-bubble schedule=interleaved schedule=message; do
     case $train in *interleaved) layout=pp=4,vp=3 ;; *) layout=pp=4 ;; esac
@@ -225,7 +225,7 @@ leaves_nothing 3 "no multiple" run $job $net --layout tp=3 --memory-csv "$tmp/le
 leaves_nothing 5 "nowhere/memory.csv" run $job $net --memory-csv "$tmp/nowhere/memory.csv"
 [ ! -e "$tmp/left.csv" ] && [ ! -e "$tmp/nowhere" ] && verdict "no memory left behind" "" || verdict "no memory left behind" "a file was left"
 
-# Options from a file: the same bytes as typed, but for what the manifest says of operands.
+# Options from a file: the same bytes as typed, except for operands in the manifest.
 printf '{"_": "a comment", "model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:8@300GB/s,500ns", "layout": {"tp": 2}, "train": "batch=8", "no-skew": true}' >"$tmp/a.json"
 "$ringlet" run $job $net --layout tp=2 --train batch=8 --no-skew >"$tmp/typed" 2>&1
 "$ringlet" run --config "$tmp/a.json" >"$tmp/filed" 2>"$tmp/err"
@@ -250,7 +250,7 @@ says "a short name" "gpt2-small on v100-sxm2-16gb" run --model gpt2-small --acce
 says "an assumption is called one" "efficiency of stack any" run --model gpt2-small --accelerator h100-sxm --topology switch:8@450GB/s,500ns --train stack=any,batch=8
 says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100-80gb --topology switch:8@300GB/s,500ns --train stack=llm-foundry,batch=8
 
-# Comparing: differences of the states add up to that of the span.
+# Comparison: the differences of the states add up to the difference of the span.
 "$ringlet" run --config "$tmp/a.json" --format json -o "$tmp/one.json" 2>"$tmp/err"
 says "a result and a file of options" "the second takes" run --compare "$tmp/one.json" "$tmp/a.json"
 grep -q 'takes 0.00 % more time' "$tmp/out" && verdict "equal to itself" "" || verdict "equal to itself" "it is not"
@@ -265,7 +265,7 @@ head -c 2000 "$tmp/one.json" >"$tmp/c.json"
 leaves_nothing 3 "c.json: byte 2000: the file ends here" run --compare "$tmp/one.json" "$tmp/c.json"
 sed 's/"transfer_ps": *[0-9]*/"transfer_ps": "1us"/' "$tmp/one.json" >"$tmp/c.json"
 leaves_nothing 3 "transfer_ps: expected a whole number" run --compare "$tmp/one.json" "$tmp/c.json"
-# The result of a large run is longer than what is read whole: 64 MiB.
+# The result of a large run exceeds the 64 MiB that are read at once.
 { sed '/"collectives": \[/q' "$tmp/one.json" && awk 'BEGIN {
     for (i = 0; i < 500000; i++)
         print "{\"collective\": \"all_reduce\", \"algorithm\": \"ring\", \"bytes\": 1048576, \"wait_ps\": 1, \"transfer_ps\": 1000000, \"first_arrival_ps\": 0, \"end_ps\": 1000001},"

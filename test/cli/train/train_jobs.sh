@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Several training jobs on one fabric, each from a file of options: on links of their own each takes what it takes alone, on a
+# Several training jobs on one fabric, each from a file of options. On separate links each takes the time it takes alone; on a
 # shared cable gradients take twice as long. Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 
@@ -45,7 +45,7 @@ expect "tokens a second are of the command's own time" "$(grep -o '"tokens_per_s
 result $net --job "$tmp/gpt.json@0-3"
 expect "one job and nothing else" "$(of_jobs time_ps)" "$(total)"
 
-# Work beside communication is slowed as each job's own accelerator says, or all of it as the command does.
+# Compute beside communication is slowed by each job's accelerator, or for all jobs by the command.
 sed 's/"name": *"[^"]*"/"name": "slowed"/; s/^{/{"overlap_slowdown": 1.5,/' workload/accelerators/a100-40gb.json | awk '/overlap_slowdown/ && n++ { next } { print }' >"$tmp/slowed.json"
 printf '{"model": "gpt2-small", "accelerator": "%s", "train": "batch=8"}' "$tmp/slowed.json" >"$tmp/slow.json"
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "train": "batch=8"}' >"$tmp/fast.json"
@@ -59,7 +59,7 @@ expect "of each job its own" "$(of_jobs time_ps)" "$slow $fast"
 result $net --job "$tmp/slow.json@0-3" --job "$tmp/fast.json@4-7" --overlap-slowdown 1
 expect "or the command's" "$(of_jobs time_ps)" "$fast $fast"
 
-# Two switches and one cable. GPT-2 has 124 439 808 parameters (published); an all-reduce of 2 B each between two takes
+# Two switches and one cable. GPT-2 has 124 439 808 parameters (published). An all-reduce of 2 B each between two ranks takes
 # 2 x (1/2) x 248 879 616 B / 50 GB/s = 4 977 592 320 ps alone; two equal ones share the cable from end to end.
 cat >"$tmp/dumbbell.json" <<'J'
 {"nodes": [{"id": "a", "kind": "accelerator"}, {"id": "b", "kind": "accelerator"}, {"id": "c", "kind": "accelerator"},
@@ -77,7 +77,7 @@ alone=$(of_jobs alone_ps | cut -d' ' -f1)
 expect "the same at the same time: once more the all-reduce" "$(of_jobs time_ps)" "$((alone + 4977592320)) $((alone + 4977592320))"
 result $cable --job "$tmp/two.json@0,2" --job "$tmp/two.json@1,3" --alone
 expect "each behind its own switch: alone" "$(of_jobs slowdown)" "1.000000 1.000000"
-# Others: neither faster than alone, nor slower than all communication of its own at half the speed; the cable is not overfull.
+# Different jobs: no job is faster than alone, or slower than with all its communication at half the speed; utilization <= 1.
 printf '{"model": "resnet50", "accelerator": "v100-sxm2-16gb", "train": "batch=64,microbatch=32,precision=fp16,overlap=off"}' >"$tmp/pair.json"
 result $cable --job "$tmp/two.json@0,1" --job "$tmp/pair.json@2,3" --alone
 set -- $(of_jobs time_ps) $(of_jobs alone_ps)
@@ -117,7 +117,7 @@ refused 2 "there are accelerators 0 to 7" $net --job "$tmp/gpt.json@6-9"
 refused 2 "goes with --job" $net --model transformer --alone
 refused 2 "--noise" $net --job "$tmp/gpt.json@0-3" --alone --noise lognormal:cv=0.1
 refused 2 "does not go with --job" $net --config "$tmp/gpt.json" --fold --job "$tmp/gpt.json@4-7"
-# The same complaint where a file of options is the command's own.
+# The same error if a file of options belongs to the command itself.
 job '{"model": "gpt2-small", "accelerator": "a100-40gb", "layout": {"qp": 2}}'
 refused 3 "b.json:1:63: layout: qp: unknown setting" $net --config "$tmp/b.json"
 refused 2 "--layout: rp: unknown setting" $net --config "$tmp/b.json" --layout rp=2

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Where a layout's axes lie on a topology's dimensions: order=auto is the best of all orders run one by one, --map pins axes to
+# Placement of a layout's axes on a topology's dimensions: order=auto is the best of all orders run one by one, --map pins axes to
 # dimensions. Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 job='--model gpt2-small --accelerator a100-40gb --train batch=48'
@@ -50,7 +50,7 @@ expect "with one axis there is nothing to choose" "$(auto -t "$net" --layout ord
 expect "steps are those asked for" "$(time_of -t "$net" --layout tp=4,order=auto --train batch=48,steps=2)" "$(time_of -t "$net" --layout tp=4 --train batch=48,steps=2)"
 refused 2 "expected axes like tp-cp-dp-pp, or auto" -t "$net" --layout order=best
 
-# A job's order is chosen where the job is: alone there it takes what the best order, written out, takes.
+# A job's order is chosen for the job's ranks: alone there it takes the time of the best order, given explicitly.
 for on in 0-7 8-15 0,2,4,6,8,10,12,14; do
     for order in auto tp-dp dp-tp; do
         printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "layout": "tp=4,dp=2,order=%s", "train": "batch=48"}' $order >"$tmp/$order.json"
@@ -63,7 +63,7 @@ status=$?
 [ $status = 2 ] && grep -q "^ringlet: --algorithm: unknown" "$tmp/err" && verdict "the network's options are not the job's" "" ||
     verdict "the network's options are not the job's" "exit $status"
 
-# Pinned. Where axes fill their dimensions the pins are an order.
+# Pinned axes. If axes fill their dimensions, the pins are an order.
 for case in 'tp=0,pp=1,dp=1 tp-pp-dp' 'tp=0,dp=1,pp=1 tp-dp-pp' 'dp=0,pp=0,tp=1 dp-pp-tp'; do
     expect "map ${case% *} is order ${case#* }" "$(time_of -t "$net" --layout tp=4,pp=2 --map "${case% *}")" \
         "$(time_of -t "$net" --layout "tp=4,pp=2,order=${case#* }")"

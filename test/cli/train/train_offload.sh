@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # AxoNN with its optimizer state in the host's memory: 4 phi + 16 bucket instead of 20 phi bytes, and gradients summed in chunks
-# beside the steps over those before. Speaks TAP; the last line is "N passed, N failed".
+# while the optimizer steps over earlier chunks. Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 job='--model gpt2-small --accelerator a100-40gb --topology switch:2@50GB/s,0ns --layout dp=2'
 run() { "$ringlet" run -q -f json "$@" 2>"$tmp/err" </dev/null >"$tmp/json"; }
@@ -9,7 +9,7 @@ time_of() { run $job --strategy "axonn-offload:stack=any,batch=2,host=0,$1" && s
 sum() { sed -n 's/.*"stages": \(\[[^]]*\]\).*/\1/p' "$tmp/json" | grep -o "\"$1\": [0-9]*" | awk '{ s += $2 } END { printf "%.0f", s }'; }
 
 # GPT-2: 124 439 808 parameters. Chunks of 16 M elements: an all-reduce of two takes 40 ps an element at 50 GB/s, a step 24 B.
-# Slow host: all steps behind the first sum. Fast host (1 PB/s, 0.024 ps an element): all sums, and the last chunk's step.
+# Slow host: all optimizer steps follow the first sum. Fast host (1 PB/s, 0.024 ps an element): all sums, then one chunk's step.
 P=124439808
 slow=$(time_of offload_bandwidth=50GB/s)
 fast=$(time_of offload_bandwidth=1PB/s)
@@ -18,14 +18,14 @@ expect "one chunk: they do not" $(($(time_of offload_bandwidth=50GB/s,offload_ch
 run $job --strategy axonn-offload:stack=any,batch=2,host=0
 expect "50 GB/s unless said" "$(sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' "$tmp/json" | head -1)" "$slow"
 
-# Memory: 2 phi of weights, 2 phi of gradients, 16 bytes of each element of a bucket.
+# Memory: 2 phi of weights, 2 phi of gradients, 16 bytes for each element of a bucket.
 expect "weights and gradients" "$(sum weights_bytes) $(sum gradients_bytes)" "$((2 * P)) $((2 * P))"
 expect "optimizer, and a bucket of it" "$(sum optimizer_bytes) $(sum buffers_bytes)" "0 64000000"
 run $job --strategy axonn:stack=any,batch=2
 expect "not offloaded: 20 phi" $(($(sum memory_bytes) - $(sum activations_bytes))) $((20 * P))
 
-# The 12B model of AxoNN, 24 stages, two of each: 520 GB, offloaded with buckets of 16 M 130.24 GB (published; what all
-# accelerators hold, phi of its own counting and activations by its equation 1).
+# The 12B model of AxoNN, 24 stages, two of each: 520 GB; offloaded with buckets of 16 M 130.24 GB (published; the sum over all
+# accelerators, with phi as they count it and activations by equation 1).
 big='--model transformer:layers=48,hidden=4512,heads=24,sequence=512,vocabulary=51200 --accelerator v100-sxm2-16gb -t summit --layout dp=2,pp=24 --any-memory'
 run $big --strategy axonn:batch=48
 before=$(sum memory_bytes) phi=$(sum weights_bytes) rows=$(sum activations_bytes)

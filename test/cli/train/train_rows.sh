@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Predicted iterations against measured trainings: every run is covered or has a reason, the errors of the surfaces as shipped stay
-# where they are, folded predictions agree with runs of all ranks, and what is wrong is refused.
+# Predicted iterations against measured trainings: every run is covered or has a reason, errors of the shipped surfaces stay
+# the same, folded predictions agree with runs of all ranks, and invalid input is refused.
 . "$(dirname "$0")/../../support/tap.sh"
 measured=../shared/data/throughput/measured_training.csv
 header="model,params,gpu_system,n_gpus,tp,pp,dp,cp,vp,ep,sharding,global_batch,micro_batch,seq_len,precision,recompute,iteration_time_s,tflops_per_gpu,note"
@@ -11,20 +11,20 @@ status() { # what the command exits with; its output is kept
     echo $?
 }
 
-# A table of one run, which is not fitted: a surface for one run is none.
+# A table of one run: too few for a fit.
 printf '%s\n%s\n' "$header" "$row" >"$tmp/one.csv"
 expect "one run" "$(status --check "$tmp/one.csv")" 0
 expect "says that it is covered" "$(grep -c '^# 1 runs: 1 covered, 0 not$' "$tmp/out")" 1
 expect "JSON" "$(status --check -f json -o "$tmp/one.json" "$tmp/one.csv"; grep -c '"covered": 1' "$tmp/one.json")" "0
 1"
 
-# The same run with all ranks, over the network simulated.
+# The same run with all ranks over the simulated network.
 folded=$("$ringlet" calibrate-training --check --rows -f csv "$tmp/one.csv" | awk -F, 'NR == 2 { print $8 }')
 whole=$("$ringlet" run -q -m mpt-125m:sequence=2048 --accelerator a100-80gb --layout dp=8 --train batch=512,microbatch=32,zero=3,stack=llm-foundry \
     -t switch:8@300GB/s,500ns --any-memory -f json | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1)
 expect "one rank or all" "$(echo "$folded $whole" | awk '{ d = $1 * 1e12 / $2 - 1; print (d < 0.01 && d > -0.01) ? "alike" : $0 }')" alike
 
-# Reasons, each for its row.
+# Reasons, one for each row.
 reason() { # name, row, what it says
     printf '%s\n%s\n' "$header" "$2" >"$tmp/row.csv"
     status --check "$tmp/row.csv" >/dev/null
@@ -62,7 +62,7 @@ expect "no such format" "$(status --check -f yaml "$tmp/one.csv")" 2
 if "$ringlet" --version | grep -qi 'nlopt none'; then
     expect "a fit without NLopt" "$(status "$tmp/one.csv")" 2
 else
-    # Runs a quarter slower than what is assumed of a stack that nothing was measured of.
+    # Runs a quarter slower than assumed for a stack without measurements.
     {
         echo "$header"
         for b in 1 2 4 8; do echo "LLAMA3_8B,,DGX-B200,8,1,1,,1,n/a,,FSDP 8,$((b * 8)),$b,8192,BF16,,1,,"; done
@@ -89,7 +89,7 @@ expect "the measured runs" "$(status --check --rows -f csv "$measured")" 0
 expect "covered or not, with a reason" "$(awk -F, 'NR > 1 { n++; if ($8 != "") c++; else if ($NF != "") m++ } END { print n, c + m }' "$tmp/out")" "281 281"
 expect "225 are covered" "$(awk -F, 'NR > 1 && $8 != "" { n++ } END { print n }' "$tmp/out")" 225
 status --check -f csv "$measured" >/dev/null
-# accelerator, precision, stack, models: at most this median and 90th percentile. Goals for dense models: 6 % and 20 %.
+# accelerator, precision, stack, models: limits of median and 90th percentile. Goals for dense models: 6 % and 20 %.
 within() {
     awk -F, -v a="$1" -v p="$2" -v s="$3" -v m="$4" -v median="$5" -v p90="$6" '
         $1 == a && $2 == p && $3 == s && $4 == m { found = 1; print ($6 <= median && $7 <= p90) ? "within" : $6 " " $7 }
@@ -99,6 +99,6 @@ expect "all dense models" "$(within all "" "" dense 0.03 0.10)" within
 expect "MPT on A100 80 GB" "$(within a100-80gb bf16 llm-foundry dense 0.03 0.07)" within
 expect "MPT on A100 40 GB" "$(within a100-40gb bf16 llm-foundry dense 0.03 0.07)" within
 expect "Llama in FP8 on H100" "$(within h100-sxm fp8 megatron-bridge dense 0.02 0.13)" within
-# Median 6.3 %: 5.4 % before copies of the embedding were summed over the first and the last stage, which these runs do.
+# Median 6.3 %. It was 5.4 % before copies of the embedding were summed over the first and the last stage, as in these runs.
 expect "GPT-2 on V100, a shared network" "$(within all "" "" V100 0.065 0.28)" within
 finish
