@@ -18,7 +18,7 @@ enum { SEARCH_DIGITS = 6, KEPT_DIGITS = 4 };
 
 typedef struct search {
     rlt_calibration *c;
-    rlt_error why; /* of the last point that could not be simulated */
+    rlt_error why; /* error of the last point that failed */
     int rc;
 } search;
 

@@ -45,7 +45,7 @@ void rlt_train_rows_free(rlt_train_rows *t);
 /* Rows of one accelerator, precision and stack share a surface. */
 typedef struct rlt_train_group {
     char accelerator[32], precision[16], stack[32];
-    uint32_t rows, models;   /* of dense models */
+    uint32_t rows, models;   /* numbers of dense ones */
     rlt_accelerator machine; /* its only surface is the one being tried */
     rlt_surface start;       /* start of fits: the file's surface for any stack and precision */
     rlt_surface fitted;

@@ -23,7 +23,7 @@ typedef enum varied { BY_ROWS, BY_RECOMPUTE, BY_SEQUENCE, BY_WIDTH, BY_TOKENS, B
 
 typedef struct parameter {
     const char *name;
-    size_t offset; /* of a double in rlt_surface, or of its host_ps */
+    size_t offset; /* offset of a double in rlt_surface, or of its host_ps */
     double least, most;
     bool square; /* searched as its square root, which resolves small values better */
     varied by;

@@ -150,7 +150,7 @@ static int by_total(const void *a, const void *b)
 enum { TIME_CHOSEN, TIME_EQUAL, TIME_CLOSED, COST_CHOSEN, COST_EQUAL, BW, CURVES = BW + RLT_MAX_DIMS };
 
 typedef struct curves {
-    double *x, *y[CURVES]; /* of n points each; x is the allocation that holds all */
+    double *x, *y[CURVES]; /* n points each; x is the allocation that holds all */
     uint32_t n;
 } curves;
 

@@ -27,7 +27,7 @@ static const rlt_column columns[N_WITH_PACKETS] = {
     {"marks", "marks", NULL, RLT_COL_COUNT, 0, 0},
     {"pauses", "pauses", NULL, RLT_COL_COUNT, 0, 0},
     {"paused_ps", NULL, NULL, RLT_COL_TIME, 0, 0},
-    {"peak_bytes", "peak", NULL, RLT_COL_COUNT, 0, 0}, /* of the switch queue */
+    {"peak_bytes", "peak", NULL, RLT_COL_COUNT, 0, 0}, /* largest queue */
 };
 
 static uint32_t columns_of(const rlt_usage *u)

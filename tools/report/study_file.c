@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is known of a study's file without SQLite. Builds without SQLite report here which package provides
+/* Functions on a study's file that need no SQLite. Builds without SQLite report here which package provides
  * it. */
 #include <stdio.h>
 #include <string.h>

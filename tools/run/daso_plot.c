@@ -12,7 +12,7 @@
 
 enum { POINTS = 512, MARKS = 6 };
 
-/* What is drawn: means over `every` epochs, or the loss at their end. */
+/* The curves: means over `every` epochs, or the loss at their end. */
 typedef struct curves {
     double epoch[POINTS], epoch_s[POINTS], horovod_s[POINTS];
     double loss[POINTS], at_s[POINTS], horovod_at_s[POINTS];

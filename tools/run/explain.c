@@ -24,7 +24,7 @@
 enum { SHOWN = 6 };
 
 typedef struct share {
-    uint32_t id; /* of a name or a rank */
+    uint32_t id; /* a name or a rank */
     uint32_t count;
     rlt_time time_ps;
 } share;

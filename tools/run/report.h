@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What `ringlet run` writes about a run that ended or was stopped: tables, JSON, CSV, pages, plots. Functions
+ * Output of `ringlet run` for a run that ended or was stopped: tables, JSON, CSV, pages, plots. Functions
  * named _json write into an open object.
  */
 #ifndef RLT_TOOLS_RUN_REPORT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An adaptive sample. The first round takes places in random order. Each later round takes neighbours of the
- * best places so far (one value up or down on one axis), those of the best place first, and fills up from the
- * random order. Replicas count by their mean. A round depends only on earlier rounds, so a sweep that is
- * continued chooses the same places.
+ * An adaptive sample. The first round takes places in random order. Each later round takes
+ * neighbours of the best places so far: one value up or down on one axis. It begins with those of the best
+ * place, and fills up from the random order. Replicas count by their mean. A round depends only on earlier
+ * rounds, so a sweep that is continued chooses the same places.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ typedef struct scored {
 typedef struct chooser {
     rlt_sweep_study *study;
     rlt_map seen;
-    uint32_t end;    /* of the round */
+    uint32_t end;    /* end of the round */
     uint64_t random; /* next index in the random order */
 } chooser;
 

@@ -12,7 +12,7 @@
  * and the gain over the study's baseline. With replicas there is also `means`: one row for all replicas of a
  * draw, with the number of the first and the means of figures; it is failed if any replica failed. */
 typedef struct rlt_asked_axis {
-    char *name;   /* of its column */
+    char *name;   /* name of its column */
     char **parts; /* for a zipped axis: short names of its pointers */
     uint32_t n_parts;
 } rlt_asked_axis;

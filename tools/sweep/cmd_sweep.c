@@ -39,7 +39,7 @@ typedef struct sweep_settings {
     rlt_chart_settings chart;
     rlt_report_settings report;  /* output of rows if no database is named */
     char *text;                  /* the study as changed by the command line; NULL: the file is unchanged */
-    char path[PATH_MAX];         /* of the study's file */
+    char path[PATH_MAX];         /* file of the study */
     char folder[64], own_db[80]; /* without --db: temporary folder and database; "": none */
 } sweep_settings;
 

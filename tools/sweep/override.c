@@ -219,7 +219,7 @@ static int set_setting(override *v, const rlt_option *o, const char *text, rlt_e
 
 /* Meaning of a word that begins with '-'. */
 typedef struct meaning {
-    const rlt_option *option; /* of the sweep, or of the command it runs; NULL: neither */
+    const rlt_option *option; /* option of the sweep or its command; NULL: neither */
     uint32_t axis;
     bool own;
     const char *value; /* inside the word; NULL: not there */

@@ -41,7 +41,7 @@ typedef struct wins {
     rlt_chart_axis axes[RLT_SWEEP_AXES]; /* values as shown to people */
     one_case *cases;
     uint32_t n, capacity;
-    double *gains; /* of the gathered cases, sorted */
+    double *gains; /* gains of the gathered cases, sorted */
     uint32_t n_gains, n_wins;
     FILE *out;
     rlt_jw *json; /* NULL: table or CSV */

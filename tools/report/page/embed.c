@@ -3,8 +3,8 @@
  * Build tool: joins the page's sources and writes them as C.
  * embed PAGE.html STYLE.css SCRIPT.js... > page_parts.c
  *
- * In the HTML, @STYLE@ and @SCRIPT@ stand for the sources, @POLICY@ for the hashes of both in a content
- * security policy (SHA-256, FIPS 180-4), and @DATA@ for the place of the data.
+ * In the HTML, @STYLE@ and @SCRIPT@ stand for the sources, @DATA@ for the place of the data. @POLICY@ stands
+ * for the hashes of both sources in a content security policy (SHA-256, FIPS 180-4).
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -84,8 +84,8 @@ typedef struct rlt_store_cell {
     enum { RLT_CELL_NULL, RLT_CELL_INTEGER, RLT_CELL_REAL, RLT_CELL_TEXT } kind;
     int64_t integer;
     double real;
-    const char *text; /* of TEXT; valid during the call */
-    const char *name; /* of the column */
+    const char *text; /* set for TEXT; valid during the call */
+    const char *name; /* column name */
 } rlt_store_cell;
 int rlt_store_query(rlt_store *s, const char *sql,
                     int (*row)(void *ctx, const rlt_store_cell *cells, uint32_t n, rlt_error *err), void *ctx,
