@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An adaptive sample. The first round takes places in random order. Each later round takes
- * neighbours of the best places so far: one value up or down on one axis. It begins with those of the best
- * place, and fills up from the random order. Replicas count by their mean. A round depends only on earlier
- * rounds, so a sweep that is continued chooses the same places.
+ * An adaptive sample. The first round takes places in random order. Each later round takes neighbours of the
+ * best places so far: one value up or down on one axis. It begins with those of the best place, and fills up
+ * from the random order. Replicas count by their mean. A round depends only on earlier rounds, so a sweep
+ * that is continued chooses the same places.
  */
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 /*
  * Changes of a study by the command line: `ringlet sweep STUDY --slots 16,32 -t 'switch:8@50GB/s,1us'`. An
  * option that the sweep itself lacks is one of two things. It is the name of an axis, whose values are
- * replaced, or an option of the command that the study runs, which is set in base. Without such options the database records the file as it
- * is.
+ * replaced, or an option of the command that the study runs, which is set in base. Without such options the
+ * database records the file as it is.
  */
 #ifndef RLT_TOOLS_SWEEP_OVERRIDE_H
 #define RLT_TOOLS_SWEEP_OVERRIDE_H
