@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collects operations, dependencies, resources and groups in the order
- * they are told; keeps the first failure. */
+/* Collects operations, dependencies, resources and groups in the order of the calls, and keeps the first
+ * failure. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ int rlt_builder_create(uint32_t n_ranks, rlt_builder **out, rlt_error *err)
         return rlt_nomem(err);
     }
     for (uint32_t r = 0; r < n_ranks; r++) {
-        s->rank_start_ps[r] = INT64_MIN; /* not told */
+        s->rank_start_ps[r] = INT64_MIN; /* unknown */
         s->rank_recorded_ps[r] = -1;
     }
     *out = b;
@@ -153,7 +153,7 @@ uint32_t rlt__group_member(const rlt_builder *b, uint32_t group, uint32_t rank)
                                                                           : RLT_NONE;
 }
 
-/* Index of the group by its key: the label, or the ranks of an unnamed one. */
+/* Returns the index of a group by its key: the label, or the ranks if it is unnamed. */
 static uint32_t group_key(rlt_builder *b, const char *label, const uint32_t *ranks, uint32_t n)
 {
     size_t length = label[0] ? strlen(label) : (size_t)n * sizeof *ranks;
@@ -173,7 +173,7 @@ static bool check_ranks(rlt_builder *b, const char *label, const uint32_t *ranks
         (void)rlt_fail(&b->error, RLT_ESCHEMA, NULL, "group \"%.80s\" has no ranks", label);
         return false;
     }
-    b->stamp++; /* at most RLT_MAX_OPS groups: does not wrap */
+    b->stamp++; /* cannot wrap: at most RLT_MAX_OPS groups */
     for (uint32_t i = 0; i < n; i++) {
         if (!good_rank(b, ranks[i], "a group"))
             return false;
@@ -306,7 +306,7 @@ static int add_communication(rlt_builder *b, const rlt_op_desc *d)
     return 0;
 }
 
-/* The operation that failed is named only then: most do not. */
+/* Records the failure of an operation. Formats its name only here, because failures are rare. */
 static uint32_t refuse(rlt_builder *b, const rlt_op_desc *d)
 {
     if (!b->error.where[0])
@@ -342,7 +342,7 @@ uint32_t rlt_build_op(rlt_builder *b, const rlt_op_desc *d)
         .rank = d->rank,
         .resource = d->resource,
         .name = d->name,
-        .comm = communicates ? b->n_comms - 1 : RLT_NONE, /* index of the request until matched */
+        .comm = communicates ? b->n_comms - 1 : RLT_NONE, /* index of the request, until matched */
         .step = d->step,
         .kind = (uint8_t)d->kind,
     };

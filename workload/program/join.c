@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs one behind the other in one store. */
+/* Copies programs one behind the other into one store. */
 #include "workload/program/join.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "sim/base/time.h"
 #include "workload/program/internal.h"
 
-/* What came before the part that is being copied. */
+/* Totals of the parts before the one that is copied. */
 typedef struct offsets {
     uint32_t ranks, ops, deps, resources, groups, group_ranks, comms, comm_ops, notes;
 } offsets;
@@ -55,7 +55,7 @@ static int allocate(rlt_program_store *s, const offsets *all)
                : RLT_ENOMEM;
 }
 
-/* The number of a part's string in the store. */
+/* Replaces the index of a part's string by its index in the store. */
 static bool copy_name(rlt_program_store *s, const rlt_program *p, uint32_t *name)
 {
     if (*name == RLT_NONE)
@@ -103,7 +103,7 @@ static void copy_ranks(rlt_program_store *s, const rlt_program *p, const offsets
         s->group_ranks[at->group_ranks + i] = p->group_ranks[i] + at->ranks;
 }
 
-/* The table of a gather whose members differ has one row. */
+/* Copies a count table. A gather with unequal shares has a single row. */
 static bool copy_counts(rlt_program_store *s, const rlt_program *p, rlt_comm *c, uint32_t group)
 {
     size_t n = p->group_first[group + 1] - p->group_first[group];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Several programs as one, to be replayed at the same time on one network: the ranks, groups and
- * communications of each follow those of the one before; they share nothing but the network and the numbers
- * of their steps.
+ * Joins several programs into one, so that they are replayed at the same time on one network. Ranks, groups
+ * and communications of a part follow those of the part before. The parts share only the network and the step
+ * numbers.
  */
 #ifndef RLT_WORKLOAD_PROGRAM_JOIN_H
 #define RLT_WORKLOAD_PROGRAM_JOIN_H
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* Copies; first_rank[i] of n + 1 tells where part i begins.
- * RLT_ERANGE where limits of programs are passed. */
+/* Copies the parts. Part i gets the ranks first_rank[i] up to first_rank[i + 1]; first_rank has n + 1
+ * entries. RLT_ERANGE if the result exceeds the limits of a program. */
 int rlt_program_join(const rlt_program *const *parts, uint32_t n, rlt_program **out, uint32_t *first_rank,
                      rlt_error *err) RLT_MUST_USE;
 

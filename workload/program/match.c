@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Matching across ranks: the k-th collective of each member of a group is one collective; the k-th send of a
- * (source, destination, tag) meets the k-th receive. Refuses collectives whose members disagree, naming both
- * sides.
+ * Matches communication across ranks. The k-th collective of each member of a group is one collective; the
+ * k-th send of a (source, destination, tag) meets the k-th receive. Refuses collectives whose members
+ * disagree, naming both sides.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,13 +17,13 @@
 #include "workload/program/internal.h"
 #include "workload/program/program.h"
 
-/* Entries of all-to-all count tables in one program: 2 GiB. */
+/* Largest number of count table entries in one program: 2 GiB. */
 #define MAX_COUNTS ((uint64_t)1 << 28)
 
 typedef struct collectives {
-    uint32_t *issued;        /* by member of each group, as group_ranks */
-    uint32_t *first_comm;    /* by group */
-    uint32_t *first_comm_op; /* by group */
+    uint32_t *issued;        /* collectives issued by each member of each group, indexed as group_ranks */
+    uint32_t *first_comm;    /* of each group */
+    uint32_t *first_comm_op; /* of each group */
     uint32_t n_groups, n_comms, n_comm_ops;
     uint64_t n_counts;
 } collectives;
@@ -37,7 +37,7 @@ static uint32_t members(const rlt_builder *b, uint32_t group)
     return b->store->group_first[group + 1] - b->store->group_first[group];
 }
 
-/* Finds each collective's member and counts what each member issues. */
+/* Finds the member of each collective operation and counts the collectives that each member issues. */
 static int count_collectives(rlt_builder *b, collectives *c, rlt_error *err)
 {
     rlt_program_store *s = b->store;
@@ -59,7 +59,7 @@ static int count_collectives(rlt_builder *b, collectives *c, rlt_error *err)
     return 0;
 }
 
-/* The k-th collective of a member of a group, for messages. */
+/* Returns the k-th collective that a member issues on a group, for messages. */
 static uint32_t find_issue(const rlt_builder *b, uint32_t group, uint32_t member, uint32_t k)
 {
     for (uint32_t i = 0; i < b->n_ops; i++) {
@@ -90,7 +90,8 @@ static int counts_differ(const rlt_builder *b, const collectives *c, uint32_t gr
                     ranks[most], issued[most], text, ranks[least], issued[least]);
 }
 
-/* Every member must issue as many; lays out the matched collectives group by group. */
+/* Checks that all members of a group issue equally many collectives. Lays out the matched collectives group
+ * by group. */
 static int lay_out(const rlt_builder *b, collectives *c, rlt_error *err)
 {
     uint64_t comms = 0, comm_ops = 0;
@@ -102,7 +103,8 @@ static int lay_out(const rlt_builder *b, collectives *c, rlt_error *err)
         c->first_comm[g] = (uint32_t)comms;
         c->first_comm_op[g] = (uint32_t)comm_ops;
         comms += issued[0];
-        comm_ops += (uint64_t)issued[0] * n; /* every one is an operation: at most RLT_MAX_OPS in all */
+        /* cannot wrap: each entry is an operation, of which there are at most RLT_MAX_OPS */
+        comm_ops += (uint64_t)issued[0] * n;
     }
     c->n_comms = (uint32_t)comms;
     c->n_comm_ops = (uint32_t)comm_ops;
@@ -142,8 +144,8 @@ static int disagree(const rlt_builder *b, const rlt_comm *comm, uint32_t member,
                     rlt_interned(&s->strings, s->ops[op0].name));
 }
 
-/* Rows of bytes per member, some perhaps even, become the matrix;
- * bytes is the largest send or receive buffer. */
+/* Assembles the members' rows into the count matrix; a member without a row sends equal shares. Sets bytes to
+ * the largest send or receive buffer. */
 static int assemble_counts(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_error *err)
 {
     rlt_program_store *s = b->store;
@@ -182,7 +184,7 @@ static int assemble_counts(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_e
     return rc;
 }
 
-/* A gather in which members differ: each contributes its own share. */
+/* Assembles a gather with unequal shares, one share per member. */
 static int assemble_shares(rlt_builder *b, rlt_comm *comm, rlt_error *err)
 {
     rlt_program_store *s = b->store;
@@ -199,7 +201,7 @@ static int assemble_shares(rlt_builder *b, rlt_comm *comm, rlt_error *err)
     return 0;
 }
 
-/* Compares the members' requests; the first member's becomes the collective's. */
+/* Checks that the members' requests agree. The collective takes the request of the first member. */
 static int agree(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_error *err)
 {
     rlt_program_store *s = b->store;
@@ -227,7 +229,7 @@ static int agree(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_error *err)
         counts = counts || own->counts;
         comm->step = s->ops[ops[m]].step > comm->step ? s->ops[ops[m]].step : comm->step;
     }
-    if (comm->kind == RLT_SCATTER) /* what the root has to give */
+    if (comm->kind == RLT_SCATTER) /* the root's request gives the bytes */
         comm->bytes = b->comms[s->ops[ops[comm->root]].comm].bytes;
     for (uint32_t m = 0; m < n && !counts && comm->kind != RLT_SCATTER; m++) {
         const rlt_build_comm *own = &b->comms[s->ops[ops[m]].comm];
@@ -258,7 +260,7 @@ static int match_collectives(rlt_builder *b, collectives *c, rlt_error *err)
         rc = lay_out(b, c, err);
     if (rc < 0)
         return rc;
-    /* Room for the messages too: each of them is two of the remaining requests. */
+    /* Leaves room for the messages: each takes two of the remaining requests. */
     s->comms = calloc(b->n_comms + (size_t)1, sizeof *s->comms);
     s->comm_ops = calloc(b->n_comms + (size_t)1, sizeof *s->comm_ops);
     if (!s->comms || !s->comm_ops)
@@ -275,7 +277,7 @@ static int match_collectives(rlt_builder *b, collectives *c, rlt_error *err)
     return 0;
 }
 
-/* Order of (source, destination, tag). */
+/* Compares by (source, destination, tag). */
 static int order_key(const message *x, const message *y)
 {
     if (x->source != y->source)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Turns what a builder collected into the frozen program: by rank, acyclic, matched. */
+/* Turns the collected operations into the frozen program: sorted by rank, checked for cycles, matched. */
 #include "workload/program/program.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ void rlt_program_free(rlt_program *p)
 {
     if (!p)
         return;
-    /* The program is the store's first member, and has no store of its own before it is finished. */
+    /* A finished program knows its store. An unfinished one is the first member of its store. */
     rlt_program_store *s = p->store ? p->store : (rlt_program_store *)(void *)p;
     rlt_strings_free(&s->strings);
     rlt_arena_free(&s->arena);
@@ -60,8 +60,8 @@ static bool is_by_rank(const rlt_builder *b)
 }
 
 /*
- * Sorts the operations by rank, each rank's in the order built; *position tells where each one went. Readers
- * build rank after rank: then they stay where they are, without a copy of what is most of the memory.
+ * Sorts the operations by rank and keeps the order inside a rank. (*position)[i] is the new index of
+ * operation i. Most readers build rank after rank: then nothing moves, and most of the memory is not copied.
  */
 static int order_by_rank(rlt_builder *b, uint32_t **position, rlt_error *err)
 {
@@ -107,7 +107,7 @@ static int order_index(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Each operation's dependencies together, ascending, each once. */
+/* Gathers the dependencies of each operation, ascending and without repetitions. */
 static int gather_deps(rlt_builder *b, const uint32_t *position, rlt_error *err)
 {
     rlt_program_store *s = b->store;
@@ -125,7 +125,7 @@ static int gather_deps(rlt_builder *b, const uint32_t *position, rlt_error *err)
         s->deps[next[position[b->deps[i].op]]++] = position[b->deps[i].on];
     uint32_t used = 0;
     for (uint32_t i = 0; i < b->n_ops; i++) {
-        uint64_t from = i ? next[i - 1] : 0, end = next[i]; /* next[i] has moved on to its end */
+        uint64_t from = i ? next[i - 1] : 0, end = next[i]; /* next[i] now is the end of its list */
         qsort(s->deps + from, end - from, sizeof *s->deps, order_index);
         s->ops[i].first_dep = used;
         for (uint64_t k = from; k < end; k++)
@@ -141,7 +141,7 @@ static int gather_deps(rlt_builder *b, const uint32_t *position, rlt_error *err)
     return 0;
 }
 
-/* stack[from .. depth) is a cycle: each operation waits for the next one, the last for the first. */
+/* Reports the cycle stack[from .. depth): each operation waits for the next one, the last for the first. */
 static int fail_cycle(const rlt_builder *b, const uint32_t *stack, uint32_t from, uint32_t depth,
                       rlt_error *err)
 {
@@ -165,7 +165,7 @@ static int fail_cycle(const rlt_builder *b, const uint32_t *stack, uint32_t from
     return rlt_fail(err, RLT_ESCHEMA, where, "operations wait for each other in a cycle: %s", text);
 }
 
-/* Depth first along the dependencies from `root`; marks: 0 not seen, 1 on the stack, 2 done. */
+/* Searches depth first along the dependencies from `root`. marks: 0 not seen, 1 on the stack, 2 done. */
 static int search_cycle(const rlt_builder *b, uint32_t root, uint8_t *marks, uint32_t *stack, uint32_t *at,
                         rlt_error *err)
 {
@@ -196,7 +196,7 @@ static int search_cycle(const rlt_builder *b, uint32_t root, uint8_t *marks, uin
     return 0;
 }
 
-/* Dependencies that all point to operations built earlier cannot form a cycle. */
+/* Returns true if all dependencies point to operations built earlier: these cannot form a cycle. */
 static bool points_back(const rlt_builder *b)
 {
     const rlt_program_store *s = b->store;
@@ -222,7 +222,7 @@ static int check_cycles(const rlt_builder *b, rlt_error *err)
     return rc;
 }
 
-/* The earliest told start becomes 0; ranks that told none start there too. */
+/* Shifts the starts so that the earliest known one is 0. Ranks without a start begin at 0 as well. */
 static void normalise_starts(rlt_program_store *s, uint32_t n_ranks)
 {
     rlt_time least = INT64_MAX;
@@ -294,7 +294,7 @@ int rlt_builder_finish(rlt_builder *b, const char *reader, rlt_program **out, rl
     if (rc == 0)
         rc = rlt__match(b, &b->error);
     if (rc == 0)
-        rc = b->error.code; /* of a note or a group on the way */
+        rc = b->error.code; /* a note or a group failed on the way */
     if (rc == 0)
         rc = freeze(b, reader, out, &b->error);
     if (rc < 0 && err && err->code == 0)

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The execution graph: what every reader and generator produces and replay runs. Built through a builder,
- * checked, then immutable and shareable between threads.
+ * The execution graph. Every reader and generator produces one; replay runs it. It is collected by a builder,
+ * checked once, and then immutable, so that threads can share it.
  *
- * An operation belongs to a rank and, usually, to one of its resources (a host thread, a stream, a copy
- * engine): a resource runs one operation at a time, among those ready the earliest built first. It starts
- * when all operations it depends on have ended and its resource is free. Dependencies stay inside a rank;
- * ranks meet in collectives and point-to-point messages only.
+ * An operation belongs to a rank and, usually, to one of the rank's resources: a host thread, a stream, a
+ * copy engine. A resource runs one operation at a time. Among ready operations it takes the one that was
+ * built first. An operation starts when all operations it depends on have ended and its resource is free.
+ * Dependencies stay inside a rank. Ranks meet only in collectives and point-to-point messages.
  *
  * Collectives are matched across ranks by order: the k-th collective that a rank issues on a group is the
- * same operation as the k-th of every other member. finish() refuses groups whose members disagree (other
- * kind, size, root, count), cyclic dependencies, and unknown ids, naming rank and operation. A send is
- * matched with the k-th receive of the same (source, destination, tag); those left over stay unmatched: the
- * run then ends with work pending and says so.
+ * same operation as the k-th of every other member. A send is matched with the k-th receive of the same
+ * (source, destination, tag). Example: rank 0 sends 4 KiB and then 8 KiB to rank 1 with tag 7; rank 1's first
+ * receive from rank 0 with tag 7 gets the 4 KiB. Unmatched sends and receives stay pending: the run stalls
+ * and reports them.
  *
- * Memory: 64 bytes an operation, 4 a dependency, 12 a matched member.
+ * rlt_builder_finish refuses three things, naming rank and operation: a collective whose members disagree
+ * (kind, size, root or count), cyclic dependencies, and unknown ids.
+ *
+ * Memory: 64 bytes per operation, 4 per dependency, 12 per member of a matched communication.
  */
 #ifndef RLT_WORKLOAD_PROGRAM_PROGRAM_H
 #define RLT_WORKLOAD_PROGRAM_PROGRAM_H
@@ -37,7 +40,7 @@ typedef enum rlt_op_kind {
     RLT_OP_COMPUTE, /* device work */
     RLT_OP_MEMORY,  /* copies and sets on the device; counts as compute */
     RLT_OP_HOST,    /* host work */
-    RLT_OP_DELAY,   /* time passes, nobody works: counts as idle */
+    RLT_OP_DELAY,   /* nobody works; counts as idle */
     RLT_OP_COLLECTIVE,
     RLT_OP_SEND,
     RLT_OP_RECV,
@@ -48,65 +51,70 @@ typedef enum rlt_resource_kind {
     RLT_RES_STREAM,  /* a device stream */
     RLT_RES_COPY,    /* a copy engine or copy stream */
     RLT_RES_NETWORK, /* serialises communication that has no stream of its own */
-    RLT_RES_ARRIVAL, /* a device stream that takes what became ready first, not what was built first */
+    /* a device stream that takes operations in the order they became ready, not the order they were built */
+    RLT_RES_ARRIVAL,
 } rlt_resource_kind;
 
 typedef struct rlt_resource {
     uint32_t rank;
-    uint32_t name; /* of the program's strings */
+    uint32_t name; /* index into the program's strings */
     rlt_resource_kind kind;
 } rlt_resource;
 
 typedef struct rlt_op {
-    rlt_time duration_ps; /* of compute, memory, host, delay at scale 1; of communication 0, or see timed */
-    rlt_time recorded_ps; /* recorded start since the program's epoch, or -1 */
-    rlt_time recorded_duration_ps; /* as recorded (with waiting, for communication), or -1 */
-    uint32_t rank, resource;       /* resource RLT_NONE: none, starts when ready */
+    rlt_time duration_ps; /* compute, memory, host, delay: at scale 1; communication: 0 unless timed */
+    rlt_time recorded_ps; /* recorded start since the program's epoch; -1: unknown */
+    rlt_time recorded_duration_ps; /* recorded duration, for communication with the waiting; -1: unknown */
+    uint32_t rank, resource;       /* resource RLT_NONE: starts as soon as it is ready */
     uint32_t first_dep, n_deps;
     uint32_t name;
     uint32_t comm;   /* index of the matched communication, or RLT_NONE */
-    uint32_t member; /* of it */
-    uint16_t step;   /* iteration of the trace, 0, 1, ... */
+    uint32_t member; /* member index in that communication */
+    uint16_t step;   /* iteration of the trace, from 0 */
     uint8_t kind;
 } rlt_op;
 
 /* A matched communication: a collective, or a send with its receive (kind RLT_SEND_RECV; member 0 sends). */
 typedef struct rlt_comm {
     rlt_coll_kind kind;
-    uint32_t group;    /* of the program's groups */
-    uint32_t root;     /* member */
-    uint32_t sequence; /* k-th on its group */
-    uint32_t first_op; /* comm_ops[first_op + member] is member's operation */
+    uint32_t group;    /* index into the program's groups */
+    uint32_t root;     /* member index of the root */
+    uint32_t sequence; /* k: this is the k-th communication on its group */
+    uint32_t first_op; /* comm_ops[first_op + m] is the operation of member m */
     uint32_t step;
-    uint64_t bytes; /* convention of collectives/collective.h; all-to-all-v: the largest buffer of a member */
-    /* A recording told how long it takes and not its bytes: once all members are there, messages too, each
-     * member's operation takes its own duration_ps (over the network's scale); no link carries anything. */
+    uint64_t bytes; /* counted as in collectives/collective.h; all-to-all-v: the largest buffer of a member */
+    /* True if the recording gives the duration but not the bytes. The communication starts once all members
+     * are there, for messages too. Each member's operation then takes its own duration_ps, divided by the
+     * network's scale. No link carries anything. */
     bool timed;
-    const uint64_t *counts; /* n * n; of a gather whose members differ, n shares; or NULL */
+    /* all-to-all-v: n * n bytes by sender and receiver; gather with unequal shares: n shares; else NULL */
+    const uint64_t *counts;
 } rlt_comm;
 
 typedef struct rlt_program {
     uint32_t n_ranks, n_ops, n_deps, n_resources, n_groups, n_comms, n_comm_ops, n_steps, n_notes;
-    const rlt_op *ops; /* of rank r: ops[rank_first[r] .. rank_first[r + 1]) in the order built */
+    const rlt_op *ops; /* operations of rank r: ops[rank_first[r] .. rank_first[r + 1]), in the order built */
     const uint32_t *rank_first;
     const uint32_t *deps; /* operation indices */
     const rlt_resource *resources;
     const uint32_t *group_first; /* ranks of group g: group_ranks[group_first[g] .. group_first[g + 1]) */
     const uint32_t *group_ranks;
-    const uint32_t *group_names; /* labels, of the program's strings; "" where there is none */
+    /* label of each group, an index into the program's strings; "" for unnamed */
+    const uint32_t *group_names;
     const rlt_comm *comms;
     const uint32_t *comm_ops;
-    const rlt_time *rank_start_ps;    /* recorded start offset of each rank, smallest 0 */
+    const rlt_time *rank_start_ps;    /* recorded start of each rank; the smallest is 0 */
     const rlt_time *rank_recorded_ps; /* recorded span of each rank's steps, for comparison; -1: unknown */
-    /* What a reader ignored, replaced or assumed: text and how often. */
+    /* Notes of the reader: what it ignored, replaced or assumed, and how often. */
     const struct rlt_note {
         const char *text;
         uint64_t count;
     } * notes;
-    uint32_t n_layers;               /* of the model, as a file or generator lists them; 0: not told */
-    uint64_t hash;                   /* of the inputs */
+    /* layers of the model, as the file or generator lists them; 0: unknown */
+    uint32_t n_layers;
+    uint64_t hash;                   /* hash of the inputs */
     const char *reader;              /* name of the reader or generator */
-    struct rlt_program_store *store; /* owns everything */
+    struct rlt_program_store *store; /* owner of all arrays and strings */
 } rlt_program;
 
 RLT_API void rlt_program_free(rlt_program *p);
@@ -117,28 +125,28 @@ typedef struct rlt_builder rlt_builder;
 RLT_API int rlt_builder_create(uint32_t n_ranks, rlt_builder **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_builder_free(rlt_builder *b);
 
-/* The functions below that return an index return RLT_NONE once anything has failed (no memory, a limit, a
- * wrong argument); the first failure is kept and rlt_builder_finish reports it, so a reader may check once at
- * its end. */
+/* Functions below that return an index return RLT_NONE after a failure (no memory, a limit, a wrong
+ * argument). The builder keeps the first failure and rlt_builder_finish reports it, so a reader may check
+ * once at its end. */
 RLT_API uint32_t rlt_build_string(rlt_builder *b, const char *s, size_t length);
 RLT_API uint32_t rlt_build_resource(rlt_builder *b, uint32_t rank, rlt_resource_kind kind, const char *name);
-/* Group of ranks in member order. `label` distinguishes communicators over the same ranks (NCCL process
- * groups match separately) and names it in messages; two calls with equal label but other ranks are an error
- * (members disagree). "" for unnamed. */
+/* Returns a group of ranks in member order. `label` names the group in messages and distinguishes
+ * communicators over the same ranks (NCCL process groups match separately); "" for unnamed. Two calls with
+ * equal label but different ranks are an error. */
 RLT_API uint32_t rlt_build_group(rlt_builder *b, const char *label, const uint32_t *ranks, uint32_t n);
 
 typedef struct rlt_op_desc {
     rlt_op_kind kind;
     uint32_t rank, resource, name;
     rlt_time duration_ps;
-    rlt_time recorded_ps, recorded_duration_ps; /* -1: none */
+    rlt_time recorded_ps, recorded_duration_ps; /* -1: unknown */
     uint16_t step;
     /* collectives */
     rlt_coll_kind coll;
     uint32_t group, root;
     uint64_t bytes;
-    const uint64_t *send_counts; /* all-to-all-v: bytes to each member, copied; NULL: even */
-    bool timed;                  /* of communication: see rlt_comm; bytes are then 0 */
+    const uint64_t *send_counts; /* all-to-all-v: bytes to each member, copied; NULL: equal shares */
+    bool timed;                  /* communication only, see rlt_comm.timed; bytes must then be 0 */
     /* send and receive */
     uint32_t peer, tag;
 } rlt_op_desc;
@@ -152,19 +160,19 @@ static inline rlt_op_desc rlt_op_desc_init(rlt_op_kind kind, uint32_t rank)
     d.recorded_ps = d.recorded_duration_ps = -1;
     return d;
 }
-/* The operation's index for rlt_build_dep. */
+/* Adds an operation. Returns its index, for rlt_build_dep. */
 RLT_API uint32_t rlt_build_op(rlt_builder *b, const rlt_op_desc *d);
-/* `op` starts after `on` has ended; both of one rank, either may have been built first. */
+/* Makes `op` start after `on` has ended. Both belong to one rank; either may have been built first. */
 RLT_API void rlt_build_dep(rlt_builder *b, uint32_t op, uint32_t on);
 RLT_API void rlt_build_rank_start(rlt_builder *b, uint32_t rank, rlt_time recorded_ps);
 RLT_API void rlt_build_rank_recorded(rlt_builder *b, uint32_t rank, rlt_time span_ps);
 RLT_API void rlt_build_note(rlt_builder *b, uint64_t count, const char *fmt, ...) RLT_PRINTF(3);
 RLT_API void rlt_build_hash(rlt_builder *b, uint64_t hash);
 RLT_API void rlt_build_layers(rlt_builder *b, uint32_t n);
-/* Records a failure of the caller's own, with its place. */
+/* Records a failure of the caller, with its place. */
 RLT_API void rlt_build_fail(rlt_builder *b, const rlt_error *err);
 RLT_API bool rlt_build_failed(const rlt_builder *b);
-/* Checks, matches, freezes. The builder is consumed (freed) in every case. */
+/* Checks and matches the operations, and freezes the program. Frees the builder in every case. */
 RLT_API int rlt_builder_finish(rlt_builder *b, const char *reader, rlt_program **out,
                                rlt_error *err) RLT_MUST_USE;
 

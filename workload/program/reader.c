@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of trace readers, the files that a trace consists of, and which reader takes them. */
+/* The table of trace readers, the expansion of trace file names, and the choice of a reader. */
 #include "workload/program/reader.h"
 
 #include <ctype.h>
@@ -50,15 +50,15 @@ static bool ends_with(const char *s, size_t length, const char *suffix)
     return length >= n && strncasecmp(s + length - n, suffix, n) == 0;
 }
 
-/* Length of the name without ".gz". */
+/* Returns the length of the name without ".gz". */
 static size_t inflated_length(const char *name)
 {
     size_t length = strlen(name);
     return ends_with(name, length, ".gz") ? length - 3 : length;
 }
 
-/* Names by what they end in; of those in a directory only the first kind there is are its trace: beside
- * execution traces and timelines, JSON is settings or results. */
+/* Kinds of file names, by ending. Only the files of the first kind present in a directory are its trace:
+ * beside execution traces and timelines, JSON files are settings or results. */
 enum { NAME_ET, NAME_TIMELINE, NAME_JSON, NAME_OTHER };
 
 static int kind_of_name(const char *name)
@@ -72,8 +72,8 @@ static int kind_of_name(const char *name)
                                                                                     : NAME_OTHER;
 }
 
-/* Digits count as a rank after a separator or a word that says so:
- * "dlrm.3.et", "rank3.json", not "resnet50.et". */
+/* Returns true if digits at `at` are a rank: they follow a separator or a word that says so. "dlrm.3.et" and
+ * "rank3.json" have one, "resnet50.et" has none. */
 static bool begins_number(const char *name, size_t at)
 {
     static const char *const words[] = {"rank", "worker", "gpu", "npu"};
@@ -122,7 +122,8 @@ static int add_file(file_list *l, const char *directory, const char *name, rlt_e
     return 0;
 }
 
-/* Whether `name` is BASE.<digits>.et or .json, maybe .gz; with base NULL any trace file will do. */
+/* Returns true if `name` is BASE.<digits>.et or .json, also with .gz. With base NULL any trace file belongs.
+ * */
 static bool belongs(const char *name, const char *base)
 {
     if (kind_of_name(name) == NAME_OTHER)
@@ -139,7 +140,7 @@ static bool belongs(const char *name, const char *base)
            strcmp(name + i, ".json") == 0 || strcmp(name + i, ".json.gz") == 0;
 }
 
-/* Adds a directory's trace files. */
+/* Adds the trace files of a directory. */
 static int scan(file_list *l, const char *directory, const char *base, rlt_error *err)
 {
     DIR *d = opendir(directory[0] ? directory : ".");
@@ -208,7 +209,7 @@ static int order_files(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-/* One block: the pointers, then the texts. */
+/* Packs the list into one block: the pointers, then the texts. */
 static int pack(const file_list *l, char ***paths, rlt_error *err)
 {
     size_t bytes = l->n * sizeof(char *);
@@ -247,7 +248,7 @@ int rlt_trace_files(const char *const *specs, uint32_t n_specs, char ***paths, u
     return rc;
 }
 
-/* What an unrecognised file looks like, for the message. */
+/* Describes an unrecognised file by its first bytes, for the message. */
 static const char *looks_like(const char *head, size_t n)
 {
     if (n == 0)

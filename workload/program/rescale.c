@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rescaling: ranks and groups of the new program, then its operations rank by rank. */
+/* Rescaling: numbers the new ranks, then copies the operations rank by rank, with groups as they need them.
+ * */
 #include "workload/program/rescale.h"
 
 #include <ctype.h>
@@ -13,13 +14,14 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 
-/* A group that grew: where its members come from. */
+/* A group that grew, and where its members come from. */
 typedef struct grown {
-    uint32_t group, n;           /* of the new program */
-    uint32_t *old, *copy, *take; /* of a new member: old member, which of its copies; of an old one: copies */
+    uint32_t group, n; /* index and size in the new program */
+    /* by new member: old member, number of its copy; by old member: copies taken */
+    uint32_t *old, *copy, *take;
 } grown;
 
-/* A rank's place: which of the groups that are rescaled, which member. */
+/* Place of a rank: its rescaled group and its member index there. */
 typedef struct place {
     uint32_t group, member;
 } place;
@@ -27,19 +29,19 @@ typedef struct place {
 typedef struct scaling {
     const rlt_program *p;
     const char *name;
-    uint32_t before, after; /* members of a group */
-    uint32_t n_groups;      /* that are rescaled */
+    uint32_t before, after; /* members per rescaled group */
+    uint32_t n_groups;      /* groups that are rescaled */
     place *places;          /* by old rank */
-    uint32_t *first_rank;   /* of a group, old */
-    uint32_t *to;           /* new rank by group * after + member */
-    uint32_t *of_group;     /* index among those rescaled of an old group, or RLT_NONE */
-    uint8_t *collective;    /* old groups that have collectives */
+    uint32_t *first_rank;   /* of each rescaled group, in the old program */
+    uint32_t *to;           /* new rank, by group * after + member */
+    uint32_t *of_group;     /* by old group: index among the rescaled groups, or RLT_NONE */
+    uint8_t *collective;    /* by old group: true if it has collectives */
     rlt_builder *b;
-    rlt_map groups;     /* old group << 32 | member, of those that are there once a place */
-    uint32_t *grown_at; /* by old group, or RLT_NONE */
+    rlt_map groups;     /* old group << 32 | member -> new group, for groups copied once per place */
+    uint32_t *grown_at; /* by old group: index into `grown`, or RLT_NONE */
     grown *grown;
     uint32_t n_grown, grown_capacity;
-    uint32_t *names; /* new string by old operation, so that every rank's are looked up once */
+    uint32_t *names; /* by old operation: its string in the new program, RLT_NONE until looked up */
     rlt_error *err;
 } scaling;
 
@@ -53,7 +55,7 @@ static const char *label_of(const scaling *s, uint32_t g)
     return rlt_program_string(s->p, s->p->group_names[g]);
 }
 
-/* For messages: the label, or what there is of one. */
+/* Returns the label of a group, for messages. */
 static const char *shown(const scaling *s, uint32_t g)
 {
     return label_of(s, g)[0] ? label_of(s, g) : "(unnamed)";
@@ -88,7 +90,7 @@ static int fail_none(const scaling *s)
                     list[0] ? list : "none");
 }
 
-/* Which groups are rescaled, and every rank's place in them. */
+/* Finds the groups to rescale and the place of every rank. */
 static int find_places(scaling *s)
 {
     const rlt_program *p = s->p;
@@ -128,7 +130,7 @@ static int find_places(scaling *s)
     return 0;
 }
 
-/* The distance between members, if all groups lie the same way; else 0. */
+/* Returns the distance between members if it is the same in all rescaled groups; else 0. */
 static uint32_t distance(const scaling *s)
 {
     const rlt_program *p = s->p;
@@ -166,7 +168,8 @@ static uint32_t new_rank(const scaling *s, uint32_t old, uint32_t member)
     return s->to[(size_t)s->places[old].group * s->after + member];
 }
 
-/* Whether the ranks of a group have one place; `all`: it has every member of the groups it touches. */
+/* Finds how a group lies. *one_place: all its ranks have one member index. *all: it has every member of the
+ * rescaled groups that it touches. */
 static int lie_of(const scaling *s, uint32_t g, bool *one_place, bool *all)
 {
     const uint32_t *ranks = s->p->group_ranks + s->p->group_first[g];
@@ -195,7 +198,8 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Members copy after copy in the old order; ascending where they were. */
+/* Lists the new members copy after copy, in the old order. Sorts them if the old ones ascended. Returns how
+ * many. */
 static uint32_t list_members(const scaling *s, uint32_t g, newcomer *list, uint32_t *take)
 {
     const uint32_t *ranks = s->p->group_ranks + s->p->group_first[g];
@@ -245,7 +249,7 @@ out:
     return rc;
 }
 
-/* The group of a place. */
+/* Returns in *group the copy of a group for one place. */
 static int clone_group(scaling *s, uint32_t g, uint32_t member, uint32_t *group)
 {
     const uint32_t *old = s->p->group_ranks + s->p->group_first[g];
@@ -293,14 +297,14 @@ static int resolve_group(scaling *s, uint32_t g, uint32_t member, uint32_t *grou
     return rc ? rc : clone_group(s, g, member, group);
 }
 
-/* The part of `bytes` for one of the copies of a member. */
+/* Returns the part of `bytes` for one of the copies of a member; the first copies take the remainder. */
 static uint64_t part(uint64_t bytes, const grown *w, uint32_t member)
 {
     uint32_t copies = w->take[w->old[member]];
     return bytes / copies + (w->copy[member] < bytes % copies);
 }
 
-/* A v-collective's counts, as its row of the new group or as its share. */
+/* Divides the counts of a v-collective: gives the row of the new all-to-all, or the share of a gather. */
 static int divide_counts(scaling *s, const rlt_op *op, const rlt_comm *c, const grown *w, uint32_t rank,
                          uint64_t *row, rlt_op_desc *d)
 {
@@ -366,7 +370,7 @@ static int message(scaling *s, const rlt_op *op, uint32_t member, rlt_op_desc *d
                         "at another scale is not clear",
                         op->rank, rlt_program_string(p, op->name), s->name);
     d->peer = new_rank(s, peer, member);
-    d->tag = op->comm; /* of its own: matches the same way */
+    d->tag = op->comm; /* matches the same way as the old tag */
     d->bytes = c->bytes;
     return 0;
 }

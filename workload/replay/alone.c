@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Durations of collectives, each simulated alone. */
+/* Simulates each collective alone and remembers its duration. */
 #include "workload/replay/alone.h"
 
 #include <stdlib.h>
@@ -24,18 +24,18 @@
 enum { MAX_KNOWN = 1 << 20 };
 
 typedef struct alone {
-    rlt_timing timing; /* first: the base */
+    rlt_timing timing; /* must be first: the base */
     rlt_replay_options how;
-    /* One network for all, one after the other: at the end of each nothing is under way. */
+    /* One network serves all collectives, one after the other: at the end of each, nothing is under way. */
     rlt_placement identity;
     rlt_router *router;
     rlt_sim *sim;
     rlt_exec *exec;
-    bool done; /* the collective under way */
+    bool done; /* state of the collective under way */
     rlt_strings keys;
-    rlt_time *known; /* by key */
+    rlt_time *known; /* duration by index of the key */
     uint32_t n, room;
-    uint64_t *key; /* being made: kind, root, bytes, members */
+    uint64_t *key; /* buffer for the next key: kind, root, bytes, members */
     uint32_t key_room;
 } alone;
 
@@ -98,7 +98,7 @@ static int simulate(alone *a, const rlt_coll_request *req, rlt_time *duration_ps
     return rc;
 }
 
-/* Index of the request among those known, or of a new one. */
+/* Finds the index of a request among those known, or adds it. */
 static int find(alone *a, const rlt_coll_request *req, uint32_t *index, rlt_error *err)
 {
     size_t words = 3 + (size_t)req->n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A timing of collectives that simulates them. */
+/* A timing of collectives that simulates each of them alone. */
 #ifndef RLT_WORKLOAD_REPLAY_ALONE_H
 #define RLT_WORKLOAD_REPLAY_ALONE_H
 
@@ -12,10 +12,11 @@ extern "C" {
 #endif
 
 /*
- * Each collective simulated once, alone on the network, and remembered by kind, bytes, root and members:
- * exact where collectives that overlap share no link, too short where they do. For programs in which few
- * distinct ones come thousands of times. `how`: topology, placement, routing, model, endpoint, scale and
- * algorithms by kind, borrowed; RLT_EUNSUPPORTED where it has rules or protocols that react.
+ * Simulates each collective once, alone on the network, and remembers its duration by kind, bytes, root and
+ * members. The result is exact if collectives that overlap share no link, and too short if they do. Meant for
+ * programs in which a few distinct collectives occur thousands of times. `how` gives topology, placement,
+ * routing, model, endpoint, scale and algorithms by kind, and is borrowed. RLT_EUNSUPPORTED if it has rules
+ * or reactive protocols.
  */
 int rlt_timing_alone(const rlt_replay_options *how, rlt_timing **out, rlt_error *err) RLT_MUST_USE;
 

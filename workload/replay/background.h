@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Background traffic of a replay: messages of one size from one placed rank to another at a rate, all the
- * time or by turns on and off, from time 0 on. They use links and no rank's time. At most two of a flow are
- * leaving their source: where the network gives less than the rate, the flow gets what it gives. The run ends
- * with the last operation of the program; when nothing of that has moved for a second, and nothing is under
- * way that could, background traffic ceases, so that the run stalls as it would have without.
+ * Background traffic of a replay. A flow sends messages of one size from one placed rank to another at a
+ * rate, from time 0 on, either always or in turns of on and off. It occupies links and no rank's time. At
+ * most two messages of a flow are leaving their source at once: if the network gives less than the rate, the
+ * flow gets what the network gives. The run ends with the last operation of the program. Background traffic
+ * stops if the program has not moved for one second and cannot move any more, so that a run that would stall
+ * without background also stalls with it.
  */
 #ifndef RLT_WORKLOAD_REPLAY_BACKGROUND_H
 #define RLT_WORKLOAD_REPLAY_BACKGROUND_H
@@ -18,14 +19,14 @@ extern "C" {
 #endif
 
 typedef struct rlt_background {
-    uint32_t src, dst;      /* placed ranks; mostly, not the program's */
-    uint64_t rate_Bps;      /* > 0, while it is on */
-    uint64_t bytes;         /* of a message, > 0 */
+    uint32_t src, dst;      /* placed ranks, usually outside the program */
+    uint64_t rate_Bps;      /* > 0; while the flow is on */
+    uint64_t bytes;         /* per message, > 0 */
     rlt_time on_ps, off_ps; /* off_ps 0: always on */
 } rlt_background;
 
 typedef struct rlt_background_result {
-    uint64_t messages, bytes; /* that arrived */
+    uint64_t messages, bytes; /* that have arrived */
 } rlt_background_result;
 
 #ifdef __cplusplus

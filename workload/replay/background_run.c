@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Background traffic: flows of messages through the executor that carries the program's. */
+/* Background traffic: message flows through the executor that also carries the program. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,21 +17,22 @@
 #include "workload/replay/replay.h"
 
 enum { WINDOW = 2 };
-static const rlt_time rest_ps = RLT_S; /* without a move: the program stalls */
+/* time without progress after which the program is checked for a stall */
+static const rlt_time rest_ps = RLT_S;
 
 typedef struct flow {
     rlt_group group;
-    uint32_t leaving; /* messages, of which the source is not done */
-    bool held;        /* one is due, but as many as may be are leaving */
+    uint32_t leaving; /* messages still leaving the source */
+    bool held;        /* a message is due, but the window is full */
     rlt_background_result result;
 } flow;
 
-/* A message under way. The executor borrows its plan, so it stays where it is. */
+/* A message under way. The executor borrows its plan, so its address stays fixed. */
 typedef struct sent {
     rlt_plan plan;
     uint32_t flow;
-    struct sent *next; /* free */
-    struct sent *made; /* before it */
+    struct sent *next; /* next free one */
+    struct sent *made; /* the one allocated before */
 } sent;
 
 struct rlt__background {
@@ -43,7 +44,7 @@ struct rlt__background {
     uint64_t sent, sent_bytes, arrived_bytes;
     int issue;
     bool ceased;
-    /* When the program last moved, and what it had done by then. */
+    /* Time at which the program last moved, and its progress by then. */
     rlt_time moved_ps;
     uint64_t done, messages, delivered;
 };
@@ -62,7 +63,7 @@ static sent *new_sent(rlt__background *b)
     return m;
 }
 
-/* An operation that takes its time, or a rank that is still to begin. */
+/* Returns true if a timed operation is running or a rank has not begun yet. */
 static bool works(const rlt_replay *r)
 {
     for (uint32_t i = 0; i < r->program->n_ranks; i++)
@@ -82,7 +83,7 @@ static bool changes_to_come(const rlt_replay *r)
     return false;
 }
 
-/* Whether anything of the program can still move. Looks closer only after a second without. */
+/* Returns true if the program can still move. Looks closer only after a second without progress. */
 static bool may_move(rlt__background *b)
 {
     rlt_replay *r = b->replay;
@@ -134,7 +135,7 @@ static void issue(rlt__background *b, uint32_t i)
         rlt_exec_arrive_all(r->exec, id);
 }
 
-/* When the next one is due after one at `now`. */
+/* Returns when the next message is due after one at `now`. */
 static rlt_time next_due(const rlt_background *o, rlt_time now)
 {
     rlt_time then = rlt_time_add(now, rlt_transfer_time(o->bytes, o->rate_Bps)), turn = o->on_ps + o->off_ps;
@@ -158,7 +159,7 @@ static void on_issue(void *ctx, uint64_t payload)
         rlt_sim_at(r->sim, then, RLT_START, b->issue, payload);
 }
 
-/* The source is done, or the message is there. */
+/* Called when the source is done (member 0) and when the message has arrived (member 1). */
 static void on_member_done(void *ctx, uint64_t cookie, uint32_t member)
 {
     rlt__background *b = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Communications of a replay: entered by what the options say, begun by their members, and ended. */
+/* Communications of a replay: entered as the options say, begun by their members, and ended. */
 #include <stdlib.h>
 
 #include "collectives/algorithm.h"
@@ -79,7 +79,7 @@ void rlt__replay_free_plans(rlt_replay *r)
     }
 }
 
-/* Enters a communication by a protocol or an algorithm (NULL, NULL: the one chosen). */
+/* Enters a communication with a protocol or an algorithm. Both NULL: the choice picks an algorithm. */
 static int enter(rlt_replay *r, uint32_t index, const rlt_coll_request *req, const rlt_algorithm *algorithm,
                  const rlt_reacting *reacting, rlt_error *err)
 {
@@ -96,7 +96,8 @@ static int enter(rlt_replay *r, uint32_t index, const rlt_coll_request *req, con
     return 0;
 }
 
-/* By the last rule that applies and can: 0; none applies: 1; else why the first of them cannot. */
+/* Enters a communication by the last rule that applies and can carry it. Returns 0, or 1 if no rule applies,
+ * or the error of the last applicable rule if none can. */
 static int enter_by_rule(rlt_replay *r, uint32_t index, const rlt_coll_request *req, rlt_error *err)
 {
     int rc = 1;
@@ -117,7 +118,7 @@ static int enter_by_rule(rlt_replay *r, uint32_t index, const rlt_coll_request *
     return rc;
 }
 
-/* Enters a communication by what the options say. */
+/* Enters a communication as the options say. */
 static int open_comm(rlt_replay *r, uint32_t index, rlt_error *err)
 {
     const rlt_replay_options *o = &r->options;
@@ -154,7 +155,7 @@ void rlt__replay_end_member(rlt_replay *r, uint32_t index, uint32_t member)
     rank_state *rk = &r->ranks[r->program->ops[op].rank];
     rlt_time now = rlt_sim_now(r->sim), begun = cs->result.last_arrival_ps, own = r->ops[op].start_ps;
     if (begun < own)
-        begun = own; /* a receive posted after its message left */
+        begun = own; /* the receive was posted after its message left */
     rk->wait_ps += begun - own;
     rk->transfer_ps += now - begun;
     if (++cs->ended == cs->n)
@@ -167,7 +168,7 @@ static void on_member_done(void *ctx, uint64_t cookie, uint32_t member)
     rlt__replay_end_member(ctx, (uint32_t)cookie, member);
 }
 
-/* Its receive may be posted later: that is not the network's time. */
+/* The receive may be posted later; the network's time ends here. */
 static void on_delivered(void *ctx, uint64_t cookie)
 {
     rlt_replay *r = ctx;
@@ -190,7 +191,7 @@ static void on_comm_done(void *ctx, uint64_t cookie)
     rlt__replay_drop_plan(r, cs);
 }
 
-/* Under a timing mode: the duration is over. Of a message, the receive may be posted only later. */
+/* Under a timing mode: the duration is over. The receive of a message may still be posted later. */
 static void on_comm_end(void *ctx, uint64_t payload)
 {
     rlt_replay *r = ctx;
@@ -212,7 +213,8 @@ static void on_timed_end(void *ctx, uint64_t payload)
     rlt__replay_end_member(r, op->comm, op->member);
 }
 
-/* The last member is there: each takes the time that the recording tells. */
+/* Starts a communication of recorded time: the last member has arrived, and each takes its recorded duration.
+ * */
 static void start_recorded(rlt_replay *r, const rlt_comm *comm)
 {
     uint32_t n = r->comms[comm - r->program->comms].n;
@@ -250,7 +252,7 @@ static void open_named(rlt_replay *r, uint32_t index, uint32_t name)
     rlt__replay_fail(r, &e);
 }
 
-/* A member is there. */
+/* Notes that a member has arrived. */
 static void join(rlt_replay *r, uint32_t index, uint32_t member)
 {
     const comm_state *cs = &r->comms[index];
@@ -271,8 +273,8 @@ void rlt__replay_arrive(rlt_replay *r, const rlt_op *op)
         open_named(r, op->comm, op->name);
     }
     cs->arrived++;
-    /* A message begins when it is sent. A collective begins when its last member arrives; of several that
-     * arrive at one instant the lowest is named: the order of events must not show. */
+    /* A message begins when it is sent. A collective begins when its last member arrives. If several arrive
+     * at one instant, the lowest is named, so that the order of events does not show. */
     bool begins =
         eager ? op->member == 0 : now > cs->result.last_arrival_ps || op->member < cs->result.last_member;
     if (begins)

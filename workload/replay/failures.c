@@ -11,10 +11,10 @@
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 
-enum { PURPOSE = 0x66616900, TRIALS = 1000 }; /* of its random streams: the entity is the trial */
+enum { PURPOSE = 0x66616900, TRIALS = 1000 }; /* purpose of the random streams; the entity is the trial */
 static const double most_draws = 2e7, most_spans = 700;
 
-/* Training takes longer than simulated time reaches: "1000h", "2.5d". */
+/* Reads "1000h" or "2.5d" into seconds: training takes longer than simulated time can reach. */
 static int read_seconds(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
     static const struct {
@@ -65,7 +65,7 @@ int rlt_failures_parse(const char *text, rlt_failures *out, rlt_error *err)
     return rc;
 }
 
-/* e^x - 1 for x >= 0. */
+/* Returns e^x - 1 for x >= 0. */
 static double exp_minus_1(double x)
 {
     if (x > 0.5)
@@ -84,8 +84,8 @@ static double best_interval(double checkpoint_s, double m)
     return sqrt(2 * checkpoint_s * m) * (1 + sqrt(half) / 3 + half / 9) - checkpoint_s;
 }
 
-/* Stretches of work: so many full ones, each with its checkpoint,
- * and what the last takes (0: there is none). */
+/* Division of the work: `full` stretches, each with a checkpoint, and the duration of the last one (0: none).
+ * */
 typedef struct plan {
     double stretch_s, last_s, count;
 } plan;
@@ -93,7 +93,7 @@ typedef struct plan {
 static plan plan_of(const rlt_failures *f, double work_s, double interval_s)
 {
     double full = floor(work_s / interval_s), rest = work_s - full * interval_s;
-    bool none = rest <= 1e-9 * interval_s; /* but for rounding */
+    bool none = rest <= 1e-9 * interval_s; /* up to rounding */
     return (plan){interval_s + f->checkpoint_s, none ? 0 : rest + f->checkpoint_s, full};
 }
 
@@ -108,7 +108,8 @@ typedef struct timeline {
     double failures;
 } timeline;
 
-/* Failures have no memory: what is left of a time to the next one is as good as a new one. */
+/* Draws one timeline. Failures have no memory: the time left to the next failure is distributed like a new
+ * one. */
 static timeline draw(const rlt_failures *f, const plan *p, double m, uint64_t seed, uint32_t trial)
 {
     timeline t = {0};

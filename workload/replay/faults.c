@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What disturbs a replay: links that change at given times, and noise on durations. */
+/* Disturbances of a replay: links that change at given times, and noise on durations. */
 #include <stdlib.h>
 
 #include "collectives/executor.h"
@@ -38,7 +38,7 @@ double rlt__replay_fastest(const rlt_replay_options *o)
     return most * o->network_scale;
 }
 
-/* Scheduled before all else, so that whatever happens at their instant sees them. */
+/* Schedules the link events before all others, so that everything else at their instant sees the change. */
 static int plan_links(rlt_replay *r, rlt_error *err)
 {
     const rlt_replay_options *o = &r->options;
@@ -57,7 +57,7 @@ static int plan_links(rlt_replay *r, rlt_error *err)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < o->n_link_events; i++)
         r->link_events[i] = rlt_sim_at(r->sim, o->link_events[i].when_ps, RLT_COMPLETE, handler, i);
-    /* Bounds are of the network as built, and at its fastest. */
+    /* Bounds hold for the network as built, at its greatest speed. */
     return rlt_router_create(o->topology, &r->placement, o->routing, &r->bound_router, err);
 }
 

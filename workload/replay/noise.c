@@ -8,7 +8,7 @@
 #include "sim/base/random.h"
 #include "sim/base/words.h"
 
-/* Purpose of its random streams; the place in the list is added, the rank is the entity. */
+/* Purpose of the random streams. The place in the list is added; the entity is the rank. */
 enum { PURPOSE = 0x6e6f6900 };
 
 #define AT(field) RLT_FIELD(rlt_noise, field)

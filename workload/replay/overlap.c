@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Compute beside communication: while a rank has a communication under way, waiting for its peers included,
- * its device work advances by 1 / slowdown of its pace (kernels of both share multiprocessors and memory).
- * What of an operation is left is kept in whole picoseconds of full pace, rounded down at each change.
+ * Compute beside communication. While a rank has a communication under way, waiting for peers included, its
+ * device work advances at 1 / slowdown of full pace: kernels of both share multiprocessors and memory. The
+ * remaining work of an operation is kept in whole picoseconds at full pace, rounded down at each change.
  */
 #include <stdlib.h>
 
@@ -13,13 +13,13 @@
 #include "workload/replay/replay.h"
 
 struct rlt__overlap {
-    double *slowdown;  /* of each rank */
-    uint32_t *running; /* of each rank: its first device operation under way */
+    double *slowdown;  /* by rank */
+    uint32_t *running; /* by rank: its first device operation under way */
     struct work {
         rlt_event end;
-        rlt_time left_ps, since_ps; /* at full pace; when that was so */
+        rlt_time left_ps, since_ps; /* left_ps: remaining work at full pace, as of since_ps */
         uint32_t next;
-    } * work; /* of each operation */
+    } * work; /* by operation */
 };
 
 static double slowdown_of(const rlt_replay_options *o, uint32_t rank)
@@ -102,7 +102,8 @@ void rlt__overlap_change(rlt_replay *r, uint32_t rank, bool slow)
         struct work *w = &o->work[op];
         rlt_time passed = rlt_sim_now(r->sim) - w->since_ps;
         rlt_time done =
-            slow ? passed : (rlt_time)((double)passed / o->slowdown[rank]); /* it was the other until now */
+            /* the pace was the other one until now */
+            slow ? passed : (rlt_time)((double)passed / o->slowdown[rank]);
         if (!rlt_sim_cancel(r->sim, w->end))
             continue; /* ends at this instant */
         w->left_ps = done < w->left_ps ? w->left_ps - done : 0;

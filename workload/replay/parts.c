@@ -23,7 +23,7 @@ int rlt_part_result_of(const rlt_program *p, const rlt_replay *r, uint32_t first
         }
     }
     for (uint32_t k = 1; k < out->n_steps; k++)
-        if (out->step_ps[k] < out->step_ps[k - 1]) /* nothing in it, or over before */
+        if (out->step_ps[k] < out->step_ps[k - 1]) /* the step is empty, or ended before the previous one */
             out->step_ps[k] = out->step_ps[k - 1];
     for (uint32_t k = out->n_steps; k-- > 1;)
         out->step_ps[k] -= out->step_ps[k - 1];

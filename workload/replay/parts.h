@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Results of the programs that were joined into one (workload/program/join.h). */
+/* Results of the parts of a joined program (workload/program/join.h). */
 #ifndef RLT_WORKLOAD_REPLAY_PARTS_H
 #define RLT_WORKLOAD_REPLAY_PARTS_H
 
@@ -12,12 +12,13 @@
 extern "C" {
 #endif
 
-/* What became of the ranks [first, end) of a joined program. */
+/* Result of the ranks [first, end) of a joined program. */
 typedef struct rlt_part_result {
-    rlt_time end_ps;    /* of their last operation */
-    uint32_t last_rank; /* whose that is */
+    rlt_time end_ps;    /* end of their last operation */
+    uint32_t last_rank; /* rank of that operation */
     uint32_t n_steps;
-    rlt_time *step_ps; /* malloc'ed: of each step, from the end of the one before (0 for the first) */
+    /* malloc'ed; duration of each step, from the end of the one before (0 for the first) */
+    rlt_time *step_ps;
 } rlt_part_result;
 int rlt_part_result_of(const rlt_program *p, const rlt_replay *r, uint32_t first, uint32_t end,
                        rlt_part_result *out, rlt_error *err) RLT_MUST_USE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Collectives of a replay by protocols that react: jobs of a fabric that is a guest on the links of the
- * replay's packet network, so that they meet all other traffic there. A group's jobs run one after the other,
- * as its collectives do on one communicator: the slots of one are free for the next.
+ * Collectives of a replay by reactive protocols. They are jobs of a fabric that uses the links of the
+ * replay's packet network, so that they meet all other traffic there. The jobs of a group run one after the
+ * other, like collectives on one communicator: the slots of one are free for the next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@
 #include "workload/replay/internal.h"
 #include "workload/replay/replay.h"
 
-/* Where nothing is said of slots, switches have room for so many
- * collectives of the first one's size at once. */
+/* Without settings of slots, a switch has room for this many concurrent collectives of the first one's size.
+ * */
 enum { ROOM = 64 };
 
 bool rlt__replay_reacts(const rlt_replay_options *o)
@@ -39,14 +39,14 @@ static void on_worker_done(void *ctx, uint64_t cookie, uint32_t worker)
     rlt__replay_end_member(ctx, (uint32_t)cookie, worker);
 }
 
-/* The group's last job has given up its slots. */
+/* Called when the last job of a group has released its slots. */
 static void on_next(void *ctx, uint64_t payload)
 {
     rlt_replay *r = ctx;
     rlt__lane *lane = &r->lanes[payload];
     uint32_t comm = lane->first;
     lane->busy = false;
-    /* One that is then done by steps is no job, and the next may go on. */
+    /* A waiting collective that falls back to an algorithm is no job: the next one may go on. */
     for (; comm != RLT_NONE && !lane->busy; comm = lane->first) {
         lane->first = r->comms[comm].next;
         rlt__replay_reopen(r, comm);
@@ -99,11 +99,11 @@ int rlt__replay_fabric(rlt_replay *r, rlt_error *err)
     cfg.packets.bandwidth_scale = o->network_scale;
     cfg.packets.latency_scale = 1 / o->network_scale;
     cfg.aggregator.reemit =
-        set.loss > 0 || (set.buffer && !set.pause); /* sums may be lost between switches */
+        set.loss > 0 || (set.buffer && !set.pause); /* partial sums may be lost between switches */
     return rlt_fabric_create(&cfg, &r->fabric, err);
 }
 
-/* The ranks that take part: the group's, and for servers apart some that the program does not have. */
+/* Collects the ranks that take part: the group's ranks, and spare placed ranks as parameter servers. */
 static int find_ranks(const rlt_replay *r, const rlt_reacting *reacting, const rlt_coll_request *req,
                       uint32_t **ranks, uint32_t *n, rlt_error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The run of a program. Operations end in class RLT_COMPLETE and start in class RLT_START: at one instant
- * everything that ends has ended before anything starts, so a resource always takes the earliest-built of the
- * operations ready at that instant, whatever the order of events.
+ * Runs a program. Operations end in class RLT_COMPLETE and start in class RLT_START: at one instant every end
+ * comes before any start. A resource therefore always takes the earliest-built operation that is ready at
+ * that instant, whatever the order of events.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op)
     return scaled(op->duration_ps, scale);
 }
 
-/* Resources: a binary heap of ready operations each. */
+/* Resources: each has a binary heap of ready operations. */
 
 typedef struct readiness {
     const op_state *ops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a replay tells: times, accounts, and the critical path found by walking back from the last operation
- * to what let each one start.
+ * Results of a replay: times, accounts, and the critical path. The path is found by walking back from the
+ * last operation to the cause of each start.
  */
 #include <stdlib.h>
 
@@ -113,8 +113,8 @@ int rlt_replay_critical_path(const rlt_replay *r, rlt_path_item **items, uint32_
                             .op = op,
                             .begin_ps = r->ops[op].start_ps,
                             .end_ps = r->ops[op].end_ps};
-        /* A communication hangs on the member that came last, a message on its sender; a receive that found
-         * its message there hangs on itself. */
+        /* A collective depends on the member that arrived last, a message on its sender. A receive that found
+         * its message there depends on itself. */
         uint32_t from = op;
         if (it.kind == RLT_PATH_TRANSFER && it.end_ps > it.begin_ps) {
             const rlt_comm *comm = &p->comms[p->ops[op].comm];

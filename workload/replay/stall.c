@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Why a replay stopped with work pending: every pending operation waits for one other; following those waits
- * ends in a cycle or at something that can never happen.
+ * Explains why a replay stopped with work pending. Every pending operation waits for one other; following
+ * these waits ends in a cycle or at an operation that can never happen.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void say_op(text *t, const rlt_replay *r, uint32_t index)
     say(t, buffer);
 }
 
-/* The operation that a pending one waits for; RLT_NONE with a reason when there is none. */
+/* Returns the operation that a pending one waits for, or RLT_NONE with a reason. */
 static uint32_t waits_for(const rlt_replay *r, uint32_t index, const char **reason)
 {
     const rlt_program *p = r->program;
@@ -90,7 +90,7 @@ int rlt__replay_stall(const rlt_replay *r, rlt_error *err)
         return rlt_nomem(err);
     snprintf(place, sizeof place, "%llu of %u operations pending",
              (unsigned long long)(r->program->n_ops - r->done), r->program->n_ops);
-    /* Walk until something repeats, then print from there: the cycle itself, not the way to it. */
+    /* Walks until an operation repeats, then prints from there: the cycle itself, not the way to it. */
     for (;;) {
         uint32_t next = waits_for(r, op, &reason);
         if (next == RLT_NONE || seen[op])
