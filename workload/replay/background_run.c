@@ -159,7 +159,7 @@ static void on_issue(void *ctx, uint64_t payload)
         rlt_sim_at(r->sim, then, RLT_START, b->issue, payload);
 }
 
-/* Called when the source is done (member 0) and when the message has arrived (member 1). */
+/* A member is done. The source (member 0) leaves room in the window for a message that is held. */
 static void on_member_done(void *ctx, uint64_t cookie, uint32_t member)
 {
     rlt__background *b = ctx;
