@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Accelerators from JSON files:
+ * Reads accelerators from JSON files:
  *
  *   name, source              texts
+ *   also                      a shorter name; default none
  *   memory, bandwidth         "80GB", "2039GB/s"
  *   peaks                     by precision (fp32, tf32, fp16, bf16, fp8, ...): "312TFLOPS", without sparsity
- *   launch                    of an operation: "5us"; preset 0
- *   overlap_slowdown          1 or more; preset 1
- *   surfaces                  stack and precision (preset "any"), most (by kind of work: matmul, attention,
- *                             convolution, lookup, vector; from above 0 to 1), memory (the same), width_half,
- *                             tokens_half, tp_power (from 0; preset 0), backward (above 0 to 1; preset 1),
- *                             host ("50ms"; preset 0), source
+ *   launch                    time per operation: "5us"; default 0
+ *   overlap_slowdown          1 or more; default 1
+ *   surfaces                  an array of one or more:
+ *     stack, precision        default "any"
+ *     most                    by kind of work (matmul, attention, convolution, lookup, vector): 1e-6 to 1
+ *     memory                  1e-6 to 1
+ *     width_half, tokens_half, tp_power
+ *                             0 or more; default 0
+ *     backward                1e-6 to 1; default 1
+ *     host                    time per iteration: "50ms"; default 0
+ *     source                  text
  */
 #include "workload/models/accelerator.h"
 
@@ -49,7 +55,7 @@ static int read_number(rlt_json v, const char *key, bool required, double least,
     return rc;
 }
 
-/* Efficiencies below this would only be slips of the pen. */
+/* Efficiencies below this are taken for a slip of the pen. */
 #define LEAST 1e-6
 
 static int read_surface(rlt_json v, rlt_surface *s, rlt_error *err)
@@ -154,7 +160,7 @@ static int load_file(const char *path, rlt_accelerator *a, rlt_error *err)
     return rc;
 }
 
-/* The accelerator that goes by this shorter name. */
+/* Finds the accelerator whose field `also` is this name. */
 static bool find_also(const char *dirs, const char *name, char *path, size_t size)
 {
     static const char *const endings[] = {".json", NULL};
@@ -193,7 +199,7 @@ int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *ou
                     "no such file, and no accelerator of that name ('ringlet list accelerators' shows them)");
 }
 
-/* ---- what it does in which time ---- */
+/* ---- times ---- */
 
 static bool is(const char *of_surface, const char *wanted)
 {
@@ -233,8 +239,8 @@ int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64
     return rlt_fail(err, RLT_EUNSUPPORTED, a->name, "does not compute in %s; there are: %s", precision, list);
 }
 
-/* x^p for p >= 0, by products and square roots alone:
- * they are exactly rounded everywhere, which pow is not. */
+/* Returns x^p for p >= 0. Uses only products and square roots, which are exactly rounded on every machine;
+ * pow is not. */
 static double power(double x, double p)
 {
     enum { BITS = 40 };

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What an accelerator does in which time: a roofline with measured efficiency. An operation of F FLOPs that
- * moves b bytes takes
+ * The time of an operation on an accelerator: a roofline with measured efficiency. An operation of F FLOPs
+ * that moves b bytes takes
  *
- *   launch + max(F / (peak(precision) e), b / (bandwidth e_memory))
+ *   T = launch + max(F / (peak(precision) e), b / (bandwidth e_memory))
  *
- * with e the efficiency of its kind of work on this software stack, smaller for narrow layers and few tokens:
+ * e is the efficiency of the kind of work on a software stack. For matrix products it falls for narrow layers
+ * and few tokens:
  *
- *   e = most * w / (w + w_half) * t / (t + t_half),   w = width / tp^tp_power, t = tokens of the microbatch
+ *   e = most * w / (w + w_half) * t / (t + t_half),   w = width / tp^tp_power,   t = tokens of the microbatch
  *
- * Only matrix products have the two factors: the matrices of attention are as wide as a head, whatever the
- * model's width, an image is work enough for a convolution, and what memory bounds is no faster for being
- * large.
+ * For all other kinds e = most. The matrices of attention are as wide as a head, whatever the model's width.
+ * One image is work enough for a convolution. Work bound by memory is no faster in larger pieces.
  *
- * Accelerators are JSON files in workload/accelerators/, each with the source of its numbers; surfaces are
- * fitted by `ringlet calibrate-training` on measured runs, never to a single row.
+ * Example: a model of width 4096 under tp = 2, bf16, 4096 tokens. A product of 4096 x 4096 activations with
+ * the rank's 4096 x 2048 weights has F = 2 * 4096 * 4096 * 2048 = 6.87e10 and b = 67 MB. Let peak = 312
+ * TFLOPS, bandwidth = 2039 GB/s, most = 0.7, w_half = 512, t_half = 1024, tp_power = 1, e_memory = 0.8 and
+ * launch = 5 us. Then w = 2048 and e = 0.7 * 0.8 * 0.8 = 0.448. T = 5 us + max(492 us, 41 us) = 497 us.
+ *
+ * Accelerators are JSON files in workload/accelerators/, each with the source of its numbers. `ringlet
+ * calibrate-training` fits surfaces to measured runs, never to a single row.
  */
 #ifndef RLT_WORKLOAD_MODELS_ACCELERATOR_H
 #define RLT_WORKLOAD_MODELS_ACCELERATOR_H
@@ -34,14 +39,14 @@ enum { RLT_MAX_PEAKS = 8, RLT_MAX_SURFACES = 32 };
 typedef struct rlt_surface {
     char stack[32];              /* "megatron", "axonn", ...; "any" */
     char precision[16];          /* "bf16", ...; "any" */
-    double most[RLT_WORK_KINDS]; /* of peak at large sizes */
+    double most[RLT_WORK_KINDS]; /* share of the peak at large sizes, by kind of work */
     double width_half, tokens_half, tp_power;
-    double memory; /* e_memory */
-    /* Efficiency of the backward pass, times e: its products have other shapes, gradients are added up, and
-     * it shares the machine with communication. Recomputation is as efficient as the forward pass. 0: 1. */
+    double memory; /* e_memory, share of the bandwidth */
+    /* Factor on e in the backward pass. Its products have other shapes, gradients are added up, and it shares
+     * the machine with communication. Recomputation is as efficient as the forward pass. 0 counts as 1. */
     double backward;
-    rlt_time host_ps; /* fixed time of an iteration on this stack: data, logging, launches of the optimizer */
-    char source[512]; /* what it was fitted to */
+    rlt_time host_ps; /* fixed time per iteration on this stack: data, logging, launches of the optimizer */
+    char source[512]; /* the measurements it was fitted to */
 } rlt_surface;
 
 typedef struct rlt_accelerator {
@@ -53,22 +58,23 @@ typedef struct rlt_accelerator {
         uint64_t Flops;
     } peaks[RLT_MAX_PEAKS];
     uint32_t n_peaks;
-    rlt_time launch_ps; /* of an operation */
+    rlt_time launch_ps; /* per operation */
     rlt_surface surfaces[RLT_MAX_SURFACES];
     uint32_t n_surfaces;
-    /* Compute that runs while this rank communicates takes so many times as long (SMs and memory bandwidth
-     * are shared); 1: none. */
+    /* Slowdown of compute while its rank communicates, because both share multiprocessors and memory
+     * bandwidth. 1: none. */
     double overlap_slowdown;
 } rlt_accelerator;
 
-/* By file, or by its name or shorter name in the directories `dirs` (see sim/base/find.h; NULL: none). Errors
- * name line and column; RLT_EIO where there is none, with the nearest name. */
+/* Loads an accelerator from a file, or by its name or shorter name in the directories `dirs` (see
+ * sim/base/find.h; NULL: none). Errors name line and column. RLT_EIO if there is none, with the nearest
+ * name. */
 RLT_API int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *out,
                                  rlt_error *err) RLT_MUST_USE;
-/* The file that it is read from; false: there is none. */
+/* Finds the file of an accelerator. Returns false if there is none. */
 RLT_API bool rlt_accelerator_path(const char *spec, const char *dirs, char *path, size_t size);
-/* The surface of a stack and precision: the exact one, else of any stack, else of any precision.
- * RLT_EUNSUPPORTED lists those there are. */
+/* Finds the surface of a stack and precision: the exact one, else one of any stack, else one of any
+ * precision. RLT_EUNSUPPORTED lists the known ones. */
 RLT_API int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const char *precision,
                                     const rlt_surface **out, rlt_error *err) RLT_MUST_USE;
 RLT_API int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64_t *Flops,
@@ -77,8 +83,8 @@ RLT_API int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision
 typedef struct rlt_work {
     rlt_work_kind kind;
     double flop, bytes;
-    uint32_t width; /* 0: without the factor of width */
-    double tokens;  /* of the microbatch; 0: without the factor of tokens */
+    uint32_t width; /* hidden size of the model; 0: no factor of width */
+    double tokens;  /* tokens of the microbatch; 0: no factor of tokens */
     uint32_t tp;
 } rlt_work;
 RLT_API rlt_time rlt_accelerator_time(const rlt_accelerator *a, const rlt_surface *s, uint64_t peak_Flops,

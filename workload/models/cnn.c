@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Convolutional networks, from their published shapes: ResNet (He et al., arXiv 1512.03385; wide ones:
- * Zagoruyko & Komodakis, arXiv 1605.07146) with the stride on the 3 x 3 convolution of a bottleneck, as it is
- * trained today ("v1.5"), and VGG (Simonyan & Zisserman, arXiv 1409.1556).
+ * Convolutional networks with their published shapes. ResNet: He et al., arXiv 1512.03385; wide ones:
+ * Zagoruyko & Komodakis, arXiv 1605.07146; the stride is on the 3 x 3 convolution of a bottleneck, as trained
+ * today ("v1.5"). VGG: Simonyan & Zisserman, arXiv 1409.1556.
  *
- * FLOPs: 2 c_in c_out k^2 H_out W_out a convolution, 2 in out a fully connected layer; all else counts none,
- * but takes the time of what it moves. Kept for the backward pass: the input of each convolution, which is
- * the output of the activation before it, the input of each batch norm, and the input of a pooling layer.
+ * FLOPs: 2 c_in c_out k^2 H_out W_out per convolution, 2 in out per fully connected layer. Example: 3 x 3, 64
+ * to 64 channels, 56 x 56 outputs: 2 * 64 * 64 * 9 * 3136 = 0.23 GFLOP. Other layers count no FLOPs but take
+ * the time of the bytes they move. Kept for the backward pass: the input of each convolution (the output of
+ * the activation before it), of each batch norm, and of each pooling layer.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -20,12 +21,12 @@ typedef struct cnn {
     uint32_t depth, width, image, channels, classes, batch_norm;
 } cnn;
 
-/* What is being built, and the image as it is after the last layer. */
+/* The model being built, and the image after its last layer. */
 typedef struct chain {
     rlt__model_builder b;
     cnn s;
     uint32_t channels, side;
-    bool movable; /* the next layer begins a block that a stage may begin with */
+    bool movable; /* the next layer begins a block, at which a pipeline stage may begin */
 } chain;
 
 static double image(const chain *c)
@@ -48,13 +49,13 @@ static rlt_model_layer *layer(chain *c, const char *name, rlt_work_kind work)
     return c->b.layer;
 }
 
-/* A convolution with half its kernel as padding, and its batch norm if it has one.
- * `passes`: over the output, by what follows element by element: an activation reads and writes,
- * a sum with a shortcut reads once more. */
+/* A convolution, padded by half its kernel, with its batch norm if it has one. `passes`: passes of the
+ * following element-wise operations over the output. An activation reads and writes; a sum with a shortcut
+ * reads once more. */
 typedef struct conv {
     uint32_t kernel, channels, stride, passes;
     bool bias, batch_norm;
-    bool shares; /* its input is kept by another layer */
+    bool shares; /* another layer already keeps its input */
 } conv;
 
 static void convolve(chain *c, const char *name, const conv *k)
@@ -76,12 +77,12 @@ static void convolve(chain *c, const char *name, const conv *k)
     snprintf(bn, sizeof bn, "%s.bn", name);
     l = layer(c, bn, RLT_WORK_VECTOR);
     l->saved_whole = out;
-    l->moved_elements = (3 + k->passes) * out; /* read for the statistics, read, and written */
+    l->moved_elements = (3 + k->passes) * out; /* batch norm: reads for the statistics, reads again, writes */
     rlt__model_tensor(&c->b, k->channels, false);
     rlt__model_tensor(&c->b, k->channels, false);
 }
 
-/* Part of the layer before: its output shrinks. */
+/* Adds a pooling step to the layer before: its output shrinks. */
 static void pool(chain *c, uint32_t stride)
 {
     rlt_model_layer *l = c->b.layer;
@@ -103,7 +104,8 @@ static void fully_connected(chain *c, const char *name, uint32_t width, uint32_t
     rlt__model_matrix(&c->b, 1, in, width, true);
 }
 
-/* 18 and 34 have two 3 x 3 convolutions a block, the others a bottleneck that widens fourfold. */
+/* Adds a block. ResNet-18 and -34 have two 3 x 3 convolutions per block; the others have a bottleneck that
+ * widens fourfold. */
 static void residual(chain *c, const char *name, uint32_t inner, uint32_t outer, uint32_t stride)
 {
     bool narrow = c->s.depth<50, project = stride> 1 || c->channels != outer;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * DLRM (Naumov et al., arXiv 1906.00091): an MLP over dense features, embedding tables, the products of all
- * pairs of their vectors, and an MLP over those.
+ * pairs of their vectors, and an MLP over these products.
  *
- * FLOPs: 2 in out a fully connected layer, and 2 n^2 d for the products of n vectors of width d, which are
- * computed as one matrix.
+ * FLOPs: 2 in out per fully connected layer, and 2 n^2 d for the products of n vectors of width d, which are
+ * computed as one matrix product. Example: n = 27 and d = 128 give 2 * 729 * 128 = 187 kFLOP per sample.
  *
- * Tables stand where experts do: each is on one of the ranks that share them, and all parameters of all
- * tables are expert parameters. An all-to-all brings vectors to the samples, and in the backward pass their
- * gradients back: one in a pass, where experts have one each way, so ep_elements is half of tables x d.
+ * Tables take the place of experts: each is on one of the ranks that share them, and the parameters of all
+ * tables are expert parameters. The forward pass has one all-to-all, which brings vectors to the samples. The
+ * backward pass has one, which returns gradients. Experts have two per pass, so ep_elements is half of tables
+ * x d.
  */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the families of models share: their settings, and a builder that remembers the first failure. */
+/* Shared by the families of models: their settings, and a builder that keeps the first failure. */
 #ifndef RLT_WORKLOAD_MODELS_INTERNAL_H
 #define RLT_WORKLOAD_MODELS_INTERNAL_H
 
@@ -7,7 +7,7 @@
 #include "sim/base/param.h"
 #include "workload/models/model.h"
 
-/* The families, in the order of lists: a new one is a file and a line here. */
+/* Families in the order of lists. A new family is a file and a line here. */
 #define RLT_MODEL_FAMILIES(X)                                                                                \
     X(transformer)                                                                                           \
     X(resnet)                                                                                                \
@@ -19,12 +19,11 @@ RLT_MODEL_FAMILIES(RLT_X)
 extern const rlt_model_preset rlt__model_presets[];
 extern const uint32_t rlt__model_n_presets;
 
-/* The defaults of a table, and texts NAME=VALUE over them, later ones over earlier ones. */
+/* Sets the defaults of a table, then applies the texts NAME=VALUE. A later one overrides an earlier one. */
 int rlt__model_set(const char *family, const rlt_param *known, void *into, const char *const *settings,
                    uint32_t n, rlt_error *err) RLT_MUST_USE;
 
-/* A model under construction.
- * After a failure (rc) nothing more is added, and `layer` is one to write into. */
+/* A model under construction. After a failure (rc) nothing more is added; `layer` then is a scratch layer. */
 typedef struct rlt__model_builder {
     rlt_model *m;
     rlt_error *err;
@@ -33,15 +32,15 @@ typedef struct rlt__model_builder {
     rlt_model_layer *layer, scratch;
 } rlt__model_builder;
 
-/* A layer "stem", or "stem part". */
+/* Adds a layer named "stem" or "stem part". */
 void rlt__model_layer(rlt__model_builder *b, const char *stem, const char *part, rlt_work_kind work);
 void rlt__model_tensor(rlt__model_builder *b, uint64_t elements, bool expert);
-/* A matrix (and its bias) that `rows` vectors are multiplied with, in the last layer. */
+/* Adds a matrix, and its bias, to the last layer. `rows` vectors are multiplied with it. */
 void rlt__model_matrix(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias);
-/* Forward FLOPs of the last layer; as many again for each of the two gradients. */
+/* Adds forward FLOPs to the last layer. Each of the two gradients adds as many to its backward pass. */
 void rlt__model_work(rlt__model_builder *b, double flop);
 
-/* A table of layers from a file (workload/models/table.c). */
+/* Reads a table of layers from a file (workload/models/table.c). */
 int rlt__model_read(const char *path, rlt_model *out, rlt_error *err) RLT_MUST_USE;
 
 #endif

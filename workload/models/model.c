@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models by name: families, settings, and the table that they fill. */
+/* Models by name: families, their settings, and the table of layers that they fill. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,7 @@ int rlt__model_set(const char *family, const rlt_param *known, void *into, const
     return rc;
 }
 
-/* ---- by what a user types ---- */
+/* ---- by the text that a user types ---- */
 
 typedef struct setting_list {
     char text[MAX_SPEC];
@@ -137,7 +137,7 @@ typedef struct setting_list {
     uint32_t n;
 } setting_list;
 
-/* Appends "A=1,B=2"; blanks after commas do not count. */
+/* Appends the settings of "A=1,B=2". Ignores blanks after commas. */
 static int add_settings(setting_list *l, const char *spec, const char *from, rlt_error *err)
 {
     const char *cursor = from, *item;

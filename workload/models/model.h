@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A model as a table of layers: what each computes, keeps, and passes on, of one sample (a sequence, an
- * image) at a time, before it is spread over accelerators. Built by a family (transformer, ResNet, VGG, DLRM,
- * ...) from a few settings, or read from a table; immutable afterwards.
+ * A model as a table of layers: what each computes, keeps and passes on for one sample (a sequence, an
+ * image), before it is spread over accelerators. A family (transformer, ResNet, VGG, DLRM, ...) builds it
+ * from a few settings, or a file lists it. Immutable once built.
  *
- * FLOPs count a multiply-add as two. The backward pass takes backward_flop, twice the forward for layers with
- * weights. Elements are counted, not bytes: precision is the training's.
+ * A multiply-add counts as two FLOPs. The backward pass takes backward_flop: twice the forward for layers
+ * with weights. Sizes are in elements, not bytes: the training sets the precision.
  *
- * A new family is one file and one const struct, entered in the table of model.c.
+ * A new family is one file with one const struct, entered in RLT_MODEL_FAMILIES.
  */
 #ifndef RLT_WORKLOAD_MODELS_MODEL_H
 #define RLT_WORKLOAD_MODELS_MODEL_H
@@ -25,10 +25,10 @@ extern "C" {
 
 enum { RLT_MAX_MODEL_LAYERS = 1 << 20, RLT_MODEL_NAME = 64 };
 
-/* What kind of work: each has its efficiency on an accelerator (workload/models/accelerator.h). */
+/* Kinds of work. Each has its own efficiency on an accelerator (workload/models/accelerator.h). */
 typedef enum rlt_work_kind {
     RLT_WORK_MATMUL,
-    RLT_WORK_ATTENTION, /* scores and weighted sums */
+    RLT_WORK_ATTENTION, /* scores, and sums weighted by them */
     RLT_WORK_CONVOLUTION,
     RLT_WORK_LOOKUP, /* embedding tables: bound by memory */
     RLT_WORK_VECTOR, /* norms, activations, optimizer: bound by memory */
@@ -39,31 +39,32 @@ typedef struct rlt_model_layer {
     char name[RLT_MODEL_NAME];
     uint8_t work; /* rlt_work_kind */
     bool sharded; /* tensor parallelism divides its parameters and FLOPs; else every rank does all of it */
-    bool movable; /* a pipeline stage may begin with it: the first layer of a block */
-    /* Layers of one block (a transformer layer, a residual block) are recomputed together. Numbers rise by
-     * one from 0. What comes before the first movable layer (embeddings), and a last block that does not
-     * begin with one (final norm and logits), are kept whole. */
+    bool movable; /* a pipeline stage may begin here: the first layer of a block */
+    /* Block number: rises by one, from 0. Layers of one block (a transformer layer, a residual block) are
+     * recomputed together. Layers before the first movable one (embeddings) and a last block that does not
+     * begin with a movable layer (final norm and logits) are never recomputed. */
     uint32_t block;
-    uint32_t experts;           /* of which top_k work for a token; 0: dense */
-    uint64_t parameters;        /* dense ones */
-    uint64_t expert_parameters; /* of all experts together */
-    /* Held and counted by an earlier layer: a pipeline stage without that one has a copy, and its gradients
-     * are added to the original's. */
+    uint32_t experts;           /* top_k of them work for a token; experts 0: a dense layer */
+    uint64_t parameters;        /* parameters outside experts */
+    uint64_t expert_parameters; /* total of all experts */
+    /* Parameters shared with an earlier layer that holds and counts them. A pipeline stage without that layer
+     * has a copy, and the gradients of the copy are added to the original's. */
     uint64_t tied_parameters;
     double forward_flop, backward_flop;
-    double moved_elements; /* read and written by the forward pass beside the weights, for the roofline */
-    /* Kept for the backward pass, in elements: `saved_whole` on every rank of a tensor-parallel group
-     * (divided only with sequence parallelism), `saved_split` divided by it, `saved_scores` divided too, and
-     * not kept at all where attention is recomputed selectively or fused. */
+    double moved_elements; /* read and written by the forward pass, beside the weights; for the roofline */
+    /* Elements kept for the backward pass. `saved_whole` is kept on every rank of a tensor-parallel group and
+     * divided only with sequence parallelism. `saved_split` is divided among them. `saved_scores` is divided
+     * too, but not kept if attention is fused or recomputed selectively. */
     double saved_whole, saved_split, saved_scores;
     uint64_t output_elements; /* passed to the next layer, and to the next pipeline stage */
-    /* Communication of the forward pass; the backward pass has as much. Elements all-reduced over tensor
-     * parallelism (with sequence parallelism gathered before and reduce-scattered after), sent to experts and
-     * as many back, and of keys and values passed round by context parallelism. */
+    /* Elements communicated by the forward pass; the backward pass communicates as many. tp_elements are
+     * all-reduced over tensor parallelism; with sequence parallelism they are gathered before the layer and
+     * reduce-scattered after it. ep_elements are sent to experts, and as many come back. cp_elements are keys
+     * and values passed around by context parallelism. */
     uint64_t tp_elements, ep_elements, cp_elements;
 } rlt_model_layer;
 
-/* A trainable tensor, in forward order: what gradient buckets are made of. */
+/* A trainable tensor, in forward order. Gradient buckets consist of tensors. */
 typedef struct rlt_model_tensor {
     uint32_t layer;
     bool expert; /* part of expert_parameters */
@@ -73,9 +74,9 @@ typedef struct rlt_model_tensor {
 typedef struct rlt_model {
     char name[RLT_MODEL_NAME], family[RLT_MODEL_NAME];
     char sample[16];          /* "sequence", "image" */
-    uint32_t tokens;          /* of a sample: the sequence length; 1 for images */
-    uint32_t hidden;          /* width, for efficiency; 0: none */
-    uint32_t heads, kv_heads; /* for what tensor parallelism can divide; 0: any */
+    uint32_t tokens;          /* per sample: the sequence length; 1 for images */
+    uint32_t hidden;          /* width, for the efficiency of matrix products; 0: no factor of width */
+    uint32_t heads, kv_heads; /* limits of tensor parallelism; 0: no limit */
     rlt_model_layer *layers;
     uint32_t n_layers, layers_room;
     uint64_t parameters; /* of all layers, dense and experts; at most 2^60 */
@@ -85,38 +86,39 @@ typedef struct rlt_model {
 
 typedef struct rlt_model_family {
     const char *name, *summary;
-    const rlt_param *parameters; /* with their defaults; `build` sees to it that they hold */
-    /* Fills the model from settings given as NAME=VALUE texts. RLT_EUSAGE naming the known settings. */
+    const rlt_param *parameters; /* settings with their defaults; `build` checks them */
+    /* Fills the model from settings NAME=VALUE. RLT_EUSAGE names the known settings. */
     int (*build)(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err);
 } rlt_model_family;
 
-/* A model with sizes of its own: "gpt3-2.7b" is family "transformer" with these settings. */
+/* A model with published sizes: "gpt3-2.7b" is family "transformer" with these settings. */
 typedef struct rlt_model_preset {
-    const char *name, *family, *settings; /* settings separated by commas */
+    const char *name, *family, *settings; /* settings: separated by commas */
     const char *source;
 } rlt_model_preset;
 
 RLT_API rlt_registry *rlt_model_families(void);
 RLT_API const rlt_model_family *rlt_model_family_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_model_preset *rlt_model_preset_at(uint32_t i); /* NULL past the end */
-/* By what a user types: a preset or family with settings behind ("gpt3-2.7b", "transformer:layers=24,hidden=
- * 1024", "gpt3-2.7b:sequence=512"), or a file of layers (.csv, .json; workload/models/table.c). RLT_EUSAGE
- * for unknown names and settings, with the nearest known; errors in files name line and column. */
+/* Opens a model by the text that a user types: a preset or family, with settings behind it ("gpt3-2.7b",
+ * "transformer:layers=24,hidden=1024", "gpt3-2.7b:sequence=512"), or a file of layers (.csv, .json;
+ * workload/models/table.c). RLT_EUSAGE for unknown names and settings, with the nearest known one. Errors in
+ * files name line and column. */
 RLT_API int rlt_model_open(const char *spec, rlt_model *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_model_free(rlt_model *m);
 
-/* For families: a layer after the others, in its block; NULL when out of memory or too many. The pointer
- * holds until the next one. */
+/* For families: adds a layer after the others, in the block of the last one. Returns NULL if memory or layer
+ * numbers are exhausted. The pointer holds until the next call. */
 RLT_API rlt_model_layer *rlt_model_add(rlt_model *m, const char *name, rlt_work_kind work, rlt_error *err);
-/* A tensor of the last layer made, whose parameters grow with it; of 0 elements: none. */
+/* Adds a tensor to the last layer, and its elements to the layer's parameters. 0 elements: adds none. */
 RLT_API int rlt_model_add_tensor(rlt_model *m, uint64_t elements, bool expert, rlt_error *err) RLT_MUST_USE;
 
-/* What a table of layers has beside names: columns of a CSV, members of a JSON. */
+/* Returns the table of a layer's fields, except names: columns of a CSV, members of a JSON object. */
 RLT_API const rlt_param *rlt_model_layer_parameters(void);
 
 typedef struct rlt_model_totals {
     uint64_t parameters;                /* dense and experts */
-    double forward_flop, backward_flop; /* of a sample */
+    double forward_flop, backward_flop; /* per sample */
     uint32_t blocks;                    /* that begin with a movable layer */
 } rlt_model_totals;
 RLT_API rlt_model_totals rlt_model_sum(const rlt_model *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models with published sizes. Where a source leaves the sequence open, it is the one usual in training. */
+/* Models with published sizes. If a source gives no sequence length, it is the one usual in training. */
 #include "workload/models/internal.h"
 #include "workload/models/model.h"
 

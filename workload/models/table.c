@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A table of layers from a file, one layer a row, in forward order.
+ * Reads a table of layers from a file, one layer per row, in forward order.
  *
- *   CSV   The first line names the columns. `name` is required, all others have a default; an empty cell
- *   means it. JSON  An object with `layers`, an array of objects with the same names, and the model's `name`,
+ *   CSV   The first line names the columns. `name` is required. An empty cell means the default.
+ *   JSON  An object with `layers`, an array of objects with the same names, and the model's `name`,
  *         `sample`, `tokens`, `hidden`, `heads`, `kv_heads`, `source`.
  *
- * The fields of a layer are those of rlt_model_layer (workload/models/model.h), with these defaults, else 0:
+ * The fields are those of rlt_model_layer (workload/models/model.h). Defaults are 0, except:
  *
  *   parameters, expert_parameters, tied_parameters, experts
  *   work            matmul, attention, convolution, lookup or vector; default matmul
@@ -17,9 +17,9 @@
  *   block           default one of its own
  *   movable         default where a block begins
  *
- * A table of trainable tensors is read, too: tensor, params, bytes_fp32 (4 a parameter), fwd_flops_per_img.
- * Tensors with one name up to ".w", ".b", ".bn.w" or ".bn.b" make a layer. Its kind of work follows from the
- * FLOPs: none, vector; 2 for each parameter, matmul; more, convolution.
+ * A table of trainable tensors is also accepted: tensor, params, bytes_fp32 (4 per parameter),
+ * fwd_flops_per_img. Tensors with one name up to ".w", ".b", ".bn.w" or ".bn.b" form a layer. Its kind of
+ * work follows from the FLOPs: vector if there are none, matmul for 2 per parameter, convolution for more.
  */
 #include <math.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@
 #define MAX_REAL  1e30
 enum { MAX_BYTES = 64 << 20 };
 
-/* What is read of a row before it becomes a layer. */
+/* Values of a row before it becomes a layer. */
 typedef struct row {
     rlt_model_layer l;
     bool has_block, has_movable, has_backward;
@@ -93,7 +93,7 @@ static row fresh(void)
     return (row){.l = {.sharded = true}};
 }
 
-/* What is there has no default. */
+/* Reads a field. A field that is present overrides its default. */
 static int read_field(const rlt_param *p, row *r, const char *text, rlt_error *why)
 {
     r->has_block |= strcmp(p->name, "block") == 0;
@@ -102,7 +102,7 @@ static int read_field(const rlt_param *p, row *r, const char *text, rlt_error *w
     return rlt_param_read(p, r, text, NULL, why);
 }
 
-/* Completes the row; NULL, or the rule that it breaks. */
+/* Completes the row. Returns NULL, or the rule that the row breaks. */
 static const char *rule(const rlt_model *m, row *r)
 {
     rlt_model_layer *l = &r->l;
@@ -132,7 +132,7 @@ static int append(rlt_model *m, const row *r, const char *name, rlt_error *err)
     memcpy(printable, l->name, sizeof printable);
     *l = r->l;
     memcpy(l->name, printable, sizeof printable);
-    l->parameters = l->expert_parameters = 0; /* come with the tensors */
+    l->parameters = l->expert_parameters = 0; /* added again with the tensors */
     if ((rc = rlt_model_add_tensor(m, r->l.parameters, false, err)))
         return rc;
     return rlt_model_add_tensor(m, r->l.expert_parameters, true, err);
@@ -143,7 +143,7 @@ static int append(rlt_model *m, const row *r, const char *name, rlt_error *err)
 typedef struct table {
     rlt_csv csv;
     rlt_model *m;
-    int column[N_FIELDS]; /* -1: none */
+    int column[N_FIELDS]; /* -1: column missing */
     int name;
 } table;
 
@@ -230,7 +230,7 @@ static int read_row(table *t, rlt_error *err)
 
 /* ---- trainable tensors ---- */
 
-/* How long a name is without the ending that tells tensors of a layer apart. */
+/* Returns the length of the name without the ending that distinguishes tensors of a layer. */
 static size_t stem(const char *tensor)
 {
     static const char *const endings[] = {".bn.w", ".bn.b", ".w", ".b"};
@@ -320,7 +320,7 @@ static int read_csv(const char *path, rlt_model *m, rlt_error *err)
 
 /* ---- JSON ---- */
 
-/* Numbers, true and false, and words, as the text that a cell would have. */
+/* Returns a member (a number, true, false or a word) as the text of a CSV cell. */
 static int member_text(rlt_json v, const rlt_param *p, char *text, size_t size, rlt_error *err)
 {
     rlt_json member = rlt_json_get(v, p->name);

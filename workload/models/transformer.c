@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Transformers: GPT and its kin (grouped keys, gated MLPs, experts, latent attention), and BERT.
+ * Transformers: GPT and its variants (grouped keys, gated MLPs, experts, latent attention), and BERT.
  *
- * FLOPs: Narayanan et al., arXiv 2104.04473: forward 24 s h^2 + 4 s^2 h a layer and 2 s h V for the logits
- * of a sequence; other shapes by their matrices, 2 s in out each. Scores count in full: that a causal mask
- * leaves half of them is not taken off, and neither does the backward pass count what a fused kernel
- * recomputes. Experts: top_k of them for a token, routed evenly.
+ * FLOPs (Narayanan et al., arXiv 2104.04473): with s tokens, width h and vocabulary V, a sequence takes 24 s
+ * h^2 + 4 s^2 h per layer and 2 s h V for the logits. Example: h = 4096 and s = 2048 give 0.82 + 0.07 = 0.89
+ * TFLOP per layer. Other shapes count 2 s in out per matrix. Scores count in full: neither does a causal mask
+ * halve them, nor does the backward pass count the recomputation in a fused kernel. Experts: top_k per token,
+ * routed evenly.
  *
- * Kept for the backward pass: Korthikanti et al., arXiv 2205.05198, section 4, in elements of 2 bytes: masks
- * of dropout take half an element, logits (kept in 32 bits) two. Of a standard layer 5 s h whole, 12 s h
- * split and 2.5 a s^2 scores; theirs in bytes: s h (10 + 24 / t + 5 a s / (h t)). A fused attention (Dao et
- * al., arXiv 2205.14135) keeps the logarithm of a sum for a row of scores instead. A gated MLP keeps gate, up
- * and their product, as Megatron-LM's fused SwiGLU does.
+ * Kept for the backward pass (Korthikanti et al., arXiv 2205.05198, section 4), in elements of 2 bytes. A
+ * dropout mask takes half an element per value; logits, kept in 32 bits, take two. A standard layer keeps 5 s
+ * h whole, 12 s h split and 2.5 a s^2 scores, for a heads. In bytes with t tensor-parallel ranks this is
+ * theirs: s h (10 + 24 / t + 5 a s / (h t)). Fused attention (Dao et al., arXiv 2205.14135) keeps the
+ * logarithm of a sum per row of scores instead. A gated MLP keeps gate, up and their product, as
+ * Megatron-LM's fused SwiGLU does.
  *
- * Of tensor parallelism, the all-reduce of the logits' input gradient is booked on the embedding, which
- * all-reduces forward only: each pass has one of the two.
+ * The all-reduce of the gradient of the logits' input is accounted to the embedding, whose own all-reduce is
+ * in the forward pass only. Each pass then has one of the two.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -28,7 +30,7 @@ typedef struct transformer {
     uint32_t layers, hidden, heads, kv_heads, head, value_head, ffn, gated, vocabulary, sequence;
     uint32_t tied, learned, bias, norm, qk_norm, sinks, dropout, fused, window, window_every;
     uint32_t experts, top_k, expert_ffn, shared, every, dense_first, q_rank, kv_rank, rotary, mtp, encoder;
-    /* Widths of all heads together, and of the sequence as a number. */
+    /* Total widths of all heads: queries, keys, values, and the result of attention. */
     uint64_t q, k, v, attended;
     double s;
 } transformer;
@@ -142,7 +144,7 @@ static void norm(const transformer *t, rlt__model_builder *b, uint64_t width)
     rlt__model_tensor(b, t->norm == NORM_LAYER ? width : 0, false);
 }
 
-/* A row that begins as all do that pass on the hidden state. */
+/* Adds a layer that passes on the hidden state, with the fields common to all of these. */
 static rlt_model_layer *row(const transformer *t, rlt__model_builder *b, const char *stem, const char *part,
                             rlt_work_kind work)
 {
@@ -163,18 +165,18 @@ static void embedding(const transformer *t, rlt__model_builder *b)
     rlt__model_tensor(b, t->learned ? (uint64_t)t->sequence * t->hidden : 0, false);
     if (!t->encoder)
         return;
-    rlt__model_tensor(b, 2 * (uint64_t)t->hidden, false); /* whether in the first or the second sentence */
+    rlt__model_tensor(b, 2 * (uint64_t)t->hidden, false); /* segment embeddings: first or second sentence */
     norm(t, b, t->hidden);
     l->saved_whole += sh;
     l->moved_elements += 2 * sh;
 }
 
-/* Both norms of a block and both sums with what goes past, each with its dropout. */
+/* Adds both norms of a block and both residual sums, each with its dropout. */
 static void norms(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
 {
     double sh = t->s * t->hidden;
     rlt_model_layer *l = row(t, b, stem, "norms", RLT_WORK_VECTOR);
-    l->movable = index < t->layers; /* further tokens are predicted where the logits are */
+    l->movable = index < t->layers; /* layers that predict further tokens are on the stage of the logits */
     l->saved_whole = 2 * sh + (t->dropout ? sh : 0);
     l->moved_elements = (4 + 6 + (t->dropout ? 1 : 0)) * sh;
     norm(t, b, t->hidden);
@@ -192,13 +194,14 @@ static void scores(const transformer *t, rlt__model_builder *b, const char *stem
     l->saved_split = s * widths + (t->fused ? 2 * heads * s : 0);
     l->saved_scores = t->fused ? 0 : all * (t->dropout ? 2.5 : 1);
     l->moved_elements = s * (widths + (double)t->attended);
-    /* Written, read and written by the softmax, read; dropout reads, and writes a mask too. */
+    /* Scores are written, read and written by the softmax, and read. Dropout reads and writes them, and
+     * writes a mask. */
     l->moved_elements += t->fused ? 0 : all * (t->dropout ? 6.5 : 4);
     rlt__model_tensor(b, t->sinks ? t->heads : 0, false);
     rlt__model_work(b, 2 * s * keys * ((double)t->q + (double)t->attended));
 }
 
-/* Queries, keys and values through narrow latent ones: DeepSeek-AI, arXiv 2405.04434, section 2.1. */
+/* Adds queries, keys and values through narrow latent vectors: DeepSeek-AI, arXiv 2405.04434, section 2.1. */
 static void latent(const transformer *t, rlt__model_builder *b)
 {
     uint64_t h = t->hidden, narrow = (uint64_t)t->q_rank + t->kv_rank;
@@ -214,7 +217,8 @@ static void latent(const transformer *t, rlt__model_builder *b)
     b->layer->moved_elements += 4 * t->s * (double)narrow;
 }
 
-/* Projections before and after the scores: one row, behind them, since its all-reduce comes last. */
+/* Adds projections and scores. The output projection has a row after both, since its all-reduce comes
+ * last. */
 static void attention(const transformer *t, rlt__model_builder *b, const char *stem)
 {
     double sh = t->s * t->hidden;
@@ -234,7 +238,7 @@ static void attention(const transformer *t, rlt__model_builder *b, const char *s
     rlt__model_matrix(b, t->s, t->attended, t->hidden, t->bias == ALL_BIAS);
 }
 
-/* What an MLP of this width that `share` of the tokens go through keeps and moves. */
+/* Adds what an MLP of this width keeps and moves, if `share` of the tokens go through it. */
 static void mlp_traffic(const transformer *t, rlt_model_layer *l, double width, double share)
 {
     double into = t->gated ? 2 * width : width;
@@ -257,8 +261,8 @@ static void mlp(const transformer *t, rlt__model_builder *b, const char *stem)
     dense(t, b, t->ffn);
 }
 
-/* Router, experts, and shared experts that every token goes through. Each copy of a token that is sent to an
- * expert is kept, and so is what came back, for the gradient of its weight. */
+/* Adds the router, the experts, and the shared experts that every token passes. Each copy of a token sent to
+ * an expert is kept. So is the expert's answer, for the gradient of its weight. */
 static void experts(const transformer *t, rlt__model_builder *b, const char *stem)
 {
     uint64_t h = t->hidden, f = t->expert_ffn, into = t->gated ? 2 * f : f, n = t->experts;
@@ -317,9 +321,8 @@ static void logits(const transformer *t, rlt__model_builder *b, const char *name
     rlt__model_work(b, 2 * t->s * (double)matrix);
 }
 
-/* The heads of BERT (Devlin et al., arXiv 1810.04805): words that were masked, and whether the sentences
- * follow each other. The logits are counted for all tokens, though an implementation may take the masked ones
- * alone. */
+/* Adds the heads of BERT (Devlin et al., arXiv 1810.04805): masked words, and whether one sentence follows
+ * the other. The logits are counted for all tokens; an implementation may compute only the masked ones. */
 static void encoder_head(const transformer *t, rlt__model_builder *b)
 {
     uint64_t h = t->hidden;
@@ -338,8 +341,8 @@ static void encoder_head(const transformer *t, rlt__model_builder *b)
     rlt__model_matrix(b, 1, h, 2, true);
 }
 
-/* Predicts one token further on: DeepSeek-AI, arXiv 2412.19437, section 2.2. Embedding and logits are the
- * model's own. */
+/* Adds a layer that predicts one token further (DeepSeek-AI, arXiv 2412.19437, section 2.2). Embedding and
+ * logits are shared with the model. */
 static void further_token(const transformer *t, rlt__model_builder *b, uint32_t index)
 {
     char stem[32], name[48];

@@ -122,8 +122,8 @@ static int add_file(file_list *l, const char *directory, const char *name, rlt_e
     return 0;
 }
 
-/* Returns true if `name` is BASE.<digits>.et or .json, also with .gz. With base NULL any trace file belongs.
- * */
+/* Returns true if `name` is BASE.<digits>.et or .json, also with .gz. With base NULL any trace file
+ * belongs. */
 static bool belongs(const char *name, const char *base)
 {
     if (kind_of_name(name) == NAME_OTHER)

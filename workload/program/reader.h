@@ -35,8 +35,8 @@ typedef struct rlt_read_options {
     bool serial_communication; /* one communication at a time per rank (ASTRA-sim) */
     bool ideal;                /* removes stragglers; only readers with rlt_reader.ideals */
     bool keep_waits;           /* replays recorded durations of communication (no network) */
-    /* Roofline for operations without a duration, in FLOP/s and bytes/s. 0: recorded durations are replayed.
-     * */
+    /* Roofline for operations without a duration, in FLOP/s and bytes/s. 0: recorded durations are
+     * replayed. */
     uint64_t peak_Flops;
     uint64_t memory_Bps;
     bool roofline_replaces; /* the roofline also replaces recorded durations (ASTRA-sim's roofline-enabled) */
@@ -74,8 +74,8 @@ RLT_READERS(RLT_X)
 RLT_API rlt_registry *rlt_readers(void);
 RLT_API const rlt_reader *rlt_reader_at(uint32_t i); /* NULL past the end */
 /* Expands a directory or PREFIX into a list of files, sorted by rank, then name. *paths is one malloc'ed
- * block of pointers and text: free it with free(). RLT_EIO names the directory or prefix that was searched.
- * */
+ * block of pointers and text: free it with free(). RLT_EIO names the directory or prefix that was
+ * searched. */
 RLT_API int rlt_trace_files(const char *const *specs, uint32_t n_specs, char ***paths, uint32_t *n,
                             rlt_error *err) RLT_MUST_USE;
 /* Finds the reader for the first file. RLT_EMALFORMED if no reader recognises it; the message says what the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rescaling: numbers the new ranks, then copies the operations rank by rank, with groups as they need them.
- * */
+/* Rescaling: numbers the new ranks, then copies the operations rank by rank, with groups as they need
+ * them. */
 #include "workload/program/rescale.h"
 
 #include <ctype.h>

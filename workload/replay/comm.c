@@ -213,8 +213,8 @@ static void on_timed_end(void *ctx, uint64_t payload)
     rlt__replay_end_member(r, op->comm, op->member);
 }
 
-/* Starts a communication of recorded time: the last member has arrived, and each takes its recorded duration.
- * */
+/* Starts a communication of recorded time: the last member has arrived, and each takes its recorded
+ * duration. */
 static void start_recorded(rlt_replay *r, const rlt_comm *comm)
 {
     uint32_t n = r->comms[comm - r->program->comms].n;

@@ -84,8 +84,8 @@ static double best_interval(double checkpoint_s, double m)
     return sqrt(2 * checkpoint_s * m) * (1 + sqrt(half) / 3 + half / 9) - checkpoint_s;
 }
 
-/* Division of the work: `full` stretches, each with a checkpoint, and the duration of the last one (0: none).
- * */
+/* Division of the work: `full` stretches, each with a checkpoint, and the duration of the last one (0:
+ * none). */
 typedef struct plan {
     double stretch_s, last_s, count;
 } plan;

@@ -20,8 +20,8 @@
 #include "workload/replay/internal.h"
 #include "workload/replay/replay.h"
 
-/* Without settings of slots, a switch has room for this many concurrent collectives of the first one's size.
- * */
+/* Without settings of slots, a switch has room for this many concurrent collectives of the first one's
+ * size. */
 enum { ROOM = 64 };
 
 bool rlt__replay_reacts(const rlt_replay_options *o)

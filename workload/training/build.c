@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The execution graph of a training. Compute that nothing interrupts is one operation; it ends where a layer
- * communicates, or where a bucket of gradients is full. Every rank has a compute stream and a stream of
- * gradient communication; what layers communicate holds up the compute that follows. Receives are posted when
- * a stage has nothing else left to do, in the message-driven schedule at once, one in each direction.
+ * Builds the execution graph of a training. Uninterrupted compute is one operation: it ends where a layer
+ * communicates or where a bucket of gradients is full. Every rank has a compute stream and a stream of
+ * gradient communication. Communication of layers holds up the compute that follows. A receive is posted when
+ * a stage has nothing else left to do; the message-driven schedule posts one in each direction at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void reduce_bucket(rlt__work *w, int which)
     w->first_bucket = false;
 }
 
-/* The gradients of a layer are there. */
+/* Adds the gradients of a layer to the bucket. */
 static void give_gradients(rlt__work *w, const rlt_model_layer *l)
 {
     const rlt_training *t = w->t;
@@ -70,7 +70,7 @@ static double elements_bytes(const rlt__work *w, double elements)
     return elements * w->t->microbatch * w->t->element_bytes / w->t->size[RLT_AXIS_CP];
 }
 
-/* What a layer communicates before it (0) and after it (1), either way. */
+/* Adds the communication of a layer before it (0) or after it (1), in the forward or the backward pass. */
 static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool back)
 {
     const rlt_training *t = w->t;
@@ -92,7 +92,8 @@ static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool b
                           t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
 }
 
-/* Weights of a block, gathered on a stream after what was computed so far; the last such operation. */
+/* Gathers the weights of layers [first, end) on a stream, after the compute so far. Returns the last such
+ * operation. */
 static uint32_t gather(rlt__work *w, uint32_t stream, uint32_t first, uint32_t end)
 {
     const rlt_training *t = w->t;
@@ -112,8 +113,9 @@ static uint32_t gather(rlt__work *w, uint32_t stream, uint32_t first, uint32_t e
     return op;
 }
 
-/* Before a block is computed; the next of this pass is [next, next_end), empty at its end. Prefetched weights
- * are gathered while the block before is computed, on the stream of the gradients: it is one communicator. */
+/* Gathers the weights of the block [first, end) before it is computed. [next, next_end) is the next block of
+ * the pass, empty at its end. With prefetching, weights are gathered while the block before is computed, on
+ * the stream of the gradients: both use one communicator. */
 static void gather_block(rlt__work *w, uint32_t first, uint32_t end, uint32_t next, uint32_t next_end)
 {
     const rlt_training *t = w->t;
@@ -127,7 +129,7 @@ static void gather_block(rlt__work *w, uint32_t first, uint32_t end, uint32_t ne
     w->pending_after = own;
 }
 
-/* The end of the block that begins at layer i, or the beginning of the one that ends there. */
+/* Returns the end of the block that begins at layer i. */
 static uint32_t block_end(const rlt_model *m, uint32_t i, uint32_t end)
 {
     uint32_t k = i + 1;
@@ -199,7 +201,7 @@ static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
             if (inputs)
                 layer_comm(w, &m->layers[j], 1, true);
         }
-        /* Gradients of a block that is divided do not stay whole. */
+        /* With ZeRO 3, the whole gradients of a block are not kept: they are reduced at once. */
         if (weights && gradients && t->zero == 3) {
             reduce_bucket(w, 0);
             reduce_bucket(w, 1);
@@ -210,7 +212,7 @@ static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
 
 /* Between stages */
 
-/* The rank of the stage before (-1) or after (1), and whether there is one for this chunk. */
+/* Returns whether a chunk has a neighbour, the chunk before (-1) or after (1), and the rank of its stage. */
 static bool neighbour(const rlt__work *w, uint32_t chunk, int by, uint32_t *rank)
 {
     const rlt_training *t = w->t;
@@ -223,7 +225,7 @@ static bool neighbour(const rlt__work *w, uint32_t chunk, int by, uint32_t *rank
     return pp > 1;
 }
 
-/* Elements that go from a chunk to the next. */
+/* Returns the elements that pass from a chunk to the next one. */
 static double boundary(const rlt__work *w, uint32_t chunk)
 {
     uint32_t first, end;
@@ -232,7 +234,8 @@ static double boundary(const rlt__work *w, uint32_t chunk)
     return elements_bytes(w, elements) / (w->t->sequence_parallel ? w->t->size[RLT_AXIS_TP] : 1);
 }
 
-/* A message between the chunk and the one before (by < 0) or after, of the forward pass or the backward. */
+/* Adds a message between a chunk and the one before (by < 0) or after it, in the forward or the backward
+ * pass. */
 static uint32_t message(rlt__work *w, rlt_op_kind kind, uint32_t chunk, int by, bool back,
                         uint32_t microbatch, uint32_t after)
 {
@@ -279,14 +282,14 @@ static void turn_of(rlt__work *w, const rlt__turn *turn, bool gradients)
         message(w, RLT_OP_SEND, chunk, back ? -1 : 1, back, mb, w->last);
 }
 
-/* In the order of the schedule. */
+/* Builds an iteration in the fixed order of a schedule. */
 static int static_order(rlt__work *w, rlt_error *err)
 {
     const rlt_training *t = w->t;
     uint32_t n, m = rlt_training_microbatches(t);
     rlt__turn *turns;
     int rc = rlt__training_turns(t, w->at[RLT_AXIS_PP], &turns, &n, err);
-    /* Gradients that are divided are not gathered up over microbatches, as far as there are streams. */
+    /* Divided gradients are not accumulated over microbatches, if a stream can reduce them meanwhile. */
     bool each = t->zero == 3 || (t->zero == 2 && t->overlap);
     uint8_t last = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE ? RLT__PASS_WEIGHTS : RLT__PASS_BACKWARD;
     for (uint32_t i = 0; i < n && !rc; i++)
@@ -296,8 +299,8 @@ static int static_order(rlt__work *w, rlt_error *err)
     return rc;
 }
 
-/* Whatever arrives first: every microbatch's passes hang on their messages alone, and the first stage takes
- * in a new one when one has come back. */
+/* Builds an iteration driven by messages. The passes of a microbatch depend only on their messages. The first
+ * stage starts a new microbatch when one has come back. */
 static void message_driven(rlt__work *w, uint32_t begin)
 {
     const rlt_training *t = w->t;
@@ -315,7 +318,7 @@ static void message_driven(rlt__work *w, uint32_t begin)
         w->last = in != RLT_NONE ? in : i >= pp ? latest[i - pp] : begin;
         w->opened = RLT_NONE;
         forward(w, stage);
-        /* The last stage goes back at once. */
+        /* The last stage begins the backward pass at once. */
         if (stage + 1 < pp) {
             rlt__work_flush(w, "forward");
             message(w, RLT_OP_SEND, stage, 1, false, i, w->last);
@@ -323,7 +326,7 @@ static void message_driven(rlt__work *w, uint32_t begin)
         }
         uint32_t opened = w->opened;
         end = w->last;
-        bool joined = w->gathered > 0; /* both passes have an operation in common */
+        bool joined = w->gathered > 0; /* both passes share an operation */
         w->opened = RLT_NONE;
         backward(w, stage, RLT__PASS_BACKWARD, false);
         if (joined) {
@@ -335,7 +338,7 @@ static void message_driven(rlt__work *w, uint32_t begin)
         message(w, RLT_OP_SEND, stage, -1, true, i, w->last);
         latest[i] = w->last;
     }
-    /* The optimizer begins when all are done. */
+    /* The optimizer begins after all passes. */
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, w->rank);
     d.resource = w->compute;
     d.name = rlt__work_name(w, "all microbatches");
@@ -430,7 +433,8 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
     return rc;
 }
 
-/* Each microbatch is an operation of each rank at least: what cannot be built is not begun. */
+/* Refuses programs that are too large before building them: each microbatch is at least one operation per
+ * rank. */
 static int check_work(const rlt_training *t, uint32_t ranks, rlt_error *err)
 {
     double least = (double)ranks * rlt_training_microbatches(t) * t->steps;

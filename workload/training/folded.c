@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Durations of the collectives of a folded training: of groups whose members are not in the program. */
+/* Durations of collectives of a folded training, whose groups have members outside the program. */
 #include <stdlib.h>
 
 #include "collectives/collective.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whom a rank communicates with. */
+/* Members of a rank's communication groups. */
 #include <string.h>
 
 #include "workload/training/internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Between the parts of a training: its schedule, its builder. Internal to workload/. */
+/* Interface between the schedule and the builder of a training. Internal to workload/. */
 #ifndef RLT_WORKLOAD_TRAINING_INTERNAL_H
 #define RLT_WORKLOAD_TRAINING_INTERNAL_H
 
@@ -13,7 +13,7 @@
 #include "workload/training/passes.h"
 #include "workload/training/training.h"
 
-/* What a stage does next. */
+/* Turns of a stage. */
 typedef enum rlt__pass {
     RLT__PASS_FORWARD = RLT_PASS_FORWARD,
     RLT__PASS_BACKWARD = RLT_PASS_BACKWARD,
@@ -21,26 +21,27 @@ typedef enum rlt__pass {
 } rlt__pass;
 typedef struct rlt__turn {
     uint8_t pass;
-    uint32_t chunk; /* of the stage: 0 .. vp-1 */
+    uint32_t chunk; /* index within the stage: 0 .. vp-1 */
     uint32_t microbatch;
 } rlt__turn;
-/* The turns of a stage in order; *turns malloc'ed. */
+/* Lists the turns of a stage in order; *turns is malloc'ed. */
 int rlt__training_turns(const rlt_training *t, uint32_t stage, rlt__turn **turns, uint32_t *n,
                         rlt_error *err);
-/* Microbatches (of a chunk) whose activations a stage keeps at once, at most. */
+/* Returns the largest number of microbatches (of one chunk) whose activations a stage keeps at once. */
 uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage);
 
-/* Elements of one microbatch's sample that a stage keeps, of a chunk of mean size, and those that are there
- * beside while a microbatch is recomputed. */
+/* Elements kept per sample by one microbatch in a chunk of mean size (`elements`), and those added while a
+ * microbatch is recomputed (`more`). */
 typedef struct rlt__kept {
     double elements, more;
 } rlt__kept;
 rlt__kept rlt__training_kept(const rlt_training *t, uint32_t stage);
-/* Bytes of so many microbatches' activations, one of them being recomputed. */
+/* Returns the bytes of activations of this many microbatches; `recomputes`: one of them is being
+ * recomputed. */
 double rlt__kept_bytes(const rlt_training *t, const rlt__kept *k, uint32_t microbatches, bool recomputes);
 double rlt__memory_total(const rlt_training_memory *m);
 
-/* Groups of a rank, by what they communicate. TIED: both stages that have tied parameters. */
+/* Groups of a rank. TIED: the two stages that hold tied parameters. */
 typedef enum rlt__group {
     RLT__GROUP_TP,
     RLT__GROUP_CP,
@@ -51,24 +52,23 @@ typedef enum rlt__group {
     RLT__GROUP_TIED,
     RLT__GROUPS
 } rlt__group;
-/* The members of the group of the rank that is there, in the order of their index along it, into room for all
- * ranks; their number, 0 where it has none. */
+/* Lists the members of a group of the rank at `where`, ordered along the group's axis. `ranks` has room for
+ * all ranks. Returns how many; 0 if the rank has no such group. */
 uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT],
                                rlt__group group, uint32_t *ranks);
 
-/* Times of each layer and one microbatch on one rank. */
+/* Times of each layer for one microbatch on one rank. */
 typedef struct rlt__times {
-    /* weights: their gradients, where computed apart; again: recomputed */
+    /* weights: time of weight gradients, if computed apart; again: recomputation */
     rlt_time *forward, *backward, *weights, *again;
-    rlt_time host_ps; /* of the stack, an iteration */
+    rlt_time host_ps; /* of the stack, per iteration */
 } rlt__times;
 int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err);
 void rlt__training_times_free(rlt__times *x);
-/* The time of an optimizer's step over so many parameters. */
+/* Returns the time of an optimizer step over this many parameters. */
 rlt_time rlt__training_step(const rlt_training *t, double parameters);
 
-/* What is known of a folded training: groups with their real ranks, and how long their collectives take
- * alone. */
+/* State of folding: groups with their real ranks, and the times that their collectives take alone. */
 typedef struct rlt__folded_known {
     uint32_t group;
     rlt_coll_kind kind;
@@ -78,28 +78,29 @@ typedef struct rlt__folded_known {
 typedef struct rlt__folded {
     uint32_t axes;
     const rlt_replay_options *how;
-    const rlt_placement *where; /* of the real ranks */
+    const rlt_placement *where; /* placement of the real ranks */
     rlt_timing *alone;
     rlt_group *groups;
     uint32_t n_groups, groups_room;
     rlt__folded_known *known;
     uint32_t n_known, known_room;
 } rlt__folded;
-/* Whether the members of such groups differ along axes that are folded. */
+/* Returns true if the members of these groups differ along a folded axis. */
 bool rlt__folded_away(const rlt__folded *f, int group);
 int rlt__folded_group(rlt__folded *f, const uint32_t *ranks, uint32_t n, uint32_t *index, rlt_error *err);
 int rlt__folded_time(rlt__folded *f, uint32_t group, rlt_coll_kind kind, uint64_t bytes,
                      rlt_time *duration_ps, rlt_error *err);
 void rlt__folded_free(rlt__folded *f);
 
-/* Whether a layer is of a block that a stage may begin with (those are recomputed, the others kept whole),
- * given whether the layer before it is. */
+/* Returns true if a layer belongs to a block at which a stage may begin. Such blocks are recomputed; other
+ * layers are not. `before`: the result for the layer before it. */
 static inline bool rlt__repeats(const rlt_model *m, uint32_t i, bool before)
 {
     return i == 0 || m->layers[i].block != m->layers[i - 1].block ? m->layers[i].movable : before;
 }
 
-/* What a rank holds of a layer: parameters, dense (the copy of tied ones among them) and of experts. */
+/* Returns the dense parameters of a layer that a rank holds, copies of tied ones included; rlt__held_experts
+ * returns those of experts. */
 static inline double rlt__held(const rlt_training *t, const rlt_model_layer *l)
 {
     bool copy = t->home != t->away && l == &t->model->layers[t->copies];
@@ -110,8 +111,8 @@ static inline double rlt__held_experts(const rlt_training *t, const rlt_model_la
 {
     return (double)l->expert_parameters / t->ep / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
 }
-/* What of it learns in an iteration: of tables the rows that samples look up, each one of its own. A rank has
- * 1 / ep of the tables, for the samples of ep ranks. */
+/* Returns the expert parameters updated per iteration. For embedding tables these are the rows that samples
+ * reference, all assumed distinct. A rank holds 1 / ep of the tables, for the samples of ep ranks. */
 static inline double rlt__learning_experts(const rlt_training *t, const rlt_model_layer *l)
 {
     double held = rlt__held_experts(t, l), a_sample = l->moved_elements - (double)l->output_elements,

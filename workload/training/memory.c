@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a rank of a stage holds. Of each parameter: weights and gradients of `element_bytes`, optimizer state
- * of `state_bytes` (mixed-precision Adam: 2 + 2 + 12 = 16), divided over the data-parallel ranks by ZeRO 1
- * (state), 2 (gradients), 3 (weights). With a pruned fraction p, f = 1 - p, of the full-precision gradients
- * that AxoNN keeps beside (4): 2 + 24 f (SAMO, IPDPS 2023, section III: indices 4 f and a temporary copy 2 f
- * among them).
+ * Memory of a rank of a stage, in bytes. With n parameters on the rank, divided over D data-parallel ranks:
+ *
+ *   ZeRO  weights     gradients         optimizer state
+ *   0     n e         n (e + g)         n o
+ *   1     n e         n (e + g)         n o / D
+ *   2     n e         n (e + g) / D     n o / D
+ *   3     n e / D     n (e + g) / D     n o / D
+ *
+ * e is `element_bytes`, o `state_bytes`, and g `main_gradient_bytes`, the full-precision gradients of AxoNN
+ * (else 0). Mixed-precision Adam has e = 2, g = 0 and o = 12. Example: n = 1.3e9 and D = 8 take 20.8, 7.2,
+ * 4.9 and 2.6 GB.
+ *
+ * With a fraction p of the weights pruned, f = 1 - p, SAMO takes n (2 + 24 f) bytes (IPDPS 2023, section
+ * III): weights 2, gradients f (2 + 4), state f 12, indices f 4 and a temporary copy f 2. Example: p = 0.9
+ * takes 4.4 bytes per parameter, where dense training with g = 4 takes 20.
+ *
+ * Activations: (kept * K + more) * microbatch * e / cp, where K are the elements that one microbatch keeps
+ * per sample, `kept` the microbatches kept at once, and `more` the elements added while one is recomputed.
  */
 #include <stdio.h>
 
@@ -21,8 +34,8 @@ static double kept(const rlt_training *t, const rlt_model_layer *l, bool scores)
     return whole + (l->saved_split + (scores ? l->saved_scores : 0)) / tp;
 }
 
-/* Elements kept of one microbatch's sample in a chunk, beyond which `more` are there while it is recomputed.
- * What is not of a block that repeats is not recomputed. */
+/* Returns the elements that one microbatch keeps per sample in a chunk. *more: elements added while it is
+ * recomputed. Layers outside blocks that repeat are not recomputed. */
 static double chunk_elements(const rlt_training *t, uint32_t chunk, double *more)
 {
     uint32_t first, end, blocks = 0;
@@ -51,7 +64,8 @@ static double chunk_elements(const rlt_training *t, uint32_t chunk, double *more
     return whole + boundary / (apart ? apart : 1);
 }
 
-/* Offloaded: what is in the host's memory comes over bucket by bucket (4 + 12 B an element). */
+/* Moves state to the host's memory. A bucket at a time is on the accelerator (4 + 12 bytes per element for
+ * Adam). */
 static void offload_state(const rlt_training *t, double parameters, rlt_training_memory *m)
 {
     double bucket = t->offload_bucket < parameters ? t->offload_bucket : parameters;
@@ -120,7 +134,7 @@ rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32_t stage
     return m;
 }
 
-/* What would fit: the first of these changes that does. */
+/* Returns advice for a training that does not fit: the first of these changes that makes it fit. */
 static const char *advice(const rlt_training *t, uint32_t stage, char *text, size_t size)
 {
     rlt_training other = *t;

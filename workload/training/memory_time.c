@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank's memory, from when its passes ran. */
+/* Memory of a rank over time, from the times of its passes. */
 #include "workload/training/memory_time.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ uint32_t rlt_stage_rank(const rlt_training *t, const rlt_training_passes *p, uin
     return rlt_folded_rank(t, p->folded, at);
 }
 
-/* Microbatches kept, and being recomputed, change by so many. */
+/* Change of the numbers of microbatches that are kept and that are being recomputed. */
 typedef struct change {
     rlt_time time_ps;
     int kept, again;
@@ -28,11 +28,11 @@ static int by_time(const void *a, const void *b)
 
 typedef struct times {
     const rlt_replay *replay;
-    uint32_t origin; /* the rank's first operation */
+    uint32_t origin; /* the first operation of the rank */
     rlt_time start_ps;
 } times;
 
-/* -1: not yet. */
+/* Return the end and the begin of a pass; -1: not yet. */
 static rlt_time ended(const times *x, const rlt_training_pass *p)
 {
     return p->last == RLT_NONE ? x->start_ps : rlt_replay_op(x->replay, x->origin + p->last).end_ps;
@@ -48,7 +48,7 @@ static void note(change *list, uint32_t *n, rlt_time time_ps, int kept, int agai
         list[(*n)++] = (change){time_ps, kept, again};
 }
 
-/* In the order of time; room for two a pass. */
+/* Lists the changes in order of time. `list` has room for two per pass. */
 static uint32_t find_changes(const rlt_training *t, const rlt_training_pass *p, uint32_t passes,
                              const times *x, change *list)
 {
@@ -82,7 +82,7 @@ static void put(rlt_memory_curve *c, rlt_time time_ps, double bytes)
     }
 }
 
-/* What changes at one instant is one step. */
+/* Turns changes into steps. All changes of one instant are one step. */
 static void walk(const rlt_training *t, const change *list, uint32_t n, rlt_time start_ps,
                  rlt_memory_curve *c)
 {

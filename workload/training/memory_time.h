@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a rank of a training holds over the simulated time, in bytes. Weights, gradients, optimizer state and
- * buffers are there all the time. The activations of a microbatch, of a chunk of mean size as
- * rlt_training_memory_of counts them, are there from the beginning of its forward pass through the chunk to
- * the end of the last pass that needs them: the backward one or, where weight gradients are apart, theirs.
- * While a backward pass recomputes, its working set is there once. Weights that ZeRO 3 gathers and buffers of
- * communication are not counted.
+ * Memory of a rank of a training over simulated time, in bytes. Weights, gradients, optimizer state and
+ * buffers are held all the time. A microbatch's activations are held from the beginning of its forward pass
+ * through a chunk to the end of the last pass that needs them: the backward pass, or the pass of weight
+ * gradients if they are computed apart. Each chunk counts at its mean size, as in rlt_training_memory_of.
+ * While a backward pass recomputes, its working set is held once. Weights that ZeRO 3 gathers and
+ * communication buffers are not counted.
  *
- * The most is rlt_training_memory_of's total in the schedules that are fixed; for what is driven by messages
- * that is a bound, which is reached where forward passes run ahead far enough.
+ * In fixed schedules the peak equals the total of rlt_training_memory_of. In the message-driven schedule that
+ * total is an upper bound, reached if forward passes run ahead far enough.
  *
- * Passes are recorded while a program is built, of one rank of each stage: ranks of a stage have the same
- * operations in the same order. The curve reads the times of a replay.
+ * Passes are recorded while a program is built, for one rank per stage: all ranks of a stage have the same
+ * operations in the same order. The curve takes its times from a replay.
  */
 #ifndef RLT_WORKLOAD_TRAINING_MEMORY_TIME_H
 #define RLT_WORKLOAD_TRAINING_MEMORY_TIME_H
@@ -29,24 +29,25 @@ extern "C" {
 
 typedef struct rlt_memory_step {
     rlt_time time_ps;
-    double bytes; /* from then on */
+    double bytes; /* memory from time_ps on */
 } rlt_memory_step;
 typedef struct rlt_memory_curve {
     uint32_t stage, n;
-    rlt_memory_step *steps; /* the first when the rank starts; times ascend, neighbours differ */
-    double base_bytes;      /* without activations: what it comes back to at the end of each iteration */
+    /* the first is at the start of the rank; times ascend, and neighbours differ in bytes */
+    rlt_memory_step *steps;
+    double base_bytes; /* without activations: the level at the end of each iteration */
     double peak_bytes;
-    rlt_time peak_ps; /* when it is reached first */
+    rlt_time peak_ps; /* first time at which the peak is reached */
 } rlt_memory_curve;
 
-/* The curve of a rank of the program that `t` was built into, which may be the first part of a joined one. A
- * replay that was stopped has it up to then. RLT_ERANGE for a rank that the training lacks, RLT_ECHECK where
- * the program is not the one recorded. O(p log p) for p passes of a rank. */
+/* Computes the curve of a rank of the program that `t` was built into, which may be the first part of a
+ * joined program. A replay that was stopped gives the curve up to then. RLT_ERANGE for a rank outside the
+ * training, RLT_ECHECK if the program is not the recorded one. O(p log p) for p passes of a rank. */
 int rlt_memory_curve_of(const rlt_training *t, const rlt_training_passes *p, const rlt_program *program,
                         const rlt_replay *r, uint32_t rank, rlt_memory_curve *out,
                         rlt_error *err) RLT_MUST_USE;
 void rlt_memory_curve_free(rlt_memory_curve *c);
-/* The first rank of a stage, which stands for the others. */
+/* Returns the first rank of a stage, which represents the others. */
 uint32_t rlt_stage_rank(const rlt_training *t, const rlt_training_passes *p, uint32_t stage);
 
 #ifdef __cplusplus

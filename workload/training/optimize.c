@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of an iteration: the steps of the optimizer, on the accelerator or in the host's memory. */
+/* The end of an iteration: optimizer steps, on the accelerator or with state in the host's memory. */
 #include "sim/base/time.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
@@ -7,7 +7,7 @@
 #include "workload/training/training.h"
 #include "workload/training/work.h"
 
-/* The gradients of both copies are added up, whole. */
+/* Sums the whole gradients of both copies of tied parameters. */
 void rlt__work_reduce_tied(rlt__work *w)
 {
     const rlt_training *t = w->t;
@@ -48,8 +48,8 @@ void rlt__work_optimize(rlt__work *w)
     }
 }
 
-/* The state comes from the host and goes back there, bucket by bucket; while a chunk of them is stepped over
- * the gradients of the next are summed. */
+/* Steps the optimizer with offloaded state, which comes from the host and returns there in buckets. During
+ * the step over one chunk of buckets, the gradients of the next chunk are summed. */
 void rlt__work_optimize_offloaded(rlt__work *w)
 {
     const rlt_training *t = w->t;
@@ -71,7 +71,7 @@ void rlt__work_optimize_offloaded(rlt__work *w)
         step = rlt__work_op(w, &d, step);
         if (sum != RLT_NONE)
             rlt_build_dep(w->b, step, sum);
-        for (uint32_t i = 0; i < w->n_reductions; i++) /* of tied weights, before the first */
+        for (uint32_t i = 0; i < w->n_reductions; i++) /* sums of tied gradients, before the first step */
             rlt_build_dep(w->b, step, w->reductions[i]);
         w->n_reductions = 0;
     }

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * In which order a stage works on microbatches. With p stages, m microbatches and t_f, t_b forward and
- * backward times of a stage, the idle time of a stage is (p - 1)(t_f + t_b) for GPipe and 1F1B, that over v
- * for v chunks a stage (arXiv 2104.04473, section 2.2), (p - 1)(t_f + t_b - t_w) with t_w of the weight
- * gradients for ZB-H1, t_b counting input gradients alone (arXiv 2401.10241, table 1).
+ * Order in which a stage works on microbatches. With p stages and forward and backward times t_f and t_b of a
+ * stage, the idle time of a stage is
+ *
+ *   GPipe, 1F1B   (p - 1) (t_f + t_b)
+ *   interleaved   (p - 1) (t_f + t_b) / v for v chunks per stage (arXiv 2104.04473, section 2.2)
+ *   ZB-H1         (p - 1) (t_f + t_b - t_w), where t_w is the time of the weight gradients and t_b that of
+ *                 the input gradients only (arXiv 2401.10241, table 1)
+ *
+ * Example: p = 4, t_f = 1 ms and a backward pass of 2 ms idle for 9 ms, and for 4.5 ms with v = 2. ZB-H1 with
+ * t_b = t_w = 1 ms idles for 3 ms.
  */
 #include <stdlib.h>
 
@@ -41,8 +47,8 @@ static void one_f_one_b(list *l, uint32_t p, uint32_t stage, uint32_t m)
     }
 }
 
-/* As 1F1B, with the weight gradients of a stage `stage` microbatches behind its input gradients: where others
- * wait at the end, they are done. */
+/* As 1F1B, but the weight gradients of stage `stage` lag its input gradients by `stage` microbatches. They
+ * fill the time at the end in which other schedules wait. */
 static void zero_bubble(list *l, uint32_t p, uint32_t stage, uint32_t m)
 {
     uint32_t warm = p - 1 - stage < m ? p - 1 - stage : m, weights = 0;
@@ -59,7 +65,7 @@ static void zero_bubble(list *l, uint32_t p, uint32_t stage, uint32_t m)
         add(l, RLT__PASS_WEIGHTS, 0, weights++);
 }
 
-/* Groups of p microbatches go through all chunks. */
+/* Microbatches pass through all chunks in groups of p. */
 static void interleaved(list *l, uint32_t p, uint32_t v, uint32_t stage, uint32_t m)
 {
     uint32_t all = m * v, warm = m == p ? all : (p - stage - 1) * 2 + (v - 1) * p;
@@ -90,7 +96,7 @@ int rlt__training_turns(const rlt_training *t, uint32_t stage, rlt__turn **turns
         zero_bubble(&l, p, stage, m);
         break;
     case RLT_SCHEDULE_GPIPE:
-    case RLT_SCHEDULE_MESSAGE: /* in whatever order they come */
+    case RLT_SCHEDULE_MESSAGE: /* any order: messages drive it */
     case RLT_SCHEDULES:
         gpipe(&l, m);
         break;
@@ -104,7 +110,7 @@ uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage)
 {
     uint32_t m = rlt_training_microbatches(t), p = t->size[RLT_AXIS_PP], n = m;
     if (t->schedule == RLT_SCHEDULE_MESSAGE)
-        n = stage + 1 < p ? p : 1; /* the last stage goes back at once */
+        n = stage + 1 < p ? p : 1; /* the last stage begins the backward pass at once */
     else if (t->schedule == RLT_SCHEDULE_INTERLEAVED)
         n = m == p ? m * t->vp : (p - stage - 1) * 2 + (t->vp - 1) * p + 1;
     else if (t->schedule == RLT_SCHEDULE_ZERO_BUBBLE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How long layers and the optimizer take on the accelerator. */
+/* Times of layers and of the optimizer on the accelerator. */
 #include <stdlib.h>
 
 #include "sim/base/error.h"
@@ -15,22 +15,24 @@ typedef struct speed {
     uint64_t peak_Flops;
 } speed;
 
-/* Bytes of the weights that a pass goes through once, however many tokens the microbatch has: read forward;
- * read backward for the gradient of the inputs. Tables are not gone through, but for the rows looked up. */
+/* Returns the bytes of weights that a pass reads once, however many tokens the microbatch has. The backward
+ * pass reads them again for the gradient of the inputs. An embedding table counts only the rows that are
+ * looked up. */
 static double weights_bytes(const rlt_training *t, const rlt_model_layer *l)
 {
     double used = (double)(l->parameters + l->tied_parameters) / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
     return l->work == RLT_WORK_LOOKUP ? 0 : (used + rlt__held_experts(t, l)) * t->element_bytes;
 }
 
-/* And of their gradients, to which each microbatch adds: read and written, in the precision kept. */
+/* Returns the bytes of weight gradients that a microbatch reads and writes to add its own, in the precision
+ * kept. */
 static double gradients_bytes(const rlt_training *t, const rlt_model_layer *l)
 {
     uint32_t kept = t->main_gradient_bytes ? t->main_gradient_bytes : t->element_bytes;
     return weights_bytes(t, l) / t->element_bytes * 2 * kept;
 }
 
-/* `elements` of activations are of a sample. */
+/* Returns the time of a layer; `elements` of activations are per sample. */
 static rlt_time time_of(const speed *s, const rlt_model_layer *l, double flop, double elements,
                         double weights)
 {
@@ -47,7 +49,8 @@ static rlt_time time_of(const speed *s, const rlt_model_layer *l, double flop, d
                                      : 0;
 }
 
-/* In full, blocks alone (Megatron-LM, DeepSpeed, AxoNN): neither embeddings nor logits. */
+/* Returns true if full recomputation repeats a layer: only blocks are repeated, neither embeddings nor logits
+ * (Megatron-LM, DeepSpeed, AxoNN). */
 static bool recomputed(const rlt_training *t, const rlt_model_layer *l, bool repeats)
 {
     return (t->recompute == RLT_RECOMPUTE_FULL && repeats) ||
@@ -76,7 +79,7 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
                weights = l->parameters + l->tied_parameters + l->expert_parameters > 0 ? back / 2 : 0;
         double moved = l->moved_elements, read = weights_bytes(t, l), added = gradients_bytes(t, l);
         out->forward[i] = time_of(&s, l, l->forward_flop, moved, read);
-        /* Half of what the backward pass moves is for the gradient of the weights. */
+        /* Half of the bytes that the backward pass moves are for weight gradients. */
         bool split = apart && weights > 0;
         out->backward[i] = time_of(&s, l, (split ? back - weights : back) * slower, (split ? 1 : 2) * moved,
                                    read + (split ? 0 : added));
@@ -111,7 +114,7 @@ void rlt__training_times_free(rlt__times *x)
 rlt_time rlt__training_step(const rlt_training *t, double parameters)
 {
     const rlt_surface *s;
-    /* State is read and written, gradients read, weights written. */
+    /* State is read and written, gradients are read, weights written. */
     double each = 2.0 * t->state_bytes + t->gradient_bytes + t->element_bytes;
     rlt_work step = {.kind = RLT_WORK_VECTOR, .bytes = parameters * (1 - t->sparsity) * each, .tp = 1};
     if (rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL))

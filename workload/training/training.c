@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A training's settings, and where its ranks are. */
+/* Settings of a training, and the places of its ranks. */
 #include "workload/training/training.h"
 
 #include <stddef.h>
@@ -101,7 +101,7 @@ rlt_training rlt_training_default(void)
 {
     rlt_training t = {.stack = ""};
     int rc = rlt_params_preset(settings, &t, NULL);
-    (void)rc; /* constants of the table above, which a test reads */
+    (void)rc; /* cannot fail: the values are constants of the table above, which a test reads */
     return t;
 }
 
@@ -132,7 +132,7 @@ static int read_order(const rlt_param *param, void *into, const char *value, con
         t->order[n++] = (rlt_axis)a;
         p += length + (p[length] == '-');
     }
-    /* What is not named comes last. */
+    /* Axes that are not named come last. */
     for (uint32_t a = 0; a < RLT_AXES_OF_LAYOUT && !*p; a++)
         if (!seen[a])
             t->order[n++] = (rlt_axis)a;
@@ -186,7 +186,7 @@ const rlt_training_strategy *rlt_training_strategy_at(uint32_t i)
 
 /* Layout */
 
-/* One rank is left of an axis that is folded. */
+/* Returns the size of an axis: 1 if it is folded. */
 static uint32_t size_of(const rlt_training *t, uint32_t folds, rlt_axis a)
 {
     return folds >> a & 1 ? 1 : t->size[a];
@@ -247,7 +247,7 @@ static uint32_t places(const rlt_model *m)
     return n;
 }
 
-/* The k-th layer that a stage may begin with; of none: the end. */
+/* Returns the k-th layer at which a stage may begin, or the number of layers if there are fewer. */
 static uint32_t movable(const rlt_model *m, uint32_t k)
 {
     for (uint32_t i = 0; i < m->n_layers; i++)
@@ -256,7 +256,8 @@ static uint32_t movable(const rlt_model *m, uint32_t k)
     return m->n_layers;
 }
 
-/* The first layer of a last block that no stage may begin with, but for one that has it alone: logits. */
+/* Returns the first layer of the head: a last block at which a stage may begin only if it has nothing else
+ * (logits). Returns the number of layers if the model has no head. */
 static uint32_t head_of(const rlt_model *m)
 {
     uint32_t i = m->n_layers - 1;
@@ -265,8 +266,9 @@ static uint32_t head_of(const rlt_model *m)
     return m->layers[i].movable ? m->n_layers : i;
 }
 
-/* Chunks beyond one a block that a model can have: logits alone, then embeddings, too (Megatron-LM's
- * account_for_loss_in_pipeline_split and account_for_embedding_in_pipeline_split). */
+/* Returns how many chunks a model can have beyond one per block: one for the logits alone, another for the
+ * embeddings alone (Megatron-LM's account_for_loss_in_pipeline_split and
+ * account_for_embedding_in_pipeline_split). */
 static uint32_t spare(const rlt_model *m)
 {
     bool head = head_of(m) < m->n_layers;
@@ -277,7 +279,7 @@ void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first,
 {
     const rlt_model *m = t->model;
     uint32_t chunks = t->size[RLT_AXIS_PP] * t->vp, n = places(m), begins[2];
-    /* The first n mod chunks have one block more. */
+    /* The first n mod chunks have one block more than the others. */
     uint32_t least = n / chunks, more = n % chunks, before = chunks > n + 1;
     for (uint32_t k = 0; k < 2; k++) {
         uint32_t c = chunk + k, block = c * least + (c < more ? c : more);
@@ -289,7 +291,7 @@ void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first,
     *end = begins[1];
 }
 
-/* The stage of a layer. */
+/* Returns the stage that has a layer. */
 static uint32_t stage_of(const rlt_training *t, uint32_t layer)
 {
     uint32_t low = 0, high = t->size[RLT_AXIS_PP] * t->vp;
@@ -301,8 +303,8 @@ static uint32_t stage_of(const rlt_training *t, uint32_t layer)
     return low % t->size[RLT_AXIS_PP];
 }
 
-/* The layer that holds tied parameters: the nearest one before that is as large, of those outside
- * of the blocks that repeat. */
+/* Returns the layer that holds the tied parameters: the nearest earlier one outside the blocks that repeat
+ * that has at least as many parameters. */
 static uint32_t holder(const rlt_model *m, uint32_t tied)
 {
     uint32_t found = tied;
@@ -391,7 +393,7 @@ static int check_model(const rlt_training *t, rlt_error *err)
     return 0;
 }
 
-/* What was asked for by name must not be answered by the surface of any stack. */
+/* A stack that was set by name must have a surface of its own, not that of any stack. */
 static int check_stack(const rlt_training *t, rlt_error *err)
 {
     const rlt_accelerator *a = t->accelerator;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A training job: a model on accelerators in a parallel layout, as an execution graph, and the memory that it
- * takes. What each rank does in an iteration:
+ * A training job: a model on accelerators in a parallel layout. It gives an execution graph and the memory
+ * per rank. In an iteration each rank does this:
  *
  *   - Microbatches go forward and backward through the chunks of its pipeline stage, in the order of the
  *     schedule. Inside a chunk, tensor, context and expert parallelism communicate layer by layer.
  *   - The gradients of the last microbatch (of each one, from ZeRO 2 on) are summed over the data-parallel
  *     ranks bucket by bucket, while the backward pass goes on.
  *   - The optimizer steps over the parameters that the rank holds. In embedding tables it updates only the
- *     rows that the iteration's samples reference (at most moved - output elements a sample; their gradients
- *     are sparse).
+ *     rows that the iteration's samples reference (at most moved - output elements per sample; their
+ *     gradients are sparse).
  *
- * A training is a value; rlt_training_plan checks it and derives the
- * rest, once model and accelerator are set.
+ * A training is a plain value. Set model and accelerator, then rlt_training_plan checks it and derives the
+ * rest.
  */
 #ifndef RLT_WORKLOAD_TRAINING_TRAINING_H
 #define RLT_WORKLOAD_TRAINING_TRAINING_H
@@ -34,19 +34,19 @@ extern "C" {
 
 enum { RLT_MAX_STAGES = 4096 };
 
-/* Dimensions of a layout. Experts are spread over `ep` of the data- and context-parallel ranks, which are
- * consecutive among them: ep divides cp * dp. */
+/* Axes of a layout. Experts are spread over `ep` consecutive ranks of the data- and context-parallel ones, so
+ * ep divides cp * dp. */
 typedef enum rlt_axis { RLT_AXIS_TP, RLT_AXIS_CP, RLT_AXIS_DP, RLT_AXIS_PP, RLT_AXES_OF_LAYOUT } rlt_axis;
 
 /*
  * Schedules of a pipeline:
- *   GPIPE        all forward, then all backward
+ *   GPIPE        all forward passes, then all backward passes
  *   ONE_F_ONE_B  Narayanan et al., SOSP 2019
- *   INTERLEAVED  several chunks a stage (arXiv 2104.04473, section 2.2)
- *   ZERO_BUBBLE  weight gradients apart, after the input gradients that others wait for (ZB-H1, Qi et al.,
- *                arXiv 2401.10241)
- *   MESSAGE      whatever arrives first is done first, with at most pp microbatches under way (AxoNN, Singh &
- *                Bhatele, IPDPS 2022, algorithms 1 and 2)
+ *   INTERLEAVED  several chunks per stage (arXiv 2104.04473, section 2.2)
+ *   ZERO_BUBBLE  weight gradients are computed apart, after the input gradients that other stages wait for
+ *                (ZB-H1, Qi et al., arXiv 2401.10241)
+ *   MESSAGE      in order of arrival, with at most pp microbatches under way (AxoNN, Singh & Bhatele,
+ *                IPDPS 2022, algorithms 1 and 2)
  */
 typedef enum rlt_schedule {
     RLT_SCHEDULE_GPIPE,
@@ -63,112 +63,116 @@ typedef struct rlt_training {
     const rlt_model *model;
     const rlt_accelerator *accelerator;
     char stack[32], precision[16];
-    bool stack_named;                   /* by a setting: there must be a surface of it */
-    uint32_t size[RLT_AXES_OF_LAYOUT];  /* dp 0: as many as there are ranks for */
-    uint32_t ranks;                     /* the first so many of those there are; 0: all */
-    uint32_t ep, vp;                    /* vp: chunks a stage */
-    rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first: rank = mixed radix */
-    bool order_auto;                    /* asked for: the caller is to choose the order */
+    bool stack_named;                   /* set by name: the accelerator must have a surface of it */
+    uint32_t size[RLT_AXES_OF_LAYOUT];  /* dp 0: derived from the number of ranks */
+    uint32_t ranks;                     /* uses only the first so many ranks; 0: all */
+    uint32_t ep, vp;                    /* vp: chunks per stage */
+    rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first; a rank is its indices as a mixed-radix number */
+    bool order_auto;                    /* order=auto: the caller must choose the order */
     bool sequence_parallel;
     rlt_schedule schedule;
     rlt_recompute recompute;
-    uint32_t checkpoint;    /* full recomputation: blocks between activations that are kept */
-    uint32_t zero;          /* ZeRO stage: 1 optimizer state, 2 gradients too, 3 parameters too */
-    uint64_t batch;         /* samples of an iteration over all ranks; 0: one microbatch for each of dp, pp */
-    uint32_t microbatch;    /* samples */
-    uint32_t steps;         /* iterations */
-    uint32_t element_bytes; /* of activations and weights */
-    uint32_t gradient_bytes;      /* an element, as it is communicated */
-    uint32_t main_gradient_bytes; /* kept beside, in full precision; 0: none */
-    uint32_t state_bytes;         /* of the optimizer for a parameter, master weights included: Adam's 12 */
-    uint64_t bucket_bytes;        /* PyTorch DDP's 25 MiB */
-    uint64_t first_bucket_bytes;  /* and its first one's 1 MiB */
-    bool prefetch;                /* ZeRO 3: a block's weights are gathered beside the one before */
-    bool overlap;                 /* gradients are communicated beside the backward pass; else after it */
-    /* The copy of tied parameters on the last stage gets the sum of the gradients of both (Megatron-LM's
-     * embedding group); else it goes its own way, as in AxoNN. */
+    uint32_t checkpoint; /* full recomputation: blocks between kept activations */
+    uint32_t zero;       /* ZeRO stage: 1 divides optimizer state, 2 also gradients, 3 also parameters */
+    /* samples per iteration over all ranks; 0: one microbatch per stage and data-parallel rank */
+    uint64_t batch;
+    uint32_t microbatch;          /* samples per microbatch */
+    uint32_t steps;               /* iterations to build */
+    uint32_t element_bytes;       /* bytes of an activation or weight */
+    uint32_t gradient_bytes;      /* bytes of a gradient on the wire */
+    uint32_t main_gradient_bytes; /* bytes of a further, full-precision gradient; 0: none */
+    /* bytes of optimizer state per parameter, master weight included; Adam: 12 */
+    uint32_t state_bytes;
+    uint64_t bucket_bytes;       /* bytes of gradients per all-reduce; PyTorch DDP: 25 MiB */
+    uint64_t first_bucket_bytes; /* bytes of the first one; PyTorch DDP: 1 MiB */
+    bool prefetch;               /* ZeRO 3: gathers a block's weights while the block before is computed */
+    bool overlap;                /* communicates gradients during the backward pass; false: after it */
+    /* If true, the gradients of tied parameters and of their copy on the last stage are summed (Megatron-LM's
+     * embedding group). If false, the copy is trained on its own, as in AxoNN. */
     bool tie;
-    bool drain; /* the pipeline comes to rest before gradients are communicated after the backward pass */
-    /* The time of a microbatch through a chunk, one way, beside its layers: synchronising, handing over. */
+    bool drain; /* lets the pipeline come to rest before gradients are communicated after the backward pass */
+    /* Time per pass of a microbatch through a chunk that is not of its layers: synchronising, handing
+     * over. */
     rlt_time pass_ps;
-    rlt_time host_ps; /* fixed time of an iteration, beside: data, logging, gradient norm, ... */
-    /* Compressed state (SAMO, IPDPS 2023): weights pruned by this fraction; 0: dense. Gradients are
-     * compressed after each microbatch, at `compress_rate` parameters a second. */
+    rlt_time host_ps; /* further fixed time per iteration: data, logging, gradient norm, ... */
+    /* Compressed state (SAMO, IPDPS 2023): sparsity is the pruned fraction of the weights; 0: dense.
+     * Gradients are compressed after each microbatch, at `compress_rate` parameters per second. */
     double sparsity, compress_rate;
-    /* Optimizer state and full-precision gradients in the host's memory, brought over bucket by bucket;
-     * gradients are summed in chunks of so many buckets, beside the steps over those before (AxoNN, IPDPS
-     * 2022). In elements, at bytes a second between host and accelerator, both ways together. */
+    /* Optimizer state and full-precision gradients stay in the host's memory and are brought over in buckets.
+     * Gradients are summed in chunks of `offload_chunk` buckets, during the steps over earlier chunks (AxoNN,
+     * IPDPS 2022). offload_bucket is in elements; offload_Bps is bytes per second between host and
+     * accelerator, both ways together. */
     bool offload;
     uint32_t offload_bucket, offload_chunk;
     uint64_t offload_Bps;
-    double slowdown; /* of matrix kernels: sparse ones (Sputnik) are so many times slower; 1: dense */
-    /* Set by rlt_training_plan: the stages of tied parameters and of their copy, which `copies` is the first
-     * layer to use; the same stage where there is none. */
+    double slowdown; /* factor on the time of matrix kernels, for sparse ones (Sputnik); 1: dense */
+    /* Set by rlt_training_plan: stages that hold tied parameters (home) and their copy (away), equal if there
+     * is no copy. `copies` is the first layer that uses the copy. */
     uint32_t home, away, copies;
-    /* Records the passes of a program that is being built; borrowed; NULL: not wanted. */
+    /* Records the passes while a program is built; borrowed; NULL: not recorded. */
     struct rlt_training_passes *passes;
 } rlt_training;
 
 RLT_API rlt_training rlt_training_default(void);
 RLT_API const char *rlt_axis_name(rlt_axis a); /* "tp" */
 
-/* A way of training that is known by a name: settings, which those given after it may change. */
+/* A named strategy: settings that later ones may override. */
 typedef struct rlt_training_strategy {
     const char *name, *summary;
-    const char *settings; /* as --train takes them */
+    const char *settings; /* as for --train */
 } rlt_training_strategy;
 RLT_API rlt_registry *rlt_training_strategies(void);
 RLT_API const rlt_training_strategy *rlt_training_strategy_at(uint32_t i); /* NULL past the end */
-/* One setting by name and text: dp, tp, cp, pp, ep, vp, order (tp-cp-dp-pp, auto), sp, schedule, recompute,
- * zero, batch, microbatch, steps, precision, stack, gradient, state, bucket, overlap, host, sparsity, ...
- * RLT_EUSAGE lists the names. */
+/* Sets one field by name and text: dp, tp, cp, pp, ep, vp, order (tp-cp-dp-pp, auto), sp, schedule,
+ * recompute, zero, batch, microbatch, steps, precision, stack, gradient, state, bucket, overlap, host,
+ * sparsity, ... RLT_EUSAGE lists the names. */
 RLT_API int rlt_training_set(rlt_training *t, const char *name, const char *value,
                              rlt_error *err) RLT_MUST_USE;
-/* The table of them, of an rlt_training. */
+/* Returns the table of these settings, of an rlt_training. */
 RLT_API const rlt_param *rlt_training_parameters(void);
 
-/* Checks the whole; fills dp from the number of ranks (0: what the layout says) and batch.
- * RLT_EUNSUPPORTED for a stack that was set, without stack_named being cleared since,
- * and of which the accelerator has no surface. */
+/* Checks all settings. Derives dp from the number of ranks (0: as the layout says), and batch.
+ * RLT_EUNSUPPORTED if stack_named is set and the accelerator has no surface of that stack. */
 RLT_API int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err) RLT_MUST_USE;
 RLT_API uint32_t rlt_training_ranks(const rlt_training *t);
-/* Microbatches of a pipeline in an iteration. */
+/* Returns the microbatches per iteration of one pipeline. */
 RLT_API uint32_t rlt_training_microbatches(const rlt_training *t);
-/* Where a rank is: its index along each axis. */
+/* Computes the place of a rank: its index along each axis. */
 RLT_API void rlt_training_place(const rlt_training *t, uint32_t rank, uint32_t at[RLT_AXES_OF_LAYOUT]);
 RLT_API uint32_t rlt_training_rank(const rlt_training *t, const uint32_t at[RLT_AXES_OF_LAYOUT]);
-/* The layers of a chunk (stage + vp index * pp): [*first, *end). */
+/* Returns the layers [*first, *end) of a chunk; chunk = stage + vp index * pp. */
 RLT_API void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first, uint32_t *end);
 
-/* What one rank of a stage holds, in bytes. Model state by Rajbhandari et al. (arXiv 1910.02054, section 3)
- * or, with sparsity, SAMO's table; activations by Korthikanti et al. (arXiv 2205.05198) times the
- * microbatches that the schedule has under way. */
+/* Memory of one rank of a stage, in bytes. Model state by Rajbhandari et al. (arXiv 1910.02054, section 3)
+ * or, with sparsity, by SAMO's table. Activations by Korthikanti et al. (arXiv 2205.05198), times the
+ * microbatches that the schedule has under way. memory.c has the formulas. */
 typedef struct rlt_training_memory {
     double parameters, gradients, optimizer, activations, buffers, total;
-    uint32_t in_flight; /* microbatches whose activations are kept at once (of one chunk's size) */
+    uint32_t in_flight; /* microbatches (of one chunk) whose activations are kept at once */
 } rlt_training_memory;
 RLT_API rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32_t stage);
-/* RLT_ERANGE where some stage does not fit, telling by how much and what would fit. */
+/* RLT_ERANGE if a stage does not fit; the message says by how much, and what would fit. */
 RLT_API int rlt_training_fits(const rlt_training *t, rlt_error *err) RLT_MUST_USE;
 
-/* Times of each layer of the model for one microbatch on one rank,
- * recomputation not counted; arrays of model->n_layers. */
+/* Computes the times of each layer for one microbatch on one rank, without recomputation. The arrays have
+ * model->n_layers entries. */
 RLT_API int rlt_training_layer_times(const rlt_training *t, rlt_time *forward_ps, rlt_time *backward_ps,
                                      rlt_error *err) RLT_MUST_USE;
-/* FLOPs of an iteration, recomputation not counted (model FLOPs). */
+/* Returns the FLOPs of an iteration without recomputation (model FLOPs). */
 RLT_API double rlt_training_flop(const rlt_training *t);
-/* O(ranks x microbatches x layers with communication). */
+/* Builds the program. O(ranks x microbatches x layers with communication). */
 RLT_API int rlt_training_program(const rlt_training *t, rlt_program **out, rlt_error *err) RLT_MUST_USE;
 /*
- * The same folded: only the first rank along these axes, the others keeping their order; where[rank] is its
- * place, malloc'ed. Collectives along those axes become delays: the time that `alone` tells
- * (rlt_timing_alone) for all their members, under how's topology, placement, endpoint and parameters. O(ranks
- * left x microbatches x layers).
- *   RLT_FOLD_PLANES  tensor parallelism. The time of an iteration is that of all ranks if its groups have
- *                    dimensions of a product of their own, as the others then communicate in planes that are
- *                    alike.
- *   RLT_FOLD_STAGES  all but the pipeline. Exact if the ranks of a stage are alike and no two communications
- *                    of one instant share a link.
+ * Builds the program folded along `axes`. It keeps only the ranks with index 0 along these axes, in their
+ * order. *where is their placement, malloc'ed. Collectives along folded axes become delays: the time that
+ * `alone` (rlt_timing_alone) gives for all their members, under how's topology, placement, endpoint and
+ * parameters. O(ranks kept x microbatches x layers).
+ *   RLT_FOLD_PLANES  folds tensor parallelism. The iteration time is that of all ranks if tensor-parallel
+ *                    groups have dimensions of a product to themselves: the other ranks then communicate in
+ *                    planes that are alike.
+ *   RLT_FOLD_STAGES  folds all axes but the pipeline. Exact if the ranks of a stage are alike and no two
+ *                    simultaneous communications share a link.
+ * Example: tp=8, dp=4, pp=2 has 64 ranks. RLT_FOLD_PLANES keeps 8 of them, RLT_FOLD_STAGES 2.
  */
 enum {
     RLT_FOLD_PLANES = 1 << RLT_AXIS_TP,
@@ -177,7 +181,7 @@ enum {
 RLT_API int rlt_training_fold(const rlt_training *t, uint32_t axes, const rlt_replay_options *how,
                               rlt_timing *alone, rlt_program **out, rlt_placement *where,
                               rlt_error *err) RLT_MUST_USE;
-/* Ranks, of which each is where, and its number, without these axes (0: with all). */
+/* Number of ranks, place of a rank, and rank at a place, without the folded axes (0: with all). */
 RLT_API uint32_t rlt_folded_ranks(const rlt_training *t, uint32_t axes);
 RLT_API void rlt_folded_place(const rlt_training *t, uint32_t axes, uint32_t rank,
                               uint32_t at[RLT_AXES_OF_LAYOUT]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a training's program is made of, as it is built. */
+/* Building blocks of a training's program. */
 #include "workload/training/work.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after)
     return op;
 }
 
-/* The compute that follows does so after this operation. */
+/* Makes the compute that follows depend on this operation. */
 static void follow(rlt__work *w, uint32_t op)
 {
     w->last = op;

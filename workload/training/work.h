@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A training's program while it is built, rank by rank: what passes, reductions and steps of the optimizer
- * are made of. Compute is gathered until something interrupts it and then becomes one operation.
+ * A training's program while it is built, rank by rank: building blocks of passes, reductions and optimizer
+ * steps. Compute is accumulated until something interrupts it, and then becomes one operation.
  */
 #ifndef RLT_WORKLOAD_TRAINING_WORK_H
 #define RLT_WORKLOAD_TRAINING_WORK_H
@@ -23,46 +23,47 @@ typedef struct rlt__work {
     rlt_builder *b;
     rlt__times times;
     rlt__folded *folded; /* NULL: all ranks */
-    uint32_t folds;      /* its axes, or 0 */
+    uint32_t folds;      /* folded axes, or 0 */
     rlt__work_named names[RLT__WORK_NAMES];
     uint32_t n_names;
-    uint32_t *firsts; /* first layer of each chunk, and the end */
+    uint32_t *firsts; /* first layer of each chunk, and the end of the last */
     uint16_t step;
     /* The rank being built: */
     uint32_t rank, at[RLT_AXES_OF_LAYOUT], groups[RLT__GROUPS];
     uint32_t compute, gradients;
-    uint32_t last;          /* operation that the next one on the compute stream follows */
-    uint32_t pending_after; /* one more that it follows: a receive, a gather; or RLT_NONE */
-    uint32_t ahead;         /* the gather of the next block's weights, or RLT_NONE */
-    rlt_time gathered;      /* compute not yet made an operation */
-    const char *doing;      /* what it is called */
-    uint64_t bucket[2];     /* gradients gathered: dense, of experts; in elements */
+    uint32_t last;          /* operation that precedes the next one on the compute stream */
+    uint32_t pending_after; /* second operation that precedes it, a receive or a gather; RLT_NONE: none */
+    uint32_t ahead;         /* gather of the next block's weights, or RLT_NONE */
+    rlt_time gathered;      /* accumulated compute, not yet an operation */
+    const char *doing;      /* name of the accumulated compute */
+    uint64_t bucket[2];     /* accumulated gradients in elements: dense, experts */
     bool first_bucket;
-    uint32_t origin, n_ops; /* the rank's first operation, and how many */
+    uint32_t origin, n_ops; /* the rank's first operation; number of its operations */
     uint32_t opened;        /* first operation of the pass, or RLT_NONE */
-    bool records;           /* its passes */
-    uint32_t *reductions;   /* of gradients, in this step */
+    bool records;           /* records the passes of this rank */
+    uint32_t *reductions;   /* gradient reductions of this step */
     uint32_t n_reductions, reductions_room;
 } rlt__work;
 
-/* Names are literals: each is entered once. */
+/* Returns the string of a name, which must be a literal: each is entered once. */
 uint32_t rlt__work_name(rlt__work *w, const char *name);
-/* The layers of a chunk. */
+/* Returns the layers of a chunk. */
 void rlt__work_layers(const rlt__work *w, uint32_t chunk, uint32_t *first, uint32_t *end);
-/* An operation of this step, after another one or RLT_NONE. */
+/* Adds an operation of this step after another one; RLT_NONE: after none. */
 uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after);
-/* What was gathered becomes an operation. */
+/* Turns the accumulated compute into an operation. */
 void rlt__work_flush(rlt__work *w, const char *name);
-/* A collective on a stream, after what was computed so far. Folded, it takes the time that it takes alone. */
+/* Adds a collective on a stream, after the compute so far. If it is folded away, adds a delay of the time
+ * that the collective takes alone. */
 uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll_kind kind, uint64_t bytes,
                               const char *name);
-/* One that the compute after it waits for; nothing where the rank has no such group. */
+/* Adds a collective that the following compute waits for. Adds nothing if the rank has no such group. */
 void rlt__work_communicate(rlt__work *w, int group, rlt_coll_kind kind, double bytes, const char *name);
-/* The optimizer waits for it. */
+/* Makes the optimizer wait for an operation. */
 void rlt__work_reduction(rlt__work *w, uint32_t op);
 
-/* The optimizer's part of an iteration (optimize.c): what tied copies owe each other, after the
- * data-parallel reductions; the steps themselves. */
+/* The optimizer's part of an iteration (optimize.c): sums of the gradients of tied copies, after the
+ * data-parallel reductions, and the steps themselves. */
 void rlt__work_reduce_tied(rlt__work *w);
 void rlt__work_optimize(rlt__work *w);
 void rlt__work_optimize_offloaded(rlt__work *w);
