@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What each batch of an epoch does: heat's DASO.step and DASO._global_sync. */
+/* Actions of each batch of an epoch: heat's DASO.step and DASO._global_sync. */
 #include "sim/base/time.h"
 #include "workload/daso/daso.h"
 
@@ -21,7 +21,7 @@ static void merge(rlt_daso_epoch *e, rlt_daso_batch *out)
     e->pending = RLT_NONE;
 }
 
-/* The new buffer is packed and posted before the old one is merged. */
+/* Packs and posts the new buffer before it merges the old one. */
 static void global_sync(rlt_daso_epoch *e, rlt_daso_batch *out, uint32_t wait, bool last)
 {
     uint32_t group = e->group;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One epoch of Horovod as a program (docs/tensor-fusion.rst): a background thread wakes every cycle, agrees
+ * One epoch of Horovod as a program (docs/tensor-fusion.rst). A background thread wakes every cycle, agrees
  * with the others on the gradients that are ready, packs them into the fusion buffer, all-reduces it and
- * unpacks. The sets are those of a batch at speed 1; where a rank is slower or faster, the sets move with it.
+ * unpacks it. The sets of gradients are those of a batch at speed 1; on a slower or faster rank they shift
+ * with the batch.
  */
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@ typedef struct maker {
     rlt_dp_names names;
     rlt_dp_buckets sets;
     uint32_t world; /* RLT_NONE: one rank */
-    /* The rank being made: */
+    /* The rank being built: */
     rlt_dp_rank k;
     uint32_t background, network, copies, host; /* resources */
     uint32_t last_reduce;
@@ -31,8 +32,8 @@ static rlt_time tick_after(rlt_time ready, rlt_time cycle)
     return cycle ? rlt_time_add(ready, (cycle - ready % cycle) % cycle) : ready;
 }
 
-/* Tensors in the order of the backward pass; a set is closed when the next tensor falls into another cycle or
- * no longer fits. */
+/* Groups tensors into sets, in the order of the backward pass. A set is closed if the next tensor falls into
+ * another cycle or no longer fits. */
 static int make_sets(maker *m, rlt_error *err)
 {
     const rlt_model *model = m->w->model;
@@ -60,7 +61,7 @@ static int make_sets(maker *m, rlt_error *err)
     return rc ? rc : rlt__bucket_add(&m->sets, open, err);
 }
 
-/* What the background thread does before a transfer that is ready after `on`. */
+/* Adds the background thread's work before a transfer that is ready after `on`. */
 static uint32_t negotiate(maker *m, rlt_time until_tick, uint32_t on)
 {
     if (until_tick > 0)
@@ -70,7 +71,7 @@ static uint32_t negotiate(maker *m, rlt_time until_tick, uint32_t on)
     return on;
 }
 
-/* The same order on every rank, whatever its speed. */
+/* Adds an all-reduce after the previous one: the order is the same on every rank, whatever its speed. */
 static uint32_t reduce(maker *m, const char *name, uint64_t bytes, uint32_t on)
 {
     uint32_t op = rlt__dp_collective(&m->k, RLT_ALL_REDUCE, m->network, name, m->world, 0, bytes, on);
@@ -80,8 +81,8 @@ static uint32_t reduce(maker *m, const char *name, uint64_t bytes, uint32_t on)
     return op;
 }
 
-/* Compressing reads 4 bytes an element and writes what goes on the wire, packing moves that once more; and
- * back. Returns the last of it. */
+/* Adds the exchange of a set. Compressing reads 4 bytes per element and writes the bytes on the wire; packing
+ * moves these again. Unpacking costs the same. Returns the last operation. */
 static uint32_t exchange(maker *m, const rlt_dp_bucket *s, uint32_t on)
 {
     uint32_t wire = m->d->compressed_bytes;

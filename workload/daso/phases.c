@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which (B, L, W) an epoch has: heat's DASO.epoch_loss_logic and DetectMetricPlateau, and the schedule of the
- * branch daso-profiling. */
+/* Phase (B, L, W) of each epoch: heat's DASO.epoch_loss_logic and DetectMetricPlateau, and the schedule of
+ * the branch daso-profiling. */
 #include <math.h>
 
 #include "sim/base/error.h"
@@ -8,15 +8,15 @@
 
 static const rlt_daso_phase blocking = {0, 0, 0};
 
-/* The machine that chooses phases, fed with the loss at each epoch's end. */
+/* State machine that chooses phases from the loss at the end of each epoch. */
 typedef struct cycle {
     rlt_daso_phase phase;
-    uint32_t finished; /* epochs */
+    uint32_t finished; /* in epochs */
     uint32_t worse;    /* epochs in a row without improvement */
     double best;
 } cycle;
 
-/* Told once more than `patience` epochs in a row were no better. */
+/* Returns true once more than `patience` epochs in a row were no improvement. */
 static bool plateau(cycle *c, const rlt_daso *d, double loss)
 {
     if (loss < c->best * (1 - d->stability)) {

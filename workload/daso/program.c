@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One epoch of DASO as a program. Per rank: a compute stream; a stream for what is done inside the node
- * (NCCL), one for global all-reduces (MPI), copies between device and host, and the host, which launches
+ * One epoch of DASO as a program. A rank has a compute stream, a stream of communication inside the node
+ * (NCCL), a stream of global all-reduces (MPI), copies between device and host, and the host, which launches
  * broadcasts tensor by tensor.
  */
 #include <stdio.h>
@@ -23,11 +23,12 @@ typedef struct maker {
     uint32_t *node_groups, *global_groups, world; /* RLT_NONE: a single member */
     uint32_t element_bytes, batches;
     uint64_t parameters;
-    /* The rank being made: */
+    /* The rank being built: */
     rlt_dp_rank k;
-    uint32_t node, member;                            /* member: of its node */
+    uint32_t node, member;                            /* member: local rank */
     uint32_t local, global, to_host, from_host, host; /* resources */
-    uint32_t arrived; /* operation that ends when what this rank sent last is back, or RLT_NONE */
+    /* operation at whose end the buffer that this rank sent last has returned, or RLT_NONE */
+    uint32_t arrived;
 } maker;
 
 static uint32_t group_of(maker *m, const char *label, uint32_t first, uint32_t stride, uint32_t n,
@@ -64,7 +65,7 @@ static int make_groups(maker *m, rlt_error *err)
     return 0;
 }
 
-/* The backward pass, and each bucket averaged in the node once it is full. */
+/* Adds the backward pass. Each bucket is averaged in the node once it is full. */
 static void backward(maker *m, bool local_sync)
 {
     uint32_t group = local_sync ? m->node_groups[m->node] : RLT_NONE, next = 0, reduced = RLT_NONE;
@@ -74,7 +75,7 @@ static void backward(maker *m, bool local_sync)
             reduced = rlt__dp_collective(&m->k, RLT_ALL_REDUCE, m->local, "local all_reduce", group, 0,
                                          m->buckets.list[next].elements * 4, op);
     }
-    rlt__dp_wait(&m->k, reduced); /* they end in order */
+    rlt__dp_wait(&m->k, reduced); /* reductions end in order */
 }
 
 static rlt_time at_rate(uint64_t bytes, uint64_t rate_Bps)
@@ -82,7 +83,8 @@ static rlt_time at_rate(uint64_t bytes, uint64_t rate_Bps)
     return rate_Bps ? rlt_transfer_time(bytes, rate_Bps) : 0;
 }
 
-/* One chunk: through the host and back where buffers are staged, and added up there where that costs. */
+/* Sends one chunk: staged through the host and back if buffers are staged, and added up there if that costs
+ * time. */
 static uint32_t send_chunk(maker *m, uint64_t bytes, uint32_t packed)
 {
     const rlt_daso *d = m->d;
@@ -99,7 +101,7 @@ static uint32_t send_chunk(maker *m, uint64_t bytes, uint32_t packed)
     return at;
 }
 
-/* Returns what ends when the averaged parameters are here. */
+/* Sends the parameters. Returns the operation at whose end the averaged parameters are on the device. */
 static uint32_t send(maker *m)
 {
     uint32_t packed = rlt__dp_chain(&m->k, RLT_OP_MEMORY, m->k.compute, "pack",
@@ -112,7 +114,7 @@ static uint32_t send(maker *m)
     return at;
 }
 
-/* Parameters of a local rank to the others of its node. */
+/* Broadcasts the parameters of a local rank to the others of its node. */
 static void broadcast(maker *m, uint32_t root)
 {
     const rlt_model *model = m->w->model;
@@ -133,10 +135,10 @@ static void broadcast(maker *m, uint32_t root)
         m->k.last = op;
     }
     rlt__dp_wait(&m->k,
-                 m->d->broadcast_each ? RLT_NONE : launched); /* one transfer, launched piece by piece */
+                 m->d->broadcast_each ? RLT_NONE : launched); /* one transfer, launched tensor by tensor */
 }
 
-/* 12 bytes a parameter: what came and what is here are read, the mean is written. */
+/* Merges: 12 bytes per parameter, since both versions are read and the mean is written. */
 static void merge(maker *m)
 {
     rlt__dp_wait(&m->k, m->arrived);

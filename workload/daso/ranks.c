@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank's operations, and gradients in buckets. */
+/* Operations of a rank, and its gradients in buckets. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ void rlt_daso_spread(const rlt_model *model, rlt_time batch_ps, rlt_time *forwar
     double flop = 0, before = 0;
     for (uint32_t i = 0; i < model->n_layers; i++)
         flop += model->layers[i].forward_flop + model->layers[i].backward_flop;
-    /* Differences of rounded running sums, so that nothing is lost. */
+    /* Differences of rounded running sums: their total is exact. */
     rlt_time at = 0;
     for (uint32_t i = 0; i < 2 * model->n_layers; i++) {
         const rlt_model_layer *l = &model->layers[i / 2];
@@ -113,7 +113,7 @@ int rlt__dp_check(const rlt_daso *d, const rlt_daso_work *w, uint64_t others, rl
         rc = check_model(w, err);
     if (rc < 0)
         return rc;
-    uint64_t rank_batches = (uint64_t)d->nodes * d->gpus * rlt_daso_batches(d); /* < 2^24 * 2^16 */
+    uint64_t rank_batches = (uint64_t)d->nodes * d->gpus * rlt_daso_batches(d); /* below 2^24 * 2^16 */
     uint64_t each = 2 * (uint64_t)w->model->n_layers + others;
     if (each > RLT_MAX_OPS || rank_batches > RLT_MAX_OPS / each)
         return rlt_fail(err, RLT_ERANGE, "daso",

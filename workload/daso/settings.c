@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Settings of DASO and Horovod: defaults, by name and text, and whether they fit together. */
+/* Settings of DASO and Horovod: defaults, reading by name and text, and checks. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -63,12 +63,12 @@ static int read_horovod(const rlt_param *p, void *into, const char *value, const
 
 /*
  * Calibration to the published headlines: up to 25 % less time (ResNet-50) and 34 % (HRNet-OCR) on 4 to 64
- * nodes of JUWELS Booster. Traffic alone explains none of it: what Horovod sends hides behind its backward
- * pass. So all is put down to two figures, jitter of compute (0.18) and what Horovod's host spends on each
- * tensor (215 us), chosen once, so that both headlines come out for ResNet-50 of 161 tensors in 273 ms a
- * batch and HRNet-OCR of about 955 tensors in 500 ms. Two figures fitted to two: no prediction. What follows
- * from them is that savings grow with the nodes until epochs get short: on 64 nodes HRNet-OCR has 12 batches
- * an epoch, the last one blocking, and saves no more than on 32.
+ * nodes of JUWELS Booster. Traffic alone explains none of it, because Horovod's traffic hides behind its
+ * backward pass. Two figures carry the whole difference: jitter of compute (0.18), and Horovod's host time
+ * per tensor (215 us). They were chosen once, so that both headlines come out for ResNet-50 (161 tensors, 273
+ * ms per batch) and HRNet-OCR (about 955 tensors, 500 ms). Two figures fitted to two are no prediction. A
+ * consequence is one: savings grow with the nodes until epochs get short. On 64 nodes HRNet-OCR has 12
+ * batches per epoch, the last one blocking, and saves no more than on 32.
  */
 static int read_calibration(const rlt_param *p, void *into, const char *value, const char *where,
                             rlt_error *err)
@@ -82,7 +82,8 @@ static int read_calibration(const rlt_param *p, void *into, const char *value, c
     return 0;
 }
 
-/* Cut at the end of the number and of blanks and comments: the rest is empty. */
+/* Reads a line that is cut at the end of the number, of blanks and of a comment. Anything left is an
+ * error. */
 static int read_loss_line(char *line, const char *where, double *value, rlt_error *err)
 {
     line[strcspn(line, "#\r")] = '\0';
@@ -132,7 +133,7 @@ static int read_losses(rlt_daso *d, const char *path, rlt_error *err)
     return 0;
 }
 
-/* "3.2" or "6.9,0.93,1.9", else a file. */
+/* Reads "3.2", "6.9,0.93,1.9", or a file. */
 static int read_loss(const rlt_param *p, void *into, const char *value, const char *where, rlt_error *err)
 {
     rlt_daso *d = into;
@@ -160,7 +161,7 @@ static int read_loss(const rlt_param *p, void *into, const char *value, const ch
 }
 
 #define AT(member) RLT_FIELD(rlt_daso, member)
-/* In this order: what puts others in force comes before them. */
+/* In this order: a setting that sets others precedes them. */
 static const rlt_param parameters[] = {
     {"variant", .kind = RLT_PARAM_OTHER, .read = read_variant, .arg = "cycling|fixed", .preset = "cycling",
      .help = "cycling or fixed (the branch daso-profiling); also puts their schedule in force"},
@@ -255,7 +256,7 @@ rlt_daso rlt_daso_default(void)
 {
     rlt_daso d = {.nodes = 0};
     int rc = rlt_params_preset(parameters, &d, NULL);
-    (void)rc; /* constants of the table above, which a test reads */
+    (void)rc; /* cannot fail: the values are constants of the table above, which a test reads */
     return d;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The recurrence behind "removing the barrier": who waits for whom, without a network. */
+/* The recurrence of rlt_straggler (daso.h): waiting between ranks, without a network. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,13 +11,13 @@
 
 typedef struct recurrence {
     const rlt_straggler *s;
-    double *clock; /* of nodes */
+    double *clock; /* by node */
     bool pending;
-    uint32_t due;    /* batch after which it is merged */
-    double complete; /* when a pending sync is there */
+    uint32_t due;    /* batch after which the sync is merged */
+    double complete; /* when the pending sync completes */
 } recurrence;
 
-/* All nodes compute batch k; returns the slowest GPU's time. */
+/* Advances all nodes by batch k. Returns the time of the slowest GPU. */
 static double compute(recurrence *r, uint32_t k)
 {
     const rlt_straggler *s = r->s;
@@ -85,7 +85,7 @@ int rlt_straggler_run(const rlt_straggler *s, rlt_straggler_result *out, rlt_err
 
 bool rlt_straggler_reference(const rlt_straggler *s, double *saving)
 {
-    /* 16 nodes of 4, 240 batches, transfers that take no time; one seed's draws. */
+    /* Savings for 16 nodes of 4, 240 batches, transfers without time; draws of one seed. */
     static const struct {
         uint32_t skips, wait;
         double jitter, overhead, saving;

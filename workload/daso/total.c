@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time of a whole training: epochs of each kind replayed and added up. */
+/* Time of a whole training: epochs of each kind, replayed and added up. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static int replay(rlt_program *p, const rlt_replay_options *how, rlt_time *end_p
     return rc;
 }
 
-/* Mean of the draws; `phase` NULL: of Horovod. Without jitter all are one. */
+/* Computes the mean over the draws; `phase` NULL: Horovod. Without jitter all draws are equal. */
 static int epoch_time(const rlt_daso *d, const rlt_daso_work *w, const rlt_daso_phase *phase,
                       const rlt_replay_options *how, rlt_time *epoch_ps, rlt_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The proofs of all that a plug-in adds, a line each. */
+/* Proves all entries of a plug-in, one line each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { LINE = 320 };
 
-/* A line more: "algorithm mine: 123 plans ...". */
+/* Appends a line such as "algorithm mine: 123 plans ...". */
 static int put(char **text, const char *what, const char *name, const char *line, rlt_error *err)
 {
     size_t used = *text ? strlen(*text) : 0, size = used + strlen(what) + strlen(name) + strlen(line) + 5;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The proof grid of an algorithm: for each kind that it claims, over 2 to 17, 24 and 32 members, sizes that
- * divide and that do not, and one lane and several, each plan that is not refused
- *   is right by the symbolic checker: every contribution is where it belongs, exactly once, without deadlock;
+ * The proof grid of an algorithm. For each kind that it claims, it covers 2 to 17, 24 and 32 members, sizes
+ * that divide and sizes that do not, one lane and several. Each plan that the algorithm does not refuse
+ *   is correct by the symbolic checker: every contribution is in its place, exactly once, without deadlock;
  *   ends when it runs, under the flow and the alpha-beta model, and beats no lower bound;
  *   takes the same time to the picosecond when it is folded.
- * A kind that is claimed and refused at every point fails.
+ * A kind that is claimed but refused at every point fails.
  */
 #include <stdio.h>
 
@@ -138,7 +138,7 @@ static int prove_kind(grid *g, rlt_coll_kind kind, rlt_error *err)
     for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes && !rc; i++) {
         rlt_coll_request req = rlt_group_request(&g->group, kind, kind == RLT_BARRIER ? 0 : sizes[i / 2]);
         req.params.channels = req.params.chunks =
-            i % 2 ? 2 : 0; /* in turn as the algorithm likes, and several lanes */
+            i % 2 ? 2 : 0; /* alternates between the algorithm's choice and several lanes */
         req.root = rlt_coll_rooted(kind) ? (uint32_t)(i % req.n) : 0;
         snprintf(where, sizeof where, "%s of %llu bytes, %u members, %u channels, root %u",
                  rlt_coll_name(kind), (unsigned long long)req.bytes, req.n, req.params.channels, req.root);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The proofs of a model family and of a strategy. A family builds from its presets; its layers and its
- * tensors have the same parameters; work is positive; an unknown setting is refused with its name; it trains
- * data-parallel on two ranks, in a time that is no shorter than its FLOPs at peak. A strategy's settings are
+ * The proofs of a model family and of a strategy. A family builds from its presets. Its layers and its
+ * tensors have equally many parameters. Work is positive. An unknown setting is refused by name. The model
+ * trains data-parallel on two ranks, in a time no shorter than its FLOPs at peak. A strategy's settings are
  * accepted, and a small transformer trains with them.
  */
 #include <math.h>
@@ -24,7 +24,7 @@
 
 #define PEAK_FLOPS UINT64_C(100000000000000)
 
-/* One of round numbers, with a surface for any stack. */
+/* Returns an accelerator with round numbers and a surface for any stack. */
 static rlt_accelerator round_accelerator(void)
 {
     rlt_accelerator a = {.name = "round",
@@ -45,8 +45,8 @@ static rlt_accelerator round_accelerator(void)
     return a;
 }
 
-/* Iteration of a model on a switch of as many ranks as the layout has; with settings NAME=VALUE,... in
- * force. */
+/* Trains a model for an iteration on a switch with as many ranks as the layout, with settings
+ * NAME=VALUE,.... */
 static int train(const rlt_model *m, const char *settings, rlt_time *time_ps, double *flop, rlt_error *err)
 {
     rlt_accelerator accelerator = round_accelerator();
@@ -69,7 +69,7 @@ static int train(const rlt_model *m, const char *settings, rlt_time *time_ps, do
         *equals = '\0';
         rc = rlt_training_set(&t, item_text, equals + 1, err);
     }
-    t.stack_named = false; /* as where a strategy suggests it */
+    t.stack_named = false; /* as if a strategy had suggested it */
     if (!rc && !(rc = rlt_training_plan(&t, 2, err)) && !(rc = rlt_training_program(&t, &program, err))) {
         snprintf(spec, sizeof spec, "switch:%u@100GB/s,500ns", program->n_ranks);
         rc = rlt_topology_load(spec, NULL, &topology, err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The proof of a reader: it recognises its sample before any other reader does, reads it into a program that
- * replays, reads it twice alike, refuses an empty file and one cut in half, and survives every single byte
- * being changed.
+ * The proof of a reader. It recognises its sample before any other reader. It reads the sample into a program
+ * that replays, and twice into the same program. It refuses an empty file and a file cut in half. It survives
+ * a change of every single byte.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static int read_twice(const rlt_reader *r, const char *path, char *line, size_t 
     return rc;
 }
 
-/* A shortened file must be refused. */
+/* Checks that the reader refuses a shortened file. */
 static int refuse(const rlt_reader *r, const char *path, const rlt_plugin_sample *s, size_t length,
                   rlt_error *err)
 {
@@ -96,7 +96,7 @@ static int refuse(const rlt_reader *r, const char *path, const rlt_plugin_sample
                          s->length);
 }
 
-/* Changed bytes may be refused or read; either must come back. */
+/* Changes bytes one by one. The reader may refuse or accept the result; it must return. */
 static int change(const rlt_reader *r, const char *path, const rlt_plugin_sample *s, uint32_t *refused,
                   rlt_error *err)
 {

@@ -21,7 +21,7 @@ const rlt_plugin_loaded *rlt_plugin_at(uint32_t i)
     return rlt_registry_at(&registry, i);
 }
 
-/* The lists of a plug-in, and where their entries go. */
+/* Lists of a plug-in, each with a registry of its own. */
 enum { ALGORITHMS, READERS, FAMILIES, STRATEGIES, LISTS };
 
 typedef struct list {
@@ -37,7 +37,7 @@ static void lists_of(const rlt_plugin *p, list out[LISTS])
     out[STRATEGIES] = (list){(const void *const *)p->strategies, rlt_training_strategies()};
 }
 
-/* The slot that an entry must have and lacks; NULL: none. */
+/* Returns the name of a required slot that an entry lacks, or NULL. */
 static const char *missing_slot(int kind, const void *entry)
 {
     const rlt_algorithm *a = entry;
@@ -83,7 +83,7 @@ static int open_object(const char *path, const rlt_plugin **out, rlt_error *err)
     char *name = malloc(strlen(path) + sizeof "./");
     if (!name)
         return rlt_nomem(err);
-    /* Without a slash dlopen would look in the system's folders. */
+    /* Without a slash, dlopen would search the system's folders. */
     strcpy(name, strchr(path, '/') ? "" : "./");
     strcat(name, path);
     void *object = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -103,13 +103,14 @@ static int open_object(const char *path, const rlt_plugin **out, rlt_error *err)
     return RLT_EUNSUPPORTED;
 }
 
-/* Whether all segments lie inside the file: dlopen maps them and would die of one that does not. */
+/* Returns true if all segments lie inside the file: dlopen maps them, and would crash on one that does
+ * not. */
 static bool is_whole(const char *text, size_t length)
 {
     Elf64_Ehdr head;
     memcpy(&head, text, sizeof head);
     if (head.e_ident[EI_CLASS] != ELFCLASS64)
-        return true; /* dlopen says more of it */
+        return true; /* dlopen reports more */
     if (head.e_type != ET_DYN || head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phoff > length ||
         head.e_phnum * sizeof(Elf64_Phdr) > length - head.e_phoff)
         return false;
@@ -122,7 +123,7 @@ static bool is_whole(const char *text, size_t length)
     return true;
 }
 
-/* The content's hash; refuses what is no shared object, which dlopen says less well. */
+/* Hashes the content. Refuses files that are no shared objects, with a better message than dlopen's. */
 static int read_object(const char *path, uint64_t *hash, rlt_error *err)
 {
     char *text = NULL;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Plug-ins: shared objects, built against the installed headers, that add algorithms, trace readers, model
- * families and training strategies. A plug-in is one constant struct under the name `ringlet_plugin`:
+ * families and training strategies. A plug-in is one constant struct named `ringlet_plugin`:
  *
  *   static const rlt_algorithm *const algorithms[] = {&mine, NULL};
  *   RLT_PLUGIN = {RLT_PLUGIN_ABI, "mine", "1.0", "what it adds", algorithms};
  *
  *   cc -shared -fPIC $(pkg-config --cflags ringlet) -o mine.so mine.c
  *
- * Do not link a plug-in with libringlet: it takes the library's functions from the program that loads it,
- * which is the `ringlet` command (it exports all that the installed headers declare) or a program linked with
- * libringlet.so. So a process has one copy of the library, and one table of algorithms.
+ * Do not link a plug-in with libringlet. It takes the library's functions from the program that loads it: the
+ * `ringlet` command, which exports everything that the installed headers declare, or a program linked with
+ * libringlet.so. A process then has one copy of the library, and one table of algorithms.
  *
- * Load plug-ins before simulations start, from one thread. What they add is used like what is built in, and
- * stays until the process ends: a plug-in is never unloaded, because plans, programs and models point into
+ * Load plug-ins from one thread, before simulations start. Their entries are used like built-in ones. A
+ * plug-in stays until the process ends: it is never unloaded, because plans, programs and models point into
  * it.
  */
 #ifndef RLT_WORKLOAD_PLUGIN_PLUGIN_H
@@ -32,23 +32,23 @@
 extern "C" {
 #endif
 
-/* Rises with every change of the structs below or of what they point to. */
+/* Rises with every change of the structs below or of structs that they point to. */
 enum { RLT_PLUGIN_ABI = 2 };
 
-/* A small file that a reader takes, for `ringlet check`: readers[i] reads samples[i]. */
+/* A small file for the proof of a reader by `ringlet check`: readers[i] reads samples[i]. */
 typedef struct rlt_plugin_sample {
-    const char *file; /* its name, without folders */
+    const char *file; /* file name, without folders */
     const char *text;
     size_t length;
 } rlt_plugin_sample;
 
-/* Lists end with NULL; a list that is NULL is empty. */
+/* Lists end with NULL. A list may be NULL: it is empty. */
 typedef struct rlt_plugin {
-    uint32_t abi; /* RLT_PLUGIN_ABI */
+    uint32_t abi; /* must be RLT_PLUGIN_ABI */
     const char *name, *version, *summary;
     const rlt_algorithm *const *algorithms;
     const rlt_reader *const *readers;
-    const rlt_plugin_sample *samples; /* as many as readers; NULL where there are none */
+    const rlt_plugin_sample *samples; /* one per reader; NULL if there are no readers */
     const rlt_model_family *const *families;
     const rlt_training_strategy *const *strategies;
 } rlt_plugin;
@@ -61,23 +61,23 @@ typedef struct rlt_plugin {
     __attribute__((visibility("default"))) const rlt_plugin ringlet_plugin
 #endif
 
-/* A plug-in that is in this process: an entry of the registry rlt_plugins. */
+/* A loaded plug-in: an entry of the registry rlt_plugins. */
 typedef struct rlt_plugin_loaded {
     const char *name, *summary, *version;
-    const char *path; /* as given */
-    uint64_t hash;    /* of the file */
+    const char *path; /* as given to rlt_plugin_load */
+    uint64_t hash;    /* hash of the file */
     const rlt_plugin *plugin;
 } rlt_plugin_loaded;
 
-/* Loads a shared object and enters what it adds, all of it or nothing. A file that is no plug-in is
- * RLT_EMALFORMED; a plug-in of another ABI, one that lacks a slot, or a name that is taken, RLT_EUNSUPPORTED
- * or RLT_ESCHEMA. A damaged shared object may still crash the process: loading runs its code. */
+/* Loads a shared object and enters either all of its entries or none. RLT_EMALFORMED for a file that is no
+ * plug-in. RLT_EUNSUPPORTED or RLT_ESCHEMA for another ABI, a missing slot, or a name that is taken. A
+ * damaged shared object may still crash the process: loading runs its code. */
 RLT_API int rlt_plugin_load(const char *path, const rlt_plugin_loaded **out, rlt_error *err) RLT_MUST_USE;
 RLT_API const rlt_plugin_loaded *rlt_plugin_at(uint32_t i); /* in the order loaded; NULL past the end */
 
-/* Proves what a loaded plug-in adds, see workload/plugin/README.md. *text is malloc'ed and owned by the
- * caller: a line of what held for each thing added. RLT_ECHECK with the case that failed. `scratch` is a
- * folder in which samples are written, and removed again. */
+/* Proves the entries of a loaded plug-in, see workload/plugin/README.md. *text is malloc'ed and owned by the
+ * caller: a line per entry that says what holds. RLT_ECHECK names the case that failed. Samples are written
+ * in the folder `scratch` and removed again. */
 RLT_API int rlt_plugin_check(const rlt_plugin *p, const char *scratch, char **text,
                              rlt_error *err) RLT_MUST_USE;
 

@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a message, a local reduction and a chunk's phase in one dimension cost in ASTRA-sim's analytical
- * back-ends. With n ranks, a chunk of c bytes, m = c / n, endpoint delay e, step(m) for a
- * message, R(m) for a reduction:
- *   ring    all-reduce 2(n-1) step(m) + (n-1) R(m) + (2n-1) e; reduce-scatter (n-1) (step(m) + R(m)) + n e;
- *           all-gather (n-1) step(c) + n e; all-to-all q step(m) + (q+1) e with q = n(n-1)/2
- *   direct  all-reduce 2 step(m) + R(m) + 3 e; reduce-scatter step(m) + R(m) + 2 e; all-gather
- *           step(c) + 2 e; all-to-all step(m) + 2 e, over the farthest distance
- *   halving-doubling, n = 2^k: all-reduce 2 sum(i=1..k) step(c/2^i) + sum(i=2..k) R(c/2^i) + (2k+1) e, and
- *           its halves, over the distances 1, 2, 4, ...
- * Congestion-unaware: step(m) = floor(h latency + m / bandwidth). Congestion-aware, where messages do not
- * meet: h floor(latency + m / bandwidth), stored and forwarded; in a direct exchange through a switch n - 2
- * messages go before the last one, each in floor(m / bandwidth).
+ * Times of a message, a local reduction and a chunk's phase in one dimension in ASTRA-sim's analytical
+ * back-ends. n: ranks; c: bytes of a chunk; m = c / n; e: endpoint delay; step(m): time of a message; R(m):
+ * time of a reduction; q = n(n-1)/2; n = 2^k for halving-doubling.
+ *
+ *   ring     all-reduce      2 (n-1) step(m) + (n-1) R(m) + (2n-1) e
+ *            reduce-scatter  (n-1) (step(m) + R(m)) + n e
+ *            all-gather      (n-1) step(c) + n e
+ *            all-to-all      q step(m) + (q+1) e
+ *   direct   all-reduce      2 step(m) + R(m) + 3 e
+ *            reduce-scatter  step(m) + R(m) + 2 e
+ *            all-gather      step(c) + 2 e
+ *            all-to-all      step(m) + 2 e
+ *            each over the farthest distance
+ *   halving- all-reduce      2 sum(i=1..k) step(c/2^i) + sum(i=2..k) R(c/2^i) + (2k+1) e
+ *   doubling the others      its halves
+ *            over the distances 1, 2, 4, ...
+ *
+ * Congestion-unaware, over h hops: step(m) = floor(h latency + m / bandwidth). Congestion-aware, if messages
+ * do not meet: step(m) = h floor(latency + m / bandwidth), stored and forwarded. In a direct exchange through
+ * a switch, n - 2 messages precede the last one, each for floor(m / bandwidth). Example: a ring of n = 4, c =
+ * 4000 bytes, 1 byte/ns, latency 500 ns, e = 10 ns, R = 0: step(1000) = 1500 ns, and an all-reduce takes 6 *
+ * 1500 + 7 * 10 = 9070 ns.
  */
 #include "sim/base/error.h"
 #include "workload/timing/astra_model.h"
 #include "workload/timing/astra_system.h"
 
-/* floor(hops * latency + m / bandwidth) in nanoseconds, exactly. */
+/* Returns floor(hops * latency + m / bandwidth) in nanoseconds, exactly. */
 static uint64_t step_ns(const rlt_astra_dim *d, uint64_t hops, uint64_t bytes)
 {
     rlt_astra_wide ps_times_bw =
@@ -42,7 +52,7 @@ static uint64_t message_ns(const rlt_astra *a, const rlt_astra_dim *d, uint64_t 
                                   : step_ns(d, h, bytes);
 }
 
-/* One exchange of everybody with everybody; `far`: hops of the farthest message. */
+/* Returns the time of one direct exchange. `far`: hops of the farthest message. */
 static uint64_t direct_step(const rlt_astra *a, const rlt_astra_dim *d, uint64_t far, uint64_t bytes)
 {
     rlt_astra_wide queue = 0;
@@ -75,8 +85,9 @@ int rlt__astra_log2(uint64_t n)
     return n && (n & (n - 1)) == 0 ? 63 - __builtin_clzll(n) : -1;
 }
 
-/* Where the farthest messages of a direct exchange spread over a ring, ASTRA-sim's second phase begins before
- * the last messages of the first matter: measured 2 latencies less as soon as serialisation hides them. */
+/* Returns the time by which two phases overlap. If the farthest messages of a direct exchange spread over a
+ * ring, ASTRA-sim begins the second phase before the last messages of the first one matter: measured 2
+ * latencies less, as soon as serialisation hides them. */
 static uint64_t direct_overlap(const rlt_astra_dim *d, uint64_t far, uint64_t bytes)
 {
     uint64_t latency = step_ns(d, far, 0), serial = step_ns(d, 0, bytes);
@@ -116,7 +127,7 @@ static rlt_astra_wide direct_ns(const rlt_astra *a, const rlt_astra_dim *d, int 
     }
 }
 
-/* Charges one reduction less than there are, as ASTRA-sim does. */
+/* Charges one reduction less than the algorithm has, as ASTRA-sim does. */
 static rlt_astra_wide halving_ns(const rlt_astra *a, const rlt_astra_dim *d, int kind, uint64_t chunk, int k)
 {
     rlt_astra_wide down = 0, up = 0, reduce = 0, e = a->system.endpoint_ns;
@@ -154,7 +165,8 @@ int rlt__astra_check(int kind, uint8_t algorithm, uint64_t n, rlt_error *err)
     return 0;
 }
 
-/* On a ring messages of more than one hop meet, and chunks in flight together share links. */
+/* Refuses cases without a closed form: on a ring, messages of more than one hop meet, and concurrent chunks
+ * share links. */
 static int check_shared(const rlt_astra *a, const rlt_astra_dim *d, int kind, uint8_t algorithm,
                         rlt_error *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * ASTRA-sim collectives over a list of ranks: all dimensions as one (oneRing, ...), and groups smaller than
- * the cluster, which ASTRA-sim turns into a ring of their ranks. A message costs what its pair of ranks says.
+ * ASTRA-sim collectives over a list of ranks: all dimensions as one (oneRing, ...), or a group smaller than
+ * the cluster, which ASTRA-sim turns into a ring of its ranks. A message costs what rlt__astra_pair gives for
+ * its ranks.
  */
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 #include "workload/timing/astra_model.h"
 #include "workload/timing/astra_system.h"
 
-#define MAX_WORK ((uint64_t)400000000) /* steps of the irregular ring walk: seconds */
+#define MAX_WORK ((uint64_t)400000000) /* limit on steps of the irregular ring walk: seconds */
 
 static uint32_t rank_at(const rlt_astra_ranks *r, uint64_t i)
 {
@@ -17,7 +18,8 @@ static uint32_t rank_at(const rlt_astra_ranks *r, uint64_t i)
     return r->list ? r->list[at] : at;
 }
 
-/* The longest message to a partner `stride` further (halving: exchanged bits); ranks must not differ. */
+/* Computes the longest message to a partner `stride` further (halving: partners exchange bits). Fails if
+ * ranks differ. */
 static int stride_ns(const rlt_astra_ranks *r, int kind, bool exchange, uint64_t stride, uint64_t bytes,
                      uint64_t *ns, rlt_error *err)
 {
@@ -57,7 +59,8 @@ static int listed_halving(const rlt_astra_ranks *r, int kind, uint64_t chunk, rl
     return rc;
 }
 
-/* Everybody to everybody: a phase lasts as long as a rank's farthest message, which must be everybody's. */
+/* Computes a direct exchange. A phase lasts as long as a rank's farthest message, which must take all ranks
+ * equally long. */
 static int listed_direct(const rlt_astra_ranks *r, int kind, uint64_t chunk, rlt_astra_wide *total,
                          rlt_error *err)
 {
@@ -86,7 +89,7 @@ static int listed_direct(const rlt_astra_ranks *r, int kind, uint64_t chunk, rlt
 }
 
 typedef struct walk {
-    uint64_t steps, reducing; /* of which the first ones reduce */
+    uint64_t steps, reducing; /* the first `reducing` steps reduce */
     uint64_t bytes;
 } walk;
 
@@ -104,7 +107,8 @@ static walk ring_walk(int kind, uint64_t n, uint64_t chunk)
     }
 }
 
-/* Neighbours unevenly far apart: each rank's time step by step, each step waiting for the one before it. */
+/* Walks a ring whose neighbours are unevenly far apart: each rank's time step by step, where a step waits for
+ * the step before it. */
 static int uneven_ring(const rlt_astra_ranks *r, int kind, const walk *w, uint32_t chunks, uint64_t *end,
                        rlt_error *err)
 {
@@ -139,7 +143,7 @@ static int uneven_ring(const rlt_astra_ranks *r, int kind, const walk *w, uint32
     return 0;
 }
 
-/* Chunks one after another, `active` at a time side by side: links are never shared. */
+/* Computes chunks in rounds of `active` concurrent ones; they never share links. */
 static int rounds(const rlt_astra *a, rlt_astra_wide each, uint32_t chunks, uint64_t *end, rlt_error *err)
 {
     uint64_t n = (chunks + a->system.active_chunks - 1) / a->system.active_chunks;

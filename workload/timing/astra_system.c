@@ -9,7 +9,7 @@
 
 #include "sim/text/json.h"
 
-/* More chunks than this per collective mean a wrong file, and would only cost time. */
+/* Limit on chunks per collective. More mean a wrong file, and would only cost time. */
 enum { MAX_SPLITS = 1 << 20 };
 
 static const char *const kind_keys[RLT_ASTRA_KINDS] = {
@@ -72,7 +72,7 @@ static int read_implementation(rlt_json root, int kind, rlt_astra_implementation
     return 0;
 }
 
-/* A non-negative number times a decimal unit. */
+/* Reads a non-negative number times a decimal unit. */
 static int read_rate(rlt_json root, const char *key, double unit, uint64_t *out, rlt_error *err)
 {
     double value = 0;
@@ -86,7 +86,7 @@ static int read_rate(rlt_json root, const char *key, double unit, uint64_t *out,
     return 0;
 }
 
-/* 0, 1, false or true. */
+/* Reads 0, 1, false or true. */
 static int read_switch(rlt_json root, const char *key, bool *out, rlt_error *err)
 {
     rlt_json v = rlt_json_get(root, key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What ASTRA-sim's system JSON says; shared by its reader and the timing mode. */
+/* Settings of ASTRA-sim's system JSON, shared by its reader and the timing mode. */
 #ifndef RLT_WORKLOAD_TIMING_ASTRA_SYSTEM_H
 #define RLT_WORKLOAD_TIMING_ASTRA_SYSTEM_H
 
@@ -27,23 +27,23 @@ enum {
 };
 
 typedef struct rlt_astra_implementation {
-    uint32_t n; /* algorithms named: one a dimension */
-    bool one;   /* all dimensions as a single one */
+    uint32_t n; /* algorithms named: one per dimension */
+    bool one;   /* all dimensions count as one */
     bool custom, windowed;
     uint8_t algorithm[RLT_MAX_DIMS];
 } rlt_astra_implementation;
 
 typedef struct rlt_astra_system {
     uint64_t splits, active_chunks, endpoint_ns;
-    uint64_t memory_Bps; /* of local reductions; 0: they are free */
-    bool baseline;       /* full-size all-reduce in each dimension */
+    uint64_t memory_Bps; /* bandwidth of local reductions; 0: they are free */
+    bool baseline;       /* a full-size all-reduce in each dimension */
     bool roofline;
-    bool shares_links; /* the congestion-aware back-end; not from the file */
+    bool shares_links; /* the congestion-aware back-end; set by the caller, not the file */
     uint64_t peak_Flops;
     rlt_astra_implementation implementation[RLT_ASTRA_KINDS];
 } rlt_astra_system;
 
-/* Keys that ASTRA-sim does not read either are passed over: its files carry many. */
+/* Loads a system file. Ignores keys that ASTRA-sim does not read either: its files have many. */
 int rlt__astra_system_load(const char *path, rlt_astra_system *out, rlt_error *err) RLT_MUST_USE;
 
 #endif

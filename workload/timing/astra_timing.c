@@ -2,15 +2,15 @@
 /*
  * ASTRA-sim 2.0's analytical back-ends in closed form, in whole nanoseconds.
  *
- * A collective of D bytes is cut into chunks of c = D / splits bytes, the last one charged like a full one. A
- * chunk passes through phases, each in one dimension; a dimension admits `active chunks` phases at a time,
- * first come first served, and its reduce-scatter and all-gather share it. A message of m bytes over h hops
- * takes floor(h latency + m / bandwidth); links are never shared, unless by the congestion-aware back-end.
- * Formulas of the phases: see astra_phase.c.
+ * A collective of D bytes is cut into chunks of c = D / splits bytes; the last one is charged like a full
+ * one. A chunk passes through phases, each in one dimension. A dimension admits `active chunks` phases at a
+ * time, first come first served; its reduce-scatter and all-gather share it. A message of m bytes over h hops
+ * takes floor(h latency + m / bandwidth). Links are shared only in the congestion-aware back-end.
+ * astra_phase.c has the formulas of the phases.
  *
- * Beside what ASTRA-sim has: it charges a broadcast 1 ns and refuses reduce and barrier. Here a broadcast
- * costs what a scatter and an all-gather do (an all-reduce without its reductions), a reduce what an
- * all-reduce does, a barrier what the smallest all-reduce does.
+ * Additions: ASTRA-sim charges a broadcast 1 ns and refuses reduce and barrier. Here a broadcast costs a
+ * scatter and an all-gather (an all-reduce without its reductions), a reduce costs an all-reduce, and a
+ * barrier costs the smallest all-reduce.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,7 +40,8 @@ static int add_phase(const rlt_astra *a, phase *list, uint32_t *n, uint32_t dim,
     return rlt__astra_phase(a, dim, kind, chunk, &list[(*n)++].ns, err);
 }
 
-/* The phases of a chunk: reduce-scatter from the first dimension up, all-gather from the last down. */
+/* Lists the phases of a chunk: reduce-scatter from the first dimension up, all-gather from the last one
+ * down. */
 static int plan_phases(const rlt_astra *a, int kind, uint64_t chunk, phase *list, uint32_t *n, rlt_error *err)
 {
     uint32_t last = a->n_dims - 1;
@@ -68,8 +69,8 @@ typedef struct pipeline {
     const phase *phases;
     uint32_t n_phases, chunks;
     uint64_t active;
-    rlt_queue events;  /* index: chunk * n_phases + phase */
-    uint32_t *waiting; /* a queue for each dimension: its phases are at most n_phases * chunks in all */
+    rlt_queue events;  /* index of an event: chunk * n_phases + phase */
+    uint32_t *waiting; /* a queue per dimension; phases in all are at most n_phases * chunks */
     uint32_t head[RLT_MAX_DIMS], tail[RLT_MAX_DIMS], base[RLT_MAX_DIMS];
     uint64_t running[RLT_MAX_DIMS];
 } pipeline;
@@ -138,7 +139,8 @@ static int pipelined(const rlt_astra *a, const phase *phases, uint32_t n_phases,
 
 /* ---- a request */
 
-/* The chunk's bytes and how many: all but all-gather are blown up to a byte for each NPU and chunk. */
+/* Computes the bytes and the number of chunks. For all collectives but all-gather, every NPU and chunk has at
+ * least one byte. */
 static void cut(const rlt_astra *a, int kind, uint64_t bytes, uint64_t *chunk, uint32_t *chunks)
 {
     uint64_t splits = a->system.splits;
@@ -149,7 +151,7 @@ static void cut(const rlt_astra *a, int kind, uint64_t bytes, uint64_t *chunk, u
     }
     if (*chunk == 0)
         *chunk = 1;
-    uint64_t n = (bytes + *chunk - 1) / *chunk; /* less than 2 splits */
+    uint64_t n = (bytes + *chunk - 1) / *chunk; /* fewer than 2 splits */
     *chunks = n ? (uint32_t)n : 1;
 }
 
@@ -246,7 +248,7 @@ static void destroy(rlt_timing *t)
     free(t);
 }
 
-/* A link of dimension d: links of a dimension are contiguous, dimensions ascending. */
+/* Returns a link of dimension d. Links of a dimension are contiguous, dimensions ascend. */
 static rlt_link link_of(const rlt_topology *t, uint32_t d)
 {
     uint32_t low = 0, high = rlt_topology_links(t) - 1;
@@ -307,7 +309,7 @@ int rlt_timing_astra(const char *system_json, bool aware, const rlt_topology *t,
         return rc;
     }
     if (opts) {
-        opts->serial_communication = true; /* ASTRA-sim: one collective in flight for each rank */
+        opts->serial_communication = true; /* ASTRA-sim: one collective in flight per rank */
         if (a->system.roofline) {
             opts->roofline_replaces = true;
             opts->peak_Flops = a->system.peak_Flops;

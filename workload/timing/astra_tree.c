@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * ASTRA-sim's doubleBinaryTree all-reduce, event by event. Chunks alternate between two trees, each the
- * mirror image of the other; a rank begins its next chunk as soon as it has sent the last of this one, so the
+ * mirror image of the other. A rank begins its next chunk as soon as it has sent the last of this one, so the
  * chunks overlap a little and the ranks end at different times.
  *
- * The n = 2^k ranks are numbered in order: rank 0 is the root with one child, n/2, whose subtree is a perfect
- * tree over 1 .. n-1; a node i with lowest bit b has the children i - b/2 and i + b/2 and is a leaf when b
- * = 1. Whole chunks go up and down. A leaf spends the endpoint delay before it sends and after it receives;
- * every other node an endpoint delay and a local reduction on each way (both children's at once).
+ * The n = 2^k ranks are numbered in order. Rank 0 is the root with one child, n/2, whose subtree is a perfect
+ * tree over 1 .. n-1. A node i with lowest set bit b has the children i - b/2 and i + b/2; it is a leaf if b
+ * = 1. Example: n = 8 has root 0, its child 4, the children 2 and 6 of 4, and the leaves 1, 3, 5, 7.
+ *
+ * Whole chunks go up and down. A leaf spends the endpoint delay before it sends and after it receives. Every
+ * other node spends an endpoint delay and a local reduction on each way, for both children at once.
  */
 #include <stdlib.h>
 
@@ -21,8 +23,9 @@ typedef struct tree {
     const rlt_astra_ranks *r;
     bool mirrored;
     uint64_t chunk, leaf_ns, inner_ns;
-    uint64_t *start; /* when each rank is free for this chunk; becomes when it is done with it */
-    uint64_t *at;    /* by node: ready to send up, then arrived from above */
+    /* time from which each rank is free for this chunk; then, time at which it is done with it */
+    uint64_t *start;
+    uint64_t *at; /* by node: ready to send up, later arrived from above */
 } tree;
 
 static uint32_t position(const tree *t, uint32_t node)
@@ -42,7 +45,7 @@ static uint64_t *start_of(const tree *t, uint32_t node)
     return &t->start[position(t, node)];
 }
 
-/* When a node has taken in what a child has sent. */
+/* Returns when a node has processed the data of a child. */
 static uint64_t taken(const tree *t, uint32_t node, uint32_t child)
 {
     uint64_t arrival = rlt__astra_bound((rlt_astra_wide)t->at[child] + price(t, child, node));
@@ -93,7 +96,7 @@ int rlt__astra_tree(const rlt_astra_ranks *r, uint64_t chunk, uint32_t chunks, u
     *end = 0;
     for (uint32_t c = 0; c < chunks; c++) {
         t.mirrored = c % 2 == 1;
-        t.start = times + c % lanes * r->n; /* the chunk `active` places before has left */
+        t.start = times + c % lanes * r->n; /* state left by the chunk `active` places before */
         run_chunk(&t);
     }
     for (uint64_t i = 0; i < lanes * r->n; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LogGOPSim's event loop: a heap of events ordered by time, then by when they were made; an event whose CPU
- * or NIC is busy comes back when that is free, with its place among equals kept. */
+/* LogGOPSim's event loop: a heap of events ordered by time, then by creation. An event whose CPU or NIC is
+ * busy is postponed until the unit is free, and keeps its place among equal times. */
 #include "workload/timing/loggops.h"
 
 #include <stdbool.h>
@@ -15,12 +15,12 @@
 #include "workload/readers/goal.h"
 
 #define MAX_VALUE UINT64_C(1000000000000000)
-enum { MAX_UNITS = 64 }; /* CPUs and NICs of a rank */
+enum { MAX_UNITS = 64 }; /* CPUs, and NICs, of a rank */
 
 typedef struct event {
     uint64_t time, made;
     uint32_t op;
-    bool arrival; /* of op's message */
+    bool arrival; /* arrival of op's message */
 } event;
 
 typedef struct model {
@@ -29,15 +29,15 @@ typedef struct model {
     event *heap;
     uint32_t n_heap, heap_capacity;
     uint64_t made;
-    uint32_t n_cpus, n_nics;     /* of each rank */
-    uint64_t *cpu, *out, *in;    /* when free: CPUs, NICs sending, NICs receiving */
-    uint32_t *then_first, *then; /* operations that wait: index * 2 + early */
+    uint32_t n_cpus, n_nics;     /* by rank */
+    uint64_t *cpu, *out, *in;    /* times at which units are free: CPUs, NICs sending, NICs receiving */
+    uint32_t *then_first, *then; /* waiting operations: index * 2 + early */
     uint32_t *missing;
-    uint32_t *list;           /* of a (sender, receiver, tag), by operation */
-    uint32_t *first, *last;   /* waiting receives or messages of a list */
-    uint32_t *next;           /* in its list */
-    bool *messages;           /* what waits in the list are messages */
-    uint32_t *freed, n_freed; /* by the event in hand */
+    uint32_t *list;           /* by operation: its list, one per (sender, receiver, tag) */
+    uint32_t *first, *last;   /* waiting receives or messages of each list */
+    uint32_t *next;           /* next in the same list */
+    bool *messages;           /* by list: true if messages wait in it, not receives */
+    uint32_t *freed, n_freed; /* operations freed by the current event */
     uint32_t n_done;
     rlt_error *err;
 } model;
@@ -61,7 +61,7 @@ rlt_loggops rlt_loggops_default(void)
 {
     rlt_loggops p = {0};
     int rc = rlt_params_preset(parameters, &p, NULL);
-    (void)rc; /* constants of the table above, which a test reads */
+    (void)rc; /* cannot fail: the values are constants of the table above, which a test reads */
     return p;
 }
 
@@ -112,12 +112,12 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* t + a + (s - 1) b; *rc where that is no time. */
+/* Returns t + a + (s - 1) b. Sets *rc if the result exceeds the range of time. */
 static uint64_t busy_to(model *m, uint64_t t, uint64_t a, uint64_t s, uint64_t b, int *rc)
 {
     uint64_t cost;
     if (__builtin_mul_overflow(s ? s - 1 : 0, b, &cost) || __builtin_add_overflow(cost, t + a, &cost) ||
-        cost > (uint64_t)INT64_MAX / 1000) /* of ps */
+        cost > (uint64_t)INT64_MAX / 1000) /* limit of picoseconds */
         *rc = rlt_fail(m->err, RLT_ERANGE, m->g->file, "ends after more than 106 days");
     else
         return cost;
@@ -126,7 +126,7 @@ static uint64_t busy_to(model *m, uint64_t t, uint64_t a, uint64_t s, uint64_t b
 
 /* ---- dependencies */
 
-/* Those that waited for op to begin (early), or to be over. */
+/* Releases the operations that waited for op to begin (early) or to end. */
 static void release(model *m, uint32_t op, bool early)
 {
     m->n_done += !early;
@@ -135,7 +135,7 @@ static void release(model *m, uint32_t op, bool early)
             m->freed[m->n_freed++] = m->then[k] / 2;
 }
 
-/* Operations freed together begin in the order send, receive, calc. */
+/* Starts operations that were freed together, in the order send, receive, calc. */
 static int start_freed(model *m)
 {
     static const rlt_goal_type order[] = {RLT_GOAL_SEND, RLT_GOAL_RECV, RLT_GOAL_NOP};
@@ -157,7 +157,7 @@ static int start_freed(model *m)
 
 /* ---- what happens */
 
-/* Appends to its list what found nothing there to meet. */
+/* Appends an operation that met no partner to its list. */
 static void wait_in_list(model *m, uint32_t op)
 {
     uint32_t l = m->list[op];
@@ -169,7 +169,7 @@ static void wait_in_list(model *m, uint32_t op)
     m->last[l] = op;
 }
 
-/* The first that waits in op's list, if those are of the other kind. */
+/* Takes the first waiting operation of op's list, if it is of the other kind. Else returns RLT_NONE. */
 static uint32_t meet(model *m, uint32_t op, bool message)
 {
     uint32_t l = m->list[op], found = m->first[l];
@@ -182,7 +182,7 @@ static uint32_t meet(model *m, uint32_t op, bool message)
     return found;
 }
 
-/* A receive has its message at t. */
+/* Matches a receive with its message at time t. */
 static int received(model *m, uint32_t receive, uint32_t send, uint64_t t)
 {
     const rlt_goal_op *s = &m->g->ops[send];
@@ -240,7 +240,7 @@ static int start_receive(model *m, event e)
     return message == RLT_NONE ? start_freed(m) : received(m, e.op, message, e.time);
 }
 
-/* The receiver's side of a message; the CPU and NIC are those that its receive names. */
+/* Processes the receiver's side of a message, on the CPU and NIC that its receive names. */
 static int arrive(model *m, event e)
 {
     const rlt_goal_op *s = &m->g->ops[e.op], *r = &m->g->ops[s->match];
@@ -345,7 +345,7 @@ static int prepare(model *m)
     return link_ops(m);
 }
 
-/* All that need nothing, rank by rank. */
+/* Starts all operations without dependencies, rank by rank. */
 static int start_all(model *m)
 {
     int rc = 0;
@@ -359,7 +359,7 @@ static int start_all(model *m)
     return rc;
 }
 
-/* What never came to its end: there is a circle. */
+/* Checks that all operations have ended. If not, dependencies are cyclic. */
 static int check_done(const model *m)
 {
     if (m->n_done == m->g->n_ops)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Timing modes that stand in for the network: the duration of a communication in closed form, once all its
- * members have arrived. For agreement with other simulators (`--timing astra`); links carry nothing and the
- * result says so.
+ * Timing modes, which replace the network: they give the duration of a communication in closed form, once all
+ * its members have arrived. Meant for agreement with other simulators (`--timing astra`). Links carry
+ * nothing, and the result says so.
  */
 #ifndef RLT_WORKLOAD_TIMING_TIMING_H
 #define RLT_WORKLOAD_TIMING_TIMING_H
@@ -20,16 +20,16 @@ extern "C" {
 typedef struct rlt_timing rlt_timing;
 struct rlt_timing {
     const char *name;
-    /* Duration from the last arrival to the end, equal for all members. */
+    /* Computes the duration from the last arrival to the end, equal for all members. */
     int (*duration)(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration_ps, rlt_error *err);
     void (*destroy)(rlt_timing *t);
 };
 
 /*
- * ASTRA-sim 2.0's analytical back-ends (its system JSON and the topology from its network YAML): chunk
- * rounding, integer nanoseconds, endpoint delay, local reduction. `aware`: the congestion-aware one, where
- * its times have a closed form. Sets in `opts` what the system file says about reading (serial communication,
- * roofline).
+ * Creates the timing of ASTRA-sim 2.0's analytical back-ends from its system JSON and a topology read from
+ * its network YAML: chunk rounding, integer nanoseconds, endpoint delay, local reduction. `aware` selects the
+ * congestion-aware back-end, where its times have a closed form. Sets in `opts` the settings of the system
+ * file that affect reading (serial communication, roofline).
  */
 RLT_API int rlt_timing_astra(const char *system_json, bool aware, const rlt_topology *t,
                              rlt_read_options *opts, rlt_timing **out, rlt_error *err) RLT_MUST_USE;
