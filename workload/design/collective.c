@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Collectives of a designed network, event by event. A collective alone meets no other group on its way, so
- * that the network of one group, with the links that it can use, stands for all of them. Two at once over
- * other groups run on the whole network, where every accelerator is like every other: one of each collective
- * is simulated, and stands for all that accelerators begin.
+ * Simulates collectives of a designed network. A collective alone meets no other group, so a network of one
+ * group with the links that it can use represents all groups. Two collectives at once over different groups
+ * run on the whole network. There all accelerators are alike: one of each collective is simulated, and
+ * represents those that begin at all other accelerators.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -39,9 +39,9 @@ static bool is_switch(const rlt__design_place *p, uint32_t i)
     return p->how->all_switches || p->net->dims[i].block == RLT_BLOCK_SWITCH;
 }
 
-/* The links of one group in a dimension. Of a fully connected dimension it has those between its members; in
- * a part of a ring, consecutive members, it has the line between them; members further apart share each link
- * with the groups in between. */
+/* Writes the links of one group of g members in a dimension. In a fully connected dimension these are the
+ * links between its members. Consecutive members of a part of a ring have the line between them. Members
+ * further apart share each link with the groups in between. */
 static int write_dim(const rlt__design_place *p, uint32_t i, uint32_t g, bool consecutive, char *text,
                      size_t size, rlt_error *err)
 {
@@ -67,9 +67,9 @@ static int write_dim(const rlt__design_place *p, uint32_t i, uint32_t g, bool co
     return used > 0 && (size_t)used < size ? 0 : rlt_fail(err, RLT_ERANGE, "design", "too many dimensions");
 }
 
-/* Two groups share the ports of a switch, whatever parts they are. In a fully connected dimension, those
- * inside a part and those across have links of their own. What is over everything uses the links of a part of
- * a ring or fully connected dimension more than the others. */
+/* Returns how two collectives meet. Any two groups of a switch share its ports. In a fully connected
+ * dimension, groups inside a part and groups across parts have links of their own. A collective over
+ * everything loads the links of a part of a ring or fully connected dimension more than other links. */
 rlt__design_meeting rlt__design_meet(const rlt__design_place *p, rlt_design_over a, rlt_design_over b)
 {
     rlt__design_meeting m = RLT__DESIGN_APART;
@@ -87,7 +87,7 @@ rlt__design_meeting rlt__design_meet(const rlt__design_place *p, rlt_design_over
     return m;
 }
 
-/* ---- what runs on it ---- */
+/* ---- collectives ---- */
 
 typedef struct one {
     rlt__design_coll coll;
@@ -105,16 +105,16 @@ typedef struct small {
     rlt_router *router;
     rlt_sim *sim;
     rlt_exec *exec;
-    rlt_net_fold joint; /* of several */
+    rlt_net_fold joint; /* fold of several collectives */
     const rlt_net_fold *fold;
     one ones[AT_ONCE];
     uint32_t n, ended, n_dims;
     rlt_time end_ps;
     uint32_t size[RLT_MAX_DIMS];
-    uint32_t axis[RLT_MAX_DIMS]; /* of the whole network, by dimension of this one */
+    uint32_t axis[RLT_MAX_DIMS]; /* dimension of the whole network, by dimension of this one */
 } small;
 
-/* One group stands for equal ones; else everything is loaded. */
+/* Loads the network of one group if all are equal, else the whole network. */
 static int load_topology(small *s, rlt_error *err)
 {
     rlt_design_over over = s->ones[0].coll.over;
@@ -137,7 +137,7 @@ static int load_topology(small *s, rlt_error *err)
     return rlt_topology_load(spec, NULL, &s->topology, err);
 }
 
-/* The group of accelerator 0: consecutive ones, or as far apart as model groups are large. */
+/* Makes the group of accelerator 0: consecutive accelerators, or as far apart as model groups are large. */
 static int make_group(const small *s, one *o, rlt_error *err)
 {
     const rlt_design_work *w = s->p->work;
@@ -210,7 +210,7 @@ static int fold_one(small *s, rlt_error *err)
     return rc == RLT_EUNSUPPORTED ? 0 : rc ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
 }
 
-/* Accelerators are alike, with all of their groups: what one does, each of the network does. */
+/* Folds all accelerators into one: they are alike, with all of their groups. */
 static int fold_all(small *s, rlt_error *err)
 {
     uint32_t sizes[RLT_MAX_TRANSLATIONS];
@@ -220,7 +220,7 @@ static int fold_all(small *s, rlt_error *err)
             return 0;
     int rc = rlt_net_fold_translations(s->topology, s->size, s->n_dims, &s->joint, &why);
     if (rc == RLT_EUNSUPPORTED)
-        return 0; /* a line: its ends are unlike */
+        return 0; /* a line: its ends differ from the others */
     if (rc)
         return rlt_fail(err, rc, why.where, "%s", why.what);
     s->fold = &s->joint;
@@ -253,7 +253,7 @@ static void begin(void *ctx, uint64_t which)
     rlt_exec_arrive_all(s->exec, s->ones[which].id);
 }
 
-/* Bytes that left an accelerator, by dimension of the whole network. */
+/* Adds up the bytes that left an accelerator, by dimension of the whole network. */
 static void count_sent(const small *s, double sent[RLT_MAX_DIMS])
 {
     const rlt_topology *t = s->topology;
@@ -268,7 +268,7 @@ static void count_sent(const small *s, double sent[RLT_MAX_DIMS])
     }
 }
 
-/* All are entered before any begins: time leaps over equal steps of one that is alone. */
+/* Enters all collectives before any begins: a collective that is alone skips over equal steps. */
 static int run_small(small *s, rlt_error *err)
 {
     rlt_exec_client client = {.ctx = s, .done = note_end};

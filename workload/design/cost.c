@@ -9,7 +9,7 @@
 #include "sim/text/json.h"
 #include "workload/design/design.h"
 
-/* Chiplet, package, node, pod; dollars a GB/s. */
+/* By chiplet, package, node, pod; dollars per GB/s. */
 #define LIBRA_TABLE .link = {2, 4, 4, 7.8}, .switch_port = {0, 13, 13, 18}, .nic = {0, 0, 0, 31.6}
 
 static const rlt_design_prices tables[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An iteration of a designed network, event by event. The loops join all that runs at the end of each layer,
- * where the network is empty: what a layer takes depends on no other, so that layers, and collectives, that
- * are equal are simulated once.
+ * Simulates an iteration of a designed network. The loops join everything at the end of each layer, where the
+ * network is empty. The time of a layer then depends on no other layer, so equal layers and equal collectives
+ * are simulated once.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,12 +20,12 @@
 
 enum { MAX_DISTINCT = 4096 };
 
-/* What one collective takes, or two of which the second begins later. */
+/* Result of one collective, or of two, the second of which begins later. */
 typedef struct known {
     rlt__design_coll colls[2];
     uint32_t n;
     rlt_time time_ps;
-    double sent[RLT_MAX_DIMS]; /* of an accelerator */
+    double sent[RLT_MAX_DIMS]; /* by dimension, per accelerator */
 } known;
 
 typedef struct running {
@@ -36,7 +36,7 @@ typedef struct running {
     uint32_t n_known, room;
 } running;
 
-/* ---- what is simulated ---- */
+/* ---- collectives ---- */
 
 static bool same(const rlt__design_coll *a, const rlt__design_coll *b)
 {
@@ -63,7 +63,7 @@ static int find(running *r, const rlt__design_coll *colls, uint32_t n, known *ou
     return 0;
 }
 
-/* False: sends nothing. */
+/* Makes the collective of a layer. Returns false if it sends nothing. */
 static bool coll_of(const running *r, const rlt_design_comm *c, rlt__design_coll *out)
 {
     const rlt_design_group *g = &r->place.groups.of[c->over];
@@ -79,7 +79,7 @@ static bool coll_of(const running *r, const rlt_design_comm *c, rlt__design_coll
 typedef struct building {
     running *r;
     rlt_builder *b;
-    uint32_t last; /* what the next compute follows */
+    uint32_t last; /* operation that the next compute follows */
     int rc;
     rlt_error *err;
 } building;
@@ -123,8 +123,8 @@ static uint32_t communicate(building *g, const rlt_design_comm *c, double times,
     return g->rc ? after : pass(g, &k, times, after);
 }
 
-/* Whether the collectives of a layer's gradients are at the same links at one time: then in *out what both
- * take together. */
+/* Returns true if the collectives of a layer's gradients use the same links at the same time. *out is then
+ * their joint result. */
 static bool contend(building *g, const rlt_design_layer *l, known *out)
 {
     rlt__design_coll colls[2];

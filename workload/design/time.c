@@ -10,7 +10,7 @@
 #include "workload/design/design.h"
 #include "workload/design/internal.h"
 
-/* Shapes that differ by less are one: their bytes are sums of a few products. */
+/* Shares that differ by less belong to one shape: their bytes are sums of a few products. */
 #define SAME_SHARE 1e-9
 
 rlt_design_loop rlt_design_loop_default(void)
@@ -33,7 +33,7 @@ typedef struct adding {
     double factor;
 } adding;
 
-/* The shape of a collective, RLT_NONE where it sends nothing, and its bytes. */
+/* Finds the shape of a collective and its bytes; RLT_NONE if it sends nothing. */
 static int shape_of(adding *a, const rlt_design_comm *c, uint32_t *shape, double *bytes, rlt_error *err)
 {
     double moved[RLT_MAX_DIMS];
@@ -87,7 +87,8 @@ static bool same_choice(const rlt_design_choice *a, const rlt_design_choice *b)
     return true;
 }
 
-/* max(I + c_i, I + W + c_w): equal layers are counted, those that leave no choice add up. */
+/* Adds max(I + c_i, I + W + c_w). Equal layers are counted; layers whose maximum is known in advance are
+ * added up. */
 static int add_overlapped(adding *a, const rlt_design_layer *l, double scale, rlt_error *err)
 {
     rlt_design_model *m = a->m;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A trace as layers to design for: each is compute that ends with a collective, all in the forward pass. */
+/* A trace as layers to design for: each layer is compute that ends with a collective, all in the forward
+ * pass. */
 #include "collectives/collective.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"

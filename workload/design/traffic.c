@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dimensions, groups in them, and what collectives send into each. */
+/* Dimensions, groups in them, and the bytes that collectives send into each. */
 #include "collectives/collective.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"

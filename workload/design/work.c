@@ -189,7 +189,8 @@ static void set_comm(rlt_design_comm *c, rlt_coll_kind kind, rlt_design_over ove
     *c = (rlt_design_comm){.any = bytes > 0, .kind = kind, .over = over, .bytes = bytes};
 }
 
-/* Gradients of the last microbatch, in buckets that fill as the backward pass goes on, or all at its end. */
+/* Adds the gradients of the last microbatch, in buckets that fill during the backward pass, or all at its
+ * end. */
 static void add_gradients(rlt_design_work *w, const rlt_training *t)
 {
     uint32_t n = t->model->n_layers;

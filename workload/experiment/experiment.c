@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The door: experiments from texts. */
+/* The public interface: experiments from texts. */
 #include "workload/experiment/experiment.h"
 
 #include <stdio.h>
@@ -27,8 +27,8 @@
 
 struct rlt_experiments {
     rlt_shared inputs;
-    uint32_t users; /* experiments that are there */
-    bool owned;     /* by them: it goes with the last one */
+    uint32_t users; /* number of existing experiments */
+    bool owned;     /* created by an experiment: freed with the last one */
 };
 
 struct rlt_experiment {
@@ -41,7 +41,7 @@ struct rlt_experiment {
     } settings;
     rlt_parsed parsed;
     rlt_prepared prepared;
-    rlt_run run; /* of one on a workload */
+    rlt_run run; /* for experiments on a workload */
     bool began, ended;
     rlt_outcome outcome;
 };
@@ -92,7 +92,7 @@ static int add_text(rlt_experiment *e, uint32_t option, const char *value, rlt_e
     return rc;
 }
 
-/* The name in front of "=", cut to what any option has. */
+/* Copies the name before "=", cut to the length of the longest option. */
 static size_t name_of(const char *setting, char name[64])
 {
     size_t length = strcspn(setting, "=");
@@ -109,7 +109,7 @@ static bool has_option(const rlt_option_group *groups, const char *name)
     return false;
 }
 
-/* Which collective it is makes it one on collectives. */
+/* Returns the kind: a setting `collective` makes it an experiment on collectives. */
 static rlt_experiment_kind kind_of(const char *const *settings, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -133,7 +133,7 @@ static int no_such_setting(rlt_experiment_kind kind, const char *name, const cha
                     best ? best : "", best ? "'?" : "");
 }
 
-/* "NAME=VALUE" or "NAME": its option, and the value. */
+/* Finds the option and the value of "NAME=VALUE" or "NAME". */
 static int find_option(rlt_experiment_kind kind, const char *setting, uint32_t *option, const char **value,
                        rlt_error *err)
 {

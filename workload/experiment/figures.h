@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an experiment yields: its exit status, figures by column, and links. */
+/* The outcome of an experiment: its exit status, figures by column, and links. */
 #ifndef RLT_WORKLOAD_EXPERIMENT_FIGURES_H
 #define RLT_WORKLOAD_EXPERIMENT_FIGURES_H
 
@@ -15,7 +15,7 @@
 
 typedef enum rlt_figure {
     RLT_FIG_TIME,
-    RLT_FIG_ITERATION, /* the mean of all iterations, rounded down */
+    RLT_FIG_ITERATION, /* mean of all iterations, rounded down */
     RLT_FIG_COMPUTE,   /* this and the next three: of the rank that ends last */
     RLT_FIG_COMM,
     RLT_FIG_HOST,
@@ -25,39 +25,41 @@ typedef enum rlt_figure {
     RLT_FIG_BYTES, /* offered to the network, without protocol overhead */
     RLT_FIG_BUSIEST_LINK,
     RLT_FIG_BUSIEST,
-    RLT_FIG_MEMORY, /* of the fullest stage of a training */
+    RLT_FIG_MEMORY, /* fullest stage of a training */
     RLT_FIG_MFU,
     RLT_FIG_TOKENS,
     RLT_FIG_BUSBW,
     RLT_FIG_BOUND,
-    RLT_FIG_USUAL, /* columns of a study that names none; those from here on are there when asked for */
+    /* number of columns of a study that names none; the ones from here on are shown on request */
+    RLT_FIG_USUAL,
     RLT_FIG_RETRANSMISSIONS = RLT_FIG_USUAL,
-    RLT_FIG_FALLBACK, /* share of contributions that reached a server unadded */
-    RLT_FIG_PEAK,     /* slots in use at the fullest switch, at most; and on average */
+    RLT_FIG_FALLBACK, /* share of contributions that reached a server without being aggregated */
+    RLT_FIG_PEAK,     /* slots in use at the fullest switch: most, and average */
     RLT_FIG_MEAN,
     RLT_FIG_SERVER_BYTES,
-    RLT_FIG_FAIRNESS,              /* Jain's index of the rates of tenants */
-    RLT_FIG_STORED,                /* those before are in the database, the others are worked out from them */
-    RLT_FIG_GAIN = RLT_FIG_STORED, /* the best baseline's objective over a point's own (study.h) */
+    RLT_FIG_FAIRNESS, /* Jain's index of the tenants' rates */
+    /* columns before this one are stored in the database, later ones are derived from them */
+    RLT_FIG_STORED,
+    RLT_FIG_GAIN = RLT_FIG_STORED, /* objective of the best baseline over that of this point (study.h) */
     RLT_FIGURES
 } rlt_figure;
 
 typedef enum rlt_figure_kind { RLT_FIG_INTEGER, RLT_FIG_REAL, RLT_FIG_TEXT } rlt_figure_kind;
 
 typedef struct rlt_figure_info {
-    const char *name; /* of the column */
+    const char *name; /* name of the column */
     rlt_figure_kind kind;
 } rlt_figure_info;
 extern const rlt_figure_info rlt_figure_infos[RLT_FIGURES];
-/* Writes "BEFOREtime_psAFTER, BEFOREiteration_time_psAFTER, ..." of the stored figures; with types INTEGER,
- * REAL or TEXT after each where `typed`. Returns the buffer. */
+/* Writes "BEFOREtime_psAFTER, BEFOREiteration_time_psAFTER, ..." for the stored figures; if `typed`, each is
+ * followed by INTEGER, REAL or TEXT. Returns the buffer. */
 enum { RLT_FIGURE_LIST = 1000 };
 char *rlt_figure_list(const char *before, bool typed, char buffer[RLT_FIGURE_LIST]);
 
-/* How a table shows it: times and sizes with a unit that fits, shares in per cent, rates with four digits.
- * RLT_FIGURES: a text. The names are left to the caller. */
+/* Returns how a table shows a figure: times and sizes with a unit that fits, shares in per cent, rates with
+ * four digits. RLT_FIGURES: a text. The caller sets names. */
 rlt_column rlt_figure_column(rlt_figure f);
-/* A number for such a column, which is not one of texts. */
+/* Returns the value of a number in such a column; the column must not hold texts. */
 rlt_value rlt_figure_value(const rlt_column *c, bool is_real, int64_t integer, double real);
 
 typedef struct rlt_link_figures {
@@ -68,16 +70,16 @@ typedef struct rlt_link_figures {
     double utilization;
 } rlt_link_figures;
 
-/* Which links an outcome has: none, classes of those that did the same, all. */
+/* Links of an outcome: none, classes of identical links, or all. */
 typedef enum rlt_figure_links {
     RLT_FIGURE_LINKS_NONE,
     RLT_FIGURE_LINKS_SUMMARY,
     RLT_FIGURE_LINKS_ALL,
 } rlt_figure_links;
 
-/* Plain data but for the links, which are malloc'ed: rlt_outcome_free. */
+/* Plain data except the links, which are malloc'ed; rlt_outcome_free frees them. */
 typedef struct rlt_outcome {
-    int32_t status; /* exit status that a run of its own would have had */
+    int32_t status; /* exit status that `ringlet run` or `coll` would have had */
     uint32_t n_links;
     bool there[RLT_FIGURES];
     int64_t integer[RLT_FIGURES];
@@ -89,13 +91,13 @@ typedef struct rlt_outcome {
 
 void rlt_outcome_integer(rlt_outcome *o, rlt_figure f, int64_t value);
 void rlt_outcome_real(rlt_outcome *o, rlt_figure f, double value);
-/* The row of what failed, with the exit status that a run of its own would have had. */
+/* Fills the row of a failure, with the exit status that a run of its own would have had. */
 void rlt_outcome_fail(rlt_outcome *o, int32_t status, const rlt_error *err);
-/* The busiest link, and those that are asked for. */
+/* Fills in the busiest link, and the links asked for. */
 int rlt_link_figures_of(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, rlt_figure_links links,
                         rlt_outcome *o, rlt_error *err) RLT_MUST_USE;
 void rlt_outcome_free(rlt_outcome *o);
-/* Number of a column, or RLT_FIGURES with the nearest one in the error. */
+/* Returns the number of a column, or RLT_FIGURES with the nearest name in the error. */
 rlt_figure rlt_figure_find(const char *name, rlt_error *err);
 
 #endif

@@ -14,16 +14,16 @@
 #include "workload/experiment/shared.h"
 #include "workload/setup/settings.h"
 
-/* All of it, or step by step: the network; the workload, or what a collective reads from files; the cuts that
- * bounds ask for. */
+/* Prepare everything, or one step: the network; the workload or the files of a collective; the cuts that
+ * bounds need. */
 int rlt_prepare_net(rlt_prepared *p, rlt_shared *s, rlt_error *err) RLT_MUST_USE;
 int rlt_prepare_rest(rlt_prepared *p, rlt_shared *s, rlt_error *err) RLT_MUST_USE;
 int rlt_prepare(rlt_prepared *p, rlt_shared *s, rlt_error *err) RLT_MUST_USE;
-/* Once, to its checked end. A run stays in `keep`, to be ended by rlt_shared_run_end whatever is returned;
- * NULL: it is not kept. */
+/* Runs once, to the checked end. The run stays in `keep` and must be ended by rlt_shared_run_end whatever is
+ * returned; NULL: it is not kept. */
 int rlt_prepared_run(const rlt_prepared *p, const rlt_watch *watch, rlt_figure_links links, rlt_run *keep,
                      rlt_outcome *out, rlt_error *err) RLT_MUST_USE;
-/* Lets go of what is shared, on the thread that prepared. */
+/* Releases shared inputs. Call it on the thread that prepared. */
 void rlt_prepared_end(rlt_prepared *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Topologies and placements, loaded once, read by all. */
+/* Topologies and placements: loaded once, read by all threads. */
 #include "workload/experiment/shared.h"
 
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static void free_net(rlt_shared_net *net)
     free(net);
 }
 
-/* Distances that aggregation trees ask for, so that no worker has to: igraph does. A network without a tree
- * for all says so where one is asked for. */
+/* Computes the distances that aggregation trees need, so that no worker calls igraph. A network without a
+ * tree for all ranks reports that later, when a tree is asked for. */
 static int prime_trees(const rlt_topology *t, rlt_error *err)
 {
     uint32_t member = 0;

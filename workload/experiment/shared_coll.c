@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One collective whose inputs are shared: its files and cuts, loaded once; and what it yields. */
+/* A collective with shared inputs: its files and cuts, loaded once, and its figures. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@
 
 enum { KEPT_FILES = 64 };
 
-/* What files are read for: so many members, a kind, of plans in GOAL a size. */
+/* Options that the content of files depends on: members and kind; for plans in GOAL also a size. */
 static const char *const of_files[] = {"plan",  "counts", "updates", "collective", "ranks",
                                        "group", "root",   "bytes",   NULL};
 static const char *const that_name[] = {"plan", "counts", "updates"};
@@ -87,7 +87,7 @@ int rlt_shared_files_of(rlt_shared *s, rlt_prepared *p, rlt_error *err)
 
 int rlt_shared_prime_coll(rlt_prepared *p, rlt_error *err)
 {
-    /* Cuts are the same for any bytes and by any algorithm; protocols have workers and trees of their own. */
+    /* Cuts are the same for all sizes and algorithms. Protocols have workers and trees of their own. */
     const char *not_of_cuts[] = {"bytes", "network", "routing", "injection", "algorithm", "set", NULL};
     enum { ALGORITHM = 4 };
     uint64_t key[2];
@@ -102,7 +102,7 @@ int rlt_shared_prime_coll(rlt_prepared *p, rlt_error *err)
     rc = rlt_coll_open_one(&ask, err);
     if (!rc)
         rc = rlt_coll_prime(&ask, err);
-    if (rc) /* the next one may do what this one could not */
+    if (rc) /* a later one may be able to */
         rlt_map_remove(p->net->primed, key[0]);
     rlt_coll_close(&ask);
     return rc;

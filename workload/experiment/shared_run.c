@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run whose inputs are shared, and what it yields. */
+/* A run with shared inputs, and its figures. */
 #include "net/links.h"
 #include "net/network.h"
 #include "net/topology/placement.h"
@@ -12,7 +12,7 @@
 #include "workload/experiment/shared.h"
 #include "workload/replay/replay.h"
 
-/* What a loaded run takes of the workload beside the program, borrowed until its end. */
+/* Lends a loaded run's workload data, beside the program, until the run ends. */
 static void lend(const rlt_shared_work *work, rlt_run *r)
 {
     r->jobs = work->stem.jobs;
@@ -27,7 +27,7 @@ static void lend(const rlt_shared_work *work, rlt_run *r)
 
 int rlt_shared_run(const rlt_shared_work *work, rlt_run *r, rlt_error *err)
 {
-    /* Cuts were found for shared workloads; others would have this thread call igraph. */
+    /* Cuts were found for shared workloads only; others would make this thread call igraph. */
     r->stem = work ? &work->stem : NULL;
     r->unbounded = !work;
     int rc = rlt_run_load(r, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Workloads, loaded once, read by all. */
+/* Workloads: loaded once, read by all threads. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@
 
 enum { KEPT_WORKS = 256, KEPT_OPS = 1 << 22 };
 
-/* Changing these leaves the workload as it is. */
+/* Options that do not change the workload. */
 static const char *const not_of_work[] = {
     "topology",   "link-scale", "placement",     "algorithm",  "compute-scale",
     "host-scale", "rank-scale", "network-scale", "rank-delay", "overlap-slowdown",
@@ -52,7 +52,7 @@ void rlt__shared_works_free(rlt_shared *s)
     free(s->works.items);
 }
 
-/* Where more are kept than should be: few large ones, or many. */
+/* Drops workloads while too many or too large ones are kept. */
 static void trim_works(rlt_shared *s)
 {
     uint64_t ops = 0;
@@ -70,7 +70,7 @@ static bool asks_for_order(const char *list)
     return list && strstr(list, "order=auto");
 }
 
-/* Those that simulate to become what they are do so in the workers: each is its point's own. */
+/* Workloads that are found by simulation are not shared: workers do that, and each point has its own. */
 static bool may_share(const rlt_run_settings *s)
 {
     return !s->fold && !s->fold_stages &&
@@ -84,7 +84,7 @@ static void add(uint64_t key[2], const void *data, size_t length)
         key[k] = rlt_hash_bytes(data, length, key[k]);
 }
 
-/* What a workload takes from the network: how many ranks there are, and the dimensions' sizes. */
+/* Adds what a workload takes from the network: the number of ranks, and the sizes of dimensions. */
 static void add_shape(const rlt_shared_net *net, uint64_t key[2])
 {
     uint32_t accelerators = rlt_topology_accelerators(net->topology);
@@ -96,7 +96,7 @@ static void add_shape(const rlt_shared_net *net, uint64_t key[2])
     add(key, n, sizeof n);
 }
 
-/* Other jobs go where there is room, and not with all that may go wrong. */
+/* Jobs depend on the placement and exclude some disturbances, so both are part of the key. */
 static void add_jobs(const rlt_run_settings *s, const rlt_shared_net *net, uint64_t key[2])
 {
     const rlt_placement *p = &net->placement;
@@ -116,7 +116,7 @@ static void key_of(const rlt_option_texts *texts, const rlt_parsed *parsed, cons
     rlt_option_key(parsed->groups, texts, not_of_work, true, key);
     add_shape(net, key);
     add_jobs(s, net, key);
-    if (s->astra_system) /* its times are those of the links */
+    if (s->astra_system) /* its times depend on the links */
         add(key, net->kept.key, sizeof net->kept.key);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hashes of what was read. */
+/* Hashes of inputs. */
 #include "workload/setup/inputs.h"
 
 #include <stdlib.h>

@@ -22,7 +22,7 @@ static rlt_dirs data_dirs(const char *here, const char *installed)
     if (slash)
         snprintf(dirs.list, sizeof dirs.list, "%s:%.*s/../%s:%s", here, (int)(slash - self), self, here,
                  installed);
-    else /* no /proc */
+    else /* without /proc */
         snprintf(dirs.list, sizeof dirs.list, "%s:%s", here, installed);
     return dirs;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the topologies and accelerators that go by a name stand, for this executable. */
+/* Directories of named topologies, accelerators and studies, for this executable. */
 #ifndef RLT_WORKLOAD_SETUP_LOCATE_H
 #define RLT_WORKLOAD_SETUP_LOCATE_H
 
@@ -10,18 +10,17 @@
 #include "sim/base/error.h"
 #include "workload/models/accelerator.h"
 
-/* A list of directories as sim/base/find.h has them. Use it at once: rlt_topology_dirs().list */
+/* A list of directories in the format of sim/base/find.h. Use it at once: rlt_topology_dirs().list */
 typedef struct rlt_dirs {
     char list[3 * PATH_MAX];
 } rlt_dirs;
-/* ./topologies, ../topologies beside the executable, and the installed ones. */
+/* Returns ./topologies, ../topologies beside the executable, and the installed ones. */
 rlt_dirs rlt_topology_dirs(void);
-/* ./workload/accelerators, the same beside the executable's folder, and the installed ones. */
+/* Returns ./workload/accelerators, the same beside the executable's folder, and the installed ones. */
 rlt_dirs rlt_accelerator_dirs(void);
 
-/* The path of a study: "-", a file, or the name of one that ships, in ./tools/sweep/examples, the same
- * beside the executable's folder, or the installed ones. RLT_EIO: there is none, with the name that is
- * nearest. */
+/* Finds a study: "-", a file, or the name of a shipped one in ./tools/sweep/examples, the same beside the
+ * executable's folder, or the installed ones. RLT_EIO if there is none, with the nearest name. */
 int rlt_study_path(const char *spec, char *path, size_t size, rlt_error *err) RLT_MUST_USE;
 
 /* rlt_topology_load and rlt_accelerator_load with these directories. */

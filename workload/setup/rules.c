@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which algorithm a collective of a size, in a group of a size, is replayed with. */
+/* Rules that give the algorithm of a collective by kind, group size and bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static int find_algorithm(const rlt_setup *s, const char *name, rlt_algorithm_ru
     return rc;
 }
 
-/* "ring:1MiB:nvls:1GiB:direct" */
+/* Reads "ring:1MiB:nvls:1GiB:direct". */
 static int read_chain(const rlt_setup *s, rule_list *l, rlt_algorithm_rule rule, const char *text,
                       rlt_error *err)
 {
@@ -98,7 +98,7 @@ static int read_chain(const rlt_setup *s, rule_list *l, rlt_algorithm_rule rule,
     return rc;
 }
 
-/* "all_reduce@8=ring:1MiB:nvls", cut at its '='. */
+/* Reads "all_reduce@8=ring:1MiB:nvls", which it cuts at its '='. */
 static int read_rule(const rlt_setup *s, rule_list *l, char *text, rlt_error *err)
 {
     rlt_algorithm_rule rule = {0};
@@ -123,7 +123,7 @@ static int read_rule(const rlt_setup *s, rule_list *l, char *text, rlt_error *er
     return read_chain(s, l, rule, equals + 1, err);
 }
 
-/* "switchml" for all that it can do, or "all_reduce=switchml". 1: is of steps. */
+/* Reads "switchml", for all collectives it can do, or "all_reduce=switchml". Returns 1 for an algorithm. */
 static int read_reacting(const rlt_setup *s, const char *item, size_t length, rlt_replay_options *o,
                          rlt_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --set NAME=VALUE: whose setting a name is. */
+/* --set NAME=VALUE: finds the owner of the setting. */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,8 +38,8 @@ bool rlt_has_setting(const rlt_reactive *r, const char *name)
     return rlt_params_find(rlt_reactive_settings(r), name) != NULL;
 }
 
-/* Whether a protocol that is not run takes the value: it then does nothing. 1: yes, 0: there is none of that
- * name. */
+/* Checks the value for a protocol that does not run, where it has no effect. Returns 1 if such a protocol has
+ * the setting, 0 if none has. */
 static int check_others(const rlt_reactive *only, const char *bare, const char *value, rlt_error *err)
 {
     const rlt_reactive *r;
@@ -54,7 +54,7 @@ static int check_others(const rlt_reactive *only, const char *bare, const char *
     return 0;
 }
 
-/* A setting of protocols that react: 1 where one has it, 0 where none has. */
+/* Sets a setting of reactive protocols. Returns 1 if a protocol has it, 0 if none has. */
 static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
     const char *dot = strchr(name, '.');
@@ -68,7 +68,7 @@ static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_e
         if (only ? r != only : !rlt_has_setting(r, bare))
             continue;
         int rc = rlt_settings_set(r, s->protocols[i].values, bare, value, err);
-        if (rc && !only) /* several may have it */
+        if (rc && !only) /* several protocols may have it */
             rlt_error_prefix(err, rlt_reactive_name(r));
         if (rc)
             return rc;
@@ -129,7 +129,7 @@ const rlt_param *rlt_switch_parameters(void)
     return switches;
 }
 
-/* What every switch that adds has. 1: set, 0: not of that kind. */
+/* Sets a setting of every aggregating switch. Returns 1 if set, 0 if it is no such setting. */
 static int set_switch(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
     const rlt_param *p = rlt_params_find(switches, name);
@@ -137,13 +137,13 @@ static int set_switch(rlt_setup *s, const char *name, const char *value, rlt_err
     if (!p)
         return strncmp(name, "switch.", 7) == 0 ? rlt_params_unknown(switches, "switches", name, err) : 0;
     for (uint32_t i = 0; p->word_at && (word = p->word_at(i)); i++)
-        if (same_name(word, value, strlen(value))) /* dashes are underscores */
+        if (same_name(word, value, strlen(value))) /* dashes count as underscores */
             value = word;
     int rc = rlt_param_read(p, s, value, NULL, err);
     return rc ? rc : 1;
 }
 
-/* Patterns may not be more than the topology has dimensions. */
+/* Sets a setting of algorithms. There must not be more patterns than dimensions of the topology. */
 static int set_algorithms(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
     uint32_t dims = s->topology ? rlt_topology_dims(s->topology) : RLT_MAX_DIMS;
@@ -155,7 +155,7 @@ static int set_algorithms(rlt_setup *s, const char *name, const char *value, rlt
     return rc;
 }
 
-/* Settings of algorithms of steps, endpoints and packets. */
+/* Sets a setting of algorithms, endpoints or packets. */
 static int set_other(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
     rlt_nearest near = rlt_nearest_to(name);
@@ -180,7 +180,7 @@ static int set_other(rlt_setup *s, const char *name, const char *value, rlt_erro
     for (uint32_t i = 0; i < s->n_protocols; i++)
         for (const rlt_param *p = rlt_reactive_settings(s->protocols[i].protocol); p->name; p++)
             rlt_nearest_try(&near, p->name);
-    if (strchr(name, '.')) /* of one protocol of the endpoint */
+    if (strchr(name, '.')) /* a setting of one protocol of the endpoint */
         return rlt_endpoint_set(&s->endpoint, name, value, err);
     return rlt_fail(err, RLT_EUSAGE, name,
                     "unknown setting%s%s%s ('ringlet list settings' shows those there are)",
@@ -194,7 +194,7 @@ int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *
         return rc < 0 ? rc : 0;
     if ((rc = set_reacting(s, name, value, err)) < 0)
         return rc;
-    /* The same name may be one of steps or packets, whose limits are their own. */
+    /* Algorithms or packets may have the same name with limits of their own. */
     if (rc && !strchr(name, '.'))
         (void)set_other(s, name, value, NULL);
     return rc ? 0 : set_other(s, name, value, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared simulation settings: their option tables, and turning them into loaded things. */
+/* Shared simulation settings: option tables, and loading of what they name. */
 #include "workload/setup/settings.h"
 
 #include <stdio.h>
@@ -83,7 +83,7 @@ const rlt_option rlt_series_options[] = {
      .offset = 0},
     {0}};
 
-/* What the unit parsers refuse on the command line is wrong use, not bad input. */
+/* Unit parsers report bad input; on the command line that is wrong usage. */
 static int as_usage(int rc, rlt_error *err)
 {
     if (rc == RLT_EMALFORMED || rc == RLT_ERANGE || rc == RLT_ESCHEMA || rc == RLT_EUNSUPPORTED) {
@@ -162,7 +162,7 @@ static int scale_links(rlt_topology *t, const rlt_settings *from, rlt_error *err
     return 0;
 }
 
-/* A fallback that is named takes the place of what protocols would do themselves where they are refused. */
+/* A named fallback replaces the protocols' own one when switches refuse them. */
 static int prefer_fallback(rlt_setup *s, rlt_error *err)
 {
     int rc = 0;
@@ -205,14 +205,14 @@ static int read_updates(rlt_setup *s, const rlt_settings *from, rlt_error *err)
     return rc ? rc : rlt_inputs_add_file(&s->inputs, "updates", from->updates, err);
 }
 
-/* Whether a switch adds up, and not as part of a machine whose endpoint is tuned: protocols that react know
- * nothing of what that costs. */
+/* Returns true if a switch aggregates, but not in a machine whose endpoint is tuned: reactive protocols do
+ * not know the costs of such aggregation. */
 static bool switches_add(const rlt_setup *s)
 {
     return (rlt_topology_in_networks(s->topology) & RLT_CAN_REDUCE) && s->endpoint.channels == 0;
 }
 
-/* Those asked for, with their presets. */
+/* Opens the protocols asked for, with their defaults. */
 static int open_protocols(rlt_setup *s, const rlt_settings *from, rlt_error *err)
 {
     int rc = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How traces are read, from the command line. */
+/* Reading of traces, from the command line. */
 #include "workload/setup/trace_options.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is read from files, for several experiments to share. */
+/* Contents of files, for several experiments to share. */
 #include <stdlib.h>
 
 #include "collectives/in_network/libra/workload.h"

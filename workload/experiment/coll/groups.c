@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who takes part in a collective. */
+/* Ranks that take part in a collective. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ int rlt__coll_count_tenants(rlt_coll_load *l, rlt_error *err)
     return 0;
 }
 
-/* How many ranks --workers means. */
+/* Computes the number of ranks that --workers asks for. */
 static int count_workers(const rlt_coll_ask *ask, uint32_t *n, rlt_error *err)
 {
     uint64_t tenants = ask->n_tenants ? ask->n_tenants : 1, workers = ask->settings->workers;
@@ -60,7 +60,7 @@ static int make_groups(rlt_coll_ask *ask, rlt_error *err)
     return rc;
 }
 
-/* Root by rank, as the user says it, to member; the first one if he says none. */
+/* Finds the member index of the root, which the user names by rank; default: the first member. */
 static int find_root(rlt_coll_ask *ask, rlt_error *err)
 {
     uint64_t root = ask->settings->root;
@@ -82,8 +82,9 @@ static void free_tenants(rlt_group *groups, uint32_t n)
     free(groups);
 }
 
-/* The group of each tenant: member k of tenant j is the group's rank k * n + j, so that every tenant lies
- * where all lie and crosses the same switches. */
+/* Makes the group of each tenant. Member k of tenant j is the group's rank k * n + j for n tenants, so that
+ * every tenant is spread as the whole group is and crosses the same switches. Example: 8 ranks and 2 tenants
+ * give {0, 2, 4, 6} and {1, 3, 5, 7}. */
 static int make_tenants(rlt_coll_ask *ask, rlt_error *err)
 {
     const uint32_t *ranks = ask->group.ranks;
@@ -107,7 +108,7 @@ static int make_tenants(rlt_coll_ask *ask, rlt_error *err)
     return rc;
 }
 
-/* What is of one group alone does not go with tenants. */
+/* Refuses options that apply to a single group. */
 static int check_tenants(const rlt_coll_load *l, rlt_error *err)
 {
     static const char *const others[] = {"root", "counts", "plan", "export-plan", "verify-fold"};

@@ -16,9 +16,9 @@
 enum { MAX_SIZES = 1 << 16, MAX_COUNTS_BYTES = 1 << 30 };
 #define MAX_COUNT ((uint64_t)1 << 48)
 
-/* What a list is of. */
+/* Noun and unit of a list. */
 typedef struct amounts {
-    const char *option, *noun, *step; /* step: an example */
+    const char *option, *noun, *step; /* step: an example for messages */
     uint32_t most;
     int (*parse)(const char *text, uint64_t *value, const char *where, rlt_error *err);
     uint64_t *items;
@@ -49,7 +49,7 @@ static int add_range(amounts *s, uint64_t low, uint64_t high, uint64_t factor, u
     return rc;
 }
 
-/* LOW:HIGH[:xN|:+STEP] or one amount. */
+/* Reads LOW:HIGH[:xN|:+STEP] or one amount. */
 static int read_item(amounts *s, char *text, rlt_error *err)
 {
     uint64_t low, high, factor = 2, step = 0;
@@ -171,7 +171,7 @@ int rlt_parse_ranks(const char *text, uint32_t **ranks, uint32_t *n, rlt_error *
     return 0;
 }
 
-/* Where text[at] is, as "path:line:column". */
+/* Writes the place of text[at] as "path:line:column". */
 static void place_of(const char *path, const char *text, const char *at, char *where, size_t size)
 {
     uint32_t line = 1;
@@ -184,7 +184,7 @@ static void place_of(const char *path, const char *text, const char *at, char *w
     snprintf(where, size, "%s:%u:%u", path, line, (unsigned)(at - start) + 1);
 }
 
-/* "7 numbers, one for each rank" or "7 x 7 numbers, one for each pair of ranks". */
+/* Writes "7 numbers, one for each rank" or "7 x 7 numbers, one for each pair of ranks". */
 static const char *wanted_text(uint32_t rows, uint32_t n, char *text, size_t size)
 {
     if (rows == 1)
@@ -236,7 +236,7 @@ int rlt_read_counts(const char *path, uint32_t rows, uint32_t n, uint64_t **coun
     int rc = rlt_read_file(path, MAX_COUNTS_BYTES, &text, &length, err);
     if (rc)
         return rc;
-    /* A number and its blank are two characters at least: larger groups cannot be in the file. */
+    /* A number and its blank take at least two characters: the file cannot hold larger groups. */
     if (rows > 1 && (uint64_t)rows * n > (length + 1) / 2)
         rc = rlt_fail(err, RLT_ESCHEMA, path, "expected %s", wanted_text(rows, n, table, sizeof table));
     if (!rc && !(*counts = calloc((size_t)rows * n, sizeof **counts)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From settings to what is asked for. */
+/* Opens an experiment on collectives from its settings. */
 #include <stdlib.h>
 
 #include "collectives/algorithm.h"
@@ -27,7 +27,8 @@ static int open_setup(rlt_coll_load *l, rlt_error *err)
     return rc;
 }
 
-/* Bytes of a collective with counts: of an all-to-all, what a rank sends at most; else all shares. */
+/* Returns the bytes of a collective with counts: for an all-to-all the largest send buffer, else the sum of
+ * all shares. */
 static uint64_t counted_bytes(const uint64_t *counts, uint32_t rows, uint32_t n)
 {
     uint64_t most = 0;
@@ -64,7 +65,7 @@ static int read_counts(rlt_coll_load *l, rlt_error *err)
     return 0;
 }
 
-/* Sizes apply to kinds that have a choice. */
+/* Lists kinds and sizes. Sizes apply only to kinds that have a size. */
 static int list_cases(rlt_coll_load *l, rlt_error *err)
 {
     rlt_coll_ask *ask = l->ask;
@@ -87,7 +88,7 @@ static int list_cases(rlt_coll_load *l, rlt_error *err)
     return 0;
 }
 
-/* What contradicts what, before anything is loaded. */
+/* Refuses options that contradict each other, before anything is loaded. */
 static int check_together(rlt_coll_ask *ask, rlt_error *err)
 {
     static const char *const others[] = {"ranks", "group"};
@@ -105,7 +106,7 @@ static int check_together(rlt_coll_ask *ask, rlt_error *err)
     return 0;
 }
 
-/* A comparison only where it takes moments. */
+/* Returns the default algorithms: a comparison only if it takes moments. */
 static const char *default_algorithms(const rlt_coll_ask *ask, bool compare)
 {
     enum { COMPARED = 64 };

@@ -51,7 +51,7 @@ static rlt_react_ask react_of(const rlt_coll_one *one)
                            .occupancy_ps = one->series_ps};
 }
 
-/* What any row says. */
+/* Returns the columns that every row has. */
 static rlt_coll_result result_of(const rlt_coll_request *req, rlt_time time_ps, uint64_t bytes,
                                  uint32_t members)
 {
@@ -187,7 +187,7 @@ void rlt_coll_one_end(rlt_coll_one *one)
     *one = (rlt_coll_one){0};
 }
 
-/* A protocol's bound is of its workers, and helped by switches. */
+/* Finds the cuts of a protocol's bound, which counts workers and allows aggregation in switches. */
 static int prime_protocol(rlt_coll_one *one, rlt_router *router, rlt_error *err)
 {
     rlt_react_ask react = react_of(one);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans from files as algorithms. */
+/* Enters plans from files as algorithms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void note_untracked(const rlt_coll_ask *ask, const char *spec)
     ask->watch->note(ask->watch->ctx, text);
 }
 
-/* Whether the plan is one of those that were asked for. */
+/* Checks that the plan is for a collective and a group that were asked for. */
 static int check_plan(const rlt_coll_ask *ask, const rlt_listed *l, const char *spec, rlt_error *err)
 {
     const rlt_group *g = l->kind == RLT_SEND_RECV ? &ask->pair : &ask->group;

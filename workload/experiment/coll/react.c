@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One collective by a protocol that reacts, or those of several tenants at once. */
+/* A collective by a reactive protocol, or those of several tenants at once. */
 #include "workload/experiment/coll/react.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static rlt_fabric_config config_of(const rlt_react_ask *ask)
     cfg.packets.series_bin_ps = ask->series_ps;
     cfg.aggregator.series_bin_ps = ask->occupancy_ps;
     cfg.aggregator.jobs = ask->tenants > 1 ? ask->tenants : 0;
-    /* Sums may be lost between switches. */
+    /* Partial sums may be lost between switches. */
     cfg.aggregator.reemit = p->loss > 0 || (p->buffer && !p->pause);
     return cfg;
 }
@@ -31,7 +31,7 @@ static uint32_t tenants_of(const rlt_react_ask *ask)
     return ask->tenants ? ask->tenants : 1;
 }
 
-/* The account of each, and of all. */
+/* Takes the result of each tenant, and their totals. */
 static void take_results(rlt_react_run *run)
 {
     rlt_react_result *all = &run->result;
@@ -85,7 +85,7 @@ static int add_tenant(rlt_react_run *run, const rlt_react_ask *ask, const rlt_re
     return rc;
 }
 
-/* A fabric with jobs of n members. */
+/* Creates the fabric and enters jobs of n members. */
 static int open_with(rlt_react_run *run, const rlt_react_ask *ask, uint32_t n, rlt_error *err)
 {
     const rlt_setup *s = ask->setup;
@@ -125,7 +125,7 @@ int rlt_react_open(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err)
     return open_with(run, ask, n + apart, err);
 }
 
-/* No tenant may beat the bound of its own members alone. */
+/* Checks that no tenant beats the bound of its own members alone. */
 static int check_bounds(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err)
 {
     const rlt_setup *s = ask->setup;

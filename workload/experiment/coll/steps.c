@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One simulated collective, or several at once. */
+/* One simulated collective by an algorithm, or several at once. */
 #include <stdlib.h>
 
 #include "collectives/algorithm.h"
@@ -22,11 +22,11 @@
 #include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"
 
-/* Above this many messages a plan of uneven blocks gets even ones where it can then be folded. */
+/* With more messages than this, a plan of uneven blocks gets even ones if that lets it fold. */
 #define TOO_MANY_MESSAGES ((uint64_t)1 << 27)
 #define MAX_REFINED       ((uint64_t)1 << 23)
 
-/* About one message a step: near enough. */
+/* Estimates about one message per step. */
 static uint64_t expect_messages(const rlt_plan *p)
 {
     uint64_t steps = 0;
@@ -35,8 +35,7 @@ static uint64_t expect_messages(const rlt_plan *p)
     return steps * p->req.n;
 }
 
-/* Rounds the bytes up to whole blocks where that alone lets a collective be
- * folded that is too large otherwise. */
+/* Rounds the bytes up to whole blocks, if only that lets a collective fold that is too large otherwise. */
 static int make_even(rlt_plan *plan, rlt_error *err)
 {
     uint32_t sizes[RLT_MAX_TRANSLATIONS];
@@ -88,7 +87,7 @@ static void note_end(void *ctx, uint64_t cookie)
     run->tenants[cookie].time_ps = run->time_ps = rlt_sim_now(run->sim);
 }
 
-/* With a router of its own: asking for routes must not move the choices that spraying makes. */
+/* Finds the bounds with a router of its own: asking for routes must not advance the choices of spraying. */
 static int find_bounds(rlt_coll_run *run, const rlt_setup *s, rlt_error *err)
 {
     rlt_router *router;
@@ -106,7 +105,7 @@ static int find_bounds(rlt_coll_run *run, const rlt_setup *s, rlt_error *err)
     return rc;
 }
 
-/* That nothing can be folded is no error. */
+/* Finds the fold. It is no error if nothing folds. */
 static int find_fold(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     const rlt_setup *s = how->setup;
@@ -137,7 +136,7 @@ static int prepare(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
     return rlt_exec_create(s->model, &cfg, &run->exec, err);
 }
 
-/* No run may beat the bound, but for the rounding of each message's end to a picosecond. */
+/* Checks that no run beats the bound, except by the rounding of each message's end to a picosecond. */
 static int check_bound(const rlt_coll_run *run, rlt_error *err)
 {
     uint64_t members = (uint64_t)run->plan.req.n * run->planned;
@@ -168,7 +167,7 @@ static void begin(rlt_coll_run *run, const rlt_watch *watch)
     rlt_watch_running(watch, run->sim);
 }
 
-/* The same, every member simulated: times and the accounts of all links must be equal. */
+/* Simulates every member and compares: time and link accounts must be equal to the folded ones. */
 static int verify(const rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     const rlt_topology *t = how->setup->topology;
@@ -199,7 +198,8 @@ static int verify(const rlt_coll_run *run, const rlt_coll_how *how, rlt_error *e
     return rc;
 }
 
-/* Steps wait for the last rank to begin: its delay comes on top of what was simulated. */
+/* Adds the delay of the last rank: steps wait until it begins, so its delay comes on top of the simulated
+ * time. */
 static void delay(rlt_coll_run *run, rlt_time straggler_ps)
 {
     rlt_time before = run->time_ps;

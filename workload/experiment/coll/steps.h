@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One collective by an algorithm of steps, or those of several tenants at once, from plan to end. */
+/* A collective by an algorithm, or those of several tenants at once, from plan to end. */
 #ifndef RLT_WORKLOAD_EXPERIMENT_COLL_STEPS_H
 #define RLT_WORKLOAD_EXPERIMENT_COLL_STEPS_H
 
@@ -18,43 +18,44 @@
 #include "sim/watch.h"
 #include "workload/setup/settings.h"
 
-/* When one of several tenants' collectives ended. */
+/* End of one tenant's collective. */
 typedef struct rlt_coll_ended {
     rlt_time time_ps, bound_ps;
 } rlt_coll_ended;
 
-/* Zero-initialise; rlt_coll_end frees what is there. */
+/* Zero-initialise; rlt_coll_end frees it. */
 typedef struct rlt_coll_run {
     rlt_sim *sim;
     rlt_router *router;
     rlt_exec *exec;
     rlt_plan plan;           /* of the first tenant */
-    rlt_plan *others;        /* of the others */
-    uint32_t planned;        /* tenants that have one */
+    rlt_plan *others;        /* of the other tenants */
+    uint32_t planned;        /* tenants that have a plan */
     rlt_coll_ended *tenants; /* by tenant */
     rlt_fold fold;
-    uint32_t simulated;         /* members: one of each class of the fold, or all */
-    uint64_t bytes;             /* as asked for; the plan's are more where its blocks were made even */
-    rlt_time time_ps, bound_ps; /* the longest of all tenants */
+    uint32_t simulated;         /* members simulated: one per class of the fold, or all */
+    uint64_t bytes;             /* as asked for; the plan has more if its blocks were made even */
+    rlt_time time_ps, bound_ps; /* longest of all tenants */
     rlt_busiest busiest;
     rlt_busiest over;           /* a link over capacity under alpha-beta; RLT_NONE: none */
-    const rlt_watch *watch;     /* borrowed while it simulates */
+    const rlt_watch *watch;     /* borrowed during the simulation */
     uint64_t expected_messages; /* for progress */
 } rlt_coll_run;
 
 typedef struct rlt_coll_how {
     const rlt_setup *setup;
-    const rlt_algorithm *algorithm; /* NULL: chosen */
-    bool check;                     /* run the symbolic checker first */
-    uint32_t tenants;               /* collectives at once; 0: 1 */
-    rlt_time straggler_ps;          /* the last rank begins so much later, and all wait for it */
-    bool fold, verify_fold;         /* by symmetry; then also simulate all, and compare; of one tenant */
+    const rlt_algorithm *algorithm; /* NULL: chosen by the selector */
+    bool check;                     /* runs the symbolic checker first */
+    uint32_t tenants;               /* simultaneous collectives; 0 means 1 */
+    rlt_time straggler_ps;          /* delay of the last rank; all others wait for it */
+    /* folds by symmetry; verify_fold also simulates all members and compares. One tenant only */
+    bool fold, verify_fold;
     rlt_time series_ps;
-    const rlt_watch *watch; /* NULL: nobody looks on */
+    const rlt_watch *watch; /* NULL: never stopped */
 } rlt_coll_how;
 
-/* Plans only: tells whether the algorithm can do the request (RLT_EUNSUPPORTED, RLT_ETOPOLOGY). `req` points
- * to the request of each tenant. */
+/* Plans without running. RLT_EUNSUPPORTED or RLT_ETOPOLOGY if the algorithm cannot do the request. `req`
+ * points to the requests of all tenants. */
 int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_request *req,
                   rlt_error *err) RLT_MUST_USE;
 /* Simulates the plan and checks the accounts and the bound. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which collectives and which algorithms a list names. */
+/* Collectives and algorithms that a list names. */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +49,8 @@ int rlt__coll_kinds(rlt_coll_load *l, rlt_error *err)
     return 0;
 }
 
-/* Protocols only where the user says all himself, and a switch adds up. */
+/* Takes all algorithms. Protocols are included only if the user writes "all" himself and a switch
+ * aggregates. */
 static int take_all(rlt_coll_load *l, rlt_error *err)
 {
     rlt_coll_ask *ask = l->ask;

@@ -85,7 +85,7 @@ static rlt_value comm_bytes(const rlt_run *r, uint32_t i)
     return rlt_count(r->program->comms[i].bytes);
 }
 
-/* Known once the communication is over. */
+/* Known once the communication has ended. */
 #define COMM(function, expression)                                                                           \
     static rlt_value function(const rlt_run *r, uint32_t i)                                                  \
     {                                                                                                        \
@@ -104,7 +104,7 @@ COMM(comm_last_rank,
      rlt_count(r->program->ops[r->program->comm_ops[r->program->comms[i].first_op + c.last_member]].rank))
 #undef COMM
 
-/* Modes of timing know no bound. */
+/* Timing modes have no bounds. */
 static rlt_value comm_known_bound(const rlt_run *r, uint32_t i)
 {
     return r->timing ? rlt_absent() : comm_bound(r, i);

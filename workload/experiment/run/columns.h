@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a run tells of each rank and of each communication, as columns: tables, CSV and JSON are written from
- * these lists. A column without a title is left out of tables, one without a name stands in tables only.
+ * Results per rank and per communication as columns. Tables, CSV and JSON are written from these lists. A
+ * column without a title is left out of tables; a column without a name is in tables only.
  */
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_COLUMNS_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_COLUMNS_H
@@ -14,11 +14,11 @@
 typedef struct rlt_run_column {
     rlt_column shape;
     const char *meaning;
-    /* The value of rank or communication i; absent where there is none. NULL: a list, see exposed.h. */
+    /* Value of rank or communication i; absent if it has none. NULL: a list, see exposed.h. */
     rlt_value (*value)(const rlt_run *r, uint32_t i);
 } rlt_run_column;
 
-/* These end with a row without a meaning. */
+/* Each list ends with an empty row. */
 extern const rlt_run_column rlt_rank_columns[], rlt_comm_columns[];
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `--strategy daso:...`: a whole training by DASO and by Horovod. Each distinct epoch is replayed; layers
- * take what the accelerator takes for them, or what `batch_time` of a measured batch leaves to each.
+ * `--strategy daso:...`: a whole training by DASO and by Horovod. Each distinct epoch is replayed. Layers
+ * take the times of the accelerator, or their shares of `batch_time`, the time of a measured batch.
  */
 #include "workload/experiment/run/daso.h"
 
@@ -42,7 +42,7 @@ const rlt_param *rlt_daso_case_parameters(void)
     return parameters;
 }
 
-/* The next setting; loss=START,RATIO,FLOOR is one. */
+/* Returns the next setting. The commas of loss=START,RATIO,FLOOR do not separate settings. */
 static const char *next_setting(const char **list, size_t *length)
 {
     const char *item = rlt_next_item(list, ',', length);
@@ -84,7 +84,7 @@ static int read_settings(rlt_daso_case *r, rlt_error *err)
     return rc;
 }
 
-/* What each layer takes. */
+/* Finds the time of each layer. */
 static int find_times(rlt_daso_case *r, rlt_error *err)
 {
     uint32_t n = r->model.n_layers;

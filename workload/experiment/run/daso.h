@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `--strategy daso`: a whole training by DASO and by Horovod, each distinct epoch of which is a run. */
+/* `--strategy daso`: a whole training by DASO and by Horovod. Each distinct epoch is a run. */
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_DASO_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_DASO_H
 
@@ -21,15 +21,15 @@ typedef struct rlt_daso_case {
     rlt_model model;
     rlt_accelerator accelerator;
     rlt_daso daso;
-    rlt_time batch_ps;                  /* of compute, as measured; 0: as the accelerator has it */
-    rlt_time *forward_ps, *backward_ps; /* of each layer */
+    rlt_time batch_ps;                  /* measured compute time per batch; 0: from the accelerator */
+    rlt_time *forward_ps, *backward_ps; /* by layer */
     rlt_daso_result *result;
 } rlt_daso_case;
 
-/* What `daso:` takes beside rlt_daso_parameters, of an rlt_daso_case. */
+/* Returns the settings of `daso:` beside rlt_daso_parameters, of an rlt_daso_case. */
 const rlt_param *rlt_daso_case_parameters(void);
 bool rlt_run_is_daso(const rlt_run_settings *s);
-/* On a struct with args and settings, and zeros; close frees in every case. */
+/* Call them on a zeroed struct with args and settings; close frees in every case. */
 int rlt_daso_case_load(rlt_daso_case *r, rlt_error *err) RLT_MUST_USE;
 int rlt_daso_case_simulate(rlt_daso_case *r, rlt_error *err) RLT_MUST_USE;
 void rlt_daso_case_close(rlt_daso_case *r);

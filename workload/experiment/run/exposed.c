@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exposed communication by the dimensions that were in use: at every instant those of all communications
- * under way, while nothing computes. */
+/* Exposed communication by dimensions. While nothing computes, each instant counts for the set of dimensions
+ * that the communications under way use. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 enum { MASKS = 1 << RLT_MAX_DIMS };
 
-/* The dimensions in which the members of a communication differ, a bit each; 0: not known. */
+/* Returns the dimensions in which members of a communication differ, as bits; 0: unknown. */
 static uint32_t dims_of_comm(const rlt_run *r, uint32_t comm)
 {
     const rlt_program *p = r->program;
@@ -43,7 +43,7 @@ static uint32_t dims_of_comm(const rlt_run *r, uint32_t comm)
 typedef struct change {
     rlt_time at_ps;
     int32_t by;
-    uint32_t mask; /* MASKS: of compute */
+    uint32_t mask; /* MASKS marks compute */
 } change;
 
 static int by_time(const void *a, const void *b)
@@ -52,7 +52,7 @@ static int by_time(const void *a, const void *b)
     return (x->at_ps > y->at_ps) - (x->at_ps < y->at_ps);
 }
 
-/* The changes of a rank, in order of time, summed up into exposed[mask]. */
+/* Sorts the changes of a rank by time and adds up exposed[mask]. */
 static void sweep(change *list, uint32_t n, rlt_time *exposed)
 {
     uint32_t active[MASKS + 1] = {0}, kinds[MASKS], n_kinds = 0;
@@ -113,7 +113,7 @@ int rlt_run_exposed(const rlt_run *r, rlt_exposed *out, rlt_error *err)
         sweep(list, changes_of(r, i, out->dims, list), exposed);
         for (uint32_t m = 0; m < masks; m++)
             known += exposed[m];
-        /* What is still under way where a run was stopped. */
+        /* A run that was stopped: communication still under way. */
         exposed[0] += rlt_replay_rank(r->replay, i).exposed_comm_ps - known;
         for (uint32_t m = 0; m < masks; m++)
             out->used[m] = out->used[m] || exposed[m];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Options for what disturbs a run. */
+/* Options for disturbances of a run. */
 #include "workload/experiment/run/faults.h"
 
 #include <stdint.h>
@@ -41,7 +41,7 @@ const rlt_option rlt_fault_options[] = {
     {0}};
 #undef AT
 
-/* What parsers of values refuse on the command line is wrong use. */
+/* Parsers of values report bad input; on the command line that is wrong usage. */
 static int as_usage(int rc, const char *option, rlt_error *err)
 {
     if (rc == 0 || rc == RLT_ENOMEM)
@@ -52,7 +52,7 @@ static int as_usage(int rc, const char *option, rlt_error *err)
     return RLT_EUSAGE;
 }
 
-/* "5ms:acc3=0.5" */
+/* Reads "5ms:acc3=0.5". */
 static int read_event(const char *text, const rlt_topology *t, rlt_link_event *e, rlt_error *err)
 {
     char time[40], which[300];

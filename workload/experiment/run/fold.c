@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A training of which ranks that do the same are simulated once. */
+/* Folds a training: identical ranks are simulated once. */
 #include <stdlib.h>
 
 #include "net/topology/placement.h"
@@ -11,7 +11,7 @@
 #include "workload/timing/timing.h"
 #include "workload/training/training.h"
 
-/* What makes ranks, or the links of some, unlike the others. */
+/* Refuses options that make ranks, or the links of some ranks, different from others. */
 static int check_alike(const rlt_run_settings *s, rlt_error *err)
 {
     const struct {
@@ -27,7 +27,7 @@ static int check_alike(const rlt_run_settings *s, rlt_error *err)
     return 0;
 }
 
-/* Dimensions in which two accelerators of a product differ, a bit each. */
+/* Returns the dimensions in which two accelerators of a product differ, as bits. */
 static uint32_t apart(const rlt_topology *t, uint32_t a, uint32_t b)
 {
     uint32_t dims = 0;
@@ -40,9 +40,11 @@ static uint32_t apart(const rlt_topology *t, uint32_t a, uint32_t b)
     return dims;
 }
 
-/* Whether some dimensions are those of tensor-parallel groups alone: in them a rank's place depends on its
- * index in the group only, and in the others not on it. The ranks of one index then communicate in a plane
- * of their own, and the planes of a product are alike. */
+/* Returns true if tensor-parallel groups have dimensions to themselves. Let A be the dimensions in which
+ * ranks of one tensor-parallel group differ, and B those in which ranks with equal tensor-parallel index
+ * differ. The result is true if A and B are disjoint: the ranks of one index then communicate in a plane of
+ * their own, and the planes of a product are alike. Example: ring:4*switch:8 with tp=4 innermost has A = {0}
+ * and B = {1}. */
 static bool in_planes(const rlt_topology *topology, const rlt_placement *where, const rlt_training *t)
 {
     uint32_t along = 0, across = 0;
@@ -65,7 +67,7 @@ int rlt_run_fold(rlt_run *r, rlt_error *err)
     const rlt_training *t = &r->training;
     rlt_timing *alone = NULL;
     rlt_placement where = {0};
-    bool one_stage = t->size[RLT_AXIS_PP] == 1; /* its collectives follow each other */
+    bool one_stage = t->size[RLT_AXIS_PP] == 1; /* with one stage, collectives follow each other */
     int rc = check_alike(r->settings, err);
     if (!rc)
         rc = rlt_run_network(r, err);

@@ -39,7 +39,7 @@ bool rlt_is_job_file(const char *path)
     return rlt_reader_for(path, &reader, &ignored) != 0;
 }
 
-/* Alone where it is, as the command's own training. */
+/* Chooses the order for the job alone on its ranks, as for the command's own training. */
 static int choose_order(rlt_training *t, rlt_run *run, const rlt_placement *where, rlt_error *err)
 {
     rlt_mapping found;
@@ -98,7 +98,7 @@ static int open_workload(const rlt_run_settings *s, rlt_run *run, const rlt_plac
     return rc ? rc : rlt_trace_rescale(&s->recording, out, err);
 }
 
-/* What can be told of a workload without the ranks that it is for. */
+/* Checks a workload as far as possible without its ranks. */
 static int check_workload(const rlt_run_settings *s, rlt_error *err)
 {
     rlt_model model = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A workload from a file: the JSON that --config takes, of options that say what runs (trace, model,
- * accelerator, layout, train, strategy, any-memory and how a trace is read) and none that say where.
+ * A workload from a file: JSON as for --config, with options that say what runs (trace, model, accelerator,
+ * layout, train, strategy, any-memory and the reading of traces) and none that say where it runs.
  */
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_JOB_FILE_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_JOB_FILE_H
@@ -14,18 +14,18 @@
 #include "workload/experiment/run/run.h"
 #include "workload/program/program.h"
 
-/* Whether a name is that of a JSON file which no reader of traces takes for its own. */
+/* Returns true if the name is that of a JSON file which no trace reader recognises. */
 bool rlt_is_job_file(const char *path);
-/* The program for the ranks that are placed there, and how much slower its work is beside communication.
- * order=auto is chosen by the run's network alone (run->options are overwritten). Errors name the file, line
- * and column; what would be wrong use on a command line is RLT_ESCHEMA. */
+/* Builds the program for the ranks placed by `on`, and the slowdown of its work beside communication.
+ * order=auto is chosen on the run's network without other jobs (overwrites run->options). Errors name file,
+ * line and column. Wrong usage in the file is RLT_ESCHEMA. */
 int rlt_job_file_open(const char *path, rlt_run *run, const rlt_placement *on, rlt_program **out,
                       double *overlap_slowdown, rlt_error *err) RLT_MUST_USE;
-/* The same of settings that name a model. */
+/* Builds it from settings that name a model. */
 int rlt_job_train(const rlt_run_settings *s, rlt_run *run, const rlt_placement *on, rlt_program **out,
                   double *overlap_slowdown, rlt_error *err) RLT_MUST_USE;
-/* Whether such a file can be used, as far as that shows without ranks; `whole`: one of these options, with a
- * topology among them, whose settings have `size` bytes and begin as rlt_run_settings. NULL: of a job. */
+/* Checks a file as far as possible without ranks. `whole`: option groups of a run, including a topology;
+ * their settings have `size` bytes and begin with rlt_run_settings. NULL: those of a job. */
 int rlt_job_file_check(const char *path, const rlt_option_group *whole, size_t size,
                        rlt_error *err) RLT_MUST_USE;
 

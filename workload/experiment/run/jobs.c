@@ -38,7 +38,7 @@ const rlt_option rlt_job_options[] = {
     {0}};
 #undef AT
 
-/* Accelerators in the order given. */
+/* Accelerators, in the order given. */
 typedef struct list {
     uint32_t *items;
     uint32_t n, capacity;
@@ -65,7 +65,7 @@ static int read_number(const char *text, size_t length, uint32_t limit, uint32_t
     return rc;
 }
 
-/* "0-3,8" */
+/* Reads "0-3,8". */
 static int read_list(const char *text, size_t length, uint32_t limit, list *l, rlt_error *err)
 {
     const char *end = text + length;
@@ -93,15 +93,15 @@ static int read_list(const char *text, size_t length, uint32_t limit, list *l, r
 typedef struct opening {
     rlt_run *run;
     const rlt_read_options *read;
-    rlt_program **parts; /* owned; the first is the run's, if it has one */
-    double *slowdown;    /* of each part, its work beside communication */
-    bool own;            /* the first is the run's */
+    rlt_program **parts; /* owned; the first one is the run's, if it has one */
+    double *slowdown;    /* by part: slowdown of its work beside communication */
+    bool own;            /* the first part is the run's own */
     list placed;         /* accelerator of each rank */
-    uint32_t *rank_of;   /* of accelerator, or RLT_NONE */
+    uint32_t *rank_of;   /* by accelerator: its rank, or RLT_NONE */
     uint32_t accelerators, n;
 } opening;
 
-/* The next rank is on that accelerator. */
+/* Places the next rank on an accelerator. */
 static int place(opening *x, uint32_t accelerator, rlt_error *err)
 {
     if (x->rank_of[accelerator] != RLT_NONE)
@@ -119,7 +119,7 @@ static bool is_model(const char *text)
     return strncmp(text, "transformer", 11) == 0 && (text[11] == '\0' || text[11] == ':');
 }
 
-/* A trace, a model, or a file of options. */
+/* Opens a trace, a model, or a file of options. */
 static int open_job(opening *x, const char *name, const list *on, rlt_error *err)
 {
     rlt_program **out = &x->parts[x->n];
@@ -189,7 +189,7 @@ static int place_first(opening *x, rlt_error *err)
     return rc;
 }
 
-/* Ranks that the first workload lacks stay where they were placed, behind all others. */
+/* Ranks beyond those of the first workload stay where they were placed, after all others. */
 static int place_rest(opening *x, rlt_error *err)
 {
     const rlt_placement *p = &x->run->setup.placement;
@@ -200,7 +200,7 @@ static int place_rest(opening *x, rlt_error *err)
     return rc;
 }
 
-/* Wrong values on the command line are wrong use; traces are input. */
+/* On the command line, wrong values are wrong usage; traces are input. */
 static int as_usage(int rc, const char *option, rlt_error *err)
 {
     if (rc == 0)
@@ -228,7 +228,7 @@ static int read_jobs(opening *x, rlt_error *err)
     return rc;
 }
 
-/* How much slower each rank's work is beside communication. */
+/* Fills the slowdown of each rank's work beside communication. */
 static int spread_slowdown(opening *x, rlt_error *err)
 {
     rlt_jobs *j = &x->run->jobs;
@@ -268,7 +268,7 @@ static int join(opening *x, rlt_error *err)
 /* ---- background traffic ---- */
 
 #define AT(field) RLT_FIELD(rlt_background, field)
-/* The rate comes first: it may stand without its name. */
+/* The rate comes first: it may be given without its name. */
 static const rlt_param parameters[] = {
     {"rate", .kind = RLT_PARAM_RATE, AT(rate_Bps), .min = 1, .required = true, .help = "of each flow"},
     {"size", .kind = RLT_PARAM_SIZE, AT(bytes), .min = 1, .usual = "10 us of the rate, 4 KiB to 1 MiB",
@@ -285,7 +285,7 @@ const rlt_param *rlt_background_parameters(void)
     return parameters;
 }
 
-/* "10GB/s,size=1MiB" or "rate=10GB/s,size=1MiB" */
+/* Reads "10GB/s,size=1MiB" or "rate=10GB/s,size=1MiB". */
 static int read_rate(const char *text, rlt_background *b, rlt_error *err)
 {
     const char *whose = "background traffic";
@@ -334,7 +334,7 @@ static int add_flow(opening *x, uint32_t from, uint32_t to, rlt_background b, ui
     return 0;
 }
 
-/* "0-3>4-7:10GB/s,size=1MiB,on=1ms,off=3ms" */
+/* Reads "0-3>4-7:10GB/s,size=1MiB,on=1ms,off=3ms". */
 static int read_background(opening *x, const char *text, uint32_t *room, rlt_error *err)
 {
     const char *arrow = strchr(text, '>'), *colon = arrow ? strchr(arrow, ':') : NULL;
@@ -397,7 +397,7 @@ static int open_all(opening *x, rlt_error *err)
         x->run->program = NULL;
         x->n = 1;
     }
-    /* Before files of jobs are read: what is wrong with the network is not theirs. */
+    /* Checks the network before files of jobs, so that its errors are not reported as theirs. */
     if (x->run->settings->jobs.job.n && (rc = rlt_run_network(x->run, err)))
         return rc;
     if ((rc = place_first(x, err)) || (rc = read_jobs(x, err)) || (rc = place_rest(x, err)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* When jobs end: beside each other, and each of them alone. */
+/* Ends of jobs: next to each other, and each of them alone. */
 #include <stdlib.h>
 
 #include "net/topology/placement.h"

@@ -88,7 +88,7 @@ static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)
     return rc;
 }
 
-/* --trace, --model or, with neither, what --job says is all there is. */
+/* Reads --trace or --model. With neither, the jobs of --job are the whole workload. */
 static int read_workload(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
@@ -198,7 +198,7 @@ static const rlt_net_model *packet_model(void)
     return rlt_net_model_at(i);
 }
 
-/* Protocols that react have settings of their own, and are made of packets. */
+/* Opens the setup. Reactive protocols have their own settings and need the packet model. */
 static int open_setup(rlt_run *r, rlt_error *err)
 {
     enum { MOST = 16 };

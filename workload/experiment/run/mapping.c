@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where the axes of a layout lie on the dimensions of a topology. Pinned (--map): each axis in a dimension,
- * so that its groups use the links of no other. Chosen (order=auto): every order of the axes is simulated,
- * and the fastest taken; axes of one rank change nothing, so that at most 24 are different.
+ * Maps the axes of a layout to the dimensions of a topology. Pinned (--map): each axis has dimensions, and
+ * its groups use only links of these. Chosen (order=auto): every order of the axes is simulated, and the
+ * fastest wins. Axes of size 1 change nothing, so at most 24 orders differ.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,14 +27,14 @@
 #include "workload/timing/timing.h"
 #include "workload/training/training.h"
 
-/* Up to so many ranks times microbatches orders are simulated whole, beyond that folded. */
+/* Up to this many ranks times microbatches, orders are simulated whole; beyond it, folded. */
 enum { WHOLE = 2048 };
 
 /* ---- pinned ---- */
 
 typedef struct pins {
-    uint32_t dim[RLT_AXES_OF_LAYOUT];      /* of each axis, or RLT_NONE */
-    uint32_t given[RLT_AXES_OF_LAYOUT], n; /* axes as they were named */
+    uint32_t dim[RLT_AXES_OF_LAYOUT];      /* dimension of each axis, or RLT_NONE */
+    uint32_t given[RLT_AXES_OF_LAYOUT], n; /* axes in the order named */
     const rlt_topology *topology;
 } pins;
 
@@ -68,7 +68,7 @@ const rlt_param *rlt_mapping_parameters(void)
     return parameters;
 }
 
-/* "tp=0,dp=1,pp=1": dimensions of the axes; inside one the first is the innermost. */
+/* Reads "tp=0,dp=1,pp=1": dimensions of the axes. Among axes of one dimension the first is the innermost. */
 static int read_pins(const char *map, const rlt_topology *t, rlt_training *tr, pins *p, rlt_error *err)
 {
     *p = (pins){.topology = t};
@@ -97,7 +97,7 @@ static int read_pins(const char *map, const rlt_topology *t, rlt_training *tr, p
     return 0;
 }
 
-/* Data parallelism of which no size was given takes what its dimension has left. */
+/* Checks the sizes. Data parallelism without a size takes the rest of its dimension. */
 static int check_pins(const rlt_topology *t, rlt_training *tr, const pins *p, rlt_error *err)
 {
     for (uint32_t d = 0; d < rlt_topology_dims(t); d++) {
@@ -182,7 +182,7 @@ static int replay(const rlt_program *p, const rlt_replay_options *o, const rlt_w
     return rc;
 }
 
-/* An iteration in this order. */
+/* Computes the time of an iteration in this order. */
 static int time_of(const rlt_training *t, const rlt_replay_options *how, const search *s, rlt_time *time_ps,
                    rlt_error *err)
 {
@@ -243,7 +243,7 @@ static int try_order(const search *s, const rlt_axis *order, rlt_error *err)
     return 0;
 }
 
-/* All orders in a fixed sequence that begins with the default one; the first of equals is kept. */
+/* Tries all orders in a fixed sequence that begins with the default one. Among equals the first wins. */
 static int try_all(const search *s, rlt_axis *order, uint32_t n, uint32_t used, rlt_error *err)
 {
     int rc = n == RLT_AXES_OF_LAYOUT ? try_order(s, order, err) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a finished run tells beside its replay: its links, communications and critical path. */
+/* Results of a finished run beside its replay: links, communications and critical path. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,13 +119,13 @@ rlt_time rlt_run_end(const rlt_run *r)
     return rlt_sim_now(rlt_replay_sim(r->replay));
 }
 
-/* Seconds of an iteration, on average. */
+/* Returns the mean seconds per iteration. */
 static double iteration_s(const rlt_run *r)
 {
     return (double)rlt_jobs_time(r, 0) / r->training.steps / 1e12;
 }
 
-/* Model FLOPs over what all accelerators could do in the time. */
+/* Returns model FLOPs over the peak FLOPs of all accelerators in that time. */
 static double utilization(const rlt_run *r)
 {
     uint64_t peak;

@@ -3,9 +3,9 @@
  * A run from its settings to its end: a workload loaded, prepared, replayed over a network and checked.
  * Nothing is printed.
  *
- * This header holds all data of a run. What is done with it stands in headers of their own: workload.h and
- * training.h (what runs), mapping.h (where), jobs.h (what else runs), faults.h (what goes wrong), daso.h
- * (many runs as one training), result.h and exposed.h (what a finished run tells beside its replay).
+ * This header holds all data of a run. The functions are in headers of their own: workload.h and training.h
+ * (what runs), mapping.h (where), jobs.h (what else runs), faults.h (disturbances), daso.h (many runs as one
+ * training), result.h and exposed.h (results beside the replay).
  */
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_RUN_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_RUN_H
@@ -35,14 +35,14 @@
 #include "workload/training/passes.h"
 #include "workload/training/training.h"
 
-/* Links that change, noise, failures: see faults.h. */
+/* Settings of changing links, noise and failures: see faults.h. */
 typedef struct rlt_fault_settings {
     rlt_texts link_event, noise;
     const char *failures;
     uint64_t seed, iterations;
 } rlt_fault_settings;
 
-/* Other jobs and background traffic: see jobs.h. */
+/* Settings of other jobs and background traffic: see jobs.h. */
 typedef struct rlt_job_settings {
     rlt_texts job, background;
     bool alone;
@@ -60,35 +60,35 @@ typedef struct rlt_run_settings {
     double host_scale, compute_scale, network_scale, overlap_slowdown;
     rlt_time until_ps, series_ps;
 } rlt_run_settings;
-extern const rlt_option rlt_what_if_options[]; /* offsets in rlt_run_settings */
+extern const rlt_option rlt_what_if_options[]; /* offsets are in rlt_run_settings */
 
-/* What disturbs a run, as loaded. */
+/* Disturbances of a run, as loaded. */
 typedef struct rlt_faults {
     rlt_link_event *link_events;
     rlt_noise *noise;
     uint32_t n_link_events, n_noise;
     rlt_failures failures;
-    bool fails; /* they were asked for */
+    bool fails; /* failures were asked for */
 } rlt_faults;
 
 /* Several jobs on one network, and background traffic, as loaded. */
 typedef struct rlt_jobs {
-    uint32_t n;               /* jobs; 0: there is only the command's own */
-    bool own;                 /* the first is the command's own */
-    uint32_t *first_rank;     /* n + 1 */
-    char **names;             /* of those that are not */
-    double *overlap_slowdown; /* per rank */
-    rlt_program **parts;      /* with --alone: the jobs' programs */
-    rlt_time *alone_ps;       /* and when each ends alone; NULL: not known */
+    uint32_t n;               /* jobs; 0: only the command's own workload */
+    bool own;                 /* the first one is the command's own */
+    uint32_t *first_rank;     /* n + 1 entries */
+    char **names;             /* names of the other jobs */
+    double *overlap_slowdown; /* by rank */
+    rlt_program **parts;      /* with --alone: programs of the jobs */
+    rlt_time *alone_ps;       /* with --alone: end of each job alone; NULL: unknown */
     rlt_background *background;
     uint32_t n_background;
-    rlt_placement placement; /* of all ranks; its n is 0 where the setup's holds */
+    rlt_placement placement; /* of all ranks; n is 0 if the setup's placement holds */
 } rlt_jobs;
 
-/* Orders of a layout's axes that were tried for order=auto, the fastest first; n is 0 without. */
+/* Orders of a layout's axes that order=auto tried, the fastest first; n is 0 without it. */
 typedef struct rlt_tried_order {
     rlt_axis order[RLT_AXES_OF_LAYOUT];
-    rlt_time time_ps; /* of an iteration */
+    rlt_time time_ps; /* per iteration */
 } rlt_tried_order;
 typedef struct rlt_mapping {
     uint32_t n;
@@ -99,46 +99,46 @@ typedef struct rlt_mapping {
 typedef struct rlt_run {
     const rlt_parsed *args;
     const rlt_run_settings *settings;
-    const rlt_watch *watch; /* NULL: nobody looks on */
-    /* A loaded run whose workload is this one's, too: borrowed, and not changed, so that threads may share
-     * it. NULL: the workload is its own. */
+    const rlt_watch *watch; /* NULL: never stopped */
+    /* A loaded run whose workload this run uses; borrowed and not changed, so that threads may share it.
+     * NULL: the workload is this run's own. */
     const struct rlt_run *stem;
     rlt_setup setup;
     rlt_program *program;
     rlt_replay_options options;
     rlt_replay *replay;
     rlt_timing *timing;
-    bool trains; /* a model in a layout: */
+    bool trains; /* the workload is a model in a layout: */
     rlt_model trained;
     rlt_accelerator accelerator;
     rlt_training training;
     rlt_mapping mapping;
     rlt_training_passes passes;
-    uint32_t folds;                     /* axes of the layout (rlt_training_fold), or 0 */
-    rlt_time series_ps;                 /* bins of links, where the settings have none */
-    double *host_scale, *compute_scale; /* per rank, or NULL */
+    uint32_t folds;                     /* folded axes of the layout (rlt_training_fold), or 0 */
+    rlt_time series_ps;                 /* bins of links, if the settings have none */
+    double *host_scale, *compute_scale; /* by rank, or NULL */
     rlt_time *delay_ps;
     rlt_algorithm_rule *rules;
     rlt_faults faults;
     rlt_jobs jobs;
-    bool unbounded;     /* bounds of collectives stay 0 (rlt_replay_options) */
+    bool unbounded;     /* leaves bounds of collectives at 0 (rlt_replay_options.no_bounds) */
     bool partial;       /* stopped before its end */
-    uint32_t last_rank; /* the one that ends last: totals are its own */
+    uint32_t last_rank; /* the rank that ends last; totals are its own */
 } rlt_run;
 
-/* A run in steps, on a struct with args and settings, and zeros. Load: topology and workload; a topology that
- * the settings bring along, or a stem, is borrowed. Prepare: the replay; series_ps may be set before it.
- * Simulate: RLT_ECANCELLED where it was stopped, which is partial. Check: every account that must balance,
- * for a run that came to its end. Close frees what is there, in every case. */
+/* A run in steps, on a zeroed struct with args and settings. Load reads topology and workload; a topology in
+ * the settings, or a stem, is borrowed. Prepare creates the replay; set series_ps before it. Simulate returns
+ * RLT_ECANCELLED and sets partial if the run was stopped. Check verifies all accounts of a run that came to
+ * its end. Close frees in every case. */
 int rlt_run_load(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 int rlt_run_prepare(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 int rlt_run_simulate(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 int rlt_run_check(const rlt_run *r, rlt_error *err) RLT_MUST_USE;
 void rlt_run_close(rlt_run *r);
-/* Whether what ended a simulation with `rc` was the settings' own limit of time. */
+/* Returns true if a simulation that ended with `rc` was stopped by the settings' own limit of time. */
 bool rlt_run_was_limited(const rlt_run *r, int rc);
 
-/* What the setup says of the network, into r->options. */
+/* Fills r->options with the network of the setup. */
 int rlt_run_network(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 
 #endif

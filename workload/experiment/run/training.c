@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run of a model in a parallel layout: its options, the program, and what only a training has to tell. */
+/* Runs of a model in a parallel layout: options, the program, and results that only a training has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ const rlt_option rlt_training_options[] = {
     {0}};
 #undef AT
 
-/* "dp=64,pp=8" */
+/* Parses "dp=64,pp=8". */
 int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt_error *err)
 {
     const char *item;
@@ -90,7 +90,7 @@ static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
     if (!s)
         return RLT_EUSAGE;
     int rc = rlt_training_apply(t, s->settings, "--strategy", err);
-    t->stack_named = false; /* where it is not known, that of any stack will do */
+    t->stack_named = false; /* an unknown stack takes the surface of any stack */
     return rc || !text[length] ? rc : rlt_training_apply(t, text + length + 1, "--strategy", err);
 }
 
@@ -102,15 +102,15 @@ static bool of_training(const char *item, size_t length)
     return strlen(name) < length && rlt_params_find(rlt_training_parameters(), name);
 }
 
-/* Splits "NAME:settings": what the model is opened by, and a list of what is the training's; both as long as
- * the whole, and one more. */
+/* Splits "NAME:settings" into the model's spec and a list of settings of the training. Each output has room
+ * for the whole text and one more character. */
 static void split_model(const char *text, char *model, char *training)
 {
     const char *list = strchr(text, ':'), *item;
     size_t length;
     strcpy(model, text);
     *training = '\0';
-    if (!list || strchr(list, '/') || strchr(text, '.')) /* a file */
+    if (!list || strchr(list, '/') || strchr(text, '.')) /* a file name */
         return;
     model[list++ - text] = '\0';
     for (bool first = true; (item = rlt_next_item(&list, ',', &length));) {

@@ -12,24 +12,24 @@
 #include "workload/models/model.h"
 #include "workload/training/training.h"
 
-extern const rlt_option rlt_training_options[]; /* offsets in rlt_run_settings */
-/* What a model runs on where none is named. */
+extern const rlt_option rlt_training_options[]; /* offsets are in rlt_run_settings */
+/* Default accelerator of a model. */
 #define RLT_DEFAULT_ACCELERATOR "h100-sxm"
 
-/* Settings as "dp=64,pp=8" into a training. RLT_EUSAGE. */
+/* Applies settings such as "dp=64,pp=8" to a training. RLT_EUSAGE. */
 int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt_error *err) RLT_MUST_USE;
-/* --model, --accelerator, --strategy, --layout and --train as they are; free the model in every case.
- * Settings of the training may stand behind the model, too: "transformer:layers=4,ranks=8". */
+/* Reads --model, --accelerator, --strategy, --layout and --train without planning. Free the model in every
+ * case. Settings of the training may also follow the model: "transformer:layers=4,ranks=8". */
 int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
                       rlt_error *err) RLT_MUST_USE;
-/* --model on --accelerator in --layout, planned and checked for the ranks that are placed; --map places them
- * anew. The training borrows model and accelerator; free the model in every case. */
+/* Reads them and plans the training for the ranks that are placed; --map places them anew. The training
+ * borrows model and accelerator; free the model in every case. */
 int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
                       rlt_model *m, rlt_accelerator *a, rlt_training *t, rlt_error *err) RLT_MUST_USE;
-/* Its program, into the run. */
+/* Builds the program into the run. */
 int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
-/* The same with ranks that do the same once (--fold, --fold-stages), placed where they are. RLT_EUSAGE where
- * something makes ranks unlike. */
+/* Builds it with identical ranks simulated once (--fold, --fold-stages), and places these. RLT_EUSAGE if an
+ * option makes ranks different. */
 int rlt_run_fold(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The workload of a run: a recording, or one that is generated. */
+/* The workload of a run: recorded or generated. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
