@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * AICB's physical workload (CSV) into a program: "[rank0 ~ rankN]", a heading, then one communication a line
- * in the order in which every rank issues them, each after the one before. Groups: tp_group has consecutive
- * ranks, dp_group and ep_group ranks one tp group apart, ep_dp_group (dp_ep_group) ranks one expert group
- * apart, pp_group ranks as far apart as there are ranks in a stage; any other word means all. Bytes are those
- * of the whole buffer, of an all-gather its result. _elapsed_time is ms: of a computation its duration, of
- * communication what was recorded. epoch_end ends a step (the first one of a job sets it up).
+ * Reads AICB's physical workload (CSV): "[rank0 ~ rankN]", a heading, then one communication per line, in the
+ * order in which every rank issues them; each follows the one before. Groups: tp_group has consecutive ranks;
+ * dp_group and ep_group have ranks one tp group apart; ep_dp_group (dp_ep_group) has ranks one expert group
+ * apart; pp_group has ranks as far apart as a stage is large; any other word means all ranks. Bytes are those
+ * of the whole buffer; for an all-gather, of its result. _elapsed_time is in ms: the duration of a
+ * computation, the recorded time of a communication. epoch_end ends a step; the first one ends the set-up of
+ * a job.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,25 +35,25 @@ static const char *const column_names[] = {"comm_type", "comm_group", "comm_grou
 
 typedef struct row {
     uint8_t kind, coll; /* rlt_op_kind, rlt_coll_kind */
-    uint8_t place;      /* of the group: enum below */
+    uint8_t place;      /* scope of the group: enum below */
     uint16_t step;
     uint32_t size, line, name;
     uint64_t bytes;
-    rlt_time duration_ps; /* -1: not known */
+    rlt_time duration_ps; /* -1: unknown */
 } row;
 
 enum { ALL, TP, DP, EP, EP_DP, PP };
 static const char *const place_names[] = {"all",         "tp_group", "dp_group",   "ep_group",
                                           "ep_dp_group", "pp_group", "dp_ep_group"};
 
-/* Ranks `stride` apart, n of them; the group of every rank. */
+/* The groups of n ranks, `stride` apart; the group of every rank. */
 typedef struct class
 {
     uint32_t place, stride, n, *groups;
 } class;
 
 typedef struct reading {
-    rlt_layer_table t; /* for its file, names and ranks */
+    rlt_layer_table t; /* holds file, names and ranks */
     rlt_csv csv;
     int column[N_COLUMNS];
     row *rows;
@@ -60,7 +61,7 @@ typedef struct reading {
     uint64_t empty, untimed;
     class classes[MAX_CLASSES];
     uint32_t n_classes;
-    uint32_t sizes[PP + 1]; /* of groups by place */
+    uint32_t sizes[PP + 1]; /* group sizes by scope */
     rlt_error *err;
 } reading;
 
@@ -98,7 +99,7 @@ static int elapsed(reading *r, rlt_time *out)
     return 0;
 }
 
-/* "CommType.all_reduce", or a kind alone. */
+/* Reads "CommType.all_reduce", or a kind alone. */
 static int read_type(reading *r, row *x)
 {
     static const struct {
@@ -176,7 +177,7 @@ static int read_row(reading *r)
     return rc;
 }
 
-/* The first line, which is no row of the table: "[rank0 ~ rankN]". Moves *text behind it. */
+/* Reads the first line, "[rank0 ~ rankN]", which is no row of the table, and moves *text behind it. */
 static int read_ranks(reading *r, const char **text, size_t *length, uint32_t n_ranks)
 {
     const char *end = memchr(*text, '\n', *length);
@@ -202,7 +203,7 @@ static int read_rows(reading *r, const char *text, size_t length, uint32_t n_ran
     int rc = read_ranks(r, &text, &length, n_ranks);
     if (!rc)
         rc = rlt_csv_begin(&r->csv, r->t.file, text, length, r->err);
-    r->csv.line++; /* the first */
+    r->csv.line++; /* the first line */
     for (int k = 0; k < N_COLUMNS && !rc; k++) {
         r->column[k] = rlt_csv_column(&r->csv, column_names[k]);
         if (r->column[k] < 0 && k <= BYTES)
@@ -217,7 +218,7 @@ static int read_rows(reading *r, const char *text, size_t length, uint32_t n_ran
     return rc;
 }
 
-/* How far apart the ranks of a group are. */
+/* Returns the distance between ranks of a group. */
 static uint64_t stride_of(const reading *r, const row *x)
 {
     uint64_t tp = r->sizes[TP] ? r->sizes[TP] : 1, ep = r->sizes[EP] ? r->sizes[EP] : 1;
@@ -234,7 +235,7 @@ static uint64_t stride_of(const reading *r, const row *x)
     }
 }
 
-/* The groups of a row, made when first needed. */
+/* Returns the groups of a row. They are made when first needed. */
 static int class_of(reading *r, rlt_builder *b, const row *x, const class **out)
 {
     uint64_t stride = stride_of(r, x);

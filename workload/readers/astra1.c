@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * ASTRA-sim 1.0's text into a program: a line with the policy, one with the number of layers, then a layer a
- * line; some files have layers only. The policy says over which ranks communication goes:
+ * Reads ASTRA-sim 1.0's text: a line with the policy, one with the number of layers, then a layer per line.
+ * Some files have layers only. The policy gives the ranks of communication:
  *
- *   DATA, MICRO        weight gradients over all ranks, else nothing
- *   MODEL              forward and input gradients over all, weight gradients over none
- *   HYBRID_DATA_MODEL  forward, input gradients over dimension 0, weight gradients over the others
- *   HYBRID_MODEL_DATA  the other way round
- *   HYBRID_DLRM n      everything over all; layer 0's exchange is awaited after layer n
- *   HYBRID_CUSTOMIZED  a 13th column has each layer's policy
- *   (no header)        everything over all
+ *   DATA, MICRO        weight gradients over all ranks; no other communication
+ *   MODEL              forward pass and input gradients over all ranks; none for weight gradients
+ *   HYBRID_DATA_MODEL  forward pass and input gradients over dimension 0, weight gradients over the others
+ *   HYBRID_MODEL_DATA  the reverse
+ *   HYBRID_DLRM n      everything over all ranks; layer 0's exchange is awaited after layer n
+ *   HYBRID_CUSTOMIZED  a 13th column has the policy of each layer
+ *   (no header)        everything over all ranks
  *
- * Times are ns. Bytes of an all-gather are what each rank gives.
+ * Times are in ns. The bytes of an all-gather are the share of a rank.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ typedef enum policy { DATA, MICRO, MODEL, DATA_MODEL, MODEL_DATA, DLRM, CUSTOMIZ
 static const char *const policy_words[] = {
     "DATA", "MICRO", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_DLRM", "HYBRID_CUSTOMIZED"};
 
-/* Forward and input gradients, weight gradients. */
+/* Scope of the forward pass and input gradients, and scope of weight gradients. */
 static const rlt_layer_scope scopes[][2] = {
     [DATA] = {RLT_OVER_NONE, RLT_OVER_ALL},         [MICRO] = {RLT_OVER_NONE, RLT_OVER_ALL},
     [MODEL] = {RLT_OVER_ALL, RLT_OVER_NONE},        [DATA_MODEL] = {RLT_OVER_MODEL, RLT_OVER_DATA},
@@ -53,11 +53,11 @@ typedef struct reading {
     const char *at, *end;
     uint32_t line;
     policy policy;
-    bool two_dims; /* some policy needs them */
+    bool two_dims; /* a policy needs two dimensions */
     rlt_error *err;
 } reading;
 
-/* The header's two lines; *l has the first layer's afterwards. The number of layers that it tells. */
+/* Reads the two lines of the header, with the number of layers. *l then holds the line of the first layer. */
 static int read_header(reading *r, rlt_layer_line *l)
 {
     uint64_t layers = 0, late = 0;
@@ -129,7 +129,7 @@ static int read_layers(reading *r)
     return rc;
 }
 
-/* Dimension 0 has the ranks of a model group, where the topology's dimensions are those of the ranks. */
+/* Sets the group sizes. Dimension 0 holds a model group if the topology's dimensions match the ranks. */
 static void set_groups(reading *r, const rlt_read_options *opts)
 {
     uint64_t places = 1;

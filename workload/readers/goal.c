@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * GOAL, the text of LogGOPSim (Hoefler, Schneider, Lumsdaine, "LogGOPSim", LSAP 2010), into a program. One
- * file has all ranks. A calc is compute on its CPU. Sends and receives need no CPU: the network alone times
- * them (workload/timing/loggops.h has LogGOPSim's own costs). `a irequires b` becomes an operation without
- * duration before b, on b's CPU, that a waits for.
+ * Reads GOAL, the text of LogGOPSim (Hoefler, Schneider, Lumsdaine, "LogGOPSim", LSAP 2010). One file has all
+ * ranks. A calc is compute on its CPU. Sends and receives need no CPU: only the network times them
+ * (workload/timing/loggops.h has LogGOPSim's own costs). `a irequires b` adds an operation without duration
+ * before b, on b's CPU, and a waits for it.
  */
 #include "workload/readers/goal.h"
 
@@ -46,7 +46,7 @@ int rlt__goal_load(const char *path, rlt_goal *out, uint64_t *hash, rlt_error *e
     return rc;
 }
 
-/* Resource of a rank's CPU. */
+/* Returns the resource of a rank's CPU. */
 static uint32_t cpu_of(rlt_builder *b, rlt_map *cpus, const rlt_goal_op *o)
 {
     uint64_t key = (uint64_t)o->rank << 16 | o->cpu;
@@ -143,7 +143,7 @@ out:
     return rc;
 }
 
-/* Past blanks and comments. */
+/* Skips blanks and comments. */
 static size_t skip(const char *head, size_t n)
 {
     size_t i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The text that ASTRA-sim 1.0 and SimAI share: lines of 12 columns. */
+/* The text format that ASTRA-sim 1.0 and SimAI share: lines of 12 columns. */
 #include "workload/readers/layers.h"
 
 #include <inttypes.h>
@@ -94,7 +94,7 @@ static const struct comm_word {
 };
 enum { N_WORDS = sizeof comm_words / sizeof *comm_words };
 
-/* The kind, and where the suffix begins; NULL: no such word. */
+/* Finds the kind of a word, and the scope of its suffix. NULL: unknown word. */
 static const struct comm_word *find_comm(const rlt_layer_line *l, uint32_t i, rlt_layer_scope *suffix)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program from a table of layers. */
+/* Builds a program from a table of layers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +19,14 @@ enum { PS_PER_NS = 1000, MAX_OPS = 1 << 26 };
 typedef struct maker {
     const rlt_layer_table *t;
     rlt_builder *b;
-    uint32_t *groups[RLT_OVER_SCOPES]; /* of a scope, by rank */
+    uint32_t *groups[RLT_OVER_SCOPES]; /* by scope, then by rank */
     uint32_t size[RLT_OVER_SCOPES], stride[RLT_OVER_SCOPES];
     bool serial;
-    uint64_t unused; /* communication over groups of one rank */
-    /* The rank being made: */
+    uint64_t unused; /* communications over groups of one rank */
+    /* The rank being built: */
     uint32_t rank, compute, stream[RLT_OVER_SCOPES];
-    uint32_t last;     /* compute that the next follows */
-    uint32_t held[2];  /* communication that it waits for, RLT_NONE: none */
+    uint32_t last;     /* compute that the next one follows */
+    uint32_t held[2];  /* communications that the next compute waits for; RLT_NONE: none */
     uint32_t *reduced; /* by layer: communication of its weight gradient */
 } maker;
 
@@ -63,7 +63,7 @@ static bool used(const rlt_layer_table *t, uint32_t scope)
     return false;
 }
 
-/* All groups of a scope; each is made by its first rank. */
+/* Makes all groups of a scope, each at its first rank. */
 static int make_groups(maker *m, uint32_t scope, rlt_error *err)
 {
     uint32_t n = m->size[scope], stride = m->stride[scope], ranks = m->t->ranks;
@@ -109,7 +109,7 @@ static void follow(maker *m, uint32_t op)
         rlt_build_dep(m->b, op, m->last);
 }
 
-/* And what holds up the next operation. */
+/* Makes an operation follow the last compute and the communications that hold it up. */
 static void follow_held(maker *m, uint32_t op)
 {
     follow(m, op);
@@ -118,7 +118,7 @@ static void follow_held(maker *m, uint32_t op)
             rlt_build_dep(m->b, op, m->held[i]);
 }
 
-/* Compute, after what came before and what holds it up; none if it takes no time. */
+/* Adds compute, after the last one and the communications that hold it up. Adds none if it takes no time. */
 static uint32_t compute(maker *m, const rlt_layer *l, const char *what, uint64_t ns)
 {
     if (ns == 0)
@@ -134,7 +134,8 @@ static uint32_t compute(maker *m, const rlt_layer *l, const char *what, uint64_t
     return op;
 }
 
-/* Communication of a phase, after the latest compute and what holds that up; RLT_NONE: none. */
+/* Adds the communication of a phase, after the latest compute and the communications that hold that up.
+ * RLT_NONE: none. */
 static uint32_t communicate(maker *m, const rlt_layer *l, rlt_layer_phase phase, const char *what)
 {
     const rlt_layer_comm *c = &l->comm[phase];
@@ -170,7 +171,7 @@ static void blocking(maker *m, const rlt_layer *l, rlt_layer_phase phase, const 
 {
     uint32_t op = communicate(m, l, phase, what);
     if (op != RLT_NONE) {
-        m->held[0] = op; /* it came after those */
+        m->held[0] = op; /* it follows the earlier ones */
         m->held[1] = RLT_NONE;
     }
 }
@@ -211,7 +212,7 @@ static void input_gradient(maker *m, uint32_t i, uint32_t *early)
         blocking(m, l, RLT_INPUT_GRADIENT, "input gradient of");
     else if (*early == RLT_NONE)
         *early = communicate(m, l, RLT_INPUT_GRADIENT, "input gradient of");
-    /* The embedding's gradients go back as soon as the layers above the bottom ones have made them. */
+    /* The embedding's gradients are sent as soon as the layers above the bottom ones have computed them. */
     if (late && i == m->t->late + 1 && i > 0)
         *early = communicate(m, &m->t->layers[0], RLT_INPUT_GRADIENT, "input gradient of");
 }

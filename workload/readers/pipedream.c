@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * PipeDream's profile (graph.txt) into a program of one minibatch: nodes with times and bytes, edges between
- * them. Nodes called Input load data and take no time here.
+ * Reads PipeDream's profile (graph.txt) into a program of one minibatch: nodes with times and bytes, and
+ * edges between them. Nodes named Input load data and take no time here.
  *
- * Without stages all ranks run all nodes, forward in an order that the edges allow, backward in the reverse,
- * and reduce each node's parameters beside the backward pass. With stage_id rank s * d + i is copy i of stage
- * s; what crosses a cut is sent once to each stage that needs it, and its gradient comes back as large;
- * copies of a stage reduce its parameters.
+ * Without stages all ranks run all nodes: forward in an order that the edges allow, backward in reverse. They
+ * reduce each node's parameters beside the backward pass. With stage_id, rank s * d + i is copy i of stage s.
+ * Data that crosses a cut is sent once to each stage that needs it, and its gradient comes back with the same
+ * size. The copies of a stage reduce its parameters.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -47,7 +47,7 @@ static int malformed(const reading *r, const char *what, span s)
 static const char separator[] = " -- ";
 enum { SEPARATOR = sizeof separator - 1 };
 
-/* Cuts s at its first, or last, separator. False: there is none. */
+/* Splits s at its first or last separator. Returns false if it has none. */
 static bool cut(span s, bool last, span *left, span *right)
 {
     const char *found = NULL;
@@ -70,7 +70,7 @@ static bool begins(span s, const char *word, span *rest)
     return true;
 }
 
-/* A decimal number; *s goes past it. */
+/* Reads a decimal number and moves *s past it. */
 static int decimal(const reading *r, const char *what, double max, span *s, double *out)
 {
     char text[64];
@@ -90,7 +90,7 @@ static int decimal(const reading *r, const char *what, double max, span *s, doub
     return 0;
 }
 
-/* "NAME=number" or "NAME=[number; number]", and a comma. */
+/* Reads "NAME=number" or "NAME=[number; number]", and a comma. */
 static int field(const reading *r, const char *name, double max, span *s, double *out)
 {
     span rest;
@@ -112,7 +112,7 @@ static int field(const reading *r, const char *name, double max, span *s, double
     return rc;
 }
 
-/* Number of a node's name; a new one where there is none. */
+/* Finds the number of a node by name, or adds one. */
 static int node_of(reading *r, span name, uint32_t *out)
 {
     span digits;
@@ -122,7 +122,7 @@ static int node_of(reading *r, span name, uint32_t *out)
     return *out == RLT_NONE ? rlt_nomem(r->err) : 0;
 }
 
-/* Room for the layer that goes with a number; line 0: not described yet. */
+/* Makes room for the layer of a number. line 0: not described yet. */
 static int make_room(reading *r, uint32_t node)
 {
     rlt_layer_table *t = &r->d.t;
@@ -229,7 +229,8 @@ static int read_lines(reading *r)
     return rc;
 }
 
-/* Every node described, and in a stage if any is; every stage has nodes. */
+/* Checks that every node is described, that all nodes or none have a stage, and that every stage has
+ * nodes. */
 static int check_nodes(reading *r)
 {
     const rlt_layer_table *t = &r->d.t;
@@ -251,7 +252,7 @@ static int check_nodes(reading *r)
     return 0;
 }
 
-/* order[]: nodes so that each comes after those it needs. */
+/* Sorts nodes into order[], each after the nodes it needs. */
 static int sort_nodes(reading *r)
 {
     rlt_pipedream *d = &r->d;
@@ -290,7 +291,7 @@ out:
     return rc;
 }
 
-/* The table in the order of running, for all ranks alike. */
+/* Builds the table in running order, the same for all ranks. */
 static int build_alike(reading *r, const rlt_read_options *opts, uint64_t hash, rlt_program **out)
 {
     rlt_layer_table *t = &r->d.t;
@@ -315,7 +316,7 @@ static int build(reading *r, const char *const *paths, uint32_t n, const rlt_rea
     if (rc || !stages)
         return rc ? rc : build_alike(r, opts, hash, out);
     if (!opts->n_ranks && r->d.t.ranks > stages)
-        r->d.t.ranks -= r->d.t.ranks % stages; /* as many copies as there is room for */
+        r->d.t.ranks -= r->d.t.ranks % stages; /* as many copies as fit */
     if (r->d.t.ranks % stages)
         return rlt_fail(r->err, RLT_ESCHEMA, paths[0],
                         "%" PRIu32 " ranks are no whole number of copies of %" PRIu32 " stages", r->d.t.ranks,

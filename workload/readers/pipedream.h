@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PipeDream's graph between its reader and the maker of programs with stages. */
+/* PipeDream's graph, between its reader and the builder of programs with stages. */
 #ifndef RLT_WORKLOAD_READERS_PIPEDREAM_H
 #define RLT_WORKLOAD_READERS_PIPEDREAM_H
 
@@ -19,15 +19,15 @@ typedef struct rlt_pipedream_edge {
 } rlt_pipedream_edge;
 
 typedef struct rlt_pipedream {
-    rlt_layer_table t; /* node i is layer i */
-    rlt_strings ids;   /* of nodes, by number */
+    rlt_layer_table t; /* layer i is node i */
+    rlt_strings ids;   /* names of nodes, by number */
     rlt_pipedream_node *nodes;
     rlt_pipedream_edge *edges;
-    uint32_t n_edges, stages; /* stages 0: none given */
-    uint32_t *order;          /* nodes, each after those it needs */
+    uint32_t n_edges, stages; /* stages 0: none */
+    uint32_t *order;          /* nodes, each after the nodes it needs */
 } rlt_pipedream;
 
-/* t.ranks is a whole number of copies of the stages. */
+/* Builds the program. t.ranks must be a multiple of the number of stages. */
 int rlt__pipedream_stages(const rlt_pipedream *d, uint64_t hash, rlt_program **out,
                           rlt_error *err) RLT_MUST_USE;
 

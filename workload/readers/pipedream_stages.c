@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One minibatch through PipeDream's stages: ranks run their stage's nodes, messages cross the cuts. */
+/* One minibatch through PipeDream's stages: ranks run the nodes of their stage, messages cross the cuts. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 
 enum { PS_PER_NS = 1000, MAX_OPS = 1 << 26 };
 
-/* What a node makes for another stage: sent once, awaited by the first node there that needs it; its gradient
- * goes back when that node, the last one backward, is done. */
+/* Output of a node for another stage. It is sent once and awaited by the first node there that needs it. Its
+ * gradient returns when that node, the last one in the backward pass, is done. */
 typedef struct crossing {
     uint32_t from, first; /* nodes */
     uint32_t next_from, next_first;
@@ -28,11 +28,11 @@ typedef struct maker {
     uint32_t copies;
     crossing *crossings;
     uint32_t n, capacity;
-    uint32_t *place;              /* of a node in the order */
-    uint32_t *by_from, *by_first; /* by node: the first of its crossings */
-    uint32_t *groups;             /* by stage, of its copies */
+    uint32_t *place;              /* by node: its place in the order */
+    uint32_t *by_from, *by_first; /* by node: index of its first crossing */
+    uint32_t *groups;             /* by stage: the group of its copies */
     rlt_error *err;
-    /* The rank being made: */
+    /* The rank being built: */
     uint32_t rank, stage, compute, stream, last;
 } maker;
 
@@ -91,7 +91,7 @@ static uint32_t message(maker *m, rlt_op_kind kind, const crossing *c, uint32_t 
     return rlt_build_op(m->b, &d);
 }
 
-/* Compute of a node, after that of the one before. */
+/* Adds the compute of a node, after that of the node before. */
 static uint32_t compute(maker *m, const char *what, uint32_t node, rlt_layer_phase phase)
 {
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, m->rank);

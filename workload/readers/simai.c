@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * SimAI's text of layers (as AICB writes it) into a program: a line with the policy and the sizes of groups,
- * one with the number of layers (not trusted), then a layer a line.
+ * Reads SimAI's text of layers (as AICB writes it): a line with the policy and the sizes of groups, one with
+ * the number of layers (not trusted), then a layer per line.
  *
- * Communication of forward and input gradients goes over the model-parallel group (consecutive ranks), of
- * weight gradients over the data-parallel group; the suffix _EP means the expert group inside the latter,
- * _DP_EP the ranks of the same expert. With pp > 1 ranks of a stage are consecutive; the file has the layers
- * of one stage, which all of them run, and nothing of what goes between them. Bytes are those of the whole
- * buffer, of an all-gather its result. BROADCAST, which SimAI leaves out, is simulated from the first member.
+ * Communication of the forward pass and of input gradients is over the model-parallel group (consecutive
+ * ranks), that of weight gradients over the data-parallel group. The suffix _EP means the expert group inside
+ * the latter, _DP_EP the ranks of the same expert. With pp > 1 the ranks of a stage are consecutive. The file
+ * has the layers of one stage, which all stages run, and no communication between stages. Bytes are those of
+ * the whole buffer; for an all-gather, of its result. BROADCAST, which SimAI leaves out, is simulated with
+ * the first member as root.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static bool is_policy(const rlt_layer_line *l)
            rlt__layer_word(l, 0, "HYBRID_TRANSFORMER_FWD_IN_BCKWD");
 }
 
-/* The numbers of layers that follow a key whose value is their number. */
+/* Reads the layer indices after a key; the value of the key is their count. */
 static int read_list(reading *r, const rlt_layer_line *l, uint32_t *i, uint64_t n, uint64_t *out,
                      uint32_t *n_out)
 {
@@ -58,7 +59,7 @@ static int read_list(reading *r, const rlt_layer_line *l, uint32_t *i, uint64_t 
     return rc;
 }
 
-/* "pp_comm" is written with its colon alone as well. */
+/* Finds a key. "pp_comm" may also be written with only its colon. */
 static int find_key(const rlt_layer_line *l, uint32_t i)
 {
     int k = 0;
@@ -187,7 +188,7 @@ static int probe(const char *path, const char *head, size_t n)
     if (!rlt__layer_word(&l, 0, "MICRO") || rlt__layer_line(&t, &at, head + n, &line, &l, &ignored) ||
         rlt__layer_line(&t, &at, head + n, &line, &l, &ignored))
         return 0;
-    return rlt__layer_word(&l, 0, "micro_test") ? 90 : 0; /* SimAI's, not ASTRA-sim's */
+    return rlt__layer_word(&l, 0, "micro_test") ? 90 : 0; /* SimAI's word; ASTRA-sim does not use it */
 }
 
 const rlt_reader rlt_reader_simai = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A timeline as a program: what a rank did, one after another, each batch after the one before it and its
- * gap. Communication is of recorded time and unknown bytes (rlt_comm.timed). A step begins for all ranks when
- * the one before it has ended for all, as they were recorded: each from its own start.
+ * Turns a timeline into a program. A rank's batches run one after another, each after the one before it and
+ * its gap. Communication has a recorded time and unknown bytes (rlt_comm.timed). A step begins on all ranks
+ * when the previous one has ended on all. Within it, each rank keeps its own recorded start.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,11 +23,11 @@ typedef struct maker {
     const rlt_job_timeline *t;
     rlt_builder *b;
     bool keep_waits;
-    uint32_t world, *stage, *pipeline, *alone; /* groups, by stage, data-parallel place and rank */
+    uint32_t world, *stage, *pipeline, *alone; /* by stage, data-parallel place and rank */
     uint32_t rank, stream, wait;
-    uint32_t batch[MAX_BATCH], n_batch;   /* under way */
-    uint32_t before[MAX_BATCH], n_before; /* what the batch comes after */
-    rlt_time epoch_ps;                    /* recorded start of the step since that of the first */
+    uint32_t batch[MAX_BATCH], n_batch;   /* operations of the current batch */
+    uint32_t before[MAX_BATCH], n_before; /* operations that the current batch follows */
+    rlt_time epoch_ps;                    /* recorded start of the step, from that of the first step */
 } maker;
 
 static int make_groups(maker *m, rlt_error *err)
@@ -71,7 +71,7 @@ static void end_batch(maker *m)
     m->n_batch = 0;
 }
 
-/* Builds an operation after the last batch, as part of the one under way. */
+/* Builds an operation after the last batch, as part of the current one. */
 static void add(maker *m, const rlt_op_desc *d)
 {
     uint32_t op = rlt_build_op(m->b, d);
@@ -122,7 +122,7 @@ static void add_gap(maker *m, const rlt_tl_op *o)
     end_batch(m);
 }
 
-/* All ranks wait for each other; takes no time. */
+/* Makes all ranks wait for each other; takes no time. */
 static void begin_step(maker *m, uint32_t step)
 {
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, m->rank);
@@ -158,7 +158,7 @@ static int add_op(maker *m, const rlt_tl_op *o, rlt_error *err)
     return 0;
 }
 
-/* Operations of one rank from `i` on; *next: after them. */
+/* Builds the operations of one rank from index `i`; *next: index after them. */
 static int make_rank(maker *m, uint32_t i, uint32_t *next, rlt_error *err)
 {
     const rlt_job_timeline *t = m->t;

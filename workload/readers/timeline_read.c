@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of a timeline (columns in any order),
- * and meta-NAME.yaml beside trace-NAME.csv where there is one. */
+/* Reads the table of a timeline (columns in any order), and meta-NAME.yaml beside trace-NAME.csv if it
+ * exists. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ static int seconds(reading *r, int column, rlt_time *out)
     return 0;
 }
 
-/* Where it is told, an operation of a second chunk of a stage. */
+/* Refuses an operation of a second chunk of a stage, if chunks are given. */
 static int check_chunk(reading *r)
 {
     const char *s = rlt_csv_cell(&r->csv, r->column[CHUNK]);
@@ -163,7 +163,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Step numbers have gaps; those that are asked for, by their place among all, are kept. */
+/* Keeps the steps asked for, by their place among all steps: step numbers have gaps. */
 static int take_steps(rlt_job_timeline *t, const rlt_read_options *opts, rlt_error *err)
 {
     uint32_t n = 0, first = 0, last, kept = 0;
@@ -201,7 +201,8 @@ static int take_steps(rlt_job_timeline *t, const rlt_read_options *opts, rlt_err
     return 0;
 }
 
-/* meta-NAME.yaml beside trace-NAME.csv; NULL without memory, "" where the name is another. */
+/* Returns meta-NAME.yaml beside trace-NAME.csv; "" if the file has another name; NULL if memory is
+ * exhausted. */
 static char *meta_path(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -215,7 +216,7 @@ static char *meta_path(const char *path)
     return out;
 }
 
-/* Sizes of the job; other keys are of no use here. */
+/* Reads the sizes of the job and ignores other keys. */
 static int read_meta(rlt_job_timeline *t, const char *path, const char *text, size_t length, rlt_error *err)
 {
     enum { MOST = 999999999 };

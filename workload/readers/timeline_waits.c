@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a timeline's operations take without waiting.
+ * Durations of a timeline's operations without waiting.
  *
  * A rank does one thing after another: an operation begins when the one before it has ended and the host has
- * launched it. Sends and receives that begin at one instant were issued as one batch and go on together.
+ * launched it. Sends and receives that begin at one instant were issued as one batch and run together.
  *
- * Communication ends with its last member, so that every member's duration is its own wait and the same
- * transfer: the transfer is the shortest duration among the members (a message: its two sides), which needs
- * no common clock.
+ * A communication ends for all members at once. A member's duration is its own wait plus the transfer, which
+ * is the same for all. The transfer is therefore the shortest duration among the members (for a message, of
+ * its two sides). This needs no common clock. Example: durations of 9, 4 and 6 ms mean a transfer of 4 ms and
+ * waits of 5, 0 and 2 ms.
  *
- * The gap before an operation is the host's and stays, but the recording does not show everything that ranks
- * wait for (in it, the last stage averages its loss over the data-parallel ranks before the gradients'
- * collectives). The ranks of a stage do the same: what makes a gap more than LONG_GAP_PS longer than the
- * shortest at that place among them is taken for waiting and cut.
+ * The gap before an operation is host time and stays, except for waiting that the recording does not show.
+ * (For example, the last stage averages its loss over the data-parallel ranks before the collectives of the
+ * gradients.) All ranks of a stage do the same: if a gap is more than LONG_GAP_PS longer than the shortest
+ * one at the same place among them, the excess counts as waiting and is cut.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static int by_place(const void *a, const void *b)
     return (x->line > y->line) - (x->line < y->line);
 }
 
-/* Marks such as gc that took no time only blur who began with whom. */
+/* Drops marks without duration, such as gc, which only obscure which operations began together. */
 static void drop_empty(rlt_job_timeline *t)
 {
     uint32_t kept = 0;
@@ -60,7 +61,7 @@ static bool begins_step(const rlt_job_timeline *t, uint32_t i)
     return i == 0 || t->ops[i].rank != t->ops[i - 1].rank || t->ops[i].step != t->ops[i - 1].step;
 }
 
-/* Every rank has to have something in every step. */
+/* Checks that every rank has operations in every step. */
 static int check_present(const rlt_job_timeline *t, rlt_error *err)
 {
     uint64_t present = 0;
@@ -79,7 +80,8 @@ static bool is_message(const rlt_tl_op *o)
     return rlt__tl_class(o) == RLT_TL_SEND || rlt__tl_class(o) == RLT_TL_RECV;
 }
 
-/* Recorded starts and ends of one rank come from clocks that may differ a little. */
+/* Checks that operations overlap only a little: starts and ends of a rank may come from slightly different
+ * clocks. */
 static int check_overlap(const rlt_job_timeline *t, const rlt_tl_op *before, const rlt_tl_op *o, rlt_time end,
                          rlt_error *err)
 {
@@ -94,13 +96,13 @@ static int check_overlap(const rlt_job_timeline *t, const rlt_tl_op *before, con
                               before->line);
 }
 
-/* Batches and gaps. The first operation of a step keeps its distance from the step's start, the earliest of
- * any rank. */
+/* Finds batches and gaps. The first operation of a step keeps its distance from the start of the step, the
+ * earliest of any rank. */
 static int order(rlt_job_timeline *t, rlt_error *err)
 {
     rlt_time *origin = malloc(t->n_steps * sizeof *origin), end = 0;
     int rc = origin ? 0 : rlt_nomem(err);
-    const rlt_tl_op *longest = t->ops; /* of the batch before, the one that ended last */
+    const rlt_tl_op *longest = t->ops; /* operation of the previous batch that ended last */
     for (uint32_t s = 0; s < t->n_steps && !rc; s++)
         origin[s] = RLT_TIME_MAX;
     for (uint32_t i = 0; i < t->n && !rc; i++)
@@ -128,7 +130,7 @@ static int order(rlt_job_timeline *t, rlt_error *err)
     return rc;
 }
 
-/* Unique, within the limits that reading keeps. */
+/* Returns a key, unique within the limits of reading. */
 static uint64_t key(uint32_t step, uint32_t type, uint32_t seq, uint32_t place)
 {
     return (uint64_t)step << 48 | (uint64_t)type << 40 | (uint64_t)seq << 20 | place;
@@ -136,7 +138,7 @@ static uint64_t key(uint32_t step, uint32_t type, uint32_t seq, uint32_t place)
 
 static int shorten_gaps(rlt_job_timeline *t, rlt_error *err)
 {
-    rlt_map least = {0}; /* the operation with the shortest gap at a place of a stage */
+    rlt_map least = {0}; /* operation with the shortest gap at each place of a stage */
     int rc = 0;
     for (uint32_t i = 0; i < t->n && !rc; i++) {
         const rlt_tl_op *o = &t->ops[i];
@@ -163,7 +165,7 @@ static int shorten_gaps(rlt_job_timeline *t, rlt_error *err)
     return rc;
 }
 
-/* Whom an operation meets: the same key for all of them, and how many there are. */
+/* Finds the meeting of an operation: a key that is equal for all members, and their number. */
 static int meeting_of(const rlt_job_timeline *t, const rlt_tl_op *o, uint64_t *at, uint32_t *n,
                       rlt_error *err)
 {
@@ -280,8 +282,8 @@ static rlt_time median_of(rlt_time *v, uint32_t n)
     return n % 2 ? v[n / 2] : v[n / 2 - 1] + (v[n / 2] - v[n / 2 - 1]) / 2;
 }
 
-/* As StragglerAnalysis defines the step without stragglers: every computation takes the mean of its kind over
- * all ranks and steps, every communication the median, and nothing is ever launched late. */
+/* Removes stragglers as StragglerAnalysis defines it: every computation takes the mean of its kind over all
+ * ranks and steps, every communication the median, and nothing is launched late. */
 static int idealise(rlt_job_timeline *t, rlt_error *err)
 {
     rlt_time *v = malloc(t->n * sizeof *v);

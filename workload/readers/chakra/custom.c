@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chakra nodes of one collective: messages and their order, and the XML they came from where it is kept. */
+/* Chakra nodes of one collective: messages and their order, and the XML they were made from, if it is
+ * kept. */
 #include "workload/readers/chakra/custom.h"
 
 #include <stdio.h>
@@ -22,14 +23,14 @@
 
 typedef struct custom {
     rlt_goal g;
-    uint32_t *first; /* operations of a rank: g.ops[first[r] .. first[r + 1]) */
-    char *xml;       /* of the first file */
+    uint32_t *first; /* operations of rank r: g.ops[first[r] .. first[r + 1]) */
+    char *xml;       /* from the first file */
     size_t xml_length;
     bool has_kind;
     rlt_error *err;
 } custom;
 
-/* Text of an attribute of the metadata, the file's first message; NULL: none. */
+/* Finds the text of an attribute in the metadata, the file's first message. NULL: none. */
 static bool find_text(const rlt_chakra_file *f, const char *name, rlt_pb *out)
 {
     rlt_pb all = {(const uint8_t *)f->text, (const uint8_t *)f->text + f->length}, message;
@@ -110,7 +111,7 @@ static int read_message(custom *c, const rlt_chakra_file *f, const rlt_chakra_no
     return op->peer == op->rank ? fail_node(c, f, n, RLT_ESCHEMA, "a rank that talks to itself") : 0;
 }
 
-/* Dependencies are for now on the nodes' own numbers. */
+/* Reads a node. Its dependencies still are node ids. */
 static int read_node(custom *c, const rlt_chakra_file *f, const rlt_chakra_node *n, uint32_t rank,
                      rlt_map *ids)
 {
@@ -183,7 +184,7 @@ static int read_rank(custom *c, const char *path, uint32_t rank)
     return rc < 0 ? rc : 0;
 }
 
-/* The rank's next message from *at on: `type` with `peer`; blocks 0: of any size. */
+/* Finds the rank's next message from *at on. It must be `type` with `peer`; blocks 0: any size. */
 static int expect(custom *c, const rlt_listed *l, uint32_t rank, uint32_t *at, uint8_t type, uint32_t peer,
                   uint64_t blocks, uint64_t *block_bytes)
 {
@@ -209,7 +210,7 @@ static int expect(custom *c, const rlt_listed *l, uint32_t rank, uint32_t *at, u
     return 0;
 }
 
-/* The nodes against the plan that they were made of. */
+/* Compares the nodes with the plan that they were made from. */
 static int compare(custom *c, const rlt_listed *l)
 {
     uint64_t block_bytes = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Process groups of Chakra traces. A group's ranks come from a list in the trace (PyTorch's METADATA node
- * "process_group:init", or our writer's attribute); without a list a group called "" or "0" is the world and
- * any other consists of the ranks that use it. involved_dim picks ranks along dimensions of the topology.
+ * Process groups of Chakra traces. A list in the trace gives the ranks of a group (PyTorch's METADATA node
+ * "process_group:init", or our writer's attribute). Without a list, a group named "" or "0" is the world, and
+ * any other group has the ranks that use it. involved_dim selects ranks along dimensions of the topology.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static int add_member(rlt_chakra_group *g, uint32_t rank, rlt_error *err)
     return rc;
 }
 
-/* One entry {"pg_name": "1", "ranks": [0, 2], "group_size": 2}; an empty list of ranks means all. */
+/* Reads one entry {"pg_name": "1", "ranks": [0, 2], "group_size": 2}. An empty list of ranks means all. */
 static int list_group(rlt_chakra_trace *t, rlt_json entry, rlt_error *err)
 {
     const char *name = NULL;
@@ -133,7 +133,7 @@ static int list_group(rlt_chakra_trace *t, rlt_json entry, rlt_error *err)
     return 0;
 }
 
-/* PyTorch stores the list as JSON in a string, perhaps inside another list with its quotes escaped. */
+/* Reads PyTorch's list: JSON in a string, perhaps in another list with its quotes escaped. */
 static int list_groups(rlt_chakra_trace *t, const char *path, rlt_pb values, rlt_error *err)
 {
     const char *text = (const char *)values.at;
@@ -142,7 +142,7 @@ static int list_groups(rlt_chakra_trace *t, const char *path, rlt_pb values, rlt
         first++;
     while (last > first && text[last - 1] != ']')
         last--;
-    /* "[...]" inside ["..."]: drop the outer bracket */
+    /* "[...]" inside ["..."]: drops the outer bracket */
     while (last > first + 1 && (text[last - 1] == ']') && last >= 2 &&
            (text[last - 2] == '"' || text[last - 2] == '\''))
         last -= 2;
@@ -173,7 +173,7 @@ static bool has_text(rlt_pb where, const char *what)
     return false;
 }
 
-/* Sizes of all-to-alls are compared between ranks, by order in their group. */
+/* Notes the size of an all-to-all. Sizes are compared between ranks by order in the group. */
 static int note_exchange(rlt_chakra_trace *t, const rlt_chakra_node *node, uint32_t group, uint32_t k,
                          rlt_error *err)
 {
@@ -259,7 +259,8 @@ static const uint32_t *world(rlt_chakra_trace *t, rlt_error *err)
     return t->world;
 }
 
-/* Ranks that differ from `rank` in the involved dimensions only; mixed radix, dimension 0 fastest. */
+/* Builds the group of ranks that differ from `rank` only in the involved dimensions; mixed radix, dimension 0
+ * fastest. */
 static int involved_group(rlt_chakra_trace *t, uint32_t rank, uint64_t involved, uint32_t *group,
                           rlt_error *err)
 {
@@ -297,7 +298,7 @@ static int involved_group(rlt_chakra_trace *t, uint32_t rank, uint64_t involved,
     return 0;
 }
 
-/* The involved dimensions as bits; all of them when the node does not say or the dimensions are not known. */
+/* Reads the involved dimensions as bits: all of them if the node has none or the dimensions are unknown. */
 static int involved_dims(rlt_chakra_trace *t, const rlt_chakra_node *node, bool *all, uint64_t *involved,
                          rlt_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Decoding of Chakra messages. */
+/* Decodes Chakra messages. */
 #include "workload/readers/chakra/node.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ const char *const rlt__chakra_attr_names[RLT_CHAKRA_ATTRS] = {
 #undef RLT_X
 };
 
-/* Kinds of values in the order of their fields; the wire type of each, and how its integer is to be read. */
+/* Kinds of values in the order of their fields, each with its wire type and the encoding of its integer. */
 typedef enum number_kind { NOT_INTEGER, PLAIN, ZIGZAG, SIGNED32 } number_kind;
 static const struct value_kind {
     uint8_t wire, number;
@@ -71,7 +71,7 @@ static rlt_chakra_attr find_attr(rlt_pb name)
     return RLT_CHAKRA_ATTRS;
 }
 
-/* A field whose wire type is not that of its kind is skipped as unknown, as protobuf does. */
+/* Skips a field as unknown, as protobuf does, if its wire type does not fit its kind. */
 static void take_value(const rlt_pb_field *field, rlt_chakra_value *value)
 {
     if (field->number < FIRST_VALUE_FIELD || field->number > LAST_VALUE_FIELD)
@@ -192,7 +192,7 @@ void rlt__chakra_close(rlt_chakra_file *f)
     *f = (rlt_chakra_file){0};
 }
 
-/* The next length-prefixed message: 1, 0 at the end. */
+/* Reads the next length-prefixed message. Returns 1, or 0 at the end. */
 static int next_message(rlt_chakra_file *f, rlt_pb *message, rlt_error *err)
 {
     if (f->rest.at == f->rest.end)
@@ -251,7 +251,7 @@ int rlt__chakra_next(rlt_chakra_file *f, rlt_chakra_node *node, rlt_error *err)
                   : 1;
 }
 
-/* A whole message whose fields all have the wire type `known` gives them; unknown numbers may be anything. */
+/* Returns true if a whole message has the wire types `known`. Fields with unknown numbers may have any. */
 static bool plausible(rlt_pb message, const uint8_t *known, uint32_t n)
 {
     rlt_pb_field field;
@@ -276,7 +276,7 @@ int rlt__chakra_probe(const char *path, const char *head, size_t n)
     rlt_pb peek = rest;
     if (rlt__pb_varint(&peek, &first_length) < 0)
         return 0;
-    if (rlt__pb_piece(&rest, &message) < 0) /* metadata longer than the head */
+    if (rlt__pb_piece(&rest, &message) < 0) /* the metadata are longer than the head */
         return named && peek.at < peek.end && (*peek.at == 0x0a || *peek.at == 0x12) ? 50 : 0;
     if (!plausible(message, metadata_wires, sizeof metadata_wires))
         return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Chakra execution traces as messages (mlcommons/chakra, schema/protobuf/et_def.proto): a file is a sequence
- * of (varint length, message); the first is GlobalMetadata, the others are nodes. This layer decodes nodes
- * and the attributes that matter; read.c gives them meaning. Texts point into the file's bytes.
+ * Chakra execution traces as messages (mlcommons/chakra, schema/protobuf/et_def.proto). A file is a sequence
+ * of (varint length, message). The first message is GlobalMetadata, the others are nodes. This layer decodes
+ * nodes and the attributes that are used; read.c interprets them. Texts point into the bytes of the file.
  */
 #ifndef RLT_WORKLOAD_READERS_CHAKRA_NODE_H
 #define RLT_WORKLOAD_READERS_CHAKRA_NODE_H
@@ -36,7 +36,7 @@ enum {
     RLT_CHAKRA_BARRIER,
 };
 
-/* Fields of AttributeProto: a scalar of kind k is field 3 + 2 k, its list 4 + 2 k. */
+/* Fields of AttributeProto: a scalar of kind k is field 3 + 2 k, a list of them field 4 + 2 k. */
 enum {
     RLT_CHAKRA_INT32 = 7,
     RLT_CHAKRA_INT64 = 9,
@@ -47,8 +47,8 @@ enum {
     RLT_CHAKRA_STRING = 29,
 };
 
-/* Attributes that are read; those that begin with ringlet_ are our writer's own, for what the format has no
- * place for: exact times, resources, steps. X(enumerator, name) */
+/* Attributes that are read. Those with the prefix ringlet_ are our writer's own, for exact times, resources
+ * and steps, which the format cannot hold. X(enumerator, name) */
 #define RLT_CHAKRA_ATTR_LIST(X)                                                                              \
     X(IS_CPU_OP, "is_cpu_op")                                                                                \
     X(COMM_TYPE, "comm_type")                                                                                \
@@ -87,9 +87,9 @@ typedef enum rlt_chakra_attr {
 extern const char *const rlt__chakra_attr_names[RLT_CHAKRA_ATTRS];
 
 typedef struct rlt_chakra_value {
-    uint32_t field;   /* of AttributeProto; 0: there is no such attribute, or it has no value */
+    uint32_t field;   /* field of AttributeProto; 0: no such attribute, or no value */
     uint64_t integer; /* scalar integers, sign-extended */
-    rlt_pb bytes;     /* strings, and lists as they are */
+    rlt_pb bytes;     /* strings, and lists in encoded form */
 } rlt_chakra_value;
 
 typedef struct rlt_chakra_node {
@@ -97,7 +97,7 @@ typedef struct rlt_chakra_node {
     bool has_start, has_duration;
     uint32_t type;
     rlt_pb name, input_values;
-    uint64_t *deps;                         /* grows; reused from node to node; free() at the end */
+    uint64_t *deps;                         /* grows; reused for each node; free() it at the end */
     uint32_t n_deps, n_ctrl, deps_capacity; /* control dependencies first */
     rlt_chakra_value attr[RLT_CHAKRA_ATTRS];
 } rlt_chakra_node;
@@ -109,27 +109,27 @@ typedef struct rlt_chakra_file {
     rlt_pb rest;
 } rlt_chakra_file;
 
-/* Reads a file (gzip or not) and its metadata, whose attributes are left in `node`. */
+/* Reads a file (gzip or not) and its metadata. Leaves the attributes of the metadata in `node`. */
 int rlt__chakra_open(const char *path, rlt_chakra_file *f, rlt_chakra_node *node,
                      rlt_error *err) RLT_MUST_USE;
 void rlt__chakra_close(rlt_chakra_file *f);
-/* 1: the next node, 0: the end, or an error with the byte's offset. */
+/* Reads the next node. Returns 1, 0 at the end, or an error with the byte offset. */
 int rlt__chakra_next(rlt_chakra_file *f, rlt_chakra_node *node, rlt_error *err) RLT_MUST_USE;
 
-/* How sure that these bytes begin a Chakra trace, 0 .. 100. */
+/* Returns how likely these bytes begin a Chakra trace, 0 to 100. */
 int rlt__chakra_probe(const char *path, const char *head, size_t n);
 
-/* Whether an attribute has a value of any kind. */
+/* Returns true if an attribute has a value of any kind. */
 static inline bool rlt__chakra_has(const rlt_chakra_node *n, rlt_chakra_attr a)
 {
     return n->attr[a].field != 0;
 }
-/* An integer attribute, of whatever integer member it was written as, also bool: 1 if it is there and in
- * [0, max], 0 if it is not there, RLT_ESCHEMA with the attribute's name otherwise. */
+/* Reads an integer attribute of any integer kind, or bool. Returns 1 if it exists and is in [0, max], 0 if it
+ * does not exist, else RLT_ESCHEMA with the name of the attribute. */
 int rlt__chakra_u64(const rlt_chakra_node *n, rlt_chakra_attr a, uint64_t max, uint64_t *out,
                     rlt_error *err) RLT_MUST_USE;
-/* Decodes an integer list, packed or not, of whatever integer kind; *n is the number found, of which at most
- * `max` are stored. */
+/* Decodes a list of integers of any kind, packed or not. *n is their number, of which at most `max` are
+ * stored. */
 int rlt__chakra_integers(const rlt_chakra_node *n, rlt_chakra_attr a, uint64_t *out, uint32_t max,
                          uint32_t *count, rlt_error *err) RLT_MUST_USE;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The protobuf wire format: reading with bounds, writing into a growing buffer. Messages are given meaning
- * elsewhere. Wire types: 0 varint, 1 eight bytes, 2 length and bytes, 5 four bytes (little-endian);
- * protobuf.dev, "Encoding". Groups (3, 4) are malformed here.
+ * The protobuf wire format: bounded reading, and writing into a growing buffer. Other files interpret
+ * messages. Wire types: 0 varint, 1 eight bytes, 2 length and bytes, 5 four bytes (little-endian);
+ * protobuf.dev, "Encoding". Groups (3, 4) count as malformed.
  */
 #ifndef RLT_WORKLOAD_READERS_CHAKRA_PROTOWIRE_H
 #define RLT_WORKLOAD_READERS_CHAKRA_PROTOWIRE_H
@@ -15,7 +15,7 @@
 
 enum { RLT_PB_VARINT = 0, RLT_PB_FIXED64 = 1, RLT_PB_BYTES = 2, RLT_PB_FIXED32 = 5 };
 
-/* What remains to be read; `at` stays at the offending byte after a failure. */
+/* Bytes that remain to be read. After a failure, `at` is the offending byte. */
 typedef struct rlt_pb {
     const uint8_t *at, *end;
 } rlt_pb;
@@ -23,15 +23,15 @@ typedef struct rlt_pb {
 typedef struct rlt_pb_field {
     uint32_t number;
     uint8_t wire;
-    uint64_t value; /* of varint and fixed */
-    rlt_pb bytes;   /* of bytes */
+    uint64_t value; /* varint and fixed */
+    rlt_pb bytes;   /* length and bytes */
 } rlt_pb_field;
 
-/* 0, or RLT_EMALFORMED: cut short, or longer than ten bytes. */
+/* Reads a varint. RLT_EMALFORMED if it is cut short or longer than ten bytes. */
 int rlt__pb_varint(rlt_pb *r, uint64_t *value) RLT_MUST_USE;
-/* Length-prefixed piece; it must fit into what remains. */
+/* Reads a length-prefixed piece, which must fit into the remaining bytes. */
 int rlt__pb_piece(rlt_pb *r, rlt_pb *piece) RLT_MUST_USE;
-/* 1: a field, 0: the end, or RLT_EMALFORMED. */
+/* Reads a field. Returns 1, 0 at the end, or RLT_EMALFORMED. */
 int rlt__pb_next(rlt_pb *r, rlt_pb_field *f) RLT_MUST_USE;
 
 static inline int64_t rlt__pb_zigzag(uint64_t v)
@@ -42,7 +42,7 @@ static inline int64_t rlt__pb_zigzag(uint64_t v)
 typedef struct rlt_pb_out {
     uint8_t *data;
     size_t length, capacity;
-    bool failed; /* no memory; checked once at the end */
+    bool failed; /* memory is exhausted; check once at the end */
 } rlt_pb_out;
 
 void rlt__pb_put_raw(rlt_pb_out *o, const void *data, size_t length);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Chakra execution traces into a program. Times are whole microseconds. Rules, where the format leaves a
+ * Reads Chakra execution traces into a program. Times are whole microseconds. Where the format leaves a
  * choice:
- *   - control and data dependencies both hold back a node, except in traces converted from PyTorch, whose
- *     control dependencies are the call tree (a node may even be its own parent) and are not used;
- *   - a collective's or message's duration holds its waiting: kept as recorded, not replayed;
- *   - comm_size of all-gather and gather is what each rank contributes, of scatter what each receives;
- *   - an all-to-all whose size differs between ranks is uneven: each rank spreads its own bytes evenly;
+ *   - A node waits for its control and data dependencies. In traces converted from PyTorch, control
+ *     dependencies are the call tree (a node may even be its own parent) and are ignored.
+ *   - The duration of a collective or message includes its waiting: kept as recorded, not replayed.
+ *   - comm_size of an all-gather or gather is the share that each rank contributes; of a scatter, the share
+ *     that each rank receives.
+ *   - An all-to-all whose size differs between ranks is uneven: each rank divides its own bytes equally.
  *   - COMM_COLL without comm_size on the host is the host's record of a collective: host work.
  */
 #include <inttypes.h>
@@ -25,7 +26,7 @@
 #include "workload/readers/chakra/internal.h"
 #include "workload/readers/chakra/node.h"
 
-/* Value of the map of node ids for nodes that became no operation. */
+/* Marks node ids that became no operation, in the map of ids. */
 #define SKIPPED (RLT_NONE - 1)
 
 enum { MAX_RESOURCE_NAME = 64 };
@@ -35,7 +36,7 @@ typedef struct pending_dep {
     uint64_t node, on;
 } pending_dep;
 
-/* State of one rank's file. */
+/* State while the file of one rank is read. */
 typedef struct rank_reader {
     rlt_chakra_trace *t;
     uint32_t rank;
@@ -56,7 +57,7 @@ static int node_error(const rlt_chakra_node *n, int code, rlt_error *err, const 
     return rlt_fail(err, code, where, "%s", what);
 }
 
-/* An optional integer: keeps *out when there is none. */
+/* Reads an optional integer. Keeps *out if there is none. */
 static int integer(const rlt_chakra_node *n, rlt_chakra_attr a, uint64_t max, uint64_t *out, rlt_error *err)
 {
     int rc = rlt__chakra_u64(n, a, max, out, err);
@@ -84,7 +85,7 @@ static rlt_time ratio_time(uint64_t amount, uint64_t per_second)
     return per_second ? rlt_transfer_time(amount, per_second) : 0;
 }
 
-/* Roofline: the longer of computing and moving, as ops / min(memory rate x intensity, peak) is. */
+/* Roofline: the longer of computing and moving, equal to ops / min(memory rate x intensity, peak). */
 static int estimate(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d, rlt_error *err)
 {
     const rlt_read_options *o = r->t->opts;
@@ -96,7 +97,7 @@ static int estimate(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d, rl
     bool can = memory ? o->memory_Bps > 0 : o->peak_Flops > 0 && rlt__chakra_has(n, RLT_CHAKRA_ATTR_NUM_OPS);
     if (rc < 0 || (d->duration_ps > 0 && (memory || !can || !o->roofline_replaces)))
         return rc;
-    if (memory && o->serial_communication) /* ASTRA-sim's own word for it */
+    if (memory && o->serial_communication) /* ASTRA-sim's name of the resource */
         return node_error(n, RLT_EUNSUPPORTED, err,
                           "a memory node without a duration, and no remote memory is described");
     if (!can) {
@@ -125,7 +126,7 @@ static bool is_host(const rlt_chakra_node *n)
     return rlt__chakra_u64(n, RLT_CHAKRA_ATTR_IS_CPU_OP, UINT64_MAX, &cpu, NULL) > 0 && cpu;
 }
 
-/* "<kind letter>:<name>" as our writer states it; "-" is none. */
+/* Reads our writer's "<kind letter>:<name>". "-" is no resource. */
 static bool stated_resource(rank_reader *r, const rlt_chakra_node *n, uint32_t *resource)
 {
     const rlt_chakra_value *v = &n->attr[RLT_CHAKRA_ATTR_RESOURCE];
@@ -162,7 +163,8 @@ static uint32_t numbered_resource(rank_reader *r, rlt_resource_kind kind, const 
     return rlt_build_resource(r->t->builder, r->rank, kind, name);
 }
 
-/* Device work runs on its stream; PyTorch's converter gives the stream as `tid` when it gives no `stream`. */
+/* Returns the attribute of the stream of device work. PyTorch's converter writes it as `tid` if it writes no
+ * `stream`. */
 static rlt_chakra_attr stream_attr(const rank_reader *r, const rlt_chakra_node *n)
 {
     bool as_tid = r->from_pytorch && !rlt__chakra_has(n, RLT_CHAKRA_ATTR_STREAM);
@@ -188,7 +190,7 @@ static uint32_t comm_resource(rank_reader *r, const rlt_chakra_node *n)
         return resource;
     if (rlt__chakra_has(n, stream_attr(r, n)))
         return numbered_resource(r, RLT_RES_STREAM, n, stream_attr(r, n), "stream", "");
-    /* ASTRA-sim: one communication at a time, receives exempt */
+    /* ASTRA-sim: one communication at a time, except receives */
     if (r->t->opts->serial_communication && n->type != RLT_CHAKRA_RECV)
         return rlt_build_resource(r->t->builder, r->rank, RLT_RES_NETWORK, "network");
     return RLT_NONE;
@@ -210,7 +212,7 @@ static const struct collective_kind {
     [RLT_CHAKRA_BARRIER] = {RLT_BARRIER, true},
 };
 
-/* The row of bytes to each member of an uneven all-to-all; NULL in d when even. */
+/* Fills the row of bytes to each member of an uneven all-to-all. d->send_counts stays NULL if it is even. */
 static int fill_counts(rank_reader *r, const rlt_chakra_node *n, bool uneven, uint32_t members,
                        rlt_op_desc *d, rlt_error *err)
 {
@@ -270,7 +272,7 @@ static int fill_collective(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc
         return err && err->code ? err->code : RLT_ENOMEM;
     rc = rlt__chakra_resolve(t, r->rank, n, name, &d->group, err);
     if (rc < 0 || d->group == RLT_NONE)
-        return rc; /* the builder has failed and says why */
+        return rc; /* the builder has failed and has the error */
     const uint32_t *first = t->builder->store->group_first + d->group;
     uint32_t members = first[1] - first[0], k = rlt__chakra_count(t, name);
     rc = root_of(r, n, d, err);
@@ -331,12 +333,12 @@ static int fill_communication(rank_reader *r, const rlt_chakra_node *n, rlt_op_d
     if (rc < 0)
         return rc;
     bool has = n->has_duration && recorded > 0;
-    if (rlt__chakra_has(n, RLT_CHAKRA_ATTR_DURATION)) { /* our writer's, of a communication of known time */
+    if (rlt__chakra_has(n, RLT_CHAKRA_ATTR_DURATION)) { /* from our writer: a communication of known time */
         d->timed = true;
         d->duration_ps = recorded;
         has = has && d->recorded_duration_ps > 0;
     }
-    if (has && d->recorded_duration_ps < 0) /* our writer states it exactly */
+    if (has && d->recorded_duration_ps < 0) /* our writer gives it exactly */
         d->recorded_duration_ps = recorded;
     d->resource = comm_resource(r, n);
     if (r->t->opts->keep_waits && has) {
@@ -350,7 +352,8 @@ static int fill_communication(rank_reader *r, const rlt_chakra_node *n, rlt_op_d
     return d->kind == RLT_OP_COLLECTIVE ? fill_collective(r, n, d, err) : fill_message(r, n, d, err);
 }
 
-/* What was recorded: the start since the earliest of all files, and exact values of our own writer. */
+/* Fills recorded values: the start relative to the earliest start of all files, and exact values of our
+ * writer. */
 static int fill_recorded(const rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d, rlt_error *err)
 {
     uint64_t start = UINT64_MAX, duration = UINT64_MAX, step = 0;
@@ -435,7 +438,7 @@ static int read_node(rank_reader *r, const rlt_chakra_node *n, rlt_error *err)
         return rc;
     uint32_t op = skipped ? SKIPPED : rlt_build_op(b, &d);
     if (op == RLT_NONE)
-        return RLT_EUSAGE; /* the builder keeps the reason */
+        return RLT_EUSAGE; /* the builder has the error */
     if (rlt_map_put(&r->ops, n->id, op) < 0)
         return rlt_nomem(err);
     if (skipped)
@@ -505,7 +508,7 @@ static int read_rank(rlt_chakra_trace *t, uint32_t rank, rlt_chakra_node *node, 
     return rc;
 }
 
-/* The recording that plays a missing rank. */
+/* Returns the rank whose recording replaces a missing rank. */
 static uint32_t stand_in(const rlt_read_options *o, uint32_t rank)
 {
     uint32_t any = RLT_NONE;
@@ -524,7 +527,7 @@ static uint32_t rank_of(const char *path, uint32_t i, uint32_t n)
     return rank != RLT_NONE ? rank : n == 1 ? 0 : i;
 }
 
-/* Which file is which rank; every rank needs one, or a stand-in. */
+/* Assigns a file to each rank. Every rank needs one, or a replacement. */
 static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t n, rlt_error *err)
 {
     uint32_t last = 0;
@@ -562,7 +565,7 @@ static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t 
 static int read_chakra(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_program **out,
                        rlt_error *err)
 {
-    rlt_error own = {0}; /* kept apart: the builder's reason goes first */
+    rlt_error own = {0}; /* kept apart: the builder's error takes precedence */
     const char *path = NULL;
     rlt_chakra_trace t = {.opts = opts};
     rlt_chakra_node node = {0};

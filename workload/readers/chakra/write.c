@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A program as Chakra execution traces. The standard fields and attributes say what the format can;
- * attributes that begin with ringlet_ keep the rest (picoseconds, resources, steps, uneven all-to-alls), so
- * that reading the files gives an equal program. Operation i of a rank is node i + 1.
+ * Writes a program as Chakra execution traces. Standard fields and attributes hold what the format can
+ * express. Attributes with the prefix ringlet_ hold the rest (picoseconds, resources, steps, uneven
+ * all-to-alls), so that reading the files gives an equal program. Operation i of a rank is node i + 1.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ typedef struct writer {
     rlt_pb_out file, node, attr;
 } writer;
 
-/* Appends the value collected in w->attr, under the attribute's name. */
+/* Appends the value collected in w->attr under the name of the attribute. */
 static void put_attr(writer *w, rlt_pb_out *to, uint32_t field, rlt_chakra_attr a)
 {
     const char *name = rlt__chakra_attr_names[a];
@@ -46,7 +46,7 @@ static void put_attr(writer *w, rlt_pb_out *to, uint32_t field, rlt_chakra_attr 
     w->attr.length = 0;
 }
 
-/* `field` is where attributes live in the enclosing message: 10 in a node, 2 in the metadata. */
+/* `field` is the field of attributes in the enclosing message: 10 in a node, 2 in the metadata. */
 static void put_integer(writer *w, rlt_pb_out *to, uint32_t field, rlt_chakra_attr a, uint32_t member,
                         uint64_t value)
 {
@@ -75,7 +75,8 @@ static bool is_world(const rlt_program *p, uint32_t g)
     return true;
 }
 
-/* Process groups by number, as ASTRA-sim wants them: "0" is the world, of which there may be one. */
+/* Returns the first group with all ranks. Process groups are numbered as ASTRA-sim requires; "0" is this
+ * world. */
 static uint32_t first_world(const rlt_program *p)
 {
     for (uint32_t g = 0; g < p->n_groups; g++)
@@ -103,7 +104,7 @@ static void put_counts(writer *w, const rlt_comm *c, uint32_t member)
     put_attr(w, &w->node, 10, RLT_CHAKRA_ATTR_COUNTS);
 }
 
-/* Kinds whose comm_size is a member's share. */
+/* Returns true for kinds whose comm_size is a member's share. */
 static bool in_shares(rlt_coll_kind kind)
 {
     return kind == RLT_ALL_GATHER || kind == RLT_GATHER || kind == RLT_SCATTER;
@@ -131,7 +132,7 @@ static void put_communication(writer *w, const rlt_op *op, uint32_t world)
     if (c->kind == RLT_SEND_RECV) {
         put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_COMM_SRC, RLT_CHAKRA_INT32, ranks[0]);
         put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_COMM_DST, RLT_CHAKRA_INT32, ranks[1]);
-        /* tags are not kept: a tag of its own for every message matches the same way */
+        /* tags are not kept: a separate tag per message matches in the same way */
         put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_COMM_TAG, RLT_CHAKRA_INT32, op->comm & INT32_MAX);
     } else {
         char name[16];
@@ -148,7 +149,7 @@ static void put_communication(writer *w, const rlt_op *op, uint32_t world)
         put_counts(w, c, op->member);
 }
 
-/* What the reader would choose needs no attribute of ours. */
+/* Writes the resource, unless the reader would choose the same one. */
 static void put_resource(writer *w, const rlt_op *op)
 {
     const rlt_program *p = w->p;
@@ -242,8 +243,7 @@ static void list_group(const rlt_program *p, uint32_t world, uint32_t g, rlt_jw 
     rlt_jw_end_object(j);
 }
 
-/* The groups of the collectives that a rank takes part in,
- * but for the world, as JSON; NULL without memory. */
+/* Returns the groups of the rank's collectives, except the world, as JSON. NULL if memory is exhausted. */
 static char *groups_text(const rlt_program *p, uint32_t rank, uint32_t world)
 {
     uint8_t *seen = calloc((size_t)p->n_groups + 1, 1);
@@ -290,7 +290,7 @@ static int put_metadata(writer *w, uint32_t rank, uint32_t world, rlt_error *err
     return 0;
 }
 
-/* Written beside and renamed: a reader never sees half a file. */
+/* Writes a temporary file and renames it: a reader never sees half a file. */
 static int replace_file(const char *path, const rlt_pb_out *o, rlt_error *err)
 {
     size_t size = strlen(path) + 32;

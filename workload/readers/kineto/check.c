@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a set of recordings lacks to be replayed well, and how to record it. */
+/* Checks recordings: what they lack for a good replay, and how to record it. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Clocks of different hosts. All ranks leave a collective together, so its recorded ends tell how far their
- * clocks are apart. Where the ranks ran the same NCCL kernels in the same order and the ends of most differ
- * by one constant well above what is usual on one host (1 to 7 us), that constant is taken off. Where they do
- * not (groups smaller than the run), nothing is changed: the differences are then no constant.
+ * Aligns the clocks of different hosts. All ranks leave a collective together, so recorded ends show the
+ * offset between clocks. If two recordings have the same NCCL kernels in the same order, let d_k be the
+ * difference of the ends of kernel k and m the median of all d_k. If three quarters of the d_k are close to
+ * m, and |m| is well above what is usual on one host (1 to 7 us), m is subtracted from the second recording.
+ * Otherwise, as with groups smaller than the run, nothing changes: the differences then are no constant.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,8 @@ static bool same_kernels(const rlt_kin_recording *a, const endings *x, const rlt
     return true;
 }
 
-/* The median difference of the ends, and whether three quarters of them lie close to it. */
+/* Computes the median difference of the ends. Returns true if three quarters of the differences are close to
+ * it. */
 static bool constant_offset(const endings *x, const endings *y, int64_t *offset)
 {
     int64_t differences[MOST_COMMS];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What an NCCL kernel did: operation, bytes, group. Recent recordings say it on the kernel or on the host
- * call around its launch; older ones need the host execution trace, whose k-th communication is the rank's
- * k-th NCCL kernel in launch order.
+ * Finds operation, bytes and group of each NCCL kernel. Recent recordings have them at the kernel, or at the
+ * host call around its launch. Older ones need the host execution trace, whose k-th communication is the
+ * rank's k-th NCCL kernel in launch order.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@
 #include "workload/readers/kineto/kineto.h"
 
 typedef struct group {
-    uint32_t id, n, self; /* of the builder; members; the rank's own member */
+    uint32_t id, n, self; /* index in the builder; members; the rank's own member index */
 } group;
 
 struct rlt_kin_comms {
@@ -29,10 +29,10 @@ struct rlt_kin_comms {
     const rlt_kin_recording *k;
     const rlt_host_trace *host;
     uint32_t n;
-    uint32_t *attributes; /* of the recording's comms, or RLT_NONE: ask the host trace */
+    uint32_t *attributes; /* index into the recording's comms, or RLT_NONE: use the host trace */
     uint32_t *names;      /* kernel names, in the recording's strings */
-    uint32_t *from_host;  /* of the host trace's comms, or RLT_NONE */
-    rlt_map group_index;  /* (group text, ranks text) to groups */
+    uint32_t *from_host;  /* index into the host trace's comms, or RLT_NONE */
+    rlt_map group_index;  /* (group text, ranks text) -> group */
     group *groups;
     uint32_t n_groups, groups_capacity;
     uint32_t *ranks, ranks_capacity; /* scratch */
@@ -41,7 +41,7 @@ struct rlt_kin_comms {
     uint64_t assumed_groups, assumed_roots, bad_splits;
 };
 
-/* One collective, whatever told it. */
+/* Facts about one collective, from whichever source. */
 typedef struct facts {
     const char *name, *group, *ranks, *split_text;
     uint64_t in_elems, out_elems, elem_bytes;
@@ -52,7 +52,7 @@ typedef struct facts {
     uint64_t group_key;
 } facts;
 
-/* Letters of a name in small, without "_". */
+/* Converts a name to lower case and removes "_". */
 static void plain_name(const char *name, char *out, size_t size)
 {
     size_t n = 0;
@@ -62,8 +62,8 @@ static void plain_name(const char *name, char *out, size_t size)
     out[n] = '\0';
 }
 
-/* RLT_ALL_REDUCE ... from a recorded operation name ("allreduce", "_allgather_base") or kernel name; -1
- * if unknown. RLT_SEND_RECV for send and recv. */
+/* Returns RLT_ALL_REDUCE, ... for a recorded operation name ("allreduce", "_allgather_base") or a kernel
+ * name; -1 if unknown. RLT_SEND_RECV for send and recv. */
 static int coll_kind(const char *name)
 {
     static const struct {
@@ -83,7 +83,7 @@ static int coll_kind(const char *name)
     return -1;
 }
 
-/* 0: unknown. */
+/* Returns the bytes per element; 0: unknown. */
 static uint32_t dtype_bytes(const char *dtype)
 {
     static const struct {
@@ -117,7 +117,7 @@ static int by_thread(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Attributes of the record_param_comms around each launch whose kernel has none. */
+/* Finds the attributes of kernels that have none, at the record_param_comms around their launches. */
 static int ask_calls(rlt_kin_comms *c, const rlt_kin_launch *nccl, rlt_error *err)
 {
     uint32_t n = 0;
@@ -149,7 +149,8 @@ static int ask_calls(rlt_kin_comms *c, const rlt_kin_launch *nccl, rlt_error *er
     return 0;
 }
 
-/* Whether a kernel can be this operation: point-to-point kernels do many, generic ones all. */
+/* Returns true if a kernel can be this operation. Point-to-point kernels do many operations, generic ones
+ * all. */
 static bool can_be(const char *kernel, const char *operation)
 {
     int k = coll_kind(kernel), o = coll_kind(operation);
@@ -168,8 +169,8 @@ static bool fits(const rlt_kin_comms *c, uint32_t shift)
     return true;
 }
 
-/* The rank's communications in its host trace, which may hold more than the
- * steps replayed or one step of several. */
+/* Finds the rank's communications in its host trace, which may have more than the replayed steps, or one step
+ * of several. */
 static int ask_host(rlt_kin_comms *c, rlt_error *err)
 {
     const rlt_host_trace *h = c->host;
@@ -246,7 +247,7 @@ void rlt__kin_comms_free(rlt_kin_comms *c)
     free(c);
 }
 
-/* A pointer, as old host traces name groups, means nothing on other ranks. */
+/* Old host traces name groups by a pointer, which has no meaning on other ranks. */
 static bool is_pointer(const char *name)
 {
     size_t n = strspn(name, "0123456789");
@@ -292,7 +293,7 @@ static facts facts_of(const rlt_kin_comms *c, uint32_t i)
     return f;
 }
 
-/* Numbers of "[0, 1, 5]" into c->ranks; 0 if there are none or some are left out ("..."). */
+/* Parses "[0, 1, 5]" into c->ranks. *n is 0 if there are none, or if some are left out ("..."). */
 static int parse_ranks(rlt_kin_comms *c, const char *text, uint32_t *n, rlt_error *err)
 {
     *n = 0;
@@ -326,7 +327,7 @@ static int fill_ranks(rlt_kin_comms *c, uint32_t start, uint32_t stride, uint32_
     return rc;
 }
 
-/* Members of the collective's group into c->ranks. */
+/* Finds the members of the collective's group, in c->ranks. */
 static int members(rlt_kin_comms *c, const facts *f, uint32_t *n, rlt_error *err)
 {
     int rc = parse_ranks(c, f->ranks, n, err);
@@ -354,7 +355,8 @@ static uint32_t member_of(const rlt_kin_comms *c, uint32_t n, uint32_t rank)
     return RLT_NONE;
 }
 
-/* A recording that plays another rank: a group without that rank becomes the one shifted to it. */
+/* Returns the member index. For a recording that replaces another rank: a group without that rank is shifted
+ * to it. */
 static uint32_t own_member(rlt_kin_comms *c, uint32_t n, uint32_t rank)
 {
     uint32_t self = member_of(c, n, rank), all = c->run->n_ranks;
@@ -386,7 +388,7 @@ static int find_group(rlt_kin_comms *c, const facts *f, uint32_t rank, rlt_build
         snprintf(label, sizeof label, "group %" PRIu32, c->n_groups);
     else
         snprintf(label, sizeof label, "group %.80s", f->group);
-    if (out->n != c->run->n_ranks) { /* names may repeat between disjoint groups */
+    if (out->n != c->run->n_ranks) { /* disjoint groups may have equal names */
         size_t used = strlen(label);
         snprintf(label + used, sizeof label - used, " from rank %" PRIu32, c->ranks[0]);
     }
@@ -400,7 +402,7 @@ static int find_group(rlt_kin_comms *c, const facts *f, uint32_t rank, rlt_build
     return rc;
 }
 
-/* Split sizes as elements of the first dimension into c->counts, 0 of them if there are none. */
+/* Parses split sizes, in elements of the first dimension, into c->counts. *n is 0 if there are none. */
 static int read_splits(rlt_kin_comms *c, const facts *f, uint32_t *n, rlt_error *err)
 {
     *n = 0;
@@ -429,7 +431,7 @@ static int read_splits(rlt_kin_comms *c, const facts *f, uint32_t *n, rlt_error 
     return rc;
 }
 
-/* Bytes to each member of an all-to-all; NULL: even. */
+/* Computes the bytes to each member of an all-to-all; d->send_counts stays NULL if it is even. */
 static int send_counts(rlt_kin_comms *c, const facts *f, uint32_t n, rlt_op_desc *d, rlt_error *err)
 {
     uint32_t splits;

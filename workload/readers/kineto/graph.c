@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Events of one recording to operations of one rank.
+ * Turns the events of one recording into operations of one rank.
  *
- * Device work runs on its stream in launch order and waits for the host call that launched it. Between
- * streams: cuda_sync events where the recording has them. Where it has none, a collective waits for the work
- * launched last on the stream that its thread was using; and when cudaStreamWaitEvent was called since a
- * stream's last launch, its next work waits for the collective that explains when it started (or, inside the
- * wait() of a collective, the oldest one not waited for), and for the last work of the stream used before.
- * Every edge is checked against the recording: what a piece of work waits for has ended when it starts.
+ * Device work runs on its stream in launch order and waits for the host call that launched it. Dependencies
+ * between streams come from cuda_sync events, if the recording has them. If it has none, they are inferred:
+ *   - A collective waits for the work launched last on the stream that its thread was using.
+ *   - If cudaStreamWaitEvent was called since a stream's last launch, its next work waits for the collective
+ *     that explains when it started, and for the last work of the stream used before. Inside the wait() of a
+ *     collective it waits for the oldest collective not waited for yet.
+ * Every edge is checked against the recording: work must not start before the end of the work it waits for.
  *
- * What remains between the last of these ends and the recorded start (launch latency, gaps between kernels)
- * is a delay, so that the recorded waits, and only they, are regenerated.
+ * The time between the last of these ends and the recorded start (launch latency, gaps between kernels)
+ * becomes a delay. Only recorded waiting is regenerated.
  */
 #include "workload/readers/kineto/graph.h"
 
@@ -22,9 +23,9 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 
-/* A collective explains the start of work that follows its end this closely. */
+/* A collective explains the start of work that begins within this time after its end. */
 #define EVIDENCE_NS 10000
-/* A gap that launch latency does not explain. */
+/* A gap longer than launch latency. */
 #define LONG_GAP_NS 50000
 enum { COMMS_BACK = 256 };
 
@@ -108,7 +109,7 @@ static void depend_pending(rlt_kin_graph *g, rlt_kin_stream *s, int64_t start)
     s->first_pending = RLT_NONE;
 }
 
-/* Stream waits of both classes with times in [from, to); *last: the time of the last of them. */
+/* Counts the stream waits of both classes with times in [from, to). *last: time of the last one. */
 static void count_waits(const rlt_kin_graph *g, int64_t from, int64_t to, uint32_t *comm, uint32_t *other,
                         int64_t *last)
 {
@@ -134,8 +135,8 @@ static void count_waits(const rlt_kin_graph *g, int64_t from, int64_t to, uint32
     *last = end->t;
 }
 
-/* The collective that a stream wait before work starting at `start` is for: the last one that ended just
- * before, when nothing else held the work up that long; else, inside a wait(), the oldest. */
+/* Returns the collective that explains a stream wait of work starting at `start`: the last one that ended
+ * just before, if nothing else held the work up that long; else, inside a wait(), the oldest one. */
 static uint32_t find_comm(const rlt_kin_graph *g, const rlt_kin_stream *s, int64_t before, int64_t held,
                           int64_t start, bool in_wait)
 {
@@ -152,7 +153,7 @@ static uint32_t find_comm(const rlt_kin_graph *g, const rlt_kin_stream *s, int64
     return in_wait ? oldest : RLT_NONE;
 }
 
-/* Work launched last before a time on the stream, other than `row`, that was used last. */
+/* Returns the work launched last before a time on the most recently used stream other than `row`. */
 static uint32_t find_other_stream(const rlt_kin_graph *g, uint32_t row, int64_t before)
 {
     uint32_t best = RLT_NONE;
@@ -175,7 +176,7 @@ static int64_t latest(const rlt_kin_graph *g, int64_t t)
     return t;
 }
 
-/* Edges of the stream waits called since the stream's last launch. */
+/* Adds edges for the stream waits called since the stream's last launch. */
 static void depend_inferred(rlt_kin_graph *g, uint32_t row, int64_t called, int64_t cut, int64_t start)
 {
     rlt_kin_stream *s = &g->streams[row];
@@ -209,7 +210,7 @@ static uint32_t stream_resource(rlt_kin_graph *g, uint32_t row)
     return s->resource;
 }
 
-/* Time from `base`, when all that the work waits for had ended, to its start. */
+/* Adds a delay from `base`, the end of everything that the work waits for, to its start. */
 static void insert_delay(rlt_kin_graph *g, int64_t base, int64_t start, uint16_t step)
 {
     if (start <= base)
@@ -224,7 +225,8 @@ static void insert_delay(rlt_kin_graph *g, int64_t base, int64_t start, uint16_t
     rlt__kin_depend(g, delay);
 }
 
-/* Kind, duration and so on of a launch; `nccl`: which of the rank's collectives it is, or RLT_NONE. */
+/* Fills kind, duration and other fields of a launch. `nccl`: index among the rank's collectives, or
+ * RLT_NONE. */
 static int describe(rlt_kin_graph *g, const rlt_kin_event *work, uint32_t nccl, rlt_op_desc *d)
 {
     *d = rlt_op_desc_init(work->cat == RLT_KIN_MEMORY ? RLT_OP_MEMORY : RLT_OP_COMPUTE, g->rank);
@@ -235,7 +237,7 @@ static int describe(rlt_kin_graph *g, const rlt_kin_event *work, uint32_t nccl, 
     return rlt__kin_comms_describe(g->comms, nccl, g->b, d, g->err);
 }
 
-/* The stream that the calling thread works on: where it launched last, else anybody. */
+/* Returns the stream that the calling thread uses: the one it launched on last, else any thread's. */
 static uint32_t current_stream(const rlt_kin_graph *g, uint32_t thread)
 {
     uint32_t s = thread == RLT_NONE ? RLT_NONE : g->threads[thread].stream;
@@ -258,7 +260,7 @@ static void remember(rlt_kin_graph *g, uint32_t row, uint32_t thread, uint32_t o
         g->threads[thread].stream = row;
 }
 
-/* Edges of the work to other work; `called`: when the host launched it. */
+/* Adds edges from the work to other work. `called`: time of the launch on the host. */
 static void depend_on_work(rlt_kin_graph *g, const rlt_kin_event *work, const rlt_kin_item *item,
                            int64_t called)
 {
@@ -311,7 +313,7 @@ static uint32_t add_work(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t ho
     return op;
 }
 
-/* Range of g's sync index (ordered by call or record) with this correlation. */
+/* Returns the range of g's sync index (ordered by call or record) with this correlation. */
 static uint32_t find_sync(const rlt_kin_graph *g, bool by_record, int64_t correlation)
 {
     const uint32_t *index = by_record ? g->sync_by_record : g->sync_by_call;
@@ -334,7 +336,7 @@ static const rlt_kin_sync *sync_of(const rlt_kin_graph *g, const rlt_kin_event *
     return s && s->correlation == call->correlation ? s : NULL;
 }
 
-/* cudaEventRecord: whoever waits for this record waits for what its stream has now. */
+/* cudaEventRecord: a wait for this record waits for the last work of its stream so far. */
 static void record_event(rlt_kin_graph *g, const rlt_kin_event *call)
 {
     for (uint32_t i = find_sync(g, true, call->correlation); i < g->k->n_syncs; i++) {
@@ -346,7 +348,7 @@ static void record_event(rlt_kin_graph *g, const rlt_kin_event *call)
     }
 }
 
-/* What a recorded wait is for. */
+/* Returns the operation that a recorded wait waits for. */
 static uint32_t sync_source(const rlt_kin_graph *g, const rlt_kin_sync *s)
 {
     if (s->record >= 0 || s->source == RLT_NONE)
@@ -372,8 +374,8 @@ static void wait_event(rlt_kin_graph *g, const rlt_kin_event *call)
     w->first_pending = g->n_pending++;
 }
 
-/* A call that waits for an unnamed stream or event: the latest work to end inside the call, as each stream's
- * last launch tells it. */
+/* For a call that waits for an unnamed stream or event: returns the latest work to end inside the call, among
+ * the last launches of all streams. */
 static uint32_t find_ending(const rlt_kin_graph *g, int64_t begin, int64_t end)
 {
     uint32_t best = RLT_NONE;
@@ -428,7 +430,7 @@ static void launch(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t *n_nccl)
         (call->role != RLT_KIN_BLOCKING_COPY && work->role != RLT_KIN_PAGEABLE_DTOH))
         return;
     if (rlt__kin_op_end(g, op) > rlt__kin_end(call) + RLT_KIN_TOLERANCE_NS)
-        return; /* it did not block */
+        return; /* the call did not block */
     g->n_deps = 0;
     rlt__kin_depend(g, op);
     rlt__kin_host_wait(g, item->row, item->t, rlt__kin_end(call));

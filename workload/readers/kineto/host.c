@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Host threads of a recording. The thread that carries the step marks is the main one: its time from the
- * first step's begin to the last one's end is replayed whole, cut wherever something depends on it, less the
- * time that it spent waiting. The autograd engine's threads get work while the main thread sits in
- * backward(): each stretch of their work begins when the main thread has come that far and the main thread
- * goes on when they have ended. Other threads count if they launch device work.
+ * Host threads of a recording. The thread that carries the step marks is the main one. Its time from the
+ * begin of the first step to the end of the last one is replayed completely, except for its waiting, and is
+ * cut wherever something depends on it. The threads of the autograd engine get work while the main thread is
+ * inside backward(). Each stretch of their work begins when the main thread has come that far; the main
+ * thread continues when they have ended. Other threads count only if they launch device work.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,8 @@ static uint32_t find_main(const rlt_kin_graph *g)
     return best;
 }
 
-/* The outermost events of the main thread or of the others that run autograd, in time order. */
+/* Collects the outermost events of the main thread, or of the other threads that run autograd, in time
+ * order. */
 static int outermost(const rlt_kin_graph *g, bool of_main, spans *out)
 {
     spans all = {0};
@@ -111,7 +112,7 @@ static int outermost(const rlt_kin_graph *g, bool of_main, spans *out)
     return rc;
 }
 
-/* The first span that begins at or after t. */
+/* Returns the first span that begins at or after t. */
 static uint32_t first_from(const spans *own, int64_t t)
 {
     uint32_t low = 0, high = own->n;
@@ -125,7 +126,7 @@ static uint32_t first_from(const spans *own, int64_t t)
     return low;
 }
 
-/* Whether the main thread begins something of its own in [from, to). */
+/* Returns true if the main thread begins an event that is not autograd in [from, to). */
 static bool main_acts(const spans *own, int64_t from, int64_t to)
 {
     for (uint32_t i = first_from(own, from); i < own->n && own->at[i].begin < to; i++)
@@ -134,7 +135,7 @@ static bool main_acts(const spans *own, int64_t from, int64_t to)
     return false;
 }
 
-/* Blocks the main thread over [begin, end) but for what it does for the autograd engine itself. */
+/* Blocks the main thread over [begin, end), except while it works for the autograd engine itself. */
 static int block(rlt_kin_graph *g, const spans *own, int64_t begin, int64_t end)
 {
     int64_t from = begin;
@@ -157,7 +158,7 @@ static int block(rlt_kin_graph *g, const spans *own, int64_t begin, int64_t end)
     return rc;
 }
 
-/* Begin and end items of one thread's stretches inside [begin, end]. */
+/* Adds begin and end items for the stretches of each thread among the spans first .. last. */
 static int begin_threads(rlt_kin_graph *g, const spans *engine, uint32_t first, uint32_t last)
 {
     int rc = 0;
@@ -179,7 +180,7 @@ static int begin_threads(rlt_kin_graph *g, const spans *engine, uint32_t first, 
     return rc;
 }
 
-/* Stretches of engine work: two events belong together unless the main thread did something between. */
+/* Finds stretches of engine work: two events belong to one unless the main thread acts between them. */
 static int stretches(rlt_kin_graph *g, const spans *own, const spans *engine)
 {
     int rc = 0;
@@ -257,7 +258,7 @@ static uint32_t host_op(rlt_kin_graph *g, rlt_kin_thread *t, int64_t to)
     return t->last;
 }
 
-/* A moment of the recording that nothing known leads to: time since the rank's start. */
+/* Returns a delay from the rank's start to t, for a moment that no known operation leads to. */
 static uint32_t moment(rlt_kin_graph *g, int64_t t)
 {
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_DELAY, g->rank);
@@ -281,7 +282,7 @@ static uint32_t host_at_work(rlt_kin_graph *g, uint32_t except, int64_t t)
     return g->threads[g->main].last;
 }
 
-/* How far the host has come at time t, on whichever thread is at work but `except`. */
+/* Returns the operation that the host has reached at time t, on any running thread other than `except`. */
 static uint32_t ambient(rlt_kin_graph *g, uint32_t except, int64_t t)
 {
     if (g->main == RLT_NONE || g->main == except)
@@ -298,7 +299,7 @@ uint32_t rlt__kin_host_until(rlt_kin_graph *g, uint32_t row, int64_t to)
     rlt_kin_thread *t = &g->threads[row];
     if (t->blocked)
         return t->last;
-    if (!t->begun) { /* a thread of neither kind: it begins when it is first seen */
+    if (!t->begun) { /* neither main nor autograd: begins when it is first seen */
         t->begun = true;
         t->cur = to;
         t->extra = ambient(g, row, to);

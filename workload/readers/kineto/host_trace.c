@@ -11,7 +11,7 @@
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 
-/* A node of either schema: where its parts are. */
+/* Tokens of a node, in either schema. */
 typedef struct node {
     const rlt_jpiece *piece;
     uint32_t values, types, outputs; /* lists */
@@ -63,8 +63,8 @@ static bool is_negative(const rlt_jpiece *p, uint32_t token)
     return text && rlt_decimal_i64(text, 0, &v) && v < 0;
 }
 
-/* Elements of a tensor [id, storage, offset, elements, bytes, device], or of a list of them. False if a
- * tensor has less than none. */
+/* Adds the elements of a tensor [id, storage, offset, elements, bytes, device], or of a list of tensors.
+ * Returns false if a tensor has a negative number of elements. */
 static bool tensor(const rlt_jpiece *p, uint32_t value, uint64_t *elems, uint32_t *bytes)
 {
     uint32_t first = child(p, value, 0);
@@ -73,7 +73,7 @@ static bool tensor(const rlt_jpiece *p, uint32_t value, uint64_t *elems, uint32_
     if (is_list(p, first)) {
         bool good = true;
         for (uint32_t t = first; good && t != RLT_NONE; t = rlt_jpiece_after(p, value, t))
-            if (!is_list(p, child(p, t, 0))) /* a list of lists of lists is no tensor list */
+            if (!is_list(p, child(p, t, 0))) /* a list of lists of lists is no list of tensors */
                 good = tensor(p, t, elems, bytes);
         return good;
     }
@@ -101,7 +101,7 @@ static int add_splits(rlt_host_trace *t, const rlt_jpiece *p, uint32_t list, rlt
     return 0;
 }
 
-/* The index of the operation's name among the inputs: the string before the split lists. */
+/* Returns the index of the operation's name among the inputs: the string before the split lists. */
 static uint32_t name_index(const rlt_jpiece *p, uint32_t values)
 {
     uint32_t i = 0, e = is_list(p, values) ? rlt_jpiece_first(p, values) : RLT_NONE;
@@ -176,7 +176,8 @@ static int by_order(const void *a, const void *b)
                                 : (x->first_split > y->first_split) - (x->first_split < y->first_split);
 }
 
-/* The rank that an all-reduce or all-to-all gives is the caller's own; one of broadcasts is the root. */
+/* Returns the rank that recorded the trace. All-reduce and all-to-all give the caller's rank; a broadcast
+ * gives the root. */
 static uint32_t own_rank(const rlt_host_trace *t)
 {
     for (uint32_t i = 0; i < t->n_comms; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One recording's window as a list of what matters in the order of time: launches with the device work they
- * belong to, synchronising calls, stream waits, the meetings of host threads. Then the walk over it.
+ * Lists the relevant events of one recording's window in the order of time: launches with their device work,
+ * synchronising calls, stream waits, and meetings of host threads. Then processes the list.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static bool in_window(const rlt_kin_graph *g, int64_t t)
     return t >= g->w.begin && t < g->w.end;
 }
 
-/* Device work ordered by correlation; runtime calls ordered by time. */
+/* Indexes device work by correlation, or runtime calls by time. */
 static int index_events(const rlt_kin_graph *g, bool work, keyed **out, uint32_t *n)
 {
     uint32_t count = 0;
@@ -89,7 +89,7 @@ static int add_launch(rlt_kin_graph *g, uint32_t call, uint32_t work, int64_t t,
     return 0;
 }
 
-/* A call and what it launched: the host's part ends with the call, or when the work begins. */
+/* Adds a call and its launches. The host's part ends with the call, or when the work begins. */
 static int add_call(rlt_kin_graph *g, uint32_t call, keyed *works, uint32_t n)
 {
     const rlt_kin_event *c = &g->k->events[call];
@@ -97,14 +97,14 @@ static int add_call(rlt_kin_graph *g, uint32_t call, keyed *works, uint32_t n)
     uint32_t first = c->correlation < 0 ? n : first_with(works, n, c->correlation);
     for (uint32_t i = first; i < n && works[i].key == c->correlation && rc == 0; i++) {
         const rlt_kin_event *w = &g->k->events[works[i].index];
-        if (works[i].t == INT64_MIN) /* launched by an earlier call already */
+        if (works[i].t == INT64_MIN) /* launched by an earlier call */
             continue;
         works[i].t = INT64_MIN;
         if (c->ts >= g->w.end || (c->ts < g->w.begin && rlt__kin_end(w) <= g->w.begin)) {
             g->outside++;
             continue;
         }
-        if (c->ts < g->w.begin) { /* launched before the first step, still there in it: placed by its time */
+        if (c->ts < g->w.begin) { /* launched before the first step, but runs inside it: placed by its time */
             g->carried++;
             rc = add_launch(g, RLT_NONE, works[i].index, w->ts > g->w.begin ? w->ts : g->w.begin, true);
             continue;
@@ -133,7 +133,7 @@ static int add_unlaunched(rlt_kin_graph *g, const keyed *works, uint32_t n)
     return rc;
 }
 
-/* Intervals of record_param_comms by thread and begin. */
+/* Intervals of record_param_comms, by thread and begin. */
 typedef struct comms_call {
     int64_t begin, end;
     uint32_t row;
@@ -189,7 +189,7 @@ static int find_comms_calls(const rlt_kin_graph *g, comms_call **out, uint32_t *
     return 0;
 }
 
-/* Stream waits without a record of who waits for what, by time, counted up. */
+/* Adds a stream wait whose event is not recorded, in the order of time, with running counts. */
 static int add_inferred_wait(rlt_kin_graph *g, const rlt_kin_event *e, comms_call *calls, uint32_t n_calls)
 {
     const comms_call *c = enclosing(calls, n_calls, e->row, e->ts);
@@ -246,7 +246,7 @@ static int collect(rlt_kin_graph *g)
     return rc;
 }
 
-/* At one time of one thread: it comes into play, then its calls, then it goes out. */
+/* At one time on one thread: first its begin, then its calls, then its end. */
 static int phase(const rlt_kin_item *i)
 {
     switch (i->type) {
@@ -346,7 +346,7 @@ static int prepare(rlt_kin_graph *g)
     return rc == 0 && !g->issued ? rlt_nomem(g->err) : rc;
 }
 
-/* What the NCCL kernels did, in launch order. */
+/* Finds the collectives of the NCCL kernels, in launch order. */
 static int find_comms(rlt_kin_graph *g)
 {
     rlt_kin_launch *nccl = malloc(((size_t)g->n_launches + 1) * sizeof *nccl);

@@ -13,7 +13,7 @@
 
 enum { MAX_FILES = 1 << 20 };
 
-/* The number in "worker3_step_12", "rank-3", "rank_3.json"; RLT_NONE. */
+/* Returns the number in "worker3_step_12", "rank-3" or "rank_3.json"; RLT_NONE: none. */
 static uint32_t rank_in_path(const char *path)
 {
     static const char *const words[] = {"worker", "rank"};
@@ -29,7 +29,7 @@ static uint32_t rank_in_path(const char *path)
     return rlt_rank_in_name(path);
 }
 
-/* Ranks from the content; where no file tells, from the names; where those do not either, the order. */
+/* Finds ranks from the content; if no file has one, from the names; if no name has one, from the order. */
 static void name_ranks(rlt_kin_run *run)
 {
     bool told = false, named = run->n_files > 1;
@@ -142,7 +142,7 @@ int rlt__kin_window(const rlt_kin_run *run, const rlt_kin_recording *k, rlt_kin_
     return 0;
 }
 
-/* Begin of the earliest rank; ranks must agree on how many steps there are. */
+/* Finds the begin of the earliest rank. All ranks must have equally many steps. */
 static int find_epoch(rlt_kin_run *run, rlt_error *err)
 {
     int64_t last = INT64_MIN;
@@ -257,7 +257,8 @@ static bool played_later(const rlt_kin_run *run, uint32_t rank)
     return false;
 }
 
-/* A recording goes as soon as no further rank needs it: its events are as large as the program. */
+/* Builds the program. Frees a recording as soon as no further rank needs it: its events are as large as the
+ * program. */
 static int build(rlt_kin_run *run, rlt_program **out, rlt_error *err)
 {
     rlt_builder *b;

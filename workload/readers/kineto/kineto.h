@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Kineto (PyTorch profiler) recordings, inside the reader: what is kept of a file, and the functions that its
- * parts share. Parse (parse.c) keeps events and call attributes of each rank's file; graph
- * (graph.c) turns one rank's events into operations and dependencies; host (host.c) is the host
- * threads' side of that; comm (comm.c) finds out what each NCCL kernel did.
+ * Kineto (PyTorch profiler) recordings, internal to the reader: the data kept of a file, and the functions
+ * that its parts share. parse.c keeps events and call attributes of each rank's file. graph.c turns one
+ * rank's events into operations and dependencies; host.c is the host side of that. comm.c finds the
+ * collective of each NCCL kernel.
  *
- * Times are nanoseconds as recorded; an event takes 40 bytes.
+ * Times are nanoseconds as recorded. An event takes 40 bytes.
  */
 #ifndef RLT_WORKLOAD_READERS_KINETO_KINETO_H
 #define RLT_WORKLOAD_READERS_KINETO_KINETO_H
@@ -17,7 +17,7 @@
 #include "workload/readers/kineto/host_trace.h"
 
 enum { RLT_KIN_MAX_EVENTS = 1 << 28, RLT_KIN_MAX_STEPS = 1 << 16 };
-/* Recorded times may contradict each other by this much: resolution of old recordings. */
+/* Recorded times may contradict each other by this much, the resolution of old recordings. */
 #define RLT_KIN_TOLERANCE_NS 1000
 
 typedef enum rlt_kin_cat {
@@ -27,11 +27,11 @@ typedef enum rlt_kin_cat {
     RLT_KIN_MEMORY,
 } rlt_kin_cat;
 
-/* What an event is beyond its category. */
+/* Role of an event beyond its category. */
 typedef enum rlt_kin_role {
     RLT_KIN_PLAIN,
     RLT_KIN_COMMS,       /* cpu_op record_param_comms */
-    RLT_KIN_COMMS_WAIT,  /* the same, of a wait */
+    RLT_KIN_COMMS_WAIT,  /* the same, for a wait */
     RLT_KIN_AUTOGRAD,    /* cpu_op of the autograd engine */
     RLT_KIN_DEVICE_SYNC, /* runtime calls */
     RLT_KIN_STREAM_SYNC,
@@ -46,18 +46,18 @@ typedef enum rlt_kin_role {
 typedef struct rlt_kin_event {
     int64_t ts, dur;
     int64_t correlation; /* -1: none */
-    uint32_t name;       /* of the recording's strings; RLT_NONE for most host events */
+    uint32_t name;       /* index into the recording's strings; RLT_NONE for most host events */
     uint32_t row;        /* host thread, or device and stream */
-    uint32_t attributes; /* of its comms (NCCL kernel, record_param_comms), or RLT_NONE */
+    uint32_t attributes; /* index into its comms (NCCL kernel, record_param_comms), or RLT_NONE */
     uint8_t cat, role;
 } rlt_kin_event;
 
-/* Attributes of a collective as recorded; texts index the recording's strings. */
+/* Recorded attributes of a collective. Texts are indices into the recording's strings. */
 typedef struct rlt_kin_comm {
     uint64_t in_elems, out_elems;
     uint32_t name, dtype, group, ranks, in_split;
-    uint32_t group_size, rank_start, rank_stride; /* 0: not recorded; stride 0 makes start meaningless */
-    int64_t source, destination, root;            /* ranks, -1: not recorded */
+    uint32_t group_size, rank_start, rank_stride; /* 0: not recorded; stride 0: start has no meaning */
+    int64_t source, destination, root;            /* ranks; -1: not recorded */
 } rlt_kin_comm;
 
 typedef enum rlt_kin_sync_kind {
@@ -69,17 +69,17 @@ typedef enum rlt_kin_sync_kind {
 
 /* A cuda_sync event. */
 typedef struct rlt_kin_sync {
-    int64_t correlation; /* of the runtime call */
-    int64_t record;      /* correlation of the cudaEventRecord waited for, -1: unknown */
+    int64_t correlation; /* correlation of the runtime call */
+    int64_t record;      /* correlation of the cudaEventRecord waited for; -1: unknown */
     int64_t ts;
     uint32_t waiter, source; /* rows; RLT_NONE: unknown */
-    uint32_t found;          /* set while the graph is built: the operation waited for */
+    uint32_t found;          /* operation waited for, set while the graph is built */
     rlt_kin_sync_kind kind;
 } rlt_kin_sync;
 
 typedef struct rlt_kin_step {
     int64_t begin, end;
-    uint32_t row; /* thread it was marked on */
+    uint32_t row; /* thread that marked it */
 } rlt_kin_step;
 
 typedef struct rlt_kin_group {
@@ -90,23 +90,23 @@ typedef struct rlt_kin_group {
 /* One file. */
 typedef struct rlt_kin_recording {
     const char *path;     /* borrowed */
-    uint32_t rank, world; /* RLT_NONE, 0: the file does not say */
+    uint32_t rank, world; /* RLT_NONE and 0: not in the file */
     int64_t base;         /* added to every time */
     rlt_kin_event *events;
     rlt_kin_comm *comms;
     rlt_kin_sync *syncs;
     rlt_kin_step *steps;
-    rlt_kin_group *groups; /* of distributedInfo */
+    rlt_kin_group *groups; /* from distributedInfo */
     uint32_t n_events, events_capacity, n_comms, comms_capacity, n_syncs, syncs_capacity;
     uint32_t n_steps, steps_capacity, n_groups, groups_capacity;
-    rlt_strings strings, rows; /* rows: "h<pid>/<tid>" or "d<device>/<stream>" */
-    bool sized;                /* some collective has its size */
+    rlt_strings strings, rows; /* keys of rows: "h<pid>/<tid>" or "d<device>/<stream>" */
+    bool sized;                /* some collective has a size */
     uint64_t hash;
     uint64_t unknown_cats, ignored, no_time, negative;
     char unknown_cat[48]; /* the first one */
 } rlt_kin_recording;
 
-/* `mark`: prefix of the annotation that marks a step. */
+/* Parses a file. `mark`: prefix of the annotation that marks a step. */
 int rlt__kin_parse(const char *path, const char *mark, rlt_kin_recording *k, rlt_error *err) RLT_MUST_USE;
 void rlt__kin_recording_free(rlt_kin_recording *k);
 
@@ -118,56 +118,56 @@ static inline int64_t rlt__kin_end(const rlt_kin_event *e)
 /* All the files of one run. */
 typedef struct rlt_kin_run {
     const rlt_read_options *opts;
-    rlt_kin_recording *recordings; /* n_files */
+    rlt_kin_recording *recordings; /* n_files of them */
     uint32_t n_files, n_ranks;
-    uint32_t *by_rank;           /* recording that plays a rank */
-    rlt_host_trace *host_traces; /* n_host_traces */
+    uint32_t *by_rank;           /* by rank: index of its recording */
+    rlt_host_trace *host_traces; /* n_host_traces of them */
     uint32_t n_host_traces;
     int64_t epoch;          /* begin of the earliest rank's first step, ns */
-    uint32_t n_aligned;     /* recordings whose clock was set by the others' */
-    int64_t largest_offset; /* of them */
+    uint32_t n_aligned;     /* recordings whose clocks were aligned to the first one's */
+    int64_t largest_offset; /* largest absolute offset among them, ns */
 } rlt_kin_run;
 
-/* The window of one recording that is replayed, and its steps inside. */
+/* The replayed window of one recording, and its steps. */
 typedef struct rlt_kin_window {
     int64_t begin, end;
-    uint32_t first_step, n_steps; /* of the recording's; n_steps 0: no step marks */
+    uint32_t first_step, n_steps; /* among the recording's steps; n_steps 0: no step marks */
 } rlt_kin_window;
 
 int rlt__kin_window(const rlt_kin_run *run, const rlt_kin_recording *k, rlt_kin_window *w,
                     rlt_error *err) RLT_MUST_USE;
-/* Step of the program that time t falls into. */
+/* Returns the step of the program that contains time t. */
 uint16_t rlt__kin_step_at(const rlt_kin_recording *k, const rlt_kin_window *w, int64_t t);
 
-/* A launch of device work in the order of the host: call and work index the recording's events; call is
- * RLT_NONE if the launch was not recorded. */
+/* A launch of device work, in the order of the host. call and work are indices of the recording's events;
+ * call is RLT_NONE if the launch was not recorded. */
 typedef struct rlt_kin_launch {
     uint32_t call, work;
 } rlt_kin_launch;
 
-/* What the NCCL kernels of a rank did. */
+/* Collectives of the NCCL kernels of a rank. */
 typedef struct rlt_kin_comms rlt_kin_comms;
-/* nccl: the launches of NCCL kernels of the window, in launch order. */
+/* Finds them. nccl: launches of the window's NCCL kernels, in launch order. */
 int rlt__kin_comms_create(const rlt_kin_run *run, const rlt_kin_recording *k, const rlt_kin_launch *nccl,
                           uint32_t n, rlt_kin_comms **out, rlt_error *err) RLT_MUST_USE;
 void rlt__kin_comms_free(rlt_kin_comms *c);
-/* Fills kind, collective, group, bytes, counts, peer of the i-th; d->rank is set. The counts live until the
- * next call. */
+/* Fills kind, collective, group, bytes, counts and peer of the i-th one; d->rank must be set. The counts hold
+ * until the next call. */
 int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op_desc *d,
                             rlt_error *err) RLT_MUST_USE;
-/* How many needed something assumed, for notes. */
+/* Adds notes on how many of them needed an assumption. */
 void rlt__kin_comms_note(const rlt_kin_comms *c, rlt_builder *b);
 
-/* Adds the operations of `rank`, played by recording k. */
+/* Adds the operations of `rank`, which replays recording k. */
 int rlt__kin_graph(const rlt_kin_run *run, const rlt_kin_recording *k, uint32_t rank, rlt_builder *b,
                    rlt_error *err) RLT_MUST_USE;
 
 int rlt__kin_run_open(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_kin_run *run,
                       rlt_error *err) RLT_MUST_USE;
-/* Takes differences between the hosts' clocks off the recordings' times. */
+/* Subtracts offsets between the hosts' clocks from the recordings' times. */
 int rlt__kin_align_clocks(rlt_kin_run *run, rlt_error *err) RLT_MUST_USE;
 void rlt__kin_run_close(rlt_kin_run *run);
-/* `trace check`. */
+/* Checks recordings for `ringlet trace check`. */
 int rlt__kin_check(const char *const *paths, uint32_t n, const rlt_read_options *opts, char **text,
                    rlt_error *err);
 

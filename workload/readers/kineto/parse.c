@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads one Kineto file into its kept events. */
+/* Parses one Kineto file and keeps the events that are used. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,10 +15,11 @@
 #include "workload/program/program.h"
 #include "workload/readers/kineto/kineto.h"
 
-/* Moments, in Unix time or since a base, reach to the year 2033; sums and differences of them fit. */
+/* Times, in Unix time or relative to a base, must be before the year 2033, so that sums and differences
+ * fit. */
 #define EARLIEST_NS (-1000000000000000000)
 #define LATEST_NS   2000000000000000000
-/* 26 days: the horizon of simulated time. */
+/* 26 days: the limit of simulated time */
 #define MAX_DURATION_NS (RLT_TIME_MAX / RLT_NS)
 
 typedef struct parse {
@@ -47,7 +48,7 @@ static int64_t arg_i64(const parse *p, const char *key, int64_t otherwise)
     return text && rlt_decimal_i64(text, 0, &v) ? v : otherwise;
 }
 
-/* A number of elements, 0 if there is none. */
+/* Reads a number of elements; 0 if there is none. */
 static int arg_elements(const parse *p, const char *key, uint64_t *out)
 {
     const char *text = arg(p, key);
@@ -97,7 +98,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* CUDA's and HIP's names differ in their first letters only. */
+/* Returns the role of a runtime call. Names of CUDA and HIP differ only in their prefix. */
 static rlt_kin_role runtime_role(const char *name)
 {
     static const struct {
@@ -121,7 +122,7 @@ static rlt_kin_role runtime_role(const char *name)
     size_t skip = begins(name, "cuda") ? 4 : begins(name, "hip") ? 3 : begins(name, "cu") ? 2 : 0;
     if (skip == 0)
         return RLT_KIN_PLAIN;
-    size_t n = strcspn(name + skip, "_"); /* "_ptsz", "_v2" */
+    size_t n = strcspn(name + skip, "_"); /* ignores "_ptsz", "_v2" */
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (strlen(roles[i].name) == n && !strncmp(name + skip, roles[i].name, n))
             return roles[i].role;
@@ -261,7 +262,7 @@ static int add_sync(parse *p, const rlt_kin_event *e, const char *name)
     return rc;
 }
 
-/* 1: times read; 0: the event has none. */
+/* Reads begin and duration. Returns 1, or 0 if the event has none. */
 static int read_times(parse *p, rlt_kin_event *e)
 {
     const char *ts = field(p, "ts"), *dur = field(p, "dur");
@@ -365,7 +366,7 @@ static int add_event(parse *p)
                                                 : 0;
 }
 
-/* The ranks of a group, listed as numbers, as text "0,1,2". */
+/* Reads the ranks of a group: a list of numbers, as the text "0,1,2". */
 static int group_ranks(parse *p, uint32_t list, uint32_t *text)
 {
     const rlt_jpiece *j = p->piece;
@@ -461,7 +462,8 @@ static int by_begin(const void *a, const void *b)
     return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1) : (x->end < y->end) - (x->end > y->end);
 }
 
-/* Steps in time order; of steps that overlap (marked on several threads, nested), the earlier. */
+/* Sorts steps by time. Of overlapping steps (marked on several threads, or nested) it keeps the earlier
+ * one. */
 static void order_steps(rlt_kin_recording *k)
 {
     uint32_t kept = 0;
