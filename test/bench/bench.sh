@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the work costs: instructions (callgrind: repeatable under any load), CPU seconds (best of five) and peak memory, start-up
-# subtracted. The work is the one in common use for such comparisons: ring all-reduce of 64 MiB over a crossbar of 50 GB/s
-# and 500 ns links, every message simulated.
+# Cost of a simulation: instructions (callgrind: repeatable under any load), CPU seconds (best of five) and peak memory, with
+# start-up subtracted. The case is the one in common use for such comparisons: ring all-reduce of 64 MiB over a crossbar of
+# 50 GB/s and 500 ns links, every message simulated.
 set -u
 build=${BUILD:-build}
 ringlet=$build/ringlet

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the event queue costs, by the hold model: with a fixed number of events pending, take the first and
- * put one back after a random delay. Prints nanoseconds of CPU time per hold, the best of several runs, for
- * the bare queue and for the whole of scheduling, taking and handling an event.
+ * Cost of the event queue by the hold model: with a fixed number of events pending, take the first and put
+ * one back after a random delay. Prints nanoseconds of CPU time per hold, the best of several runs, for the
+ * bare queue and for scheduling, taking and handling an event together.
  *
- * bench_queue [HOLDS [PATTERN PENDING]]: the holds of one run, and one case alone (for instruction counts).
+ * bench_queue [HOLDS [PATTERN PENDING]]: the holds per run, and a single case (for instruction counts).
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ enum { RUNS = 5, DELAYS = 1 << 16 };
 typedef enum pattern { EXPONENTIAL, BIMODAL, TIES, PATTERNS } pattern;
 static const char *const pattern_names[] = {"exponential", "bimodal", "ties"};
 
-/* Delays are drawn before the clock starts: neither a logarithm nor a generator is measured. */
+/* Delays are drawn before the clock starts, so that neither logarithm nor generator is measured. */
 static uint64_t delays[DELAYS];
 static uint64_t draws;
 
@@ -71,7 +71,7 @@ static double hold_queue(uint32_t pending, uint64_t holds)
             die("out of memory");
     double start = 0;
     for (uint64_t k = 0; k < pending + holds; k++) {
-        if (k == pending) /* everything was replaced once: the queue has its steady shape */
+        if (k == pending) /* everything has been replaced once: the queue has its steady shape */
             start = cpu_s();
         rlt_entry e;
         if (!rlt_queue_pop(&q, &e, NULL))

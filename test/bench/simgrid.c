@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The benchmarks' work as a SimGrid program, for comparison: one actor a rank on a crossbar of 50 GB/s and
- * 500 ns links, SimGrid's plain flow model (CM02 without window and reverse traffic). bench_simgrid PLATFORM
- * ring|burst|jitter RANKS BYTES     prints the simulated seconds bench_simgrid platform RANKS prints the
- * platform file ring: all-reduce; each step sends, receives, waits for what it hears, then for its own
- * message. burst: all-to-all, all at once; jitter: the same with sizes up to half as large again, so that
- * nearly every flow ends at its own time.
+ * The benchmarks' work as a SimGrid program, for comparison: one actor per rank on a crossbar of 50 GB/s and
+ * 500 ns links, with SimGrid's plain flow model (CM02 without window and reverse traffic).
+ *
+ *   bench_simgrid PLATFORM ring|burst|jitter RANKS BYTES   prints the simulated seconds
+ *   bench_simgrid platform RANKS                           prints the platform file
+ *
+ *   ring    all-reduce; each step sends, receives, waits for the received message, then for its own
+ *   burst   all-to-all, all at once
+ *   jitter  the same with sizes up to half as large again, so that nearly every flow ends at its own time
  */
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
@@ -21,7 +24,7 @@ typedef struct job {
     long n, bytes;
 } job;
 
-/* SimGrid's actors take texts; what they work on is the same for all. */
+/* SimGrid's actors take texts; the job is the same for all. */
 static job the_job;
 
 static sg_mailbox_t mailbox_of(long rank)

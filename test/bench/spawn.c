@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Runs a command several times and prints its smallest user + system CPU time in seconds and its peak
- * resident memory in KiB. A small parent, because a child starts out with the resident set of whoever forked
- * it. bench_spawn RUNS COMMAND...     The command's standard output is dropped.
+ * resident memory in KiB. The parent is small because a child starts with the resident set of the process
+ * that forked it.
+ *
+ *   bench_spawn RUNS COMMAND...
+ *
+ * Drops the command's standard output.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What a sweep costs beside the simulations in it: an 8-GPU trace, bandwidth x algorithm x straggler. Instructions a point as the slope
-# between 100 and 1100 points; bare: those inside rlt_replay_create, _run and _free in the same runs.
+# Overhead of a sweep beside its simulations: an 8-GPU trace, bandwidth x algorithm x straggler. Instructions per point are the
+# slope between 100 and 1100 points; "bare" are those inside rlt_replay_create, _run and _free in the same runs.
 set -u
 build=${BUILD:-build}
 "$build/ringlet" --version | grep -q 'SQLite not built in' && { echo "sweep: no SQLite, nothing to measure"; exit 0; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How to add an algorithm, with a parameter: a broadcast down a chain, the chunks one behind the other. */
+/* How to add an algorithm with a parameter: a broadcast down a chain, one chunk after the other. */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
@@ -7,7 +7,7 @@
 #include "sim/base/param.h"
 #include "workload/plugin/plugin.h"
 
-/* All that has to be written for them to stand in --set, lists, help and studies. */
+/* All that is needed for the parameter to appear in --set, lists, help and studies. */
 enum { WAY };
 static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1"),
                                        RLT_HAS_CHUNKS("4"),
@@ -34,7 +34,7 @@ static uint32_t before(const rlt_plan *plan, uint32_t member)
     return plan->own[WAY].u ? rlt_next(member, plan->req.n) : rlt_previous(member, plan->req.n);
 }
 
-/* All but the root hear, then all but the last tell. */
+/* All members but the root receive; all but the last one send. */
 static uint32_t chain_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
 {
     (void)lane;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How to add a trace reader: a text of steps that all ranks do,
+ * How to add a trace reader: a text of steps that all ranks do.
  *   #steps 4            the number of ranks
- *   compute 12.5us      each computes
- *   all_reduce 1MiB     all communicate
+ *   compute 12.5us      each rank computes
+ *   all_reduce 1MiB     all ranks communicate
  *   end
  */
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* DASO's schedule, events and payloads against what follows from heat's published code by hand. */
+/* Compares DASO's schedule, events and payloads with values worked out by hand from heat's published code. */
 #include <math.h>
 #include <stdio.h>
 
@@ -76,8 +76,8 @@ static void schedule(void **state)
     assert_int_equal(epochs_with(&d, 1), 21);
 }
 
-/* A loss that falls by 10 % an epoch is never on a plateau; by 1 % it is after the fourth epoch of cycling:
- * 0.99^k < 0.95 first at k = 6, so every plateau is counted from a best that lies back. */
+/* A loss that falls by 10 % per epoch is never on a plateau. At 1 % it is, after the fourth epoch of cycling:
+ * 0.99^k < 0.95 first holds at k = 6, so every plateau counts from an earlier best. */
 static void schedule_of_losses(void **state)
 {
     static const run falling[] = {{1, 0, 0, 0}, {5, 4, 1, 1}, {87, 0, 0, 0}};
@@ -86,17 +86,18 @@ static void schedule_of_losses(void **state)
     (void)state;
     assert_int_equal(rlt_daso_set(&d, "loss", "6.9,0.9,0", &err), 0);
     expect_schedule(&d, falling, 3);
-    /* On the floor in the end: cycling goes on. */
+    /* The loss reaches its floor at the end: cycling continues. */
     assert_int_equal(rlt_daso_set(&d, "loss", "6.9,0.9,1.9", &err), 0);
     assert_true(epochs_with(&d, 1) > 0 && epochs_with(&d, 4) > 21);
-    /* By 1 %: best of epoch 4; 5, 6, 7 are worse (B halves), 8, 9 too, 10 is 0.99^6 of it: better. */
+    /* At 1 %: the best is epoch 4. Epochs 5, 6, 7 are no improvement (B halves), nor are 8 and 9; 10 has
+     * 0.99^6 of it. */
     static const run slow[] = {{1, 0, 0, 0}, {5, 4, 1, 1}, {8, 2, 1, 1}, {14, 1, 1, 1}, {20, 0, 0, 0}};
     d.epochs = 23;
     d.max_skips = 4;
     assert_int_equal(rlt_daso_set(&d, "loss", "1,0.99,0", &err), 0);
     expect_schedule(&d, slow, 5);
 
-    /* From a file, with the same outcome. */
+    /* From a file, with the same result. */
     char path[] = "/tmp/daso_loss_XXXXXX";
     int fd = mkstemp(path);
     FILE *f = fdopen(fd, "w");
@@ -122,7 +123,7 @@ static void schedule_of_losses(void **state)
     rlt_daso_free(&d);
 }
 
-/* Without warm-up the cycling variant never leaves the blocking phase; the fixed one has its own end. */
+/* Without warm-up the cycling variant stays in the blocking phase; the fixed one has its own end. */
 static void schedule_of_variants(void **state)
 {
     static const run never[] = {{1, 0, 0, 0}};
@@ -135,8 +136,8 @@ static void schedule_of_variants(void **state)
     expect_schedule(&d, fixed, 3);
 }
 
-/* One line a batch: s<group>/<weight> sent, m<group>/<weight>@<batch sent> merged, r<rank> useful and
- * x<rank> redundant broadcasts, ! blocking, - no local sync. */
+/* Writes a line with one word per batch: s<group>/<weight> sent, m<group>/<weight>@<batch sent> merged,
+ * r<rank> useful and x<rank> redundant broadcasts, ! blocking, - no local sync. */
 static void trace(const rlt_daso *d, rlt_daso_phase phase, char *text, size_t size)
 {
     rlt_daso_epoch e = rlt_daso_epoch_begin(d, phase);
@@ -170,10 +171,10 @@ static void events(void **state)
         /* received only in the next sync, two batches after sending, with a weight of one */
         {6, {2, 1, 1}, "0s0/1 1 2s1/1m0/1@0r0 3 4s2/1m1/1@2r1 5s3/0m2/1@4r2!"},
         {4, {1, 1, 1}, "0s0/1 1s1/1m0/1@0r0 2s2/1m1/1@1r1 3s3/0m2/1@2r2!"},
-        /* every second local sync between merging and sending, and on for the last batch */
+        /* every second local sync between merging and sending, and always for the last batch */
         {17, {8, 2, 2}, "0s0/2 1 2m0/2@0r0 3- 4 5- 6 7- 8s1/2x0 9 10m1/2@8r1 11- 12 13- 14 15- 16s2/0x1!"},
         {14, {8, 2, 2}, "0s0/2 1 2m0/2@0r0 3- 4 5- 6 7- 8s1/2x0 9 10m1/2@8r1 11- 12 13s2/0x1!"},
-        /* less is waited where the epoch ends: sent with 1, received one batch later */
+        /* shorter waits at the end of the epoch: sent with 1, received one batch later */
         {11, {8, 1, 2}, "0s0/2 1 2m0/2@0r0 3 4 5 6 7 8s1/2x0 9m1/2@8r1 10s2/0x1!"},
         {3, {0, 0, 0}, "0s0/0! 1s1/0! 2s2/0!"},
         {6, {0, 0, 0}, "0s0/0! 1s1/0! 2s2/0! 3s3/0! 4s0/0! 5s1/0!"},
@@ -197,7 +198,7 @@ static void events(void **state)
     assert_int_equal(s.blocking, 1);
 }
 
-/* ceil(n / B) + (1 if (n - 1) mod B != 0) syncs, whatever n and B; as many merged or waited for as sent. */
+/* ceil(n / B) + (1 if (n - 1) mod B != 0) syncs for all n and B. As many are merged or awaited as sent. */
 static void counts(void **state)
 {
     rlt_daso d = rlt_daso_default();
@@ -236,7 +237,7 @@ static void bytes(void **state)
     assert_int_equal(rlt_daso_count(&d, cycling, RESNET50).global_bytes, 4 * 102228128);
     assert_int_equal(rlt_daso_count(&d, cycling, RESNET50).broadcast_bytes, 6 * 102228128);
     assert_int_equal(rlt_daso_count(&d, blocking, RESNET50).global_bytes, 10 * 51114064);
-    /* 1,281,167 images on 256 GPUs of 256: 19.5; 2975 on 256 of 1: 11.6 */
+    /* 1,281,167 images on 256 GPUs of 256: 19.5 batches; 2975 on 256 of 1: 11.6 */
     d.batches = 0;
     d.nodes = 64;
     assert_int_equal(rlt_daso_batches(&d), 20);

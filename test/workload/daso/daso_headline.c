@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Training time saved over Horovod on 4 to 64 nodes of JUWELS Booster, under the calibration of
- * calibration=juwels: its jitter and its cost per tensor were chosen so that the largest savings come near the
- * published 25 % and 34 %. So those two are no test of the model; that without them next to nothing is saved,
- * and how savings grow with the nodes, are.
+ * Training time saved over Horovod on 4 to 64 nodes of JUWELS Booster, with calibration=juwels. Its jitter
+ * and its cost per tensor were chosen so that the largest savings come near the published 25 % and 34 %, so
+ * these two do not test the model. Two other results do: without the calibration almost nothing is saved, and
+ * savings grow with the nodes.
  */
 #include <math.h>
 
@@ -66,8 +66,8 @@ static void savings(rlt_daso *d, const test_model *m, double percent[SIZES])
     }
 }
 
-/* 256 images a GPU in 273 ms: 938 images/s, TF32 (NVIDIA DeepLearningExamples). 90 epochs; the experiment's
- * scripts pass 4 skips. The broadcasts of a sync as one transfer, launched tensor by tensor. */
+/* 256 images per GPU in 273 ms: 938 images/s, TF32 (NVIDIA DeepLearningExamples). 90 epochs. The experiment's
+ * scripts pass 4 skips. The broadcasts of a sync are one transfer, launched tensor by tensor. */
 static rlt_daso imagenet(test_model *m)
 {
     rlt_daso d = rlt_daso_default();
@@ -77,8 +77,8 @@ static rlt_daso imagenet(test_model *m)
     return d;
 }
 
-/* 72 M parameters; 915 tensors of the 305 convolutions and norms of HRNet-W48, about 40 more of its OCR and
- * attention heads. A batch of one crop: 500 ms, an assumption. 175 epochs of 2975 images. */
+/* 72 M parameters; 915 tensors in the 305 convolutions and norms of HRNet-W48, about 40 more in its OCR and
+ * attention heads. A batch of one crop takes 500 ms, an assumption. 175 epochs of 2975 images. */
 static rlt_daso cityscapes(test_model *m)
 {
     enum { LAYERS = 16, TENSORS = 955, PARAMETERS = 72000000 };
@@ -105,8 +105,8 @@ static void calibrate(rlt_daso *d)
     d->draws = 2;
 }
 
-/* Traffic alone: a ring needs 4 ms for 51 MB of a batch of 273, most of it behind the backward pass; nothing
- * near the headline is in there, whatever the sign. */
+/* Traffic alone: a ring needs 4 ms for 51 MB in a batch of 273 ms, mostly behind the backward pass. The
+ * saving or loss is far below the headline. */
 static void traffic_alone(void **state)
 {
     static test_model m;
@@ -129,7 +129,7 @@ static void resnet50(void **state)
     assert_true(fabs(percent[SIZES - 1] - 25) <= 3);
 }
 
-/* On 64 nodes an epoch has twelve batches, of which the last one blocks: there the saving no longer grows. */
+/* On 64 nodes an epoch has twelve batches, the last of which blocks: the saving no longer grows. */
 static void hrnet_ocr(void **state)
 {
     static test_model m;

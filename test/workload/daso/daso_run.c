@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs of DASO and Horovod: their time against sums by hand, what crosses which link, limits. */
+/* Programs of DASO and Horovod: their times compared with sums by hand, bytes by link, limits. */
 #include <math.h>
 
 #include "collectives/collective.h"
@@ -17,7 +17,7 @@
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
 
-/* A program run over a network, open for questions. */
+/* A program that has run over a network, with its objects. */
 typedef struct run {
     rlt_topology *t;
     rlt_placement place;
@@ -66,7 +66,7 @@ static rlt_time time_of(const char *network, const rlt_daso *d, const rlt_daso_w
     return end;
 }
 
-/* One layer of one tensor. */
+/* One layer with one tensor. */
 static void single(test_model *m, uint64_t elements, rlt_time batch_ps)
 {
     memset(m, 0, sizeof *m);
@@ -96,7 +96,7 @@ static rlt_time longer(rlt_time a, rlt_time b)
 }
 
 /* Two nodes of one GPU, three batches, B = 4, W = 1: sent after the first, merged after the second, the last
- * one blocking. Both where the transfer outlasts a batch and where it hides behind it. */
+ * one blocking. Tested with a transfer that outlasts a batch and with one that hides behind it. */
 static void cycling_by_hand(void **state)
 {
     enum { ELEMENTS = 1000000 };
@@ -116,8 +116,8 @@ static void cycling_by_hand(void **state)
         rlt_time want = batch + pack + longer(batch, reduce) + merge + batch + pack + reduce + pack + loss;
         assert_int_equal(time_of(network, &d, &m.work, &(rlt_daso_phase){4, 1, 1}, false), want);
 
-        /* Through host memory and added up there, in two chunks that follow each other: the slowest stage of
-         * the second hides behind none of the first's that come later. */
+        /* Staged through host memory and added up there, in two consecutive chunks. The slowest stage of the
+         * second chunk is not hidden by later stages of the first. */
         d.staging_Bps = 25000000000u;
         d.chunk_elements = ELEMENTS;
         d.reduce_Bps = 40000000000u;
@@ -131,8 +131,8 @@ static void cycling_by_hand(void **state)
     }
 }
 
-/* Two nodes of two GPUs, one blocking batch: gradients averaged in the node after the backward pass, one
- * group packs two bytes an element, all-reduces, unpacks, broadcasts while the host launches. */
+/* Two nodes of two GPUs, one blocking batch. Gradients are averaged in the node after the backward pass. One
+ * group packs two bytes per element, all-reduces, unpacks, and broadcasts while the host launches. */
 static void blocking_by_hand(void **state)
 {
     enum { ELEMENTS = 1000000 };
@@ -150,15 +150,16 @@ static void blocking_by_hand(void **state)
         rlt_transfer_time(20 * ELEMENTS, d.memory_Bps) + 2 * rlt_transfer_time(6 * ELEMENTS, d.memory_Bps);
     rlt_time until = 900 * RLT_US + inside + moved + reduce;
     assert_int_equal(time_of(network, &d, &m.work, &blocking, false), until + d.launch_ps + copies + loss);
-    d.broadcast_each = false; /* the launch hides behind the transfer or the other way round */
+    d.broadcast_each = false; /* the launch hides behind the transfer, or the transfer behind the launch */
     assert_int_equal(time_of(network, &d, &m.work, &blocking, false),
                      until + longer(d.launch_ps, copies) + loss);
-    /* No group of one communicates. */
+    /* A group of one does not communicate. */
     d = plain(1, 1, 1);
     assert_int_equal(time_of("switch:1@1GB/s,0ns", &d, &m.work, &blocking, false), 900 * RLT_US + moved);
 }
 
-/* Two layers' gradients: the last layer's are ready within the backward pass, the first one's at its end. */
+/* Gradients of two layers: the last layer's are ready within the backward pass, the first layer's at its
+ * end. */
 static void horovod_by_hand(void **state)
 {
     enum { ELEMENTS = 1000000 };
@@ -181,14 +182,14 @@ static void horovod_by_hand(void **state)
              copies = rlt_transfer_time(20 * ELEMENTS, d.memory_Bps);
     rlt_time rest = d.overhead_ps + 2 * d.tensor_ps + rlt_transfer_time(40 * ELEMENTS, d.memory_Bps) +
                     d.cycle_ps / 2 + d.negotiation_ps + loss;
-    /* Cycles of 1 ms: taken at 1 and at 2 ms, and the second does not catch up with the first. */
+    /* Cycles of 1 ms: taken at 1 and at 2 ms; the second does not wait for the first. */
     rlt_time want = 2 * RLT_MS + d.negotiation_ps + copy + one + copy + rest;
     assert_int_equal(time_of(network, &d, &m.work, NULL, false), 2 * want);
-    /* Of 2 ms: both at once. */
+    /* Cycles of 2 ms: both at once. */
     d.cycle_ps = 2 * RLT_MS;
     want = 2 * RLT_MS + d.negotiation_ps + copies + both + copies + rest + RLT_MS / 2;
     assert_int_equal(time_of(network, &d, &m.work, NULL, false), 2 * want);
-    /* A buffer that holds one of them only: they follow each other. */
+    /* A buffer for only one of them: they are sent one after the other. */
     d.fusion_bytes = 2 * ELEMENTS;
     run x;
     run_open(&x, network, &d, &m.work, NULL, false);
@@ -197,7 +198,7 @@ static void horovod_by_hand(void **state)
     run_close(&x);
 }
 
-/* 8.196, 31.50, 26.26, 26.55 and 9.72 MB. */
+/* Buckets of 8.196, 31.50, 26.26, 26.55 and 9.72 MB. */
 static void buckets_of_resnet50(void **state)
 {
     static const double want_MB[] = {8.196, 31.50, 26.26, 26.55, 9.72};
@@ -222,7 +223,7 @@ static void buckets_of_resnet50(void **state)
     rlt_program_free(p);
 }
 
-/* Bytes that a rank puts on the network between nodes. */
+/* Returns the bytes that a rank sends between nodes. */
 static uint64_t sent_out(const run *x, uint32_t rank)
 {
     const rlt_net *net = rlt_replay_net(x->r);
@@ -235,8 +236,8 @@ static uint64_t sent_out(const run *x, uint32_t rank)
     return bytes;
 }
 
-/* A global sync uses one NIC a node: 2 (P - 1) / P of the buffer each way, in P links of P * g. What else
- * goes between nodes is the loss of the epoch. */
+/* A global sync uses one NIC per node: 2 (P - 1) / P of the buffer each way, on P of the P * g links. The
+ * only other traffic between nodes is the loss of the epoch. */
 static void one_nic_a_node(void **state)
 {
     enum { NODES = 4, GPUS = 4, ELEMENTS = 12000000 };
@@ -261,8 +262,8 @@ static void one_nic_a_node(void **state)
     }
 }
 
-/* B = 1, W = 0 is the blocking phase but for the size of elements; more skips save more; a single node has
- * nothing to save. */
+/* B = 1, W = 0 is the blocking phase except for the size of elements. More skips save more. A single node
+ * saves nothing. */
 static void limits(void **state)
 {
     const char *network = "fully-connected:4@300GB/s,0ns*switch:8@25GB/s,500ns";
@@ -290,11 +291,11 @@ static void limits(void **state)
     double daso =
         (double)time_of("fully-connected:4@300GB/s,0ns", &d, &m.work, &(rlt_daso_phase){4, 1, 1}, false);
     double horovod = (double)time_of("fully-connected:4@300GB/s,0ns", &d, &m.work, NULL, false);
-    assert_true(fabs(1 - daso / horovod) < 1e-4); /* broadcasts of 4 kB against a loss of 4 bytes */
+    assert_true(fabs(1 - daso / horovod) < 1e-4); /* broadcasts of 4 kB and a loss of 4 bytes */
 }
 
-/* Collectives timed alone give what the whole simulation gives: they meet on no link. Ranks end an epoch
- * together, within a message of the loss, so epochs add up. */
+/* Collectives timed alone give the times of the whole simulation, because they share no link. Ranks end an
+ * epoch together, within a message of the loss, so epochs add up. */
 static void alone_and_together(void **state)
 {
     const char *network = "fully-connected:4@300GB/s,0ns*switch:4@25GB/s,500ns";
@@ -321,7 +322,7 @@ static void alone_and_together(void **state)
     }
 }
 
-/* The total is the sum of the schedule's epochs, each replayed on its own. */
+/* The total is the sum of the schedule's epochs, each replayed alone. */
 static void total(void **state)
 {
     const char *network = "fully-connected:2@300GB/s,0ns*switch:2@25GB/s,500ns";
@@ -356,7 +357,7 @@ static void total(void **state)
     rlt_topology_free(t);
 }
 
-/* The same bytes for the same seed, others for another. */
+/* Equal seeds give equal bytes, other seeds give others. */
 static void seeds(void **state)
 {
     const char *network = "fully-connected:2@300GB/s,0ns*switch:2@25GB/s,500ns";

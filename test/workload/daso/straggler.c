@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Variation between ranks: the recurrence against the figures of its reference, and whole programs
- * replayed without communication to speak of against the recurrence. */
+/* Variation between ranks: compares the recurrence with its reference, and whole programs with almost no
+ * communication with the recurrence. */
 #include <math.h>
 #include <stdio.h>
 
@@ -17,8 +17,8 @@
 
 enum { CVS = 7 };
 static const double cvs[CVS] = {0, 0.05, 0.10, 0.15, 0.20, 0.25, 0.30};
-/* 16 nodes of 4, B = 4, W = 1, 240 batches; ../shared/reference/daso.md, section 9: saving in %, one
- * point either way for the draws. */
+/* 16 nodes of 4, B = 4, W = 1, 240 batches; ../shared/reference/daso.md, section 9: saving in %, within one
+ * point because draws differ. */
 static const double without[CVS] = {0.0, 5.9, 11.2, 15.7, 19.7, 23.2, 26.2};
 static const double with_a_tenth[CVS] = {9.1, 13.6, 17.8, 21.3, 24.6, 27.5, 29.9};
 
@@ -61,7 +61,7 @@ static void table(void **state)
     }
 }
 
-/* CV 20 %: B = 1, 2, 4, 8 with W = max(1, B / 4); more skips never cost. */
+/* CV 20 %: B = 1, 2, 4, 8 with W = max(1, B / 4). More skips never cost time. */
 static void skips(void **state)
 {
     static const double want[] = {19.6, 19.7, 19.7, 20.8};
@@ -79,7 +79,7 @@ static void skips(void **state)
     }
 }
 
-/* One node waits for itself only, in both. */
+/* One node waits only for itself, with either strategy. */
 static void one_node(void **state)
 {
     rlt_straggler s = sixteen(0.3, 0);
@@ -87,7 +87,7 @@ static void one_node(void **state)
     s.nodes = 1;
     assert_true(fabs(recurrence(&s)) < 1e-9);
     assert_false(rlt_straggler_reference(&s, &(double){0}));
-    /* Without variation what is saved is the overhead: 0.1 / 1.1; a transfer that the wait hides is free. */
+    /* Without variation the overhead is saved: 0.1 / 1.1. A transfer shorter than the wait is free. */
     s = sixteen(0, 0.1);
     s.transfer = 1;
     assert_true(fabs(recurrence(&s) - 100 * (0.1 / 1.1)) < 1e-9);
@@ -95,8 +95,7 @@ static void one_node(void **state)
     assert_int_equal(rlt_straggler_run(&s, &(rlt_straggler_result){0}, NULL), RLT_ERANGE);
 }
 
-/* Seconds that a program of one layer and one parameter takes,
- * over a network where that costs next to nothing. */
+/* Returns the seconds of a program of one layer and one parameter, over a network with almost no cost. */
 static double replayed(const rlt_straggler *s, const rlt_daso *d, bool daso)
 {
     rlt_model_layer layer = {.name = "all"};
@@ -143,8 +142,8 @@ static rlt_daso idle_network(const rlt_straggler *s)
     return d;
 }
 
-/* The same draws: both times within 1e-8 of the recurrence's (of picoseconds rounded, copies of one
- * parameter), and so the table again. */
+/* With the same draws both times are within 1e-8 of the recurrence (rounding to picoseconds, copies of one
+ * parameter). The savings of the table follow. */
 static void programs(void **state)
 {
     (void)state;

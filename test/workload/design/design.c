@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The closed forms of designed networks: traffic, groups, cost, time,
- * and the simulation of what they describe. */
+/* Closed forms of designed networks (traffic, groups, cost, time), and their simulation. */
 #include "test/support/support.h"
 
 #include <math.h>
@@ -30,7 +29,7 @@ static void near(double got, double want, double tolerance)
         fail_msg("%.12g instead of %.12g", got, want);
 }
 
-/* Bytes of a flat ring in all, by dimension as published for m = 1. */
+/* The total is that of a flat ring, spread over dimensions as published for m = 1. */
 static void all_reduce_moves(void **state)
 {
     (void)state;
@@ -45,7 +44,8 @@ static void all_reduce_moves(void **state)
     near(sum, 2 * (1 - 1. / 1024), 1e-15);
 }
 
-/* An all-reduce is a reduce-scatter and an all-gather; an all-to-all sends the same into equal dimensions. */
+/* An all-reduce is a reduce-scatter and an all-gather. An all-to-all sends equally much into equal
+ * dimensions. */
 static void collectives_add_up(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static void collectives_add_up(void **state)
     assert_int_equal(rlt_design_traffic(&net, RLT_BROADCAST, &whole, 1, all, &err), RLT_EUNSUPPORTED);
 }
 
-/* Switches that add up take what reaches them once, and the dimensions above as much as without. */
+/* Aggregating switches take the bytes that reach them once; the dimensions above get as much as without. */
 static void switches_add(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void groups_fill(void **state)
     assert_int_equal(rlt_design_map(&net, 3, 4096 / 3, &g, &h, NULL), RLT_ERANGE);
 }
 
-/* Dollars of each accelerator for 1 GB/s in every dimension, by the published tables. */
+/* Dollars per accelerator for 1 GB/s in every dimension, by the published tables. */
 static void prices_are_published(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ typedef struct made {
     rlt_design_loop loop;
 } made;
 
-/* 10 ms of each pass; all-reduces over model groups of 16, gradients over data groups of 64. */
+/* Makes 10 ms per pass, all-reduces over model groups of 16, gradients over data groups of 64. */
 static void make(made *m, const rlt_block *blocks, bool overlap)
 {
     *m = (made){.net = net_of(4, sizes_1024, blocks), .loop = rlt_design_loop_default()};
@@ -169,7 +169,7 @@ static void time_by_hand(void **state)
     drop(&x);
 }
 
-/* The closed form beats what surrounds it. */
+/* The closed form beats all neighbouring splits. */
 static void closed_form_is_best(void **state)
 {
     (void)state;
@@ -192,7 +192,8 @@ static void closed_form_is_best(void **state)
     drop(&x);
 }
 
-/* Simulated, pipelines fill and drain: more chunks come closer, from above; bytes are those of the law. */
+/* Simulated pipelines fill and drain: more chunks come closer to the closed form, from above. Bytes are
+ * equal. */
 static void simulation_approaches(void **state)
 {
     (void)state;
@@ -219,7 +220,7 @@ static void simulation_approaches(void **state)
     drop(&x);
 }
 
-/* Parts of dimensions have the links between their members, in closed form and in simulation alike. */
+/* Parts of dimensions have the links between their members, in the closed form and in the simulation. */
 static void parts_of_dimensions(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the simulation of a designed network makes of collectives beside each other, against the whole
- * iteration of all accelerators as a program, replayed on the whole network without folding; against bytes
- * over bandwidth; and against the closed form, which nothing beats.
+ * Simulation of simultaneous collectives on a designed network. It is compared with the whole iteration of
+ * all accelerators as a program, replayed on the whole network without folding; with bytes over bandwidth;
+ * and with the closed form, which is a lower bound.
  */
 #include "net/import/import.h"
 #include "test/support/drawing.h"
@@ -158,7 +158,7 @@ static rlt_time replay(const made *m)
     return end;
 }
 
-/* ---- drawn ones ---- */
+/* ---- random cases ---- */
 
 static void draw_comm(drawing *d, bool adds, rlt_design_over over, rlt_design_comm *c)
 {
@@ -170,7 +170,7 @@ static void draw_comm(drawing *d, bool adds, rlt_design_over over, rlt_design_co
                            .bytes = (double)MIB * (1 + below(d, 8))};
 }
 
-/* Sizes are powers of 2, and links' bandwidths whole numbers. */
+/* Draws a case. Sizes are powers of 2, and bandwidths of links whole numbers. */
 static bool draw(uint32_t number, made *m)
 {
     drawing d = {.seed = SEED, .stream = number};
@@ -188,7 +188,7 @@ static bool draw(uint32_t number, made *m)
         m->bw[i] = 42e6 * (1 + below(&d, 1000));
     }
     rlt_design_levels(&m->net);
-    for (uint32_t i = 0; i < m->net.n; i++) { /* up to the inside of a dimension */
+    for (uint32_t i = 0; i < m->net.n; i++) { /* at most to the inside of a dimension */
         uint32_t size = m->net.dims[i].size, part = below(&d, 3) ? 2 : 1;
         bool whole_dim = i + 1 < m->net.n && below(&d, 3) == 0;
         m->work.model *= whole_dim ? size : size > part ? part : 1;
@@ -208,7 +208,7 @@ static bool draw(uint32_t number, made *m)
     return adds;
 }
 
-/* A part of a ring is a line of its own there, and none of the whole ring's algorithm. */
+/* A part of a ring is a line here; the ring algorithm of the whole ring does not apply. */
 static bool parts_a_ring(const made *m)
 {
     rlt_design_group inner, outer;
@@ -219,7 +219,7 @@ static bool parts_a_ring(const made *m)
     return false;
 }
 
-/* Unfolded, each of many messages is rounded to a picosecond. */
+/* Without folding, each of many messages is rounded to a picosecond. */
 static void is_the_whole_iteration(void **state)
 {
     (void)state;
@@ -258,7 +258,7 @@ static void is_the_whole_iteration(void **state)
 
 enum { LATENCY_PS = 1000 };
 
-/* switch:8 of which model groups have `model` places, and one layer without compute. */
+/* Makes switch:8, in which model groups have `model` places, with one layer without compute. */
 static made one_switch(uint32_t model, rlt_design_over input, rlt_design_over weight)
 {
     made m = {.net = {.n = 1, .dims = {{.block = RLT_BLOCK_SWITCH, .size = 8, .latency_ps = LATENCY_PS}}},
@@ -273,7 +273,7 @@ static made one_switch(uint32_t model, rlt_design_over input, rlt_design_over we
     return m;
 }
 
-/* Ports carry all that two collectives send at once: 2 (g-1)/g of each, no faster, and with all the chunks
+/* Ports carry everything that two collectives send at once, 2 (g-1)/g each: no faster, and with all chunks
  * under way hardly slower. */
 static void a_port_is_shared(void **state)
 {
@@ -301,7 +301,7 @@ static void a_port_is_shared(void **state)
     }
 }
 
-/* The second begins when the first has ended: each is alone. */
+/* The second begins after the end of the first: each is alone. */
 static void one_after_the_other(void **state)
 {
     (void)state;
@@ -322,8 +322,8 @@ static void one_after_the_other(void **state)
     rlt_design_work_free(&m.work);
 }
 
-/* What only passes: over dimensions of their own, or the links inside parts and those across, the longer
- * one; where a part of a ring is shared too, and then it is told. */
+/* Collectives that do not contend take the longer of the two: over separate dimensions, or over links inside
+ * parts and links across parts. If part of a ring is shared, `composed` counts it. */
 static void others_are_the_longer(void **state)
 {
     (void)state;

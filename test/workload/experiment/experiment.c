@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Experiments by the door of the library: inputs loaded once, run on two threads, the same as one alone. */
+/* Experiments through the library: inputs loaded once, run on two threads, with the times of single runs. */
 #include "workload/experiment/experiment.h"
 
 #include <pthread.h>

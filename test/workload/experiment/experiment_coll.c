@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One collective by the door of the library: the closed form of a ring, what is refused, and files that are
- * read once for experiments on two threads. */
+/* One collective through the library: the closed form of a ring, refused settings, and files that are read
+ * once for experiments on two threads. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,8 +44,8 @@ static double figure(const rlt_experiment *e, const char *name)
     return value;
 }
 
-/* Runs and frees it; 2(n-1) messages of bytes/n, one after the other, each over a link with half of what the
- * topology says, for there are two directions. */
+/* Runs and frees it. Expects 2(n-1) consecutive messages of bytes/n, each over a link with half of the
+ * topology's bandwidth, because a ring has two directions. */
 static void hold_against_ring(rlt_experiment *e, int64_t bytes, int64_t latency_ps)
 {
     enum { N = 8, STEPS = 2 * (N - 1), LINK_GBps = 50, PS_PER_NS = 1000 };
@@ -108,7 +108,7 @@ static void test_refusals(void **state)
     }
 }
 
-/* Without inputs of others, those of its own go with the last of its variations. */
+/* Without shared inputs, the experiment's own inputs are freed with the last of its variations. */
 static void test_own_inputs(void **state)
 {
     static const char *const settings[] = {"collective=all_reduce", "topology=ring:4@1GB/s,0ns",
@@ -124,7 +124,7 @@ static void test_own_inputs(void **state)
     rlt_experiment_free(e);
 }
 
-/* What a variation changes is checked as well, though nothing is to be loaded for it. */
+/* Variations are checked as well, although nothing is loaded for them. */
 static void test_variation_refused(void **state)
 {
     static const char *const settings[] = {"collective=all_reduce", "topology=ring:4@1GB/s,0ns",
@@ -169,7 +169,7 @@ static void test_shared(void **state)
     assert_true(file >= 0 && write(file, "1000 20000 3 400000\n", 20) == 20 && close(file) == 0);
     snprintf(counts, sizeof counts, "counts=%s", path);
     rlt_experiment *base = create(shared, settings, 3);
-    unlink(path); /* it was read, for all */
+    unlink(path); /* the file was read for all */
     for (int i = 0; i < RUNS; i++)
         all[i] = vary(base, networks[i / 2]);
     assert_int_equal(pthread_create(&other, NULL, every_second, all + 1), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Accelerators: the files that are shipped, times against formulas, and files that are refused. */
+/* Accelerators: shipped files, times by formula, and refused files. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static int load_text(const char *text, rlt_accelerator *a, rlt_error *err)
     return rlt_accelerator_load(path, NULL, a, err);
 }
 
-/* Figures of data sheets, without sparsity. Memory is at least what is advertised, which counts in 10^9. */
+/* Figures of data sheets, without sparsity. Memory is at least the advertised one, which counts in 10^9. */
 static void shipped(void **state)
 {
     static const struct {
@@ -66,7 +66,7 @@ static void shipped(void **state)
         assert_true((double)a.memory_bytes >= rows[i].memory_G * 1e9);
         assert_true((double)a.memory_bytes <= rows[i].memory_G * (1 << 30) * 1.1);
         assert_true((double)a.memory_Bps == rows[i].bandwidth_G * 1e9);
-        /* In each precision there is an efficiency to compute with. */
+        /* Each precision has an efficiency. */
         for (uint32_t k = 0; k < a.n_peaks; k++) {
             const rlt_surface *s;
             assert_int_equal(rlt_accelerator_surface(&a, "megatron", a.peaks[k].precision, &s, &err), 0);
@@ -85,7 +85,7 @@ static rlt_accelerator machine(void)
     return (rlt_accelerator){.name = "m", .memory_Bps = 1000000000000, .launch_ps = 5000000};
 }
 
-/* At efficiency 1 a TFLOP at 1 TFLOPS takes a second; each factor of the efficiency by hand. */
+/* At efficiency 1 a TFLOP at 1 TFLOPS takes a second. Each factor of the efficiency is computed by hand. */
 static void times(void **state)
 {
     const uint64_t peak = 1000000000000;
@@ -100,8 +100,8 @@ static void times(void **state)
         double seconds;
     } rows[] = {
         {&plain, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 1}, 1},
-        {&plain, {RLT_WORK_MATMUL, 1e12, 1e12, 64, 64, 8}, 1}, /* factors are 1 at halves of 0 */
-        {&plain, {RLT_WORK_MATMUL, 1e11, 5e11, 0, 0, 1}, 0.5}, /* memory is slower */
+        {&plain, {RLT_WORK_MATMUL, 1e12, 1e12, 64, 64, 8}, 1}, /* a factor is 1 if its half is 0 */
+        {&plain, {RLT_WORK_MATMUL, 1e11, 5e11, 0, 0, 1}, 0.5}, /* memory is the bottleneck */
         {&plain, {RLT_WORK_VECTOR, 0, 25e10, 0, 0, 1}, 0.25},
         {&plain, {RLT_WORK_VECTOR, 0, 0, 0, 0, 1}, 0},
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 1}, 2},
@@ -126,7 +126,7 @@ static void times(void **state)
     assert_true(rlt_accelerator_time(&a, &plain, 1, &(rlt_work){.flop = INFINITY}) == RLT_TIME_MAX);
 }
 
-/* The power of tensor parallelism is as the C library's, without being it. */
+/* The power function agrees with the C library's. */
 static void powers(void **state)
 {
     const rlt_accelerator a = machine();
@@ -149,7 +149,7 @@ static void powers(void **state)
     "\"memory\": 0.9, \"most\": {\"matmul\": " e                                                             \
     ", \"attention\": 1, \"convolution\": 1, \"lookup\": 1, \"vector\": 1}}"
 
-/* The exact one, else of any stack, else of any precision, else of any of both. */
+/* The exact surface, else that of any stack, else that of any precision, else that of any of both. */
 static void surfaces(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models by shape: against published totals, closed forms of papers, and the tables of ../shared. */
+/* Models compared with published totals, closed forms of papers, and the tables of ../shared. */
 #include <math.h>
 #include <stdio.h>
 
@@ -26,8 +26,8 @@ static double work_of(const rlt_model *m, int kind)
     return flop;
 }
 
-/* Elements of the published weights, as their repositories count them (safetensors index or model card;
- * torchvision for networks of images; BERT with the heads that it is trained with). */
+/* Elements of the published weights, as their repositories count them: safetensors index or model card;
+ * torchvision for networks of images; BERT with the heads that it is trained with. */
 static void published_parameters(void **state)
 {
     static const struct {
@@ -76,15 +76,15 @@ static void published_parameters(void **state)
     }
 }
 
-/* Whether x is what is printed, rounded or cut off behind the last digit. */
+/* Returns true if x equals the printed number, rounded or cut off after its last digit. */
 static bool prints(double x, const char *printed)
 {
     const char *point = strchr(printed, '.');
     return fabs(x - strtod(printed, NULL)) < pow(10, point ? -(double)strlen(point + 1) : 0);
 }
 
-/* As papers and model cards print them, in units of 10^9: all parameters, and those that work for a token
- * (half the FLOPs of matrices for one; with the embedding where the source counts it). */
+/* As papers and model cards print them, in units of 10^9: all parameters, and the parameters that work for a
+ * token (half of the FLOPs of its matrices; with the embedding if the source counts it). */
 static void printed_sizes(void **state)
 {
     static const struct {
@@ -114,8 +114,8 @@ static void printed_sizes(void **state)
     }
 }
 
-/* The module that DeepSeek-V3 predicts a further token with: 11.5 billion parameters of its own
- * (README_WEIGHTS of the published weights). */
+/* DeepSeek-V3's module that predicts a further token has 11.5 billion parameters of its own (README_WEIGHTS
+ * of the published weights). */
 static void further_token(void **state)
 {
     rlt_model without, with;
@@ -145,8 +145,8 @@ static void open_gpt(const struct gpt *g, rlt_model *m)
     open_model(spec, m);
 }
 
-/* Narayanan et al., arXiv 2104.04473, section 5.1 and appendix: forward 24 s h^2 + 4 s^2 h a layer and
- * 2 s h V; 12 h^2 + 13 h parameters a layer, (V + s) h, and 2 h of the last norm. */
+/* Narayanan et al., arXiv 2104.04473, section 5.1 and appendix: forward 24 s h^2 + 4 s^2 h per layer and 2 s
+ * h V; 12 h^2 + 13 h parameters per layer, (V + s) h of embeddings, and 2 h of the last norm. */
 static void closed_forms(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void closed_forms(void **state)
     }
 }
 
-/* Bytes kept of a block in tensor parallelism of t, 2 an element. */
+/* Returns the bytes kept of a block with t tensor-parallel ranks, 2 per element. */
 static double kept(const rlt_model *m, uint32_t block, double t, bool sequence_parallel, bool selective)
 {
     double bytes = 0;
@@ -181,7 +181,7 @@ static double kept(const rlt_model *m, uint32_t block, double t, bool sequence_p
     return bytes;
 }
 
-/* Korthikanti et al., arXiv 2205.05198, equations 1, 2, 4, 6, and what section 4.3 counts before and behind
+/* Korthikanti et al., arXiv 2205.05198, equations 1, 2, 4, 6, and the terms of section 4.3 before and behind
  * the layers: s b h of dropout, and 4 s b h (1 + v / h). */
 static void kept_activations(void **state)
 {
@@ -211,13 +211,13 @@ static void kept_activations(void **state)
     }
 }
 
-/* Two all-reduces of s h a block, and one for the vocabulary;
- * keys and values of the groups; copies sent to experts. */
+/* Two all-reduces of s h per block and one for the vocabulary; keys and values of the groups; copies sent to
+ * experts. */
 static void communication(void **state)
 {
     static const struct {
         const char *spec;
-        uint64_t tp, cp, ep; /* of the second block, and tp of the embedding is half of it */
+        uint64_t tp, cp, ep; /* for the second block; tp of the embedding is half of it */
     } rows[] = {
         {"gpt3-175b", 2ull * 2048 * 12288, 2ull * 2048 * 12288, 0},
         {"llama3-70b", 2ull * 8192 * 8192, 2ull * 8192 * 8 * 128, 0},
@@ -243,12 +243,12 @@ static void communication(void **state)
     }
 }
 
-/* Only part of the layers have experts; the others an MLP of their own. */
+/* Only some layers have experts; the others have an MLP of their own. */
 static void layers_with_experts(void **state)
 {
     static const struct {
         const char *spec;
-        uint32_t blocks; /* as bits: which have experts */
+        uint32_t blocks; /* one bit per block with experts */
     } rows[] = {{"transformer:layers=6,experts=4,top_k=1", 077},
                 {"transformer:layers=6,experts=4,top_k=1,moe_every=2", 052},
                 {"transformer:layers=6,experts=4,top_k=1,dense_first=3", 070},
@@ -266,7 +266,7 @@ static void layers_with_experts(void **state)
         assert_int_equal(found, rows[r].blocks);
         rlt_model_free(&m);
     }
-    /* One expert that all tokens go to is an MLP and a router: h weights, and a bias. */
+    /* One expert that all tokens go to is an MLP with a router: h weights and a bias. */
     rlt_model one, dense;
     open_model("transformer:experts=1,top_k=1", &one);
     open_model("transformer", &dense);
@@ -277,7 +277,7 @@ static void layers_with_experts(void **state)
     rlt_model_free(&dense);
 }
 
-/* A fused attention keeps no scores; a window narrows them; both leave parameters alone. */
+/* Fused attention keeps no scores; a window narrows them. Neither changes the parameters. */
 static void attention_variants(void **state)
 {
     rlt_model plain, fused, window, half;
@@ -301,7 +301,7 @@ static void attention_variants(void **state)
     rlt_model_free(&half);
 }
 
-/* What each table obeys, whatever family it is of. */
+/* Rules that every table of layers obeys, in every family. */
 static void rules_of_tables(void **state)
 {
     const rlt_model_preset *p;
@@ -336,7 +336,7 @@ static void rules_of_tables(void **state)
     assert_null(rlt_model_family_at(100));
 }
 
-/* Every setting that a family shows can be set. */
+/* Every setting that a family lists can be set. */
 static void settings_shown(void **state)
 {
     const rlt_model_family *f;
@@ -423,7 +423,7 @@ static void shared_layer_tables(void **state)
                 fail_msg("%s is of %s", cell("tensor"), l->name);
         }
         assert_int_equal(n, m.n_tensors);
-        open_model(files[f][1], &read); /* the file itself is a model, too */
+        open_model(files[f][1], &read); /* the file itself is a model as well */
         assert_int_equal(read.parameters, m.parameters);
         assert_int_equal(read.n_tensors, m.n_tensors);
         assert_true(fabs(rlt_model_sum(&read).forward_flop / rlt_model_sum(&m).forward_flop - 1) < 1e-12);
@@ -433,7 +433,7 @@ static void shared_layer_tables(void **state)
     }
 }
 
-/* What the rows of ../shared/data/throughput are called here. */
+/* Returns our name of a model in the rows of ../shared/data/throughput. */
 static const char *named(const char *model)
 {
     static const char *const names[][2] = {
@@ -473,8 +473,8 @@ static const char *named(const char *model)
     return mpt;
 }
 
-/* Each row names a model that is known;
- * exact parameter counts are met to the last one, printed ones to their digits. */
+/* Each row names a known model. Exact parameter counts agree to the last digit, printed ones to their
+ * digits. */
 static void measured_models(void **state)
 {
     rlt_error err = {0};
@@ -548,7 +548,7 @@ static void usage(void **state)
         assert_null(m.layers);
         assert_int_equal(rlt_model_open(rows[i].spec, &m, NULL), wanted);
     }
-    /* The largest that the settings allow one by one. */
+    /* The largest sizes that each setting allows. */
     open_model("transformer:hidden=1048576,heads=65536,sequence=16777216,vocabulary=67108864,layers=2", &m);
     assert_true(rlt_model_sum(&m).forward_flop > 0 && isfinite(rlt_model_sum(&m).forward_flop));
     rlt_model_free(&m);

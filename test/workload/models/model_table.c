@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of layers from files: what they mean, and what is refused. */
+/* Tables of layers from files: accepted and refused ones. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ static void read_good(const char *path, const char *text, rlt_model *m)
         fail_msg("%s: %s", err.where, err.what);
 }
 
-/* The same three layers, whichever way they are written. */
+/* Checks for the same three layers, in every format. */
 static void check_layers(const rlt_model *m)
 {
     const rlt_model_layer *l = m->layers;
@@ -114,7 +114,7 @@ static void columns(void **state)
     rlt_model_free(&m);
 }
 
-/* Tensors become layers by their names, and the kind of work by what they cost. */
+/* Names group tensors into layers; FLOPs determine the kind of work. */
 static void tensors(void **state)
 {
     rlt_model m;
@@ -182,7 +182,7 @@ static void refused_csv(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int rc = read_text(csv, rows[i].text, strlen(rows[i].text), &m, &err);
         snprintf(where, sizeof where, "%s%s", csv, rows[i].place);
-        /* Too many parameters are the model's fault, not a line's. */
+        /* Too many parameters are an error of the model, not of a line. */
         bool placed = rc == RLT_ERANGE || strcmp(err.where, where) == 0;
         if (rc != rows[i].code || !placed || !strstr(err.what, rows[i].what))
             fail_msg("case %zu: %d at '%s': '%s'", i, rc, err.where, err.what);
@@ -232,7 +232,7 @@ static void refused_json(void **state)
     }
 }
 
-/* A good file with some of its bytes changed is read or refused, and leaves nothing behind. */
+/* A valid file with some changed bytes is read or refused, and leaks no memory. */
 static void damaged(void **state)
 {
     static const char good[] = "name,work,parameters,forward_flop,block,movable\n"

@@ -30,7 +30,7 @@ static const char dumbbell[] =
     "{\"src\":\"d\",\"dst\":\"t\",\"bandwidth\":\"50GB/s\",\"latency\":\"100ns\"},"
     "{\"src\":\"s\",\"dst\":\"t\",\"bandwidth\":\"50GB/s\",\"latency\":\"100ns\"}]}";
 
-/* `steps` times: a millisecond of work, then BYTES from rank 0 to rank 1. */
+/* Builds `steps` times a millisecond of work, then BYTES from rank 0 to rank 1. */
 static rlt_program *sender(uint32_t steps, const char *name)
 {
     rlt_builder *b;
@@ -105,8 +105,8 @@ static void end(ran *x)
     rlt_topology_free(x->t);
 }
 
-/* Two equal jobs across one cable: each step 1 ms of work, then twice the time of a transfer alone. On pairs
- * of their own nothing of the other shows. */
+/* Two equal jobs across one cable: each step has 1 ms of work, then twice the time of a transfer alone. On
+ * pairs of their own, neither job affects the other. */
 static void test_two_jobs(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void test_two_jobs(void **state)
     for (int shared = 0; shared < 2; shared++) {
         ran x = run(both, dumbbell, shared ? across : pairs, 4, NULL, 0, NULL);
         assert_int_equal(x.rc, 0);
-        /* The sender goes on when the last byte has left it. */
+        /* The sender continues when its last byte has left. */
         const rlt_time late = shared ? latency : 200 * RLT_NS, step = RLT_MS + (shared ? 2 * alone : alone);
         for (uint32_t i = 0; i < 2; i++) {
             rlt_part_result p;
@@ -147,7 +147,7 @@ static void test_two_jobs(void **state)
     rlt_program_free(both);
 }
 
-/* Jobs of other kinds and lengths on separate links end when they would alone, to the picosecond. */
+/* Jobs of different kinds and lengths on separate links end as they would alone, to the picosecond. */
 static void test_apart(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_apart(void **state)
         end(&x);
     }
     assert_int_equal(rlt_program_join((const rlt_program *const *)parts, 3, &all, first, &err), 0);
-    /* Accelerators of one switch share nothing with those of another; backwards for good measure. */
+    /* Accelerators of one switch share nothing with those of another; in reverse order as well. */
     for (uint32_t i = 0; i < 12; i++)
         apart[i] = 11 - i;
     ran x = run(all, "switch:12@50GB/s,500ns", apart, 12, NULL, 0, NULL);
@@ -180,7 +180,7 @@ static void test_apart(void **state)
     rlt_program_free(all);
 }
 
-/* A joined all-to-all keeps its counts, and a join of joins is one too. */
+/* A joined all-to-all keeps its counts. A join of joins is valid. */
 static void test_counts(void **state)
 {
     (void)state;
@@ -222,8 +222,8 @@ static void test_counts(void **state)
     rlt_program_free(three);
 }
 
-/* A background flow across the cable: at less than its share it takes its rate from the program, at more the
- * program keeps half; it does not outlive the program, and ranks are not charged for it. */
+/* A background flow across the cable. Below its fair share it takes its rate from the program; above, the
+ * program keeps half. The flow ends with the program, and no rank's accounts contain it. */
 static void test_background(void **state)
 {
     (void)state;
@@ -231,15 +231,15 @@ static void test_background(void **state)
     uint32_t across[] = {0, 2, 1, 3};
     const struct {
         uint64_t rate;
-        double share; /* of the cable for the program */
+        double share; /* of the cable, for the program */
     } rows[] = {{10000000000u, 0.8}, {25000000000u, 0.5}, {45000000000u, 0.5}};
     for (int i = 0; i < 3; i++) {
-        /* Small messages are close to a fluid. */
+        /* Small messages come close to a fluid. */
         const rlt_background flow = {.src = 2, .dst = 3, .rate_Bps = rows[i].rate, .bytes = 1000};
         ran x = run(p, dumbbell, across, 4, &flow, 1, NULL);
         assert_int_equal(x.rc, 0);
         double want = RLT_MS + 20 * BYTES / rows[i].share + 300 * RLT_NS, got = (double)rlt_replay_time(x.r);
-        /* A flow that gets less than it asks has two messages under way, and two shares of three. */
+        /* A flow that gets less than its rate has two messages under way, hence two shares of three. */
         if (rows[i].rate <= 25000000000u)
             assert_true(got > want * 0.99 && got < want * 1.01);
         else
@@ -257,7 +257,7 @@ static void test_background(void **state)
         assert_true(rlt_replay_net(x.r)->bytes_abandoned <= 2000 + 300 * 50); /* and 300 ns of latency */
         end(&x);
     }
-    /* Elsewhere it does not matter, to the picosecond. */
+    /* On another link it has no effect, to the picosecond. */
     const rlt_background flow = {.src = 3, .dst = 2, .rate_Bps = 50000000000u, .bytes = 12345};
     ran x = run(p, dumbbell, across, 4, &flow, 1, NULL);
     assert_int_equal(rlt_replay_time(x.r), RLT_MS + 20 * (rlt_time)BYTES + 300 * RLT_NS);
@@ -265,7 +265,7 @@ static void test_background(void **state)
     rlt_program_free(p);
 }
 
-/* On for 1 ms of 4: a quarter of the time at its rate. */
+/* On for 1 ms of 4: on average a quarter of its rate. */
 static void test_on_off(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void test_on_off(void **state)
     const rlt_background flow = {
         .src = 3, .dst = 2, .rate_Bps = 10000000000u, .bytes = 10000, .on_ps = RLT_MS, .off_ps = 3 * RLT_MS};
     ran x = run(p, dumbbell, across, 4, &flow, 1, NULL);
-    rlt_time all = rlt_replay_time(x.r); /* 24 ms: six turns */
+    rlt_time all = rlt_replay_time(x.r); /* 24 ms: six periods */
     assert_true(all > 24 * RLT_MS && all < 25 * RLT_MS);
     rlt_background_result k = rlt_replay_background(x.r, 0);
     assert_true(k.bytes >= 6 * 10000000 && k.bytes <= 6 * 10000000 + 30000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs: order, dependencies, cycles, matching, and every complaint. */
+/* Programs: order, dependencies, cycles, matching, and every error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void sorts_by_rank_and_keeps_order(void **state)
              e = compute(b, 0, "e", 4);
     rlt_build_dep(b, a, d); /* forward: a was built first */
     rlt_build_dep(b, e, c);
-    rlt_build_dep(b, e, c); /* twice is once */
+    rlt_build_dep(b, e, c); /* a repeated dependency counts once */
     rlt_program *p = finish(b);
     assert_int_equal(p->n_ops, 4);
     const uint32_t first[] = {0, 2, 2, 4};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rescaled programs against the same workloads made at that scale by their generators and readers, byte
- * counts by conservation, and what is refused. */
+/* Rescaled programs are compared with the same workloads generated or read at that scale. Bytes are
+ * conserved, and bad requests are refused. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ static void same_comm(const rlt_program *a, const rlt_op *x, const rlt_program *
                         n * sizeof *a->group_ranks);
 }
 
-/* The same operations, dependencies and communication. */
+/* Expects equal operations, dependencies and communication. */
 static void same(rlt_program *a, rlt_program *b)
 {
     assert_int_equal(a->n_ranks, b->n_ranks);
@@ -79,7 +79,7 @@ static void generated(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         same(scaled(transformer(sizes[i][0]), "dp", sizes[i][1]), transformer(sizes[i][1]));
     same(scaled(transformer(2), "@2", 5), transformer(5));
-    /* and so they take equally long, to the picosecond */
+    /* so they take equally long, to the picosecond */
     rlt_program *a = scaled(transformer(2), "dp", 8), *b = transformer(8);
     assert_int_equal(test_replay(a, "hgx-h100-8"), test_replay(b, "hgx-h100-8"));
     assert_true(test_replay(a, "hgx-h100-8") > 0);
@@ -97,7 +97,7 @@ static rlt_program *read_at(const char *path, uint32_t ranks)
     return p;
 }
 
-/* Tensor-parallel groups inside, data-parallel ones across: both get their copies and their places. */
+/* Tensor-parallel groups inside data-parallel ones: both get their copies and places. */
 static void two_dimensions(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void published(void **state)
         skip();
     }
     same(scaled(read_at(simai, 16), "data", 8), read_at(simai, 64));
-    /* three stages of a pipeline, replicated: messages between stages have their copies */
+    /* three stages of a pipeline, replicated: messages between stages are copied */
     same(scaled(read_at(stages, 6), "stage", 4), read_at(stages, 12));
 }
 
@@ -162,8 +162,8 @@ static rlt_builder *builder(uint32_t ranks)
     return b;
 }
 
-/* What a rank sends in an uneven exchange stays,
- * and so does what all receive; shares of a gather stay in all. */
+/* In an uneven exchange, the bytes that a rank sends stay, and so do the bytes received in total. The sum of
+ * the shares of a gather stays. */
 static void conserved(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void conserved(void **state)
     rlt_program_free(p);
 }
 
-/* Two stages of two ranks, of which the second's are listed from behind: no common distance, so copies are
+/* Two stages of two ranks; the second lists its ranks in reverse. There is no common distance, so copies are
  * numbered one after the other. The world grows; a recorded time stays. */
 static void irregular(void **state)
 {

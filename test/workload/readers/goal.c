@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* GOAL files as programs and under LogGOPSim's cost model: its own finish times, and what follows by hand. */
+/* GOAL files as programs and under LogGOPSim's cost model, compared with its finish times and with results by
+ * hand. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -83,7 +84,7 @@ static void reference(void **state)
         if (r.end_ns != end)
             fail_msg("%s: got %" PRIu64, line, r.end_ns);
         assert_int_equal(r.ranks, ranks);
-        /* It counts an event for each operation and for each message. */
+        /* The published program counts an event per operation and per message. */
         assert_int_equal(3 * r.messages + r.calculations, events);
         rlt_loggops_free(&r);
         rows++;
@@ -103,12 +104,12 @@ static void by_hand(void **state)
     assert_int_equal(
         cost("num_ranks 2 rank 0 { a: send 11b to 1 tag 3 } rank 1 { a: recv 11b from 0 tag 3 }", p),
         100 + 1000 + 100 + 20);
-    /* The receiver pays at arrival; a late receive adds nothing. */
+    /* The receiver pays at the arrival of the message; a late receive adds nothing. */
     assert_int_equal(cost("num_ranks 2 rank 0 { a: send 1b to 1 } rank 1 { c: calc 5000 a: recv 1b from 0 "
                           "a requires c b: calc 10 b requires a }",
                           p),
                      5000 + 100 + 10);
-    /* Above S the sender waits: its calc begins when the receive has the message, at 1100. */
+    /* Above S bytes the sender waits: its calc begins when the receive has the message, at 1100. */
     assert_int_equal(
         cost("num_ranks 2 rank 0 { a: send 1001b to 1 b: calc 9000 b requires a } rank 1 { a: recv "
              "1001b from 0 }",
@@ -119,7 +120,7 @@ static void by_hand(void **state)
              "1000b from 0 }",
              p),
         100 + 999 + 9000);
-    /* irequires: as soon as the other has begun. */
+    /* irequires: b may start as soon as a has begun. */
     assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 b: calc 30 cpu 1 b irequires a }", p), 70);
     assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 c: calc 30 cpu 1 c requires a }", p), 70);
     assert_int_equal(cost("num_ranks 2 rank 0 { } rank 1 { }", p), 0);
@@ -170,7 +171,7 @@ static rlt_program *read_program(const char *path)
     return p;
 }
 
-/* Over a network: the ring's 14 steps one after another, each of 131072 B at 1 B/ns behind 2 x 500 ns. */
+/* Over a network: 14 consecutive steps of the ring, each of 131072 B at 1 B/ns and 2 x 500 ns. */
 static void programs(void **state)
 {
     (void)state;

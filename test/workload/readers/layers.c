@@ -51,7 +51,7 @@ static void expect_ns(const char *text, const char *reader, int64_t ns)
 static void by_hand(void **state)
 {
     (void)state;
-    /* b's gradient is reduced from 340 to 6340, a's behind it to 10340; then the update of a. */
+    /* b's gradient is reduced from 340 to 6340, then a's to 10340; then a is updated. */
     expect_ns("DATA\r\n2\t\t\r\n" TWO "\r\n\n", "astra1", 10347);
     expect_ns(TWO, "astra1", 10347);
     expect_ns("HYBRID_CUSTOMIZED\n1\na -1 100 NONE 0 50 NONE 0 30 ALLREDUCE 2000 7 MODEL\n", "astra1", 187);
@@ -63,7 +63,7 @@ static void by_hand(void **state)
         "checkpoints: 0 checkpoint_initiates: 0\n1\na -1 100 ALLREDUCE 2000 50 ALLREDUCE 1000 30 ALLREDUCE "
         "900 5\n",
         "simai", 7185);
-    /* Layer 0 again before layer 1 goes back: 300 + 100 + 180 + 16. */
+    /* Layer 0 is repeated before the backward pass of layer 1: 300 + 100 + 180 + 16. */
     expect_ns("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 checkpoints: 1 0 "
               "checkpoint_initiates: 1 1\n2\n" TWO,
               "simai", 596);
@@ -72,15 +72,15 @@ static void by_hand(void **state)
         "HYBRID_TRANSFORMER model_parallel_NPU_group: 1\n1\na -1 100 ALLREDUCE 5000 50 NONE 0 30 ALLREDUCE "
         "2000 7\n",
         "simai", 100 + 50 + 30 + 4000 + 7);
-    /* Expert group of two inside it; nothing is left for _DP_EP. */
+    /* Expert group of two inside it; no ranks are left for _DP_EP. */
     expect_ns(
         "HYBRID_TRANSFORMER model_parallel_NPU_group: 1 ep: 2\n1\na -1 100 ALLTOALL_EP 2000 50 NONE 0 30 "
         "ALLREDUCE_DP_EP 2000 7\n",
         "simai", 100 + 2000 + 50 + 30 + 7);
 }
 
-/* The embedding's exchange (2000 ns of 2 x 1000 B) goes on beside layer 1, which is the last bottom layer;
- * its gradients go back once layer 2 is done. */
+/* The embedding's exchange (2000 ns of 2 x 1000 B) runs beside layer 1, the last bottom layer. Its gradients
+ * are sent when layer 2 is done. */
 static void exchanges(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void refusals(void **state)
     refuse("HYBRID_TRANSFORMER checkpoints: 1 5\n1\n" ROW, RLT_ESCHEMA, ":1", "layer 5 of 1");
 }
 
-/* Of rank 0, on 8 ranks of dimensions 4 x 2. */
+/* Totals of rank 0, on 8 ranks with dimensions 4 x 2. */
 static const struct total {
     const char *file, *reader;
     uint64_t compute_ns;
@@ -128,15 +128,15 @@ static const struct total {
 } totals[] = {
     {"astra1/DLRM.txt", "astra1", 3359425, 3, 4194304 + 4194304 + 114823168},
     {"astra1/DLRM_HybridParallel.txt", "astra1", 54966, 9, 98304 + 98304 + 3191808},
-    /* Each rank of four gives what the file says to the all-gathers. */
+    /* Each of four ranks gives the file's bytes to the all-gathers. */
     {"astra1/MLP_HybridParallel_Data_Model.txt", "astra1", 244537, 18, 447232 * 4 + 447232 + 447232},
     {"astra1/ResNet_50.txt", "astra1", 1098543, 1, 51005824},
     {"astra1/Resnet50_DataParallel.txt", "astra1", 1129103, 54, 102011648},
     {"astra1/microAllReduce.txt", "astra1", 20, 1, 1048576},
-    /* Groups of 8 of 8 ranks: none is left to reduce weight gradients with. */
+    /* Groups of 8 among 8 ranks: weight gradients have no group. */
     {"simai/G13B-M1-C01_GPT13B_megatron_tp8_pp1_mbs1_A100.txt", "simai", 208205233, 91 + 82,
      5275033616 + 4947312640},
-    /* Groups of one rank: nothing but the weight gradients. */
+    /* Groups of one rank: only weight gradients are communicated. */
     {"simai/L7B-D1-C02_Llama7B_deepspeed_zero3_A100.txt", "simai", 322663712, 1, 1889785610},
     {"simai/L7B-M1-C04_Llama7B_megatron_tp2_pp1_mbs1_A100.txt", "simai", 104625747, 75 + 66 + 1,
      8107630608 + 7845445632 + 13509853184},
@@ -243,13 +243,14 @@ static void published_aicb(void **state)
 static void pipedream(void **state)
 {
     (void)state;
-    /* Input's time does not count; node 3's 4000 B are reduced from 11 us to 17 us, node 2's behind it. */
+    /* Input's time does not count. node 3's 4000 B are reduced from 11 us to 17 us, then node 2's. */
     expect_ns("\tnode2 -- node3\n\tnode1 -- node2\n" NODE(
                   3, "Linear(a -- b, c=(3, 3))", 0.003, 0.004, "1.0",
                   4000.000) "\n" NODE(1, "Input", 9.5, 0.0, "8.0", 0.0) "\n" NODE(2, "Conv", 0.004, 0.001,
                                                                                   "[1.0; 2.0]", 2000.000),
               "pipedream", 21000);
-    /* Stage 0 (4 us), 3 kB and 1 us over, stage 1 (3 and 4 us), and back (1 us): node 2's list is summed. */
+    /* Stage 0 (4 us), 3 kB and 1 us across, stage 1 (3 and 4 us), and back (1 us); node 2's list is
+     * summed. */
     expect_ns("\tnode2 -- node3\n\tnode1 -- node2\n\tnode2 -- node4\n\tnode3 -- node4\n" NODE(
                   3, "Linear", 0.003, 0.004, "1.0", 4000.0) STAGE(1) NODE(1, "Input", 9.5, 0.0, "8.0", 0.0)
                   STAGE(0) NODE(4, "Add", 0.0, 0.0, "7.0", 0.0) STAGE(1)
@@ -306,14 +307,15 @@ static void published_pipedream(void **state)
         assert_int_equal(bytes, profiles[i].bytes);
         rlt_program_free(p);
     }
-    /* Three stages in a chain: compute (473.106, 6.846, 183.509 ms) and both cuts, there and back, add up. */
+    /* Three stages in a chain: compute (473.106, 6.846, 183.509 ms) and both cuts, in both directions, add
+     * up. */
     if (load(DATA "pipedream/test_graphs_vgg16_partitioned.txt", 3, NULL, &p, &err))
         fail_msg("%s: %s", err.where, err.what);
     assert_int_equal(p->n_comms, 4);
     assert_int_equal(test_replay(p, "switch:3@1GB/s,500ns"),
                      (INT64_C(473106000) + 6846000 + 183509000 + 2 * (51380224 + 2097152) + 4 * 1000) * 1000);
     rlt_program_free(p);
-    /* Two copies of each: parameters are reduced between them. */
+    /* Two copies per stage: parameters are reduced between them. */
     if (load(DATA "pipedream/test_graphs_vgg16_partitioned.txt", 6, NULL, &p, &err))
         fail_msg("%s: %s", err.where, err.what);
     uint64_t reduced = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pipeline timelines: what follows by hand, what is refused, and a measured job step by step. */
+/* Pipeline timelines: results by hand, refused files, and a measured job step by step. */
 #include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -44,7 +44,7 @@ static int load(const char *path, bool ideal, rlt_program **p, rlt_error *err)
     return rlt_trace_read(&path, 1, &o, p, err);
 }
 
-/* A run: its steps, and what its ranks did. */
+/* Result of a run: its steps, and the times of its ranks. */
 typedef struct outcome {
     uint32_t n;
     double step_s[STEPS], comm_s[8];
@@ -112,8 +112,8 @@ static void expect_step(outcome o, uint32_t step, double seconds)
          "0,1,1,7,backward-send,4.2,0.1,0,-1,-1,-1\n"                                                        \
          "0,1,1,7,optimizer,4.3,6e-1,0,-1,-1,-1\n"
 
-/* Waits come out of the dependencies: computing twice as fast halves them with it, a network twice as slow
- * only lengthens the transfers. */
+/* Waits follow from the dependencies: computing twice as fast halves them as well; a network of half the
+ * speed only lengthens the transfers. */
 static void pipeline(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void pipeline(void **state)
 static void batch(void **state)
 {
     (void)state;
-    /* Stage 0 sends and awaits at 1; stage 1 computes until 3 and does both then. */
+    /* Stage 0 sends and receives at 1; stage 1 computes until 3, then does both. */
     const char *text = HEAD "0,0,0,1,forward-compute,0,1,0,0,0,0\n"
                             "0,0,0,1,backward-recv,1,2.25,0,-1,-1,-1\n"
                             "0,0,0,1,forward-send,1,2.25,0,-1,-1,-1\n"
@@ -144,7 +144,7 @@ static void batch(void **state)
     expect_step(run_text(text, false, 2, 1), 0, 1.5 + 0.25 + 0.5);
 }
 
-/* Steps have any numbers, come in any order, and begin as they were recorded, each for itself. */
+/* Steps may have any numbers, in any order. Each begins as recorded, independently of the others. */
 static void steps(void **state)
 {
     (void)state;
@@ -162,11 +162,11 @@ static void steps(void **state)
     expect_step(o, 0, 2.5);
     expect_step(o, 1, 4.5);
     assert_float_equal(o.comm_s[0], 1.25 + 2.5, 1e-9);
-    /* Rank 1 is done 1 s before rank 0 and does nothing then. */
+    /* Rank 1 is done 1 s before rank 0 and is idle then. */
     assert_float_equal(o.comm_s[1], 0.5 + 0.5, 1e-9);
 }
 
-/* A gap that others of the stage do not have is taken for waiting; one that all have stays. */
+/* A gap that other ranks of the stage lack counts as waiting; a gap that all have stays. */
 static void gaps(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void refusals(void **state)
     write_file("meta-x.yaml", "");
 }
 
-/* Only timelines know what a run without stragglers is. */
+/* Only the timeline reader supports runs without stragglers. */
 static void ideal_of_another(void **state)
 {
     (void)state;
@@ -267,7 +267,7 @@ static uint32_t truth(double *seconds)
     return n;
 }
 
-/* Every step's span against the measured one (ground_truth_steps.csv): median error within 5 %. */
+/* The span of every step compared with the measured one (ground_truth_steps.csv): median error within 5 %. */
 static void measured(void **state)
 {
     (void)state;
@@ -288,8 +288,8 @@ static void measured(void **state)
     print_message("# ST: median error of a step %.3f %%, largest %.3f %%\n", 100 * typical,
                   100 * error[n - 1]);
     assert_true(typical < 0.05);
-    /* Waits as they were: communication, all of it regenerated, takes each rank as long as recorded, but for
-     * gaps that were taken for waiting, and the wait for the next step. */
+    /* Waits as recorded: all communication is regenerated, and takes each rank as long as recorded, except
+     * for gaps that count as waiting, and the wait for the next step. */
     for (uint32_t r = 0; r < p->n_ranks; r++) {
         double recorded = 0;
         for (uint32_t i = p->rank_first[r]; i < p->rank_first[r + 1]; i++)
@@ -302,7 +302,7 @@ static void measured(void **state)
     rlt_program_free(p);
 }
 
-/* The authors' own simulation of the job without stragglers: 1.8433 s a step (ms-ST.json, tideal). */
+/* The authors' own simulation of the job without stragglers: 1.8433 s per step (ms-ST.json, tideal). */
 static void ideal(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Failures, checkpoints and restarts:
- * simulated timelines against Daly's formula, its limits, and the best interval. */
+/* Failures, checkpoints and restarts: simulated timelines compared with Daly's formula, its limits, and the
+ * best interval. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,14 +41,14 @@ static void test_formula(void **state)
             assert_true(r.mtbf_s == 3.6e7 / n);
             assert_true(r.interval_s == intervals[i]);
         }
-    /* A last stretch that is shorter. */
+    /* The last stretch is shorter. */
     rlt_failures f = {.mtbf_s = 1e5, .checkpoint_s = 10, .interval_s = 1000, .restart_s = 20};
     rlt_failures_result r = estimate(f, 10, 2500, 1);
     double m = 1e4, want = m * exp(20 / m) * (2 * expm1(1010 / m) + expm1(510 / m));
     assert_true(fabs(r.expected_s / want - 1) < 1e-12);
 }
 
-/* Timelines drawn: their mean within three standard errors, and what their time went into. */
+/* Simulated timelines: their mean is within three standard errors, and the parts of their time add up. */
 static void test_simulated(void **state)
 {
     (void)state;
@@ -75,7 +75,7 @@ static void test_simulated(void **state)
             assert_true(r.error_s > 0 && r.error_s < 0.2 * r.mean_s);
             double sum = r.work_s + r.checkpoint_s + r.lost_s + r.restart_s;
             assert_true(fabs(sum / r.mean_s - 1) < 1e-9);
-            /* One failure every M of all the time there is; Poisson. */
+            /* One failure every M of the total time; Poisson. */
             double failures = r.mean_s / r.mtbf_s;
             assert_true(fabs(r.failures - failures) <
                         4 * sqrt(failures / r.trials) + 3 * r.error_s / r.mtbf_s);
@@ -87,12 +87,12 @@ static void test_simulated(void **state)
 static void test_limits(void **state)
 {
     (void)state;
-    /* No failures: work and checkpoints, nothing else. */
+    /* No failures: only work and checkpoints. */
     rlt_failures f = {.mtbf_s = 1e15, .checkpoint_s = 60, .interval_s = 3600, .restart_s = 300};
     rlt_failures_result r = estimate(f, 1, 36000, 1);
     assert_true(fabs(r.expected_s - 36600) < 1e-3 && fabs(r.first_order_s - 36600) < 1e-3);
     assert_true(r.mean_s == 36600 && r.error_s == 0 && r.failures == 0 && r.lost_s == 0);
-    /* The first order is what remains of the formula for large M: the difference falls as 1 / M^2. */
+    /* The first order is the limit of the formula for large M: the difference falls as 1 / M^2. */
     double before = 0;
     for (double mtbf = 1e6; mtbf <= 1e8; mtbf *= 10) {
         f.mtbf_s = mtbf;
@@ -103,14 +103,14 @@ static void test_limits(void **state)
             assert_true(before / off > 95 && before / off < 105);
         before = off;
     }
-    /* Free checkpoints after every bit of work and no restart: nothing is lost. */
+    /* Free checkpoints after each bit of work and no restart time: nothing is lost. */
     f = (rlt_failures){.mtbf_s = 1e4, .interval_s = 0.01};
     r = estimate(f, 10, 1000, 1);
     assert_true(r.expected_s / 1000 - 1 < 1e-5);
 }
 
-/* Young's interval where checkpoints are cheap; Daly's estimate costs less than 0.2 % more than the best
- * there is, found by search. */
+/* Young's interval if checkpoints are cheap. Daly's estimate costs less than 0.2 % more than the true
+ * optimum, found by search. */
 static void test_best(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Noise on durations: moments and dwell times against theory, within three standard errors; steps that wait
- * for the slowest of n ranks against the expected maximum. */
+/* Noise on durations: moments and dwell times compared with theory, within three standard errors; steps that
+ * wait for the slowest of n ranks compared with the expected maximum. */
 #include <math.h>
 #include <stdio.h>
 
@@ -53,7 +53,8 @@ static void test_words(void **state)
     }
 }
 
-/* Mean 1 and the variance asked for; the fourth central moment of a lognormal gives the latter's error. */
+/* Mean 1 and the requested variance. The fourth central moment of a lognormal gives the error of the
+ * variance. */
 static void test_lognormal(void **state)
 {
     (void)state;
@@ -91,7 +92,7 @@ static void test_markov(void **state)
         f[i] = 1;
     rlt_noise_fill(&n, 1, true, 5, RANKS, STEPS, f);
     for (int i = 0; i < RANKS * STEPS; i++)
-        assert_true(f[i] == 1); /* not of the host */
+        assert_true(f[i] == 1); /* not on the host */
     rlt_noise_fill(&n, 1, false, 5, RANKS, STEPS, f);
     for (int i = 0; i < RANKS * STEPS; i++) {
         assert_true(f[i] == 1 || f[i] == 3);
@@ -106,7 +107,7 @@ static void test_markov(void **state)
     free(f);
 }
 
-/* `steps` times: each of n ranks computes for a second, then all meet. */
+/* Builds `steps` times: each of n ranks computes for a second, then all meet. */
 static rlt_program *meeting(uint32_t n, uint32_t steps)
 {
     rlt_builder *b;
@@ -143,7 +144,7 @@ static rlt_program *meeting(uint32_t n, uint32_t steps)
     return p;
 }
 
-/* Seconds of each step that its slowest rank computed for. */
+/* Computes the seconds that the slowest rank computes in each step. */
 static void steps_of(const rlt_program *p, const rlt_noise *noise, uint64_t seed, double *out)
 {
     char spec[64];
@@ -214,7 +215,7 @@ static void test_slowest_of_n(void **state)
     }
 }
 
-/* The same seed is the same run, another is another; factors are those of rank and step alone. */
+/* Equal seeds give equal runs, other seeds others. Factors depend only on rank and step. */
 static void test_seed(void **state)
 {
     (void)state;

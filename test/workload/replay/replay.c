@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Replay of small programs whose times follow by hand:
- * crossbar of 50 GB/s (20 ps a byte) and 500 ns a link. */
+/* Replay of small programs whose times follow by hand: crossbar of 50 GB/s (20 ps per byte) and 500 ns per
+ * link. */
 #include "workload/replay/replay.h"
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -127,7 +127,7 @@ static void early_rank_waits(void **state)
     assert_int_equal(early.exposed_comm_ps, 20 * RLT_US + pair_ps);
     assert_int_equal(rlt_replay_comm(f.r, 0).last_member, 1);
 
-    /* Twice as fast accelerators; a network of a tenth: times follow. */
+    /* Accelerators twice as fast, and a network of a tenth: times follow. */
     f.o.compute_scale = 2;
     f.o.network_scale = 0.1;
     assert_int_equal(go(&f), 0);
@@ -143,7 +143,7 @@ static void early_rank_waits(void **state)
     close_fixture(&f);
 }
 
-/* Compute beside a collective hides it; only what sticks out is exposed. */
+/* Compute beside a collective hides it; only the rest of the collective is exposed. */
 static void overlap_hides_communication(void **state)
 {
     static const uint32_t both[] = {0, 1};
@@ -165,7 +165,7 @@ static void overlap_hides_communication(void **state)
     close_fixture(&f);
 }
 
-/* Two collectives in flight share the links: both steps of both take twice the serialisation. */
+/* Two concurrent collectives share the links: both steps of both take twice the serialisation. */
 static void collectives_share_links(void **state)
 {
     static const uint32_t both[] = {0, 1};
@@ -289,7 +289,7 @@ static void messages_meet(void **state)
     close_fixture(&f);
 }
 
-/* Each rank wants to receive before it sends: nobody moves, and the report names the cycle. */
+/* Each rank waits to receive before it sends: the run stalls, and the report names the cycle. */
 static void deadlock_is_named(void **state)
 {
     fixture f;
@@ -307,7 +307,7 @@ static void deadlock_is_named(void **state)
     close_fixture(&f);
 }
 
-/* Both send first and receive then: messages leave without waiting, so nobody waits in a circle. */
+/* Both send first and then receive: messages leave without waiting, so there is no cycle. */
 static void sends_do_not_wait(void **state)
 {
     fixture f;
@@ -375,7 +375,8 @@ static void timing_stands_in_for_the_network(void **state)
     close_fixture(&f);
 }
 
-/* Uneven all-to-alls are beyond the ring: refused where it was asked for, left to the choice where able. */
+/* The ring cannot do uneven all-to-alls: refused if it was asked for, left to the choice with
+ * algorithm_where_able. */
 static void algorithm_where_able(void **state)
 {
     static const uint32_t both[] = {0, 1};
@@ -404,8 +405,8 @@ static void algorithm_where_able(void **state)
     close_fixture(&f);
 }
 
-/* Compute of 10 ms beside a communication that takes c: it loses c (1 - 1 / 1.5) of its pace, whether the
- * communication begins with it, in its midst, or outlasts it. */
+/* Compute of 10 ms beside a communication of duration c loses c (1 - 1 / 1.5) of its pace, whether the
+ * communication begins with it, begins later, or outlasts it. */
 static void overlap_slows(void **state)
 {
     static const rlt_time compute[] = {10 * RLT_MS, RLT_MS, RLT_US};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Replay with protocols that react, on a star of 100 Gb/s, links of 1 us and a switch of 500 ns, packets of
- * 1024 + 82 bytes (tau = 88.48 ns). An all-reduce by SwitchML of C chunks takes (C - 1) tau + RTT0 with RTT0
- * = 2 (tau + d) + s: for 4096 chunks 365 002 560 ps, the golden value of an independent packet model.
+ * Replay with reactive protocols on a star of 100 Gb/s, links of 1 us and a switch of 500 ns, packets of 1024
+ * + 82 bytes (tau = 88.48 ns). An all-reduce by SwitchML of C chunks takes (C - 1) tau + RTT0 with RTT0 = 2
+ * (tau + d) + s. For 4096 chunks this is 365 002 560 ps, the reference value of an independent packet model.
  */
 #include "collectives/algorithm.h"
 #include "collectives/in_network/reactive.h"
@@ -93,8 +93,7 @@ static void finish(fixture *f)
     }
 }
 
-/* All-reduces of so many chunks, one after the other, by the ranks first ..
- * first + n-1, beginning after `compute`. */
+/* Builds consecutive all-reduces of this many chunks by the ranks first .. first + n-1, after `compute`. */
 static void all_reduces(fixture *f, uint32_t first, uint32_t n, uint32_t times, uint32_t chunks)
 {
     uint32_t ranks[WORKERS];
@@ -125,7 +124,8 @@ static void golden_time(void **state)
     finish(&f);
     assert_int_equal(rlt_replay_time(f.r), whole);
     assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "switchml");
-    /* Every link of a worker carries every chunk once each way, the ninth accelerator's nothing. */
+    /* Every link of a worker carries every chunk once each way; the link of the ninth accelerator carries
+     * nothing. */
     const rlt_usage *u = rlt_replay_net(f.r)->usage;
     for (uint32_t l = 0; l < rlt_topology_links(f.t); l++) {
         rlt_link e = rlt_topology_link(f.t, l);
@@ -137,7 +137,7 @@ static void golden_time(void **state)
     close_fixture(&f);
 }
 
-/* The members that are there begin; the last one's delay is the delay of all (Trio's observation). */
+/* Members that have arrived begin; the delay of the last one delays all (Trio's observation). */
 static void late_member(void **state)
 {
     fixture f;
@@ -155,8 +155,8 @@ static void late_member(void **state)
     close_fixture(&f);
 }
 
-/* More collectives than the switch has room for at once: each gives its slots to the next. Workers end
- * together, so that each begins where the one before ended. */
+/* More collectives than the switch has room for at once: each gives its slots to the next one. Workers end
+ * together, so each collective begins where the one before ended. */
 static void one_after_the_other(void **state)
 {
     enum { TIMES = 300, CHUNKS = 300 };
@@ -171,7 +171,7 @@ static void one_after_the_other(void **state)
     close_fixture(&f);
 }
 
-/* Two groups at once have links of their own; with room for one of them the other is refused. */
+/* Two concurrent groups have links of their own; with room for only one, the other is refused. */
 static void two_groups(void **state)
 {
     fixture f;
@@ -194,7 +194,7 @@ static void two_groups(void **state)
     close_fixture(&f);
 }
 
-/* Above a size and for groups of a size; sums that are refused go to the next rule. */
+/* Rules by size and by group size. A collective that the switch refuses goes to the next rule. */
 static void rules(void **state)
 {
     fixture f;
@@ -211,14 +211,14 @@ static void rules(void **state)
     finish(&f);
     assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "switchml");
     assert_string_equal(rlt_replay_comm(f.r, 1).algorithm, "direct");
-    f.aggregator.width = 3; /* the switch adds up for three at most */
+    f.aggregator.width = 3; /* the switch adds up at most three contributions */
     finish(&f);
     assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "direct");
     close_fixture(&f);
 }
 
-/* Servers are accelerators that do not train: (n - 1) of them are busy, one serves. All its traffic is the
- * n workers' pushes, nothing being added up: C n tau and the way (reference: f = 0). */
+/* A parameter server on an accelerator that does not train. Its link carries the pushes of all n workers, and
+ * nothing is aggregated: C n tau plus the latency (reference: f = 0). */
 static void servers_apart(void **state)
 {
     enum { CHUNKS = 512 };
@@ -238,7 +238,8 @@ static void servers_apart(void **state)
     close_fixture(&f);
 }
 
-/* One at a time of a streaming tree: the second waits for the first, and is not refused its lock. */
+/* One collective at a time on a streaming tree: the second waits for the first, and its lock is not
+ * refused. */
 static void locks(void **state)
 {
     fixture f;
@@ -251,7 +252,7 @@ static void locks(void **state)
     close_fixture(&f);
 }
 
-/* Lost packets are sent again, beside those of a ring on the same links; real sums are checked. */
+/* Lost packets are retransmitted, beside the packets of a ring on the same links; real sums are checked. */
 static void losses(void **state)
 {
     fixture f;

@@ -118,8 +118,8 @@ static void ring_by_hand(void **state)
     assert_int_equal(ns(RING4, RLT_REDUCE, 4000000), 6 * 20500 + 3 * 1875 + 7 * 10);
 }
 
-/* Stored and forwarded: each of two hops takes 500 + 20000 ns; before a direct exchange's last message two
- * others leave. */
+/* Stored and forwarded: each of two hops takes 500 + 20000 ns. Two messages precede the last one of a direct
+ * exchange. */
 static void shared_links_by_hand(void **state)
 {
     (void)state;
@@ -159,8 +159,8 @@ static void direct_and_halving_by_hand(void **state)
     assert_int_equal(ns(SWITCH4, RLT_ALL_GATHER, 4000000), 21000 + 41000 + 3 * 10);
 }
 
-/* Four ranks: 1 and 3 are leaves below 2, 2 below the root 0: two messages of the whole chunk up, two down.
- * The nodes above the leaves reduce on each way: 2 and 0 going up, 2 going down. */
+/* Four ranks: 1 and 3 are leaves below 2, and 2 is below the root 0: two messages of the whole chunk up, two
+ * down. The nodes above the leaves reduce on each way: 2 and 0 on the way up, 2 on the way down. */
 static void tree_by_hand(void **state)
 {
     (void)state;
@@ -168,7 +168,8 @@ static void tree_by_hand(void **state)
     rlt_time step = 500 + 20000, reduce = 1875;
     assert_int_equal(ns(FULL4, RLT_ALL_REDUCE, 1000000), 4 * step + 3 * reduce + 5 * 10);
     assert_int_equal(ns(RING4, RLT_ALL_REDUCE, 1000000), 4 * step + 2 * 500 + 3 * reduce + 5 * 10);
-    /* the leaves of the second chunk are inner nodes of the first, and done with it a message sooner */
+    /* the leaves of the second chunk's tree are inner nodes of the first, and are done with it a message
+     * sooner */
     write_simple("\"doubleBinaryTree\"", 2, 1, "1600", "");
     assert_int_equal(ns(FULL4, RLT_ALL_REDUCE, 2000000), 7 * step + 6 * reduce + 9 * 10);
 }
@@ -179,15 +180,15 @@ static void chunks_by_hand(void **state)
     rlt_time one = 6 * 20500 + 7 * 10;
     write_simple("\"ring\"", 4, 1, "0", "");
     assert_int_equal(ns(RING4, RLT_ALL_REDUCE, 16000000), 4 * one);
-    /* a size that the splits do not divide costs a fifth, full chunk: c = 4000000, 16000003 / c rounds up */
+    /* a size that the splits do not divide costs a fifth full chunk: c = 4000000, 16000003 / c rounds up */
     assert_int_equal(ns(RING4, RLT_ALL_REDUCE, 16000003), 5 * one);
     write_simple("\"ring\"", 4, 3, "0", "");
     assert_int_equal(ns(RING4, RLT_ALL_REDUCE, 16000000), 2 * one); /* 3 at once, then 1 */
-    /* less than a byte for each NPU and chunk: c = 4, m = 1 takes floor(500 + 1/50) */
+    /* less than a byte per NPU and chunk: c = 4, m = 1 takes floor(500 + 1/50) */
     write_simple("\"ring\"", 4, 1, "0", "");
     assert_int_equal(ns(RING4, RLT_ALL_REDUCE, 1), 4 * (6 * 500 + 7 * 10));
     assert_int_equal(ns(RING4, RLT_BARRIER, 0), 4 * (6 * 500 + 7 * 10));
-    /* all-gather of shards below the splits: chunks of one byte, where ASTRA-sim does not end */
+    /* all-gather of shards smaller than the splits: chunks of one byte, for which ASTRA-sim does not end */
     assert_int_equal(ns(RING4, RLT_ALL_GATHER, 4), 3 * 500 + 4 * 10);
     write_system("{\"preferred-dataset-splits\": 1, \"endpoint-delay\": 0, \"all-reduce-implementation\": "
                  "[\"ring\"]}");
@@ -202,14 +203,15 @@ static void two_dimensions_by_hand(void **state)
     rlt_time scatter = 3 * 20500 + 4 * 10, across = 2 * (2000 + 10000) + 3 * 10, gather = 3 * 20500 + 4 * 10;
     write_simple("\"ring\", \"ring\"", 1, 1, "0", ", \"collective-optimization\": \"localBWAware\"");
     assert_int_equal(ns(both, RLT_ALL_REDUCE, 4000000), scatter + across + gather);
-    /* two chunks: the ring is never idle, the switch works beside it */
+    /* two chunks: the ring is never idle, and the switch works beside it */
     write_simple("\"ring\", \"ring\"", 2, 1, "0", ", \"collective-optimization\": \"localBWAware\"");
     assert_int_equal(ns(both, RLT_ALL_REDUCE, 8000000), 2 * scatter + 2 * gather);
     write_simple("\"ring\", \"ring\"", 1, 1, "0", ", \"collective-optimization\": \"baseline\"");
     assert_int_equal(ns(both, RLT_ALL_REDUCE, 4000000), 6 * 20500 + 7 * 10 + 2 * (2000 + 40000) + 3 * 10);
 }
 
-/* A message that differs in both dimensions is charged in the first; a group becomes a ring of its ranks. */
+/* A message that differs in both dimensions is charged in the first one. A group becomes a ring of its
+ * ranks. */
 static void groups_and_messages(void **state)
 {
     (void)state;
@@ -299,7 +301,7 @@ static int split(char *line, char **fields)
     return n;
 }
 
-/* The system and network files of a case. */
+/* Finds the system and network files of a case. */
 static bool find_inputs(const char *name, char *system, char *network, size_t size)
 {
     FILE *f = fopen(DATA "dev_inputs.csv", "r");
@@ -317,7 +319,7 @@ static bool find_inputs(const char *name, char *system, char *network, size_t si
     return found;
 }
 
-/* 1: compared and equal, 0: left out, -1: differs. */
+/* Returns 1 if compared and equal, 0 if left out, -1 if it differs. */
 static int compare(char **row)
 {
     char system[256], network[256];
@@ -376,8 +378,8 @@ static void measured_rows(void **state)
     assert_int_equal(wrong, 0);
     assert_int_equal(left_out[0], 0);
     assert_true(equal[0] > 100);
-    /* of the 82 congestion-aware ones: 6 trees, 5 direct and 2 halving-doubling on a ring, 1 with a window, 4
-     * with several active chunks */
+    /* left out of the 82 congestion-aware ones: 6 trees, 5 direct and 2 halving-doubling on a ring, 1 with a
+     * window, 4 with several active chunks */
     assert_int_equal(equal[1], 64);
     assert_int_equal(left_out[1], 18);
 }

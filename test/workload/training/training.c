@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Trainings of small models whose times follow by hand: blocks of 1 ms forward and 2 ms backward a sample, on
- * a network that takes next to no time; memory by the formulas of the papers; traffic by conservation.
+ * Trainings of small models whose times follow by hand: blocks of 1 ms forward and 2 ms backward per sample,
+ * on a network that takes almost no time; memory by the formulas of the papers; traffic by conservation.
  */
 #include <math.h>
 #include <stdio.h>
@@ -71,15 +71,15 @@ static void assert_about(rlt_time got, double units)
         fail_msg("%.4f units, expected %.4f", (double)got / (double)unit, units);
 }
 
-/* m microbatches of t_f + t_b, and the bubble: (p - 1)(t_f + t_b), over v where interleaved (arXiv
- * 2104.04473, section 2.2); for ZB-H1 (p - 1)(t_f + t_b - t_w) with t_b of input gradients (arXiv 2401.10241,
- * table 1). */
+/* m microbatches take m (t_f + t_b) plus the bubble: (p - 1)(t_f + t_b), divided by v if interleaved (arXiv
+ * 2104.04473, section 2.2); for ZB-H1 (p - 1)(t_f + t_b - t_w), where t_b counts input gradients (arXiv
+ * 2401.10241, table 1). */
 static void bubbles(void **state)
 {
     static const struct {
         const char *schedule;
         uint32_t stages, chunks, microbatches;
-        double bubble; /* of a stage's t_f */
+        double bubble; /* in units of a stage's t_f */
     } rows[] = {
         {"gpipe", 4, 1, 8, 3 * 3},         {"1f1b", 4, 1, 8, 3 * 3},        {"1f1b", 2, 1, 5, 1 * 3},
         {"1f1b", 6, 1, 3, 5 * 3},          {"interleaved", 4, 3, 8, 3},     {"interleaved", 2, 6, 4, 0.5},
@@ -118,10 +118,10 @@ static void recomputation(void **state)
     rlt_model_free(&f.model);
 }
 
-/* Of a transformer with s tokens, l blocks of width h, a heads and V words: F = 96 s l h^2 (1 + s / 6h +
- * V / 16 l h) FLOPs a sample (AxoNN, IPDPS 2022, eq. 3), so that logits are not recomputed; 2 s h bytes kept
- * a block and s h (34 + 5 a s / h) of the one that is, beside s h of the embedding's dropout and 4 s h (1 + V
- * / h) of the logits (Korthikanti et al., arXiv 2205.05198, sections 4 and 5). */
+/* A transformer has s tokens, l blocks of width h, a heads and V words. A sample takes F = 96 s l h^2 (1 + s
+ * / 6h + V / 16 l h) FLOPs (AxoNN, IPDPS 2022, eq. 3): logits are not recomputed. Bytes kept: 2 s h per
+ * block, s h (34 + 5 a s / h) for the block that is recomputed, s h for the embedding's dropout, and 4 s h (1
+ * + V / h) for the logits (Korthikanti et al., arXiv 2205.05198, sections 4 and 5). */
 static void recomputed_blocks(void **state)
 {
     const double l = 4, h = 256, s = 128, a = 4, v = 1000;
@@ -142,9 +142,9 @@ static void recomputed_blocks(void **state)
     rlt_model_free(&m);
 }
 
-/* Bound by memory, by hand: activations grow with the microbatch and are divided over tp; weights do not
- * grow, and are divided over tp and, of experts, over ep. Forward reads them; backward reads them and reads
- * and writes their gradients. A table is not gone through. */
+/* Work bound by memory, by hand. Activations grow with the microbatch and are divided over tp. Weights do not
+ * grow; they are divided over tp, those of experts over ep. The forward pass reads them; the backward pass
+ * reads them, and reads and writes their gradients. A table is read only where it is looked up. */
 static void moved(void **state)
 {
     enum { SAMPLES = 3, TP = 2, EP = 4, MOVED = 5000, DENSE = 4000, EXPERTS = 16000, TIED = 600 };
@@ -187,7 +187,7 @@ static void moved(void **state)
         }
 }
 
-/* An embedding before the blocks, whose matrix the logits behind them use again. */
+/* Makes an embedding before the blocks, whose matrix the logits use again. */
 static void open_tied(fixture *f, uint32_t blocks, uint32_t matrix)
 {
     open_fixture(f, blocks + 2);
@@ -199,9 +199,9 @@ static void open_tied(fixture *f, uint32_t blocks, uint32_t matrix)
     last->parameters = 0;
 }
 
-/* Four stages: the last has the matrix a second time, with its gradient and state, and after the gradients
- * of the data-parallel ranks the pair adds up its own (Megatron-LM's embedding group). One stage, or stages
- * with copies that go their own ways: nothing of the kind. */
+/* Four stages: the last one has a copy of the matrix, with gradient and state. After the gradients of the
+ * data-parallel ranks, the pair sums its own (Megatron-LM's embedding group). Neither happens with one stage
+ * or with independent copies. */
 static void tied(void **state)
 {
     enum { MATRIX = 30000, TP = 2, DP = 2 };
@@ -237,7 +237,7 @@ static void tied(void **state)
             pairs++;
         }
         assert_int_equal(pairs, rows[i].pairs);
-        /* Of each of the TP shares: all parameters and the copy, and a pair for each of DP. */
+        /* By TP share: all parameters and the copy, and a pair per DP rank. */
         uint32_t copies = stages > 1 ? 2 : 1;
         assert_int_equal(reduced, 2 * (BLOCKS * WEIGHTS + copies * MATRIX) + 2 * pairs * MATRIX / TP);
         rlt_program_free(p);
@@ -245,7 +245,7 @@ static void tied(void **state)
     }
 }
 
-/* Messages by rank: AxoNN's counts are m for first and last stage, 2 m between (forward and backward). */
+/* Messages by rank: AxoNN's counts are m for the first and last stage, 2 m between (forward and backward). */
 static void messages(void **state)
 {
     fixture f;
@@ -263,7 +263,7 @@ static void messages(void **state)
     for (uint32_t r = 0; r < 6; r++) {
         uint32_t at[RLT_AXES_OF_LAYOUT];
         rlt_training_place(&f.t, r, at);
-        assert_int_equal(at[RLT_AXIS_PP], r % 3); /* a pipeline is consecutive */
+        assert_int_equal(at[RLT_AXIS_PP], r % 3); /* the ranks of a pipeline are consecutive */
         assert_int_equal(rlt_training_rank(&f.t, at), r);
         assert_int_equal(received[r], at[RLT_AXIS_PP] == 1 ? 10 : 5);
     }
@@ -274,8 +274,8 @@ static void messages(void **state)
     rlt_model_free(&f.model);
 }
 
-/* Bytes of gradients: every parameter once, whatever the buckets; halves of them in two stages; compressed
- * ones by what is left. ZeRO: reduce-scatter and all-gather of as many. */
+/* Bytes of gradients: every parameter counts once with any buckets; half of them in each of two stages;
+ * compressed ones by the part that remains. ZeRO: reduce-scatter and all-gather of as many bytes. */
 static void gradients(void **state)
 {
     static const char *const buckets[] = {"1B", "5000B", "25MiB"};
@@ -308,9 +308,9 @@ static void gradients(void **state)
             }
 }
 
-/* Of tables an iteration learns the rows that its samples look up, and no more than there are: VECTORS
- * elements a sample, over 4 ranks of which 2 have the tables between them. Gradients are kept, summed and
- * stepped over for those, the state is there for all. */
+/* An iteration updates only the table rows that its samples look up, at most all rows: VECTORS elements per
+ * sample, over 4 ranks, 2 of which share the tables. Gradients are kept, summed and stepped over for these
+ * rows; state exists for all. */
 static void tables(void **state)
 {
     enum { VECTORS = 64, BATCH = 8, RANKS = 4, EP = 2 };
@@ -353,8 +353,8 @@ static void tables(void **state)
     }
 }
 
-/* Tensor parallelism: four all-reduces a block and microbatch of a transformer-like layer with one each way,
- * each of the microbatch's elements; with sequence parallelism a gather and a scatter of as many. */
+/* Tensor parallelism: four all-reduces per block and microbatch of a transformer-like layer with one each
+ * way, each of the microbatch's elements; with sequence parallelism a gather and a scatter of as many. */
 static void inside_layers(void **state)
 {
     (void)state;
@@ -382,10 +382,11 @@ static void inside_layers(void **state)
     }
 }
 
-/* What is kept at once, walking through a stage's turns: a forward pass adds a chunk's activations, the last
- * pass of the microbatch (of weights where they are apart) gives them back. All microbatches for GPipe,
- * stages to go for 1F1B, and as many as stages for ZB-H1, whose weights lag behind (arXiv 2401.10241,
- * section 2.3); of AxoNN the last stage goes back at once, and the others take what there may be. */
+/* Activations kept at once, found by walking through a stage's turns. A forward pass adds those of a chunk;
+ * the last pass of the microbatch (the one of weights, if they are apart) removes them. Most at once: all
+ * microbatches for GPipe, the remaining stages for 1F1B, as many as stages for ZB-H1, whose weight gradients
+ * lag (arXiv 2401.10241, section 2.3). For AxoNN, one on the last stage, which goes back at once, and the
+ * limit on the others. */
 static void in_flight(void **state)
 {
     static const struct {
@@ -427,8 +428,8 @@ static void in_flight(void **state)
         }
 }
 
-/* 16 bytes a parameter; ZeRO divides 12, 14, 16 of them (arXiv 1910.02054, section 3); SAMO: 20 and
- * 24 f + 2 (IPDPS 2023): 4.4 at f = 0.1, equal at a pruned quarter. */
+/* 16 bytes per parameter; ZeRO divides 12, 14, 16 of them (arXiv 1910.02054, section 3). SAMO: 20 dense and
+ * 24 f + 2 (IPDPS 2023): 4.4 at f = 0.1, equal with a quarter pruned. */
 static void states(void **state)
 {
     static const double zero[4] = {16, 4 + 12 / 8.0, 2 + 14 / 8.0, 16 / 8.0};

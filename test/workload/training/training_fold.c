@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Weights that are gathered ahead, and trainings folded to a rank a stage: times that follow by hand, and the
- * same time as with all ranks. */
+/* Prefetched weights, and trainings folded to a rank per stage: times that follow by hand, and the time of
+ * all ranks. */
 #include <math.h>
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ typedef struct fixture {
     rlt_error err;
 } fixture;
 
-/* A block takes 1 ms forward and 2 ms backward, and passes on 64 elements. */
+/* Makes blocks that take 1 ms forward and 2 ms backward, and pass on 64 elements. */
 static void open_fixture(fixture *f, const char *const *settings)
 {
     memset(f, 0, sizeof *f);
@@ -81,9 +81,9 @@ static rlt_time folded(fixture *f, const char *network, uint32_t *n)
     return end;
 }
 
-/* Two ranks, half of 2000 bytes each way at 2 MB/s: gathering and scattering take 0.5 ms a block each.
- * Ahead, only the first gather of each pass shows, and the last gradients: 3 B + 1.5 ms.
- * Else every gather does, and, backward, shares the link with the gradients of the block behind:
+/* Two ranks, half of 2000 bytes each way at 2 MB/s: gathering and scattering take 0.5 ms each per block. With
+ * prefetching only the first gather of each pass is exposed, and the last gradients: 3 B + 1.5 ms. Without it
+ * every gather is exposed and, in the backward pass, shares the link with the gradients of the block before:
  * 1.5 B + 0.5 + 2 B + (B - 1) + 0.5 ms. */
 static void prefetch(void **state)
 {
@@ -102,7 +102,7 @@ static void prefetch(void **state)
     }
 }
 
-/* Where nothing but a message of 128 bytes meets a collective, one rank a stage takes as long as all. */
+/* If only a message of 128 bytes meets a collective, one rank per stage takes as long as all ranks. */
 static void same_time(void **state)
 {
     static const struct {
@@ -137,8 +137,8 @@ static void same_time(void **state)
     }
 }
 
-/* The backward pass at half the efficiency takes twice as long, recomputation does not; and a stack's own
- * time comes once an iteration. */
+/* The backward pass at half the efficiency takes twice as long, recomputation does not. A stack's own time
+ * counts once per iteration. */
 static void stack_factors(void **state)
 {
     static const char *const settings[] = {"recompute", "full", "batch", "2", NULL};
@@ -152,8 +152,9 @@ static void stack_factors(void **state)
     rlt_model_free(&f.model);
 }
 
-/* Embedding, 4 blocks of two layers, logits: as many chunks as blocks keep them with a block; one more has
- * the logits alone, two more the embedding, too; and no more than that. */
+/* Embedding, 4 blocks of two layers, logits. With as many chunks as blocks, embedding and logits share a
+ * chunk with a block. One more chunk has the logits alone, a second one also the embedding alone. More chunks
+ * are refused. */
 static void chunks(void **state)
 {
     static const uint32_t begins[3][7] = {{0, 3, 5, 7, 10}, {0, 3, 5, 7, 9, 10}, {0, 1, 3, 5, 7, 9, 10}};

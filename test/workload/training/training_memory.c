@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Memory of a rank over time: blocks that keep S elements, take 1 ms forward and 2 ms backward a sample, on a
- * network that takes next to no time. What is kept at most is known of every schedule, and of one stage when
- * it is; it is what the check before the run counts with.
+ * Memory of a rank over time: blocks that keep S elements and take 1 ms forward and 2 ms backward per sample,
+ * on a network that takes almost no time. The peak is known for every schedule, and for one stage also its
+ * time. The check before a run uses the same peak.
  */
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ typedef struct fixture {
     rlt_training t;
     rlt_training_passes passes;
     rlt_error err;
-    /* Of the last run: */
+    /* Objects of the last run: */
     rlt_topology *topology;
     rlt_program *program;
     rlt_placement where;
@@ -131,9 +131,9 @@ static void assert_bytes(double got, double expected, const char *what, uint32_t
         fail_msg("%s, stage %u: %.3f bytes, expected %.3f", what, stage, got, expected);
 }
 
-/* So many microbatches, of a chunk, at once. ZB-H1: arXiv 2401.10241, section 2.3; interleaved: arXiv
- * 2104.04473, section 2.2, with as many microbatches as stages all at once; AxoNN: what may be under way, and
- * one on its last stage. */
+/* Returns the microbatches (of a chunk) kept at once. ZB-H1: arXiv 2401.10241, section 2.3. Interleaved:
+ * arXiv 2104.04473, section 2.2, with as many microbatches as stages, all at once. AxoNN: the limit of
+ * microbatches under way, and one on its last stage. */
 static uint32_t at_once(rlt_schedule schedule, uint32_t p, uint32_t v, uint32_t m, uint32_t s)
 {
     uint32_t n = m * v, most = n;
@@ -165,9 +165,9 @@ static const struct {
     {"interleaved", 4, 3, 8}, {"interleaved", 2, 6, 4}, {"message", 1, 1, 4}, {"interleaved", 3, 2, 3},
 };
 
-/* Every rank of every stage: the most is the closed form's, and that of the check, to the bit; the curve ends
- * where it began, at 16 bytes a parameter. Recomputed, a block keeps what comes into it (nothing, the first),
- * and one has all of it. */
+/* Every rank of every stage: the peak equals the closed form and that of the check, to the bit. The curve
+ * ends where it began, at 16 bytes per parameter. With recomputation a block keeps its input (the first block
+ * keeps nothing), and one block has all of it. */
 static void peaks(void **state)
 {
     static const char *const recompute[] = {"none", "full"};
@@ -205,8 +205,8 @@ static void peaks(void **state)
             }
 }
 
-/* One stage, GPipe: a step up each 12 ms, m of them; from then on a step down each 24 ms. Kept times time is
- * what each microbatch keeps from its forward pass to its backward one. */
+/* One stage, GPipe: a step up each 12 ms, m times; then a step down each 24 ms. The integral of the kept
+ * bytes is the sum over microbatches of the time from forward to backward pass. */
 static void when(void **state)
 {
     enum { M = 5 };
@@ -226,7 +226,8 @@ static void when(void **state)
     }
     assert_true(c.peak_ps == c.steps[M - 1].time_ps);
     rlt_memory_curve_free(&c);
-    /* Stopped in the second backward pass: one has been given back, and the rest is kept for ever. */
+    /* Stopped in the second backward pass: one microbatch has been released, the others are kept until the
+     * end. */
     run(&f, 1, false, (M + 3) * BLOCKS * RLT_MS);
     c = curve(&f, 0);
     assert_int_equal(c.n, M + 1);
@@ -235,8 +236,8 @@ static void when(void **state)
     close_fixture(&f);
 }
 
-/* In a pipeline that is full a stage keeps its most all the time: kept times time is that, times the M (t_f +
- * t_b) that a stage works, but for the p microbatches before and after. */
+/* In a full pipeline a stage stays at its peak. The integral of the kept bytes is the peak times the M (t_f +
+ * t_b) that a stage works, except for the p microbatches before and after. */
 static void area(void **state)
 {
     static const char *const names[] = {"1f1b", "zero-bubble"};
@@ -264,7 +265,7 @@ static void area(void **state)
     }
 }
 
-/* A stage's rank folded, and each of them all: the same curve, at the same times. */
+/* A folded rank of a stage and each rank of the whole have the same curve, at the same times. */
 static void folded(void **state)
 {
     (void)state;
@@ -298,8 +299,9 @@ static void folded(void **state)
     }
 }
 
-/* Layers that communicate, weights that are gathered, a pass of several operations: recorded passes are whole
- * and apart, each (microbatch, chunk) once each way and step, and every rank has what its stage has. */
+/* Layers that communicate, gathered weights, a pass of several operations: recorded passes are complete and
+ * disjoint, each (microbatch, chunk) occurs once per way and step, and every rank has the passes of its
+ * stage. */
 static void recorded(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The data-parallel transformer: its sums against published formulas and figures, its overlap against
- * hand-made cases. */
+/* The data-parallel transformer: its sums compared with published formulas and figures, its overlap with
+ * cases by hand. */
 #include <math.h>
 
 #include "net/import/import.h"
@@ -26,9 +26,9 @@ static void parameters_of_gpt2_small(void **state)
     rlt_model_free(&m);
 }
 
-/* Compute over a step: 3 x (24 b s l h^2 (1 + s / 6h) + 2 b s h V) FLOP (Narayanan et al., arXiv 2104.04473,
- * section 5.1); gradients: 2 B a parameter; the optimizer reads and writes 28 B a parameter; the same on every
- * rank. What waits for memory beside is below a millionth: memory is that fast. */
+/* Compute of a step: 3 x (24 b s l h^2 (1 + s / 6h) + 2 b s h V) FLOP (Narayanan et al., arXiv 2104.04473,
+ * section 5.1). Gradients: 2 B per parameter. The optimizer reads and writes 28 B per parameter. All ranks
+ * are equal. Other time bound by memory is below a millionth, because memory is that fast here. */
 static void sums(void **state)
 {
     enum { RANKS = 4, STEPS = 2 };
@@ -66,8 +66,9 @@ static void sums(void **state)
     rlt_model_free(&m);
 }
 
-/* Buckets go out one after the other, each once its gradients are there; exposed is what of them outlasts the
- * backward pass. Ring of 8 over 450 GB/s without latency: a bucket of M bytes takes 14 steps of M / 8 bytes. */
+/* Buckets are sent one after the other, each once its gradients are ready. The exposed part is what outlasts
+ * the backward pass. Ring of 8 over 450 GB/s without latency: a bucket of M bytes takes 14 steps of M / 8
+ * bytes. */
 static void overlap(void **state)
 {
     rlt_topology *t;
@@ -96,13 +97,13 @@ static void overlap(void **state)
     assert_true(bucket > 3);
     assert_int_equal(k.compute_ps + k.exposed_comm_ps, k.end_ps);
     assert_true(llabs(k.exposed_comm_ps - (free_at - backward_end)) <=
-                14 * 3 * bucket); /* a byte of rounding a step */
+                14 * 3 * bucket); /* a byte of rounding per step */
     rlt_replay_free(r);
     rlt_topology_free(t);
     rlt_program_free(p);
 }
 
-/* Fewer ranks than there are: the first ones; more are refused. */
+/* Fewer ranks than accelerators use the first ones; more are refused. */
 static void ranks(void **state)
 {
     rlt_accelerator a = test_flat_accelerator(3350000000000u);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading Chakra traces: every wire form, the rules of meaning, real traces. */
+/* Reading Chakra traces: every wire form, the rules of interpretation, real traces. */
 #include "test/support/chakra.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
@@ -60,7 +60,7 @@ static void every_integer_member(void **state)
     clean();
 }
 
-/* involved_dim {1, 0} as each list kind, packed and not: groups along the first of two dimensions. */
+/* involved_dim {1, 0} as each kind of list, packed and not: groups along the first of two dimensions. */
 static void every_list_kind(void **state)
 {
     (void)state;
@@ -217,17 +217,17 @@ static void collectives_and_their_bytes(void **state)
             assert_int_equal(m->bytes, 200);
         if (m->kind == RLT_REDUCE_SCATTER)
             assert_int_equal(m->bytes, 64);
-        if (m->kind == RLT_ALL_TO_ALL) { /* 10 and 30 bytes, each spread evenly */
+        if (m->kind == RLT_ALL_TO_ALL) { /* 10 and 30 bytes, each divided equally */
             const uint64_t uneven[] = {5, 5, 15, 15};
             assert_memory_equal(m->counts, uneven, sizeof uneven);
             assert_int_equal(m->bytes, 30);
         }
-        if (m->kind == RLT_GATHER) { /* 50 from each to the root that is not named */
+        if (m->kind == RLT_GATHER) { /* 50 from each to a root that is not named */
             assert_int_equal(m->bytes, 100);
             assert_int_equal(m->root, 0);
             assert_null(m->counts);
         }
-        if (m->kind == RLT_SCATTER) { /* 70 to each of what rank 1 has */
+        if (m->kind == RLT_SCATTER) { /* 70 to each of rank 1's bytes */
             assert_int_equal(m->bytes, 140);
             assert_int_equal(m->root, 1);
         }
@@ -285,7 +285,7 @@ static void process_groups(void **state)
             end(&f, name);
         }
         rlt_program *p = read_trace("t");
-        assert_int_equal(p->n_ops, 8); /* the list is no operation */
+        assert_int_equal(p->n_ops, 8); /* the list becomes no operation */
         assert_int_equal(p->n_comms, 3);
         uint32_t seen = 0;
         for (uint32_t c = 0; c < 3; c++) {
@@ -348,7 +348,7 @@ static void roofline_and_memory(void **state)
     clean();
 }
 
-/* A recorded duration goes before the roofline, unless the roofline is told to replace it. */
+/* A recorded duration takes precedence over the roofline, unless the roofline replaces durations. */
 static void roofline_and_durations(void **state)
 {
     (void)state;
@@ -394,7 +394,7 @@ static void ranks_and_files(void **state)
     uint32_t n = 0;
     assert_int_equal(rlt_trace_files((const char *const *)specs, 1, &paths, &n, NULL), 0);
     assert_int_equal(n, 12);
-    for (uint32_t i = 0; i < n; i++) /* by number, not by text */
+    for (uint32_t i = 0; i < n; i++) /* in the order of numbers, not of text */
         assert_int_equal(rlt_rank_in_name(paths[i]), i);
     free(paths);
     refused("nothing", RLT_EIO, "nothing", "nothing.<rank>.et");
@@ -472,7 +472,7 @@ static void recorded_feeder_test(void **state)
     clean();
 }
 
-/* A ring all-reduce spelled out as messages: 14 sends a rank of an eighth of 1 MiB. */
+/* A ring all-reduce as explicit messages: 14 sends per rank of an eighth of 1 MiB. */
 static void custom_collective(void **state)
 {
     (void)state;
@@ -510,8 +510,8 @@ static void microbenchmarks(void **state)
     }
 }
 
-/* The samples of traces/: each step reduces each gradient once, 2 bytes a parameter. GPT-2 has 12 h^2 + 13 h
- * parameters a layer, (50257 + 1024) h of embeddings and 2 h of the last normalisation. */
+/* The samples of traces/: each step reduces each gradient once, 2 bytes per parameter. GPT-2 has 12 h^2 + 13
+ * h parameters per layer, (50257 + 1024) h of embeddings and 2 h of the last normalisation. */
 static void sample_traces(void **state)
 {
     (void)state;

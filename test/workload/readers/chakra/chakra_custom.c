@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Custom collectives as Chakra traces, written by hand and (where they are at hand) those that ASTRA-sim's
- * examples come with: the ring must take the time that a ring takes.
+ * Custom collectives as Chakra traces, written by hand, and those of ASTRA-sim's examples if they are
+ * available. The ring must take the time of a ring.
  */
 #include "net/import/import.h"
 #include "test/support/chakra.h"
@@ -52,7 +52,7 @@ static void write_pair(const damage *d, const char *xml)
     file f;
     for (uint32_t r = 0; r < 2; r++) {
         begin(&f);
-        if (xml) { /* the metadata again, with attributes of number 2 */
+        if (xml) { /* the metadata again, with a second attribute */
             rlt_pb_out v = {0}, a = {0};
             f.out.length = 0;
             rlt__pb_put_bytes(&v, RLT_CHAKRA_STRING, xml, strlen(xml));
@@ -129,7 +129,7 @@ static void damage_is_named(void **state)
         STEP("1", "r") "</tb></gpu><gpu id=\"1\" i_chunks=\"1\"><tb id=\"0\" send=\"0\" recv=\"0\">" STEP(   \
             "0", "rrc") STEP("1", "s") last "</tb></gpu></algo>"
 
-/* With the XML that they were made of, the data are known too; and the nodes must be of that plan. */
+/* With the XML that they were made from, the data are tracked, and the nodes must agree with that plan. */
 static void the_plan_in_the_metadata_counts(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void the_plan_in_the_metadata_counts(void **state)
 
 #define ASTRA "../shared/data/chakra/astra_custom_collectives/custom_ring_allreduce_8npus_1MB"
 
-/* 2 (n-1) rounds of a chunk over a link of 25 GB/s (a rank's 50 GB/s go two ways) and 500 ns. */
+/* 2 (n-1) rounds of a chunk over a link of 25 GB/s (a rank's 50 GB/s in two directions) and 500 ns. */
 static void the_ring_takes_the_time_of_a_ring(void **state)
 {
     (void)state;

@@ -195,7 +195,8 @@ static void compressed(void **state)
 
 /* ---- damaged files */
 
-/* Every truncation but those at a message's end is refused with the offset; no damage crashes. */
+/* Every truncation, except at the end of a message, is refused with its offset. No damage crashes the
+ * reader. */
 static void damaged(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * ASTRA-sim's micro-benchmarks (one collective of 1 MiB), run as they are: by default they take the
- * alpha-beta closed form, on a crossbar of 50 GB/s (20 ps a byte) and 500 ns links and on ASTRA-sim's own
- * network file.
+ * ASTRA-sim's micro-benchmarks (one collective of 1 MiB), run unchanged. By default they take the alpha-beta
+ * closed form: on a crossbar of 50 GB/s (20 ps per byte) and 500 ns links, and on ASTRA-sim's own network
+ * file.
  */
 #include <stdio.h>
 
@@ -42,7 +42,8 @@ static rlt_time replay(const char *prefix, const char *net, const rlt_net_model 
     return time;
 }
 
-/* Times of one message of m bytes make up the time of a collective: ring steps, or a burst of messages. */
+/* Returns the time of a collective from the time of one message of m bytes: ring steps, or a burst of
+ * messages. */
 static rlt_time closed_form(const char *collective, rlt_time n, rlt_time (*message)(uint64_t m))
 {
     if (strcmp(collective, "all_reduce") == 0)
@@ -60,7 +61,7 @@ static rlt_time crossbar_message(uint64_t m)
     return (rlt_time)m * 20 + 1000000;
 }
 
-/* 400 * 2^30 B/s a link, 936.25 ns a hop, two hops. */
+/* 400 * 2^30 B/s per link, 936.25 ns per hop, two hops. */
 static rlt_time hgx_message(uint64_t m)
 {
     return rlt_transfer_time(m, (uint64_t)400 << 30) + 2 * 936250;
@@ -91,7 +92,7 @@ static void closed_forms(void **state)
                 if (n == 8) {
                     want = closed_form(collectives[i], n, hgx_message);
                     rlt_time got = replay(prefix, "../shared/data/chakra/HGX-H100-validated.yml", models[m]);
-                    /* all-to-all adds seven roundings of at most a picosecond */
+                    /* all-to-all has seven more roundings of at most a picosecond */
                     assert_true(llabs(got - want) <= (i == 3 ? 7 : 0));
                 }
             }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A recorded training step against what was measured: TorchRec DLRM on 8 V100 (DGX-1), Kineto and host traces
- * from facebookresearch/param, replayed over the DGX-1's network. Waiting is regenerated; what must come out
- * is each rank's step span, its waiting inside collectives, and each collective's transfer.
+ * A recorded training step compared with measurements: TorchRec DLRM on 8 V100 (DGX-1), Kineto and host
+ * traces from facebookresearch/param, replayed over the DGX-1's network. Waiting is regenerated. Expected
+ * results are each rank's step span, its waiting inside collectives, and each collective's transfer.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static double truth_span_us[RANKS], truth_wait_us[RANKS], truth_transfer_us[COMM
 static rlt_program *program;
 static rlt_topology *dgx1;
 
-/* Column `column` of line `row` (0 is the first after the heading). */
+/* Returns column `column` of line `row`; 0 is the first line after the heading. */
 static double cell(const char *path, int row, int column)
 {
     char line[4096];
@@ -137,7 +137,7 @@ static void nccl_waiting(void **state)
     rlt_replay_free(r);
 }
 
-/* The first collective's wait is the start skew; without skew it all but vanishes. */
+/* The wait of the first collective is the start skew; without skew it almost vanishes. */
 static void waiting_without_skew(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void transfers(void **state)
     rlt_replay_free(r);
 }
 
-/* A network of a tenth: the step grows by what the critical path holds of transfers. */
+/* On a network of a tenth, the step grows by the transfers on the critical path. */
 static void slow_network_is_accounted_for(void **state)
 {
     rlt_time transfer[2] = {0, 0}, end[2];
@@ -201,7 +201,7 @@ static void slow_network_is_accounted_for(void **state)
     fprintf(stderr, "# network of a tenth: step longer by %.0f us, transfers on the path by %.0f us\n",
             (double)(end[1] - end[0]) * 1e-6, (double)(transfer[1] - transfer[0]) * 1e-6);
     assert_true(end[1] > end[0]);
-    /* Other operations may leave the path, so the transfers grow by no less than the step does. */
+    /* Other operations may leave the path, so the transfers grow by at least as much as the step. */
     assert_true(transfer[1] - transfer[0] >= end[1] - end[0]);
     assert_true((double)(end[1] - end[0]) >= 0.5 * (double)(transfer[1] - transfer[0]));
 }

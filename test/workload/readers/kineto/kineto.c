@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Kineto recordings to programs: small recordings are written here, and what they must become is worked out
+ * Kineto recordings to programs: small recordings are written here, and the expected programs are worked out
  * by hand.
  */
 #include "test/support/kineto.h"
@@ -28,7 +28,7 @@ static void write_file(const char *name, const char *text)
     fclose(f);
 }
 
-/* Reads the files named, which are in the test's folder. */
+/* Reads the named files of the test's folder. */
 static int read_files(uint32_t n, const char *const *names, const rlt_read_options *o, rlt_program **p)
 {
     char paths[8][128];
@@ -60,7 +60,7 @@ static rlt_time span_of(const rlt_program *p)
     return span;
 }
 
-/* The operation named so: mutable, to ask what another duration does. */
+/* Returns the operation of that name, mutable, so that a test can change its duration. */
 static rlt_op *named(const rlt_program *p, const char *name)
 {
     for (uint32_t i = 0; i < p->n_ops; i++)
@@ -70,7 +70,7 @@ static rlt_op *named(const rlt_program *p, const char *name)
     return NULL;
 }
 
-/* How much later rank 0 ends when `name` takes 1000 us more. */
+/* Returns how much later rank 0 ends if `name` takes 1000 us more. */
 static rlt_time effect(const rlt_program *p, const char *name)
 {
     rlt_op *o = named(p, name);
@@ -93,7 +93,7 @@ static rlt_time effect(const rlt_program *p, const char *name)
 #define OP(name, tid, ts, dur)      EVENT("cpu_op", name, 1, tid, ts, dur, "")
 #define TRACE(events)               "{\"traceEvents\":[" events "{\"ph\":\"i\",\"pid\":\"x\"}]}"
 
-/* Host 0..110, kernel a 112..162, b behind it 163..263, host to 600: nothing waits for the device. */
+/* Host 0..110, kernel a 112..162, b after it 163..263, host to 600: nothing waits for the device. */
 static void launches(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void synchronisations(void **state)
     }
 }
 
-/* A copy to pageable memory holds its caller until it has been done; one to the device does not. */
+/* A copy to pageable memory blocks its caller until it is done; one to the device does not. */
 static void blocking_copies(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void blocking_copies(void **state)
     rlt_program_free(p);
 }
 
-/* backward(): the main thread sits from 310 to 700 while the engine's thread works from 310 to 700 and waits
+/* backward(): the main thread waits from 310 to 700 while the engine's thread works from 310 to 700 and waits
  * for the device from 400 to 600. */
 static void autograd(void **state)
 {
@@ -172,7 +172,7 @@ static void autograd(void **state)
     rlt_program_free(p);
 }
 
-/* Work of another stream, ended at 400, that stream 7 waits for before its kernel at 450. */
+/* Stream 7 waits for work of another stream, which ended at 400, before its kernel at 450. */
 static void recorded_stream_wait(void **state)
 {
     const char *known =
@@ -199,7 +199,8 @@ static void recorded_stream_wait(void **state)
     rlt_program_free(p);
 }
 
-/* Without cuda_sync events; and a recorded time that contradicts the inference drops the edge. */
+/* Without cuda_sync events the wait is inferred. A recorded time that contradicts the inference drops the
+ * edge. */
 static void inferred_stream_wait(void **state)
 {
     (void)state;
@@ -222,8 +223,8 @@ static void inferred_stream_wait(void **state)
     "\"Group size\":2,\"Process Group Name\":\"0\",\"Process Group Ranks\":\"[0, 1]\""
 #define INFO(rank) "\"distributedInfo\":{\"rank\":" #rank ",\"world_size\":2}"
 
-/* Rank 0 starts at 1000 ns after rank 1's clock base, comes 890 us before it and waits; the bases differ and
- * stand after the events. */
+/* Rank 0 starts 1000 ns after rank 1's clock base and arrives 890 us before rank 1. The bases differ and
+ * stand after the events in the files. */
 static const char *const rank0 = "{\"traceEvents\":[" STEP(3, 10.5, 2000) LAUNCH(1, 110.5, 5, 7)
     KERNEL("a", 7, 117.5, 3, 7) LAUNCH(1, 130.5, 10, 8) NCCL(ALLREDUCE, 142.5, 900)
         CALL("cudaStreamWaitEvent", 1, 145.5, 1, 10) LAUNCH(1, 150.5, 5, 9) KERNEL("after", 7, 1043.5, 100, 9)
@@ -249,7 +250,7 @@ static void two_ranks(void **state)
     assert_int_equal(p->n_comms, 1);
     assert_int_equal(p->comms[0].kind, RLT_ALL_REDUCE);
     assert_int_equal(p->comms[0].bytes, 4000);
-    /* rank 0 comes 132 us after its start, rank 1 1022.75 us after its own */
+    /* rank 0 arrives 132 us after its start, rank 1 1022.75 us after its own */
     played v = play(p, 10 * RLT_US, true);
     assert_int_equal(v.wait[0], 1022750 * RLT_NS - 1250 * RLT_NS - 132 * RLT_US);
     assert_int_equal(v.wait[1], 0);
@@ -257,13 +258,15 @@ static void two_ranks(void **state)
     v = play(p, 10 * RLT_US, false);
     assert_int_equal(v.wait[0], 1022750 * RLT_NS - 132 * RLT_US);
     played_free(&v);
-    /* the collective waits for the work before it: 500 us more of that end at 610 us, 2 us before it comes */
+    /* the collective waits for the work before it: with 500 us more that work ends at 610 us, 2 us before the
+     * arrival */
     named(p, "a")->duration_ps += 500 * RLT_US;
     v = play(p, 10 * RLT_US, false);
     assert_int_equal(v.wait[0], 1022750 * RLT_NS - 612 * RLT_US);
     named(p, "a")->duration_ps -= 500 * RLT_US;
     played_free(&v);
-    /* the kernel after it waits for the collective, and the host for that: 500 us more are 500 more */
+    /* the kernel after it waits for the collective, and the host for that kernel: 500 us more give 500 us
+     * more */
     v = play(p, 510 * RLT_US, true);
     played w = play(p, 1010 * RLT_US, true);
     assert_int_equal(w.rank_end[0] - v.rank_end[0], 500 * RLT_US);
@@ -280,7 +283,7 @@ static void two_ranks(void **state)
     rlt_program_free(p);
 }
 
-/* Three collectives; the second host's clock is 5 ms ahead, which is no waiting. */
+/* Three collectives. The clock of the second host is 5 ms ahead, which is no waiting. */
 #define THREE                                                                                                \
     STEP(0, 0, 900)                                                                                          \
     LAUNCH(1, 100, 5, 1)                                                                                     \
@@ -357,14 +360,14 @@ static void splits(void **state)
                             "\"In split size\":\"[3, 1]\",\"Out split size\":\"[3, 1]\"") "{\"ph\":\"i\"}]}");
     if (read_files(1, &name, &o, &p) < 0)
         fail_msg("%s: %s", err.where, err.what);
-    /* 40 elements of 8 bytes in 4 rows: 80 bytes a row */
+    /* 40 elements of 8 bytes in 4 rows: 80 bytes per row */
     assert_non_null(p->comms[0].counts);
     assert_int_equal(p->comms[0].counts[0], 240);
     assert_int_equal(p->comms[0].counts[1], 80);
     rlt_program_free(p);
 }
 
-/* 40 elements of 8 bytes from each of two ranks, and to each of them: 640 in all. */
+/* 40 elements of 8 bytes from each of two ranks, and to each of them: 640 bytes in all. */
 static void gathers_and_scatters(void **state)
 {
     static const struct {
@@ -480,7 +483,7 @@ static void steps(void **state)
     assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
 }
 
-/* No marks, threads and streams as text, a kernel nobody launched. */
+/* No step marks, threads and streams as text, a kernel without a launch. */
 static void bare_recording(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The public Kineto recordings (skipped when ../shared is absent): counts as published with them, and
- * measured times, which must come out although the recorded waiting is not in the program.
+ * The public Kineto recordings (skipped if ../shared is absent). Counts are those published with them.
+ * Measured times must result although the recorded waiting is not in the program.
  */
 #include "sim/base/error.h"
 #include "sim/base/map.h"
@@ -17,7 +17,8 @@
 
 static rlt_error err;
 
-/* Columns of a line of a table; NULL at its end. Commas inside fields do not occur in these. */
+/* Splits a line of a table into columns; the last entry is NULL. These tables have no commas inside
+ * fields. */
 static int read_row(FILE *f, char *line, size_t size, char **cells, int max)
 {
     if (!fgets(line, (int)size, f))
@@ -37,8 +38,7 @@ static rlt_time us(const char *text)
     return (rlt_time)(atof(text) * 1e6 + 0.5);
 }
 
-/* Total of the recorded intervals of a rank's kernels,
- * overlaps counted once (by time, as built per stream). */
+/* Returns the total of the recorded intervals of a rank's kernels; overlaps count once. */
 static int by_start(const void *a, const void *b)
 {
     const rlt_time *x = a, *y = b;
@@ -78,8 +78,8 @@ static rlt_program *read_shared(const char *spec, rlt_read_options *o)
     return p;
 }
 
-/* Eight ranks of DLRM: counts and times as measured; played back with the recorded transfers, spans and waits
- * come out as measured, though none of them is in the program. */
+/* Eight ranks of DLRM: counts and times as measured. Played back with the recorded transfers, spans and waits
+ * agree with the measured ones, although no wait is in the program. */
 static void dlrm(void **state)
 {
     char line[1000], *c[20];
@@ -104,15 +104,16 @@ static void dlrm(void **state)
     }
     fclose(f);
     assert_int_equal(noted(p, "contradicts"), 0);
-    /* No wait is left in the program as a gap, but for two ranks' kernels of the step before. */
+    /* The program has no wait as a gap, except for kernels of the previous step on two ranks. */
     assert_int_equal(noted(p, "over 50 us"), 2);
     rlt_time gaps = total(p, RLT_OP_DELAY);
     for (uint32_t i = 0; i < p->n_ops; i++)
         if (p->ops[i].kind == RLT_OP_DELAY && p->ops[i].duration_ps > 50 * RLT_US)
             gaps -= p->ops[i].duration_ps;
-    assert_true(gaps < 8 * 270 * 3 * RLT_US); /* a launch's latency for each of about 270 pieces of work */
+    assert_true(gaps < 8 * 270 * 3 * RLT_US); /* a launch latency for each of about 270 pieces of work */
     played_free(&v);
-    /* All starting together, the first collective's wait falls from 7.6 ms to how far host times differ. */
+    /* If all start together, the wait of the first collective falls from 7.6 ms to the difference of the host
+     * times. */
     v = play(p, -1, false);
     for (uint32_t m = 0; m < 8; m++) {
         uint32_t op = p->comm_ops[p->comms[0].first_op + m];
@@ -134,8 +135,8 @@ static void dlrm(void **state)
     rlt_program_free(p);
 }
 
-/* Each marked step of the single-rank recordings on its own: the host's time from its begin to its end, with
- * the waits regenerated, is the measured one. */
+/* Each marked step of the single-rank recordings alone: with waits regenerated, the host's time from its
+ * begin to its end is the measured one. */
 static void public_steps(void **state)
 {
     char line[1000], *c[20], last[300] = "", path[400];
@@ -207,8 +208,8 @@ static void public_recordings(void **state)
     }
 }
 
-/* All-reduces of the training step agree between the recording's
- * attributes and the other rank's host trace. */
+/* The all-reduces of the training step agree between the recording's attributes and the other rank's host
+ * trace. */
 static void public_host_traces(void **state)
 {
     rlt_host_trace t;
