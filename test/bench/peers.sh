@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# ringlet beside SimGrid on the same work in one run: ring all-reduce and all-to-alls of 64 MiB a rank on a crossbar of 50 GB/s and
-# 500 ns links. Simulated times must be the same (SimGrid prints nanoseconds) before anything is compared; CPU seconds are the best
-# of a few runs, both programs in turn. Start-up is in them; it is printed first.
+# Compares ringlet with SimGrid in one run: ring all-reduce and all-to-alls of 64 MiB per rank on a crossbar of 50 GB/s and 500 ns
+# links. Simulated times must be equal (SimGrid prints nanoseconds) before anything is compared. CPU seconds are the best of a few
+# runs, both programs in turn; they include start-up, which is printed first.
 set -u
 build=${BUILD:-build}
 ringlet=$build/ringlet
@@ -12,7 +12,7 @@ trap 'rm -rf "$tmp"' EXIT
 total=67108864
 bad=0
 
-# Counts of the jittered all-to-all, a row a sender; its diagonal is empty.
+# Counts of the jittered all-to-all, one row per sender; the diagonal is empty.
 whole() { echo $((total / $1 * $1)); } # bytes of a rank in equal parts
 jitter() { awk -v n="$1" -v b=$total 'BEGIN { m = int(b / n); for (i = 0; i < n; i++) { row = ""; for (j = 0; j < n; j++)
     row = row (i == j ? 0 : int(m * (1 + 0.5 * (((i * n + j) * 7919) % 1000) / 1000))) " "; print row } }'; }

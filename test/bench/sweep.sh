@@ -35,8 +35,8 @@ for jobs in 1 2; do
     "$build/ringlet" sweep "$tmp/study.json" --db "$tmp/db" -j $jobs -q
     awk -v a="$begun" -v b="$(now)" -v j=$jobs 'BEGIN { printf "10000 points, --jobs %d: %.2f s, %.0f points/s (goal: about 1000 on two cores)\n", j, b - a, 10000 / (b - a) }'
 done
-# What two cores would give, told apart from what else runs here: processor seconds that two threads take over those of one, and how
-# long the two that simulate are neither running nor waiting for a core.
+# Gain of two cores, independent of other load on this machine: processor seconds of two threads over those of one, and the time in
+# which the two simulating threads neither run nor wait for a core.
 cpu() { ("$@"; times) | tail -1 | sed 's/[ms]/ /g' | awk '{ print 60 * $1 + $2 + 60 * $3 + $4 }'; }
 least() { for i in 1 2 3; do rm -f "$tmp"/db*; cpu "$@"; done | sort -n | head -1; }
 study 100 >"$tmp/study.json"
@@ -55,13 +55,13 @@ done
 wait $pid
 awk -v a="$begun" -v b="$ended" -v one="$cpu_1" -v two="$cpu_2" 'NR > 1 { blocked += (b - a - ($1 + $2) / 1e9) / (b - a); n++ }
     END { blocked /= n; printf "processor seconds, --jobs 1 and 2: %.2f, %.2f; threads blocked: %.1f %%; speed-up on two free cores %.2f (goal: >= 1.8)\n", one, two, 100 * blocked, 2 * one / two * (1 - blocked) }' "$tmp/threads"
-# Inputs stay the same, so that only points are more.
+# The inputs stay the same; only the number of points grows.
 for n in 25 2500; do
     study 10 | sed "s|{\"name\": \"slow\".*|{\"pointer\": \"/compute-scale\", \"range\": {\"from\": 0.5, \"to\": 1.5, \"count\": $n}}]}|" >"$tmp/study.json"
     rm -f "$tmp"/db*
     echo "$((n * 40)) points, --jobs 2: peak KiB $("$build/test/bench/spawn" 1 "$build/ringlet" sweep "$tmp/study.json" --db "$tmp/db" -j 2 -q | cut -d' ' -f2)"
 done
-# Many, of next to no simulation.
+# Many points with almost no simulation.
 for n in 100 1000 10000 100000; do
     cat >"$tmp/study.json" <<J
 {"command": "coll", "base": {"topology": {"dims": [{"shape": "switch", "size": 2, "bandwidth": "50GB/s", "latency": "1us"}]},
