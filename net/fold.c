@@ -99,8 +99,8 @@ static int count_classes(const rlt_topology *t, const uint32_t *sizes, uint32_t 
     return 0;
 }
 
-/* Fills sizes and representatives. The first links of a group, those that leave its accelerator 0, contain
- * one link of each orbit. */
+/* Fills sizes and representatives. The first links of a group leave its accelerator 0 and contain one link of
+ * each orbit. */
 static void fill_classes(const rlt_topology *t, rlt_net_fold *out)
 {
     for (uint32_t d = 0; d < t->n_dims; d++) {

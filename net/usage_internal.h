@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How network models keep the account of a link. Internal to net/. A network uses one of two ways:
+ * The account of a link, as network models keep it. Internal to net/. A network uses one of two ways:
  *   spans   The interval of a transfer is known at issue. Intervals may overlap. They may begin in the
  *           future, but not in the past.
  *   live    A count of transfers present, for models that learn of an end when it happens.
@@ -72,7 +72,7 @@ int rlt__usage_create(const rlt_topology *t, const rlt_net_fold *fold, rlt_time 
 /* Changes the capacity of a link from now on (0: it has failed). `under_way`: bytes carried so far by
  * transfers that have not been counted yet. RLT_ENOMEM. */
 int rlt__usage_capacity(rlt_usage *u, uint32_t link, double under_way, uint64_t bw_Bps) RLT_MUST_USE;
-/* Counts `bytes` that keep the link busy for busy_ps, whatever its capacity is now. */
+/* Counts `bytes` that keep the link busy for busy_ps. The current capacity does not matter. */
 void rlt__usage_busy(rlt_usage *u, uint32_t link, uint64_t bytes, rlt_time busy_ps);
 
 int rlt__usage_span_slow(rlt_usage *u, uint32_t link, rlt_time now, rlt_time from, rlt_time to) RLT_MUST_USE;

@@ -64,9 +64,9 @@ static void empty(rlt_queue *q, unsigned number)
 }
 
 /*
- * Gives memory back when the arrays have grown out of proportion: frees empty arrays and shrinks those that
- * are mostly unused. What stays is within the limit, so the next call pays for itself by the growth in
- * between. The popped entries of the current bucket must have been dropped.
+ * Gives memory back when the arrays have grown out of proportion: frees empty arrays and shrinks mostly
+ * unused ones. The remaining memory is within the limit, so the growth until the next call pays for it. The
+ * popped entries of the current bucket must have been dropped.
  */
 static void trim(rlt_queue *q)
 {

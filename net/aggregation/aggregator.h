@@ -44,9 +44,9 @@ enum {
 
 typedef enum rlt_slot_mode { RLT_SLOTS_POOL, RLT_SLOTS_HASH, RLT_SLOTS_CREDIT, RLT_SLOTS_PULL } rlt_slot_mode;
 
-/* How jobs share S slots. STATIC: S / jobs slots each. DYNAMIC: all jobs use all slots (HASH only).
- * FIRST_COME: each job gets what it asks for until none are left; a job without slots sends all packets to
- * the server, or is refused. */
+/* Sharing of S slots between jobs. STATIC: S / jobs slots each. DYNAMIC: all jobs use all slots (HASH only).
+ * FIRST_COME: each job gets as many as it asks for until none are left; a job without slots sends all packets
+ * to the server, or is refused. */
 typedef enum rlt_slot_sharing { RLT_SHARE_STATIC, RLT_SHARE_DYNAMIC, RLT_SHARE_FIRST_COME } rlt_slot_sharing;
 
 /* One element of a sum. Integers wrap at 64 bits; values outside `element_bits` are counted as overflows. */

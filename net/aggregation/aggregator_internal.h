@@ -38,7 +38,7 @@ struct rlt_aggregator {
     rlt_agg_tenant *jobs;
     uint32_t n_jobs, jobs_room, n_forgotten;
     rlt_agg_counts past; /* counts of jobs whose numbers were reused */
-    /* occupancy: */
+    /* Occupancy: */
     uint32_t now, peak;
     rlt_time last;
     double integral;

@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-/* Which of the switches that can reduce do so: all of them, those next to an accelerator, or all others. */
+/* Switches that reduce, among those that can: all of them, those next to an accelerator, or all others. */
 typedef enum rlt_add_place { RLT_ADD_ALL, RLT_ADD_TOR, RLT_ADD_SPINE } rlt_add_place;
 
 typedef struct rlt_reduction_request {

@@ -135,7 +135,7 @@ static rlt_time leave_links(rlt__flow_net *net, uint32_t flow, uint64_t carried,
     return latency;
 }
 
-/* Takes a flow off its links, one of which has failed. Its messages stall. */
+/* Takes a flow off its links because link `failed` has failed. Its messages stall. */
 static void take_off(rlt__flow_net *net, uint32_t flow, uint32_t failed, rlt_time now)
 {
     uint64_t carried = carried_by(net, flow, now);

@@ -538,8 +538,8 @@ int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow)
     return 0;
 }
 
-/* Returns true in *all if all own flows of the link end now. Visits only those that do, from the top of the
- * heap down. */
+/* Sets *all to true if all own flows of the link end now. Visits only ending flows, from the top of the heap
+ * down. */
 static SELDOM int all_end(rlt_maxmin *mm, uint32_t link, rlt_time now, bool *all)
 {
     const rlt_mm_link *l = &mm->links[link];

@@ -103,8 +103,8 @@ static rlt_mm_part look_at(rlt_maxmin *mm, rlt_mm_entry e, double x0)
     return (rlt_mm_part){0, messages};
 }
 
-/* Looks at a plain flow at the level of `other`. Which side of x0 that is cannot be predicted, so there is no
- * branch on it. */
+/* Looks at a plain flow, whose rate is the level of `other`. No branch depends on its side of x0, which
+ * cannot be predicted. */
 static inline rlt_mm_part look_through(rlt_maxmin *mm, uint32_t other, double x0)
 {
     const rlt_mm_level *v = &mm->levels[other];
@@ -118,8 +118,8 @@ static inline rlt_mm_part look_through(rlt_maxmin *mm, uint32_t other, double x0
     return part;
 }
 
-/* Splits the flows of a link into those that keep a rate below x0 and open ones, and reaches the links of the
- * latter. */
+/* Splits the flows of a link: some keep a rate below x0, the others are open. Reaches the links of open
+ * flows. */
 static void open_link(rlt_maxmin *mm, uint32_t link, double x0)
 {
     const rlt_mm_link *l = &mm->links[link];
@@ -299,8 +299,7 @@ static void freeze(rlt_maxmin *mm, uint32_t link, double x)
             continue;
         }
         /* If the other link is outside the component, it keeps the flow at its level. If it is frozen, it has
-         * just given the flow a level. Which case holds cannot be predicted, so there are no branches on
-         * it. */
+         * just given the flow a level. No branches: the case cannot be predicted. */
         rlt_mm_level *v = &levels[e->other];
         uint32_t open = v->mark == epoch;
         v->left -= share[open];

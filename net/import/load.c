@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Loading a topology from whatever the user wrote. */
+/* Loads a topology from a name, a file, a product or JSON text. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -113,7 +113,7 @@ static int find_process(rlt__nccl_log *log, const char *line, const char *end, u
     return 0;
 }
 
-/* "rank 1 nranks 4", "rank 3 nRanks 8 nNodes 2 localRanks 4". */
+/* Reads "rank 1 nranks 4" or "rank 3 nRanks 8 nNodes 2 localRanks 4". */
 static void communicator(rlt__nccl_log *log, cursor c, uint32_t process)
 {
     uint32_t rank, n;
@@ -146,7 +146,7 @@ static int add_connection(rlt__nccl_log *log, const rlt__connection *k)
     return rc;
 }
 
-/* "3[8a000] -> 0[1a000] [send] via NET/IB/3/GDRDMA" */
+/* Reads "3[8a000] -> 0[1a000] [send] via NET/IB/3/GDRDMA". */
 static int connection(rlt__nccl_log *log, cursor c, uint32_t process, uint32_t channel)
 {
     rlt__connection k = {.process = process, .channel = (uint8_t)channel};
@@ -171,7 +171,7 @@ static int connection(rlt__nccl_log *log, cursor c, uint32_t process, uint32_t c
     return add_connection(log, &k);
 }
 
-/* "   0   1   2   3" to the line's end. NCCL prints at most twenty ranks of a ring. */
+/* Reads the ranks of a ring, " 0 1 2 3", to the end of the line. NCCL prints at most twenty. */
 static int ring(rlt__nccl_log *log, cursor c, uint32_t channel, uint32_t line)
 {
     rlt__log_ring r = {.channel = channel, .first = log->n_ranks_used, .line = line};
@@ -215,7 +215,7 @@ static int message(rlt__nccl_log *log, cursor c, uint32_t process, uint32_t line
     return connection(log, c, process, channel);
 }
 
-/* "busbw: 1002.4938  Gbps", as a widely used all-reduce benchmark prints it. */
+/* Reads "busbw: 1002.4938 Gbps", as a widely used all-reduce benchmark prints it. */
 static void measured(rlt__nccl_log *log, cursor c)
 {
     int64_t value;

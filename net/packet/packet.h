@@ -43,7 +43,7 @@ RLT_API int rlt_packet_set(rlt_packet_settings *s, const char *name, const char 
 RLT_API const rlt_param *rlt_packet_parameters(void);
 /* Creates the configuration of links at full speed. The caller adds the client whose packets they carry. */
 RLT_API rlt_packets_config rlt_packet_links(const rlt_packet_settings *s);
-/* Checks that the settings can be combined, and fills those that follow from others. */
+/* Checks that the settings can be combined, and fills derived ones. */
 RLT_API int rlt_packet_check(rlt_packet_settings *s, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus

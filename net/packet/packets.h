@@ -58,7 +58,7 @@ typedef enum rlt_packet_flag {
 /* Purposes of random streams (sim/base/random.h). The entity is the link, the counter its packets so far. */
 enum { RLT_RANDOM_LOSS = 0x706b6c00, RLT_RANDOM_MARK = 0x706b6d00 };
 
-/* A client: sends packets and is told about them. */
+/* A client, which sends packets and receives these calls. */
 typedef struct rlt_packets_client {
     void *ctx;
     /* A packet arrived at its destination (a host, or the switch it was sent to). It is freed afterwards. */

@@ -87,8 +87,8 @@ static void ask_for(rlt__packet_net *net, uint32_t flow, uint64_t first, uint64_
                                   .aux = (uint32_t)(end - first) << 1 | asks});
 }
 
-/* Answers a packet that asks: lists the runs of missing packets, the last of which asks again; or reports
- * that none is missing. */
+/* Answers a packet that asks: lists the runs of missing packets (the last run asks again), or reports that
+ * none is missing. */
 static void tell_missing(rlt__packet_net *net, uint32_t flow)
 {
     enum { MOST_RUNS = 64 };

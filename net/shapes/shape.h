@@ -10,7 +10,7 @@
 #include "net/shapes/shapes.h"
 #include "sim/base/error.h"
 
-/* How a route chooses among equal options. */
+/* The choice of a route among equal options. */
 typedef struct rlt_pick {
     bool by_destination; /* D-mod-k: the shape uses its own function of the destination; otherwise `value` */
     uint32_t value;      /* a hash or a running number: option = value % options */

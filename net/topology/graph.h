@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Graph algorithms and graph files, by igraph: plain arrays in, plain arrays out. Only net/topology/graph.c
- * knows igraph, which is not thread-safe: every call here holds one lock, and none belongs in a simulation's
+ * knows igraph, which is not thread-safe: every call here holds one lock and must stay out of a simulation's
  * loop. Internal to net/.
  *
- * Edges are directed. igraph's own messages come back as the `what` of the error.
+ * Edges are directed. igraph's own messages become the `what` of the error.
  */
 #ifndef RLT_NET_TOPOLOGY_GRAPH_H
 #define RLT_NET_TOPOLOGY_GRAPH_H
@@ -72,9 +72,10 @@ typedef struct rlt_graphml {
 
 /*
  * Reads text[0..length). Stricter than igraph: refuses an edge to an undeclared node (igraph invents the
- * node), a node declared twice, hyperedges, nested or several graphs, entity declarations, and an edge whose
- * direction differs from the file's. `name` is the name of the text in messages. RLT_EMALFORMED, RLT_ESCHEMA,
- * RLT_ERANGE, RLT_ENOMEM. On success the caller frees it with rlt_graphml_free.
+ * node), a node declared twice, hyperedges, nested graphs and several graphs. Also refuses entity
+ * declarations, and an edge whose direction differs from the file's. `name` is the name of the text in
+ * messages. RLT_EMALFORMED, RLT_ESCHEMA, RLT_ERANGE, RLT_ENOMEM. On success the caller frees it with
+ * rlt_graphml_free.
  */
 int rlt_graphml_parse(const char *name, const char *text, size_t length, rlt_graphml *out,
                       rlt_error *err) RLT_MUST_USE;

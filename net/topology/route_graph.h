@@ -28,7 +28,7 @@ static inline void rlt_walk_clear(rlt_walk *w)
     w->bw_Bps = UINT64_MAX;
 }
 
-/* How to choose among equal next hops. Unless by_destination is set, `value` is consumed as a mixed-radix
+/* The choice among equal next hops. Unless by_destination is set, `value` is consumed as a mixed-radix
  * number. */
 typedef struct rlt_graph_pick {
     bool by_destination;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Looking through directories. */
+/* Searches directories for files. */
 #include "sim/base/find.h"
 
 #include <dirent.h>

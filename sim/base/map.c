@@ -80,7 +80,7 @@ void rlt_map_remove(rlt_map *m, uint64_t key)
     uint32_t mask = m->capacity - 1, hole = map_slot(m, key);
     if (m->values[hole] == RLT_NONE)
         return;
-    /* Pull back each later entry of the chain whose probing passes the hole. */
+    /* Pulls back each later entry of the chain whose probing crosses the hole. */
     for (uint32_t i = (hole + 1) & mask; m->values[i] != RLT_NONE; i = (i + 1) & mask) {
         uint32_t home = (uint32_t)rlt_mix64(m->keys[i]) & mask;
         if (((i - home) & mask) >= ((i - hole) & mask)) {

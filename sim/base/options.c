@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Options by their tables, wherever their texts come from. */
+/* Fills options from texts, by their tables. */
 #include "sim/base/options.h"
 
 #include <stdio.h>

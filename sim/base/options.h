@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Options: parameters in groups, with a record of which were given. The settings of a command or an
- * experiment are a plain struct. Several commands share a group: its `base` is the offset of the shared
- * struct inside the whole. The texts come from a command line (tools/base/options.h), a file or a program.
+ * Options: parameters in groups, with a record of the given ones. The settings of a command or an experiment
+ * are a plain struct. Several commands share a group: its `base` is the offset of the shared struct inside
+ * the whole. The texts come from a command line (tools/base/options.h), a file or a program.
  */
 #ifndef RLT_SIM_BASE_OPTIONS_H
 #define RLT_SIM_BASE_OPTIONS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* CSV into cells. */
+/* Cuts CSV lines into cells. */
 #include "sim/text/csv.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading through zlib, which passes uncompressed files on as they are. */
+/* Reads through zlib, which passes uncompressed files on unchanged. */
 #include "sim/text/file.h"
 
 #include <errno.h>

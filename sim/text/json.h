@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reading small JSON files strictly, and writing JSON. The only user of cJSON.
+ * Reads small JSON files strictly, and writes JSON. The only user of cJSON.
  *
- * A document keeps its text, so that every complaint carries file:line:column and the path of the value
+ * A document keeps its text, so that every error carries file:line:column and the path of the value
  * ("fabric.json:12:7: dims[1].bandwidth"). Duplicate keys, trailing text, depth above 64, and files above 64
- * MiB are refused. Integers are taken from the raw digits, never through a double. Objects are strict:
+ * MiB are refused. Integers are parsed from the raw digits, never through a double. Objects are strict:
  * rlt_json_only() refuses keys not listed and suggests the nearest.
  */
 #ifndef RLT_SIM_TEXT_JSON_H
@@ -67,7 +67,7 @@ int rlt_json_fail(rlt_json v, int code, rlt_error *err, const char *fmt, ...) RL
 /* Refuses keys other than those in the NULL-terminated list; keys starting with '_' are comments. */
 int rlt_json_only(rlt_json v, const char *const *keys, rlt_error *err) RLT_MUST_USE;
 
-/* Typed members: 0 when read, and when absent and `required` is false (then *out keeps its value). */
+/* Typed members. Return 0 when read, and also when absent and not `required` (*out then keeps its value). */
 int rlt_json_get_string(rlt_json v, const char *key, bool required, const char **out,
                         rlt_error *err) RLT_MUST_USE;
 int rlt_json_get_u64(rlt_json v, const char *key, bool required, uint64_t max, uint64_t *out,

@@ -186,7 +186,7 @@ static void put_real(rlt_jw *w, const char *key, char form, double value, int di
         snprintf(text, sizeof text, "%.*g", digits, value);
     else
         snprintf(text, sizeof text, "%.*f", digits, value);
-    /* The decimal point depends on the locale: it is whatever is neither digit nor sign. */
+    /* The decimal point depends on the locale: it is the part that is neither digit nor sign. */
     size_t point = strspn(text, "-0123456789"), after = strcspn(text + point, "0123456789");
     if (text[point] && text[point] != 'e') {
         text[point] = '.';

@@ -25,7 +25,7 @@ static uint32_t clamp(XML_Size n)
     return n >= UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* "g:node" -> "node" */
+/* Strips the prefix: "g:node" -> "node". */
 static const char *local(const char *name)
 {
     const char *colon = strrchr(name, ':');

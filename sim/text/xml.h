@@ -49,7 +49,8 @@ int rlt_xml_fail(const rlt_xml_tag *tag, int code, rlt_error *err, const char *f
 const char *rlt_xml_get(const rlt_xml_tag *tag, const char *name);
 bool rlt_xml_is(const rlt_xml_tag *tag, const char *name);
 
-/* Typed attributes: 0 when read, and when absent and `required` is false (then *out keeps its value). */
+/* Typed attributes. Return 0 when read, and also when absent and not `required` (*out then keeps its
+ * value). */
 int rlt_xml_get_text(const rlt_xml_tag *tag, const char *name, bool required, const char **out,
                      rlt_error *err) RLT_MUST_USE;
 /* Reads a decimal integer in [min, max]. */

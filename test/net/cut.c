@@ -164,7 +164,7 @@ static void dimensions_apart(void **state)
 }
 
 /* Ports of 50 GB/s, M = 50 MB: 1 ms. In a network that reduces and replicates, every member sends its data
- * once and receives the result once. What a single member must receive remains. */
+ * once and receives the result once. The bound by a single member's input remains. */
 static void networks_that_reduce(void **state)
 {
     (void)state;

@@ -58,7 +58,7 @@ typedef struct world {
     rlt_net *net;
     rlt_net_fold fold;
     uint32_t ranks;
-    rlt_time injected[MAX_POSTS], delivered[MAX_POSTS]; /* of the last message */
+    rlt_time injected[MAX_POSTS], delivered[MAX_POSTS]; /* times of the last message */
     bool folded;
     int rc;
     rlt_error err;

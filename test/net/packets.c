@@ -384,7 +384,7 @@ static uint64_t lost_of(const char *spec, uint64_t seed, double loss, uint64_t *
     return lost;
 }
 
-/* Over two links a packet is lost with probability 1 - (1 - p)^2. Which packets are lost depends only on the
+/* Over two links a packet is lost with probability 1 - (1 - p)^2. The set of lost packets depends only on the
  * seed. */
 static void losses_are_random_and_repeat(void **state)
 {

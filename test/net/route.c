@@ -419,8 +419,8 @@ static void expect_nodes(bench *b, uint32_t s, uint32_t d, uint64_t key, const c
 static void graphs_fewest_links_then_latency(void **state)
 {
     (void)state;
-    /* g0 to g1: two links over x or y, of which y is quicker; also two over g2, but accelerators do not
-     * relay. g2 is behind z. */
+    /* g0 to g1: two links over x or y; y is quicker. Also two over g2, but accelerators do not relay. g2 is
+     * behind z. */
     static const char *const names[] = {"g0", "g1", "g2", "x", "y", "z", NULL};
     static const cable cables[] = {{0, 3, 10, 5}, {3, 1, 10, 5}, {0, 4, 10, 1}, {4, 1, 10, 2}, {0, 2, 10, 0},
                                    {2, 1, 10, 0}, {4, 5, 10, 1}, {5, 2, 10, 1}, {0, 3, 20, 5}};
