@@ -116,7 +116,8 @@ typedef struct rlt_plan {
 struct rlt_algorithm {
     const char *name, *summary;
     /* Parameters. Each row comes from one of the macros below, or has a name of its own and RLT_SLOT(i), i <
-     * RLT_MAX_OWN; its value, or else its preset, is then in plan->own[i]. NULL: no parameters. */
+     * RLT_MAX_OWN. In the latter case plan->own[i] holds its value, or else its preset. NULL: no parameters.
+     * */
     const rlt_param *parameters;
     uint32_t kinds;       /* supported kinds, a bit 1 << rlt_coll_kind each */
     uint32_t counted;     /* subset of `kinds` that is also supported with counts */

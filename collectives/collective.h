@@ -144,9 +144,9 @@ static inline uint32_t rlt_member_rank(const rlt_coll_request *r, uint32_t membe
 }
 
 /*
- * A process group and its place in the topology. If the accelerators of the group form a sub-grid of a
- * product (or of the file's logical dimensions), n_dims, dims and shapes describe that grid; else the group
- * has one dimension. `rings` are the topology's recommended ring orders restricted to the group. The
+ * A process group and its place in the topology. The accelerators of the group may form a sub-grid of a
+ * product (or of the file's logical dimensions). Then n_dims, dims and shapes describe that grid. Else the
+ * group has one dimension. `rings` are the topology's recommended ring orders restricted to the group. The
  * rlt_group owns its arrays.
  */
 typedef struct rlt_group {

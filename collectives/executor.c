@@ -4,8 +4,8 @@
  * the receiver's lane and the step that waits for it. The lanes of a collective are numbered member *
  * plan->lanes + lane.
  *
- * A message may arrive before its receiver reaches the step. It is then noted in a 64-step window of bits,
- * or, if it does not fit there (several messages for one step, or a step far ahead), counted in a map.
+ * A message may arrive before its receiver reaches the step. It is then noted in a 64-step window of bits. If
+ * it does not fit there (several messages for one step, or a step far ahead), a map counts it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -45,8 +45,8 @@ typedef struct rlt_exec_collective {
     uint32_t direct;
     /* arrivals so far; members that run; members that are not done */
     uint32_t arrived, members, members_left;
-    rlt_step steady;    /* folded to one lane: its last step, */
-    rlt_time steady_ps; /* and the time when that step began */
+    rlt_step steady;    /* folded to one lane: the step whose period is measured */
+    rlt_time steady_ps; /* time when that step began */
     bool leaping;
     uint32_t next_free;
     uint8_t flags, live, folded;

@@ -3,14 +3,15 @@
  * Colour refinement: the coarsest equitable partition of members and links.
  *
  * Let c_0 be the colour of each member from its own steps, and of each link from its bandwidth, latency and
- * dimension. In round t + 1 the colour of x is the pair of c_t(x) and the multiset of what surrounds x.
- * Around a member are its messages out and in, each with its place in the plan, its size, the colours of both
- * ends and of the links on its path. Around a link are the messages over it. The rounds end when the number
- * of colours stays. A multiset is compared by the sum of 64-bit hashes of its elements.
+ * dimension. In round t + 1 the colour of x is the pair of c_t(x) and the multiset of its surroundings. The
+ * surroundings of a member are its messages out and in. Each is described by its place in the plan, its size,
+ * the colours of both ends, and those of the links on its path. The surroundings of a link are the messages
+ * over it. The rounds end when the number of colours stays the same. A multiset is compared by the sum of
+ * 64-bit hashes of its elements.
  *
- * Example: a chain 0 -> 1 -> 2 -> 3 -> 4 of equal messages. Round 0: the end members differ from the inner
- * ones, which have equal steps. Each further round separates the neighbours of what was separated before,
- * until all five members differ.
+ * Example: a chain 0 -> 1 -> 2 -> 3 -> 4 of equal messages. At first the end members differ from the inner
+ * ones, whose steps are alike. The first round separates 1 and 3 from 2, because their neighbours differ.
+ * Then all five members differ.
  */
 #include <stdlib.h>
 #include <string.h>

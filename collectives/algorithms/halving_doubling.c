@@ -12,9 +12,8 @@
  *
  * Let p be the largest power of two not above n. Member p + i (i < n - p) sends its data to member i before
  * the exchanges, and receives the result from it after them. Block b belongs to member b mod p in the
- * exchanges, so the blocks of an exchange are evenly spaced for any n. If it saves bytes, an extra member
- * does not send its own share: n - 1 blocks leave or reach it in a reduce-scatter or all-gather, as without
- * the detour.
+ * exchanges, so the blocks of an exchange are evenly spaced for any n. An extra member keeps its own share if
+ * that saves bytes. In a reduce-scatter or all-gather, n - 1 blocks leave or reach it, as without the detour.
  */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"

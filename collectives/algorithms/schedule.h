@@ -8,9 +8,9 @@
  *   themis     Like baseline, but the order of each chunk balances the loads of the dimensions (S. Rashidi,
  *              W. Won, S. Srinivasan, S. Sridharan, T. Krishna, "Themis", ISCA 2022, arXiv 2110.04478). A
  *              chunk scatters first in the dimension with the least load so far, in seconds of bytes /
- *              bandwidth, and gathers in the opposite order. If the spread between the least and the most
- *              loaded dimension is below 1/16 of the chunk's time in the least loaded one, the chunk goes
- *              from the innermost to the outermost.
+ *              bandwidth, and gathers in the opposite order. Let the spread be the difference of load between
+ *              the most and the least loaded dimension. If it is below 1/16 of the chunk's time in the
+ *              latter, the chunk goes from the innermost to the outermost.
  * Among its waiting chunks, a dimension serves the first to come (fifo), or the one with the fewest bytes in
  * this operation (scf, smallest chunk first), ties by arrival.
  *

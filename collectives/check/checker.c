@@ -7,8 +7,8 @@
  * on the order.
  *
  * An untracked plan has no cells; only its messages and waits are run. The network may fetch a cell of
- * another member at any time. Such a cell must still be as it was at the start, or as it was when its member
- * last sent a message to the fetching lane, and must not change any more.
+ * another member at any time. Such a cell must be unchanged since the start, or since its member last sent a
+ * message to the fetching lane. It must not change any more.
  */
 #include "collectives/check/checker.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Data races between lanes of a member that share blocks. Two accesses to a block, at least one of them a
- * write, must be ordered by the plan: by the order of steps in a lane, by a wait for another lane, or by
+ * Data races between lanes of a member that share blocks. If two steps access a block, and one of them
+ * writes, the plan must order them: by the order of steps in a lane, by a wait for another lane, or by
  * messages.
  *
  * Order is tracked by vector clocks. The time of a place (member * lanes + lane) is 2 k + 1 while its step k

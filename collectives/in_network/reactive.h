@@ -6,9 +6,9 @@
  *
  * A fabric is one network in one simulation. It can carry any number of jobs, each with its own protocol; the
  * jobs share the links and the slots of the switches. Every contribution is a 64-bit number of its own,
- * derived from job, chunk and worker, and is really added, modulo 2^64. The run fails with RLT_ECHECK if a
- * member receives anything but the sum of all members, and with RLT_ESTALL if a member still lacks a sum at
- * the end.
+ * derived from job, chunk and worker, and is really added, modulo 2^64. If a member receives anything but the
+ * sum of all members, the run fails with RLT_ECHECK. If a member lacks a sum at the end, it fails with
+ * RLT_ESTALL.
  *
  * This header is for users of protocols; collectives/in_network/reactor.h is for their authors. A new
  * protocol is one file with one const struct, entered in the list below.

@@ -148,7 +148,7 @@ static rlt_time doubling_gather(const input *x)
 
 /*
  * Halving and doubling (Rabenseifner), [TRG] 4.2: 2 log2(n) alpha + 2 (n-1)/n M beta. For other n = p + e, a
- * sum can come back to the member into which it was folded through all exchanges of the core: 2 alpha + 2 M
+ * sum can come back through all exchanges of the core to the member into which it was folded: 2 alpha + 2 M
  * beta more. If e is odd, the first partner of the last folded member waits for nothing: its M/2 take the
  * port first. Small M: no other messages meet.
  */

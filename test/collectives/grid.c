@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Every algorithm of the table x every kind it supports x 2 to 64 members x several networks and parameters:
- * proved by the symbolic checker, and run under both network models with balanced accounts and never below
- * the bound. The closed forms are in closed_forms.c. An algorithm may refuse a network or a number of
- * members, with a reason, but not all of them.
+ * Every algorithm of the table x every kind it supports x 2 to 64 members x several networks and parameters.
+ * Each plan is proved by the symbolic checker, and run under both network models, with balanced accounts and
+ * never below the bound. The closed forms are in closed_forms.c. An algorithm may refuse a network or a
+ * number of members, with a reason, but not all of them.
  */
 #include <stdio.h>
 

@@ -8,8 +8,8 @@
  * use inversion and rejection (Hormann, Derflinger, "Rejection-inversion to generate variates from monotone
  * discrete distributions", ACM TOMACS 6 (3), 1996). A parameter is named by its rank: 0 is the most popular.
  *
- * The hot set is found as in training: updates are counted over a few steps, and the parameters seen most
- * often are taken, as many as the switch's registers hold.
+ * The hot set is found as in training: updates are counted over a few steps. The parameters seen most often
+ * are taken, as many as the switch's registers hold.
  */
 #ifndef RLT_COLLECTIVES_IN_NETWORK_LIBRA_WORKLOAD_H
 #define RLT_COLLECTIVES_IN_NETWORK_LIBRA_WORKLOAD_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Several jobs on shared switches. 10 000 random schedules over small cases: two to eight jobs, slots for
- * some of them, every way to share, losses up to 5 %, packets that are there twice or overtaken, members that
- * are late, priorities. Every contribution is a number of its own, so a sum that lacks one, or has one twice,
- * is wrong, and the run fails; a job that does not end fails it, too. Then: what falls back adds up, shares
- * are fair, and nothing at all gets through.
+ * some of them, every kind of slot sharing, priorities, stragglers, losses up to 5 %, duplicated and
+ * reordered packets. Every contribution is a different number. So a sum that lacks one, or has one twice, is
+ * wrong, and the run fails. A job that does not end fails it, too. Then: what falls back adds up, shares are
+ * fair, and nothing at all gets through.
  */
 #include <math.h>
 
