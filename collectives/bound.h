@@ -6,17 +6,17 @@
  * Let n be the number of members, M the collective's bytes, B_m what member m can send (or receive) a second
  * over its own links. The bound is the largest of three:
  *
- *   traffic   max over m of (bytes that m alone must send or receive) / B_m, and, for all members together,
- *             (bytes that must leave them) / (sum of all B_m) (Patarasuk, Yuan: "Bandwidth optimal all-reduce
- *             algorithms", JPDC 2009; Chan et al., CCPE 2007). Bytes that must leave all members:
+ *   traffic   For each member m: (bytes that m alone must send or receive) / B_m. For all members together:
+ *             (bytes that must leave them) / (sum of all B_m). (Patarasuk, Yuan: "Bandwidth optimal all-reduce
+ *             algorithms", JPDC 2009; Chan et al., CCPE 2007.) Bytes that must leave all members:
  *               all-reduce                             2(n-1) M: each of the other n-1 copies of every byte
  *                                                      is sent towards its sum and back
  *               reduce-scatter, all-gather,
  *               reduce, broadcast                      (n-1) M
- *   cut       The same with P groups in place of n members: in a product of dimensions, the members with
- *             equal coordinates in some dimensions form a group, and traffic between the groups uses the
- *             links of these dimensions alone. Also the tightest cut between members (net/topology/cut.h;
- *             Zhao et al., arXiv 2402.06787). Bytes that cross the border of a set S of members:
+ *   cut       The same with P groups in place of n members. In a product of dimensions, the members with
+ *             equal coordinates in some dimensions form a group. Traffic between the groups uses the links of
+ *             these dimensions alone. Also the tightest cut between members (net/topology/cut.h; Zhao et al.,
+ *             arXiv 2402.06787). Bytes that cross the border of a set S of members:
  *               all-gather           |S| M/n leave S
  *               reduce-scatter       |S| M/n enter S
  *               broadcast, reduce    M
