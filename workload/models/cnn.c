@@ -147,24 +147,24 @@ static void begin(chain *c, rlt_model *m, rlt_error *err)
                  .help = which                                                                               \
     }
 #define COMMON                                                                                               \
-    {"image",         .kind = RLT_PARAM_COUNT,   FIELD(image), .min = 1, .max = 1 << 14,                     \
-     .preset = "224", .help = "pixels of a side"},                                                           \
-        {"channels",  .kind = RLT_PARAM_COUNT, FIELD(channels),       .min = 1,                              \
-         .max = 4096, .preset = "3",           .help = "of the image"},                                      \
+    {"image",         .kind = RLT_PARAM_COUNT, FIELD(image), .min = 1, .max = 1 << 14,                       \
+     .preset = "224", .help = "side in pixels"},                                                             \
+        {"channels",    .kind = RLT_PARAM_COUNT,        FIELD(channels), .min = 1, .max = 4096,              \
+         .preset = "3", .help = "channels of the image"},                                                    \
     {                                                                                                        \
         "classes", .kind = RLT_PARAM_COUNT, FIELD(classes), .min = 1, .max = 1 << 24, .preset = "1000",      \
-                   .help = "that images are told apart by"                                                   \
+                   .help = "classes of images"                                                               \
     }
 static const rlt_param resnet[] = {
-    DEPTH("50", "of 18, 34, 50, 101 or 152 layers"),
+    DEPTH("50", "layers: 18, 34, 50, 101 or 152"),
     {"width", .kind = RLT_PARAM_COUNT, FIELD(width), .min = 1, .max = 64, .preset = "1",
      .help = "factor on the inner channels of a bottleneck, from 50 layers on"},
     COMMON,
     {0}};
-static const rlt_param vgg[] = {DEPTH("19", "of 11, 13, 16 or 19 layers"),
+static const rlt_param vgg[] = {DEPTH("19", "layers: 11, 13, 16 or 19"),
                                 COMMON,
                                 {"batch_norm", .kind = RLT_PARAM_CHOICE, .words = "no|yes", FIELD(batch_norm),
-                                 .preset = "no", .help = "behind each convolution"},
+                                 .preset = "no", .help = "adds a batch norm after each convolution"},
                                 {0}};
 
 static int build_resnet(rlt_model *m, const char *const *settings, uint32_t n, rlt_error *err)

@@ -41,11 +41,11 @@ static const char form[] = "time, such as 1000h or 2.5d";
 #define SECONDS(field)                                                                                       \
     .kind = RLT_PARAM_OTHER, .arg = form, .read = read_seconds, RLT_FIELD(rlt_failures, field)
 static const rlt_param parameters[] = {
-    {"mtbf", SECONDS(mtbf_s), .required = true, .help = "of one accelerator, between failures on average"},
-    {"checkpoint", SECONDS(checkpoint_s), .required = true, .help = "what writing a checkpoint takes"},
+    {"mtbf", SECONDS(mtbf_s), .required = true, .help = "mean time between failures of one accelerator"},
+    {"checkpoint", SECONDS(checkpoint_s), .required = true, .help = "time to write a checkpoint"},
     {"interval", SECONDS(interval_s), .usual = "the best by Daly's estimate",
      .help = "work between checkpoints"},
-    {"restart", SECONDS(restart_s), .preset = "0s", .help = "what a restart takes"},
+    {"restart", SECONDS(restart_s), .preset = "0s", .help = "time of a restart"},
     {0}};
 
 const rlt_param *rlt_failures_parameters(void)

@@ -15,20 +15,21 @@ enum { PURPOSE = 0x6e6f6900 };
 #define ON                                                                                                   \
     {                                                                                                        \
         "on", .kind = RLT_PARAM_CHOICE, AT(on), .words = "compute|host|both", .preset = "compute",           \
-              .help = "whose durations vary"                                                                 \
+              .help = "work whose durations vary"                                                            \
     }
 static const rlt_param lognormal[] = {{"cv", .kind = RLT_PARAM_NUMBER, AT(cv), .required = true, .max = 10,
                                        .help = "coefficient of variation, above 0"},
                                       ON,
                                       {0}};
-static const rlt_param markov[] = {{"slow", .kind = RLT_PARAM_NUMBER, AT(slow), .required = true, .max = 1e6,
-                                    .help = "factor on durations of a rank that is slow, above 0"},
-                                   {"enter", .kind = RLT_PARAM_NUMBER, AT(enter), .required = true, .max = 1,
-                                    .help = "probability to become slow from one step to the next, above 0"},
-                                   {"leave", .kind = RLT_PARAM_NUMBER, AT(leave), .required = true, .max = 1,
-                                    .help = "probability to cease to be, above 0"},
-                                   ON,
-                                   {0}};
+static const rlt_param markov[] = {
+    {"slow", .kind = RLT_PARAM_NUMBER, AT(slow), .required = true, .max = 1e6,
+     .help = "factor on the durations of a slow rank, above 0"},
+    {"enter", .kind = RLT_PARAM_NUMBER, AT(enter), .required = true, .max = 1,
+     .help = "probability that a rank becomes slow from one step to the next, above 0"},
+    {"leave", .kind = RLT_PARAM_NUMBER, AT(leave), .required = true, .max = 1,
+     .help = "probability that a slow rank recovers from one step to the next, above 0"},
+    ON,
+    {0}};
 #undef AT
 #undef ON
 static const rlt_noise_info kinds[] = {

@@ -111,16 +111,16 @@ static const char *sharing_word(uint32_t i)
 #define AT(field) RLT_FIELD(rlt_setup, aggregator.field)
 static const rlt_param switches[] = {
     {"switch.slots", .kind = RLT_PARAM_COUNT, AT(slots), .min = 1, .max = RLT_MAX_SLOTS,
-     .usual = "as many as are asked for", .help = "of every switch that adds up"},
+     .usual = "as many as are asked for", .help = "slots of every aggregating switch"},
     {"switch.memory", .kind = RLT_PARAM_SIZE, AT(memory_bytes), .usual = "without limit",
-     .help = "of its sums, in place of switch.slots"},
+     .help = "memory for partial sums, in place of switch.slots"},
     {"switch.width", .kind = RLT_PARAM_COUNT, AT(width), .min = 1, .max = RLT_MAX_AGG_WIDTH,
-     .usual = "as many as there are", .help = "contributors to a slot, at most"},
+     .usual = "all contributors", .help = "largest number of contributors to a slot"},
     {"switch.sharing", .kind = RLT_PARAM_CHOICE, .word_at = sharing_word, AT(sharing), .preset = "static",
-     .help = "how jobs share the slots: equal parts, all of them hashed by all, or as asked for until none "
-             "are left"},
+     .help = "how jobs share the slots: static gives each an equal part, dynamic hashes all jobs over all "
+             "slots, first_come grants slots until none are left"},
     {"switch.fallback", .kind = RLT_PARAM_OTHER, .read = read_fallback, .arg = "a protocol",
-     .usual = "what refused= says", .help = "what a job runs as that switches refuse"},
+     .usual = "as the protocol's refused= says", .help = "protocol of a job that switches refuse"},
     {0}};
 #undef AT
 

@@ -270,13 +270,13 @@ static int join(opening *x, rlt_error *err)
 #define AT(field) RLT_FIELD(rlt_background, field)
 /* The rate comes first: it may be given without its name. */
 static const rlt_param parameters[] = {
-    {"rate", .kind = RLT_PARAM_RATE, AT(rate_Bps), .min = 1, .required = true, .help = "of each flow"},
+    {"rate", .kind = RLT_PARAM_RATE, AT(rate_Bps), .min = 1, .required = true, .help = "rate of each flow"},
     {"size", .kind = RLT_PARAM_SIZE, AT(bytes), .min = 1, .usual = "10 us of the rate, 4 KiB to 1 MiB",
-     .help = "of a message"},
+     .help = "bytes per message"},
     {"on", .kind = RLT_PARAM_DURATION, AT(on_ps), .min = 1, .usual = "always",
-     .help = "so long it sends, by turns with off"},
+     .help = "time of sending, in turns with off"},
     {"off", .kind = RLT_PARAM_DURATION, AT(off_ps), .min = 1, .usual = "never",
-     .help = "so long it does not"},
+     .help = "time of silence, in turns with on"},
     {0}};
 #undef AT
 

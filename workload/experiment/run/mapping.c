@@ -57,10 +57,10 @@ static int read_pin(const rlt_param *row, void *into, const char *value, const c
 #define PIN(axis)                                                                                            \
     .kind = RLT_PARAM_OTHER, .read = read_pin, .arg = "number of a dimension, innermost 0",                  \
     RLT_FIELD(pins, dim[axis])
-static const rlt_param parameters[] = {{"tp", PIN(RLT_AXIS_TP), .help = "where tensor parallel ranks lie"},
-                                       {"cp", PIN(RLT_AXIS_CP), .help = "context parallel ones"},
-                                       {"dp", PIN(RLT_AXIS_DP), .help = "data parallel ones"},
-                                       {"pp", PIN(RLT_AXIS_PP), .help = "stages of a pipeline"},
+static const rlt_param parameters[] = {{"tp", PIN(RLT_AXIS_TP), .help = "dimension of tensor parallelism"},
+                                       {"cp", PIN(RLT_AXIS_CP), .help = "dimension of context parallelism"},
+                                       {"dp", PIN(RLT_AXIS_DP), .help = "dimension of data parallelism"},
+                                       {"pp", PIN(RLT_AXIS_PP), .help = "dimension of pipeline stages"},
                                        {0}};
 
 const rlt_param *rlt_mapping_parameters(void)
