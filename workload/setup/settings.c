@@ -47,8 +47,8 @@ const rlt_option rlt_settings_options[] = {
      "(shape:size@bandwidth,latency of each link).",
      AT(topology), .required = true, .spared_by = "timing=loggops compare", .inline_json = true},
     {"placement", 0, RLT_PARAM_TEXT, "FILE",
-     "JSON file that says which accelerator each rank runs on: {\"ranks\": [0, 2, \"gpu5\"]}. Otherwise rank "
-     "r runs on accelerator r.",
+     "JSON file with the accelerator of each rank: {\"ranks\": [0, 2, \"gpu5\"]}. Without it rank r runs on "
+     "accelerator r.",
      AT(placement)},
     {"network", 'n', RLT_PARAM_WORD, "MODEL",
      "How transfers share the network: flow (max-min fair sharing of every link), alpha-beta (only the "
@@ -58,13 +58,12 @@ const rlt_option rlt_settings_options[] = {
      "Choice among equal paths: by destination, by a hash of each flow, or message by message.", AT(routing),
      .preset = "dmodk", .words = "dmodk|ecmp|spray"},
     {"injection", 0, RLT_PARAM_WORD, "RULE",
-     "When a sender goes on: once its message is on the wire (nic) or once it has arrived (blocking). "
-     "Default: what the topology file says, else nic.",
+     "When a sender continues: once its message is on the wire (nic) or once it has arrived (blocking). "
+     "Default: the topology file's, else nic.",
      AT(injection), .words = "nic|blocking"},
     {"link-scale", 0, RLT_PARAM_LIST, "LINK=X",
-     "What if a link had X times its bandwidth? LINK is its number, FROM->TO (names of nodes), or a node "
-     "(all its links): "
-     "acc3=0.5. May be repeated.",
+     "Give a link X times its bandwidth. LINK is its number, FROM->TO (names of nodes), or a node (all its "
+     "links): acc3=0.5. May be repeated.",
      AT(link_scale), .named = true},
     {"set", 's', RLT_PARAM_LIST, "NAME=VALUE",
      "Override a parameter; may be repeated. Endpoint: launch=6.6us (once per collective), message=1us, "

@@ -14,29 +14,26 @@
 #define AT(field) .offset = offsetof(rlt_trace_settings, field)
 const rlt_option rlt_trace_option_table[] = {
     {"host-trace", 0, RLT_PARAM_TEXT, "DIR",
-     "PyTorch host execution traces of the same run: they supply the sizes of collectives where the profiler "
-     "left them out.",
+     "PyTorch host execution traces of the same run. They give the sizes of collectives that the profiler "
+     "left out.",
      AT(host_trace)},
     {"steps", 0, RLT_PARAM_TEXT, "A[:B]", "Only steps (iterations) A to B of those found, counted from 0.",
      AT(steps)},
-    {"step-mark", 0, RLT_PARAM_TEXT, "TEXT",
-     "The annotation that marks a step, where it is not ProfilerStep#N.", AT(step_mark)},
+    {"step-mark", 0, RLT_PARAM_TEXT, "TEXT", "Annotation that marks a step (default: ProfilerStep#N).",
+     AT(step_mark)},
     {"replicate", 0, RLT_PARAM_LIST, "RANK=FROM",
-     "A missing rank is played by the recording of another: 1=0, or all=0 for every missing one.",
+     "Replace a missing rank by the recording of another: 1=0, or all=0 for every missing rank.",
      AT(replicate)},
-    {"trace-ranks", 0, RLT_PARAM_COUNT, "N", "How many ranks there are, where the trace does not tell.",
-     AT(trace_ranks), .min = 1, .max = RLT_MAX_RANKS},
+    {"trace-ranks", 0, RLT_PARAM_COUNT, "N", "Number of ranks, if the trace does not tell.", AT(trace_ranks),
+     .min = 1, .max = RLT_MAX_RANKS},
     {"rescale", 0, RLT_PARAM_LIST, "GROUP=M",
-     "Groups of that name, such as dp=16, or of that size, such as @8=64, get M members, and the other "
-     "groups "
-     "their copies: a trace of N ranks tells about more, or fewer. A rank's work and the bytes of "
-     "collectives "
-     "stay. May be repeated for other groups.",
+     "Give the groups of that name, such as dp=16, or of that size, such as @8=64, M members, and copy the "
+     "other groups, so that a trace of N ranks tells about more or fewer. A rank's work and the bytes of "
+     "collectives stay. May be repeated for other groups.",
      AT(rescale)},
     {"ideal", 0, RLT_PARAM_FLAG, NULL,
-     "As the job would run without stragglers (timelines only): every computation takes the mean of its kind "
-     "over all ranks and steps, every communication the median without waiting, and nothing is launched "
-     "late.",
+     "Run the job as without stragglers (timelines only): every computation takes the mean of its kind over "
+     "all ranks and steps, every communication the median without waiting, and nothing is launched late.",
      AT(ideal)},
     {0}};
 #undef AT

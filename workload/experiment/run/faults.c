@@ -16,28 +16,28 @@
 #define AT(field) .offset = offsetof(rlt_fault_settings, field)
 const rlt_option rlt_fault_options[] = {
     {"link-event", 0, RLT_PARAM_LIST, "TIME:LINK=X",
-     "At this time the link gets X times the bandwidth it was built with: 5ms:acc3=0.5; 0: it fails, and "
-     "what "
-     "would cross it goes another way or waits; 1: as built. LINK as in --link-scale. Network flow: what is "
-     "under way sees it too; alpha-beta: messages sent afterwards; packet: packets sent afterwards, and what "
-     "is "
-     "on a link that fails is lost. May be repeated.",
+     "At this time the bandwidth of the link becomes X times the one it was built with, such as "
+     "5ms:acc3=0.5. 0: the link fails, and its traffic takes another way or waits. 1: as built. LINK as in "
+     "--link-scale. Network flow: transfers under way are affected; alpha-beta: messages sent afterwards; "
+     "packet: packets sent afterwards, and packets on a link that fails are lost. May be repeated.",
      AT(link_event)},
     {"noise", 0, RLT_PARAM_LIST, "KIND:NAME=X,...",
-     "A random factor on the durations of each rank's work in each step. lognormal:cv=0.1 has mean 1; "
-     "markov:slow=2,enter=0.01,leave=0.2 is 2 while a rank is slow, which it becomes and ceases to be with "
-     "these probabilities from one step to the next. on=host or on=both: also of host work. May be repeated.",
+     "A random factor on the durations of each rank's work in each step. lognormal:cv=0.1 has mean 1. "
+     "markov:slow=2,enter=0.01,leave=0.2 is 2 while a rank is slow; from one step to the next a rank becomes "
+     "slow with probability enter and recovers with probability leave. on=host or on=both: host work varies "
+     "as well. May be repeated.",
      AT(noise)},
     {"failures", 0, RLT_PARAM_TEXT, "NAME=TIME,...",
-     "What becomes of a training run of --iterations when accelerators fail: each once in mtbf=1000h on "
-     "average, "
-     "a checkpoint of checkpoint=60s after each interval=1h of work (default: the best there is), and "
-     "restart=5min after a failure, from the last checkpoint.",
+     "Estimate the time of a training run of --iterations when accelerators fail. mtbf=1000h: each "
+     "accelerator fails once in this time on average. checkpoint=60s: time to write a checkpoint, after each "
+     "interval=1h of work (default: the best interval). restart=5min: time of a restart, which resumes from "
+     "the last checkpoint.",
      AT(failures)},
     {"iterations", 0, RLT_PARAM_COUNT, "N", "Iterations of the whole training run, for --failures.",
      AT(iterations), .min = 1},
     {"seed", 0, RLT_PARAM_COUNT, "N",
-     "Of what is random here; packets have a seed of their own (--set seed=N).", AT(seed), .preset = "1"},
+     "Seed of all random choices here; packets have a seed of their own (--set seed=N).", AT(seed),
+     .preset = "1"},
     {0}};
 #undef AT
 

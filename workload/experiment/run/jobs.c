@@ -22,18 +22,18 @@ const rlt_option rlt_job_options[] = {
     {"job", 0, RLT_PARAM_LIST, "WORKLOAD@ACCELERATORS",
      "Another workload at the same time on other accelerators: a trace, a model or a file of its options "
      "(JSON as for --config: model, accelerator, layout, train, strategy, or trace), such as "
-     "transformer:layers=4@4-7, traces/transformer-8@8-15 or resnet.json@8-15; its ranks follow those of the "
-     "first. With neither --trace nor --model these are all there is. The run ends with the last of them. "
-     "May be repeated.",
+     "transformer:layers=4@4-7, traces/transformer-8@8-15 or resnet.json@8-15. Its ranks follow those of the "
+     "first workload. With neither --trace nor --model only these jobs run. The run ends with the last of "
+     "them. May be repeated.",
      AT(job)},
     {"alone", 0, RLT_PARAM_FLAG, NULL,
-     "With --job: simulate each of them alone, too, where it is, and say how much slower it is with the "
-     "others and background traffic.",
+     "With --job: also simulate each job alone on its accelerators, and report its slowdown by the others "
+     "and by background traffic.",
      AT(alone)},
     {"background", 0, RLT_PARAM_LIST, "FROM>TO:RATE,...",
-     "Traffic between accelerators that uses links and nobody's time: 0-3>4-7:10GB/s is four flows, each of "
-     "10 GB/s in messages of size=64KiB (default: 10 us of it); on=1ms,off=3ms: by turns. Where links give "
-     "less, it gets less. May be repeated.",
+     "Traffic between accelerators that uses links but no rank's time: 0-3>4-7:10GB/s is four flows, each of "
+     "10 GB/s in messages of size=64KiB (default: 10 us of the rate). on=1ms,off=3ms: in turns. A flow gets "
+     "less than its rate if the links give less. May be repeated.",
      AT(background)},
     {0}};
 #undef AT

@@ -35,12 +35,11 @@
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_what_if_options[] = {
     {"algorithm", 'a', RLT_PARAM_TEXT, "LIST",
-     "Algorithm of collectives: a name for all that it can do, or all_reduce=ring,all_to_all=direct. By "
-     "size: all_reduce=ring:1MiB:nvls is nvls from 1 MiB on, where it can; by group: all_reduce@8=direct is "
-     "for "
-     "groups of 8; the last that applies and can. With protocols that react, such as "
-     "all_reduce=ring:1MiB:switchml, the network is of packets. Default: hierarchical where a "
-     "group spans several dimensions, direct for all-to-all, else ring.",
+     "Algorithms of collectives: a name, for every collective it can do, or "
+     "all_reduce=ring,all_to_all=direct. By size: all_reduce=ring:1MiB:nvls is nvls from 1 MiB on, if it "
+     "can. By group: all_reduce@8=direct is for groups of 8. The last rule that applies and can do the "
+     "collective wins. Reactive protocols, as in all_reduce=ring:1MiB:switchml, need the packet network. "
+     "Default: hierarchical for groups over several dimensions, direct for all-to-all, else ring.",
      AT(algorithm), .word_at = rlt_any_algorithm_word},
     {"compute-scale", 0, RLT_PARAM_NUMBER, "X", "Accelerators X times as fast as recorded.",
      AT(compute_scale), .preset = "1"},
@@ -50,27 +49,24 @@ const rlt_option rlt_what_if_options[] = {
      "A network X times as fast as the topology says: bandwidths times X, latencies divided by X.",
      AT(network_scale), .preset = "1"},
     {"overlap-slowdown", 0, RLT_PARAM_NUMBER, "X",
-     "Device work takes X times as long while its rank has a communication under way: they share "
-     "multiprocessors and memory (default: 1, or what the accelerator says).",
+     "Device work takes X times as long while its rank has a communication under way, because both share "
+     "multiprocessors and memory (default: 1, or the accelerator's value).",
      AT(overlap_slowdown)},
     {"rank-scale", 0, RLT_PARAM_LIST, "RANK:host|compute=X",
-     "The same for one rank, such as a straggler: 3:compute=0.5; may be repeated.", AT(rank_scale),
-     .named = true},
-    {"rank-delay", 0, RLT_PARAM_LIST, "RANK=TIME",
-     "A rank starts that much later, such as 3=5ms; may be repeated.", AT(rank_delay), .named = true},
-    {"no-skew", 0, RLT_PARAM_FLAG, NULL, "All ranks start at the same instant, whatever was recorded.",
+     "Host or compute of one rank X times as fast, such as a straggler: 3:compute=0.5. May be repeated.",
+     AT(rank_scale), .named = true},
+    {"rank-delay", 0, RLT_PARAM_LIST, "RANK=TIME", "Delay of a rank's start, such as 3=5ms. May be repeated.",
+     AT(rank_delay), .named = true},
+    {"no-skew", 0, RLT_PARAM_FLAG, NULL, "Start all ranks at the same instant, whatever was recorded.",
      AT(no_skew)},
-    {"until", 0, RLT_PARAM_DURATION, "TIME", "Stop at this simulated time and report what there is.",
+    {"until", 0, RLT_PARAM_DURATION, "TIME", "Stop at this simulated time and report the results up to then.",
      AT(until_ps)},
     {"timing", 0, RLT_PARAM_WORD, "MODE",
-     "astra: durations of communication in closed form as ASTRA-sim's congestion-unaware back-end has them, "
-     "astra-aware: as its congestion-aware one has them where messages do not meet, "
-     "in place of the network "
-     "(with --astra-system; links then carry nothing). loggops: a GOAL file by LogGOPSim's costs, set by "
-     "--set "
-     "L=2500 (latency), o, g (CPU, NIC per message), G, O (NIC, CPU per byte), all in ns, and S (bytes that "
-     "go "
-     "without waiting); no topology.",
+     "Replace the network by times in closed form. astra: as ASTRA-sim's congestion-unaware back-end; "
+     "astra-aware: as its congestion-aware one, where messages do not meet; both with --astra-system, and "
+     "links carry nothing. loggops: a GOAL file by LogGOPSim's costs, without a topology; --set L=2500 "
+     "(latency), o, g (CPU, NIC per message), G, O (NIC, CPU per byte), all in ns, and S (bytes that are "
+     "sent without waiting).",
      AT(timing), .words = "network|astra|astra-aware|loggops", .preset = "network"},
     {"astra-system", 0, RLT_PARAM_TEXT, "FILE", "ASTRA-sim's system JSON, for --timing astra.",
      AT(astra_system)},

@@ -28,32 +28,32 @@ const rlt_option rlt_training_options[] = {
      AT(accelerator)},
     {"layout", 'l', RLT_PARAM_TEXT, "LIST",
      "How the model is spread: dp=64,tp=8,pp=4, with cp, ep, vp, sp=on, order=tp-cp-dp-pp. Default: dp over "
-     "all accelerators. order=auto takes the fastest order, each being simulated.",
+     "all accelerators. order=auto simulates every order and takes the fastest.",
      AT(layout)},
     {"map", 0, RLT_PARAM_TEXT, "LIST",
-     "Pins axes of the layout to dimensions of the topology, the innermost being 0: tp=0,pp=1,dp=2. Inside a "
-     "dimension the first axis is the innermost; what a dimension has left stays free. In place of order and "
-     "--placement.",
+     "Pin axes of the layout to dimensions of the topology, the innermost being 0: tp=0,pp=1,dp=2. Among "
+     "axes of one dimension the first is the innermost. Accelerators that are left in a dimension stay free. "
+     "Replaces order and --placement.",
      AT(map)},
     {"train", 0, RLT_PARAM_TEXT, "LIST",
-     "How it trains: batch=512, microbatch=1, schedule=1f1b, recompute=full, zero=1, precision=bf16, ..., "
-     "with "
-     "commas and no blanks ('ringlet list training' shows all).",
+     "How the model trains: batch=512, microbatch=1, schedule=1f1b, recompute=full, zero=1, precision=bf16, "
+     "..., with commas and no blanks ('ringlet list training' shows all).",
      AT(train)},
     {"strategy", 0, RLT_PARAM_TEXT, "NAME",
-     "A way of training by name, with what is to be different behind: samo:sparsity=0.8 ('ringlet list "
-     "strategies' shows them).",
+     "A named way of training; settings behind it override its own: samo:sparsity=0.8 ('ringlet list "
+     "strategies' shows the names).",
      AT(strategy)},
     {"fold", 0, RLT_PARAM_FLAG, NULL,
-     "Simulate ranks that do the same once: one of each tensor-parallel group where those have dimensions of "
-     "the topology of their own (the time is that of all ranks, to the picosecond), else as --fold-stages.",
+     "Simulate identical ranks once. If tensor-parallel groups have dimensions of the topology to "
+     "themselves, one rank of each group is simulated; the time is that of all ranks, to the picosecond. "
+     "Otherwise as --fold-stages.",
      AT(fold)},
     {"fold-stages", 0, RLT_PARAM_FLAG, NULL,
-     "Simulate one rank of each pipeline stage; collectives take what they take alone, and links carry the "
-     "pipeline's messages only. The time is that of all ranks where the ranks of a stage do the same and "
-     "what communicates at once shares no link.",
+     "Simulate one rank per pipeline stage. A collective takes as long as it takes alone, and links carry "
+     "only the messages of the pipeline. The time is that of all ranks if the ranks of a stage are identical "
+     "and no two simultaneous communications share a link.",
      AT(fold_stages)},
-    {"any-memory", 0, RLT_PARAM_FLAG, NULL, "Go on where the training does not fit into the memory.",
+    {"any-memory", 0, RLT_PARAM_FLAG, NULL, "Continue if the training does not fit into the memory.",
      AT(any_memory)},
     {0}};
 #undef AT

@@ -16,16 +16,16 @@
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_workload_options[] = {
     {"trace", 'T', RLT_PARAM_LIST, "TRACE",
-     "The recording: a directory, files (one a rank), or a PREFIX whose files are PREFIX.<rank>.et. The "
-     "format is recognised by content; 'ringlet list readers' shows what is read.",
+     "The recording: a directory, files (one per rank), or a PREFIX whose files are PREFIX.<rank>.et. The "
+     "format is recognised by content; 'ringlet list readers' shows the known ones.",
      AT(trace)},
     {"model", 'm', RLT_PARAM_TEXT, "MODEL",
-     "Instead of a trace, the training of a model that 'ringlet list models' shows, of one with settings "
-     "behind (transformer:layers=24,hidden=1024), or of a table of layers. Settings of the training may "
-     "stand there, too: ranks=4,microbatch=8. One rank for each accelerator unless ranks=N.",
+     "Train a model instead of replaying a trace: a name that 'ringlet list models' shows, a family with "
+     "settings (transformer:layers=24,hidden=1024), or a table of layers. Settings of the training may "
+     "follow as well: ranks=4,microbatch=8. One rank per accelerator unless ranks=N.",
      AT(model)},
     {"keep-waits", 0, RLT_PARAM_FLAG, NULL,
-     "Replay communication with its recorded durations, waiting included, instead of simulating it; it then "
+     "Replay communication with its recorded durations, waiting included, instead of simulating it. It then "
      "counts as compute.",
      AT(keep_waits)},
     {0}};
