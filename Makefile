@@ -66,10 +66,12 @@ sources_of = $(sort $(shell find $(1) -name '*.c'))
 LIB_SRC  := $(call sources_of,sim net collectives workload)
 TOOL_SRC := $(filter-out tools/report/page/embed.c $(SERVE_SRC) $(MPI_SRC),$(call sources_of,tools))
 PAGE_SRC := tools/report/page/page.html tools/report/page/page.css $(sort $(wildcard tools/report/page/*.js))
+# Whatever is Markdown is a chapter of ringlet help.
+CHAPTERS := $(sort $(wildcard README.md) $(shell find sim net collectives workload tools topologies traces test -name '*.md' 2>/dev/null))
 TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/%,$(call sources_of,test))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
-TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o
+TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o $(BUILD)/tools/help/texts.o
 TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
 SERVE_OBJ := $(filter-out $(SERVE_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(SERVE_SRC:%.c=$(BUILD)/%.o)
 MPI_OBJ   := $(filter-out $(MPI_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(MPI_SRC:%.c=$(BUILD)/%.o)
@@ -89,7 +91,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 $(BUILD)/objects: FORCE
 	@mkdir -p $(BUILD)
 	@rm -f $(patsubst %,$(BUILD)/%,$(filter-out $(BESIDE),$(ALL_BESIDE)))
-	@echo '$(LIB_OBJ) $(TOOL_OBJ)' | cmp -s - $@ || echo '$(LIB_OBJ) $(TOOL_OBJ)' > $@
+	@echo '$(LIB_OBJ) $(TOOL_OBJ) $(CHAPTERS)' | cmp -s - $@ || echo '$(LIB_OBJ) $(TOOL_OBJ) $(CHAPTERS)' > $@
 
 $(BUILD)/libringlet.a: $(LIB_OBJ) $(BUILD)/objects
 	$(call say,AR  ,$@)
@@ -144,7 +146,15 @@ $(BUILD)/tools/report/page_parts.o: $(BUILD)/tools/report/page_parts.c $(BUILD)/
 	$(call say,CC  ,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# A change of the compiler or its flags rebuilds everything.
+# Chapters, as they stand.
+$(BUILD)/tools/help/texts.c: $(BUILD)/embed $(CHAPTERS) $(BUILD)/objects
+	@mkdir -p $(@D)
+	$(Q)$(BUILD)/embed --texts tools/help/chapters.h rlt__help_texts $(CHAPTERS) > $@.tmp && mv $@.tmp $@
+$(BUILD)/tools/help/texts.o: $(BUILD)/tools/help/texts.c $(BUILD)/flags
+	$(call say,CC  ,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# Everything is rebuilt when the compiler or its flags change.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@

@@ -46,7 +46,7 @@ const rlt_command *rlt_command_at(uint32_t i);
 void rlt_print_help(FILE *out, const char *name, const rlt_command *c);
 void rlt_print_overview(FILE *out);
 extern const char rlt_config_help[]; /* help text of --config, which every command takes */
-void rlt_print_man(FILE *out);
+int rlt_print_man(FILE *out, rlt_error *err) RLT_MUST_USE;
 void rlt_print_completion(FILE *out);
 
 /* Prints text from column `column` on, broken at blanks to fit a line; later lines are indented by

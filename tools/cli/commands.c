@@ -16,6 +16,7 @@ static const rlt_command *const table[] = {
     &rlt_cmd_serve,
     &rlt_cmd_list,
     &rlt_cmd_check,
+    &rlt_cmd_help,
 };
 
 const rlt_command *rlt_command_at(uint32_t i)

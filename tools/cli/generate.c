@@ -2,28 +2,12 @@
 /* The man page and the bash completion, from the same tables as --help. */
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "tools/base/command.h"
-
-/* Prints text as roff: backslashes and dashes are escaped, and no line begins with a control character. */
-static void roff(FILE *out, const char *text)
-{
-    bool start = true;
-    for (; *text; text++) {
-        if (start && (*text == '.' || *text == '\''))
-            fputs("\\&", out);
-        start = *text == '\n';
-        if (*text == '\\')
-            fputs("\\e", out);
-        else if (*text == '-')
-            fputs("\\-", out);
-        else if (text[0] == '\n' && text[1] == '\n')
-            fputs("\n.PP", out);
-        else
-            fputc(*text, out);
-    }
-}
+#include "tools/help/help.h"
+#include "tools/help/markdown.h"
 
 static void man_option(FILE *out, const rlt_option *o)
 {
@@ -33,23 +17,23 @@ static void man_option(FILE *out, const rlt_option *o)
     if (o->letter)
         fprintf(out, "\\-%c\\fR, \\fB", o->letter);
     fputs("\\-\\-", out);
-    roff(out, o->name);
+    rlt_roff_text(out, o->name);
     fputs("\\fR", out);
     if (o->arg) {
         fputs(" \\fI", out);
-        roff(out, o->arg);
+        rlt_roff_text(out, o->arg);
         fputs("\\fR", out);
     }
     fputc('\n', out);
-    roff(out, o->help);
+    rlt_roff_text(out, o->help);
     for (uint32_t i = 0; o->kind == RLT_PARAM_WORD && (w = rlt_param_word(o, i, word)); i++) {
         fputs(i ? ", " : " One of ", out);
-        roff(out, w);
+        rlt_roff_text(out, w);
     }
     fputs(o->kind == RLT_PARAM_WORD ? "." : "", out);
     if (o->preset) {
         fputs(" Default: ", out);
-        roff(out, o->preset);
+        rlt_roff_text(out, o->preset);
         fputc('.', out);
     }
     fputc('\n', out);
@@ -58,19 +42,19 @@ static void man_option(FILE *out, const rlt_option *o)
 static void man_command(FILE *out, const char *name, const rlt_command *c)
 {
     fputs(".SS ", out);
-    roff(out, name);
+    rlt_roff_text(out, name);
     if (c->operands) {
         fputc(' ', out);
-        roff(out, c->operands);
+        rlt_roff_text(out, c->operands);
     }
     fputc('\n', out);
-    roff(out, c->description);
+    rlt_roff_text(out, c->description);
     fputc('\n', out);
     for (const rlt_option_group *g = c->options; g && g->options; g++)
         for (const rlt_option *o = g->options; o->name; o++)
             man_option(out, o);
     fputs(".PP\nExample:\n.PP\n.nf\n  ", out);
-    roff(out, c->example);
+    rlt_roff_text(out, c->example);
     fputs("\n.fi\n", out);
     for (const rlt_command *const *v = c->verbs; v && *v; v++) {
         char verb[128];
@@ -79,7 +63,7 @@ static void man_command(FILE *out, const char *name, const rlt_command *c)
     }
 }
 
-void rlt_print_man(FILE *out)
+int rlt_print_man(FILE *out, rlt_error *err)
 {
     const rlt_command *c;
     fputs(".TH RINGLET 1 \"\" \"ringlet " RLT_VERSION "\" \"User Commands\"\n"
@@ -97,13 +81,13 @@ void rlt_print_man(FILE *out)
         man_command(out, name, c);
     }
     fputs(".SH OPTIONS OF ALL COMMANDS\n", out);
-    roff(out, rlt_config_help);
-    fputs(
-        "\n.SH EXIT STATUS\n"
-        "0 done, 1 a check failed, 2 usage, 3 bad input, 4 stalled (the message names who waits for whom),\n"
-        "5 input/output error, 130 interrupted.\n"
-        ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nNo bold headings on a terminal.\n",
-        out);
+    rlt_roff_text(out, rlt_config_help);
+    fputs("\n.SH EXAMPLES\n", out);
+    int rc = rlt_help_man(out, "examples", err);
+    fputs(".SH EXIT STATUS\n", out);
+    rc = rc ? rc : rlt_help_man(out, "exit-status", err);
+    fputs(".SH ENVIRONMENT\n", out);
+    return rc ? rc : rlt_help_man(out, "environment", err);
 }
 
 static bool is_topology(const char *arg)

@@ -138,9 +138,8 @@ void rlt_print_overview(FILE *out)
         width = (int)strlen(c->name) > width ? (int)strlen(c->name) : width;
     for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
         fprintf(out, "  %-*s %s\n", width, c->name, c->summary);
-    fputs("\n'ringlet COMMAND --help' explains one; 'ringlet --version' lists what is built in.\n"
-          "Exit status: 0 done, 1 a check failed, 2 usage, 3 bad input, 4 stalled, 5 input/output error,\n"
-          "130 interrupted.\n\n",
+    fputs("\n'ringlet help COMMAND' explains one; 'ringlet help' lists topics; 'ringlet --version' lists\n"
+          "what is built in.\n\n",
           out);
     rlt_heading(out, "Example:");
     fputs("  ringlet coll --topology 'ring:4@200GB/s,500ns*switch:8@50GB/s,500ns' \\\n"

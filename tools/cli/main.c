@@ -69,7 +69,6 @@ static int unknown_command(const char *name, rlt_error *err)
     const char *what = name[0] == '-' ? "option" : "command";
     for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
         rlt_nearest_try(&near, c->name);
-    rlt_nearest_try(&near, "help");
     rlt_nearest_try(&near, "--help");
     rlt_nearest_try(&near, "--version");
     rlt_nearest_try(&near, "--plugin");
@@ -175,7 +174,7 @@ static int dispatch(int argc, char **argv, rlt_error *err)
         rlt_print_overview(stderr);
         return rlt_fail(err, RLT_EUSAGE, NULL, "expected a command");
     }
-    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) {
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
         if (argc == 2 || !(c = find(argv[2]))) {
             rlt_print_overview(stdout);
             return argc > 2 ? unknown_command(argv[2], err) : 0;
@@ -186,7 +185,7 @@ static int dispatch(int argc, char **argv, rlt_error *err)
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         print_version();
     else if (strcmp(word, "--generate-man") == 0)
-        rlt_print_man(stdout);
+        return rlt_print_man(stdout, err);
     else if (strcmp(word, "--generate-completion") == 0)
         rlt_print_completion(stdout);
     else

@@ -32,6 +32,31 @@ const rlt_column rlt_row_columns[RLT_ROW_COLUMNS] = {
     {"fairness", "Jain", NULL, RLT_COL_REAL, 6, 3},
 };
 
+const char *const rlt_row_meanings[RLT_ROW_COLUMNS] = {
+    "kind of the collective",
+    "its size as nccl-tests counts it: the buffer of a rank",
+    "algorithm or protocol that carries it out",
+    "number of ranks that take part",
+    "from the first step to the moment when the last rank is done",
+    "* marks the fastest algorithm of this size",
+    "algorithm bandwidth: bytes / time",
+    "bus bandwidth: algbw x the bus factor of the collective",
+    "lower bound: no algorithm is faster on this network",
+    "efficiency: bound / time",
+    "utilization of the bottleneck: its busy time / time",
+    "the link that is busy longest",
+    "bus factor: 2 (n-1)/n for an all-reduce of n ranks",
+    "events of the simulation",
+    "messages sent",
+    "ranks that were simulated: one of each class of identical ranks",
+    "packets sent again",
+    "share of the contributions that reached a server without being aggregated by a switch",
+    "aggregation slots in use at the fullest switch, at most",
+    "bytes that arrived at parameter servers",
+    "jobs at the same time (--tenants)",
+    "Jain's index of the rates of the jobs: 1 is equal, 1/J one job has all",
+};
+
 void rlt_row_of(rlt_coll_row *row, const rlt_coll_result *r, const rlt_tenants *tenants)
 {
     bool timed = r->time_ps > 0;

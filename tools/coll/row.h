@@ -21,6 +21,8 @@ enum {
     RLT_ROW_FACTOR = 12,
 };
 extern const rlt_column rlt_row_columns[RLT_ROW_COLUMNS];
+/* What each column says, for people. */
+extern const char *const rlt_row_meanings[RLT_ROW_COLUMNS];
 
 typedef struct rlt_coll_row {
     rlt_value values[RLT_ROW_COLUMNS]; /* the caller sets BOTTLENECK to `bottleneck`, at the final place */

@@ -49,6 +49,7 @@ typedef enum rlt_figure_kind { RLT_FIG_INTEGER, RLT_FIG_REAL, RLT_FIG_TEXT } rlt
 typedef struct rlt_figure_info {
     const char *name; /* name of the column */
     rlt_figure_kind kind;
+    const char *meaning; /* for people */
 } rlt_figure_info;
 extern const rlt_figure_info rlt_figure_infos[RLT_FIGURES];
 /* Writes "BEFOREtime_psAFTER, BEFOREiteration_time_psAFTER, ..." for the stored figures; if `typed`, each is

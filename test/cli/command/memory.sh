@@ -53,6 +53,8 @@ for form in table json; do
     try "arithmetic of a file as $form" coll arithmetic -g "$tmp/gradients" -w 2,3 -f $form
     try "stragglers as $form" run stragglers --nodes 2,4 --jitter 0,0.1 --batches 8 -f $form
 done
+try "help on columns" help columns
+try "help that searches" help -k bandwidth
 try "topo" topo dgx1-v100-8
 try "run of a trace" run --trace traces/transformer-8 -t hgx-h100-8
 try "run of a model, explained" run --model transformer:layers=2,hidden=256,heads=4 -t switch:4@50GB/s,1us --explain -f json

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Build tool: joins the page's sources and writes them as C.
- * embed PAGE.html STYLE.css SCRIPT.js... > page_parts.c
+ * Run while building: writes files as C.
+ *
+ *     embed --texts HEADER NAME FILE... > texts.c
+ *
+ * defines the array NAME, which HEADER declares: path, content, path, content, ..., each ended by a NUL, and
+ * an empty path. Files may hold no NUL.
+ *
+ *     embed PAGE.html STYLE.css SCRIPT.js... > page_parts.c
+ *
+ * puts the page together from its sources.
  *
  * In the HTML, @STYLE@ and @SCRIPT@ stand for the sources, @DATA@ for the place of the data. @POLICY@ stands
  * for the hashes of both sources in a content security policy (SHA-256, FIPS 180-4).
@@ -138,9 +146,29 @@ static void write_c(const char *name, const char *bytes, size_t n)
     printf("\n    0};\n");
 }
 
+static int embed_texts(const char *header, const char *name, char **paths)
+{
+    text all = {0};
+    for (; *paths; paths++) {
+        add(&all, *paths, strlen(*paths) + 1);
+        size_t from = all.n;
+        add_file(&all, *paths);
+        if (memchr(all.bytes + from, '\0', all.n - from)) {
+            fprintf(stderr, "%s: holds a NUL\n", *paths);
+            return 1;
+        }
+        add(&all, "", 1);
+    }
+    printf("#include \"%s\"\n", header);
+    write_c(name, all.n ? all.bytes : "", all.n);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     text html = {0}, style = {0}, script = {0}, page = {0}, policy = {0};
+    if (argc >= 4 && strcmp(argv[1], "--texts") == 0)
+        return embed_texts(argv[2], argv[3], argv + 4);
     if (argc < 4)
         return 2;
     add_file(&html, argv[1]);

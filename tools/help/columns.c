@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Columns of results, from the tables that results are written from. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "tools/coll/row.h"
+#include "tools/help/help.h"
+#include "tools/help/markdown.h"
+#include "workload/experiment/figures.h"
+#include "workload/experiment/run/columns.h"
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), k = strlen(end);
+    return n >= k && strcmp(name + n - k, end) == 0;
+}
+
+static const char *unit_of(const rlt_column *c)
+{
+    static const char *const units[][2] = {{"_ps", "ps"},  {"_GBps", "GB/s"},    {"_Bps", "B/s"},
+                                           {"bytes", "B"}, {"_share", "0 to 1"}, {"utilization", "0 to 1"}};
+    for (size_t i = 0; c->name && i < sizeof units / sizeof *units; i++)
+        if (ends_with(c->name, units[i][0]))
+            return units[i][1];
+    return c->unit ? c->unit : "";
+}
+
+static void put_column(FILE *out, const rlt_column *c, const char *meaning)
+{
+    const char *title = c->title && *c->title ? c->title : "";
+    fprintf(out, "| %s%s%s | %s | %s | %s |\n", c->name ? "`" : "", c->name ? c->name : "",
+            c->name ? "`" : "", title, unit_of(c), meaning);
+}
+
+static void put_heading(FILE *out, const char *heading)
+{
+    fprintf(out, "\n## %s\n\n| name | in tables | unit | meaning |\n|---|---|---|---|\n", heading);
+}
+
+static void put_run(FILE *out, const char *heading, const rlt_run_column *columns)
+{
+    put_heading(out, heading);
+    for (const rlt_run_column *c = columns; c->meaning; c++)
+        put_column(out, &c->shape, c->meaning);
+}
+
+void rlt_help_columns(FILE *out)
+{
+    put_run(out, "Ranks of a run: JSON `ranks[]`, CSV of `ringlet run`", rlt_rank_columns);
+    put_run(out, "Communications of a run: JSON `collectives[]`", rlt_comm_columns);
+    put_heading(out, "Rows of `ringlet coll`: JSON `results[]`, CSV");
+    for (int i = 0; i < RLT_ROW_COLUMNS; i++)
+        put_column(out, &rlt_row_columns[i], rlt_row_meanings[i]);
+    put_heading(out, "Points of a study: `ringlet sweep`");
+    for (int i = 0; i < RLT_FIGURES; i++) {
+        rlt_column c = rlt_figure_column((rlt_figure)i);
+        c.name = rlt_figure_infos[i].name;
+        put_column(out, &c, rlt_figure_infos[i].meaning);
+    }
+}
+
+/* Walks tables for the rows of one name. */
+typedef struct wanted {
+    FILE *out;
+    const char *name;
+    char heading[128];
+    int found;
+} wanted;
+
+/* Backticks stand around names of JSON; what stands in tables has none. */
+static bool is_name(const char *cell, const char *name)
+{
+    size_t n = strlen(name);
+    cell += *cell == '`';
+    return strncasecmp(cell, name, n) == 0 && (!cell[n] || cell[n] == '`');
+}
+
+static void look(void *self, const rlt_block *b)
+{
+    wanted *w = self;
+    if (b->kind == RLT_BLOCK_HEADING)
+        snprintf(w->heading, sizeof w->heading, "%s", b->text);
+    for (size_t i = 1; b->kind == RLT_BLOCK_TABLE && i < b->table.rows; i++) {
+        char *const *row = b->table.cells + i * b->table.columns, *const *head = b->table.cells;
+        if (!is_name(row[0], w->name) && !(b->table.columns > 3 && is_name(row[1], w->name)))
+            continue;
+        fprintf(w->out, "- %s", w->heading);
+        for (size_t c = 0; c < b->table.columns; c++)
+            if (*row[c])
+                fprintf(w->out, "%s%s %s", c ? "; " : ": ", head[c], row[c]);
+        fputc('\n', w->out);
+        w->found++;
+    }
+}
+
+int rlt_help_column(FILE *out, const char *document, const char *name, rlt_error *err)
+{
+    wanted w = {.out = out, .name = name};
+    int rc = rlt_markdown(document, strlen(document), &(rlt_block_writer){look, &w, NULL}, err);
+    return rc ? rc : w.found;
+}
