@@ -7,8 +7,8 @@
  * over its own links. The bound is the largest of three:
  *
  *   traffic   For each member m: (bytes that m alone must send or receive) / B_m. For all members together:
- *             (bytes that must leave them) / (sum of all B_m). (Patarasuk, Yuan: "Bandwidth optimal all-reduce
- *             algorithms", JPDC 2009; Chan et al., CCPE 2007.) Bytes that must leave all members:
+ *             (bytes that must leave them) / (sum of all B_m). Sources: Patarasuk, Yuan, "Bandwidth optimal
+ *             all-reduce algorithms", JPDC 2009; Chan et al., CCPE 2007. Bytes that must leave all members:
  *               all-reduce                             2(n-1) M: each of the other n-1 copies of every byte
  *                                                      is sent towards its sum and back
  *               reduce-scatter, all-gather,
