@@ -482,7 +482,7 @@ static rlt_time send_tree(alpha_beta *ab, const rlt_tree_message *tree, bool red
 {
     rlt_leg leg;
     if (ab->core.fold) {
-        rlt_sim_fail(ab->core.sim, RLT_EUNSUPPORTED, NULL, "no trees in a folded network");
+        rlt_sim_fail(ab->core.sim, RLT_EUNSUPPORTED, NULL, "alpha-beta cannot fold transfers over a tree");
         return -1;
     }
     if (rlt__net_tree(&ab->core, tree, reduce, &leg) != 0)

@@ -80,7 +80,7 @@ static int count_classes(const rlt_topology *t, const uint32_t *sizes, uint32_t 
     if (t->n_dims == 0)
         return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "the topology is a graph, not a product");
     if (t->n_changed)
-        return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "some links are unlike the others");
+        return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "the bandwidth of some links was changed");
     for (uint32_t d = 0; d < t->n_dims; d++) {
         const rlt_factor *f = &t->dims[d].f;
         if (!f->shape->orbit)

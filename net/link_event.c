@@ -166,7 +166,7 @@ void rlt_net_link_event(rlt_net *net, const uint32_t *links, uint32_t n, double 
     if (!(factor >= 0) || factor > 1e6 || c->changes == RLT_LINKS_STAY ||
         (factor == 0 && c->changes != RLT_LINKS_FAIL)) {
         rlt_sim_fail(c->sim, RLT_EUSAGE, "link event",
-                     "a factor of %g in a network whose links were to keep to other limits", factor);
+                     "a link event with factor %g in a network that was not set up for it", factor);
         return;
     }
     for (uint32_t i = 0; i < n; i++)
@@ -185,7 +185,7 @@ int rlt__net_changes_init(rlt_net_core *c, const rlt_net_config *cfg, rlt_error 
     if (cfg->changes == RLT_LINKS_STAY)
         return 0;
     if (cfg->fold)
-        return rlt_fail(err, RLT_EUNSUPPORTED, NULL, "links of a folded network that change");
+        return rlt_fail(err, RLT_EUNSUPPORTED, NULL, "links of a folded network cannot change");
     c->tell = rlt_sim_handler(cfg->sim, on_tell, c);
     return c->tell < 0 ? rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation") : 0;
 }

@@ -284,7 +284,7 @@ static int choose_root(rlt_mapper *m, rlt_tree_cost *best, rlt_error *err)
         rc = refuse(m, n, too_wide, err);
     m->distance = m->best_distance;
     if (!rc && (!grow_tree(m, best->root) || !weigh(m)))
-        rc = rlt_fail(err, RLT_ETOPOLOGY, "aggregation tree", "the best tree is none");
+        rc = rlt_fail(err, RLT_ETOPOLOGY, "aggregation tree", "no tree could be built");
 out:
     free(roots);
     free(distances);

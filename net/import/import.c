@@ -21,7 +21,7 @@
 #define PCIE           RATE("pcie", pcie_Bps, "the slot of a GPU or NIC, and between PCIe switches")
 #define CPU            RATE("cpu", cpu_Bps, "between two CPUs")
 #define NETWORK        RATE("network", network_Bps, "a NIC's port")
-#define LINK_BANDWIDTH RATE("link_bandwidth", channel_Bps, "of one channel of a ring between two GPUs")
+#define LINK_BANDWIDTH RATE("link_bandwidth", channel_Bps, "one channel of a ring between two GPUs")
 
 static const rlt_param parameters[] = {NVLINK, PCIE, CPU, NETWORK, LINK_BANDWIDTH, {0}};
 static const rlt_param of_nccl_topology[] = {NVLINK, PCIE, CPU, NETWORK, {0}};

@@ -266,8 +266,9 @@ static int check_symmetry(reader *r)
                 char where[300];
                 snprintf(where, sizeof where, "%.200s:%" PRIu32, r->m.file, r->row_line[i]);
                 return rlt_fail(r->m.err, RLT_ESCHEMA, where,
-                                "from %s to %s stands something else than from %s to %s", r->devices[i].name,
-                                r->devices[k].name, r->devices[k].name, r->devices[i].name);
+                                "the entry from %s to %s differs from the entry from %s to %s",
+                                r->devices[i].name, r->devices[k].name, r->devices[k].name,
+                                r->devices[i].name);
             }
     return 0;
 }

@@ -543,7 +543,7 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
 {
     *out = NULL;
     if (cfg->fold)
-        return rlt_fail(err, RLT_EUNSUPPORTED, NULL, "packets of a folded network");
+        return rlt_fail(err, RLT_EUNSUPPORTED, NULL, "the packet model cannot be folded");
     rlt__packet_net *net = calloc(1, sizeof(*net));
     uint64_t *bw = NULL;
     if (!net)

@@ -250,7 +250,7 @@ static void on_hop(void *ctx, uint64_t payload)
 void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
 {
     if (packet->route >= n->routes_used) {
-        rlt_sim_fail(n->cfg.sim, RLT_EUSAGE, NULL, "a packet on a route that there is not");
+        rlt_sim_fail(n->cfg.sim, RLT_EUSAGE, NULL, "a packet on an unknown route");
         return;
     }
     uint32_t i = rlt_pool_get(&n->slots);

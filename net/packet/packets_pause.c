@@ -243,7 +243,7 @@ bool rlt__pause_names(const rlt_packets *n, char *text, size_t size)
         node_pair(n, l.src, l.dst, "->", port, sizeof(port));
         if (n->cfg.pause == RLT_PAUSE_CREDIT)
             snprintf(text, size,
-                     "a packet of %u B from %s waits at %s for credit, of which there are %lld B; %llu "
+                     "a packet of %u B from %s waits at %s for credit (available: %lld B); %llu "
                      "packets are under way",
                      p->bytes, packet, port, (long long)q->credit, (unsigned long long)n->live);
         else

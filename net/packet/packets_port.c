@@ -28,11 +28,11 @@ static int check(const rlt_packets_config *c, rlt_error *err)
                         "a probability of loss (%g) or of a mark (%g) that is not in [0, 1]", c->loss,
                         c->ecn_probability);
     if (c->ecn_max_bytes < c->ecn_min_bytes)
-        return rlt_fail(err, RLT_ERANGE, NULL, "packets are always marked below where they may be");
+        return rlt_fail(err, RLT_ERANGE, NULL, "ecn_max is below ecn_min");
     if (c->pause == RLT_PAUSE_CREDIT && c->buffer_bytes == 0)
         return rlt_fail(err, RLT_ERANGE, NULL, "credits need a buffer of a known size");
     if (c->pause == RLT_PAUSE_PFC && c->resume_bytes > c->pause_bytes)
-        return rlt_fail(err, RLT_ERANGE, NULL, "a pause that ends above where it begins");
+        return rlt_fail(err, RLT_ERANGE, NULL, "resume_at is above pause_at");
     if (c->switch_ps < 0 || c->switch_ps >= RLT_TIME_MAX)
         return rlt_fail(err, RLT_ERANGE, NULL, "a switch latency of %lld ps", (long long)c->switch_ps);
     return 0;

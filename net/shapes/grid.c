@@ -74,7 +74,7 @@ static void write_sizes(const rlt_param *param, const void *from, char *text, si
 
 #define SIZES                                                                                                \
     "sizes", .kind = RLT_PARAM_OTHER, .read = read_sizes, .write = write_sizes,                              \
-             .arg = "sizes, such as 4x4x4", .help = "of the sub-dimensions, the first fastest"
+             .arg = "sizes, such as 4x4x4", .help = "sizes of the sub-dimensions, the first fastest"
 static const rlt_param torus_parameters[] = {{SIZES, .usual = "such as 4x4x4; one ring"}, {0}};
 static const rlt_param mesh_parameters[] = {{SIZES, .usual = "such as 4x4x4; one line"}, {0}};
 

@@ -27,9 +27,9 @@ enum { OVER };
 static const rlt_param parameters[] = {
     RLT_DIM_COUNT("gpus_per_node", number[GPUS], .usual = "required", .help = "accelerators of a node"),
     {"nvlink_bandwidth", .kind = RLT_PARAM_RATE, RLT_FIELD(rlt_factor, cls[0].bw_Bps), .min = 1,
-     .max = RLT_MAX_LINK_Bps, .usual = "required", .help = "of an accelerator inside its node"},
+     .max = RLT_MAX_LINK_Bps, .usual = "required", .help = "bandwidth of an accelerator inside its node"},
     {"nvlink_latency", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_factor, cls[0].latency_ps),
-     .usual = "that of the dimension", .help = "of a link inside a node"},
+     .usual = "that of the dimension", .help = "latency of a link inside a node"},
     RLT_DIM_COUNT("nodes_per_leaf", number[NODES_PER_LEAF], .usual = "all", .help = "nodes of a unit"),
     RLT_DIM_COUNT("oversubscription", given[OVER], .preset = "1",
                   .help = "divides the cables that go up from a leaf"),

@@ -28,7 +28,7 @@ enum { RLT_CAN_REDUCE = 1, RLT_CAN_MULTICAST = 2 };
 #define RLT_IN_NETWORK(...)                                                                                  \
     {                                                                                                        \
         "in_network", .kind = RLT_PARAM_CHOICE, .words = "none|reduce|multicast|reduce+multicast",           \
-                      .help = "what switches do with data on its way", __VA_ARGS__                           \
+                      .help = "operations of switches on data in transit", __VA_ARGS__                       \
     }
 /* A parameter for that field alone. */
 RLT_API extern const rlt_param rlt_in_network_parameter;
