@@ -95,7 +95,7 @@ static const rlt_param parameters[] = {
     {"copy_lines", .kind = RLT_PARAM_PPM, AT(copy_lines_ppm), .max = MAX_PPM,
      .help = "lines charged for copying one line of the own share"},
     {"reduce_lines", .kind = RLT_PARAM_PPM, AT(reduce_lines_ppm), .max = MAX_PPM,
-     .help = "time of a summed line, relative to a line that is only copied"},
+     .help = "time of a summed line, relative to one that is not summed"},
     {0}};
 
 const rlt_param *rlt_endpoint_parameters(void)
