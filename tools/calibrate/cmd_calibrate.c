@@ -37,73 +37,71 @@ typedef struct calibrate_settings {
 #define AT(field) .offset = offsetof(calibrate_settings, field)
 static const rlt_option fit_options[] = {
     {"topology", 't', RLT_PARAM_TEXT, "T",
-     "The machine: a topology file in JSON, or a name that 'ringlet list topologies' shows. Needed for a "
-     "fit; --check without it takes every topology that claims measured systems in its '_calibration'.",
+     "The machine: a topology file in JSON, or a name that 'ringlet list topologies' shows. Required for a "
+     "fit. --check without it takes every topology that names measured systems in its '_calibration'.",
      AT(sim.topology)},
     {"fit", 0, RLT_PARAM_TEXT, "NAME[=START],...",
-     "The constants to fit, numbers of the topology file: launch, protocols.LL.message, dims.0.bandwidth "
-     "(looked for in the endpoint first). START is needed where there is none yet, or zero. Default: all "
-     "durations, rates and fractions of the endpoint but zeros, its clock, and what its tuner believes "
-     "(tuner_...).",
+     "Constants to fit, by their names in the topology file: launch, protocols.LL.message, dims.0.bandwidth "
+     "(the endpoint is searched first). A constant that is missing or zero needs START. Default: all "
+     "durations, rates and fractions of the endpoint except zeros, its clock and tuner_... values.",
      AT(fit)},
     {"hold-out", 0, RLT_PARAM_TEXT, "SIZES",
-     "Not fitted to; errors are shown apart. every-other: every second size that was measured; none; or "
-     "sizes such as 1MiB,64MiB or 1KiB:1GiB:x4.",
+     "Sizes that are excluded from the fit; their errors are shown separately: every-other (every second "
+     "measured size), none, or sizes such as 1MiB,64MiB or 1KiB:1GiB:x4.",
      AT(hold_out), .preset = "every-other"},
-    {"max-evaluations", 0, RLT_PARAM_COUNT, "N", "Simulations of the whole table at most.", AT(evaluations),
+    {"max-evaluations", 0, RLT_PARAM_COUNT, "N", "Most simulations of the whole table.", AT(evaluations),
      .preset = "2000", .min = 1, .max = 1000000},
     {"source", 0, RLT_PARAM_TEXT, "TEXT",
-     "What the topology file shall name as the source (default: the files).", AT(source)},
+     "Source of the constants, written to the topology file (default: the names of the measurement files).",
+     AT(source)},
     {"output", 'o', RLT_PARAM_TEXT, "FILE",
-     "Write the topology with the fitted constants there, all else as it was; with --check and "
-     "--leave-one-out, the report.",
+     "Write the topology with the fitted constants to this file; the rest of its text is unchanged. With "
+     "--check or --leave-one-out: write the report.",
      AT(output), .unrecorded = true},
     {0}};
 static const rlt_option row_options[] = {
-    {"system", 0, RLT_PARAM_TEXT, "NAME", "Only measurements of this system; what files without one are of.",
-     AT(system)},
+    {"system", 0, RLT_PARAM_TEXT, "NAME",
+     "Use only measurements of this system. Also the system of files that name none.", AT(system)},
     {"where", 'w', RLT_PARAM_LIST, "NAME=VALUE",
-     "Only measurements like this: collective, ranks, nodes, dtype, inplace (out or in), system; may be "
+     "Use only matching measurements: collective, ranks, nodes, dtype, inplace (out or in), system. May be "
      "repeated.",
      AT(where)},
-    {"collective", 'c', RLT_PARAM_TEXT, "NAME",
-     "What an nccl-tests file measures that does not say so itself.", AT(collective),
-     .word_at = rlt_collective_word},
-    {"ranks", 'r', RLT_PARAM_COUNT, "N", "How many ranks, likewise.", AT(ranks), .min = 1,
-     .max = RLT_MAX_MEMBERS},
-    {"nodes", 0, RLT_PARAM_COUNT, "N", "How many nodes, likewise.", AT(nodes), .min = 1,
-     .max = RLT_MAX_MEMBERS},
+    {"collective", 'c', RLT_PARAM_TEXT, "NAME", "Collective of an nccl-tests file that does not name it.",
+     AT(collective), .word_at = rlt_collective_word},
+    {"ranks", 'r', RLT_PARAM_COUNT, "N", "Number of ranks of an nccl-tests file that does not give it.",
+     AT(ranks), .min = 1, .max = RLT_MAX_MEMBERS},
+    {"nodes", 0, RLT_PARAM_COUNT, "N", "Number of nodes of an nccl-tests file that does not give it.",
+     AT(nodes), .min = 1, .max = RLT_MAX_MEMBERS},
     {0}};
 static const rlt_option check_options[] = {
     {"check", 0, RLT_PARAM_FLAG, NULL,
-     "Fit nothing: the errors with the constants as they are, by system, collective and size.", AT(check)},
+     "Do not fit: show the errors with the current constants, by system, collective and size.", AT(check)},
     {"leave-one-out", 0, RLT_PARAM_TEXT, "FAMILY",
-     "For each measured system of the topologies whose '_calibration' names this family: fit the constants "
-     "that they share to all others, and show the errors for the one left out.",
+     "Test the constants of a family of machines: those whose '_calibration' names it. For each measured "
+     "system, fit the shared constants to the other systems, and show the errors for the one left out.",
      AT(leave_one_out)},
     {"rows", 0, RLT_PARAM_FLAG, NULL,
-     "Show each measurement beside its simulation (in CSV: instead of the classes).", AT(rows),
+     "Show each measurement with its simulation (in CSV: in place of the summary).", AT(rows),
      .unrecorded = true},
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
-     "Also draw measured and simulated times over size, as SVG: a panel for each system and collective, at "
+     "Also plot measured and simulated times over size as SVG: a panel for each system and collective, at "
      "most 12.",
      AT(plot), .unrecorded = true},
-    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
-     .preset = "table", .words = "table|csv|json", .unrecorded = true},
+    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "Output: a table for people, CSV or JSON for programs.",
+     AT(format), .preset = "table", .words = "table|csv|json", .unrecorded = true},
     {0}};
 static const rlt_option how_options[] = {
-    {"network", 'n', RLT_PARAM_WORD, "MODEL", "The network model.", AT(sim.network), .preset = "flow",
-     .word_at = rlt_network_word},
+    {"network", 'n', RLT_PARAM_WORD, "MODEL", "How transfers share the network.", AT(sim.network),
+     .preset = "flow", .word_at = rlt_network_word},
     {"routing", 0, RLT_PARAM_WORD, "POLICY", "Choice among equal paths.", AT(sim.routing), .preset = "dmodk",
      .words = "dmodk|ecmp|spray"},
     {"algorithm", 'a', RLT_PARAM_TEXT, "[KIND=]NAME[,...]",
-     "Algorithms, instead of those that ringlet would choose: ring, or all_reduce=ring,all_to_all=direct.",
+     "Algorithms: ring, or all_reduce=ring,all_to_all=direct (default: those that ringlet would choose).",
      AT(algorithm), .word_at = rlt_algorithm_word},
-    {"set", 's', RLT_PARAM_LIST, "NAME=VALUE", "Override a parameter, as of ringlet coll; may be repeated.",
+    {"set", 's', RLT_PARAM_LIST, "NAME=VALUE", "Override a parameter, as in 'ringlet coll'. May be repeated.",
      AT(sim.set), .named = true},
-    {"jobs", 'j', RLT_PARAM_COUNT, "N",
-     "Simulations at the same time (default: as many as there are processors).", AT(jobs), .min = 1,
-     .max = RLT_POOL_THREADS, .unrecorded = true},
+    {"jobs", 'j', RLT_PARAM_COUNT, "N", "Simulations at the same time (default: one per processor).",
+     AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
     {0}};
 #undef AT
 
@@ -570,19 +568,19 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 const rlt_command rlt_cmd_calibrate = {
     .name = "calibrate",
-    .summary = "fit a machine's constants to measured collectives, or show how far simulations are off",
+    .summary = "fit a machine's constants to measured collectives, or show the errors of simulations",
     .operands = "FILE...",
     .min_operands = 1,
     .max_operands = -1,
-    .description = "Reads measured collectives: CSV with the columns collective, n_ranks, size_bytes and "
-                   "time_us, or what nccl-tests printed or wrote with -J. Simulates each, and changes the "
-                   "constants of the topology's endpoint until the mean of |log(simulated / measured)| is "
-                   "least (NLopt's SBPLX). Sizes that are held out tell what the constants are worth. -o "
-                   "writes the topology file with the constants, their source and the errors that remain; "
-                   "all else in it stays as it was.\n\n"
-                   "With --check nothing is fitted: for each measured system that some topology claims, the "
-                   "errors with the constants as they are. With --leave-one-out the constants that a family "
-                   "of machines shares are fitted to all but one, and shown for that one.",
+    .description =
+        "Reads measured collectives: CSV with the columns collective, n_ranks, size_bytes and time_us, or "
+        "output of nccl-tests (text, or JSON by -J). Simulates each of them. Changes the constants of the "
+        "topology's endpoint until the mean of |log(simulated / measured)| is least (NLopt's SBPLX). Errors "
+        "at held-out sizes show how well the constants predict. -o writes the topology file with the "
+        "constants, their source and the remaining errors; its other text is unchanged.\n\n--check fits "
+        "nothing: it shows the errors of each measured system that a topology claims. --leave-one-out fits "
+        "the constants shared by a family of machines to all systems but one, and shows the errors for that "
+        "one.",
     .example = "ringlet calibrate -t dgx-a100-8 -c all_reduce nccl-tests.txt -o my-a100.json",
     .options = options,
     .settings_size = sizeof(calibrate_settings),

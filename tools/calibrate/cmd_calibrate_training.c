@@ -28,23 +28,25 @@ typedef struct train_settings {
 
 #define AT(field) .offset = offsetof(train_settings, field)
 static const rlt_option use_options[] = {
-    {"check", 0, RLT_PARAM_FLAG, NULL, "Fit nothing: the errors with the surfaces as they are.", AT(check)},
+    {"check", 0, RLT_PARAM_FLAG, NULL, "Do not fit: show the errors with the current surfaces.", AT(check)},
     {"leave-model-out", 0, RLT_PARAM_FLAG, NULL,
-     "For each model, too, the errors with surfaces fitted to the others alone.", AT(leave_out)},
+     "Also show, for each model, the errors with surfaces fitted to the other models.", AT(leave_out)},
     {"write", 0, RLT_PARAM_TEXT, "DIR",
-     "Write the accelerators with the fitted surfaces there, all else as it was.", AT(write),
-     .unrecorded = true},
-    {"source", 0, RLT_PARAM_TEXT, "TEXT", "What the files shall name as the source (default: the table).",
-     AT(source)},
-    {"max-evaluations", 0, RLT_PARAM_COUNT, "N", "Predictions of each group's rows at most, for a fit.",
+     "Write the accelerators' files with the fitted surfaces to this directory; their other text is "
+     "unchanged.",
+     AT(write), .unrecorded = true},
+    {"source", 0, RLT_PARAM_TEXT, "TEXT",
+     "Source of the surfaces, written to the files (default: the name of the table).", AT(source)},
+    {"max-evaluations", 0, RLT_PARAM_COUNT, "N", "Most predictions of each group's rows in a fit.",
      AT(evaluations), .preset = "300", .min = 1, .max = 1000000},
     {0}};
 static const rlt_option report_options[] = {
-    {"rows", 0, RLT_PARAM_FLAG, NULL, "Show each run (in CSV: instead of the groups).", AT(rows),
+    {"rows", 0, RLT_PARAM_FLAG, NULL, "Show each run (in CSV: in place of the groups).", AT(rows),
      .unrecorded = true},
-    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
-     .preset = "table", .words = "table|csv|json", .unrecorded = true},
-    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report there.", AT(output), .unrecorded = true},
+    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "Output: a table for people, CSV or JSON for programs.",
+     AT(format), .preset = "table", .words = "table|csv|json", .unrecorded = true},
+    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report to this file (default: standard output).",
+     AT(output), .unrecorded = true},
     {0}};
 #undef AT
 static const rlt_option_group options[] = {
@@ -349,20 +351,19 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 const rlt_command rlt_cmd_calibrate_training = {
     .name = "calibrate-training",
-    .summary = "fit accelerators' efficiencies to measured trainings, or show how far predictions are off",
+    .summary = "fit accelerators' efficiencies to measured trainings, or show the errors of predictions",
     .operands = "FILE",
     .min_operands = 1,
     .max_operands = 1,
     .description =
         "Reads measured training runs: CSV with the columns model, gpu_system, n_gpus, tp, pp, dp, cp, vp, "
         "ep, sharding, global_batch, micro_batch, seq_len, precision, recompute, iteration_time_s and more. "
-        "Predicts each iteration as 'ringlet run' with --model, --accelerator and --layout does, with "
-        "collectives timed alone and one rank for each pipeline stage. Runs that cannot be predicted are "
-        "listed with the reason.\n\n"
-        "Rows of one accelerator, precision and software stack share an efficiency surface, whose parameters "
-        "are fitted to the rows of dense models (NLopt's SBPLX); mixtures of experts are shown as they come "
-        "out. With --check nothing is fitted. With --leave-model-out each model is predicted, too, by "
-        "surfaces that its rows had no part in.",
+        "Predicts each iteration like 'ringlet run' with --model, --accelerator and --layout; collectives "
+        "are timed alone, with one rank for each pipeline stage. Runs that cannot be predicted are listed "
+        "with the reason.\n\nRows of one accelerator, precision and software stack share an efficiency "
+        "surface. Its parameters are fitted to the rows of dense models (NLopt's SBPLX); mixture-of-experts "
+        "models are only predicted. --check fits nothing. --leave-model-out also predicts each model by "
+        "surfaces fitted without it.",
     .example = "ringlet calibrate-training --check ../shared/data/throughput/measured_training.csv",
     .options = options,
     .settings_size = sizeof(train_settings),

@@ -35,14 +35,14 @@ static int read_kind(const rlt_param *p, void *into, const char *text, const cha
 
 #define AT(field) RLT_FIELD(filter, field)
 static const rlt_param parameters[] = {
-    {"system", .kind = RLT_PARAM_TEXT, AT(system), .arg = "a name", .help = "what was measured"},
+    {"system", .kind = RLT_PARAM_TEXT, AT(system), .arg = "a name", .help = "measured system"},
     {"collective", .kind = RLT_PARAM_OTHER, .read = read_kind, .arg = "a collective",
-     .help = "such as all_reduce"},
-    {"ranks", .kind = RLT_PARAM_COUNT, AT(ranks), .min = 1, .help = "that took part"},
-    {"nodes", .kind = RLT_PARAM_COUNT, AT(nodes), .min = 1, .help = "that they were spread over"},
-    {"dtype", .kind = RLT_PARAM_TEXT, AT(dtype), .arg = "a type", .help = "of an element, such as half"},
+     .help = "collective, such as all_reduce"},
+    {"ranks", .kind = RLT_PARAM_COUNT, AT(ranks), .min = 1, .help = "ranks that took part"},
+    {"nodes", .kind = RLT_PARAM_COUNT, AT(nodes), .min = 1, .help = "nodes that the ranks were spread over"},
+    {"dtype", .kind = RLT_PARAM_TEXT, AT(dtype), .arg = "a type", .help = "element type, such as half"},
     {"inplace", .kind = RLT_PARAM_CHOICE, .words = "unknown|out|in", AT(buffers),
-     .help = "whether the result replaced the input"},
+     .help = "in place (in) or not (out)"},
     {0}};
 #undef AT
 

@@ -38,12 +38,12 @@ typedef struct check_settings {
 } check_settings;
 
 static const rlt_option own_options[] = {
-    {"as", 0, RLT_PARAM_WORD, "KIND", "What the files are, where content should not decide.",
+    {"as", 0, RLT_PARAM_WORD, "KIND", "Kind of the files (default: detected from content).",
      .offset = offsetof(check_settings, as), .preset = "auto",
      .words =
          "auto|topology|placement|system|trace|accelerator|model|options|job|updates|training|collectives|"
          "plugin"},
-    {"topology", 't', RLT_PARAM_TEXT, "T", "The topology that placement and system files belong to.",
+    {"topology", 't', RLT_PARAM_TEXT, "T", "Topology that placement and system files belong to.",
      .offset = offsetof(check_settings, topology)},
     {0}};
 static const rlt_option_group options[] = {{"Options", own_options, 0}, {0}};
@@ -332,13 +332,13 @@ const rlt_command rlt_cmd_check = {
     .max_operands = -1,
     .description =
         "Validates topologies, placements, traces (a file, a folder or a prefix), ASTRA-sim system files, "
-        "accelerators, models (tables of layers, CSV or JSON), options of 'ringlet run' (--config) and jobs "
-        "(--job), counts of updates (--updates), measured trainings (CSV) and measured collectives (CSV, "
-        "nccl-tests). Content decides what a file is. For each it prints what it holds, or file, line, "
-        "column, the path of the bad value and what was expected. Exit status 0 if all are good, 3 if one is "
-        "bad, 1 if a recording lacks something for a good replay. Of a plug-in (a shared object, see "
-        "workload/plugin) it proves what the plug-in adds: algorithms over a grid of groups, readers on "
-        "their samples, models and strategies by training.",
+        "accelerators, and models (tables of layers, CSV or JSON). Also options of 'ringlet run' (--config), "
+        "jobs (--job), update counts (--updates), measured trainings (CSV) and measured collectives (CSV, "
+        "nccl-tests). The kind of a file is detected from its content. Prints a summary of each file, or "
+        "file, line, column, the path of the bad value and what was expected. Exit status 0 if all are good, "
+        "3 if one is bad, 1 if a recording lacks something for a good replay. A plug-in (a shared object, "
+        "see workload/plugin) is tested: algorithms over a grid of groups, readers on their samples, models "
+        "and strategies by training.",
     .example = "ringlet check topologies/hgx-h100-8.json",
     .options = options,
     .settings_size = sizeof(check_settings),

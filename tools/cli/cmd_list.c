@@ -396,17 +396,17 @@ static const rlt_option_group options[] = {{"Output", rlt_format_options, 0}, {0
 
 const rlt_command rlt_cmd_list = {
     .name = "list",
-    .summary = "what is built in: topologies, accelerators, algorithms, models, readers",
+    .summary = "built-in topologies, accelerators, algorithms, models, readers",
     .operands = "[WHAT [COMMAND]]",
     .operand_at = section_word,
     .min_operands = 0,
     .max_operands = 3,
     .description =
-        "Lists what can be named elsewhere. WHAT is topologies (found in ./topologies and where "
-        "ringlet is installed), accelerators (./workload/accelerators, and the same), collectives, "
-        "algorithms, networks, shapes, readers, models, training (its settings), strategies, settings "
-        "(whatever is set by name: whose it is, default, range) or options (of every command, or of "
-        "COMMAND: list options topo route); without it all are listed but options.",
+        "Lists names that other commands accept. WHAT is topologies (in ./topologies and the installation), "
+        "accelerators (in ./workload/accelerators and the installation), collectives, algorithms, networks, "
+        "shapes, readers, models, training (its settings), strategies, settings (all that are set by name, "
+        "with owner, default and range) or options (of all commands, or of one: list options topo route). "
+        "Without WHAT all but options are listed.",
     .example = "ringlet list algorithms",
     .options = options,
     .settings_size = sizeof(rlt_report_settings),

@@ -8,9 +8,9 @@
 #include "tools/output/output.h"
 
 const char rlt_config_help[] =
-    "--config FILE takes options from a JSON file: {\"option\": value, ...}. An option given again replaces "
-    "what was given before, the command line what a file says; of those that may be repeated all hold, but a "
-    "NAME=VALUE whose name was given already is refused, in lists too.";
+    "--config FILE takes options from a JSON file: {\"option\": value, ...}. Options on the command line "
+    "override those in the file, and a later option overrides an earlier one. Repeatable options accumulate, "
+    "but a NAME given twice in NAME=VALUE is refused, in lists, too.";
 
 enum { WIDTH = 80, INDENT = 26 };
 

@@ -38,39 +38,36 @@ typedef struct arithmetic_settings {
 #define AT(field) RLT_FIELD(arithmetic_settings, field)
 static const rlt_option input_options[] = {
     {"workers", 'w', RLT_PARAM_TEXT, "N[,...]",
-     "How many gradients are added up: a number, a list, or a range such as 2:64:x2. Those of worker w are "
-     "the same in all rows.",
+     "Numbers of workers, whose gradients are summed: a number, a list, or a range such as 2:64:x2. The "
+     "gradient of worker w is the same in all rows.",
      AT(workers), .preset = "2,8,32"},
-    {"values", 'n', RLT_PARAM_COUNT, "N",
-     "Values in a gradient (default: 65536, or as many as the file has).", AT(values), .min = 1,
-     .max = 1 << 27},
+    {"values", 'n', RLT_PARAM_COUNT, "N", "Values in a gradient (default: 65536, or all values of the file).",
+     AT(values), .min = 1, .max = 1 << 27},
     {"gradients", 'g', RLT_PARAM_TEXT, "NAME|FILE",
-     "normal: a bell around 0. log-uniform: heavy tails, both signs and each order of magnitude from --size "
-     "down to 10^-8 of it equally often. Or a file: numbers, one a line, # begins a comment; or, named "
-     "*.f32, floats of 32 bits, little-endian. Value i of worker w is number w x values + i of the file; "
-     "after the last one comes the first.",
+     "normal: normal distribution around 0. log-uniform: heavy tails, both signs, each order of magnitude "
+     "from 10^-8 of --size to --size equally likely. A file: one number a line (# begins a comment), or "
+     "32-bit floats, little-endian, if named *.f32. Value i of worker w is number w x values + i of the "
+     "file; after its end the file repeats.",
      AT(gradients), .preset = "normal", .word_at = rlt_gradients_word},
     {"size", 0, RLT_PARAM_NUMBER, "X", "normal: standard deviation; log-uniform: the largest |x|.", AT(size),
      .preset = "0.01", .max = 1e30},
-    {"seed", 0, RLT_PARAM_COUNT, "N", "Of what is drawn: gradients, and orders.", AT(seed), .preset = "1"},
+    {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of random gradients and orders.", AT(seed), .preset = "1"},
     {0}};
 static const rlt_option arithmetic_options[] = {
     {"modes", 'm', RLT_PARAM_TEXT, "NAME[,...]",
-     "block: integers, a block of values shares an exponent (SwitchML). fixed: integers of scale x value "
-     "(ATP). table16, table32: floats added by tables of logarithms (NetFC, Libra). native: floats of 32 "
-     "bits.",
+     "block: integers; a block of values shares an exponent (SwitchML). fixed: integers of scale x value "
+     "(ATP). table16, table32: floats added by tables of logarithms (NetFC, Libra). native: 32-bit floats.",
      AT(modes), .preset = "block,fixed,table16,table32,native", .word_at = rlt_num_name},
     {"block", 0, RLT_PARAM_COUNT, "N", "Values that share an exponent.", AT(block), .preset = "256", .min = 1,
      .max = 1 << 27},
-    {"scale", 0, RLT_PARAM_NUMBER, "X", "fixed: what a value is multiplied by.", AT(scale),
+    {"scale", 0, RLT_PARAM_NUMBER, "X", "fixed: factor applied to each value.", AT(scale),
      .preset = "1000000", .min = 1e-30, .max = 1e30},
-    {"limit", 0, RLT_PARAM_NUMBER, "X", "fixed: sums with a larger |x| in them are left to the server.",
-     AT(limit), .preset = "213", .min = 1e-30, .max = 1e38},
-    {"single", 0, RLT_PARAM_FLAG, NULL, "block, fixed: hosts multiply in floats of 32 bits, which is faster.",
+    {"limit", 0, RLT_PARAM_NUMBER, "X", "fixed: sums with a larger |x| are left to the server.", AT(limit),
+     .preset = "213", .min = 1e-30, .max = 1e38},
+    {"single", 0, RLT_PARAM_FLAG, NULL, "block, fixed: hosts multiply in 32-bit floats, which is faster.",
      AT(single)},
     {"any-order", 0, RLT_PARAM_FLAG, NULL,
-     "table16, table32, native: workers arrive in an order of chance, another one for each value.",
-     AT(any_order)},
+     "table16, table32, native: workers arrive in random order, a new one for each value.", AT(any_order)},
     {0}};
 #undef AT
 static const rlt_option_group groups[] = {
@@ -246,15 +243,16 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 const rlt_command rlt_coll_arithmetic = {
     .name = "arithmetic",
-    .summary = "what a switch's arithmetic makes of sums: errors, overflows, tables",
+    .summary = "errors, overflows and table sizes of a switch's arithmetic",
     .description =
-        "Adds up gradients of several workers as switches do, which have no floats, and holds the sums "
-        "against the true ones: one row for each number of workers and mode, all on the same numbers.\n\n"
-        "worst is the largest |sum - true sum| of all values, bound what theory allows of it: block "
-        "n^2 2^e / (2 (2^31 - 1)) for n workers and |x| < 2^e, fixed n / (2 scale), native (n - 1) 2^-24 of "
-        "the sum of all |x|; none is known of tables, and none holds where there were overflows. Relative "
-        "errors are over the sum of all |x|; rms is over the true sums, all values together. Overflows are "
-        "sums, or single values, beyond the format, underflows what became 0.",
+        "Sums gradients of several workers with the arithmetic of switches, which have no floats, and "
+        "compares the results with the true sums. There is one row for each number of workers and mode, all "
+        "for the same numbers.\n\nworst is the largest |sum - true sum| of all values; bound is its limit in "
+        "theory. The bound of block is n^2 2^e / (2 (2^31 - 1)) for n workers and |x| < 2^e; fixed: n / (2 "
+        "scale); native: (n - 1) 2^-24 of the sum of all |x|. Tables have no known bound, and no bound holds "
+        "after overflows. Relative errors are relative to the sum of all |x|; rms is relative to the true "
+        "sums, over all values. Overflows are sums or values beyond the format; underflows are values that "
+        "became 0.",
     .example = "ringlet coll arithmetic --workers 2,8,32 --gradients log-uniform --modes block,fixed",
     .options = groups,
     .settings_size = sizeof(arithmetic_settings),

@@ -30,27 +30,26 @@ typedef struct coll_settings {
 #define AT(field) .offset = offsetof(coll_settings, field)
 static const rlt_option own_options[] = {
     {"why", 0, RLT_PARAM_FLAG, NULL,
-     "Say which algorithms, protocols and channels a tuned endpoint chose from, and what it believed of "
-     "each: not "
-     "always the fastest is taken, as on the machines.",
+     "Show the algorithms, protocols and channels that a tuned endpoint chose from, with its estimate for "
+     "each. Like NCCL's tuner it predicts and does not measure: its choice is not always the fastest.",
      AT(why), .unrecorded = true},
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
-     "Also draw time and bus bandwidth over size as SVG: a line an algorithm, logarithmic axes, the bound "
+     "Also plot time and bus bandwidth over size as SVG: a line per algorithm, logarithmic axes, the bound "
      "dashed.",
      AT(plot), .unrecorded = true},
     {"jobs", 'j', RLT_PARAM_COUNT, "N",
-     "Rows simulated at the same time, each in a thread with memory of its own (default: as many as there "
-     "are processors). The output is the same for any number.",
+     "Rows simulated at the same time, each in a thread with its own memory (default: one per processor). "
+     "The output does not depend on it.",
      AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
     {"study", 0, RLT_PARAM_TEXT, "NAME", "Studies are run by 'ringlet sweep NAME'.", AT(study),
      .unrecorded = true},
     {"export-plan", 0, RLT_PARAM_TEXT, "FILE",
-     "Write the plan of the one collective, size and algorithm asked for to a file; - is standard output, "
-     "and then nothing is simulated.",
+     "Write the plan of the collective, size and algorithm to this file. - is standard output; then nothing "
+     "is simulated.",
      AT(export), .unrecorded = true},
     {"as", 0, RLT_PARAM_WORD, "FORMAT",
-     "Format of --export-plan: json keeps the plan exactly, msccl has no transfers by the network's own "
-     "means, goal has the messages of this size and nothing of what is in them.",
+     "Format of --export-plan. json is exact; msccl lacks in-network transfers; goal has the messages of "
+     "this size without their contents.",
      AT(as), .preset = "json", .words = "json|msccl|goal", .unrecorded = true},
     {0}};
 #undef AT
@@ -101,14 +100,13 @@ static const rlt_command *const verbs[] = {&rlt_coll_arithmetic, NULL};
 
 const rlt_command rlt_cmd_coll = {
     .name = "coll",
-    .summary = "one collective, many sizes: an nccl-tests-like table",
+    .summary = "one collective at many sizes: a table like that of nccl-tests",
     .description =
-        "Simulates collectives over a network, one row for each collective, size and algorithm: the time, "
-        "the bandwidths as nccl-tests defines them (algbw = bytes / time, busbw = algbw x factor), the lower "
-        "bound that no algorithm can beat, and the link that was busiest. The fastest algorithm of each "
-        "size is marked with *.\n\n"
-        "Each run is checked: all bytes offered arrive, no link carries more than it can, no time beats the "
-        "bound; otherwise the exit status is 1.",
+        "Simulates collectives over a network, one row for each collective, size and algorithm. A row has "
+        "the time, the lower bound for any algorithm, and the busiest link. Bandwidths are those of "
+        "nccl-tests: algbw = bytes / time, busbw = algbw x factor. The fastest algorithm of each size is "
+        "marked with *.\n\nEach run is checked: all bytes offered arrive, no link exceeds its capacity, no "
+        "time beats the bound. Otherwise the exit status is 1.",
     .example = "ringlet coll -t 'ring:4@200GB/s,500ns*switch:8@50GB/s,500ns' -c all_reduce -a all -b "
                "1MiB:1GiB:x4",
     .options = options,

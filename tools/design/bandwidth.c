@@ -23,12 +23,13 @@ typedef struct bandwidth_settings {
 
 static const rlt_option own_options[] = {
     {"topology", 't', RLT_PARAM_TEXT, "T",
-     "A product of ring, fully-connected and switch; the bandwidths that it states are judged too.",
+     "Network: a product of ring, fully-connected and switch. The bandwidths that it states are evaluated, "
+     "too.",
      .offset = offsetof(bandwidth_settings, topology), .required = true},
     {0}};
 static const rlt_option plot_options[] = {
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
-     "With several budgets: also draw time, split and cost over the budget, as SVG.",
+     "With several budgets: also plot time, split and cost over the budget, as SVG.",
      .offset = offsetof(bandwidth_settings, plot), .unrecorded = true},
     {0}};
 static const rlt_option_group options[] = {{"Network", own_options, 0},
@@ -350,19 +351,18 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 const rlt_command rlt_design_bandwidth = {
     .name = "bandwidth",
-    .summary = "the split of bandwidth over the dimensions that is fastest, or fastest for its cost",
+    .summary = "the fastest split of bandwidth over the dimensions, or the best for its cost",
     .description =
-        "Finds the bandwidth of every dimension for which an iteration of the workloads takes least time, or "
-        "least time x cost, under linear limits. A collective takes max_i V_i / B_i, V_i being what an "
-        "accelerator sends into dimension i; the best split is found by NLopt's SLSQP and then simulated, "
-        "event by event, with hierarchical collectives in chunks: both times stand side by side, with the "
-        "utilization of every dimension. Shown too: the split as given by the topology, and the same total "
-        "split equally.\n\n"
-        "Model groups (tp) fill dimensions from the innermost, data groups from the outermost; forward and "
-        "input-gradient collectives go over model groups, weight-gradient ones over data groups.\n\n"
-        "Where no split meets the limits, those that conflict are named, and the exit status is 1.\n\n"
-        "--total takes several budgets, as a list or a range: the report then has a row for the best split "
-        "of each, and JSON all three splits of each. Speed per dollar is then over that of the first budget "
+        "Finds the bandwidth of each dimension that minimises iteration time, or time x cost, under linear "
+        "limits. A collective takes max_i V_i / B_i, where B_i is the bandwidth of dimension i and V_i the "
+        "bytes that an accelerator sends into it. NLopt's SLSQP finds the best split. It is then simulated, "
+        "event by event, with hierarchical collectives in chunks; the table shows both times and the "
+        "utilization of every dimension. It also shows the split that the topology states, and an equal "
+        "split of the same total.\n\nModel groups (tp) fill dimensions from the innermost, data groups from "
+        "the outermost. Forward and input-gradient collectives use model groups, weight-gradient ones data "
+        "groups.\n\nIf no split meets the limits, conflicting limits are named and the exit status is "
+        "1.\n\n--total takes several budgets, as a list or a range. The report then has a row for the best "
+        "split of each; JSON has all three splits of each. Speed per dollar is relative to the first budget "
         "that has a split.",
     .example = "ringlet design bandwidth -t libra-4d --workload gpt3-175b@tp=16 --total 500GB/s "
                "--objective perf-per-cost",

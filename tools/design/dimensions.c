@@ -38,22 +38,23 @@ static const rlt_option own_options[] = {
     {"max-dims", 0, RLT_PARAM_COUNT, "D", "Most dimensions.", AT(max_dims), .preset = "5", .min = 1,
      .max = 5},
     {"shapes", 0, RLT_PARAM_TEXT, "LIST",
-     "What dimensions but the outermost may be. Rings and fully connected ones cost the same and are alike "
-     "in closed form: the first named stands for both.",
+     "Shapes of inner dimensions. Rings and fully connected ones have equal cost and closed form: the first "
+     "named stands for both.",
      AT(shapes), .preset = "ring,fully-connected,switch"},
-    {"outermost", 0, RLT_PARAM_TEXT, "SHAPE", "What the outermost dimension is.", AT(outermost),
+    {"outermost", 0, RLT_PARAM_TEXT, "SHAPE", "Shape of the outermost dimension.", AT(outermost),
      .preset = "switch"},
-    {"largest", 0, RLT_PARAM_COUNT, "N", "Largest size of a dimension but the outermost.", AT(largest),
-     .preset = "16", .min = 2},
-    {"latency", 0, RLT_PARAM_DURATION, "TIME", "Of each link, in simulations.", AT(latency_ps),
+    {"largest", 0, RLT_PARAM_COUNT, "N", "Largest size of an inner dimension.", AT(largest), .preset = "16",
+     .min = 2},
+    {"latency", 0, RLT_PARAM_DURATION, "TIME", "Latency of each link in simulations.", AT(latency_ps),
      .preset = "500ns"},
     {"study", 0, RLT_PARAM_WORD, "WHAT",
-     "added-dimension: for each workload and number of dimensions, the cheapest network that is as fast as "
-     "one of --min-dims dimensions with --total is at best, and what it saves in bandwidth of network "
-     "interfaces and in dollars.",
+     "added-dimension: for each workload and number of dimensions, find the cheapest network as fast as the "
+     "best one of --min-dims dimensions with --total. Shows what it saves in bandwidth of network interfaces "
+     "and in dollars.",
      AT(study), .words = "added-dimension"},
-    {"all", 0, RLT_PARAM_FLAG, NULL, "List every shape, not only the front.", AT(all), .unrecorded = true},
-    {"plot", 0, RLT_PARAM_TEXT, "FILE", "Also draw it as SVG.", AT(plot), .unrecorded = true},
+    {"all", 0, RLT_PARAM_FLAG, NULL, "List every shape, not only the Pareto front.", AT(all),
+     .unrecorded = true},
+    {"plot", 0, RLT_PARAM_TEXT, "FILE", "Also plot the result as SVG.", AT(plot), .unrecorded = true},
     {0}};
 #undef AT
 static const rlt_option_group options[] = {{"Shapes", own_options, 0},
@@ -259,14 +260,14 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 const rlt_command rlt_design_dimensions = {
     .name = "dimensions",
-    .summary = "the dimensions worth building for so many accelerators, by time and cost",
+    .summary = "dimensions worth building for a number of accelerators, by time and cost",
     .description =
-        "Cuts the accelerators into 1 to 5 dimensions in every way, gives each shape its best split of "
-        "bandwidth, and shows those that no other beats in both iteration time and cost; these are simulated "
-        "too. Limits are given by level (--constraint 'pod <= 100GB/s'), as the dimensions' numbers differ: "
-        "with d dimensions the outermost is the pod, then inwards node, package, chiplet; of two package and "
-        "pod.\n\n"
-        "--study added-dimension answers what each further dimension saves at equal iteration time.",
+        "Divides the accelerators into 1 to 5 dimensions in every way, and gives each shape its best split "
+        "of bandwidth. Shows the shapes that no other beats in both iteration time and cost; these are also "
+        "simulated. Limits are given by level (--constraint 'pod <= 100GB/s'), as numbers of dimensions "
+        "differ between shapes. The outermost dimension is the pod, then inwards node, package, chiplet; "
+        "with two dimensions package and pod.\n\n--study added-dimension shows the saving by each further "
+        "dimension at equal iteration time.",
     .example = "ringlet design dimensions -n 1024 --workload gpt3-175b@tp=16 --total 300GB/s --max-dims 3",
     .options = options,
     .settings_size = sizeof(dimensions_settings),

@@ -31,96 +31,97 @@
 #define AT(field) .offset = offsetof(rlt_design_settings, field)
 const rlt_option rlt_design_work_options[] = {
     {"workload", 'w', RLT_PARAM_LIST, "SPEC[@LIST]",
-     "What is trained: a file of layers (ASTRA-sim 1.0's text, or JSON), a trace (rank 0's device work and "
-     "collectives, one after another) or a model that 'ringlet list models' shows, and behind @ its "
-     "settings: tp=16 (ranks of a model group), weight=2 (or the number "
-     "alone) among several workloads, and of a model accelerator=NAME, microbatch=4, precision=bf16, ... "
-     "('ringlet list training'). May be given several times: one network for their weighted mean.",
+     "Workload: a file of layers (ASTRA-sim 1.0's text, or JSON), a trace, or a model that 'ringlet list "
+     "models' shows. A trace counts as rank 0's device work and collectives, one after another. Settings "
+     "follow @: tp=16 (ranks of a model group), weight=2 (or only the number) among several workloads. A "
+     "model also takes accelerator=NAME, microbatch=4, precision=bf16, ... ('ringlet list training'). May be "
+     "repeated: the network is designed for the weighted mean.",
      AT(workload), .required = true},
-    {"tp", 0, RLT_PARAM_COUNT, "N", "Ranks of a model group where a workload does not say.", AT(tp),
+    {"tp", 0, RLT_PARAM_COUNT, "N", "Ranks of a model group, for workloads that do not say.", AT(tp),
      .preset = "1", .min = 1, .max = RLT_MAX_RANKS},
-    {"accelerator", 0, RLT_PARAM_TEXT, "NAME", "What models run on.", AT(accelerator), .preset = "a100-80gb"},
+    {"accelerator", 0, RLT_PARAM_TEXT, "NAME", "Accelerator for models: a file or a name.", AT(accelerator),
+     .preset = "a100-80gb"},
     {"loop", 0, RLT_PARAM_WORD, "LOOP",
-     "no-overlap: everything one after another; overlap: going back, input gradients and their collectives "
-     "beside weight gradients and theirs; recompute: the forward pass, with its collectives, twice; "
-     "overlap-recompute: both.",
+     "no-overlap: everything in sequence. overlap: in the backward pass, input gradients with their "
+     "collectives run beside weight gradients with theirs. recompute: the forward pass, with its "
+     "collectives, runs twice. overlap-recompute: both.",
      AT(loop), .preset = "no-overlap", .words = "no-overlap|overlap|recompute|overlap-recompute"},
     {"forward-compute", 0, RLT_PARAM_NUMBER, "X",
-     "How often forward compute counts (default: 2 where the loop computes it again, else 1; the published "
-     "optimiser counts 1 always).",
+     "How often forward compute counts (default: 2 if the loop recomputes it, else 1). The published "
+     "optimiser always counts 1.",
      AT(forward_compute)},
     {"shared", 0, RLT_PARAM_WORD, "HOW",
-     "What a group gets of a ring or fully connected dimension that it has only a part of: the links between "
-     "its members, or, as in the published optimisers, ideally all of the bandwidth.",
+     "Bandwidth of a group that covers part of a ring or fully connected dimension. links: the links between "
+     "its members; ideal: all of the bandwidth, as in the published optimisers.",
      AT(shared), .preset = "links", .words = "links|ideal"},
-    {"compute-scale", 0, RLT_PARAM_NUMBER, "X", "Compute takes so many times what the workload says.",
-     AT(compute_scale), .preset = "1"},
+    {"compute-scale", 0, RLT_PARAM_NUMBER, "X", "Factor on the workload's compute time.", AT(compute_scale),
+     .preset = "1"},
     {0}};
 
 const rlt_option rlt_design_goal_options[] = {
     {"objective", 0, RLT_PARAM_WORD, "WHAT",
-     "Least time, least time x cost (speed per dollar), or least cost "
-     "with an iteration of at most --deadline.",
+     "Minimise time, time x cost (speed per dollar), or cost with an iteration of at most --deadline.",
      AT(objective), .preset = "perf", .words = "perf|perf-per-cost|cost"},
-    {"deadline", 0, RLT_PARAM_DURATION, "TIME",
-     "Of --objective cost: the longest that an iteration may take.", AT(deadline_ps)},
+    {"deadline", 0, RLT_PARAM_DURATION, "TIME", "Longest iteration allowed, for --objective cost.",
+     AT(deadline_ps)},
     {"total", 0, RLT_PARAM_TEXT, "RATE",
-     "Bandwidth of an accelerator over all dimensions, as much exactly. 'ringlet design bandwidth' takes "
-     "several: 100GB/s,200GB/s, or ranges LOW:HIGH:xN and LOW:HIGH:+STEP.",
+     "Bandwidth of an accelerator, the sum over all dimensions. 'ringlet design bandwidth' takes several: "
+     "100GB/s,200GB/s, or ranges LOW:HIGH:xN and LOW:HIGH:+STEP.",
      AT(totals)},
     {"constraint", 0, RLT_PARAM_LIST, "TEXT",
-     "What the split must meet: sums of b1 (the innermost dimension), b2, ..., of levels (pod, node, "
-     "package, "
-     "chiplet: the dimensions there), total and rates, or of cost and dollars, on both sides of <=, >= or =: "
-     "'b1 >= 2*b2', 'b3 + b4 = 200GB/s', 'pod <= 100GB/s', 'cost <= 1e6'. May be given several times.",
+     "Limit on the split: sums on both sides of <=, >= or =. Terms are b1 (the innermost dimension), b2, "
+     "..., levels (pod, node, package, chiplet: their dimensions), total and rates; or cost and dollars. "
+     "Examples: 'b1 >= 2*b2', 'b3 + b4 = 200GB/s', 'pod <= 100GB/s', 'cost <= 1e6'. May be repeated.",
      AT(constraint)},
     {0}};
 
 const rlt_option rlt_design_cost_options[] = {
     {"cost", 0, RLT_PARAM_TEXT, "PRICES",
-     "libra: the tables of LIBRA, a link priced one way; sc22: the same, both ways; 2021: an older table; "
-     "clos: libra with switches of --radix ports; or a JSON file of prices.",
+     "Prices. libra: tables of LIBRA, a link priced for one direction; sc22: the same, for both; 2021: an "
+     "older table; clos: libra with switches of --radix ports. Or a JSON file of prices.",
      AT(cost), .preset = "libra"},
     {"radix", 0, RLT_PARAM_COUNT, "PORTS",
-     "Ports of a switch: switched dimensions are folded Clos networks of as many tiers as they need "
-     "(default: one switch as large as need be; of clos 64).",
+     "Ports of a switch: switched dimensions are folded Clos networks with as many tiers as needed (default: "
+     "one switch of any size; for clos 64).",
      AT(radix), .min = 4, .max = 1 << 16},
     {"rail", 0, RLT_PARAM_FLAG, NULL,
-     "With a radix: a switched dimension joins only accelerators of the same place further in (a rail), "
-     "not all that lie further in.",
+     "With a radix: a switched dimension joins only accelerators at the same position further in (a rail), "
+     "not all of them.",
      AT(rail)},
-    {"npu-cost", 0, RLT_PARAM_NUMBER, "DOLLARS", "Of each accelerator beside the network.", AT(npu_cost)},
+    {"npu-cost", 0, RLT_PARAM_NUMBER, "DOLLARS", "Price of an accelerator besides the network.",
+     AT(npu_cost)},
     {"tie-break", 0, RLT_PARAM_NUMBER, "DOLLARS",
-     "Added to each price times the number of the dimension, so that equal prices differ (LIBRA's files: "
+     "Added to each price, times the number of the dimension, so that equal prices differ (LIBRA's files: "
      "1e-5).",
      AT(tie_break)},
     {"unit", 0, RLT_PARAM_WORD, "UNIT",
-     "What prices are for and what bandwidths are shown in: GB is 1e9 bytes, GiB 2^30 (what ASTRA-sim 1.0 "
-     "calls GB).",
+     "Unit of prices and of bandwidths shown: GB is 1e9 bytes, GiB 2^30 (ASTRA-sim 1.0 calls it GB).",
      AT(unit), .preset = "GB/s", .words = "GB/s|GiB/s"},
     {"levels", 0, RLT_PARAM_TEXT, "LIST",
-     "Where each dimension is, for its prices: chiplet, package, node or pod, innermost first (default: the "
-     "outermost is the pod, then inwards node, package, chiplet; of two package and pod).",
+     "Level of each dimension, for its prices: chiplet, package, node or pod, innermost first. Default: the "
+     "outermost is the pod, then inwards node, package, chiplet; with two dimensions package and pod.",
      AT(levels)},
     {"in-network", 0, RLT_PARAM_TEXT, "LIST",
-     "Numbers of the switched dimensions whose switches add up: an all-reduce then sends s there, not 2 s "
-     "(n-1)/n.",
+     "Numbers of the switched dimensions whose switches aggregate: an all-reduce then sends s there instead "
+     "of 2 s (n-1)/n.",
      AT(in_network)},
     {0}};
 
 const rlt_option rlt_design_sim_options[] = {
-    {"no-simulation", 0, RLT_PARAM_FLAG, NULL, "Only the closed form.", AT(no_simulation)},
+    {"no-simulation", 0, RLT_PARAM_FLAG, NULL, "Show only the closed form.", AT(no_simulation)},
     {"chunks", 0, RLT_PARAM_COUNT, "N",
-     "Chunks of a collective that follow each other (default: 64, fewer where they would be below 256 KiB).",
+     "Chunks of a collective, which follow each other (default: 64, fewer if they would be below 256 KiB).",
      AT(chunks), .min = 1, .max = 4096},
     {"all-switches", 0, RLT_PARAM_FLAG, NULL, "Simulate every dimension as a switch.", AT(all_switches)},
-    {"endpoint-delay", 0, RLT_PARAM_DURATION, "TIME", "Of each message, at its sender.", AT(endpoint_ps)},
+    {"endpoint-delay", 0, RLT_PARAM_DURATION, "TIME", "Delay of each message at its sender.",
+     AT(endpoint_ps)},
     {0}};
 
 const rlt_option rlt_design_report_options[] = {
-    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
-     .preset = "table", .words = "table|csv|json", .unrecorded = true},
-    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report there.", AT(output), .unrecorded = true},
+    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "Output: a table for people, CSV or JSON for programs.",
+     AT(format), .preset = "table", .words = "table|csv|json", .unrecorded = true},
+    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report to this file (default: standard output).",
+     AT(output), .unrecorded = true},
     {0}};
 #undef AT
 
@@ -179,10 +180,10 @@ typedef struct wanted {
  * without its name. */
 static const rlt_param parameters[] = {
     {"weight", .kind = RLT_PARAM_NUMBER, AT(weight), .preset = "1",
-     .help = "of this workload among several, above 0"},
+     .help = "weight of this workload among several, above 0"},
     {"tp", .kind = RLT_PARAM_COUNT, AT(tp), .usual = "--tp", .help = "ranks of a model group, above 0"},
     {"accelerator", .kind = RLT_PARAM_NAME, AT(accelerator_name), .usual = "--accelerator",
-     .help = "what a model runs on"},
+     .help = "accelerator that a model runs on"},
     {0}};
 #undef AT
 

@@ -6,21 +6,21 @@
 
 #define AT(field) .offset = offsetof(rlt_report_settings, field)
 const rlt_option rlt_format_options[] = {
-    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "A table for people, or CSV or JSON for programs.", AT(format),
-     .preset = "table", .words = "table|csv|json", .unrecorded = true},
+    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "Output: a table for people, CSV or JSON for programs.",
+     AT(format), .preset = "table", .words = "table|csv|json", .unrecorded = true},
     {"output", 'o', RLT_PARAM_TEXT, "FILE",
-     "Write the result there instead of standard output; it appears under this name when complete.",
+     "Write the result to this file (default: standard output). It appears under this name when complete.",
      AT(output), .preset = "-", .unrecorded = true},
     {0}};
 
 const rlt_option rlt_link_options[] = {
     {"links", 0, RLT_PARAM_FLAG, NULL,
-     "Add what each link carried: bytes, busy time (bytes / bandwidth), active time and utilization.",
+     "Add the usage of each link: bytes, busy time (bytes / bandwidth), active time and utilization.",
      AT(links), .unrecorded = true},
     {"expand-links", 0, RLT_PARAM_FLAG, NULL,
-     "List every link; otherwise links that did the same stand in one row with their count.",
-     AT(expand_links), .unrecorded = true},
-    {"links-csv", 0, RLT_PARAM_TEXT, "FILE", "Write the links as CSV to a file of their own.", AT(links_csv),
+     "List every link. By default links with equal usage are one row with their count.", AT(expand_links),
+     .unrecorded = true},
+    {"links-csv", 0, RLT_PARAM_TEXT, "FILE", "Write link usage as CSV to this file.", AT(links_csv),
      .unrecorded = true},
     {0}};
 #undef AT

@@ -28,19 +28,20 @@ typedef struct settings {
 
 #define AT(field) .offset = offsetof(settings, field)
 static const rlt_option report_options[] = {
-    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Where the page goes (default: standard output).", AT(output)},
+    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the page to this file (default: standard output).",
+     AT(output)},
     {"timeline", 0, RLT_PARAM_TEXT, "FILE",
-     "The run's timeline, as 'ringlet run --timeline FILE' wrote it; without one the page has none.",
+     "Timeline of the run, as written by 'ringlet run --timeline FILE' (default: the page has none).",
      AT(timeline)},
-    {"topology", 't', RLT_PARAM_TEXT, "T",
-     "The network to draw, where the one that the result names has moved (default: that one).", AT(topology)},
+    {"topology", 't', RLT_PARAM_TEXT, "T", "Network to draw (default: the one that the result names).",
+     AT(topology)},
     {"events", 0, RLT_PARAM_COUNT, "N",
-     "Draw at most so many events of the timeline apart; short neighbours are drawn as one.", AT(events),
+     "Most events of the timeline drawn individually; short neighbours are merged.", AT(events),
      .preset = "200000", .min = 1000, .max = 5000000},
     {"as", 0, RLT_PARAM_WORD, "FORMAT",
-     "A page, or the network alone with the utilization of each link: GraphML (Gephi, NetworkX, igraph) or "
-     "dot (Graphviz). Links that the result tells of in classes smaller than a dimension are known where "
-     "'ringlet run --links' listed each.",
+     "page, or the network alone with the utilization of each link: graphml (Gephi, NetworkX, igraph) or dot "
+     "(Graphviz). Results without 'ringlet run --links' have a link's utilization only if its whole "
+     "dimension is equal.",
      AT(as), .preset = "page", .words = "page|graphml|dot"},
     {0}};
 #undef AT
@@ -144,19 +145,18 @@ static int run(const rlt_parsed *args, void *given, rlt_error *err)
 
 const rlt_command rlt_cmd_report = {
     .name = "report",
-    .summary = "a run or a study as a page to look at",
+    .summary = "a run or a study as an HTML page",
     .operands = "RESULT",
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Writes one HTML file that needs no network and nothing beside it: of a run the timeline, where the "
-        "time went, the network with its links by how busy they were, links over time, and the "
-        "collectives.\n\n"
-        "Of a study: its points in a table to sort and filter, what can be had for what, how much each axis "
-        "matters, and any two points side by side.\n\n"
-        "RESULT is what 'ringlet run --format json' wrote, or the SQLite file of a study. What the page "
-        "lacks, it says how to get: --timeline FILE and --series DURATION of 'ringlet run'. 'ringlet run "
-        "--report FILE' writes the page with all of it at once.",
+        "Writes one self-contained HTML file. The page of a run shows the timeline, time by state, the "
+        "network with link utilization, links over time, and the collectives.\n\nThe page of a study shows "
+        "its points in a table to sort and filter. It also has the Pareto front, the sensitivity to each "
+        "axis, and a comparison of two points.\n\nRESULT is the output of 'ringlet run --format json', or "
+        "the SQLite file of a study. If the page lacks something, it says how to get it: --timeline FILE and "
+        "--series DURATION of 'ringlet run'. 'ringlet run --report FILE' writes a page with everything at "
+        "once.",
     .example = "ringlet report step-result.json --timeline step.json -o step.html",
     .options = groups,
     .settings_size = sizeof(settings),

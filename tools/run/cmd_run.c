@@ -31,28 +31,29 @@
 #define AT(field) .offset = offsetof(rlt_run_asked, field)
 static const rlt_option run_report_options[] = {
     {"explain", 'e', RLT_PARAM_FLAG, NULL,
-     "Say what bounds the run: the critical path, the links, who waits for whom.", AT(explain),
+     "Explain what bounds the run: the critical path, the links, and who waits for whom.", AT(explain),
      .unrecorded = true},
-    {"timeline", 0, RLT_PARAM_TEXT, "FILE", "Write the timeline as Chrome trace JSON (opens in Perfetto).",
-     AT(timeline), .unrecorded = true},
+    {"timeline", 0, RLT_PARAM_TEXT, "FILE",
+     "Write the timeline as Chrome trace JSON to this file (opens in Perfetto).", AT(timeline),
+     .unrecorded = true},
     {"report", 0, RLT_PARAM_TEXT, "FILE",
-     "Write a page to look at: one HTML file with the timeline, where the time went, the network with its "
-     "links over time, and the collectives ('ringlet report --help').",
+     "Write an HTML page to this file: timeline, time by state, the network with its links over time, and "
+     "the collectives ('ringlet report --help').",
      AT(page), .unrecorded = true},
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
-     "Draw how busy the busiest links were over time as SVG, at least one of each dimension, up to eight, in "
-     "the bins of --series (default: as many as there is room for). Of --strategy daso: the time of each "
-     "epoch, and a loss that changes over time, beside Horovod's.",
+     "Plot the utilization of the busiest links over time as SVG: at least one link of each dimension, at "
+     "most eight. Bins are those of --series (default: as many as fit). With --strategy daso: the time of "
+     "each epoch, and a changing loss over time, beside Horovod's.",
      AT(plot), .unrecorded = true},
     {"memory-csv", 0, RLT_PARAM_TEXT, "FILE",
-     "Write what each rank holds over time as CSV (time_ps, rank, bytes; a row for each change) to a file of "
-     "its own.",
+     "Write the memory of each rank over time as CSV to this file (time_ps, rank, bytes; a row for each "
+     "change).",
      AT(memory_csv), .unrecorded = true},
     {"compare", 0, RLT_PARAM_FLAG, NULL,
-     "Instead of a run, two of them side by side, and where the difference comes from: results (--format "
-     "json), or files of options (--config), which are run.",
+     "Compare two runs instead, and explain their difference. Operands are results (--format json), or files "
+     "of options (--config), which are run.",
      AT(compare)},
-    {"quiet", 'q', RLT_PARAM_FLAG, NULL, "No progress bar.", AT(quiet), .unrecorded = true},
+    {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress bar.", AT(quiet), .unrecorded = true},
     {0}};
 #undef AT
 
@@ -183,12 +184,12 @@ const rlt_command rlt_cmd_run = {
     .summary = "replay a trace or a generated workload over a topology",
     .operands = "[TRACE...]",
     .max_operands = -1,
-    .description = "Replays a recorded training step (or a generated one) over a network and tells how long "
-                   "it takes, what bounds it, and how busy every link is. Recorded waiting is not replayed: "
-                   "ranks wait for each other again, over the network given.\n\n"
-                   "Of every rank's span, compute is time with device work running, exposed communication "
-                   "time with a communication under way and nothing computing, host time with only host "
-                   "threads at work, idle the rest; they add up to the span.",
+    .description =
+        "Replays a recorded training step (or a generated one) over a network. Shows how long it takes, what "
+        "bounds it, and how busy every link is. Recorded waiting is not replayed: ranks wait for each other "
+        "again, over the given network.\n\nThe span of each rank is the sum of four states. compute: device "
+        "work is running. exposed communication: a communication is under way and nothing computes. host: "
+        "only host threads work. idle: the rest.",
     .example = "ringlet run --trace traces/transformer-8 --topology hgx-h100-8 --explain",
     .options = groups,
     .settings_size = sizeof(rlt_run_asked),

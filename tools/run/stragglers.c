@@ -34,15 +34,16 @@ typedef struct stragglers_settings {
 
 #define AT(field) RLT_FIELD(stragglers_settings, field)
 static const rlt_option own_options[] = {
-    {"nodes", 'n', RLT_PARAM_TEXT, "N[,...]", "Nodes: a number, or several.", AT(nodes), .preset = "16"},
+    {"nodes", 'n', RLT_PARAM_TEXT, "N[,...]", "Numbers of nodes: a number or a list.", AT(nodes),
+     .preset = "16"},
     {"jitter", 'j', RLT_PARAM_TEXT, "CV[,...]",
-     "Coefficients of variation of the time that a GPU computes in a batch: log-normal, independent of other "
-     "GPUs and batches, mean 1.",
+     "Coefficients of variation of a GPU's compute time per batch: log-normal with mean 1, independent "
+     "between GPUs and batches.",
      AT(jitter), .preset = "0,0.05,0.1,0.15,0.2,0.25,0.3"},
     {"overhead", 0, RLT_PARAM_TEXT, "X[,...]",
-     "What Horovod spends beside in each batch, over the mean time that a batch computes.", AT(overhead),
+     "Additional time of Horovod per batch, relative to the mean compute time of a batch.", AT(overhead),
      .preset = "0,0.1"},
-    {"gpus", 'g', RLT_PARAM_COUNT, "N", "GPUs of a node.", AT(gpus), .preset = "4", .min = 1, .max = 4096},
+    {"gpus", 'g', RLT_PARAM_COUNT, "N", "GPUs per node.", AT(gpus), .preset = "4", .min = 1, .max = 4096},
     {"batches", 'b', RLT_PARAM_COUNT, "N", "Batches.", AT(batches), .preset = "240", .min = 1,
      .max = RLT_DASO_MAX_BATCHES},
     {"skips", 0, RLT_PARAM_COUNT, "N", "Batches between global syncs, B.", AT(skips), .preset = "4", .min = 1,
@@ -51,7 +52,7 @@ static const rlt_option own_options[] = {
      "Batches between sending and merging, W (default: a quarter of --skips, at least 1).", AT(wait),
      .max = RLT_DASO_MAX_SKIPS},
     {"transfer", 0, RLT_PARAM_NUMBER, "X",
-     "What a global sync takes, over the mean time that a batch computes.", AT(transfer), .preset = "0",
+     "Duration of a global sync, relative to the mean compute time of a batch.", AT(transfer), .preset = "0",
      .max = 1e9},
     {"seed", 0, RLT_PARAM_COUNT, "N", "Of jitter.", AT(seed), .preset = "11"},
     {0}};
@@ -163,14 +164,14 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 const rlt_command rlt_run_stragglers = {
     .name = "stragglers",
-    .summary = "what DASO saves where ranks vary, by who waits for whom alone",
+    .summary = "time saved by DASO if ranks vary, from waiting alone",
     .description =
-        "GPUs take different times for a batch. Under Horovod all wait for the slowest of all in every "
-        "batch; under DASO a node waits for the slowest of its own GPUs, and for other nodes only where a "
-        "global sync is merged. Both are added up batch by batch, with the same draws and without a network: "
-        "one row for each number of nodes, overhead and jitter. Without options these are the 16 nodes for "
-        "which another implementation's savings are known.\n\n"
-        "'ringlet run --strategy daso' replays whole trainings instead, over a network.",
+        "GPUs take different times for a batch. Under Horovod all GPUs wait for the slowest in every batch. "
+        "Under DASO a node waits for the slowest of its own GPUs, and for other nodes only when a global "
+        "sync is merged. Both times are summed batch by batch, with the same random numbers and without a "
+        "network. There is one row for each number of nodes, overhead and jitter. The defaults are the 16 "
+        "nodes for which another implementation's savings are known.\n\n'ringlet run --strategy daso' "
+        "replays whole trainings over a network instead.",
     .example = "ringlet run stragglers --nodes 4,16,64 --jitter 0.18",
     .options = groups,
     .settings_size = sizeof(stragglers_settings),

@@ -20,16 +20,16 @@ typedef struct settings {
 
 #define AT(field) .offset = offsetof(settings, field)
 static const rlt_option serve_options[] = {
-    {"port", 'p', RLT_PARAM_COUNT, "N", "TCP port; 0: any that is free. The address is printed.", AT(port),
+    {"port", 'p', RLT_PARAM_COUNT, "N", "TCP port; 0: any free port. The address is printed.", AT(port),
      .preset = "8437", .max = 65535},
     {"address", 0, RLT_PARAM_TEXT, "IP",
-     "Listen there. Anyone who reaches an address other than this machine's own can read the study, and "
+     "Address to listen on. Anyone who can reach an address other than the local one can read the study and "
      "start what-ifs.",
      AT(address), .preset = "127.0.0.1"},
-    {"runs", 0, RLT_PARAM_COUNT, "N", "What-ifs that run at once.", AT(at_once), .preset = "2", .min = 1,
-     .max = 64},
-    {"timeout", 0, RLT_PARAM_DURATION, "TIME", "A what-if that takes longer is ended.", AT(timeout_ps),
-     .preset = "60s"},
+    {"runs", 0, RLT_PARAM_COUNT, "N", "What-ifs that run at the same time.", AT(at_once), .preset = "2",
+     .min = 1, .max = 64},
+    {"timeout", 0, RLT_PARAM_DURATION, "TIME", "Longest duration of a what-if; a longer one is ended.",
+     AT(timeout_ps), .preset = "60s"},
     {0}};
 #undef AT
 static const rlt_option_group groups[] = {{"Server", serve_options, 0}, {0}};
@@ -99,10 +99,10 @@ const rlt_command rlt_cmd_serve = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Serves the page of 'ringlet report' for a study that may still be running: new points appear as "
-        "they come, and a form starts one run more, shown beside the others. Ends with Ctrl-C.\n\n"
-        "Only this machine is served, unless --address says otherwise. A what-if is 'ringlet run' with "
-        "the options of the form, of which none writes a file; a few run at once, each for a limited "
+        "Serves the page of 'ringlet report' for a study that may still be running. New points appear as "
+        "they come. A form starts a further run, which is shown beside the others. Ends with Ctrl-C.\n\nOnly "
+        "this machine is served, unless --address says otherwise. A what-if is 'ringlet run' with the "
+        "options of the form, none of which writes a file. A few run at the same time, each for a limited "
         "time.",
     .example = "ringlet serve study.sqlite",
     .options = groups,

@@ -19,17 +19,19 @@ enum { MAX_LINES = 27, MAX_PANELS = 16, MAX_POINTS = 1 << 22, SCATTERED = 3000 }
         "plot", 0, RLT_PARAM_TEXT, "FILE", what, AT(path), .unrecorded = true                                \
     }
 const rlt_option rlt_chart_options[] = {
-    PLOT("Draw a figure over an axis as SVG, a line for each value of another axis. Of replicas the mean "
-         "is shown, of points that differ in further axes the best."),
-    {"x", 0, RLT_PARAM_TEXT, "AXIS", "Which axis (default: the one of numbers that matters most).", AT(x)},
-    {"y", 0, RLT_PARAM_TEXT, "COLUMN", "Which figure (default: the study's first objective).", AT(y)},
-    {"by", 0, RLT_PARAM_TEXT, "AXIS", "A line for each value of it (default: what matters most besides x).",
-     AT(by)},
-    {"panels", 0, RLT_PARAM_TEXT, "AXIS", "A panel for each value of it (default: one panel).", AT(panels)},
+    PLOT("Plot a figure over an axis as SVG, with a line for each value of another axis. Shows the mean of "
+         "replicas, and the best of points that differ in other axes."),
+    {"x", 0, RLT_PARAM_TEXT, "AXIS", "Axis on x (default: the numeric axis that matters most).", AT(x)},
+    {"y", 0, RLT_PARAM_TEXT, "COLUMN", "Figure on y (default: the study's first objective).", AT(y)},
+    {"by", 0, RLT_PARAM_TEXT, "AXIS",
+     "Axis with a line for each value (default: the one that matters most besides x).", AT(by)},
+    {"panels", 0, RLT_PARAM_TEXT, "AXIS", "Axis with a panel for each value (default: one panel).",
+     AT(panels)},
     {0}};
 const rlt_option rlt_front_options[] = {
-    PLOT("Draw the first two objectives of all points against each other as SVG, with the front."),
-    {"by", 0, RLT_PARAM_TEXT, "AXIS", "A colour for each value of it (default: what matters most).", AT(by)},
+    PLOT("Plot the first two objectives of all points against each other as SVG, with the front."),
+    {"by", 0, RLT_PARAM_TEXT, "AXIS",
+     "Axis with a colour for each value (default: the one that matters most).", AT(by)},
     {0}};
 #undef PLOT
 #undef AT

@@ -46,24 +46,21 @@ typedef struct sweep_settings {
 #define AT(field) .offset = offsetof(sweep_settings, field)
 static const rlt_option own_options[] = {
     {"db", 'd', RLT_PARAM_TEXT, "FILE",
-     "The database (SQLite): made where it is not there; else only what is missing in it is run. Without one "
-     "the rows are printed, and, where the study has a baseline, what 'ringlet sweep wins' says of it.",
+     "Database (SQLite). It is created if missing; otherwise only missing points are run. Without it the "
+     "rows are printed; for a study with a baseline also the output of 'ringlet sweep wins'.",
      AT(db)},
     {"jobs", 'j', RLT_PARAM_COUNT, "N",
-     "Points simulated at the same time, each in a thread with memory of its own (default: as many as there "
-     "are "
-     "processors). The results are the same for any number. Under mpirun or srun each rank but the first "
-     "runs one.",
+     "Points simulated at the same time, each in a thread with its own memory (default: one per processor). "
+     "The results do not depend on it. Under mpirun or srun each rank but the first runs one.",
      AT(jobs), .min = 1, .max = RLT_POOL_THREADS},
     {"shard", 0, RLT_PARAM_TEXT, "I/N",
-     "Only the I-th of N shares of the points, for job arrays; 'ringlet sweep merge' makes one database of "
-     "all.",
+     "Run only share I of N shares of the points, for job arrays. 'ringlet sweep merge' joins their "
+     "databases.",
      AT(shard)},
-    {"dry-run", 0, RLT_PARAM_FLAG, NULL, "Read and check the study, and say how many points it has.",
-     AT(dry_run)},
+    {"dry-run", 0, RLT_PARAM_FLAG, NULL, "Check the study and print its number of points.", AT(dry_run)},
     {"status", 0, RLT_PARAM_TEXT, "FILE",
-     "How far the sweep is that this database belongs to, from any terminal.", AT(status)},
-    {"quiet", 'q', RLT_PARAM_FLAG, NULL, "No progress bar, and no line at the end.", AT(quiet)},
+     "Print the progress of the sweep that writes this database, from any terminal.", AT(status)},
+    {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress bar and no closing line.", AT(quiet)},
     {0}};
 #undef AT
 static const rlt_option_group groups[] = {
@@ -280,23 +277,17 @@ const rlt_command rlt_cmd_sweep = {
     .operands = "STUDY",
     .max_operands = 1,
     .description =
-        "Runs every point of a study, a JSON file: \"base\" has options of run (or of coll, with "
-        "\"command\": "
-        "\"coll\") by their long names; \"axes\" change values in them by JSON pointer, such as "
-        "/topology/dims/1/bandwidth; \"points\", \"filter\", \"replicas\" and \"sample\" say "
-        "which. Inputs are read "
-        "once, equal points run once.\n\n"
-        "STUDY is a file, or the name of one that ships: aggregation, collectives, ina, replay, training. "
-        "Behind "
-        "it, an option that is not one of those below is the name of an axis, with the values that it is to "
-        "have (--slots 16,32), or an option of what the study runs (-t, --set NAME=VALUE), for base.\n\n"
-        "\"baseline\": {\"axis\": \"algorithm\", \"where\": \"algorithm = 'ring'\"} says which points "
-        "those that differ in this axis alone are held against (the column gain; ringlet sweep wins).\n\n"
-        "A point that fails is a row with its error, and the exit status is 1. A sweep that was "
-        "stopped, killed, or "
-        "had no more disk goes on with the same command; the results are the same bytes. Under "
-        "mpirun or srun the "
-        "first rank hands out the points.",
+        "Runs every point of a study, a JSON file. \"base\" has options of run (or of coll, with "
+        "\"command\": \"coll\") by their long names. \"axes\" change values in base by JSON pointer, such as "
+        "/topology/dims/1/bandwidth. \"points\", \"filter\", \"replicas\" and \"sample\" select the points. "
+        "Inputs are read once, equal points run once.\n\nSTUDY is a file, or the name of a shipped study: "
+        "aggregation, collectives, ina, replay, training. Further options after STUDY change it. The name of "
+        "an axis takes new values for it (--slots 16,32); an option of the command that the study runs (-t, "
+        "--set NAME=VALUE) is set in base.\n\n\"baseline\": {\"axis\": \"algorithm\", \"where\": \"algorithm "
+        "= 'ring'\"} names the points that others, which differ only in this axis, are compared with (the "
+        "column gain; ringlet sweep wins).\n\nA point that fails is a row with its error, and the exit "
+        "status is 1. A sweep that was stopped, killed, or ran out of disk space continues with the same "
+        "command; the results are the same bytes. Under mpirun or srun the first rank hands out the points.",
     .example = "ringlet sweep study.json --db study.sqlite\nringlet sweep ina --slots 16,64 --loss 0",
     .options = groups,
     .settings_size = sizeof(sweep_settings),

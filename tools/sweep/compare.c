@@ -351,11 +351,11 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 const rlt_command rlt_sweep_compare = {
     .name = "compare",
-    .summary = "two points: options that differ, figures side by side",
+    .summary = "compare two points: different options, and all figures",
     .operands = "DB A B",
     .min_operands = 3,
     .max_operands = 3,
-    .description = "A and B are numbers of points, or names of named ones.",
+    .description = "A and B are numbers of points, or names of named points.",
     .example = "ringlet sweep compare study.sqlite 0 17",
     .options = groups,
     .settings_size = sizeof(compare_settings),

@@ -27,23 +27,24 @@ typedef struct query_settings {
 #define COLUMNS                                                                                              \
     {                                                                                                        \
         "columns", 'c', RLT_PARAM_TEXT, "LIST",                                                              \
-            "Which columns: axes, point, name, replica, status, error, and figures, such as bw,time_ps "     \
-            "(default: all; a table has none that is empty).",                                               \
+            "Columns to show: axes, point, name, replica, status, error and figures, such as bw,time_ps "    \
+            "(default: all; a table omits empty ones).",                                                     \
             AT(columns)                                                                                      \
     }
 static const rlt_option query_options[] = {
     {"where", 'w', RLT_PARAM_TEXT, "CONDITION",
-     "Only rows for which this holds, an SQL expression over the columns: bw = '25GB/s' and time_ps < 2e10.",
+     "Show only rows that meet this SQL condition over the columns: bw = '25GB/s' and time_ps < 2e10.",
      AT(where)},
-    {"order", 0, RLT_PARAM_TEXT, "COLUMNS",
-     "Order of the rows, as SQL has it: time_ps desc (default: by number).", AT(order), .preset = "point"},
+    {"order", 0, RLT_PARAM_TEXT, "COLUMNS", "Order of the rows, in SQL: time_ps desc (default: by number).",
+     AT(order), .preset = "point"},
     COLUMNS,
     {0}};
 static const rlt_option top_options[] = {
-    {"by", 0, RLT_PARAM_TEXT, "COLUMN", "What to order by (default: the study's first objective).", AT(by)},
-    {"goal", 0, RLT_PARAM_WORD, "GOAL", "Which are the best (default: as the study says, else min).",
-     AT(goal), .words = "min|max"},
-    {"number", 'n', RLT_PARAM_COUNT, "N", "How many.", AT(n), .preset = "10", .min = 1},
+    {"by", 0, RLT_PARAM_TEXT, "COLUMN", "Column to rank by (default: the study's first objective).", AT(by)},
+    {"goal", 0, RLT_PARAM_WORD, "GOAL",
+     "Whether small or large values are best (default: the study's goal, else min).", AT(goal),
+     .words = "min|max"},
+    {"number", 'n', RLT_PARAM_COUNT, "N", "Number of points.", AT(n), .preset = "10", .min = 1},
     COLUMNS,
     {0}};
 static const rlt_option pareto_options[] = {COLUMNS, {0}};
@@ -375,13 +376,13 @@ int rlt_sweep_status(const char *db, rlt_error *err)
 
 const rlt_command rlt_sweep_query = {
     .name = "query",
-    .summary = "the points of a sweep, their axes and figures",
+    .summary = "the points of a sweep, with their axes and figures",
     .operands = "DB",
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Rows in the study's order: point, name, a column for each axis, replica, status, error, figures. "
-        "--format json writes an object a line.",
+        "Lists rows in the study's order: point, name, a column for each axis, replica, status, error, "
+        "figures. --format json writes one object a line.",
     .example = "ringlet sweep query study.sqlite --format csv",
     .options = query_groups,
     .settings_size = sizeof(query_settings),
@@ -394,8 +395,8 @@ const rlt_command rlt_sweep_top = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "The best points by the study's first objective, or by another column. Replicas are one row: "
-        "their means, none where one failed, and the number of the first.",
+        "Lists the best points by the study's first objective, or by another column. Replicas are one row, "
+        "with their mean and the number of the first. They are left out if one of them failed.",
     .example = "ringlet sweep top study.sqlite -n 5",
     .options = top_groups,
     .settings_size = sizeof(query_settings),
@@ -408,8 +409,8 @@ const rlt_command rlt_sweep_pareto = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Points to which there is no other that is better in one of the study's objectives and no worse in "
-        "the rest, in order of the first objective. Replicas are one point: their means.",
+        "Lists the Pareto front, in order of the first objective. No other point is better in one objective "
+        "and no worse in the rest. Replicas are one point with their mean.",
     .example = "ringlet sweep pareto study.sqlite",
     .options = pareto_groups,
     .settings_size = sizeof(query_settings),
@@ -417,13 +418,13 @@ const rlt_command rlt_sweep_pareto = {
 };
 const rlt_command rlt_sweep_merge = {
     .name = "merge",
-    .summary = "one database of several shards",
+    .summary = "merge the databases of several shards",
     .operands = "OUT DB...",
     .min_operands = 2,
     .max_operands = -1,
     .description =
-        "Puts the points of databases of the same study into one, which is made where it is not there. "
-        "'ringlet sweep' with that database then runs what is still missing.",
+        "Adds the points of databases of the same study to the first one, which is created if missing. "
+        "'ringlet sweep' with that database then runs the missing points.",
     .example = "ringlet sweep merge study.sqlite shard-1.sqlite shard-2.sqlite",
     .run = run_merge,
 };

@@ -26,7 +26,7 @@ typedef struct sensitivity_settings {
 } sensitivity_settings;
 
 static const rlt_option own_options[] = {{"by", 0, RLT_PARAM_TEXT, "COLUMN",
-                                          "Whose variance (default: the study's first objective).",
+                                          "Figure to explain (default: the study's first objective).",
                                           .offset = offsetof(sensitivity_settings, by)},
                                          {0}};
 static const rlt_option_group groups[] = {
@@ -207,15 +207,15 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 const rlt_command rlt_sweep_sensitivity = {
     .name = "sensitivity",
-    .summary = "which axis matters, by variance",
+    .summary = "effect of each axis, by variance",
     .operands = "DB",
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "For each axis the first-order share of the variance of a figure: the variance of the means over "
-        "all points with the same value on that axis, over the variance of all points. What is left is of "
-        "axes together, and of replicas. Exact on a full grid; where filters or samples leave values in "
-        "unequal company, shares overlap and may add up to more than all.",
+        "For each axis, shows the first-order share of the variance of a figure. It is the variance of the "
+        "means over all points with the same value on that axis, divided by the variance of all points. The "
+        "rest is due to axes together, and to replicas. Shares are exact on a full grid. Where filters or "
+        "samples leave values unequally combined, shares overlap and may add up to more than 1.",
     .example = "ringlet sweep sensitivity study.sqlite",
     .options = groups,
     .settings_size = sizeof(sensitivity_settings),

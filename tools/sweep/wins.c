@@ -267,18 +267,15 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 static const rlt_option_group groups[] = {{"Output", rlt_format_options, 0}, {0}};
 const rlt_command rlt_sweep_wins = {
     .name = "wins",
-    .summary = "where points beat the study's baseline, by each axis",
+    .summary = "cases in which points beat the study's baseline, by axis",
     .operands = "DB",
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Points that differ only in the axis of the study's baseline are held against each other: the "
-        "best of those "
-        "that are not the baseline, against the best that is. Says how many win, where most and least, "
-        "and for each "
-        "value of each other axis how many, and the least, median and largest gain. The column gain of "
-        "query and of "
-        "pictures has it for each point.",
+        "A case is a set of points that differ only in the axis of the study's baseline. In each case the "
+        "best other point is compared with the best baseline. Shows how many cases are won, and the largest "
+        "and smallest gain. For each value of each other axis: the number of wins, and the least, median and "
+        "largest gain. The column gain of query and of plots has the gain of each point.",
     .example = "ringlet sweep wins ina.sqlite",
     .options = groups,
     .settings_size = sizeof(rlt_report_settings),

@@ -370,9 +370,9 @@ static int write_as(const rlt_topology *t, const char *format, const char *outpu
 
 static const rlt_option export_own[] = {
     {"as", 0, RLT_PARAM_WORD, "FORMAT",
-     "ringlet's JSON, GraphML (Gephi, NetworkX, igraph), or dot (Graphviz).",
+     "Format: ringlet's JSON, GraphML (Gephi, NetworkX, igraph), or dot (Graphviz).",
      .offset = offsetof(export_settings, as), .preset = "json", .words = "json|graphml|dot"},
-    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write there instead of standard output.",
+    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write to this file (default: standard output).",
      .offset = offsetof(export_settings, output), .preset = "-", .unrecorded = true},
     {0}};
 static const rlt_option_group export_options[] = {{"Options", export_own, 0}, {0}};
@@ -395,12 +395,12 @@ typedef struct import_settings {
 
 static const rlt_option import_own[] = {
     {"set", 's', RLT_PARAM_LIST, "NAME=RATE",
-     "A bandwidth that the file leaves open, in one direction: nvlink (one NVLink), pcie, cpu (between two "
-     "CPUs), network (a NIC), link_bandwidth (what a ring's channel gets between two GPUs). May be repeated.",
+     "Bandwidth that the file does not state, in one direction: nvlink (one NVLink), pcie, cpu (between two "
+     "CPUs), network (a NIC), link_bandwidth (a ring channel between two GPUs). May be repeated.",
      .offset = offsetof(import_settings, set)},
-    {"graph", 0, RLT_PARAM_TEXT, "FILE", "NCCL's graph dump of the same machine: its rings are recommended.",
+    {"graph", 0, RLT_PARAM_TEXT, "FILE", "NCCL's graph dump of the same machine; its rings are recommended.",
      .offset = offsetof(import_settings, graph)},
-    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write there instead of standard output.",
+    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write to this file (default: standard output).",
      .offset = offsetof(import_settings, output), .preset = "-", .unrecorded = true},
     {0}};
 static const rlt_option_group import_options[] = {{"Options", import_own, 0}, {0}};
@@ -447,9 +447,9 @@ static const rlt_command cmd_describe = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Describes a topology: its dimensions, nodes and links, and, found on the graph itself, the "
-        "diameter, the bisection bandwidth (the minimum cut between two halves of the accelerators, by "
-        "number or by one coordinate of a product) and what an accelerator can send.",
+        "Describes a topology: dimensions, nodes and links. Computed on the graph itself: the diameter, the "
+        "bisection bandwidth and what an accelerator can send. The bisection is the minimum cut between two "
+        "halves of the accelerators, by number or by one coordinate of a product.",
     .example = "ringlet topo 'ring:4@200GB/s,500ns*switch:8@50GB/s,500ns'",
     .options = describe_options,
     .settings_size = sizeof(rlt_report_settings),
@@ -487,23 +487,22 @@ static const rlt_command cmd_check = {
     .min_operands = 1,
     .max_operands = -1,
     .description =
-        "Reads each file and says whether it is a good topology; otherwise where it is not (file, "
-        "line, column and the path of the value) and what was expected. Exit status 3 if any is bad.",
+        "Reads each file and says whether it is a good topology. If not, prints file, line, column, the path "
+        "of the value and what was expected. Exit status 3 if any is bad.",
     .example = "ringlet topo check hgx-h100-8",
     .run = check,
 };
 static const rlt_command cmd_import = {
     .name = "import",
-    .summary = "any format that is read, to ringlet's JSON",
+    .summary = "convert any format that is read to ringlet's JSON",
     .operands = "FILE",
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Reads a topology in any format that 'ringlet list readers' shows, and writes ringlet's JSON, to be "
-        "edited further. What describes your own machine: NCCL's topology file "
-        "(NCCL_TOPO_DUMP_FILE=FILE), its log (NCCL_DEBUG=INFO, of all ranks; gzip too), or the output of "
-        "nvidia-smi topo -m. What such a file leaves open is assumed, said in \"source\" and here, and given "
-        "by --set.",
+        "Reads a topology in any format that 'ringlet list readers' shows, and writes ringlet's JSON, which "
+        "you can edit. Descriptions of your own machine: NCCL's topology file (NCCL_TOPO_DUMP_FILE=FILE), "
+        "its log (NCCL_DEBUG=INFO, of all ranks; may be gzipped), or the output of nvidia-smi topo -m. "
+        "Values missing in such a file are assumed and listed, here and in \"source\"; --set gives them.",
     .example = "ringlet topo import nccl-topo.xml --graph nccl-graph.xml --set nvlink=25GB/s -o machine.json",
     .options = import_options,
     .settings_size = sizeof(import_settings),
@@ -515,7 +514,7 @@ static const rlt_command cmd_export = {
     .operands = "T",
     .min_operands = 1,
     .max_operands = 1,
-    .description = "Writes the whole graph, every node and link.",
+    .description = "Writes the whole graph with all nodes and links.",
     .example = "ringlet topo export 'ring:8@100GB/s,500ns' --as dot",
     .options = export_options,
     .settings_size = sizeof(export_settings),

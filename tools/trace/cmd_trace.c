@@ -23,8 +23,8 @@
 
 const rlt_option rlt_trace_network_options[] = {
     {"topology", 't', RLT_PARAM_TEXT, "T",
-     "The network whose dimensions a trace means that names some (Chakra's involved_dim, ASTRA-sim 1.0's "
-     "HYBRID_DATA_MODEL).",
+     "Network of the trace. Needed if a trace refers to its dimensions (Chakra's involved_dim, ASTRA-sim "
+     "1.0's HYBRID_DATA_MODEL).",
      .offset = offsetof(rlt_trace_source, topology)},
     {0}};
 
@@ -63,9 +63,9 @@ typedef struct convert_settings {
 } convert_settings;
 
 const rlt_option rlt_trace_write_options[] = {
-    {"output", 'o', RLT_PARAM_TEXT, "DIR", "Folder for the files; made if it is not there.",
+    {"output", 'o', RLT_PARAM_TEXT, "DIR", "Folder for the files; created if missing.",
      .offset = offsetof(rlt_trace_write_settings, output), .required = true, .unrecorded = true},
-    {"prefix", 'p', RLT_PARAM_TEXT, "NAME", "Files are called NAME.<rank>.et.",
+    {"prefix", 'p', RLT_PARAM_TEXT, "NAME", "Start of the file names, NAME.<rank>.et.",
      .offset = offsetof(rlt_trace_write_settings, prefix), .preset = "trace"},
     {0}};
 
@@ -176,12 +176,12 @@ static int check(const rlt_parsed *args, void *settings, rlt_error *err)
 
 static const rlt_command cmd_convert = {
     .name = "convert",
-    .summary = "any trace that is read, to Chakra execution traces",
+    .summary = "convert any trace that is read to Chakra execution traces",
     .operands = "TRACE...",
     .min_operands = 1,
     .max_operands = -1,
-    .description = "Reads a trace and writes it as Chakra execution traces, one file a rank, that ASTRA-sim "
-                   "and ringlet read.",
+    .description =
+        "Reads a trace and writes it as Chakra execution traces, one file a rank, for ASTRA-sim and ringlet.",
     .example = "ringlet trace convert recordings/ -o chakra/ --prefix dlrm",
     .options = convert_options,
     .settings_size = sizeof(convert_settings),
@@ -193,7 +193,7 @@ static const rlt_command cmd_slice = {
     .operands = "TRACE...",
     .min_operands = 1,
     .max_operands = -1,
-    .description = "Cuts steps (iterations) out of a trace and writes them as Chakra execution traces.",
+    .description = "Extracts steps (iterations) from a trace and writes them as Chakra execution traces.",
     .example = "ringlet trace slice recordings/ --steps 2:3 -o slice/",
     .options = convert_options,
     .settings_size = sizeof(convert_settings),
@@ -206,9 +206,9 @@ static const rlt_command cmd_check = {
     .min_operands = 1,
     .max_operands = -1,
     .description =
-        "Reads a trace completely, checks that dependencies have no cycle and that the collectives of all "
-        "ranks match, and tells what the recording lacks for a good replay and how to record it. Exit status "
-        "1 if it lacks something, 3 if it cannot be read.",
+        "Reads a trace completely. Checks that dependencies have no cycle, and that the collectives of all "
+        "ranks match. Lists what the recording lacks for a good replay, and how to record it. Exit status 1 "
+        "if it lacks something, 3 if it cannot be read.",
     .example = "ringlet trace check recordings/",
     .options = check_options,
     .settings_size = sizeof(rlt_trace_settings),
@@ -222,8 +222,8 @@ const rlt_command rlt_cmd_trace = {
     .summary = "info, convert, slice, check, generate",
     .description =
         "TRACE is a folder with one file a rank, the files themselves, or the PREFIX of files called "
-        "PREFIX.<rank>.et. The format is recognised by content; 'ringlet list readers' shows those that are "
-        "known.",
+        "PREFIX.<rank>.et. The format is detected from content; 'ringlet list readers' shows the known "
+        "formats.",
     .example = "ringlet trace info recordings/",
     .verbs = verbs,
 };

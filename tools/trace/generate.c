@@ -28,24 +28,25 @@ typedef struct generate_settings {
 #define AT(field) .offset = offsetof(generate_settings, field)
 static const rlt_option model_options[] = {
     {"model", 'm', RLT_PARAM_TEXT, "MODEL",
-     "One that 'ringlet list models' shows, with settings behind, or a table of layers; as in 'ringlet run'.",
+     "Model that 'ringlet list models' shows, with settings after a colon, or a table of layers; as in "
+     "'ringlet run'.",
      AT(run.model), .preset = "transformer"},
     {"set", 's', RLT_PARAM_LIST, "NAME=VALUE",
-     "A setting of the model or its training, as they may stand behind --model: layers=24, hidden=1024, "
-     "sequence=2048, ranks=8, microbatch=4, bucket=25MiB. May be repeated.",
+     "Setting of the model or its training, as after --model: layers=24, hidden=1024, sequence=2048, "
+     "ranks=8, microbatch=4, bucket=25MiB. May be repeated.",
      AT(set), .named = true},
     {"accelerator", 0, RLT_PARAM_TEXT, "NAME",
-     "What the model runs on: a file, or a name that 'ringlet list accelerators' shows. "
+     "Accelerator: a file, or a name that 'ringlet list accelerators' shows. "
      "Default: " RLT_DEFAULT_ACCELERATOR ".",
      AT(run.accelerator)},
-    {"layout", 'l', RLT_PARAM_TEXT, "LIST", "How the model is spread: dp=64,tp=8,pp=4, as in 'ringlet run'.",
+    {"layout", 'l', RLT_PARAM_TEXT, "LIST", "Parallel layout: dp=64,tp=8,pp=4, as in 'ringlet run'.",
      AT(run.layout)},
-    {"train", 0, RLT_PARAM_TEXT, "LIST", "How it trains, as in 'ringlet run'.", AT(run.train)},
-    {"strategy", 0, RLT_PARAM_TEXT, "NAME", "A way of training by name, as in 'ringlet run'.",
+    {"train", 0, RLT_PARAM_TEXT, "LIST", "Settings of the training, as in 'ringlet run'.", AT(run.train)},
+    {"strategy", 0, RLT_PARAM_TEXT, "NAME", "Training strategy by name, as in 'ringlet run'.",
      AT(run.strategy)},
-    {"ranks", 0, RLT_PARAM_COUNT, "N", "How many there are (default: as many as the layout has, dp being 1).",
+    {"ranks", 0, RLT_PARAM_COUNT, "N", "Number of ranks (default: the ranks of the layout, with dp=1).",
      AT(ranks)},
-    {"any-memory", 0, RLT_PARAM_FLAG, NULL, "Go on where the training does not fit into the memory.",
+    {"any-memory", 0, RLT_PARAM_FLAG, NULL, "Continue if the training does not fit into memory.",
      AT(run.any_memory)},
     {0}};
 #undef AT
@@ -129,9 +130,9 @@ const rlt_command rlt_trace_generate = {
     .min_operands = 0,
     .max_operands = 0,
     .description =
-        "Makes a training iteration of a model in a layout, as 'ringlet run' simulates it, and writes it as "
-        "Chakra execution traces, for ringlet and others. Compute times follow from the FLOPs of each layer "
-        "and what the accelerator does.",
+        "Generates a training iteration of a model in a layout, as simulated by 'ringlet run', and writes it "
+        "as Chakra execution traces. Compute times follow from the FLOPs of each layer and the speed of the "
+        "accelerator.",
     .example = "ringlet trace generate --set ranks=8 --set layers=24 -o gpt/\n"
                "ringlet trace generate --model gpt2-small --accelerator h100 --layout dp=4,pp=2 -o gpt2/",
     .options = options,

@@ -216,12 +216,13 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 const rlt_command rlt_trace_info = {
     .name = "info",
-    .summary = "ranks, steps, operations, communications, what was assumed",
+    .summary = "ranks, steps, operations, communications, assumptions",
     .operands = "TRACE...",
     .min_operands = 1,
     .max_operands = -1,
-    .description = "Tells what is in a trace: how many ranks, steps and operations of each kind, which "
-                   "communications of which sizes, and what the reader ignored, replaced or assumed.",
+    .description =
+        "Shows the contents of a trace: numbers of ranks, steps and operations of each kind, and "
+        "communications with their sizes. Also lists what the reader ignored, replaced or assumed.",
     .example = "ringlet trace info recordings/ --format json",
     .options = options,
     .settings_size = sizeof(info_settings),

@@ -182,7 +182,7 @@ leaves_nothing 2 "--noise: cv: is given twice" run $job $net --noise lognormal:c
 leaves_nothing 2 "--failures: mtbf: is given twice" run $job $net --iterations 9 --failures mtbf=1h,checkpoint=1s,mtbf=2h
 leaves_nothing 2 "--background: size: is given twice" run $job $net --background '0>1:1GB/s,size=1kB,size=2kB'
 says "an option again replaces what was given before" "tp 4, cp 1" run $job $net --layout tp=2 --layout tp=4
-says "help says so" "given again replaces what was given before" run --help
+says "help says so" "a later option overrides an" run --help
 printf '{"layout": "tp=2", "set": ["launch=1ms", "message=1us"], "link-scale": ["acc1=0.5"]}' >"$tmp/once.json"
 printf '{"layout": "tp=2", "set": ["launch=1ms", "launch=2ms"]}' >"$tmp/twice.json"
 timed() { "$ringlet" run $job $net "$@" --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
