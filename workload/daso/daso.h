@@ -195,9 +195,9 @@ RLT_API int rlt_daso_program(const rlt_daso *d, const rlt_daso_work *w, rlt_daso
                              rlt_program **out, rlt_error *err) RLT_MUST_USE;
 /*
  * Builds the program of one epoch of Horovod. Gradients that become ready within one cycle of the background
- * thread (counted from the begin of the batch at speed 1) are fused up to the size of the buffer, compressed,
- * all-reduced over all ranks in order, and decompressed. The host's overheads and the optimiser follow. The
- * blocking all-reduce of the loss waits half a cycle on average.
+ * thread are fused up to the size of the buffer. Cycles count from the begin of the batch at speed 1. Fused
+ * gradients are compressed, all-reduced over all ranks in order, and decompressed. The host's overheads and
+ * the optimiser follow. The blocking all-reduce of the loss waits half a cycle on average.
  */
 RLT_API int rlt_horovod_program(const rlt_daso *d, const rlt_daso_work *w, uint32_t draw, rlt_program **out,
                                 rlt_error *err) RLT_MUST_USE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One epoch of DASO as a program. A rank has a compute stream, a stream of communication inside the node
- * (NCCL), a stream of global all-reduces (MPI), copies between device and host, and the host, which launches
- * broadcasts tensor by tensor.
+ * One epoch of DASO as a program. A rank has five resources beside its compute stream: a stream of
+ * communication inside the node (NCCL), a stream of global all-reduces (MPI), copies to and from the device,
+ * and the host. The host launches broadcasts tensor by tensor.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -233,8 +233,8 @@ uint32_t rlt_design_tiers(const rlt_design_cost *c, const rlt_design_net *net, u
 
 /* ---- simulation ---- */
 
-/* Limits of chunks per collective: at most this many, and each of at least so many bytes if their number is
- * not given. Smaller ones would be bound by latency. */
+/* Limits of the number of chunks per collective: at most RLT_DESIGN_CHUNKS and, if it is not given, chunks of
+ * at least RLT_DESIGN_CHUNK_BYTES. Smaller chunks would be bound by latency. */
 enum { RLT_DESIGN_CHUNKS = 64, RLT_DESIGN_CHUNK_BYTES = 256 << 10 };
 
 typedef struct rlt_design_how {

@@ -77,7 +77,7 @@ int rlt_shared_files_of(rlt_shared *s, rlt_prepared *p, rlt_error *err) RLT_MUST
 /* Find the cuts that bounds need, so that no worker calls igraph. */
 int rlt_shared_prime(rlt_shared_net *net, const rlt_shared_work *work, rlt_error *err) RLT_MUST_USE;
 int rlt_shared_prime_coll(rlt_prepared *p, rlt_error *err) RLT_MUST_USE;
-/* Checks the settings of a collective all of whose inputs were found in the cache. */
+/* Checks the settings of a collective if the cache had all of its inputs. */
 int rlt_shared_check_coll(const rlt_prepared *p, rlt_error *err) RLT_MUST_USE;
 /* Tells whether `key` was entered before, and enters it. */
 int rlt_shared_primed(rlt_shared_net *net, uint64_t key, bool *known, rlt_error *err) RLT_MUST_USE;

@@ -27,7 +27,7 @@ typedef enum rlt_tl_class {
     RLT_TL_DATA,  /* the ranks of a stage */
     RLT_TL_ENDS,  /* first and last stage of one pipeline */
     RLT_TL_ALL,   /* all recorded ranks */
-    RLT_TL_ALONE, /* a tensor-parallel group, of which only one rank is recorded */
+    RLT_TL_ALONE, /* a tensor-parallel group with a single recorded rank */
 } rlt_tl_class;
 
 typedef struct rlt_tl_type {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Background traffic of a replay. A flow sends messages of one size from one placed rank to another at a
- * rate, from time 0 on, either always or in turns of on and off. It occupies links and no rank's time. At
- * most two messages of a flow are leaving their source at once: if the network gives less than the rate, the
- * flow gets what the network gives. The run ends with the last operation of the program. Background traffic
- * stops if the program has not moved for one second and cannot move any more, so that a run that would stall
- * without background also stalls with it.
+ * rate, either always or in turns of on and off. Flows begin at time 0. They occupy links and no rank's time.
+ * At most two messages of a flow are leaving their source at once: if the network gives less than the rate,
+ * the flow gets what the network gives. The run ends with the last operation of the program. Background
+ * traffic stops if the program has not moved for one second and cannot move any more. A run that would stall
+ * without background therefore also stalls with it.
  */
 #ifndef RLT_WORKLOAD_REPLAY_BACKGROUND_H
 #define RLT_WORKLOAD_REPLAY_BACKGROUND_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * ASTRA-sim's doubleBinaryTree all-reduce, event by event. Chunks alternate between two trees, each the
- * mirror image of the other. A rank begins its next chunk as soon as it has sent the last of this one, so the
- * chunks overlap a little and the ranks end at different times.
+ * mirror image of the other. A rank begins its next chunk as soon as it has sent the last of this one. Chunks
+ * therefore overlap a little, and ranks end at different times.
  *
  * The n = 2^k ranks are numbered in order. Rank 0 is the root with one child, n/2, whose subtree is a perfect
  * tree over 1 .. n-1. A node i with lowest set bit b has the children i - b/2 and i + b/2; it is a leaf if b

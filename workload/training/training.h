@@ -65,7 +65,7 @@ typedef struct rlt_training {
     char stack[32], precision[16];
     bool stack_named;                   /* set by name: the accelerator must have a surface of it */
     uint32_t size[RLT_AXES_OF_LAYOUT];  /* dp 0: derived from the number of ranks */
-    uint32_t ranks;                     /* uses only the first so many ranks; 0: all */
+    uint32_t ranks;                     /* uses only ranks 0 .. ranks - 1; 0: all */
     uint32_t ep, vp;                    /* vp: chunks per stage */
     rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first; a rank is its indices as a mixed-radix number */
     bool order_auto;                    /* order=auto: the caller must choose the order */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Training time saved over Horovod on 4 to 64 nodes of JUWELS Booster, with calibration=juwels. Its jitter
- * and its cost per tensor were chosen so that the largest savings come near the published 25 % and 34 %, so
- * these two do not test the model. Two other results do: without the calibration almost nothing is saved, and
- * savings grow with the nodes.
+ * and its cost per tensor were chosen so that the largest savings come near the published 25 % and 34 %.
+ * These two savings therefore do not test the model. Two other results do: without the calibration almost
+ * nothing is saved, and savings grow with the nodes.
  */
 #include <math.h>
 

@@ -119,9 +119,9 @@ static void recomputation(void **state)
 }
 
 /* A transformer has s tokens, l blocks of width h, a heads and V words. A sample takes F = 96 s l h^2 (1 + s
- * / 6h + V / 16 l h) FLOPs (AxoNN, IPDPS 2022, eq. 3): logits are not recomputed. Bytes kept: 2 s h per
- * block, s h (34 + 5 a s / h) for the block that is recomputed, s h for the embedding's dropout, and 4 s h (1
- * + V / h) for the logits (Korthikanti et al., arXiv 2205.05198, sections 4 and 5). */
+ * / 6h + V / 16 l h) FLOPs (AxoNN, IPDPS 2022, eq. 3): logits are not recomputed. Bytes kept (Korthikanti et
+ * al., arXiv 2205.05198, sections 4 and 5): 2 s h per block; s h (34 + 5 a s / h) for the block that is
+ * recomputed; s h for the embedding's dropout; 4 s h (1 + V / h) for the logits. */
 static void recomputed_blocks(void **state)
 {
     const double l = 4, h = 256, s = 128, a = 4, v = 1000;

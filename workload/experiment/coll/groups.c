@@ -82,9 +82,9 @@ static void free_tenants(rlt_group *groups, uint32_t n)
     free(groups);
 }
 
-/* Makes the group of each tenant. Member k of tenant j is the group's rank k * n + j for n tenants, so that
- * every tenant is spread as the whole group is and crosses the same switches. Example: 8 ranks and 2 tenants
- * give {0, 2, 4, 6} and {1, 3, 5, 7}. */
+/* Makes the group of each of n tenants. Member k of tenant j is the group's rank k * n + j. Every tenant is
+ * then spread as the whole group is, and crosses the same switches. Example: 8 ranks and 2 tenants give {0,
+ * 2, 4, 6} and {1, 3, 5, 7}. */
 static int make_tenants(rlt_coll_ask *ask, rlt_error *err)
 {
     const uint32_t *ranks = ask->group.ranks;

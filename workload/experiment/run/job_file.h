@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A workload from a file: JSON as for --config, with options that say what runs (trace, model, accelerator,
- * layout, train, strategy, any-memory and the reading of traces) and none that say where it runs.
+ * A workload from a file: JSON as for --config. Its options say what runs (trace, model, accelerator, layout,
+ * train, strategy, any-memory and the reading of traces), not where it runs.
  */
 #ifndef RLT_WORKLOAD_EXPERIMENT_RUN_JOB_FILE_H
 #define RLT_WORKLOAD_EXPERIMENT_RUN_JOB_FILE_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Aligns the clocks of different hosts. All ranks leave a collective together, so recorded ends show the
- * offset between clocks. If two recordings have the same NCCL kernels in the same order, let d_k be the
- * difference of the ends of kernel k and m the median of all d_k. If three quarters of the d_k are close to
- * m, and |m| is well above what is usual on one host (1 to 7 us), m is subtracted from the second recording.
- * Otherwise, as with groups smaller than the run, nothing changes: the differences then are no constant.
+ * offset between clocks. Two recordings are compared if they have the same NCCL kernels in the same order.
+ * Let d_k be the difference of the ends of kernel k, and m the median of all d_k. If three quarters of the
+ * d_k are close to m, and |m| is more than is usual on one host (1 to 7 us), m is subtracted from the second
+ * recording. Otherwise nothing changes, as with groups smaller than the run: the differences then are no
+ * constant. Example: ends that differ by 5.002, 4.999, 5.001 and 5.000 ms give an offset of about 5 ms.
  */
 #include <stdlib.h>
 #include <string.h>

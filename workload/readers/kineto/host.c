@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Host threads of a recording. The thread that carries the step marks is the main one. Its time from the
- * begin of the first step to the end of the last one is replayed completely, except for its waiting, and is
+ * begin of the first step to the end of the last one is replayed completely, except for its waiting. It is
  * cut wherever something depends on it. The threads of the autograd engine get work while the main thread is
  * inside backward(). Each stretch of their work begins when the main thread has come that far; the main
  * thread continues when they have ended. Other threads count only if they launch device work.
