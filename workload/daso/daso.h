@@ -55,7 +55,7 @@ typedef struct rlt_daso {
     uint32_t epochs;
     uint32_t batches; /* per epoch and rank; 0: samples / (ranks * batch), rounded up */
     uint64_t samples;
-    uint32_t batch; /* samples per rank */
+    uint32_t batch; /* samples per rank and batch */
 
     rlt_daso_variant variant;
     uint32_t warmup, cooldown, soft_cooldown; /* in epochs */

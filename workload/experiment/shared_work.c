@@ -70,7 +70,8 @@ static bool asks_for_order(const char *list)
     return list && strstr(list, "order=auto");
 }
 
-/* Workloads that are found by simulation are not shared: workers do that, and each point has its own. */
+/* Returns true if a workload may be shared. Folding and order=auto simulate to find a workload: workers do
+ * that, and each point has its own. */
 static bool may_share(const rlt_run_settings *s)
 {
     return !s->fold && !s->fold_stages &&

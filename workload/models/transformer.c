@@ -391,7 +391,7 @@ static int build(rlt_model *m, const char *const *settings, uint32_t n, rlt_erro
 
 const rlt_model_family rlt__model_transformer = {
     .name = "transformer",
-    .summary = "GPT and its kin: grouped keys, gated MLPs, experts, latent attention; BERT",
+    .summary = "GPT and its variants: grouped keys, gated MLPs, experts, latent attention; BERT",
     .parameters = known,
     .build = build,
 };

@@ -110,8 +110,8 @@ static const char *sharing_word(uint32_t i)
 
 #define AT(field) RLT_FIELD(rlt_setup, aggregator.field)
 static const rlt_param switches[] = {
-    {"switch.slots", .kind = RLT_PARAM_COUNT, AT(slots), .min = 1, .max = RLT_MAX_SLOTS,
-     .usual = "as many as are asked for", .help = "slots of every aggregating switch"},
+    {"switch.slots", .kind = RLT_PARAM_COUNT, AT(slots), .min = 1, .max = RLT_MAX_SLOTS, .usual = "as needed",
+     .help = "slots of every aggregating switch"},
     {"switch.memory", .kind = RLT_PARAM_SIZE, AT(memory_bytes), .usual = "without limit",
      .help = "memory for partial sums, in place of switch.slots"},
     {"switch.width", .kind = RLT_PARAM_COUNT, AT(width), .min = 1, .max = RLT_MAX_AGG_WIDTH,

@@ -16,8 +16,8 @@ typedef struct speed {
 } speed;
 
 /* Returns the bytes of weights that a pass reads once, however many tokens the microbatch has. The backward
- * pass reads them again for the gradient of the inputs. An embedding table counts only the rows that are
- * looked up. */
+ * pass reads them again for the gradient of the inputs. Returns 0 for an embedding table: only the rows that
+ * are looked up are read, and these are among the moved elements. */
 static double weights_bytes(const rlt_training *t, const rlt_model_layer *l)
 {
     double used = (double)(l->parameters + l->tied_parameters) / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
@@ -49,8 +49,8 @@ static rlt_time time_of(const speed *s, const rlt_model_layer *l, double flop, d
                                      : 0;
 }
 
-/* Returns true if full recomputation repeats a layer: only blocks are repeated, neither embeddings nor logits
- * (Megatron-LM, DeepSpeed, AxoNN). */
+/* Returns true if the backward pass computes a layer again. Full recomputation repeats blocks, neither
+ * embeddings nor logits (Megatron-LM, DeepSpeed, AxoNN); selective recomputation repeats attention. */
 static bool recomputed(const rlt_training *t, const rlt_model_layer *l, bool repeats)
 {
     return (t->recompute == RLT_RECOMPUTE_FULL && repeats) ||
