@@ -169,7 +169,8 @@ static void wait_in_list(model *m, uint32_t op)
     m->last[l] = op;
 }
 
-/* Takes the first waiting operation of op's list, if it is of the other kind. Else returns RLT_NONE. */
+/* Takes the first waiting operation of op's list if it is of the other kind (message or receive). Otherwise
+ * appends op to the list and returns RLT_NONE. */
 static uint32_t meet(model *m, uint32_t op, bool message)
 {
     uint32_t l = m->list[op], found = m->first[l];
@@ -182,7 +183,7 @@ static uint32_t meet(model *m, uint32_t op, bool message)
     return found;
 }
 
-/* Matches a receive with its message at time t. */
+/* Ends a receive that has its message at time t, and its send if it waited (more than S bytes). */
 static int received(model *m, uint32_t receive, uint32_t send, uint64_t t)
 {
     const rlt_goal_op *s = &m->g->ops[send];

@@ -33,7 +33,7 @@ const char *rlt_path_name(const rlt_run *r, rlt_path_kind kind);
 /* Writes one line: the shares of the run, and the busiest link. */
 int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err) RLT_MUST_USE;
 
-/* Returns the recorded time over the time of the run, which is one without stragglers; 0: unknown. */
+/* Returns the slowdown by stragglers: recorded time over the time of a run with --ideal. 0 for other runs. */
 double rlt_run_slowdown(const rlt_run *r);
 
 /* Returns the bandwidth that nccl-tests would print for a communication of this duration, in bytes per
