@@ -49,8 +49,7 @@ int rlt__coll_kinds(rlt_coll_load *l, rlt_error *err)
     return 0;
 }
 
-/* Takes all algorithms. Protocols are included only if the user writes "all" himself and a switch
- * aggregates. */
+/* Takes all algorithms. Includes reactive protocols only if --algorithm is given and a switch aggregates. */
 static int take_all(rlt_coll_load *l, rlt_error *err)
 {
     rlt_coll_ask *ask = l->ask;

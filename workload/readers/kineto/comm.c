@@ -52,7 +52,7 @@ typedef struct facts {
     uint64_t group_key;
 } facts;
 
-/* Converts a name to lower case and removes "_". */
+/* Converts a name to lower case and keeps only letters and digits. */
 static void plain_name(const char *name, char *out, size_t size)
 {
     size_t n = 0;
@@ -149,8 +149,8 @@ static int ask_calls(rlt_kin_comms *c, const rlt_kin_launch *nccl, rlt_error *er
     return 0;
 }
 
-/* Returns true if a kernel can be this operation. Point-to-point kernels do many operations, generic ones
- * all. */
+/* Returns true if a kernel can be this operation. Point-to-point kernels also do all-to-alls, all-reduce
+ * kernels also do barriers, and an unknown kernel may do any operation. */
 static bool can_be(const char *kernel, const char *operation)
 {
     int k = coll_kind(kernel), o = coll_kind(operation);
