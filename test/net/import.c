@@ -730,7 +730,7 @@ static void wrong_matrices(void **state)
 {
 #define HEAD2 "GPU0 GPU1 CPU Affinity\n"
     (void)state;
-    expect_wrong(HEAD2 "GPU0 X PIX\nGPU1 SYS X\n", "f:3", "stands something else");
+    expect_wrong(HEAD2 "GPU0 X PIX\nGPU1 SYS X\n", "f:3", "differs from the entry");
     expect_wrong(HEAD2 "GPU0 X PIX\nGPU1 PIX\n", "f:3:6", "the row is shorter than the head");
     expect_wrong(HEAD2 "GPU0 X PIX\n", "f:2:1", "the matrix ends before its last row");
     expect_wrong(HEAD2 "GPU1 X PIX\n", "f:2:1", "expected the rows in the order of the columns, got 'GPU1'");
