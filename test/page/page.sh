@@ -38,7 +38,7 @@ exits 3 "ringlet run --format json" report "$tmp/coll.json" -o "$tmp/gone/x.html
 exits 3 "ranks[0]: expected an object" report "$tmp/odd.json" -o "$tmp/gone/x.html"
 exits 5 "cannot open" report "$tmp/nowhere.json" -o "$tmp/gone/x.html"
 exits 3 "traceEvents" report "$tmp/run.json" --timeline "$tmp/plain.json" -o "$tmp/gone/x.html"
-exits 2 "not the network that the result was made with" report "$tmp/run.json" -t dgx1-v100-8 -o "$tmp/gone/x.html"
+exits 2 "not the network of the result" report "$tmp/run.json" -t dgx1-v100-8 -o "$tmp/gone/x.html"
 { printf 'SQLite format 3\000'; head -c 4000 /dev/zero | tr '\000' 'x'; } >"$tmp/not.sqlite"
 exits 3 "not.sqlite" report "$tmp/not.sqlite" -o "$tmp/gone/x.html"
 sqlite3 "$tmp/other.sqlite" 'CREATE TABLE t(a)'
@@ -49,12 +49,12 @@ sqlite3 "$tmp/bad.sqlite" "UPDATE point SET coordinates = '[0,9,0,0,0]' WHERE po
 exits 3 "point.coordinates" report "$tmp/bad.sqlite" -o "$tmp/gone/x.html"
 sqlite3 "$tmp/bad.sqlite" "UPDATE study SET schema_version = 9"
 exits 3 "schema version 9" report "$tmp/bad.sqlite" -o "$tmp/gone/x.html"
-exits 2 "goes with the result of a run" report "$tmp/study.sqlite" --timeline "$tmp/step.json" -o "$tmp/gone/x.html"
+exits 2 "needs the result of a run" report "$tmp/study.sqlite" --timeline "$tmp/step.json" -o "$tmp/gone/x.html"
 expect "no file is left behind" "$(ls "$tmp/gone")" ""
 
 # The network with the utilization of each link, read by an independent reader.
 exits 2 "page, graphml, dot" report "$tmp/run.json" --as svg -o "$tmp/gone/x"
-exits 2 "goes with the result of a run" report "$tmp/study.sqlite" --as dot -o "$tmp/gone/x"
+exits 2 "needs the result of a run" report "$tmp/study.sqlite" --as dot -o "$tmp/gone/x"
 "$ringlet" run --trace traces/transformer-8 -t 'switch:4@50GB/s,1us*ring:2@10GB/s,2us' -a hierarchical --links -q -f json -o "$tmp/links.json" 2>"$tmp/err"
 for as in graphml dot; do
     "$ringlet" report "$tmp/links.json" --as $as -o "$tmp/net.$as" 2>"$tmp/err"

@@ -261,7 +261,7 @@ static void nccl_damage(void **state)
     snprintf(text, sizeof text, JOB "%s", row);
     refused(text, NULL, RLT_ESCHEMA, 11, "before the heading");
     snprintf(text, sizeof text, COLUMNS "%s", row);
-    refused(text, NULL, RLT_ESCHEMA, 4, "which collective");
+    refused(text, NULL, RLT_ESCHEMA, 4, "does not name its collective");
     refused(text, &(rlt_measure_hints){.collective = "all_reduce"}, RLT_ESCHEMA, 4, "list its ranks");
     refused(text, &(rlt_measure_hints){.collective = "hypercube_perf", .ranks = 4}, RLT_ESCHEMA, 4,
             "unknown collective");

@@ -209,7 +209,7 @@ static void test_refused(void **state)
     refused("{\"bse\":{}}", RLT_ESCHEMA, "'base'");
     refused("{\"axes\":[]}", RLT_ESCHEMA, "has no base");
     refused("{\"base\":{\"algoritm\":\"ring\"}}", RLT_ESCHEMA, "did you mean 'algorithm'");
-    refused("{\"base\":{\"format\":\"csv\"}}", RLT_ESCHEMA, "shapes a report");
+    refused("{\"base\":{\"format\":\"csv\"}}", RLT_ESCHEMA, "changes a report");
     refused("{\"command\":\"topo\",\"base\":{}}", RLT_ESCHEMA, "expected run or coll");
     refused("{\"base\":{},\"axes\":[{\"pointer\":\"/algoritm\",\"values\":[1]}]}", RLT_ESCHEMA,
             "did you mean 'algorithm'");
@@ -228,15 +228,15 @@ static void test_refused(void **state)
     refused("{" TWO ",\"filter\":[{\"unless\":{\"b\":1}}]}", RLT_ESCHEMA, "no axis of that name");
     refused("{" TWO ",\"filter\":[{\"unless\":{\"n\":5}}]}", RLT_ESCHEMA, "no such value");
     refused("{" TWO ",\"filter\":[{\"only\":{\"n\":1}},{\"unless\":{\"n\":1}}]}", RLT_ESCHEMA,
-            "leave no point");
-    refused("{" TWO ",\"sample\":{\"random\":13}}", RLT_ESCHEMA, "asks for 13 of the 12");
+            "no point passes the filters");
+    refused("{" TWO ",\"sample\":{\"random\":13}}", RLT_ESCHEMA, "asks for 13 of 12");
     refused("{" TWO ",\"objectives\":[{\"column\":\"time\"}]}", RLT_ESCHEMA, "no column 'time'");
     refused("{" TWO ",\"links\":\"some\"}", RLT_ESCHEMA, "none, summary or all");
     refused("{\"command\":\"coll\",\"base\":{},\"replicas\":2}", RLT_ESCHEMA, "takes no seed");
     refused("{\"base\":{},\"axes\":[{\"name\":\"a\",\"pointer\":\"/"
             "seed\",\"values\":[1]},{\"name\":\"b\",\"pointer\":"
             "\"/seed\",\"values\":[1]}]}",
-            RLT_ESCHEMA, "changes what");
+            RLT_ESCHEMA, "changes the same value");
 #define WIDE(name, at)                                                                                       \
     "{\"name\":\"" name "\",\"pointer\":\"/" at "\",\"range\":{\"from\":1,\"to\":9999,\"count\":10000}}"
     refused(

@@ -38,10 +38,11 @@ bool rlt_beside_there(const rlt_beside *b)
 int rlt_beside_missing(const rlt_beside *b, rlt_error *err)
 {
     char path[PATH_MAX + NAME_MAX];
-    return rlt_fail(err, RLT_EUNSUPPORTED, b->command,
-                    "%s %s, which is missing: ringlet was built without %s, or copied without this file; "
-                    "apt-get install %s, then make%s",
-                    b->need, path_of(b, path, sizeof path), b->library, b->packages, b->otherwise);
+    return rlt_fail(
+        err, RLT_EUNSUPPORTED, b->command,
+        "%s %s, which is missing: ringlet was built without %s or copied without this file; apt-get install "
+        "%s, then make%s",
+        b->need, path_of(b, path, sizeof path), b->library, b->packages, b->otherwise);
 }
 
 int rlt_beside_become(const rlt_beside *b, char **argv, rlt_error *err)

@@ -100,7 +100,7 @@ static int insert(char **text, size_t *length, rlt_json object, int depth, const
     char *member;
     int rc;
     if (!rlt_json_is_object(object))
-        return rlt_json_fail(object, RLT_ESCHEMA, err, "expected an object, to put '%s' in", step);
+        return rlt_json_fail(object, RLT_ESCHEMA, err, "expected an object that can hold '%s'", step);
     for (rlt_json m = rlt_json_first(object); rlt_json_is(m); m = rlt_json_next(m))
         last = m;
     rlt_json_extent(object, &begin, &end);

@@ -218,11 +218,11 @@ static int run_parallel(pool *p, uint32_t threads)
 {
     int rc = uv_mutex_init(&p->lock);
     if (rc)
-        return rlt_fail(p->err, RLT_EIO, "--jobs", "cannot run several: %s", uv_strerror(rc));
+        return rlt_fail(p->err, RLT_EIO, "--jobs", "cannot start threads: %s", uv_strerror(rc));
     rc = uv_loop_init(&p->loop);
     if (rc) {
         uv_mutex_destroy(&p->lock);
-        return rlt_fail(p->err, RLT_EIO, "--jobs", "cannot run several: %s", uv_strerror(rc));
+        return rlt_fail(p->err, RLT_EIO, "--jobs", "cannot start threads: %s", uv_strerror(rc));
     }
     uv_timer_init(&p->loop, &p->timer);
     p->timer.data = p;

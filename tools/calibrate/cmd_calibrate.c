@@ -146,7 +146,7 @@ static int read_measurements(job *j, rlt_error *err)
             rc = rlt_inputs_add_file(&j->inputs, "measurements", j->args->operands[i], err);
     }
     if (!rc && j->measured.unusable)
-        rlt_note("%u row%s without a time, or with wrong values: passed over", j->measured.unusable,
+        rlt_note("%u row%s ignored: no time, or wrong values", j->measured.unusable,
                  rlt_s(j->measured.unusable));
     if (!rc && j->s->where.n)
         rc = rlt_select_filter(&j->measured, &j->s->where, err);
@@ -184,11 +184,10 @@ static int open_claiming(job *j, const char *family, rlt_error *err)
 {
     int rc = rlt_select_machines(&j->s->sim, family, &j->machines, &j->n_machines, err);
     if (!rc && j->n_machines == 0)
-        return rlt_fail(
-            err, RLT_ESCHEMA, family ? "--leave-one-out" : NULL,
-            "no topology%s%s claims measured systems ({\"_calibration\": {\"systems\": [...]}}%s)",
-            family ? " of the family " : "", family ? family : "",
-            family ? "" : "; --topology takes one that does not");
+        return rlt_fail(err, RLT_ESCHEMA, family ? "--leave-one-out" : NULL,
+                        "no topology%s%s names measured systems ({\"_calibration\": {\"systems\": [...]}}%s)",
+                        family ? " of the family " : "", family ? family : "",
+                        family ? "" : "; --topology takes one without");
     return rc;
 }
 
@@ -202,7 +201,7 @@ static int check_claims(const job *j, bool *any, rlt_error *err)
         if (strcmp(t->rows[i].system, t->rows[0].system) != 0)
             return rlt_fail(
                 err, RLT_EUSAGE, "--system",
-                "the measurements are of several systems, '%.100s' and '%.100s': say which this is",
+                "the measurements are of several systems, '%.100s' and '%.100s': --system selects one",
                 t->rows[0].system, t->rows[i].system);
     return 0;
 }
@@ -245,8 +244,8 @@ static int end_report(job *j, const char *path, rlt_error *err)
     if (j->report.format == RLT_FORMAT_TABLE)
         fprintf(
             j->file.stream,
-            "# error = |simulated / measured - 1|; median, p90: at least 50 %%, 90 %% of the rows are not "
-            "above it;\n# sim/meas: the median of simulated / measured\n");
+            "# error = |simulated / measured - 1|; median, p90: 50 %%, 90 %% of the rows have at most this "
+            "error;\n# sim/meas: the median of simulated / measured\n");
     return rlt_file_close(&j->file, err);
 }
 
@@ -457,7 +456,7 @@ static void tell_own(const job *j, const char *system, const rlt_calibration *c)
             rlt_list_name(names, sizeof names, own[i].name);
     }
     if (names[0])
-        rlt_note("%.100s: no other machine has %s: as its file says", system, names);
+        rlt_note("%.100s: no other machine has %s: these keep the values of its file", system, names);
 }
 
 static int leave_out(job *j, const char *system, rlt_error *err)
@@ -504,7 +503,7 @@ static int leave_each_out(job *j, rlt_error *err)
         goto done;
     if (n < 2) {
         rc = rlt_fail(err, RLT_ESCHEMA, "--leave-one-out",
-                      "only '%.100s' was measured: nothing is left to fit to", n ? systems[0] : family);
+                      "only '%.100s' was measured: there is nothing else to fit to", n ? systems[0] : family);
         goto done;
     }
     if ((rc = begin_report(j, j->s->output, err)))
@@ -533,7 +532,7 @@ static int check_use(const calibrate_settings *s, rlt_error *err)
         return rlt_fail(err, RLT_EUSAGE, "--topology", "not together with --leave-one-out");
     if (!s->check && !s->leave_one_out && !s->sim.topology)
         return rlt_fail(err, RLT_EUSAGE, "--topology",
-                        "needed for a fit: the machine whose constants are sought");
+                        "is required for a fit: the machine whose constants are fitted");
     if (s->rows && s->leave_one_out)
         return rlt_fail(err, RLT_EUSAGE, "--rows", "not together with --leave-one-out");
     if (s->plot && s->leave_one_out)

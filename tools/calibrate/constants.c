@@ -195,9 +195,9 @@ static int find_named(finder *f, rlt_json root, const char *item, rlt_error *err
     if (!there && !equals)
         return no_such(f, root, name, err);
     if (there && !read_value(f->machine, v, &value, unit, sizeof unit, &whole))
-        return rlt_json_fail(v, RLT_EUSAGE, err, "'%s' is no number to fit", name);
+        return rlt_json_fail(v, RLT_EUSAGE, err, "'%s' is not a number that can be fitted", name);
     if (there && value <= 0 && !equals)
-        return rlt_fail(err, RLT_EUSAGE, "--fit", "%s is zero in %s: say where to begin, such as %s=1us",
+        return rlt_fail(err, RLT_EUSAGE, "--fit", "%s is zero in %s: give a start value, such as %s=1us",
                         name, f->machine->path, name);
     c = enter(f, name, equals ? start_unit : unit, whole, err);
     if (!c)

@@ -81,7 +81,7 @@ int rlt_fit_run(rlt_fit *fit, rlt_error *err)
     (void)fit;
     return rlt_fail(
         err, RLT_EUSAGE, NULL,
-        "fitting needs NLopt, which this ringlet was built without: install libnlopt-dev (Debian) "
-        "and build again; --check works without");
+        "a fit needs NLopt, and this ringlet was built without it: install libnlopt-dev (Debian) and build "
+        "again; --check works without");
 }
 #endif

@@ -97,7 +97,7 @@ static int read_all(rlt_measurements *t, rlt_measure_text *in, const char *path,
     if (!in->path || !in->system)
         return rlt_nomem(err);
     if (strlen(in->text) != in->length)
-        return rlt_fail(err, RLT_EMALFORMED, in->path, "not a text: it has zero bytes");
+        return rlt_fail(err, RLT_EMALFORMED, in->path, "not a text file: it has zero bytes");
     if (in->text[strspn(in->text, " \t\r\n")] == 0)
         return rlt_fail(err, RLT_EMALFORMED, in->path, "the file is empty");
     rc = read_text(t, in, err);

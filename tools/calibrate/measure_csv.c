@@ -56,7 +56,8 @@ static int find_columns(csv *c, rlt_error *err)
             if (strcmp(c->x.columns[i], columns_known[k].name) != 0)
                 continue;
             if (c->column[columns_known[k].f] >= 0)
-                return rlt_csv_fail(&c->x, (int)i, RLT_ESCHEMA, err, "the columns '%s' and '%s' say the same",
+                return rlt_csv_fail(&c->x, (int)i, RLT_ESCHEMA, err,
+                                    "the columns '%s' and '%s' mean the same",
                                     c->x.columns[c->column[columns_known[k].f]], c->x.columns[i]);
             c->column[columns_known[k].f] = (int)i;
             if (columns_known[k].f == F_TIME)

@@ -113,7 +113,7 @@ static int read_columns(nccl *r, const words *s, rlt_error *err)
     for (uint32_t i = 1; i < s->n; i++) {
         if (is(s, i, "cputime"))
             return rlt_measure_fail(r->in, r->line, RLT_EUNSUPPORTED, err,
-                                    "these are times of the host (-C): measure without");
+                                    "these are times of the host (-C): measure without -C");
         if (is(s, i, "timestamp")) /* its cell is two words: date and time */
             r->n_columns++;
         if (is(s, i, "time") && times++ == 0)
@@ -175,14 +175,14 @@ static int know_job(nccl *r, rlt_measurement *m, rlt_error *err)
     rlt_error why = {0};
     if (!name)
         return rlt_measure_fail(r->in, r->line, RLT_ESCHEMA, err,
-                                "the file does not say which collective this is: --collective does");
+                                "the file does not name its collective: use --collective");
     if (rlt_measure_kind(name, &m->kind, &why))
         return rlt_measure_fail(r->in, r->line, RLT_ESCHEMA, err, "%s", why.what);
     m->ranks = r->in->hints.ranks ? r->in->hints.ranks : r->ranks;
     m->nodes = r->in->hints.nodes ? r->in->hints.nodes : r->nodes ? r->nodes : 1;
     if (m->ranks == 0)
         return rlt_measure_fail(r->in, r->line, RLT_ESCHEMA, err,
-                                "the file does not list its ranks: --ranks tells how many");
+                                "the file does not list its ranks: use --ranks");
     return 0;
 }
 

@@ -50,7 +50,7 @@ static int read_ranks(job *j, rlt_json root, rlt_error *err)
     j->common.ranks = j->in->hints.ranks ? j->in->hints.ranks : (uint32_t)ranks;
     j->common.nodes = j->in->hints.nodes ? j->in->hints.nodes : count_hosts(devices);
     if (j->common.ranks == 0)
-        return rlt_json_fail(root, RLT_ESCHEMA, err, "expected config.devices; or say --ranks");
+        return rlt_json_fail(root, RLT_ESCHEMA, err, "expected config.devices; or use --ranks");
     return 0;
 }
 
@@ -63,7 +63,7 @@ static int read_kind(job *j, rlt_json root, rlt_error *err)
         name = j->in->hints.collective;
     if (!name)
         return rlt_json_fail(root, RLT_ESCHEMA, err,
-                             "expected args, which name the test; or say --collective");
+                             "expected args with the name of the test; or use --collective");
     if (rlt_measure_kind(name, &j->common.kind, &why))
         return rlt_json_fail(rlt_json_is(program) ? program : root, RLT_ESCHEMA, err, "%s", why.what);
     return 0;
@@ -80,7 +80,7 @@ static int read_body(job *j, rlt_json row, const char *key, rlt_buffers buffers,
         return 0;
     if (rlt_json_is(rlt_json_get(body, "cpu_time")))
         return rlt_json_fail(body, RLT_EUNSUPPORTED, err,
-                             "these are times of the host (-C): measure without");
+                             "these are times of the host (-C): measure without -C");
     if ((rc = rlt_json_get_double(body, "time", true, &us, err)) ||
         (rlt_json_is_number(wrong) && (rc = rlt_json_get_double(body, "nwrong", false, &n_wrong, err))))
         return rc;

@@ -85,7 +85,7 @@ int rlt_select_filter(rlt_measurements *t, const rlt_texts *filters, rlt_error *
                 t->rows[kept++] = t->rows[i];
         t->n = kept;
     }
-    return t->n ? 0 : rlt_fail(err, RLT_ESCHEMA, "--where", "no measurement is like that");
+    return t->n ? 0 : rlt_fail(err, RLT_ESCHEMA, "--where", "no measurement matches");
 }
 
 /* ---- machines ---- */
@@ -201,7 +201,7 @@ int rlt_select_rows(rlt_trial *t, const rlt_measurements *from, bool any, bool q
     if (!rc && t->n_rows == 0)
         return rlt_fail(
             err, RLT_ESCHEMA, from->n ? from->rows[0].file : NULL,
-            u.rows ? "no measurement is of a system that the topology claims (its _calibration.systems)"
+            u.rows ? "no measurement is of a system that the topology names (its _calibration.systems)"
                    : "no measurement fits into the topology: %u have too many ranks or nodes",
             t->left_out);
     if (!rc && !quiet)
@@ -258,6 +258,6 @@ int rlt_select_held_out(rlt_trial *t, const char *what, rlt_error *err)
     for (uint32_t i = 0; i < t->n_rows; i++)
         fitted += !t->rows[i].held_out;
     if (!rc && fitted == 0)
-        return rlt_fail(err, RLT_EUSAGE, "--hold-out", "nothing is left to fit to");
+        return rlt_fail(err, RLT_EUSAGE, "--hold-out", "nothing is left to fit");
     return rc;
 }

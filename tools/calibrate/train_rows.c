@@ -294,7 +294,7 @@ static int interpret(reader *r, rlt_error *err)
     const char *recompute, *precision;
     int rc = 0;
     if (two_runs(r)) {
-        cannot(r, "two runs share the row, and their figures run together");
+        cannot(r, "the row mixes the figures of two runs");
         return 0;
     }
     for (size_t i = 0; i < sizeof optional / sizeof *optional && !rc; i++)

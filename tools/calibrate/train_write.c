@@ -122,7 +122,7 @@ static int write_one(rlt_train_predictor *p, const rlt_train_group *g, const cha
         return rc;
     if (!rlt_accelerator_path(g->accelerator, rlt_accelerator_dirs().list, from, sizeof from) ||
         (size_t)snprintf(path, sizeof path, "%s/%s.json", dir, g->accelerator) >= sizeof path)
-        return rlt_fail(err, RLT_EIO, g->accelerator, "its file cannot be found again");
+        return rlt_fail(err, RLT_EIO, g->accelerator, "its file was not found again");
     if ((rc = rlt_read_file(from, 1 << 20, &text, &length, err)))
         return rc;
     surfaces = surfaces_of(p, &a, g->accelerator, source);

@@ -67,8 +67,7 @@ static int hear(int from, pid_t child, const char *path, rlt_error *err)
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        return rlt_fail(err, RLT_ESCHEMA, path, "the plug-in is not through its proofs after %d s",
-                        PATIENCE_S);
+        return rlt_fail(err, RLT_ESCHEMA, path, "the tests of the plug-in take longer than %d s", PATIENCE_S);
     if (WIFSIGNALED(status))
         return rlt_fail(err, RLT_ESCHEMA, path, "the plug-in crashes: %s", strsignal(WTERMSIG(status)));
     if (got != sizeof why)

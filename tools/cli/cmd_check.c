@@ -181,7 +181,7 @@ static int check_placement(const char *path, const char *topology, rlt_error *er
     rlt_placement p = {0};
     int rc;
     if (!topology)
-        return rlt_fail(err, RLT_EUSAGE, path, "a placement: say which topology it is for with --topology T");
+        return rlt_fail(err, RLT_EUSAGE, path, "a placement needs its topology: --topology T");
     if ((rc = rlt_find_topology(topology, &t, err)))
         return rc;
     rc = rlt_placement_load(path, t, &p, err);
@@ -283,8 +283,7 @@ static int check_collectives(const char *path, rlt_error *err)
     rlt_measurements t = {0};
     int rc = rlt_measurements_read(&t, path, &hints, err);
     if (!rc)
-        printf("%s: ok: %u measured collectives%s\n", path, t.n,
-               t.unusable ? ", and rows that cannot be used" : "");
+        printf("%s: ok: %u measured collectives%s\n", path, t.n, t.unusable ? ", and unusable rows" : "");
     rlt_measurements_free(&t);
     return rc;
 }

@@ -384,7 +384,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     if (args->n_operands && (only = find_section(args->operands[0], err)) < 0)
         return only;
     if (args->n_operands > 1 && !sections[only].named)
-        return rlt_fail(err, RLT_EUSAGE, args->operands[1], "only 'options' has a command behind it");
+        return rlt_fail(err, RLT_EUSAGE, args->operands[1], "only 'options' takes a further operand");
     if (format == RLT_FORMAT_CSV && only < 0)
         return rlt_fail(err, RLT_EUSAGE, "--format",
                         "csv needs one of the lists: ringlet list algorithms -f csv");

@@ -118,7 +118,7 @@ static int read_modes(job *j, rlt_error *err)
         int rc = rlt_num_parse(name, "--modes", &mode, err);
         for (uint32_t i = 0; !rc && i < j->n_modes; i++)
             if (j->modes[i] == mode)
-                rc = rlt_fail(err, RLT_EUSAGE, "--modes", "'%s' is there twice", name);
+                rc = rlt_fail(err, RLT_EUSAGE, "--modes", "'%s' is given twice", name);
         if (rc)
             return rc;
         j->modes[j->n_modes++] = mode;
@@ -226,9 +226,9 @@ static int work(job *j, rlt_error *err)
         return rc;
     return rlt_sheet_close(
         &j->sheet, put_rows(j, err),
-        "# worst: of |sum - true sum|, and bound: what theory allows of it; relative: over the "
-        "sum of all |x|,\n# rms over all values together; to srv: sums left to the server; "
-        "reproducible: the same in any order of arrival\n",
+        "# worst: largest |sum - true sum|, and its bound in theory; relative: relative to the sum of all "
+        "|x|,\n# rms over all values; to srv: sums left to the server; reproducible: independent of the "
+        "order of arrival\n",
         err);
 }
 

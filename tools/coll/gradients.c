@@ -38,7 +38,7 @@ static int add_number(numbers *f, double x, const char *where, rlt_error *err)
     if (!isfinite(x))
         return rlt_fail(err, RLT_ERANGE, where, "expected a finite number, got %g", x);
     if (fabs(x) > (double)FLT_MAX)
-        return rlt_fail(err, RLT_ERANGE, where, "%g is beyond floats of 32 bits", x);
+        return rlt_fail(err, RLT_ERANGE, where, "%g does not fit into a 32-bit float", x);
     int rc =
         rlt_grow(&f->items, &f->capacity, sizeof *f->items, (uint64_t)f->n + 1, MOST_VALUES, "numbers", err);
     if (!rc)
@@ -84,7 +84,7 @@ static int read_raw(numbers *f, const char *path, const char *bytes, size_t leng
     char where[300];
     int rc = 0;
     if (length % sizeof(float))
-        return rlt_fail(err, RLT_EMALFORMED, path, "%zu bytes are no whole number of floats of 4 bytes",
+        return rlt_fail(err, RLT_EMALFORMED, path, "%zu bytes are not a multiple of 4, the size of a float",
                         length);
     for (size_t i = 0; i < length && !rc; i += sizeof(float)) {
         uint32_t bits = 0;
@@ -111,8 +111,8 @@ static int read_file(const char *path, numbers *f, rlt_inputs *in, rlt_error *er
         if (near.best && err)
             *err = (rlt_error){0};
         if (near.best)
-            return rlt_fail(err, RLT_EUSAGE, "--gradients", "'%s' is no file; did you mean '%s'?", path,
-                            near.best);
+            return rlt_fail(err, RLT_EUSAGE, "--gradients",
+                            "'%s' is neither a word nor a file; did you mean '%s'?", path, near.best);
     }
     if (rc)
         return rc;

@@ -28,10 +28,10 @@ int rlt_coll_plan_export(const rlt_coll_ask *ask, const char *path, const char *
     size_t length = 0;
     if ((uint64_t)ask->n_cases * ask->n_algorithms != 1)
         return rlt_fail(err, RLT_EUSAGE, "--export-plan",
-                        "is for one --collective, one size of --bytes and one --algorithm");
+                        "needs one --collective, one size of --bytes and one --algorithm");
     if (ask->reacting[0])
         return rlt_fail(err, RLT_EUNSUPPORTED, "--export-plan",
-                        "%s reacts to what arrives: there is no plan that could be written",
+                        "%s reacts to arriving packets: it has no plan that could be written",
                         rlt_reactive_name(ask->reacting[0]->protocol));
     rlt_coll_request req = rlt_coll_request_of(ask, 0, 0);
     int rc = rlt_plan_create(ask->algorithms[0], &req, &plan, err);

@@ -118,9 +118,10 @@ static void remark(coll_table *t, const coll_result *r)
     if (r->why[0])
         rlt_note("%s", r->why);
     if (r->rounded)
-        rlt_note("%s by %s: simulated with %llu bytes more, so that all its blocks are of one size; it is "
-                 "too large to simulate every rank",
-                 rlt_coll_name(r->kind), a->name, (unsigned long long)r->rounded);
+        rlt_note(
+            "%s by %s: simulated with %llu more bytes, so that all its blocks are equal; the group is too "
+            "large to simulate every rank",
+            rlt_coll_name(r->kind), a->name, (unsigned long long)r->rounded);
     if (r->over.link != RLT_NONE && !(t->warned_over >> bit & 1)) {
         t->warned_over |= 1u << bit;
         rlt_warn("%s by %s loads link %u (%s) to %.0f %% of its capacity: alpha-beta does not share links "
@@ -140,9 +141,10 @@ static int try_steps(const coll_table *t, coll_result *r, uint32_t i, rlt_error 
     r->served = false;
     if (a && !(a->kinds & 1u << r->kind)) {
         if (!several && ask->n_kinds == 1)
-            return rlt_fail(err, RLT_EUSAGE, "--algorithm",
-                            "%s does no %s; 'ringlet list algorithms' shows what each can do", a->name,
-                            rlt_coll_name(r->kind));
+            return rlt_fail(
+                err, RLT_EUSAGE, "--algorithm",
+                "%s does not support %s; 'ringlet list algorithms' shows what each algorithm supports",
+                a->name, rlt_coll_name(r->kind));
         return 0;
     }
     int rc = rlt_coll_one_open(&r->one, ask, i, t->output->series_ps, &why);
@@ -163,10 +165,11 @@ static int try_protocol(const coll_table *t, coll_result *r, uint32_t i, rlt_err
     rlt_error why = {0};
     r->served = false;
     if (ask->all_algorithms && bytes > MOST_OF_ALL / ask->group.n) {
-        snprintf(r->refused, sizeof r->refused,
-                 "%s is left out of 'all' from %u ranks x %llu bytes on: its packets take long; name it to "
-                 "have it",
-                 name, ask->group.n, (unsigned long long)bytes);
+        snprintf(
+            r->refused, sizeof r->refused,
+            "%s is left out of 'all' from %u ranks x %llu bytes on, since its packets take long to simulate; "
+            "name it to include it",
+            name, ask->group.n, (unsigned long long)bytes);
         return 0;
     }
     int rc = rlt_coll_one_open(&r->one, ask, i, t->output->series_ps, &why);
@@ -334,9 +337,10 @@ static void remark_react(coll_table *t, const coll_result *r, uint32_t algorithm
         t->noted_back |= UINT64_C(1) << algorithm;
     }
     if (r->served && !t->noted_packets && (!(s->model->can & RLT_NET_PACKETS) || s->endpoint.message_ps))
-        rlt_note("%s is simulated on packets, with headers of its own and without costs of endpoints, "
-                 "whatever --network says (%s)",
-                 rlt_reactive_name(t->ask->reacting[algorithm]->protocol), s->model->name);
+        rlt_note(
+            "%s is always simulated on packets, with its own headers and without endpoint costs, instead of "
+            "--network %s",
+            rlt_reactive_name(t->ask->reacting[algorithm]->protocol), s->model->name);
     t->noted_packets |= r->served;
 }
 
@@ -377,9 +381,10 @@ static int run_all(coll_table *t, rlt_error *err)
         rlt_coll_one_end(&t->results[i].one);
     free(t->results);
     if (!rc && t->rows_done == 0)
-        return rlt_fail(err, RLT_EUSAGE, "--algorithm",
-                        "none of these can do %s here; 'ringlet list algorithms' shows what each can do",
-                        ask->settings->collective);
+        return rlt_fail(
+            err, RLT_EUSAGE, "--algorithm",
+            "none of these algorithms supports %s here; 'ringlet list algorithms' shows what each supports",
+            ask->settings->collective);
     return rc;
 }
 
@@ -433,8 +438,8 @@ static int end_tenants(coll_table *t, rlt_error *err)
     t->tenants_open = false;
     fprintf(
         t->file.stream,
-        "\n# %u tenants at once, tenant j with the group's ranks j, j + %u, ...; above, time is that of the "
-        "slowest,\n# ranks, size and bandwidths are of one; Jain: index of their rates, 1 where all are "
+        "\n# %u tenants at once; tenant j has the group's ranks j, j + %u, ...; above, time is that of the "
+        "slowest,\n# ranks, size and bandwidths are those of one; Jain: index of their rates, 1 if all are "
         "equal\n",
         ask->n_tenants, ask->n_tenants);
     return rlt_table_end(&t->tenants, err);

@@ -107,10 +107,11 @@ static void put_meeting(const job *j, FILE *out)
         composed += chosen->run[i].composed;
     }
     if (contend + composed)
-        fprintf(out,
-                "# simulated, as chosen: collectives meet at links in %u layer%s; they contend in %u, in %u "
-                "(over parts of a ring or fully connected dimension) each has the links to itself\n",
-                contend + composed, rlt_s(contend + composed), contend, composed);
+        fprintf(
+            out,
+            "# simulated, as chosen: collectives share links in %u layer%s; they compete in %u, while in %u "
+            "(over parts of a ring or fully connected dimension) each has the links to itself\n",
+            contend + composed, rlt_s(contend + composed), contend, composed);
 }
 
 const char *rlt__bandwidth_goal(const job *j)
@@ -124,8 +125,7 @@ void rlt__bandwidth_free_switches(const job *j, FILE *f)
     for (uint32_t i = 0; i < j->net.n; i++) {
         const rlt_design_dim *d = &j->net.dims[i];
         if (d->block == RLT_BLOCK_SWITCH && j->u.prices.switch_port[d->level] <= 0)
-            fprintf(f,
-                    "# dimension %u: these prices have none for a switch at the %s, so its ports are free\n",
+            fprintf(f, "# dimension %u: these prices have no switch at the %s, so its ports are free\n",
                     i + 1, rlt_level_name(d->level));
     }
 }
@@ -151,8 +151,7 @@ static int write_text(const job *j, rlt_format format, rlt_error *err)
         rlt_design_prices_line(u, f.stream);
         rlt__bandwidth_free_switches(j, f.stream);
         if (j->budgets->equal_breaks)
-            fprintf(f.stream,
-                    "# the equal split, which the others are compared with, does not meet the limits\n");
+            fprintf(f.stream, "# the equal split, the reference, violates the limits\n");
         fprintf(f.stream, "# objective %.10g%s\n", j->budgets->best.objective,
                 u->goal == RLT_LEAST_TIME   ? " s"
                 : u->goal == RLT_LEAST_COST ? " $"

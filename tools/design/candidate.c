@@ -28,10 +28,9 @@ static int check_prices(const rlt_design_setup *u, const rlt_design_net *net, rl
 {
     for (uint32_t i = 0; i < net->n; i++)
         if (u->prices.lacks[net->dims[i].level])
-            return rlt_fail(
-                err, RLT_ESCHEMA, u->s->cost,
-                "has no prices of '%s', where dimension %u is; --levels says where dimensions are",
-                rlt_level_name(net->dims[i].level), i + 1);
+            return rlt_fail(err, RLT_ESCHEMA, u->s->cost,
+                            "has no prices for level '%s' of dimension %u; --levels sets the levels",
+                            rlt_level_name(net->dims[i].level), i + 1);
     return 0;
 }
 

@@ -155,10 +155,11 @@ static int write_text(const rlt_design_setup *u, const rlt_points *p, bool all, 
     rlt_table_begin(&t, format, columns, N_COLUMNS, f.stream, NULL);
     rc = put_points(u, p, all, &t, err);
     if (format == RLT_FORMAT_TABLE) {
-        fprintf(f.stream,
-                "# %u shapes, each with its best split; left out: %u that groups do not divide, %u "
-                "that meet no limits, %u with parts that have no price\n",
-                p->n, p->misfits, p->infeasible, p->unpriced);
+        fprintf(
+            f.stream,
+            "# %u shapes, each with its best split; left out: %u not divisible into groups, %u that cannot "
+            "meet the limits, %u with parts without a price\n",
+            p->n, p->misfits, p->infeasible, p->unpriced);
         fprintf(f.stream, "# *: no other is as fast and cheaper, or as cheap and faster; bandwidths in %s\n",
                 u->s->unit);
         fputs("# ", f.stream);
@@ -215,10 +216,11 @@ static int search(const rlt_parsed *args, const dimensions_settings *s, rlt_desi
     rlt_format format = rlt_format_of(s->design.format);
     int rc = rlt_search_run(how, u, u->goal, (double)s->design.deadline_ps * 1e-12, &p, err);
     if (!rc && p.n == 0)
-        rc = rlt_fail(err, RLT_ECHECK, NULL,
-                      "no shape is left: %u that groups do not divide, %u that meet no limits, %u with parts "
-                      "that have no price",
-                      p.misfits, p.infeasible, p.unpriced);
+        rc = rlt_fail(
+            err, RLT_ECHECK, NULL,
+            "no shape is left: %u not divisible into groups, %u that cannot meet the limits, %u with parts "
+            "without a price",
+            p.misfits, p.infeasible, p.unpriced);
     if (!rc) {
         rlt_points_order(&p);
         rc = s->plot ? draw(s, &p, err) : 0;
@@ -245,7 +247,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
         return rlt_fail(err, RLT_EUSAGE, "--min-dims", "above --max-dims");
     if (s->design.levels || s->design.in_network)
         return rlt_fail(err, RLT_EUSAGE, s->design.levels ? "--levels" : "--in-network",
-                        "is for the dimensions of one network ('ringlet design bandwidth')");
+                        "applies to the dimensions of one network ('ringlet design bandwidth')");
     if (s->design.totals && rlt_parse_rate(s->design.totals, &s->design.total, "--total", err))
         return RLT_EUSAGE;
     int rc = rlt_search_shapes(&how, s->shapes, s->outermost, err);

@@ -87,7 +87,7 @@ static int read_name(reading *r, double factor)
         }
         return any ? 0
                    : rlt_fail(r->err, RLT_EUSAGE, "--constraint",
-                              "'%s': no dimension is at the level %s; --levels says where they are", r->text,
+                              "'%s': no dimension is at the level %s; --levels sets the levels", r->text,
                               rlt_level_name((rlt_level)l));
     }
     unsigned long d = *r->at == 'b' && isdigit((unsigned char)r->at[1]) ? strtoul(r->at + 1, &end, 10) : 0;
@@ -181,7 +181,7 @@ int rlt_limits_add(rlt_limits *l, const char *text, const double dollars[RLT_MAX
     if (*r.at)
         return expected(&r, "the end");
     if (!r.has_bw && !r.has_cost)
-        return rlt_fail(err, RLT_EUSAGE, "--constraint", "'%s' says nothing of b1, total or cost", text);
+        return rlt_fail(err, RLT_EUSAGE, "--constraint", "'%s' has no b1, total or cost", text);
     if (r.has_cost && (r.has_bw || r.has_rate))
         return rlt_fail(err, RLT_EUSAGE, "--constraint", "'%s' compares dollars with bandwidths", text);
     if (!r.has_cost && r.plain != 0)

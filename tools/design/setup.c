@@ -231,9 +231,9 @@ static int read_spec(const rlt_design_settings *s, uint32_t i, rlt_training *t, 
         rc = read_own(w, one, &own, err);
         if (rc || own)
             continue;
-        rc = w->file
-                 ? rlt_fail(err, RLT_EUSAGE, "--workload", "'%s' is for models; of a file: tp, weight", one)
-                 : rlt_training_apply(t, one, "--workload", err);
+        rc = w->file ? rlt_fail(err, RLT_EUSAGE, "--workload",
+                                "'%s' is a setting of models; a file takes tp and weight", one)
+                     : rlt_training_apply(t, one, "--workload", err);
     }
     if (rc) {
         if (err)
@@ -255,9 +255,9 @@ static int say_ranks(const char *path, uint32_t ranks, int rc, rlt_error *err)
     rlt_program *p = NULL;
     if (rlt_trace_read(&path, 1, &how, &p, NULL) == 0 && p->n_ranks != ranks) {
         *err = (rlt_error){0};
-        rc = rlt_fail(err, RLT_ERANGE, path,
-                      "a trace of %u ranks, for %u accelerators: design takes one of as many", p->n_ranks,
-                      ranks);
+        rc =
+            rlt_fail(err, RLT_ERANGE, path,
+                     "a trace of %u ranks for %u accelerators: the numbers must be equal", p->n_ranks, ranks);
     }
     rlt_program_free(p);
     return rc;
@@ -281,7 +281,7 @@ static int open_trace(const char *path, rlt_design_work *out, rlt_error *err)
 static int open_trace_of(const rlt_design_setup *u, const char *path, rlt_design_work *out, rlt_error *err)
 {
     if (u->loop.overlap || u->loop.forward_passes > 1)
-        return rlt_fail(err, RLT_EUSAGE, "--loop", "%s is for workloads of layers; '%s' is a trace",
+        return rlt_fail(err, RLT_EUSAGE, "--loop", "%s needs workloads with layers; '%s' is a trace",
                         u->s->loop, path);
     return open_trace(path, out, err);
 }
@@ -348,7 +348,7 @@ static int open_work(rlt_design_setup *u, uint32_t i, uint64_t ranks, rlt_design
     const char *slash = strrchr(w.head, '/');
     snprintf(out->name, sizeof out->name, "%.90s", slash ? slash + 1 : w.head);
     if (w.tp > ranks || ranks % w.tp)
-        return rlt_fail(err, RLT_ERANGE, out->name, "%llu accelerators are no groups of %llu",
+        return rlt_fail(err, RLT_ERANGE, out->name, "%llu accelerators cannot be divided into groups of %llu",
                         (unsigned long long)ranks, (unsigned long long)w.tp);
     out->model = (uint32_t)w.tp;
     out->data = (uint32_t)(ranks / w.tp);
@@ -391,7 +391,8 @@ int rlt_design_setup_open(rlt_design_setup *u, const rlt_design_settings *s, rlt
     if (s->workload.n > RLT_MAX_WORKS)
         return rlt_fail(err, RLT_EUSAGE, "--workload", "more than %d", RLT_MAX_WORKS);
     if ((u->goal == RLT_LEAST_COST) != (s->deadline_ps > 0))
-        return rlt_fail(err, RLT_EUSAGE, "--deadline", "--objective cost and a deadline come together");
+        return rlt_fail(err, RLT_EUSAGE, "--deadline",
+                        "--objective cost and --deadline must be given together");
     u->n_works = s->workload.n;
     int rc = open_prices(u, s, err);
     for (uint32_t i = 0; i < u->n_works && !rc; i++) {
@@ -437,8 +438,9 @@ static int set_in_network(const char *list, rlt_design_net *net, rlt_error *err)
             return rlt_fail(err, RLT_EUSAGE, "--in-network", "expected dimensions from 1 to %u, got '%s'",
                             net->n, digits);
         if (net->dims[d - 1].block != RLT_BLOCK_SWITCH)
-            return rlt_fail(err, RLT_EUSAGE, "--in-network", "dimension %llu is a %s: no switch adds up",
-                            (unsigned long long)d, rlt_block_name(net->dims[d - 1].block));
+            return rlt_fail(err, RLT_EUSAGE, "--in-network",
+                            "dimension %llu is a %s: only switches can aggregate", (unsigned long long)d,
+                            rlt_block_name(net->dims[d - 1].block));
         net->dims[d - 1].in_network = true;
     }
     return 0;
@@ -467,7 +469,7 @@ int rlt_design_read_net(const char *spec, rlt_design_net *net, double bw[RLT_MAX
             b++;
         if (b == RLT_BLOCKS || !rlt_topology_is_product(t))
             rc = rlt_fail(err, RLT_ETOPOLOGY, "--topology",
-                          "design knows products of ring, fully-connected and switch; '%s' has a %s", spec,
+                          "design supports products of ring, fully-connected and switch; '%s' has a %s", spec,
                           d.shape);
         else if (d.size < 2)
             rc = rlt_fail(err, RLT_ETOPOLOGY, "--topology", "dimension %u has one accelerator", i + 1);

@@ -190,7 +190,7 @@ int rlt_limits_check(const rlt_limits *l, rlt_error *err)
             return name_conflict(l, err);
         if (how == RLT_LP_UNBOUNDED)
             return rlt_fail(err, RLT_EUSAGE, "--constraint",
-                            "nothing bounds b%u from above; --total or --constraint does", d + 1);
+                            "b%u has no upper bound; use --total or --constraint", d + 1);
     }
     return 0;
 }

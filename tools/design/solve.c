@@ -434,12 +434,13 @@ int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err)
     if (rc)
         return rc;
     if (!isfinite(out->objective) && p->goal == RLT_LEAST_COST)
-        return rlt_fail(err, RLT_ECHECK, "--deadline",
-                        "no split meets %.6g ms under the limits; without any communication an iteration "
-                        "takes %.6g ms",
-                        p->deadline_s * 1e3, p->model->fixed_s * 1e3);
+        return rlt_fail(
+            err, RLT_ECHECK, "--deadline",
+            "no split within the limits reaches %.6g ms; without any communication an iteration takes %.6g "
+            "ms",
+            p->deadline_s * 1e3, p->model->fixed_s * 1e3);
     if (!isfinite(out->objective))
-        return rlt_fail(err, RLT_ECHECK, NULL, "no split found that meets the limits to 1 in 10 million");
+        return rlt_fail(err, RLT_ECHECK, NULL, "no split found that meets the limits within 1e-7");
     settle(p, out);
     return 0;
 }
@@ -453,8 +454,9 @@ int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err)
 {
     (void)p;
     (void)out;
-    return rlt_fail(err, RLT_EUSAGE, NULL,
-                    "designing needs NLopt, which this ringlet was built without: install libnlopt-dev "
-                    "(Debian) and build again");
+    return rlt_fail(
+        err, RLT_EUSAGE, NULL,
+        "this command needs NLopt, and this ringlet was built without it: install libnlopt-dev (Debian) and "
+        "build again");
 }
 #endif

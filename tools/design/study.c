@@ -151,11 +151,12 @@ static int write_text(const added *a, rlt_format format, rlt_error *err)
     put_rows(a, &t);
     rc = rlt_table_end(&t, err);
     if (format == RLT_FORMAT_TABLE) {
-        fprintf(f.stream,
-                "# %llu accelerators; each network is the cheapest of so many dimensions that is as fast as "
-                "one of %u with %s for each accelerator\n",
-                (unsigned long long)a->s->accelerators, a->s->min_dims,
-                rlt_format_rate(rate, sizeof rate, a->u->s->total));
+        fprintf(
+            f.stream,
+            "# %llu accelerators; each network is the cheapest with its number of dimensions that is as fast "
+            "as the best of %u with %s for each accelerator\n",
+            (unsigned long long)a->s->accelerators, a->s->min_dims,
+            rlt_format_rate(rate, sizeof rate, a->u->s->total));
         fprintf(f.stream, "# bandwidths in %s; NIC: at the pod; ", a->u->s->unit);
         rlt_design_prices_line(a->u, f.stream);
     }

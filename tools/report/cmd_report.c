@@ -77,8 +77,7 @@ static int find_drawing(const settings *s, rlt_json run, rlt_topology **out, rlt
     rlt_topology_free(*out);
     *out = NULL;
     if (s->topology)
-        return rlt_fail(err, RLT_EUSAGE, "--topology", "%s is not the network that the result was made with",
-                        s->topology);
+        return rlt_fail(err, RLT_EUSAGE, "--topology", "%s is not the network of the result", s->topology);
     rlt_note("the network is not drawn: %s has changed since the run", path);
     return 0;
 }
@@ -88,14 +87,15 @@ static int report_network(const settings *s, const rlt_topology *t, rlt_json run
     double *utilization = NULL;
     uint32_t unknown = 0;
     if (!t)
-        return rlt_fail(err, RLT_EUSAGE, "--as", "needs the network that the result was made with");
+        return rlt_fail(err, RLT_EUSAGE, "--as", "needs the network of the result");
     int rc = rlt_run_page_utilization(t, run, &utilization, err);
     for (uint32_t i = 0; i < rlt_topology_links(t) && !rc; i++)
         unknown += utilization[i] < 0;
     if (!rc)
         rc = rlt_network_text(t, utilization, s->as, s->output, err);
     if (!rc && unknown)
-        rlt_note("of %u links the result tells nothing: 'ringlet run --links' lists each", unknown);
+        rlt_note("the result has no utilization for %u links: 'ringlet run --links' lists each link",
+                 unknown);
     free(utilization);
     return rc;
 }
@@ -139,7 +139,7 @@ static int run(const rlt_parsed *args, void *given, rlt_error *err)
                         s->timeline   ? "--timeline"
                         : s->topology ? "--topology"
                                       : "--as",
-                        "goes with the result of a run, not with a study");
+                        "needs the result of a run, not a study");
     return rlt_study_page_write(args->operands[0], s->output, err);
 }
 

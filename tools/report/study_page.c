@@ -82,7 +82,7 @@ static int coordinates_json(rlt_jw *w, const char *text, const uint32_t *lengths
         long long x = strtoll(at, &end, 10);
         if (end == at || x < -1 || x >= (long long)lengths[i])
             return rlt_fail(err, RLT_ESCHEMA, "point.coordinates",
-                            "expected for each of %u axes the index of a value, or -1, got '%.80s'", n, text);
+                            "expected an index of a value or -1 for each of %u axes, got '%.80s'", n, text);
         rlt_jw_i64(w, NULL, x);
         at = end;
     }

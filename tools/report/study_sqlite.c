@@ -120,7 +120,7 @@ int rlt_study_head_of(rlt_study *s, rlt_study_head *out, rlt_error *err)
     if (rc == 0)
         return rlt_fail(err, RLT_ESCHEMA, s->path, "not the results of a study: 'study' is empty");
     if (sqlite3_column_int64(s->head, 0) != SCHEMA_VERSION)
-        return rlt_fail(err, RLT_ESCHEMA, s->path, "schema version %lld, where %d is known",
+        return rlt_fail(err, RLT_ESCHEMA, s->path, "schema version %lld is unknown; expected %d",
                         (long long)sqlite3_column_int64(s->head, 0), SCHEMA_VERSION);
     *out = (rlt_study_head){.name = text(s->head, 1),
                             .text = text(s->head, 2),

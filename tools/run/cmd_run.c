@@ -112,9 +112,11 @@ static int choose_series(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
     if (links <= MOST_PAGE_LINKS)
         r->series_ps = PAGE_BIN_PS;
     else if (s->plot)
-        return rlt_fail(err, RLT_EUSAGE, "--plot",
-                        "needs --series DURATION: of %u links, more than %d, nothing is recorded otherwise",
-                        links, MOST_PAGE_LINKS);
+        return rlt_fail(
+            err, RLT_EUSAGE, "--plot",
+            "needs --series DURATION: the network has %u links, more than the %d that are recorded by "
+            "default",
+            links, MOST_PAGE_LINKS);
     return 0;
 }
 

@@ -214,9 +214,9 @@ static int run_options(const char *path, const char *result, rlt_error *err)
     if (!rc)
         rc = rlt_config_names(&config, &parsed, err);
     if (!rc && s->compare)
-        rc = rlt_fail(err, RLT_EUSAGE, "--compare", "a file that compares cannot be compared");
+        rc = rlt_fail(err, RLT_EUSAGE, "--compare", "a file with \"compare\" cannot be compared");
     if (!rc && rlt_run_is_daso(&s->run))
-        rc = rlt_fail(err, RLT_EUSAGE, "--strategy", "daso is no single run: it cannot be compared");
+        rc = rlt_fail(err, RLT_EUSAGE, "--strategy", "daso is many runs: it cannot be compared");
     if (!rc) {
         s->report.format = "json";
         s->report.output = result;
@@ -374,7 +374,7 @@ int rlt_run_compare(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *e
 {
     static const char *const taken[] = {"compare", "format", "output", "quiet", NULL};
     rlt_file f = {0};
-    int rc = rlt_given_only(args, taken, "--compare: each of the two files has its own options", err);
+    int rc = rlt_given_only(args, taken, "--compare: set options in the two files", err);
     if (rc)
         return rc;
     if (rlt_format_of(s->report.format) == RLT_FORMAT_CSV)

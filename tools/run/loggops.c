@@ -100,9 +100,9 @@ int rlt_run_loggops(const rlt_parsed *args, const rlt_run_asked *asked, rlt_erro
     rlt_loggops_result r = {0};
     int rc = 0;
     if (s->model || s->trace.n + (uint32_t)args->n_operands != 1)
-        return rlt_fail(err, RLT_EUSAGE, "--timing loggops", "expected one GOAL file as --trace");
+        return rlt_fail(err, RLT_EUSAGE, "--timing loggops", "needs one GOAL file as --trace");
     if (s->sim.topology)
-        return rlt_fail(err, RLT_EUSAGE, "--timing loggops", "has no network: leave --topology out");
+        return rlt_fail(err, RLT_EUSAGE, "--timing loggops", "uses no network: omit --topology");
     const char *file = s->trace.n ? s->trace.items[0] : args->operands[0];
     for (uint32_t i = 0; i < s->sim.set.n; i++) {
         if (rlt_loggops_parse(s->sim.set.items[i], &p, err)) {

@@ -20,12 +20,13 @@ int rlt_memory_check(const rlt_run_asked *s, rlt_error *err)
     if (!s->memory_csv)
         return 0;
     if (!s->run.model)
-        return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "needs --model: it is of trainings");
+        return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "needs --model: only trainings have memory");
     if (s->run.recording.rescale.n)
-        return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "does not go with --rescale, which moves ranks");
+        return rlt_fail(err, RLT_EUSAGE, "--memory-csv",
+                        "cannot be combined with --rescale, which moves ranks");
     if (s->compare || rlt_run_is_daso(&s->run))
-        return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "is for one run%s",
-                        s->compare ? ", not for two compared" : ", of which --strategy daso makes several");
+        return rlt_fail(err, RLT_EUSAGE, "--memory-csv", "needs a single run%s",
+                        s->compare ? ", not --compare" : ", not --strategy daso");
     return 0;
 }
 

@@ -28,7 +28,7 @@ typedef struct picture {
 int rlt_plot_check(const rlt_run_asked *s, rlt_error *err)
 {
     if (s->plot && strcmp(s->run.timing, "network") != 0)
-        return rlt_fail(err, RLT_EUSAGE, "--plot", "is of links, which carry nothing under --timing %s",
+        return rlt_fail(err, RLT_EUSAGE, "--plot", "needs links, which carry nothing under --timing %s",
                         s->run.timing);
     return 0;
 }

@@ -156,10 +156,11 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
                 one.gpus, one.batches, one.skips, one.wait, one.seed);
     rlt_sheet_heading(&sheet, columns, COLUMNS);
     rc = put_rows(&sheet, one, &nodes, &overheads, &jitters, err);
-    return rlt_sheet_close(&sheet, rc,
-                           "# batches: of mean computing; saved: 1 - DASO / Horovod; reference: of another "
-                           "implementation's draws,\n# which differ by up to a point\n",
-                           err);
+    return rlt_sheet_close(
+        &sheet, rc,
+        "# batches: relative to mean compute; saved: 1 - DASO / Horovod; reference: another implementation's "
+        "random numbers,\n# which differ by up to a point\n",
+        err);
 }
 
 const rlt_command rlt_run_stragglers = {

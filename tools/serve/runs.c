@@ -229,7 +229,7 @@ static void take_result(what_if *w)
     rlt_json run = rlt_json_root(doc), rows = rlt_json_get(run, "results");
     if (w->runs->coll && rlt_json_count(rows) != 1) {
         snprintf(w->error, sizeof w->error,
-                 "expected one collective, size and algorithm: these options are %u rows",
+                 "expected one collective, size and algorithm: these options give %u rows",
                  rlt_json_count(rows));
         w->state = FAILED;
         rlt_json_free(doc);
@@ -441,10 +441,10 @@ static int add_option(what_if *w, rlt_json v, rlt_error *err)
     const allowance *a = allowed(w->runs, name);
     int rc = 0;
     if (!a)
-        return rlt_json_fail(v, RLT_ESCHEMA, err, "not an option that a what-if may have");
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "a what-if does not take this option");
     if (a->kind == FLAG)
         return rlt_json_is_true(v) ? add(w, name, NULL, err)
-                                   : rlt_json_fail(v, RLT_ESCHEMA, err, "expected true, or not the option");
+                                   : rlt_json_fail(v, RLT_ESCHEMA, err, "expected true, or no such option");
     if (value)
         return add_value(w, a, value, err);
     if (!rlt_json_is_array(v))
@@ -502,7 +502,7 @@ int rlt_runs_start(rlt_runs *r, const char *body, size_t length, uint32_t *id, r
     rlt_json_doc *doc = NULL;
     int rc;
     if (r->waiting >= r->limits.waiting)
-        return rlt_fail(err, RLT_ERANGE, NULL, "%u what-ifs wait already", r->waiting);
+        return rlt_fail(err, RLT_ERANGE, NULL, "%u what-ifs are waiting already", r->waiting);
     if ((rc = rlt_json_parse("what-if", body, length, &doc, err)))
         return rc;
     what_if *w = calloc(1, sizeof *w), **end = &r->list;

@@ -213,7 +213,7 @@ int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err)
     if (rc)
         return rc;
     if (rlt_store_query(a->store, "SELECT name, pointers FROM axis ORDER BY axis", see_axis, a, &why))
-        return rlt_fail(err, RLT_ESCHEMA, db, "is no database of a sweep: %s", why.what);
+        return rlt_fail(err, RLT_ESCHEMA, db, "is not a database of a sweep: %s", why.what);
     if ((rc =
              rlt_store_query(a->store, "SELECT j.value FROM study, json_each(study.columns) j ORDER BY j.key",
                              see_column, a, err)) ||

@@ -119,7 +119,7 @@ static int choose_axes(chart *h, const rlt_chart_settings *s, const char *y, boo
         if ((chosen[k] = rlt__chart_find(h->a, given[k], options[k], err)) == RLT_NONE)
             return RLT_EUSAGE;
         if (taken & bit(chosen[k]))
-            return rlt_fail(err, RLT_EUSAGE, options[k], "axis '%s' is in the picture already", given[k]);
+            return rlt_fail(err, RLT_EUSAGE, options[k], "axis '%s' is used twice", given[k]);
         taken |= bit(chosen[k]);
     }
     if (rc)
@@ -129,7 +129,7 @@ static int choose_axes(chart *h, const rlt_chart_settings *s, const char *y, boo
     if (lines && chosen[0] == RLT_NONE)
         chosen[0] = choose(h->a, shares, all, taken, false, UINT32_MAX);
     if (lines && chosen[0] == RLT_NONE)
-        return rlt_fail(err, RLT_ESCHEMA, "--plot", "the study has no axis with several values left");
+        return rlt_fail(err, RLT_ESCHEMA, "--plot", "the study has no further axis with several values");
     taken |= bit(chosen[0]);
     if (!given[1])
         chosen[1] = choose(h->a, shares, all, taken, false, 9);
@@ -196,8 +196,8 @@ static int draw(chart *h, const char *path, const char *title, const rlt_plot_pa
         if (n_panels > MAX_PANELS || panels[n_panels - 1].n_lines > MAX_LINES)
             return rlt_fail(
                 err, RLT_EUSAGE, n_panels > MAX_PANELS ? "--panels" : "--by",
-                "a picture has up to %d panels with %d lines each, these are more: choose another "
-                "axis, or fewer values with --where",
+                "a plot has at most %d panels with %d lines each, these are more: choose another axis, or "
+                "fewer values with --where",
                 MAX_PANELS, MAX_LINES);
     }
     if (reference && n_panels) {
@@ -302,8 +302,8 @@ int rlt_chart_front(rlt_asked *a, const rlt_chart_settings *s, const double *x, 
     if (a->n_objectives < 2)
         return rlt_fail(
             err, RLT_EUSAGE, "--plot",
-            "the study has one objective: there is nothing to draw it against; 'ringlet sweep query DB "
-            "--plot' draws it over an axis");
+            "the study has one objective, a front needs two; 'ringlet sweep query DB --plot' plots it over "
+            "an axis");
     const char *first = a->objectives[0], *second = a->objectives[1];
     int rc = choose_axes(&h, s, first, false, err);
     if (!rc)

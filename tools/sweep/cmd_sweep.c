@@ -88,9 +88,9 @@ static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_err
     if (rc == RLT_ECANCELLED) {
         *err = (rlt_error){0};
         if (s->own_db[0])
-            return rlt_fail(err, rc, NULL, "interrupted; with --db the same command goes on from there");
+            return rlt_fail(err, rc, NULL, "interrupted; with --db the same command continues");
         return rlt_fail(err, rc, NULL,
-                        "interrupted: %llu of %llu points are in %s; the same command goes on from there",
+                        "interrupted: %llu of %llu points are in %s; the same command continues",
                         (unsigned long long)w->done, (unsigned long long)w->total, s->db);
     }
     if (!rc && !s->quiet && !s->own_db[0])
@@ -157,7 +157,7 @@ static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks
     int rc = rlt_sweep_shard(s->shard, &w.shard, &w.shards, err);
     if (!rc && s->shard && study->sample == RLT_SWEEP_ADAPTIVE)
         rc = rlt_fail(err, RLT_EUSAGE, "--shard",
-                      "an adaptive sample is one: each round follows from all results");
+                      "an adaptive sample cannot be divided: each round depends on all results");
     if (rc || (access(s->db, F_OK) && (rc = rlt_sweep_probe(&w, study, err))) ||
         (rc = rlt_store_open(s->db, RLT_STORE_WRITE, &w.store, err)) ||
         (rc = rlt_store_begin(w.store, study, s->shard, err)))
@@ -246,7 +246,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_sweep_study study = {0};
     if (s->status)
         return args->n_operands
-                   ? rlt_fail(err, RLT_EUSAGE, args->operands[0], "--status takes the database alone")
+                   ? rlt_fail(err, RLT_EUSAGE, args->operands[0], "--status takes only the database")
                    : rlt_sweep_status(s->status, err);
     if (args->n_operands == 0)
         return rlt_fail(err, RLT_EUSAGE, "sweep",
@@ -255,8 +255,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     if (rc)
         return rc;
     if (!s->dry_run && !s->db && s->shard)
-        return rlt_fail(err, RLT_EUSAGE, "--db",
-                        "is required with --shard: the database that the results go to");
+        return rlt_fail(err, RLT_EUSAGE, "--db", "is required with --shard: the database for the results");
     if (!s->dry_run) {
         rc = s->db ? 0 : make_own_db(s, err);
         return rc ? rc : run_ranked(args, s, err);

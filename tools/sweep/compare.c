@@ -92,9 +92,10 @@ static int find_side(rlt_asked *a, const char *which, side *s, rlt_error *err)
                   : NULL;
     int rc = sql ? rlt_store_query(a->store, sql, see_point, s, err) : rlt_nomem(err);
     if (!rc && !s->there)
-        return rlt_fail(err, RLT_EUSAGE, which,
-                        "no point of this number or name is in the database; 'ringlet sweep query DB -c "
-                        "point,name' lists them");
+        return rlt_fail(
+            err, RLT_EUSAGE, which,
+            "the database has no point with this number or name; 'ringlet sweep query DB -c point,name' "
+            "lists them");
     if (rc)
         return rc;
     sql = rlt_arena_printf(&a->arena,

@@ -130,7 +130,7 @@ static int put_values(FILE *f, const char *where, rlt_json axis, const char *lis
     }
     for (n = 0; (item = rlt_next_item(&list, ',', &length)); n++) {
         if (length == 0 || length > 256)
-            return rlt_fail(err, RLT_EUSAGE, where, "'%.*s' is no value", (int)(length < 40 ? length : 40),
+            return rlt_fail(err, RLT_EUSAGE, where, "'%.*s' is not a value", (int)(length < 40 ? length : 40),
                             item);
         fputs(n ? "," : "", f);
         put_value(f, setting, n_setting, item, length);

@@ -70,9 +70,9 @@ static int check_run(const rlt_run_asked *asked, rlt_error *err)
 {
     const rlt_run_settings *s = &asked->run;
     if (asked->compare || rlt_run_is_daso(s) || strcmp(s->timing, "loggops") == 0)
-        return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
-                        "--compare, --strategy daso and --timing loggops tell more "
-                        "than a row: a sweep has none of them");
+        return rlt_fail(
+            err, RLT_EUNSUPPORTED, NULL,
+            "a sweep cannot run --compare, --strategy daso or --timing loggops: their results are not rows");
     return 0;
 }
 

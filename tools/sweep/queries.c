@@ -263,9 +263,9 @@ static int read_merged(const char *path, merged *m, rlt_error *err)
     rlt_error why = {0};
     int rc = rlt_store_open(path, RLT_STORE_READ, &store, err);
     if (!rc && rlt_store_query(store, "SELECT hash, points FROM study", see_merged, m, &why))
-        rc = rlt_fail(err, RLT_ESCHEMA, path, "is no database of a sweep: %s", why.what);
+        rc = rlt_fail(err, RLT_ESCHEMA, path, "is not a database of a sweep: %s", why.what);
     if (!rc && !m->hash[0])
-        rc = rlt_fail(err, RLT_ESCHEMA, path, "is no database of a sweep");
+        rc = rlt_fail(err, RLT_ESCHEMA, path, "is not a database of a sweep");
     rlt_store_close(store);
     return rc;
 }
@@ -279,11 +279,11 @@ static int check_merge(const rlt_parsed *args, merged *first, rlt_error *err)
     for (int i = 1; i < args->n_operands && !rc; i++) {
         merged m = {0};
         if (there && stat(args->operands[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return rlt_fail(err, RLT_EUSAGE, args->operands[i], "is what the others are to be merged into");
+            return rlt_fail(err, RLT_EUSAGE, args->operands[i], "is the target of the merge");
         if ((rc = read_merged(args->operands[i], i == 1 ? first : &m, err)))
             return rc;
         if (i > 1 && strcmp(m.hash, first->hash) != 0)
-            return rlt_fail(err, RLT_ESCHEMA, args->operands[i], "holds another study than %s",
+            return rlt_fail(err, RLT_ESCHEMA, args->operands[i], "is of another study than %s",
                             args->operands[1]);
     }
     return 0;
@@ -354,7 +354,7 @@ int rlt_sweep_status(const char *db, rlt_error *err)
             "SELECT s.name, s.points, s.shard, p.began_s, p.committed_s, p.added, s.text FROM study s LEFT "
             "JOIN progress p",
             see_status, &s, &why))
-        rc = rlt_fail(err, RLT_ESCHEMA, db, "is no database of a sweep: %s", why.what);
+        rc = rlt_fail(err, RLT_ESCHEMA, db, "is not a database of a sweep: %s", why.what);
     if (!rc)
         rc = rlt_store_count(store, &done, &failed, &last, err);
     rlt_store_close(store);

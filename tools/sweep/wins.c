@@ -230,7 +230,7 @@ int rlt_asked_wins(rlt_asked *a, const char *format, const char *path, rlt_error
         return rlt_fail(
             err, RLT_EUSAGE, "wins",
             "the study has no baseline: \"baseline\": {\"axis\": \"algorithm\", \"where\": \"algorithm = "
-            "'ring'\"} says which points the others are held against");
+            "'ring'\"} names the points that others are compared with");
     for (uint32_t i = 0; i < a->n_axes && !rc; i++)
         rc = rlt__chart_axis(a, i, &w.axes[i], err);
     char *sql = rc ? NULL : statement(a);

@@ -243,7 +243,7 @@ static int find_accelerator(const rlt_topology *t, const char *text, uint32_t *o
         return rlt_fail(err, RLT_ERANGE, text,
                         "no node of that name; expected one such as acc0, or a number");
     if (node >= n)
-        return rlt_fail(err, RLT_ERANGE, text, "routes run between accelerators, and this is none");
+        return rlt_fail(err, RLT_ERANGE, text, "routes connect accelerators, and this is not one");
     *out = node;
     return 0;
 }

@@ -94,7 +94,7 @@ static int training(const generate_settings *s, rlt_program **out, rlt_error *er
         ranks = s->ranks;
     if (t.order_auto || ranks > UINT32_MAX)
         rc = rlt_fail(err, RLT_EUSAGE, "--layout",
-                      t.order_auto ? "order=auto needs a network: 'ringlet run' tells which it takes"
+                      t.order_auto ? "order=auto needs a network: 'ringlet run' shows its choice"
                                    : "too many ranks");
     if (!rc && !(rc = rlt_training_plan(&t, (uint32_t)ranks, err)) && !s->run.any_memory)
         rc = rlt_training_fits(&t, err);
@@ -115,7 +115,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_program *p = NULL;
     (void)args;
     if (rlt_run_is_daso(&s->run))
-        return rlt_fail(err, RLT_EUSAGE, "--strategy", "daso is a whole training, not an iteration");
+        return rlt_fail(err, RLT_EUSAGE, "--strategy", "daso is a whole training, not one iteration");
     int rc = training(s, &p, err);
     if (rc)
         return rc;

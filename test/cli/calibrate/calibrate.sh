@@ -214,23 +214,23 @@ bad "a plot that cannot be written" 5 "/nosuch/p.svg: cannot create" --check -t 
 bad "a plot of many fits" 2 "--plot: not together with --leave-one-out" --leave-one-out f "$tmp/double.csv" --plot "$tmp/p.svg"
 expect "and leaves nothing" "$(ls "$tmp/p.svg" 2>/dev/null)" ""
 bad "more ranks than the machine has" 3 ".*bad.csv: no measurement fits" --check -t "$tmp/two.json" "$tmp/bad.csv"
-bad "rows of no claimed system" 3 ".*bad.csv: no measurement is of a system that" --check -t "$t" "$tmp/bad.csv"
+bad "rows of no claimed system" 3 ".*bad.csv: no measurement is of a system that the topology names" --check -t "$t" "$tmp/bad.csv"
 csv 'system,collective,n_ranks,size_bytes,time_us\na,all_reduce,8,1,2\nb,all_reduce,8,1,2\n'
 bad "two systems and no word which" 2 "--system: the measurements are of several systems, 'a' and 'b'" --check -t "$tmp/two.json" "$tmp/bad.csv"
 bad "a system that was not measured" 3 "--system: no measurement" --check -t "$tmp/two.json" --system c "$tmp/bad.csv"
 bad "no file" 5 "/nonexistent" --check -t "$t" /nonexistent
-bad "no machine" 2 "--topology: needed" "$tmp/ring.csv"
+bad "no machine" 2 "--topology: is required for a fit" "$tmp/ring.csv"
 bad "a machine that is no file" 2 "switch:8@1GB/s,0ns: expected a topology file in JSON" --check -t switch:8@1GB/s,0ns "$tmp/ring.csv"
 bad "a filter of what is no column" 2 "--where: colour: unknown setting; a measurement has system" --check -t "$t" -w colour=red "$tmp/ring.csv"
-bad "a filter that leaves nothing" 3 "--where: no measurement" --check -t "$t" -w ranks=3 "$tmp/ring.csv"
+bad "a filter that leaves nothing" 3 "--where: no measurement matches" --check -t "$t" -w ranks=3 "$tmp/ring.csv"
 printf '{"_calibration": {"systems": "x"}, "dims": [{"shape": "switch", "size": 4, "bandwidth": "1GB/s", "latency": "0ns"}]}' >"$tmp/bad.json"
 bad "claims that are no list" 3 ".*bad.json:1:30: _calibration.systems: expected a list" --check -t "$tmp/bad.json" "$tmp/ring.csv"
 if [ $fits = yes ]; then
     bad "a constant that is not there" 2 "--fit: .*half.json has no number 'mesage'; did you mean" -t "$t" --fit launch,mesage "$tmp/ring.csv"
-    bad "a constant that is no number" 2 ".*half.json:2:11: name: 'name' is no number to fit" -t "$t" --fit name "$tmp/ring.csv"
+    bad "a constant that is no number" 2 ".*half.json:2:11: name: 'name' is not a number that can be fitted" -t "$t" --fit name "$tmp/ring.csv"
     bad "a start that is no number" 2 "--fit: expected a number above zero" -t "$t" --fit launch=x "$tmp/ring.csv"
     bad "nothing to fit" 3 ".*two.json: its endpoint has no numbers" -t "$tmp/two.json" "$tmp/two.csv"
-    bad "all held out" 2 "--hold-out: nothing is left" -t "$t" -a ring --hold-out 1KiB:1GiB:x2 "$tmp/ring.csv"
+    bad "all held out" 2 "--hold-out: nothing is left to fit" -t "$t" -a ring --hold-out 1KiB:1GiB:x2 "$tmp/ring.csv"
 fi
 
 # The public table, if present.

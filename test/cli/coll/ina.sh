@@ -222,7 +222,7 @@ refused_study() {
     "$ringlet" sweep "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     expect "$name" "$? $(grep -cF -- "$text" "$tmp/err")" "$status 1"
 }
-refused_study "an empty value of an axis" 2 "--slots: '' is no value" ina --slots 64,,256
+refused_study "an empty value of an axis" 2 "--slots: '' is not a value" ina --slots 64,,256
 refused_study "an axis without values" 2 "--slots: needs a value" ina --slots
 refused_study "no axis and no option" 2 "--slot: unknown option" ina --slot 16
 refused_study "what shapes a report" 2 "--why: unknown option" ina --why
@@ -313,20 +313,20 @@ printf '# nothing\n' >"$tmp/empty"
 printf 'abcde' >"$tmp/five.f32"
 printf '\0\0\0\0\0\0\200\177' >"$tmp/inf.f32"
 refused "not a number, with its line" 3 "nan:2: expected a number, got 'nan'" arithmetic -g "$tmp/nan"
-refused "a number that no float can be" 3 "large:2: 1e+39 is beyond floats of 32 bits" arithmetic -g "$tmp/large"
+refused "a number that no float can be" 3 "large:2: 1e+39 does not fit into a 32-bit float" arithmetic -g "$tmp/large"
 refused "two numbers in a line" 3 "pair:2: expected a number, got '2 3'" arithmetic -g "$tmp/pair"
 refused "more digits than a number has" 3 "long:1: expected a number, got '000" arithmetic -g "$tmp/long"
 refused "a file without numbers" 3 "empty: has no numbers" arithmetic -g "$tmp/empty"
-refused "raw floats that are not whole" 3 "five.f32: 5 bytes are no whole number of floats" arithmetic -g "$tmp/five.f32"
+refused "raw floats that are not whole" 3 "five.f32: 5 bytes are not a multiple of 4" arithmetic -g "$tmp/five.f32"
 refused "an infinite raw float, with its place" 3 "inf.f32: value 1: expected a finite number, got inf" arithmetic -g "$tmp/inf.f32"
 refused "raw floats under another name" 3 "expected one number a line; raw floats are named *.f32" arithmetic -g "$tmp/raw.bin"
 refused "no such file" 5 "nosuch: cannot open" arithmetic -g "$tmp/nosuch"
-refused "a mistyped distribution" 2 "'nrmal' is no file; did you mean 'normal'?" arithmetic -g nrmal
+refused "a mistyped distribution" 2 "'nrmal' is neither a word nor a file; did you mean 'normal'?" arithmetic -g nrmal
 refused "more workers than can be added up" 2 "--workers: expected 1 to 4096, got 4097" arithmetic -w 2,4097
 refused "no workers" 2 "--workers: expected 1 to 4096, got 0" arithmetic -w 0
 refused "more values than fit" 2 "65536 values of 4096 workers are more than 134217728" arithmetic -w 4096
 refused "an unknown mode" 2 "--modes: expected block, fixed, table16, table32 or native, got 'blok'" arithmetic -m fixed,blok
-refused "a mode twice" 2 "--modes: 'block' is there twice" arithmetic -m block,block
+refused "a mode twice" 2 "--modes: 'block' is given twice" arithmetic -m block,block
 refused "a scale of nothing" 2 "--scale: expected 1e-30 to 1e+30, got '0'" arithmetic --scale 0
 refused "a block of nothing" 2 "--block: expected 1 to 134217728, got '0'" arithmetic --block 0
 

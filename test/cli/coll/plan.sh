@@ -40,7 +40,7 @@ refused "another collective" 2 "is a plan for all_reduce, and --collective is al
     -c all_gather -b 1MiB --plan "$tmp/ring.json"
 refused "another number of ranks" 3 "is a plan for 8 ranks, and the group has 4" -r 4 -b 1MiB --plan "$tmp/ring.json"
 refused "no such file" 5 "no such file" -b 1MiB --plan "$tmp/none.xml"
-refused "several plans to one file" 2 "is for one" -a ring,direct -b 1MiB --export-plan "$tmp/x"
+refused "several plans to one file" 2 "needs one --collective" -a ring,direct -b 1MiB --export-plan "$tmp/x"
 refused "an unknown format" 2 "yaml" -a ring -b 1MiB --export-plan "$tmp/x" --as yaml
 sed 's/^num_ranks.*/num_ranks 9/; 1d' "$tmp/ring.goal" >"$tmp/foreign.goal"
 refused "GOAL that does not say what it is" 3 "one collective and one size must be given" -b 1MiB,2MiB --plan "$tmp/foreign.goal"

@@ -149,7 +149,7 @@ t "a size without a unit" 2 '' "^ringlet: --bytes: .*unit.*1024" coll -t switch:
 t "a range that never ends" 2 '' '^ringlet: --bytes: the range .* never ends' coll -t switch:4@100GB/s,0ns -b 1KiB:2KiB:x1
 t "an unknown collective" 2 '' "^ringlet: --collective: unknown collective 'all_redcue'; did you mean 'all_reduce'?" coll -t switch:4@100GB/s,0ns -c all_redcue
 t "an unknown algorithm" 2 '' "^ringlet: --algorithm: unknown algorithm 'rign'; did you mean 'ring'?" coll -t switch:4@100GB/s,0ns -a rign
-t "an algorithm that cannot do it" 2 '' '^ringlet: --algorithm: point_to_point does no all_reduce' coll -t switch:4@100GB/s,0ns -a point_to_point
+t "an algorithm that cannot do it" 2 '' '^ringlet: --algorithm: point_to_point does not support all_reduce' coll -t switch:4@100GB/s,0ns -a point_to_point
 t "an unknown network" 2 '' "^ringlet: --network: .*did you mean 'flow'?" coll -t switch:4@100GB/s,0ns -n flwo
 t "an unknown option" 2 '' "^ringlet: --netwrok: unknown option; did you mean '--network'?" coll -t switch:4@100GB/s,0ns --netwrok flow
 t "the help is pointed to" 2 '' "'ringlet coll --help'" coll --netwrok flow
@@ -195,7 +195,7 @@ t "topo route as json" 0 '"latency_ps": *1000000' '' topo route switch:8@50GB/s,
 t "topo route to itself" 0 'same accelerator' '' topo route ring:4@200GB/s,0ns 1 1
 t "topo route: no such accelerator" 3 '' '^ringlet: 9: expected an accelerator from 0 to 3' topo route ring:4@200GB/s,0ns 0 9
 t "topo route: no such name" 3 '' '^ringlet: gpu9: no node of that name' topo route ring:4@200GB/s,0ns 0 gpu9
-t "topo route: a switch is no end" 3 '' '^ringlet: sw0.0.0: .*none' topo route switch:4@200GB/s,0ns 0 sw0.0.0
+t "topo route: a switch is no end" 3 '' '^ringlet: sw0.0.0: .*this is not one' topo route switch:4@200GB/s,0ns 0 sw0.0.0
 t "topo route wants two ends" 2 '' 'expected T SRC DST' topo route ring:4@200GB/s,0ns 0
 t "topo check" 0 'hgx-h100-8.json: ok: 8 accelerators' '' topo check topologies/hgx-h100-8.json
 t "topo export --as dot" 0 'acc0' '' topo export ring:4@200GB/s,0ns --as dot
@@ -234,7 +234,7 @@ printf '' >"$tmp/empty.json"
 t "check: an empty file" 3 '' 'empty.json' check "$tmp/empty.json"
 printf '{"ranks": [3, 1]}' >"$tmp/place.json"
 t "check of a placement" 0 'ok: placement of 2 ranks on the 4' '' check "$tmp/place.json" --topology switch:4@100GB/s,0ns
-t "check of a placement wants the topology" 2 '' 'say which topology' check "$tmp/place.json"
+t "check of a placement wants the topology" 2 '' 'a placement needs its topology' check "$tmp/place.json"
 printf '{"ranks": [3, 3]}' >"$tmp/twice.json"
 t "check: an accelerator used twice" 3 '' 'twice.json:1:' check "$tmp/twice.json" --topology switch:4@100GB/s,0ns
 t "check of a file that is not there" 5 '' 'nonesuch.json: no such file' check nonesuch.json
@@ -288,7 +288,7 @@ t "not both" 2 '' '^ringlet: --verify-fold: does not go with --no-fold' $fold --
 folded=$("$ringlet" $fold -f csv | cut -d, -f1-11) whole=$("$ringlet" $fold -f csv --no-fold | cut -d, -f1-11)
 [ -n "$folded" ] && [ "$folded" = "$whole" ] && why="" || why="folded: $folded; whole: $whole"
 verdict "folded rows are the whole ones" "$why"
-t "too large and uneven: rounded, and said" 0 ',2002717997280,' 'note: all_reduce by ring: simulated with 891136 bytes more' \
+t "too large and uneven: rounded, and said" 0 ',2002717997280,' 'note: all_reduce by ring: simulated with 891136 more bytes' \
     coll -t switch:1000000@50GB/s,500ns -a ring -b 64MiB -n alpha-beta -f csv
 t "a million ranks, even" 0 ',2002677997320,' '' coll -t switch:1000000@50GB/s,500ns -a ring -b 67MB -n alpha-beta -f csv
 

@@ -95,5 +95,5 @@ expect "not in the list of everything" "$(grep -c '^options' "$tmp/out")" 0
 leaves_nothing 2 "col: no command; did you mean 'coll'?" list options col
 leaves_nothing 2 "rout: no command of topo; did you mean 'route'?" list options topo rout
 leaves_nothing 2 "zzzzzzzz: no command" list options zzzzzzzz
-leaves_nothing 2 "only 'options' has a command behind it" list settings coll
+leaves_nothing 2 "only 'options' takes a further operand" list settings coll
 finish

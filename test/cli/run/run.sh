@@ -105,7 +105,7 @@ expect 0 "no link carried anything" run --model transformer:layers=1,ranks=1 $t 
 expect 0 "first of" run $m $t --until 1ms --plot /dev/stdout
 expect 5 "/nowhere/x.svg" run $m $t --plot /nowhere/x.svg
 expect 2 "under --timing astra" run $m $t --timing astra --astra-system none.json --plot "$dir/left"
-expect 2 "--plot: needs --series DURATION: of 20000 links" run --model transformer:layers=1,ranks=2 -t switch:10000@50GB/s,1us --plot "$dir/left"
+expect 2 "--plot: needs --series DURATION: the network has 20000 links" run --model transformer:layers=1,ranks=2 -t switch:10000@50GB/s,1us --plot "$dir/left"
 [ ! -e "$dir/left" ] && ok "no picture is left" || no "no picture is left"
 expect 2 "--until: expected a time above 0" run $m $t --until 0
 expect 0 "0-7 " run $m $t

@@ -85,7 +85,7 @@ kill -TERM $pid
 wait $pid
 got=$?
 if [ $got = 1 ]; then skip "interrupted" "needs a slower machine: it was done before"; else
-    [ $got = 130 ] && grep -q 'the same command goes on from there' "$tmp/err" && verdict "interrupted: says how to go on" "" || verdict "interrupted: says how to go on" "exit status $got"
+    [ $got = 130 ] && grep -q 'the same command continues' "$tmp/err" && verdict "interrupted: says how to go on" "" || verdict "interrupted: says how to go on" "exit status $got"
 fi
 sweep "$long" --db "$tmp/c.db" -q
 same "interrupted, then the same command: the same bytes" "$tmp/c.db"
@@ -101,7 +101,7 @@ same "no room, then room: the same bytes" "$tmp/f.db"
 mkdir "$tmp/disk"
 if mount -t tmpfs -o size=1m none "$tmp/disk" 2>"$tmp/err"; then
     trap 'umount "$tmp/disk"; rm -rf "$tmp"' EXIT
-    says "a full disk: exit status 5, and how to go on" 5 "database or disk is full; what was committed is safe, the same command goes on from there" "$long" --db "$tmp/disk/x.db" -q
+    says "a full disk: exit status 5, and how to go on" 5 "database or disk is full; committed points are safe, and the same command continues" "$long" --db "$tmp/disk/x.db" -q
     kept=$("$ringlet" sweep query "$tmp/disk/x.db" -f csv 2>"$tmp/err" | tail -n +2 | wc -l)
     [ "$kept" -gt 0 ] && [ "$kept" -lt 10920 ] && verdict "a full disk: what was committed is there" "" || verdict "a full disk: what was committed is there" "$kept points"
     mount -o remount,size=64m "$tmp/disk"
@@ -161,10 +161,10 @@ csv "$tmp/1.db" | awk -F, 'NR > 1 && $2 == "" { n++; s += $9; q[n] = $9; k[n] = 
     END { m = s / n; for (i = 1; i <= n; i++) v += (q[i] - m) ^ 2; for (b in c) e += c[b] * (g[b] / c[b] - m) ^ 2; printf "%.4f\n", e / v }' >"$tmp/share"
 expect "sensitivity: the share of the bandwidth" "$(awk -F, '$1 == "bw" { printf "%.4f\n", $3 }' "$tmp/out")" "$(cat "$tmp/share")"
 says "compare: options that differ" 0 "--rank-scale" compare "$tmp/1.db" 'as point 0' 4
-says "compare: no such point" 2 "no point of this number or name" compare "$tmp/1.db" 0 99999
+says "compare: no such point" 2 "no point with this number or name" compare "$tmp/1.db" 0 99999
 sweep query "$tmp/1.db" -f csv --where 'status = 0 and (select sum(count) from link l where l.point = points.point) = 16'
 expect "links: all 16 of every point that was run, in classes" "$(grep -c '' "$tmp/out")" 543
-says "the same inputs only" 3 "holds another study" tools/sweep/examples/replay.json --db "$tmp/1.db"
+says "the same inputs only" 3 "is of another study" tools/sweep/examples/replay.json --db "$tmp/1.db"
 # Tables for people: no empty columns, units, columns asked for next to the axes.
 sweep query "$tmp/1.db" --where 'status = 0 and replica = 0 and name is null'
 expect "table: columns" "$(head -1 "$tmp/out" | tr -s ' ' ' ' | cut -d' ' -f1-6)" "point bw algorithm slow time_ps busiest_utilization"
@@ -224,7 +224,7 @@ sweep "$tmp/noisy.json" --db "$tmp/noisy.db" -q
 "$ringlet" sweep pareto "$tmp/noisy.db" -c noise -f csv 2>"$tmp/err" | tail -n +2 >"$tmp/got"
 expect "pareto: means of replicas" "$(cat "$tmp/got")" "$(head -1 "$tmp/expected" | cut -d, -f1)"
 says "no database" 5 "cannot be opened" query "$tmp/none.db"
-says "not a database" 3 "is no database of a sweep" query "$study"
+says "not a database" 3 "is not a database of a sweep" query "$study"
 says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"
 
 # Plots: as many lines and markers as values; the front.
@@ -248,14 +248,14 @@ expect "plot: names of the legend stand apart" "$(grep -o '<text x="[0-9.]*" y="
     awk '$5 == y && $3 - x < 32 + 7 * length(name) { n++ } { x = $3; y = $5; name = $6 } END { print NR, n + 0 }')" "3 0"
 grep -q 'mean of 40 replicas' "$tmp/3.svg" && verdict "and it is said" "" || verdict "and it is said" "no"
 says "plot: an unknown axis" 2 "--x: no axis 'bww'; did you mean 'bw'?" query "$tmp/1.db" --plot "$tmp/x.svg" --x bww
-says "plot: an axis twice" 2 "is in the picture already" query "$tmp/1.db" --plot "$tmp/x.svg" --x bw --by bw
+says "plot: an axis twice" 2 "is used twice" query "$tmp/1.db" --plot "$tmp/x.svg" --x bw --by bw
 says "plot: too many lines" 2 "these are more" query "$tmp/1.db" --plot "$tmp/x.svg" --x slow --by bw
 says "plot: nothing there" 3 "no point has a time_ps" query "$tmp/1.db" --plot "$tmp/x.svg" --where 'status = 9'
 says "plot: of an unknown column" 2 "did you mean 'time_ps'" query "$tmp/1.db" --plot "$tmp/x.svg" --y tim_ps
 [ ! -e "$tmp/x.svg" ] && verdict "plot: an error leaves no file" "" || verdict "plot: an error leaves no file" "there it is"
 says "front" 0 "time_ps" pareto "$tmp/1.db" --plot "$tmp/f.svg"
 grep -q '<title>front</title>' "$tmp/f.svg" && verdict "plot: the front" "" || verdict "plot: the front" "no"
-says "front: one objective" 2 "query DB --plot' draws it over an axis" pareto "$tmp/zip.db" --plot "$tmp/x.svg"
+says "front: one objective" 2 "query DB --plot' plots it over an axis" pareto "$tmp/zip.db" --plot "$tmp/x.svg"
 
 # Wrong use, before anything runs.
 wide='{"name": "w", "base": {}, "axes": ['
@@ -280,18 +280,18 @@ wrong() { # name, text, members of the study behind base
 }
 seeds='"axes": [{"name": "a", "pointer": "/seed", "values": [1, 2]}]'
 wrong "axis of two names" "another axis is called 'a'" '"axes": [{"name": "a", "pointer": "/seed", "values": [1]}, {"name": "a", "pointer": "/until", "values": ["1s"]}]'
-wrong "a place changed twice" "changes what '/seed' of axis 'a' changes" '"axes": [{"name": "a", "pointer": "/seed", "values": [1]}, {"name": "b", "pointer": "/seed", "values": [1]}]'
+wrong "a place changed twice" "changes the same value as '/seed' of axis 'a'" '"axes": [{"name": "a", "pointer": "/seed", "values": [1]}, {"name": "b", "pointer": "/seed", "values": [1]}]'
 wrong "axis without a name" "axes[0].name: expected a name" '"axes": [{"name": "", "pointer": "/seed", "values": [1]}]'
 wrong "a huge count" "expected a whole number" '"axes": [{"pointer": "/seed", "range": {"from": 1, "to": 2, "count": 1e30}}]'
 wrong "not a number" "expected a number, got 'nan'" '"axes": [{"pointer": "/compute-scale", "range": {"from": "nan", "to": "1", "count": 3}}]'
 wrong "infinite" "expected a number, got 'inf'" '"axes": [{"pointer": "/compute-scale", "range": {"from": "1", "to": "inf", "count": 3}}]'
 wrong "logarithm of nothing" "needs ends above 0" '"axes": [{"pointer": "/seed", "range": {"from": 0, "to": 2, "count": 3, "scale": "log"}}]'
-wrong "a range of several places" "a range is of one pointer" '"axes": [{"pointers": ["/seed", "/compute-scale"], "range": {"from": 1, "to": 2, "count": 3}}]'
+wrong "a range of several places" "a range needs one pointer" '"axes": [{"pointers": ["/seed", "/compute-scale"], "range": {"from": 1, "to": 2, "count": 3}}]'
 wrong "a wrong type" "expected a list of values" '"axes": [{"pointer": "/seed", "values": {"a": 1}}]'
 wrong "a pointer that is near" "did you mean '/topology'?" '"axes": [{"pointer": "/toplogy/dims/0/bandwidth", "values": ["1GB/s"]}]'
 wrong "a pointer that is near, further in" "did you mean '/topology/dims'?" '"axes": [{"pointer": "/topology/dim/0/bandwidth", "values": ["1GB/s"]}]'
 wrong "a filter of no axis" "no axis of that name" "$seeds, \"filter\": [{\"unless\": {\"b\": 1}}]"
-wrong "ends of different units" "'KB/s' and 'GB/s': give both in one" '"axes": [{"pointer": "/topology/dims/0/bandwidth", "range": {"from": "1KB/s", "to": "1GB/s", "count": 3}}]'
+wrong "ends of different units" "'KB/s' and 'GB/s': use one unit" '"axes": [{"pointer": "/topology/dims/0/bandwidth", "range": {"from": "1KB/s", "to": "1GB/s", "count": 3}}]'
 wrong "two points of one name" "another point is called 'x'" "$seeds, \"points\": [{\"name\": \"x\"}, {\"name\": \"x\", \"set\": {\"/until\": \"1s\"}}]"
 wrong "a filter of no value" "axis 'a' has no such value; it has 1, 2" "$seeds, \"filter\": [{\"unless\": {\"a\": 7}}]"
 wrong "no replica" "expected at least 1" "$seeds, \"replicas\": 0"
@@ -302,7 +302,7 @@ echo "this is no database" >"$tmp/text"
 says "a text for a database" 3 "file is not a database" "$study" --db "$tmp/text"
 if command -v sqlite3 >/dev/null; then
     sqlite3 "$tmp/other.db" 'CREATE TABLE x(a)'
-    says "another's database" 3 "is no database of a sweep" "$study" --db "$tmp/other.db"
+    says "another's database" 3 "is not a database of a sweep" "$study" --db "$tmp/other.db"
     expect "another's database is as it was" "$(sqlite3 "$tmp/other.db" .schema)" "CREATE TABLE x(a);"
 else
     skip "another's database" "needs sqlite3"
@@ -319,10 +319,10 @@ sweep "$tmp/p.json" --db "$tmp/share2.db" --shard 2/3
 says "and of one that has fewer" 0 ", shard 2/3: 1 of 1 points (100.0 %), 0 failed" --status "$tmp/share2.db"
 says "shard 0/3" 2 "expected I/N" "$study" --db "$tmp/w.db" --shard 0/3
 says "no jobs" 2 "--jobs: expected 1 to 1024" "$study" --db "$tmp/w.db" --jobs 0
-says "merge: other studies" 3 "holds another study" merge "$tmp/w.db" "$tmp/1.db" "$tmp/zip.db"
+says "merge: other studies" 3 "is of another study" merge "$tmp/w.db" "$tmp/1.db" "$tmp/zip.db"
 says "merge: no such database" 5 "cannot be opened" merge "$tmp/w.db" "$tmp/none.db"
 [ ! -e "$tmp/w.db" ] && verdict "merge: an error leaves no file" "" || verdict "merge: an error leaves no file" "there it is"
-says "merge: into one of them" 2 "is what the others are to be merged into" merge "$tmp/s1.db" "$tmp/s1.db"
+says "merge: into one of them" 2 "is the target of the merge" merge "$tmp/s1.db" "$tmp/s1.db"
 says "merge: shards are missing" 0 "of 546 points are in" merge "$tmp/w2.db" "$tmp/s1.db" "$tmp/s2.db"
 cp "$tmp/zip.db" "$tmp/zip-was.db"
 says "query: no such column" 2 "no such column: bww; columns are those of the table" query "$tmp/1.db" --where "bww = 1"

@@ -79,7 +79,7 @@ for odd in '--timeline f' '--report f' '--links' '--links-csv f' '--explain' '--
     '--background 0>1:1GB/s' '--overlap-slowdown 2' '--timing astra' '--rescale dp=2' '--alone'; do
     leaves_nothing 2 "${odd%% *}: does not go with --strategy daso" $daso $odd
 done
-leaves_nothing 2 "--memory-csv: is for one run, of which --strategy daso makes several" $daso --memory-csv f
+leaves_nothing 2 "--memory-csv: needs a single run, not --strategy daso" $daso --memory-csv f
 leaves_nothing 2 "batch_time: expected more than 0, got '0s'" $daso,batch_time=0s
 leaves_nothing 2 "loss: expected a number, START,RATIO,FLOOR or a file" $daso,loss=
 says "DASO as CSV" "skips,local,wait,epochs,epoch_ps" $daso --format csv
@@ -104,10 +104,10 @@ printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:
 printf '{"model": "resnet50", "accelerator": "a100-40gb", "topology": "juwels-booster", "strategy": "daso:nodes=2"}' >"$tmp/daso.json"
 printf '{"compare": true, "topology": "switch:4@1GB/s,1us"}' >"$tmp/again.json"
 leaves_nothing 3 "placeless.json: --topology: is required" run --compare "$tmp/placed.json" "$tmp/placeless.json"
-leaves_nothing 3 "daso.json:1:93: strategy: daso is no single run" run --compare "$tmp/placed.json" "$tmp/daso.json"
-leaves_nothing 3 "again.json:1:13: compare: a file that compares" run --compare "$tmp/again.json" "$tmp/placed.json"
+leaves_nothing 3 "daso.json:1:93: strategy: daso is many runs" run --compare "$tmp/placed.json" "$tmp/daso.json"
+leaves_nothing 3 "again.json:1:13: compare: a file with" run --compare "$tmp/again.json" "$tmp/placed.json"
 for odd in '--timeline f' '--layout tp=2' '--plot f' '--links' '--topology f'; do
-    leaves_nothing 2 "${odd%% *}: does not go with --compare: each of the two files has its own options" run --compare "$tmp/placed.json" "$tmp/placed.json" $odd
+    leaves_nothing 2 "${odd%% *}: does not go with --compare: set options in the two files" run --compare "$tmp/placed.json" "$tmp/placed.json" $odd
 done
 leaves_nothing 2 "--format: --compare writes a table or json" run --compare "$tmp/placed.json" "$tmp/placed.json" --format csv
 timed() { "$ringlet" run $job $net "$@" --format json 2>"$tmp/err" | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
@@ -218,9 +218,9 @@ done
 says "memory in the timeline" '"name":"memory","args":{"bytes":' run $job $net --layout pp=2 --timeline /dev/stdout
 says "memory of a run that is stopped" "time_ps,rank,bytes" run $job $net --layout pp=2 --until 10ms --memory-csv /dev/stdout -q
 leaves_nothing 2 "needs --model" run --trace traces/transformer-8 $net --memory-csv "$tmp/left.csv"
-leaves_nothing 2 "does not go with --rescale" run $job $net --rescale dp=16 --memory-csv "$tmp/left.csv"
-leaves_nothing 2 "not for two compared" run --compare a b --accelerator a100-40gb --model gpt2-small --memory-csv "$tmp/left.csv"
-leaves_nothing 2 "makes several" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2 --memory-csv "$tmp/left.csv"
+leaves_nothing 2 "cannot be combined with --rescale" run $job $net --rescale dp=16 --memory-csv "$tmp/left.csv"
+leaves_nothing 2 "needs a single run, not --compare" run --compare a b --accelerator a100-40gb --model gpt2-small --memory-csv "$tmp/left.csv"
+leaves_nothing 2 "needs a single run, not --strategy daso" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2 --memory-csv "$tmp/left.csv"
 leaves_nothing 3 "no multiple" run $job $net --layout tp=3 --memory-csv "$tmp/left.csv"
 leaves_nothing 5 "nowhere/memory.csv" run $job $net --memory-csv "$tmp/nowhere/memory.csv"
 [ ! -e "$tmp/left.csv" ] && [ ! -e "$tmp/nowhere" ] && verdict "no memory left behind" "" || verdict "no memory left behind" "a file was left"

@@ -38,7 +38,7 @@ reason "microbatches that do not fit" "MPT 125m,,a100_80gb,8,1,1,8,,,,FULL_SHARD
     "3 microbatches of 32 x dp 8 are not a batch of 512"
 reason "no precision" "MPT 125m,,a100_80gb,8,1,1,8,,,,FULL_SHARD,512,32,2048,,False,1,," "no precision is given"
 reason "two runs in one" "MPT 125m,,a100_80gb,8,1 (2),1,8,,,,FULL_SHARD,512,32,2048,bf16,False,1,," \
-    "two runs share the row, and their figures run together"
+    "the row mixes the figures of two runs"
 reason "heads that tensor parallelism does not divide" "MPT 125m,,a100_80gb,8,8,1,1,,,,FULL_SHARD,512,32,2048,bf16,False,1,," \
     "tp: 12 heads are no multiple of 8"
 

@@ -19,12 +19,13 @@ int rlt__store_fail(struct rlt_store *s, rlt_error *err)
     if (code == SQLITE_NOMEM)
         return rlt_nomem(err);
     if ((code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT)
-        return rlt_fail(err, RLT_EMALFORMED, s->path, "is no database of a sweep: %s", sqlite3_errmsg(s->db));
+        return rlt_fail(err, RLT_EMALFORMED, s->path, "is not a database of a sweep: %s",
+                        sqlite3_errmsg(s->db));
     /* SQLite reports a full disk for its side files only as an I/O error. */
     bool full = (code & 0xff) == SQLITE_FULL ||
                 ((code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(s->db) == ENOSPC);
     return rlt_fail(err, RLT_EIO, s->path, "%s%s", full ? "database or disk is full" : sqlite3_errmsg(s->db),
-                    full ? "; what was committed is safe, the same command goes on from there" : "");
+                    full ? "; committed points are safe, and the same command continues" : "");
 }
 
 int rlt__store_execute(struct rlt_store *s, const char *sql, rlt_error *err)

@@ -337,11 +337,11 @@ int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t h
     rc = sqlite3_step(q) == SQLITE_ROW ? 0 : rlt__store_fail(s, err);
     bool same = !rc && strcmp((const char *)sqlite3_column_text(q, 0), text) == 0;
     sqlite3_reset(q);
-    return rc || same ? rc
-                      : rlt_fail(err, RLT_ESCHEMA, path,
-                                 "has changed since the sweep of %s began: results of both would stand side "
-                                 "by side",
-                                 s->path);
+    return rc || same
+               ? rc
+               : rlt_fail(err, RLT_ESCHEMA, path,
+                          "has changed since the sweep of %s began: results of both versions would be mixed",
+                          s->path);
 }
 
 int rlt_store_commit(rlt_store *s, rlt_error *err)

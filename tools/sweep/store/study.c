@@ -43,8 +43,8 @@ static int see_study(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *
     (void)n;
     if (c[0].integer != SCHEMA_VERSION)
         return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
-                        "the database has schema %lld, this is ringlet for schema %d",
-                        (long long)c[0].integer, SCHEMA_VERSION);
+                        "the database has schema %lld, this ringlet has schema %d", (long long)c[0].integer,
+                        SCHEMA_VERSION);
     r->there = true;
     snprintf(r->hash, sizeof r->hash, "%s", c[1].text ? c[1].text : "");
     snprintf(r->shard, sizeof r->shard, "%s", c[2].text ? c[2].text : "");
@@ -59,7 +59,7 @@ static int read_study(rlt_store *s, study_row *r, rlt_error *err)
         int64_t tables = 0;
         int rc =
             rlt_store_query(s, "SELECT count(*) FROM main.sqlite_schema", rlt__store_counts, &tables, err);
-        return rc || !tables ? rc : rlt_fail(err, RLT_ESCHEMA, s->path, "is no database of a sweep");
+        return rc || !tables ? rc : rlt_fail(err, RLT_ESCHEMA, s->path, "is not a database of a sweep");
     }
     return rlt_store_query(s, "SELECT schema_version, hash, shard FROM main.study", see_study, r, err);
 }
@@ -188,10 +188,11 @@ int rlt_store_begin(rlt_store *s, const rlt_sweep_study *study, const char *shar
                    ? rc
                    : rlt_store_commit(s, err);
     if (strcmp(r.hash, study->hash) != 0)
-        return rlt_fail(err, RLT_ESCHEMA, s->path,
-                        "holds another study than %s, or an earlier version of it: take "
-                        "another database, or the file as it was",
-                        study->path);
+        return rlt_fail(
+            err, RLT_ESCHEMA, s->path,
+            "is of another study than %s, or of an earlier version: use another database, or the original "
+            "file",
+            study->path);
     if (strcmp(r.shard, shard ? shard : "") != 0)
         return rlt_fail(err, RLT_ESCHEMA, s->path, "holds %s%s, not %s%s",
                         r.shard[0] ? "shard " : "the whole study", r.shard,
@@ -218,7 +219,7 @@ int rlt_store_merge(rlt_store *s, const char *from, rlt_error *err)
         rc = rlt_store_query(s, "SELECT count(*) FROM other.study o, main.study m WHERE o.hash=m.hash",
                              rlt__store_counts, &same, err);
     if (!rc && own.there && !same)
-        rc = rlt_fail(err, RLT_ESCHEMA, from, "holds another study than %s", s->path);
+        rc = rlt_fail(err, RLT_ESCHEMA, from, "is of another study than %s", s->path);
     for (size_t i = 0; i < sizeof tables / sizeof *tables && !rc; i++) {
         char sql[120];
         snprintf(sql, sizeof sql, "INSERT OR IGNORE INTO main.%s SELECT * FROM other.%s", tables[i],

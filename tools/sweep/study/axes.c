@@ -66,7 +66,7 @@ static int spread_values(rlt_sweep_study *s, rlt_sweep_axis *a, bool zipped, rlt
         const rlt_json_tree *v = a->shown ? a->shown[i] : NULL;
         if (!v)
             return rlt_json_fail(a->range.at, RLT_ESCHEMA, err,
-                                 "a range is of one pointer: of several, \"values\" is a list of lists");
+                                 "a range needs one pointer; for several, \"values\" is a list of lists");
         if (v->kind != RLT_TREE_ARRAY || v->n != a->n_places)
             return rlt_json_fail(v->at, RLT_ESCHEMA, err,
                                  "expected a list of %u values, one for each pointer", a->n_places);
@@ -85,7 +85,8 @@ static int check_places(const rlt_sweep_study *s, rlt_json at, rlt_error *err)
             const rlt_sweep_axis *other = &s->axes[b];
             for (uint32_t k = 0; k < (other == a ? i : other->n_places); k++)
                 if (rlt_tree_overlap(&a->places[i].place, &other->places[k].place))
-                    return rlt_json_fail(at, RLT_ESCHEMA, err, "'%s' changes what '%s' of axis '%s' changes",
+                    return rlt_json_fail(at, RLT_ESCHEMA, err,
+                                         "'%s' changes the same value as '%s' of axis '%s'",
                                          a->places[i].pointer, other->places[k].pointer, other->name);
         }
     return 0;

@@ -54,8 +54,7 @@ int rlt__sweep_range(rlt_sweep_study *s, rlt_json v, rlt_sweep_axis *a, rlt_erro
                              scale);
     if (strcmp(r->unit, other) != 0)
         return rlt_json_fail(v, RLT_ESCHEMA, err,
-                             "from and to have different units, '%s' and '%s': give both in one", r->unit,
-                             other);
+                             "from and to have different units, '%s' and '%s': use one unit", r->unit, other);
     if (n < 2 || (r->logarithmic && (r->from <= 0 || r->to <= 0)))
         return rlt_json_fail(v, RLT_ESCHEMA, err,
                              n < 2 ? "expected a count of at least 2"

@@ -55,7 +55,7 @@ static int check_option(const rlt_sweep_study *s, const rlt_json_tree *member, u
     if (!o->unrecorded && strcmp(o->name, "compare") != 0)
         return 0;
     return rlt_json_fail(member->at, RLT_ESCHEMA, err,
-                         "this option shapes a report, not a result: a sweep has columns and links instead");
+                         "this option changes a report, not a result: a sweep has columns and links instead");
 }
 
 static int read_base(rlt_sweep_study *s, rlt_json v, rlt_error *err)
@@ -169,7 +169,8 @@ static int read_named_set(rlt_sweep_study *s, rlt_sweep_named *p, rlt_json set, 
             return rc;
         for (uint32_t k = 0; k < p->n; k++)
             if (rlt_tree_overlap(&p->places[k].place, &place->place))
-                return rlt_json_fail(v, RLT_ESCHEMA, err, "sets what '%s' sets", p->places[k].pointer);
+                return rlt_json_fail(v, RLT_ESCHEMA, err, "sets the same value as '%s'",
+                                     p->places[k].pointer);
         p->values[p->n++] = value;
     }
     return 0;
@@ -236,10 +237,10 @@ static int read_objective(rlt_json v, rlt_sweep_objective *out, rlt_error *err)
     if (out->column == RLT_FIGURES)
         return RLT_ESCHEMA;
     if (out->column >= RLT_FIG_STORED)
-        return rlt_json_fail(column, RLT_ESCHEMA, err, "follows from the objectives, and is none");
+        return rlt_json_fail(column, RLT_ESCHEMA, err, "is computed from the objectives and cannot be one");
     return rlt_figure_infos[out->column].kind != RLT_FIG_TEXT
                ? 0
-               : rlt_json_fail(column, RLT_ESCHEMA, err, "is a text, nothing to aim at");
+               : rlt_json_fail(column, RLT_ESCHEMA, err, "is a text and cannot be an objective");
 }
 
 static int read_columns(rlt_sweep_study *s, rlt_json root, rlt_error *err)
@@ -378,12 +379,12 @@ static int count_points(rlt_sweep_study *s, rlt_json root, rlt_error *err)
         kept += rlt_sweep_keeps(s, sampled ? rlt_sweep_permute(s, draws) : draws, at);
     if (sampled && kept < s->wanted)
         return rlt_json_fail(rlt_json_get(root, "sample"), RLT_ESCHEMA, err,
-                             "asks for %u of the %llu places that the filters leave", s->wanted,
+                             "asks for %u of %llu places that pass the filters", s->wanted,
                              (unsigned long long)kept);
     s->draws = s->sample == RLT_SWEEP_ADAPTIVE ? s->wanted : draws;
     s->points = (kept + s->n_named) * s->replicas;
     if (s->points == 0)
-        return rlt_json_fail(root, RLT_ESCHEMA, err, "the filters leave no point");
+        return rlt_json_fail(root, RLT_ESCHEMA, err, "no point passes the filters");
     if (s->sample == RLT_SWEEP_ADAPTIVE &&
         !(s->chosen = rlt_arena_array(&s->arena, s->wanted, sizeof *s->chosen)))
         return rlt_nomem(err);
@@ -404,7 +405,7 @@ static int read_root(rlt_sweep_study *s, rlt_json root, rlt_error *err)
         (rc = rlt_json_get_string(root, "name", false, &s->name, err)) || (rc = read_command(s, root, err)))
         return rc;
     if (!rlt_json_is(rlt_json_get(root, "base")))
-        return rlt_json_fail(root, RLT_ESCHEMA, err, "has no base: the options that all points share");
+        return rlt_json_fail(root, RLT_ESCHEMA, err, "has no base, the options of all points");
     if ((rc = read_base(s, rlt_json_get(root, "base"), err)) || (rc = inline_topology(s, root, err)) ||
         (rc = rlt__sweep_axes(s, rlt_json_get(root, "axes"), err)) ||
         (rc = read_named(s, rlt_json_get(root, "points"), err)) ||
@@ -417,8 +418,8 @@ static int read_root(rlt_sweep_study *s, rlt_json root, rlt_error *err)
     if (replicas == 0)
         return rlt_json_fail(where, RLT_ESCHEMA, err, "expected at least 1");
     if (replicas > 1 && s->seed_option == RLT_NONE)
-        return rlt_json_fail(where, RLT_ESCHEMA, err,
-                             "'%s' takes no seed: its replicas would all be the same", s->command->name);
+        return rlt_json_fail(where, RLT_ESCHEMA, err, "'%s' takes no seed: all replicas would be equal",
+                             s->command->name);
     s->replicas = (uint32_t)replicas;
     rc = settle_members(s, err);
     return rc ? rc : count_points(s, root, err);
