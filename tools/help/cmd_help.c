@@ -13,6 +13,7 @@
 #include "tools/help/chapters.h"
 #include "tools/help/help.h"
 #include "tools/help/markdown.h"
+#include "tools/help/text.h"
 #include "tools/output/output.h"
 
 enum { SUBJECT = 256, NAME_WIDTH = 17 };
@@ -178,24 +179,17 @@ static int print_command(const rlt_command *c, const char *name, const char *fir
 static int print_column(const char *subject, bool *found, rlt_error *err)
 {
     rlt_chapter c;
-    char *text = NULL, *rows = NULL;
-    size_t n = 0;
-    FILE *out;
-    int rc;
+    char *text = NULL;
+    rlt_help_text rows = {0};
     if (!rlt_chapter_find("columns", &c))
         return 0;
-    if ((rc = rlt_help_document(&c, &text, err))) {
-        free(text);
-        return rc;
-    }
-    out = open_memstream(&rows, &n);
-    rc = out ? rlt_help_column(out, text, subject, err) : rlt_nomem(err);
-    if (out && fclose(out) && rc >= 0)
-        rc = rlt_nomem(err);
+    int rc = rlt_help_document(&c, &text, err);
+    if (!rc)
+        rc = rlt_help_column(&rows, text, subject, err);
     *found = rc > 0;
-    if (rc > 0)
-        rc = rlt_render(stdout, rows, n, NULL, err);
-    free(rows);
+    if (rc > 0 && !(rc = rlt_help_whole(&rows, err)))
+        rc = rlt_render(stdout, rows.bytes, rows.n, NULL, err);
+    free(rows.bytes);
     free(text);
     return rc;
 }

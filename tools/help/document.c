@@ -9,6 +9,7 @@
 #include "tools/help/chapters.h"
 #include "tools/help/help.h"
 #include "tools/help/markdown.h"
+#include "tools/help/text.h"
 
 const char *rlt_help_find(const char *text, size_t n, const char *word)
 {
@@ -32,14 +33,14 @@ static bool ask(const char *text, const char *name, char *argument, size_t size)
     return true;
 }
 
-/* Sections whose headings begin so, whole. */
-static void show(FILE *out, const char *heading)
+/* Sections and chapters of rooms whose headings begin so, whole. */
+static void show(rlt_help_text *out, const char *heading)
 {
     for (rlt_chapter c = {0}; rlt_chapter_next(&c);)
-        for (rlt_section s = {0}; rlt_section_next(c.text, &s);)
-            if (s.level > 1 && s.heading_length >= strlen(heading) &&
+        for (rlt_section s = {0}; !rlt_chapter_is_topic(&c) && rlt_section_next(c.text, &s);)
+            if (s.level && s.heading_length >= strlen(heading) &&
                 strncasecmp(s.heading, heading, strlen(heading)) == 0)
-                fprintf(out, "\n%.*s", (int)rlt_section_whole(&s), s.text);
+                rlt_help_format(out, "\n%.*s", (int)rlt_section_whole(&s), s.text);
 }
 
 static bool has_one(const rlt_section *s, const char *words)
@@ -54,7 +55,7 @@ static bool has_one(const rlt_section *s, const char *words)
     return false;
 }
 
-static void see(FILE *out, const char *topic, const char *words)
+static void see(rlt_help_text *out, const char *topic, const char *words)
 {
     bool any = false;
     for (rlt_chapter c = {0}; rlt_chapter_next(&c);) {
@@ -66,10 +67,10 @@ static void see(FILE *out, const char *topic, const char *words)
                 continue;
             rlt_chapter_name(&c, name);
             rlt_section_slug(&s, slug);
-            fputs(any ? "" : "\n## Read on\n\n", out);
+            rlt_help_format(out, "%s", any ? "" : "\n## Read on\n\n");
             any = true;
-            fprintf(out, "- `ringlet help %s%s%s`: %.*s\n", name, s.level > 1 ? "#" : "",
-                    s.level > 1 ? slug : "", (int)s.heading_length, s.heading);
+            rlt_help_format(out, "- `ringlet help %s%s%s`: %.*s\n", name, s.level > 1 ? "#" : "",
+                            s.level > 1 ? slug : "", (int)s.heading_length, s.heading);
         }
     }
 }
@@ -77,19 +78,16 @@ static void see(FILE *out, const char *topic, const char *words)
 int rlt_help_document(const rlt_chapter *c, char **text, rlt_error *err)
 {
     char argument[256], name[RLT_CHAPTER_NAME];
-    size_t n = 0;
-    *text = NULL;
-    FILE *out = open_memstream(text, &n);
-    if (!out)
-        return rlt_nomem(err);
-    fputs(c->text, out);
+    rlt_help_text out = {0};
+    rlt_help_add(&out, c->text, strlen(c->text));
     if (rlt_chapter_is_topic(c) && strcmp(rlt_chapter_name(c, name), "columns") == 0)
-        rlt_help_columns(out);
+        rlt_help_columns(&out);
     if (ask(c->text, "show", argument, sizeof argument))
-        show(out, argument);
+        show(&out, argument);
     if (ask(c->text, "see", argument, sizeof argument))
-        see(out, c->path, argument);
-    return fclose(out) ? rlt_nomem(err) : 0;
+        see(&out, c->path, argument);
+    *text = out.bytes;
+    return rlt_help_whole(&out, err);
 }
 
 int rlt_help_man(FILE *out, const char *chapter, rlt_error *err)

@@ -11,17 +11,19 @@
 
 #include "sim/base/error.h"
 #include "tools/help/chapters.h"
+#include "tools/help/text.h"
 
 /* A document is a malloc'ed text: a chapter with what its comments ask for and what is made from tables.
  * A line "<!-- show: HEADING -->" brings each section of that heading, wherever it stands; "<!-- see: WORDS
- * -->" a list of the sections whose headings contain one of the words. RLT_ENOMEM. */
+ * -->" a list of the sections whose headings contain one of the words. RLT_ENOMEM; *text is to be freed then,
+ * too. */
 int rlt_help_document(const rlt_chapter *c, char **text, rlt_error *err) RLT_MUST_USE;
 
 /* The columns of results, as Markdown. */
-void rlt_help_columns(FILE *out);
-/* The row of the column of that name, in JSON or in tables, in `document`, as Markdown on `out`: the number
- * of rows found. */
-int rlt_help_column(FILE *out, const char *document, const char *name, rlt_error *err) RLT_MUST_USE;
+void rlt_help_columns(rlt_help_text *out);
+/* The row of the column of that name, in JSON or in tables, in `document`, as Markdown: the number of rows
+ * found. */
+int rlt_help_column(rlt_help_text *out, const char *document, const char *name, rlt_error *err) RLT_MUST_USE;
 
 /* The entry of the glossary for a term, in any case and with blanks, dashes or underscores. */
 bool rlt_help_term(const char *term, rlt_section *entry);

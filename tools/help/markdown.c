@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "tools/help/chapters.h"
+#include "tools/help/text.h"
 
 /* What is being read. */
 typedef struct reading {
     const char *at, *end;
     const rlt_block_writer *w;
     rlt_arena arena; /* of the block at hand */
+    rlt_help_text line;
     bool failed;
 } reading;
 
@@ -42,7 +44,7 @@ static bool begins(const reading *r, const char *line, const char *with)
 }
 
 /* The place that a link leads to: a chapter, an address, nothing for a place on the same page. */
-static void put_place(FILE *out, const char *from, const char *text, const char *link)
+static void put_place(rlt_help_text *out, const char *from, const char *text, const char *link)
 {
     rlt_chapter c;
     char name[RLT_CHAPTER_NAME];
@@ -52,13 +54,13 @@ static void put_place(FILE *out, const char *from, const char *text, const char 
         const char *section = strchr(link, '#');
         if (strcmp(rlt_chapter_name(&c, name), text) == 0)
             return; /* the text says already what to ask for */
-        fprintf(out, " (ringlet help %s%s)", rlt_chapter_name(&c, name), section ? section : "");
+        rlt_help_format(out, " (ringlet help %s%s)", rlt_chapter_name(&c, name), section ? section : "");
     } else if (!strstr(text, link))
-        fprintf(out, " (%s)", link);
+        rlt_help_format(out, " (%s)", link);
 }
 
 /* "[text](link)" at s; its length, 0: there is none. */
-static size_t put_link(FILE *out, const char *s, const char *end, const char *from)
+static size_t put_link(rlt_help_text *out, const char *s, const char *end, const char *from)
 {
     const char *close = s, *last;
     char text[256], link[256];
@@ -71,12 +73,12 @@ static size_t put_link(FILE *out, const char *s, const char *end, const char *fr
         return 0;
     snprintf(text, sizeof text, "%.*s", (int)(close - s - 1), s + 1);
     snprintf(link, sizeof link, "%.*s", (int)(last - close - 2), close + 2);
-    fputs(text, out);
+    rlt_help_format(out, "%s", text);
     put_place(out, from, text, link);
     return (size_t)(last + 1 - s);
 }
 
-static void put_inline(FILE *out, const char *s, const char *end, const char *from)
+static void put_inline(rlt_help_text *out, const char *s, const char *end, const char *from)
 {
     bool code = false, blank = true;
     while (s < end) {
@@ -85,7 +87,7 @@ static void put_inline(FILE *out, const char *s, const char *end, const char *fr
             const char *close = memchr(s, ']', (size_t)(end - s));
             const char *last = close ? memchr(close, ')', (size_t)(end - close)) : NULL;
             if (last) {
-                fprintf(out, "[picture: %.*s]", (int)(close - s - 2), s + 2);
+                rlt_help_format(out, "[picture: %.*s]", (int)(close - s - 2), s + 2);
                 taken = (size_t)(last + 1 - s);
             }
         } else if (!code && *s == '[')
@@ -93,18 +95,18 @@ static void put_inline(FILE *out, const char *s, const char *end, const char *fr
         else if (!code && *s == '*' && s + 1 < end && s[1] == '*')
             taken = 2;
         else if (*s == '\\' && s + 1 < end && (s[1] == '|' || (!code && ispunct((unsigned char)s[1])))) {
-            fputc(s[1], out);
+            rlt_help_format(out, "%c", s[1]);
             taken = 2;
         } else if (isspace((unsigned char)*s)) {
             if (!blank)
-                fputc(' ', out);
+                rlt_help_format(out, "%c", ' ');
             blank = true;
             s++;
             continue;
         }
         code = code != (*s == '`');
         if (!taken) {
-            fputc(*s, out);
+            rlt_help_format(out, "%c", *s);
             taken = 1;
         }
         blank = false;
@@ -115,15 +117,13 @@ static void put_inline(FILE *out, const char *s, const char *end, const char *fr
 /* Inline marks resolved, blanks joined; lives until the block is written. NULL: out of memory. */
 static char *resolve(reading *r, const char *s, const char *end)
 {
-    char *made = NULL, *kept = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&made, &n);
-    if (out) {
-        put_inline(out, s, end, r->w->from);
-        if (!fclose(out))
-            kept = rlt_arena_strndup(&r->arena, made, n && made[n - 1] == ' ' ? n - 1 : n);
-    }
-    free(made);
+    rlt_help_text *made = &r->line;
+    char *kept = NULL;
+    made->n = 0;
+    put_inline(made, s, end, r->w->from);
+    if (!rlt_help_whole(made, NULL))
+        kept = rlt_arena_strndup(&r->arena, made->bytes,
+                                 made->n && made->bytes[made->n - 1] == ' ' ? made->n - 1 : made->n);
     r->failed = r->failed || !kept;
     return kept;
 }
@@ -270,5 +270,6 @@ int rlt_markdown(const char *text, size_t n, const rlt_block_writer *w, rlt_erro
             read_text(&r);
     }
     rlt_arena_free(&r.arena);
+    free(r.line.bytes);
     return r.failed ? rlt_nomem(err) : 0;
 }

@@ -96,8 +96,8 @@ mkdir -p "$tmp/bin" "$tmp/work/tools/sweep"
 ln -s "$ringlet" "$tmp/bin/ringlet"
 ln -s "$PWD/topologies" "$PWD/traces" "$tmp/work"
 ln -s "$PWD/tools/sweep/examples" "$tmp/work/tools/sweep/examples"
-code() { awk '/^```/ { inside = !inside && $0 == "```sh"; next } inside && !/^#/' "$@"; }
-code tools/help/examples.md $(ls tools/help/*.md | grep -v 'examples\.md') >"$tmp/commands"
+code() { awk '/^```/ { inside = !inside; next } inside && !/^#/' tools/help/examples.md; }
+code >"$tmp/commands"
 wrong=""
 for c in $("$ringlet" list options -f csv | sed '1d' | cut -d, -f2 | tr -d '"' | sed 's/ .*//' | sort -u) list check help; do
     [ "$(grep -c "^ringlet $c " "$tmp/commands")" -ge 3 ] || wrong="$wrong $c"
@@ -109,7 +109,7 @@ while IFS= read -r line; do
     (cd "$tmp/work" && PATH="$tmp/bin:$PATH" sh -c "$line" >"$tmp/out" 2>"$tmp/err" </dev/null)
     expect "$line" "$?" 0
 done <"$tmp/commands"
-# They go on until they are interrupted; once they say where, they serve.
+# They go on until they are ended (a shell may ignore Ctrl-C for what it runs beside); once they say where, they serve.
 if [ -x "${ringlet%/*}/ringlet-serve" ]; then
     grep '^ringlet serve ' "$tmp/commands" | sed 's/^ringlet serve /&--port 0 /; s/\(--port 0\) \1/\1/' >"$tmp/serve"
     while IFS= read -r line; do
@@ -119,7 +119,7 @@ if [ -x "${ringlet%/*}/ringlet-serve" ]; then
         job=$!
         cd "$OLDPWD" || exit 1
         until grep -q 'http://' "$tmp/out" "$tmp/err" 2>/dev/null || ! kill -0 $job 2>/dev/null; do sleep 0.1; done
-        kill -INT $job
+        kill -TERM $job
         wait $job
         grep -q 'http://' "$tmp/out" "$tmp/err"
         expect "$line" "$?" 0
@@ -134,7 +134,7 @@ expect "the man page has examples" "$(grep -c '^\.SH EXAMPLES' "$tmp/man")" 1
 missing=""
 while IFS= read -r line; do grep -qxF -- "$line" "$tmp/man" || missing="$missing
 $line"; done <<END
-$(code tools/help/examples.md)
+$(code)
 END
 verdict "all of them" "$missing"
 no_text() { "$ringlet" list "$1" -f csv | awk '/,$/ || /,""$/'; }
