@@ -8,7 +8,7 @@
 
 #include "sim/base/error.h"
 
-/* Zero-initialise. `bytes` is malloc'ed, the owner's to free, and ends with a NUL; NULL while nothing is there. */
+/* Zero-initialise. `bytes` is malloc'ed, freed by the owner, and ends with a NUL. NULL: nothing is there. */
 typedef struct rlt_help_text {
     char *bytes;
     size_t n, capacity;
