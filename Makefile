@@ -215,7 +215,7 @@ uninstall:
 deps:
 	@if [ '$(DEPS)' != no ]; then tools/deps.sh; fi
 
-# Extra needs of some tests: a browser and its driver (in the build folder), clang-format, valgrind.
+# Extra needs of some tests: a browser and its driver (in the build folder), clang-format, valgrind, gdb.
 deps-page:
 	@tools/deps.sh page
 	@[ -d $(BUILD)/page/node_modules/playwright-core ] || \

@@ -4,7 +4,7 @@
 # Fails only if a required package is missing. Optional packages are installed one by one: if one cannot be
 # installed it is named, and the build or the tests leave out what needs it.
 # deps.sh check: only names missing packages. deps.sh page: also installs what tests need to open pages, draw graphs,
-# check the format and count instructions.
+# check the format, count instructions and follow the tour.
 set -u
 # Proof that a package is installed: a command, or a library by its pkg-config name.
 required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib=libcjson:libcjson-dev lib=libuv:libuv1-dev
@@ -12,7 +12,7 @@ required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib
 optional="lib=nlopt:libnlopt-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=libmicrohttpd:libmicrohttpd-dev
     lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin"
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
-    clang-format:clang-format valgrind:valgrind"
+    clang-format:clang-format valgrind:valgrind gdb:gdb"
 
 missing() { # prints those of a list that are not installed
     for w in "$@"; do

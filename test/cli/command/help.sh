@@ -18,7 +18,7 @@ help
 expect "help lists topics" "$?" 0
 missing=""
 for topic in accuracy algorithms changes columns environment examples exit-status folding formats glossary network-models questions \
-    recording units; do
+    recording tour units; do
     grep -q "^  $topic  *[a-z0-9]" "$tmp/out" || missing="$missing $topic"
 done
 verdict "each topic is listed, with what it says" "$missing"

@@ -92,5 +92,5 @@ said "without pkg-config every library is missing" "pkg-config libigraph-dev"
 
 machine 0 "$all" ""
 deps page
-expect "what tests use beside is installed singly" "$got $(grep -cE 'install.* (nodejs|npm|chromium|graphviz|clang-format|valgrind)$' "$tmp/calls")" "0 6"
+expect "what tests use beside is installed singly" "$got $(grep -cE 'install.* (nodejs|npm|chromium|graphviz|clang-format|valgrind|gdb)$' "$tmp/calls")" "0 7"
 finish
