@@ -23,13 +23,24 @@ void rlt_roff_text(FILE *out, const char *text)
     }
 }
 
+/* Without the backticks: a tag is bold. */
+static void put_tag(FILE *out, const char *text)
+{
+    char one[2] = "";
+    fputs(".TP\n.B ", out);
+    for (; *text; text++) {
+        one[0] = *text;
+        if (*text != '`')
+            rlt_roff_text(out, one);
+    }
+}
+
 /* The first cell is the tag, the others the paragraph. */
 static void put_table(FILE *out, const rlt_block_table *t)
 {
     for (size_t i = 1; i < t->rows; i++) {
         char *const *row = t->cells + i * t->columns;
-        fputs(".TP\n.B ", out);
-        rlt_roff_text(out, row[0]);
+        put_tag(out, row[0]);
         for (size_t c = 1; c < t->columns; c++) {
             fputc('\n', out);
             rlt_roff_text(out, row[c]);
