@@ -56,6 +56,10 @@ verdict "lines have 110 columns at most" "$(rule width | sed 's/:[0-9]*:/ &/' | 
 verdict "comments end as they begin" "$(rule stranded | sed 's/:[0-9]*:/ &/' | unknown stranded)"
 # A comment names its noun first.
 verdict "words that are not used" "$(rule words | sed 's/:[0-9]*:/ &/' | unknown words)"
+# A comment that begins so makes the reader look for its noun.
+verdict "at most one comment in 200 begins with of, what or whose" \
+    "$(grep -hoE '/\*+ *[A-Za-z]+' $(cat "$tmp/product") |
+        awk 'tolower($2) ~ /^(of|what|whose)$/ { n++ } END { if (n * 200 > NR) print n " of " NR }')"
 # Each file can be copied alone.
 verdict "each source names its licence" "$(rule licence)"
 # Two headers with one guard hide each other.

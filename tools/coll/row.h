@@ -21,7 +21,7 @@ enum {
     RLT_ROW_FACTOR = 12,
 };
 extern const rlt_column rlt_row_columns[RLT_ROW_COLUMNS];
-/* What each column says, for people. */
+/* Meaning of each column. */
 extern const char *const rlt_row_meanings[RLT_ROW_COLUMNS];
 
 typedef struct rlt_coll_row {

@@ -49,7 +49,7 @@ enum { RLT_SLUG = 96 };
 char *rlt_section_slug(const rlt_section *s, char slug[RLT_SLUG]);
 bool rlt_section_find(const char *text, const char *slug, rlt_section *s);
 
-/* What stands behind the colon of a chapter's first heading; empty without one. */
+/* Returns the text behind the colon of a chapter's first heading; empty without one. */
 void rlt_chapter_summary(const rlt_chapter *c, const char **summary, size_t *length);
 
 #endif

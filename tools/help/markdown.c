@@ -8,11 +8,11 @@
 #include "tools/help/chapters.h"
 #include "tools/help/text.h"
 
-/* What is being read. */
+/* State of the reader. */
 typedef struct reading {
     const char *at, *end;
     const rlt_block_writer *w;
-    rlt_arena arena; /* of the block at hand */
+    rlt_arena arena; /* memory of the current block */
     rlt_help_text line;
     bool failed;
 } reading;

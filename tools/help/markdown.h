@@ -17,7 +17,7 @@
 typedef enum rlt_block_kind {
     RLT_BLOCK_HEADING,
     RLT_BLOCK_PARAGRAPH,
-    RLT_BLOCK_ITEM, /* of a list */
+    RLT_BLOCK_ITEM, /* one item of a list */
     RLT_BLOCK_CODE, /* its lines as they stand */
     RLT_BLOCK_TABLE,
 } rlt_block_kind;
@@ -32,8 +32,8 @@ typedef struct rlt_block_table {
 
 typedef struct rlt_block {
     rlt_block_kind kind;
-    int level;    /* of a heading, 1 to 6; of an item, the columns before its mark */
-    char mark[8]; /* of an item: "-", "2." */
+    int level;    /* heading: 1 to 6; item: columns before its mark */
+    char mark[8]; /* mark of an item: "-", "2." */
     char *text;   /* one line, inline marks resolved; of code its lines; NULL for a table */
     rlt_block_table table;
 } rlt_block;

@@ -19,7 +19,7 @@ enum { EXCERPT = 76, BEFORE = 24 };
 typedef struct search {
     FILE *out;
     const char *word;
-    const char *title; /* of the group, not yet printed; NULL: it is */
+    const char *title; /* title of the group until it is printed, then NULL */
     int found;
 } search;
 

@@ -33,7 +33,7 @@ static void visit_table(const rlt_setting_visitor *v, rlt_setting_owner o, const
         v->row(v->self, &o, p);
 }
 
-/* What several share, and what one has alone. */
+/* Lists the parameters that several algorithms share, then those of each alone. */
 static void visit_algorithms(const rlt_setting_visitor *v)
 {
     const rlt_algorithm *a;

@@ -6,9 +6,9 @@
 #include "sim/base/param.h"
 
 typedef struct rlt_setting_owner {
-    const char *of;     /* what the settings belong to: "packet network" */
-    const char *given;  /* what a user types in front of the name: "--set " */
-    const char *prefix; /* of each name, with its dot; NULL: none */
+    const char *of;     /* owner of the settings: "packet network" */
+    const char *given;  /* text in front of the name on a command line: "--set " */
+    const char *prefix; /* prefix of each name, with its dot; NULL: none */
 } rlt_setting_owner;
 
 typedef struct rlt_setting_visitor {

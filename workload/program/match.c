@@ -22,7 +22,7 @@
 
 typedef struct collectives {
     uint32_t *issued;        /* collectives issued by each member of each group, indexed as group_ranks */
-    uint32_t *first_comm;    /* of each group */
+    uint32_t *first_comm;    /* first communication of each group */
     uint32_t *first_comm_op; /* of each group */
     uint32_t n_groups, n_comms, n_comm_ops;
     uint64_t n_counts;

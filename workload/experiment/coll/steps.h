@@ -28,8 +28,8 @@ typedef struct rlt_coll_run {
     rlt_sim *sim;
     rlt_router *router;
     rlt_exec *exec;
-    rlt_plan plan;           /* of the first tenant */
-    rlt_plan *others;        /* of the other tenants */
+    rlt_plan plan;           /* plan of the first tenant */
+    rlt_plan *others;        /* plans of the other tenants */
     uint32_t planned;        /* tenants that have a plan */
     rlt_coll_ended *tenants; /* by tenant */
     rlt_fold fold;
