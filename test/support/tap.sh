@@ -49,3 +49,8 @@ finish() {
     [ "$failed" = 0 ]
     exit
 }
+
+# Waits until a process has used so many hundredths of a second of processor time, however busy the machine is.
+spent() { # PID HUNDREDTHS
+    while [ "$(awk '{ print $14 }' "/proc/$1/stat" 2>/dev/null || echo "$2")" -lt "$2" ]; do sleep 0.1; done
+}

@@ -97,8 +97,7 @@ if [ $fits = yes ]; then
     { echo $head && ring slow 7.5 1.3 220 0.3 2 3 4 5 6 7 8 && ring slow 7 1.1 200 0.3 2 3 4 5 6 7 8; } >"$tmp/slow.csv"
     "$ringlet" calibrate -t "$tmp/m.json" -a tree --fit launch,message,byte=1ps,dims.0.bandwidth,dims.0.latency=1ns --max-evaluations 1000000 "$tmp/slow.csv" -o "$tmp/partial.json" >"$tmp/out" 2>"$tmp/err" </dev/null &
     job=$!
-    # A second of its own processor time, however busy the machine.
-    while [ "$(awk '{ print $14 }' /proc/$job/stat 2>/dev/null || echo 100)" -lt 100 ]; do sleep 0.1; done
+    spent $job 100
     if kill -INT $job 2>/dev/null; then
         wait $job
         expect "interrupted" "$?-$(grep -c '^ringlet: interrupted: the results are partial$' "$tmp/err")" 130-1

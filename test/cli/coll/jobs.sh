@@ -65,13 +65,13 @@ for jobs in 0 -1 two 1025; do
     expect "--jobs $jobs is refused" "$?-$(grep -c '^ringlet: --jobs: ' "$tmp/err")" 2-1
 done
 
-# interrupt NAME ROW-PATTERN ARGUMENTS...   SIGINT after a second.
+# interrupt NAME ROW-PATTERN ARGUMENTS...   SIGINT after a second of processor time.
 interrupt() {
     name=$1
     shift
     "$ringlet" coll "$@" >"$tmp/out" 2>"$tmp/err" </dev/null &
     job=$!
-    sleep 1
+    spent $job 100
     kill -INT $job
     began=$(date +%s)
     wait $job

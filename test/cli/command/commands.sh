@@ -174,7 +174,7 @@ expect "coll to a full disk" "$?" 5
 # ---- coll: interrupted
 "$ringlet" coll -t switch:64@100GB/s,1us -c all_to_all -a direct -b 1MB:50MB:+1KB -f json -o "$tmp/part.json" 2>"$tmp/err" &
 job=$!
-sleep 1
+spent $job 100
 kill -INT $job
 wait $job
 expect "an interrupt is exit status 130" "$?" 130

@@ -80,7 +80,7 @@ says "status" 0 "10920 of 10920 points (100.0 %), 80 failed" --status "$tmp/k.db
 # Ctrl-C: finished points are kept, and the message says how to continue.
 "$ringlet" sweep "$long" --db "$tmp/c.db" -j 2 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
-sleep 0.1
+while kill -0 $pid 2>/dev/null && [ ! -s "$tmp/c.db" ]; do sleep 0.05; done
 kill -TERM $pid
 wait $pid
 got=$?
