@@ -7,6 +7,7 @@
 #include "collectives/formats/text.h"
 #include "collectives/formats/unroll.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 
 static void write_member(rlt_growing *t, const rlt_plan *plan, const rlt_unrolled *u, uint32_t member)

@@ -21,6 +21,7 @@
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 
 /* A thread block; its operations are chained by next_op. */

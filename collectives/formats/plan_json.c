@@ -12,6 +12,7 @@
 #include "collectives/formats/text.h"
 #include "collectives/listed.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 

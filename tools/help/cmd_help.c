@@ -7,13 +7,13 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
+#include "sim/base/text.h"
 #include "sim/base/words.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/help/chapters.h"
 #include "tools/help/help.h"
 #include "tools/help/markdown.h"
-#include "tools/help/text.h"
 #include "tools/output/output.h"
 
 enum { SUBJECT = 256, NAME_WIDTH = 17 };
@@ -180,16 +180,16 @@ static int print_column(const char *subject, bool *found, rlt_error *err)
 {
     rlt_chapter c;
     char *text = NULL;
-    rlt_help_text rows = {0};
+    rlt_growing rows = {0};
     if (!rlt_chapter_find("columns", &c))
         return 0;
     int rc = rlt_help_document(&c, &text, err);
     if (!rc)
         rc = rlt_help_column(&rows, text, subject, err);
     *found = rc > 0;
-    if (rc > 0 && !(rc = rlt_help_whole(&rows, err)))
-        rc = rlt_render(stdout, rows.bytes, rows.n, NULL, err);
-    free(rows.bytes);
+    if (rc > 0 && !(rc = rlt_growing_whole(&rows, err)))
+        rc = rlt_render(stdout, rows.text, rows.length, NULL, err);
+    free(rows.text);
     free(text);
     return rc;
 }

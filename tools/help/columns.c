@@ -6,10 +6,10 @@
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "tools/coll/row.h"
 #include "tools/help/help.h"
 #include "tools/help/markdown.h"
-#include "tools/help/text.h"
 #include "workload/experiment/figures.h"
 #include "workload/experiment/run/columns.h"
 
@@ -29,26 +29,26 @@ static const char *unit_of(const rlt_column *c)
     return c->unit ? c->unit : "";
 }
 
-static void put_column(rlt_help_text *out, const rlt_column *c, const char *meaning)
+static void put_column(rlt_growing *out, const rlt_column *c, const char *meaning)
 {
     const char *title = c->title && *c->title ? c->title : "";
-    rlt_help_format(out, "| %s%s%s | %s | %s | %s |\n", c->name ? "`" : "", c->name ? c->name : "",
+    rlt_growing_add(out, "| %s%s%s | %s | %s | %s |\n", c->name ? "`" : "", c->name ? c->name : "",
                     c->name ? "`" : "", title, unit_of(c), meaning);
 }
 
-static void put_heading(rlt_help_text *out, const char *heading)
+static void put_heading(rlt_growing *out, const char *heading)
 {
-    rlt_help_format(out, "\n## %s\n\n| name | in tables | unit | meaning |\n|---|---|---|---|\n", heading);
+    rlt_growing_add(out, "\n## %s\n\n| name | in tables | unit | meaning |\n|---|---|---|---|\n", heading);
 }
 
-static void put_run(rlt_help_text *out, const char *heading, const rlt_run_column *columns)
+static void put_run(rlt_growing *out, const char *heading, const rlt_run_column *columns)
 {
     put_heading(out, heading);
     for (const rlt_run_column *c = columns; c->meaning; c++)
         put_column(out, &c->shape, c->meaning);
 }
 
-void rlt_help_columns(rlt_help_text *out)
+void rlt_help_columns(rlt_growing *out)
 {
     put_run(out, "Ranks of a run: JSON `ranks[]`, CSV of `ringlet run`", rlt_rank_columns);
     put_run(out, "Communications of a run: JSON `collectives[]`", rlt_comm_columns);
@@ -65,7 +65,7 @@ void rlt_help_columns(rlt_help_text *out)
 
 /* Walks tables for the rows of one name. */
 typedef struct wanted {
-    rlt_help_text *out;
+    rlt_growing *out;
     const char *name;
     char heading[128];
     int found;
@@ -88,16 +88,16 @@ static void look(void *self, const rlt_block *b)
         char *const *row = b->table.cells + i * b->table.columns, *const *head = b->table.cells;
         if (!is_name(row[0], w->name) && !(b->table.columns > 3 && is_name(row[1], w->name)))
             continue;
-        rlt_help_format(w->out, "- %s", w->heading);
+        rlt_growing_add(w->out, "- %s", w->heading);
         for (size_t c = 0; c < b->table.columns; c++)
             if (*row[c])
-                rlt_help_format(w->out, "%s%s %s", c ? "; " : ": ", head[c], row[c]);
-        rlt_help_format(w->out, "%c", '\n');
+                rlt_growing_add(w->out, "%s%s %s", c ? "; " : ": ", head[c], row[c]);
+        rlt_growing_add(w->out, "%c", '\n');
         w->found++;
     }
 }
 
-int rlt_help_column(rlt_help_text *out, const char *document, const char *name, rlt_error *err)
+int rlt_help_column(rlt_growing *out, const char *document, const char *name, rlt_error *err)
 {
     wanted w = {.out = out, .name = name};
     int rc = rlt_markdown(document, strlen(document), &(rlt_block_writer){look, &w, NULL}, err);

@@ -6,10 +6,10 @@
 #include <strings.h>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "tools/help/chapters.h"
 #include "tools/help/help.h"
 #include "tools/help/markdown.h"
-#include "tools/help/text.h"
 
 const char *rlt_help_find(const char *text, size_t n, const char *word)
 {
@@ -34,13 +34,13 @@ static bool ask(const char *text, const char *name, char *argument, size_t size)
 }
 
 /* Sections and chapters of rooms whose headings begin so, whole. */
-static void show(rlt_help_text *out, const char *heading)
+static void show(rlt_growing *out, const char *heading)
 {
     for (rlt_chapter c = {0}; rlt_chapter_next(&c);)
         for (rlt_section s = {0}; !rlt_chapter_is_topic(&c) && rlt_section_next(c.text, &s);)
             if (s.level && s.heading_length >= strlen(heading) &&
                 strncasecmp(s.heading, heading, strlen(heading)) == 0)
-                rlt_help_format(out, "\n%.*s", (int)rlt_section_whole(&s), s.text);
+                rlt_growing_add(out, "\n%.*s", (int)rlt_section_whole(&s), s.text);
 }
 
 static bool has_one(const rlt_section *s, const char *words)
@@ -55,7 +55,7 @@ static bool has_one(const rlt_section *s, const char *words)
     return false;
 }
 
-static void see(rlt_help_text *out, const char *topic, const char *words)
+static void see(rlt_growing *out, const char *topic, const char *words)
 {
     bool any = false;
     for (rlt_chapter c = {0}; rlt_chapter_next(&c);) {
@@ -67,9 +67,9 @@ static void see(rlt_help_text *out, const char *topic, const char *words)
                 continue;
             rlt_chapter_name(&c, name);
             rlt_section_slug(&s, slug);
-            rlt_help_format(out, "%s", any ? "" : "\n## Read on\n\n");
+            rlt_growing_add(out, "%s", any ? "" : "\n## Read on\n\n");
             any = true;
-            rlt_help_format(out, "- `ringlet help %s%s%s`: %.*s\n", name, s.level > 1 ? "#" : "",
+            rlt_growing_add(out, "- `ringlet help %s%s%s`: %.*s\n", name, s.level > 1 ? "#" : "",
                             s.level > 1 ? slug : "", (int)s.heading_length, s.heading);
         }
     }
@@ -78,16 +78,16 @@ static void see(rlt_help_text *out, const char *topic, const char *words)
 int rlt_help_document(const rlt_chapter *c, char **text, rlt_error *err)
 {
     char argument[256], name[RLT_CHAPTER_NAME];
-    rlt_help_text out = {0};
-    rlt_help_add(&out, c->text, strlen(c->text));
+    rlt_growing out = {0};
+    rlt_growing_bytes(&out, c->text, strlen(c->text));
     if (rlt_chapter_is_topic(c) && strcmp(rlt_chapter_name(c, name), "columns") == 0)
         rlt_help_columns(&out);
     if (ask(c->text, "show", argument, sizeof argument))
         show(&out, argument);
     if (ask(c->text, "see", argument, sizeof argument))
         see(&out, c->path, argument);
-    *text = out.bytes;
-    return rlt_help_whole(&out, err);
+    *text = out.text;
+    return rlt_growing_whole(&out, err);
 }
 
 int rlt_help_man(FILE *out, const char *chapter, rlt_error *err)

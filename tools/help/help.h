@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "tools/help/chapters.h"
-#include "tools/help/text.h"
 
 /* A document is a malloc'ed text: a chapter with what its comments ask for and what is made from tables.
  * A line "<!-- show: HEADING -->" brings each section of that heading, wherever it stands; "<!-- see: WORDS
@@ -20,10 +20,10 @@
 int rlt_help_document(const rlt_chapter *c, char **text, rlt_error *err) RLT_MUST_USE;
 
 /* The columns of results, as Markdown. */
-void rlt_help_columns(rlt_help_text *out);
+void rlt_help_columns(rlt_growing *out);
 /* The row of the column of that name, in JSON or in tables, in `document`, as Markdown: the number of rows
  * found. */
-int rlt_help_column(rlt_help_text *out, const char *document, const char *name, rlt_error *err) RLT_MUST_USE;
+int rlt_help_column(rlt_growing *out, const char *document, const char *name, rlt_error *err) RLT_MUST_USE;
 
 /* The entry of the glossary for a term, in any case and with blanks, dashes or underscores. */
 bool rlt_help_term(const char *term, rlt_section *entry);

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/text.h"
 #include "tools/help/chapters.h"
-#include "tools/help/text.h"
 
 /* State of the reader. */
 typedef struct reading {
     const char *at, *end;
     const rlt_block_writer *w;
     rlt_arena arena; /* memory of the current block */
-    rlt_help_text line;
+    rlt_growing line;
     bool failed;
 } reading;
 
@@ -44,7 +44,7 @@ static bool begins(const reading *r, const char *line, const char *with)
 }
 
 /* The place that a link leads to: a chapter, an address, nothing for a place on the same page. */
-static void put_place(rlt_help_text *out, const char *from, const char *text, const char *link)
+static void put_place(rlt_growing *out, const char *from, const char *text, const char *link)
 {
     rlt_chapter c;
     char name[RLT_CHAPTER_NAME];
@@ -54,13 +54,13 @@ static void put_place(rlt_help_text *out, const char *from, const char *text, co
         const char *section = strchr(link, '#');
         if (strcmp(rlt_chapter_name(&c, name), text) == 0)
             return; /* the text says already what to ask for */
-        rlt_help_format(out, " (ringlet help %s%s)", rlt_chapter_name(&c, name), section ? section : "");
+        rlt_growing_add(out, " (ringlet help %s%s)", rlt_chapter_name(&c, name), section ? section : "");
     } else if (!strstr(text, link))
-        rlt_help_format(out, " (%s)", link);
+        rlt_growing_add(out, " (%s)", link);
 }
 
 /* "[text](link)" at s; its length, 0: there is none. */
-static size_t put_link(rlt_help_text *out, const char *s, const char *end, const char *from)
+static size_t put_link(rlt_growing *out, const char *s, const char *end, const char *from)
 {
     const char *close = s, *last;
     char text[256], link[256];
@@ -73,12 +73,12 @@ static size_t put_link(rlt_help_text *out, const char *s, const char *end, const
         return 0;
     snprintf(text, sizeof text, "%.*s", (int)(close - s - 1), s + 1);
     snprintf(link, sizeof link, "%.*s", (int)(last - close - 2), close + 2);
-    rlt_help_format(out, "%s", text);
+    rlt_growing_add(out, "%s", text);
     put_place(out, from, text, link);
     return (size_t)(last + 1 - s);
 }
 
-static void put_inline(rlt_help_text *out, const char *s, const char *end, const char *from)
+static void put_inline(rlt_growing *out, const char *s, const char *end, const char *from)
 {
     bool code = false, blank = true;
     while (s < end) {
@@ -87,7 +87,7 @@ static void put_inline(rlt_help_text *out, const char *s, const char *end, const
             const char *close = memchr(s, ']', (size_t)(end - s));
             const char *last = close ? memchr(close, ')', (size_t)(end - close)) : NULL;
             if (last) {
-                rlt_help_format(out, "[picture: %.*s]", (int)(close - s - 2), s + 2);
+                rlt_growing_add(out, "[picture: %.*s]", (int)(close - s - 2), s + 2);
                 taken = (size_t)(last + 1 - s);
             }
         } else if (!code && *s == '[')
@@ -95,18 +95,18 @@ static void put_inline(rlt_help_text *out, const char *s, const char *end, const
         else if (!code && *s == '*' && s + 1 < end && s[1] == '*')
             taken = 2;
         else if (*s == '\\' && s + 1 < end && (s[1] == '|' || (!code && ispunct((unsigned char)s[1])))) {
-            rlt_help_format(out, "%c", s[1]);
+            rlt_growing_add(out, "%c", s[1]);
             taken = 2;
         } else if (isspace((unsigned char)*s)) {
             if (!blank)
-                rlt_help_format(out, "%c", ' ');
+                rlt_growing_add(out, "%c", ' ');
             blank = true;
             s++;
             continue;
         }
         code = code != (*s == '`');
         if (!taken) {
-            rlt_help_format(out, "%c", *s);
+            rlt_growing_add(out, "%c", *s);
             taken = 1;
         }
         blank = false;
@@ -117,13 +117,14 @@ static void put_inline(rlt_help_text *out, const char *s, const char *end, const
 /* Inline marks resolved, blanks joined; lives until the block is written. NULL: out of memory. */
 static char *resolve(reading *r, const char *s, const char *end)
 {
-    rlt_help_text *made = &r->line;
+    rlt_growing *made = &r->line;
     char *kept = NULL;
-    made->n = 0;
+    made->length = 0;
     put_inline(made, s, end, r->w->from);
-    if (!rlt_help_whole(made, NULL))
-        kept = rlt_arena_strndup(&r->arena, made->bytes,
-                                 made->n && made->bytes[made->n - 1] == ' ' ? made->n - 1 : made->n);
+    if (!rlt_growing_whole(made, NULL))
+        kept = rlt_arena_strndup(&r->arena, made->text,
+                                 made->length && made->text[made->length - 1] == ' ' ? made->length - 1
+                                                                                     : made->length);
     r->failed = r->failed || !kept;
     return kept;
 }
@@ -270,6 +271,6 @@ int rlt_markdown(const char *text, size_t n, const rlt_block_writer *w, rlt_erro
             read_text(&r);
     }
     rlt_arena_free(&r.arena);
-    free(r.line.bytes);
+    free(r.line.text);
     return r.failed ? rlt_nomem(err) : 0;
 }

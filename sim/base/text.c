@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool make_room(rlt_growing *t, size_t n)
+{
+    size_t capacity = t->capacity ? t->capacity : 256;
+    while (capacity < t->length + n + 1)
+        capacity *= 2;
+    char *text = t->failed ? NULL : capacity == t->capacity ? t->text : realloc(t->text, capacity);
+    if (!text) {
+        t->failed = true;
+        return false;
+    }
+    t->text = text;
+    t->capacity = capacity;
+    return true;
+}
+
+void rlt_growing_bytes(rlt_growing *t, const char *bytes, size_t n)
+{
+    if (!make_room(t, n))
+        return;
+    memcpy(t->text + t->length, bytes, n);
+    t->length += n;
+    t->text[t->length] = '\0';
+}
+
+void rlt_growing_add(rlt_growing *t, const char *fmt, ...)
+{
+    va_list args;
+    if (!make_room(t, 0))
+        return;
+    size_t room = t->capacity - t->length;
+    va_start(args, fmt);
+    int n = vsnprintf(t->text + t->length, room, fmt, args);
+    va_end(args);
+    if (n >= 0 && (size_t)n >= room) {
+        t->text[t->length] = '\0'; /* only a part fitted */
+        if (!make_room(t, (size_t)n))
+            return;
+        va_start(args, fmt);
+        vsnprintf(t->text + t->length, (size_t)n + 1, fmt, args);
+        va_end(args);
+    }
+    t->length += n < 0 ? 0 : (size_t)n;
+}
+
+int rlt_growing_whole(rlt_growing *t, rlt_error *err)
+{
+    rlt_growing_bytes(t, "", 0);
+    return t->failed ? rlt_nomem(err) : 0;
+}
+
+int rlt_growing_finish(rlt_growing *t, char **text, size_t *length, rlt_error *err)
+{
+    int rc = rlt_growing_whole(t, err);
+    if (rc) {
+        free(t->text);
+        return rc;
+    }
+    *text = t->text;
+    *length = t->length;
+    return 0;
+}
