@@ -14,11 +14,18 @@
 enum { KEPT_NETS = 256 };
 
 static const char *const of_net[] = {"topology", "link-scale", "placement", NULL};
-static bool is_one_of(const char *name, const char *const *names)
+
+bool rlt__is_one_of(const char *name, const char *const *names)
 {
     while (*names && strcmp(*names, name) != 0)
         names++;
     return *names != NULL;
+}
+
+void rlt__key_add(uint64_t key[2], const void *data, size_t length)
+{
+    for (int k = 0; k < 2; k++)
+        key[k] = rlt_hash_bytes(data, length, key[k]);
 }
 
 void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *texts, const char *const *names,
@@ -29,18 +36,16 @@ void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *text
     for (uint32_t i = 0; i < texts->n; i++) {
         const rlt_option_text *t = &texts->items[i];
         const char *name = rlt_option_at(groups, t->option, NULL)->name;
-        if (names && is_one_of(name, names) == others)
+        if (names && rlt__is_one_of(name, names) == others)
             continue;
-        for (int k = 0; k < 2; k++) {
-            key[k] = rlt_hash_bytes(name, strlen(name) + 1, key[k]);
-            key[k] = rlt_hash_bytes(t->text, strlen(t->text) + 1, key[k]);
-        }
+        rlt__key_add(key, name, strlen(name) + 1);
+        rlt__key_add(key, t->text, strlen(t->text) + 1);
     }
 }
 
 bool rlt_shared_is_of_net(const char *option)
 {
-    return is_one_of(option, of_net);
+    return rlt__is_one_of(option, of_net);
 }
 
 int rlt_shared_note(rlt_shared *s, const rlt_inputs *in, rlt_error *err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A collective with shared inputs: its files and cuts, loaded once, and its figures. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "net/shapes/shapes.h"
 #include "net/topology/placement.h"
@@ -27,10 +26,7 @@ static const char *const that_name[] = {"plan", "counts", "updates"};
 
 bool rlt_shared_is_of_files(const char *option)
 {
-    const char *const *n = of_files;
-    while (*n && strcmp(*n, option) != 0)
-        n++;
-    return *n != NULL;
+    return rlt__is_one_of(option, of_files);
 }
 
 static void free_files(rlt_shared_files *f)
@@ -63,8 +59,7 @@ int rlt_shared_files_of(rlt_shared *s, rlt_prepared *p, rlt_error *err)
         return 0;
     uint32_t ranks = net->placed ? net->placement.n : rlt_topology_accelerators(net->topology);
     rlt_option_key(p->parsed->groups, p->texts, of_files, false, key);
-    for (int k = 0; k < 2; k++)
-        key[k] = rlt_hash_bytes(&ranks, sizeof ranks, key[k]);
+    rlt__key_add(key, &ranks, sizeof ranks);
     rlt_shared_files *f = (rlt_shared_files *)rlt_kept_find(&s->files, key);
     if (!f) {
         rlt_kept *old = s->files.n >= KEPT_FILES ? rlt_kept_drop(&s->files) : NULL;

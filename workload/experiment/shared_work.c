@@ -32,10 +32,7 @@ static const char *const not_of_work[] = {
 
 bool rlt_shared_is_of_work(const char *option)
 {
-    const char *const *n = not_of_work;
-    while (*n && strcmp(*n, option) != 0)
-        n++;
-    return *n == NULL;
+    return !rlt__is_one_of(option, not_of_work);
 }
 
 static void free_work(rlt_shared_work *work)
@@ -79,12 +76,6 @@ static bool may_share(const rlt_run_settings *s)
              (asks_for_order(s->layout) || asks_for_order(s->train) || asks_for_order(s->strategy)));
 }
 
-static void add(uint64_t key[2], const void *data, size_t length)
-{
-    for (int k = 0; k < 2; k++)
-        key[k] = rlt_hash_bytes(data, length, key[k]);
-}
-
 /* Adds what a workload takes from the network: the number of ranks, and the sizes of dimensions. */
 static void add_shape(const rlt_shared_net *net, uint64_t key[2])
 {
@@ -94,7 +85,7 @@ static void add_shape(const rlt_shared_net *net, uint64_t key[2])
     n[3] = rlt_topology_dims(net->topology);
     for (uint32_t d = 0; d < n[3]; d++)
         n[d + 4] = rlt_topology_dim(net->topology, d).size;
-    add(key, n, sizeof n);
+    rlt__key_add(key, n, sizeof n);
 }
 
 /* Jobs depend on the placement and exclude some disturbances, so both are part of the key. */
@@ -104,11 +95,11 @@ static void add_jobs(const rlt_run_settings *s, const rlt_shared_net *net, uint6
     bool wrong[] = {s->faults.failures != NULL, s->faults.noise.n != 0};
     if (!s->jobs.job.n && !s->jobs.background.n)
         return;
-    add(key, wrong, sizeof wrong);
+    rlt__key_add(key, wrong, sizeof wrong);
     if (net->placed && p->accelerator)
-        add(key, p->accelerator, p->n * sizeof *p->accelerator);
+        rlt__key_add(key, p->accelerator, p->n * sizeof *p->accelerator);
     if (net->placed && p->nic)
-        add(key, p->nic, p->n * sizeof *p->nic);
+        rlt__key_add(key, p->nic, p->n * sizeof *p->nic);
 }
 
 static void key_of(const rlt_option_texts *texts, const rlt_parsed *parsed, const rlt_run_settings *s,
@@ -118,7 +109,7 @@ static void key_of(const rlt_option_texts *texts, const rlt_parsed *parsed, cons
     add_shape(net, key);
     add_jobs(s, net, key);
     if (s->astra_system) /* its times depend on the links */
-        add(key, net->kept.key, sizeof net->kept.key);
+        rlt__key_add(key, net->kept.key, sizeof net->kept.key);
 }
 
 static int load_work(rlt_shared *s, rlt_shared_work *work, rlt_error *err)
