@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char own_room[] = "tools/help/", page[] = "README.md", ending[] = ".md";
+static const char own_room[] = "tools/help/", page[] = "README.md";
 
 bool rlt_chapter_next(rlt_chapter *c)
 {
@@ -27,7 +27,7 @@ char *rlt_chapter_name(const rlt_chapter *c, char name[RLT_CHAPTER_NAME])
     const char *file = strrchr(c->path, '/');
     const char *from = rlt_chapter_is_topic(c) ? c->path + sizeof own_room - 1 : c->path;
     file = file ? file + 1 : c->path;
-    size_t n = strlen(from) - (sizeof ending - 1);
+    size_t n = strlen(from) - strlen(".md");
     if (strcmp(file, page) == 0 && file > c->path)
         n = (size_t)(file - 1 - from);
     snprintf(name, RLT_CHAPTER_NAME, "%.*s", (int)n, from);
