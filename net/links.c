@@ -159,13 +159,33 @@ rlt_busiest rlt_links_busiest(const rlt_topology *t, const rlt_usage *u, rlt_tim
     return b;
 }
 
+/* Finds the link that carried most above its capacity while it was active, compared with that capacity. */
+static rlt_busiest most_crowded(const rlt_topology *t, const rlt_usage *u)
+{
+    rlt_busiest b = {.link = RLT_NONE};
+    const rlt_net_fold *f = rlt_usage_fold(u);
+    uint32_t n = f ? f->n_classes : rlt_topology_links(t);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t id = f ? f->link[i] : i;
+        rlt_link_usage c = rlt_usage_link(u, id);
+        /* The end of each transfer is rounded to a picosecond. */
+        if (c.busy_ps <= c.active_ps + (rlt_time)c.messages || part(c.busy_ps, c.active_ps) <= b.utilization)
+            continue;
+        b.link = id;
+        b.utilization = part(c.busy_ps, c.active_ps);
+    }
+    if (b.link != RLT_NONE)
+        link_name(t, b.link, b.name, sizeof b.name);
+    return b;
+}
+
 int rlt_accounts_check(const rlt_net *net, const rlt_topology *t, rlt_time time_ps, rlt_busiest *over,
                        rlt_error *err)
 {
     bool shares_all = net->model->can & RLT_NET_SHARES_LINKS;
     rlt_busiest worst = rlt_links_busiest(t, net->usage, time_ps);
     if (over)
-        over->link = RLT_NONE;
+        *over = shares_all ? (rlt_busiest){.link = RLT_NONE} : most_crowded(t, net->usage);
     if (net->bytes_offered + net->bytes_replicated !=
         net->bytes_delivered + net->bytes_absorbed + net->bytes_abandoned)
         return rlt_fail(
@@ -178,13 +198,8 @@ int rlt_accounts_check(const rlt_net *net, const rlt_topology *t, rlt_time time_
         return 0;
     rlt_link_usage c = rlt_usage_link(net->usage, worst.link);
     /* The end of each transfer is rounded to a picosecond: allow one per message. */
-    if (c.busy_ps <= time_ps + (rlt_time)c.messages)
+    if (!shares_all || c.busy_ps <= time_ps + (rlt_time)c.messages)
         return 0;
-    if (!shares_all) {
-        if (over)
-            *over = worst;
-        return 0;
-    }
     return rlt_fail(err, RLT_ECHECK, "accounts", "link %u (%s) was busy for %lld ps in a run of %lld ps",
                     worst.link, worst.name, (long long)c.busy_ps, (long long)time_ps);
 }

@@ -46,7 +46,8 @@ rlt_busiest rlt_links_busiest(const rlt_topology *t, const rlt_usage *u, rlt_tim
 
 /* Checks that offered = delivered and that no link carried more than its capacity. RLT_ECHECK names what does
  * not balance. Under alpha-beta, links inside the network may be over capacity: *over (may be NULL) then
- * names the worst one. */
+ * names the worst one, with its load over its capacity while it was active as `utilization`. Example: two
+ * messages that cross one link at the same time give 2. */
 int rlt_accounts_check(const rlt_net *net, const rlt_topology *t, rlt_time time_ps, rlt_busiest *over,
                        rlt_error *err) RLT_MUST_USE;
 

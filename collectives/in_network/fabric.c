@@ -41,10 +41,21 @@ void rlt__fabric_worker_done(rlt_fabric_job *j, uint32_t worker)
         c->worker_done(c->ctx, j->req.cookie, worker);
 }
 
+/* Closes the accounts of the links once all jobs of a run are done. */
+static void close_accounts(rlt_fabric *f)
+{
+    for (uint32_t i = 0; i < f->n_jobs; i++)
+        if (!f->jobs[i]->done)
+            return;
+    rlt_packets_settle(f->packets);
+}
+
 void rlt__fabric_job_done(rlt_fabric_job *j)
 {
     const rlt_fabric_client *c = &j->fabric->cfg.client;
     j->done = true;
+    if (j->fabric->runs_alone)
+        close_accounts(j->fabric);
     if (!c->done)
         return;
     /* The protocol is still running: its state is freed in an event of its own, before anything else
@@ -396,6 +407,7 @@ static int stalled(const rlt_fabric_job *j, rlt_error *err)
 
 int rlt_fabric_run(rlt_fabric *f, rlt_error *err)
 {
+    f->runs_alone = true;
     int rc = rlt_sim_run(f->sim, RLT_TIME_MAX, err);
     for (uint32_t i = 0; i < f->n_jobs && !rc; i++)
         if (!f->jobs[i]->done)

@@ -48,6 +48,7 @@ struct rlt_fabric {
     int on_timer, on_begin, on_close;
     rlt_fabric_job **jobs;
     uint32_t n_jobs, jobs_room;
+    bool runs_alone; /* rlt_fabric_run drives it: no other traffic uses its packets */
     rlt_fabric_switch_ *switches;
     uint32_t n_switches, switches_room;
     rlt_map switch_of; /* node -> index of the switch */

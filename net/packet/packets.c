@@ -50,8 +50,11 @@ rlt_time rlt__packet_onward(const rlt_packets *n, const rlt__slot *s, rlt_time s
 static inline void charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to)
 {
     rlt_account *a = &n->usage->links[link];
-    a->bytes += bytes;
     a->messages++;
+    /* Copies of packets may still be queued when the work has ended: they are no part of its accounts. */
+    if (__builtin_expect(n->usage->horizon >= 0, 0))
+        return;
+    a->bytes += bytes;
     /* Ports are first in, first out, so intervals come in order. */
     rlt__usage_span_easy(a, from, to);
 }

@@ -120,7 +120,9 @@ RLT_API rlt_time rlt_packets_leaves(const rlt_packets *p, uint32_t route, uint32
  * are lost. RLT_ENOMEM. */
 RLT_API int rlt_packets_link(rlt_packets *p, uint32_t link, uint64_t bw_Bps) RLT_MUST_USE;
 RLT_API rlt_usage *rlt_packets_usage(rlt_packets *p);
-/* Closes the accounts at the present instant. Call once, after the run and before reading usage. */
+/* Closes the accounts at the present instant, when the work has ended and before reading usage. Packets may
+ * still be under way (copies that a timeout sent again): no account counts them from now on. Later calls do
+ * nothing. */
 RLT_API void rlt_packets_settle(rlt_packets *p);
 
 /* Returns the packet events at the port of a link. */

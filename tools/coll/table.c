@@ -98,7 +98,7 @@ static void remark(coll_table *t, const coll_result *r)
     const rlt_algorithm *a = r->algorithm;
     const rlt_setup *s = &t->ask->setup;
     const rlt_param *idle;
-    char value[80];
+    char value[80], what[80];
     uint32_t bit = 0;
     while (bit < 31 && rlt_algorithm_at(bit) && rlt_algorithm_at(bit) != a)
         bit++;
@@ -124,9 +124,8 @@ static void remark(coll_table *t, const coll_result *r)
             rlt_coll_name(r->kind), a->name, (unsigned long long)r->rounded);
     if (r->over.link != RLT_NONE && !(t->warned_over >> bit & 1)) {
         t->warned_over |= 1u << bit;
-        rlt_warn("%s by %s loads link %u (%s) to %.0f %% of its capacity: alpha-beta does not share links "
-                 "inside the network; --network flow does",
-                 rlt_coll_name(r->kind), a->name, r->over.link, r->over.name, r->over.utilization * 100);
+        snprintf(what, sizeof what, "%s by %s", rlt_coll_name(r->kind), a->name);
+        rlt_links_warn(&r->over, what);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "net/fold.h"
 #include "sim/base/column.h"
 #include "tools/base/file.h"
+#include "tools/base/message.h"
 
 enum { N_COLUMNS = 11, N_WITH_PACKETS = 17 };
 static const rlt_column columns[N_WITH_PACKETS] = {
@@ -148,4 +149,13 @@ int rlt_links_table(FILE *out, const rlt_topology *t, const rlt_usage *u, rlt_ti
     if (!rc && idle)
         fprintf(out, "# %u of %u links carried nothing\n", idle, rlt_topology_links(t));
     return rc;
+}
+
+void rlt_links_warn(const rlt_busiest *over, const char *what)
+{
+    if (over->link != RLT_NONE)
+        rlt_warn(
+            "%s loads link %u (%s) to %.0f %% of its capacity: alpha-beta does not share links inside the "
+            "network; --network flow does",
+            what, over->link, over->name, over->utilization * 100);
 }

@@ -149,6 +149,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_watch watch = rlt_interrupt_watcher();
     rlt_run r = {.args = args, .settings = &s->run, .watch = &watch};
     rlt_error second = {0};
+    rlt_busiest over = {.link = RLT_NONE};
     int rc, rc2;
     if ((rc = rlt_memory_check(s, err)) || (rc = rlt_plot_check(s, err)))
         return rc;
@@ -164,8 +165,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     /* A stopped run reports its partial results; a failed one only its error. */
     if (rc && rc != RLT_ECANCELLED)
         goto out;
-    if (!rc && !(rc = rlt_run_check(&r, err)))
+    if (!rc && !(rc = rlt_run_check(&r, &over, err)))
         rc = rlt_jobs_alone(&r, err);
+    rlt_links_warn(&over, "the run");
     bool limited = rlt_run_was_limited(&r, rc);
     if ((!rc || rc == RLT_ECANCELLED) && (rc2 = report(&r, s, &second)) && err) {
         rc = rc2;

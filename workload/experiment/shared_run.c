@@ -40,7 +40,7 @@ int rlt_shared_run(const rlt_shared_work *work, rlt_run *r, rlt_error *err)
     rc = rlt_run_simulate(r, err);
     if (rlt_run_was_limited(r, rc))
         return 0;
-    return rc ? rc : rlt_run_check(r, err);
+    return rc ? rc : rlt_run_check(r, NULL, err);
 }
 
 void rlt_shared_run_end(const rlt_shared_work *work, rlt_run *r)

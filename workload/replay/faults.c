@@ -111,6 +111,9 @@ int rlt__replay_ended(rlt_replay *r, int rc, rlt_error *err)
 
 void rlt__replay_over(rlt_replay *r)
 {
+    rlt_net *net = r->exec ? rlt_exec_net(r->exec) : NULL;
+    if (net && (net->model->can & RLT_NET_PACKETS))
+        rlt_net_settle(net);
     for (uint32_t i = 0; r->link_events && i < r->options.n_link_events; i++)
         rlt_sim_cancel(r->sim, r->link_events[i]);
     if (r->background)

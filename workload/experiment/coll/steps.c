@@ -84,7 +84,10 @@ int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_req
 static void note_end(void *ctx, uint64_t cookie)
 {
     rlt_coll_run *run = ctx;
+    rlt_net *net = rlt_exec_net(run->exec);
     run->tenants[cookie].time_ps = run->time_ps = rlt_sim_now(run->sim);
+    if (++run->ended == run->planned && (net->model->can & RLT_NET_PACKETS))
+        rlt_net_settle(net);
 }
 
 /* Finds the bounds with a router of its own: asking for routes must not advance the choices of spraying. */

@@ -31,6 +31,7 @@ typedef struct rlt_coll_run {
     rlt_plan plan;           /* plan of the first tenant */
     rlt_plan *others;        /* plans of the other tenants */
     uint32_t planned;        /* tenants that have a plan */
+    uint32_t ended;          /* tenants whose collective has ended */
     rlt_coll_ended *tenants; /* by tenant */
     rlt_fold fold;
     uint32_t simulated;         /* members simulated: one per class of the fold, or all */

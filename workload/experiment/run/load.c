@@ -320,7 +320,7 @@ bool rlt_run_was_limited(const rlt_run *r, int rc)
     return rc == RLT_ECANCELLED && r->settings->until_ps && !rlt_watch_stopped(r->watch);
 }
 
-int rlt_run_check(const rlt_run *r, rlt_error *err)
+int rlt_run_check(const rlt_run *r, rlt_busiest *over, rlt_error *err)
 {
     const rlt_net *net = rlt_replay_net(r->replay);
     for (uint32_t i = 0; i < r->program->n_ranks; i++) {
@@ -331,7 +331,7 @@ int rlt_run_check(const rlt_run *r, rlt_error *err)
     }
     if (!net)
         return 0;
-    int rc = rlt_accounts_check(net, r->setup.topology, rlt_run_end(r), NULL, err);
+    int rc = rlt_accounts_check(net, r->setup.topology, rlt_run_end(r), over, err);
     if (rc)
         return rc;
     for (uint32_t i = 0; i < r->program->n_comms; i++) {

@@ -129,11 +129,12 @@ typedef struct rlt_run {
 /* A run in steps, on a zeroed struct with args and settings. Load reads topology and workload; a topology in
  * the settings, or a stem, is borrowed. Prepare creates the replay; set series_ps before it. Simulate returns
  * RLT_ECANCELLED and sets partial if the run was stopped. Check verifies all accounts of a run that came to
- * its end. Close frees in every case. */
+ * its end (*over, may be NULL: see rlt_accounts_check). Close frees in every case. */
 int rlt_run_load(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 int rlt_run_prepare(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 int rlt_run_simulate(rlt_run *r, rlt_error *err) RLT_MUST_USE;
-int rlt_run_check(const rlt_run *r, rlt_error *err) RLT_MUST_USE;
+struct rlt_busiest;
+int rlt_run_check(const rlt_run *r, struct rlt_busiest *over, rlt_error *err) RLT_MUST_USE;
 void rlt_run_close(rlt_run *r);
 /* Returns true if a simulation that ended with `rc` was stopped by the settings' own limit of time. */
 bool rlt_run_was_limited(const rlt_run *r, int rc);
