@@ -2,11 +2,13 @@
 /* `ringlet run`: replays a trace or a generated workload over a topology. */
 #include <string.h>
 
+#include "net/links.h"
 #include "net/network.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/watch.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
